@@ -1,0 +1,18 @@
+//! What flows: events as columns (structure of arrays) with offsets, and tracks as columns.
+//!
+//! A batch of events is a few [`Column`]s and CSR offsets, exactly Arrow's list layout: one allocation
+//! each, 64-byte aligned, padded so that a full gang may load past the end of any segment.
+
+mod column;
+mod particles;
+mod tracks;
+mod velo_hits;
+
+pub use column::{Column, PAD};
+pub use particles::{Particle, TruthEvent};
+pub use tracks::{States, VeloTracks};
+pub use velo_hits::{VELO_MODULES, VeloBatch, VeloEvent, VeloEvents};
+
+/// Version of the column schema: names, types, units and order of the columns of [`VeloBatch`] and
+/// [`VeloTracks`]. It rises with every change that a reader of the columns would notice.
+pub const SCHEMA_VERSION: u32 = 1;

@@ -1,0 +1,2 @@
+//! The command line: parses and calls.
+fn main() {}
