@@ -9,9 +9,11 @@
 //! - `f_min(a, b)` is `if a < b { a } else { b }`, `f_max(a, b)` is `if a > b { a } else { b }` (so a NaN in
 //!   either gives `b`);
 //! - `f_to_i` truncates towards zero; NaN and what does not fit give `i32::MIN`;
-//! - comparisons with NaN are false, except `f_ne`, integer arithmetic wraps, shifts are by 0..=31;
+//! - comparisons with NaN are false, integer arithmetic wraps, shifts are by 0..=31;
 //! - a gather clamps its index to the last element, and gives 0 from an empty slice: hostile input can
-//!   produce a wrong number, never a wrong address.
+//!   produce a wrong number, never a wrong address. Elements from 2^31 on are out of a gather's reach.
+//!
+//! One thing stays open: which NaN. An operation that gives NaN gives some NaN; sign and payload may differ.
 
 use super::Isa;
 
@@ -88,7 +90,7 @@ pub trait Gang: Copy + Send + Sync + std::fmt::Debug + 'static {
     fn f_to_i(self, a: Self::F) -> Self::I;
     /// The bits, unchanged.
     fn f_bits(self, a: Self::F) -> Self::U;
-    /// Smallest lane of `mask`; +infinity when there is none. Undefined lane choice for NaN: keep them out.
+    /// Smallest lane of `mask` that is not NaN; +infinity when there is none. A zero comes out as +0.
     fn f_reduce_min(self, a: Self::F, mask: Self::M) -> f32;
 
     // i32

@@ -1,13 +1,16 @@
 //! How we compute; knows nothing of detectors.
 
+pub mod backend;
+mod dispatch;
 mod gang;
+mod isa;
+mod level;
+mod pair;
 pub mod varying;
 
 pub use gang::Gang;
-
-/// An instruction set level.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Isa {
-    /// One lane at a time.
-    Scalar,
-}
+pub use isa::Isa;
+#[doc(hidden)]
+pub use level::Token;
+pub use level::{GANGS, Level};
+pub use pair::Pair;

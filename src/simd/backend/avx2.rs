@@ -1,0 +1,270 @@
+//! [`Ymm`]: eight lanes in a 256-bit register, AVX2 with FMA. A mask is a register of all-ones and all-zeros.
+
+use super::{Avx2Context, Avx512Context, Context, lanewise, last_index, memory_through_u32};
+use crate::simd::{Gang, Isa};
+use std::arch::x86_64::*;
+
+/// A context whose CPU has AVX2 and FMA. Implemented for such contexts only.
+pub trait HasAvx2: Context {}
+impl HasAvx2 for Avx2Context {}
+impl HasAvx2 for Avx512Context {}
+
+/// Eight lanes of AVX2, compiled in context `C`.
+#[derive(Debug, Clone, Copy)]
+pub struct Ymm<C: HasAvx2>(C);
+
+impl<C: HasAvx2> Ymm<C> {
+    /// The gang, given the context.
+    #[inline(always)]
+    pub fn new(context: C) -> Self {
+        Self(context)
+    }
+}
+
+const N: usize = 8;
+
+/// For each mask the lanes that are on, in order, one byte a lane: the permutation that packs them left.
+static PACK: [u64; 256] = {
+    let mut table = [0; 256];
+    let mut mask = 0;
+    while mask < 256 {
+        let (mut lane, mut shift) = (0, 0);
+        while lane < N as u64 {
+            if mask >> lane & 1 == 1 {
+                table[mask] |= lane << shift;
+                shift += 8;
+            }
+            lane += 1;
+        }
+        mask += 1;
+    }
+    table
+};
+
+/// Unsigned integers compare as signed ones once the top bit is flipped.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn flip_top(a: __m256i) -> __m256i {
+    _mm256_xor_si256(a, _mm256_set1_epi32(i32::MIN))
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn iota() -> __m256i {
+    _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7)
+}
+
+/// Combines the eight lanes by halves; the result is in lane 0.
+macro_rules! reduce {
+    ($a:expr, $op:ident) => {{
+        let a = $a;
+        let four = $op(_mm256_castsi256_si128(a), _mm256_extracti128_si256::<1>(a));
+        let two = $op(four, _mm_shuffle_epi32::<0b01_00_11_10>(four));
+        _mm_cvtsi128_si32($op(two, _mm_shuffle_epi32::<0b00_00_00_01>(two))) as u32
+    }};
+}
+
+/// `if mask { a } else { b }` for masks of all-ones and all-zeros.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn select(mask: __m256i, a: __m256i, b: __m256i) -> __m256i {
+    _mm256_blendv_epi8(b, a, mask)
+}
+
+impl<C: HasAvx2> Gang for Ymm<C> {
+    const LANES: usize = N;
+    const ISA: Isa = C::ISA;
+    type F = __m256;
+    type I = __m256i;
+    type U = __m256i;
+    type M = __m256i;
+
+    #[inline(always)]
+    fn vectorize<R>(self, body: impl FnOnce() -> R) -> R {
+        self.0.run(body)
+    }
+
+    #[inline(always)]
+    fn f_splat(self, value: f32) -> Self::F {
+        // SAFETY: the token proves AVX2.
+        unsafe { _mm256_set1_ps(value) }
+    }
+    #[inline(always)]
+    fn i_splat(self, value: i32) -> Self::I {
+        // SAFETY: the token proves AVX2.
+        unsafe { _mm256_set1_epi32(value) }
+    }
+    #[inline(always)]
+    fn u_splat(self, value: u32) -> Self::U {
+        self.i_splat(value as i32)
+    }
+
+    memory_through_u32!();
+    #[inline(always)]
+    fn u_load(self, from: &[u32]) -> Self::U {
+        let from = &from[..N];
+        // SAFETY: the slice has eight values; the token proves AVX2.
+        unsafe { _mm256_loadu_si256(from.as_ptr().cast()) }
+    }
+    #[inline(always)]
+    fn u_load_some(self, from: &[u32], mask: Self::M) -> Self::U {
+        let mask = self.m_and(mask, self.m_first(from.len()));
+        // SAFETY: lanes beyond the slice are masked off and not touched; the token proves AVX2.
+        unsafe { _mm256_maskload_epi32(from.as_ptr().cast(), mask) }
+    }
+    #[inline(always)]
+    fn u_store(self, value: Self::U, to: &mut [u32]) {
+        let to = &mut to[..N];
+        // SAFETY: the slice has eight values; the token proves AVX2.
+        unsafe { _mm256_storeu_si256(to.as_mut_ptr().cast(), value) }
+    }
+    #[inline(always)]
+    fn u_store_some(self, value: Self::U, to: &mut [u32], mask: Self::M) {
+        let mask = self.m_and(mask, self.m_first(to.len()));
+        // SAFETY: lanes beyond the slice are masked off and not touched; the token proves AVX2.
+        unsafe { _mm256_maskstore_epi32(to.as_mut_ptr().cast(), mask, value) }
+    }
+    #[inline(always)]
+    fn u_store_packed(self, value: Self::U, to: &mut [u32], mask: Self::M) -> usize {
+        let bits = self.m_bits(mask) as usize;
+        // SAFETY: the token proves AVX2.
+        let packed = unsafe {
+            let lanes = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(PACK[bits & 0xff] as i64));
+            _mm256_permutevar8x32_epi32(value, lanes)
+        };
+        self.u_store(packed, to);
+        bits.count_ones() as usize
+    }
+    #[inline(always)]
+    fn u_gather(self, from: &[u32], index: Self::U) -> Self::U {
+        if from.is_empty() {
+            return self.u_splat(0);
+        }
+        let index = self.u_min(index, self.u_splat(last_index(from.len())));
+        // SAFETY: every index is at most the last of a slice that is not empty and, as a signed number, not
+        // negative; the token proves AVX2.
+        unsafe { _mm256_i32gather_epi32::<4>(from.as_ptr().cast(), index) }
+    }
+    #[inline(always)]
+    fn u_scatter(self, value: Self::U, to: &mut [u32], index: Self::U, mask: Self::M) {
+        let (mut values, mut places) = ([0; N], [0; N]);
+        self.u_store(value, &mut values);
+        self.u_store(index, &mut places);
+        let mut bits = self.m_bits(mask);
+        while bits != 0 {
+            let lane = bits.trailing_zeros() as usize % N;
+            if let Some(place) = to.get_mut(places[lane] as usize) {
+                *place = values[lane];
+            }
+            bits &= bits - 1;
+        }
+    }
+
+    lanewise! {
+        f_add(a: F, b: F) -> F { _mm256_add_ps(a, b) }
+        f_sub(a: F, b: F) -> F { _mm256_sub_ps(a, b) }
+        f_mul(a: F, b: F) -> F { _mm256_mul_ps(a, b) }
+        f_div(a: F, b: F) -> F { _mm256_div_ps(a, b) }
+        f_mul_add(a: F, b: F, c: F) -> F { _mm256_fmadd_ps(a, b, c) }
+        f_neg_mul_add(a: F, b: F, c: F) -> F { _mm256_fnmadd_ps(a, b, c) }
+        f_sqrt(a: F) -> F { _mm256_sqrt_ps(a) }
+        f_abs(a: F) -> F { _mm256_andnot_ps(_mm256_set1_ps(-0.0), a) }
+        f_neg(a: F) -> F { _mm256_xor_ps(_mm256_set1_ps(-0.0), a) }
+        f_min(a: F, b: F) -> F { _mm256_min_ps(a, b) }
+        f_max(a: F, b: F) -> F { _mm256_max_ps(a, b) }
+        f_lt(a: F, b: F) -> M { _mm256_castps_si256(_mm256_cmp_ps::<_CMP_LT_OQ>(a, b)) }
+        f_le(a: F, b: F) -> M { _mm256_castps_si256(_mm256_cmp_ps::<_CMP_LE_OQ>(a, b)) }
+        f_eq(a: F, b: F) -> M { _mm256_castps_si256(_mm256_cmp_ps::<_CMP_EQ_OQ>(a, b)) }
+        f_select(mask: M, a: F, b: F) -> F { _mm256_blendv_ps(b, a, _mm256_castsi256_ps(mask)) }
+        f_to_i(a: F) -> I { _mm256_cvttps_epi32(a) }
+        f_bits(a: F) -> U { _mm256_castps_si256(a) }
+        i_add(a: I, b: I) -> I { _mm256_add_epi32(a, b) }
+        i_sub(a: I, b: I) -> I { _mm256_sub_epi32(a, b) }
+        i_mul(a: I, b: I) -> I { _mm256_mullo_epi32(a, b) }
+        i_min(a: I, b: I) -> I { _mm256_min_epi32(a, b) }
+        i_max(a: I, b: I) -> I { _mm256_max_epi32(a, b) }
+        i_lt(a: I, b: I) -> M { _mm256_cmpgt_epi32(b, a) }
+        i_eq(a: I, b: I) -> M { _mm256_cmpeq_epi32(a, b) }
+        i_shl<const BITS>(a: I) -> I { _mm256_sll_epi32(a, _mm_cvtsi32_si128(BITS as i32)) }
+        i_shr<const BITS>(a: I) -> I { _mm256_sra_epi32(a, _mm_cvtsi32_si128(BITS as i32)) }
+        i_select(mask: M, a: I, b: I) -> I { select(mask, a, b) }
+        i_to_f(a: I) -> F { _mm256_cvtepi32_ps(a) }
+        i_bits(a: I) -> U { a }
+        u_iota() -> U { iota() }
+        u_add(a: U, b: U) -> U { _mm256_add_epi32(a, b) }
+        u_sub(a: U, b: U) -> U { _mm256_sub_epi32(a, b) }
+        u_mul(a: U, b: U) -> U { _mm256_mullo_epi32(a, b) }
+        u_and(a: U, b: U) -> U { _mm256_and_si256(a, b) }
+        u_or(a: U, b: U) -> U { _mm256_or_si256(a, b) }
+        u_xor(a: U, b: U) -> U { _mm256_xor_si256(a, b) }
+        u_min(a: U, b: U) -> U { _mm256_min_epu32(a, b) }
+        u_max(a: U, b: U) -> U { _mm256_max_epu32(a, b) }
+        u_lt(a: U, b: U) -> M { _mm256_cmpgt_epi32(flip_top(b), flip_top(a)) }
+        u_eq(a: U, b: U) -> M { _mm256_cmpeq_epi32(a, b) }
+        u_shl<const BITS>(a: U) -> U { _mm256_sll_epi32(a, _mm_cvtsi32_si128(BITS as i32)) }
+        u_shr<const BITS>(a: U) -> U { _mm256_srl_epi32(a, _mm_cvtsi32_si128(BITS as i32)) }
+        u_select(mask: M, a: U, b: U) -> U { select(mask, a, b) }
+        u_as_i(a: U) -> I { a }
+        u_as_f(a: U) -> F { _mm256_castsi256_ps(a) }
+        m_and(a: M, b: M) -> M { _mm256_and_si256(a, b) }
+        m_or(a: M, b: M) -> M { _mm256_or_si256(a, b) }
+        m_and_not(a: M, b: M) -> M { _mm256_andnot_si256(b, a) }
+        m_not(a: M) -> M { _mm256_xor_si256(a, _mm256_set1_epi32(-1)) }
+    }
+
+    #[inline(always)]
+    fn f_reduce_min(self, a: Self::F, mask: Self::M) -> f32 {
+        let infinity = self.f_splat(f32::INFINITY);
+        let a = self.f_min(self.f_select(mask, a, infinity), infinity);
+        // SAFETY: the token proves AVX2.
+        unsafe {
+            let four = _mm_min_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps::<1>(a));
+            let two = _mm_min_ps(four, _mm_movehl_ps(four, four));
+            _mm_cvtss_f32(_mm_min_ps(two, _mm_shuffle_ps::<1>(two, two))) + 0.0
+        }
+    }
+    #[inline(always)]
+    fn u_reduce_add(self, a: Self::U, mask: Self::M) -> u32 {
+        // SAFETY: the token proves AVX2.
+        unsafe { reduce!(_mm256_and_si256(a, mask), _mm_add_epi32) }
+    }
+    #[inline(always)]
+    fn u_reduce_min(self, a: Self::U, mask: Self::M) -> u32 {
+        // A lane that is off becomes all ones, the largest number.
+        // SAFETY: the token proves AVX2.
+        unsafe { reduce!(_mm256_or_si256(a, self.m_not(mask)), _mm_min_epu32) }
+    }
+    #[inline(always)]
+    fn u_reduce_max(self, a: Self::U, mask: Self::M) -> u32 {
+        // SAFETY: the token proves AVX2.
+        unsafe { reduce!(_mm256_and_si256(a, mask), _mm_max_epu32) }
+    }
+
+    #[inline(always)]
+    fn m_first(self, count: usize) -> Self::M {
+        self.i_lt(self.u_iota(), self.i_splat(count.min(N) as i32))
+    }
+    #[inline(always)]
+    fn m_from_bits(self, bits: u64) -> Self::M {
+        // SAFETY: the token proves AVX2.
+        let own = unsafe { _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128) };
+        self.u_eq(self.u_and(self.u_splat(bits as u32), own), own)
+    }
+    #[inline(always)]
+    fn m_bits(self, mask: Self::M) -> u64 {
+        // SAFETY: the token proves AVX2.
+        unsafe { _mm256_movemask_ps(_mm256_castsi256_ps(mask)) as u8 as u64 }
+    }
+    #[inline(always)]
+    fn m_any(self, mask: Self::M) -> bool {
+        self.m_bits(mask) != 0
+    }
+    #[inline(always)]
+    fn m_all(self, mask: Self::M) -> bool {
+        self.m_bits(mask) == 0xff
+    }
+    #[inline(always)]
+    fn m_count(self, mask: Self::M) -> usize {
+        self.m_bits(mask).count_ones() as usize
+    }
+}

@@ -1,0 +1,229 @@
+//! [`Zmm`]: sixteen lanes in a 512-bit register, AVX-512. A mask is a mask register.
+
+use super::{Avx512Context, Context, lanewise, last_index, memory_through_u32};
+use crate::simd::{Gang, Isa};
+use std::arch::asm;
+use std::arch::x86_64::*;
+
+/// Sixteen lanes of AVX-512.
+#[derive(Debug, Clone, Copy)]
+pub struct Zmm(Avx512Context);
+
+impl Zmm {
+    /// The gang, given the context.
+    #[inline(always)]
+    pub fn new(context: Avx512Context) -> Self {
+        Self(context)
+    }
+}
+
+const N: usize = 16;
+
+/// Mask logic in mask registers. Rust's mask type is `u16`; written with `&`, a mask that lives in a loop is
+/// moved to a general register and back on every turn, which costs more than the loop's arithmetic.
+macro_rules! mask_logic {
+    ($($name:ident = $instruction:literal;)*) => {$(
+        #[inline]
+        #[target_feature(enable = "avx512f")]
+        fn $name(a: __mmask16, b: __mmask16) -> __mmask16 {
+            let out: __mmask16;
+            // SAFETY: reads two registers and writes one.
+            unsafe {
+                asm!(concat!($instruction, " {o}, {a}, {b}"), o = out(kreg) out, a = in(kreg) a, b = in(kreg) b,
+                    options(pure, nomem, nostack, preserves_flags));
+            }
+            out
+        }
+    )*};
+}
+mask_logic! {
+    mask_and = "kandw";
+    mask_or = "korw";
+    mask_not_and = "kandnw";
+}
+
+impl Gang for Zmm {
+    const LANES: usize = N;
+    const ISA: Isa = Isa::Avx512;
+    type F = __m512;
+    type I = __m512i;
+    type U = __m512i;
+    type M = __mmask16;
+
+    #[inline(always)]
+    fn vectorize<R>(self, body: impl FnOnce() -> R) -> R {
+        self.0.run(body)
+    }
+
+    #[inline(always)]
+    fn f_splat(self, value: f32) -> Self::F {
+        // SAFETY: the token proves AVX-512.
+        unsafe { _mm512_set1_ps(value) }
+    }
+    #[inline(always)]
+    fn i_splat(self, value: i32) -> Self::I {
+        // SAFETY: the token proves AVX-512.
+        unsafe { _mm512_set1_epi32(value) }
+    }
+    #[inline(always)]
+    fn u_splat(self, value: u32) -> Self::U {
+        self.i_splat(value as i32)
+    }
+
+    memory_through_u32!();
+    #[inline(always)]
+    fn u_load(self, from: &[u32]) -> Self::U {
+        let from = &from[..N];
+        // SAFETY: the slice has sixteen values; the token proves AVX-512.
+        unsafe { _mm512_loadu_si512(from.as_ptr().cast()) }
+    }
+    #[inline(always)]
+    fn u_load_some(self, from: &[u32], mask: Self::M) -> Self::U {
+        let mask = self.m_and(mask, self.m_first(from.len()));
+        // SAFETY: lanes beyond the slice are masked off and not touched; the token proves AVX-512.
+        unsafe { _mm512_maskz_loadu_epi32(mask, from.as_ptr().cast()) }
+    }
+    #[inline(always)]
+    fn u_store(self, value: Self::U, to: &mut [u32]) {
+        let to = &mut to[..N];
+        // SAFETY: the slice has sixteen values; the token proves AVX-512.
+        unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), value) }
+    }
+    #[inline(always)]
+    fn u_store_some(self, value: Self::U, to: &mut [u32], mask: Self::M) {
+        let mask = self.m_and(mask, self.m_first(to.len()));
+        // SAFETY: lanes beyond the slice are masked off and not touched; the token proves AVX-512.
+        unsafe { _mm512_mask_storeu_epi32(to.as_mut_ptr().cast(), mask, value) }
+    }
+    #[inline(always)]
+    fn u_store_packed(self, value: Self::U, to: &mut [u32], mask: Self::M) -> usize {
+        // Packed in the register: the compressing store is many times slower on some CPUs.
+        // SAFETY: the token proves AVX-512.
+        let packed = unsafe { _mm512_maskz_compress_epi32(mask, value) };
+        self.u_store(packed, to);
+        self.m_count(mask)
+    }
+    #[inline(always)]
+    fn u_gather(self, from: &[u32], index: Self::U) -> Self::U {
+        if from.is_empty() {
+            return self.u_splat(0);
+        }
+        let index = self.u_min(index, self.u_splat(last_index(from.len())));
+        // SAFETY: every index is at most the last of a slice that is not empty and, as a signed number, not
+        // negative; the token proves AVX-512.
+        unsafe { _mm512_i32gather_epi32::<4>(index, from.as_ptr().cast()) }
+    }
+    #[inline(always)]
+    fn u_scatter(self, value: Self::U, to: &mut [u32], index: Self::U, mask: Self::M) {
+        if to.is_empty() {
+            return;
+        }
+        // SAFETY: the token proves AVX-512; lanes whose index is not in the slice are masked off, and the
+        // others are not negative as signed numbers.
+        unsafe {
+            let last = _mm512_set1_epi32(last_index(to.len()) as i32);
+            let mask = mask_and(mask, _mm512_cmple_epu32_mask(index, last));
+            _mm512_mask_i32scatter_epi32::<4>(to.as_mut_ptr().cast(), mask, index, value);
+        }
+    }
+
+    lanewise! {
+        f_add(a: F, b: F) -> F { _mm512_add_ps(a, b) }
+        f_sub(a: F, b: F) -> F { _mm512_sub_ps(a, b) }
+        f_mul(a: F, b: F) -> F { _mm512_mul_ps(a, b) }
+        f_div(a: F, b: F) -> F { _mm512_div_ps(a, b) }
+        f_mul_add(a: F, b: F, c: F) -> F { _mm512_fmadd_ps(a, b, c) }
+        f_neg_mul_add(a: F, b: F, c: F) -> F { _mm512_fnmadd_ps(a, b, c) }
+        f_sqrt(a: F) -> F { _mm512_sqrt_ps(a) }
+        f_abs(a: F) -> F { _mm512_andnot_ps(_mm512_set1_ps(-0.0), a) }
+        f_neg(a: F) -> F { _mm512_xor_ps(_mm512_set1_ps(-0.0), a) }
+        f_min(a: F, b: F) -> F { _mm512_min_ps(a, b) }
+        f_max(a: F, b: F) -> F { _mm512_max_ps(a, b) }
+        f_lt(a: F, b: F) -> M { _mm512_cmp_ps_mask::<_CMP_LT_OQ>(a, b) }
+        f_le(a: F, b: F) -> M { _mm512_cmp_ps_mask::<_CMP_LE_OQ>(a, b) }
+        f_eq(a: F, b: F) -> M { _mm512_cmp_ps_mask::<_CMP_EQ_OQ>(a, b) }
+        f_select(mask: M, a: F, b: F) -> F { _mm512_mask_blend_ps(mask, b, a) }
+        f_to_i(a: F) -> I { _mm512_cvttps_epi32(a) }
+        f_bits(a: F) -> U { _mm512_castps_si512(a) }
+        i_add(a: I, b: I) -> I { _mm512_add_epi32(a, b) }
+        i_sub(a: I, b: I) -> I { _mm512_sub_epi32(a, b) }
+        i_mul(a: I, b: I) -> I { _mm512_mullo_epi32(a, b) }
+        i_min(a: I, b: I) -> I { _mm512_min_epi32(a, b) }
+        i_max(a: I, b: I) -> I { _mm512_max_epi32(a, b) }
+        i_lt(a: I, b: I) -> M { _mm512_cmplt_epi32_mask(a, b) }
+        i_eq(a: I, b: I) -> M { _mm512_cmpeq_epi32_mask(a, b) }
+        i_shl<const BITS>(a: I) -> I { _mm512_slli_epi32::<BITS>(a) }
+        i_shr<const BITS>(a: I) -> I { _mm512_srai_epi32::<BITS>(a) }
+        i_select(mask: M, a: I, b: I) -> I { _mm512_mask_blend_epi32(mask, b, a) }
+        i_to_f(a: I) -> F { _mm512_cvtepi32_ps(a) }
+        i_bits(a: I) -> U { a }
+        u_iota() -> U { _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15) }
+        u_add(a: U, b: U) -> U { _mm512_add_epi32(a, b) }
+        u_sub(a: U, b: U) -> U { _mm512_sub_epi32(a, b) }
+        u_mul(a: U, b: U) -> U { _mm512_mullo_epi32(a, b) }
+        u_and(a: U, b: U) -> U { _mm512_and_si512(a, b) }
+        u_or(a: U, b: U) -> U { _mm512_or_si512(a, b) }
+        u_xor(a: U, b: U) -> U { _mm512_xor_si512(a, b) }
+        u_min(a: U, b: U) -> U { _mm512_min_epu32(a, b) }
+        u_max(a: U, b: U) -> U { _mm512_max_epu32(a, b) }
+        u_lt(a: U, b: U) -> M { _mm512_cmplt_epu32_mask(a, b) }
+        u_eq(a: U, b: U) -> M { _mm512_cmpeq_epi32_mask(a, b) }
+        u_shl<const BITS>(a: U) -> U { _mm512_slli_epi32::<BITS>(a) }
+        u_shr<const BITS>(a: U) -> U { _mm512_srli_epi32::<BITS>(a) }
+        u_select(mask: M, a: U, b: U) -> U { _mm512_mask_blend_epi32(mask, b, a) }
+        u_as_i(a: U) -> I { a }
+        u_as_f(a: U) -> F { _mm512_castsi512_ps(a) }
+        m_and(a: M, b: M) -> M { mask_and(a, b) }
+        m_or(a: M, b: M) -> M { mask_or(a, b) }
+        m_and_not(a: M, b: M) -> M { mask_not_and(b, a) }
+        m_not(a: M) -> M { _knot_mask16(a) }
+    }
+
+    #[inline(always)]
+    fn f_reduce_min(self, a: Self::F, mask: Self::M) -> f32 {
+        let infinity = self.f_splat(f32::INFINITY);
+        let a = self.f_min(self.f_select(mask, a, infinity), infinity);
+        // SAFETY: the token proves AVX-512.
+        unsafe { _mm512_reduce_min_ps(a) + 0.0 }
+    }
+    #[inline(always)]
+    fn u_reduce_add(self, a: Self::U, mask: Self::M) -> u32 {
+        // SAFETY: the token proves AVX-512.
+        unsafe { _mm512_mask_reduce_add_epi32(mask, a) as u32 }
+    }
+    #[inline(always)]
+    fn u_reduce_min(self, a: Self::U, mask: Self::M) -> u32 {
+        // SAFETY: the token proves AVX-512.
+        unsafe { _mm512_mask_reduce_min_epu32(mask, a) }
+    }
+    #[inline(always)]
+    fn u_reduce_max(self, a: Self::U, mask: Self::M) -> u32 {
+        // SAFETY: the token proves AVX-512.
+        unsafe { _mm512_mask_reduce_max_epu32(mask, a) }
+    }
+
+    #[inline(always)]
+    fn m_first(self, count: usize) -> Self::M {
+        ((1u32 << count.min(N)) - 1) as u16
+    }
+    #[inline(always)]
+    fn m_from_bits(self, bits: u64) -> Self::M {
+        bits as u16
+    }
+    #[inline(always)]
+    fn m_bits(self, mask: Self::M) -> u64 {
+        mask as u64
+    }
+    #[inline(always)]
+    fn m_any(self, mask: Self::M) -> bool {
+        mask != 0
+    }
+    #[inline(always)]
+    fn m_all(self, mask: Self::M) -> bool {
+        mask == u16::MAX
+    }
+    #[inline(always)]
+    fn m_count(self, mask: Self::M) -> usize {
+        mask.count_ones() as usize
+    }
+}

@@ -1,0 +1,114 @@
+//! Contexts: zero-sized proofs that the CPU has some instructions, which also compile code for them. A gang
+//! smaller than the level's register is plain code in the level's context.
+
+use crate::simd::Isa;
+
+/// A proof of CPU features and the level that code in it is counted under.
+pub trait Context: Copy + Send + Sync + std::fmt::Debug + 'static {
+    /// The level that a gang in this context reports.
+    const ISA: Isa;
+
+    /// Runs `body` compiled for the context's instructions.
+    fn run<R>(self, body: impl FnOnce() -> R) -> R;
+
+    /// `a * b + c` in one rounding: an instruction where the context has one, exact software elsewhere.
+    #[inline(always)]
+    fn mul_add(a: f32, b: f32, c: f32) -> f32 {
+        a.mul_add(b, c)
+    }
+}
+
+/// A context that rests on a CPU feature token: `Name(token) = level`.
+#[allow(unused_macros, reason = "other architectures have no tokens")]
+macro_rules! contexts {
+    ($($(#[$doc:meta])* $name:ident($token:ty) = $isa:ident;)*) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy)]
+        pub struct $name($token);
+
+        impl $name {
+            /// The context, when the CPU has its instructions.
+            pub fn new() -> Option<Self> {
+                <$token>::try_new().map(Self)
+            }
+        }
+
+        impl Context for $name {
+            const ISA: Isa = Isa::$isa;
+            #[inline(always)]
+            fn run<R>(self, body: impl FnOnce() -> R) -> R {
+                self.0.vectorize(body)
+            }
+        }
+    )*};
+}
+
+/// A context that every CPU of the architecture has: `Name = level, multiply-add function`.
+macro_rules! baseline_contexts {
+    ($($(#[$doc:meta])* $name:ident = $isa:ident, $fma:expr;)*) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy)]
+        pub struct $name(());
+
+        impl $name {
+            /// The context: every CPU has it.
+            pub fn new() -> Option<Self> {
+                Some(Self(()))
+            }
+        }
+
+        impl Context for $name {
+            const ISA: Isa = Isa::$isa;
+            #[inline(always)]
+            fn run<R>(self, body: impl FnOnce() -> R) -> R {
+                body()
+            }
+            #[inline(always)]
+            fn mul_add(a: f32, b: f32, c: f32) -> f32 {
+                $fma(a, b, c)
+            }
+        }
+    )*};
+}
+
+#[cfg(target_arch = "x86_64")]
+contexts! {
+    /// The scalar level on a CPU that has FMA: the multiply-add is one instruction.
+    ScalarContext(pulp::x86::V3) = Scalar;
+    /// The portable level on a CPU that has FMA.
+    PortableContext(pulp::x86::V3) = Portable;
+    /// AVX2 with FMA.
+    Avx2Context(pulp::x86::V3) = Avx2;
+    /// AVX-512.
+    Avx512Context(pulp::x86::V4) = Avx512;
+}
+
+#[cfg(target_arch = "aarch64")]
+contexts! {
+    /// NEON.
+    NeonContext(pulp::aarch64::Neon) = Neon;
+}
+
+#[cfg(target_arch = "aarch64")]
+baseline_contexts! {
+    /// The scalar level: every aarch64 CPU has the multiply-add.
+    ScalarContext = Scalar, f32::mul_add;
+    /// The portable level.
+    PortableContext = Portable, f32::mul_add;
+}
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+baseline_contexts! {
+    /// The scalar level, multiply-add in exact software.
+    ScalarContext = Scalar, libm::fmaf;
+    /// The portable level, multiply-add in exact software.
+    PortableContext = Portable, libm::fmaf;
+}
+
+#[cfg(target_arch = "x86_64")]
+baseline_contexts! {
+    /// The scalar level on a CPU without FMA: exact in software, slow.
+    SoftwareScalarContext = Scalar, libm::fmaf;
+    /// The portable level on a CPU without FMA: exact in software, slow.
+    SoftwarePortableContext = Portable, libm::fmaf;
+}

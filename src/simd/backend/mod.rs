@@ -1,0 +1,110 @@
+//! The only room with `core::arch`: one file per register kind, each a [`Gang`](super::Gang).
+#![allow(unsafe_code, reason = "intrinsics and gathers; every block says why it is sound")]
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod context;
+#[cfg(target_arch = "aarch64")]
+mod neon;
+mod portable;
+mod scalar;
+
+#[cfg(target_arch = "x86_64")]
+pub use avx2::{HasAvx2, Ymm};
+#[cfg(target_arch = "x86_64")]
+pub use avx512::Zmm;
+pub use context::*;
+#[cfg(target_arch = "aarch64")]
+pub use neon::Quad;
+pub use portable::Portable;
+pub use scalar::Scalar;
+
+/// Index of the last element that a gather from `len > 0` elements may read. Hardware gathers take signed
+/// 32-bit indices, so elements from 2^31 on are out of reach on every gang.
+#[inline(always)]
+pub(crate) fn last_index(len: usize) -> u32 {
+    (len - 1).min(i32::MAX as usize) as u32
+}
+
+/// The bits of f32 as u32, in place.
+#[inline(always)]
+fn bits(from: &[f32]) -> &[u32] {
+    // SAFETY: f32 and u32 have the same size and alignment, and every bit pattern is valid for both.
+    unsafe { std::slice::from_raw_parts(from.as_ptr().cast(), from.len()) }
+}
+
+/// The bits of f32 as u32, in place, to write.
+#[inline(always)]
+fn bits_mut(to: &mut [f32]) -> &mut [u32] {
+    // SAFETY: as in `bits`, and the borrow stays unique.
+    unsafe { std::slice::from_raw_parts_mut(to.as_mut_ptr().cast(), to.len()) }
+}
+
+/// The bits of i32 as u32, in place.
+#[inline(always)]
+fn signed_bits(from: &[i32]) -> &[u32] {
+    // SAFETY: i32 and u32 have the same size and alignment, and every bit pattern is valid for both.
+    unsafe { std::slice::from_raw_parts(from.as_ptr().cast(), from.len()) }
+}
+
+/// The bits of i32 as u32, in place, to write.
+#[inline(always)]
+fn signed_bits_mut(to: &mut [i32]) -> &mut [u32] {
+    // SAFETY: as in `signed_bits`, and the borrow stays unique.
+    unsafe { std::slice::from_raw_parts_mut(to.as_mut_ptr().cast(), to.len()) }
+}
+
+/// The memory operations of f32 and i32 through those of u32: memory knows no types.
+macro_rules! memory_through_u32 {
+    () => {
+        #[inline(always)]
+        fn f_load(self, from: &[f32]) -> Self::F {
+            self.u_as_f(self.u_load(super::bits(from)))
+        }
+        #[inline(always)]
+        fn f_load_some(self, from: &[f32], mask: Self::M) -> Self::F {
+            self.u_as_f(self.u_load_some(super::bits(from), mask))
+        }
+        #[inline(always)]
+        fn f_store(self, value: Self::F, to: &mut [f32]) {
+            self.u_store(self.f_bits(value), super::bits_mut(to));
+        }
+        #[inline(always)]
+        fn f_store_some(self, value: Self::F, to: &mut [f32], mask: Self::M) {
+            self.u_store_some(self.f_bits(value), super::bits_mut(to), mask);
+        }
+        #[inline(always)]
+        fn f_store_packed(self, value: Self::F, to: &mut [f32], mask: Self::M) -> usize {
+            self.u_store_packed(self.f_bits(value), super::bits_mut(to), mask)
+        }
+        #[inline(always)]
+        fn f_gather(self, from: &[f32], index: Self::U) -> Self::F {
+            self.u_as_f(self.u_gather(super::bits(from), index))
+        }
+        #[inline(always)]
+        fn i_load(self, from: &[i32]) -> Self::I {
+            self.u_as_i(self.u_load(super::signed_bits(from)))
+        }
+        #[inline(always)]
+        fn i_store(self, value: Self::I, to: &mut [i32]) {
+            self.u_store(self.i_bits(value), super::signed_bits_mut(to));
+        }
+    };
+}
+use memory_through_u32;
+
+/// Lane-wise operations of a gang: `name(arguments) -> type { expression }`.
+macro_rules! lanewise {
+    ($($name:ident$(<const $bits:ident>)?($($arg:ident: $kind:ident),*) -> $out:ident { $body:expr })*) => {
+        $(#[inline(always)]
+        #[allow(unused_unsafe, reason = "a change of type alone is no instruction")]
+        fn $name$(<const $bits: u32>)?(self, $($arg: Self::$kind),*) -> Self::$out {
+            // SAFETY: the token `self` proves that the CPU has every instruction used here; none of them
+            // touches memory.
+            unsafe { $body }
+        })*
+    };
+}
+use lanewise;

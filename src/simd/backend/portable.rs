@@ -1,0 +1,262 @@
+//! [`Portable`]: four lanes through the `wide` crate, whose registers are fixed when the crate is built: SSE2
+//! on x86-64, NEON on aarch64, arrays where there is neither. A mask is a register of all-ones and all-zeros.
+
+use super::{Context, last_index, memory_through_u32};
+use crate::simd::{Gang, Isa};
+use bytemuck::cast;
+use wide::{f32x4, i32x4, u32x4};
+
+/// Four lanes of `wide`, compiled in context `C`.
+#[derive(Debug, Clone, Copy)]
+pub struct Portable<C: Context>(C);
+
+impl<C: Context> Portable<C> {
+    /// The gang, given the context.
+    #[inline(always)]
+    pub fn new(context: C) -> Self {
+        Self(context)
+    }
+}
+
+const N: usize = 4;
+
+/// For each mask the lanes that are on, in order.
+static PACK: [[usize; N]; 16] = {
+    let mut table = [[0; N]; 16];
+    let mut mask = 0;
+    while mask < 16 {
+        let (mut lane, mut count) = (0, 0);
+        while lane < N {
+            if mask >> lane & 1 == 1 {
+                table[mask][count] = lane;
+                count += 1;
+            }
+            lane += 1;
+        }
+        mask += 1;
+    }
+    table
+};
+
+/// Lane-wise operations: `name(arguments) -> type { expression }`.
+macro_rules! lanewise {
+    ($self:ident: $($name:ident$(<const $bits:ident>)?($($arg:ident: $kind:ident),*) -> $out:ident { $body:expr })*) => {
+        $(#[inline(always)]
+        fn $name$(<const $bits: u32>)?($self, $($arg: Self::$kind),*) -> Self::$out {
+            $body
+        })*
+    };
+}
+
+impl<C: Context> Gang for Portable<C> {
+    const LANES: usize = N;
+    const ISA: Isa = C::ISA;
+    type F = f32x4;
+    type I = i32x4;
+    type U = u32x4;
+    type M = u32x4;
+
+    #[inline(always)]
+    fn vectorize<R>(self, body: impl FnOnce() -> R) -> R {
+        self.0.run(body)
+    }
+
+    #[inline(always)]
+    fn f_splat(self, value: f32) -> Self::F {
+        f32x4::splat(value)
+    }
+    #[inline(always)]
+    fn i_splat(self, value: i32) -> Self::I {
+        i32x4::splat(value)
+    }
+    #[inline(always)]
+    fn u_splat(self, value: u32) -> Self::U {
+        u32x4::splat(value)
+    }
+
+    memory_through_u32!();
+    #[inline(always)]
+    fn u_load(self, from: &[u32]) -> Self::U {
+        let from = &from[..N];
+        u32x4::new([from[0], from[1], from[2], from[3]])
+    }
+    #[inline(always)]
+    fn u_load_some(self, from: &[u32], mask: Self::M) -> Self::U {
+        let values = if let Some(from) = from.first_chunk() {
+            u32x4::new(*from)
+        } else {
+            let mut values = [0; N];
+            values[..from.len()].copy_from_slice(from);
+            u32x4::new(values)
+        };
+        values & mask
+    }
+    #[inline(always)]
+    fn u_store(self, value: Self::U, to: &mut [u32]) {
+        to[..N].copy_from_slice(&value.to_array());
+    }
+    #[inline(always)]
+    fn u_store_some(self, value: Self::U, to: &mut [u32], mask: Self::M) {
+        let value = value.to_array();
+        let bits = self.m_bits(mask);
+        for (lane, place) in to.iter_mut().take(N).enumerate() {
+            if bits >> lane & 1 == 1 {
+                *place = value[lane];
+            }
+        }
+    }
+    #[inline(always)]
+    fn u_store_packed(self, value: Self::U, to: &mut [u32], mask: Self::M) -> usize {
+        let (to, value, bits) = (&mut to[..N], value.to_array(), self.m_bits(mask));
+        let lanes = PACK[bits as usize & 15];
+        for i in 0..N {
+            to[i] = value[lanes[i] & (N - 1)];
+        }
+        bits.count_ones() as usize
+    }
+    #[inline(always)]
+    fn u_gather(self, from: &[u32], index: Self::U) -> Self::U {
+        if from.is_empty() {
+            return u32x4::splat(0);
+        }
+        let (last, index) = (last_index(from.len()), index.to_array());
+        let mut out = [0; N];
+        for lane in 0..N {
+            // SAFETY: the index is at most the last of a slice that is not empty.
+            out[lane] = unsafe { *from.get_unchecked(index[lane].min(last) as usize) };
+        }
+        u32x4::new(out)
+    }
+    #[inline(always)]
+    fn u_scatter(self, value: Self::U, to: &mut [u32], index: Self::U, mask: Self::M) {
+        let (value, index, bits) = (value.to_array(), index.to_array(), self.m_bits(mask));
+        for lane in 0..N {
+            if bits >> lane & 1 == 1 && let Some(place) = to.get_mut(index[lane] as usize) {
+                *place = value[lane];
+            }
+        }
+    }
+
+    lanewise! { self:
+        f_add(a: F, b: F) -> F { a + b }
+        f_sub(a: F, b: F) -> F { a - b }
+        f_mul(a: F, b: F) -> F { a * b }
+        f_div(a: F, b: F) -> F { a / b }
+        f_mul_add(a: F, b: F, c: F) -> F {{
+            // `wide` fuses only where the build allows it; this does always.
+            let (a, b, c) = (a.to_array(), b.to_array(), c.to_array());
+            f32x4::new([
+                C::mul_add(a[0], b[0], c[0]),
+                C::mul_add(a[1], b[1], c[1]),
+                C::mul_add(a[2], b[2], c[2]),
+                C::mul_add(a[3], b[3], c[3]),
+            ])
+        }}
+        f_neg_mul_add(a: F, b: F, c: F) -> F { self.f_mul_add(self.f_neg(a), b, c) }
+        f_sqrt(a: F) -> F { a.sqrt() }
+        f_abs(a: F) -> F { cast(self.f_bits(a) & u32x4::splat(0x7fff_ffff)) }
+        f_neg(a: F) -> F { cast(self.f_bits(a) ^ u32x4::splat(0x8000_0000)) }
+        // `wide` has other rules for NaN and differs by architecture.
+        f_min(a: F, b: F) -> F { self.f_select(self.f_lt(a, b), a, b) }
+        f_max(a: F, b: F) -> F { self.f_select(self.f_lt(b, a), a, b) }
+        f_lt(a: F, b: F) -> M { cast(a.simd_lt(b)) }
+        f_le(a: F, b: F) -> M { cast(a.simd_le(b)) }
+        f_eq(a: F, b: F) -> M { cast(a.simd_eq(b)) }
+        f_select(mask: M, a: F, b: F) -> F { cast(mask.bitselect(cast(a), cast(b))) }
+        f_to_i(a: F) -> I {{
+            // `fast_trunc_int` saturates or gives the minimum, by architecture; what is below 2^31 agrees.
+            let fits = a.simd_lt(f32x4::splat(2_147_483_648.0));
+            self.i_select(cast(fits), a.fast_trunc_int(), i32x4::splat(i32::MIN))
+        }}
+        f_bits(a: F) -> U { cast(a) }
+        i_add(a: I, b: I) -> I { a + b }
+        i_sub(a: I, b: I) -> I { a - b }
+        i_mul(a: I, b: I) -> I { a * b }
+        i_min(a: I, b: I) -> I { a.min(b) }
+        i_max(a: I, b: I) -> I { a.max(b) }
+        i_lt(a: I, b: I) -> M { cast(a.simd_lt(b)) }
+        i_eq(a: I, b: I) -> M { cast(a.simd_eq(b)) }
+        i_shl<const BITS>(a: I) -> I { a << BITS }
+        i_shr<const BITS>(a: I) -> I { a >> BITS }
+        i_select(mask: M, a: I, b: I) -> I { cast(mask.bitselect(cast(a), cast(b))) }
+        i_to_f(a: I) -> F { a.round_float() }
+        i_bits(a: I) -> U { cast(a) }
+        u_iota() -> U { u32x4::new([0, 1, 2, 3]) }
+        u_add(a: U, b: U) -> U { a + b }
+        u_sub(a: U, b: U) -> U { a - b }
+        u_mul(a: U, b: U) -> U { a * b }
+        u_and(a: U, b: U) -> U { a & b }
+        u_or(a: U, b: U) -> U { a | b }
+        u_xor(a: U, b: U) -> U { a ^ b }
+        u_min(a: U, b: U) -> U { self.u_select(self.u_lt(a, b), a, b) }
+        u_max(a: U, b: U) -> U { self.u_select(self.u_lt(a, b), b, a) }
+        // Unsigned integers compare as signed ones once the top bit is flipped.
+        u_lt(a: U, b: U) -> M {{
+            let top = u32x4::splat(0x8000_0000);
+            cast(cast::<_, i32x4>(a ^ top).simd_lt(cast::<_, i32x4>(b ^ top)))
+        }}
+        u_eq(a: U, b: U) -> M { a.simd_eq(b) }
+        u_shl<const BITS>(a: U) -> U { a << BITS }
+        u_shr<const BITS>(a: U) -> U { a >> BITS }
+        u_select(mask: M, a: U, b: U) -> U { mask.bitselect(a, b) }
+        u_as_i(a: U) -> I { cast(a) }
+        u_as_f(a: U) -> F { cast(a) }
+        m_and(a: M, b: M) -> M { a & b }
+        m_or(a: M, b: M) -> M { a | b }
+        m_and_not(a: M, b: M) -> M { a & !b }
+        m_not(a: M) -> M { !a }
+    }
+
+    #[inline(always)]
+    fn f_reduce_min(self, a: Self::F, mask: Self::M) -> f32 {
+        let infinity = f32x4::splat(f32::INFINITY);
+        let lanes = self.f_min(self.f_select(mask, a, infinity), infinity).to_array();
+        let mut least = f32::INFINITY;
+        for lane in lanes {
+            least = if lane < least { lane } else { least };
+        }
+        least + 0.0
+    }
+    #[inline(always)]
+    fn u_reduce_add(self, a: Self::U, mask: Self::M) -> u32 {
+        let lanes = (a & mask).to_array();
+        lanes[0].wrapping_add(lanes[1]).wrapping_add(lanes[2].wrapping_add(lanes[3]))
+    }
+    #[inline(always)]
+    fn u_reduce_min(self, a: Self::U, mask: Self::M) -> u32 {
+        // A lane that is off becomes all ones, the largest number.
+        let lanes = (a | !mask).to_array();
+        lanes[0].min(lanes[1]).min(lanes[2].min(lanes[3]))
+    }
+    #[inline(always)]
+    fn u_reduce_max(self, a: Self::U, mask: Self::M) -> u32 {
+        let lanes = (a & mask).to_array();
+        lanes[0].max(lanes[1]).max(lanes[2].max(lanes[3]))
+    }
+
+    #[inline(always)]
+    fn m_first(self, count: usize) -> Self::M {
+        self.i_lt(i32x4::new([0, 1, 2, 3]), i32x4::splat(count.min(N) as i32))
+    }
+    #[inline(always)]
+    fn m_from_bits(self, bits: u64) -> Self::M {
+        let own = u32x4::new([1, 2, 4, 8]);
+        (u32x4::splat(bits as u32) & own).simd_eq(own)
+    }
+    #[inline(always)]
+    fn m_bits(self, mask: Self::M) -> u64 {
+        mask.to_bitmask() as u64
+    }
+    #[inline(always)]
+    fn m_any(self, mask: Self::M) -> bool {
+        mask.any()
+    }
+    #[inline(always)]
+    fn m_all(self, mask: Self::M) -> bool {
+        mask.all()
+    }
+    #[inline(always)]
+    fn m_count(self, mask: Self::M) -> usize {
+        self.m_bits(mask).count_ones() as usize
+    }
+}

@@ -1,0 +1,53 @@
+//! [`dispatch!`](crate::dispatch): runs a kernel on the gang that a [`Level`](super::Level) stands for.
+
+/// Runs an expression on the gang of a level: `dispatch!(level, g => kernel(g, input, output))`.
+///
+/// `g` is the gang's token, of a different type for each level and size, so the expression is compiled once
+/// for each of them. It is compiled for the level's instructions only as far as everything it calls is
+/// `#[inline(always)]`. Dispatch once per batch of events, never per vector. The expression is the body of a
+/// closure: no `return`, `?` or `break` to the outside.
+///
+/// ```
+/// use peloton::simd::{Gang, Level};
+///
+/// #[inline(always)]
+/// fn count_below<G: Gang>(g: G, values: &[f32], limit: f32) -> usize {
+///     let mut count = 0;
+///     for chunk in values.chunks(G::LANES) {
+///         let active = g.m_first(chunk.len());
+///         let below = g.f_lt(g.f_load_some(chunk, active), g.f_splat(limit));
+///         count += g.m_count(g.m_and(active, below));
+///     }
+///     count
+/// }
+///
+/// let values: Vec<f32> = (0..100).map(|i| i as f32).collect();
+/// for level in Level::supported() {
+///     assert_eq!(peloton::dispatch!(level, g => count_below(g, &values, 41.5)), 42);
+/// }
+/// ```
+#[macro_export]
+macro_rules! dispatch {
+    ($level:expr, $g:ident => $body:expr) => {
+        $crate::dispatch!(@arms $level, $g => $body;
+            any [Scalar1 Scalar4 Scalar8 Scalar16 Scalar32 Scalar64
+                Portable1 Portable4 Portable8 Portable16 Portable32 Portable64]
+            x86_64 [SoftwareScalar1 SoftwarePortable4
+                Avx2x1 Avx2x4 Avx2x8 Avx2x16 Avx2x32 Avx2x64
+                Avx512x1 Avx512x4 Avx512x8 Avx512x16 Avx512x32 Avx512x64]
+            aarch64 [Neon1 Neon4 Neon8 Neon16 Neon32 Neon64])
+    };
+    (@arms $level:expr, $g:ident => $body:expr;
+        any [$($any:ident)*] x86_64 [$($x86_64:ident)*] aarch64 [$($aarch64:ident)*]) => {
+        match $crate::simd::Level::token($level) {
+            $($crate::simd::Token::$any($g) =>
+                $crate::simd::Gang::vectorize($g, #[inline(always)] || $body),)*
+            $(#[cfg(target_arch = "x86_64")]
+            $crate::simd::Token::$x86_64($g) =>
+                $crate::simd::Gang::vectorize($g, #[inline(always)] || $body),)*
+            $(#[cfg(target_arch = "aarch64")]
+            $crate::simd::Token::$aarch64($g) =>
+                $crate::simd::Gang::vectorize($g, #[inline(always)] || $body),)*
+        }
+    };
+}

@@ -1,0 +1,155 @@
+//! [`Isa`]: the instruction set levels, what this CPU has of them, and how to force one.
+
+use crate::error::{Error, Result};
+use std::ffi::OsStr;
+use std::fmt;
+use std::str::FromStr;
+
+/// An instruction set level. The order is that of preference: later ones are faster where they exist.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Isa {
+    /// Plain Rust; one lane at a time when the gang size is 1.
+    Scalar,
+    /// Four lanes through the `wide` crate: SSE2, NEON, wasm or arrays, fixed when the crate is built.
+    Portable,
+    /// Four lanes of NEON (aarch64).
+    Neon,
+    /// Eight lanes of AVX2 with FMA (x86-64-v3).
+    Avx2,
+    /// Sixteen lanes of AVX-512 F, BW, CD, DQ, VL (x86-64-v4).
+    Avx512,
+}
+
+impl Isa {
+    /// All levels, those of other architectures too.
+    pub const ALL: [Isa; 5] = [Isa::Scalar, Isa::Portable, Isa::Avx2, Isa::Avx512, Isa::Neon];
+
+    /// The environment variable that forces a level: a name, or `auto`.
+    pub const VARIABLE: &'static str = "PELOTON_ISA";
+
+    /// The name used on the command line and in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Isa::Scalar => "scalar",
+            Isa::Portable => "portable",
+            Isa::Avx2 => "avx2",
+            Isa::Avx512 => "avx512",
+            Isa::Neon => "neon",
+        }
+    }
+
+    /// Whether this build has the level and this CPU can run it.
+    pub fn is_supported(self) -> bool {
+        match self {
+            Isa::Scalar | Isa::Portable => true,
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2 => pulp::x86::V3::is_available(),
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx512 => pulp::x86::V4::is_available(),
+            #[cfg(target_arch = "aarch64")]
+            Isa::Neon => pulp::aarch64::Neon::is_available(),
+            #[allow(unreachable_patterns, reason = "which levels remain depends on the architecture")]
+            _ => false,
+        }
+    }
+
+    /// The levels this CPU can run, in the order of [`Isa::ALL`].
+    pub fn supported() -> Vec<Isa> {
+        Self::ALL.into_iter().filter(|isa| isa.is_supported()).collect()
+    }
+
+    /// The fastest level this CPU can run.
+    pub fn best() -> Isa {
+        Self::ALL.into_iter().filter(|isa| isa.is_supported()).max().unwrap_or(Isa::Scalar)
+    }
+
+    /// What `PELOTON_ISA` forces: `None` when it is unset, empty or `auto`.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for a name that is no level, [`Error::Unsupported`] for a level this CPU lacks.
+    pub fn from_environment() -> Result<Option<Isa>> {
+        Self::from_setting(std::env::var_os(Self::VARIABLE).as_deref())
+    }
+
+    /// [`Isa::from_environment`] for a given content of the variable.
+    ///
+    /// # Errors
+    /// As [`Isa::from_environment`].
+    pub fn from_setting(value: Option<&OsStr>) -> Result<Option<Isa>> {
+        let Some(value) = value else { return Ok(None) };
+        let name = value
+            .to_str()
+            .ok_or_else(|| Error::Config(format!("{} is not text: {value:?}", Self::VARIABLE)))?;
+        if matches!(name.trim(), "" | "auto") {
+            return Ok(None);
+        }
+        let isa: Isa = name.trim().parse().map_err(|e| match e {
+            Error::Config(text) => Error::Config(format!("{}: {text}", Self::VARIABLE)),
+            other => other,
+        })?;
+        isa.require().map(Some)
+    }
+
+    /// The level itself when this CPU can run it.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] when it cannot; names what it can.
+    pub fn require(self) -> Result<Isa> {
+        if self.is_supported() {
+            return Ok(self);
+        }
+        let names: Vec<_> = Self::supported().into_iter().map(Isa::name).collect();
+        Err(Error::Unsupported(format!("this CPU or build has no {self}; it has {}", names.join(", "))))
+    }
+}
+
+impl fmt::Display for Isa {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Isa {
+    type Err = Error;
+    fn from_str(name: &str) -> Result<Isa> {
+        let names = Self::ALL.map(Isa::name);
+        Self::ALL.into_iter().find(|isa| isa.name() == name).ok_or_else(|| {
+            Error::Config(format!("no instruction set level `{name}`; there are {}", names.join(", ")))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_round_trip_and_others_are_refused() {
+        for isa in Isa::ALL {
+            assert_eq!(isa.to_string().parse::<Isa>().unwrap(), isa);
+        }
+        for wrong in ["", "AVX2", "avx", "auto", "sse2"] {
+            assert!(matches!(wrong.parse::<Isa>(), Err(Error::Config(_))), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn the_best_level_is_supported_and_no_supported_one_is_better() {
+        assert!(Isa::best().is_supported());
+        assert!(Isa::supported().into_iter().all(|isa| isa <= Isa::best()));
+        assert!(Isa::supported().contains(&Isa::Scalar) && Isa::supported().contains(&Isa::Portable));
+        assert_eq!(Isa::Neon.is_supported(), cfg!(target_arch = "aarch64"));
+    }
+
+    #[test]
+    fn the_environment_forces_or_is_refused() {
+        let of = |value: &str| Isa::from_setting(Some(OsStr::new(value)));
+        assert_eq!(Isa::from_setting(None).unwrap(), None);
+        assert_eq!(of("auto").unwrap(), None);
+        assert_eq!(of(" ").unwrap(), None);
+        assert_eq!(of("portable").unwrap(), Some(Isa::Portable));
+        assert!(matches!(of("fast"), Err(Error::Config(text)) if text.contains("PELOTON_ISA")));
+        let foreign = if cfg!(target_arch = "aarch64") { "avx2" } else { "neon" };
+        assert!(matches!(of(foreign), Err(Error::Unsupported(text)) if text.contains("scalar")));
+    }
+}

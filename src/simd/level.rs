@@ -1,0 +1,236 @@
+//! [`Level`]: which gang runs, an instruction set level with a gang size. It is made once, when the job
+//! starts, and carries the proof that the CPU can run it.
+
+use super::backend::*;
+use super::{Gang, Isa, Pair};
+use crate::dispatch;
+use crate::error::{Error, Result};
+use std::fmt;
+
+/// The gang sizes; every level has all of them.
+pub const GANGS: [usize; 6] = [1, 4, 8, 16, 32, 64];
+
+/// An instruction set level and a gang size that this CPU can run: what [`dispatch!`] takes.
+#[derive(Debug, Clone, Copy)]
+pub struct Level {
+    token: Token,
+}
+
+impl Level {
+    /// The level `isa` with a gang of `gang` lanes.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] when this CPU has no such level, [`Error::Config`] when there is no such size.
+    pub fn new(isa: Isa, gang: usize) -> Result<Self> {
+        if !GANGS.contains(&gang) {
+            return Err(Error::Config(format!("no gang of {gang} lanes; there are {GANGS:?}")));
+        }
+        isa.require()?;
+        let token = Token::new(isa, gang).ok_or_else(|| {
+            Error::Unsupported(format!("this CPU has no fused multiply-add: {isa} has no gang of {gang} lanes"))
+        })?;
+        Ok(Self { token })
+    }
+
+    /// The level for what the user asked: no ISA means `PELOTON_ISA` and else the best one, no gang size
+    /// means the usual one of that ISA.
+    ///
+    /// # Errors
+    /// As [`Level::new`] and [`Isa::from_environment`].
+    pub fn choose(isa: Option<Isa>, gang: Option<usize>) -> Result<Self> {
+        let isa = match isa {
+            Some(isa) => isa,
+            None => Isa::from_environment()?.unwrap_or_else(Isa::best),
+        };
+        match gang {
+            Some(gang) => Self::new(isa, gang),
+            // Without a fused multiply-add only the smaller gangs exist.
+            None => Self::new(isa, usual_gang(isa)).or_else(|_| Self::new(isa, 1)),
+        }
+    }
+
+    /// Every level and gang size that this CPU can run.
+    pub fn supported() -> Vec<Self> {
+        let pairs = Isa::ALL.into_iter().flat_map(|isa| GANGS.map(|gang| (isa, gang)));
+        pairs.filter_map(|(isa, gang)| Self::new(isa, gang).ok()).collect()
+    }
+
+    /// The instruction set level, asked of the gang that will run.
+    pub fn isa(self) -> Isa {
+        fn of<G: Gang>(_: G) -> Isa {
+            G::ISA
+        }
+        dispatch!(self, g => of(g))
+    }
+
+    /// The number of lanes, asked of the gang that will run.
+    pub fn gang(self) -> usize {
+        fn of<G: Gang>(_: G) -> usize {
+            G::LANES
+        }
+        dispatch!(self, g => of(g))
+    }
+
+    /// The gang's token, for [`dispatch!`].
+    #[doc(hidden)]
+    pub fn token(self) -> Token {
+        self.token
+    }
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} x {}", self.isa(), self.gang())
+    }
+}
+
+impl PartialEq for Level {
+    fn eq(&self, other: &Self) -> bool {
+        (self.isa(), self.gang()) == (other.isa(), other.gang())
+    }
+}
+
+impl Eq for Level {}
+
+/// The gang size that serves most kernels best: two to four registers.
+fn usual_gang(isa: Isa) -> usize {
+    match isa {
+        Isa::Scalar => 1,
+        Isa::Portable | Isa::Neon => 8,
+        Isa::Avx2 => 16,
+        Isa::Avx512 => 32,
+    }
+}
+
+/// Defines [`Token`]: `Variant(isa, lanes): type = context => constructor`.
+macro_rules! tokens {
+    ($($(#[$on:meta])* $variant:ident($isa:ident, $lanes:literal): $gang:ty = $context:ident => $new:expr;)*) => {
+        /// One variant for each gang of this architecture, holding its token.
+        #[doc(hidden)]
+        #[derive(Debug, Clone, Copy)]
+        pub enum Token {
+            $($(#[$on])* $variant($gang),)*
+        }
+
+        impl Token {
+            /// The first gang with these properties that the CPU can run.
+            fn new(isa: Isa, lanes: usize) -> Option<Self> {
+                $($(#[$on])*
+                if (isa, lanes) == (Isa::$isa, $lanes) && let Some(context) = $context::new() {
+                    return Some(Self::$variant($new(context)));
+                })*
+                None
+            }
+        }
+    };
+}
+
+/// Two, four, eight and sixteen gangs as one.
+type X2<G> = Pair<G>;
+type X4<G> = Pair<X2<G>>;
+type X8<G> = Pair<X4<G>>;
+type X16<G> = Pair<X8<G>>;
+
+fn x2<G: Gang>(g: G) -> X2<G> {
+    Pair::new(g)
+}
+fn x4<G: Gang>(g: G) -> X4<G> {
+    Pair::new(x2(g))
+}
+fn x8<G: Gang>(g: G) -> X8<G> {
+    Pair::new(x4(g))
+}
+fn x16<G: Gang>(g: G) -> X16<G> {
+    Pair::new(x8(g))
+}
+
+tokens! {
+    Scalar1(Scalar, 1): Scalar<1, ScalarContext> = ScalarContext => Scalar::new;
+    Scalar4(Scalar, 4): Scalar<4, ScalarContext> = ScalarContext => Scalar::new;
+    Scalar8(Scalar, 8): Scalar<8, ScalarContext> = ScalarContext => Scalar::new;
+    Scalar16(Scalar, 16): Scalar<16, ScalarContext> = ScalarContext => Scalar::new;
+    Scalar32(Scalar, 32): Scalar<32, ScalarContext> = ScalarContext => Scalar::new;
+    Scalar64(Scalar, 64): Scalar<64, ScalarContext> = ScalarContext => Scalar::new;
+    #[cfg(target_arch = "x86_64")]
+    SoftwareScalar1(Scalar, 1): Scalar<1, SoftwareScalarContext> = SoftwareScalarContext => Scalar::new;
+
+    Portable1(Portable, 1): Scalar<1, PortableContext> = PortableContext => Scalar::new;
+    Portable4(Portable, 4): Portable<PortableContext> = PortableContext => Portable::new;
+    Portable8(Portable, 8): X2<Portable<PortableContext>> = PortableContext => |c| x2(Portable::new(c));
+    Portable16(Portable, 16): X4<Portable<PortableContext>> = PortableContext => |c| x4(Portable::new(c));
+    Portable32(Portable, 32): X8<Portable<PortableContext>> = PortableContext => |c| x8(Portable::new(c));
+    Portable64(Portable, 64): X16<Portable<PortableContext>> = PortableContext => |c| x16(Portable::new(c));
+    #[cfg(target_arch = "x86_64")]
+    SoftwarePortable4(Portable, 4): Portable<SoftwarePortableContext> = SoftwarePortableContext => Portable::new;
+
+    #[cfg(target_arch = "x86_64")]
+    Avx2x1(Avx2, 1): Scalar<1, Avx2Context> = Avx2Context => Scalar::new;
+    #[cfg(target_arch = "x86_64")]
+    Avx2x4(Avx2, 4): Portable<Avx2Context> = Avx2Context => Portable::new;
+    #[cfg(target_arch = "x86_64")]
+    Avx2x8(Avx2, 8): Ymm<Avx2Context> = Avx2Context => Ymm::new;
+    #[cfg(target_arch = "x86_64")]
+    Avx2x16(Avx2, 16): X2<Ymm<Avx2Context>> = Avx2Context => |c| x2(Ymm::new(c));
+    #[cfg(target_arch = "x86_64")]
+    Avx2x32(Avx2, 32): X4<Ymm<Avx2Context>> = Avx2Context => |c| x4(Ymm::new(c));
+    #[cfg(target_arch = "x86_64")]
+    Avx2x64(Avx2, 64): X8<Ymm<Avx2Context>> = Avx2Context => |c| x8(Ymm::new(c));
+
+    #[cfg(target_arch = "x86_64")]
+    Avx512x1(Avx512, 1): Scalar<1, Avx512Context> = Avx512Context => Scalar::new;
+    #[cfg(target_arch = "x86_64")]
+    Avx512x4(Avx512, 4): Portable<Avx512Context> = Avx512Context => Portable::new;
+    #[cfg(target_arch = "x86_64")]
+    Avx512x8(Avx512, 8): Ymm<Avx512Context> = Avx512Context => Ymm::new;
+    #[cfg(target_arch = "x86_64")]
+    Avx512x16(Avx512, 16): Zmm = Avx512Context => Zmm::new;
+    #[cfg(target_arch = "x86_64")]
+    Avx512x32(Avx512, 32): X2<Zmm> = Avx512Context => |c| x2(Zmm::new(c));
+    #[cfg(target_arch = "x86_64")]
+    Avx512x64(Avx512, 64): X4<Zmm> = Avx512Context => |c| x4(Zmm::new(c));
+
+    #[cfg(target_arch = "aarch64")]
+    Neon1(Neon, 1): Scalar<1, NeonContext> = NeonContext => Scalar::new;
+    #[cfg(target_arch = "aarch64")]
+    Neon4(Neon, 4): Quad = NeonContext => Quad::new;
+    #[cfg(target_arch = "aarch64")]
+    Neon8(Neon, 8): X2<Quad> = NeonContext => |c| x2(Quad::new(c));
+    #[cfg(target_arch = "aarch64")]
+    Neon16(Neon, 16): X4<Quad> = NeonContext => |c| x4(Quad::new(c));
+    #[cfg(target_arch = "aarch64")]
+    Neon32(Neon, 32): X8<Quad> = NeonContext => |c| x8(Quad::new(c));
+    #[cfg(target_arch = "aarch64")]
+    Neon64(Neon, 64): X16<Quad> = NeonContext => |c| x16(Quad::new(c));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_runs_is_what_was_asked_for() {
+        fn seen<G: Gang>(g: G) -> (Isa, usize, usize, usize) {
+            let all = g.m_first(usize::MAX);
+            (G::ISA, G::LANES, g.m_count(all), g.u_reduce_max(g.u_iota(), all) as usize + 1)
+        }
+        for isa in Isa::supported() {
+            for gang in GANGS {
+                let level = Level::new(isa, gang).unwrap();
+                assert_eq!(dispatch!(level, g => seen(g)), (isa, gang, gang, gang));
+                assert_eq!((level.isa(), level.gang()), (isa, gang));
+                assert_eq!(level.to_string(), format!("{isa} x {gang}"));
+            }
+        }
+        assert_eq!(Level::supported().len(), Isa::supported().len() * GANGS.len());
+    }
+
+    #[test]
+    fn what_does_not_exist_is_refused() {
+        for gang in [0, 2, 3, 12, 128, usize::MAX] {
+            assert!(matches!(Level::new(Isa::Scalar, gang), Err(Error::Config(_))), "{gang}");
+        }
+        for isa in Isa::ALL.into_iter().filter(|isa| !isa.is_supported()) {
+            assert!(matches!(Level::new(isa, 4), Err(Error::Unsupported(_))), "{isa}");
+        }
+    }
+}
