@@ -10,5 +10,6 @@ pub mod error;
 pub mod event;
 pub mod simd;
 pub mod units;
+pub mod velo;
 
 pub use error::{Error, Result, Status};
