@@ -61,6 +61,12 @@ fn main() {
         let h = xxhash_rust::xxh3::xxh3_64(bytemuck::cast_slice(&out.hits[..]))
             ^ xxhash_rust::xxh3::xxh3_64(bytemuck::cast_slice(&out.beam.tx[..]))
             ^ xxhash_rust::xxh3::xxh3_64(bytemuck::cast_slice(&out.end.x[..]));
+        let st = &c.stages[2];
+        println!(
+            "iters/ev {:.0} active/ev {:.0}",
+            st.lanes_total as f64 / 200.0 / l.gang() as f64,
+            st.lanes_active as f64 / 200.0
+        );
         println!(
             "{:<14} {:.1} us/ev {:.0} ev/s  sort {} find {} fit {}  tracks {} hash {:x} occ {:.2}",
             l.to_string(),

@@ -86,8 +86,6 @@ pub struct BestConfig {
     pub scatter_slope: f32,
     /// Largest chi2 of a hit that a track is forwarded to (no unit).
     pub forward_chi2: f32,
-    /// Half width of the window when a track is forwarded, in bins of 1/256 turn.
-    pub forward_window: u32,
     /// Pairs in a row a track may miss (no unit).
     pub skipped_pairs: u32,
     /// First pass: narrow windows over all hits (no unit).
@@ -102,21 +100,27 @@ impl Default for BestConfig {
     fn default() -> Self {
         let first = PassConfig {
             window: 1,
+            doublet_doca: 3.0,
             score: 17.0,
             scatter_slope: 2e-5,
             doca_weight: 0.7,
             weak_score: 4.0,
             gaps: false,
+            gap_window: 0,
+            gap_doublet_doca: 0.0,
             gap_score: 0.0,
             gap_doca_weight: 0.0,
         };
         let second = PassConfig {
             window: 12,
+            doublet_doca: 30.0,
             score: 60.0,
             scatter_slope: 2e-5,
             doca_weight: 0.5,
             weak_score: 14.0,
             gaps: true,
+            gap_window: 2,
+            gap_doublet_doca: 2.0,
             gap_score: 8.0,
             gap_doca_weight: 7.0,
         };
@@ -125,7 +129,6 @@ impl Default for BestConfig {
             scatter_constant: 1e-7,
             scatter_slope: 2e-5,
             forward_chi2: 20.0,
-            forward_window: 4,
             skipped_pairs: 1,
             first,
             second,
@@ -139,8 +142,10 @@ impl Default for BestConfig {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PassConfig {
-    /// Half width of the seeding windows, in bins of 1/256 turn, 0..=16.
+    /// Half width of the window for the outer hit of a triplet, in bins of 1/256 turn, 0..=16.
     pub window: u32,
+    /// Largest distance of a doublet's line to the beam line, mm.
+    pub doublet_doca: f32,
     /// Largest score of a triplet (no unit).
     pub score: f32,
     /// Variance of the scattering angle proportional to tx^2 + ty^2, rad^2.
@@ -151,6 +156,10 @@ pub struct PassConfig {
     pub weak_score: f32,
     /// Whether triplets may step over one pair (no unit).
     pub gaps: bool,
+    /// Half width of the window for the outer hit of one that does, in bins, 0..=16.
+    pub gap_window: u32,
+    /// Largest distance of its doublet's line to the beam line, mm.
+    pub gap_doublet_doca: f32,
     /// Largest score of a triplet that does (no unit).
     pub gap_score: f32,
     /// Its score per distance of closest approach, 1/mm.
@@ -210,11 +219,9 @@ impl VeloConfig {
     pub fn validate(&self) -> Result<()> {
         let wrong = |what: String| Err(Error::Config(what));
         let best = &self.best;
-        for (name, window) in [
-            ("best.first.window", best.first.window),
-            ("best.second.window", best.second.window),
-            ("best.forward_window", best.forward_window),
-        ] {
+        for (name, window) in
+            [("best.first.window", best.first.window), ("best.second.window", best.second.window)]
+        {
             if window > MAX_WINDOW {
                 return wrong(format!("{name} = {window}: windows reach up to {MAX_WINDOW} bins"));
             }

@@ -5,7 +5,7 @@
 //! the end of the Velo.
 
 use super::config::FitConfig;
-use super::index::position;
+use super::index::Index;
 use super::scratch::Found;
 use crate::event::{States, VeloEvent, VeloTracks};
 use crate::simd::Gang;
@@ -107,12 +107,20 @@ fn closest_to_beam<G: Gang>(
     z + parallel.select_f(F32::splat(g, 0.0), along / slope2.max(F32::splat(g, 1e-12)))
 }
 
+/// x, y, z of the hits at entries of the track lists.
+#[inline(always)]
+fn position<G: Gang>(index: &Index, found: &Found, entry: U32<G>) -> [F32<G>; 3] {
+    let [x, y, z, _] = F32::gather_records(&index.hits, U32::gather(&found.hits, entry));
+    [x, y, z]
+}
+
 /// Fits the tracks of `found.order` and appends them, their hits and their states to `out`.
 #[inline(always)]
 pub(super) fn fit<G: Gang>(
     g: G,
     config: &FitConfig,
     event: &VeloEvent<'_>,
+    index: &Index,
     found: &Found,
     out: &mut VeloTracks,
 ) {
@@ -120,7 +128,7 @@ pub(super) fn fit<G: Gang>(
     let base = out.tracks();
     for &track in found.order.iter() {
         for &hit in found.hits_of(track as usize) {
-            out.hits.push(event.id[hit as usize]);
+            out.hits.push(event.id[index.source[hit as usize] as usize]);
         }
         out.hit_start.push(out.hits.len() as u32);
     }
@@ -135,9 +143,8 @@ pub(super) fn fit<G: Gang>(
         let track = U32::load(g, &found.order.padded()[at..]);
         let first = U32::gather(&found.start, track);
         let last = U32::gather(&found.start, track + U32::splat(g, 1)) - U32::splat(g, 1);
-        let columns = [event.x, event.y, event.z];
-        let top = position(columns, U32::gather(&found.hits, first));
-        let bottom = position(columns, U32::gather(&found.hits, last));
+        let top = position(index, found, first);
+        let bottom = position(index, found, last);
         let dz = bottom[2] - top[2];
         let flat = dz.eq(F32::splat(g, 0.0));
         let none = F32::splat(g, 0.0);
@@ -157,8 +164,8 @@ pub(super) fn fit<G: Gang>(
             if !on.any() {
                 break;
             }
-            down.update(g, position(columns, U32::gather(&found.hits, below)), noise, variance, on);
-            up.update(g, position(columns, U32::gather(&found.hits, above)), noise, variance, on);
+            down.update(g, position(index, found, below), noise, variance, on);
+            up.update(g, position(index, found, above), noise, variance, on);
             below = below + U32::splat(g, 1);
             above = above - U32::splat(g, 1);
         }

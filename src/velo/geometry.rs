@@ -13,10 +13,10 @@ pub const MODULE_Z: [f32; VELO_MODULES] = [
     587.5, 600.0, 637.5, 650.0, 687.5, 700.0, 737.5, 750.0,
 ];
 
-/// z where a pair is met by an extrapolated line: that of its even module, mm.
-pub const fn pair_z(pair: usize) -> f32 {
-    MODULE_Z[2 * pair]
-}
+/// Half the distance between the first and the last sensor plane of a pair, rounded up, mm.
+pub const PAIR_HALF_DEPTH: f32 = 7.0;
 
-/// Hits of a pair lie less than this beyond `pair_z`: two modules and their sensor planes, mm.
-pub const PAIR_DEPTH: f32 = 14.0;
+/// z of the middle of a pair, where lines meet it, mm.
+pub const fn pair_middle(pair: usize) -> f32 {
+    MODULE_Z[2 * pair] + 6.25
+}

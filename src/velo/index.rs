@@ -28,13 +28,10 @@ const ROWS: usize = BINS as usize + 2 * MAX_WINDOW as usize + 2;
 /// The sorted hits of one event.
 #[derive(Debug)]
 pub(super) struct Index {
-    pub(super) x: Column<f32>,
-    pub(super) y: Column<f32>,
-    pub(super) z: Column<f32>,
-    /// x of the hits that no track uses, NaN for the others: a NaN is never the nearest to anything, so used
-    /// hits drop out of every search without a test.
-    pub(super) free_x: Column<f32>,
-    /// Place of the hit in the event's input columns.
+    /// x, y, z of each hit, and x again as long as no track uses it, NaN from then on: a NaN is never the
+    /// nearest to anything, so used hits drop out of a search without a test.
+    pub(super) hits: Column<[f32; 4]>,
+    /// Place of each hit in the event's input columns.
     pub(super) source: Column<u32>,
     /// Where each pair begins; the last ones repeat the end.
     pub(super) pair_start: [u32; STRIDE + 1],
@@ -43,24 +40,15 @@ pub(super) struct Index {
 
 impl Default for Index {
     fn default() -> Self {
-        Self {
-            x: Column::default(),
-            y: Column::default(),
-            z: Column::default(),
-            free_x: Column::default(),
-            source: Column::default(),
-            pair_start: [0; STRIDE + 1],
-            table: Column::default(),
-        }
+        let (hits, source, table) = Default::default();
+        Self { hits, source, pair_start: [0; STRIDE + 1], table }
     }
 }
 
 /// The hits of one pair and their table.
 #[derive(Clone, Copy)]
 pub(super) struct Layer<'a> {
-    pub(super) x: &'a [f32],
-    pub(super) y: &'a [f32],
-    pub(super) z: &'a [f32],
+    pub(super) hits: &'a [[f32; 4]],
     table: &'a [u32],
     pair: u32,
     /// Place of the pair's first hit among the sorted hits.
@@ -73,43 +61,68 @@ pub(super) struct Window<G: Gang> {
     pub(super) count: U32<G>,
 }
 
-/// phi bin of a direction, 0..256. (0, 0) is in bin 0.
+/// Direction on the diamond scale in bins, 0..=256, and 1 / (|x| + |y|). (0, 0) is at 0.
 #[inline(always)]
-pub(super) fn phi_bin<G: Gang>(g: G, x: F32<G>, y: F32<G>) -> U32<G> {
+pub(super) fn phi_turn<G: Gang>(g: G, x: F32<G>, y: F32<G>) -> (F32<G>, F32<G>) {
     let zero = F32::splat(g, 0.0);
-    let t = y / (x.abs() + y.abs()).max(F32::splat(g, 1e-30));
+    let scale = F32::splat(g, 1.0) / (x.abs() + y.abs()).max(F32::splat(g, 1e-30));
+    let t = y * scale;
     let right = y.lt(zero).select_f(F32::splat(g, 4.0) + t, t);
     let turn = x.lt(zero).select_f(F32::splat(g, 2.0) - t, right);
-    let bin = (turn * F32::splat(g, BINS as f32 / 4.0)).to_i32().to_bits();
-    bin & U32::splat(g, BINS - 1)
+    (turn * F32::splat(g, BINS as f32 / 4.0), scale)
 }
 
-/// x, y and z of hits, from columns of equal length.
+/// phi bin of a direction, 0..256.
 #[inline(always)]
-pub(super) fn position<G: Gang>([x, y, z]: [&[f32]; 3], place: U32<G>) -> [F32<G>; 3] {
-    [F32::gather(x, place), F32::gather(y, place), F32::gather(z, place)]
+pub(super) fn phi_bin<G: Gang>(g: G, x: F32<G>, y: F32<G>) -> U32<G> {
+    phi_turn(g, x, y).0.to_i32().to_bits() & U32::splat(g, BINS - 1)
 }
 
 impl Layer<'_> {
-    /// x, y and z of hits of this layer.
-    #[inline(always)]
-    pub(super) fn position<G: Gang>(&self, place: U32<G>) -> [F32<G>; 3] {
-        position([self.x, self.y, self.z], place)
-    }
-
     #[inline(always)]
     pub(super) fn len(&self) -> usize {
-        self.x.len()
+        self.hits.len()
     }
 
     /// The hits at most `half_width` bins away from `bin`.
     #[inline(always)]
     pub(super) fn window<G: Gang>(&self, g: G, bin: U32<G>, half_width: u32) -> Window<G> {
-        let left = (bin + U32::splat(g, BINS - half_width)) & U32::splat(g, BINS - 1);
-        let at = left.shl::<5>() + U32::splat(g, self.pair);
+        let left = bin + U32::splat(g, BINS - half_width);
+        self.bins(g, left, left + U32::splat(g, 2 * half_width))
+    }
+
+    /// The hits whose bins come within `reach` mm of the point (x, y), and `turn` mm^2 more: the turn of a
+    /// line's point around the beam axis, as |point x step|.
+    ///
+    /// A step d across moves the diamond angle by at most d / (|x| + |y|), a turn exactly by
+    /// |point x step| / (|x| + |y|)^2, to first order; the window never reaches further than [`MAX_WINDOW`] bins.
+    #[inline(always)]
+    pub(super) fn around<G: Gang>(
+        &self,
+        g: G,
+        x: F32<G>,
+        y: F32<G>,
+        reach: F32<G>,
+        turn: F32<G>,
+    ) -> Window<G> {
+        let (middle, scale) = phi_turn(g, x, y);
+        let half = (turn.mul_add(scale, reach) * scale) * F32::splat(g, BINS as f32 / 4.0);
+        let half = half.min(F32::splat(g, MAX_WINDOW as f32));
+        let middle = middle + F32::splat(g, BINS as f32);
+        self.bins(g, (middle - half).to_i32().to_bits(), (middle + half).to_i32().to_bits())
+    }
+
+    /// The hits of the bins `left` to `right`, both counted from somewhere below; at most a few more than
+    /// twice [`MAX_WINDOW`], else the window is empty.
+    #[inline(always)]
+    fn bins<G: Gang>(&self, g: G, left: U32<G>, right: U32<G>) -> Window<G> {
+        let width = right - left;
+        let sane = width.lt(U32::splat(g, 2 * MAX_WINDOW + 2));
+        let at = (left & U32::splat(g, BINS - 1)).shl::<5>() + U32::splat(g, self.pair);
         let first = U32::gather(self.table, at);
-        let end = U32::gather(self.table, at + U32::splat(g, (2 * half_width + 1) * STRIDE as u32));
-        Window { first: first - U32::splat(g, self.start), count: end - first }
+        let end = U32::gather(self.table, at + (width + U32::splat(g, 1)).shl::<5>());
+        let count = sane.select_u(end - first, U32::splat(g, 0));
+        Window { first: first - U32::splat(g, self.start), count }
     }
 
     /// Place within the layer of the j-th hit of a window, given `first + j`.
@@ -121,25 +134,16 @@ impl Layer<'_> {
 }
 
 impl Index {
-    /// The hits of one pair; `free` ones only show their x when no track uses them.
+    /// The hits of one pair.
     #[inline(always)]
-    pub(super) fn layer(&self, pair: usize, free: bool) -> Layer<'_> {
+    pub(super) fn layer(&self, pair: usize) -> Layer<'_> {
         let range = self.pair_start[pair] as usize..self.pair_start[pair + 1] as usize;
-        let x = if free { &self.free_x[range.clone()] } else { &self.x[range.clone()] };
-        Layer {
-            x,
-            y: &self.y[range.clone()],
-            z: &self.z[range.clone()],
-            table: &self.table,
-            pair: pair as u32,
-            start: range.start as u32,
-        }
+        let start = range.start as u32;
+        Layer { hits: &self.hits[range], table: &self.table, pair: pair as u32, start }
     }
 
     fn resize(&mut self, hits: usize) {
-        for column in [&mut self.x, &mut self.y, &mut self.z, &mut self.free_x] {
-            column.set_len(hits);
-        }
+        self.hits.set_len(hits);
         self.source.set_len(hits);
     }
 
@@ -220,67 +224,58 @@ impl Index {
             *count += 1;
         }
         self.sum_table(g);
-        for at in (0..hits).step_by(G::LANES) {
-            let lanes = Mask::first(g, hits - at);
-            let key = U32::load(g, &keys.padded()[at..]);
-            let place = U32::gather(&self.table, key) + U32::load(g, &ranks.padded()[at..]);
-            let source = U32::iota(g) + U32::splat(g, at as u32);
-            source.scatter(&mut self.source, place, lanes);
-        }
-        for at in (0..hits).step_by(G::LANES) {
-            let source = U32::load(g, &self.source.padded()[at..]);
-            let x = F32::gather(event.x, source);
-            x.store(&mut self.x.padded_mut()[at..]);
-            x.store(&mut self.free_x.padded_mut()[at..]);
-            F32::gather(event.y, source).store(&mut self.y.padded_mut()[at..]);
-            F32::gather(event.z, source).store(&mut self.z.padded_mut()[at..]);
+        for (hit, (&key, &rank)) in keys.iter().zip(ranks.iter()).enumerate() {
+            let place = (self.table[key as usize] + rank) as usize;
+            let [x, y, z] = [event.x[hit], event.y[hit], event.z[hit]];
+            self.hits[place] = [x, y, z, x];
+            self.source[place] = hit as u32;
         }
         Status::Ok
     }
 
-    /// Takes over the hits of `all` that no track uses; their order stays.
+    /// Takes over the hits of `all` that no track uses; their order stays. `source` then tells their place
+    /// in `all`.
     #[inline(always)]
     pub(super) fn keep_free<G: Gang>(&mut self, g: G, all: &Index) {
-        self.resize(all.x.len());
+        self.resize(all.hits.len());
         self.clear_table();
         let mut kept = 0;
         for pair in 0..PAIRS {
             self.pair_start[pair] = kept as u32;
-            let range = all.pair_start[pair] as usize..all.pair_start[pair + 1] as usize;
-            for at in range.clone().step_by(G::LANES) {
-                let x = F32::load(g, &all.free_x.padded()[at..]);
-                let free = x.eq(x) & Mask::first(g, range.end - at);
-                let y = F32::load(g, &all.y.padded()[at..]);
-                let z = F32::load(g, &all.z.padded()[at..]);
-                let source = U32::load(g, &all.source.padded()[at..]);
-                x.store_packed(&mut self.x.padded_mut()[kept..], free);
-                x.store_packed(&mut self.free_x.padded_mut()[kept..], free);
-                y.store_packed(&mut self.y.padded_mut()[kept..], free);
-                z.store_packed(&mut self.z.padded_mut()[kept..], free);
-                let count = source.store_packed(&mut self.source.padded_mut()[kept..], free);
-                let key = phi_bin(g, x, y).shl::<5>() + U32::splat(g, pair as u32);
-                let mut packed = [0; 64];
-                key.store_packed(&mut packed, free);
-                for &key in &packed[..count] {
-                    self.table[key as usize] += 1;
+            for place in all.pair_start[pair] as usize..all.pair_start[pair + 1] as usize {
+                if all.is_free(place) {
+                    self.hits[kept] = all.hits[place];
+                    self.source[kept] = place as u32;
+                    kept += 1;
                 }
-                kept += count;
             }
         }
         self.pair_start[PAIRS..].fill(kept as u32);
         self.resize(kept);
+        for pair in 0..PAIRS {
+            let range = self.pair_start[pair] as usize..self.pair_start[pair + 1] as usize;
+            for at in range.clone().step_by(G::LANES) {
+                let place = U32::iota(g) + U32::splat(g, at as u32);
+                let [x, y, _, _] = F32::gather_records(&self.hits, place);
+                let mut bins = [0; 64];
+                phi_bin(g, x, y).store(&mut bins);
+                for &bin in &bins[..G::LANES.min(range.end - at)] {
+                    self.table[bin as usize * STRIDE + pair] += 1;
+                }
+            }
+        }
         self.sum_table(g);
     }
 
     /// Takes a hit out of every later search.
     #[inline(always)]
     pub(super) fn mark_used(&mut self, hit: usize) {
-        self.free_x[hit] = f32::NAN;
+        self.hits[hit][3] = f32::NAN;
     }
 
     #[inline(always)]
     pub(super) fn is_free(&self, hit: usize) -> bool {
-        !self.free_x[hit].is_nan()
+        !self.hits[hit][3].is_nan()
     }
 }
 

@@ -31,15 +31,7 @@ pub fn reconstruct(
     out: &mut VeloTracks,
     counters: &mut Counters,
 ) {
-    // HACK
-    use crate::simd::Token;
-    match level.token() {
-        Token::Avx512x16(g) => g.vectorize(
-            #[inline(always)]
-            || run(g, config, events, range, workspace, out, counters),
-        ),
-        _ => {}
-    }
+    crate::dispatch!(level, g => run(g, config, events, range, workspace, out, counters));
 }
 
 #[inline(always)]
@@ -87,7 +79,7 @@ fn run_event<G: Gang>(
     counters.stages[find::STAGE].items_in += event.len() as u64;
     counters.stages[find::STAGE].items_out += found.order.len() as u64;
     clock.lap(&mut counters.stages[find::STAGE]);
-    fit::fit(g, &config.fit, event, found, out);
+    fit::fit(g, &config.fit, event, &index[0], found, out);
     counters.stages[FIT].items_in += found.order.len() as u64;
     counters.stages[FIT].items_out += found.order.len() as u64;
     clock.lap(&mut counters.stages[FIT]);

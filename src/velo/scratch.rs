@@ -13,18 +13,18 @@ pub struct VeloWorkspace {
     pub(super) keys: Column<u32>,
     pub(super) ranks: Column<u32>,
     pub(super) find: FindScratch,
-    /// The accepted tracks of one event: hits as places in the event's input columns.
+    /// The accepted tracks of one event.
     pub(super) found: Found,
 }
 
-/// Tracks of one event as lists of places in the event's input columns.
+/// Tracks of one event as lists of places among its sorted hits.
 #[derive(Debug, Default)]
 pub(super) struct Found {
     pub(super) start: Column<u32>,
     pub(super) hits: Column<u32>,
     /// Tracks by length, longest first.
     pub(super) order: Column<u32>,
-    /// Per input hit: whether a longer track has it.
+    /// Per hit: whether a longer track has it.
     pub(super) taken: Column<u32>,
 }
 

@@ -5,7 +5,7 @@ use super::{FindScratch, ROW, Tally};
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
 use crate::velo::config::BestConfig;
-use crate::velo::geometry::{PAIR_DEPTH, pair_z};
+use crate::velo::geometry::{PAIR_HALF_DEPTH, pair_middle};
 use crate::velo::index::Index;
 
 /// Forwards all tracks into `pair`. Hits that tracks use already may be taken again. A track that misses too
@@ -23,27 +23,16 @@ pub(super) fn forward<G: Gang>(
     let FindScratch { active, extended, extended_by, rows, .. } = scratch;
     extended.reserve_total(active.len);
     extended_by.reserve_total(active.len);
-    let reach = Reach {
-        window: config.forward_window,
-        chi2: config.forward_chi2,
-        scatter_slope: config.scatter_slope,
-    };
-    let layer = index.layer(pair, false);
+    let reach = Reach { used_too: true, chi2: config.forward_chi2, scatter_slope: config.scatter_slope };
+    let layer = index.layer(pair);
     let (mut kept, mut count) = (0, 0);
     for at in (0..active.len).step_by(G::LANES) {
         let lanes = Mask::first(g, active.len - at);
-        let line = Line {
-            x: F32::load(g, &active.x.padded()[at..]),
-            y: F32::load(g, &active.y.padded()[at..]),
-            z: F32::load(g, &active.z.padded()[at..]),
-            tx: F32::load(g, &active.tx.padded()[at..]),
-            ty: F32::load(g, &active.ty.padded()[at..]),
-            inverse: F32::load(g, &active.inverse.padded()[at..]),
-        };
+        let line = Line::load(g, &active.lines, at);
         let row = U32::load(g, &active.row.padded()[at..]);
         let missed = U32::load(g, &active.missed.padded()[at..]);
         // A triplet over a gap may have its last hit in this very pair: it waits for the next one.
-        let searching = F32::splat(g, pair_z(pair) + PAIR_DEPTH).lt(line.z) & lanes;
+        let searching = F32::splat(g, pair_middle(pair) + PAIR_HALF_DEPTH).lt(line.z) & lanes;
         let (best, found) = search.nearest(g, &layer, pair, &line, reach, searching, tally);
 
         row.store_packed(&mut extended.padded_mut()[count..], found);
@@ -54,16 +43,7 @@ pub(super) fn forward<G: Gang>(
         let more = searching.select_u(missed + U32::splat(g, 1), missed);
         let missed = found.select_u(U32::splat(g, 0), more);
         let alive = missed.lt(U32::splat(g, config.skipped_pairs + 1)) & lanes;
-        for (new, old, column) in [
-            (next.x, line.x, &mut active.x),
-            (next.y, line.y, &mut active.y),
-            (next.z, line.z, &mut active.z),
-            (next.tx, line.tx, &mut active.tx),
-            (next.ty, line.ty, &mut active.ty),
-            (next.inverse, line.inverse, &mut active.inverse),
-        ] {
-            found.select_f(new, old).store_packed(&mut column.padded_mut()[kept..], alive);
-        }
+        next.select(found, &line).store_packed(&mut active.lines, kept, alive);
         row.store_packed(&mut active.row.padded_mut()[kept..], alive);
         kept += missed.store_packed(&mut active.missed.padded_mut()[kept..], alive);
     }

@@ -63,16 +63,11 @@ struct Rows {
     score: Vec<f32>,
 }
 
-/// The tracks that are still followed, as columns: point of the last hit, slopes and inverse length of
-/// the last doublet, row, and pairs missed in a row.
+/// The tracks that are still followed, as columns: line through the last two hits, row, and pairs missed in a
+/// row.
 #[derive(Debug, Default)]
 struct Active {
-    x: Column<f32>,
-    y: Column<f32>,
-    z: Column<f32>,
-    tx: Column<f32>,
-    ty: Column<f32>,
-    inverse: Column<f32>,
+    lines: nearest::Lines,
     row: Column<u32>,
     missed: Column<u32>,
     len: usize,
@@ -80,9 +75,7 @@ struct Active {
 
 impl Active {
     fn reserve(&mut self, tracks: usize) {
-        for column in [&mut self.x, &mut self.y, &mut self.z, &mut self.tx, &mut self.ty, &mut self.inverse] {
-            column.reserve_total(tracks);
-        }
+        self.lines.reserve(tracks);
         self.row.reserve_total(tracks);
         self.missed.reserve_total(tracks);
     }
@@ -155,12 +148,12 @@ pub(super) fn find<G: Gang>(
         scratch.rows.clear();
         scratch.active.len = 0;
         // A hit is the middle of one triplet at most, so there are no more candidates than hits.
-        scratch.active.reserve(index.x.len());
+        scratch.active.reserve(index.hits.len());
         for current in (1..PAIRS - 1).rev() {
             forward::forward(g, &search, config, index, scratch, current - 1, &mut tally);
             seed::seed(g, &search, pass, index, scratch, current, &mut tally);
         }
-        select::accept(pass, index, &scratch.rows, &mut scratch.weak, found);
+        select::accept(pass, index, number == 1, &scratch.rows, &mut scratch.weak, found);
     }
     tally.add_to(counters);
 }

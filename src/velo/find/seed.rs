@@ -1,14 +1,14 @@
 //! Seeding: triplets around the free hits of one pair. Doublets are written down first, so that every lane
 //! of the search has one, whatever the number of candidates of a hit.
 
-use super::nearest::{Line, Reach, Search};
+use super::nearest::{Line, Lines, Reach, Search};
 use super::{FindScratch, Tally};
 use crate::event::Column;
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
 use crate::velo::config::PassConfig;
 use crate::velo::geometry::PAIRS;
-use crate::velo::index::{Index, Layer, phi_bin, position};
+use crate::velo::index::{Index, Layer, phi_bin};
 
 /// Doublets looked at in one go: their memory stays in the first cache.
 const BLOCK: usize = 1024;
@@ -26,6 +26,8 @@ pub(super) struct SeedScratch {
     /// `middle`.
     outer: Column<u32>,
     entry: Column<u32>,
+    /// Lines of the doublets of a block that pass the cuts; `outer` and `entry` move along.
+    lines: Lines,
     /// Triplets of a block.
     scores: Column<f32>,
     triplets: [Column<u32>; 3],
@@ -54,12 +56,22 @@ pub(super) fn seed<G: Gang>(
     current: usize,
     tally: &mut Tally,
 ) {
-    let layer = |pair| index.layer(pair, true);
+    let layer = |pair| index.layer(pair);
     let seeds = &mut scratch.seeds;
     seeds.seeds.clear();
     seeds.list_middle_hits(g, &layer(current));
-    let near = Cuts { score: pass.score, doca_weight: pass.doca_weight };
-    let gap = Cuts { score: pass.gap_score, doca_weight: pass.gap_doca_weight };
+    let near = Cuts {
+        score: pass.score,
+        doca_weight: pass.doca_weight,
+        window: pass.window,
+        doublet_doca: pass.doublet_doca,
+    };
+    let gap = Cuts {
+        score: pass.gap_score,
+        doca_weight: pass.gap_doca_weight,
+        window: pass.gap_window,
+        doublet_doca: pass.gap_doublet_doca,
+    };
     // (previous, next) relative to the current pair.
     let shapes = [(1, 1, near), (2, 1, gap), (1, 2, gap)];
     for &(above, below, cuts) in &shapes[..if pass.gaps { 3 } else { 1 }] {
@@ -69,7 +81,7 @@ pub(super) fn seed<G: Gang>(
         }
     }
     for end in [2, 0] {
-        seeds.keep_best_of_each(end, index.x.len());
+        seeds.keep_best_of_each(end, index.hits.len());
     }
     start_tracks(g, index, scratch);
 }
@@ -79,6 +91,10 @@ pub(super) fn seed<G: Gang>(
 struct Cuts {
     score: f32,
     doca_weight: f32,
+    /// Half width of the window for the outer hit, in bins.
+    window: u32,
+    /// Largest distance of a doublet to the beam line, mm.
+    doublet_doca: f32,
 }
 
 impl SeedScratch {
@@ -88,9 +104,9 @@ impl SeedScratch {
         let mut kept = 0;
         for at in (0..layer.len()).step_by(G::LANES) {
             let lanes = Mask::first(g, layer.len() - at);
-            let x = F32::load_some(&layer.x[at..], lanes);
             let place = U32::iota(g) + U32::splat(g, at as u32);
-            kept += place.store_packed(&mut self.middle.padded_mut()[kept..], x.eq(x) & lanes);
+            let [_, _, _, free] = F32::gather_records(layer.hits, place);
+            kept += place.store_packed(&mut self.middle.padded_mut()[kept..], free.eq(free) & lanes);
         }
         self.middle.set_len(kept);
     }
@@ -111,12 +127,15 @@ impl SeedScratch {
         if layers.iter().any(|layer| layer.len() == 0) {
             return;
         }
-        self.open_windows(g, search, pass.window, &layers, tally);
+        self.open_windows(g, search, cuts.window, &layers, tally);
         let none = Seed { hits: [0; 3], score: f32::INFINITY };
         self.best.clear();
         self.best.resize(self.middle.len(), none);
-        self.outer.set_len(BLOCK);
-        self.entry.set_len(BLOCK);
+        for column in [&mut self.outer, &mut self.entry].into_iter().chain(&mut self.triplets) {
+            column.reserve_total(BLOCK);
+        }
+        self.scores.reserve_total(BLOCK);
+        self.lines.reserve(BLOCK);
         let (mut entry, mut filled) = (0, 0);
         while entry < self.middle.len() || filled > 0 {
             // Writes down doublets until the block is full; what a hit has left is kept for the next one.
@@ -165,7 +184,8 @@ impl SeedScratch {
         for at in (0..hits).step_by(G::LANES) {
             let lanes = Mask::first(g, hits - at);
             let place = U32::load(g, &self.middle.padded()[at..]);
-            let bin = phi_bin(g, F32::gather(current.x, place), F32::gather(current.y, place));
+            let [x, y, _, _] = F32::gather_records(current.hits, place);
+            let bin = phi_bin(g, x, y);
             let window = previous.window(g, bin, half_width);
             window.first.store(&mut self.first.padded_mut()[at..]);
             search.limit(g, window.count, lanes, tally).store(&mut self.count.padded_mut()[at..]);
@@ -186,23 +206,36 @@ impl SeedScratch {
         doublets: usize,
         tally: &mut Tally,
     ) {
-        let reach = Reach { window: pass.window, chi2: cuts.score, scatter_slope: pass.scatter_slope };
-        self.scores.reserve_total(BLOCK);
-        for column in &mut self.triplets {
-            column.reserve_total(BLOCK);
-        }
+        let reach = Reach { used_too: false, chi2: cuts.score, scatter_slope: pass.scatter_slope };
+        let lines = &mut self.lines;
         let mut kept = 0;
         for at in (0..doublets).step_by(G::LANES) {
             let lanes = Mask::first(g, doublets - at);
             let outer = previous.wrap(g, U32::load(g, &self.outer.padded()[at..]));
             let entry = U32::load(g, &self.entry.padded()[at..]);
             let middle = U32::gather(&self.middle, entry);
-            let h0 = previous.position(outer);
-            let line = Line::through(g, h0, current.position(middle));
-            // Used hits have x = NaN and fail here.
-            let lanes = line.slope2().lt(F32::splat(g, MAX_SLOPE2)) & lanes;
+            let [_, y0, z0, free_x0] = F32::gather_records(previous.hits, outer);
+            let [x1, y1, z1, _] = F32::gather_records(current.hits, middle);
+            // Used hits have a free x of NaN and fail the cuts.
+            let line = Line::through(g, [free_x0, y0, z0], [x1, y1, z1]);
+            let slope2 = line.slope2();
+            let moment = line.x * line.ty - line.y * line.tx;
+            let doca2 = F32::splat(g, cuts.doublet_doca * cuts.doublet_doca);
+            let good = slope2.lt(F32::splat(g, MAX_SLOPE2)) & (moment * moment).lt(doca2 * slope2) & lanes;
+            line.store_packed(lines, kept, good);
+            outer.store_packed(&mut self.outer.padded_mut()[kept..], good);
+            kept += entry.store_packed(&mut self.entry.padded_mut()[kept..], good);
+        }
+        let doublets = kept;
+        kept = 0;
+        for at in (0..doublets).step_by(G::LANES) {
+            let lanes = Mask::first(g, doublets - at);
+            let line = Line::load(g, lines, at);
             let (best, found) = search.nearest(g, next, next_pair, &line, reach, lanes, tally);
-            let doca = distance_to_beam(g, h0, [best.x, best.y, best.z]);
+            let outer = U32::load(g, &self.outer.padded()[at..]);
+            let entry = U32::load(g, &self.entry.padded()[at..]);
+            let [x0, y0, z0, _] = F32::gather_records(previous.hits, outer);
+            let doca = distance_to_beam(g, [x0, y0, z0], [best.x, best.y, best.z]);
             let score = doca.mul_add(F32::splat(g, cuts.doca_weight), best.distance2 / best.variance);
             let good = score.lt(F32::splat(g, cuts.score)) & found;
             outer.store_packed(&mut self.triplets[0].padded_mut()[kept..], good);
@@ -269,21 +302,11 @@ fn start_tracks<G: Gang>(g: G, index: &Index, scratch: &mut FindScratch) {
         inner[i] = seed.hits[2];
     }
     for at in (0..seeds.seeds.len()).step_by(G::LANES) {
-        let columns = [&index.x[..], &index.y[..], &index.z[..]];
-        let h1 = position(columns, U32::load(g, &middle.padded()[at..]));
-        let h2 = position(columns, U32::load(g, &inner.padded()[at..]));
-        let line = Line::through(g, h1, h2);
+        let [x1, y1, z1, _] = F32::gather_records(&index.hits, U32::load(g, &middle.padded()[at..]));
+        let [x2, y2, z2, _] = F32::gather_records(&index.hits, U32::load(g, &inner.padded()[at..]));
+        let line = Line::through(g, [x1, y1, z1], [x2, y2, z2]);
         let to = active.len + at;
-        for (value, column) in [
-            (line.x, &mut active.x),
-            (line.y, &mut active.y),
-            (line.z, &mut active.z),
-            (line.tx, &mut active.tx),
-            (line.ty, &mut active.ty),
-            (line.inverse, &mut active.inverse),
-        ] {
-            value.store(&mut column.padded_mut()[to..]);
-        }
+        line.store_packed(&mut active.lines, to, Mask::first(g, G::LANES));
         let row = U32::iota(g) + U32::splat(g, first_row + at as u32);
         row.store(&mut active.row.padded_mut()[to..]);
         U32::splat(g, 0).store(&mut active.missed.padded_mut()[to..]);

@@ -10,13 +10,15 @@ use crate::velo::scratch::Found;
 pub(super) fn accept(
     pass: &PassConfig,
     index: &mut Index,
+    is_rest: bool,
     rows: &Rows,
     weak: &mut Vec<(f32, u32)>,
     found: &mut Found,
 ) {
     let mut take = |row: usize, index: &Index| {
         for &hit in rows.hits(row) {
-            found.hits.push(index.source[hit as usize]);
+            // The second pass works on what the first left: its places lead back to the first's.
+            found.hits.push(if is_rest { index.source[hit as usize] } else { hit });
         }
         found.end_track();
     };
