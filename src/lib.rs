@@ -8,7 +8,10 @@
 
 pub mod error;
 pub mod event;
+pub mod input;
 pub mod simd;
+pub mod truth;
 pub mod units;
+pub mod velo;
 
 pub use error::{Error, Result, Status};

@@ -1,0 +1,3 @@
+//! The vertex locator (Velo): pixel modules around the collision point.
+
+pub mod geometry;
