@@ -78,7 +78,7 @@ impl Records {
     fn find_framing(&mut self) -> std::io::Result<Framing> {
         let mut head = Vec::new();
         let read = self.read_first_line(&mut head);
-        let next = self.stream.fill_buf().ok().and_then(|rest| rest.first().copied());
+        let next = self.skip_blank_lines(&mut head);
         let end = balance(&head);
         let alone = end.is_some_and(|end| head[end..].trim_ascii().is_empty());
         self.put_back(head);
@@ -100,6 +100,18 @@ impl Records {
             if start == head.len() || !head[start..].trim_ascii().is_empty() {
                 return Ok(());
             }
+        }
+    }
+
+    /// Reads blank lines and returns the byte that follows them.
+    fn skip_blank_lines(&mut self, head: &mut Vec<u8>) -> Option<u8> {
+        loop {
+            // An error shows itself again when the line is read.
+            match fill(&mut self.stream).ok()?.first() {
+                Some(&c @ (b'\n' | b'\r')) if head.len() < self.limit => head.push(c),
+                next => return next.copied(),
+            }
+            self.stream.consume(1);
         }
     }
 
