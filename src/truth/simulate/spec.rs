@@ -30,7 +30,7 @@ impl Default for SimSpec {
 
 /// Upper limits, so that no event is absurdly large.
 const MAX_PILEUP: f64 = 200.0;
-const MAX_NOISE: f64 = 1e6;
+const MAX_NOISE: f64 = 1e5;
 
 impl FromStr for SimSpec {
     type Err = Error;
