@@ -8,7 +8,9 @@
 
 pub mod error;
 pub mod event;
+pub mod input;
 pub mod simd;
+pub mod truth;
 pub mod units;
 pub mod velo;
 
