@@ -75,10 +75,10 @@ impl Mandelbrot {
 }
 
 /// A pseudo-random sequence, the same everywhere.
-struct Random(u32);
+pub struct Random(pub u32);
 
 impl Random {
-    fn next(&mut self) -> u32 {
+    pub fn next(&mut self) -> u32 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 17;
         self.0 ^= self.0 << 5;
