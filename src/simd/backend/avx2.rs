@@ -71,7 +71,12 @@ macro_rules! reduce {
 #[inline]
 #[target_feature(enable = "avx2")]
 fn select(mask: __m256i, a: __m256i, b: __m256i) -> __m256i {
-    _mm256_blendv_epi8(b, a, mask)
+    // By lanes rather than bytes, so that the compiler sees what is selected.
+    _mm256_castps_si256(_mm256_blendv_ps(
+        _mm256_castsi256_ps(b),
+        _mm256_castsi256_ps(a),
+        _mm256_castsi256_ps(mask),
+    ))
 }
 
 impl<C: HasAvx2> Gang for Ymm<C> {
