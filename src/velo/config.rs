@@ -1,5 +1,7 @@
 //! All parameters of the Velo reconstruction, with defaults and their sources.
 
+use super::forwarding::ForwardingConfig;
+use super::paper::PaperConfig;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 
@@ -48,6 +50,10 @@ pub struct VeloConfig {
     pub limits: LimitConfig,
     /// Parameters of the preset `best` (no unit).
     pub best: BestConfig,
+    /// Parameters of the preset `paper` (no unit).
+    pub paper: PaperConfig,
+    /// Parameters of the preset `forwarding` (no unit).
+    pub forwarding: ForwardingConfig,
     /// Parameters of the track fit (no unit).
     pub fit: FitConfig,
 }
@@ -228,6 +234,12 @@ impl VeloConfig {
         }
         for (name, value) in [
             ("best.hit_resolution", best.hit_resolution),
+            ("paper.seed_window", self.paper.seed_window),
+            ("paper.forward_window", self.paper.forward_window),
+            ("paper.weak_weight", self.paper.weak_weight),
+            ("forwarding.slope", self.forwarding.slope),
+            ("forwarding.scatter", self.forwarding.scatter),
+            ("forwarding.weak_weight", self.forwarding.weak_weight),
             ("fit.weight", self.fit.weight),
             ("limits.coordinate", self.limits.coordinate),
         ] {

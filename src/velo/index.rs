@@ -142,7 +142,7 @@ impl Index {
         Layer { hits: &self.hits[range], table: &self.table, pair: pair as u32, start }
     }
 
-    fn resize(&mut self, hits: usize) {
+    pub(super) fn resize(&mut self, hits: usize) {
         self.hits.set_len(hits);
         self.source.set_len(hits);
     }
@@ -279,7 +279,7 @@ impl Index {
     }
 }
 
-fn check_sizes(event: &VeloEvent<'_>, limits: &LimitConfig) -> Status {
+pub(super) fn check_sizes(event: &VeloEvent<'_>, limits: &LimitConfig) -> Status {
     if event.status != Status::Ok {
         event.status
     } else if event.len() > limits.hits as usize {
@@ -292,7 +292,7 @@ fn check_sizes(event: &VeloEvent<'_>, limits: &LimitConfig) -> Status {
 }
 
 #[cold]
-fn why_not_sane(event: &VeloEvent<'_>) -> Status {
+pub(super) fn why_not_sane(event: &VeloEvent<'_>) -> Status {
     let finite = |column: &[f32]| column.iter().all(|v| v.is_finite());
     if finite(event.x) && finite(event.y) && finite(event.z) { Status::OutOfRange } else { Status::NotFinite }
 }

@@ -1,8 +1,8 @@
 //! Runs the rooms over a range of events, on the gang of a level.
 
-use super::config::VeloConfig;
+use super::config::{Preset, VeloConfig};
 use super::scratch::VeloWorkspace;
-use super::{find, fit};
+use super::{find, fit, forwarding, paper};
 use crate::Status;
 use crate::event::{Counters, StageClock, VeloEvent, VeloEvents, VeloTracks};
 use crate::simd::{Gang, Level};
@@ -66,16 +66,32 @@ fn run_event<G: Gang>(
     counters: &mut Counters,
     clock: &mut StageClock,
 ) -> Status {
-    let VeloWorkspace { index, keys, ranks, find: scratch, found } = workspace;
-    let status = index[0].sort(g, event, &config.limits, keys, ranks);
+    let VeloWorkspace { index, keys, ranks, find: scratch, paper, forwarding, found } = workspace;
+    let limits = &config.limits;
+    let status = match config.preset {
+        Preset::Best => index[0].sort(g, event, limits, keys, ranks),
+        Preset::Paper => paper::sort(g, event, limits, &mut index[0], paper, [keys, ranks]),
+        Preset::Forwarding => forwarding::sort(event, limits, &mut index[0], forwarding, ranks),
+    };
     counters.stages[SORT].items_in += event.len() as u64;
     clock.lap(&mut counters.stages[SORT]);
     if status != Status::Ok {
         return status;
     }
-    let limit = config.limits.candidates_in_window;
-    find::find(g, &config.best, limit, index, scratch, found, counters);
-    find::order_and_kill_clones(config.best.shared_hits, event.len(), found);
+    let limit = limits.candidates_in_window;
+    // Tracks with this share of their hits on others are clones: the other presets keep all tracks.
+    let mut shared = 1.0;
+    match config.preset {
+        Preset::Best => {
+            find::find(g, &config.best, limit, index, scratch, found, counters);
+            shared = config.best.shared_hits;
+        }
+        Preset::Paper => paper::find(g, &config.paper, limit, &mut index[0], paper, found, counters),
+        Preset::Forwarding => {
+            forwarding::find(&config.forwarding, limit, &mut index[0], forwarding, found, counters);
+        }
+    }
+    find::order_and_kill_clones(shared, event.len(), found);
     counters.stages[find::STAGE].items_in += event.len() as u64;
     counters.stages[find::STAGE].items_out += found.order.len() as u64;
     clock.lap(&mut counters.stages[find::STAGE]);

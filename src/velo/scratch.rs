@@ -1,7 +1,9 @@
 //! Reused memory of one thread.
 
 use super::find::FindScratch;
+use super::forwarding::ForwardingScratch;
 use super::index::Index;
+use super::paper::PaperScratch;
 use crate::event::Column;
 
 /// Memory that one thread reuses from event to event: it grows to the largest event seen and then stays.
@@ -13,6 +15,8 @@ pub struct VeloWorkspace {
     pub(super) keys: Column<u32>,
     pub(super) ranks: Column<u32>,
     pub(super) find: FindScratch,
+    pub(super) paper: PaperScratch,
+    pub(super) forwarding: ForwardingScratch,
     /// The accepted tracks of one event.
     pub(super) found: Found,
 }

@@ -1,7 +1,7 @@
 //! Forwarding: every track under way looks for its next hit, one lane a track.
 
 use super::nearest::{Line, Reach, Search};
-use super::{FindScratch, ROW, Tally};
+use super::{FindScratch, Tally};
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
 use crate::velo::config::BestConfig;
@@ -50,15 +50,6 @@ pub(super) fn forward<G: Gang>(
     active.len = kept;
 
     for (&row, &hit) in extended.padded()[..count].iter().zip(extended_by.padded()) {
-        let row = row as usize;
-        let len = rows.len[row] as usize;
-        rows.hits[row * ROW + len] = hit;
-        rows.len[row] += 1;
-        index.mark_used(hit as usize);
-        if len == 3 {
-            for i in 0..3 {
-                index.mark_used(rows.hits[row * ROW + i] as usize);
-            }
-        }
+        rows.extend(row, hit, index);
     }
 }

@@ -34,7 +34,9 @@ use super::index::Index;
 use super::scratch::Found;
 use crate::event::{Column, Counters, StageCounter, Truncation};
 use crate::simd::Gang;
+use crate::simd::varying::{Mask, U32};
 
+pub(super) use nearest::Line;
 pub(super) use select::order_and_kill_clones;
 
 /// Index of this stage in the counters.
@@ -56,7 +58,7 @@ pub(super) struct FindScratch {
 
 /// Hit lists of all candidates of a pass.
 #[derive(Debug, Default)]
-struct Rows {
+pub(super) struct Rows {
     hits: Column<u32>,
     len: Vec<u32>,
     /// Score of the triplet each began with.
@@ -82,16 +84,16 @@ impl Active {
 }
 
 impl Rows {
-    fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.len.clear();
         self.score.clear();
     }
 
-    fn count(&self) -> usize {
+    pub(super) fn count(&self) -> usize {
         self.len.len()
     }
 
-    fn push(&mut self, triplet: [u32; 3], score: f32) -> u32 {
+    pub(super) fn push(&mut self, triplet: [u32; 3], score: f32) -> u32 {
         let row = self.count();
         self.hits.set_len((row + 1) * ROW);
         self.hits[row * ROW..row * ROW + 3].copy_from_slice(&triplet);
@@ -100,21 +102,57 @@ impl Rows {
         row as u32
     }
 
-    fn hits(&self, row: usize) -> &[u32] {
+    pub(super) fn hits(&self, row: usize) -> &[u32] {
         &self.hits[row * ROW..row * ROW + self.len[row] as usize]
+    }
+
+    /// Adds a hit to a track and marks its hits as used.
+    pub(super) fn extend(&mut self, row: u32, hit: u32, index: &mut Index) {
+        let row = row as usize;
+        let len = self.len[row] as usize;
+        self.hits[row * ROW + len] = hit;
+        self.len[row] += 1;
+        index.mark_used(hit as usize);
+        if len == 3 {
+            for i in 0..3 {
+                index.mark_used(self.hits[row * ROW + i] as usize);
+            }
+        }
     }
 }
 
 /// What the search loops did, for the counters.
 #[derive(Default)]
-struct Tally {
+pub(super) struct Tally {
     lanes_active: u64,
     lanes_total: u64,
     cut_short: u64,
 }
 
 impl Tally {
-    fn add_to(&self, counters: &mut Counters) {
+    /// Counts one step of a search in which the lanes `on` are at work.
+    #[inline(always)]
+    pub(super) fn count_lanes<G: Gang>(&mut self, on: Mask<G>) {
+        self.lanes_active += on.count() as u64;
+        self.lanes_total += G::LANES as u64;
+    }
+
+    /// Cuts windows down to `most` hits, and counts what is cut off.
+    #[inline(always)]
+    pub(super) fn limit<G: Gang>(&mut self, g: G, count: U32<G>, most: u32, lanes: Mask<G>) -> U32<G> {
+        let most = U32::splat(g, most);
+        if (most.lt(count) & lanes).any() {
+            self.cut_short += u64::from((count - count.min(most)).reduce_add(lanes));
+        }
+        count.min(most)
+    }
+
+    /// Counts candidates that were not looked at.
+    pub(super) fn cut_short(&mut self, candidates: u64) {
+        self.cut_short += candidates;
+    }
+
+    pub(super) fn add_to(&self, counters: &mut Counters) {
         let stage: &mut StageCounter = &mut counters.stages[STAGE];
         stage.lanes_active += self.lanes_active;
         stage.lanes_total += self.lanes_total;

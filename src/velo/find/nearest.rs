@@ -18,13 +18,13 @@ pub(super) struct Search {
 
 /// A line per lane: a doublet's second hit, its slopes and 1 / (z of the second - z of the first).
 #[derive(Clone, Copy)]
-pub(super) struct Line<G: Gang> {
-    pub(super) x: F32<G>,
-    pub(super) y: F32<G>,
-    pub(super) z: F32<G>,
-    pub(super) tx: F32<G>,
-    pub(super) ty: F32<G>,
-    pub(super) inverse: F32<G>,
+pub(in crate::velo) struct Line<G: Gang> {
+    pub(in crate::velo) x: F32<G>,
+    pub(in crate::velo) y: F32<G>,
+    pub(in crate::velo) z: F32<G>,
+    pub(in crate::velo) tx: F32<G>,
+    pub(in crate::velo) ty: F32<G>,
+    pub(in crate::velo) inverse: F32<G>,
 }
 
 /// Lines as columns.
@@ -86,7 +86,7 @@ impl<G: Gang> Line<G> {
 
     /// The line from hit `a` to hit `b`.
     #[inline(always)]
-    pub(super) fn through(g: G, a: [F32<G>; 3], b: [F32<G>; 3]) -> Self {
+    pub(in crate::velo) fn through(g: G, a: [F32<G>; 3], b: [F32<G>; 3]) -> Self {
         let inverse = F32::splat(g, 1.0) / (b[2] - a[2]);
         let (tx, ty) = ((b[0] - a[0]) * inverse, (b[1] - a[1]) * inverse);
         Self { x: b[0], y: b[1], z: b[2], tx, ty, inverse }
@@ -132,11 +132,7 @@ impl Search {
     /// Cuts windows down to the largest size, and counts what is cut off.
     #[inline(always)]
     pub(super) fn limit<G: Gang>(&self, g: G, count: U32<G>, lanes: Mask<G>, tally: &mut Tally) -> U32<G> {
-        let most = U32::splat(g, self.max_candidates);
-        if (most.lt(count) & lanes).any() {
-            tally.cut_short += u64::from((count - count.min(most)).reduce_add(lanes));
-        }
-        count.min(most)
+        tally.limit(g, count, self.max_candidates, lanes)
     }
 
     /// Variance of the distance of a hit `dz` away from the line.
@@ -191,8 +187,7 @@ impl Search {
             if !on.any() {
                 break;
             }
-            tally.lanes_active += on.count() as u64;
-            tally.lanes_total += G::LANES as u64;
+            tally.count_lanes(on);
             let place = layer.wrap(g, window.first + step);
             let [x, y, z, free_x] = F32::gather_records(layer.hits, place);
             let x = if reach.used_too { x } else { free_x };

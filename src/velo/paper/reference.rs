@@ -1,0 +1,1 @@
+//! The preset `paper` written down naively: what its search must find.
