@@ -179,7 +179,7 @@ fn gangs_and_slices_do_not_matter() {
         let whole = std::slice::from_ref(&(0..end)).to_vec();
         let expected = bytes(&tracks_of(Level::supported()[0], &config, &batch, &whole).0);
         for level in Level::supported() {
-            for slices in [whole.clone(), vec![0..1, 1..7, 7..7, 7..end]] {
+            for slices in [whole.clone(), vec![0..1, 1..7, 7..end]] {
                 let (tracks, _) = tracks_of(level, &config, &batch, &slices);
                 assert!(tracks.tracks() > 0 && bytes(&tracks) == expected, "{preset}, {level}, {slices:?}");
             }
@@ -200,7 +200,7 @@ fn hostile_events_are_counted_and_end() -> Result<()> {
     let level = Level::choose(None, None)?;
     for preset in [Preset::Paper, Preset::Forwarding] {
         let config = VeloConfig::preset(preset);
-        let (tracks, counters) = tracks_of(level, &config, &batch, &[0..batch.len()]);
+        let (tracks, counters) = tracks_of(level, &config, &batch, std::slice::from_ref(&(0..batch.len())));
         assert_eq!(tracks.status, [Status::Ok, Status::Ok, Status::NotFinite, Status::Ok], "{preset}");
         let dropped: Vec<_> = counters.dropped().map(|(name, _)| name).collect();
         assert_eq!(dropped, ["not_finite", "candidates_in_window"], "{preset}");

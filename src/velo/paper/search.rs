@@ -57,6 +57,7 @@ impl<G: Gang> Best<G> {
     /// Looks for a nearer hit among column `x_column` (0: all, 3: free ones), y and z of the hits of a window.
     /// The first of equals wins.
     #[inline(always)]
+    #[allow(clippy::too_many_arguments)]
     pub(super) fn improve(
         &mut self,
         g: G,

@@ -5,17 +5,15 @@ use crate::velo::find::Rows;
 use crate::velo::index::Index;
 use crate::velo::scratch::Found;
 
-/// Takes over all tracks with four hits or more, and those with three whose hits no longer track has and
-/// that are straight.
+/// Takes over all tracks with four hits or more, and those with three that are straight and whose hits are on
+/// none of the longer ones.
 pub(super) fn accept(config: &PaperConfig, index: &Index, rows: &Rows, found: &mut Found) {
     for row in 0..rows.count() {
         let hits = rows.hits(row);
         if let &[a, b, c] = hits {
             let free = hits.iter().all(|&hit| index.is_free(hit as usize));
-            let chi2 = |[a, b, c]: [u32; 3]| {
-                three_hit_chi2([a, b, c].map(|hit| index.hits[hit as usize]), config.weak_weight)
-            };
-            if !(free && chi2([a, b, c]) < config.weak_chi2) {
+            let positions = [a, b, c].map(|hit| index.hits[hit as usize]);
+            if !(free && three_hit_chi2(positions, config.weak_weight) < config.weak_chi2) {
                 continue;
             }
         }
