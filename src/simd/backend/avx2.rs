@@ -192,6 +192,8 @@ impl<C: HasAvx2> Gang for Ymm<C> {
         u_add(a: U, b: U) -> U { _mm256_add_epi32(a, b) }
         u_sub(a: U, b: U) -> U { _mm256_sub_epi32(a, b) }
         u_mul(a: U, b: U) -> U { _mm256_mullo_epi32(a, b) }
+        // A lane that is on is minus one.
+        u_count(a: U, mask: M) -> U { _mm256_sub_epi32(a, mask) }
         u_and(a: U, b: U) -> U { _mm256_and_si256(a, b) }
         u_or(a: U, b: U) -> U { _mm256_or_si256(a, b) }
         u_xor(a: U, b: U) -> U { _mm256_xor_si256(a, b) }

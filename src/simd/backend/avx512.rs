@@ -156,6 +156,7 @@ impl Gang for Zmm {
         u_add(a: U, b: U) -> U { _mm512_add_epi32(a, b) }
         u_sub(a: U, b: U) -> U { _mm512_sub_epi32(a, b) }
         u_mul(a: U, b: U) -> U { _mm512_mullo_epi32(a, b) }
+        u_count(a: U, mask: M) -> U { _mm512_mask_add_epi32(a, mask, a, _mm512_set1_epi32(1)) }
         u_and(a: U, b: U) -> U { _mm512_and_si512(a, b) }
         u_or(a: U, b: U) -> U { _mm512_or_si512(a, b) }
         u_xor(a: U, b: U) -> U { _mm512_xor_si512(a, b) }
