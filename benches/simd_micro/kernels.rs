@@ -206,7 +206,7 @@ impl Track {
                 }
                 let sigma = F32::gather(&self.sigma, low);
                 seed = active.select_u(seed * u(747_796_405) + u(2_891_336_453), seed);
-                let word = (seed.shr::<16>() ^ seed) * u(0x45d9_f3b);
+                let word = (seed.shr::<16>() ^ seed) * u(0x045d_9f3b);
                 let word = word.shr::<16>() ^ word;
                 let loss = word.shr::<8>().as_i32().to_f32() * f(1.0 / 16_777_216.0) * sigma;
                 sum = active.select_f(sum + loss, sum);
@@ -229,7 +229,7 @@ impl Track {
                     if self.edge[middle] <= energy { low = middle } else { high = middle }
                 }
                 seed = seed.wrapping_mul(747_796_405).wrapping_add(2_891_336_453);
-                let word = ((seed >> 16) ^ seed).wrapping_mul(0x45d9_f3b);
+                let word = ((seed >> 16) ^ seed).wrapping_mul(0x045d_9f3b);
                 let word = (word >> 16) ^ word;
                 let loss = (word >> 8) as f32 * (1.0 / 16_777_216.0) * self.sigma[low];
                 sum += loss;

@@ -9,7 +9,7 @@ use super::{Gang, Isa};
 
 /// Longest segment that is sorted by counting on a gang, as measured: beyond it a comparison sort is faster.
 const fn longest<G: Gang>() -> usize {
-    let (per_lane, most) = if matches!(G::ISA, Isa::Avx512) { (12, 192) } else { (6, 96) };
+    let (per_lane, most) = if matches!(G::ISA, Isa::Avx512) { (20, 320) } else { (10, 160) };
     if per_lane * G::LANES < most { per_lane * G::LANES } else { most }
 }
 
@@ -77,8 +77,8 @@ fn count<G: Gang>(own: U32<G>, keys: &[u32], holds: impl Fn(U32<G>) -> Mask<G>) 
 #[inline(never)]
 fn sort_by_comparing(keys: &[u32], order: &mut [u32]) {
     match keys.len() {
-        0..=256 => sort_pairs(keys, order, &mut [0; 256]),
-        257..=2048 => sort_pairs(keys, order, &mut [0; 2048]),
+        0..=320 => sort_pairs(keys, order, &mut [0; 320]),
+        321..=2048 => sort_pairs(keys, order, &mut [0; 2048]),
         _ => {
             for (i, place) in order.iter_mut().enumerate() {
                 *place = i as u32;
@@ -164,7 +164,7 @@ mod tests {
             longest::<G>()
         }
         let limits = Level::supported().into_iter().map(|level| dispatch!(level, g => limit(g)));
-        for limit in limits.chain([256, 2048]) {
+        for limit in limits.chain([320, 2048]) {
             for len in [limit, limit + 1] {
                 check(
                     &(0..len as u32).map(|i| i.wrapping_mul(2_654_435_761) >> 20 << 19).collect::<Vec<_>>(),
