@@ -9,7 +9,11 @@ use super::{Gang, Isa};
 
 /// Longest segment that is sorted by counting on a gang, as measured: beyond it a comparison sort is faster.
 const fn longest<G: Gang>() -> usize {
-    let (per_lane, most) = if matches!(G::ISA, Isa::Avx512) { (20, 320) } else { (10, 160) };
+    let (per_lane, most) = match G::ISA {
+        Isa::Avx512 if G::LANES >= 16 => (20, 320),
+        Isa::Avx512 | Isa::Avx2 => (10, 160),
+        Isa::Scalar | Isa::Portable | Isa::Neon => (4, 64),
+    };
     if per_lane * G::LANES < most { per_lane * G::LANES } else { most }
 }
 

@@ -200,7 +200,8 @@ impl Gang for Zmm {
 
     #[inline(always)]
     fn m_first(self, count: usize) -> Self::M {
-        ((1u32 << count.min(N)) - 1) as u16
+        // A comparison, so that the mask starts its life in a mask register.
+        self.u_lt(self.u_iota(), self.u_splat(count.min(N) as u32))
     }
     #[inline(always)]
     fn m_from_bits(self, bits: u64) -> Self::M {
