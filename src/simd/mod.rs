@@ -1,5 +1,6 @@
 //! How we compute; knows nothing of detectors.
 
+mod apart;
 pub mod backend;
 mod dispatch;
 mod gang;
@@ -13,6 +14,7 @@ pub mod sort;
 mod tests;
 pub mod varying;
 
+pub use apart::Apart;
 pub use gang::Gang;
 pub use isa::Isa;
 #[doc(hidden)]
