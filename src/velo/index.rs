@@ -224,11 +224,12 @@ impl Index {
             *count += 1;
         }
         self.sum_table(g);
-        for (hit, (&key, &rank)) in keys.iter().zip(ranks.iter()).enumerate() {
+        let positions = event.x.iter().zip(event.y).zip(event.z);
+        let places = keys.iter().zip(ranks.iter());
+        for ((hit, (&key, &rank)), ((&x, &y), &z)) in (0..).zip(places).zip(positions) {
             let place = (self.table[key as usize] + rank) as usize;
-            let [x, y, z] = [event.x[hit], event.y[hit], event.z[hit]];
             self.hits[place] = [x, y, z, x];
-            self.source[place] = hit as u32;
+            self.source[place] = hit;
         }
         Status::Ok
     }
@@ -237,17 +238,16 @@ impl Index {
     /// in `all`.
     #[inline(always)]
     pub(super) fn keep_free<G: Gang>(&mut self, g: G, all: &Index) {
-        self.resize(all.hits.len());
+        self.resize(all.hits.len() + 1);
         self.clear_table();
         let mut kept = 0;
         for pair in 0..PAIRS {
             self.pair_start[pair] = kept as u32;
             for place in all.pair_start[pair] as usize..all.pair_start[pair + 1] as usize {
-                if all.is_free(place) {
-                    self.hits[kept] = all.hits[place];
-                    self.source[kept] = place as u32;
-                    kept += 1;
-                }
+                // Written whether free or not: no branch depends on the data.
+                self.hits[kept] = all.hits[place];
+                self.source[kept] = place as u32;
+                kept += usize::from(all.is_free(place));
             }
         }
         self.pair_start[PAIRS..].fill(kept as u32);

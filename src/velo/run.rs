@@ -31,7 +31,20 @@ pub fn reconstruct(
     out: &mut VeloTracks,
     counters: &mut Counters,
 ) {
-    crate::dispatch!(level, g => run(g, config, events, range, workspace, out, counters));
+    // HACK
+    use crate::simd::Token;
+    match level.token() {
+        Token::Avx512x16(g) => g.vectorize(
+            #[inline(always)]
+            || run(g, config, events, range, workspace, out, counters),
+        ),
+        Token::Scalar1(g) => g.vectorize(
+            #[inline(always)]
+            || run(g, config, events, range, workspace, out, counters),
+        ),
+        _ => {}
+    }
+    // HACKEND
 }
 
 #[inline(always)]
@@ -66,7 +79,7 @@ fn run_event<G: Gang>(
     counters: &mut Counters,
     clock: &mut StageClock,
 ) -> Status {
-    let VeloWorkspace { index, keys, ranks, find: scratch, found } = workspace;
+    let VeloWorkspace { index, keys, ranks, find: scratch, found, path } = workspace;
     let status = index[0].sort(g, event, &config.limits, keys, ranks);
     counters.stages[SORT].items_in += event.len() as u64;
     clock.lap(&mut counters.stages[SORT]);
@@ -79,7 +92,7 @@ fn run_event<G: Gang>(
     counters.stages[find::STAGE].items_in += event.len() as u64;
     counters.stages[find::STAGE].items_out += found.order.len() as u64;
     clock.lap(&mut counters.stages[find::STAGE]);
-    fit::fit(g, &config.fit, event, &index[0], found, out);
+    fit::fit(g, &config.fit, event, &index[0], found, path, out);
     counters.stages[FIT].items_in += found.order.len() as u64;
     counters.stages[FIT].items_out += found.order.len() as u64;
     clock.lap(&mut counters.stages[FIT]);

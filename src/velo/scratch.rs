@@ -13,6 +13,8 @@ pub struct VeloWorkspace {
     pub(super) keys: Column<u32>,
     pub(super) ranks: Column<u32>,
     pub(super) find: FindScratch,
+    /// Hits of a gang of tracks in the fit.
+    pub(super) path: Column<f32>,
     /// The accepted tracks of one event.
     pub(super) found: Found,
 }
@@ -35,8 +37,13 @@ impl Found {
         self.hits.clear();
     }
 
-    /// Ends the track whose hits were pushed since the last call.
-    pub(super) fn end_track(&mut self) {
+    /// Appends a track; `origin` translates its hits when they are places in a selection.
+    pub(super) fn push_track(&mut self, hits: &[u32], origin: Option<&[u32]>) {
+        let first = self.hits.len();
+        self.hits.extend_from_slice(hits);
+        if let Some(origin) = origin {
+            self.hits[first..].iter_mut().for_each(|hit| *hit = origin[*hit as usize]);
+        }
         self.start.push(self.hits.len() as u32);
     }
 

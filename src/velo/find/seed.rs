@@ -31,8 +31,7 @@ pub(super) struct SeedScratch {
     /// Triplets of a block.
     scores: Column<f32>,
     triplets: [Column<u32>; 3],
-    /// Best triplet per entry of `middle`.
-    best: Vec<Seed>,
+    open_entry: u32,
     /// The seeds of the current pair, and per hit the best seed that has it.
     seeds: Vec<Seed>,
     claim: Vec<u32>,
@@ -128,9 +127,9 @@ impl SeedScratch {
             return;
         }
         self.open_windows(g, search, cuts.window, &layers, tally);
-        let none = Seed { hits: [0; 3], score: f32::INFINITY };
-        self.best.clear();
-        self.best.resize(self.middle.len(), none);
+        let first_seed = self.seeds.len();
+        // The entry of `middle` whose triplets are being compared.
+        self.open_entry = u32::MAX;
         for column in [&mut self.outer, &mut self.entry].into_iter().chain(&mut self.triplets) {
             column.reserve_total(BLOCK);
         }
@@ -153,17 +152,19 @@ impl SeedScratch {
             self.search_block(g, search, pass, cuts, &layers, next_pair, filled, tally);
             filled = 0;
         }
+        if pass.gaps {
+            self.drop_seeded(first_seed, layers[1].start);
+        }
+    }
+
+    /// Takes the middle hits of the seeds from `first_seed` on out of the list; both are in order.
+    fn drop_seeded(&mut self, first_seed: usize, layer_start: u32) {
+        let mut seeded = self.seeds[first_seed..].iter().map(|seed| seed.hits[1] - layer_start).peekable();
         let mut kept = 0;
         for entry in 0..self.middle.len() {
-            let best = self.best[entry];
-            if best.score < f32::INFINITY {
-                let starts = layers.map(|layer| layer.start);
-                let hits = std::array::from_fn(|i| best.hits[i] + starts[i]);
-                self.seeds.push(Seed { hits, ..best });
-            } else {
-                self.middle[kept] = self.middle[entry];
-                kept += 1;
-            }
+            let place = self.middle[entry];
+            self.middle[kept] = place;
+            kept += usize::from(seeded.next_if_eq(&place).is_none());
         }
         self.middle.set_len(kept);
     }
@@ -243,11 +244,18 @@ impl SeedScratch {
             best.place.store_packed(&mut self.triplets[2].padded_mut()[kept..], good);
             kept += score.store_packed(&mut self.scores.padded_mut()[kept..], good);
         }
+        // Triplets come in the order of the middle hits: the best of each run becomes the seed.
+        let starts = [previous.start, current.start, next.start];
         for (i, &score) in self.scores.padded()[..kept].iter().enumerate() {
-            let entry = self.triplets[1].padded()[i] as usize;
-            if score < self.best[entry].score {
-                let [outer, _, inner] = [0, 1, 2].map(|end| self.triplets[end].padded()[i]);
-                self.best[entry] = Seed { hits: [outer, self.middle[entry], inner], score };
+            let [outer, entry, inner] = [0, 1, 2].map(|end| self.triplets[end].padded()[i]);
+            let hits = [outer + starts[0], self.middle[entry as usize] + starts[1], inner + starts[2]];
+            if entry != self.open_entry {
+                self.open_entry = entry;
+                self.seeds.push(Seed { hits, score });
+            } else if let Some(best) = self.seeds.last_mut()
+                && score < best.score
+            {
+                *best = Seed { hits, score };
             }
         }
     }

@@ -15,17 +15,10 @@ pub(super) fn accept(
     weak: &mut Vec<(f32, u32)>,
     found: &mut Found,
 ) {
-    let mut take = |row: usize, index: &Index| {
-        for &hit in rows.hits(row) {
-            // The second pass works on what the first left: its places lead back to the first's.
-            found.hits.push(if is_rest { index.source[hit as usize] } else { hit });
-        }
-        found.end_track();
-    };
     weak.clear();
     for row in 0..rows.count() {
         if rows.len[row] > 3 {
-            take(row, index);
+            found.push_track(rows.hits(row), origin(index, is_rest));
         } else if rows.score[row] < pass.weak_score {
             weak.push((rows.score[row], row as u32));
         }
@@ -35,9 +28,14 @@ pub(super) fn accept(
         let hits = rows.hits(row as usize);
         if hits.iter().all(|&hit| index.is_free(hit as usize)) {
             hits.iter().for_each(|&hit| index.mark_used(hit as usize));
-            take(row as usize, index);
+            found.push_track(hits, origin(index, is_rest));
         }
     }
+}
+
+/// The second pass works on what the first left: its places lead back to the first's.
+fn origin(index: &Index, is_rest: bool) -> Option<&[u32]> {
+    is_rest.then_some(&index.source[..])
 }
 
 /// Orders the tracks by length, longest first and in the order they were found, and drops the clones: tracks
