@@ -2,12 +2,16 @@
 
 use super::find::FindScratch;
 use super::index::Index;
+use crate::Status;
 use crate::event::Column;
 
+/// Events that a gang rides through at once.
+pub(super) const GROUP: usize = 4;
+
 /// Memory that one thread reuses from event to event: it grows to the largest event seen and then stays.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct VeloWorkspace {
-    /// The hits of the event, sorted, and those that the first pass left.
+    /// The hits of a group of events, sorted, and those that the first pass left.
     pub(super) index: [Index; 2],
     /// Per hit of the input: its key, then its place in the sorted order.
     pub(super) keys: Column<u32>,
@@ -15,8 +19,27 @@ pub struct VeloWorkspace {
     pub(super) find: FindScratch,
     /// Hits of a gang of tracks in the fit.
     pub(super) path: Column<f32>,
-    /// The accepted tracks of one event.
-    pub(super) found: Found,
+    /// The accepted tracks of each event of a group.
+    pub(super) found: [Found; GROUP],
+    /// Status of each event of a group, and its number in the index when that is Ok.
+    pub(super) group: [(Status, usize); GROUP],
+    /// Per sorted hit: whether a longer track has it.
+    pub(super) taken: Column<u32>,
+}
+
+impl Default for VeloWorkspace {
+    fn default() -> Self {
+        Self {
+            index: Default::default(),
+            keys: Column::default(),
+            ranks: Column::default(),
+            find: FindScratch::default(),
+            path: Column::default(),
+            found: Default::default(),
+            group: [(Status::Ok, 0); GROUP],
+            taken: Column::default(),
+        }
+    }
 }
 
 /// Tracks of one event as lists of places among its sorted hits.
@@ -26,8 +49,6 @@ pub(super) struct Found {
     pub(super) hits: Column<u32>,
     /// Tracks by length, longest first.
     pub(super) order: Column<u32>,
-    /// Per hit: whether a longer track has it.
-    pub(super) taken: Column<u32>,
 }
 
 impl Found {
