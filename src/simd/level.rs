@@ -27,7 +27,9 @@ impl Level {
         }
         isa.require()?;
         let token = Token::new(isa, gang).ok_or_else(|| {
-            Error::Unsupported(format!("this CPU has no fused multiply-add: {isa} has no gang of {gang} lanes"))
+            Error::Unsupported(format!(
+                "this CPU has no fused multiply-add: {isa} has no gang of {gang} lanes"
+            ))
         })?;
         Ok(Self { token })
     }

@@ -6,6 +6,8 @@ mod gang;
 mod isa;
 mod level;
 mod pair;
+#[cfg(test)]
+mod tests;
 pub mod varying;
 
 pub use gang::Gang;

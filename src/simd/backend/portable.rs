@@ -131,7 +131,9 @@ impl<C: Context> Gang for Portable<C> {
     fn u_scatter(self, value: Self::U, to: &mut [u32], index: Self::U, mask: Self::M) {
         let (value, index, bits) = (value.to_array(), index.to_array(), self.m_bits(mask));
         for lane in 0..N {
-            if bits >> lane & 1 == 1 && let Some(place) = to.get_mut(index[lane] as usize) {
+            if bits >> lane & 1 == 1
+                && let Some(place) = to.get_mut(index[lane] as usize)
+            {
                 *place = value[lane];
             }
         }

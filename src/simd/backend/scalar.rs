@@ -113,7 +113,9 @@ impl<const N: usize, C: Context> Gang for Scalar<N, C> {
     #[inline(always)]
     fn u_scatter(self, value: Self::U, to: &mut [u32], index: Self::U, mask: Self::M) {
         for i in 0..N {
-            if mask[i] && let Some(place) = to.get_mut(index[i] as usize) {
+            if mask[i]
+                && let Some(place) = to.get_mut(index[i] as usize)
+            {
                 *place = value[i];
             }
         }

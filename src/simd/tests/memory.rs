@@ -1,0 +1,182 @@
+//! Loads, stores, left-packs, gathers and scatters: slices of every length, masks of every kind.
+
+use super::*;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Masked memory operations on a slice of any length.
+#[derive(Debug, Clone)]
+struct Memory {
+    memory: Vec<u32>,
+    value: Vec<u32>,
+    index: Vec<u32>,
+    mask: u64,
+}
+
+/// The same for f32 and u32: what was read, and the memory afterwards.
+#[derive(Debug, PartialEq)]
+struct Seen {
+    loaded: [Vec<u32>; 2],
+    gathered: [Vec<u32>; 2],
+    stored: [Vec<u32>; 2],
+    packed: [(usize, Vec<u32>); 2],
+    scattered: Vec<u32>,
+}
+
+fn floats(bits: &[u32]) -> Vec<f32> {
+    bits.iter().map(|&u| f32::from_bits(u)).collect()
+}
+
+fn bits(floats: &[f32]) -> Vec<u32> {
+    floats.iter().map(|f| f.to_bits()).collect()
+}
+
+impl Memory {
+    fn model(&self, lanes: usize) -> Seen {
+        let on = |lane: usize| self.mask >> lane & 1 == 1;
+        let memory = &self.memory;
+        let loaded = (0..lanes)
+            .map(|i| if on(i) { memory.get(i).copied().unwrap_or(0) } else { 0 })
+            .collect::<Vec<_>>();
+        let gathered = (0..lanes)
+            .map(|i| memory.get(self.index[i] as usize).or(memory.last()).copied().unwrap_or(0))
+            .collect::<Vec<_>>();
+        let mut stored = memory.clone();
+        for i in (0..lanes.min(memory.len())).filter(|&i| on(i)) {
+            stored[i] = self.value[i];
+        }
+        let packed: Vec<_> = (0..lanes).filter(|&i| on(i)).map(|i| self.value[i]).collect();
+        let mut scattered = memory.clone();
+        for i in (0..lanes).filter(|&i| on(i)) {
+            if (self.index[i] as usize) < scattered.len() {
+                scattered[self.index[i] as usize] = self.value[i];
+            }
+        }
+        Seen {
+            loaded: [loaded.clone(), loaded],
+            gathered: [gathered.clone(), gathered],
+            stored: [stored.clone(), stored],
+            packed: [(packed.len(), packed.clone()), (packed.len(), packed)],
+            scattered,
+        }
+    }
+}
+
+impl OnGang for Memory {
+    type Output = (Seen, Seen);
+    fn run<G: Gang>(&self, g: G) -> Self::Output {
+        let (mask, index) = (g.m_from_bits(self.mask), g.u_load(&self.index));
+        let (value, value_f) = (g.u_load(&self.value), g.f_load(&floats(&self.value)));
+        let memory_f = floats(&self.memory);
+        let vector = |u: G::U| {
+            let mut out = vec![0; G::LANES];
+            g.u_store(u, &mut out);
+            out
+        };
+        let (mut stored, mut stored_f) = (self.memory.clone(), memory_f.clone());
+        g.u_store_some(value, &mut stored, mask);
+        g.f_store_some(value_f, &mut stored_f, mask);
+        let (mut packed, mut packed_f) = (vec![7; G::LANES + 1], vec![7.0; G::LANES + 1]);
+        let count = g.u_store_packed(value, &mut packed, mask);
+        let count_f = g.f_store_packed(value_f, &mut packed_f, mask);
+        assert_eq!((packed[G::LANES], packed_f[G::LANES]), (7, 7.0), "wrote behind the gang");
+        packed.truncate(count);
+        packed_f.truncate(count_f);
+        let mut scattered = self.memory.clone();
+        g.u_scatter(value, &mut scattered, index, mask);
+        let seen = Seen {
+            loaded: [
+                vector(g.u_load_some(&self.memory, mask)),
+                vector(g.f_bits(g.f_load_some(&memory_f, mask))),
+            ],
+            gathered: [
+                vector(g.u_gather(&self.memory, index)),
+                vector(g.f_bits(g.f_gather(&memory_f, index))),
+            ],
+            stored: [stored, bits(&stored_f)],
+            packed: [(count, packed), (count_f, bits(&packed_f))],
+            scattered,
+        };
+        (seen, self.model(G::LANES))
+    }
+}
+
+proptest! {
+    #[test]
+    fn memory_is_what_the_model_says(
+        memory in prop::collection::vec(any::<u32>(), 0..=WIDEST + 3),
+        value in widest(any_u32()),
+        index in widest(any_u32()),
+        mask in prop_oneof![any::<u64>(), Just(0), Just(u64::MAX)],
+    ) {
+        on_every_gang(&Memory { memory, value, index, mask }, |gang, (seen, model)| {
+            assert_eq!(seen, model, "{gang}");
+        });
+    }
+}
+
+#[test]
+fn every_mask_of_eight_lanes_packs_left() {
+    for mask in 0..256u64 {
+        // The other lanes of wider gangs hold the same pattern.
+        let mask = mask * 0x0101_0101_0101_0101;
+        let value: Vec<u32> = (100..100 + WIDEST as u32).collect();
+        let test = Memory { memory: vec![], index: value.clone(), value, mask };
+        on_every_gang(&test, |gang, (seen, model)| assert_eq!(seen, model, "{gang} {mask:#x}"));
+    }
+}
+
+#[test]
+fn equal_indices_keep_the_last_lane() {
+    let value: Vec<u32> = (0..WIDEST as u32).collect();
+    let test = Memory { memory: vec![99; 3], index: vec![1; WIDEST], value, mask: u64::MAX };
+    struct Last(Memory);
+    impl OnGang for Last {
+        type Output = (usize, Vec<u32>);
+        fn run<G: Gang>(&self, g: G) -> Self::Output {
+            (G::LANES, self.0.run(g).0.scattered)
+        }
+    }
+    on_every_gang(&Last(test), |gang, (lanes, scattered)| {
+        assert_eq!(scattered, [99, lanes as u32 - 1, 99], "{gang}");
+    });
+}
+
+/// Whole-gang loads and stores touch exactly `LANES` values.
+struct Whole;
+
+impl OnGang for Whole {
+    type Output = ();
+    fn run<G: Gang>(&self, g: G) {
+        let lanes = G::LANES;
+        let u: Vec<u32> = (0..=lanes as u32).map(|i| i ^ 0x8000_0001).collect();
+        let (i, f) = (u.iter().map(|&u| u as i32).collect::<Vec<_>>(), floats(&u));
+        // One value behind the gang, and one before: unaligned.
+        for at in [0, 1] {
+            let mut to = vec![1; lanes + 2];
+            g.u_store(g.u_load(&u[at..]), &mut to[1..]);
+            assert_eq!((to[0], &to[1..=lanes], to[lanes + 1]), (1, &u[at..at + lanes], 1));
+            let mut to = vec![1; lanes + 2];
+            g.i_store(g.i_load(&i[at..]), &mut to[1..]);
+            assert_eq!((to[0], &to[1..=lanes], to[lanes + 1]), (1, &i[at..at + lanes], 1));
+            let mut to = vec![1.0; lanes + 2];
+            g.f_store(g.f_load(&f[at..]), &mut to[1..]);
+            assert_eq!((to[0], bits(&to[1..=lanes]), to[lanes + 1]), (1.0, u[at..at + lanes].to_vec(), 1.0));
+        }
+        let short = lanes - 1;
+        let panics = |f: &mut dyn FnMut()| catch_unwind(AssertUnwindSafe(f)).is_err();
+        assert!(panics(&mut || _ = g.f_load(&f[..short])));
+        assert!(panics(&mut || _ = g.i_load(&i[..short])));
+        assert!(panics(&mut || _ = g.u_load(&u[..short])));
+        assert!(panics(&mut || g.f_store(g.f_splat(0.0), &mut vec![0.0; short])));
+        assert!(panics(&mut || g.i_store(g.i_splat(0), &mut vec![0; short])));
+        assert!(panics(&mut || g.u_store(g.u_splat(0), &mut vec![0; short])));
+        let all = g.m_first(lanes);
+        assert!(panics(&mut || _ = g.u_store_packed(g.u_splat(0), &mut vec![0; short], all)));
+        assert!(panics(&mut || _ = g.f_store_packed(g.f_splat(0.0), &mut vec![0.0; short], all)));
+    }
+}
+
+#[test]
+fn whole_gangs_touch_their_lanes_only_and_refuse_short_slices() {
+    on_every_gang(&Whole, |_, ()| ());
+}
