@@ -10,9 +10,11 @@
 pub mod cli;
 pub mod error;
 pub mod event;
+pub mod input;
 pub mod output;
 pub mod pipeline;
 pub mod simd;
+pub mod truth;
 pub mod units;
 pub mod velo;
 

@@ -1,6 +1,8 @@
 //! Velo tracks. Stand-in: strings hits of following modules together by their order, so that the pipeline
 //! has something to carry.
 
+pub mod geometry;
+
 use crate::event::{Counters, StageClock, VeloEvents, VeloTracks};
 use crate::simd::Level;
 use crate::{Error, Result, Status};
