@@ -32,7 +32,7 @@ impl SlicedTracks {
     }
 
     /// The sums over all slices.
-    pub(super) fn counters(&self) -> Counters {
+    pub fn counters(&self) -> Counters {
         let mut sum = Counters::default();
         self.slots[..self.used].iter().for_each(|slot| sum.merge(&slot.counters));
         sum
