@@ -105,6 +105,21 @@ macro_rules! bits {
     };
 }
 
+/// The lanes of one operation, gang by gang. Not inlined: all operations in one function would be so large
+/// that the compiler takes minutes.
+#[inline(never)]
+fn each_gang<G: Gang>(g: G, operation: impl Fn(usize, &mut [u32])) -> Vec<u32> {
+    let mut out = vec![0; WIDEST];
+    for at in (0..WIDEST).step_by(G::LANES) {
+        let to = &mut out[at..];
+        g.vectorize(
+            #[inline(always)]
+            || operation(at, to),
+        );
+    }
+    out
+}
+
 macro_rules! operations {
     ($($name:ident$(::<$bits:literal>)?($($arg:ident),*) -> $out:ident = $model:expr;)*) => {
         /// All operations on a gang.
@@ -112,18 +127,13 @@ macro_rules! operations {
 
         impl OnGang for Lanes {
             type Output = Results;
-            #[inline(always)]
             fn run<G: Gang>(&self, g: G) -> Results {
                 let x = &self.0;
                 let mut results = Results::new();
-                $({
-                    let mut out = vec![0; WIDEST];
-                    for at in (0..WIDEST).step_by(G::LANES) {
-                        let value = g.$name$(::<$bits>)?($(load!(g, x, at, $arg)),*);
-                        store!(g, $out, value, &mut out[at..]);
-                    }
-                    results.push((concat!(stringify!($name) $(, "::<", $bits, ">")?), out));
-                })*
+                $(results.push((concat!(stringify!($name) $(, "::<", $bits, ">")?), each_gang(g, #[inline(always)] |at, out| {
+                    let value = g.$name$(::<$bits>)?($(load!(g, x, at, $arg)),*);
+                    store!(g, $out, value, out);
+                })));)*
                 results
             }
         }

@@ -47,6 +47,7 @@ impl Masks {
 
 impl OnGang for Masks {
     type Output = Vec<(Seen, Seen)>;
+    #[inline(always)]
     fn run<G: Gang>(&self, g: G) -> Self::Output {
         let mut out = vec![];
         for at in (0..WIDEST).step_by(G::LANES) {

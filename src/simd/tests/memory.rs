@@ -63,6 +63,7 @@ impl Memory {
 
 impl OnGang for Memory {
     type Output = (Seen, Seen);
+    #[inline(always)]
     fn run<G: Gang>(&self, g: G) -> Self::Output {
         let (mask, index) = (g.m_from_bits(self.mask), g.u_load(&self.index));
         let (value, value_f) = (g.u_load(&self.value), g.f_load(&floats(&self.value)));
