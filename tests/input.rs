@@ -200,8 +200,11 @@ fn real_events_are_what_their_list_says() {
     let (again, truths) = read(text, WITH_TRUTH).unwrap();
     assert_eq!(truths, truth[7..8]);
     assert_eq!(again.x[..], *batch.view().event(7).x);
-    let (reference, _) = common::reference10().unwrap();
+    let (reference, reference_truth) = common::reference10().unwrap();
     assert_eq!(reference.view().event(2).len(), 135);
+    // The directory holds other JSON files too, which are no events.
+    let (listed, listed_truth) = common::read_all(&data.join("velo/reference10"));
+    assert!(same_hits(&listed, &reference) && listed_truth == reference_truth);
 }
 
 #[test]

@@ -40,6 +40,8 @@ pub struct Measured {
     pub time: Duration,
     /// Time of one pass in the fastest round.
     pub best_pass: Duration,
+    /// Sums over the passes of the fastest round.
+    pub best_counters: Counters,
 }
 
 /// Reads all events into memory.
@@ -89,6 +91,7 @@ pub fn measure(engine: &Engine, pool: &Pool, hits: &VeloBatch, plan: Plan) -> Re
             passes: 0,
             time: Duration::ZERO,
             best_pass: Duration::MAX,
+            best_counters: Counters::default(),
         };
         while !measured.is_complete(plan) {
             let left = plan.passes.map_or(round, |passes| passes - measured.passes);
@@ -121,10 +124,14 @@ impl Measured {
         });
         let time = start.elapsed();
         self.time += time;
-        self.best_pass = self.best_pass.min(time / outputs.len() as u32);
+        let mut counters = Counters::default();
+        outputs.iter().for_each(|output| counters.merge(&output.counters()));
+        self.counters.merge(&counters);
+        if time / (outputs.len() as u32) < self.best_pass {
+            (self.best_pass, self.best_counters) = (time / outputs.len() as u32, counters);
+        }
         for output in outputs.iter() {
             self.passes += 1;
-            self.counters.merge(&output.counters());
             if hash(output) != self.hashes {
                 return Err(Error::format(
                     format!("pass {}", self.passes),

@@ -44,7 +44,7 @@ impl Simulate {
     pub fn execute(&self) -> Result<ExitCode> {
         let Self { detector, events, seed, .. } = self;
         let spec: SimSpec = format!("sim:{detector},events={events},seed={seed}").parse()?;
-        let mut simulation = SimReader::new(spec, 0, None)?;
+        let mut simulation = SimReader::new(spec);
         let mut sink = ByteSink::create(&self.output)?;
         let progress = console::progress(Some(*events), self.report.quiet);
         let (mut hits, mut truth) = (VeloBatch::default(), Vec::new());

@@ -15,8 +15,8 @@ const DEFAULT_SIMULATION: &str = "sim:velo,events=1000,seed=1";
 pub enum EventSource {
     /// Files and streams.
     Files(Box<VeloReader>),
-    /// The built-in simulation.
-    Simulation(SimReader),
+    /// The built-in simulation, and how many events it gives.
+    Simulation(SimReader, u64),
 }
 
 impl InputArgs {
@@ -35,7 +35,9 @@ impl InputArgs {
                 return Err(Error::Config(format!("{spec} cannot stand beside other inputs")));
             }
             let spec: SimSpec = spec.parse()?;
-            return Ok(EventSource::Simulation(SimReader::new(spec, self.events.first, self.events.count)?));
+            let (first, count) = (self.events.first as u64, self.events.count.map(|count| count as u64));
+            let events = spec.events.saturating_sub(first).min(count.unwrap_or(u64::MAX));
+            return Ok(EventSource::Simulation(SimReader::new(spec).with_range(first, count), events));
         }
         let source = |input: &String| if input == "-" { Source::Stdin } else { Source::Path(input.into()) };
         let sources: Vec<_> = inputs.iter().map(source).collect();
@@ -69,7 +71,7 @@ impl EventSource {
     ) -> Result<usize> {
         match self {
             Self::Files(reader) => reader.read(events, hits, truth),
-            Self::Simulation(reader) => reader.read(events, hits, truth),
+            Self::Simulation(reader, _) => reader.read(events, hits, truth),
         }
     }
 
@@ -77,7 +79,7 @@ impl EventSource {
     pub fn known_events(&self) -> Option<u64> {
         match self {
             Self::Files(_) => None,
-            Self::Simulation(reader) => Some(reader.len() as u64),
+            Self::Simulation(_, events) => Some(*events),
         }
     }
 
@@ -85,7 +87,7 @@ impl EventSource {
     pub fn rules(&self) -> Rules {
         match self {
             Self::Files(_) => Rules::Json,
-            Self::Simulation(_) => Rules::Lhcb,
+            Self::Simulation(..) => Rules::Lhcb,
         }
     }
 

@@ -95,8 +95,9 @@ impl Scan {
         if *self.hashes.get_or_insert(measured.hashes) != measured.hashes {
             return Err(Error::format(level.to_string(), "the hash is not that of the other levels"));
         }
-        let per_event = |ns: u64| ns as f64 / measured.counters.events().max(1) as f64;
-        let stages = engine.sequence().stages().iter().zip(&measured.counters.stages);
+        let counters = &measured.best_counters;
+        let per_event = |ns: u64| ns as f64 / counters.events().max(1) as f64;
+        let stages = engine.sequence().stages().iter().zip(&counters.stages);
         self.measured.push(Measurement {
             isa: level.isa().name().into(),
             gang: level.gang(),

@@ -6,8 +6,8 @@ use statrs::function::beta::inv_beta_reg;
 const COVERAGE: f64 = 0.682_689_492_137_085_9;
 
 /// The Clopper-Pearson interval of 68 % for a probability of which `pass` out of `total` trials were seen:
-/// the choice of the Particle Data Group (Statistics review, 40.4.2.4) and of ROOT's `TEfficiency`. It never
-/// covers less than it says. Nothing for 0 out of 0 and for `pass > total`.
+/// the choice of the Particle Data Group (review of statistics, intervals for binomial data) and of ROOT's
+/// `TEfficiency`. It never covers less than it says. Nothing for 0 out of 0 and for `pass > total`.
 pub fn clopper_pearson(pass: u64, total: u64) -> Option<(f64, f64)> {
     if total == 0 || pass > total {
         return None;

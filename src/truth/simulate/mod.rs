@@ -1,87 +1,62 @@
-//! Seeded simulations of detectors. Stand-in until the real one is merged.
+//! Seeded simulations of detectors: events that resemble real ones, for tests and measurements without
+//! data, in any number.
+//!
+//! Everything is computed with IEEE arithmetic and functions in software, so that one seed gives the same
+//! bytes on every machine; each event has its own random numbers, so that it does not matter which others
+//! are made.
 
-use crate::event::{Particle, TruthEvent, VeloBatch};
-use crate::{Error, Result};
-use std::str::FromStr;
+mod collisions;
+mod flight;
+mod pixels;
+mod random;
+mod spec;
+mod transport;
+mod velo;
 
-/// What to simulate.
-#[derive(Debug, Clone, Copy)]
-pub struct SimSpec {
-    events: usize,
-    seed: u64,
-}
+pub use spec::SimSpec;
+pub use velo::simulate_velo;
 
-impl FromStr for SimSpec {
-    type Err = Error;
-    fn from_str(text: &str) -> Result<Self> {
-        let mut spec = Self { events: 100, seed: 1 };
-        let rest =
-            text.strip_prefix("sim:velo").ok_or_else(|| Error::Config(format!("no simulation `{text}`")))?;
-        for pair in rest.split(',').filter(|pair| !pair.is_empty()) {
-            let number =
-                |v: &str| v.parse().map_err(|_| Error::Config(format!("`{pair}` is not KEY=NUMBER")));
-            match pair.split_once('=') {
-                Some(("events", n)) => spec.events = number(n)? as usize,
-                Some(("seed", k)) => spec.seed = number(k)?,
-                _ => return Err(Error::Config(format!("`{pair}` is not events=N or seed=K"))),
-            }
-        }
-        Ok(spec)
-    }
-}
+use crate::Result;
+use crate::event::{TruthEvent, VeloBatch};
+use std::ops::Range;
 
-/// Simulated events.
+/// Simulated events, read like those of files.
+#[derive(Debug, Clone)]
 pub struct SimReader {
-    next: usize,
-    end: usize,
-    first: usize,
-    seed: u64,
+    spec: SimSpec,
+    events: Range<u64>,
 }
 
 impl SimReader {
-    /// The events `first .. first + count` of a simulation.
+    /// All events of the sample.
+    pub fn new(spec: SimSpec) -> Self {
+        let events = 0..spec.events;
+        Self { spec, events }
+    }
+
+    /// Only the events from number `first` on, and at most `count` of them.
+    pub fn with_range(mut self, first: u64, count: Option<u64>) -> Self {
+        let end = first.saturating_add(count.unwrap_or(u64::MAX)).min(self.spec.events);
+        self.events = first.min(end)..end;
+        self
+    }
+
+    /// Appends up to `max_events` events and their truth; says how many. There is nothing left when it
+    /// says 0.
     ///
     /// # Errors
-    /// None.
-    pub fn new(spec: SimSpec, first: usize, count: Option<usize>) -> Result<Self> {
-        let end = count.map_or(spec.events, |count| spec.events.min(first + count));
-        Ok(Self { next: first, end, first, seed: spec.seed })
-    }
-    /// How many events there are in all.
-    #[allow(clippy::len_without_is_empty)]
-    pub fn len(&self) -> usize {
-        self.end.saturating_sub(self.first)
-    }
-    /// Appends up to `events` events.
-    ///
-    /// # Errors
-    /// None.
+    /// None today; the signature is that of [`VeloReader::read`](crate::input::VeloReader::read).
     pub fn read(
         &mut self,
-        events: usize,
-        hits: &mut VeloBatch,
+        max_events: usize,
+        batch: &mut VeloBatch,
         truth: &mut Vec<TruthEvent>,
     ) -> Result<usize> {
-        let end = self.end.min(self.next + events);
-        let n = end.saturating_sub(self.next);
-        for event in self.next..end.max(self.next) {
-            let (mut x, mut starts, mut particles) = (Vec::new(), vec![0], vec![Particle::default(); 12]);
-            for module in 0..52u32 {
-                for (t, particle) in particles.iter_mut().enumerate() {
-                    if module % 2 == 0 && !(module as usize + t + event).is_multiple_of(7) {
-                        particle.hits.push(x.len() as u32);
-                        x.push((self.seed as usize + event + 10 * t) as f32 + module as f32);
-                    }
-                }
-                starts.push(x.len() as u32);
-            }
-            for (t, p) in particles.iter_mut().enumerate() {
-                (p.key, p.pid, p.p, p.eta, p.has_velo, p.is_long) = (t as i64, 211, 7.0, 3.0, true, true);
-            }
-            hits.push_event(event as u64, &x, &x, &x, &starts);
-            truth.push(TruthEvent { particles });
+        let mut appended = 0;
+        for number in self.events.by_ref().take(max_events) {
+            truth.push(simulate_velo(&self.spec, number, batch));
+            appended += 1;
         }
-        self.next = end;
-        Ok(n)
+        Ok(appended)
     }
 }
