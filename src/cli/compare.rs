@@ -6,7 +6,8 @@ use super::options::{ConfigArgs, InputArgs, ReportArgs};
 use super::settings::Settings;
 use crate::event::{States, VeloTracks};
 use crate::output::{Hashes, TrackHasher};
-use crate::pipeline::{Config, SlicedTracks};
+use crate::pipeline::{Config, Sequence, SlicedTracks};
+use crate::velo::VeloConfig;
 use crate::{Error, Result};
 use clap::Args;
 use serde::Serialize;
@@ -15,7 +16,7 @@ use std::process::ExitCode;
 /// Reconstruct events in two ways and tell the first difference
 ///
 /// A side is a list of KEY=VALUE, separated by commas, that is laid over the configuration: isa, gang,
-/// threads, slice. The exit code is 0 when all output columns are equal, bit by bit, and 1 when not.
+/// threads, slice, preset. The exit code is 0 when all output columns are equal, bit by bit, and 1 when not.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -38,8 +39,7 @@ pub struct Compare {
 
 #[derive(Serialize)]
 struct Report {
-    sequence: crate::pipeline::Sequence,
-    preset: String,
+    sequence: Sequence,
     events: u64,
     equal: bool,
     different_events: u64,
@@ -50,6 +50,7 @@ struct Report {
 
 #[derive(Serialize)]
 struct Side {
+    preset: String,
     isa: &'static str,
     gang: usize,
     threads: usize,
@@ -97,7 +98,7 @@ impl Compare {
             },
         )?;
         source.say_problems(&self.report);
-        let report = found.report(&config, &sides);
+        let report = found.report(config.sequence, &sides);
         self.report.report(&text(&report), &report)?;
         Ok(if report.equal { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
@@ -107,7 +108,7 @@ impl Compare {
 fn side(config: &Config, text: &str) -> Result<Settings> {
     let mut config = config.clone();
     for pair in text.split(',').filter(|pair| !pair.is_empty()) {
-        let wrong = || Error::Config(format!("`{pair}` is not isa=..., gang=..., threads=... or slice=..."));
+        let wrong = || Error::Config(format!("`{pair}` is none of isa=, gang=, threads=, slice=, preset="));
         if pair == "gpu" {
             return Err(Error::Unsupported("gpu: not built in; compare isa=... sides".into()));
         }
@@ -120,6 +121,10 @@ fn side(config: &Config, text: &str) -> Result<Settings> {
             "gang" => config.gang = Some(number()?),
             "threads" => config.threads = Some(number()?),
             "slice" => config.slice_events = number()?,
+            "preset" => {
+                config.preset = value.parse()?;
+                config.velo = VeloConfig::preset(config.preset);
+            }
             _ => return Err(wrong()),
         }
     }
@@ -141,10 +146,11 @@ impl Found {
         }
     }
 
-    fn report(self, config: &Config, sides: &[Settings; 2]) -> Report {
+    fn report(self, sequence: Sequence, sides: &[Settings; 2]) -> Report {
         let side = |i: usize| {
-            let Settings { engine, pool, .. } = &sides[i];
+            let Settings { config, engine, pool } = &sides[i];
             Side {
+                preset: config.preset_name(),
                 isa: engine.level().isa().name(),
                 gang: engine.level().gang(),
                 threads: pool.threads(),
@@ -154,8 +160,7 @@ impl Found {
         };
         let (left, right) = (side(0), side(1));
         Report {
-            sequence: config.sequence,
-            preset: config.preset_name(),
+            sequence,
             events: self.events,
             equal: self.different == 0 && left.hashes == right.hashes,
             different_events: self.different,
@@ -205,7 +210,8 @@ fn state<'a>(
 
 fn text(report: &Report) -> String {
     let side = |side: &Side| {
-        format!("{} x {}, {} threads, slices of {}", side.isa, side.gang, side.threads, side.slice)
+        let Side { preset, isa, gang, threads, slice, .. } = side;
+        format!("preset {preset}, {isa} x {gang}, {threads} threads, slices of {slice}")
     };
     let mut text = format!("left   {}\nright  {}\n", side(&report.left), side(&report.right));
     let Report { events, different_events, .. } = report;

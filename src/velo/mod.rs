@@ -45,8 +45,8 @@ pub struct VeloConfig {
 
 impl VeloConfig {
     /// The parameters of a preset.
-    pub fn preset(_: Preset) -> Self {
-        Self { max_hits: 100_000 }
+    pub fn preset(preset: Preset) -> Self {
+        Self { max_hits: if preset == Preset::Best { 100_000 } else { 1 } }
     }
     /// Checks the parameters.
     ///
@@ -67,7 +67,7 @@ pub struct VeloWorkspace;
 /// Appends the tracks of `range` to `out`.
 pub fn reconstruct(
     _: Level,
-    _: &VeloConfig,
+    config: &VeloConfig,
     events: VeloEvents<'_>,
     range: Range<usize>,
     _: &mut VeloWorkspace,
@@ -81,6 +81,8 @@ pub fn reconstruct(
             event.status
         } else if event.x.iter().any(|x| !x.is_finite()) {
             Status::NotFinite
+        } else if event.len() > config.max_hits as usize {
+            Status::TooManyHits
         } else {
             Status::Ok
         };
