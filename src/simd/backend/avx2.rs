@@ -1,6 +1,8 @@
 //! [`Ymm`]: eight lanes in a 256-bit register, AVX2 with FMA. A mask is a register of all-ones and all-zeros.
 
-use super::{Avx2Context, Avx512Context, Context, lanewise, last_index, memory_through_u32};
+use super::{
+    Avx2Context, Avx512Context, Context, gather_source, lanewise, memory_through_u32, scatter_lanes,
+};
 use crate::simd::{Gang, Isa};
 use std::arch::x86_64::*;
 
@@ -137,10 +139,8 @@ impl<C: HasAvx2> Gang for Ymm<C> {
     }
     #[inline(always)]
     fn u_gather(self, from: &[u32], index: Self::U) -> Self::U {
-        if from.is_empty() {
-            return self.u_splat(0);
-        }
-        let index = self.u_min(index, self.u_splat(last_index(from.len())));
+        let (from, last) = gather_source(from);
+        let index = self.u_min(index, self.u_splat(last));
         // SAFETY: every index is at most the last of a slice that is not empty and, as a signed number, not
         // negative; the token proves AVX2.
         unsafe { _mm256_i32gather_epi32::<4>(from.as_ptr().cast(), index) }
@@ -150,14 +150,7 @@ impl<C: HasAvx2> Gang for Ymm<C> {
         let (mut values, mut places) = ([0; N], [0; N]);
         self.u_store(value, &mut values);
         self.u_store(index, &mut places);
-        let mut bits = self.m_bits(mask);
-        while bits != 0 {
-            let lane = bits.trailing_zeros() as usize % N;
-            if let Some(place) = to.get_mut(places[lane] as usize) {
-                *place = values[lane];
-            }
-            bits &= bits - 1;
-        }
+        scatter_lanes(&values, to, &places, self.m_bits(mask));
     }
 
     lanewise! {

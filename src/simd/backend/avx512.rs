@@ -1,6 +1,6 @@
 //! [`Zmm`]: sixteen lanes in a 512-bit register, AVX-512. A mask is a mask register.
 
-use super::{Avx512Context, Context, lanewise, last_index, memory_through_u32};
+use super::{Avx512Context, Context, gather_source, lanewise, memory_through_u32};
 use crate::simd::{Gang, Isa};
 use std::arch::asm;
 use std::arch::x86_64::*;
@@ -105,24 +105,19 @@ impl Gang for Zmm {
     }
     #[inline(always)]
     fn u_gather(self, from: &[u32], index: Self::U) -> Self::U {
-        if from.is_empty() {
-            return self.u_splat(0);
-        }
-        let index = self.u_min(index, self.u_splat(last_index(from.len())));
+        let (from, last) = gather_source(from);
+        let index = self.u_min(index, self.u_splat(last));
         // SAFETY: every index is at most the last of a slice that is not empty and, as a signed number, not
         // negative; the token proves AVX-512.
         unsafe { _mm512_i32gather_epi32::<4>(index, from.as_ptr().cast()) }
     }
     #[inline(always)]
     fn u_scatter(self, value: Self::U, to: &mut [u32], index: Self::U, mask: Self::M) {
-        if to.is_empty() {
-            return;
-        }
+        let len = to.len().min(1 << 31) as i32;
         // SAFETY: the token proves AVX-512; lanes whose index is not in the slice are masked off, and the
         // others are not negative as signed numbers.
         unsafe {
-            let last = _mm512_set1_epi32(last_index(to.len()) as i32);
-            let mask = mask_and(mask, _mm512_cmple_epu32_mask(index, last));
+            let mask = mask_and(mask, _mm512_cmplt_epu32_mask(index, _mm512_set1_epi32(len)));
             _mm512_mask_i32scatter_epi32::<4>(to.as_mut_ptr().cast(), mask, index, value);
         }
     }

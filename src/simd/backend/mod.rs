@@ -21,11 +21,43 @@ pub use neon::Quad;
 pub use portable::Portable;
 pub use scalar::Scalar;
 
-/// Index of the last element that a gather from `len > 0` elements may read. Hardware gathers take signed
-/// 32-bit indices, so elements from 2^31 on are out of reach on every gang.
+/// What a gather from `from` reads: never empty (nothing becomes one zero), with the index of its last
+/// element. No branch, so that a gang of many registers stays one straight line.
 #[inline(always)]
-pub(crate) fn last_index(len: usize) -> u32 {
-    (len - 1).min(i32::MAX as usize) as u32
+fn gather_source(from: &[u32]) -> (&[u32], u32) {
+    let from = if from.is_empty() { &[0] } else { from };
+    // Hardware gathers take signed 32-bit indices, so elements from 2^31 on are out of reach on every gang.
+    (from, (from.len() - 1).min(i32::MAX as usize) as u32)
+}
+
+/// The masked load of a slice that is shorter than the gang: rare, so out of the way.
+#[cold]
+#[inline(never)]
+fn load_short<const N: usize>(from: &[u32]) -> [u32; N] {
+    std::array::from_fn(|lane| from.get(lane).copied().unwrap_or(0))
+}
+
+/// The masked store to a slice that is shorter than the gang: rare, so out of the way.
+#[cold]
+#[inline(never)]
+fn store_short(value: &[u32], to: &mut [u32], bits: u64) {
+    for (lane, (place, value)) in to.iter_mut().zip(value).enumerate() {
+        if bits >> lane & 1 == 1 {
+            *place = *value;
+        }
+    }
+}
+
+/// The scatter of gangs whose CPU has none, lane 0 first. Bound by memory: a call costs nothing more.
+#[inline(never)]
+fn scatter_lanes(value: &[u32], to: &mut [u32], index: &[u32], mut bits: u64) {
+    while bits != 0 {
+        let lane = bits.trailing_zeros() as usize;
+        if let Some(place) = to.get_mut(index[lane] as usize) {
+            *place = value[lane];
+        }
+        bits &= bits - 1;
+    }
 }
 
 /// The bits of f32 as u32, in place.

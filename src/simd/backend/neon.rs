@@ -1,6 +1,8 @@
 //! [`Quad`]: four lanes in a 128-bit NEON register. A mask is a register of all-ones and all-zeros.
 
-use super::{Context, NeonContext, lanewise, last_index, memory_through_u32};
+use super::{
+    Context, NeonContext, gather_source, lanewise, load_short, memory_through_u32, scatter_lanes, store_short,
+};
 use crate::simd::{Gang, Isa};
 use std::arch::aarch64::*;
 
@@ -86,13 +88,7 @@ impl Gang for Quad {
     }
     #[inline(always)]
     fn u_load_some(self, from: &[u32], mask: Self::M) -> Self::U {
-        let values = if from.len() >= N {
-            self.u_load(from)
-        } else {
-            let mut values = [0; N];
-            values[..from.len()].copy_from_slice(from);
-            self.u_load(&values)
-        };
+        let values = if from.len() >= N { self.u_load(from) } else { self.u_load(&load_short::<N>(from)) };
         self.m_and(values, mask)
     }
     #[inline(always)]
@@ -103,12 +99,12 @@ impl Gang for Quad {
     }
     #[inline(always)]
     fn u_store_some(self, value: Self::U, to: &mut [u32], mask: Self::M) {
-        let (mut values, bits) = ([0; N], self.m_bits(mask));
-        self.u_store(value, &mut values);
-        for (lane, place) in to.iter_mut().take(N).enumerate() {
-            if bits >> lane & 1 == 1 {
-                *place = values[lane];
-            }
+        if to.len() >= N {
+            self.u_store(self.u_select(mask, value, self.u_load(to)), to);
+        } else {
+            let mut values = [0; N];
+            self.u_store(value, &mut values);
+            store_short(&values, to, self.m_bits(mask));
         }
     }
     #[inline(always)]
@@ -124,11 +120,9 @@ impl Gang for Quad {
     }
     #[inline(always)]
     fn u_gather(self, from: &[u32], index: Self::U) -> Self::U {
-        if from.is_empty() {
-            return self.u_splat(0);
-        }
+        let (from, last) = gather_source(from);
         let mut places = [0; N];
-        self.u_store(self.u_min(index, self.u_splat(last_index(from.len()))), &mut places);
+        self.u_store(self.u_min(index, self.u_splat(last)), &mut places);
         let mut values = [0; N];
         for lane in 0..N {
             // SAFETY: the index is at most the last of a slice that is not empty.
@@ -138,16 +132,10 @@ impl Gang for Quad {
     }
     #[inline(always)]
     fn u_scatter(self, value: Self::U, to: &mut [u32], index: Self::U, mask: Self::M) {
-        let (mut values, mut places, bits) = ([0; N], [0; N], self.m_bits(mask));
+        let (mut values, mut places) = ([0; N], [0; N]);
         self.u_store(value, &mut values);
         self.u_store(index, &mut places);
-        for lane in 0..N {
-            if bits >> lane & 1 == 1
-                && let Some(place) = to.get_mut(places[lane] as usize)
-            {
-                *place = values[lane];
-            }
-        }
+        scatter_lanes(&values, to, &places, self.m_bits(mask));
     }
 
     lanewise! {

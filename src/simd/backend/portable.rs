@@ -1,7 +1,7 @@
 //! [`Portable`]: four lanes through the `wide` crate, whose registers are fixed when the crate is built: SSE2
 //! on x86-64, NEON on aarch64, arrays where there is neither. A mask is a register of all-ones and all-zeros.
 
-use super::{Context, last_index, memory_through_u32};
+use super::{Context, gather_source, load_short, memory_through_u32, scatter_lanes, store_short};
 use crate::simd::{Gang, Isa};
 use bytemuck::cast;
 use wide::{f32x4, i32x4, u32x4};
@@ -82,14 +82,8 @@ impl<C: Context> Gang for Portable<C> {
     }
     #[inline(always)]
     fn u_load_some(self, from: &[u32], mask: Self::M) -> Self::U {
-        let values = if let Some(from) = from.first_chunk() {
-            u32x4::new(*from)
-        } else {
-            let mut values = [0; N];
-            values[..from.len()].copy_from_slice(from);
-            u32x4::new(values)
-        };
-        values & mask
+        let values = if from.len() >= N { self.u_load(from) } else { self.u_load(&load_short::<N>(from)) };
+        self.m_and(values, mask)
     }
     #[inline(always)]
     fn u_store(self, value: Self::U, to: &mut [u32]) {
@@ -97,12 +91,12 @@ impl<C: Context> Gang for Portable<C> {
     }
     #[inline(always)]
     fn u_store_some(self, value: Self::U, to: &mut [u32], mask: Self::M) {
-        let value = value.to_array();
-        let bits = self.m_bits(mask);
-        for (lane, place) in to.iter_mut().take(N).enumerate() {
-            if bits >> lane & 1 == 1 {
-                *place = value[lane];
-            }
+        if to.len() >= N {
+            self.u_store(self.u_select(mask, value, self.u_load(to)), to);
+        } else {
+            let mut values = [0; N];
+            self.u_store(value, &mut values);
+            store_short(&values, to, self.m_bits(mask));
         }
     }
     #[inline(always)]
@@ -116,10 +110,8 @@ impl<C: Context> Gang for Portable<C> {
     }
     #[inline(always)]
     fn u_gather(self, from: &[u32], index: Self::U) -> Self::U {
-        if from.is_empty() {
-            return u32x4::splat(0);
-        }
-        let (last, index) = (last_index(from.len()), index.to_array());
+        let (from, last) = gather_source(from);
+        let index = index.to_array();
         let mut out = [0; N];
         for lane in 0..N {
             // SAFETY: the index is at most the last of a slice that is not empty.
@@ -129,14 +121,10 @@ impl<C: Context> Gang for Portable<C> {
     }
     #[inline(always)]
     fn u_scatter(self, value: Self::U, to: &mut [u32], index: Self::U, mask: Self::M) {
-        let (value, index, bits) = (value.to_array(), index.to_array(), self.m_bits(mask));
-        for lane in 0..N {
-            if bits >> lane & 1 == 1
-                && let Some(place) = to.get_mut(index[lane] as usize)
-            {
-                *place = value[lane];
-            }
-        }
+        let (mut values, mut places) = ([0; N], [0; N]);
+        self.u_store(value, &mut values);
+        self.u_store(index, &mut places);
+        scatter_lanes(&values, to, &places, self.m_bits(mask));
     }
 
     lanewise! { self:

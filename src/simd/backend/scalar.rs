@@ -1,7 +1,7 @@
 //! [`Scalar`]: a gang of `N` lanes in arrays. With one lane this is ordinary scalar code; with more it is what
 //! the compiler makes of short loops, on every CPU.
 
-use super::{Context, last_index, memory_through_u32};
+use super::{Context, gather_source, memory_through_u32};
 use crate::simd::{Gang, Isa};
 
 /// `N` lanes in arrays, compiled in context `C`.
@@ -103,10 +103,7 @@ impl<const N: usize, C: Context> Gang for Scalar<N, C> {
     }
     #[inline(always)]
     fn u_gather(self, from: &[u32], index: Self::U) -> Self::U {
-        if from.is_empty() {
-            return [0; N];
-        }
-        let last = last_index(from.len());
+        let (from, last) = gather_source(from);
         // SAFETY: the index is at most the last of a slice that is not empty.
         lanes!(N, 0, i => unsafe { *from.get_unchecked(index[i].min(last) as usize) })
     }
@@ -219,8 +216,8 @@ impl<const N: usize, C: Context> Gang for Scalar<N, C> {
     #[inline(always)]
     fn m_bits(self, mask: Self::M) -> u64 {
         let mut bits = 0;
-        for i in 0..N {
-            bits |= (mask[i] as u64) << i;
+        for (i, on) in mask.into_iter().enumerate() {
+            bits |= (on as u64) << i;
         }
         bits
     }
