@@ -10,6 +10,9 @@ use serde::{Deserialize, Serialize, Serializer};
 /// evenly, enough to make the hand-over free.
 pub const SLICE_EVENTS: usize = 4;
 
+/// Threads at most: more than any machine has cores is a slip of the finger.
+const MAX_THREADS: usize = 4096;
+
 /// The configuration of an [`Engine`](super::Engine).
 ///
 /// In TOML every key may be left out; unknown keys are errors. `isa`, `gang` and `threads` take `"auto"`:
@@ -88,8 +91,8 @@ impl Config {
         if self.slice_events == 0 {
             return Err(Error::Config("slice_events must be at least 1".into()));
         }
-        if self.threads == Some(0) {
-            return Err(Error::Config("threads must be at least 1 (or auto)".into()));
+        if self.threads.is_some_and(|threads| !(1..=MAX_THREADS).contains(&threads)) {
+            return Err(Error::Config(format!("threads must be 1 to {MAX_THREADS}, or auto")));
         }
         self.velo.validate()
     }
@@ -212,6 +215,7 @@ mod tests {
             "gang = 'many'",
             "gang = -4",
             "threads = 0",
+            "threads = 1000000",
             "slice_events = 0",
             "sequence = 'muon'",
             "preset = 'worst'",
