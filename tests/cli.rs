@@ -278,6 +278,8 @@ fn check_has_the_keys_of_the_contract_and_scores_tracks_made_elsewhere() {
     let part = json(&["check", &events, "--tracks", &tracks, "--events", "2:3"]);
     assert_eq!(part["categories"], json(&["check", &events, "--events", "2:3"])["categories"]);
     assert_eq!(json(&["check", &events, "--rules", "lhcb"])["rules"], "lhcb");
+    let tables = text(&["check", &events, "--tables"]);
+    assert!(tables.contains("velo against p (GeV/c)") && tables.contains("ghosts against"), "{tables}");
 
     let all = std::fs::read_to_string(&tracks).unwrap();
     let (_, tail) = all.split_once('\n').unwrap();

@@ -35,6 +35,9 @@ pub struct Check {
     /// for simulated events]
     #[arg(long, value_name = "RULES")]
     rules: Option<Rules>,
+    /// Also print efficiencies against momentum, angles, origin and event size, and ghosts against length
+    #[arg(long)]
+    tables: bool,
     /// Check these tracks instead of own ones: NDJSON, line i is event i, a list of tracks, each a list of
     /// hit ids
     #[arg(long, value_name = "FILE")]
@@ -70,6 +73,9 @@ impl Check {
             return Err(Error::format("input", "no event to check"));
         }
         text.push_str(&report.to_string());
+        if self.tables {
+            text.push_str(&describe::tables(&report));
+        }
         if interrupt::requested() {
             text.push_str("interrupted: these are the events so far\n");
         }

@@ -2,6 +2,7 @@
 
 use super::console::table;
 use crate::output::Summary;
+use crate::truth::CheckReport;
 
 /// A run in a few aligned lines.
 pub fn summary(summary: &Summary) -> String {
@@ -48,4 +49,41 @@ fn stages(summary: &Summary) -> String {
 /// A share in per cent; a dash for none.
 pub fn percent(share: Option<f64>) -> String {
     share.map_or("-".into(), |share| format!("{:.1} %", 100.0 * share))
+}
+
+/// Efficiencies and ghost rates in bins.
+pub fn tables(report: &CheckReport) -> String {
+    let mut text = String::new();
+    for one in &report.tables {
+        text.push_str(&format!("\n{} against {}\n", one.category, axis(one.variable, one.unit)));
+        let mut rows =
+            vec![["from", "to", "found", "of", "efficiency", "68 % from", "to", "clones"].map(String::from)];
+        rows.extend(one.bins.iter().map(|bin| {
+            let [low, efficiency, high] =
+                [bin.efficiency_low, bin.efficiency, bin.efficiency_high].map(percent);
+            let (found, of) = (bin.reconstructed.to_string(), bin.reconstructible.to_string());
+            [edge(bin.low), edge(bin.high), found, of, efficiency, low, high, percent(bin.clone_rate)]
+        }));
+        text.push_str(&table(&rows));
+    }
+    for one in &report.ghost_tables {
+        text.push_str(&format!("\nghosts against {}\n", axis(one.variable, one.unit)));
+        let mut rows = vec![["from", "to", "ghosts", "tracks", "rate", "68 % from", "to"].map(String::from)];
+        rows.extend(one.bins.iter().map(|bin| {
+            let [low, rate, high] = [bin.ghost_rate_low, bin.ghost_rate, bin.ghost_rate_high].map(percent);
+            [edge(bin.low), edge(bin.high), bin.ghosts.to_string(), bin.tracks.to_string(), rate, low, high]
+        }));
+        text.push_str(&table(&rows));
+    }
+    text
+}
+
+fn axis(variable: &str, unit: &str) -> String {
+    if unit.is_empty() { variable.into() } else { format!("{variable} ({unit})") }
+}
+
+/// An edge of a bin without digits that say nothing.
+fn edge(value: f64) -> String {
+    let text = format!("{value:.3}");
+    text.trim_end_matches('0').trim_end_matches('.').into()
 }

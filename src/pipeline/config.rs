@@ -94,6 +94,12 @@ impl Config {
         if self.threads.is_some_and(|threads| !(1..=MAX_THREADS).contains(&threads)) {
             return Err(Error::Config(format!("threads must be 1 to {MAX_THREADS}, or auto")));
         }
+        if self.velo.preset != self.preset {
+            let Self { preset, velo, .. } = self;
+            let message =
+                format!("preset {preset} at the top and {} in [velo]: set only the first", velo.preset);
+            return Err(Error::Config(message));
+        }
         self.velo.validate()
     }
 
@@ -112,14 +118,8 @@ impl Config {
 
     /// The name of the parameters: the preset's, or `custom` when any parameter differs from the preset.
     pub fn preset_name(&self) -> String {
-        if self.velo == VeloConfig::preset(self.preset) {
-            toml::Value::try_from(self.preset)
-                .ok()
-                .and_then(|name| name.as_str().map(String::from))
-                .unwrap_or_default()
-        } else {
-            "custom".into()
-        }
+        let is_preset = self.velo == VeloConfig::preset(self.preset);
+        if is_preset { self.preset.to_string() } else { "custom".into() }
     }
 }
 
@@ -219,6 +219,7 @@ mod tests {
             "slice_events = 0",
             "sequence = 'muon'",
             "preset = 'worst'",
+            "preset = 'paper'\n[velo]\npreset = 'best'",
             "not toml",
         ] {
             assert!(matches!(Config::from_toml(text, None), Err(Error::Config(_))), "{text}");
@@ -230,13 +231,16 @@ mod tests {
         let config = Config::default();
         assert_eq!(config.preset_name(), "best");
         let mut table = toml::Table::try_from(&config).unwrap();
-        let velo = table["velo"].as_table_mut().unwrap();
-        let number = velo
-            .iter_mut()
-            .map(|(_, value)| value)
-            .find(|value| value.is_integer())
-            .expect("an integer parameter");
-        *number = toml::Value::Integer(number.as_integer().unwrap() + 1);
+        let number = first_integer(&mut table["velo"]).expect("an integer parameter");
+        *number += 1;
         assert_eq!(Config::from_toml(&table.to_string(), None).unwrap().preset_name(), "custom");
+    }
+
+    fn first_integer(value: &mut toml::Value) -> Option<&mut i64> {
+        match value {
+            toml::Value::Integer(number) => Some(number),
+            toml::Value::Table(table) => table.iter_mut().find_map(|(_, value)| first_integer(value)),
+            _ => None,
+        }
     }
 }

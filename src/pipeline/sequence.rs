@@ -1,6 +1,6 @@
 //! [`Sequence`]: which chain of stages runs, and what its stages are called.
 
-use crate::{Error, Result};
+use crate::{Error, Result, velo};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -26,12 +26,11 @@ pub struct Stage {
     pub output: &'static str,
 }
 
-/// Stages of [`Sequence::Velo`], in the order of the counters of [`crate::velo::reconstruct`].
 const VELO_STAGES: [Stage; 4] = [
-    Stage { name: "decode", input: "hits by module", output: "checked hits" },
-    Stage { name: "sort", input: "checked hits", output: "hits by phi" },
-    Stage { name: "find", input: "hits by phi", output: "tracks as hit lists" },
-    Stage { name: "fit", input: "tracks as hit lists", output: "states" },
+    Stage { name: velo::STAGES[0], input: "hits by module", output: "checked hits" },
+    Stage { name: velo::STAGES[1], input: "checked hits", output: "hits by phi" },
+    Stage { name: velo::STAGES[2], input: "hits by phi", output: "tracks as hit lists" },
+    Stage { name: velo::STAGES[3], input: "tracks as hit lists", output: "states" },
 ];
 
 impl Sequence {

@@ -23,6 +23,19 @@ pub enum Preset {
     Forwarding,
 }
 
+/// Stages, as counted.
+pub const STAGES: [&str; 4] = ["decode", "sort", "find", "fit"];
+
+impl std::fmt::Display for Preset {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Best => "best",
+            Self::Paper => "paper",
+            Self::Forwarding => "forwarding",
+        })
+    }
+}
+
 impl FromStr for Preset {
     type Err = Error;
     fn from_str(name: &str) -> Result<Self> {
@@ -39,21 +52,31 @@ impl FromStr for Preset {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VeloConfig {
+    /// Which algorithm runs.
+    pub preset: Preset,
+    /// Sizes.
+    pub limits: LimitConfig,
+}
+
+/// Sizes beyond which an event is refused.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LimitConfig {
     /// Most hits an event may have.
-    pub max_hits: u32,
+    pub hits: u32,
 }
 
 impl VeloConfig {
     /// The parameters of a preset.
     pub fn preset(preset: Preset) -> Self {
-        Self { max_hits: if preset == Preset::Best { 100_000 } else { 1 } }
+        Self { preset, limits: LimitConfig { hits: if preset == Preset::Best { 100_000 } else { 1 } } }
     }
     /// Checks the parameters.
     ///
     /// # Errors
     /// [`Error::Config`].
     pub fn validate(&self) -> Result<()> {
-        if self.max_hits == 0 {
+        if self.limits.hits == 0 {
             return Err(Error::Config("max_hits must be at least 1".into()));
         }
         Ok(())
@@ -81,7 +104,7 @@ pub fn reconstruct(
             event.status
         } else if event.x.iter().any(|x| !x.is_finite()) {
             Status::NotFinite
-        } else if event.len() > config.max_hits as usize {
+        } else if event.len() > config.limits.hits as usize {
             Status::TooManyHits
         } else {
             Status::Ok
