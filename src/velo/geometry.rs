@@ -11,6 +11,16 @@
 
 use crate::event::VELO_MODULES;
 
+/// Pairs of modules: pair k holds the modules 2k (x < 0 side) and 2k + 1 (x > 0 side), 12.5 mm apart.
+pub const PAIRS: usize = VELO_MODULES / 2;
+/// Half the distance between the first and the last sensor plane of a pair, rounded up, mm.
+pub const PAIR_HALF_DEPTH: f32 = 7.0;
+
+/// z of the middle of a pair, where lines meet it, mm.
+pub const fn pair_middle(pair: usize) -> f32 {
+    ((MODULE_Z[2 * pair] + MODULE_Z[2 * pair + 1]) / 2.0) as f32
+}
+
 /// Nominal z of the modules, mm.
 pub const MODULE_Z: [f64; VELO_MODULES] = [
     -287.5, -275.0, -262.5, -250.0, -237.5, -225.0, -212.5, -200.0, -137.5, -125.0, -62.5, -50.0, -37.5,

@@ -1,6 +1,6 @@
 //! [`Zmm`]: sixteen lanes in a 512-bit register, AVX-512. A mask is a mask register.
 
-use super::{Avx512Context, Context, gather_source, lanewise, memory_through_u32};
+use super::{Avx512Context, Context, gather_record_source, gather_source, lanewise, memory_through_u32};
 use crate::simd::{Gang, Isa};
 use std::arch::asm;
 use std::arch::x86_64::*;
@@ -110,6 +110,33 @@ impl Gang for Zmm {
         // SAFETY: every index is at most the last of a slice that is not empty and, as a signed number, not
         // negative; the token proves AVX-512.
         unsafe { _mm512_i32gather_epi32::<4>(index, from.as_ptr().cast()) }
+    }
+    #[inline(always)]
+    fn f_gather_records(self, from: &[[f32; 4]], index: Self::U) -> [Self::F; 4] {
+        let (from, last) = gather_record_source(from);
+        let mut places = [0; N];
+        self.u_store(self.u_min(index, self.u_splat(last)), &mut places);
+        // SAFETY: every index is at most the last of a slice that is not empty; the token proves AVX-512.
+        unsafe {
+            // Lanes i, i + 4, i + 8, i + 12 in the quarters of one register, then a 4 x 4 transposition in each.
+            let at = from.as_ptr();
+            let mut load = [_mm512_setzero_ps(); 4];
+            for lane in 0..4 {
+                let [a, b, c, d] = [places[lane], places[lane + 4], places[lane + 8], places[lane + 12]];
+                let row = _mm512_castps128_ps512(_mm_loadu_ps(at.add(a as usize).cast()));
+                let row = _mm512_insertf32x4::<1>(row, _mm_loadu_ps(at.add(b as usize).cast()));
+                let row = _mm512_insertf32x4::<2>(row, _mm_loadu_ps(at.add(c as usize).cast()));
+                load[lane] = _mm512_insertf32x4::<3>(row, _mm_loadu_ps(at.add(d as usize).cast()));
+            }
+            let ab = [_mm512_unpacklo_ps(load[0], load[1]), _mm512_unpackhi_ps(load[0], load[1])];
+            let cd = [_mm512_unpacklo_ps(load[2], load[3]), _mm512_unpackhi_ps(load[2], load[3])];
+            [
+                _mm512_shuffle_ps::<0x44>(ab[0], cd[0]),
+                _mm512_shuffle_ps::<0xEE>(ab[0], cd[0]),
+                _mm512_shuffle_ps::<0x44>(ab[1], cd[1]),
+                _mm512_shuffle_ps::<0xEE>(ab[1], cd[1]),
+            ]
+        }
     }
     #[inline(always)]
     fn u_scatter(self, value: Self::U, to: &mut [u32], index: Self::U, mask: Self::M) {
