@@ -3,6 +3,7 @@
 
 use peloton::event::{VELO_MODULES, VeloEvents, VeloTracks};
 use peloton::pipeline::{Config, Engine};
+use peloton::velo::geometry::MODULE_Z;
 use peloton::{Result, Status};
 use std::thread;
 
@@ -54,7 +55,7 @@ fn two_straight_tracks(turn: u32) -> Hits {
     let mut hits = Hits { x: vec![], y: vec![], z: vec![], id: vec![], module_start: vec![0] };
     for module in 0..VELO_MODULES as u32 {
         if (30..=44).contains(&module) && module % 2 == 0 {
-            let z = 100.0 + 25.0 * (module - 30) as f32;
+            let z = MODULE_Z[module as usize] as f32;
             for (track, slope) in [(0, [-0.05, 0.02]), (1, [-0.03, -0.06])] {
                 hits.x.push(slope[0] * z);
                 hits.y.push(slope[1] * z + 0.001 * turn as f32);
