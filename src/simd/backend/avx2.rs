@@ -71,7 +71,12 @@ macro_rules! reduce {
 #[inline]
 #[target_feature(enable = "avx2")]
 fn select(mask: __m256i, a: __m256i, b: __m256i) -> __m256i {
-    _mm256_blendv_epi8(b, a, mask)
+    // By lanes rather than bytes, so that the compiler sees what is selected.
+    _mm256_castps_si256(_mm256_blendv_ps(
+        _mm256_castsi256_ps(b),
+        _mm256_castsi256_ps(a),
+        _mm256_castsi256_ps(mask),
+    ))
 }
 
 impl<C: HasAvx2> Gang for Ymm<C> {
@@ -214,6 +219,8 @@ impl<C: HasAvx2> Gang for Ymm<C> {
         u_add(a: U, b: U) -> U { _mm256_add_epi32(a, b) }
         u_sub(a: U, b: U) -> U { _mm256_sub_epi32(a, b) }
         u_mul(a: U, b: U) -> U { _mm256_mullo_epi32(a, b) }
+        // A lane that is on is minus one.
+        u_count(a: U, mask: M) -> U { _mm256_sub_epi32(a, mask) }
         u_and(a: U, b: U) -> U { _mm256_and_si256(a, b) }
         u_or(a: U, b: U) -> U { _mm256_or_si256(a, b) }
         u_xor(a: U, b: U) -> U { _mm256_xor_si256(a, b) }

@@ -186,6 +186,7 @@ impl Gang for Zmm {
         u_add(a: U, b: U) -> U { _mm512_add_epi32(a, b) }
         u_sub(a: U, b: U) -> U { _mm512_sub_epi32(a, b) }
         u_mul(a: U, b: U) -> U { _mm512_mullo_epi32(a, b) }
+        u_count(a: U, mask: M) -> U { _mm512_mask_add_epi32(a, mask, a, _mm512_set1_epi32(1)) }
         u_and(a: U, b: U) -> U { _mm512_and_si512(a, b) }
         u_or(a: U, b: U) -> U { _mm512_or_si512(a, b) }
         u_xor(a: U, b: U) -> U { _mm512_xor_si512(a, b) }
@@ -229,7 +230,8 @@ impl Gang for Zmm {
 
     #[inline(always)]
     fn m_first(self, count: usize) -> Self::M {
-        ((1u32 << count.min(N)) - 1) as u16
+        // A comparison, so that the mask starts its life in a mask register.
+        self.u_lt(self.u_iota(), self.u_splat(count.min(N) as u32))
     }
     #[inline(always)]
     fn m_from_bits(self, bits: u64) -> Self::M {
