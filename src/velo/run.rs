@@ -1,10 +1,11 @@
 //! Runs the rooms over a range of events, on the gang of a level.
 
-use super::config::VeloConfig;
-use super::scratch::{GROUP, VeloWorkspace};
+use super::config::{FitConfig, LimitConfig, VeloConfig};
+use super::index::Index;
+use super::scratch::{Found, GROUP, VeloWorkspace};
 use super::{find, fit};
 use crate::Status;
-use crate::event::{Counters, StageClock, VeloEvents, VeloTracks};
+use crate::event::{Column, Counters, StageClock, VeloEvent, VeloEvents, VeloTracks};
 use crate::simd::{Gang, Level};
 use std::ops::Range;
 
@@ -69,7 +70,8 @@ fn run_group<G: Gang>(
     for (entry, number) in group.iter_mut().zip(numbers.clone()) {
         let event = events.event(number);
         let place = index[0].events();
-        *entry = (index[0].sort(g, &event, &config.limits, keys, ranks), place);
+        // Each room is a function of its own, see `find`.
+        *entry = (sort_room(g, &mut index[0], &event, &config.limits, keys, ranks), place);
         counters.stages[SORT].items_in += event.len() as u64;
     }
     clock.lap(&mut counters.stages[SORT]);
@@ -89,7 +91,7 @@ fn run_group<G: Gang>(
     for (&(status, place), number) in group.iter().zip(numbers) {
         if status == Status::Ok {
             let found = &found[place];
-            fit::fit(g, &config.fit, &events.event(number), &index[0], found, path, out);
+            fit_room(g, &config.fit, &events.event(number), &index[0], found, path, out);
             counters.stages[FIT].items_in += found.order.len() as u64;
             counters.stages[FIT].items_out += found.order.len() as u64;
         } else {
@@ -99,4 +101,35 @@ fn run_group<G: Gang>(
         counters.count_event(status);
     }
     clock.lap(&mut counters.stages[FIT]);
+}
+
+#[inline(never)]
+fn sort_room<G: Gang>(
+    g: G,
+    index: &mut Index,
+    event: &VeloEvent<'_>,
+    limits: &LimitConfig,
+    keys: &mut Column<u32>,
+    ranks: &mut Column<u32>,
+) -> Status {
+    g.vectorize(
+        #[inline(always)]
+        || index.sort(g, event, limits, keys, ranks),
+    )
+}
+
+#[inline(never)]
+fn fit_room<G: Gang>(
+    g: G,
+    config: &FitConfig,
+    event: &VeloEvent<'_>,
+    index: &Index,
+    found: &Found,
+    path: &mut Column<f32>,
+    out: &mut VeloTracks,
+) {
+    g.vectorize(
+        #[inline(always)]
+        || fit::fit(g, config, event, index, found, path, out),
+    );
 }

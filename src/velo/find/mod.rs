@@ -31,7 +31,7 @@ mod nearest;
 mod seed;
 mod select;
 
-use super::config::BestConfig;
+use super::config::{BestConfig, PassConfig};
 use super::geometry::PAIRS;
 use super::index::Index;
 use super::scratch::Found;
@@ -157,10 +157,45 @@ pub(super) fn find<G: Gang>(
         // A hit is the middle of one triplet at most, so there are no more candidates than hits.
         scratch.active.reserve(index.hits.len());
         for current in (1..PAIRS - 1).rev() {
-            forward::forward(g, &search, config, index, scratch, current - 1, &mut tally);
-            seed::seed(g, &search, pass, index, scratch, current, &mut tally);
+            forward_step(g, &search, config, index, scratch, current - 1, &mut tally);
+            seed_step(g, &search, pass, index, scratch, current, &mut tally);
         }
         select::accept(pass, index, number == 1, &scratch.rows, &mut scratch.weak, found);
     }
     tally.add_to(counters);
+}
+
+/// [`forward::forward`] as a function of its own. Everything below is inlined into it; without such seams a
+/// kernel is one function of a hundred kilobytes, and compile time grows faster than size.
+#[inline(never)]
+fn forward_step<G: Gang>(
+    g: G,
+    search: &nearest::Search,
+    config: &BestConfig,
+    index: &mut Index,
+    scratch: &mut FindScratch,
+    pair: usize,
+    tally: &mut Tally,
+) {
+    g.vectorize(
+        #[inline(always)]
+        || forward::forward(g, search, config, index, scratch, pair, tally),
+    );
+}
+
+/// [`seed::seed`] as a function of its own.
+#[inline(never)]
+fn seed_step<G: Gang>(
+    g: G,
+    search: &nearest::Search,
+    pass: &PassConfig,
+    index: &Index,
+    scratch: &mut FindScratch,
+    current: usize,
+    tally: &mut Tally,
+) {
+    g.vectorize(
+        #[inline(always)]
+        || seed::seed(g, search, pass, index, scratch, current, tally),
+    );
 }
