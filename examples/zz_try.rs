@@ -45,7 +45,7 @@ fn main() {
         let mut best = [u64::MAX; 4];
         let mut bt = u64::MAX;
         let mut c = Counters::default();
-        for _ in 0..15 {
+        for _ in 0..std::env::var("REPS").map(|s| s.parse().unwrap()).unwrap_or(15) {
             out.clear();
             c = Counters::default();
             let t = std::time::Instant::now();

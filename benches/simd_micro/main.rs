@@ -5,11 +5,13 @@
 //! them (`-- avx2`). With `--test` every kernel runs once on every gang and must give the plain loop's bits.
 
 mod kernels;
+mod sorts;
 
 use kernels::{Lookup, Mandelbrot, Track};
 use peloton::dispatch;
 use peloton::simd::Level;
 use rustix::time::{ClockId, clock_gettime};
+use sorts::Sorts;
 
 /// CPU time of this thread in ns.
 fn cpu_time() -> f64 {
@@ -71,21 +73,58 @@ fn main() {
     let names: Vec<_> = arguments.iter().filter(|a| !a.starts_with("--")).collect();
     let runs = if test { 1 } else { 15 };
 
-    let mut plain = Kernels::new();
-    let times = plain.time(runs, None);
+    let wanted = |level: &Level| names.is_empty() || names.iter().any(|n| level.to_string().contains(*n));
+    let levels: Vec<_> = Level::supported().into_iter().filter(wanted).collect();
+    time_kernels(runs, &levels);
+    time_sorts(runs, &levels);
+}
+
+fn time_kernels(runs: usize, levels: &[Level]) {
     println!("| level           | mandelbrot ns/iteration | lookup ns/element | track ns/step |");
     println!("|-----------------|------------------------:|------------------:|--------------:|");
     let print = |name: &str, times: [f64; 3]| {
         println!("| {name:<15} | {:>23.3} | {:>17.3} | {:>13.3} |", times[0], times[1], times[2]);
     };
-    print("plain loops", times);
-    for level in Level::supported() {
-        let name = level.to_string();
-        if !names.is_empty() && !names.iter().any(|wanted| name.contains(*wanted)) {
-            continue;
-        }
+    let mut plain = Kernels::new();
+    print("plain loops", plain.time(runs, None));
+    for &level in levels {
         let mut kernels = Kernels::new();
-        print(&name, kernels.time(runs, Some(level)));
-        assert!(kernels.outputs() == plain.outputs(), "{name} gives other bits than the plain loops");
+        print(&level.to_string(), kernels.time(runs, Some(level)));
+        assert!(kernels.outputs() == plain.outputs(), "{level} gives other bits than the plain loops");
     }
+}
+
+fn time_sorts(runs: usize, levels: &[Level]) {
+    print!("\n| sort, ns/key    |");
+    for len in Sorts::LENGTHS {
+        print!(" n = {len:>4} |");
+    }
+    print!("\n|-----------------|");
+    print!("{}", "---------:|".repeat(Sorts::LENGTHS.len()));
+    let print = |name: &str, times: [f64; Sorts::LENGTHS.len()]| {
+        print!("\n| {name:<15} |");
+        for time in times {
+            print!(" {time:>8.2} |");
+        }
+    };
+    print(
+        "sort_unstable",
+        Sorts::LENGTHS.map(|len| {
+            let mut sorts = Sorts::new(len);
+            least(runs, || sorts.standard()) / sorts.work()
+        }),
+    );
+    for &level in levels {
+        print(
+            &level.to_string(),
+            Sorts::LENGTHS.map(|len| {
+                let (mut sorts, mut standard) = (Sorts::new(len), Sorts::new(len));
+                standard.standard();
+                let time = least(runs, || sorts.gang(level)) / sorts.work();
+                assert!(sorts.order == standard.order, "{level} sorts otherwise than the standard library");
+                time
+            }),
+        );
+    }
+    println!();
 }

@@ -5,7 +5,10 @@ mod dispatch;
 mod gang;
 mod isa;
 mod level;
+pub mod math;
 mod pair;
+pub mod reduce;
+pub mod sort;
 #[cfg(test)]
 mod tests;
 pub mod varying;

@@ -7,7 +7,7 @@
 use super::config::FitConfig;
 use super::index::Index;
 use super::scratch::Found;
-use crate::event::{States, VeloEvent, VeloTracks};
+use crate::event::{Column, States, VeloEvent, VeloTracks};
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
 
@@ -122,6 +122,7 @@ pub(super) fn fit<G: Gang>(
     event: &VeloEvent<'_>,
     index: &Index,
     found: &Found,
+    path: &mut Column<f32>,
     out: &mut VeloTracks,
 ) {
     let tracks = found.order.len();
@@ -158,17 +159,32 @@ pub(super) fn fit<G: Gang>(
         let mut down = State::start(g, config, top, tx, ty);
         let mut up = State::start(g, config, bottom, tx, ty);
         let variance = 1.0 / config.weight;
-        let (mut below, mut above) = (first + U32::splat(g, 1), last - U32::splat(g, 1));
+        // The hits between the ends, gathered once: the way up reads what the way down wrote.
+        let mut hits = 0;
         loop {
-            let on = below.lt(last + U32::splat(g, 1)) & lanes;
+            let step = U32::splat(g, hits as u32 + 1);
+            let on = (first + step).lt(last + U32::splat(g, 1)) & lanes;
             if !on.any() {
                 break;
             }
-            down.update(g, position(index, found, below), noise, variance, on);
-            up.update(g, position(index, found, above), noise, variance, on);
-            below = below + U32::splat(g, 1);
-            above = above - U32::splat(g, 1);
+            let hit = position(index, found, first + step);
+            down.update(g, hit, noise, variance, on);
+            let at = 3 * hits * G::LANES;
+            path.reserve_total(at + 3 * G::LANES);
+            hit[0].store(&mut path.padded_mut()[at..]);
+            hit[1].store(&mut path.padded_mut()[at + G::LANES..]);
+            hit[2].store(&mut path.padded_mut()[at + 2 * G::LANES..]);
+            hits += 1;
         }
+        for number in (0..hits).rev() {
+            let on = (first + U32::splat(g, number as u32 + 1)).lt(last) & lanes;
+            let at = 3 * number * G::LANES;
+            let x = F32::load(g, &path.padded()[at..]);
+            let y = F32::load(g, &path.padded()[at + G::LANES..]);
+            let z = F32::load(g, &path.padded()[at + 2 * G::LANES..]);
+            up.update(g, [x, y, z], noise, variance, on);
+        }
+        up.update(g, top, noise, variance, lanes);
         let to = base + at;
         up.store(F32::splat(g, config.end_z), &mut out.end, to, lanes);
         let beam = up.select(backward, &down);

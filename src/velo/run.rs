@@ -1,10 +1,10 @@
 //! Runs the rooms over a range of events, on the gang of a level.
 
 use super::config::VeloConfig;
-use super::scratch::VeloWorkspace;
+use super::scratch::{GROUP, VeloWorkspace};
 use super::{find, fit};
 use crate::Status;
-use crate::event::{Counters, StageClock, VeloEvent, VeloEvents, VeloTracks};
+use crate::event::{Counters, StageClock, VeloEvents, VeloTracks};
 use crate::simd::{Gang, Level};
 use std::ops::Range;
 
@@ -45,43 +45,58 @@ fn run<G: Gang>(
     counters: &mut Counters,
 ) {
     let mut clock = StageClock::start();
-    for event in range {
-        let event = events.event(event);
-        let status = run_event(g, config, &event, workspace, out, counters, &mut clock);
-        if status != Status::Ok {
+    for first in range.clone().step_by(GROUP) {
+        let group = first..range.end.min(first + GROUP);
+        run_group(g, config, events, group, workspace, out, counters, &mut clock);
+    }
+}
+
+/// Runs a group of events through all rooms.
+#[inline(always)]
+#[allow(clippy::too_many_arguments)]
+fn run_group<G: Gang>(
+    g: G,
+    config: &VeloConfig,
+    events: VeloEvents<'_>,
+    numbers: Range<usize>,
+    workspace: &mut VeloWorkspace,
+    out: &mut VeloTracks,
+    counters: &mut Counters,
+    clock: &mut StageClock,
+) {
+    let VeloWorkspace { index, keys, ranks, find: scratch, path, found, group, taken } = workspace;
+    index[0].clear();
+    for (entry, number) in group.iter_mut().zip(numbers.clone()) {
+        let event = events.event(number);
+        let place = index[0].events();
+        *entry = (index[0].sort(g, &event, &config.limits, keys, ranks), place);
+        counters.stages[SORT].items_in += event.len() as u64;
+    }
+    clock.lap(&mut counters.stages[SORT]);
+
+    let limit = config.limits.candidates_in_window;
+    let live = index[0].events();
+    find::find(g, &config.best, limit, index, scratch, &mut found[..live], counters);
+    taken.set_len(index[0].hits.len());
+    taken.fill(0);
+    for found in &mut found[..live] {
+        find::order_and_kill_clones(config.best.shared_hits, taken, found);
+        counters.stages[find::STAGE].items_out += found.order.len() as u64;
+    }
+    counters.stages[find::STAGE].items_in += index[0].hits.len() as u64;
+    clock.lap(&mut counters.stages[find::STAGE]);
+
+    for (&(status, place), number) in group.iter().zip(numbers) {
+        if status == Status::Ok {
+            let found = &found[place];
+            fit::fit(g, &config.fit, &events.event(number), &index[0], found, path, out);
+            counters.stages[FIT].items_in += found.order.len() as u64;
+            counters.stages[FIT].items_out += found.order.len() as u64;
+        } else {
             out.track_start.push(out.tracks() as u32);
         }
         out.status.push(status);
         counters.count_event(status);
     }
-}
-
-#[inline(always)]
-fn run_event<G: Gang>(
-    g: G,
-    config: &VeloConfig,
-    event: &VeloEvent<'_>,
-    workspace: &mut VeloWorkspace,
-    out: &mut VeloTracks,
-    counters: &mut Counters,
-    clock: &mut StageClock,
-) -> Status {
-    let VeloWorkspace { index, keys, ranks, find: scratch, found } = workspace;
-    let status = index[0].sort(g, event, &config.limits, keys, ranks);
-    counters.stages[SORT].items_in += event.len() as u64;
-    clock.lap(&mut counters.stages[SORT]);
-    if status != Status::Ok {
-        return status;
-    }
-    let limit = config.limits.candidates_in_window;
-    find::find(g, &config.best, limit, index, scratch, found, counters);
-    find::order_and_kill_clones(config.best.shared_hits, event.len(), found);
-    counters.stages[find::STAGE].items_in += event.len() as u64;
-    counters.stages[find::STAGE].items_out += found.order.len() as u64;
-    clock.lap(&mut counters.stages[find::STAGE]);
-    fit::fit(g, &config.fit, event, &index[0], found, out);
-    counters.stages[FIT].items_in += found.order.len() as u64;
-    counters.stages[FIT].items_out += found.order.len() as u64;
     clock.lap(&mut counters.stages[FIT]);
-    Status::Ok
 }

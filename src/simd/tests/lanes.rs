@@ -105,14 +105,13 @@ macro_rules! bits {
     };
 }
 
-/// The lanes of one operation, gang by gang. Not inlined: all operations in one function would be so large
-/// that the compiler takes minutes.
-#[inline(never)]
+/// The lanes of one operation, gang by gang.
 fn each_gang<G: Gang>(g: G, operation: impl Fn(usize, &mut [u32])) -> Vec<u32> {
     let mut out = vec![0; WIDEST];
     for at in (0..WIDEST).step_by(G::LANES) {
         let to = &mut out[at..];
-        g.vectorize(
+        alone(
+            g,
             #[inline(always)]
             || operation(at, to),
         );
@@ -187,6 +186,7 @@ operations! {
     u_add(ua, ub) -> U = |a, b| (a as u64 + b as u64) as u32;
     u_sub(ua, ub) -> U = |a, b| (a as i64 - b as i64) as u32;
     u_mul(ua, ub) -> U = |a, b| (a as u64 * b as u64) as u32;
+    u_count(ua, ma) -> U = |a: u32, m| if m { a.wrapping_add(1) } else { a };
     u_and(ua, ub) -> U = |a: u32, b: u32| a & b;
     u_or(ua, ub) -> U = |a: u32, b: u32| a | b;
     u_xor(ua, ub) -> U = |a: u32, b: u32| a ^ b;
@@ -206,7 +206,7 @@ operations! {
     m_and(ma, mb) -> M = |a, b| if a { b } else { false };
     m_or(ma, mb) -> M = |a, b| if a { true } else { b };
     m_and_not(ma, mb) -> M = |a: bool, b: bool| if b { false } else { a };
-    m_not(ma) -> M = |a: bool| a == false;
+    m_not(ma) -> M = |a: bool| !a;
 }
 
 /// The operations whose NaN may be any NaN.

@@ -47,29 +47,27 @@ impl Masks {
 
 impl OnGang for Masks {
     type Output = Vec<(Seen, Seen)>;
-    #[inline(always)]
     fn run<G: Gang>(&self, g: G) -> Self::Output {
         let mut out = vec![];
         for at in (0..WIDEST).step_by(G::LANES) {
             let (f, u) = (g.f_load(&self.f[at..]), g.u_load(&self.u[at..]));
             let first = u64::MAX.checked_shr(64 - self.count.min(64) as u32).unwrap_or(0);
             for (mask, bits) in [(g.m_from_bits(self.bits), self.bits), (g.m_first(self.count), first)] {
-                let mut iota = vec![0; G::LANES];
-                g.u_store(g.u_iota(), &mut iota);
-                let first = g.m_first(1);
+                let (mut iota, first) = (vec![0; G::LANES], g.m_first(1));
+                alone(g, || g.u_store(g.u_iota(), &mut iota));
                 let seen = Seen {
-                    bits: g.m_bits(mask),
-                    any: g.m_any(mask),
-                    all: g.m_all(mask),
-                    count: g.m_count(mask),
-                    least_f: g.f_reduce_min(f, mask).to_bits(),
-                    sum: g.u_reduce_add(u, mask),
-                    least: g.u_reduce_min(u, mask),
-                    largest: g.u_reduce_max(u, mask),
+                    bits: alone(g, || g.m_bits(mask)),
+                    any: alone(g, || g.m_any(mask)),
+                    all: alone(g, || g.m_all(mask)),
+                    count: alone(g, || g.m_count(mask)),
+                    least_f: alone(g, || g.f_reduce_min(f, mask).to_bits()),
+                    sum: alone(g, || g.u_reduce_add(u, mask)),
+                    least: alone(g, || g.u_reduce_min(u, mask)),
+                    largest: alone(g, || g.u_reduce_max(u, mask)),
                     splats: [
-                        g.u_reduce_add(g.f_bits(g.f_splat(self.f[at])), first),
-                        g.u_reduce_add(g.i_bits(g.i_splat(self.u[at] as i32)), first),
-                        g.u_reduce_min(g.u_splat(self.u[at]), g.m_first(usize::MAX)),
+                        alone(g, || g.u_reduce_add(g.f_bits(g.f_splat(self.f[at])), first)),
+                        alone(g, || g.u_reduce_add(g.i_bits(g.i_splat(self.u[at] as i32)), first)),
+                        alone(g, || g.u_reduce_min(g.u_splat(self.u[at]), g.m_first(usize::MAX))),
                     ],
                     iota,
                 };

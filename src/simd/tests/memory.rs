@@ -61,37 +61,37 @@ impl Memory {
     }
 }
 
+fn vector<G: Gang>(g: G, operation: impl FnOnce() -> G::U) -> Vec<u32> {
+    let mut out = vec![0; G::LANES];
+    alone(g, || g.u_store(operation(), &mut out));
+    out
+}
+
 impl OnGang for Memory {
     type Output = (Seen, Seen);
-    #[inline(always)]
     fn run<G: Gang>(&self, g: G) -> Self::Output {
         let (mask, index) = (g.m_from_bits(self.mask), g.u_load(&self.index));
         let (value, value_f) = (g.u_load(&self.value), g.f_load(&floats(&self.value)));
         let memory_f = floats(&self.memory);
-        let vector = |u: G::U| {
-            let mut out = vec![0; G::LANES];
-            g.u_store(u, &mut out);
-            out
-        };
         let (mut stored, mut stored_f) = (self.memory.clone(), memory_f.clone());
-        g.u_store_some(value, &mut stored, mask);
-        g.f_store_some(value_f, &mut stored_f, mask);
+        alone(g, || g.u_store_some(value, &mut stored, mask));
+        alone(g, || g.f_store_some(value_f, &mut stored_f, mask));
         let (mut packed, mut packed_f) = (vec![7; G::LANES + 1], vec![7.0; G::LANES + 1]);
-        let count = g.u_store_packed(value, &mut packed, mask);
-        let count_f = g.f_store_packed(value_f, &mut packed_f, mask);
+        let count = alone(g, || g.u_store_packed(value, &mut packed, mask));
+        let count_f = alone(g, || g.f_store_packed(value_f, &mut packed_f, mask));
         assert_eq!((packed[G::LANES], packed_f[G::LANES]), (7, 7.0), "wrote behind the gang");
         packed.truncate(count);
         packed_f.truncate(count_f);
         let mut scattered = self.memory.clone();
-        g.u_scatter(value, &mut scattered, index, mask);
+        alone(g, || g.u_scatter(value, &mut scattered, index, mask));
         let seen = Seen {
             loaded: [
-                vector(g.u_load_some(&self.memory, mask)),
-                vector(g.f_bits(g.f_load_some(&memory_f, mask))),
+                vector(g, || g.u_load_some(&self.memory, mask)),
+                vector(g, || g.f_bits(g.f_load_some(&memory_f, mask))),
             ],
             gathered: [
-                vector(g.u_gather(&self.memory, index)),
-                vector(g.f_bits(g.f_gather(&memory_f, index))),
+                vector(g, || g.u_gather(&self.memory, index)),
+                vector(g, || g.f_bits(g.f_gather(&memory_f, index))),
             ],
             stored: [stored, bits(&stored_f)],
             packed: [(count, packed), (count_f, bits(&packed_f))],

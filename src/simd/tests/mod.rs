@@ -32,6 +32,13 @@ fn on_every_gang<T: OnGang>(test: &T, mut check: impl FnMut(String, T::Output)) 
     }
 }
 
+/// Runs one operation in the gang's context, in a function of its own: all operations of a test in one
+/// function would be so large that the compiler takes minutes.
+#[inline(never)]
+fn alone<G: Gang, R>(g: G, operation: impl FnOnce() -> R) -> R {
+    g.vectorize(operation)
+}
+
 /// Any float: bit patterns, ordinary numbers, and the special ones often.
 fn any_f32() -> impl Strategy<Value = f32> {
     let special = vec![

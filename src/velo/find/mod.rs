@@ -20,7 +20,10 @@
 //!   distance to the beam line. Of triplets that share an outer hit only the best lives.
 //! - Three-hit tracks compete for hits, best first; tracks that share most hits with longer ones are clones.
 //!
-//! Results do not depend on the gang: within a step no lane sees what another one does, a triplet or track
+//! A gang rides through a group of events at once, each lane in its own: a step of one event is too short to
+//! fill lanes, and too full of dependences to fill the time between them.
+//!
+//! Results do not depend on the gang or the group: within a step no lane sees what another one does, a triplet or track
 //! takes the first of equally good hits in the order of its window, and everything else is decided in order.
 
 mod forward;
@@ -59,6 +62,7 @@ pub(super) struct FindScratch {
 struct Rows {
     hits: Column<u32>,
     len: Vec<u32>,
+    event: Vec<u32>,
     /// Score of the triplet each began with.
     score: Vec<f32>,
 }
@@ -69,6 +73,7 @@ struct Rows {
 struct Active {
     lines: nearest::Lines,
     row: Column<u32>,
+    event: Column<u32>,
     missed: Column<u32>,
     len: usize,
 }
@@ -77,6 +82,7 @@ impl Active {
     fn reserve(&mut self, tracks: usize) {
         self.lines.reserve(tracks);
         self.row.reserve_total(tracks);
+        self.event.reserve_total(tracks);
         self.missed.reserve_total(tracks);
     }
 }
@@ -84,6 +90,7 @@ impl Active {
 impl Rows {
     fn clear(&mut self) {
         self.len.clear();
+        self.event.clear();
         self.score.clear();
     }
 
@@ -91,13 +98,13 @@ impl Rows {
         self.len.len()
     }
 
-    fn push(&mut self, triplet: [u32; 3], score: f32) -> u32 {
+    fn push(&mut self, seed: &seed::Seed) {
         let row = self.count();
         self.hits.set_len((row + 1) * ROW);
-        self.hits[row * ROW..row * ROW + 3].copy_from_slice(&triplet);
+        self.hits[row * ROW..row * ROW + 3].copy_from_slice(&seed.hits);
         self.len.push(3);
-        self.score.push(score);
-        row as u32
+        self.event.push(seed.event);
+        self.score.push(seed.score);
     }
 
     fn hits(&self, row: usize) -> &[u32] {
@@ -124,7 +131,7 @@ impl Tally {
     }
 }
 
-/// Finds the tracks of one event, in both passes.
+/// Finds the tracks of a group of events, in both passes; `found` has one entry per event.
 #[inline(always)]
 pub(super) fn find<G: Gang>(
     g: G,
@@ -132,10 +139,10 @@ pub(super) fn find<G: Gang>(
     max_candidates: u32,
     index: &mut [Index; 2],
     scratch: &mut FindScratch,
-    found: &mut Found,
+    found: &mut [Found],
     counters: &mut Counters,
 ) {
-    found.clear();
+    found.iter_mut().for_each(Found::clear);
     let mut tally = Tally::default();
     // Loops and not two calls, here and below: everything is inlined, and code that stands once compiles once.
     for (number, pass) in [&config.first, &config.second].into_iter().enumerate() {

@@ -1,0 +1,276 @@
+//! Functions on lanes: polynomials in fused multiply-adds, so that every gang gives the same bits. The
+//! coefficients are minimax fits for the intervals named beside them; the stated errors are measured by the
+//! tests below against f64.
+
+use super::Gang;
+use super::varying::{F32, I32, U32};
+use std::f32::consts::{FRAC_2_PI, FRAC_PI_2, PI};
+
+/// What the f32 constants leave out of pi/2 and pi.
+const FRAC_PI_2_REST: f32 = -4.371_139e-8;
+const PI_REST: f32 = -8.742_278e-8;
+
+/// `value` in every lane of a gang like `x`.
+#[inline(always)]
+fn splat<G: Gang>(x: F32<G>, value: f32) -> F32<G> {
+    F32::splat(x.g, value)
+}
+
+/// `coefficients[0] + x * (coefficients[1] + x * ...)`.
+#[inline(always)]
+fn polynomial<G: Gang>(x: F32<G>, coefficients: &[f32]) -> F32<G> {
+    let mut sum = splat(x, coefficients[coefficients.len() - 1]);
+    for &coefficient in coefficients.iter().rev().skip(1) {
+        sum = sum.mul_add(x, splat(x, coefficient));
+    }
+    sum
+}
+
+/// The angle of the point (x, y) in -pi..=pi; error at most 2 ULP.
+///
+/// Zeros and infinities as IEEE-754 has them: on the axes exactly the f32 nearest to the angle, `y = -0` below
+/// the cut and `y = +0` above it, and `atan2(±0, +0) = ±0`, `atan2(±0, -0) = ±pi`, 45 degrees between two
+/// infinities as between any equal |x| and |y|. NaN in either gives NaN.
+#[inline(always)]
+pub fn atan2<G: Gang>(y: F32<G>, x: F32<G>) -> F32<G> {
+    // atan(a) = a + a^3 P(a^2) for a in 0..=1; 0.05 ULP from the fit.
+    const P: [f32; 9] = [
+        -0.333_333,
+        0.199_985_48,
+        -0.142_642_42,
+        0.109_521_85,
+        -0.084_034_49,
+        0.057_957_58,
+        -0.031_177_83,
+        0.010_914_599,
+        -0.001_793_620_3,
+    ];
+    let (ax, ay) = (x.abs(), y.abs());
+    // The angle to the nearer axis. Comparisons with NaN are false, which leaves a NaN in the ratio.
+    let steep = ax.lt(ay);
+    let (near, far) = (steep.select_f(ax, ay), steep.select_f(ay, ax));
+    let ratio = near / far.eq(splat(x, 0.0)).select_f(splat(x, 1.0), far);
+    // Equal is 45 degrees, also for infinities; but two zeros have the ratio 0.
+    let ratio = (ax.eq(ay) & splat(x, 0.0).lt(ax)).select_f(splat(x, 1.0), ratio);
+    let square = ratio * ratio;
+    let angle = (ratio * square).mul_add(polynomial(square, &P), ratio);
+    // Right: angle, steep: pi/2 - angle; left: pi - angle, steep: pi/2 + angle.
+    let top = splat(x, -0.0).to_bits();
+    let x_sign = x.to_bits() & top;
+    let turned = (angle.to_bits() ^ steep.select_u(x_sign ^ top, x_sign)).as_f32();
+    let left = x.to_bits().as_i32().lt(I32::splat(x.g, 0));
+    let axis = |steep_axis, left_axis| {
+        steep.select_f(splat(x, steep_axis), left.select_f(splat(x, left_axis), splat(x, 0.0)))
+    };
+    let angle = axis(FRAC_PI_2, PI) + (turned + axis(FRAC_PI_2_REST, PI_REST));
+    (angle.to_bits() | y.to_bits() & top).as_f32()
+}
+
+/// The largest |x| for [`sincos`].
+pub const SINCOS_LIMIT: f32 = 65_536.0;
+
+/// Sine and cosine of `x` in radians; error at most 2 ULP. `x` beyond ±[`SINCOS_LIMIT`] and NaN give NaN.
+#[inline(always)]
+pub fn sincos<G: Gang>(x: F32<G>) -> (F32<G>, F32<G>) {
+    // sin(r) = r + r^3 S(r^2) and cos(r) = 1 - r^2/2 + r^4 C(r^2) for |r| up to pi/4; 0.07 ULP from the fits.
+    const S: [f32; 3] = [-0.166_666_55, 0.008_332_156, -0.000_195_146_32];
+    const C: [f32; 3] = [0.041_666_646, -0.001_388_731, 2.443_241_3e-5];
+    // pi/2 in three parts. The first product leaves the difference exact, so nothing is lost to cancellation;
+    // all are positive, which keeps the sign of a zero.
+    const PARTS: [f32; 3] = [FRAC_PI_2.next_down(), 7.549_789_4e-8, 5.390_303e-15];
+    // Adding 1.5 * 2^23 rounds to an integer, which then stands in the low bits.
+    const ROUND: f32 = 12_582_912.0;
+    let inside = x.abs().le(splat(x, SINCOS_LIMIT));
+    let x = inside.select_f(x, splat(x, f32::NAN));
+    let rounded = x.mul_add(splat(x, FRAC_2_PI), splat(x, ROUND));
+    let quadrant = rounded.to_bits();
+    let turns = rounded - splat(x, ROUND);
+    let mut rest = x;
+    for part in PARTS {
+        rest = turns.neg_mul_add(splat(x, part), rest);
+    }
+    let square = rest * rest;
+    let sine = (rest * square).mul_add(polynomial(square, &S), rest);
+    // A sine has the sign of its small angle; the sum above loses that of -0.
+    let top = splat(x, -0.0).to_bits();
+    let sine = (sine.to_bits() | rest.to_bits() & top).as_f32();
+    let tail = square.mul_add(splat(x, -0.5), splat(x, 1.0));
+    let cosine = (square * square).mul_add(polynomial(square, &C), tail);
+    // Quadrant 0: (s, c); 1: (c, -s); 2: (-s, -c); 3: (-c, s).
+    let odd = quadrant.shl::<31>().as_i32().lt(I32::splat(x.g, 0));
+    let sine_sign = quadrant.shl::<30>() & top;
+    let cosine_sign = (quadrant + U32::splat(x.g, 1)).shl::<30>() & top;
+    let (sine, cosine) = (odd.select_f(cosine, sine), odd.select_f(sine, cosine));
+    ((sine.to_bits() ^ sine_sign).as_f32(), (cosine.to_bits() ^ cosine_sign).as_f32())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dispatch;
+    use crate::simd::Level;
+
+    /// `f` on lanes, over columns of any length.
+    #[inline(always)]
+    fn map2<G: Gang>(g: G, f: impl Fn(F32<G>, F32<G>) -> [F32<G>; 2], a: &[f32], b: &[f32]) -> [Vec<f32>; 2] {
+        let mut out = [vec![0.0; a.len()], vec![0.0; a.len()]];
+        for at in (0..a.len()).step_by(G::LANES) {
+            let inside = crate::simd::varying::Mask::first(g, a.len() - at);
+            let values = f(F32::load_some(&a[at..], inside), F32::load_some(&b[at..], inside));
+            values[0].store_some(&mut out[0][at..], inside);
+            values[1].store_some(&mut out[1][at..], inside);
+        }
+        out
+    }
+
+    fn atan2_on(level: Level, y: &[f32], x: &[f32]) -> Vec<f32> {
+        let [out, _] = dispatch!(level, g => map2(g, #[inline(always)] |y, x| [atan2(y, x); 2], y, x));
+        out
+    }
+
+    fn sincos_on(level: Level, x: &[f32]) -> [Vec<f32>; 2] {
+        dispatch!(level, g => map2(g, #[inline(always)] |x, _| { let (s, c) = sincos(x); [s, c] }, x, x))
+    }
+
+    /// Distance from the true value in units of the last place of the f32 nearest to it.
+    fn ulp(got: f32, truth: f64) -> f64 {
+        let nearest = (truth as f32).abs();
+        let unit = (nearest.next_up() as f64 - nearest as f64).max(f32::from_bits(1) as f64);
+        (got as f64 - truth).abs() / unit
+    }
+
+    struct Random(u64);
+    impl Random {
+        fn next(&mut self) -> u32 {
+            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (self.0 >> 32) as u32
+        }
+        /// A float of any size; finite.
+        fn any(&mut self) -> f32 {
+            Some(f32::from_bits(self.next())).filter(|x| x.is_finite()).unwrap_or(1.0)
+        }
+        /// -1..1, evenly.
+        fn unit(&mut self) -> f32 {
+            self.next() as i32 as f32 / 2_147_483_648.0
+        }
+    }
+
+    #[test]
+    fn atan2_is_right_to_two_units() {
+        let mut random = Random(1);
+        let mut points: Vec<(f32, f32)> = (0..300_000).map(|_| (random.any(), random.any())).collect();
+        points.extend((0..1_000_000).map(|_| (50.0 * random.unit(), 50.0 * random.unit())));
+        // All ratios of both octants, and those beside 45 degrees and the axes.
+        points.extend((0..1_000_000).map(|i| (i as f32 * 1e-6, 1.0)));
+        points.extend((0..200_000).map(|i| (f32::from_bits(1.0f32.to_bits() - 100_000 + i), -1.0)));
+        points.extend((0..200_000).map(|i| (-1.0, f32::from_bits(i * 5000))));
+        let (y, x): (Vec<f32>, Vec<f32>) = points.into_iter().unzip();
+        let got = atan2_on(Level::choose(None, None).unwrap(), &y, &x);
+        let mut worst = (0.0, 0.0, 0.0);
+        for i in 0..x.len() {
+            let error = ulp(got[i], libm::atan2(y[i] as f64, x[i] as f64));
+            if error > worst.0 || error.is_nan() {
+                worst = (error, y[i], x[i]);
+            }
+        }
+        println!("atan2: {worst:?}");
+        assert!(worst.0 <= 2.0, "{worst:?}");
+    }
+
+    #[test]
+    fn atan2_on_axes_and_at_the_edges() {
+        let (inf, nan, tiny) = (f32::INFINITY, f32::NAN, f32::from_bits(1));
+        let values = [0.0, -0.0, 1.0, -1.0, inf, -inf, tiny, -tiny, f32::MAX, f32::MIN];
+        let (mut y, mut x) = (vec![], vec![]);
+        for a in values {
+            for b in values {
+                y.push(a);
+                x.push(b);
+            }
+        }
+        for level in Level::supported() {
+            let got = atan2_on(level, &y, &x);
+            for i in 0..x.len() {
+                // The 64-bit function keeps the rules of IEEE-754 for zeros and infinities.
+                let truth = libm::atan2(y[i] as f64, x[i] as f64);
+                assert!(ulp(got[i], truth) <= 1.0, "{level}: atan2({}, {}) = {}", y[i], x[i], got[i]);
+                assert_eq!(
+                    got[i].is_sign_negative(),
+                    y[i].is_sign_negative(),
+                    "{level}: atan2({}, {})",
+                    y[i],
+                    x[i]
+                );
+            }
+            let exact = [(0.0, -1.0, PI), (1.0, 0.0, FRAC_PI_2), (-1.0, -0.0, -FRAC_PI_2)];
+            for (y, x, angle) in exact {
+                assert_eq!(atan2_on(level, &[y], &[x]), [angle], "{level}");
+            }
+            for (y, x) in
+                [(nan, 0.0), (0.0, nan), (nan, nan), (nan, inf), (-inf, nan), (nan, -1.0), (2.0, nan)]
+            {
+                assert!(atan2_on(level, &[y], &[x])[0].is_nan(), "{level}: atan2({y}, {x})");
+            }
+        }
+    }
+
+    #[test]
+    fn sincos_is_right_to_two_units() {
+        let mut random = Random(2);
+        let mut x: Vec<f32> = (0..1_000_000).map(|_| 10.0 * random.unit()).collect();
+        x.extend((0..1_000_000).map(|_| SINCOS_LIMIT * random.unit()));
+        x.extend((0..300_000).map(|_| random.any()).filter(|x| x.abs() <= 1.0));
+        // Beside the zeros, where cancellation is worst.
+        for k in 0..40_000 {
+            let near = (k as f64 * std::f64::consts::FRAC_PI_2) as f32;
+            x.extend([near.next_down(), near, near.next_up()]);
+        }
+        x.extend([0.0, -0.0, SINCOS_LIMIT, -SINCOS_LIMIT]);
+        let [sine, cosine] = sincos_on(Level::choose(None, None).unwrap(), &x);
+        let mut worst = [(0.0, 0.0); 2];
+        for i in 0..x.len() {
+            let truth = (libm::sin(x[i] as f64), libm::cos(x[i] as f64));
+            for (worst, error) in worst.iter_mut().zip([ulp(sine[i], truth.0), ulp(cosine[i], truth.1)]) {
+                if error > worst.0 || error.is_nan() {
+                    *worst = (error, x[i]);
+                }
+            }
+            assert_eq!(sine[i].is_sign_negative(), truth.0.is_sign_negative(), "sin({})", x[i]);
+        }
+        println!("sin, cos: {worst:?}");
+        assert!(worst[0].0 <= 2.0 && worst[1].0 <= 2.0, "{worst:?}");
+    }
+
+    #[test]
+    fn sincos_outside_its_range_is_nan() {
+        for level in Level::supported() {
+            let outside =
+                [SINCOS_LIMIT.next_up(), -1e10, f32::MAX, f32::INFINITY, f32::NEG_INFINITY, f32::NAN];
+            let [sine, cosine] = sincos_on(level, &outside);
+            assert!(sine.iter().chain(&cosine).all(|x| x.is_nan()), "{level}");
+            let [sine, cosine] = sincos_on(level, &[0.0, -0.0]);
+            assert_eq!(sine.iter().map(|x| x.to_bits()).collect::<Vec<_>>(), [0, 1 << 31], "{level}");
+            assert_eq!(cosine, [1.0, 1.0], "{level}");
+        }
+    }
+
+    #[test]
+    fn every_gang_gives_the_same_bits() {
+        let mut random = Random(3);
+        let mut y: Vec<f32> = (0..5000).map(|_| random.any()).collect();
+        y.extend((0..5000).map(|_| 100.0 * random.unit()));
+        let x: Vec<f32> = y.iter().rev().copied().collect();
+        let bits = |values: &[f32]| {
+            values.iter().map(|v| if v.is_nan() { 1 } else { v.to_bits() }).collect::<Vec<_>>()
+        };
+        let first = Level::supported()[0];
+        let expected =
+            [atan2_on(first, &y, &x), sincos_on(first, &y)[0].clone(), sincos_on(first, &y)[1].clone()];
+        for level in Level::supported() {
+            let [sine, cosine] = sincos_on(level, &y);
+            for (got, expected) in [atan2_on(level, &y, &x), sine, cosine].iter().zip(&expected) {
+                assert_eq!(bits(got), bits(expected), "{level}");
+            }
+        }
+    }
+}
