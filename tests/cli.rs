@@ -5,7 +5,7 @@ mod common;
 
 use peloton::simd::{GANGS, Isa};
 use serde_json::Value;
-use std::io::Write;
+use std::io::{BufRead, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -374,6 +374,20 @@ fn quiet_is_quiet() {
     for subcommand in ["run", "check", "throughput", "compare"] {
         assert_eq!(text(&[subcommand, SIM, "--quiet"]), "", "{subcommand}");
     }
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_error() {
+    let mut child = peloton(&["run", "sim:velo,events=100000000,seed=1", "--output", "-"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let mut line = String::new();
+    std::io::BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).expect("a line");
+    assert!(line.starts_with("[["), "{line}");
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), stderr(&output)), (Some(0), String::new()));
 }
 
 #[cfg(unix)]

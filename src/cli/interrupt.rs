@@ -1,4 +1,4 @@
-//! Ctrl-C: the first one asks for an end with the statistics so far, the second one ends at once.
+//! Asking for an early end: Ctrl-C (the second one ends at once), or nobody reads the output any more.
 
 use crate::{Error, Result};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,4 +18,9 @@ pub fn listen() -> Result<()> {
 /// Whether an end was asked for.
 pub fn requested() -> bool {
     REQUESTED.load(Ordering::Relaxed)
+}
+
+/// Asks for an end with the statistics so far.
+pub fn request() {
+    REQUESTED.store(true, Ordering::Relaxed);
 }

@@ -1,5 +1,6 @@
 //! Where tracks go: the file of `--output`, whose name says the format.
 
+use super::interrupt;
 use crate::event::VeloTracks;
 use crate::output::{NdjsonWriter, ParquetWriter};
 use crate::{Error, Result};
@@ -71,7 +72,7 @@ impl ByteSink {
     pub fn create(path: &Path) -> Result<Self> {
         let failed = |e| Error::io(path, e);
         let bytes: Bytes = if path == Path::new("-") {
-            Box::new(std::io::stdout())
+            Box::new(Stdout)
         } else {
             Box::new(File::create(path).map_err(failed)?)
         };
@@ -106,5 +107,31 @@ impl Write for ByteSink {
             Compression::None(to) => to.flush(),
             Compression::Zstd(to) => to.flush(),
         }
+    }
+}
+
+/// Standard output. When its reader has seen enough and is gone, what is left goes nowhere, and the job is
+/// asked to end.
+struct Stdout;
+
+impl Stdout {
+    fn unless_gone<T>(result: std::io::Result<T>, gone: T) -> std::io::Result<T> {
+        match result {
+            Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => {
+                interrupt::request();
+                Ok(gone)
+            }
+            other => other,
+        }
+    }
+}
+
+impl Write for Stdout {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        Self::unless_gone(std::io::stdout().write(bytes), bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Self::unless_gone(std::io::stdout().flush(), ())
     }
 }
