@@ -59,9 +59,14 @@ impl State {
     fn append_to(self, states: &mut States) {
         let values = [self.x, self.y, self.z, self.tx, self.ty, self.xx, self.xt, self.tt];
         for (column, value) in states.columns_mut().into_iter().zip(values) {
-            column.push(value);
+            column.push(same_nan(value));
         }
     }
+}
+
+/// One NaN for all NaNs: sign and payload of a computed one depend on the machine.
+fn same_nan(value: f32) -> f32 {
+    if value.is_nan() { f32::NAN } else { value }
 }
 
 /// z of the closest approach of a line to the beam line; a line along the beam stays where it is.
@@ -88,7 +93,7 @@ pub(super) fn fit(config: &FitConfig, event: &VeloEvent<'_>, track: &[usize], ou
     let z = closest_to_beam(config, [beam.x, beam.y, beam.z], [beam.tx, beam.ty]);
     beam.moved_to(z).append_to(&mut out.beam);
     up.moved_to(config.end_z).append_to(&mut out.end);
-    out.chi2.push(beam.chi2);
+    out.chi2.push(same_nan(beam.chi2));
     out.backward.push(u8::from(backward));
     track.iter().for_each(|&hit| out.hits.push(event.id[hit]));
     out.hit_start.push(out.hits.len() as u32);
