@@ -1,5 +1,6 @@
 //! All parameters of the Velo reconstruction, with defaults and their sources.
 
+use super::geometry::PAIRS;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 
@@ -219,9 +220,12 @@ impl VeloConfig {
     pub fn validate(&self) -> Result<()> {
         let wrong = |what: String| Err(Error::Config(what));
         let best = &self.best;
-        for (name, window) in
-            [("best.first.window", best.first.window), ("best.second.window", best.second.window)]
-        {
+        for (name, window) in [
+            ("best.first.window", best.first.window),
+            ("best.first.gap_window", best.first.gap_window),
+            ("best.second.window", best.second.window),
+            ("best.second.gap_window", best.second.gap_window),
+        ] {
             if window > MAX_WINDOW {
                 return wrong(format!("{name} = {window}: windows reach up to {MAX_WINDOW} bins"));
             }
@@ -234,6 +238,9 @@ impl VeloConfig {
             if !(value > 0.0 && value.is_finite()) {
                 return wrong(format!("{name} = {value}: must be positive and finite"));
             }
+        }
+        if best.skipped_pairs as usize > PAIRS {
+            return wrong(format!("best.skipped_pairs = {}: at most {PAIRS}", best.skipped_pairs));
         }
         if self.limits.coordinate > 1e4 {
             return wrong(format!("limits.coordinate = {}: at most 10,000 mm", self.limits.coordinate));

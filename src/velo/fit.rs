@@ -86,9 +86,16 @@ impl<G: Gang> State<G> {
         let [x, y, xx, xt] = self.predict(z, self.tt);
         let values = [x, y, z, self.tx, self.ty, xx, xt, self.tt];
         for (value, column) in values.into_iter().zip(to.columns_mut()) {
-            value.store_some(&mut column[at..], lanes);
+            same_nan(value).store_some(&mut column[at..], lanes);
         }
     }
+}
+
+/// The value, and one NaN for all NaNs: which one an operation gives is what gangs leave open, and hits that
+/// lie absurdly, as a track's ends a denormal number apart, overflow the slopes.
+#[inline(always)]
+fn same_nan<G: Gang>(value: F32<G>) -> F32<G> {
+    value.eq(value).select_f(value, F32::splat(value.g, f32::NAN))
 }
 
 /// z of the closest approach of a line to the beam line, mm; a line along the beam stays where it is.
@@ -190,7 +197,7 @@ pub(super) fn fit<G: Gang>(
         let beam = up.select(backward, &down);
         let z = closest_to_beam(g, config, [beam.x, beam.y, beam.z], [beam.tx, beam.ty]);
         beam.store(z, &mut out.beam, to, lanes);
-        beam.chi2.store_some(&mut out.chi2[to..], lanes);
+        same_nan(beam.chi2).store_some(&mut out.chi2[to..], lanes);
         let bits = (backward & lanes).bits();
         for (lane, flag) in out.backward[to..].iter_mut().take(G::LANES).enumerate() {
             *flag = (bits >> lane & 1) as u8;

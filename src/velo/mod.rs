@@ -8,6 +8,7 @@ mod find;
 mod fit;
 pub mod geometry;
 mod index;
+pub mod reference;
 mod run;
 mod scratch;
 
