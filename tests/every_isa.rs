@@ -10,7 +10,7 @@ use peloton::velo::Preset;
 use proptest::test_runner::{Config as ProptestConfig, TestRunner};
 use std::cell::Cell;
 
-const PRESETS: [Preset; 3] = [Preset::Best, Preset::Paper, Preset::Forwarding];
+const PRESETS: [Preset; 1] = [Preset::Best];
 
 /// Panics when a level gives other bits than scalar code; says how many tracks there are.
 fn compare_levels(preset: Preset, batch: &VeloBatch, levels: &[Level]) -> usize {

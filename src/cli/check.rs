@@ -22,7 +22,7 @@ use std::process::ExitCode;
 #[command(after_help = "\
 Examples:
   peloton check events.ndjson.zst
-  peloton check sim:velo,events=1000,seed=7 --preset paper --json check.json
+  peloton check sim:velo,events=1000,seed=7 --rules lhcb --json check.json
   peloton check events.ndjson --tracks tracks.ndjson    score tracks made elsewhere")]
 pub struct Check {
     #[command(flatten)]

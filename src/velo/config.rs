@@ -218,6 +218,10 @@ impl VeloConfig {
     /// # Errors
     /// [`Error::Config`] naming the value and its limits.
     pub fn validate(&self) -> Result<()> {
+        if self.preset != Preset::Best {
+            let message = format!("preset {} is not built in yet; there is best", self.preset);
+            return Err(Error::Unsupported(message));
+        }
         let wrong = |what: String| Err(Error::Config(what));
         let best = &self.best;
         for (name, window) in [
