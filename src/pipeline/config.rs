@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn toml_round_trips() {
-        let mut config = Config::preset(Preset::Paper);
+        let mut config = Config::preset(Preset::Best);
         assert_eq!(Config::from_toml(&config.to_toml(), None).unwrap(), config);
         config.isa = Some(Isa::Scalar);
         config.gang = Some(8);
