@@ -31,25 +31,35 @@ impl<T: Pod> Column<T> {
     }
 
     /// Makes room for `len` values in all.
+    #[inline]
     pub fn reserve_total(&mut self, len: usize) {
         if len + PAD > self.data.len() {
-            let grown = len.max(2 * self.len) + PAD;
-            self.data.resize(grown, T::zeroed());
+            self.grow(len);
         }
     }
 
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, len: usize) {
+        let grown = len.max(2 * self.len) + PAD;
+        self.data.resize(grown, T::zeroed());
+    }
+
     /// Forgets the values and keeps the memory.
+    #[inline(always)]
     pub fn clear(&mut self) {
         self.len = 0;
     }
 
     /// Sets the length; values that become visible are whatever the memory held (zero when fresh).
+    #[inline]
     pub fn set_len(&mut self, len: usize) {
         self.reserve_total(len);
         self.len = len;
     }
 
     /// Appends one value.
+    #[inline(always)]
     pub fn push(&mut self, value: T) {
         self.reserve_total(self.len + 1);
         self.data[self.len] = value;
@@ -64,11 +74,13 @@ impl<T: Pod> Column<T> {
     }
 
     /// The values and the padding behind them: at least `len() + PAD` values.
+    #[inline(always)]
     pub fn padded(&self) -> &[T] {
         &self.data
     }
 
     /// The values and the padding behind them, to write; padding is never part of the column.
+    #[inline(always)]
     pub fn padded_mut(&mut self) -> &mut [T] {
         &mut self.data
     }
@@ -76,12 +88,14 @@ impl<T: Pod> Column<T> {
 
 impl<T: Pod> Deref for Column<T> {
     type Target = [T];
+    #[inline(always)]
     fn deref(&self) -> &[T] {
         &self.data[..self.len]
     }
 }
 
 impl<T: Pod> DerefMut for Column<T> {
+    #[inline(always)]
     fn deref_mut(&mut self) -> &mut [T] {
         &mut self.data[..self.len]
     }

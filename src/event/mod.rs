@@ -4,11 +4,13 @@
 //! each, 64-byte aligned, padded so that a full gang may load past the end of any segment.
 
 mod column;
+mod counters;
 mod particles;
 mod tracks;
 mod velo_hits;
 
 pub use column::{Column, PAD};
+pub use counters::{Counters, MAX_STAGES, StageClock, StageCounter, Truncation};
 pub use particles::{Particle, TruthEvent};
 pub use tracks::{States, VeloTracks};
 pub use velo_hits::{VELO_MODULES, VeloBatch, VeloEvent, VeloEvents};

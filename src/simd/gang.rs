@@ -56,6 +56,9 @@ pub trait Gang: Copy + Send + Sync + std::fmt::Debug + 'static {
     fn f_store_packed(self, value: Self::F, to: &mut [f32], mask: Self::M) -> usize;
     /// `from[index]` per lane, index clamped (module text).
     fn f_gather(self, from: &[f32], index: Self::U) -> Self::F;
+    /// `from[index]` per lane, four values at once: one memory access a lane where [`Gang::f_gather`] of four
+    /// columns has four. Index clamped (module text).
+    fn f_gather_records(self, from: &[[f32; 4]], index: Self::U) -> [Self::F; 4];
     /// a + b
     fn f_add(self, a: Self::F, b: Self::F) -> Self::F;
     /// a - b

@@ -2,7 +2,7 @@
 //! starts, and carries the proof that the CPU can run it.
 
 use super::backend::*;
-use super::{Apart, Gang, Isa, Pair};
+use super::{Gang, Isa, Pair, Stack};
 use crate::dispatch;
 use crate::error::{Error, Result};
 use std::fmt;
@@ -127,11 +127,9 @@ macro_rules! tokens {
     };
 }
 
-/// Two, four, eight and sixteen gangs as one.
+/// Two and four gangs as one.
 type X2<G> = Pair<G>;
 type X4<G> = Pair<X2<G>>;
-type X8<G> = Pair<X4<G>>;
-type X16<G> = Pair<X8<G>>;
 
 fn x2<G: Gang>(g: G) -> X2<G> {
     Pair::new(g)
@@ -139,20 +137,14 @@ fn x2<G: Gang>(g: G) -> X2<G> {
 fn x4<G: Gang>(g: G) -> X4<G> {
     Pair::new(x2(g))
 }
-fn x8<G: Gang>(g: G) -> X8<G> {
-    Pair::new(x4(g))
-}
-fn x16<G: Gang>(g: G) -> X16<G> {
-    Pair::new(x8(g))
-}
 
 tokens! {
     Scalar1(Scalar, 1): Scalar<1, ScalarContext> = ScalarContext => Scalar::new;
-    Scalar4(Scalar, 4): Apart<Scalar<4, ScalarContext>> = ScalarContext => |c| Apart::new(Scalar::new(c));
-    Scalar8(Scalar, 8): Apart<Scalar<8, ScalarContext>> = ScalarContext => |c| Apart::new(Scalar::new(c));
-    Scalar16(Scalar, 16): Apart<Scalar<16, ScalarContext>> = ScalarContext => |c| Apart::new(Scalar::new(c));
-    Scalar32(Scalar, 32): Apart<Scalar<32, ScalarContext>> = ScalarContext => |c| Apart::new(Scalar::new(c));
-    Scalar64(Scalar, 64): Apart<Scalar<64, ScalarContext>> = ScalarContext => |c| Apart::new(Scalar::new(c));
+    Scalar4(Scalar, 4): Scalar<4, ScalarContext> = ScalarContext => Scalar::new;
+    Scalar8(Scalar, 8): Scalar<8, ScalarContext> = ScalarContext => Scalar::new;
+    Scalar16(Scalar, 16): Stack<Scalar<8, ScalarContext>, 2> = ScalarContext => |c| Stack::new(Scalar::new(c));
+    Scalar32(Scalar, 32): Stack<Scalar<8, ScalarContext>, 4> = ScalarContext => |c| Stack::new(Scalar::new(c));
+    Scalar64(Scalar, 64): Stack<Scalar<8, ScalarContext>, 8> = ScalarContext => |c| Stack::new(Scalar::new(c));
     #[cfg(target_arch = "x86_64")]
     SoftwareScalar1(Scalar, 1): Scalar<1, SoftwareScalarContext> = SoftwareScalarContext => Scalar::new;
 
@@ -160,8 +152,8 @@ tokens! {
     Portable4(Portable, 4): Portable<PortableContext> = PortableContext => Portable::new;
     Portable8(Portable, 8): X2<Portable<PortableContext>> = PortableContext => |c| x2(Portable::new(c));
     Portable16(Portable, 16): X4<Portable<PortableContext>> = PortableContext => |c| x4(Portable::new(c));
-    Portable32(Portable, 32): Apart<X8<Portable<PortableContext>>> = PortableContext => |c| Apart::new(x8(Portable::new(c)));
-    Portable64(Portable, 64): Apart<X16<Portable<PortableContext>>> = PortableContext => |c| Apart::new(x16(Portable::new(c)));
+    Portable32(Portable, 32): Stack<Portable<PortableContext>, 8> = PortableContext => |c| Stack::new(Portable::new(c));
+    Portable64(Portable, 64): Stack<Portable<PortableContext>, 16> = PortableContext => |c| Stack::new(Portable::new(c));
     #[cfg(target_arch = "x86_64")]
     SoftwarePortable4(Portable, 4): Portable<SoftwarePortableContext> = SoftwarePortableContext => Portable::new;
 
@@ -176,7 +168,7 @@ tokens! {
     #[cfg(target_arch = "x86_64")]
     Avx2x32(Avx2, 32): X4<Ymm<Avx2Context>> = Avx2Context => |c| x4(Ymm::new(c));
     #[cfg(target_arch = "x86_64")]
-    Avx2x64(Avx2, 64): Apart<X8<Ymm<Avx2Context>>> = Avx2Context => |c| Apart::new(x8(Ymm::new(c)));
+    Avx2x64(Avx2, 64): Stack<Ymm<Avx2Context>, 8> = Avx2Context => |c| Stack::new(Ymm::new(c));
 
     #[cfg(target_arch = "x86_64")]
     Avx512x1(Avx512, 1): Scalar<1, Avx512Context> = Avx512Context => Scalar::new;
@@ -200,9 +192,9 @@ tokens! {
     #[cfg(target_arch = "aarch64")]
     Neon16(Neon, 16): X4<Quad> = NeonContext => |c| x4(Quad::new(c));
     #[cfg(target_arch = "aarch64")]
-    Neon32(Neon, 32): Apart<X8<Quad>> = NeonContext => |c| Apart::new(x8(Quad::new(c)));
+    Neon32(Neon, 32): Stack<Quad, 8> = NeonContext => |c| Stack::new(Quad::new(c));
     #[cfg(target_arch = "aarch64")]
-    Neon64(Neon, 64): Apart<X16<Quad>> = NeonContext => |c| Apart::new(x16(Quad::new(c)));
+    Neon64(Neon, 64): Stack<Quad, 16> = NeonContext => |c| Stack::new(Quad::new(c));
 }
 
 #[cfg(test)]

@@ -1,6 +1,5 @@
 //! How we compute; knows nothing of detectors.
 
-mod apart;
 pub mod backend;
 mod dispatch;
 mod gang;
@@ -10,14 +9,15 @@ pub mod math;
 mod pair;
 pub mod reduce;
 pub mod sort;
+mod stack;
 #[cfg(test)]
 mod tests;
 pub mod varying;
 
-pub use apart::Apart;
 pub use gang::Gang;
 pub use isa::Isa;
 #[doc(hidden)]
 pub use level::Token;
 pub use level::{GANGS, Level};
 pub use pair::Pair;
+pub use stack::Stack;

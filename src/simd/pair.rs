@@ -117,6 +117,12 @@ impl<G: Gang> Gang for Pair<G> {
     memory!(i32, I, i_load, i_store);
     memory!(u32, U, u_load, u_store, u_load_some, u_store_some, u_store_packed, u_gather);
     #[inline(always)]
+    fn f_gather_records(self, from: &[[f32; 4]], index: Self::U) -> [Self::F; 4] {
+        let [a, b, c, d] = self.0.f_gather_records(from, index.0);
+        let [e, f, g, h] = self.0.f_gather_records(from, index.1);
+        [(a, e), (b, f), (c, g), (d, h)]
+    }
+    #[inline(always)]
     fn u_scatter(self, value: Self::U, to: &mut [u32], index: Self::U, mask: Self::M) {
         self.0.u_scatter(value.0, to, index.0, mask.0);
         self.0.u_scatter(value.1, to, index.1, mask.1);

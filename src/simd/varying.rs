@@ -170,6 +170,13 @@ impl<G: Gang> F32<G> {
     pub fn gather(from: &[f32], index: U32<G>) -> Self {
         Self { g: index.g, v: index.g.f_gather(from, index.v) }
     }
+    /// `from[index]`, four values at once, index clamped to the last record.
+    #[inline(always)]
+    pub fn gather_records(from: &[[f32; 4]], index: U32<G>) -> [Self; 4] {
+        let [a, b, c, d] = index.g.f_gather_records(from, index.v);
+        let g = index.g;
+        [Self { g, v: a }, Self { g, v: b }, Self { g, v: c }, Self { g, v: d }]
+    }
     /// Into the first `LANES` values of `to`; panics when it is shorter.
     #[inline(always)]
     pub fn store(self, to: &mut [f32]) {

@@ -1,7 +1,8 @@
 //! [`Ymm`]: eight lanes in a 256-bit register, AVX2 with FMA. A mask is a register of all-ones and all-zeros.
 
 use super::{
-    Avx2Context, Avx512Context, Context, gather_source, lanewise, memory_through_u32, scatter_lanes,
+    Avx2Context, Avx512Context, Context, gather_record_source, gather_source, lanewise, memory_through_u32,
+    scatter_lanes,
 };
 use crate::simd::{Gang, Isa};
 use std::arch::x86_64::*;
@@ -149,6 +150,32 @@ impl<C: HasAvx2> Gang for Ymm<C> {
         // SAFETY: every index is at most the last of a slice that is not empty and, as a signed number, not
         // negative; the token proves AVX2.
         unsafe { _mm256_i32gather_epi32::<4>(from.as_ptr().cast(), index) }
+    }
+    #[inline(always)]
+    fn f_gather_records(self, from: &[[f32; 4]], index: Self::U) -> [Self::F; 4] {
+        let (from, last) = gather_record_source(from);
+        let mut offsets = [0; N];
+        self.u_store(self.u_shl::<4>(self.u_min(index, self.u_splat(last))), &mut offsets);
+        // SAFETY: every offset is that of a record of a slice that is not empty (`gather_record_source` keeps
+        // indices below 2^28); the token proves AVX2.
+        unsafe {
+            // Lane i and lane i + 4 in the halves of one register, then a 4 x 4 transposition in each half.
+            let at: *const u8 = from.as_ptr().cast();
+            let mut load = [_mm256_setzero_ps(); 4];
+            for lane in 0..4 {
+                let low = _mm_loadu_ps(at.add(offsets[lane] as usize).cast());
+                let high = _mm_loadu_ps(at.add(offsets[lane + 4] as usize).cast());
+                load[lane] = _mm256_insertf128_ps::<1>(_mm256_castps128_ps256(low), high);
+            }
+            let ab = [_mm256_unpacklo_ps(load[0], load[1]), _mm256_unpackhi_ps(load[0], load[1])];
+            let cd = [_mm256_unpacklo_ps(load[2], load[3]), _mm256_unpackhi_ps(load[2], load[3])];
+            [
+                _mm256_shuffle_ps::<0x44>(ab[0], cd[0]),
+                _mm256_shuffle_ps::<0xEE>(ab[0], cd[0]),
+                _mm256_shuffle_ps::<0x44>(ab[1], cd[1]),
+                _mm256_shuffle_ps::<0xEE>(ab[1], cd[1]),
+            ]
+        }
     }
     #[inline(always)]
     fn u_scatter(self, value: Self::U, to: &mut [u32], index: Self::U, mask: Self::M) {

@@ -1,7 +1,8 @@
 //! [`Quad`]: four lanes in a 128-bit NEON register. A mask is a register of all-ones and all-zeros.
 
 use super::{
-    Context, NeonContext, gather_source, lanewise, load_short, memory_through_u32, scatter_lanes, store_short,
+    Context, NeonContext, gather_record_source, gather_source, lanewise, load_short, memory_through_u32,
+    scatter_lanes, store_short,
 };
 use crate::simd::{Gang, Isa};
 use std::arch::aarch64::*;
@@ -129,6 +130,25 @@ impl Gang for Quad {
             values[lane] = unsafe { *from.get_unchecked(places[lane] as usize) };
         }
         self.u_load(&values)
+    }
+    #[inline(always)]
+    fn f_gather_records(self, from: &[[f32; 4]], index: Self::U) -> [Self::F; 4] {
+        let (from, last) = gather_record_source(from);
+        let mut places = [0; N];
+        self.u_store(self.u_min(index, self.u_splat(last)), &mut places);
+        // SAFETY: every index is at most the last of a slice that is not empty; the token proves NEON.
+        unsafe {
+            let at: *const f32 = from.as_ptr().cast();
+            let [a, b, c, d] = places.map(|place| at.add(4 * place as usize));
+            let (a, b, c, d) = (vld1q_f32(a), vld1q_f32(b), vld1q_f32(c), vld1q_f32(d));
+            let (ab, cd) = (vtrnq_f32(a, b), vtrnq_f32(c, d));
+            [
+                vcombine_f32(vget_low_f32(ab.0), vget_low_f32(cd.0)),
+                vcombine_f32(vget_low_f32(ab.1), vget_low_f32(cd.1)),
+                vcombine_f32(vget_high_f32(ab.0), vget_high_f32(cd.0)),
+                vcombine_f32(vget_high_f32(ab.1), vget_high_f32(cd.1)),
+            ]
+        }
     }
     #[inline(always)]
     fn u_scatter(self, value: Self::U, to: &mut [u32], index: Self::U, mask: Self::M) {

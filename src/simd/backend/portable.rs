@@ -1,7 +1,9 @@
 //! [`Portable`]: four lanes through the `wide` crate, whose registers are fixed when the crate is built: SSE2
 //! on x86-64, NEON on aarch64, arrays where there is neither. A mask is a register of all-ones and all-zeros.
 
-use super::{Context, gather_source, load_short, memory_through_u32, scatter_lanes, store_short};
+use super::{
+    Context, gather_record_source, gather_source, load_short, memory_through_u32, scatter_lanes, store_short,
+};
 use crate::simd::{Gang, Isa};
 use bytemuck::cast;
 use wide::{f32x4, i32x4, u32x4};
@@ -118,6 +120,17 @@ impl<C: Context> Gang for Portable<C> {
             out[lane] = unsafe { *from.get_unchecked(index[lane].min(last) as usize) };
         }
         u32x4::new(out)
+    }
+    #[inline(always)]
+    fn f_gather_records(self, from: &[[f32; 4]], index: Self::U) -> [Self::F; 4] {
+        let (from, last) = gather_record_source(from);
+        let index = index.to_array();
+        let mut rows = [f32x4::ZERO; N];
+        for lane in 0..N {
+            // SAFETY: the index is at most the last of a slice that is not empty.
+            rows[lane] = f32x4::new(unsafe { *from.get_unchecked(index[lane].min(last) as usize) });
+        }
+        f32x4::transpose(rows)
     }
     #[inline(always)]
     fn u_scatter(self, value: Self::U, to: &mut [u32], index: Self::U, mask: Self::M) {

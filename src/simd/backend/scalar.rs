@@ -1,7 +1,7 @@
 //! [`Scalar`]: a gang of `N` lanes in arrays. With one lane this is ordinary scalar code; with more it is what
 //! the compiler makes of short loops, on every CPU.
 
-use super::{Context, gather_source, memory_through_u32};
+use super::{Context, gather_record_source, gather_source, memory_through_u32};
 use crate::simd::{Gang, Isa};
 
 /// `N` lanes in arrays, compiled in context `C`.
@@ -106,6 +106,19 @@ impl<const N: usize, C: Context> Gang for Scalar<N, C> {
         let (from, last) = gather_source(from);
         // SAFETY: the index is at most the last of a slice that is not empty.
         lanes!(N, 0, i => unsafe { *from.get_unchecked(index[i].min(last) as usize) })
+    }
+    #[inline(always)]
+    fn f_gather_records(self, from: &[[f32; 4]], index: Self::U) -> [Self::F; 4] {
+        let (from, last) = gather_record_source(from);
+        let mut columns = [[0.0; N]; 4];
+        for i in 0..N {
+            // SAFETY: the index is at most the last of a slice that is not empty.
+            let record = unsafe { from.get_unchecked(index[i].min(last) as usize) };
+            for (column, value) in columns.iter_mut().zip(record) {
+                column[i] = *value;
+            }
+        }
+        columns
     }
     #[inline(always)]
     fn u_scatter(self, value: Self::U, to: &mut [u32], index: Self::U, mask: Self::M) {

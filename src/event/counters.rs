@@ -1,0 +1,157 @@
+//! [`Counters`]: what happened to a slice of events: time, flow and occupancy of each stage, and every drop.
+//!
+//! Plain fixed arrays, so that counting allocates nothing and sums do not depend on the order of slices.
+
+use crate::Status;
+use std::time::Instant;
+
+/// Stages a sequence has at most.
+pub const MAX_STAGES: usize = 8;
+
+/// A list that was cut short inside an event that is reconstructed all the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(usize)]
+#[non_exhaustive]
+pub enum Truncation {
+    /// Candidate hits beyond those a search window may hold.
+    CandidatesInWindow = 0,
+    /// Hits beyond those a track may have.
+    HitsOnTrack = 1,
+}
+
+impl Truncation {
+    /// All truncations, in the order of their numbers.
+    pub const ALL: [Truncation; 2] = [Truncation::CandidatesInWindow, Truncation::HitsOnTrack];
+
+    /// The name used as the reason in `dropped` counts.
+    pub fn name(self) -> &'static str {
+        match self {
+            Truncation::CandidatesInWindow => "candidates_in_window",
+            Truncation::HitsOnTrack => "hits_on_track",
+        }
+    }
+}
+
+/// What one stage did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct StageCounter {
+    /// Wall-clock time, summed over threads, ns.
+    pub ns: u64,
+    /// Items taken in: hits, or candidates (no unit).
+    pub items_in: u64,
+    /// Items handed on: hits, candidates or tracks (no unit).
+    pub items_out: u64,
+    /// Lanes that did wanted work, summed over the gang's steps (no unit).
+    pub lanes_active: u64,
+    /// Lanes there were, summed over the gang's steps (no unit).
+    pub lanes_total: u64,
+}
+
+impl StageCounter {
+    /// Share of the lanes that did wanted work, 0..1; `None` when the stage does not count lanes.
+    pub fn occupancy(&self) -> Option<f64> {
+        (self.lanes_total > 0).then(|| self.lanes_active as f64 / self.lanes_total as f64)
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.ns += other.ns;
+        self.items_in += other.items_in;
+        self.items_out += other.items_out;
+        self.lanes_active += other.lanes_active;
+        self.lanes_total += other.lanes_total;
+    }
+}
+
+/// What happened to a number of events.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// One per stage, in the order of the sequence (no unit).
+    pub stages: [StageCounter; MAX_STAGES],
+    status: [u64; Status::ALL.len()],
+    truncated: [u64; Truncation::ALL.len()],
+}
+
+impl Counters {
+    /// Notes what became of one event; call it once per event, for [`Status::Ok`] too.
+    pub fn count_event(&mut self, status: Status) {
+        self.status[status.code() as usize] += 1;
+    }
+
+    /// Notes `items` that a full list could not take.
+    pub fn count_truncated(&mut self, what: Truncation, items: u64) {
+        self.truncated[what as usize] += items;
+    }
+
+    /// Number of events, whatever became of them.
+    pub fn events(&self) -> u64 {
+        self.status.iter().sum()
+    }
+
+    /// Reasons and counts of everything lost: events by status, then items by truncation; zeros left out.
+    pub fn dropped(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
+        let events = Status::ALL.iter().zip(&self.status).skip(1).map(|(status, &n)| (status.name(), n));
+        let items = Truncation::ALL.iter().zip(&self.truncated).map(|(what, &n)| (what.name(), n));
+        events.chain(items).filter(|&(_, n)| n > 0)
+    }
+
+    /// Adds the counts of other events.
+    pub fn merge(&mut self, other: &Self) {
+        self.stages.iter_mut().zip(&other.stages).for_each(|(sum, stage)| sum.merge(stage));
+        self.status.iter_mut().zip(&other.status).for_each(|(sum, n)| *sum += n);
+        self.truncated.iter_mut().zip(&other.truncated).for_each(|(sum, n)| *sum += n);
+    }
+}
+
+/// A stopwatch that is read at the end of each stage: one clock reading per stage, not two.
+#[derive(Debug)]
+pub struct StageClock(Instant);
+
+impl StageClock {
+    /// Starts now.
+    pub fn start() -> Self {
+        Self(Instant::now())
+    }
+
+    /// Adds the time since the start or the last call to `stage`.
+    pub fn lap(&mut self, stage: &mut StageCounter) {
+        let now = Instant::now();
+        stage.ns += (now - self.0).as_nanos() as u64;
+        self.0 = now;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_index_their_own_arrays() {
+        for (i, status) in Status::ALL.iter().enumerate() {
+            assert_eq!(status.code() as usize, i);
+        }
+        for (i, what) in Truncation::ALL.iter().enumerate() {
+            assert_eq!(*what as usize, i);
+        }
+    }
+
+    #[test]
+    fn sums_do_not_depend_on_the_order() {
+        let mut one = Counters::default();
+        one.count_event(Status::Ok);
+        one.count_event(Status::NotFinite);
+        one.stages[1].ns = 5;
+        let mut two = Counters::default();
+        two.count_event(Status::Ok);
+        two.count_truncated(Truncation::HitsOnTrack, 3);
+        two.stages[1].lanes_total = 8;
+        two.stages[1].lanes_active = 6;
+        let (mut ab, mut ba) = (one, two);
+        ab.merge(&two);
+        ba.merge(&one);
+        assert_eq!(ab, ba);
+        assert_eq!(ab.events(), 3);
+        assert_eq!(ab.dropped().collect::<Vec<_>>(), [("not_finite", 1), ("hits_on_track", 3)]);
+        assert_eq!(ab.stages[1].occupancy(), Some(0.75));
+        assert_eq!(ab.stages[0].occupancy(), None);
+    }
+}

@@ -1,0 +1,87 @@
+//! Bytes to hits: event files and streams, decoded into batches of columns.
+//!
+//! Input is hostile until proven otherwise. What concerns one event (a corrupt line, wrong offsets, an
+//! absurd size) gives that event a [`Status`](crate::Status) and a line in [`VeloReader::problems`], and
+//! reading goes on; with [`ReadOptions::strict`] the first such problem ends the job with an
+//! [`Error::Format`]. Memory is bounded: never more than [`MAX_EVENT_BYTES`] of text are held at once.
+
+mod reader;
+mod records;
+mod source;
+mod velo_json;
+mod velo_json_truth;
+mod write;
+
+use crate::Error;
+use std::{fmt, path::PathBuf, str::FromStr};
+
+pub use reader::{MAX_PROBLEMS, VeloReader};
+pub use write::write_velo_json;
+
+/// Longest text of one event, bytes. A longer one is skipped without being kept, with the status
+/// [`Status::TooManyHits`](crate::Status::TooManyHits): three million hits fit below it.
+pub const MAX_EVENT_BYTES: usize = 128 << 20;
+
+/// Format of an input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Format {
+    /// Found out from the content.
+    #[default]
+    Auto,
+    /// Velo JSON: objects one after another, laid out in any way.
+    VeloJson,
+    /// Velo NDJSON: one object a line. A corrupt line costs one event.
+    VeloNdjson,
+}
+
+impl Format {
+    /// All formats with their names.
+    pub const NAMES: [(&'static str, Format); 3] =
+        [("auto", Format::Auto), ("velo-json", Format::VeloJson), ("velo-ndjson", Format::VeloNdjson)];
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = Self::NAMES.iter().find(|(_, format)| format == self).map_or("?", |(name, _)| name);
+        f.pad(name)
+    }
+}
+
+impl FromStr for Format {
+    type Err = Error;
+
+    /// # Errors
+    /// [`Error::Config`] that lists the formats.
+    fn from_str(text: &str) -> crate::Result<Self> {
+        Self::NAMES.iter().find(|(name, _)| *name == text).map(|(_, format)| *format).ok_or_else(|| {
+            let names = Self::NAMES.map(|(name, _)| name).join(", ");
+            Error::Config(format!("unknown format `{text}`: choose one of {names}"))
+        })
+    }
+}
+
+/// Where events come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// A file, or a directory: all files in it that hold events, in natural order (9 before 10).
+    /// Sub-directories and hidden files are left alone.
+    Path(PathBuf),
+    /// Standard input.
+    Stdin,
+}
+
+/// What to read, and how.
+#[derive(Debug, Clone, Default)]
+pub struct ReadOptions {
+    /// Format of every source.
+    pub format: Format,
+    /// Number of the first event, counted from 0 over all sources; those before it are not decoded.
+    pub first: usize,
+    /// How many events at most; all without it.
+    pub count: Option<usize>,
+    /// Whether the first problem ends the job.
+    pub strict: bool,
+    /// Whether to read simulated truth. An event without any is then corrupt.
+    pub truth: bool,
+}

@@ -1,0 +1,57 @@
+//! Truth: compares tracks with simulated particles, and simulates events.
+//!
+//! A [`Checker`] takes events one by one, each as its [`TruthEvent`] and the hit lists of its tracks, and
+//! gives a [`CheckReport`]: ghosts, and for each category of particles the efficiency, clones, purity and
+//! hit efficiency, with tables of efficiency against momentum, angle and multiplicity. What counts as
+//! found is laid down by the [`Rules`]. Only tests, benches and the command line use this module.
+
+mod checker;
+mod efficiency;
+mod json_rules;
+mod lhcb_rules;
+mod matching;
+mod report;
+pub mod simulate;
+mod tables;
+
+pub use crate::event::{Particle, TruthEvent};
+pub use checker::Checker;
+pub use efficiency::{Counter, clopper_pearson};
+pub use report::{CategoryReport, CheckReport};
+pub use tables::{EfficiencyBin, EfficiencyTable, GhostBin, GhostTable};
+
+use crate::Error;
+use std::{fmt, str::FromStr};
+
+/// What counts as a found particle, a clone and a ghost, and which particles are asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Rules {
+    /// The strict validator of the public Velo JSON events (github.com/dcampora/velopix_tracking): more
+    /// than 70 % of a track's hits, no cut on pseudorapidity, clones per reconstructed particle.
+    Json,
+    /// LHCb's track checker: at least 70 %, particles with 2 < eta < 5, clones per track.
+    Lhcb,
+}
+
+impl fmt::Display for Rules {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Rules::Json => "json",
+            Rules::Lhcb => "lhcb",
+        })
+    }
+}
+
+impl FromStr for Rules {
+    type Err = Error;
+
+    /// # Errors
+    /// [`Error::Config`] that lists the rules.
+    fn from_str(text: &str) -> crate::Result<Self> {
+        [Rules::Json, Rules::Lhcb]
+            .into_iter()
+            .find(|rules| rules.to_string() == text)
+            .ok_or_else(|| Error::Config(format!("unknown rules `{text}`: choose json or lhcb")))
+    }
+}

@@ -1,0 +1,108 @@
+//! What a checker found, as JSON and as text.
+
+use super::Rules;
+use super::tables::{EfficiencyTable, GhostTable};
+use serde::Serialize;
+use std::fmt;
+
+/// The result of a check. Serialised, its keys are part of the command line's interface; rates are 0..1,
+/// and nothing (`null`, "n/a" in text) for 0 / 0.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CheckReport {
+    /// Tracks.
+    pub tracks: u64,
+    /// Tracks that are no particle.
+    pub ghosts: u64,
+    /// Ghosts over tracks.
+    pub ghost_rate: Option<f64>,
+    /// What became of the particles, category by category.
+    pub categories: Vec<CategoryReport>,
+    /// The rules of the check.
+    pub rules: Rules,
+    /// Events.
+    pub events: u64,
+    /// Mean of the ghost rates of the events; 0 for an event without tracks.
+    pub ghost_rate_event_average: Option<f64>,
+    /// Tracks that repeat an earlier track hit by hit, which the json rules pass over.
+    pub repeated_tracks: u64,
+    /// Efficiencies against properties of the particles.
+    pub tables: Vec<EfficiencyTable>,
+    /// Ghost rates against properties of the tracks.
+    pub ghost_tables: Vec<GhostTable>,
+}
+
+/// What became of the particles of one category.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CategoryReport {
+    /// Name of the category.
+    pub name: String,
+    /// Particles.
+    pub reconstructible: u64,
+    /// Of these, those found.
+    pub reconstructed: u64,
+    /// Found over all.
+    pub efficiency: Option<f64>,
+    /// Lower end of the 68 % Clopper-Pearson interval.
+    pub efficiency_low: Option<f64>,
+    /// Upper end of the interval.
+    pub efficiency_high: Option<f64>,
+    /// Tracks beyond the first of each particle.
+    pub clones: u64,
+    /// json: clones / reconstructed; lhcb: clones / (reconstructed + clones).
+    pub clone_rate: Option<f64>,
+    /// Share of the tracks' hits that their particle left, over all events.
+    pub purity: Option<f64>,
+    /// Share of the particles' hits that their tracks have, mean over all matched tracks.
+    pub hit_efficiency: Option<f64>,
+    /// lhcb: mean of the efficiencies of the events; json: mean of the running efficiencies after each
+    /// event, which depends on the order of events.
+    pub efficiency_event_average: Option<f64>,
+    /// Mean over events of the mean purity of their matched tracks.
+    pub purity_event_average: Option<f64>,
+    /// Mean over events of the mean hit efficiency of their matched tracks.
+    pub hit_efficiency_event_average: Option<f64>,
+    /// Tracks that are a particle of the category.
+    pub matched_tracks: u64,
+    /// Sum of their purities.
+    pub sum_purity: f64,
+    /// Sum of their hit efficiencies.
+    pub sum_hit_efficiency: f64,
+}
+
+/// A rate in per cent with two decimals, or "n/a".
+struct Percent(Option<f64>);
+
+impl fmt::Display for Percent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(rate) => write!(f, "{:.2}%", 100.0 * rate),
+            None => f.write_str("n/a"),
+        }
+    }
+}
+
+impl fmt::Display for CheckReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let width = self.categories.iter().map(|category| category.name.len()).max().unwrap_or(0).max(6);
+        let (rate, average) = (Percent(self.ghost_rate), Percent(self.ghost_rate_event_average));
+        writeln!(f, "{:width$} : {}/{} {rate} ({average})", "ghosts", self.ghosts, self.tracks)?;
+        for category in &self.categories {
+            writeln!(f, "{:width$} : {category}", category.name)?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for CategoryReport {
+    /// The line of LHCb's checker, without the name and with the interval.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { reconstructed, reconstructible, clones, .. } = self;
+        let efficiency = Percent(self.efficiency);
+        let average = Percent(self.efficiency_event_average);
+        let (low, high) = (Percent(self.efficiency_low), Percent(self.efficiency_high));
+        let clone_rate = Percent(self.clone_rate);
+        let (purity, hit_efficiency) = (Percent(self.purity), Percent(self.hit_efficiency));
+        write!(f, "{reconstructed}/{reconstructible} {efficiency} ({average}) [{low}, {high}], ")?;
+        write!(f, "{clones} ({clone_rate}) clones, pur {purity}, hit eff {hit_efficiency}")
+    }
+}

@@ -1,0 +1,129 @@
+//! Random numbers that are the same on every machine: integer generator, IEEE arithmetic, and functions
+//! from `libm`, which computes them in software.
+
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::f64::consts::TAU;
+
+/// The stream of random numbers of one event.
+pub(super) struct Random {
+    generator: Xoshiro256PlusPlus,
+    /// Normal numbers come in pairs: the one that waits.
+    spare: Option<f64>,
+}
+
+/// The finaliser of SplitMix64: every bit of the input changes half of the output's.
+fn mix(mut bits: u64) -> u64 {
+    bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    bits ^ (bits >> 31)
+}
+
+impl Random {
+    /// The stream of event `event` of the sample `seed`; streams do not depend on one another.
+    pub fn new(seed: u64, event: u64) -> Self {
+        const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
+        let mut state = mix(seed.wrapping_add(GOLDEN)) ^ mix(event.wrapping_add(GOLDEN)).rotate_left(32);
+        let mut bytes = [0; 32];
+        for word in bytes.chunks_exact_mut(8) {
+            state = state.wrapping_add(GOLDEN);
+            word.copy_from_slice(&mix(state).to_le_bytes());
+        }
+        Self { generator: Xoshiro256PlusPlus::from_seed(bytes), spare: None }
+    }
+
+    /// Uniform in [0, 1), 53 bits.
+    pub fn uniform(&mut self) -> f64 {
+        (self.generator.next_u64() >> 11) as f64 * (1.0 / 9_007_199_254_740_992.0)
+    }
+
+    /// Uniform in [low, high).
+    pub fn between(&mut self, low: f64, high: f64) -> f64 {
+        low + (high - low) * self.uniform()
+    }
+
+    /// True with the given probability.
+    pub fn chance(&mut self, probability: f64) -> bool {
+        self.uniform() < probability
+    }
+
+    /// Standard normal (Box and Muller).
+    pub fn normal(&mut self) -> f64 {
+        if let Some(value) = self.spare.take() {
+            return value;
+        }
+        let radius = (2.0 * self.exponential()).sqrt();
+        let angle = TAU * self.uniform();
+        self.spare = Some(radius * libm::sin(angle));
+        radius * libm::cos(angle)
+    }
+
+    /// Exponential with mean 1.
+    pub fn exponential(&mut self) -> f64 {
+        -libm::log(1.0 - self.uniform())
+    }
+
+    /// `t exp(-t)`: the sum of two exponentials, mean 2.
+    pub fn gamma2(&mut self) -> f64 {
+        self.exponential() + self.exponential()
+    }
+
+    /// Poisson, for any mean: by the exponential gaps between arrivals.
+    pub fn poisson(&mut self, mean: f64) -> usize {
+        let mut count = 0;
+        let mut time = self.exponential();
+        while time < mean {
+            count += 1;
+            time += self.exponential();
+        }
+        count
+    }
+
+    /// A direction, all alike.
+    pub fn direction(&mut self) -> [f64; 3] {
+        let cos = self.between(-1.0, 1.0);
+        let sin = (1.0 - cos * cos).sqrt();
+        let phi = TAU * self.uniform();
+        [sin * libm::cos(phi), sin * libm::sin(phi), cos]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distributions_have_their_moments() {
+        let mut random = Random::new(1, 2);
+        let n = 100_000;
+        let mut moments = |draw: fn(&mut Random) -> f64| {
+            let values: Vec<f64> = (0..n).map(|_| draw(&mut random)).collect();
+            let mean = values.iter().sum::<f64>() / f64::from(n);
+            let variance = values.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>() / f64::from(n);
+            (mean, variance)
+        };
+        for (name, draw, mean, variance) in [
+            ("uniform", Random::uniform as fn(&mut Random) -> f64, 0.5, 1.0 / 12.0),
+            ("normal", Random::normal, 0.0, 1.0),
+            ("exponential", Random::exponential, 1.0, 1.0),
+            ("gamma2", Random::gamma2, 2.0, 2.0),
+            ("poisson", |random| random.poisson(7.5) as f64, 7.5, 7.5),
+            ("direction", |random| random.direction()[0], 0.0, 1.0 / 3.0),
+        ] {
+            let (m, v) = moments(draw);
+            let error = 5.0 * (variance / f64::from(n)).sqrt();
+            assert!((m - mean).abs() < error, "{name}: mean {m}");
+            assert!((v / variance - 1.0).abs() < 0.04, "{name}: variance {v}");
+        }
+    }
+
+    #[test]
+    fn streams_differ() {
+        let first = |seed, event| Random::new(seed, event).uniform().to_bits();
+        let mut all: Vec<u64> =
+            (0..100).flat_map(|i| [first(i, 0), first(0, i + 1), first(i, i + 200)]).collect();
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), 300);
+    }
+}

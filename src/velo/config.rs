@@ -1,0 +1,260 @@
+//! All parameters of the Velo reconstruction, with defaults and their sources.
+
+use super::geometry::PAIRS;
+use crate::{Error, Result};
+use serde::{Deserialize, Serialize};
+
+/// A ready configuration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Preset {
+    /// The best physics at the best speed that we know: two passes of triplet search (`find`).
+    #[default]
+    Best,
+    /// Search by triplet as published (IEEE 8778210), modules by side, phi windows.
+    Paper,
+    /// The sequential track forwarding of the paper's section II.A: the baseline.
+    Forwarding,
+}
+
+impl std::str::FromStr for Preset {
+    type Err = Error;
+    fn from_str(name: &str) -> Result<Self> {
+        match name {
+            "best" => Ok(Self::Best),
+            "paper" => Ok(Self::Paper),
+            "forwarding" => Ok(Self::Forwarding),
+            _ => Err(Error::Config(format!("no preset {name:?}; there are best, paper and forwarding"))),
+        }
+    }
+}
+
+impl std::fmt::Display for Preset {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Best => "best",
+            Self::Paper => "paper",
+            Self::Forwarding => "forwarding",
+        })
+    }
+}
+
+/// Everything that can be set about Velo reconstruction.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct VeloConfig {
+    /// Which algorithm runs (no unit).
+    pub preset: Preset,
+    /// What an event may hold (no unit).
+    pub limits: LimitConfig,
+    /// Parameters of the preset `best` (no unit).
+    pub best: BestConfig,
+    /// Parameters of the track fit (no unit).
+    pub fit: FitConfig,
+}
+
+/// Sizes beyond which an event is refused, and lists are cut short and counted.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LimitConfig {
+    /// Hits in one event; the busiest real event known has 5,738 (no unit).
+    pub hits: u32,
+    /// Hits in one module; 288 have been seen in real data (no unit).
+    pub hits_in_module: u32,
+    /// |x|, |y| and |z| of a hit, mm.
+    pub coordinate: f32,
+    /// Hits looked at in one search window; what lies beyond is counted as dropped (no unit).
+    pub candidates_in_window: u32,
+}
+
+impl Default for LimitConfig {
+    fn default() -> Self {
+        Self { hits: 20_000, hits_in_module: 2_000, coordinate: 1_000.0, candidates_in_window: 128 }
+    }
+}
+
+/// Parameters of the preset `best`. A hit's distance d from an extrapolated line is judged by
+/// chi2 = d^2 / (resolution + scattering), where scattering grows with the slope: low transverse momentum
+/// means a small p at a large angle. Tuned on the even lines of the public 200-event sample.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct BestConfig {
+    /// Resolution of a hit in x and in y, mm (12.5 um, weight 6400 / mm^2).
+    pub hit_resolution: f32,
+    /// Variance of the scattering angle in one pair, slope-independent part, rad^2.
+    pub scatter_constant: f32,
+    /// Its part proportional to tx^2 + ty^2 when a track is forwarded, rad^2.
+    pub scatter_slope: f32,
+    /// Largest chi2 of a hit that a track is forwarded to (no unit).
+    pub forward_chi2: f32,
+    /// Pairs in a row a track may miss (no unit).
+    pub skipped_pairs: u32,
+    /// First pass: narrow windows over all hits (no unit).
+    pub first: PassConfig,
+    /// Second pass: wide windows, and triplets over a gap, over the hits that the first left (no unit).
+    pub second: PassConfig,
+    /// A track is a clone when more than this share of its hits is on longer tracks (no unit).
+    pub shared_hits: f32,
+}
+
+impl Default for BestConfig {
+    fn default() -> Self {
+        let first = PassConfig {
+            window: 1,
+            doublet_doca: 3.0,
+            score: 17.0,
+            scatter_slope: 2e-5,
+            doca_weight: 0.7,
+            weak_score: 4.0,
+            gaps: false,
+            gap_window: 0,
+            gap_doublet_doca: 0.0,
+            gap_score: 0.0,
+            gap_doca_weight: 0.0,
+        };
+        let second = PassConfig {
+            window: 12,
+            doublet_doca: 30.0,
+            score: 60.0,
+            scatter_slope: 2e-5,
+            doca_weight: 0.5,
+            weak_score: 14.0,
+            gaps: true,
+            gap_window: 2,
+            gap_doublet_doca: 2.0,
+            gap_score: 8.0,
+            gap_doca_weight: 7.0,
+        };
+        Self {
+            hit_resolution: 0.0125,
+            scatter_constant: 1e-7,
+            scatter_slope: 2e-5,
+            forward_chi2: 20.0,
+            skipped_pairs: 1,
+            first,
+            second,
+            shared_hits: 0.5,
+        }
+    }
+}
+
+/// Parameters of one pass of the preset `best`. The score of a triplet is its chi2 plus a weight times its
+/// distance of closest approach to the beam line; small is good.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct PassConfig {
+    /// Half width of the window for the outer hit of a triplet, in bins of 1/256 turn, 0..=16.
+    pub window: u32,
+    /// Largest distance of a doublet's line to the beam line, mm.
+    pub doublet_doca: f32,
+    /// Largest score of a triplet (no unit).
+    pub score: f32,
+    /// Variance of the scattering angle proportional to tx^2 + ty^2, rad^2.
+    pub scatter_slope: f32,
+    /// Score per distance of closest approach to the beam line, 1/mm.
+    pub doca_weight: f32,
+    /// Largest score of a track that ends with three hits (no unit).
+    pub weak_score: f32,
+    /// Whether triplets may step over one pair (no unit).
+    pub gaps: bool,
+    /// Half width of the window for the outer hit of one that does, in bins, 0..=16.
+    pub gap_window: u32,
+    /// Largest distance of its doublet's line to the beam line, mm.
+    pub gap_doublet_doca: f32,
+    /// Largest score of a triplet that does (no unit).
+    pub gap_score: f32,
+    /// Its score per distance of closest approach, 1/mm.
+    pub gap_doca_weight: f32,
+}
+
+impl Default for PassConfig {
+    fn default() -> Self {
+        BestConfig::default().first
+    }
+}
+
+/// Parameters of the straight-line Kalman fit (ALGORITHMS.md 3).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct FitConfig {
+    /// Weight of a hit, 1/mm^2.
+    pub weight: f32,
+    /// Variance of the scattering angle per hit, slope-independent part, rad^2.
+    pub noise_constant: f32,
+    /// Its part proportional to tx^2 + ty^2, rad^2.
+    pub noise_slope: f32,
+    /// Where the end-Velo state is given, mm.
+    pub end_z: f32,
+    /// x of the beam line, mm.
+    pub beam_x: f32,
+    /// y of the beam line, mm.
+    pub beam_y: f32,
+}
+
+impl Default for FitConfig {
+    fn default() -> Self {
+        Self {
+            weight: 6400.0,
+            noise_constant: 1e-8,
+            noise_slope: 7e-6,
+            end_z: 770.0,
+            beam_x: 0.0,
+            beam_y: 0.0,
+        }
+    }
+}
+
+/// Widest window, in bins, that the index serves.
+pub(super) const MAX_WINDOW: u32 = 16;
+
+impl VeloConfig {
+    /// The configuration of a preset.
+    pub fn preset(preset: Preset) -> Self {
+        Self { preset, ..Self::default() }
+    }
+
+    /// Checks what serde cannot.
+    ///
+    /// # Errors
+    /// [`Error::Config`] naming the value and its limits.
+    pub fn validate(&self) -> Result<()> {
+        if self.preset != Preset::Best {
+            let message = format!("preset {} is not built in yet; there is best", self.preset);
+            return Err(Error::Unsupported(message));
+        }
+        let wrong = |what: String| Err(Error::Config(what));
+        let best = &self.best;
+        for (name, window) in [
+            ("best.first.window", best.first.window),
+            ("best.first.gap_window", best.first.gap_window),
+            ("best.second.window", best.second.window),
+            ("best.second.gap_window", best.second.gap_window),
+        ] {
+            if window > MAX_WINDOW {
+                return wrong(format!("{name} = {window}: windows reach up to {MAX_WINDOW} bins"));
+            }
+        }
+        for (name, value) in [
+            ("best.hit_resolution", best.hit_resolution),
+            ("fit.weight", self.fit.weight),
+            ("limits.coordinate", self.limits.coordinate),
+        ] {
+            if !(value > 0.0 && value.is_finite()) {
+                return wrong(format!("{name} = {value}: must be positive and finite"));
+            }
+        }
+        if best.skipped_pairs as usize > PAIRS {
+            return wrong(format!("best.skipped_pairs = {}: at most {PAIRS}", best.skipped_pairs));
+        }
+        if self.limits.coordinate > 1e4 {
+            return wrong(format!("limits.coordinate = {}: at most 10,000 mm", self.limits.coordinate));
+        }
+        if self.limits.hits > 1 << 20 {
+            return wrong(format!("limits.hits = {}: at most {}", self.limits.hits, 1 << 20));
+        }
+        if self.limits.candidates_in_window == 0 || self.limits.candidates_in_window > 1 << 16 {
+            return wrong("limits.candidates_in_window must be 1..=65536".into());
+        }
+        Ok(())
+    }
+}
