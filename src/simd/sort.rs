@@ -12,7 +12,8 @@ const fn longest<G: Gang>() -> usize {
     let (per_lane, most) = match G::ISA {
         Isa::Avx512 if G::LANES >= 16 => (20, 320),
         Isa::Avx512 | Isa::Avx2 => (10, 160),
-        Isa::Scalar | Isa::Portable | Isa::Neon => (4, 64),
+        Isa::Portable | Isa::Neon => (4, 64),
+        Isa::Scalar => (4, 16),
     };
     if per_lane * G::LANES < most { per_lane * G::LANES } else { most }
 }
