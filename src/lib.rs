@@ -6,9 +6,13 @@
 //! [`truth`] compares with simulation and [`output`] writes results down.
 #![deny(unsafe_code, missing_docs)]
 
+#[cfg(feature = "cli")]
+pub mod cli;
 pub mod error;
 pub mod event;
 pub mod input;
+pub mod output;
+pub mod pipeline;
 pub mod simd;
 pub mod truth;
 pub mod units;

@@ -1,2 +1,6 @@
 //! The command line: parses and calls.
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    peloton::cli::main()
+}

@@ -32,7 +32,7 @@ impl Mandelbrot {
     pub fn gang<G: Gang>(&mut self, g: G) {
         let (x0, dx, y0, dy) = self.frame();
         let (x0, dx) = (F32::splat(g, x0), F32::splat(g, dx));
-        let (four, one) = (F32::splat(g, 4.0), I32::splat(g, 1));
+        let four = F32::splat(g, 4.0);
         for (row, out) in self.out.chunks_exact_mut(self.width).enumerate() {
             let ci = F32::splat(g, (row as f32).mul_add(dy, y0));
             for start in (0..out.len()).step_by(G::LANES) {
@@ -40,18 +40,18 @@ impl Mandelbrot {
                 let cr = pixel.as_i32().to_f32().mul_add(dx, x0);
                 let inside = Mask::first(g, out.len() - start);
                 let (mut zr, mut zi) = (cr, ci);
-                let (mut active, mut count) = (inside, I32::splat(g, 0));
+                let (mut active, mut count) = (inside, U32::splat(g, 0));
                 for _ in 0..self.limit {
                     let (rr, ii) = (zr * zr, zi * zi);
                     active = active & (rr + ii).le(four);
                     if !active.any() {
                         break;
                     }
-                    count = active.select_i(count + one, count);
+                    count = count.count(active);
                     zi = (zr + zr).mul_add(zi, ci);
                     zr = cr + (rr - ii);
                 }
-                count.to_bits().store_some(&mut out[start..], inside);
+                count.store_some(&mut out[start..], inside);
             }
         }
     }
@@ -206,12 +206,12 @@ impl Track {
                 }
                 let sigma = F32::gather(&self.sigma, low);
                 seed = active.select_u(seed * u(747_796_405) + u(2_891_336_453), seed);
-                let word = (seed.shr::<16>() ^ seed) * u(0x45d9_f3b);
+                let word = (seed.shr::<16>() ^ seed) * u(0x045d_9f3b);
                 let word = word.shr::<16>() ^ word;
                 let loss = word.shr::<8>().as_i32().to_f32() * f(1.0 / 16_777_216.0) * sigma;
                 sum = active.select_f(sum + loss, sum);
                 energy = active.select_f(energy * loss.neg_mul_add(f(0.3), f(1.0)), energy);
-                steps = active.select_u(steps + one, steps);
+                steps = steps.count(active);
                 active = active & f(Self::STOP).lt(energy) & steps.lt(limit);
             }
             sum.store_some(&mut self.out[start..], inside);
@@ -229,7 +229,7 @@ impl Track {
                     if self.edge[middle] <= energy { low = middle } else { high = middle }
                 }
                 seed = seed.wrapping_mul(747_796_405).wrapping_add(2_891_336_453);
-                let word = ((seed >> 16) ^ seed).wrapping_mul(0x45d9_f3b);
+                let word = ((seed >> 16) ^ seed).wrapping_mul(0x045d_9f3b);
                 let word = (word >> 16) ^ word;
                 let loss = (word >> 8) as f32 * (1.0 / 16_777_216.0) * self.sigma[low];
                 sum += loss;

@@ -96,12 +96,16 @@ fn time_kernels(runs: usize, levels: &[Level]) {
 
 fn time_sorts(runs: usize, levels: &[Level]) {
     print!("\n| sort, ns/key    |");
-    Sorts::LENGTHS.map(|len| print!(" n = {len:>4} |"));
+    for len in Sorts::LENGTHS {
+        print!(" n = {len:>4} |");
+    }
     print!("\n|-----------------|");
-    Sorts::LENGTHS.map(|_| print!("---------:|"));
+    print!("{}", "---------:|".repeat(Sorts::LENGTHS.len()));
     let print = |name: &str, times: [f64; Sorts::LENGTHS.len()]| {
         print!("\n| {name:<15} |");
-        times.map(|time| print!(" {time:>8.2} |"));
+        for time in times {
+            print!(" {time:>8.2} |");
+        }
     };
     print(
         "sort_unstable",

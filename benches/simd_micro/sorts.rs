@@ -17,8 +17,8 @@ impl Sorts {
 
     pub fn new(len: usize) -> Self {
         let count = (1 << 16) / len;
-        let keys: Vec<u32> =
-            (0..count * len).map(|i| (i as u32).wrapping_mul(2_654_435_769).rotate_left(13)).collect();
+        let mut random = Random(2024);
+        let keys: Vec<u32> = (0..count * len).map(|_| random.next()).collect();
         Self { order: vec![0; keys.len()], pairs: vec![0; len], keys, len }
     }
 

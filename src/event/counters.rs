@@ -65,7 +65,7 @@ impl StageCounter {
 /// What happened to a number of events.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// One per stage, in the order of the sequence.
+    /// One per stage, in the order of the sequence (no unit).
     pub stages: [StageCounter; MAX_STAGES],
     status: [u64; Status::ALL.len()],
     truncated: [u64; Truncation::ALL.len()],

@@ -49,6 +49,6 @@ impl Particle {
 /// The truth of one event.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct TruthEvent {
-    /// All particles, in the order of the source.
+    /// All particles, in the order of the source (no unit).
     pub particles: Vec<Particle>,
 }

@@ -48,6 +48,15 @@ impl Default for VeloBatch {
 }
 
 impl VeloBatch {
+    /// Forgets all events and keeps the memory.
+    pub fn clear(&mut self) {
+        [&mut self.x, &mut self.y, &mut self.z].into_iter().for_each(Column::clear);
+        self.id.clear();
+        self.module_start.set_len(1);
+        self.event_id.clear();
+        self.status.clear();
+    }
+
     /// Number of events.
     pub fn len(&self) -> usize {
         self.status.len()

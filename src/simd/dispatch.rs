@@ -26,10 +26,11 @@
 ///     assert_eq!(peloton::dispatch!(level, g => count_below(g, &values, 41.5)), 42);
 /// }
 /// ```
+#[cfg(feature = "all-gangs")]
 #[macro_export]
 macro_rules! dispatch {
     ($level:expr, $g:ident => $body:expr) => {
-        $crate::dispatch!(@arms $level, $g => $body;
+        $crate::dispatch_arms!($level, $g => $body;
             any [Scalar1 Scalar4 Scalar8 Scalar16 Scalar32 Scalar64
                 Portable1 Portable4 Portable8 Portable16 Portable32 Portable64]
             x86_64 [SoftwareScalar1 SoftwarePortable4
@@ -37,7 +38,25 @@ macro_rules! dispatch {
                 Avx512x1 Avx512x4 Avx512x8 Avx512x16 Avx512x32 Avx512x64]
             aarch64 [Neon1 Neon4 Neon8 Neon16 Neon32 Neon64])
     };
-    (@arms $level:expr, $g:ident => $body:expr;
+}
+
+/// As with the feature `all-gangs`, for the gangs that are there without it.
+#[cfg(not(feature = "all-gangs"))]
+#[macro_export]
+macro_rules! dispatch {
+    ($level:expr, $g:ident => $body:expr) => {
+        $crate::dispatch_arms!($level, $g => $body;
+            any [Scalar1 Portable8]
+            x86_64 [SoftwareScalar1 SoftwarePortable4 Avx2x8 Avx512x16]
+            aarch64 [Neon8])
+    };
+}
+
+/// The match behind [`dispatch!`](crate::dispatch): one arm for each gang named.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! dispatch_arms {
+    ($level:expr, $g:ident => $body:expr;
         any [$($any:ident)*] x86_64 [$($x86_64:ident)*] aarch64 [$($aarch64:ident)*]) => {
         match $crate::simd::Level::token($level) {
             $($crate::simd::Token::$any($g) =>

@@ -154,6 +154,8 @@ pub trait Gang: Copy + Send + Sync + std::fmt::Debug + 'static {
     fn u_sub(self, a: Self::U, b: Self::U) -> Self::U;
     /// a * b, low 32 bits
     fn u_mul(self, a: Self::U, b: Self::U) -> Self::U;
+    /// a + 1 in the lanes of `mask`, wrapping: one instruction where a mask is a number.
+    fn u_count(self, a: Self::U, mask: Self::M) -> Self::U;
     /// a & b
     fn u_and(self, a: Self::U, b: Self::U) -> Self::U;
     /// a | b

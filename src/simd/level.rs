@@ -1,6 +1,8 @@
 //! [`Level`]: which gang runs, an instruction set level with a gang size. It is made once, when the job
 //! starts, and carries the proof that the CPU can run it.
 
+#[cfg(feature = "all-gangs")]
+use super::Stack;
 use super::backend::*;
 use super::{Gang, Isa, Pair};
 use crate::dispatch;
@@ -27,9 +29,11 @@ impl Level {
         }
         isa.require()?;
         let token = Token::new(isa, gang).ok_or_else(|| {
-            Error::Unsupported(format!(
-                "this CPU has no fused multiply-add: {isa} has no gang of {gang} lanes"
-            ))
+            let reason = match cfg!(feature = "all-gangs") {
+                true => "this CPU has no fused multiply-add",
+                false => "this program was built without the feature `all-gangs`",
+            };
+            Error::Unsupported(format!("{reason}: {isa} has no gang of {gang} lanes"))
         })?;
         Ok(Self { token })
     }
@@ -94,24 +98,28 @@ impl PartialEq for Level {
 
 impl Eq for Level {}
 
-/// The gang size that serves most kernels best: two to four registers.
+/// The gang size that serves most kernels best: one full register, or two narrow ones.
 fn usual_gang(isa: Isa) -> usize {
     match isa {
         Isa::Scalar => 1,
         Isa::Portable | Isa::Neon => 8,
-        Isa::Avx2 => 16,
-        Isa::Avx512 => 32,
+        Isa::Avx2 => 8,
+        Isa::Avx512 => 16,
     }
 }
 
 /// Defines [`Token`]: `Variant(isa, lanes): type = context => constructor`.
 macro_rules! tokens {
-    ($($(#[$on:meta])* $variant:ident($isa:ident, $lanes:literal): $gang:ty = $context:ident => $new:expr;)*) => {
+    (always { $($(#[$on:meta])* $variant:ident($isa:ident, $lanes:literal): $gang:ty = $context:ident => $new:expr;)* }
+     feature $feature:literal {
+        $($(#[$on2:meta])* $variant2:ident($isa2:ident, $lanes2:literal): $gang2:ty = $context2:ident => $new2:expr;)*
+     }) => {
         /// One variant for each gang of this architecture, holding its token.
         #[doc(hidden)]
         #[derive(Debug, Clone, Copy)]
         pub enum Token {
             $($(#[$on])* $variant($gang),)*
+            $($(#[$on2])* #[cfg(feature = $feature)] $variant2($gang2),)*
         }
 
         impl Token {
@@ -121,88 +129,87 @@ macro_rules! tokens {
                 if (isa, lanes) == (Isa::$isa, $lanes) && let Some(context) = $context::new() {
                     return Some(Self::$variant($new(context)));
                 })*
+                $($(#[$on2])* #[cfg(feature = $feature)]
+                if (isa, lanes) == (Isa::$isa2, $lanes2) && let Some(context) = $context2::new() {
+                    return Some(Self::$variant2($new2(context)));
+                })*
                 None
             }
         }
     };
 }
 
-/// Two, four, eight and sixteen gangs as one.
+/// Two and four gangs as one.
 type X2<G> = Pair<G>;
+#[cfg(feature = "all-gangs")]
 type X4<G> = Pair<X2<G>>;
-type X8<G> = Pair<X4<G>>;
-type X16<G> = Pair<X8<G>>;
 
 fn x2<G: Gang>(g: G) -> X2<G> {
     Pair::new(g)
 }
+#[cfg(feature = "all-gangs")]
 fn x4<G: Gang>(g: G) -> X4<G> {
     Pair::new(x2(g))
 }
-fn x8<G: Gang>(g: G) -> X8<G> {
-    Pair::new(x4(g))
-}
-fn x16<G: Gang>(g: G) -> X16<G> {
-    Pair::new(x8(g))
-}
 
 tokens! {
-    Scalar1(Scalar, 1): Scalar<1, ScalarContext> = ScalarContext => Scalar::new;
-    Scalar4(Scalar, 4): Scalar<4, ScalarContext> = ScalarContext => Scalar::new;
-    Scalar8(Scalar, 8): Scalar<8, ScalarContext> = ScalarContext => Scalar::new;
-    Scalar16(Scalar, 16): Scalar<16, ScalarContext> = ScalarContext => Scalar::new;
-    Scalar32(Scalar, 32): Scalar<32, ScalarContext> = ScalarContext => Scalar::new;
-    Scalar64(Scalar, 64): Scalar<64, ScalarContext> = ScalarContext => Scalar::new;
-    #[cfg(target_arch = "x86_64")]
-    SoftwareScalar1(Scalar, 1): Scalar<1, SoftwareScalarContext> = SoftwareScalarContext => Scalar::new;
-
-    Portable1(Portable, 1): Scalar<1, PortableContext> = PortableContext => Scalar::new;
-    Portable4(Portable, 4): Portable<PortableContext> = PortableContext => Portable::new;
-    Portable8(Portable, 8): X2<Portable<PortableContext>> = PortableContext => |c| x2(Portable::new(c));
-    Portable16(Portable, 16): X4<Portable<PortableContext>> = PortableContext => |c| x4(Portable::new(c));
-    Portable32(Portable, 32): X8<Portable<PortableContext>> = PortableContext => |c| x8(Portable::new(c));
-    Portable64(Portable, 64): X16<Portable<PortableContext>> = PortableContext => |c| x16(Portable::new(c));
-    #[cfg(target_arch = "x86_64")]
-    SoftwarePortable4(Portable, 4): Portable<SoftwarePortableContext> = SoftwarePortableContext => Portable::new;
-
-    #[cfg(target_arch = "x86_64")]
-    Avx2x1(Avx2, 1): Scalar<1, Avx2Context> = Avx2Context => Scalar::new;
-    #[cfg(target_arch = "x86_64")]
-    Avx2x4(Avx2, 4): Portable<Avx2Context> = Avx2Context => Portable::new;
-    #[cfg(target_arch = "x86_64")]
-    Avx2x8(Avx2, 8): Ymm<Avx2Context> = Avx2Context => Ymm::new;
-    #[cfg(target_arch = "x86_64")]
-    Avx2x16(Avx2, 16): X2<Ymm<Avx2Context>> = Avx2Context => |c| x2(Ymm::new(c));
-    #[cfg(target_arch = "x86_64")]
-    Avx2x32(Avx2, 32): X4<Ymm<Avx2Context>> = Avx2Context => |c| x4(Ymm::new(c));
-    #[cfg(target_arch = "x86_64")]
-    Avx2x64(Avx2, 64): X8<Ymm<Avx2Context>> = Avx2Context => |c| x8(Ymm::new(c));
-
-    #[cfg(target_arch = "x86_64")]
-    Avx512x1(Avx512, 1): Scalar<1, Avx512Context> = Avx512Context => Scalar::new;
-    #[cfg(target_arch = "x86_64")]
-    Avx512x4(Avx512, 4): Portable<Avx512Context> = Avx512Context => Portable::new;
-    #[cfg(target_arch = "x86_64")]
-    Avx512x8(Avx512, 8): Ymm<Avx512Context> = Avx512Context => Ymm::new;
-    #[cfg(target_arch = "x86_64")]
-    Avx512x16(Avx512, 16): Zmm = Avx512Context => Zmm::new;
-    #[cfg(target_arch = "x86_64")]
-    Avx512x32(Avx512, 32): X2<Zmm> = Avx512Context => |c| x2(Zmm::new(c));
-    #[cfg(target_arch = "x86_64")]
-    Avx512x64(Avx512, 64): X4<Zmm> = Avx512Context => |c| x4(Zmm::new(c));
-
-    #[cfg(target_arch = "aarch64")]
-    Neon1(Neon, 1): Scalar<1, NeonContext> = NeonContext => Scalar::new;
-    #[cfg(target_arch = "aarch64")]
-    Neon4(Neon, 4): Quad = NeonContext => Quad::new;
-    #[cfg(target_arch = "aarch64")]
-    Neon8(Neon, 8): X2<Quad> = NeonContext => |c| x2(Quad::new(c));
-    #[cfg(target_arch = "aarch64")]
-    Neon16(Neon, 16): X4<Quad> = NeonContext => |c| x4(Quad::new(c));
-    #[cfg(target_arch = "aarch64")]
-    Neon32(Neon, 32): X8<Quad> = NeonContext => |c| x8(Quad::new(c));
-    #[cfg(target_arch = "aarch64")]
-    Neon64(Neon, 64): X16<Quad> = NeonContext => |c| x16(Quad::new(c));
+    // The usual gang of each level, scalar code and what CPUs without a fused multiply-add have.
+    always {
+        Scalar1(Scalar, 1): Scalar<1, ScalarContext> = ScalarContext => Scalar::new;
+        #[cfg(target_arch = "x86_64")]
+        SoftwareScalar1(Scalar, 1): Scalar<1, SoftwareScalarContext> = SoftwareScalarContext => Scalar::new;
+        Portable8(Portable, 8): X2<Portable<PortableContext>> = PortableContext => |c| x2(Portable::new(c));
+        #[cfg(target_arch = "x86_64")]
+        SoftwarePortable4(Portable, 4): Portable<SoftwarePortableContext> = SoftwarePortableContext => Portable::new;
+        #[cfg(target_arch = "x86_64")]
+        Avx2x8(Avx2, 8): Ymm<Avx2Context> = Avx2Context => Ymm::new;
+        #[cfg(target_arch = "x86_64")]
+        Avx512x16(Avx512, 16): Zmm = Avx512Context => Zmm::new;
+        #[cfg(target_arch = "aarch64")]
+        Neon8(Neon, 8): X2<Quad> = NeonContext => |c| x2(Quad::new(c));
+    }
+    feature "all-gangs" {
+        Scalar4(Scalar, 4): Scalar<4, ScalarContext> = ScalarContext => Scalar::new;
+        Scalar8(Scalar, 8): Scalar<8, ScalarContext> = ScalarContext => Scalar::new;
+        Scalar16(Scalar, 16): Stack<Scalar<8, ScalarContext>, 2> = ScalarContext => |c| Stack::new(Scalar::new(c));
+        Scalar32(Scalar, 32): Stack<Scalar<8, ScalarContext>, 4> = ScalarContext => |c| Stack::new(Scalar::new(c));
+        Scalar64(Scalar, 64): Stack<Scalar<8, ScalarContext>, 8> = ScalarContext => |c| Stack::new(Scalar::new(c));
+        Portable1(Portable, 1): Scalar<1, PortableContext> = PortableContext => Scalar::new;
+        Portable4(Portable, 4): Portable<PortableContext> = PortableContext => Portable::new;
+        Portable16(Portable, 16): X4<Portable<PortableContext>> = PortableContext => |c| x4(Portable::new(c));
+        Portable32(Portable, 32): Stack<Portable<PortableContext>, 8> = PortableContext => |c| Stack::new(Portable::new(c));
+        Portable64(Portable, 64): Stack<Portable<PortableContext>, 16> = PortableContext => |c| Stack::new(Portable::new(c));
+        #[cfg(target_arch = "x86_64")]
+        Avx2x1(Avx2, 1): Scalar<1, Avx2Context> = Avx2Context => Scalar::new;
+        #[cfg(target_arch = "x86_64")]
+        Avx2x4(Avx2, 4): Portable<Avx2Context> = Avx2Context => Portable::new;
+        #[cfg(target_arch = "x86_64")]
+        Avx2x16(Avx2, 16): X2<Ymm<Avx2Context>> = Avx2Context => |c| x2(Ymm::new(c));
+        #[cfg(target_arch = "x86_64")]
+        Avx2x32(Avx2, 32): X4<Ymm<Avx2Context>> = Avx2Context => |c| x4(Ymm::new(c));
+        #[cfg(target_arch = "x86_64")]
+        Avx2x64(Avx2, 64): Stack<Ymm<Avx2Context>, 8> = Avx2Context => |c| Stack::new(Ymm::new(c));
+        #[cfg(target_arch = "x86_64")]
+        Avx512x1(Avx512, 1): Scalar<1, Avx512Context> = Avx512Context => Scalar::new;
+        #[cfg(target_arch = "x86_64")]
+        Avx512x4(Avx512, 4): Portable<Avx512Context> = Avx512Context => Portable::new;
+        #[cfg(target_arch = "x86_64")]
+        Avx512x8(Avx512, 8): Ymm<Avx512Context> = Avx512Context => Ymm::new;
+        #[cfg(target_arch = "x86_64")]
+        Avx512x32(Avx512, 32): X2<Zmm> = Avx512Context => |c| x2(Zmm::new(c));
+        #[cfg(target_arch = "x86_64")]
+        Avx512x64(Avx512, 64): X4<Zmm> = Avx512Context => |c| x4(Zmm::new(c));
+        #[cfg(target_arch = "aarch64")]
+        Neon1(Neon, 1): Scalar<1, NeonContext> = NeonContext => Scalar::new;
+        #[cfg(target_arch = "aarch64")]
+        Neon4(Neon, 4): Quad = NeonContext => Quad::new;
+        #[cfg(target_arch = "aarch64")]
+        Neon16(Neon, 16): X4<Quad> = NeonContext => |c| x4(Quad::new(c));
+        #[cfg(target_arch = "aarch64")]
+        Neon32(Neon, 32): Stack<Quad, 8> = NeonContext => |c| Stack::new(Quad::new(c));
+        #[cfg(target_arch = "aarch64")]
+        Neon64(Neon, 64): Stack<Quad, 16> = NeonContext => |c| Stack::new(Quad::new(c));
+    }
 }
 
 #[cfg(test)]

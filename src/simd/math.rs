@@ -77,7 +77,7 @@ pub fn sincos<G: Gang>(x: F32<G>) -> (F32<G>, F32<G>) {
     const C: [f32; 3] = [0.041_666_646, -0.001_388_731, 2.443_241_3e-5];
     // pi/2 in three parts. The first product leaves the difference exact, so nothing is lost to cancellation;
     // all are positive, which keeps the sign of a zero.
-    const PARTS: [f32; 3] = [1.570_796_3, 7.549_789_4e-8, 5.390_303e-15];
+    const PARTS: [f32; 3] = [FRAC_PI_2.next_down(), 7.549_789_4e-8, 5.390_303e-15];
     // Adding 1.5 * 2^23 rounds to an integer, which then stands in the low bits.
     const ROUND: f32 = 12_582_912.0;
     let inside = x.abs().le(splat(x, SINCOS_LIMIT));

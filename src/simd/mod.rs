@@ -9,6 +9,7 @@ pub mod math;
 mod pair;
 pub mod reduce;
 pub mod sort;
+mod stack;
 #[cfg(test)]
 mod tests;
 pub mod varying;
@@ -19,3 +20,4 @@ pub use isa::Isa;
 pub use level::Token;
 pub use level::{GANGS, Level};
 pub use pair::Pair;
+pub use stack::Stack;

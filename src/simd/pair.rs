@@ -161,6 +161,7 @@ impl<G: Gang> Gang for Pair<G> {
         u_add(a: U, b: U) -> U;
         u_sub(a: U, b: U) -> U;
         u_mul(a: U, b: U) -> U;
+        u_count(a: U, mask: M) -> U;
         u_and(a: U, b: U) -> U;
         u_or(a: U, b: U) -> U;
         u_xor(a: U, b: U) -> U;

@@ -263,6 +263,11 @@ impl<G: Gang> U32<G> {
     pub fn store_packed(self, to: &mut [u32], mask: Mask<G>) -> usize {
         self.g.u_store_packed(self.v, to, mask.v)
     }
+    /// self + 1 in the lanes of `mask`, wrapping.
+    #[inline(always)]
+    pub fn count(self, mask: Mask<G>) -> Self {
+        Self { g: self.g, v: self.g.u_count(self.v, mask.v) }
+    }
     /// Sum of the lanes of `mask`, wrapping.
     #[inline(always)]
     pub fn reduce_add(self, mask: Mask<G>) -> u32 {

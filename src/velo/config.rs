@@ -1,6 +1,7 @@
 //! All parameters of the Velo reconstruction, with defaults and their sources.
 
 use super::forwarding::ForwardingConfig;
+use super::geometry::PAIRS;
 use super::paper::PaperConfig;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -18,15 +19,16 @@ pub enum Preset {
     Forwarding,
 }
 
+impl Preset {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Best, Self::Paper, Self::Forwarding];
+}
+
 impl std::str::FromStr for Preset {
     type Err = Error;
     fn from_str(name: &str) -> Result<Self> {
-        match name {
-            "best" => Ok(Self::Best),
-            "paper" => Ok(Self::Paper),
-            "forwarding" => Ok(Self::Forwarding),
-            _ => Err(Error::Config(format!("no preset {name:?}; there are best, paper and forwarding"))),
-        }
+        let unknown = || Error::Config(format!("no preset {name:?}; there are best, paper and forwarding"));
+        Self::ALL.into_iter().find(|preset| preset.to_string() == name).ok_or_else(unknown)
     }
 }
 
@@ -225,9 +227,12 @@ impl VeloConfig {
     pub fn validate(&self) -> Result<()> {
         let wrong = |what: String| Err(Error::Config(what));
         let best = &self.best;
-        for (name, window) in
-            [("best.first.window", best.first.window), ("best.second.window", best.second.window)]
-        {
+        for (name, window) in [
+            ("best.first.window", best.first.window),
+            ("best.first.gap_window", best.first.gap_window),
+            ("best.second.window", best.second.window),
+            ("best.second.gap_window", best.second.gap_window),
+        ] {
             if window > MAX_WINDOW {
                 return wrong(format!("{name} = {window}: windows reach up to {MAX_WINDOW} bins"));
             }
@@ -246,6 +251,13 @@ impl VeloConfig {
             if !(value > 0.0 && value.is_finite()) {
                 return wrong(format!("{name} = {value}: must be positive and finite"));
             }
+        }
+        let growth = self.paper.seed_window_slope;
+        if !(growth >= 0.0 && growth.is_finite()) {
+            return wrong(format!("paper.seed_window_slope = {growth}: must be finite and not negative"));
+        }
+        if best.skipped_pairs as usize > PAIRS {
+            return wrong(format!("best.skipped_pairs = {}: at most {PAIRS}", best.skipped_pairs));
         }
         if self.limits.coordinate > 1e4 {
             return wrong(format!("limits.coordinate = {}: at most 10,000 mm", self.limits.coordinate));

@@ -7,7 +7,7 @@
 use super::config::FitConfig;
 use super::index::Index;
 use super::scratch::Found;
-use crate::event::{States, VeloEvent, VeloTracks};
+use crate::event::{Column, States, VeloEvent, VeloTracks};
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
 
@@ -86,9 +86,16 @@ impl<G: Gang> State<G> {
         let [x, y, xx, xt] = self.predict(z, self.tt);
         let values = [x, y, z, self.tx, self.ty, xx, xt, self.tt];
         for (value, column) in values.into_iter().zip(to.columns_mut()) {
-            value.store_some(&mut column[at..], lanes);
+            same_nan(value).store_some(&mut column[at..], lanes);
         }
     }
+}
+
+/// The value, and one NaN for all NaNs: which one an operation gives is what gangs leave open, and hits that
+/// lie absurdly, as a track's ends a denormal number apart, overflow the slopes.
+#[inline(always)]
+fn same_nan<G: Gang>(value: F32<G>) -> F32<G> {
+    value.eq(value).select_f(value, F32::splat(value.g, f32::NAN))
 }
 
 /// z of the closest approach of a line to the beam line, mm; a line along the beam stays where it is.
@@ -122,6 +129,7 @@ pub(super) fn fit<G: Gang>(
     event: &VeloEvent<'_>,
     index: &Index,
     found: &Found,
+    path: &mut Column<f32>,
     out: &mut VeloTracks,
 ) {
     let tracks = found.order.len();
@@ -158,23 +166,38 @@ pub(super) fn fit<G: Gang>(
         let mut down = State::start(g, config, top, tx, ty);
         let mut up = State::start(g, config, bottom, tx, ty);
         let variance = 1.0 / config.weight;
-        let (mut below, mut above) = (first + U32::splat(g, 1), last - U32::splat(g, 1));
+        // The hits between the ends, gathered once: the way up reads what the way down wrote.
+        let mut hits = 0;
         loop {
-            let on = below.lt(last + U32::splat(g, 1)) & lanes;
+            let step = U32::splat(g, hits as u32 + 1);
+            let on = (first + step).lt(last + U32::splat(g, 1)) & lanes;
             if !on.any() {
                 break;
             }
-            down.update(g, position(index, found, below), noise, variance, on);
-            up.update(g, position(index, found, above), noise, variance, on);
-            below = below + U32::splat(g, 1);
-            above = above - U32::splat(g, 1);
+            let hit = position(index, found, first + step);
+            down.update(g, hit, noise, variance, on);
+            let at = 3 * hits * G::LANES;
+            path.reserve_total(at + 3 * G::LANES);
+            hit[0].store(&mut path.padded_mut()[at..]);
+            hit[1].store(&mut path.padded_mut()[at + G::LANES..]);
+            hit[2].store(&mut path.padded_mut()[at + 2 * G::LANES..]);
+            hits += 1;
         }
+        for number in (0..hits).rev() {
+            let on = (first + U32::splat(g, number as u32 + 1)).lt(last) & lanes;
+            let at = 3 * number * G::LANES;
+            let x = F32::load(g, &path.padded()[at..]);
+            let y = F32::load(g, &path.padded()[at + G::LANES..]);
+            let z = F32::load(g, &path.padded()[at + 2 * G::LANES..]);
+            up.update(g, [x, y, z], noise, variance, on);
+        }
+        up.update(g, top, noise, variance, lanes);
         let to = base + at;
         up.store(F32::splat(g, config.end_z), &mut out.end, to, lanes);
         let beam = up.select(backward, &down);
         let z = closest_to_beam(g, config, [beam.x, beam.y, beam.z], [beam.tx, beam.ty]);
         beam.store(z, &mut out.beam, to, lanes);
-        beam.chi2.store_some(&mut out.chi2[to..], lanes);
+        same_nan(beam.chi2).store_some(&mut out.chi2[to..], lanes);
         let bits = (backward & lanes).bits();
         for (lane, flag) in out.backward[to..].iter_mut().take(G::LANES).enumerate() {
             *flag = (bits >> lane & 1) as u8;

@@ -2,12 +2,16 @@
 //! paper's section II.A): pairs of free hits in neighbouring modules of one side, each followed at once as far
 //! as it goes. A track of four hits takes them from all pairs that come later, so nothing can run in parallel.
 //!
+//! Where the section leaves open what is done: the first two hits are on one side, the others on either, that of
+//! the hit before first, and "two consecutive modules on the same side" without a hit are two pairs; of three-hit
+//! tracks that share hits the straightest stays.
+//!
 //! It is the baseline of measurements and therefore plain scalar code. Sums and products are not fused, so that
 //! the code gives the same bits for whatever instructions it is compiled.
 
 use super::config::LimitConfig;
 use super::find::Tally;
-use super::geometry::MODULE_Z;
+use super::geometry::{MODULE_Z, PAIRS};
 use super::index::{Index, check_sizes, why_not_sane};
 use super::paper::{arrange, three_hit_chi2};
 use super::scratch::Found;
@@ -16,15 +20,16 @@ use crate::event::{Column, Counters, VELO_MODULES, VeloEvent};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// Parameters of the preset `forwarding`. The paper prints none.
+/// Parameters of the preset `forwarding`. The paper prints none but the modules that may be missed; the slope is
+/// that of its authors' public code of 2018, the others are those of [`PaperConfig`](super::PaperConfig).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ForwardingConfig {
-    /// Largest |dx/dz| and |dy/dz| of a pair of hits, no unit (ALGORITHMS.md 12.1).
+    /// Largest |dx/dz| and |dy/dz| of a pair of hits (no unit).
     pub slope: f32,
-    /// Largest squared distance of a hit from the extrapolated track, mm^2 (ALGORITHMS.md 12.2).
+    /// Largest squared distance of a hit from the extrapolated track, mm^2.
     pub scatter: f32,
-    /// Modules of its side in a row a track may miss (no unit; the paper's section II.A).
+    /// Modules of its side in a row a track may miss (no unit).
     pub skipped_modules: u32,
     /// Largest chi2 per degree of freedom of a track that ends with three hits (no unit).
     pub weak_chi2: f32,
@@ -42,8 +47,7 @@ impl Default for ForwardingConfig {
 #[derive(Debug)]
 pub(super) struct ForwardingScratch {
     start: [u32; VELO_MODULES + 1],
-    /// Tracks of three hits, and their chi2.
-    weak: Vec<(f32, [u32; 3])>,
+    weak: Vec<Weak>,
 }
 
 impl Default for ForwardingScratch {
@@ -52,15 +56,26 @@ impl Default for ForwardingScratch {
     }
 }
 
-/// Hits of a track: at most one in each module of a side.
+/// A track of three hits: its chi2, its number in the order they were found, its hits.
+type Weak = (f32, u32, [u32; 3]);
+
+/// A track under way: at most one hit in each pair of modules.
 struct Track {
-    hits: [u32; VELO_MODULES / 2],
+    hits: [u32; PAIRS],
     len: usize,
 }
 
-/// Sorts the hits of an event by (module, x, input order) into `index`.
-///
-/// The status tells when the event is not one that can be reconstructed.
+/// The line through the last two hits of a track: the last one, mm, and the slopes.
+struct Line {
+    x: f32,
+    y: f32,
+    z: f32,
+    tx: f32,
+    ty: f32,
+}
+
+/// Sorts the hits of an event by (module, x, input order) into `index`. The status tells when the event cannot
+/// be reconstructed.
 pub(super) fn sort(
     event: &VeloEvent<'_>,
     limits: &LimitConfig,
@@ -76,12 +91,13 @@ pub(super) fn sort(
     if !(inside(event.x) && inside(event.y) && inside(event.z)) {
         return why_not_sane(event);
     }
-    index.resize(event.len());
+    index.hits.set_len(event.len());
+    index.source.set_len(event.len());
     order.set_len(event.len());
-    scratch.start.copy_from_slice(event.module_start);
-    scratch.start.iter_mut().for_each(|start| *start -= event.module_start[0]);
+    scratch.start[VELO_MODULES] = event.len() as u32;
     for module in 0..VELO_MODULES {
         let range = event.module(module);
+        scratch.start[module] = range.start as u32;
         let (x, order) = (&event.x[range.clone()], &mut order[range.clone()]);
         order.iter_mut().enumerate().for_each(|(place, hit)| *hit = place as u32);
         order.sort_unstable_by(|&a, &b| x[a as usize].total_cmp(&x[b as usize]).then(a.cmp(&b)));
@@ -90,18 +106,12 @@ pub(super) fn sort(
     Status::Ok
 }
 
-/// The hits of a module with |x - middle| <= reach, given where the module's hits are.
-fn window(index: &Index, module: Range<usize>, middle: f32, reach: f32) -> Range<usize> {
-    let hits = &index.hits[module.clone()];
-    let first = hits.partition_point(|hit| hit[0] < middle - reach);
-    let count = hits[first..].iter().take_while(|hit| hit[0] <= middle + reach).count();
-    module.start + first..module.start + first + count
-}
-
 /// One event's search.
 struct Forwarding<'a> {
     config: &'a ForwardingConfig,
     max_candidates: usize,
+    /// Largest distance of a hit from the extrapolated track, mm.
+    reach: f32,
     index: &'a mut Index,
     start: &'a [u32; VELO_MODULES + 1],
     tally: Tally,
@@ -119,43 +129,53 @@ pub(super) fn find(
     let ForwardingScratch { start, weak } = scratch;
     found.clear();
     weak.clear();
-    let max_candidates = max_candidates as usize;
-    let mut search = Forwarding { config, max_candidates, index, start, tally: Tally::default() };
+    let (max_candidates, reach) = (max_candidates as usize, config.scatter.sqrt());
+    let mut search = Forwarding { config, max_candidates, reach, index, start, tally: Tally::default() };
     for module in (2..VELO_MODULES).rev() {
         for first in search.module(module) {
-            search.follow_pairs(module, first as u32, weak, found);
+            search.follow_pairs(module, first, weak, found);
         }
     }
     // The straightest chooses first.
     weak.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-    for (_, hits) in weak.iter() {
+    for (_, _, hits) in weak.iter() {
         search.take(hits, found);
     }
     search.tally.add_to(counters);
 }
 
 impl Forwarding<'_> {
+    /// The places of a module's hits.
     fn module(&self, module: usize) -> Range<usize> {
         self.start[module] as usize..self.start[module + 1] as usize
     }
 
+    /// The places of a module's hits with |x - middle| <= reach.
+    fn window(&self, module: usize, middle: f32, reach: f32) -> Range<usize> {
+        let module = self.module(module);
+        let hits = &self.index.hits[module.clone()];
+        let first = hits.partition_point(|hit| hit[0] < middle - reach);
+        let inside = |hit: &&[f32; 4]| hit[0] <= middle + reach;
+        // Mostly so few that counting is faster than another search.
+        let few = hits[first..].iter().take(self.max_candidates).take_while(inside).count();
+        let mut end = first + few;
+        if few == self.max_candidates {
+            end += hits[end..].partition_point(|hit| inside(&hit));
+        }
+        module.start + first..module.start + end
+    }
+
     /// Follows all pairs of one hit of `module` and free hits of the next module of its side, until the hit is
     /// on a track.
-    fn follow_pairs(
-        &mut self,
-        module: usize,
-        first: u32,
-        weak: &mut Vec<(f32, [u32; 3])>,
-        found: &mut Found,
-    ) {
-        let [x0, y0, _, _] = self.index.hits[first as usize];
+    fn follow_pairs(&mut self, module: usize, first: usize, weak: &mut Vec<Weak>, found: &mut Found) {
+        let [x, y, _, _] = self.index.hits[first];
         let reach = self.config.slope * (MODULE_Z[module] - MODULE_Z[module - 2]) as f32;
         let mut candidates = 0;
-        for second in window(self.index, self.module(module - 2), x0, reach) {
-            if !self.index.is_free(first as usize) {
+        for second in self.window(module - 2, x, reach) {
+            if !self.index.is_free(first) {
                 return;
             }
-            let compatible = (self.index.hits[second][1] - y0).abs() <= reach;
+            let compatible = (self.index.hits[second][1] - y).abs() <= reach;
             if !(compatible && self.index.is_free(second)) {
                 continue;
             }
@@ -164,14 +184,14 @@ impl Forwarding<'_> {
                 self.tally.cut_short(1);
                 continue;
             }
-            let track = self.follow(module, [first, second as u32]);
+            let track = self.follow(module, [first as u32, second as u32]);
             match track.hits[..track.len] {
                 [_, _] => {}
                 [a, b, c] => {
                     let hits = [a, b, c].map(|hit| self.index.hits[hit as usize]);
                     let chi2 = three_hit_chi2(hits, self.config.weak_weight);
                     if chi2 < self.config.weak_chi2 {
-                        weak.push((chi2, [a, b, c]));
+                        weak.push((chi2, weak.len() as u32, [a, b, c]));
                     }
                 }
                 _ => self.take(&track.hits[..track.len], found),
@@ -179,16 +199,21 @@ impl Forwarding<'_> {
         }
     }
 
-    /// Follows a pair whose first hit is in `module` over the rest of the side.
-    fn follow(&mut self, module: usize, pair: [u32; 2]) -> Track {
-        let mut track = Track { hits: [0; VELO_MODULES / 2], len: 2 };
-        track.hits[..2].copy_from_slice(&pair);
-        let mut missed = 0;
-        for module in (0..module.saturating_sub(3)).rev().step_by(2) {
-            if let Some(hit) = self.nearest(&track, module) {
+    /// Follows a pair whose first hit is in `module` down to the lowest pair of modules, until too many in a row
+    /// have no hit. The side of the last hit is looked at first, then the other one.
+    fn follow(&mut self, module: usize, doublet: [u32; 2]) -> Track {
+        let mut track = Track { hits: [0; PAIRS], len: 2 };
+        track.hits[..2].copy_from_slice(&doublet);
+        let mut line = self.line(doublet);
+        let (mut side, mut missed) = (module % 2, 0);
+        for pair in (0..module / 2 - 1).rev() {
+            let modules = [2 * pair + side, 2 * pair + 1 - side];
+            let next = modules.into_iter().find_map(|module| Some((module, self.nearest(&line, module)?)));
+            if let Some((module, hit)) = next {
+                line = self.line([track.hits[track.len - 1], hit]);
                 track.hits[track.len] = hit;
                 track.len += 1;
-                missed = 0;
+                (side, missed) = (module % 2, 0);
             } else if missed == self.config.skipped_modules {
                 break;
             } else {
@@ -198,26 +223,29 @@ impl Forwarding<'_> {
         track
     }
 
-    /// The free hit of a module that is nearest to a track, the first of equals.
-    fn nearest(&mut self, track: &Track, module: usize) -> Option<u32> {
-        let [a, b] = [track.hits[track.len - 2], track.hits[track.len - 1]];
+    /// The line from one hit to another.
+    fn line(&self, [a, b]: [u32; 2]) -> Line {
         let [x0, y0, z0, _] = self.index.hits[a as usize];
-        let [x1, y1, z1, _] = self.index.hits[b as usize];
-        let (tx, ty) = ((x1 - x0) / (z1 - z0), (y1 - y0) / (z1 - z0));
-        let x = x1 + tx * (MODULE_Z[module] as f32 - z1);
-        // Hits lie a little before and behind the nominal z of their module; one step wider takes that in.
-        let reach = self.config.scatter.sqrt() + tx.abs();
-        let window = window(self.index, self.module(module), x, reach);
+        let [x, y, z, _] = self.index.hits[b as usize];
+        Line { x, y, z, tx: (x - x0) / (z - z0), ty: (y - y0) / (z - z0) }
+    }
+
+    /// The free hit of a module that is nearest to a line, the first of equals.
+    fn nearest(&mut self, line: &Line, module: usize) -> Option<u32> {
+        let middle = line.x + line.tx * (MODULE_Z[module] as f32 - line.z);
+        // Hits lie up to 0.581 mm before and behind the nominal z of their module: one mm of slope takes that in.
+        let window = self.window(module, middle, self.reach + line.tx.abs());
         if window.len() > self.max_candidates {
             self.tally.cut_short((window.len() - self.max_candidates) as u64);
         }
         let mut best = (self.config.scatter, None);
         for hit in window.take(self.max_candidates) {
-            let [x, y, z, _] = self.index.hits[hit];
-            let dx = x1 + tx * (z - z1) - x;
-            let dy = y1 + ty * (z - z1) - y;
+            let [_, y, z, free_x] = self.index.hits[hit];
+            let dx = line.x + line.tx * (z - line.z) - free_x;
+            let dy = line.y + line.ty * (z - line.z) - y;
+            // A used hit has a free x of NaN, which is never less.
             let scatter = dx * dx + dy * dy;
-            if scatter < best.0 && self.index.is_free(hit) {
+            if scatter < best.0 {
                 best = (scatter, Some(hit as u32));
             }
         }
@@ -228,8 +256,7 @@ impl Forwarding<'_> {
     fn take(&mut self, hits: &[u32], found: &mut Found) {
         if hits.iter().all(|&hit| self.index.is_free(hit as usize)) {
             hits.iter().for_each(|&hit| self.index.mark_used(hit as usize));
-            found.hits.extend_from_slice(hits);
-            found.end_track();
+            found.push_track(hits, None);
         }
     }
 }

@@ -1,7 +1,8 @@
 //! The upgraded LHCb vertex locator (Velo): from hits to straight tracks with states.
 //!
 //! Rooms in data-flow order: [`geometry`], `index` (sort), `find` (seeding, forwarding, weak tracks), `fit`,
-//! and `reference`, the naive twin of all of them. [`paper`] and `forwarding` are find of the other presets. [`reconstruct`] runs the rooms over a slice of events.
+//! and `reference`, the naive twin of all of them. `paper` and `forwarding` are sort and find of the other presets.
+//! [`reconstruct`] runs the rooms over a slice of events.
 
 mod config;
 mod find;
@@ -9,7 +10,8 @@ mod fit;
 mod forwarding;
 pub mod geometry;
 mod index;
-pub mod paper;
+mod paper;
+pub mod reference;
 mod run;
 mod scratch;
 

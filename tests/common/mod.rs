@@ -1,8 +1,14 @@
 //! What several integration tests share.
 #![allow(dead_code)] // Each test program uses its own part of it.
 
+pub mod hostile;
+
 use peloton::event::{TruthEvent, VeloBatch};
 use peloton::input::{ReadOptions, Source, VeloReader};
+use peloton::output::{Hashes, TrackHasher};
+use peloton::pipeline::{Config, Engine, Pool, SlicedTracks};
+use peloton::simd::Level;
+use peloton::truth::simulate::SimReader;
 use std::path::{Path, PathBuf};
 
 /// The folder of real events: `PELOTON_DATA`, or `../shared/data` beside the checkout. Without it a test
@@ -38,4 +44,42 @@ pub fn reference10() -> Option<(VeloBatch, Vec<TruthEvent>)> {
     while reader.read(3, &mut batch, &mut truth).expect("events") > 0 {}
     assert_eq!(batch.len(), 10);
     Some((batch, truth))
+}
+
+/// Simulated events.
+pub fn simulated(events: usize, seed: u64) -> VeloBatch {
+    let spec = format!("sim:velo,events={events},seed={seed}").parse().expect("a simulation");
+    let (mut batch, mut truth) = (VeloBatch::default(), Vec::new());
+    SimReader::new(spec).read(events, &mut batch, &mut truth).expect("events");
+    assert_eq!(batch.len(), events);
+    batch
+}
+
+/// Samples to run everything on: simulated events, and the real ones where they are.
+pub fn samples() -> Vec<(&'static str, VeloBatch)> {
+    let mut samples = vec![("simulated", simulated(30, 11))];
+    if let Some((batch, _)) = reference10() {
+        samples.push(("reference10", batch));
+    }
+    if let Some(data) = data() {
+        samples.push(("public200", read_all(&data.join("velo/public200.ndjson.zst")).0));
+    }
+    samples
+}
+
+/// The configuration of a level.
+pub fn at(level: Level, config: &Config) -> Config {
+    Config { isa: Some(level.isa()), gang: Some(level.gang()), ..config.clone() }
+}
+
+/// The hashes of a batch's tracks, and how many tracks there are.
+pub fn hashes(config: &Config, batch: &VeloBatch, threads: usize) -> (Hashes, usize) {
+    let engine = Engine::new(config).expect("a configuration");
+    let pool = Pool::new(threads).expect("threads");
+    let mut tracks = SlicedTracks::default();
+    let counters = pool.run(&engine, batch.view(), &mut tracks);
+    assert_eq!(counters.events(), batch.len() as u64, "every event is accounted for");
+    let mut hasher = TrackHasher::default();
+    tracks.slices().for_each(|tracks| hasher.update(tracks));
+    (hasher.finish(), tracks.tracks())
 }

@@ -154,16 +154,17 @@ impl<C: HasAvx2> Gang for Ymm<C> {
     #[inline(always)]
     fn f_gather_records(self, from: &[[f32; 4]], index: Self::U) -> [Self::F; 4] {
         let (from, last) = gather_record_source(from);
-        let mut places = [0; N];
-        self.u_store(self.u_min(index, self.u_splat(last)), &mut places);
-        // SAFETY: every index is at most the last of a slice that is not empty; the token proves AVX2.
+        let mut offsets = [0; N];
+        self.u_store(self.u_shl::<4>(self.u_min(index, self.u_splat(last))), &mut offsets);
+        // SAFETY: every offset is that of a record of a slice that is not empty (`gather_record_source` keeps
+        // indices below 2^28); the token proves AVX2.
         unsafe {
             // Lane i and lane i + 4 in the halves of one register, then a 4 x 4 transposition in each half.
-            let at = from.as_ptr();
+            let at: *const u8 = from.as_ptr().cast();
             let mut load = [_mm256_setzero_ps(); 4];
             for lane in 0..4 {
-                let low = _mm_loadu_ps(at.add(places[lane] as usize).cast());
-                let high = _mm_loadu_ps(at.add(places[lane + 4] as usize).cast());
+                let low = _mm_loadu_ps(at.add(offsets[lane] as usize).cast());
+                let high = _mm_loadu_ps(at.add(offsets[lane + 4] as usize).cast());
                 load[lane] = _mm256_insertf128_ps::<1>(_mm256_castps128_ps256(low), high);
             }
             let ab = [_mm256_unpacklo_ps(load[0], load[1]), _mm256_unpackhi_ps(load[0], load[1])];
@@ -218,6 +219,8 @@ impl<C: HasAvx2> Gang for Ymm<C> {
         u_add(a: U, b: U) -> U { _mm256_add_epi32(a, b) }
         u_sub(a: U, b: U) -> U { _mm256_sub_epi32(a, b) }
         u_mul(a: U, b: U) -> U { _mm256_mullo_epi32(a, b) }
+        // A lane that is on is minus one.
+        u_count(a: U, mask: M) -> U { _mm256_sub_epi32(a, mask) }
         u_and(a: U, b: U) -> U { _mm256_and_si256(a, b) }
         u_or(a: U, b: U) -> U { _mm256_or_si256(a, b) }
         u_xor(a: U, b: U) -> U { _mm256_xor_si256(a, b) }

@@ -114,19 +114,22 @@ impl Gang for Zmm {
     #[inline(always)]
     fn f_gather_records(self, from: &[[f32; 4]], index: Self::U) -> [Self::F; 4] {
         let (from, last) = gather_record_source(from);
-        let mut places = [0; N];
-        self.u_store(self.u_min(index, self.u_splat(last)), &mut places);
-        // SAFETY: every index is at most the last of a slice that is not empty; the token proves AVX-512.
+        let mut offsets = [0; N];
+        self.u_store(self.u_shl::<4>(self.u_min(index, self.u_splat(last))), &mut offsets);
+        // SAFETY: every offset is that of a record of a slice that is not empty (`gather_record_source` keeps
+        // indices below 2^28); the token proves AVX-512.
         unsafe {
             // Lanes i, i + 4, i + 8, i + 12 in the quarters of one register, then a 4 x 4 transposition in each.
-            let at = from.as_ptr();
+            let at: *const u8 = from.as_ptr().cast();
             let mut load = [_mm512_setzero_ps(); 4];
             for lane in 0..4 {
-                let [a, b, c, d] = [places[lane], places[lane + 4], places[lane + 8], places[lane + 12]];
-                let row = _mm512_castps128_ps512(_mm_loadu_ps(at.add(a as usize).cast()));
-                let row = _mm512_insertf32x4::<1>(row, _mm_loadu_ps(at.add(b as usize).cast()));
-                let row = _mm512_insertf32x4::<2>(row, _mm_loadu_ps(at.add(c as usize).cast()));
-                load[lane] = _mm512_insertf32x4::<3>(row, _mm_loadu_ps(at.add(d as usize).cast()));
+                let row = _mm512_castps128_ps512(_mm_loadu_ps(at.add(offsets[lane] as usize).cast()));
+                let two = _mm_loadu_ps(at.add(offsets[lane + 4] as usize).cast());
+                let three = _mm_loadu_ps(at.add(offsets[lane + 8] as usize).cast());
+                let four = _mm_loadu_ps(at.add(offsets[lane + 12] as usize).cast());
+                let row = _mm512_insertf32x4::<1>(row, two);
+                let row = _mm512_insertf32x4::<2>(row, three);
+                load[lane] = _mm512_insertf32x4::<3>(row, four);
             }
             let ab = [_mm512_unpacklo_ps(load[0], load[1]), _mm512_unpackhi_ps(load[0], load[1])];
             let cd = [_mm512_unpacklo_ps(load[2], load[3]), _mm512_unpackhi_ps(load[2], load[3])];
@@ -183,6 +186,7 @@ impl Gang for Zmm {
         u_add(a: U, b: U) -> U { _mm512_add_epi32(a, b) }
         u_sub(a: U, b: U) -> U { _mm512_sub_epi32(a, b) }
         u_mul(a: U, b: U) -> U { _mm512_mullo_epi32(a, b) }
+        u_count(a: U, mask: M) -> U { _mm512_mask_add_epi32(a, mask, a, _mm512_set1_epi32(1)) }
         u_and(a: U, b: U) -> U { _mm512_and_si512(a, b) }
         u_or(a: U, b: U) -> U { _mm512_or_si512(a, b) }
         u_xor(a: U, b: U) -> U { _mm512_xor_si512(a, b) }
@@ -226,7 +230,8 @@ impl Gang for Zmm {
 
     #[inline(always)]
     fn m_first(self, count: usize) -> Self::M {
-        ((1u32 << count.min(N)) - 1) as u16
+        // A comparison, so that the mask starts its life in a mask register.
+        self.u_lt(self.u_iota(), self.u_splat(count.min(N) as u32))
     }
     #[inline(always)]
     fn m_from_bits(self, bits: u64) -> Self::M {

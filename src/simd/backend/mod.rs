@@ -34,7 +34,8 @@ fn gather_source(from: &[u32]) -> (&[u32], u32) {
 #[inline(always)]
 fn gather_record_source(from: &[[f32; 4]]) -> (&[[f32; 4]], u32) {
     let from = if from.is_empty() { &[[0.0; 4]] } else { from };
-    (from, (from.len() - 1).min(i32::MAX as usize) as u32)
+    // Byte offsets of records fit 32 bits.
+    (from, (from.len() - 1).min((1 << 28) - 1) as u32)
 }
 
 /// The masked load of a slice that is shorter than the gang: rare, so out of the way.

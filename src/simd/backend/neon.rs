@@ -196,6 +196,8 @@ impl Gang for Quad {
         u_add(a: U, b: U) -> U { vaddq_u32(a, b) }
         u_sub(a: U, b: U) -> U { vsubq_u32(a, b) }
         u_mul(a: U, b: U) -> U { vmulq_u32(a, b) }
+        // A lane that is on is minus one.
+        u_count(a: U, mask: M) -> U { vsubq_u32(a, mask) }
         u_and(a: U, b: U) -> U { vandq_u32(a, b) }
         u_or(a: U, b: U) -> U { vorrq_u32(a, b) }
         u_xor(a: U, b: U) -> U { veorq_u32(a, b) }

@@ -188,6 +188,8 @@ impl<C: Context> Gang for Portable<C> {
         u_add(a: U, b: U) -> U { a + b }
         u_sub(a: U, b: U) -> U { a - b }
         u_mul(a: U, b: U) -> U { a * b }
+        // A lane that is on is minus one.
+        u_count(a: U, mask: M) -> U { a - mask }
         u_and(a: U, b: U) -> U { a & b }
         u_or(a: U, b: U) -> U { a | b }
         u_xor(a: U, b: U) -> U { a ^ b }

@@ -167,6 +167,7 @@ impl<const N: usize, C: Context> Gang for Scalar<N, C> {
         u_add(a: U, b: U) -> U, 0, { a.wrapping_add(b) }
         u_sub(a: U, b: U) -> U, 0, { a.wrapping_sub(b) }
         u_mul(a: U, b: U) -> U, 0, { a.wrapping_mul(b) }
+        u_count(a: U, mask: M) -> U, 0, { a.wrapping_add(mask as u32) }
         u_and(a: U, b: U) -> U, 0, { a & b }
         u_or(a: U, b: U) -> U, 0, { a | b }
         u_xor(a: U, b: U) -> U, 0, { a ^ b }

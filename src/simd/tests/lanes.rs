@@ -186,6 +186,7 @@ operations! {
     u_add(ua, ub) -> U = |a, b| (a as u64 + b as u64) as u32;
     u_sub(ua, ub) -> U = |a, b| (a as i64 - b as i64) as u32;
     u_mul(ua, ub) -> U = |a, b| (a as u64 * b as u64) as u32;
+    u_count(ua, ma) -> U = |a: u32, m| if m { a.wrapping_add(1) } else { a };
     u_and(ua, ub) -> U = |a: u32, b: u32| a & b;
     u_or(ua, ub) -> U = |a: u32, b: u32| a | b;
     u_xor(ua, ub) -> U = |a: u32, b: u32| a ^ b;

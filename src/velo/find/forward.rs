@@ -24,28 +24,34 @@ pub(super) fn forward<G: Gang>(
     extended.reserve_total(active.len);
     extended_by.reserve_total(active.len);
     let reach = Reach { used_too: true, chi2: config.forward_chi2, scatter_slope: config.scatter_slope };
-    let layer = index.layer(pair);
+    let view = index.view();
+    let (lines, room) = active.lines.parts();
+    let (rows_of, events_of) = (active.row.padded_mut(), active.event.padded_mut());
+    let missed_of = active.missed.padded_mut();
+    let (extended_rows, extended_hits) = (extended.padded_mut(), extended_by.padded_mut());
     let (mut kept, mut count) = (0, 0);
     for at in (0..active.len).step_by(G::LANES) {
         let lanes = Mask::first(g, active.len - at);
-        let line = Line::load(g, &active.lines, at);
-        let row = U32::load(g, &active.row.padded()[at..]);
-        let missed = U32::load(g, &active.missed.padded()[at..]);
+        let line = Line::load(g, (lines, room), at);
+        let row = U32::load(g, &rows_of[at..]);
+        let missed = U32::load(g, &missed_of[at..]);
+        let event = U32::load(g, &events_of[at..]);
+        let layer = view.layer(g, event, pair);
         // A triplet over a gap may have its last hit in this very pair: it waits for the next one.
         let searching = F32::splat(g, pair_middle(pair) + PAIR_HALF_DEPTH).lt(line.z) & lanes;
         let (best, found) = search.nearest(g, &layer, pair, &line, reach, searching, tally);
 
-        row.store_packed(&mut extended.padded_mut()[count..], found);
-        let hit = best.place + U32::splat(g, layer.start);
-        count += hit.store_packed(&mut extended_by.padded_mut()[count..], found);
+        row.store_packed(&mut extended_rows[count..], found);
+        count += best.place.store_packed(&mut extended_hits[count..], found);
 
         let next = Line::through(g, [line.x, line.y, line.z], [best.x, best.y, best.z]);
         let more = searching.select_u(missed + U32::splat(g, 1), missed);
         let missed = found.select_u(U32::splat(g, 0), more);
         let alive = missed.lt(U32::splat(g, config.skipped_pairs + 1)) & lanes;
-        next.select(found, &line).store_packed(&mut active.lines, kept, alive);
-        row.store_packed(&mut active.row.padded_mut()[kept..], alive);
-        kept += missed.store_packed(&mut active.missed.padded_mut()[kept..], alive);
+        next.select(found, &line).store_packed((&mut *lines, room), kept, alive);
+        row.store_packed(&mut rows_of[kept..], alive);
+        event.store_packed(&mut events_of[kept..], alive);
+        kept += missed.store_packed(&mut missed_of[kept..], alive);
     }
     active.len = kept;
 

@@ -20,7 +20,10 @@
 //!   distance to the beam line. Of triplets that share an outer hit only the best lives.
 //! - Three-hit tracks compete for hits, best first; tracks that share most hits with longer ones are clones.
 //!
-//! Results do not depend on the gang: within a step no lane sees what another one does, a triplet or track
+//! A gang rides through a group of events at once, each lane in its own: a step of one event is too short to
+//! fill lanes, and too full of dependences to fill the time between them.
+//!
+//! Results do not depend on the gang or the group: within a step no lane sees what another one does, a triplet or track
 //! takes the first of equally good hits in the order of its window, and everything else is decided in order.
 
 mod forward;
@@ -28,7 +31,7 @@ mod nearest;
 mod seed;
 mod select;
 
-use super::config::BestConfig;
+use super::config::{BestConfig, PassConfig};
 use super::geometry::PAIRS;
 use super::index::Index;
 use super::scratch::Found;
@@ -61,6 +64,7 @@ pub(super) struct FindScratch {
 pub(super) struct Rows {
     hits: Column<u32>,
     len: Vec<u32>,
+    event: Vec<u32>,
     /// Score of the triplet each began with.
     score: Vec<f32>,
 }
@@ -71,6 +75,7 @@ pub(super) struct Rows {
 struct Active {
     lines: nearest::Lines,
     row: Column<u32>,
+    event: Column<u32>,
     missed: Column<u32>,
     len: usize,
 }
@@ -79,6 +84,7 @@ impl Active {
     fn reserve(&mut self, tracks: usize) {
         self.lines.reserve(tracks);
         self.row.reserve_total(tracks);
+        self.event.reserve_total(tracks);
         self.missed.reserve_total(tracks);
     }
 }
@@ -86,6 +92,7 @@ impl Active {
 impl Rows {
     pub(super) fn clear(&mut self) {
         self.len.clear();
+        self.event.clear();
         self.score.clear();
     }
 
@@ -93,17 +100,13 @@ impl Rows {
         self.len.len()
     }
 
-    pub(super) fn push(&mut self, triplet: [u32; 3], score: f32) -> u32 {
+    pub(super) fn push(&mut self, triplet: &[u32; 3], event: u32, score: f32) {
         let row = self.count();
         self.hits.set_len((row + 1) * ROW);
-        self.hits[row * ROW..row * ROW + 3].copy_from_slice(&triplet);
+        self.hits[row * ROW..row * ROW + 3].copy_from_slice(triplet);
         self.len.push(3);
+        self.event.push(event);
         self.score.push(score);
-        row as u32
-    }
-
-    pub(super) fn hits(&self, row: usize) -> &[u32] {
-        &self.hits[row * ROW..row * ROW + self.len[row] as usize]
     }
 
     /// Adds a hit to a track and marks its hits as used.
@@ -118,6 +121,10 @@ impl Rows {
                 index.mark_used(self.hits[row * ROW + i] as usize);
             }
         }
+    }
+
+    pub(super) fn hits(&self, row: usize) -> &[u32] {
+        &self.hits[row * ROW..row * ROW + self.len[row] as usize]
     }
 }
 
@@ -142,12 +149,13 @@ impl Tally {
     pub(super) fn limit<G: Gang>(&mut self, g: G, count: U32<G>, most: u32, lanes: Mask<G>) -> U32<G> {
         let most = U32::splat(g, most);
         if (most.lt(count) & lanes).any() {
-            self.cut_short += u64::from((count - count.min(most)).reduce_add(lanes));
+            self.cut_short(u64::from((count - count.min(most)).reduce_add(lanes)));
         }
         count.min(most)
     }
 
     /// Counts candidates that were not looked at.
+    #[inline(always)]
     pub(super) fn cut_short(&mut self, candidates: u64) {
         self.cut_short += candidates;
     }
@@ -162,7 +170,7 @@ impl Tally {
     }
 }
 
-/// Finds the tracks of one event, in both passes.
+/// Finds the tracks of a group of events, in both passes; `found` has one entry per event.
 #[inline(always)]
 pub(super) fn find<G: Gang>(
     g: G,
@@ -170,10 +178,10 @@ pub(super) fn find<G: Gang>(
     max_candidates: u32,
     index: &mut [Index; 2],
     scratch: &mut FindScratch,
-    found: &mut Found,
+    found: &mut [Found],
     counters: &mut Counters,
 ) {
-    found.clear();
+    found.iter_mut().for_each(Found::clear);
     let mut tally = Tally::default();
     // Loops and not two calls, here and below: everything is inlined, and code that stands once compiles once.
     for (number, pass) in [&config.first, &config.second].into_iter().enumerate() {
@@ -188,10 +196,45 @@ pub(super) fn find<G: Gang>(
         // A hit is the middle of one triplet at most, so there are no more candidates than hits.
         scratch.active.reserve(index.hits.len());
         for current in (1..PAIRS - 1).rev() {
-            forward::forward(g, &search, config, index, scratch, current - 1, &mut tally);
-            seed::seed(g, &search, pass, index, scratch, current, &mut tally);
+            forward_step(g, &search, config, index, scratch, current - 1, &mut tally);
+            seed_step(g, &search, pass, index, scratch, current, &mut tally);
         }
         select::accept(pass, index, number == 1, &scratch.rows, &mut scratch.weak, found);
     }
     tally.add_to(counters);
+}
+
+/// [`forward::forward`] as a function of its own. Everything below is inlined into it; without such seams a
+/// kernel is one function of a hundred kilobytes, and compile time grows faster than size.
+#[inline(never)]
+fn forward_step<G: Gang>(
+    g: G,
+    search: &nearest::Search,
+    config: &BestConfig,
+    index: &mut Index,
+    scratch: &mut FindScratch,
+    pair: usize,
+    tally: &mut Tally,
+) {
+    g.vectorize(
+        #[inline(always)]
+        || forward::forward(g, search, config, index, scratch, pair, tally),
+    );
+}
+
+/// [`seed::seed`] as a function of its own.
+#[inline(never)]
+fn seed_step<G: Gang>(
+    g: G,
+    search: &nearest::Search,
+    pass: &PassConfig,
+    index: &Index,
+    scratch: &mut FindScratch,
+    current: usize,
+    tally: &mut Tally,
+) {
+    g.vectorize(
+        #[inline(always)]
+        || seed::seed(g, search, pass, index, scratch, current, tally),
+    );
 }

@@ -1,7 +1,7 @@
 //! The search that seeding and forwarding share: the best hit of a layer for a line, one line per lane.
 
 use super::Tally;
-use crate::event::Column;
+use crate::event::{Column, PAD};
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
 use crate::velo::config::BestConfig;
@@ -24,51 +24,55 @@ pub(in crate::velo) struct Line<G: Gang> {
     pub(in crate::velo) z: F32<G>,
     pub(in crate::velo) tx: F32<G>,
     pub(in crate::velo) ty: F32<G>,
-    pub(in crate::velo) inverse: F32<G>,
+    pub(super) inverse: F32<G>,
 }
 
-/// Lines as columns.
+/// Lines as columns, one after the other in one piece of memory.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
-    x: Column<f32>,
-    y: Column<f32>,
-    z: Column<f32>,
-    tx: Column<f32>,
-    ty: Column<f32>,
-    inverse: Column<f32>,
+    data: Column<f32>,
+    room: usize,
 }
 
 impl Lines {
     pub(super) fn reserve(&mut self, lines: usize) {
-        for column in [&mut self.x, &mut self.y, &mut self.z, &mut self.tx, &mut self.ty, &mut self.inverse] {
-            column.reserve_total(lines);
+        let room = lines + PAD;
+        if room > self.room {
+            self.room = room;
+            self.data.set_len(6 * room);
         }
+    }
+
+    /// The memory and the distance of its columns, to be taken once before a loop.
+    #[inline(always)]
+    pub(super) fn parts(&mut self) -> (&mut [f32], usize) {
+        (&mut self.data, self.room)
     }
 }
 
 impl<G: Gang> Line<G> {
     /// The lines from place `at` on.
     #[inline(always)]
-    pub(super) fn load(g: G, lines: &Lines, at: usize) -> Self {
+    pub(super) fn load(g: G, (data, room): (&[f32], usize), at: usize) -> Self {
         Self {
-            x: F32::load(g, &lines.x.padded()[at..]),
-            y: F32::load(g, &lines.y.padded()[at..]),
-            z: F32::load(g, &lines.z.padded()[at..]),
-            tx: F32::load(g, &lines.tx.padded()[at..]),
-            ty: F32::load(g, &lines.ty.padded()[at..]),
-            inverse: F32::load(g, &lines.inverse.padded()[at..]),
+            x: F32::load(g, &data[at..]),
+            y: F32::load(g, &data[room + at..]),
+            z: F32::load(g, &data[2 * room + at..]),
+            tx: F32::load(g, &data[3 * room + at..]),
+            ty: F32::load(g, &data[4 * room + at..]),
+            inverse: F32::load(g, &data[5 * room + at..]),
         }
     }
 
     /// Left-packs the lines of `lanes` to place `at`.
     #[inline(always)]
-    pub(super) fn store_packed(&self, lines: &mut Lines, at: usize, lanes: Mask<G>) {
-        self.x.store_packed(&mut lines.x.padded_mut()[at..], lanes);
-        self.y.store_packed(&mut lines.y.padded_mut()[at..], lanes);
-        self.z.store_packed(&mut lines.z.padded_mut()[at..], lanes);
-        self.tx.store_packed(&mut lines.tx.padded_mut()[at..], lanes);
-        self.ty.store_packed(&mut lines.ty.padded_mut()[at..], lanes);
-        self.inverse.store_packed(&mut lines.inverse.padded_mut()[at..], lanes);
+    pub(super) fn store_packed(&self, (data, room): (&mut [f32], usize), at: usize, lanes: Mask<G>) {
+        self.x.store_packed(&mut data[at..], lanes);
+        self.y.store_packed(&mut data[room + at..], lanes);
+        self.z.store_packed(&mut data[2 * room + at..], lanes);
+        self.tx.store_packed(&mut data[3 * room + at..], lanes);
+        self.ty.store_packed(&mut data[4 * room + at..], lanes);
+        self.inverse.store_packed(&mut data[5 * room + at..], lanes);
     }
 
     /// Lane by lane this line or the other one.
@@ -99,7 +103,7 @@ impl<G: Gang> Line<G> {
     }
 }
 
-/// The best hit per lane: its place in the layer, its position, and chi2 = distance2 / variance.
+/// The best hit per lane: its place among the sorted hits, its position, and chi2 = distance2 / variance.
 pub(super) struct Best<G: Gang> {
     pub(super) place: U32<G>,
     pub(super) x: F32<G>,
@@ -154,7 +158,7 @@ impl Search {
     pub(super) fn nearest<G: Gang>(
         &self,
         g: G,
-        layer: &Layer<'_>,
+        layer: &Layer<'_, G>,
         pair: usize,
         line: &Line<G>,
         reach: Reach,
@@ -169,7 +173,7 @@ impl Search {
         let y = line.ty.mul_add(to_layer, line.y);
         // The hits of a pair are up to half its depth before and behind its middle.
         let turn = (x * line.ty - y * line.tx).abs() * F32::splat(g, PAIR_HALF_DEPTH);
-        let window = layer.around(g, x, y, most.sqrt(), turn);
+        let window = layer.around(x, y, most.sqrt(), turn);
         let count = self.limit(g, window.count, lanes, tally);
         let zero = F32::splat(g, 0.0);
         let mut best = Best {
@@ -188,7 +192,7 @@ impl Search {
                 break;
             }
             tally.count_lanes(on);
-            let place = layer.wrap(g, window.first + step);
+            let place = layer.place(window.first + step);
             let [x, y, z, free_x] = F32::gather_records(layer.hits, place);
             let x = if reach.used_too { x } else { free_x };
             let dz = z - line.z;

@@ -13,36 +13,36 @@ pub(super) fn accept(
     is_rest: bool,
     rows: &Rows,
     weak: &mut Vec<(f32, u32)>,
-    found: &mut Found,
+    found: &mut [Found],
 ) {
-    let mut take = |row: usize, index: &Index| {
-        for &hit in rows.hits(row) {
-            // The second pass works on what the first left: its places lead back to the first's.
-            found.hits.push(if is_rest { index.source[hit as usize] } else { hit });
-        }
-        found.end_track();
-    };
     weak.clear();
     for row in 0..rows.count() {
         if rows.len[row] > 3 {
-            take(row, index);
+            found[rows.event[row] as usize].push_track(rows.hits(row), origin(index, is_rest));
         } else if rows.score[row] < pass.weak_score {
             weak.push((rows.score[row], row as u32));
         }
     }
+    // Events share no hits, so that one order serves them all.
     weak.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     for &(_, row) in weak.iter() {
         let hits = rows.hits(row as usize);
         if hits.iter().all(|&hit| index.is_free(hit as usize)) {
             hits.iter().for_each(|&hit| index.mark_used(hit as usize));
-            take(row as usize, index);
+            found[rows.event[row as usize] as usize].push_track(hits, origin(index, is_rest));
         }
     }
 }
 
+/// The second pass works on what the first left: its places lead back to the first's.
+fn origin(index: &Index, is_rest: bool) -> Option<&[u32]> {
+    is_rest.then_some(&index.source[..])
+}
+
 /// Orders the tracks by length, longest first and in the order they were found, and drops the clones: tracks
-/// of which more than `shared` of the hits are on tracks before them. The order is in `found.order`.
-pub(in crate::velo) fn order_and_kill_clones(shared: f32, hits: usize, found: &mut Found) {
+/// of which more than `shared` of the hits are on tracks before them. The order is in `found.order`; `taken` has
+/// a 0 for each hit.
+pub(in crate::velo) fn order_and_kill_clones(shared: f32, taken: &mut [u32], found: &mut Found) {
     const LONGEST: usize = super::ROW;
     let mut begin = [0u32; LONGEST + 1];
     for track in 0..found.tracks() {
@@ -58,16 +58,14 @@ pub(in crate::velo) fn order_and_kill_clones(shared: f32, hits: usize, found: &m
         found.order[*place as usize] = track as u32;
         *place += 1;
     }
-    found.taken.set_len(hits);
-    found.taken.fill(0);
     let mut kept = 0;
     for i in 0..found.order.len() {
         let track = found.order[i];
         let range = found.start[track as usize] as usize..found.start[track as usize + 1] as usize;
         let list = &found.hits[range];
-        let held: u32 = list.iter().map(|&hit| found.taken[hit as usize]).sum();
+        let held: u32 = list.iter().map(|&hit| taken[hit as usize]).sum();
         if held as f32 <= shared * list.len() as f32 {
-            list.iter().for_each(|&hit| found.taken[hit as usize] = 1);
+            list.iter().for_each(|&hit| taken[hit as usize] = 1);
             found.order[kept] = track;
             kept += 1;
         }

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Parameters of the preset `paper`. The paper prints none; these are those of the public code of its time
-/// (LHCb's Allen, 2019), see ALGORITHMS.md 12.2.
+/// Parameters of the preset `paper`. The paper prints none; these are those of the public code of its time, LHCb's
+/// Allen of 2019.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PaperConfig {

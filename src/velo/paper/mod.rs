@@ -19,7 +19,6 @@
 
 mod config;
 mod forward;
-pub mod reference;
 mod search;
 mod seed;
 mod sort;
@@ -68,8 +67,8 @@ impl Active {
     }
 }
 
-/// Sorts the hits of one event into `index`.
-#[inline(always)]
+/// Sorts the hits of one event into `index`. The status tells when the event cannot be reconstructed.
+#[inline(never)]
 pub(super) fn sort<G: Gang>(
     g: G,
     event: &VeloEvent<'_>,
@@ -78,7 +77,10 @@ pub(super) fn sort<G: Gang>(
     scratch: &mut PaperScratch,
     keys: [&mut Column<u32>; 2],
 ) -> Status {
-    scratch.modules.sort(g, event, limits, index, keys)
+    g.vectorize(
+        #[inline(always)]
+        || scratch.modules.sort(g, event, limits, index, keys),
+    )
 }
 
 /// Finds the tracks of one event.
@@ -97,9 +99,43 @@ pub(super) fn find<G: Gang>(
     scratch.active.set_len(0);
     let mut tally = Tally::default();
     for pair in (1..PAIRS - 1).rev() {
-        forward::forward(g, config, max_candidates, index, scratch, pair - 1, &mut tally);
-        seed::seed(g, config, max_candidates, index, scratch, pair, &mut tally);
+        forward_step(g, config, max_candidates, index, scratch, pair - 1, &mut tally);
+        seed_step(g, config, max_candidates, index, scratch, pair, &mut tally);
     }
     weak::accept(config, index, &scratch.rows, found);
     tally.add_to(counters);
+}
+
+/// [`forward::forward`] as a function of its own, see `find`.
+#[inline(never)]
+fn forward_step<G: Gang>(
+    g: G,
+    config: &PaperConfig,
+    max_candidates: u32,
+    index: &mut Index,
+    scratch: &mut PaperScratch,
+    pair: usize,
+    tally: &mut Tally,
+) {
+    g.vectorize(
+        #[inline(always)]
+        || forward::forward(g, config, max_candidates, index, scratch, pair, tally),
+    );
+}
+
+/// [`seed::seed`] as a function of its own.
+#[inline(never)]
+fn seed_step<G: Gang>(
+    g: G,
+    config: &PaperConfig,
+    max_candidates: u32,
+    index: &Index,
+    scratch: &mut PaperScratch,
+    pair: usize,
+    tally: &mut Tally,
+) {
+    g.vectorize(
+        #[inline(always)]
+        || seed::seed(g, config, max_candidates, index, scratch, pair, tally),
+    );
 }

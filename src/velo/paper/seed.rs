@@ -53,7 +53,8 @@ pub(super) fn seed<G: Gang>(
             at += 1;
         }
         let triplet = [outer[best], middle[same as usize], inner[best]];
-        let row = rows.push(triplet, scatter[best]);
+        let row = rows.count() as u32;
+        rows.push(&triplet, 0, scatter[best]);
         active.push(triplet, row);
     }
 }
@@ -95,12 +96,11 @@ impl SeedScratch {
                 let phi = F32::gather(&modules.phi, place);
                 let slope = F32::splat(g, config.seed_window_slope);
                 let half = z.abs().mul_add(slope, F32::splat(g, config.seed_window));
-                let none = U32::splat(g, 0);
-                let mut windows = [none; 2].map(|none| Window { first: none, count: none });
+                let zero = U32::splat(g, 0);
+                let mut windows = [zero; 2].map(|zero| Window { first: zero, count: zero });
                 for (window, module) in windows.iter_mut().zip([module + 2, module - 2]) {
                     *window = modules.window(g, module, phi, half);
                 }
-                let zero = U32::splat(g, 0);
                 let both = zero.lt(windows[0].count) & zero.lt(windows[1].count) & lanes;
                 place.store_packed(&mut self.middle.padded_mut()[listed..], both);
                 for (end, window) in windows.into_iter().enumerate() {

@@ -59,9 +59,8 @@ impl Modules {
         self.start[module] as usize..self.start[module + 1] as usize
     }
 
-    /// Sorts the hits of an event by (module, phi, input order).
-    ///
-    /// The status tells when the event is not one that can be reconstructed.
+    /// Sorts the hits of an event by (module, phi, input order). The status tells when it cannot be
+    /// reconstructed.
     #[inline(always)]
     pub(super) fn sort<G: Gang>(
         &mut self,
@@ -76,7 +75,6 @@ impl Modules {
             return status;
         }
         let hits = event.len();
-        index.resize(hits);
         keys.set_len(hits);
         order.set_len(hits);
         self.phi.set_len(hits);
@@ -98,12 +96,20 @@ impl Modules {
                 phi.store(&mut self.unsorted.padded_mut()[at..]);
                 float_key(phi).store(&mut keys.padded_mut()[at..]);
             }
+        }
+        if !sane {
+            return why_not_sane(event);
+        }
+        index.hits.set_len(hits);
+        index.source.set_len(hits);
+        for module in 0..VELO_MODULES {
+            let range = self.range(module);
             sort_segment(g, &keys[range.clone()], &mut order[range.clone()]);
             for place in range.clone() {
                 self.phi[place] = self.unsorted[range.start + order[place] as usize];
             }
             arrange(index, event, range.clone(), &order[range]);
         }
-        if sane { Status::Ok } else { why_not_sane(event) }
+        Status::Ok
     }
 }

@@ -17,8 +17,7 @@ pub(super) fn accept(config: &PaperConfig, index: &Index, rows: &Rows, found: &m
                 continue;
             }
         }
-        found.hits.extend_from_slice(hits);
-        found.end_track();
+        found.push_track(hits, None);
     }
 }
 

@@ -1,0 +1,114 @@
+//! `peloton check`: reconstructs events, or takes tracks made elsewhere, and compares with the truth.
+
+use super::job::stream;
+use super::options::{ConfigArgs, InputArgs, ReportArgs};
+use super::reconstruct::reconstruct;
+use super::source::EventSource;
+use super::track_file::TrackFile;
+use super::{describe, interrupt};
+use crate::truth::{CheckReport, Checker, Rules};
+use crate::{Error, Result};
+use clap::Args;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Reconstruct events and compare with the truth: efficiency, ghosts, clones
+///
+/// A line reads: found/particles efficiency (mean over events) [68 % interval], clones (rate), purity, hit
+/// efficiency.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  peloton check events.ndjson.zst
+  peloton check sim:velo,events=1000,seed=7 --rules lhcb --json check.json
+  peloton check events.ndjson --tracks tracks.ndjson    score tracks made elsewhere")]
+pub struct Check {
+    #[command(flatten)]
+    input: InputArgs,
+    #[command(flatten)]
+    config: ConfigArgs,
+    #[command(flatten)]
+    report: ReportArgs,
+    /// What counts as found: json (the public events' strict validator), lhcb [default: json for files, lhcb
+    /// for simulated events]
+    #[arg(long, value_name = "RULES")]
+    rules: Option<Rules>,
+    /// Also print efficiencies against momentum, angles, origin and event size, and ghosts against length
+    #[arg(long)]
+    tables: bool,
+    /// Check these tracks instead of own ones: NDJSON, line i is event i, a list of tracks, each a list of
+    /// hit ids
+    #[arg(long, value_name = "FILE")]
+    tracks: Option<PathBuf>,
+}
+
+impl Check {
+    /// Does it.
+    pub fn execute(&self) -> Result<ExitCode> {
+        let Some(settings) = self.config.settings()? else { return Ok(ExitCode::SUCCESS) };
+        let mut source = self.input.open(true, &self.report)?;
+        let mut checker = Checker::new(self.rules.unwrap_or(source.rules()));
+        let (mut text, mut json) = match &self.tracks {
+            Some(path) => {
+                self.check_tracks(path, &mut source, &mut checker)?;
+                let head = json!({ "sequence": settings.config.sequence });
+                (format!("{}\n\n", path.display()), object(&head))
+            }
+            None => {
+                let summary =
+                    reconstruct(&settings, &mut source, (self.input.strict, self.report.quiet), |chunk| {
+                        for ((tracks, event), truth) in chunk.result.events().zip(&chunk.truth) {
+                            checker.event(truth, tracks.hit_lists(event));
+                        }
+                        Ok(())
+                    })?;
+                (describe::summary(&summary) + "\n", object(&summary))
+            }
+        };
+        source.say_problems(&self.report);
+        let report: CheckReport = checker.report();
+        if report.events == 0 {
+            return Err(Error::format("input", "no event to check"));
+        }
+        text.push_str(&report.to_string());
+        if self.tables {
+            text.push_str(&describe::tables(&report));
+        }
+        if interrupt::requested() {
+            text.push_str("interrupted: these are the events so far\n");
+        }
+        json.extend(object(&report));
+        self.report.report(&text, &json)?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// Feeds tracks made elsewhere to the checker, line by line.
+    fn check_tracks(&self, path: &Path, source: &mut EventSource, checker: &mut Checker) -> Result<()> {
+        let mut file = TrackFile::open(path)?;
+        file.skip(self.input.events.first)?;
+        stream::<()>(
+            source,
+            1,
+            self.report.quiet,
+            |_| Ok(()),
+            |chunk| {
+                for truth in &chunk.truth {
+                    let tracks = file.next_event()?;
+                    checker.event(truth, tracks.iter().map(Vec::as_slice));
+                }
+                Ok(())
+            },
+        )?;
+        if self.input.events.count.is_none() && !interrupt::requested() { file.expect_end() } else { Ok(()) }
+    }
+}
+
+/// A struct as a JSON object.
+fn object(value: &impl Serialize) -> Map<String, Value> {
+    match serde_json::to_value(value) {
+        Ok(Value::Object(map)) => map,
+        _ => Map::new(),
+    }
+}

@@ -1,0 +1,236 @@
+//! `peloton compare`: do two ways of computing give the same bits?
+
+use super::interrupt;
+use super::job::{Totals, stream};
+use super::options::{ConfigArgs, InputArgs, ReportArgs};
+use super::settings::Settings;
+use crate::event::{States, VeloTracks};
+use crate::output::{Hashes, TrackHasher};
+use crate::pipeline::{Config, Sequence, SlicedTracks};
+use crate::velo::VeloConfig;
+use crate::{Error, Result};
+use clap::Args;
+use serde::Serialize;
+use std::process::ExitCode;
+
+/// Reconstruct events in two ways and tell the first difference
+///
+/// A side is a list of KEY=VALUE, separated by commas, that is laid over the configuration: isa, gang,
+/// threads, slice, preset. The exit code is 0 when all output columns are equal, bit by bit, and 1 when not.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  peloton compare events.ndjson.zst --left isa=avx2,gang=16 --right isa=scalar,gang=1
+  peloton compare sim:velo,events=500,seed=3 --left threads=1 --right threads=8,slice=1")]
+pub struct Compare {
+    #[command(flatten)]
+    input: InputArgs,
+    #[command(flatten)]
+    config: ConfigArgs,
+    #[command(flatten)]
+    report: ReportArgs,
+    /// One side; without it, the configuration as it is
+    #[arg(long, value_name = "SIDE", default_value = "")]
+    left: String,
+    /// The other side
+    #[arg(long, value_name = "SIDE", default_value = "isa=scalar,gang=1")]
+    right: String,
+}
+
+#[derive(Serialize)]
+struct Report {
+    sequence: Sequence,
+    events: u64,
+    equal: bool,
+    different_events: u64,
+    left: Side,
+    right: Side,
+    first_difference: Option<Difference>,
+}
+
+#[derive(Serialize)]
+struct Side {
+    preset: String,
+    isa: &'static str,
+    gang: usize,
+    threads: usize,
+    slice: usize,
+    #[serde(flatten)]
+    hashes: Hashes,
+}
+
+#[derive(Serialize)]
+struct Difference {
+    event: u64,
+    what: String,
+}
+
+/// What is summed up over all events.
+#[derive(Default)]
+struct Found {
+    hashers: [TrackHasher; 2],
+    events: u64,
+    different: u64,
+    first: Option<Difference>,
+}
+
+impl Compare {
+    /// Does it.
+    pub fn execute(&self) -> Result<ExitCode> {
+        let Some(Settings { config, .. }) = self.config.settings()? else { return Ok(ExitCode::SUCCESS) };
+        let sides = [side(&config, &self.left)?, side(&config, &self.right)?];
+        let mut source = self.input.open(false, &self.report)?;
+        let mut found = Found::default();
+        let threads = sides[0].pool.threads().max(sides[1].pool.threads());
+        stream::<[SlicedTracks; 2]>(
+            &mut source,
+            threads,
+            self.report.quiet,
+            |chunk| {
+                for (Settings { engine, pool, .. }, tracks) in sides.iter().zip(&mut chunk.result) {
+                    Totals::default().reconstruct((engine, pool), &chunk.hits, tracks, self.input.strict)?;
+                }
+                Ok(())
+            },
+            |chunk| {
+                found.add(&chunk.result, &chunk.hits.event_id);
+                Ok(())
+            },
+        )?;
+        source.say_problems(&self.report);
+        let report = found.report(config.sequence, &sides);
+        self.report.report(&text(&report), &report)?;
+        Ok(if report.equal { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+}
+
+/// The configuration with `KEY=VALUE,...` laid over it.
+fn side(config: &Config, text: &str) -> Result<Settings> {
+    let mut config = config.clone();
+    for pair in text.split(',').filter(|pair| !pair.is_empty()) {
+        let wrong = || Error::Config(format!("`{pair}` is none of isa=, gang=, threads=, slice=, preset="));
+        if pair == "gpu" {
+            return Err(Error::Unsupported("gpu: not built in; compare isa=... sides".into()));
+        }
+        let (key, value) = pair.split_once('=').ok_or_else(wrong)?;
+        let number = || value.parse::<usize>().map_err(|_| wrong());
+        match key {
+            "isa" if value == "auto" => config.isa = None,
+            "isa" => config.isa = Some(value.parse()?),
+            "gang" if value == "auto" => config.gang = None,
+            "gang" => config.gang = Some(number()?),
+            "threads" => config.threads = Some(number()?),
+            "slice" => config.slice_events = number()?,
+            "preset" => {
+                config.preset = value.parse()?;
+                config.velo = VeloConfig::preset(config.preset);
+            }
+            _ => return Err(wrong()),
+        }
+    }
+    Settings::new(config)
+}
+
+impl Found {
+    /// Compares one chunk.
+    fn add(&mut self, [left, right]: &[SlicedTracks; 2], event_ids: &[u64]) {
+        for (hasher, side) in self.hashers.iter_mut().zip([left, right]) {
+            side.slices().for_each(|tracks| hasher.update(tracks));
+        }
+        for ((left, right), &event) in left.events().zip(right.events()).zip(event_ids) {
+            self.events += 1;
+            if let Some(what) = difference(left, right) {
+                self.different += 1;
+                self.first.get_or_insert(Difference { event, what });
+            }
+        }
+    }
+
+    fn report(self, sequence: Sequence, sides: &[Settings; 2]) -> Report {
+        let side = |i: usize| {
+            let Settings { config, engine, pool } = &sides[i];
+            Side {
+                preset: config.preset_name(),
+                isa: engine.level().isa().name(),
+                gang: engine.level().gang(),
+                threads: pool.threads(),
+                slice: engine.slice_events(),
+                hashes: self.hashers[i].finish(),
+            }
+        };
+        let (left, right) = (side(0), side(1));
+        Report {
+            sequence,
+            events: self.events,
+            equal: self.different == 0 && left.hashes == right.hashes,
+            different_events: self.different,
+            left,
+            right,
+            first_difference: self.first,
+        }
+    }
+}
+
+/// The first difference between two events' results, in words.
+fn difference((left, l): (&VeloTracks, usize), (right, r): (&VeloTracks, usize)) -> Option<String> {
+    let (statuses, ranges) = ((left.status[l], right.status[r]), (left.of_event(l), right.of_event(r)));
+    if statuses.0 != statuses.1 {
+        return Some(format!("status {} and {}", statuses.0.name(), statuses.1.name()));
+    }
+    let lists = left.hit_lists(l).zip(right.hit_lists(r)).enumerate();
+    if let Some((track, (a, b))) = lists.into_iter().find(|(_, (a, b))| a != b) {
+        return Some(format!("track {track}: hits {a:?} and {b:?}"));
+    }
+    if ranges.0.len() != ranges.1.len() {
+        return Some(format!("{} and {} tracks", ranges.0.len(), ranges.1.len()));
+    }
+    let directions = left.backward[ranges.0.clone()].iter().zip(&right.backward[ranges.1.clone()]);
+    if let Some((track, (a, b))) = directions.enumerate().find(|(_, (a, b))| a != b) {
+        return Some(format!("track {track}: backward {a} and {b}"));
+    }
+    floats(left).zip(floats(right)).find_map(|((place, name, a), (_, _, b))| {
+        let mut values = a[ranges.0.clone()].iter().zip(&b[ranges.1.clone()]).enumerate();
+        let (track, (a, b)) = values.find(|(_, (a, b))| a.to_bits() != b.to_bits())?;
+        Some(format!("track {track}: {place}{name} {a:e} and {b:e}"))
+    })
+}
+
+/// The columns of floats, each with its name in two parts.
+fn floats(tracks: &VeloTracks) -> impl Iterator<Item = (&'static str, &'static str, &[f32])> {
+    let chi2 = [("", "chi2", &tracks.chi2[..])].into_iter();
+    chi2.chain(state("beam_", &tracks.beam)).chain(state("end_", &tracks.end))
+}
+
+fn state<'a>(
+    place: &'static str,
+    states: &'a States,
+) -> impl Iterator<Item = (&'static str, &'static str, &'a [f32])> {
+    states.columns().into_iter().map(move |(name, column)| (place, name, &column[..]))
+}
+
+fn text(report: &Report) -> String {
+    let side = |side: &Side| {
+        let Side { preset, isa, gang, threads, slice, .. } = side;
+        format!("preset {preset}, {isa} x {gang}, {threads} threads, slices of {slice}")
+    };
+    let mut text = format!("left   {}\nright  {}\n", side(&report.left), side(&report.right));
+    let Report { events, different_events, .. } = report;
+    match &report.first_difference {
+        None if report.equal => {
+            let Hashes { int, output } = report.left.hashes;
+            text.push_str(&format!(
+                "equal: {events} events, hash_int {int:016x}, output_hash {output:016x}\n"
+            ));
+        }
+        None => text.push_str("the hashes differ\n"),
+        Some(Difference { event, what }) => {
+            text.push_str(&format!(
+                "{different_events} of {events} events differ; the first is event {event}: {what}\n"
+            ));
+        }
+    }
+    if interrupt::requested() {
+        text.push_str("interrupted: these are the events so far\n");
+    }
+    text
+}

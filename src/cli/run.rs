@@ -1,0 +1,66 @@
+//! `peloton run`: reconstructs events and writes the tracks.
+
+use super::options::{ConfigArgs, InputArgs, ReportArgs};
+use super::reconstruct::reconstruct;
+use super::sink::Sink;
+use super::{describe, interrupt};
+use crate::Result;
+use clap::Args;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Reconstruct events and write the tracks
+///
+/// The rate is that of the reconstruction, from hits in memory to tracks in memory; reading and writing run
+/// beside it.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  peloton run events.ndjson.zst --output tracks.parquet
+  peloton run events/ --events 0:100 --output - --quiet | head -1
+  zcat events.gz | peloton run - --threads 4 --json summary.json")]
+pub struct Run {
+    #[command(flatten)]
+    input: InputArgs,
+    #[command(flatten)]
+    config: ConfigArgs,
+    #[command(flatten)]
+    report: ReportArgs,
+    /// Write the tracks: .parquet (one row an event, all columns), .ndjson or .ndjson.zst (one line an event:
+    /// a list of tracks, each a list of hit ids), or `-` (NDJSON to standard output, instead of the text)
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+impl Run {
+    /// Does it.
+    pub fn execute(&self) -> Result<ExitCode> {
+        let Some(settings) = self.config.settings()? else { return Ok(ExitCode::SUCCESS) };
+        let mut source = self.input.open(false, &self.report)?;
+        let output = self.output.as_deref();
+        let mut sink = output.map(|path| Ok((path, Sink::create(path)?))).transpose()?;
+        let mut report = self.report.clone();
+        report.quiet |= output == Some(Path::new("-"));
+
+        let summary = reconstruct(&settings, &mut source, (self.input.strict, report.quiet), |chunk| {
+            let Some((path, sink)) = &mut sink else { return Ok(()) };
+            let mut event_ids = &chunk.hits.event_id[..];
+            for tracks in chunk.result.slices() {
+                let (these, rest) = event_ids.split_at(tracks.events());
+                sink.write(these, tracks, path)?;
+                event_ids = rest;
+            }
+            Ok(())
+        })?;
+        if let Some((path, sink)) = sink {
+            sink.finish(path)?;
+        }
+        source.say_problems(&self.report);
+        let mut text = describe::summary(&summary);
+        if interrupt::requested() {
+            text.push_str("interrupted: these are the events so far\n");
+        }
+        report.report(&text, &summary)?;
+        Ok(ExitCode::SUCCESS)
+    }
+}

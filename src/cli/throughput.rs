@@ -1,0 +1,91 @@
+//! `peloton throughput`: events from memory, again and again.
+
+use super::measure::{Plan, load, measure};
+use super::options::{ConfigArgs, InputArgs, ReportArgs};
+use super::settings::Settings;
+use super::{describe, interrupt};
+use crate::Result;
+use crate::output::Summary;
+use clap::Args;
+use serde::Serialize;
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// Measure events/s, with events from memory
+///
+/// The wall clock runs from hit columns in memory to stored output columns; reading is outside. One pass goes
+/// before the clock starts, nothing is kept from pass to pass, and every pass must give the same hash.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  peloton throughput
+  peloton throughput events.ndjson.zst --threads 1
+  peloton throughput events.ndjson.zst --isa avx2 --gang 16 --repetitions 100 --json throughput.json")]
+pub struct Throughput {
+    #[command(flatten)]
+    input: InputArgs,
+    #[command(flatten)]
+    config: ConfigArgs,
+    #[command(flatten)]
+    report: ReportArgs,
+    /// Passes over all events [default: as many as fill --seconds]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    repetitions: Option<u64>,
+    /// Time to fill with passes
+    #[arg(long, value_name = "T", default_value_t = 3.0, value_parser = seconds, conflicts_with = "repetitions")]
+    seconds: f64,
+}
+
+/// The contract's keys, and what belongs to repeated passes alone.
+#[derive(Serialize)]
+struct Report {
+    #[serde(flatten)]
+    summary: Summary,
+    repetitions: u64,
+    seconds: f64,
+    /// Rate of the fastest round of passes.
+    events_per_second_best: f64,
+}
+
+impl Throughput {
+    /// Does it.
+    pub fn execute(&self) -> Result<ExitCode> {
+        let Some(Settings { config, engine, pool }) = self.config.settings()? else {
+            return Ok(ExitCode::SUCCESS);
+        };
+        let hits = load(&mut self.input.open(false, &self.report)?, &self.report)?;
+        let plan = Plan { passes: self.repetitions, time: Duration::from_secs_f64(self.seconds) };
+        let measured = measure(&engine, &pool, &hits, plan)?;
+        let summary = Summary::new(
+            &engine,
+            config.preset_name(),
+            pool.threads(),
+            &measured.counters,
+            (measured.tracks, hits.x.len() as u64),
+            measured.hashes,
+            (measured.passes, measured.time),
+        );
+        let report = Report {
+            summary,
+            repetitions: measured.passes,
+            seconds: measured.time.as_secs_f64(),
+            events_per_second_best: hits.len() as f64 / measured.best_pass.as_secs_f64(),
+        };
+        let mut text = describe::summary(&report.summary);
+        text.push_str(&format!(
+            "{} passes in {:.2} s, equal hashes; fastest round {:.0} events/s\n",
+            report.repetitions, report.seconds, report.events_per_second_best
+        ));
+        if interrupt::requested() {
+            text.push_str("interrupted: these are the passes so far\n");
+        }
+        self.report.report(&text, &report)?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// A number of seconds that a clock can hold.
+pub fn seconds(text: &str) -> std::result::Result<f64, String> {
+    let wrong = || format!("`{text}` is not a number of seconds from 0 to 1e6");
+    text.parse().ok().filter(|seconds| (0.0..=1e6).contains(seconds)).ok_or_else(wrong)
+}

@@ -1,0 +1,29 @@
+//! What this build is.
+
+use crate::event::SCHEMA_VERSION;
+use crate::pipeline::Sequence;
+use crate::simd::{GANGS, Isa};
+use std::sync::LazyLock;
+
+/// Whether the level's code is part of this build, be the CPU able to run it or not.
+pub fn is_built_in(isa: Isa) -> bool {
+    match isa {
+        Isa::Scalar | Isa::Portable => true,
+        Isa::Avx2 | Isa::Avx512 => cfg!(target_arch = "x86_64"),
+        Isa::Neon => cfg!(target_arch = "aarch64"),
+    }
+}
+
+/// The text behind `--version`, after the program's name.
+pub static TEXT: LazyLock<String> = LazyLock::new(|| {
+    let levels: Vec<_> = Isa::ALL.into_iter().filter(|isa| is_built_in(*isa)).map(Isa::name).collect();
+    let sequences = Sequence::ALL.map(Sequence::name).join(", ");
+    format!(
+        "{}\nsequences: {sequences}\nisa: {}\ngangs: {GANGS:?}\ngpu: not built in\nfeatures: cli\nschema: \
+         {SCHEMA_VERSION}\ntarget: {}-{}",
+        env!("CARGO_PKG_VERSION"),
+        levels.join(", "),
+        std::env::consts::ARCH,
+        std::env::consts::OS,
+    )
+});

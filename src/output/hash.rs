@@ -1,0 +1,168 @@
+//! [`TrackHasher`]: one number for all results of a run, to compare runs by.
+
+use crate::event::VeloTracks;
+use serde::Serialize;
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
+
+const _: () = assert!(cfg!(target_endian = "little"), "columns are hashed as they lie in memory");
+
+/// Columns of integers: status, track offsets, hit offsets, hits.
+const INTEGERS: usize = 4;
+/// All columns: the integers, chi2, backward and the 8 values of the two states.
+const COLUMNS: usize = INTEGERS + 2 + 2 * 8;
+
+/// The hashes of a run, as 16 hexadecimal digits in JSON (its numbers do not hold 64 bits everywhere).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Hashes {
+    /// Over hit lists, offsets and status: equal on every device (no unit).
+    #[serde(rename = "hash_int", serialize_with = "hexadecimal")]
+    pub int: u64,
+    /// Over all output columns, floats by their bits (no unit).
+    #[serde(rename = "output_hash", serialize_with = "hexadecimal")]
+    pub output: u64,
+}
+
+fn hexadecimal<S: serde::Serializer>(hash: &u64, to: S) -> Result<S::Ok, S::Error> {
+    to.collect_str(&format_args!("{hash:016x}"))
+}
+
+/// Hashes tracks, in the order of the events, however they are cut into pieces.
+///
+/// Each column has an XXH3-64 of its own over its little-endian values: `status` (u16), the end of each
+/// event's tracks and of each track's hits counted from the first event of the run (u64), `hits` (u32),
+/// `chi2` (f32), `backward` (u8), then the columns of the states `beam` and `end` (f32) in the order of
+/// [`States::columns`](crate::event::States::columns). A result is the XXH3-64 over the digests (u64) of
+/// the columns it covers, in this order: the first four for `hash_int`, all of them for `output_hash`.
+#[derive(Clone)]
+pub struct TrackHasher {
+    columns: Box<[Xxh3; COLUMNS]>,
+    tracks: u64,
+    hits: u64,
+}
+
+impl Default for TrackHasher {
+    fn default() -> Self {
+        Self { columns: Box::new(std::array::from_fn(|_| Xxh3::new())), tracks: 0, hits: 0 }
+    }
+}
+
+impl TrackHasher {
+    /// Adds the events of one piece.
+    pub fn update(&mut self, tracks: &VeloTracks) {
+        let [status, track_ends, hit_ends, hits, chi2, backward, states @ ..] = &mut *self.columns;
+        tracks.status.iter().for_each(|value| status.update(&value.code().to_le_bytes()));
+        offsets(track_ends, &tracks.track_start[1..], self.tracks);
+        offsets(hit_ends, &tracks.hit_start[1..], self.hits);
+        hits.update(bytemuck::cast_slice(&tracks.hits));
+        chi2.update(bytemuck::cast_slice(&tracks.chi2));
+        backward.update(&tracks.backward);
+        let columns = tracks.beam.columns().into_iter().chain(tracks.end.columns());
+        states
+            .iter_mut()
+            .zip(columns)
+            .for_each(|(state, (_, column))| state.update(bytemuck::cast_slice(column)));
+        self.tracks += tracks.tracks() as u64;
+        self.hits += tracks.hits.len() as u64;
+    }
+
+    /// The hashes of everything so far.
+    pub fn finish(&self) -> Hashes {
+        let digests = self.columns.each_ref().map(Xxh3::digest);
+        Hashes {
+            int: xxh3_64(bytemuck::cast_slice(&digests[..INTEGERS])),
+            output: xxh3_64(bytemuck::cast_slice(&digests)),
+        }
+    }
+}
+
+/// Offsets from the start of the run, without their first. Buffered: hashing 8 bytes at a time is slow.
+fn offsets(hasher: &mut Xxh3, offsets: &[u32], first: u64) {
+    let mut buffer = [0u64; 64];
+    for chunk in offsets.chunks(buffer.len()) {
+        let values = &mut buffer[..chunk.len()];
+        values.iter_mut().zip(chunk).for_each(|(value, &offset)| *value = first + u64::from(offset));
+        hasher.update(bytemuck::cast_slice(values));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Status;
+
+    /// Events of `shape[i]` tracks each; track t has t % 3 + 1 hits.
+    fn tracks(events: std::ops::Range<u32>) -> VeloTracks {
+        let mut tracks = VeloTracks::default();
+        for event in events {
+            for track in 0..event % 4 {
+                for hit in 0..track % 3 + 1 {
+                    tracks.hits.push(100 * event + 10 * track + hit);
+                }
+                tracks.hit_start.push(tracks.hits.len() as u32);
+                tracks.chi2.push(event as f32 + 0.5);
+                tracks.backward.push((track % 2) as u8);
+                for states in [&mut tracks.beam, &mut tracks.end] {
+                    for (i, column) in states.columns_mut().into_iter().enumerate() {
+                        column.push(event as f32 - i as f32);
+                    }
+                }
+            }
+            tracks.track_start.push(tracks.hit_start.len() as u32 - 1);
+            tracks.status.push(if event == 5 { Status::Corrupt } else { Status::Ok });
+        }
+        tracks
+    }
+
+    fn hash(pieces: &[VeloTracks]) -> Hashes {
+        let mut hasher = TrackHasher::default();
+        pieces.iter().for_each(|piece| hasher.update(piece));
+        hasher.finish()
+    }
+
+    #[test]
+    fn how_the_events_are_cut_does_not_matter() {
+        let whole = hash(&[tracks(0..9)]);
+        assert_eq!(hash(&[tracks(0..4), tracks(4..4), tracks(4..9)]), whole);
+        assert_eq!(hash(&(0..9).map(|e| tracks(e..e + 1)).collect::<Vec<_>>()), whole);
+        assert_ne!(hash(&[tracks(4..9), tracks(0..4)]), whole);
+    }
+
+    #[test]
+    fn every_column_matters_to_the_right_hash() {
+        let base = tracks(0..9);
+        let of = |change: &dyn Fn(&mut VeloTracks)| {
+            let mut changed = base.clone();
+            change(&mut changed);
+            hash(&[changed])
+        };
+        let whole = hash(std::slice::from_ref(&base));
+        let integers: [&dyn Fn(&mut VeloTracks); 4] = [
+            &|tracks| tracks.status[2] = Status::NotFinite,
+            &|tracks| tracks.track_start[2] += 1,
+            &|tracks| tracks.hit_start[2] += 1,
+            &|tracks| tracks.hits[3] += 1,
+        ];
+        for change in integers {
+            assert_ne!(of(change).int, whole.int);
+            assert_ne!(of(change).output, whole.output);
+        }
+        for column in 0..16 {
+            let changed = of(&|tracks| {
+                let mut columns = tracks.beam.columns_mut().into_iter().chain(tracks.end.columns_mut());
+                // Equal as numbers, other bits.
+                columns.nth(column).unwrap()[0] = -0.0;
+            });
+            assert_eq!(changed.int, whole.int, "column {column}");
+            assert_ne!(changed.output, whole.output, "column {column}");
+        }
+        assert_ne!(of(&|tracks| tracks.backward[0] ^= 1).output, whole.output);
+        assert_ne!(of(&|tracks| tracks.chi2[0] += 1.0).output, whole.output);
+    }
+
+    #[test]
+    fn the_hash_of_nothing_is_the_documented_one() {
+        let empty = xxh3_64(&[]).to_le_bytes();
+        assert_eq!(TrackHasher::default().finish().int, xxh3_64(&empty.repeat(4)));
+        assert_eq!(TrackHasher::default().finish().output, xxh3_64(&empty.repeat(22)));
+    }
+}

@@ -1,0 +1,13 @@
+//! Writes results down: hashes of the output columns, tracks as NDJSON or Parquet, and the JSON summaries.
+
+mod hash;
+mod ndjson;
+#[cfg(feature = "cli")]
+mod parquet;
+mod summary;
+
+pub use hash::{Hashes, TrackHasher};
+pub use ndjson::NdjsonWriter;
+#[cfg(feature = "cli")]
+pub use parquet::ParquetWriter;
+pub use summary::{StageTime, Summary};

@@ -1,0 +1,246 @@
+//! [`Config`]: everything that decides what comes out and how it is computed, read from TOML.
+
+use super::Sequence;
+use crate::simd::{Isa, Level};
+use crate::velo::{Preset, VeloConfig};
+use crate::{Error, Result};
+use serde::{Deserialize, Serialize, Serializer};
+
+/// Events a thread takes at once unless told otherwise: few enough to stay in the cache and to share out
+/// evenly, enough to make the hand-over free.
+pub const SLICE_EVENTS: usize = 4;
+
+/// Threads at most: more than any machine has cores is a slip of the finger.
+const MAX_THREADS: usize = 4096;
+
+/// The configuration of an [`Engine`](super::Engine).
+///
+/// In TOML every key may be left out; unknown keys are errors. `isa`, `gang` and `threads` take `"auto"`:
+/// they and `slice_events` change the speed and never the result.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Config {
+    /// What is reconstructed.
+    pub sequence: Sequence,
+    /// Set of parameters that `velo` starts from.
+    pub preset: Preset,
+    /// Instruction set level; `None` is `"auto"`: `PELOTON_ISA`, else the best of this CPU.
+    #[serde(serialize_with = "auto_or_text")]
+    pub isa: Option<Isa>,
+    /// Lanes of a gang; `None` is `"auto"`: the best known for the level.
+    #[serde(serialize_with = "auto_or_number")]
+    pub gang: Option<usize>,
+    /// Threads; `None` is `"auto"`: one per core.
+    #[serde(serialize_with = "auto_or_number")]
+    pub threads: Option<usize>,
+    /// Events a thread takes at once.
+    pub slice_events: usize,
+    /// Parameters of the Velo stages.
+    pub velo: VeloConfig,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self::preset(Preset::default())
+    }
+}
+
+impl Config {
+    /// The configuration of a preset.
+    pub fn preset(preset: Preset) -> Self {
+        Self {
+            sequence: Sequence::default(),
+            preset,
+            isa: None,
+            gang: None,
+            threads: None,
+            slice_events: SLICE_EVENTS,
+            velo: VeloConfig::preset(preset),
+        }
+    }
+
+    /// Reads a TOML text. `preset` goes before the text's own `preset` key; the text's `[velo]` keys are
+    /// laid over the parameters of that preset.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for text that is not TOML, unknown keys, and values that cannot be used.
+    pub fn from_toml(text: &str, preset: Option<Preset>) -> Result<Self> {
+        let file: File = toml::from_str(text).map_err(config_error)?;
+        let mut config = Self::preset(preset.or(file.preset).unwrap_or_default());
+        config.sequence = file.sequence.unwrap_or(config.sequence);
+        config.isa = auto(file.isa, |isa| isa.parse())?;
+        config.gang = auto(file.gang, number)?;
+        config.threads = auto(file.threads, number)?;
+        config.slice_events = file.slice_events.unwrap_or(config.slice_events);
+        let mut velo = toml::Table::try_from(&config.velo).map_err(config_error)?;
+        lay_over(&mut velo, file.velo);
+        config.velo = velo.try_into().map_err(|e| Error::Config(format!("[velo] {e}").trim_end().into()))?;
+        config.validate()?;
+        Ok(config)
+    }
+
+    /// The configuration as TOML that [`Config::from_toml`] reads back.
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).expect("a configuration of numbers, names and tables is always TOML")
+    }
+
+    /// Checks all values.
+    ///
+    /// # Errors
+    /// [`Error::Config`] says which value cannot be used, and why.
+    pub fn validate(&self) -> Result<()> {
+        if self.slice_events == 0 {
+            return Err(Error::Config("slice_events must be at least 1".into()));
+        }
+        if self.threads.is_some_and(|threads| !(1..=MAX_THREADS).contains(&threads)) {
+            return Err(Error::Config(format!("threads must be 1 to {MAX_THREADS}, or auto")));
+        }
+        if self.velo.preset != self.preset {
+            let Self { preset, velo, .. } = self;
+            let message =
+                format!("preset {preset} at the top and {} in [velo]: set only the first", velo.preset);
+            return Err(Error::Config(message));
+        }
+        self.velo.validate()
+    }
+
+    /// The level that runs.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] or [`Error::Config`] when this CPU or build has no such level.
+    pub fn level(&self) -> Result<Level> {
+        Level::choose(self.isa, self.gang)
+    }
+
+    /// The number of threads that run.
+    pub fn thread_count(&self) -> usize {
+        self.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, |n| n.get()))
+    }
+
+    /// The name of the parameters: the preset's, or `custom` when any parameter differs from the preset.
+    pub fn preset_name(&self) -> String {
+        let is_preset = self.velo == VeloConfig::preset(self.preset);
+        if is_preset { self.preset.to_string() } else { "custom".into() }
+    }
+}
+
+/// The file as written: everything optional, and `"auto"` beside numbers and names.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    sequence: Option<Sequence>,
+    preset: Option<Preset>,
+    isa: Option<toml::Value>,
+    gang: Option<toml::Value>,
+    threads: Option<toml::Value>,
+    slice_events: Option<usize>,
+    #[serde(default)]
+    velo: toml::Table,
+}
+
+fn config_error(error: impl std::fmt::Display) -> Error {
+    Error::Config(error.to_string().trim_end().to_string())
+}
+
+/// `"auto"` or a value that `parse` reads from its text.
+fn auto<T>(value: Option<toml::Value>, parse: impl Fn(&str) -> Result<T>) -> Result<Option<T>> {
+    match value {
+        None => Ok(None),
+        Some(toml::Value::String(text)) if text == "auto" => Ok(None),
+        Some(toml::Value::String(text)) => parse(&text).map(Some),
+        Some(other) => parse(&other.to_string()).map(Some),
+    }
+}
+
+fn number(text: &str) -> Result<usize> {
+    text.parse().map_err(|_| Error::Config(format!("`{text}` is neither a number nor auto")))
+}
+
+/// Replaces the values of `base` by those of `top`, table by table.
+fn lay_over(base: &mut toml::Table, top: toml::Table) {
+    for (key, value) in top {
+        match (base.get_mut(&key), value) {
+            (Some(toml::Value::Table(base)), toml::Value::Table(top)) => lay_over(base, top),
+            (_, value) => {
+                base.insert(key, value);
+            }
+        }
+    }
+}
+
+fn auto_or_text<S: Serializer, T: std::fmt::Display>(
+    value: &Option<T>,
+    to: S,
+) -> std::result::Result<S::Ok, S::Error> {
+    match value {
+        Some(value) => to.collect_str(value),
+        None => to.serialize_str("auto"),
+    }
+}
+
+fn auto_or_number<S: Serializer>(value: &Option<usize>, to: S) -> std::result::Result<S::Ok, S::Error> {
+    match value {
+        Some(value) => to.serialize_u64(*value as u64),
+        None => to.serialize_str("auto"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn toml_round_trips() {
+        let mut config = Config::preset(Preset::Best);
+        assert_eq!(Config::from_toml(&config.to_toml(), None).unwrap(), config);
+        config.isa = Some(Isa::Scalar);
+        config.gang = Some(8);
+        config.threads = Some(3);
+        config.slice_events = 7;
+        assert_eq!(Config::from_toml(&config.to_toml(), None).unwrap(), config);
+    }
+
+    #[test]
+    fn an_empty_file_is_the_default_and_the_flag_goes_before_the_file() {
+        assert_eq!(Config::from_toml("", None).unwrap(), Config::default());
+        let config = Config::from_toml("preset = 'paper'", Some(Preset::Best)).unwrap();
+        assert_eq!(config, Config::default());
+    }
+
+    #[test]
+    fn what_is_unknown_or_useless_is_refused() {
+        for text in [
+            "speed = 1",
+            "[velo]\nno_such_key = 1",
+            "isa = 'fast'",
+            "gang = 'many'",
+            "gang = -4",
+            "threads = 0",
+            "threads = 1000000",
+            "slice_events = 0",
+            "sequence = 'muon'",
+            "preset = 'worst'",
+            "preset = 'paper'\n[velo]\npreset = 'best'",
+            "not toml",
+        ] {
+            assert!(matches!(Config::from_toml(text, None), Err(Error::Config(_))), "{text}");
+        }
+    }
+
+    #[test]
+    fn parameters_off_the_preset_are_called_custom() {
+        let config = Config::default();
+        assert_eq!(config.preset_name(), "best");
+        let mut table = toml::Table::try_from(&config).unwrap();
+        let number = first_integer(&mut table["velo"]).expect("an integer parameter");
+        *number += 1;
+        assert_eq!(Config::from_toml(&table.to_string(), None).unwrap().preset_name(), "custom");
+    }
+
+    fn first_integer(value: &mut toml::Value) -> Option<&mut i64> {
+        match value {
+            toml::Value::Integer(number) => Some(number),
+            toml::Value::Table(table) => table.iter_mut().find_map(|(_, value)| first_integer(value)),
+            _ => None,
+        }
+    }
+}

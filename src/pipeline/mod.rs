@@ -1,0 +1,18 @@
+//! Runs whole sequences: [`Engine`] on the calling thread, [`Pool`] on many.
+//!
+//! A program that embeds peloton makes one [`Engine`] from a [`Config`], gives each of its own threads a
+//! [`Workspace`], and calls [`Engine::run`] with columns of hits; `examples/embed.rs` shows it whole.
+
+mod config;
+mod engine;
+mod pool;
+mod profile;
+mod sequence;
+mod slices;
+
+pub use config::{Config, SLICE_EVENTS};
+pub use engine::{Engine, Workspace};
+pub use pool::Pool;
+pub use profile::{Measurement, Profile};
+pub use sequence::{Sequence, Stage};
+pub use slices::SlicedTracks;

@@ -1,0 +1,68 @@
+//! [`Pool`]: shares a batch of events out to threads, slice by slice.
+//!
+//! ```text
+//! events   | slice 0 | slice 1 | slice 2 | ...      a few events each
+//!               |         |         |               any thread takes any slice (rayon steals)
+//! tracks   | slot 0  | slot 1  | slot 2  | ...      slot i belongs to slice i alone
+//! ```
+//! Who runs which slice is left to chance; where its results go is not, so the order in which threads
+//! finish cannot be seen. A slot keeps its memory from batch to batch, a thread its workspace: once both
+//! have grown, nothing is allocated.
+
+use super::{Engine, SlicedTracks, Workspace};
+use crate::event::{Counters, VeloEvents};
+use crate::{Error, Result};
+use rayon::prelude::*;
+use std::sync::{Mutex, PoisonError};
+
+/// Threads with a workspace each.
+#[derive(Debug)]
+pub struct Pool {
+    threads: rayon::ThreadPool,
+    // Entry i is locked by thread i alone and so never waited for: the mutex only proves it.
+    workspaces: Vec<Mutex<Workspace>>,
+}
+
+impl Pool {
+    /// Starts `threads` threads.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for no threads at all, or more than the system gives.
+    pub fn new(threads: usize) -> Result<Self> {
+        if threads == 0 {
+            return Err(Error::Config("threads must be at least 1".into()));
+        }
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .thread_name(|i| format!("peloton-{i}"))
+            .build()
+            .map_err(|e| Error::Config(format!("cannot start {threads} threads: {e}")))?;
+        Ok(Self { threads: pool, workspaces: (0..threads).map(|_| Mutex::default()).collect() })
+    }
+
+    /// Number of threads.
+    pub fn threads(&self) -> usize {
+        self.workspaces.len()
+    }
+
+    /// Runs `work` on a thread of the pool. A [`Pool::run`] inside it starts without waking anybody first,
+    /// which is how to run many batches one after another.
+    pub fn install<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
+        self.threads.install(work)
+    }
+
+    /// Reconstructs all events; `tracks` is emptied and gets one entry per event, in order.
+    pub fn run(&self, engine: &Engine, events: VeloEvents<'_>, tracks: &mut SlicedTracks) -> Counters {
+        let slice = engine.slice_events();
+        let slots = tracks.prepare(events.len().div_ceil(slice));
+        self.threads.install(|| {
+            slots.par_iter_mut().enumerate().with_max_len(1).for_each(|(i, slot)| {
+                let range = i * slice..events.len().min((i + 1) * slice);
+                let thread = rayon::current_thread_index().unwrap_or(0);
+                let mut workspace = self.workspaces[thread].lock().unwrap_or_else(PoisonError::into_inner);
+                engine.run_range(events, range, &mut workspace, &mut slot.tracks, &mut slot.counters);
+            });
+        });
+        tracks.counters()
+    }
+}

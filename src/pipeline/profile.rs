@@ -1,0 +1,127 @@
+//! [`Profile`]: which level was measured to be the fastest on a CPU; `peloton tune` writes it.
+
+use super::{Config, Sequence};
+use crate::simd::Isa;
+use crate::{Error, Result};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The outcome of a tuning scan, as TOML.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Profile {
+    /// What was reconstructed.
+    pub sequence: Sequence,
+    /// Name of the parameters it was done with.
+    pub preset: String,
+    /// The CPU it was measured on, as the system calls it.
+    pub cpu: String,
+    /// Name of the fastest level.
+    pub isa: String,
+    /// The best gang size of each level, lanes.
+    pub gangs: BTreeMap<String, usize>,
+    /// Everything that was measured.
+    pub measured: Vec<Measurement>,
+}
+
+/// Time per event at one level.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Measurement {
+    /// Name of the instruction set level.
+    pub isa: String,
+    /// Gang size, lanes.
+    pub gang: usize,
+    /// Whole sequence on one thread, ns.
+    pub ns_per_event: f64,
+    /// Each stage by name, ns per event.
+    pub stages: BTreeMap<String, f64>,
+}
+
+impl Profile {
+    /// Makes a profile of measurements. The fastest wins; of equals the first.
+    pub fn new(sequence: Sequence, preset: String, cpu: String, measured: Vec<Measurement>) -> Self {
+        let mut best = BTreeMap::<&str, &Measurement>::new();
+        for one in &measured {
+            let known = best.entry(&one.isa).or_insert(one);
+            if one.ns_per_event < known.ns_per_event {
+                *known = one;
+            }
+        }
+        let fastest = best.values().min_by(|a, b| a.ns_per_event.total_cmp(&b.ns_per_event));
+        let isa = fastest.map(|one| one.isa.clone()).unwrap_or_default();
+        let gangs = best.iter().map(|(isa, one)| (isa.to_string(), one.gang)).collect();
+        Self { sequence, preset, cpu, isa, gangs, measured }
+    }
+
+    /// Reads a profile.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for text that is no profile.
+    pub fn from_toml(text: &str) -> Result<Self> {
+        let profile: Self =
+            toml::from_str(text).map_err(|e| Error::Config(e.to_string().trim_end().into()))?;
+        profile.isa.parse::<Isa>()?;
+        Ok(profile)
+    }
+
+    /// The profile as TOML.
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).expect("a profile of names and finite numbers is always TOML")
+    }
+
+    /// Fills in what `config` leaves to `auto`: the level, and the gang size that is best for the level that
+    /// will run. A level the CPU at hand lacks is left alone: profiles travel between machines.
+    pub fn apply(&self, config: &mut Config) -> Result<()> {
+        if config.isa.is_none() {
+            config.isa = Some(self.isa.parse::<Isa>()?).filter(|isa| isa.is_supported());
+        }
+        if config.gang.is_none()
+            && let Some(isa) = config.isa
+        {
+            config.gang = self.gangs.get(isa.name()).copied();
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn measurement(isa: &str, gang: usize, ns_per_event: f64) -> Measurement {
+        Measurement { isa: isa.into(), gang, ns_per_event, stages: BTreeMap::from([("sort".into(), 1.5)]) }
+    }
+
+    fn profile() -> Profile {
+        let measured = vec![
+            measurement("scalar", 1, 90.0),
+            measurement("scalar", 4, 80.0),
+            measurement("portable", 4, 50.0),
+            measurement("portable", 8, 60.0),
+        ];
+        Profile::new(Sequence::Velo, "best".into(), "a CPU".into(), measured)
+    }
+
+    #[test]
+    fn the_fastest_of_each_level_and_of_all_is_kept_and_read_back() {
+        let profile = profile();
+        assert_eq!(profile.isa, "portable");
+        assert_eq!(profile.gangs, BTreeMap::from([("portable".into(), 4), ("scalar".into(), 4)]));
+        assert_eq!(Profile::from_toml(&profile.to_toml()).unwrap(), profile);
+        assert!(Profile::from_toml(&profile.to_toml().replace("portable", "fast")).is_err());
+    }
+
+    #[test]
+    fn it_fills_in_only_what_is_auto() {
+        let mut config = Config::default();
+        profile().apply(&mut config).unwrap();
+        assert_eq!((config.isa, config.gang), (Some(Isa::Portable), Some(4)));
+        let mut config = Config { isa: Some(Isa::Scalar), gang: Some(1), ..Config::default() };
+        profile().apply(&mut config).unwrap();
+        assert_eq!((config.isa, config.gang), (Some(Isa::Scalar), Some(1)));
+        let mut config = Config { isa: Some(Isa::Scalar), ..Config::default() };
+        profile().apply(&mut config).unwrap();
+        assert_eq!(config.gang, Some(4));
+    }
+}

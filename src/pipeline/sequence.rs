@@ -1,0 +1,69 @@
+//! [`Sequence`]: which chain of stages runs, and what its stages are called.
+
+use crate::{Error, Result, velo};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// A chain of stages that turns hits into the objects a detector is there for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Sequence {
+    /// Velo hits to Velo tracks.
+    #[default]
+    Velo,
+}
+
+/// One stage of a sequence: a name and what goes in and out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stage {
+    /// Name used in results.
+    pub name: &'static str,
+    /// What it takes.
+    pub input: &'static str,
+    /// What it makes.
+    pub output: &'static str,
+}
+
+const VELO_STAGES: [Stage; 4] = [
+    Stage { name: velo::STAGES[0], input: "hits by module", output: "checked hits" },
+    Stage { name: velo::STAGES[1], input: "checked hits", output: "hits by phi" },
+    Stage { name: velo::STAGES[2], input: "hits by phi", output: "tracks as hit lists" },
+    Stage { name: velo::STAGES[3], input: "tracks as hit lists", output: "states" },
+];
+
+impl Sequence {
+    /// All sequences.
+    pub const ALL: [Sequence; 1] = [Sequence::Velo];
+
+    /// The name used on the command line and in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Sequence::Velo => "velo",
+        }
+    }
+
+    /// The stages in the order they run; stage i counts in `Counters::stages[i]`.
+    pub fn stages(self) -> &'static [Stage] {
+        match self {
+            Sequence::Velo => &VELO_STAGES,
+        }
+    }
+}
+
+impl fmt::Display for Sequence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Sequence {
+    type Err = Error;
+    fn from_str(name: &str) -> Result<Self> {
+        Self::ALL.into_iter().find(|sequence| sequence.name() == name).ok_or_else(|| {
+            let names = Self::ALL.map(Sequence::name);
+            Error::Config(format!("no sequence `{name}` in this build; there are {}", names.join(", ")))
+        })
+    }
+}

@@ -1,0 +1,291 @@
+//! [`Stack`]: a gang of many registers that stay in memory. Beyond four registers a [`Pair`](super::Pair) of
+//! pairs gains nothing: its straight-line code outgrows the instruction cache (and the compiler's patience).
+//! Here every operation is a loop over registers, so code has the size of one.
+
+use super::{Gang, Isa};
+use std::hint::black_box;
+
+/// `N` gangs `G` as one; the first holds the lowest lanes.
+#[derive(Debug, Clone, Copy)]
+pub struct Stack<G: Gang, const N: usize>(G);
+
+impl<G: Gang, const N: usize> Stack<G, N> {
+    /// The gang, given that of its parts.
+    #[inline(always)]
+    pub fn new(part: G) -> Self {
+        Self(part)
+    }
+
+    /// The parts' numbers. Hidden from the compiler, which would unroll the loop.
+    #[inline(always)]
+    fn parts() -> std::ops::Range<usize> {
+        0..black_box(N)
+    }
+}
+
+/// Lane-wise operations whose result has the type of the argument named first.
+macro_rules! in_place {
+    ($($name:ident$(<const $bits:ident>)?($first:ident: $kind:ident $(, $arg:ident: $other:ident)*);)*) => {
+        $(#[inline(always)]
+        fn $name$(<const $bits: u32>)?(self, mut $first: Self::$kind $(, $arg: Self::$other)*) -> Self::$kind {
+            for i in Self::parts() {
+                $first[i] = self.0.$name$(::<$bits>)?($first[i] $(, $arg[i])*);
+            }
+            $first
+        })*
+    };
+}
+
+/// Lane-wise operations whose result has another type, which begins as `$empty`.
+macro_rules! to_other {
+    ($($name:ident($($arg:ident: $kind:ident),*) -> $out:ident = $empty:ident($value:expr);)*) => {
+        $(#[inline(always)]
+        fn $name(self, $($arg: Self::$kind),*) -> Self::$out {
+            let mut out = [self.0.$empty($value); N];
+            for i in Self::parts() {
+                out[i] = self.0.$name($($arg[i]),*);
+            }
+            out
+        })*
+    };
+}
+
+/// `mask ? a : b`
+macro_rules! selects {
+    ($($name:ident: $kind:ident;)*) => {
+        $(#[inline(always)]
+        fn $name(self, mask: Self::M, mut a: Self::$kind, b: Self::$kind) -> Self::$kind {
+            for i in Self::parts() {
+                a[i] = self.0.$name(mask[i], a[i], b[i]);
+            }
+            a
+        })*
+    };
+}
+
+/// Memory operations of one element type.
+macro_rules! memory {
+    ($element:ty, $kind:ident, $splat:ident, $zero:expr, $load:ident, $store:ident) => {
+        #[inline(always)]
+        fn $splat(self, value: $element) -> Self::$kind {
+            [self.0.$splat(value); N]
+        }
+        #[inline(always)]
+        fn $load(self, from: &[$element]) -> Self::$kind {
+            let from = &from[..Self::LANES];
+            let mut out = self.$splat($zero);
+            for i in Self::parts() {
+                out[i] = self.0.$load(&from[i * G::LANES..]);
+            }
+            out
+        }
+        #[inline(always)]
+        fn $store(self, value: Self::$kind, to: &mut [$element]) {
+            let to = &mut to[..Self::LANES];
+            for i in Self::parts() {
+                self.0.$store(value[i], &mut to[i * G::LANES..]);
+            }
+        }
+    };
+    ($element:ty, $kind:ident, $splat:ident, $zero:expr, $load:ident, $store:ident, $load_some:ident, $store_some:ident, $store_packed:ident, $gather:ident) => {
+        memory!($element, $kind, $splat, $zero, $load, $store);
+        #[inline(always)]
+        fn $load_some(self, from: &[$element], mask: Self::M) -> Self::$kind {
+            let mut out = self.$splat($zero);
+            for i in Self::parts() {
+                out[i] = self.0.$load_some(&from[from.len().min(i * G::LANES)..], mask[i]);
+            }
+            out
+        }
+        #[inline(always)]
+        fn $store_some(self, value: Self::$kind, to: &mut [$element], mask: Self::M) {
+            for i in Self::parts() {
+                let first = to.len().min(i * G::LANES);
+                self.0.$store_some(value[i], &mut to[first..], mask[i]);
+            }
+        }
+        #[inline(always)]
+        fn $store_packed(self, value: Self::$kind, to: &mut [$element], mask: Self::M) -> usize {
+            let to = &mut to[..Self::LANES];
+            let mut count = 0;
+            for i in Self::parts() {
+                count += self.0.$store_packed(value[i], &mut to[count..], mask[i]);
+            }
+            count
+        }
+        #[inline(always)]
+        fn $gather(self, from: &[$element], index: Self::U) -> Self::$kind {
+            let mut out = self.$splat($zero);
+            for i in Self::parts() {
+                out[i] = self.0.$gather(from, index[i]);
+            }
+            out
+        }
+    };
+}
+
+/// Reductions: the parts are combined lane by lane first, so that only one register is reduced.
+macro_rules! reductions {
+    ($($name:ident($kind:ident) -> $out:ty, $empty:expr, $splat:ident, $select:ident, $combine:ident;)*) => {
+        $(#[inline(always)]
+        fn $name(self, a: Self::$kind, mask: Self::M) -> $out {
+            let g = self.0;
+            let mut sum = g.$splat($empty);
+            for i in Self::parts() {
+                // A minimum keeps its second argument when the first is NaN.
+                sum = g.$combine(g.$select(mask[i], a[i], g.$splat($empty)), sum);
+            }
+            g.$name(sum, g.m_first(G::LANES))
+        })*
+    };
+}
+
+impl<G: Gang, const N: usize> Gang for Stack<G, N> {
+    const LANES: usize = N * G::LANES;
+    const ISA: Isa = G::ISA;
+    type F = [G::F; N];
+    type I = [G::I; N];
+    type U = [G::U; N];
+    type M = [G::M; N];
+
+    #[inline(always)]
+    fn vectorize<R>(self, body: impl FnOnce() -> R) -> R {
+        self.0.vectorize(body)
+    }
+
+    memory!(f32, F, f_splat, 0.0, f_load, f_store, f_load_some, f_store_some, f_store_packed, f_gather);
+    memory!(i32, I, i_splat, 0, i_load, i_store);
+    memory!(u32, U, u_splat, 0, u_load, u_store, u_load_some, u_store_some, u_store_packed, u_gather);
+
+    #[inline(always)]
+    fn u_iota(self) -> Self::U {
+        let mut out = self.u_splat(0);
+        for i in Self::parts() {
+            out[i] = self.0.u_add(self.0.u_iota(), self.0.u_splat((i * G::LANES) as u32));
+        }
+        out
+    }
+    #[inline(always)]
+    fn f_gather_records(self, from: &[[f32; 4]], index: Self::U) -> [Self::F; 4] {
+        let mut columns = [self.f_splat(0.0); 4];
+        for i in Self::parts() {
+            let values = self.0.f_gather_records(from, index[i]);
+            for (column, value) in columns.iter_mut().zip(values) {
+                column[i] = value;
+            }
+        }
+        columns
+    }
+    #[inline(always)]
+    fn u_scatter(self, value: Self::U, to: &mut [u32], index: Self::U, mask: Self::M) {
+        for i in Self::parts() {
+            self.0.u_scatter(value[i], to, index[i], mask[i]);
+        }
+    }
+
+    in_place! {
+        f_add(a: F, b: F);
+        f_sub(a: F, b: F);
+        f_mul(a: F, b: F);
+        f_div(a: F, b: F);
+        f_mul_add(a: F, b: F, c: F);
+        f_neg_mul_add(a: F, b: F, c: F);
+        f_sqrt(a: F);
+        f_abs(a: F);
+        f_neg(a: F);
+        f_min(a: F, b: F);
+        f_max(a: F, b: F);
+        i_add(a: I, b: I);
+        i_sub(a: I, b: I);
+        i_mul(a: I, b: I);
+        i_min(a: I, b: I);
+        i_max(a: I, b: I);
+        i_shl<const BITS>(a: I);
+        i_shr<const BITS>(a: I);
+        u_add(a: U, b: U);
+        u_sub(a: U, b: U);
+        u_mul(a: U, b: U);
+        u_count(a: U, mask: M);
+        u_and(a: U, b: U);
+        u_or(a: U, b: U);
+        u_xor(a: U, b: U);
+        u_min(a: U, b: U);
+        u_max(a: U, b: U);
+        u_shl<const BITS>(a: U);
+        u_shr<const BITS>(a: U);
+        m_and(a: M, b: M);
+        m_or(a: M, b: M);
+        m_and_not(a: M, b: M);
+        m_not(a: M);
+    }
+
+    to_other! {
+        f_lt(a: F, b: F) -> M = m_first(0);
+        f_le(a: F, b: F) -> M = m_first(0);
+        f_eq(a: F, b: F) -> M = m_first(0);
+        i_lt(a: I, b: I) -> M = m_first(0);
+        i_eq(a: I, b: I) -> M = m_first(0);
+        u_lt(a: U, b: U) -> M = m_first(0);
+        u_eq(a: U, b: U) -> M = m_first(0);
+        f_to_i(a: F) -> I = i_splat(0);
+        f_bits(a: F) -> U = u_splat(0);
+        i_to_f(a: I) -> F = f_splat(0.0);
+        i_bits(a: I) -> U = u_splat(0);
+        u_as_i(a: U) -> I = i_splat(0);
+        u_as_f(a: U) -> F = f_splat(0.0);
+    }
+
+    selects! {
+        f_select: F;
+        i_select: I;
+        u_select: U;
+    }
+
+    reductions! {
+        f_reduce_min(F) -> f32, f32::INFINITY, f_splat, f_select, f_min;
+        u_reduce_add(U) -> u32, 0, u_splat, u_select, u_add;
+        u_reduce_min(U) -> u32, u32::MAX, u_splat, u_select, u_min;
+        u_reduce_max(U) -> u32, 0, u_splat, u_select, u_max;
+    }
+
+    #[inline(always)]
+    fn m_first(self, count: usize) -> Self::M {
+        let mut out = [self.0.m_first(0); N];
+        for i in Self::parts() {
+            out[i] = self.0.m_first(count.saturating_sub(i * G::LANES));
+        }
+        out
+    }
+    #[inline(always)]
+    fn m_from_bits(self, bits: u64) -> Self::M {
+        let mut out = [self.0.m_first(0); N];
+        for i in Self::parts() {
+            out[i] = self.0.m_from_bits(bits >> (i * G::LANES));
+        }
+        out
+    }
+    #[inline(always)]
+    fn m_bits(self, mask: Self::M) -> u64 {
+        let mut bits = 0;
+        for i in Self::parts() {
+            bits |= self.0.m_bits(mask[i]) << (i * G::LANES);
+        }
+        bits
+    }
+    #[inline(always)]
+    fn m_any(self, mask: Self::M) -> bool {
+        self.m_bits(mask) != 0
+    }
+    #[inline(always)]
+    fn m_all(self, mask: Self::M) -> bool {
+        self.m_count(mask) == Self::LANES
+    }
+    #[inline(always)]
+    fn m_count(self, mask: Self::M) -> usize {
+        let mut count = 0;
+        for i in Self::parts() {
+            count += self.0.m_count(mask[i]);
+        }
+        count
+    }
+}

@@ -1,0 +1,284 @@
+//! Naive search for tracks: two passes of forwarding and seeding, pair by pair from the largest z down.
+
+use super::{BINS, Fault, Hit, min, phi_turn, truncate, window};
+use crate::velo::config::{BestConfig, MAX_WINDOW, PassConfig, VeloConfig};
+use crate::velo::geometry::{PAIR_HALF_DEPTH, PAIRS, pair_middle};
+
+/// A hit by its pair and its place among the hits of the pair.
+type Place = (usize, usize);
+
+/// tx^2 + ty^2 of the first doublet of a track.
+const MAX_SLOPE2: f32 = 1.0;
+
+/// A track under construction.
+struct Candidate {
+    hits: Vec<Place>,
+    /// Through its last two hits.
+    line: Line,
+    /// Pairs missed in a row.
+    missed: u32,
+    /// Of the triplet it began with.
+    score: f32,
+}
+
+/// The line through two hits: the second hit, the slopes, and 1 / (z of the second - z of the first).
+#[derive(Clone, Copy)]
+struct Line {
+    x: f32,
+    y: f32,
+    z: f32,
+    tx: f32,
+    ty: f32,
+    inverse: f32,
+}
+
+impl Line {
+    fn through(a: [f32; 3], b: [f32; 3]) -> Self {
+        let inverse = 1.0 / (b[2] - a[2]);
+        let (tx, ty) = ((b[0] - a[0]) * inverse, (b[1] - a[1]) * inverse);
+        Self { x: b[0], y: b[1], z: b[2], tx, ty, inverse }
+    }
+
+    fn slope2(&self) -> f32 {
+        self.tx.mul_add(self.tx, self.ty * self.ty)
+    }
+}
+
+/// What a triplet must fulfil.
+#[derive(Clone, Copy)]
+struct Cuts {
+    window: u32,
+    doublet_doca: f32,
+    score: f32,
+    doca_weight: f32,
+}
+
+struct Triplet {
+    hits: [Place; 3],
+    score: f32,
+}
+
+/// The hit nearest to a line: its place, and chi2 = distance2 / variance.
+struct Nearest {
+    place: usize,
+    distance2: f32,
+    variance: f32,
+}
+
+/// The tracks of both passes, as places in the event's columns.
+pub(super) fn find(fault: Fault, config: &VeloConfig, mut pairs: Vec<Vec<Hit>>) -> Vec<Vec<usize>> {
+    let mut tracks = Vec::new();
+    for pass in [&config.best.first, &config.best.second] {
+        let most = config.limits.candidates_in_window as usize;
+        let mut finder = Finder { fault, config: &config.best, pass, most, pairs };
+        let candidates = finder.candidates();
+        tracks.extend(finder.accept(&candidates));
+        pairs = finder.pairs;
+        pairs.iter_mut().for_each(|hits| hits.retain(|hit| !hit.used));
+    }
+    tracks
+}
+
+/// One pass over the hits of an event.
+struct Finder<'a> {
+    fault: Fault,
+    config: &'a BestConfig,
+    pass: &'a PassConfig,
+    /// Candidates in a window.
+    most: usize,
+    pairs: Vec<Vec<Hit>>,
+}
+
+impl Finder<'_> {
+    fn hit(&self, (pair, place): Place) -> &Hit {
+        &self.pairs[pair][place]
+    }
+
+    fn use_hit(&mut self, (pair, place): Place) {
+        self.pairs[pair][place].used = true;
+    }
+
+    fn candidates(&mut self) -> Vec<Candidate> {
+        let mut candidates = Vec::new();
+        // Places in `candidates` of those that are still followed.
+        let mut active = Vec::new();
+        for current in (1..PAIRS - 1).rev() {
+            self.forward(current - 1, &mut candidates, &mut active);
+            for triplet in self.triplets(current) {
+                let [_, middle, inner] = triplet.hits.map(|place| self.hit(place).position());
+                let line = Line::through(middle, inner);
+                active.push(candidates.len());
+                let (hits, score) = (triplet.hits.to_vec(), triplet.score);
+                candidates.push(Candidate { hits, line, missed: 0, score });
+            }
+        }
+        candidates
+    }
+
+    /// All with four hits or more; then, the best first, those with three and a good score whose hits no
+    /// track has.
+    fn accept(&mut self, candidates: &[Candidate]) -> Vec<Vec<usize>> {
+        let (long, mut weak): (Vec<_>, Vec<_>) = candidates.iter().partition(|track| track.hits.len() > 3);
+        weak.retain(|track| track.score < self.pass.weak_score);
+        weak.sort_by(|a, b| a.score.total_cmp(&b.score)); // stable
+        let mut accepted = long;
+        for track in weak {
+            if track.hits.iter().all(|&place| !self.hit(place).used) {
+                track.hits.iter().for_each(|&place| self.use_hit(place));
+                accepted.push(track);
+            }
+        }
+        let sources = |track: &Candidate| track.hits.iter().map(|&place| self.hit(place).source).collect();
+        accepted.into_iter().map(sources).collect()
+    }
+
+    /// Looks for the next hit of each active candidate; used hits may be taken again.
+    fn forward(&mut self, pair: usize, candidates: &mut [Candidate], active: &mut Vec<usize>) {
+        let BestConfig { forward_chi2, scatter_slope, skipped_pairs, .. } = *self.config;
+        active.retain(|&number| {
+            let track = &mut candidates[number];
+            // A triplet over a gap may end in this very pair.
+            if track.line.z <= pair_middle(pair) + PAIR_HALF_DEPTH {
+                return track.missed <= skipped_pairs;
+            }
+            let Some(nearest) = self.nearest(pair, &track.line, true, forward_chi2, scatter_slope) else {
+                track.missed += 1;
+                return track.missed <= skipped_pairs;
+            };
+            let place = (pair, nearest.place);
+            let last = [track.line.x, track.line.y, track.line.z];
+            track.line = Line::through(last, self.hit(place).position());
+            track.hits.push(place);
+            track.missed = 0;
+            track.hits.iter().for_each(|&place| self.use_hit(place));
+            true
+        });
+    }
+
+    /// The triplets around a pair: the best of each middle hit, then of each inner, then of each outer hit.
+    fn triplets(&self, current: usize) -> Vec<Triplet> {
+        let pass = self.pass;
+        let near = Cuts {
+            window: pass.window,
+            doublet_doca: pass.doublet_doca,
+            score: pass.score,
+            doca_weight: pass.doca_weight,
+        };
+        let gap = Cuts {
+            window: pass.gap_window,
+            doublet_doca: pass.gap_doublet_doca,
+            score: pass.gap_score,
+            doca_weight: pass.gap_doca_weight,
+        };
+        // Pairs from the outer to the middle hit, and from there to the inner one.
+        let shapes =
+            if pass.gaps { vec![(1, 1, near), (2, 1, gap), (1, 2, gap)] } else { vec![(1, 1, near)] };
+        let places = 0..self.pairs[current].len();
+        let mut middle: Vec<_> = places.filter(|&place| !self.pairs[current][place].used).collect();
+        let mut triplets = Vec::new();
+        for (above, below, cuts) in shapes {
+            if current + above >= PAIRS || below > current {
+                continue;
+            }
+            // A middle hit that has a triplet of one shape makes none of the next.
+            middle.retain(|&place| {
+                let best = self.best_triplet(current + above, (current, place), current - below, cuts);
+                let found = best.is_some();
+                triplets.extend(best);
+                !found
+            });
+        }
+        best_of_each(best_of_each(triplets, 2), 0)
+    }
+
+    /// The triplet with the smallest score around a middle hit, the first of equals.
+    fn best_triplet(&self, above: usize, middle: Place, below: usize, cuts: Cuts) -> Option<Triplet> {
+        let h1 = self.hit(middle).position();
+        let bin = self.hit(middle).bin;
+        let (left, right) = (bin + BINS - cuts.window, bin + BINS + cuts.window);
+        let mut best: Option<Triplet> = None;
+        for outer in window(&self.pairs[above], left, right).into_iter().take(self.most) {
+            let h0 = self.pairs[above][outer];
+            let line = Line::through(h0.position(), h1);
+            let (slope2, moment) = (line.slope2(), line.x * line.ty - line.y * line.tx);
+            let doca2 = cuts.doublet_doca * cuts.doublet_doca;
+            if h0.used || !(slope2 < MAX_SLOPE2 && moment * moment < doca2 * slope2) {
+                continue;
+            }
+            let nearest = self.nearest(below, &line, false, cuts.score, self.pass.scatter_slope);
+            let Some(nearest) = nearest else { continue };
+            let inner = (below, nearest.place);
+            let doca = distance_to_beam(h0.position(), self.hit(inner).position());
+            let score = doca.mul_add(cuts.doca_weight, nearest.distance2 / nearest.variance);
+            if score < cuts.score && best.as_ref().is_none_or(|best| score < best.score) {
+                best = Some(Triplet { hits: [(above, outer), middle, inner], score });
+            }
+        }
+        best
+    }
+
+    /// The hit with the smallest chi2 below `chi2` around a line, the first of equals in its window.
+    fn nearest(
+        &self,
+        pair: usize,
+        line: &Line,
+        used_too: bool,
+        chi2: f32,
+        scatter_slope: f32,
+    ) -> Option<Nearest> {
+        let two_hit_variances = 2.0 * (self.config.hit_resolution * self.config.hit_resolution);
+        let scatter = line.slope2().mul_add(scatter_slope, self.config.scatter_constant);
+        let variance = |dz: f32| {
+            let r = dz * line.inverse;
+            (r.mul_add(r, r) + 1.0).mul_add(two_hit_variances, scatter * (dz * dz))
+        };
+        // The window: how far the hit may be, and how far the line turns within the pair's depth.
+        let to_pair = pair_middle(pair) - line.z;
+        let reach = (chi2 * variance(to_pair)).sqrt();
+        let (x, y) = (line.tx.mul_add(to_pair, line.x), line.ty.mul_add(to_pair, line.y));
+        let turn = (x * line.ty - y * line.tx).abs() * PAIR_HALF_DEPTH;
+        let (middle, scale) = phi_turn(x, y);
+        let half = (turn.mul_add(scale, reach) * scale) * (BINS as f32 / 4.0);
+        let half = min(half, MAX_WINDOW as f32);
+        let middle = middle + BINS as f32;
+        let (left, right) = (truncate(middle - half), truncate(middle + half));
+
+        let mut best = Nearest { place: usize::MAX, distance2: chi2, variance: 1.0 };
+        for place in window(&self.pairs[pair], left, right).into_iter().take(self.most) {
+            let hit = self.pairs[pair][place];
+            if hit.used && !used_too {
+                continue;
+            }
+            let dz = hit.z - line.z;
+            let dx = line.tx.mul_add(dz, line.x) - hit.x;
+            let dy = line.ty.mul_add(dz, line.y) - hit.y;
+            let distance2 = dx.mul_add(dx, dy * dy);
+            let variance = variance(dz);
+            let (this, other) = (distance2 * best.variance, best.distance2 * variance);
+            if self.fault.better(this, other) {
+                best = Nearest { place, distance2, variance };
+            }
+        }
+        (best.place != usize::MAX).then_some(best)
+    }
+}
+
+/// Of the triplets that share their hit `end` only the best stays, the first of equals.
+fn best_of_each(triplets: Vec<Triplet>, end: usize) -> Vec<Triplet> {
+    let beaten = |number: usize| {
+        let this = &triplets[number];
+        triplets.iter().enumerate().any(|(other_number, other)| {
+            let better = other.score < this.score || (other.score == this.score && other_number < number);
+            other.hits[end] == this.hits[end] && better
+        })
+    };
+    let stays: Vec<_> = (0..triplets.len()).map(|number| !beaten(number)).collect();
+    triplets.into_iter().zip(stays).filter_map(|(triplet, stays)| stays.then_some(triplet)).collect()
+}
+
+/// Distance of closest approach to the beam axis of the line through two hits, mm.
+fn distance_to_beam(a: [f32; 3], b: [f32; 3]) -> f32 {
+    let line = Line::through(a, b);
+    let slope2 = line.tx.mul_add(line.tx, line.ty.mul_add(line.ty, 1e-9));
+    (a[0] * line.ty - a[1] * line.tx).abs() / slope2.sqrt()
+}

@@ -1,0 +1,188 @@
+//! The naive twin of all presets: the same tracks, bit for bit, from plain loops over one hit at a time.
+//!
+//! It shares no code with the kernel but the configuration and the geometry: no gangs, no tables, no blocks,
+//! no packing. Only what decides bits is the same: the order of arithmetic operations, where two of them
+//! round as one (`mul_add`), and the order in which equally good hits are met. It is for tests and for
+//! reading; it is far too slow for anything else.
+
+mod find;
+mod fit;
+mod forwarding;
+mod modules;
+mod paper;
+
+use super::config::{LimitConfig, MAX_WINDOW, Preset, VeloConfig};
+use super::geometry::PAIRS;
+use crate::Status;
+use crate::event::{VELO_MODULES, VeloEvent, VeloEvents, VeloTracks};
+
+/// A comparison that is flipped on purpose, to show that tests which compare with the kernel can fail.
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// None: the reference as it should be.
+    None,
+    /// Of equally near hits the last is taken, not the first.
+    LastOfEquals,
+    /// A track is a clone already when exactly the allowed share of its hits is on longer tracks.
+    CloneAtLimit,
+    /// Of two hits the one farther from the line is taken.
+    Farthest,
+}
+
+impl Fault {
+    /// Whether a hit with the distance `this` is better than the best so far.
+    fn better(self, this: f32, best: f32) -> bool {
+        match self {
+            Self::LastOfEquals => this <= best,
+            Self::Farthest => this > best,
+            _ => this < best,
+        }
+    }
+}
+
+/// A hit among those of its pair.
+#[derive(Debug, Clone, Copy)]
+struct Hit {
+    x: f32,
+    y: f32,
+    z: f32,
+    /// Direction from the beam axis, 0..256 (see [`phi_turn`]).
+    bin: u32,
+    /// Place in the event's columns.
+    source: usize,
+    /// Whether a track has it.
+    used: bool,
+}
+
+impl Hit {
+    fn position(&self) -> [f32; 3] {
+        [self.x, self.y, self.z]
+    }
+}
+
+/// Bins of a turn.
+const BINS: u32 = 256;
+
+/// Reconstructs all events: the tracks that [`super::reconstruct`] gives on every level.
+pub fn reconstruct(config: &VeloConfig, events: VeloEvents<'_>) -> VeloTracks {
+    reconstruct_with(Fault::None, config, events)
+}
+
+/// [`reconstruct`] with a planted fault.
+#[doc(hidden)]
+pub fn reconstruct_with(fault: Fault, config: &VeloConfig, events: VeloEvents<'_>) -> VeloTracks {
+    let mut out = VeloTracks::default();
+    for event in 0..events.len() {
+        let event = events.event(event);
+        let status = check(&event, &config.limits);
+        if status == Status::Ok {
+            let (tracks, shared) = match config.preset {
+                Preset::Best => (find::find(fault, config, sort(&event)), config.best.shared_hits),
+                Preset::Paper => (paper::find(fault, config, &event), 1.0),
+                Preset::Forwarding => (forwarding::find(fault, config, &event), 1.0),
+            };
+            for track in without_clones(fault, shared, tracks, event.len()) {
+                fit::fit(&config.fit, &event, &track, &mut out);
+            }
+        }
+        out.track_start.push(out.tracks() as u32);
+        out.status.push(status);
+    }
+    out
+}
+
+/// Whether an event can be reconstructed. The first reason counts.
+fn check(event: &VeloEvent<'_>, limits: &LimitConfig) -> Status {
+    let all = |good: fn(f32, f32) -> bool| {
+        let mut values = event.x.iter().chain(event.y).chain(event.z);
+        values.all(|&value| good(value, limits.coordinate))
+    };
+    if event.status != Status::Ok {
+        event.status
+    } else if event.len() > limits.hits as usize {
+        Status::TooManyHits
+    } else if (0..VELO_MODULES).any(|module| event.module(module).len() > limits.hits_in_module as usize) {
+        Status::TooManyHitsInModule
+    } else if !all(|value, _| value.is_finite()) {
+        Status::NotFinite
+    } else if !all(|value, most| value.abs() <= most) {
+        Status::OutOfRange
+    } else {
+        Status::Ok
+    }
+}
+
+/// The hits of each pair of modules, by phi bin, those of one bin in input order.
+fn sort(event: &VeloEvent<'_>) -> Vec<Vec<Hit>> {
+    let mut pairs = Vec::new();
+    for pair in 0..PAIRS {
+        let mut hits = Vec::new();
+        for source in event.module(2 * pair).chain(event.module(2 * pair + 1)) {
+            let (x, y, z) = (event.x[source], event.y[source], event.z[source]);
+            hits.push(Hit { x, y, z, bin: truncate(phi_turn(x, y).0) % BINS, source, used: false });
+        }
+        hits.sort_by_key(|hit| hit.bin); // stable
+        pairs.push(hits);
+    }
+    pairs
+}
+
+/// Direction on the diamond scale in bins, 0..=256, and 1 / (|x| + |y|).
+fn phi_turn(x: f32, y: f32) -> (f32, f32) {
+    let scale = 1.0 / max(x.abs() + y.abs(), 1e-30);
+    let t = y * scale;
+    let turn = if x < 0.0 {
+        2.0 - t
+    } else if y < 0.0 {
+        4.0 + t
+    } else {
+        t
+    };
+    (turn * (BINS as f32 / 4.0), scale)
+}
+
+/// The places of the hits in the bins `left` to `right`, going round the wrap: first those from bin `left`
+/// up, then those from bin 0 up. A window much wider than any search makes is empty.
+fn window(hits: &[Hit], left: u32, right: u32) -> Vec<usize> {
+    let (first, width) = (left % BINS, right.wrapping_sub(left));
+    if width >= 2 * MAX_WINDOW + 2 {
+        return Vec::new();
+    }
+    let inside = |&place: &usize| (BINS + hits[place].bin - first) % BINS <= width;
+    let up = (0..hits.len()).filter(|&place| hits[place].bin >= first);
+    let round = (0..hits.len()).filter(|&place| hits[place].bin < first);
+    up.chain(round).filter(inside).collect()
+}
+
+/// Truncation towards zero, as two's complement; what does not fit and NaN give 2^31.
+fn truncate(value: f32) -> u32 {
+    if value < 2_147_483_648.0 { value as i32 as u32 } else { i32::MIN as u32 }
+}
+
+/// The second when one of them is NaN, which `f32::min` does not promise.
+fn min(a: f32, b: f32) -> f32 {
+    if a < b { a } else { b }
+}
+
+/// The second when one of them is NaN.
+fn max(a: f32, b: f32) -> f32 {
+    if a > b { a } else { b }
+}
+
+/// The tracks from the longest to the shortest, in the order they were found where equal, but those of which
+/// more than `shared` of the hits are on tracks before them.
+fn without_clones(fault: Fault, shared: f32, mut tracks: Vec<Vec<usize>>, hits: usize) -> Vec<Vec<usize>> {
+    let mut taken = vec![false; hits];
+    tracks.sort_by_key(|track| std::cmp::Reverse(track.len())); // stable
+    tracks.retain(|track| {
+        let held = track.iter().filter(|&&hit| taken[hit]).count() as f32;
+        let most = shared * track.len() as f32;
+        let keep = if fault == Fault::CloneAtLimit { held < most } else { held <= most };
+        if keep {
+            track.iter().for_each(|&hit| taken[hit] = true);
+        }
+        keep
+    });
+    tracks
+}

@@ -1,0 +1,323 @@
+//! The kernels against their naive twin: every level gives the reference's tracks, bit for bit.
+mod common;
+
+use peloton::event::{Counters, VELO_MODULES, VeloBatch, VeloTracks};
+use peloton::simd::Level;
+use peloton::truth::simulate::{SimSpec, simulate_velo};
+use peloton::velo::geometry::MODULE_Z;
+use peloton::velo::reference::{self, Fault};
+use peloton::velo::{Preset, VeloConfig, VeloWorkspace, reconstruct};
+use peloton::{Error, Status};
+use proptest::prelude::*;
+use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
+
+/// All columns of tracks as bits, with their names.
+fn columns(tracks: &VeloTracks) -> Vec<(String, Vec<u32>)> {
+    let bits = |column: &[f32]| column.iter().map(|value| value.to_bits()).collect();
+    let mut columns = vec![
+        ("status".to_string(), tracks.status.iter().map(|status| status.code().into()).collect()),
+        ("track_start".to_string(), tracks.track_start.to_vec()),
+        ("hit_start".to_string(), tracks.hit_start.to_vec()),
+        ("hits".to_string(), tracks.hits.to_vec()),
+        ("chi2".to_string(), bits(&tracks.chi2)),
+        ("backward".to_string(), tracks.backward.iter().map(|&flag| flag.into()).collect()),
+    ];
+    for (side, states) in [("beam", &tracks.beam), ("end", &tracks.end)] {
+        let states = states.columns().map(|(name, column)| (format!("{side}.{name}"), bits(column)));
+        columns.extend(states);
+    }
+    columns
+}
+
+/// The first place where two results differ.
+fn difference(a: &VeloTracks, b: &VeloTracks) -> Option<String> {
+    columns(a).into_iter().zip(columns(b)).find_map(|((name, a), (_, b))| {
+        let at = (0..a.len().max(b.len())).find(|&at| a.get(at) != b.get(at))?;
+        Some(format!("{name}[{at}]: {:x?} and {:x?}", a.get(at), b.get(at)))
+    })
+}
+
+/// The kernel's result, made in slices of so many events, and what it counted.
+fn in_slices(level: Level, config: &VeloConfig, batch: &VeloBatch, slice: usize) -> (VeloTracks, Counters) {
+    let (mut out, mut counters) = (VeloTracks::default(), Counters::default());
+    let mut workspace = VeloWorkspace::default();
+    for first in (0..batch.len()).step_by(slice) {
+        let range = first..batch.len().min(first + slice);
+        reconstruct(level, config, batch.view(), range, &mut workspace, &mut out, &mut counters);
+    }
+    (out, counters)
+}
+
+/// Where the first level that does not give the reference's tracks departs from them.
+fn departure(config: &VeloConfig, batch: &VeloBatch, expected: &VeloTracks) -> Option<String> {
+    let mut dropped: Option<Vec<_>> = None;
+    Level::supported().into_iter().find_map(|level| {
+        let (tracks, counters) = in_slices(level, config, batch, batch.len().max(1));
+        if let Some(what) = difference(expected, &tracks) {
+            return Some(format!("{level}: {what}"));
+        }
+        let here: Vec<_> = counters.dropped().collect();
+        let before = dropped.get_or_insert_with(|| counters.dropped().collect());
+        (*before != here).then(|| format!("{level}: dropped {here:?} and {before:?}"))
+    })
+}
+
+/// Checks every level against the reference, and that each planted fault would have been noticed.
+#[track_caller]
+fn check(config: &VeloConfig, batch: &VeloBatch, faults: &[Fault]) -> VeloTracks {
+    let expected = reference::reconstruct(config, batch.view());
+    assert_eq!(departure(config, batch, &expected), None);
+    for &fault in faults {
+        let wrong = reference::reconstruct_with(fault, config, batch.view());
+        assert!(departure(config, batch, &wrong).is_some(), "{fault:?} went unnoticed");
+    }
+    expected
+}
+
+/// A fault that shows in events without hits on top of one another.
+fn fault_seen_in(preset: Preset) -> &'static [Fault] {
+    match preset {
+        Preset::Best => &[Fault::CloneAtLimit, Fault::Farthest],
+        Preset::Paper | Preset::Forwarding => &[Fault::Farthest],
+    }
+}
+
+fn simulated(events: u64) -> VeloBatch {
+    let mut batch = VeloBatch::default();
+    for number in 0..events {
+        simulate_velo(&SimSpec::default(), number, &mut batch);
+    }
+    batch
+}
+
+#[test]
+fn real_events() -> Result<(), Error> {
+    let Some(data) = common::data() else { return Ok(()) };
+    let (batch, _) = common::read_all(&data.join("velo/public200.ndjson.zst"));
+    assert_eq!(batch.len(), 200);
+    let (ten, _) = common::reference10().expect("beside the others");
+    for preset in Preset::ALL {
+        let config = VeloConfig::preset(preset);
+        let tracks = check(&config, &batch, fault_seen_in(preset));
+        assert!(tracks.tracks() > 200 * 100, "{} tracks", tracks.tracks());
+        check(&config, &ten, &[]);
+    }
+    Ok(())
+}
+
+#[test]
+fn simulated_events() {
+    let batch = simulated(40);
+    for preset in Preset::ALL {
+        let tracks = check(&VeloConfig::preset(preset), &batch, fault_seen_in(preset));
+        assert!(tracks.tracks() > 40 * 50, "{} tracks", tracks.tracks());
+    }
+}
+
+#[test]
+fn slices_make_no_difference() {
+    let batch = simulated(70);
+    for config in Preset::ALL.map(VeloConfig::preset) {
+        let expected = reference::reconstruct(&config, batch.view());
+        for level in Level::supported() {
+            for slice in [1, 7, 64] {
+                let (tracks, _) = in_slices(level, &config, &batch, slice);
+                assert_eq!(difference(&expected, &tracks), None, "{level}, slices of {slice}");
+            }
+        }
+    }
+}
+
+/// Hits may claim any z, so a track's first and last hit may be one denormal number apart: slopes overflow.
+#[test]
+fn tracks_of_no_length() {
+    let pair = |pair: usize, x: f32, z: f32| (2 * pair + 1, [x, 0.5 * x, z]);
+    let event = |off: f32| {
+        let (top, middle, low) = (pair(12, 10.0, 0.0), pair(11, 9.0, -12.5), pair(10, 8.0, -25.0));
+        vec![top, middle, low, pair(5, 10.0 + off, f32::from_bits(1))]
+    };
+    let batch = batch_of(&[event(0.0), event(0.001), event(-0.001)]);
+    for preset in Preset::ALL {
+        let tracks = check(&VeloConfig::preset(preset), &batch, &[]);
+        if preset == Preset::Best {
+            assert_eq!(tracks.tracks(), 3);
+            assert_eq!(tracks.hits[..4], [3, 2, 1, 0], "the track goes back to where it began");
+            assert!(tracks.beam.x.iter().any(|x| x.is_nan()), "{:?}", tracks.beam.x);
+        }
+    }
+}
+
+/// A hit: module, x, y, z.
+type Hit = (usize, [f32; 3]);
+
+fn batch_of<'a>(events: impl IntoIterator<Item = &'a Vec<Hit>>) -> VeloBatch {
+    let mut batch = VeloBatch::default();
+    for (number, hits) in events.into_iter().enumerate() {
+        let mut hits = hits.clone();
+        hits.sort_by_key(|hit| hit.0);
+        let starts: Vec<_> =
+            (0..=VELO_MODULES).map(|module| hits.partition_point(|hit| hit.0 < module) as u32).collect();
+        let [x, y, z] = [0, 1, 2].map(|axis| hits.iter().map(|hit| hit.1[axis]).collect::<Vec<_>>());
+        batch.push_event(number as u64, &x, &y, &z, &starts);
+    }
+    batch
+}
+
+fn module_z(module: usize) -> f32 {
+    MODULE_Z[module] as f32
+}
+
+/// A particle from near the beam line: hits in the modules of one side, off by `spread` mm or nothing.
+fn particle() -> impl Strategy<Value = Vec<Hit>> {
+    let origin = [-1.0f32..1.0, -1.0f32..1.0, -150.0f32..150.0];
+    let spread = prop_oneof![Just(0.0f32), Just(0.01), Just(0.1)];
+    let slope = || prop_oneof![-0.4f32..0.4, -0.05f32..0.05];
+    let offsets = prop::collection::vec((-1.0f32..1.0, -1.0f32..1.0, 0u8..8), 26);
+    (origin, [slope(), slope()], spread, 0usize..26, 3usize..14, offsets).prop_map(
+        |([x0, y0, z0], [tx, ty], spread, first, pairs, offsets)| {
+            let mut hits = Vec::new();
+            for (pair, (dx, dy, luck)) in offsets.into_iter().enumerate().skip(first).take(pairs) {
+                let module = 2 * pair + usize::from(tx * (module_z(2 * pair) - z0) > 0.0);
+                let dz = module_z(module) - z0;
+                let (x, y) = (x0 + tx * dz + spread * dx, y0 + ty * dz + spread * dy);
+                let hit = (module, [x, y, module_z(module)]);
+                // Pixels seen twice, and not at all.
+                hits.extend(std::iter::repeat_n(hit, [0, 1, 1, 1, 1, 1, 1, 2][luck as usize]));
+            }
+            hits
+        },
+    )
+}
+
+/// Hits along x < 0, y = 0 and x > 0, y = 0, where phi begins again on one scale or another.
+fn at_the_wrap() -> impl Strategy<Value = Vec<Hit>> {
+    let y = prop_oneof![
+        Just(0.0f32),
+        Just(-0.0),
+        Just(1e-45),
+        Just(-1e-45),
+        Just(1e-6),
+        Just(-1e-6),
+        -0.02f32..0.02
+    ];
+    let side = prop_oneof![Just(-1.0f32), Just(1.0)];
+    (side, 0.0f32..0.3, 0usize..22, prop::collection::vec(y, 4)).prop_map(|(side, slope, first, ys)| {
+        let hit = |(i, y): (usize, &f32)| {
+            let module = 2 * (first + i) + usize::from(side > 0.0);
+            (module, [side * (5.0 + slope * (module_z(module) - module_z(0))), *y, module_z(module)])
+        };
+        ys.iter().enumerate().map(hit).collect()
+    })
+}
+
+/// Coordinates that are in range and yet unusual.
+fn odd_coordinate() -> impl Strategy<Value = f32> {
+    let odd =
+        [0.0, -0.0, 1e-45, -1e-45, 1e-38, -3e-39, 1e-20, 1000.0, -1000.0, 999.99, 5.0, f32::MIN_POSITIVE];
+    prop_oneof![prop::sample::select(odd.to_vec()), -50.0f32..50.0, (-4i8..4).prop_map(f32::from)]
+}
+
+/// Anything in any place, z too.
+fn odd_hits() -> impl Strategy<Value = Vec<Hit>> {
+    let hit = (0..VELO_MODULES, [odd_coordinate(), odd_coordinate(), odd_coordinate()], any::<bool>());
+    let on_plane = |(module, [x, y, z], at_module): (usize, [f32; 3], bool)| {
+        (module, [x, y, if at_module { module_z(module) } else { z }])
+    };
+    prop::collection::vec(hit.prop_map(on_plane), 1..24)
+}
+
+/// Up to 300 hits of one module: on top of one another, or all around.
+fn crowd() -> impl Strategy<Value = Vec<Hit>> {
+    let size = prop_oneof![2usize..40, Just(300)];
+    (0..VELO_MODULES, size, 0.0f32..30.0, 0.0f32..7.0, any::<bool>()).prop_map(
+        |(module, size, radius, angle, around)| {
+            let place = |i: usize| {
+                let angle = angle + if around { i as f32 * 0.021 } else { 0.0 };
+                [radius * libm::cosf(angle), radius * libm::sinf(angle), module_z(module)]
+            };
+            (0..size).map(|i| (module, place(i))).collect()
+        },
+    )
+}
+
+/// A hit with a coordinate that no detector gives.
+fn rotten_hit() -> impl Strategy<Value = Vec<Hit>> {
+    let rotten = [f32::NAN, -f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 1e30, -f32::MAX, 1000.1];
+    (0..VELO_MODULES, prop::sample::select(rotten.to_vec()), 0usize..3).prop_map(|(module, value, axis)| {
+        let mut place = [1.0, 1.0, module_z(module)];
+        place[axis] = value;
+        vec![(module, place)]
+    })
+}
+
+fn event() -> impl Strategy<Value = Vec<Hit>> {
+    let part = prop_oneof![
+        60 => particle(),
+        8 => at_the_wrap(),
+        4 => odd_hits(),
+        4 => crowd(),
+    ];
+    let clean = prop::collection::vec(part, 0..30).prop_map(|parts| parts.concat());
+    let rotten = (clean, rotten_hit(), 0u8..16);
+    rotten.prop_map(|(hits, rotten, luck)| if luck == 0 { [hits, rotten].concat() } else { hits })
+}
+
+const BATCHES: u32 = 20;
+const EVENTS: usize = 100;
+
+/// Default limits, and such as cut lists short and refuse events.
+fn configs(preset: Preset) -> impl Strategy<Value = VeloConfig> {
+    prop_oneof![Just((20_000, 2_000, 128)), Just((400, 320, 9)), Just((20_000, 299, 1))].prop_map(
+        move |(hits, hits_in_module, candidates)| {
+            let mut config = VeloConfig::preset(preset);
+            config.limits.hits = hits;
+            config.limits.hits_in_module = hits_in_module;
+            config.limits.candidates_in_window = candidates;
+            config
+        },
+    )
+}
+
+#[test]
+fn any_events_best() {
+    any_events(Preset::Best);
+}
+
+#[test]
+fn any_events_paper() {
+    any_events(Preset::Paper);
+}
+
+#[test]
+fn any_events_forwarding() {
+    any_events(Preset::Forwarding);
+}
+
+/// 2,000 events; a difference is shrunk to the events, the parts and the hits that make it.
+fn any_events(preset: Preset) {
+    let settings = ProptestConfig { cases: BATCHES, failure_persistence: None, ..ProptestConfig::default() };
+    let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
+    let mut seen = std::collections::BTreeMap::<Status, usize>::new();
+    let (seen_so_far, faults) = (std::cell::RefCell::new(&mut seen), std::cell::Cell::new(0));
+    let case = (configs(preset), prop::collection::vec(event(), EVENTS));
+    TestRunner::new_with_rng(settings, rng)
+        .run(&case, |(config, events)| {
+            let batch = batch_of(&events);
+            let expected = reference::reconstruct(&config, batch.view());
+            prop_assert_eq!(departure(&config, &batch, &expected), None);
+            for &status in &expected.status {
+                *seen_so_far.borrow_mut().entry(status).or_default() += 1;
+            }
+            let wrong = reference::reconstruct_with(Fault::LastOfEquals, &config, batch.view());
+            faults.set(faults.get() + u32::from(difference(&expected, &wrong).is_some()));
+            Ok(())
+        })
+        .unwrap();
+    // What came up, and that hits on top of one another tell the first from the last of equals.
+    assert_eq!(seen.values().sum::<usize>(), BATCHES as usize * EVENTS);
+    for status in [Status::NotFinite, Status::OutOfRange, Status::TooManyHits, Status::TooManyHitsInModule] {
+        assert!(seen.get(&status).is_some_and(|&events| events > 10), "{status:?}: {seen:?}");
+    }
+    assert!(seen[&Status::Ok] > 1_500, "{seen:?}");
+    assert!(faults.get() > BATCHES / 2, "noticed in {} of {BATCHES} batches", faults.get());
+}
