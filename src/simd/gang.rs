@@ -59,6 +59,9 @@ pub trait Gang: Copy + Send + Sync + std::fmt::Debug + 'static {
     /// `from[index]` per lane, four values at once: one memory access a lane where [`Gang::f_gather`] of four
     /// columns has four. Index clamped (module text).
     fn f_gather_records(self, from: &[[f32; 4]], index: Self::U) -> [Self::F; 4];
+    /// [`Gang::f_gather_records`] with the index in memory, the first `LANES` values of `index`: addresses are
+    /// read from there faster than they are taken out of a register.
+    fn f_load_records(self, from: &[[f32; 4]], index: &[u32]) -> [Self::F; 4];
     /// a + b
     fn f_add(self, a: Self::F, b: Self::F) -> Self::F;
     /// a - b

@@ -177,6 +177,10 @@ impl<G: Gang, const N: usize> Gang for Stack<G, N> {
         columns
     }
     #[inline(always)]
+    fn f_load_records(self, from: &[[f32; 4]], index: &[u32]) -> [Self::F; 4] {
+        self.f_gather_records(from, self.u_load(index))
+    }
+    #[inline(always)]
     fn u_scatter(self, value: Self::U, to: &mut [u32], index: Self::U, mask: Self::M) {
         for i in Self::parts() {
             self.0.u_scatter(value[i], to, index[i], mask[i]);

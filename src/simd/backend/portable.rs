@@ -133,6 +133,10 @@ impl<C: Context> Gang for Portable<C> {
         f32x4::transpose(rows)
     }
     #[inline(always)]
+    fn f_load_records(self, from: &[[f32; 4]], index: &[u32]) -> [Self::F; 4] {
+        self.f_gather_records(from, self.u_load(index))
+    }
+    #[inline(always)]
     fn u_scatter(self, value: Self::U, to: &mut [u32], index: Self::U, mask: Self::M) {
         let (mut values, mut places) = ([0; N], [0; N]);
         self.u_store(value, &mut values);

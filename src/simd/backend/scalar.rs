@@ -121,6 +121,10 @@ impl<const N: usize, C: Context> Gang for Scalar<N, C> {
         columns
     }
     #[inline(always)]
+    fn f_load_records(self, from: &[[f32; 4]], index: &[u32]) -> [Self::F; 4] {
+        self.f_gather_records(from, self.u_load(index))
+    }
+    #[inline(always)]
     fn u_scatter(self, value: Self::U, to: &mut [u32], index: Self::U, mask: Self::M) {
         for i in 0..N {
             if mask[i]

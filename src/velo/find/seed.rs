@@ -8,41 +8,56 @@ use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
 use crate::velo::config::PassConfig;
 use crate::velo::geometry::PAIRS;
-use crate::velo::index::{Index, phi_bin};
+use crate::velo::index::{Binning, Index, Layer};
 
 /// Doublets looked at in one go: their memory stays in the first cache.
-const BLOCK: usize = 1024;
+const BLOCK: usize = 512;
 /// tx^2 + ty^2 of a seed: the acceptance ends at 45 degrees.
 const MAX_SLOPE2: f32 = 1.0;
 
 /// Memory of seeding.
 #[derive(Debug, Default)]
 pub(super) struct SeedScratch {
-    /// Free hits of the current pair: place, event, first candidate, how many.
+    /// Free hits of the current pair: place, direction in bins, and the table's cells of the window for the
+    /// outer hit.
     middle: Column<u32>,
-    event: Column<u32>,
-    first: Column<u32>,
-    count: Column<u32>,
-    /// Doublets: candidate, first as its number in the previous layer (may lie beyond its end: it goes on at
-    /// the front), then as its place, and entry of `middle`.
-    outer: Column<u32>,
-    entry: Column<u32>,
-    /// Lines of the doublets of a block that pass the cuts; `outer` and `entry` move along.
-    lines: Lines,
-    /// Triplets of a block.
-    scores: Column<f32>,
-    triplets: [Column<u32>; 3],
-    open_entry: u32,
+    turn: Column<f32>,
+    from: Column<u32>,
+    to: Column<u32>,
+    /// Outer hits of the current middle hit that are written down already.
+    written: u32,
+    doublets: Doublets,
+    triplets: Triplets,
+    /// The middle hit whose triplets are being compared.
+    open_middle: u32,
     /// The seeds of the current pair, and per hit the best seed that has it.
     seeds: Vec<Seed>,
     claim: Vec<u32>,
+}
+
+/// A block of doublets: outer and middle hit; then those that pass the cuts, with their lines and windows.
+#[derive(Debug, Default)]
+struct Doublets {
+    outer: Column<u32>,
+    middle: Column<u32>,
+    lines: Lines,
+    first: Column<u32>,
+    count: Column<u32>,
+    len: usize,
+}
+
+/// The triplets of a block.
+#[derive(Debug, Default)]
+struct Triplets {
+    hits: [Column<u32>; 3],
+    score: Column<f32>,
+    len: usize,
 }
 
 /// A triplet of places in the index, and its score.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Seed {
     pub(super) hits: [u32; 3],
-    pub(super) event: u32,
     pub(super) score: f32,
 }
 
@@ -92,33 +107,18 @@ struct Cuts {
     score: f32,
     doca_weight: f32,
     /// Half width of the window for the outer hit, in bins.
-    window: u32,
+    window: f32,
     /// Largest distance of a doublet to the beam line, mm.
     doublet_doca: f32,
 }
 
-impl SeedScratch {
-    #[inline(always)]
-    fn list_middle_hits<G: Gang>(&mut self, g: G, index: &Index, current: usize) {
-        let most: usize = (0..index.events()).map(|event| index.pair(event, current).len()).sum();
-        self.middle.set_len(most);
-        self.event.set_len(most);
-        let (hits, middle, events) = (&index.hits[..], self.middle.padded_mut(), self.event.padded_mut());
-        let mut kept = 0;
-        for event in 0..index.events() {
-            let range = index.pair(event, current);
-            for at in range.clone().step_by(G::LANES) {
-                let place = U32::iota(g) + U32::splat(g, at as u32);
-                let [_, _, _, free_x] = F32::gather_records(hits, place);
-                let free = free_x.eq(free_x) & Mask::first(g, range.end - at);
-                U32::splat(g, event as u32).store(&mut events[kept..]);
-                kept += place.store_packed(&mut middle[kept..], free);
-            }
-        }
-        self.middle.set_len(kept);
-        self.event.set_len(kept);
+impl Cuts {
+    fn reach(&self, pass: &PassConfig) -> Reach {
+        Reach { used_too: false, chi2: self.score, scatter_slope: pass.scatter_slope }
     }
+}
 
+impl SeedScratch {
     /// Finds the best triplet of each middle hit; the hits that have one leave the list.
     #[inline(always)]
     #[allow(clippy::too_many_arguments)]
@@ -132,41 +132,85 @@ impl SeedScratch {
         pairs: [usize; 2],
         tally: &mut Tally,
     ) {
-        self.open_windows(g, search, cuts.window, index, pairs[0], tally);
+        self.open_windows(g, index.binning, cuts.window);
+        let above = index.layer(pairs[0]);
+        self.doublets.reserve();
+        self.triplets.reserve();
+        self.open_middle = u32::MAX;
         let first_seed = self.seeds.len();
-        // The entry of `middle` whose triplets are being compared.
-        self.open_entry = u32::MAX;
-        for column in [&mut self.outer, &mut self.entry].into_iter().chain(&mut self.triplets) {
-            column.reserve_total(BLOCK);
-        }
-        self.scores.reserve_total(BLOCK);
-        self.lines.reserve(BLOCK);
-        let (mut entry, mut filled) = (0, 0);
-        while entry < self.middle.len() || filled > 0 {
-            // Writes down doublets until the block is full; what a hit has left is kept for the next one.
-            let (outer, entries) = (self.outer.padded_mut(), self.entry.padded_mut());
-            let windows = self.first[entry..].iter_mut().zip(&mut self.count[entry..]);
-            for (first, left) in windows {
-                if filled + G::LANES > BLOCK {
-                    break;
-                }
-                (U32::iota(g) + U32::splat(g, *first)).store(&mut outer[filled..]);
-                U32::splat(g, entry as u32).store(&mut entries[filled..]);
-                let written = (*left).min(G::LANES as u32);
-                filled += written as usize;
-                *first += written;
-                *left -= written;
-                if *left > 0 {
-                    break;
-                }
-                entry += 1;
-            }
-            self.search_block(g, search, pass, cuts, index, pairs, filled, tally);
-            filled = 0;
+        let mut entry = 0;
+        while entry < self.middle.len() {
+            entry = self.list_doublets(g, search, &above, entry, tally);
+            self.doublets.cut(g, search, pass, cuts, index, pairs);
+            self.triplets.search(g, search, pass, cuts, index, pairs, &self.doublets, tally);
+            self.keep_best_of_each_middle();
         }
         if pass.gaps {
             self.drop_seeded(first_seed);
         }
+    }
+
+    #[inline(always)]
+    fn list_middle_hits<G: Gang>(&mut self, g: G, index: &Index, current: usize) {
+        let range = index.pair(current);
+        self.middle.reserve_total(range.len());
+        let count = index.free(g, range, self.middle.padded_mut());
+        self.middle.set_len(count);
+        self.turn.set_len(count);
+        self.from.set_len(count);
+        self.to.set_len(count);
+        let (middle, turn) = (self.middle.padded(), self.turn.padded_mut());
+        for at in (0..count).step_by(G::LANES) {
+            let [x, y, _, _] = F32::load_records(g, index.hits.padded(), &middle[at..]);
+            index.binning.turn(g, x, y).store(&mut turn[at..]);
+        }
+    }
+
+    /// Looks up in which cells of the table the window of each middle hit begins and ends.
+    #[inline(always)]
+    fn open_windows<G: Gang>(&mut self, g: G, binning: Binning, half_width: f32) {
+        let half = F32::splat(g, binning.width(half_width));
+        let (from, to) = (self.from.padded_mut(), self.to.padded_mut());
+        for at in (0..self.middle.len()).step_by(G::LANES) {
+            let cells = binning.cells(g, F32::load(g, &self.turn.padded()[at..]), half);
+            cells[0].store(&mut from[at..]);
+            cells[1].store(&mut to[at..]);
+        }
+        self.written = 0;
+    }
+
+    /// Writes down doublets until the block is full, from middle hit number `entry` on; what a hit has left is
+    /// kept for the next block. Returns the hit to go on with.
+    #[inline(always)]
+    fn list_doublets<G: Gang>(
+        &mut self,
+        g: G,
+        search: &Search,
+        above: &Layer<'_>,
+        mut entry: usize,
+        tally: &mut Tally,
+    ) -> usize {
+        let Doublets { outer, middle, len, .. } = &mut self.doublets;
+        let (outer, middle) = (outer.padded_mut(), middle.padded_mut());
+        let windows = self.from[entry..].iter().zip(&self.to[entry..]);
+        *len = 0;
+        for ((&from, &to), &place) in windows.zip(&self.middle[entry..]) {
+            if *len + G::LANES > BLOCK {
+                break;
+            }
+            let (first, end) = above.between(from, to);
+            let count = search.limit_one(end - first, self.written, tally) - self.written;
+            (U32::iota(g) + U32::splat(g, first + self.written)).store(&mut outer[*len..]);
+            U32::splat(g, place).store(&mut middle[*len..]);
+            *len += count.min(G::LANES as u32) as usize;
+            if count > G::LANES as u32 {
+                self.written += G::LANES as u32;
+                break;
+            }
+            self.written = 0;
+            entry += 1;
+        }
+        entry
     }
 
     /// Takes the middle hits of the seeds from `first_seed` on out of the list; both are in order.
@@ -176,110 +220,27 @@ impl SeedScratch {
         for entry in 0..self.middle.len() {
             let place = self.middle[entry];
             self.middle[kept] = place;
-            self.event[kept] = self.event[entry];
+            self.turn[kept] = self.turn[entry];
             kept += usize::from(seeded.next_if_eq(&place).is_none());
         }
         self.middle.set_len(kept);
-        self.event.set_len(kept);
     }
 
-    /// Looks up, for each middle hit, which hits of the previous layer are in its window.
-    #[inline(always)]
-    fn open_windows<G: Gang>(
-        &mut self,
-        g: G,
-        search: &Search,
-        half_width: u32,
-        index: &Index,
-        previous: usize,
-        tally: &mut Tally,
-    ) {
-        let hits = self.middle.len();
-        self.first.set_len(hits);
-        self.count.set_len(hits);
-        let view = index.view();
-        let (middle, events) = (self.middle.padded(), self.event.padded());
-        let (first, count) = (self.first.padded_mut(), self.count.padded_mut());
-        for at in (0..hits).step_by(G::LANES) {
-            let lanes = Mask::first(g, hits - at);
-            let place = U32::load(g, &middle[at..]);
-            let event = U32::load(g, &events[at..]);
-            let [x, y, _, _] = F32::gather_records(view.hits, place);
-            let window = view.layer(g, event, previous).window(phi_bin(g, x, y), half_width);
-            window.first.store(&mut first[at..]);
-            search.limit(g, window.count, lanes, tally).store(&mut count[at..]);
-        }
-    }
-
-    /// Extends a block of doublets into the next layer, and notes the best triplet of each middle hit.
-    #[inline(always)]
-    #[allow(clippy::too_many_arguments)]
-    fn search_block<G: Gang>(
-        &mut self,
-        g: G,
-        search: &Search,
-        pass: &PassConfig,
-        cuts: Cuts,
-        index: &Index,
-        [previous, next]: [usize; 2],
-        doublets: usize,
-        tally: &mut Tally,
-    ) {
-        let reach = Reach { used_too: false, chi2: cuts.score, scatter_slope: pass.scatter_slope };
-        let view = index.view();
-        let (lines, room) = self.lines.parts();
-        let (middle, events) = (&self.middle[..], &self.event[..]);
-        let (outers, entries) = (self.outer.padded_mut(), self.entry.padded_mut());
-        let mut kept = 0;
-        for at in (0..doublets).step_by(G::LANES) {
-            let lanes = Mask::first(g, doublets - at);
-            let entry = U32::load(g, &entries[at..]);
-            let layer = view.layer(g, U32::gather(events, entry), previous);
-            let outer = layer.place(U32::load(g, &outers[at..]));
-            let [_, y0, z0, free_x0] = F32::gather_records(view.hits, outer);
-            let [x1, y1, z1, _] = F32::gather_records(view.hits, U32::gather(middle, entry));
-            // Used hits have a free x of NaN and fail the cuts.
-            let line = Line::through(g, [free_x0, y0, z0], [x1, y1, z1]);
-            let slope2 = line.slope2();
-            let moment = line.x * line.ty - line.y * line.tx;
-            let doca2 = F32::splat(g, cuts.doublet_doca * cuts.doublet_doca);
-            let good = slope2.lt(F32::splat(g, MAX_SLOPE2)) & (moment * moment).lt(doca2 * slope2) & lanes;
-            line.store_packed((&mut *lines, room), kept, good);
-            outer.store_packed(&mut outers[kept..], good);
-            kept += entry.store_packed(&mut entries[kept..], good);
-        }
-        let doublets = kept;
-        let [triplet_outer, triplet_entry, triplet_inner] = self.triplets.each_mut().map(Column::padded_mut);
-        let scores = self.scores.padded_mut();
-        kept = 0;
-        for at in (0..doublets).step_by(G::LANES) {
-            let lanes = Mask::first(g, doublets - at);
-            let line = Line::load(g, (lines, room), at);
-            let entry = U32::load(g, &entries[at..]);
-            let layer = view.layer(g, U32::gather(events, entry), next);
-            let (best, found) = search.nearest(g, &layer, next, &line, reach, lanes, tally);
-            let outer = U32::load(g, &outers[at..]);
-            let [x0, y0, z0, _] = F32::gather_records(view.hits, outer);
-            let doca = distance_to_beam(g, [x0, y0, z0], [best.x, best.y, best.z]);
-            let score = doca.mul_add(F32::splat(g, cuts.doca_weight), best.distance2 / best.variance);
-            let good = score.lt(F32::splat(g, cuts.score)) & found;
-            outer.store_packed(&mut triplet_outer[kept..], good);
-            entry.store_packed(&mut triplet_entry[kept..], good);
-            best.place.store_packed(&mut triplet_inner[kept..], good);
-            kept += score.store_packed(&mut scores[kept..], good);
-        }
-        // Triplets come in the order of the middle hits: the best of each run becomes the seed.
-        for (i, &score) in scores[..kept].iter().enumerate() {
-            let entry = triplet_entry[i];
-            let hits = [triplet_outer[i], middle[entry as usize], triplet_inner[i]];
-            let event = events[entry as usize];
-            if entry != self.open_entry {
-                self.open_entry = entry;
-                self.seeds.push(Seed { hits, event, score });
+    /// Triplets come in the order of the middle hits: the best of each run becomes the seed.
+    fn keep_best_of_each_middle(&mut self) {
+        let Triplets { hits: [outer, middle, inner], score, len } = &self.triplets;
+        for i in 0..*len {
+            let seed = Seed {
+                hits: [outer.padded()[i], middle.padded()[i], inner.padded()[i]],
+                score: score.padded()[i],
+            };
+            if seed.hits[1] != self.open_middle {
+                self.open_middle = seed.hits[1];
+                self.seeds.push(seed);
             } else if let Some(best) = self.seeds.last_mut()
-                && score < best.score
+                && seed.score < best.score
             {
-                *best = Seed { hits, event, score };
+                *best = seed;
             }
         }
     }
@@ -311,6 +272,104 @@ impl SeedScratch {
     }
 }
 
+impl Doublets {
+    fn reserve(&mut self) {
+        for column in [&mut self.outer, &mut self.middle, &mut self.first, &mut self.count] {
+            column.reserve_total(BLOCK);
+        }
+        self.lines.reserve(BLOCK);
+    }
+
+    /// Keeps the doublets that may be a particle's and that have hits to be extended to.
+    #[inline(always)]
+    fn cut<G: Gang>(
+        &mut self,
+        g: G,
+        search: &Search,
+        pass: &PassConfig,
+        cuts: Cuts,
+        index: &Index,
+        [previous, next]: [usize; 2],
+    ) {
+        let (above, below) = (index.layer(previous), index.layer(next));
+        let reach = cuts.reach(pass);
+        let (outers, middles) = (self.outer.padded_mut(), self.middle.padded_mut());
+        let (firsts, counts) = (self.first.padded_mut(), self.count.padded_mut());
+        let (lines, room) = self.lines.parts();
+        let mut kept = 0;
+        for at in (0..self.len).step_by(G::LANES) {
+            let lanes = Mask::first(g, self.len - at);
+            let [_, y0, z0, free_x0] = F32::load_records(g, above.hits, &outers[at..]);
+            let [x1, y1, z1, _] = F32::load_records(g, above.hits, &middles[at..]);
+            // Used hits have a free x of NaN and fail the cuts.
+            let line = Line::through(g, [free_x0, y0, z0], [x1, y1, z1]);
+            let slope2 = line.slope2();
+            let moment = line.x * line.ty - line.y * line.tx;
+            let doca2 = F32::splat(g, cuts.doublet_doca * cuts.doublet_doca);
+            let good = slope2.lt(F32::splat(g, MAX_SLOPE2)) & (moment * moment).lt(doca2 * slope2) & lanes;
+            let (window, _) = search.window(g, &below, next, &line, reach);
+            let good = U32::splat(g, 0).lt(window.count) & good;
+            let outer = above.original(g, U32::load(g, &outers[at..]));
+            line.store_packed((&mut *lines, room), kept, good);
+            outer.store_packed(&mut outers[kept..], good);
+            U32::load(g, &middles[at..]).store_packed(&mut middles[kept..], good);
+            window.first.store_packed(&mut firsts[kept..], good);
+            kept += window.count.store_packed(&mut counts[kept..], good);
+        }
+        self.len = kept;
+    }
+}
+
+impl Triplets {
+    fn reserve(&mut self) {
+        self.hits.iter_mut().for_each(|column| column.reserve_total(BLOCK));
+        self.score.reserve_total(BLOCK);
+    }
+
+    /// Extends doublets into the next layer.
+    #[inline(always)]
+    #[allow(clippy::too_many_arguments)]
+    fn search<G: Gang>(
+        &mut self,
+        g: G,
+        search: &Search,
+        pass: &PassConfig,
+        cuts: Cuts,
+        index: &Index,
+        [_, next]: [usize; 2],
+        doublets: &Doublets,
+        tally: &mut Tally,
+    ) {
+        let layer = index.layer(next);
+        let reach = cuts.reach(pass);
+        let [outers, middles, inners] = self.hits.each_mut().map(Column::padded_mut);
+        let scores = self.score.padded_mut();
+        let mut kept = 0;
+        for at in (0..doublets.len).step_by(G::LANES) {
+            let lanes = Mask::first(g, doublets.len - at);
+            let line = Line::load(g, doublets.lines.read(), at);
+            let first = &doublets.first.padded()[at..];
+            let count = lanes.select_u(U32::load(g, &doublets.count.padded()[at..]), U32::splat(g, 0));
+            let count = search.limit(g, count, lanes, tally);
+            let (best, found) = search.nearest(g, &layer, first, count, &line, reach, tally);
+            if !found.any() {
+                continue;
+            }
+            let outer = &doublets.outer.padded()[at..];
+            let [x0, y0, z0, _] = F32::load_records(g, layer.hits, outer);
+            let doca = distance_to_beam(g, [x0, y0, z0], [best.x, best.y, best.z]);
+            let score = doca.mul_add(F32::splat(g, cuts.doca_weight), best.distance2 / best.variance);
+            let good = score.lt(F32::splat(g, cuts.score)) & found;
+            U32::load(g, outer).store_packed(&mut outers[kept..], good);
+            U32::load(g, &doublets.middle.padded()[at..]).store_packed(&mut middles[kept..], good);
+            let inner = layer.original(g, U32::load(g, first) + best.number);
+            inner.store_packed(&mut inners[kept..], good);
+            kept += score.store_packed(&mut scores[kept..], good);
+        }
+        self.len = kept;
+    }
+}
+
 /// Distance of closest approach to the beam axis of the line through two hits, mm.
 #[inline(always)]
 fn distance_to_beam<G: Gang>(g: G, a: [F32<G>; 3], b: [F32<G>; 3]) -> F32<G> {
@@ -324,27 +383,25 @@ fn distance_to_beam<G: Gang>(g: G, a: [F32<G>; 3], b: [F32<G>; 3]) -> F32<G> {
 #[inline(always)]
 fn start_tracks<G: Gang>(g: G, index: &Index, scratch: &mut FindScratch) {
     let FindScratch { seeds, rows, active, .. } = scratch;
-    let (inner, middle, event) = (&mut seeds.first, &mut seeds.middle, &mut seeds.event);
+    let (inner, middle) = (&mut seeds.from, &mut seeds.middle);
     inner.set_len(seeds.seeds.len());
-    event.set_len(seeds.seeds.len());
     middle.set_len(seeds.seeds.len());
     let first_row = rows.count() as u32;
     for (i, seed) in seeds.seeds.iter().enumerate() {
         rows.push(seed);
-        event[i] = seed.event;
         middle[i] = seed.hits[1];
         inner[i] = seed.hits[2];
     }
+    let hits = index.hits.padded();
     for at in (0..seeds.seeds.len()).step_by(G::LANES) {
-        let [x1, y1, z1, _] = F32::gather_records(&index.hits, U32::load(g, &middle.padded()[at..]));
-        let [x2, y2, z2, _] = F32::gather_records(&index.hits, U32::load(g, &inner.padded()[at..]));
+        let [x1, y1, z1, _] = F32::load_records(g, hits, &middle.padded()[at..]);
+        let [x2, y2, z2, _] = F32::load_records(g, hits, &inner.padded()[at..]);
         let line = Line::through(g, [x1, y1, z1], [x2, y2, z2]);
         let to = active.len + at;
         line.store_packed(active.lines.parts(), to, Mask::first(g, G::LANES));
         let row = U32::iota(g) + U32::splat(g, first_row + at as u32);
         row.store(&mut active.row.padded_mut()[to..]);
         U32::splat(g, 0).store(&mut active.missed.padded_mut()[to..]);
-        U32::load(g, &event.padded()[at..]).store(&mut active.event.padded_mut()[to..]);
     }
     active.len += seeds.seeds.len();
 }
