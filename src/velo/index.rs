@@ -14,7 +14,7 @@
 //! cache.
 
 use super::config::{LimitConfig, MAX_WINDOW};
-use super::geometry::PAIRS;
+use super::geometry::{PAIRS, pair_middle};
 use crate::Status;
 use crate::event::{Column, VELO_MODULES, VeloEvent};
 use crate::simd::Gang;
@@ -69,15 +69,20 @@ pub(super) struct Index {
     pub(super) binning: Binning,
 }
 
-/// One pair of modules.
+/// One pair of modules, each lane its own.
 #[derive(Clone, Copy)]
-pub(super) struct Layer<'a> {
+pub(super) struct Layer<'a, G: Gang> {
+    g: G,
     /// The hits of all pairs, and what may be read behind them.
     pub(super) hits: &'a [[f32; 4]],
-    row: &'a [u32],
-    begin: u32,
-    end: u32,
+    table: &'a [u32],
     binning: Binning,
+    /// The pair's row in the table.
+    row: U32<G>,
+    begin: U32<G>,
+    end: U32<G>,
+    /// Middle of the pair, mm.
+    pub(super) z: F32<G>,
 }
 
 /// A window per lane: `count` hits from place `first` on.
@@ -123,44 +128,39 @@ impl Binning {
     }
 }
 
-impl Layer<'_> {
+impl<'a, G: Gang> Layer<'a, G> {
+    /// Lane by lane this pair or the other one.
+    #[inline(always)]
+    pub(super) fn select(self, lanes: Mask<G>, other: &Self) -> Self {
+        Self {
+            row: lanes.select_u(self.row, other.row),
+            begin: lanes.select_u(self.begin, other.begin),
+            end: lanes.select_u(self.end, other.end),
+            z: lanes.select_f(self.z, other.z),
+            ..self
+        }
+    }
+
     /// The hits whose bins come within `reach` mm of a point, and `turn` mm^2 more: the turn of a line's
     /// point around the beam axis, as |point x step|.
     ///
     /// A step d across moves the diamond angle by at most d / (|x| + |y|), a turn exactly by
     /// |point x step| / (|x| + |y|)^2, to first order; the window never reaches further than [`MAX_WINDOW`].
     #[inline(always)]
-    pub(super) fn around<G: Gang>(
-        &self,
-        g: G,
-        [x, y]: [F32<G>; 2],
-        reach: F32<G>,
-        turn: F32<G>,
-    ) -> Window<G> {
-        let (middle, scale) = phi_turn(g, self.binning.bins, x, y);
-        let half = (turn.mul_add(scale, reach) * scale) * F32::splat(g, self.binning.bins as f32 / 4.0);
-        self.bins(g, middle, half.min(F32::splat(g, self.binning.width(MAX_WINDOW as f32))))
-    }
-
-    /// The hits of the bins at most `half` of a bin away from `middle`.
-    #[inline(always)]
-    fn bins<G: Gang>(&self, g: G, middle: F32<G>, half: F32<G>) -> Window<G> {
+    pub(super) fn around(&self, [x, y]: [F32<G>; 2], reach: F32<G>, turn: F32<G>) -> Window<G> {
+        let (g, bins) = (self.g, self.binning.bins);
+        let (middle, scale) = phi_turn(g, bins, x, y);
+        let half = (turn.mul_add(scale, reach) * scale) * F32::splat(g, bins as f32 / 4.0);
+        let half = half.min(F32::splat(g, self.binning.width(MAX_WINDOW as f32)));
         let [from, to] = self.binning.cells(g, middle, half);
-        let first = U32::gather(self.row, from);
-        Window { first, count: U32::gather(self.row, to) - first }
-    }
-
-    /// Where the hits of a window begin and end, given the window's cells.
-    #[inline(always)]
-    pub(super) fn between(&self, from: u32, to: u32) -> (u32, u32) {
-        (self.row[from as usize], self.row[to as usize])
+        let first = U32::gather(self.table, self.row + from);
+        Window { first, count: U32::gather(self.table, self.row + to) - first }
     }
 
     /// The hit itself, for a place that may be that of a copy.
     #[inline(always)]
-    pub(super) fn original<G: Gang>(&self, g: G, place: U32<G>) -> U32<G> {
-        let is_itself = place.lt(U32::splat(g, self.end));
-        is_itself.select_u(place, place - U32::splat(g, self.end - self.begin))
+    pub(super) fn original(&self, place: U32<G>) -> U32<G> {
+        place.lt(self.end).select_u(place, place - (self.end - self.begin))
     }
 }
 
@@ -186,11 +186,25 @@ impl Index {
 
     /// A pair to be searched.
     #[inline(always)]
-    pub(super) fn layer(&self, pair: usize) -> Layer<'_> {
+    pub(super) fn layer<G: Gang>(&self, g: G, pair: usize) -> Layer<'_, G> {
         let (begin, end) = self.pairs[pair];
+        Layer {
+            g,
+            hits: self.hits.padded(),
+            table: &self.table,
+            binning: self.binning,
+            row: U32::splat(g, (pair * self.binning.row()) as u32),
+            begin: U32::splat(g, begin),
+            end: U32::splat(g, end),
+            z: F32::splat(g, pair_middle(pair)),
+        }
+    }
+
+    /// The table's row of a pair: between which places the hits of a cell are.
+    #[inline(always)]
+    pub(super) fn row(&self, pair: usize) -> &[u32] {
         let row = self.binning.row();
-        let cells = &self.table[pair * row..(pair + 1) * row];
-        Layer { hits: self.hits.padded(), row: cells, begin, end, binning: self.binning }
+        &self.table[pair * row..(pair + 1) * row]
     }
 
     /// Empties the index and makes room for `hits` hits and their copies; searches may read up to

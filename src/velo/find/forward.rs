@@ -5,7 +5,7 @@ use super::{FindScratch, ROW, Tally};
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
 use crate::velo::config::BestConfig;
-use crate::velo::geometry::{PAIR_HALF_DEPTH, pair_middle};
+use crate::velo::geometry::PAIR_HALF_DEPTH;
 use crate::velo::index::Index;
 
 /// `missed` of a track that leaves the detector.
@@ -27,8 +27,12 @@ pub(super) fn forward<G: Gang>(
     let FindScratch { active, extended, extended_by, rows, .. } = scratch;
     extended.reserve_total(active.len);
     extended_by.reserve_total(active.len);
-    let reach = Reach { used_too: true, chi2: config.forward_chi2, scatter_slope: config.scatter_slope };
-    let layer = index.layer(pair);
+    let reach = Reach {
+        used_too: true,
+        chi2: F32::splat(g, config.forward_chi2),
+        scatter_slope: config.scatter_slope,
+    };
+    let layer = index.layer(g, pair);
     let (lines, room) = active.lines.parts();
     let (first_of, count_of) = (active.first.padded_mut(), active.count.padded_mut());
     let (rows_of, missed_of) = (active.row.padded_mut(), active.missed.padded_mut());
@@ -38,9 +42,9 @@ pub(super) fn forward<G: Gang>(
         let line = Line::load(g, (lines, room), at);
         let missed = U32::load(g, &missed_of[at..]);
         // A triplet over a gap may have its last hit in this very pair: it waits for the next one.
-        let ahead = F32::splat(g, pair_middle(pair) + PAIR_HALF_DEPTH).lt(line.z);
+        let ahead = (layer.z + F32::splat(g, PAIR_HALF_DEPTH)).lt(line.z);
         let searching = ahead & Mask::first(g, active.len - at);
-        let (window, inside) = search.window(g, &layer, pair, &line, reach);
+        let (window, inside) = search.window(g, &layer, &line, reach);
         let count = search.limit(g, window.count, searching, tally);
         let more = inside.select_u(missed + U32::splat(g, 1), U32::splat(g, GONE));
         window.first.store(&mut first_of[at..]);
@@ -56,7 +60,7 @@ pub(super) fn forward<G: Gang>(
         let first = &first_of[at..];
         let (best, found) =
             search.nearest(g, &layer, first, U32::load(g, &count_of[at..]), &line, reach, tally);
-        let place = layer.original(g, U32::load(g, first) + best.number);
+        let place = layer.original(U32::load(g, first) + best.number);
         row.store_packed(&mut extended_rows[count..], found);
         count += place.store_packed(&mut extended_hits[count..], found);
 

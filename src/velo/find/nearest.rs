@@ -5,7 +5,7 @@ use crate::event::{Column, PAD};
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
 use crate::velo::config::BestConfig;
-use crate::velo::geometry::{PAIR_HALF_DEPTH, pair_middle};
+use crate::velo::geometry::PAIR_HALF_DEPTH;
 use crate::velo::index::{Layer, Window};
 
 /// What holds for every search of a pass.
@@ -124,11 +124,11 @@ pub(super) struct Best<G: Gang> {
 
 /// How far and how well a search looks.
 #[derive(Clone, Copy)]
-pub(super) struct Reach {
+pub(super) struct Reach<G: Gang> {
     /// Whether hits of tracks count too.
     pub(super) used_too: bool,
     /// Largest chi2.
-    pub(super) chi2: f32,
+    pub(super) chi2: F32<G>,
     /// Scattering variance per tx^2 + ty^2, rad^2.
     pub(super) scatter_slope: f32,
 }
@@ -177,7 +177,7 @@ impl Search {
 
     /// Variance of the scattering angle in the second hit of the line.
     #[inline(always)]
-    fn scatter<G: Gang>(&self, g: G, line: &Line<G>, reach: Reach) -> F32<G> {
+    fn scatter<G: Gang>(&self, g: G, line: &Line<G>, reach: Reach<G>) -> F32<G> {
         let per_slope2 = F32::splat(g, reach.scatter_slope);
         line.slope2().mul_add(per_slope2, F32::splat(g, self.scatter_constant))
     }
@@ -188,14 +188,13 @@ impl Search {
     pub(super) fn window<G: Gang>(
         &self,
         g: G,
-        layer: &Layer<'_>,
-        pair: usize,
+        layer: &Layer<'_, G>,
         line: &Line<G>,
-        reach: Reach,
+        reach: Reach<G>,
     ) -> (Window<G>, Mask<G>) {
-        let to_layer = F32::splat(g, pair_middle(pair)) - line.z;
+        let to_layer = layer.z - line.z;
         let scatter = self.scatter(g, line, reach);
-        let most = (F32::splat(g, reach.chi2) * self.variance(g, line, scatter, to_layer)).sqrt();
+        let most = (reach.chi2 * self.variance(g, line, scatter, to_layer)).sqrt();
         let x = line.tx.mul_add(to_layer, line.x);
         let y = line.ty.mul_add(to_layer, line.y);
         // The hits of a pair are up to half its depth before and behind its middle.
@@ -204,7 +203,7 @@ impl Search {
         let edge = F32::splat(g, self.outer_radius) + most;
         let radius2 = x.mul_add(x, y * y);
         let inside = (hole * hole).le(radius2) & radius2.le(edge * edge);
-        let Window { first, count } = layer.around(g, [x, y], most, turn);
+        let Window { first, count } = layer.around([x, y], most, turn);
         (Window { first, count: inside.select_u(count, U32::splat(g, 0)) }, inside)
     }
 
@@ -216,11 +215,11 @@ impl Search {
     pub(super) fn nearest<G: Gang>(
         &self,
         g: G,
-        layer: &Layer<'_>,
+        layer: &Layer<'_, G>,
         first: &[u32],
         count: U32<G>,
         line: &Line<G>,
-        reach: Reach,
+        reach: Reach<G>,
         tally: &mut Tally,
     ) -> (Best<G>, Mask<G>) {
         let scatter = self.scatter(g, line, reach);
@@ -230,7 +229,7 @@ impl Search {
             x: zero,
             y: zero,
             z: zero,
-            distance2: F32::splat(g, reach.chi2),
+            distance2: reach.chi2,
             variance: F32::splat(g, 1.0),
         };
         let mut any = Mask::first(g, 0);

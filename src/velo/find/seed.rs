@@ -8,10 +8,12 @@ use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
 use crate::velo::config::PassConfig;
 use crate::velo::geometry::PAIRS;
-use crate::velo::index::{Binning, Index, Layer};
+use crate::velo::index::{Binning, Index};
 
 /// Doublets looked at in one go: their memory stays in the first cache.
 const BLOCK: usize = 512;
+/// Shapes of triplets: of three pairs in a row, and with a gap above or below the middle hit.
+const SHAPES: usize = 3;
 /// tx^2 + ty^2 of a seed: the acceptance ends at 45 degrees.
 const MAX_SLOPE2: f32 = 1.0;
 
@@ -24,22 +26,32 @@ pub(super) struct SeedScratch {
     turn: Column<f32>,
     from: Column<u32>,
     to: Column<u32>,
-    /// Outer hits of the current middle hit that are written down already.
-    written: u32,
+    next: Next,
     doublets: Doublets,
     triplets: Triplets,
-    /// The middle hit whose triplets are being compared.
-    open_middle: u32,
-    /// The seeds of the current pair, and per hit the best seed that has it.
+    /// The seeds of the current pair, and per hit the seed that has it.
     seeds: Vec<Seed>,
     claim: Vec<u32>,
 }
 
-/// A block of doublets: outer and middle hit; then those that pass the cuts, with their lines and windows.
+/// The doublet to be written down next.
+#[derive(Debug, Default)]
+struct Next {
+    shape: usize,
+    /// Number of the middle hit.
+    entry: usize,
+    /// Outer hits of it that are written down already.
+    written: u32,
+}
+
+/// A block of doublets: outer and middle hit; then those that pass the cuts, with their shape, line and window.
 #[derive(Debug, Default)]
 struct Doublets {
     outer: Column<u32>,
     middle: Column<u32>,
+    /// Where the doublets of each shape begin, before the cuts.
+    begin: [usize; SHAPES],
+    shape: Column<u32>,
     lines: Lines,
     first: Column<u32>,
     count: Column<u32>,
@@ -50,6 +62,7 @@ struct Doublets {
 #[derive(Debug, Default)]
 struct Triplets {
     hits: [Column<u32>; 3],
+    shape: Column<u32>,
     score: Column<f32>,
     len: usize,
 }
@@ -58,6 +71,7 @@ struct Triplets {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Seed {
     pub(super) hits: [u32; 3],
+    shape: u32,
     pub(super) score: f32,
 }
 
@@ -73,85 +87,93 @@ pub(super) fn seed<G: Gang>(
     tally: &mut Tally,
 ) {
     let seeds = &mut scratch.seeds;
-    seeds.seeds.clear();
-    seeds.list_middle_hits(g, index, current);
-    let near = Cuts {
-        score: pass.score,
-        doca_weight: pass.doca_weight,
-        window: pass.window,
-        doublet_doca: pass.doublet_doca,
-    };
-    let gap = Cuts {
-        score: pass.gap_score,
-        doca_weight: pass.gap_doca_weight,
-        window: pass.gap_window,
-        doublet_doca: pass.gap_doublet_doca,
-    };
-    // (previous, next) relative to the current pair.
-    let shapes = [(1, 1, near), (2, 1, gap), (1, 2, gap)];
-    for &(above, below, cuts) in &shapes[..if pass.gaps { 3 } else { 1 }] {
-        if current + above < PAIRS && below <= current {
-            let pairs = [current + above, current - below];
-            seeds.triplets(g, search, pass, cuts, index, pairs, tally);
-        }
+    let shapes = shapes(pass, current);
+    seeds.open(g, index, current);
+    while seeds.list_doublets(g, search, index, &shapes, tally) {
+        seeds.doublets.cut(g, search, pass, index, &shapes);
+        seeds.triplets.search(g, search, pass, index, &shapes, &seeds.doublets, tally);
+        seeds.keep_best_of_each_middle();
     }
+    seeds.free_claims(1);
     for end in [2, 0] {
-        seeds.keep_best_of_each(end, index.hits.len());
+        seeds.keep_best_of_each(end);
     }
     start_tracks(g, index, scratch);
 }
 
-/// What a triplet must fulfil.
+/// Where the hits of a triplet are, and what it must fulfil.
 #[derive(Clone, Copy)]
-struct Cuts {
-    score: f32,
-    doca_weight: f32,
-    /// Half width of the window for the outer hit, in bins.
-    window: f32,
+struct Shape {
+    /// Pairs of the outer and of the inner hit.
+    above: usize,
+    below: usize,
+    /// Half width of the window for the outer hit, in 1/256 turn; none when there are no such triplets.
+    window: Option<f32>,
     /// Largest distance of a doublet to the beam line, mm.
     doublet_doca: f32,
+    score: f32,
+    doca_weight: f32,
 }
 
-impl Cuts {
-    fn reach(&self, pass: &PassConfig) -> Reach {
-        Reach { used_too: false, chi2: self.score, scatter_slope: pass.scatter_slope }
+/// The shapes around a pair, in order of preference: a middle hit that has a triplet of one makes none of the
+/// next.
+#[inline(always)]
+fn shapes(pass: &PassConfig, current: usize) -> [Shape; SHAPES] {
+    let near = Shape {
+        above: current + 1,
+        below: current - 1,
+        window: Some(pass.window),
+        doublet_doca: pass.doublet_doca,
+        score: pass.score,
+        doca_weight: pass.doca_weight,
+    };
+    let gap = Shape {
+        doublet_doca: pass.gap_doublet_doca,
+        score: pass.gap_score,
+        doca_weight: pass.gap_doca_weight,
+        ..near
+    };
+    let (above, below) = ((current + 2).min(PAIRS - 1), current.saturating_sub(2));
+    let window = |there: bool| (pass.gaps && there).then_some(pass.gap_window);
+    [
+        near,
+        Shape { above, window: window(above == current + 2), ..gap },
+        Shape { below, window: window(below + 2 == current), ..gap },
+    ]
+}
+
+/// Lanes of doublets over a gap, and those of them whose gap is below the middle hit.
+#[derive(Clone, Copy)]
+struct Gaps<G: Gang> {
+    any: Mask<G>,
+    below: Mask<G>,
+}
+
+impl<G: Gang> Gaps<G> {
+    /// From the number of the shape.
+    #[inline(always)]
+    fn of_shape(g: G, shape: U32<G>) -> Self {
+        Self { any: U32::splat(g, 0).lt(shape), below: U32::splat(g, 1).lt(shape) }
+    }
+
+    /// One of two values per lane.
+    #[inline(always)]
+    fn pick(&self, g: G, shapes: &[Shape; SHAPES], value: impl Fn(&Shape) -> f32) -> F32<G> {
+        self.any.select_f(F32::splat(g, value(&shapes[1])), F32::splat(g, value(&shapes[0])))
     }
 }
 
 impl SeedScratch {
-    /// Finds the best triplet of each middle hit; the hits that have one leave the list.
+    /// Lists the free hits of a pair and their directions.
     #[inline(always)]
-    #[allow(clippy::too_many_arguments)]
-    fn triplets<G: Gang>(
-        &mut self,
-        g: G,
-        search: &Search,
-        pass: &PassConfig,
-        cuts: Cuts,
-        index: &Index,
-        pairs: [usize; 2],
-        tally: &mut Tally,
-    ) {
-        self.open_windows(g, index.binning, cuts.window);
-        let above = index.layer(pairs[0]);
+    fn open<G: Gang>(&mut self, g: G, index: &Index, current: usize) {
+        self.seeds.clear();
+        if self.claim.len() < index.hits.len() {
+            self.claim.resize(index.hits.len(), u32::MAX);
+        }
         self.doublets.reserve();
         self.triplets.reserve();
-        self.open_middle = u32::MAX;
-        let first_seed = self.seeds.len();
-        let mut entry = 0;
-        while entry < self.middle.len() {
-            entry = self.list_doublets(g, search, &above, entry, tally);
-            self.doublets.cut(g, search, pass, cuts, index, pairs);
-            self.triplets.search(g, search, pass, cuts, index, pairs, &self.doublets, tally);
-            self.keep_best_of_each_middle();
-        }
-        if pass.gaps {
-            self.drop_seeded(first_seed);
-        }
-    }
-
-    #[inline(always)]
-    fn list_middle_hits<G: Gang>(&mut self, g: G, index: &Index, current: usize) {
+        self.next = Next::default();
         let range = index.pair(current);
         self.middle.reserve_total(range.len());
         let count = index.free(g, range, self.middle.padded_mut());
@@ -176,80 +198,106 @@ impl SeedScratch {
             cells[0].store(&mut from[at..]);
             cells[1].store(&mut to[at..]);
         }
-        self.written = 0;
     }
 
-    /// Writes down doublets until the block is full, from middle hit number `entry` on; what a hit has left is
-    /// kept for the next block. Returns the hit to go on with.
+    /// Writes down the next doublets until the block is full; what is left is kept for the next block. False
+    /// when none were left.
     #[inline(always)]
     fn list_doublets<G: Gang>(
         &mut self,
         g: G,
         search: &Search,
-        above: &Layer<'_>,
-        mut entry: usize,
+        index: &Index,
+        shapes: &[Shape; SHAPES],
+        tally: &mut Tally,
+    ) -> bool {
+        let mut len = 0;
+        // Shapes of blocks before have no doublets in this one, and those of blocks to come neither.
+        self.doublets.begin = std::array::from_fn(|shape| if shape <= self.next.shape { 0 } else { BLOCK });
+        while self.next.shape < SHAPES && len + G::LANES <= BLOCK {
+            let shape = &shapes[self.next.shape];
+            if let Some(window) = shape.window {
+                if (self.next.entry, self.next.written) == (0, 0) {
+                    self.open_windows(g, index.binning, window);
+                }
+                len = self.list_shape(g, search, index.row(shape.above), len, tally);
+            } else {
+                self.next.entry = self.middle.len();
+            }
+            if self.next.entry == self.middle.len() {
+                self.next = Next { shape: self.next.shape + 1, ..Next::default() };
+                if let Some(begin) = self.doublets.begin.get_mut(self.next.shape) {
+                    *begin = len;
+                }
+            }
+        }
+        self.doublets.len = len;
+        len > 0
+    }
+
+    /// [`Self::list_doublets`] of one shape, from the `len`-th of the block on; returns how many there are then.
+    #[inline(always)]
+    fn list_shape<G: Gang>(
+        &mut self,
+        g: G,
+        search: &Search,
+        row: &[u32],
+        mut len: usize,
         tally: &mut Tally,
     ) -> usize {
-        let Doublets { outer, middle, len, .. } = &mut self.doublets;
-        let (outer, middle) = (outer.padded_mut(), middle.padded_mut());
-        let windows = self.from[entry..].iter().zip(&self.to[entry..]);
-        *len = 0;
-        for ((&from, &to), &place) in windows.zip(&self.middle[entry..]) {
-            if *len + G::LANES > BLOCK {
+        let Next { entry, written, .. } = &mut self.next;
+        let (outer, middle) = (self.doublets.outer.padded_mut(), self.doublets.middle.padded_mut());
+        let windows = self.from[*entry..].iter().zip(&self.to[*entry..]);
+        for ((&from, &to), &place) in windows.zip(&self.middle[*entry..]) {
+            if len + G::LANES > BLOCK {
                 break;
             }
-            let (first, end) = above.between(from, to);
-            let count = search.limit_one(end - first, self.written, tally) - self.written;
-            (U32::iota(g) + U32::splat(g, first + self.written)).store(&mut outer[*len..]);
-            U32::splat(g, place).store(&mut middle[*len..]);
-            *len += count.min(G::LANES as u32) as usize;
-            if count > G::LANES as u32 {
-                self.written += G::LANES as u32;
+            let (first, end) = (row[from as usize], row[to as usize]);
+            let left = search.limit_one(end - first, *written, tally) - *written;
+            (U32::iota(g) + U32::splat(g, first + *written)).store(&mut outer[len..]);
+            U32::splat(g, place).store(&mut middle[len..]);
+            len += left.min(G::LANES as u32) as usize;
+            if left > G::LANES as u32 {
+                *written += G::LANES as u32;
                 break;
             }
-            self.written = 0;
-            entry += 1;
+            *written = 0;
+            *entry += 1;
         }
-        entry
+        len
     }
 
-    /// Takes the middle hits of the seeds from `first_seed` on out of the list; both are in order.
-    fn drop_seeded(&mut self, first_seed: usize) {
-        let mut seeded = self.seeds[first_seed..].iter().map(|seed| seed.hits[1]).peekable();
-        let mut kept = 0;
-        for entry in 0..self.middle.len() {
-            let place = self.middle[entry];
-            self.middle[kept] = place;
-            self.turn[kept] = self.turn[entry];
-            kept += usize::from(seeded.next_if_eq(&place).is_none());
-        }
-        self.middle.set_len(kept);
-    }
-
-    /// Triplets come in the order of the middle hits: the best of each run becomes the seed.
+    /// Triplets of one shape come in the order of the middle hits: the best of each run becomes the seed of a
+    /// hit that has none of a better shape.
     fn keep_best_of_each_middle(&mut self) {
-        let Triplets { hits: [outer, middle, inner], score, len } = &self.triplets;
+        let Triplets { hits: [outer, middle, inner], shape, score, len } = &self.triplets;
         for i in 0..*len {
             let seed = Seed {
                 hits: [outer.padded()[i], middle.padded()[i], inner.padded()[i]],
+                shape: shape.padded()[i],
                 score: score.padded()[i],
             };
-            if seed.hits[1] != self.open_middle {
-                self.open_middle = seed.hits[1];
+            let holder = &mut self.claim[seed.hits[1] as usize];
+            if let Some(best) = self.seeds.get_mut(*holder as usize) {
+                if seed.shape == best.shape && seed.score < best.score {
+                    *best = seed;
+                }
+            } else {
+                *holder = self.seeds.len() as u32;
                 self.seeds.push(seed);
-            } else if let Some(best) = self.seeds.last_mut()
-                && seed.score < best.score
-            {
-                *best = seed;
             }
+        }
+    }
+
+    /// Nothing holds the hits `end` of the seeds any more.
+    fn free_claims(&mut self, end: usize) {
+        for seed in &self.seeds {
+            self.claim[seed.hits[end] as usize] = u32::MAX;
         }
     }
 
     /// Of the seeds that share their first (`end` 0) or last (2) hit only the best stays, the first of equals.
-    fn keep_best_of_each(&mut self, end: usize, hits: usize) {
-        if self.claim.len() < hits {
-            self.claim.resize(hits, u32::MAX);
-        }
+    fn keep_best_of_each(&mut self, end: usize) {
         for (i, seed) in self.seeds.iter().enumerate() {
             let holder = &mut self.claim[seed.hits[end] as usize];
             if *holder == u32::MAX || seed.score < self.seeds[*holder as usize].score {
@@ -266,15 +314,14 @@ impl SeedScratch {
         }
         // Every held place is the end of exactly one seed that stayed.
         self.seeds.truncate(kept);
-        for seed in &self.seeds {
-            self.claim[seed.hits[end] as usize] = u32::MAX;
-        }
+        self.free_claims(end);
     }
 }
 
 impl Doublets {
     fn reserve(&mut self) {
-        for column in [&mut self.outer, &mut self.middle, &mut self.first, &mut self.count] {
+        let doublets = [&mut self.outer, &mut self.middle, &mut self.shape, &mut self.first, &mut self.count];
+        for column in doublets {
             column.reserve_total(BLOCK);
         }
         self.lines.reserve(BLOCK);
@@ -287,32 +334,45 @@ impl Doublets {
         g: G,
         search: &Search,
         pass: &PassConfig,
-        cuts: Cuts,
         index: &Index,
-        [previous, next]: [usize; 2],
+        shapes: &[Shape; SHAPES],
     ) {
-        let (above, below) = (index.layer(previous), index.layer(next));
-        let reach = cuts.reach(pass);
+        let above = [index.layer(g, shapes[0].above), index.layer(g, shapes[1].above)];
+        let below = [index.layer(g, shapes[0].below), index.layer(g, shapes[2].below)];
         let (outers, middles) = (self.outer.padded_mut(), self.middle.padded_mut());
         let (firsts, counts) = (self.first.padded_mut(), self.count.padded_mut());
         let (lines, room) = self.lines.parts();
+        let shape_of = self.shape.padded_mut();
+        let begin = self.begin.map(|begin| U32::splat(g, begin as u32));
+        let one = U32::splat(g, 1);
         let mut kept = 0;
         for at in (0..self.len).step_by(G::LANES) {
             let lanes = Mask::first(g, self.len - at);
-            let [_, y0, z0, free_x0] = F32::load_records(g, above.hits, &outers[at..]);
-            let [x1, y1, z1, _] = F32::load_records(g, above.hits, &middles[at..]);
+            let number = U32::iota(g) + U32::splat(g, at as u32);
+            let none = U32::splat(g, 0);
+            let shape = number.lt(begin[1]).select_u(none, one) + number.lt(begin[2]).select_u(none, one);
+            let gaps = Gaps::of_shape(g, shape);
+            let [_, y0, z0, free_x0] = F32::load_records(g, above[0].hits, &outers[at..]);
+            let [x1, y1, z1, _] = F32::load_records(g, above[0].hits, &middles[at..]);
             // Used hits have a free x of NaN and fail the cuts.
             let line = Line::through(g, [free_x0, y0, z0], [x1, y1, z1]);
             let slope2 = line.slope2();
             let moment = line.x * line.ty - line.y * line.tx;
-            let doca2 = F32::splat(g, cuts.doublet_doca * cuts.doublet_doca);
+            let doca2 = gaps.pick(g, shapes, |shape| shape.doublet_doca * shape.doublet_doca);
             let good = slope2.lt(F32::splat(g, MAX_SLOPE2)) & (moment * moment).lt(doca2 * slope2) & lanes;
-            let (window, _) = search.window(g, &below, next, &line, reach);
-            let good = U32::splat(g, 0).lt(window.count) & good;
-            let outer = above.original(g, U32::load(g, &outers[at..]));
+            let chi2 = gaps.pick(g, shapes, |shape| shape.score);
+            let reach = Reach { used_too: false, chi2, scatter_slope: pass.scatter_slope };
+            let next = below[1].select(gaps.below, &below[0]);
+            let (window, _) = search.window(g, &next, &line, reach);
+            let good = none.lt(window.count) & good;
+            // Only gaps above the middle hit move the outer one.
+            let previous = above[0].select(number.lt(begin[1]), &above[1]);
+            let previous = above[0].select(gaps.below, &previous);
+            let outer = previous.original(U32::load(g, &outers[at..]));
             line.store_packed((&mut *lines, room), kept, good);
             outer.store_packed(&mut outers[kept..], good);
             U32::load(g, &middles[at..]).store_packed(&mut middles[kept..], good);
+            shape.store_packed(&mut shape_of[kept..], good);
             window.first.store_packed(&mut firsts[kept..], good);
             kept += window.count.store_packed(&mut counts[kept..], good);
         }
@@ -322,7 +382,8 @@ impl Doublets {
 
 impl Triplets {
     fn reserve(&mut self) {
-        self.hits.iter_mut().for_each(|column| column.reserve_total(BLOCK));
+        let columns = self.hits.iter_mut().chain([&mut self.shape]);
+        columns.for_each(|column| column.reserve_total(BLOCK));
         self.score.reserve_total(BLOCK);
     }
 
@@ -334,36 +395,40 @@ impl Triplets {
         g: G,
         search: &Search,
         pass: &PassConfig,
-        cuts: Cuts,
         index: &Index,
-        [_, next]: [usize; 2],
+        shapes: &[Shape; SHAPES],
         doublets: &Doublets,
         tally: &mut Tally,
     ) {
-        let layer = index.layer(next);
-        let reach = cuts.reach(pass);
+        let below = [index.layer(g, shapes[0].below), index.layer(g, shapes[2].below)];
         let [outers, middles, inners] = self.hits.each_mut().map(Column::padded_mut);
-        let scores = self.score.padded_mut();
+        let (shape_of, scores) = (self.shape.padded_mut(), self.score.padded_mut());
         let mut kept = 0;
         for at in (0..doublets.len).step_by(G::LANES) {
             let lanes = Mask::first(g, doublets.len - at);
             let line = Line::load(g, doublets.lines.read(), at);
+            let shape = U32::load(g, &doublets.shape.padded()[at..]);
+            let gaps = Gaps::of_shape(g, shape);
+            let most = gaps.pick(g, shapes, |shape| shape.score);
+            let reach = Reach { used_too: false, chi2: most, scatter_slope: pass.scatter_slope };
             let first = &doublets.first.padded()[at..];
             let count = lanes.select_u(U32::load(g, &doublets.count.padded()[at..]), U32::splat(g, 0));
             let count = search.limit(g, count, lanes, tally);
-            let (best, found) = search.nearest(g, &layer, first, count, &line, reach, tally);
+            let (best, found) = search.nearest(g, &below[0], first, count, &line, reach, tally);
             if !found.any() {
                 continue;
             }
             let outer = &doublets.outer.padded()[at..];
-            let [x0, y0, z0, _] = F32::load_records(g, layer.hits, outer);
+            let [x0, y0, z0, _] = F32::load_records(g, below[0].hits, outer);
             let doca = distance_to_beam(g, [x0, y0, z0], [best.x, best.y, best.z]);
-            let score = doca.mul_add(F32::splat(g, cuts.doca_weight), best.distance2 / best.variance);
-            let good = score.lt(F32::splat(g, cuts.score)) & found;
+            let weight = gaps.pick(g, shapes, |shape| shape.doca_weight);
+            let score = doca.mul_add(weight, best.distance2 / best.variance);
+            let good = score.lt(most) & found;
             U32::load(g, outer).store_packed(&mut outers[kept..], good);
             U32::load(g, &doublets.middle.padded()[at..]).store_packed(&mut middles[kept..], good);
-            let inner = layer.original(g, U32::load(g, first) + best.number);
+            let inner = below[1].select(gaps.below, &below[0]).original(U32::load(g, first) + best.number);
             inner.store_packed(&mut inners[kept..], good);
+            shape.store_packed(&mut shape_of[kept..], good);
             kept += score.store_packed(&mut scores[kept..], good);
         }
         self.len = kept;
