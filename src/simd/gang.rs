@@ -185,6 +185,8 @@ pub trait Gang: Copy + Send + Sync + std::fmt::Debug + 'static {
     fn u_as_f(self, a: Self::U) -> Self::F;
     /// Sum of the lanes of `mask`, wrapping.
     fn u_reduce_add(self, a: Self::U, mask: Self::M) -> u32;
+    /// Sums of each lane and the lanes before it, wrapping, and the sum of all.
+    fn u_prefix_sum(self, a: Self::U) -> (Self::U, u32);
     /// Smallest lane of `mask`; `u32::MAX` when there is none.
     fn u_reduce_min(self, a: Self::U, mask: Self::M) -> u32;
     /// Largest lane of `mask`; 0 when there is none.

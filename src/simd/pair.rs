@@ -187,6 +187,13 @@ impl<G: Gang> Gang for Pair<G> {
         m_not(a: M) -> M;
     }
 
+    #[inline(always)]
+    fn u_prefix_sum(self, a: Self::U) -> (Self::U, u32) {
+        let (low, low_sum) = self.0.u_prefix_sum(a.0);
+        let (high, high_sum) = self.0.u_prefix_sum(a.1);
+        ((low, self.0.u_add(high, self.0.u_splat(low_sum))), low_sum.wrapping_add(high_sum))
+    }
+
     reductions! {
         u_reduce_add(U) -> u32, 0, u_splat, u_select, u_add;
         u_reduce_min(U) -> u32, u32::MAX, u_splat, u_select, u_min;

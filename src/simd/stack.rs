@@ -245,6 +245,17 @@ impl<G: Gang, const N: usize> Gang for Stack<G, N> {
         u_select: U;
     }
 
+    #[inline(always)]
+    fn u_prefix_sum(self, mut a: Self::U) -> (Self::U, u32) {
+        let mut before = 0u32;
+        for i in Self::parts() {
+            let (sums, sum) = self.0.u_prefix_sum(a[i]);
+            a[i] = self.0.u_add(sums, self.0.u_splat(before));
+            before = before.wrapping_add(sum);
+        }
+        (a, before)
+    }
+
     reductions! {
         f_reduce_min(F) -> f32, f32::INFINITY, f_splat, f_select, f_min;
         u_reduce_add(U) -> u32, 0, u_splat, u_select, u_add;

@@ -275,6 +275,12 @@ impl<G: Gang> U32<G> {
     pub fn count(self, mask: Mask<G>) -> Self {
         Self { g: self.g, v: self.g.u_count(self.v, mask.v) }
     }
+    /// Sums of each lane and the lanes before it, wrapping, and the sum of all.
+    #[inline(always)]
+    pub fn prefix_sum(self) -> (Self, u32) {
+        let (v, sum) = self.g.u_prefix_sum(self.v);
+        (Self { v, ..self }, sum)
+    }
     /// Sum of the lanes of `mask`, wrapping.
     #[inline(always)]
     pub fn reduce_add(self, mask: Mask<G>) -> u32 {

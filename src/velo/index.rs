@@ -34,7 +34,7 @@ pub(super) struct Binning {
 }
 
 impl Binning {
-    /// `bins` is 16..=256, a power of two.
+    /// `bins` is 64..=256, a power of two: whole gangs.
     pub(super) const fn new(bins: u32) -> Self {
         Self { bins, again: 2 * MAX_WINDOW * bins / TURN as u32 + 1 }
     }
@@ -230,13 +230,16 @@ impl Index {
 
     /// Turns the counts of a pair's bins into the places where they begin, and repeats the first bins.
     #[inline(always)]
-    fn close_row(&mut self, pair: usize, begin: u32) {
+    fn close_row<G: Gang>(&mut self, g: G, pair: usize, begin: u32) {
         let row = self.binning.row();
         let cells = &mut self.table[pair * row..(pair + 1) * row];
         let mut place = begin;
         let (turn, again) = cells.split_at_mut(self.binning.bins as usize);
-        for cell in turn.iter_mut() {
-            place += std::mem::replace(cell, place);
+        for cells in turn.chunks_exact_mut(G::LANES) {
+            let counts = U32::load(g, cells);
+            let (sums, sum) = counts.prefix_sum();
+            (sums - counts + U32::splat(g, place)).store(cells);
+            place += sum;
         }
         self.pairs[pair] = (begin, place);
         for (cell, &first) in again.iter_mut().zip(turn.iter()) {
@@ -294,7 +297,7 @@ impl Index {
                 *count += 1;
             }
             let begin = self.hits.len();
-            self.close_row(pair, begin as u32);
+            self.close_row(g, pair, begin as u32);
             let row = self.binning.row();
             let cells = &self.table[pair * row..(pair + 1) * row];
             let (hits, source) = (self.hits.padded_mut(), self.source.padded_mut());
@@ -333,7 +336,7 @@ impl Index {
                     self.table[row + bin as usize] += 1;
                 }
             }
-            self.close_row(pair, begin as u32);
+            self.close_row(g, pair, begin as u32);
             self.copy_first_bins(pair);
         }
     }

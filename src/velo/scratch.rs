@@ -71,6 +71,7 @@ impl Found {
         self.start.len() - 1
     }
 
+    #[inline(always)]
     pub(super) fn hits_of(&self, track: usize) -> &[u32] {
         &self.hits[self.start[track] as usize..self.start[track + 1] as usize]
     }

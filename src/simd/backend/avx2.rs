@@ -280,6 +280,18 @@ impl<C: HasAvx2> Gang for Ymm<C> {
         unsafe { reduce!(_mm256_and_si256(a, mask), _mm_add_epi32) }
     }
     #[inline(always)]
+    fn u_prefix_sum(self, a: Self::U) -> (Self::U, u32) {
+        // SAFETY: the token proves AVX2.
+        unsafe {
+            // Within the halves, then the low half's sum on top of the high one.
+            let a = _mm256_add_epi32(a, _mm256_slli_si256::<4>(a));
+            let a = _mm256_add_epi32(a, _mm256_slli_si256::<8>(a));
+            let low = _mm256_permute2x128_si256::<0x08>(a, a);
+            let a = _mm256_add_epi32(a, _mm256_shuffle_epi32::<0xFF>(low));
+            (a, _mm256_extract_epi32::<7>(a) as u32)
+        }
+    }
+    #[inline(always)]
     fn u_reduce_min(self, a: Self::U, mask: Self::M) -> u32 {
         // A lane that is off becomes all ones, the largest number.
         // SAFETY: the token proves AVX2.

@@ -245,6 +245,18 @@ impl Gang for Zmm {
         unsafe { _mm512_mask_reduce_add_epi32(mask, a) as u32 }
     }
     #[inline(always)]
+    fn u_prefix_sum(self, a: Self::U) -> (Self::U, u32) {
+        // SAFETY: the token proves AVX-512.
+        unsafe {
+            let zero = _mm512_setzero_si512();
+            let a = _mm512_add_epi32(a, _mm512_alignr_epi32::<15>(a, zero));
+            let a = _mm512_add_epi32(a, _mm512_alignr_epi32::<14>(a, zero));
+            let a = _mm512_add_epi32(a, _mm512_alignr_epi32::<12>(a, zero));
+            let a = _mm512_add_epi32(a, _mm512_alignr_epi32::<8>(a, zero));
+            (a, _mm_extract_epi32::<3>(_mm512_extracti32x4_epi32::<3>(a)) as u32)
+        }
+    }
+    #[inline(always)]
     fn u_reduce_min(self, a: Self::U, mask: Self::M) -> u32 {
         // SAFETY: the token proves AVX-512.
         unsafe { _mm512_mask_reduce_min_epu32(mask, a) }

@@ -233,6 +233,16 @@ impl Gang for Quad {
         unsafe { vaddvq_u32(vandq_u32(a, mask)) }
     }
     #[inline(always)]
+    fn u_prefix_sum(self, a: Self::U) -> (Self::U, u32) {
+        // SAFETY: the token proves NEON.
+        unsafe {
+            let zero = vdupq_n_u32(0);
+            let a = vaddq_u32(a, vextq_u32::<3>(zero, a));
+            let a = vaddq_u32(a, vextq_u32::<2>(zero, a));
+            (a, vgetq_lane_u32::<3>(a))
+        }
+    }
+    #[inline(always)]
     fn u_reduce_min(self, a: Self::U, mask: Self::M) -> u32 {
         // A lane that is off becomes all ones, the largest number.
         // SAFETY: the token proves NEON.

@@ -232,6 +232,13 @@ impl<C: Context> Gang for Portable<C> {
         lanes[0].wrapping_add(lanes[1]).wrapping_add(lanes[2].wrapping_add(lanes[3]))
     }
     #[inline(always)]
+    fn u_prefix_sum(self, a: Self::U) -> (Self::U, u32) {
+        let [a, b, c, d] = a.to_array();
+        let (ab, cd) = (a.wrapping_add(b), c.wrapping_add(d));
+        let sum = ab.wrapping_add(cd);
+        (u32x4::new([a, ab, ab.wrapping_add(c), sum]), sum)
+    }
+    #[inline(always)]
     fn u_reduce_min(self, a: Self::U, mask: Self::M) -> u32 {
         // A lane that is off becomes all ones, the largest number.
         let lanes = (a | !mask).to_array();

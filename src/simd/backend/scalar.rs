@@ -207,6 +207,15 @@ impl<const N: usize, C: Context> Gang for Scalar<N, C> {
         sum
     }
     #[inline(always)]
+    fn u_prefix_sum(self, mut a: Self::U) -> (Self::U, u32) {
+        let mut sum = 0u32;
+        for lane in &mut a {
+            sum = sum.wrapping_add(*lane);
+            *lane = sum;
+        }
+        (a, sum)
+    }
+    #[inline(always)]
     fn u_reduce_min(self, a: Self::U, mask: Self::M) -> u32 {
         let mut least = u32::MAX;
         for i in 0..N {

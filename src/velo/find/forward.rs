@@ -22,7 +22,7 @@ pub(super) fn forward<G: Gang>(
     index: &mut Index,
     scratch: &mut FindScratch,
     pair: usize,
-    tally: &mut Tally,
+    tally: &mut Tally<G>,
 ) {
     let FindScratch { active, extended, extended_by, rows, .. } = scratch;
     extended.reserve_total(active.len);

@@ -34,6 +34,7 @@ use super::index::Index;
 use super::scratch::Found;
 use crate::event::{Column, Counters, StageCounter, Truncation};
 use crate::simd::Gang;
+use crate::simd::varying::{Mask, U32};
 
 pub(super) use select::order_and_kill_clones;
 
@@ -116,18 +117,30 @@ impl Rows {
 }
 
 /// What the search loops did, for the counters.
-#[derive(Default)]
-struct Tally {
-    lanes_active: u64,
-    lanes_total: u64,
+struct Tally<G: Gang> {
+    /// Hits looked at, per lane.
+    active: U32<G>,
+    /// Vectors of hits looked at.
+    vectors: u64,
     cut_short: u64,
 }
 
-impl Tally {
-    fn add_to(&self, counters: &mut Counters) {
+impl<G: Gang> Tally<G> {
+    fn new(g: G) -> Self {
+        Self { active: U32::splat(g, 0), vectors: 0, cut_short: 0 }
+    }
+
+    /// Counts a search of `steps` vectors, with so many hits per lane.
+    #[inline(always)]
+    fn add(&mut self, count: U32<G>, steps: u32) {
+        self.active = self.active + count;
+        self.vectors += u64::from(steps);
+    }
+
+    fn add_to(&self, g: G, counters: &mut Counters) {
         let stage: &mut StageCounter = &mut counters.stages[STAGE];
-        stage.lanes_active += self.lanes_active;
-        stage.lanes_total += self.lanes_total;
+        stage.lanes_active += u64::from(self.active.reduce_add(Mask::first(g, G::LANES)));
+        stage.lanes_total += self.vectors * G::LANES as u64;
         if self.cut_short > 0 {
             counters.count_truncated(Truncation::CandidatesInWindow, self.cut_short);
         }
@@ -146,7 +159,7 @@ pub(super) fn find<G: Gang>(
     counters: &mut Counters,
 ) {
     found.clear();
-    let mut tally = Tally::default();
+    let mut tally = Tally::new(g);
     // Loops and not two calls, here and below: everything is inlined, and code that stands once compiles once.
     for (number, pass) in [&config.first, &config.second].into_iter().enumerate() {
         if number == 1 {
@@ -164,7 +177,7 @@ pub(super) fn find<G: Gang>(
         }
         select::accept(pass, index, number == 1, &scratch.rows, &mut scratch.weak, found);
     }
-    tally.add_to(counters);
+    tally.add_to(g, counters);
 }
 
 /// [`forward::forward`] as a function of its own. Everything below is inlined into it; without such seams a
@@ -177,7 +190,7 @@ fn forward_step<G: Gang>(
     index: &mut Index,
     scratch: &mut FindScratch,
     pair: usize,
-    tally: &mut Tally,
+    tally: &mut Tally<G>,
 ) {
     g.vectorize(
         #[inline(always)]
@@ -194,7 +207,7 @@ fn seed_step<G: Gang>(
     index: &Index,
     scratch: &mut FindScratch,
     current: usize,
-    tally: &mut Tally,
+    tally: &mut Tally<G>,
 ) {
     g.vectorize(
         #[inline(always)]

@@ -146,7 +146,7 @@ impl Search {
 
     /// Cuts windows down to the largest size, and counts what is cut off.
     #[inline(always)]
-    pub(super) fn limit<G: Gang>(&self, g: G, count: U32<G>, lanes: Mask<G>, tally: &mut Tally) -> U32<G> {
+    pub(super) fn limit<G: Gang>(&self, g: G, count: U32<G>, lanes: Mask<G>, tally: &mut Tally<G>) -> U32<G> {
         let most = U32::splat(g, self.max_candidates);
         if (most.lt(count) & lanes).any() {
             tally.cut_short += u64::from((count - count.min(most)).reduce_add(lanes));
@@ -156,7 +156,7 @@ impl Search {
 
     /// The same for one window, of which `seen` hits have been looked at and counted.
     #[inline(always)]
-    pub(super) fn limit_one(&self, count: u32, seen: u32, tally: &mut Tally) -> u32 {
+    pub(super) fn limit_one<G: Gang>(&self, count: u32, seen: u32, tally: &mut Tally<G>) -> u32 {
         if count > self.max_candidates && seen == 0 {
             tally.cut_short += u64::from(count - self.max_candidates);
         }
@@ -220,7 +220,7 @@ impl Search {
         count: U32<G>,
         line: &Line<G>,
         reach: Reach<G>,
-        tally: &mut Tally,
+        tally: &mut Tally<G>,
     ) -> (Best<G>, Mask<G>) {
         let scatter = self.scatter(g, line, reach);
         let zero = F32::splat(g, 0.0);
@@ -233,15 +233,14 @@ impl Search {
             variance: F32::splat(g, 1.0),
         };
         let mut any = Mask::first(g, 0);
-        for step in 0.. {
-            let number = U32::splat(g, step);
+        let mut steps = 0;
+        loop {
+            let number = U32::splat(g, steps);
             let on = number.lt(count);
             if !on.any() {
                 break;
             }
-            tally.lanes_active += on.count() as u64;
-            tally.lanes_total += G::LANES as u64;
-            let [x, y, z, free_x] = F32::load_records(g, &layer.hits[step as usize..], first);
+            let [x, y, z, free_x] = F32::load_records(g, &layer.hits[steps as usize..], first);
             let x = if reach.used_too { x } else { free_x };
             let dz = z - line.z;
             let dx = line.tx.mul_add(dz, line.x) - x;
@@ -256,7 +255,9 @@ impl Search {
             best.distance2 = better.select_f(distance2, best.distance2);
             best.variance = better.select_f(variance, best.variance);
             any = any | better;
+            steps += 1;
         }
+        tally.add(count, steps);
         (best, any)
     }
 }

@@ -84,7 +84,7 @@ pub(super) fn seed<G: Gang>(
     index: &Index,
     scratch: &mut FindScratch,
     current: usize,
-    tally: &mut Tally,
+    tally: &mut Tally<G>,
 ) {
     let seeds = &mut scratch.seeds;
     let shapes = shapes(pass, current);
@@ -209,7 +209,7 @@ impl SeedScratch {
         search: &Search,
         index: &Index,
         shapes: &[Shape; SHAPES],
-        tally: &mut Tally,
+        tally: &mut Tally<G>,
     ) -> bool {
         let mut len = 0;
         // Shapes of blocks before have no doublets in this one, and those of blocks to come neither.
@@ -243,7 +243,7 @@ impl SeedScratch {
         search: &Search,
         row: &[u32],
         mut len: usize,
-        tally: &mut Tally,
+        tally: &mut Tally<G>,
     ) -> usize {
         let Next { entry, written, .. } = &mut self.next;
         let (outer, middle) = (self.doublets.outer.padded_mut(), self.doublets.middle.padded_mut());
@@ -398,7 +398,7 @@ impl Triplets {
         index: &Index,
         shapes: &[Shape; SHAPES],
         doublets: &Doublets,
-        tally: &mut Tally,
+        tally: &mut Tally<G>,
     ) {
         let below = [index.layer(g, shapes[0].below), index.layer(g, shapes[2].below)];
         let [outers, middles, inners] = self.hits.each_mut().map(Column::padded_mut);
