@@ -1,7 +1,7 @@
 //! Forwarding: every track under way looks for its next hit, one lane a track.
 
 use super::nearest::{Line, Reach, Search};
-use super::{FindScratch, ROW, Tally};
+use super::{FindScratch, ROW, Tally, columns_of_lines};
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
 use crate::velo::config::BestConfig;
@@ -33,13 +33,13 @@ pub(super) fn forward<G: Gang>(
         scatter_slope: config.scatter_slope,
     };
     let layer = index.layer(g, pair);
-    let (lines, room) = active.lines.parts();
+    let mut lines = columns_of_lines(active.lines.padded_mut(), active.room);
     let (first_of, count_of) = (active.first.padded_mut(), active.count.padded_mut());
     let (rows_of, missed_of) = (active.row.padded_mut(), active.missed.padded_mut());
     let none = U32::splat(g, 0);
     // Windows first: the search then reads their places from memory.
     for at in (0..active.len).step_by(G::LANES) {
-        let line = Line::load(g, (lines, room), at);
+        let line = Line::load(g, lines.each_ref().map(|column| &**column), at);
         let missed = U32::load(g, &missed_of[at..]);
         // A triplet over a gap may have its last hit in this very pair: it waits for the next one.
         let ahead = (layer.z + F32::splat(g, PAIR_HALF_DEPTH)).lt(line.z);
@@ -55,7 +55,7 @@ pub(super) fn forward<G: Gang>(
     let (mut kept, mut count) = (0, 0);
     for at in (0..active.len).step_by(G::LANES) {
         let lanes = Mask::first(g, active.len - at);
-        let line = Line::load(g, (lines, room), at);
+        let line = Line::load(g, lines.each_ref().map(|column| &**column), at);
         let row = U32::load(g, &rows_of[at..]);
         let first = &first_of[at..];
         let (best, found) =
@@ -67,7 +67,7 @@ pub(super) fn forward<G: Gang>(
         let next = Line::through(g, [line.x, line.y, line.z], [best.x, best.y, best.z]);
         let missed = found.select_u(none, U32::load(g, &missed_of[at..]));
         let alive = missed.lt(U32::splat(g, config.skipped_pairs + 1)) & lanes;
-        next.select(found, &line).store_packed((&mut *lines, room), kept, alive);
+        next.select(found, &line).store_packed(&mut lines, kept, alive);
         row.store_packed(&mut rows_of[kept..], alive);
         kept += missed.store_packed(&mut missed_of[kept..], alive);
     }

@@ -32,7 +32,7 @@ use super::config::{BestConfig, PassConfig};
 use super::geometry::PAIRS;
 use super::index::Index;
 use super::scratch::Found;
-use crate::event::{Column, Counters, StageCounter, Truncation};
+use crate::event::{Column, Counters, PAD, StageCounter, Truncation};
 use crate::simd::Gang;
 use crate::simd::varying::{Mask, U32};
 
@@ -68,7 +68,9 @@ struct Rows {
 /// row; then the windows of the current step.
 #[derive(Debug, Default)]
 struct Active {
-    lines: nearest::Lines,
+    /// The six columns of the lines, each of `room` values.
+    lines: Column<f32>,
+    room: usize,
     row: Column<u32>,
     missed: Column<u32>,
     first: Column<u32>,
@@ -80,11 +82,23 @@ impl Active {
     /// No tracks, and room for so many.
     fn open(&mut self, tracks: usize) {
         self.len = 0;
-        self.lines.reserve(tracks);
+        self.room = self.room.max(tracks + PAD);
+        self.lines.reserve_total(6 * self.room);
         for column in [&mut self.row, &mut self.missed, &mut self.first, &mut self.count] {
             column.reserve_total(tracks);
         }
     }
+}
+
+/// Cuts a piece of memory into the columns of lines.
+#[inline(always)]
+fn columns_of_lines(memory: &mut [f32], room: usize) -> nearest::Lines<'_> {
+    let (x, rest) = memory.split_at_mut(room);
+    let (y, rest) = rest.split_at_mut(room);
+    let (z, rest) = rest.split_at_mut(room);
+    let (tx, rest) = rest.split_at_mut(room);
+    let (ty, rest) = rest.split_at_mut(room);
+    [x, y, z, tx, ty, &mut rest[..room]]
 }
 
 impl Rows {

@@ -1,7 +1,6 @@
 //! The search that seeding and forwarding share: the best hit of a layer for a line, one line per lane.
 
 use super::Tally;
-use crate::event::{Column, PAD};
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
 use crate::velo::config::BestConfig;
@@ -30,58 +29,32 @@ pub(super) struct Line<G: Gang> {
     pub(super) inverse: F32<G>,
 }
 
-/// Lines as columns, one after the other in one piece of memory.
-#[derive(Debug, Default)]
-pub(super) struct Lines {
-    data: Column<f32>,
-    room: usize,
-}
-
-impl Lines {
-    pub(super) fn reserve(&mut self, lines: usize) {
-        let room = lines + PAD;
-        if room > self.room {
-            self.room = room;
-            self.data.set_len(6 * room);
-        }
-    }
-
-    /// The same, to read.
-    #[inline(always)]
-    pub(super) fn read(&self) -> (&[f32], usize) {
-        (&self.data, self.room)
-    }
-
-    /// The memory and the distance of its columns, to be taken once before a loop.
-    #[inline(always)]
-    pub(super) fn parts(&mut self) -> (&mut [f32], usize) {
-        (&mut self.data, self.room)
-    }
-}
+/// Lines as columns, in the order of the fields of [`Line`].
+pub(super) type Lines<'a> = [&'a mut [f32]; 6];
 
 impl<G: Gang> Line<G> {
     /// The lines from place `at` on.
     #[inline(always)]
-    pub(super) fn load(g: G, (data, room): (&[f32], usize), at: usize) -> Self {
+    pub(super) fn load(g: G, [x, y, z, tx, ty, inverse]: [&[f32]; 6], at: usize) -> Self {
         Self {
-            x: F32::load(g, &data[at..]),
-            y: F32::load(g, &data[room + at..]),
-            z: F32::load(g, &data[2 * room + at..]),
-            tx: F32::load(g, &data[3 * room + at..]),
-            ty: F32::load(g, &data[4 * room + at..]),
-            inverse: F32::load(g, &data[5 * room + at..]),
+            x: F32::load(g, &x[at..]),
+            y: F32::load(g, &y[at..]),
+            z: F32::load(g, &z[at..]),
+            tx: F32::load(g, &tx[at..]),
+            ty: F32::load(g, &ty[at..]),
+            inverse: F32::load(g, &inverse[at..]),
         }
     }
 
     /// Left-packs the lines of `lanes` to place `at`.
     #[inline(always)]
-    pub(super) fn store_packed(&self, (data, room): (&mut [f32], usize), at: usize, lanes: Mask<G>) {
-        self.x.store_packed(&mut data[at..], lanes);
-        self.y.store_packed(&mut data[room + at..], lanes);
-        self.z.store_packed(&mut data[2 * room + at..], lanes);
-        self.tx.store_packed(&mut data[3 * room + at..], lanes);
-        self.ty.store_packed(&mut data[4 * room + at..], lanes);
-        self.inverse.store_packed(&mut data[5 * room + at..], lanes);
+    pub(super) fn store_packed(&self, [x, y, z, tx, ty, inverse]: &mut Lines<'_>, at: usize, lanes: Mask<G>) {
+        self.x.store_packed(&mut x[at..], lanes);
+        self.y.store_packed(&mut y[at..], lanes);
+        self.z.store_packed(&mut z[at..], lanes);
+        self.tx.store_packed(&mut tx[at..], lanes);
+        self.ty.store_packed(&mut ty[at..], lanes);
+        self.inverse.store_packed(&mut inverse[at..], lanes);
     }
 
     /// Lane by lane this line or the other one.

@@ -1,9 +1,9 @@
 //! Seeding: triplets around the free hits of one pair. Doublets are written down first, so that every lane
 //! of the search has one, whatever the number of candidates of a hit.
 
-use super::nearest::{Line, Lines, Reach, Search};
-use super::{FindScratch, Tally};
-use crate::event::Column;
+use super::nearest::{Line, Reach, Search};
+use super::{FindScratch, Tally, columns_of_lines};
+use crate::event::{Column, PAD};
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
 use crate::velo::config::PassConfig;
@@ -12,6 +12,8 @@ use crate::velo::index::{Binning, Index};
 
 /// Doublets looked at in one go: their memory stays in the first cache.
 const BLOCK: usize = 512;
+/// A block and what a full gang may write behind it.
+const ROOM: usize = BLOCK + PAD;
 /// Shapes of triplets: of three pairs in a row, and with a gap above or below the middle hit.
 const SHAPES: usize = 3;
 /// tx^2 + ty^2 of a seed: the acceptance ends at 45 degrees.
@@ -27,8 +29,8 @@ pub(super) struct SeedScratch {
     from: Column<u32>,
     to: Column<u32>,
     next: Next,
-    doublets: Doublets,
-    triplets: Triplets,
+    doublets: Box<Doublets>,
+    triplets: Box<Triplets>,
     /// The seeds of the current pair, and per hit the seed that has it.
     seeds: Vec<Seed>,
     claim: Vec<u32>,
@@ -45,26 +47,49 @@ struct Next {
 }
 
 /// A block of doublets: outer and middle hit; then those that pass the cuts, with their shape, line and window.
-#[derive(Debug, Default)]
+/// Columns of constant length: one check serves all of them.
+#[derive(Debug)]
 struct Doublets {
-    outer: Column<u32>,
-    middle: Column<u32>,
+    outer: [u32; ROOM],
+    middle: [u32; ROOM],
     /// Where the doublets of each shape begin, before the cuts.
     begin: [usize; SHAPES],
-    shape: Column<u32>,
-    lines: Lines,
-    first: Column<u32>,
-    count: Column<u32>,
+    shape: [u32; ROOM],
+    lines: [[f32; ROOM]; 6],
+    first: [u32; ROOM],
+    count: [u32; ROOM],
     len: usize,
 }
 
 /// The triplets of a block.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Triplets {
-    hits: [Column<u32>; 3],
-    shape: Column<u32>,
-    score: Column<f32>,
+    hits: [[u32; ROOM]; 3],
+    shape: [u32; ROOM],
+    score: [f32; ROOM],
     len: usize,
+}
+
+impl Default for Doublets {
+    fn default() -> Self {
+        let none = [0; ROOM];
+        Self {
+            outer: none,
+            middle: none,
+            begin: [0; SHAPES],
+            shape: none,
+            lines: [[0.0; ROOM]; 6],
+            first: none,
+            count: none,
+            len: 0,
+        }
+    }
+}
+
+impl Default for Triplets {
+    fn default() -> Self {
+        Self { hits: [[0; ROOM]; 3], shape: [0; ROOM], score: [0.0; ROOM], len: 0 }
+    }
 }
 
 /// A triplet of places in the index, and its score.
@@ -171,8 +196,6 @@ impl SeedScratch {
         if self.claim.len() < index.hits.len() {
             self.claim.resize(index.hits.len(), u32::MAX);
         }
-        self.doublets.reserve();
-        self.triplets.reserve();
         self.next = Next::default();
         let range = index.pair(current);
         self.middle.reserve_total(range.len());
@@ -246,7 +269,7 @@ impl SeedScratch {
         tally: &mut Tally<G>,
     ) -> usize {
         let Next { entry, written, .. } = &mut self.next;
-        let (outer, middle) = (self.doublets.outer.padded_mut(), self.doublets.middle.padded_mut());
+        let Doublets { outer, middle, .. } = &mut *self.doublets;
         let windows = self.from[*entry..].iter().zip(&self.to[*entry..]);
         for ((&from, &to), &place) in windows.zip(&self.middle[*entry..]) {
             if len + G::LANES > BLOCK {
@@ -270,13 +293,9 @@ impl SeedScratch {
     /// Triplets of one shape come in the order of the middle hits: the best of each run becomes the seed of a
     /// hit that has none of a better shape.
     fn keep_best_of_each_middle(&mut self) {
-        let Triplets { hits: [outer, middle, inner], shape, score, len } = &self.triplets;
+        let Triplets { hits: [outer, middle, inner], shape, score, len } = &*self.triplets;
         for i in 0..*len {
-            let seed = Seed {
-                hits: [outer.padded()[i], middle.padded()[i], inner.padded()[i]],
-                shape: shape.padded()[i],
-                score: score.padded()[i],
-            };
+            let seed = Seed { hits: [outer[i], middle[i], inner[i]], shape: shape[i], score: score[i] };
             let holder = &mut self.claim[seed.hits[1] as usize];
             if let Some(best) = self.seeds.get_mut(*holder as usize) {
                 if seed.shape == best.shape && seed.score < best.score {
@@ -319,14 +338,6 @@ impl SeedScratch {
 }
 
 impl Doublets {
-    fn reserve(&mut self) {
-        let doublets = [&mut self.outer, &mut self.middle, &mut self.shape, &mut self.first, &mut self.count];
-        for column in doublets {
-            column.reserve_total(BLOCK);
-        }
-        self.lines.reserve(BLOCK);
-    }
-
     /// Keeps the doublets that may be a particle's and that have hits to be extended to.
     #[inline(always)]
     fn cut<G: Gang>(
@@ -339,10 +350,10 @@ impl Doublets {
     ) {
         let above = [index.layer(g, shapes[0].above), index.layer(g, shapes[1].above)];
         let below = [index.layer(g, shapes[0].below), index.layer(g, shapes[2].below)];
-        let (outers, middles) = (self.outer.padded_mut(), self.middle.padded_mut());
-        let (firsts, counts) = (self.first.padded_mut(), self.count.padded_mut());
-        let (lines, room) = self.lines.parts();
-        let shape_of = self.shape.padded_mut();
+        let Self {
+            outer: outers, middle: middles, shape: shape_of, lines, first: firsts, count: counts, ..
+        } = self;
+        let mut lines = lines.each_mut().map(|column| &mut column[..]);
         let begin = self.begin.map(|begin| U32::splat(g, begin as u32));
         let one = U32::splat(g, 1);
         let mut kept = 0;
@@ -369,7 +380,7 @@ impl Doublets {
             let previous = above[0].select(number.lt(begin[1]), &above[1]);
             let previous = above[0].select(gaps.below, &previous);
             let outer = previous.original(U32::load(g, &outers[at..]));
-            line.store_packed((&mut *lines, room), kept, good);
+            line.store_packed(&mut lines, kept, good);
             outer.store_packed(&mut outers[kept..], good);
             U32::load(g, &middles[at..]).store_packed(&mut middles[kept..], good);
             shape.store_packed(&mut shape_of[kept..], good);
@@ -381,12 +392,6 @@ impl Doublets {
 }
 
 impl Triplets {
-    fn reserve(&mut self) {
-        let columns = self.hits.iter_mut().chain([&mut self.shape]);
-        columns.for_each(|column| column.reserve_total(BLOCK));
-        self.score.reserve_total(BLOCK);
-    }
-
     /// Extends doublets into the next layer.
     #[inline(always)]
     #[allow(clippy::too_many_arguments)]
@@ -401,31 +406,30 @@ impl Triplets {
         tally: &mut Tally<G>,
     ) {
         let below = [index.layer(g, shapes[0].below), index.layer(g, shapes[2].below)];
-        let [outers, middles, inners] = self.hits.each_mut().map(Column::padded_mut);
-        let (shape_of, scores) = (self.shape.padded_mut(), self.score.padded_mut());
+        let Self { hits: [outers, middles, inners], shape: shape_of, score: scores, .. } = self;
         let mut kept = 0;
         for at in (0..doublets.len).step_by(G::LANES) {
             let lanes = Mask::first(g, doublets.len - at);
-            let line = Line::load(g, doublets.lines.read(), at);
-            let shape = U32::load(g, &doublets.shape.padded()[at..]);
+            let line = Line::load(g, doublets.lines.each_ref().map(|column| &column[..]), at);
+            let shape = U32::load(g, &doublets.shape[at..]);
             let gaps = Gaps::of_shape(g, shape);
             let most = gaps.pick(g, shapes, |shape| shape.score);
             let reach = Reach { used_too: false, chi2: most, scatter_slope: pass.scatter_slope };
-            let first = &doublets.first.padded()[at..];
-            let count = lanes.select_u(U32::load(g, &doublets.count.padded()[at..]), U32::splat(g, 0));
+            let first = &doublets.first[at..];
+            let count = lanes.select_u(U32::load(g, &doublets.count[at..]), U32::splat(g, 0));
             let count = search.limit(g, count, lanes, tally);
             let (best, found) = search.nearest(g, &below[0], first, count, &line, reach, tally);
             if !found.any() {
                 continue;
             }
-            let outer = &doublets.outer.padded()[at..];
+            let outer = &doublets.outer[at..];
             let [x0, y0, z0, _] = F32::load_records(g, below[0].hits, outer);
             let doca = distance_to_beam(g, [x0, y0, z0], [best.x, best.y, best.z]);
             let weight = gaps.pick(g, shapes, |shape| shape.doca_weight);
             let score = doca.mul_add(weight, best.distance2 / best.variance);
             let good = score.lt(most) & found;
             U32::load(g, outer).store_packed(&mut outers[kept..], good);
-            U32::load(g, &doublets.middle.padded()[at..]).store_packed(&mut middles[kept..], good);
+            U32::load(g, &doublets.middle[at..]).store_packed(&mut middles[kept..], good);
             let inner = below[1].select(gaps.below, &below[0]).original(U32::load(g, first) + best.number);
             inner.store_packed(&mut inners[kept..], good);
             shape.store_packed(&mut shape_of[kept..], good);
@@ -458,12 +462,13 @@ fn start_tracks<G: Gang>(g: G, index: &Index, scratch: &mut FindScratch) {
         inner[i] = seed.hits[2];
     }
     let hits = index.hits.padded();
+    let mut lines = columns_of_lines(active.lines.padded_mut(), active.room);
     for at in (0..seeds.seeds.len()).step_by(G::LANES) {
         let [x1, y1, z1, _] = F32::load_records(g, hits, &middle.padded()[at..]);
         let [x2, y2, z2, _] = F32::load_records(g, hits, &inner.padded()[at..]);
         let line = Line::through(g, [x1, y1, z1], [x2, y2, z2]);
         let to = active.len + at;
-        line.store_packed(active.lines.parts(), to, Mask::first(g, G::LANES));
+        line.store_packed(&mut lines, to, Mask::first(g, G::LANES));
         let row = U32::iota(g) + U32::splat(g, first_row + at as u32);
         row.store(&mut active.row.padded_mut()[to..]);
         U32::splat(g, 0).store(&mut active.missed.padded_mut()[to..]);
