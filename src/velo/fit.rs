@@ -5,7 +5,6 @@
 //! the end of the Velo.
 
 use super::config::FitConfig;
-use super::index::Index;
 use super::scratch::Found;
 use crate::event::{Column, States, VeloEvent, VeloTracks};
 use crate::simd::Gang;
@@ -116,8 +115,8 @@ fn closest_to_beam<G: Gang>(
 
 /// x, y, z of the hits at entries of the track lists.
 #[inline(always)]
-fn position<G: Gang>(index: &Index, found: &Found, entry: U32<G>) -> [F32<G>; 3] {
-    let [x, y, z, _] = F32::gather_records(&index.hits, U32::gather(&found.hits, entry));
+fn position<G: Gang>(hits: &[[f32; 4]], found: &Found, entry: U32<G>) -> [F32<G>; 3] {
+    let [x, y, z, _] = F32::gather_records(hits, U32::gather(&found.hits, entry));
     [x, y, z]
 }
 
@@ -127,17 +126,21 @@ pub(super) fn fit<G: Gang>(
     g: G,
     config: &FitConfig,
     event: &VeloEvent<'_>,
-    index: &Index,
+    (sorted, source): (&[[f32; 4]], &[u32]),
     found: &Found,
     path: &mut Column<f32>,
     out: &mut VeloTracks,
 ) {
     let tracks = found.order.len();
     let base = out.tracks();
+    out.hits.reserve_total(out.hits.len() + found.hits.len());
     for &track in found.order.iter() {
-        for &hit in found.hits_of(track as usize) {
-            out.hits.push(event.id[index.source[hit as usize] as usize]);
+        let (hits, first) = (found.hits_of(track as usize), out.hits.len());
+        let ids = &mut out.hits.padded_mut()[first..][..hits.len()];
+        for (id, &hit) in ids.iter_mut().zip(hits) {
+            *id = event.id[source[hit as usize] as usize];
         }
+        out.hits.set_len(first + hits.len());
         out.hit_start.push(out.hits.len() as u32);
     }
     out.track_start.push((base + tracks) as u32);
@@ -151,8 +154,8 @@ pub(super) fn fit<G: Gang>(
         let track = U32::load(g, &found.order.padded()[at..]);
         let first = U32::gather(&found.start, track);
         let last = U32::gather(&found.start, track + U32::splat(g, 1)) - U32::splat(g, 1);
-        let top = position(index, found, first);
-        let bottom = position(index, found, last);
+        let top = position(sorted, found, first);
+        let bottom = position(sorted, found, last);
         let dz = bottom[2] - top[2];
         let flat = dz.eq(F32::splat(g, 0.0));
         let none = F32::splat(g, 0.0);
@@ -174,7 +177,7 @@ pub(super) fn fit<G: Gang>(
             if !on.any() {
                 break;
             }
-            let hit = position(index, found, first + step);
+            let hit = position(sorted, found, first + step);
             down.update(g, hit, noise, variance, on);
             let at = 3 * hits * G::LANES;
             path.reserve_total(at + 3 * G::LANES);

@@ -10,13 +10,12 @@
 //! the code gives the same bits for whatever instructions it is compiled.
 
 use super::config::LimitConfig;
-use super::find::Tally;
-use super::geometry::{MODULE_Z, PAIRS};
-use super::index::{Index, check_sizes, why_not_sane};
-use super::paper::{arrange, three_hit_chi2};
+use super::geometry::MODULE_Z;
+use super::index::{check_sizes, why_not_sane};
+use super::modules::{Modules, Row};
 use super::scratch::Found;
 use crate::Status;
-use crate::event::{Column, Counters, VELO_MODULES, VeloEvent};
+use crate::event::{Column, Counters, Truncation, VELO_MODULES, VeloEvent};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
@@ -44,26 +43,13 @@ impl Default for ForwardingConfig {
 }
 
 /// Memory of the preset.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct ForwardingScratch {
-    start: [u32; VELO_MODULES + 1],
     weak: Vec<Weak>,
-}
-
-impl Default for ForwardingScratch {
-    fn default() -> Self {
-        Self { start: [0; VELO_MODULES + 1], weak: Vec::new() }
-    }
 }
 
 /// A track of three hits: its chi2, its number in the order they were found, its hits.
 type Weak = (f32, u32, [u32; 3]);
-
-/// A track under way: at most one hit in each pair of modules.
-struct Track {
-    hits: [u32; PAIRS],
-    len: usize,
-}
 
 /// The line through the last two hits of a track: the last one, mm, and the slopes.
 struct Line {
@@ -74,13 +60,12 @@ struct Line {
     ty: f32,
 }
 
-/// Sorts the hits of an event by (module, x, input order) into `index`. The status tells when the event cannot
-/// be reconstructed.
+/// Sorts the hits of an event by (module, x, input order). The status tells when the event cannot be
+/// reconstructed.
 pub(super) fn sort(
     event: &VeloEvent<'_>,
     limits: &LimitConfig,
-    index: &mut Index,
-    scratch: &mut ForwardingScratch,
+    modules: &mut Modules,
     order: &mut Column<u32>,
 ) -> Status {
     let status = check_sizes(event, limits);
@@ -91,17 +76,14 @@ pub(super) fn sort(
     if !(inside(event.x) && inside(event.y) && inside(event.z)) {
         return why_not_sane(event);
     }
-    index.hits.set_len(event.len());
-    index.source.set_len(event.len());
+    modules.open(event);
     order.set_len(event.len());
-    scratch.start[VELO_MODULES] = event.len() as u32;
     for module in 0..VELO_MODULES {
         let range = event.module(module);
-        scratch.start[module] = range.start as u32;
-        let (x, order) = (&event.x[range.clone()], &mut order[range.clone()]);
+        let (x, order) = (&event.x[range.clone()], &mut order[range]);
         order.iter_mut().enumerate().for_each(|(place, hit)| *hit = place as u32);
         order.sort_unstable_by(|&a, &b| x[a as usize].total_cmp(&x[b as usize]).then(a.cmp(&b)));
-        arrange(index, event, range, order);
+        modules.arrange(event, module, order);
     }
     Status::Ok
 }
@@ -112,48 +94,42 @@ struct Forwarding<'a> {
     max_candidates: usize,
     /// Largest distance of a hit from the extrapolated track, mm.
     reach: f32,
-    index: &'a mut Index,
-    start: &'a [u32; VELO_MODULES + 1],
-    tally: Tally,
+    modules: &'a mut Modules,
+    /// Candidates that were not looked at.
+    cut_short: u64,
 }
 
 /// Finds the tracks of one event.
 pub(super) fn find(
     config: &ForwardingConfig,
     max_candidates: u32,
-    index: &mut Index,
-    scratch: &mut ForwardingScratch,
+    modules: &mut Modules,
+    ForwardingScratch { weak }: &mut ForwardingScratch,
     found: &mut Found,
     counters: &mut Counters,
 ) {
-    let ForwardingScratch { start, weak } = scratch;
     found.clear();
     weak.clear();
     let (max_candidates, reach) = (max_candidates as usize, config.scatter.sqrt());
-    let mut search = Forwarding { config, max_candidates, reach, index, start, tally: Tally::default() };
+    let mut search = Forwarding { config, max_candidates, reach, modules, cut_short: 0 };
     for module in (2..VELO_MODULES).rev() {
-        for first in search.module(module) {
-            search.follow_pairs(module, first, weak, found);
+        for first in search.modules.range(module) {
+            search.follow_pairs(module, first as u32, weak, found);
         }
     }
     // The straightest chooses first.
     weak.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     for (_, _, hits) in weak.iter() {
-        search.take(hits, found);
+        search.take(&Row::new(hits), found);
     }
-    search.tally.add_to(counters);
+    counters.count_truncated(Truncation::CandidatesInWindow, search.cut_short);
 }
 
 impl Forwarding<'_> {
-    /// The places of a module's hits.
-    fn module(&self, module: usize) -> Range<usize> {
-        self.start[module] as usize..self.start[module + 1] as usize
-    }
-
     /// The places of a module's hits with |x - middle| <= reach.
     fn window(&self, module: usize, middle: f32, reach: f32) -> Range<usize> {
-        let module = self.module(module);
-        let hits = &self.index.hits[module.clone()];
+        let module = self.modules.range(module);
+        let hits = &self.modules.hits[module.clone()];
         let first = hits.partition_point(|hit| hit[0] < middle - reach);
         let inside = |hit: &&[f32; 4]| hit[0] <= middle + reach;
         // Mostly so few that counting is faster than another search.
@@ -167,43 +143,42 @@ impl Forwarding<'_> {
 
     /// Follows all pairs of one hit of `module` and free hits of the next module of its side, until the hit is
     /// on a track.
-    fn follow_pairs(&mut self, module: usize, first: usize, weak: &mut Vec<Weak>, found: &mut Found) {
-        let [x, y, _, _] = self.index.hits[first];
+    fn follow_pairs(&mut self, module: usize, first: u32, weak: &mut Vec<Weak>, found: &mut Found) {
+        let [x, y, _, _] = self.modules.hits[first as usize];
         let reach = self.config.slope * (MODULE_Z[module] - MODULE_Z[module - 2]) as f32;
         let mut candidates = 0;
         for second in self.window(module - 2, x, reach) {
-            if !self.index.is_free(first) {
+            if !self.modules.is_free(first) {
                 return;
             }
-            let compatible = (self.index.hits[second][1] - y).abs() <= reach;
-            if !(compatible && self.index.is_free(second)) {
+            let compatible = (self.modules.hits[second][1] - y).abs() <= reach;
+            let second = second as u32;
+            if !(compatible && self.modules.is_free(second)) {
                 continue;
             }
             candidates += 1;
             if candidates > self.max_candidates {
-                self.tally.cut_short(1);
+                self.cut_short += 1;
                 continue;
             }
-            let track = self.follow(module, [first as u32, second as u32]);
-            match track.hits[..track.len] {
+            let track = self.follow(module, [first, second]);
+            match *track.hits() {
                 [_, _] => {}
                 [a, b, c] => {
-                    let hits = [a, b, c].map(|hit| self.index.hits[hit as usize]);
-                    let chi2 = three_hit_chi2(hits, self.config.weak_weight);
+                    let chi2 = self.modules.three_hit_chi2([a, b, c], self.config.weak_weight);
                     if chi2 < self.config.weak_chi2 {
                         weak.push((chi2, weak.len() as u32, [a, b, c]));
                     }
                 }
-                _ => self.take(&track.hits[..track.len], found),
+                _ => self.take(&track, found),
             }
         }
     }
 
     /// Follows a pair whose first hit is in `module` down to the lowest pair of modules, until too many in a row
     /// have no hit. The side of the last hit is looked at first, then the other one.
-    fn follow(&mut self, module: usize, doublet: [u32; 2]) -> Track {
-        let mut track = Track { hits: [0; PAIRS], len: 2 };
-        track.hits[..2].copy_from_slice(&doublet);
+    fn follow(&mut self, module: usize, doublet: [u32; 2]) -> Row {
+        let mut track = Row::new(&doublet);
         let mut line = self.line(doublet);
         let (mut side, mut missed) = (module % 2, 0);
         for pair in (0..module / 2 - 1).rev() {
@@ -211,8 +186,7 @@ impl Forwarding<'_> {
             let next = modules.into_iter().find_map(|module| Some((module, self.nearest(&line, module)?)));
             if let Some((module, hit)) = next {
                 line = self.line([track.hits[track.len - 1], hit]);
-                track.hits[track.len] = hit;
-                track.len += 1;
+                track.push(hit);
                 (side, missed) = (module % 2, 0);
             } else if missed == self.config.skipped_modules {
                 break;
@@ -225,8 +199,8 @@ impl Forwarding<'_> {
 
     /// The line from one hit to another.
     fn line(&self, [a, b]: [u32; 2]) -> Line {
-        let [x0, y0, z0, _] = self.index.hits[a as usize];
-        let [x, y, z, _] = self.index.hits[b as usize];
+        let [x0, y0, z0, _] = self.modules.hits[a as usize];
+        let [x, y, z, _] = self.modules.hits[b as usize];
         Line { x, y, z, tx: (x - x0) / (z - z0), ty: (y - y0) / (z - z0) }
     }
 
@@ -236,11 +210,11 @@ impl Forwarding<'_> {
         // Hits lie up to 0.581 mm before and behind the nominal z of their module: one mm of slope takes that in.
         let window = self.window(module, middle, self.reach + line.tx.abs());
         if window.len() > self.max_candidates {
-            self.tally.cut_short((window.len() - self.max_candidates) as u64);
+            self.cut_short += (window.len() - self.max_candidates) as u64;
         }
         let mut best = (self.config.scatter, None);
         for hit in window.take(self.max_candidates) {
-            let [_, y, z, free_x] = self.index.hits[hit];
+            let [_, y, z, free_x] = self.modules.hits[hit];
             let dx = line.x + line.tx * (z - line.z) - free_x;
             let dy = line.y + line.ty * (z - line.z) - y;
             // A used hit has a free x of NaN, which is never less.
@@ -252,11 +226,11 @@ impl Forwarding<'_> {
         best.1
     }
 
-    /// Makes free hits a track; nothing when a track has one of them.
-    fn take(&mut self, hits: &[u32], found: &mut Found) {
-        if hits.iter().all(|&hit| self.index.is_free(hit as usize)) {
-            hits.iter().for_each(|&hit| self.index.mark_used(hit as usize));
-            found.push_track(hits, None);
+    /// Makes a track of hits that are all free.
+    fn take(&mut self, track: &Row, found: &mut Found) {
+        if track.hits().iter().all(|&hit| self.modules.is_free(hit)) {
+            track.hits().iter().for_each(|&hit| self.modules.mark_used(hit));
+            found.push_track((&track.hits, track.len), None);
         }
     }
 }

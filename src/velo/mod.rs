@@ -10,6 +10,7 @@ mod fit;
 mod forwarding;
 pub mod geometry;
 mod index;
+mod modules;
 mod paper;
 pub mod reference;
 mod run;

@@ -2,7 +2,7 @@
 
 use super::config::{FitConfig, LimitConfig, Preset, VeloConfig};
 use super::index::Index;
-use super::scratch::{Found, GROUP, VeloWorkspace};
+use super::scratch::{Found, VeloWorkspace};
 use super::{find, fit, forwarding, paper};
 use crate::Status;
 use crate::event::{Column, Counters, StageClock, VeloEvent, VeloEvents, VeloTracks};
@@ -45,76 +45,45 @@ fn run<G: Gang>(
     out: &mut VeloTracks,
     counters: &mut Counters,
 ) {
-    let mut clock = StageClock::start();
-    // Only `best` has a search that rides through several events at once.
-    let events_at_once = if config.preset == Preset::Best { GROUP } else { 1 };
-    for first in range.clone().step_by(events_at_once) {
-        let group = first..range.end.min(first + events_at_once);
-        run_group(g, config, events, group, workspace, out, counters, &mut clock);
-    }
-}
-
-/// Runs a group of events through all rooms.
-#[inline(always)]
-#[allow(clippy::too_many_arguments)]
-fn run_group<G: Gang>(
-    g: G,
-    config: &VeloConfig,
-    events: VeloEvents<'_>,
-    numbers: Range<usize>,
-    workspace: &mut VeloWorkspace,
-    out: &mut VeloTracks,
-    counters: &mut Counters,
-    clock: &mut StageClock,
-) {
-    let VeloWorkspace { index, keys, ranks, find: scratch, paper, forwarding, path, found, group, taken } =
+    let VeloWorkspace { index, keys, ranks, find: scratch, modules, paper, forwarding, path, found, taken } =
         workspace;
-    let limits = &config.limits;
-    index[0].clear();
-    for (entry, number) in group.iter_mut().zip(numbers.clone()) {
+    let (limits, most) = (&config.limits, config.limits.candidates_in_window);
+    let mut clock = StageClock::start();
+    for number in range {
         let event = events.event(number);
-        let place = index[0].events();
         // Each room is a function of its own, see `find`.
         let status = match config.preset {
             Preset::Best => sort_room(g, &mut index[0], &event, limits, keys, ranks),
-            Preset::Paper => paper::sort(g, &event, limits, &mut index[0], paper, [keys, ranks]),
-            Preset::Forwarding => forwarding::sort(&event, limits, &mut index[0], forwarding, ranks),
+            Preset::Paper => paper::sort(g, &event, limits, modules, paper, [keys, ranks]),
+            Preset::Forwarding => forwarding::sort(&event, limits, modules, ranks),
         };
-        *entry = (status, place);
         counters.stages[SORT].items_in += event.len() as u64;
-    }
-    clock.lap(&mut counters.stages[SORT]);
-
-    let limit = limits.candidates_in_window;
-    let live = group[..numbers.len()].iter().filter(|(status, _)| *status == Status::Ok).count();
-    // Tracks with more than this share of their hits on others are clones: the other presets keep all tracks.
-    let mut shared_hits = 1.0;
-    match (config.preset, &mut found[..live]) {
-        (Preset::Best, found) => {
-            find::find(g, &config.best, limit, index, scratch, found, counters);
-            shared_hits = config.best.shared_hits;
-        }
-        (Preset::Paper, [found]) => {
-            paper::find(g, &config.paper, limit, &mut index[0], paper, found, counters)
-        }
-        (Preset::Forwarding, [found]) => {
-            forwarding::find(&config.forwarding, limit, &mut index[0], forwarding, found, counters);
-        }
-        _ => {}
-    }
-    taken.set_len(index[0].hits.len());
-    taken.fill(0);
-    for found in &mut found[..live] {
-        find::order_and_kill_clones(shared_hits, taken, found);
-        counters.stages[find::STAGE].items_out += found.order.len() as u64;
-    }
-    counters.stages[find::STAGE].items_in += index[0].hits.len() as u64;
-    clock.lap(&mut counters.stages[find::STAGE]);
-
-    for (&(status, place), number) in group.iter().zip(numbers) {
+        clock.lap(&mut counters.stages[SORT]);
         if status == Status::Ok {
-            let found = &found[place];
-            fit_room(g, &config.fit, &events.event(number), &index[0], found, path, out);
+            // A track is a clone when more than this share of its hits is on longer ones: of `best` alone.
+            let mut shared_hits = 1.0;
+            match config.preset {
+                Preset::Best => {
+                    find::find(g, &config.best, most, index, scratch, found, counters);
+                    shared_hits = config.best.shared_hits;
+                }
+                Preset::Paper => paper::find(g, &config.paper, most, modules, paper, found, counters),
+                Preset::Forwarding => {
+                    forwarding::find(&config.forwarding, most, modules, forwarding, found, counters);
+                }
+            }
+            let (hits, source) = match config.preset {
+                Preset::Best => (index[0].hits.padded(), index[0].source.padded()),
+                Preset::Paper | Preset::Forwarding => (modules.hits.padded(), modules.source.padded()),
+            };
+            taken.set_len(hits.len());
+            taken.fill(0);
+            find::order_and_kill_clones(shared_hits, taken, found);
+            counters.stages[find::STAGE].items_in += event.len() as u64;
+            counters.stages[find::STAGE].items_out += found.order.len() as u64;
+            clock.lap(&mut counters.stages[find::STAGE]);
+
+            fit_room(g, &config.fit, &event, (hits, source), found, path, out);
             counters.stages[FIT].items_in += found.order.len() as u64;
             counters.stages[FIT].items_out += found.order.len() as u64;
         } else {
@@ -122,8 +91,8 @@ fn run_group<G: Gang>(
         }
         out.status.push(status);
         counters.count_event(status);
+        clock.lap(&mut counters.stages[FIT]);
     }
-    clock.lap(&mut counters.stages[FIT]);
 }
 
 #[inline(never)]
@@ -146,13 +115,13 @@ fn fit_room<G: Gang>(
     g: G,
     config: &FitConfig,
     event: &VeloEvent<'_>,
-    index: &Index,
+    sorted: (&[[f32; 4]], &[u32]),
     found: &Found,
     path: &mut Column<f32>,
     out: &mut VeloTracks,
 ) {
     g.vectorize(
         #[inline(always)]
-        || fit::fit(g, config, event, index, found, path, out),
+        || fit::fit(g, config, event, sorted, found, path, out),
     );
 }

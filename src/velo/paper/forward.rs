@@ -1,14 +1,14 @@
 //! Track forwarding: every track under way looks for its next hit in both modules of a pair, one lane a track.
 
 use super::config::PaperConfig;
-use super::search::Best;
+use super::search::{Best, Line, limit, window};
 use super::sort::phi_on_side;
 use super::{Active, PaperScratch};
+use crate::event::Counters;
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
-use crate::velo::find::{Line, Tally};
 use crate::velo::geometry::MODULE_Z;
-use crate::velo::index::Index;
+use crate::velo::modules::Modules;
 
 /// Forwards all tracks into `pair`. Hits that tracks use already may be taken again. A track that misses too
 /// many pairs in a row is followed no more; the others move together, in order.
@@ -17,12 +17,12 @@ pub(super) fn forward<G: Gang>(
     g: G,
     config: &PaperConfig,
     max_candidates: u32,
-    index: &mut Index,
+    modules: &mut Modules,
     scratch: &mut PaperScratch,
     pair: usize,
-    tally: &mut Tally,
+    counters: &mut Counters,
 ) {
-    let PaperScratch { modules, active, extended, extended_by, rows, .. } = scratch;
+    let PaperScratch { phi, active, extended, extended_by, rows, .. } = scratch;
     let tracks = active.row.len();
     extended.set_len(tracks);
     extended_by.set_len(tracks);
@@ -35,16 +35,14 @@ pub(super) fn forward<G: Gang>(
         let from = U32::load(g, &last.padded()[at..]);
         let track = U32::load(g, &row.padded()[at..]);
         let misses = U32::load(g, &missed.padded()[at..]);
-        let [x0, y0, z0, _] = F32::gather_records(&index.hits, before_last);
-        let [x1, y1, z1, _] = F32::gather_records(&index.hits, from);
-        let line = Line::through(g, [x0, y0, z0], [x1, y1, z1]);
+        let line = Line::through(g, &modules.hits, before_last, from);
         let mut best = Best::none(g, config.forward_scatter);
         for module in [2 * pair, 2 * pair + 1] {
             let dz = F32::splat(g, MODULE_Z[module] as f32) - line.z;
             let [x, y] = [line.tx.mul_add(dz, line.x), line.ty.mul_add(dz, line.y)];
-            let mut window = modules.window(g, module, phi_on_side(g, x, y, module), half);
-            window.count = tally.limit(g, window.count, max_candidates, lanes);
-            best.improve(g, &index.hits, 0, &line, &window, lanes, tally);
+            let mut window = window(g, phi, modules.range(module), phi_on_side(g, x, y, module), half);
+            window.count = limit(g, window.count, max_candidates, lanes, counters);
+            best.improve(g, &modules.hits, 0, &line, &window, lanes, counters);
         }
         let found = best.found;
         track.store_packed(&mut extended.padded_mut()[count..], found);
@@ -59,6 +57,10 @@ pub(super) fn forward<G: Gang>(
     }
     active.set_len(kept);
     for (&row, &hit) in extended.padded()[..count].iter().zip(extended_by.padded()) {
-        rows.extend(row, hit, index);
+        let row = &mut rows[row as usize];
+        row.push(hit);
+        // The first three become used with the fourth.
+        let newly_used = if row.len == 4 { row.hits() } else { std::slice::from_ref(&hit) };
+        newly_used.iter().for_each(|&hit| modules.mark_used(hit));
     }
 }

@@ -25,24 +25,23 @@ mod sort;
 mod weak;
 
 use super::config::LimitConfig;
-use super::find::{Rows, Tally};
 use super::geometry::PAIRS;
-use super::index::Index;
+use super::modules::{Modules, Row};
 use super::scratch::Found;
 use crate::Status;
 use crate::event::{Column, Counters, VeloEvent};
 use crate::simd::Gang;
 
 pub use config::PaperConfig;
-pub(super) use sort::arrange;
-pub(super) use weak::three_hit_chi2;
 
 /// Memory of the preset.
 #[derive(Debug, Default)]
 pub(super) struct PaperScratch {
-    modules: sort::Modules,
+    /// phi of the sorted hits, and of those in their input order, rad.
+    phi: Column<f32>,
+    unsorted: Column<f32>,
     seeds: seed::SeedScratch,
-    rows: Rows,
+    rows: Vec<Row>,
     active: Active,
     /// Tracks that the current step extends, and by which hit.
     extended: Column<u32>,
@@ -67,19 +66,19 @@ impl Active {
     }
 }
 
-/// Sorts the hits of one event into `index`. The status tells when the event cannot be reconstructed.
+/// Sorts the hits of one event. The status tells when the event cannot be reconstructed.
 #[inline(never)]
 pub(super) fn sort<G: Gang>(
     g: G,
     event: &VeloEvent<'_>,
     limits: &LimitConfig,
-    index: &mut Index,
+    modules: &mut Modules,
     scratch: &mut PaperScratch,
     keys: [&mut Column<u32>; 2],
 ) -> Status {
     g.vectorize(
         #[inline(always)]
-        || scratch.modules.sort(g, event, limits, index, keys),
+        || sort::sort(g, event, limits, modules, scratch, keys),
     )
 }
 
@@ -89,7 +88,7 @@ pub(super) fn find<G: Gang>(
     g: G,
     config: &PaperConfig,
     max_candidates: u32,
-    index: &mut Index,
+    modules: &mut Modules,
     scratch: &mut PaperScratch,
     found: &mut Found,
     counters: &mut Counters,
@@ -97,13 +96,11 @@ pub(super) fn find<G: Gang>(
     found.clear();
     scratch.rows.clear();
     scratch.active.set_len(0);
-    let mut tally = Tally::default();
     for pair in (1..PAIRS - 1).rev() {
-        forward_step(g, config, max_candidates, index, scratch, pair - 1, &mut tally);
-        seed_step(g, config, max_candidates, index, scratch, pair, &mut tally);
+        forward_step(g, config, max_candidates, modules, scratch, pair - 1, counters);
+        seed_step(g, config, max_candidates, modules, scratch, pair, counters);
     }
-    weak::accept(config, index, &scratch.rows, found);
-    tally.add_to(counters);
+    weak::accept(config, modules, &scratch.rows, found);
 }
 
 /// [`forward::forward`] as a function of its own, see `find`.
@@ -112,14 +109,14 @@ fn forward_step<G: Gang>(
     g: G,
     config: &PaperConfig,
     max_candidates: u32,
-    index: &mut Index,
+    modules: &mut Modules,
     scratch: &mut PaperScratch,
     pair: usize,
-    tally: &mut Tally,
+    counters: &mut Counters,
 ) {
     g.vectorize(
         #[inline(always)]
-        || forward::forward(g, config, max_candidates, index, scratch, pair, tally),
+        || forward::forward(g, config, max_candidates, modules, scratch, pair, counters),
     );
 }
 
@@ -129,13 +126,13 @@ fn seed_step<G: Gang>(
     g: G,
     config: &PaperConfig,
     max_candidates: u32,
-    index: &Index,
+    modules: &Modules,
     scratch: &mut PaperScratch,
     pair: usize,
-    tally: &mut Tally,
+    counters: &mut Counters,
 ) {
     g.vectorize(
         #[inline(always)]
-        || seed::seed(g, config, max_candidates, index, scratch, pair, tally),
+        || seed::seed(g, config, max_candidates, modules, scratch, pair, counters),
     );
 }

@@ -1,15 +1,26 @@
 //! The two searches that seeding and forwarding share: the window of a module by binary search in phi, and the
 //! hit of a window that is nearest to a line.
 
-use super::sort::Modules;
+use crate::event::{Counters, Truncation};
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
-use crate::velo::find::{Line, Tally};
+use crate::velo::find::STAGE;
+use std::ops::Range;
 
 /// A window per lane: `count` hits from place `first` on.
+#[derive(Clone, Copy)]
 pub(super) struct Window<G: Gang> {
     pub(super) first: U32<G>,
     pub(super) count: U32<G>,
+}
+
+/// A line per lane: the second of its two hits, mm, and the slopes.
+pub(super) struct Line<G: Gang> {
+    pub(super) x: F32<G>,
+    pub(super) y: F32<G>,
+    pub(super) z: F32<G>,
+    pub(super) tx: F32<G>,
+    pub(super) ty: F32<G>,
 }
 
 /// The best hit per lane: its place, and its squared distance from the line, mm^2.
@@ -34,16 +45,47 @@ fn below<G: Gang>(g: G, sorted: &[f32], key: F32<G>) -> U32<G> {
     count
 }
 
-impl Modules {
-    /// The hits of a module with `phi - half <= phi of the hit < phi + half`.
+/// The hits of a module, at `range` of the sorted angles `phi`, with `middle - half <= phi < middle + half`.
+#[inline(always)]
+pub(super) fn window<G: Gang>(
+    g: G,
+    phi: &[f32],
+    range: Range<usize>,
+    middle: F32<G>,
+    half: F32<G>,
+) -> Window<G> {
+    let mut ends = [U32::splat(g, 0); 2];
+    for (end, key) in ends.iter_mut().zip([middle - half, middle + half]) {
+        *end = below(g, &phi[range.clone()], key);
+    }
+    Window { first: ends[0] + U32::splat(g, range.start as u32), count: ends[1] - ends[0] }
+}
+
+/// Cuts windows down to `most` hits, and counts what is cut off.
+#[inline(always)]
+pub(super) fn limit<G: Gang>(
+    g: G,
+    count: U32<G>,
+    most: u32,
+    lanes: Mask<G>,
+    counters: &mut Counters,
+) -> U32<G> {
+    let most = U32::splat(g, most);
+    if (most.lt(count) & lanes).any() {
+        let cut_off = (count - count.min(most)).reduce_add(lanes);
+        counters.count_truncated(Truncation::CandidatesInWindow, u64::from(cut_off));
+    }
+    count.min(most)
+}
+
+impl<G: Gang> Line<G> {
+    /// The line from hit `a` to hit `b`, places among `hits`.
     #[inline(always)]
-    pub(super) fn window<G: Gang>(&self, g: G, module: usize, phi: F32<G>, half: F32<G>) -> Window<G> {
-        let range = self.range(module);
-        let mut ends = [U32::splat(g, 0); 2];
-        for (end, key) in ends.iter_mut().zip([phi - half, phi + half]) {
-            *end = below(g, &self.phi[range.clone()], key);
-        }
-        Window { first: ends[0] + U32::splat(g, range.start as u32), count: ends[1] - ends[0] }
+    pub(super) fn through(g: G, hits: &[[f32; 4]], a: U32<G>, b: U32<G>) -> Self {
+        let [x0, y0, z0, _] = F32::gather_records(hits, a);
+        let [x, y, z, _] = F32::gather_records(hits, b);
+        let inverse = F32::splat(g, 1.0) / (z - z0);
+        Self { x, y, z, tx: (x - x0) * inverse, ty: (y - y0) * inverse }
     }
 }
 
@@ -66,7 +108,7 @@ impl<G: Gang> Best<G> {
         line: &Line<G>,
         window: &Window<G>,
         lanes: Mask<G>,
-        tally: &mut Tally,
+        counters: &mut Counters,
     ) {
         let mut step = U32::splat(g, 0);
         loop {
@@ -74,7 +116,8 @@ impl<G: Gang> Best<G> {
             if !on.any() {
                 break;
             }
-            tally.count_lanes(on);
+            counters.stages[STAGE].lanes_active += on.count() as u64;
+            counters.stages[STAGE].lanes_total += G::LANES as u64;
             let place = window.first + step;
             let hit = F32::gather_records(hits, place);
             let dz = hit[2] - line.z;

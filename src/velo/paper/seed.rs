@@ -1,14 +1,12 @@
 //! Track seeding: the best triplet around each free hit of a pair of modules, its outer hits on the same side.
 
 use super::config::PaperConfig;
-use super::search::{Best, Window};
-use super::sort::Modules;
+use super::search::{Best, Line, Window, limit, window};
 use super::{Active, PaperScratch};
-use crate::event::Column;
+use crate::event::{Column, Counters};
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
-use crate::velo::find::{Line, Tally};
-use crate::velo::index::Index;
+use crate::velo::modules::{Modules, Row};
 
 /// Memory of seeding.
 #[derive(Debug, Default)]
@@ -32,15 +30,15 @@ pub(super) fn seed<G: Gang>(
     g: G,
     config: &PaperConfig,
     max_candidates: u32,
-    index: &Index,
+    modules: &Modules,
     scratch: &mut PaperScratch,
     pair: usize,
-    tally: &mut Tally,
+    counters: &mut Counters,
 ) {
-    let PaperScratch { modules, seeds, rows, active, .. } = scratch;
-    seeds.open_windows(g, config, max_candidates, index, modules, pair, tally);
-    let doublets = seeds.list_doublets(index);
-    let triplets = seeds.find_inner(g, config, index, doublets, tally);
+    let PaperScratch { phi, seeds, rows, active, .. } = scratch;
+    seeds.open_windows(g, config, max_candidates, modules, phi, pair, counters);
+    let doublets = seeds.list_doublets(modules);
+    let triplets = seeds.find_inner(g, config, modules, doublets, counters);
     let SeedScratch { middle, triplets: [outer, entry, inner], scatter, .. } = seeds;
     let mut at = 0;
     while at < triplets {
@@ -53,9 +51,8 @@ pub(super) fn seed<G: Gang>(
             at += 1;
         }
         let triplet = [outer[best], middle[same as usize], inner[best]];
-        let row = rows.count() as u32;
-        rows.push(&triplet, 0, scatter[best]);
-        active.push(triplet, row);
+        active.push(triplet, rows.len() as u32);
+        rows.push(Row::new(&triplet));
     }
 }
 
@@ -68,10 +65,10 @@ impl SeedScratch {
         g: G,
         config: &PaperConfig,
         max_candidates: u32,
-        index: &Index,
         modules: &Modules,
+        phi: &[f32],
         pair: usize,
-        tally: &mut Tally,
+        counters: &mut Counters,
     ) {
         let mut listed = 0;
         for module in [2 * pair, 2 * pair + 1] {
@@ -85,26 +82,26 @@ impl SeedScratch {
             for at in range.clone().step_by(G::LANES) {
                 let lanes = Mask::first(g, range.end - at);
                 let place = U32::iota(g) + U32::splat(g, at as u32);
-                let [_, _, _, free] = F32::gather_records(&index.hits, place);
+                let [_, _, _, free] = F32::gather_records(&modules.hits, place);
                 free_end +=
                     place.store_packed(&mut self.middle.padded_mut()[free_end..], free.eq(free) & lanes);
             }
             for at in (listed..free_end).step_by(G::LANES) {
                 let lanes = Mask::first(g, free_end - at);
                 let place = U32::load(g, &self.middle.padded()[at..]);
-                let [_, _, z, _] = F32::gather_records(&index.hits, place);
-                let phi = F32::gather(&modules.phi, place);
+                let [_, _, z, _] = F32::gather_records(&modules.hits, place);
+                let middle = F32::gather(phi, place);
                 let slope = F32::splat(g, config.seed_window_slope);
                 let half = z.abs().mul_add(slope, F32::splat(g, config.seed_window));
                 let zero = U32::splat(g, 0);
                 let mut windows = [zero; 2].map(|zero| Window { first: zero, count: zero });
-                for (window, module) in windows.iter_mut().zip([module + 2, module - 2]) {
-                    *window = modules.window(g, module, phi, half);
+                for (outer, module) in windows.iter_mut().zip([module + 2, module - 2]) {
+                    *outer = window(g, phi, modules.range(module), middle, half);
                 }
                 let both = zero.lt(windows[0].count) & zero.lt(windows[1].count) & lanes;
                 place.store_packed(&mut self.middle.padded_mut()[listed..], both);
                 for (end, window) in windows.into_iter().enumerate() {
-                    let count = tally.limit(g, window.count, max_candidates, both);
+                    let count = limit(g, window.count, max_candidates, both, counters);
                     window.first.store_packed(&mut self.first[end].padded_mut()[listed..], both);
                     count.store_packed(&mut self.count[end].padded_mut()[listed..], both);
                 }
@@ -117,7 +114,7 @@ impl SeedScratch {
 
     /// Lists the doublets of the listed hits with the free hits of their outer windows; says how many.
     #[inline(always)]
-    fn list_doublets(&mut self, index: &Index) -> usize {
+    fn list_doublets(&mut self, modules: &Modules) -> usize {
         let mut listed = 0;
         for entry in 0..self.middle.len() {
             let (first, count) = (self.first[0][entry], self.count[0][entry]);
@@ -126,7 +123,7 @@ impl SeedScratch {
             for outer in first..first + count {
                 self.outer[listed] = outer;
                 self.entry[listed] = entry as u32;
-                listed += usize::from(index.is_free(outer as usize));
+                listed += usize::from(modules.is_free(outer));
             }
         }
         listed
@@ -138,9 +135,9 @@ impl SeedScratch {
         &mut self,
         g: G,
         config: &PaperConfig,
-        index: &Index,
+        modules: &Modules,
         doublets: usize,
-        tally: &mut Tally,
+        counters: &mut Counters,
     ) -> usize {
         self.triplets.iter_mut().for_each(|column| column.set_len(doublets));
         self.scatter.set_len(doublets);
@@ -149,15 +146,13 @@ impl SeedScratch {
             let lanes = Mask::first(g, doublets - at);
             let outer = U32::load(g, &self.outer.padded()[at..]);
             let entry = U32::load(g, &self.entry.padded()[at..]);
-            let [x0, y0, z0, _] = F32::gather_records(&index.hits, outer);
-            let [x1, y1, z1, _] = F32::gather_records(&index.hits, U32::gather(&self.middle, entry));
-            let line = Line::through(g, [x0, y0, z0], [x1, y1, z1]);
+            let line = Line::through(g, &modules.hits, outer, U32::gather(&self.middle, entry));
             let window = Window {
                 first: U32::gather(&self.first[1], entry),
                 count: U32::gather(&self.count[1], entry),
             };
             let mut best = Best::none(g, config.seed_scatter);
-            best.improve(g, &index.hits, 3, &line, &window, lanes, tally);
+            best.improve(g, &modules.hits, 3, &line, &window, lanes, counters);
             for (value, column) in [outer, entry, best.place].into_iter().zip(&mut self.triplets) {
                 value.store_packed(&mut column.padded_mut()[listed..], best.found);
             }
