@@ -301,12 +301,12 @@ impl Index {
             let row = self.binning.row();
             let cells = &self.table[pair * row..(pair + 1) * row];
             let (hits, source) = (self.hits.padded_mut(), self.source.padded_mut());
-            let places = keys.iter().zip(ranks.iter());
-            let positions = x.iter().zip(y).zip(z);
-            for ((hit, (&key, &rank)), ((&x, &y), &z)) in (range.start as u32..).zip(places).zip(positions) {
-                let place = (cells[key as usize] + rank) as usize;
-                hits[place] = [x, y, z, x];
-                source[place] = hit;
+            // One index and slices of one length: chained iterators spill here.
+            let (keys, ranks) = (&keys[..range.len()], &ranks[..range.len()]);
+            for i in 0..range.len() {
+                let place = (cells[keys[i] as usize] + ranks[i]) as usize;
+                hits[place] = [x[i], y[i], z[i], x[i]];
+                source[place] = (range.start + i) as u32;
             }
             self.copy_first_bins(pair);
         }

@@ -268,25 +268,30 @@ impl SeedScratch {
         mut len: usize,
         tally: &mut Tally<G>,
     ) -> usize {
-        let Next { entry, written, .. } = &mut self.next;
         let Doublets { outer, middle, .. } = &mut *self.doublets;
-        let windows = self.from[*entry..].iter().zip(&self.to[*entry..]);
-        for ((&from, &to), &place) in windows.zip(&self.middle[*entry..]) {
+        let Next { entry, written, .. } = &mut self.next;
+        let hits = self.middle.len();
+        let (places, from, to) = (&self.middle[..hits], &self.from[..hits], &self.to[..hits]);
+        let mut done = *written;
+        for i in *entry..hits {
+            *entry = i;
             if len + G::LANES > BLOCK {
-                break;
+                return len;
             }
-            let (first, end) = (row[from as usize], row[to as usize]);
-            let left = search.limit_one(end - first, *written, tally) - *written;
-            (U32::iota(g) + U32::splat(g, first + *written)).store(&mut outer[len..]);
-            U32::splat(g, place).store(&mut middle[len..]);
+            let (first, end) = (row[from[i] as usize], row[to[i] as usize]);
+            let left = search.limit_one(end - first, done, tally) - done;
+            (U32::iota(g) + U32::splat(g, first + done)).store(&mut outer[len..]);
+            U32::splat(g, places[i]).store(&mut middle[len..]);
             len += left.min(G::LANES as u32) as usize;
+            // A way out and not a choice of the next hit: that would make each turn wait for the one before.
             if left > G::LANES as u32 {
                 *written += G::LANES as u32;
-                break;
+                return len;
             }
+            done = 0;
             *written = 0;
-            *entry += 1;
         }
+        *entry = hits;
         len
     }
 
