@@ -147,50 +147,33 @@ pub(super) fn find<G: Gang>(
         let first_row = found.len.len();
         found.reserve(index.hits.len());
         scratch.active.open(index.hits.len());
-        for current in (1..PAIRS - 1).rev() {
-            forward_step(g, &search, config, index, scratch, found, current - 1, &mut tally);
-            seed_step(g, &search, pass, index, scratch, found, current, &mut tally);
-        }
+        walk(g, &search, config, pass, index, scratch, found, &mut tally);
         select::accept(pass, index, number == 1, first_row, &mut scratch.weak, found);
     }
     tally.add_to(g, counters);
 }
 
-/// [`forward::forward`] as a function of its own. Everything below is inlined into it; without such seams a
-/// kernel is one function of a hundred kilobytes, and compile time grows faster than size.
+/// Visits the pairs of a pass, as a function of its own: everything below is inlined into it, and without such
+/// seams a kernel is one function of a hundred kilobytes, whose compile time grows faster than its size.
 #[inline(never)]
 #[allow(clippy::too_many_arguments)]
-fn forward_step<G: Gang>(
+fn walk<G: Gang>(
     g: G,
     search: &nearest::Search,
     config: &BestConfig,
+    pass: &PassConfig,
     index: &mut Index,
     scratch: &mut FindScratch,
     found: &mut Found,
-    pair: usize,
     tally: &mut Tally<G>,
 ) {
     g.vectorize(
         #[inline(always)]
-        || forward::forward(g, search, config, index, scratch, found, pair, tally),
-    );
-}
-
-/// [`seed::seed`] as a function of its own.
-#[inline(never)]
-#[allow(clippy::too_many_arguments)]
-fn seed_step<G: Gang>(
-    g: G,
-    search: &nearest::Search,
-    pass: &PassConfig,
-    index: &Index,
-    scratch: &mut FindScratch,
-    found: &mut Found,
-    current: usize,
-    tally: &mut Tally<G>,
-) {
-    g.vectorize(
-        #[inline(always)]
-        || seed::seed(g, search, pass, index, scratch, found, current, tally),
+        || {
+            for current in (1..PAIRS - 1).rev() {
+                forward::forward(g, search, config, index, scratch, found, current - 1, tally);
+                seed::seed(g, search, pass, index, scratch, found, current, tally);
+            }
+        },
     );
 }
