@@ -10,9 +10,9 @@
 //! the code gives the same bits for whatever instructions it is compiled.
 
 use super::config::LimitConfig;
-use super::geometry::MODULE_Z;
+use super::geometry::{MODULE_Z, PAIRS};
 use super::index::{check_sizes, why_not_sane};
-use super::modules::{Modules, Row};
+use super::modules::Modules;
 use super::scratch::Found;
 use crate::Status;
 use crate::event::{Column, Counters, Truncation, VELO_MODULES, VeloEvent};
@@ -50,6 +50,12 @@ pub(super) struct ForwardingScratch {
 
 /// A track of three hits: its chi2, its number in the order they were found, its hits.
 type Weak = (f32, u32, [u32; 3]);
+
+/// A track under way: at most one hit in each pair of modules.
+struct Track {
+    hits: [u32; PAIRS],
+    len: usize,
+}
 
 /// The line through the last two hits of a track: the last one, mm, and the slopes.
 struct Line {
@@ -120,7 +126,7 @@ pub(super) fn find(
     // The straightest chooses first.
     weak.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     for (_, _, hits) in weak.iter() {
-        search.take(&Row::new(hits), found);
+        search.take(hits, found);
     }
     counters.count_truncated(Truncation::CandidatesInWindow, search.cut_short);
 }
@@ -162,7 +168,7 @@ impl Forwarding<'_> {
                 continue;
             }
             let track = self.follow(module, [first, second]);
-            match *track.hits() {
+            match track.hits[..track.len] {
                 [_, _] => {}
                 [a, b, c] => {
                     let chi2 = self.modules.three_hit_chi2([a, b, c], self.config.weak_weight);
@@ -170,15 +176,16 @@ impl Forwarding<'_> {
                         weak.push((chi2, weak.len() as u32, [a, b, c]));
                     }
                 }
-                _ => self.take(&track, found),
+                _ => self.take(&track.hits[..track.len], found),
             }
         }
     }
 
     /// Follows a pair whose first hit is in `module` down to the lowest pair of modules, until too many in a row
     /// have no hit. The side of the last hit is looked at first, then the other one.
-    fn follow(&mut self, module: usize, doublet: [u32; 2]) -> Row {
-        let mut track = Row::new(&doublet);
+    fn follow(&mut self, module: usize, doublet: [u32; 2]) -> Track {
+        let mut track = Track { hits: [0; PAIRS], len: 2 };
+        track.hits[..2].copy_from_slice(&doublet);
         let mut line = self.line(doublet);
         let (mut side, mut missed) = (module % 2, 0);
         for pair in (0..module / 2 - 1).rev() {
@@ -186,7 +193,8 @@ impl Forwarding<'_> {
             let next = modules.into_iter().find_map(|module| Some((module, self.nearest(&line, module)?)));
             if let Some((module, hit)) = next {
                 line = self.line([track.hits[track.len - 1], hit]);
-                track.push(hit);
+                track.hits[track.len] = hit;
+                track.len += 1;
                 (side, missed) = (module % 2, 0);
             } else if missed == self.config.skipped_modules {
                 break;
@@ -227,10 +235,16 @@ impl Forwarding<'_> {
     }
 
     /// Makes a track of hits that are all free.
-    fn take(&mut self, track: &Row, found: &mut Found) {
-        if track.hits().iter().all(|&hit| self.modules.is_free(hit)) {
-            track.hits().iter().for_each(|&hit| self.modules.mark_used(hit));
-            found.push_track((&track.hits, track.len), None);
+    fn take(&mut self, hits: &[u32], found: &mut Found) {
+        if hits.iter().all(|&hit| self.modules.is_free(hit)) {
+            let row = found.len.len() as u32;
+            found.reserve(1);
+            found.push(&[], 0.0);
+            for &hit in hits {
+                self.modules.mark_used(hit);
+                found.extend(row, hit);
+            }
+            found.tracks.push(row);
         }
     }
 }

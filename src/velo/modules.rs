@@ -1,7 +1,6 @@
-//! What the presets `paper` and `forwarding` share: the hits of an event sorted within their modules, and rows
-//! of hits. (`best` has its own order, in `index`.)
+//! What the presets `paper` and `forwarding` share: the hits of an event sorted within their modules. (`best` has
+//! its own order, in `index`.)
 
-use super::find::ROW;
 use crate::event::{Column, VELO_MODULES, VeloEvent};
 use std::ops::Range;
 
@@ -82,29 +81,5 @@ impl Modules {
         }
         const DEGREES_OF_FREEDOM: f32 = 2.0;
         sum / DEGREES_OF_FREEDOM
-    }
-}
-
-/// The hits of a track under way, one in a pair of modules at most: places among the sorted hits.
-#[derive(Debug)]
-pub(super) struct Row {
-    pub(super) hits: [u32; ROW],
-    pub(super) len: usize,
-}
-
-impl Row {
-    pub(super) fn new(hits: &[u32]) -> Self {
-        let mut row = Self { hits: [0; ROW], len: hits.len() };
-        row.hits[..hits.len()].copy_from_slice(hits);
-        row
-    }
-
-    pub(super) fn push(&mut self, hit: u32) {
-        self.hits[self.len] = hit;
-        self.len += 1;
-    }
-
-    pub(super) fn hits(&self) -> &[u32] {
-        &self.hits[..self.len]
     }
 }

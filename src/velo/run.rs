@@ -73,8 +73,8 @@ fn run<G: Gang>(
                 }
             }
             let (hits, source) = match config.preset {
-                Preset::Best => (index[0].hits.padded(), index[0].source.padded()),
-                Preset::Paper | Preset::Forwarding => (modules.hits.padded(), modules.source.padded()),
+                Preset::Best => (&index[0].hits, &index[0].source),
+                Preset::Paper | Preset::Forwarding => (&modules.hits, &modules.source),
             };
             taken.set_len(hits.len());
             taken.fill(0);
@@ -83,7 +83,7 @@ fn run<G: Gang>(
             counters.stages[find::STAGE].items_out += found.order.len() as u64;
             clock.lap(&mut counters.stages[find::STAGE]);
 
-            fit_room(g, &config.fit, &event, (hits, source), found, path, out);
+            fit_room(g, &config.fit, &event, (hits.padded(), source.padded()), found, path, out);
             counters.stages[FIT].items_in += found.order.len() as u64;
             counters.stages[FIT].items_out += found.order.len() as u64;
         } else {

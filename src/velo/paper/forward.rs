@@ -9,10 +9,12 @@ use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
 use crate::velo::geometry::MODULE_Z;
 use crate::velo::modules::Modules;
+use crate::velo::scratch::Found;
 
 /// Forwards all tracks into `pair`. Hits that tracks use already may be taken again. A track that misses too
 /// many pairs in a row is followed no more; the others move together, in order.
 #[inline(always)]
+#[allow(clippy::too_many_arguments)]
 pub(super) fn forward<G: Gang>(
     g: G,
     config: &PaperConfig,
@@ -20,9 +22,10 @@ pub(super) fn forward<G: Gang>(
     modules: &mut Modules,
     scratch: &mut PaperScratch,
     pair: usize,
+    found: &mut Found,
     counters: &mut Counters,
 ) {
-    let PaperScratch { phi, active, extended, extended_by, rows, .. } = scratch;
+    let PaperScratch { phi, active, extended, extended_by, .. } = scratch;
     let tracks = active.row.len();
     extended.set_len(tracks);
     extended_by.set_len(tracks);
@@ -44,23 +47,22 @@ pub(super) fn forward<G: Gang>(
             window.count = limit(g, window.count, max_candidates, lanes, counters);
             best.improve(g, &modules.hits, 0, &line, &window, lanes, counters);
         }
-        let found = best.found;
-        track.store_packed(&mut extended.padded_mut()[count..], found);
-        count += best.place.store_packed(&mut extended_by.padded_mut()[count..], found);
+        let is_hit = best.found;
+        track.store_packed(&mut extended.padded_mut()[count..], is_hit);
+        count += best.place.store_packed(&mut extended_by.padded_mut()[count..], is_hit);
 
-        let misses = found.select_u(U32::splat(g, 0), misses + U32::splat(g, 1));
+        let misses = is_hit.select_u(U32::splat(g, 0), misses + U32::splat(g, 1));
         let alive = lanes.and_not(U32::splat(g, config.skipped_pairs).lt(misses));
-        found.select_u(from, before_last).store_packed(&mut before.padded_mut()[kept..], alive);
-        found.select_u(best.place, from).store_packed(&mut last.padded_mut()[kept..], alive);
+        is_hit.select_u(from, before_last).store_packed(&mut before.padded_mut()[kept..], alive);
+        is_hit.select_u(best.place, from).store_packed(&mut last.padded_mut()[kept..], alive);
         track.store_packed(&mut row.padded_mut()[kept..], alive);
         kept += misses.store_packed(&mut missed.padded_mut()[kept..], alive);
     }
     active.set_len(kept);
     for (&row, &hit) in extended.padded()[..count].iter().zip(extended_by.padded()) {
-        let row = &mut rows[row as usize];
-        row.push(hit);
-        // The first three become used with the fourth.
-        let newly_used = if row.len == 4 { row.hits() } else { std::slice::from_ref(&hit) };
-        newly_used.iter().for_each(|&hit| modules.mark_used(hit));
+        modules.mark_used(hit);
+        if found.extend(row, hit) == 4 {
+            found.hits_of(row)[..3].iter().for_each(|&hit| modules.mark_used(hit));
+        }
     }
 }

@@ -26,7 +26,7 @@ mod weak;
 
 use super::config::LimitConfig;
 use super::geometry::PAIRS;
-use super::modules::{Modules, Row};
+use super::modules::Modules;
 use super::scratch::Found;
 use crate::Status;
 use crate::event::{Column, Counters, VeloEvent};
@@ -41,7 +41,6 @@ pub(super) struct PaperScratch {
     phi: Column<f32>,
     unsorted: Column<f32>,
     seeds: seed::SeedScratch,
-    rows: Vec<Row>,
     active: Active,
     /// Tracks that the current step extends, and by which hit.
     extended: Column<u32>,
@@ -94,17 +93,17 @@ pub(super) fn find<G: Gang>(
     counters: &mut Counters,
 ) {
     found.clear();
-    scratch.rows.clear();
     scratch.active.set_len(0);
     for pair in (1..PAIRS - 1).rev() {
-        forward_step(g, config, max_candidates, modules, scratch, pair - 1, counters);
-        seed_step(g, config, max_candidates, modules, scratch, pair, counters);
+        forward_step(g, config, max_candidates, modules, scratch, pair - 1, found, counters);
+        seed_step(g, config, max_candidates, modules, scratch, pair, found, counters);
     }
-    weak::accept(config, modules, &scratch.rows, found);
+    weak::accept(config, modules, found);
 }
 
 /// [`forward::forward`] as a function of its own, see `find`.
 #[inline(never)]
+#[allow(clippy::too_many_arguments)]
 fn forward_step<G: Gang>(
     g: G,
     config: &PaperConfig,
@@ -112,16 +111,18 @@ fn forward_step<G: Gang>(
     modules: &mut Modules,
     scratch: &mut PaperScratch,
     pair: usize,
+    found: &mut Found,
     counters: &mut Counters,
 ) {
     g.vectorize(
         #[inline(always)]
-        || forward::forward(g, config, max_candidates, modules, scratch, pair, counters),
+        || forward::forward(g, config, max_candidates, modules, scratch, pair, found, counters),
     );
 }
 
 /// [`seed::seed`] as a function of its own.
 #[inline(never)]
+#[allow(clippy::too_many_arguments)]
 fn seed_step<G: Gang>(
     g: G,
     config: &PaperConfig,
@@ -129,10 +130,11 @@ fn seed_step<G: Gang>(
     modules: &Modules,
     scratch: &mut PaperScratch,
     pair: usize,
+    found: &mut Found,
     counters: &mut Counters,
 ) {
     g.vectorize(
         #[inline(always)]
-        || seed::seed(g, config, max_candidates, modules, scratch, pair, counters),
+        || seed::seed(g, config, max_candidates, modules, scratch, pair, found, counters),
     );
 }

@@ -6,7 +6,8 @@ use super::{Active, PaperScratch};
 use crate::event::{Column, Counters};
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
-use crate::velo::modules::{Modules, Row};
+use crate::velo::modules::Modules;
+use crate::velo::scratch::Found;
 
 /// Memory of seeding.
 #[derive(Debug, Default)]
@@ -26,6 +27,7 @@ pub(super) struct SeedScratch {
 
 /// Makes the seeds around `pair` and appends them to the tracks under way.
 #[inline(always)]
+#[allow(clippy::too_many_arguments)]
 pub(super) fn seed<G: Gang>(
     g: G,
     config: &PaperConfig,
@@ -33,13 +35,15 @@ pub(super) fn seed<G: Gang>(
     modules: &Modules,
     scratch: &mut PaperScratch,
     pair: usize,
+    found: &mut Found,
     counters: &mut Counters,
 ) {
-    let PaperScratch { phi, seeds, rows, active, .. } = scratch;
+    let PaperScratch { phi, seeds, active, .. } = scratch;
     seeds.open_windows(g, config, max_candidates, modules, phi, pair, counters);
     let doublets = seeds.list_doublets(modules);
     let triplets = seeds.find_inner(g, config, modules, doublets, counters);
     let SeedScratch { middle, triplets: [outer, entry, inner], scatter, .. } = seeds;
+    found.reserve(triplets);
     let mut at = 0;
     while at < triplets {
         let same = entry[at];
@@ -51,8 +55,8 @@ pub(super) fn seed<G: Gang>(
             at += 1;
         }
         let triplet = [outer[best], middle[same as usize], inner[best]];
-        active.push(triplet, rows.len() as u32);
-        rows.push(Row::new(&triplet));
+        active.push(triplet, found.len.len() as u32);
+        found.push(&triplet, scatter[best]);
     }
 }
 
