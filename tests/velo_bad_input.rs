@@ -1,6 +1,7 @@
 //! Bad hits: a clear error or a status for the event, what is lost is counted, and neighbours stay untouched.
 
 use peloton::event::{Counters, VELO_MODULES, VeloBatch, VeloEvents, VeloTracks};
+use peloton::pipeline::Config;
 use peloton::simd::Level;
 use peloton::truth::simulate::{SimSpec, simulate_velo};
 use peloton::velo::geometry::MODULE_Z;
@@ -148,5 +149,26 @@ fn the_fullest_windows_end_and_say_what_they_left_out() {
         println!("{preset}: {left_out} left out, {} tracks, {:?}", tracks.tracks(), start.elapsed());
         assert!(left_out > 1_000_000, "{preset}: {left_out}");
         assert!(start.elapsed() < Duration::from_secs(30), "{preset}: {:?}", start.elapsed());
+    }
+}
+
+#[test]
+fn parameters_that_make_no_sense_are_refused_by_name() {
+    for (key, values) in [
+        ("paper.seed_window", ["0.0", "-0.1", "nan", "inf"]),
+        ("paper.seed_window_slope", ["-1e-9", "-0.1", "nan", "inf"]),
+        ("paper.forward_window", ["0.0", "-0.1", "nan", "inf"]),
+        ("paper.weak_weight", ["0.0", "-0.1", "nan", "inf"]),
+        ("forwarding.slope", ["0.0", "-0.1", "nan", "inf"]),
+        ("forwarding.scatter", ["0.0", "-0.1", "nan", "inf"]),
+        ("forwarding.weak_weight", ["0.0", "-0.1", "nan", "inf"]),
+    ] {
+        for value in values {
+            let result = Config::from_toml(&format!("[velo]\n{key} = {value}"), None);
+            assert!(
+                matches!(&result, Err(Error::Config(text)) if text.contains(key)),
+                "{key} = {value}: {result:?}"
+            );
+        }
     }
 }

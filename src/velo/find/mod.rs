@@ -14,7 +14,7 @@
 //! What differs from the paper, and why:
 //! - Pairs instead of modules of one side: particles that cross sides stay whole.
 //! - Two passes. The first, with narrow windows, takes the nine tracks in ten that point at the beam line
-//!   and its hits with them; the second, with windows ten times as wide and triplets over a gap, looks at the few
+//!   and its hits with them; the second, with windows many times as wide and triplets over a gap, looks at the few
 //!   hits that are left. Both cost less than one pass with wide windows, and find fewer ghosts.
 //! - chi2 with a scattering term that grows with the slope, not a fixed distance; a triplet also pays for its
 //!   distance to the beam line. Of triplets that share an outer hit only the best lives.
