@@ -8,7 +8,7 @@ use super::config::FitConfig;
 use super::find::ROW;
 use super::index::Index;
 use super::scratch::Found;
-use crate::event::{Column, States, VeloEvent, VeloTracks};
+use crate::event::{Column, States, VeloTracks};
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
 
@@ -127,7 +127,6 @@ fn position<G: Gang>(index: &Index, found: &Found, entry: U32<G>) -> [F32<G>; 3]
 pub(super) fn fit<G: Gang>(
     g: G,
     config: &FitConfig,
-    event: &VeloEvent<'_>,
     index: &Index,
     found: &Found,
     path: &mut Column<f32>,
@@ -135,13 +134,13 @@ pub(super) fn fit<G: Gang>(
 ) {
     let tracks = found.order.len();
     let base = out.tracks();
-    let source = index.source.padded();
+    let ids_of = index.source.padded();
     out.hits.reserve_total(out.hits.len() + tracks * ROW);
     for &row in found.order.iter() {
         let (hits, first) = (found.hits_of(row), out.hits.len());
         let ids = &mut out.hits.padded_mut()[first..][..hits.len()];
         for (id, &hit) in ids.iter_mut().zip(hits) {
-            *id = event.id[source[hit as usize] as usize];
+            *id = ids_of[hit as usize];
         }
         out.hits.set_len(first + hits.len());
         out.hit_start.push(out.hits.len() as u32);

@@ -56,7 +56,7 @@ pub(super) struct Index {
     /// x, y, z of each hit, and x again as long as no track uses it, NaN from then on: a NaN is never the
     /// nearest to anything, so used hits drop out of a search without a test.
     pub(super) hits: Column<[f32; 4]>,
-    /// Place of each hit in its event's input columns.
+    /// Where each hit comes from: its id, in a selection ([`Index::keep_free`]) its place among all hits.
     pub(super) source: Column<u32>,
     /// How far behind each hit its copy is, 0 where there is none.
     copy: Column<u32>,
@@ -281,6 +281,7 @@ impl Index {
         for pair in 0..PAIRS {
             let range = event.module(2 * pair).start..event.module(2 * pair + 1).end;
             let (x, y, z) = (&event.x[range.clone()], &event.y[range.clone()], &event.z[range.clone()]);
+            let id = &event.id[range.clone()];
             keys.set_len(range.len());
             ranks.set_len(range.len());
             for at in (0..range.len()).step_by(G::LANES) {
@@ -307,7 +308,7 @@ impl Index {
             for i in 0..range.len() {
                 let place = (cells[keys[i] as usize] + ranks[i]) as usize;
                 hits[place] = [x[i], y[i], z[i], x[i]];
-                source[place] = (range.start + i) as u32;
+                source[place] = id[i];
             }
             self.copy_first_bins(pair);
         }

@@ -62,7 +62,7 @@ fn run<G: Gang>(
             counters.stages[find::STAGE].items_out += found.order.len() as u64;
             clock.lap(&mut counters.stages[find::STAGE]);
 
-            fit_room(g, &config.fit, &event, &index[0], found, path, out);
+            fit_room(g, &config.fit, &index[0], found, path, out);
             counters.stages[FIT].items_in += found.order.len() as u64;
             counters.stages[FIT].items_out += found.order.len() as u64;
         } else {
@@ -93,7 +93,6 @@ fn sort_room<G: Gang>(
 fn fit_room<G: Gang>(
     g: G,
     config: &FitConfig,
-    event: &VeloEvent<'_>,
     index: &Index,
     found: &Found,
     path: &mut Column<f32>,
@@ -101,6 +100,6 @@ fn fit_room<G: Gang>(
 ) {
     g.vectorize(
         #[inline(always)]
-        || fit::fit(g, config, event, index, found, path, out),
+        || fit::fit(g, config, index, found, path, out),
     );
 }
