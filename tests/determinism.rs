@@ -5,8 +5,9 @@ mod common;
 use common::{hashes, samples, simulated};
 use peloton::event::{VeloBatch, VeloTracks};
 use peloton::output::TrackHasher;
-use peloton::pipeline::{Config, Engine};
+use peloton::pipeline::{Config, Engine, Pool, SlicedTracks};
 use peloton::velo::Preset;
+use std::sync::Mutex;
 
 #[test]
 fn threads_and_slices() {
@@ -23,6 +24,24 @@ fn threads_and_slices() {
             }
         }
     }
+}
+
+/// Tracks that are shown and not kept are those that are kept.
+#[test]
+fn slices_shown_one_by_one() {
+    let batch = simulated(50, 9);
+    let engine = Engine::new(&Config { slice_events: 4, ..Config::default() }).unwrap();
+    let pool = Pool::new(2).unwrap();
+    let mut kept = SlicedTracks::default();
+    let counters = pool.run(&engine, batch.view(), &mut kept);
+    let seen = Mutex::new(vec![0; 13]);
+    let again = pool.for_each_slice(&engine, batch.view(), |slice, tracks| {
+        assert_eq!(Some(&tracks.hits), kept.slices().nth(slice).map(|tracks| &tracks.hits));
+        seen.lock().unwrap()[slice] += 1;
+    });
+    assert_eq!(seen.into_inner().unwrap(), [1; 13]);
+    assert_eq!(again.events(), 50);
+    assert_eq!(again.stages[3].items_out, counters.stages[3].items_out);
 }
 
 #[test]

@@ -127,7 +127,7 @@ impl Default for BestConfig {
         let second = PassConfig {
             window: 12.0,
             doublet_doca: 30.0,
-            score: 60.0,
+            score: 30.0,
             scatter_slope: 2e-5,
             doca_weight: 0.5,
             weak_score: 14.0,

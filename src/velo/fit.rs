@@ -7,7 +7,7 @@
 use super::config::FitConfig;
 use super::find::ROW;
 use super::scratch::Found;
-use crate::event::{Column, States, VeloEvent, VeloTracks};
+use crate::event::{Column, States, VeloTracks};
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
 
@@ -121,13 +121,13 @@ fn position<G: Gang>(hits: &[[f32; 4]], found: &Found, entry: U32<G>) -> [F32<G>
     [x, y, z]
 }
 
-/// Fits the tracks of `found.order`, given the sorted hits and their places in the event, and appends them, their hits and their states to `out`.
+/// Fits the tracks of `found.order`, given the sorted hits and their ids, and appends them, their hits and their
+/// states to `out`.
 #[inline(always)]
 pub(super) fn fit<G: Gang>(
     g: G,
     config: &FitConfig,
-    event: &VeloEvent<'_>,
-    (sorted, source): (&[[f32; 4]], &[u32]),
+    (sorted, ids_of): (&[[f32; 4]], &[u32]),
     found: &Found,
     path: &mut Column<f32>,
     out: &mut VeloTracks,
@@ -139,7 +139,7 @@ pub(super) fn fit<G: Gang>(
         let (hits, first) = (found.hits_of(row), out.hits.len());
         let ids = &mut out.hits.padded_mut()[first..][..hits.len()];
         for (id, &hit) in ids.iter_mut().zip(hits) {
-            *id = event.id[source[hit as usize] as usize];
+            *id = ids_of[hit as usize];
         }
         out.hits.set_len(first + hits.len());
         out.hit_start.push(out.hits.len() as u32);

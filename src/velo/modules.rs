@@ -10,14 +10,14 @@ pub(super) struct Modules {
     /// x, y, z of each hit, and x again as long as no track uses it, NaN from then on: a NaN is never the
     /// nearest to anything.
     pub(super) hits: Column<[f32; 4]>,
-    /// Place of each hit in its event's input columns.
-    pub(super) source: Column<u32>,
+    /// Their ids.
+    pub(super) id: Column<u32>,
     start: [u32; VELO_MODULES + 1],
 }
 
 impl Default for Modules {
     fn default() -> Self {
-        Self { hits: Column::default(), source: Column::default(), start: [0; VELO_MODULES + 1] }
+        Self { hits: Column::default(), id: Column::default(), start: [0; VELO_MODULES + 1] }
     }
 }
 
@@ -25,7 +25,7 @@ impl Modules {
     /// Makes room for the hits of an event, which are whatever the memory held.
     pub(super) fn open(&mut self, event: &VeloEvent<'_>) {
         self.hits.set_len(event.len());
-        self.source.set_len(event.len());
+        self.id.set_len(event.len());
         self.start[VELO_MODULES] = event.len() as u32;
         for module in 0..VELO_MODULES {
             self.start[module] = event.module(module).start as u32;
@@ -40,7 +40,7 @@ impl Modules {
             let hit = range.start + from as usize;
             let [x, y, z] = [event.x[hit], event.y[hit], event.z[hit]];
             self.hits[place] = [x, y, z, x];
-            self.source[place] = hit as u32;
+            self.id[place] = event.id[hit];
         }
     }
 

@@ -72,9 +72,9 @@ fn run<G: Gang>(
                     forwarding::find(&config.forwarding, most, modules, forwarding, found, counters);
                 }
             }
-            let (hits, source) = match config.preset {
+            let (hits, ids) = match config.preset {
                 Preset::Best => (&index[0].hits, &index[0].source),
-                Preset::Paper | Preset::Forwarding => (&modules.hits, &modules.source),
+                Preset::Paper | Preset::Forwarding => (&modules.hits, &modules.id),
             };
             taken.set_len(hits.len());
             taken.fill(0);
@@ -83,7 +83,7 @@ fn run<G: Gang>(
             counters.stages[find::STAGE].items_out += found.order.len() as u64;
             clock.lap(&mut counters.stages[find::STAGE]);
 
-            fit_room(g, &config.fit, &event, (hits.padded(), source.padded()), found, path, out);
+            fit_room(g, &config.fit, (hits.padded(), ids.padded()), found, path, out);
             counters.stages[FIT].items_in += found.order.len() as u64;
             counters.stages[FIT].items_out += found.order.len() as u64;
         } else {
@@ -114,7 +114,6 @@ fn sort_room<G: Gang>(
 fn fit_room<G: Gang>(
     g: G,
     config: &FitConfig,
-    event: &VeloEvent<'_>,
     sorted: (&[[f32; 4]], &[u32]),
     found: &Found,
     path: &mut Column<f32>,
@@ -122,6 +121,6 @@ fn fit_room<G: Gang>(
 ) {
     g.vectorize(
         #[inline(always)]
-        || fit::fit(g, config, event, sorted, found, path, out),
+        || fit::fit(g, config, sorted, found, path, out),
     );
 }
