@@ -6,18 +6,21 @@ use common::{hashes, samples, simulated};
 use peloton::event::{VeloBatch, VeloTracks};
 use peloton::output::TrackHasher;
 use peloton::pipeline::{Config, Engine, Pool, SlicedTracks};
+use peloton::velo::Preset;
 use std::sync::Mutex;
 
 #[test]
 fn threads_and_slices() {
-    for (name, batch) in samples() {
-        let (expected, tracks) = hashes(&Config::default(), &batch, 1);
-        assert!(tracks > 0, "{name}");
+    for ((name, batch), preset) in
+        samples().iter().flat_map(|sample| Preset::ALL.map(|preset| (sample, preset)))
+    {
+        let (expected, tracks) = hashes(&Config::preset(preset), batch, 1);
+        assert!(tracks > 0, "{preset}, {name}");
         for threads in [1, 2, 3] {
             for slice_events in [1, 7, 64, 100_000] {
-                let config = Config { slice_events, ..Config::default() };
-                let found = hashes(&config, &batch, threads).0;
-                assert_eq!(found, expected, "{name}: {threads} threads, slices of {slice_events}");
+                let config = Config { slice_events, ..Config::preset(preset) };
+                let found = hashes(&config, batch, threads).0;
+                assert_eq!(found, expected, "{preset}, {name}: {threads} threads, slices of {slice_events}");
             }
         }
     }

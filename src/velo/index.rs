@@ -368,7 +368,7 @@ impl Index {
     }
 }
 
-fn check_sizes(event: &VeloEvent<'_>, limits: &LimitConfig) -> Status {
+pub(super) fn check_sizes(event: &VeloEvent<'_>, limits: &LimitConfig) -> Status {
     if event.status != Status::Ok {
         event.status
     } else if event.len() > limits.hits as usize {
@@ -381,7 +381,7 @@ fn check_sizes(event: &VeloEvent<'_>, limits: &LimitConfig) -> Status {
 }
 
 #[cold]
-fn why_not_sane(event: &VeloEvent<'_>) -> Status {
+pub(super) fn why_not_sane(event: &VeloEvent<'_>) -> Status {
     let finite = |column: &[f32]| column.iter().all(|v| v.is_finite());
     if finite(event.x) && finite(event.y) && finite(event.z) { Status::OutOfRange } else { Status::NotFinite }
 }
