@@ -10,7 +10,7 @@ pub(super) struct Modules {
     /// x, y, z of each hit, and x again as long as no track uses it, NaN from then on: a NaN is never the
     /// nearest to anything.
     pub(super) hits: Column<[f32; 4]>,
-    /// Their ids.
+    /// Id of each hit.
     pub(super) id: Column<u32>,
     start: [u32; VELO_MODULES + 1],
 }
