@@ -5,6 +5,7 @@
 
 mod config;
 mod engine;
+mod geometry;
 mod pool;
 mod profile;
 mod sequence;
@@ -12,6 +13,7 @@ mod slices;
 
 pub use config::{Config, SLICE_EVENTS};
 pub use engine::{Engine, Workspace};
+pub use geometry::Geometry;
 pub use pool::Pool;
 pub use profile::{Measurement, Profile};
 pub use sequence::{Sequence, Stage};

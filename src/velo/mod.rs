@@ -11,7 +11,9 @@ mod index;
 pub mod reference;
 mod run;
 mod scratch;
+mod sensors;
 
 pub use config::{BestConfig, FitConfig, LimitConfig, PassConfig, Preset, VeloConfig};
 pub use run::{STAGES, reconstruct};
 pub use scratch::VeloWorkspace;
+pub use sensors::{ALL_SENSORS, VeloSensors};
