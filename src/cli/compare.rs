@@ -78,8 +78,9 @@ impl Compare {
     /// Does it.
     pub fn execute(&self) -> Result<ExitCode> {
         let Some(Settings { config, .. }) = self.config.settings()? else { return Ok(ExitCode::SUCCESS) };
-        let sides = [side(&config, &self.left)?, side(&config, &self.right)?];
         let mut source = self.input.open(false, &self.report)?;
+        let sides = [side(&config, &self.left)?, side(&config, &self.right)?];
+        let sides = sides.map(|side| side.for_source(&source));
         let mut found = Found::default();
         let threads = sides[0].pool.threads().max(sides[1].pool.threads());
         stream::<[SlicedTracks; 2]>(
@@ -88,12 +89,17 @@ impl Compare {
             self.report.quiet,
             |chunk| {
                 for (Settings { engine, pool, .. }, tracks) in sides.iter().zip(&mut chunk.result) {
-                    Totals::default().reconstruct((engine, pool), &chunk.hits, tracks, self.input.strict)?;
+                    Totals::default().reconstruct(
+                        (engine, pool),
+                        &chunk.events,
+                        tracks,
+                        self.input.strict,
+                    )?;
                 }
                 Ok(())
             },
             |chunk| {
-                found.add(&chunk.result, &chunk.hits.event_id);
+                found.add(&chunk.result, chunk.events.event_ids());
                 Ok(())
             },
         )?;

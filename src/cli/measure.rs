@@ -1,9 +1,9 @@
 //! Times the reconstruction of events in memory.
 
 use super::options::ReportArgs;
-use super::source::EventSource;
+use super::source::{EventBatch, EventSource};
 use super::{console, interrupt};
-use crate::event::{Counters, VeloBatch};
+use crate::event::Counters;
 use crate::output::{Hashes, TrackHasher};
 use crate::pipeline::{Engine, Pool, SlicedTracks};
 use crate::{Error, Result};
@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 const ROUND: Duration = Duration::from_millis(100);
 /// Passes of a round at most: each has output columns of its own.
 const ROUND_PASSES: u64 = 16;
-/// Hits in memory at most: offsets are 32 bits wide.
-const MAX_HITS: usize = 1 << 31;
+/// Hits or words of raw banks in memory at most: offsets are 32 bits wide.
+const MAX_ITEMS: usize = 1 << 31;
 
 /// When to stop.
 #[derive(Debug, Clone, Copy)]
@@ -45,35 +45,35 @@ pub struct Measured {
 }
 
 /// Reads all events into memory.
-pub fn load(source: &mut EventSource, report: &ReportArgs) -> Result<VeloBatch> {
-    let (mut hits, mut truth) = (VeloBatch::default(), Vec::new());
+pub fn load(source: &mut EventSource, report: &ReportArgs) -> Result<EventBatch> {
+    let (mut events, mut truth) = (EventBatch::default(), Vec::new());
     let progress = console::progress(source.known_events(), report.quiet);
-    while !interrupt::requested() && source.read(256, &mut hits, &mut truth)? > 0 {
-        progress.set_position(hits.len() as u64);
+    while !interrupt::requested() && source.read(256, &mut events, &mut truth)? > 0 {
+        progress.set_position(events.len() as u64);
         truth.clear();
-        if hits.x.len() > MAX_HITS {
-            return Err(Error::Config("too many hits to hold in memory: use --events".into()));
+        if events.items() > MAX_ITEMS {
+            return Err(Error::Config("too many events to hold in memory: use --events".into()));
         }
     }
     progress.finish_and_clear();
     source.say_problems(report);
-    if hits.is_empty() {
+    if events.is_empty() {
         return Err(Error::format("input", "no event to measure with"));
     }
-    Ok(hits)
+    Ok(events)
 }
 
-/// Reconstructs all events again and again. A pass runs from hit columns in memory to stored output columns
+/// Reconstructs all events again and again. A pass runs from hits or raw banks in memory to stored output columns
 /// and keeps nothing from the pass before; the first one is not timed. The threads go from pass to pass of a
 /// round without waiting for each other. Every pass must give the same hashes.
 ///
 /// # Errors
 /// [`Error::Format`] when they differ.
-pub fn measure(engine: &Engine, pool: &Pool, hits: &VeloBatch, plan: Plan) -> Result<Measured> {
+pub fn measure(engine: &Engine, pool: &Pool, events: &EventBatch, plan: Plan) -> Result<Measured> {
     pool.install(|| {
         let start = Instant::now();
         let mut outputs = vec![SlicedTracks::default()];
-        pool.run(engine, hits.view(), &mut outputs[0]);
+        pool.run(engine, events.view(), &mut outputs[0]);
         let warm_up = start.elapsed().max(Duration::from_nanos(1));
         let hashes = hash(&outputs[0]);
         let round = (ROUND.as_nanos() / warm_up.as_nanos()) as u64;
@@ -81,7 +81,7 @@ pub fn measure(engine: &Engine, pool: &Pool, hits: &VeloBatch, plan: Plan) -> Re
         outputs.resize_with(round as usize, SlicedTracks::default);
         // Memory is touched for the first time outside the timing, too.
         outputs.iter_mut().skip(1).for_each(|output| {
-            pool.run(engine, hits.view(), output);
+            pool.run(engine, events.view(), output);
         });
 
         let mut measured = Measured {
@@ -95,7 +95,7 @@ pub fn measure(engine: &Engine, pool: &Pool, hits: &VeloBatch, plan: Plan) -> Re
         };
         while !measured.is_complete(plan) {
             let left = plan.passes.map_or(round, |passes| passes - measured.passes);
-            measured.round(engine, pool, hits, &mut outputs[..round.min(left) as usize])?;
+            measured.round(engine, pool, events, &mut outputs[..round.min(left) as usize])?;
         }
         Ok(measured)
     })
@@ -115,12 +115,12 @@ impl Measured {
         &mut self,
         engine: &Engine,
         pool: &Pool,
-        hits: &VeloBatch,
+        events: &EventBatch,
         outputs: &mut [SlicedTracks],
     ) -> Result<()> {
         let start = Instant::now();
         outputs.par_iter_mut().with_max_len(1).for_each(|output| {
-            pool.run(engine, hits.view(), output);
+            pool.run(engine, events.view(), output);
         });
         let time = start.elapsed();
         self.time += time;

@@ -3,7 +3,7 @@
 use crate::input::Format;
 use crate::pipeline::Sequence;
 use crate::simd::Isa;
-use crate::velo::Preset;
+use crate::velo::{Preset, VeloBanks};
 use crate::{Error, Result};
 use clap::Args;
 use std::path::PathBuf;
@@ -53,7 +53,8 @@ pub struct InputArgs {
     /// Files, directories, `-` (standard input) or `sim:velo,events=N,seed=K` (simulated events)
     #[arg(value_name = "INPUT")]
     pub inputs: Vec<String>,
-    /// Format of the input: auto (from the content), velo-json, velo-ndjson
+    /// Format of the input: auto (from the content), velo-json, velo-ndjson, mdf, banks (a folder of bank
+    /// containers)
     #[arg(long, value_name = "FORMAT", default_value_t)]
     pub format: Format,
     /// Only these events, counted from 0 over all inputs
@@ -62,12 +63,13 @@ pub struct InputArgs {
     /// End at the first event that cannot be read or reconstructed, instead of counting it
     #[arg(long)]
     pub strict: bool,
-    /// Detector geometry, for raw banks; events of hits need none
+    /// Folder of the detector's geometry files, for raw banks; events of hits need none
     #[arg(long, value_name = "DIR")]
     pub geometry: Option<PathBuf>,
-    /// Kind of Velo banks to read, where there are several; events of hits have none
-    #[arg(long, value_name = "KIND", default_value = "auto", value_parser = ["auto", "retina", "superpixel"])]
-    pub velo_banks: String,
+    /// Kind of Velo banks to read, where there are several: auto (retina where present), retina, superpixel;
+    /// events of hits have none
+    #[arg(long, value_name = "KIND", default_value_t)]
+    pub velo_banks: VeloBanks,
 }
 
 /// How it is computed.

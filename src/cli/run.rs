@@ -37,6 +37,7 @@ impl Run {
     pub fn execute(&self) -> Result<ExitCode> {
         let Some(settings) = self.config.settings()? else { return Ok(ExitCode::SUCCESS) };
         let mut source = self.input.open(false, &self.report)?;
+        let settings = settings.for_source(&source);
         let output = self.output.as_deref();
         let mut sink = output.map(|path| Ok((path, Sink::create(path)?))).transpose()?;
         let mut report = self.report.clone();
@@ -44,7 +45,7 @@ impl Run {
 
         let summary = reconstruct(&settings, &mut source, (self.input.strict, report.quiet), |chunk| {
             let Some((path, sink)) = &mut sink else { return Ok(()) };
-            let mut event_ids = &chunk.hits.event_id[..];
+            let mut event_ids = chunk.events.event_ids();
             for tracks in chunk.result.slices() {
                 let (these, rest) = event_ids.split_at(tracks.events());
                 sink.write(these, tracks, path)?;

@@ -2,6 +2,7 @@
 
 use super::console;
 use super::options::{ConfigArgs, ReportArgs};
+use super::source::EventSource;
 use crate::pipeline::{Config, Engine, Pool, Profile};
 use crate::simd::Isa;
 use crate::{Error, Result};
@@ -23,6 +24,11 @@ impl Settings {
         let engine = Engine::new(&config)?;
         let pool = Pool::new(config.thread_count())?;
         Ok(Self { config, engine, pool })
+    }
+
+    /// The settings with an engine that takes the events of `source`.
+    pub fn for_source(self, source: &EventSource) -> Self {
+        Self { engine: source.equip(self.engine), ..self }
     }
 }
 

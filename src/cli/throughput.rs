@@ -13,7 +13,7 @@ use std::time::Duration;
 
 /// Measure events/s, with events from memory
 ///
-/// The wall clock runs from hit columns in memory to stored output columns; reading is outside. One pass goes
+/// The wall clock runs from hit columns or raw banks in memory to stored output columns; reading is outside. One pass goes
 /// before the clock starts, nothing is kept from pass to pass, and every pass must give the same hash.
 #[derive(Args)]
 #[command(after_help = "\
@@ -50,18 +50,18 @@ struct Report {
 impl Throughput {
     /// Does it.
     pub fn execute(&self) -> Result<ExitCode> {
-        let Some(Settings { config, engine, pool }) = self.config.settings()? else {
-            return Ok(ExitCode::SUCCESS);
-        };
-        let hits = load(&mut self.input.open(false, &self.report)?, &self.report)?;
+        let Some(settings) = self.config.settings()? else { return Ok(ExitCode::SUCCESS) };
+        let mut source = self.input.open(false, &self.report)?;
+        let Settings { config, engine, pool } = settings.for_source(&source);
+        let events = load(&mut source, &self.report)?;
         let plan = Plan { passes: self.repetitions, time: Duration::from_secs_f64(self.seconds) };
-        let measured = measure(&engine, &pool, &hits, plan)?;
+        let measured = measure(&engine, &pool, &events, plan)?;
         let summary = Summary::new(
             &engine,
             config.preset_name(),
             pool.threads(),
             &measured.counters,
-            (measured.tracks, hits.x.len() as u64),
+            (measured.tracks, events.hits(&measured.counters, measured.passes)),
             measured.hashes,
             (measured.passes, measured.time),
         );
@@ -69,7 +69,7 @@ impl Throughput {
             summary,
             repetitions: measured.passes,
             seconds: measured.time.as_secs_f64(),
-            events_per_second_best: hits.len() as f64 / measured.best_pass.as_secs_f64(),
+            events_per_second_best: events.len() as f64 / measured.best_pass.as_secs_f64(),
         };
         let mut text = describe::summary(&report.summary);
         text.push_str(&format!(

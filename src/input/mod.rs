@@ -22,7 +22,7 @@ use std::{fmt, path::PathBuf, str::FromStr};
 
 pub use containers::{assumed_version, read_container, write_container};
 pub use problems::MAX_PROBLEMS;
-pub use raw_reader::{EventNote, McBanks, McFormat, RawReader, find_raw};
+pub use raw_reader::{EventNote, McBanks, McFormat, RawReader, find_raw, is_raw_stream};
 pub use reader::VeloReader;
 pub use write::write_velo_json;
 

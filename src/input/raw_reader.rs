@@ -92,6 +92,11 @@ pub fn find_raw(path: &Path) -> Result<Option<Format>> {
     Ok(None)
 }
 
+/// Whether a stream that begins so is one of MDF records.
+pub fn is_raw_stream(head: &[u8]) -> bool {
+    looks_like_record(head)
+}
+
 /// The names of the events of a folder of containers, in natural order.
 fn container_names(folder: &Path) -> Result<VecDeque<String>> {
     let mut names = BTreeSet::new();

@@ -9,8 +9,8 @@
 //! finish cannot be seen. A slot keeps its memory from batch to batch, a thread its workspace: once both
 //! have grown, nothing is allocated.
 
-use super::{Engine, SlicedTracks, Workspace};
-use crate::event::{Counters, VeloEvents};
+use super::{Engine, Events, SlicedTracks, Workspace};
+use crate::event::Counters;
 use crate::{Error, Result};
 use rayon::prelude::*;
 use std::sync::{Mutex, PoisonError};
@@ -52,7 +52,16 @@ impl Pool {
     }
 
     /// Reconstructs all events; `tracks` is emptied and gets one entry per event, in order.
-    pub fn run(&self, engine: &Engine, events: VeloEvents<'_>, tracks: &mut SlicedTracks) -> Counters {
+    ///
+    /// # Panics
+    /// As [`Engine::run`].
+    pub fn run<'a>(
+        &self,
+        engine: &Engine,
+        events: impl Into<Events<'a>>,
+        tracks: &mut SlicedTracks,
+    ) -> Counters {
+        let events = events.into();
         let slice = engine.slice_events();
         let slots = tracks.prepare(events.len().div_ceil(slice));
         self.threads.install(|| {

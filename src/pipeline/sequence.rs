@@ -10,7 +10,7 @@ use std::str::FromStr;
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Sequence {
-    /// Velo hits to Velo tracks.
+    /// Velo banks or hits to Velo tracks.
     #[default]
     Velo,
 }
@@ -27,8 +27,8 @@ pub struct Stage {
 }
 
 const VELO_STAGES: [Stage; 4] = [
-    Stage { name: velo::STAGES[0], input: "hits by module", output: "checked hits" },
-    Stage { name: velo::STAGES[1], input: "checked hits", output: "hits by phi" },
+    Stage { name: velo::STAGES[0], input: "raw banks, or hits by module", output: "hits by module" },
+    Stage { name: velo::STAGES[1], input: "hits by module", output: "hits by phi" },
     Stage { name: velo::STAGES[2], input: "hits by phi", output: "tracks as hit lists" },
     Stage { name: velo::STAGES[3], input: "tracks as hit lists", output: "states" },
 ];

@@ -4,6 +4,7 @@
 //! and `reference`, the naive twin of all of them. [`reconstruct`] runs the rooms over a slice of events.
 
 mod config;
+mod decode;
 mod find;
 mod fit;
 pub mod geometry;
@@ -14,6 +15,7 @@ mod scratch;
 mod sensors;
 
 pub use config::{BestConfig, FitConfig, LimitConfig, PassConfig, Preset, VeloConfig};
+pub use decode::{DecodeScratch, VeloBanks, decode, reference as decode_reference};
 pub use run::{STAGES, reconstruct};
 pub use scratch::VeloWorkspace;
 pub use sensors::{ALL_SENSORS, VeloSensors};
