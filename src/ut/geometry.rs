@@ -35,8 +35,8 @@ pub struct UtGeometry {
     pub(super) boards: usize,
     /// Per board and lane: place of its sector in the order of hits, or [`NO_SECTOR`].
     pub(super) sector: Vec<u32>,
-    /// Per board and lane: LHCbID before its first strip is numbered.
-    pub(super) channel: Vec<u32>,
+    /// Per sector in the order of hits: LHCbID before its first strip is numbered.
+    pub(super) sector_channel: Vec<u32>,
     /// What a strip's number within its sector is counted from in LHCbIDs of banks of version 3.
     pub(super) first_number: u32,
     /// Per sector in the order of hits: first its group.
@@ -45,6 +45,9 @@ pub struct UtGeometry {
     pub(super) across: Vec<[f32; 4]>,
     /// z at y = 0, change of it per strip, length of a strip, weight; z is negative where the sensor is flipped.
     pub(super) along: Vec<[f32; 4]>,
+    /// Per sector: whether hits come from the last strip on in the order of hits; in banks that know of
+    /// flipped sensors the second list holds.
+    pub(super) falls: [Vec<bool>; 2],
 }
 
 /// What a board file says, the same for both generations.
@@ -52,6 +55,7 @@ struct Boards {
     count: usize,
     /// Per board and lane the sector's number in the geometry file; none where nothing is read.
     sector: Vec<Option<usize>>,
+    /// Per sector in the geometry file: LHCbID before its first strip is numbered.
     channel: Vec<u32>,
     first_number: u32,
 }
@@ -114,6 +118,10 @@ impl UtGeometry {
         debug_assert_eq!(group_x.len(), UT_GROUPS);
         let mut place = vec![NO_SECTOR; SECTORS];
         order.iter().zip(0..).for_each(|(&sector, at)| place[sector] = at);
+        let falls = |s: usize, flips: bool| {
+            let step_of = if step[1][s] != 0.0 { step[1][s] } else { step[0][s] };
+            (step_of < 0.0) != (flips && start[2][s] < 0.0)
+        };
         let records = |of: &dyn Fn(usize) -> [f32; 4]| order.iter().map(|&sector| of(sector)).collect();
         Ok(Self {
             across: records(&|s| [start[1][s], step[1][s], start[0][s], step[0][s]]),
@@ -122,7 +130,8 @@ impl UtGeometry {
             plane_groups,
             boards: boards.count,
             sector: boards.sector.iter().map(|s| s.map_or(NO_SECTOR, |s| place[s])).collect(),
-            channel: boards.channel,
+            sector_channel: order.iter().map(|&sector| boards.channel[sector]).collect(),
+            falls: [false, true].map(|flips| order.iter().map(|&sector| falls(sector, flips)).collect()),
             first_number: boards.first_number,
             group,
         })
@@ -157,7 +166,7 @@ fn parse_boards(name: &str, bytes: &[u8]) -> Result<Boards> {
     let mut boards = Boards {
         count,
         sector: vec![None; LANE_STRIDE * count],
-        channel: vec![0; LANE_STRIDE * count],
+        channel: vec![0; SECTORS],
         first_number: u32::from(is_old),
     };
     for record in 0..LANES * count {
@@ -168,12 +177,15 @@ fn parse_boards(name: &str, bytes: &[u8]) -> Result<Boards> {
         }
         let values: Vec<u32> = columns.iter().map(|column| column[record]).collect();
         let sector = if is_old { old_sector(&values) } else { new_sector(&values) };
-        let sector = sector.filter(|sector| *sector < SECTORS).ok_or_else(|| {
+        let sector: usize = sector.filter(|sector| *sector < SECTORS).ok_or_else(|| {
             let message = format!("lane {lane} of board {board} reads no sector of the detector: {values:?}");
             Error::format(name, message)
         })?;
         boards.sector[LANE_STRIDE * board + lane] = Some(sector);
-        boards.channel[LANE_STRIDE * board + lane] = detector << 28 | channel[record];
+        if std::mem::replace(&mut boards.channel[sector], detector << 28 | channel[record]) != 0 {
+            let message = format!("lane {lane} of board {board} reads a sector that another one reads, too");
+            return Err(Error::format(name, message));
+        }
     }
     Ok(boards)
 }
