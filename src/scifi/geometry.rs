@@ -7,12 +7,16 @@
 use crate::Result;
 use crate::bytes::Fields;
 
-/// Bits of a channel number below that of its mat.
-pub(super) const MAT_SHIFT: u32 = 9;
 /// Mats before the first: stations are counted from 1.
-pub(super) const FIRST_MAT: u32 = 512;
+const FIRST_MAT: usize = 512;
 /// Mats that numbers can name.
-pub(super) const MATS: usize = 1536;
+const MATS: usize = 1536;
+/// Bits of a channel number below those of its quarter, of its layer.
+const QUARTER_SHIFT: u32 = 14;
+pub(super) const LAYER_SHIFT: u32 = 16;
+/// Quarters, and those before the first.
+pub(super) const QUARTERS: usize = 48;
+const FIRST_QUARTER: u32 = 16;
 /// Links of a board.
 pub const LINKS: usize = 24;
 /// Boards at most.
@@ -23,8 +27,17 @@ const MAX_BOARDS: usize = 1024;
 pub(super) enum Boards {
     /// Board i is source i, its channels follow this number.
     Consecutive(Vec<u32>),
-    /// (source, number of the first channel of each link), by source.
+    /// (source, number of the SiPM at each link), by source.
     Mapped(Vec<(u32, [u32; LINKS])>),
+}
+
+/// A quarter in the order of hits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Part {
+    /// Its number, from the first layer on.
+    pub quarter: usize,
+    /// Whether x falls as channels rise.
+    pub falls: bool,
 }
 
 /// Fibre mats and boards of the SciFi.
@@ -41,13 +54,15 @@ pub struct SciFiGeometry {
     pub(super) die_gap: f32,
     /// Distance of a mat's SiPMs, mm.
     pub(super) sipm_pitch: f32,
-    /// Per mat: mirror end of the fibre at u = 0 and its change along u.
-    pub(super) mirror: Vec<[f32; 3]>,
-    pub(super) step: Vec<[f32; 3]>,
-    /// Per mat: slopes of the fibres, dx/dy and dz/dy.
-    pub slope: Vec<[f32; 2]>,
-    /// Whether the mat exists.
-    pub(super) exists: Vec<bool>,
+    /// Per mat, from number 0 on: x of the fibre's end at the mirror for u = 0 and its change along u, y and its
+    /// change.
+    pub(super) across: Vec<[f32; 4]>,
+    /// z and its change along u, slopes dx/dy and dz/dy; the last is NaN where there is no mat.
+    pub(super) along: Vec<[f32; 4]>,
+    /// Two quarters for each zone, by x.
+    pub(super) parts: [Part; QUARTERS],
+    /// Per board the number of its quarter, when boards stand in the order of their channels.
+    pub(super) board_quarter: Option<Vec<u8>>,
 }
 
 impl SciFiGeometry {
@@ -108,18 +123,63 @@ impl SciFiGeometry {
             }
         }
         let [begin, half_pitch, die_gap, sipm_pitch] = same;
-        let triple = |from: &[Vec<f32>; 3]| (0..MATS).map(|mat| [0, 1, 2].map(|i| from[i][mat])).collect();
+        let nothing = [0.0, 0.0, 0.0, f32::NAN];
+        let (mut across, mut along) = (vec![[0.0; 4]; FIRST_MAT], vec![nothing; FIRST_MAT]);
+        for mat in 0..MATS {
+            across.push([mirror[0][mat], step[0][mat], mirror[1][mat], step[1][mat]]);
+            let there = [mirror[2][mat], step[2][mat], slope[0][mat], slope[1][mat]];
+            along.push(if exists[mat] { there } else { nothing });
+        }
         Ok(Self {
             detector: if is_old { 0xA << 28 } else { 5 << 28 },
+            board_quarter: board_quarters(&boards),
             boards,
             begin,
             half_pitch,
             die_gap,
             sipm_pitch,
-            mirror: triple(&mirror),
-            step: triple(&step),
-            slope: (0..MATS).map(|mat| [0, 1].map(|i| slope[i][mat])).collect(),
-            exists,
+            parts: parts(&across, &along),
+            across,
+            along,
         })
     }
+
+    /// Slopes dx/dy and dz/dy of the fibres that the hit with this LHCbID is on.
+    pub fn slopes(&self, id: u32) -> [f32; 2] {
+        let mat = (id & 0x0FFF_FFFF) as usize >> 9;
+        self.along.get(mat).map_or([0.0; 2], |along| [along[2], along[3]])
+    }
+}
+
+/// The quarters in the order of hits: those of a layer's lower half by x, then those of the upper one.
+fn parts(across: &[[f32; 4]], along: &[[f32; 4]]) -> [Part; QUARTERS] {
+    // Sum of x over the mats of a quarter, and whether x falls on the first of them.
+    let look = |quarter: usize| {
+        let first = (FIRST_QUARTER as usize + quarter) << (QUARTER_SHIFT - 9);
+        let mats = (first..first + 32).filter(|&mat| !along[mat][3].is_nan());
+        let x: f32 = mats.clone().map(|mat| across[mat][0]).sum();
+        let falls = mats.clone().next().is_some_and(|mat| across[mat][1] < 0.0);
+        (x, Part { quarter, falls })
+    };
+    std::array::from_fn(|at| {
+        let first = at / 2 * 2;
+        let (one, other) = (look(first), look(first + 1));
+        let (left, right) = if other.0 < one.0 { (other.1, one.1) } else { (one.1, other.1) };
+        if at == first { left } else { right }
+    })
+}
+
+/// The quarter of each board; nothing when boards do not stand in the order of their channels.
+fn board_quarters(boards: &Boards) -> Option<Vec<u8>> {
+    let Boards::Consecutive(first) = boards else { return None };
+    let quarter = |first: &u32| {
+        let quarter = (first >> QUARTER_SHIFT).checked_sub(FIRST_QUARTER)?;
+        u8::try_from(quarter).ok().filter(|quarter| usize::from(*quarter) < QUARTERS)
+    };
+    // Links do not share channels, and all of a board's are in its quarter.
+    let within = |first: &u32| {
+        first % 128 == 0 && first % (1 << QUARTER_SHIFT) + 128 * LINKS as u32 <= 1 << QUARTER_SHIFT
+    };
+    let sane = first.is_sorted() && first.iter().all(within);
+    first.iter().map(quarter).collect::<Option<_>>().filter(|_| sane)
 }
