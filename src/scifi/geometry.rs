@@ -36,8 +36,11 @@ pub(super) enum Boards {
 pub(super) struct Part {
     /// Its number, from the first layer on.
     pub quarter: usize,
-    /// Whether x falls as channels rise.
+    /// Whether x falls as the channels of a module rise.
     pub falls: bool,
+    /// Whether its boards are to be taken from the last on, so that their modules come in the order in which
+    /// x changes within a module.
+    pub backwards: bool,
 }
 
 /// Fibre mats and boards of the SciFi.
@@ -153,13 +156,15 @@ impl SciFiGeometry {
 
 /// The quarters in the order of hits: those of a layer's lower half by x, then those of the upper one.
 fn parts(across: &[[f32; 4]], along: &[[f32; 4]]) -> [Part; QUARTERS] {
-    // Sum of x over the mats of a quarter, and whether x falls on the first of them.
     let look = |quarter: usize| {
         let first = (FIRST_QUARTER as usize + quarter) << (QUARTER_SHIFT - 9);
-        let mats = (first..first + 32).filter(|&mat| !along[mat][3].is_nan());
-        let x: f32 = mats.clone().map(|mat| across[mat][0]).sum();
-        let falls = mats.clone().next().is_some_and(|mat| across[mat][1] < 0.0);
-        (x, Part { quarter, falls })
+        let mats = || (first..first + 32).filter(|&mat| !along[mat][3].is_nan());
+        let x: f32 = mats().map(|mat| across[mat][0]).sum();
+        let falls = mats().next().is_some_and(|mat| across[mat][1] < 0.0);
+        // Modules are four mats each.
+        let ends = mats().next().zip(mats().last()).map(|(one, last)| (one / 4 * 4, last / 4 * 4));
+        let modules_fall = ends.is_some_and(|(one, last)| across[last][0] < across[one][0]);
+        (x, Part { quarter, falls, backwards: falls != modules_fall })
     };
     std::array::from_fn(|at| {
         let first = at / 2 * 2;

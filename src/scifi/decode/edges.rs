@@ -55,7 +55,9 @@ pub(super) fn by_quarter<G: Gang>(
             zones[at / 2] = begin as u32;
         }
         stream.clear();
-        for bank in &banks[starts[part.quarter]..starts[part.quarter + 1]] {
+        let banks = &banks[starts[part.quarter]..starts[part.quarter + 1]];
+        for at in 0..banks.len() {
+            let bank = &banks[if part.backwards { banks.len() - 1 - at } else { at }];
             good &= append(first[usize::from(bank.source)], event, bank, stream);
         }
         good &= expand(g, stream, codes);
