@@ -1,7 +1,7 @@
 //! Speed of the decoders on the seven public LHCb events: least CPU time of many passes, by level.
 //!
 //! `cargo bench --bench decode` prints one table per decoder: µs and events/s of one core, and the rate of
-//! raw banks that go in. Passes take turns over all levels, so that a noisy machine is noisy to all.
+//! raw banks that go in; arguments keep only rows that contain one of them (`-- "UT, avx2"`). Passes take turns over all levels, so that a noisy machine is noisy to all.
 
 use peloton::event::{BankKind, Counters, RawBatch, SciFiBatch, UtBatch, VeloBatch};
 use peloton::input::{RawReader, ReadOptions, Source};
@@ -43,7 +43,13 @@ fn bytes(batch: &RawBatch, kind: BankKind) -> usize {
 
 /// Runs `decode` on every level in turn and prints the least times; it returns hits.
 fn table(name: &str, batch: &RawBatch, kind: BankKind, mut decode: impl FnMut(Level) -> usize) {
-    let levels = Level::supported();
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
+    let wanted = |text: &str| words.is_empty() || words.iter().any(|word| text.contains(word.as_str()));
+    let label = |level: &Level| format!("{name}, {level}");
+    let levels: Vec<_> = Level::supported().into_iter().filter(|level| wanted(&label(level))).collect();
+    if levels.is_empty() {
+        return;
+    }
     let mut least = vec![f64::INFINITY; levels.len()];
     let mut hits = 0;
     for _ in 0..PASSES {

@@ -36,11 +36,10 @@ pub(super) enum Boards {
 pub(super) struct Part {
     /// Its number, from the first layer on.
     pub quarter: usize,
-    /// Whether x falls as the channels of a module rise.
-    pub falls: bool,
-    /// Whether its boards are to be taken from the last on, so that their modules come in the order in which
-    /// x changes within a module.
-    pub backwards: bool,
+    /// Whether x falls from module to module.
+    pub modules_fall: bool,
+    /// Whether x changes within a module the other way round.
+    pub modules_turned: bool,
 }
 
 /// Fibre mats and boards of the SciFi.
@@ -164,7 +163,7 @@ fn parts(across: &[[f32; 4]], along: &[[f32; 4]]) -> [Part; QUARTERS] {
         // Modules are four mats each.
         let ends = mats().next().zip(mats().last()).map(|(one, last)| (one / 4 * 4, last / 4 * 4));
         let modules_fall = ends.is_some_and(|(one, last)| across[last][0] < across[one][0]);
-        (x, Part { quarter, falls, backwards: falls != modules_fall })
+        (x, Part { quarter, modules_fall, modules_turned: falls != modules_fall })
     };
     std::array::from_fn(|at| {
         let first = at / 2 * 2;

@@ -25,6 +25,8 @@ const LINK_SHIFT: u32 = 9;
 const BOARD_PARITY: u32 = 1 << 31;
 /// Wide clusters up to this distance of their edges are one hit.
 const ONE_HIT: u32 = 4;
+/// Bits of a code below the number of its module.
+const MODULE_SHIFT: u32 = CHANNEL_SHIFT + 11;
 const EVEN: u64 = 0x5555_5555_5555_5555;
 
 /// Codes of all banks, by zone.
@@ -55,14 +57,15 @@ pub(super) fn by_quarter<G: Gang>(
             zones[at / 2] = begin as u32;
         }
         stream.clear();
-        let banks = &banks[starts[part.quarter]..starts[part.quarter + 1]];
-        for at in 0..banks.len() {
-            let bank = &banks[if part.backwards { banks.len() - 1 - at } else { at }];
+        for bank in &banks[starts[part.quarter]..starts[part.quarter + 1]] {
             good &= append(first[usize::from(bank.source)], event, bank, stream);
         }
         good &= expand(g, stream, codes);
-        if part.falls {
+        if part.modules_fall {
             codes[begin..].reverse();
+        }
+        if part.modules_turned {
+            turn_modules(g, codes, begin);
         }
     }
     zones[zones.len() - 1] = codes.len() as u32;
@@ -104,16 +107,15 @@ fn expand<G: Gang>(g: G, stream: &mut Column<u32>, codes: &mut Column<u32>) -> b
     stream.reserve_total(len + 1);
     // What follows the last word is no edge.
     stream.padded_mut()[len] = 0;
-    let bits = |value: u32| U32::splat(g, value);
-    let (zero, one) = (bits(0), bits(1));
+    let (zero, one) = (U32::splat(g, 0), U32::splat(g, 1));
     let mut bad = Mask::first(g, 0);
     let mut consumed = 0;
     for at in (0..len).step_by(G::LANES) {
         let (word, next) = (U32::load(g, &stream.padded()[at..]), U32::load(g, &stream.padded()[at + 1..]));
         let here = Mask::first(g, len - at);
-        let channel = word.shr::<2>() & bits(CHANNEL);
+        let channel = word.shr::<2>() & U32::splat(g, CHANNEL);
         let half = word.shr::<1>() & one;
-        let single = channel.shl::<CHANNEL_SHIFT>() | bits(USUAL << WIDTH_SHIFT) | half;
+        let single = channel.shl::<CHANNEL_SHIFT>() | U32::splat(g, USUAL << WIDTH_SHIFT) | half;
         let same_link = (word ^ next).shr::<LINK_SHIFT>().eq(zero);
         let pairable = here.and_not((word & next & one).eq(zero)) & same_link;
         codes.reserve_total(codes.len() + G::LANES);
@@ -129,14 +131,14 @@ fn expand<G: Gang>(g: G, stream: &mut Column<u32>, codes: &mut Column<u32>) -> b
 
         let is_first = Mask::from_bits(g, firsts);
         let distance = next.shr::<2>() - word.shr::<2>();
-        bad = bad | is_first.and_not((distance - one).lt(bits(127)));
+        bad = bad | is_first.and_not((distance - one).lt(U32::splat(g, 127)));
         let next_half = next.shr::<1>() & one;
         let width = distance.shl::<1>() - one + next_half;
         let middle = channel + (width - one).shr::<1>() - one;
-        let middle = (middle & bits(CHANNEL)).shl::<CHANNEL_SHIFT>() | width.shl::<WIDTH_SHIFT>();
+        let middle = (middle & U32::splat(g, CHANNEL)).shl::<CHANNEL_SHIFT>() | width.shl::<WIDTH_SHIFT>();
         let middle = middle | ((width - one) & one);
-        let far_end = ((channel + distance) & bits(CHANNEL)).shl::<CHANNEL_SHIFT>() | next_half;
-        let far = is_first & bits(ONE_HIT).lt(distance);
+        let far_end = ((channel + distance) & U32::splat(g, CHANNEL)).shl::<CHANNEL_SHIFT>() | next_half;
+        let far = is_first & U32::splat(g, ONE_HIT).lt(distance);
         let hit = is_first.select_u(far.select_u(far_end, middle), single);
         if far.any() {
             push_far(g, stream, at, hit, (kept, far.bits()), codes);
@@ -147,6 +149,24 @@ fn expand<G: Gang>(g: G, stream: &mut Column<u32>, codes: &mut Column<u32>) -> b
         }
     }
     !bad.any()
+}
+
+/// Reverses the codes of each module from place `begin` on.
+#[inline(always)]
+fn turn_modules<G: Gang>(g: G, codes: &mut Column<u32>, begin: usize) {
+    let (mut first, end) = (begin, codes.len());
+    for at in (begin..end.saturating_sub(1)).step_by(G::LANES) {
+        let here = Mask::first(g, end - 1 - at);
+        let differ = U32::load(g, &codes.padded()[at..]) ^ U32::load(g, &codes.padded()[at + 1..]);
+        let mut borders = here.and_not(differ.shr::<MODULE_SHIFT>().eq(U32::splat(g, 0))).bits();
+        while borders != 0 {
+            let next = at + borders.trailing_zeros() as usize + 1;
+            codes[first..next].reverse();
+            first = next;
+            borders &= borders - 1;
+        }
+    }
+    codes[first..].reverse();
 }
 
 /// Every other bit of each run of ones, from its first on.

@@ -225,8 +225,6 @@ fn place<G: Gang>(
     start: usize,
     out: &mut SciFiBatch,
 ) -> bool {
-    let splat = |value: f32| F32::splat(g, value);
-    let bits = |value: u32| U32::splat(g, value);
     let mut good = true;
     for at in (0..codes.len()).step_by(G::LANES) {
         let code = U32::load(g, &codes.padded()[at..]);
@@ -235,11 +233,15 @@ fn place<G: Gang>(
         let [x, x_step, y, y_step] = F32::gather_records(&geometry.across, mat);
         let [z, z_step, slope_x, slope_z] = F32::gather_records(&geometry.along, mat);
         // Halves of a channel up to the middle of the hit's; the SiPM; behind its gap or not.
-        let halves = (channel & bits(0x7F)).shl::<1>() + bits(1) + (code & bits(1));
-        let sipm = channel.shr::<7>() & bits(3);
-        let gap = (channel & bits(0x40)).eq(bits(0)).select_f(splat(0.0), splat(geometry.die_gap));
-        let base = sipm.as_i32().to_f32().mul_add(splat(geometry.sipm_pitch), splat(geometry.begin));
-        let u = halves.as_i32().to_f32().mul_add(splat(geometry.half_pitch), base) + gap;
+        let halves =
+            (channel & U32::splat(g, 0x7F)).shl::<1>() + U32::splat(g, 1) + (code & U32::splat(g, 1));
+        let sipm = channel.shr::<7>() & U32::splat(g, 3);
+        let gap = (channel & U32::splat(g, 0x40))
+            .eq(U32::splat(g, 0))
+            .select_f(F32::splat(g, 0.0), F32::splat(g, geometry.die_gap));
+        let base =
+            sipm.as_i32().to_f32().mul_add(F32::splat(g, geometry.sipm_pitch), F32::splat(g, geometry.begin));
+        let u = halves.as_i32().to_f32().mul_add(F32::splat(g, geometry.half_pitch), base) + gap;
         let end_y = y_step.mul_add(u, y);
         let hit_x = end_y.neg_mul_add(slope_x, x_step.mul_add(u, x));
         let hit_z = end_y.neg_mul_add(slope_z, z_step.mul_add(u, z));
@@ -250,8 +252,8 @@ fn place<G: Gang>(
         hit_x.store(&mut out.x.padded_mut()[to..]);
         hit_z.store(&mut out.z.padded_mut()[to..]);
         end_y.store(&mut out.y_end.padded_mut()[to..]);
-        (channel | bits(geometry.detector)).store(&mut out.id.padded_mut()[to..]);
-        (code & bits((1 << CHANNEL_SHIFT) - 1)).store(&mut out.width.padded_mut()[to..]);
+        (channel | U32::splat(g, geometry.detector)).store(&mut out.id.padded_mut()[to..]);
+        (code & U32::splat(g, (1 << CHANNEL_SHIFT) - 1)).store(&mut out.width.padded_mut()[to..]);
     }
     good
 }

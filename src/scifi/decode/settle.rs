@@ -1,6 +1,6 @@
 //! The order of the hits of a zone: checked, and put right where it is not.
 
-use crate::event::SciFiBatch;
+use crate::event::{Column, SciFiBatch};
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
 use std::ops::Range;
@@ -18,20 +18,25 @@ pub(super) fn is_settled<G: Gang>(g: G, out: &SciFiBatch, range: Range<usize>) -
     let last = range.end.saturating_sub(1);
     for at in (range.start..last).step_by(G::LANES) {
         let here = Mask::first(g, last - at);
-        let load = |at: usize| F32::load(g, &out.x.padded()[at..]);
-        let suspect = here.and_not(load(at).lt(load(at + 1)));
+        let (x, next_x) = (F32::load(g, &out.x.padded()[at..]), F32::load(g, &out.x.padded()[at + 1..]));
+        let suspect = here.and_not(x.lt(next_x));
         if suspect.any() {
-            let id = |at: usize| U32::load(g, &out.id.padded()[at..]);
-            let width = |at: usize| U32::load(g, &out.width.padded()[at..]);
-            let tie = load(at).eq(load(at + 1));
-            let width_rises = id(at).eq(id(at + 1)).and_not(width(at + 1).lt(width(at)));
-            let in_order = tie & (id(at).lt(id(at + 1)) | width_rises);
+            let (id, next_id) = neighbours(g, &out.id, at);
+            let (width, next_width) = neighbours(g, &out.width, at);
+            let width_rises = id.eq(next_id).and_not(next_width.lt(width));
+            let in_order = x.eq(next_x) & (id.lt(next_id) | width_rises);
             if suspect.and_not(in_order).any() {
                 return false;
             }
         }
     }
     true
+}
+
+/// The values from `at` on, and those behind each of them.
+#[inline(always)]
+fn neighbours<G: Gang>(g: G, column: &Column<u32>, at: usize) -> (U32<G>, U32<G>) {
+    (U32::load(g, &column.padded()[at..]), U32::load(g, &column.padded()[at + 1..]))
 }
 
 /// Sorts the hits of a range.

@@ -24,27 +24,34 @@ pub(super) fn is_settled<G: Gang>(
 ) -> bool {
     let mut wrong = Mask::first(g, 0);
     for at in (0..placed.len().saturating_sub(1)).step_by(G::LANES) {
-        let pair = |column: &Column<f32>| {
-            let padded = column.padded();
-            (F32::load(g, &padded[start + at..]), F32::load(g, &padded[start + at + 1..]))
-        };
-        let (y, next_y) = pair(&out.y_begin);
-        let (x, next_x) = pair(&out.x);
+        let (y, next_y) = neighbours(g, &out.y_begin, start + at);
+        let (x, next_x) = neighbours(g, &out.x, start + at);
         let below = y.lt(next_y) | (y.eq(next_y) & x.lt(next_x));
         let suspect = Mask::first(g, placed.len() - 1 - at).and_not(below);
         if suspect.any() {
             // A new group, or the very same place.
-            let group = |at: usize| {
-                let hit = U32::load(g, &placed.padded()[at..]) & U32::splat(g, (1 << 31) - 1);
-                U32::gather(&geometry.group, hit.shr::<SECTOR_SHIFT>())
-            };
-            let id = |at: usize| U32::load(g, &out.id.padded()[start + at..]);
             let same_place = y.eq(next_y) & x.eq(next_x);
-            let in_order = group(at).lt(group(at + 1)) | same_place.and_not(id(at + 1).lt(id(at)));
+            let new_group = group(g, geometry, placed, at).lt(group(g, geometry, placed, at + 1));
+            let id = U32::load(g, &out.id.padded()[start + at..]);
+            let next_id = U32::load(g, &out.id.padded()[start + at + 1..]);
+            let in_order = new_group | same_place.and_not(next_id.lt(id));
             wrong = wrong | suspect.and_not(in_order);
         }
     }
     !wrong.any()
+}
+
+/// The values from `at` on, and those behind each of them.
+#[inline(always)]
+fn neighbours<G: Gang>(g: G, column: &Column<f32>, at: usize) -> (F32<G>, F32<G>) {
+    (F32::load(g, &column.padded()[at..]), F32::load(g, &column.padded()[at + 1..]))
+}
+
+/// Groups of the hits from `at` on.
+#[inline(always)]
+fn group<G: Gang>(g: G, geometry: &UtGeometry, placed: &Column<u32>, at: usize) -> U32<G> {
+    let hit = U32::load(g, &placed.padded()[at..]) & U32::splat(g, (1 << 31) - 1);
+    U32::gather(&geometry.group, hit.shr::<SECTOR_SHIFT>())
 }
 
 /// Sorts the hits of the groups that were opened last, those of one event.

@@ -176,11 +176,10 @@ fn find_edges<G: Gang>(g: G, scratch: &mut GroupScratch) {
             let top = top | top.shl::<4>() | top.shr::<4>();
             let right = other.shr::<4>();
             let right = right | right.shl::<1>() | right.shr::<1>();
-            let is = |difference: u32| distance.eq(U32::splat(g, difference));
-            let contact = is(BELOW).select_u(top & bottom, zero)
-                | is(LEFT).select_u(right & left, zero)
-                | is(LEFT + 1).select_u(other.shr::<7>() & corner, zero)
-                | is(LEFT - 1).select_u(other & upper, zero);
+            let contact = distance.eq(U32::splat(g, BELOW)).select_u(top & bottom, zero)
+                | distance.eq(U32::splat(g, LEFT)).select_u(right & left, zero)
+                | distance.eq(U32::splat(g, LEFT + 1)).select_u(other.shr::<7>() & corner, zero)
+                | distance.eq(U32::splat(g, LEFT - 1)).select_u(other & upper, zero);
             let touch = near.and_not(contact.eq(zero));
             if touch.any() {
                 let index = U32::iota(g) + U32::splat(g, (at - FRONT) as u32);

@@ -86,8 +86,8 @@ fn read_bank<G: Gang, const FRACTION: u32, const X: u32, const COLUMN: u32, cons
             channel = channel | second.shl::<SENSOR_SHIFT>();
         }
         if TELLS {
-            let tell = |f: U32<G>, bit: u32| f.eq(zero).select_u(zero, U32::splat(g, bit));
-            channel = channel | tell(fy, FRACTION_Y) | tell(fx, FRACTION_X);
+            channel = channel | fy.eq(zero).select_u(zero, U32::splat(g, FRACTION_Y));
+            channel = channel | fx.eq(zero).select_u(zero, U32::splat(g, FRACTION_X));
         }
         let end = out.len();
         (fx.as_i32().to_f32() * unit).store_packed(&mut out.fx.padded_mut()[end..], keep);
