@@ -161,7 +161,7 @@ fn parts(across: &[[f32; 4]], along: &[[f32; 4]]) -> [Part; QUARTERS] {
         let x: f32 = mats().map(|mat| across[mat][0]).sum();
         let falls = mats().next().is_some_and(|mat| across[mat][1] < 0.0);
         // Modules are four mats each.
-        let ends = mats().next().zip(mats().last()).map(|(one, last)| (one / 4 * 4, last / 4 * 4));
+        let ends = mats().next().zip(mats().next_back()).map(|(one, last)| (one / 4 * 4, last / 4 * 4));
         let modules_fall = ends.is_some_and(|(one, last)| across[last][0] < across[one][0]);
         (x, Part { quarter, modules_fall, modules_turned: falls != modules_fall })
     };
@@ -182,7 +182,7 @@ fn board_quarters(boards: &Boards) -> Option<Vec<u8>> {
     };
     // Links do not share channels, and all of a board's are in its quarter.
     let within = |first: &u32| {
-        first % 128 == 0 && first % (1 << QUARTER_SHIFT) + 128 * LINKS as u32 <= 1 << QUARTER_SHIFT
+        first.is_multiple_of(128) && first % (1 << QUARTER_SHIFT) + 128 * LINKS as u32 <= 1 << QUARTER_SHIFT
     };
     let sane = first.is_sorted() && first.iter().all(within);
     first.iter().map(quarter).collect::<Option<_>>().filter(|_| sane)

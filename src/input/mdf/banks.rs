@@ -93,7 +93,9 @@ mod tests {
     fn faults_end_the_banks() {
         let mut body = Vec::new();
         put_bank(&mut body, &Bank { kind: 63, version: 2, source: 1, payload: &[7; 12] }).unwrap();
-        let of = |body: &[u8]| Banks::new(body).collect::<Vec<_>>();
+        fn of(body: &[u8]) -> Vec<Result<Bank<'_>, Status>> {
+            Banks::new(body).collect()
+        }
         assert_eq!(of(&body[..18]), [Err(Status::TruncatedBank)]);
         assert_eq!(of(&body[..5]), [Err(Status::TruncatedBank)]);
         let mut bad = body.clone();

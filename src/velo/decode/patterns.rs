@@ -47,7 +47,7 @@ pub(super) static CLUSTER: [[f32; 4]; 256] = {
         table[pattern] = [
             (columns % pixels) as f32 / pixels as f32,
             (rows % pixels) as f32 / pixels as f32,
-            f32::from_bits((columns / pixels) << 8 | rows / pixels),
+            f32::from_bits(((columns / pixels) << 8) | (rows / pixels)),
             f32::from_bits(second as u32),
         ];
         pattern += 1;

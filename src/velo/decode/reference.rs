@@ -85,7 +85,7 @@ fn retina(event: &RawEvent<'_>, bank: &RawBank, out: &mut Vec<Cluster>) -> Resul
     }
     let words = match bank.version {
         2 | 3 => counted(event, bank)?,
-        4 if bank.bytes % 4 == 0 => event.words(bank).to_vec(),
+        4 if bank.bytes.is_multiple_of(4) => event.words(bank).to_vec(),
         4 => return Err(Status::TruncatedBank),
         _ => return Err(Status::BadBank),
     };

@@ -79,7 +79,7 @@ fn read_bank<G: Gang>(
         let neighbours = word.lt(U32::splat(g, 1 << 31));
         scratch.push(g, sensor, column, row, pattern, keep & neighbours);
         let corner = first | column.shl::<9>() | row.shl::<2>();
-        push(words, corner, pattern, (at, keep.and_not(neighbours)), singles);
+        push(g, words, corner, pattern, (at, keep.and_not(neighbours)), singles);
     }
     !bad.any()
 }
@@ -87,6 +87,7 @@ fn read_bank<G: Gang>(
 /// Appends the clusters of the superpixels in `keep`, which begin at word `at`.
 #[inline(always)]
 fn push<G: Gang>(
+    g: G,
     words: &[u32],
     corner: U32<G>,
     pattern: U32<G>,
@@ -94,8 +95,7 @@ fn push<G: Gang>(
     out: &mut Clusters,
 ) {
     let [fx, fy, pixel, second] = F32::gather_records(&CLUSTER, pattern);
-    let zero = pattern ^ pattern;
-    if keep.and_not(second.to_bits().eq(zero)).any() {
+    if keep.and_not(second.to_bits().eq(U32::splat(g, 0))).any() {
         // Some hold two: one after the other, so that the order is that of the words on every gang.
         let (bits, mut corners) = (keep.bits(), [0; 64]);
         corner.store(&mut corners);
