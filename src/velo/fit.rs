@@ -117,7 +117,7 @@ fn closest_to_beam<G: Gang>(
 /// x, y, z of the hits at entries of the track lists.
 #[inline(always)]
 fn position<G: Gang>(index: &Index, found: &Found, entry: U32<G>) -> [F32<G>; 3] {
-    let [x, y, z, _] = F32::gather_records(&index.hits, U32::gather(&found.hits, entry));
+    let [x, y, z, _] = F32::gather_records(index.hits.padded(), U32::gather(&found.hits, entry));
     [x, y, z]
 }
 
@@ -134,10 +134,15 @@ pub(super) fn fit<G: Gang>(
 ) {
     let tracks = found.order.len();
     let base = out.tracks();
+    let source = index.source.padded();
+    out.hits.reserve_total(out.hits.len() + found.hits.len());
     for &track in found.order.iter() {
-        for &hit in found.hits_of(track as usize) {
-            out.hits.push(event.id[index.source[hit as usize] as usize]);
+        let (hits, first) = (found.hits_of(track as usize), out.hits.len());
+        let ids = &mut out.hits.padded_mut()[first..][..hits.len()];
+        for (id, &hit) in ids.iter_mut().zip(hits) {
+            *id = event.id[source[hit as usize] as usize];
         }
+        out.hits.set_len(first + hits.len());
         out.hit_start.push(out.hits.len() as u32);
     }
     out.track_start.push((base + tracks) as u32);

@@ -13,30 +13,30 @@ pub(super) fn accept(
     is_rest: bool,
     rows: &Rows,
     weak: &mut Vec<(f32, u32)>,
-    found: &mut [Found],
+    found: &mut Found,
 ) {
     weak.clear();
     for row in 0..rows.count() {
+        let score = rows.score.padded()[row];
         if rows.len[row] > 3 {
-            found[rows.event[row] as usize].push_track(rows.hits(row), origin(index, is_rest));
-        } else if rows.score[row] < pass.weak_score {
-            weak.push((rows.score[row], row as u32));
+            found.push_track(rows.hits(row), origin(index, is_rest));
+        } else if score < pass.weak_score {
+            weak.push((score, row as u32));
         }
     }
-    // Events share no hits, so that one order serves them all.
     weak.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     for &(_, row) in weak.iter() {
-        let hits = rows.hits(row as usize);
-        if hits.iter().all(|&hit| index.is_free(hit as usize)) {
-            hits.iter().for_each(|&hit| index.mark_used(hit as usize));
-            found[rows.event[row as usize] as usize].push_track(hits, origin(index, is_rest));
+        let (hits, len) = rows.hits(row as usize);
+        if hits[..len].iter().all(|&hit| index.is_free(hit as usize)) {
+            hits[..len].iter().for_each(|&hit| index.mark_used(hit as usize));
+            found.push_track((hits, len), origin(index, is_rest));
         }
     }
 }
 
 /// The second pass works on what the first left: its places lead back to the first's.
 fn origin(index: &Index, is_rest: bool) -> Option<&[u32]> {
-    is_rest.then_some(&index.source[..])
+    is_rest.then_some(index.source.padded())
 }
 
 /// Orders the tracks by length, longest first and in the order they were found, and drops the clones: tracks
