@@ -2,26 +2,16 @@
 
 mod common;
 
-use common::data;
+use common::{data, read_raw};
 use peloton::Status;
 use peloton::event::{BankKind, Counters, RawBatch, RawEvents, SCIFI_ZONES, SciFiBatch};
-use peloton::input::{EventNote, RawReader, ReadOptions, Source};
 use peloton::pipeline::Geometry;
 use peloton::scifi::{SciFiGeometry, SciFiScratch, decode, decode_reference};
 use peloton::simd::Level;
 use peloton::truth::{HitsOf, decode_mc};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
-use std::path::Path;
 use std::sync::OnceLock;
-
-fn read(path: &Path) -> (RawBatch, Vec<EventNote>) {
-    let options = ReadOptions { strict: true, truth: true, ..ReadOptions::default() };
-    let mut reader = RawReader::open(&[Source::Path(path.into())], options).unwrap();
-    let (mut batch, mut notes) = (RawBatch::default(), Vec::new());
-    assert_eq!(reader.read(99, &mut batch, &mut notes).unwrap(), 7);
-    (batch, notes)
-}
 
 /// Decodes on every level and by the reference; fails when any bit differs, or hits are out of order.
 fn every_level(geometry: &SciFiGeometry, events: RawEvents<'_>) -> SciFiBatch {
@@ -61,7 +51,7 @@ fn every_true_hit_is_found() {
         ("banks", "geometry_2018"),
     ] {
         let geometry = Geometry::open(&data.join("lhcb").join(folder)).unwrap();
-        let (raw, notes) = read(&data.join("lhcb").join(name));
+        let (raw, notes) = read_raw(&data.join("lhcb").join(name));
         let found = every_level(&geometry.scifi, raw.view());
         let counts: Vec<_> = (0..7).map(|event| found.of_event(event).len()).collect();
         assert_eq!(counts, [6488, 2226, 2494, 3112, 3731, 2210, 4297], "{name}");

@@ -2,26 +2,16 @@
 
 mod common;
 
-use common::data;
+use common::{data, read_raw};
 use peloton::Status;
 use peloton::event::{BankKind, Counters, RawBatch, RawEvents, UT_GROUPS, UtBatch};
-use peloton::input::{EventNote, RawReader, ReadOptions, Source};
 use peloton::pipeline::Geometry;
 use peloton::simd::Level;
 use peloton::truth::{HitsOf, decode_mc};
 use peloton::ut::{UtGeometry, UtScratch, decode, decode_reference};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
-use std::path::Path;
 use std::sync::OnceLock;
-
-fn read(path: &Path) -> (RawBatch, Vec<EventNote>) {
-    let options = ReadOptions { strict: true, truth: true, ..ReadOptions::default() };
-    let mut reader = RawReader::open(&[Source::Path(path.into())], options).unwrap();
-    let (mut batch, mut notes) = (RawBatch::default(), Vec::new());
-    assert_eq!(reader.read(99, &mut batch, &mut notes).unwrap(), 7);
-    (batch, notes)
-}
 
 /// Decodes on every level and by the reference; fails when any bit differs.
 fn every_level(geometry: &UtGeometry, events: RawEvents<'_>) -> (UtBatch, Counters) {
@@ -68,7 +58,7 @@ fn every_true_hit_is_found() {
         ("banks", "geometry_2018"),
     ] {
         let geometry = Geometry::open(&data.join("lhcb").join(folder)).unwrap();
-        let (raw, notes) = read(&data.join("lhcb").join(name));
+        let (raw, notes) = read_raw(&data.join("lhcb").join(name));
         let (found, counters) = every_level(&geometry.ut, raw.view());
         let counts: Vec<_> = (0..7).map(|event| found.of_event(event).len()).collect();
         assert_eq!(counts, [2108, 780, 835, 969, 1170, 433, 1707]);

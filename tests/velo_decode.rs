@@ -2,25 +2,15 @@
 
 mod common;
 
-use common::data;
+use common::{data, read_raw};
 use peloton::Status;
 use peloton::event::{BankKind, Counters, RawBatch, RawEvents, VELO_MODULES, VeloBatch};
-use peloton::input::{EventNote, RawReader, ReadOptions, Source};
 use peloton::pipeline::Geometry;
 use peloton::simd::Level;
 use peloton::truth::{HitsOf, decode_mc};
 use peloton::velo::{DecodeScratch, VeloBanks, VeloSensors, decode, decode_reference};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
-use std::path::Path;
-
-fn read(path: &Path) -> (RawBatch, Vec<EventNote>) {
-    let options = ReadOptions { strict: true, truth: true, ..ReadOptions::default() };
-    let mut reader = RawReader::open(&[Source::Path(path.into())], options).unwrap();
-    let (mut batch, mut notes) = (RawBatch::default(), Vec::new());
-    assert_eq!(reader.read(99, &mut batch, &mut notes).unwrap(), 7);
-    (batch, notes)
-}
 
 fn decode_at(level: Level, sensors: &VeloSensors, banks: VeloBanks, events: RawEvents<'_>) -> VeloBatch {
     let (mut scratch, mut out, mut counters) =
@@ -90,7 +80,7 @@ fn every_true_cluster_is_found_and_no_other() {
     ];
     for (name, geometry, banks, clusters) in cases {
         let geometry = Geometry::open(&data.join("lhcb").join(geometry)).unwrap();
-        let (raw, notes) = read(&data.join("lhcb").join(name));
+        let (raw, notes) = read_raw(&data.join("lhcb").join(name));
         let found = every_level(&geometry.velo, banks, raw.view());
         assert_eq!((found.x.len(), &found.status[..]), (clusters, &[Status::Ok; 7][..]), "{name}");
         for (event, note) in notes.iter().enumerate() {
@@ -117,8 +107,8 @@ fn superpixels_of_the_other_file_are_the_same_in_any_order() {
     let Some(data) = data() else { return };
     let geometry = Geometry::open(&data.join("lhcb/geometry")).unwrap();
     // Unsorted within a bank there, sorted here.
-    let (unsorted, _) = read(&data.join("lhcb/minbias_retina_truth.mdf"));
-    let (sorted, _) = read(&data.join("lhcb/minbias_superpixel.mdf"));
+    let (unsorted, _) = read_raw(&data.join("lhcb/minbias_retina_truth.mdf"));
+    let (sorted, _) = read_raw(&data.join("lhcb/minbias_superpixel.mdf"));
     let of = |raw: &RawBatch| every_level(&geometry.velo, VeloBanks::Superpixel, raw.view());
     let ids = |batch: &VeloBatch| batch.id.iter().copied().collect::<BTreeSet<_>>();
     assert!(ids(&of(&unsorted)) == ids(&of(&sorted)));
@@ -128,7 +118,7 @@ fn superpixels_of_the_other_file_are_the_same_in_any_order() {
 fn a_flood_fill_that_believes_no_flag_finds_the_same() {
     let Some(data) = data() else { return };
     let geometry = Geometry::open(&data.join("lhcb/geometry_2018")).unwrap();
-    let (raw, _) = read(&data.join("lhcb/minbias_superpixel.mdf"));
+    let (raw, _) = read_raw(&data.join("lhcb/minbias_superpixel.mdf"));
     let mut unflagged = RawBatch::default();
     for number in 0..7 {
         let event = raw.view().event(number);
