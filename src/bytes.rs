@@ -5,6 +5,9 @@ use crate::{Error, Result};
 #[cfg(target_endian = "big")]
 compile_error!("raw data are little-endian and used in place: this program needs a little-endian machine");
 
+/// Largest number in a geometry, in any unit: products of a few of these are still numbers.
+pub const LARGEST: f32 = 1e9;
+
 /// The bytes of a file and how far they have been read.
 #[derive(Debug, Clone)]
 pub struct Fields<'a> {
@@ -87,12 +90,12 @@ impl<'a> Fields<'a> {
         Ok(bytes.as_chunks::<4>().0.iter().map(|&four| u32::from_le_bytes(four)).collect())
     }
 
-    /// `count` values of f32, which must be finite.
+    /// `count` values of f32, which must be numbers of a size below [`LARGEST`].
     pub fn f32s(&mut self, field: &str, count: usize) -> Result<Vec<f32>> {
         let start = self.clone();
         let values: Vec<_> = self.u32s(field, count)?.into_iter().map(f32::from_bits).collect();
-        match values.iter().position(|value| !value.is_finite()) {
-            Some(at) => Err(start.wrong(field, &format!("value {at} is {}", values[at]))),
+        match values.iter().position(|value| value.is_nan() || value.abs() > LARGEST) {
+            Some(at) => Err(start.wrong(field, &format!("value {at} is {:e}", values[at]))),
             None => Ok(values),
         }
     }

@@ -2,9 +2,12 @@
 
 mod common;
 
-use common::simulated;
-use peloton::event::{VeloBatch, VeloTracks};
-use peloton::pipeline::{Config, Engine, Pool, SlicedTracks};
+use common::{data, read_raw, simulated};
+use peloton::event::{Counters, RawBatch, SciFiBatch, UtBatch, VeloBatch, VeloTracks};
+use peloton::pipeline::{Config, Engine, Geometry, Pool, SlicedTracks};
+use peloton::scifi::{self, SciFiScratch};
+use peloton::ut::{self, UtScratch};
+use peloton::velo::VeloBanks;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -78,4 +81,46 @@ fn nothing_is_allocated_in_steady_state() {
         });
         assert_eq!(steady, 0, "steady state, two threads");
     });
+    from_raw_banks();
+}
+
+/// Raw banks of real events, and some that are dropped.
+fn from_raw_banks() {
+    let Some(data) = data() else { return };
+    for (name, folder) in
+        [("minbias_retina_truth.mdf", "geometry"), ("minbias_superpixel.mdf", "geometry_2018")]
+    {
+        let (mut raw, _) = read_raw(&data.join("lhcb").join(name));
+        raw.close_event(7, peloton::Status::DaqError);
+        let geometry = Geometry::open(&data.join("lhcb").join(folder)).unwrap().into();
+        let engine = Engine::new(&Config::default()).unwrap().with_geometry(geometry, VeloBanks::Auto);
+        let (mut workspace, mut tracks) = (engine.workspace(), VeloTracks::default());
+        let mut pass = || {
+            allocations(|| {
+                engine.run(raw.view(), &mut workspace, &mut tracks);
+            })
+        };
+        assert!(pass() > 0, "{name}: the first pass grows");
+        assert_eq!(pass(), 0, "{name}: second pass");
+        let geometry = Geometry::open(&data.join("lhcb").join(folder)).unwrap();
+        other_decoders(&raw, &geometry);
+    }
+}
+
+fn other_decoders(raw: &RawBatch, geometry: &Geometry) {
+    let level = Engine::new(&Config::default()).unwrap().level();
+    let (mut ut, mut hits) = (UtScratch::default(), UtBatch::default());
+    let (mut scifi, mut fibres) = (SciFiScratch::default(), SciFiBatch::default());
+    let mut counters = Counters::default();
+    let mut pass = || {
+        allocations(|| {
+            hits.clear();
+            fibres.clear();
+            let all = 0..raw.len();
+            ut::decode(level, &geometry.ut, raw.view(), all.clone(), &mut ut, &mut hits, &mut counters);
+            scifi::decode(level, &geometry.scifi, raw.view(), all, &mut scifi, &mut fibres, &mut counters);
+        })
+    };
+    assert!(pass() > 0, "the first pass grows");
+    assert_eq!(pass(), 0, "second pass of the UT and the SciFi");
 }

@@ -169,7 +169,7 @@ fn banks_that_come_twice_or_not_at_all() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(120) })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(400) })]
     /// Bytes of the file itself: flipped, cut out, repeated.
     #[test]
     fn damaged_files(

@@ -17,6 +17,8 @@ const PLANE_START: [usize; UT_PLANES + 1] = [0, 248, 496, 772, 1048];
 pub const SECTORS: usize = PLANE_START[UT_PLANES];
 /// Sectors of a plane whose x differs by no more than this are one group, mm.
 const GROUP_WIDTH: f32 = 2.0;
+/// Strips are further apart than this, mm.
+const SMALLEST_PITCH: f32 = 1e-3;
 /// Groups of sectors in each plane.
 const GROUPS_IN_PLANE: [usize; UT_PLANES] = [20, 20, 22, 22];
 /// A lane that reads nothing.
@@ -80,7 +82,7 @@ impl UtGeometry {
         let start = [column("p0X")?, column("p0Y")?, column("p0Z")?];
         column("cos")?;
         fields.end()?;
-        if let Some(at) = pitch.iter().position(|&pitch| pitch <= 0.0) {
+        if let Some(at) = pitch.iter().position(|&pitch| pitch < SMALLEST_PITCH) {
             return Err(Error::format(name, format!("`pitch` of sector {at} is {}", pitch[at])));
         }
 
