@@ -173,6 +173,17 @@ impl RawBatch {
         status
     }
 
+    /// Takes the last event out again, which must be one that failed.
+    ///
+    /// # Panics
+    /// When there is no event, or the last one has banks.
+    pub fn drop_failed(&mut self) {
+        let status = self.status.pop().expect("an event");
+        assert!(status != Status::Ok, "the last event did not fail");
+        self.event_id.pop();
+        self.bank_start.truncate(self.bank_start.len() - BankKind::ALL.len());
+    }
+
     /// The borrowed banks of all events, which is what the decoders take.
     pub fn view(&self) -> RawEvents<'_> {
         RawEvents {
@@ -293,5 +304,10 @@ mod tests {
         batch.push_bank(BankKind::Ut, 1, 3, &[]).unwrap();
         assert_eq!(batch.close_event(1, Status::DaqError), Status::DaqError);
         assert_eq!(batch.statuses(), [Status::DuplicateBank, Status::DaqError]);
+        batch.drop_failed();
+        assert_eq!(batch.statuses(), [Status::DuplicateBank]);
+        batch.push_bank(BankKind::Ut, 1, 3, &[5; 4]).unwrap();
+        assert_eq!(batch.close_event(2, Status::Ok), Status::Ok);
+        assert_eq!(batch.view().event(1).banks(BankKind::Ut).len(), 1);
     }
 }

@@ -346,6 +346,7 @@ impl RawReader {
         if status != Status::Ok {
             let words = if event.words.is_empty() { status.name() } else { &event.words };
             if self.options.strict {
+                batch.drop_failed();
                 return Err(Error::format(place, words));
             }
             self.problems.add(format!("{place}: {words}"));
