@@ -149,7 +149,7 @@ const MAY_USE: [(&str, &[&str]); 15] = [
     ("scifi", &["error", "bytes", "simd", "units", "event", "kalman"]),
     ("timepix", &["error", "simd", "units", "event"]),
     ("cylinder", &["error", "simd", "units", "event", "kalman"]),
-    ("truth", &["error", "bytes", "simd", "units", "event", "input", "velo", "cylinder"]),
+    ("truth", &["error", "bytes", "simd", "units", "event", "input", "velo", "ut", "scifi", "cylinder"]),
     (
         "pipeline",
         &[

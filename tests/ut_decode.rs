@@ -214,6 +214,8 @@ fn banks_that_cannot_be_have_their_status() {
         (one_event(&[(20, 3, vec![1, 0, 0, 0])]), Status::TruncatedBank),
         (one_event(&[(20, 3, vec![])]), Status::TruncatedBank),
         (one_event(&[(20, 4, vec![0; 7])]), Status::TruncatedBank),
+        // Found by fuzzing: half a header that says its bank is bad.
+        (one_event(&[(20, 4, vec![13, 244, 35, 250, 255])]), Status::TruncatedBank),
         (one_event(&[(20, 4, short)]), Status::TruncatedBank),
         (one_event(&[]), Status::MissingBanks),
         (one_event(&[(20, 3, version_3(&[]))]), Status::Ok),

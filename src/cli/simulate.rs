@@ -2,10 +2,11 @@
 
 use super::options::ReportArgs;
 use super::sink::ByteSink;
+use super::source::{detector, open_geometry};
 use super::{console, interrupt};
-use crate::event::VeloBatch;
+use crate::event::{RawBatch, VeloBatch};
 use crate::input::write_velo_json;
-use crate::truth::simulate::{SimReader, SimSpec};
+use crate::truth::simulate::{LhcbReader, SimDetector, SimReader, SimSpec};
 use crate::{Error, Result};
 use clap::Args;
 use std::path::PathBuf;
@@ -21,18 +22,22 @@ const BATCH: usize = 64;
 #[command(after_help = "\
 Examples:
   peloton simulate --detector velo --events 1000 --seed 7 --output events.ndjson.zst
-  peloton simulate --detector velo --events 10 --seed 1 --output - | peloton check -")]
+  peloton simulate --detector velo --events 10 --seed 1 --output - | peloton check -
+  peloton simulate --detector lhcb --geometry DIR --events 1000 --output events.mdf")]
 pub struct Simulate {
-    /// Detector: velo
+    /// Detector: velo, lhcb; with parameters, if any: lhcb,velo=superpixel,signal=b
     #[arg(long, value_name = "D", default_value = "velo")]
     detector: String,
+    /// Folder of the detector's geometry files, for lhcb
+    #[arg(long, value_name = "DIR")]
+    geometry: Option<PathBuf>,
     /// How many events
     #[arg(long, value_name = "N", default_value_t = 1000)]
     events: u64,
     /// Seed: other seeds give other events
     #[arg(long, value_name = "K", default_value_t = 1)]
     seed: u64,
-    /// Velo NDJSON, one event a line: .ndjson, .ndjson.zst, or `-` for standard output
+    /// velo: NDJSON, one event a line, .ndjson, .ndjson.zst, or `-` for standard output; lhcb: MDF, .mdf or `-`
     #[arg(long, short, value_name = "FILE")]
     output: PathBuf,
     #[command(flatten)]
@@ -44,6 +49,9 @@ impl Simulate {
     pub fn execute(&self) -> Result<ExitCode> {
         let Self { detector, events, seed, .. } = self;
         let spec: SimSpec = format!("sim:{detector},events={events},seed={seed}").parse()?;
+        if spec.detector == SimDetector::Lhcb {
+            return self.write_raw(spec);
+        }
         let mut simulation = SimReader::new(spec);
         let mut sink = ByteSink::create(&self.output)?;
         let progress = console::progress(Some(*events), self.report.quiet);
@@ -61,6 +69,33 @@ impl Simulate {
         }
         sink.finish()?;
         progress.finish_and_clear();
+        self.tell(written)
+    }
+
+    /// Raw events, as MDF.
+    fn write_raw(&self, spec: SimSpec) -> Result<ExitCode> {
+        let geometry = open_geometry(self.geometry.as_deref())?;
+        let mut simulation = LhcbReader::new(spec, 0, None);
+        let mut sink = ByteSink::create(&self.output)?;
+        let progress = console::progress(Some(self.events), self.report.quiet);
+        let (mut batch, mut written) = (RawBatch::default(), (0, 0));
+        while !interrupt::requested()
+            && let Some(event) = simulation.next(&detector(&geometry))
+        {
+            event.write(&mut sink).map_err(|e| Error::io(&self.output, e))?;
+            batch.clear();
+            event.push(&mut batch);
+            written = (written.0 + 1, written.1 + batch.words() as u64);
+            progress.inc(1);
+        }
+        sink.finish()?;
+        progress.finish_and_clear();
+        self.tell(written)
+    }
+
+    /// Says how many events were written, and how many hits or words of raw banks.
+    fn tell(&self, written: (u64, u64)) -> Result<ExitCode> {
+        let Self { detector, seed, .. } = self;
         let json = serde_json::json!({
             "detector": detector, "events": written.0, "seed": seed, "hits": written.1, "output": self.output,
         });

@@ -5,7 +5,7 @@ use super::options::{InputArgs, ReportArgs};
 use crate::event::{Counters, RawBatch, TruthEvent, VeloBatch};
 use crate::input::{EventNote, Format, RawReader, ReadOptions, Source, VeloReader, find_raw, is_raw_stream};
 use crate::pipeline::{Engine, Events, Geometry};
-use crate::truth::simulate::{SimReader, SimSpec};
+use crate::truth::simulate::{LhcbDetector, LhcbReader, SimDetector, SimReader, SimSpec};
 use crate::truth::{HitsOf, Rules, decode_mc};
 use crate::velo::VeloBanks;
 use crate::{Error, Result};
@@ -26,9 +26,15 @@ pub enum EventSource {
     Simulation(SimReader, u64),
 }
 
+/// Where raw banks come from.
+enum RawOrigin {
+    Files(RawReader),
+    Simulation(LhcbReader),
+}
+
 /// Raw banks and what decoding them needs.
 pub struct RawSource {
-    reader: RawReader,
+    origin: RawOrigin,
     notes: Vec<EventNote>,
     truth: bool,
     geometry: Arc<Geometry>,
@@ -133,9 +139,12 @@ impl InputArgs {
             if inputs.len() > 1 {
                 return Err(Error::Config(format!("{spec} cannot stand beside other inputs")));
             }
-            self.say_what_has_no_effect(report);
             let spec: SimSpec = spec.parse()?;
             let (first, count) = (self.events.first as u64, self.events.count.map(|count| count as u64));
+            if spec.detector == SimDetector::Lhcb {
+                return self.raw(RawOrigin::Simulation(LhcbReader::new(spec, first, count)), truth);
+            }
+            self.say_what_has_no_effect(report);
             let events = spec.events.saturating_sub(first).min(count.unwrap_or(u64::MAX));
             return Ok(EventSource::Simulation(SimReader::new(spec).with_range(first, count), events));
         }
@@ -150,7 +159,8 @@ impl InputArgs {
             let mut stream = BufReader::new(stdin());
             let head = stream.fill_buf().map_err(|e| Error::io("-", e))?;
             if self.format == Format::Mdf || self.format == Format::Auto && is_raw_stream(head) {
-                return self.raw(RawReader::from_stream("-", stream, options), truth);
+                let reader = RawReader::from_stream("-", stream, options);
+                return self.raw(RawOrigin::Files(reader), truth);
             }
             self.say_what_has_no_effect(report);
             let reader = VeloReader::from_stream("-", stream, options);
@@ -159,7 +169,7 @@ impl InputArgs {
         let source = |input: &String| if input == "-" { Source::Stdin } else { Source::Path(input.into()) };
         let sources: Vec<_> = inputs.iter().map(source).collect();
         if self.is_raw(&sources)? {
-            return self.raw(RawReader::open(&sources, options)?, truth);
+            return self.raw(RawOrigin::Files(RawReader::open(&sources, options)?), truth);
         }
         self.say_what_has_no_effect(report);
         VeloReader::open(&sources, options).map(Box::new).map(EventSource::Files)
@@ -173,13 +183,10 @@ impl InputArgs {
         }
     }
 
-    fn raw(&self, reader: RawReader, truth: bool) -> Result<EventSource> {
-        let folder = self.geometry.as_deref().ok_or_else(|| {
-            Error::Config("raw banks need --geometry DIR, the folder of the detector's geometry files".into())
-        })?;
-        let geometry = open_geometry(folder)?;
+    fn raw(&self, origin: RawOrigin, truth: bool) -> Result<EventSource> {
+        let geometry = open_geometry(self.geometry.as_deref())?;
         let banks = self.velo_banks;
-        Ok(EventSource::Raw(Box::new(RawSource { reader, notes: Vec::new(), truth, geometry, banks })))
+        Ok(EventSource::Raw(Box::new(RawSource { origin, notes: Vec::new(), truth, geometry, banks })))
     }
 
     fn say_what_has_no_effect(&self, report: &ReportArgs) {
@@ -196,17 +203,32 @@ impl InputArgs {
 }
 
 /// A folder named by a flag: when it is not there, the flag is wrong.
-fn open_geometry(folder: &Path) -> Result<Arc<Geometry>> {
+pub fn open_geometry(folder: Option<&Path>) -> Result<Arc<Geometry>> {
+    let missing = "raw banks need --geometry DIR, the folder of the detector's geometry files";
+    let folder = folder.ok_or_else(|| Error::Config(missing.into()))?;
     if !folder.is_dir() {
         return Err(Error::Config(format!("--geometry {}: no such folder", folder.display())));
     }
     Geometry::open(folder).map(Arc::new)
 }
 
+/// What a simulation needs of a geometry.
+pub fn detector(geometry: &Geometry) -> LhcbDetector<'_> {
+    LhcbDetector { ut: &geometry.ut, scifi: &geometry.scifi, polarity: geometry.polarity }
+}
+
 impl RawSource {
     fn read(&mut self, events: usize, batch: &mut RawBatch, truth: &mut Vec<TruthEvent>) -> Result<usize> {
         self.notes.clear();
-        let read = self.reader.read(events, batch, &mut self.notes)?;
+        let read = match &mut self.origin {
+            RawOrigin::Files(reader) => reader.read(events, batch, &mut self.notes)?,
+            RawOrigin::Simulation(reader) => {
+                let detector = detector(&self.geometry);
+                let made = std::iter::from_fn(|| reader.next(&detector)).take(events);
+                self.notes.extend(made.map(|event| event.push(batch)));
+                self.notes.len()
+            }
+        };
         if self.truth {
             for note in &self.notes {
                 let decode = |mc| decode_mc(mc, HitsOf::Velo);
@@ -243,7 +265,11 @@ impl EventSource {
     /// How many events there will be, where that is known.
     pub fn known_events(&self) -> Option<u64> {
         match self {
-            Self::Files(_) | Self::Raw(_) => None,
+            Self::Files(_) => None,
+            Self::Raw(source) => match &source.origin {
+                RawOrigin::Files(_) => None,
+                RawOrigin::Simulation(reader) => Some(reader.left()),
+            },
             Self::Simulation(_, events) => Some(*events),
         }
     }
@@ -260,7 +286,10 @@ impl EventSource {
     pub fn say_problems(&self, report: &ReportArgs) {
         let (problems, count) = match self {
             Self::Files(reader) => (reader.problems(), reader.problem_count()),
-            Self::Raw(source) => (source.reader.problems(), source.reader.problem_count()),
+            Self::Raw(source) => match &source.origin {
+                RawOrigin::Files(reader) => (reader.problems(), reader.problem_count()),
+                RawOrigin::Simulation(_) => return,
+            },
             Self::Simulation(..) => return,
         };
         if report.quiet {

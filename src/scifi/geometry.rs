@@ -153,6 +153,65 @@ impl SciFiGeometry {
     }
 }
 
+/// One channel and how it is read out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SciFiChannel {
+    /// Number of the board.
+    pub board: u16,
+    /// Link of the board.
+    pub link: u8,
+    /// Channel of the link.
+    pub cell: u8,
+    /// In the right half of it.
+    pub half: bool,
+    /// LHCbID of the channel.
+    pub id: u32,
+}
+
+impl SciFiGeometry {
+    /// The channel of a layer that a line crosses: `at` gives x and y of the line for a z. The inverse of
+    /// decoding; none in gaps, and where boards have their links in any order.
+    pub fn channel_at(&self, layer: usize, at: impl Fn(f32) -> [f32; 2]) -> Option<SciFiChannel> {
+        let first = FIRST_MAT + 128 * layer;
+        (first..first + 128).find_map(|mat| {
+            let ([mx, ux, my, uy], [z, _, slope_x, slope_z]) = (self.across[mat], self.along[mat]);
+            let [_, y] = at(z);
+            let upper = mat >> 6 & 1 == 1;
+            if slope_z.is_nan() || (y > 0.0) != upper {
+                return None;
+            }
+            let [x, y] = at(z + y * slope_z);
+            let u = (x - slope_x * (y - my) - mx) / (ux - slope_x * uy) - self.begin;
+            let sipm = (u / self.sipm_pitch).floor();
+            if !(0.0..4.0).contains(&sipm) {
+                return None;
+            }
+            let within = u - sipm * self.sipm_pitch;
+            let die = 128.0 * self.half_pitch;
+            let halves = match within {
+                _ if within < die => within / self.half_pitch,
+                _ if within < die + self.die_gap => return None,
+                _ => (within - self.die_gap) / self.half_pitch,
+            };
+            // The first half channel ends one from the edge.
+            let halves = (halves + 0.5) as u32;
+            let halves = halves.clamp(1, 256) - 1;
+            self.channel((mat as u32) << 9 | (sipm as u32) << 7 | halves / 2, halves % 2 == 1)
+        })
+    }
+
+    /// How a channel is read out, if it is.
+    pub fn channel(&self, number: u32, half: bool) -> Option<SciFiChannel> {
+        let Boards::Consecutive(first) = &self.boards else { return None };
+        let exists = !self.along.get((number >> 9) as usize)?[3].is_nan();
+        let board = first.partition_point(|&first| first <= number).checked_sub(1).filter(|_| exists)?;
+        let offset = number - first[board];
+        let link = u8::try_from(offset >> 7).ok().filter(|link| usize::from(*link) < LINKS)?;
+        let (board, cell) = (board as u16, (offset & 0x7F) as u8);
+        Some(SciFiChannel { board, link, cell, half, id: self.detector | number })
+    }
+}
+
 /// The quarters in the order of hits: those of a layer's lower half by x, then those of the upper one.
 fn parts(across: &[[f32; 4]], along: &[[f32; 4]]) -> [Part; QUARTERS] {
     let look = |quarter: usize| {

@@ -6,4 +6,4 @@ mod decode;
 pub mod geometry;
 
 pub use decode::{SciFiScratch, decode, reference as decode_reference};
-pub use geometry::SciFiGeometry;
+pub use geometry::{SciFiChannel, SciFiGeometry};

@@ -47,6 +47,8 @@ pub struct UtGeometry {
     pub(super) across: Vec<[f32; 4]>,
     /// z at y = 0, change of it per strip, length of a strip, weight; z is negative where the sensor is flipped.
     pub(super) along: Vec<[f32; 4]>,
+    /// Per sector in the order of hits: the board and lane that reads it, or nothing.
+    readout: Vec<Option<(u16, u8)>>,
     /// Per sector: whether hits come from the last strip on in the order of hits; in banks that know of
     /// flipped sensors the second list holds.
     pub(super) falls: [Vec<bool>; 2],
@@ -124,10 +126,18 @@ impl UtGeometry {
             let step_of = if step[1][s] != 0.0 { step[1][s] } else { step[0][s] };
             (step_of < 0.0) != (flips && start[2][s] < 0.0)
         };
+        let mut readout = vec![None; SECTORS];
+        for (at, sector) in boards.sector.iter().enumerate() {
+            if let Some(sector) = sector {
+                readout[place[*sector] as usize] =
+                    Some(((at / LANE_STRIDE) as u16, (at % LANE_STRIDE) as u8));
+            }
+        }
         let records = |of: &dyn Fn(usize) -> [f32; 4]| order.iter().map(|&sector| of(sector)).collect();
         Ok(Self {
             across: records(&|s| [start[1][s], step[1][s], start[0][s], step[0][s]]),
             along: records(&|s| [start[2][s], step[2][s], dy[s], 12.0 / (pitch[s] * pitch[s])]),
+            readout,
             group_x,
             plane_groups,
             boards: boards.count,
@@ -136,6 +146,66 @@ impl UtGeometry {
             falls: [false, true].map(|flips| order.iter().map(|&sector| falls(sector, flips)).collect()),
             first_number: boards.first_number,
             group,
+        })
+    }
+}
+
+/// One strip and how it is read out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct UtChannel {
+    /// Number of the board.
+    pub board: u16,
+    /// Lane of the board.
+    pub lane: u8,
+    /// Strip, from 0 on.
+    pub strip: u16,
+    /// Quarters of a strip beyond it.
+    pub quarter: u8,
+    /// LHCbID of the strip.
+    pub id: u32,
+}
+
+/// Slope dx/dy of the strips of each plane.
+pub const STRIP_SLOPE: [f32; UT_PLANES] = [0.0, 0.087_488_67, -0.087_488_6, 0.0];
+
+impl UtGeometry {
+    /// The strips of a plane that a line crosses: `at` gives x and y of the line for a z. The inverse of
+    /// decoding; where sectors overlap there are several.
+    pub fn strips_at<'a>(
+        &'a self,
+        plane: usize,
+        at: impl Fn(f32) -> [f32; 2] + 'a,
+    ) -> impl Iterator<Item = UtChannel> + 'a {
+        let groups = self.plane_groups[plane] as u32..self.plane_groups[plane + 1] as u32;
+        let first = self.group.partition_point(|&group| group < groups.start);
+        let end = self.group.partition_point(|&group| group < groups.end);
+        (first..end).filter_map(move |sector| {
+            let ([y0, y_step, x0, x_step], [z, _, length, _]) = (self.across[sector], self.along[sector]);
+            let [x, y] = at(z.abs());
+            let s = (x - y * STRIP_SLOPE[plane] - x0) / x_step;
+            let y_begin = y0 + s * y_step;
+            let inside = (0.0..STRIPS as f32).contains(&s) && (y_begin..y_begin + length).contains(&y);
+            self.strip(sector, (4.0 * s) as u32).filter(|_| inside)
+        })
+    }
+
+    /// The plane that a strip is in.
+    pub fn plane_of(&self, strip: &UtChannel) -> usize {
+        let sector = self.sector[LANE_STRIDE * usize::from(strip.board) + usize::from(strip.lane)];
+        let group = self.group.get(sector as usize).map_or(0, |&group| group as usize);
+        self.plane_groups.partition_point(|&first| first <= group) - 1
+    }
+
+    /// The strip of a sector, given by its number in the order of hits, at so many quarters of a strip.
+    pub fn strip(&self, sector: usize, quarters: u32) -> Option<UtChannel> {
+        let (board, lane) = (*self.readout.get(sector)?)?;
+        let strip = (quarters / 4).min(STRIPS - 1);
+        Some(UtChannel {
+            board,
+            lane,
+            strip: strip as u16,
+            quarter: (quarters % 4) as u8,
+            id: self.sector_channel[sector] + self.first_number + strip,
         })
     }
 }

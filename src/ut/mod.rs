@@ -8,5 +8,5 @@ pub mod geometry;
 pub mod tables;
 
 pub use decode::{UtScratch, decode, reference as decode_reference};
-pub use geometry::UtGeometry;
+pub use geometry::{UtChannel, UtGeometry};
 pub use tables::UtTables;

@@ -84,7 +84,8 @@ fn version_4(
     counters: &mut Counters,
 ) -> Result<(), Status> {
     let words = event.words(bank);
-    let &[high, low, ..] = words else { return Err(Status::TruncatedBank) };
+    // The last word may be there in part only.
+    let (&[high, low, ..], 8..) = (words, bank.bytes) else { return Err(Status::TruncatedBank) };
     let byte = |word: u32, at: u32| word >> (8 * at) & 0xFF;
     let lanes = [byte(low, 0), byte(low, 1), byte(low, 2), byte(low, 3), byte(high, 0), byte(high, 1)];
     if lanes.contains(&BAD_LANE) {

@@ -1,0 +1,153 @@
+//! Hits in the UT and the SciFi, of particles and of nobody.
+
+use super::LhcbDetector;
+use super::magnet::Track;
+use crate::event::UT_PLANES;
+use crate::scifi::SciFiChannel;
+use crate::truth::simulate::flight::{ELECTRON, Flight};
+use crate::truth::simulate::random::Random;
+use crate::truth::simulate::transport::Exit;
+use crate::ut::UtChannel;
+use std::collections::BTreeMap;
+
+/// Material before the UT (RICH 1), in each of its planes and in each layer of the SciFi, radiation lengths.
+const RICH: f64 = 0.04;
+const UT_PLANE: f64 = 0.012;
+const SCIFI_LAYER: f64 = 0.011;
+/// z of the material before the UT, mm.
+const RICH_Z: f64 = 1500.0;
+/// Part of hadrons that end in it.
+const LOST: f64 = 0.02;
+/// z of the planes and layers, mm.
+const UT_Z: [f64; UT_PLANES] = [2327.5, 2372.5, 2597.5, 2642.5];
+const SCIFI_Z: [f64; 12] = [
+    7826.106, 7895.919, 7966.104, 8035.905, 8508.106, 8577.869, 8648.154, 8717.904, 9193.106, 9262.982,
+    9333.041, 9402.904,
+];
+/// Probability that a plane sees a particle.
+const EFFICIENCY: f64 = 0.985;
+/// Resolution before the readout rounds, mm.
+const UT_SIGMA: f64 = 0.04;
+const SCIFI_SIGMA: f64 = 0.06;
+/// Hits of nobody (noise, and particles of other crossings), per hit of a particle.
+const UT_NOISE: f64 = 0.09;
+const SCIFI_NOISE: f64 = 0.15;
+/// Part of the SciFi's clusters that are told by their edges.
+const WIDE: f64 = 0.15;
+
+/// Hits, each with the numbers of the particles that left it.
+#[derive(Default)]
+pub(super) struct TrackerHits {
+    /// By (board, lane, strip).
+    pub ut: BTreeMap<(u16, u8, u16), (UtChannel, Vec<usize>)>,
+    /// By (board, link, cell); and whether it is told by its edges.
+    pub scifi: BTreeMap<(u16, u8, u8), (SciFiChannel, bool, Vec<usize>)>,
+}
+
+impl TrackerHits {
+    fn add_ut(&mut self, hit: UtChannel, flight: Option<usize>) {
+        let entry = self.ut.entry((hit.board, hit.lane, hit.strip)).or_insert((hit, Vec::new()));
+        entry.1.extend(flight);
+    }
+
+    fn add_scifi(&mut self, hit: SciFiChannel, wide: bool, flight: Option<usize>) {
+        let entry = self.scifi.entry((hit.board, hit.link, hit.cell)).or_insert((hit, wide, Vec::new()));
+        entry.2.extend(flight);
+    }
+}
+
+/// Follows the particles that left the Velo.
+pub(super) fn follow(
+    detector: &LhcbDetector<'_>,
+    flights: &[Flight],
+    exits: &[Option<Exit>],
+    random: &mut Random,
+) -> TrackerHits {
+    let mut hits = TrackerHits::default();
+    for (number, (flight, exit)) in flights.iter().zip(exits).enumerate() {
+        let Some(exit) = exit.filter(|exit| exit.direction[2] > 0.0 && exit.p > 0.3) else { continue };
+        if flight.charge != 0.0 {
+            let [dx, dy, dz] = exit.direction;
+            let [x, y, z] = exit.at;
+            let track = Track { x, y, z, tx: dx / dz, ty: dy / dz, qop: flight.charge.signum() / exit.p };
+            fly(detector, flight, number, track, random, &mut hits);
+        }
+    }
+    add_noise(detector, random, &mut hits);
+    hits
+}
+
+/// One particle; it ends where it is lost.
+fn fly(
+    detector: &LhcbDetector<'_>,
+    flight: &Flight,
+    number: usize,
+    start: Track,
+    random: &mut Random,
+    hits: &mut TrackerHits,
+) -> Option<()> {
+    let polarity = f64::from(detector.polarity);
+    let mut track = start;
+    if track.z < RICH_Z {
+        track = scattered(track.to(RICH_Z, polarity)?, flight, RICH, random);
+        if flight.is_hadron() && random.chance(LOST) {
+            return None;
+        }
+    }
+    for (plane, z) in UT_Z.into_iter().enumerate().filter(|(_, z)| *z > start.z) {
+        track = track.to(z, polarity)?;
+        let smear = UT_SIGMA * random.normal();
+        let seen: Vec<_> = detector.ut.strips_at(plane, line(track, smear)).collect();
+        for hit in seen.into_iter().filter(|_| random.chance(EFFICIENCY)) {
+            hits.add_ut(hit, Some(number));
+        }
+        track = scattered(track, flight, UT_PLANE, random);
+    }
+    for (layer, z) in SCIFI_Z.into_iter().enumerate() {
+        track = track.to(z, polarity)?;
+        let smear = SCIFI_SIGMA * random.normal();
+        let hit = detector.scifi.channel_at(layer, line(track, smear));
+        if let Some(hit) = hit.filter(|_| random.chance(EFFICIENCY)) {
+            hits.add_scifi(hit, random.chance(WIDE), Some(number));
+        }
+        track = scattered(track, flight, SCIFI_LAYER, random);
+    }
+    Some(())
+}
+
+/// x and y of the tangent at a z near by, x off by `smear`.
+fn line(track: Track, smear: f64) -> impl Fn(f32) -> [f32; 2] {
+    move |z| {
+        let dz = f64::from(z) - track.z;
+        [(track.x + track.tx * dz + smear) as f32, (track.y + track.ty * dz) as f32]
+    }
+}
+
+/// The track after `x0` radiation lengths (Highland's formula).
+fn scattered(track: Track, flight: &Flight, x0: f64, random: &mut Random) -> Track {
+    let p = 1.0 / track.qop.abs();
+    let mass = flight.mass();
+    let beta = p / (p * p + mass * mass).sqrt();
+    let angle = 0.0136 / (beta * p) * x0.sqrt() * (1.0 + 0.038 * libm::log(x0));
+    // Electrons lose energy as they radiate: in the mean x0 of it.
+    let left = if flight.pid.abs() == ELECTRON { libm::exp(-x0 * random.exponential()) } else { 1.0 };
+    let (tx, ty) = (track.tx + angle * random.normal(), track.ty + angle * random.normal());
+    Track { tx, ty, qop: track.qop / left, ..track }
+}
+
+fn add_noise(detector: &LhcbDetector<'_>, random: &mut Random, hits: &mut TrackerHits) {
+    for _ in 0..random.poisson(UT_NOISE * hits.ut.len() as f64) {
+        let sector = (random.uniform() * crate::ut::geometry::SECTORS as f64) as usize;
+        let quarters = (random.uniform() * f64::from(4 * crate::ut::geometry::STRIPS)) as u32;
+        if let Some(hit) = detector.ut.strip(sector, quarters) {
+            hits.add_ut(hit, None);
+        }
+    }
+    for _ in 0..random.poisson(SCIFI_NOISE * hits.scifi.len() as f64) {
+        // Layers, quarters, modules: some do not exist.
+        let channel = (1 << 18) + (random.uniform() * f64::from(3 << 18)) as u32;
+        if let Some(hit) = detector.scifi.channel(channel, random.chance(0.5)) {
+            hits.add_scifi(hit, false, None);
+        }
+    }
+}
