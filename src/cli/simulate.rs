@@ -69,7 +69,7 @@ impl Simulate {
         }
         sink.finish()?;
         progress.finish_and_clear();
-        self.tell(written)
+        self.tell(written, "hits")
     }
 
     /// Raw events, as MDF.
@@ -90,16 +90,16 @@ impl Simulate {
         }
         sink.finish()?;
         progress.finish_and_clear();
-        self.tell(written)
+        self.tell(written, "words")
     }
 
     /// Says how many events were written, and how many hits or words of raw banks.
-    fn tell(&self, written: (u64, u64)) -> Result<ExitCode> {
+    fn tell(&self, written: (u64, u64), what: &str) -> Result<ExitCode> {
         let Self { detector, seed, .. } = self;
         let json = serde_json::json!({
-            "detector": detector, "events": written.0, "seed": seed, "hits": written.1, "output": self.output,
+            "detector": detector, "events": written.0, "seed": seed, what: written.1, "output": self.output,
         });
-        let text = format!("{} events, {} hits: {}\n", written.0, written.1, self.output.display());
+        let text = format!("{} events, {} {what}: {}\n", written.0, written.1, self.output.display());
         let mut report = self.report.clone();
         report.quiet |= self.output.as_os_str() == "-";
         report.report(&text, &json)?;

@@ -1,14 +1,14 @@
 //! The dipole: a vertical field that rises and falls smoothly along z, and tracks through it.
 //!
 //! The shape has five numbers, chosen so that what the real systems assume of the field holds: an integral of
-//! 4.13 T m (momentum from the change of slope, 1239 MeV), 0.1 T m of it before the UT (its tables), the
-//! bending's middle at 5.29 m (crossing of Velo and SciFi lines), 0.166 T at 8.52 m and there -0.084 % of it
+//! 4.15 T m between Velo and SciFi (momentum from the change of slope, 1239 MeV), 0.1 T m of it before the UT (its tables), the
+//! bending's middle at 5.29 m (crossing of Velo and SciFi lines), 0.168 T at 8.52 m and there -0.084 % of it
 //! per mm (parabolas with a small cubic term in the SciFi).
 
 /// Plateau that is never quite reached, T; middles and widths of the rise and of the fall, mm.
-const PLATEAU: f64 = 1.1719;
-const RISE: [f64; 2] = [3195.2, 456.2];
-const FALL: [f64; 2] = [6678.6, 1023.1];
+const PLATEAU: f64 = 1.4423;
+const RISE: [f64; 2] = [3573.3, 551.1];
+const FALL: [f64; 2] = [6408.5, 1044.3];
 /// Change of slope per mm, T and inverse GeV/c.
 const CURVATURE: f64 = 0.299_792_458e-3;
 /// Longest step, mm.
@@ -125,7 +125,7 @@ mod tests {
             let from_velo = velo.x + velo.tx * (z - 770.0);
             let from_scifi = scifi.x + scifi.tx * (z - 9410.0);
             // The matching allows 20 mm.
-            assert!((from_velo - from_scifi).abs() < 12.0, "{} mm at {start:?}", from_velo - from_scifi);
+            assert!((from_velo - from_scifi).abs() < 15.0, "{} mm at {start:?}", from_velo - from_scifi);
         }
     }
 

@@ -12,6 +12,7 @@ mod truth;
 
 use super::SimSpec;
 use super::collisions::collide;
+use super::pixels::{Cluster, merge_touching};
 use super::random::Random;
 use super::transport::transport;
 use super::velo::digitise;
@@ -60,11 +61,12 @@ impl SimulatedEvent {
         let mut flights = collide(spec, &mut random);
         let (crossings, exits) = transport(&mut flights, &mut random);
         let sensors = digitise(spec, &crossings, &mut random);
-        let trackers = trackers::follow(detector, &flights, &exits, &mut random);
+        let trackers = trackers::follow(detector, &mut flights, &exits, &mut random);
 
         let mut hits = vec![ParticleHits::default(); flights.len()];
         let mut all = Vec::new();
         for (sensor, clusters) in sensors.iter().enumerate() {
+            let clusters = &connected(clusters);
             let make = if spec.superpixels { banks::superpixels } else { banks::retina };
             let (bank, ids) = make(sensor, clusters);
             all.push(bank);
@@ -121,6 +123,21 @@ impl SimulatedEvent {
         }
         write_record(writer, &RecordHeader { run: RUN, ..RecordHeader::default() }, &body, None)
     }
+}
+
+/// Clusters whose pixels all touch: those of one particle may leave gaps, which no detector can bridge.
+fn connected(clusters: &[Cluster]) -> Vec<Cluster> {
+    let mut all = Vec::new();
+    for cluster in clusters {
+        let pixel = |&pixel| Cluster { pixels: vec![pixel], flights: cluster.flights.clone() };
+        let mut parts: Vec<_> = cluster.pixels.iter().map(pixel).collect();
+        merge_touching(&mut parts);
+        for part in &mut parts {
+            part.flights.clone_from(&cluster.flights);
+        }
+        all.append(&mut parts);
+    }
+    all
 }
 
 /// Simulated raw events, one after another.

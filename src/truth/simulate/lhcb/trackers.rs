@@ -4,7 +4,7 @@ use super::LhcbDetector;
 use super::magnet::Track;
 use crate::event::UT_PLANES;
 use crate::scifi::SciFiChannel;
-use crate::truth::simulate::flight::{ELECTRON, Flight};
+use crate::truth::simulate::flight::{ELECTRON, Flight, PION, deflected, scaled, sum};
 use crate::truth::simulate::random::Random;
 use crate::truth::simulate::transport::Exit;
 use crate::ut::UtChannel;
@@ -32,6 +32,12 @@ const SCIFI_SIGMA: f64 = 0.06;
 /// Hits of nobody (noise, and particles of other crossings), per hit of a particle.
 const UT_NOISE: f64 = 0.09;
 const SCIFI_NOISE: f64 = 0.15;
+/// Secondaries per particle that leaves the Velo forwards, and where they are made, mm.
+const SECONDARIES: f64 = 1.1;
+const MATERIAL: [[f64; 2]; 4] = [[900.0, 2200.0], [2320.0, 2650.0], [2700.0, 7600.0], [7800.0, 8700.0]];
+/// Their momenta: the least, and the scale of the spectrum, GeV/c.
+const MIN_MOMENTUM: f64 = 0.3;
+const SOFTNESS: f64 = 1.5;
 /// Part of the SciFi's clusters that are told by their edges.
 const WIDE: f64 = 0.15;
 
@@ -56,25 +62,56 @@ impl TrackerHits {
     }
 }
 
-/// Follows the particles that left the Velo.
+/// Follows the particles that left the Velo, and those that they make in what comes after it, which are
+/// appended to `flights`.
 pub(super) fn follow(
     detector: &LhcbDetector<'_>,
-    flights: &[Flight],
+    flights: &mut Vec<Flight>,
     exits: &[Option<Exit>],
     random: &mut Random,
 ) -> TrackerHits {
     let mut hits = TrackerHits::default();
-    for (number, (flight, exit)) in flights.iter().zip(exits).enumerate() {
-        let Some(exit) = exit.filter(|exit| exit.direction[2] > 0.0 && exit.p > 0.3) else { continue };
+    for (number, exit) in exits.iter().enumerate() {
+        let Some(exit) = exit.filter(|exit| exit.direction[2] > 0.0 && exit.p > MIN_MOMENTUM) else {
+            continue;
+        };
+        let flight = flights[number].clone();
         if flight.charge != 0.0 {
-            let [dx, dy, dz] = exit.direction;
-            let [x, y, z] = exit.at;
-            let track = Track { x, y, z, tx: dx / dz, ty: dy / dz, qop: flight.charge.signum() / exit.p };
-            fly(detector, flight, number, track, random, &mut hits);
+            let start = track_of(flight.charge, exit);
+            fly(detector, &flight, number, start, random, &mut hits);
+        }
+        for _ in 0..random.poisson(SECONDARIES) {
+            let (flight, start) = secondary(exit, random);
+            fly(detector, &flight, flights.len(), start, random, &mut hits);
+            flights.push(flight);
         }
     }
     add_noise(detector, random, &mut hits);
     hits
+}
+
+fn track_of(charge: f64, exit: Exit) -> Track {
+    let ([dx, dy, dz], [x, y, z]) = (exit.direction, exit.at);
+    Track { x, y, z, tx: dx / dz, ty: dy / dz, qop: charge.signum() / exit.p }
+}
+
+/// A soft particle made on the way of another, somewhere in the material before, in and behind the UT, along
+/// the magnet or in the SciFi.
+fn secondary(parent: Exit, random: &mut Random) -> (Flight, Track) {
+    let [low, high] = MATERIAL[(random.uniform() * MATERIAL.len() as f64) as usize];
+    let path = (random.between(low, high) - parent.at[2]).max(1.0) / parent.direction[2];
+    let at = sum(parent.at, scaled(parent.direction, path));
+    let p = MIN_MOMENTUM + SOFTNESS * random.exponential() * random.exponential();
+    let kind = if random.chance(0.6) { ELECTRON } else { PION };
+    let charge = if random.chance(0.5) { 1.0 } else { -1.0 };
+    let angle = 0.1 / p;
+    let direction =
+        deflected(parent.direction, angle.min(0.3) * random.normal(), angle.min(0.3) * random.normal());
+    // Those that turn back are of no interest.
+    let direction = if direction[2] > 0.1 { direction } else { parent.direction };
+    let flight = Flight::new(kind, charge, scaled(direction, p), at);
+    let exit = Exit { at, direction, p };
+    (flight, track_of(charge, exit))
 }
 
 /// One particle; it ends where it is lost.
@@ -103,7 +140,7 @@ fn fly(
         }
         track = scattered(track, flight, UT_PLANE, random);
     }
-    for (layer, z) in SCIFI_Z.into_iter().enumerate() {
+    for (layer, z) in SCIFI_Z.into_iter().enumerate().filter(|(_, z)| *z > start.z) {
         track = track.to(z, polarity)?;
         let smear = SCIFI_SIGMA * random.normal();
         let hit = detector.scifi.channel_at(layer, line(track, smear));
