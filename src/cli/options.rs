@@ -50,7 +50,8 @@ impl FromStr for EventRange {
 /// Which events.
 #[derive(Args, Debug, Clone, Default)]
 pub struct InputArgs {
-    /// Files, directories, `-` (standard input) or `sim:velo,events=N,seed=K` (simulated events)
+    /// Files, directories, `-` (standard input) or `sim:velo,events=N,seed=K` (simulated
+    /// hits), or `sim:lhcb,events=N,seed=K` (simulated raw banks; needs --geometry)
     #[arg(value_name = "INPUT")]
     pub inputs: Vec<String>,
     /// Format of the input: auto (from the content), velo-json, velo-ndjson, mdf, banks (a folder of bank

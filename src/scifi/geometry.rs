@@ -196,7 +196,8 @@ impl SciFiGeometry {
             // The first half channel ends one from the edge.
             let halves = (halves + 0.5) as u32;
             let halves = halves.clamp(1, 256) - 1;
-            self.channel((mat as u32) << 9 | (sipm as u32) << 7 | halves / 2, halves % 2 == 1)
+            let number = ((mat as u32) << 9) + ((sipm as u32) << 7) + halves / 2;
+            self.channel(number, halves % 2 == 1)
         })
     }
 

@@ -60,7 +60,7 @@ pub(super) fn superpixels(sensor: usize, clusters: &[Cluster]) -> (SimBank, Vec<
         (BankKind::VeloSuperpixel.code(), 2, sensor as u16, counted(patterns.iter().map(word).collect()));
     let id = |cluster: &Cluster| {
         let (columns, rows, n) = sums(cluster);
-        SUPERPIXEL_ID | rows / n | (columns / n) << 8 | (sensor as u32) << 18
+        SUPERPIXEL_ID + rows / n + ((columns / n) << 8) + ((sensor as u32) << 18)
     };
     (bank, clusters.iter().map(id).collect())
 }

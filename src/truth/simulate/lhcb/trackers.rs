@@ -41,13 +41,16 @@ const SOFTNESS: f64 = 1.5;
 /// Part of the SciFi's clusters that are told by their edges.
 const WIDE: f64 = 0.15;
 
+/// A hit of the SciFi, whether it is told by its edges, and the numbers of the particles that left it.
+pub(super) type Fibres = (SciFiChannel, bool, Vec<usize>);
+
 /// Hits, each with the numbers of the particles that left it.
 #[derive(Default)]
 pub(super) struct TrackerHits {
     /// By (board, lane, strip).
     pub ut: BTreeMap<(u16, u8, u16), (UtChannel, Vec<usize>)>,
-    /// By (board, link, cell); and whether it is told by its edges.
-    pub scifi: BTreeMap<(u16, u8, u8), (SciFiChannel, bool, Vec<usize>)>,
+    /// By (board, link, cell).
+    pub scifi: BTreeMap<(u16, u8, u8), Fibres>,
 }
 
 impl TrackerHits {
