@@ -35,44 +35,48 @@ impl Default for VeloWorkspace {
     }
 }
 
-/// Tracks of one event as lists of places among its sorted hits.
+/// The track candidates of an event: a row of hits each, as places among the sorted hits.
 #[derive(Debug, Default)]
 pub(super) struct Found {
-    pub(super) start: Column<u32>,
+    /// [`ROW`] hits per candidate.
     pub(super) hits: Column<u32>,
-    /// Tracks by length, longest first.
+    /// How many hits of its row a candidate has.
+    pub(super) len: Column<u32>,
+    /// Score of the triplet it began with.
+    pub(super) score: Column<f32>,
+    /// The candidates that are tracks, in the order they were accepted.
+    pub(super) tracks: Column<u32>,
+    /// The same without clones, longest first.
     pub(super) order: Column<u32>,
 }
 
 impl Found {
     pub(super) fn clear(&mut self) {
-        self.start.clear();
-        self.start.push(0);
-        self.hits.clear();
+        self.len.clear();
+        self.tracks.clear();
     }
 
-    /// Appends a track of the first hits of a row; `origin` translates its hits when they are places in a
-    /// selection.
+    /// Makes room for so many candidates more.
+    pub(super) fn reserve(&mut self, more: usize) {
+        let candidates = self.len.len() + more;
+        self.hits.reserve_total(candidates * ROW);
+        self.len.reserve_total(candidates);
+        self.score.reserve_total(candidates);
+        self.tracks.reserve_total(candidates);
+    }
+
+    /// Appends a candidate of a few hits.
     #[inline(always)]
-    pub(super) fn push_track(&mut self, (hits, len): (&[u32; ROW], usize), origin: Option<&[u32]>) {
-        let first = self.hits.len();
-        self.hits.set_len(first + len);
-        // The whole row: a copy of constant length is two instructions; the next track overwrites the rest.
-        let to: &mut [u32; ROW] =
-            self.hits.padded_mut()[first..].first_chunk_mut().expect("rows fit the padding");
-        *to = *hits;
-        if let Some(origin) = origin {
-            to[..len].iter_mut().for_each(|hit| *hit = origin[*hit as usize]);
-        }
-        self.start.push(self.hits.len() as u32);
-    }
-
-    pub(super) fn tracks(&self) -> usize {
-        self.start.len() - 1
+    pub(super) fn push<const N: usize>(&mut self, hits: &[u32; N], score: f32) {
+        let row = self.len.len();
+        self.hits.padded_mut()[row * ROW..row * ROW + N].copy_from_slice(hits);
+        self.score.padded_mut()[row] = score;
+        self.len.push(N as u32);
     }
 
     #[inline(always)]
-    pub(super) fn hits_of(&self, track: usize) -> &[u32] {
-        &self.hits[self.start[track] as usize..self.start[track + 1] as usize]
+    pub(super) fn hits_of(&self, row: u32) -> &[u32] {
+        let first = row as usize * ROW;
+        &self.hits.padded()[first..first + self.len[row as usize] as usize]
     }
 }

@@ -7,6 +7,7 @@ use crate::simd::varying::{F32, Mask, U32};
 use crate::velo::config::BestConfig;
 use crate::velo::geometry::PAIR_HALF_DEPTH;
 use crate::velo::index::Index;
+use crate::velo::scratch::Found;
 
 /// `missed` of a track that leaves the detector.
 const GONE: u32 = u32::MAX;
@@ -15,16 +16,18 @@ const GONE: u32 = u32::MAX;
 /// many pairs in a row, or that points where no hits can be, is followed no more; the others move together,
 /// in order.
 #[inline(always)]
+#[allow(clippy::too_many_arguments)]
 pub(super) fn forward<G: Gang>(
     g: G,
     search: &Search,
     config: &BestConfig,
     index: &mut Index,
     scratch: &mut FindScratch,
+    found: &mut Found,
     pair: usize,
     tally: &mut Tally<G>,
 ) {
-    let FindScratch { active, extended, extended_by, rows, .. } = scratch;
+    let FindScratch { active, extended, extended_by, .. } = scratch;
     extended.reserve_total(active.len);
     extended_by.reserve_total(active.len);
     let reach = Reach {
@@ -58,22 +61,22 @@ pub(super) fn forward<G: Gang>(
         let line = Line::load(g, lines.each_ref().map(|column| &**column), at);
         let row = U32::load(g, &rows_of[at..]);
         let first = &first_of[at..];
-        let (best, found) =
+        let (best, is_hit) =
             search.nearest(g, &layer, first, U32::load(g, &count_of[at..]), &line, reach, tally);
         let place = layer.original(U32::load(g, first) + best.number);
-        row.store_packed(&mut extended_rows[count..], found);
-        count += place.store_packed(&mut extended_hits[count..], found);
+        row.store_packed(&mut extended_rows[count..], is_hit);
+        count += place.store_packed(&mut extended_hits[count..], is_hit);
 
         let next = Line::through(g, [line.x, line.y, line.z], [best.x, best.y, best.z]);
-        let missed = found.select_u(none, U32::load(g, &missed_of[at..]));
+        let missed = is_hit.select_u(none, U32::load(g, &missed_of[at..]));
         let alive = missed.lt(U32::splat(g, config.skipped_pairs + 1)) & lanes;
-        next.select(found, &line).store_packed(&mut lines, kept, alive);
+        next.select(is_hit, &line).store_packed(&mut lines, kept, alive);
         row.store_packed(&mut rows_of[kept..], alive);
         kept += missed.store_packed(&mut missed_of[kept..], alive);
     }
     active.len = kept;
 
-    let (hits, lens) = (rows.hits.padded_mut(), rows.len.padded_mut());
+    let (hits, lens) = (found.hits.padded_mut(), found.len.padded_mut());
     for (&row, &hit) in extended.padded()[..count].iter().zip(extended_by.padded()) {
         let row = row as usize;
         let len = lens[row] as usize;

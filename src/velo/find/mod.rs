@@ -14,7 +14,7 @@
 //! What differs from the paper, and why:
 //! - Pairs instead of modules of one side: particles that cross sides stay whole.
 //! - Two passes. The first, with narrow windows, takes the nine tracks in ten that point at the beam line
-//!   and its hits with them; the second, with windows ten times as wide and triplets over a gap, looks at the few
+//!   and its hits with them; the second, with windows many times as wide and triplets over a gap, looks at the few
 //!   hits that are left. Both cost less than one pass with wide windows, and find fewer ghosts.
 //! - chi2 with a scattering term that grows with the slope, not a fixed distance; a triplet also pays for its
 //!   distance to the beam line. Of triplets that share an outer hit only the best lives.
@@ -46,22 +46,12 @@ pub(super) const ROW: usize = 32;
 /// Reused memory of this room.
 #[derive(Debug, Default)]
 pub(super) struct FindScratch {
-    rows: Rows,
     active: Active,
     seeds: seed::SeedScratch,
     /// Tracks that the current step extends, and by which hit.
     extended: Column<u32>,
     extended_by: Column<u32>,
     weak: Vec<(f32, u32)>,
-}
-
-/// Hit lists of all candidates of a pass: places in the index.
-#[derive(Debug, Default)]
-struct Rows {
-    hits: Column<u32>,
-    len: Column<u32>,
-    /// Score of the triplet each began with.
-    score: Column<f32>,
 }
 
 /// The tracks that are still followed, as columns: line through the last two hits, row, and pairs missed in a
@@ -99,35 +89,6 @@ fn columns_of_lines(memory: &mut [f32], room: usize) -> nearest::Lines<'_> {
     let (tx, rest) = rest.split_at_mut(room);
     let (ty, rest) = rest.split_at_mut(room);
     [x, y, z, tx, ty, &mut rest[..room]]
-}
-
-impl Rows {
-    /// No rows, and room for so many.
-    fn open(&mut self, rows: usize) {
-        self.hits.reserve_total(rows * ROW);
-        self.len.reserve_total(rows);
-        self.len.clear();
-        self.score.reserve_total(rows);
-    }
-
-    fn count(&self) -> usize {
-        self.len.len()
-    }
-
-    #[inline(always)]
-    fn push(&mut self, seed: &seed::Seed) {
-        let row = self.count();
-        self.hits.padded_mut()[row * ROW..row * ROW + 3].copy_from_slice(&seed.hits);
-        self.score.padded_mut()[row] = seed.score;
-        self.len.push(3);
-    }
-
-    /// The hits of a row, and room behind them.
-    #[inline(always)]
-    fn hits(&self, row: usize) -> (&[u32; ROW], usize) {
-        let hits = self.hits.padded()[row * ROW..].first_chunk().expect("rows are whole");
-        (hits, self.len[row] as usize)
-    }
 }
 
 /// What the search loops did, for the counters.
@@ -183,48 +144,36 @@ pub(super) fn find<G: Gang>(
         let index = &mut index[number];
         let search = nearest::Search::new(config, max_candidates);
         // A hit is the middle of one triplet at most, so there are no more candidates than hits.
-        scratch.rows.open(index.hits.len());
+        let first_row = found.len.len();
+        found.reserve(index.hits.len());
         scratch.active.open(index.hits.len());
-        for current in (1..PAIRS - 1).rev() {
-            forward_step(g, &search, config, index, scratch, current - 1, &mut tally);
-            seed_step(g, &search, pass, index, scratch, current, &mut tally);
-        }
-        select::accept(pass, index, number == 1, &scratch.rows, &mut scratch.weak, found);
+        walk(g, &search, config, pass, index, scratch, found, &mut tally);
+        select::accept(pass, index, number == 1, first_row, &mut scratch.weak, found);
     }
     tally.add_to(g, counters);
 }
 
-/// [`forward::forward`] as a function of its own. Everything below is inlined into it; without such seams a
-/// kernel is one function of a hundred kilobytes, and compile time grows faster than size.
+/// Visits the pairs of a pass, as a function of its own: everything below is inlined into it, and without such
+/// seams a kernel is one function of a hundred kilobytes, whose compile time grows faster than its size.
 #[inline(never)]
-fn forward_step<G: Gang>(
+#[allow(clippy::too_many_arguments)]
+fn walk<G: Gang>(
     g: G,
     search: &nearest::Search,
     config: &BestConfig,
+    pass: &PassConfig,
     index: &mut Index,
     scratch: &mut FindScratch,
-    pair: usize,
+    found: &mut Found,
     tally: &mut Tally<G>,
 ) {
     g.vectorize(
         #[inline(always)]
-        || forward::forward(g, search, config, index, scratch, pair, tally),
-    );
-}
-
-/// [`seed::seed`] as a function of its own.
-#[inline(never)]
-fn seed_step<G: Gang>(
-    g: G,
-    search: &nearest::Search,
-    pass: &PassConfig,
-    index: &Index,
-    scratch: &mut FindScratch,
-    current: usize,
-    tally: &mut Tally<G>,
-) {
-    g.vectorize(
-        #[inline(always)]
-        || seed::seed(g, search, pass, index, scratch, current, tally),
+        || {
+            for current in (1..PAIRS - 1).rev() {
+                forward::forward(g, search, config, index, scratch, found, current - 1, tally);
+                seed::seed(g, search, pass, index, scratch, found, current, tally);
+            }
+        },
     );
 }

@@ -9,6 +9,7 @@ use crate::simd::varying::{F32, Mask, U32};
 use crate::velo::config::PassConfig;
 use crate::velo::geometry::PAIRS;
 use crate::velo::index::{Binning, Index};
+use crate::velo::scratch::Found;
 
 /// Doublets looked at in one go: their memory stays in the first cache.
 const BLOCK: usize = 512;
@@ -102,12 +103,14 @@ pub(super) struct Seed {
 
 /// Makes the seeds around pair `current` and appends them to the tracks under way.
 #[inline(always)]
+#[allow(clippy::too_many_arguments)]
 pub(super) fn seed<G: Gang>(
     g: G,
     search: &Search,
     pass: &PassConfig,
     index: &Index,
     scratch: &mut FindScratch,
+    found: &mut Found,
     current: usize,
     tally: &mut Tally<G>,
 ) {
@@ -123,7 +126,7 @@ pub(super) fn seed<G: Gang>(
     for end in [2, 0] {
         seeds.keep_best_of_each(end);
     }
-    start_tracks(g, index, scratch);
+    start_tracks(g, index, scratch, found);
 }
 
 /// Where the hits of a triplet are, and what it must fulfil.
@@ -455,14 +458,14 @@ fn distance_to_beam<G: Gang>(g: G, a: [F32<G>; 3], b: [F32<G>; 3]) -> F32<G> {
 
 /// Seeds become tracks under way; their line is that of the last two hits.
 #[inline(always)]
-fn start_tracks<G: Gang>(g: G, index: &Index, scratch: &mut FindScratch) {
-    let FindScratch { seeds, rows, active, .. } = scratch;
+fn start_tracks<G: Gang>(g: G, index: &Index, scratch: &mut FindScratch, found: &mut Found) {
+    let FindScratch { seeds, active, .. } = scratch;
     let (inner, middle) = (&mut seeds.from, &mut seeds.middle);
     inner.set_len(seeds.seeds.len());
     middle.set_len(seeds.seeds.len());
-    let first_row = rows.count() as u32;
+    let first_row = found.len.len() as u32;
     for (i, seed) in seeds.seeds.iter().enumerate() {
-        rows.push(seed);
+        found.push(&seed.hits, seed.score);
         middle[i] = seed.hits[1];
         inner[i] = seed.hits[2];
     }
