@@ -133,6 +133,47 @@ fn standard_input_is_known_by_its_content() {
 }
 
 #[test]
+fn simulated_raw_events_are_run_and_written() {
+    let Some(files) = files() else { return };
+    let geometry = files.path("geometry");
+    let sample = "sim:lhcb,events=5,seed=4";
+    let run = json(&["run", sample, "--geometry", &geometry]);
+    assert_eq!((&run["events"], &run["dropped"]), (&5.into(), &serde_json::json!({})));
+    let report = json(&["check", sample, "--geometry", &geometry, "--events", "1:3"]);
+    assert_eq!((&report["events"], &report["rules"]), (&3.into(), &"lhcb".into()));
+    assert!(report["categories"][0]["efficiency"].as_f64().unwrap() > 0.95);
+    // The file that `simulate` writes holds the same events.
+    let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("simulated.mdf");
+    let file = file.to_str().unwrap();
+    let written = [
+        "simulate",
+        "--detector",
+        "lhcb",
+        "--geometry",
+        &geometry,
+        "--events",
+        "5",
+        "--seed",
+        "4",
+        "--output",
+        file,
+    ];
+    let written = json(&written);
+    assert_eq!(written["events"], 5);
+    let again = json(&["run", file, "--geometry", &geometry]);
+    assert_eq!((&again["output_hash"], &again["hits"]), (&run["output_hash"], &run["hits"]));
+    let superpixels = json(&["run", "sim:lhcb,events=5,seed=4,velo=superpixel", "--geometry", &geometry]);
+    assert_eq!(superpixels["hits"], run["hits"]);
+
+    let (code, message) = failure(&["run", sample]);
+    assert!(code == Some(2) && message.contains("--geometry DIR"), "{message}");
+    let (code, message) = failure(&["simulate", "--detector", "lhcb", "--output", file]);
+    assert!(code == Some(2) && message.contains("--geometry DIR"), "{message}");
+    let (code, message) = failure(&["run", "sim:lhcb,velo=both", "--geometry", &geometry]);
+    assert!(code == Some(2) && message.contains("retina"), "{message}");
+}
+
+#[test]
 fn what_is_missing_or_damaged_is_told() {
     let Some(files) = files() else { return };
     let file = files.path("minbias_retina_truth.mdf");
