@@ -14,6 +14,7 @@ pub mod input;
 pub mod output;
 pub mod pipeline;
 pub mod simd;
+pub mod timepix;
 pub mod truth;
 pub mod units;
 pub mod velo;

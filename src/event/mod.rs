@@ -5,13 +5,17 @@
 
 mod column;
 mod counters;
+mod layout;
 mod particles;
+mod pixels;
 mod tracks;
 mod velo_hits;
 
 pub use column::{Column, PAD};
 pub use counters::{Counters, MAX_STAGES, StageClock, StageCounter, Truncation};
+pub use layout::{Layout, MAX_SIDE};
 pub use particles::{Particle, TruthEvent};
+pub use pixels::{Edge, NS_PER_TICK, PixelBlock, PixelHits, TICKS_PER_CLOCK, Triggers};
 pub use tracks::{States, VeloTracks};
 pub use velo_hits::{VELO_MODULES, VeloBatch, VeloEvent, VeloEvents};
 

@@ -8,6 +8,7 @@
 mod reader;
 mod records;
 mod source;
+pub mod timepix;
 mod velo_json;
 mod velo_json_truth;
 mod write;
