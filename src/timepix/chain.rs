@@ -1,0 +1,189 @@
+//! [`Chain`]: the whole way from a t-ordered stream of hits to clusters with features.
+
+use super::calibrate::{Calibration, TimeWalk};
+use super::config::TimepixConfig;
+use super::features::FeatureMaker;
+use super::sort::TimeSorter;
+use super::stream::Clusterer;
+use crate::Result;
+use crate::event::{Counters, Layout, PixelClusters, PixelHits, StageClock};
+use crate::simd::Level;
+
+/// Stages of this detector, as [`Counters::stages`] counts them.
+pub const STAGES: [&str; 4] = ["calibrate", "sort", "find", "features"];
+
+/// What became of the hits of a stream. In all `hits_in` is the sum of the others and what still waits.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ChainCounts {
+    /// Hits that went in.
+    pub hits_in: u64,
+    /// Hits in clusters that came out.
+    pub hits_out: u64,
+    /// Clusters that came out.
+    pub clusters: u64,
+    /// Hits on masked pixels.
+    pub masked: u64,
+    /// Hits that came later than the promised order allows.
+    pub late: u64,
+    /// Hits in clusters that the filter removed, and the clusters.
+    pub filtered: u64,
+    /// Clusters that the filter removed.
+    pub filtered_clusters: u64,
+    /// How often a full buffer made hits leave early or cut clusters.
+    pub forced: u64,
+}
+
+impl ChainCounts {
+    /// Reasons and counts of everything dropped or cut; zeros left out.
+    pub fn dropped(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        let all = [
+            ("masked_hits", self.masked),
+            ("late_hits", self.late),
+            ("filtered_hits", self.filtered),
+            ("full_buffers", self.forced),
+        ];
+        all.into_iter().filter(|(_, count)| *count > 0)
+    }
+
+    /// Adds the counts of another stretch of stream.
+    pub fn merge(&mut self, other: &Self) {
+        self.hits_in += other.hits_in;
+        self.hits_out += other.hits_out;
+        self.clusters += other.clusters;
+        self.masked += other.masked;
+        self.late += other.late;
+        self.filtered += other.filtered;
+        self.filtered_clusters += other.filtered_clusters;
+        self.forced += other.forced;
+    }
+}
+
+/// Turns a stream of hits into clusters, a block at a time.
+pub struct Chain {
+    config: TimepixConfig,
+    level: Level,
+    calibration: Option<Calibration>,
+    walk: Option<TimeWalk>,
+    width: usize,
+    /// Per pixel, whether its hits are dropped; empty for none.
+    mask: Vec<bool>,
+    work: PixelHits,
+    sorter: TimeSorter,
+    clusterer: Clusterer,
+    features: FeatureMaker,
+    clusters: PixelClusters,
+    counts: ChainCounts,
+    counters: Counters,
+}
+
+impl Chain {
+    /// A chain for hits on `layout`.
+    ///
+    /// # Errors
+    /// Those of the configuration and of the calibration files that it names.
+    pub fn new(config: &TimepixConfig, level: Level, layout: &Layout) -> Result<Self> {
+        config.validate()?;
+        let folder = config.calibration.as_deref();
+        let calibration = folder.map(|folder| Calibration::from_folder(layout, folder)).transpose()?;
+        let walk = config.time_walk.map(TimeWalk::new).transpose()?;
+        let capacity = config.capacity;
+        Ok(Self {
+            sorter: TimeSorter::new(config.disorder_ticks(), capacity),
+            clusterer: Clusterer::new(config.find, layout.width(), layout.height(), capacity)?,
+            config: config.clone(),
+            level,
+            calibration,
+            walk,
+            width: layout.width(),
+            mask: Vec::new(),
+            work: PixelHits::default(),
+            features: FeatureMaker::default(),
+            clusters: PixelClusters::default(),
+            counts: ChainCounts::default(),
+            counters: Counters::default(),
+        })
+    }
+
+    /// From now on drops the hits of a pixel.
+    pub fn mask(&mut self, x: u16, y: u16) {
+        let place = usize::from(y) * self.width + usize::from(x);
+        if self.mask.len() <= place {
+            self.mask.resize(place + 1, false);
+        }
+        self.mask[place] = true;
+    }
+
+    /// What became of the hits so far.
+    pub fn counts(&self) -> ChainCounts {
+        let forced = self.sorter.forced() + self.clusterer.forced();
+        ChainCounts { late: self.sorter.late(), forced, ..self.counts }
+    }
+
+    /// Time and flow of the stages.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// Hits that wait inside, for later ones or for their clusters to end.
+    pub fn waiting(&self) -> usize {
+        self.sorter.waiting() + self.clusterer.waiting()
+    }
+
+    /// Takes the next hits of the stream, in the order in which they came; gives the clusters that are
+    /// complete now. With `end` the stream ends here: everything comes out, and another one may begin.
+    pub fn push(&mut self, hits: &PixelHits, end: bool) -> &PixelClusters {
+        let mut clock = StageClock::start();
+        let [calibrate, sort, find, features, ..] = &mut self.counters.stages;
+        self.clusters.clear();
+        self.counts.hits_in += hits.len() as u64;
+        let walk = self.walk.as_ref().zip(self.calibration.as_ref());
+        let hits = if self.mask.is_empty() && walk.is_none() {
+            hits
+        } else {
+            self.counts.masked += unmasked(&self.mask, self.width, hits, &mut self.work);
+            if let Some((walk, calibration)) = walk {
+                walk.correct(calibration, &mut self.work);
+            }
+            &self.work
+        };
+        clock.lap(calibrate);
+        calibrate.items_in = self.counts.hits_in;
+        calibrate.items_out = self.counts.hits_in - self.counts.masked;
+        self.sorter.push(hits);
+        if end {
+            self.sorter.finish(self.clusterer.input());
+        } else {
+            self.sorter.take(self.clusterer.input());
+        }
+        clock.lap(sort);
+        if end || self.clusterer.is_ready() {
+            self.clusterer.run(end, &mut self.clusters);
+        }
+        (sort.items_in, find.items_in) = (calibrate.items_out, calibrate.items_out - self.sorter.late());
+        find.items_out += self.clusters.len() as u64;
+        clock.lap(find);
+        let (level, maker, calibration) = (self.level, &mut self.features, self.calibration.as_ref());
+        crate::dispatch!(level, g => maker.run(g, calibration, 0, &mut self.clusters));
+        let (clusters, hits) = self.config.filter.apply(&mut self.clusters);
+        self.counts.filtered += hits;
+        self.counts.filtered_clusters += clusters;
+        self.counts.clusters += self.clusters.len() as u64;
+        self.counts.hits_out += self.clusters.hits.len() as u64;
+        features.items_out += self.clusters.len() as u64;
+        clock.lap(features);
+        &self.clusters
+    }
+}
+
+/// Copies the hits whose pixels are not masked; says how many are.
+fn unmasked(mask: &[bool], width: usize, from: &PixelHits, to: &mut PixelHits) -> u64 {
+    to.clear();
+    for i in 0..from.len() {
+        let (time, x, y, tot) = from.get(i);
+        let place = usize::from(y) * width + usize::from(x);
+        if !mask.get(place).copied().unwrap_or(false) {
+            to.push(time, x, y, tot);
+        }
+    }
+    (from.len() - to.len()) as u64
+}
