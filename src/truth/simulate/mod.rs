@@ -10,6 +10,7 @@ mod flight;
 mod pixels;
 mod random;
 mod spec;
+pub mod timepix;
 mod transport;
 mod velo;
 
