@@ -3,7 +3,7 @@
 //!
 //! `cargo bench --bench timepix` prints a table of the ten simulated samples. Arguments name samples, or files
 //! of records of 16 bytes in order of time (`.bin`); `passes=N` and `repeats=N` (25 in the paper) change how
-//! much is measured. With `--test` everything runs once on few hits. All programs of a row must find the same
+//! much is measured, `block=N` the hits of a block of the chain. With `--test` everything runs once on few hits. All programs of a row must find the same
 //! clusters. `fast` is the search alone, from hits in order of time to labels; `plain` is the plain loop, `open` the
 //! published algorithm 1; `chain` is everything from hits in the order of their readout to clusters with
 //! features.
@@ -37,7 +37,7 @@ impl Sample {
         let mut read_out = PixelHits::default();
         while sim.read(read_out.len() + 1000, &mut read_out) {}
         let mut sorted = PixelHits::default();
-        let mut sorter = TimeSorter::new(i64::MAX, 1 << 28);
+        let mut sorter = TimeSorter::new(Level::choose(None, None).expect("a level"), i64::MAX, 1 << 28);
         sorter.push(&read_out);
         sorter.finish(&mut sorted);
         Self { name: preset.name().into(), read_out, sorted, disorder_us: sim.disorder_us() }
@@ -73,7 +73,7 @@ fn rate(passes: usize, hits: usize, mut run: impl FnMut() -> usize) -> (f64, usi
 }
 
 /// One row: rates of fast, plain, open and chain.
-fn measure(sample: &Sample, passes: usize, repeats: usize) {
+fn measure(sample: &Sample, passes: usize, repeats: usize, block_hits: Option<usize>) {
     let config = FindConfig::default();
     let hits = sample.repeated(&sample.sorted, repeats);
     let mut labels = Column::default();
@@ -92,7 +92,9 @@ fn measure(sample: &Sample, passes: usize, repeats: usize) {
     });
     assert_eq!(plain.1, fast.1, "{}", sample.name);
 
-    let config = TimepixConfig { disorder_us: Some(sample.disorder_us), ..TimepixConfig::default() };
+    let block_hits = block_hits.unwrap_or(TimepixConfig::default().block_hits);
+    let config =
+        TimepixConfig { disorder_us: Some(sample.disorder_us), block_hits, ..TimepixConfig::default() };
     let level = Level::choose(None, None).expect("a level");
     let mut chain = Chain::new(&config, level, &Layout::single(256, 256).expect("a chip")).expect("a chain");
     let hits = sample.repeated(&sample.read_out, repeats);
@@ -127,10 +129,12 @@ fn measure(sample: &Sample, passes: usize, repeats: usize) {
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let test = arguments.iter().any(|argument| argument == "--test");
-    let number = |key: &str, default: usize| {
+    let given = |key: &str| {
         let found = arguments.iter().find_map(|argument| argument.strip_prefix(key)?.strip_prefix('='));
-        found.map_or(default, |value| value.parse().expect("a number"))
+        found.map(|value| value.parse::<usize>().expect("a number"))
     };
+    let number = |key: &str, default: usize| given(key).unwrap_or(default);
+    let block_hits = given("block");
     let (passes, repeats) = if test { (1, 2) } else { (number("passes", 5), number("repeats", 25)) };
     let hits = if test { 20_000 } else { 4_000_000 };
     let is_name = |argument: &&String| !argument.starts_with("--") && !argument.contains('=');
@@ -139,12 +143,12 @@ fn main() {
     println!("| sample       | hits/clu. |   fast |  plain | ratio |  open |  chain | sort, find, features % |");
     println!("|--------------|----------:|-------:|-------:|------:|------:|-------:|-----------------------:|");
     for path in names.iter().filter(|name| name.ends_with(".bin")) {
-        measure(&Sample::file(path), passes, repeats);
+        measure(&Sample::file(path), passes, repeats, block_hits);
     }
     for (name, preset) in PixelPreset::NAMES {
         let no_sample = names.iter().all(|name| name.ends_with(".bin")) && !names.is_empty();
         if names.is_empty() || (!no_sample && names.iter().any(|wanted| *wanted == name)) {
-            measure(&Sample::simulated(preset, hits), passes, repeats);
+            measure(&Sample::simulated(preset, hits), passes, repeats, block_hits);
         }
     }
 }

@@ -80,7 +80,7 @@ proptest! {
         }
         let (clusters, _) = run(&config, Level::choose(None, None).unwrap(), &layout, &shuffled, block);
         // The reference on the same hits in order.
-        let (mut sorter, mut sorted) = (TimeSorter::new(1 << 30, 1 << 20), PixelHits::default());
+        let (mut sorter, mut sorted) = (TimeSorter::new(Level::choose(None, None).unwrap(), 1 << 30, 1 << 20), PixelHits::default());
         sorter.push(&shuffled);
         sorter.finish(&mut sorted);
         let labels = reference::cluster(&find, &sorted);
@@ -129,7 +129,7 @@ fn algorithms_levels_and_blocks_agree_on_every_preset() {
         for (level, block) in Level::supported().into_iter().zip([977, 30_000, 100_000, 4096, 65_536, 20_011]) {
             assert!(run(&config, level, &layout, &hits, block).0 == expected, "{name}, {level}, {block}");
         }
-        let (mut sorter, mut sorted) = (TimeSorter::new(1 << 30, 1 << 24), PixelHits::default());
+        let (mut sorter, mut sorted) = (TimeSorter::new(Level::choose(None, None).unwrap(), 1 << 30, 1 << 24), PixelHits::default());
         sorter.push(&hits);
         sorter.finish(&mut sorted);
         for definition in Definition::ALL {

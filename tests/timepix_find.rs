@@ -6,6 +6,7 @@ use common::data;
 use peloton::event::{Column, PixelBlock, PixelHits};
 use peloton::input::Source;
 use peloton::input::timepix::{PixelOptions, PixelReader, ReadEnd};
+use peloton::simd::Level;
 use peloton::timepix::{Algorithm, BorderJoiner, Definition, FindConfig, Finder, TimeSorter, reference};
 use proptest::prelude::*;
 use std::collections::HashMap;
@@ -97,7 +98,7 @@ fn one_tick_makes_a_difference() {
 fn read_sorted(path: &Path) -> (PixelHits, [usize; 2]) {
     let mut reader = PixelReader::open(&[Source::Path(path.into())], PixelOptions::default()).unwrap();
     let (mut block, mut sorter, mut hits) =
-        (PixelBlock::default(), TimeSorter::new(1 << 40, 1 << 24), PixelHits::default());
+        (PixelBlock::default(), TimeSorter::new(Level::choose(None, None).unwrap(), 1 << 40, 1 << 24), PixelHits::default());
     loop {
         let end = reader.read(1000, &mut block).unwrap();
         sorter.push(&block.hits);

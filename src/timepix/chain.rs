@@ -88,7 +88,7 @@ impl Chain {
         let walk = config.time_walk.map(TimeWalk::new).transpose()?;
         let capacity = config.capacity;
         Ok(Self {
-            sorter: TimeSorter::new(config.disorder_ticks(), capacity),
+            sorter: TimeSorter::new(level, config.disorder_ticks(), capacity),
             clusterer: Clusterer::new(config.find, layout.width(), layout.height(), capacity)?,
             config: config.clone(),
             level,
@@ -163,7 +163,7 @@ impl Chain {
         find.items_out += self.clusters.len() as u64;
         clock.lap(find);
         let (level, maker, calibration) = (self.level, &mut self.features, self.calibration.as_ref());
-        crate::dispatch!(level, g => maker.run(g, calibration, 0, &mut self.clusters));
+        crate::dispatch!(level, g => maker.run(g, calibration, &mut self.clusters));
         let (clusters, hits) = self.config.filter.apply(&mut self.clusters);
         self.counts.filtered += hits;
         self.counts.filtered_clusters += clusters;

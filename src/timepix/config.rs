@@ -126,7 +126,7 @@ impl Default for TimepixConfig {
         Self {
             disorder_us: None,
             capacity: 1 << 24,
-            block_hits: 1 << 16,
+            block_hits: 1 << 15,
             calibration: None,
             time_walk: None,
             find: FindConfig::default(),

@@ -32,70 +32,74 @@ struct Sums {
 }
 
 impl FeatureMaker {
-    /// Computes the features of the clusters from number `first` on. Without `calibration` energies are 0.
-    pub fn run<G: Gang>(
-        &mut self,
-        g: G,
-        calibration: Option<&Calibration>,
-        first: usize,
-        clusters: &mut PixelClusters,
-    ) {
+    /// Computes the features of all clusters. Without `calibration` energies are 0.
+    pub fn run<G: Gang>(&mut self, g: G, calibration: Option<&Calibration>, clusters: &mut PixelClusters) {
         let len = clusters.len();
-        clusters.features.set_len(len);
+        let PixelClusters { hit_start, hits, features } = clusters;
+        features.set_len(len);
         self.count.set_len(len);
         self.variances.iter_mut().for_each(|column| column.set_len(len));
-        for cluster in first..len {
-            let range = clusters.of_cluster(cluster);
-            let sums = Sums::of(&clusters.hits, range.clone(), calibration);
-            self.store(cluster, range, sums, &clusters.hits, &mut clusters.features);
-        }
+        self.sum(calibration, hit_start, hits, features);
         let Self { count, variances: [xx, yy, xy] } = self;
-        let moments = [&count[first..], &xx[first..], &yy[first..], &xy[first..]];
-        let ClusterFeatures { length, breadth, linearity, roundness, .. } = &mut clusters.features;
-        let shapes = [length, breadth, linearity, roundness].map(|column| &mut column[first..]);
-        shape_room(g, moments, shapes);
+        let ClusterFeatures { length, breadth, linearity, roundness, .. } = features;
+        let shapes = [length, breadth, linearity, roundness].map(|column| &mut column[..]);
+        shape_room(g, [count, xx, yy, xy].map(|column| &column[..]), shapes);
     }
 
-    fn store(
+    fn sum(
         &mut self,
-        cluster: usize,
-        range: Range<usize>,
-        sums: Sums,
+        calibration: Option<&Calibration>,
+        hit_start: &[u32],
         hits: &PixelHits,
         to: &mut ClusterFeatures,
     ) {
-        let start = [hits.x[range.start], hits.y[range.start]].map(i32::from);
-        let time = hits.time[range.start];
-        let duration = hits.time[range.end - 1].abs_diff(time);
-        to.time[cluster] = time;
-        to.duration[cluster] = duration.min(u64::from(u32::MAX)) as u32;
-        to.tot[cluster] = sums.tot.min(u64::from(u32::MAX)) as u32;
-        to.height[cluster] = sums.height;
-        to.energy[cluster] = sums.energy;
-        let n = range.len() as f64;
-        self.count[cluster] = n;
-        for axis in 0..2 {
-            to.bounds[axis][cluster] = (start[axis] + sums.low[axis]) as u16;
-            to.bounds[axis + 2][cluster] = (start[axis] + sums.high[axis]) as u16;
-            let mean = sums.position[axis] as f64 / n;
-            let weighted = if sums.tot > 0 { sums.weighted[axis] as f64 / sums.tot as f64 } else { mean };
-            to.mean[axis][cluster] = (f64::from(start[axis]) + mean) as f32;
-            to.centroid[axis][cluster] = (f64::from(start[axis]) + weighted) as f32;
+        // Slices of one length: the compiler then checks once and not at each of twenty stores.
+        let len = hit_start.len() - 1;
+        let ClusterFeatures { time, duration, tot, height, energy, bounds, centroid, mean, .. } = to;
+        let (time, duration, tot) = (&mut time[..len], &mut duration[..len], &mut tot[..len]);
+        let (height, energy) = (&mut height[..len], &mut energy[..len]);
+        let [x_low, y_low, x_high, y_high] = bounds.each_mut().map(|column| &mut column[..len]);
+        let [x_centroid, y_centroid] = centroid.each_mut().map(|column| &mut column[..len]);
+        let [x_mean, y_mean] = mean.each_mut().map(|column| &mut column[..len]);
+        let count = &mut self.count[..len];
+        let [xx, yy, xy] = self.variances.each_mut().map(|column| &mut column[..len]);
+        let ends = &hit_start[1..][..len];
+        for i in 0..len {
+            let range = hit_start[i] as usize..ends[i] as usize;
+            let times = &hits.time[range.clone()];
+            let size = times.len();
+            time[i] = times[0];
+            duration[i] = times[size - 1].abs_diff(times[0]).min(u64::from(u32::MAX)) as u32;
+            let start = [hits.x[range.start], hits.y[range.start]].map(i32::from);
+            let sums = Sums::of(hits, range, start, calibration);
+            (tot[i], height[i], energy[i]) = (sums.tot.min(u64::from(u32::MAX)) as u32, sums.height, sums.energy);
+            (x_low[i], x_high[i]) = ((start[0] + sums.low[0]) as u16, (start[0] + sums.high[0]) as u16);
+            (y_low[i], y_high[i]) = ((start[1] + sums.low[1]) as u16, (start[1] + sums.high[1]) as u16);
+            let n = size as f64;
+            let [x, y] = sums.position.map(|sum| sum as f64);
+            // Without any weight all pixels are alike.
+            let (weight, [wx, wy]) = if sums.tot > 0 {
+                (sums.tot as f64, sums.weighted.map(|sum| sum as f64))
+            } else {
+                (n, [x, y])
+            };
+            let [x0, y0] = start.map(f64::from);
+            (x_mean[i], y_mean[i]) = ((x0 + x / n) as f32, (y0 + y / n) as f32);
+            (x_centroid[i], y_centroid[i]) = ((x0 + wx / weight) as f32, (y0 + wy / weight) as f32);
+            let squares = sums.squares.map(|sum| sum as f64);
+            count[i] = n;
+            xx[i] = n * squares[0] - x * x;
+            yy[i] = n * squares[1] - y * y;
+            xy[i] = n * squares[2] - x * y;
         }
-        let [x, y] = sums.position.map(|sum| sum as f64);
-        let [xx, yy, xy] = sums.squares.map(|sum| sum as f64);
-        self.variances[0][cluster] = n * xx - x * x;
-        self.variances[1][cluster] = n * yy - y * y;
-        self.variances[2][cluster] = n * xy - x * y;
     }
 }
 
 impl Sums {
     #[inline(always)]
-    fn of(hits: &PixelHits, range: Range<usize>, calibration: Option<&Calibration>) -> Self {
+    fn of(hits: &PixelHits, range: Range<usize>, start: [i32; 2], calibration: Option<&Calibration>) -> Self {
         let mut sums = Self::default();
         let (x, y, tot) = (&hits.x[range.clone()], &hits.y[range.clone()], &hits.tot[range]);
-        let start = [i32::from(x[0]), i32::from(y[0])];
         for ((&x, &y), &tot) in x.iter().zip(y).zip(tot) {
             let (dx, dy) = (i32::from(x) - start[0], i32::from(y) - start[1]);
             let weight = i64::from(tot);
@@ -157,7 +161,7 @@ mod tests {
         rows.iter().for_each(|&(time, x, y, tot)| clusters.hits.push(time, x, y, tot));
         clusters.hit_start.push(rows.len() as u32);
         let mut maker = FeatureMaker::default();
-        crate::dispatch!(level, g => maker.run(g, None, 0, &mut clusters));
+        crate::dispatch!(level, g => maker.run(g, None, &mut clusters));
         clusters.features
     }
 

@@ -6,11 +6,11 @@
 //! on the stream alone and not on how it is cut into blocks.
 
 use crate::event::{Column, PixelHits};
+use crate::simd::sort::sort_segment;
+use crate::simd::{Gang, Level};
 
 /// Bits of one pass of the radix sort: its counters stay in the fastest cache.
 const DIGIT: u32 = 11;
-/// Runs of equal times up to this length are sorted by insertion.
-const SHORT: usize = 16;
 
 /// Sorts a stream of hits by time.
 #[derive(Debug)]
@@ -26,6 +26,8 @@ pub struct TimeSorter {
     floor: i64,
     late: u64,
     forced: u64,
+    level: Level,
+    ties: Ties,
     keys: Column<u64>,
     other_keys: Column<u64>,
     left: PixelHits,
@@ -33,7 +35,7 @@ pub struct TimeSorter {
 
 impl TimeSorter {
     /// A sorter for streams with at most `disorder` ticks of disorder that holds at most `capacity` hits.
-    pub fn new(disorder: i64, capacity: usize) -> Self {
+    pub fn new(level: Level, disorder: i64, capacity: usize) -> Self {
         Self {
             disorder: disorder.max(0),
             capacity: capacity.max(1),
@@ -42,6 +44,8 @@ impl TimeSorter {
             floor: i64::MIN,
             late: 0,
             forced: 0,
+            level,
+            ties: Ties::default(),
             keys: Column::default(),
             other_keys: Column::default(),
             left: PixelHits::default(),
@@ -127,17 +131,18 @@ impl TimeSorter {
             return;
         }
         let (first, last) = span(&self.waiting.time);
-        let sorted = if last.abs_diff(first) >> 32 == 0 {
+        if last.abs_diff(first) >> 32 == 0 {
             self.sort_narrow(first, last.abs_diff(first) as u32);
-            &self.left
         } else {
             self.sort_wide();
-            &self.left
-        };
-        let count = time.map_or(sorted.len(), |time| sorted.time.partition_point(|&other| other < time));
-        out.extend_from(sorted, 0..count, 0);
-        self.waiting.clear();
-        self.waiting.extend_from(sorted, count..sorted.len(), 0);
+        }
+        let (keys, hits) = (&self.keys, &self.waiting);
+        let is_before = |key: &u64| time.is_none_or(|time| hits.time[*key as u32 as usize] < time);
+        let (leaving, staying) = keys.split_at(keys.partition_point(is_before));
+        gather(leaving, hits, out);
+        self.left.clear();
+        gather(staying, hits, &mut self.left);
+        std::mem::swap(&mut self.waiting, &mut self.left);
     }
 
     /// Radix sort of (time, place) in one word each.
@@ -155,8 +160,8 @@ impl TimeSorter {
             radix_pass(&self.keys, &mut self.other_keys, 32 + pass * digit, digit);
             std::mem::swap(&mut self.keys, &mut self.other_keys);
         }
-        order_ties(&mut self.keys, |key| key >> 32, hits);
-        gather(&self.keys, hits, &mut self.left);
+        let (level, keys, ties) = (self.level, &mut self.keys[..], &mut self.ties);
+        crate::dispatch!(level, g => order_ties(g, keys, |key| key >> 32, hits, ties));
     }
 
     /// The same for hits that span more than 32 bits of time, which are few in any buffer.
@@ -165,9 +170,10 @@ impl TimeSorter {
         let hits = &self.waiting;
         self.keys.clear();
         (0..hits.len() as u64).for_each(|i| self.keys.push(i));
-        self.keys.sort_unstable_by_key(|&i| (hits.time[i as usize], i));
-        order_ties(&mut self.keys, |key| hits.time[key as usize] as u64, hits);
-        gather(&self.keys, hits, &mut self.left);
+        self.keys.sort_unstable_by_key(|&i| {
+            let place = i as usize;
+            (hits.time[place], hits.x[place], hits.y[place], i)
+        });
     }
 }
 
@@ -195,42 +201,56 @@ fn radix_pass(from: &[u64], to: &mut [u64], shift: u32, bits: u32) {
     }
 }
 
+/// Scratch of [`order_ties`]: the pixels of a run of equal times, their order, the keys in that order.
+#[derive(Debug, Default)]
+struct Ties {
+    pixels: Column<u32>,
+    order: Column<u32>,
+    keys: Column<u64>,
+}
+
 /// Orders hits of equal time by x, then y, then input.
-fn order_ties(keys: &mut [u64], time: impl Fn(u64) -> u64, hits: &PixelHits) {
+#[inline(always)]
+fn order_ties<G: Gang>(g: G, keys: &mut [u64], time: impl Fn(u64) -> u64, hits: &PixelHits, ties: &mut Ties) {
     let pixel = |key: u64| {
         let place = key as u32 as usize;
         u32::from(hits.x[place]) << 16 | u32::from(hits.y[place])
     };
+    let Ties { pixels, order, keys: ordered } = ties;
     let mut start = 0;
-    for i in 1..=keys.len() {
-        if i < keys.len() && time(keys[i]) == time(keys[start]) {
-            continue;
-        }
-        let ties = &mut keys[start..i];
-        if ties.len() > SHORT {
-            ties.sort_unstable_by_key(|&key| (pixel(key), key));
-        } else {
-            for end in 1..ties.len() {
-                let (mut at, key) = (end, ties[end]);
-                while at > 0 && pixel(ties[at - 1]) > pixel(key) {
-                    ties[at] = ties[at - 1];
-                    at -= 1;
-                }
-                ties[at] = key;
+    while start < keys.len() {
+        let own = time(keys[start]);
+        let length = 1 + keys[start + 1..].iter().take_while(|key| time(**key) == own).count();
+        let run = &mut keys[start..start + length];
+        start += length;
+        if let [a, b] = run {
+            if pixel(*a) > pixel(*b) {
+                std::mem::swap(a, b);
             }
+        } else if length > 2 {
+            pixels.set_len(length);
+            order.set_len(length);
+            ordered.set_len(length);
+            pixels.iter_mut().zip(&*run).for_each(|(to, key)| *to = pixel(*key));
+            sort_segment(g, pixels, order);
+            ordered.iter_mut().zip(&order[..]).for_each(|(to, from)| *to = run[*from as usize]);
+            run.copy_from_slice(ordered);
         }
-        start = i;
     }
 }
 
-/// The hits at the places in the low halves of `keys`, in that order.
+/// Appends the hits at the places in the low halves of `keys`, in that order.
 fn gather(keys: &[u64], from: &PixelHits, to: &mut PixelHits) {
-    to.set_len(keys.len());
-    let places = || keys.iter().map(|key| *key as u32 as usize);
-    to.time.iter_mut().zip(places()).for_each(|(to, place)| *to = from.time[place]);
-    to.x.iter_mut().zip(places()).for_each(|(to, place)| *to = from.x[place]);
-    to.y.iter_mut().zip(places()).for_each(|(to, place)| *to = from.y[place]);
-    to.tot.iter_mut().zip(places()).for_each(|(to, place)| *to = from.tot[place]);
+    let first = to.len();
+    to.set_len(first + keys.len());
+    column(keys, &from.time, &mut to.time[first..]);
+    column(keys, &from.x, &mut to.x[first..]);
+    column(keys, &from.y, &mut to.y[first..]);
+    column(keys, &from.tot, &mut to.tot[first..]);
+}
+
+fn column<T: Copy>(keys: &[u64], from: &[T], to: &mut [T]) {
+    to.iter_mut().zip(keys).for_each(|(to, key)| *to = from[*key as u32 as usize]);
 }
 
 #[cfg(test)]
@@ -246,7 +266,9 @@ mod tests {
 
     /// The stream cut into pieces of `piece` hits.
     fn sorted(hits: &PixelHits, disorder: i64, capacity: usize, piece: usize) -> (PixelHits, TimeSorter) {
-        let (mut sorter, mut out) = (TimeSorter::new(disorder, capacity), PixelHits::default());
+        // Every level in turn.
+        let level = Level::supported()[piece % Level::supported().len()];
+        let (mut sorter, mut out) = (TimeSorter::new(level, disorder, capacity), PixelHits::default());
         for start in (0..hits.len()).step_by(piece) {
             let mut part = PixelHits::default();
             part.extend_from(hits, start..hits.len().min(start + piece), 0);
