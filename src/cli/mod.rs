@@ -20,6 +20,7 @@ mod simulate;
 mod sink;
 mod source;
 mod throughput;
+mod timepix;
 mod track_file;
 mod tune;
 mod version;

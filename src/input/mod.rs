@@ -34,12 +34,24 @@ pub enum Format {
     VeloJson,
     /// Velo NDJSON: one object a line. A corrupt line costs one event.
     VeloNdjson,
+    /// Pixel hits.
+    Pixels(timepix::PixelFormat),
 }
 
 impl Format {
     /// All formats with their names.
-    pub const NAMES: [(&'static str, Format); 3] =
-        [("auto", Format::Auto), ("velo-json", Format::VeloJson), ("velo-ndjson", Format::VeloNdjson)];
+    pub const NAMES: [(&'static str, Format); 10] = [
+        ("auto", Format::Auto),
+        ("velo-json", Format::VeloJson),
+        ("velo-ndjson", Format::VeloNdjson),
+        ("t3pa", Format::Pixels(timepix::PixelFormat::T3pa)),
+        ("burda", Format::Pixels(timepix::PixelFormat::Burda)),
+        ("tpx3", Format::Pixels(timepix::PixelFormat::Tpx3)),
+        ("tpx4", Format::Pixels(timepix::PixelFormat::Tpx4)),
+        ("katherine", Format::Pixels(timepix::PixelFormat::Katherine)),
+        ("hits16", Format::Pixels(timepix::PixelFormat::Hits16)),
+        ("npy", Format::Pixels(timepix::PixelFormat::Npy)),
+    ];
 }
 
 impl fmt::Display for Format {

@@ -45,7 +45,7 @@ impl Records {
         records.framing = match format {
             Format::VeloNdjson => Framing::Lines,
             Format::VeloJson => Framing::Objects,
-            Format::Auto => records.find_framing()?,
+            _ => records.find_framing()?,
         };
         Ok(records)
     }

@@ -1,7 +1,7 @@
 //! [`Engine`]: a configuration made ready to run; the embedding API.
 
 use super::{Config, Sequence};
-use crate::Result;
+use crate::{Error, Result};
 use crate::event::{Counters, VeloEvents, VeloTracks};
 use crate::simd::Level;
 use crate::velo::{self, VeloConfig, VeloWorkspace};
@@ -43,6 +43,9 @@ impl Engine {
     /// [`Error::Config`](crate::Error::Config) and [`Error::Unsupported`](crate::Error::Unsupported).
     pub fn new(config: &Config) -> Result<Self> {
         config.validate()?;
+        if config.sequence == Sequence::Timepix {
+            return Err(Error::Unsupported("timepix has streams and no events: run a timepix::Chain".into()));
+        }
         Ok(Self {
             sequence: config.sequence,
             level: config.level()?,
@@ -99,6 +102,8 @@ impl Engine {
         counters: &mut Counters,
     ) {
         match self.sequence {
+            // Refused when the engine was made.
+            Sequence::Timepix => {}
             Sequence::Velo => {
                 velo::reconstruct(
                     self.level,

@@ -69,6 +69,16 @@ impl PixelFormat {
         })
     }
 
+    /// How much older than the latest hit before it a hit of this format usually is at most, us: chips of a quad
+    /// against each other, the halves of a Timepix4, files that are hardly sorted at all.
+    pub fn usual_disorder_us(self) -> f64 {
+        match self {
+            Self::Tpx4 => 200_000.0,
+            Self::T3pa => 1e7,
+            _ => 2000.0,
+        }
+    }
+
     /// The sensor that files of this format come from unless told otherwise: one chip, or four that do not
     /// see each other.
     pub fn default_layout(self) -> Result<Layout> {

@@ -36,6 +36,8 @@ pub struct PixelReader {
     options: PixelOptions,
     /// The sensor of all sources, known when the first one is open.
     layout: Option<Layout>,
+    /// Format of the source that was opened last.
+    format: PixelFormat,
     counts: PixelCounts,
 }
 
@@ -78,7 +80,7 @@ impl PixelReader {
 
     fn new(options: PixelOptions) -> Self {
         let layout = options.layout.clone();
-        Self { waiting: VecDeque::new(), current: None, options, layout, counts: PixelCounts::default() }
+        Self { waiting: VecDeque::new(), current: None, options, layout, format: PixelFormat::Auto, counts: PixelCounts::default() }
     }
 
     /// The sensor that the hits lie on.
@@ -86,13 +88,18 @@ impl PixelReader {
         self.layout.as_ref().expect("the first source is open, and with it the layout known")
     }
 
+    /// Format of the source that was opened last.
+    pub fn format(&self) -> PixelFormat {
+        self.format
+    }
+
     /// What the streams held so far.
     pub fn counts(&self) -> &PixelCounts {
         &self.counts
     }
 
-    /// Appends hits and triggers to `block` until it has at least `hits` hits or the source ends. A stream
-    /// that has nothing at the moment is waited for only while the block is empty.
+    /// Appends hits and triggers to `block` until it has at least `hits` hits, the source ends, or a stream with
+    /// a time limit (a socket) has nothing to give for so long.
     ///
     /// # Errors
     /// [`Error::Io`] when a stream cannot be read, [`Error::Format`] when its format is not known.
@@ -104,9 +111,14 @@ impl PixelReader {
         let layout = self.layout.as_ref().expect("a source is open");
         let mut to = Output { block, counts: &mut self.counts, layout };
         while to.block.hits.len() < hits {
-            if !current.step(&mut to)? {
-                self.current = None;
-                return Ok(ReadEnd::EndOfSource);
+            match current.step(&mut to)? {
+                Step::Read => {}
+                // Nothing at the moment: what is there should not wait.
+                Step::Idle => break,
+                Step::End => {
+                    self.current = None;
+                    return Ok(ReadEnd::EndOfSource);
+                }
             }
         }
         Ok(ReadEnd::More)
@@ -120,7 +132,10 @@ impl PixelReader {
         let (mut buffer, mut filled) = (vec![0; BUFFER + MAX_REST], 0);
         // The format needs a few bytes, which a pipe may give one by one.
         while filled < 16 {
-            let read = stream.read(&mut buffer[filled..BUFFER]).map_err(|e| Error::io(&name, e))?;
+            let read = match stream.read(&mut buffer[filled..BUFFER]) {
+                Err(e) if is_idle(&e) => continue,
+                read => read.map_err(|e| Error::io(&name, e))?,
+            };
             filled += read;
             if read == 0 {
                 break;
@@ -134,6 +149,7 @@ impl PixelReader {
             })?,
             format => format,
         };
+        self.format = format;
         if self.layout.is_none() {
             self.layout = Some(format.default_layout()?);
         }
@@ -151,9 +167,22 @@ impl PixelReader {
     }
 }
 
+/// What came of reading on.
+enum Step {
+    Read,
+    Idle,
+    End,
+}
+
+/// Whether a stream says that it has nothing at the moment.
+fn is_idle(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
+    matches!(error.kind(), WouldBlock | TimedOut | Interrupted)
+}
+
 impl Current {
-    /// Decodes what is there and reads on; false at the end of the stream.
-    fn step(&mut self, to: &mut Output<'_>) -> Result<bool> {
+    /// Decodes what is there and reads on.
+    fn step(&mut self, to: &mut Output<'_>) -> Result<Step> {
         let used = self.decoder.decode(&self.buffer[..self.filled], to);
         self.buffer.copy_within(used..self.filled, 0);
         self.filled -= used;
@@ -162,11 +191,16 @@ impl Current {
             return Err(Error::format(&self.name, message));
         }
         let space = &mut self.buffer[self.filled..self.filled + BUFFER];
-        let read = self.stream.read(space).map_err(|e| Error::io(&self.name, e))?;
+        let read = match self.stream.read(space) {
+            Ok(read) => read,
+            Err(e) if is_idle(&e) => return Ok(Step::Idle),
+            Err(e) => return Err(Error::io(&self.name, e)),
+        };
         self.filled += read;
         if read == 0 {
             self.decoder.finish(&self.buffer[..self.filled], to);
+            return Ok(Step::End);
         }
-        Ok(read > 0)
+        Ok(Step::Read)
     }
 }
