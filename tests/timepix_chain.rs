@@ -2,43 +2,48 @@
 
 use peloton::event::{Column, Layout, PixelClusters, PixelHits};
 use peloton::simd::Level;
-use peloton::timepix::{Algorithm, Chain, Definition, FindConfig, Finder, TimeSorter, TimepixConfig, reference};
+use peloton::pipeline::timepix::Lanes;
+use peloton::timepix::{
+    Algorithm, ChainCounts, Definition, FindConfig, Finder, TimeSorter, TimepixConfig, reference,
+};
 use peloton::truth::simulate::timepix::{PixelPreset, PixelSim, PixelSimSpec};
 use proptest::prelude::*;
 
-/// All clusters of a stream pushed in blocks.
-fn run(config: &TimepixConfig, level: Level, layout: &Layout, hits: &PixelHits, block: usize) -> (PixelClusters, Chain) {
-    let mut chain = Chain::new(config, level, layout).unwrap();
+/// All clusters of a stream pushed in blocks, on one thread.
+fn run(
+    config: &TimepixConfig,
+    level: Level,
+    layout: &Layout,
+    hits: &PixelHits,
+    block: usize,
+) -> (PixelClusters, ChainCounts) {
+    run_on(1, config, level, layout, hits, block)
+}
+
+/// The same on several threads.
+fn run_on(
+    lanes: usize,
+    config: &TimepixConfig,
+    level: Level,
+    layout: &Layout,
+    hits: &PixelHits,
+    block: usize,
+) -> (PixelClusters, ChainCounts) {
+    let mut chain = Lanes::new(config, level, layout, lanes).unwrap();
+    let take = |all: &mut PixelClusters, more: &PixelClusters| all.extend_from(more, 0..more.len());
     let mut all = PixelClusters::default();
     let mut part = PixelHits::default();
     for start in (0..hits.len()).step_by(block) {
         part.clear();
         part.extend_from(hits, start..hits.len().min(start + block), 0);
-        append(&mut all, chain.push(&part, false));
+        take(&mut all, chain.push(&part, false));
     }
-    append(&mut all, chain.push(&PixelHits::default(), true));
+    take(&mut all, chain.push(&PixelHits::default(), true));
     let counts = chain.counts();
     let accounted = counts.hits_out + counts.masked + counts.late + counts.filtered;
     assert_eq!((counts.hits_in, chain.waiting()), (accounted, 0));
     assert_eq!((counts.hits_in, counts.clusters), (hits.len() as u64, all.len() as u64));
-    (all, chain)
-}
-
-fn append(all: &mut PixelClusters, more: &PixelClusters) {
-    let hits = all.hits.len() as u32;
-    more.hit_start[1..].iter().for_each(|start| all.hit_start.push(hits + start));
-    all.hits.extend_from(&more.hits, 0..more.hits.len(), 0);
-    let first = all.features.time.len();
-    all.features.set_len(first + more.len());
-    all.features.time[first..].copy_from_slice(&more.features.time);
-    all.features.tot[first..].copy_from_slice(&more.features.tot);
-    all.features.energy[first..].copy_from_slice(&more.features.energy);
-    for (to, (_, from)) in [&mut all.features.length, &mut all.features.linearity]
-        .into_iter()
-        .zip([more.features.floats()[4], more.features.floats()[6]])
-    {
-        to[first..].copy_from_slice(from);
-    }
+    (all, counts)
 }
 
 /// Time-ordered hits on a small sensor; steps sometimes jump.
@@ -79,6 +84,11 @@ proptest! {
             }
         }
         let (clusters, _) = run(&config, Level::choose(None, None).unwrap(), &layout, &shuffled, block);
+        if definition == Definition::Local {
+            let level = Level::choose(None, None).unwrap();
+            let (lanes, _) = run_on(1 + block % 4, &config, level, &layout, &shuffled, block);
+            prop_assert!(lanes == clusters);
+        }
         // The reference on the same hits in order.
         let (mut sorter, mut sorted) = (TimeSorter::new(Level::choose(None, None).unwrap(), 1 << 30, 1 << 20), PixelHits::default());
         sorter.push(&shuffled);
@@ -107,8 +117,8 @@ fn presets_have_the_cluster_sizes_of_the_paper() {
     for (name, preset) in PixelPreset::NAMES {
         let (hits, disorder, made) = simulated(preset, 1_000_000, 20.0);
         let config = TimepixConfig { disorder_us: Some(disorder), ..TimepixConfig::default() };
-        let (clusters, chain) = run(&config, Level::choose(None, None).unwrap(), &layout, &hits, 1 << 16);
-        assert_eq!(chain.counts().late, 0);
+        let (clusters, counts) = run(&config, Level::choose(None, None).unwrap(), &layout, &hits, 1 << 16);
+        assert_eq!(counts.late, 0);
         let sizes: Vec<f64> = (0..clusters.len()).map(|c| clusters.of_cluster(c).len() as f64).collect();
         let n = sizes.len() as f64;
         let mean = sizes.iter().sum::<f64>() / n;
@@ -128,6 +138,8 @@ fn algorithms_levels_and_blocks_agree_on_every_preset() {
         let (expected, _) = run(&config, Level::choose(None, None).unwrap(), &layout, &hits, 1 << 16);
         for (level, block) in Level::supported().into_iter().zip([977, 30_000, 100_000, 4096, 65_536, 20_011]) {
             assert!(run(&config, level, &layout, &hits, block).0 == expected, "{name}, {level}, {block}");
+            let lanes = 2 + block % 3;
+            assert!(run_on(lanes, &config, level, &layout, &hits, block).0 == expected, "{name}, {lanes} lanes");
         }
         let (mut sorter, mut sorted) = (TimeSorter::new(Level::choose(None, None).unwrap(), 1 << 30, 1 << 24), PixelHits::default());
         sorter.push(&hits);
@@ -152,7 +164,7 @@ fn never_ending_clusters_are_cut_and_counted() {
     let mut hits = PixelHits::default();
     (0..10_000).for_each(|i| hits.push(i * 100, 5, 5, 1));
     let config = TimepixConfig { capacity: 1000, disorder_us: Some(1.0), ..TimepixConfig::default() };
-    let (clusters, chain) = run(&config, Level::choose(None, None).unwrap(), &Layout::single(16, 16).unwrap(), &hits, 100);
-    assert!(chain.counts().forced > 0);
-    assert_eq!(clusters.len() as u64, chain.counts().forced + 1);
+    let (clusters, counts) = run(&config, Level::choose(None, None).unwrap(), &Layout::single(16, 16).unwrap(), &hits, 100);
+    assert!(counts.forced > 0);
+    assert_eq!(clusters.len() as u64, counts.forced + 1);
 }

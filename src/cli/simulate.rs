@@ -2,7 +2,7 @@
 
 use super::options::ReportArgs;
 use super::sink::ByteSink;
-use super::{console, interrupt};
+use super::{console, interrupt, timepix};
 use crate::event::VeloBatch;
 use crate::input::write_velo_json;
 use crate::truth::simulate::{SimReader, SimSpec};
@@ -21,18 +21,20 @@ const BATCH: usize = 64;
 #[command(after_help = "\
 Examples:
   peloton simulate --detector velo --events 1000 --seed 7 --output events.ndjson.zst
-  peloton simulate --detector velo --events 10 --seed 1 --output - | peloton check -")]
+  peloton simulate --detector velo --events 10 --seed 1 --output - | peloton check -
+  peloton simulate --detector timepix,preset=pion45 --events 1000000 --output hits.tpx3")]
 pub struct Simulate {
-    /// Detector: velo
+    /// Detector: velo, or timepix with what sim:timepix takes, such as timepix,preset=lead0,rate=1e6
     #[arg(long, value_name = "D", default_value = "velo")]
     detector: String,
-    /// How many events
+    /// How many events, or pixel hits
     #[arg(long, value_name = "N", default_value_t = 1000)]
     events: u64,
     /// Seed: other seeds give other events
     #[arg(long, value_name = "K", default_value_t = 1)]
     seed: u64,
-    /// Velo NDJSON, one event a line: .ndjson, .ndjson.zst, or `-` for standard output
+    /// Velo NDJSON, one event a line: .ndjson, .ndjson.zst, or `-` for standard output; pixel hits as .tpx3,
+    /// .bin (records of 16 bytes) or .txt (burda)
     #[arg(long, short, value_name = "FILE")]
     output: PathBuf,
     #[command(flatten)]
@@ -43,6 +45,12 @@ impl Simulate {
     /// Does it.
     pub fn execute(&self) -> Result<ExitCode> {
         let Self { detector, events, seed, .. } = self;
+        if detector.split(',').next() == Some("timepix") {
+            let (name, rest) = detector.split_once(',').unwrap_or((detector, ""));
+            // What the specification says itself goes before the flags.
+            let spec = format!("sim:{name},hits={events},seed={seed},{rest}");
+            return timepix::simulate(&spec.trim_end_matches(',').parse()?, &self.output, &self.report);
+        }
         let spec: SimSpec = format!("sim:{detector},events={events},seed={seed}").parse()?;
         let mut simulation = SimReader::new(spec);
         let mut sink = ByteSink::create(&self.output)?;

@@ -1,6 +1,7 @@
 //! Clusters of pixel hits with their features, as columns and offsets.
 
 use super::{Column, PixelHits};
+use std::ops::Range;
 
 /// Clusters in the order of their first hits (time, x, y, input).
 #[derive(Debug, Clone, PartialEq)]
@@ -68,8 +69,29 @@ impl PixelClusters {
         self.features.set_len(0);
     }
 
+    /// Appends the clusters of `range` of another table.
+    pub fn extend_from(&mut self, other: &PixelClusters, range: Range<usize>) {
+        let hits = other.hit_start[range.start] as usize..other.hit_start[range.end] as usize;
+        let (first, from) = (self.hits.len() as u32, hits.start as u32);
+        other.hit_start[range.start + 1..=range.end].iter().for_each(|end| self.hit_start.push(first + end - from));
+        self.hits.extend_from(&other.hits, hits, 0);
+        self.features.extend_from(&other.features, range);
+    }
+
+    /// Removes the first `count` clusters.
+    pub fn remove_front(&mut self, count: usize) {
+        let (len, first) = (self.len(), self.hit_start[count]);
+        self.hits.remove_front(first as usize);
+        for cluster in count..len {
+            self.features.copy_within(cluster, cluster - count);
+            self.hit_start[cluster - count + 1] = self.hit_start[cluster + 1] - first;
+        }
+        self.hit_start.set_len(len - count + 1);
+        self.features.set_len(len - count);
+    }
+
     /// Places in `hits` of a cluster's hits.
-    pub fn of_cluster(&self, cluster: usize) -> std::ops::Range<usize> {
+    pub fn of_cluster(&self, cluster: usize) -> Range<usize> {
         self.hit_start[cluster] as usize..self.hit_start[cluster + 1] as usize
     }
 }
@@ -86,6 +108,24 @@ impl ClusterFeatures {
         centroid.iter_mut().chain(mean).for_each(|column| column.set_len(len));
         let Self { length, breadth, linearity, roundness, .. } = self;
         [length, breadth, linearity, roundness].into_iter().for_each(|column| column.set_len(len));
+    }
+
+    /// Appends the features of the clusters of `range` of another table.
+    pub fn extend_from(&mut self, other: &ClusterFeatures, range: Range<usize>) {
+        let of = || range.clone();
+        self.time.extend_from_slice(&other.time[of()]);
+        self.duration.extend_from_slice(&other.duration[of()]);
+        self.tot.extend_from_slice(&other.tot[of()]);
+        self.height.extend_from_slice(&other.height[of()]);
+        self.energy.extend_from_slice(&other.energy[of()]);
+        for (to, from) in self.bounds.iter_mut().zip(&other.bounds) {
+            to.extend_from_slice(&from[of()]);
+        }
+        let Self { centroid, mean, length, breadth, linearity, roundness, .. } = self;
+        let shapes = [length, breadth, linearity, roundness];
+        for (to, (_, from)) in centroid.iter_mut().chain(mean).chain(shapes).zip(other.floats()) {
+            to.extend_from_slice(&from[of()]);
+        }
     }
 
     /// Moves the features of cluster `from` to place `to`.

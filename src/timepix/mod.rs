@@ -13,12 +13,14 @@ mod find;
 pub mod reference;
 mod sort;
 mod stream;
+mod window;
 
 pub use calibrate::{Calibration, TimeWalk};
-pub use chain::{Chain, ChainCounts, STAGES};
+pub use chain::{Chain, ChainCounts, Front, STAGES};
 pub use config::{Algorithm, DISORDER_US, Definition, FindConfig, MAX_DELTA, TimepixConfig};
 pub use features::FeatureMaker;
 pub use filter::{Cut, Feature, Filter};
 pub use find::{BorderJoiner, Finder};
 pub use sort::TimeSorter;
 pub use stream::Clusterer;
+pub use window::{WindowClusters, WindowFinder};

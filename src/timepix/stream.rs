@@ -59,6 +59,11 @@ impl Clusterer {
         self.forced
     }
 
+    /// Time of the first hit that waits: no cluster that is still to come began earlier.
+    pub fn first_waiting(&self) -> Option<i64> {
+        self.hits.time.first().copied()
+    }
+
     /// Hits that wait.
     pub fn waiting(&self) -> usize {
         self.hits.len()

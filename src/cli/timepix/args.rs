@@ -158,6 +158,17 @@ impl PixelArgs {
     }
 }
 
+/// Lanes that find clusters: as many as there are threads, of which `auto` are those beside reading and
+/// sorting; one when the definition cannot be shared out.
+pub fn lanes(config: &Config) -> usize {
+    let is_local = config.timepix.find.definition == Definition::Local;
+    match config.threads {
+        Some(threads) => threads,
+        None if is_local => config.thread_count().saturating_sub(2).max(1),
+        None => 1,
+    }
+}
+
 /// Whether the configuration is about pixel hits.
 pub fn is_pixels(config: &Config) -> bool {
     config.sequence == Sequence::Timepix

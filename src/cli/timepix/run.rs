@@ -2,6 +2,7 @@
 
 use super::report::{Outcome, PixelSummary};
 use super::sink::ClusterSink;
+use super::args::lanes;
 use super::source::{PixelInput, open};
 use crate::cli::options::{ConfigArgs, InputArgs, ReportArgs};
 use crate::cli::{console, interrupt};
@@ -9,8 +10,7 @@ use crate::event::{PixelBlock, PixelHits};
 use crate::input::timepix::{PixelCounts, ReadEnd};
 use crate::output::timepix::ClusterHasher;
 use crate::pipeline::Config;
-use crate::pipeline::timepix::{Fed, Feed, PixelStream};
-use crate::timepix::Chain;
+use crate::pipeline::timepix::{Fed, Feed, Lanes, PixelStream};
 use crate::{Error, Result};
 use std::collections::HashMap;
 use std::path::Path;
@@ -34,7 +34,7 @@ pub fn run(
     let mut timepix = config.timepix.clone();
     timepix.disorder_us.get_or_insert(disorder_us);
     let level = config.level()?;
-    let mut chain = Chain::new(&timepix, level, &layout)?;
+    let mut chain = Lanes::new(&timepix, level, &layout, lanes(config))?;
     let mut sink = output.map(ClusterSink::create).transpose()?;
     let mut report = report.clone();
     report.quiet |= output == Some(Path::new("-"));
@@ -84,7 +84,7 @@ pub fn run(
     strict(input.strict, &input_counts, &chain)?;
     let outcome = Outcome {
         level,
-        threads: 1,
+        threads: chain.threads(),
         input: input_counts,
         chain: chain.counts(),
         not_taken,
@@ -103,7 +103,7 @@ pub fn run(
 }
 
 /// With `--strict` nothing may be wrong with the input.
-fn strict(strict: bool, counts: &PixelCounts, chain: &Chain) -> Result<()> {
+fn strict(strict: bool, counts: &PixelCounts, chain: &Lanes) -> Result<()> {
     let wrong = counts.malformed + counts.unknown + counts.outside + chain.counts().late;
     if strict && wrong > 0 {
         return Err(Error::format("input", format!("{wrong} words, lines or hits that cannot be used")));
@@ -132,7 +132,7 @@ impl Told {
         Self { is_on, last: Instant::now(), hits: 0, latencies: Vec::new() }
     }
 
-    fn block(&mut self, fed: &Fed, chain: &Chain) {
+    fn block(&mut self, fed: &Fed, chain: &Lanes) {
         if !self.is_on {
             return;
         }

@@ -1,6 +1,7 @@
 //! `peloton throughput --sequence timepix`: hits from memory, again and again, with an offset in time.
 
 use super::report::{Outcome, PixelSummary};
+use super::args::lanes;
 use super::source::{PixelInput, open};
 use crate::cli::interrupt;
 use crate::cli::options::{ConfigArgs, InputArgs, ReportArgs};
@@ -8,8 +9,7 @@ use crate::event::{PixelBlock, PixelHits};
 use crate::input::timepix::ReadEnd;
 use crate::output::timepix::ClusterHasher;
 use crate::pipeline::Config;
-use crate::pipeline::timepix::PixelStream;
-use crate::timepix::Chain;
+use crate::pipeline::timepix::{Lanes, PixelStream};
 use crate::{Error, Result};
 use serde::Serialize;
 use std::process::ExitCode;
@@ -49,7 +49,7 @@ pub fn throughput(
         return Err(Error::format("input", "no hit to measure with"));
     }
     let level = config.level()?;
-    let mut chain = Chain::new(&timepix, level, &layout)?;
+    let mut chain = Lanes::new(&timepix, level, &layout, lanes(config))?;
     // The first pass is a warm-up and gives the hash that every pass must have.
     let (expected, _) = pass(&mut chain, &hits, timepix.block_hits);
     let warm_up = *chain.counters();
@@ -68,7 +68,7 @@ pub fn throughput(
     }
     let outcome = Outcome {
         level,
-        threads: 1,
+        threads: chain.threads(),
         input: stream.counts(),
         chain: counts,
         not_taken: 0,
@@ -93,7 +93,7 @@ pub fn throughput(
 }
 
 /// One pass in blocks, as they would be read; hashing is not timed.
-fn pass(chain: &mut Chain, hits: &PixelHits, block_hits: usize) -> (ClusterHasher, Duration) {
+fn pass(chain: &mut Lanes, hits: &PixelHits, block_hits: usize) -> (ClusterHasher, Duration) {
     let (mut hasher, mut time, mut block) = (ClusterHasher::default(), Duration::ZERO, PixelHits::default());
     for start in (0..hits.len()).step_by(block_hits) {
         let begin = Instant::now();
