@@ -140,8 +140,12 @@ fn main() {
     let is_name = |argument: &&String| !argument.starts_with("--") && !argument.contains('=');
     let names: Vec<_> = arguments.iter().filter(is_name).collect();
 
-    println!("| sample       | hits/clu. |   fast |  plain | ratio |  open |  chain | sort, find, features % |");
-    println!("|--------------|----------:|-------:|-------:|------:|------:|-------:|-----------------------:|");
+    println!(
+        "| sample       | hits/clu. |   fast |  plain | ratio |  open |  chain | sort, find, features % |"
+    );
+    println!(
+        "|--------------|----------:|-------:|-------:|------:|------:|-------:|-----------------------:|"
+    );
     for path in names.iter().filter(|name| name.ends_with(".bin")) {
         measure(&Sample::file(path), passes, repeats, block_hits);
     }

@@ -1,8 +1,8 @@
 //! The whole chain: blocks, disorder and presets change nothing, and every hit is accounted for.
 
 use peloton::event::{Column, Layout, PixelClusters, PixelHits};
-use peloton::simd::Level;
 use peloton::pipeline::timepix::Lanes;
+use peloton::simd::Level;
 use peloton::timepix::{
     Algorithm, ChainCounts, Definition, FindConfig, Finder, TimeSorter, TimepixConfig, reference,
 };
@@ -136,12 +136,17 @@ fn algorithms_levels_and_blocks_agree_on_every_preset() {
         let (hits, disorder, _) = simulated(preset, 200_000, 5.0);
         let config = TimepixConfig { disorder_us: Some(disorder), ..TimepixConfig::default() };
         let (expected, _) = run(&config, Level::choose(None, None).unwrap(), &layout, &hits, 1 << 16);
-        for (level, block) in Level::supported().into_iter().zip([977, 30_000, 100_000, 4096, 65_536, 20_011]) {
+        for (level, block) in Level::supported().into_iter().zip([977, 30_000, 100_000, 4096, 65_536, 20_011])
+        {
             assert!(run(&config, level, &layout, &hits, block).0 == expected, "{name}, {level}, {block}");
             let lanes = 2 + block % 3;
-            assert!(run_on(lanes, &config, level, &layout, &hits, block).0 == expected, "{name}, {lanes} lanes");
+            assert!(
+                run_on(lanes, &config, level, &layout, &hits, block).0 == expected,
+                "{name}, {lanes} lanes"
+            );
         }
-        let (mut sorter, mut sorted) = (TimeSorter::new(Level::choose(None, None).unwrap(), 1 << 30, 1 << 24), PixelHits::default());
+        let (mut sorter, mut sorted) =
+            (TimeSorter::new(Level::choose(None, None).unwrap(), 1 << 30, 1 << 24), PixelHits::default());
         sorter.push(&hits);
         sorter.finish(&mut sorted);
         for definition in Definition::ALL {
@@ -164,7 +169,8 @@ fn never_ending_clusters_are_cut_and_counted() {
     let mut hits = PixelHits::default();
     (0..10_000).for_each(|i| hits.push(i * 100, 5, 5, 1));
     let config = TimepixConfig { capacity: 1000, disorder_us: Some(1.0), ..TimepixConfig::default() };
-    let (clusters, counts) = run(&config, Level::choose(None, None).unwrap(), &Layout::single(16, 16).unwrap(), &hits, 100);
+    let (clusters, counts) =
+        run(&config, Level::choose(None, None).unwrap(), &Layout::single(16, 16).unwrap(), &hits, 100);
     assert!(counts.forced > 0);
     assert_eq!(clusters.len() as u64, counts.forced + 1);
 }

@@ -22,21 +22,28 @@ fn hits() -> impl Strategy<Value = PixelHits> {
     let scale = prop::sample::select(vec![1i64, 3, 50]);
     let jump = prop::sample::select(vec![0i64, 1000, 1 << 31, 1 << 33]);
     let start = prop::sample::select(vec![-500i64, 0, 1, 100, 1 << 40]);
-    (prop::collection::vec(hit, 0..300), scale, jump, 0usize..300, start).prop_map(|(rows, scale, jump, at, start)| {
-        let (mut time, mut hits) = (start, PixelHits::default());
-        for (i, (step, x, y)) in rows.into_iter().enumerate() {
-            time += step % 7 * scale + if i == at { jump } else { 0 };
-            hits.push(time, x, y, 1);
-        }
-        hits
-    })
+    (prop::collection::vec(hit, 0..300), scale, jump, 0usize..300, start).prop_map(
+        |(rows, scale, jump, at, start)| {
+            let (mut time, mut hits) = (start, PixelHits::default());
+            for (i, (step, x, y)) in rows.into_iter().enumerate() {
+                time += step % 7 * scale + if i == at { jump } else { 0 };
+                hits.push(time, x, y, 1);
+            }
+            hits
+        },
+    )
 }
 
 fn config() -> impl Strategy<Value = FindConfig> {
     let definition = prop::sample::select(Definition::ALL.to_vec());
     let algorithm = prop::sample::select(Algorithm::ALL.to_vec());
     (definition, algorithm, 1u32..200, any::<bool>())
-        .prop_map(|(definition, algorithm, delta, strict)| FindConfig { definition, delta, strict, algorithm })
+        .prop_map(|(definition, algorithm, delta, strict)| FindConfig {
+            definition,
+            delta,
+            strict,
+            algorithm,
+        })
         .prop_filter("not built", |config| config.validate().is_ok())
 }
 
@@ -97,8 +104,11 @@ fn one_tick_makes_a_difference() {
 /// All hits of a file in order of time, and the sensor.
 fn read_sorted(path: &Path) -> (PixelHits, [usize; 2]) {
     let mut reader = PixelReader::open(&[Source::Path(path.into())], PixelOptions::default()).unwrap();
-    let (mut block, mut sorter, mut hits) =
-        (PixelBlock::default(), TimeSorter::new(Level::choose(None, None).unwrap(), 1 << 40, 1 << 24), PixelHits::default());
+    let (mut block, mut sorter, mut hits) = (
+        PixelBlock::default(),
+        TimeSorter::new(Level::choose(None, None).unwrap(), 1 << 40, 1 << 24),
+        PixelHits::default(),
+    );
     loop {
         let end = reader.read(1000, &mut block).unwrap();
         sorter.push(&block.hits);

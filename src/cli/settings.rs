@@ -1,8 +1,8 @@
 //! From flags, files and the environment to one [`Config`].
 
 use super::console;
-use super::timepix::is_pixels;
 use super::options::{ConfigArgs, ReportArgs};
+use super::timepix::is_pixels;
 use crate::pipeline::{Config, Engine, Pool, Profile};
 use crate::simd::Isa;
 use crate::{Error, Result};

@@ -42,7 +42,8 @@ impl Layout {
         let (all_width, all_height) = (side(columns, width), side(rows, height));
         let possible = 1..=MAX_SIDE;
         if chips > 256 || !possible.contains(&all_width) || !possible.contains(&all_height) {
-            let message = format!("{chips} chips of {width} x {height} pixels: 1 to {MAX_SIDE} a side in all");
+            let message =
+                format!("{chips} chips of {width} x {height} pixels: 1 to {MAX_SIDE} a side in all");
             return Err(Error::Config(message));
         }
         let places = (0..chips).map(place).collect();

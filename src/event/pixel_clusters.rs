@@ -73,7 +73,9 @@ impl PixelClusters {
     pub fn extend_from(&mut self, other: &PixelClusters, range: Range<usize>) {
         let hits = other.hit_start[range.start] as usize..other.hit_start[range.end] as usize;
         let (first, from) = (self.hits.len() as u32, hits.start as u32);
-        other.hit_start[range.start + 1..=range.end].iter().for_each(|end| self.hit_start.push(first + end - from));
+        other.hit_start[range.start + 1..=range.end]
+            .iter()
+            .for_each(|end| self.hit_start.push(first + end - from));
         self.hits.extend_from(&other.hits, hits, 0);
         self.features.extend_from(&other.features, range);
     }

@@ -1,10 +1,10 @@
 //! [`Engine`]: a configuration made ready to run; the embedding API.
 
 use super::{Config, Sequence};
-use crate::{Error, Result};
 use crate::event::{Counters, VeloEvents, VeloTracks};
 use crate::simd::Level;
 use crate::velo::{self, VeloConfig, VeloWorkspace};
+use crate::{Error, Result};
 use std::ops::Range;
 
 /// Reconstructs events. It holds the configuration and nothing that changes, so that any number of threads

@@ -137,7 +137,9 @@ mod tests {
 
     #[test]
     fn nonsense_gives_the_least_energy_and_never_an_overflow() {
-        for parameters in [[0.0; 4], [1e-13, 1.0, 1.0, 1.0], [f64::NAN; 4], [1.0, 0.0, 1e9, 0.0], [1.0, 1e9, 0.0, 0.0]] {
+        for parameters in
+            [[0.0; 4], [1e-13, 1.0, 1.0, 1.0], [f64::NAN; 4], [1.0, 0.0, 1e9, 0.0], [1.0, 1e9, 0.0, 0.0]]
+        {
             let energy = calibration(parameters).energy(0, 0, 100);
             assert!(energy == 100 || (parameters[2] == 1e9 && energy > 100), "{parameters:?}: {energy}");
         }

@@ -72,7 +72,8 @@ impl FeatureMaker {
             duration[i] = times[size - 1].abs_diff(times[0]).min(u64::from(u32::MAX)) as u32;
             let start = [hits.x[range.start], hits.y[range.start]].map(i32::from);
             let sums = Sums::of(hits, range, start, calibration);
-            (tot[i], height[i], energy[i]) = (sums.tot.min(u64::from(u32::MAX)) as u32, sums.height, sums.energy);
+            (tot[i], height[i], energy[i]) =
+                (sums.tot.min(u64::from(u32::MAX)) as u32, sums.height, sums.energy);
             (x_low[i], x_high[i]) = ((start[0] + sums.low[0]) as u16, (start[0] + sums.high[0]) as u16);
             (y_low[i], y_high[i]) = ((start[1] + sums.low[1]) as u16, (start[1] + sums.high[1]) as u16);
             let n = size as f64;

@@ -93,7 +93,8 @@ impl FromStr for Filter {
                 Error::Config(format!("filter `{part}` is not FEATURE=MIN:MAX with one of {names}"))
             };
             let (name, range) = part.split_once('=').ok_or_else(wrong)?;
-            let (_, feature) = Feature::NAMES.into_iter().find(|(known, _)| *known == name).ok_or_else(wrong)?;
+            let (_, feature) =
+                Feature::NAMES.into_iter().find(|(known, _)| *known == name).ok_or_else(wrong)?;
             let (min, max) = range.split_once(':').ok_or_else(wrong)?;
             let limit = |text: &str, open: f64| match text {
                 "" => Ok(open),

@@ -284,7 +284,11 @@ mod tests {
         let (mut latest, mut late, mut rows) = (i64::MIN, 0, Vec::new());
         for i in 0..hits.len() {
             let row = hits.get(i);
-            if row.0 < latest.saturating_sub(disorder) { late += 1 } else { rows.push(row) }
+            if row.0 < latest.saturating_sub(disorder) {
+                late += 1
+            } else {
+                rows.push(row)
+            }
             latest = latest.max(row.0);
         }
         rows.sort_by_key(|row| (row.0, row.1, row.2));
@@ -311,7 +315,8 @@ mod tests {
 
     #[test]
     fn long_runs_of_equal_times_are_ordered_by_pixel() {
-        let rows: Vec<_> = (0..5000i64).map(|i| (i / 100, (i * 7 % 13) as u16, (i * 5 % 11) as u16)).collect();
+        let rows: Vec<_> =
+            (0..5000i64).map(|i| (i / 100, (i * 7 % 13) as u16, (i * 5 % 11) as u16)).collect();
         let hits = table(&rows);
         let (out, _) = sorted(&hits, 10, usize::MAX, 512);
         assert_eq!((0..out.len()).map(|i| out.get(i)).collect::<Vec<_>>(), expected(&hits, 10).0);

@@ -24,7 +24,9 @@ impl FromStr for LayoutArg {
 
     fn from_str(text: &str) -> Result<Self> {
         let wrong = || {
-            Error::Config(format!("`{text}` is no layout: single, single:WxH, apart:CHIPS, apart:CHIPS:WxH, quad, quad:GAP"))
+            Error::Config(format!(
+                "`{text}` is no layout: single, single:WxH, apart:CHIPS, apart:CHIPS:WxH, quad, quad:GAP"
+            ))
         };
         let number = |text: &str| text.parse::<usize>().map_err(|_| wrong());
         let size = |text: &str| {

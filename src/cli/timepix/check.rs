@@ -37,7 +37,12 @@ struct Report {
 }
 
 /// Does it; exit code 1 when anything disagrees.
-pub fn check(config: &Config, flags: &ConfigArgs, input: &InputArgs, report: &ReportArgs) -> Result<ExitCode> {
+pub fn check(
+    config: &Config,
+    flags: &ConfigArgs,
+    input: &InputArgs,
+    report: &ReportArgs,
+) -> Result<ExitCode> {
     let PixelInput { mut stream, layout, disorder_us, .. } = open(input, &flags.pixels, report)?;
     let mut timepix = config.timepix.clone();
     timepix.disorder_us.get_or_insert(disorder_us);
@@ -77,7 +82,12 @@ pub fn check(config: &Config, flags: &ConfigArgs, input: &InputArgs, report: &Re
 }
 
 /// One definition by all algorithms.
-fn row(find: FindConfig, definition: Definition, hits: &PixelHits, [width, height]: [usize; 2]) -> Result<Row> {
+fn row(
+    find: FindConfig,
+    definition: Definition,
+    hits: &PixelHits,
+    [width, height]: [usize; 2],
+) -> Result<Row> {
     let mut found: Vec<(String, Vec<u32>)> = Vec::new();
     if hits.len() <= NAIVE_HITS {
         let config = FindConfig { definition, ..find };
@@ -110,7 +120,8 @@ fn row(find: FindConfig, definition: Definition, hits: &PixelHits, [width, heigh
 }
 
 fn text(report: &Report) -> String {
-    let mut rows = vec![["definition", "clusters", "mean size", "deviation", "agree", "differ"].map(String::from)];
+    let mut rows =
+        vec![["definition", "clusters", "mean size", "deviation", "agree", "differ"].map(String::from)];
     for row in &report.definitions {
         rows.push([
             format!("{:?}", row.definition).to_lowercase(),

@@ -77,11 +77,12 @@ impl PixelSummary {
         ];
         dropped.extend(others.into_iter().filter(|(_, count)| *count > 0));
         let per_second = |count: u64| Some(count as f64 / time.as_secs_f64()).filter(|rate| rate.is_finite());
-        let stages = config.sequence.stages().iter().zip(&counters.stages).map(|(stage, counter)| StageTime {
-            name: stage.name,
-            ns_per_event: counter.ns as f64 / chain.clusters.max(1) as f64,
-            ns_per_hit: counter.ns as f64 / chain.hits_in.max(1) as f64,
-        });
+        let stages =
+            config.sequence.stages().iter().zip(&counters.stages).map(|(stage, counter)| StageTime {
+                name: stage.name,
+                ns_per_event: counter.ns as f64 / chain.clusters.max(1) as f64,
+                ns_per_hit: counter.ns as f64 / chain.hits_in.max(1) as f64,
+            });
         Ok(Self {
             sequence: config.sequence,
             preset: config.preset_name(),

@@ -1,8 +1,8 @@
 //! `peloton run --sequence timepix`: clusters from files, pipes and sockets.
 
+use super::args::lanes;
 use super::report::{Outcome, PixelSummary};
 use super::sink::ClusterSink;
-use super::args::lanes;
 use super::source::{PixelInput, open};
 use crate::cli::options::{ConfigArgs, InputArgs, ReportArgs};
 use crate::cli::{console, interrupt};
@@ -162,6 +162,8 @@ impl Told {
         sorted.sort_unstable();
         let at = |share: f64| f64::from(sorted[((sorted.len() - 1) as f64 * share) as usize]) / 1000.0;
         let (half, most, rare, worst) = (at(0.5), at(0.99), at(0.999), at(1.0));
-        format!("latency of a block: median {half:.2} ms, 99 % {most:.2} ms, 99.9 % {rare:.2} ms, worst {worst:.2} ms\n")
+        format!(
+            "latency of a block: median {half:.2} ms, 99 % {most:.2} ms, 99.9 % {rare:.2} ms, worst {worst:.2} ms\n"
+        )
     }
 }

@@ -35,7 +35,8 @@ impl ClusterSink {
         if path == Path::new("-") || name.ends_with(".ndjson") || name.ends_with(".ndjson.zst") {
             return Ok(Self::Ndjson(ByteSink::create(path)?, path.into()));
         }
-        let message = format!("--output {}: the name must end in .parquet, .ndjson, .clog or .zst", path.display());
+        let message =
+            format!("--output {}: the name must end in .parquet, .ndjson, .clog or .zst", path.display());
         Err(Error::Config(message))
     }
 

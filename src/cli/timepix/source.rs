@@ -89,7 +89,8 @@ impl Read for Datagrams {
 pub fn open(input: &InputArgs, args: &PixelArgs, report: &ReportArgs) -> Result<PixelInput> {
     let default = [DEFAULT_SIMULATION.to_string()];
     let inputs = if input.inputs.is_empty() { &default[..] } else { &input.inputs };
-    let is_special = |input: &&String| ["sim:", "tcp://", "udp://"].iter().any(|start| input.starts_with(start));
+    let is_special =
+        |input: &&String| ["sim:", "tcp://", "udp://"].iter().any(|start| input.starts_with(start));
     if let Some(special) = inputs.iter().find(is_special) {
         if inputs.len() > 1 {
             return Err(Error::Config(format!("{special} cannot stand beside other inputs")));

@@ -1,7 +1,7 @@
 //! `peloton throughput --sequence timepix`: hits from memory, again and again, with an offset in time.
 
-use super::report::{Outcome, PixelSummary};
 use super::args::lanes;
+use super::report::{Outcome, PixelSummary};
 use super::source::{PixelInput, open};
 use crate::cli::interrupt;
 use crate::cli::options::{ConfigArgs, InputArgs, ReportArgs};

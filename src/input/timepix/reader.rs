@@ -70,7 +70,11 @@ impl PixelReader {
     ///
     /// # Errors
     /// Those of the stream's first bytes.
-    pub fn from_stream(name: &str, stream: impl Read + Send + 'static, options: PixelOptions) -> Result<Self> {
+    pub fn from_stream(
+        name: &str,
+        stream: impl Read + Send + 'static,
+        options: PixelOptions,
+    ) -> Result<Self> {
         let mut reader = Self::new(options);
         let stream: Stream = Box::new(BufReader::with_capacity(BUFFER, stream));
         reader.waiting.push_back(Entry::Stream { name: name.into(), stream });
@@ -80,7 +84,14 @@ impl PixelReader {
 
     fn new(options: PixelOptions) -> Self {
         let layout = options.layout.clone();
-        Self { waiting: VecDeque::new(), current: None, options, layout, format: PixelFormat::Auto, counts: PixelCounts::default() }
+        Self {
+            waiting: VecDeque::new(),
+            current: None,
+            options,
+            layout,
+            format: PixelFormat::Auto,
+            counts: PixelCounts::default(),
+        }
     }
 
     /// The sensor that the hits lie on.
@@ -144,7 +155,8 @@ impl PixelReader {
         let format = match self.options.format {
             PixelFormat::Auto if filled == 0 => PixelFormat::Burda,
             PixelFormat::Auto => PixelFormat::detect(&buffer[..filled]).ok_or_else(|| {
-                let message = "unknown format: neither t3pa, burda, tpx3, tpx4 nor npy (--format names others)";
+                let message =
+                    "unknown format: neither t3pa, burda, tpx3, tpx4 nor npy (--format names others)";
                 Error::format(&name, message)
             })?,
             format => format,

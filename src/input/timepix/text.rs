@@ -80,7 +80,9 @@ impl Text {
         let (index, [matrix, toa, tot, fine, overflow]) = match *values {
             [matrix, toa, tot] => (None, [matrix, toa, tot, 0, matrix >> 16]),
             [index, matrix, toa, tot, fine] => (Some(index), [matrix, toa, tot, fine, matrix >> 16]),
-            [index, matrix, toa, tot, fine, overflow, ..] => (Some(index), [matrix, toa, tot, fine, overflow]),
+            [index, matrix, toa, tot, fine, overflow, ..] => {
+                (Some(index), [matrix, toa, tot, fine, overflow])
+            }
             _ => return None,
         };
         if let Some(index) = index {
@@ -125,7 +127,8 @@ fn numbers(line: &[u8]) -> Option<([u64; NUMBERS], usize)> {
         let value = numbers.get_mut(count)?;
         for digit in word {
             let digit = digit.wrapping_sub(b'0');
-            *value = if digit < 10 { value.checked_mul(10)?.checked_add(u64::from(digit))? } else { return None };
+            *value =
+                if digit < 10 { value.checked_mul(10)?.checked_add(u64::from(digit))? } else { return None };
         }
         count += 1;
     }
@@ -154,7 +157,8 @@ mod tests {
 
     #[test]
     fn burda_lines() {
-        let text = b"\xEF\xBB\xBF# pixel ToA\n258 100 3 7\r\n\n 0\t1 0 2000 \n1 2 3\n-1 2 3 4\n65536 1 0 1\n5 9 0 1";
+        let text =
+            b"\xEF\xBB\xBF# pixel ToA\n258 100 3 7\r\n\n 0\t1 0 2000 \n1 2 3\n-1 2 3 4\n65536 1 0 1\n5 9 0 1";
         for piece in [1, 5, 1000] {
             let (hits, counts) = decode(Kind::Burda, text, piece);
             assert_eq!(hits.get(0), (1597, 2, 1, 7));
@@ -179,7 +183,9 @@ mod tests {
     #[test]
     fn absurd_lines_are_counted_and_memory_stays_bounded() {
         let mut text = vec![b'1'; 3 * MAX_LINE];
-        text.extend_from_slice(b"\n99999999999999999999 1 1 1\n1 288230376151711744 0 1\n1 1 16 1\n1 1 0 1 1 1 1 1 1\n1 1 1 1");
+        text.extend_from_slice(
+            b"\n99999999999999999999 1 1 1\n1 288230376151711744 0 1\n1 1 16 1\n1 1 0 1 1 1 1 1 1\n1 1 1 1",
+        );
         let (hits, counts) = decode(Kind::Burda, &text, 1000);
         assert_eq!((hits.len(), counts.malformed), (1, 5));
     }

@@ -171,7 +171,7 @@ mod tests {
     use crate::event::Layout;
 
     fn header(chip: u64, words: u64) -> u64 {
-        u64::from(MAGIC) | chip << 32 | words * 8 << 48
+        u64::from(MAGIC) | chip << 32 | (words * 8) << 48
     }
 
     fn hit(x: u64, y: u64, clocks: u64, fine: u64, tot: u64) -> u64 {
@@ -204,8 +204,10 @@ mod tests {
     fn hits_before_the_first_heartbeat_are_put_right() {
         const WRAP: u64 = 1 << 30;
         let [low, high] = heartbeat(3 * WRAP + 1000);
-        let stream = [header(0, 4), hit(7, 9, 3 * WRAP + 20, 3, 55), low, high, hit(255, 254, 4 * WRAP + 1, 0, 1)];
-        let expected = [((3 * WRAP + 20) as i64 * 16 - 3, 7, 9, 55), ((4 * WRAP + 1) as i64 * 16, 255, 254, 1)];
+        let stream =
+            [header(0, 4), hit(7, 9, 3 * WRAP + 20, 3, 55), low, high, hit(255, 254, 4 * WRAP + 1, 0, 1)];
+        let expected =
+            [((3 * WRAP + 20) as i64 * 16 - 3, 7, 9, 55), ((4 * WRAP + 1) as i64 * 16, 255, 254, 1)];
         // However the bytes are cut.
         for piece in [1, 7, 8, 13, 1000] {
             let (block, counts) = decode(&stream, piece);
@@ -221,7 +223,12 @@ mod tests {
 
     #[test]
     fn without_heartbeats_the_clock_is_followed_over_its_wraps() {
-        let stream = [header(1, 3), hit(1, 1, (1 << 30) - 5, 0, 1), hit(1, 2, 3, 0, 1), hit(1, 3, (1 << 30) - 1, 0, 1)];
+        let stream = [
+            header(1, 3),
+            hit(1, 1, (1 << 30) - 5, 0, 1),
+            hit(1, 2, 3, 0, 1),
+            hit(1, 3, (1 << 30) - 1, 0, 1),
+        ];
         let (block, _) = decode(&stream, 8);
         let first = block.hits.time[0];
         assert_eq!(block.hits.time.iter().map(|t| t - first).collect::<Vec<_>>(), [0, 8 * 16, 4 * 16]);
@@ -232,11 +239,13 @@ mod tests {
     fn triggers_are_kept_and_everything_else_is_counted() {
         let tdc = 0x6F << 56 | 77 << 44 | 4000 << 9 | 8 << 5;
         let bad_tdc = 0x6F << 56 | 13 << 5;
-        let stream = [header(0, 5), tdc, bad_tdc, 0x50 << 56, 0x13 << 56, hit(0, 0, 0, 0, 0), 42, header(9, 1)];
+        let stream =
+            [header(0, 5), tdc, bad_tdc, 0x50 << 56, 0x13 << 56, hit(0, 0, 0, 0, 0), 42, header(9, 1)];
         let (block, counts) = decode(&stream, 8);
         assert_eq!((block.triggers.time[0], block.triggers.fine[0]), (8001, 1));
         assert_eq!((block.triggers.counter[0], block.triggers.edge[0]), (77, 0));
-        let found = PixelCounts { hits: 1, triggers: 1, control: 3, unknown: 2, malformed: 2, ..Default::default() };
+        let found =
+            PixelCounts { hits: 1, triggers: 1, control: 3, unknown: 2, malformed: 2, ..Default::default() };
         assert_eq!(counts, found);
     }
 }

@@ -84,7 +84,12 @@ mod tests {
     fn what_is_written_is_read_back() {
         let mut hits = PixelHits::default();
         for i in 0..20_000u32 {
-            hits.push(1_000_000_000_000 + i64::from(i) * 3217, (i * 7 % 256) as u16, (i * 31 % 256) as u16, (i % 1024) as u16);
+            hits.push(
+                1_000_000_000_000 + i64::from(i) * 3217,
+                (i * 7 % 256) as u16,
+                (i * 31 % 256) as u16,
+                (i % 1024) as u16,
+            );
         }
         for format in [PixelFormat::Burda, PixelFormat::Hits16, PixelFormat::Tpx3] {
             let mut bytes = Vec::new();

@@ -135,7 +135,9 @@ mod tests {
     #[test]
     fn what_is_written_is_read_back() {
         let mut clusters = PixelClusters::default();
-        [(160, 3, 4, 9), (161, 3, 5, 2), (320, 0, 0, 1)].map(|(t, x, y, tot)| clusters.hits.push(t, x, y, tot));
+        [(160, 3, 4, 9), (161, 3, 5, 2), (320, 0, 0, 1)]
+            .into_iter()
+            .for_each(|(t, x, y, tot)| clusters.hits.push(t, x, y, tot));
         clusters.hit_start.extend_from_slice(&[2, 3]);
         clusters.features.set_len(2);
         clusters.features.energy.copy_from_slice(&[77, 5_000_000_000]);

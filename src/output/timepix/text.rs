@@ -71,7 +71,9 @@ mod tests {
 
     fn clusters() -> PixelClusters {
         let mut clusters = PixelClusters::default();
-        [(160, 3, 4, 9), (161, 3, 5, 2), (320, 0, 0, 1)].map(|(t, x, y, tot)| clusters.hits.push(t, x, y, tot));
+        [(160, 3, 4, 9), (161, 3, 5, 2), (320, 0, 0, 1)]
+            .into_iter()
+            .for_each(|(t, x, y, tot)| clusters.hits.push(t, x, y, tot));
         clusters.hit_start.extend_from_slice(&[2, 3]);
         clusters.features.set_len(2);
         clusters.features.time.copy_from_slice(&[160, 320]);
@@ -83,8 +85,11 @@ mod tests {
     fn lines_are_clusters() {
         let mut text = Vec::new();
         write_cluster_ndjson(&clusters(), &mut text).unwrap();
-        let lines: Vec<serde_json::Value> =
-            std::str::from_utf8(&text).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let lines: Vec<serde_json::Value> = std::str::from_utf8(&text)
+            .unwrap()
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
         assert_eq!((lines.len(), &lines[0]["time_ns"]), (2, &250.into()));
         assert_eq!(lines[0]["hits"], serde_json::json!([[3, 4, 9, 0], [3, 5, 2, 1.5625]]));
         assert_eq!((&lines[0]["energy_keV"], &lines[1]["size"]), (&12.345.into(), &1.into()));
@@ -98,6 +103,9 @@ mod tests {
 
     #[test]
     fn times_are_exact() {
-        assert_eq!((ns(16), ns(1), ns(-1), ns(1 << 50).as_str()), ("25".into(), "1.5625".into(), "-1.5625".into(), "1759218604441600"));
+        assert_eq!(
+            (ns(16), ns(1), ns(-1), ns(1 << 50).as_str()),
+            ("25".into(), "1.5625".into(), "-1.5625".into(), "1759218604441600")
+        );
     }
 }

@@ -13,8 +13,8 @@
 use crate::event::{Counters, Layout, PixelClusters, PixelHits, StageClock};
 use crate::simd::Level;
 use crate::timepix::{
-    Calibration, Chain, ChainCounts, Clusterer, Definition, FeatureMaker, Front, TimepixConfig, WindowClusters,
-    WindowFinder,
+    Calibration, Chain, ChainCounts, Clusterer, Definition, FeatureMaker, Front, TimepixConfig,
+    WindowClusters, WindowFinder,
 };
 use crate::{Error, Result};
 use std::collections::VecDeque;

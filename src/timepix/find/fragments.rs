@@ -57,7 +57,13 @@ impl Fragments {
 
     /// Clusters time-ordered hits on the matrix: `labels` become cluster numbers in the order of first hits.
     /// Says how many clusters there are.
-    pub fn run(&mut self, window: u32, hits: &PixelHits, forest: &mut Forest, labels: &mut Column<u32>) -> u32 {
+    pub fn run(
+        &mut self,
+        window: u32,
+        hits: &PixelHits,
+        forest: &mut Forest,
+        labels: &mut Column<u32>,
+    ) -> u32 {
         labels.set_len(hits.len());
         forest.clear();
         let (Some(&first), Some(&last)) = (hits.time.first(), hits.time.last()) else { return 0 };

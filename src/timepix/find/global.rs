@@ -24,7 +24,13 @@ impl Global {
     }
 
     /// As `Fragments::run`.
-    pub fn run(&mut self, window: u32, hits: &PixelHits, forest: &mut Forest, labels: &mut Column<u32>) -> u32 {
+    pub fn run(
+        &mut self,
+        window: u32,
+        hits: &PixelHits,
+        forest: &mut Forest,
+        labels: &mut Column<u32>,
+    ) -> u32 {
         let Self { width, last, latest } = self;
         forest.clear();
         forest.grow(hits.len() as u32);

@@ -66,10 +66,10 @@ fn fixed(config: &FindConfig, hits: &PixelHits) -> Vec<usize> {
         let mut found = vec![first];
         group[first] = first;
         while let Some(a) = found.pop() {
-            for b in first..hits.len() {
-                let is_free = group[b] == usize::MAX && together(config, hits.time[first], hits.time[b]);
+            for (b, group) in group.iter_mut().enumerate().skip(first) {
+                let is_free = *group == usize::MAX && together(config, hits.time[first], hits.time[b]);
                 if is_free && near(hits, a, b) {
-                    group[b] = first;
+                    *group = first;
                     found.push(b);
                 }
             }

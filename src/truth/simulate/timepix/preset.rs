@@ -215,7 +215,10 @@ mod tests {
                 let mean = sum / n;
                 let deviation = (squares / n - mean * mean).sqrt();
                 let off = [mean / preset.mean() - 1.0, deviation / preset.deviation() - 1.0];
-                assert!(off.iter().all(|off| off.abs() < 0.025), "{name}, seed {seed}: {mean} +- {deviation}");
+                assert!(
+                    off.iter().all(|off| off.abs() < 0.025),
+                    "{name}, seed {seed}: {mean} +- {deviation}"
+                );
             }
         }
     }

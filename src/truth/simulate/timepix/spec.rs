@@ -43,7 +43,8 @@ impl FromStr for PixelSimSpec {
         for part in parts {
             let (key, value) =
                 part.split_once('=').ok_or_else(|| wrong(format!("`{part}` is not key=value")))?;
-            let whole = || value.parse().map_err(|_| wrong(format!("{key}: `{value}` is not a whole number")));
+            let whole =
+                || value.parse().map_err(|_| wrong(format!("{key}: `{value}` is not a whole number")));
             let within = |low: f64, high: f64| {
                 let found = value.parse().ok().filter(|found: &f64| (low..=high).contains(found));
                 found.ok_or_else(|| wrong(format!("{key}: `{value}` is not a number from {low} to {high}")))
