@@ -59,6 +59,9 @@ pub trait Gang: Copy + Send + Sync + std::fmt::Debug + 'static {
     /// `from[index]` per lane, four values at once: one memory access a lane where [`Gang::f_gather`] of four
     /// columns has four. Index clamped (module text).
     fn f_gather_records(self, from: &[[f32; 4]], index: Self::U) -> [Self::F; 4];
+    /// [`Gang::f_gather_records`] with the index in memory, the first `LANES` values of `index`: addresses are
+    /// read from there faster than they are taken out of a register.
+    fn f_load_records(self, from: &[[f32; 4]], index: &[u32]) -> [Self::F; 4];
     /// a + b
     fn f_add(self, a: Self::F, b: Self::F) -> Self::F;
     /// a - b
@@ -182,6 +185,8 @@ pub trait Gang: Copy + Send + Sync + std::fmt::Debug + 'static {
     fn u_as_f(self, a: Self::U) -> Self::F;
     /// Sum of the lanes of `mask`, wrapping.
     fn u_reduce_add(self, a: Self::U, mask: Self::M) -> u32;
+    /// Sums of each lane and the lanes before it, wrapping, and the sum of all.
+    fn u_prefix_sum(self, a: Self::U) -> (Self::U, u32);
     /// Smallest lane of `mask`; `u32::MAX` when there is none.
     fn u_reduce_min(self, a: Self::U, mask: Self::M) -> u32;
     /// Largest lane of `mask`; 0 when there is none.

@@ -216,6 +216,7 @@ tokens! {
 mod tests {
     use super::*;
 
+    #[cfg(feature = "all-gangs")]
     #[test]
     fn what_runs_is_what_was_asked_for() {
         fn seen<G: Gang>(g: G) -> (Isa, usize, usize, usize) {

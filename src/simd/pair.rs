@@ -123,6 +123,13 @@ impl<G: Gang> Gang for Pair<G> {
         [(a, e), (b, f), (c, g), (d, h)]
     }
     #[inline(always)]
+    fn f_load_records(self, from: &[[f32; 4]], index: &[u32]) -> [Self::F; 4] {
+        let (low, high) = index.split_at(Self::HALF);
+        let [a, b, c, d] = self.0.f_load_records(from, low);
+        let [e, f, g, h] = self.0.f_load_records(from, high);
+        [(a, e), (b, f), (c, g), (d, h)]
+    }
+    #[inline(always)]
     fn u_scatter(self, value: Self::U, to: &mut [u32], index: Self::U, mask: Self::M) {
         self.0.u_scatter(value.0, to, index.0, mask.0);
         self.0.u_scatter(value.1, to, index.1, mask.1);
@@ -178,6 +185,13 @@ impl<G: Gang> Gang for Pair<G> {
         m_or(a: M, b: M) -> M;
         m_and_not(a: M, b: M) -> M;
         m_not(a: M) -> M;
+    }
+
+    #[inline(always)]
+    fn u_prefix_sum(self, a: Self::U) -> (Self::U, u32) {
+        let (low, low_sum) = self.0.u_prefix_sum(a.0);
+        let (high, high_sum) = self.0.u_prefix_sum(a.1);
+        ((low, self.0.u_add(high, self.0.u_splat(low_sum))), low_sum.wrapping_add(high_sum))
     }
 
     reductions! {

@@ -177,6 +177,10 @@ impl<G: Gang, const N: usize> Gang for Stack<G, N> {
         columns
     }
     #[inline(always)]
+    fn f_load_records(self, from: &[[f32; 4]], index: &[u32]) -> [Self::F; 4] {
+        self.f_gather_records(from, self.u_load(index))
+    }
+    #[inline(always)]
     fn u_scatter(self, value: Self::U, to: &mut [u32], index: Self::U, mask: Self::M) {
         for i in Self::parts() {
             self.0.u_scatter(value[i], to, index[i], mask[i]);
@@ -239,6 +243,17 @@ impl<G: Gang, const N: usize> Gang for Stack<G, N> {
         f_select: F;
         i_select: I;
         u_select: U;
+    }
+
+    #[inline(always)]
+    fn u_prefix_sum(self, mut a: Self::U) -> (Self::U, u32) {
+        let mut before = 0u32;
+        for i in Self::parts() {
+            let (sums, sum) = self.0.u_prefix_sum(a[i]);
+            a[i] = self.0.u_add(sums, self.0.u_splat(before));
+            before = before.wrapping_add(sum);
+        }
+        (a, before)
     }
 
     reductions! {

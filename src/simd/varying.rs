@@ -177,6 +177,13 @@ impl<G: Gang> F32<G> {
         let g = index.g;
         [Self { g, v: a }, Self { g, v: b }, Self { g, v: c }, Self { g, v: d }]
     }
+
+    /// The same with the index in memory: addresses are read faster than taken out of a register.
+    #[inline(always)]
+    pub fn load_records(g: G, from: &[[f32; 4]], index: &[u32]) -> [Self; 4] {
+        let [a, b, c, d] = g.f_load_records(from, index);
+        [Self { g, v: a }, Self { g, v: b }, Self { g, v: c }, Self { g, v: d }]
+    }
     /// Into the first `LANES` values of `to`; panics when it is shorter.
     #[inline(always)]
     pub fn store(self, to: &mut [f32]) {
@@ -267,6 +274,12 @@ impl<G: Gang> U32<G> {
     #[inline(always)]
     pub fn count(self, mask: Mask<G>) -> Self {
         Self { g: self.g, v: self.g.u_count(self.v, mask.v) }
+    }
+    /// Sums of each lane and the lanes before it, wrapping, and the sum of all.
+    #[inline(always)]
+    pub fn prefix_sum(self) -> (Self, u32) {
+        let (v, sum) = self.g.u_prefix_sum(self.v);
+        (Self { v, ..self }, sum)
     }
     /// Sum of the lanes of `mask`, wrapping.
     #[inline(always)]

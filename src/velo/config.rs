@@ -87,6 +87,11 @@ pub struct BestConfig {
     pub scatter_slope: f32,
     /// Largest chi2 of a hit that a track is forwarded to (no unit).
     pub forward_chi2: f32,
+    /// A line that passes nearer to the beam axis has no hit to find there. The sensors' inner edge is at 5.1 mm
+    /// when the Velo is closed; the rest is for lines that bend, mm.
+    pub inner_radius: f32,
+    /// Nor has one that passes further from it: the sensors' outer corners are at 50.7 mm, mm.
+    pub outer_radius: f32,
     /// Pairs in a row a track may miss (no unit).
     pub skipped_pairs: u32,
     /// First pass: narrow windows over all hits (no unit).
@@ -100,27 +105,27 @@ pub struct BestConfig {
 impl Default for BestConfig {
     fn default() -> Self {
         let first = PassConfig {
-            window: 1,
+            window: 0.5,
             doublet_doca: 3.0,
             score: 17.0,
             scatter_slope: 2e-5,
             doca_weight: 0.7,
             weak_score: 4.0,
             gaps: false,
-            gap_window: 0,
+            gap_window: 0.0,
             gap_doublet_doca: 0.0,
             gap_score: 0.0,
             gap_doca_weight: 0.0,
         };
         let second = PassConfig {
-            window: 12,
+            window: 12.0,
             doublet_doca: 30.0,
             score: 60.0,
             scatter_slope: 2e-5,
             doca_weight: 0.5,
             weak_score: 14.0,
             gaps: true,
-            gap_window: 2,
+            gap_window: 2.0,
             gap_doublet_doca: 2.0,
             gap_score: 8.0,
             gap_doca_weight: 7.0,
@@ -130,6 +135,8 @@ impl Default for BestConfig {
             scatter_constant: 1e-7,
             scatter_slope: 2e-5,
             forward_chi2: 20.0,
+            inner_radius: 3.0,
+            outer_radius: 50.7,
             skipped_pairs: 1,
             first,
             second,
@@ -143,8 +150,8 @@ impl Default for BestConfig {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PassConfig {
-    /// Half width of the window for the outer hit of a triplet, in bins of 1/256 turn, 0..=16.
-    pub window: u32,
+    /// Half width of the window for the outer hit of a triplet, in 1/256 turn, 0..=16.
+    pub window: f32,
     /// Largest distance of a doublet's line to the beam line, mm.
     pub doublet_doca: f32,
     /// Largest score of a triplet (no unit).
@@ -157,8 +164,8 @@ pub struct PassConfig {
     pub weak_score: f32,
     /// Whether triplets may step over one pair (no unit).
     pub gaps: bool,
-    /// Half width of the window for the outer hit of one that does, in bins, 0..=16.
-    pub gap_window: u32,
+    /// Half width of the window for the outer hit of one that does, in 1/256 turn, 0..=16.
+    pub gap_window: f32,
     /// Largest distance of its doublet's line to the beam line, mm.
     pub gap_doublet_doca: f32,
     /// Largest score of a triplet that does (no unit).
@@ -204,7 +211,7 @@ impl Default for FitConfig {
     }
 }
 
-/// Widest window, in bins, that the index serves.
+/// Widest window, in 1/256 turn, that the index serves.
 pub(super) const MAX_WINDOW: u32 = 16;
 
 impl VeloConfig {
@@ -230,18 +237,27 @@ impl VeloConfig {
             ("best.second.window", best.second.window),
             ("best.second.gap_window", best.second.gap_window),
         ] {
-            if window > MAX_WINDOW {
-                return wrong(format!("{name} = {window}: windows reach up to {MAX_WINDOW} bins"));
+            if !(0.0..=MAX_WINDOW as f32).contains(&window) {
+                return wrong(format!(
+                    "{name} = {window}: a window is 0 to {MAX_WINDOW} of 1/256 turn wide to each side"
+                ));
             }
         }
         for (name, value) in [
             ("best.hit_resolution", best.hit_resolution),
+            ("best.outer_radius", best.outer_radius),
             ("fit.weight", self.fit.weight),
             ("limits.coordinate", self.limits.coordinate),
         ] {
             if !(value > 0.0 && value.is_finite()) {
                 return wrong(format!("{name} = {value}: must be positive and finite"));
             }
+        }
+        if !(0.0..best.outer_radius).contains(&best.inner_radius) {
+            return wrong(format!(
+                "best.inner_radius = {}: not from 0 to best.outer_radius",
+                best.inner_radius
+            ));
         }
         if best.skipped_pairs as usize > PAIRS {
             return wrong(format!("best.skipped_pairs = {}: at most {PAIRS}", best.skipped_pairs));

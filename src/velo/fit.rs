@@ -5,6 +5,7 @@
 //! the end of the Velo.
 
 use super::config::FitConfig;
+use super::find::ROW;
 use super::index::Index;
 use super::scratch::Found;
 use crate::event::{Column, States, VeloEvent, VeloTracks};
@@ -114,10 +115,10 @@ fn closest_to_beam<G: Gang>(
     z + parallel.select_f(F32::splat(g, 0.0), along / slope2.max(F32::splat(g, 1e-12)))
 }
 
-/// x, y, z of the hits at entries of the track lists.
+/// x, y, z of the hits at entries of the rows.
 #[inline(always)]
 fn position<G: Gang>(index: &Index, found: &Found, entry: U32<G>) -> [F32<G>; 3] {
-    let [x, y, z, _] = F32::gather_records(&index.hits, U32::gather(&found.hits, entry));
+    let [x, y, z, _] = F32::gather_records(index.hits.padded(), U32::gather(found.hits.padded(), entry));
     [x, y, z]
 }
 
@@ -134,10 +135,15 @@ pub(super) fn fit<G: Gang>(
 ) {
     let tracks = found.order.len();
     let base = out.tracks();
-    for &track in found.order.iter() {
-        for &hit in found.hits_of(track as usize) {
-            out.hits.push(event.id[index.source[hit as usize] as usize]);
+    let source = index.source.padded();
+    out.hits.reserve_total(out.hits.len() + tracks * ROW);
+    for &row in found.order.iter() {
+        let (hits, first) = (found.hits_of(row), out.hits.len());
+        let ids = &mut out.hits.padded_mut()[first..][..hits.len()];
+        for (id, &hit) in ids.iter_mut().zip(hits) {
+            *id = event.id[source[hit as usize] as usize];
         }
+        out.hits.set_len(first + hits.len());
         out.hit_start.push(out.hits.len() as u32);
     }
     out.track_start.push((base + tracks) as u32);
@@ -148,9 +154,9 @@ pub(super) fn fit<G: Gang>(
     }
     for at in (0..tracks).step_by(G::LANES) {
         let lanes = Mask::first(g, tracks - at);
-        let track = U32::load(g, &found.order.padded()[at..]);
-        let first = U32::gather(&found.start, track);
-        let last = U32::gather(&found.start, track + U32::splat(g, 1)) - U32::splat(g, 1);
+        let row = U32::load(g, &found.order.padded()[at..]);
+        let first = row * U32::splat(g, ROW as u32);
+        let last = first + U32::gather(&found.len, row) - U32::splat(g, 1);
         let top = position(index, found, first);
         let bottom = position(index, found, last);
         let dz = bottom[2] - top[2];

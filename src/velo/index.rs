@@ -1,209 +1,266 @@
 //! Sort: hits of an event by (pair of modules, phi bin, input order), with a table of where each bin begins.
 //!
-//! phi is only a way to find neighbours, so a turn is cut into [`BINS`] bins on a scale that is cheap and
-//! exact on every gang: the *diamond angle* t = y / (|x| + |y|), continued around the four quadrants. A window
-//! is a number of whole bins, read off the table in two look-ups; no search is needed:
+//! phi is only a way to find neighbours, so a turn is cut into bins on a scale that is cheap and exact on
+//! every gang: the *diamond angle* t = y / (|x| + |y|), continued around the four quadrants. A window is a
+//! number of whole bins, read off the table in two look-ups; no search is needed. The bins of a pair go on for
+//! a while after a turn, and so do its hits, so that a window over the wrap is in one piece:
 //!
 //! ```text
-//!   table[bin * STRIDE + pair]:   bin 0   bin 1   ...  bin 255 | bin 0 + turn, bin 1 + turn, ...
-//!   sorted hits of a pair:      [ h h   | h     | ... | h h    ]  (windows over the wrap go on at the front)
+//!   table of a pair:        bin 0  bin 1  ...  bin 255 | bin 0, bin 1, ... bin 33 again
+//!   sorted hits of a pair: [h h  | h    | ... | h h    | copies of the hits of the first bins]
 //! ```
 //!
-//! Counting sort, O(hits + bins): the counts of all pairs are summed in lanes, one lane a pair.
+//! Counting sort, O(hits + bins), pair by pair: a pair's hits and its part of the table stay in the first
+//! cache.
 
 use super::config::{LimitConfig, MAX_WINDOW};
-use super::geometry::PAIRS;
+use super::geometry::{PAIRS, pair_middle};
 use crate::Status;
 use crate::event::{Column, VELO_MODULES, VeloEvent};
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
+use std::ops::Range;
 
-/// Bins of a turn.
-pub(super) const BINS: u32 = 256;
-/// Pairs beside each other in a row of the table.
-pub(super) const STRIDE: usize = 32;
-/// Rows of the table: a turn, and as much again as the widest window reaches beyond it.
-const ROWS: usize = BINS as usize + 2 * MAX_WINDOW as usize + 2;
+/// What windows are counted in: 1/256 turn.
+const TURN: f32 = 256.0;
 
-/// The sorted hits of a group of events, one event after the other.
-#[derive(Debug, Default)]
+/// How fine the bins of an [`Index`] are.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Binning {
+    /// Bins of a turn, a power of two.
+    bins: u32,
+    /// Bins that come again after a turn: as far as the widest window reaches.
+    again: u32,
+}
+
+impl Binning {
+    /// `bins` is 64..=256, a power of two: whole gangs.
+    pub(super) const fn new(bins: u32) -> Self {
+        Self { bins, again: 2 * MAX_WINDOW * bins / TURN as u32 + 1 }
+    }
+
+    /// Cells of the table for a pair: where each bin begins, and where the last one ends.
+    const fn row(self) -> usize {
+        (self.bins + self.again) as usize + 1
+    }
+
+    /// Bins of a width in 1/256 turn.
+    pub(super) fn width(self, of: f32) -> f32 {
+        of * (self.bins as f32 / TURN)
+    }
+}
+
+/// The sorted hits of an event.
+#[derive(Debug)]
 pub(super) struct Index {
     /// x, y, z of each hit, and x again as long as no track uses it, NaN from then on: a NaN is never the
     /// nearest to anything, so used hits drop out of a search without a test.
     pub(super) hits: Column<[f32; 4]>,
     /// Place of each hit in its event's input columns.
     pub(super) source: Column<u32>,
-    /// Where the pairs of each event begin, [`STRIDE`] per event; the last ones repeat the event's end.
-    start: Column<u32>,
-    /// [`ROWS`] rows of [`STRIDE`] per event.
+    /// How far behind each hit its copy is, 0 where there is none.
+    copy: Column<u32>,
+    /// Whether a track uses the hit, 0 or 1; not for copies.
+    used: Column<u32>,
+    /// The places of each pair's hits, without copies.
+    pairs: [(u32, u32); PAIRS],
+    /// A row of cells per pair.
     table: Column<u32>,
+    pub(super) binning: Binning,
 }
 
-/// The columns of an [`Index`].
+/// One pair of modules, each lane its own.
 #[derive(Clone, Copy)]
-pub(super) struct View<'a> {
-    pub(super) hits: &'a [[f32; 4]],
-    table: &'a [u32],
-    start: &'a [u32],
-}
-
-impl<'a> View<'a> {
-    /// One pair, each lane in its event.
-    #[inline(always)]
-    pub(super) fn layer<G: Gang>(self, g: G, event: U32<G>, pair: usize) -> Layer<'a, G> {
-        let at = event.shl::<5>() + U32::splat(g, pair as u32);
-        let start = U32::gather(self.start, at);
-        let len = U32::gather(self.start, at + U32::splat(g, 1)) - start;
-        let column = event * U32::splat(g, (ROWS * STRIDE) as u32) + U32::splat(g, pair as u32);
-        Layer { g, hits: self.hits, table: self.table, column, start, len }
-    }
-}
-
-/// One pair of modules per lane, each of its lane's event.
 pub(super) struct Layer<'a, G: Gang> {
     g: G,
+    /// The hits of all pairs, and what may be read behind them.
     pub(super) hits: &'a [[f32; 4]],
     table: &'a [u32],
-    column: U32<G>,
-    /// Place of the pair's first hit among the sorted hits.
-    start: U32<G>,
-    len: U32<G>,
+    binning: Binning,
+    /// The pair's row in the table.
+    row: U32<G>,
+    begin: U32<G>,
+    end: U32<G>,
+    /// Middle of the pair, mm.
+    pub(super) z: F32<G>,
 }
 
-/// A window per lane: `count` hits from the `first` of the layer on, going on at its front after its last.
+/// A window per lane: `count` hits from place `first` on.
 pub(super) struct Window<G: Gang> {
     pub(super) first: U32<G>,
     pub(super) count: U32<G>,
 }
 
-/// Direction on the diamond scale in bins, 0..=256, and 1 / (|x| + |y|). (0, 0) is at 0.
+/// Direction on the diamond scale in `bins` of a turn, 0..=bins, and 1 / (|x| + |y|). (0, 0) is at 0.
 #[inline(always)]
-pub(super) fn phi_turn<G: Gang>(g: G, x: F32<G>, y: F32<G>) -> (F32<G>, F32<G>) {
+pub(super) fn phi_turn<G: Gang>(g: G, bins: u32, x: F32<G>, y: F32<G>) -> (F32<G>, F32<G>) {
     let zero = F32::splat(g, 0.0);
     let scale = F32::splat(g, 1.0) / (x.abs() + y.abs()).max(F32::splat(g, 1e-30));
     let t = y * scale;
     let right = y.lt(zero).select_f(F32::splat(g, 4.0) + t, t);
     let turn = x.lt(zero).select_f(F32::splat(g, 2.0) - t, right);
-    (turn * F32::splat(g, BINS as f32 / 4.0), scale)
+    (turn * F32::splat(g, bins as f32 / 4.0), scale)
 }
 
-/// phi bin of a direction, 0..256.
-#[inline(always)]
-pub(super) fn phi_bin<G: Gang>(g: G, x: F32<G>, y: F32<G>) -> U32<G> {
-    phi_turn(g, x, y).0.to_i32().to_bits() & U32::splat(g, BINS - 1)
-}
-
-impl<G: Gang> Layer<'_, G> {
-    /// The hits at most `half_width` bins away from `bin`.
+impl Binning {
+    /// Direction of a point, in bins.
     #[inline(always)]
-    pub(super) fn window(&self, bin: U32<G>, half_width: u32) -> Window<G> {
-        let left = bin + U32::splat(self.g, BINS - half_width);
-        self.bins(left, left + U32::splat(self.g, 2 * half_width))
+    pub(super) fn turn<G: Gang>(self, g: G, x: F32<G>, y: F32<G>) -> F32<G> {
+        phi_turn(g, self.bins, x, y).0
     }
 
-    /// The hits whose bins come within `reach` mm of the point (x, y), and `turn` mm^2 more: the turn of a
-    /// line's point around the beam axis, as |point x step|.
+    /// Cells of a row between which the hits are that lie at most `half` of a bin from `middle`; the same cell
+    /// twice when that makes no sense.
+    #[inline(always)]
+    pub(super) fn cells<G: Gang>(self, g: G, middle: F32<G>, half: F32<G>) -> [U32<G>; 2] {
+        let middle = middle + F32::splat(g, self.bins as f32);
+        let left = (middle - half).to_i32().to_bits();
+        let width = (middle + half).to_i32().to_bits() - left + U32::splat(g, 1);
+        let sane = width.lt(U32::splat(g, self.again + 2));
+        let from = left & U32::splat(g, self.bins - 1);
+        [from, from + sane.select_u(width, U32::splat(g, 0))]
+    }
+
+    /// phi bin of a direction.
+    #[inline(always)]
+    fn bin<G: Gang>(self, g: G, x: F32<G>, y: F32<G>) -> U32<G> {
+        phi_turn(g, self.bins, x, y).0.to_i32().to_bits() & U32::splat(g, self.bins - 1)
+    }
+}
+
+impl<'a, G: Gang> Layer<'a, G> {
+    /// Lane by lane this pair or the other one.
+    #[inline(always)]
+    pub(super) fn select(self, lanes: Mask<G>, other: &Self) -> Self {
+        Self {
+            row: lanes.select_u(self.row, other.row),
+            begin: lanes.select_u(self.begin, other.begin),
+            end: lanes.select_u(self.end, other.end),
+            z: lanes.select_f(self.z, other.z),
+            ..self
+        }
+    }
+
+    /// The hits whose bins come within `reach` mm of a point, and `turn` mm^2 more: the turn of a line's
+    /// point around the beam axis, as |point x step|.
     ///
     /// A step d across moves the diamond angle by at most d / (|x| + |y|), a turn exactly by
-    /// |point x step| / (|x| + |y|)^2, to first order; the window never reaches further than [`MAX_WINDOW`] bins.
+    /// |point x step| / (|x| + |y|)^2, to first order; the window never reaches further than [`MAX_WINDOW`].
     #[inline(always)]
-    pub(super) fn around(&self, x: F32<G>, y: F32<G>, reach: F32<G>, turn: F32<G>) -> Window<G> {
-        let g = self.g;
-        let (middle, scale) = phi_turn(g, x, y);
-        let half = (turn.mul_add(scale, reach) * scale) * F32::splat(g, BINS as f32 / 4.0);
-        let half = half.min(F32::splat(g, MAX_WINDOW as f32));
-        let middle = middle + F32::splat(g, BINS as f32);
-        self.bins((middle - half).to_i32().to_bits(), (middle + half).to_i32().to_bits())
+    pub(super) fn around(&self, [x, y]: [F32<G>; 2], reach: F32<G>, turn: F32<G>) -> Window<G> {
+        let (g, bins) = (self.g, self.binning.bins);
+        let (middle, scale) = phi_turn(g, bins, x, y);
+        let half = (turn.mul_add(scale, reach) * scale) * F32::splat(g, bins as f32 / 4.0);
+        let half = half.min(F32::splat(g, self.binning.width(MAX_WINDOW as f32)));
+        let [from, to] = self.binning.cells(g, middle, half);
+        let first = U32::gather(self.table, self.row + from);
+        Window { first, count: U32::gather(self.table, self.row + to) - first }
     }
 
-    /// The hits of the bins `left` to `right`, both counted from somewhere below; at most a few more than
-    /// twice [`MAX_WINDOW`], else the window is empty.
+    /// The hit itself, for a place that may be that of a copy.
     #[inline(always)]
-    fn bins(&self, left: U32<G>, right: U32<G>) -> Window<G> {
-        let g = self.g;
-        let width = right - left;
-        let sane = width.lt(U32::splat(g, 2 * MAX_WINDOW + 2));
-        let at = (left & U32::splat(g, BINS - 1)).shl::<5>() + self.column;
-        let first = U32::gather(self.table, at);
-        let end = U32::gather(self.table, at + (width + U32::splat(g, 1)).shl::<5>());
-        let count = sane.select_u(end - first, U32::splat(g, 0));
-        Window { first: first - self.start, count }
-    }
-
-    /// Place among the sorted hits of the j-th hit of a window, given `first + j`.
-    #[inline(always)]
-    pub(super) fn place(&self, number: U32<G>) -> U32<G> {
-        // Below the layer's length the difference wraps to a huge number.
-        self.start + number.min(number - self.len)
+    pub(super) fn original(&self, place: U32<G>) -> U32<G> {
+        place.lt(self.end).select_u(place, place - (self.end - self.begin))
     }
 }
 
 impl Index {
-    /// Forgets all events.
-    pub(super) fn clear(&mut self) {
-        self.hits.clear();
-        self.source.clear();
-        self.start.clear();
-        self.table.clear();
-    }
-
-    /// Number of events.
-    pub(super) fn events(&self) -> usize {
-        self.start.len() / STRIDE
-    }
-
-    /// The sorted hits of one pair of one event.
-    #[inline(always)]
-    pub(super) fn pair(&self, event: usize, pair: usize) -> std::ops::Range<usize> {
-        let at = event * STRIDE + pair;
-        self.start[at] as usize..self.start[at + 1] as usize
-    }
-
-    /// The columns as plain slices: taken once before a loop, so that the loop does not look them up again.
-    #[inline(always)]
-    pub(super) fn view(&self) -> View<'_> {
-        View { hits: &self.hits, table: &self.table, start: &self.start }
-    }
-
-    /// Makes room for one more event of `hits` hits, with empty bins; returns its number and its first hit.
-    fn open_event(&mut self, hits: usize) -> (usize, usize) {
-        let (event, first) = (self.events(), self.hits.len());
-        self.hits.set_len(first + hits);
-        self.source.set_len(first + hits);
-        self.start.set_len((event + 1) * STRIDE);
-        self.table.set_len((event + 1) * ROWS * STRIDE);
-        let cells = event * ROWS * STRIDE;
-        self.table[cells..cells + BINS as usize * STRIDE].fill(0);
-        (event, first)
-    }
-
-    /// Turns counts per bin into the places where bins begin, one lane a pair, and continues the table for
-    /// windows that reach over the wrap.
-    #[inline(always)]
-    fn sum_table<G: Gang>(&mut self, g: G, event: usize) {
-        let start = &self.start[event * STRIDE..(event + 1) * STRIDE];
-        let table = &mut self.table[event * ROWS * STRIDE..(event + 1) * ROWS * STRIDE];
-        for pair in (0..STRIDE).step_by(G::LANES) {
-            let lanes = Mask::first(g, STRIDE - pair);
-            let begin = U32::load_some(&start[pair..], lanes);
-            let mut place = begin;
-            for row in 0..BINS as usize {
-                let cells = &mut table[row * STRIDE + pair..(row + 1) * STRIDE];
-                let count = U32::load_some(cells, lanes);
-                place.store_some(cells, lanes);
-                place = place + count;
-            }
-            let turn = place - begin;
-            for row in BINS as usize..ROWS {
-                let below = (row - BINS as usize) * STRIDE + pair;
-                let cells = U32::load_some(&table[below..below + STRIDE - pair], lanes);
-                (cells + turn).store_some(&mut table[row * STRIDE + pair..(row + 1) * STRIDE], lanes);
-            }
+    pub(super) fn new(binning: Binning) -> Self {
+        Self {
+            hits: Column::default(),
+            source: Column::default(),
+            copy: Column::default(),
+            used: Column::default(),
+            pairs: [(0, 0); PAIRS],
+            table: Column::default(),
+            binning,
         }
     }
 
-    /// Sorts the hits of one more event. When the event cannot be reconstructed the status tells why, and the
-    /// index stays as it was.
+    /// The places of the hits of a pair.
+    #[inline(always)]
+    pub(super) fn pair(&self, pair: usize) -> Range<usize> {
+        let (begin, end) = self.pairs[pair];
+        begin as usize..end as usize
+    }
+
+    /// A pair to be searched.
+    #[inline(always)]
+    pub(super) fn layer<G: Gang>(&self, g: G, pair: usize) -> Layer<'_, G> {
+        let (begin, end) = self.pairs[pair];
+        Layer {
+            g,
+            hits: self.hits.padded(),
+            table: &self.table,
+            binning: self.binning,
+            row: U32::splat(g, (pair * self.binning.row()) as u32),
+            begin: U32::splat(g, begin),
+            end: U32::splat(g, end),
+            z: F32::splat(g, pair_middle(pair)),
+        }
+    }
+
+    /// The table's row of a pair: between which places the hits of a cell are.
+    #[inline(always)]
+    pub(super) fn row(&self, pair: usize) -> &[u32] {
+        let row = self.binning.row();
+        &self.table[pair * row..(pair + 1) * row]
+    }
+
+    /// Empties the index and makes room for `hits` hits and their copies; searches may read up to
+    /// `beyond` places behind the last.
+    fn open(&mut self, hits: usize, beyond: u32) {
+        self.hits.clear();
+        self.hits.reserve_total(2 * hits + beyond as usize);
+        for column in [&mut self.source, &mut self.copy, &mut self.used] {
+            column.reserve_total(2 * hits);
+            column.padded_mut()[..2 * hits].fill(0);
+        }
+        self.table.set_len(PAIRS * self.binning.row());
+    }
+
+    /// Opens the row of a pair: empty bins.
+    #[inline(always)]
+    fn open_row(&mut self, pair: usize) -> &mut [u32] {
+        let row = self.binning.row();
+        let cells = &mut self.table[pair * row..(pair + 1) * row];
+        cells.fill(0);
+        cells
+    }
+
+    /// Turns the counts of a pair's bins into the places where they begin, and repeats the first bins.
+    #[inline(always)]
+    fn close_row<G: Gang>(&mut self, g: G, pair: usize, begin: u32) {
+        let row = self.binning.row();
+        let cells = &mut self.table[pair * row..(pair + 1) * row];
+        let mut place = begin;
+        let (turn, again) = cells.split_at_mut(self.binning.bins as usize);
+        for cells in turn.chunks_exact_mut(G::LANES) {
+            let counts = U32::load(g, cells);
+            let (sums, sum) = counts.prefix_sum();
+            (sums - counts + U32::splat(g, place)).store(cells);
+            place += sum;
+        }
+        self.pairs[pair] = (begin, place);
+        for (cell, &first) in again.iter_mut().zip(turn.iter()) {
+            *cell = first + (place - begin);
+        }
+    }
+
+    /// Appends the copies behind the hits of a pair.
+    #[inline(always)]
+    fn copy_first_bins(&mut self, pair: usize) {
+        let Range { start, end } = self.pair(pair);
+        let row = self.binning.row();
+        let copies = self.table[pair * row + row - 1] as usize - end;
+        let hits = self.hits.padded_mut();
+        hits.copy_within(start..start + copies, end);
+        self.copy.padded_mut()[start..start + copies].fill((end - start) as u32);
+        self.hits.set_len(end + copies);
+    }
+
+    /// Sorts the hits of an event. When the event cannot be reconstructed the status tells why, and the index
+    /// is not to be used.
     #[inline(always)]
     pub(super) fn sort<G: Gang>(
         &mut self,
@@ -213,102 +270,103 @@ impl Index {
         keys: &mut Column<u32>,
         ranks: &mut Column<u32>,
     ) -> Status {
-        let hits = event.len();
         let status = check_sizes(event, limits);
         if status != Status::Ok {
             return status;
         }
-        keys.set_len(hits);
-        ranks.set_len(hits);
-
+        self.open(event.len(), limits.candidates_in_window);
         let reach = F32::splat(g, limits.coordinate);
-        let mut sane = true;
+        let mut sane = Mask::first(g, G::LANES);
         for pair in 0..PAIRS {
             let range = event.module(2 * pair).start..event.module(2 * pair + 1).end;
-            for at in range.clone().step_by(G::LANES) {
-                let lanes = Mask::first(g, range.end - at);
-                let x = F32::load_some(&event.x[at..], lanes);
-                let y = F32::load_some(&event.y[at..], lanes);
-                let z = F32::load_some(&event.z[at..], lanes);
-                sane &= (x.abs().max(y.abs()).le(reach) & x.abs().le(reach) & z.abs().le(reach)).all();
-                let key = phi_bin(g, x, y).shl::<5>() + U32::splat(g, pair as u32);
-                key.store(&mut keys.padded_mut()[at..]);
+            let (x, y, z) = (&event.x[range.clone()], &event.y[range.clone()], &event.z[range.clone()]);
+            keys.set_len(range.len());
+            ranks.set_len(range.len());
+            for at in (0..range.len()).step_by(G::LANES) {
+                let lanes = Mask::first(g, range.len() - at);
+                let x = F32::load_some(&x[at..], lanes);
+                let y = F32::load_some(&y[at..], lanes);
+                let z = F32::load_some(&z[at..], lanes);
+                sane = sane & x.abs().le(reach) & y.abs().le(reach) & z.abs().le(reach);
+                self.binning.bin(g, x, y).store(&mut keys.padded_mut()[at..]);
             }
+            let cells = self.open_row(pair);
+            for (rank, &key) in ranks.iter_mut().zip(keys.iter()) {
+                let count = &mut cells[key as usize];
+                *rank = *count;
+                *count += 1;
+            }
+            let begin = self.hits.len();
+            self.close_row(g, pair, begin as u32);
+            let row = self.binning.row();
+            let cells = &self.table[pair * row..(pair + 1) * row];
+            let (hits, source) = (self.hits.padded_mut(), self.source.padded_mut());
+            // One index and slices of one length: chained iterators spill here.
+            let (keys, ranks) = (&keys[..range.len()], &ranks[..range.len()]);
+            for i in 0..range.len() {
+                let place = (cells[keys[i] as usize] + ranks[i]) as usize;
+                hits[place] = [x[i], y[i], z[i], x[i]];
+                source[place] = (range.start + i) as u32;
+            }
+            self.copy_first_bins(pair);
         }
-        if !sane {
-            return why_not_sane(event);
-        }
-        let (number, first) = self.open_event(hits);
-        let start = &mut self.start[number * STRIDE..(number + 1) * STRIDE];
-        start.fill((first + hits) as u32);
-        for (pair, start) in start[..PAIRS].iter_mut().enumerate() {
-            *start = (first + event.module(2 * pair).start) as u32;
-        }
-        let cells = number * ROWS * STRIDE;
-        let table = &mut self.table[cells..];
-        for (rank, &key) in ranks.iter_mut().zip(keys.iter()) {
-            let count = &mut table[key as usize];
-            *rank = *count;
-            *count += 1;
-        }
-        self.sum_table(g, number);
-        let table = &self.table[cells..];
-        let positions = event.x.iter().zip(event.y).zip(event.z);
-        let places = keys.iter().zip(ranks.iter());
-        for ((hit, (&key, &rank)), ((&x, &y), &z)) in (0..).zip(places).zip(positions) {
-            let place = (table[key as usize] + rank) as usize;
-            self.hits[place] = [x, y, z, x];
-            self.source[place] = hit;
-        }
-        Status::Ok
+        if sane.all() { Status::Ok } else { why_not_sane(event) }
     }
 
     /// Takes over the hits of `all` that no track uses; their order stays. `source` then tells their place
     /// in `all`.
     #[inline(always)]
-    pub(super) fn keep_free<G: Gang>(&mut self, g: G, all: &Index) {
-        self.clear();
-        for event in 0..all.events() {
-            let range = all.pair(event, 0).start..all.pair(event, PAIRS - 1).end;
-            // One more than can be kept: the loop writes before it knows whether it keeps.
-            let (_, first) = self.open_event(range.len() + 1);
-            let mut kept = first;
-            for pair in 0..PAIRS {
-                self.start[event * STRIDE + pair] = kept as u32;
-                for place in all.pair(event, pair) {
-                    self.hits[kept] = all.hits[place];
-                    self.source[kept] = place as u32;
-                    kept += usize::from(all.is_free(place));
+    pub(super) fn keep_free<G: Gang>(&mut self, g: G, all: &Index, beyond: u32) {
+        self.open(all.hits.len(), beyond);
+        for pair in 0..PAIRS {
+            let (begin, range) = (self.hits.len(), all.pair(pair));
+            let kept = begin + all.free(g, range, &mut self.source.padded_mut()[begin..]);
+            let hits = self.hits.padded_mut();
+            for (hit, &place) in hits[begin..kept].iter_mut().zip(&self.source.padded()[begin..]) {
+                *hit = all.hits[place as usize];
+            }
+            self.open_row(pair);
+            for at in (begin..kept).step_by(G::LANES) {
+                let [x, y, _, _] =
+                    F32::gather_records(self.hits.padded(), U32::iota(g) + U32::splat(g, at as u32));
+                let mut bins = [0; 64];
+                self.binning.bin(g, x, y).store(&mut bins);
+                let row = pair * self.binning.row();
+                for &bin in &bins[..G::LANES.min(kept - at)] {
+                    self.table[row + bin as usize] += 1;
                 }
             }
-            self.start[event * STRIDE + PAIRS..].fill(kept as u32);
-            self.hits.set_len(kept);
-            self.source.set_len(kept);
-            for pair in 0..PAIRS {
-                let range = self.pair(event, pair);
-                for at in range.clone().step_by(G::LANES) {
-                    let place = U32::iota(g) + U32::splat(g, at as u32);
-                    let [x, y, _, _] = F32::gather_records(&self.hits, place);
-                    let mut bins = [0; 64];
-                    phi_bin(g, x, y).store(&mut bins);
-                    for &bin in &bins[..G::LANES.min(range.end - at)] {
-                        self.table[(event * ROWS + bin as usize) * STRIDE + pair] += 1;
-                    }
-                }
-            }
-            self.sum_table(g, event);
+            self.close_row(g, pair, begin as u32);
+            self.copy_first_bins(pair);
         }
+    }
+
+    /// Writes the places of the free hits of a range to `to`, and returns how many there are.
+    #[inline(always)]
+    pub(super) fn free<G: Gang>(&self, g: G, range: Range<usize>, to: &mut [u32]) -> usize {
+        let used = self.used.padded();
+        let mut kept = 0;
+        for at in range.clone().step_by(G::LANES) {
+            let free = U32::load(g, &used[at..]).eq(U32::splat(g, 0)) & Mask::first(g, range.end - at);
+            let place = U32::iota(g) + U32::splat(g, at as u32);
+            kept += place.store_packed(&mut to[kept..], free);
+        }
+        kept
     }
 
     /// Takes a hit out of every later search.
     #[inline(always)]
     pub(super) fn mark_used(&mut self, hit: usize) {
-        self.hits[hit][3] = f32::NAN;
+        self.used.padded_mut()[hit] = 1;
+        let copy = hit + self.copy.padded()[hit] as usize;
+        let hits = self.hits.padded_mut();
+        hits[hit][3] = f32::NAN;
+        hits[copy][3] = f32::NAN;
     }
 
     #[inline(always)]
     pub(super) fn is_free(&self, hit: usize) -> bool {
-        !self.hits[hit][3].is_nan()
+        self.used.padded()[hit] == 0
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::config::{FitConfig, LimitConfig, VeloConfig};
 use super::index::Index;
-use super::scratch::{Found, GROUP, VeloWorkspace};
+use super::scratch::{Found, VeloWorkspace};
 use super::{find, fit};
 use crate::Status;
 use crate::event::{Column, Counters, StageClock, VeloEvent, VeloEvents, VeloTracks};
@@ -45,53 +45,24 @@ fn run<G: Gang>(
     out: &mut VeloTracks,
     counters: &mut Counters,
 ) {
+    let VeloWorkspace { index, keys, ranks, find: scratch, path, found, taken } = workspace;
     let mut clock = StageClock::start();
-    for first in range.clone().step_by(GROUP) {
-        let group = first..range.end.min(first + GROUP);
-        run_group(g, config, events, group, workspace, out, counters, &mut clock);
-    }
-}
-
-/// Runs a group of events through all rooms.
-#[inline(always)]
-#[allow(clippy::too_many_arguments)]
-fn run_group<G: Gang>(
-    g: G,
-    config: &VeloConfig,
-    events: VeloEvents<'_>,
-    numbers: Range<usize>,
-    workspace: &mut VeloWorkspace,
-    out: &mut VeloTracks,
-    counters: &mut Counters,
-    clock: &mut StageClock,
-) {
-    let VeloWorkspace { index, keys, ranks, find: scratch, path, found, group, taken } = workspace;
-    index[0].clear();
-    for (entry, number) in group.iter_mut().zip(numbers.clone()) {
+    for number in range {
         let event = events.event(number);
-        let place = index[0].events();
         // Each room is a function of its own, see `find`.
-        *entry = (sort_room(g, &mut index[0], &event, &config.limits, keys, ranks), place);
+        let status = sort_room(g, &mut index[0], &event, &config.limits, keys, ranks);
         counters.stages[SORT].items_in += event.len() as u64;
-    }
-    clock.lap(&mut counters.stages[SORT]);
-
-    let limit = config.limits.candidates_in_window;
-    let live = index[0].events();
-    find::find(g, &config.best, limit, index, scratch, &mut found[..live], counters);
-    taken.set_len(index[0].hits.len());
-    taken.fill(0);
-    for found in &mut found[..live] {
-        find::order_and_kill_clones(config.best.shared_hits, taken, found);
-        counters.stages[find::STAGE].items_out += found.order.len() as u64;
-    }
-    counters.stages[find::STAGE].items_in += index[0].hits.len() as u64;
-    clock.lap(&mut counters.stages[find::STAGE]);
-
-    for (&(status, place), number) in group.iter().zip(numbers) {
+        clock.lap(&mut counters.stages[SORT]);
         if status == Status::Ok {
-            let found = &found[place];
-            fit_room(g, &config.fit, &events.event(number), &index[0], found, path, out);
+            find::find(g, &config.best, config.limits.candidates_in_window, index, scratch, found, counters);
+            taken.set_len(index[0].hits.len());
+            taken.fill(0);
+            find::order_and_kill_clones(config.best.shared_hits, taken, found);
+            counters.stages[find::STAGE].items_in += event.len() as u64;
+            counters.stages[find::STAGE].items_out += found.order.len() as u64;
+            clock.lap(&mut counters.stages[find::STAGE]);
+
+            fit_room(g, &config.fit, &event, &index[0], found, path, out);
             counters.stages[FIT].items_in += found.order.len() as u64;
             counters.stages[FIT].items_out += found.order.len() as u64;
         } else {
@@ -99,8 +70,8 @@ fn run_group<G: Gang>(
         }
         out.status.push(status);
         counters.count_event(status);
+        clock.lap(&mut counters.stages[FIT]);
     }
-    clock.lap(&mut counters.stages[FIT]);
 }
 
 #[inline(never)]

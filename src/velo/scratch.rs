@@ -1,28 +1,21 @@
 //! Reused memory of one thread.
 
-use super::find::FindScratch;
-use super::index::Index;
-use crate::Status;
+use super::find::{FindScratch, ROW};
+use super::index::{Binning, Index};
 use crate::event::Column;
-
-/// Events that a gang rides through at once.
-pub(super) const GROUP: usize = 4;
 
 /// Memory that one thread reuses from event to event: it grows to the largest event seen and then stays.
 #[derive(Debug)]
 pub struct VeloWorkspace {
-    /// The hits of a group of events, sorted, and those that the first pass left.
+    /// The hits of the event, sorted, and those that the first pass left.
     pub(super) index: [Index; 2],
-    /// Per hit of the input: its key, then its place in the sorted order.
+    /// Per hit of a pair: its bin, then its number in the bin.
     pub(super) keys: Column<u32>,
     pub(super) ranks: Column<u32>,
     pub(super) find: FindScratch,
     /// Hits of a gang of tracks in the fit.
     pub(super) path: Column<f32>,
-    /// The accepted tracks of each event of a group.
-    pub(super) found: [Found; GROUP],
-    /// Status of each event of a group, and its number in the index when that is Ok.
-    pub(super) group: [(Status, usize); GROUP],
+    pub(super) found: Found,
     /// Per sorted hit: whether a longer track has it.
     pub(super) taken: Column<u32>,
 }
@@ -30,49 +23,60 @@ pub struct VeloWorkspace {
 impl Default for VeloWorkspace {
     fn default() -> Self {
         Self {
-            index: Default::default(),
+            // A quarter of the hits is left for the second pass: its bins are as well filled as the first's.
+            index: [Index::new(Binning::new(256)), Index::new(Binning::new(256))],
             keys: Column::default(),
             ranks: Column::default(),
             find: FindScratch::default(),
             path: Column::default(),
-            found: Default::default(),
-            group: [(Status::Ok, 0); GROUP],
+            found: Found::default(),
             taken: Column::default(),
         }
     }
 }
 
-/// Tracks of one event as lists of places among its sorted hits.
+/// The track candidates of an event: a row of hits each, as places among the sorted hits.
 #[derive(Debug, Default)]
 pub(super) struct Found {
-    pub(super) start: Column<u32>,
+    /// [`ROW`] hits per candidate.
     pub(super) hits: Column<u32>,
-    /// Tracks by length, longest first.
+    /// How many hits of its row a candidate has.
+    pub(super) len: Column<u32>,
+    /// Score of the triplet it began with.
+    pub(super) score: Column<f32>,
+    /// The candidates that are tracks, in the order they were accepted.
+    pub(super) tracks: Column<u32>,
+    /// The same without clones, longest first.
     pub(super) order: Column<u32>,
 }
 
 impl Found {
     pub(super) fn clear(&mut self) {
-        self.start.clear();
-        self.start.push(0);
-        self.hits.clear();
+        self.len.clear();
+        self.tracks.clear();
     }
 
-    /// Appends a track; `origin` translates its hits when they are places in a selection.
-    pub(super) fn push_track(&mut self, hits: &[u32], origin: Option<&[u32]>) {
-        let first = self.hits.len();
-        self.hits.extend_from_slice(hits);
-        if let Some(origin) = origin {
-            self.hits[first..].iter_mut().for_each(|hit| *hit = origin[*hit as usize]);
-        }
-        self.start.push(self.hits.len() as u32);
+    /// Makes room for so many candidates more.
+    pub(super) fn reserve(&mut self, more: usize) {
+        let candidates = self.len.len() + more;
+        self.hits.reserve_total(candidates * ROW);
+        self.len.reserve_total(candidates);
+        self.score.reserve_total(candidates);
+        self.tracks.reserve_total(candidates);
     }
 
-    pub(super) fn tracks(&self) -> usize {
-        self.start.len() - 1
+    /// Appends a candidate of a few hits.
+    #[inline(always)]
+    pub(super) fn push<const N: usize>(&mut self, hits: &[u32; N], score: f32) {
+        let row = self.len.len();
+        self.hits.padded_mut()[row * ROW..row * ROW + N].copy_from_slice(hits);
+        self.score.padded_mut()[row] = score;
+        self.len.push(N as u32);
     }
 
-    pub(super) fn hits_of(&self, track: usize) -> &[u32] {
-        &self.hits[self.start[track] as usize..self.start[track + 1] as usize]
+    #[inline(always)]
+    pub(super) fn hits_of(&self, row: u32) -> &[u32] {
+        let first = row as usize * ROW;
+        &self.hits.padded()[first..first + self.len[row as usize] as usize]
     }
 }

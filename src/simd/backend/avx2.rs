@@ -1,8 +1,8 @@
 //! [`Ymm`]: eight lanes in a 256-bit register, AVX2 with FMA. A mask is a register of all-ones and all-zeros.
 
 use super::{
-    Avx2Context, Avx512Context, Context, gather_record_source, gather_source, lanewise, memory_through_u32,
-    scatter_lanes,
+    Avx2Context, Avx512Context, Context, gather_record_source, gather_source, index_too_short, lanewise,
+    memory_through_u32, scatter_lanes,
 };
 use crate::simd::{Gang, Isa};
 use std::arch::x86_64::*;
@@ -21,6 +21,33 @@ impl<C: HasAvx2> Ymm<C> {
     #[inline(always)]
     pub fn new(context: C) -> Self {
         Self(context)
+    }
+
+    /// The records at the addresses of the lanes, as columns.
+    ///
+    /// # Safety
+    /// Four values can be read at each of the addresses of the lanes 0 to 7.
+    #[inline(always)]
+    unsafe fn records(self, at: impl Fn(usize) -> *const f32) -> [__m256; 4] {
+        // SAFETY: the caller's; the token proves AVX2.
+        unsafe {
+            // Lane i and lane i + 4 in the halves of one register, then a 4 x 4 transposition in each half.
+            let record = |lane| _mm_loadu_ps(at(lane));
+            let mut load = [_mm256_setzero_ps(); 4];
+            for lane in 0..4 {
+                let low = record(lane);
+                let high = record(lane + 4);
+                load[lane] = _mm256_insertf128_ps::<1>(_mm256_castps128_ps256(low), high);
+            }
+            let ab = [_mm256_unpacklo_ps(load[0], load[1]), _mm256_unpackhi_ps(load[0], load[1])];
+            let cd = [_mm256_unpacklo_ps(load[2], load[3]), _mm256_unpackhi_ps(load[2], load[3])];
+            [
+                _mm256_shuffle_ps::<0x44>(ab[0], cd[0]),
+                _mm256_shuffle_ps::<0xEE>(ab[0], cd[0]),
+                _mm256_shuffle_ps::<0x44>(ab[1], cd[1]),
+                _mm256_shuffle_ps::<0xEE>(ab[1], cd[1]),
+            ]
+        }
     }
 }
 
@@ -156,26 +183,23 @@ impl<C: HasAvx2> Gang for Ymm<C> {
         let (from, last) = gather_record_source(from);
         let mut offsets = [0; N];
         self.u_store(self.u_shl::<4>(self.u_min(index, self.u_splat(last))), &mut offsets);
+        let at: *const u8 = from.as_ptr().cast();
         // SAFETY: every offset is that of a record of a slice that is not empty (`gather_record_source` keeps
-        // indices below 2^28); the token proves AVX2.
-        unsafe {
-            // Lane i and lane i + 4 in the halves of one register, then a 4 x 4 transposition in each half.
-            let at: *const u8 = from.as_ptr().cast();
-            let mut load = [_mm256_setzero_ps(); 4];
-            for lane in 0..4 {
-                let low = _mm_loadu_ps(at.add(offsets[lane] as usize).cast());
-                let high = _mm_loadu_ps(at.add(offsets[lane + 4] as usize).cast());
-                load[lane] = _mm256_insertf128_ps::<1>(_mm256_castps128_ps256(low), high);
-            }
-            let ab = [_mm256_unpacklo_ps(load[0], load[1]), _mm256_unpackhi_ps(load[0], load[1])];
-            let cd = [_mm256_unpacklo_ps(load[2], load[3]), _mm256_unpackhi_ps(load[2], load[3])];
-            [
-                _mm256_shuffle_ps::<0x44>(ab[0], cd[0]),
-                _mm256_shuffle_ps::<0xEE>(ab[0], cd[0]),
-                _mm256_shuffle_ps::<0x44>(ab[1], cd[1]),
-                _mm256_shuffle_ps::<0xEE>(ab[1], cd[1]),
-            ]
+        // indices below 2^28).
+        unsafe { self.records(|lane| at.add(offsets[lane] as usize).cast()) }
+    }
+    #[inline(always)]
+    fn f_load_records(self, from: &[[f32; 4]], index: &[u32]) -> [Self::F; 4] {
+        let (from, last) = gather_record_source(from);
+        let Some(mut places) = index.first_chunk() else { index_too_short() };
+        let (register, last) = (self.u_load(places), self.u_splat(last));
+        let mut clamped = [0; N];
+        if self.m_any(self.u_lt(last, register)) {
+            self.u_store(self.u_min(register, last), &mut clamped);
+            places = &clamped;
         }
+        // SAFETY: every place is at most the last of a slice that is not empty.
+        unsafe { self.records(|lane| from.as_ptr().add(places[lane] as usize).cast()) }
     }
     #[inline(always)]
     fn u_scatter(self, value: Self::U, to: &mut [u32], index: Self::U, mask: Self::M) {
@@ -254,6 +278,18 @@ impl<C: HasAvx2> Gang for Ymm<C> {
     fn u_reduce_add(self, a: Self::U, mask: Self::M) -> u32 {
         // SAFETY: the token proves AVX2.
         unsafe { reduce!(_mm256_and_si256(a, mask), _mm_add_epi32) }
+    }
+    #[inline(always)]
+    fn u_prefix_sum(self, a: Self::U) -> (Self::U, u32) {
+        // SAFETY: the token proves AVX2.
+        unsafe {
+            // Within the halves, then the low half's sum on top of the high one.
+            let a = _mm256_add_epi32(a, _mm256_slli_si256::<4>(a));
+            let a = _mm256_add_epi32(a, _mm256_slli_si256::<8>(a));
+            let low = _mm256_permute2x128_si256::<0x08>(a, a);
+            let a = _mm256_add_epi32(a, _mm256_shuffle_epi32::<0xFF>(low));
+            (a, _mm256_extract_epi32::<7>(a) as u32)
+        }
     }
     #[inline(always)]
     fn u_reduce_min(self, a: Self::U, mask: Self::M) -> u32 {

@@ -1,6 +1,9 @@
 //! [`Zmm`]: sixteen lanes in a 512-bit register, AVX-512. A mask is a mask register.
 
-use super::{Avx512Context, Context, gather_record_source, gather_source, lanewise, memory_through_u32};
+use super::{
+    Avx512Context, Context, gather_record_source, gather_source, index_too_short, lanewise,
+    memory_through_u32,
+};
 use crate::simd::{Gang, Isa};
 use std::arch::asm;
 use std::arch::x86_64::*;
@@ -14,6 +17,37 @@ impl Zmm {
     #[inline(always)]
     pub fn new(context: Avx512Context) -> Self {
         Self(context)
+    }
+
+    /// The records at the addresses of the lanes, as columns.
+    ///
+    /// # Safety
+    /// Four values can be read at each of the addresses of the lanes 0 to 15.
+    #[inline(always)]
+    unsafe fn records(self, at: impl Fn(usize) -> *const f32) -> [__m512; 4] {
+        // SAFETY: the caller's; the token proves AVX-512.
+        unsafe {
+            // Lanes i, i + 4, i + 8, i + 12 in the quarters of one register, then a 4 x 4 transposition in each.
+            let record = |lane| _mm_loadu_ps(at(lane));
+            let mut load = [_mm512_setzero_ps(); 4];
+            for lane in 0..4 {
+                let row = _mm512_castps128_ps512(record(lane));
+                let two = record(lane + 4);
+                let three = record(lane + 8);
+                let four = record(lane + 12);
+                let row = _mm512_insertf32x4::<1>(row, two);
+                let row = _mm512_insertf32x4::<2>(row, three);
+                load[lane] = _mm512_insertf32x4::<3>(row, four);
+            }
+            let ab = [_mm512_unpacklo_ps(load[0], load[1]), _mm512_unpackhi_ps(load[0], load[1])];
+            let cd = [_mm512_unpacklo_ps(load[2], load[3]), _mm512_unpackhi_ps(load[2], load[3])];
+            [
+                _mm512_shuffle_ps::<0x44>(ab[0], cd[0]),
+                _mm512_shuffle_ps::<0xEE>(ab[0], cd[0]),
+                _mm512_shuffle_ps::<0x44>(ab[1], cd[1]),
+                _mm512_shuffle_ps::<0xEE>(ab[1], cd[1]),
+            ]
+        }
     }
 }
 
@@ -116,30 +150,23 @@ impl Gang for Zmm {
         let (from, last) = gather_record_source(from);
         let mut offsets = [0; N];
         self.u_store(self.u_shl::<4>(self.u_min(index, self.u_splat(last))), &mut offsets);
+        let at: *const u8 = from.as_ptr().cast();
         // SAFETY: every offset is that of a record of a slice that is not empty (`gather_record_source` keeps
-        // indices below 2^28); the token proves AVX-512.
-        unsafe {
-            // Lanes i, i + 4, i + 8, i + 12 in the quarters of one register, then a 4 x 4 transposition in each.
-            let at: *const u8 = from.as_ptr().cast();
-            let mut load = [_mm512_setzero_ps(); 4];
-            for lane in 0..4 {
-                let row = _mm512_castps128_ps512(_mm_loadu_ps(at.add(offsets[lane] as usize).cast()));
-                let two = _mm_loadu_ps(at.add(offsets[lane + 4] as usize).cast());
-                let three = _mm_loadu_ps(at.add(offsets[lane + 8] as usize).cast());
-                let four = _mm_loadu_ps(at.add(offsets[lane + 12] as usize).cast());
-                let row = _mm512_insertf32x4::<1>(row, two);
-                let row = _mm512_insertf32x4::<2>(row, three);
-                load[lane] = _mm512_insertf32x4::<3>(row, four);
-            }
-            let ab = [_mm512_unpacklo_ps(load[0], load[1]), _mm512_unpackhi_ps(load[0], load[1])];
-            let cd = [_mm512_unpacklo_ps(load[2], load[3]), _mm512_unpackhi_ps(load[2], load[3])];
-            [
-                _mm512_shuffle_ps::<0x44>(ab[0], cd[0]),
-                _mm512_shuffle_ps::<0xEE>(ab[0], cd[0]),
-                _mm512_shuffle_ps::<0x44>(ab[1], cd[1]),
-                _mm512_shuffle_ps::<0xEE>(ab[1], cd[1]),
-            ]
+        // indices below 2^28).
+        unsafe { self.records(|lane| at.add(offsets[lane] as usize).cast()) }
+    }
+    #[inline(always)]
+    fn f_load_records(self, from: &[[f32; 4]], index: &[u32]) -> [Self::F; 4] {
+        let (from, last) = gather_record_source(from);
+        let Some(mut places) = index.first_chunk() else { index_too_short() };
+        let (register, last) = (self.u_load(places), self.u_splat(last));
+        let mut clamped = [0; N];
+        if self.m_any(self.u_lt(last, register)) {
+            self.u_store(self.u_min(register, last), &mut clamped);
+            places = &clamped;
         }
+        // SAFETY: every place is at most the last of a slice that is not empty.
+        unsafe { self.records(|lane| from.as_ptr().add(places[lane] as usize).cast()) }
     }
     #[inline(always)]
     fn u_scatter(self, value: Self::U, to: &mut [u32], index: Self::U, mask: Self::M) {
@@ -216,6 +243,18 @@ impl Gang for Zmm {
     fn u_reduce_add(self, a: Self::U, mask: Self::M) -> u32 {
         // SAFETY: the token proves AVX-512.
         unsafe { _mm512_mask_reduce_add_epi32(mask, a) as u32 }
+    }
+    #[inline(always)]
+    fn u_prefix_sum(self, a: Self::U) -> (Self::U, u32) {
+        // SAFETY: the token proves AVX-512.
+        unsafe {
+            let zero = _mm512_setzero_si512();
+            let a = _mm512_add_epi32(a, _mm512_alignr_epi32::<15>(a, zero));
+            let a = _mm512_add_epi32(a, _mm512_alignr_epi32::<14>(a, zero));
+            let a = _mm512_add_epi32(a, _mm512_alignr_epi32::<12>(a, zero));
+            let a = _mm512_add_epi32(a, _mm512_alignr_epi32::<8>(a, zero));
+            (a, _mm_extract_epi32::<3>(_mm512_extracti32x4_epi32::<3>(a)) as u32)
+        }
     }
     #[inline(always)]
     fn u_reduce_min(self, a: Self::U, mask: Self::M) -> u32 {

@@ -38,6 +38,13 @@ fn gather_record_source(from: &[[f32; 4]]) -> (&[[f32; 4]], u32) {
     (from, (from.len() - 1).min((1 << 28) - 1) as u32)
 }
 
+/// A slice of places is shorter than the gang.
+#[cold]
+#[inline(never)]
+fn index_too_short() -> ! {
+    panic!("fewer places than the gang has lanes")
+}
+
 /// The masked load of a slice that is shorter than the gang: rare, so out of the way.
 #[cold]
 #[inline(never)]

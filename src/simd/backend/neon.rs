@@ -151,6 +151,10 @@ impl Gang for Quad {
         }
     }
     #[inline(always)]
+    fn f_load_records(self, from: &[[f32; 4]], index: &[u32]) -> [Self::F; 4] {
+        self.f_gather_records(from, self.u_load(index))
+    }
+    #[inline(always)]
     fn u_scatter(self, value: Self::U, to: &mut [u32], index: Self::U, mask: Self::M) {
         let (mut values, mut places) = ([0; N], [0; N]);
         self.u_store(value, &mut values);
@@ -227,6 +231,16 @@ impl Gang for Quad {
     fn u_reduce_add(self, a: Self::U, mask: Self::M) -> u32 {
         // SAFETY: the token proves NEON.
         unsafe { vaddvq_u32(vandq_u32(a, mask)) }
+    }
+    #[inline(always)]
+    fn u_prefix_sum(self, a: Self::U) -> (Self::U, u32) {
+        // SAFETY: the token proves NEON.
+        unsafe {
+            let zero = vdupq_n_u32(0);
+            let a = vaddq_u32(a, vextq_u32::<3>(zero, a));
+            let a = vaddq_u32(a, vextq_u32::<2>(zero, a));
+            (a, vgetq_lane_u32::<3>(a))
+        }
     }
     #[inline(always)]
     fn u_reduce_min(self, a: Self::U, mask: Self::M) -> u32 {

@@ -133,6 +133,10 @@ impl<C: Context> Gang for Portable<C> {
         f32x4::transpose(rows)
     }
     #[inline(always)]
+    fn f_load_records(self, from: &[[f32; 4]], index: &[u32]) -> [Self::F; 4] {
+        self.f_gather_records(from, self.u_load(index))
+    }
+    #[inline(always)]
     fn u_scatter(self, value: Self::U, to: &mut [u32], index: Self::U, mask: Self::M) {
         let (mut values, mut places) = ([0; N], [0; N]);
         self.u_store(value, &mut values);
@@ -226,6 +230,13 @@ impl<C: Context> Gang for Portable<C> {
     fn u_reduce_add(self, a: Self::U, mask: Self::M) -> u32 {
         let lanes = (a & mask).to_array();
         lanes[0].wrapping_add(lanes[1]).wrapping_add(lanes[2].wrapping_add(lanes[3]))
+    }
+    #[inline(always)]
+    fn u_prefix_sum(self, a: Self::U) -> (Self::U, u32) {
+        let [a, b, c, d] = a.to_array();
+        let (ab, cd) = (a.wrapping_add(b), c.wrapping_add(d));
+        let sum = ab.wrapping_add(cd);
+        (u32x4::new([a, ab, ab.wrapping_add(c), sum]), sum)
     }
     #[inline(always)]
     fn u_reduce_min(self, a: Self::U, mask: Self::M) -> u32 {

@@ -121,6 +121,10 @@ impl<const N: usize, C: Context> Gang for Scalar<N, C> {
         columns
     }
     #[inline(always)]
+    fn f_load_records(self, from: &[[f32; 4]], index: &[u32]) -> [Self::F; 4] {
+        self.f_gather_records(from, self.u_load(index))
+    }
+    #[inline(always)]
     fn u_scatter(self, value: Self::U, to: &mut [u32], index: Self::U, mask: Self::M) {
         for i in 0..N {
             if mask[i]
@@ -201,6 +205,15 @@ impl<const N: usize, C: Context> Gang for Scalar<N, C> {
             sum = sum.wrapping_add(if mask[i] { a[i] } else { 0 });
         }
         sum
+    }
+    #[inline(always)]
+    fn u_prefix_sum(self, mut a: Self::U) -> (Self::U, u32) {
+        let mut sum = 0u32;
+        for lane in &mut a {
+            sum = sum.wrapping_add(*lane);
+            *lane = sum;
+        }
+        (a, sum)
     }
     #[inline(always)]
     fn u_reduce_min(self, a: Self::U, mask: Self::M) -> u32 {

@@ -22,12 +22,14 @@ struct Seen {
     largest: u32,
     splats: [u32; 3],
     iota: Vec<u32>,
+    prefix_sums: (Vec<u32>, u32),
 }
 
 impl Masks {
     fn model(&self, lanes: usize, at: usize, bits: u64) -> Seen {
         let on: Vec<usize> = (0..lanes).filter(|i| bits >> i & 1 == 1).collect();
         let f = on.iter().map(|i| self.f[at + i]);
+        let total = |values: &[u32]| values.iter().copied().fold(0, u32::wrapping_add);
         let u = || on.iter().map(|i| self.u[at + i]);
         let least_f = f.filter(|x| !x.is_nan()).min_by(f32::total_cmp).unwrap_or(f32::INFINITY);
         Seen {
@@ -41,6 +43,10 @@ impl Masks {
             largest: u().max().unwrap_or(0),
             splats: [self.f[at].to_bits(), self.u[at], self.u[at]],
             iota: (0..lanes as u32).collect(),
+            prefix_sums: (
+                (0..lanes).map(|last| total(&self.u[at..=at + last])).collect(),
+                total(&self.u[at..at + lanes]),
+            ),
         }
     }
 }
@@ -55,6 +61,9 @@ impl OnGang for Masks {
             for (mask, bits) in [(g.m_from_bits(self.bits), self.bits), (g.m_first(self.count), first)] {
                 let (mut iota, first) = (vec![0; G::LANES], g.m_first(1));
                 alone(g, || g.u_store(g.u_iota(), &mut iota));
+                let mut sums = vec![0; G::LANES];
+                let (values, sum) = alone(g, || g.u_prefix_sum(u));
+                g.u_store(values, &mut sums);
                 let seen = Seen {
                     bits: alone(g, || g.m_bits(mask)),
                     any: alone(g, || g.m_any(mask)),
@@ -70,6 +79,7 @@ impl OnGang for Masks {
                         alone(g, || g.u_reduce_min(g.u_splat(self.u[at]), g.m_first(usize::MAX))),
                     ],
                     iota,
+                    prefix_sums: (sums, sum),
                 };
                 out.push((seen, self.model(G::LANES, at, bits)));
             }

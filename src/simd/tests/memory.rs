@@ -17,6 +17,8 @@ struct Memory {
 struct Seen {
     loaded: [Vec<u32>; 2],
     gathered: [Vec<u32>; 2],
+    /// Records by an index in registers and by one in memory, column after column.
+    records: [Vec<u32>; 2],
     stored: [Vec<u32>; 2],
     packed: [(usize, Vec<u32>); 2],
     scattered: Vec<u32>,
@@ -40,6 +42,14 @@ impl Memory {
         let gathered = (0..lanes)
             .map(|i| memory.get(self.index[i] as usize).or(memory.last()).copied().unwrap_or(0))
             .collect::<Vec<_>>();
+        let records: Vec<_> = (0..4)
+            .flat_map(|column| (0..lanes).map(move |lane| (column, lane)))
+            .map(|(column, lane)| {
+                let records = memory.len() / 4;
+                let record = (self.index[lane] as usize).min(records.saturating_sub(1));
+                if records == 0 { 0 } else { memory[4 * record + column] }
+            })
+            .collect();
         let mut stored = memory.clone();
         for i in (0..lanes.min(memory.len())).filter(|&i| on(i)) {
             stored[i] = self.value[i];
@@ -54,11 +64,17 @@ impl Memory {
         Seen {
             loaded: [loaded.clone(), loaded],
             gathered: [gathered.clone(), gathered],
+            records: [records.clone(), records],
             stored: [stored.clone(), stored],
             packed: [(packed.len(), packed.clone()), (packed.len(), packed)],
             scattered,
         }
     }
+}
+
+fn columns<G: Gang>(g: G, operation: impl FnOnce() -> [G::F; 4]) -> Vec<u32> {
+    let columns = alone(g, operation);
+    columns.into_iter().flat_map(|column| vector(g, || g.f_bits(column))).collect()
 }
 
 fn vector<G: Gang>(g: G, operation: impl FnOnce() -> G::U) -> Vec<u32> {
@@ -73,6 +89,7 @@ impl OnGang for Memory {
         let (mask, index) = (g.m_from_bits(self.mask), g.u_load(&self.index));
         let (value, value_f) = (g.u_load(&self.value), g.f_load(&floats(&self.value)));
         let memory_f = floats(&self.memory);
+        let (records, _) = memory_f.as_chunks::<4>();
         let (mut stored, mut stored_f) = (self.memory.clone(), memory_f.clone());
         alone(g, || g.u_store_some(value, &mut stored, mask));
         alone(g, || g.f_store_some(value_f, &mut stored_f, mask));
@@ -92,6 +109,10 @@ impl OnGang for Memory {
             gathered: [
                 vector(g, || g.u_gather(&self.memory, index)),
                 vector(g, || g.f_bits(g.f_gather(&memory_f, index))),
+            ],
+            records: [
+                columns(g, || g.f_gather_records(records, index)),
+                columns(g, || g.f_load_records(records, &self.index)),
             ],
             stored: [stored, bits(&stored_f)],
             packed: [(count, packed), (count_f, bits(&packed_f))],
@@ -168,6 +189,7 @@ impl OnGang for Whole {
         assert!(panics(&mut || _ = g.f_load(&f[..short])));
         assert!(panics(&mut || _ = g.i_load(&i[..short])));
         assert!(panics(&mut || _ = g.u_load(&u[..short])));
+        assert!(panics(&mut || _ = g.f_load_records(&[[0.0; 4]], &u[..short])));
         assert!(panics(&mut || g.f_store(g.f_splat(0.0), &mut vec![0.0; short])));
         assert!(panics(&mut || g.i_store(g.i_splat(0), &mut vec![0; short])));
         assert!(panics(&mut || g.u_store(g.u_splat(0), &mut vec![0; short])));

@@ -1,69 +1,91 @@
 //! Forwarding: every track under way looks for its next hit, one lane a track.
 
 use super::nearest::{Line, Reach, Search};
-use super::{FindScratch, ROW, Tally};
+use super::{FindScratch, ROW, Tally, columns_of_lines};
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
 use crate::velo::config::BestConfig;
-use crate::velo::geometry::{PAIR_HALF_DEPTH, pair_middle};
+use crate::velo::geometry::PAIR_HALF_DEPTH;
 use crate::velo::index::Index;
+use crate::velo::scratch::Found;
+
+/// `missed` of a track that leaves the detector.
+const GONE: u32 = u32::MAX;
 
 /// Forwards all tracks into `pair`. Hits that tracks use already may be taken again. A track that misses too
-/// many pairs in a row is followed no more; the others move together, in order.
+/// many pairs in a row, or that points where no hits can be, is followed no more; the others move together,
+/// in order.
 #[inline(always)]
+#[allow(clippy::too_many_arguments)]
 pub(super) fn forward<G: Gang>(
     g: G,
     search: &Search,
     config: &BestConfig,
     index: &mut Index,
     scratch: &mut FindScratch,
+    found: &mut Found,
     pair: usize,
-    tally: &mut Tally,
+    tally: &mut Tally<G>,
 ) {
-    let FindScratch { active, extended, extended_by, rows, .. } = scratch;
+    let FindScratch { active, extended, extended_by, .. } = scratch;
     extended.reserve_total(active.len);
     extended_by.reserve_total(active.len);
-    let reach = Reach { used_too: true, chi2: config.forward_chi2, scatter_slope: config.scatter_slope };
-    let view = index.view();
-    let (lines, room) = active.lines.parts();
-    let (rows_of, events_of) = (active.row.padded_mut(), active.event.padded_mut());
-    let missed_of = active.missed.padded_mut();
+    let reach = Reach {
+        used_too: true,
+        chi2: F32::splat(g, config.forward_chi2),
+        scatter_slope: config.scatter_slope,
+    };
+    let layer = index.layer(g, pair);
+    let mut lines = columns_of_lines(active.lines.padded_mut(), active.room);
+    let (first_of, count_of) = (active.first.padded_mut(), active.count.padded_mut());
+    let (rows_of, missed_of) = (active.row.padded_mut(), active.missed.padded_mut());
+    let none = U32::splat(g, 0);
+    // Windows first: the search then reads their places from memory.
+    for at in (0..active.len).step_by(G::LANES) {
+        let line = Line::load(g, lines.each_ref().map(|column| &**column), at);
+        let missed = U32::load(g, &missed_of[at..]);
+        // A triplet over a gap may have its last hit in this very pair: it waits for the next one.
+        let ahead = (layer.z + F32::splat(g, PAIR_HALF_DEPTH)).lt(line.z);
+        let searching = ahead & Mask::first(g, active.len - at);
+        let (window, inside) = search.window(g, &layer, &line, reach);
+        let count = search.limit(g, window.count, searching, tally);
+        let more = inside.select_u(missed + U32::splat(g, 1), U32::splat(g, GONE));
+        window.first.store(&mut first_of[at..]);
+        searching.select_u(count, none).store(&mut count_of[at..]);
+        searching.select_u(more, missed).store(&mut missed_of[at..]);
+    }
     let (extended_rows, extended_hits) = (extended.padded_mut(), extended_by.padded_mut());
     let (mut kept, mut count) = (0, 0);
     for at in (0..active.len).step_by(G::LANES) {
         let lanes = Mask::first(g, active.len - at);
-        let line = Line::load(g, (lines, room), at);
+        let line = Line::load(g, lines.each_ref().map(|column| &**column), at);
         let row = U32::load(g, &rows_of[at..]);
-        let missed = U32::load(g, &missed_of[at..]);
-        let event = U32::load(g, &events_of[at..]);
-        let layer = view.layer(g, event, pair);
-        // A triplet over a gap may have its last hit in this very pair: it waits for the next one.
-        let searching = F32::splat(g, pair_middle(pair) + PAIR_HALF_DEPTH).lt(line.z) & lanes;
-        let (best, found) = search.nearest(g, &layer, pair, &line, reach, searching, tally);
-
-        row.store_packed(&mut extended_rows[count..], found);
-        count += best.place.store_packed(&mut extended_hits[count..], found);
+        let first = &first_of[at..];
+        let (best, is_hit) =
+            search.nearest(g, &layer, first, U32::load(g, &count_of[at..]), &line, reach, tally);
+        let place = layer.original(U32::load(g, first) + best.number);
+        row.store_packed(&mut extended_rows[count..], is_hit);
+        count += place.store_packed(&mut extended_hits[count..], is_hit);
 
         let next = Line::through(g, [line.x, line.y, line.z], [best.x, best.y, best.z]);
-        let more = searching.select_u(missed + U32::splat(g, 1), missed);
-        let missed = found.select_u(U32::splat(g, 0), more);
+        let missed = is_hit.select_u(none, U32::load(g, &missed_of[at..]));
         let alive = missed.lt(U32::splat(g, config.skipped_pairs + 1)) & lanes;
-        next.select(found, &line).store_packed((&mut *lines, room), kept, alive);
+        next.select(is_hit, &line).store_packed(&mut lines, kept, alive);
         row.store_packed(&mut rows_of[kept..], alive);
-        event.store_packed(&mut events_of[kept..], alive);
         kept += missed.store_packed(&mut missed_of[kept..], alive);
     }
     active.len = kept;
 
+    let (hits, lens) = (found.hits.padded_mut(), found.len.padded_mut());
     for (&row, &hit) in extended.padded()[..count].iter().zip(extended_by.padded()) {
         let row = row as usize;
-        let len = rows.len[row] as usize;
-        rows.hits[row * ROW + len] = hit;
-        rows.len[row] += 1;
+        let len = lens[row] as usize;
+        hits[row * ROW + len] = hit;
+        lens[row] += 1;
         index.mark_used(hit as usize);
         if len == 3 {
             for i in 0..3 {
-                index.mark_used(rows.hits[row * ROW + i] as usize);
+                index.mark_used(hits[row * ROW + i] as usize);
             }
         }
     }

@@ -14,16 +14,13 @@
 //! What differs from the paper, and why:
 //! - Pairs instead of modules of one side: particles that cross sides stay whole.
 //! - Two passes. The first, with narrow windows, takes the nine tracks in ten that point at the beam line
-//!   and its hits with them; the second, with windows ten times as wide and triplets over a gap, looks at the few
+//!   and its hits with them; the second, with windows many times as wide and triplets over a gap, looks at the few
 //!   hits that are left. Both cost less than one pass with wide windows, and find fewer ghosts.
 //! - chi2 with a scattering term that grows with the slope, not a fixed distance; a triplet also pays for its
 //!   distance to the beam line. Of triplets that share an outer hit only the best lives.
 //! - Three-hit tracks compete for hits, best first; tracks that share most hits with longer ones are clones.
 //!
-//! A gang rides through a group of events at once, each lane in its own: a step of one event is too short to
-//! fill lanes, and too full of dependences to fill the time between them.
-//!
-//! Results do not depend on the gang or the group: within a step no lane sees what another one does, a triplet or track
+//! Results do not depend on the gang: within a step no lane sees what another one does, a triplet or track
 //! takes the first of equally good hits in the order of its window, and everything else is decided in order.
 
 mod forward;
@@ -35,20 +32,20 @@ use super::config::{BestConfig, PassConfig};
 use super::geometry::PAIRS;
 use super::index::Index;
 use super::scratch::Found;
-use crate::event::{Column, Counters, StageCounter, Truncation};
+use crate::event::{Column, Counters, PAD, StageCounter, Truncation};
 use crate::simd::Gang;
+use crate::simd::varying::{Mask, U32};
 
 pub(super) use select::order_and_kill_clones;
 
 /// Index of this stage in the counters.
 pub(super) const STAGE: usize = 2;
 /// Room for the hits of a track: one per pair, rounded up.
-const ROW: usize = 32;
+pub(super) const ROW: usize = 32;
 
-/// A track under construction: its row of hits (places in the index), and its last doublet as a line.
+/// Reused memory of this room.
 #[derive(Debug, Default)]
 pub(super) struct FindScratch {
-    rows: Rows,
     active: Active,
     seeds: seed::SeedScratch,
     /// Tracks that the current step extends, and by which hit.
@@ -57,81 +54,75 @@ pub(super) struct FindScratch {
     weak: Vec<(f32, u32)>,
 }
 
-/// Hit lists of all candidates of a pass.
-#[derive(Debug, Default)]
-struct Rows {
-    hits: Column<u32>,
-    len: Vec<u32>,
-    event: Vec<u32>,
-    /// Score of the triplet each began with.
-    score: Vec<f32>,
-}
-
 /// The tracks that are still followed, as columns: line through the last two hits, row, and pairs missed in a
-/// row.
+/// row; then the windows of the current step.
 #[derive(Debug, Default)]
 struct Active {
-    lines: nearest::Lines,
+    /// The six columns of the lines, each of `room` values.
+    lines: Column<f32>,
+    room: usize,
     row: Column<u32>,
-    event: Column<u32>,
     missed: Column<u32>,
+    first: Column<u32>,
+    count: Column<u32>,
     len: usize,
 }
 
 impl Active {
-    fn reserve(&mut self, tracks: usize) {
-        self.lines.reserve(tracks);
-        self.row.reserve_total(tracks);
-        self.event.reserve_total(tracks);
-        self.missed.reserve_total(tracks);
+    /// No tracks, and room for so many.
+    fn open(&mut self, tracks: usize) {
+        self.len = 0;
+        self.room = self.room.max(tracks + PAD);
+        self.lines.reserve_total(6 * self.room);
+        for column in [&mut self.row, &mut self.missed, &mut self.first, &mut self.count] {
+            column.reserve_total(tracks);
+        }
     }
 }
 
-impl Rows {
-    fn clear(&mut self) {
-        self.len.clear();
-        self.event.clear();
-        self.score.clear();
-    }
-
-    fn count(&self) -> usize {
-        self.len.len()
-    }
-
-    fn push(&mut self, seed: &seed::Seed) {
-        let row = self.count();
-        self.hits.set_len((row + 1) * ROW);
-        self.hits[row * ROW..row * ROW + 3].copy_from_slice(&seed.hits);
-        self.len.push(3);
-        self.event.push(seed.event);
-        self.score.push(seed.score);
-    }
-
-    fn hits(&self, row: usize) -> &[u32] {
-        &self.hits[row * ROW..row * ROW + self.len[row] as usize]
-    }
+/// Cuts a piece of memory into the columns of lines.
+#[inline(always)]
+fn columns_of_lines(memory: &mut [f32], room: usize) -> nearest::Lines<'_> {
+    let (x, rest) = memory.split_at_mut(room);
+    let (y, rest) = rest.split_at_mut(room);
+    let (z, rest) = rest.split_at_mut(room);
+    let (tx, rest) = rest.split_at_mut(room);
+    let (ty, rest) = rest.split_at_mut(room);
+    [x, y, z, tx, ty, &mut rest[..room]]
 }
 
 /// What the search loops did, for the counters.
-#[derive(Default)]
-struct Tally {
-    lanes_active: u64,
-    lanes_total: u64,
+struct Tally<G: Gang> {
+    /// Hits looked at, per lane.
+    active: U32<G>,
+    /// Vectors of hits looked at.
+    vectors: u64,
     cut_short: u64,
 }
 
-impl Tally {
-    fn add_to(&self, counters: &mut Counters) {
+impl<G: Gang> Tally<G> {
+    fn new(g: G) -> Self {
+        Self { active: U32::splat(g, 0), vectors: 0, cut_short: 0 }
+    }
+
+    /// Counts a search of `steps` vectors, with so many hits per lane.
+    #[inline(always)]
+    fn add(&mut self, count: U32<G>, steps: u32) {
+        self.active = self.active + count;
+        self.vectors += u64::from(steps);
+    }
+
+    fn add_to(&self, g: G, counters: &mut Counters) {
         let stage: &mut StageCounter = &mut counters.stages[STAGE];
-        stage.lanes_active += self.lanes_active;
-        stage.lanes_total += self.lanes_total;
+        stage.lanes_active += u64::from(self.active.reduce_add(Mask::first(g, G::LANES)));
+        stage.lanes_total += self.vectors * G::LANES as u64;
         if self.cut_short > 0 {
             counters.count_truncated(Truncation::CandidatesInWindow, self.cut_short);
         }
     }
 }
 
-/// Finds the tracks of a group of events, in both passes; `found` has one entry per event.
+/// Finds the tracks of an event, in both passes.
 #[inline(always)]
 pub(super) fn find<G: Gang>(
     g: G,
@@ -139,63 +130,50 @@ pub(super) fn find<G: Gang>(
     max_candidates: u32,
     index: &mut [Index; 2],
     scratch: &mut FindScratch,
-    found: &mut [Found],
+    found: &mut Found,
     counters: &mut Counters,
 ) {
-    found.iter_mut().for_each(Found::clear);
-    let mut tally = Tally::default();
+    found.clear();
+    let mut tally = Tally::new(g);
     // Loops and not two calls, here and below: everything is inlined, and code that stands once compiles once.
     for (number, pass) in [&config.first, &config.second].into_iter().enumerate() {
         if number == 1 {
             let [all, left] = index;
-            left.keep_free(g, all);
+            left.keep_free(g, all, max_candidates);
         }
         let index = &mut index[number];
         let search = nearest::Search::new(config, max_candidates);
-        scratch.rows.clear();
-        scratch.active.len = 0;
         // A hit is the middle of one triplet at most, so there are no more candidates than hits.
-        scratch.active.reserve(index.hits.len());
-        for current in (1..PAIRS - 1).rev() {
-            forward_step(g, &search, config, index, scratch, current - 1, &mut tally);
-            seed_step(g, &search, pass, index, scratch, current, &mut tally);
-        }
-        select::accept(pass, index, number == 1, &scratch.rows, &mut scratch.weak, found);
+        let first_row = found.len.len();
+        found.reserve(index.hits.len());
+        scratch.active.open(index.hits.len());
+        walk(g, &search, config, pass, index, scratch, found, &mut tally);
+        select::accept(pass, index, number == 1, first_row, &mut scratch.weak, found);
     }
-    tally.add_to(counters);
+    tally.add_to(g, counters);
 }
 
-/// [`forward::forward`] as a function of its own. Everything below is inlined into it; without such seams a
-/// kernel is one function of a hundred kilobytes, and compile time grows faster than size.
+/// Visits the pairs of a pass, as a function of its own: everything below is inlined into it, and without such
+/// seams a kernel is one function of a hundred kilobytes, whose compile time grows faster than its size.
 #[inline(never)]
-fn forward_step<G: Gang>(
+#[allow(clippy::too_many_arguments)]
+fn walk<G: Gang>(
     g: G,
     search: &nearest::Search,
     config: &BestConfig,
+    pass: &PassConfig,
     index: &mut Index,
     scratch: &mut FindScratch,
-    pair: usize,
-    tally: &mut Tally,
+    found: &mut Found,
+    tally: &mut Tally<G>,
 ) {
     g.vectorize(
         #[inline(always)]
-        || forward::forward(g, search, config, index, scratch, pair, tally),
-    );
-}
-
-/// [`seed::seed`] as a function of its own.
-#[inline(never)]
-fn seed_step<G: Gang>(
-    g: G,
-    search: &nearest::Search,
-    pass: &PassConfig,
-    index: &Index,
-    scratch: &mut FindScratch,
-    current: usize,
-    tally: &mut Tally,
-) {
-    g.vectorize(
-        #[inline(always)]
-        || seed::seed(g, search, pass, index, scratch, current, tally),
+        || {
+            for current in (1..PAIRS - 1).rev() {
+                forward::forward(g, search, config, index, scratch, found, current - 1, tally);
+                seed::seed(g, search, pass, index, scratch, found, current, tally);
+            }
+        },
     );
 }

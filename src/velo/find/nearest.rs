@@ -1,19 +1,21 @@
 //! The search that seeding and forwarding share: the best hit of a layer for a line, one line per lane.
 
 use super::Tally;
-use crate::event::{Column, PAD};
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
 use crate::velo::config::BestConfig;
-use crate::velo::geometry::{PAIR_HALF_DEPTH, pair_middle};
-use crate::velo::index::Layer;
+use crate::velo::geometry::PAIR_HALF_DEPTH;
+use crate::velo::index::{Layer, Window};
 
 /// What holds for every search of a pass.
 pub(super) struct Search {
     /// Twice the variance of a hit, mm^2.
     two_hit_variances: f32,
-    pub(super) scatter_constant: f32,
+    scatter_constant: f32,
     max_candidates: u32,
+    /// Where hits can be, distances from the beam axis, mm.
+    inner_radius: f32,
+    outer_radius: f32,
 }
 
 /// A line per lane: a doublet's second hit, its slopes and 1 / (z of the second - z of the first).
@@ -27,52 +29,32 @@ pub(super) struct Line<G: Gang> {
     pub(super) inverse: F32<G>,
 }
 
-/// Lines as columns, one after the other in one piece of memory.
-#[derive(Debug, Default)]
-pub(super) struct Lines {
-    data: Column<f32>,
-    room: usize,
-}
-
-impl Lines {
-    pub(super) fn reserve(&mut self, lines: usize) {
-        let room = lines + PAD;
-        if room > self.room {
-            self.room = room;
-            self.data.set_len(6 * room);
-        }
-    }
-
-    /// The memory and the distance of its columns, to be taken once before a loop.
-    #[inline(always)]
-    pub(super) fn parts(&mut self) -> (&mut [f32], usize) {
-        (&mut self.data, self.room)
-    }
-}
+/// Lines as columns, in the order of the fields of [`Line`].
+pub(super) type Lines<'a> = [&'a mut [f32]; 6];
 
 impl<G: Gang> Line<G> {
     /// The lines from place `at` on.
     #[inline(always)]
-    pub(super) fn load(g: G, (data, room): (&[f32], usize), at: usize) -> Self {
+    pub(super) fn load(g: G, [x, y, z, tx, ty, inverse]: [&[f32]; 6], at: usize) -> Self {
         Self {
-            x: F32::load(g, &data[at..]),
-            y: F32::load(g, &data[room + at..]),
-            z: F32::load(g, &data[2 * room + at..]),
-            tx: F32::load(g, &data[3 * room + at..]),
-            ty: F32::load(g, &data[4 * room + at..]),
-            inverse: F32::load(g, &data[5 * room + at..]),
+            x: F32::load(g, &x[at..]),
+            y: F32::load(g, &y[at..]),
+            z: F32::load(g, &z[at..]),
+            tx: F32::load(g, &tx[at..]),
+            ty: F32::load(g, &ty[at..]),
+            inverse: F32::load(g, &inverse[at..]),
         }
     }
 
     /// Left-packs the lines of `lanes` to place `at`.
     #[inline(always)]
-    pub(super) fn store_packed(&self, (data, room): (&mut [f32], usize), at: usize, lanes: Mask<G>) {
-        self.x.store_packed(&mut data[at..], lanes);
-        self.y.store_packed(&mut data[room + at..], lanes);
-        self.z.store_packed(&mut data[2 * room + at..], lanes);
-        self.tx.store_packed(&mut data[3 * room + at..], lanes);
-        self.ty.store_packed(&mut data[4 * room + at..], lanes);
-        self.inverse.store_packed(&mut data[5 * room + at..], lanes);
+    pub(super) fn store_packed(&self, [x, y, z, tx, ty, inverse]: &mut Lines<'_>, at: usize, lanes: Mask<G>) {
+        self.x.store_packed(&mut x[at..], lanes);
+        self.y.store_packed(&mut y[at..], lanes);
+        self.z.store_packed(&mut z[at..], lanes);
+        self.tx.store_packed(&mut tx[at..], lanes);
+        self.ty.store_packed(&mut ty[at..], lanes);
+        self.inverse.store_packed(&mut inverse[at..], lanes);
     }
 
     /// Lane by lane this line or the other one.
@@ -103,9 +85,9 @@ impl<G: Gang> Line<G> {
     }
 }
 
-/// The best hit per lane: its place among the sorted hits, its position, and chi2 = distance2 / variance.
+/// The best hit per lane: its number in the window, its position, and chi2 = distance2 / variance.
 pub(super) struct Best<G: Gang> {
-    pub(super) place: U32<G>,
+    pub(super) number: U32<G>,
     pub(super) x: F32<G>,
     pub(super) y: F32<G>,
     pub(super) z: F32<G>,
@@ -115,11 +97,11 @@ pub(super) struct Best<G: Gang> {
 
 /// How far and how well a search looks.
 #[derive(Clone, Copy)]
-pub(super) struct Reach {
+pub(super) struct Reach<G: Gang> {
     /// Whether hits of tracks count too.
     pub(super) used_too: bool,
     /// Largest chi2.
-    pub(super) chi2: f32,
+    pub(super) chi2: F32<G>,
     /// Scattering variance per tx^2 + ty^2, rad^2.
     pub(super) scatter_slope: f32,
 }
@@ -130,17 +112,28 @@ impl Search {
             two_hit_variances: 2.0 * (config.hit_resolution * config.hit_resolution),
             scatter_constant: config.scatter_constant,
             max_candidates,
+            inner_radius: config.inner_radius,
+            outer_radius: config.outer_radius,
         }
     }
 
     /// Cuts windows down to the largest size, and counts what is cut off.
     #[inline(always)]
-    pub(super) fn limit<G: Gang>(&self, g: G, count: U32<G>, lanes: Mask<G>, tally: &mut Tally) -> U32<G> {
+    pub(super) fn limit<G: Gang>(&self, g: G, count: U32<G>, lanes: Mask<G>, tally: &mut Tally<G>) -> U32<G> {
         let most = U32::splat(g, self.max_candidates);
         if (most.lt(count) & lanes).any() {
             tally.cut_short += u64::from((count - count.min(most)).reduce_add(lanes));
         }
         count.min(most)
+    }
+
+    /// The same for one window, of which `seen` hits have been looked at and counted.
+    #[inline(always)]
+    pub(super) fn limit_one<G: Gang>(&self, count: u32, seen: u32, tally: &mut Tally<G>) -> u32 {
+        if count > self.max_candidates && seen == 0 {
+            tally.cut_short += u64::from(count - self.max_candidates);
+        }
+        count.min(self.max_candidates)
     }
 
     /// Variance of the distance of a hit `dz` away from the line.
@@ -155,50 +148,72 @@ impl Search {
         lever.mul_add(F32::splat(g, self.two_hit_variances), scatter * (dz * dz))
     }
 
-    /// The hit of `layer` with the smallest chi2 around the line's prediction, and the lanes that have one
-    /// below the limit. The first of equals in the order of the window wins. Fractions are compared crosswise.
+    /// Variance of the scattering angle in the second hit of the line.
+    #[inline(always)]
+    fn scatter<G: Gang>(&self, g: G, line: &Line<G>, reach: Reach<G>) -> F32<G> {
+        let per_slope2 = F32::splat(g, reach.scatter_slope);
+        line.slope2().mul_add(per_slope2, F32::splat(g, self.scatter_constant))
+    }
+
+    /// The window of a layer that has all hits with a small enough chi2, and the lanes whose line meets the
+    /// layer where hits can be; the other windows are empty.
+    #[inline(always)]
+    pub(super) fn window<G: Gang>(
+        &self,
+        g: G,
+        layer: &Layer<'_, G>,
+        line: &Line<G>,
+        reach: Reach<G>,
+    ) -> (Window<G>, Mask<G>) {
+        let to_layer = layer.z - line.z;
+        let scatter = self.scatter(g, line, reach);
+        let most = (reach.chi2 * self.variance(g, line, scatter, to_layer)).sqrt();
+        let x = line.tx.mul_add(to_layer, line.x);
+        let y = line.ty.mul_add(to_layer, line.y);
+        // The hits of a pair are up to half its depth before and behind its middle.
+        let turn = (x * line.ty - y * line.tx).abs() * F32::splat(g, PAIR_HALF_DEPTH);
+        let hole = (F32::splat(g, self.inner_radius) - most).max(F32::splat(g, 0.0));
+        let edge = F32::splat(g, self.outer_radius) + most;
+        let radius2 = x.mul_add(x, y * y);
+        let inside = (hole * hole).le(radius2) & radius2.le(edge * edge);
+        let Window { first, count } = layer.around([x, y], most, turn);
+        (Window { first, count: inside.select_u(count, U32::splat(g, 0)) }, inside)
+    }
+
+    /// The hit with the smallest chi2 around the line among the `count` hits from place `first` on, and the
+    /// lanes that have one below the limit. The first of equals in the order of the window wins. Fractions are
+    /// compared crosswise.
     #[inline(always)]
     #[allow(clippy::too_many_arguments)]
     pub(super) fn nearest<G: Gang>(
         &self,
         g: G,
         layer: &Layer<'_, G>,
-        pair: usize,
+        first: &[u32],
+        count: U32<G>,
         line: &Line<G>,
-        reach: Reach,
-        lanes: Mask<G>,
-        tally: &mut Tally,
+        reach: Reach<G>,
+        tally: &mut Tally<G>,
     ) -> (Best<G>, Mask<G>) {
-        let to_layer = F32::splat(g, pair_middle(pair)) - line.z;
-        let scatter_slope = F32::splat(g, reach.scatter_slope);
-        let scatter = line.slope2().mul_add(scatter_slope, F32::splat(g, self.scatter_constant));
-        let most = F32::splat(g, reach.chi2) * self.variance(g, line, scatter, to_layer);
-        let x = line.tx.mul_add(to_layer, line.x);
-        let y = line.ty.mul_add(to_layer, line.y);
-        // The hits of a pair are up to half its depth before and behind its middle.
-        let turn = (x * line.ty - y * line.tx).abs() * F32::splat(g, PAIR_HALF_DEPTH);
-        let window = layer.around(x, y, most.sqrt(), turn);
-        let count = self.limit(g, window.count, lanes, tally);
+        let scatter = self.scatter(g, line, reach);
         let zero = F32::splat(g, 0.0);
         let mut best = Best {
-            place: U32::splat(g, 0),
+            number: U32::splat(g, 0),
             x: zero,
             y: zero,
             z: zero,
-            distance2: F32::splat(g, reach.chi2),
+            distance2: reach.chi2,
             variance: F32::splat(g, 1.0),
         };
         let mut any = Mask::first(g, 0);
-        let mut step = U32::splat(g, 0);
+        let mut steps = 0;
         loop {
-            let on = step.lt(count) & lanes;
+            let number = U32::splat(g, steps);
+            let on = number.lt(count);
             if !on.any() {
                 break;
             }
-            tally.lanes_active += on.count() as u64;
-            tally.lanes_total += G::LANES as u64;
-            let place = layer.place(window.first + step);
-            let [x, y, z, free_x] = F32::gather_records(layer.hits, place);
+            let [x, y, z, free_x] = F32::load_records(g, &layer.hits[steps as usize..], first);
             let x = if reach.used_too { x } else { free_x };
             let dz = z - line.z;
             let dx = line.tx.mul_add(dz, line.x) - x;
@@ -206,15 +221,16 @@ impl Search {
             let distance2 = dx.mul_add(dx, dy * dy);
             let variance = self.variance(g, line, scatter, dz);
             let better = (distance2 * best.variance).lt(best.distance2 * variance) & on;
-            best.place = better.select_u(place, best.place);
+            best.number = better.select_u(number, best.number);
             best.x = better.select_f(x, best.x);
             best.y = better.select_f(y, best.y);
             best.z = better.select_f(z, best.z);
             best.distance2 = better.select_f(distance2, best.distance2);
             best.variance = better.select_f(variance, best.variance);
             any = any | better;
-            step = step + U32::splat(g, 1);
+            steps += 1;
         }
+        tally.add(count, steps);
         (best, any)
     }
 }

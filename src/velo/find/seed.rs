@@ -1,294 +1,330 @@
 //! Seeding: triplets around the free hits of one pair. Doublets are written down first, so that every lane
 //! of the search has one, whatever the number of candidates of a hit.
 
-use super::nearest::{Line, Lines, Reach, Search};
-use super::{FindScratch, Tally};
-use crate::event::Column;
+use super::nearest::{Line, Reach, Search};
+use super::{FindScratch, Tally, columns_of_lines};
+use crate::event::{Column, PAD};
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
 use crate::velo::config::PassConfig;
 use crate::velo::geometry::PAIRS;
-use crate::velo::index::{Index, phi_bin};
+use crate::velo::index::{Binning, Index};
+use crate::velo::scratch::Found;
 
 /// Doublets looked at in one go: their memory stays in the first cache.
-const BLOCK: usize = 1024;
+const BLOCK: usize = 512;
+/// A block and what a full gang may write behind it.
+const ROOM: usize = BLOCK + PAD;
+/// Shapes of triplets: of three pairs in a row, and with a gap above or below the middle hit.
+const SHAPES: usize = 3;
 /// tx^2 + ty^2 of a seed: the acceptance ends at 45 degrees.
 const MAX_SLOPE2: f32 = 1.0;
 
 /// Memory of seeding.
 #[derive(Debug, Default)]
 pub(super) struct SeedScratch {
-    /// Free hits of the current pair: place, event, first candidate, how many.
+    /// Free hits of the current pair: place, direction in bins, and the table's cells of the window for the
+    /// outer hit.
     middle: Column<u32>,
-    event: Column<u32>,
-    first: Column<u32>,
-    count: Column<u32>,
-    /// Doublets: candidate, first as its number in the previous layer (may lie beyond its end: it goes on at
-    /// the front), then as its place, and entry of `middle`.
-    outer: Column<u32>,
-    entry: Column<u32>,
-    /// Lines of the doublets of a block that pass the cuts; `outer` and `entry` move along.
-    lines: Lines,
-    /// Triplets of a block.
-    scores: Column<f32>,
-    triplets: [Column<u32>; 3],
-    open_entry: u32,
-    /// The seeds of the current pair, and per hit the best seed that has it.
+    turn: Column<f32>,
+    from: Column<u32>,
+    to: Column<u32>,
+    next: Next,
+    doublets: Box<Doublets>,
+    triplets: Box<Triplets>,
+    /// The seeds of the current pair, and per hit the seed that has it.
     seeds: Vec<Seed>,
     claim: Vec<u32>,
+}
+
+/// The doublet to be written down next.
+#[derive(Debug, Default)]
+struct Next {
+    shape: usize,
+    /// Number of the middle hit.
+    entry: usize,
+    /// Outer hits of it that are written down already.
+    written: u32,
+}
+
+/// A block of doublets: outer and middle hit; then those that pass the cuts, with their shape, line and window.
+/// Columns of constant length: one check serves all of them.
+#[derive(Debug)]
+struct Doublets {
+    outer: [u32; ROOM],
+    middle: [u32; ROOM],
+    /// Where the doublets of each shape begin, before the cuts.
+    begin: [usize; SHAPES],
+    shape: [u32; ROOM],
+    lines: [[f32; ROOM]; 6],
+    first: [u32; ROOM],
+    count: [u32; ROOM],
+    len: usize,
+}
+
+/// The triplets of a block.
+#[derive(Debug)]
+struct Triplets {
+    hits: [[u32; ROOM]; 3],
+    shape: [u32; ROOM],
+    score: [f32; ROOM],
+    len: usize,
+}
+
+impl Default for Doublets {
+    fn default() -> Self {
+        let none = [0; ROOM];
+        Self {
+            outer: none,
+            middle: none,
+            begin: [0; SHAPES],
+            shape: none,
+            lines: [[0.0; ROOM]; 6],
+            first: none,
+            count: none,
+            len: 0,
+        }
+    }
+}
+
+impl Default for Triplets {
+    fn default() -> Self {
+        Self { hits: [[0; ROOM]; 3], shape: [0; ROOM], score: [0.0; ROOM], len: 0 }
+    }
 }
 
 /// A triplet of places in the index, and its score.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Seed {
     pub(super) hits: [u32; 3],
-    pub(super) event: u32,
+    shape: u32,
     pub(super) score: f32,
 }
 
 /// Makes the seeds around pair `current` and appends them to the tracks under way.
 #[inline(always)]
+#[allow(clippy::too_many_arguments)]
 pub(super) fn seed<G: Gang>(
     g: G,
     search: &Search,
     pass: &PassConfig,
     index: &Index,
     scratch: &mut FindScratch,
+    found: &mut Found,
     current: usize,
-    tally: &mut Tally,
+    tally: &mut Tally<G>,
 ) {
     let seeds = &mut scratch.seeds;
-    seeds.seeds.clear();
-    seeds.list_middle_hits(g, index, current);
-    let near = Cuts {
-        score: pass.score,
-        doca_weight: pass.doca_weight,
-        window: pass.window,
-        doublet_doca: pass.doublet_doca,
-    };
-    let gap = Cuts {
-        score: pass.gap_score,
-        doca_weight: pass.gap_doca_weight,
-        window: pass.gap_window,
-        doublet_doca: pass.gap_doublet_doca,
-    };
-    // (previous, next) relative to the current pair.
-    let shapes = [(1, 1, near), (2, 1, gap), (1, 2, gap)];
-    for &(above, below, cuts) in &shapes[..if pass.gaps { 3 } else { 1 }] {
-        if current + above < PAIRS && below <= current {
-            let pairs = [current + above, current - below];
-            seeds.triplets(g, search, pass, cuts, index, pairs, tally);
-        }
+    let shapes = shapes(pass, current);
+    seeds.open(g, index, current);
+    while seeds.list_doublets(g, search, index, &shapes, tally) {
+        seeds.doublets.cut(g, search, pass, index, &shapes);
+        seeds.triplets.search(g, search, pass, index, &shapes, &seeds.doublets, tally);
+        seeds.keep_best_of_each_middle();
     }
+    seeds.free_claims(1);
     for end in [2, 0] {
-        seeds.keep_best_of_each(end, index.hits.len());
+        seeds.keep_best_of_each(end);
     }
-    start_tracks(g, index, scratch);
+    start_tracks(g, index, scratch, found);
 }
 
-/// What a triplet must fulfil.
+/// Where the hits of a triplet are, and what it must fulfil.
 #[derive(Clone, Copy)]
-struct Cuts {
-    score: f32,
-    doca_weight: f32,
-    /// Half width of the window for the outer hit, in bins.
-    window: u32,
+struct Shape {
+    /// Pairs of the outer and of the inner hit.
+    above: usize,
+    below: usize,
+    /// Half width of the window for the outer hit, in 1/256 turn; none when there are no such triplets.
+    window: Option<f32>,
     /// Largest distance of a doublet to the beam line, mm.
     doublet_doca: f32,
+    score: f32,
+    doca_weight: f32,
+}
+
+/// The shapes around a pair, in order of preference: a middle hit that has a triplet of one makes none of the
+/// next.
+#[inline(always)]
+fn shapes(pass: &PassConfig, current: usize) -> [Shape; SHAPES] {
+    let near = Shape {
+        above: current + 1,
+        below: current - 1,
+        window: Some(pass.window),
+        doublet_doca: pass.doublet_doca,
+        score: pass.score,
+        doca_weight: pass.doca_weight,
+    };
+    let gap = Shape {
+        doublet_doca: pass.gap_doublet_doca,
+        score: pass.gap_score,
+        doca_weight: pass.gap_doca_weight,
+        ..near
+    };
+    let (above, below) = ((current + 2).min(PAIRS - 1), current.saturating_sub(2));
+    let window = |there: bool| (pass.gaps && there).then_some(pass.gap_window);
+    [
+        near,
+        Shape { above, window: window(above == current + 2), ..gap },
+        Shape { below, window: window(below + 2 == current), ..gap },
+    ]
+}
+
+/// Lanes of doublets over a gap, and those of them whose gap is below the middle hit.
+#[derive(Clone, Copy)]
+struct Gaps<G: Gang> {
+    any: Mask<G>,
+    below: Mask<G>,
+}
+
+impl<G: Gang> Gaps<G> {
+    /// From the number of the shape.
+    #[inline(always)]
+    fn of_shape(g: G, shape: U32<G>) -> Self {
+        Self { any: U32::splat(g, 0).lt(shape), below: U32::splat(g, 1).lt(shape) }
+    }
+
+    /// One of two values per lane.
+    #[inline(always)]
+    fn pick(&self, g: G, shapes: &[Shape; SHAPES], value: impl Fn(&Shape) -> f32) -> F32<G> {
+        self.any.select_f(F32::splat(g, value(&shapes[1])), F32::splat(g, value(&shapes[0])))
+    }
 }
 
 impl SeedScratch {
+    /// Lists the free hits of a pair and their directions.
     #[inline(always)]
-    fn list_middle_hits<G: Gang>(&mut self, g: G, index: &Index, current: usize) {
-        let most: usize = (0..index.events()).map(|event| index.pair(event, current).len()).sum();
-        self.middle.set_len(most);
-        self.event.set_len(most);
-        let (hits, middle, events) = (&index.hits[..], self.middle.padded_mut(), self.event.padded_mut());
-        let mut kept = 0;
-        for event in 0..index.events() {
-            let range = index.pair(event, current);
-            for at in range.clone().step_by(G::LANES) {
-                let place = U32::iota(g) + U32::splat(g, at as u32);
-                let [_, _, _, free_x] = F32::gather_records(hits, place);
-                let free = free_x.eq(free_x) & Mask::first(g, range.end - at);
-                U32::splat(g, event as u32).store(&mut events[kept..]);
-                kept += place.store_packed(&mut middle[kept..], free);
-            }
+    fn open<G: Gang>(&mut self, g: G, index: &Index, current: usize) {
+        self.seeds.clear();
+        if self.claim.len() < index.hits.len() {
+            self.claim.resize(index.hits.len(), u32::MAX);
         }
-        self.middle.set_len(kept);
-        self.event.set_len(kept);
+        self.next = Next::default();
+        let range = index.pair(current);
+        self.middle.reserve_total(range.len());
+        let count = index.free(g, range, self.middle.padded_mut());
+        self.middle.set_len(count);
+        self.turn.set_len(count);
+        self.from.set_len(count);
+        self.to.set_len(count);
+        let (middle, turn) = (self.middle.padded(), self.turn.padded_mut());
+        for at in (0..count).step_by(G::LANES) {
+            let [x, y, _, _] = F32::load_records(g, index.hits.padded(), &middle[at..]);
+            index.binning.turn(g, x, y).store(&mut turn[at..]);
+        }
     }
 
-    /// Finds the best triplet of each middle hit; the hits that have one leave the list.
+    /// Looks up in which cells of the table the window of each middle hit begins and ends.
     #[inline(always)]
-    #[allow(clippy::too_many_arguments)]
-    fn triplets<G: Gang>(
+    fn open_windows<G: Gang>(&mut self, g: G, binning: Binning, half_width: f32) {
+        let half = F32::splat(g, binning.width(half_width));
+        let (from, to) = (self.from.padded_mut(), self.to.padded_mut());
+        for at in (0..self.middle.len()).step_by(G::LANES) {
+            let cells = binning.cells(g, F32::load(g, &self.turn.padded()[at..]), half);
+            cells[0].store(&mut from[at..]);
+            cells[1].store(&mut to[at..]);
+        }
+    }
+
+    /// Writes down the next doublets until the block is full; what is left is kept for the next block. False
+    /// when none were left.
+    #[inline(always)]
+    fn list_doublets<G: Gang>(
         &mut self,
         g: G,
         search: &Search,
-        pass: &PassConfig,
-        cuts: Cuts,
         index: &Index,
-        pairs: [usize; 2],
-        tally: &mut Tally,
-    ) {
-        self.open_windows(g, search, cuts.window, index, pairs[0], tally);
-        let first_seed = self.seeds.len();
-        // The entry of `middle` whose triplets are being compared.
-        self.open_entry = u32::MAX;
-        for column in [&mut self.outer, &mut self.entry].into_iter().chain(&mut self.triplets) {
-            column.reserve_total(BLOCK);
-        }
-        self.scores.reserve_total(BLOCK);
-        self.lines.reserve(BLOCK);
-        let (mut entry, mut filled) = (0, 0);
-        while entry < self.middle.len() || filled > 0 {
-            // Writes down doublets until the block is full; what a hit has left is kept for the next one.
-            let (outer, entries) = (self.outer.padded_mut(), self.entry.padded_mut());
-            let windows = self.first[entry..].iter_mut().zip(&mut self.count[entry..]);
-            for (first, left) in windows {
-                if filled + G::LANES > BLOCK {
-                    break;
+        shapes: &[Shape; SHAPES],
+        tally: &mut Tally<G>,
+    ) -> bool {
+        let mut len = 0;
+        // Shapes of blocks before have no doublets in this one, and those of blocks to come neither.
+        self.doublets.begin = std::array::from_fn(|shape| if shape <= self.next.shape { 0 } else { BLOCK });
+        while self.next.shape < SHAPES && len + G::LANES <= BLOCK {
+            let shape = &shapes[self.next.shape];
+            if let Some(window) = shape.window {
+                if (self.next.entry, self.next.written) == (0, 0) {
+                    self.open_windows(g, index.binning, window);
                 }
-                (U32::iota(g) + U32::splat(g, *first)).store(&mut outer[filled..]);
-                U32::splat(g, entry as u32).store(&mut entries[filled..]);
-                let written = (*left).min(G::LANES as u32);
-                filled += written as usize;
-                *first += written;
-                *left -= written;
-                if *left > 0 {
-                    break;
-                }
-                entry += 1;
+                len = self.list_shape(g, search, index.row(shape.above), len, tally);
+            } else {
+                self.next.entry = self.middle.len();
             }
-            self.search_block(g, search, pass, cuts, index, pairs, filled, tally);
-            filled = 0;
+            if self.next.entry == self.middle.len() {
+                self.next = Next { shape: self.next.shape + 1, ..Next::default() };
+                if let Some(begin) = self.doublets.begin.get_mut(self.next.shape) {
+                    *begin = len;
+                }
+            }
         }
-        if pass.gaps {
-            self.drop_seeded(first_seed);
-        }
+        self.doublets.len = len;
+        len > 0
     }
 
-    /// Takes the middle hits of the seeds from `first_seed` on out of the list; both are in order.
-    fn drop_seeded(&mut self, first_seed: usize) {
-        let mut seeded = self.seeds[first_seed..].iter().map(|seed| seed.hits[1]).peekable();
-        let mut kept = 0;
-        for entry in 0..self.middle.len() {
-            let place = self.middle[entry];
-            self.middle[kept] = place;
-            self.event[kept] = self.event[entry];
-            kept += usize::from(seeded.next_if_eq(&place).is_none());
-        }
-        self.middle.set_len(kept);
-        self.event.set_len(kept);
-    }
-
-    /// Looks up, for each middle hit, which hits of the previous layer are in its window.
+    /// [`Self::list_doublets`] of one shape, from the `len`-th of the block on; returns how many there are then.
     #[inline(always)]
-    fn open_windows<G: Gang>(
+    fn list_shape<G: Gang>(
         &mut self,
         g: G,
         search: &Search,
-        half_width: u32,
-        index: &Index,
-        previous: usize,
-        tally: &mut Tally,
-    ) {
+        row: &[u32],
+        mut len: usize,
+        tally: &mut Tally<G>,
+    ) -> usize {
+        let Doublets { outer, middle, .. } = &mut *self.doublets;
+        let Next { entry, written, .. } = &mut self.next;
         let hits = self.middle.len();
-        self.first.set_len(hits);
-        self.count.set_len(hits);
-        let view = index.view();
-        let (middle, events) = (self.middle.padded(), self.event.padded());
-        let (first, count) = (self.first.padded_mut(), self.count.padded_mut());
-        for at in (0..hits).step_by(G::LANES) {
-            let lanes = Mask::first(g, hits - at);
-            let place = U32::load(g, &middle[at..]);
-            let event = U32::load(g, &events[at..]);
-            let [x, y, _, _] = F32::gather_records(view.hits, place);
-            let window = view.layer(g, event, previous).window(phi_bin(g, x, y), half_width);
-            window.first.store(&mut first[at..]);
-            search.limit(g, window.count, lanes, tally).store(&mut count[at..]);
+        let (places, from, to) = (&self.middle[..hits], &self.from[..hits], &self.to[..hits]);
+        let mut done = *written;
+        for i in *entry..hits {
+            *entry = i;
+            if len + G::LANES > BLOCK {
+                return len;
+            }
+            let (first, end) = (row[from[i] as usize], row[to[i] as usize]);
+            let left = search.limit_one(end - first, done, tally) - done;
+            (U32::iota(g) + U32::splat(g, first + done)).store(&mut outer[len..]);
+            U32::splat(g, places[i]).store(&mut middle[len..]);
+            len += left.min(G::LANES as u32) as usize;
+            // A way out and not a choice of the next hit: that would make each turn wait for the one before.
+            if left > G::LANES as u32 {
+                *written += G::LANES as u32;
+                return len;
+            }
+            done = 0;
+            *written = 0;
+        }
+        *entry = hits;
+        len
+    }
+
+    /// Triplets of one shape come in the order of the middle hits: the best of each run becomes the seed of a
+    /// hit that has none of a better shape.
+    fn keep_best_of_each_middle(&mut self) {
+        let Triplets { hits: [outer, middle, inner], shape, score, len } = &*self.triplets;
+        for i in 0..*len {
+            let seed = Seed { hits: [outer[i], middle[i], inner[i]], shape: shape[i], score: score[i] };
+            let holder = &mut self.claim[seed.hits[1] as usize];
+            if let Some(best) = self.seeds.get_mut(*holder as usize) {
+                if seed.shape == best.shape && seed.score < best.score {
+                    *best = seed;
+                }
+            } else {
+                *holder = self.seeds.len() as u32;
+                self.seeds.push(seed);
+            }
         }
     }
 
-    /// Extends a block of doublets into the next layer, and notes the best triplet of each middle hit.
-    #[inline(always)]
-    #[allow(clippy::too_many_arguments)]
-    fn search_block<G: Gang>(
-        &mut self,
-        g: G,
-        search: &Search,
-        pass: &PassConfig,
-        cuts: Cuts,
-        index: &Index,
-        [previous, next]: [usize; 2],
-        doublets: usize,
-        tally: &mut Tally,
-    ) {
-        let reach = Reach { used_too: false, chi2: cuts.score, scatter_slope: pass.scatter_slope };
-        let view = index.view();
-        let (lines, room) = self.lines.parts();
-        let (middle, events) = (&self.middle[..], &self.event[..]);
-        let (outers, entries) = (self.outer.padded_mut(), self.entry.padded_mut());
-        let mut kept = 0;
-        for at in (0..doublets).step_by(G::LANES) {
-            let lanes = Mask::first(g, doublets - at);
-            let entry = U32::load(g, &entries[at..]);
-            let layer = view.layer(g, U32::gather(events, entry), previous);
-            let outer = layer.place(U32::load(g, &outers[at..]));
-            let [_, y0, z0, free_x0] = F32::gather_records(view.hits, outer);
-            let [x1, y1, z1, _] = F32::gather_records(view.hits, U32::gather(middle, entry));
-            // Used hits have a free x of NaN and fail the cuts.
-            let line = Line::through(g, [free_x0, y0, z0], [x1, y1, z1]);
-            let slope2 = line.slope2();
-            let moment = line.x * line.ty - line.y * line.tx;
-            let doca2 = F32::splat(g, cuts.doublet_doca * cuts.doublet_doca);
-            let good = slope2.lt(F32::splat(g, MAX_SLOPE2)) & (moment * moment).lt(doca2 * slope2) & lanes;
-            line.store_packed((&mut *lines, room), kept, good);
-            outer.store_packed(&mut outers[kept..], good);
-            kept += entry.store_packed(&mut entries[kept..], good);
-        }
-        let doublets = kept;
-        let [triplet_outer, triplet_entry, triplet_inner] = self.triplets.each_mut().map(Column::padded_mut);
-        let scores = self.scores.padded_mut();
-        kept = 0;
-        for at in (0..doublets).step_by(G::LANES) {
-            let lanes = Mask::first(g, doublets - at);
-            let line = Line::load(g, (lines, room), at);
-            let entry = U32::load(g, &entries[at..]);
-            let layer = view.layer(g, U32::gather(events, entry), next);
-            let (best, found) = search.nearest(g, &layer, next, &line, reach, lanes, tally);
-            let outer = U32::load(g, &outers[at..]);
-            let [x0, y0, z0, _] = F32::gather_records(view.hits, outer);
-            let doca = distance_to_beam(g, [x0, y0, z0], [best.x, best.y, best.z]);
-            let score = doca.mul_add(F32::splat(g, cuts.doca_weight), best.distance2 / best.variance);
-            let good = score.lt(F32::splat(g, cuts.score)) & found;
-            outer.store_packed(&mut triplet_outer[kept..], good);
-            entry.store_packed(&mut triplet_entry[kept..], good);
-            best.place.store_packed(&mut triplet_inner[kept..], good);
-            kept += score.store_packed(&mut scores[kept..], good);
-        }
-        // Triplets come in the order of the middle hits: the best of each run becomes the seed.
-        for (i, &score) in scores[..kept].iter().enumerate() {
-            let entry = triplet_entry[i];
-            let hits = [triplet_outer[i], middle[entry as usize], triplet_inner[i]];
-            let event = events[entry as usize];
-            if entry != self.open_entry {
-                self.open_entry = entry;
-                self.seeds.push(Seed { hits, event, score });
-            } else if let Some(best) = self.seeds.last_mut()
-                && score < best.score
-            {
-                *best = Seed { hits, event, score };
-            }
+    /// Nothing holds the hits `end` of the seeds any more.
+    fn free_claims(&mut self, end: usize) {
+        for seed in &self.seeds {
+            self.claim[seed.hits[end] as usize] = u32::MAX;
         }
     }
 
     /// Of the seeds that share their first (`end` 0) or last (2) hit only the best stays, the first of equals.
-    fn keep_best_of_each(&mut self, end: usize, hits: usize) {
-        if self.claim.len() < hits {
-            self.claim.resize(hits, u32::MAX);
-        }
+    fn keep_best_of_each(&mut self, end: usize) {
         for (i, seed) in self.seeds.iter().enumerate() {
             let holder = &mut self.claim[seed.hits[end] as usize];
             if *holder == u32::MAX || seed.score < self.seeds[*holder as usize].score {
@@ -305,9 +341,109 @@ impl SeedScratch {
         }
         // Every held place is the end of exactly one seed that stayed.
         self.seeds.truncate(kept);
-        for seed in &self.seeds {
-            self.claim[seed.hits[end] as usize] = u32::MAX;
+        self.free_claims(end);
+    }
+}
+
+impl Doublets {
+    /// Keeps the doublets that may be a particle's and that have hits to be extended to.
+    #[inline(always)]
+    fn cut<G: Gang>(
+        &mut self,
+        g: G,
+        search: &Search,
+        pass: &PassConfig,
+        index: &Index,
+        shapes: &[Shape; SHAPES],
+    ) {
+        let above = [index.layer(g, shapes[0].above), index.layer(g, shapes[1].above)];
+        let below = [index.layer(g, shapes[0].below), index.layer(g, shapes[2].below)];
+        let Self {
+            outer: outers, middle: middles, shape: shape_of, lines, first: firsts, count: counts, ..
+        } = self;
+        let mut lines = lines.each_mut().map(|column| &mut column[..]);
+        let begin = self.begin.map(|begin| U32::splat(g, begin as u32));
+        let one = U32::splat(g, 1);
+        let mut kept = 0;
+        for at in (0..self.len).step_by(G::LANES) {
+            let lanes = Mask::first(g, self.len - at);
+            let number = U32::iota(g) + U32::splat(g, at as u32);
+            let none = U32::splat(g, 0);
+            let shape = number.lt(begin[1]).select_u(none, one) + number.lt(begin[2]).select_u(none, one);
+            let gaps = Gaps::of_shape(g, shape);
+            let [_, y0, z0, free_x0] = F32::load_records(g, above[0].hits, &outers[at..]);
+            let [x1, y1, z1, _] = F32::load_records(g, above[0].hits, &middles[at..]);
+            // Used hits have a free x of NaN and fail the cuts.
+            let line = Line::through(g, [free_x0, y0, z0], [x1, y1, z1]);
+            let slope2 = line.slope2();
+            let moment = line.x * line.ty - line.y * line.tx;
+            let doca2 = gaps.pick(g, shapes, |shape| shape.doublet_doca * shape.doublet_doca);
+            let good = slope2.lt(F32::splat(g, MAX_SLOPE2)) & (moment * moment).lt(doca2 * slope2) & lanes;
+            let chi2 = gaps.pick(g, shapes, |shape| shape.score);
+            let reach = Reach { used_too: false, chi2, scatter_slope: pass.scatter_slope };
+            let next = below[1].select(gaps.below, &below[0]);
+            let (window, _) = search.window(g, &next, &line, reach);
+            let good = none.lt(window.count) & good;
+            // Only gaps above the middle hit move the outer one.
+            let previous = above[0].select(number.lt(begin[1]), &above[1]);
+            let previous = above[0].select(gaps.below, &previous);
+            let outer = previous.original(U32::load(g, &outers[at..]));
+            line.store_packed(&mut lines, kept, good);
+            outer.store_packed(&mut outers[kept..], good);
+            U32::load(g, &middles[at..]).store_packed(&mut middles[kept..], good);
+            shape.store_packed(&mut shape_of[kept..], good);
+            window.first.store_packed(&mut firsts[kept..], good);
+            kept += window.count.store_packed(&mut counts[kept..], good);
         }
+        self.len = kept;
+    }
+}
+
+impl Triplets {
+    /// Extends doublets into the next layer.
+    #[inline(always)]
+    #[allow(clippy::too_many_arguments)]
+    fn search<G: Gang>(
+        &mut self,
+        g: G,
+        search: &Search,
+        pass: &PassConfig,
+        index: &Index,
+        shapes: &[Shape; SHAPES],
+        doublets: &Doublets,
+        tally: &mut Tally<G>,
+    ) {
+        let below = [index.layer(g, shapes[0].below), index.layer(g, shapes[2].below)];
+        let Self { hits: [outers, middles, inners], shape: shape_of, score: scores, .. } = self;
+        let mut kept = 0;
+        for at in (0..doublets.len).step_by(G::LANES) {
+            let lanes = Mask::first(g, doublets.len - at);
+            let line = Line::load(g, doublets.lines.each_ref().map(|column| &column[..]), at);
+            let shape = U32::load(g, &doublets.shape[at..]);
+            let gaps = Gaps::of_shape(g, shape);
+            let most = gaps.pick(g, shapes, |shape| shape.score);
+            let reach = Reach { used_too: false, chi2: most, scatter_slope: pass.scatter_slope };
+            let first = &doublets.first[at..];
+            let count = lanes.select_u(U32::load(g, &doublets.count[at..]), U32::splat(g, 0));
+            let count = search.limit(g, count, lanes, tally);
+            let (best, found) = search.nearest(g, &below[0], first, count, &line, reach, tally);
+            if !found.any() {
+                continue;
+            }
+            let outer = &doublets.outer[at..];
+            let [x0, y0, z0, _] = F32::load_records(g, below[0].hits, outer);
+            let doca = distance_to_beam(g, [x0, y0, z0], [best.x, best.y, best.z]);
+            let weight = gaps.pick(g, shapes, |shape| shape.doca_weight);
+            let score = doca.mul_add(weight, best.distance2 / best.variance);
+            let good = score.lt(most) & found;
+            U32::load(g, outer).store_packed(&mut outers[kept..], good);
+            U32::load(g, &doublets.middle[at..]).store_packed(&mut middles[kept..], good);
+            let inner = below[1].select(gaps.below, &below[0]).original(U32::load(g, first) + best.number);
+            inner.store_packed(&mut inners[kept..], good);
+            shape.store_packed(&mut shape_of[kept..], good);
+            kept += score.store_packed(&mut scores[kept..], good);
+        }
+        self.len = kept;
     }
 }
 
@@ -322,29 +458,28 @@ fn distance_to_beam<G: Gang>(g: G, a: [F32<G>; 3], b: [F32<G>; 3]) -> F32<G> {
 
 /// Seeds become tracks under way; their line is that of the last two hits.
 #[inline(always)]
-fn start_tracks<G: Gang>(g: G, index: &Index, scratch: &mut FindScratch) {
-    let FindScratch { seeds, rows, active, .. } = scratch;
-    let (inner, middle, event) = (&mut seeds.first, &mut seeds.middle, &mut seeds.event);
+fn start_tracks<G: Gang>(g: G, index: &Index, scratch: &mut FindScratch, found: &mut Found) {
+    let FindScratch { seeds, active, .. } = scratch;
+    let (inner, middle) = (&mut seeds.from, &mut seeds.middle);
     inner.set_len(seeds.seeds.len());
-    event.set_len(seeds.seeds.len());
     middle.set_len(seeds.seeds.len());
-    let first_row = rows.count() as u32;
+    let first_row = found.len.len() as u32;
     for (i, seed) in seeds.seeds.iter().enumerate() {
-        rows.push(seed);
-        event[i] = seed.event;
+        found.push(&seed.hits, seed.score);
         middle[i] = seed.hits[1];
         inner[i] = seed.hits[2];
     }
+    let hits = index.hits.padded();
+    let mut lines = columns_of_lines(active.lines.padded_mut(), active.room);
     for at in (0..seeds.seeds.len()).step_by(G::LANES) {
-        let [x1, y1, z1, _] = F32::gather_records(&index.hits, U32::load(g, &middle.padded()[at..]));
-        let [x2, y2, z2, _] = F32::gather_records(&index.hits, U32::load(g, &inner.padded()[at..]));
+        let [x1, y1, z1, _] = F32::load_records(g, hits, &middle.padded()[at..]);
+        let [x2, y2, z2, _] = F32::load_records(g, hits, &inner.padded()[at..]);
         let line = Line::through(g, [x1, y1, z1], [x2, y2, z2]);
         let to = active.len + at;
-        line.store_packed(active.lines.parts(), to, Mask::first(g, G::LANES));
+        line.store_packed(&mut lines, to, Mask::first(g, G::LANES));
         let row = U32::iota(g) + U32::splat(g, first_row + at as u32);
         row.store(&mut active.row.padded_mut()[to..]);
         U32::splat(g, 0).store(&mut active.missed.padded_mut()[to..]);
-        U32::load(g, &event.padded()[at..]).store(&mut active.event.padded_mut()[to..]);
     }
     active.len += seeds.seeds.len();
 }

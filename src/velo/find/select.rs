@@ -1,72 +1,80 @@
 //! Selection: which candidates of a pass are tracks, and which tracks are clones.
 
-use super::Rows;
+use super::ROW;
 use crate::velo::config::PassConfig;
 use crate::velo::index::Index;
 use crate::velo::scratch::Found;
 
-/// Takes over the tracks of a pass: all with four hits or more, and of those with three (*weak* tracks) the
-/// ones with a good score whose hits no track has; the best chooses first.
+/// Takes over the tracks of a pass, those of the rows from `first` on: all with four hits or more, and of those
+/// with three (*weak* tracks) the ones with a good score whose hits no track has; the best chooses first. A pass
+/// over what is left of another index gives its tracks' hits as places there, told by `origin`.
 pub(super) fn accept(
     pass: &PassConfig,
     index: &mut Index,
-    is_rest: bool,
-    rows: &Rows,
+    has_origin: bool,
+    first: usize,
     weak: &mut Vec<(f32, u32)>,
-    found: &mut [Found],
+    found: &mut Found,
 ) {
     weak.clear();
-    for row in 0..rows.count() {
-        if rows.len[row] > 3 {
-            found[rows.event[row] as usize].push_track(rows.hits(row), origin(index, is_rest));
-        } else if rows.score[row] < pass.weak_score {
-            weak.push((rows.score[row], row as u32));
+    let (accepted, rows) = (found.tracks.len(), found.len.len());
+    let tracks = &mut found.tracks.padded_mut()[accepted..];
+    let mut kept = 0;
+    for row in first..rows {
+        let is_long = found.len[row] > 3;
+        // Written in any case: nobody can guess which rows are long.
+        tracks[kept] = row as u32;
+        kept += usize::from(is_long);
+        let score = found.score.padded()[row];
+        if !is_long && score < pass.weak_score {
+            weak.push((score, row as u32));
         }
     }
-    // Events share no hits, so that one order serves them all.
+    found.tracks.set_len(accepted + kept);
     weak.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     for &(_, row) in weak.iter() {
-        let hits = rows.hits(row as usize);
+        let hits = found.hits_of(row);
         if hits.iter().all(|&hit| index.is_free(hit as usize)) {
             hits.iter().for_each(|&hit| index.mark_used(hit as usize));
-            found[rows.event[row as usize] as usize].push_track(hits, origin(index, is_rest));
+            found.tracks.push(row);
         }
     }
-}
-
-/// The second pass works on what the first left: its places lead back to the first's.
-fn origin(index: &Index, is_rest: bool) -> Option<&[u32]> {
-    is_rest.then_some(&index.source[..])
+    if has_origin {
+        let origin = index.source.padded();
+        for &row in &found.tracks[accepted..] {
+            let (begin, len) = (row as usize * ROW, found.len[row as usize] as usize);
+            let hits = &mut found.hits.padded_mut()[begin..begin + len];
+            hits.iter_mut().for_each(|hit| *hit = origin[*hit as usize]);
+        }
+    }
 }
 
 /// Orders the tracks by length, longest first and in the order they were found, and drops the clones: tracks
 /// of which more than `shared` of the hits are on tracks before them. The order is in `found.order`; `taken` has
 /// a 0 for each hit.
 pub(in crate::velo) fn order_and_kill_clones(shared: f32, taken: &mut [u32], found: &mut Found) {
-    const LONGEST: usize = super::ROW;
-    let mut begin = [0u32; LONGEST + 1];
-    for track in 0..found.tracks() {
-        begin[LONGEST - found.hits_of(track).len()] += 1;
+    let mut begin = [0u32; ROW + 1];
+    for &row in found.tracks.iter() {
+        begin[ROW - found.len[row as usize] as usize] += 1;
     }
     let mut sum = 0;
     for count in &mut begin {
         sum += std::mem::replace(count, sum);
     }
-    found.order.set_len(found.tracks());
-    for track in 0..found.tracks() {
-        let place = &mut begin[LONGEST - found.hits_of(track).len()];
-        found.order[*place as usize] = track as u32;
+    found.order.set_len(found.tracks.len());
+    for &row in found.tracks.iter() {
+        let place = &mut begin[ROW - found.len[row as usize] as usize];
+        found.order[*place as usize] = row;
         *place += 1;
     }
     let mut kept = 0;
     for i in 0..found.order.len() {
-        let track = found.order[i];
-        let range = found.start[track as usize] as usize..found.start[track as usize + 1] as usize;
-        let list = &found.hits[range];
-        let held: u32 = list.iter().map(|&hit| taken[hit as usize]).sum();
-        if held as f32 <= shared * list.len() as f32 {
-            list.iter().for_each(|&hit| taken[hit as usize] = 1);
-            found.order[kept] = track;
+        let row = found.order[i];
+        let hits = found.hits_of(row);
+        let held: u32 = hits.iter().map(|&hit| taken[hit as usize]).sum();
+        if held as f32 <= shared * hits.len() as f32 {
+            hits.iter().for_each(|&hit| taken[hit as usize] = 1);
+            found.order[kept] = row;
             kept += 1;
         }
     }

@@ -1,6 +1,6 @@
 //! Naive search for tracks: two passes of forwarding and seeding, pair by pair from the largest z down.
 
-use super::{BINS, Fault, Hit, min, phi_turn, truncate, window};
+use super::{BINS, Fault, Hit, max, min, phi_turn, window};
 use crate::velo::config::{BestConfig, MAX_WINDOW, PassConfig, VeloConfig};
 use crate::velo::geometry::{PAIR_HALF_DEPTH, PAIRS, pair_middle};
 
@@ -47,7 +47,7 @@ impl Line {
 /// What a triplet must fulfil.
 #[derive(Clone, Copy)]
 struct Cuts {
-    window: u32,
+    window: f32,
     doublet_doca: f32,
     score: f32,
     doca_weight: f32,
@@ -141,6 +141,11 @@ impl Finder<'_> {
             if track.line.z <= pair_middle(pair) + PAIR_HALF_DEPTH {
                 return track.missed <= skipped_pairs;
             }
+            // One that points where no hits can be never comes back.
+            let (point, reach) = self.meeting(pair, &track.line, forward_chi2, scatter_slope);
+            if !self.can_have_hits(point, reach) {
+                return false;
+            }
             let Some(nearest) = self.nearest(pair, &track.line, true, forward_chi2, scatter_slope) else {
                 track.missed += 1;
                 return track.missed <= skipped_pairs;
@@ -194,10 +199,9 @@ impl Finder<'_> {
     /// The triplet with the smallest score around a middle hit, the first of equals.
     fn best_triplet(&self, above: usize, middle: Place, below: usize, cuts: Cuts) -> Option<Triplet> {
         let h1 = self.hit(middle).position();
-        let bin = self.hit(middle).bin;
-        let (left, right) = (bin + BINS - cuts.window, bin + BINS + cuts.window);
+        let turn = phi_turn(h1[0], h1[1]).0;
         let mut best: Option<Triplet> = None;
-        for outer in window(&self.pairs[above], left, right).into_iter().take(self.most) {
+        for outer in window(&self.pairs[above], turn, cuts.window).into_iter().take(self.most) {
             let h0 = self.pairs[above][outer];
             let line = Line::through(h0.position(), h1);
             let (slope2, moment) = (line.slope2(), line.x * line.ty - line.y * line.tx);
@@ -217,6 +221,29 @@ impl Finder<'_> {
         best
     }
 
+    /// Where a line meets the middle of a pair, and how far a hit of that pair with chi2 can be from it there.
+    fn meeting(&self, pair: usize, line: &Line, chi2: f32, scatter_slope: f32) -> ([f32; 2], f32) {
+        let to_pair = pair_middle(pair) - line.z;
+        let reach = (chi2 * self.variance(line, scatter_slope, to_pair)).sqrt();
+        ([line.tx.mul_add(to_pair, line.x), line.ty.mul_add(to_pair, line.y)], reach)
+    }
+
+    /// Variance of the distance of a hit `dz` away from the last hit of a line.
+    fn variance(&self, line: &Line, scatter_slope: f32, dz: f32) -> f32 {
+        let two_hit_variances = 2.0 * (self.config.hit_resolution * self.config.hit_resolution);
+        let scatter = line.slope2().mul_add(scatter_slope, self.config.scatter_constant);
+        let r = dz * line.inverse;
+        (r.mul_add(r, r) + 1.0).mul_add(two_hit_variances, scatter * (dz * dz))
+    }
+
+    /// Whether there can be a hit within `reach` of a point.
+    fn can_have_hits(&self, [x, y]: [f32; 2], reach: f32) -> bool {
+        let hole = max(self.config.inner_radius - reach, 0.0);
+        let edge = self.config.outer_radius + reach;
+        let radius2 = x.mul_add(x, y * y);
+        hole * hole <= radius2 && radius2 <= edge * edge
+    }
+
     /// The hit with the smallest chi2 below `chi2` around a line, the first of equals in its window.
     fn nearest(
         &self,
@@ -226,25 +253,17 @@ impl Finder<'_> {
         chi2: f32,
         scatter_slope: f32,
     ) -> Option<Nearest> {
-        let two_hit_variances = 2.0 * (self.config.hit_resolution * self.config.hit_resolution);
-        let scatter = line.slope2().mul_add(scatter_slope, self.config.scatter_constant);
-        let variance = |dz: f32| {
-            let r = dz * line.inverse;
-            (r.mul_add(r, r) + 1.0).mul_add(two_hit_variances, scatter * (dz * dz))
-        };
+        let ([x, y], reach) = self.meeting(pair, line, chi2, scatter_slope);
+        if !self.can_have_hits([x, y], reach) {
+            return None;
+        }
         // The window: how far the hit may be, and how far the line turns within the pair's depth.
-        let to_pair = pair_middle(pair) - line.z;
-        let reach = (chi2 * variance(to_pair)).sqrt();
-        let (x, y) = (line.tx.mul_add(to_pair, line.x), line.ty.mul_add(to_pair, line.y));
         let turn = (x * line.ty - y * line.tx).abs() * PAIR_HALF_DEPTH;
         let (middle, scale) = phi_turn(x, y);
         let half = (turn.mul_add(scale, reach) * scale) * (BINS as f32 / 4.0);
         let half = min(half, MAX_WINDOW as f32);
-        let middle = middle + BINS as f32;
-        let (left, right) = (truncate(middle - half), truncate(middle + half));
-
         let mut best = Nearest { place: usize::MAX, distance2: chi2, variance: 1.0 };
-        for place in window(&self.pairs[pair], left, right).into_iter().take(self.most) {
+        for place in window(&self.pairs[pair], middle, half).into_iter().take(self.most) {
             let hit = self.pairs[pair][place];
             if hit.used && !used_too {
                 continue;
@@ -253,7 +272,7 @@ impl Finder<'_> {
             let dx = line.tx.mul_add(dz, line.x) - hit.x;
             let dy = line.ty.mul_add(dz, line.y) - hit.y;
             let distance2 = dx.mul_add(dx, dy * dy);
-            let variance = variance(dz);
+            let variance = self.variance(line, scatter_slope, dz);
             let (this, other) = (distance2 * best.variance, best.distance2 * variance);
             if this < other || (self.fault == Fault::LastOfEquals && this == other) {
                 best = Nearest { place, distance2, variance };
