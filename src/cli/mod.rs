@@ -55,6 +55,7 @@ enum Command {
     Tune(tune::Tune),
     Compare(compare::Compare),
     Simulate(simulate::Simulate),
+    Soak(timepix::Soak),
     Isa(isa::IsaCommand),
 }
 
@@ -83,6 +84,7 @@ fn dispatch(command: &Command) -> Result<ExitCode> {
         Command::Tune(command) => command.execute(),
         Command::Compare(command) => command.execute(),
         Command::Simulate(command) => command.execute(),
+        Command::Soak(command) => command.execute(),
         Command::Isa(command) => command.execute(),
     }
 }

@@ -2,10 +2,12 @@
 
 mod args;
 mod check;
+mod latency;
 mod report;
 mod run;
 mod simulate;
 mod sink;
+mod soak;
 mod source;
 mod throughput;
 
@@ -13,4 +15,5 @@ pub use args::{PixelArgs, is_pixels};
 pub use check::check;
 pub use run::run;
 pub use simulate::simulate;
+pub use soak::Soak;
 pub use throughput::throughput;

@@ -1,6 +1,7 @@
 //! `peloton run --sequence timepix`: clusters from files, pipes and sockets.
 
 use super::args::lanes;
+use super::latency::Latencies;
 use super::report::{Outcome, PixelSummary};
 use super::sink::ClusterSink;
 use super::source::{PixelInput, open};
@@ -123,13 +124,13 @@ struct Told {
     is_on: bool,
     last: Instant,
     hits: u64,
-    /// From the reading of a block to the end of the work on it, us.
-    latencies: Vec<u32>,
+    /// From the reading of a block to the end of the work on it.
+    latencies: Latencies,
 }
 
 impl Told {
     fn new(is_on: bool) -> Self {
-        Self { is_on, last: Instant::now(), hits: 0, latencies: Vec::new() }
+        Self { is_on, last: Instant::now(), hits: 0, latencies: Latencies::default() }
     }
 
     fn block(&mut self, fed: &Fed, chain: &Lanes) {
@@ -137,7 +138,7 @@ impl Told {
             return;
         }
         if !fed.block.hits.is_empty() {
-            self.latencies.push(fed.read_at.elapsed().as_micros().min(u128::from(u32::MAX)) as u32);
+            self.latencies.add(fed.read_at.elapsed());
         }
         let (time, counts) = (self.last.elapsed(), chain.counts());
         if time >= TELL_EVERY {
@@ -158,10 +159,7 @@ impl Told {
         if self.latencies.is_empty() {
             return String::new();
         }
-        let mut sorted = self.latencies.clone();
-        sorted.sort_unstable();
-        let at = |share: f64| f64::from(sorted[((sorted.len() - 1) as f64 * share) as usize]) / 1000.0;
-        let (half, most, rare, worst) = (at(0.5), at(0.99), at(0.999), at(1.0));
+        let [half, most, rare, worst] = [0.5, 0.99, 0.999, 1.0].map(|share| self.latencies.at(share));
         format!(
             "latency of a block: median {half:.2} ms, 99 % {most:.2} ms, 99.9 % {rare:.2} ms, worst {worst:.2} ms\n"
         )
