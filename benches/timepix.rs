@@ -3,7 +3,7 @@
 //!
 //! `cargo bench --bench timepix` prints a table of the ten simulated samples. Arguments name samples, or files
 //! of records of 16 bytes in order of time (`.bin`); `passes=N` and `repeats=N` (25 in the paper) change how
-//! much is measured, `block=N` the hits of a block of the chain. With `--test` everything runs once on few hits. All programs of a row must find the same
+//! much is measured, `block=N` the hits of a block of the chain. `scaling` shows what a second thread gains instead. With `--test` everything runs once on few hits. All programs of a row must find the same
 //! clusters. `fast` is the search alone, from hits in order of time to labels; `plain` is the plain loop, `open` the
 //! published algorithm 1; `chain` is everything from hits in the order of their readout to clusters with
 //! features.
@@ -11,11 +11,15 @@
 use peloton::event::{Column, Layout, PixelBlock, PixelHits};
 use peloton::input::Source;
 use peloton::input::timepix::{PixelFormat, PixelOptions, PixelReader, ReadEnd};
+use peloton::pipeline::timepix::Lanes;
 use peloton::simd::Level;
 use peloton::timepix::reference::{PlainMatrix, plain_loop};
 use peloton::timepix::{Algorithm, Chain, FindConfig, Finder, TimeSorter, TimepixConfig};
 use peloton::truth::simulate::timepix::{PixelPreset, PixelSim, PixelSimSpec};
 use rustix::time::{ClockId, clock_gettime};
+use std::hint::black_box;
+use std::sync::Mutex;
+use std::time::Instant;
 
 /// CPU time of this thread, s.
 fn cpu_time() -> f64 {
@@ -126,6 +130,72 @@ fn measure(sample: &Sample, passes: usize, repeats: usize, block_hits: Option<us
     );
 }
 
+/// Wall clock of `threads` threads that each run `work`, least of several passes, s.
+fn wall(passes: usize, threads: usize, work: impl Fn(usize) + Sync) -> f64 {
+    let pass = || {
+        let start = Instant::now();
+        std::thread::scope(|scope| {
+            (0..threads).for_each(|thread| {
+                drop(scope.spawn({
+                    let work = &work;
+                    move || work(thread)
+                }))
+            });
+        });
+        start.elapsed().as_secs_f64()
+    };
+    (0..passes).map(|_| pass()).fold(f64::INFINITY, f64::min)
+}
+
+/// What a second thread gains: for a loop in registers, for the search on two halves of a stream, and for the
+/// chain on two lanes instead of one.
+fn scaling(sample: &Sample, passes: usize, repeats: usize) {
+    let registers = |_| {
+        let mut x = 1u64;
+        for i in 0..200_000_000u64 {
+            x = black_box(x.wrapping_mul(0x9E37_79B9_7F4A_7C15)) ^ i;
+        }
+        black_box(x);
+    };
+    let free = 2.0 * wall(passes, 1, registers) / wall(passes, 2, registers);
+    let hits = sample.repeated(&sample.sorted, repeats);
+    let halves = [0..hits.len() / 2, hits.len() / 2..hits.len()].map(|range| {
+        let mut half = PixelHits::default();
+        half.extend_from(&hits, range, 0);
+        let finder = Finder::new(FindConfig::default(), 256, 256).expect("a finder");
+        Mutex::new((half, finder, Column::default()))
+    });
+    let find = |i: usize| {
+        let (hits, finder, labels) = &mut *halves[i].lock().expect("no panic");
+        black_box(finder.run(hits, labels));
+    };
+    let both = |_| (0..2).for_each(find);
+    let search = wall(passes, 1, both) / wall(passes, 2, find);
+
+    let hits = sample.repeated(&sample.read_out, repeats);
+    let config = TimepixConfig { disorder_us: Some(sample.disorder_us), ..TimepixConfig::default() };
+    let chain = |lanes: usize| {
+        let level = Level::choose(None, None).expect("a level");
+        let layout = Layout::single(256, 256).expect("a chip");
+        let chain = Mutex::new(Lanes::new(&config, level, &layout, lanes).expect("lanes"));
+        wall(passes, 1, |_| {
+            let (chain, mut block) = (&mut *chain.lock().expect("no panic"), PixelHits::default());
+            for start in (0..hits.len()).step_by(config.block_hits) {
+                block.clear();
+                block.extend_from(&hits, start..hits.len().min(start + config.block_hits), 0);
+                black_box(chain.push(&block, false).len());
+            }
+            black_box(chain.push(&PixelHits::default(), true).len());
+        })
+    };
+    let lanes = chain(1) / chain(2);
+    println!(
+        "{}: two threads over one: registers {free:.2}, search {search:.2} ({:.2} of it), chain {lanes:.2}",
+        sample.name,
+        search / free
+    );
+}
+
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let test = arguments.iter().any(|argument| argument == "--test");
@@ -136,10 +206,16 @@ fn main() {
     let number = |key: &str, default: usize| given(key).unwrap_or(default);
     let block_hits = given("block");
     let (passes, repeats) = if test { (1, 2) } else { (number("passes", 5), number("repeats", 25)) };
-    let hits = if test { 20_000 } else { 4_000_000 };
+    let hits: u64 = if test { 20_000 } else { 4_000_000 };
     let is_name = |argument: &&String| !argument.starts_with("--") && !argument.contains('=');
     let names: Vec<_> = arguments.iter().filter(is_name).collect();
 
+    if arguments.iter().any(|argument| argument == "scaling") {
+        for preset in [PixelPreset::Am241, PixelPreset::Pion75, PixelPreset::Lead0Large] {
+            scaling(&Sample::simulated(preset, hits), passes, repeats.min(4));
+        }
+        return;
+    }
     println!(
         "| sample       | hits/clu. |   fast |  plain | ratio |  open |  chain | sort, find, features % |"
     );
