@@ -12,8 +12,9 @@ use std::time::{Duration, Instant};
 
 /// Passes are timed in rounds of about this long: far above what starting the threads costs.
 const ROUND: Duration = Duration::from_millis(100);
-/// Passes of a round at most: each has output columns of its own.
-const ROUND_PASSES: u64 = 16;
+/// Passes of a round at most: each has output columns of its own, and who uses tracks does so before they have
+/// left the cache.
+const ROUND_PASSES: u64 = 2;
 /// Hits in memory at most: offsets are 32 bits wide.
 const MAX_HITS: usize = 1 << 31;
 

@@ -34,10 +34,10 @@ impl<C: HasAvx2> Ymm<C> {
             // Lane i and lane i + 4 in the halves of one register, then a 4 x 4 transposition in each half.
             let record = |lane| _mm_loadu_ps(at(lane));
             let mut load = [_mm256_setzero_ps(); 4];
-            for lane in 0..4 {
+            for (lane, row) in load.iter_mut().enumerate() {
                 let low = record(lane);
                 let high = record(lane + 4);
-                load[lane] = _mm256_insertf128_ps::<1>(_mm256_castps128_ps256(low), high);
+                *row = _mm256_insertf128_ps::<1>(_mm256_castps128_ps256(low), high);
             }
             let ab = [_mm256_unpacklo_ps(load[0], load[1]), _mm256_unpackhi_ps(load[0], load[1])];
             let cd = [_mm256_unpacklo_ps(load[2], load[3]), _mm256_unpackhi_ps(load[2], load[3])];

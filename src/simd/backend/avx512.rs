@@ -30,14 +30,14 @@ impl Zmm {
             // Lanes i, i + 4, i + 8, i + 12 in the quarters of one register, then a 4 x 4 transposition in each.
             let record = |lane| _mm_loadu_ps(at(lane));
             let mut load = [_mm512_setzero_ps(); 4];
-            for lane in 0..4 {
-                let row = _mm512_castps128_ps512(record(lane));
+            for (lane, row) in load.iter_mut().enumerate() {
+                let quarters = _mm512_castps128_ps512(record(lane));
                 let two = record(lane + 4);
                 let three = record(lane + 8);
                 let four = record(lane + 12);
-                let row = _mm512_insertf32x4::<1>(row, two);
-                let row = _mm512_insertf32x4::<2>(row, three);
-                load[lane] = _mm512_insertf32x4::<3>(row, four);
+                let quarters = _mm512_insertf32x4::<1>(quarters, two);
+                let quarters = _mm512_insertf32x4::<2>(quarters, three);
+                *row = _mm512_insertf32x4::<3>(quarters, four);
             }
             let ab = [_mm512_unpacklo_ps(load[0], load[1]), _mm512_unpackhi_ps(load[0], load[1])];
             let cd = [_mm512_unpacklo_ps(load[2], load[3]), _mm512_unpackhi_ps(load[2], load[3])];
