@@ -67,6 +67,20 @@ fn all_programs_agree() {
 }
 
 #[test]
+fn two_ways_are_compared() {
+    let compare = |left: &str, right: &str, more: &[&str]| {
+        let arguments = ["compare", "--sequence", "timepix", SIM, "--left", left, "--right", right];
+        let output = peloton(&[&arguments[..], more].concat());
+        (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    let (code, text) =
+        compare("threads=3,block=5000", "isa=scalar,gang=1,threads=1,algorithm=open,block=70000", &[]);
+    assert!(code == Some(0) && text.starts_with("equal: 60"), "{text}");
+    assert_eq!(compare("threads=0", "", &[]).0, Some(2));
+    assert_eq!(compare("colour=1", "", &[]).0, Some(2));
+}
+
+#[test]
 fn clusters_are_written_and_filtered() {
     let path = temporary("clusters.ndjson");
     let file = path.to_str().unwrap();

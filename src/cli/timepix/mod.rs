@@ -2,6 +2,7 @@
 
 mod args;
 mod check;
+mod compare;
 mod latency;
 mod report;
 mod run;
@@ -13,6 +14,7 @@ mod throughput;
 
 pub use args::{PixelArgs, is_pixels};
 pub use check::check;
+pub use compare::compare;
 pub use run::run;
 pub use simulate::simulate;
 pub use soak::Soak;
