@@ -5,21 +5,43 @@ mod common;
 use common::{hashes, samples, simulated};
 use peloton::event::{VeloBatch, VeloTracks};
 use peloton::output::TrackHasher;
-use peloton::pipeline::{Config, Engine};
+use peloton::pipeline::{Config, Engine, Pool, SlicedTracks};
+use peloton::velo::Preset;
+use std::sync::Mutex;
 
 #[test]
 fn threads_and_slices() {
-    for (name, batch) in samples() {
-        let (expected, tracks) = hashes(&Config::default(), &batch, 1);
-        assert!(tracks > 0, "{name}");
+    for ((name, batch), preset) in
+        samples().iter().flat_map(|sample| Preset::ALL.map(|preset| (sample, preset)))
+    {
+        let (expected, tracks) = hashes(&Config::preset(preset), batch, 1);
+        assert!(tracks > 0, "{preset}, {name}");
         for threads in [1, 2, 3] {
             for slice_events in [1, 7, 64, 100_000] {
-                let config = Config { slice_events, ..Config::default() };
-                let found = hashes(&config, &batch, threads).0;
-                assert_eq!(found, expected, "{name}: {threads} threads, slices of {slice_events}");
+                let config = Config { slice_events, ..Config::preset(preset) };
+                let found = hashes(&config, batch, threads).0;
+                assert_eq!(found, expected, "{preset}, {name}: {threads} threads, slices of {slice_events}");
             }
         }
     }
+}
+
+/// Tracks that are shown and not kept are those that are kept.
+#[test]
+fn slices_shown_one_by_one() {
+    let batch = simulated(50, 9);
+    let engine = Engine::new(&Config { slice_events: 4, ..Config::default() }).unwrap();
+    let pool = Pool::new(2).unwrap();
+    let mut kept = SlicedTracks::default();
+    let counters = pool.run(&engine, batch.view(), &mut kept);
+    let seen = Mutex::new(vec![0; 13]);
+    let again = pool.for_each_slice(&engine, batch.view(), |slice, tracks| {
+        assert_eq!(Some(&tracks.hits), kept.slices().nth(slice).map(|tracks| &tracks.hits));
+        seen.lock().unwrap()[slice] += 1;
+    });
+    assert_eq!(seen.into_inner().unwrap(), [1; 13]);
+    assert_eq!(again.events(), 50);
+    assert_eq!(again.stages[3].items_out, counters.stages[3].items_out);
 }
 
 #[test]

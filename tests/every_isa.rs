@@ -10,8 +10,6 @@ use peloton::velo::Preset;
 use proptest::test_runner::{Config as ProptestConfig, TestRunner};
 use std::cell::Cell;
 
-const PRESETS: [Preset; 1] = [Preset::Best];
-
 /// Panics when a level gives other bits than scalar code; says how many tracks there are.
 fn compare_levels(preset: Preset, batch: &VeloBatch, levels: &[Level]) -> usize {
     let config = Config::preset(preset);
@@ -28,9 +26,10 @@ fn compare_levels(preset: Preset, batch: &VeloBatch, levels: &[Level]) -> usize 
 #[test]
 fn real_and_simulated_events() {
     for (name, batch) in samples() {
-        let tracks: Vec<_> =
-            PRESETS.iter().map(|&preset| compare_levels(preset, &batch, &Level::supported())).collect();
-        assert!(tracks[0] > 50 * batch.len(), "{name}: {tracks:?} tracks in {} events", batch.len());
+        for preset in Preset::ALL {
+            let tracks = compare_levels(preset, &batch, &Level::supported());
+            assert!(tracks > 50 * batch.len(), "{preset}, {name}: {tracks} tracks in {} events", batch.len());
+        }
     }
 }
 
@@ -40,8 +39,10 @@ fn hostile_events() {
     let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(200) };
     let (events, tracks) = (Cell::new(0), Cell::new(0));
     let result = TestRunner::new(config).run(&hostile::batch(), |batch| {
-        tracks.set(tracks.get() + compare_levels(Preset::Best, &batch, &Level::supported()));
-        events.set(events.get() + batch.len());
+        for preset in Preset::ALL {
+            tracks.set(tracks.get() + compare_levels(preset, &batch, &Level::supported()));
+            events.set(events.get() + batch.len());
+        }
         Ok(())
     });
     result.unwrap();

@@ -5,6 +5,7 @@ mod common;
 use common::simulated;
 use peloton::event::{VeloBatch, VeloTracks};
 use peloton::pipeline::{Config, Engine, Pool, SlicedTracks};
+use peloton::velo::Preset;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -50,7 +51,11 @@ fn events() -> VeloBatch {
 fn nothing_is_allocated_in_steady_state() {
     assert!(allocations(|| drop(std::hint::black_box(vec![1u8]))) > 0, "the counter counts");
 
-    let (batch, engine) = (events(), Engine::new(&Config::default()).unwrap());
+    Preset::ALL.into_iter().for_each(steady_state_of);
+}
+
+fn steady_state_of(preset: Preset) {
+    let (batch, engine) = (events(), Engine::new(&Config::preset(preset)).unwrap());
     let (mut workspace, mut tracks) = (engine.workspace(), VeloTracks::default());
     let first = allocations(|| {
         engine.run(batch.view(), &mut workspace, &mut tracks);
@@ -60,7 +65,7 @@ fn nothing_is_allocated_in_steady_state() {
     let second = allocations(|| {
         engine.run(batch.view(), &mut workspace, &mut tracks);
     });
-    assert_eq!(second, 0, "second pass, one thread");
+    assert_eq!(second, 0, "{preset}: second pass, one thread");
 
     // Equal events: whichever thread takes one first has then seen the largest.
     let mut equal = VeloBatch::default();
@@ -76,6 +81,6 @@ fn nothing_is_allocated_in_steady_state() {
                 pool.run(&engine, equal.view(), &mut tracks);
             }
         });
-        assert_eq!(steady, 0, "steady state, two threads");
+        assert_eq!(steady, 0, "{preset}: steady state, two threads");
     });
 }

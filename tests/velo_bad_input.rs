@@ -1,10 +1,11 @@
 //! Bad hits: a clear error or a status for the event, what is lost is counted, and neighbours stay untouched.
 
 use peloton::event::{Counters, VELO_MODULES, VeloBatch, VeloEvents, VeloTracks};
+use peloton::pipeline::Config;
 use peloton::simd::Level;
 use peloton::truth::simulate::{SimSpec, simulate_velo};
 use peloton::velo::geometry::MODULE_Z;
-use peloton::velo::{VeloConfig, VeloWorkspace, reconstruct};
+use peloton::velo::{Preset, VeloConfig, VeloWorkspace, reconstruct};
 use peloton::{Error, Status};
 use std::time::{Duration, Instant};
 
@@ -17,10 +18,10 @@ fn push_pile(batch: &mut VeloBatch, hits: usize, module_of: impl Fn(usize) -> us
     batch.push_event(0, &vec![10.0; hits], &vec![5.0; hits], &z, &starts);
 }
 
-fn run(batch: &VeloBatch) -> (VeloTracks, Counters) {
+fn run(preset: Preset, batch: &VeloBatch) -> (VeloTracks, Counters) {
     let (mut out, mut counters) = (VeloTracks::default(), Counters::default());
     let level = Level::choose(None, None).unwrap();
-    let (config, mut workspace) = (VeloConfig::default(), VeloWorkspace::default());
+    let (config, mut workspace) = (VeloConfig::preset(preset), VeloWorkspace::default());
     reconstruct(level, &config, batch.view(), 0..batch.len(), &mut workspace, &mut out, &mut counters);
     assert_eq!(out.events(), batch.len());
     assert_eq!(out.track_start.len(), batch.len() + 1);
@@ -99,23 +100,25 @@ fn failed_events_leave_their_neighbours_untouched() {
     let mut alone = VeloBatch::default();
     simulate_velo(&spec, 0, &mut alone);
     simulate_velo(&spec, 1, &mut alone);
-    let (expected, _) = run(&alone);
-    assert!(expected.tracks() > 50);
     for (status, push_bad) in cases {
         let mut batch = VeloBatch::default();
         simulate_velo(&spec, 0, &mut batch);
         push_bad(&mut batch);
         simulate_velo(&spec, 1, &mut batch);
-        let (tracks, counters) = run(&batch);
-        assert_eq!(tracks.status, [Status::Ok, status, Status::Ok]);
-        assert_eq!(counters.events(), 3);
-        assert_eq!(dropped(&counters, status.name()), 1, "{status:?}");
-        assert!(tracks.of_event(1).is_empty());
-        let starts = [0, 1, 1, 2].map(|event| expected.track_start[event]);
-        assert_eq!(tracks.track_start[..], starts, "{status:?}");
-        assert_eq!((&tracks.hit_start, &tracks.hits), (&expected.hit_start, &expected.hits));
-        assert_eq!((&tracks.chi2, &tracks.backward), (&expected.chi2, &expected.backward));
-        assert_eq!((&tracks.beam, &tracks.end), (&expected.beam, &expected.end));
+        for preset in Preset::ALL {
+            let (expected, _) = run(preset, &alone);
+            assert!(expected.tracks() > 50, "{preset}: {}", expected.tracks());
+            let (tracks, counters) = run(preset, &batch);
+            assert_eq!(tracks.status, [Status::Ok, status, Status::Ok], "{preset}");
+            assert_eq!(counters.events(), 3);
+            assert_eq!(dropped(&counters, status.name()), 1, "{preset}, {status:?}");
+            assert!(tracks.of_event(1).is_empty());
+            let starts = [0, 1, 1, 2].map(|event| expected.track_start[event]);
+            assert_eq!(tracks.track_start[..], starts, "{preset}, {status:?}");
+            assert_eq!((&tracks.hit_start, &tracks.hits), (&expected.hit_start, &expected.hits));
+            assert_eq!((&tracks.chi2, &tracks.backward), (&expected.chi2, &expected.backward));
+            assert_eq!((&tracks.beam, &tracks.end), (&expected.beam, &expected.end));
+        }
     }
 }
 
@@ -123,26 +126,49 @@ fn failed_events_leave_their_neighbours_untouched() {
 fn a_million_hits_are_refused_at_once() {
     let mut batch = VeloBatch::default();
     push_pile(&mut batch, 1_000_000, |hit| hit / 20_000);
-    let start = Instant::now();
-    let (tracks, counters) = run(&batch);
-    assert_eq!(tracks.status, [Status::TooManyHits]);
-    assert_eq!((tracks.tracks(), dropped(&counters, "too_many_hits")), (0, 1));
-    // Nobody looks at the hits: this takes microseconds.
-    assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
+    for preset in Preset::ALL {
+        let start = Instant::now();
+        let (tracks, counters) = run(preset, &batch);
+        assert_eq!(tracks.status, [Status::TooManyHits], "{preset}");
+        assert_eq!((tracks.tracks(), dropped(&counters, "too_many_hits")), (0, 1));
+        // Nobody looks at the hits: this takes microseconds.
+        assert!(start.elapsed() < Duration::from_secs(1), "{preset}: {:?}", start.elapsed());
+    }
 }
 
-/// As many hits as are allowed, all at one x and y: every window holds every hit of its pair.
+/// As many hits as are allowed, all at one x and y: every window holds every hit of its pair or module.
 #[test]
 fn the_fullest_windows_end_and_say_what_they_left_out() {
     let mut batch = VeloBatch::default();
     push_pile(&mut batch, 20_000, |hit| hit / 400);
-    let start = Instant::now();
-    let (tracks, counters) = run(&batch);
-    assert_eq!(tracks.status, [Status::Ok]);
-    assert!(
-        dropped(&counters, "candidates_in_window") > 1_000_000,
-        "{:?}",
-        counters.dropped().collect::<Vec<_>>()
-    );
-    assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
+    for preset in Preset::ALL {
+        let start = Instant::now();
+        let (tracks, counters) = run(preset, &batch);
+        assert_eq!(tracks.status, [Status::Ok], "{preset}");
+        let left_out = dropped(&counters, "candidates_in_window");
+        println!("{preset}: {left_out} left out, {} tracks, {:?}", tracks.tracks(), start.elapsed());
+        assert!(left_out > 1_000_000, "{preset}: {left_out}");
+        assert!(start.elapsed() < Duration::from_secs(30), "{preset}: {:?}", start.elapsed());
+    }
+}
+
+#[test]
+fn parameters_that_make_no_sense_are_refused_by_name() {
+    for (key, values) in [
+        ("paper.seed_window", ["0.0", "-0.1", "nan", "inf"]),
+        ("paper.seed_window_slope", ["-1e-9", "-0.1", "nan", "inf"]),
+        ("paper.forward_window", ["0.0", "-0.1", "nan", "inf"]),
+        ("paper.weak_weight", ["0.0", "-0.1", "nan", "inf"]),
+        ("forwarding.slope", ["0.0", "-0.1", "nan", "inf"]),
+        ("forwarding.scatter", ["0.0", "-0.1", "nan", "inf"]),
+        ("forwarding.weak_weight", ["0.0", "-0.1", "nan", "inf"]),
+    ] {
+        for value in values {
+            let result = Config::from_toml(&format!("[velo]\n{key} = {value}"), None);
+            assert!(
+                matches!(&result, Err(Error::Config(text)) if text.contains(key)),
+                "{key} = {value}: {result:?}"
+            );
+        }
+    }
 }

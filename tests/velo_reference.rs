@@ -6,7 +6,7 @@ use peloton::simd::Level;
 use peloton::truth::simulate::{SimSpec, simulate_velo};
 use peloton::velo::geometry::MODULE_Z;
 use peloton::velo::reference::{self, Fault};
-use peloton::velo::{VeloConfig, VeloWorkspace, reconstruct};
+use peloton::velo::{Preset, VeloConfig, VeloWorkspace, reconstruct};
 use peloton::{Error, Status};
 use proptest::prelude::*;
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
@@ -74,6 +74,14 @@ fn check(config: &VeloConfig, batch: &VeloBatch, faults: &[Fault]) -> VeloTracks
     expected
 }
 
+/// A fault that shows in events without hits on top of one another.
+fn fault_seen_in(preset: Preset) -> &'static [Fault] {
+    match preset {
+        Preset::Best => &[Fault::CloneAtLimit, Fault::Farthest],
+        Preset::Paper | Preset::Forwarding => &[Fault::Farthest],
+    }
+}
+
 fn simulated(events: u64) -> VeloBatch {
     let mut batch = VeloBatch::default();
     for number in 0..events {
@@ -85,31 +93,37 @@ fn simulated(events: u64) -> VeloBatch {
 #[test]
 fn real_events() -> Result<(), Error> {
     let Some(data) = common::data() else { return Ok(()) };
-    let config = VeloConfig::default();
     let (batch, _) = common::read_all(&data.join("velo/public200.ndjson.zst"));
     assert_eq!(batch.len(), 200);
-    let tracks = check(&config, &batch, &[Fault::CloneAtLimit]);
-    assert!(tracks.tracks() > 200 * 100, "{} tracks", tracks.tracks());
-    let (batch, _) = common::reference10().expect("beside the others");
-    check(&config, &batch, &[]);
+    let (ten, _) = common::reference10().expect("beside the others");
+    for preset in Preset::ALL {
+        let config = VeloConfig::preset(preset);
+        let tracks = check(&config, &batch, fault_seen_in(preset));
+        assert!(tracks.tracks() > 200 * 100, "{} tracks", tracks.tracks());
+        check(&config, &ten, &[]);
+    }
     Ok(())
 }
 
 #[test]
 fn simulated_events() {
     let batch = simulated(40);
-    let tracks = check(&VeloConfig::default(), &batch, &[Fault::CloneAtLimit]);
-    assert!(tracks.tracks() > 40 * 50, "{} tracks", tracks.tracks());
+    for preset in Preset::ALL {
+        let tracks = check(&VeloConfig::preset(preset), &batch, fault_seen_in(preset));
+        assert!(tracks.tracks() > 40 * 50, "{} tracks", tracks.tracks());
+    }
 }
 
 #[test]
 fn slices_make_no_difference() {
-    let (config, batch) = (VeloConfig::default(), simulated(70));
-    let expected = reference::reconstruct(&config, batch.view());
-    for level in Level::supported() {
-        for slice in [1, 7, 64] {
-            let (tracks, _) = in_slices(level, &config, &batch, slice);
-            assert_eq!(difference(&expected, &tracks), None, "{level}, slices of {slice}");
+    let batch = simulated(70);
+    for config in Preset::ALL.map(VeloConfig::preset) {
+        let expected = reference::reconstruct(&config, batch.view());
+        for level in Level::supported() {
+            for slice in [1, 7, 64] {
+                let (tracks, _) = in_slices(level, &config, &batch, slice);
+                assert_eq!(difference(&expected, &tracks), None, "{level}, slices of {slice}");
+            }
         }
     }
 }
@@ -123,10 +137,14 @@ fn tracks_of_no_length() {
         vec![top, middle, low, pair(5, 10.0 + off, f32::from_bits(1))]
     };
     let batch = batch_of(&[event(0.0), event(0.001), event(-0.001)]);
-    let tracks = check(&VeloConfig::default(), &batch, &[]);
-    assert_eq!(tracks.hits[..4], [3, 2, 1, 0], "the track goes back to where it began");
-    assert_eq!(tracks.tracks(), 3);
-    assert!(tracks.beam.x.iter().any(|x| x.is_nan()), "{:?}", tracks.beam.x);
+    for preset in Preset::ALL {
+        let tracks = check(&VeloConfig::preset(preset), &batch, &[]);
+        if preset == Preset::Best {
+            assert_eq!(tracks.tracks(), 3);
+            assert_eq!(tracks.hits[..4], [3, 2, 1, 0], "the track goes back to where it began");
+            assert!(tracks.beam.x.iter().any(|x| x.is_nan()), "{:?}", tracks.beam.x);
+        }
+    }
 }
 
 /// A hit: module, x, y, z.
@@ -248,10 +266,10 @@ const BATCHES: u32 = 20;
 const EVENTS: usize = 100;
 
 /// Default limits, and such as cut lists short and refuse events.
-fn configs() -> impl Strategy<Value = VeloConfig> {
+fn configs(preset: Preset) -> impl Strategy<Value = VeloConfig> {
     prop_oneof![Just((20_000, 2_000, 128)), Just((400, 320, 9)), Just((20_000, 299, 1))].prop_map(
-        |(hits, hits_in_module, candidates)| {
-            let mut config = VeloConfig::default();
+        move |(hits, hits_in_module, candidates)| {
+            let mut config = VeloConfig::preset(preset);
             config.limits.hits = hits;
             config.limits.hits_in_module = hits_in_module;
             config.limits.candidates_in_window = candidates;
@@ -260,14 +278,28 @@ fn configs() -> impl Strategy<Value = VeloConfig> {
     )
 }
 
-/// 2,000 events; a difference is shrunk to the events, the parts and the hits that make it.
 #[test]
-fn any_events() {
+fn any_events_best() {
+    any_events(Preset::Best);
+}
+
+#[test]
+fn any_events_paper() {
+    any_events(Preset::Paper);
+}
+
+#[test]
+fn any_events_forwarding() {
+    any_events(Preset::Forwarding);
+}
+
+/// 2,000 events; a difference is shrunk to the events, the parts and the hits that make it.
+fn any_events(preset: Preset) {
     let settings = ProptestConfig { cases: BATCHES, failure_persistence: None, ..ProptestConfig::default() };
     let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
     let mut seen = std::collections::BTreeMap::<Status, usize>::new();
     let (seen_so_far, faults) = (std::cell::RefCell::new(&mut seen), std::cell::Cell::new(0));
-    let case = (configs(), prop::collection::vec(event(), EVENTS));
+    let case = (configs(preset), prop::collection::vec(event(), EVENTS));
     TestRunner::new_with_rng(settings, rng)
         .run(&case, |(config, events)| {
             let batch = batch_of(&events);

@@ -3,18 +3,16 @@
 use super::options::ReportArgs;
 use super::source::EventSource;
 use super::{console, interrupt};
-use crate::event::{Counters, VeloBatch};
+use crate::event::{Counters, VeloBatch, VeloTracks};
 use crate::output::{Hashes, TrackHasher};
 use crate::pipeline::{Engine, Pool, SlicedTracks};
 use crate::{Error, Result};
 use rayon::prelude::*;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Passes are timed in rounds of about this long: far above what starting the threads costs.
 const ROUND: Duration = Duration::from_millis(100);
-/// Passes of a round at most: each has output columns of its own, and who uses tracks does so before they have
-/// left the cache.
-const ROUND_PASSES: u64 = 2;
 /// Hits in memory at most: offsets are 32 bits wide.
 const MAX_HITS: usize = 1 << 31;
 
@@ -31,7 +29,7 @@ pub struct Plan {
 pub struct Measured {
     /// Sums over all timed passes.
     pub counters: Counters,
-    /// Hashes of every pass.
+    /// Hashes of a pass.
     pub hashes: Hashes,
     /// Tracks of one pass.
     pub tracks: u64,
@@ -64,39 +62,43 @@ pub fn load(source: &mut EventSource, report: &ReportArgs) -> Result<VeloBatch> 
     Ok(hits)
 }
 
-/// Reconstructs all events again and again. A pass runs from hit columns in memory to stored output columns
-/// and keeps nothing from the pass before; the first one is not timed. The threads go from pass to pass of a
-/// round without waiting for each other. Every pass must give the same hashes.
+/// Reconstructs all events again and again. A pass runs from hit columns in memory to output columns in memory
+/// and keeps nothing from the pass before; each thread writes the tracks of a slice over those of its last one, as
+/// a farm that hands them on does. The threads go from pass to pass of a round without waiting for each other.
+/// Passes before and after the timed ones, which keep all tracks, must give the same hashes, and each timed slice
+/// as many tracks and hits as there.
 ///
 /// # Errors
 /// [`Error::Format`] when they differ.
 pub fn measure(engine: &Engine, pool: &Pool, hits: &VeloBatch, plan: Plan) -> Result<Measured> {
     pool.install(|| {
+        let mut output = SlicedTracks::default();
+        // Memory grows in the first pass.
+        pool.run(engine, hits.view(), &mut output);
         let start = Instant::now();
-        let mut outputs = vec![SlicedTracks::default()];
-        pool.run(engine, hits.view(), &mut outputs[0]);
+        pool.run(engine, hits.view(), &mut output);
         let warm_up = start.elapsed().max(Duration::from_nanos(1));
-        let hashes = hash(&outputs[0]);
+        let hashes = hash(&output);
+        let sizes: Vec<_> = output.slices().map(size).collect();
+        pool.for_each_slice(engine, hits.view(), |_, _| ());
         let round = (ROUND.as_nanos() / warm_up.as_nanos()) as u64;
-        let round = round.clamp(1, ROUND_PASSES).min(plan.passes.unwrap_or(u64::MAX).max(1));
-        outputs.resize_with(round as usize, SlicedTracks::default);
-        // Memory is touched for the first time outside the timing, too.
-        outputs.iter_mut().skip(1).for_each(|output| {
-            pool.run(engine, hits.view(), output);
-        });
 
         let mut measured = Measured {
             counters: Counters::default(),
             hashes,
-            tracks: outputs[0].tracks() as u64,
+            tracks: output.tracks() as u64,
             passes: 0,
             time: Duration::ZERO,
             best_pass: Duration::MAX,
             best_counters: Counters::default(),
         };
         while !measured.is_complete(plan) {
-            let left = plan.passes.map_or(round, |passes| passes - measured.passes);
-            measured.round(engine, pool, hits, &mut outputs[..round.min(left) as usize])?;
+            let left = plan.passes.map_or(u64::MAX, |passes| passes.max(1) - measured.passes);
+            measured.round(engine, pool, hits, round.clamp(1, left), &sizes)?;
+        }
+        pool.run(engine, hits.view(), &mut output);
+        if hash(&output) != hashes {
+            return Err(Error::format("the last pass", "the hash is not that of the first pass"));
         }
         Ok(measured)
     })
@@ -111,37 +113,48 @@ impl Measured {
         self.passes > 0 && (enough || interrupt::requested())
     }
 
-    /// One pass into each of the outputs.
+    /// So many passes.
     fn round(
         &mut self,
         engine: &Engine,
         pool: &Pool,
         hits: &VeloBatch,
-        outputs: &mut [SlicedTracks],
+        passes: u64,
+        sizes: &[(usize, usize)],
     ) -> Result<()> {
-        let start = Instant::now();
-        outputs.par_iter_mut().with_max_len(1).for_each(|output| {
-            pool.run(engine, hits.view(), output);
-        });
-        let time = start.elapsed();
-        self.time += time;
-        let mut counters = Counters::default();
-        outputs.iter().for_each(|output| counters.merge(&output.counters()));
-        self.counters.merge(&counters);
-        if time / (outputs.len() as u32) < self.best_pass {
-            (self.best_pass, self.best_counters) = (time / outputs.len() as u32, counters);
-        }
-        for output in outputs.iter() {
-            self.passes += 1;
-            if hash(output) != self.hashes {
-                return Err(Error::format(
-                    format!("pass {}", self.passes),
-                    "the hash is not that of the first pass",
-                ));
+        let same = AtomicBool::new(true);
+        let check = |slice: usize, tracks: &VeloTracks| {
+            if size(tracks) != sizes[slice] {
+                same.store(false, Ordering::Relaxed);
             }
+        };
+        let start = Instant::now();
+        let counters = (0..passes as usize)
+            .into_par_iter()
+            .with_max_len(1)
+            .map(|_| pool.for_each_slice(engine, hits.view(), check))
+            .reduce(Counters::default, |mut sum, more| {
+                sum.merge(&more);
+                sum
+            });
+        let time = start.elapsed();
+        if !same.into_inner() {
+            return Err(Error::format("a pass", "its tracks are not those of the first pass"));
+        }
+        self.passes += passes;
+        self.time += time;
+        self.counters.merge(&counters);
+        let pass = time.div_f64(passes as f64);
+        if pass < self.best_pass {
+            (self.best_pass, self.best_counters) = (pass, counters);
         }
         Ok(())
     }
+}
+
+/// Tracks and hits.
+fn size(tracks: &VeloTracks) -> (usize, usize) {
+    (tracks.tracks(), tracks.hits.len())
 }
 
 fn hash(tracks: &SlicedTracks) -> Hashes {

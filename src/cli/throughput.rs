@@ -13,8 +13,9 @@ use std::time::Duration;
 
 /// Measure events/s, with events from memory
 ///
-/// The wall clock runs from hit columns in memory to stored output columns; reading is outside. One pass goes
-/// before the clock starts, nothing is kept from pass to pass, and every pass must give the same hash.
+/// The wall clock runs from hit columns in memory to output columns in memory, which each thread overwrites
+/// slice by slice; reading is outside. Nothing is kept from pass to pass. Passes before and after the timed ones
+/// must give the same hash, and every timed slice as many tracks and hits.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:

@@ -9,18 +9,27 @@
 //! finish cannot be seen. A slot keeps its memory from batch to batch, a thread its workspace: once both
 //! have grown, nothing is allocated.
 
+use super::slices::Slot;
 use super::{Engine, SlicedTracks, Workspace};
-use crate::event::{Counters, VeloEvents};
+use crate::event::{Counters, VeloEvents, VeloTracks};
 use crate::{Error, Result};
 use rayon::prelude::*;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Threads with a workspace each.
 #[derive(Debug)]
 pub struct Pool {
     threads: rayon::ThreadPool,
     // Entry i is locked by thread i alone and so never waited for: the mutex only proves it.
-    workspaces: Vec<Mutex<Workspace>>,
+    seats: Vec<Mutex<Seat>>,
+}
+
+/// What a thread keeps from slice to slice.
+#[derive(Debug, Default)]
+struct Seat {
+    workspace: Workspace,
+    /// Results of its slice, where nobody keeps them.
+    slot: Slot,
 }
 
 impl Pool {
@@ -37,12 +46,12 @@ impl Pool {
             .thread_name(|i| format!("peloton-{i}"))
             .build()
             .map_err(|e| Error::Config(format!("cannot start {threads} threads: {e}")))?;
-        Ok(Self { threads: pool, workspaces: (0..threads).map(|_| Mutex::default()).collect() })
+        Ok(Self { threads: pool, seats: (0..threads).map(|_| Mutex::default()).collect() })
     }
 
     /// Number of threads.
     pub fn threads(&self) -> usize {
-        self.workspaces.len()
+        self.seats.len()
     }
 
     /// Runs `work` on a thread of the pool. A [`Pool::run`] inside it starts without waking anybody first,
@@ -58,11 +67,42 @@ impl Pool {
         self.threads.install(|| {
             slots.par_iter_mut().enumerate().with_max_len(1).for_each(|(i, slot)| {
                 let range = i * slice..events.len().min((i + 1) * slice);
-                let thread = rayon::current_thread_index().unwrap_or(0);
-                let mut workspace = self.workspaces[thread].lock().unwrap_or_else(PoisonError::into_inner);
-                engine.run_range(events, range, &mut workspace, &mut slot.tracks, &mut slot.counters);
+                let workspace = &mut self.seat().workspace;
+                engine.run_range(events, range, workspace, &mut slot.tracks, &mut slot.counters);
             });
         });
         tracks.counters()
+    }
+
+    /// Reconstructs all events and shows each slice, its number and its tracks, to `visit` on the thread that
+    /// made them, which then overwrites them: tracks that are used at once never leave the cache.
+    pub fn for_each_slice(
+        &self,
+        engine: &Engine,
+        events: VeloEvents<'_>,
+        visit: impl Fn(usize, &VeloTracks) + Sync,
+    ) -> Counters {
+        let slice = engine.slice_events();
+        let of_slice = |i: usize| {
+            let range = i * slice..events.len().min((i + 1) * slice);
+            let Seat { workspace, slot } = &mut *self.seat();
+            slot.tracks.clear();
+            slot.counters = Counters::default();
+            engine.run_range(events, range, workspace, &mut slot.tracks, &mut slot.counters);
+            visit(i, &slot.tracks);
+            slot.counters.clone()
+        };
+        let slices = (0..events.len().div_ceil(slice)).into_par_iter().with_max_len(1);
+        let merge = |mut sum: Counters, more: Counters| {
+            sum.merge(&more);
+            sum
+        };
+        self.threads.install(|| slices.map(of_slice).reduce(Counters::default, merge))
+    }
+
+    /// What the running thread keeps.
+    fn seat(&self) -> MutexGuard<'_, Seat> {
+        let thread = rayon::current_thread_index().unwrap_or(0);
+        self.seats[thread].lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

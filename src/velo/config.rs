@@ -1,6 +1,8 @@
 //! All parameters of the Velo reconstruction, with defaults and their sources.
 
+use super::forwarding::ForwardingConfig;
 use super::geometry::PAIRS;
+use super::paper::PaperConfig;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 
@@ -17,15 +19,16 @@ pub enum Preset {
     Forwarding,
 }
 
+impl Preset {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Best, Self::Paper, Self::Forwarding];
+}
+
 impl std::str::FromStr for Preset {
     type Err = Error;
     fn from_str(name: &str) -> Result<Self> {
-        match name {
-            "best" => Ok(Self::Best),
-            "paper" => Ok(Self::Paper),
-            "forwarding" => Ok(Self::Forwarding),
-            _ => Err(Error::Config(format!("no preset {name:?}; there are best, paper and forwarding"))),
-        }
+        let unknown = || Error::Config(format!("no preset {name:?}; there are best, paper and forwarding"));
+        Self::ALL.into_iter().find(|preset| preset.to_string() == name).ok_or_else(unknown)
     }
 }
 
@@ -49,6 +52,10 @@ pub struct VeloConfig {
     pub limits: LimitConfig,
     /// Parameters of the preset `best` (no unit).
     pub best: BestConfig,
+    /// Parameters of the preset `paper` (no unit).
+    pub paper: PaperConfig,
+    /// Parameters of the preset `forwarding` (no unit).
+    pub forwarding: ForwardingConfig,
     /// Parameters of the track fit (no unit).
     pub fit: FitConfig,
 }
@@ -120,7 +127,7 @@ impl Default for BestConfig {
         let second = PassConfig {
             window: 12.0,
             doublet_doca: 30.0,
-            score: 60.0,
+            score: 30.0,
             scatter_slope: 2e-5,
             doca_weight: 0.5,
             weak_score: 14.0,
@@ -225,10 +232,6 @@ impl VeloConfig {
     /// # Errors
     /// [`Error::Config`] naming the value and its limits.
     pub fn validate(&self) -> Result<()> {
-        if self.preset != Preset::Best {
-            let message = format!("preset {} is not built in yet; there is best", self.preset);
-            return Err(Error::Unsupported(message));
-        }
         let wrong = |what: String| Err(Error::Config(what));
         let best = &self.best;
         for (name, window) in [
@@ -246,12 +249,22 @@ impl VeloConfig {
         for (name, value) in [
             ("best.hit_resolution", best.hit_resolution),
             ("best.outer_radius", best.outer_radius),
+            ("paper.seed_window", self.paper.seed_window),
+            ("paper.forward_window", self.paper.forward_window),
+            ("paper.weak_weight", self.paper.weak_weight),
+            ("forwarding.slope", self.forwarding.slope),
+            ("forwarding.scatter", self.forwarding.scatter),
+            ("forwarding.weak_weight", self.forwarding.weak_weight),
             ("fit.weight", self.fit.weight),
             ("limits.coordinate", self.limits.coordinate),
         ] {
             if !(value > 0.0 && value.is_finite()) {
                 return wrong(format!("{name} = {value}: must be positive and finite"));
             }
+        }
+        let growth = self.paper.seed_window_slope;
+        if !(growth >= 0.0 && growth.is_finite()) {
+            return wrong(format!("paper.seed_window_slope = {growth}: must be finite and not negative"));
         }
         if !(0.0..best.outer_radius).contains(&best.inner_radius) {
             return wrong(format!(

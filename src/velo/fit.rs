@@ -6,9 +6,8 @@
 
 use super::config::FitConfig;
 use super::find::ROW;
-use super::index::Index;
 use super::scratch::Found;
-use crate::event::{Column, States, VeloEvent, VeloTracks};
+use crate::event::{Column, States, VeloTracks};
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
 
@@ -117,31 +116,30 @@ fn closest_to_beam<G: Gang>(
 
 /// x, y, z of the hits at entries of the rows.
 #[inline(always)]
-fn position<G: Gang>(index: &Index, found: &Found, entry: U32<G>) -> [F32<G>; 3] {
-    let [x, y, z, _] = F32::gather_records(index.hits.padded(), U32::gather(found.hits.padded(), entry));
+fn position<G: Gang>(hits: &[[f32; 4]], found: &Found, entry: U32<G>) -> [F32<G>; 3] {
+    let [x, y, z, _] = F32::gather_records(hits, U32::gather(found.hits.padded(), entry));
     [x, y, z]
 }
 
-/// Fits the tracks of `found.order` and appends them, their hits and their states to `out`.
+/// Fits the tracks of `found.order`, given the sorted hits and their ids, and appends them, their hits and their
+/// states to `out`.
 #[inline(always)]
 pub(super) fn fit<G: Gang>(
     g: G,
     config: &FitConfig,
-    event: &VeloEvent<'_>,
-    index: &Index,
+    (sorted, ids_of): (&[[f32; 4]], &[u32]),
     found: &Found,
     path: &mut Column<f32>,
     out: &mut VeloTracks,
 ) {
     let tracks = found.order.len();
     let base = out.tracks();
-    let source = index.source.padded();
     out.hits.reserve_total(out.hits.len() + tracks * ROW);
     for &row in found.order.iter() {
         let (hits, first) = (found.hits_of(row), out.hits.len());
         let ids = &mut out.hits.padded_mut()[first..][..hits.len()];
         for (id, &hit) in ids.iter_mut().zip(hits) {
-            *id = event.id[source[hit as usize] as usize];
+            *id = ids_of[hit as usize];
         }
         out.hits.set_len(first + hits.len());
         out.hit_start.push(out.hits.len() as u32);
@@ -157,8 +155,8 @@ pub(super) fn fit<G: Gang>(
         let row = U32::load(g, &found.order.padded()[at..]);
         let first = row * U32::splat(g, ROW as u32);
         let last = first + U32::gather(&found.len, row) - U32::splat(g, 1);
-        let top = position(index, found, first);
-        let bottom = position(index, found, last);
+        let top = position(sorted, found, first);
+        let bottom = position(sorted, found, last);
         let dz = bottom[2] - top[2];
         let flat = dz.eq(F32::splat(g, 0.0));
         let none = F32::splat(g, 0.0);
@@ -180,7 +178,7 @@ pub(super) fn fit<G: Gang>(
             if !on.any() {
                 break;
             }
-            let hit = position(index, found, first + step);
+            let hit = position(sorted, found, first + step);
             down.update(g, hit, noise, variance, on);
             let at = 3 * hits * G::LANES;
             path.reserve_total(at + 3 * G::LANES);

@@ -56,7 +56,7 @@ pub(super) struct Index {
     /// x, y, z of each hit, and x again as long as no track uses it, NaN from then on: a NaN is never the
     /// nearest to anything, so used hits drop out of a search without a test.
     pub(super) hits: Column<[f32; 4]>,
-    /// Place of each hit in its event's input columns.
+    /// Where each hit comes from: its id, in a selection ([`Index::keep_free`]) its place among all hits.
     pub(super) source: Column<u32>,
     /// How far behind each hit its copy is, 0 where there is none.
     copy: Column<u32>,
@@ -214,7 +214,6 @@ impl Index {
         self.hits.reserve_total(2 * hits + beyond as usize);
         for column in [&mut self.source, &mut self.copy, &mut self.used] {
             column.reserve_total(2 * hits);
-            column.padded_mut()[..2 * hits].fill(0);
         }
         self.table.set_len(PAIRS * self.binning.row());
     }
@@ -247,15 +246,17 @@ impl Index {
         }
     }
 
-    /// Appends the copies behind the hits of a pair.
+    /// Appends the copies behind the hits of a pair, which are all free.
     #[inline(always)]
     fn copy_first_bins(&mut self, pair: usize) {
         let Range { start, end } = self.pair(pair);
         let row = self.binning.row();
         let copies = self.table[pair * row + row - 1] as usize - end;
-        let hits = self.hits.padded_mut();
-        hits.copy_within(start..start + copies, end);
-        self.copy.padded_mut()[start..start + copies].fill((end - start) as u32);
+        self.hits.padded_mut().copy_within(start..start + copies, end);
+        let copy = &mut self.copy.padded_mut()[start..end];
+        copy[..copies].fill((end - start) as u32);
+        copy[copies..].fill(0);
+        self.used.padded_mut()[start..end].fill(0);
         self.hits.set_len(end + copies);
     }
 
@@ -280,6 +281,7 @@ impl Index {
         for pair in 0..PAIRS {
             let range = event.module(2 * pair).start..event.module(2 * pair + 1).end;
             let (x, y, z) = (&event.x[range.clone()], &event.y[range.clone()], &event.z[range.clone()]);
+            let id = &event.id[range.clone()];
             keys.set_len(range.len());
             ranks.set_len(range.len());
             for at in (0..range.len()).step_by(G::LANES) {
@@ -306,7 +308,7 @@ impl Index {
             for i in 0..range.len() {
                 let place = (cells[keys[i] as usize] + ranks[i]) as usize;
                 hits[place] = [x[i], y[i], z[i], x[i]];
-                source[place] = (range.start + i) as u32;
+                source[place] = id[i];
             }
             self.copy_first_bins(pair);
         }
@@ -316,26 +318,22 @@ impl Index {
     /// Takes over the hits of `all` that no track uses; their order stays. `source` then tells their place
     /// in `all`.
     #[inline(always)]
-    pub(super) fn keep_free<G: Gang>(&mut self, g: G, all: &Index, beyond: u32) {
+    pub(super) fn keep_free<G: Gang>(&mut self, g: G, all: &Index, beyond: u32, keys: &mut Column<u32>) {
         self.open(all.hits.len(), beyond);
         for pair in 0..PAIRS {
             let (begin, range) = (self.hits.len(), all.pair(pair));
             let kept = begin + all.free(g, range, &mut self.source.padded_mut()[begin..]);
-            let hits = self.hits.padded_mut();
-            for (hit, &place) in hits[begin..kept].iter_mut().zip(&self.source.padded()[begin..]) {
+            let places = &self.source.padded()[begin..];
+            for (hit, &place) in self.hits.padded_mut()[begin..kept].iter_mut().zip(places) {
                 *hit = all.hits[place as usize];
             }
-            self.open_row(pair);
-            for at in (begin..kept).step_by(G::LANES) {
-                let [x, y, _, _] =
-                    F32::gather_records(self.hits.padded(), U32::iota(g) + U32::splat(g, at as u32));
-                let mut bins = [0; 64];
-                self.binning.bin(g, x, y).store(&mut bins);
-                let row = pair * self.binning.row();
-                for &bin in &bins[..G::LANES.min(kept - at)] {
-                    self.table[row + bin as usize] += 1;
-                }
+            keys.set_len(kept - begin);
+            for at in (0..kept - begin).step_by(G::LANES) {
+                let [x, y, _, _] = F32::load_records(g, all.hits.padded(), &places[at..]);
+                self.binning.bin(g, x, y).store(&mut keys.padded_mut()[at..]);
             }
+            let cells = self.open_row(pair);
+            keys.iter().for_each(|&key| cells[key as usize] += 1);
             self.close_row(g, pair, begin as u32);
             self.copy_first_bins(pair);
         }
@@ -370,7 +368,7 @@ impl Index {
     }
 }
 
-fn check_sizes(event: &VeloEvent<'_>, limits: &LimitConfig) -> Status {
+pub(super) fn check_sizes(event: &VeloEvent<'_>, limits: &LimitConfig) -> Status {
     if event.status != Status::Ok {
         event.status
     } else if event.len() > limits.hits as usize {
@@ -383,7 +381,7 @@ fn check_sizes(event: &VeloEvent<'_>, limits: &LimitConfig) -> Status {
 }
 
 #[cold]
-fn why_not_sane(event: &VeloEvent<'_>) -> Status {
+pub(super) fn why_not_sane(event: &VeloEvent<'_>) -> Status {
     let finite = |column: &[f32]| column.iter().all(|v| v.is_finite());
     if finite(event.x) && finite(event.y) && finite(event.z) { Status::OutOfRange } else { Status::NotFinite }
 }

@@ -1,17 +1,23 @@
 //! The upgraded LHCb vertex locator (Velo): from hits to straight tracks with states.
 //!
 //! Rooms in data-flow order: [`geometry`], `index` (sort), `find` (seeding, forwarding, weak tracks), `fit`,
-//! and `reference`, the naive twin of all of them. [`reconstruct`] runs the rooms over a slice of events.
+//! and `reference`, the naive twin of all of them. `paper` and `forwarding` are sort and find of the other presets.
+//! [`reconstruct`] runs the rooms over a slice of events.
 
 mod config;
 mod find;
 mod fit;
+mod forwarding;
 pub mod geometry;
 mod index;
+mod modules;
+mod paper;
 pub mod reference;
 mod run;
 mod scratch;
 
 pub use config::{BestConfig, FitConfig, LimitConfig, PassConfig, Preset, VeloConfig};
+pub use forwarding::ForwardingConfig;
+pub use paper::PaperConfig;
 pub use run::{STAGES, reconstruct};
 pub use scratch::VeloWorkspace;

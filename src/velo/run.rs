@@ -1,9 +1,9 @@
 //! Runs the rooms over a range of events, on the gang of a level.
 
-use super::config::{FitConfig, LimitConfig, VeloConfig};
+use super::config::{FitConfig, LimitConfig, Preset, VeloConfig};
 use super::index::Index;
 use super::scratch::{Found, VeloWorkspace};
-use super::{find, fit};
+use super::{find, fit, forwarding, paper};
 use crate::Status;
 use crate::event::{Column, Counters, StageClock, VeloEvent, VeloEvents, VeloTracks};
 use crate::simd::{Gang, Level};
@@ -45,24 +45,45 @@ fn run<G: Gang>(
     out: &mut VeloTracks,
     counters: &mut Counters,
 ) {
-    let VeloWorkspace { index, keys, ranks, find: scratch, path, found, taken } = workspace;
+    let VeloWorkspace { index, keys, ranks, find: scratch, modules, paper, forwarding, path, found, taken } =
+        workspace;
+    let (limits, most) = (&config.limits, config.limits.candidates_in_window);
     let mut clock = StageClock::start();
     for number in range {
         let event = events.event(number);
         // Each room is a function of its own, see `find`.
-        let status = sort_room(g, &mut index[0], &event, &config.limits, keys, ranks);
+        let status = match config.preset {
+            Preset::Best => sort_room(g, &mut index[0], &event, limits, keys, ranks),
+            Preset::Paper => paper::sort(g, &event, limits, modules, paper, [keys, ranks]),
+            Preset::Forwarding => forwarding::sort(&event, limits, modules, ranks),
+        };
         counters.stages[SORT].items_in += event.len() as u64;
         clock.lap(&mut counters.stages[SORT]);
         if status == Status::Ok {
-            find::find(g, &config.best, config.limits.candidates_in_window, index, scratch, found, counters);
-            taken.set_len(index[0].hits.len());
+            // A track is a clone when more than this share of its hits is on longer ones: of `best` alone.
+            let mut shared_hits = 1.0;
+            match config.preset {
+                Preset::Best => {
+                    find::find(g, &config.best, most, index, scratch, found, counters);
+                    shared_hits = config.best.shared_hits;
+                }
+                Preset::Paper => paper::find(g, &config.paper, most, modules, paper, found, counters),
+                Preset::Forwarding => {
+                    forwarding::find(&config.forwarding, most, modules, forwarding, found, counters);
+                }
+            }
+            let (hits, ids) = match config.preset {
+                Preset::Best => (&index[0].hits, &index[0].source),
+                Preset::Paper | Preset::Forwarding => (&modules.hits, &modules.id),
+            };
+            taken.set_len(hits.len());
             taken.fill(0);
-            find::order_and_kill_clones(config.best.shared_hits, taken, found);
+            find::order_and_kill_clones(shared_hits, taken, found);
             counters.stages[find::STAGE].items_in += event.len() as u64;
             counters.stages[find::STAGE].items_out += found.order.len() as u64;
             clock.lap(&mut counters.stages[find::STAGE]);
 
-            fit_room(g, &config.fit, &event, &index[0], found, path, out);
+            fit_room(g, &config.fit, (hits.padded(), ids.padded()), found, path, out);
             counters.stages[FIT].items_in += found.order.len() as u64;
             counters.stages[FIT].items_out += found.order.len() as u64;
         } else {
@@ -93,14 +114,13 @@ fn sort_room<G: Gang>(
 fn fit_room<G: Gang>(
     g: G,
     config: &FitConfig,
-    event: &VeloEvent<'_>,
-    index: &Index,
+    sorted: (&[[f32; 4]], &[u32]),
     found: &Found,
     path: &mut Column<f32>,
     out: &mut VeloTracks,
 ) {
     g.vectorize(
         #[inline(always)]
-        || fit::fit(g, config, event, index, found, path, out),
+        || fit::fit(g, config, sorted, found, path, out),
     );
 }

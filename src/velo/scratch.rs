@@ -1,7 +1,10 @@
 //! Reused memory of one thread.
 
 use super::find::{FindScratch, ROW};
+use super::forwarding::ForwardingScratch;
 use super::index::{Binning, Index};
+use super::modules::Modules;
+use super::paper::PaperScratch;
 use crate::event::Column;
 
 /// Memory that one thread reuses from event to event: it grows to the largest event seen and then stays.
@@ -13,6 +16,10 @@ pub struct VeloWorkspace {
     pub(super) keys: Column<u32>,
     pub(super) ranks: Column<u32>,
     pub(super) find: FindScratch,
+    /// The hits of the event as the other presets sort them.
+    pub(super) modules: Modules,
+    pub(super) paper: PaperScratch,
+    pub(super) forwarding: ForwardingScratch,
     /// Hits of a gang of tracks in the fit.
     pub(super) path: Column<f32>,
     pub(super) found: Found,
@@ -28,6 +35,9 @@ impl Default for VeloWorkspace {
             keys: Column::default(),
             ranks: Column::default(),
             find: FindScratch::default(),
+            modules: Modules::default(),
+            paper: PaperScratch::default(),
+            forwarding: ForwardingScratch::default(),
             path: Column::default(),
             found: Found::default(),
             taken: Column::default(),
@@ -72,6 +82,15 @@ impl Found {
         self.hits.padded_mut()[row * ROW..row * ROW + N].copy_from_slice(hits);
         self.score.padded_mut()[row] = score;
         self.len.push(N as u32);
+    }
+
+    /// Appends a hit to a candidate; says how many it has then.
+    #[inline(always)]
+    pub(super) fn extend(&mut self, row: u32, hit: u32) -> usize {
+        let len = self.len[row as usize] as usize;
+        self.hits.padded_mut()[row as usize * ROW + len] = hit;
+        self.len[row as usize] += 1;
+        len + 1
     }
 
     #[inline(always)]

@@ -52,6 +52,8 @@ pub(super) struct FindScratch {
     extended: Column<u32>,
     extended_by: Column<u32>,
     weak: Vec<(f32, u32)>,
+    /// Bins of the hits that are left of a pair.
+    keys: Column<u32>,
 }
 
 /// The tracks that are still followed, as columns: line through the last two hits, row, and pairs missed in a
@@ -139,7 +141,7 @@ pub(super) fn find<G: Gang>(
     for (number, pass) in [&config.first, &config.second].into_iter().enumerate() {
         if number == 1 {
             let [all, left] = index;
-            left.keep_free(g, all, max_candidates);
+            left.keep_free(g, all, max_candidates, &mut scratch.keys);
         }
         let index = &mut index[number];
         let search = nearest::Search::new(config, max_candidates);

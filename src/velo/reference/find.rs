@@ -274,7 +274,7 @@ impl Finder<'_> {
             let distance2 = dx.mul_add(dx, dy * dy);
             let variance = self.variance(line, scatter_slope, dz);
             let (this, other) = (distance2 * best.variance, best.distance2 * variance);
-            if this < other || (self.fault == Fault::LastOfEquals && this == other) {
+            if self.fault.better(this, other) {
                 best = Nearest { place, distance2, variance };
             }
         }

@@ -1,4 +1,4 @@
-//! The naive twin of the preset `best`: the same tracks, bit for bit, from plain loops over one hit at a time.
+//! The naive twin of all presets: the same tracks, bit for bit, from plain loops over one hit at a time.
 //!
 //! It shares no code with the kernel but the configuration and the geometry: no gangs, no tables, no blocks,
 //! no packing. Only what decides bits is the same: the order of arithmetic operations, where two of them
@@ -7,8 +7,11 @@
 
 mod find;
 mod fit;
+mod forwarding;
+mod modules;
+mod paper;
 
-use super::config::{LimitConfig, MAX_WINDOW, VeloConfig};
+use super::config::{LimitConfig, MAX_WINDOW, Preset, VeloConfig};
 use super::geometry::PAIRS;
 use crate::Status;
 use crate::event::{VELO_MODULES, VeloEvent, VeloEvents, VeloTracks};
@@ -23,6 +26,19 @@ pub enum Fault {
     LastOfEquals,
     /// A track is a clone already when exactly the allowed share of its hits is on longer tracks.
     CloneAtLimit,
+    /// Of two hits the one farther from the line is taken.
+    Farthest,
+}
+
+impl Fault {
+    /// Whether a hit with the distance `this` is better than the best so far.
+    fn better(self, this: f32, best: f32) -> bool {
+        match self {
+            Self::LastOfEquals => this <= best,
+            Self::Farthest => this > best,
+            _ => this < best,
+        }
+    }
 }
 
 /// A hit among those of its pair.
@@ -61,8 +77,12 @@ pub fn reconstruct_with(fault: Fault, config: &VeloConfig, events: VeloEvents<'_
         let event = events.event(event);
         let status = check(&event, &config.limits);
         if status == Status::Ok {
-            let tracks = find::find(fault, config, sort(&event));
-            for track in without_clones(fault, config.best.shared_hits, tracks, event.len()) {
+            let (tracks, shared) = match config.preset {
+                Preset::Best => (find::find(fault, config, sort(&event)), config.best.shared_hits),
+                Preset::Paper => (paper::find(fault, config, &event), 1.0),
+                Preset::Forwarding => (forwarding::find(fault, config, &event), 1.0),
+            };
+            for track in without_clones(fault, shared, tracks, event.len()) {
                 fit::fit(&config.fit, &event, &track, &mut out);
             }
         }

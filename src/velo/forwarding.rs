@@ -1,0 +1,250 @@
+//! The sequential track forwarding that Search by triplet was measured against (preset `forwarding`; the
+//! paper's section II.A): pairs of free hits in neighbouring modules of one side, each followed at once as far
+//! as it goes. A track of four hits takes them from all pairs that come later, so nothing can run in parallel.
+//!
+//! Where the section leaves open what is done: the first two hits are on one side, the others on either, that of
+//! the hit before first, and "two consecutive modules on the same side" without a hit are two pairs; of three-hit
+//! tracks that share hits the straightest stays.
+//!
+//! It is the baseline of measurements and therefore plain scalar code. Sums and products are not fused, so that
+//! the code gives the same bits for whatever instructions it is compiled.
+
+use super::config::LimitConfig;
+use super::geometry::{MODULE_Z, PAIRS};
+use super::index::{check_sizes, why_not_sane};
+use super::modules::Modules;
+use super::scratch::Found;
+use crate::Status;
+use crate::event::{Column, Counters, Truncation, VELO_MODULES, VeloEvent};
+use serde::{Deserialize, Serialize};
+use std::ops::Range;
+
+/// Parameters of the preset `forwarding`. The paper prints none but the modules that may be missed; the slope is
+/// that of its authors' public code of 2018, the others are those of [`PaperConfig`](super::PaperConfig).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ForwardingConfig {
+    /// Largest |dx/dz| and |dy/dz| of a pair of hits (no unit).
+    pub slope: f32,
+    /// Largest squared distance of a hit from the extrapolated track, mm^2.
+    pub scatter: f32,
+    /// Modules of its side in a row a track may miss (no unit).
+    pub skipped_modules: u32,
+    /// Largest chi2 per degree of freedom of a track that ends with three hits (no unit).
+    pub weak_chi2: f32,
+    /// Weight of a hit in that chi2, 1/mm^2: 12 / (55 um)^2, the variance of a flat distribution over a pixel.
+    pub weak_weight: f32,
+}
+
+impl Default for ForwardingConfig {
+    fn default() -> Self {
+        Self { slope: 0.4, scatter: 0.1, skipped_modules: 1, weak_chi2: 20.0, weak_weight: 3966.94 }
+    }
+}
+
+/// Memory of the preset.
+#[derive(Debug, Default)]
+pub(super) struct ForwardingScratch {
+    weak: Vec<Weak>,
+}
+
+/// A track of three hits: its chi2, its number in the order they were found, its hits.
+type Weak = (f32, u32, [u32; 3]);
+
+/// A track under way: at most one hit in each pair of modules.
+struct Track {
+    hits: [u32; PAIRS],
+    len: usize,
+}
+
+/// The line through the last two hits of a track: the last one, mm, and the slopes.
+struct Line {
+    x: f32,
+    y: f32,
+    z: f32,
+    tx: f32,
+    ty: f32,
+}
+
+/// Sorts the hits of an event by (module, x, input order). The status tells when the event cannot be
+/// reconstructed.
+pub(super) fn sort(
+    event: &VeloEvent<'_>,
+    limits: &LimitConfig,
+    modules: &mut Modules,
+    order: &mut Column<u32>,
+) -> Status {
+    let status = check_sizes(event, limits);
+    if status != Status::Ok {
+        return status;
+    }
+    let inside = |column: &[f32]| column.iter().all(|value| value.abs() <= limits.coordinate);
+    if !(inside(event.x) && inside(event.y) && inside(event.z)) {
+        return why_not_sane(event);
+    }
+    modules.open(event);
+    order.set_len(event.len());
+    for module in 0..VELO_MODULES {
+        let range = event.module(module);
+        let (x, order) = (&event.x[range.clone()], &mut order[range]);
+        order.iter_mut().enumerate().for_each(|(place, hit)| *hit = place as u32);
+        order.sort_unstable_by(|&a, &b| x[a as usize].total_cmp(&x[b as usize]).then(a.cmp(&b)));
+        modules.arrange(event, module, order);
+    }
+    Status::Ok
+}
+
+/// One event's search.
+struct Forwarding<'a> {
+    config: &'a ForwardingConfig,
+    max_candidates: usize,
+    /// Largest distance of a hit from the extrapolated track, mm.
+    reach: f32,
+    modules: &'a mut Modules,
+    /// Candidates that were not looked at.
+    cut_short: u64,
+}
+
+/// Finds the tracks of one event.
+pub(super) fn find(
+    config: &ForwardingConfig,
+    max_candidates: u32,
+    modules: &mut Modules,
+    ForwardingScratch { weak }: &mut ForwardingScratch,
+    found: &mut Found,
+    counters: &mut Counters,
+) {
+    found.clear();
+    weak.clear();
+    let (max_candidates, reach) = (max_candidates as usize, config.scatter.sqrt());
+    let mut search = Forwarding { config, max_candidates, reach, modules, cut_short: 0 };
+    for module in (2..VELO_MODULES).rev() {
+        for first in search.modules.range(module) {
+            search.follow_pairs(module, first as u32, weak, found);
+        }
+    }
+    // The straightest chooses first.
+    weak.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    for (_, _, hits) in weak.iter() {
+        search.take(hits, found);
+    }
+    counters.count_truncated(Truncation::CandidatesInWindow, search.cut_short);
+}
+
+impl Forwarding<'_> {
+    /// The places of a module's hits with |x - middle| <= reach.
+    fn window(&self, module: usize, middle: f32, reach: f32) -> Range<usize> {
+        let module = self.modules.range(module);
+        let hits = &self.modules.hits[module.clone()];
+        let first = hits.partition_point(|hit| hit[0] < middle - reach);
+        let inside = |hit: &&[f32; 4]| hit[0] <= middle + reach;
+        // Mostly so few that counting is faster than another search.
+        let few = hits[first..].iter().take(self.max_candidates).take_while(inside).count();
+        let mut end = first + few;
+        if few == self.max_candidates {
+            end += hits[end..].partition_point(|hit| inside(&hit));
+        }
+        module.start + first..module.start + end
+    }
+
+    /// Follows all pairs of one hit of `module` and free hits of the next module of its side, until the hit is
+    /// on a track.
+    fn follow_pairs(&mut self, module: usize, first: u32, weak: &mut Vec<Weak>, found: &mut Found) {
+        let [x, y, _, _] = self.modules.hits[first as usize];
+        let reach = self.config.slope * (MODULE_Z[module] - MODULE_Z[module - 2]) as f32;
+        let mut candidates = 0;
+        for second in self.window(module - 2, x, reach) {
+            if !self.modules.is_free(first) {
+                return;
+            }
+            let compatible = (self.modules.hits[second][1] - y).abs() <= reach;
+            let second = second as u32;
+            if !(compatible && self.modules.is_free(second)) {
+                continue;
+            }
+            candidates += 1;
+            if candidates > self.max_candidates {
+                self.cut_short += 1;
+                continue;
+            }
+            let track = self.follow(module, [first, second]);
+            match track.hits[..track.len] {
+                [_, _] => {}
+                [a, b, c] => {
+                    let chi2 = self.modules.three_hit_chi2([a, b, c], self.config.weak_weight);
+                    if chi2 < self.config.weak_chi2 {
+                        weak.push((chi2, weak.len() as u32, [a, b, c]));
+                    }
+                }
+                _ => self.take(&track.hits[..track.len], found),
+            }
+        }
+    }
+
+    /// Follows a pair whose first hit is in `module` down to the lowest pair of modules, until too many in a row
+    /// have no hit. The side of the last hit is looked at first, then the other one.
+    fn follow(&mut self, module: usize, doublet: [u32; 2]) -> Track {
+        let mut track = Track { hits: [0; PAIRS], len: 2 };
+        track.hits[..2].copy_from_slice(&doublet);
+        let mut line = self.line(doublet);
+        let (mut side, mut missed) = (module % 2, 0);
+        for pair in (0..module / 2 - 1).rev() {
+            let modules = [2 * pair + side, 2 * pair + 1 - side];
+            let next = modules.into_iter().find_map(|module| Some((module, self.nearest(&line, module)?)));
+            if let Some((module, hit)) = next {
+                line = self.line([track.hits[track.len - 1], hit]);
+                track.hits[track.len] = hit;
+                track.len += 1;
+                (side, missed) = (module % 2, 0);
+            } else if missed == self.config.skipped_modules {
+                break;
+            } else {
+                missed += 1;
+            }
+        }
+        track
+    }
+
+    /// The line from one hit to another.
+    fn line(&self, [a, b]: [u32; 2]) -> Line {
+        let [x0, y0, z0, _] = self.modules.hits[a as usize];
+        let [x, y, z, _] = self.modules.hits[b as usize];
+        Line { x, y, z, tx: (x - x0) / (z - z0), ty: (y - y0) / (z - z0) }
+    }
+
+    /// The free hit of a module that is nearest to a line, the first of equals.
+    fn nearest(&mut self, line: &Line, module: usize) -> Option<u32> {
+        let middle = line.x + line.tx * (MODULE_Z[module] as f32 - line.z);
+        // Hits lie up to 0.581 mm before and behind the nominal z of their module: one mm of slope takes that in.
+        let window = self.window(module, middle, self.reach + line.tx.abs());
+        if window.len() > self.max_candidates {
+            self.cut_short += (window.len() - self.max_candidates) as u64;
+        }
+        let mut best = (self.config.scatter, None);
+        for hit in window.take(self.max_candidates) {
+            let [_, y, z, free_x] = self.modules.hits[hit];
+            let dx = line.x + line.tx * (z - line.z) - free_x;
+            let dy = line.y + line.ty * (z - line.z) - y;
+            // A used hit has a free x of NaN, which is never less.
+            let scatter = dx * dx + dy * dy;
+            if scatter < best.0 {
+                best = (scatter, Some(hit as u32));
+            }
+        }
+        best.1
+    }
+
+    /// Makes a track of hits that are all free.
+    fn take(&mut self, hits: &[u32], found: &mut Found) {
+        if hits.iter().all(|&hit| self.modules.is_free(hit)) {
+            let row = found.len.len() as u32;
+            found.reserve(1);
+            found.push(&[], 0.0);
+            for &hit in hits {
+                self.modules.mark_used(hit);
+                found.extend(row, hit);
+            }
+            found.tracks.push(row);
+        }
+    }
+}

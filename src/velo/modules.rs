@@ -1,0 +1,85 @@
+//! What the presets `paper` and `forwarding` share: the hits of an event sorted within their modules. (`best` has
+//! its own order, in `index`.)
+
+use crate::event::{Column, VELO_MODULES, VeloEvent};
+use std::ops::Range;
+
+/// The hits of an event, module by module.
+#[derive(Debug)]
+pub(super) struct Modules {
+    /// x, y, z of each hit, and x again as long as no track uses it, NaN from then on: a NaN is never the
+    /// nearest to anything.
+    pub(super) hits: Column<[f32; 4]>,
+    /// Id of each hit.
+    pub(super) id: Column<u32>,
+    start: [u32; VELO_MODULES + 1],
+}
+
+impl Default for Modules {
+    fn default() -> Self {
+        Self { hits: Column::default(), id: Column::default(), start: [0; VELO_MODULES + 1] }
+    }
+}
+
+impl Modules {
+    /// Makes room for the hits of an event, which are whatever the memory held.
+    pub(super) fn open(&mut self, event: &VeloEvent<'_>) {
+        self.hits.set_len(event.len());
+        self.id.set_len(event.len());
+        self.start[VELO_MODULES] = event.len() as u32;
+        for module in 0..VELO_MODULES {
+            self.start[module] = event.module(module).start as u32;
+        }
+    }
+
+    /// Puts the hits of one module in the order of `order` (places in the module).
+    #[inline(always)]
+    pub(super) fn arrange(&mut self, event: &VeloEvent<'_>, module: usize, order: &[u32]) {
+        let range = event.module(module);
+        for (place, &from) in range.clone().zip(order) {
+            let hit = range.start + from as usize;
+            let [x, y, z] = [event.x[hit], event.y[hit], event.z[hit]];
+            self.hits[place] = [x, y, z, x];
+            self.id[place] = event.id[hit];
+        }
+    }
+
+    /// The places of a module's hits.
+    #[inline(always)]
+    pub(super) fn range(&self, module: usize) -> Range<usize> {
+        self.start[module] as usize..self.start[module + 1] as usize
+    }
+
+    #[inline(always)]
+    pub(super) fn is_free(&self, hit: u32) -> bool {
+        !self.hits[hit as usize][3].is_nan()
+    }
+
+    #[inline(always)]
+    pub(super) fn mark_used(&mut self, hit: u32) {
+        self.hits[hit as usize][3] = f32::NAN;
+    }
+
+    /// chi2 per degree of freedom of the least-squares line through three hits of `weight` 1/mm^2 each.
+    pub(super) fn three_hit_chi2(&self, hits: [u32; 3], weight: f32) -> f32 {
+        let hits = hits.map(|hit| self.hits[hit as usize]);
+        let mean = |column: usize| (hits[0][column] + hits[1][column] + hits[2][column]) / 3.0;
+        let [x, y, z] = [mean(0), mean(1), mean(2)];
+        let [mut zz, mut zx, mut zy] = [0.0; 3];
+        for hit in &hits {
+            let dz = hit[2] - z;
+            zz += dz * dz;
+            zx += dz * (hit[0] - x);
+            zy += dz * (hit[1] - y);
+        }
+        let (tx, ty) = (zx / zz, zy / zz);
+        let mut sum = 0.0;
+        for hit in &hits {
+            let dz = hit[2] - z;
+            let (dx, dy) = ((hit[0] - x) - tx * dz, (hit[1] - y) - ty * dz);
+            sum += weight * (dx * dx + dy * dy);
+        }
+        const DEGREES_OF_FREEDOM: f32 = 2.0;
+        sum / DEGREES_OF_FREEDOM
+    }
+}

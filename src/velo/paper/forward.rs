@@ -1,0 +1,68 @@
+//! Track forwarding: every track under way looks for its next hit in both modules of a pair, one lane a track.
+
+use super::config::PaperConfig;
+use super::search::{Best, Line, limit, window};
+use super::sort::phi_on_side;
+use super::{Active, PaperScratch};
+use crate::event::Counters;
+use crate::simd::Gang;
+use crate::simd::varying::{F32, Mask, U32};
+use crate::velo::geometry::MODULE_Z;
+use crate::velo::modules::Modules;
+use crate::velo::scratch::Found;
+
+/// Forwards all tracks into `pair`. Hits that tracks use already may be taken again. A track that misses too
+/// many pairs in a row is followed no more; the others move together, in order.
+#[inline(always)]
+#[allow(clippy::too_many_arguments)]
+pub(super) fn forward<G: Gang>(
+    g: G,
+    config: &PaperConfig,
+    max_candidates: u32,
+    modules: &mut Modules,
+    scratch: &mut PaperScratch,
+    pair: usize,
+    found: &mut Found,
+    counters: &mut Counters,
+) {
+    let PaperScratch { phi, active, extended, extended_by, .. } = scratch;
+    let tracks = active.row.len();
+    extended.set_len(tracks);
+    extended_by.set_len(tracks);
+    let half = F32::splat(g, config.forward_window);
+    let (mut kept, mut count) = (0, 0);
+    for at in (0..tracks).step_by(G::LANES) {
+        let lanes = Mask::first(g, tracks - at);
+        let Active { before, last, row, missed } = &mut *active;
+        let before_last = U32::load(g, &before.padded()[at..]);
+        let from = U32::load(g, &last.padded()[at..]);
+        let track = U32::load(g, &row.padded()[at..]);
+        let misses = U32::load(g, &missed.padded()[at..]);
+        let line = Line::through(g, &modules.hits, before_last, from);
+        let mut best = Best::none(g, config.forward_scatter);
+        for module in [2 * pair, 2 * pair + 1] {
+            let dz = F32::splat(g, MODULE_Z[module] as f32) - line.z;
+            let [x, y] = [line.tx.mul_add(dz, line.x), line.ty.mul_add(dz, line.y)];
+            let mut window = window(g, phi, modules.range(module), phi_on_side(g, x, y, module), half);
+            window.count = limit(g, window.count, max_candidates, lanes, counters);
+            best.improve(g, &modules.hits, 0, &line, &window, lanes, counters);
+        }
+        let is_hit = best.found;
+        track.store_packed(&mut extended.padded_mut()[count..], is_hit);
+        count += best.place.store_packed(&mut extended_by.padded_mut()[count..], is_hit);
+
+        let misses = is_hit.select_u(U32::splat(g, 0), misses + U32::splat(g, 1));
+        let alive = lanes.and_not(U32::splat(g, config.skipped_pairs).lt(misses));
+        is_hit.select_u(from, before_last).store_packed(&mut before.padded_mut()[kept..], alive);
+        is_hit.select_u(best.place, from).store_packed(&mut last.padded_mut()[kept..], alive);
+        track.store_packed(&mut row.padded_mut()[kept..], alive);
+        kept += misses.store_packed(&mut missed.padded_mut()[kept..], alive);
+    }
+    active.set_len(kept);
+    for (&row, &hit) in extended.padded()[..count].iter().zip(extended_by.padded()) {
+        modules.mark_used(hit);
+        if found.extend(row, hit) == 4 {
+            found.hits_of(row)[..3].iter().for_each(|&hit| modules.mark_used(hit));
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Search by triplet as published (preset `paper`): D. H. Cámpora Pérez, N. Neufeld, A. Riscos Núñez, "A fast
+//! local algorithm for track reconstruction on parallel architectures", section III, IEEE 8778210.
+//!
+//! Its five parts: sort by phi per module (`sort`), candidate windows by binary search (`search`), and then, from
+//! the largest z down, at each pair of modules: *forward* the tracks under way into the next pair (`forward`),
+//! *seed* triplets of free hits of one side around the current pair (`seed`); at the end the filter of
+//! three-hit tracks (`weak`).
+//!
+//! ```text
+//!   module  m-2             m             m+2         (one side)
+//!            h2 <- - - - - h1 - - - - - - h0          one lane a doublet (h0, h1)
+//! ```
+//!
+//! Where the paper leaves open what is done, it is done as in [`PaperConfig`]'s source. Two things are laid out
+//! differently and give the same tracks: windows are opened when a hit is seeded and not for every hit
+//! beforehand, and doublets are listed so that lanes do not wait for the hit with the most candidates.
+//!
+//! Results do not depend on the gang, for the reasons given in `find`.
+
+mod config;
+mod forward;
+mod search;
+mod seed;
+mod sort;
+mod weak;
+
+use super::config::LimitConfig;
+use super::geometry::PAIRS;
+use super::modules::Modules;
+use super::scratch::Found;
+use crate::Status;
+use crate::event::{Column, Counters, VeloEvent};
+use crate::simd::Gang;
+
+pub use config::PaperConfig;
+
+/// Memory of the preset.
+#[derive(Debug, Default)]
+pub(super) struct PaperScratch {
+    /// phi of the sorted hits, and of those in their input order, rad.
+    phi: Column<f32>,
+    unsorted: Column<f32>,
+    seeds: seed::SeedScratch,
+    active: Active,
+    /// Tracks that the current step extends, and by which hit.
+    extended: Column<u32>,
+    extended_by: Column<u32>,
+}
+
+/// The tracks that are still followed, as columns: their last two hits, row, and pairs missed in a row.
+#[derive(Debug, Default)]
+struct Active {
+    before: Column<u32>,
+    last: Column<u32>,
+    row: Column<u32>,
+    missed: Column<u32>,
+}
+
+impl Active {
+    #[inline(always)]
+    fn set_len(&mut self, tracks: usize) {
+        for column in [&mut self.before, &mut self.last, &mut self.row, &mut self.missed] {
+            column.set_len(tracks);
+        }
+    }
+}
+
+/// Sorts the hits of one event. The status tells when the event cannot be reconstructed.
+#[inline(never)]
+pub(super) fn sort<G: Gang>(
+    g: G,
+    event: &VeloEvent<'_>,
+    limits: &LimitConfig,
+    modules: &mut Modules,
+    scratch: &mut PaperScratch,
+    keys: [&mut Column<u32>; 2],
+) -> Status {
+    g.vectorize(
+        #[inline(always)]
+        || sort::sort(g, event, limits, modules, scratch, keys),
+    )
+}
+
+/// Finds the tracks of one event.
+#[inline(always)]
+pub(super) fn find<G: Gang>(
+    g: G,
+    config: &PaperConfig,
+    max_candidates: u32,
+    modules: &mut Modules,
+    scratch: &mut PaperScratch,
+    found: &mut Found,
+    counters: &mut Counters,
+) {
+    found.clear();
+    scratch.active.set_len(0);
+    for pair in (1..PAIRS - 1).rev() {
+        forward_step(g, config, max_candidates, modules, scratch, pair - 1, found, counters);
+        seed_step(g, config, max_candidates, modules, scratch, pair, found, counters);
+    }
+    weak::accept(config, modules, found);
+}
+
+/// [`forward::forward`] as a function of its own, see `find`.
+#[inline(never)]
+#[allow(clippy::too_many_arguments)]
+fn forward_step<G: Gang>(
+    g: G,
+    config: &PaperConfig,
+    max_candidates: u32,
+    modules: &mut Modules,
+    scratch: &mut PaperScratch,
+    pair: usize,
+    found: &mut Found,
+    counters: &mut Counters,
+) {
+    g.vectorize(
+        #[inline(always)]
+        || forward::forward(g, config, max_candidates, modules, scratch, pair, found, counters),
+    );
+}
+
+/// [`seed::seed`] as a function of its own.
+#[inline(never)]
+#[allow(clippy::too_many_arguments)]
+fn seed_step<G: Gang>(
+    g: G,
+    config: &PaperConfig,
+    max_candidates: u32,
+    modules: &Modules,
+    scratch: &mut PaperScratch,
+    pair: usize,
+    found: &mut Found,
+    counters: &mut Counters,
+) {
+    g.vectorize(
+        #[inline(always)]
+        || seed::seed(g, config, max_candidates, modules, scratch, pair, found, counters),
+    );
+}

@@ -1,0 +1,134 @@
+//! The two searches that seeding and forwarding share: the window of a module by binary search in phi, and the
+//! hit of a window that is nearest to a line.
+
+use crate::event::{Counters, Truncation};
+use crate::simd::Gang;
+use crate::simd::varying::{F32, Mask, U32};
+use crate::velo::find::STAGE;
+use std::ops::Range;
+
+/// A window per lane: `count` hits from place `first` on.
+#[derive(Clone, Copy)]
+pub(super) struct Window<G: Gang> {
+    pub(super) first: U32<G>,
+    pub(super) count: U32<G>,
+}
+
+/// A line per lane: the second of its two hits, mm, and the slopes.
+pub(super) struct Line<G: Gang> {
+    pub(super) x: F32<G>,
+    pub(super) y: F32<G>,
+    pub(super) z: F32<G>,
+    pub(super) tx: F32<G>,
+    pub(super) ty: F32<G>,
+}
+
+/// The best hit per lane: its place, and its squared distance from the line, mm^2.
+pub(super) struct Best<G: Gang> {
+    pub(super) place: U32<G>,
+    pub(super) scatter: F32<G>,
+    pub(super) found: Mask<G>,
+}
+
+/// How many values of `sorted` are below `key`: binary search, all lanes with the same number of steps.
+#[inline(always)]
+fn below<G: Gang>(g: G, sorted: &[f32], key: F32<G>) -> U32<G> {
+    let mut count = U32::splat(g, 0);
+    let len = U32::splat(g, sorted.len() as u32);
+    let mut step = sorted.len().checked_ilog2().map_or(0, |power| 1 << power);
+    while step > 0 {
+        let last = count + U32::splat(g, step - 1);
+        let take = F32::gather(sorted, last).lt(key) & last.lt(len);
+        count = take.select_u(count + U32::splat(g, step), count);
+        step /= 2;
+    }
+    count
+}
+
+/// The hits of a module, at `range` of the sorted angles `phi`, with `middle - half <= phi < middle + half`.
+#[inline(always)]
+pub(super) fn window<G: Gang>(
+    g: G,
+    phi: &[f32],
+    range: Range<usize>,
+    middle: F32<G>,
+    half: F32<G>,
+) -> Window<G> {
+    let mut ends = [U32::splat(g, 0); 2];
+    for (end, key) in ends.iter_mut().zip([middle - half, middle + half]) {
+        *end = below(g, &phi[range.clone()], key);
+    }
+    Window { first: ends[0] + U32::splat(g, range.start as u32), count: ends[1] - ends[0] }
+}
+
+/// Cuts windows down to `most` hits, and counts what is cut off.
+#[inline(always)]
+pub(super) fn limit<G: Gang>(
+    g: G,
+    count: U32<G>,
+    most: u32,
+    lanes: Mask<G>,
+    counters: &mut Counters,
+) -> U32<G> {
+    let most = U32::splat(g, most);
+    if (most.lt(count) & lanes).any() {
+        let cut_off = (count - count.min(most)).reduce_add(lanes);
+        counters.count_truncated(Truncation::CandidatesInWindow, u64::from(cut_off));
+    }
+    count.min(most)
+}
+
+impl<G: Gang> Line<G> {
+    /// The line from hit `a` to hit `b`, places among `hits`.
+    #[inline(always)]
+    pub(super) fn through(g: G, hits: &[[f32; 4]], a: U32<G>, b: U32<G>) -> Self {
+        let [x0, y0, z0, _] = F32::gather_records(hits, a);
+        let [x, y, z, _] = F32::gather_records(hits, b);
+        let inverse = F32::splat(g, 1.0) / (z - z0);
+        Self { x, y, z, tx: (x - x0) * inverse, ty: (y - y0) * inverse }
+    }
+}
+
+impl<G: Gang> Best<G> {
+    /// No hit yet; one must be nearer than `scatter`.
+    #[inline(always)]
+    pub(super) fn none(g: G, scatter: f32) -> Self {
+        Self { place: U32::splat(g, 0), scatter: F32::splat(g, scatter), found: Mask::first(g, 0) }
+    }
+
+    /// Looks for a nearer hit among column `x_column` (0: all, 3: free ones), y and z of the hits of a window.
+    /// The first of equals wins.
+    #[inline(always)]
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn improve(
+        &mut self,
+        g: G,
+        hits: &[[f32; 4]],
+        x_column: usize,
+        line: &Line<G>,
+        window: &Window<G>,
+        lanes: Mask<G>,
+        counters: &mut Counters,
+    ) {
+        let mut step = U32::splat(g, 0);
+        loop {
+            let on = step.lt(window.count) & lanes;
+            if !on.any() {
+                break;
+            }
+            counters.stages[STAGE].lanes_active += on.count() as u64;
+            counters.stages[STAGE].lanes_total += G::LANES as u64;
+            let place = window.first + step;
+            let hit = F32::gather_records(hits, place);
+            let dz = hit[2] - line.z;
+            let dx = line.tx.mul_add(dz, line.x) - hit[x_column];
+            let dy = line.ty.mul_add(dz, line.y) - hit[1];
+            let scatter = dx.mul_add(dx, dy * dy);
+            let better = scatter.lt(self.scatter) & on;
+            self.place = better.select_u(place, self.place);
+            self.scatter = better.select_f(scatter, self.scatter);
+            self.found = self.found | better;
+            step = step + U32::splat(g, 1);
+        }
+    }
+}
