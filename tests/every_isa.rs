@@ -49,6 +49,7 @@ fn hostile_events() {
     assert!(tracks.get() > events.get(), "{} tracks in {} events", tracks.get(), events.get());
 }
 
+#[cfg(feature = "all-gangs")]
 #[test]
 fn every_size_is_there_on_every_level_of_this_cpu() {
     for isa in Isa::supported() {

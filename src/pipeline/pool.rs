@@ -90,7 +90,7 @@ impl Pool {
             slot.counters = Counters::default();
             engine.run_range(events, range, workspace, &mut slot.tracks, &mut slot.counters);
             visit(i, &slot.tracks);
-            slot.counters.clone()
+            slot.counters
         };
         let slices = (0..events.len().div_ceil(slice)).into_par_iter().with_max_len(1);
         let merge = |mut sum: Counters, more: Counters| {
