@@ -16,6 +16,7 @@ pub mod output;
 pub mod pipeline;
 pub mod scifi;
 pub mod simd;
+pub mod timepix;
 pub mod truth;
 pub mod units;
 pub mod ut;

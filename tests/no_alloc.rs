@@ -3,9 +3,12 @@
 mod common;
 
 use common::{data, read_raw, simulated};
-use peloton::event::{Counters, RawBatch, SciFiBatch, UtBatch, VeloBatch, VeloTracks};
+use peloton::event::{Counters, PixelHits, RawBatch, SciFiBatch, UtBatch, VeloBatch, VeloTracks};
 use peloton::pipeline::{Config, Engine, Geometry, Pool, SlicedTracks};
 use peloton::scifi::{self, SciFiScratch};
+use peloton::simd::Level;
+use peloton::timepix::{Chain, TimepixConfig};
+use peloton::truth::simulate::timepix::{PixelSim, PixelSimSpec};
 use peloton::ut::{self, UtScratch};
 use peloton::velo::{Preset, VeloBanks};
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -86,6 +89,27 @@ fn steady_state_of(preset: Preset) {
         });
         assert_eq!(steady, 0, "{preset}: steady state, two threads");
     });
+
+    // Pixel hits, a stream in blocks; the last pass of several has seen the largest block.
+    let spec = PixelSimSpec { hits: 200_000, ..PixelSimSpec::default() };
+    let (mut sim, mut hits) = (PixelSim::new(spec), PixelHits::default());
+    while sim.read(hits.len() + 1000, &mut hits) {}
+    let layout = peloton::event::Layout::single(256, 256).unwrap();
+    let config = TimepixConfig { disorder_us: Some(sim.disorder_us()), ..TimepixConfig::default() };
+    let mut chain = Chain::new(&config, Level::choose(None, None).unwrap(), &layout).unwrap();
+    let mut block = PixelHits::default();
+    let mut pass = |clusters: &mut usize| {
+        for start in (0..hits.len()).step_by(10_000) {
+            block.clear();
+            block.extend_from(&hits, start..hits.len().min(start + 10_000), 0);
+            *clusters += chain.push(&block, start + 10_000 >= hits.len()).len();
+        }
+    };
+    let mut clusters = 0;
+    assert!(allocations(|| pass(&mut clusters)) > 0);
+    assert!(clusters > 50_000);
+    (0..3).for_each(|_| pass(&mut clusters));
+    assert_eq!(allocations(|| pass(&mut clusters)), 0, "a stream of pixel hits");
 }
 
 /// Raw banks of real events, and some that are dropped.

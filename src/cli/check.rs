@@ -5,7 +5,7 @@ use super::options::{ConfigArgs, InputArgs, ReportArgs};
 use super::reconstruct::reconstruct;
 use super::source::EventSource;
 use super::track_file::TrackFile;
-use super::{describe, interrupt};
+use super::{describe, interrupt, timepix};
 use crate::truth::{CheckReport, Checker, Rules};
 use crate::{Error, Result};
 use clap::Args;
@@ -47,6 +47,9 @@ pub struct Check {
 impl Check {
     /// Does it.
     pub fn execute(&self) -> Result<ExitCode> {
+        if let Some(config) = self.config.pixels()? {
+            return timepix::check(&config, &self.config, &self.input, &self.report);
+        }
         let Some(settings) = self.config.settings()? else { return Ok(ExitCode::SUCCESS) };
         let mut source = self.input.open(true, &self.report)?;
         let settings = settings.for_source(&source);

@@ -1,9 +1,9 @@
 //! `peloton compare`: do two ways of computing give the same bits?
 
-use super::interrupt;
 use super::job::{Totals, stream};
 use super::options::{ConfigArgs, InputArgs, ReportArgs};
 use super::settings::Settings;
+use super::{interrupt, timepix};
 use crate::event::{States, VeloTracks};
 use crate::output::{Hashes, TrackHasher};
 use crate::pipeline::{Config, Sequence, SlicedTracks};
@@ -77,6 +77,10 @@ struct Found {
 impl Compare {
     /// Does it.
     pub fn execute(&self) -> Result<ExitCode> {
+        if let Some(config) = self.config.pixels()? {
+            let sides = [&self.left[..], &self.right];
+            return timepix::compare(&config, &self.config, &self.input, &self.report, sides);
+        }
         let Some(Settings { config, .. }) = self.config.settings()? else { return Ok(ExitCode::SUCCESS) };
         let mut source = self.input.open(false, &self.report)?;
         let sides = [side(&config, &self.left)?, side(&config, &self.right)?];

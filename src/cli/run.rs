@@ -3,7 +3,7 @@
 use super::options::{ConfigArgs, InputArgs, ReportArgs};
 use super::reconstruct::reconstruct;
 use super::sink::Sink;
-use super::{describe, interrupt};
+use super::{describe, interrupt, timepix};
 use crate::Result;
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,8 @@ pub struct Run {
     #[command(flatten)]
     report: ReportArgs,
     /// Write the tracks: .parquet (one row an event, all columns), .ndjson or .ndjson.zst (one line an event:
-    /// a list of tracks, each a list of hit ids), or `-` (NDJSON to standard output, instead of the text)
+    /// a list of tracks, each a list of hit ids), or `-` (NDJSON to standard output, instead of the text);
+    /// clusters of pixels also as .clog
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -35,6 +36,9 @@ pub struct Run {
 impl Run {
     /// Does it.
     pub fn execute(&self) -> Result<ExitCode> {
+        if let Some(config) = self.config.pixels()? {
+            return timepix::run(&config, &self.config, &self.input, &self.report, self.output.as_deref());
+        }
         let Some(settings) = self.config.settings()? else { return Ok(ExitCode::SUCCESS) };
         let mut source = self.input.open(false, &self.report)?;
         let settings = settings.for_source(&source);

@@ -3,7 +3,7 @@
 use super::options::ReportArgs;
 use super::sink::ByteSink;
 use super::source::{detector, open_geometry};
-use super::{console, interrupt};
+use super::{console, interrupt, timepix};
 use crate::event::{RawBatch, VeloBatch};
 use crate::input::write_velo_json;
 use crate::truth::simulate::{LhcbReader, SimDetector, SimReader, SimSpec};
@@ -23,21 +23,24 @@ const BATCH: usize = 64;
 Examples:
   peloton simulate --detector velo --events 1000 --seed 7 --output events.ndjson.zst
   peloton simulate --detector velo --events 10 --seed 1 --output - | peloton check -
-  peloton simulate --detector lhcb --geometry DIR --events 1000 --output events.mdf")]
+  peloton simulate --detector lhcb --geometry DIR --events 1000 --output events.mdf
+  peloton simulate --detector timepix,preset=pion45 --events 1000000 --output hits.tpx3")]
 pub struct Simulate {
-    /// Detector: velo, lhcb; with parameters, if any: lhcb,velo=superpixel,signal=b
+    /// Detector: velo, lhcb, timepix; with parameters, if any: lhcb,velo=superpixel,signal=b or what sim:timepix
+    /// takes, such as timepix,preset=lead0,rate=1e6
     #[arg(long, value_name = "D", default_value = "velo")]
     detector: String,
     /// Folder of the detector's geometry files, for lhcb
     #[arg(long, value_name = "DIR")]
     geometry: Option<PathBuf>,
-    /// How many events
+    /// How many events, or pixel hits
     #[arg(long, value_name = "N", default_value_t = 1000)]
     events: u64,
     /// Seed: other seeds give other events
     #[arg(long, value_name = "K", default_value_t = 1)]
     seed: u64,
-    /// velo: NDJSON, one event a line, .ndjson, .ndjson.zst, or `-` for standard output; lhcb: MDF, .mdf or `-`
+    /// velo: NDJSON, one event a line, .ndjson, .ndjson.zst, or `-` for standard output; lhcb: MDF, .mdf or `-`;
+    /// pixel hits: .tpx3, .bin (records of 16 bytes) or .txt (burda)
     #[arg(long, short, value_name = "FILE")]
     output: PathBuf,
     #[command(flatten)]
@@ -48,6 +51,12 @@ impl Simulate {
     /// Does it.
     pub fn execute(&self) -> Result<ExitCode> {
         let Self { detector, events, seed, .. } = self;
+        if detector.split(',').next() == Some("timepix") {
+            let (name, rest) = detector.split_once(',').unwrap_or((detector, ""));
+            // What the specification says itself goes before the flags.
+            let spec = format!("sim:{name},hits={events},seed={seed},{rest}");
+            return timepix::simulate(&spec.trim_end_matches(',').parse()?, &self.output, &self.report);
+        }
         let spec: SimSpec = format!("sim:{detector},events={events},seed={seed}").parse()?;
         if spec.detector == SimDetector::Lhcb {
             return self.write_raw(spec);

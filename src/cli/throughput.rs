@@ -3,7 +3,7 @@
 use super::measure::{Plan, load, measure};
 use super::options::{ConfigArgs, InputArgs, ReportArgs};
 use super::settings::Settings;
-use super::{describe, interrupt};
+use super::{describe, interrupt, timepix};
 use crate::Result;
 use crate::output::Summary;
 use clap::Args;
@@ -51,6 +51,10 @@ struct Report {
 impl Throughput {
     /// Does it.
     pub fn execute(&self) -> Result<ExitCode> {
+        if let Some(config) = self.config.pixels()? {
+            let plan = (self.repetitions, Duration::from_secs_f64(self.seconds));
+            return timepix::throughput(&config, &self.config, &self.input, &self.report, plan);
+        }
         let Some(settings) = self.config.settings()? else { return Ok(ExitCode::SUCCESS) };
         let mut source = self.input.open(false, &self.report)?;
         let Settings { config, engine, pool } = settings.for_source(&source);

@@ -13,6 +13,7 @@ mod raw_reader;
 mod reader;
 mod records;
 mod source;
+pub mod timepix;
 mod velo_json;
 mod velo_json_truth;
 mod write;
@@ -45,16 +46,25 @@ pub enum Format {
     Mdf,
     /// Folders `VP`, `VPRetinaCluster`, `UT`, `FTCluster` of bank containers, one file per event.
     Banks,
+    /// Pixel hits.
+    Pixels(timepix::PixelFormat),
 }
 
 impl Format {
     /// All formats with their names.
-    pub const NAMES: [(&'static str, Format); 5] = [
+    pub const NAMES: [(&'static str, Format); 12] = [
         ("auto", Format::Auto),
         ("velo-json", Format::VeloJson),
         ("velo-ndjson", Format::VeloNdjson),
         ("mdf", Format::Mdf),
         ("banks", Format::Banks),
+        ("t3pa", Format::Pixels(timepix::PixelFormat::T3pa)),
+        ("burda", Format::Pixels(timepix::PixelFormat::Burda)),
+        ("tpx3", Format::Pixels(timepix::PixelFormat::Tpx3)),
+        ("tpx4", Format::Pixels(timepix::PixelFormat::Tpx4)),
+        ("katherine", Format::Pixels(timepix::PixelFormat::Katherine)),
+        ("hits16", Format::Pixels(timepix::PixelFormat::Hits16)),
+        ("npy", Format::Pixels(timepix::PixelFormat::Npy)),
     ];
 
     /// Whether events of this format are raw banks, which a [`RawReader`] reads.

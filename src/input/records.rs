@@ -46,7 +46,7 @@ impl Records {
             Format::VeloNdjson => Framing::Lines,
             Format::VeloJson => Framing::Objects,
             // Raw banks have a reader of their own; text that is called so is judged like any other.
-            Format::Auto | Format::Mdf | Format::Banks => records.find_framing()?,
+            _ => records.find_framing()?,
         };
         Ok(records)
     }

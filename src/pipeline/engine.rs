@@ -1,10 +1,10 @@
 //! [`Engine`]: a configuration made ready to run; the embedding API.
 
 use super::{Config, Events, Geometry, Sequence};
-use crate::Result;
 use crate::event::{Counters, VeloBatch, VeloTracks};
 use crate::simd::Level;
 use crate::velo::{self, DecodeScratch, VeloBanks, VeloConfig, VeloWorkspace};
+use crate::{Error, Result};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -48,6 +48,9 @@ impl Engine {
     /// [`Error::Config`](crate::Error::Config) and [`Error::Unsupported`](crate::Error::Unsupported).
     pub fn new(config: &Config) -> Result<Self> {
         config.validate()?;
+        if config.sequence == Sequence::Timepix {
+            return Err(Error::Unsupported("timepix has streams and no events: run a timepix::Chain".into()));
+        }
         Ok(Self {
             sequence: config.sequence,
             level: config.level()?,
@@ -117,6 +120,8 @@ impl Engine {
         let Self { level, velo, .. } = self;
         let Workspace { velo: scratch, decode, hits } = workspace;
         match (self.sequence, events) {
+            // Refused when the engine was made.
+            (Sequence::Timepix, _) => {}
             (Sequence::Velo, Events::Hits(events)) => {
                 velo::reconstruct(*level, velo, events, range, scratch, tracks, counters);
             }

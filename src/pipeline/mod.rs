@@ -12,6 +12,7 @@ mod pool;
 mod profile;
 mod sequence;
 mod slices;
+pub mod timepix;
 
 pub use config::{Config, SLICE_EVENTS};
 pub use engine::{Engine, Workspace};

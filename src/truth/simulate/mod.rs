@@ -11,6 +11,7 @@ mod lhcb;
 mod pixels;
 mod random;
 mod spec;
+pub mod timepix;
 mod transport;
 mod velo;
 
