@@ -39,6 +39,7 @@ fn gather_record_source(from: &[[f32; 4]]) -> (&[[f32; 4]], u32) {
 }
 
 /// A slice of places is shorter than the gang.
+#[cfg(target_arch = "x86_64")]
 #[cold]
 #[inline(never)]
 fn index_too_short() -> ! {
