@@ -71,11 +71,25 @@ pub enum Status {
     Corrupt = 6,
     /// A coordinate lies outside every detector (its size is absurd).
     OutOfRange = 7,
+    /// The readout itself reports a fault of the event: a throttled, missing, truncated or mistimed fragment.
+    DaqError = 8,
+    /// The checksum is not that of the bytes.
+    BadChecksum = 9,
+    /// A raw bank, or its own count of words, reaches beyond the bytes that there are.
+    TruncatedBank = 10,
+    /// Two raw banks of one kind come from one source.
+    DuplicateBank = 11,
+    /// More words in raw banks than a detector can send.
+    OversizedBank = 12,
+    /// A raw bank holds what its detector cannot send: a source, version or channel that does not exist.
+    BadBank = 13,
+    /// No raw bank of a detector that is to be reconstructed.
+    MissingBanks = 14,
 }
 
 impl Status {
     /// All statuses, in the order of their codes.
-    pub const ALL: [Status; 8] = [
+    pub const ALL: [Status; 15] = [
         Status::Ok,
         Status::NotFinite,
         Status::BadOffsets,
@@ -84,6 +98,13 @@ impl Status {
         Status::TooManyTracks,
         Status::Corrupt,
         Status::OutOfRange,
+        Status::DaqError,
+        Status::BadChecksum,
+        Status::TruncatedBank,
+        Status::DuplicateBank,
+        Status::OversizedBank,
+        Status::BadBank,
+        Status::MissingBanks,
     ];
 
     /// The stable number of this status.
@@ -102,6 +123,13 @@ impl Status {
             Status::TooManyTracks => "too_many_tracks",
             Status::Corrupt => "corrupt",
             Status::OutOfRange => "out_of_range",
+            Status::DaqError => "daq_error",
+            Status::BadChecksum => "bad_checksum",
+            Status::TruncatedBank => "truncated_bank",
+            Status::DuplicateBank => "duplicate_bank",
+            Status::OversizedBank => "oversized_bank",
+            Status::BadBank => "bad_bank",
+            Status::MissingBanks => "missing_banks",
         }
     }
 }

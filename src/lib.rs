@@ -6,6 +6,7 @@
 //! [`truth`] compares with simulation and [`output`] writes results down.
 #![deny(unsafe_code, missing_docs)]
 
+pub mod bytes;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod error;
@@ -13,9 +14,12 @@ pub mod event;
 pub mod input;
 pub mod output;
 pub mod pipeline;
+pub mod scifi;
 pub mod simd;
+pub mod timepix;
 pub mod truth;
 pub mod units;
+pub mod ut;
 pub mod velo;
 
 pub use error::{Error, Result, Status};

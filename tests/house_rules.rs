@@ -136,22 +136,26 @@ fn files_are_short() {
 }
 
 /// What each room of `src` may use; what is not listed may use everything.
-const MAY_USE: [(&str, &[&str]); 14] = [
+const MAY_USE: [(&str, &[&str]); 15] = [
     ("error", &[]),
+    ("bytes", &["error"]),
     ("units", &[]),
     ("simd", &["error"]),
     ("event", &["error", "simd", "units"]),
-    ("input", &["error", "simd", "units", "event"]),
+    ("input", &["error", "bytes", "simd", "units", "event"]),
     ("kalman", &["error", "simd", "units", "event"]),
-    ("velo", &["error", "simd", "units", "event", "kalman"]),
-    ("ut", &["error", "simd", "units", "event", "kalman"]),
-    ("scifi", &["error", "simd", "units", "event", "kalman"]),
+    ("velo", &["error", "bytes", "simd", "units", "event", "kalman"]),
+    ("ut", &["error", "bytes", "simd", "units", "event", "kalman"]),
+    ("scifi", &["error", "bytes", "simd", "units", "event", "kalman"]),
     ("timepix", &["error", "simd", "units", "event"]),
     ("cylinder", &["error", "simd", "units", "event", "kalman"]),
-    ("truth", &["error", "simd", "units", "event", "input", "velo", "cylinder"]),
+    ("truth", &["error", "bytes", "simd", "units", "event", "input", "velo", "ut", "scifi", "cylinder"]),
     (
         "pipeline",
-        &["error", "simd", "units", "event", "input", "kalman", "velo", "ut", "scifi", "timepix", "cylinder"],
+        &[
+            "error", "bytes", "simd", "units", "event", "input", "kalman", "velo", "ut", "scifi", "timepix",
+            "cylinder",
+        ],
     ),
     ("output", &["error", "simd", "units", "event", "input", "velo", "timepix", "cylinder", "pipeline"]),
 ];

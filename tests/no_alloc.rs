@@ -2,10 +2,15 @@
 
 mod common;
 
-use common::simulated;
-use peloton::event::{VeloBatch, VeloTracks};
-use peloton::pipeline::{Config, Engine, Pool, SlicedTracks};
-use peloton::velo::Preset;
+use common::{data, read_raw, simulated};
+use peloton::event::{Counters, PixelHits, RawBatch, SciFiBatch, UtBatch, VeloBatch, VeloTracks};
+use peloton::pipeline::{Config, Engine, Geometry, Pool, SlicedTracks};
+use peloton::scifi::{self, SciFiScratch};
+use peloton::simd::Level;
+use peloton::timepix::{Chain, TimepixConfig};
+use peloton::truth::simulate::timepix::{PixelSim, PixelSimSpec};
+use peloton::ut::{self, UtScratch};
+use peloton::velo::{Preset, VeloBanks};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -52,6 +57,7 @@ fn nothing_is_allocated_in_steady_state() {
     assert!(allocations(|| drop(std::hint::black_box(vec![1u8]))) > 0, "the counter counts");
 
     Preset::ALL.into_iter().for_each(steady_state_of);
+    from_raw_banks();
 }
 
 fn steady_state_of(preset: Preset) {
@@ -83,4 +89,66 @@ fn steady_state_of(preset: Preset) {
         });
         assert_eq!(steady, 0, "{preset}: steady state, two threads");
     });
+
+    // Pixel hits, a stream in blocks; the last pass of several has seen the largest block.
+    let spec = PixelSimSpec { hits: 200_000, ..PixelSimSpec::default() };
+    let (mut sim, mut hits) = (PixelSim::new(spec), PixelHits::default());
+    while sim.read(hits.len() + 1000, &mut hits) {}
+    let layout = peloton::event::Layout::single(256, 256).unwrap();
+    let config = TimepixConfig { disorder_us: Some(sim.disorder_us()), ..TimepixConfig::default() };
+    let mut chain = Chain::new(&config, Level::choose(None, None).unwrap(), &layout).unwrap();
+    let mut block = PixelHits::default();
+    let mut pass = |clusters: &mut usize| {
+        for start in (0..hits.len()).step_by(10_000) {
+            block.clear();
+            block.extend_from(&hits, start..hits.len().min(start + 10_000), 0);
+            *clusters += chain.push(&block, start + 10_000 >= hits.len()).len();
+        }
+    };
+    let mut clusters = 0;
+    assert!(allocations(|| pass(&mut clusters)) > 0);
+    assert!(clusters > 50_000);
+    (0..3).for_each(|_| pass(&mut clusters));
+    assert_eq!(allocations(|| pass(&mut clusters)), 0, "a stream of pixel hits");
+}
+
+/// Raw banks of real events, and some that are dropped.
+fn from_raw_banks() {
+    let Some(data) = data() else { return };
+    for (name, folder) in
+        [("minbias_retina_truth.mdf", "geometry"), ("minbias_superpixel.mdf", "geometry_2018")]
+    {
+        let (mut raw, _) = read_raw(&data.join("lhcb").join(name));
+        raw.close_event(7, peloton::Status::DaqError);
+        let geometry = Geometry::open(&data.join("lhcb").join(folder)).unwrap().into();
+        let engine = Engine::new(&Config::default()).unwrap().with_geometry(geometry, VeloBanks::Auto);
+        let (mut workspace, mut tracks) = (engine.workspace(), VeloTracks::default());
+        let mut pass = || {
+            allocations(|| {
+                engine.run(raw.view(), &mut workspace, &mut tracks);
+            })
+        };
+        assert!(pass() > 0, "{name}: the first pass grows");
+        assert_eq!(pass(), 0, "{name}: second pass");
+        let geometry = Geometry::open(&data.join("lhcb").join(folder)).unwrap();
+        other_decoders(&raw, &geometry);
+    }
+}
+
+fn other_decoders(raw: &RawBatch, geometry: &Geometry) {
+    let level = Engine::new(&Config::default()).unwrap().level();
+    let (mut ut, mut hits) = (UtScratch::default(), UtBatch::default());
+    let (mut scifi, mut fibres) = (SciFiScratch::default(), SciFiBatch::default());
+    let mut counters = Counters::default();
+    let mut pass = || {
+        allocations(|| {
+            hits.clear();
+            fibres.clear();
+            let all = 0..raw.len();
+            ut::decode(level, &geometry.ut, raw.view(), all.clone(), &mut ut, &mut hits, &mut counters);
+            scifi::decode(level, &geometry.scifi, raw.view(), all, &mut scifi, &mut fibres, &mut counters);
+        })
+    };
+    assert!(pass() > 0, "the first pass grows");
+    assert_eq!(pass(), 0, "second pass of the UT and the SciFi");
 }

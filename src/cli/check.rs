@@ -5,7 +5,7 @@ use super::options::{ConfigArgs, InputArgs, ReportArgs};
 use super::reconstruct::reconstruct;
 use super::source::EventSource;
 use super::track_file::TrackFile;
-use super::{describe, interrupt};
+use super::{describe, interrupt, timepix};
 use crate::truth::{CheckReport, Checker, Rules};
 use crate::{Error, Result};
 use clap::Args;
@@ -31,8 +31,8 @@ pub struct Check {
     config: ConfigArgs,
     #[command(flatten)]
     report: ReportArgs,
-    /// What counts as found: json (the public events' strict validator), lhcb [default: json for files, lhcb
-    /// for simulated events]
+    /// What counts as found: json (the public events' strict validator), lhcb [default: json for
+    /// files of hits, else lhcb]
     #[arg(long, value_name = "RULES")]
     rules: Option<Rules>,
     /// Also print efficiencies against momentum, angles, origin and event size, and ghosts against length
@@ -47,8 +47,12 @@ pub struct Check {
 impl Check {
     /// Does it.
     pub fn execute(&self) -> Result<ExitCode> {
+        if let Some(config) = self.config.pixels()? {
+            return timepix::check(&config, &self.config, &self.input, &self.report);
+        }
         let Some(settings) = self.config.settings()? else { return Ok(ExitCode::SUCCESS) };
         let mut source = self.input.open(true, &self.report)?;
+        let settings = settings.for_source(&source);
         let mut checker = Checker::new(self.rules.unwrap_or(source.rules()));
         let (mut text, mut json) = match &self.tracks {
             Some(path) => {

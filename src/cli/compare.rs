@@ -1,9 +1,9 @@
 //! `peloton compare`: do two ways of computing give the same bits?
 
-use super::interrupt;
 use super::job::{Totals, stream};
 use super::options::{ConfigArgs, InputArgs, ReportArgs};
 use super::settings::Settings;
+use super::{interrupt, timepix};
 use crate::event::{States, VeloTracks};
 use crate::output::{Hashes, TrackHasher};
 use crate::pipeline::{Config, Sequence, SlicedTracks};
@@ -77,9 +77,14 @@ struct Found {
 impl Compare {
     /// Does it.
     pub fn execute(&self) -> Result<ExitCode> {
+        if let Some(config) = self.config.pixels()? {
+            let sides = [&self.left[..], &self.right];
+            return timepix::compare(&config, &self.config, &self.input, &self.report, sides);
+        }
         let Some(Settings { config, .. }) = self.config.settings()? else { return Ok(ExitCode::SUCCESS) };
-        let sides = [side(&config, &self.left)?, side(&config, &self.right)?];
         let mut source = self.input.open(false, &self.report)?;
+        let sides = [side(&config, &self.left)?, side(&config, &self.right)?];
+        let sides = sides.map(|side| side.for_source(&source));
         let mut found = Found::default();
         let threads = sides[0].pool.threads().max(sides[1].pool.threads());
         stream::<[SlicedTracks; 2]>(
@@ -88,12 +93,17 @@ impl Compare {
             self.report.quiet,
             |chunk| {
                 for (Settings { engine, pool, .. }, tracks) in sides.iter().zip(&mut chunk.result) {
-                    Totals::default().reconstruct((engine, pool), &chunk.hits, tracks, self.input.strict)?;
+                    Totals::default().reconstruct(
+                        (engine, pool),
+                        &chunk.events,
+                        tracks,
+                        self.input.strict,
+                    )?;
                 }
                 Ok(())
             },
             |chunk| {
-                found.add(&chunk.result, &chunk.hits.event_id);
+                found.add(&chunk.result, chunk.events.event_ids());
                 Ok(())
             },
         )?;

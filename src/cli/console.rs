@@ -24,6 +24,11 @@ pub fn warn(message: &str) {
     note("warning", message);
 }
 
+/// One line on standard error about what goes on.
+pub fn say(message: &str) {
+    let _ = writeln!(std::io::stderr(), "{message}");
+}
+
 fn note(kind: &str, message: &str) {
     let line: Vec<_> = message.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     // Nowhere is left to complain to when standard error is gone.

@@ -7,9 +7,9 @@
 //! The same few chunks go round: whoever is too slow makes the others wait, memory stays bounded, and the
 //! order of the events is kept.
 
-use super::source::EventSource;
+use super::source::{EventBatch, EventSource};
 use super::{console, interrupt};
-use crate::event::{Counters, TruthEvent, VeloBatch, VeloTracks};
+use crate::event::{Counters, TruthEvent, VeloTracks};
 use crate::pipeline::{Engine, Pool, SlicedTracks};
 use crate::{Error, Result, Status};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -24,8 +24,8 @@ const CHUNK_EVENTS: usize = 256;
 /// A batch of events with what was made of them.
 #[derive(Default)]
 pub struct Chunk<T> {
-    /// The hits.
-    pub hits: VeloBatch,
+    /// The hits or raw banks.
+    pub events: EventBatch,
     /// The truth of each event, when it was asked for.
     pub truth: Vec<TruthEvent>,
     /// What the work makes.
@@ -55,7 +55,7 @@ pub fn stream<T: Default + Send>(
         let mut worked = Ok(());
         for mut chunk in full {
             worked = work(&mut chunk);
-            progress.inc(chunk.hits.len() as u64);
+            progress.inc(chunk.events.len() as u64);
             // A writer that is gone has failed: its own error says why.
             if worked.is_err() || done_in.send(chunk).is_err() {
                 break;
@@ -81,15 +81,15 @@ fn read<T>(
     full: SyncSender<Chunk<T>>,
 ) -> Result<()> {
     for mut chunk in empty {
-        chunk.hits.clear();
+        chunk.events.clear();
         chunk.truth.clear();
         let read = if interrupt::requested() {
             Ok(0)
         } else {
-            source.read(events, &mut chunk.hits, &mut chunk.truth)
+            source.read(events, &mut chunk.events, &mut chunk.truth)
         };
         // What was read before an error is still worked on.
-        if chunk.hits.is_empty() || full.send(chunk).is_err() {
+        if chunk.events.is_empty() || full.send(chunk).is_err() {
             return read.map(drop);
         }
         read?;
@@ -129,17 +129,17 @@ impl Totals {
     pub fn reconstruct(
         &mut self,
         (engine, pool): (&Engine, &Pool),
-        hits: &VeloBatch,
+        events: &EventBatch,
         tracks: &mut SlicedTracks,
         strict: bool,
     ) -> Result<()> {
         let start = Instant::now();
-        let counters = pool.run(engine, hits.view(), tracks);
+        let counters = pool.run(engine, events.view(), tracks);
         self.time += start.elapsed();
         self.counters.merge(&counters);
-        self.hits += hits.x.len() as u64;
+        self.hits += events.hits(&counters, 1);
         self.tracks += tracks.tracks() as u64;
-        if strict { all_ok(tracks.slices(), &hits.event_id) } else { Ok(()) }
+        if strict { all_ok(tracks.slices(), events.event_ids()) } else { Ok(()) }
     }
 }
 

@@ -1,9 +1,9 @@
 //! Times the reconstruction of events in memory.
 
 use super::options::ReportArgs;
-use super::source::EventSource;
+use super::source::{EventBatch, EventSource};
 use super::{console, interrupt};
-use crate::event::{Counters, VeloBatch, VeloTracks};
+use crate::event::{Counters, VeloTracks};
 use crate::output::{Hashes, TrackHasher};
 use crate::pipeline::{Engine, Pool, SlicedTracks};
 use crate::{Error, Result};
@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 
 /// Passes are timed in rounds of about this long: far above what starting the threads costs.
 const ROUND: Duration = Duration::from_millis(100);
-/// Hits in memory at most: offsets are 32 bits wide.
-const MAX_HITS: usize = 1 << 31;
+/// Hits or words of raw banks in memory at most: offsets are 32 bits wide.
+const MAX_ITEMS: usize = 1 << 31;
 
 /// When to stop.
 #[derive(Debug, Clone, Copy)]
@@ -44,25 +44,25 @@ pub struct Measured {
 }
 
 /// Reads all events into memory.
-pub fn load(source: &mut EventSource, report: &ReportArgs) -> Result<VeloBatch> {
-    let (mut hits, mut truth) = (VeloBatch::default(), Vec::new());
+pub fn load(source: &mut EventSource, report: &ReportArgs) -> Result<EventBatch> {
+    let (mut events, mut truth) = (EventBatch::default(), Vec::new());
     let progress = console::progress(source.known_events(), report.quiet);
-    while !interrupt::requested() && source.read(256, &mut hits, &mut truth)? > 0 {
-        progress.set_position(hits.len() as u64);
+    while !interrupt::requested() && source.read(256, &mut events, &mut truth)? > 0 {
+        progress.set_position(events.len() as u64);
         truth.clear();
-        if hits.x.len() > MAX_HITS {
-            return Err(Error::Config("too many hits to hold in memory: use --events".into()));
+        if events.items() > MAX_ITEMS {
+            return Err(Error::Config("too many events to hold in memory: use --events".into()));
         }
     }
     progress.finish_and_clear();
     source.say_problems(report);
-    if hits.is_empty() {
+    if events.is_empty() {
         return Err(Error::format("input", "no event to measure with"));
     }
-    Ok(hits)
+    Ok(events)
 }
 
-/// Reconstructs all events again and again. A pass runs from hit columns in memory to output columns in memory
+/// Reconstructs all events again and again. A pass runs from hits or raw banks in memory to output columns in memory
 /// and keeps nothing from the pass before; each thread writes the tracks of a slice over those of its last one, as
 /// a farm that hands them on does. The threads go from pass to pass of a round without waiting for each other.
 /// Passes before and after the timed ones, which keep all tracks, must give the same hashes, and each timed slice
@@ -70,17 +70,17 @@ pub fn load(source: &mut EventSource, report: &ReportArgs) -> Result<VeloBatch> 
 ///
 /// # Errors
 /// [`Error::Format`] when they differ.
-pub fn measure(engine: &Engine, pool: &Pool, hits: &VeloBatch, plan: Plan) -> Result<Measured> {
+pub fn measure(engine: &Engine, pool: &Pool, events: &EventBatch, plan: Plan) -> Result<Measured> {
     pool.install(|| {
         let mut output = SlicedTracks::default();
         // Memory grows in the first pass.
-        pool.run(engine, hits.view(), &mut output);
+        pool.run(engine, events.view(), &mut output);
         let start = Instant::now();
-        pool.run(engine, hits.view(), &mut output);
+        pool.run(engine, events.view(), &mut output);
         let warm_up = start.elapsed().max(Duration::from_nanos(1));
         let hashes = hash(&output);
         let sizes: Vec<_> = output.slices().map(size).collect();
-        pool.for_each_slice(engine, hits.view(), |_, _| ());
+        pool.for_each_slice(engine, events.view(), |_, _| ());
         let round = (ROUND.as_nanos() / warm_up.as_nanos()) as u64;
 
         let mut measured = Measured {
@@ -94,9 +94,9 @@ pub fn measure(engine: &Engine, pool: &Pool, hits: &VeloBatch, plan: Plan) -> Re
         };
         while !measured.is_complete(plan) {
             let left = plan.passes.map_or(u64::MAX, |passes| passes.max(1) - measured.passes);
-            measured.round(engine, pool, hits, round.clamp(1, left), &sizes)?;
+            measured.round(engine, pool, events, round.clamp(1, left), &sizes)?;
         }
-        pool.run(engine, hits.view(), &mut output);
+        pool.run(engine, events.view(), &mut output);
         if hash(&output) != hashes {
             return Err(Error::format("the last pass", "the hash is not that of the first pass"));
         }
@@ -118,7 +118,7 @@ impl Measured {
         &mut self,
         engine: &Engine,
         pool: &Pool,
-        hits: &VeloBatch,
+        events: &EventBatch,
         passes: u64,
         sizes: &[(usize, usize)],
     ) -> Result<()> {
@@ -132,7 +132,7 @@ impl Measured {
         let counters = (0..passes as usize)
             .into_par_iter()
             .with_max_len(1)
-            .map(|_| pool.for_each_slice(engine, hits.view(), check))
+            .map(|_| pool.for_each_slice(engine, events.view(), check))
             .reduce(Counters::default, |mut sum, more| {
                 sum.merge(&more);
                 sum

@@ -20,6 +20,7 @@ mod simulate;
 mod sink;
 mod source;
 mod throughput;
+mod timepix;
 mod track_file;
 mod tune;
 mod version;
@@ -54,6 +55,7 @@ enum Command {
     Tune(tune::Tune),
     Compare(compare::Compare),
     Simulate(simulate::Simulate),
+    Soak(timepix::Soak),
     Isa(isa::IsaCommand),
 }
 
@@ -82,6 +84,7 @@ fn dispatch(command: &Command) -> Result<ExitCode> {
         Command::Tune(command) => command.execute(),
         Command::Compare(command) => command.execute(),
         Command::Simulate(command) => command.execute(),
+        Command::Soak(command) => command.execute(),
         Command::Isa(command) => command.execute(),
     }
 }

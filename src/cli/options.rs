@@ -1,9 +1,10 @@
 //! The flags that subcommands share.
 
+use super::timepix::PixelArgs;
 use crate::input::Format;
 use crate::pipeline::Sequence;
 use crate::simd::Isa;
-use crate::velo::Preset;
+use crate::velo::{Preset, VeloBanks};
 use crate::{Error, Result};
 use clap::Args;
 use std::path::PathBuf;
@@ -50,10 +51,13 @@ impl FromStr for EventRange {
 /// Which events.
 #[derive(Args, Debug, Clone, Default)]
 pub struct InputArgs {
-    /// Files, directories, `-` (standard input) or `sim:velo,events=N,seed=K` (simulated events)
+    /// Files, directories, `-` (standard input), `sim:velo,events=N,seed=K` (simulated hits),
+    /// `sim:lhcb,events=N,seed=K` (simulated raw banks; needs --geometry),
+    /// `sim:timepix,preset=am241,hits=N,seed=K`; pixel hits also from `tcp://HOST:PORT` or `udp://HOST:PORT`
     #[arg(value_name = "INPUT")]
     pub inputs: Vec<String>,
-    /// Format of the input: auto (from the content), velo-json, velo-ndjson
+    /// Format of the input: auto (from the content), velo-json, velo-ndjson, mdf, banks (a folder of bank
+    /// containers); of pixel hits t3pa, burda, tpx3, tpx4, katherine, hits16, npy
     #[arg(long, value_name = "FORMAT", default_value_t)]
     pub format: Format,
     /// Only these events, counted from 0 over all inputs
@@ -62,18 +66,19 @@ pub struct InputArgs {
     /// End at the first event that cannot be read or reconstructed, instead of counting it
     #[arg(long)]
     pub strict: bool,
-    /// Detector geometry, for raw banks; events of hits need none
+    /// Folder of the detector's geometry files, for raw banks; events of hits need none
     #[arg(long, value_name = "DIR")]
     pub geometry: Option<PathBuf>,
-    /// Kind of Velo banks to read, where there are several; events of hits have none
-    #[arg(long, value_name = "KIND", default_value = "auto", value_parser = ["auto", "retina", "superpixel"])]
-    pub velo_banks: String,
+    /// Kind of Velo banks to read, where there are several: auto (retina where present), retina, superpixel;
+    /// events of hits have none
+    #[arg(long, value_name = "KIND", default_value_t)]
+    pub velo_banks: VeloBanks,
 }
 
 /// How it is computed.
 #[derive(Args, Debug, Clone, Default)]
 pub struct ConfigArgs {
-    /// What to reconstruct: velo
+    /// What to reconstruct: velo, timepix
     #[arg(long, value_name = "S")]
     pub sequence: Option<Sequence>,
     /// Set of parameters: best, paper, forwarding [default: best]
@@ -97,6 +102,9 @@ pub struct ConfigArgs {
     /// Profile that `peloton tune` wrote: the fastest level and gang of this CPU
     #[arg(long, value_name = "FILE")]
     pub profile: Option<PathBuf>,
+    /// Parameters of the sequence timepix.
+    #[command(flatten)]
+    pub pixels: PixelArgs,
     /// Print the configuration as TOML and end
     #[arg(long)]
     pub print_config: bool,

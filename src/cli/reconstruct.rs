@@ -21,7 +21,7 @@ pub fn reconstruct(
         source,
         pool.threads(),
         quiet,
-        |chunk| totals.reconstruct((engine, pool), &chunk.hits, &mut chunk.result, strict),
+        |chunk| totals.reconstruct((engine, pool), &chunk.events, &mut chunk.result, strict),
         |chunk| {
             chunk.result.slices().for_each(|tracks| hasher.update(tracks));
             consume(chunk)

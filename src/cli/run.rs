@@ -3,7 +3,7 @@
 use super::options::{ConfigArgs, InputArgs, ReportArgs};
 use super::reconstruct::reconstruct;
 use super::sink::Sink;
-use super::{describe, interrupt};
+use super::{describe, interrupt, timepix};
 use crate::Result;
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,8 @@ pub struct Run {
     #[command(flatten)]
     report: ReportArgs,
     /// Write the tracks: .parquet (one row an event, all columns), .ndjson or .ndjson.zst (one line an event:
-    /// a list of tracks, each a list of hit ids), or `-` (NDJSON to standard output, instead of the text)
+    /// a list of tracks, each a list of hit ids), or `-` (NDJSON to standard output, instead of the text);
+    /// clusters of pixels also as .clog
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -35,8 +36,12 @@ pub struct Run {
 impl Run {
     /// Does it.
     pub fn execute(&self) -> Result<ExitCode> {
+        if let Some(config) = self.config.pixels()? {
+            return timepix::run(&config, &self.config, &self.input, &self.report, self.output.as_deref());
+        }
         let Some(settings) = self.config.settings()? else { return Ok(ExitCode::SUCCESS) };
         let mut source = self.input.open(false, &self.report)?;
+        let settings = settings.for_source(&source);
         let output = self.output.as_deref();
         let mut sink = output.map(|path| Ok((path, Sink::create(path)?))).transpose()?;
         let mut report = self.report.clone();
@@ -44,7 +49,7 @@ impl Run {
 
         let summary = reconstruct(&settings, &mut source, (self.input.strict, report.quiet), |chunk| {
             let Some((path, sink)) = &mut sink else { return Ok(()) };
-            let mut event_ids = &chunk.hits.event_id[..];
+            let mut event_ids = chunk.events.event_ids();
             for tracks in chunk.result.slices() {
                 let (these, rest) = event_ids.split_at(tracks.events());
                 sink.write(these, tracks, path)?;

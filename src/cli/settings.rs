@@ -2,6 +2,8 @@
 
 use super::console;
 use super::options::{ConfigArgs, ReportArgs};
+use super::source::EventSource;
+use super::timepix::is_pixels;
 use crate::pipeline::{Config, Engine, Pool, Profile};
 use crate::simd::Isa;
 use crate::{Error, Result};
@@ -24,6 +26,11 @@ impl Settings {
         let pool = Pool::new(config.thread_count())?;
         Ok(Self { config, engine, pool })
     }
+
+    /// The settings with an engine that takes the events of `source`.
+    pub fn for_source(self, source: &EventSource) -> Self {
+        Self { engine: source.equip(self.engine), ..self }
+    }
 }
 
 impl ConfigArgs {
@@ -44,6 +51,7 @@ impl ConfigArgs {
         config.gang = self.gang.map_or(config.gang, |gang| gang.0);
         config.threads = self.threads.map_or(config.threads, |threads| threads.0);
         config.slice_events = self.slice.unwrap_or(config.slice_events);
+        self.pixels.lay_over(&mut config.timepix);
         config.validate()?;
         if let Some(path) = &self.profile {
             Profile::from_toml(&read_text(path)?)
@@ -51,6 +59,12 @@ impl ConfigArgs {
                 .map_err(|e| Error::Config(format!("{}: {e}", path.display())))?;
         }
         Ok(config)
+    }
+
+    /// The configuration when it is about pixel hits and not only to be printed.
+    pub fn pixels(&self) -> Result<Option<Config>> {
+        let config = self.resolve()?;
+        Ok(Some(config).filter(|config| is_pixels(config) && !self.print_config))
     }
 
     /// The settings; `None` when only `--print-config` was asked for, which is then done.

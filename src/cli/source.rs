@@ -2,21 +2,129 @@
 
 use super::console;
 use super::options::{InputArgs, ReportArgs};
-use crate::event::{TruthEvent, VeloBatch};
-use crate::input::{ReadOptions, Source, VeloReader};
-use crate::truth::Rules;
-use crate::truth::simulate::{SimReader, SimSpec};
+use crate::event::{Counters, RawBatch, TruthEvent, VeloBatch};
+use crate::input::{EventNote, Format, RawReader, ReadOptions, Source, VeloReader, find_raw, is_raw_stream};
+use crate::pipeline::{Engine, Events, Geometry};
+use crate::truth::simulate::{LhcbDetector, LhcbReader, SimDetector, SimReader, SimSpec};
+use crate::truth::{HitsOf, Rules, decode_mc};
+use crate::velo::VeloBanks;
 use crate::{Error, Result};
+use std::io::{BufRead, BufReader, stdin};
+use std::path::Path;
+use std::sync::Arc;
 
 /// What is simulated when nobody names an input.
 const DEFAULT_SIMULATION: &str = "sim:velo,events=1000,seed=1";
 
 /// A source of events, whatever its kind.
 pub enum EventSource {
-    /// Files and streams.
+    /// Files and streams of hits.
     Files(Box<VeloReader>),
+    /// Files and streams of raw banks.
+    Raw(Box<RawSource>),
     /// The built-in simulation, and how many events it gives.
     Simulation(SimReader, u64),
+}
+
+/// Where raw banks come from.
+enum RawOrigin {
+    Files(RawReader),
+    Simulation(LhcbReader),
+}
+
+/// Raw banks and what decoding them needs.
+pub struct RawSource {
+    origin: RawOrigin,
+    notes: Vec<EventNote>,
+    truth: bool,
+    geometry: Arc<Geometry>,
+    banks: VeloBanks,
+}
+
+/// A batch of events as their source gives them.
+pub enum EventBatch {
+    /// Hits.
+    Hits(VeloBatch),
+    /// Raw banks.
+    Banks(RawBatch),
+}
+
+impl Default for EventBatch {
+    fn default() -> Self {
+        Self::Hits(VeloBatch::default())
+    }
+}
+
+impl EventBatch {
+    /// Forgets all events and keeps the memory.
+    pub fn clear(&mut self) {
+        match self {
+            Self::Hits(batch) => batch.clear(),
+            Self::Banks(batch) => batch.clear(),
+        }
+    }
+
+    /// Number of events.
+    pub fn len(&self) -> usize {
+        self.event_ids().len()
+    }
+
+    /// Whether there is no event at all.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Numbers of the events in their source.
+    pub fn event_ids(&self) -> &[u64] {
+        match self {
+            Self::Hits(batch) => &batch.event_id,
+            Self::Banks(batch) => batch.event_ids(),
+        }
+    }
+
+    /// What the engine takes.
+    pub fn view(&self) -> Events<'_> {
+        match self {
+            Self::Hits(batch) => batch.view().into(),
+            Self::Banks(batch) => batch.view().into(),
+        }
+    }
+
+    /// Hits or words in memory.
+    pub fn items(&self) -> usize {
+        match self {
+            Self::Hits(batch) => batch.x.len(),
+            Self::Banks(batch) => batch.words(),
+        }
+    }
+
+    /// Number of hits, which for raw banks only decoding tells: `counters` are those of `passes` passes.
+    pub fn hits(&self, counters: &Counters, passes: u64) -> u64 {
+        match self {
+            Self::Hits(batch) => batch.x.len() as u64,
+            Self::Banks(_) => counters.stages[0].items_out / passes.max(1),
+        }
+    }
+
+    fn hits_mut(&mut self) -> &mut VeloBatch {
+        if let Self::Banks(_) = self {
+            *self = Self::Hits(VeloBatch::default());
+        }
+        match self {
+            Self::Hits(batch) => batch,
+            Self::Banks(_) => unreachable!("just replaced"),
+        }
+    }
+
+    fn banks_mut(&mut self) -> &mut RawBatch {
+        if let Self::Hits(_) = self {
+            *self = Self::Banks(RawBatch::default());
+        }
+        match self {
+            Self::Banks(batch) => batch,
+            Self::Hits(_) => unreachable!("just replaced"),
+        }
+    }
 }
 
 impl InputArgs {
@@ -25,9 +133,6 @@ impl InputArgs {
     /// # Errors
     /// [`Error::Config`] for inputs that cannot go together, and those of the readers.
     pub fn open(&self, truth: bool, report: &ReportArgs) -> Result<EventSource> {
-        if !report.quiet {
-            self.say_what_has_no_effect();
-        }
         let default = [DEFAULT_SIMULATION.to_string()];
         let inputs = if self.inputs.is_empty() { &default[..] } else { &self.inputs };
         if let Some(spec) = inputs.iter().find(|input| input.starts_with("sim:")) {
@@ -36,11 +141,13 @@ impl InputArgs {
             }
             let spec: SimSpec = spec.parse()?;
             let (first, count) = (self.events.first as u64, self.events.count.map(|count| count as u64));
+            if spec.detector == SimDetector::Lhcb {
+                return self.raw(RawOrigin::Simulation(LhcbReader::new(spec, first, count)), truth);
+            }
+            self.say_what_has_no_effect(report);
             let events = spec.events.saturating_sub(first).min(count.unwrap_or(u64::MAX));
             return Ok(EventSource::Simulation(SimReader::new(spec).with_range(first, count), events));
         }
-        let source = |input: &String| if input == "-" { Source::Stdin } else { Source::Path(input.into()) };
-        let sources: Vec<_> = inputs.iter().map(source).collect();
         let options = ReadOptions {
             format: self.format,
             first: self.events.first,
@@ -48,16 +155,87 @@ impl InputArgs {
             strict: self.strict,
             truth,
         };
+        if inputs == ["-"] {
+            let mut stream = BufReader::new(stdin());
+            let head = stream.fill_buf().map_err(|e| Error::io("-", e))?;
+            if self.format == Format::Mdf || self.format == Format::Auto && is_raw_stream(head) {
+                let reader = RawReader::from_stream("-", stream, options);
+                return self.raw(RawOrigin::Files(reader), truth);
+            }
+            self.say_what_has_no_effect(report);
+            let reader = VeloReader::from_stream("-", stream, options);
+            return Ok(EventSource::Files(Box::new(reader)));
+        }
+        let source = |input: &String| if input == "-" { Source::Stdin } else { Source::Path(input.into()) };
+        let sources: Vec<_> = inputs.iter().map(source).collect();
+        if self.is_raw(&sources)? {
+            return self.raw(RawOrigin::Files(RawReader::open(&sources, options)?), truth);
+        }
+        self.say_what_has_no_effect(report);
         VeloReader::open(&sources, options).map(Box::new).map(EventSource::Files)
     }
 
-    fn say_what_has_no_effect(&self) {
+    /// Whether the first file holds raw banks; what follows must be of its kind.
+    fn is_raw(&self, sources: &[Source]) -> Result<bool> {
+        match (self.format, sources.first()) {
+            (Format::Auto, Some(Source::Path(path))) => Ok(find_raw(path)?.is_some()),
+            (format, _) => Ok(format.is_raw()),
+        }
+    }
+
+    fn raw(&self, origin: RawOrigin, truth: bool) -> Result<EventSource> {
+        let geometry = open_geometry(self.geometry.as_deref())?;
+        let banks = self.velo_banks;
+        Ok(EventSource::Raw(Box::new(RawSource { origin, notes: Vec::new(), truth, geometry, banks })))
+    }
+
+    fn say_what_has_no_effect(&self, report: &ReportArgs) {
+        if report.quiet {
+            return;
+        }
         if self.geometry.is_some() {
             console::warn("--geometry has no effect: events of hits need no geometry");
         }
-        if self.velo_banks != "auto" {
+        if self.velo_banks != VeloBanks::Auto {
             console::warn("--velo-banks has no effect: events of hits have no banks");
         }
+    }
+}
+
+/// A folder named by a flag: when it is not there, the flag is wrong.
+pub fn open_geometry(folder: Option<&Path>) -> Result<Arc<Geometry>> {
+    let missing = "raw banks need --geometry DIR, the folder of the detector's geometry files";
+    let folder = folder.ok_or_else(|| Error::Config(missing.into()))?;
+    if !folder.is_dir() {
+        return Err(Error::Config(format!("--geometry {}: no such folder", folder.display())));
+    }
+    Geometry::open(folder).map(Arc::new)
+}
+
+/// What a simulation needs of a geometry.
+pub fn detector(geometry: &Geometry) -> LhcbDetector<'_> {
+    LhcbDetector { ut: &geometry.ut, scifi: &geometry.scifi, polarity: geometry.polarity }
+}
+
+impl RawSource {
+    fn read(&mut self, events: usize, batch: &mut RawBatch, truth: &mut Vec<TruthEvent>) -> Result<usize> {
+        self.notes.clear();
+        let read = match &mut self.origin {
+            RawOrigin::Files(reader) => reader.read(events, batch, &mut self.notes)?,
+            RawOrigin::Simulation(reader) => {
+                let detector = detector(&self.geometry);
+                let made = std::iter::from_fn(|| reader.next(&detector)).take(events);
+                self.notes.extend(made.map(|event| event.push(batch)));
+                self.notes.len()
+            }
+        };
+        if self.truth {
+            for note in &self.notes {
+                let decode = |mc| decode_mc(mc, HitsOf::Velo);
+                truth.push(note.truth.as_ref().map(decode).transpose()?.unwrap_or_default());
+            }
+        }
+        Ok(read)
     }
 }
 
@@ -66,12 +244,21 @@ impl EventSource {
     pub fn read(
         &mut self,
         events: usize,
-        hits: &mut VeloBatch,
+        batch: &mut EventBatch,
         truth: &mut Vec<TruthEvent>,
     ) -> Result<usize> {
         match self {
-            Self::Files(reader) => reader.read(events, hits, truth),
-            Self::Simulation(reader, _) => reader.read(events, hits, truth),
+            Self::Files(reader) => reader.read(events, batch.hits_mut(), truth),
+            Self::Raw(source) => source.read(events, batch.banks_mut(), truth),
+            Self::Simulation(reader, _) => reader.read(events, batch.hits_mut(), truth),
+        }
+    }
+
+    /// An engine that takes these events: with the geometry when they are raw banks.
+    pub fn equip(&self, engine: Engine) -> Engine {
+        match self {
+            Self::Raw(source) => engine.with_geometry(source.geometry.clone(), source.banks),
+            Self::Files(_) | Self::Simulation(..) => engine,
         }
     }
 
@@ -79,6 +266,10 @@ impl EventSource {
     pub fn known_events(&self) -> Option<u64> {
         match self {
             Self::Files(_) => None,
+            Self::Raw(source) => match &source.origin {
+                RawOrigin::Files(_) => None,
+                RawOrigin::Simulation(reader) => Some(reader.left()),
+            },
             Self::Simulation(_, events) => Some(*events),
         }
     }
@@ -87,18 +278,25 @@ impl EventSource {
     pub fn rules(&self) -> Rules {
         match self {
             Self::Files(_) => Rules::Json,
-            Self::Simulation(..) => Rules::Lhcb,
+            Self::Raw(_) | Self::Simulation(..) => Rules::Lhcb,
         }
     }
 
     /// Tells what went wrong without ending the job, on standard error.
     pub fn say_problems(&self, report: &ReportArgs) {
-        let Self::Files(reader) = self else { return };
+        let (problems, count) = match self {
+            Self::Files(reader) => (reader.problems(), reader.problem_count()),
+            Self::Raw(source) => match &source.origin {
+                RawOrigin::Files(reader) => (reader.problems(), reader.problem_count()),
+                RawOrigin::Simulation(_) => return,
+            },
+            Self::Simulation(..) => return,
+        };
         if report.quiet {
             return;
         }
-        reader.problems().iter().for_each(|problem| console::warn(problem));
-        let untold = reader.problem_count() - reader.problems().len() as u64;
+        problems.iter().for_each(|problem| console::warn(problem));
+        let untold = count - problems.len() as u64;
         if untold > 0 {
             console::warn(&format!("and {untold} more like these"));
         }

@@ -3,7 +3,7 @@
 use super::measure::{Plan, load, measure};
 use super::options::{ConfigArgs, InputArgs, ReportArgs};
 use super::settings::Settings;
-use super::{describe, interrupt};
+use super::{describe, interrupt, timepix};
 use crate::Result;
 use crate::output::Summary;
 use clap::Args;
@@ -13,9 +13,9 @@ use std::time::Duration;
 
 /// Measure events/s, with events from memory
 ///
-/// The wall clock runs from hit columns in memory to output columns in memory, which each thread overwrites
-/// slice by slice; reading is outside. Nothing is kept from pass to pass. Passes before and after the timed ones
-/// must give the same hash, and every timed slice as many tracks and hits.
+/// The wall clock runs from hit columns or raw banks in memory to output columns in memory, which each thread
+/// overwrites slice by slice; reading is outside. Nothing is kept from pass to pass. Passes before and after the
+/// timed ones must give the same hash, and every timed slice as many tracks and hits.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -51,18 +51,22 @@ struct Report {
 impl Throughput {
     /// Does it.
     pub fn execute(&self) -> Result<ExitCode> {
-        let Some(Settings { config, engine, pool }) = self.config.settings()? else {
-            return Ok(ExitCode::SUCCESS);
-        };
-        let hits = load(&mut self.input.open(false, &self.report)?, &self.report)?;
+        if let Some(config) = self.config.pixels()? {
+            let plan = (self.repetitions, Duration::from_secs_f64(self.seconds));
+            return timepix::throughput(&config, &self.config, &self.input, &self.report, plan);
+        }
+        let Some(settings) = self.config.settings()? else { return Ok(ExitCode::SUCCESS) };
+        let mut source = self.input.open(false, &self.report)?;
+        let Settings { config, engine, pool } = settings.for_source(&source);
+        let events = load(&mut source, &self.report)?;
         let plan = Plan { passes: self.repetitions, time: Duration::from_secs_f64(self.seconds) };
-        let measured = measure(&engine, &pool, &hits, plan)?;
+        let measured = measure(&engine, &pool, &events, plan)?;
         let summary = Summary::new(
             &engine,
             config.preset_name(),
             pool.threads(),
             &measured.counters,
-            (measured.tracks, hits.x.len() as u64),
+            (measured.tracks, events.hits(&measured.counters, measured.passes)),
             measured.hashes,
             (measured.passes, measured.time),
         );
@@ -70,7 +74,7 @@ impl Throughput {
             summary,
             repetitions: measured.passes,
             seconds: measured.time.as_secs_f64(),
-            events_per_second_best: hits.len() as f64 / measured.best_pass.as_secs_f64(),
+            events_per_second_best: events.len() as f64 / measured.best_pass.as_secs_f64(),
         };
         let mut text = describe::summary(&report.summary);
         text.push_str(&format!(

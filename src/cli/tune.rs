@@ -48,7 +48,8 @@ impl Tune {
         let mut flags = self.config.clone();
         flags.threads = flags.threads.or(Some(Auto(Some(1))));
         let Some(settings) = flags.settings()? else { return Ok(ExitCode::SUCCESS) };
-        let hits = load(&mut self.input.open(false, &self.report)?, &self.report)?;
+        let mut source = self.input.open(false, &self.report)?;
+        let events = load(&mut source, &self.report)?;
         let plan = Plan { passes: self.repetitions, time: Duration::from_secs_f64(self.seconds) };
         let levels = levels(&settings.config);
         let progress = console::progress(Some(levels.len() as u64), self.report.quiet);
@@ -59,8 +60,8 @@ impl Tune {
             }
             let config =
                 Config { isa: Some(level.isa()), gang: Some(level.gang()), ..settings.config.clone() };
-            let engine = Engine::new(&config)?;
-            scan.add(&engine, measure(&engine, &settings.pool, &hits, plan)?, hits.len())?;
+            let engine = source.equip(Engine::new(&config)?);
+            scan.add(&engine, measure(&engine, &settings.pool, &events, plan)?, events.len())?;
             progress.inc(1);
         }
         progress.finish_and_clear();

@@ -17,17 +17,21 @@ pub enum Truncation {
     CandidatesInWindow = 0,
     /// Hits beyond those a track may have.
     HitsOnTrack = 1,
+    /// Raw banks that their own detector marks as bad.
+    BanksMarkedBad = 2,
 }
 
 impl Truncation {
     /// All truncations, in the order of their numbers.
-    pub const ALL: [Truncation; 2] = [Truncation::CandidatesInWindow, Truncation::HitsOnTrack];
+    pub const ALL: [Truncation; 3] =
+        [Truncation::CandidatesInWindow, Truncation::HitsOnTrack, Truncation::BanksMarkedBad];
 
     /// The name used as the reason in `dropped` counts.
     pub fn name(self) -> &'static str {
         match self {
             Truncation::CandidatesInWindow => "candidates_in_window",
             Truncation::HitsOnTrack => "hits_on_track",
+            Truncation::BanksMarkedBad => "banks_marked_bad",
         }
     }
 }

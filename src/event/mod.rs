@@ -5,14 +5,26 @@
 
 mod column;
 mod counters;
+mod layout;
 mod particles;
+mod pixel_clusters;
+mod pixels;
+mod raw_banks;
+mod scifi_hits;
 mod tracks;
+mod ut_hits;
 mod velo_hits;
 
 pub use column::{Column, PAD};
 pub use counters::{Counters, MAX_STAGES, StageClock, StageCounter, Truncation};
+pub use layout::{Layout, MAX_SIDE};
 pub use particles::{Particle, TruthEvent};
+pub use pixel_clusters::{ClusterFeatures, PixelClusters};
+pub use pixels::{Edge, NS_PER_TICK, PixelBlock, PixelHits, TICKS_PER_CLOCK, Triggers};
+pub use raw_banks::{BankKind, RawBank, RawBatch, RawEvent, RawEvents};
+pub use scifi_hits::{SCIFI_ZONES, SciFiBatch};
 pub use tracks::{States, VeloTracks};
+pub use ut_hits::{UT_GROUPS, UT_PLANES, UtBatch};
 pub use velo_hits::{VELO_MODULES, VeloBatch, VeloEvent, VeloEvents};
 
 /// Version of the column schema: names, types, units and order of the columns of [`VeloBatch`] and

@@ -1,13 +1,19 @@
-//! Bytes to hits: event files and streams, decoded into batches of columns.
+//! Bytes to hits: event files and streams, decoded into batches of columns ([`VeloReader`]) or cut into the
+//! raw banks of a detector ([`RawReader`]).
 //!
 //! Input is hostile until proven otherwise. What concerns one event (a corrupt line, wrong offsets, an
 //! absurd size) gives that event a [`Status`](crate::Status) and a line in [`VeloReader::problems`], and
 //! reading goes on; with [`ReadOptions::strict`] the first such problem ends the job with an
 //! [`Error::Format`]. Memory is bounded: never more than [`MAX_EVENT_BYTES`] of text are held at once.
 
+mod containers;
+pub mod mdf;
+mod problems;
+mod raw_reader;
 mod reader;
 mod records;
 mod source;
+pub mod timepix;
 mod velo_json;
 mod velo_json_truth;
 mod write;
@@ -15,7 +21,10 @@ mod write;
 use crate::Error;
 use std::{fmt, path::PathBuf, str::FromStr};
 
-pub use reader::{MAX_PROBLEMS, VeloReader};
+pub use containers::{assumed_version, read_container, write_container};
+pub use problems::MAX_PROBLEMS;
+pub use raw_reader::{EventNote, McBanks, McFormat, RawReader, find_raw, is_raw_stream};
+pub use reader::VeloReader;
 pub use write::write_velo_json;
 
 /// Longest text of one event, bytes. A longer one is skipped without being kept, with the status
@@ -33,12 +42,35 @@ pub enum Format {
     VeloJson,
     /// Velo NDJSON: one object a line. A corrupt line costs one event.
     VeloNdjson,
+    /// MDF: whole events as the detector sent them.
+    Mdf,
+    /// Folders `VP`, `VPRetinaCluster`, `UT`, `FTCluster` of bank containers, one file per event.
+    Banks,
+    /// Pixel hits.
+    Pixels(timepix::PixelFormat),
 }
 
 impl Format {
     /// All formats with their names.
-    pub const NAMES: [(&'static str, Format); 3] =
-        [("auto", Format::Auto), ("velo-json", Format::VeloJson), ("velo-ndjson", Format::VeloNdjson)];
+    pub const NAMES: [(&'static str, Format); 12] = [
+        ("auto", Format::Auto),
+        ("velo-json", Format::VeloJson),
+        ("velo-ndjson", Format::VeloNdjson),
+        ("mdf", Format::Mdf),
+        ("banks", Format::Banks),
+        ("t3pa", Format::Pixels(timepix::PixelFormat::T3pa)),
+        ("burda", Format::Pixels(timepix::PixelFormat::Burda)),
+        ("tpx3", Format::Pixels(timepix::PixelFormat::Tpx3)),
+        ("tpx4", Format::Pixels(timepix::PixelFormat::Tpx4)),
+        ("katherine", Format::Pixels(timepix::PixelFormat::Katherine)),
+        ("hits16", Format::Pixels(timepix::PixelFormat::Hits16)),
+        ("npy", Format::Pixels(timepix::PixelFormat::Npy)),
+    ];
+
+    /// Whether events of this format are raw banks, which a [`RawReader`] reads.
+    pub fn is_raw(self) -> bool {
+        matches!(self, Format::Mdf | Format::Banks)
+    }
 }
 
 impl fmt::Display for Format {

@@ -1,5 +1,6 @@
 //! [`VeloReader`]: events from files, directories and streams, a batch at a time.
 
+use super::problems::Problems;
 use super::records::{Cut, Records};
 use super::source::{Entry, Stream, entries};
 use super::velo_json::{Trouble, decode, looks_like_event};
@@ -8,9 +9,6 @@ use crate::event::{TruthEvent, VeloBatch};
 use crate::{Error, Result, Status};
 use std::collections::VecDeque;
 use std::io::{BufReader, Read};
-
-/// How many problems are kept in words; all are counted.
-pub const MAX_PROBLEMS: usize = 20;
 
 /// A batch with so many hits is full: offsets are 32 bits wide, and memory is bounded.
 const FULL_BATCH: usize = 1 << 26;
@@ -30,8 +28,7 @@ pub struct VeloReader {
     /// Number of the event that comes next.
     event: usize,
     text: Vec<u8>,
-    problems: Vec<String>,
-    problem_count: u64,
+    problems: Problems,
 }
 
 struct Group {
@@ -81,8 +78,7 @@ impl VeloReader {
             limit: MAX_EVENT_BYTES,
             event: 0,
             text: Vec::new(),
-            problems: Vec::new(),
-            problem_count: 0,
+            problems: Problems::default(),
         }
     }
 
@@ -125,14 +121,14 @@ impl VeloReader {
         Ok(appended)
     }
 
-    /// What went wrong without ending the job: the first [`MAX_PROBLEMS`] problems, in words.
+    /// What went wrong without ending the job: the first [`MAX_PROBLEMS`](super::MAX_PROBLEMS) problems, in words.
     pub fn problems(&self) -> &[String] {
-        &self.problems
+        self.problems.kept()
     }
 
     /// How many problems there were in all.
     pub fn problem_count(&self) -> u64 {
-        self.problem_count
+        self.problems.count()
     }
 
     /// Whether the next event is still one of those to read, or to pass over.
@@ -167,8 +163,7 @@ impl VeloReader {
         let mut records = Records::new(stream, compressed, self.options.format, self.limit).map_err(io)?;
         let head = records.peek(HEAD).map_err(io)?;
         if listed && !looks_like_event(&head) {
-            self.problem_count += 1;
-            self.keep(format!("{name}: skipped, not a Velo event file"));
+            self.problems.add(format!("{name}: skipped, not a Velo event file"));
             self.finish_stream()?;
             return Ok(true);
         }
@@ -253,14 +248,7 @@ impl VeloReader {
         if self.options.strict {
             return Err(Error::format(place, message));
         }
-        self.problem_count += 1;
-        self.keep(format!("{place}: {message}"));
+        self.problems.add(format!("{place}: {message}"));
         Ok(())
-    }
-
-    fn keep(&mut self, problem: String) {
-        if self.problems.len() < MAX_PROBLEMS {
-            self.problems.push(problem);
-        }
     }
 }

@@ -45,7 +45,8 @@ impl Records {
         records.framing = match format {
             Format::VeloNdjson => Framing::Lines,
             Format::VeloJson => Framing::Objects,
-            Format::Auto => records.find_framing()?,
+            // Raw banks have a reader of their own; text that is called so is judged like any other.
+            _ => records.find_framing()?,
         };
         Ok(records)
     }

@@ -5,6 +5,7 @@ mod ndjson;
 #[cfg(feature = "cli")]
 mod parquet;
 mod summary;
+pub mod timepix;
 
 pub use hash::{Hashes, TrackHasher};
 pub use ndjson::NdjsonWriter;

@@ -2,6 +2,7 @@
 
 use super::Sequence;
 use crate::simd::{Isa, Level};
+use crate::timepix::TimepixConfig;
 use crate::velo::{Preset, VeloConfig};
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize, Serializer};
@@ -36,6 +37,8 @@ pub struct Config {
     pub slice_events: usize,
     /// Parameters of the Velo stages.
     pub velo: VeloConfig,
+    /// Parameters of the way from pixel hits to clusters.
+    pub timepix: TimepixConfig,
 }
 
 impl Default for Config {
@@ -55,6 +58,7 @@ impl Config {
             threads: None,
             slice_events: SLICE_EVENTS,
             velo: VeloConfig::preset(preset),
+            timepix: TimepixConfig::default(),
         }
     }
 
@@ -74,6 +78,10 @@ impl Config {
         let mut velo = toml::Table::try_from(&config.velo).map_err(config_error)?;
         lay_over(&mut velo, file.velo);
         config.velo = velo.try_into().map_err(|e| Error::Config(format!("[velo] {e}").trim_end().into()))?;
+        let mut timepix = toml::Table::try_from(&config.timepix).map_err(config_error)?;
+        lay_over(&mut timepix, file.timepix);
+        let timepix = timepix.try_into();
+        config.timepix = timepix.map_err(|e| Error::Config(format!("[timepix] {e}").trim_end().into()))?;
         config.validate()?;
         Ok(config)
     }
@@ -100,6 +108,7 @@ impl Config {
                 format!("preset {preset} at the top and {} in [velo]: set only the first", velo.preset);
             return Err(Error::Config(message));
         }
+        self.timepix.validate()?;
         self.velo.validate()
     }
 
@@ -118,7 +127,10 @@ impl Config {
 
     /// The name of the parameters: the preset's, or `custom` when any parameter differs from the preset.
     pub fn preset_name(&self) -> String {
-        let is_preset = self.velo == VeloConfig::preset(self.preset);
+        let is_preset = match self.sequence {
+            Sequence::Timepix => self.timepix == TimepixConfig::default(),
+            _ => self.velo == VeloConfig::preset(self.preset),
+        };
         if is_preset { self.preset.to_string() } else { "custom".into() }
     }
 }
@@ -135,6 +147,8 @@ struct File {
     slice_events: Option<usize>,
     #[serde(default)]
     velo: toml::Table,
+    #[serde(default)]
+    timepix: toml::Table,
 }
 
 fn config_error(error: impl std::fmt::Display) -> Error {

@@ -10,8 +10,8 @@
 //! have grown, nothing is allocated.
 
 use super::slices::Slot;
-use super::{Engine, SlicedTracks, Workspace};
-use crate::event::{Counters, VeloEvents, VeloTracks};
+use super::{Engine, Events, SlicedTracks, Workspace};
+use crate::event::{Counters, VeloTracks};
 use crate::{Error, Result};
 use rayon::prelude::*;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -61,7 +61,16 @@ impl Pool {
     }
 
     /// Reconstructs all events; `tracks` is emptied and gets one entry per event, in order.
-    pub fn run(&self, engine: &Engine, events: VeloEvents<'_>, tracks: &mut SlicedTracks) -> Counters {
+    ///
+    /// # Panics
+    /// As [`Engine::run`].
+    pub fn run<'a>(
+        &self,
+        engine: &Engine,
+        events: impl Into<Events<'a>>,
+        tracks: &mut SlicedTracks,
+    ) -> Counters {
+        let events = events.into();
         let slice = engine.slice_events();
         let slots = tracks.prepare(events.len().div_ceil(slice));
         self.threads.install(|| {
@@ -76,12 +85,16 @@ impl Pool {
 
     /// Reconstructs all events and shows each slice, its number and its tracks, to `visit` on the thread that
     /// made them, which then overwrites them: tracks that are used at once never leave the cache.
-    pub fn for_each_slice(
+    ///
+    /// # Panics
+    /// As [`Engine::run`].
+    pub fn for_each_slice<'a>(
         &self,
         engine: &Engine,
-        events: VeloEvents<'_>,
+        events: impl Into<Events<'a>>,
         visit: impl Fn(usize, &VeloTracks) + Sync,
     ) -> Counters {
+        let events = events.into();
         let slice = engine.slice_events();
         let of_slice = |i: usize| {
             let range = i * slice..events.len().min((i + 1) * slice);

@@ -1,6 +1,6 @@
 //! [`Sequence`]: which chain of stages runs, and what its stages are called.
 
-use crate::{Error, Result, velo};
+use crate::{Error, Result, timepix, velo};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -10,9 +10,11 @@ use std::str::FromStr;
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Sequence {
-    /// Velo hits to Velo tracks.
+    /// Velo banks or hits to Velo tracks.
     #[default]
     Velo,
+    /// Pixel hits to clusters; a stream, which [`timepix::Chain`] runs and not the event engine.
+    Timepix,
 }
 
 /// One stage of a sequence: a name and what goes in and out.
@@ -27,20 +29,28 @@ pub struct Stage {
 }
 
 const VELO_STAGES: [Stage; 4] = [
-    Stage { name: velo::STAGES[0], input: "hits by module", output: "checked hits" },
-    Stage { name: velo::STAGES[1], input: "checked hits", output: "hits by phi" },
+    Stage { name: velo::STAGES[0], input: "raw banks, or hits by module", output: "hits by module" },
+    Stage { name: velo::STAGES[1], input: "hits by module", output: "hits by phi" },
     Stage { name: velo::STAGES[2], input: "hits by phi", output: "tracks as hit lists" },
     Stage { name: velo::STAGES[3], input: "tracks as hit lists", output: "states" },
 ];
 
+const TIMEPIX_STAGES: [Stage; 4] = [
+    Stage { name: timepix::STAGES[0], input: "hits as read out", output: "hits at their true time" },
+    Stage { name: timepix::STAGES[1], input: "hits at their true time", output: "hits in order of time" },
+    Stage { name: timepix::STAGES[2], input: "hits in order of time", output: "clusters as hit lists" },
+    Stage { name: timepix::STAGES[3], input: "clusters as hit lists", output: "clusters with features" },
+];
+
 impl Sequence {
     /// All sequences.
-    pub const ALL: [Sequence; 1] = [Sequence::Velo];
+    pub const ALL: [Sequence; 2] = [Sequence::Velo, Sequence::Timepix];
 
     /// The name used on the command line and in results.
     pub fn name(self) -> &'static str {
         match self {
             Sequence::Velo => "velo",
+            Sequence::Timepix => "timepix",
         }
     }
 
@@ -48,6 +58,7 @@ impl Sequence {
     pub fn stages(self) -> &'static [Stage] {
         match self {
             Sequence::Velo => &VELO_STAGES,
+            Sequence::Timepix => &TIMEPIX_STAGES,
         }
     }
 }

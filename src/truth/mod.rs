@@ -8,6 +8,7 @@
 mod checker;
 mod efficiency;
 mod json_rules;
+mod lhcb_mc;
 mod lhcb_rules;
 mod matching;
 mod report;
@@ -17,6 +18,7 @@ mod tables;
 pub use crate::event::{Particle, TruthEvent};
 pub use checker::Checker;
 pub use efficiency::{Counter, clopper_pearson};
+pub use lhcb_mc::{HitsOf, Vertex, decode_mc, decode_vertices};
 pub use report::{CategoryReport, CheckReport};
 pub use tables::{EfficiencyBin, EfficiencyTable, GhostBin, GhostTable};
 

@@ -5,6 +5,7 @@
 //! [`reconstruct`] runs the rooms over a slice of events.
 
 mod config;
+mod decode;
 mod find;
 mod fit;
 mod forwarding;
@@ -15,9 +16,12 @@ mod paper;
 pub mod reference;
 mod run;
 mod scratch;
+mod sensors;
 
 pub use config::{BestConfig, FitConfig, LimitConfig, PassConfig, Preset, VeloConfig};
+pub use decode::{DecodeScratch, VeloBanks, decode, reference as decode_reference};
 pub use forwarding::ForwardingConfig;
 pub use paper::PaperConfig;
 pub use run::{STAGES, reconstruct};
 pub use scratch::VeloWorkspace;
+pub use sensors::{ALL_SENSORS, VeloSensors};

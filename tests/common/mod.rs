@@ -3,10 +3,10 @@
 
 pub mod hostile;
 
-use peloton::event::{TruthEvent, VeloBatch};
-use peloton::input::{ReadOptions, Source, VeloReader};
+use peloton::event::{RawBatch, TruthEvent, VeloBatch};
+use peloton::input::{EventNote, RawReader, ReadOptions, Source, VeloReader};
 use peloton::output::{Hashes, TrackHasher};
-use peloton::pipeline::{Config, Engine, Pool, SlicedTracks};
+use peloton::pipeline::{Config, Engine, Events, Pool, SlicedTracks};
 use peloton::simd::Level;
 use peloton::truth::simulate::SimReader;
 use std::path::{Path, PathBuf};
@@ -46,6 +46,16 @@ pub fn reference10() -> Option<(VeloBatch, Vec<TruthEvent>)> {
     Some((batch, truth))
 }
 
+/// The seven public LHCb events as raw banks, with their truth; panics when anything is wrong with them.
+pub fn read_raw(path: &Path) -> (RawBatch, Vec<EventNote>) {
+    let options = ReadOptions { strict: true, truth: true, ..ReadOptions::default() };
+    let mut reader = RawReader::open(&[Source::Path(path.into())], options).expect("sources");
+    let (mut batch, mut notes) = (RawBatch::default(), Vec::new());
+    while reader.read(3, &mut batch, &mut notes).expect("events") > 0 {}
+    assert_eq!((batch.len(), notes.len()), (7, 7));
+    (batch, notes)
+}
+
 /// Simulated events.
 pub fn simulated(events: usize, seed: u64) -> VeloBatch {
     let spec = format!("sim:velo,events={events},seed={seed}").parse().expect("a simulation");
@@ -75,10 +85,16 @@ pub fn at(level: Level, config: &Config) -> Config {
 /// The hashes of a batch's tracks, and how many tracks there are.
 pub fn hashes(config: &Config, batch: &VeloBatch, threads: usize) -> (Hashes, usize) {
     let engine = Engine::new(config).expect("a configuration");
+    hashes_of(&engine, batch.view(), threads)
+}
+
+/// The hashes of the tracks that an engine finds, and how many tracks there are.
+pub fn hashes_of<'a>(engine: &Engine, events: impl Into<Events<'a>>, threads: usize) -> (Hashes, usize) {
+    let events = events.into();
     let pool = Pool::new(threads).expect("threads");
     let mut tracks = SlicedTracks::default();
-    let counters = pool.run(&engine, batch.view(), &mut tracks);
-    assert_eq!(counters.events(), batch.len() as u64, "every event is accounted for");
+    let counters = pool.run(engine, events, &mut tracks);
+    assert_eq!(counters.events(), events.len() as u64, "every event is accounted for");
     let mut hasher = TrackHasher::default();
     tracks.slices().for_each(|tracks| hasher.update(tracks));
     (hasher.finish(), tracks.tracks())

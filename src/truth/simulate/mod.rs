@@ -7,13 +7,16 @@
 
 mod collisions;
 mod flight;
+mod lhcb;
 mod pixels;
 mod random;
 mod spec;
+pub mod timepix;
 mod transport;
 mod velo;
 
-pub use spec::SimSpec;
+pub use lhcb::{LhcbDetector, LhcbReader, SimulatedEvent};
+pub use spec::{SimDetector, SimSpec};
 pub use velo::simulate_velo;
 
 use crate::Result;

@@ -3,10 +3,21 @@
 use crate::{Error, Result};
 use std::{fmt, str::FromStr};
 
+/// What is simulated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SimDetector {
+    /// Hits of the Velo, ideal geometry.
+    Velo,
+    /// Raw banks of Velo, UT and SciFi, in a geometry that is given.
+    Lhcb,
+}
+
 /// A simulated sample. The same specification always gives the same events, byte for byte, on every
 /// machine; each event depends on the seed and its own number alone.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SimSpec {
+    /// What is simulated: the word after `sim:`.
+    pub detector: SimDetector,
     /// Number of events; key `events`.
     pub events: u64,
     /// Seed; key `seed`.
@@ -19,12 +30,30 @@ pub struct SimSpec {
     pub efficiency: f64,
     /// Mean number of hits of no particle per event; key `noise`.
     pub noise: f64,
+    /// Whether the Velo sends superpixels instead of clusters; key `velo`, `superpixel` or `retina`.
+    pub superpixels: bool,
 }
 
 impl Default for SimSpec {
     /// Tuned so that the events resemble LHCb's own simulation of b decays at nominal luminosity.
     fn default() -> Self {
-        Self { events: 100, seed: 1, pileup: 5.6, beauty: true, efficiency: 0.995, noise: 2.0 }
+        Self {
+            detector: SimDetector::Velo,
+            events: 100,
+            seed: 1,
+            pileup: 5.6,
+            beauty: true,
+            efficiency: 0.995,
+            noise: 2.0,
+            superpixels: false,
+        }
+    }
+}
+
+impl SimSpec {
+    /// Tuned so that hits and true particles per event resemble LHCb's simulated minimum-bias events.
+    fn lhcb() -> Self {
+        Self { detector: SimDetector::Lhcb, pileup: 5.2, beauty: false, ..Self::default() }
     }
 }
 
@@ -35,7 +64,7 @@ const MAX_NOISE: f64 = 1e5;
 impl FromStr for SimSpec {
     type Err = Error;
 
-    /// Parses `sim:velo` and any number of `,key=value`; what is not given keeps its default.
+    /// Parses `sim:velo` or `sim:lhcb` and any number of `,key=value`; what is not given keeps its default.
     ///
     /// # Errors
     /// [`Error::Config`] that names the part it does not understand and what would be.
@@ -44,10 +73,11 @@ impl FromStr for SimSpec {
         let body = text.strip_prefix("sim:").ok_or_else(|| wrong("must begin with `sim:`".into()))?;
         let mut parts = body.split(',');
         let detector = parts.next().unwrap_or_default();
-        if detector != "velo" {
-            return Err(wrong(format!("unknown detector `{detector}`; there is: velo")));
-        }
-        let mut spec = Self::default();
+        let mut spec = match detector {
+            "velo" => Self::default(),
+            "lhcb" => Self::lhcb(),
+            _ => return Err(wrong(format!("unknown detector `{detector}`; there are: velo, lhcb"))),
+        };
         for part in parts {
             let (key, value) =
                 part.split_once('=').ok_or_else(|| wrong(format!("`{part}` is not key=value")))?;
@@ -68,8 +98,15 @@ impl FromStr for SimSpec {
                         _ => return Err(wrong(format!("signal: `{value}` is neither b nor none"))),
                     };
                 }
+                "velo" if spec.detector == SimDetector::Lhcb => {
+                    spec.superpixels = match value {
+                        "superpixel" => true,
+                        "retina" => false,
+                        _ => return Err(wrong(format!("velo: `{value}` is neither retina nor superpixel"))),
+                    };
+                }
                 _ => {
-                    let known = "events, seed, pileup, signal, efficiency, noise";
+                    let known = "events, seed, pileup, signal, efficiency, noise; with lhcb: velo";
                     return Err(wrong(format!("unknown key `{key}`; there are: {known}")));
                 }
             }
@@ -80,10 +117,16 @@ impl FromStr for SimSpec {
 
 impl fmt::Display for SimSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { events, seed, pileup, beauty, efficiency, noise } = self;
+        let Self { detector, events, seed, pileup, beauty, efficiency, noise, superpixels } = self;
         let signal = if *beauty { "b" } else { "none" };
-        write!(f, "sim:velo,events={events},seed={seed},pileup={pileup},signal={signal},")?;
-        write!(f, "efficiency={efficiency},noise={noise}")
+        let name = if *detector == SimDetector::Velo { "velo" } else { "lhcb" };
+        write!(f, "sim:{name},events={events},seed={seed},pileup={pileup},signal={signal},")?;
+        write!(f, "efficiency={efficiency},noise={noise}")?;
+        match detector {
+            SimDetector::Lhcb if *superpixels => f.write_str(",velo=superpixel"),
+            SimDetector::Lhcb => f.write_str(",velo=retina"),
+            SimDetector::Velo => Ok(()),
+        }
     }
 }
 
@@ -106,6 +149,9 @@ mod tests {
         assert_eq!((spec.events, spec.seed, spec.beauty, spec.noise), (20, 7, false, 0.5));
         assert_eq!(spec.to_string().parse::<SimSpec>().unwrap(), spec);
         assert_eq!("sim:velo".parse::<SimSpec>().unwrap(), SimSpec::default());
+        let spec: SimSpec = "sim:lhcb,events=3,velo=superpixel".parse().unwrap();
+        assert!(spec.detector == SimDetector::Lhcb && spec.superpixels && !spec.beauty);
+        assert_eq!(spec.to_string().parse::<SimSpec>().unwrap(), spec);
     }
 
     #[test]
@@ -120,6 +166,8 @@ mod tests {
             ("sim:velo,pileup=NaN", "pileup"),
             ("sim:velo,noise=1e999", "noise"),
             ("sim:velo,signal=c", "neither b nor none"),
+            ("sim:velo,velo=retina", "unknown key `velo`"),
+            ("sim:lhcb,velo=both", "neither retina nor superpixel"),
         ] {
             let error = text.parse::<SimSpec>().unwrap_err().to_string();
             assert!(error.contains(words) && error.contains(text), "{error}");

@@ -39,19 +39,34 @@ pub(super) struct Crossing {
     pub slope: [f64; 2],
 }
 
-/// Follows all particles and those they make, which are appended to `flights`.
-pub(super) fn transport(flights: &mut Vec<Flight>, random: &mut Random) -> Vec<Crossing> {
-    let mut crossings = Vec::new();
+/// Where a particle left the Velo, from where on it flies freely.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Exit {
+    pub at: Vector,
+    /// Unit vector.
+    pub direction: Vector,
+    /// Momentum, GeV/c.
+    pub p: f64,
+}
+
+/// Follows all particles and those they make, which are appended to `flights`. The second list says of each
+/// particle where it left, if it did.
+pub(super) fn transport(
+    flights: &mut Vec<Flight>,
+    random: &mut Random,
+) -> (Vec<Crossing>, Vec<Option<Exit>>) {
+    let (mut crossings, mut exits) = (Vec::new(), Vec::new());
     let mut number = 0;
     while number < flights.len() {
         let mut walk = Walk::new(&flights[number], number);
-        walk.run(random, &mut crossings);
+        let left = walk.run(random, &mut crossings);
+        exits.push(left.then_some(Exit { at: walk.at, direction: walk.direction, p: walk.p }));
         if flights.len() + walk.made.len() <= MAX_FLIGHTS {
             flights.append(&mut walk.made);
         }
         number += 1;
     }
-    crossings
+    (crossings, exits)
 }
 
 /// One particle under way.
@@ -72,9 +87,10 @@ impl<'a> Walk<'a> {
         Self { flight, number, at: flight.origin, direction, p, made: Vec::new() }
     }
 
-    fn run(&mut self, random: &mut Random, crossings: &mut Vec<Crossing>) {
+    /// Says whether the particle leaves, or ends on the way.
+    fn run(&mut self, random: &mut Random, crossings: &mut Vec<Crossing>) -> bool {
         if self.p < MIN_MOMENTUM || self.direction[2] == 0.0 {
-            return;
+            return false;
         }
         let forward = self.direction[2] > 0.0;
         let mut in_foil = radius2(self.at) < FOIL_RADIUS * FOIL_RADIUS;
@@ -91,22 +107,23 @@ impl<'a> Walk<'a> {
                 in_foil = false;
                 self.at = sum(self.at, scaled(self.direction, self.path_to_foil()));
                 if self.ends_in(FOIL_X0, random) {
-                    return;
+                    return false;
                 }
                 path = (z - self.at[2]) / self.direction[2];
                 next = sum(self.at, scaled(self.direction, path));
             }
             if radius2(next) > OUTSIDE * OUTSIDE || path < 0.0 {
-                return;
+                return true;
             }
             self.at = next;
             if self.cross(plane / 2, upper, random, crossings) {
-                return;
+                return false;
             }
             if (self.direction[2] > 0.0) != forward {
-                return;
+                return false;
             }
         }
+        true
     }
 
     /// Length of the way out to the foil.

@@ -20,7 +20,7 @@ const MIN_MODULES: usize = 3;
 pub fn simulate_velo(spec: &SimSpec, number: u64, batch: &mut VeloBatch) -> TruthEvent {
     let mut random = Random::new(spec.seed, number);
     let mut flights = collide(spec, &mut random);
-    let crossings = transport(&mut flights, &mut random);
+    let (crossings, _) = transport(&mut flights, &mut random);
     let clusters = digitise(spec, &crossings, &mut random);
     let mut columns = Columns::default();
     let mut hits = vec![Vec::new(); flights.len()];
@@ -46,7 +46,7 @@ pub fn simulate_velo(spec: &SimSpec, number: u64, batch: &mut VeloBatch) -> Trut
 }
 
 /// Clusters of every sensor: of particles where they were seen, then noise.
-fn digitise(spec: &SimSpec, crossings: &[Crossing], random: &mut Random) -> Vec<Vec<Cluster>> {
+pub(super) fn digitise(spec: &SimSpec, crossings: &[Crossing], random: &mut Random) -> Vec<Vec<Cluster>> {
     let mut sensors = vec![Vec::new(); SENSORS * VELO_MODULES];
     for crossing in crossings {
         if random.chance(spec.efficiency) {

@@ -1,0 +1,117 @@
+//! Speed of the decoders on the seven public LHCb events: least CPU time of many passes, by level.
+//!
+//! `cargo bench --bench decode` prints one table per decoder: µs and events/s of one core, and the rate of
+//! raw banks that go in; arguments keep only rows that contain one of them (`-- "UT, avx2"`). Levels
+//! take turns by rounds of many passes, so that a noisy machine is noisy to all.
+
+use peloton::event::{BankKind, Counters, RawBatch, SciFiBatch, UtBatch, VeloBatch};
+use peloton::input::{RawReader, ReadOptions, Source};
+use peloton::pipeline::Geometry;
+use peloton::scifi::{self, SciFiScratch};
+use peloton::simd::Level;
+use peloton::ut::{self, UtScratch};
+use peloton::velo::{self, DecodeScratch, VeloBanks};
+use rustix::time::{ClockId, clock_gettime};
+use std::path::{Path, PathBuf};
+
+/// Rounds, and passes over all events in each: in all far more than the machine's noise lasts.
+const ROUNDS: usize = 20;
+const PASSES: usize = 150;
+
+/// CPU time of this thread, ns.
+fn now() -> f64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec as f64 * 1e9 + time.tv_nsec as f64
+}
+
+fn data() -> PathBuf {
+    let named = std::env::var_os("PELOTON_DATA").map(PathBuf::from);
+    named.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data")).join("lhcb")
+}
+
+fn read(path: &Path) -> RawBatch {
+    let mut reader = RawReader::open(&[Source::Path(path.into())], ReadOptions::default()).expect("events");
+    let (mut batch, mut notes) = (RawBatch::default(), Vec::new());
+    while reader.read(64, &mut batch, &mut notes).expect("events") > 0 {}
+    batch
+}
+
+/// Bytes of all banks of a kind.
+fn bytes(batch: &RawBatch, kind: BankKind) -> usize {
+    let of =
+        |event| batch.view().event(event).banks(kind).iter().map(|bank| bank.bytes as usize).sum::<usize>();
+    (0..batch.len()).map(of).sum()
+}
+
+/// Runs `decode` on every level in turn and prints the least times; it returns hits.
+fn table(name: &str, batch: &RawBatch, kind: BankKind, mut decode: impl FnMut(Level) -> usize) {
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
+    let wanted = |text: &str| words.is_empty() || words.iter().any(|word| text.contains(word.as_str()));
+    let label = |level: &Level| format!("{name}, {level}");
+    let levels: Vec<_> = Level::supported().into_iter().filter(|level| wanted(&label(level))).collect();
+    if levels.is_empty() {
+        return;
+    }
+    let mut least = vec![f64::INFINITY; levels.len()];
+    let mut hits = 0;
+    for _ in 0..ROUNDS {
+        for (level, least) in levels.iter().zip(&mut least) {
+            for _ in 0..PASSES {
+                let start = now();
+                hits = decode(*level);
+                *least = least.min(now() - start);
+            }
+        }
+    }
+    let events = batch.len() as f64;
+    println!(
+        "\n{name}: {:.0} hits per event, {:.0} bytes",
+        hits as f64 / events,
+        bytes(batch, kind) as f64 / events
+    );
+    for (level, least) in levels.iter().zip(least) {
+        let (micros, rate) = (least / events / 1e3, bytes(batch, kind) as f64 / least);
+        println!("{:16} {micros:8.2} µs {:10.0} events/s {rate:6.2} GB/s", level.to_string(), 1e6 / micros);
+    }
+}
+
+fn main() {
+    let folder = data();
+    if !folder.is_dir() {
+        eprintln!("skipped: no event data in {} (PELOTON_DATA names its place)", folder.display());
+        return;
+    }
+    let geometry = Geometry::open(&folder.join("geometry")).expect("geometry");
+    let old = Geometry::open(&folder.join("geometry_2018")).expect("geometry");
+    let retina = read(&folder.join("minbias_retina_truth.mdf"));
+    let superpixel = read(&folder.join("minbias_superpixel.mdf"));
+    let mut counters = Counters::default();
+
+    let (mut scratch, mut out) = (DecodeScratch::default(), VeloBatch::default());
+    for (name, batch, kind, geometry) in [
+        ("Velo, retina clusters", &retina, BankKind::VeloRetina, &geometry),
+        ("Velo, superpixels", &superpixel, BankKind::VeloSuperpixel, &old),
+    ] {
+        table(name, batch, kind, |level| {
+            out.clear();
+            let (events, range) = (batch.view(), 0..batch.len());
+            let banks = VeloBanks::Auto;
+            velo::decode(level, &geometry.velo, banks, events, range, &mut scratch, &mut out, &mut counters);
+            out.x.len()
+        });
+    }
+    let (mut scratch, mut out) = (UtScratch::default(), UtBatch::default());
+    table("UT", &retina, BankKind::Ut, |level| {
+        out.clear();
+        let (events, range) = (retina.view(), 0..retina.len());
+        ut::decode(level, &geometry.ut, events, range, &mut scratch, &mut out, &mut counters);
+        out.hits()
+    });
+    let (mut scratch, mut out) = (SciFiScratch::default(), SciFiBatch::default());
+    table("SciFi", &retina, BankKind::SciFi, |level| {
+        out.clear();
+        let (events, range) = (retina.view(), 0..retina.len());
+        scifi::decode(level, &geometry.scifi, events, range, &mut scratch, &mut out, &mut counters);
+        out.hits()
+    });
+}

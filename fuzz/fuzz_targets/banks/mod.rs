@@ -1,0 +1,29 @@
+//! Banks from any bytes: `u8 source, u8 version, u8 length`, payload; as often as it goes.
+
+use peloton::Status;
+use peloton::event::{BankKind, RawBatch};
+use peloton::simd::{Isa, Level};
+
+/// An event with the banks of a kind; `source` makes sources of a byte.
+pub fn event(kind: BankKind, mut bytes: &[u8], source: impl Fn(u8) -> u16) -> RawBatch {
+    let mut batch = RawBatch::default();
+    while let [number, version, length, rest @ ..] = bytes {
+        let (payload, rest) = rest.split_at(rest.len().min(usize::from(*length)));
+        batch.push_bank(kind, source(*number), version % 9, payload).expect("short banks");
+        bytes = rest;
+    }
+    batch.close_event(0, Status::Ok);
+    batch
+}
+
+/// The usual level of this CPU, and scalar code.
+pub fn levels() -> [Level; 2] {
+    let usual = Level::choose(None, None).expect("a level");
+    [usual, Level::new(Isa::Scalar, 1).expect("scalar code")]
+}
+
+/// Bytes of u32 and f32 values for geometries that are made up.
+#[allow(dead_code)] // Not every target makes one up of such.
+pub fn bytes(words: &[u32]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
+}

@@ -1,0 +1,16 @@
+//! Bank containers: an error, or banks that written again are the same bytes.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use peloton::input::{read_container, write_container};
+
+fuzz_target!(|bytes: &[u8]| {
+    if let Ok(banks) = read_container("fuzz", bytes) {
+        // Banks of odd lengths are filled up when they are written.
+        if banks.iter().all(|(_, payload)| payload.len() % 4 == 0) {
+            let mut again = Vec::new();
+            write_container("fuzz", &banks, &mut again).expect("what was read can be written");
+            assert_eq!(again, bytes);
+        }
+    }
+});

@@ -1,0 +1,6 @@
+//! Hostile burda streams.
+#![no_main]
+
+mod pixels;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| pixels::run(peloton::input::timepix::PixelFormat::Burda, bytes));

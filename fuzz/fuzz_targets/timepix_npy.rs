@@ -1,0 +1,6 @@
+//! Hostile npy streams.
+#![no_main]
+
+mod pixels;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| pixels::run(peloton::input::timepix::PixelFormat::Npy, bytes));

@@ -1,0 +1,6 @@
+//! Hostile tpx3 streams.
+#![no_main]
+
+mod pixels;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| pixels::run(peloton::input::timepix::PixelFormat::Tpx3, bytes));

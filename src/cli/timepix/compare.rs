@@ -1,0 +1,130 @@
+//! `peloton compare --sequence timepix`: do two ways of computing find the same clusters?
+
+use super::args::lanes;
+use super::source::{PixelInput, open};
+use crate::cli::options::{ConfigArgs, InputArgs, ReportArgs};
+use crate::event::{PixelBlock, PixelClusters, PixelHits};
+use crate::input::timepix::ReadEnd;
+use crate::output::Hashes;
+use crate::output::timepix::ClusterHasher;
+use crate::pipeline::Config;
+use crate::pipeline::timepix::{Lanes, PixelStream};
+use crate::{Error, Result};
+use clap::ValueEnum;
+use serde::Serialize;
+use std::process::ExitCode;
+
+#[derive(Serialize)]
+struct Report {
+    hits: u64,
+    clusters: [u64; 2],
+    equal: bool,
+    left: Hashes,
+    right: Hashes,
+    first_difference: Option<String>,
+}
+
+/// Does it. A side is a list of isa=, gang=, threads=, block=, algorithm=.
+pub fn compare(
+    config: &Config,
+    flags: &ConfigArgs,
+    input: &InputArgs,
+    report: &ReportArgs,
+    sides: [&str; 2],
+) -> Result<ExitCode> {
+    let PixelInput { mut stream, layout, disorder_us, .. } = open(input, &flags.pixels, report)?;
+    let mut config = config.clone();
+    config.timepix.disorder_us.get_or_insert(disorder_us);
+    let configs = [side(&config, sides[0])?, side(&config, sides[1])?];
+    let start = |config: &Config| Lanes::new(&config.timepix, config.level()?, &layout, lanes(config));
+    let mut chains = [start(&configs[0])?, start(&configs[1])?];
+    let (mut hashers, mut waiting) = <([ClusterHasher; 2], [PixelClusters; 2])>::default();
+    let (mut block, mut part, mut first) = (PixelBlock::default(), PixelHits::default(), None);
+    loop {
+        block.clear();
+        let end = stream.read(config.timepix.block_hits, &mut block)?;
+        for (i, chain) in chains.iter_mut().enumerate() {
+            // Each side has blocks of its own size.
+            let step = configs[i].timepix.block_hits;
+            let mut from = 0;
+            loop {
+                let to = block.hits.len().min(from + step);
+                part.clear();
+                part.extend_from(&block.hits, from..to, 0);
+                let is_last = to == block.hits.len();
+                let clusters = chain.push(&part, is_last && end != ReadEnd::More);
+                hashers[i].update(clusters);
+                waiting[i].extend_from(clusters, 0..clusters.len());
+                if is_last {
+                    break;
+                }
+                from = to;
+            }
+        }
+        let both = waiting[0].len().min(waiting[1].len());
+        if first.is_none() {
+            first = (0..both).find_map(|i| difference(&waiting, i));
+        }
+        waiting.iter_mut().for_each(|clusters| clusters.remove_front(both));
+        if end == ReadEnd::End {
+            break;
+        }
+    }
+    let counts = chains.each_ref().map(Lanes::counts);
+    let [left, right] = hashers.each_ref().map(ClusterHasher::finish);
+    let clusters = counts.map(|counts| counts.clusters);
+    let hits = counts[0].hits_in;
+    let result = Report { hits, clusters, equal: left == right, left, right, first_difference: first };
+    report.report(&text(&result), &result)?;
+    Ok(if result.equal { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The configuration with `KEY=VALUE,...` laid over it.
+fn side(config: &Config, text: &str) -> Result<Config> {
+    let mut config = config.clone();
+    for pair in text.split(',').filter(|pair| !pair.is_empty()) {
+        let wrong =
+            || Error::Config(format!("`{pair}` is none of isa=, gang=, threads=, block=, algorithm="));
+        let (key, value) = pair.split_once('=').ok_or_else(wrong)?;
+        let number = || value.parse::<usize>().map_err(|_| wrong());
+        match key {
+            "isa" => config.isa = Some(value.parse()?),
+            "gang" => config.gang = Some(number()?),
+            "threads" => config.threads = Some(number()?),
+            "block" => config.timepix.block_hits = number()?,
+            "algorithm" => {
+                config.timepix.find.algorithm = ValueEnum::from_str(value, false).map_err(|_| wrong())?;
+            }
+            _ => return Err(wrong()),
+        }
+    }
+    config.validate()?;
+    Ok(config)
+}
+
+/// What is different about the clusters number `i` of both sides, in words.
+fn difference([left, right]: &[PixelClusters; 2], i: usize) -> Option<String> {
+    let hits = |clusters: &PixelClusters| -> Vec<_> {
+        clusters.of_cluster(i).map(|hit| clusters.hits.get(hit)).collect()
+    };
+    let (a, b) = (hits(left), hits(right));
+    if a != b {
+        return Some(format!("hits (time, x, y, tot) {a:?} and {b:?}"));
+    }
+    left.features.floats().iter().zip(right.features.floats()).find_map(|((name, a), (_, b))| {
+        let (a, b) = (a[i], b[i]);
+        (a.to_bits() != b.to_bits()).then(|| format!("{name} {a:e} and {b:e}"))
+    })
+}
+
+fn text(report: &Report) -> String {
+    let Report { hits, clusters: [left, right], .. } = report;
+    match &report.first_difference {
+        None if report.equal => {
+            let Hashes { int, output } = report.left;
+            format!("equal: {hits} hits, {left} clusters, hash_int {int:016x}, output_hash {output:016x}\n")
+        }
+        None => format!("the hashes differ; {left} and {right} clusters\n"),
+        Some(what) => format!("{left} and {right} clusters; the first that differ: {what}\n"),
+    }
+}

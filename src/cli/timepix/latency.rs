@@ -1,0 +1,78 @@
+//! [`Latencies`]: percentiles of many times in a fixed amount of memory.
+
+use std::time::Duration;
+
+/// Steps of a factor of two: percentiles are right within 1/16.
+const STEPS: u32 = 16;
+
+/// Counts of times in steps that grow with the time.
+#[derive(Debug, Clone)]
+pub struct Latencies {
+    counts: Vec<u64>,
+    total: u64,
+    worst: Duration,
+}
+
+impl Default for Latencies {
+    fn default() -> Self {
+        Self { counts: vec![0; (64 * STEPS) as usize], total: 0, worst: Duration::ZERO }
+    }
+}
+
+impl Latencies {
+    /// Adds one time.
+    pub fn add(&mut self, time: Duration) {
+        let ns = time.as_nanos().clamp(1, u128::from(u64::MAX)) as u64;
+        self.counts[step(ns) as usize] += 1;
+        self.total += 1;
+        self.worst = self.worst.max(time);
+    }
+
+    /// The time that a share of all times does not exceed, ms.
+    pub fn at(&self, share: f64) -> f64 {
+        let worst = self.worst.as_secs_f64() * 1e3;
+        let wanted = (self.total as f64 * share).ceil() as u64;
+        let mut sum = 0;
+        for (i, count) in self.counts.iter().enumerate() {
+            sum += count;
+            if sum >= wanted && *count > 0 {
+                return (upper(i as u32) * 1e-6).min(worst);
+            }
+        }
+        worst
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.total == 0
+    }
+}
+
+/// The step of a time in ns.
+fn step(ns: u64) -> u32 {
+    let power = ns.ilog2();
+    let part = if power >= 4 { (ns >> (power - 4)) as u32 & 15 } else { 0 };
+    power * STEPS + part
+}
+
+/// Upper end of a step, ns.
+fn upper(step: u32) -> f64 {
+    let (power, part) = (step / STEPS, step % STEPS);
+    (2.0f64).powi(power as i32) * (1.0 + f64::from(part + 1) / f64::from(STEPS))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_close() {
+        let mut latencies = Latencies::default();
+        assert!(latencies.is_empty());
+        (1..=1000).for_each(|i| latencies.add(Duration::from_micros(i)));
+        for (share, ms) in [(0.5, 0.5), (0.99, 0.99), (1.0, 1.0)] {
+            let found = latencies.at(share);
+            assert!((found / ms - 1.0).abs() < 0.07, "{share}: {found}");
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! The subcommands for streams of pixel hits: `--sequence timepix`.
+
+mod args;
+mod check;
+mod compare;
+mod latency;
+mod report;
+mod run;
+mod simulate;
+mod sink;
+mod soak;
+mod source;
+mod throughput;
+
+pub use args::{PixelArgs, is_pixels};
+pub use check::check;
+pub use compare::compare;
+pub use run::run;
+pub use simulate::simulate;
+pub use soak::Soak;
+pub use throughput::throughput;

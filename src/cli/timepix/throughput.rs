@@ -1,0 +1,107 @@
+//! `peloton throughput --sequence timepix`: hits from memory, again and again, with an offset in time.
+
+use super::args::lanes;
+use super::report::{Outcome, PixelSummary};
+use super::source::{PixelInput, open};
+use crate::cli::interrupt;
+use crate::cli::options::{ConfigArgs, InputArgs, ReportArgs};
+use crate::event::{PixelBlock, PixelHits};
+use crate::input::timepix::ReadEnd;
+use crate::output::timepix::ClusterHasher;
+use crate::pipeline::Config;
+use crate::pipeline::timepix::{Lanes, PixelStream};
+use crate::{Error, Result};
+use serde::Serialize;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+/// Hits in memory at most.
+const MAX_HITS: usize = 1 << 30;
+
+#[derive(Serialize)]
+struct Report {
+    #[serde(flatten)]
+    summary: PixelSummary,
+    repetitions: u64,
+    seconds: f64,
+    hits_per_second_best: f64,
+}
+
+/// Does it: `passes` passes, or as many as fill `time`.
+pub fn throughput(
+    config: &Config,
+    flags: &ConfigArgs,
+    input: &InputArgs,
+    report: &ReportArgs,
+    (passes, time): (Option<u64>, Duration),
+) -> Result<ExitCode> {
+    let PixelInput { mut stream, layout, disorder_us, .. } = open(input, &flags.pixels, report)?;
+    let mut timepix = config.timepix.clone();
+    timepix.disorder_us.get_or_insert(disorder_us);
+    let mut block = PixelBlock::default();
+    while stream.read(MAX_HITS, &mut block)? == ReadEnd::More {
+        if block.hits.len() >= MAX_HITS {
+            return Err(Error::Config(format!("more than {MAX_HITS} hits: measure a part of them")));
+        }
+    }
+    let hits = block.hits;
+    if hits.is_empty() {
+        return Err(Error::format("input", "no hit to measure with"));
+    }
+    let level = config.level()?;
+    let mut chain = Lanes::new(&timepix, level, &layout, lanes(config))?;
+    // The first pass is a warm-up and gives the hash that every pass must have.
+    let (expected, _) = pass(&mut chain, &hits, timepix.block_hits);
+    let warm_up = *chain.counters();
+    let counts = chain.counts();
+    let (mut done, mut total, mut best) = (0u64, Duration::ZERO, Duration::MAX);
+    while passes.map_or(total < time || done == 0, |passes| done < passes) && !interrupt::requested() {
+        let (hasher, time) = pass(&mut chain, &hits, timepix.block_hits);
+        if hasher.finish() != expected.finish() {
+            return Err(Error::format("pass", "another hash than the first pass"));
+        }
+        (done, total, best) = (done + 1, total + time, best.min(time));
+    }
+    let mut counters = *chain.counters();
+    for (stage, before) in counters.stages.iter_mut().zip(&warm_up.stages) {
+        stage.ns = (stage.ns - before.ns) / done.max(1);
+    }
+    let outcome = Outcome {
+        level,
+        threads: chain.threads(),
+        input: stream.counts(),
+        chain: counts,
+        not_taken: 0,
+        counters,
+        hashes: expected.finish(),
+        time: total / done.max(1) as u32,
+    };
+    let report_of = Report {
+        summary: PixelSummary::new(config, &outcome)?,
+        repetitions: done,
+        seconds: total.as_secs_f64(),
+        hits_per_second_best: hits.len() as f64 / best.as_secs_f64(),
+    };
+    let text = format!(
+        "{}{done} passes in {:.2} s, equal hashes; fastest pass {:.2} million hits/s\n",
+        report_of.summary.text(),
+        report_of.seconds,
+        report_of.hits_per_second_best / 1e6
+    );
+    report.report(&text, &report_of)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// One pass in blocks, as they would be read; hashing is not timed.
+fn pass(chain: &mut Lanes, hits: &PixelHits, block_hits: usize) -> (ClusterHasher, Duration) {
+    let (mut hasher, mut time, mut block) = (ClusterHasher::default(), Duration::ZERO, PixelHits::default());
+    for start in (0..hits.len()).step_by(block_hits) {
+        let begin = Instant::now();
+        block.clear();
+        block.extend_from(hits, start..hits.len().min(start + block_hits), 0);
+        let clusters = chain.push(&block, start + block_hits >= hits.len());
+        time += begin.elapsed();
+        hasher.update(clusters);
+    }
+    (hasher, time)
+}

@@ -1,0 +1,150 @@
+//! [`Layout`]: where chips lie on a sensor, from (chip, x, y) to one matrix of pixels.
+
+use crate::{Error, Result};
+
+/// Widest and highest sensor, pixels: coordinates are 16 bits wide.
+pub const MAX_SIDE: usize = 8192;
+
+/// Pixels between chips that are kept apart: so many that no two hits across them are neighbours.
+const APART: usize = 2;
+
+/// Where one chip lies: `x = x0 + sx * column`, `y = y0 + sy * row`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Place {
+    x0: i32,
+    y0: i32,
+    sign: i32,
+}
+
+/// The chips of a sensor and the matrix of pixels that they make.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Layout {
+    width: usize,
+    height: usize,
+    chip: [usize; 2],
+    places: Vec<Place>,
+}
+
+impl Layout {
+    /// `chips` chips of `width` x `height` pixels that do not see each other: a cluster never spans two.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for no chips at all or a matrix of more than [`MAX_SIDE`] pixels a side.
+    pub fn apart(chips: usize, width: usize, height: usize) -> Result<Self> {
+        let columns = (1..=chips).find(|n| n * n >= chips).unwrap_or(0);
+        let rows = if columns == 0 { 0 } else { chips.div_ceil(columns) };
+        let place = |chip: usize| Place {
+            x0: (chip % columns * (width + APART)) as i32,
+            y0: (chip / columns * (height + APART)) as i32,
+            sign: 1,
+        };
+        let side = |count: usize, pixels: usize| (count * (pixels + APART)).saturating_sub(APART);
+        let (all_width, all_height) = (side(columns, width), side(rows, height));
+        let possible = 1..=MAX_SIDE;
+        if chips > 256 || !possible.contains(&all_width) || !possible.contains(&all_height) {
+            let message =
+                format!("{chips} chips of {width} x {height} pixels: 1 to {MAX_SIDE} a side in all");
+            return Err(Error::Config(message));
+        }
+        let places = (0..chips).map(place).collect();
+        Ok(Self { width: all_width, height: all_height, chip: [width, height], places })
+    }
+
+    /// One chip.
+    ///
+    /// # Errors
+    /// As [`Layout::apart`].
+    pub fn single(width: usize, height: usize) -> Result<Self> {
+        Self::apart(1, width, height)
+    }
+
+    /// Four chips of 256 x 256 side by side as one sensor, with `gap` pixels between them: chips 0 and 1
+    /// right, 2 and 3 left, 1 and 2 on top and turned by half a turn.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for a gap that makes the sensor too large.
+    pub fn quad(gap: usize) -> Result<Self> {
+        let side = 512usize.saturating_add(gap);
+        if side > MAX_SIDE {
+            return Err(Error::Config(format!("a gap of {gap} pixels makes the sensor too large")));
+        }
+        let (low, high) = ((256 + gap) as i32, side as i32 - 1);
+        let place = |x0, y0, sign| Place { x0, y0, sign };
+        let places = vec![place(low, 0, 1), place(high, high, -1), place(255, high, -1), place(0, 0, 1)];
+        Ok(Self { width: side, height: side, chip: [256, 256], places })
+    }
+
+    /// Width of the matrix, pixels.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// Height of the matrix, pixels.
+    pub fn height(&self) -> usize {
+        self.height
+    }
+
+    /// Width and height of one chip, pixels.
+    pub fn chip_size(&self) -> [usize; 2] {
+        self.chip
+    }
+
+    /// Number of chips.
+    pub fn chips(&self) -> usize {
+        self.places.len()
+    }
+
+    /// The pixel of the matrix; none for a chip or pixel that is not there.
+    #[inline(always)]
+    pub fn place(&self, chip: usize, x: u32, y: u32) -> Option<(u16, u16)> {
+        let place = self.places.get(chip)?;
+        let inside = (x as usize) < self.chip[0] && (y as usize) < self.chip[1];
+        let at = |start: i32, step: u32| (start + place.sign * step as i32) as u16;
+        inside.then(|| (at(place.x0, x), at(place.y0, y)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chips_apart_are_never_neighbours() {
+        let layout = Layout::apart(4, 256, 256).unwrap();
+        assert_eq!((layout.width(), layout.height(), layout.chips()), (514, 514, 4));
+        assert_eq!(layout.place(3, 0, 255), Some((258, 513)));
+        assert_eq!(layout.place(4, 0, 0), None);
+        assert_eq!(layout.place(0, 256, 0), None);
+        let corners = [(0, 0), (255, 0), (0, 255), (255, 255)];
+        for a in 0..4 {
+            for b in (0..4).filter(|b| *b != a) {
+                for ((x, y), (u, v)) in corners.iter().flat_map(|p| corners.map(|q| (*p, q))) {
+                    let (p, q) = (layout.place(a, x, y).unwrap(), layout.place(b, u, v).unwrap());
+                    assert!(p.0.abs_diff(q.0) > 1 || p.1.abs_diff(q.1) > 1);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_quad_is_one_square_without_holes() {
+        let layout = Layout::quad(0).unwrap();
+        let mut seen = vec![false; 512 * 512];
+        for chip in 0..4 {
+            for (x, y) in (0..256).flat_map(|y| (0..256).map(move |x| (x, y))) {
+                let (x, y) = layout.place(chip, x, y).unwrap();
+                assert!(!std::mem::replace(&mut seen[usize::from(y) * 512 + usize::from(x)], true));
+            }
+        }
+        assert_eq!(Layout::quad(4).unwrap().place(0, 0, 0), Some((260, 0)));
+        assert_eq!(layout.place(1, 0, 0), Some((511, 511)));
+    }
+
+    #[test]
+    fn impossible_sensors_are_refused() {
+        assert!(Layout::apart(0, 256, 256).is_err());
+        assert!(Layout::single(0, 5).is_err());
+        assert!(Layout::single(9000, 5).is_err());
+        assert!(Layout::quad(1 << 20).is_err());
+    }
+}

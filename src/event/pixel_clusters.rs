@@ -1,0 +1,160 @@
+//! Clusters of pixel hits with their features, as columns and offsets.
+
+use super::{Column, PixelHits};
+use std::ops::Range;
+
+/// Clusters in the order of their first hits (time, x, y, input).
+#[derive(Debug, Clone, PartialEq)]
+pub struct PixelClusters {
+    /// Where each cluster's hits begin in `hits`, and where the last one's end (no unit).
+    pub hit_start: Column<u32>,
+    /// Hits of all clusters; those of a cluster stand together, in order of time. Units are those of
+    /// [`PixelHits`].
+    pub hits: PixelHits,
+    /// One value per cluster each. Units are those of [`ClusterFeatures`].
+    pub features: ClusterFeatures,
+}
+
+/// What clusters look like, one value of each column per cluster.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ClusterFeatures {
+    /// Time of the first hit, ticks of 1.5625 ns.
+    pub time: Column<i64>,
+    /// Time from the first to the last hit, ticks of 1.5625 ns.
+    pub duration: Column<u32>,
+    /// Sum of times over threshold, clocks of 25 ns.
+    pub tot: Column<u32>,
+    /// Largest time over threshold, clocks of 25 ns.
+    pub height: Column<u16>,
+    /// Energy in units of 10^-6 MeV (1 eV); 0 without calibration.
+    pub energy: Column<u64>,
+    /// Smallest x, smallest y, largest x, largest y (no unit).
+    pub bounds: [Column<u16>; 4],
+    /// Mean x and y of the pixels, weighted by time over threshold (no unit).
+    pub centroid: [Column<f32>; 2],
+    /// Mean x and y of the pixels, all alike (no unit).
+    pub mean: [Column<f32>; 2],
+    /// Length of the line of pixels with the same variance along the main axis, pixels (no unit).
+    pub length: Column<f32>,
+    /// The same across the main axis, pixels (no unit).
+    pub breadth: Column<f32>,
+    /// 0 for as long as broad, 1 for a line: difference over sum of the two main variances (no unit).
+    pub linearity: Column<f32>,
+    /// Pixels over the area of the disc whose diameter is `length`, at most 1 (no unit).
+    pub roundness: Column<f32>,
+}
+
+impl Default for PixelClusters {
+    fn default() -> Self {
+        let hit_start = [0].into_iter().collect();
+        Self { hit_start, hits: PixelHits::default(), features: ClusterFeatures::default() }
+    }
+}
+
+impl PixelClusters {
+    /// Number of clusters.
+    pub fn len(&self) -> usize {
+        self.hit_start.len() - 1
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Forgets everything and keeps the memory.
+    pub fn clear(&mut self) {
+        self.hit_start.set_len(1);
+        self.hits.clear();
+        self.features.set_len(0);
+    }
+
+    /// Appends the clusters of `range` of another table.
+    pub fn extend_from(&mut self, other: &PixelClusters, range: Range<usize>) {
+        let hits = other.hit_start[range.start] as usize..other.hit_start[range.end] as usize;
+        let (first, from) = (self.hits.len() as u32, hits.start as u32);
+        other.hit_start[range.start + 1..=range.end]
+            .iter()
+            .for_each(|end| self.hit_start.push(first + end - from));
+        self.hits.extend_from(&other.hits, hits, 0);
+        self.features.extend_from(&other.features, range);
+    }
+
+    /// Removes the first `count` clusters.
+    pub fn remove_front(&mut self, count: usize) {
+        let (len, first) = (self.len(), self.hit_start[count]);
+        self.hits.remove_front(first as usize);
+        for cluster in count..len {
+            self.features.copy_within(cluster, cluster - count);
+            self.hit_start[cluster - count + 1] = self.hit_start[cluster + 1] - first;
+        }
+        self.hit_start.set_len(len - count + 1);
+        self.features.set_len(len - count);
+    }
+
+    /// Places in `hits` of a cluster's hits.
+    pub fn of_cluster(&self, cluster: usize) -> Range<usize> {
+        self.hit_start[cluster] as usize..self.hit_start[cluster + 1] as usize
+    }
+}
+
+impl ClusterFeatures {
+    /// Sets the length of all columns; values that become visible are whatever the memory held.
+    pub fn set_len(&mut self, len: usize) {
+        let Self { time, duration, tot, height, energy, bounds, centroid, mean, .. } = self;
+        time.set_len(len);
+        energy.set_len(len);
+        height.set_len(len);
+        [duration, tot].into_iter().for_each(|column| column.set_len(len));
+        bounds.iter_mut().for_each(|column| column.set_len(len));
+        centroid.iter_mut().chain(mean).for_each(|column| column.set_len(len));
+        let Self { length, breadth, linearity, roundness, .. } = self;
+        [length, breadth, linearity, roundness].into_iter().for_each(|column| column.set_len(len));
+    }
+
+    /// Appends the features of the clusters of `range` of another table.
+    pub fn extend_from(&mut self, other: &ClusterFeatures, range: Range<usize>) {
+        let of = || range.clone();
+        self.time.extend_from_slice(&other.time[of()]);
+        self.duration.extend_from_slice(&other.duration[of()]);
+        self.tot.extend_from_slice(&other.tot[of()]);
+        self.height.extend_from_slice(&other.height[of()]);
+        self.energy.extend_from_slice(&other.energy[of()]);
+        for (to, from) in self.bounds.iter_mut().zip(&other.bounds) {
+            to.extend_from_slice(&from[of()]);
+        }
+        let Self { centroid, mean, length, breadth, linearity, roundness, .. } = self;
+        let shapes = [length, breadth, linearity, roundness];
+        for (to, (_, from)) in centroid.iter_mut().chain(mean).chain(shapes).zip(other.floats()) {
+            to.extend_from_slice(&from[of()]);
+        }
+    }
+
+    /// Moves the features of cluster `from` to place `to`.
+    pub fn copy_within(&mut self, from: usize, to: usize) {
+        let Self { time, duration, tot, height, energy, bounds, centroid, mean, .. } = self;
+        time[to] = time[from];
+        energy[to] = energy[from];
+        height[to] = height[from];
+        [duration, tot].into_iter().for_each(|column| column[to] = column[from]);
+        bounds.iter_mut().for_each(|column| column[to] = column[from]);
+        centroid.iter_mut().chain(mean).for_each(|column| column[to] = column[from]);
+        let Self { length, breadth, linearity, roundness, .. } = self;
+        [length, breadth, linearity, roundness].into_iter().for_each(|column| column[to] = column[from]);
+    }
+
+    /// The columns of floats with their names, in schema order.
+    pub fn floats(&self) -> [(&'static str, &Column<f32>); 8] {
+        let Self { centroid: [cx, cy], mean: [mx, my], length, breadth, linearity, roundness, .. } = self;
+        [
+            ("centroid_x", cx),
+            ("centroid_y", cy),
+            ("mean_x", mx),
+            ("mean_y", my),
+            ("length", length),
+            ("breadth", breadth),
+            ("linearity", linearity),
+            ("roundness", roundness),
+        ]
+    }
+}

@@ -1,0 +1,175 @@
+//! Hits of hybrid pixel detectors (Timepix3, Timepix4) and the triggers that come with them, as columns.
+
+use super::Column;
+
+/// Ticks in 25 ns, the coarse clock: time is counted in whole ticks of 1.5625 ns, the fine clock.
+pub const TICKS_PER_CLOCK: i64 = 16;
+/// One tick, ns.
+pub const NS_PER_TICK: f64 = 1.5625;
+
+/// Pixel hits, one value of each column per hit.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct PixelHits {
+    /// Time of arrival, ticks of 1.5625 ns.
+    pub time: Column<i64>,
+    /// Column of the pixel on the sensor (no unit).
+    pub x: Column<u16>,
+    /// Row of the pixel on the sensor (no unit).
+    pub y: Column<u16>,
+    /// Time over threshold, clocks of 25 ns.
+    pub tot: Column<u16>,
+}
+
+impl PixelHits {
+    /// Number of hits.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.time.len()
+    }
+
+    /// Whether there is no hit.
+    pub fn is_empty(&self) -> bool {
+        self.time.is_empty()
+    }
+
+    /// Forgets the hits and keeps the memory.
+    pub fn clear(&mut self) {
+        self.set_len(0);
+    }
+
+    /// Sets the length of all columns; values that become visible are whatever the memory held.
+    pub fn set_len(&mut self, len: usize) {
+        self.time.set_len(len);
+        self.x.set_len(len);
+        self.y.set_len(len);
+        self.tot.set_len(len);
+    }
+
+    /// Appends one hit.
+    #[inline(always)]
+    pub fn push(&mut self, time: i64, x: u16, y: u16, tot: u16) {
+        self.time.push(time);
+        self.x.push(x);
+        self.y.push(y);
+        self.tot.push(tot);
+    }
+
+    /// Appends the hits of `range` of another table, `shift` ticks later.
+    pub fn extend_from(&mut self, other: &PixelHits, range: std::ops::Range<usize>, shift: i64) {
+        let first = self.len();
+        self.time.extend_from_slice(&other.time[range.clone()]);
+        if shift != 0 {
+            self.time[first..].iter_mut().for_each(|time| *time += shift);
+        }
+        self.x.extend_from_slice(&other.x[range.clone()]);
+        self.y.extend_from_slice(&other.y[range.clone()]);
+        self.tot.extend_from_slice(&other.tot[range]);
+    }
+
+    /// Removes the first `count` hits.
+    pub fn remove_front(&mut self, count: usize) {
+        let len = self.len();
+        self.time.copy_within(count..len, 0);
+        self.x.copy_within(count..len, 0);
+        self.y.copy_within(count..len, 0);
+        self.tot.copy_within(count..len, 0);
+        self.set_len(len - count);
+    }
+
+    /// The hit at `i`: time, x, y, time over threshold.
+    pub fn get(&self, i: usize) -> (i64, u16, u16, u16) {
+        (self.time[i], self.x[i], self.y[i], self.tot[i])
+    }
+}
+
+/// Which edge of which trigger input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Edge {
+    /// Rising edge of input 1.
+    Rise1 = 0,
+    /// Falling edge of input 1.
+    Fall1 = 1,
+    /// Rising edge of input 2.
+    Rise2 = 2,
+    /// Falling edge of input 2.
+    Fall2 = 3,
+}
+
+/// Time-stamped edges of the trigger inputs (TDC packets), in the order in which they came.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Triggers {
+    /// Time, ticks of 1.5625 ns.
+    pub time: Column<i64>,
+    /// What remains of the time below a tick of 1.5625 ns, steps of 0.26 ns.
+    pub fine: Column<u8>,
+    /// The device's own count of this input (no unit).
+    pub counter: Column<u16>,
+    /// Input and edge, the numbers of [`Edge`] (no unit).
+    pub edge: Column<u8>,
+    /// Chip whose chunk it came in (no unit).
+    pub chip: Column<u8>,
+}
+
+impl Triggers {
+    /// Number of edges.
+    pub fn len(&self) -> usize {
+        self.time.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.time.is_empty()
+    }
+
+    /// Forgets them and keeps the memory.
+    pub fn clear(&mut self) {
+        self.time.clear();
+        self.fine.clear();
+        self.counter.clear();
+        self.edge.clear();
+        self.chip.clear();
+    }
+
+    /// Appends one edge.
+    pub fn push(&mut self, time: i64, fine: u8, counter: u16, edge: Edge, chip: u8) {
+        self.time.push(time);
+        self.fine.push(fine);
+        self.counter.push(counter);
+        self.edge.push(edge as u8);
+        self.chip.push(chip);
+    }
+}
+
+/// What a stretch of a stream holds.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct PixelBlock {
+    /// Hits in the order in which they came. Units are those of [`PixelHits`].
+    pub hits: PixelHits,
+    /// Trigger edges in the order in which they came. Units are those of [`Triggers`].
+    pub triggers: Triggers,
+}
+
+impl PixelBlock {
+    /// Forgets everything and keeps the memory.
+    pub fn clear(&mut self) {
+        self.hits.clear();
+        self.triggers.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hits_move_between_tables() {
+        let mut hits = PixelHits::default();
+        (0..10).for_each(|i| hits.push(i64::from(i) * 5, i, 100 + i, 7 * i));
+        let mut other = PixelHits::default();
+        other.extend_from(&hits, 2..5, 1000);
+        assert_eq!((other.len(), other.get(0), other.get(2)), (3, (1010, 2, 102, 14), (1020, 4, 104, 28)));
+        hits.remove_front(8);
+        assert_eq!((hits.len(), hits.get(0), hits.get(1)), (2, (40, 8, 108, 56), (45, 9, 109, 63)));
+    }
+}

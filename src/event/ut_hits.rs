@@ -1,0 +1,93 @@
+//! UT hits of a batch of events, as columns.
+
+use super::Column;
+use crate::Status;
+
+/// Planes of the UT: vertical strips, two tilted ones, vertical again.
+pub const UT_PLANES: usize = 4;
+/// Groups of sectors at one x: 20, 20, 22 and 22 in the planes.
+pub const UT_GROUPS: usize = 84;
+
+/// UT hits of many events, sorted by group of sectors (and so by plane), then `y_begin`, then `x`, then `id`.
+///
+/// | column | type | length | meaning |
+/// |---|---|---|---|
+/// | `x`, `z` | f32, mm | hits | where the strip, or its extension, meets y = 0 |
+/// | `y_begin`, `y_end` | f32, mm | hits | ends of the strip |
+/// | `weight` | f32, 1/mm^2 | hits | 12 / pitch^2: one over the variance of x |
+/// | `id` | u32 | hits | LHCbID |
+/// | `group_start` | u32 | 84 * events + 1 | group g of event e owns the hits `[group_start[84 e + g], group_start[84 e + g + 1])` |
+/// | `status` | [`Status`] | events | anything but `Ok`: the event has no hits here |
+#[derive(Debug, Clone, PartialEq)]
+pub struct UtBatch {
+    /// x at y = 0, mm.
+    pub x: Column<f32>,
+    /// z at y = 0, mm.
+    pub z: Column<f32>,
+    /// Lower end of the strip, mm.
+    pub y_begin: Column<f32>,
+    /// Upper end of the strip, mm.
+    pub y_end: Column<f32>,
+    /// Weight, 1/mm^2.
+    pub weight: Column<f32>,
+    /// LHCbID (no unit).
+    pub id: Column<u32>,
+    /// First hit of each group (no unit); 84 per event and one at the end.
+    pub group_start: Column<u32>,
+    /// What became of each event (no unit).
+    pub status: Vec<Status>,
+}
+
+impl Default for UtBatch {
+    fn default() -> Self {
+        Self {
+            x: Column::default(),
+            z: Column::default(),
+            y_begin: Column::default(),
+            y_end: Column::default(),
+            weight: Column::default(),
+            id: Column::default(),
+            group_start: [0].into_iter().collect(),
+            status: Vec::new(),
+        }
+    }
+}
+
+impl UtBatch {
+    /// Forgets all events and keeps the memory.
+    pub fn clear(&mut self) {
+        self.set_hits(0);
+        self.group_start.set_len(1);
+        self.status.clear();
+    }
+
+    /// Sets the length of every column of hits.
+    pub(crate) fn set_hits(&mut self, hits: usize) {
+        for column in [&mut self.x, &mut self.z, &mut self.y_begin, &mut self.y_end, &mut self.weight] {
+            column.set_len(hits);
+        }
+        self.id.set_len(hits);
+    }
+
+    /// Number of hits of all events.
+    pub fn hits(&self) -> usize {
+        self.id.len()
+    }
+
+    /// The hits of one event.
+    ///
+    /// # Panics
+    /// When there is no such event.
+    pub fn of_event(&self, event: usize) -> std::ops::Range<usize> {
+        self.group_start[UT_GROUPS * event] as usize..self.group_start[UT_GROUPS * (event + 1)] as usize
+    }
+
+    /// The hits of one group of an event.
+    ///
+    /// # Panics
+    /// When there is no such event or group.
+    pub fn of_group(&self, event: usize, group: usize) -> std::ops::Range<usize> {
+        let at = UT_GROUPS * event + group;
+        self.group_start[at] as usize..self.group_start[at + 1] as usize
+    }
+}

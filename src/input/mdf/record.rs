@@ -1,0 +1,248 @@
+//! Records: cuts a stream into events, and finds the next one after a damaged header.
+
+use crate::input::source::Stream;
+use std::io::{BufRead, Read};
+
+/// Bytes of a record's header without the sub-header.
+const HEAD: usize = 20;
+/// Bytes of the sub-header of version 3.
+const SUB_HEADER: usize = 28;
+/// Header version 3, sub-header of seven words.
+const HEADER_BYTE: u8 = 0x37;
+/// The record holds raw banks.
+const DATA_BANKS: u8 = 1;
+/// Longest record, bytes.
+const MAX_RECORD: usize = super::MAX_BODY;
+
+/// What a record says about its event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RecordHeader {
+    /// Which triggers accepted the event.
+    pub trigger_mask: [u32; 4],
+    /// Number of the run.
+    pub run: u32,
+    /// Turn of the beam.
+    pub orbit: u32,
+    /// Crossing in the turn.
+    pub bunch: u32,
+}
+
+impl RecordHeader {
+    pub(super) fn to_bytes(self) -> [u8; SUB_HEADER] {
+        let [a, b, c, d] = self.trigger_mask;
+        let mut bytes = [0; SUB_HEADER];
+        let words = [a, b, c, d, self.run, self.orbit, self.bunch];
+        for (four, word) in bytes.as_chunks_mut::<4>().0.iter_mut().zip(words) {
+            *four = word.to_le_bytes();
+        }
+        bytes
+    }
+
+    fn from_bytes(bytes: &[u8; SUB_HEADER]) -> Self {
+        let mut words = [0; 7];
+        for (word, &four) in words.iter_mut().zip(bytes.as_chunks::<4>().0) {
+            *word = u32::from_le_bytes(four);
+        }
+        let [a, b, c, d, run, orbit, bunch] = words;
+        Self { trigger_mask: [a, b, c, d], run, orbit, bunch }
+    }
+}
+
+/// Jenkins' one-at-a-time hash of the bytes behind the checksum, bytes taken as signed. A record whose
+/// checksum is 0 has none.
+pub fn checksum(bytes: &[u8]) -> u32 {
+    let mut hash = 0u32;
+    for &byte in bytes {
+        hash = hash.wrapping_add(byte as i8 as u32);
+        hash = hash.wrapping_add(hash << 10);
+        hash ^= hash >> 6;
+    }
+    hash = hash.wrapping_add(hash << 3);
+    hash ^= hash >> 11;
+    hash.wrapping_add(hash << 15)
+}
+
+/// The header and body of a record of banks, plain.
+pub(super) fn head(size: u32, checksum: u32, compression: u8) -> [u8; HEAD] {
+    let mut head = [0; HEAD];
+    for (four, word) in head.as_chunks_mut::<4>().0.iter_mut().zip([size, size, size, checksum]) {
+        *four = word.to_le_bytes();
+    }
+    head[16..].copy_from_slice(&[compression, HEADER_BYTE, DATA_BANKS, 0]);
+    head
+}
+
+/// Bytes of a record before its body.
+pub(super) const BEFORE_BODY: usize = HEAD + SUB_HEADER;
+/// Where the bytes begin that the checksum covers.
+pub(super) const CHECKED: usize = 16;
+
+/// The size of a record, when these bytes can be its beginning.
+fn size_of(head: &[u8; HEAD]) -> Option<usize> {
+    let size = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
+    let same = size(0) == size(4) && size(0) == size(8);
+    let plain = head[17] == HEADER_BYTE && head[18] == DATA_BANKS;
+    let range = BEFORE_BODY..=MAX_RECORD;
+    Some(size(0) as usize).filter(|size| same && plain && range.contains(size))
+}
+
+/// Whether a file that begins so may be an MDF file.
+pub(in crate::input) fn looks_like_record(bytes: &[u8]) -> bool {
+    bytes.first_chunk().is_some_and(|head| size_of(head).is_some())
+}
+
+/// One record, as it was cut from the stream.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Record<'a> {
+    /// A whole record.
+    Event {
+        /// What it says about its event.
+        header: RecordHeader,
+        /// The body, packed when `compressed` says so.
+        body: &'a [u8],
+        /// Whether the body is packed.
+        compressed: bool,
+        /// Whether the checksum, if there is one, is right.
+        intact: bool,
+    },
+    /// The stream ends inside a record.
+    Truncated,
+    /// So many bytes are no record; the next one may follow.
+    Garbage(u64),
+}
+
+/// A stream of records.
+pub(in crate::input) struct Records {
+    stream: Stream,
+    record: Vec<u8>,
+    ended: bool,
+}
+
+impl Records {
+    pub fn new(stream: Stream) -> Self {
+        Self { stream, record: Vec::new(), ended: false }
+    }
+
+    /// The next record; none at the end.
+    pub fn next(&mut self) -> std::io::Result<Option<Record<'_>>> {
+        if self.ended {
+            return Ok(None);
+        }
+        self.record.clear();
+        self.fill(HEAD)?;
+        let Some(head) = self.record.first_chunk::<HEAD>() else {
+            self.ended = true;
+            return Ok((!self.record.is_empty()).then_some(Record::Truncated));
+        };
+        let Some(size) = size_of(head) else {
+            return self.find_record().map(|skipped| Some(Record::Garbage(skipped)));
+        };
+        self.fill(size)?;
+        if self.record.len() < size {
+            self.ended = true;
+            return Ok(Some(Record::Truncated));
+        }
+        let sum = u32::from_le_bytes(*self.record[12..].first_chunk().expect("a whole header"));
+        let sub_header = self.record[HEAD..].first_chunk().expect("a whole header");
+        Ok(Some(Record::Event {
+            header: RecordHeader::from_bytes(sub_header),
+            compressed: self.record[16] != 0,
+            intact: sum == 0 || sum == checksum(&self.record[CHECKED..]),
+            body: &self.record[BEFORE_BODY..],
+        }))
+    }
+
+    /// Reads on until the record is `len` bytes long, or the stream ends.
+    fn fill(&mut self, len: usize) -> std::io::Result<()> {
+        let want = len.saturating_sub(self.record.len());
+        self.stream.by_ref().take(want as u64).read_to_end(&mut self.record).map(drop)
+    }
+
+    /// Passes over bytes until a header begins, which is put back; says how many.
+    fn find_record(&mut self) -> std::io::Result<u64> {
+        let mut window: [u8; HEAD] = self.record[..].try_into().expect("a header was read");
+        let mut skipped = 0;
+        loop {
+            let next = self.stream.fill_buf()?.first().copied();
+            let Some(byte) = next else {
+                self.ended = true;
+                return Ok(skipped + HEAD as u64);
+            };
+            self.stream.consume(1);
+            window.rotate_left(1);
+            window[HEAD - 1] = byte;
+            skipped += 1;
+            if size_of(&window).is_some() {
+                let rest = std::mem::replace(&mut self.stream, Box::new(std::io::empty()));
+                self.stream = Box::new(std::io::Cursor::new(window).chain(rest));
+                return Ok(skipped);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::input::mdf::write_record;
+
+    fn file(bodies: &[&[u8]]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for (i, body) in bodies.iter().enumerate() {
+            let header = RecordHeader { run: i as u32, ..RecordHeader::default() };
+            write_record(&mut bytes, &header, body, None).unwrap();
+        }
+        bytes
+    }
+
+    /// What comes out, in words.
+    fn read(bytes: &[u8]) -> Vec<String> {
+        let mut records = Records::new(Box::new(std::io::Cursor::new(bytes.to_vec())));
+        let mut found = Vec::new();
+        while let Some(record) = records.next().unwrap() {
+            found.push(match record {
+                Record::Event { header, body, intact, .. } => {
+                    format!("{} {} {intact}", header.run, body.len())
+                }
+                other => format!("{other:?}"),
+            });
+        }
+        found
+    }
+
+    #[test]
+    fn records_are_cut_and_checked() {
+        let bytes = file(&[&[1; 8], &[], &[2; 100]]);
+        assert_eq!(read(&bytes), ["0 8 true", "1 0 true", "2 100 true"]);
+        assert_eq!(read(&[]), Vec::<String>::new());
+        let mut flipped = bytes.clone();
+        flipped[50] ^= 4;
+        assert_eq!(read(&flipped), ["0 8 false", "1 0 true", "2 100 true"]);
+        assert_eq!(read(&bytes[..bytes.len() - 1]), ["0 8 true", "1 0 true", "Truncated"]);
+        assert_eq!(read(&bytes[..60]), ["0 8 true", "Truncated"]);
+    }
+
+    #[test]
+    fn reading_goes_on_after_a_damaged_header() {
+        let mut bytes = file(&[&[1; 8], &[3; 16], &[2; 100]]);
+        bytes[56] ^= 1;
+        assert_eq!(read(&bytes), ["0 8 true", "Garbage(64)", "2 100 true"]);
+        bytes[130] ^= 1;
+        assert_eq!(read(&bytes), ["0 8 true", "Garbage(212)"]);
+    }
+
+    #[test]
+    fn the_checksum_takes_bytes_as_signed() {
+        // Worked out by hand from the definition.
+        assert_eq!(checksum(&[]), 0);
+        let one = |byte: u32| {
+            let hash = byte.wrapping_add(byte << 10);
+            let hash = hash ^ hash >> 6;
+            let hash = hash.wrapping_add(hash << 3);
+            let hash = hash ^ hash >> 11;
+            hash.wrapping_add(hash << 15)
+        };
+        assert_eq!(checksum(&[1]), one(1));
+        assert_eq!(checksum(&[0xFF]), one(0xFFFF_FFFF));
+    }
+}

@@ -1,0 +1,341 @@
+//! [`Lanes`]: clusters of a stream on several threads: windows in time, merged at their borders (the paper,
+//! sections 3.2.3 and 3.3).
+//!
+//! ```text
+//! hits -> sorted -> windows, round-robin -> lane 0 -- complete clusters --> in order of first hits -> out
+//!                                           lane 1        ...                  ^
+//!                                            ...   '--- hits at borders -> merger
+//! ```
+//! A lane finds the clusters of its window as if there was nothing else. Those that keep away from both ends
+//! are complete. All others may have neighbours in other windows, so their hits are clustered once more by the
+//! merger: a cluster that crosses a border has all of its hits there, and nothing else is a neighbour of it.
+
+use crate::event::{Counters, Layout, PixelClusters, PixelHits, StageClock};
+use crate::simd::Level;
+use crate::timepix::{
+    Calibration, Chain, ChainCounts, Clusterer, Definition, FeatureMaker, Front, TimepixConfig,
+    WindowClusters, WindowFinder,
+};
+use crate::{Error, Result};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+
+/// Windows under way in each lane: one worked on, one waiting.
+const PER_LANE: usize = 2;
+/// A window takes at most so many hits: lanes take turns.
+const WINDOW: usize = 1 << 14;
+
+/// A window on its way to a lane and back.
+#[derive(Default)]
+struct Window {
+    hits: PixelHits,
+    found: WindowClusters,
+}
+
+struct Lane {
+    /// None once the lane is to end.
+    windows: Option<SyncSender<Window>>,
+    answers: Receiver<Window>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// One or more threads that turn a stream of hits into clusters.
+pub enum Lanes {
+    /// The calling thread alone; all definitions.
+    One(Box<Chain>),
+    /// Threads beside the calling one.
+    Many(Box<ManyLanes>),
+}
+
+/// Several lanes, only for the local definition.
+pub struct ManyLanes {
+    front: Front,
+    sorted: PixelHits,
+    lanes: Vec<Lane>,
+    /// Lane of the next window, and the lanes of the windows under way, in order.
+    next: usize,
+    under_way: VecDeque<usize>,
+    unused: Vec<Window>,
+    back: Back,
+    counters: Counters,
+}
+
+/// The merger, and what waits to leave in order.
+struct Back {
+    merger: Clusterer,
+    maker: FeatureMaker,
+    level: Level,
+    calibration: Option<Arc<Calibration>>,
+    /// Complete clusters of lanes and of the merger, each in order.
+    inner: Queue,
+    merged: Queue,
+    /// What the merger found last.
+    found: PixelClusters,
+    config: TimepixConfig,
+    out: PixelClusters,
+    counts: ChainCounts,
+}
+
+impl Lanes {
+    /// Starts `lanes` lanes; one lane is the calling thread.
+    ///
+    /// # Errors
+    /// Those of the configuration, and [`Error::Config`] when the system gives no threads. Only the local
+    /// definition can be shared out.
+    pub fn new(config: &TimepixConfig, level: Level, layout: &Layout, lanes: usize) -> Result<Self> {
+        if lanes <= 1 {
+            return Chain::new(config, level, layout).map(Box::new).map(Self::One);
+        }
+        if config.find.definition != Definition::Local {
+            return Err(Error::Config("only the local definition runs on several threads".into()));
+        }
+        ManyLanes::new(config, level, layout, lanes).map(Box::new).map(Self::Many)
+    }
+
+    /// From now on drops the hits of a pixel.
+    pub fn mask(&mut self, x: u16, y: u16) {
+        match self {
+            Self::One(chain) => chain.mask(x, y),
+            Self::Many(lanes) => lanes.front.mask(x, y),
+        }
+    }
+
+    /// As [`Chain::push`].
+    pub fn push(&mut self, hits: &PixelHits, end: bool) -> &PixelClusters {
+        match self {
+            Self::One(chain) => chain.push(hits, end),
+            Self::Many(lanes) => lanes.push(hits, end),
+        }
+    }
+
+    /// What became of the hits so far.
+    pub fn counts(&self) -> ChainCounts {
+        match self {
+            Self::One(chain) => chain.counts(),
+            Self::Many(lanes) => {
+                let mut counts = ChainCounts { forced: lanes.back.merger.forced(), ..lanes.back.counts };
+                lanes.front.count(&mut counts);
+                counts
+            }
+        }
+    }
+
+    /// Time and flow of the stages, summed over threads.
+    pub fn counters(&self) -> &Counters {
+        match self {
+            Self::One(chain) => chain.counters(),
+            Self::Many(lanes) => &lanes.counters,
+        }
+    }
+
+    /// Hits that wait inside.
+    pub fn waiting(&self) -> usize {
+        let counts = self.counts();
+        let accounted = counts.hits_out + counts.masked + counts.late + counts.filtered;
+        (counts.hits_in - accounted) as usize
+    }
+
+    /// Number of threads that find clusters.
+    pub fn threads(&self) -> usize {
+        match self {
+            Self::One(_) => 1,
+            Self::Many(lanes) => lanes.lanes.len(),
+        }
+    }
+}
+
+impl ManyLanes {
+    fn new(config: &TimepixConfig, level: Level, layout: &Layout, lanes: usize) -> Result<Self> {
+        let front = Front::new(config, level, layout)?;
+        let sides = [layout.width(), layout.height()];
+        let start = |_| {
+            let finder = WindowFinder::new(config.find, level, front.calibration(), sides)?;
+            Lane::start(finder)
+        };
+        let lanes = (0..lanes).map(start).collect::<Result<Vec<_>>>()?;
+        let back = Back {
+            merger: Clusterer::new(config.find, sides[0], sides[1], config.capacity)?,
+            maker: FeatureMaker::default(),
+            level,
+            calibration: front.calibration(),
+            inner: Default::default(),
+            merged: Default::default(),
+            found: PixelClusters::default(),
+            config: config.clone(),
+            out: PixelClusters::default(),
+            counts: ChainCounts::default(),
+        };
+        Ok(Self {
+            front,
+            sorted: PixelHits::default(),
+            lanes,
+            next: 0,
+            under_way: VecDeque::new(),
+            unused: Vec::new(),
+            back,
+            counters: Counters::default(),
+        })
+    }
+
+    fn push(&mut self, hits: &PixelHits, end: bool) -> &PixelClusters {
+        self.back.out.clear();
+        self.sorted.clear();
+        self.front.push(hits, end, &mut self.sorted, &mut self.counters);
+        for start in (0..self.sorted.len()).step_by(WINDOW) {
+            if self.under_way.len() >= PER_LANE * self.lanes.len() {
+                self.collect(true);
+            }
+            let mut window = self.unused.pop().unwrap_or_default();
+            window.hits.clear();
+            let range = start..self.sorted.len().min(start + WINDOW);
+            window.hits.extend_from(&self.sorted, range, 0);
+            self.under_way.push_back(self.next);
+            if let Some(windows) = &self.lanes[self.next].windows {
+                windows.send(window).expect("a lane lives as long as its windows");
+            }
+            self.next = (self.next + 1) % self.lanes.len();
+        }
+        while self.collect(end) {}
+        let mut clock = StageClock::start();
+        if end {
+            self.back.finish();
+        }
+        self.back.counts.count(&self.back.config.filter, &mut self.back.out);
+        clock.lap(&mut self.counters.stages[3]);
+        self.counters.stages[3].items_out = self.back.counts.clusters;
+        &self.back.out
+    }
+
+    /// Takes the answer to the oldest window, waiting for it or not; false when there is none.
+    fn collect(&mut self, wait: bool) -> bool {
+        let Some(&lane) = self.under_way.front() else { return false };
+        let answers = &self.lanes[lane].answers;
+        let answer = if wait { answers.recv().ok() } else { answers.try_recv().ok() };
+        let Some(window) = answer else {
+            assert!(!wait, "a lane ended with windows under way");
+            return false;
+        };
+        self.under_way.pop_front();
+        let [find, features] = window.found.ns;
+        self.counters.stages[2].ns += find;
+        self.counters.stages[3].ns += features;
+        let mut clock = StageClock::start();
+        self.back.add(&window.found);
+        clock.lap(&mut self.counters.stages[3]);
+        self.unused.push(window);
+        true
+    }
+}
+
+impl Lane {
+    fn start(mut finder: WindowFinder) -> Result<Self> {
+        let (windows, inbox) = sync_channel::<Window>(PER_LANE);
+        let (outbox, answers) = sync_channel(PER_LANE + 1);
+        let work = move || {
+            while let Ok(mut window) = inbox.recv() {
+                finder.run(&window.hits, &mut window.found);
+                if outbox.send(window).is_err() {
+                    return;
+                }
+            }
+        };
+        let thread = std::thread::Builder::new()
+            .name("peloton-lane".into())
+            .spawn(work)
+            .map_err(|e| Error::Config(format!("cannot start a lane: {e}")))?;
+        Ok(Self { windows: Some(windows), answers, thread: Some(thread) })
+    }
+}
+
+impl Drop for Lane {
+    fn drop(&mut self) {
+        self.windows = None;
+        if let Some(thread) = self.thread.take() {
+            // Whoever waited for an answer has seen a panic already.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Back {
+    /// Takes what a lane found, window by window, and lets out what is in order.
+    fn add(&mut self, found: &WindowClusters) {
+        self.inner.clusters.extend_from(&found.inner, 0..found.inner.len());
+        self.merger.input().extend_from(&found.border, 0..found.border.len(), 0);
+        if self.merger.is_ready() {
+            self.merge(false);
+        }
+        self.leave(self.merger.first_waiting().unwrap_or(found.end));
+    }
+
+    /// The stream is at its end.
+    fn finish(&mut self) {
+        self.merge(true);
+        self.leave(i64::MAX);
+    }
+
+    /// Clusters the hits at borders, as far as they are complete.
+    fn merge(&mut self, all: bool) {
+        let (found, level, maker) = (&mut self.found, self.level, &mut self.maker);
+        found.clear();
+        self.merger.run(all, found);
+        let calibration = self.calibration.as_deref();
+        crate::dispatch!(level, g => maker.run(g, calibration, found));
+        self.merged.clusters.extend_from(found, 0..found.len());
+    }
+
+    /// Lets out, in order, the clusters that began before a time.
+    fn leave(&mut self, before: i64) {
+        let Self { inner, merged, out, .. } = self;
+        let end = (before, 0, 0);
+        loop {
+            let (a, b) = (inner.first(), merged.first());
+            let (list, limit) = if a < b { (&mut *inner, b.min(end)) } else { (&mut *merged, a.min(end)) };
+            let run = list.count_before(limit);
+            if run == 0 {
+                break;
+            }
+            out.extend_from(&list.clusters, list.gone..list.gone + run);
+            list.gone += run;
+        }
+        inner.forget_gone();
+        merged.forget_gone();
+    }
+}
+
+/// What clusters are ordered by: time, x and y of the first hit.
+type Key = (i64, u16, u16);
+/// Later than every cluster.
+const NEVER: Key = (i64::MAX, u16::MAX, u16::MAX);
+
+/// Clusters in order, of which the first ones have left.
+#[derive(Default)]
+struct Queue {
+    clusters: PixelClusters,
+    gone: usize,
+}
+
+impl Queue {
+    fn key(&self, cluster: usize) -> Key {
+        let hits = &self.clusters.hits;
+        let place = self.clusters.hit_start[cluster] as usize;
+        (hits.time[place], hits.x[place], hits.y[place])
+    }
+
+    /// Key of the first cluster that is still here.
+    fn first(&self) -> Key {
+        if self.gone < self.clusters.len() { self.key(self.gone) } else { NEVER }
+    }
+
+    /// How many clusters come before `limit`.
+    fn count_before(&self, limit: Key) -> usize {
+        (self.gone..self.clusters.len()).take_while(|&cluster| self.key(cluster) < limit).count()
+    }
+
+    /// Frees the memory of what has left.
+    fn forget_gone(&mut self) {
+        self.clusters.remove_front(std::mem::take(&mut self.gone));
+    }
+}

@@ -1,0 +1,232 @@
+//! Banks of version 5, a quarter at a time in lanes. A cluster is one word, but two successive words of one
+//! link that are both flagged as large are the edges of one wide cluster:
+//!
+//! ```text
+//!   words     a  B  C  d  E  F  G  h         large ones in capitals
+//!   pairable     1  0     1  1  0            large, and so is the next one of the same link
+//!   first        1        1                  every other one of each run of pairable ones
+//!   hits      a  BC    d  EF    G  h
+//! ```
+//! The runs of pairable words are halved without a loop, by the carries of one addition.
+
+use super::{CHANNEL, CHANNEL_SHIFT, MAX_HITS, PART, SciFiScratch, USUAL, WIDTH_SHIFT, code, words_of};
+use crate::Status;
+use crate::event::{Column, RawBank, RawEvent};
+use crate::scifi::geometry::{Boards, LINKS, QUARTERS, SciFiGeometry};
+use crate::simd::Gang;
+use crate::simd::varying::{Mask, U32};
+
+/// Words widened at once.
+const CHUNK: usize = 8;
+/// Bits of a word below the number of its link.
+const LINK_SHIFT: u32 = 9;
+/// A stream entry: the word with its board's first channel added; the topmost bit tells neighbouring boards
+/// apart, which then have no link in common.
+const BOARD_PARITY: u32 = 1 << 31;
+/// Wide clusters up to this distance of their edges are one hit.
+const ONE_HIT: u32 = 4;
+/// Bits of a code below the number of its module.
+const MODULE_SHIFT: u32 = CHANNEL_SHIFT + 11;
+const EVEN: u64 = 0x5555_5555_5555_5555;
+
+/// Codes of all banks, by zone.
+#[inline(always)]
+pub(super) fn by_quarter<G: Gang>(
+    g: G,
+    geometry: &SciFiGeometry,
+    quarters: &[u8],
+    event: &RawEvent<'_>,
+    banks: &[RawBank],
+    scratch: &mut SciFiScratch,
+) -> Status {
+    let SciFiScratch { stream, codes, zones, .. } = scratch;
+    let Boards::Consecutive(first) = &geometry.boards else { return Status::BadBank };
+    // Sources rise, and so do quarters.
+    let mut starts = [0; QUARTERS + 1];
+    for bank in banks {
+        starts[usize::from(quarters[usize::from(bank.source)]) + 1] += 1;
+    }
+    for quarter in 0..QUARTERS {
+        starts[quarter + 1] += starts[quarter];
+    }
+    codes.clear();
+    let mut good = true;
+    for (at, part) in geometry.parts.iter().enumerate() {
+        let begin = codes.len();
+        if at % 2 == 0 {
+            zones[at / 2] = begin as u32;
+        }
+        stream.clear();
+        for bank in &banks[starts[part.quarter]..starts[part.quarter + 1]] {
+            good &= append(first[usize::from(bank.source)], event, bank, stream);
+        }
+        good &= expand(g, stream, codes);
+        if part.modules_fall {
+            codes[begin..].reverse();
+        }
+        if part.modules_turned {
+            turn_modules(g, codes, begin);
+        }
+    }
+    zones[zones.len() - 1] = codes.len() as u32;
+    match good {
+        true if codes.len() > MAX_HITS => Status::OversizedBank,
+        true => Status::Ok,
+        false => Status::BadBank,
+    }
+}
+
+/// Appends the words of a bank to the stream; false when one names a link that does not exist.
+#[inline(always)]
+fn append(first: u32, event: &RawEvent<'_>, bank: &RawBank, stream: &mut Column<u32>) -> bool {
+    let words = words_of(event, bank);
+    let end = stream.len();
+    stream.reserve_total(end + words.len() + CHUNK);
+    let base = first << 2 | u32::from(bank.source & 1) << 31;
+    let mut high = 0;
+    let to = &mut stream.padded_mut()[end..];
+    let (chunks, rest) = words.as_chunks::<CHUNK>();
+    for (to, from) in to.as_chunks_mut::<CHUNK>().0.iter_mut().zip(chunks) {
+        for (to, &word) in to.iter_mut().zip(from) {
+            *to = base + u32::from(word);
+            high = high.max(word);
+        }
+    }
+    for (to, &word) in to[chunks.len() * CHUNK..].iter_mut().zip(rest) {
+        *to = base + u32::from(word);
+        high = high.max(word);
+    }
+    stream.set_len(end + words.len());
+    usize::from(high >> LINK_SHIFT) < LINKS
+}
+
+/// Turns the words of a stream into codes; false when the edges of a cluster are in the wrong order.
+#[inline(always)]
+fn expand<G: Gang>(g: G, stream: &mut Column<u32>, codes: &mut Column<u32>) -> bool {
+    let len = stream.len();
+    stream.reserve_total(len + 1);
+    // What follows the last word is no edge.
+    stream.padded_mut()[len] = 0;
+    let (zero, one) = (U32::splat(g, 0), U32::splat(g, 1));
+    let mut bad = Mask::first(g, 0);
+    let mut consumed = 0;
+    for at in (0..len).step_by(G::LANES) {
+        let (word, next) = (U32::load(g, &stream.padded()[at..]), U32::load(g, &stream.padded()[at + 1..]));
+        let here = Mask::first(g, len - at);
+        let channel = word.shr::<2>() & U32::splat(g, CHANNEL);
+        let half = word.shr::<1>() & one;
+        let single = channel.shl::<CHANNEL_SHIFT>() | U32::splat(g, USUAL << WIDTH_SHIFT) | half;
+        let same_link = (word ^ next).shr::<LINK_SHIFT>().eq(zero);
+        let pairable = here.and_not((word & next & one).eq(zero)) & same_link;
+        codes.reserve_total(codes.len() + G::LANES);
+        if consumed == 0 && !pairable.any() {
+            let end = codes.len();
+            single.store(&mut codes.padded_mut()[end..]);
+            codes.set_len(end + G::LANES.min(len - at));
+            continue;
+        }
+        let firsts = every_other(pairable.bits() & !consumed);
+        let kept = here.bits() & !(firsts << 1 | consumed);
+        consumed = firsts >> (G::LANES - 1) & 1;
+
+        let is_first = Mask::from_bits(g, firsts);
+        let distance = next.shr::<2>() - word.shr::<2>();
+        bad = bad | is_first.and_not((distance - one).lt(U32::splat(g, 127)));
+        let next_half = next.shr::<1>() & one;
+        let width = distance.shl::<1>() - one + next_half;
+        let middle = channel + (width - one).shr::<1>() - one;
+        let middle = (middle & U32::splat(g, CHANNEL)).shl::<CHANNEL_SHIFT>() | width.shl::<WIDTH_SHIFT>();
+        let middle = middle | ((width - one) & one);
+        let far_end = ((channel + distance) & U32::splat(g, CHANNEL)).shl::<CHANNEL_SHIFT>() | next_half;
+        let far = is_first & U32::splat(g, ONE_HIT).lt(distance);
+        let hit = is_first.select_u(far.select_u(far_end, middle), single);
+        if far.any() {
+            push_far(g, stream, at, hit, (kept, far.bits()), codes);
+        } else {
+            let end = codes.len();
+            let count = hit.store_packed(&mut codes.padded_mut()[end..], Mask::from_bits(g, kept));
+            codes.set_len(end + count);
+        }
+    }
+    !bad.any()
+}
+
+/// Reverses the codes of each module from place `begin` on.
+#[inline(always)]
+fn turn_modules<G: Gang>(g: G, codes: &mut Column<u32>, begin: usize) {
+    let (mut first, end) = (begin, codes.len());
+    for at in (begin..end.saturating_sub(1)).step_by(G::LANES) {
+        let here = Mask::first(g, end - 1 - at);
+        let differ = U32::load(g, &codes.padded()[at..]) ^ U32::load(g, &codes.padded()[at + 1..]);
+        let mut borders = here.and_not(differ.shr::<MODULE_SHIFT>().eq(U32::splat(g, 0))).bits();
+        while borders != 0 {
+            let next = at + borders.trailing_zeros() as usize + 1;
+            codes[first..next].reverse();
+            first = next;
+            borders &= borders - 1;
+        }
+    }
+    codes[first..].reverse();
+}
+
+/// Every other bit of each run of ones, from its first on.
+#[inline(always)]
+fn every_other(runs: u64) -> u64 {
+    let starts = runs & !(runs << 1);
+    // Adding a start makes its run's ones zeros, and carries into the zero behind it.
+    let from_even = runs & !runs.wrapping_add(starts & EVEN);
+    from_even & EVEN | runs & !from_even & !EVEN
+}
+
+/// Appends the hits of a gang in which clusters are so wide that they are several hits each.
+#[inline(always)]
+fn push_far<G: Gang>(
+    g: G,
+    stream: &Column<u32>,
+    at: usize,
+    hit: U32<G>,
+    (mut kept, mut far): (u64, u64),
+    codes: &mut Column<u32>,
+) {
+    loop {
+        // The hits before the next wide cluster.
+        let before = kept & (far & far.wrapping_neg()).wrapping_sub(1);
+        let end = codes.len();
+        codes.reserve_total(end + G::LANES);
+        let count = hit.store_packed(&mut codes.padded_mut()[end..], Mask::from_bits(g, before));
+        codes.set_len(end + count);
+        kept &= !before;
+        if far == 0 {
+            return;
+        }
+        let lane = far.trailing_zeros() as usize;
+        far &= far - 1;
+        let (word, next) = (stream.padded()[at + lane], stream.padded()[at + lane + 1]);
+        let distance = (next >> 2).wrapping_sub(word >> 2).min(127);
+        for step in (ONE_HIT..distance).step_by(ONE_HIT as usize) {
+            codes.push(code((word >> 2 & CHANNEL) + step, PART, word >> 1 & 1));
+        }
+    }
+}
+
+const _: () = assert!(BOARD_PARITY > CHANNEL << 2);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_are_halved() {
+        for runs in (0..1u64 << 14).chain([u64::MAX, 1 << 63, 3 << 62, u64::MAX >> 1]) {
+            let (mut expected, mut at) = (0, 0);
+            while at < 64 {
+                if runs >> at & 1 == 1 {
+                    expected |= 1 << at;
+                    at += 1;
+                }
+                at += 1;
+            }
+            assert_eq!(every_other(runs), expected, "{runs:b}");
+        }
+    }
+}

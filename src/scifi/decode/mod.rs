@@ -1,0 +1,259 @@
+//! Decode: raw banks of an event to hits by zone (layer and half) and x.
+//!
+//! ```text
+//! banks of version 5 -> stream: a quarter's words, in the order of channels
+//!                    -> edges: pairs of words that are the ends of one wide cluster     (in lanes)
+//! other versions     -> words: one after another, sorted by zone
+//!       both         -> codes: channel, width, half of the channel; by zone and x, nearly always
+//!                    -> place: x, z, y of the fibre's end, LHCbID; is x in order?       (in lanes)
+//!                    -> settle: sorts the zones where it is not
+//! ```
+//! Neighbouring mats overlap by a hair, and mapped boards have their links in any order: hence the last step.
+
+mod edges;
+mod reference;
+mod settle;
+mod words;
+
+pub use reference::reference;
+
+use super::geometry::{Boards, LINKS, SciFiGeometry};
+use crate::Status;
+use crate::event::{
+    BankKind, Column, Counters, RawBank, RawEvent, RawEvents, SCIFI_ZONES, SciFiBatch, StageClock,
+};
+use crate::simd::varying::{F32, Mask, U32};
+use crate::simd::{Gang, Level};
+use std::ops::Range;
+
+/// Words of one event at most, and hits: a wide cluster is many.
+const MAX_WORDS: usize = 1 << 16;
+const MAX_HITS: usize = 1 << 17;
+/// A code: half of the channel, width in four bits, channel in twenty.
+const WIDTH_SHIFT: u32 = 1;
+const CHANNEL_SHIFT: u32 = 5;
+const CHANNEL: u32 = (1 << 20) - 1;
+/// Width that is told for clusters of one word, and for parts of wide ones.
+const USUAL: u32 = 4;
+const PART: u32 = 0;
+
+/// Memory that one thread reuses from event to event.
+#[derive(Debug)]
+pub struct SciFiScratch {
+    /// Words of a quarter, or codes in the order of banks.
+    stream: Column<u32>,
+    codes: Column<u32>,
+    /// First code of each zone, and the number of all.
+    zones: [u32; SCIFI_ZONES + 1],
+    order: settle::Order,
+}
+
+impl Default for SciFiScratch {
+    fn default() -> Self {
+        Self {
+            stream: Column::default(),
+            codes: Column::default(),
+            zones: [0; SCIFI_ZONES + 1],
+            order: settle::Order::default(),
+        }
+    }
+}
+
+/// Decodes the events of `range` and appends them to `out`, in order. An event that cannot be decoded gives
+/// no hits and a [`Status`]; the first stage of `counters` counts words and hits.
+///
+/// Output bytes do not depend on `level`. Memory is allocated only while `scratch` and `out` still grow.
+///
+/// # Panics
+/// When `range` is not within the events.
+pub fn decode(
+    level: Level,
+    geometry: &SciFiGeometry,
+    events: RawEvents<'_>,
+    range: Range<usize>,
+    scratch: &mut SciFiScratch,
+    out: &mut SciFiBatch,
+    counters: &mut Counters,
+) {
+    let mut clock = StageClock::start();
+    crate::dispatch!(level, g => run(g, geometry, events, range, scratch, out, counters));
+    clock.lap(&mut counters.stages[0]);
+}
+
+#[inline(always)]
+fn run<G: Gang>(
+    g: G,
+    geometry: &SciFiGeometry,
+    events: RawEvents<'_>,
+    range: Range<usize>,
+    scratch: &mut SciFiScratch,
+    out: &mut SciFiBatch,
+    counters: &mut Counters,
+) {
+    for number in range {
+        let event = events.event(number);
+        let before = out.hits();
+        let words = |bank: &RawBank| u64::from(bank.bytes / 2);
+        counters.stages[0].items_in += event.banks(BankKind::SciFi).iter().map(words).sum::<u64>();
+        let status = match event.status {
+            Status::Ok => codes_room(g, geometry, &event, scratch),
+            status => status,
+        };
+        let status = match status {
+            Status::Ok => place_room(g, geometry, scratch, out),
+            status => status,
+        };
+        if status != Status::Ok {
+            for _ in 0..SCIFI_ZONES {
+                out.zone_start.push(before as u32);
+            }
+        }
+        out.status.push(status);
+        counters.stages[0].items_out += (out.hits() - before) as u64;
+        counters.count_event(status);
+    }
+}
+
+/// The clusters of all banks as codes, by zone and, nearly always, x.
+#[inline(never)]
+fn codes_room<G: Gang>(
+    g: G,
+    geometry: &SciFiGeometry,
+    event: &RawEvent<'_>,
+    scratch: &mut SciFiScratch,
+) -> Status {
+    g.vectorize(
+        #[inline(always)]
+        || {
+            let banks = event.banks(BankKind::SciFi);
+            if banks.is_empty() {
+                return Status::MissingBanks;
+            }
+            let status = check_banks(geometry, banks);
+            if status != Status::Ok {
+                return status;
+            }
+            match &geometry.board_quarter {
+                Some(quarters) if banks.iter().all(|bank| bank.version == 5) => {
+                    edges::by_quarter(g, geometry, quarters, event, banks, scratch)
+                }
+                _ => words::one_by_one(geometry, event, banks, scratch),
+            }
+        },
+    )
+}
+
+/// What is wrong with versions, sources and lengths of the banks.
+#[inline(always)]
+fn check_banks(geometry: &SciFiGeometry, banks: &[RawBank]) -> Status {
+    let mut words = 0;
+    for bank in banks {
+        let known = match (&geometry.boards, bank.version) {
+            (Boards::Consecutive(first), 4..=6) => usize::from(bank.source) < first.len(),
+            (Boards::Mapped(boards), 7 | 8) => find_board(boards, bank.source).is_some(),
+            _ => false,
+        };
+        if !known {
+            return Status::BadBank;
+        }
+        if bank.bytes < 4 {
+            return Status::TruncatedBank;
+        }
+        words += usize::from(bank.bytes) / 2;
+    }
+    if words > MAX_WORDS { Status::OversizedBank } else { Status::Ok }
+}
+
+/// The SiPMs of the links of a source.
+#[inline(always)]
+fn find_board(boards: &[(u32, [u32; LINKS])], source: u16) -> Option<&[u32; LINKS]> {
+    let at = boards.binary_search_by_key(&u32::from(source), |board| board.0).ok()?;
+    Some(&boards[at].1)
+}
+
+/// A bank's words behind its header, without the 0 that may fill up the last.
+#[inline(always)]
+fn words_of<'a>(event: &RawEvent<'a>, bank: &RawBank) -> &'a [u16] {
+    let words = &bytemuck::cast_slice::<u32, u16>(event.words(bank))[2..usize::from(bank.bytes) / 2];
+    match words {
+        [before @ .., 0] => before,
+        all => all,
+    }
+}
+
+/// A code from its parts.
+#[inline(always)]
+const fn code(channel: u32, width: u32, half: u32) -> u32 {
+    (channel & CHANNEL) << CHANNEL_SHIFT | width << WIDTH_SHIFT | half
+}
+
+#[inline(never)]
+fn place_room<G: Gang>(
+    g: G,
+    geometry: &SciFiGeometry,
+    scratch: &mut SciFiScratch,
+    out: &mut SciFiBatch,
+) -> Status {
+    g.vectorize(
+        #[inline(always)]
+        || {
+            let SciFiScratch { codes, zones, order, .. } = scratch;
+            let start = out.hits();
+            out.set_hits(start + codes.len());
+            if !place(g, geometry, codes, start, out) {
+                out.set_hits(start);
+                return Status::BadBank;
+            }
+            for zone in 0..SCIFI_ZONES {
+                let range = start + zones[zone] as usize..start + zones[zone + 1] as usize;
+                if !settle::is_settled(g, out, range.clone()) {
+                    settle::settle(order, out, range.clone());
+                }
+                out.zone_start.push(range.end as u32);
+            }
+            Status::Ok
+        },
+    )
+}
+
+/// Turns codes into hits from place `start` on; false when one is on no mat.
+#[inline(always)]
+fn place<G: Gang>(
+    g: G,
+    geometry: &SciFiGeometry,
+    codes: &Column<u32>,
+    start: usize,
+    out: &mut SciFiBatch,
+) -> bool {
+    let mut good = true;
+    for at in (0..codes.len()).step_by(G::LANES) {
+        let code = U32::load(g, &codes.padded()[at..]);
+        let channel = code.shr::<CHANNEL_SHIFT>();
+        let mat = channel.shr::<9>();
+        let [x, x_step, y, y_step] = F32::gather_records(&geometry.across, mat);
+        let [z, z_step, slope_x, slope_z] = F32::gather_records(&geometry.along, mat);
+        // Halves of a channel up to the middle of the hit's; the SiPM; behind its gap or not.
+        let halves =
+            (channel & U32::splat(g, 0x7F)).shl::<1>() + U32::splat(g, 1) + (code & U32::splat(g, 1));
+        let sipm = channel.shr::<7>() & U32::splat(g, 3);
+        let gap = (channel & U32::splat(g, 0x40))
+            .eq(U32::splat(g, 0))
+            .select_f(F32::splat(g, 0.0), F32::splat(g, geometry.die_gap));
+        let base =
+            sipm.as_i32().to_f32().mul_add(F32::splat(g, geometry.sipm_pitch), F32::splat(g, geometry.begin));
+        let u = halves.as_i32().to_f32().mul_add(F32::splat(g, geometry.half_pitch), base) + gap;
+        let end_y = y_step.mul_add(u, y);
+        let hit_x = end_y.neg_mul_add(slope_x, x_step.mul_add(u, x));
+        let hit_z = end_y.neg_mul_add(slope_z, z_step.mul_add(u, z));
+        let here = Mask::first(g, codes.len() - at);
+        // A mat that is not there has no slope.
+        good &= !here.and_not(hit_z.eq(hit_z)).any();
+        let to = start + at;
+        hit_x.store(&mut out.x.padded_mut()[to..]);
+        hit_z.store(&mut out.z.padded_mut()[to..]);
+        end_y.store(&mut out.y_end.padded_mut()[to..]);
+        (channel | U32::splat(g, geometry.detector)).store(&mut out.id.padded_mut()[to..]);
+        (code & U32::splat(g, (1 << CHANNEL_SHIFT) - 1)).store(&mut out.width.padded_mut()[to..]);
+    }
+    good
+}

@@ -1,0 +1,65 @@
+//! The order of the hits of a zone: checked, and put right where it is not.
+
+use crate::event::{Column, SciFiBatch};
+use crate::simd::Gang;
+use crate::simd::varying::{F32, Mask, U32};
+use std::ops::Range;
+
+/// Memory for sorting.
+#[derive(Debug, Default)]
+pub(super) struct Order {
+    order: Vec<u32>,
+    values: Vec<u32>,
+}
+
+/// Whether the hits of a range are sorted by x, id and width.
+#[inline(always)]
+pub(super) fn is_settled<G: Gang>(g: G, out: &SciFiBatch, range: Range<usize>) -> bool {
+    let last = range.end.saturating_sub(1);
+    for at in (range.start..last).step_by(G::LANES) {
+        let here = Mask::first(g, last - at);
+        let (x, next_x) = (F32::load(g, &out.x.padded()[at..]), F32::load(g, &out.x.padded()[at + 1..]));
+        let suspect = here.and_not(x.lt(next_x));
+        if suspect.any() {
+            let (id, next_id) = neighbours(g, &out.id, at);
+            let (width, next_width) = neighbours(g, &out.width, at);
+            let width_rises = id.eq(next_id).and_not(next_width.lt(width));
+            let in_order = x.eq(next_x) & (id.lt(next_id) | width_rises);
+            if suspect.and_not(in_order).any() {
+                return false;
+            }
+        }
+    }
+    true
+}
+
+/// The values from `at` on, and those behind each of them.
+#[inline(always)]
+fn neighbours<G: Gang>(g: G, column: &Column<u32>, at: usize) -> (U32<G>, U32<G>) {
+    (U32::load(g, &column.padded()[at..]), U32::load(g, &column.padded()[at + 1..]))
+}
+
+/// Sorts the hits of a range.
+#[inline(never)]
+pub(super) fn settle(memory: &mut Order, out: &mut SciFiBatch, range: Range<usize>) {
+    let Order { order, values } = memory;
+    order.clear();
+    order.extend(range.clone().map(|hit| hit as u32));
+    order.sort_unstable_by(|&a, &b| {
+        let (a, b) = (a as usize, b as usize);
+        let by_x = out.x[a].partial_cmp(&out.x[b]).expect("numbers, as the mats exist");
+        by_x.then(out.id[a].cmp(&out.id[b])).then(out.width[a].cmp(&out.width[b]))
+    });
+    for column in [&mut out.x, &mut out.z, &mut out.y_end] {
+        permute(bytemuck::cast_slice_mut(&mut column[..]), &range, order, values);
+    }
+    permute(&mut out.id[..], &range, order, values);
+    permute(&mut out.width[..], &range, order, values);
+}
+
+/// Rearranges the values of a range: the first becomes that at `order[0]`, and so on.
+fn permute(column: &mut [u32], range: &Range<usize>, order: &[u32], values: &mut Vec<u32>) {
+    values.clear();
+    values.extend(order.iter().map(|&from| column[from as usize]));
+    column[range.clone()].copy_from_slice(values);
+}

@@ -1,0 +1,249 @@
+//! Which fibres each readout channel sees, and where they are (`scifi_geometry.bin`).
+//!
+//! A channel's number is its place: station, layer, quarter, module, mat, SiPM, channel, from the highest
+//! bits down. The file comes in three generations: without a version, with version 0, and with version 1, in
+//! which boards have any number and their links are connected in any order.
+
+use crate::Result;
+use crate::bytes::Fields;
+
+/// Mats before the first: stations are counted from 1.
+const FIRST_MAT: usize = 512;
+/// Mats that numbers can name.
+const MATS: usize = 1536;
+/// Bits of a channel number below those of its quarter, of its layer.
+const QUARTER_SHIFT: u32 = 14;
+pub(super) const LAYER_SHIFT: u32 = 16;
+/// Quarters, and those before the first.
+pub(super) const QUARTERS: usize = 48;
+const FIRST_QUARTER: u32 = 16;
+/// Links of a board.
+pub const LINKS: usize = 24;
+/// Boards at most.
+const MAX_BOARDS: usize = 1024;
+
+/// How boards are numbered and connected.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Boards {
+    /// Board i is source i, its channels follow this number.
+    Consecutive(Vec<u32>),
+    /// (source, number of the SiPM at each link), by source.
+    Mapped(Vec<(u32, [u32; LINKS])>),
+}
+
+/// A quarter in the order of hits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Part {
+    /// Its number, from the first layer on.
+    pub quarter: usize,
+    /// Whether x falls from module to module.
+    pub modules_fall: bool,
+    /// Whether x changes within a module the other way round.
+    pub modules_turned: bool,
+}
+
+/// Fibre mats and boards of the SciFi.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SciFiGeometry {
+    /// Detector number in the highest bits of LHCbIDs.
+    pub(super) detector: u32,
+    pub(super) boards: Boards,
+    /// Distance of a mat's first channel from its middle, mm.
+    pub(super) begin: f32,
+    /// Half the width of a channel, mm.
+    pub(super) half_pitch: f32,
+    /// Gap in the middle of a SiPM, mm.
+    pub(super) die_gap: f32,
+    /// Distance of a mat's SiPMs, mm.
+    pub(super) sipm_pitch: f32,
+    /// Per mat, from number 0 on: x of the fibre's end at the mirror for u = 0 and its change along u, y and its
+    /// change.
+    pub(super) across: Vec<[f32; 4]>,
+    /// z and its change along u, slopes dx/dy and dz/dy; the last is NaN where there is no mat.
+    pub(super) along: Vec<[f32; 4]>,
+    /// Two quarters for each zone, by x.
+    pub(super) parts: [Part; QUARTERS],
+    /// Per board the number of its quarter, when boards stand in the order of their channels.
+    pub(super) board_quarter: Option<Vec<u8>>,
+}
+
+impl SciFiGeometry {
+    /// Reads a geometry file; `file` stands in messages.
+    ///
+    /// # Errors
+    /// [`Error::Format`](crate::Error::Format) names file, field and offset.
+    pub fn parse(file: &str, bytes: &[u8]) -> Result<Self> {
+        let mut fields = Fields::new(file, bytes);
+        for (name, value) in [
+            ("stations", 3),
+            ("layers per station", 4),
+            ("layers", 12),
+            ("quarters per layer", 4),
+            ("quarters", 48),
+        ] {
+            fields.expect_u32(name, &[value])?;
+        }
+        fields.u32s("modules per quarter", 48)?;
+        fields.expect_u32("mats per module", &[4])?;
+        fields.u32("mats")?;
+        let count = fields.u32("boards")? as usize;
+        if count > MAX_BOARDS {
+            return Err(fields.wrong("boards", &format!("{count} are too many")));
+        }
+        let is_old = fields.left() == 4 * count + 4 + 13 * 4 * MATS;
+        let version = if is_old { 0 } else { fields.expect_u32("version", &[0, 1])? };
+        let numbers = fields.u32s("boards' numbers", count)?;
+        let boards = if version == 0 {
+            Boards::Consecutive(numbers)
+        } else {
+            let mut boards = Vec::with_capacity(count);
+            for number in numbers {
+                let sipms = fields.u32s("SiPMs of a board", LINKS)?;
+                boards.push((number, sipms.try_into().expect("as many as asked for")));
+            }
+            boards.sort_unstable();
+            Boards::Mapped(boards)
+        };
+        fields.expect_u32("mats", &[MATS as u32])?;
+        let mut column = |name: &str| fields.f32s(name, MATS);
+        let mirror = [column("mirrorX")?, column("mirrorY")?, column("mirrorZ")?];
+        let step = [column("ddxX")?, column("ddxY")?, column("ddxZ")?];
+        let common =
+            [column("uBegin")?, column("halfChannelPitch")?, column("dieGap")?, column("sipmPitch")?];
+        let slope = [column("dxdy")?, column("dzdy")?];
+        column("globaldy")?;
+        fields.end()?;
+        let exists: Vec<bool> = common[1].iter().map(|&pitch| pitch != 0.0).collect();
+        // All mats are made alike: what they have in common is kept once.
+        let mut same = [0.0; 4];
+        for (value, column) in same.iter_mut().zip(&common) {
+            let mut values =
+                column.iter().zip(&exists).filter(|(_, exists)| **exists).map(|(value, _)| *value);
+            *value = values.next().unwrap_or(0.0);
+            if values.any(|other| other != *value) {
+                return Err(fields.wrong("pitches and gaps", "they differ from mat to mat"));
+            }
+        }
+        let [begin, half_pitch, die_gap, sipm_pitch] = same;
+        let nothing = [0.0, 0.0, 0.0, f32::NAN];
+        let (mut across, mut along) = (vec![[0.0; 4]; FIRST_MAT], vec![nothing; FIRST_MAT]);
+        for mat in 0..MATS {
+            across.push([mirror[0][mat], step[0][mat], mirror[1][mat], step[1][mat]]);
+            let there = [mirror[2][mat], step[2][mat], slope[0][mat], slope[1][mat]];
+            along.push(if exists[mat] { there } else { nothing });
+        }
+        Ok(Self {
+            detector: if is_old { 0xA << 28 } else { 5 << 28 },
+            board_quarter: board_quarters(&boards),
+            boards,
+            begin,
+            half_pitch,
+            die_gap,
+            sipm_pitch,
+            parts: parts(&across, &along),
+            across,
+            along,
+        })
+    }
+
+    /// Slopes dx/dy and dz/dy of the fibres that the hit with this LHCbID is on.
+    pub fn slopes(&self, id: u32) -> [f32; 2] {
+        let mat = (id & 0x0FFF_FFFF) as usize >> 9;
+        self.along.get(mat).map_or([0.0; 2], |along| [along[2], along[3]])
+    }
+}
+
+/// One channel and how it is read out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SciFiChannel {
+    /// Number of the board.
+    pub board: u16,
+    /// Link of the board.
+    pub link: u8,
+    /// Channel of the link.
+    pub cell: u8,
+    /// In the right half of it.
+    pub half: bool,
+    /// LHCbID of the channel.
+    pub id: u32,
+}
+
+impl SciFiGeometry {
+    /// The channel of a layer that a line crosses: `at` gives x and y of the line for a z. The inverse of
+    /// decoding; none in gaps, and where boards have their links in any order.
+    pub fn channel_at(&self, layer: usize, at: impl Fn(f32) -> [f32; 2]) -> Option<SciFiChannel> {
+        let first = FIRST_MAT + 128 * layer;
+        (first..first + 128).find_map(|mat| {
+            let ([mx, ux, my, uy], [z, _, slope_x, slope_z]) = (self.across[mat], self.along[mat]);
+            let [_, y] = at(z);
+            let upper = mat >> 6 & 1 == 1;
+            if slope_z.is_nan() || (y > 0.0) != upper {
+                return None;
+            }
+            let [x, y] = at(z + y * slope_z);
+            let u = (x - slope_x * (y - my) - mx) / (ux - slope_x * uy) - self.begin;
+            let sipm = (u / self.sipm_pitch).floor();
+            if !(0.0..4.0).contains(&sipm) {
+                return None;
+            }
+            let within = u - sipm * self.sipm_pitch;
+            let die = 128.0 * self.half_pitch;
+            let halves = match within {
+                _ if within < die => within / self.half_pitch,
+                _ if within < die + self.die_gap => return None,
+                _ => (within - self.die_gap) / self.half_pitch,
+            };
+            // The first half channel ends one from the edge.
+            let halves = (halves + 0.5) as u32;
+            let halves = halves.clamp(1, 256) - 1;
+            let number = ((mat as u32) << 9) + ((sipm as u32) << 7) + halves / 2;
+            self.channel(number, halves % 2 == 1)
+        })
+    }
+
+    /// How a channel is read out, if it is.
+    pub fn channel(&self, number: u32, half: bool) -> Option<SciFiChannel> {
+        let Boards::Consecutive(first) = &self.boards else { return None };
+        let exists = !self.along.get((number >> 9) as usize)?[3].is_nan();
+        let board = first.partition_point(|&first| first <= number).checked_sub(1).filter(|_| exists)?;
+        let offset = number - first[board];
+        let link = u8::try_from(offset >> 7).ok().filter(|link| usize::from(*link) < LINKS)?;
+        let (board, cell) = (board as u16, (offset & 0x7F) as u8);
+        Some(SciFiChannel { board, link, cell, half, id: self.detector | number })
+    }
+}
+
+/// The quarters in the order of hits: those of a layer's lower half by x, then those of the upper one.
+fn parts(across: &[[f32; 4]], along: &[[f32; 4]]) -> [Part; QUARTERS] {
+    let look = |quarter: usize| {
+        let first = (FIRST_QUARTER as usize + quarter) << (QUARTER_SHIFT - 9);
+        let mats = || (first..first + 32).filter(|&mat| !along[mat][3].is_nan());
+        let x: f32 = mats().map(|mat| across[mat][0]).sum();
+        let falls = mats().next().is_some_and(|mat| across[mat][1] < 0.0);
+        // Modules are four mats each.
+        let ends = mats().next().zip(mats().next_back()).map(|(one, last)| (one / 4 * 4, last / 4 * 4));
+        let modules_fall = ends.is_some_and(|(one, last)| across[last][0] < across[one][0]);
+        (x, Part { quarter, modules_fall, modules_turned: falls != modules_fall })
+    };
+    std::array::from_fn(|at| {
+        let first = at / 2 * 2;
+        let (one, other) = (look(first), look(first + 1));
+        let (left, right) = if other.0 < one.0 { (other.1, one.1) } else { (one.1, other.1) };
+        if at == first { left } else { right }
+    })
+}
+
+/// The quarter of each board; nothing when boards do not stand in the order of their channels.
+fn board_quarters(boards: &Boards) -> Option<Vec<u8>> {
+    let Boards::Consecutive(first) = boards else { return None };
+    let quarter = |first: &u32| {
+        let quarter = (first >> QUARTER_SHIFT).checked_sub(FIRST_QUARTER)?;
+        u8::try_from(quarter).ok().filter(|quarter| usize::from(*quarter) < QUARTERS)
+    };
+    // Links do not share channels, and all of a board's are in its quarter.
+    let within = |first: &u32| {
+        first.is_multiple_of(128) && first % (1 << QUARTER_SHIFT) + 128 * LINKS as u32 <= 1 << QUARTER_SHIFT
+    };
+    let sane = first.is_sorted() && first.iter().all(within);
+    first.iter().map(quarter).collect::<Option<_>>().filter(|_| sane)
+}

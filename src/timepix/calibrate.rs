@@ -1,0 +1,160 @@
+//! From time over threshold to energy, pixel by pixel, and the time walk that comes with it.
+
+use crate::event::{Layout, NS_PER_TICK, PixelHits};
+use crate::{Error, Result};
+use std::path::Path;
+
+/// Smallest energy, keV: what a pixel has whose calibration makes no sense.
+const LEAST: f64 = 0.1;
+/// Largest energy of one hit, eV: a nonsensical calibration cannot make sums overflow.
+const MOST: f64 = 1e9;
+/// Steps of the table of time walk, and steps per keV.
+const WALK_STEPS: usize = 4096;
+const STEPS_PER_KEV: u64 = 10;
+
+/// `ToT = a E + b - c / (E - t)` for each pixel of a sensor; E in keV, ToT in clocks of 25 ns.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Calibration {
+    width: usize,
+    /// 2a, b - a t, t, b t + c.
+    pixels: Vec<[f64; 4]>,
+}
+
+impl Calibration {
+    /// From the parameters a, b, c, t of each pixel of a chip, row by row; all chips of the sensor have them.
+    ///
+    /// # Errors
+    /// [`Error::Config`] when they are not as many as the chip has pixels.
+    pub fn new(layout: &Layout, parameters: [&[f64]; 4]) -> Result<Self> {
+        let [width, height] = layout.chip_size();
+        if let Some(wrong) = parameters.iter().find(|values| values.len() != width * height) {
+            let message = format!("calibration: {} values for {width} x {height} pixels", wrong.len());
+            return Err(Error::Config(message));
+        }
+        // Between chips that are apart there are pixels that nothing hits.
+        let mut pixels = vec![[0.0; 4]; layout.width() * layout.height()];
+        for chip in 0..layout.chips() {
+            for i in 0..width * height {
+                let [a, b, c, t] = parameters.map(|values| values[i]);
+                if let Some((x, y)) = layout.place(chip, (i % width) as u32, (i / width) as u32) {
+                    let place = usize::from(y) * layout.width() + usize::from(x);
+                    pixels[place] = [2.0 * a, b - a * t, t, b * t + c];
+                }
+            }
+        }
+        Ok(Self { width: layout.width(), pixels })
+    }
+
+    /// Reads `a.txt`, `b.txt`, `c.txt`, `t.txt` of a folder: one number a pixel, row by row.
+    ///
+    /// # Errors
+    /// [`Error::Io`], [`Error::Format`] for what is no number, and those of [`Calibration::new`].
+    pub fn from_folder(layout: &Layout, folder: &Path) -> Result<Self> {
+        let mut columns: [Vec<f64>; 4] = Default::default();
+        for (column, name) in columns.iter_mut().zip(["a.txt", "b.txt", "c.txt", "t.txt"]) {
+            let path = folder.join(name);
+            let text = std::fs::read_to_string(&path).map_err(|e| Error::io(&path, e))?;
+            for word in text.split_whitespace() {
+                let number = word.parse().map_err(|_| {
+                    Error::format(path.display().to_string(), format!("`{word}` is not a number"))
+                })?;
+                column.push(number);
+            }
+        }
+        Self::new(layout, columns.each_ref().map(Vec::as_slice))
+    }
+
+    /// Energy of a hit, eV.
+    #[inline(always)]
+    pub fn energy(&self, x: u16, y: u16, tot: u16) -> u64 {
+        let [a2, b0, t, c0] = self.pixels[usize::from(y) * self.width + usize::from(x)];
+        let tot = f64::from(tot);
+        let b = b0 - tot;
+        let c = tot * t - c0;
+        let root = (b * b - 2.0 * a2 * c).sqrt();
+        let energy = (root - b) / a2;
+        // Not a number where the root or the division fails: then neither comparison holds.
+        let energy = if energy > LEAST && a2.abs() > 2e-12 { energy } else { LEAST };
+        (energy * 1000.0 + 0.5).min(MOST) as u64
+    }
+}
+
+/// How late small signals are: `a / (E - b)^c + d` ns at the energy E in keV (the form of the calibration
+/// files of the Timepix3 community).
+#[derive(Debug, Clone, PartialEq)]
+pub struct TimeWalk {
+    /// Ticks of 1.5625 ns per step of 0.1 keV.
+    ticks: Vec<i64>,
+}
+
+impl TimeWalk {
+    /// From a, b, c, d.
+    ///
+    /// # Errors
+    /// [`Error::Config`] when a parameter is not finite.
+    pub fn new([a, b, c, d]: [f64; 4]) -> Result<Self> {
+        if ![a, b, c, d].iter().all(|value| value.is_finite()) {
+            return Err(Error::Config("time walk: parameters must be finite".into()));
+        }
+        // Close to the pole the formula has no meaning: the walk stays what it is one keV above.
+        let walk = |step: usize| {
+            let above = (step as f64 / STEPS_PER_KEV as f64 - b).max(1.0);
+            let ns = a / libm::pow(above, c) + d;
+            libm::round((ns / NS_PER_TICK).clamp(-1e6, 1e6)) as i64
+        };
+        Ok(Self { ticks: (0..WALK_STEPS).map(walk).collect() })
+    }
+
+    /// Moves hits to when they would have come with a large signal.
+    pub fn correct(&self, calibration: &Calibration, hits: &mut PixelHits) {
+        for i in 0..hits.len() {
+            let energy = calibration.energy(hits.x[i], hits.y[i], hits.tot[i]);
+            let step = (energy * STEPS_PER_KEV / 1000) as usize;
+            hits.time[i] -= self.ticks[step.min(WALK_STEPS - 1)];
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn calibration(parameters: [f64; 4]) -> Calibration {
+        let columns = parameters.map(|value| vec![value; 4]);
+        Calibration::new(&Layout::single(2, 2).unwrap(), columns.each_ref().map(Vec::as_slice)).unwrap()
+    }
+
+    #[test]
+    fn energies_invert_the_calibration() {
+        let [a, b, c, t] = [0.731, 3.62, 2.26, 2.535];
+        let calibration = calibration([a, b, c, t]);
+        for tot in [5u16, 10, 50, 200, 1022] {
+            let energy = calibration.energy(1, 1, tot) as f64 / 1000.0;
+            let back = a * energy + b - c / (energy - t);
+            assert!((back - f64::from(tot)).abs() < 2e-3, "{tot}: {energy} keV, {back}");
+        }
+    }
+
+    #[test]
+    fn nonsense_gives_the_least_energy_and_never_an_overflow() {
+        for parameters in
+            [[0.0; 4], [1e-13, 1.0, 1.0, 1.0], [f64::NAN; 4], [1.0, 0.0, 1e9, 0.0], [1.0, 1e9, 0.0, 0.0]]
+        {
+            let energy = calibration(parameters).energy(0, 0, 100);
+            assert!(energy == 100 || (parameters[2] == 1e9 && energy > 100), "{parameters:?}: {energy}");
+        }
+        assert_eq!(calibration([1e-11, 0.0, 0.0, 0.0]).energy(0, 0, 65535), 1_000_000_000);
+        assert!(Calibration::new(&Layout::single(3, 3).unwrap(), [&[1.0; 4]; 4]).is_err());
+    }
+
+    #[test]
+    fn small_signals_are_moved_to_earlier_times() {
+        let calibration = calibration([1.0, 0.0, 0.0, 0.0]);
+        let walk = TimeWalk::new([29.73, 1.778, 1.210, -0.5325]).unwrap();
+        let mut hits = PixelHits::default();
+        [3, 5, 300].into_iter().for_each(|tot| hits.push(1000, 0, 0, tot));
+        walk.correct(&calibration, &mut hits);
+        assert_eq!(hits.time[..], [985, 996, 1000]);
+        assert!(TimeWalk::new([f64::INFINITY, 0.0, 0.0, 0.0]).is_err());
+    }
+}

@@ -1,0 +1,233 @@
+//! [`Chain`]: the whole way from a t-ordered stream of hits to clusters with features.
+
+use super::calibrate::{Calibration, TimeWalk};
+use super::config::TimepixConfig;
+use super::features::FeatureMaker;
+use super::filter::Filter;
+use super::sort::TimeSorter;
+use super::stream::Clusterer;
+use crate::Result;
+use crate::event::{Counters, Layout, PixelClusters, PixelHits, StageClock};
+use crate::simd::Level;
+use std::sync::Arc;
+
+/// Stages of this detector, as [`Counters::stages`] counts them.
+pub const STAGES: [&str; 4] = ["calibrate", "sort", "find", "features"];
+
+/// What became of the hits of a stream. In all `hits_in` is the sum of the others and what still waits.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ChainCounts {
+    /// Hits that went in.
+    pub hits_in: u64,
+    /// Hits in clusters that came out.
+    pub hits_out: u64,
+    /// Clusters that came out.
+    pub clusters: u64,
+    /// Hits on masked pixels.
+    pub masked: u64,
+    /// Hits that came later than the promised order allows.
+    pub late: u64,
+    /// Hits in clusters that the filter removed, and the clusters.
+    pub filtered: u64,
+    /// Clusters that the filter removed.
+    pub filtered_clusters: u64,
+    /// How often a full buffer made hits leave early or cut clusters.
+    pub forced: u64,
+}
+
+impl ChainCounts {
+    /// Reasons and counts of everything dropped or cut; zeros left out.
+    pub fn dropped(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        let all = [
+            ("masked_hits", self.masked),
+            ("late_hits", self.late),
+            ("filtered_hits", self.filtered),
+            ("full_buffers", self.forced),
+        ];
+        all.into_iter().filter(|(_, count)| *count > 0)
+    }
+
+    /// Filters clusters that are about to leave, and counts them.
+    pub fn count(&mut self, filter: &Filter, clusters: &mut PixelClusters) {
+        let (removed, hits) = filter.apply(clusters);
+        self.filtered_clusters += removed;
+        self.filtered += hits;
+        self.clusters += clusters.len() as u64;
+        self.hits_out += clusters.hits.len() as u64;
+    }
+}
+
+/// The first half of the way: hits as they are read out to hits in order of time.
+pub struct Front {
+    calibration: Option<Arc<Calibration>>,
+    walk: Option<TimeWalk>,
+    width: usize,
+    /// Per pixel, whether its hits are dropped; empty for none.
+    mask: Vec<bool>,
+    work: PixelHits,
+    sorter: TimeSorter,
+    hits_in: u64,
+    masked: u64,
+}
+
+impl Front {
+    /// For hits on `layout`.
+    ///
+    /// # Errors
+    /// Those of the configuration and of the calibration files that it names.
+    pub fn new(config: &TimepixConfig, level: Level, layout: &Layout) -> Result<Self> {
+        config.validate()?;
+        let folder = config.calibration.as_deref();
+        let calibration = folder.map(|folder| Calibration::from_folder(layout, folder)).transpose()?;
+        Ok(Self {
+            calibration: calibration.map(Arc::new),
+            walk: config.time_walk.map(TimeWalk::new).transpose()?,
+            width: layout.width(),
+            mask: Vec::new(),
+            work: PixelHits::default(),
+            sorter: TimeSorter::new(level, config.disorder_ticks(), config.capacity),
+            hits_in: 0,
+            masked: 0,
+        })
+    }
+
+    /// The energy calibration, where there is one.
+    pub fn calibration(&self) -> Option<Arc<Calibration>> {
+        self.calibration.clone()
+    }
+
+    /// From now on drops the hits of a pixel.
+    pub fn mask(&mut self, x: u16, y: u16) {
+        let place = usize::from(y) * self.width + usize::from(x);
+        if self.mask.len() <= place {
+            self.mask.resize(place + 1, false);
+        }
+        self.mask[place] = true;
+    }
+
+    /// Takes hits in and appends to `sorted` what nothing can come before any more; with `end`, everything.
+    pub fn push(&mut self, hits: &PixelHits, end: bool, sorted: &mut PixelHits, counters: &mut Counters) {
+        let mut clock = StageClock::start();
+        let [calibrate, sort, find, ..] = &mut counters.stages;
+        self.hits_in += hits.len() as u64;
+        let walk = self.walk.as_ref().zip(self.calibration.as_ref());
+        let hits = if self.mask.is_empty() && walk.is_none() {
+            hits
+        } else {
+            self.masked += unmasked(&self.mask, self.width, hits, &mut self.work);
+            if let Some((walk, calibration)) = walk {
+                walk.correct(calibration, &mut self.work);
+            }
+            &self.work
+        };
+        clock.lap(calibrate);
+        self.sorter.push(hits);
+        if end {
+            self.sorter.finish(sorted);
+        } else {
+            self.sorter.take(sorted);
+        }
+        clock.lap(sort);
+        (calibrate.items_in, calibrate.items_out) = (self.hits_in, self.hits_in - self.masked);
+        (sort.items_in, sort.items_out) = (calibrate.items_out, calibrate.items_out - self.sorter.late());
+        find.items_in = sort.items_out;
+    }
+
+    /// Adds what happened here to the counts.
+    pub fn count(&self, counts: &mut ChainCounts) {
+        (counts.hits_in, counts.masked) = (self.hits_in, self.masked);
+        (counts.late, counts.forced) = (self.sorter.late(), counts.forced + self.sorter.forced());
+    }
+
+    /// Hits that wait for earlier ones.
+    pub fn waiting(&self) -> usize {
+        self.sorter.waiting()
+    }
+}
+
+/// Turns a stream of hits into clusters, a block at a time.
+pub struct Chain {
+    front: Front,
+    filter: Filter,
+    level: Level,
+    clusterer: Clusterer,
+    features: FeatureMaker,
+    clusters: PixelClusters,
+    counts: ChainCounts,
+    counters: Counters,
+}
+
+impl Chain {
+    /// A chain for hits on `layout`.
+    ///
+    /// # Errors
+    /// Those of the configuration and of the calibration files that it names.
+    pub fn new(config: &TimepixConfig, level: Level, layout: &Layout) -> Result<Self> {
+        Ok(Self {
+            front: Front::new(config, level, layout)?,
+            clusterer: Clusterer::new(config.find, layout.width(), layout.height(), config.capacity)?,
+            filter: config.filter.clone(),
+            level,
+            features: FeatureMaker::default(),
+            clusters: PixelClusters::default(),
+            counts: ChainCounts::default(),
+            counters: Counters::default(),
+        })
+    }
+
+    /// From now on drops the hits of a pixel.
+    pub fn mask(&mut self, x: u16, y: u16) {
+        self.front.mask(x, y);
+    }
+
+    /// What became of the hits so far.
+    pub fn counts(&self) -> ChainCounts {
+        let mut counts = ChainCounts { forced: self.clusterer.forced(), ..self.counts };
+        self.front.count(&mut counts);
+        counts
+    }
+
+    /// Time and flow of the stages.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// Hits that wait inside, for later ones or for their clusters to end.
+    pub fn waiting(&self) -> usize {
+        self.front.waiting() + self.clusterer.waiting()
+    }
+
+    /// Takes the next hits of the stream, in the order in which they came; gives the clusters that are
+    /// complete now. With `end` the stream ends here: everything comes out, and another one may begin.
+    pub fn push(&mut self, hits: &PixelHits, end: bool) -> &PixelClusters {
+        self.clusters.clear();
+        self.front.push(hits, end, self.clusterer.input(), &mut self.counters);
+        let mut clock = StageClock::start();
+        let [_, _, find, features, ..] = &mut self.counters.stages;
+        if end || self.clusterer.is_ready() {
+            self.clusterer.run(end, &mut self.clusters);
+        }
+        find.items_out += self.clusters.len() as u64;
+        features.items_in = find.items_out;
+        clock.lap(find);
+        let (level, maker, calibration) = (self.level, &mut self.features, self.front.calibration.as_deref());
+        crate::dispatch!(level, g => maker.run(g, calibration, &mut self.clusters));
+        self.counts.count(&self.filter, &mut self.clusters);
+        features.items_out = self.counts.clusters;
+        clock.lap(features);
+        &self.clusters
+    }
+}
+
+/// Copies the hits whose pixels are not masked; says how many are.
+fn unmasked(mask: &[bool], width: usize, from: &PixelHits, to: &mut PixelHits) -> u64 {
+    to.clear();
+    for i in 0..from.len() {
+        let (time, x, y, tot) = from.get(i);
+        let place = usize::from(y) * width + usize::from(x);
+        if !mask.get(place).copied().unwrap_or(false) {
+            to.push(time, x, y, tot);
+        }
+    }
+    (from.len() - to.len()) as u64
+}

@@ -1,0 +1,161 @@
+//! [`FindConfig`]: what a cluster is; [`TimepixConfig`]: everything about the way from hits to clusters.
+
+use super::filter::Filter;
+use crate::event::NS_PER_TICK;
+use crate::{Error, Result};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// Largest time difference, ticks: 1.7 s, a quarter of the range of the 32-bit times in the search.
+pub const MAX_DELTA: u32 = 1 << 30;
+
+/// What makes hits a cluster. Hits are neighbours in space when neither x nor y differ by more than one
+/// pixel; the letters are those of the paper (section 2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Definition {
+    /// (a): hits are linked when they are neighbours in space and not more than `delta` apart in time;
+    /// clusters are the connected components.
+    #[default]
+    Local,
+    /// (b): a hit joins every cluster that has a neighbour in space of it and whose latest hit is not more
+    /// than `delta` older; clusters that a hit joins become one.
+    Global,
+    /// (c): the earliest hit that is in no cluster opens one, and takes what is connected to it in space
+    /// among the free hits of the next `delta`.
+    Static,
+}
+
+impl Definition {
+    /// All definitions.
+    pub const ALL: [Definition; 3] = [Definition::Local, Definition::Global, Definition::Static];
+}
+
+/// Which program finds the clusters. All give the same ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Algorithm {
+    /// Fragments and links between them (local), or union-find in order of time (global, static).
+    #[default]
+    Fast,
+    /// Lists of open clusters, the paper's algorithm 1; not for the static definition.
+    Open,
+    /// Last hit per pixel, nine neighbours, union-find: as plain as can be.
+    Plain,
+}
+
+impl Algorithm {
+    /// All algorithms.
+    pub const ALL: [Algorithm; 3] = [Algorithm::Fast, Algorithm::Open, Algorithm::Plain];
+}
+
+/// Parameters of the search for clusters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FindConfig {
+    /// What a cluster is.
+    pub definition: Definition,
+    /// Time difference that still links hits, ticks of 1.5625 ns; 128 are 200 ns.
+    pub delta: u32,
+    /// Whether a difference of exactly `delta` no longer links.
+    pub strict: bool,
+    /// Which program finds the clusters.
+    pub algorithm: Algorithm,
+}
+
+impl Default for FindConfig {
+    fn default() -> Self {
+        let (definition, algorithm) = Default::default();
+        Self { definition, delta: 128, strict: false, algorithm }
+    }
+}
+
+impl FindConfig {
+    /// Largest difference that links, ticks: `strict` is one tick less.
+    pub fn window(&self) -> u32 {
+        self.delta - u32::from(self.strict)
+    }
+
+    /// Checks the values.
+    ///
+    /// # Errors
+    /// [`Error::Config`] says which value cannot be used, and why.
+    pub fn validate(&self) -> Result<()> {
+        if !(u32::from(self.strict)..=MAX_DELTA).contains(&self.delta) {
+            let message = format!("delta must be {} to {MAX_DELTA} ticks", u32::from(self.strict));
+            return Err(Error::Config(message));
+        }
+        if self.definition == Definition::Static && self.algorithm == Algorithm::Open {
+            return Err(Error::Config("algorithm open has no static definition".into()));
+        }
+        Ok(())
+    }
+}
+
+/// Parameters of the whole chain.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TimepixConfig {
+    /// How much older than the latest hit before it a hit may be, us; without it, what is usual for the
+    /// format of the input, else [`DISORDER_US`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disorder_us: Option<f64>,
+    /// Hits that may wait at most for their order, or for their clusters to end.
+    pub capacity: usize,
+    /// Hits that are worked on at once; changes nothing but speed.
+    pub block_hits: usize,
+    /// Folder with the files a.txt, b.txt, c.txt, t.txt of an energy calibration.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calibration: Option<PathBuf>,
+    /// Time walk `a / (E - b)^c + d` in ns, E in keV; needs a calibration.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_walk: Option<[f64; 4]>,
+    /// What a cluster is.
+    pub find: FindConfig,
+    /// Which clusters are kept; all without cuts.
+    #[serde(default)]
+    pub filter: Filter,
+}
+
+/// Disorder that is assumed when nothing is known, us: what the Katherine readout promises, and more than one chip
+/// of a quad shows against another (1.2 ms).
+pub const DISORDER_US: f64 = 2000.0;
+
+impl Default for TimepixConfig {
+    fn default() -> Self {
+        Self {
+            disorder_us: None,
+            capacity: 1 << 24,
+            block_hits: 1 << 15,
+            calibration: None,
+            time_walk: None,
+            find: FindConfig::default(),
+            filter: Filter::default(),
+        }
+    }
+}
+
+impl TimepixConfig {
+    /// The disorder, ticks.
+    pub fn disorder_ticks(&self) -> i64 {
+        (self.disorder_us.unwrap_or(DISORDER_US) * (1000.0 / NS_PER_TICK)) as i64
+    }
+
+    /// Checks the values.
+    ///
+    /// # Errors
+    /// [`Error::Config`] says which value cannot be used, and why.
+    pub fn validate(&self) -> Result<()> {
+        let wrong = |message: &str| Err(Error::Config(format!("timepix: {message}")));
+        if self.disorder_us.is_some_and(|us| !(0.0..=1e12).contains(&us)) {
+            return wrong("disorder_us must be 0 to 1e12");
+        }
+        if !(1..=1 << 28).contains(&self.capacity) || !(1..=1 << 24).contains(&self.block_hits) {
+            return wrong("capacity must be 1 to 2^28 and block_hits 1 to 2^24");
+        }
+        if self.time_walk.is_some() && self.calibration.is_none() {
+            return wrong("time_walk needs a calibration: it is a function of the energy");
+        }
+        self.find.validate()
+    }
+}

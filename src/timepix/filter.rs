@@ -1,0 +1,164 @@
+//! [`Filter`]: keeps the clusters whose features lie within limits, for data reduction on line.
+
+use crate::event::{ClusterFeatures, PixelClusters};
+use crate::{Error, Result};
+use serde::{Deserialize, Serialize};
+use std::str::FromStr;
+
+/// What can be cut on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Feature {
+    /// Number of hits.
+    Size,
+    /// Sum of times over threshold, clocks of 25 ns.
+    Tot,
+    /// Largest time over threshold, clocks of 25 ns.
+    Height,
+    /// Energy, keV.
+    Energy,
+    /// First to last hit, ns.
+    Duration,
+    /// Length along the main axis, pixels.
+    Length,
+    /// Length across it, pixels.
+    Breadth,
+    /// 0 to 1.
+    Linearity,
+    /// 0 to 1.
+    Roundness,
+}
+
+impl Feature {
+    /// All features with their names.
+    pub const NAMES: [(&'static str, Feature); 9] = [
+        ("size", Feature::Size),
+        ("tot", Feature::Tot),
+        ("height", Feature::Height),
+        ("energy", Feature::Energy),
+        ("duration", Feature::Duration),
+        ("length", Feature::Length),
+        ("breadth", Feature::Breadth),
+        ("linearity", Feature::Linearity),
+        ("roundness", Feature::Roundness),
+    ];
+
+    fn of(self, features: &ClusterFeatures, size: usize, cluster: usize) -> f64 {
+        match self {
+            Feature::Size => size as f64,
+            Feature::Tot => f64::from(features.tot[cluster]),
+            Feature::Height => f64::from(features.height[cluster]),
+            Feature::Energy => features.energy[cluster] as f64 / 1000.0,
+            Feature::Duration => f64::from(features.duration[cluster]) * crate::event::NS_PER_TICK,
+            Feature::Length => features.length[cluster].into(),
+            Feature::Breadth => features.breadth[cluster].into(),
+            Feature::Linearity => features.linearity[cluster].into(),
+            Feature::Roundness => features.roundness[cluster].into(),
+        }
+    }
+}
+
+/// Limits of one feature, both allowed values.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cut {
+    /// Which feature.
+    pub feature: Feature,
+    /// Smallest value.
+    pub min: f64,
+    /// Largest value.
+    pub max: f64,
+}
+
+/// A list of cuts; a cluster has to pass all of them.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Filter {
+    /// The cuts.
+    pub cuts: Vec<Cut>,
+}
+
+impl FromStr for Filter {
+    type Err = Error;
+
+    /// Reads `size=2:100,energy=10:`; a limit that is left out is none.
+    ///
+    /// # Errors
+    /// [`Error::Config`] that says what is not understood.
+    fn from_str(text: &str) -> Result<Self> {
+        let mut cuts = Vec::new();
+        for part in text.split(',').filter(|part| !part.is_empty()) {
+            let wrong = || {
+                let names = Feature::NAMES.map(|(name, _)| name).join(", ");
+                Error::Config(format!("filter `{part}` is not FEATURE=MIN:MAX with one of {names}"))
+            };
+            let (name, range) = part.split_once('=').ok_or_else(wrong)?;
+            let (_, feature) =
+                Feature::NAMES.into_iter().find(|(known, _)| *known == name).ok_or_else(wrong)?;
+            let (min, max) = range.split_once(':').ok_or_else(wrong)?;
+            let limit = |text: &str, open: f64| match text {
+                "" => Ok(open),
+                text => text.parse().ok().filter(|value: &f64| !value.is_nan()).ok_or_else(wrong),
+            };
+            let (min, max) = (limit(min, f64::MIN)?, limit(max, f64::MAX)?);
+            cuts.push(Cut { feature, min, max });
+        }
+        Ok(Self { cuts })
+    }
+}
+
+impl Filter {
+    /// Removes the clusters that do not pass; says how many clusters and hits they were.
+    pub fn apply(&self, clusters: &mut PixelClusters) -> (u64, u64) {
+        if self.cuts.is_empty() {
+            return (0, 0);
+        }
+        let all = (clusters.len(), clusters.hits.len());
+        let (mut kept, mut end) = (0, 0);
+        for cluster in 0..all.0 {
+            let range = clusters.of_cluster(cluster);
+            let value = |cut: &Cut| cut.feature.of(&clusters.features, range.len(), cluster);
+            if self.cuts.iter().any(|cut| !(cut.min..=cut.max).contains(&value(cut))) {
+                continue;
+            }
+            let size = range.len();
+            let hits = &mut clusters.hits;
+            hits.time.copy_within(range.clone(), end);
+            hits.x.copy_within(range.clone(), end);
+            hits.y.copy_within(range.clone(), end);
+            hits.tot.copy_within(range, end);
+            clusters.features.copy_within(cluster, kept);
+            (kept, end) = (kept + 1, end + size);
+            clusters.hit_start[kept] = end as u32;
+        }
+        clusters.hit_start.set_len(kept + 1);
+        clusters.features.set_len(kept);
+        clusters.hits.set_len(end);
+        ((all.0 - kept) as u64, (all.1 - end) as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clusters_outside_the_limits_go() {
+        let mut clusters = PixelClusters::default();
+        for size in [1u32, 3, 2, 5] {
+            (0..size).for_each(|i| clusters.hits.push(i.into(), i as u16, size as u16, 7));
+            clusters.hit_start.push(clusters.hits.len() as u32);
+        }
+        clusters.features.set_len(4);
+        clusters.features.tot.copy_from_slice(&[7, 21, 14, 35]);
+        let mut filter: Filter = "size=2:,tot=:30".parse().unwrap();
+        assert_eq!(filter.apply(&mut clusters), (2, 6));
+        assert_eq!(clusters.hit_start[..], [0, 3, 5]);
+        assert_eq!((&clusters.features.tot[..], &clusters.hits.y[..]), (&[21, 14][..], &[3, 3, 3, 2, 2][..]));
+        filter.cuts.clear();
+        assert_eq!(filter.apply(&mut clusters), (0, 0));
+        for wrong in ["size", "size=2", "colour=1:2", "size=a:", "size=1:NaN"] {
+            assert!(wrong.parse::<Filter>().is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! [`Forest`]: sets of numbers that grow together; the smallest number of a set is its root.
+
+use crate::event::Column;
+
+/// Union-find in which a parent is never larger than its child: the time invariant of the paper's section
+/// 4.1, when numbers are given in order of time.
+#[derive(Debug, Default)]
+pub(super) struct Forest {
+    parent: Column<u32>,
+}
+
+impl Forest {
+    pub fn clear(&mut self) {
+        self.parent.clear();
+    }
+
+    pub fn len(&self) -> u32 {
+        self.parent.len() as u32
+    }
+
+    /// Makes sets of their own of all numbers below `len`.
+    pub fn grow(&mut self, len: u32) {
+        let from = self.len();
+        self.parent.set_len(len as usize);
+        for (parent, own) in self.parent[from as usize..].iter_mut().zip(from..) {
+            *parent = own;
+        }
+    }
+
+    /// The smallest number of the set of `of`. Halves the path.
+    #[inline(always)]
+    pub fn root(&mut self, mut of: u32) -> u32 {
+        let parent = &mut self.parent[..];
+        loop {
+            let above = parent[of as usize];
+            if above == of {
+                return of;
+            }
+            let next = parent[above as usize];
+            parent[of as usize] = next;
+            of = next;
+        }
+    }
+
+    /// Makes one set of two; says what its root is.
+    #[inline(always)]
+    pub fn join(&mut self, a: u32, b: u32) -> u32 {
+        let (a, b) = (self.root(a), self.root(b));
+        self.parent[a.max(b) as usize] = a.min(b);
+        a.min(b)
+    }
+
+    /// Numbers the sets in the order of their roots: afterwards [`Forest::number`] is known for all. Says how
+    /// many sets there are. Nothing can be joined any more.
+    pub fn number_sets(&mut self) -> u32 {
+        let parent = &mut self.parent[..];
+        let mut sets = 0;
+        for i in 0..parent.len() {
+            let above = parent[i] as usize;
+            if above == i {
+                parent[i] = sets;
+                sets += 1;
+            } else {
+                parent[i] = parent[above];
+            }
+        }
+        sets
+    }
+
+    /// Replaces members by the numbers of their sets.
+    pub fn number(&self, members: &mut [u32]) {
+        members.iter_mut().for_each(|member| *member = self.parent[*member as usize]);
+    }
+}

@@ -1,0 +1,201 @@
+//! The local definition, fast: fragments first, links between fragments afterwards.
+//!
+//! A hit without a linked neighbour begins a fragment, any other joins the fragment of one; where its
+//! neighbours belong to several, a link is noted. That loop has no branch that depends on the hits (but for
+//! three and more pieces, which are rare), so nothing is mispredicted, and it waits for nothing: the table
+//! of last hits holds times, which are known beforehand. Links are worked off in a second loop, over
+//! fragments instead of hits: most links are between fragments that are one already.
+//!
+//! The nine times are nine loads. Three loads of a row each were measured and are slower: a row that holds
+//! the hit of a moment ago cannot be forwarded from the store and waits until that has reached the cache.
+
+use super::forest::Forest;
+use super::neighbours::{Pieces, pieces};
+use crate::event::{Column, PixelHits};
+use std::ops::Range;
+
+/// Hits of one turn of both loops: few enough that links stay in the fastest cache.
+const TURN: usize = 4096;
+/// Room for the links of a turn, three a hit at most.
+const LINKS: usize = 1 << 14;
+
+/// What a pixel knows of its last hit.
+#[derive(Clone, Copy, Default)]
+struct Last {
+    /// Ticks since the base; 0 for none that matters.
+    time: u32,
+    fragment: u32,
+}
+
+/// The last hit of each pixel, and what the search needs beside it.
+pub(super) struct Fragments {
+    stride: usize,
+    last: Vec<Last>,
+    pieces: Box<Pieces>,
+    links: Box<[[u32; 2]; LINKS]>,
+    /// Time that the table counts from, and the latest time in it; none when it is empty.
+    base: i64,
+    latest: Option<i64>,
+}
+
+/// Rows of these many pixels have loops of their own, in which the distance of rows is a constant. A row
+/// holds the frame of one pixel on either side, and is no power of two: rows would share cache lines.
+const STRIDES: [usize; 6] = [264, 520, 1032, 2056, 4104, 8200];
+
+impl Fragments {
+    pub fn new(width: usize, height: usize) -> Self {
+        let stride = STRIDES.into_iter().find(|stride| *stride >= width + 2).unwrap_or(STRIDES[5]);
+        Self {
+            stride,
+            last: vec![Last::default(); stride * (height + 2) + 2],
+            pieces: pieces(stride),
+            links: Box::new([[0; 2]; LINKS]),
+            base: 0,
+            latest: None,
+        }
+    }
+
+    /// Clusters time-ordered hits on the matrix: `labels` become cluster numbers in the order of first hits.
+    /// Says how many clusters there are.
+    pub fn run(
+        &mut self,
+        window: u32,
+        hits: &PixelHits,
+        forest: &mut Forest,
+        labels: &mut Column<u32>,
+    ) -> u32 {
+        labels.set_len(hits.len());
+        forest.clear();
+        let (Some(&first), Some(&last)) = (hits.time.first(), hits.time.last()) else { return 0 };
+        let fits = |base: i64| last.abs_diff(base) < u64::from(u32::MAX);
+        // Nothing in the table may be taken for a neighbour, nor be later than the first hit.
+        let is_past = self.latest.is_none_or(|latest| first.saturating_sub(i64::from(window)) > latest);
+        let begins = self.base.saturating_add(i64::from(window) + 1);
+        if !is_past || first < begins || !fits(self.base) {
+            self.clear(first, window);
+        }
+        let mut start = 0;
+        while start < hits.len() {
+            let reach = self.base.saturating_add(i64::from(u32::MAX));
+            let end = hits.time[start..].partition_point(|time| *time < reach) + start;
+            if end == start {
+                self.rebase(hits.time[start], window);
+                continue;
+            }
+            for turn in (start..end).step_by(TURN) {
+                let range = turn..end.min(turn + TURN);
+                let links = self.turn(window, hits, range, forest.len(), labels);
+                forest.grow(links.0);
+                for &[a, b] in &self.links[..links.1] {
+                    forest.join(a, b);
+                }
+            }
+            start = end;
+        }
+        self.latest = Some(last);
+        let clusters = forest.number_sets();
+        forest.number(labels);
+        clusters
+    }
+
+    /// Forgets the hits from number `from` on of those that [`Fragments::run`] had last, so that some of them
+    /// may come again.
+    pub fn forget(&mut self, hits: &PixelHits, from: usize) {
+        for i in from..hits.len() {
+            let pixel = self.pixel(hits.x[i], hits.y[i]);
+            self.last[pixel].time = 0;
+        }
+        self.latest = from.checked_sub(1).map(|i| hits.time[i]);
+    }
+
+    /// Empties the table and lets time begin so that no hit is taken for none.
+    #[cold]
+    fn clear(&mut self, first: i64, window: u32) {
+        self.last.fill(Last::default());
+        self.base = first.saturating_sub(i64::from(window)).saturating_sub(1);
+        self.latest = None;
+    }
+
+    /// Moves the base as far as hits that still matter allow.
+    #[cold]
+    fn rebase(&mut self, next: i64, window: u32) {
+        let base = next.saturating_sub(i64::from(window)).saturating_sub(1);
+        let shift = u32::try_from(base.abs_diff(self.base)).unwrap_or(u32::MAX);
+        self.last.iter_mut().for_each(|last| last.time = last.time.saturating_sub(shift));
+        self.base = base;
+    }
+
+    fn pixel(&self, x: u16, y: u16) -> usize {
+        (usize::from(y) + 1) * self.stride + usize::from(x) + 1
+    }
+
+    /// One turn: labels become fragments. Says how many fragments there are now, and how many links.
+    fn turn(
+        &mut self,
+        window: u32,
+        hits: &PixelHits,
+        range: Range<usize>,
+        next: u32,
+        labels: &mut Column<u32>,
+    ) -> (u32, usize) {
+        let labels = &mut labels[range.clone()];
+        let columns = (&hits.time[range.clone()], &hits.x[range.clone()], &hits.y[range]);
+        match self.stride {
+            264 => self.turn_of::<264>(window, columns, next, labels),
+            520 => self.turn_of::<520>(window, columns, next, labels),
+            1032 => self.turn_of::<1032>(window, columns, next, labels),
+            2056 => self.turn_of::<2056>(window, columns, next, labels),
+            4104 => self.turn_of::<4104>(window, columns, next, labels),
+            _ => self.turn_of::<8200>(window, columns, next, labels),
+        }
+    }
+
+    #[inline(never)]
+    fn turn_of<const STRIDE: usize>(
+        &mut self,
+        window: u32,
+        (time, x, y): (&[i64], &[u16], &[u16]),
+        mut next: u32,
+        labels: &mut [u32],
+    ) -> (u32, usize) {
+        let Self { last, pieces, links, base, .. } = self;
+        let (last, pieces, links) = (&mut last[..], &**pieces, &mut **links);
+        let base = *base as u32;
+        let mut count = 0;
+        for (((&time, &x), &y), label) in time.iter().zip(x).zip(y).zip(labels) {
+            let now = (time as u32).wrapping_sub(base);
+            // Later than this is linked; no overflow, since times begin a window after the base.
+            let limit = now.wrapping_sub(window + 1);
+            let corner = usize::from(y) * STRIDE + usize::from(x);
+            let near = &mut last[corner..corner + 2 * STRIDE + 3];
+            // Added up so that the compiler has no use for vectors, see above.
+            let mut pattern = 0;
+            let mut look = |place: usize| pattern = pattern + pattern + u32::from(limit < near[place].time);
+            look(2 * STRIDE + 2);
+            look(2 * STRIDE + 1);
+            look(2 * STRIDE);
+            look(STRIDE + 2);
+            look(STRIDE + 1);
+            look(STRIDE);
+            look(2);
+            look(1);
+            look(0);
+            let [a, b, c, d] = pieces[pattern as usize & 511].map(usize::from);
+            let (first, second) = (near[a].fragment, near[b].fragment);
+            let fragment = if pattern == 0 { next } else { first };
+            next += u32::from(pattern == 0);
+            links[count & (LINKS - 1)] = [first, second];
+            count += usize::from(first != second);
+            if b != c {
+                for place in [c, d] {
+                    let other = near[place].fragment;
+                    links[count & (LINKS - 1)] = [first, other];
+                    count += usize::from(first != other);
+                }
+            }
+            near[STRIDE + 1] = Last { time: now, fragment };
+            *label = fragment;
+        }
+        (next, count)
+    }
+}

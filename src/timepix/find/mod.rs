@@ -1,0 +1,102 @@
+//! Finds the clusters of time-ordered hits, by any definition and any of several algorithms.
+
+mod borders;
+mod fixed;
+mod forest;
+mod fragments;
+mod global;
+mod neighbours;
+mod open;
+
+use super::config::{Algorithm, Definition, FindConfig};
+use super::reference::{PlainMatrix, plain_loop};
+use crate::Result;
+use crate::event::{Column, PixelHits};
+pub use borders::BorderJoiner;
+use fixed::Fixed;
+use forest::Forest;
+use fragments::Fragments;
+use global::Global;
+use open::Open;
+
+/// Finds clusters on a sensor of a certain size.
+pub struct Finder {
+    config: FindConfig,
+    forest: Forest,
+    engine: Engine,
+}
+
+enum Engine {
+    Fragments(Box<Fragments>),
+    Global(Global),
+    Fixed(Fixed),
+    Open(Box<Open>),
+    Plain(PlainMatrix),
+}
+
+impl Finder {
+    /// A finder for sensors of `width` x `height` pixels.
+    ///
+    /// # Errors
+    /// Those of [`FindConfig::validate`].
+    pub fn new(config: FindConfig, width: usize, height: usize) -> Result<Self> {
+        config.validate()?;
+        let engine = match (config.algorithm, config.definition) {
+            (Algorithm::Open, definition) => Engine::Open(Box::new(Open::new(width, height, definition))),
+            (Algorithm::Plain, Definition::Local) => Engine::Plain(PlainMatrix::new(width, height)),
+            (_, Definition::Local) => Engine::Fragments(Box::new(Fragments::new(width, height))),
+            (_, Definition::Global) => Engine::Global(Global::new(width, height)),
+            (_, Definition::Static) => Engine::Fixed(Fixed::new(width, height)),
+        };
+        Ok(Self { config, forest: Forest::default(), engine })
+    }
+
+    /// What it finds.
+    pub fn config(&self) -> &FindConfig {
+        &self.config
+    }
+
+    /// Clusters hits that are in order of time and on the sensor: `labels` get the cluster number of each
+    /// hit, clusters being numbered in the order of their first hits. Says how many clusters there are.
+    ///
+    /// # Panics
+    /// When a hit is far outside the sensor.
+    pub fn run(&mut self, hits: &PixelHits, labels: &mut Column<u32>) -> usize {
+        let window = self.config.window();
+        let forest = &mut self.forest;
+        match &mut self.engine {
+            Engine::Fragments(engine) => engine.run(window, hits, forest, labels) as usize,
+            Engine::Global(engine) => engine.run(window, hits, forest, labels) as usize,
+            Engine::Fixed(engine) => engine.run(window, hits, labels) as usize,
+            Engine::Open(engine) => engine.run(window, hits, labels) as usize,
+            Engine::Plain(matrix) => {
+                labels.set_len(hits.len());
+                let clusters = plain_loop(window, hits, matrix, labels);
+                number_in_place(labels);
+                clusters
+            }
+        }
+    }
+
+    /// Some hits from number `from` on of the last run will come again, as the first ones of the next run.
+    /// Without this call the next run may have to start from scratch, which is slower and finds the same.
+    pub fn forget(&mut self, hits: &PixelHits, from: usize) {
+        if let Engine::Fragments(engine) = &mut self.engine {
+            engine.forget(hits, from);
+        }
+    }
+}
+
+/// Numbers clusters in the order of their first hits, from labels that are the place of that hit.
+fn number_in_place(labels: &mut [u32]) {
+    let mut next = 0;
+    for i in 0..labels.len() {
+        let first = labels[i] as usize;
+        if first == i {
+            labels[i] = next;
+            next += 1;
+        } else {
+            labels[i] = labels[first];
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! Timepix3, Timepix4 and their like: from hits of single pixels to clusters.
+//!
+//! Rooms in data-flow order: `calibrate` (energies, time walk), `sort` (order of time), `find` (clusters) and
+//! `stream` (clusters of endless streams), `features`, `filter`, and [`reference`](mod@reference), the naive
+//! twin. [`Chain`] is all of them one after another.
+
+mod calibrate;
+mod chain;
+mod config;
+mod features;
+mod filter;
+mod find;
+pub mod reference;
+mod sort;
+mod stream;
+mod window;
+
+pub use calibrate::{Calibration, TimeWalk};
+pub use chain::{Chain, ChainCounts, Front, STAGES};
+pub use config::{Algorithm, DISORDER_US, Definition, FindConfig, MAX_DELTA, TimepixConfig};
+pub use features::FeatureMaker;
+pub use filter::{Cut, Feature, Filter};
+pub use find::{BorderJoiner, Finder};
+pub use sort::TimeSorter;
+pub use stream::Clusterer;
+pub use window::{WindowClusters, WindowFinder};

@@ -1,0 +1,149 @@
+//! [`Clusterer`]: clusters of a stream of time-ordered hits, a block at a time and in bounded memory.
+//!
+//! At the end of a block some clusters may still grow. Their hits, and those of all clusters that began
+//! later, wait and are clustered again with the next block, so that what leaves is complete, in order, and
+//! does not depend on where blocks end.
+
+use super::config::{Definition, FindConfig};
+use super::find::Finder;
+use crate::Result;
+use crate::event::{Column, PixelClusters, PixelHits};
+
+/// Clusters a stream of hits.
+pub struct Clusterer {
+    finder: Finder,
+    /// Hits that wait, then the new ones.
+    hits: PixelHits,
+    /// How many wait from the last run.
+    carried: usize,
+    /// Hits that may wait at most.
+    capacity: usize,
+    labels: Column<u32>,
+    /// Per cluster: how many hits, then where the next one goes.
+    places: Column<u32>,
+    forced: u64,
+}
+
+impl Clusterer {
+    /// A clusterer for sensors of `width` x `height` pixels in which at most `capacity` hits wait for their
+    /// clusters to end.
+    ///
+    /// # Errors
+    /// Those of [`FindConfig::validate`].
+    pub fn new(config: FindConfig, width: usize, height: usize, capacity: usize) -> Result<Self> {
+        Ok(Self {
+            finder: Finder::new(config, width, height)?,
+            hits: PixelHits::default(),
+            carried: 0,
+            capacity,
+            labels: Column::default(),
+            places: Column::default(),
+            forced: 0,
+        })
+    }
+
+    /// Where new hits go: append them here, in order of time and not before those appended earlier.
+    pub fn input(&mut self) -> &mut PixelHits {
+        &mut self.hits
+    }
+
+    /// Whether there are enough new hits to make a run worth while: with very many waiting, a run for a few
+    /// new ones would do the same work again and again.
+    pub fn is_ready(&self) -> bool {
+        let new = self.hits.len() - self.carried;
+        new > 0 && (new >= self.carried || self.hits.len() > self.capacity)
+    }
+
+    /// Times that clusters were cut because too many hits waited.
+    pub fn forced(&self) -> u64 {
+        self.forced
+    }
+
+    /// Time of the first hit that waits: no cluster that is still to come began earlier.
+    pub fn first_waiting(&self) -> Option<i64> {
+        self.hits.time.first().copied()
+    }
+
+    /// Hits that wait.
+    pub fn waiting(&self) -> usize {
+        self.hits.len()
+    }
+
+    /// Appends the clusters that are complete to `out`, without features; with `all`, all of them.
+    pub fn run(&mut self, all: bool, out: &mut PixelClusters) {
+        let clusters = self.finder.run(&self.hits, &mut self.labels);
+        let mut open = if all { clusters } else { self.first_open(clusters) };
+        let kept = self.labels.iter().filter(|label| **label as usize >= open).count();
+        if kept > self.capacity {
+            self.forced += 1;
+            open = clusters;
+        }
+        self.group(clusters, open, out);
+        self.keep(open);
+    }
+
+    /// The number of the first cluster that may still grow: nothing from it on leaves.
+    fn first_open(&mut self, clusters: usize) -> usize {
+        let Some(&now) = self.hits.time.last() else { return 0 };
+        let reach = now.saturating_sub(i64::from(self.finder.config().window()));
+        let recent = self.hits.time.partition_point(|time| *time < reach);
+        let labels = &self.labels[recent..];
+        let first = match self.finder.config().definition {
+            // A cluster that began before the window of the last hit is over.
+            Definition::Static => self.labels[..recent].iter().max().map_or(0, |last| last + 1),
+            _ => labels.iter().copied().min().unwrap_or(clusters as u32),
+        };
+        first as usize
+    }
+
+    /// Appends the hits of the clusters below `open`, cluster by cluster.
+    fn group(&mut self, clusters: usize, open: usize, out: &mut PixelClusters) {
+        let Self { hits, labels, places, .. } = self;
+        places.set_len(clusters);
+        places.fill(0);
+        labels.iter().for_each(|label| places[*label as usize] += 1);
+        let mut sum = *out.hit_start.last().expect("offsets begin with 0");
+        for place in &mut places[..open] {
+            let size = *place;
+            *place = sum;
+            sum += size;
+            out.hit_start.push(sum);
+        }
+        out.hits.set_len(sum as usize);
+        let to = &mut out.hits;
+        for (i, &label) in labels.iter().enumerate() {
+            if (label as usize) < open {
+                let place = places[label as usize] as usize;
+                places[label as usize] += 1;
+                to.time[place] = hits.time[i];
+                to.x[place] = hits.x[i];
+                to.y[place] = hits.y[i];
+                to.tot[place] = hits.tot[i];
+            }
+        }
+    }
+
+    /// Keeps the hits of clusters from `open` on, and tells the finder that they will come again.
+    fn keep(&mut self, open: usize) {
+        let Self { hits, labels, finder, .. } = self;
+        let is_kept = |label: &u32| *label as usize >= open;
+        if let Some(first) = labels.iter().position(is_kept) {
+            let reach = hits.time[first].saturating_sub(i64::from(finder.config().window()));
+            finder.forget(hits, hits.time.partition_point(|time| *time < reach));
+            let mut kept = 0;
+            for i in first..hits.len() {
+                if is_kept(&labels[i]) {
+                    hits.time[kept] = hits.time[i];
+                    hits.x[kept] = hits.x[i];
+                    hits.y[kept] = hits.y[i];
+                    hits.tot[kept] = hits.tot[i];
+                    kept += 1;
+                }
+            }
+            hits.set_len(kept);
+        } else {
+            hits.clear();
+        }
+        self.carried = self.hits.len();
+    }
+}

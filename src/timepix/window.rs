@@ -1,0 +1,120 @@
+//! [`WindowFinder`]: the clusters of one stretch of a stream, found without the rest of it.
+
+use super::calibrate::Calibration;
+use super::config::FindConfig;
+use super::features::FeatureMaker;
+use super::find::Finder;
+use crate::Result;
+use crate::event::{Column, PixelClusters, PixelHits};
+use crate::simd::Level;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// What was found in a window.
+#[derive(Debug, Default)]
+pub struct WindowClusters {
+    /// Clusters that keep away from both ends: they are complete. With features.
+    pub inner: PixelClusters,
+    /// The hits of all others, in order of time: they may be neighbours of hits outside.
+    pub border: PixelHits,
+    /// Time of the last hit.
+    pub end: i64,
+    /// Time that finding and features took, ns.
+    pub ns: [u64; 2],
+}
+
+/// Clusters windows of a sorted stream by the local definition.
+pub struct WindowFinder {
+    finder: Finder,
+    level: Level,
+    calibration: Option<Arc<Calibration>>,
+    maker: FeatureMaker,
+    labels: Column<u32>,
+    /// Per cluster: 1 for one at a border; then how many hits, then where the next one goes.
+    at_border: Column<u8>,
+    places: Column<u32>,
+}
+
+impl WindowFinder {
+    /// For sensors of `width` x `height` pixels.
+    ///
+    /// # Errors
+    /// Those of [`FindConfig::validate`].
+    pub fn new(
+        config: FindConfig,
+        level: Level,
+        calibration: Option<Arc<Calibration>>,
+        [width, height]: [usize; 2],
+    ) -> Result<Self> {
+        Ok(Self {
+            finder: Finder::new(config, width, height)?,
+            level,
+            calibration,
+            maker: FeatureMaker::default(),
+            labels: Column::default(),
+            at_border: Column::default(),
+            places: Column::default(),
+        })
+    }
+
+    /// Clusters the hits of a window, which are in order of time; `out` is emptied first.
+    pub fn run(&mut self, hits: &PixelHits, out: &mut WindowClusters) {
+        let start = Instant::now();
+        out.inner.clear();
+        out.border.clear();
+        let (Some(&first), Some(&last)) = (hits.time.first(), hits.time.last()) else { return };
+        out.end = last;
+        let clusters = self.finder.run(hits, &mut self.labels);
+        self.find_borders(hits, clusters, first, last);
+        self.split(hits, out);
+        let found = start.elapsed();
+        let (level, maker, calibration) = (self.level, &mut self.maker, self.calibration.as_deref());
+        crate::dispatch!(level, g => maker.run(g, calibration, &mut out.inner));
+        out.ns = [found, start.elapsed() - found].map(|time| time.as_nanos() as u64);
+    }
+
+    /// Hits outside are not between the first and the last one, so only what is within the window of one of
+    /// these can have neighbours there.
+    fn find_borders(&mut self, hits: &PixelHits, clusters: usize, first: i64, last: i64) {
+        let Self { labels, at_border, .. } = self;
+        let reach = i64::from(self.finder.config().window());
+        at_border.set_len(clusters);
+        at_border.fill(0);
+        let head = hits.time.partition_point(|time| *time <= first.saturating_add(reach));
+        let tail = hits.time.partition_point(|time| *time < last.saturating_sub(reach));
+        let ends = labels[..head].iter().chain(&labels[tail.max(head)..]);
+        ends.for_each(|label| at_border[*label as usize] = 1);
+    }
+
+    /// Inner clusters by cluster, hits at the borders by time.
+    fn split(&mut self, hits: &PixelHits, out: &mut WindowClusters) {
+        let Self { labels, at_border, places, .. } = self;
+        places.set_len(at_border.len());
+        places.fill(0);
+        labels.iter().for_each(|label| places[*label as usize] += 1);
+        let mut sum = 0;
+        for (place, at_border) in places.iter_mut().zip(&at_border[..]) {
+            let size = if *at_border == 1 { 0 } else { *place };
+            *place = sum;
+            sum += size;
+            if *at_border == 0 {
+                out.inner.hit_start.push(sum);
+            }
+        }
+        out.inner.hits.set_len(sum as usize);
+        let to = &mut out.inner.hits;
+        for (i, &label) in labels.iter().enumerate() {
+            if at_border[label as usize] == 1 {
+                let (time, x, y, tot) = hits.get(i);
+                out.border.push(time, x, y, tot);
+                continue;
+            }
+            let place = places[label as usize] as usize;
+            places[label as usize] += 1;
+            to.time[place] = hits.time[i];
+            to.x[place] = hits.x[i];
+            to.y[place] = hits.y[i];
+            to.tot[place] = hits.tot[i];
+        }
+    }
+}

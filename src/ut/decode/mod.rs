@@ -1,0 +1,245 @@
+//! Decode: raw banks of an event to hits by plane, group of sectors, y.
+//!
+//! The steps are those of the Compass paper (Fernandez Declara et al., section IV), with sectors in place of
+//! sector groups, which makes the sort nearly free: within a sector hits already come in order.
+//!
+//! ```text
+//! banks -> gather:  one word a hit, with its board                  (a gang of words at a time)
+//!       -> sector:  number of the sector in the order of hits       (pre-decode; in lanes)
+//!       -> count:   hits of each sector, rank of each hit among them
+//!       -> sum:     first place of each sector                      (prefix sum)
+//!       -> place:   sector and strip of each hit at its place       (permutation)
+//!       -> decode:  x, z, ends in y, weight, LHCbID in order        (in lanes)
+//! ```
+//! At the end the order is checked, and sorted out where banks or geometry made it otherwise.
+
+mod banks;
+mod reference;
+mod settle;
+
+pub use reference::reference;
+
+use super::geometry::{NO_SECTOR, SECTORS, STRIPS, UtGeometry};
+use crate::Status;
+use crate::event::{BankKind, Column, Counters, RawEvent, RawEvents, StageClock, UT_GROUPS, UtBatch};
+use crate::simd::varying::{F32, Mask, U32};
+use crate::simd::{Gang, Level};
+use std::ops::Range;
+
+/// Hits of one event at most.
+const MAX_HITS: usize = 1 << 16;
+/// A hit before it has a sector: strip and quarter of a strip, lane, board; and whether its bank is of
+/// version 4, in which sensors may be flipped.
+const LANE_SHIFT: u32 = 11;
+const BOARD_SHIFT: u32 = 14;
+const FLIPS: u32 = 1 << 31;
+/// A hit with its sector: the same lower bits, then the sector.
+const SECTOR_SHIFT: u32 = 11;
+const WITHIN_SECTOR: u32 = (1 << SECTOR_SHIFT) - 1;
+
+/// Memory that one thread reuses from event to event.
+#[derive(Debug)]
+pub struct UtScratch {
+    /// Hits in the order of banks.
+    raw: Column<u32>,
+    sector: Column<u32>,
+    rank: Column<u32>,
+    /// Hits in the order of the output.
+    placed: Column<u32>,
+    /// Per sector: hits, then the place of its first.
+    start: [u32; SECTORS + 1],
+    order: settle::Order,
+}
+
+impl Default for UtScratch {
+    fn default() -> Self {
+        Self {
+            raw: Column::default(),
+            sector: Column::default(),
+            rank: Column::default(),
+            placed: Column::default(),
+            start: [0; SECTORS + 1],
+            order: settle::Order::default(),
+        }
+    }
+}
+
+/// Decodes the events of `range` and appends them to `out`, in order. An event that cannot be decoded gives
+/// no hits and a [`Status`]; everything dropped is in `counters`, whose first stage counts words and hits.
+///
+/// Output bytes do not depend on `level`. Memory is allocated only while `scratch` and `out` still grow.
+///
+/// # Panics
+/// When `range` is not within the events.
+pub fn decode(
+    level: Level,
+    geometry: &UtGeometry,
+    events: RawEvents<'_>,
+    range: Range<usize>,
+    scratch: &mut UtScratch,
+    out: &mut UtBatch,
+    counters: &mut Counters,
+) {
+    let mut clock = StageClock::start();
+    crate::dispatch!(level, g => run(g, geometry, events, range, scratch, out, counters));
+    clock.lap(&mut counters.stages[0]);
+}
+
+#[inline(always)]
+fn run<G: Gang>(
+    g: G,
+    geometry: &UtGeometry,
+    events: RawEvents<'_>,
+    range: Range<usize>,
+    scratch: &mut UtScratch,
+    out: &mut UtBatch,
+    counters: &mut Counters,
+) {
+    for number in range {
+        let event = events.event(number);
+        let before = out.hits();
+        let status = decode_room(g, geometry, &event, scratch, out, counters);
+        if status != Status::Ok {
+            for _ in 0..UT_GROUPS {
+                out.group_start.push(before as u32);
+            }
+        }
+        out.status.push(status);
+        counters.stages[0].items_out += (out.hits() - before) as u64;
+        counters.count_event(status);
+    }
+}
+
+#[inline(never)]
+fn decode_room<G: Gang>(
+    g: G,
+    geometry: &UtGeometry,
+    event: &RawEvent<'_>,
+    scratch: &mut UtScratch,
+    out: &mut UtBatch,
+    counters: &mut Counters,
+) -> Status {
+    g.vectorize(
+        #[inline(always)]
+        || {
+            if event.status != Status::Ok {
+                return event.status;
+            }
+            let banks = event.banks(BankKind::Ut);
+            if banks.is_empty() {
+                return Status::MissingBanks;
+            }
+            if let Err(status) = banks::gather(geometry, event, banks, &mut scratch.raw, counters) {
+                return status;
+            }
+            counters.stages[0].items_in += scratch.raw.len() as u64;
+            if !find_sectors(g, geometry, scratch) {
+                return Status::BadBank;
+            }
+            let flips = scratch.raw.first().is_some_and(|hit| hit & FLIPS != 0);
+            count(scratch);
+            sum(geometry, scratch, out);
+            place(geometry, flips, scratch);
+            let start = out.hits();
+            out.set_hits(start + scratch.placed.len());
+            if !decode_in_order(g, geometry, &scratch.placed, start, out) {
+                settle::settle(&mut scratch.order, out);
+            }
+            Status::Ok
+        },
+    )
+}
+
+/// Number of each hit's sector in the order of hits; false when there is none.
+#[inline(always)]
+fn find_sectors<G: Gang>(g: G, geometry: &UtGeometry, scratch: &mut UtScratch) -> bool {
+    let UtScratch { raw, sector, .. } = scratch;
+    sector.set_len(raw.len());
+    let mut bad = Mask::first(g, 0);
+    for at in (0..raw.len()).step_by(G::LANES) {
+        let hit = U32::load(g, &raw.padded()[at..]) & U32::splat(g, FLIPS - 1);
+        let found = U32::gather(&geometry.sector, hit.shr::<LANE_SHIFT>());
+        bad = bad | (found.eq(U32::splat(g, NO_SECTOR)) & Mask::first(g, raw.len() - at));
+        found.store(&mut sector.padded_mut()[at..]);
+    }
+    !bad.any()
+}
+
+/// Counts the hits of each sector, and for each hit those before it in its own.
+#[inline(always)]
+fn count(scratch: &mut UtScratch) {
+    let UtScratch { sector, rank, start, .. } = scratch;
+    rank.set_len(sector.len());
+    start.fill(0);
+    for (&sector, rank) in sector.iter().zip(&mut rank[..]) {
+        // Sectors were checked to be below SECTORS; the last entry catches what cannot be.
+        let count = &mut start[(sector as usize).min(SECTORS)];
+        *rank = *count;
+        *count += 1;
+    }
+}
+
+/// First place of each sector, and of each group.
+#[inline(always)]
+fn sum(geometry: &UtGeometry, scratch: &mut UtScratch, out: &mut UtBatch) {
+    let first = out.hits() as u32;
+    let mut place = 0;
+    let mut group = 0;
+    for (start, &of) in scratch.start.iter_mut().zip(&geometry.group) {
+        // Every group has a sector, so this ends the one before.
+        if of != group {
+            out.group_start.push(first + place);
+            group = of;
+        }
+        (*start, place) = (place, place + *start);
+    }
+    scratch.start[SECTORS] = place;
+    out.group_start.push(first + place);
+}
+
+/// Puts each hit where it belongs. In sectors whose hits fall in y (or x) as strips rise, from the end.
+#[inline(always)]
+fn place(geometry: &UtGeometry, flips: bool, scratch: &mut UtScratch) {
+    let UtScratch { raw, sector, rank, placed, start, .. } = scratch;
+    placed.set_len(raw.len());
+    let falls = &geometry.falls[usize::from(flips)];
+    let hits = raw.iter().zip(&sector[..]).zip(&rank[..]);
+    for ((&hit, &sector), &rank) in hits {
+        let at = (sector as usize).min(SECTORS - 1);
+        let place = if falls[at] { start[at + 1] - 1 - rank } else { start[at] + rank };
+        placed[place as usize] = hit & (FLIPS | WITHIN_SECTOR) | sector << SECTOR_SHIFT;
+    }
+}
+
+/// Decodes the hits at their places from `start` on; false when they are not in order.
+#[inline(always)]
+fn decode_in_order<G: Gang>(
+    g: G,
+    geometry: &UtGeometry,
+    placed: &Column<u32>,
+    start: usize,
+    out: &mut UtBatch,
+) -> bool {
+    let number = U32::splat(g, geometry.first_number);
+    for at in (0..placed.len()).step_by(G::LANES) {
+        let hit = U32::load(g, &placed.padded()[at..]);
+        let flips = !hit.lt(U32::splat(g, FLIPS));
+        let sector = (hit & U32::splat(g, FLIPS - 1)).shr::<SECTOR_SHIFT>();
+        let [y, y_step, x, x_step] = F32::gather_records(&geometry.across, sector);
+        let [z, z_step, length, weight] = F32::gather_records(&geometry.along, sector);
+        let strip = hit & U32::splat(g, WITHIN_SECTOR);
+        let s = strip.as_i32().to_f32() * F32::splat(g, 0.25);
+        let from_end = F32::splat(g, (STRIPS - 1) as f32) - s;
+        let s = (flips & z.lt(F32::splat(g, 0.0))).select_f(from_end, s);
+        let to = start + at;
+        let y_begin = s.mul_add(y_step, y);
+        y_begin.store(&mut out.y_begin.padded_mut()[to..]);
+        (y_begin + length).store(&mut out.y_end.padded_mut()[to..]);
+        s.mul_add(x_step, x).store(&mut out.x.padded_mut()[to..]);
+        s.mul_add(z_step, z.abs()).store(&mut out.z.padded_mut()[to..]);
+        weight.store(&mut out.weight.padded_mut()[to..]);
+        let id = U32::gather(&geometry.sector_channel, sector) + strip.shr::<2>();
+        flips.select_u(id, id + number).store(&mut out.id.padded_mut()[to..]);
+    }
+    settle::is_settled(g, geometry, placed, start, out)
+}

@@ -1,0 +1,84 @@
+//! The order of the hits: checked for all, and put right where it is not.
+
+use super::SECTOR_SHIFT;
+use crate::event::{Column, UT_GROUPS, UtBatch};
+use crate::simd::Gang;
+use crate::simd::varying::{F32, Mask, U32};
+use crate::ut::geometry::UtGeometry;
+
+/// Memory for sorting.
+#[derive(Debug, Default)]
+pub(super) struct Order {
+    order: Vec<u32>,
+    values: Vec<u32>,
+}
+
+/// Whether the hits from `start` on are sorted by y, x and id within their groups.
+#[inline(always)]
+pub(super) fn is_settled<G: Gang>(
+    g: G,
+    geometry: &UtGeometry,
+    placed: &Column<u32>,
+    start: usize,
+    out: &UtBatch,
+) -> bool {
+    let mut wrong = Mask::first(g, 0);
+    for at in (0..placed.len().saturating_sub(1)).step_by(G::LANES) {
+        let (y, next_y) = neighbours(g, &out.y_begin, start + at);
+        let (x, next_x) = neighbours(g, &out.x, start + at);
+        let below = y.lt(next_y) | (y.eq(next_y) & x.lt(next_x));
+        let suspect = Mask::first(g, placed.len() - 1 - at).and_not(below);
+        if suspect.any() {
+            // A new group, or the very same place.
+            let same_place = y.eq(next_y) & x.eq(next_x);
+            let new_group = group(g, geometry, placed, at).lt(group(g, geometry, placed, at + 1));
+            let id = U32::load(g, &out.id.padded()[start + at..]);
+            let next_id = U32::load(g, &out.id.padded()[start + at + 1..]);
+            let in_order = new_group | same_place.and_not(next_id.lt(id));
+            wrong = wrong | suspect.and_not(in_order);
+        }
+    }
+    !wrong.any()
+}
+
+/// The values from `at` on, and those behind each of them.
+#[inline(always)]
+fn neighbours<G: Gang>(g: G, column: &Column<f32>, at: usize) -> (F32<G>, F32<G>) {
+    (F32::load(g, &column.padded()[at..]), F32::load(g, &column.padded()[at + 1..]))
+}
+
+/// Groups of the hits from `at` on.
+#[inline(always)]
+fn group<G: Gang>(g: G, geometry: &UtGeometry, placed: &Column<u32>, at: usize) -> U32<G> {
+    let hit = U32::load(g, &placed.padded()[at..]) & U32::splat(g, (1 << 31) - 1);
+    U32::gather(&geometry.group, hit.shr::<SECTOR_SHIFT>())
+}
+
+/// Sorts the hits of the groups that were opened last, those of one event.
+#[inline(never)]
+pub(super) fn settle(order: &mut Order, out: &mut UtBatch) {
+    let groups = out.group_start.len() - 1 - UT_GROUPS;
+    for group in groups..groups + UT_GROUPS {
+        let range = out.group_start[group] as usize..out.group_start[group + 1] as usize;
+        let Order { order, values } = order;
+        order.clear();
+        order.extend(range.clone().map(|hit| hit as u32));
+        order.sort_unstable_by(|&a, &b| {
+            let key = |hit: u32| (out.y_begin[hit as usize], out.x[hit as usize], out.id[hit as usize]);
+            let (a, b) = (key(a), key(b));
+            let order = a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1));
+            if a.0 == b.0 && a.1 == b.1 { a.2.cmp(&b.2) } else { order }
+        });
+        for column in [&mut out.x, &mut out.z, &mut out.y_begin, &mut out.y_end, &mut out.weight] {
+            permute(bytemuck::cast_slice_mut(&mut column[..]), &range, order, values);
+        }
+        permute(&mut out.id[..], &range, order, values);
+    }
+}
+
+/// Rearranges the values of a range: the first becomes that at `order[0]`, and so on.
+fn permute(column: &mut [u32], range: &std::ops::Range<usize>, order: &[u32], values: &mut Vec<u32>) {
+    values.clear();
+    values.extend(order.iter().map(|&from| column[from as usize]));
+    column[range.clone()].copy_from_slice(values);
+}

@@ -1,0 +1,312 @@
+//! Which strip each channel of a readout board is, and where it lies: `ut_boards.bin`, `ut_geometry.bin`.
+//!
+//! The files come in two generations that number boards' sectors differently; in memory there is one order,
+//! that of the hits: by plane, group of sectors at one x, lower end in y.
+
+use crate::bytes::Fields;
+use crate::event::{UT_GROUPS, UT_PLANES};
+use crate::{Error, Result};
+
+/// Lanes of a board: each reads one sector.
+pub const LANES: usize = 6;
+/// Strips of a sector.
+pub const STRIPS: u32 = 512;
+/// Sectors before the first of each plane, and all.
+const PLANE_START: [usize; UT_PLANES + 1] = [0, 248, 496, 772, 1048];
+/// All sectors.
+pub const SECTORS: usize = PLANE_START[UT_PLANES];
+/// Sectors of a plane whose x differs by no more than this are one group, mm.
+const GROUP_WIDTH: f32 = 2.0;
+/// Strips are further apart than this, mm.
+const SMALLEST_PITCH: f32 = 1e-3;
+/// Groups of sectors in each plane.
+const GROUPS_IN_PLANE: [usize; UT_PLANES] = [20, 20, 22, 22];
+/// A lane that reads nothing.
+pub(super) const NO_SECTOR: u32 = u32::MAX;
+/// Lanes of one board in the tables: room for all eight numbers that a channel can name.
+pub(super) const LANE_STRIDE: usize = 8;
+
+/// Strips, sectors and boards of the UT.
+#[derive(Debug, Clone, PartialEq)]
+pub struct UtGeometry {
+    /// x of each group of sectors, mm: that of its first sector.
+    pub group_x: Vec<f32>,
+    /// First group of each plane, and the number of all.
+    pub plane_groups: [usize; UT_PLANES + 1],
+    /// Boards that there may be.
+    pub(super) boards: usize,
+    /// Per board and lane: place of its sector in the order of hits, or [`NO_SECTOR`].
+    pub(super) sector: Vec<u32>,
+    /// Per sector in the order of hits: LHCbID before its first strip is numbered.
+    pub(super) sector_channel: Vec<u32>,
+    /// What a strip's number within its sector is counted from in LHCbIDs of banks of version 3.
+    pub(super) first_number: u32,
+    /// Per sector in the order of hits: first its group.
+    pub(super) group: Vec<u32>,
+    /// y where its first strip begins, change of it per strip, x of its first strip at y = 0, change of it.
+    pub(super) across: Vec<[f32; 4]>,
+    /// z at y = 0, change of it per strip, length of a strip, weight; z is negative where the sensor is flipped.
+    pub(super) along: Vec<[f32; 4]>,
+    /// Per sector in the order of hits: the board and lane that reads it, or nothing.
+    readout: Vec<Option<(u16, u8)>>,
+    /// Per sector: whether hits come from the last strip on in the order of hits; in banks that know of
+    /// flipped sensors the second list holds.
+    pub(super) falls: [Vec<bool>; 2],
+}
+
+/// What a board file says, the same for both generations.
+struct Boards {
+    count: usize,
+    /// Per board and lane the sector's number in the geometry file; none where nothing is read.
+    sector: Vec<Option<usize>>,
+    /// Per sector in the geometry file: LHCbID before its first strip is numbered.
+    channel: Vec<u32>,
+    first_number: u32,
+}
+
+impl UtGeometry {
+    /// Reads the two files of a generation, each with the name that stands in messages.
+    ///
+    /// # Errors
+    /// [`Error::Format`] names file, field and offset.
+    pub fn parse(boards: (&str, &[u8]), geometry: (&str, &[u8])) -> Result<Self> {
+        let boards = parse_boards(boards.0, boards.1)?;
+        let (name, bytes) = geometry;
+        let mut fields = Fields::new(name, bytes);
+        fields.expect_u32("sectors", &[SECTORS as u32])?;
+        let first = fields.u32s("firstStrip", SECTORS)?;
+        if first.iter().any(|&first| first != 1) {
+            return Err(fields.wrong("firstStrip", "strips must be counted from 1"));
+        }
+        let mut column = |name: &str| fields.f32s(name, SECTORS);
+        let (pitch, dy) = (column("pitch")?, column("dy")?);
+        let step = [column("dp0diX")?, column("dp0diY")?, column("dp0diZ")?];
+        let start = [column("p0X")?, column("p0Y")?, column("p0Z")?];
+        column("cos")?;
+        fields.end()?;
+        if let Some(at) = pitch.iter().position(|&pitch| pitch < SMALLEST_PITCH) {
+            return Err(Error::format(name, format!("`pitch` of sector {at} is {}", pitch[at])));
+        }
+
+        let mut group_x = Vec::new();
+        let mut plane_groups = [0; UT_PLANES + 1];
+        let mut order = Vec::with_capacity(SECTORS);
+        let mut group = Vec::with_capacity(SECTORS);
+        for plane in 0..UT_PLANES {
+            let mut sectors: Vec<_> = (PLANE_START[plane]..PLANE_START[plane + 1]).collect();
+            sectors.sort_by(|&a, &b| start[0][a].total_cmp(&start[0][b]));
+            let mut groups: Vec<(f32, Vec<usize>)> = Vec::new();
+            for sector in sectors {
+                let x = start[0][sector];
+                match groups.last_mut() {
+                    Some((left, members)) if x - *left <= GROUP_WIDTH => members.push(sector),
+                    _ => groups.push((x, vec![sector])),
+                }
+            }
+            if groups.len() != GROUPS_IN_PLANE[plane] {
+                let (have, want) = (groups.len(), GROUPS_IN_PLANE[plane]);
+                let message = format!("`p0X`: plane {plane} has {have} groups of sectors, not {want}");
+                return Err(Error::format(name, message));
+            }
+            for (x, mut members) in groups {
+                members.sort_by(|&a, &b| {
+                    let key = |s: usize| (start[1][s], start[0][s]);
+                    key(a).partial_cmp(&key(b)).expect("finite numbers").then(a.cmp(&b))
+                });
+                group.extend(std::iter::repeat_n(group_x.len() as u32, members.len()));
+                group_x.push(x);
+                order.extend(members);
+            }
+            plane_groups[plane + 1] = group_x.len();
+        }
+        debug_assert_eq!(group_x.len(), UT_GROUPS);
+        let mut place = vec![NO_SECTOR; SECTORS];
+        order.iter().zip(0..).for_each(|(&sector, at)| place[sector] = at);
+        let falls = |s: usize, flips: bool| {
+            let step_of = if step[1][s] != 0.0 { step[1][s] } else { step[0][s] };
+            (step_of < 0.0) != (flips && start[2][s] < 0.0)
+        };
+        let mut readout = vec![None; SECTORS];
+        for (at, sector) in boards.sector.iter().enumerate() {
+            if let Some(sector) = sector {
+                readout[place[*sector] as usize] =
+                    Some(((at / LANE_STRIDE) as u16, (at % LANE_STRIDE) as u8));
+            }
+        }
+        let records = |of: &dyn Fn(usize) -> [f32; 4]| order.iter().map(|&sector| of(sector)).collect();
+        Ok(Self {
+            across: records(&|s| [start[1][s], step[1][s], start[0][s], step[0][s]]),
+            along: records(&|s| [start[2][s], step[2][s], dy[s], 12.0 / (pitch[s] * pitch[s])]),
+            readout,
+            group_x,
+            plane_groups,
+            boards: boards.count,
+            sector: boards.sector.iter().map(|s| s.map_or(NO_SECTOR, |s| place[s])).collect(),
+            sector_channel: order.iter().map(|&sector| boards.channel[sector]).collect(),
+            falls: [false, true].map(|flips| order.iter().map(|&sector| falls(sector, flips)).collect()),
+            first_number: boards.first_number,
+            group,
+        })
+    }
+}
+
+/// One strip and how it is read out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct UtChannel {
+    /// Number of the board.
+    pub board: u16,
+    /// Lane of the board.
+    pub lane: u8,
+    /// Strip, from 0 on.
+    pub strip: u16,
+    /// Quarters of a strip beyond it.
+    pub quarter: u8,
+    /// LHCbID of the strip.
+    pub id: u32,
+}
+
+/// Slope dx/dy of the strips of each plane.
+pub const STRIP_SLOPE: [f32; UT_PLANES] = [0.0, 0.087_488_67, -0.087_488_6, 0.0];
+
+impl UtGeometry {
+    /// The strips of a plane that a line crosses: `at` gives x and y of the line for a z. The inverse of
+    /// decoding; where sectors overlap there are several.
+    pub fn strips_at<'a>(
+        &'a self,
+        plane: usize,
+        at: impl Fn(f32) -> [f32; 2] + 'a,
+    ) -> impl Iterator<Item = UtChannel> + 'a {
+        let groups = self.plane_groups[plane] as u32..self.plane_groups[plane + 1] as u32;
+        let first = self.group.partition_point(|&group| group < groups.start);
+        let end = self.group.partition_point(|&group| group < groups.end);
+        (first..end).filter_map(move |sector| {
+            let ([y0, y_step, x0, x_step], [z, _, length, _]) = (self.across[sector], self.along[sector]);
+            let [x, y] = at(z.abs());
+            let s = (x - y * STRIP_SLOPE[plane] - x0) / x_step;
+            let y_begin = y0 + s * y_step;
+            let inside = (0.0..STRIPS as f32).contains(&s) && (y_begin..y_begin + length).contains(&y);
+            self.strip(sector, (4.0 * s) as u32).filter(|_| inside)
+        })
+    }
+
+    /// The plane that a strip is in.
+    pub fn plane_of(&self, strip: &UtChannel) -> usize {
+        let sector = self.sector[LANE_STRIDE * usize::from(strip.board) + usize::from(strip.lane)];
+        let group = self.group.get(sector as usize).map_or(0, |&group| group as usize);
+        self.plane_groups.partition_point(|&first| first <= group) - 1
+    }
+
+    /// The strip of a sector, given by its number in the order of hits, at so many quarters of a strip.
+    pub fn strip(&self, sector: usize, quarters: u32) -> Option<UtChannel> {
+        let (board, lane) = (*self.readout.get(sector)?)?;
+        let strip = (quarters / 4).min(STRIPS - 1);
+        Some(UtChannel {
+            board,
+            lane,
+            strip: strip as u16,
+            quarter: (quarters % 4) as u8,
+            id: self.sector_channel[sector] + self.first_number + strip,
+        })
+    }
+}
+
+fn parse_boards(name: &str, bytes: &[u8]) -> Result<Boards> {
+    let mut fields = Fields::new(name, bytes);
+    let count = fields.u32("boards")? as usize;
+    if count > 1 << 12 {
+        return Err(fields.wrong("boards", &format!("{count} are too many")));
+    }
+    // The newer generation has three columns more and a version.
+    let old_left = 4 * count + 5 * 4 * LANES * count;
+    let is_old = fields.left() == old_left;
+    if !is_old {
+        fields.expect_u32("version", &[3])?;
+    }
+    let at = fields.clone();
+    let strips = fields.u32s("strips per lane", count)?;
+    if let Some(&strips) = strips.iter().find(|&&strips| strips != 0 && strips != STRIPS) {
+        return Err(at.wrong("strips per lane", &format!("{strips}, neither 0 nor {STRIPS}")));
+    }
+    let names: &[&str] = match is_old {
+        true => &["station", "layer", "region", "sector", "chanID"],
+        false => &["sector", "module", "face", "stave", "layer", "side", "type", "chanID"],
+    };
+    let columns: Vec<_> = names.iter().map(|name| fields.u32s(name, LANES * count)).collect::<Result<_>>()?;
+    fields.end()?;
+    let channel = columns.last().expect("there are columns");
+    let detector = if is_old { 0xB } else { 3 };
+    let mut boards = Boards {
+        count,
+        sector: vec![None; LANE_STRIDE * count],
+        channel: vec![0; SECTORS],
+        first_number: u32::from(is_old),
+    };
+    for record in 0..LANES * count {
+        let (board, lane) = (record / LANES, record % LANES);
+        // A lane without a channel number reads nothing.
+        if strips[board] == 0 || channel[record] == 0 {
+            continue;
+        }
+        let values: Vec<u32> = columns.iter().map(|column| column[record]).collect();
+        let sector = if is_old { old_sector(&values) } else { new_sector(&values) };
+        let sector: usize = sector.filter(|sector| *sector < SECTORS).ok_or_else(|| {
+            let message = format!("lane {lane} of board {board} reads no sector of the detector: {values:?}");
+            Error::format(name, message)
+        })?;
+        boards.sector[LANE_STRIDE * board + lane] = Some(sector);
+        if std::mem::replace(&mut boards.channel[sector], detector << 28 | channel[record]) != 0 {
+            let message = format!("lane {lane} of board {board} reads a sector that another one reads, too");
+            return Err(Error::format(name, message));
+        }
+    }
+    Ok(boards)
+}
+
+/// Number of a sector from station, layer, region and sector, all counted from 1.
+fn old_sector(values: &[u32]) -> Option<usize> {
+    /// Sectors before each region.
+    const REGION: [usize; 12] = [0, 84, 164, 248, 332, 412, 496, 594, 674, 772, 870, 950];
+    let below = |i: usize, count: u32| values[i].checked_sub(1).filter(|v| *v < count).map(|v| v as usize);
+    let region = 6 * below(0, 2)? + 3 * below(1, 2)? + below(2, 3)?;
+    Some(REGION[region] + below(3, 98)?)
+}
+
+/// Number of a sector from sector, module, face, stave, layer and side, all counted from 0.
+fn new_sector(values: &[u32]) -> Option<usize> {
+    let &[sector, module, face, stave, layer, side, ..] = values else { return None };
+    if sector > 1 || module > 7 || face > 1 || layer > 3 || side > 1 {
+        return None;
+    }
+    let (half, right) = (2 * layer + side, side == 1);
+    let staves = if layer < 2 { 8 } else { 9 };
+    let start = if half < 4 { 124 * half } else { 496 + 138 * (half - 4) };
+    // 14 sectors above one another on a stave, more on the two next to the beam.
+    let outer = 14 * (staves - 2);
+    let m = 2 * module + 1 - face;
+    let within = match stave {
+        0 => {
+            let base = if right { 0 } else { outer + 18 };
+            base + match m {
+                0..5 => m,
+                5..8 => 5 + 2 * (m - 5) + sector,
+                8..11 => 11 + 2 * (m - 8) + (1 - sector),
+                _ => 17 + m - 11,
+            }
+        }
+        1 => {
+            let base = if right { 22 } else { outer };
+            base + match m {
+                0..5 => m,
+                5..9 => 5 + 2 * (m - 5) + sector,
+                9..11 => 9 + 2 * (m - 9) + (1 - sector),
+                _ => 13 + m - 11,
+            }
+        }
+        _ if stave < staves => {
+            let base = if right { 40 + 14 * (stave - 2) } else { 14 * (staves - 1 - stave) };
+            (base + m).checked_sub(2 * (module / 4))?
+        }
+        _ => return None,
+    };
+    Some((start + within) as usize)
+}

@@ -1,0 +1,12 @@
+//! The upstream tracker (UT): four planes of silicon strips before the magnet, from raw banks to hits.
+//!
+//! Rooms in data-flow order: [`geometry`] (with the magnet's [`tables`]) and `decode`, which holds its own
+//! naive twin.
+
+mod decode;
+pub mod geometry;
+pub mod tables;
+
+pub use decode::{UtScratch, decode, reference as decode_reference};
+pub use geometry::{UtChannel, UtGeometry};
+pub use tables::UtTables;

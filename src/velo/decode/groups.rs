@@ -1,0 +1,282 @@
+//! Groups of touching pixels that reach over several superpixels, exact for any shape.
+//!
+//! The superpixels of a whole event are one list, sorted by sensor, column, row. Each is split into its one
+//! or two groups of pixels, the *nodes*. A node's neighbours in the list are close before it, at four
+//! distances of the key, and two nodes touch when their pixels along the common edge do:
+//!
+//! ```text
+//!   row + 1 | 127 |            key = ((sensor + 1) * 1024 + column) * 128 + row
+//!   row     | 128 | x           the numbers: key of x minus key of its neighbour
+//!   row - 1 | 129 | 1           a gang holds LANES nodes x and looks back 1, 2, ... places
+//! ```
+//! Touching nodes are joined by a union-find with the first node as the root; O(nodes * rows within reach).
+
+use super::patterns::{GROUPS, SUMS};
+use super::{COLUMN_SHIFT, Clusters, MODULE_SHIFT, SENSOR_SHIFT};
+use crate::Status;
+use crate::event::{Column, PAD};
+use crate::simd::Gang;
+use crate::simd::varying::{F32, I32, Mask, U32};
+
+/// Bits of a key: the row, with one to spare so that rows of different columns never are neighbours, and
+/// the column.
+const ROW_BITS: u32 = 7;
+const KEY_SENSOR: u32 = ROW_BITS + 10;
+/// Entries before the first node that are far from everything: a gang looks back beyond the list's front.
+const FRONT: usize = PAD;
+/// Differences of keys: above, to the left, left above, left below.
+const BELOW: u32 = 1;
+const LEFT: u32 = 1 << ROW_BITS;
+
+/// Reused memory.
+#[derive(Debug, Default)]
+pub(super) struct GroupScratch {
+    /// Superpixels with neighbours: keys and patterns.
+    key: Column<u32>,
+    pattern: Column<u32>,
+    /// Nodes, from place [`FRONT`] on.
+    node_key: Column<u32>,
+    node: Column<u32>,
+    /// Pairs of touching nodes.
+    edges: [Column<u32>; 2],
+    /// Per node: its root or a node nearer to it; sums over the pixels of a root.
+    parent: Column<u32>,
+    pixels: Column<u32>,
+    columns: Column<u32>,
+    rows: Column<u32>,
+    order: Vec<u64>,
+}
+
+impl GroupScratch {
+    /// Forgets everything and makes room for `words` superpixels.
+    #[inline(always)]
+    pub(super) fn clear(&mut self, words: usize) {
+        self.key.clear();
+        self.key.reserve_total(words);
+        self.pattern.reserve_total(words);
+    }
+
+    /// Appends the superpixels in `keep`.
+    #[inline(always)]
+    pub(super) fn push<G: Gang>(
+        &mut self,
+        g: G,
+        sensor: u32,
+        column: U32<G>,
+        row: U32<G>,
+        pattern: U32<G>,
+        keep: Mask<G>,
+    ) {
+        let key = U32::splat(g, (sensor + 1) << KEY_SENSOR) | column.shl::<ROW_BITS>() | row;
+        let end = self.key.len();
+        pattern.store_packed(&mut self.pattern.padded_mut()[end..], keep);
+        let kept = key.store_packed(&mut self.key.padded_mut()[end..], keep);
+        self.key.set_len(end + kept);
+    }
+}
+
+/// Groups all superpixels and appends the clusters to `out`, by their first node.
+#[inline(never)]
+pub(super) fn join_room<G: Gang>(g: G, scratch: &mut GroupScratch, out: &mut Clusters) -> Status {
+    g.vectorize(
+        #[inline(always)]
+        || {
+            if !is_sorted(g, &scratch.key) && !sort(scratch) {
+                // The same superpixel twice.
+                return Status::BadBank;
+            }
+            split(g, scratch);
+            find_edges(g, scratch);
+            sum(g, scratch);
+            unite(scratch);
+            collect(g, scratch, out);
+            Status::Ok
+        },
+    )
+}
+
+/// Whether the keys rise, none twice.
+#[inline(always)]
+fn is_sorted<G: Gang>(g: G, keys: &Column<u32>) -> bool {
+    let mut fall = Mask::first(g, 0);
+    for at in (0..keys.len().saturating_sub(1)).step_by(G::LANES) {
+        let (one, next) = (U32::load(g, &keys.padded()[at..]), U32::load(g, &keys.padded()[at + 1..]));
+        fall = fall | Mask::first(g, keys.len() - 1 - at).and_not(one.lt(next));
+    }
+    !fall.any()
+}
+
+/// Sorts by key; false when one comes twice.
+#[inline(never)]
+fn sort(scratch: &mut GroupScratch) -> bool {
+    let GroupScratch { key, pattern, order, .. } = scratch;
+    order.clear();
+    order.extend(key.iter().zip(pattern.padded()).map(|(&key, &p)| u64::from(key) << 8 | u64::from(p)));
+    order.sort_unstable();
+    for ((key, pattern), &both) in key.iter_mut().zip(pattern.padded_mut()).zip(&*order) {
+        (*key, *pattern) = ((both >> 8) as u32, both as u32 & 0xFF);
+    }
+    key.windows(2).all(|pair| pair[0] < pair[1])
+}
+
+/// Makes the nodes: the groups of pixels of each superpixel, the lower one first.
+#[inline(always)]
+fn split<G: Gang>(g: G, scratch: &mut GroupScratch) {
+    let GroupScratch { key, pattern, node_key, node, .. } = scratch;
+    let room = FRONT + 2 * key.len() + PAD;
+    node_key.set_len(room);
+    node.set_len(room);
+    node_key[..FRONT].fill(0);
+    let mut end = FRONT;
+    for at in (0..key.len()).step_by(G::LANES) {
+        let count = G::LANES.min(key.len() - at);
+        let groups = U32::gather(&GROUPS, U32::load(g, &pattern.padded()[at..]));
+        let two = U32::splat(g, 0xFF).lt(groups) & Mask::first(g, count);
+        if two.any() {
+            for (&key, &pattern) in key[at..at + count].iter().zip(&pattern.padded()[at..]) {
+                let groups = GROUPS[pattern as usize & 0xFF];
+                for group in [groups & 0xFF, groups >> 8] {
+                    (node_key[end], node[end]) = (key, group);
+                    end += usize::from(group != 0);
+                }
+            }
+        } else {
+            U32::load(g, &key.padded()[at..]).store(&mut node_key[end..]);
+            groups.store(&mut node[end..]);
+            end += count;
+        }
+    }
+    node_key.set_len(end);
+    node.set_len(end);
+}
+
+/// Finds all pairs of touching nodes.
+#[inline(always)]
+fn find_edges<G: Gang>(g: G, scratch: &mut GroupScratch) {
+    let GroupScratch { node_key, node, edges: [later, earlier], .. } = scratch;
+    let (keys, nodes) = (node_key.padded(), node.padded());
+    let zero = U32::splat(g, 0);
+    later.clear();
+    earlier.clear();
+    for at in (FRONT..node_key.len()).step_by(G::LANES) {
+        let here = Mask::first(g, node_key.len() - at);
+        let (key, group) = (U32::load(g, &keys[at..]), U32::load(g, &nodes[at..]));
+        // The lower row, the left column, their corners.
+        let (bottom, left) = (group & U32::splat(g, 0x11), group & U32::splat(g, 0x0F));
+        let (corner, upper) = (group & U32::splat(g, 0x01), (group & U32::splat(g, 0x08)).shl::<1>());
+        for back in 1.. {
+            let distance = key - U32::load(g, &keys[at - back..]);
+            let near = here & distance.lt(U32::splat(g, LEFT + 2));
+            if !near.any() {
+                break;
+            }
+            let other = U32::load(g, &nodes[at - back..]);
+            // Its upper row at our lower one; its right column at our left one, one row up and down.
+            let top = (other & U32::splat(g, 0x88)).shr::<3>();
+            let top = top | top.shl::<4>() | top.shr::<4>();
+            let right = other.shr::<4>();
+            let right = right | right.shl::<1>() | right.shr::<1>();
+            let contact = distance.eq(U32::splat(g, BELOW)).select_u(top & bottom, zero)
+                | distance.eq(U32::splat(g, LEFT)).select_u(right & left, zero)
+                | distance.eq(U32::splat(g, LEFT + 1)).select_u(other.shr::<7>() & corner, zero)
+                | distance.eq(U32::splat(g, LEFT - 1)).select_u(other & upper, zero);
+            let touch = near.and_not(contact.eq(zero));
+            if touch.any() {
+                let index = U32::iota(g) + U32::splat(g, (at - FRONT) as u32);
+                let end = later.len();
+                later.reserve_total(end + G::LANES);
+                earlier.reserve_total(end + G::LANES);
+                let count = index.store_packed(&mut later.padded_mut()[end..], touch);
+                let before = index - U32::splat(g, back as u32);
+                before.store_packed(&mut earlier.padded_mut()[end..], touch);
+                later.set_len(end + count);
+            }
+        }
+    }
+}
+
+/// Pixels of each node and the sums of their columns and rows; each node is its own root.
+#[inline(always)]
+fn sum<G: Gang>(g: G, scratch: &mut GroupScratch) {
+    let GroupScratch { node_key, node, parent, pixels, columns, rows, .. } = scratch;
+    let count = node.len() - FRONT;
+    [&mut *parent, pixels, columns, rows].into_iter().for_each(|column| column.set_len(count));
+    let byte = U32::splat(g, 0xFF);
+    for at in (0..count).step_by(G::LANES) {
+        let key = U32::load(g, &node_key.padded()[FRONT + at..]);
+        let sums = U32::gather(&SUMS, U32::load(g, &node.padded()[FRONT + at..]));
+        let column = key.shr::<ROW_BITS>() & U32::splat(g, 0x3FF);
+        let row = key & U32::splat(g, (1 << ROW_BITS) - 1);
+        let n = sums & byte;
+        (n * column.shl::<1>() + (sums.shr::<8>() & byte)).store(&mut columns.padded_mut()[at..]);
+        (n * row.shl::<2>() + sums.shr::<16>()).store(&mut rows.padded_mut()[at..]);
+        n.store(&mut pixels.padded_mut()[at..]);
+        (U32::iota(g) + U32::splat(g, at as u32)).store(&mut parent.padded_mut()[at..]);
+    }
+}
+
+/// Joins touching nodes; the sums of all go to the first.
+#[inline(always)]
+fn unite(scratch: &mut GroupScratch) {
+    let GroupScratch { edges: [later, earlier], parent, pixels, columns, rows, .. } = scratch;
+    for (&a, &b) in later.iter().zip(earlier.padded()) {
+        let (a, b) = (root(parent, a), root(parent, b));
+        // The smaller one stays a root, in whatever order the pairs come.
+        parent[a.max(b) as usize] = a.min(b);
+    }
+    for node in 0..parent.len() {
+        let to = root(parent, node as u32) as usize;
+        if to != node {
+            pixels[to] += pixels[node];
+            columns[to] += columns[node];
+            rows[to] += rows[node];
+        }
+    }
+}
+
+/// The root of a node; shortens the way there.
+#[inline(always)]
+fn root(parent: &mut Column<u32>, node: u32) -> u32 {
+    let mut at = node;
+    while parent[at as usize] != at {
+        let above = parent[parent[at as usize] as usize];
+        parent[at as usize] = above;
+        at = above;
+    }
+    at
+}
+
+/// Turns the roots into clusters.
+#[inline(always)]
+fn collect<G: Gang>(g: G, scratch: &GroupScratch, out: &mut Clusters) {
+    let GroupScratch { node_key, parent, pixels, columns, rows, .. } = scratch;
+    for at in (0..parent.len()).step_by(G::LANES) {
+        let index = U32::iota(g) + U32::splat(g, at as u32);
+        let is_root = U32::load(g, &parent.padded()[at..]).eq(index) & Mask::first(g, parent.len() - at);
+        let sensor = U32::load(g, &node_key.padded()[FRONT + at..]).shr::<KEY_SENSOR>() - U32::splat(g, 1);
+        let n = U32::load(g, &pixels.padded()[at..]).as_i32();
+        let (column, fx) = divide(g, U32::load(g, &columns.padded()[at..]).as_i32(), n);
+        let (row, fy) = divide(g, U32::load(g, &rows.padded()[at..]).as_i32(), n);
+        let channel = sensor.shl::<SENSOR_SHIFT>() | column.shl::<COLUMN_SHIFT>() | row;
+        let end = out.len();
+        fx.store_packed(&mut out.fx.padded_mut()[end..], is_root);
+        fy.store_packed(&mut out.fy.padded_mut()[end..], is_root);
+        let kept = channel.store_packed(&mut out.channel.padded_mut()[end..], is_root);
+        out.channel.set_len(end + kept);
+    }
+    for channel in &out.channel[..] {
+        out.count[(channel >> MODULE_SHIFT) as usize] += 1;
+    }
+}
+
+/// Whole quotient and fraction. The quotient is below 1024, so the float one is off by one at most.
+#[inline(always)]
+fn divide<G: Gang>(g: G, sum: I32<G>, n: I32<G>) -> (U32<G>, F32<G>) {
+    let (zero, one) = (I32::splat(g, 0), I32::splat(g, 1));
+    let quotient = (sum.to_f32() / n.to_f32()).to_i32();
+    let rest = sum - quotient * n;
+    let (low, high) = (rest.lt(zero), !rest.lt(n));
+    let quotient = low.select_i(quotient - one, high.select_i(quotient + one, quotient));
+    let rest = low.select_i(rest + n, high.select_i(rest - n, rest));
+    (quotient.to_bits(), rest.to_f32() / n.to_f32())
+}

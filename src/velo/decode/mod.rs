@@ -1,0 +1,304 @@
+//! Decode: raw banks of an event to hits by module.
+//!
+//! ```text
+//! retina words      -> retina ------------.
+//!                                          +--> singles --.
+//! superpixel words  -> superpixel --------'               +--> place: x, y, z, id by module
+//!                          '--> groups --> joined --------'
+//! ```
+//! Every bank is first turned into *clusters*: a channel (sensor, column, row) and the fractions of a pixel
+//! beyond it. Only then, for whole modules at a time, clusters become points in space.
+
+mod groups;
+mod patterns;
+mod reference;
+mod retina;
+mod superpixel;
+
+pub use reference::reference;
+
+use super::geometry::PITCH;
+use super::sensors::VeloSensors;
+use crate::Status;
+use crate::event::{
+    BankKind, Column, Counters, PAD, RawBank, RawEvent, RawEvents, StageClock, VELO_MODULES, VeloBatch,
+};
+use crate::simd::varying::{F32, U32};
+use crate::simd::{Gang, Level};
+use groups::GroupScratch;
+use std::ops::Range;
+
+/// Words of one event at most: more than any detector sends, few enough never to take long.
+pub(super) const MAX_WORDS: usize = 1 << 16;
+/// Detector number in LHCbIDs of superpixel clusters, and of those made in the readout.
+const DETECTOR: [u32; 2] = [8 << 28, 2 << 28];
+/// Bits of a channel above the row: the column; and above that: the sensor.
+const COLUMN_SHIFT: u32 = 8;
+const SENSOR_SHIFT: u32 = 18;
+/// Bits of a channel above which a module's number stands: four sensors each.
+const MODULE_SHIFT: u32 = 20;
+
+/// Which Velo banks are decoded where an event has several kinds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum VeloBanks {
+    /// Clusters made in the readout where there are any, else superpixels.
+    #[default]
+    Auto,
+    /// Clusters made in the readout.
+    Retina,
+    /// Superpixels.
+    Superpixel,
+}
+
+impl std::fmt::Display for VeloBanks {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(match self {
+            Self::Auto => "auto",
+            Self::Retina => "retina",
+            Self::Superpixel => "superpixel",
+        })
+    }
+}
+
+impl std::str::FromStr for VeloBanks {
+    type Err = crate::Error;
+    fn from_str(name: &str) -> crate::Result<Self> {
+        let all = [Self::Auto, Self::Retina, Self::Superpixel];
+        let message = || format!("no Velo banks `{name}`: choose auto, retina or superpixel");
+        let found = all.into_iter().find(|banks| banks.to_string() == name);
+        found.ok_or_else(|| crate::Error::Config(message()))
+    }
+}
+
+impl VeloBanks {
+    /// The kind of banks to decode in an event.
+    fn kind(self, event: &RawEvent<'_>) -> BankKind {
+        match self {
+            Self::Auto if event.has(BankKind::VeloRetina) => BankKind::VeloRetina,
+            Self::Retina => BankKind::VeloRetina,
+            Self::Auto | Self::Superpixel => BankKind::VeloSuperpixel,
+        }
+    }
+}
+
+/// Clusters of an event, by module.
+#[derive(Debug)]
+struct Clusters {
+    /// Row, column and sensor; above them what else stands in an LHCbID.
+    channel: Column<u32>,
+    /// Fractions of a column and of a row beyond the middle of the pixel.
+    fx: Column<f32>,
+    fy: Column<f32>,
+    /// How many clusters each module has.
+    count: [u32; VELO_MODULES],
+}
+
+impl Default for Clusters {
+    fn default() -> Self {
+        Self {
+            channel: Column::default(),
+            fx: Column::default(),
+            fy: Column::default(),
+            count: [0; VELO_MODULES],
+        }
+    }
+}
+
+impl Clusters {
+    /// Forgets everything and makes room for `clusters`.
+    fn clear(&mut self, clusters: usize) {
+        self.count = [0; VELO_MODULES];
+        self.channel.set_len(0);
+        self.channel.reserve_total(clusters);
+        self.fx.reserve_total(clusters);
+        self.fy.reserve_total(clusters);
+    }
+
+    fn len(&self) -> usize {
+        self.channel.len()
+    }
+}
+
+/// Memory that one thread reuses from event to event.
+#[derive(Debug, Default)]
+pub struct DecodeScratch {
+    singles: Clusters,
+    joined: Clusters,
+    groups: GroupScratch,
+}
+
+/// Decodes the events of `range` and appends them to `out`, in order, the number of each as its id. An event
+/// that cannot be decoded gives no hits and a [`Status`]; items in are words, items out hits.
+///
+/// Output bytes do not depend on `level`. Memory is allocated only while `scratch` and `out` still grow.
+///
+/// # Panics
+/// When `range` is not within the events.
+#[allow(clippy::too_many_arguments)]
+pub fn decode(
+    level: Level,
+    sensors: &VeloSensors,
+    banks: VeloBanks,
+    events: RawEvents<'_>,
+    range: Range<usize>,
+    scratch: &mut DecodeScratch,
+    out: &mut VeloBatch,
+    counters: &mut Counters,
+) {
+    let mut clock = StageClock::start();
+    crate::dispatch!(level, g => run(g, sensors, banks, events, range, scratch, out, counters));
+    clock.lap(&mut counters.stages[0]);
+}
+
+#[inline(always)]
+#[allow(clippy::too_many_arguments)]
+fn run<G: Gang>(
+    g: G,
+    sensors: &VeloSensors,
+    banks: VeloBanks,
+    events: RawEvents<'_>,
+    range: Range<usize>,
+    scratch: &mut DecodeScratch,
+    out: &mut VeloBatch,
+    counters: &mut Counters,
+) {
+    for number in range {
+        let event = events.event(number);
+        let before = out.x.len();
+        let status = match event.status {
+            Status::Ok => clusters(g, &event, banks.kind(&event), scratch, counters),
+            status => status,
+        };
+        if status == Status::Ok {
+            let detector = DETECTOR[usize::from(banks.kind(&event) == BankKind::VeloRetina)];
+            place_room(g, sensors, scratch, detector, out);
+            out.event_id.push(number as u64);
+            out.status.push(status);
+        } else {
+            out.push_failed(number as u64, status);
+        }
+        counters.stages[0].items_out += (out.x.len() - before) as u64;
+    }
+}
+
+/// Fills `singles` and `joined`.
+#[inline(always)]
+fn clusters<G: Gang>(
+    g: G,
+    event: &RawEvent<'_>,
+    kind: BankKind,
+    scratch: &mut DecodeScratch,
+    counters: &mut Counters,
+) -> Status {
+    let banks = event.banks(kind);
+    if banks.is_empty() {
+        return Status::MissingBanks;
+    }
+    let words: usize = banks.iter().map(|bank| bank.bytes as usize / 4).sum();
+    if words > MAX_WORDS {
+        return Status::OversizedBank;
+    }
+    counters.stages[0].items_in += words as u64;
+    let DecodeScratch { singles, joined, groups } = scratch;
+    // A superpixel may hold two clusters.
+    singles.clear(2 * words);
+    joined.clear(2 * words);
+    match kind {
+        BankKind::VeloRetina => retina::read_room(g, event, banks, singles),
+        _ => superpixel::read_room(g, event, banks, singles, joined, groups),
+    }
+}
+
+/// Its words, counted by the first of them.
+#[inline(always)]
+fn counted_words<'a>(event: &RawEvent<'a>, bank: &RawBank) -> Result<&'a [u32], Status> {
+    let words = event.words(bank);
+    let whole = bank.bytes as usize / 4;
+    match words.split_first() {
+        Some((&count, rest)) if (count as usize) < whole => Ok(&rest[..count as usize]),
+        _ => Err(Status::TruncatedBank),
+    }
+}
+
+/// Reads `G::LANES` values, of which those from `words.len()` on mean nothing.
+#[inline(always)]
+fn load<G: Gang>(g: G, words: &[u32], at: usize) -> U32<G> {
+    match words.get(at..at + G::LANES) {
+        Some(whole) => U32::load(g, whole),
+        None => U32::load_some(&words[at..], crate::simd::varying::Mask::first(g, words.len() - at)),
+    }
+}
+
+#[inline(never)]
+fn place_room<G: Gang>(
+    g: G,
+    sensors: &VeloSensors,
+    scratch: &DecodeScratch,
+    detector: u32,
+    out: &mut VeloBatch,
+) {
+    g.vectorize(
+        #[inline(always)]
+        || {
+            let DecodeScratch { singles, joined, .. } = scratch;
+            let start = out.x.len();
+            let end = start + singles.len() + joined.len();
+            out.x.set_len(end);
+            out.y.set_len(end);
+            out.z.set_len(end);
+            out.id.set_len(end);
+            if joined.len() == 0 {
+                // All modules in one go.
+                place(g, sensors, singles, 0..singles.len(), detector, start, out);
+            }
+            let (mut at, mut from) = (start, [0, 0]);
+            for module in 0..VELO_MODULES {
+                for (clusters, from) in [singles, joined].into_iter().zip(&mut from) {
+                    let count = clusters.count[module] as usize;
+                    if joined.len() > 0 {
+                        place(g, sensors, clusters, *from..*from + count, detector, at, out);
+                    }
+                    *from += count;
+                    at += count;
+                }
+                out.module_start.push(at as u32);
+            }
+        },
+    );
+}
+
+/// Turns a range of clusters into hits from place `at` on.
+#[inline(always)]
+fn place<G: Gang>(
+    g: G,
+    sensors: &VeloSensors,
+    clusters: &Clusters,
+    range: Range<usize>,
+    detector: u32,
+    at: usize,
+    out: &mut VeloBatch,
+) {
+    let offset = at.wrapping_sub(range.start);
+    for from in range.step_by(G::LANES) {
+        let channel = U32::load(g, &clusters.channel.padded()[from..]);
+        let fx = F32::load(g, &clusters.fx.padded()[from..]);
+        let fy = F32::load(g, &clusters.fy.padded()[from..]);
+        let column = channel.shr::<COLUMN_SHIFT>() & U32::splat(g, 0x3FF);
+        let row = channel & U32::splat(g, 0xFF);
+        let sensor = channel.shr::<SENSOR_SHIFT>() & U32::splat(g, 0xFF);
+        let u =
+            fx.mul_add(F32::gather(&sensors.column_pitch, column), F32::gather(&sensors.column_x, column));
+        let v = row.as_i32().to_f32() + F32::splat(g, 0.5) + fy;
+        let v = v * F32::splat(g, PITCH as f32);
+        let first = sensor * U32::splat(g, 3);
+        let to = from.wrapping_add(offset);
+        for (axis, out) in [&mut out.x, &mut out.y, &mut out.z].into_iter().enumerate() {
+            let [a, b, _, t] = F32::gather_records(&sensors.rows, first + U32::splat(g, axis as u32));
+            u.mul_add(a, v.mul_add(b, t)).store(&mut out.padded_mut()[to..]);
+        }
+        (channel | U32::splat(g, detector)).store(&mut out.id.padded_mut()[to..]);
+    }
+}
+
+// A gang may be stored at the end of a column.
+const _: () = assert!(PAD >= 64);

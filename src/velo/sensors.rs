@@ -1,0 +1,55 @@
+//! Where the Velo's sensors are, as the detector's own geometry file tells (`velo_geometry.bin`):
+//!
+//! ```text
+//! u64 52, f32 z of the modules | u64 768, f32 x of the columns | u64 768, f32 pitch of the columns
+//! u64 208, u64 12, f32 per sensor: rotation row by row, then translation
+//! ```
+//! All lengths in mm.
+
+use super::geometry::{COLUMNS, SENSORS};
+use crate::Result;
+use crate::bytes::Fields;
+use crate::event::VELO_MODULES;
+
+/// Sensors of the Velo.
+pub const ALL_SENSORS: usize = VELO_MODULES * SENSORS;
+
+/// The Velo's sensors and their pixels.
+#[derive(Debug, Clone, PartialEq)]
+pub struct VeloSensors {
+    /// z of the modules, mm.
+    pub module_z: Vec<f32>,
+    /// Along the sensor: middle of each column, mm.
+    pub(super) column_x: Vec<f32>,
+    /// Width that a fraction of a column counts, mm.
+    pub(super) column_pitch: Vec<f32>,
+    /// Three rows per sensor, for x, y and z: factors of the two local coordinates, a third that meets 0, and
+    /// the translation, mm.
+    pub(super) rows: Vec<[f32; 4]>,
+}
+
+impl VeloSensors {
+    /// Reads a geometry file; `file` stands in messages.
+    ///
+    /// # Errors
+    /// [`Error::Format`](crate::Error::Format) names file, field and offset.
+    pub fn parse(file: &str, bytes: &[u8]) -> Result<Self> {
+        let mut fields = Fields::new(file, bytes);
+        let mut list = |name: &str, len: usize| {
+            fields.expect_u64(name, len as u64)?;
+            fields.f32s(name, len)
+        };
+        let module_z = list("module_z", VELO_MODULES)?;
+        let column_x = list("local_x", COLUMNS as usize)?;
+        let column_pitch = list("x_pitch", COLUMNS as usize)?;
+        fields.expect_u64("sensors", ALL_SENSORS as u64)?;
+        fields.expect_u64("numbers per sensor", 12)?;
+        let mut rows = Vec::with_capacity(3 * ALL_SENSORS);
+        for _ in 0..ALL_SENSORS {
+            let t = fields.f32s("transformation", 12)?;
+            rows.extend((0..3).map(|row| [t[3 * row], t[3 * row + 1], t[3 * row + 2], t[9 + row]]));
+        }
+        fields.end()?;
+        Ok(Self { module_z, column_x, column_pitch, rows })
+    }
+}

@@ -1,0 +1,199 @@
+//! Clusters: every algorithm, definition and cut against the naive reference.
+
+mod common;
+
+use common::data;
+use peloton::event::{Column, PixelBlock, PixelHits};
+use peloton::input::Source;
+use peloton::input::timepix::{PixelOptions, PixelReader, ReadEnd};
+use peloton::simd::Level;
+use peloton::timepix::{Algorithm, BorderJoiner, Definition, FindConfig, Finder, TimeSorter, reference};
+use proptest::prelude::*;
+use std::collections::HashMap;
+use std::path::Path;
+
+/// Side of the small sensor.
+const SIDE: u16 = 12;
+
+/// Hits in order of time on a small sensor.
+fn hits() -> impl Strategy<Value = PixelHits> {
+    let hit = (0i64..40, 0..SIDE, 0..SIDE);
+    // Few or many hits in the window, all scales of time, and far jumps.
+    let scale = prop::sample::select(vec![1i64, 3, 50]);
+    let jump = prop::sample::select(vec![0i64, 1000, 1 << 31, 1 << 33]);
+    let start = prop::sample::select(vec![-500i64, 0, 1, 100, 1 << 40]);
+    (prop::collection::vec(hit, 0..300), scale, jump, 0usize..300, start).prop_map(
+        |(rows, scale, jump, at, start)| {
+            let (mut time, mut hits) = (start, PixelHits::default());
+            for (i, (step, x, y)) in rows.into_iter().enumerate() {
+                time += step % 7 * scale + if i == at { jump } else { 0 };
+                hits.push(time, x, y, 1);
+            }
+            hits
+        },
+    )
+}
+
+fn config() -> impl Strategy<Value = FindConfig> {
+    let definition = prop::sample::select(Definition::ALL.to_vec());
+    let algorithm = prop::sample::select(Algorithm::ALL.to_vec());
+    (definition, algorithm, 1u32..200, any::<bool>())
+        .prop_map(|(definition, algorithm, delta, strict)| FindConfig {
+            definition,
+            delta,
+            strict,
+            algorithm,
+        })
+        .prop_filter("not built", |config| config.validate().is_ok())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(600))]
+
+    #[test]
+    fn every_algorithm_finds_the_clusters_of_the_reference(hits in hits(), config in config()) {
+        let mut finder = Finder::new(config, SIDE.into(), SIDE.into()).unwrap();
+        let mut labels = Column::default();
+        let expected = reference::cluster(&config, &hits);
+        // Twice: what the first run leaves behind must not be seen, earlier times included.
+        for _ in 0..2 {
+            let clusters = finder.run(&hits, &mut labels);
+            prop_assert_eq!(&labels[..], &expected[..]);
+            prop_assert_eq!(clusters as u32, expected.iter().max().map_or(0, |last| last + 1));
+        }
+    }
+
+    #[test]
+    fn pieces_are_joined_over_their_borders(
+        hits in hits(),
+        delta in 1u32..200,
+        cuts in prop::collection::vec(0usize..300, 0..8),
+    ) {
+        let config = FindConfig { delta, ..FindConfig::default() };
+        let mut finder = Finder::new(config, SIDE.into(), SIDE.into()).unwrap();
+        let mut starts: Vec<usize> = cuts.into_iter().map(|cut| cut.min(hits.len())).chain([0]).collect();
+        starts.sort_unstable();
+        let (mut labels, mut clusters, mut piece_labels) = (Column::default(), Vec::new(), Column::default());
+        for (i, &start) in starts.iter().enumerate() {
+            let mut piece = PixelHits::default();
+            piece.extend_from(&hits, start..starts.get(i + 1).copied().unwrap_or(hits.len()), 0);
+            clusters.push(finder.run(&piece, &mut piece_labels));
+            labels.extend_from_slice(&piece_labels);
+        }
+        let mut joiner = BorderJoiner::new(SIDE.into(), SIDE.into());
+        joiner.join(config.window(), &hits, &starts, &clusters, &mut labels);
+        prop_assert_eq!(&labels[..], &reference::cluster(&config, &hits)[..]);
+    }
+}
+
+/// A planted fault: another window must be seen.
+#[test]
+fn one_tick_makes_a_difference() {
+    let mut hits = PixelHits::default();
+    [(0, 1), (128, 2), (257, 3)].into_iter().for_each(|(time, x)| hits.push(time, x, 5, 1));
+    let labels = |strict| {
+        let config = FindConfig { strict, ..FindConfig::default() };
+        let mut labels = Column::default();
+        Finder::new(config, 16, 16).unwrap().run(&hits, &mut labels);
+        labels.to_vec()
+    };
+    assert_eq!(labels(false), [0, 0, 1]);
+    assert_eq!(labels(true), [0, 1, 2]);
+}
+
+/// All hits of a file in order of time, and the sensor.
+fn read_sorted(path: &Path) -> (PixelHits, [usize; 2]) {
+    let mut reader = PixelReader::open(&[Source::Path(path.into())], PixelOptions::default()).unwrap();
+    let (mut block, mut sorter, mut hits) = (
+        PixelBlock::default(),
+        TimeSorter::new(Level::choose(None, None).unwrap(), 1 << 40, 1 << 24),
+        PixelHits::default(),
+    );
+    loop {
+        let end = reader.read(1000, &mut block).unwrap();
+        sorter.push(&block.hits);
+        sorter.take(&mut hits);
+        block.clear();
+        if end != ReadEnd::More {
+            break;
+        }
+    }
+    sorter.finish(&mut hits);
+    assert_eq!((sorter.late(), sorter.forced()), (0, 0), "{}", path.display());
+    assert_eq!(hits.len() as u64, reader.counts().hits);
+    assert_eq!((reader.counts().outside, reader.counts().unknown), (0, unknown(path)), "{}", path.display());
+    (hits, [reader.layout().width(), reader.layout().height()])
+}
+
+/// Words of unknown kinds: readout status words of the Timepix4 file.
+fn unknown(path: &Path) -> u64 {
+    if path.extension().is_some_and(|end| end == "tpx4") { 159 } else { 0 }
+}
+
+fn clusters(hits: &PixelHits, [width, height]: [usize; 2]) -> usize {
+    let mut found = Vec::new();
+    for definition in Definition::ALL {
+        for algorithm in Algorithm::ALL {
+            let config = FindConfig { definition, algorithm, ..FindConfig::default() };
+            if let Ok(mut finder) = Finder::new(config, width, height) {
+                let mut labels = Column::default();
+                let clusters = finder.run(hits, &mut labels);
+                found.push((definition, clusters, labels.to_vec()));
+            }
+        }
+    }
+    assert_eq!(found.len(), 8);
+    for (definition, clusters, labels) in &found {
+        let first = found.iter().find(|other| other.0 == *definition).unwrap();
+        assert_eq!(clusters, &first.1, "{definition:?}");
+        assert!(labels == &first.2, "{definition:?}: other clusters");
+    }
+    found[0].1
+}
+
+#[test]
+fn real_files_have_the_known_numbers_of_clusters() {
+    let Some(data) = data() else { return };
+    for (file, hits, expected) in [
+        ("asi_tpx4/fDrE_000000.tpx4", 213_363, 65_297),
+        ("ornl_tpx3/suann_socket_background_serval32.tpx3", 98_548, 89_371),
+        ("nsls2_tpx3/raw_test_data_serval_4_3_0.tpx3", 2_956, 2_076),
+        ("jcmartin76_t3pa/testa.t3pa", 99_999, 99_970),
+    ] {
+        let (found, sensor) = read_sorted(&data.join("timepix").join(file));
+        assert_eq!(found.len(), hits, "{file}");
+        assert_eq!(clusters(&found, sensor), expected, "{file}");
+    }
+    let mut small = 0;
+    for i in 0..=21 {
+        let file = data.join(format!("timepix/nsls2_tpx3/raw_test_data_{i:02}.tpx3"));
+        let (found, [width, height]) = read_sorted(&file);
+        clusters(&found, [width, height]);
+        for definition in Definition::ALL {
+            let config = FindConfig { definition, ..FindConfig::default() };
+            let mut labels = Column::default();
+            Finder::new(config, width, height).unwrap().run(&found, &mut labels);
+            assert_eq!(labels[..], reference::cluster(&config, &found)[..]);
+        }
+        small += found.len();
+    }
+    assert_eq!(small, 112);
+}
+
+#[test]
+fn without_its_hot_pixels_the_background_run_has_712_clusters() {
+    let Some(data) = data() else { return };
+    let file = data.join("timepix/ornl_tpx3/suann_socket_background_serval32.tpx3");
+    let (all, sensor) = read_sorted(&file);
+    let mut counts = HashMap::new();
+    (0..all.len()).for_each(|i| *counts.entry((all.x[i], all.y[i])).or_insert(0) += 1);
+    let mut hits = PixelHits::default();
+    for i in (0..all.len()).filter(|&i| counts[&(all.x[i], all.y[i])] <= 100) {
+        let (time, x, y, tot) = all.get(i);
+        hits.push(time, x, y, tot);
+    }
+    assert_eq!(hits.len(), 9_887);
+    assert_eq!(clusters(&hits, sensor), 712);
+    let labels = reference::cluster(&FindConfig::default(), &hits);
+    assert_eq!(labels.iter().max(), Some(&711));
+}
