@@ -117,3 +117,11 @@ pub struct ReadOptions {
     /// Whether to read simulated truth. An event without any is then corrupt.
     pub truth: bool,
 }
+
+impl ReadOptions {
+    /// Whether the event of this number is one of those to read, or to pass over on the way there.
+    fn reaches(&self, event: usize) -> bool {
+        let count = self.count.unwrap_or(usize::MAX);
+        count > 0 && event < self.first.saturating_add(count)
+    }
+}

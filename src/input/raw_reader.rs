@@ -179,7 +179,10 @@ impl RawReader {
         notes: &mut Vec<EventNote>,
     ) -> Result<usize> {
         let mut appended = 0;
-        while appended < max_events && self.wanted() && (appended == 0 || batch.words() < FULL_BATCH) {
+        while appended < max_events
+            && self.options.reaches(self.event)
+            && (appended == 0 || batch.words() < FULL_BATCH)
+        {
             let mut current = match self.current.take() {
                 Some(current) => current,
                 None => match self.open_next()? {
@@ -218,11 +221,6 @@ impl RawReader {
     /// How many problems there were in all.
     pub fn problem_count(&self) -> u64 {
         self.problems.count()
-    }
-
-    fn wanted(&self) -> bool {
-        let count = self.options.count.unwrap_or(usize::MAX);
-        count > 0 && self.event < self.options.first.saturating_add(count)
     }
 
     /// Opens the next input; none when there is none. A file that was merely found in a folder is passed over

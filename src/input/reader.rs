@@ -102,7 +102,10 @@ impl VeloReader {
         truth: &mut Vec<TruthEvent>,
     ) -> Result<usize> {
         let mut appended = 0;
-        while appended < max_events && self.wanted() && (appended == 0 || batch.x.len() < FULL_BATCH) {
+        while appended < max_events
+            && self.options.reaches(self.event)
+            && (appended == 0 || batch.x.len() < FULL_BATCH)
+        {
             let Some(cut) = self.next_cut()? else { break };
             let number = self.event;
             self.event += 1;
@@ -129,12 +132,6 @@ impl VeloReader {
     /// How many problems there were in all.
     pub fn problem_count(&self) -> u64 {
         self.problems.count()
-    }
-
-    /// Whether the next event is still one of those to read, or to pass over.
-    fn wanted(&self) -> bool {
-        let count = self.options.count.unwrap_or(usize::MAX);
-        count > 0 && self.event < self.options.first.saturating_add(count)
     }
 
     /// The next text, from whichever stream has one; none when all are at their end.

@@ -13,6 +13,7 @@ use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 use std::collections::HashMap;
 use std::io::Write;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -130,9 +131,18 @@ fn per_track<T: ArrowPrimitiveType>(
     tracks: &VeloTracks,
     column: &[T::Native],
 ) -> ArrayRef {
+    lists(values, (0..tracks.events()).map(|event| tracks.of_event(event)), column)
+}
+
+/// A column cut into lists.
+pub(super) fn lists<T: ArrowPrimitiveType>(
+    values: PrimitiveBuilder<T>,
+    ranges: impl Iterator<Item = Range<usize>>,
+    column: &[T::Native],
+) -> ArrayRef {
     let mut lists = ListBuilder::new(values);
-    for event in 0..tracks.events() {
-        lists.values().append_slice(&column[tracks.of_event(event)]);
+    for range in ranges {
+        lists.values().append_slice(&column[range]);
         lists.append(true);
     }
     Arc::new(lists.finish())

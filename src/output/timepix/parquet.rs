@@ -1,8 +1,9 @@
 //! [`ClusterParquet`]: one row per cluster, its hits as list columns.
 
 use crate::event::{PixelClusters, SCHEMA_VERSION};
+use crate::output::parquet::lists;
 use crate::{Error, Result};
-use arrow_array::builder::{Int64Builder, ListBuilder, PrimitiveBuilder, UInt16Builder};
+use arrow_array::builder::{Int64Builder, PrimitiveBuilder, UInt16Builder};
 use arrow_array::types::ArrowPrimitiveType;
 use arrow_array::{ArrayRef, Float32Array, Int64Array, RecordBatch, UInt16Array, UInt32Array, UInt64Array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
@@ -104,25 +105,20 @@ fn columns(clusters: &PixelClusters) -> Vec<ArrayRef> {
     for (_, column) in features.floats() {
         columns.push(Arc::new(Float32Array::from(column.to_vec())));
     }
-    columns.push(lists(Int64Builder::new(), clusters, &hits.time));
+    columns.push(per_hit(Int64Builder::new(), clusters, &hits.time));
     for column in [&hits.x, &hits.y, &hits.tot] {
-        columns.push(lists(UInt16Builder::new(), clusters, column));
+        columns.push(per_hit(UInt16Builder::new(), clusters, column));
     }
     columns
 }
 
 /// A column with one value per hit as one list per cluster.
-fn lists<T: ArrowPrimitiveType>(
+fn per_hit<T: ArrowPrimitiveType>(
     values: PrimitiveBuilder<T>,
     clusters: &PixelClusters,
     column: &[T::Native],
 ) -> ArrayRef {
-    let mut lists = ListBuilder::new(values);
-    for cluster in 0..clusters.len() {
-        lists.values().append_slice(&column[clusters.of_cluster(cluster)]);
-        lists.append(true);
-    }
-    Arc::new(lists.finish())
+    lists(values, (0..clusters.len()).map(|cluster| clusters.of_cluster(cluster)), column)
 }
 
 #[cfg(test)]
