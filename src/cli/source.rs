@@ -184,7 +184,8 @@ impl InputArgs {
     }
 
     fn raw(&self, origin: RawOrigin, truth: bool) -> Result<EventSource> {
-        let geometry = open_geometry(self.geometry.as_deref())?;
+        let simulated = matches!(origin, RawOrigin::Simulation(_));
+        let geometry = open_geometry(self.geometry.as_deref(), simulated)?;
         let banks = self.velo_banks;
         Ok(EventSource::Raw(Box::new(RawSource { origin, notes: Vec::new(), truth, geometry, banks })))
     }
@@ -202,10 +203,18 @@ impl InputArgs {
     }
 }
 
-/// A folder named by a flag: when it is not there, the flag is wrong.
-pub fn open_geometry(folder: Option<&Path>) -> Result<Arc<Geometry>> {
+/// The name that means no folder but the nominal detector.
+const NOMINAL: &str = "nominal";
+
+/// A folder named by a flag: when it is not there, the flag is wrong. Simulations have the nominal detector unless
+/// told otherwise.
+pub fn open_geometry(folder: Option<&Path>, simulated: bool) -> Result<Arc<Geometry>> {
     let missing = "raw banks need --geometry DIR, the folder of the detector's geometry files";
-    let folder = folder.ok_or_else(|| Error::Config(missing.into()))?;
+    let folder = match folder {
+        None if !simulated => return Err(Error::Config(missing.into())),
+        Some(folder) if folder != Path::new(NOMINAL) => folder,
+        _ => return Ok(Arc::new(Geometry::nominal())),
+    };
     if !folder.is_dir() {
         return Err(Error::Config(format!("--geometry {}: no such folder", folder.display())));
     }
