@@ -179,7 +179,10 @@ fn simulated_raw_events_need_no_files() {
     let file = file.to_str().unwrap();
     json(&["simulate", "--detector", "lhcb", "--events", "4", "--seed", "8", "--output", file]);
     let again = json(&["check", file, "--geometry", "nominal"]);
-    assert_eq!((&again["output_hash"], &again["categories"]), (&report["output_hash"], &report["categories"]));
+    assert_eq!(
+        (&again["output_hash"], &again["categories"]),
+        (&report["output_hash"], &report["categories"])
+    );
     let (code, message) = failure(&["run", file]);
     assert!(code == Some(2) && message.contains("--geometry DIR"), "{message}");
 }

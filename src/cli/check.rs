@@ -31,8 +31,8 @@ pub struct Check {
     config: ConfigArgs,
     #[command(flatten)]
     report: ReportArgs,
-    /// What counts as found: json (the public events' strict validator), lhcb [default: json for
-    /// files of hits, else lhcb]
+    /// What counts as found: json (the public events' strict validator), lhcb (of Velo tracks), and for tracks of
+    /// LHCbIDs made elsewhere lhcb-ut, lhcb-seed, lhcb-long [default: json for files of hits, else lhcb]
     #[arg(long, value_name = "RULES")]
     rules: Option<Rules>,
     /// Also print efficiencies against momentum, angles, origin and event size, and ghosts against length
@@ -53,7 +53,9 @@ impl Check {
         let Some(settings) = self.config.settings()? else { return Ok(ExitCode::SUCCESS) };
         let mut source = self.input.open(true, &self.report)?;
         let settings = settings.for_source(&source);
-        let mut checker = Checker::new(self.rules.unwrap_or(source.rules()));
+        let rules = self.rules.unwrap_or(source.rules());
+        source.check_by(rules);
+        let mut checker = Checker::new(rules);
         let (mut text, mut json) = match &self.tracks {
             Some(path) => {
                 self.check_tracks(path, &mut source, &mut checker)?;

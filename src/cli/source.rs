@@ -36,7 +36,8 @@ enum RawOrigin {
 pub struct RawSource {
     origin: RawOrigin,
     notes: Vec<EventNote>,
-    truth: bool,
+    /// The hits that true particles list, when the truth is asked for.
+    truth: Option<HitsOf>,
     geometry: Arc<Geometry>,
     banks: VeloBanks,
 }
@@ -186,7 +187,7 @@ impl InputArgs {
     fn raw(&self, origin: RawOrigin, truth: bool) -> Result<EventSource> {
         let simulated = matches!(origin, RawOrigin::Simulation(_));
         let geometry = open_geometry(self.geometry.as_deref(), simulated)?;
-        let banks = self.velo_banks;
+        let (banks, truth) = (self.velo_banks, truth.then_some(HitsOf::Velo));
         Ok(EventSource::Raw(Box::new(RawSource { origin, notes: Vec::new(), truth, geometry, banks })))
     }
 
@@ -238,9 +239,9 @@ impl RawSource {
                 self.notes.len()
             }
         };
-        if self.truth {
+        if let Some(hits_of) = self.truth {
             for note in &self.notes {
-                let decode = |mc| decode_mc(mc, HitsOf::Velo);
+                let decode = |mc| decode_mc(mc, hits_of);
                 truth.push(note.truth.as_ref().map(decode).transpose()?.unwrap_or_default());
             }
         }
@@ -280,6 +281,13 @@ impl EventSource {
                 RawOrigin::Simulation(reader) => Some(reader.left()),
             },
             Self::Simulation(_, events) => Some(*events),
+        }
+    }
+
+    /// Has true particles list the hits that `rules` ask for.
+    pub fn check_by(&mut self, rules: Rules) {
+        if let Self::Raw(source) = self {
+            source.truth = Some(rules.hits_of());
         }
     }
 

@@ -65,7 +65,8 @@ impl VeloSensors {
             let (place, side) = (MODULE[sensor], side(module));
             let ([x0, y0], [xu, yu], [xv, yv]) =
                 (place.global(0.0, 0.0), place.global(1.0, 0.0), place.global(0.0, 1.0));
-            let of = |origin: f64, u: f64, v: f64| [side * (u - origin), side * (v - origin), 0.0, side * origin];
+            let of =
+                |origin: f64, u: f64, v: f64| [side * (u - origin), side * (v - origin), 0.0, side * origin];
             [of(x0, xu, xv), of(y0, yu, yv), [0.0, 0.0, 1.0, MODULE_Z[module] + place.z]]
         };
         let rows = (0..ALL_SENSORS).flat_map(|sensor| row(sensor / SENSORS, sensor % SENSORS));

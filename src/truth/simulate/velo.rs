@@ -137,6 +137,7 @@ fn describe(key: usize, flight: &Flight, hits: Vec<u32>, random: &mut Random) ->
         phi: rounded(phi, 1e6),
         charge: flight.charge,
         origin: Some(flight.origin.map(micrometres)),
+        mother: None,
         is_long,
         is_down: is_long && has_ut,
         has_velo: true,
@@ -145,6 +146,7 @@ fn describe(key: usize, flight: &Flight, hits: Vec<u32>, random: &mut Random) ->
         from_beauty: flight.from_beauty,
         from_charm: flight.from_charm,
         from_strange: flight.from_strange,
+        from_signal: false,
         hits,
     }
 }
