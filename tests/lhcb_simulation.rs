@@ -104,6 +104,45 @@ fn banks_decode_to_the_simulated_hits() {
     }
 }
 
+/// What full simulation has per event, over the seven public events: hits, and particles by category of the checker.
+#[test]
+fn events_have_the_size_of_real_ones() {
+    let geometry = Geometry::nominal();
+    let made = events("sim:lhcb,events=400,seed=5", &geometry);
+    let (raw, notes) = batch(&made);
+    let level = Engine::new(&Config::default()).unwrap().level();
+    let (view, mut counters) = (raw.view(), Counters::default());
+    let (mut ut, mut scifi, all) = (UtBatch::default(), SciFiBatch::default(), 0..raw.len());
+    ut::decode(level, &geometry.ut, view, all.clone(), &mut UtScratch::default(), &mut ut, &mut counters);
+    scifi::decode(level, &geometry.scifi, view, all, &mut SciFiScratch::default(), &mut scifi, &mut counters);
+    let velo: usize = notes.iter().map(|note| ids(&truth(note, HitsOf::Velo)).len()).sum();
+    let mut found = vec![
+        ("Velo clusters", velo as f64, 1694.0),
+        ("UT hits", ut.hits() as f64, 1143.0),
+        ("SciFi hits", scifi.hits() as f64, 3508.0),
+    ];
+    for (rules, names) in [
+        (Rules::LhcbUt, &[("01_velo", 651.0), ("02_velo+UT", 556.0), ("03_velo+UT_P>5GeV", 288.0)][..]),
+        (Rules::LhcbLong, &[("01_long", 374.0), ("02_long_P>5GeV", 244.0), ("07_long_electrons", 30.0)]),
+        (Rules::LhcbSeed, &[("08_UT+SciFi", 79.0), ("10_UT+SciFi_P>3GeV", 57.0)]),
+    ] {
+        let mut checker = Checker::new(rules);
+        notes.iter().for_each(|note| checker.event(&truth(note, HitsOf::All), std::iter::empty()));
+        let report = checker.report();
+        for (name, real) in names {
+            let category = report.categories.iter().find(|category| category.name == *name).unwrap();
+            found.push((name, category.reconstructible as f64, real / 7.0));
+        }
+    }
+    // Seven events say a mean to 10 to 20 %, less where there are few.
+    for (name, count, real) in found {
+        let mean = count / 400.0;
+        let tolerance = if real > 30.0 { 0.12 } else { 0.4 };
+        println!("{name}: {mean:.1} per event, real {real:.1}");
+        assert!((mean / real - 1.0).abs() < tolerance, "{name}: {mean} per event, not {real}");
+    }
+}
+
 #[test]
 fn files_give_back_the_events() {
     for geometry in geometries() {
