@@ -9,7 +9,7 @@ use peloton::input::{EventNote, RawReader, ReadOptions};
 use peloton::pipeline::{Config, Engine, Geometry};
 use peloton::scifi::{self, SciFiScratch};
 use peloton::truth::simulate::{LhcbDetector, LhcbReader, SimulatedEvent};
-use peloton::truth::{Checker, HitsOf, Rules, TruthEvent, decode_mc};
+use peloton::truth::{Checker, HitsOf, Rules, TruthEvent, decode_mc, decode_vertices};
 use peloton::ut::{self, UtScratch};
 use peloton::velo::{self, DecodeScratch, VeloBanks};
 use std::collections::BTreeSet;
@@ -108,7 +108,7 @@ fn banks_decode_to_the_simulated_hits() {
 #[test]
 fn events_have_the_size_of_real_ones() {
     let geometry = Geometry::nominal();
-    let made = events("sim:lhcb,events=400,seed=5", &geometry);
+    let made = events("sim:lhcb,events=200,seed=5", &geometry);
     let (raw, notes) = batch(&made);
     let level = Engine::new(&Config::default()).unwrap().level();
     let (view, mut counters) = (raw.view(), Counters::default());
@@ -134,9 +134,14 @@ fn events_have_the_size_of_real_ones() {
             found.push((name, category.reconstructible as f64, real / 7.0));
         }
     }
+    let vertices = notes.iter().flat_map(|note| decode_vertices(note.truth.as_ref().unwrap()).unwrap());
+    let tracks: Vec<_> = vertices.map(|vertex| vertex.tracks).collect();
+    found.push(("vertices", tracks.len() as f64, 50.0 / 7.0));
+    let reconstructible = tracks.iter().filter(|tracks| **tracks >= 4).count();
+    found.push(("vertices of four tracks", reconstructible as f64, 36.0 / 7.0));
     // Seven events say a mean to 10 to 20 %, less where there are few.
     for (name, count, real) in found {
-        let mean = count / 400.0;
+        let mean = count / 200.0;
         let tolerance = if real > 30.0 { 0.12 } else { 0.4 };
         println!("{name}: {mean:.1} per event, real {real:.1}");
         assert!((mean / real - 1.0).abs() < tolerance, "{name}: {mean} per event, not {real}");
@@ -162,6 +167,9 @@ fn files_give_back_the_events() {
                 });
                 assert!(same && one.banks(kind).len() == other.banks(kind).len(), "{kind:?}");
             }
+            let vertices = |note: &EventNote| decode_vertices(note.truth.as_ref().unwrap()).unwrap();
+            assert_eq!(vertices(&notes[event]), vertices(&expected_notes[event]));
+            assert!(vertices(&notes[event]).iter().all(|vertex| vertex.position[0].abs() < 0.2));
             assert_eq!((notes[event].run, notes[event].number), (1, event as u64));
             assert_eq!(truth(&notes[event], HitsOf::All), truth(&expected_notes[event], HitsOf::All));
         }

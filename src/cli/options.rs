@@ -79,7 +79,7 @@ pub struct InputArgs {
 /// How it is computed.
 #[derive(Args, Debug, Clone, Default)]
 pub struct ConfigArgs {
-    /// What to reconstruct: velo, timepix
+    /// What to reconstruct: velo, ut, scifi (hits of raw banks), timepix
     #[arg(long, value_name = "S")]
     pub sequence: Option<Sequence>,
     /// Set of parameters: best, paper, forwarding [default: best]

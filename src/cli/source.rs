@@ -4,7 +4,7 @@ use super::console;
 use super::options::{InputArgs, ReportArgs};
 use crate::event::{Counters, RawBatch, TruthEvent, VeloBatch};
 use crate::input::{EventNote, Format, RawReader, ReadOptions, Source, VeloReader, find_raw, is_raw_stream};
-use crate::pipeline::{Engine, Events, Geometry};
+use crate::pipeline::{Config, Engine, Events, Geometry, Sequence};
 use crate::truth::simulate::{LhcbDetector, LhcbReader, SimDetector, SimReader, SimSpec};
 use crate::truth::{HitsOf, Rules, decode_mc};
 use crate::velo::VeloBanks;
@@ -15,6 +15,8 @@ use std::sync::Arc;
 
 /// What is simulated when nobody names an input.
 const DEFAULT_SIMULATION: &str = "sim:velo,events=1000,seed=1";
+
+const DEFAULT_RAW_SIMULATION: &str = "sim:lhcb,events=200,seed=1";
 
 /// A source of events, whatever its kind.
 pub enum EventSource {
@@ -133,8 +135,22 @@ impl InputArgs {
     ///
     /// # Errors
     /// [`Error::Config`] for inputs that cannot go together, and those of the readers.
-    pub fn open(&self, truth: bool, report: &ReportArgs) -> Result<EventSource> {
-        let default = [DEFAULT_SIMULATION.to_string()];
+    pub fn open(&self, config: &Config, truth: bool, report: &ReportArgs) -> Result<EventSource> {
+        let source = self.open_any(config.sequence, truth, report)?;
+        match (config.sequence, &source) {
+            (Sequence::Ut | Sequence::SciFi, EventSource::Files(_) | EventSource::Simulation(..)) => {
+                let message = "takes raw banks: MDF, bank containers or sim:lhcb, not Velo hits";
+                Err(Error::Config(format!("sequence {} {message}", config.sequence)))
+            }
+            _ => Ok(source),
+        }
+    }
+
+    fn open_any(&self, sequence: Sequence, truth: bool, report: &ReportArgs) -> Result<EventSource> {
+        let default = match sequence {
+            Sequence::Ut | Sequence::SciFi => [DEFAULT_RAW_SIMULATION.to_string()],
+            Sequence::Velo | Sequence::Timepix => [DEFAULT_SIMULATION.to_string()],
+        };
         let inputs = if self.inputs.is_empty() { &default[..] } else { &self.inputs };
         if let Some(spec) = inputs.iter().find(|input| input.starts_with("sim:")) {
             if inputs.len() > 1 {

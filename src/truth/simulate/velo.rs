@@ -19,7 +19,7 @@ const MIN_MODULES: usize = 3;
 /// as in the files of real simulated events.
 pub fn simulate_velo(spec: &SimSpec, number: u64, batch: &mut VeloBatch) -> TruthEvent {
     let mut random = Random::new(spec.seed, number);
-    let mut flights = collide(spec, &mut random);
+    let (mut flights, _) = collide(spec, &mut random);
     let (crossings, _) = transport(&mut flights, &mut random);
     let clusters = digitise(spec, &crossings, &mut random);
     let mut columns = Columns::default();

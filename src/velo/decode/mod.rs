@@ -72,7 +72,7 @@ impl std::str::FromStr for VeloBanks {
 
 impl VeloBanks {
     /// The kind of banks to decode in an event.
-    fn kind(self, event: &RawEvent<'_>) -> BankKind {
+    pub(crate) fn kind(self, event: &RawEvent<'_>) -> BankKind {
         match self {
             Self::Auto if event.has(BankKind::VeloRetina) => BankKind::VeloRetina,
             Self::Retina => BankKind::VeloRetina,
