@@ -63,6 +63,8 @@ mod tests {
     use super::*;
     use crate::event::Particle;
 
+    const NONE: [u32; 0] = [];
+
     fn event() -> TruthEvent {
         let particle = |key, mother| Particle { key, mother, ..Particle::default() };
         TruthEvent { particles: vec![particle(5, None), particle(6, Some(5)), particle(7, Some(99))] }
@@ -75,17 +77,17 @@ mod tests {
     #[test]
     fn every_part_with_three_hits_must_agree() {
         assert_eq!(matched(&[(0, [7, 0, 8])], [10, 0, 11]), [0]);
-        assert_eq!(matched(&[(0, [6, 0, 11])], [10, 0, 11]), []);
-        assert_eq!(matched(&[(0, [10, 0, 7])], [10, 0, 11]), []);
+        assert_eq!(matched(&[(0, [6, 0, 11])], [10, 0, 11]), NONE);
+        assert_eq!(matched(&[(0, [10, 0, 7])], [10, 0, 11]), NONE);
         // Two hits say nothing, and alone they vouch for nothing.
         assert_eq!(matched(&[(0, [0, 0, 10])], [2, 0, 10]), [0]);
-        assert_eq!(matched(&[(0, [2, 4, 2])], [2, 4, 2]), []);
+        assert_eq!(matched(&[(0, [2, 4, 2])], [2, 4, 2]), NONE);
     }
 
     #[test]
     fn the_ut_may_have_one_foreign_hit_or_is_not_asked() {
         assert_eq!(matched(&[(0, [5, 3, 0])], [5, 4, 0]), [0]);
-        assert_eq!(matched(&[(0, [5, 2, 0])], [5, 4, 0]), []);
+        assert_eq!(matched(&[(0, [5, 2, 0])], [5, 4, 0]), NONE);
         assert_eq!(matched(&[(0, [5, 0, 10])], [5, 4, 10]), [0]);
     }
 
@@ -95,8 +97,8 @@ mod tests {
         assert_eq!(matched(&shares, [5, 0, 10]), [0, 1]);
         assert_eq!(associate(&shares, [5, 0, 10], &event())[0].1, [5, 0, 10]);
         // Strangers do not, nor do relatives in the SciFi alone.
-        assert_eq!(matched(&[(0, [5, 0, 4]), (2, [0, 0, 6])], [5, 0, 10]), []);
-        assert_eq!(matched(&[(0, [0, 0, 4]), (1, [0, 0, 6])], [0, 0, 10]), []);
+        assert_eq!(matched(&[(0, [5, 0, 4]), (2, [0, 0, 6])], [5, 0, 10]), NONE);
+        assert_eq!(matched(&[(0, [0, 0, 4]), (1, [0, 0, 6])], [0, 0, 10]), NONE);
     }
 
     #[test]
