@@ -99,7 +99,8 @@ mod tests {
         hits.id.copy_from_slice(&[7, 9]);
         hits.width.fill(8);
         hits.x.copy_from_slice(&[-1.5, 0.25]);
-        (hits.z.fill(3.0), hits.y_end.fill(0.0));
+        hits.z.fill(3.0);
+        hits.y_end.fill(0.0);
         for event in 0..2 {
             for zone in 1..=24 {
                 hits.zone_start.push(if event == 0 && zone < 24 { 1 } else { 2 });

@@ -45,8 +45,7 @@ struct Sector {
 /// The sectors of a stave, the `distance`-th from the beam.
 fn stave(distance: i32) -> Vec<Sector> {
     let middle = match distance {
-        0 => 5..9,
-        1 => 5..9,
+        0 | 1 => 5..9,
         _ => 0..0,
     };
     let mut sectors = Vec::new();
