@@ -192,6 +192,11 @@ impl Chain {
         &self.counters
     }
 
+    /// What the last push gave.
+    pub fn clusters(&self) -> &PixelClusters {
+        &self.clusters
+    }
+
     /// Hits that wait inside, for later ones or for their clusters to end.
     pub fn waiting(&self) -> usize {
         self.front.waiting() + self.clusterer.waiting()
