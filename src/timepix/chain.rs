@@ -165,7 +165,12 @@ impl Chain {
     pub fn new(config: &TimepixConfig, level: Level, layout: &Layout) -> Result<Self> {
         Ok(Self {
             front: Front::new(config, level, layout)?,
-            clusterer: Clusterer::new(config.find, layout.width(), layout.height(), config.capacity)?,
+            clusterer: Clusterer::new(
+                config.find,
+                level,
+                [layout.width(), layout.height()],
+                config.capacity,
+            )?,
             filter: config.filter.clone(),
             level,
             features: FeatureMaker::default(),

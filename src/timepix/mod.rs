@@ -10,6 +10,7 @@ mod config;
 mod features;
 mod filter;
 mod find;
+mod group;
 pub mod reference;
 mod sort;
 mod stream;
