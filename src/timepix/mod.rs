@@ -14,6 +14,7 @@ mod group;
 pub mod reference;
 mod sort;
 mod stream;
+mod trigger;
 mod window;
 
 pub use calibrate::{Calibration, TimeWalk};
@@ -24,4 +25,5 @@ pub use filter::{Cut, Feature, Filter};
 pub use find::{BorderJoiner, Finder};
 pub use sort::TimeSorter;
 pub use stream::Clusterer;
+pub use trigger::TriggerPairer;
 pub use window::{WindowClusters, WindowFinder};

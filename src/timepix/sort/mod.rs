@@ -141,7 +141,7 @@ impl TimeSorter {
     fn take_packed<G: Gang>(&mut self, g: G, time: Option<i64>, out: &mut PixelHits) -> bool {
         let Some(packing) = Packing::of(g, &self.waiting) else { return false };
         pack_room(g, packing, &self.waiting, &mut self.words);
-        self.radix.sort(packing, &mut self.words);
+        self.radix.sort_hits(packing, &mut self.words);
         let limit = time.map_or(u64::MAX, |time| packing.limit(time));
         let is_before = |word: &u64| time.is_none() || *word < limit;
         let (leaving, staying) = self.words.split_at(self.words.partition_point(is_before));
@@ -150,18 +150,28 @@ impl TimeSorter {
         true
     }
 
-    /// The same through an index, for hits that span much time on a large sensor: such are few a second.
-    #[cold]
+    /// The same through an index, for hits that span much time on a large sensor.
+    #[inline(never)]
     fn take_indexed(&mut self, time: Option<i64>, out: &mut PixelHits) {
-        let hits = &self.waiting;
-        self.words.clear();
-        (0..hits.len() as u64).for_each(|i| self.words.push(i));
-        self.words.sort_unstable_by_key(|&i| {
-            let place = i as usize;
-            (hits.time[place], hits.x[place], hits.y[place], i)
-        });
+        let Self { waiting: hits, words, radix, .. } = self;
+        let (first, last) = hits.time.iter().fold((i64::MAX, i64::MIN), |(a, b), &t| (a.min(t), b.max(t)));
+        let bits = |value: u64| u64::BITS - value.leading_zeros();
+        let (time_bits, place_bits) = (bits(last.abs_diff(first)), bits(hits.len() as u64));
+        let key = |i: u64| (hits.time[i as usize], hits.x[i as usize], hits.y[i as usize], i);
+        words.clear();
+        if time_bits + place_bits <= u64::BITS {
+            let word = |i: usize| (hits.time[i].abs_diff(first)) << place_bits | i as u64;
+            (0..hits.len()).for_each(|i| words.push(word(i)));
+            radix.sort(place_bits, time_bits, words);
+            words.iter_mut().for_each(|word| *word &= (1 << place_bits) - 1);
+            let ties = words.chunk_by_mut(|a, b| hits.time[*a as usize] == hits.time[*b as usize]);
+            ties.filter(|ties| ties.len() > 1).for_each(|ties| ties.sort_unstable_by_key(|i| key(*i)));
+        } else {
+            (0..hits.len() as u64).for_each(|i| words.push(i));
+            words.sort_unstable_by_key(|i| key(*i));
+        }
         for &i in &self.words[..] {
-            let hit = hits.get(i as usize);
+            let hit = self.waiting.get(i as usize);
             let to = if time.is_none_or(|time| hit.0 < time) { &mut *out } else { &mut self.left };
             to.push(hit.0, hit.1, hit.2, hit.3);
         }

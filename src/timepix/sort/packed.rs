@@ -14,8 +14,8 @@ const TOT_BITS: u32 = u16::BITS;
 const MAX_DIGIT: u32 = 13;
 /// Least bits of a digit, and how much fewer there are than in the number of hits: counters cost time, too.
 const MIN_DIGIT: u32 = 6;
-/// Most passes: 48 bits in digits of at least six.
-const MAX_PASSES: usize = 8;
+/// Most passes: 64 bits in digits of at least six.
+const MAX_PASSES: usize = 11;
 
 /// Where the parts of a hit are in its word.
 #[derive(Debug, Clone, Copy)]
@@ -138,9 +138,13 @@ pub(super) struct Radix {
 }
 
 impl Radix {
-    /// Sorts words by all bits but those of the time over threshold; equal ones keep their order.
-    pub fn sort(&mut self, packing: Packing, words: &mut Column<u64>) {
-        let bits = packing.time_bits + packing.x_bits + packing.y_bits;
+    /// Sorts whole hits; equal ones but for the time over threshold keep their order.
+    pub fn sort_hits(&mut self, packing: Packing, words: &mut Column<u64>) {
+        self.sort(TOT_BITS, packing.time_bits + packing.x_bits + packing.y_bits, words);
+    }
+
+    /// Sorts words by `bits` bits from `low` on; equal ones keep their order.
+    pub fn sort(&mut self, low: u32, bits: u32, words: &mut Column<u64>) {
         let wanted = words.len().max(1).ilog2().saturating_sub(2).clamp(MIN_DIGIT, MAX_DIGIT);
         let passes = bits.div_ceil(wanted);
         let digit = bits.div_ceil(passes.max(1));
@@ -150,20 +154,20 @@ impl Radix {
         self.other.set_len(words.len());
         match passes {
             0 => {}
-            1 => count::<1>(words, digit, &mut self.places),
-            2 => count::<2>(words, digit, &mut self.places),
-            3 => count::<3>(words, digit, &mut self.places),
-            4 => count::<4>(words, digit, &mut self.places),
-            5 => count::<5>(words, digit, &mut self.places),
-            6 => count::<6>(words, digit, &mut self.places),
-            _ => count::<MAX_PASSES>(words, digit, &mut self.places),
+            1 => count::<1>(words, low, digit, &mut self.places),
+            2 => count::<2>(words, low, digit, &mut self.places),
+            3 => count::<3>(words, low, digit, &mut self.places),
+            4 => count::<4>(words, low, digit, &mut self.places),
+            5 => count::<5>(words, low, digit, &mut self.places),
+            6 => count::<6>(words, low, digit, &mut self.places),
+            _ => count::<MAX_PASSES>(words, low, digit, &mut self.places),
         }
         for (pass, places) in self.places.chunks_exact_mut(table).enumerate() {
             let mut sum = 0;
             for place in &mut *places {
                 (*place, sum) = (sum, sum + *place);
             }
-            scatter(words, &mut self.other, TOT_BITS + pass as u32 * digit, places);
+            scatter(words, &mut self.other, low + pass as u32 * digit, places);
             std::mem::swap(words, &mut self.other);
         }
     }
@@ -171,12 +175,12 @@ impl Radix {
 
 /// Counts the digits of all passes at once.
 #[inline(never)]
-fn count<const PASSES: usize>(words: &[u64], digit: u32, places: &mut [u32]) {
+fn count<const PASSES: usize>(words: &[u64], low: u32, digit: u32, places: &mut [u32]) {
     let table = 1usize << digit;
     let mut tables = places.chunks_exact_mut(table);
     let mut tables: [&mut [u32]; PASSES] = std::array::from_fn(|_| tables.next().unwrap_or_default());
     for &word in words {
-        let mut rest = word >> TOT_BITS;
+        let mut rest = word >> low;
         for places in &mut tables {
             if let Some(place) = places.get_mut(rest as usize & (table - 1)) {
                 *place += 1;
