@@ -286,6 +286,7 @@ fn main() {
         }
         return;
     }
+    let names = &names[..];
     let samples = || {
         let bins = names.iter().filter(|name| name.ends_with(".bin")).map(|path| Sample::file(path));
         let no_sample = names.iter().all(|name| name.ends_with(".bin") || *name == "levels");

@@ -9,8 +9,9 @@ use std::path::Path;
 const LEAST: f64 = 0.1;
 /// Largest energy of one hit, eV: a nonsensical calibration cannot make sums overflow.
 const MOST: f64 = 1e9;
-/// Hits whose energies are computed at once.
-const CHUNK: usize = 16;
+/// Hits whose energies are computed at once: the more, the more parameters are on their way from a table that is
+/// larger than the caches close by.
+const CHUNK: usize = 128;
 /// Steps of the table of time walk, and steps per keV.
 const WALK_STEPS: usize = 4096;
 const STEPS_PER_KEV: u64 = 10;
