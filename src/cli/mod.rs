@@ -8,6 +8,7 @@ mod check;
 mod compare;
 mod console;
 mod describe;
+mod display;
 mod interrupt;
 mod isa;
 mod job;
@@ -55,6 +56,7 @@ enum Command {
     Tune(tune::Tune),
     Compare(compare::Compare),
     Simulate(simulate::Simulate),
+    Display(display::Display),
     Soak(timepix::Soak),
     Isa(isa::IsaCommand),
 }
@@ -84,6 +86,7 @@ fn dispatch(command: &Command) -> Result<ExitCode> {
         Command::Tune(command) => command.execute(),
         Command::Compare(command) => command.execute(),
         Command::Simulate(command) => command.execute(),
+        Command::Display(command) => command.execute(),
         Command::Soak(command) => command.execute(),
         Command::Isa(command) => command.execute(),
     }
