@@ -97,7 +97,7 @@ fn known_faults_are_counted_as_such() {
         for (number, particle) in event.particles.iter().filter(long).enumerate() {
             let (velo, ut, mut scifi) = (part(particle, VELO), part(particle, UT), part(particle, SCIFI));
             // So many of nobody's hits that relatives, which share some of the true ones, do not help either.
-            let foreign = 2 * scifi.len();
+            let foreign = 6 * scifi.len();
             match number % 5 {
                 0 => scifi.extend(vec![NOBODY; foreign]),
                 1 => tracks.push([&velo[..], &scifi].concat()),
