@@ -124,9 +124,11 @@ struct Whole {
     stages: [f64; 4],
 }
 
+/// Calibration files of this run.
+static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+
 /// The configuration of the chain: with energies, from parameters that differ from pixel to pixel.
 fn chain_config(sample: &Sample) -> TimepixConfig {
-    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     let folder = FOLDER.get_or_init(|| {
         let folder = std::env::temp_dir().join(format!("peloton-bench-calibration-{}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("a folder");
@@ -267,6 +269,13 @@ fn scaling(sample: &Sample, passes: usize, repeats: usize) {
 }
 
 fn main() {
+    run();
+    if let Some(folder) = FOLDER.get() {
+        std::fs::remove_dir_all(folder).expect("the folder of this run");
+    }
+}
+
+fn run() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let test = arguments.iter().any(|argument| argument == "--test");
     let given = |key: &str| {
