@@ -4,9 +4,9 @@ use crate::event::{Counters, VeloTracks};
 
 /// Results of one slice.
 #[derive(Debug, Default)]
-pub(super) struct Slot {
-    pub(super) tracks: VeloTracks,
-    pub(super) counters: Counters,
+pub(crate) struct Slot {
+    pub(crate) tracks: VeloTracks,
+    pub(crate) counters: Counters,
 }
 
 /// The tracks of a batch of events as one [`VeloTracks`] per slice, in the order of the events. Reused from
@@ -19,7 +19,7 @@ pub struct SlicedTracks {
 
 impl SlicedTracks {
     /// Empties everything and makes room for `slices` slices.
-    pub(super) fn prepare(&mut self, slices: usize) -> &mut [Slot] {
+    pub(crate) fn prepare(&mut self, slices: usize) -> &mut [Slot] {
         if self.slots.len() < slices {
             self.slots.resize_with(slices, Slot::default);
         }
