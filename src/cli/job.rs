@@ -143,7 +143,8 @@ impl Totals {
     }
 }
 
-fn all_ok<'a>(tracks: impl Iterator<Item = &'a VeloTracks>, event_ids: &[u64]) -> Result<()> {
+/// An error when an event is not [`Status::Ok`].
+pub fn all_ok<'a>(tracks: impl Iterator<Item = &'a VeloTracks>, event_ids: &[u64]) -> Result<()> {
     let statuses = tracks.flat_map(|tracks| &tracks.status);
     match statuses.zip(event_ids).find(|(status, _)| **status != Status::Ok) {
         Some((status, id)) => {

@@ -157,7 +157,8 @@ fn size(tracks: &VeloTracks) -> (usize, usize) {
     (tracks.tracks(), tracks.hits.len())
 }
 
-fn hash(tracks: &SlicedTracks) -> Hashes {
+/// The hashes of all tracks.
+pub fn hash(tracks: &SlicedTracks) -> Hashes {
     let mut hasher = TrackHasher::default();
     tracks.slices().for_each(|tracks| hasher.update(tracks));
     hasher.finish()

@@ -8,6 +8,8 @@ mod check;
 mod compare;
 mod console;
 mod describe;
+mod device;
+mod device_throughput;
 mod interrupt;
 mod isa;
 mod job;
