@@ -1,7 +1,7 @@
 //! The rooms again, on a GPU: the same columns, the same algorithms, the same integer results.
 //!
 //! [`Device`] and [`Queue`] are what the sequences see: [`Cuda`] is an NVIDIA GPU, [`Emulated`] runs the same
-//! kernels on the CPU. [`velo`] is the sequence, [`GpuPool`] its streams. `README.md` in this folder tells what was
+//! kernels on the CPU. [`velo`] and [`timepix`] are the sequences, [`GpuPool`] shares events out to streams. `README.md` in this folder tells what was
 //! tried and measured, and what was not.
 
 mod arena;
@@ -11,6 +11,7 @@ mod driver;
 mod mirror;
 mod pool;
 mod program;
+pub mod timepix;
 pub mod velo;
 
 pub use device::{Device, Kernel, Queue};

@@ -41,7 +41,7 @@ impl Cuda {
         let cubin = compile(&format!("sm_{major}{minor}"))?;
         let module = context.load_module(Ptx::from_binary(cubin)).map_err(failed)?;
         let mut kernels = Vec::new();
-        for &kernel in program::KERNELS {
+        for kernel in program::KERNELS {
             kernels.push((kernel, module.load_function(kernel.0).map_err(failed)?));
         }
         Ok(Self { context, kernels: Arc::new(kernels), name })

@@ -55,7 +55,7 @@ impl Emulated {
         // SAFETY: the library is what was built from our own source; it runs nothing when it is opened.
         let library = unsafe { Library::new(&path) }.map_err(failed)?;
         let mut kernels = Vec::new();
-        for &kernel in program::KERNELS {
+        for kernel in program::KERNELS {
             // SAFETY: the header gives every kernel this signature.
             let launch = unsafe { library.get::<Launch>(kernel.0.as_bytes()) }.map_err(failed)?;
             kernels.push((kernel, *launch));

@@ -100,11 +100,14 @@ inline void fiber_main() {
 
 constexpr size_t STACK = 32 << 10;
 
-inline void start(Fiber& fiber) {
+inline void start(unsigned lane) {
+    Fiber& fiber = machine.fibers[lane];
     if (!fiber.stack) fiber.stack.reset(new char[STACK]);
     fiber.wait = RUNS;
 #if defined(__x86_64__)
-    uintptr_t top = (reinterpret_cast<uintptr_t>(fiber.stack.get()) + STACK) & ~uintptr_t(15);
+    // Not all at the same place of a page: they would share the same lines of the cache.
+    const uintptr_t end = reinterpret_cast<uintptr_t>(fiber.stack.get()) + STACK - lane % 61 * 64;
+    uintptr_t top = end & ~uintptr_t(15);
     void** place = reinterpret_cast<void**>(top);
     *--place = nullptr;
     *--place = reinterpret_cast<void*>(&fiber_main);
@@ -171,7 +174,7 @@ inline void shuffle(std::vector<unsigned>& to, unsigned count, unsigned order) {
 
 inline void run_block(unsigned order) {
     Machine& m = machine;
-    for (unsigned i = 0; i < m.threads; i++) start(m.fibers[i]);
+    for (unsigned i = 0; i < m.threads; i++) start(i);
     for (unsigned left = m.threads; left > 0;) {
         bool moved = false;
         shuffle(m.turn, m.threads, order);
@@ -261,11 +264,12 @@ template <class T> T atomicMin(T* to, T value) { T old = *to; if (value < old) *
 template <class T> T atomicMax(T* to, T value) { T old = *to; if (value > old) *to = value; return old; }
 template <class T> T atomicCAS(T* to, T is, T value) { T old = *to; if (old == is) *to = value; return old; }
 
-// A kernel of at most THREADS threads per block, whose arguments are one struct.
-#define KERNEL(NAME, ARGS, THREADS)                                                                       \
+// A kernel whose arguments are one struct, and how many threads a block has at most.
+#define KERNEL(NAME, ARGS, ...)                                                                           \
     static void NAME##_body(const ARGS& a);                                                               \
     extern "C" void NAME(unsigned blocks, unsigned threads, unsigned order, const void* args) {           \
-        if (threads > THREADS) emulated::die(#NAME " has too many threads");                              \
+        const unsigned bounds[] = {__VA_ARGS__};                                                          \
+        if (threads > bounds[0]) emulated::die(#NAME " has too many threads");                            \
         emulated::launch(blocks, threads, order,                                                          \
             [](const void* a) { NAME##_body(*static_cast<const ARGS*>(a)); }, args);                      \
     }                                                                                                     \

@@ -380,7 +380,8 @@ template <u32 LANES> __device__ inline void find(const VeloArgs& a) {
     __shared__ u32 active_count[2], rows;
     const Event event(a, blockIdx.x);
     if (a.state[event.number] != OK) return;
-    u32* active[2] = {a.active + event.row, a.other_active + event.row};
+    u32* active = a.active + event.row;
+    u32* next_active = a.other_active + event.row;
     if (threadIdx.x == 0) {
         active_count[0] = active_count[1] = 0;
         rows = a.row_count[event.number];
@@ -394,12 +395,15 @@ template <u32 LANES> __device__ inline void find(const VeloArgs& a) {
     for (u32 current = PAIRS - 2; current > 0; current--) {
         const u32 count = active_count[side];
         for (u32 i = threadIdx.x; i < count; i += blockDim.x) {
-            const u32 number = active[side][i];
-            if (forward(a, event, current - 1, number, cut)) active[1 - side][atomicAdd(&active_count[1 - side], 1u)] = number;
+            const u32 number = active[i];
+            if (forward(a, event, current - 1, number, cut)) next_active[atomicAdd(&active_count[1 - side], 1u)] = number;
         }
         __syncthreads();
         if (threadIdx.x == 0) active_count[side] = 0;
         side = 1 - side;
+        u32* const swapped = active;
+        active = next_active;
+        next_active = swapped;
 
         list_triplets<LANES>(a, event, current, cut);
         __syncthreads();
@@ -426,7 +430,7 @@ template <u32 LANES> __device__ inline void find(const VeloArgs& a) {
             row.order = (PAIRS - 1 - current) << 27 | triplet.shape << 25 | i;
             u32* of_row = a.row_hits + u64(event.row + number) * ROW;
             of_row[0] = triplet.outer, of_row[1] = begin + i, of_row[2] = triplet.inner;
-            active[side][atomicAdd(&active_count[side], 1u)] = event.row + number;
+            active[atomicAdd(&active_count[side], 1u)] = event.row + number;
         }
         __syncthreads();
         for (u32 i = threadIdx.x; i < hits; i += blockDim.x) {
@@ -444,9 +448,10 @@ template <u32 LANES> __device__ inline void find(const VeloArgs& a) {
     }
 }
 
-// First pass: narrow windows, hardly ever with two hits. Second pass: wide windows over what is left.
-KERNEL(velo_find_first, VeloArgs, 128) { find<1>(a); }
-KERNEL(velo_find_second, VeloArgs, 128) { find<4>(a); }
+// First pass: narrow windows, hardly ever with two hits. Second pass: wide windows over what is left. With more than
+// seven blocks a multiprocessor there are too few registers.
+KERNEL(velo_find_first, VeloArgs, 128, 7) { find<1>(a); }
+KERNEL(velo_find_second, VeloArgs, 128, 7) { find<4>(a); }
 
 __device__ __forceinline__ bool all_hits(const u32* hits, u32 count, const u64* claim, u64 is) {
     for (u32 i = 0; i < count; i++)

@@ -1,0 +1,83 @@
+//! The pixel kernels on the emulated device: the clusters of the CPU's chain, whatever the order of lanes.
+#![cfg(feature = "cuda")]
+
+use peloton::event::{Layout, PixelClusters, PixelHits};
+use peloton::gpu::timepix::{PixelStream, in_time};
+use peloton::gpu::{Emulated, Order};
+use peloton::simd::Level;
+use peloton::timepix::{Chain, Definition, FindConfig, TimepixConfig};
+use peloton::truth::simulate::timepix::{PixelPreset, PixelSim, PixelSimSpec};
+use peloton::Error;
+use proptest::prelude::*;
+
+const ORDERS: [Order; 3] = [Order::Forward, Order::Reverse, Order::Random(5)];
+
+fn on_cpu(config: &TimepixConfig, hits: &PixelHits) -> (PixelClusters, u64) {
+    let level = Level::choose(None, None).unwrap();
+    let mut chain = Chain::new(config, level, &Layout::single(256, 256).unwrap()).unwrap();
+    let clusters = chain.push(hits, true).clone();
+    (clusters, chain.counts().late)
+}
+
+fn on_device(order: Order, config: &TimepixConfig, hits: &PixelHits) -> (PixelClusters, u64) {
+    let device = Emulated::new(order).expect("a C++ compiler");
+    let mut stream = PixelStream::open(&device, &config.find, hits.len()).unwrap();
+    let (mut kept, mut clusters) = (PixelHits::default(), PixelClusters::default());
+    let late = in_time(config.disorder_ticks(), hits, &mut kept);
+    stream.run(&kept, &mut clusters).unwrap();
+    (clusters, late)
+}
+
+#[test]
+fn simulated_streams() {
+    for (name, preset) in PixelPreset::NAMES {
+        let spec = PixelSimSpec { preset, hits: 20_000, delay_us: 20.0, ..PixelSimSpec::default() };
+        let (mut sim, mut hits) = (PixelSim::new(spec), PixelHits::default());
+        while sim.read(hits.len() + 1000, &mut hits) {}
+        let config = TimepixConfig { disorder_us: Some(sim.disorder_us()), ..TimepixConfig::default() };
+        let expected = on_cpu(&config, &hits);
+        assert!(expected.0.len() > 500, "{name}: {} clusters", expected.0.len());
+        for order in ORDERS {
+            assert!(on_device(order, &config, &hits) == expected, "{name}, {order:?}");
+        }
+    }
+}
+
+/// Hits on a few pixels with repeated times, far from order, at any time there is.
+fn stretch() -> impl Strategy<Value = PixelHits> {
+    let base = prop::sample::select(vec![0i64, -1_000_000, i64::MAX - 100_000, i64::MIN]);
+    let rows = prop::collection::vec((0i64..3000, 0u16..9, 0u16..9, 0u16..40), 0..2600);
+    (base, rows).prop_map(|(base, rows)| {
+        let mut hits = PixelHits::default();
+        rows.into_iter().for_each(|(time, x, y, tot)| hits.push(base + time, x, y, tot));
+        hits
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_stretch(hits in stretch(), delta in 0u32..40, disorder in 0i64..4000, order in 0usize..3) {
+        let find = FindConfig { delta, ..FindConfig::default() };
+        let disorder_us = Some(disorder as f64 / 640.0);
+        let config = TimepixConfig { find, disorder_us, ..TimepixConfig::default() };
+        prop_assert!(on_device(ORDERS[order], &config, &hits) == on_cpu(&config, &hits));
+    }
+}
+
+#[test]
+fn what_a_device_cannot_do_is_an_error() {
+    let device = Emulated::new(Order::Forward).unwrap();
+    let global = FindConfig { definition: Definition::Global, ..FindConfig::default() };
+    assert!(matches!(PixelStream::open(&device, &global, 10), Err(Error::Unsupported(_))));
+    let mut stream = PixelStream::open(&device, &FindConfig::default(), 10).unwrap();
+    let (mut hits, mut clusters) = (PixelHits::default(), PixelClusters::default());
+    (0..11).for_each(|i| hits.push(i, 0, 0, 1));
+    assert!(matches!(stream.run(&hits, &mut clusters), Err(Error::Device(_))));
+    // More hits at once than the search works through, none of them neighbours of another chunk's.
+    let mut stream = PixelStream::open(&device, &FindConfig::default(), 70_000).unwrap();
+    hits.clear();
+    (0..70_000).for_each(|i| hits.push(0, 2 * (i % 256) as u16, 2 * (i / 256) as u16, 1));
+    assert!(matches!(stream.run(&hits, &mut clusters), Err(Error::Device(_))));
+}
