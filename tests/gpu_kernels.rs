@@ -13,7 +13,10 @@ fn every_kernel_compiles_and_none_spills() {
         eprintln!("skipped: no libnvrtc on the library path (.ci/nvrtc-setup brings it)");
         return;
     }
-    println!("{:20} {:>6} {:>9} {:>8} {:>7} {:>7}", "kernel", "arch", "registers", "shared B", "stack B", "spill B");
+    println!(
+        "{:20} {:>6} {:>9} {:>8} {:>7} {:>7}",
+        "kernel", "arch", "registers", "shared B", "stack B", "spill B"
+    );
     for architecture in ARCHITECTURES {
         let all = usage(architecture).expect("kernels that compile");
         for kernel in KERNELS {
@@ -23,7 +26,12 @@ fn every_kernel_compiles_and_none_spills() {
                 "{:20} {architecture:>6} {registers:>9} {shared:>8} {:>7} {:>7}",
                 found.kernel, found.stack, found.spills
             );
-            assert_eq!((found.stack, found.spills), (0, 0), "{} uses local memory on {architecture}", kernel.0);
+            assert_eq!(
+                (found.stack, found.spills),
+                (0, 0),
+                "{} uses local memory on {architecture}",
+                kernel.0
+            );
             assert!((8..=128).contains(&registers), "{}: {registers} registers", kernel.0);
             assert!(shared <= 48 << 10, "{}: {shared} bytes of shared memory", kernel.0);
         }

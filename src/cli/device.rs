@@ -33,13 +33,16 @@ pub enum Lanes {
 impl FromStr for Device {
     type Err = Error;
     fn from_str(text: &str) -> Result<Self> {
-        let wrong = || Error::Config(format!("`{text}` is none of cpu, gpu, emulated[:forward|reverse|SEED]"));
+        let wrong =
+            || Error::Config(format!("`{text}` is none of cpu, gpu, emulated[:forward|reverse|SEED]"));
         match text.split_once(':').unwrap_or((text, "forward")) {
             _ if text == "cpu" => Ok(Self::Cpu),
             _ if text == "gpu" => Ok(Self::Gpu),
             ("emulated", "forward") => Ok(Self::Emulated(Lanes::Forward)),
             ("emulated", "reverse") => Ok(Self::Emulated(Lanes::Reverse)),
-            ("emulated", seed) => seed.parse().map(|seed| Self::Emulated(Lanes::Random(seed))).map_err(|_| wrong()),
+            ("emulated", seed) => {
+                seed.parse().map(|seed| Self::Emulated(Lanes::Random(seed))).map_err(|_| wrong())
+            }
             _ => Err(wrong()),
         }
     }
@@ -100,7 +103,9 @@ mod opened {
         Ok(Opened(match device {
             Device::Cpu => return Err(Error::Config("the CPU is no device of this kind".into())),
             // The paper finds three streams enough everywhere (section VI.A).
-            Device::Gpu => Box::new(GpuPool::new(&Cuda::new()?, &config.velo, streams.unwrap_or(3), capacity)?),
+            Device::Gpu => {
+                Box::new(GpuPool::new(&Cuda::new()?, &config.velo, streams.unwrap_or(3), capacity)?)
+            }
             Device::Emulated(order) => {
                 let emulated = Emulated::new(lanes(order))?;
                 let streams = streams.unwrap_or_else(|| config.thread_count());

@@ -69,7 +69,8 @@ pub fn throughput(
     let EventBatch::Hits(events) = load(&mut source, report)? else { return Err(no_banks()) };
     let measured = measure(&mut opened, events.view(), plan)?;
     let kernels = kernel_times(&measured);
-    let points = if scan { scan_all(device, &config, events.view(), plan, measured.hashes)? } else { Vec::new() };
+    let points =
+        if scan { scan_all(device, &config, events.view(), plan, measured.hashes)? } else { Vec::new() };
     let mut summary = Summary::new(
         &Engine::new(&config)?,
         config.preset_name(),

@@ -93,7 +93,12 @@ fn text(report: &Report) -> String {
         None => String::new(),
     };
     let Report { cpu, cores, runs, gpu, .. } = report;
-    format!("{cpu}, {cores} cores\n\n{}\nruns {} x {}{forced}\ngpu: {gpu}\n", table(&rows), runs.isa, runs.gang)
+    format!(
+        "{cpu}, {cores} cores\n\n{}\nruns {} x {}{forced}\ngpu: {gpu}\n",
+        table(&rows),
+        runs.isa,
+        runs.gang
+    )
 }
 
 /// The CPU as the system calls it, or its architecture.

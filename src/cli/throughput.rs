@@ -1,9 +1,9 @@
 //! `peloton throughput`: events from memory, again and again.
 
+use super::device::Device;
 use super::measure::{Plan, load, measure};
 use super::options::{ConfigArgs, InputArgs, ReportArgs};
 use super::settings::Settings;
-use super::device::Device;
 use super::{describe, device_throughput, interrupt, timepix};
 use crate::Result;
 use crate::output::Summary;

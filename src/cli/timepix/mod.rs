@@ -3,6 +3,7 @@
 mod args;
 mod check;
 mod compare;
+mod device;
 mod latency;
 mod report;
 mod run;

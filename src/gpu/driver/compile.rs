@@ -23,8 +23,14 @@ pub struct Usage {
 
 /// Options but the architecture: sums and products are rounded one by one, division and root are the IEEE ones, and
 /// denormal numbers stay what they are.
-const OPTIONS: [&str; 6] =
-    ["--std=c++17", "--fmad=false", "--prec-div=true", "--prec-sqrt=true", "--ftz=false", "--ptxas-options=-v"];
+const OPTIONS: [&str; 6] = [
+    "--std=c++17",
+    "--fmad=false",
+    "--prec-div=true",
+    "--prec-sqrt=true",
+    "--ftz=false",
+    "--ptxas-options=-v",
+];
 
 /// The kernels as a CUBIN for an architecture such as `sm_90`; compiled once, then read from the cache.
 ///
@@ -82,7 +88,9 @@ fn check_present() -> Result<()> {
     if Libraries::find().compiler {
         return Ok(());
     }
-    Err(failed("libnvrtc.so is not on the library path (it comes with CUDA, and with `pip install nvidia-cuda-nvrtc`)"))
+    Err(failed(
+        "libnvrtc.so is not on the library path (it comes with CUDA, and with `pip install nvidia-cuda-nvrtc`)",
+    ))
 }
 
 #[allow(unsafe_code)]

@@ -27,13 +27,14 @@ impl Cuda {
     /// Opens the first GPU and compiles the kernels for it, unless they are in the cache.
     ///
     /// # Errors
-    /// [`Error::Device`] says why there is none.
+    /// [`Error::Unsupported`] when there is none, and [`Error::Device`] when it cannot be used.
     pub fn new() -> Result<Self> {
         if !Libraries::find().driver {
-            return Err(Error::Device("no GPU: libcuda.so, NVIDIA's driver, is not on this machine".into()));
+            let message = "no GPU: libcuda.so, NVIDIA's driver, is not on this machine";
+            return Err(Error::Unsupported(message.into()));
         }
         if CudaContext::device_count().map_err(failed)? == 0 {
-            return Err(Error::Device("no GPU: the driver knows of none".into()));
+            return Err(Error::Unsupported("no GPU: the driver knows of none".into()));
         }
         let context = CudaContext::new(0).map_err(failed)?;
         let (major, minor) = context.compute_capability().map_err(failed)?;

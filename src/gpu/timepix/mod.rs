@@ -145,7 +145,9 @@ impl<Q: Queue> PixelStream<Q> {
         for (&place, column) in places.iter().zip(columns) {
             self.queue.staging()[place..place + column.len()].copy_from_slice(column);
         }
-        for ((place, column), to) in places.into_iter().zip(columns).zip([plan::TIME, plan::X, plan::Y, plan::TOT]) {
+        for ((place, column), to) in
+            places.into_iter().zip(columns).zip([plan::TIME, plan::X, plan::Y, plan::TOT])
+        {
             self.queue.copy_in(place..place + column.len(), self.plan.start(to))?;
         }
         Ok(())

@@ -35,21 +35,14 @@ fn bytes(hits: usize) -> Vec<usize> {
     let counts = 4 * DIGITS * tiles.max(1);
     let sorted = [long, short, short, short];
     let output = super::output::Layout::new(hits, hits).bytes();
-    [
-        &[long, short, short, short, long, long, word, word, counts][..],
-        &sorted,
-        &[word, word, 8, output],
-    ]
-    .concat()
+    [&[long, short, short, short, long, long, word, word, counts][..], &sorted, &[word, word, 8, output]]
+        .concat()
 }
 
 /// Copy-in, sort by time, gather, link, join, roots, numbers, sort by cluster, write, features, copy-out.
 const STEPS: [Access; 11] = [
     Access { reads: &[], writes: &[TIME, X, Y, TOT] },
-    Access {
-        reads: &[TIME, X, Y],
-        writes: &[KEYS, OTHER_KEYS, VALUES, OTHER_VALUES, COUNTS, SUMMARY],
-    },
+    Access { reads: &[TIME, X, Y], writes: &[KEYS, OTHER_KEYS, VALUES, OTHER_VALUES, COUNTS, SUMMARY] },
     Access {
         reads: &[TIME, X, Y, TOT, VALUES, OTHER_VALUES],
         writes: &[SORTED_TIME, SORTED_X, SORTED_Y, SORTED_TOT],
@@ -58,15 +51,10 @@ const STEPS: [Access; 11] = [
     Access { reads: &[SORTED_TIME, SORTED_X, SORTED_Y, LABELS], writes: &[LABELS, SUMMARY] },
     Access { reads: &[LABELS], writes: &[LABELS, COUNTS, SUMMARY] },
     Access { reads: &[LABELS, COUNTS, SUMMARY], writes: &[NUMBERS] },
-    Access {
-        reads: &[LABELS, NUMBERS],
-        writes: &[KEYS, OTHER_KEYS, VALUES, OTHER_VALUES, COUNTS, SUMMARY],
-    },
+    Access { reads: &[LABELS, NUMBERS], writes: &[KEYS, OTHER_KEYS, VALUES, OTHER_VALUES, COUNTS, SUMMARY] },
     // After a sort the result may be in either of two buffers.
     Access {
-        reads: &[
-            KEYS, OTHER_KEYS, VALUES, OTHER_VALUES, SORTED_TIME, SORTED_X, SORTED_Y, SORTED_TOT,
-        ],
+        reads: &[KEYS, OTHER_KEYS, VALUES, OTHER_VALUES, SORTED_TIME, SORTED_X, SORTED_Y, SORTED_TOT],
         writes: &[OUTPUT],
     },
     Access { reads: &[OUTPUT], writes: &[OUTPUT] },

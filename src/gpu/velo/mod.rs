@@ -147,8 +147,7 @@ impl<Q: Queue> Stream<Q> {
         self.queue.copy_out(summary..summary + 4 * SUMMARY_VALUES, self.staged_summary)?;
         self.queue.wait()?;
         let staged = &self.queue.staging()[self.staged_summary..][..4 * SUMMARY_VALUES];
-        let [tracks, track_hits, given_up, cut @ ..] =
-            *bytemuck::from_bytes::<[u32; SUMMARY_VALUES]>(staged);
+        let [tracks, track_hits, given_up, cut @ ..] = *bytemuck::from_bytes::<[u32; SUMMARY_VALUES]>(staged);
         if given_up > 0 && events.len() > 1 {
             return Ok(Outcome::TooLarge(Status::TooManyTracks));
         }

@@ -2,8 +2,8 @@
 
 use super::args::VeloArgs;
 use super::status_of;
-use crate::event::{Column, Counters, VeloTracks};
 use crate::Result;
+use crate::event::{Column, Counters, VeloTracks};
 use std::ops::Range;
 
 /// Where the columns are, bytes from the beginning of the piece.

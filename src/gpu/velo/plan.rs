@@ -131,15 +131,23 @@ pub(super) const SECOND_HALF: [Launch; 2] =
 const FIND: Access = Access {
     reads: &[MODULE_START, STATE, SORTED, USED, CELLS, CLAIM, OTHER_CLAIM, ROW_COUNT, CUT_SHORT],
     writes: &[
-        STATE, USED, CLAIM, OTHER_CLAIM, TRIPLETS, ROWS, ROW_HITS, ACTIVE, OTHER_ACTIVE, ROW_COUNT, FIRST_ROW,
+        STATE,
+        USED,
+        CLAIM,
+        OTHER_CLAIM,
+        TRIPLETS,
+        ROWS,
+        ROW_HITS,
+        ACTIVE,
+        OTHER_ACTIVE,
+        ROW_COUNT,
+        FIRST_ROW,
         CUT_SHORT,
     ],
 };
 
 const ACCEPT: Access = Access {
-    reads: &[
-        MODULE_START, STATE, SORTED, USED, CLAIM, ROWS, ROW_HITS, ROW_COUNT, FIRST_ROW, ACCEPTED_COUNT,
-    ],
+    reads: &[MODULE_START, STATE, SORTED, USED, CLAIM, ROWS, ROW_HITS, ROW_COUNT, FIRST_ROW, ACCEPTED_COUNT],
     writes: &[USED, CLAIM, ROWS, ROW_HITS, ACTIVE, ACCEPTED, ACCEPTED_COUNT],
 };
 
@@ -167,9 +175,7 @@ pub(super) const STEPS: [Access; 14] = [
     },
     Access { reads: &[SUMMARY], writes: &[] },
     Access {
-        reads: &[
-            MODULE_START, STATE, ID, TRACK_COUNT, HIT_COUNT, SUMMARY, ORDER, FIRST_HIT, ROWS, ROW_HITS,
-        ],
+        reads: &[MODULE_START, STATE, ID, TRACK_COUNT, HIT_COUNT, SUMMARY, ORDER, FIRST_HIT, ROWS, ROW_HITS],
         writes: &[OUTPUT_COLUMNS, ROW_OF_TRACK, EVENT_OF_TRACK],
     },
     Access {
