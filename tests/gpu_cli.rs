@@ -49,6 +49,16 @@ fn throughput_tells_the_kernels_apart_and_scans() {
 }
 
 #[test]
+fn throughput_of_pixel_hits() {
+    let input = ["throughput", "--sequence", "timepix", "sim:timepix,preset=am241,hits=5000,seed=2"];
+    let on = |device: &str| json(&[&input[..], &["--repetitions", "1", "--device", device]].concat());
+    let (cpu, device) = (on("cpu"), on("emulated"));
+    assert_eq!((&device["hash_int"], &device["hits"]), (&cpu["hash_int"], &cpu["hits"]));
+    assert_eq!(device["output_hash"], cpu["output_hash"]);
+    assert_eq!(device["kernels"].as_array().map(Vec::len), Some(13));
+}
+
+#[test]
 fn what_cannot_be_had_is_said() {
     if !Libraries::find().driver {
         let output = peloton(&["compare", "sim:velo,events=2", "--right", "gpu"]);

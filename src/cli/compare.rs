@@ -114,10 +114,17 @@ impl Compare {
     }
 }
 
+/// A device that is ready.
+struct OnDevice {
+    device: Device,
+    config: Config,
+    opened: Opened,
+}
+
 /// A way of computing.
 enum Way {
     Cpu(Box<Settings>),
-    Device(Device, Config, Opened),
+    Device(Box<OnDevice>),
 }
 
 impl Way {
@@ -131,7 +138,7 @@ impl Way {
     fn threads(&self) -> usize {
         match self {
             Self::Cpu(settings) => settings.pool.threads(),
-            Self::Device(_, _, opened) => opened.streams() * opened.slice_events() / WARP,
+            Self::Device(on) => on.opened.streams() * on.opened.slice_events() / WARP,
         }
     }
 
@@ -141,8 +148,8 @@ impl Way {
                 let Settings { engine, pool, .. } = &**settings;
                 Totals::default().reconstruct((engine, pool), events, tracks, strict)
             }
-            (Self::Device(_, _, opened), EventBatch::Hits(batch)) => {
-                opened.run(batch.view(), tracks)?;
+            (Self::Device(on), EventBatch::Hits(batch)) => {
+                on.opened.run(batch.view(), tracks)?;
                 if strict { all_ok(tracks.slices(), events.event_ids()) } else { Ok(()) }
             }
             (Self::Device(..), EventBatch::Banks(_)) => Err(no_banks()),
@@ -159,12 +166,12 @@ impl Way {
                 slice: settings.engine.slice_events(),
                 hashes,
             },
-            Self::Device(device, config, opened) => Side {
-                preset: config.preset_name(),
-                isa: device.kind(),
+            Self::Device(on) => Side {
+                preset: on.config.preset_name(),
+                isa: on.device.kind(),
                 gang: WARP,
-                threads: opened.streams(),
-                slice: opened.slice_events(),
+                threads: on.opened.streams(),
+                slice: on.opened.slice_events(),
                 hashes,
             },
         }
@@ -212,7 +219,7 @@ fn side(config: &Config, text: &str) -> Result<Way> {
     }
     config.validate()?;
     let opened = open(device, &config, streams, slice)?;
-    Ok(Way::Device(device, config, opened))
+    Ok(Way::Device(Box::new(OnDevice { device, config, opened })))
 }
 
 impl Found {

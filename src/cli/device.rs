@@ -63,14 +63,6 @@ impl Device {
             Self::Emulated(_) => "emulated",
         }
     }
-
-    /// Events of a slice unless told otherwise: enough to fill a GPU, and little for the emulation.
-    pub fn default_slice(self) -> usize {
-        match self {
-            Self::Emulated(_) => 16,
-            _ => 4096,
-        }
-    }
 }
 
 /// Lanes of a warp.
@@ -87,6 +79,11 @@ mod opened {
     /// A device with its streams.
     pub struct Opened(Box<dyn Runner>);
 
+    /// Events of a slice unless told otherwise: enough to fill a GPU (the paper's 4096), and little for the emulation.
+    fn default_slice(device: Device) -> usize {
+        if matches!(device, Device::Emulated(_)) { 16 } else { 4096 }
+    }
+
     /// Opens a device; `streams` and `slice` are what is best known unless given.
     pub fn open(
         device: Device,
@@ -94,7 +91,7 @@ mod opened {
         streams: Option<usize>,
         slice: Option<usize>,
     ) -> Result<Opened> {
-        let capacity = Capacity::new(slice.unwrap_or(device.default_slice()), &config.velo);
+        let capacity = Capacity::new(slice.unwrap_or(default_slice(device)), &config.velo);
         let lanes = |lanes| match lanes {
             Lanes::Forward => Order::Forward,
             Lanes::Reverse => Order::Reverse,

@@ -61,7 +61,8 @@ impl Throughput {
     pub fn execute(&self) -> Result<ExitCode> {
         if let Some(config) = self.config.pixels()? {
             let plan = (self.repetitions, Duration::from_secs_f64(self.seconds));
-            return timepix::throughput(&config, &self.config, &self.input, &self.report, plan);
+            let device = (self.device, self.scan);
+            return timepix::throughput(&config, &self.config, &self.input, &self.report, plan, device);
         }
         let plan = Plan { passes: self.repetitions, time: Duration::from_secs_f64(self.seconds) };
         if self.device != Device::Cpu && !self.config.print_config {

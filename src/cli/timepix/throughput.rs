@@ -1,8 +1,10 @@
 //! `peloton throughput --sequence timepix`: hits from memory, again and again, with an offset in time.
 
 use super::args::lanes;
+use super::device;
 use super::report::{Outcome, PixelSummary};
 use super::source::{PixelInput, open};
+use crate::cli::device::Device;
 use crate::cli::interrupt;
 use crate::cli::options::{ConfigArgs, InputArgs, ReportArgs};
 use crate::event::{PixelBlock, PixelHits};
@@ -34,7 +36,13 @@ pub fn throughput(
     input: &InputArgs,
     report: &ReportArgs,
     (passes, time): (Option<u64>, Duration),
+    (on, scan): (Device, bool),
 ) -> Result<ExitCode> {
+    if scan {
+        return Err(Error::Unsupported(
+            "--scan is for events: pixel hits go to a device in one piece".into(),
+        ));
+    }
     let PixelInput { mut stream, layout, disorder_us, .. } = open(input, &flags.pixels, report)?;
     let mut timepix = config.timepix.clone();
     timepix.disorder_us.get_or_insert(disorder_us);
@@ -47,6 +55,10 @@ pub fn throughput(
     let hits = block.hits;
     if hits.is_empty() {
         return Err(Error::format("input", "no hit to measure with"));
+    }
+    if on != Device::Cpu {
+        let config = Config { timepix, ..config.clone() };
+        return device::throughput(on, &config, &hits, (passes, time), report);
     }
     let level = config.level()?;
     let mut chain = Lanes::new(&timepix, level, &layout, lanes(config))?;
