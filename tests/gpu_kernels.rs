@@ -9,7 +9,8 @@ const ARCHITECTURES: [&str; 3] = ["sm_75", "sm_80", "sm_90"];
 #[test]
 fn every_kernel_compiles_and_none_spills() {
     if !Libraries::find().compiler {
-        assert!(std::env::var("CI").as_deref() != Ok("true"), "no libnvrtc: .ci/nvrtc-setup brings it");
+        let is_promised = std::env::var_os("PELOTON_NVRTC").is_some();
+        assert!(!is_promised, "no libnvrtc where PELOTON_NVRTC says: .ci/nvrtc-setup brings it");
         eprintln!("skipped: no libnvrtc on the library path (.ci/nvrtc-setup brings it)");
         return;
     }

@@ -36,7 +36,7 @@ fn simulated_streams() {
         while sim.read(hits.len() + 1000, &mut hits) {}
         let config = TimepixConfig { disorder_us: Some(sim.disorder_us()), ..TimepixConfig::default() };
         let expected = on_cpu(&config, &hits);
-        assert!(expected.0.len() > 100, "{name}: {} clusters", expected.0.len());
+        assert!(expected.0.len() > 5, "{name}: {} clusters", expected.0.len());
         for order in ORDERS {
             assert!(on_device(order, &config, &hits) == expected, "{name}, {order:?}");
         }

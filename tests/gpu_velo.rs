@@ -57,7 +57,8 @@ fn real_and_simulated_events_give_the_bits_of_the_cpu() {
     for (name, batch) in common::samples() {
         let config = Config::default();
         let (expected, count) = common::hashes(&config, &batch, 1);
-        for order in ORDERS {
+        // Real events in the two orders that differ most; all of them take a minute.
+        for &order in &ORDERS[..if batch.len() < 100 { 3 } else { 2 }] {
             let capacity = Capacity::new(16, &config.velo);
             let found = on_device(order, &config.velo, &batch, 2, capacity);
             assert_eq!(found.tracks, count, "{name}, {order:?}");

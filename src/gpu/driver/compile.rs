@@ -49,7 +49,7 @@ pub fn compile(architecture: &str) -> Result<Vec<u8>> {
 /// Compiles the kernels and tells what each takes.
 ///
 /// # Errors
-/// As [`compile`].
+/// [`Error::Device`] without NVRTC, or with what it says.
 pub fn usage(architecture: &str) -> Result<Vec<Usage>> {
     let (_, log) = run(&program::source(program::CUDA), architecture)?;
     Ok(read_log(&log))
