@@ -69,6 +69,28 @@ impl Plan {
     }
 }
 
+#[cfg(test)]
+impl Plan {
+    /// Buffers far from one another, none of which share memory.
+    pub fn spread(bytes: &[usize]) -> Self {
+        const GAP: usize = 4096;
+        let mut end = GAP;
+        let place = |size: &usize| {
+            let start = end;
+            end = (start + size + GAP).next_multiple_of(ALIGNMENT);
+            start..start + size
+        };
+        let places = bytes.iter().map(place).collect();
+        Self { places, bytes: end }
+    }
+
+    /// The first byte that belongs to no buffer of a spread plan, and is not `fresh` any more.
+    pub fn trespass(&self, memory: &[u8], fresh: u8) -> Option<usize> {
+        let is_mine = |at: &usize| self.places.iter().any(|place| place.contains(at));
+        (0..memory.len()).filter(|at| memory[*at] != fresh).find(|at| !is_mine(at))
+    }
+}
+
 /// The first and the last step that names a buffer; none for one that nobody names.
 fn lifetime(steps: &[Access], buffer: usize) -> Option<[usize; 2]> {
     let first = steps.iter().position(|step| step.names(buffer))?;

@@ -101,7 +101,7 @@ impl Device for Emulated {
     }
 
     fn open(&self, arena: usize, staging: usize) -> Result<EmulatedQueue> {
-        let garbage = |size: usize, byte: u8| {
+        let fresh = |size: usize, byte: u8| {
             let mut memory = AVec::new(256);
             memory.resize(size, byte);
             memory
@@ -113,14 +113,17 @@ impl Device for Emulated {
                 Order::Reverse => 1,
                 Order::Random(seed) => seed.max(2),
             },
-            arena: garbage(arena, 0xa5),
-            staging: garbage(staging, 0x5a),
+            arena: fresh(arena, GARBAGE),
+            staging: fresh(staging, !GARBAGE),
             commands: Vec::new(),
             args: Vec::new(),
             times: Vec::new(),
         })
     }
 }
+
+/// What fresh memory holds.
+pub(in crate::gpu) const GARBAGE: u8 = 0xa5;
 
 enum Command {
     In(Range<usize>, usize),
@@ -139,6 +142,14 @@ pub struct EmulatedQueue {
     /// Arguments of the kernels that wait, in whole words.
     args: Vec<u64>,
     times: Vec<(Kernel, u64)>,
+}
+
+#[cfg(test)]
+impl EmulatedQueue {
+    /// The arena, as it is.
+    pub fn memory(&self) -> &[u8] {
+        &self.arena
+    }
 }
 
 impl Queue for EmulatedQueue {

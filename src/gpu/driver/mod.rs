@@ -7,6 +7,8 @@ mod emulated;
 
 pub use compile::{Usage, compile, usage};
 pub use cuda::Cuda;
+#[cfg(test)]
+pub(in crate::gpu) use emulated::GARBAGE;
 pub use emulated::{Emulated, Order};
 
 use super::mirror::Arguments;

@@ -65,7 +65,15 @@ impl<Q: Queue> PixelStream<Q> {
         if capacity > 1 << 28 {
             return Err(Error::Config("a stretch has at most 2^28 hits".into()));
         }
-        let plan = plan::plan(capacity);
+        Self::with_plan(device, config, capacity, plan::plan(capacity))
+    }
+
+    fn with_plan<D: Device<Queue = Q>>(
+        device: &D,
+        config: &FindConfig,
+        capacity: usize,
+        plan: Plan,
+    ) -> Result<Self> {
         let output = Layout::new(capacity, capacity).bytes();
         let queue = device.open(plan.bytes(), output.max(inputs(capacity)[4]) + 64)?;
         let mut args = PixelArgs::new(queue.arena(), &plan);
@@ -199,4 +207,30 @@ pub fn in_time(disorder: i64, hits: &PixelHits, to: &mut PixelHits) -> u64 {
         }
     }
     (hits.len() - to.len()) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gpu::driver::{Emulated, GARBAGE, Order};
+
+    /// With buffers as small as these hits allow and far from one another, nothing between them changes.
+    #[test]
+    fn kernels_write_to_their_buffers_alone() {
+        for count in [1u32, 1025, 4097] {
+            let mut hits = PixelHits::default();
+            for i in 0..count {
+                let mixed = i.wrapping_mul(2_654_435_761);
+                hits.push(i64::from(mixed >> 12), (mixed >> 4) as u16 % 50, mixed as u16 % 50, 1);
+            }
+            let room = count as usize;
+            let device = Emulated::new(Order::Forward).unwrap();
+            let plan = Plan::spread(&plan::bytes(room));
+            let mut stream = PixelStream::with_plan(&device, &FindConfig::default(), room, plan).unwrap();
+            let mut clusters = PixelClusters::default();
+            stream.run(&hits, &mut clusters).unwrap();
+            assert_eq!(clusters.hits.len(), room);
+            assert_eq!(stream.plan.trespass(stream.queue.memory(), GARBAGE), None, "{count} hits");
+        }
+    }
 }

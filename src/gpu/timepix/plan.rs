@@ -29,7 +29,7 @@ pub(super) const SUMMARY: usize = 15;
 pub(super) const OUTPUT: usize = 16;
 
 /// Bytes of each buffer for so many hits.
-fn bytes(hits: usize) -> Vec<usize> {
+pub(super) fn bytes(hits: usize) -> Vec<usize> {
     let tiles = hits.div_ceil(TILE);
     let (long, word, short) = (8 * hits, 4 * hits, 2 * hits);
     let counts = 4 * DIGITS * tiles.max(1);

@@ -80,7 +80,15 @@ impl<Q: Queue> Stream<Q> {
         if capacity.hits.max(capacity.rows) > 1 << 30 || capacity.events == 0 {
             return Err(Error::Config("a slice has 1 event or more, and at most 2^30 hits".into()));
         }
-        let plan = plan::plan(&capacity);
+        Self::with_plan(device, config, capacity, plan::plan(&capacity))
+    }
+
+    fn with_plan<D: Device<Queue = Q>>(
+        device: &D,
+        config: &VeloConfig,
+        capacity: Capacity,
+        plan: super::arena::Plan,
+    ) -> Result<Self> {
         let staged_summary = inputs(&capacity, capacity.events, capacity.hits)[6].start;
         let staged_output = staged_summary + 256;
         let queue = device.open(plan.bytes(), staged_output + capacity.output)?;
@@ -233,4 +241,30 @@ fn inputs(capacity: &Capacity, events: usize, hits: usize) -> [Range<usize>; 7] 
         start += room[i].next_multiple_of(256);
         place
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::VeloBatch;
+    use crate::gpu::arena::Plan;
+    use crate::gpu::driver::{Emulated, GARBAGE, Order};
+    use crate::truth::simulate::{SimSpec, simulate_velo};
+
+    /// With buffers as small as these events allow and far from one another, nothing between them changes.
+    #[test]
+    fn kernels_write_to_their_buffers_alone() {
+        let mut batch = VeloBatch::default();
+        (0..5).for_each(|number| simulate_velo(&SimSpec::default(), number, &mut batch));
+        let config = VeloConfig::default();
+        let hits = batch.x.len();
+        let capacity = Capacity { events: 5, hits, rows: hits / 2, output: 24 * hits };
+        let plan = Plan::spread(&plan::bytes(&capacity));
+        let device = Emulated::new(Order::Forward).unwrap();
+        let mut stream = Stream::with_plan(&device, &config, capacity, plan).unwrap();
+        let (mut tracks, mut counters) = (VeloTracks::default(), Counters::default());
+        stream.run(batch.view(), &mut tracks, &mut counters, &mut |_, _| ()).unwrap();
+        assert!(tracks.tracks() > 500, "{} tracks", tracks.tracks());
+        assert_eq!(stream.plan.trespass(stream.queue.memory(), GARBAGE), None);
+    }
 }
