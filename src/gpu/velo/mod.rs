@@ -255,7 +255,9 @@ mod tests {
     #[test]
     fn kernels_write_to_their_buffers_alone() {
         let mut batch = VeloBatch::default();
-        (0..5).for_each(|number| simulate_velo(&SimSpec::default(), number, &mut batch));
+        for number in 0..5 {
+            simulate_velo(&SimSpec::default(), number, &mut batch);
+        }
         let config = VeloConfig::default();
         let hits = batch.x.len();
         let capacity = Capacity { events: 5, hits, rows: hits / 2, output: 24 * hits };
