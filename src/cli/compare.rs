@@ -1,19 +1,20 @@
 //! `peloton compare`: do two ways of computing give the same bits?
 
 use super::device::{Device, Opened, WARP, open};
-use super::device_throughput::no_banks;
+use super::device_throughput::{no_banks, no_sequence};
 use super::job::{Totals, all_ok, stream};
 use super::options::{ConfigArgs, InputArgs, ReportArgs};
 use super::settings::Settings;
 use super::source::{EventBatch, EventSource};
 use super::{interrupt, timepix};
-use crate::event::{States, VeloTracks};
-use crate::output::{Hashes, TrackHasher};
-use crate::pipeline::{Config, Sequence, SlicedTracks};
+use crate::event::{HitBatch, HitColumn, SciFiBatch, States, UtBatch, VeloBatch, VeloTracks};
+use crate::output::{Hashes, ResultHasher};
+use crate::pipeline::{Config, Product, Sequence, Sliced};
 use crate::velo::VeloConfig;
 use crate::{Error, Result};
 use clap::Args;
 use serde::Serialize;
+use std::ops::Range;
 use std::process::ExitCode;
 
 /// Reconstruct events in two ways and tell the first difference
@@ -71,12 +72,28 @@ struct Difference {
 }
 
 /// What is summed up over all events.
-#[derive(Default)]
-struct Found {
-    hashers: [TrackHasher; 2],
+struct Found<P> {
+    hashers: [ResultHasher<P>; 2],
     events: u64,
     different: u64,
     first: Option<Difference>,
+}
+
+impl<P: Product> Default for Found<P> {
+    fn default() -> Self {
+        Self { hashers: Default::default(), events: 0, different: 0, first: None }
+    }
+}
+
+/// Results of which one event can be compared with another.
+trait Compared: Product {
+    /// The first difference between two events' results, in words.
+    fn difference(left: (&Self, usize), right: (&Self, usize)) -> Option<String>;
+
+    /// Makes the results on a device.
+    fn on_device(_: &mut Opened, _: &VeloBatch, _: &mut Sliced<Self>) -> Result<()> {
+        Err(no_sequence())
+    }
 }
 
 impl Compare {
@@ -87,18 +104,27 @@ impl Compare {
             return timepix::compare(&config, &self.config, &self.input, &self.report, sides);
         }
         let Some(Settings { config, .. }) = self.config.settings()? else { return Ok(ExitCode::SUCCESS) };
-        let mut source = self.input.open(false, &self.report)?;
-        let sides = [side(&config, &self.left)?, side(&config, &self.right)?];
+        match config.sequence {
+            Sequence::Ut => self.execute_with::<UtBatch>(&config),
+            Sequence::SciFi => self.execute_with::<SciFiBatch>(&config),
+            Sequence::Velo | Sequence::Timepix => self.execute_with::<VeloTracks>(&config),
+        }
+    }
+
+    /// Compares two ways to make this.
+    fn execute_with<P: Compared>(&self, config: &Config) -> Result<ExitCode> {
+        let mut source = self.input.open(config, false, &self.report)?;
+        let sides = [side(config, &self.left)?, side(config, &self.right)?];
         let mut sides = sides.map(|side| side.for_source(&source));
-        let mut found = Found::default();
+        let mut found = Found::<P>::default();
         let threads = sides[0].threads().max(sides[1].threads());
-        stream::<[SlicedTracks; 2]>(
+        stream::<[Sliced<P>; 2]>(
             &mut source,
             threads,
             self.report.quiet,
             |chunk| {
-                for (side, tracks) in sides.iter_mut().zip(&mut chunk.result) {
-                    side.run(&chunk.events, tracks, self.input.strict)?;
+                for (side, results) in sides.iter_mut().zip(&mut chunk.result) {
+                    side.run(&chunk.events, results, self.input.strict)?;
                 }
                 Ok(())
             },
@@ -142,15 +168,15 @@ impl Way {
         }
     }
 
-    fn run(&mut self, events: &EventBatch, tracks: &mut SlicedTracks, strict: bool) -> Result<()> {
+    fn run<P: Compared>(&mut self, events: &EventBatch, results: &mut Sliced<P>, strict: bool) -> Result<()> {
         match (self, events) {
             (Self::Cpu(settings), _) => {
                 let Settings { engine, pool, .. } = &**settings;
-                Totals::default().reconstruct((engine, pool), events, tracks, strict)
+                Totals::default().reconstruct((engine, pool), events, results, strict)
             }
             (Self::Device(on), EventBatch::Hits(batch)) => {
-                on.opened.run(batch.view(), tracks)?;
-                if strict { all_ok(tracks.slices(), events.event_ids()) } else { Ok(()) }
+                P::on_device(&mut on.opened, batch, results)?;
+                if strict { all_ok(results.slices(), events.event_ids()) } else { Ok(()) }
             }
             (Self::Device(..), EventBatch::Banks(_)) => Err(no_banks()),
         }
@@ -222,15 +248,15 @@ fn side(config: &Config, text: &str) -> Result<Way> {
     Ok(Way::Device(Box::new(OnDevice { device, config, opened })))
 }
 
-impl Found {
+impl<P: Compared> Found<P> {
     /// Compares one chunk.
-    fn add(&mut self, [left, right]: &[SlicedTracks; 2], event_ids: &[u64]) {
+    fn add(&mut self, [left, right]: &[Sliced<P>; 2], event_ids: &[u64]) {
         for (hasher, side) in self.hashers.iter_mut().zip([left, right]) {
-            side.slices().for_each(|tracks| hasher.update(tracks));
+            side.slices().for_each(|piece| hasher.update(piece));
         }
         for ((left, right), &event) in left.events().zip(right.events()).zip(event_ids) {
             self.events += 1;
-            if let Some(what) = difference(left, right) {
+            if let Some(what) = P::difference(left, right) {
                 self.different += 1;
                 self.first.get_or_insert(Difference { event, what });
             }
@@ -252,27 +278,73 @@ impl Found {
     }
 }
 
-/// The first difference between two events' results, in words.
-fn difference((left, l): (&VeloTracks, usize), (right, r): (&VeloTracks, usize)) -> Option<String> {
-    let (statuses, ranges) = ((left.status[l], right.status[r]), (left.of_event(l), right.of_event(r)));
+impl Compared for VeloTracks {
+    fn on_device(opened: &mut Opened, events: &VeloBatch, results: &mut Sliced<Self>) -> Result<()> {
+        opened.run(events.view(), results).map(drop)
+    }
+
+    fn difference((left, l): (&Self, usize), (right, r): (&Self, usize)) -> Option<String> {
+        let (statuses, ranges) = ((left.status[l], right.status[r]), (left.of_event(l), right.of_event(r)));
+        if statuses.0 != statuses.1 {
+            return Some(format!("status {} and {}", statuses.0.name(), statuses.1.name()));
+        }
+        let lists = left.hit_lists(l).zip(right.hit_lists(r)).enumerate();
+        if let Some((track, (a, b))) = lists.into_iter().find(|(_, (a, b))| a != b) {
+            return Some(format!("track {track}: hits {a:?} and {b:?}"));
+        }
+        if ranges.0.len() != ranges.1.len() {
+            return Some(format!("{} and {} tracks", ranges.0.len(), ranges.1.len()));
+        }
+        let directions = left.backward[ranges.0.clone()].iter().zip(&right.backward[ranges.1.clone()]);
+        if let Some((track, (a, b))) = directions.enumerate().find(|(_, (a, b))| a != b) {
+            return Some(format!("track {track}: backward {a} and {b}"));
+        }
+        floats(left).zip(floats(right)).find_map(|((place, name, a), (_, _, b))| {
+            let mut values = a[ranges.0.clone()].iter().zip(&b[ranges.1.clone()]).enumerate();
+            let (track, (a, b)) = values.find(|(_, (a, b))| a.to_bits() != b.to_bits())?;
+            Some(format!("track {track}: {place}{name} {a:e} and {b:e}"))
+        })
+    }
+}
+
+impl Compared for UtBatch {
+    fn difference(left: (&Self, usize), right: (&Self, usize)) -> Option<String> {
+        hits_differ(left, right)
+    }
+}
+
+impl Compared for SciFiBatch {
+    fn difference(left: (&Self, usize), right: (&Self, usize)) -> Option<String> {
+        hits_differ(left, right)
+    }
+}
+
+fn hits_differ<B: HitBatch>((left, l): (&B, usize), (right, r): (&B, usize)) -> Option<String> {
+    let statuses = (left.statuses()[l], right.statuses()[r]);
     if statuses.0 != statuses.1 {
         return Some(format!("status {} and {}", statuses.0.name(), statuses.1.name()));
     }
-    let lists = left.hit_lists(l).zip(right.hit_lists(r)).enumerate();
-    if let Some((track, (a, b))) = lists.into_iter().find(|(_, (a, b))| a != b) {
-        return Some(format!("track {track}: hits {a:?} and {b:?}"));
+    let groups = |batch: &B, event: usize| {
+        let starts = batch.starts()[B::GROUPS * event..=B::GROUPS * (event + 1)].to_vec();
+        let sizes: Vec<u32> = starts.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        (starts[0] as usize..starts[B::GROUPS] as usize, sizes)
+    };
+    let (one, other) = (groups(left, l), groups(right, r));
+    if let Some((group, (a, b))) = one.1.iter().zip(&other.1).enumerate().find(|(_, (a, b))| a != b) {
+        return Some(format!("group {group}: {a} and {b} hits"));
     }
-    if ranges.0.len() != ranges.1.len() {
-        return Some(format!("{} and {} tracks", ranges.0.len(), ranges.1.len()));
-    }
-    let directions = left.backward[ranges.0.clone()].iter().zip(&right.backward[ranges.1.clone()]);
-    if let Some((track, (a, b))) = directions.enumerate().find(|(_, (a, b))| a != b) {
-        return Some(format!("track {track}: backward {a} and {b}"));
-    }
-    floats(left).zip(floats(right)).find_map(|((place, name, a), (_, _, b))| {
-        let mut values = a[ranges.0.clone()].iter().zip(&b[ranges.1.clone()]).enumerate();
-        let (track, (a, b)) = values.find(|(_, (a, b))| a.to_bits() != b.to_bits())?;
-        Some(format!("track {track}: {place}{name} {a:e} and {b:e}"))
+    let bits = |column: HitColumn<'_>, range: &Range<usize>| -> (&'static str, Vec<u32>) {
+        match column {
+            HitColumn::Integers(name, values) => (name, values[range.clone()].to_vec()),
+            HitColumn::Floats(name, values) => {
+                (name, values[range.clone()].iter().map(|v| v.to_bits()).collect())
+            }
+        }
+    };
+    left.columns().into_iter().zip(right.columns()).find_map(|(a, b)| {
+        let ((name, a), (_, b)) = (bits(a, &one.0), bits(b, &other.0));
+        let (hit, (a, b)) = a.iter().zip(&b).enumerate().find(|(_, (a, b))| a != b)?;
+        Some(format!("hit {hit}: {name} has bits {a:08x} and {b:08x}"))
     })
 }
 

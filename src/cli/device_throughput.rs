@@ -8,7 +8,7 @@ use super::source::EventBatch;
 use super::{console::table, interrupt};
 use crate::event::{Counters, VeloEvents};
 use crate::output::{Hashes, Summary};
-use crate::pipeline::{Config, Engine, SlicedTracks};
+use crate::pipeline::{Config, Engine, Sequence, SlicedTracks};
 use crate::{Error, Result};
 use serde::Serialize;
 use std::process::ExitCode;
@@ -63,9 +63,12 @@ pub fn throughput(
 ) -> Result<ExitCode> {
     let (config_flags, input, report) = flags;
     let config = config_flags.resolve()?;
+    if config.sequence != Sequence::Velo {
+        return Err(no_sequence());
+    }
     let streams = config_flags.threads.and_then(|threads| threads.0);
     let mut opened = open(device, &config, streams, config_flags.slice)?;
-    let mut source = input.open(false, report)?;
+    let mut source = input.open(&config, false, report)?;
     let EventBatch::Hits(events) = load(&mut source, report)? else { return Err(no_banks()) };
     let measured = measure(&mut opened, events.view(), plan)?;
     let kernels = kernel_times(&measured);
@@ -93,6 +96,11 @@ pub fn throughput(
     };
     report.report(&text(&result), &result)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// What to say to other sequences.
+pub fn no_sequence() -> Error {
+    Error::Unsupported("a device runs the sequences velo and timepix only".into())
 }
 
 /// What to say to raw banks.

@@ -5,8 +5,10 @@ use super::interrupt;
 use super::isa::cpu_name;
 use super::measure::{Measured, Plan, load, measure};
 use super::options::{Auto, ConfigArgs, InputArgs, ReportArgs};
+use super::settings::Settings;
 use super::throughput::seconds;
-use crate::pipeline::{Config, Engine, Measurement, Pool, Profile};
+use crate::event::{SciFiBatch, UtBatch, VeloTracks};
+use crate::pipeline::{Config, Engine, Measurement, Pool, Product, Profile, Sequence};
 use crate::simd::{GANGS, Isa, Level};
 use crate::{Error, Result};
 use clap::Args;
@@ -48,7 +50,16 @@ impl Tune {
         let mut flags = self.config.clone();
         flags.threads = flags.threads.or(Some(Auto(Some(1))));
         let Some(settings) = flags.settings()? else { return Ok(ExitCode::SUCCESS) };
-        let mut source = self.input.open(false, &self.report)?;
+        match settings.config.sequence {
+            Sequence::Ut => self.execute_with::<UtBatch>(&settings),
+            Sequence::SciFi => self.execute_with::<SciFiBatch>(&settings),
+            Sequence::Velo | Sequence::Timepix => self.execute_with::<VeloTracks>(&settings),
+        }
+    }
+
+    /// Scans a sequence that makes this.
+    fn execute_with<P: Product>(&self, settings: &Settings) -> Result<ExitCode> {
+        let mut source = self.input.open(&settings.config, false, &self.report)?;
         let events = load(&mut source, &self.report)?;
         let plan = Plan { passes: self.repetitions, time: Duration::from_secs_f64(self.seconds) };
         let levels = levels(&settings.config);
@@ -61,7 +72,7 @@ impl Tune {
             let config =
                 Config { isa: Some(level.isa()), gang: Some(level.gang()), ..settings.config.clone() };
             let engine = source.equip(Engine::new(&config)?);
-            scan.add(&engine, measure(&engine, &settings.pool, &events, plan)?, events.len())?;
+            scan.add(&engine, measure::<P>(&engine, &settings.pool, &events, plan)?, events.len())?;
             progress.inc(1);
         }
         progress.finish_and_clear();

@@ -88,7 +88,7 @@ where
                 let Some(slot) = slots.get(number).filter(|_| !failed.load(Ordering::Relaxed)) else { break };
                 let slot = &mut *slot.try_lock().expect("nobody else has this slice");
                 let range = number * slice..events.len().min((number + 1) * slice);
-                let done = stream.run(events.range(range), &mut slot.tracks, &mut slot.counters, &mut count);
+                let done = stream.run(events.range(range), &mut slot.results, &mut slot.counters, &mut count);
                 if done.is_err() {
                     failed.store(true, Ordering::Relaxed);
                     done?;

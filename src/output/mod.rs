@@ -7,7 +7,7 @@ mod parquet;
 mod summary;
 pub mod timepix;
 
-pub use hash::{Hashes, TrackHasher};
+pub use hash::{Hashes, ResultHasher, TrackHasher};
 pub use ndjson::NdjsonWriter;
 #[cfg(feature = "cli")]
 pub use parquet::ParquetWriter;

@@ -13,6 +13,11 @@ pub enum Sequence {
     /// Velo banks or hits to Velo tracks.
     #[default]
     Velo,
+    /// UT banks to UT hits.
+    Ut,
+    /// SciFi banks to SciFi hits.
+    #[serde(rename = "scifi")]
+    SciFi,
     /// Pixel hits to clusters; a stream, which [`timepix::Chain`] runs and not the event engine.
     Timepix,
 }
@@ -35,6 +40,10 @@ const VELO_STAGES: [Stage; 4] = [
     Stage { name: velo::STAGES[3], input: "tracks as hit lists", output: "states" },
 ];
 
+const UT_STAGES: [Stage; 1] = [Stage { name: "decode", input: "raw banks", output: "hits by group and y" }];
+
+const SCIFI_STAGES: [Stage; 1] = [Stage { name: "decode", input: "raw banks", output: "hits by zone and x" }];
+
 const TIMEPIX_STAGES: [Stage; 4] = [
     Stage { name: timepix::STAGES[0], input: "hits as read out", output: "hits at their true time" },
     Stage { name: timepix::STAGES[1], input: "hits at their true time", output: "hits in order of time" },
@@ -44,12 +53,14 @@ const TIMEPIX_STAGES: [Stage; 4] = [
 
 impl Sequence {
     /// All sequences.
-    pub const ALL: [Sequence; 2] = [Sequence::Velo, Sequence::Timepix];
+    pub const ALL: [Sequence; 4] = [Sequence::Velo, Sequence::Ut, Sequence::SciFi, Sequence::Timepix];
 
     /// The name used on the command line and in results.
     pub fn name(self) -> &'static str {
         match self {
             Sequence::Velo => "velo",
+            Sequence::Ut => "ut",
+            Sequence::SciFi => "scifi",
             Sequence::Timepix => "timepix",
         }
     }
@@ -58,6 +69,8 @@ impl Sequence {
     pub fn stages(self) -> &'static [Stage] {
         match self {
             Sequence::Velo => &VELO_STAGES,
+            Sequence::Ut => &UT_STAGES,
+            Sequence::SciFi => &SCIFI_STAGES,
             Sequence::Timepix => &TIMEPIX_STAGES,
         }
     }
