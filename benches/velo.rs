@@ -102,7 +102,9 @@ fn two_threads(events: &VeloBatch, rounds: usize) {
     let workers = [Mutex::new(Worker::default()), Mutex::new(Worker::default())];
     let track = |i: usize| {
         let worker = &mut *workers[i].lock().expect("no panic");
-        (0..20).for_each(|_| drop(black_box(worker.pass(level, &config, events))));
+        for _ in 0..20 {
+            black_box(worker.pass(level, &config, events));
+        }
     };
     let both = |_| (0..2).for_each(track);
     let registers = |_| scaling::registers();

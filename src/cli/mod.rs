@@ -10,6 +10,7 @@ mod console;
 mod describe;
 mod device;
 mod device_throughput;
+mod display;
 mod interrupt;
 mod isa;
 mod job;
@@ -57,6 +58,7 @@ enum Command {
     Tune(tune::Tune),
     Compare(compare::Compare),
     Simulate(simulate::Simulate),
+    Display(display::Display),
     Soak(timepix::Soak),
     Isa(isa::IsaCommand),
 }
@@ -86,6 +88,7 @@ fn dispatch(command: &Command) -> Result<ExitCode> {
         Command::Tune(command) => command.execute(),
         Command::Compare(command) => command.execute(),
         Command::Simulate(command) => command.execute(),
+        Command::Display(command) => command.execute(),
         Command::Soak(command) => command.execute(),
         Command::Isa(command) => command.execute(),
     }

@@ -7,8 +7,9 @@ use super::measure::{Measured, Plan, load, measure};
 use super::options::{Auto, ConfigArgs, InputArgs, ReportArgs};
 use super::settings::Settings;
 use super::throughput::seconds;
+use super::timepix;
 use crate::event::{SciFiBatch, UtBatch, VeloTracks};
-use crate::pipeline::{Config, Engine, Measurement, Pool, Product, Profile, Sequence};
+use crate::pipeline::{Config, Engine, Measurement, Product, Profile, Sequence};
 use crate::simd::{GANGS, Isa, Level};
 use crate::{Error, Result};
 use clap::Args;
@@ -49,6 +50,12 @@ impl Tune {
     pub fn execute(&self) -> Result<ExitCode> {
         let mut flags = self.config.clone();
         flags.threads = flags.threads.or(Some(Auto(Some(1))));
+        if let Some(config) = flags.pixels()? {
+            let plan = (self.repetitions, Duration::from_secs_f64(self.seconds));
+            let levels = levels(&config);
+            let measured = timepix::tune(&config, &flags, &self.input, &self.report, &levels, plan)?;
+            return self.finish(&config, config.thread_count(), measured);
+        }
         let Some(settings) = flags.settings()? else { return Ok(ExitCode::SUCCESS) };
         match settings.config.sequence {
             Sequence::Ut => self.execute_with::<UtBatch>(&settings),
@@ -77,10 +84,14 @@ impl Tune {
         }
         progress.finish_and_clear();
 
-        let Config { sequence, .. } = settings.config;
-        let profile = Profile::new(sequence, settings.config.preset_name(), cpu_name(), scan.measured);
+        self.finish(&settings.config, settings.pool.threads(), scan.measured)
+    }
+
+    /// Writes the profile and says what is in it.
+    fn finish(&self, config: &Config, threads: usize, measured: Vec<Measurement>) -> Result<ExitCode> {
+        let profile = Profile::new(config.sequence, config.preset_name(), cpu_name(), measured);
         std::fs::write(&self.output, profile.to_toml()).map_err(|e| Error::io(&self.output, e))?;
-        let text = format!("{}\nwritten to {}\n", text(&profile, &settings.pool), self.output.display());
+        let text = format!("{}\nwritten to {}\n", text(&profile, threads), self.output.display());
         self.report.report(&text, &profile)?;
         Ok(ExitCode::SUCCESS)
     }
@@ -121,9 +132,8 @@ impl Scan {
 }
 
 /// The scan as tables: the whole sequence, then each stage.
-fn text(profile: &Profile, pool: &Pool) -> String {
+fn text(profile: &Profile, threads: usize) -> String {
     let Profile { cpu, sequence, preset, .. } = profile;
-    let threads = pool.threads();
     let mut text =
         format!("{cpu}: {sequence}, preset {preset}, {threads} threads, ns per event by gang size\n");
     text.push_str(&section("all stages", profile, |one| Some(one.ns_per_event)));

@@ -21,7 +21,7 @@ pub use counters::{Counters, MAX_STAGES, StageClock, StageCounter, Truncation};
 pub use layout::{Layout, MAX_SIDE};
 pub use particles::{Particle, TruthEvent};
 pub use pixel_clusters::{ClusterFeatures, PixelClusters};
-pub use pixels::{Edge, NS_PER_TICK, PixelBlock, PixelHits, TICKS_PER_CLOCK, Triggers};
+pub use pixels::{Edge, NS_PER_TICK, PixelBlock, PixelHits, TICKS_PER_CLOCK, TriggerPairs, Triggers};
 pub use raw_banks::{BankKind, RawBank, RawBatch, RawEvent, RawEvents};
 pub use results::{HitBatch, HitColumn, ResultColumn, Results};
 pub(crate) use results::{Order, decode_each};
