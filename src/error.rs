@@ -35,6 +35,9 @@ pub enum Error {
     /// Columns whose lengths or offsets do not belong together.
     #[error("columns: {0}")]
     Columns(String),
+    /// A device that cannot do its work: no memory, a kernel that does not compile, a failed launch.
+    #[error("device: {0}")]
+    Device(String),
 }
 
 impl Error {

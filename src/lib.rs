@@ -11,6 +11,8 @@ pub mod bytes;
 pub mod cli;
 pub mod error;
 pub mod event;
+#[cfg(feature = "cuda")]
+pub mod gpu;
 pub mod input;
 pub mod output;
 pub mod pipeline;

@@ -1,10 +1,13 @@
 //! `peloton compare`: do two ways of computing give the same bits?
 
-use super::job::{Totals, stream};
+use super::device::{Device, Opened, WARP, open};
+use super::device_throughput::{no_banks, no_sequence};
+use super::job::{Totals, all_ok, stream};
 use super::options::{ConfigArgs, InputArgs, ReportArgs};
 use super::settings::Settings;
+use super::source::{EventBatch, EventSource};
 use super::{interrupt, timepix};
-use crate::event::{HitBatch, HitColumn, SciFiBatch, States, UtBatch, VeloTracks};
+use crate::event::{HitBatch, HitColumn, SciFiBatch, States, UtBatch, VeloBatch, VeloTracks};
 use crate::output::{Hashes, ResultHasher};
 use crate::pipeline::{Config, Product, Sequence, Sliced};
 use crate::velo::VeloConfig;
@@ -17,12 +20,14 @@ use std::process::ExitCode;
 /// Reconstruct events in two ways and tell the first difference
 ///
 /// A side is a list of KEY=VALUE, separated by commas, that is laid over the configuration: isa, gang,
-/// threads, slice, preset. The exit code is 0 when all output columns are equal, bit by bit, and 1 when not.
+/// threads, slice, preset; or `gpu` for a device, with threads for its streams. The exit code is 0 when all output columns are equal, bit by bit, and 1 when not.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   peloton compare events.ndjson.zst --left isa=avx2,gang=16 --right isa=scalar,gang=1
-  peloton compare sim:velo,events=500,seed=3 --left threads=1 --right threads=8,slice=1")]
+  peloton compare sim:velo,events=500,seed=3 --left threads=1 --right threads=8,slice=1
+  peloton compare events.ndjson.zst --right gpu
+  peloton compare events.ndjson.zst --right emulated:reverse,slice=8")]
 pub struct Compare {
     #[command(flatten)]
     input: InputArgs,
@@ -84,6 +89,11 @@ impl<P: Product> Default for Found<P> {
 trait Compared: Product {
     /// The first difference between two events' results, in words.
     fn difference(left: (&Self, usize), right: (&Self, usize)) -> Option<String>;
+
+    /// Makes the results on a device.
+    fn on_device(_: &mut Opened, _: &VeloBatch, _: &mut Sliced<Self>) -> Result<()> {
+        Err(no_sequence())
+    }
 }
 
 impl Compare {
@@ -105,21 +115,16 @@ impl Compare {
     fn execute_with<P: Compared>(&self, config: &Config) -> Result<ExitCode> {
         let mut source = self.input.open(config, false, &self.report)?;
         let sides = [side(config, &self.left)?, side(config, &self.right)?];
-        let sides = sides.map(|side| side.for_source(&source));
+        let mut sides = sides.map(|side| side.for_source(&source));
         let mut found = Found::<P>::default();
-        let threads = sides[0].pool.threads().max(sides[1].pool.threads());
+        let threads = sides[0].threads().max(sides[1].threads());
         stream::<[Sliced<P>; 2]>(
             &mut source,
             threads,
             self.report.quiet,
             |chunk| {
-                for (Settings { engine, pool, .. }, results) in sides.iter().zip(&mut chunk.result) {
-                    Totals::default().reconstruct(
-                        (engine, pool),
-                        &chunk.events,
-                        results,
-                        self.input.strict,
-                    )?;
+                for (side, results) in sides.iter_mut().zip(&mut chunk.result) {
+                    side.run(&chunk.events, results, self.input.strict)?;
                 }
                 Ok(())
             },
@@ -135,13 +140,83 @@ impl Compare {
     }
 }
 
+/// A device that is ready.
+struct OnDevice {
+    device: Device,
+    config: Config,
+    opened: Opened,
+}
+
+/// A way of computing.
+enum Way {
+    Cpu(Box<Settings>),
+    Device(Box<OnDevice>),
+}
+
+impl Way {
+    fn for_source(self, source: &EventSource) -> Self {
+        match self {
+            Self::Cpu(settings) => Self::Cpu(Box::new(settings.for_source(source))),
+            device => device,
+        }
+    }
+
+    fn threads(&self) -> usize {
+        match self {
+            Self::Cpu(settings) => settings.pool.threads(),
+            Self::Device(on) => on.opened.streams() * on.opened.slice_events() / WARP,
+        }
+    }
+
+    fn run<P: Compared>(&mut self, events: &EventBatch, results: &mut Sliced<P>, strict: bool) -> Result<()> {
+        match (self, events) {
+            (Self::Cpu(settings), _) => {
+                let Settings { engine, pool, .. } = &**settings;
+                Totals::default().reconstruct((engine, pool), events, results, strict)
+            }
+            (Self::Device(on), EventBatch::Hits(batch)) => {
+                P::on_device(&mut on.opened, batch, results)?;
+                if strict { all_ok(results.slices(), events.event_ids()) } else { Ok(()) }
+            }
+            (Self::Device(..), EventBatch::Banks(_)) => Err(no_banks()),
+        }
+    }
+
+    fn report(&self, hashes: Hashes) -> Side {
+        match self {
+            Self::Cpu(settings) => Side {
+                preset: settings.config.preset_name(),
+                isa: settings.engine.level().isa().name(),
+                gang: settings.engine.level().gang(),
+                threads: settings.pool.threads(),
+                slice: settings.engine.slice_events(),
+                hashes,
+            },
+            Self::Device(on) => Side {
+                preset: on.config.preset_name(),
+                isa: on.device.kind(),
+                gang: WARP,
+                threads: on.opened.streams(),
+                slice: on.opened.slice_events(),
+                hashes,
+            },
+        }
+    }
+}
+
 /// The configuration with `KEY=VALUE,...` laid over it.
-fn side(config: &Config, text: &str) -> Result<Settings> {
+fn side(config: &Config, text: &str) -> Result<Way> {
     let mut config = config.clone();
+    let (mut device, mut streams, mut slice) = (Device::Cpu, None, None);
     for pair in text.split(',').filter(|pair| !pair.is_empty()) {
-        let wrong = || Error::Config(format!("`{pair}` is none of isa=, gang=, threads=, slice=, preset="));
-        if pair == "gpu" {
-            return Err(Error::Unsupported("gpu: not built in; compare isa=... sides".into()));
+        let wrong = || {
+            Error::Config(format!(
+                "`{pair}` is none of isa=, gang=, threads=, slice=, preset=, gpu, emulated"
+            ))
+        };
+        if !pair.contains('=') {
+            device = pair.parse().map_err(|_| wrong())?;
+            continue;
         }
         let (key, value) = pair.split_once('=').ok_or_else(wrong)?;
         let number = || value.parse::<usize>().map_err(|_| wrong());
@@ -150,8 +225,14 @@ fn side(config: &Config, text: &str) -> Result<Settings> {
             "isa" => config.isa = Some(value.parse()?),
             "gang" if value == "auto" => config.gang = None,
             "gang" => config.gang = Some(number()?),
-            "threads" => config.threads = Some(number()?),
-            "slice" => config.slice_events = number()?,
+            "threads" => {
+                streams = Some(number()?);
+                config.threads = streams;
+            }
+            "slice" => {
+                config.slice_events = number()?;
+                slice = Some(config.slice_events);
+            }
             "preset" => {
                 config.preset = value.parse()?;
                 config.velo = VeloConfig::preset(config.preset);
@@ -159,7 +240,12 @@ fn side(config: &Config, text: &str) -> Result<Settings> {
             _ => return Err(wrong()),
         }
     }
-    Settings::new(config)
+    if device == Device::Cpu {
+        return Settings::new(config).map(Box::new).map(Way::Cpu);
+    }
+    config.validate()?;
+    let opened = open(device, &config, streams, slice)?;
+    Ok(Way::Device(Box::new(OnDevice { device, config, opened })))
 }
 
 impl<P: Compared> Found<P> {
@@ -177,18 +263,8 @@ impl<P: Compared> Found<P> {
         }
     }
 
-    fn report(self, sequence: Sequence, sides: &[Settings; 2]) -> Report {
-        let side = |i: usize| {
-            let Settings { config, engine, pool } = &sides[i];
-            Side {
-                preset: config.preset_name(),
-                isa: engine.level().isa().name(),
-                gang: engine.level().gang(),
-                threads: pool.threads(),
-                slice: engine.slice_events(),
-                hashes: self.hashers[i].finish(),
-            }
-        };
+    fn report(self, sequence: Sequence, sides: &[Way; 2]) -> Report {
+        let side = |i: usize| sides[i].report(self.hashers[i].finish());
         let (left, right) = (side(0), side(1));
         Report {
             sequence,
@@ -203,6 +279,10 @@ impl<P: Compared> Found<P> {
 }
 
 impl Compared for VeloTracks {
+    fn on_device(opened: &mut Opened, events: &VeloBatch, results: &mut Sliced<Self>) -> Result<()> {
+        opened.run(events.view(), results).map(drop)
+    }
+
     fn difference((left, l): (&Self, usize), (right, r): (&Self, usize)) -> Option<String> {
         let (statuses, ranges) = ((left.status[l], right.status[r]), (left.of_event(l), right.of_event(r)));
         if statuses.0 != statuses.1 {

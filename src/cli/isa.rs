@@ -1,6 +1,7 @@
 //! `peloton isa`: what this CPU has, what is built in, what would run.
 
 use super::console::table;
+use super::device;
 use super::options::ReportArgs;
 use super::version::is_built_in;
 use crate::Result;
@@ -28,6 +29,8 @@ struct Report {
     /// What `PELOTON_ISA` forces, if anything.
     forced: Option<&'static str>,
     runs: Runs,
+    /// What was found of a GPU, or why nothing was.
+    gpu: String,
 }
 
 #[derive(Serialize)]
@@ -55,6 +58,7 @@ impl IsaCommand {
             levels: Isa::ALL.map(level).into(),
             forced: Isa::from_environment()?.map(Isa::name),
             runs: Runs { isa: chosen.isa().name(), gang: chosen.gang() },
+            gpu: device::found(),
         };
         self.report.report(&text(&report), &report)?;
         Ok(ExitCode::SUCCESS)
@@ -88,8 +92,13 @@ fn text(report: &Report) -> String {
         Some(isa) => format!(" (forced by {}={isa})", Isa::VARIABLE),
         None => String::new(),
     };
-    let Report { cpu, cores, runs, .. } = report;
-    format!("{cpu}, {cores} cores\n\n{}\nruns {} x {}{forced}\n", table(&rows), runs.isa, runs.gang)
+    let Report { cpu, cores, runs, gpu, .. } = report;
+    format!(
+        "{cpu}, {cores} cores\n\n{}\nruns {} x {}{forced}\ngpu: {gpu}\n",
+        table(&rows),
+        runs.isa,
+        runs.gang
+    )
 }
 
 /// The CPU as the system calls it, or its architecture.

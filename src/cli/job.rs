@@ -143,7 +143,8 @@ impl Totals {
     }
 }
 
-fn all_ok<'a, P: Product>(pieces: impl Iterator<Item = &'a P>, event_ids: &[u64]) -> Result<()> {
+/// An error when an event is not [`Status::Ok`].
+pub fn all_ok<'a, P: Product>(pieces: impl Iterator<Item = &'a P>, event_ids: &[u64]) -> Result<()> {
     let statuses = pieces.flat_map(P::statuses);
     match statuses.zip(event_ids).find(|(status, _)| **status != Status::Ok) {
         Some((status, id)) => {

@@ -162,7 +162,8 @@ fn size<P: Product>(results: &P) -> (usize, usize) {
     (results.tracks(), results.hits())
 }
 
-fn hash<P: Product>(results: &Sliced<P>) -> Hashes {
+/// The hashes of all results.
+pub fn hash<P: Product>(results: &Sliced<P>) -> Hashes {
     let mut hasher = ResultHasher::<P>::default();
     results.slices().for_each(|piece| hasher.update(piece));
     hasher.finish()

@@ -8,6 +8,8 @@ mod check;
 mod compare;
 mod console;
 mod describe;
+mod device;
+mod device_throughput;
 mod display;
 mod interrupt;
 mod isa;

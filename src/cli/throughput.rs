@@ -1,9 +1,10 @@
 //! `peloton throughput`: events from memory, again and again.
 
+use super::device::Device;
 use super::measure::{Plan, load, measure};
 use super::options::{ConfigArgs, InputArgs, ReportArgs};
 use super::settings::Settings;
-use super::{describe, interrupt, timepix};
+use super::{describe, device_throughput, interrupt, timepix};
 use crate::Result;
 use crate::event::{SciFiBatch, UtBatch, VeloTracks};
 use crate::output::Summary;
@@ -31,6 +32,13 @@ pub struct Throughput {
     config: ConfigArgs,
     #[command(flatten)]
     report: ReportArgs,
+    /// Where it runs: cpu, gpu, or emulated (the GPU's kernels on the CPU, for tests); on a device --threads is the
+    /// number of streams, and --slice the events of a slice
+    #[arg(long, value_name = "DEVICE", default_value_t)]
+    device: Device,
+    /// On a device, measure slices and numbers of streams, too
+    #[arg(long)]
+    scan: bool,
     /// Passes over all events [default: as many as fill --seconds]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     repetitions: Option<u64>,
@@ -57,7 +65,13 @@ impl Throughput {
     pub fn execute(&self) -> Result<ExitCode> {
         if let Some(config) = self.config.pixels()? {
             let plan = (self.repetitions, Duration::from_secs_f64(self.seconds));
-            return timepix::throughput(&config, &self.config, &self.input, &self.report, plan);
+            let device = (self.device, self.scan);
+            return timepix::throughput(&config, &self.config, &self.input, &self.report, plan, device);
+        }
+        let plan = Plan { passes: self.repetitions, time: Duration::from_secs_f64(self.seconds) };
+        if self.device != Device::Cpu && !self.config.print_config {
+            let flags = (&self.config, &self.input, &self.report);
+            return device_throughput::throughput(self.device, flags, plan, self.scan);
         }
         let Some(settings) = self.config.settings()? else { return Ok(ExitCode::SUCCESS) };
         match settings.config.sequence {

@@ -19,10 +19,12 @@ pub static TEXT: LazyLock<String> = LazyLock::new(|| {
     let levels: Vec<_> = Isa::ALL.into_iter().filter(|isa| is_built_in(*isa)).map(Isa::name).collect();
     let sequences = Sequence::ALL.map(Sequence::name).join(", ");
     format!(
-        "{}\nsequences: {sequences}\nisa: {}\ngangs: {GANGS:?}\ngpu: not built in\nfeatures: cli\nschema: \
+        "{}\nsequences: {sequences}\nisa: {}\ngangs: {GANGS:?}\ngpu: {}\nfeatures: {}\nschema: \
          {SCHEMA_VERSION}\ntarget: {}-{}",
         env!("CARGO_PKG_VERSION"),
         levels.join(", "),
+        if cfg!(feature = "cuda") { "CUDA, looked for when it runs" } else { "not built in" },
+        if cfg!(feature = "cuda") { "cli, cuda" } else { "cli" },
         std::env::consts::ARCH,
         std::env::consts::OS,
     )

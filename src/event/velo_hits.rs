@@ -197,21 +197,38 @@ impl<'a> VeloEvents<'a> {
         self.x.len()
     }
 
-    /// One event.
+    /// The columns of a range of events; offsets stay those of all events, so that the first one is where the
+    /// columns begin.
     ///
     /// # Panics
-    /// When `event >= len()`.
-    pub fn event(&self, event: usize) -> VeloEvent<'a> {
-        let module_start = &self.module_start[VELO_MODULES * event..=VELO_MODULES * (event + 1)];
-        let hits = module_start[0] as usize..module_start[VELO_MODULES] as usize;
-        VeloEvent {
+    /// When `range` reaches beyond the events.
+    pub fn range(&self, range: std::ops::Range<usize>) -> Self {
+        let module_start = &self.module_start[VELO_MODULES * range.start..=VELO_MODULES * range.end];
+        let hits = module_start[0] as usize..module_start[module_start.len() - 1] as usize;
+        let first = self.module_start[0] as usize;
+        let hits = hits.start - first..hits.end - first;
+        Self {
             x: &self.x[hits.clone()],
             y: &self.y[hits.clone()],
             z: &self.z[hits.clone()],
             id: &self.id[hits],
             module_start,
-            status: self.status[event],
+            status: &self.status[range],
         }
+    }
+
+    /// The columns: x, y and z; id and `module_start`; status.
+    pub fn columns(&self) -> ([&'a [f32]; 3], [&'a [u32]; 2], &'a [Status]) {
+        ([self.x, self.y, self.z], [self.id, self.module_start], self.status)
+    }
+
+    /// One event.
+    ///
+    /// # Panics
+    /// When `event >= len()`.
+    pub fn event(&self, event: usize) -> VeloEvent<'a> {
+        let VeloEvents { x, y, z, id, module_start, status } = self.range(event..event + 1);
+        VeloEvent { x, y, z, id, module_start, status: status[0] }
     }
 }
 

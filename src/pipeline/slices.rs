@@ -4,9 +4,9 @@ use crate::event::{Counters, Results, VeloTracks};
 
 /// Results of one slice.
 #[derive(Debug, Default)]
-pub(super) struct Slot<R> {
-    pub(super) results: R,
-    pub(super) counters: Counters,
+pub(crate) struct Slot<R> {
+    pub(crate) results: R,
+    pub(crate) counters: Counters,
 }
 
 /// The results of a batch of events as one piece per slice, in the order of the events. Reused from batch to batch,
@@ -22,7 +22,7 @@ pub type SlicedTracks = Sliced<VeloTracks>;
 
 impl<R: Results> Sliced<R> {
     /// Empties everything and makes room for `slices` slices.
-    pub(super) fn prepare(&mut self, slices: usize) -> &mut [Slot<R>] {
+    pub(crate) fn prepare(&mut self, slices: usize) -> &mut [Slot<R>] {
         if self.slots.len() < slices {
             self.slots.resize_with(slices, Slot::default);
         }

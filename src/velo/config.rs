@@ -219,7 +219,7 @@ impl Default for FitConfig {
 }
 
 /// Widest window, in 1/256 turn, that the index serves.
-pub(super) const MAX_WINDOW: u32 = 16;
+pub(crate) const MAX_WINDOW: u32 = 16;
 
 impl VeloConfig {
     /// The configuration of a preset.

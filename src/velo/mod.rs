@@ -18,6 +18,8 @@ mod run;
 mod scratch;
 mod sensors;
 
+#[cfg(feature = "cuda")]
+pub(crate) use config::MAX_WINDOW;
 pub use config::{BestConfig, FitConfig, LimitConfig, PassConfig, Preset, VeloConfig};
 pub use decode::{DecodeScratch, VeloBanks, decode, reference as decode_reference};
 pub use forwarding::ForwardingConfig;

@@ -1,14 +1,17 @@
 //! `peloton compare --sequence timepix`: do two ways of computing find the same clusters?
 
 use super::args::lanes;
+use super::device::DeviceChain;
 use super::source::{PixelInput, open};
+use crate::cli::device::Device;
 use crate::cli::options::{ConfigArgs, InputArgs, ReportArgs};
-use crate::event::{PixelBlock, PixelClusters, PixelHits};
+use crate::event::{Layout, PixelBlock, PixelClusters, PixelHits};
 use crate::input::timepix::ReadEnd;
 use crate::output::Hashes;
 use crate::output::timepix::ClusterHasher;
 use crate::pipeline::Config;
 use crate::pipeline::timepix::{Lanes, PixelStream};
+use crate::timepix::ChainCounts;
 use crate::{Error, Result};
 use clap::ValueEnum;
 use serde::Serialize;
@@ -24,7 +27,36 @@ struct Report {
     first_difference: Option<String>,
 }
 
-/// Does it. A side is a list of isa=, gang=, threads=, block=, algorithm=.
+/// A way of computing.
+enum Way {
+    Cpu(Lanes),
+    Device(Box<DeviceChain>),
+}
+
+impl Way {
+    fn start((config, device): &(Config, Device), layout: &Layout) -> Result<Self> {
+        if *device == Device::Cpu {
+            return Lanes::new(&config.timepix, config.level()?, layout, lanes(config)).map(Self::Cpu);
+        }
+        DeviceChain::new(*device, config).map(Box::new).map(Self::Device)
+    }
+
+    fn push(&mut self, hits: &PixelHits, end: bool) -> Result<&PixelClusters> {
+        match self {
+            Self::Cpu(lanes) => Ok(lanes.push(hits, end)),
+            Self::Device(chain) => chain.push(hits, end),
+        }
+    }
+
+    fn counts(&self) -> ChainCounts {
+        match self {
+            Self::Cpu(lanes) => lanes.counts(),
+            Self::Device(chain) => chain.counts(),
+        }
+    }
+}
+
+/// Does it. A side is a list of isa=, gang=, threads=, block=, algorithm=, or a device.
 pub fn compare(
     config: &Config,
     flags: &ConfigArgs,
@@ -36,8 +68,7 @@ pub fn compare(
     let mut config = config.clone();
     config.timepix.disorder_us.get_or_insert(disorder_us);
     let configs = [side(&config, sides[0])?, side(&config, sides[1])?];
-    let start = |config: &Config| Lanes::new(&config.timepix, config.level()?, &layout, lanes(config));
-    let mut chains = [start(&configs[0])?, start(&configs[1])?];
+    let mut chains = [Way::start(&configs[0], &layout)?, Way::start(&configs[1], &layout)?];
     let (mut hashers, mut waiting) = <([ClusterHasher; 2], [PixelClusters; 2])>::default();
     let (mut block, mut part, mut first) = (PixelBlock::default(), PixelHits::default(), None);
     loop {
@@ -45,14 +76,14 @@ pub fn compare(
         let end = stream.read(config.timepix.block_hits, &mut block)?;
         for (i, chain) in chains.iter_mut().enumerate() {
             // Each side has blocks of its own size.
-            let step = configs[i].timepix.block_hits;
+            let step = configs[i].0.timepix.block_hits;
             let mut from = 0;
             loop {
                 let to = block.hits.len().min(from + step);
                 part.clear();
                 part.extend_from(&block.hits, from..to, 0);
                 let is_last = to == block.hits.len();
-                let clusters = chain.push(&part, is_last && end != ReadEnd::More);
+                let clusters = chain.push(&part, is_last && end != ReadEnd::More)?;
                 hashers[i].update(clusters);
                 waiting[i].extend_from(clusters, 0..clusters.len());
                 if is_last {
@@ -70,7 +101,7 @@ pub fn compare(
             break;
         }
     }
-    let counts = chains.each_ref().map(Lanes::counts);
+    let counts = chains.each_ref().map(Way::counts);
     let [left, right] = hashers.each_ref().map(ClusterHasher::finish);
     let clusters = counts.map(|counts| counts.clusters);
     let hits = counts[0].hits_in;
@@ -80,11 +111,17 @@ pub fn compare(
 }
 
 /// The configuration with `KEY=VALUE,...` laid over it.
-fn side(config: &Config, text: &str) -> Result<Config> {
-    let mut config = config.clone();
+fn side(config: &Config, text: &str) -> Result<(Config, Device)> {
+    let (mut config, mut device) = (config.clone(), Device::Cpu);
     for pair in text.split(',').filter(|pair| !pair.is_empty()) {
-        let wrong =
-            || Error::Config(format!("`{pair}` is none of isa=, gang=, threads=, block=, algorithm="));
+        let wrong = || {
+            let known = "isa=, gang=, threads=, block=, algorithm=, gpu, emulated";
+            Error::Config(format!("`{pair}` is none of {known}"))
+        };
+        if !pair.contains('=') {
+            device = pair.parse().map_err(|_| wrong())?;
+            continue;
+        }
         let (key, value) = pair.split_once('=').ok_or_else(wrong)?;
         let number = || value.parse::<usize>().map_err(|_| wrong());
         match key {
@@ -99,7 +136,7 @@ fn side(config: &Config, text: &str) -> Result<Config> {
         }
     }
     config.validate()?;
-    Ok(config)
+    Ok((config, device))
 }
 
 /// What is different about the clusters number `i` of both sides, in words.

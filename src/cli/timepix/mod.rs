@@ -4,6 +4,7 @@ mod args;
 mod check;
 mod compare;
 mod datagrams;
+mod device;
 mod display;
 mod latency;
 mod report;

@@ -1,8 +1,10 @@
 //! `peloton throughput --sequence timepix`: hits from memory, again and again, with an offset in time.
 
 use super::args::lanes;
+use super::device;
 use super::report::{Outcome, PixelSummary};
 use super::source::{PixelInput, open};
+use crate::cli::device::Device;
 use crate::cli::interrupt;
 use crate::cli::options::{ConfigArgs, InputArgs, ReportArgs};
 use crate::event::{Layout, PixelBlock, PixelHits};
@@ -35,8 +37,18 @@ pub fn throughput(
     input: &InputArgs,
     report: &ReportArgs,
     (passes, time): (Option<u64>, Duration),
+    (on, scan): (Device, bool),
 ) -> Result<ExitCode> {
+    if scan {
+        return Err(Error::Unsupported(
+            "--scan is for events: pixel hits go to a device in one piece".into(),
+        ));
+    }
     let (hits, layout, timepix, input_counts) = in_memory(config, flags, input, report)?;
+    if on != Device::Cpu {
+        let config = Config { timepix, ..config.clone() };
+        return device::throughput(on, &config, &hits, (passes, time), report);
+    }
     let level = config.level()?;
     let mut chain = Lanes::new(&timepix, level, &layout, lanes(config))?;
     // The first pass is a warm-up and gives the hash that every pass must have.

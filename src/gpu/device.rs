@@ -1,0 +1,68 @@
+//! [`Device`] and [`Queue`]: what a sequence asks of a device, be it a GPU or its emulation on the CPU.
+
+use super::mirror::Arguments;
+use crate::Result;
+use std::ops::Range;
+
+/// The kernels of a device, as source and names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Kernel(pub &'static str);
+
+/// Something that runs kernels.
+pub trait Device: Sync {
+    /// One stream of work.
+    type Queue: Queue;
+
+    /// What it is, in words.
+    fn name(&self) -> String;
+
+    /// Opens a queue with so many bytes of device memory and of staging memory, which it holds as long as it
+    /// lives.
+    ///
+    /// # Errors
+    /// [`Error::Device`](crate::Error::Device) when the device has no room.
+    fn open(&self, arena: usize, staging: usize) -> Result<Self::Queue>;
+}
+
+/// Work in order: copies and kernels that begin when those before them have ended. Nothing is certain to have
+/// happened before [`Queue::wait`] returns, and until then the staging memory that takes part is not to be
+/// touched.
+pub trait Queue: Send {
+    /// Address of the arena on the device.
+    fn arena(&self) -> u64;
+
+    /// Staging memory on the host.
+    fn staging(&mut self) -> &mut [u8];
+
+    /// Copies from staging to the arena.
+    ///
+    /// # Errors
+    /// As [`Queue::wait`].
+    fn copy_in(&mut self, from: Range<usize>, to: usize) -> Result<()>;
+
+    /// Copies from the arena to staging.
+    ///
+    /// # Errors
+    /// As [`Queue::wait`].
+    fn copy_out(&mut self, from: Range<usize>, to: usize) -> Result<()>;
+
+    /// Runs `blocks` blocks of `threads` threads. The addresses in `args` must lie in the arena, which is
+    /// checked.
+    ///
+    /// # Errors
+    /// As [`Queue::wait`], and for addresses that do not.
+    fn launch<A: Arguments>(&mut self, kernel: Kernel, blocks: u32, threads: u32, args: &A) -> Result<()>;
+
+    /// Returns when all is done.
+    ///
+    /// # Errors
+    /// [`Error::Device`](crate::Error::Device) with what the device says.
+    fn wait(&mut self) -> Result<()>;
+
+    /// Calls `visit` with each kernel that ended before the last [`Queue::wait`] and the time it took, ns; then
+    /// forgets them.
+    ///
+    /// # Errors
+    /// As [`Queue::wait`].
+    fn times(&mut self, visit: &mut dyn FnMut(Kernel, u64)) -> Result<()>;
+}

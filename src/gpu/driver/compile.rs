@@ -1,0 +1,154 @@
+//! Kernels to machine code of a GPU, by NVRTC; no GPU is needed.
+
+use super::Libraries;
+use crate::gpu::{cache, program};
+use crate::{Error, Result};
+use cudarc::nvrtc::{result, sys};
+use std::ffi::{CStr, CString};
+
+/// What a kernel takes of a GPU, as its assembler tells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Usage {
+    /// The kernel.
+    pub kernel: String,
+    /// Registers per thread.
+    pub registers: u32,
+    /// Shared memory per block, bytes.
+    pub shared: u32,
+    /// Local memory per thread, bytes: arrays that are not in registers.
+    pub stack: u32,
+    /// Registers written to local memory for want of room, bytes.
+    pub spills: u32,
+}
+
+/// Options but the architecture: sums and products are rounded one by one, division and root are the IEEE ones, and
+/// denormal numbers stay what they are.
+const OPTIONS: [&str; 6] = [
+    "--std=c++17",
+    "--fmad=false",
+    "--prec-div=true",
+    "--prec-sqrt=true",
+    "--ftz=false",
+    "--ptxas-options=-v",
+];
+
+/// The kernels as a CUBIN for an architecture such as `sm_90`; compiled once, then read from the cache.
+///
+/// # Errors
+/// [`Error::Device`] without NVRTC, or with what it says.
+pub fn compile(architecture: &str) -> Result<Vec<u8>> {
+    let source = program::source(program::CUDA);
+    let options = OPTIONS.join(" ");
+    let file = cache::get(&[&source, &options, architecture, &version()?], "cubin", |path| {
+        let (cubin, _) = run(&source, architecture)?;
+        std::fs::write(path, cubin).map_err(|e| Error::io(path, e))
+    })?;
+    std::fs::read(&file).map_err(|e| Error::io(&file, e))
+}
+
+/// Compiles the kernels and tells what each takes.
+///
+/// # Errors
+/// [`Error::Device`] without NVRTC, or with what it says.
+pub fn usage(architecture: &str) -> Result<Vec<Usage>> {
+    let (_, log) = run(&program::source(program::CUDA), architecture)?;
+    Ok(read_log(&log))
+}
+
+/// What ptxas says with `-v`.
+fn read_log(log: &str) -> Vec<Usage> {
+    let number_before = |line: &str, what: &str| -> u32 {
+        let before = line.split(what).next().filter(|before| before.len() < line.len());
+        before.and_then(|text| text.trim_end().rsplit([' ', ',']).next()?.parse().ok()).unwrap_or(0)
+    };
+    let mut all: Vec<Usage> = Vec::new();
+    for line in log.lines() {
+        if let Some(rest) = line.split("entry function '").nth(1) {
+            let kernel = rest.split('\'').next().unwrap_or_default().to_string();
+            all.push(Usage { kernel, registers: 0, shared: 0, stack: 0, spills: 0 });
+        } else if let Some(usage) = all.last_mut() {
+            if line.contains("bytes stack frame") {
+                usage.stack = number_before(line, "bytes stack frame");
+                usage.spills =
+                    number_before(line, "bytes spill stores") + number_before(line, "bytes spill loads");
+            } else if let Some(rest) = line.split("Used ").nth(1) {
+                usage.registers = number_before(rest, "registers");
+                usage.shared = number_before(rest, "bytes smem");
+            }
+        }
+    }
+    all
+}
+
+fn failed(error: impl std::fmt::Display) -> Error {
+    Error::Device(format!("NVRTC: {error}"))
+}
+
+fn check_present() -> Result<()> {
+    if Libraries::find().compiler {
+        return Ok(());
+    }
+    Err(failed(
+        "libnvrtc.so is not on the library path (it comes with CUDA, and with `pip install nvidia-cuda-nvrtc`)",
+    ))
+}
+
+#[allow(unsafe_code)]
+fn version() -> Result<String> {
+    check_present()?;
+    let (mut major, mut minor) = (0, 0);
+    // SAFETY: the library is there, and both places are valid for the call.
+    unsafe { sys::nvrtcVersion(&mut major, &mut minor) }.result().map_err(failed)?;
+    Ok(format!("{major}.{minor}"))
+}
+
+/// A program of NVRTC, destroyed when dropped.
+struct Program(sys::nvrtcProgram);
+
+impl Drop for Program {
+    #[allow(unsafe_code)]
+    fn drop(&mut self) {
+        // SAFETY: made by `create_program`, and destroyed here alone.
+        let _ = unsafe { result::destroy_program(self.0) };
+    }
+}
+
+/// Compiles to a CUBIN; says what the compiler says.
+#[allow(unsafe_code)]
+fn run(source: &str, architecture: &str) -> Result<(Vec<u8>, String)> {
+    check_present()?;
+    let source = CString::new(source).map_err(failed)?;
+    let program = Program(result::create_program(&source, Some(c"peloton.cu")).map_err(failed)?);
+    let mut options = OPTIONS.map(String::from).to_vec();
+    options.push(format!("--gpu-architecture={architecture}"));
+    // SAFETY: the program lives until the end of this function, and so does its source.
+    let compiled = unsafe { result::compile_program(program.0, &options) };
+    // SAFETY: as above.
+    let log = unsafe { result::get_program_log(program.0) }.map_err(failed)?;
+    // SAFETY: a log ends with a zero, and lives until the end of this function.
+    let log = unsafe { CStr::from_ptr(log.as_ptr()) }.to_string_lossy().into_owned();
+    compiled.map_err(|error| failed(format!("{error}: {log}")))?;
+    let mut size = 0;
+    // SAFETY: the program is compiled, and `size` is valid for the call.
+    unsafe { sys::nvrtcGetCUBINSize(program.0, &mut size) }.result().map_err(failed)?;
+    let mut cubin = vec![0u8; size];
+    // SAFETY: the CUBIN has `size` bytes, and so has the memory for it.
+    unsafe { sys::nvrtcGetCUBIN(program.0, cubin.as_mut_ptr().cast()) }.result().map_err(failed)?;
+    Ok((cubin, log))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_assembler_is_understood() {
+        let log = "ptxas info    : Compiling entry function 'k' for 'sm_75'\n\
+                   ptxas info    : Function properties for k\n\
+                   ptxas         .     160 bytes stack frame, 4 bytes spill stores, 8 bytes spill loads\n\
+                   ptxas info    : Used 64 registers, used 1 barriers, 256 bytes smem, 364 bytes cmem[0]\n";
+        let expected = Usage { kernel: "k".into(), registers: 64, shared: 256, stack: 160, spills: 12 };
+        assert_eq!(read_log(log), [expected]);
+        assert_eq!(read_log("Used 3 registers"), []);
+    }
+}

@@ -1,0 +1,21 @@
+//! The rooms again, on a GPU: the same columns, the same algorithms, the same integer results.
+//!
+//! [`Device`] and [`Queue`] are what the sequences see: [`Cuda`] is an NVIDIA GPU, [`Emulated`] runs the same
+//! kernels on the CPU. [`velo`] and [`timepix`] are the sequences, [`GpuPool`] shares events out to streams. `README.md` in this folder tells what was
+//! tried and measured, and what was not.
+
+mod arena;
+mod cache;
+mod device;
+mod driver;
+mod mirror;
+mod pool;
+mod program;
+pub mod timepix;
+pub mod velo;
+
+pub use device::{Device, Kernel, Queue};
+pub use driver::{Cuda, Emulated, Libraries, Order, Usage, usage};
+pub use mirror::Arguments;
+pub use pool::{GpuPool, Runner};
+pub use program::KERNELS;

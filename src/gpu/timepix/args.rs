@@ -1,0 +1,57 @@
+//! What the pixel kernels are told.
+
+use crate::gpu::mirror::{Arguments, definition, mirrored};
+
+mirrored! {
+    /// Arguments of all kernels: addresses, then sizes and parameters.
+    struct PixelArgs {
+        time: u64 = "const i64*",
+        x: u64 = "const u16*",
+        y: u64 = "const u16*",
+        tot: u64 = "const u16*",
+        keys: u64 = "u64*",
+        other_keys: u64 = "u64*",
+        values: u64 = "u32*",
+        other_values: u64 = "u32*",
+        counts: u64 = "u32*",
+        sorted_time: u64 = "i64*",
+        sorted_x: u64 = "u16*",
+        sorted_y: u64 = "u16*",
+        sorted_tot: u64 = "u16*",
+        labels: u64 = "u32*",
+        numbers: u64 = "u32*",
+        /// Sum of counts; whether a hit had too many others in its window.
+        summary: u64 = "u32*",
+        out_time: u64 = "i64*",
+        out_x: u64 = "u16*",
+        out_y: u64 = "u16*",
+        out_tot: u64 = "u16*",
+        out_end: u64 = "u32*",
+        out_first: u64 = "i64*",
+        out_duration: u64 = "u32*",
+        out_sum: u64 = "u32*",
+        out_height: u64 = "u16*",
+        out_bounds: u64 = "u16*",
+        out_floats: u64 = "float*",
+        /// What times are counted from when they are sorted.
+        first_time: u64 = "u64",
+        window: u64 = "u64",
+        hits: u32 = "u32",
+        clusters: u32 = "u32",
+        /// Number of counts to be summed.
+        count: u32 = "u32",
+        /// Lowest bit of the digit.
+        shift: u32 = "u32",
+        out_stride: u32 = "u32",
+        most_in_window: u32 = "u32",
+    }
+}
+
+impl Arguments for PixelArgs {
+    const ADDRESSES: usize = std::mem::offset_of!(PixelArgs, first_time) / 8;
+}
+
+/// The struct of the kernels.
+pub(in crate::gpu) fn definitions() -> String {
+    definition::<PixelArgs>()
+}

@@ -1,0 +1,123 @@
+//! The buffers of the pixel sequence, and which step uses them.
+
+use super::args::PixelArgs;
+use crate::gpu::arena::{Access, Plan};
+
+/// Hits of a tile of the sort.
+pub(super) const TILE: usize = 4096;
+/// Hits of a chunk of the search.
+pub(super) const CHUNK: usize = 1024;
+/// Digits of the sort.
+pub(super) const DIGITS: usize = 256;
+
+pub(super) const TIME: usize = 0;
+pub(super) const X: usize = 1;
+pub(super) const Y: usize = 2;
+pub(super) const TOT: usize = 3;
+const KEYS: usize = 4;
+const OTHER_KEYS: usize = 5;
+const VALUES: usize = 6;
+const OTHER_VALUES: usize = 7;
+const COUNTS: usize = 8;
+const SORTED_TIME: usize = 9;
+const SORTED_X: usize = 10;
+const SORTED_Y: usize = 11;
+const SORTED_TOT: usize = 12;
+const LABELS: usize = 13;
+const NUMBERS: usize = 14;
+pub(super) const SUMMARY: usize = 15;
+pub(super) const OUTPUT: usize = 16;
+
+/// Bytes of each buffer for so many hits.
+pub(super) fn bytes(hits: usize) -> Vec<usize> {
+    let tiles = hits.div_ceil(TILE);
+    let (long, word, short) = (8 * hits, 4 * hits, 2 * hits);
+    let counts = 4 * DIGITS * tiles.max(1);
+    let sorted = [long, short, short, short];
+    let output = super::output::Layout::new(hits, hits).bytes();
+    [&[long, short, short, short, long, long, word, word, counts][..], &sorted, &[word, word, 8, output]]
+        .concat()
+}
+
+/// Copy-in, sort by time, gather, link, join, roots, numbers, sort by cluster, write, features, copy-out.
+const STEPS: [Access; 11] = [
+    Access { reads: &[], writes: &[TIME, X, Y, TOT] },
+    Access { reads: &[TIME, X, Y], writes: &[KEYS, OTHER_KEYS, VALUES, OTHER_VALUES, COUNTS, SUMMARY] },
+    Access {
+        reads: &[TIME, X, Y, TOT, VALUES, OTHER_VALUES],
+        writes: &[SORTED_TIME, SORTED_X, SORTED_Y, SORTED_TOT],
+    },
+    Access { reads: &[SORTED_TIME, SORTED_X, SORTED_Y], writes: &[LABELS, SUMMARY] },
+    Access { reads: &[SORTED_TIME, SORTED_X, SORTED_Y, LABELS], writes: &[LABELS, SUMMARY] },
+    Access { reads: &[LABELS], writes: &[LABELS, COUNTS, SUMMARY] },
+    Access { reads: &[LABELS, COUNTS, SUMMARY], writes: &[NUMBERS] },
+    Access { reads: &[LABELS, NUMBERS], writes: &[KEYS, OTHER_KEYS, VALUES, OTHER_VALUES, COUNTS, SUMMARY] },
+    // After a sort the result may be in either of two buffers.
+    Access {
+        reads: &[KEYS, OTHER_KEYS, VALUES, OTHER_VALUES, SORTED_TIME, SORTED_X, SORTED_Y, SORTED_TOT],
+        writes: &[OUTPUT],
+    },
+    Access { reads: &[OUTPUT], writes: &[OUTPUT] },
+    Access { reads: &[OUTPUT], writes: &[] },
+];
+
+/// The arena for so many hits.
+pub(super) fn plan(hits: usize) -> Plan {
+    Plan::new(&bytes(hits), &STEPS)
+}
+
+impl PixelArgs {
+    /// Arguments for an arena at `base`; sizes are still to be filled in.
+    pub(super) fn new(base: u64, plan: &Plan) -> Self {
+        let at = |buffer: usize| base + plan.start(buffer) as u64;
+        let out = at(OUTPUT);
+        Self {
+            time: at(TIME),
+            x: at(X),
+            y: at(Y),
+            tot: at(TOT),
+            keys: at(KEYS),
+            other_keys: at(OTHER_KEYS),
+            values: at(VALUES),
+            other_values: at(OTHER_VALUES),
+            counts: at(COUNTS),
+            sorted_time: at(SORTED_TIME),
+            sorted_x: at(SORTED_X),
+            sorted_y: at(SORTED_Y),
+            sorted_tot: at(SORTED_TOT),
+            labels: at(LABELS),
+            numbers: at(NUMBERS),
+            summary: at(SUMMARY),
+            out_time: out,
+            out_x: out,
+            out_y: out,
+            out_tot: out,
+            out_end: out,
+            out_first: out,
+            out_duration: out,
+            out_sum: out,
+            out_height: out,
+            out_bounds: out,
+            out_floats: out,
+            ..bytemuck::Zeroable::zeroed()
+        }
+    }
+
+    /// What the last pass wrote becomes what the next one reads.
+    pub(super) fn swap(&mut self) {
+        std::mem::swap(&mut self.keys, &mut self.other_keys);
+        std::mem::swap(&mut self.values, &mut self.other_values);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gpu::arena::read_before_written;
+
+    #[test]
+    fn every_step_reads_what_is_written() {
+        assert_eq!(read_before_written(&STEPS), None);
+        assert!(plan(10_000).bytes() < bytes(10_000).iter().sum());
+    }
+}

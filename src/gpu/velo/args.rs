@@ -1,0 +1,221 @@
+//! What the Velo kernels are told: the configuration, and where everything lies.
+
+use crate::Status;
+use crate::event::VELO_MODULES;
+use crate::gpu::mirror::{Arguments, definition, mirrored};
+use crate::velo::geometry::{PAIR_HALF_DEPTH, PAIRS, pair_middle};
+use crate::velo::{MAX_WINDOW, PassConfig, VeloConfig};
+
+mirrored! {
+    /// A sorted hit, and its place in the event's columns.
+    struct VeloHit {
+        x: f32 = "float",
+        y: f32 = "float",
+        z: f32 = "float",
+        source: u32 = "u32",
+    }
+}
+
+mirrored! {
+    /// A triplet of a middle hit.
+    struct VeloTriplet {
+        outer: u32 = "u32",
+        inner: u32 = "u32",
+        score: f32 = "float",
+        /// Shape of the triplet, or that there is none.
+        shape: u32 = "u32",
+    }
+}
+
+mirrored! {
+    /// A candidate: the line through its last two hits, what it scored, and where it stands.
+    struct VeloRow {
+        x: f32 = "float",
+        y: f32 = "float",
+        z: f32 = "float",
+        tx: f32 = "float",
+        ty: f32 = "float",
+        inverse: f32 = "float",
+        score: f32 = "float",
+        /// Candidates of one pass are counted by this.
+        order: u32 = "u32",
+        hits: u32 = "u32",
+        /// Pairs missed in a row.
+        missed: u32 = "u32",
+        pass: u32 = "u32",
+        unused: u32 = "u32",
+    }
+}
+
+mirrored! {
+    /// [`PassConfig`].
+    struct VeloPass {
+        window: f32 = "float",
+        doublet_doca: f32 = "float",
+        score: f32 = "float",
+        scatter_slope: f32 = "float",
+        doca_weight: f32 = "float",
+        weak_score: f32 = "float",
+        gaps: u32 = "u32",
+        gap_window: f32 = "float",
+        gap_doublet_doca: f32 = "float",
+        gap_score: f32 = "float",
+        gap_doca_weight: f32 = "float",
+    }
+}
+
+mirrored! {
+    /// Arguments of all kernels: addresses, sizes of the slice, and the configuration.
+    struct VeloArgs {
+        x: u64 = "const float*",
+        y: u64 = "const float*",
+        z: u64 = "const float*",
+        id: u64 = "const u32*",
+        module_start: u64 = "const u32*",
+        status: u64 = "const u16*",
+        state: u64 = "u32*",
+        unsorted: u64 = "u32*",
+        sorted: u64 = "VeloHit*",
+        used: u64 = "u8*",
+        taken: u64 = "u8*",
+        cells: u64 = "u32*",
+        claim: u64 = "u64*",
+        other_claim: u64 = "u64*",
+        triplets: u64 = "VeloTriplet*",
+        row: u64 = "VeloRow*",
+        row_hits: u64 = "u32*",
+        active: u64 = "u32*",
+        other_active: u64 = "u32*",
+        accepted: u64 = "u32*",
+        order: u64 = "u32*",
+        first_hit: u64 = "u32*",
+        row_count: u64 = "u32*",
+        first_row_of_pass: u64 = "u32*",
+        accepted_count: u64 = "u32*",
+        cut_short: u64 = "u32*",
+        track_count: u64 = "u32*",
+        hit_count: u64 = "u32*",
+        summary: u64 = "u32*",
+        row_of_track: u64 = "u32*",
+        event_of_track: u64 = "u32*",
+        out_track_end: u64 = "u32*",
+        out_hit_end: u64 = "u32*",
+        out_hits: u64 = "u32*",
+        out_status: u64 = "u16*",
+        out_backward: u64 = "u8*",
+        out_chi2: u64 = "float*",
+        out_beam: u64 = "float*",
+        out_end: u64 = "float*",
+        events: u32 = "u32",
+        hits_in_all: u32 = "u32",
+        rows: u32 = "u32",
+        /// Number of the pass.
+        pass: u32 = "u32",
+        /// From one column of states to the next.
+        out_stride: u32 = "u32",
+        hits_in_event: u32 = "u32",
+        hits_in_module: u32 = "u32",
+        candidates_in_window: u32 = "u32",
+        coordinate: f32 = "float",
+        max_window: u32 = "u32",
+        two_hit_variances: f32 = "float",
+        scatter_constant: f32 = "float",
+        scatter_slope: f32 = "float",
+        forward_chi2: f32 = "float",
+        inner_radius: f32 = "float",
+        outer_radius: f32 = "float",
+        skipped_pairs: u32 = "u32",
+        shared_hits: f32 = "float",
+        hit_variance: f32 = "float",
+        noise_constant: f32 = "float",
+        noise_slope: f32 = "float",
+        end_z: f32 = "float",
+        beam_x: f32 = "float",
+        beam_y: f32 = "float",
+        pair_half_depth: f32 = "float",
+        pair_middle: [f32; 26] = "float"[26],
+        passes: [VeloPass; 2] = "VeloPass"[2],
+        unused: u32 = "u32",
+    }
+}
+
+impl Arguments for VeloArgs {
+    const ADDRESSES: usize = std::mem::offset_of!(VeloArgs, events) / 8;
+}
+
+/// Constants and structs of the kernels.
+pub(in crate::gpu) fn definitions() -> String {
+    let constants = [
+        ("PAIRS", PAIRS),
+        ("MODULES", VELO_MODULES),
+        ("OK", Status::Ok as usize),
+        ("NOT_FINITE", Status::NotFinite as usize),
+        ("TOO_MANY_HITS", Status::TooManyHits as usize),
+        ("TOO_MANY_HITS_IN_MODULE", Status::TooManyHitsInModule as usize),
+        ("TOO_MANY_TRACKS", Status::TooManyTracks as usize),
+        ("OUT_OF_RANGE", Status::OutOfRange as usize),
+        ("BINS", BINS),
+        ("ROW", ROW),
+    ];
+    let mut text: String =
+        constants.iter().map(|(name, value)| format!("constexpr u32 {name} = {value};\n")).collect();
+    text.push_str(&definition::<VeloHit>());
+    text.push_str(&definition::<VeloTriplet>());
+    text.push_str(&definition::<VeloRow>());
+    text.push_str(&definition::<VeloPass>());
+    text.push_str(&definition::<VeloArgs>());
+    text
+}
+
+/// Bins of a turn.
+pub(super) const BINS: usize = 256;
+/// Hits of a candidate at most: one per pair.
+pub(super) const ROW: usize = PAIRS;
+
+impl VeloArgs {
+    /// The configuration; addresses and sizes are still to be filled in.
+    pub(super) fn new(config: &VeloConfig) -> Self {
+        let VeloConfig { limits, best, fit, .. } = config;
+        Self {
+            hits_in_event: limits.hits,
+            hits_in_module: limits.hits_in_module,
+            candidates_in_window: limits.candidates_in_window,
+            coordinate: limits.coordinate,
+            max_window: MAX_WINDOW,
+            two_hit_variances: 2.0 * (best.hit_resolution * best.hit_resolution),
+            scatter_constant: best.scatter_constant,
+            scatter_slope: best.scatter_slope,
+            forward_chi2: best.forward_chi2,
+            inner_radius: best.inner_radius,
+            outer_radius: best.outer_radius,
+            skipped_pairs: best.skipped_pairs,
+            shared_hits: best.shared_hits,
+            hit_variance: 1.0 / fit.weight,
+            noise_constant: fit.noise_constant,
+            noise_slope: fit.noise_slope,
+            end_z: fit.end_z,
+            beam_x: fit.beam_x,
+            beam_y: fit.beam_y,
+            pair_half_depth: PAIR_HALF_DEPTH,
+            pair_middle: std::array::from_fn(pair_middle),
+            passes: [pass(&best.first), pass(&best.second)],
+            ..bytemuck::Zeroable::zeroed()
+        }
+    }
+}
+
+fn pass(config: &PassConfig) -> VeloPass {
+    VeloPass {
+        window: config.window,
+        doublet_doca: config.doublet_doca,
+        score: config.score,
+        scatter_slope: config.scatter_slope,
+        doca_weight: config.doca_weight,
+        weak_score: config.weak_score,
+        gaps: config.gaps.into(),
+        gap_window: config.gap_window,
+        gap_doublet_doca: config.gap_doublet_doca,
+        gap_score: config.gap_score,
+        gap_doca_weight: config.gap_doca_weight,
+    }
+}

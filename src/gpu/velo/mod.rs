@@ -1,0 +1,272 @@
+//! The Velo sequence on a device: slices of events through one stream.
+
+mod args;
+mod output;
+mod plan;
+
+pub use plan::Capacity;
+
+use super::device::{Device, Kernel, Queue};
+use crate::event::{Counters, StageCounter, Truncation, VeloEvents, VeloTracks};
+use crate::velo::{Preset, VeloConfig};
+use crate::{Error, Result, Status};
+use args::VeloArgs;
+use output::Layout;
+use plan::{Blocks, FIRST_HALF, Launch, SECOND_HALF, SUMMARY_VALUES};
+use std::ops::Range;
+
+/// The kernels of the sequence in the order of their first launch.
+pub const KERNELS: [Kernel; 10] = [
+    Kernel("velo_check"),
+    Kernel("velo_sort"),
+    Kernel("velo_find_first"),
+    Kernel("velo_accept"),
+    Kernel("velo_keep_free"),
+    Kernel("velo_find_second"),
+    Kernel("velo_order"),
+    Kernel("velo_offsets"),
+    Kernel("velo_list"),
+    Kernel("velo_fit"),
+];
+
+/// The stage of [`crate::velo::STAGES`] that a kernel belongs to.
+fn stage_of(kernel: Kernel) -> usize {
+    match kernel.0 {
+        "velo_check" | "velo_sort" => 1,
+        "velo_offsets" | "velo_list" | "velo_fit" => 3,
+        _ => 2,
+    }
+}
+
+pub(in crate::gpu) use args::definitions;
+
+/// Status of an event as the device reads and writes it.
+fn status_of(code: u16) -> Result<Status> {
+    let known = Status::ALL.get(usize::from(code));
+    known.copied().ok_or_else(|| Error::Device(format!("a status {code} that does not exist")))
+}
+
+/// One stream: a queue of the device with its arena and its staging memory.
+pub struct Stream<Q> {
+    queue: Q,
+    capacity: Capacity,
+    args: VeloArgs,
+    plan: super::arena::Plan,
+    /// Where the pieces of staging memory begin.
+    staged_summary: usize,
+    staged_output: usize,
+    /// Largest event that is no error, hits.
+    most_hits: usize,
+}
+
+/// What is left of a slice to do.
+enum Outcome {
+    Done,
+    /// It does not fit.
+    TooLarge(Status),
+}
+
+impl<Q: Queue> Stream<Q> {
+    /// Opens a stream on a device.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for a configuration that the device cannot run, and [`Error::Device`] when it has no room.
+    pub fn open<D: Device<Queue = Q>>(device: &D, config: &VeloConfig, capacity: Capacity) -> Result<Self> {
+        config.validate()?;
+        if config.preset != Preset::Best {
+            let message = format!("preset {} runs on CPUs only: the device has best", config.preset);
+            return Err(Error::Unsupported(message));
+        }
+        if capacity.hits.max(capacity.rows) > 1 << 30 || capacity.events == 0 {
+            return Err(Error::Config("a slice has 1 event or more, and at most 2^30 hits".into()));
+        }
+        Self::with_plan(device, config, capacity, plan::plan(&capacity))
+    }
+
+    fn with_plan<D: Device<Queue = Q>>(
+        device: &D,
+        config: &VeloConfig,
+        capacity: Capacity,
+        plan: super::arena::Plan,
+    ) -> Result<Self> {
+        let staged_summary = inputs(&capacity, capacity.events, capacity.hits)[6].start;
+        let staged_output = staged_summary + 256;
+        let queue = device.open(plan.bytes(), staged_output + capacity.output)?;
+        let mut args = VeloArgs::new(config);
+        args.point_into(queue.arena(), &plan);
+        let most_hits = config.limits.hits as usize;
+        Ok(Self { queue, capacity, args, plan, staged_summary, staged_output, most_hits })
+    }
+
+    /// Reconstructs all events and appends them to `out`. Events that do not fit together are cut into halves, again
+    /// and again; one that does not fit alone passes through without tracks, with its status.
+    ///
+    /// # Errors
+    /// [`Error::Device`] when the device fails.
+    pub fn run(
+        &mut self,
+        events: VeloEvents<'_>,
+        out: &mut VeloTracks,
+        counters: &mut Counters,
+        times: &mut dyn FnMut(Kernel, u64),
+    ) -> Result<()> {
+        if events.is_empty() {
+            return Ok(());
+        }
+        let status = match self.run_at_once(events, out, counters)? {
+            Outcome::Done => None,
+            Outcome::TooLarge(status) => Some(status),
+        };
+        self.queue.times(&mut |kernel, ns| {
+            counters.stages[stage_of(kernel)].ns += ns;
+            times(kernel, ns);
+        })?;
+        let Some(status) = status else { return Ok(()) };
+        if let [one] = events.columns().2 {
+            let status = if *one == Status::Ok { status } else { *one };
+            out.track_start.push(out.tracks() as u32);
+            out.status.push(status);
+            counters.count_event(status);
+            return Ok(());
+        }
+        let half = events.len() / 2;
+        self.run(events.range(0..half), out, counters, times)?;
+        self.run(events.range(half..events.len()), out, counters, times)
+    }
+
+    fn run_at_once(
+        &mut self,
+        events: VeloEvents<'_>,
+        out: &mut VeloTracks,
+        counters: &mut Counters,
+    ) -> Result<Outcome> {
+        let hits = events.columns().0[0].len();
+        if events.len() > self.capacity.events || hits > self.capacity.hits {
+            return Ok(Outcome::TooLarge(Status::TooManyHits));
+        }
+        self.copy_in(events)?;
+        self.args.events = events.len() as u32;
+        self.args.hits_in_all = hits as u32;
+        self.args.rows = self.capacity.rows as u32;
+        for launch in &FIRST_HALF {
+            self.launch(launch, 0)?;
+        }
+        let summary = self.plan.start(plan::SUMMARY);
+        self.queue.copy_out(summary..summary + 4 * SUMMARY_VALUES, self.staged_summary)?;
+        self.queue.wait()?;
+        let staged = &self.queue.staging()[self.staged_summary..][..4 * SUMMARY_VALUES];
+        let [tracks, track_hits, given_up, cut @ ..] = *bytemuck::from_bytes::<[u32; SUMMARY_VALUES]>(staged);
+        if given_up > 0 && events.len() > 1 {
+            return Ok(Outcome::TooLarge(Status::TooManyTracks));
+        }
+        let layout = Layout::new(events.len(), tracks as usize, track_hits as usize);
+        if layout.bytes() > self.capacity.output || tracks as usize > self.capacity.rows {
+            return Ok(Outcome::TooLarge(Status::TooManyTracks));
+        }
+        let start = self.plan.start(plan::OUTPUT_COLUMNS);
+        layout.point_into(self.queue.arena() + start as u64, &mut self.args);
+        for launch in &SECOND_HALF {
+            self.launch(launch, tracks as usize)?;
+        }
+        self.queue.copy_out(start..start + layout.bytes(), self.staged_output)?;
+        self.queue.wait()?;
+        let staged = &self.queue.staging()[self.staged_output..][..layout.bytes()];
+        layout.append(staged, out, counters)?;
+
+        let cut = u64::from(cut[0]) + (u64::from(cut[1]) << 16);
+        if cut > 0 {
+            counters.count_truncated(Truncation::CandidatesInWindow, cut);
+        }
+        let [_, sort, find, fit, ..] = &mut counters.stages;
+        flow(sort, hits, hits);
+        flow(find, hits, tracks as usize);
+        flow(fit, tracks as usize, tracks as usize);
+        Ok(Outcome::Done)
+    }
+
+    /// One copy per column, as it is.
+    fn copy_in(&mut self, events: VeloEvents<'_>) -> Result<()> {
+        let ([x, y, z], [id, module_start], status) = events.columns();
+        let places = inputs(&self.capacity, events.len(), x.len());
+        let staging = self.queue.staging();
+        for (place, column) in places.iter().zip([x, y, z]) {
+            staging[place.clone()].copy_from_slice(bytemuck::cast_slice(column));
+        }
+        for (place, column) in places[3..].iter().zip([id, module_start]) {
+            staging[place.clone()].copy_from_slice(bytemuck::cast_slice(column));
+        }
+        for (to, status) in staging[places[5].clone()].chunks_exact_mut(2).zip(status) {
+            to.copy_from_slice(&status.code().to_ne_bytes());
+        }
+        let buffers = [plan::X, plan::Y, plan::Z, plan::ID, plan::MODULE_START, plan::STATUS];
+        for (place, buffer) in places.into_iter().zip(buffers) {
+            self.queue.copy_in(place, self.plan.start(buffer))?;
+        }
+        Ok(())
+    }
+
+    fn launch(&mut self, launch: &Launch, tracks: usize) -> Result<()> {
+        let events = self.args.events;
+        let blocks = match launch.blocks {
+            Blocks::One => 1,
+            Blocks::PerEvent => events,
+            Blocks::PerPair => events * crate::velo::geometry::PAIRS as u32,
+            Blocks::PerTracks(per) => tracks.div_ceil(per) as u32,
+        };
+        self.args.pass = launch.pass;
+        self.queue.launch(launch.kernel, blocks, launch.threads, &self.args)
+    }
+
+    /// Hits of the largest event that the configuration allows.
+    pub fn most_hits(&self) -> usize {
+        self.most_hits
+    }
+}
+
+fn flow(stage: &mut StageCounter, items_in: usize, items_out: usize) {
+    stage.items_in += items_in as u64;
+    stage.items_out += items_out as u64;
+}
+
+/// Where the input columns are in staging memory, for so many events and hits; the last one is what lies behind.
+fn inputs(capacity: &Capacity, events: usize, hits: usize) -> [Range<usize>; 7] {
+    let sizes = |events: usize, hits: usize| {
+        let column = 4 * hits;
+        [column, column, column, column, 4 * (crate::event::VELO_MODULES * events + 1), 2 * events, 0]
+    };
+    let (room, sizes) = (sizes(capacity.events, capacity.hits), sizes(events, hits));
+    let mut start = 0;
+    std::array::from_fn(|i| {
+        let place = start..start + sizes[i];
+        start += room[i].next_multiple_of(256);
+        place
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::VeloBatch;
+    use crate::gpu::arena::Plan;
+    use crate::gpu::driver::{Emulated, GARBAGE, Order};
+    use crate::truth::simulate::{SimSpec, simulate_velo};
+
+    /// With buffers as small as these events allow and far from one another, nothing between them changes.
+    #[test]
+    fn kernels_write_to_their_buffers_alone() {
+        let mut batch = VeloBatch::default();
+        for number in 0..5 {
+            simulate_velo(&SimSpec::default(), number, &mut batch);
+        }
+        let config = VeloConfig::default();
+        let hits = batch.x.len();
+        let capacity = Capacity { events: 5, hits, rows: hits / 2, output: 24 * hits };
+        let plan = Plan::spread(&plan::bytes(&capacity));
+        let device = Emulated::new(Order::Forward).unwrap();
+        let mut stream = Stream::with_plan(&device, &config, capacity, plan).unwrap();
+        let (mut tracks, mut counters) = (VeloTracks::default(), Counters::default());
+        stream.run(batch.view(), &mut tracks, &mut counters, &mut |_, _| ()).unwrap();
+        assert!(tracks.tracks() > 500, "{} tracks", tracks.tracks());
+        assert_eq!(stream.plan.trespass(stream.queue.memory(), GARBAGE), None);
+    }
+}

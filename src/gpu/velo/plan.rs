@@ -1,0 +1,229 @@
+//! The steps of the Velo sequence, what each of them takes and makes, and how large that may become.
+
+use super::args::{BINS, ROW, VeloArgs, VeloHit, VeloRow, VeloTriplet};
+use crate::event::VELO_MODULES;
+use crate::gpu::arena::{Access, Plan};
+use crate::gpu::device::Kernel;
+use crate::velo::VeloConfig;
+use crate::velo::geometry::PAIRS;
+
+/// Room of one stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Capacity {
+    /// Events of a slice.
+    pub events: usize,
+    /// Their hits.
+    pub hits: usize,
+    /// Candidates of both passes, shared out to the events by their hits.
+    pub rows: usize,
+    /// Output columns, bytes.
+    pub output: usize,
+}
+
+/// Hits of an event to make room for on average; the mean of LHCb's events is 2,400.
+const HITS: usize = 3000;
+/// Bytes of output per hit to make room for; real events need 13.
+const OUTPUT: usize = 24;
+
+impl Capacity {
+    /// Room for so many events as there are in real data, and for the worst single event that the limits allow.
+    pub fn new(events: usize, config: &VeloConfig) -> Self {
+        let worst = config.limits.hits as usize;
+        let hits = (HITS * events).max(worst);
+        // One candidate per two hits is twice what real events have; no event makes more than one per hit and pass.
+        let rows = (hits / 2).max(2 * worst);
+        Self { events, hits, rows, output: OUTPUT * hits + 64 * worst + 16 * events + 4096 }
+    }
+}
+
+/// Lists buffers by name, with their bytes for a [`Capacity`].
+macro_rules! buffers {
+    ($capacity:ident: $($name:ident = $bytes:expr,)*) => {
+        #[derive(Debug, Clone, Copy)]
+        #[allow(clippy::upper_case_acronyms, non_camel_case_types)]
+        enum Names { $($name,)* }
+        $(pub(super) const $name: usize = Names::$name as usize;)*
+        /// Bytes of each buffer.
+        pub(super) fn bytes($capacity: &Capacity) -> Vec<usize> {
+            vec![$($bytes,)*]
+        }
+    };
+}
+
+buffers! { c:
+    X = 4 * c.hits,
+    Y = 4 * c.hits,
+    Z = 4 * c.hits,
+    ID = 4 * c.hits,
+    MODULE_START = 4 * (VELO_MODULES * c.events + 1),
+    STATUS = 2 * c.events,
+    STATE = 4 * c.events,
+    UNSORTED = 4 * c.hits,
+    SORTED = size_of::<VeloHit>() * c.hits,
+    USED = c.hits,
+    TAKEN = c.hits,
+    CELLS = 4 * PAIRS * (BINS + 1) * c.events,
+    CLAIM = 8 * c.hits,
+    OTHER_CLAIM = 8 * c.hits,
+    TRIPLETS = size_of::<VeloTriplet>() * c.hits,
+    ROWS = size_of::<VeloRow>() * c.rows,
+    ROW_HITS = 4 * ROW * c.rows,
+    ACTIVE = 4 * c.rows,
+    OTHER_ACTIVE = 4 * c.rows,
+    ACCEPTED = 4 * c.rows,
+    ORDER = 4 * c.rows,
+    FIRST_HIT = 4 * c.rows,
+    ROW_COUNT = 4 * c.events,
+    FIRST_ROW = 4 * c.events,
+    ACCEPTED_COUNT = 4 * c.events,
+    CUT_SHORT = 4 * c.events,
+    TRACK_COUNT = 4 * c.events,
+    HIT_COUNT = 4 * c.events,
+    SUMMARY = 4 * SUMMARY_VALUES,
+    ROW_OF_TRACK = 4 * c.rows,
+    EVENT_OF_TRACK = 4 * c.rows,
+    OUTPUT_COLUMNS = c.output,
+}
+
+/// Values for the host: tracks, their hits, events given up, hits cut off in two parts.
+pub(super) const SUMMARY_VALUES: usize = 5;
+
+/// What a launch has blocks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Blocks {
+    One,
+    PerEvent,
+    PerPair,
+    PerTracks(usize),
+}
+
+/// One launch.
+pub(super) struct Launch {
+    pub(super) kernel: Kernel,
+    pub(super) blocks: Blocks,
+    pub(super) threads: u32,
+    /// Pass that the kernel is told.
+    pub(super) pass: u32,
+}
+
+const fn launch(name: &'static str, blocks: Blocks, threads: u32, pass: u32) -> Launch {
+    Launch { kernel: Kernel(name), blocks, threads, pass }
+}
+
+/// Until the sizes of the output are known.
+pub(super) const FIRST_HALF: [Launch; 9] = [
+    launch("velo_check", Blocks::PerEvent, 128, 0),
+    launch("velo_sort", Blocks::PerPair, 64, 0),
+    launch("velo_find_first", Blocks::PerEvent, 128, 0),
+    launch("velo_accept", Blocks::PerEvent, 128, 0),
+    launch("velo_keep_free", Blocks::PerPair, 64, 1),
+    launch("velo_find_second", Blocks::PerEvent, 128, 1),
+    launch("velo_accept", Blocks::PerEvent, 128, 1),
+    launch("velo_order", Blocks::PerEvent, 128, 1),
+    launch("velo_offsets", Blocks::One, 1024, 1),
+];
+
+/// What writes the output.
+pub(super) const SECOND_HALF: [Launch; 2] =
+    [launch("velo_list", Blocks::PerEvent, 128, 1), launch("velo_fit", Blocks::PerTracks(64), 64, 1)];
+
+/// Finding reads and writes the same in both passes.
+const FIND: Access = Access {
+    reads: &[MODULE_START, STATE, SORTED, USED, CELLS, CLAIM, OTHER_CLAIM, ROW_COUNT, CUT_SHORT],
+    writes: &[
+        STATE,
+        USED,
+        CLAIM,
+        OTHER_CLAIM,
+        TRIPLETS,
+        ROWS,
+        ROW_HITS,
+        ACTIVE,
+        OTHER_ACTIVE,
+        ROW_COUNT,
+        FIRST_ROW,
+        CUT_SHORT,
+    ],
+};
+
+const ACCEPT: Access = Access {
+    reads: &[MODULE_START, STATE, SORTED, USED, CLAIM, ROWS, ROW_HITS, ROW_COUNT, FIRST_ROW, ACCEPTED_COUNT],
+    writes: &[USED, CLAIM, ROWS, ROW_HITS, ACTIVE, ACCEPTED, ACCEPTED_COUNT],
+};
+
+/// What each step takes and makes, in order: copy-in, the first half, the summary to the host, the second half,
+/// copy-out.
+pub(super) const STEPS: [Access; 14] = [
+    Access { reads: &[], writes: &[X, Y, Z, ID, MODULE_START, STATUS] },
+    Access {
+        reads: &[X, Y, Z, MODULE_START, STATUS],
+        writes: &[STATE, USED, TAKEN, CLAIM, OTHER_CLAIM, ACCEPTED_COUNT, ROW_COUNT, CUT_SHORT],
+    },
+    Access { reads: &[X, Y, Z, MODULE_START, STATE], writes: &[UNSORTED, SORTED, CELLS] },
+    FIND,
+    ACCEPT,
+    Access { reads: &[MODULE_START, STATE, SORTED, USED, CELLS], writes: &[SORTED, USED, CELLS] },
+    FIND,
+    ACCEPT,
+    Access {
+        reads: &[MODULE_START, STATE, ACCEPTED, ACCEPTED_COUNT, ROWS, ROW_HITS, TAKEN, CLAIM],
+        writes: &[ORDER, FIRST_HIT, ACTIVE, TAKEN, CLAIM, TRACK_COUNT, HIT_COUNT],
+    },
+    Access {
+        reads: &[STATE, STATUS, CUT_SHORT, TRACK_COUNT, HIT_COUNT],
+        writes: &[TRACK_COUNT, HIT_COUNT, SUMMARY],
+    },
+    Access { reads: &[SUMMARY], writes: &[] },
+    Access {
+        reads: &[MODULE_START, STATE, ID, TRACK_COUNT, HIT_COUNT, SUMMARY, ORDER, FIRST_HIT, ROWS, ROW_HITS],
+        writes: &[OUTPUT_COLUMNS, ROW_OF_TRACK, EVENT_OF_TRACK],
+    },
+    Access {
+        reads: &[X, Y, Z, MODULE_START, SUMMARY, ROW_OF_TRACK, EVENT_OF_TRACK, ROWS, ROW_HITS],
+        writes: &[OUTPUT_COLUMNS],
+    },
+    Access { reads: &[OUTPUT_COLUMNS], writes: &[] },
+];
+
+/// The arena for a capacity.
+pub(super) fn plan(capacity: &Capacity) -> Plan {
+    Plan::new(&bytes(capacity), &STEPS)
+}
+
+impl VeloArgs {
+    /// Fills in where the buffers are in an arena at `base`.
+    pub(super) fn point_into(&mut self, base: u64, plan: &Plan) {
+        let at = |buffer: usize| base + plan.start(buffer) as u64;
+        (self.x, self.y, self.z, self.id) = (at(X), at(Y), at(Z), at(ID));
+        (self.module_start, self.status, self.state) = (at(MODULE_START), at(STATUS), at(STATE));
+        (self.unsorted, self.sorted, self.cells) = (at(UNSORTED), at(SORTED), at(CELLS));
+        (self.used, self.taken, self.triplets) = (at(USED), at(TAKEN), at(TRIPLETS));
+        (self.claim, self.other_claim) = (at(CLAIM), at(OTHER_CLAIM));
+        (self.row, self.row_hits) = (at(ROWS), at(ROW_HITS));
+        (self.active, self.other_active) = (at(ACTIVE), at(OTHER_ACTIVE));
+        (self.accepted, self.order, self.first_hit) = (at(ACCEPTED), at(ORDER), at(FIRST_HIT));
+        (self.row_count, self.first_row_of_pass) = (at(ROW_COUNT), at(FIRST_ROW));
+        (self.accepted_count, self.cut_short) = (at(ACCEPTED_COUNT), at(CUT_SHORT));
+        (self.track_count, self.hit_count) = (at(TRACK_COUNT), at(HIT_COUNT));
+        (self.row_of_track, self.event_of_track) = (at(ROW_OF_TRACK), at(EVENT_OF_TRACK));
+        self.summary = at(SUMMARY);
+        // Until the output is laid out.
+        let out = at(OUTPUT_COLUMNS);
+        (self.out_track_end, self.out_hit_end, self.out_hits, self.out_status) = (out, out, out, out);
+        (self.out_backward, self.out_chi2, self.out_beam, self.out_end) = (out, out, out, out);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gpu::arena::read_before_written;
+
+    #[test]
+    fn every_step_reads_what_is_written_and_memory_is_shared() {
+        assert_eq!(read_before_written(&STEPS), None);
+        let capacity = Capacity::new(100, &VeloConfig::default());
+        let (plan, sum) = (plan(&capacity), bytes(&capacity).iter().sum::<usize>());
+        assert!(plan.bytes() < sum * 95 / 100, "{} of {sum} bytes", plan.bytes());
+    }
+}
