@@ -9,9 +9,11 @@
 pub mod bytes;
 #[cfg(feature = "cli")]
 pub mod cli;
+pub mod cylinder;
 pub mod error;
 pub mod event;
 pub mod input;
+pub mod kalman;
 pub mod output;
 pub mod pipeline;
 pub mod scifi;

@@ -7,6 +7,7 @@
 //! [`Error::Format`]. Memory is bounded: never more than [`MAX_EVENT_BYTES`] of text are held at once.
 
 mod containers;
+mod cylinder;
 pub mod mdf;
 mod problems;
 mod raw_reader;
@@ -22,6 +23,7 @@ use crate::Error;
 use std::{fmt, path::PathBuf, str::FromStr};
 
 pub use containers::{assumed_version, read_container, write_container};
+pub use cylinder::{CylinderReader, write_cylinder};
 pub use problems::MAX_PROBLEMS;
 pub use raw_reader::{EventNote, McBanks, McFormat, RawReader, find_raw, is_raw_stream};
 pub use reader::VeloReader;

@@ -6,6 +6,7 @@
 //! are made.
 
 mod collisions;
+mod cylinder_shuffle;
 mod flight;
 mod lhcb;
 mod pixels;
@@ -15,6 +16,7 @@ pub mod timepix;
 mod transport;
 mod velo;
 
+pub use cylinder_shuffle::cylinder_shuffle;
 pub use lhcb::{LhcbDetector, LhcbReader, SimulatedEvent};
 pub use spec::{SimDetector, SimSpec};
 pub use velo::simulate_velo;
