@@ -19,7 +19,8 @@ fn main() {
     .unwrap();
     let (mut b, mut t) = (CylinderBatch::default(), CylinderTruth::default());
     r.read(100, &mut b, &mut t).unwrap();
-    peloton::truth::simulate::cylinder_shuffle(&mut b, &mut t, 1);
+    let n = b.len();
+    peloton::truth::simulate::cylinder_shuffle(&mut b, &mut t, 0..n, 1);
     let level = Level::choose(isa, gang).unwrap();
     let mut c = CylinderConfig { builder, ..Default::default() };
     if let Ok(v) = std::env::var("W") {

@@ -3,7 +3,7 @@
 use super::job::{Totals, stream};
 use super::options::{ConfigArgs, InputArgs, ReportArgs};
 use super::settings::Settings;
-use super::{interrupt, timepix};
+use super::{cylinder, interrupt, timepix};
 use crate::event::{States, VeloTracks};
 use crate::output::{Hashes, TrackHasher};
 use crate::pipeline::{Config, Sequence, SlicedTracks};
@@ -80,6 +80,9 @@ impl Compare {
         if let Some(config) = self.config.pixels()? {
             let sides = [&self.left[..], &self.right];
             return timepix::compare(&config, &self.config, &self.input, &self.report, sides);
+        }
+        if let Some(config) = self.config.cylinder()? {
+            return cylinder::compare(&config, &self.input, &self.report, [&self.left, &self.right]);
         }
         let Some(Settings { config, .. }) = self.config.settings()? else { return Ok(ExitCode::SUCCESS) };
         let mut source = self.input.open(false, &self.report)?;

@@ -3,7 +3,7 @@
 use super::options::{ConfigArgs, InputArgs, ReportArgs};
 use super::reconstruct::reconstruct;
 use super::sink::Sink;
-use super::{describe, interrupt, timepix};
+use super::{cylinder, describe, interrupt, timepix};
 use crate::Result;
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -38,6 +38,9 @@ impl Run {
     pub fn execute(&self) -> Result<ExitCode> {
         if let Some(config) = self.config.pixels()? {
             return timepix::run(&config, &self.config, &self.input, &self.report, self.output.as_deref());
+        }
+        if let Some(config) = self.config.cylinder()? {
+            return cylinder::run(&config, &self.input, &self.report, self.output.as_deref());
         }
         let Some(settings) = self.config.settings()? else { return Ok(ExitCode::SUCCESS) };
         let mut source = self.input.open(false, &self.report)?;

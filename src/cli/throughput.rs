@@ -3,7 +3,7 @@
 use super::measure::{Plan, load, measure};
 use super::options::{ConfigArgs, InputArgs, ReportArgs};
 use super::settings::Settings;
-use super::{describe, interrupt, timepix};
+use super::{cylinder, describe, interrupt, timepix};
 use crate::Result;
 use crate::output::Summary;
 use clap::Args;
@@ -54,6 +54,10 @@ impl Throughput {
         if let Some(config) = self.config.pixels()? {
             let plan = (self.repetitions, Duration::from_secs_f64(self.seconds));
             return timepix::throughput(&config, &self.config, &self.input, &self.report, plan);
+        }
+        if let Some(config) = self.config.cylinder()? {
+            let plan = (self.repetitions, Duration::from_secs_f64(self.seconds));
+            return cylinder::throughput(&config, &self.input, &self.report, plan);
         }
         let Some(settings) = self.config.settings()? else { return Ok(ExitCode::SUCCESS) };
         let mut source = self.input.open(false, &self.report)?;

@@ -60,6 +60,8 @@ pub struct CylinderConfig {
     pub seeds: SeedSource,
     /// Field along z, T.
     pub field: f32,
+    /// Thickness of each layer in radiation lengths that fits and builders reckon with; 0 for none.
+    pub material: f32,
     /// How hits are sorted.
     pub bins: BinConfig,
     /// How tracks are built.
@@ -76,6 +78,7 @@ impl Default for CylinderConfig {
             builder: Builder::default(),
             seeds: SeedSource::default(),
             field: 3.8112,
+            material: 0.0,
             bins: BinConfig::default(),
             build: BuildConfig::default(),
             seeding: SeedConfig::default(),
@@ -181,6 +184,13 @@ impl Default for FitConfig {
 }
 
 impl CylinderConfig {
+    /// Parameters of our own: windows that hold every hit below the chi2 cut, and candidates compared by chi2 with a
+    /// price on holes.
+    pub fn best() -> Self {
+        let build = BuildConfig { window: 3.9, hole_penalty: 15.0, candidates: 8, ..BuildConfig::default() };
+        Self { build, ..Self::default() }
+    }
+
     /// Checks all values.
     ///
     /// # Errors
@@ -191,6 +201,9 @@ impl CylinderConfig {
         let Self { bins, build, seeding, fit, .. } = self;
         if !(self.field.abs() < 100.0) || self.field == 0.0 {
             return wrong("field must not be 0 or beyond 100 T");
+        }
+        if !(0.0..1.0).contains(&self.material) {
+            return wrong("material must be from 0 to 1 radiation lengths");
         }
         if !bins.phi.is_power_of_two() || !(8..=4096).contains(&bins.phi) {
             return wrong("bins.phi must be a power of two from 8 to 4096");

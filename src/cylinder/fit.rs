@@ -120,7 +120,7 @@ pub(super) fn fit<G: Gang>(
         let mut state = from_three_hits(g, ends, field, prior);
         let outer = step(g, &state, field, last_radius);
         (state.p, state.c, state.radius) = (outer.p, Symmetric::diagonal(g, prior), last_radius);
-        let mut follow = Follow::new(g, state, outer.reached);
+        let mut follow = Follow::new(g, state, outer.reached, config.material, true);
         for layer in (0..CYLINDER_LAYERS).rev() {
             let place = U32::load(g, &tracks.hits[layer].padded()[at..]);
             follow.take(g, field, &hit_at(index, place), is_hit(g, place));

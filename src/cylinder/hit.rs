@@ -2,7 +2,7 @@
 
 use crate::event::{CylinderEvent, NO_HIT};
 use crate::kalman::matriplex::Symmetric;
-use crate::kalman::{CylinderState, FitStatus, Output, judge, output, to_radius, update};
+use crate::kalman::{CylinderState, FitStatus, Output, judge, output, scatter, to_radius, update};
 use crate::simd::Gang;
 use crate::simd::math::atan2;
 use crate::simd::varying::{F32, Mask, U32};
@@ -67,12 +67,17 @@ pub(super) struct Follow<G: Gang> {
     /// Lanes whose residuals all had a covariance.
     pub measured: Mask<G>,
     pub chi2: F32<G>,
+    /// Radiation lengths of a layer.
+    material: f32,
+    /// Whether the way is from outside in: a layer then scatters before its hit is seen.
+    inwards: bool,
 }
 
 impl<G: Gang> Follow<G> {
     #[inline(always)]
-    pub fn new(g: G, state: CylinderState<G>, reached: Mask<G>) -> Self {
-        Self { state, reached, measured: Mask::first(g, G::LANES), chi2: F32::splat(g, 0.0) }
+    pub fn new(g: G, state: CylinderState<G>, reached: Mask<G>, material: f32, inwards: bool) -> Self {
+        let (measured, chi2) = (Mask::first(g, G::LANES), F32::splat(g, 0.0));
+        Self { state, reached, measured, chi2, material, inwards }
     }
 
     /// Goes to the radius of the hit and takes it in, in the lanes that have one.
@@ -81,12 +86,30 @@ impl<G: Gang> Follow<G> {
         let radius = has.select_f(hit.radius, self.state.radius);
         let reached = to_radius(g, &mut self.state, field, radius);
         self.reached = self.reached & (reached | !has);
+        if self.material > 0.0 && self.inwards {
+            self.scatter(g, has);
+        }
         self.measure(g, hit, has);
+        if self.material > 0.0 && !self.inwards {
+            self.scatter(g, has);
+        }
+    }
+
+    #[inline(always)]
+    fn scatter(&mut self, g: G, lanes: Mask<G>) {
+        let mut scattered = self.state;
+        scatter(g, &mut scattered, self.material);
+        for i in 0..5 {
+            for j in 0..=i {
+                let value = lanes.select_f(scattered.c.at(i, j), self.state.c.at(i, j));
+                self.state.c.set(i, j, value);
+            }
+        }
     }
 
     /// Takes in the hit where the state is.
     #[inline(always)]
-    pub fn measure(&mut self, g: G, hit: &Hit<G>, has: Mask<G>) {
+    fn measure(&mut self, g: G, hit: &Hit<G>, has: Mask<G>) {
         let residual = [within_turn(g, hit.phi - self.state.p[0]), hit.z - self.state.p[1]];
         let v = Symmetric::diagonal(g, [hit.var_phi, hit.var_z]);
         let taken = update(g, &mut self.state.p, &mut self.state.c, residual, &v, has);

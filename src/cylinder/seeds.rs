@@ -44,7 +44,7 @@ pub(super) fn follow_from_vertex<G: Gang>(
     let first_radius =
         is_hit(g, first).select_f(gather_hit(event, first).radius, F32::splat(g, RADII[layers.start]));
     let (state, reached) = from_vertex(g, &vertex(g, seeds, at), field, first_radius);
-    let mut follow = Follow::new(g, state, reached);
+    let mut follow = Follow::new(g, state, reached, config.material, false);
     for layer in layers {
         let index = U32::load(g, &seeds.hits[layer].padded()[at..]);
         follow.take(g, field, &gather_hit(event, index), is_hit(g, index));

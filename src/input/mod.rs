@@ -48,18 +48,21 @@ pub enum Format {
     Mdf,
     /// Folders `VP`, `VPRetinaCluster`, `UT`, `FTCluster` of bank containers, one file per event.
     Banks,
+    /// Events of the cylinder detector: the toy format of mkFit.
+    Cylinder,
     /// Pixel hits.
     Pixels(timepix::PixelFormat),
 }
 
 impl Format {
     /// All formats with their names.
-    pub const NAMES: [(&'static str, Format); 12] = [
+    pub const NAMES: [(&'static str, Format); 13] = [
         ("auto", Format::Auto),
         ("velo-json", Format::VeloJson),
         ("velo-ndjson", Format::VeloNdjson),
         ("mdf", Format::Mdf),
         ("banks", Format::Banks),
+        ("cylinder", Format::Cylinder),
         ("t3pa", Format::Pixels(timepix::PixelFormat::T3pa)),
         ("burda", Format::Pixels(timepix::PixelFormat::Burda)),
         ("tpx3", Format::Pixels(timepix::PixelFormat::Tpx3)),

@@ -8,6 +8,7 @@
 //!
 //! Units are cm, GeV/c, T.
 
+mod material;
 pub mod matriplex;
 mod plane;
 mod radius;
@@ -18,6 +19,7 @@ mod start;
 mod state;
 mod update;
 
+pub use material::scatter;
 pub use plane::{PlaneState, to_plane};
 pub use radius::{Step, step, to_radius};
 pub use sanity::{FitStatus, judge};

@@ -51,6 +51,9 @@ impl Engine {
         if config.sequence == Sequence::Timepix {
             return Err(Error::Unsupported("timepix has streams and no events: run a timepix::Chain".into()));
         }
+        if config.sequence == Sequence::Cylinder {
+            return Err(Error::Unsupported("cylinder has hits of its own: run a CylinderPool".into()));
+        }
         Ok(Self {
             sequence: config.sequence,
             level: config.level()?,
@@ -121,7 +124,7 @@ impl Engine {
         let Workspace { velo: scratch, decode, hits } = workspace;
         match (self.sequence, events) {
             // Refused when the engine was made.
-            (Sequence::Timepix, _) => {}
+            (Sequence::Timepix | Sequence::Cylinder, _) => {}
             (Sequence::Velo, Events::Hits(events)) => {
                 velo::reconstruct(*level, velo, events, range, scratch, tracks, counters);
             }

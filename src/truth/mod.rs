@@ -7,6 +7,7 @@
 
 mod checker;
 mod cylinder;
+mod cylinder_pulls;
 mod efficiency;
 mod json_rules;
 mod lhcb_mc;
@@ -19,6 +20,7 @@ mod tables;
 pub use crate::event::{Particle, TruthEvent};
 pub use checker::Checker;
 pub use cylinder::{CylinderCategory, CylinderChecker, CylinderReport};
+pub use cylinder_pulls::{CylinderPulls, Pull, Resolution};
 pub use efficiency::{Counter, clopper_pearson};
 pub use lhcb_mc::{HitsOf, Vertex, decode_mc, decode_vertices};
 pub use report::{CategoryReport, CheckReport};

@@ -53,7 +53,7 @@ pub(super) fn build<G: Gang>(
             let none = U32::splat(g, NO_HIT);
             let mut nearest = Nearest { hit: none, chi2: F32::splat(g, f32::INFINITY) };
             search(g, &config.build, &index.layer(layer), &state, lanes, &mut nearest, counter);
-            take_hit(g, index, &mut state, nearest.hit);
+            take_hit(g, config, index, &mut state, nearest.hit);
             nearest.hit.scatter(&mut out[layer], seed, Mask::first(g, seeds - at));
         }
     }

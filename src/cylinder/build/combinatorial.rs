@@ -17,7 +17,7 @@ use crate::cylinder::hit::within_turn;
 use crate::cylinder::index::Index;
 use crate::event::{CYLINDER_LAYERS, Column, Counters, NO_HIT, Truncation};
 use crate::kalman::matriplex::Matriplex;
-use crate::kalman::{CURVATURE_PER_TESLA, to_radius};
+use crate::kalman::{CURVATURE_PER_TESLA, scatter, to_radius};
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
 
@@ -114,11 +114,11 @@ impl Combinatorial {
                 let lost = self.branches.sort_out();
                 counters.count_truncated(Truncation::CandidatesInWindow, lost);
                 if standard {
-                    self.copy_branches(g, index, layer);
+                    self.copy_branches(g, config, index, layer);
                 }
                 self.select(config, layer - SEED_LAYERS, chunk.len());
                 if standard {
-                    self.copy_survivors(g, layer);
+                    self.copy_survivors(g, config, layer);
                 }
                 self.states.swap(0, 1);
             }
@@ -185,7 +185,7 @@ impl Combinatorial {
             let mut state = gather_state(g, source, from, radius);
             if !is_first {
                 if !standard {
-                    take_hit(g, index, &mut state, U32::load(g, &self.hit.padded()[at..]));
+                    take_hit(g, config, index, &mut state, U32::load(g, &self.hit.padded()[at..]));
                 }
                 lanes = lanes & to_radius(g, &mut state, field, F32::splat(g, RADII[layer]));
             }
@@ -200,20 +200,20 @@ impl Combinatorial {
 
     /// The standard builder's copies: the state of each branch with its hit taken in.
     #[inline(always)]
-    fn copy_branches<G: Gang>(&mut self, g: G, index: &Index, layer: usize) {
+    fn copy_branches<G: Gang>(&mut self, g: G, config: &CylinderConfig, index: &Index, layer: usize) {
         let branches = self.branches.lane.len();
         self.copies.resize(ELEMENTS, branches);
         for at in (0..branches).step_by(G::LANES) {
             let lane = U32::load(g, &self.branches.lane.padded()[at..]);
             let mut state = gather_state(g, &self.states[1], lane, RADII[layer]);
-            take_hit(g, index, &mut state, U32::load(g, &self.branches.hit.padded()[at..]));
+            take_hit(g, config, index, &mut state, U32::load(g, &self.branches.hit.padded()[at..]));
             store_state(&mut self.copies, &state, at);
         }
     }
 
     /// The standard builder's copies: the state of each survivor, from its branch or, without a hit, its parent.
     #[inline(always)]
-    fn copy_survivors<G: Gang>(&mut self, g: G, layer: usize) {
+    fn copy_survivors<G: Gang>(&mut self, g: G, config: &CylinderConfig, layer: usize) {
         let candidates = &mut self.layers[layer - SEED_LAYERS + 1];
         let count = candidates.state.len();
         let [to, from] = &mut self.states;
@@ -222,7 +222,10 @@ impl Combinatorial {
             let is_branch = U32::load(g, &candidates.hit.padded()[at..]).lt(U32::splat(g, STOPPED));
             // The place of a branch goes on behind the lanes.
             let branch = is_branch.select_u(source - U32::splat(g, self.live.len() as u32), source);
-            let parent = gather_state(g, from, source, RADII[layer]);
+            let mut parent = gather_state(g, from, source, RADII[layer]);
+            if config.material > 0.0 {
+                scatter(g, &mut parent, config.material);
+            }
             let mut state = gather_state(g, &self.copies, branch, RADII[layer]);
             for i in 0..5 {
                 state.p[i] = is_branch.select_f(state.p[i], parent.p[i]);

@@ -11,7 +11,7 @@ use super::hit::{is_hit, within_turn};
 use super::index::Index;
 use crate::event::{CYLINDER_LAYERS, Column, Counters};
 use crate::kalman::matriplex::{Matriplex, Matrix, Symmetric};
-use crate::kalman::{CylinderState, update};
+use crate::kalman::{CylinderState, scatter, update};
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
 use combinatorial::Combinatorial;
@@ -93,13 +93,22 @@ fn gather_state<G: Gang>(g: G, from: &Matriplex, index: U32<G>, radius: f32) -> 
     CylinderState { radius: F32::splat(g, radius), p, c: from.gather_symmetric(g, 5, index) }
 }
 
-/// Takes in hits of the sorted index, in the lanes that have one.
+/// Takes in hits of the sorted index, in the lanes that have one; all lanes cross the layer.
 #[inline(always)]
-fn take_hit<G: Gang>(g: G, index: &Index, state: &mut CylinderState<G>, hit: U32<G>) {
+fn take_hit<G: Gang>(
+    g: G,
+    config: &CylinderConfig,
+    index: &Index,
+    state: &mut CylinderState<G>,
+    hit: U32<G>,
+) {
     let [phi, z, var_phi, var_z] = F32::gather_records(index.hits.padded(), hit);
     let residual = [within_turn(g, phi - state.p[0]), z - state.p[1]];
     let v = Symmetric::diagonal(g, [var_phi, var_z]);
     update(g, &mut state.p, &mut state.c, residual, &v, is_hit(g, hit));
+    if config.material > 0.0 {
+        scatter(g, state, config.material);
+    }
 }
 
 /// Reused memory of the builders, and what they found.

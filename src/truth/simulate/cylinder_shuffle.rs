@@ -3,10 +3,15 @@
 use super::random::Random;
 use crate::event::{CYLINDER_LAYERS, CylinderBatch, CylinderTruth, NO_HIT};
 
-/// Puts the hits of each layer in a random order, and the truth with them.
-pub fn cylinder_shuffle(batch: &mut CylinderBatch, truth: &mut CylinderTruth, seed: u64) {
-    for event in 0..batch.len() {
-        let mut random = Random::new(seed, event as u64);
+/// Puts the hits of each layer of some events in a random order, that of their number of hits and the seed, and the truth with them.
+pub fn cylinder_shuffle(
+    batch: &mut CylinderBatch,
+    truth: &mut CylinderTruth,
+    events: std::ops::Range<usize>,
+    seed: u64,
+) {
+    for event in events {
+        let mut random = Random::new(seed, starts_of(batch, event));
         let starts = batch.layer_start[event * CYLINDER_LAYERS..][..CYLINDER_LAYERS + 1].to_vec();
         let first = starts[0];
         let hits = (starts[CYLINDER_LAYERS] - first) as usize;
@@ -31,4 +36,10 @@ pub fn cylinder_shuffle(batch: &mut CylinderBatch, truth: &mut CylinderTruth, se
             }
         }
     }
+}
+
+/// A number of the event that does not depend on other events.
+fn starts_of(batch: &CylinderBatch, event: usize) -> u64 {
+    let starts = &batch.layer_start[event * CYLINDER_LAYERS..][..CYLINDER_LAYERS + 1];
+    u64::from(starts[CYLINDER_LAYERS] - starts[0])
 }
