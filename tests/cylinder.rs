@@ -2,9 +2,13 @@
 
 mod common;
 
-use peloton::cylinder::{Builder, CylinderConfig, CylinderInput, CylinderWorkspace, SeedSource, fit_particles, reconstruct};
-use peloton::event::{Counters, CYLINDER_LAYERS, CylinderBatch, CylinderTracks, CylinderTruth};
+use peloton::cylinder::geometry::RADII;
+use peloton::cylinder::{
+    Builder, CylinderConfig, CylinderInput, CylinderWorkspace, SeedSource, fit_particles, reconstruct,
+};
+use peloton::event::{CYLINDER_LAYERS, Counters, CylinderBatch, CylinderTracks, CylinderTruth, NO_HIT};
 use peloton::input::{CylinderReader, ReadOptions, Source, write_cylinder};
+use peloton::kalman::reference::{self, Measured};
 use peloton::output::{CylinderHasher, Hashes};
 use peloton::simd::Level;
 use peloton::truth::simulate::{CylinderSim, cylinder_shuffle};
@@ -82,7 +86,9 @@ fn the_clone_engine_finds_what_the_copies_find() {
     ];
     samples.extend(big());
     for sample in &samples {
-        for (candidates, holes, hole_penalty, material) in [(6, 2, 0.0, 0.0), (2, 0, 0.0, 0.01), (11, 3, 12.0, 0.0)] {
+        for (candidates, holes, hole_penalty, material) in
+            [(6, 2, 0.0, 0.0), (2, 0, 0.0, 0.01), (11, 3, 12.0, 0.0)]
+        {
             let mut config = CylinderConfig { material, ..with(Builder::CloneEngine) };
             (config.build.candidates, config.build.holes) = (candidates, holes);
             config.build.hole_penalty = hole_penalty;
@@ -220,7 +226,10 @@ fn what_is_written_is_read() {
     assert_eq!(problems, 0);
     assert_eq!((&batch.x, &batch.y, &batch.z), (&sample.0.x, &sample.0.y, &sample.0.z));
     assert_eq!((&batch.layer_start, &truth.particle_of), (&sample.0.layer_start, &sample.1.particle_of));
-    assert_eq!((&truth.particles.vertex, &truth.particles.hits), (&sample.1.particles.vertex, &sample.1.particles.hits));
+    assert_eq!(
+        (&truth.particles.vertex, &truth.particles.hits),
+        (&sample.1.particles.vertex, &sample.1.particles.hits)
+    );
     for (a, b) in batch.var_rphi.iter().zip(sample.0.var_rphi.iter()) {
         assert!((a / b - 1.0).abs() < 1e-4, "{a} {b}");
     }
@@ -292,4 +301,76 @@ fn useless_parameters_are_refused() {
     refused(|c| c.fit.prior[2] = 0.0);
     assert!(CylinderConfig::best().validate().is_ok());
     assert_eq!(CylinderConfig::default().seeds, SeedSource::Truth);
+}
+
+/// Best hit in f64, every hit of a layer looked at; the reference's filter.
+fn naive_best_hit(hits: &CylinderBatch, truth: &CylinderTruth, particle: usize) -> [u32; CYLINDER_LAYERS] {
+    const FIELD: f64 = 3.8112 * -0.002_997_924_58;
+    let measured = |hit: usize| {
+        let (x, y) = (f64::from(hits.x[hit]), f64::from(hits.y[hit]));
+        Measured {
+            radius: x.hypot(y),
+            position: [y.atan2(x), f64::from(hits.z[hit])],
+            variance: [f64::from(hits.var_rphi[hit]) / (x * x + y * y), f64::from(hits.var_z[hit])],
+        }
+    };
+    let vertex = truth.particles.vertex.each_ref().map(|column| f64::from(column[particle]));
+    let [x, y, z, charge_over_pt, phi, theta] = vertex;
+    let pt = 1.0 / charge_over_pt.abs();
+    let sigma = [x, y, z, pt * phi.cos(), pt * phi.sin(), pt / theta.tan()];
+    let c = std::array::from_fn(|i| std::array::from_fn(|j| if i == j { sigma[i] * sigma[i] } else { 0.0 }));
+    let mut found = truth.particles.hits.each_ref().map(|column| column[particle]);
+    let mut state = None;
+    for hit in found[..3].iter().map(|hit| measured(*hit as usize)) {
+        let there = match state {
+            None => reference::from_vertex(vertex, &c, FIELD, hit.radius, 10),
+            Some(state) => reference::to_radius(&state, FIELD, hit.radius, 10),
+        };
+        state = Some(reference::update(&there, &hit).0);
+    }
+    let mut state = state.unwrap();
+    for layer in 3..CYLINDER_LAYERS {
+        state = reference::to_radius(&state, FIELD, f64::from(RADII[layer]), 10);
+        let all = hits.layer_start[layer]..hits.layer_start[layer + 1];
+        let best = all.map(|hit| (reference::update(&state, &measured(hit as usize)), hit));
+        let best = best.min_by(|a, b| a.0.1.total_cmp(&b.0.1)).filter(|best| best.0.1 < 15.0);
+        found[layer] = best.map_or(NO_HIT, |best| best.1);
+        state = best.map_or(state, |best| best.0.0);
+    }
+    found
+}
+
+#[test]
+fn best_hit_finds_what_the_reference_finds() {
+    let sample = simulated("sim:cylinder,events=1,tracks=1200,seed=13");
+    let mut config = with(Builder::BestHit);
+    // Windows that hold everything below the cut.
+    (config.build.window, config.build.window_phi, config.build.window_z) = (3.9, 0.5, 50.0);
+    let found = tracks(usual(), &config, &sample);
+    let mut different = 0;
+    for particle in 0..1200 {
+        let expected = naive_best_hit(&sample.0, &sample.1, particle);
+        let expected: Vec<_> = expected.into_iter().filter(|hit| *hit != NO_HIT).collect();
+        different += usize::from(found.hits_of(particle) != expected);
+    }
+    // Two hits of nearly the same chi2, or one beside the cut, may change places.
+    println!("{different} of 1200 differ");
+    assert!(different <= 6, "{different}");
+}
+
+/// Seeds from hits find nearly what true ones do, in events that are not too full.
+#[test]
+fn seeds_from_hits_find_the_particles() {
+    let sample = simulated("sim:cylinder,events=4,tracks=500,seed=14");
+    for builder in [Builder::BestHit, Builder::CloneEngine] {
+        let config = CylinderConfig { seeds: SeedSource::Hits, builder, ..CylinderConfig::best() };
+        let found = tracks(usual(), &config, &sample);
+        let report = check(&found, &sample);
+        println!("{builder}: {:?}", report.categories[0]);
+        assert!(report.categories[0].efficiency.unwrap() > 0.97);
+        assert!(report.ghost_rate.unwrap() < 0.02 && report.categories[0].clone_rate.unwrap() < 0.01);
+        for level in Level::supported() {
+            assert_eq!(hashes(&tracks(level, &config, &sample)), hashes(&found), "{level}");
+        }
+    }
 }

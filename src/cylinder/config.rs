@@ -158,13 +158,15 @@ pub struct SeedConfig {
     pub z: f32,
     /// Largest distance in z of the middle hit from the line through the others, cm.
     pub bend_z: f32,
-    /// Seeds of one event at most; the event is refused beyond.
-    pub seeds: u32,
+    /// Fewest hits of a track.
+    pub hits: u32,
+    /// Hits at most that a track may share with better ones.
+    pub shared_hits: u32,
 }
 
 impl Default for SeedConfig {
     fn default() -> Self {
-        Self { pt: 0.45, distance: 0.35, z: 3.5, bend_z: 0.45, seeds: 20_000_000 }
+        Self { pt: 0.45, distance: 0.35, z: 3.5, bend_z: 0.45, hits: 8, shared_hits: 2 }
     }
 }
 

@@ -20,6 +20,11 @@ pub(super) struct Tracks {
 }
 
 impl Tracks {
+    /// Forgets all tracks.
+    pub fn clear(&mut self) {
+        self.hits.iter_mut().for_each(Column::clear);
+    }
+
     /// Chooses the hits that the fits start from.
     fn find_ends(&mut self) {
         let tracks = self.hits[0].len();

@@ -36,9 +36,9 @@ pub(super) struct Index {
 #[derive(Clone, Copy)]
 pub(super) struct Layer<'a> {
     pub hits: &'a [[f32; 4]],
-    pub table: &'a [u32],
-    pub bins_z: u32,
-    pub rows: u32,
+    table: &'a [u32],
+    bins_z: u32,
+    rows: u32,
     z_low: f32,
     per_z: f32,
     per_phi: f32,
@@ -187,13 +187,21 @@ impl Layer<'_> {
 
     /// The rows from `phi - width` to `phi + width`: the first one and how many. Widths are below 1 rad.
     #[inline(always)]
-    pub fn rows<G: Gang>(&self, g: G, phi: F32<G>, width: F32<G>) -> (U32<G>, U32<G>) {
+    pub fn rows_of<G: Gang>(&self, g: G, phi: F32<G>, width: F32<G>) -> (U32<G>, U32<G>) {
         // Not yet wrapped, so that their difference counts.
         let shift = F32::splat(g, 1.5 * self.rows as f32);
         let scale = F32::splat(g, self.per_phi);
         let first = (phi - width).mul_add(scale, shift).to_i32().to_bits();
         let last = (phi + width).mul_add(scale, shift).to_i32().to_bits();
         (first, last - first + U32::splat(g, 1))
+    }
+
+    /// The hits of a row (taken modulo a turn) from bin `first` to bin `last`: begin and end.
+    #[inline(always)]
+    pub fn range<G: Gang>(&self, g: G, row: U32<G>, first: U32<G>, last: U32<G>) -> (U32<G>, U32<G>) {
+        let cell = (row & U32::splat(g, self.rows - 1)) * U32::splat(g, self.bins_z);
+        let end = cell + last + U32::splat(g, 1);
+        (U32::gather(self.table, cell + first), U32::gather(self.table, end))
     }
 
     /// The bins from `z - width` to `z + width`: the first and the last one.

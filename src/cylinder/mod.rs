@@ -11,6 +11,7 @@ mod hit;
 mod index;
 mod run;
 mod seeds;
+mod triplets;
 
 pub use config::{BinConfig, BuildConfig, Builder, CylinderConfig, FitConfig, SeedConfig, SeedSource};
 pub use run::{CylinderInput, CylinderWorkspace, STAGES, fit_particles, reconstruct};

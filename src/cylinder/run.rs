@@ -5,9 +5,10 @@ use super::config::{CylinderConfig, SeedSource};
 use super::fit::{self, Tracks};
 use super::index::Index;
 use super::seeds;
+use super::triplets::Triplets;
 use crate::Status;
 use crate::event::{
-    CYLINDER_LAYERS, Counters, CylinderBatch, CylinderEvent, CylinderSeeds, CylinderTracks, NO_HIT,
+    CYLINDER_LAYERS, Column, Counters, CylinderBatch, CylinderEvent, CylinderSeeds, CylinderTracks, NO_HIT,
     StageClock,
 };
 use crate::simd::varying::Mask;
@@ -29,6 +30,11 @@ pub struct CylinderWorkspace {
     seeded: Seeded,
     build: Build,
     tracks: Tracks,
+    triplets: Triplets,
+    /// Tracks of seeds from hits before the worse ones of those that share hits are dropped.
+    candidates: CylinderTracks,
+    order: Vec<u32>,
+    used: Column<u32>,
 }
 
 /// Events and, for [`SeedSource::Truth`], the particles to seed from.
@@ -70,27 +76,30 @@ fn run<G: Gang>(
     out: &mut CylinderTracks,
     counters: &mut Counters,
 ) {
-    let CylinderWorkspace { index, seeded, build, tracks } = workspace;
     let mut clock = StageClock::start();
     for number in range {
         let event = input.hits.event(number);
-        let status = bin_room(g, config, &event, index);
+        let status = bin_room(g, config, &event, &mut workspace.index);
         counters.stages[BIN].items_in += event.len() as u64;
         clock.lap(&mut counters.stages[BIN]);
         if status == Status::Ok {
-            let seeds = input.seeds.start[number] as usize..input.seeds.start[number + 1] as usize;
             match config.seeds {
-                SeedSource::Truth => seed_room(g, config, &event, index, (input.seeds, seeds), seeded),
-                SeedSource::Hits => seeded.resize(0),
+                SeedSource::Truth => {
+                    let CylinderWorkspace { index, seeded, build, tracks, .. } = workspace;
+                    let seeds = input.seeds.start[number] as usize..input.seeds.start[number + 1] as usize;
+                    seed_room(g, config, &event, index, (input.seeds, seeds), seeded);
+                    counters.stages[SEED].items_out += seeded.good.len() as u64;
+                    clock.lap(&mut counters.stages[SEED]);
+                    build_room(g, config, index, seeded, build, counters);
+                    counters.stages[BUILD].items_in += seeded.good.len() as u64;
+                    clock.lap(&mut counters.stages[BUILD]);
+                    tracks.clear();
+                    collect(index, build, 0, tracks, out);
+                    fit_room(g, config, index, tracks, out);
+                }
+                SeedSource::Hits => from_hits(g, config, workspace, out, counters, &mut clock),
             }
-            counters.stages[SEED].items_out += seeded.good.len() as u64;
-            clock.lap(&mut counters.stages[SEED]);
-            build_room(g, config, index, seeded, build, counters);
-            counters.stages[BUILD].items_in += seeded.good.len() as u64;
-            clock.lap(&mut counters.stages[BUILD]);
-            collect(index, build, tracks, out);
-            fit_room(g, config, index, tracks, out);
-            counters.stages[FIT].items_in += tracks.hits[0].len() as u64;
+            counters.stages[FIT].items_in += workspace.tracks.hits[0].len() as u64;
         }
         out.track_start.push(out.tracks() as u32);
         out.status.push(status);
@@ -99,15 +108,60 @@ fn run<G: Gang>(
     }
 }
 
-/// Hit lists of the seeds that were built, and the same by layer for the fit.
-fn collect(index: &Index, build: &Build, tracks: &mut Tracks, out: &mut CylinderTracks) {
+/// Seeds from hits, block by block; of tracks that share hits the better ones, with more hits or else less chi2, stay.
+#[inline(always)]
+fn from_hits<G: Gang>(
+    g: G,
+    config: &CylinderConfig,
+    workspace: &mut CylinderWorkspace,
+    out: &mut CylinderTracks,
+    counters: &mut Counters,
+    clock: &mut StageClock,
+) {
+    let CylinderWorkspace { index, seeded, build, tracks, triplets, candidates, order, used } = workspace;
+    triplets.start(index);
+    tracks.clear();
+    candidates.clear();
+    while triplet_room(g, config, index, triplets, seeded) {
+        counters.stages[SEED].items_out += seeded.good.len() as u64;
+        clock.lap(&mut counters.stages[SEED]);
+        build_room(g, config, index, seeded, build, counters);
+        counters.stages[BUILD].items_in += seeded.good.len() as u64;
+        collect(index, build, config.seeding.hits as usize, tracks, candidates);
+        clock.lap(&mut counters.stages[BUILD]);
+    }
+    clock.lap(&mut counters.stages[SEED]);
+    fit_room(g, config, index, tracks, candidates);
+    order.clear();
+    order.extend((0..candidates.tracks() as u32).filter(|track| candidates.fit[*track as usize] == 0));
+    let rank = |track: &u32| {
+        let track = *track as usize;
+        // chi2 is not negative: its bits are in its order.
+        (CYLINDER_LAYERS - candidates.hits_of(track).len(), candidates.chi2[track].max(0.0).to_bits(), track)
+    };
+    order.sort_unstable_by_key(rank);
+    used.set_len(index.source.len());
+    used.fill(0);
+    for &track in order.iter() {
+        let hits = candidates.hits_of(track as usize);
+        let shared: u32 = hits.iter().map(|hit| used[*hit as usize]).sum();
+        if shared <= config.seeding.shared_hits {
+            hits.iter().for_each(|hit| used[*hit as usize] = 1);
+            out.push_from(candidates, track as usize);
+        }
+    }
+}
+
+/// Hit lists of the seeds that were built, those of at least `least` hits, and the same by layer for the fit.
+fn collect(index: &Index, build: &Build, least: usize, tracks: &mut Tracks, out: &mut CylinderTracks) {
     let seeds = build.hits[0].len();
-    tracks.hits.iter_mut().for_each(|column| column.set_len(seeds));
-    out.hits.reserve_total(out.hits.len() + seeds * CYLINDER_LAYERS);
     for seed in 0..seeds {
-        for layer in 0..CYLINDER_LAYERS {
-            let place = build.hits[layer][seed];
-            tracks.hits[layer][seed] = place;
+        let places: [u32; CYLINDER_LAYERS] = std::array::from_fn(|layer| build.hits[layer][seed]);
+        if places.iter().filter(|place| **place != NO_HIT).count() < least {
+            continue;
+        }
+        for (layer, place) in places.into_iter().enumerate() {
+            tracks.hits[layer].push(place);
             if place != NO_HIT {
                 out.hits.push(index.source[place as usize]);
             }
@@ -115,6 +169,20 @@ fn collect(index: &Index, build: &Build, tracks: &mut Tracks, out: &mut Cylinder
         out.seed.push(seed as u32);
         out.hit_start.push(out.hits.len() as u32);
     }
+}
+
+#[inline(never)]
+fn triplet_room<G: Gang>(
+    g: G,
+    config: &CylinderConfig,
+    index: &Index,
+    triplets: &mut Triplets,
+    seeded: &mut Seeded,
+) -> bool {
+    g.vectorize(
+        #[inline(always)]
+        || triplets.next_block(g, config, index, seeded),
+    )
 }
 
 #[inline(never)]

@@ -66,6 +66,16 @@ impl CylinderTracks {
         self.status.clear();
     }
 
+    /// Appends a track of another list to the event that is being filled.
+    pub fn push_from(&mut self, other: &Self, track: usize) {
+        self.hits.extend_from_slice(other.hits_of(track));
+        self.hit_start.push(self.hits.len() as u32);
+        self.seed.push(other.seed[track]);
+        self.chi2.push(other.chi2[track]);
+        self.fit.push(other.fit[track]);
+        self.state.iter_mut().zip(&other.state).for_each(|(to, from)| to.push(from[track]));
+    }
+
     /// Number of events.
     pub fn events(&self) -> usize {
         self.status.len()

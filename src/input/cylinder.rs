@@ -173,7 +173,9 @@ fn decode(place: &str, record: &[u8], batch: &mut CylinderBatch, truth: &mut Cyl
         match slot {
             Some(slot @ None) => *slot = Some(particle),
             _ => {
-                return Err(fields.wrong("label", &format!("{label} is no number of a track, or comes twice")));
+                return Err(
+                    fields.wrong("label", &format!("{label} is no number of a track, or comes twice"))
+                );
             }
         }
     }

@@ -70,7 +70,12 @@ fn text(report: &Report, tables: bool) -> String {
     let Report { summary, builder, seeds, check, .. } = report;
     let mut text = describe::summary(summary);
     text.push_str(&format!("\nbuilder {builder}, seeds from {seeds}\n"));
-    text.push_str(&format!("fakes : {}/{} {}\n", check.ghosts, check.tracks, describe::percent(check.ghost_rate)));
+    text.push_str(&format!(
+        "fakes : {}/{} {}\n",
+        check.ghosts,
+        check.tracks,
+        describe::percent(check.ghost_rate)
+    ));
     check.categories.iter().for_each(|category| text.push_str(&line(category)));
     let mut rows = vec![["pull", "tracks", "mean", "width"].map(String::from)];
     for Pull { parameter, tracks, mean, width } in &report.pulls {

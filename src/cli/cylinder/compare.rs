@@ -31,13 +31,15 @@ pub fn compare(
     let mut hashers = <[CylinderHasher; 2]>::default();
     let mut slots = [Vec::new(), Vec::new()];
     let (mut events, mut count, mut first) = (Events::default(), 0, None);
-    while !interrupt::requested() && source.read(pools[0].threads().max(pools[1].threads()), &mut events)? > 0 {
+    while !interrupt::requested() && source.read(pools[0].threads().max(pools[1].threads()), &mut events)? > 0
+    {
         for i in 0..2 {
             pools[i].run(events.input(), &mut slots[i]);
             slots[i].iter().for_each(|slot| hashers[i].update(&slot.tracks));
         }
         for (a, b) in slots[0].iter().zip(&slots[1]) {
-            first = first.or_else(|| difference(&a.tracks, &b.tracks).map(|what| format!("event {count}: {what}")));
+            first = first
+                .or_else(|| difference(&a.tracks, &b.tracks).map(|what| format!("event {count}: {what}")));
             count += 1;
         }
         events.clear();

@@ -13,7 +13,12 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 /// Does it.
-pub fn run(config: &Config, input: &InputArgs, report: &ReportArgs, output: Option<&Path>) -> Result<ExitCode> {
+pub fn run(
+    config: &Config,
+    input: &InputArgs,
+    report: &ReportArgs,
+    output: Option<&Path>,
+) -> Result<ExitCode> {
     let mut source = EventSource::open(input)?;
     let mut sink = output.map(|path| Ok::<_, Error>((path, create(path)?))).transpose()?;
     let mut report = report.clone();

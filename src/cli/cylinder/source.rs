@@ -46,14 +46,21 @@ impl EventSource {
         let default = [DEFAULT_SIMULATION.to_string()];
         let inputs = if input.inputs.is_empty() { &default[..] } else { &input.inputs };
         if !matches!(input.format, Format::Auto | Format::Cylinder) {
-            return Err(Error::Config(format!("--format {} is no format of the sequence cylinder", input.format)));
+            return Err(Error::Config(format!(
+                "--format {} is no format of the sequence cylinder",
+                input.format
+            )));
         }
         if let Some(simulation) = inputs.iter().find(|input| input.starts_with("sim:")) {
             if inputs.len() > 1 {
                 return Err(Error::Config(format!("{simulation} cannot stand beside other inputs")));
             }
             let count = input.events.count.map(|count| count as u64);
-            return Ok(Self::Simulation(CylinderSim::new(simulation.parse()?, input.events.first as u64, count)));
+            return Ok(Self::Simulation(CylinderSim::new(
+                simulation.parse()?,
+                input.events.first as u64,
+                count,
+            )));
         }
         let source = |input: &String| if input == "-" { Source::Stdin } else { Source::Path(input.into()) };
         let sources: Vec<_> = inputs.iter().map(source).collect();

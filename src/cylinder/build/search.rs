@@ -35,19 +35,15 @@ pub(super) fn search<G: Gang>(
     // What has no window (a NaN) finds nothing.
     let zero = F32::splat(g, 0.0);
     let lanes = lanes & zero.le(width_phi) & zero.le(width_z) & phi.abs().lt(F32::splat(g, 4.0));
-    let (first_row, rows) = layer.rows(g, phi, width_phi);
+    let (first_row, rows) = layer.rows_of(g, phi, width_phi);
     let (first_bin, last_bin) = layer.bins(g, z, width_z);
-    let row_mask = U32::splat(g, layer.rows - 1);
-    let bins = U32::splat(g, layer.bins_z);
     let mut row = U32::splat(g, 0);
     loop {
         let has_row = row.lt(rows) & lanes;
         if !has_row.any() {
             break;
         }
-        let cell = ((first_row + row) & row_mask) * bins;
-        let mut hit = U32::gather(layer.table, cell + first_bin);
-        let end = U32::gather(layer.table, cell + last_bin + one);
+        let (mut hit, end) = layer.range(g, first_row + row, first_bin, last_bin);
         loop {
             let has_hit = hit.lt(end) & has_row;
             if !has_hit.any() {

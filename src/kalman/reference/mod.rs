@@ -11,7 +11,8 @@ pub type Square<const N: usize> = [[f64; N]; N];
 /// A helix at a point: x, y, z (cm), charge / pT (c/GeV), phi and theta of the momentum (rad).
 pub type Point = [f64; 6];
 
-/// A helix on a cylinder: azimuth (rad), z (cm), charge / pT (c/GeV), phi and theta of the momentum (rad).
+/// A helix on a cylinder: azimuth (rad), z (cm), charge / pT (c/GeV), phi (rad) and cotangent of the polar angle of the
+/// momentum. With the cotangent z is linear: where little is known, a filter of theta itself is another filter.
 pub type OnCylinder = [f64; 5];
 
 /// A state on a cylinder.
@@ -60,13 +61,13 @@ pub fn step_to_radius(point: Point, field: f64, radius: f64, iterations: usize) 
 
 /// The point on the cylinder of radius `radius`.
 pub fn point(p: OnCylinder, radius: f64) -> Point {
-    [radius * p[0].cos(), radius * p[0].sin(), p[1], p[2], p[3], p[4]]
+    [radius * p[0].cos(), radius * p[0].sin(), p[1], p[2], p[3], 1f64.atan2(p[4])]
 }
 
 fn on_cylinder(point: Point, near: f64) -> OnCylinder {
     let [x, y, z, charge_over_pt, phi, theta] = point;
     let azimuth = y.atan2(x);
-    [near + turn(azimuth - near), z, charge_over_pt, phi, theta]
+    [near + turn(azimuth - near), z, charge_over_pt, phi, 1.0 / theta.tan()]
 }
 
 /// The angle within -pi..pi.
@@ -168,5 +169,18 @@ pub fn smooth(first: &State, field: f64, predicted: &State, next: &State, iterat
     }
     let change = multiply(&multiply(&gain, &difference), &transpose(&gain));
     out.c.iter_mut().flatten().zip(change.iter().flatten()).for_each(|(c, change)| *c += change);
+    out
+}
+
+/// The state as it is written out: theta in place of its cotangent, r-phi in place of the azimuth's covariance.
+pub fn written(state: &State) -> State {
+    let mut out = *state;
+    out.p[4] = 1f64.atan2(state.p[4]);
+    let scale = [state.radius, 1.0, 1.0, 1.0, -1.0 / (1.0 + state.p[4] * state.p[4])];
+    for i in 0..5 {
+        for j in 0..5 {
+            out.c[i][j] *= scale[i] * scale[j];
+        }
+    }
     out
 }

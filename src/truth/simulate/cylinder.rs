@@ -39,15 +39,7 @@ pub struct CylinderSpec {
 
 impl Default for CylinderSpec {
     fn default() -> Self {
-        Self {
-            events: 3,
-            tracks: 10_000,
-            seed: 1,
-            inefficiency: 0.0,
-            noise: 0,
-            material: 0.0,
-            field: 3.8112,
-        }
+        Self { events: 3, tracks: 10_000, seed: 1, inefficiency: 0.0, noise: 0, material: 0.0, field: 3.8112 }
     }
 }
 
@@ -117,12 +109,7 @@ impl CylinderSim {
     }
 
     /// Appends up to `max_events` events and their truth; says how many. The hits of a layer are in no order.
-    pub fn read(
-        &mut self,
-        max_events: usize,
-        batch: &mut CylinderBatch,
-        truth: &mut CylinderTruth,
-    ) -> usize {
+    pub fn read(&mut self, max_events: usize, batch: &mut CylinderBatch, truth: &mut CylinderTruth) -> usize {
         let before = batch.len();
         for number in self.events.by_ref().take(max_events) {
             simulate(&self.spec, number, batch, truth);
