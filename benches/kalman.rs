@@ -1,6 +1,7 @@
 //! Steps of the filter on tracks in memory: transport and update with two measured dimensions, 9,600 tracks through
 //! 20 layers, to planes of z and to radii. CPU time of the thread, least of many passes, for every gang; beside it a
 //! loop of multiply-adds in registers, the most that the core can do. `cargo bench --bench kalman`.
+#![allow(clippy::needless_range_loop, reason = "matrices and layers")]
 
 use peloton::dispatch;
 use peloton::kalman::matriplex::{Matriplex, Matrix, Symmetric};

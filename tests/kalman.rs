@@ -1,4 +1,5 @@
 //! The filter's kernels on every gang: the same bits, and what the f64 reference says.
+#![allow(clippy::needless_range_loop, reason = "matrices and layers")]
 
 use peloton::dispatch;
 use peloton::kalman::matriplex::{Matriplex, Matrix, Symmetric};

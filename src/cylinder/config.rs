@@ -166,7 +166,7 @@ pub struct SeedConfig {
 
 impl Default for SeedConfig {
     fn default() -> Self {
-        Self { pt: 0.45, distance: 0.35, z: 3.5, bend_z: 0.45, hits: 8, shared_hits: 2 }
+        Self { pt: 0.45, distance: 0.45, z: 3.5, bend_z: 0.9, hits: 8, shared_hits: 2 }
     }
 }
 
@@ -201,7 +201,7 @@ impl CylinderConfig {
         let wrong = |what: &str| Err(Error::Config(format!("[cylinder] {what}")));
         let positive = |value: f32| value > 0.0 && value < 1e9;
         let Self { bins, build, seeding, fit, .. } = self;
-        if !(self.field.abs() < 100.0) || self.field == 0.0 {
+        if self.field.is_nan() || self.field.abs() > 100.0 || self.field == 0.0 {
             return wrong("field must not be 0 or beyond 100 T");
         }
         if !(0.0..1.0).contains(&self.material) {

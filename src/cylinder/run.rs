@@ -94,7 +94,7 @@ fn run<G: Gang>(
                     counters.stages[BUILD].items_in += seeded.good.len() as u64;
                     clock.lap(&mut counters.stages[BUILD]);
                     tracks.clear();
-                    collect(index, build, 0, tracks, out);
+                    collect(index, build, (0, 0), tracks, out);
                     fit_room(g, config, index, tracks, out);
                 }
                 SeedSource::Hits => from_hits(g, config, workspace, out, counters, &mut clock),
@@ -122,12 +122,14 @@ fn from_hits<G: Gang>(
     triplets.start(index);
     tracks.clear();
     candidates.clear();
+    let mut seeds = 0;
     while triplet_room(g, config, index, triplets, seeded) {
         counters.stages[SEED].items_out += seeded.good.len() as u64;
         clock.lap(&mut counters.stages[SEED]);
         build_room(g, config, index, seeded, build, counters);
         counters.stages[BUILD].items_in += seeded.good.len() as u64;
-        collect(index, build, config.seeding.hits as usize, tracks, candidates);
+        collect(index, build, (seeds, config.seeding.hits as usize), tracks, candidates);
+        seeds += seeded.good.len();
         clock.lap(&mut counters.stages[BUILD]);
     }
     clock.lap(&mut counters.stages[SEED]);
@@ -152,8 +154,15 @@ fn from_hits<G: Gang>(
     }
 }
 
-/// Hit lists of the seeds that were built, those of at least `least` hits, and the same by layer for the fit.
-fn collect(index: &Index, build: &Build, least: usize, tracks: &mut Tracks, out: &mut CylinderTracks) {
+/// Hit lists of the seeds that were built, those of at least `least` hits, and the same by layer for the fit;
+/// `first` seeds came before these.
+fn collect(
+    index: &Index,
+    build: &Build,
+    (first, least): (usize, usize),
+    tracks: &mut Tracks,
+    out: &mut CylinderTracks,
+) {
     let seeds = build.hits[0].len();
     for seed in 0..seeds {
         let places: [u32; CYLINDER_LAYERS] = std::array::from_fn(|layer| build.hits[layer][seed]);
@@ -166,7 +175,7 @@ fn collect(index: &Index, build: &Build, least: usize, tracks: &mut Tracks, out:
                 out.hits.push(index.source[place as usize]);
             }
         }
-        out.seed.push(seed as u32);
+        out.seed.push((first + seed) as u32);
         out.hit_start.push(out.hits.len() as u32);
     }
 }

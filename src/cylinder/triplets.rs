@@ -23,6 +23,7 @@ pub(super) const BLOCK: usize = 1 << 15;
 pub(super) struct Triplets {
     pairs: [Column<u32>; 2],
     triplets: [Column<u32>; 3],
+    sorted: Vec<[u32; 3]>,
     /// The next hit of the innermost layer.
     next: usize,
 }
@@ -60,8 +61,20 @@ impl Triplets {
             self.find_triplets(g, config, index);
             self.next = end;
         }
+        self.sort();
         self.states(g, config, index, seeded);
         !self.triplets[0].is_empty()
+    }
+
+    /// Lanes find triplets in an order of their gang's; this one is that of the hits.
+    fn sort(&mut self) {
+        let Self { triplets, sorted, .. } = self;
+        sorted.clear();
+        sorted.extend((0..triplets[0].len()).map(|i| triplets.each_ref().map(|column| column[i])));
+        sorted.sort_unstable();
+        for (i, places) in sorted.iter().enumerate() {
+            triplets.iter_mut().zip(places).for_each(|(column, place)| column[i] = *place);
+        }
     }
 
     #[inline(always)]
@@ -214,8 +227,8 @@ impl Triplets {
                 }
             }
             good = good & to_radius(g, &mut state, field, F32::splat(g, RADII[SEED_LAYERS]));
-            for layer in 0..SEED_LAYERS {
-                places[layer].store_some(&mut seeded.hits[layer].padded_mut()[at..], lanes);
+            for (place, column) in places.iter().zip(&mut seeded.hits) {
+                place.store_some(&mut column.padded_mut()[at..], lanes);
             }
             seeded.store(&state, at);
             let flag = good.select_u(U32::splat(g, 1), U32::splat(g, 0));

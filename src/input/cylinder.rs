@@ -133,7 +133,7 @@ impl CylinderReader {
             match usize::try_from(size) {
                 Ok(size @ 4..=MAX_EVENT_BYTES) => {
                     let body = current.stream.by_ref().take(size as u64 - 4).read_to_end(&mut self.record);
-                    read = read.and_then(|()| body).and_then(|found| match found == size - 4 {
+                    read = read.and(body).and_then(|found| match found == size - 4 {
                         true => Ok(()),
                         false => Err(std::io::ErrorKind::UnexpectedEof.into()),
                     });

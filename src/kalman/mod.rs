@@ -8,6 +8,13 @@
 //!
 //! Units are cm, GeV/c, T.
 
+#![allow(
+    clippy::absurd_extreme_comparisons,
+    clippy::needless_range_loop,
+    clippy::out_of_bounds_indexing,
+    reason = "matrices: rows and columns are numbers, and loops are written out with constants"
+)]
+
 mod material;
 pub mod matriplex;
 mod plane;

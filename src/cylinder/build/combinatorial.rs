@@ -88,6 +88,7 @@ pub(super) struct Combinatorial {
 
 impl Combinatorial {
     /// The hits of the best candidate of each seed into `out`.
+    #[allow(clippy::too_many_arguments, reason = "the room's inputs and outputs")]
     #[inline(always)]
     pub fn build<G: Gang>(
         &mut self,
@@ -160,6 +161,7 @@ impl Combinatorial {
     }
 
     /// Takes in, carries on, searches: all candidates through the lanes.
+    #[allow(clippy::too_many_arguments, reason = "the room's inputs and outputs")]
     #[inline(always)]
     fn follow<G: Gang>(
         &mut self,

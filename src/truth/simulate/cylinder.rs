@@ -238,8 +238,8 @@ mod tests {
             for particle in truth.particles.start[event]..truth.particles.start[event + 1] {
                 let vertex = truth.particles.vertex.each_ref().map(|v| f64::from(v[particle as usize]));
                 let mut at = Helix::new(vertex, 3.8112);
-                for layer in 0..CYLINDER_LAYERS {
-                    let hit = first + truth.particles.hits[layer][particle as usize] as usize;
+                for (layer, hits) in truth.particles.hits.iter().enumerate() {
+                    let hit = first + hits[particle as usize] as usize;
                     assert_eq!(truth.particle_of[hit], particle - truth.particles.start[event]);
                     let (x, y) = (f64::from(batch.x[hit]), f64::from(batch.y[hit]));
                     let r = x.hypot(y);
