@@ -1,6 +1,6 @@
 //! Speed of the decoders on the seven public LHCb events: least CPU time of many passes, by level.
 //!
-//! `cargo bench --bench decode` prints one table per decoder: µs and events/s of one core, and the rate of
+//! `cargo bench --bench decode` prints what reading the events costs and one table per decoder: µs and events/s of one core, and the rate of
 //! raw banks that go in; arguments keep only rows that contain one of them (`-- "UT, avx2"`). Levels
 //! take turns by rounds of many passes, so that a noisy machine is noisy to all.
 
@@ -75,6 +75,33 @@ fn table(name: &str, batch: &RawBatch, kind: BankKind, mut decode: impl FnMut(Le
     }
 }
 
+/// What reading costs, from a file and from the same bytes in memory, as a mapped file would be.
+fn reading(path: &Path) {
+    let bytes = std::fs::read(path).expect("events");
+    let size = bytes.len() as f64;
+    let (mut batch, mut notes) = (RawBatch::default(), Vec::new());
+    let mut time = |reader: &mut dyn FnMut() -> RawReader| {
+        let mut least = f64::INFINITY;
+        for _ in 0..ROUNDS {
+            let start = now();
+            let mut reader = reader();
+            while reader.read(64, &mut batch, &mut notes).expect("events") > 0 {
+                batch.clear();
+                notes.clear();
+            }
+            least = least.min(now() - start);
+        }
+        size / least
+    };
+    let file =
+        time(&mut || RawReader::open(&[Source::Path(path.into())], ReadOptions::default()).expect("events"));
+    let memory = time(&mut || {
+        RawReader::from_stream("memory", std::io::Cursor::new(bytes.clone()), ReadOptions::default())
+    });
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    println!("reading {name}: {file:.2} GB/s from the file, {memory:.2} GB/s from memory");
+}
+
 fn main() {
     let folder = data();
     if !folder.is_dir() {
@@ -86,6 +113,8 @@ fn main() {
     let retina = read(&folder.join("minbias_retina_truth.mdf"));
     let superpixel = read(&folder.join("minbias_superpixel.mdf"));
     let mut counters = Counters::default();
+    reading(&folder.join("minbias_retina_truth.mdf"));
+    reading(&folder.join("minbias_superpixel.mdf"));
 
     let (mut scratch, mut out) = (DecodeScratch::default(), VeloBatch::default());
     for (name, batch, kind, geometry) in [

@@ -3,10 +3,11 @@
 //!
 //! `cargo bench --bench timepix` prints a table of the ten simulated samples. Arguments name samples, or files
 //! of records of 16 bytes in order of time (`.bin`); `passes=N` and `repeats=N` (25 in the paper) change how
-//! much is measured, `block=N` the hits of a block of the chain. `scaling` shows what a second thread gains instead. With `--test` everything runs once on few hits. All programs of a row must find the same
+//! much is measured, `block=N` the hits of a block of the chain. `scaling` shows what a second thread gains instead,
+//! `levels` the chain on each instruction set and on one and two lanes. With `--test` everything runs once on few hits. All programs of a row must find the same
 //! clusters. `fast` is the search alone, from hits in order of time to labels; `plain` is the plain loop, `open` the
 //! published algorithm 1; `chain` is everything from hits in the order of their readout to clusters with
-//! features.
+//! features, energies by a calibration of each pixel among them.
 
 use peloton::event::{Column, Layout, PixelBlock, PixelHits};
 use peloton::input::Source;
@@ -18,7 +19,8 @@ use peloton::timepix::{Algorithm, Chain, FindConfig, Finder, TimeSorter, Timepix
 use peloton::truth::simulate::timepix::{PixelPreset, PixelSim, PixelSimSpec};
 use rustix::time::{ClockId, clock_gettime};
 use std::hint::black_box;
-use std::sync::Mutex;
+use std::path::PathBuf;
+use std::sync::{Mutex, OnceLock};
 use std::time::Instant;
 
 /// CPU time of this thread, s.
@@ -96,25 +98,10 @@ fn measure(sample: &Sample, passes: usize, repeats: usize, block_hits: Option<us
     });
     assert_eq!(plain.1, fast.1, "{}", sample.name);
 
-    let block_hits = block_hits.unwrap_or(TimepixConfig::default().block_hits);
-    let config =
-        TimepixConfig { disorder_us: Some(sample.disorder_us), block_hits, ..TimepixConfig::default() };
     let level = Level::choose(None, None).expect("a level");
-    let mut chain = Chain::new(&config, level, &Layout::single(256, 256).expect("a chip")).expect("a chain");
-    let hits = sample.repeated(&sample.read_out, repeats);
-    let mut block = PixelHits::default();
-    let whole = rate(passes, hits.len(), || {
-        let mut clusters = 0;
-        for start in (0..hits.len()).step_by(config.block_hits) {
-            block.clear();
-            block.extend_from(&hits, start..hits.len().min(start + config.block_hits), 0);
-            clusters += chain.push(&block, false).len();
-        }
-        clusters + chain.push(&PixelHits::default(), true).len()
-    });
-    assert_eq!((whole.1, chain.counts().late), (fast.1, 0), "{}", sample.name);
-    let total: u64 = chain.counters().stages.iter().map(|stage| stage.ns).sum();
-    let share = |i: usize| 100.0 * chain.counters().stages[i].ns as f64 / total as f64;
+    let whole = chain_rate(sample, level, passes, repeats, block_hits);
+    assert_eq!(whole.clusters, fast.1, "{}", sample.name);
+    let share = |i: usize| 100.0 * whole.stages[i] / whole.stages.iter().sum::<f64>();
     let size = sample.sorted.len() as f64 / fast_once.1 as f64;
     println!(
         "| {:<12} | {size:>9.1} | {:>6.1} | {:>6.1} | {:>5.2} | {:>5.1} | {:>6.1} | {:>2.0} {:>2.0} {:>2.0} |",
@@ -123,11 +110,110 @@ fn measure(sample: &Sample, passes: usize, repeats: usize, block_hits: Option<us
         plain.0,
         fast.0 / plain.0,
         open.0,
-        whole.0,
+        whole.rate,
         share(1),
         share(2),
         share(3)
     );
+}
+
+/// The whole chain on one thread: million hits/s, clusters, time of its stages.
+struct Whole {
+    rate: f64,
+    clusters: usize,
+    stages: [f64; 4],
+}
+
+/// The configuration of the chain: with energies, from parameters that differ from pixel to pixel.
+fn chain_config(sample: &Sample) -> TimepixConfig {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    let folder = FOLDER.get_or_init(|| {
+        let folder = std::env::temp_dir().join(format!("peloton-bench-calibration-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        for (k, (name, middle)) in [("a", 0.73), ("b", 3.6), ("c", 2.3), ("t", 2.5)].into_iter().enumerate() {
+            let value = |i: usize| middle * (0.9 + 0.2 * ((i * 7919 + k * 104_729) % 1009) as f64 / 1009.0);
+            let text: String = (0..256 * 256).map(|i| format!("{:.5} ", value(i))).collect();
+            std::fs::write(folder.join(format!("{name}.txt")), text).expect("a file");
+        }
+        folder
+    });
+    TimepixConfig {
+        disorder_us: Some(sample.disorder_us),
+        calibration: Some(folder.clone()),
+        ..TimepixConfig::default()
+    }
+}
+
+fn chain_rate(
+    sample: &Sample,
+    level: Level,
+    passes: usize,
+    repeats: usize,
+    block_hits: Option<usize>,
+) -> Whole {
+    let mut config = chain_config(sample);
+    config.block_hits = block_hits.unwrap_or(config.block_hits);
+    let mut chain = Chain::new(&config, level, &Layout::single(256, 256).expect("a chip")).expect("a chain");
+    let hits = sample.repeated(&sample.read_out, repeats);
+    let mut block = PixelHits::default();
+    let (rate, clusters) = rate(passes, hits.len(), || {
+        let mut clusters = 0;
+        for start in (0..hits.len()).step_by(config.block_hits) {
+            block.clear();
+            block.extend_from(&hits, start..hits.len().min(start + config.block_hits), 0);
+            clusters += chain.push(&block, false).len();
+        }
+        clusters + chain.push(&PixelHits::default(), true).len()
+    });
+    assert_eq!(chain.counts().late, 0, "{}", sample.name);
+    let stages = std::array::from_fn(|i| chain.counters().stages[i].ns as f64);
+    Whole { rate, clusters, stages }
+}
+
+/// Seconds that a stream takes on so many lanes, wall clock, least of several passes.
+fn lanes_wall(sample: &Sample, lanes: usize, passes: usize, repeats: usize) -> (f64, usize) {
+    let hits = sample.repeated(&sample.read_out, repeats);
+    let config = chain_config(sample);
+    let level = Level::choose(None, None).expect("a level");
+    let layout = Layout::single(256, 256).expect("a chip");
+    let chain = Mutex::new(Lanes::new(&config, level, &layout, lanes).expect("lanes"));
+    let seconds = wall(passes, 1, |_| {
+        let (chain, mut block) = (&mut *chain.lock().expect("no panic"), PixelHits::default());
+        for start in (0..hits.len()).step_by(config.block_hits) {
+            block.clear();
+            block.extend_from(&hits, start..hits.len().min(start + config.block_hits), 0);
+            black_box(chain.push(&block, false).len());
+        }
+        black_box(chain.push(&PixelHits::default(), true).len());
+    });
+    (seconds, hits.len())
+}
+
+/// One row: the chain at each level on one thread, then on one lane and on two, by the wall clock.
+fn levels(sample: &Sample, passes: usize, repeats: usize) {
+    let mut row = format!("| {:<12} |", sample.name);
+    let mut clusters = None;
+    for level in usual_levels() {
+        let whole = chain_rate(sample, level, passes, repeats, None);
+        assert_eq!(*clusters.get_or_insert(whole.clusters), whole.clusters, "{} {level}", sample.name);
+        row.push_str(&format!(" {:>13.1} |", whole.rate));
+    }
+    for lanes in [1, 2] {
+        let (seconds, hits) = lanes_wall(sample, lanes, passes, repeats);
+        row.push_str(&format!(" {:>7.1} |", hits as f64 / seconds * 1e-6));
+    }
+    println!("{row}");
+}
+
+/// The usual gang of each level that runs here.
+fn usual_levels() -> Vec<Level> {
+    let mut levels: Vec<Level> = Vec::new();
+    for level in Level::supported() {
+        if levels.iter().all(|known| known.isa() != level.isa()) {
+            levels.push(Level::choose(Some(level.isa()), None).expect("it is supported"));
+        }
+    }
+    levels
 }
 
 /// Wall clock of `threads` threads that each run `work`, least of several passes, s.
@@ -172,23 +258,7 @@ fn scaling(sample: &Sample, passes: usize, repeats: usize) {
     let both = |_| (0..2).for_each(find);
     let search = wall(passes, 1, both) / wall(passes, 2, find);
 
-    let hits = sample.repeated(&sample.read_out, repeats);
-    let config = TimepixConfig { disorder_us: Some(sample.disorder_us), ..TimepixConfig::default() };
-    let chain = |lanes: usize| {
-        let level = Level::choose(None, None).expect("a level");
-        let layout = Layout::single(256, 256).expect("a chip");
-        let chain = Mutex::new(Lanes::new(&config, level, &layout, lanes).expect("lanes"));
-        wall(passes, 1, |_| {
-            let (chain, mut block) = (&mut *chain.lock().expect("no panic"), PixelHits::default());
-            for start in (0..hits.len()).step_by(config.block_hits) {
-                block.clear();
-                block.extend_from(&hits, start..hits.len().min(start + config.block_hits), 0);
-                black_box(chain.push(&block, false).len());
-            }
-            black_box(chain.push(&PixelHits::default(), true).len());
-        })
-    };
-    let lanes = chain(1) / chain(2);
+    let lanes = lanes_wall(sample, 1, passes, repeats).0 / lanes_wall(sample, 2, passes, repeats).0;
     println!(
         "{}: two threads over one: registers {free:.2}, search {search:.2} ({:.2} of it), chain {lanes:.2}",
         sample.name,
@@ -216,19 +286,28 @@ fn main() {
         }
         return;
     }
+    let names = &names[..];
+    let samples = || {
+        let bins = names.iter().filter(|name| name.ends_with(".bin")).map(|path| Sample::file(path));
+        let no_sample = names.iter().all(|name| name.ends_with(".bin") || *name == "levels");
+        let only_bins = no_sample && names.iter().any(|name| name.ends_with(".bin"));
+        let simulated = PixelPreset::NAMES
+            .into_iter()
+            .filter(move |(name, _)| !only_bins && (no_sample || names.iter().any(|wanted| wanted == name)));
+        bins.chain(simulated.map(|(_, preset)| Sample::simulated(preset, hits)))
+    };
+    if names.iter().any(|name| *name == "levels") {
+        let head: String =
+            usual_levels().iter().map(|level| format!(" {:>13} |", level.to_string())).collect();
+        println!("| sample       |{head}  1 lane | 2 lanes |");
+        samples().for_each(|sample| levels(&sample, passes, repeats));
+        return;
+    }
     println!(
         "| sample       | hits/clu. |   fast |  plain | ratio |  open |  chain | sort, find, features % |"
     );
     println!(
         "|--------------|----------:|-------:|-------:|------:|------:|-------:|-----------------------:|"
     );
-    for path in names.iter().filter(|name| name.ends_with(".bin")) {
-        measure(&Sample::file(path), passes, repeats, block_hits);
-    }
-    for (name, preset) in PixelPreset::NAMES {
-        let no_sample = names.iter().all(|name| name.ends_with(".bin")) && !names.is_empty();
-        if names.is_empty() || (!no_sample && names.iter().any(|wanted| *wanted == name)) {
-            measure(&Sample::simulated(preset, hits), passes, repeats, block_hits);
-        }
-    }
+    samples().for_each(|sample| measure(&sample, passes, repeats, block_hits));
 }

@@ -165,12 +165,77 @@ fn simulated_raw_events_are_run_and_written() {
     let superpixels = json(&["run", "sim:lhcb,events=5,seed=4,velo=superpixel", "--geometry", &geometry]);
     assert_eq!(superpixels["hits"], run["hits"]);
 
-    let (code, message) = failure(&["run", sample]);
-    assert!(code == Some(2) && message.contains("--geometry DIR"), "{message}");
-    let (code, message) = failure(&["simulate", "--detector", "lhcb", "--output", file]);
-    assert!(code == Some(2) && message.contains("--geometry DIR"), "{message}");
-    let (code, message) = failure(&["run", "sim:lhcb,velo=both", "--geometry", &geometry]);
+    let (code, message) = failure(&["run", "sim:lhcb,velo=both"]);
     assert!(code == Some(2) && message.contains("retina"), "{message}");
+}
+
+#[test]
+fn simulated_raw_events_need_no_files() {
+    let sample = "sim:lhcb,events=4,seed=8";
+    let report = json(&["check", sample]);
+    assert_eq!((&report["events"], &report["dropped"]), (&4.into(), &serde_json::json!({})));
+    assert!(report["categories"][0]["efficiency"].as_f64().unwrap() > 0.95);
+    let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("nominal.mdf");
+    let file = file.to_str().unwrap();
+    json(&["simulate", "--detector", "lhcb", "--events", "4", "--seed", "8", "--output", file]);
+    let again = json(&["check", file, "--geometry", "nominal"]);
+    assert_eq!(
+        (&again["output_hash"], &again["categories"]),
+        (&report["output_hash"], &report["categories"])
+    );
+    let (code, message) = failure(&["run", file]);
+    assert!(code == Some(2) && message.contains("--geometry DIR"), "{message}");
+}
+
+#[test]
+fn hits_of_ut_and_scifi_are_sequences_of_their_own() {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    let sample = "sim:lhcb,events=6,seed=2";
+    for (sequence, columns) in [
+        ("ut", &["start", "id", "x", "z", "y_begin", "y_end", "weight"][..]),
+        ("scifi", &["start", "id", "width", "x", "z", "y_end"]),
+    ] {
+        let file = folder.join(format!("{sequence}.ndjson"));
+        let file = file.to_str().unwrap();
+        let run = json(&["run", sample, "--sequence", sequence, "--output", file]);
+        assert_eq!(
+            (&run["sequence"], &run["events"], &run["tracks"]),
+            (&sequence.into(), &6.into(), &0.into())
+        );
+        assert_eq!(run["stages"][0]["name"], "decode");
+        let text = std::fs::read_to_string(file).unwrap();
+        let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let ids = |line: &Value| line["id"].as_array().unwrap().len() as u64;
+        assert_eq!((lines.len(), Some(lines.iter().map(ids).sum())), (6, run["hits"].as_u64()));
+        for line in &lines {
+            let names: Vec<_> = line.as_object().unwrap().keys().map(String::as_str).collect();
+            assert!(
+                names.len() == columns.len() && columns.iter().all(|name| names.contains(name)),
+                "{names:?}"
+            );
+            assert_eq!(line["start"].as_array().unwrap().last().unwrap(), ids(line));
+        }
+
+        let report =
+            json(&["throughput", sample, "--sequence", sequence, "--repetitions", "2", "--threads", "2"]);
+        assert_eq!((&report["output_hash"], &report["hits"]), (&run["output_hash"], &run["hits"]));
+        assert!(report["bytes_per_second"].as_f64().unwrap() > 0.0);
+        let equal = json(&["compare", sample, "--sequence", sequence, "--left", "threads=2,slice=1"]);
+        assert_eq!((&equal["equal"], &equal["left"]["hash_int"]), (&true.into(), &run["hash_int"]));
+        let profile = folder.join(format!("{sequence}.toml"));
+        let profile = profile.to_str().unwrap();
+        let tuned =
+            json(&["tune", sample, "--sequence", sequence, "--repetitions", "1", "--output", profile]);
+        assert!(tuned["measured"].as_array().unwrap().len() > 1);
+        json(&["run", sample, "--sequence", sequence, "--profile", profile]);
+
+        let (code, message) = failure(&["run", sample, "--sequence", sequence, "--output", "hits.parquet"]);
+        assert!(code == Some(2) && message.contains(".ndjson"), "{message}");
+        let (code, message) = failure(&["run", "sim:velo,events=1", "--sequence", sequence]);
+        assert!(code == Some(2) && message.contains("raw banks"), "{message}");
+        let (code, message) = failure(&["check", sample, "--sequence", sequence]);
+        assert!(code == Some(2) && message.contains("hits"), "{message}");
+    }
 }
 
 #[test]

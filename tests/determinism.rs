@@ -35,7 +35,7 @@ fn slices_shown_one_by_one() {
     let mut kept = SlicedTracks::default();
     let counters = pool.run(&engine, batch.view(), &mut kept);
     let seen = Mutex::new(vec![0; 13]);
-    let again = pool.for_each_slice(&engine, batch.view(), |slice, tracks| {
+    let again = pool.for_each_slice(&engine, batch.view(), |slice, tracks: &VeloTracks| {
         assert_eq!(Some(&tracks.hits), kept.slices().nth(slice).map(|tracks| &tracks.hits));
         seen.lock().unwrap()[slice] += 1;
     });

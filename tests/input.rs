@@ -227,6 +227,8 @@ prop_compose! {
             pt: f64::from(pt) / 1e3 / 1000.0,
             charge: -1.0,
             origin: None,
+            mother: None,
+            from_signal: false,
             is_long: flags[0], is_down: flags[1], has_velo: flags[2], has_ut: flags[3],
             has_scifi: flags[4], from_beauty: flags[5], from_charm: flags[6], from_strange: flags[7],
             hits: if hits == 0 { Vec::new() } else { ids },

@@ -9,16 +9,20 @@ use peloton::input::{EventNote, RawReader, ReadOptions};
 use peloton::pipeline::{Config, Engine, Geometry};
 use peloton::scifi::{self, SciFiScratch};
 use peloton::truth::simulate::{LhcbDetector, LhcbReader, SimulatedEvent};
-use peloton::truth::{Checker, HitsOf, Rules, TruthEvent, decode_mc};
+use peloton::truth::{Checker, HitsOf, Rules, TruthEvent, decode_mc, decode_vertices};
 use peloton::ut::{self, UtScratch};
 use peloton::velo::{self, DecodeScratch, VeloBanks};
 use std::collections::BTreeSet;
 use std::io::Cursor;
 
-/// The geometries of both generations.
+/// The nominal detector, and the real ones of both generations where their files are.
 fn geometries() -> Vec<Geometry> {
-    let Some(data) = data() else { return Vec::new() };
-    ["geometry", "geometry_2018"].map(|name| Geometry::open(&data.join("lhcb").join(name)).unwrap()).into()
+    let mut all = vec![Geometry::nominal()];
+    if let Some(data) = data() {
+        let open = |name| Geometry::open(&data.join("lhcb").join(name)).unwrap();
+        all.extend(["geometry", "geometry_2018"].map(open));
+    }
+    all
 }
 
 fn events(spec: &str, geometry: &Geometry) -> Vec<SimulatedEvent> {
@@ -100,6 +104,50 @@ fn banks_decode_to_the_simulated_hits() {
     }
 }
 
+/// What full simulation has per event, over the seven public events: hits, and particles by category of the checker.
+#[test]
+fn events_have_the_size_of_real_ones() {
+    let geometry = Geometry::nominal();
+    let made = events("sim:lhcb,events=200,seed=5", &geometry);
+    let (raw, notes) = batch(&made);
+    let level = Engine::new(&Config::default()).unwrap().level();
+    let (view, mut counters) = (raw.view(), Counters::default());
+    let (mut ut, mut scifi, all) = (UtBatch::default(), SciFiBatch::default(), 0..raw.len());
+    ut::decode(level, &geometry.ut, view, all.clone(), &mut UtScratch::default(), &mut ut, &mut counters);
+    scifi::decode(level, &geometry.scifi, view, all, &mut SciFiScratch::default(), &mut scifi, &mut counters);
+    let velo: usize = notes.iter().map(|note| ids(&truth(note, HitsOf::Velo)).len()).sum();
+    let mut found = vec![
+        ("Velo clusters", velo as f64, 1694.0),
+        ("UT hits", ut.hits() as f64, 1143.0),
+        ("SciFi hits", scifi.hits() as f64, 3508.0),
+    ];
+    for (rules, names) in [
+        (Rules::LhcbUt, &[("01_velo", 651.0), ("02_velo+UT", 556.0), ("03_velo+UT_P>5GeV", 288.0)][..]),
+        (Rules::LhcbLong, &[("01_long", 374.0), ("02_long_P>5GeV", 244.0), ("07_long_electrons", 30.0)]),
+        (Rules::LhcbSeed, &[("08_UT+SciFi", 79.0), ("10_UT+SciFi_P>3GeV", 57.0)]),
+    ] {
+        let mut checker = Checker::new(rules);
+        notes.iter().for_each(|note| checker.event(&truth(note, HitsOf::All), std::iter::empty()));
+        let report = checker.report();
+        for (name, real) in names {
+            let category = report.categories.iter().find(|category| category.name == *name).unwrap();
+            found.push((name, category.reconstructible as f64, real / 7.0));
+        }
+    }
+    let vertices = notes.iter().flat_map(|note| decode_vertices(note.truth.as_ref().unwrap()).unwrap());
+    let tracks: Vec<_> = vertices.map(|vertex| vertex.tracks).collect();
+    found.push(("vertices", tracks.len() as f64, 50.0 / 7.0));
+    let reconstructible = tracks.iter().filter(|tracks| **tracks >= 4).count();
+    found.push(("vertices of four tracks", reconstructible as f64, 36.0 / 7.0));
+    // Seven events say a mean to 10 to 20 %, less where there are few.
+    for (name, count, real) in found {
+        let mean = count / 200.0;
+        let tolerance = if real > 30.0 { 0.12 } else { 0.4 };
+        println!("{name}: {mean:.1} per event, real {real:.1}");
+        assert!((mean / real - 1.0).abs() < tolerance, "{name}: {mean} per event, not {real}");
+    }
+}
+
 #[test]
 fn files_give_back_the_events() {
     for geometry in geometries() {
@@ -119,6 +167,9 @@ fn files_give_back_the_events() {
                 });
                 assert!(same && one.banks(kind).len() == other.banks(kind).len(), "{kind:?}");
             }
+            let vertices = |note: &EventNote| decode_vertices(note.truth.as_ref().unwrap()).unwrap();
+            assert_eq!(vertices(&notes[event]), vertices(&expected_notes[event]));
+            assert!(vertices(&notes[event]).iter().all(|vertex| vertex.position[0].abs() < 0.2));
             assert_eq!((notes[event].run, notes[event].number), (1, event as u64));
             assert_eq!(truth(&notes[event], HitsOf::All), truth(&expected_notes[event], HitsOf::All));
         }
@@ -127,7 +178,7 @@ fn files_give_back_the_events() {
 
 #[test]
 fn an_event_depends_on_the_seed_and_its_number_alone() {
-    let Some(geometry) = geometries().into_iter().next() else { return };
+    let geometry = Geometry::nominal();
     let all = events("sim:lhcb,events=5,seed=2", &geometry);
     assert_eq!(events("sim:lhcb,events=3,seed=2", &geometry), all[..3]);
     assert!(events("sim:lhcb,events=1,seed=4", &geometry)[0] != all[0]);
@@ -139,7 +190,7 @@ fn an_event_depends_on_the_seed_and_its_number_alone() {
 
 #[test]
 fn tracks_are_found_in_simulated_events() {
-    let Some(geometry) = geometries().into_iter().next().map(std::sync::Arc::new) else { return };
+    let geometry = std::sync::Arc::new(Geometry::nominal());
     let (raw, notes) = batch(&events("sim:lhcb,events=100,seed=9,signal=b", &geometry));
     let engine = Engine::new(&Config::default()).unwrap().with_geometry(geometry, VeloBanks::Auto);
     let mut tracks = VeloTracks::default();

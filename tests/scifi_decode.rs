@@ -2,66 +2,41 @@
 
 mod common;
 
-use common::{data, read_raw};
+use common::data;
+use common::decoding::{self, assert_true_hits};
 use peloton::Status;
-use peloton::event::{BankKind, Counters, RawBatch, RawEvents, SCIFI_ZONES, SciFiBatch};
+use peloton::event::{BankKind, Counters, RawBatch, RawEvent, RawEvents, SCIFI_ZONES, SciFiBatch};
 use peloton::pipeline::Geometry;
 use peloton::scifi::{SciFiGeometry, SciFiScratch, decode, decode_reference};
-use peloton::simd::Level;
-use peloton::truth::{HitsOf, decode_mc};
+use peloton::truth::HitsOf;
 use proptest::prelude::*;
-use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 /// Decodes on every level and by the reference; fails when any bit differs, or hits are out of order.
 fn every_level(geometry: &SciFiGeometry, events: RawEvents<'_>) -> SciFiBatch {
-    let mut expected = SciFiBatch::default();
-    for event in 0..events.len() {
-        decode_reference(geometry, &events.event(event), &mut expected);
-    }
-    for level in Level::supported() {
-        let (mut scratch, mut out, mut counters) =
-            (SciFiScratch::default(), SciFiBatch::default(), Counters::default());
-        let half = events.len() / 2;
-        for range in [0..half, half..events.len()] {
-            decode(level, geometry, events, range, &mut scratch, &mut out, &mut counters);
+    let reference = |event: &RawEvent<'_>, out: &mut SciFiBatch| decode_reference(geometry, event, out);
+    let (found, _) = decoding::every_level(events, reference, |level| {
+        let mut scratch = SciFiScratch::default();
+        move |range, out: &mut SciFiBatch, counters: &mut Counters| {
+            decode(level, geometry, events, range, &mut scratch, out, counters);
         }
-        assert_eq!(out.status, expected.status, "{level}");
-        assert!(out.zone_start == expected.zone_start, "{level}: zones");
-        assert!(out.id == expected.id, "{level}: ids");
-        assert!(out.width == expected.width, "{level}: widths");
-        let bits = |batch: &SciFiBatch| {
-            [&batch.x, &batch.z, &batch.y_end].map(|c| c.iter().map(|v| v.to_bits()).collect::<Vec<_>>())
-        };
-        assert!(bits(&out) == bits(&expected), "{level}: positions");
-        assert_eq!(counters.events(), events.len() as u64);
+    });
+    for zone in found.zone_start.windows(2) {
+        assert!(found.x[zone[0] as usize..zone[1] as usize].is_sorted());
     }
-    for zone in expected.zone_start.windows(2) {
-        assert!(expected.x[zone[0] as usize..zone[1] as usize].is_sorted());
-    }
-    expected
+    found
 }
 
 #[test]
 fn every_true_hit_is_found() {
     let Some(data) = data() else { return };
-    for (name, folder) in [
-        ("minbias_retina_truth.mdf", "geometry"),
-        ("minbias_superpixel.mdf", "geometry_2018"),
-        ("banks", "geometry_2018"),
-    ] {
-        let geometry = Geometry::open(&data.join("lhcb").join(folder)).unwrap();
-        let (raw, notes) = read_raw(&data.join("lhcb").join(name));
+    for (name, folder, raw, notes) in decoding::seven_events(&data) {
+        let geometry = Geometry::open(&folder).unwrap();
         let found = every_level(&geometry.scifi, raw.view());
         let counts: Vec<_> = (0..7).map(|event| found.of_event(event).len()).collect();
         assert_eq!(counts, [6488, 2226, 2494, 3112, 3731, 2210, 4297], "{name}");
         for (event, note) in notes.iter().enumerate() {
-            let truth = decode_mc(note.truth.as_ref().unwrap(), HitsOf::SciFi).unwrap();
-            let truth: BTreeSet<u32> = truth.particles.iter().flat_map(|p| p.hits.iter().copied()).collect();
-            let ids: BTreeSet<u32> = found.id[found.of_event(event)].iter().copied().collect();
-            assert!(!truth.is_empty() && truth.is_subset(&ids), "{name} event {event}");
-            let share = truth.len() as f64 / ids.len() as f64;
-            assert!((0.79..0.95).contains(&share), "{share} of the hits are true ones");
+            assert_true_hits(note, HitsOf::SciFi, &found.id[found.of_event(event)], 0.79..=0.95);
         }
         // Layers are where they should be, and halves on their sides.
         let z =
@@ -135,12 +110,7 @@ fn bank(words: &[u16]) -> Vec<u8> {
 }
 
 fn one_event(banks: &[(u16, u8, Vec<u8>)]) -> RawBatch {
-    let mut raw = RawBatch::default();
-    for (source, version, bytes) in banks {
-        raw.push_bank(BankKind::SciFi, *source, *version, bytes).unwrap();
-    }
-    raw.close_event(0, Status::Ok);
-    raw
+    decoding::one_event(BankKind::SciFi, banks)
 }
 
 /// (channel within the board, half, width) of the hits of one bank, by channel.

@@ -103,6 +103,63 @@ fn clusters_are_written_and_filtered() {
 }
 
 #[test]
+fn a_page_of_pictures_is_drawn() {
+    let path = temporary("display.html");
+    let file = path.to_str().unwrap();
+    let found = json(&["display", "--sequence", "timepix", SIM, "--event", "2", "--quiet", "--output", file]);
+    let page = std::fs::read_to_string(&path).unwrap();
+    std::fs::remove_file(path).unwrap();
+    assert!(found["frame_hits"].as_u64() > Some(1000), "{found}");
+    // Without a calibration there is no distribution of energies.
+    assert_eq!(page.matches("<svg").count(), 4);
+    assert!(page.contains(&format!("{} hits, {} clusters", found["frame_hits"], found["frame_clusters"])));
+}
+
+#[test]
+fn levels_are_tuned() {
+    let path = temporary("profile.toml");
+    let file = path.to_str().unwrap();
+    let found =
+        json(&["tune", "--sequence", "timepix", SIM, "--repetitions", "1", "--quiet", "--output", file]);
+    assert!(found["measured"].as_array().unwrap().len() >= 2);
+    let with = json(&["run", "--sequence", "timepix", SIM, "--profile", file, "--quiet", "--threads", "1"]);
+    std::fs::remove_file(path).unwrap();
+    assert_eq!(with["isa"], found["isa"]);
+}
+
+/// Two chips' worth of words: a trigger each 1000 clocks, and a hit 10 clocks after each.
+fn triggered(count: u64) -> Vec<u8> {
+    let mut words = vec![0x3358_5054 | (8 * (2 + 2 * count)) << 48, 0x44 << 56, 0x45 << 56];
+    for i in 0..count {
+        let clock = 1000 * (i + 1);
+        // Eight steps of 3.125 ns a clock; 1 is the first twelfth.
+        words.push(0x6F << 56 | (i & 0xFFF) << 44 | (8 * clock) << 9 | 1 << 5);
+        words
+            .push(0xB << 60 | (i % 128) << 53 | ((clock + 10) & 0x3FFF) << 30 | 5 << 20 | (clock + 10) >> 14);
+    }
+    words.iter().flat_map(|word: &u64| word.to_le_bytes()).collect()
+}
+
+#[test]
+fn hits_are_paired_with_triggers() {
+    let (input, output) = (temporary("triggers.tpx3"), temporary("triggers.ndjson"));
+    std::fs::write(&input, triggered(100)).unwrap();
+    let files = [&input, &output].map(|path| path.to_str().unwrap());
+    let arguments = ["run", "--sequence", "timepix", files[0], "--output", files[1], "--quiet"];
+    let found = json(&[&arguments[..], &["--trigger", "rise1"]].concat());
+    assert_eq!((&found["triggers"], &found["paired_hits"]), (&100.into(), &100.into()));
+    let text = std::fs::read_to_string(&output).unwrap();
+    for (i, line) in text.lines().enumerate() {
+        let cluster: Value = serde_json::from_str(line).unwrap();
+        assert_eq!((&cluster["trigger"], &cluster["since_trigger_ns"][0]), (&i.into(), &250.0.into()));
+    }
+    assert_eq!(text.lines().count(), 100);
+    let none = json(&[&arguments[..], &["--trigger", "fall2"]].concat());
+    assert_eq!(none["paired_hits"], 0);
+    [input, output].iter().for_each(|path| std::fs::remove_file(path).unwrap());
+}
+
+#[test]
 fn hits_come_over_a_socket() {
     let path = temporary("live.tpx3");
     let file = path.to_str().unwrap();
@@ -147,6 +204,16 @@ fn a_short_soak_loses_nothing() {
             assert_eq!(round["lost"], 0);
             assert!(round["sent"].as_u64() > Some(1000));
         }
+    }
+}
+
+#[test]
+fn datagrams_that_the_system_drops_are_counted() {
+    let arguments = ["soak", "--transport", "udp", "--seconds", "0.5", "--warm-up", "0.5", "--share", "0.3"];
+    let rounds = json(&[&arguments[..], &["--input", "sim:timepix,hits=100000", "--quiet"]].concat());
+    for round in rounds.as_array().unwrap() {
+        assert_eq!(round["lost"], 0, "{round}");
+        assert!(round["sent"].as_u64() > Some(1000));
     }
 }
 

@@ -157,12 +157,12 @@ fn electrons_are_counted_apart() {
 fn acceptance_and_origin_make_the_categories() {
     let outside = Particle { eta: 5.0, ..particle(211, &[1, 2, 3]) };
     let slow = Particle { p: 5.0, from_strange: true, ..particle(211, &[4, 5, 6]) };
-    let beauty = Particle { from_beauty: true, ..particle(211, &[7, 8, 9]) };
+    let beauty = Particle { from_beauty: true, from_signal: true, ..particle(211, &[7, 8, 9]) };
     let particles = vec![outside, slow, beauty];
     let tracks: [&[u32]; 3] = [&[1, 2, 3], &[4, 5, 6], &[7, 8, 9]];
     let lhcb = check(Rules::Lhcb, particles.clone(), &tracks);
     let sizes: Vec<u64> = lhcb.categories.iter().map(|category| category.reconstructible).collect();
-    assert_eq!(sizes, [2, 2, 1, 1, 0, 1, 1, 0, 0, 0]);
+    assert_eq!(sizes, [2, 2, 1, 1, 0, 1, 1, 0, 0, 0, 1]);
     let json = check(Rules::Json, particles, &tracks);
     let sizes: Vec<u64> = json.categories.iter().map(|category| category.reconstructible).collect();
     assert_eq!(sizes, [3, 3, 2, 1, 0, 1, 1]);

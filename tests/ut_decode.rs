@@ -2,12 +2,12 @@
 
 mod common;
 
-use common::{data, read_raw};
+use common::data;
+use common::decoding::{self, assert_true_hits};
 use peloton::Status;
-use peloton::event::{BankKind, Counters, RawBatch, RawEvents, UT_GROUPS, UtBatch};
+use peloton::event::{BankKind, Counters, RawBatch, RawEvent, RawEvents, UT_GROUPS, UtBatch};
 use peloton::pipeline::Geometry;
-use peloton::simd::Level;
-use peloton::truth::{HitsOf, decode_mc};
+use peloton::truth::HitsOf;
 use peloton::ut::{UtGeometry, UtScratch, decode, decode_reference};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -15,30 +15,13 @@ use std::sync::OnceLock;
 
 /// Decodes on every level and by the reference; fails when any bit differs.
 fn every_level(geometry: &UtGeometry, events: RawEvents<'_>) -> (UtBatch, Counters) {
-    let mut expected = UtBatch::default();
-    for event in 0..events.len() {
-        decode_reference(geometry, &events.event(event), &mut expected);
-    }
-    let mut first = None;
-    for level in Level::supported() {
-        let (mut scratch, mut out, mut counters) =
-            (UtScratch::default(), UtBatch::default(), Counters::default());
-        let half = events.len() / 2;
-        for range in [0..half, half..events.len()] {
-            decode(level, geometry, events, range, &mut scratch, &mut out, &mut counters);
+    let reference = |event: &RawEvent<'_>, out: &mut UtBatch| decode_reference(geometry, event, out);
+    decoding::every_level(events, reference, |level| {
+        let mut scratch = UtScratch::default();
+        move |range, out: &mut UtBatch, counters: &mut Counters| {
+            decode(level, geometry, events, range, &mut scratch, out, counters);
         }
-        assert_eq!(out.status, expected.status, "{level}");
-        assert!(out.group_start == expected.group_start, "{level}: groups");
-        assert!(out.id == expected.id, "{level}: ids");
-        let bits = |batch: &UtBatch| {
-            [&batch.x, &batch.z, &batch.y_begin, &batch.y_end, &batch.weight]
-                .map(|column| column.iter().map(|v| v.to_bits()).collect::<Vec<_>>())
-        };
-        assert!(bits(&out) == bits(&expected), "{level}: positions");
-        counters.stages[0].ns = 0;
-        assert_eq!(*first.get_or_insert(counters), counters, "{level}");
-    }
-    (expected, first.unwrap())
+    })
 }
 
 /// Ids and places of an event's hits.
@@ -52,24 +35,14 @@ fn places(batch: &UtBatch, event: usize) -> BTreeSet<[u32; 4]> {
 fn every_true_hit_is_found() {
     let Some(data) = data() else { return };
     let mut all = Vec::new();
-    for (name, folder) in [
-        ("minbias_retina_truth.mdf", "geometry"),
-        ("minbias_superpixel.mdf", "geometry_2018"),
-        ("banks", "geometry_2018"),
-    ] {
-        let geometry = Geometry::open(&data.join("lhcb").join(folder)).unwrap();
-        let (raw, notes) = read_raw(&data.join("lhcb").join(name));
+    for (name, folder, raw, notes) in decoding::seven_events(&data) {
+        let geometry = Geometry::open(&folder).unwrap();
         let (found, counters) = every_level(&geometry.ut, raw.view());
         let counts: Vec<_> = (0..7).map(|event| found.of_event(event).len()).collect();
-        assert_eq!(counts, [2108, 780, 835, 969, 1170, 433, 1707]);
+        assert_eq!(counts, [2108, 780, 835, 969, 1170, 433, 1707], "{name}");
         assert_eq!(counters.dropped().count(), 0);
         for (event, note) in notes.iter().enumerate() {
-            let truth = decode_mc(note.truth.as_ref().unwrap(), HitsOf::Ut).unwrap();
-            let truth: BTreeSet<u32> = truth.particles.iter().flat_map(|p| p.hits.iter().copied()).collect();
-            let ids: BTreeSet<u32> = found.id[found.of_event(event)].iter().copied().collect();
-            assert!(!truth.is_empty() && truth.is_subset(&ids), "{name} event {event}");
-            let share = truth.len() as f64 / ids.len() as f64;
-            assert!((0.85..0.98).contains(&share), "{share} of the hits are true ones");
+            assert_true_hits(note, HitsOf::Ut, &found.id[found.of_event(event)], 0.85..=0.98);
         }
         // Hits are in the planes, and in their group's columns.
         for (plane, z) in [2327.5, 2372.5, 2597.5, 2642.5].into_iter().enumerate() {
@@ -156,12 +129,7 @@ fn version_4(lanes: &[Vec<u16>; 6]) -> Vec<u8> {
 }
 
 fn one_event(banks: &[(u16, u8, Vec<u8>)]) -> RawBatch {
-    let mut raw = RawBatch::default();
-    for (source, version, bytes) in banks {
-        raw.push_bank(BankKind::Ut, *source, *version, bytes).unwrap();
-    }
-    raw.close_event(0, Status::Ok);
-    raw
+    decoding::one_event(BankKind::Ut, banks)
 }
 
 #[test]

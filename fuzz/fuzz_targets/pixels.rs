@@ -1,9 +1,10 @@
 //! What every target for a format of pixel hits does.
 
-use peloton::event::PixelBlock;
+use peloton::event::{Layout, PixelBlock};
 use peloton::input::timepix::{PixelFormat, PixelOptions, PixelReader, ReadEnd};
 use peloton::simd::{Isa, Level};
 use peloton::timepix::{Algorithm, Chain, FindConfig, TimepixConfig};
+use std::cell::RefCell;
 use std::io::Cursor;
 
 /// Reads the bytes as one format and clusters what is in them in two ways; counts must add up, clusters agree.
@@ -19,15 +20,27 @@ pub fn run(format: PixelFormat, bytes: &[u8]) {
         }
     }
     assert_eq!(block.hits.len() as u64, reader.counts().hits);
-    let found = [Algorithm::Fast, Algorithm::Open].map(|algorithm| {
-        let find = FindConfig { algorithm, ..FindConfig::default() };
-        let config = TimepixConfig { find, disorder_us: Some(1e6), ..TimepixConfig::default() };
-        let level = Level::new(Isa::Scalar, 1).expect("scalar code");
-        let mut chain = Chain::new(&config, level, reader.layout()).expect("a chain");
-        let clusters = chain.push(&block.hits, true).clone();
-        let counts = chain.counts();
-        assert_eq!((counts.hits_in, chain.waiting()), (counts.hits_out + counts.late, 0));
-        clusters
+    CHAINS.with_borrow_mut(|chains| {
+        let chains = chains.get_or_insert_with(|| ALGORITHMS.map(|algorithm| chain(algorithm, reader.layout())));
+        let [left, right] = chains.each_mut().map(|chain| {
+            chain.push(&block.hits, true);
+            let counts = chain.counts();
+            assert_eq!((counts.hits_in, chain.waiting()), (counts.hits_out + counts.late, 0));
+            chain.clusters()
+        });
+        assert!(left == right);
     });
-    assert!(found[0] == found[1]);
+}
+
+const ALGORITHMS: [Algorithm; 2] = [Algorithm::Fast, Algorithm::Open];
+
+thread_local! {
+    /// Made once: a target has one format, and with it one sensor.
+    static CHAINS: RefCell<Option<[Chain; 2]>> = const { RefCell::new(None) };
+}
+
+fn chain(algorithm: Algorithm, layout: &Layout) -> Chain {
+    let find = FindConfig { algorithm, ..FindConfig::default() };
+    let config = TimepixConfig { find, disorder_us: Some(1e6), ..TimepixConfig::default() };
+    Chain::new(&config, Level::new(Isa::Scalar, 1).expect("scalar code"), layout).expect("a chain")
 }

@@ -6,6 +6,8 @@ use super::reconstruct::reconstruct;
 use super::source::EventSource;
 use super::track_file::TrackFile;
 use super::{cylinder, describe, interrupt, timepix};
+use crate::event::VeloTracks;
+use crate::pipeline::Sequence;
 use crate::truth::{CheckReport, Checker, Rules};
 use crate::{Error, Result};
 use clap::Args;
@@ -31,8 +33,8 @@ pub struct Check {
     config: ConfigArgs,
     #[command(flatten)]
     report: ReportArgs,
-    /// What counts as found: json (the public events' strict validator), lhcb [default: json for
-    /// files of hits, else lhcb]
+    /// What counts as found: json (the public events' strict validator), lhcb (of Velo tracks), and for tracks of
+    /// LHCbIDs made elsewhere lhcb-ut, lhcb-seed, lhcb-long [default: json for files of hits, else lhcb]
     #[arg(long, value_name = "RULES")]
     rules: Option<Rules>,
     /// Also print efficiencies against momentum, angles, origin and event size, and ghosts against length
@@ -54,9 +56,15 @@ impl Check {
             return cylinder::check(&config, &self.input, &self.report, self.tables);
         }
         let Some(settings) = self.config.settings()? else { return Ok(ExitCode::SUCCESS) };
-        let mut source = self.input.open(true, &self.report)?;
+        if self.tracks.is_none() && settings.config.sequence != Sequence::Velo {
+            let message = "ends at hits: check compares tracks, those of --tracks FILE at least";
+            return Err(Error::Unsupported(format!("sequence {} {message}", settings.config.sequence)));
+        }
+        let mut source = self.input.open(&settings.config, true, &self.report)?;
         let settings = settings.for_source(&source);
-        let mut checker = Checker::new(self.rules.unwrap_or(source.rules()));
+        let rules = self.rules.unwrap_or(source.rules());
+        source.check_by(rules);
+        let mut checker = Checker::new(rules);
         let (mut text, mut json) = match &self.tracks {
             Some(path) => {
                 self.check_tracks(path, &mut source, &mut checker)?;
@@ -64,13 +72,17 @@ impl Check {
                 (format!("{}\n\n", path.display()), object(&head))
             }
             None => {
-                let summary =
-                    reconstruct(&settings, &mut source, (self.input.strict, self.report.quiet), |chunk| {
+                let summary = reconstruct::<VeloTracks>(
+                    &settings,
+                    &mut source,
+                    (self.input.strict, self.report.quiet),
+                    |chunk| {
                         for ((tracks, event), truth) in chunk.result.events().zip(&chunk.truth) {
                             checker.event(truth, tracks.hit_lists(event));
                         }
                         Ok(())
-                    })?;
+                    },
+                )?;
                 (describe::summary(&summary) + "\n", object(&summary))
             }
         };

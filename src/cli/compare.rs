@@ -4,13 +4,14 @@ use super::job::{Totals, stream};
 use super::options::{ConfigArgs, InputArgs, ReportArgs};
 use super::settings::Settings;
 use super::{cylinder, interrupt, timepix};
-use crate::event::{States, VeloTracks};
-use crate::output::{Hashes, TrackHasher};
-use crate::pipeline::{Config, Sequence, SlicedTracks};
+use crate::event::{HitBatch, HitColumn, SciFiBatch, States, UtBatch, VeloTracks};
+use crate::output::{Hashes, ResultHasher};
+use crate::pipeline::{Config, Product, Sequence, Sliced};
 use crate::velo::VeloConfig;
 use crate::{Error, Result};
 use clap::Args;
 use serde::Serialize;
+use std::ops::Range;
 use std::process::ExitCode;
 
 /// Reconstruct events in two ways and tell the first difference
@@ -66,12 +67,23 @@ struct Difference {
 }
 
 /// What is summed up over all events.
-#[derive(Default)]
-struct Found {
-    hashers: [TrackHasher; 2],
+struct Found<P> {
+    hashers: [ResultHasher<P>; 2],
     events: u64,
     different: u64,
     first: Option<Difference>,
+}
+
+impl<P: Product> Default for Found<P> {
+    fn default() -> Self {
+        Self { hashers: Default::default(), events: 0, different: 0, first: None }
+    }
+}
+
+/// Results of which one event can be compared with another.
+trait Compared: Product {
+    /// The first difference between two events' results, in words.
+    fn difference(left: (&Self, usize), right: (&Self, usize)) -> Option<String>;
 }
 
 impl Compare {
@@ -85,21 +97,32 @@ impl Compare {
             return cylinder::compare(&config, &self.input, &self.report, [&self.left, &self.right]);
         }
         let Some(Settings { config, .. }) = self.config.settings()? else { return Ok(ExitCode::SUCCESS) };
-        let mut source = self.input.open(false, &self.report)?;
-        let sides = [side(&config, &self.left)?, side(&config, &self.right)?];
+        match config.sequence {
+            Sequence::Ut => self.execute_with::<UtBatch>(&config),
+            Sequence::SciFi => self.execute_with::<SciFiBatch>(&config),
+            Sequence::Velo | Sequence::Timepix | Sequence::Cylinder => {
+                self.execute_with::<VeloTracks>(&config)
+            }
+        }
+    }
+
+    /// Compares two ways to make this.
+    fn execute_with<P: Compared>(&self, config: &Config) -> Result<ExitCode> {
+        let mut source = self.input.open(config, false, &self.report)?;
+        let sides = [side(config, &self.left)?, side(config, &self.right)?];
         let sides = sides.map(|side| side.for_source(&source));
-        let mut found = Found::default();
+        let mut found = Found::<P>::default();
         let threads = sides[0].pool.threads().max(sides[1].pool.threads());
-        stream::<[SlicedTracks; 2]>(
+        stream::<[Sliced<P>; 2]>(
             &mut source,
             threads,
             self.report.quiet,
             |chunk| {
-                for (Settings { engine, pool, .. }, tracks) in sides.iter().zip(&mut chunk.result) {
+                for (Settings { engine, pool, .. }, results) in sides.iter().zip(&mut chunk.result) {
                     Totals::default().reconstruct(
                         (engine, pool),
                         &chunk.events,
-                        tracks,
+                        results,
                         self.input.strict,
                     )?;
                 }
@@ -144,15 +167,15 @@ fn side(config: &Config, text: &str) -> Result<Settings> {
     Settings::new(config)
 }
 
-impl Found {
+impl<P: Compared> Found<P> {
     /// Compares one chunk.
-    fn add(&mut self, [left, right]: &[SlicedTracks; 2], event_ids: &[u64]) {
+    fn add(&mut self, [left, right]: &[Sliced<P>; 2], event_ids: &[u64]) {
         for (hasher, side) in self.hashers.iter_mut().zip([left, right]) {
-            side.slices().for_each(|tracks| hasher.update(tracks));
+            side.slices().for_each(|piece| hasher.update(piece));
         }
         for ((left, right), &event) in left.events().zip(right.events()).zip(event_ids) {
             self.events += 1;
-            if let Some(what) = difference(left, right) {
+            if let Some(what) = P::difference(left, right) {
                 self.different += 1;
                 self.first.get_or_insert(Difference { event, what });
             }
@@ -184,27 +207,69 @@ impl Found {
     }
 }
 
-/// The first difference between two events' results, in words.
-fn difference((left, l): (&VeloTracks, usize), (right, r): (&VeloTracks, usize)) -> Option<String> {
-    let (statuses, ranges) = ((left.status[l], right.status[r]), (left.of_event(l), right.of_event(r)));
+impl Compared for VeloTracks {
+    fn difference((left, l): (&Self, usize), (right, r): (&Self, usize)) -> Option<String> {
+        let (statuses, ranges) = ((left.status[l], right.status[r]), (left.of_event(l), right.of_event(r)));
+        if statuses.0 != statuses.1 {
+            return Some(format!("status {} and {}", statuses.0.name(), statuses.1.name()));
+        }
+        let lists = left.hit_lists(l).zip(right.hit_lists(r)).enumerate();
+        if let Some((track, (a, b))) = lists.into_iter().find(|(_, (a, b))| a != b) {
+            return Some(format!("track {track}: hits {a:?} and {b:?}"));
+        }
+        if ranges.0.len() != ranges.1.len() {
+            return Some(format!("{} and {} tracks", ranges.0.len(), ranges.1.len()));
+        }
+        let directions = left.backward[ranges.0.clone()].iter().zip(&right.backward[ranges.1.clone()]);
+        if let Some((track, (a, b))) = directions.enumerate().find(|(_, (a, b))| a != b) {
+            return Some(format!("track {track}: backward {a} and {b}"));
+        }
+        floats(left).zip(floats(right)).find_map(|((place, name, a), (_, _, b))| {
+            let mut values = a[ranges.0.clone()].iter().zip(&b[ranges.1.clone()]).enumerate();
+            let (track, (a, b)) = values.find(|(_, (a, b))| a.to_bits() != b.to_bits())?;
+            Some(format!("track {track}: {place}{name} {a:e} and {b:e}"))
+        })
+    }
+}
+
+impl Compared for UtBatch {
+    fn difference(left: (&Self, usize), right: (&Self, usize)) -> Option<String> {
+        hits_differ(left, right)
+    }
+}
+
+impl Compared for SciFiBatch {
+    fn difference(left: (&Self, usize), right: (&Self, usize)) -> Option<String> {
+        hits_differ(left, right)
+    }
+}
+
+fn hits_differ<B: HitBatch>((left, l): (&B, usize), (right, r): (&B, usize)) -> Option<String> {
+    let statuses = (left.statuses()[l], right.statuses()[r]);
     if statuses.0 != statuses.1 {
         return Some(format!("status {} and {}", statuses.0.name(), statuses.1.name()));
     }
-    let lists = left.hit_lists(l).zip(right.hit_lists(r)).enumerate();
-    if let Some((track, (a, b))) = lists.into_iter().find(|(_, (a, b))| a != b) {
-        return Some(format!("track {track}: hits {a:?} and {b:?}"));
+    let groups = |batch: &B, event: usize| {
+        let starts = batch.starts()[B::GROUPS * event..=B::GROUPS * (event + 1)].to_vec();
+        let sizes: Vec<u32> = starts.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        (starts[0] as usize..starts[B::GROUPS] as usize, sizes)
+    };
+    let (one, other) = (groups(left, l), groups(right, r));
+    if let Some((group, (a, b))) = one.1.iter().zip(&other.1).enumerate().find(|(_, (a, b))| a != b) {
+        return Some(format!("group {group}: {a} and {b} hits"));
     }
-    if ranges.0.len() != ranges.1.len() {
-        return Some(format!("{} and {} tracks", ranges.0.len(), ranges.1.len()));
-    }
-    let directions = left.backward[ranges.0.clone()].iter().zip(&right.backward[ranges.1.clone()]);
-    if let Some((track, (a, b))) = directions.enumerate().find(|(_, (a, b))| a != b) {
-        return Some(format!("track {track}: backward {a} and {b}"));
-    }
-    floats(left).zip(floats(right)).find_map(|((place, name, a), (_, _, b))| {
-        let mut values = a[ranges.0.clone()].iter().zip(&b[ranges.1.clone()]).enumerate();
-        let (track, (a, b)) = values.find(|(_, (a, b))| a.to_bits() != b.to_bits())?;
-        Some(format!("track {track}: {place}{name} {a:e} and {b:e}"))
+    let bits = |column: HitColumn<'_>, range: &Range<usize>| -> (&'static str, Vec<u32>) {
+        match column {
+            HitColumn::Integers(name, values) => (name, values[range.clone()].to_vec()),
+            HitColumn::Floats(name, values) => {
+                (name, values[range.clone()].iter().map(|v| v.to_bits()).collect())
+            }
+        }
+    };
+    left.columns().into_iter().zip(right.columns()).find_map(|(a, b)| {
+        let ((name, a), (_, b)) = (bits(a, &one.0), bits(b, &other.0));
+        let (hit, (a, b)) = a.iter().zip(&b).enumerate().find(|(_, (a, b))| a != b)?;
+        Some(format!("hit {hit}: {name} has bits {a:08x} and {b:08x}"))
     })
 }
 

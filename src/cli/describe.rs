@@ -2,6 +2,7 @@
 
 use super::console::table;
 use crate::output::Summary;
+use crate::pipeline::Sequence;
 use crate::truth::CheckReport;
 
 /// A run in a few aligned lines.
@@ -10,12 +11,15 @@ pub fn summary(summary: &Summary) -> String {
     let per_event = |count: u64| format!("{:.1}", count as f64 / (*events).max(1) as f64);
     let mut text = format!("{sequence}, preset {preset}, {isa} x {gang}, ");
     text.push_str(&format!("{threads} thread{}\n\n", if *threads == 1 { "" } else { "s" }));
-    text.push_str(&table(&[
+    let mut rows = vec![
         ["".into(), "all".into(), "per event".into()],
         ["events".into(), events.to_string(), "".into()],
         ["hits".into(), hits.to_string(), per_event(*hits)],
-        ["tracks".into(), tracks.to_string(), per_event(*tracks)],
-    ]));
+    ];
+    if *sequence == Sequence::Velo {
+        rows.push(["tracks".into(), tracks.to_string(), per_event(*tracks)]);
+    }
+    text.push_str(&table(&rows));
     for (reason, count) in &summary.dropped {
         text.push_str(&format!("dropped {count}: {reason}\n"));
     }

@@ -9,8 +9,8 @@
 
 use super::source::{EventBatch, EventSource};
 use super::{console, interrupt};
-use crate::event::{Counters, TruthEvent, VeloTracks};
-use crate::pipeline::{Engine, Pool, SlicedTracks};
+use crate::event::{Counters, TruthEvent};
+use crate::pipeline::{Engine, Pool, Product, Sliced};
 use crate::{Error, Result, Status};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
@@ -126,25 +126,25 @@ pub struct Totals {
 
 impl Totals {
     /// Reconstructs one batch and adds it up. With `strict`, a dropped event is an error.
-    pub fn reconstruct(
+    pub fn reconstruct<P: Product>(
         &mut self,
         (engine, pool): (&Engine, &Pool),
         events: &EventBatch,
-        tracks: &mut SlicedTracks,
+        results: &mut Sliced<P>,
         strict: bool,
     ) -> Result<()> {
         let start = Instant::now();
-        let counters = pool.run(engine, events.view(), tracks);
+        let counters = pool.run(engine, events.view(), results);
         self.time += start.elapsed();
         self.counters.merge(&counters);
         self.hits += events.hits(&counters, 1);
-        self.tracks += tracks.tracks() as u64;
-        if strict { all_ok(tracks.slices(), events.event_ids()) } else { Ok(()) }
+        self.tracks += results.tracks() as u64;
+        if strict { all_ok(results.slices(), events.event_ids()) } else { Ok(()) }
     }
 }
 
-fn all_ok<'a>(tracks: impl Iterator<Item = &'a VeloTracks>, event_ids: &[u64]) -> Result<()> {
-    let statuses = tracks.flat_map(|tracks| &tracks.status);
+fn all_ok<'a, P: Product>(pieces: impl Iterator<Item = &'a P>, event_ids: &[u64]) -> Result<()> {
+    let statuses = pieces.flat_map(P::statuses);
     match statuses.zip(event_ids).find(|(status, _)| **status != Status::Ok) {
         Some((status, id)) => {
             Err(Error::format(format!("event {id}"), format!("{} (--strict)", status.name())))

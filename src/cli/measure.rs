@@ -3,9 +3,9 @@
 use super::options::ReportArgs;
 use super::source::{EventBatch, EventSource};
 use super::{console, interrupt};
-use crate::event::{Counters, VeloTracks};
-use crate::output::{Hashes, TrackHasher};
-use crate::pipeline::{Engine, Pool, SlicedTracks};
+use crate::event::Counters;
+use crate::output::{Hashes, ResultHasher};
+use crate::pipeline::{Engine, Pool, Product, Sliced};
 use crate::{Error, Result};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -63,16 +63,21 @@ pub fn load(source: &mut EventSource, report: &ReportArgs) -> Result<EventBatch>
 }
 
 /// Reconstructs all events again and again. A pass runs from hits or raw banks in memory to output columns in memory
-/// and keeps nothing from the pass before; each thread writes the tracks of a slice over those of its last one, as
+/// and keeps nothing from the pass before; each thread writes the results of a slice over those of its last one, as
 /// a farm that hands them on does. The threads go from pass to pass of a round without waiting for each other.
-/// Passes before and after the timed ones, which keep all tracks, must give the same hashes, and each timed slice
+/// Passes before and after the timed ones, which keep all results, must give the same hashes, and each timed slice
 /// as many tracks and hits as there.
 ///
 /// # Errors
 /// [`Error::Format`] when they differ.
-pub fn measure(engine: &Engine, pool: &Pool, events: &EventBatch, plan: Plan) -> Result<Measured> {
+pub fn measure<P: Product>(
+    engine: &Engine,
+    pool: &Pool,
+    events: &EventBatch,
+    plan: Plan,
+) -> Result<Measured> {
     pool.install(|| {
-        let mut output = SlicedTracks::default();
+        let mut output = Sliced::<P>::default();
         // Memory grows in the first pass.
         pool.run(engine, events.view(), &mut output);
         let start = Instant::now();
@@ -80,7 +85,7 @@ pub fn measure(engine: &Engine, pool: &Pool, events: &EventBatch, plan: Plan) ->
         let warm_up = start.elapsed().max(Duration::from_nanos(1));
         let hashes = hash(&output);
         let sizes: Vec<_> = output.slices().map(size).collect();
-        pool.for_each_slice(engine, events.view(), |_, _| ());
+        pool.for_each_slice(engine, events.view(), |_, _: &P| ());
         let round = (ROUND.as_nanos() / warm_up.as_nanos()) as u64;
 
         let mut measured = Measured {
@@ -94,7 +99,7 @@ pub fn measure(engine: &Engine, pool: &Pool, events: &EventBatch, plan: Plan) ->
         };
         while !measured.is_complete(plan) {
             let left = plan.passes.map_or(u64::MAX, |passes| passes.max(1) - measured.passes);
-            measured.round(engine, pool, events, round.clamp(1, left), &sizes)?;
+            measured.round::<P>(engine, pool, events, round.clamp(1, left), &sizes)?;
         }
         pool.run(engine, events.view(), &mut output);
         if hash(&output) != hashes {
@@ -114,7 +119,7 @@ impl Measured {
     }
 
     /// So many passes.
-    fn round(
+    fn round<P: Product>(
         &mut self,
         engine: &Engine,
         pool: &Pool,
@@ -123,8 +128,8 @@ impl Measured {
         sizes: &[(usize, usize)],
     ) -> Result<()> {
         let same = AtomicBool::new(true);
-        let check = |slice: usize, tracks: &VeloTracks| {
-            if size(tracks) != sizes[slice] {
+        let check = |slice: usize, results: &P| {
+            if size(results) != sizes[slice] {
                 same.store(false, Ordering::Relaxed);
             }
         };
@@ -139,7 +144,7 @@ impl Measured {
             });
         let time = start.elapsed();
         if !same.into_inner() {
-            return Err(Error::format("a pass", "its tracks are not those of the first pass"));
+            return Err(Error::format("a pass", "its results are not those of the first pass"));
         }
         self.passes += passes;
         self.time += time;
@@ -153,12 +158,12 @@ impl Measured {
 }
 
 /// Tracks and hits.
-fn size(tracks: &VeloTracks) -> (usize, usize) {
-    (tracks.tracks(), tracks.hits.len())
+fn size<P: Product>(results: &P) -> (usize, usize) {
+    (results.tracks(), results.hits())
 }
 
-fn hash(tracks: &SlicedTracks) -> Hashes {
-    let mut hasher = TrackHasher::default();
-    tracks.slices().for_each(|tracks| hasher.update(tracks));
+fn hash<P: Product>(results: &Sliced<P>) -> Hashes {
+    let mut hasher = ResultHasher::<P>::default();
+    results.slices().for_each(|piece| hasher.update(piece));
     hasher.finish()
 }

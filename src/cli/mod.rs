@@ -9,6 +9,7 @@ mod compare;
 mod console;
 mod cylinder;
 mod describe;
+mod display;
 mod interrupt;
 mod isa;
 mod job;
@@ -56,6 +57,7 @@ enum Command {
     Tune(tune::Tune),
     Compare(compare::Compare),
     Simulate(simulate::Simulate),
+    Display(display::Display),
     Soak(timepix::Soak),
     Isa(isa::IsaCommand),
 }
@@ -85,6 +87,7 @@ fn dispatch(command: &Command) -> Result<ExitCode> {
         Command::Tune(command) => command.execute(),
         Command::Compare(command) => command.execute(),
         Command::Simulate(command) => command.execute(),
+        Command::Display(command) => command.execute(),
         Command::Soak(command) => command.execute(),
         Command::Isa(command) => command.execute(),
     }

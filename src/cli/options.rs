@@ -53,12 +53,12 @@ impl FromStr for EventRange {
 #[derive(Args, Debug, Clone, Default)]
 pub struct InputArgs {
     /// Files, directories, `-` (standard input), `sim:velo,events=N,seed=K` (simulated hits),
-    /// `sim:lhcb,events=N,seed=K` (simulated raw banks; needs --geometry),
+    /// `sim:lhcb,events=N,seed=K` (simulated raw banks),
     /// `sim:timepix,preset=am241,hits=N,seed=K`; pixel hits also from `tcp://HOST:PORT` or `udp://HOST:PORT`
     #[arg(value_name = "INPUT")]
     pub inputs: Vec<String>,
     /// Format of the input: auto (from the content), velo-json, velo-ndjson, mdf, banks (a folder of bank
-    /// containers); of pixel hits t3pa, burda, tpx3, tpx4, katherine, hits16, npy
+    /// containers); of pixel hits t3pa, burda, tpx3, tpx4, katherine, hits16, npy, parquet
     #[arg(long, value_name = "FORMAT", default_value_t)]
     pub format: Format,
     /// Only these events, counted from 0 over all inputs
@@ -67,7 +67,8 @@ pub struct InputArgs {
     /// End at the first event that cannot be read or reconstructed, instead of counting it
     #[arg(long)]
     pub strict: bool,
-    /// Folder of the detector's geometry files, for raw banks; events of hits need none
+    /// Folder of the detector's geometry files, for raw banks, or `nominal`, which is what simulations have without
+    /// it; events of hits need none
     #[arg(long, value_name = "DIR")]
     pub geometry: Option<PathBuf>,
     /// Kind of Velo banks to read, where there are several: auto (retina where present), retina, superpixel;
@@ -79,7 +80,7 @@ pub struct InputArgs {
 /// How it is computed.
 #[derive(Args, Debug, Clone, Default)]
 pub struct ConfigArgs {
-    /// What to reconstruct: velo, timepix, cylinder
+    /// What to reconstruct: velo, ut, scifi (hits of raw banks), timepix, cylinder
     #[arg(long, value_name = "S")]
     pub sequence: Option<Sequence>,
     /// Set of parameters: best, paper, forwarding [default: best]

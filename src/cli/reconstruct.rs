@@ -4,26 +4,26 @@ use super::job::{Chunk, Totals, stream};
 use super::settings::Settings;
 use super::source::EventSource;
 use crate::Result;
-use crate::output::{Summary, TrackHasher};
-use crate::pipeline::SlicedTracks;
+use crate::output::{ResultHasher, Summary};
+use crate::pipeline::{Product, Sliced};
 
 /// Reconstructs all events of `source` and has `consume` called with each chunk, in order.
-pub fn reconstruct(
+pub fn reconstruct<P: Product>(
     settings: &Settings,
     source: &mut EventSource,
     (strict, quiet): (bool, bool),
-    mut consume: impl FnMut(&Chunk<SlicedTracks>) -> Result<()> + Send,
+    mut consume: impl FnMut(&Chunk<Sliced<P>>) -> Result<()> + Send,
 ) -> Result<Summary> {
     let Settings { config, engine, pool } = settings;
     let mut totals = Totals::default();
-    let mut hasher = TrackHasher::default();
-    stream::<SlicedTracks>(
+    let mut hasher = ResultHasher::<P>::default();
+    stream::<Sliced<P>>(
         source,
         pool.threads(),
         quiet,
         |chunk| totals.reconstruct((engine, pool), &chunk.events, &mut chunk.result, strict),
         |chunk| {
-            chunk.result.slices().for_each(|tracks| hasher.update(tracks));
+            chunk.result.slices().for_each(|piece| hasher.update(piece));
             consume(chunk)
         },
     )?;

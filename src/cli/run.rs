@@ -2,9 +2,12 @@
 
 use super::options::{ConfigArgs, InputArgs, ReportArgs};
 use super::reconstruct::reconstruct;
-use super::sink::Sink;
+use super::settings::Settings;
+use super::sink::{Sink, Written};
 use super::{cylinder, describe, interrupt, timepix};
 use crate::Result;
+use crate::event::{SciFiBatch, UtBatch, VeloTracks};
+use crate::pipeline::Sequence;
 use clap::Args;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -26,9 +29,10 @@ pub struct Run {
     config: ConfigArgs,
     #[command(flatten)]
     report: ReportArgs,
-    /// Write the tracks: .parquet (one row an event, all columns), .ndjson or .ndjson.zst (one line an event:
+    /// Write the results. Tracks: .parquet (one row an event, all columns), .ndjson or .ndjson.zst (one line an event:
     /// a list of tracks, each a list of hit ids), or `-` (NDJSON to standard output, instead of the text);
-    /// clusters of pixels also as .clog
+    /// clusters of pixels also as .clog; hits of the sequences ut and scifi as NDJSON alone, one line an event with
+    /// the hits' columns
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -43,19 +47,30 @@ impl Run {
             return cylinder::run(&config, &self.input, &self.report, self.output.as_deref());
         }
         let Some(settings) = self.config.settings()? else { return Ok(ExitCode::SUCCESS) };
-        let mut source = self.input.open(false, &self.report)?;
+        match settings.config.sequence {
+            Sequence::Ut => self.execute_with::<UtBatch>(settings),
+            Sequence::SciFi => self.execute_with::<SciFiBatch>(settings),
+            Sequence::Velo | Sequence::Timepix | Sequence::Cylinder => {
+                self.execute_with::<VeloTracks>(settings)
+            }
+        }
+    }
+
+    /// Runs a sequence that makes this.
+    fn execute_with<P: Written>(&self, settings: Settings) -> Result<ExitCode> {
+        let mut source = self.input.open(&settings.config, false, &self.report)?;
         let settings = settings.for_source(&source);
         let output = self.output.as_deref();
         let mut sink = output.map(|path| Ok((path, Sink::create(path)?))).transpose()?;
         let mut report = self.report.clone();
         report.quiet |= output == Some(Path::new("-"));
 
-        let summary = reconstruct(&settings, &mut source, (self.input.strict, report.quiet), |chunk| {
+        let summary = reconstruct::<P>(&settings, &mut source, (self.input.strict, report.quiet), |chunk| {
             let Some((path, sink)) = &mut sink else { return Ok(()) };
             let mut event_ids = chunk.events.event_ids();
-            for tracks in chunk.result.slices() {
-                let (these, rest) = event_ids.split_at(tracks.events());
-                sink.write(these, tracks, path)?;
+            for piece in chunk.result.slices() {
+                let (these, rest) = event_ids.split_at(piece.statuses().len());
+                sink.write(these, piece, path)?;
                 event_ids = rest;
             }
             Ok(())

@@ -23,14 +23,14 @@ const BATCH: usize = 64;
 Examples:
   peloton simulate --detector velo --events 1000 --seed 7 --output events.ndjson.zst
   peloton simulate --detector velo --events 10 --seed 1 --output - | peloton check -
-  peloton simulate --detector lhcb --geometry DIR --events 1000 --output events.mdf
+  peloton simulate --detector lhcb --events 1000 --output events.mdf
   peloton simulate --detector timepix,preset=pion45 --events 1000000 --output hits.tpx3")]
 pub struct Simulate {
     /// Detector: velo, lhcb, timepix; with parameters, if any: lhcb,velo=superpixel,signal=b or what sim:timepix
     /// takes, such as timepix,preset=lead0,rate=1e6
     #[arg(long, value_name = "D", default_value = "velo")]
     detector: String,
-    /// Folder of the detector's geometry files, for lhcb
+    /// Folder of the detector's geometry files, for lhcb [default: nominal]
     #[arg(long, value_name = "DIR")]
     geometry: Option<PathBuf>,
     /// How many events, or pixel hits
@@ -89,7 +89,7 @@ impl Simulate {
 
     /// Raw events, as MDF.
     fn write_raw(&self, spec: SimSpec) -> Result<ExitCode> {
-        let geometry = open_geometry(self.geometry.as_deref())?;
+        let geometry = open_geometry(self.geometry.as_deref(), true)?;
         let mut simulation = LhcbReader::new(spec, 0, None);
         let mut sink = ByteSink::create(&self.output)?;
         let progress = console::progress(Some(self.events), self.report.quiet);

@@ -1,8 +1,9 @@
 //! Where tracks go: the file of `--output`, whose name says the format.
 
 use super::interrupt;
-use crate::event::VeloTracks;
+use crate::event::{SciFiBatch, UtBatch, VeloTracks};
 use crate::output::{NdjsonWriter, ParquetWriter};
+use crate::pipeline::Product;
 use crate::{Error, Result};
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -11,7 +12,40 @@ use std::path::{Path, PathBuf};
 /// A plain or compressed stream of bytes.
 type Bytes = Box<dyn Write + Send>;
 
-/// Writes tracks in the format of the file name.
+/// Results that can be written.
+pub trait Written: Product {
+    /// Writes the events of one piece as NDJSON.
+    fn ndjson(&self, writer: &mut NdjsonWriter<ByteSink>) -> std::io::Result<()>;
+
+    /// Writes the events of one piece as Parquet.
+    fn parquet(&self, _event_ids: &[u64], _writer: &mut ParquetWriter<BufWriter<File>>) -> Result<()> {
+        Err(Error::Config("--output: hits are written as .ndjson or .ndjson.zst, not as .parquet".into()))
+    }
+}
+
+impl Written for VeloTracks {
+    fn ndjson(&self, writer: &mut NdjsonWriter<ByteSink>) -> std::io::Result<()> {
+        writer.write(self)
+    }
+
+    fn parquet(&self, event_ids: &[u64], writer: &mut ParquetWriter<BufWriter<File>>) -> Result<()> {
+        writer.write(event_ids, self)
+    }
+}
+
+macro_rules! written_hits {
+    ($($batch:ty),*) => {$(
+        impl Written for $batch {
+            fn ndjson(&self, writer: &mut NdjsonWriter<ByteSink>) -> std::io::Result<()> {
+                writer.write_hits(self)
+            }
+        }
+    )*};
+}
+
+written_hits!(UtBatch, SciFiBatch);
+
+/// Writes results in the format of the file name.
 pub enum Sink {
     /// `.ndjson`, `.ndjson.zst` or `-`.
     Ndjson(NdjsonWriter<ByteSink>),
@@ -40,10 +74,10 @@ impl Sink {
     }
 
     /// Writes the events of one piece.
-    pub fn write(&mut self, event_ids: &[u64], tracks: &VeloTracks, path: &Path) -> Result<()> {
+    pub fn write(&mut self, event_ids: &[u64], results: &impl Written, path: &Path) -> Result<()> {
         match self {
-            Self::Ndjson(writer) => writer.write(tracks).map_err(|e| Error::io(path, e)),
-            Self::Parquet(writer) => writer.write(event_ids, tracks),
+            Self::Ndjson(writer) => results.ndjson(writer).map_err(|e| Error::io(path, e)),
+            Self::Parquet(writer) => results.parquet(event_ids, writer),
         }
     }
 

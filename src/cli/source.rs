@@ -4,7 +4,7 @@ use super::console;
 use super::options::{InputArgs, ReportArgs};
 use crate::event::{Counters, RawBatch, TruthEvent, VeloBatch};
 use crate::input::{EventNote, Format, RawReader, ReadOptions, Source, VeloReader, find_raw, is_raw_stream};
-use crate::pipeline::{Engine, Events, Geometry};
+use crate::pipeline::{Config, Engine, Events, Geometry, Sequence};
 use crate::truth::simulate::{LhcbDetector, LhcbReader, SimDetector, SimReader, SimSpec};
 use crate::truth::{HitsOf, Rules, decode_mc};
 use crate::velo::VeloBanks;
@@ -15,6 +15,8 @@ use std::sync::Arc;
 
 /// What is simulated when nobody names an input.
 const DEFAULT_SIMULATION: &str = "sim:velo,events=1000,seed=1";
+
+const DEFAULT_RAW_SIMULATION: &str = "sim:lhcb,events=200,seed=1";
 
 /// A source of events, whatever its kind.
 pub enum EventSource {
@@ -36,7 +38,8 @@ enum RawOrigin {
 pub struct RawSource {
     origin: RawOrigin,
     notes: Vec<EventNote>,
-    truth: bool,
+    /// The hits that true particles list, when the truth is asked for.
+    truth: Option<HitsOf>,
     geometry: Arc<Geometry>,
     banks: VeloBanks,
 }
@@ -132,8 +135,22 @@ impl InputArgs {
     ///
     /// # Errors
     /// [`Error::Config`] for inputs that cannot go together, and those of the readers.
-    pub fn open(&self, truth: bool, report: &ReportArgs) -> Result<EventSource> {
-        let default = [DEFAULT_SIMULATION.to_string()];
+    pub fn open(&self, config: &Config, truth: bool, report: &ReportArgs) -> Result<EventSource> {
+        let source = self.open_any(config.sequence, truth, report)?;
+        match (config.sequence, &source) {
+            (Sequence::Ut | Sequence::SciFi, EventSource::Files(_) | EventSource::Simulation(..)) => {
+                let message = "takes raw banks: MDF, bank containers or sim:lhcb, not Velo hits";
+                Err(Error::Config(format!("sequence {} {message}", config.sequence)))
+            }
+            _ => Ok(source),
+        }
+    }
+
+    fn open_any(&self, sequence: Sequence, truth: bool, report: &ReportArgs) -> Result<EventSource> {
+        let default = match sequence {
+            Sequence::Ut | Sequence::SciFi => [DEFAULT_RAW_SIMULATION.to_string()],
+            Sequence::Velo | Sequence::Timepix | Sequence::Cylinder => [DEFAULT_SIMULATION.to_string()],
+        };
         let inputs = if self.inputs.is_empty() { &default[..] } else { &self.inputs };
         if let Some(spec) = inputs.iter().find(|input| input.starts_with("sim:")) {
             if inputs.len() > 1 {
@@ -184,8 +201,9 @@ impl InputArgs {
     }
 
     fn raw(&self, origin: RawOrigin, truth: bool) -> Result<EventSource> {
-        let geometry = open_geometry(self.geometry.as_deref())?;
-        let banks = self.velo_banks;
+        let simulated = matches!(origin, RawOrigin::Simulation(_));
+        let geometry = open_geometry(self.geometry.as_deref(), simulated)?;
+        let (banks, truth) = (self.velo_banks, truth.then_some(HitsOf::Velo));
         Ok(EventSource::Raw(Box::new(RawSource { origin, notes: Vec::new(), truth, geometry, banks })))
     }
 
@@ -202,10 +220,18 @@ impl InputArgs {
     }
 }
 
-/// A folder named by a flag: when it is not there, the flag is wrong.
-pub fn open_geometry(folder: Option<&Path>) -> Result<Arc<Geometry>> {
+/// The name that means no folder but the nominal detector.
+const NOMINAL: &str = "nominal";
+
+/// A folder named by a flag: when it is not there, the flag is wrong. Simulations have the nominal detector unless
+/// told otherwise.
+pub fn open_geometry(folder: Option<&Path>, simulated: bool) -> Result<Arc<Geometry>> {
     let missing = "raw banks need --geometry DIR, the folder of the detector's geometry files";
-    let folder = folder.ok_or_else(|| Error::Config(missing.into()))?;
+    let folder = match folder {
+        None if !simulated => return Err(Error::Config(missing.into())),
+        Some(folder) if folder != Path::new(NOMINAL) => folder,
+        _ => return Ok(Arc::new(Geometry::nominal())),
+    };
     if !folder.is_dir() {
         return Err(Error::Config(format!("--geometry {}: no such folder", folder.display())));
     }
@@ -229,9 +255,9 @@ impl RawSource {
                 self.notes.len()
             }
         };
-        if self.truth {
+        if let Some(hits_of) = self.truth {
             for note in &self.notes {
-                let decode = |mc| decode_mc(mc, HitsOf::Velo);
+                let decode = |mc| decode_mc(mc, hits_of);
                 truth.push(note.truth.as_ref().map(decode).transpose()?.unwrap_or_default());
             }
         }
@@ -271,6 +297,13 @@ impl EventSource {
                 RawOrigin::Simulation(reader) => Some(reader.left()),
             },
             Self::Simulation(_, events) => Some(*events),
+        }
+    }
+
+    /// Has true particles list the hits that `rules` ask for.
+    pub fn check_by(&mut self, rules: Rules) {
+        if let Self::Raw(source) = self {
+            source.truth = Some(rules.hits_of());
         }
     }
 

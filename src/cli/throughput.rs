@@ -5,7 +5,9 @@ use super::options::{ConfigArgs, InputArgs, ReportArgs};
 use super::settings::Settings;
 use super::{cylinder, describe, interrupt, timepix};
 use crate::Result;
+use crate::event::{SciFiBatch, UtBatch, VeloTracks};
 use crate::output::Summary;
+use crate::pipeline::{Product, Sequence};
 use clap::Args;
 use serde::Serialize;
 use std::process::ExitCode;
@@ -46,6 +48,8 @@ struct Report {
     seconds: f64,
     /// Rate of the fastest round of passes.
     events_per_second_best: f64,
+    /// Raw banks that went in; null for hits.
+    bytes_per_second: Option<f64>,
 }
 
 impl Throughput {
@@ -60,11 +64,22 @@ impl Throughput {
             return cylinder::throughput(&config, &self.input, &self.report, plan);
         }
         let Some(settings) = self.config.settings()? else { return Ok(ExitCode::SUCCESS) };
-        let mut source = self.input.open(false, &self.report)?;
+        match settings.config.sequence {
+            Sequence::Ut => self.execute_with::<UtBatch>(settings),
+            Sequence::SciFi => self.execute_with::<SciFiBatch>(settings),
+            Sequence::Velo | Sequence::Timepix | Sequence::Cylinder => {
+                self.execute_with::<VeloTracks>(settings)
+            }
+        }
+    }
+
+    /// Measures a sequence that makes this.
+    fn execute_with<P: Product>(&self, settings: Settings) -> Result<ExitCode> {
+        let mut source = self.input.open(&settings.config, false, &self.report)?;
         let Settings { config, engine, pool } = settings.for_source(&source);
         let events = load(&mut source, &self.report)?;
         let plan = Plan { passes: self.repetitions, time: Duration::from_secs_f64(self.seconds) };
-        let measured = measure(&engine, &pool, &events, plan)?;
+        let measured = measure::<P>(&engine, &pool, &events, plan)?;
         let summary = Summary::new(
             &engine,
             config.preset_name(),
@@ -74,17 +89,22 @@ impl Throughput {
             measured.hashes,
             (measured.passes, measured.time),
         );
+        let bytes = engine.bank_bytes(events.view()).map(|bytes| (bytes * measured.passes) as f64);
         let report = Report {
             summary,
             repetitions: measured.passes,
             seconds: measured.time.as_secs_f64(),
             events_per_second_best: events.len() as f64 / measured.best_pass.as_secs_f64(),
+            bytes_per_second: bytes.map(|bytes| bytes / measured.time.as_secs_f64()),
         };
         let mut text = describe::summary(&report.summary);
         text.push_str(&format!(
             "{} passes in {:.2} s, equal hashes; fastest round {:.0} events/s\n",
             report.repetitions, report.seconds, report.events_per_second_best
         ));
+        if let Some(rate) = report.bytes_per_second {
+            text.push_str(&format!("{:.1} million bytes/s of raw banks\n", rate / 1e6));
+        }
         if interrupt::requested() {
             text.push_str("interrupted: these are the passes so far\n");
         }

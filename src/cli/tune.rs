@@ -5,8 +5,11 @@ use super::interrupt;
 use super::isa::cpu_name;
 use super::measure::{Measured, Plan, load, measure};
 use super::options::{Auto, ConfigArgs, InputArgs, ReportArgs};
+use super::settings::Settings;
 use super::throughput::seconds;
-use crate::pipeline::{Config, Engine, Measurement, Pool, Profile};
+use super::timepix;
+use crate::event::{SciFiBatch, UtBatch, VeloTracks};
+use crate::pipeline::{Config, Engine, Measurement, Product, Profile, Sequence};
 use crate::simd::{GANGS, Isa, Level};
 use crate::{Error, Result};
 use clap::Args;
@@ -47,8 +50,25 @@ impl Tune {
     pub fn execute(&self) -> Result<ExitCode> {
         let mut flags = self.config.clone();
         flags.threads = flags.threads.or(Some(Auto(Some(1))));
+        if let Some(config) = flags.pixels()? {
+            let plan = (self.repetitions, Duration::from_secs_f64(self.seconds));
+            let levels = levels(&config);
+            let measured = timepix::tune(&config, &flags, &self.input, &self.report, &levels, plan)?;
+            return self.finish(&config, config.thread_count(), measured);
+        }
         let Some(settings) = flags.settings()? else { return Ok(ExitCode::SUCCESS) };
-        let mut source = self.input.open(false, &self.report)?;
+        match settings.config.sequence {
+            Sequence::Ut => self.execute_with::<UtBatch>(&settings),
+            Sequence::SciFi => self.execute_with::<SciFiBatch>(&settings),
+            Sequence::Velo | Sequence::Timepix | Sequence::Cylinder => {
+                self.execute_with::<VeloTracks>(&settings)
+            }
+        }
+    }
+
+    /// Scans a sequence that makes this.
+    fn execute_with<P: Product>(&self, settings: &Settings) -> Result<ExitCode> {
+        let mut source = self.input.open(&settings.config, false, &self.report)?;
         let events = load(&mut source, &self.report)?;
         let plan = Plan { passes: self.repetitions, time: Duration::from_secs_f64(self.seconds) };
         let levels = levels(&settings.config);
@@ -61,15 +81,19 @@ impl Tune {
             let config =
                 Config { isa: Some(level.isa()), gang: Some(level.gang()), ..settings.config.clone() };
             let engine = source.equip(Engine::new(&config)?);
-            scan.add(&engine, measure(&engine, &settings.pool, &events, plan)?, events.len())?;
+            scan.add(&engine, measure::<P>(&engine, &settings.pool, &events, plan)?, events.len())?;
             progress.inc(1);
         }
         progress.finish_and_clear();
 
-        let Config { sequence, .. } = settings.config;
-        let profile = Profile::new(sequence, settings.config.preset_name(), cpu_name(), scan.measured);
+        self.finish(&settings.config, settings.pool.threads(), scan.measured)
+    }
+
+    /// Writes the profile and says what is in it.
+    fn finish(&self, config: &Config, threads: usize, measured: Vec<Measurement>) -> Result<ExitCode> {
+        let profile = Profile::new(config.sequence, config.preset_name(), cpu_name(), measured);
         std::fs::write(&self.output, profile.to_toml()).map_err(|e| Error::io(&self.output, e))?;
-        let text = format!("{}\nwritten to {}\n", text(&profile, &settings.pool), self.output.display());
+        let text = format!("{}\nwritten to {}\n", text(&profile, threads), self.output.display());
         self.report.report(&text, &profile)?;
         Ok(ExitCode::SUCCESS)
     }
@@ -110,9 +134,8 @@ impl Scan {
 }
 
 /// The scan as tables: the whole sequence, then each stage.
-fn text(profile: &Profile, pool: &Pool) -> String {
+fn text(profile: &Profile, threads: usize) -> String {
     let Profile { cpu, sequence, preset, .. } = profile;
-    let threads = pool.threads();
     let mut text =
         format!("{cpu}: {sequence}, preset {preset}, {threads} threads, ns per event by gang size\n");
     text.push_str(&section("all stages", profile, |one| Some(one.ns_per_event)));

@@ -15,6 +15,8 @@ pub struct Particle {
     pub eta: f64,
     /// Azimuth, rad.
     pub phi: f64,
+    /// Key of the particle it was made by; unknown in Velo JSON (no unit).
+    pub mother: Option<i64>,
     /// Charge in units of the positron's; files round it oddly (no unit).
     pub charge: f64,
     /// Where the particle was made, mm; unknown in Velo JSON.
@@ -35,6 +37,8 @@ pub struct Particle {
     pub from_charm: bool,
     /// From the decay of a strange hadron (no unit).
     pub from_strange: bool,
+    /// From the decay that the sample was made for (no unit).
+    pub from_signal: bool,
     /// Names of the hits it left (`id` of the hit columns); shared hits appear in each particle (no unit).
     pub hits: Vec<u32>,
 }

@@ -143,6 +143,12 @@ impl ClusterFeatures {
         [length, breadth, linearity, roundness].into_iter().for_each(|column| column[to] = column[from]);
     }
 
+    /// The columns of floats, in schema order.
+    pub fn floats_mut(&mut self) -> [&mut Column<f32>; 8] {
+        let Self { centroid: [cx, cy], mean: [mx, my], length, breadth, linearity, roundness, .. } = self;
+        [cx, cy, mx, my, length, breadth, linearity, roundness]
+    }
+
     /// The columns of floats with their names, in schema order.
     pub fn floats(&self) -> [(&'static str, &Column<f32>); 8] {
         let Self { centroid: [cx, cy], mean: [mx, my], length, breadth, linearity, roundness, .. } = self;

@@ -141,6 +141,38 @@ impl Triggers {
     }
 }
 
+/// Which trigger came before the hits of clusters, and how long before.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct TriggerPairs {
+    /// Per cluster: 1 when a trigger came before its first hit (no unit).
+    pub has_trigger: Column<u8>,
+    /// Per cluster: the device's own count of that trigger (no unit).
+    pub counter: Column<u16>,
+    /// Per hit, in the order of the clusters: time since the latest trigger, 1.5625 / 6 ns;
+    /// [`TriggerPairs::NONE`] without one.
+    pub since: Column<i64>,
+}
+
+impl TriggerPairs {
+    /// A hit before all triggers.
+    pub const NONE: i64 = -1;
+    /// A step of `since`, ns.
+    pub const NS_PER_STEP: f64 = NS_PER_TICK / 6.0;
+
+    /// Forgets everything and keeps the memory.
+    pub fn clear(&mut self) {
+        self.has_trigger.clear();
+        self.counter.clear();
+        self.since.clear();
+    }
+
+    /// Time from the latest trigger to a hit, ns.
+    pub fn since_ns(&self, hit: usize) -> Option<f64> {
+        let since = self.since[hit];
+        (since != Self::NONE).then_some(since as f64 * Self::NS_PER_STEP)
+    }
+}
+
 /// What a stretch of a stream holds.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PixelBlock {

@@ -51,16 +51,7 @@ impl Default for SciFiBatch {
 impl SciFiBatch {
     /// Forgets all events and keeps the memory.
     pub fn clear(&mut self) {
-        self.set_hits(0);
-        self.zone_start.set_len(1);
-        self.status.clear();
-    }
-
-    /// Sets the length of every column of hits.
-    pub(crate) fn set_hits(&mut self, hits: usize) {
-        [&mut self.x, &mut self.z, &mut self.y_end].into_iter().for_each(|column| column.set_len(hits));
-        self.id.set_len(hits);
-        self.width.set_len(hits);
+        super::Results::clear(self);
     }
 
     /// Number of hits of all events.

@@ -56,17 +56,7 @@ impl Default for UtBatch {
 impl UtBatch {
     /// Forgets all events and keeps the memory.
     pub fn clear(&mut self) {
-        self.set_hits(0);
-        self.group_start.set_len(1);
-        self.status.clear();
-    }
-
-    /// Sets the length of every column of hits.
-    pub(crate) fn set_hits(&mut self, hits: usize) {
-        for column in [&mut self.x, &mut self.z, &mut self.y_begin, &mut self.y_end, &mut self.weight] {
-            column.set_len(hits);
-        }
-        self.id.set_len(hits);
+        super::Results::clear(self);
     }
 
     /// Number of hits of all events.

@@ -56,7 +56,7 @@ pub enum Format {
 
 impl Format {
     /// All formats with their names.
-    pub const NAMES: [(&'static str, Format); 13] = [
+    pub const NAMES: [(&'static str, Format); 14] = [
         ("auto", Format::Auto),
         ("velo-json", Format::VeloJson),
         ("velo-ndjson", Format::VeloNdjson),
@@ -70,6 +70,7 @@ impl Format {
         ("katherine", Format::Pixels(timepix::PixelFormat::Katherine)),
         ("hits16", Format::Pixels(timepix::PixelFormat::Hits16)),
         ("npy", Format::Pixels(timepix::PixelFormat::Npy)),
+        ("parquet", Format::Pixels(timepix::PixelFormat::Parquet)),
     ];
 
     /// Whether events of this format are raw banks, which a [`RawReader`] reads.

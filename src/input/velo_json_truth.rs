@@ -178,6 +178,8 @@ impl Row<'_> {
             from_strange: self.flag(13)?,
             charge: self.number(14)?,
             origin: None,
+            mother: None,
+            from_signal: false,
             hits: ids,
         })
     }

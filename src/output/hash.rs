@@ -1,15 +1,11 @@
-//! [`TrackHasher`]: one number for all results of a run, to compare runs by.
+//! [`ResultHasher`]: one number for all results of a run, to compare runs by.
 
-use crate::event::VeloTracks;
+use crate::event::{ResultColumn, Results, VeloTracks};
 use serde::Serialize;
+use std::marker::PhantomData;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 const _: () = assert!(cfg!(target_endian = "little"), "columns are hashed as they lie in memory");
-
-/// Columns of integers: status, track offsets, hit offsets, hits.
-const INTEGERS: usize = 4;
-/// All columns: the integers, chi2, backward and the 8 values of the two states.
-const COLUMNS: usize = INTEGERS + 2 + 2 * 8;
 
 /// The hashes of a run, as 16 hexadecimal digits in JSON (its numbers do not hold 64 bits everywhere).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -26,50 +22,59 @@ fn hexadecimal<S: serde::Serializer>(hash: &u64, to: S) -> Result<S::Ok, S::Erro
     to.collect_str(&format_args!("{hash:016x}"))
 }
 
-/// Hashes tracks, in the order of the events, however they are cut into pieces.
+/// Hashes results, in the order of the events, however they are cut into pieces.
 ///
-/// Each column has an XXH3-64 of its own over its little-endian values: `status` (u16), the end of each
-/// event's tracks and of each track's hits counted from the first event of the run (u64), `hits` (u32),
-/// `chi2` (f32), `backward` (u8), then the columns of the states `beam` and `end` (f32) in the order of
-/// [`States::columns`](crate::event::States::columns). A result is the XXH3-64 over the digests (u64) of
-/// the columns it covers, in this order: the first four for `hash_int`, all of them for `output_hash`.
+/// Each column of [`Results::columns`] has an XXH3-64 of its own over its little-endian values: statuses (u16), the
+/// end of each list counted from the first event of the run (u64), integers (u32), and all others as they lie in
+/// memory. A result is the XXH3-64 over the digests (u64) of the columns it covers, in their order: statuses, ends
+/// and integers for `hash_int`, all of them for `output_hash`. Of Velo tracks these are `status`, the ends of each
+/// event's tracks and of each track's hits, `hits`; `chi2`, `backward` (u8), the columns of `beam` and `end`.
 #[derive(Clone)]
-pub struct TrackHasher {
-    columns: Box<[Xxh3; COLUMNS]>,
-    tracks: u64,
-    hits: u64,
+pub struct ResultHasher<R> {
+    columns: Vec<Xxh3>,
+    /// Entries before the next piece, for columns of starts.
+    before: Vec<u64>,
+    integers: usize,
+    of: PhantomData<R>,
 }
 
-impl Default for TrackHasher {
+/// Hashes Velo tracks.
+pub type TrackHasher = ResultHasher<VeloTracks>;
+
+impl<R: Results> Default for ResultHasher<R> {
     fn default() -> Self {
-        Self { columns: Box::new(std::array::from_fn(|_| Xxh3::new())), tracks: 0, hits: 0 }
+        let nothing = R::default();
+        let columns = nothing.columns();
+        let integers = columns.iter().filter(|column| !matches!(column, ResultColumn::Other(_))).count();
+        let (columns, before) = (vec![Xxh3::new(); columns.len()], vec![0; columns.len()]);
+        Self { columns, before, integers, of: PhantomData }
     }
 }
 
-impl TrackHasher {
+impl<R: Results> ResultHasher<R> {
     /// Adds the events of one piece.
-    pub fn update(&mut self, tracks: &VeloTracks) {
-        let [status, track_ends, hit_ends, hits, chi2, backward, states @ ..] = &mut *self.columns;
-        tracks.status.iter().for_each(|value| status.update(&value.code().to_le_bytes()));
-        offsets(track_ends, &tracks.track_start[1..], self.tracks);
-        offsets(hit_ends, &tracks.hit_start[1..], self.hits);
-        hits.update(bytemuck::cast_slice(&tracks.hits));
-        chi2.update(bytemuck::cast_slice(&tracks.chi2));
-        backward.update(&tracks.backward);
-        let columns = tracks.beam.columns().into_iter().chain(tracks.end.columns());
-        states
-            .iter_mut()
-            .zip(columns)
-            .for_each(|(state, (_, column))| state.update(bytemuck::cast_slice(column)));
-        self.tracks += tracks.tracks() as u64;
-        self.hits += tracks.hits.len() as u64;
+    pub fn update(&mut self, results: &R) {
+        for ((hasher, before), column) in self.columns.iter_mut().zip(&mut self.before).zip(results.columns())
+        {
+            match column {
+                ResultColumn::Status(values) => {
+                    values.iter().for_each(|value| hasher.update(&value.code().to_le_bytes()));
+                }
+                ResultColumn::Starts(values) => {
+                    offsets(hasher, &values[1..], *before);
+                    *before += values.last().map_or(0, |&end| u64::from(end));
+                }
+                ResultColumn::Integers(values) => hasher.update(bytemuck::cast_slice(values)),
+                ResultColumn::Other(values) => hasher.update(values),
+            }
+        }
     }
 
     /// The hashes of everything so far.
     pub fn finish(&self) -> Hashes {
-        let digests = self.columns.each_ref().map(Xxh3::digest);
+        let digests: Vec<u64> = self.columns.iter().map(Xxh3::digest).collect();
         Hashes {
-            int: xxh3_64(bytemuck::cast_slice(&digests[..INTEGERS])),
+            int: xxh3_64(bytemuck::cast_slice(&digests[..self.integers])),
             output: xxh3_64(bytemuck::cast_slice(&digests)),
         }
     }

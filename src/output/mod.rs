@@ -9,7 +9,7 @@ mod summary;
 pub mod timepix;
 
 pub use cylinder::CylinderHasher;
-pub use hash::{Hashes, TrackHasher};
+pub use hash::{Hashes, ResultHasher, TrackHasher};
 pub use ndjson::NdjsonWriter;
 #[cfg(feature = "cli")]
 pub use parquet::ParquetWriter;

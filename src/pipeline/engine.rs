@@ -1,8 +1,10 @@
 //! [`Engine`]: a configuration made ready to run; the embedding API.
 
 use super::{Config, Events, Geometry, Sequence};
-use crate::event::{Counters, VeloBatch, VeloTracks};
+use crate::event::{BankKind, Counters, Results, SciFiBatch, UtBatch, VeloBatch, VeloTracks};
+use crate::scifi::{self, SciFiScratch};
 use crate::simd::Level;
+use crate::ut::{self, UtScratch};
 use crate::velo::{self, DecodeScratch, VeloBanks, VeloConfig, VeloWorkspace};
 use crate::{Error, Result};
 use std::ops::Range;
@@ -39,6 +41,82 @@ pub struct Workspace {
     decode: DecodeScratch,
     /// Hits decoded from raw banks.
     hits: VeloBatch,
+    ut: UtScratch,
+    scifi: SciFiScratch,
+}
+
+/// What a sequence makes of events.
+pub trait Product: Results + 'static {
+    /// The sequence that makes it.
+    const SEQUENCE: Sequence;
+
+    /// Reconstructs the events of `range`, see [`Engine::run_range`].
+    fn make(
+        engine: &Engine,
+        events: Events<'_>,
+        range: Range<usize>,
+        workspace: &mut Workspace,
+        out: &mut Self,
+        counters: &mut Counters,
+    );
+}
+
+impl Product for VeloTracks {
+    const SEQUENCE: Sequence = Sequence::Velo;
+
+    fn make(
+        engine: &Engine,
+        events: Events<'_>,
+        range: Range<usize>,
+        workspace: &mut Workspace,
+        out: &mut Self,
+        counters: &mut Counters,
+    ) {
+        let Engine { level, velo, .. } = engine;
+        let Workspace { velo: scratch, decode, hits, .. } = workspace;
+        match events {
+            Events::Hits(events) => velo::reconstruct(*level, velo, events, range, scratch, out, counters),
+            Events::Banks(events) => {
+                let (geometry, banks) = engine.decoding();
+                hits.clear();
+                let count = range.len();
+                velo::decode(*level, &geometry.velo, banks, events, range, decode, hits, counters);
+                velo::reconstruct(*level, velo, hits.view(), 0..count, scratch, out, counters);
+            }
+        }
+    }
+}
+
+impl Product for UtBatch {
+    const SEQUENCE: Sequence = Sequence::Ut;
+
+    fn make(
+        engine: &Engine,
+        events: Events<'_>,
+        range: Range<usize>,
+        workspace: &mut Workspace,
+        out: &mut Self,
+        counters: &mut Counters,
+    ) {
+        let geometry = &engine.decoding().0.ut;
+        ut::decode(engine.level, geometry, events.banks(), range, &mut workspace.ut, out, counters);
+    }
+}
+
+impl Product for SciFiBatch {
+    const SEQUENCE: Sequence = Sequence::SciFi;
+
+    fn make(
+        engine: &Engine,
+        events: Events<'_>,
+        range: Range<usize>,
+        workspace: &mut Workspace,
+        out: &mut Self,
+        counters: &mut Counters,
+    ) {
+        let geometry = &engine.decoding().0.scifi;
+        scifi::decode(engine.level, geometry, events.banks(), range, &mut workspace.scifi, out, counters);
+    }
 }
 
 impl Engine {
@@ -89,52 +167,61 @@ impl Engine {
         Workspace::default()
     }
 
-    /// Reconstructs all events on the calling thread: `tracks` is emptied and gets one entry per event, in
-    /// order, whatever became of it. Nothing is allocated once `workspace` and `tracks` have grown to the
+    /// Bytes of the raw banks that the sequence takes of these events; none when they are hits.
+    pub fn bank_bytes(&self, events: Events<'_>) -> Option<u64> {
+        let Events::Banks(events) = events else { return None };
+        let banks = self.decoding.as_ref().map_or(VeloBanks::Auto, |(_, banks)| *banks);
+        let of_event = |number: usize| {
+            let event = events.event(number);
+            let kind = match self.sequence {
+                Sequence::Ut => BankKind::Ut,
+                Sequence::SciFi => BankKind::SciFi,
+                Sequence::Velo | Sequence::Timepix | Sequence::Cylinder => banks.kind(&event),
+            };
+            event.banks(kind).iter().map(|bank| u64::from(bank.bytes)).sum::<u64>()
+        };
+        Some((0..events.len()).map(of_event).sum())
+    }
+
+    /// Geometry and kind of Velo banks.
+    fn decoding(&self) -> (&Geometry, VeloBanks) {
+        let (geometry, banks) = self.decoding.as_ref().expect("a geometry for raw banks");
+        (geometry, *banks)
+    }
+
+    /// Reconstructs all events on the calling thread: `results` is emptied and gets one entry per event, in
+    /// order, whatever became of it. Nothing is allocated once `workspace` and `results` have grown to the
     /// size of the data.
     ///
     /// # Panics
-    /// When the events are raw banks and the engine has no geometry.
-    pub fn run<'a>(
+    /// When the engine's sequence makes something else, takes raw banks and gets hits, or has no geometry for raw
+    /// banks.
+    pub fn run<'a, P: Product>(
         &self,
         events: impl Into<Events<'a>>,
         workspace: &mut Workspace,
-        tracks: &mut VeloTracks,
+        results: &mut P,
     ) -> Counters {
         let events = events.into();
-        tracks.clear();
+        results.clear();
         let mut counters = Counters::default();
-        self.run_range(events, 0..events.len(), workspace, tracks, &mut counters);
+        self.run_range(events, 0..events.len(), workspace, results, &mut counters);
         counters
     }
 
-    /// Reconstructs the events of `range` and appends them to `tracks`, their counts to `counters`.
+    /// Reconstructs the events of `range` and appends them to `results`, their counts to `counters`.
     ///
     /// # Panics
     /// When `range` reaches beyond the events, and as [`Engine::run`].
-    pub fn run_range(
+    pub fn run_range<P: Product>(
         &self,
         events: Events<'_>,
         range: Range<usize>,
         workspace: &mut Workspace,
-        tracks: &mut VeloTracks,
+        results: &mut P,
         counters: &mut Counters,
     ) {
-        let Self { level, velo, .. } = self;
-        let Workspace { velo: scratch, decode, hits } = workspace;
-        match (self.sequence, events) {
-            // Refused when the engine was made.
-            (Sequence::Timepix | Sequence::Cylinder, _) => {}
-            (Sequence::Velo, Events::Hits(events)) => {
-                velo::reconstruct(*level, velo, events, range, scratch, tracks, counters);
-            }
-            (Sequence::Velo, Events::Banks(events)) => {
-                let (geometry, banks) = self.decoding.as_ref().expect("a geometry for raw banks");
-                hits.clear();
-                let count = range.len();
-                velo::decode(*level, &geometry.velo, *banks, events, range, decode, hits, counters);
-                velo::reconstruct(*level, velo, hits.view(), 0..count, scratch, tracks, counters);
-            }
-        }
+        assert_eq!(self.sequence, P::SEQUENCE, "what the engine's sequence makes");
+        P::make(self, events, range, workspace, results, counters);
     }
 }

@@ -11,7 +11,18 @@ pub enum Events<'a> {
     Banks(RawEvents<'a>),
 }
 
-impl Events<'_> {
+impl<'a> Events<'a> {
+    /// The raw banks.
+    ///
+    /// # Panics
+    /// When these are hits.
+    pub(super) fn banks(self) -> RawEvents<'a> {
+        match self {
+            Self::Banks(events) => events,
+            Self::Hits(_) => panic!("this sequence takes raw banks"),
+        }
+    }
+
     /// Number of events.
     pub fn len(&self) -> usize {
         match self {

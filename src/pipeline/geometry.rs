@@ -29,6 +29,18 @@ pub struct Geometry {
 }
 
 impl Geometry {
+    /// A nominal detector, magnet down: what simulations without geometry files fly through.
+    pub fn nominal() -> Self {
+        Self {
+            velo: VeloSensors::nominal(),
+            ut: UtGeometry::nominal(),
+            ut_tables: UtTables::nominal(),
+            scifi: SciFiGeometry::nominal(),
+            beam: [0.0; 2],
+            polarity: -1.0,
+        }
+    }
+
     /// Reads `velo_geometry.bin`, `ut_boards.bin`, `ut_geometry.bin`, `ut_tables.bin`, `scifi_geometry.bin`,
     /// `beamline.bin` and `polarity.bin` of a folder.
     ///

@@ -17,10 +17,10 @@ pub mod timepix;
 
 pub use config::{Config, SLICE_EVENTS};
 pub use cylinder::{CylinderPool, CylinderSlot};
-pub use engine::{Engine, Workspace};
+pub use engine::{Engine, Product, Workspace};
 pub use events::Events;
 pub use geometry::Geometry;
 pub use pool::Pool;
 pub use profile::{Measurement, Profile};
 pub use sequence::{Sequence, Stage};
-pub use slices::SlicedTracks;
+pub use slices::{Sliced, SlicedTracks};

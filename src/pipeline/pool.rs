@@ -10,10 +10,11 @@
 //! have grown, nothing is allocated.
 
 use super::slices::Slot;
-use super::{Engine, Events, SlicedTracks, Workspace};
-use crate::event::{Counters, VeloTracks};
+use super::{Engine, Events, Product, Sliced, Workspace};
+use crate::event::Counters;
 use crate::{Error, Result};
 use rayon::prelude::*;
+use std::any::Any;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Threads with a workspace each.
@@ -28,8 +29,8 @@ pub struct Pool {
 #[derive(Debug, Default)]
 struct Seat {
     workspace: Workspace,
-    /// Results of its slice, where nobody keeps them.
-    slot: Slot,
+    /// A [`Slot`] for the results of its slice, where nobody keeps them.
+    slot: Option<Box<dyn Any + Send>>,
 }
 
 impl Pool {
@@ -60,49 +61,50 @@ impl Pool {
         self.threads.install(work)
     }
 
-    /// Reconstructs all events; `tracks` is emptied and gets one entry per event, in order.
+    /// Reconstructs all events; `results` is emptied and gets one entry per event, in order.
     ///
     /// # Panics
     /// As [`Engine::run`].
-    pub fn run<'a>(
+    pub fn run<'a, P: Product>(
         &self,
         engine: &Engine,
         events: impl Into<Events<'a>>,
-        tracks: &mut SlicedTracks,
+        results: &mut Sliced<P>,
     ) -> Counters {
         let events = events.into();
         let slice = engine.slice_events();
-        let slots = tracks.prepare(events.len().div_ceil(slice));
+        let slots = results.prepare(events.len().div_ceil(slice));
         self.threads.install(|| {
             slots.par_iter_mut().enumerate().with_max_len(1).for_each(|(i, slot)| {
                 let range = i * slice..events.len().min((i + 1) * slice);
                 let workspace = &mut self.seat().workspace;
-                engine.run_range(events, range, workspace, &mut slot.tracks, &mut slot.counters);
+                engine.run_range(events, range, workspace, &mut slot.results, &mut slot.counters);
             });
         });
-        tracks.counters()
+        results.counters()
     }
 
-    /// Reconstructs all events and shows each slice, its number and its tracks, to `visit` on the thread that
-    /// made them, which then overwrites them: tracks that are used at once never leave the cache.
+    /// Reconstructs all events and shows each slice, its number and its results, to `visit` on the thread that
+    /// made them, which then overwrites them: results that are used at once never leave the cache.
     ///
     /// # Panics
     /// As [`Engine::run`].
-    pub fn for_each_slice<'a>(
+    pub fn for_each_slice<'a, P: Product>(
         &self,
         engine: &Engine,
         events: impl Into<Events<'a>>,
-        visit: impl Fn(usize, &VeloTracks) + Sync,
+        visit: impl Fn(usize, &P) + Sync,
     ) -> Counters {
         let events = events.into();
         let slice = engine.slice_events();
         let of_slice = |i: usize| {
             let range = i * slice..events.len().min((i + 1) * slice);
             let Seat { workspace, slot } = &mut *self.seat();
-            slot.tracks.clear();
+            let slot = slot_for::<P>(slot);
+            slot.results.clear();
             slot.counters = Counters::default();
-            engine.run_range(events, range, workspace, &mut slot.tracks, &mut slot.counters);
-            visit(i, &slot.tracks);
+            engine.run_range(events, range, workspace, &mut slot.results, &mut slot.counters);
+            visit(i, &slot.results);
             slot.counters
         };
         let slices = (0..events.len().div_ceil(slice)).into_par_iter().with_max_len(1);
@@ -118,4 +120,12 @@ impl Pool {
         let thread = rayon::current_thread_index().unwrap_or(0);
         self.seats[thread].lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The slot, of the type that is asked for: a new one where there is none yet.
+fn slot_for<P: Product>(slot: &mut Option<Box<dyn Any + Send>>) -> &mut Slot<P> {
+    if !slot.as_ref().is_some_and(|slot| slot.is::<Slot<P>>()) {
+        *slot = Some(Box::<Slot<P>>::default());
+    }
+    slot.as_mut().and_then(|slot| slot.downcast_mut()).expect("just made of this type")
 }

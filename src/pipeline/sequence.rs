@@ -13,6 +13,11 @@ pub enum Sequence {
     /// Velo banks or hits to Velo tracks.
     #[default]
     Velo,
+    /// UT banks to UT hits.
+    Ut,
+    /// SciFi banks to SciFi hits.
+    #[serde(rename = "scifi")]
+    SciFi,
     /// Pixel hits to clusters; a stream, which [`timepix::Chain`] runs and not the event engine.
     Timepix,
     /// Hits of the cylinder detector to tracks with states; a [`CylinderPool`](super::CylinderPool) runs it.
@@ -37,6 +42,10 @@ const VELO_STAGES: [Stage; 4] = [
     Stage { name: velo::STAGES[3], input: "tracks as hit lists", output: "states" },
 ];
 
+const UT_STAGES: [Stage; 1] = [Stage { name: "decode", input: "raw banks", output: "hits by group and y" }];
+
+const SCIFI_STAGES: [Stage; 1] = [Stage { name: "decode", input: "raw banks", output: "hits by zone and x" }];
+
 const TIMEPIX_STAGES: [Stage; 4] = [
     Stage { name: timepix::STAGES[0], input: "hits as read out", output: "hits at their true time" },
     Stage { name: timepix::STAGES[1], input: "hits at their true time", output: "hits in order of time" },
@@ -53,12 +62,15 @@ const CYLINDER_STAGES: [Stage; 4] = [
 
 impl Sequence {
     /// All sequences.
-    pub const ALL: [Sequence; 3] = [Sequence::Velo, Sequence::Timepix, Sequence::Cylinder];
+    pub const ALL: [Sequence; 5] =
+        [Sequence::Velo, Sequence::Ut, Sequence::SciFi, Sequence::Timepix, Sequence::Cylinder];
 
     /// The name used on the command line and in results.
     pub fn name(self) -> &'static str {
         match self {
             Sequence::Velo => "velo",
+            Sequence::Ut => "ut",
+            Sequence::SciFi => "scifi",
             Sequence::Timepix => "timepix",
             Sequence::Cylinder => "cylinder",
         }
@@ -68,6 +80,8 @@ impl Sequence {
     pub fn stages(self) -> &'static [Stage] {
         match self {
             Sequence::Velo => &VELO_STAGES,
+            Sequence::Ut => &UT_STAGES,
+            Sequence::SciFi => &SCIFI_STAGES,
             Sequence::Timepix => &TIMEPIX_STAGES,
             Sequence::Cylinder => &CYLINDER_STAGES,
         }

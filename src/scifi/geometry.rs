@@ -10,13 +10,13 @@ use crate::bytes::Fields;
 /// Mats before the first: stations are counted from 1.
 const FIRST_MAT: usize = 512;
 /// Mats that numbers can name.
-const MATS: usize = 1536;
+pub(super) const MATS: usize = 1536;
 /// Bits of a channel number below those of its quarter, of its layer.
-const QUARTER_SHIFT: u32 = 14;
+pub(super) const QUARTER_SHIFT: u32 = 14;
 pub(super) const LAYER_SHIFT: u32 = 16;
 /// Quarters, and those before the first.
 pub(super) const QUARTERS: usize = 48;
-const FIRST_QUARTER: u32 = 16;
+pub(super) const FIRST_QUARTER: u32 = 16;
 /// Links of a board.
 pub const LINKS: usize = 24;
 /// Boards at most.
@@ -40,6 +40,17 @@ pub(super) struct Part {
     pub modules_fall: bool,
     /// Whether x changes within a module the other way round.
     pub modules_turned: bool,
+}
+
+/// One mat of fibres.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Mat {
+    /// Where the middle fibre ends at the mirror, mm.
+    pub mirror: [f32; 3],
+    /// Direction across the fibres.
+    pub step: [f32; 3],
+    /// dx/dy and dz/dy along the fibres.
+    pub slope: [f32; 2],
 }
 
 /// Fibre mats and boards of the SciFi.
@@ -113,27 +124,43 @@ impl SciFiGeometry {
         let slope = [column("dxdy")?, column("dzdy")?];
         column("globaldy")?;
         fields.end()?;
-        let exists: Vec<bool> = common[1].iter().map(|&pitch| pitch != 0.0).collect();
         // All mats are made alike: what they have in common is kept once.
+        let exists = |mat: &usize| common[1][*mat] != 0.0;
         let mut same = [0.0; 4];
         for (value, column) in same.iter_mut().zip(&common) {
-            let mut values =
-                column.iter().zip(&exists).filter(|(_, exists)| **exists).map(|(value, _)| *value);
+            let mut values = (0..MATS).filter(exists).map(|mat| column[mat]);
             *value = values.next().unwrap_or(0.0);
             if values.any(|other| other != *value) {
                 return Err(fields.wrong("pitches and gaps", "they differ from mat to mat"));
             }
         }
-        let [begin, half_pitch, die_gap, sipm_pitch] = same;
+        let mat = |mat: usize| Mat {
+            mirror: [0, 1, 2].map(|axis| mirror[axis][mat]),
+            step: [0, 1, 2].map(|axis| step[axis][mat]),
+            slope: [0, 1].map(|axis| slope[axis][mat]),
+        };
+        let detector = if is_old { 0xA << 28 } else { 5 << 28 };
+        Ok(Self::assemble(detector, boards, same, |number| Some(number).filter(exists).map(mat)))
+    }
+
+    /// Puts mats and boards together; `common` is what stands first in [`SciFiGeometry`] of what all mats share,
+    /// `mat` knows the mats that exist, by their number from the first on.
+    pub(super) fn assemble(
+        detector: u32,
+        boards: Boards,
+        common: [f32; 4],
+        mat: impl Fn(usize) -> Option<Mat>,
+    ) -> Self {
         let nothing = [0.0, 0.0, 0.0, f32::NAN];
         let (mut across, mut along) = (vec![[0.0; 4]; FIRST_MAT], vec![nothing; FIRST_MAT]);
-        for mat in 0..MATS {
-            across.push([mirror[0][mat], step[0][mat], mirror[1][mat], step[1][mat]]);
-            let there = [mirror[2][mat], step[2][mat], slope[0][mat], slope[1][mat]];
-            along.push(if exists[mat] { there } else { nothing });
+        for number in 0..MATS {
+            let mat = mat(number);
+            across.push(mat.map_or([0.0; 4], |m| [m.mirror[0], m.step[0], m.mirror[1], m.step[1]]));
+            along.push(mat.map_or(nothing, |m| [m.mirror[2], m.step[2], m.slope[0], m.slope[1]]));
         }
-        Ok(Self {
-            detector: if is_old { 0xA << 28 } else { 5 << 28 },
+        let [begin, half_pitch, die_gap, sipm_pitch] = common;
+        Self {
+            detector,
             board_quarter: board_quarters(&boards),
             boards,
             begin,
@@ -143,7 +170,7 @@ impl SciFiGeometry {
             parts: parts(&across, &along),
             across,
             along,
-        })
+        }
     }
 
     /// Slopes dx/dy and dz/dy of the fibres that the hit with this LHCbID is on.

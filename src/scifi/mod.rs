@@ -1,9 +1,10 @@
 //! The scintillating-fibre tracker (SciFi): twelve layers behind the magnet, from raw banks to hits.
 //!
-//! Rooms in data-flow order: [`geometry`] and `decode`, which holds its own naive twin.
+//! Rooms in data-flow order: [`geometry`] (also a nominal one) and `decode`, which holds its own naive twin.
 
 mod decode;
 pub mod geometry;
+mod nominal;
 
 pub use decode::{SciFiScratch, decode, reference as decode_reference};
 pub use geometry::{SciFiChannel, SciFiGeometry};

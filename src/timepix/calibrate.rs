@@ -1,6 +1,7 @@
 //! From time over threshold to energy, pixel by pixel, and the time walk that comes with it.
 
 use crate::event::{Layout, NS_PER_TICK, PixelHits};
+use crate::simd::Gang;
 use crate::{Error, Result};
 use std::path::Path;
 
@@ -8,6 +9,9 @@ use std::path::Path;
 const LEAST: f64 = 0.1;
 /// Largest energy of one hit, eV: a nonsensical calibration cannot make sums overflow.
 const MOST: f64 = 1e9;
+/// Hits whose energies are computed at once: the more, the more parameters are on their way from a table that is
+/// larger than the caches close by.
+const CHUNK: usize = 128;
 /// Steps of the table of time walk, and steps per keV.
 const WALK_STEPS: usize = 4096;
 const STEPS_PER_KEV: u64 = 10;
@@ -66,17 +70,49 @@ impl Calibration {
 
     /// Energy of a hit, eV.
     #[inline(always)]
-    pub fn energy(&self, x: u16, y: u16, tot: u16) -> u64 {
-        let [a2, b0, t, c0] = self.pixels[usize::from(y) * self.width + usize::from(x)];
-        let tot = f64::from(tot);
-        let b = b0 - tot;
-        let c = tot * t - c0;
-        let root = (b * b - 2.0 * a2 * c).sqrt();
-        let energy = (root - b) / a2;
-        // Not a number where the root or the division fails: then neither comparison holds.
-        let energy = if energy > LEAST && a2.abs() > 2e-12 { energy } else { LEAST };
-        (energy * 1000.0 + 0.5).min(MOST) as u64
+    pub fn energy(&self, x: u16, y: u16, tot: u16) -> u32 {
+        energy(self.pixels[usize::from(y) * self.width + usize::from(x)], f64::from(tot))
     }
+
+    /// Energies of hits, eV; a room of its own.
+    #[inline(never)]
+    pub(super) fn energies_room<G: Gang>(&self, g: G, hits: &PixelHits, to: &mut [u32]) {
+        g.vectorize(
+            #[inline(always)]
+            || self.energies(hits, to),
+        );
+    }
+
+    #[inline(always)]
+    fn energies(&self, hits: &PixelHits, to: &mut [u32]) {
+        let n = to.len();
+        let (x, y, tot) = (&hits.x[..n], &hits.y[..n], &hits.tot[..n]);
+        let mut parameters = [[0.0; CHUNK]; 4];
+        for start in (0..n).step_by(CHUNK) {
+            let range = start..n.min(start + CHUNK);
+            let pixels = x[range.clone()].iter().zip(&y[range.clone()]).enumerate();
+            for (i, (&x, &y)) in pixels.take(CHUNK) {
+                let pixel = self.pixels[usize::from(y) * self.width + usize::from(x)];
+                parameters.iter_mut().zip(pixel).for_each(|(to, from)| to[i] = from);
+            }
+            let [a2, b0, t, c0] = &parameters;
+            for (i, (to, &tot)) in to[range.clone()].iter_mut().zip(&tot[range]).enumerate().take(CHUNK) {
+                *to = energy([a2[i], b0[i], t[i], c0[i]], f64::from(tot));
+            }
+        }
+    }
+}
+
+/// Energy of a pixel with these parameters, eV.
+#[inline(always)]
+fn energy([a2, b0, t, c0]: [f64; 4], tot: f64) -> u32 {
+    let b = b0 - tot;
+    let c = tot * t - c0;
+    let root = (b * b - 2.0 * a2 * c).sqrt();
+    let energy = (root - b) / a2;
+    // Not a number where the root or the division fails: then neither comparison holds.
+    let energy = if energy > LEAST && a2.abs() > 2e-12 { energy } else { LEAST };
+    (energy * 1000.0 + 0.5).min(MOST) as u32
 }
 
 /// How late small signals are: `a / (E - b)^c + d` ns at the energy E in keV (the form of the calibration
@@ -109,7 +145,7 @@ impl TimeWalk {
     pub fn correct(&self, calibration: &Calibration, hits: &mut PixelHits) {
         for i in 0..hits.len() {
             let energy = calibration.energy(hits.x[i], hits.y[i], hits.tot[i]);
-            let step = (energy * STEPS_PER_KEV / 1000) as usize;
+            let step = (u64::from(energy) * STEPS_PER_KEV / 1000) as usize;
             hits.time[i] -= self.ticks[step.min(WALK_STEPS - 1)];
         }
     }

@@ -165,7 +165,12 @@ impl Chain {
     pub fn new(config: &TimepixConfig, level: Level, layout: &Layout) -> Result<Self> {
         Ok(Self {
             front: Front::new(config, level, layout)?,
-            clusterer: Clusterer::new(config.find, layout.width(), layout.height(), config.capacity)?,
+            clusterer: Clusterer::new(
+                config.find,
+                level,
+                [layout.width(), layout.height()],
+                config.capacity,
+            )?,
             filter: config.filter.clone(),
             level,
             features: FeatureMaker::default(),
@@ -190,6 +195,11 @@ impl Chain {
     /// Time and flow of the stages.
     pub fn counters(&self) -> &Counters {
         &self.counters
+    }
+
+    /// What the last push gave.
+    pub fn clusters(&self) -> &PixelClusters {
+        &self.clusters
     }
 
     /// Hits that wait inside, for later ones or for their clusters to end.

@@ -7,28 +7,32 @@
 use super::calibrate::Calibration;
 use crate::event::{ClusterFeatures, Column, PixelClusters, PixelHits};
 use crate::simd::Gang;
+use bytemuck::{Pod, Zeroable};
 use std::f64::consts::FRAC_PI_4;
 use std::ops::Range;
+
+/// Clusters that are finished at once, as local columns.
+const CHUNK: usize = 16;
 
 /// Makes features; holds the sums between the two steps.
 #[derive(Debug, Default)]
 pub struct FeatureMaker {
-    /// Hits, then n^2 times the variances of x and y and their covariance, per cluster.
-    count: Column<f64>,
-    variances: [Column<f64>; 3],
+    /// Per hit, 1 for the first of a cluster.
+    firsts: Column<u8>,
+    /// Per hit, eV; unused without calibration.
+    energies: Column<u32>,
+    sums: Column<Sums>,
 }
 
-/// Sums over the hits of a cluster, positions counted from its first hit.
-#[derive(Default)]
+/// Sums over the hits of a cluster, positions counted from its first hit, and what is largest.
+#[derive(Debug, Clone, Copy, Default, Pod, Zeroable)]
+#[repr(C)]
 struct Sums {
-    tot: u64,
-    height: u16,
+    /// Of x, y, x^2, y^2, x y, tot, tot x, tot y.
+    sums: [i64; 8],
+    /// Largest x and y, all bits turned over of the smallest x and y, largest tot; the others are nothing.
+    most: [u16; 8],
     energy: u64,
-    position: [i64; 2],
-    squares: [i64; 3],
-    weighted: [i64; 2],
-    low: [i32; 2],
-    high: [i32; 2],
 }
 
 impl FeatureMaker {
@@ -37,118 +41,188 @@ impl FeatureMaker {
         let len = clusters.len();
         let PixelClusters { hit_start, hits, features } = clusters;
         features.set_len(len);
-        self.count.set_len(len);
-        self.variances.iter_mut().for_each(|column| column.set_len(len));
-        self.sum(calibration, hit_start, hits, features);
-        let Self { count, variances: [xx, yy, xy] } = self;
-        let ClusterFeatures { length, breadth, linearity, roundness, .. } = features;
-        let shapes = [length, breadth, linearity, roundness].map(|column| &mut column[..]);
-        shape_room(g, [count, xx, yy, xy].map(|column| &column[..]), shapes);
-    }
-
-    fn sum(
-        &mut self,
-        calibration: Option<&Calibration>,
-        hit_start: &[u32],
-        hits: &PixelHits,
-        to: &mut ClusterFeatures,
-    ) {
-        // Slices of one length: the compiler then checks once and not at each of twenty stores.
-        let len = hit_start.len() - 1;
-        let ClusterFeatures { time, duration, tot, height, energy, bounds, centroid, mean, .. } = to;
-        let (time, duration, tot) = (&mut time[..len], &mut duration[..len], &mut tot[..len]);
-        let (height, energy) = (&mut height[..len], &mut energy[..len]);
-        let [x_low, y_low, x_high, y_high] = bounds.each_mut().map(|column| &mut column[..len]);
-        let [x_centroid, y_centroid] = centroid.each_mut().map(|column| &mut column[..len]);
-        let [x_mean, y_mean] = mean.each_mut().map(|column| &mut column[..len]);
-        let count = &mut self.count[..len];
-        let [xx, yy, xy] = self.variances.each_mut().map(|column| &mut column[..len]);
-        let ends = &hit_start[1..][..len];
-        for i in 0..len {
-            let range = hit_start[i] as usize..ends[i] as usize;
-            let times = &hits.time[range.clone()];
-            let size = times.len();
-            time[i] = times[0];
-            duration[i] = times[size - 1].abs_diff(times[0]).min(u64::from(u32::MAX)) as u32;
-            let start = [hits.x[range.start], hits.y[range.start]].map(i32::from);
-            let sums = Sums::of(hits, range, start, calibration);
-            (tot[i], height[i], energy[i]) =
-                (sums.tot.min(u64::from(u32::MAX)) as u32, sums.height, sums.energy);
-            (x_low[i], x_high[i]) = ((start[0] + sums.low[0]) as u16, (start[0] + sums.high[0]) as u16);
-            (y_low[i], y_high[i]) = ((start[1] + sums.low[1]) as u16, (start[1] + sums.high[1]) as u16);
-            let n = size as f64;
-            let [x, y] = sums.position.map(|sum| sum as f64);
-            // Without any weight all pixels are alike.
-            let (weight, [wx, wy]) = if sums.tot > 0 {
-                (sums.tot as f64, sums.weighted.map(|sum| sum as f64))
-            } else {
-                (n, [x, y])
-            };
-            let [x0, y0] = start.map(f64::from);
-            (x_mean[i], y_mean[i]) = ((x0 + x / n) as f32, (y0 + y / n) as f32);
-            (x_centroid[i], y_centroid[i]) = ((x0 + wx / weight) as f32, (y0 + wy / weight) as f32);
-            let squares = sums.squares.map(|sum| sum as f64);
-            count[i] = n;
-            xx[i] = n * squares[0] - x * x;
-            yy[i] = n * squares[1] - y * y;
-            xy[i] = n * squares[2] - x * y;
+        if len == 0 {
+            return;
         }
+        self.firsts.set_len(hits.len());
+        self.firsts.fill(0);
+        hit_start[..len].iter().for_each(|start| self.firsts[*start as usize] = 1);
+        self.sums.set_len(len);
+        // A run-time one keeps all eight products alike.
+        sum_room(g, &self.firsts, hits, std::hint::black_box(1), &mut self.sums);
+        if let Some(calibration) = calibration {
+            self.energies.set_len(hits.len());
+            calibration.energies_room(g, hits, &mut self.energies);
+            add_energies(&self.firsts, &self.energies, &mut self.sums);
+        } else {
+            self.sums.iter_mut().for_each(|sums| sums.energy = 0);
+        }
+        finish_room(g, hit_start, hits, &self.sums, features);
     }
 }
 
-impl Sums {
-    #[inline(always)]
-    fn of(hits: &PixelHits, range: Range<usize>, start: [i32; 2], calibration: Option<&Calibration>) -> Self {
-        let mut sums = Self::default();
-        let (x, y, tot) = (&hits.x[range.clone()], &hits.y[range.clone()], &hits.tot[range]);
-        for ((&x, &y), &tot) in x.iter().zip(y).zip(tot) {
-            let (dx, dy) = (i32::from(x) - start[0], i32::from(y) - start[1]);
-            let weight = i64::from(tot);
-            sums.tot += u64::from(tot);
-            sums.height = sums.height.max(tot);
-            sums.low = [sums.low[0].min(dx), sums.low[1].min(dy)];
-            sums.high = [sums.high[0].max(dx), sums.high[1].max(dy)];
-            // Squares of sides up to 8192 fit 32 bits.
-            sums.squares[0] += i64::from(dx * dx);
-            sums.squares[1] += i64::from(dy * dy);
-            sums.squares[2] += i64::from(dx * dy);
-            sums.position[0] += i64::from(dx);
-            sums.position[1] += i64::from(dy);
-            sums.weighted[0] += weight * i64::from(dx);
-            sums.weighted[1] += weight * i64::from(dy);
-            if let Some(calibration) = calibration {
-                sums.energy += calibration.energy(x, y, tot);
-            }
-        }
-        sums
-    }
-}
-
-/// Shapes from moments, many clusters at once.
 #[inline(never)]
-fn shape_room<G: Gang>(g: G, moments: [&[f64]; 4], shapes: [&mut [f32]; 4]) {
+fn sum_room<G: Gang>(g: G, firsts: &[u8], hits: &PixelHits, one: i32, to: &mut [Sums]) {
     g.vectorize(
         #[inline(always)]
-        || shape(moments, shapes),
+        || sum(firsts, hits, one, to),
     );
 }
 
-/// The main variances are the eigenvalues of the matrix of variances. `n` pixels in a row have the variance
-/// (n^2 - 1) / 12, which gives lengths their scale.
+/// Sums over all hits in one go: where a cluster begins the sums begin again, and after each hit they are
+/// stored where its cluster's belong. So nothing depends on where clusters end, which no branch can foresee.
 #[inline(always)]
-fn shape([count, xx, yy, xy]: [&[f64]; 4], [length, breadth, linearity, roundness]: [&mut [f32]; 4]) {
-    let moments = count.iter().zip(xx).zip(yy).zip(xy);
-    let shapes = length.iter_mut().zip(breadth).zip(linearity).zip(roundness);
-    for ((((n, xx), yy), xy), (((length, breadth), linearity), roundness)) in moments.zip(shapes) {
-        let scale = 1.0 / (n * n);
-        let (difference, sum) = (xx - yy, xx + yy);
-        let root = (difference * difference + 4.0 * (xy * xy)).sqrt();
-        let along = 6.0 * (sum + root) * scale + 1.0;
-        let across = 6.0 * (sum - root).max(0.0) * scale + 1.0;
-        *length = along.sqrt() as f32;
-        *breadth = across.sqrt() as f32;
-        *linearity = if sum > 0.0 { (root / sum) as f32 } else { 0.0 };
-        *roundness = (n / (FRAC_PI_4 * along)).min(1.0) as f32;
+fn sum(firsts: &[u8], hits: &PixelHits, one: i32, to: &mut [Sums]) {
+    let n = firsts.len();
+    let (x, y, tot) = (&hits.x[..n], &hits.y[..n], &hits.tot[..n]);
+    let (mut sums, mut most) = ([0i64; 8], [0u16; 8]);
+    let (mut x0, mut y0) = (0, 0);
+    let mut next = 0;
+    for i in 0..n {
+        next += usize::from(firsts[i]);
+        let is_first = firsts[i] != 0;
+        let keep = i64::from(firsts[i]) - 1;
+        let (x, y, tot) = (x[i], y[i], tot[i]);
+        (x0, y0) = if is_first { (i32::from(x), i32::from(y)) } else { (x0, y0) };
+        let (dx, dy, weight) = (i32::from(x) - x0, i32::from(y) - y0, i32::from(tot));
+        // Products of sides up to 8192 with each other or 16 bits fit 32 bits.
+        let left = [dx, dy, dx, dy, dx, weight, weight, weight];
+        let right = [one, one, dx, dy, dy, one, dx, dy];
+        for k in 0..8 {
+            sums[k] = (sums[k] & keep) + i64::from(left[k] * right[k]);
+        }
+        let here = [x, y, !x, !y, tot, 0, 0, 0];
+        for k in 0..8 {
+            most[k] = (most[k] & keep as u16).max(here[k]);
+        }
+        if let Some(to) = to.get_mut(next.wrapping_sub(1)) {
+            (to.sums, to.most) = (sums, most);
+        }
+    }
+}
+
+/// The same for energies.
+#[inline(never)]
+fn add_energies(firsts: &[u8], energies: &[u32], to: &mut [Sums]) {
+    let (mut sum, mut next) = (0, 0);
+    for (&first, &energy) in firsts.iter().zip(energies) {
+        next += usize::from(first);
+        sum = (sum & (u64::from(first).wrapping_sub(1))) + u64::from(energy);
+        if let Some(to) = to.get_mut(next.wrapping_sub(1)) {
+            to.energy = sum;
+        }
+    }
+}
+
+#[inline(never)]
+fn finish_room<G: Gang>(g: G, hit_start: &[u32], hits: &PixelHits, sums: &[Sums], to: &mut ClusterFeatures) {
+    g.vectorize(
+        #[inline(always)]
+        || finish(hit_start, hits, sums, to),
+    );
+}
+
+/// Features from sums, a chunk of clusters after the other.
+#[inline(always)]
+fn finish(hit_start: &[u32], hits: &PixelHits, sums: &[Sums], to: &mut ClusterFeatures) {
+    for start in (0..sums.len()).step_by(CHUNK) {
+        let range = start..sums.len().min(start + CHUNK);
+        let starts = &hit_start[start..range.end + 1];
+        let mut chunk = Chunk::default();
+        chunk.read(starts, hits, &sums[range.clone()]);
+        chunk.shapes();
+        chunk.write(range, to);
+    }
+}
+
+/// A chunk of clusters, one value of each column per cluster.
+#[derive(Default)]
+struct Chunk {
+    /// Hits; their tot, or hits again where that is zero; first pixel.
+    count: [f64; CHUNK],
+    weight: [f64; CHUNK],
+    first: [[f64; CHUNK]; 2],
+    sums: [[f64; CHUNK]; 5],
+    weighted: [[f64; CHUNK]; 2],
+    time: [i64; CHUNK],
+    duration: [u32; CHUNK],
+    tot: [u32; CHUNK],
+    height: [u16; CHUNK],
+    energy: [u64; CHUNK],
+    bounds: [[u16; CHUNK]; 4],
+    /// The columns of [`ClusterFeatures::floats`].
+    floats: [[f32; CHUNK]; 8],
+}
+
+impl Chunk {
+    #[inline(always)]
+    fn read(&mut self, starts: &[u32], hits: &PixelHits, sums: &[Sums]) {
+        for (i, (sums, ends)) in sums.iter().zip(starts.windows(2)).enumerate().take(CHUNK) {
+            let (first, last) = (ends[0] as usize, ends[1] as usize - 1);
+            let Sums { sums: [x, y, xx, yy, xy, tot, tot_x, tot_y], most, energy } = *sums;
+            let count = f64::from(ends[1] - ends[0]);
+            self.count[i] = count;
+            self.first[0][i] = f64::from(hits.x[first]);
+            self.first[1][i] = f64::from(hits.y[first]);
+            for (to, from) in self.sums.iter_mut().zip([x, y, xx, yy, xy]) {
+                to[i] = from as f64;
+            }
+            // Without any weight all pixels are alike.
+            let (weight, weighted) = if tot > 0 { (tot as f64, [tot_x, tot_y]) } else { (count, [x, y]) };
+            self.weight[i] = weight;
+            (self.weighted[0][i], self.weighted[1][i]) = (weighted[0] as f64, weighted[1] as f64);
+            self.time[i] = hits.time[first];
+            self.duration[i] = hits.time[last].abs_diff(hits.time[first]).min(u64::from(u32::MAX)) as u32;
+            self.tot[i] = tot.min(i64::from(u32::MAX)) as u32;
+            let [x_high, y_high, x_low, y_low, height, ..] = most;
+            for (to, from) in self.bounds.iter_mut().zip([!x_low, !y_low, x_high, y_high]) {
+                to[i] = from;
+            }
+            (self.height[i], self.energy[i]) = (height, energy);
+        }
+    }
+
+    /// The main variances are the eigenvalues of the matrix of variances. `n` pixels in a row have the
+    /// variance (n^2 - 1) / 12, which gives lengths their scale.
+    #[inline(always)]
+    fn shapes(&mut self) {
+        let Self { count, weight, first, sums: [x, y, xx, yy, xy], weighted, floats, .. } = self;
+        let [x_centroid, y_centroid, x_mean, y_mean, length, breadth, linearity, roundness] = floats;
+        for i in 0..CHUNK {
+            let n = count[i];
+            x_centroid[i] = (first[0][i] + weighted[0][i] / weight[i]) as f32;
+            y_centroid[i] = (first[1][i] + weighted[1][i] / weight[i]) as f32;
+            x_mean[i] = (first[0][i] + x[i] / n) as f32;
+            y_mean[i] = (first[1][i] + y[i] / n) as f32;
+            // n^2 times the variances and the covariance.
+            let (var_x, var_y) = (n * xx[i] - x[i] * x[i], n * yy[i] - y[i] * y[i]);
+            let covar = n * xy[i] - x[i] * y[i];
+            let scale = 1.0 / (n * n);
+            let (difference, sum) = (var_x - var_y, var_x + var_y);
+            let root = (difference * difference + 4.0 * (covar * covar)).sqrt();
+            let along = 6.0 * (sum + root) * scale + 1.0;
+            let across = 6.0 * (sum - root).max(0.0) * scale + 1.0;
+            length[i] = along.sqrt() as f32;
+            breadth[i] = across.sqrt() as f32;
+            linearity[i] = if sum > 0.0 { (root / sum) as f32 } else { 0.0 };
+            roundness[i] = (n / (FRAC_PI_4 * along)).min(1.0) as f32;
+        }
+    }
+
+    #[inline(always)]
+    fn write(&self, range: Range<usize>, to: &mut ClusterFeatures) {
+        let n = range.len();
+        to.time[range.clone()].copy_from_slice(&self.time[..n]);
+        to.duration[range.clone()].copy_from_slice(&self.duration[..n]);
+        to.tot[range.clone()].copy_from_slice(&self.tot[..n]);
+        to.height[range.clone()].copy_from_slice(&self.height[..n]);
+        to.energy[range.clone()].copy_from_slice(&self.energy[..n]);
+        for (to, from) in to.bounds.iter_mut().zip(&self.bounds) {
+            to[range.clone()].copy_from_slice(&from[..n]);
+        }
+        for (to, from) in to.floats_mut().into_iter().zip(&self.floats) {
+            to[range.clone()].copy_from_slice(&from[..n]);
+        }
     }
 }
 

@@ -10,9 +10,11 @@ mod config;
 mod features;
 mod filter;
 mod find;
+mod group;
 pub mod reference;
 mod sort;
 mod stream;
+mod trigger;
 mod window;
 
 pub use calibrate::{Calibration, TimeWalk};
@@ -23,4 +25,5 @@ pub use filter::{Cut, Feature, Filter};
 pub use find::{BorderJoiner, Finder};
 pub use sort::TimeSorter;
 pub use stream::Clusterer;
+pub use trigger::TriggerPairer;
 pub use window::{WindowClusters, WindowFinder};

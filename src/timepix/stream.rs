@@ -6,8 +6,10 @@
 
 use super::config::{Definition, FindConfig};
 use super::find::Finder;
+use super::group::Grouper;
 use crate::Result;
 use crate::event::{Column, PixelClusters, PixelHits};
+use crate::simd::Level;
 
 /// Clusters a stream of hits.
 pub struct Clusterer {
@@ -19,8 +21,7 @@ pub struct Clusterer {
     /// Hits that may wait at most.
     capacity: usize,
     labels: Column<u32>,
-    /// Per cluster: how many hits, then where the next one goes.
-    places: Column<u32>,
+    grouper: Grouper,
     forced: u64,
 }
 
@@ -30,14 +31,19 @@ impl Clusterer {
     ///
     /// # Errors
     /// Those of [`FindConfig::validate`].
-    pub fn new(config: FindConfig, width: usize, height: usize, capacity: usize) -> Result<Self> {
+    pub fn new(
+        config: FindConfig,
+        level: Level,
+        [width, height]: [usize; 2],
+        capacity: usize,
+    ) -> Result<Self> {
         Ok(Self {
             finder: Finder::new(config, width, height)?,
             hits: PixelHits::default(),
             carried: 0,
             capacity,
             labels: Column::default(),
-            places: Column::default(),
+            grouper: Grouper::new(level),
             forced: 0,
         })
     }
@@ -78,7 +84,7 @@ impl Clusterer {
             self.forced += 1;
             open = clusters;
         }
-        self.group(clusters, open, out);
+        self.grouper.run(&self.hits, &self.labels, clusters, |cluster| cluster < open, out);
         self.keep(open);
     }
 
@@ -94,33 +100,6 @@ impl Clusterer {
             _ => labels.iter().copied().min().unwrap_or(clusters as u32),
         };
         first as usize
-    }
-
-    /// Appends the hits of the clusters below `open`, cluster by cluster.
-    fn group(&mut self, clusters: usize, open: usize, out: &mut PixelClusters) {
-        let Self { hits, labels, places, .. } = self;
-        places.set_len(clusters);
-        places.fill(0);
-        labels.iter().for_each(|label| places[*label as usize] += 1);
-        let mut sum = *out.hit_start.last().expect("offsets begin with 0");
-        for place in &mut places[..open] {
-            let size = *place;
-            *place = sum;
-            sum += size;
-            out.hit_start.push(sum);
-        }
-        out.hits.set_len(sum as usize);
-        let to = &mut out.hits;
-        for (i, &label) in labels.iter().enumerate() {
-            if (label as usize) < open {
-                let place = places[label as usize] as usize;
-                places[label as usize] += 1;
-                to.time[place] = hits.time[i];
-                to.x[place] = hits.x[i];
-                to.y[place] = hits.y[i];
-                to.tot[place] = hits.tot[i];
-            }
-        }
     }
 
     /// Keeps the hits of clusters from `open` on, and tells the finder that they will come again.

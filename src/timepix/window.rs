@@ -4,6 +4,7 @@ use super::calibrate::Calibration;
 use super::config::FindConfig;
 use super::features::FeatureMaker;
 use super::find::Finder;
+use super::group::Grouper;
 use crate::Result;
 use crate::event::{Column, PixelClusters, PixelHits};
 use crate::simd::Level;
@@ -30,9 +31,9 @@ pub struct WindowFinder {
     calibration: Option<Arc<Calibration>>,
     maker: FeatureMaker,
     labels: Column<u32>,
-    /// Per cluster: 1 for one at a border; then how many hits, then where the next one goes.
+    /// Per cluster: 1 for one at a border.
     at_border: Column<u8>,
-    places: Column<u32>,
+    grouper: Grouper,
 }
 
 impl WindowFinder {
@@ -53,7 +54,7 @@ impl WindowFinder {
             maker: FeatureMaker::default(),
             labels: Column::default(),
             at_border: Column::default(),
-            places: Column::default(),
+            grouper: Grouper::new(level),
         })
     }
 
@@ -88,33 +89,13 @@ impl WindowFinder {
 
     /// Inner clusters by cluster, hits at the borders by time.
     fn split(&mut self, hits: &PixelHits, out: &mut WindowClusters) {
-        let Self { labels, at_border, places, .. } = self;
-        places.set_len(at_border.len());
-        places.fill(0);
-        labels.iter().for_each(|label| places[*label as usize] += 1);
-        let mut sum = 0;
-        for (place, at_border) in places.iter_mut().zip(&at_border[..]) {
-            let size = if *at_border == 1 { 0 } else { *place };
-            *place = sum;
-            sum += size;
-            if *at_border == 0 {
-                out.inner.hit_start.push(sum);
-            }
-        }
-        out.inner.hits.set_len(sum as usize);
-        let to = &mut out.inner.hits;
+        let Self { labels, at_border, grouper, .. } = self;
+        grouper.run(hits, labels, at_border.len(), |cluster| at_border[cluster] == 0, &mut out.inner);
         for (i, &label) in labels.iter().enumerate() {
             if at_border[label as usize] == 1 {
                 let (time, x, y, tot) = hits.get(i);
                 out.border.push(time, x, y, tot);
-                continue;
             }
-            let place = places[label as usize] as usize;
-            places[label as usize] += 1;
-            to.time[place] = hits.time[i];
-            to.x[place] = hits.x[i];
-            to.y[place] = hits.y[i];
-            to.tot[place] = hits.tot[i];
         }
     }
 }

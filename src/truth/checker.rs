@@ -1,10 +1,10 @@
 //! [`Checker`]: adds up events under one set of rules.
 
 use super::efficiency::{Counter, Sum, ratio};
-use super::matching::{Association, Category, EventCategory, Fate, Matcher};
+use super::matching::{Association, Category, EventCategory, Fate, Match, Matcher, PartCounts};
 use super::report::{CategoryReport, CheckReport};
 use super::tables::{ParticleCounts, TrackCounts};
-use super::{Rules, json_rules, lhcb_rules};
+use super::{Rules, json_rules, lhcb_rules, lhcb_tracks};
 use crate::event::TruthEvent;
 use crate::{Error, Result};
 use std::collections::HashSet;
@@ -27,6 +27,11 @@ pub struct Checker {
     associations: Vec<Association>,
     selected: Vec<bool>,
     fates: Vec<Fate>,
+}
+
+/// The particles that a track with hits in one part alone is: those whose share of it is accepted.
+fn single(shares: &[(u32, PartCounts)], accepts: impl Fn(u32) -> bool) -> Vec<Match> {
+    shares.iter().copied().filter(|(_, common)| accepts(common[0])).collect()
 }
 
 /// What was added up for one category.
@@ -53,20 +58,34 @@ impl Rules {
         match self {
             Rules::Json => &json_rules::CATEGORIES,
             Rules::Lhcb => &lhcb_rules::VELO,
+            Rules::LhcbUt => &lhcb_rules::UT,
+            Rules::LhcbSeed => &lhcb_rules::SEED,
+            Rules::LhcbLong => &lhcb_rules::LONG,
         }
     }
 
-    fn accepts(self, common: u32, hits: u32) -> bool {
+    /// Which particles a track is, with their shares, and the part of the detector that hit efficiencies are of.
+    fn associate(self, shares: &[(u32, PartCounts)], track: PartCounts, truth: &TruthEvent) -> Vec<Match> {
         match self {
-            Rules::Json => json_rules::accepts(common, hits),
-            Rules::Lhcb => lhcb_rules::accepts(common, hits),
+            Rules::Json => single(shares, |common| json_rules::accepts(common, track[0])),
+            Rules::Lhcb => single(shares, |common| lhcb_rules::accepts(common, track[0])),
+            Rules::LhcbUt | Rules::LhcbSeed | Rules::LhcbLong => lhcb_tracks::associate(shares, track, truth),
+        }
+    }
+
+    /// The part of the detector whose hits count for the hit efficiency.
+    fn part(self) -> usize {
+        match self {
+            Rules::Json | Rules::Lhcb => 0,
+            Rules::LhcbUt => lhcb_tracks::UT,
+            Rules::LhcbSeed | Rules::LhcbLong => lhcb_tracks::SCIFI,
         }
     }
 
     fn clone_rate(self) -> fn(&Counter) -> Option<f64> {
         match self {
             Rules::Json => |counter| ratio(counter.clones as f64, counter.reconstructed as f64),
-            Rules::Lhcb => {
+            Rules::Lhcb | Rules::LhcbUt | Rules::LhcbSeed | Rules::LhcbLong => {
                 |counter| ratio(counter.clones as f64, (counter.reconstructed + counter.clones) as f64)
             }
         }
@@ -86,7 +105,10 @@ impl Checker {
             ghost_rates: Sum::default(),
             totals: rules.categories().iter().map(|_| totals()).collect(),
             track_counts: TrackCounts::new(),
-            matcher: Matcher::default(),
+            matcher: Matcher::new(match rules {
+                Rules::Json | Rules::Lhcb => |_| 0,
+                Rules::LhcbUt | Rules::LhcbSeed | Rules::LhcbLong => lhcb_tracks::part_of,
+            }),
             associations: Vec::new(),
             selected: Vec::new(),
             fates: Vec::new(),
@@ -98,7 +120,7 @@ impl Checker {
     /// [`Particle::hits`]: crate::event::Particle::hits
     pub fn event<'a>(&mut self, truth: &TruthEvent, tracks: impl Iterator<Item = &'a [u32]>) {
         self.matcher.index(truth);
-        self.match_tracks(truth.particles.len(), tracks);
+        self.match_tracks(truth, tracks);
         for number in 0..self.totals.len() {
             self.category(number, truth);
         }
@@ -106,7 +128,8 @@ impl Checker {
     }
 
     /// Finds the ghosts, and what the other tracks are.
-    fn match_tracks<'a>(&mut self, particles: usize, tracks: impl Iterator<Item = &'a [u32]>) {
+    fn match_tracks<'a>(&mut self, truth: &TruthEvent, tracks: impl Iterator<Item = &'a [u32]>) {
+        let (particles, part) = (truth.particles.len(), self.rules.part());
         self.associations.clear();
         let mut seen = HashSet::new();
         let (mut kept, mut ghosts) = (0u32, 0u32);
@@ -118,14 +141,17 @@ impl Checker {
                     continue;
                 }
             }
-            let hits = track.len() as u32;
             let before = self.associations.len();
-            for &(particle, common) in self.matcher.shares(track) {
-                if self.rules.accepts(common, hits) {
-                    let association = Association { track: kept, particle, common, track_hits: hits };
-                    self.associations.push(association);
-                }
-            }
+            let parts = self.matcher.parts_of(track);
+            let matches = self.rules.associate(self.matcher.shares(track), parts, truth);
+            self.associations.extend(matches.into_iter().map(|(particle, common)| Association {
+                track: kept,
+                particle,
+                common: common.iter().sum(),
+                track_hits: track.len() as u32,
+                found: common[part],
+                left: self.matcher.hits_of(particle)[part],
+            }));
             let ghost = self.associations.len() == before;
             self.track_counts.add((track.len(), particles), ghost);
             ghosts += u32::from(ghost);
@@ -143,9 +169,9 @@ impl Checker {
         self.fates.resize(truth.particles.len(), Fate::default());
         let evaluate = match self.rules {
             Rules::Json => json_rules::evaluate,
-            Rules::Lhcb => lhcb_rules::evaluate,
+            _ => lhcb_rules::evaluate,
         };
-        let event = evaluate(&self.selected, &self.associations, &self.matcher, &mut self.fates);
+        let event = evaluate(&self.selected, &self.associations, &mut self.fates);
         let totals = &mut self.totals[number];
         let mut counter = Counter::default();
         let asked = truth.particles.iter().zip(&self.fates).zip(&self.selected);
@@ -257,7 +283,7 @@ impl Totals {
         let matched = self.matched as f64;
         let (purity_of, average) = match rules {
             Rules::Json => ((reconstructed + clones) as f64, self.running_efficiency()),
-            Rules::Lhcb => (matched, ratio(self.event_efficiency.value(), self.events as f64)),
+            _ => (matched, ratio(self.event_efficiency.value(), self.events as f64)),
         };
         let matched_events = self.matched_events as f64;
         CategoryReport {

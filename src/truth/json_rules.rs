@@ -13,7 +13,7 @@
 //!
 //! Electrons belong to no category; there is no cut on pseudorapidity.
 
-use super::matching::{Association, Category, EventCategory, Fate, Matcher};
+use super::matching::{Association, Category, EventCategory, Fate};
 use crate::event::Particle;
 
 /// Momentum above which a particle is "fast", GeV/c.
@@ -43,12 +43,7 @@ pub(super) fn accepts(common: u32, hits: u32) -> bool {
 }
 
 /// One event and category; `fates` has the particles of the event, all of them not found.
-pub(super) fn evaluate(
-    selected: &[bool],
-    associations: &[Association],
-    matcher: &Matcher,
-    fates: &mut [Fate],
-) -> EventCategory {
+pub(super) fn evaluate(selected: &[bool], associations: &[Association], fates: &mut [Fate]) -> EventCategory {
     let mut event = EventCategory::default();
     for of_track in associations.chunk_by(|a, b| a.track == b.track) {
         let mut best: Option<&Association> = None;
@@ -62,7 +57,7 @@ pub(super) fn evaluate(
             fates[best.particle as usize].tracks += 1;
             event.matched += 1;
             event.purity += best.purity();
-            event.hit_efficiency += f64::from(best.common) / f64::from(matcher.hits_of(best.particle));
+            event.hit_efficiency += best.hit_efficiency();
         }
     }
     event

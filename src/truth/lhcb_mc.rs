@@ -65,10 +65,8 @@ fn particle(fields: &mut Fields<'_>, format: McFormat, hits_of: HitsOf) -> Resul
         *flag = fields.u8("flag")? != 0;
     }
     let [is_long, is_down, has_velo, has_ut, has_scifi, from_beauty, from_charm, from_strange] = flags;
-    if matches!(format, McFormat::Bank(2..)) {
-        fields.u8("from signal")?;
-    }
-    fields.i32("key of the mother")?;
+    let from_signal = matches!(format, McFormat::Bank(2..)) && fields.u8("from signal")? != 0;
+    let mother = fields.i32("key of the mother")?;
     if matches!(format, McFormat::Bank(_)) {
         fields.i32("pid of the mother")?;
     }
@@ -92,6 +90,7 @@ fn particle(fields: &mut Fields<'_>, format: McFormat, hits_of: HitsOf) -> Resul
         phi,
         charge,
         origin: Some(origin),
+        mother: (mother >= 0).then_some(mother.into()),
         is_long,
         is_down,
         has_velo,
@@ -100,6 +99,7 @@ fn particle(fields: &mut Fields<'_>, format: McFormat, hits_of: HitsOf) -> Resul
         from_beauty,
         from_charm,
         from_strange,
+        from_signal,
         hits,
     })
 }

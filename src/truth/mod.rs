@@ -12,6 +12,7 @@ mod efficiency;
 mod json_rules;
 mod lhcb_mc;
 mod lhcb_rules;
+mod lhcb_tracks;
 mod matching;
 mod report;
 pub mod simulate;
@@ -31,13 +32,32 @@ use std::{fmt, str::FromStr};
 
 /// What counts as a found particle, a clone and a ghost, and which particles are asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "kebab-case")]
 pub enum Rules {
     /// The strict validator of the public Velo JSON events (github.com/dcampora/velopix_tracking): more
     /// than 70 % of a track's hits, no cut on pseudorapidity, clones per reconstructed particle.
     Json,
-    /// LHCb's track checker: at least 70 %, particles with 2 < eta < 5, clones per track.
+    /// LHCb's track checker: at least 70 %, particles with 2 < eta < 5, clones per track; for Velo tracks.
     Lhcb,
+    /// The same for Velo tracks that were extended to the UT. Hits are LHCbIDs, here and below.
+    LhcbUt,
+    /// The same for tracks in the SciFi.
+    LhcbSeed,
+    /// The same for tracks through Velo and SciFi, with UT or without.
+    LhcbLong,
+}
+
+impl Rules {
+    /// All rules.
+    pub const ALL: [Rules; 5] = [Rules::Json, Rules::Lhcb, Rules::LhcbUt, Rules::LhcbSeed, Rules::LhcbLong];
+
+    /// The hits that particles must list for these rules, where the truth has those of several detectors.
+    pub fn hits_of(self) -> HitsOf {
+        match self {
+            Rules::Json | Rules::Lhcb => HitsOf::Velo,
+            Rules::LhcbUt | Rules::LhcbSeed | Rules::LhcbLong => HitsOf::All,
+        }
+    }
 }
 
 impl fmt::Display for Rules {
@@ -45,6 +65,9 @@ impl fmt::Display for Rules {
         f.pad(match self {
             Rules::Json => "json",
             Rules::Lhcb => "lhcb",
+            Rules::LhcbUt => "lhcb-ut",
+            Rules::LhcbSeed => "lhcb-seed",
+            Rules::LhcbLong => "lhcb-long",
         })
     }
 }
@@ -55,9 +78,9 @@ impl FromStr for Rules {
     /// # Errors
     /// [`Error::Config`] that lists the rules.
     fn from_str(text: &str) -> crate::Result<Self> {
-        [Rules::Json, Rules::Lhcb]
-            .into_iter()
-            .find(|rules| rules.to_string() == text)
-            .ok_or_else(|| Error::Config(format!("unknown rules `{text}`: choose json or lhcb")))
+        Self::ALL.into_iter().find(|rules| rules.to_string() == text).ok_or_else(|| {
+            let names = Self::ALL.map(|rules| rules.to_string()).join(", ");
+            Error::Config(format!("unknown rules `{text}`: choose one of {names}"))
+        })
     }
 }

@@ -12,7 +12,7 @@ pub const LANES: usize = 6;
 /// Strips of a sector.
 pub const STRIPS: u32 = 512;
 /// Sectors before the first of each plane, and all.
-const PLANE_START: [usize; UT_PLANES + 1] = [0, 248, 496, 772, 1048];
+pub(super) const PLANE_START: [usize; UT_PLANES + 1] = [0, 248, 496, 772, 1048];
 /// All sectors.
 pub const SECTORS: usize = PLANE_START[UT_PLANES];
 /// Sectors of a plane whose x differs by no more than this are one group, mm.
@@ -55,13 +55,24 @@ pub struct UtGeometry {
 }
 
 /// What a board file says, the same for both generations.
-struct Boards {
-    count: usize,
+pub(super) struct Boards {
+    pub count: usize,
     /// Per board and lane the sector's number in the geometry file; none where nothing is read.
-    sector: Vec<Option<usize>>,
+    pub sector: Vec<Option<usize>>,
     /// Per sector in the geometry file: LHCbID before its first strip is numbered.
-    channel: Vec<u32>,
-    first_number: u32,
+    pub channel: Vec<u32>,
+    pub first_number: u32,
+}
+
+/// What a geometry file says, a value per sector: mm.
+pub(super) struct Sectors {
+    pub pitch: Vec<f32>,
+    /// Length of the strips along y.
+    pub length: Vec<f32>,
+    /// From strip to strip: x, y, z.
+    pub step: [Vec<f32>; 3],
+    /// First strip: x at y = 0, lower end in y, z.
+    pub start: [Vec<f32>; 3],
 }
 
 impl UtGeometry {
@@ -87,7 +98,12 @@ impl UtGeometry {
         if let Some(at) = pitch.iter().position(|&pitch| pitch < SMALLEST_PITCH) {
             return Err(Error::format(name, format!("`pitch` of sector {at} is {}", pitch[at])));
         }
+        Self::assemble(name, &boards, &Sectors { pitch, length: dy, step, start })
+    }
 
+    /// Puts the sectors in the order of hits.
+    pub(super) fn assemble(name: &str, boards: &Boards, sectors: &Sectors) -> Result<Self> {
+        let Sectors { pitch, length, step, start } = sectors;
         let mut group_x = Vec::new();
         let mut plane_groups = [0; UT_PLANES + 1];
         let mut order = Vec::with_capacity(SECTORS);
@@ -136,7 +152,7 @@ impl UtGeometry {
         let records = |of: &dyn Fn(usize) -> [f32; 4]| order.iter().map(|&sector| of(sector)).collect();
         Ok(Self {
             across: records(&|s| [start[1][s], step[1][s], start[0][s], step[0][s]]),
-            along: records(&|s| [start[2][s], step[2][s], dy[s], 12.0 / (pitch[s] * pitch[s])]),
+            along: records(&|s| [start[2][s], step[2][s], length[s], 12.0 / (pitch[s] * pitch[s])]),
             readout,
             group_x,
             plane_groups,

@@ -1,10 +1,12 @@
 //! The upstream tracker (UT): four planes of silicon strips before the magnet, from raw banks to hits.
 //!
-//! Rooms in data-flow order: [`geometry`] (with the magnet's [`tables`]) and `decode`, which holds its own
+//! Rooms in data-flow order: [`geometry`] (with the magnet's [`tables`], and both of a nominal detector) and `decode`, which holds its own
 //! naive twin.
 
 mod decode;
+pub mod dipole;
 pub mod geometry;
+mod nominal;
 pub mod tables;
 
 pub use decode::{UtScratch, decode, reference as decode_reference};

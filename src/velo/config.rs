@@ -262,9 +262,19 @@ impl VeloConfig {
                 return wrong(format!("{name} = {value}: must be positive and finite"));
             }
         }
-        let growth = self.paper.seed_window_slope;
-        if !(growth >= 0.0 && growth.is_finite()) {
-            return wrong(format!("paper.seed_window_slope = {growth}: must be finite and not negative"));
+        for (name, value) in [
+            ("best.first.doca_weight", best.first.doca_weight),
+            ("best.first.gap_doca_weight", best.first.gap_doca_weight),
+            ("best.second.doca_weight", best.second.doca_weight),
+            ("best.second.gap_doca_weight", best.second.gap_doca_weight),
+            ("paper.seed_window_slope", self.paper.seed_window_slope),
+        ] {
+            if !(value >= 0.0 && value.is_finite()) {
+                return wrong(format!("{name} = {value}: must be finite and not negative"));
+            }
+        }
+        if !(0.0..=1.0).contains(&best.shared_hits) {
+            return wrong(format!("best.shared_hits = {}: a share is from 0 to 1", best.shared_hits));
         }
         if !(0.0..best.outer_radius).contains(&best.inner_radius) {
             return wrong(format!(

@@ -6,7 +6,7 @@
 
 use super::config::FitConfig;
 use super::find::ROW;
-use super::scratch::Found;
+use super::scratch::{Found, LEN_AT};
 use crate::event::{Column, States, VeloTracks};
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
@@ -114,10 +114,10 @@ fn closest_to_beam<G: Gang>(
     z + parallel.select_f(F32::splat(g, 0.0), along / slope2.max(F32::splat(g, 1e-12)))
 }
 
-/// x, y, z of the hits at entries of the rows.
+/// x, y, z of the hits at places of the words of the rows.
 #[inline(always)]
-fn position<G: Gang>(hits: &[[f32; 4]], found: &Found, entry: U32<G>) -> [F32<G>; 3] {
-    let [x, y, z, _] = F32::gather_records(hits, U32::gather(found.hits.padded(), entry));
+fn position<G: Gang>(hits: &[[f32; 4]], words: &[u32], entry: U32<G>) -> [F32<G>; 3] {
+    let [x, y, z, _] = F32::gather_records(hits, U32::gather(words, entry));
     [x, y, z]
 }
 
@@ -150,13 +150,15 @@ pub(super) fn fit<G: Gang>(
     for states in [&mut out.beam, &mut out.end] {
         states.columns_mut().into_iter().for_each(|column| column.set_len(base + tracks));
     }
+    let words = found.words();
     for at in (0..tracks).step_by(G::LANES) {
         let lanes = Mask::first(g, tracks - at);
         let row = U32::load(g, &found.order.padded()[at..]);
         let first = row * U32::splat(g, ROW as u32);
-        let last = first + U32::gather(&found.len, row) - U32::splat(g, 1);
-        let top = position(sorted, found, first);
-        let bottom = position(sorted, found, last);
+        let len = U32::gather(words, first + U32::splat(g, LEN_AT as u32));
+        let last = first + len - U32::splat(g, 1);
+        let top = position(sorted, words, first);
+        let bottom = position(sorted, words, last);
         let dz = bottom[2] - top[2];
         let flat = dz.eq(F32::splat(g, 0.0));
         let none = F32::splat(g, 0.0);
@@ -178,7 +180,7 @@ pub(super) fn fit<G: Gang>(
             if !on.any() {
                 break;
             }
-            let hit = position(sorted, found, first + step);
+            let hit = position(sorted, words, first + step);
             down.update(g, hit, noise, variance, on);
             let at = 3 * hits * G::LANES;
             path.reserve_total(at + 3 * G::LANES);

@@ -237,7 +237,7 @@ impl Forwarding<'_> {
     /// Makes a track of hits that are all free.
     fn take(&mut self, hits: &[u32], found: &mut Found) {
         if hits.iter().all(|&hit| self.modules.is_free(hit)) {
-            let row = found.len.len() as u32;
+            let row = found.rows.len() as u32;
             found.reserve(1);
             found.push(&[], 0.0);
             for &hit in hits {

@@ -58,9 +58,11 @@ pub(super) struct Index {
     pub(super) hits: Column<[f32; 4]>,
     /// Where each hit comes from: its id, in a selection ([`Index::keep_free`]) its place among all hits.
     pub(super) source: Column<u32>,
+    /// Its direction, in bins; not for copies.
+    pub(super) turn: Column<f32>,
     /// How far behind each hit its copy is, 0 where there is none.
     copy: Column<u32>,
-    /// Whether a track uses the hit, 0 or 1; not for copies.
+    /// The row of the track that uses the hit, plus 1; 0 when it is free. Not for copies.
     used: Column<u32>,
     /// The places of each pair's hits, without copies.
     pairs: [(u32, u32); PAIRS],
@@ -103,12 +105,6 @@ pub(super) fn phi_turn<G: Gang>(g: G, bins: u32, x: F32<G>, y: F32<G>) -> (F32<G
 }
 
 impl Binning {
-    /// Direction of a point, in bins.
-    #[inline(always)]
-    pub(super) fn turn<G: Gang>(self, g: G, x: F32<G>, y: F32<G>) -> F32<G> {
-        phi_turn(g, self.bins, x, y).0
-    }
-
     /// Cells of a row between which the hits are that lie at most `half` of a bin from `middle`; the same cell
     /// twice when that makes no sense.
     #[inline(always)]
@@ -121,10 +117,10 @@ impl Binning {
         [from, from + sane.select_u(width, U32::splat(g, 0))]
     }
 
-    /// phi bin of a direction.
+    /// Bin of a direction in bins.
     #[inline(always)]
-    fn bin<G: Gang>(self, g: G, x: F32<G>, y: F32<G>) -> U32<G> {
-        phi_turn(g, self.bins, x, y).0.to_i32().to_bits() & U32::splat(g, self.bins - 1)
+    fn bin<G: Gang>(self, g: G, turn: F32<G>) -> U32<G> {
+        turn.to_i32().to_bits() & U32::splat(g, self.bins - 1)
     }
 }
 
@@ -169,6 +165,7 @@ impl Index {
         Self {
             hits: Column::default(),
             source: Column::default(),
+            turn: Column::default(),
             copy: Column::default(),
             used: Column::default(),
             pairs: [(0, 0); PAIRS],
@@ -215,6 +212,7 @@ impl Index {
         for column in [&mut self.source, &mut self.copy, &mut self.used] {
             column.reserve_total(2 * hits);
         }
+        self.turn.reserve_total(2 * hits);
         self.table.set_len(PAIRS * self.binning.row());
     }
 
@@ -268,8 +266,7 @@ impl Index {
         g: G,
         event: &VeloEvent<'_>,
         limits: &LimitConfig,
-        keys: &mut Column<u32>,
-        ranks: &mut Column<u32>,
+        SortScratch { turn: turns, keys, ranks }: &mut SortScratch,
     ) -> Status {
         let status = check_sizes(event, limits);
         if status != Status::Ok {
@@ -282,6 +279,7 @@ impl Index {
             let range = event.module(2 * pair).start..event.module(2 * pair + 1).end;
             let (x, y, z) = (&event.x[range.clone()], &event.y[range.clone()], &event.z[range.clone()]);
             let id = &event.id[range.clone()];
+            turns.set_len(range.len());
             keys.set_len(range.len());
             ranks.set_len(range.len());
             for at in (0..range.len()).step_by(G::LANES) {
@@ -290,7 +288,9 @@ impl Index {
                 let y = F32::load_some(&y[at..], lanes);
                 let z = F32::load_some(&z[at..], lanes);
                 sane = sane & x.abs().le(reach) & y.abs().le(reach) & z.abs().le(reach);
-                self.binning.bin(g, x, y).store(&mut keys.padded_mut()[at..]);
+                let (turn, _) = phi_turn(g, self.binning.bins, x, y);
+                turn.store(&mut turns.padded_mut()[at..]);
+                self.binning.bin(g, turn).store(&mut keys.padded_mut()[at..]);
             }
             let cells = self.open_row(pair);
             for (rank, &key) in ranks.iter_mut().zip(keys.iter()) {
@@ -303,12 +303,14 @@ impl Index {
             let row = self.binning.row();
             let cells = &self.table[pair * row..(pair + 1) * row];
             let (hits, source) = (self.hits.padded_mut(), self.source.padded_mut());
+            let turn = self.turn.padded_mut();
             // One index and slices of one length: chained iterators spill here.
-            let (keys, ranks) = (&keys[..range.len()], &ranks[..range.len()]);
+            let (turns, keys, ranks) = (&turns[..range.len()], &keys[..range.len()], &ranks[..range.len()]);
             for i in 0..range.len() {
                 let place = (cells[keys[i] as usize] + ranks[i]) as usize;
                 hits[place] = [x[i], y[i], z[i], x[i]];
                 source[place] = id[i];
+                turn[place] = turns[i];
             }
             self.copy_first_bins(pair);
         }
@@ -322,15 +324,16 @@ impl Index {
         self.open(all.hits.len(), beyond);
         for pair in 0..PAIRS {
             let (begin, range) = (self.hits.len(), all.pair(pair));
-            let kept = begin + all.free(g, range, &mut self.source.padded_mut()[begin..]);
-            let places = &self.source.padded()[begin..];
-            for (hit, &place) in self.hits.padded_mut()[begin..kept].iter_mut().zip(places) {
+            let (places, turns) =
+                (&mut self.source.padded_mut()[begin..], &mut self.turn.padded_mut()[begin..]);
+            let count = all.free(g, range, places, turns);
+            for (hit, &place) in self.hits.padded_mut()[begin..begin + count].iter_mut().zip(&*places) {
                 *hit = all.hits[place as usize];
             }
-            keys.set_len(kept - begin);
-            for at in (0..kept - begin).step_by(G::LANES) {
-                let [x, y, _, _] = F32::load_records(g, all.hits.padded(), &places[at..]);
-                self.binning.bin(g, x, y).store(&mut keys.padded_mut()[at..]);
+            keys.set_len(count);
+            for at in (0..count).step_by(G::LANES) {
+                // Both tables have equal bins.
+                self.binning.bin(g, F32::load(g, &turns[at..])).store(&mut keys.padded_mut()[at..]);
             }
             let cells = self.open_row(pair);
             keys.iter().for_each(|&key| cells[key as usize] += 1);
@@ -339,33 +342,71 @@ impl Index {
         }
     }
 
-    /// Writes the places of the free hits of a range to `to`, and returns how many there are.
+    /// Writes the places and the directions of the free hits of a range, and returns how many there are.
     #[inline(always)]
-    pub(super) fn free<G: Gang>(&self, g: G, range: Range<usize>, to: &mut [u32]) -> usize {
-        let used = self.used.padded();
+    pub(super) fn free<G: Gang>(
+        &self,
+        g: G,
+        range: Range<usize>,
+        places: &mut [u32],
+        turns: &mut [f32],
+    ) -> usize {
+        let (used, turn) = (self.used.padded(), self.turn.padded());
         let mut kept = 0;
         for at in range.clone().step_by(G::LANES) {
             let free = U32::load(g, &used[at..]).eq(U32::splat(g, 0)) & Mask::first(g, range.end - at);
+            F32::load(g, &turn[at..]).store_packed(&mut turns[kept..], free);
             let place = U32::iota(g) + U32::splat(g, at as u32);
-            kept += place.store_packed(&mut to[kept..], free);
+            kept += place.store_packed(&mut places[kept..], free);
         }
         kept
     }
 
-    /// Takes a hit out of every later search.
+    /// What marks hits as used.
     #[inline(always)]
-    pub(super) fn mark_used(&mut self, hit: usize) {
-        self.used.padded_mut()[hit] = 1;
-        let copy = hit + self.copy.padded()[hit] as usize;
+    pub(super) fn marks(&mut self) -> Marks<'_> {
         let hits = self.hits.padded_mut();
-        hits[hit][3] = f32::NAN;
-        hits[copy][3] = f32::NAN;
+        // One length for all three: one check.
+        let len = hits.len().min(self.used.padded().len()).min(self.copy.padded().len());
+        Marks {
+            hits: &mut hits[..len],
+            used: &mut self.used.padded_mut()[..len],
+            copy: &self.copy.padded()[..len],
+        }
+    }
+}
+
+/// The hits of an event, to mark them as used.
+pub(super) struct Marks<'a> {
+    hits: &'a mut [[f32; 4]],
+    used: &'a mut [u32],
+    copy: &'a [u32],
+}
+
+impl Marks<'_> {
+    /// Takes a hit of the track in `row` out of every later search; tells whose it was before: a row plus 1, or
+    /// 0.
+    #[inline(always)]
+    pub(super) fn take(&mut self, hit: u32, row: u32) -> u32 {
+        let hit = hit as usize;
+        let before = std::mem::replace(&mut self.used[hit], row + 1);
+        self.hits[hit][3] = f32::NAN;
+        self.hits[hit + self.copy[hit] as usize][3] = f32::NAN;
+        before
     }
 
     #[inline(always)]
-    pub(super) fn is_free(&self, hit: usize) -> bool {
-        self.used.padded()[hit] == 0
+    pub(super) fn is_free(&self, hit: u32) -> bool {
+        self.used[hit as usize] == 0
     }
+}
+
+/// Memory of [`Index::sort`]: per hit of a pair its direction, its bin, and its number in the bin.
+#[derive(Debug, Default)]
+pub(super) struct SortScratch {
+    turn: Column<f32>,
+    pub(super) keys: Column<u32>,
+    pub(super) ranks: Column<u32>,
 }
 
 pub(super) fn check_sizes(event: &VeloEvent<'_>, limits: &LimitConfig) -> Status {

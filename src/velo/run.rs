@@ -1,7 +1,7 @@
 //! Runs the rooms over a range of events, on the gang of a level.
 
 use super::config::{FitConfig, LimitConfig, Preset, VeloConfig};
-use super::index::Index;
+use super::index::{Index, SortScratch};
 use super::scratch::{Found, VeloWorkspace};
 use super::{find, fit, forwarding, paper};
 use crate::Status;
@@ -45,7 +45,7 @@ fn run<G: Gang>(
     out: &mut VeloTracks,
     counters: &mut Counters,
 ) {
-    let VeloWorkspace { index, keys, ranks, find: scratch, modules, paper, forwarding, path, found, taken } =
+    let VeloWorkspace { index, sort, find: scratch, modules, paper, forwarding, path, found, taken } =
         workspace;
     let (limits, most) = (&config.limits, config.limits.candidates_in_window);
     let mut clock = StageClock::start();
@@ -53,9 +53,11 @@ fn run<G: Gang>(
         let event = events.event(number);
         // Each room is a function of its own, see `find`.
         let status = match config.preset {
-            Preset::Best => sort_room(g, &mut index[0], &event, limits, keys, ranks),
-            Preset::Paper => paper::sort(g, &event, limits, modules, paper, [keys, ranks]),
-            Preset::Forwarding => forwarding::sort(&event, limits, modules, ranks),
+            Preset::Best => sort_room(g, &mut index[0], &event, limits, sort),
+            Preset::Paper => {
+                paper::sort(g, &event, limits, modules, paper, [&mut sort.keys, &mut sort.ranks])
+            }
+            Preset::Forwarding => forwarding::sort(&event, limits, modules, &mut sort.ranks),
         };
         counters.stages[SORT].items_in += event.len() as u64;
         clock.lap(&mut counters.stages[SORT]);
@@ -77,7 +79,6 @@ fn run<G: Gang>(
                 Preset::Paper | Preset::Forwarding => (&modules.hits, &modules.id),
             };
             taken.set_len(hits.len());
-            taken.fill(0);
             find::order_and_kill_clones(shared_hits, taken, found);
             counters.stages[find::STAGE].items_in += event.len() as u64;
             counters.stages[find::STAGE].items_out += found.order.len() as u64;
@@ -101,12 +102,11 @@ fn sort_room<G: Gang>(
     index: &mut Index,
     event: &VeloEvent<'_>,
     limits: &LimitConfig,
-    keys: &mut Column<u32>,
-    ranks: &mut Column<u32>,
+    scratch: &mut SortScratch,
 ) -> Status {
     g.vectorize(
         #[inline(always)]
-        || index.sort(g, event, limits, keys, ranks),
+        || index.sort(g, event, limits, scratch),
     )
 }
 

@@ -6,7 +6,7 @@
 //! ```
 //! All lengths in mm.
 
-use super::geometry::{COLUMNS, SENSORS};
+use super::geometry::{COLUMNS, MODULE, MODULE_Z, PITCH, SENSORS, column_edge, side};
 use crate::Result;
 use crate::bytes::Fields;
 use crate::event::VELO_MODULES;
@@ -51,5 +51,30 @@ impl VeloSensors {
         }
         fields.end()?;
         Ok(Self { module_z, column_x, column_pitch, rows })
+    }
+
+    /// The ideal sensors of [`super::geometry`].
+    pub fn nominal() -> Self {
+        let middle = |column: u32| 0.5 * (column_edge(column) + column_edge(column + 1));
+        // A fraction of a column is one of the way to the next; behind the last one there is none.
+        let pitch = |column: u32| match column + 1 {
+            COLUMNS => PITCH,
+            next => middle(next) - middle(column),
+        };
+        let row = |module: usize, sensor: usize| {
+            let (place, side) = (MODULE[sensor], side(module));
+            let ([x0, y0], [xu, yu], [xv, yv]) =
+                (place.global(0.0, 0.0), place.global(1.0, 0.0), place.global(0.0, 1.0));
+            let of =
+                |origin: f64, u: f64, v: f64| [side * (u - origin), side * (v - origin), 0.0, side * origin];
+            [of(x0, xu, xv), of(y0, yu, yv), [0.0, 0.0, 1.0, MODULE_Z[module] + place.z]]
+        };
+        let rows = (0..ALL_SENSORS).flat_map(|sensor| row(sensor / SENSORS, sensor % SENSORS));
+        Self {
+            module_z: MODULE_Z.map(|z| z as f32).to_vec(),
+            column_x: (0..COLUMNS).map(|column| middle(column) as f32).collect(),
+            column_pitch: (0..COLUMNS).map(|column| pitch(column) as f32).collect(),
+            rows: rows.map(|row| row.map(|value| value as f32)).collect(),
+        }
     }
 }

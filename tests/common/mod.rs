@@ -1,6 +1,7 @@
 //! What several integration tests share.
 #![allow(dead_code)] // Each test program uses its own part of it.
 
+pub mod decoding;
 pub mod hostile;
 
 use peloton::event::{RawBatch, TruthEvent, VeloBatch};

@@ -1,6 +1,6 @@
 //! Flags for streams of pixel hits, laid over `[timepix]` of the configuration.
 
-use crate::event::{Layout, NS_PER_TICK};
+use crate::event::{Edge, Layout, NS_PER_TICK};
 use crate::input::timepix::KatherineOptions;
 use crate::pipeline::timepix::WhenFull;
 use crate::pipeline::{Config, Sequence};
@@ -74,6 +74,21 @@ impl ValueEnum for Definition {
     }
 }
 
+impl ValueEnum for Edge {
+    fn value_variants<'a>() -> &'a [Self] {
+        &[Self::Rise1, Self::Fall1, Self::Rise2, Self::Fall2]
+    }
+    fn to_possible_value(&self) -> Option<clap::builder::PossibleValue> {
+        let name = match self {
+            Self::Rise1 => "rise1",
+            Self::Fall1 => "fall1",
+            Self::Rise2 => "rise2",
+            Self::Fall2 => "fall2",
+        };
+        Some(clap::builder::PossibleValue::new(name))
+    }
+}
+
 impl ValueEnum for Algorithm {
     fn value_variants<'a>() -> &'a [Self] {
         &Self::ALL
@@ -121,6 +136,10 @@ pub struct PixelArgs {
     /// Drop the hits of pixels with more than N hits in the first million hits of the input
     #[arg(long, value_name = "N")]
     pub mask_hot: Option<u64>,
+    /// Pair hits with the latest edge of a trigger input before them: rise1, fall1, rise2, fall2; written beside
+    /// the clusters
+    #[arg(long, value_name = "EDGE")]
+    pub trigger: Option<Edge>,
     /// Clocks in a unit of the Katherine readout's time offset
     #[arg(long, value_name = "N", default_value_t = KatherineOptions::default().offset_unit)]
     pub katherine_unit: i64,

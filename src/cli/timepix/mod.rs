@@ -3,6 +3,8 @@
 mod args;
 mod check;
 mod compare;
+mod datagrams;
+mod display;
 mod latency;
 mod report;
 mod run;
@@ -11,11 +13,14 @@ mod sink;
 mod soak;
 mod source;
 mod throughput;
+mod tune;
 
 pub use args::{PixelArgs, is_pixels};
 pub use check::check;
 pub use compare::compare;
+pub use display::display;
 pub use run::run;
 pub use simulate::simulate;
 pub use soak::Soak;
 pub use throughput::throughput;
+pub use tune::tune;

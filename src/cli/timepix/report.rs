@@ -37,6 +37,8 @@ pub struct PixelSummary {
     clusters: u64,
     hits_out: u64,
     triggers: u64,
+    /// Hits with a trigger before them; null when none were asked for.
+    paired_hits: Option<u64>,
     dropped: BTreeMap<&'static str, u64>,
     events_per_second: Option<f64>,
     hits_per_second: Option<f64>,
@@ -55,6 +57,10 @@ pub struct Outcome {
     pub chain: ChainCounts,
     /// Hits dropped because they came too fast.
     pub not_taken: u64,
+    /// Datagrams that the system had no room for.
+    pub datagrams_dropped: u64,
+    /// Hits paired with triggers, and triggers forgotten.
+    pub paired: Option<[u64; 2]>,
     /// Time of the stages.
     pub counters: Counters,
     /// Hashes of the clusters.
@@ -66,14 +72,17 @@ pub struct Outcome {
 impl PixelSummary {
     /// The summary of one pass.
     pub fn new(config: &Config, outcome: &Outcome) -> Result<Self> {
-        let Outcome { level, threads, input, chain, not_taken, counters, hashes, time } = outcome;
+        let Outcome { level, threads, input, chain, not_taken, datagrams_dropped, .. } = outcome;
+        let Outcome { paired, counters, hashes, time, .. } = outcome;
         let mut dropped: BTreeMap<_, _> = chain.dropped().collect();
-        let others = [
+        let others: [(_, u64); 7] = [
+            ("datagrams", *datagrams_dropped),
             ("outside_sensor", input.outside),
             ("malformed", input.malformed),
             ("unknown_words", input.unknown),
             ("lost_by_device", input.lost_by_device),
             ("input_too_fast", *not_taken),
+            ("forgotten_triggers", paired.map_or(0, |[_, forgotten]| forgotten)),
         ];
         dropped.extend(others.into_iter().filter(|(_, count)| *count > 0));
         let per_second = |count: u64| Some(count as f64 / time.as_secs_f64()).filter(|rate| rate.is_finite());
@@ -96,6 +105,7 @@ impl PixelSummary {
             clusters: chain.clusters,
             hits_out: chain.hits_out,
             triggers: input.triggers,
+            paired_hits: paired.map(|[paired, _]| paired),
             dropped,
             events_per_second: per_second(chain.clusters),
             hits_per_second: per_second(chain.hits_in),
@@ -116,6 +126,9 @@ impl PixelSummary {
             ["hits per cluster".into(), format!("{size:.2}")],
             ["triggers".into(), self.triggers.to_string()],
         ]));
+        if let Some(paired) = self.paired_hits {
+            text.push_str(&format!("{paired} hits have a trigger before them\n"));
+        }
         for (reason, count) in &self.dropped {
             text.push_str(&format!("dropped {count}: {reason}\n"));
         }

@@ -1,17 +1,19 @@
 //! `peloton run --sequence timepix`: clusters from files, pipes and sockets.
 
 use super::args::lanes;
+use super::datagrams;
 use super::latency::Latencies;
 use super::report::{Outcome, PixelSummary};
 use super::sink::ClusterSink;
 use super::source::{PixelInput, open};
 use crate::cli::options::{ConfigArgs, InputArgs, ReportArgs};
 use crate::cli::{console, interrupt};
-use crate::event::{PixelBlock, PixelHits};
+use crate::event::{PixelBlock, PixelHits, TriggerPairs};
 use crate::input::timepix::{PixelCounts, ReadEnd};
 use crate::output::timepix::ClusterHasher;
 use crate::pipeline::Config;
 use crate::pipeline::timepix::{Fed, Feed, Lanes, PixelStream};
+use crate::timepix::TriggerPairer;
 use crate::{Error, Result};
 use std::collections::HashMap;
 use std::path::Path;
@@ -31,12 +33,14 @@ pub fn run(
     report: &ReportArgs,
     output: Option<&Path>,
 ) -> Result<ExitCode> {
-    let PixelInput { mut stream, layout, disorder_us, is_live } = open(input, &flags.pixels, report)?;
+    let PixelInput { mut stream, layout, disorder_us, is_live, socket } = open(input, &flags.pixels, report)?;
     let mut timepix = config.timepix.clone();
     timepix.disorder_us.get_or_insert(disorder_us);
     let level = config.level()?;
     let mut chain = Lanes::new(&timepix, level, &layout, lanes(config))?;
-    let mut sink = output.map(ClusterSink::create).transpose()?;
+    let mut pairer = flags.pixels.trigger.map(TriggerPairer::new);
+    let mut pairs = TriggerPairs::default();
+    let mut sink = output.map(|path| ClusterSink::create(path, pairer.is_some())).transpose()?;
     let mut report = report.clone();
     report.quiet |= output == Some(Path::new("-"));
 
@@ -66,8 +70,12 @@ pub fn run(
         let clusters = chain.push(&fed.block.hits, fed.end == ReadEnd::EndOfSource);
         work += begin.elapsed();
         hasher.update(clusters);
+        if let Some(pairer) = &mut pairer {
+            pairer.push(&fed.block.triggers);
+            pairer.pair(clusters, fed.end == ReadEnd::EndOfSource, &mut pairs);
+        }
         if let Some(sink) = &mut sink {
-            sink.write(clusters)?;
+            sink.write(clusters, pairer.is_some().then_some(&pairs))?;
         }
         (input_counts, not_taken) = (fed.counts, fed.dropped);
         told.block(&fed, &chain);
@@ -78,8 +86,11 @@ pub fn run(
     }
     let clusters = chain.push(&PixelHits::default(), true);
     hasher.update(clusters);
+    if let Some(pairer) = &mut pairer {
+        pairer.pair(clusters, true, &mut pairs);
+    }
     if let Some(mut sink) = sink {
-        sink.write(clusters)?;
+        sink.write(clusters, pairer.is_some().then_some(&pairs))?;
         sink.finish()?;
     }
     strict(input.strict, &input_counts, &chain)?;
@@ -89,6 +100,8 @@ pub fn run(
         input: input_counts,
         chain: chain.counts(),
         not_taken,
+        datagrams_dropped: socket.as_ref().and_then(datagrams::dropped).unwrap_or(0),
+        paired: pairer.as_ref().map(|pairer| [pairer.paired(), pairer.forgotten()]),
         counters: *chain.counters(),
         hashes: hasher.finish(),
         time: if is_live { start.elapsed() } else { work },

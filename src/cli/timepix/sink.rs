@@ -1,7 +1,7 @@
 //! Where clusters go: the file of `--output`, whose name says the format.
 
 use crate::cli::sink::ByteSink;
-use crate::event::PixelClusters;
+use crate::event::{PixelClusters, TriggerPairs};
 use crate::output::timepix::{ClusterParquet, write_clog, write_cluster_ndjson};
 use crate::{Error, Result};
 use std::fs::File;
@@ -23,11 +23,13 @@ impl ClusterSink {
     ///
     /// # Errors
     /// [`Error::Config`] for a name whose format is unknown, [`Error::Io`] when it cannot be created.
-    pub fn create(path: &Path) -> Result<Self> {
+    pub fn create(path: &Path, with_triggers: bool) -> Result<Self> {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         if name.ends_with(".parquet") {
             let file = File::create(path).map_err(|e| Error::io(path, e))?;
-            return ClusterParquet::new(BufWriter::new(file), path).map(Box::new).map(Self::Parquet);
+            return ClusterParquet::new(BufWriter::new(file), path, with_triggers)
+                .map(Box::new)
+                .map(Self::Parquet);
         }
         if name.ends_with(".clog") || name.ends_with(".clog.zst") {
             return Ok(Self::Clog(ByteSink::create(path)?, path.into(), 0));
@@ -40,18 +42,20 @@ impl ClusterSink {
         Err(Error::Config(message))
     }
 
-    /// Writes the clusters of one block.
-    pub fn write(&mut self, clusters: &PixelClusters) -> Result<()> {
+    /// Writes the clusters of one block; with their triggers when the file was created for them.
+    pub fn write(&mut self, clusters: &PixelClusters, pairs: Option<&TriggerPairs>) -> Result<()> {
         if clusters.is_empty() {
             return Ok(());
         }
         match self {
-            Self::Ndjson(to, path) => write_cluster_ndjson(clusters, to).map_err(|e| Error::io(&*path, e)),
+            Self::Ndjson(to, path) => {
+                write_cluster_ndjson(clusters, pairs, to).map_err(|e| Error::io(&*path, e))
+            }
             Self::Clog(to, path, frame) => {
                 *frame += 1;
                 write_clog(*frame - 1, clusters, to).map_err(|e| Error::io(&*path, e))
             }
-            Self::Parquet(writer) => writer.write(clusters),
+            Self::Parquet(writer) => writer.write(clusters, pairs),
         }
     }
 

@@ -1,6 +1,7 @@
 //! `peloton soak`: feeds hits over TCP at a given rate for a long time and watches what becomes of them.
 
 use super::args::lanes;
+use super::datagrams::{self, Datagrams};
 use super::latency::Latencies;
 use crate::cli::console::table;
 use crate::cli::interrupt;
@@ -11,11 +12,11 @@ use crate::pipeline::timepix::{Feed, Lanes, WhenFull};
 use crate::pipeline::{Config, Sequence};
 use crate::truth::simulate::timepix::{PixelSim, PixelSimSpec};
 use crate::{Error, Result};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use serde::Serialize;
 use std::collections::VecDeque;
 use std::io::Write;
-use std::net::{TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -24,12 +25,22 @@ use std::time::{Duration, Instant};
 const RECORD: usize = 16;
 /// Hits sent at once.
 const PACKET: usize = 4096;
+/// Hits of a datagram.
+const DATAGRAM: usize = 512;
 
-/// Feed pixel hits over TCP on this machine at given rates, and account for every one
+/// How hits are sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Transport {
+    Tcp,
+    Udp,
+}
+
+/// Feed pixel hits over TCP or UDP on this machine at given rates, and account for every one
 ///
 /// First the rate is measured that the chain takes when it is given all it can take. Then hits are sent at each
 /// share of it. With --when-full wait a sender that is too fast is held back, with drop hits are dropped; either
-/// is reported. Exit code 1 when a hit is lost without being counted.
+/// is reported. UDP holds nobody back: what the system has no room for is dropped, and the system says how much
+/// that was. Exit code 1 when a hit is lost without being counted.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -39,6 +50,9 @@ pub struct Soak {
     /// Hits that are sent again and again
     #[arg(long, value_name = "SIM", default_value = "sim:timepix,preset=am241,hits=2000000,seed=1")]
     input: String,
+    /// How they are sent
+    #[arg(long, value_name = "NAME", default_value = "tcp")]
+    transport: Transport,
     /// Shares of the measured rate, one round each
     #[arg(long, value_name = "SHARE,...", value_delimiter = ',', default_values_t = [0.8, 1.5])]
     share: Vec<f64>,
@@ -64,6 +78,8 @@ struct Round {
     hits_per_second: f64,
     clusters: u64,
     dropped: u64,
+    /// Sent, and dropped by the system because a socket had no room.
+    dropped_by_system: u64,
     late: u64,
     /// Sent, and neither in a cluster nor counted as dropped.
     lost: u64,
@@ -88,6 +104,8 @@ impl Soak {
         config.timepix.disorder_us.get_or_insert(sim.disorder_us());
         let mut hits = PixelHits::default();
         while sim.read(hits.len() + PACKET, &mut hits) {}
+        // Whole datagrams.
+        hits.set_len((hits.len() / DATAGRAM).max(1) * DATAGRAM);
         let hits = Arc::new(hits);
         let measured = self.round(&config, &hits, None, self.warm_up)?;
         let mut rounds = vec![measured];
@@ -112,19 +130,32 @@ impl Soak {
         seconds: f64,
     ) -> Result<Round> {
         let failed = |e| Error::io("loopback", e);
-        let listener = TcpListener::bind("127.0.0.1:0").map_err(failed)?;
-        let address = listener.local_addr().map_err(failed)?;
-        let (sent, hits): (Sent, _) = (Arc::default(), hits.clone());
-        let log = sent.clone();
-        let sender = std::thread::spawn(move || {
-            let stream = TcpStream::connect(address)?;
-            send(stream, &hits, rate, Duration::from_secs_f64(seconds), &log)
-        });
-        let (stream, _) = listener.accept().map_err(failed)?;
         let options = PixelOptions { format: PixelFormat::Hits16, ..PixelOptions::default() };
-        let clock = stream.try_clone().map_err(failed)?;
-        let reader = PixelReader::from_stream("loopback", stream, options)?;
-        clock.set_read_timeout(Some(Duration::from_millis(20))).map_err(failed)?;
+        let (sent, hits): (Sent, _) = (Arc::default(), hits.clone());
+        let (log, time) = (sent.clone(), Duration::from_secs_f64(seconds));
+        let start_sender = |transport, address| {
+            std::thread::spawn(move || send(&mut Sender::new(transport, address)?, &hits, rate, time, &log))
+        };
+        let patience = Some(Duration::from_millis(20));
+        let (sender, reader, socket) = match self.transport {
+            Transport::Tcp => {
+                let listener = TcpListener::bind("127.0.0.1:0").map_err(failed)?;
+                let sender = start_sender(self.transport, listener.local_addr().map_err(failed)?);
+                let (stream, _) = listener.accept().map_err(failed)?;
+                let clock = stream.try_clone().map_err(failed)?;
+                let reader = PixelReader::from_stream("loopback", stream, options)?;
+                clock.set_read_timeout(patience).map_err(failed)?;
+                (sender, reader, None)
+            }
+            Transport::Udp => {
+                let datagrams = Datagrams::bind("127.0.0.1:0")?;
+                let socket = datagrams.socket().map_err(failed)?;
+                let sender = start_sender(self.transport, socket.local_addr().map_err(failed)?);
+                let reader = PixelReader::from_stream("loopback", datagrams, options)?;
+                socket.set_read_timeout(patience).map_err(failed)?;
+                (sender, reader, Some(socket))
+            }
+        };
 
         let layout = reader.layout().clone();
         let mut chain = Lanes::new(&config.timepix, config.level()?, &layout, lanes(config))?;
@@ -150,7 +181,10 @@ impl Soak {
         let panicked = || Error::Columns("the sending thread panicked".into());
         let (count, held_back) = sender.join().map_err(|_| panicked())?.map_err(failed)?;
         let counts = chain.counts();
-        let accounted = counts.hits_out + counts.late + counts.masked + counts.filtered + dropped;
+        let datagrams = socket.as_ref().and_then(datagrams::dropped).unwrap_or(0);
+        let dropped_by_system = datagrams * DATAGRAM as u64;
+        let accounted =
+            counts.hits_out + counts.late + counts.masked + counts.filtered + dropped + dropped_by_system;
         Ok(Round {
             asked: rate,
             seconds: time,
@@ -158,6 +192,7 @@ impl Soak {
             hits_per_second: counts.hits_in as f64 / time,
             clusters: counts.clusters,
             dropped,
+            dropped_by_system,
             late: counts.late,
             lost: count.abs_diff(accounted),
             held_back,
@@ -167,10 +202,53 @@ impl Soak {
     }
 }
 
+/// The sending end.
+enum Sender {
+    Tcp(TcpStream),
+    Udp(UdpSocket),
+}
+
+impl Sender {
+    fn new(transport: Transport, to: SocketAddr) -> std::io::Result<Self> {
+        match transport {
+            Transport::Tcp => TcpStream::connect(to).map(Self::Tcp),
+            Transport::Udp => {
+                let socket = UdpSocket::bind("127.0.0.1:0")?;
+                socket.connect(to)?;
+                Ok(Self::Udp(socket))
+            }
+        }
+    }
+
+    /// Sends a packet; its hits are a whole number of datagrams.
+    fn send(&mut self, packet: &[u8]) -> std::io::Result<()> {
+        match self {
+            Self::Tcp(stream) => stream.write_all(packet),
+            Self::Udp(socket) => {
+                packet.chunks(DATAGRAM * RECORD).try_for_each(|part| socket.send(part).map(drop))
+            }
+        }
+    }
+
+    /// Says that this was all.
+    fn end(&mut self) -> std::io::Result<()> {
+        let Self::Udp(socket) = self else { return Ok(()) };
+        // Everything that has room is taken by then; one of several ends gets through.
+        (0..20).try_for_each(|_| {
+            std::thread::sleep(Duration::from_millis(50));
+            match socket.send(&[]) {
+                // The other end has closed: it knows.
+                Err(e) if e.kind() == std::io::ErrorKind::ConnectionRefused => Ok(()),
+                sent => sent.map(drop),
+            }
+        })
+    }
+}
+
 /// Sends the hits again and again, later each time, on schedule when there is a rate. Says how many hits and how
 /// late the last ones were.
 fn send(
-    mut to: TcpStream,
+    to: &mut Sender,
     hits: &PixelHits,
     rate: Option<f64>,
     time: Duration,
@@ -195,7 +273,7 @@ fn send(
             let count = (packet.len() / RECORD) as u64;
             sent += count;
             log.lock().unwrap_or_else(PoisonError::into_inner).push_back((sent, Instant::now()));
-            to.write_all(packet)?;
+            to.send(packet)?;
             // For the next time round.
             for record in packet.as_chunks_mut::<RECORD>().0 {
                 let time = i64::from_le_bytes(record[..8].try_into().expect("eight bytes")) + span;
@@ -206,6 +284,7 @@ fn send(
             }
         }
     }
+    to.end()?;
     Ok((sent, behind))
 }
 
@@ -228,8 +307,20 @@ fn watch(memory: &mut Option<[f64; 2]>) {
 }
 
 fn text(rounds: &[Round]) -> String {
-    let head =
-        ["", "Mhit/s", "sent", "dropped", "lost", "held back", "median ms", "99 %", "99.9 %", "worst", "MiB"];
+    let head = [
+        "",
+        "Mhit/s",
+        "sent",
+        "dropped",
+        "by the system",
+        "lost",
+        "held back",
+        "median ms",
+        "99 %",
+        "99.9 %",
+        "worst",
+        "MiB",
+    ];
     let mut rows = vec![head.map(String::from)];
     for round in rounds {
         let [median, most, rare, worst] = round.latency_ms.map(|ms| format!("{ms:.2}"));
@@ -238,6 +329,7 @@ fn text(rounds: &[Round]) -> String {
             format!("{:.2}", round.hits_per_second / 1e6),
             round.sent.to_string(),
             round.dropped.to_string(),
+            round.dropped_by_system.to_string(),
             round.lost.to_string(),
             format!("{:.3} s", round.held_back),
             median,

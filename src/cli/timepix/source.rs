@@ -1,6 +1,7 @@
 //! Where pixel hits come from: files, pipes, sockets, the simulation.
 
 use super::args::PixelArgs;
+use super::datagrams::Datagrams;
 use crate::cli::console;
 use crate::cli::options::{InputArgs, ReportArgs};
 use crate::event::{Layout, PixelBlock};
@@ -9,7 +10,6 @@ use crate::input::{Format, Source};
 use crate::pipeline::timepix::PixelStream;
 use crate::truth::simulate::timepix::PixelSim;
 use crate::{Error, Result};
-use std::io::Read;
 use std::net::{TcpListener, UdpSocket};
 use std::time::Duration;
 
@@ -28,6 +28,8 @@ pub struct PixelInput {
     pub disorder_us: f64,
     /// Whether they come from a socket.
     pub is_live: bool,
+    /// The socket that datagrams come from.
+    pub socket: Option<UdpSocket>,
 }
 
 /// A simulation as a stream.
@@ -63,28 +65,6 @@ impl PixelStream for Box<dyn PixelStream> {
     }
 }
 
-/// Datagrams one after another as a stream of bytes; an empty one ends it.
-struct Datagrams {
-    socket: UdpSocket,
-    waiting: Vec<u8>,
-    used: usize,
-}
-
-impl Read for Datagrams {
-    fn read(&mut self, to: &mut [u8]) -> std::io::Result<usize> {
-        if self.used == self.waiting.len() {
-            self.waiting.resize(1 << 16, 0);
-            let length = self.socket.recv(&mut self.waiting).inspect_err(|_| self.used = 1 << 16)?;
-            self.waiting.truncate(length);
-            self.used = 0;
-        }
-        let length = to.len().min(self.waiting.len() - self.used);
-        to[..length].copy_from_slice(&self.waiting[self.used..self.used + length]);
-        self.used += length;
-        Ok(length)
-    }
-}
-
 /// Opens the inputs; without any, the built-in simulation.
 pub fn open(input: &InputArgs, args: &PixelArgs, report: &ReportArgs) -> Result<PixelInput> {
     let default = [DEFAULT_SIMULATION.to_string()];
@@ -99,7 +79,13 @@ pub fn open(input: &InputArgs, args: &PixelArgs, report: &ReportArgs) -> Result<
             let sim = PixelSim::new(special.parse()?);
             let disorder_us = sim.disorder_us();
             let stream = Box::new(Simulated { sim, hits: 0, at_end: false });
-            return Ok(PixelInput { stream, layout: Layout::single(256, 256)?, disorder_us, is_live: false });
+            return Ok(PixelInput {
+                stream,
+                layout: Layout::single(256, 256)?,
+                disorder_us,
+                is_live: false,
+                socket: None,
+            });
         }
         return socket(special, options(input, args)?, report);
     }
@@ -110,7 +96,7 @@ pub fn open(input: &InputArgs, args: &PixelArgs, report: &ReportArgs) -> Result<
 
 fn from_reader(reader: PixelReader, is_live: bool) -> PixelInput {
     let (layout, disorder_us) = (reader.layout().clone(), reader.format().usual_disorder_us());
-    PixelInput { stream: Box::new(reader), layout, disorder_us, is_live }
+    PixelInput { stream: Box::new(reader), layout, disorder_us, is_live, socket: None }
 }
 
 fn options(input: &InputArgs, args: &PixelArgs) -> Result<PixelOptions> {
@@ -127,7 +113,7 @@ fn options(input: &InputArgs, args: &PixelArgs) -> Result<PixelOptions> {
 fn socket(address: &str, options: PixelOptions, report: &ReportArgs) -> Result<PixelInput> {
     let failed = |e| Error::io(address, e);
     let host = &address[6..];
-    let reader = if address.starts_with("tcp://") {
+    let input = if address.starts_with("tcp://") {
         let listener = TcpListener::bind(host).map_err(failed)?;
         let local = listener.local_addr().map_err(failed)?;
         if !report.quiet {
@@ -137,17 +123,16 @@ fn socket(address: &str, options: PixelOptions, report: &ReportArgs) -> Result<P
         let clock = stream.try_clone().map_err(failed)?;
         let reader = PixelReader::from_stream(address, stream, options)?;
         clock.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
-        reader
+        from_reader(reader, true)
     } else {
-        let socket = UdpSocket::bind(host).map_err(failed)?;
-        let clock = socket.try_clone().map_err(failed)?;
+        let datagrams = Datagrams::bind(host)?;
+        let socket = datagrams.socket().map_err(failed)?;
         if !report.quiet {
             console::say(&format!("waiting for datagrams on udp://{}", socket.local_addr().map_err(failed)?));
         }
-        let datagrams = Datagrams { socket, waiting: Vec::new(), used: 0 };
         let reader = PixelReader::from_stream(address, datagrams, options)?;
-        clock.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
-        reader
+        socket.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
+        PixelInput { socket: Some(socket), ..from_reader(reader, true) }
     };
-    Ok(from_reader(reader, true))
+    Ok(input)
 }

@@ -5,11 +5,12 @@ use super::report::{Outcome, PixelSummary};
 use super::source::{PixelInput, open};
 use crate::cli::interrupt;
 use crate::cli::options::{ConfigArgs, InputArgs, ReportArgs};
-use crate::event::{PixelBlock, PixelHits};
-use crate::input::timepix::ReadEnd;
+use crate::event::{Layout, PixelBlock, PixelHits};
+use crate::input::timepix::{PixelCounts, ReadEnd};
 use crate::output::timepix::ClusterHasher;
 use crate::pipeline::Config;
 use crate::pipeline::timepix::{Lanes, PixelStream};
+use crate::timepix::TimepixConfig;
 use crate::{Error, Result};
 use serde::Serialize;
 use std::process::ExitCode;
@@ -35,19 +36,7 @@ pub fn throughput(
     report: &ReportArgs,
     (passes, time): (Option<u64>, Duration),
 ) -> Result<ExitCode> {
-    let PixelInput { mut stream, layout, disorder_us, .. } = open(input, &flags.pixels, report)?;
-    let mut timepix = config.timepix.clone();
-    timepix.disorder_us.get_or_insert(disorder_us);
-    let mut block = PixelBlock::default();
-    while stream.read(MAX_HITS, &mut block)? == ReadEnd::More {
-        if block.hits.len() >= MAX_HITS {
-            return Err(Error::Config(format!("more than {MAX_HITS} hits: measure a part of them")));
-        }
-    }
-    let hits = block.hits;
-    if hits.is_empty() {
-        return Err(Error::format("input", "no hit to measure with"));
-    }
+    let (hits, layout, timepix, input_counts) = in_memory(config, flags, input, report)?;
     let level = config.level()?;
     let mut chain = Lanes::new(&timepix, level, &layout, lanes(config))?;
     // The first pass is a warm-up and gives the hash that every pass must have.
@@ -69,9 +58,11 @@ pub fn throughput(
     let outcome = Outcome {
         level,
         threads: chain.threads(),
-        input: stream.counts(),
+        input: input_counts,
         chain: counts,
         not_taken: 0,
+        datagrams_dropped: 0,
+        paired: None,
         counters,
         hashes: expected.finish(),
         time: total / done.max(1) as u32,
@@ -92,8 +83,30 @@ pub fn throughput(
     Ok(ExitCode::SUCCESS)
 }
 
+/// All hits of the input, their sensor, and the configuration for them.
+pub(super) fn in_memory(
+    config: &Config,
+    flags: &ConfigArgs,
+    input: &InputArgs,
+    report: &ReportArgs,
+) -> Result<(PixelHits, Layout, TimepixConfig, PixelCounts)> {
+    let PixelInput { mut stream, layout, disorder_us, .. } = open(input, &flags.pixels, report)?;
+    let mut timepix = config.timepix.clone();
+    timepix.disorder_us.get_or_insert(disorder_us);
+    let mut block = PixelBlock::default();
+    while stream.read(MAX_HITS, &mut block)? == ReadEnd::More {
+        if block.hits.len() >= MAX_HITS {
+            return Err(Error::Config(format!("more than {MAX_HITS} hits: measure a part of them")));
+        }
+    }
+    if block.hits.is_empty() {
+        return Err(Error::format("input", "no hit to measure with"));
+    }
+    Ok((block.hits, layout, timepix, stream.counts()))
+}
+
 /// One pass in blocks, as they would be read; hashing is not timed.
-fn pass(chain: &mut Lanes, hits: &PixelHits, block_hits: usize) -> (ClusterHasher, Duration) {
+pub(super) fn pass(chain: &mut Lanes, hits: &PixelHits, block_hits: usize) -> (ClusterHasher, Duration) {
     let (mut hasher, mut time, mut block) = (ClusterHasher::default(), Duration::ZERO, PixelHits::default());
     for start in (0..hits.len()).step_by(block_hits) {
         let begin = Instant::now();

@@ -5,6 +5,8 @@
 
 mod katherine;
 mod npy;
+#[cfg(feature = "cli")]
+mod parquet;
 mod reader;
 mod text;
 mod tpx3;
@@ -40,11 +42,13 @@ pub enum PixelFormat {
     Hits16,
     /// NumPy file with a structured array that has the fields t (or time), x, y, tot.
     Npy,
+    /// Parquet file with the columns t (or time), x, y, tot; with the feature `cli`.
+    Parquet,
 }
 
 impl PixelFormat {
     /// All formats with their names.
-    pub const NAMES: [(&'static str, PixelFormat); 8] = [
+    pub const NAMES: [(&'static str, PixelFormat); 9] = [
         ("auto", PixelFormat::Auto),
         ("t3pa", PixelFormat::T3pa),
         ("burda", PixelFormat::Burda),
@@ -53,6 +57,7 @@ impl PixelFormat {
         ("katherine", PixelFormat::Katherine),
         ("hits16", PixelFormat::Hits16),
         ("npy", PixelFormat::Npy),
+        ("parquet", PixelFormat::Parquet),
     ];
 
     /// The format of a stream that begins with `head`.
@@ -62,6 +67,7 @@ impl PixelFormat {
         Some(match head {
             [b'T', b'P', b'X', b'3', ..] => Self::Tpx3,
             [b'T', b'P', b'X', b'4', ..] => Self::Tpx4,
+            [b'P', b'A', b'R', b'1', ..] => Self::Parquet,
             [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => Self::Npy,
             _ if text.starts_with(b"Index") => Self::T3pa,
             _ if first.is_ascii_digit() || first == b'#' => Self::Burda,
@@ -169,6 +175,18 @@ struct Output<'a> {
 }
 
 impl Output<'_> {
+    /// Hands on a hit of chip 0 given as time, x, y, time over threshold, or counts it as what is wrong with it.
+    fn row(&mut self, [time, x, y, tot]: [i64; 4]) {
+        let pixel = |value: i64| u32::try_from(value).unwrap_or(u32::MAX);
+        let tot = tot.clamp(0, i64::from(u16::MAX)) as u16;
+        // Beyond a thousand years either way differences of times would not be safe.
+        if time.unsigned_abs() >> 62 == 0 {
+            self.hit(0, pixel(x), pixel(y), time, tot);
+        } else {
+            self.counts.malformed += 1;
+        }
+    }
+
     /// Hands a hit on, or counts it as outside.
     #[inline(always)]
     fn hit(&mut self, chip: usize, x: u32, y: u32, time: i64, tot: u16) {
@@ -216,6 +234,7 @@ mod tests {
             (b"\xEF\xBB\xBF# comment", Some(PixelFormat::Burda)),
             (b"12 4 5 6\n", Some(PixelFormat::Burda)),
             (b"\x93NUMPY\x01\0", Some(PixelFormat::Npy)),
+            (b"PAR1\x15", Some(PixelFormat::Parquet)),
             (b"PK\x03\x04", None),
             (b"", None),
         ] {

@@ -69,15 +69,7 @@ impl Decode for Records {
         let records = bytes.chunks_exact(shape.size);
         let used = bytes.len() - records.remainder().len();
         for record in records {
-            let [time, x, y, tot] = shape.fields.map(|field| field.read(record));
-            let pixel = |value: i64| u32::try_from(value).unwrap_or(u32::MAX);
-            let tot = tot.clamp(0, i64::from(u16::MAX)) as u16;
-            // Beyond a thousand years either way differences of times would not be safe.
-            if time.unsigned_abs() >> 62 == 0 {
-                to.hit(0, pixel(x), pixel(y), time, tot);
-            } else {
-                to.counts.malformed += 1;
-            }
+            to.row(shape.fields.map(|field| field.read(record)));
         }
         used
     }

@@ -2,6 +2,8 @@
 
 use super::katherine::Katherine;
 use super::npy::Records;
+#[cfg(feature = "cli")]
+use super::parquet::Columns;
 use super::text::{Kind, Text};
 use super::tpx3::Tpx3;
 use super::tpx4::Tpx4;
@@ -33,6 +35,9 @@ pub enum ReadEnd {
 pub struct PixelReader {
     waiting: VecDeque<Entry>,
     current: Option<Current>,
+    /// The same for a source that is no stream of bytes.
+    #[cfg(feature = "cli")]
+    columns: Option<Columns>,
     options: PixelOptions,
     /// The sensor of all sources, known when the first one is open.
     layout: Option<Layout>,
@@ -87,6 +92,8 @@ impl PixelReader {
         Self {
             waiting: VecDeque::new(),
             current: None,
+            #[cfg(feature = "cli")]
+            columns: None,
             options,
             layout,
             format: PixelFormat::Auto,
@@ -115,8 +122,17 @@ impl PixelReader {
     /// # Errors
     /// [`Error::Io`] when a stream cannot be read, [`Error::Format`] when its format is not known.
     pub fn read(&mut self, hits: usize, block: &mut PixelBlock) -> Result<ReadEnd> {
-        if self.current.is_none() && !self.open_next()? {
+        if !self.is_open() && !self.open_next()? {
             return Ok(ReadEnd::End);
+        }
+        #[cfg(feature = "cli")]
+        if let Some(columns) = &mut self.columns {
+            let layout = self.layout.as_ref().expect("a source is open");
+            if columns.read(hits, block, &mut self.counts, layout)? {
+                return Ok(ReadEnd::More);
+            }
+            self.columns = None;
+            return Ok(ReadEnd::EndOfSource);
         }
         let Some(current) = &mut self.current else { return Ok(ReadEnd::End) };
         let layout = self.layout.as_ref().expect("a source is open");
@@ -135,10 +151,25 @@ impl PixelReader {
         Ok(ReadEnd::More)
     }
 
+    #[cfg(feature = "cli")]
+    fn is_open(&self) -> bool {
+        self.current.is_some() || self.columns.is_some()
+    }
+
+    #[cfg(not(feature = "cli"))]
+    fn is_open(&self) -> bool {
+        self.current.is_some()
+    }
+
     /// Opens the next source and finds out its format; false when there is none.
     fn open_next(&mut self) -> Result<bool> {
         let Some(entry) = self.waiting.pop_front() else { return Ok(false) };
         let name = entry.name();
+        #[cfg(feature = "cli")]
+        let path = match &entry {
+            Entry::File { path, .. } => Some(path.clone()),
+            _ => None,
+        };
         let (mut stream, _) = entry.open()?;
         let (mut buffer, mut filled) = (vec![0; BUFFER + MAX_REST], 0);
         // The format needs a few bytes, which a pipe may give one by one.
@@ -156,7 +187,7 @@ impl PixelReader {
             PixelFormat::Auto if filled == 0 => PixelFormat::Burda,
             PixelFormat::Auto => PixelFormat::detect(&buffer[..filled]).ok_or_else(|| {
                 let message =
-                    "unknown format: neither t3pa, burda, tpx3, tpx4 nor npy (--format names others)";
+                    "unknown format: neither t3pa, burda, tpx3, tpx4, npy nor parquet (--format names others)";
                 Error::format(&name, message)
             })?,
             format => format,
@@ -173,6 +204,16 @@ impl PixelReader {
             PixelFormat::Katherine => Box::new(Katherine::new(self.options.katherine)),
             PixelFormat::Hits16 => Box::new(Records::hits16()),
             PixelFormat::Npy => Box::new(Records::npy()),
+            #[cfg(feature = "cli")]
+            PixelFormat::Parquet => {
+                let path =
+                    path.ok_or_else(|| Error::format(&name, "Parquet is read from files, not streams"))?;
+                let file = std::fs::File::open(&path).map_err(|e| Error::io(&path, e))?;
+                self.columns = Some(Columns::open(&name, file)?);
+                return Ok(true);
+            }
+            #[cfg(not(feature = "cli"))]
+            PixelFormat::Parquet => return Err(Error::format(&name, "Parquet needs the feature `cli`")),
         };
         self.current = Some(Current { name, stream, decoder, buffer, filled });
         Ok(true)

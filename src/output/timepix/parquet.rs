@@ -1,9 +1,9 @@
 //! [`ClusterParquet`]: one row per cluster, its hits as list columns.
 
-use crate::event::{PixelClusters, SCHEMA_VERSION};
+use crate::event::{PixelClusters, SCHEMA_VERSION, TriggerPairs};
 use crate::output::parquet::lists;
 use crate::{Error, Result};
-use arrow_array::builder::{Int64Builder, PrimitiveBuilder, UInt16Builder};
+use arrow_array::builder::{Float64Builder, Int64Builder, ListBuilder, PrimitiveBuilder, UInt16Builder};
 use arrow_array::types::ArrowPrimitiveType;
 use arrow_array::{ArrayRef, Float32Array, Int64Array, RecordBatch, UInt16Array, UInt32Array, UInt64Array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
@@ -17,7 +17,8 @@ use std::sync::Arc;
 
 /// Writes clusters as Parquet: one row a cluster, with the features of
 /// [`ClusterFeatures`](crate::event::ClusterFeatures) (energy in eV) and the lists `hit_time`, `hit_x`,
-/// `hit_y`, `hit_tot`. Each column's metadata hold its `unit`.
+/// `hit_y`, `hit_tot`; paired with triggers also `trigger`, the device's count of the latest trigger before the
+/// cluster, and the list `hit_since_trigger`, both null where there was none. Each column's metadata hold its `unit`.
 pub struct ClusterParquet<W: Write + Send> {
     writer: ArrowWriter<W>,
     schema: SchemaRef,
@@ -29,8 +30,8 @@ impl<W: Write + Send> ClusterParquet<W> {
     ///
     /// # Errors
     /// Those of the sink.
-    pub fn new(to: W, path: impl Into<PathBuf>) -> Result<Self> {
-        let (path, schema) = (path.into(), schema());
+    pub fn new(to: W, path: impl Into<PathBuf>, with_triggers: bool) -> Result<Self> {
+        let (path, schema) = (path.into(), schema(with_triggers));
         let properties = WriterProperties::builder()
             .set_compression(Compression::ZSTD(ZstdLevel::default()))
             .set_created_by(concat!("peloton ", env!("CARGO_PKG_VERSION")).into())
@@ -44,9 +45,11 @@ impl<W: Write + Send> ClusterParquet<W> {
     ///
     /// # Errors
     /// Those of the sink.
-    pub fn write(&mut self, clusters: &PixelClusters) -> Result<()> {
-        let batch = RecordBatch::try_new(self.schema.clone(), columns(clusters))
-            .map_err(|e| Error::Columns(e.to_string()))?;
+    pub fn write(&mut self, clusters: &PixelClusters, pairs: Option<&TriggerPairs>) -> Result<()> {
+        let mut columns = columns(clusters);
+        columns.extend(pairs.into_iter().flat_map(|pairs| trigger_columns(clusters, pairs)));
+        let batch =
+            RecordBatch::try_new(self.schema.clone(), columns).map_err(|e| Error::Columns(e.to_string()))?;
         self.writer.write(&batch).map_err(|e| Error::io(&self.path, std::io::Error::other(e)))
     }
 
@@ -59,7 +62,7 @@ impl<W: Write + Send> ClusterParquet<W> {
     }
 }
 
-fn schema() -> SchemaRef {
+fn schema(with_triggers: bool) -> SchemaRef {
     let field = |name: &str, kind: DataType, unit: &str| {
         Field::new(name, kind, false).with_metadata(HashMap::from([("unit".to_string(), unit.to_string())]))
     };
@@ -81,6 +84,11 @@ fn schema() -> SchemaRef {
     fields.push(field("hit_time", list(DataType::Int64), "1.5625 ns"));
     for (name, unit) in [("hit_x", "pixel"), ("hit_y", "pixel"), ("hit_tot", "25 ns")] {
         fields.push(field(name, list(DataType::UInt16), unit));
+    }
+    if with_triggers {
+        let null = |field: Field| field.with_nullable(true);
+        fields.push(null(field("trigger", DataType::UInt16, "1")));
+        fields.push(field("hit_since_trigger", list(DataType::Float64), "ns"));
     }
     let metadata = HashMap::from([
         ("peloton.schema_version".to_string(), SCHEMA_VERSION.to_string()),
@@ -112,6 +120,16 @@ fn columns(clusters: &PixelClusters) -> Vec<ArrayRef> {
     columns
 }
 
+fn trigger_columns(clusters: &PixelClusters, pairs: &TriggerPairs) -> [ArrayRef; 2] {
+    let has = pairs.has_trigger.iter().zip(&pairs.counter[..]);
+    let counters: UInt16Array = has.map(|(has, counter)| (*has == 1).then_some(*counter)).collect();
+    let mut since = ListBuilder::new(Float64Builder::new());
+    for cluster in 0..clusters.len() {
+        since.append_value(clusters.of_cluster(cluster).map(|hit| pairs.since_ns(hit)));
+    }
+    [Arc::new(counters), Arc::new(since.finish())]
+}
+
 /// A column with one value per hit as one list per cluster.
 fn per_hit<T: ArrowPrimitiveType>(
     values: PrimitiveBuilder<T>,
@@ -125,7 +143,7 @@ fn per_hit<T: ArrowPrimitiveType>(
 mod tests {
     use super::*;
     use arrow_array::cast::AsArray;
-    use arrow_array::types::{Int64Type, UInt16Type, UInt64Type};
+    use arrow_array::types::{Float64Type, Int64Type, UInt16Type, UInt64Type};
     use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
     #[test]
@@ -139,8 +157,13 @@ mod tests {
         clusters.features.energy.copy_from_slice(&[77, 5_000_000_000]);
         clusters.features.bounds[3].copy_from_slice(&[8, 9]);
         let path = std::env::temp_dir().join(format!("peloton-clusters-{}.parquet", std::process::id()));
-        let mut writer = ClusterParquet::new(std::fs::File::create(&path).unwrap(), "test").unwrap();
-        writer.write(&clusters).unwrap();
+        let mut writer = ClusterParquet::new(std::fs::File::create(&path).unwrap(), "test", true).unwrap();
+        let pairs = TriggerPairs {
+            has_trigger: [0, 1].into_iter().collect(),
+            counter: [0, 9].into_iter().collect(),
+            since: [TriggerPairs::NONE, 6, 12].into_iter().collect(),
+        };
+        writer.write(&clusters, Some(&pairs)).unwrap();
         writer.finish().unwrap();
         let file = std::fs::File::open(&path).unwrap();
         std::fs::remove_file(&path).unwrap();
@@ -151,6 +174,10 @@ mod tests {
         assert_eq!(energy.values(), &[77, 5_000_000_000]);
         let bound = batch.column_by_name("y_max").unwrap().as_primitive::<UInt16Type>();
         assert_eq!(bound.values(), &[8, 9]);
+        let trigger = batch.column_by_name("trigger").unwrap().as_primitive::<UInt16Type>();
+        assert_eq!(trigger.iter().collect::<Vec<_>>(), [None, Some(9)]);
+        let since = batch.column_by_name("hit_since_trigger").unwrap().as_list::<i32>().value(0);
+        assert_eq!(since.as_primitive::<Float64Type>().iter().collect::<Vec<_>>(), [None, Some(1.5625)]);
         let times = batch.column_by_name("hit_time").unwrap().as_list::<i32>().value(0);
         assert_eq!(times.as_primitive::<Int64Type>().values(), &[160, 161]);
     }

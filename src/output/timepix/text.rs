@@ -1,14 +1,20 @@
 //! Clusters as text: one JSON object a line, and the clog format of the Pixet programs.
 
-use crate::event::{NS_PER_TICK, PixelClusters};
+use crate::event::{NS_PER_TICK, PixelClusters, TriggerPairs};
 use std::io::{self, Write};
+use std::ops::Range;
 
 /// Writes one JSON object a cluster: time and duration in ns, energy in keV, bounds as `[x, y, x, y]`, hits as
-/// `[x, y, tot, ns after the first]`.
+/// `[x, y, tot, ns after the first]`; with `pairs` also the count of the latest trigger before the cluster, and for
+/// each hit the ns since the latest trigger before it, null without one.
 ///
 /// # Errors
 /// Those of the sink.
-pub fn write_cluster_ndjson(clusters: &PixelClusters, to: &mut impl Write) -> io::Result<()> {
+pub fn write_cluster_ndjson(
+    clusters: &PixelClusters,
+    pairs: Option<&TriggerPairs>,
+    to: &mut impl Write,
+) -> io::Result<()> {
     for cluster in 0..clusters.len() {
         let range = clusters.of_cluster(cluster);
         let features = &clusters.features;
@@ -28,14 +34,39 @@ pub fn write_cluster_ndjson(clusters: &PixelClusters, to: &mut impl Write) -> io
             write!(to, ",\"{name}\":{}", column[cluster])?;
         }
         to.write_all(b",\"hits\":[")?;
-        for i in range {
+        for i in range.clone() {
             let (time, x, y, tot) = clusters.hits.get(i);
             let comma = if i == clusters.hit_start[cluster] as usize { "" } else { "," };
             write!(to, "{comma}[{x},{y},{tot},{}]", ns(time - features.time[cluster]))?;
         }
-        to.write_all(b"]}\n")?;
+        to.write_all(b"]")?;
+        if let Some(pairs) = pairs {
+            write_pairs(pairs, cluster, range, to)?;
+        }
+        to.write_all(b"}\n")?;
     }
     Ok(())
+}
+
+fn write_pairs(
+    pairs: &TriggerPairs,
+    cluster: usize,
+    hits: Range<usize>,
+    to: &mut impl Write,
+) -> io::Result<()> {
+    match pairs.has_trigger[cluster] {
+        0 => to.write_all(b",\"trigger\":null")?,
+        _ => write!(to, ",\"trigger\":{}", pairs.counter[cluster])?,
+    }
+    to.write_all(b",\"since_trigger_ns\":[")?;
+    for i in hits.clone() {
+        let comma = if i == hits.start { "" } else { "," };
+        match pairs.since_ns(i) {
+            Some(ns) => write!(to, "{comma}{ns:.3}")?,
+            None => write!(to, "{comma}null")?,
+        }
+    }
+    to.write_all(b"]")
 }
 
 /// Ticks as ns, exactly: a tick is 25/16 ns.
@@ -84,7 +115,12 @@ mod tests {
     #[test]
     fn lines_are_clusters() {
         let mut text = Vec::new();
-        write_cluster_ndjson(&clusters(), &mut text).unwrap();
+        let pairs = TriggerPairs {
+            has_trigger: [0, 1].into_iter().collect(),
+            counter: [0, 9].into_iter().collect(),
+            since: [TriggerPairs::NONE, 6, 12].into_iter().collect(),
+        };
+        write_cluster_ndjson(&clusters(), Some(&pairs), &mut text).unwrap();
         let lines: Vec<serde_json::Value> = std::str::from_utf8(&text)
             .unwrap()
             .lines()
@@ -92,6 +128,8 @@ mod tests {
             .collect();
         assert_eq!((lines.len(), &lines[0]["time_ns"]), (2, &250.into()));
         assert_eq!(lines[0]["hits"], serde_json::json!([[3, 4, 9, 0], [3, 5, 2, 1.5625]]));
+        assert_eq!((&lines[0]["trigger"], &lines[1]["trigger"]), (&serde_json::Value::Null, &9.into()));
+        assert_eq!(lines[0]["since_trigger_ns"], serde_json::json!([null, 1.562]));
         assert_eq!((&lines[0]["energy_keV"], &lines[1]["size"]), (&12.345.into(), &1.into()));
 
         let mut text = Vec::new();

@@ -156,7 +156,7 @@ impl ManyLanes {
         };
         let lanes = (0..lanes).map(start).collect::<Result<Vec<_>>>()?;
         let back = Back {
-            merger: Clusterer::new(config.find, sides[0], sides[1], config.capacity)?,
+            merger: Clusterer::new(config.find, level, sides, config.capacity)?,
             maker: FeatureMaker::default(),
             level,
             calibration: front.calibration(),

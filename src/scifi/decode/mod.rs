@@ -20,7 +20,8 @@ pub use reference::reference;
 use super::geometry::{Boards, LINKS, SciFiGeometry};
 use crate::Status;
 use crate::event::{
-    BankKind, Column, Counters, RawBank, RawEvent, RawEvents, SCIFI_ZONES, SciFiBatch, StageClock,
+    BankKind, Column, Counters, HitBatch, Order, RawBank, RawEvent, RawEvents, SCIFI_ZONES, SciFiBatch,
+    StageClock, decode_each,
 };
 use crate::simd::varying::{F32, Mask, U32};
 use crate::simd::{Gang, Level};
@@ -45,7 +46,7 @@ pub struct SciFiScratch {
     codes: Column<u32>,
     /// First code of each zone, and the number of all.
     zones: [u32; SCIFI_ZONES + 1],
-    order: settle::Order,
+    order: Order,
 }
 
 impl Default for SciFiScratch {
@@ -54,7 +55,7 @@ impl Default for SciFiScratch {
             stream: Column::default(),
             codes: Column::default(),
             zones: [0; SCIFI_ZONES + 1],
-            order: settle::Order::default(),
+            order: Order::default(),
         }
     }
 }
@@ -90,28 +91,14 @@ fn run<G: Gang>(
     out: &mut SciFiBatch,
     counters: &mut Counters,
 ) {
-    for number in range {
-        let event = events.event(number);
-        let before = out.hits();
+    decode_each(events, range, out, counters, |event, out, counters| {
         let words = |bank: &RawBank| u64::from(bank.bytes / 2);
         counters.stages[0].items_in += event.banks(BankKind::SciFi).iter().map(words).sum::<u64>();
-        let status = match event.status {
-            Status::Ok => codes_room(g, geometry, &event, scratch),
-            status => status,
-        };
-        let status = match status {
+        match codes_room(g, geometry, event, scratch) {
             Status::Ok => place_room(g, geometry, scratch, out),
             status => status,
-        };
-        if status != Status::Ok {
-            for _ in 0..SCIFI_ZONES {
-                out.zone_start.push(before as u32);
-            }
         }
-        out.status.push(status);
-        counters.stages[0].items_out += (out.hits() - before) as u64;
-        counters.count_event(status);
-    }
+    });
 }
 
 /// The clusters of all banks as codes, by zone and, nearly always, x.
@@ -201,7 +188,6 @@ fn place_room<G: Gang>(
             let start = out.hits();
             out.set_hits(start + codes.len());
             if !place(g, geometry, codes, start, out) {
-                out.set_hits(start);
                 return Status::BadBank;
             }
             for zone in 0..SCIFI_ZONES {

@@ -1,16 +1,9 @@
 //! The order of the hits of a zone: checked, and put right where it is not.
 
-use crate::event::{Column, SciFiBatch};
+use crate::event::{Column, Order, SciFiBatch};
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
 use std::ops::Range;
-
-/// Memory for sorting.
-#[derive(Debug, Default)]
-pub(super) struct Order {
-    order: Vec<u32>,
-    values: Vec<u32>,
-}
 
 /// Whether the hits of a range are sorted by x, id and width.
 #[inline(always)]
@@ -41,25 +34,14 @@ fn neighbours<G: Gang>(g: G, column: &Column<u32>, at: usize) -> (U32<G>, U32<G>
 
 /// Sorts the hits of a range.
 #[inline(never)]
-pub(super) fn settle(memory: &mut Order, out: &mut SciFiBatch, range: Range<usize>) {
-    let Order { order, values } = memory;
-    order.clear();
-    order.extend(range.clone().map(|hit| hit as u32));
-    order.sort_unstable_by(|&a, &b| {
-        let (a, b) = (a as usize, b as usize);
+pub(super) fn settle(order: &mut Order, out: &mut SciFiBatch, range: Range<usize>) {
+    order.find(range, |a, b| {
         let by_x = out.x[a].partial_cmp(&out.x[b]).expect("numbers, as the mats exist");
         by_x.then(out.id[a].cmp(&out.id[b])).then(out.width[a].cmp(&out.width[b]))
     });
     for column in [&mut out.x, &mut out.z, &mut out.y_end] {
-        permute(bytemuck::cast_slice_mut(&mut column[..]), &range, order, values);
+        order.apply(column);
     }
-    permute(&mut out.id[..], &range, order, values);
-    permute(&mut out.width[..], &range, order, values);
-}
-
-/// Rearranges the values of a range: the first becomes that at `order[0]`, and so on.
-fn permute(column: &mut [u32], range: &Range<usize>, order: &[u32], values: &mut Vec<u32>) {
-    values.clear();
-    values.extend(order.iter().map(|&from| column[from as usize]));
-    column[range.clone()].copy_from_slice(values);
+    order.apply(&mut out.id);
+    order.apply(&mut out.width);
 }

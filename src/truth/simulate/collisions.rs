@@ -29,15 +29,16 @@ const PROMPT_CHARM: f64 = 0.25;
 /// Activity of the collision with the b hadrons: never little, and more in the mean.
 const SIGNAL_ACTIVITY: [f64; 2] = [0.3, 0.65];
 
-/// All particles of one event, before they meet any material.
-pub(super) fn collide(spec: &SimSpec, random: &mut Random) -> Vec<Flight> {
-    let mut flights = Vec::new();
+/// All particles of one event, before they meet any material, and where the collisions were, mm.
+pub(super) fn collide(spec: &SimSpec, random: &mut Random) -> (Vec<Flight>, Vec<Vector>) {
+    let (mut flights, mut vertices) = (Vec::new(), Vec::new());
     let pileup = random.poisson(spec.pileup);
     let collisions = pileup + usize::from(spec.beauty);
     for number in 0..collisions {
         let signal = spec.beauty && number == 0;
         let vertex =
             [BEAM_SPOT * random.normal(), BEAM_SPOT * random.normal(), BEAM_LENGTH * random.normal()];
+        vertices.push(vertex);
         // Collisions differ widely in activity: a gamma distribution, as in negative-binomial fits.
         let [least, more] = if signal { SIGNAL_ACTIVITY } else { [0.0, 0.5] };
         let activity = least + more * random.gamma2();
@@ -49,7 +50,7 @@ pub(super) fn collide(spec: &SimSpec, random: &mut Random) -> Vec<Flight> {
             beauty_pair(vertex, random, &mut flights);
         }
     }
-    flights
+    (flights, vertices)
 }
 
 /// The bulk of a collision: `charged` hadrons in the mean, and what comes with them.

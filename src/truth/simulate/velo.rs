@@ -19,7 +19,7 @@ const MIN_MODULES: usize = 3;
 /// as in the files of real simulated events.
 pub fn simulate_velo(spec: &SimSpec, number: u64, batch: &mut VeloBatch) -> TruthEvent {
     let mut random = Random::new(spec.seed, number);
-    let mut flights = collide(spec, &mut random);
+    let (mut flights, _) = collide(spec, &mut random);
     let (crossings, _) = transport(&mut flights, &mut random);
     let clusters = digitise(spec, &crossings, &mut random);
     let mut columns = Columns::default();
@@ -137,6 +137,7 @@ fn describe(key: usize, flight: &Flight, hits: Vec<u32>, random: &mut Random) ->
         phi: rounded(phi, 1e6),
         charge: flight.charge,
         origin: Some(flight.origin.map(micrometres)),
+        mother: None,
         is_long,
         is_down: is_long && has_ut,
         has_velo: true,
@@ -145,6 +146,7 @@ fn describe(key: usize, flight: &Flight, hits: Vec<u32>, random: &mut Random) ->
         from_beauty: flight.from_beauty,
         from_charm: flight.from_charm,
         from_strange: flight.from_strange,
+        from_signal: false,
         hits,
     }
 }

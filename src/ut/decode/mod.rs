@@ -21,7 +21,9 @@ pub use reference::reference;
 
 use super::geometry::{NO_SECTOR, SECTORS, STRIPS, UtGeometry};
 use crate::Status;
-use crate::event::{BankKind, Column, Counters, RawEvent, RawEvents, StageClock, UT_GROUPS, UtBatch};
+use crate::event::{
+    BankKind, Column, Counters, HitBatch, Order, RawEvent, RawEvents, StageClock, UtBatch, decode_each,
+};
 use crate::simd::varying::{F32, Mask, U32};
 use crate::simd::{Gang, Level};
 use std::ops::Range;
@@ -48,7 +50,7 @@ pub struct UtScratch {
     placed: Column<u32>,
     /// Per sector: hits, then the place of its first.
     start: [u32; SECTORS + 1],
-    order: settle::Order,
+    order: Order,
 }
 
 impl Default for UtScratch {
@@ -59,7 +61,7 @@ impl Default for UtScratch {
             rank: Column::default(),
             placed: Column::default(),
             start: [0; SECTORS + 1],
-            order: settle::Order::default(),
+            order: Order::default(),
         }
     }
 }
@@ -95,19 +97,9 @@ fn run<G: Gang>(
     out: &mut UtBatch,
     counters: &mut Counters,
 ) {
-    for number in range {
-        let event = events.event(number);
-        let before = out.hits();
-        let status = decode_room(g, geometry, &event, scratch, out, counters);
-        if status != Status::Ok {
-            for _ in 0..UT_GROUPS {
-                out.group_start.push(before as u32);
-            }
-        }
-        out.status.push(status);
-        counters.stages[0].items_out += (out.hits() - before) as u64;
-        counters.count_event(status);
-    }
+    decode_each(events, range, out, counters, |event, out, counters| {
+        decode_room(g, geometry, event, scratch, out, counters)
+    });
 }
 
 #[inline(never)]
@@ -122,9 +114,6 @@ fn decode_room<G: Gang>(
     g.vectorize(
         #[inline(always)]
         || {
-            if event.status != Status::Ok {
-                return event.status;
-            }
             let banks = event.banks(BankKind::Ut);
             if banks.is_empty() {
                 return Status::MissingBanks;

@@ -1,17 +1,10 @@
 //! The order of the hits: checked for all, and put right where it is not.
 
 use super::SECTOR_SHIFT;
-use crate::event::{Column, UT_GROUPS, UtBatch};
+use crate::event::{Column, Order, UT_GROUPS, UtBatch};
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
 use crate::ut::geometry::UtGeometry;
-
-/// Memory for sorting.
-#[derive(Debug, Default)]
-pub(super) struct Order {
-    order: Vec<u32>,
-    values: Vec<u32>,
-}
 
 /// Whether the hits from `start` on are sorted by y, x and id within their groups.
 #[inline(always)]
@@ -60,25 +53,15 @@ pub(super) fn settle(order: &mut Order, out: &mut UtBatch) {
     let groups = out.group_start.len() - 1 - UT_GROUPS;
     for group in groups..groups + UT_GROUPS {
         let range = out.group_start[group] as usize..out.group_start[group + 1] as usize;
-        let Order { order, values } = order;
-        order.clear();
-        order.extend(range.clone().map(|hit| hit as u32));
-        order.sort_unstable_by(|&a, &b| {
-            let key = |hit: u32| (out.y_begin[hit as usize], out.x[hit as usize], out.id[hit as usize]);
+        order.find(range, |a, b| {
+            let key = |hit: usize| (out.y_begin[hit], out.x[hit], out.id[hit]);
             let (a, b) = (key(a), key(b));
             let order = a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1));
             if a.0 == b.0 && a.1 == b.1 { a.2.cmp(&b.2) } else { order }
         });
         for column in [&mut out.x, &mut out.z, &mut out.y_begin, &mut out.y_end, &mut out.weight] {
-            permute(bytemuck::cast_slice_mut(&mut column[..]), &range, order, values);
+            order.apply(column);
         }
-        permute(&mut out.id[..], &range, order, values);
+        order.apply(&mut out.id);
     }
-}
-
-/// Rearranges the values of a range: the first becomes that at `order[0]`, and so on.
-fn permute(column: &mut [u32], range: &std::ops::Range<usize>, order: &[u32], values: &mut Vec<u32>) {
-    values.clear();
-    values.extend(order.iter().map(|&from| column[from as usize]));
-    column[range.clone()].copy_from_slice(values);
 }

@@ -72,7 +72,7 @@ impl std::str::FromStr for VeloBanks {
 
 impl VeloBanks {
     /// The kind of banks to decode in an event.
-    fn kind(self, event: &RawEvent<'_>) -> BankKind {
+    pub(crate) fn kind(self, event: &RawEvent<'_>) -> BankKind {
         match self {
             Self::Auto if event.has(BankKind::VeloRetina) => BankKind::VeloRetina,
             Self::Retina => BankKind::VeloRetina,
@@ -209,23 +209,28 @@ fn clusters<G: Gang>(
     }
 }
 
-/// Its words, counted by the first of them.
-#[inline(always)]
-fn counted_words<'a>(event: &RawEvent<'a>, bank: &RawBank) -> Result<&'a [u32], Status> {
-    let words = event.words(bank);
-    let whole = bank.bytes as usize / 4;
-    match words.split_first() {
-        Some((&count, rest)) if (count as usize) < whole => Ok(&rest[..count as usize]),
-        _ => Err(Status::TruncatedBank),
-    }
+/// The words of a bank, and what may be read behind them: whole gangs.
+#[derive(Clone, Copy)]
+struct Words<'a> {
+    from: &'a [u32],
+    count: usize,
 }
 
-/// Reads `G::LANES` values, of which those from `words.len()` on mean nothing.
-#[inline(always)]
-fn load<G: Gang>(g: G, words: &[u32], at: usize) -> U32<G> {
-    match words.get(at..at + G::LANES) {
-        Some(whole) => U32::load(g, whole),
-        None => U32::load_some(&words[at..], crate::simd::varying::Mask::first(g, words.len() - at)),
+impl<'a> Words<'a> {
+    /// All words of a bank.
+    #[inline(always)]
+    fn all(event: &RawEvent<'a>, bank: &RawBank) -> Self {
+        Self { from: event.words_from(bank), count: bank.bytes as usize / 4 }
+    }
+
+    /// Its words, counted by the first of them.
+    #[inline(always)]
+    fn counted(event: &RawEvent<'a>, bank: &RawBank) -> Result<Self, Status> {
+        let Self { from, count: whole } = Self::all(event, bank);
+        match from.split_first() {
+            Some((&count, from)) if (count as usize) < whole => Ok(Self { from, count: count as usize }),
+            _ => Err(Status::TruncatedBank),
+        }
     }
 }
 

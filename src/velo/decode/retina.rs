@@ -1,6 +1,6 @@
 //! Clusters that the readout found: one word each, fixed-point positions in units of a fraction of a pixel.
 
-use super::{Clusters, SENSOR_SHIFT, counted_words, load};
+use super::{Clusters, SENSOR_SHIFT, Words};
 use crate::Status;
 use crate::event::{RawBank, RawEvent};
 use crate::simd::Gang;
@@ -43,10 +43,10 @@ fn read<G: Gang>(g: G, event: &RawEvent<'_>, banks: &[RawBank], out: &mut Cluste
             return Err(Status::BadBank);
         }
         let good = match bank.version {
-            2 => read_bank::<G, 3, 11, 14, false>(g, counted_words(event, bank)?, sensor, false, out),
-            3 => read_bank::<G, 2, 10, 12, true>(g, counted_words(event, bank)?, sensor, false, out),
+            2 => read_bank::<G, 3, 11, 14, false>(g, Words::counted(event, bank)?, sensor, false, out),
+            3 => read_bank::<G, 2, 10, 12, true>(g, Words::counted(event, bank)?, sensor, false, out),
             4 if bank.bytes % 4 != 0 => return Err(Status::TruncatedBank),
-            4 => read_bank::<G, 2, 10, 12, true>(g, event.words(bank), sensor, true, out),
+            4 => read_bank::<G, 2, 10, 12, true>(g, Words::all(event, bank), sensor, true, out),
             _ => return Err(Status::BadBank),
         };
         if !good {
@@ -63,7 +63,7 @@ fn read<G: Gang>(g: G, event: &RawEvent<'_>, banks: &[RawBank], out: &mut Cluste
 #[inline(always)]
 fn read_bank<G: Gang, const FRACTION: u32, const X: u32, const COLUMN: u32, const TELLS: bool>(
     g: G,
-    words: &[u32],
+    words: Words<'_>,
     sensor: usize,
     pair: bool,
     out: &mut Clusters,
@@ -73,9 +73,9 @@ fn read_bank<G: Gang, const FRACTION: u32, const X: u32, const COLUMN: u32, cons
     let unit = crate::simd::varying::F32::splat(g, 1.0 / (1 << FRACTION) as f32);
     let first = U32::splat(g, (sensor as u32) << SENSOR_SHIFT);
     let mut bad = Mask::first(g, 0);
-    for at in (0..words.len()).step_by(G::LANES) {
-        let word = load(g, words, at);
-        let keep = Mask::first(g, words.len() - at).and_not(word.eq(zero));
+    for at in (0..words.count).step_by(G::LANES) {
+        let word = U32::load(g, &words.from[at..]);
+        let keep = Mask::first(g, words.count - at).and_not(word.eq(zero));
         let row = word.shr::<FRACTION>() & U32::splat(g, 0xFF);
         let column = word.shr::<COLUMN>() & U32::splat(g, 0x3FF);
         let (fy, fx) = (word & fraction, word.shr::<X>() & fraction);

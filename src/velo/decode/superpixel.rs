@@ -3,7 +3,7 @@
 
 use super::groups::{self, GroupScratch};
 use super::patterns::CLUSTER;
-use super::{Clusters, SENSOR_SHIFT, counted_words, load};
+use super::{Clusters, SENSOR_SHIFT, Words};
 use crate::Status;
 use crate::event::{RawBank, RawEvent};
 use crate::simd::Gang;
@@ -49,7 +49,7 @@ fn read<G: Gang>(
             return Err(Status::BadBank);
         }
         let before = singles.len();
-        if !read_bank(g, counted_words(event, bank)?, sensor as u32, singles, scratch) {
+        if !read_bank(g, Words::counted(event, bank)?, sensor as u32, singles, scratch) {
             return Err(Status::BadBank);
         }
         singles.count[sensor / SENSORS] += (singles.len() - before) as u32;
@@ -61,25 +61,25 @@ fn read<G: Gang>(
 #[inline(always)]
 fn read_bank<G: Gang>(
     g: G,
-    words: &[u32],
+    words: Words<'_>,
     sensor: u32,
     singles: &mut Clusters,
     scratch: &mut GroupScratch,
 ) -> bool {
     let first = U32::splat(g, sensor << SENSOR_SHIFT);
     let mut bad = Mask::first(g, 0);
-    for at in (0..words.len()).step_by(G::LANES) {
-        let word = load(g, words, at);
+    for at in (0..words.count).step_by(G::LANES) {
+        let word = U32::load(g, &words.from[at..]);
         let pattern = word & U32::splat(g, 0xFF);
         // A superpixel without pixels is none.
-        let keep = Mask::first(g, words.len() - at).and_not(pattern.eq(U32::splat(g, 0)));
+        let keep = Mask::first(g, words.count - at).and_not(pattern.eq(U32::splat(g, 0)));
         let row = word.shr::<8>() & U32::splat(g, 0x3F);
         let column = word.shr::<14>() & U32::splat(g, 0x1FF);
         bad = bad | keep.and_not(column.lt(U32::splat(g, SUPER_COLUMNS)));
         let neighbours = word.lt(U32::splat(g, 1 << 31));
         scratch.push(g, sensor, column, row, pattern, keep & neighbours);
         let corner = first | column.shl::<9>() | row.shl::<2>();
-        push(g, words, corner, pattern, (at, keep.and_not(neighbours)), singles);
+        push(g, words.from, corner, pattern, (at, keep.and_not(neighbours)), singles);
     }
     !bad.any()
 }

@@ -1,7 +1,7 @@
 //! Forwarding: every track under way looks for its next hit, one lane a track.
 
 use super::nearest::{Line, Reach, Search};
-use super::{FindScratch, ROW, Tally, columns_of_lines};
+use super::{FindScratch, Tally, columns_of_lines};
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
 use crate::velo::config::BestConfig;
@@ -76,16 +76,14 @@ pub(super) fn forward<G: Gang>(
     }
     active.len = kept;
 
-    let (hits, lens) = (found.hits.padded_mut(), found.len.padded_mut());
+    let mut marks = index.marks();
     for (&row, &hit) in extended.padded()[..count].iter().zip(extended_by.padded()) {
-        let row = row as usize;
-        let len = lens[row] as usize;
-        hits[row * ROW + len] = hit;
-        lens[row] += 1;
-        index.mark_used(hit as usize);
-        if len == 3 {
-            for i in 0..3 {
-                index.mark_used(hits[row * ROW + i] as usize);
+        let len = found.extend(row, hit);
+        found.note_shared(row, marks.take(hit, row));
+        if len == 4 {
+            let [a, b, c, ..] = found.rows[row as usize].hits;
+            for hit in [a, b, c] {
+                found.note_shared(row, marks.take(hit, row));
             }
         }
     }

@@ -51,7 +51,8 @@ pub(super) struct FindScratch {
     /// Tracks that the current step extends, and by which hit.
     extended: Column<u32>,
     extended_by: Column<u32>,
-    weak: Vec<(f32, u32)>,
+    /// Weak tracks: bits of the score, then the row.
+    weak: Column<u64>,
     /// Bins of the hits that are left of a pair.
     keys: Column<u32>,
 }
@@ -146,7 +147,7 @@ pub(super) fn find<G: Gang>(
         let index = &mut index[number];
         let search = nearest::Search::new(config, max_candidates);
         // A hit is the middle of one triplet at most, so there are no more candidates than hits.
-        let first_row = found.len.len();
+        let first_row = found.rows.len();
         found.reserve(index.hits.len());
         scratch.active.open(index.hits.len());
         walk(g, &search, config, pass, index, scratch, found, &mut tally);

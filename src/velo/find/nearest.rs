@@ -127,15 +127,6 @@ impl Search {
         count.min(most)
     }
 
-    /// The same for one window, of which `seen` hits have been looked at and counted.
-    #[inline(always)]
-    pub(super) fn limit_one<G: Gang>(&self, count: u32, seen: u32, tally: &mut Tally<G>) -> u32 {
-        if count > self.max_candidates && seen == 0 {
-            tally.cut_short += u64::from(count - self.max_candidates);
-        }
-        count.min(self.max_candidates)
-    }
-
     /// Variance of the distance of a hit `dz` away from the line.
     ///
     /// Both hits of the doublet and the candidate have equal resolution s, which makes

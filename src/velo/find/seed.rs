@@ -23,16 +23,17 @@ const MAX_SLOPE2: f32 = 1.0;
 /// Memory of seeding.
 #[derive(Debug, Default)]
 pub(super) struct SeedScratch {
-    /// Free hits of the current pair: place, direction in bins, and the table's cells of the window for the
-    /// outer hit.
+    /// Free hits of the current pair: place, direction in bins.
     middle: Column<u32>,
     turn: Column<f32>,
-    from: Column<u32>,
-    to: Column<u32>,
+    /// Those of them with hits in the window for the outer hit: place, and the first and the number of those hits.
+    entry: Column<u32>,
+    first: Column<u32>,
+    count: Column<u32>,
     next: Next,
     doublets: Box<Doublets>,
     triplets: Box<Triplets>,
-    /// The seeds of the current pair, and per hit the seed that has it.
+    /// The seeds of the current pair, and per hit the number of one that has it.
     seeds: Vec<Seed>,
     claim: Vec<u32>,
 }
@@ -41,7 +42,7 @@ pub(super) struct SeedScratch {
 #[derive(Debug, Default)]
 struct Next {
     shape: usize,
-    /// Number of the middle hit.
+    /// Number of the middle hit among those with outer hits.
     entry: usize,
     /// Outer hits of it that are written down already.
     written: u32,
@@ -122,7 +123,6 @@ pub(super) fn seed<G: Gang>(
         seeds.triplets.search(g, search, pass, index, &shapes, &seeds.doublets, tally);
         seeds.keep_best_of_each_middle();
     }
-    seeds.free_claims(1);
     for end in [2, 0] {
         seeds.keep_best_of_each(end);
     }
@@ -197,33 +197,45 @@ impl SeedScratch {
     fn open<G: Gang>(&mut self, g: G, index: &Index, current: usize) {
         self.seeds.clear();
         if self.claim.len() < index.hits.len() {
-            self.claim.resize(index.hits.len(), u32::MAX);
+            self.claim.resize(index.hits.len(), 0);
         }
         self.next = Next::default();
         let range = index.pair(current);
         self.middle.reserve_total(range.len());
-        let count = index.free(g, range, self.middle.padded_mut());
+        self.turn.reserve_total(range.len());
+        let count = index.free(g, range, self.middle.padded_mut(), self.turn.padded_mut());
         self.middle.set_len(count);
-        self.turn.set_len(count);
-        self.from.set_len(count);
-        self.to.set_len(count);
-        let (middle, turn) = (self.middle.padded(), self.turn.padded_mut());
-        for at in (0..count).step_by(G::LANES) {
-            let [x, y, _, _] = F32::load_records(g, index.hits.padded(), &middle[at..]);
-            index.binning.turn(g, x, y).store(&mut turn[at..]);
-        }
     }
 
-    /// Looks up in which cells of the table the window of each middle hit begins and ends.
+    /// Looks up the window of each middle hit in the outer pair's row of the table, and lists those with hits.
     #[inline(always)]
-    fn open_windows<G: Gang>(&mut self, g: G, binning: Binning, half_width: f32) {
+    fn open_windows<G: Gang>(
+        &mut self,
+        g: G,
+        search: &Search,
+        (binning, row): (Binning, &[u32]),
+        half_width: f32,
+        tally: &mut Tally<G>,
+    ) {
         let half = F32::splat(g, binning.width(half_width));
-        let (from, to) = (self.from.padded_mut(), self.to.padded_mut());
-        for at in (0..self.middle.len()).step_by(G::LANES) {
-            let cells = binning.cells(g, F32::load(g, &self.turn.padded()[at..]), half);
-            cells[0].store(&mut from[at..]);
-            cells[1].store(&mut to[at..]);
+        let hits = self.middle.len();
+        for column in [&mut self.entry, &mut self.first, &mut self.count] {
+            column.reserve_total(hits);
         }
+        let (entries, firsts) = (self.entry.padded_mut(), self.first.padded_mut());
+        let counts = self.count.padded_mut();
+        let mut kept = 0;
+        for at in (0..hits).step_by(G::LANES) {
+            let lanes = Mask::first(g, hits - at);
+            let [from, to] = binning.cells(g, F32::load(g, &self.turn.padded()[at..]), half);
+            let first = U32::gather(row, from);
+            let count = search.limit(g, U32::gather(row, to) - first, lanes, tally);
+            let some = U32::splat(g, 0).lt(count) & lanes;
+            U32::load(g, &self.middle.padded()[at..]).store_packed(&mut entries[kept..], some);
+            first.store_packed(&mut firsts[kept..], some);
+            kept += count.store_packed(&mut counts[kept..], some);
+        }
+        self.entry.set_len(kept);
     }
 
     /// Writes down the next doublets until the block is full; what is left is kept for the next block. False
@@ -244,13 +256,13 @@ impl SeedScratch {
             let shape = &shapes[self.next.shape];
             if let Some(window) = shape.window {
                 if (self.next.entry, self.next.written) == (0, 0) {
-                    self.open_windows(g, index.binning, window);
+                    self.open_windows(g, search, (index.binning, index.row(shape.above)), window, tally);
                 }
-                len = self.list_shape(g, search, index.row(shape.above), len, tally);
+                len = self.list_shape(g, len);
             } else {
-                self.next.entry = self.middle.len();
+                self.entry.set_len(0);
             }
-            if self.next.entry == self.middle.len() {
+            if self.next.entry == self.entry.len() {
                 self.next = Next { shape: self.next.shape + 1, ..Next::default() };
                 if let Some(begin) = self.doublets.begin.get_mut(self.next.shape) {
                     *begin = len;
@@ -263,85 +275,76 @@ impl SeedScratch {
 
     /// [`Self::list_doublets`] of one shape, from the `len`-th of the block on; returns how many there are then.
     #[inline(always)]
-    fn list_shape<G: Gang>(
-        &mut self,
-        g: G,
-        search: &Search,
-        row: &[u32],
-        mut len: usize,
-        tally: &mut Tally<G>,
-    ) -> usize {
+    fn list_shape<G: Gang>(&mut self, g: G, mut len: usize) -> usize {
         let Doublets { outer, middle, .. } = &mut *self.doublets;
-        let Next { entry, written, .. } = &mut self.next;
-        let hits = self.middle.len();
-        let (places, from, to) = (&self.middle[..hits], &self.from[..hits], &self.to[..hits]);
-        let mut done = *written;
-        for i in *entry..hits {
-            *entry = i;
+        let entries = self.entry.len();
+        let (hits, firsts) = (&self.entry.padded()[..entries], &self.first.padded()[..entries]);
+        let counts = &self.count.padded()[..entries];
+        let Next { entry, mut written, .. } = self.next;
+        for i in entry..entries {
             if len + G::LANES > BLOCK {
+                (self.next.entry, self.next.written) = (i, written);
                 return len;
             }
-            let (first, end) = (row[from[i] as usize], row[to[i] as usize]);
-            let left = search.limit_one(end - first, done, tally) - done;
-            (U32::iota(g) + U32::splat(g, first + done)).store(&mut outer[len..]);
-            U32::splat(g, places[i]).store(&mut middle[len..]);
+            (U32::iota(g) + U32::splat(g, firsts[i] + written)).store(&mut outer[len..]);
+            U32::splat(g, hits[i]).store(&mut middle[len..]);
+            let left = counts[i] - written;
             len += left.min(G::LANES as u32) as usize;
             // A way out and not a choice of the next hit: that would make each turn wait for the one before.
             if left > G::LANES as u32 {
-                *written += G::LANES as u32;
+                (self.next.entry, self.next.written) = (i, written + G::LANES as u32);
                 return len;
             }
-            done = 0;
-            *written = 0;
+            written = 0;
         }
-        *entry = hits;
+        (self.next.entry, self.next.written) = (entries, 0);
         len
     }
 
     /// Triplets of one shape come in the order of the middle hits: the best of each run becomes the seed of a
     /// hit that has none of a better shape.
+    ///
+    /// A claim of before is nobody's: it holds only when the seed that it names has that hit.
     fn keep_best_of_each_middle(&mut self) {
         let Triplets { hits: [outer, middle, inner], shape, score, len } = &*self.triplets;
         for i in 0..*len {
             let seed = Seed { hits: [outer[i], middle[i], inner[i]], shape: shape[i], score: score[i] };
             let holder = &mut self.claim[seed.hits[1] as usize];
-            if let Some(best) = self.seeds.get_mut(*holder as usize) {
-                if seed.shape == best.shape && seed.score < best.score {
-                    *best = seed;
+            match self.seeds.get_mut(*holder as usize) {
+                Some(best) if best.hits[1] == seed.hits[1] => {
+                    if seed.shape == best.shape && seed.score < best.score {
+                        *best = seed;
+                    }
                 }
-            } else {
-                *holder = self.seeds.len() as u32;
-                self.seeds.push(seed);
+                _ => {
+                    *holder = self.seeds.len() as u32;
+                    self.seeds.push(seed);
+                }
             }
-        }
-    }
-
-    /// Nothing holds the hits `end` of the seeds any more.
-    fn free_claims(&mut self, end: usize) {
-        for seed in &self.seeds {
-            self.claim[seed.hits[end] as usize] = u32::MAX;
         }
     }
 
     /// Of the seeds that share their first (`end` 0) or last (2) hit only the best stays, the first of equals.
     fn keep_best_of_each(&mut self, end: usize) {
         for (i, seed) in self.seeds.iter().enumerate() {
+            self.claim[seed.hits[end] as usize] = i as u32;
+        }
+        // Hardly any share one.
+        let holds = |(i, seed): (usize, &Seed)| self.claim[seed.hits[end] as usize] == i as u32;
+        if self.seeds.iter().enumerate().fold(true, |all, seed| all & holds(seed)) {
+            return;
+        }
+        for (i, seed) in self.seeds.iter().enumerate().rev() {
             let holder = &mut self.claim[seed.hits[end] as usize];
-            if *holder == u32::MAX || seed.score < self.seeds[*holder as usize].score {
+            if seed.score <= self.seeds[*holder as usize].score {
                 *holder = i as u32;
             }
         }
-        let mut kept = 0;
-        for i in 0..self.seeds.len() {
-            let seed = self.seeds[i];
-            if self.claim[seed.hits[end] as usize] == i as u32 {
-                self.seeds[kept] = seed;
-                kept += 1;
-            }
-        }
-        // Every held place is the end of exactly one seed that stayed.
-        self.seeds.truncate(kept);
-        self.free_claims(end);
+        let mut number = 0;
+        self.seeds.retain(|seed| {
+            number += 1;
+            self.claim[seed.hits[end] as usize] == number - 1
+        });
     }
 }
 
@@ -460,14 +463,13 @@ fn distance_to_beam<G: Gang>(g: G, a: [F32<G>; 3], b: [F32<G>; 3]) -> F32<G> {
 #[inline(always)]
 fn start_tracks<G: Gang>(g: G, index: &Index, scratch: &mut FindScratch, found: &mut Found) {
     let FindScratch { seeds, active, .. } = scratch;
-    let (inner, middle) = (&mut seeds.from, &mut seeds.middle);
+    let (inner, middle) = (&mut seeds.first, &mut seeds.middle);
     inner.set_len(seeds.seeds.len());
     middle.set_len(seeds.seeds.len());
-    let first_row = found.len.len() as u32;
-    for (i, seed) in seeds.seeds.iter().enumerate() {
+    let first_row = found.rows.len() as u32;
+    for ((seed, inner), middle) in seeds.seeds.iter().zip(inner.iter_mut()).zip(middle.iter_mut()) {
         found.push(&seed.hits, seed.score);
-        middle[i] = seed.hits[1];
-        inner[i] = seed.hits[2];
+        (*middle, *inner) = (seed.hits[1], seed.hits[2]);
     }
     let hits = index.hits.padded();
     let mut lines = columns_of_lines(active.lines.padded_mut(), active.room);

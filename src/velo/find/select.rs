@@ -1,9 +1,10 @@
 //! Selection: which candidates of a pass are tracks, and which tracks are clones.
 
 use super::ROW;
+use crate::event::Column;
 use crate::velo::config::PassConfig;
 use crate::velo::index::Index;
-use crate::velo::scratch::Found;
+use crate::velo::scratch::{Found, Row};
 
 /// Takes over the tracks of a pass, those of the rows from `first` on: all with four hits or more, and of those
 /// with three (*weak* tracks) the ones with a good score whose hits no track has; the best chooses first. A pass
@@ -13,49 +14,51 @@ pub(super) fn accept(
     index: &mut Index,
     has_origin: bool,
     first: usize,
-    weak: &mut Vec<(f32, u32)>,
+    weak: &mut Column<u64>,
     found: &mut Found,
 ) {
-    weak.clear();
-    let (accepted, rows) = (found.tracks.len(), found.len.len());
-    let tracks = &mut found.tracks.padded_mut()[accepted..];
-    let mut kept = 0;
-    for row in first..rows {
-        let is_long = found.len[row] > 3;
-        // Written in any case: nobody can guess which rows are long.
-        tracks[kept] = row as u32;
+    let (accepted, rows) = (found.tracks.len(), found.rows.len());
+    weak.reserve_total(rows - first);
+    let (tracks, keys) = (&mut found.tracks.padded_mut()[accepted..], weak.padded_mut());
+    let (mut kept, mut candidates) = (0, 0);
+    for (number, row) in found.rows.iter().enumerate().skip(first) {
+        // Written in any case: nobody can guess which rows are long, or good. A score is not negative, so its
+        // bits have its order.
+        tracks[kept] = number as u32;
+        keys[candidates] = u64::from(row.score.to_bits()) << 32 | number as u64;
+        let is_long = row.len > 3;
         kept += usize::from(is_long);
-        let score = found.score.padded()[row];
-        if !is_long && score < pass.weak_score {
-            weak.push((score, row as u32));
-        }
+        candidates += usize::from(!is_long & (row.score < pass.weak_score));
     }
     found.tracks.set_len(accepted + kept);
-    weak.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-    for &(_, row) in weak.iter() {
+    weak.set_len(candidates);
+    weak.sort_unstable();
+    let mut marks = index.marks();
+    for row in weak.iter().map(|&key| key as u32) {
         let hits = found.hits_of(row);
-        if hits.iter().all(|&hit| index.is_free(hit as usize)) {
-            hits.iter().for_each(|&hit| index.mark_used(hit as usize));
+        if hits.iter().all(|&hit| marks.is_free(hit)) {
+            for &hit in hits {
+                marks.take(hit, row);
+            }
             found.tracks.push(row);
         }
     }
     if has_origin {
         let origin = index.source.padded();
         for &row in &found.tracks[accepted..] {
-            let (begin, len) = (row as usize * ROW, found.len[row as usize] as usize);
-            let hits = &mut found.hits.padded_mut()[begin..begin + len];
-            hits.iter_mut().for_each(|hit| *hit = origin[*hit as usize]);
+            let Row { hits, len, .. } = &mut found.rows.padded_mut()[row as usize];
+            hits[..*len as usize].iter_mut().for_each(|hit| *hit = origin[*hit as usize]);
         }
     }
 }
 
 /// Orders the tracks by length, longest first and in the order they were found, and drops the clones: tracks
 /// of which more than `shared` of the hits are on tracks before them. The order is in `found.order`; `taken` has
-/// a 0 for each hit.
+/// room for each hit.
 pub(in crate::velo) fn order_and_kill_clones(shared: f32, taken: &mut [u32], found: &mut Found) {
     let mut begin = [0u32; ROW + 1];
     for &row in found.tracks.iter() {
-        begin[ROW - found.len[row as usize] as usize] += 1;
+        begin[ROW - found.rows[row as usize].len as usize] += 1;
     }
     let mut sum = 0;
     for count in &mut begin {
@@ -63,20 +66,29 @@ pub(in crate::velo) fn order_and_kill_clones(shared: f32, taken: &mut [u32], fou
     }
     found.order.set_len(found.tracks.len());
     for &row in found.tracks.iter() {
-        let place = &mut begin[ROW - found.len[row as usize] as usize];
+        let place = &mut begin[ROW - found.rows[row as usize].len as usize];
         found.order[*place as usize] = row;
         *place += 1;
+    }
+    // Those that share nothing, nine in ten, need no look at their hits.
+    let shares = |&&row: &&u32| found.rows[row as usize].shares != 0;
+    for &row in found.order.iter().filter(shares) {
+        found.hits_of(row).iter().for_each(|&hit| taken[hit as usize] = 0);
     }
     let mut kept = 0;
     for i in 0..found.order.len() {
         let row = found.order[i];
-        let hits = found.hits_of(row);
-        let held: u32 = hits.iter().map(|&hit| taken[hit as usize]).sum();
-        if held as f32 <= shared * hits.len() as f32 {
-            hits.iter().for_each(|&hit| taken[hit as usize] = 1);
-            found.order[kept] = row;
-            kept += 1;
+        let mut stays = true;
+        if found.rows[row as usize].shares != 0 {
+            let hits = found.hits_of(row);
+            let held: u32 = hits.iter().map(|&hit| taken[hit as usize]).sum();
+            stays = held as f32 <= shared * hits.len() as f32;
+            if stays {
+                hits.iter().for_each(|&hit| taken[hit as usize] = 1);
+            }
         }
+        found.order[kept] = row;
+        kept += usize::from(stays);
     }
     found.order.set_len(kept);
 }

@@ -55,7 +55,7 @@ pub(super) fn seed<G: Gang>(
             at += 1;
         }
         let triplet = [outer[best], middle[same as usize], inner[best]];
-        active.push(triplet, found.len.len() as u32);
+        active.push(triplet, found.rows.len() as u32);
         found.push(&triplet, scatter[best]);
     }
 }

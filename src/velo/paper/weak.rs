@@ -7,7 +7,7 @@ use crate::velo::scratch::Found;
 /// Accepts all candidates with four hits or more, and those with three that are straight and whose hits are on
 /// none of the longer ones.
 pub(super) fn accept(config: &PaperConfig, modules: &Modules, found: &mut Found) {
-    for row in 0..found.len.len() as u32 {
+    for row in 0..found.rows.len() as u32 {
         let accepted = match *found.hits_of(row) {
             [a, b, c] => {
                 let free = [a, b, c].into_iter().all(|hit| modules.is_free(hit));

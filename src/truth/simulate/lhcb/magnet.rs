@@ -1,14 +1,7 @@
-//! The dipole: a vertical field that rises and falls smoothly along z, and tracks through it.
-//!
-//! The shape has five numbers, chosen so that what the real systems assume of the field holds: an integral of
-//! 4.15 T m between Velo and SciFi (momentum from the change of slope, 1239 MeV), 0.1 T m of it before the UT (its tables), the
-//! bending's middle at 5.29 m (crossing of Velo and SciFi lines), 0.168 T at 8.52 m and there -0.084 % of it
-//! per mm (parabolas with a small cubic term in the SciFi).
+//! Tracks through the dipole of the nominal detector ([`crate::ut::dipole`]).
 
-/// Plateau that is never quite reached, T; middles and widths of the rise and of the fall, mm.
-const PLATEAU: f64 = 1.4423;
-const RISE: [f64; 2] = [3573.3, 551.1];
-const FALL: [f64; 2] = [6408.5, 1044.3];
+use crate::ut::dipole::field;
+
 /// Change of slope per mm, T and inverse GeV/c.
 const CURVATURE: f64 = 0.299_792_458e-3;
 /// Longest step, mm.
@@ -26,12 +19,6 @@ pub(super) struct Track {
     pub tx: f64,
     pub ty: f64,
     pub qop: f64,
-}
-
-/// The vertical field, T.
-pub(super) fn field(z: f64) -> f64 {
-    let edge = |distance: f64| 1.0 / (1.0 + libm::exp(-distance));
-    PLATEAU * edge((z - RISE[0]) / RISE[1]) * edge((FALL[0] - z) / FALL[1])
 }
 
 impl Track {
@@ -162,8 +149,34 @@ mod tests {
     }
 
     #[test]
-    fn the_field_before_the_ut_is_that_of_its_tables() {
-        let integral: f64 = (0..24846).map(|i| field(f64::from(i) * 0.1) * 1e-4).sum();
-        assert!((0.09..0.11).contains(&integral), "{integral} T m");
+    fn seeds_tell_their_momentum_by_where_they_point() {
+        for start in tracks() {
+            let p = 1.0 / start.qop;
+            // The seeding's momentum, from the line at the end of the SciFi extended to z = 0 (Allen, seed_confirmTracks).
+            let end = start.to(9410.0, -1.0).unwrap();
+            let x0 = end.x - end.tx * end.z;
+            let scale =
+                -6.34025 - 4.85287 * end.tx * end.tx - 12.4491 * end.ty * end.ty + 4.25461e-8 * x0 * x0;
+            let found = scale * 1e6 / x0 / 1000.0;
+            assert!((found / p - 1.0).abs() < 0.08, "{found} GeV for {p}");
+            // The search's, from a line through the first layer and the last but one (Allen, seed_xz).
+            let (a, b) = (start.to(7826.106, -1.0).unwrap(), start.to(9193.1064, -1.0).unwrap());
+            let slope = (b.x - a.x) / (b.z - a.z);
+            let x0 = (a.x - slope * a.z).abs();
+            let found = 1.0 / (x0 * (1.6322e-7 - 5.0217e-12 * x0)) / 1000.0;
+            assert!((found / p.abs() - 1.0).abs() < 0.12, "{found} GeV for {p}");
+        }
+    }
+
+    #[test]
+    fn the_kick_before_the_ut_tells_the_momentum() {
+        // Compass UT: the change of slope up to the middle of the UT, over the field's integral of the tables.
+        let integral = f64::from(crate::ut::UtTables::nominal().field_integral[(10 * 11 + 5) * 31 + 15]);
+        for start in tracks().filter(|start| start.tx.abs() < 0.12) {
+            let (velo, ut) = (start.to(770.0, -1.0).unwrap(), start.to(2484.6, -1.0).unwrap());
+            let sine = |tx: f64| tx * (1.0 + tx * tx).sqrt();
+            let qop = (sine(velo.tx) - sine(ut.tx)) * -3.3356e-3 / integral * 1000.0;
+            assert!((qop / start.qop - 1.0).abs() < 0.05, "{} GeV for {}", 1.0 / qop, 1.0 / start.qop);
+        }
     }
 }

@@ -31,9 +31,13 @@ use truth::ParticleHits;
 const RUN: u32 = 1;
 /// Payload of one bank of true particles at most, bytes.
 const MC_PIECE: usize = 60_000;
-/// Version of the banks of true particles, and of ODIN's.
+/// Version of the banks of true particles, of vertices, and of ODIN's.
 const MC_VERSION: u8 = 2;
+const MC_VERTICES_VERSION: u8 = 1;
 const ODIN_VERSION: u8 = 6;
+
+/// Tracks in the Velo that make a vertex one that can be found.
+const VERTEX_TRACKS: i32 = 4;
 
 /// What particles fly through: the ideal Velo, and trackers as their geometry files tell.
 #[derive(Debug, Clone, Copy)]
@@ -52,13 +56,14 @@ pub struct SimulatedEvent {
     number: u64,
     banks: Vec<banks::SimBank>,
     truth: Vec<u8>,
+    vertices: Vec<u8>,
 }
 
 impl SimulatedEvent {
     /// Simulates event `number` of the sample.
     pub fn new(spec: &SimSpec, detector: &LhcbDetector<'_>, number: u64) -> Self {
         let mut random = Random::new(spec.seed, number);
-        let mut flights = collide(spec, &mut random);
+        let (mut flights, vertices) = collide(spec, &mut random);
         let (crossings, exits) = transport(&mut flights, &mut random);
         let sensors = digitise(spec, &crossings, &mut random);
         let trackers = trackers::follow(detector, &mut flights, &exits, &mut random);
@@ -85,7 +90,14 @@ impl SimulatedEvent {
         all.extend(banks::ut(&trackers));
         all.extend(banks::scifi(&trackers));
         let plane_of = |id| planes.get(&id).copied().unwrap_or(UT_PLANES);
-        Self { number, banks: all, truth: truth::particles(flights.iter().zip(&hits), plane_of) }
+        let vertices = truth::with_tracks(&vertices, &flights, &hits);
+        let reconstructible = vertices.iter().filter(|vertex| vertex.tracks >= VERTEX_TRACKS).count() as u32;
+        Self {
+            number,
+            banks: all,
+            truth: truth::particles(flights.iter().zip(&hits), plane_of, reconstructible),
+            vertices: truth::vertices(&vertices),
+        }
     }
 
     /// Appends the event to a batch, as a reader of files would.
@@ -99,7 +111,7 @@ impl SimulatedEvent {
         let truth = McBanks {
             tracks: self.truth.clone(),
             format: McFormat::Bank(MC_VERSION),
-            vertices: Vec::new(),
+            vertices: self.vertices.clone(),
             place: format!("simulated event {}", self.number),
         };
         EventNote { run: RUN, number: self.number, truth: Some(truth) }
@@ -121,6 +133,7 @@ impl SimulatedEvent {
         for (piece, source) in self.truth.chunks(MC_PIECE).zip(0..) {
             put_bank(&mut body, &bank(bank_type::MC_TRACKS, MC_VERSION, source, piece))?;
         }
+        put_bank(&mut body, &bank(bank_type::MC_VERTICES, MC_VERTICES_VERSION, 0, &self.vertices))?;
         write_record(writer, &RecordHeader { run: RUN, ..RecordHeader::default() }, &body, None)
     }
 }

@@ -16,8 +16,10 @@ const UT_PLANE: f64 = 0.012;
 const SCIFI_LAYER: f64 = 0.011;
 /// z of the material before the UT, mm.
 const RICH_Z: f64 = 1500.0;
-/// Part of hadrons that end in it.
-const LOST: f64 = 0.02;
+/// Part of hadrons that end in it, between the UT and the SciFi, and in each layer of the SciFi.
+const LOST: f64 = 0.08;
+const LOST_IN_MAGNET: f64 = 0.09;
+const LOST_IN_LAYER: f64 = 0.005;
 /// z of the planes and layers, mm.
 const UT_Z: [f64; UT_PLANES] = [2327.5, 2372.5, 2597.5, 2642.5];
 const SCIFI_Z: [f64; 12] = [
@@ -143,8 +145,14 @@ fn fly(
         }
         track = scattered(track, flight, UT_PLANE, random);
     }
+    if track.z < SCIFI_Z[0] && flight.is_hadron() && random.chance(LOST_IN_MAGNET) {
+        return None;
+    }
     for (layer, z) in SCIFI_Z.into_iter().enumerate().filter(|(_, z)| *z > start.z) {
         track = track.to(z, polarity)?;
+        if flight.is_hadron() && random.chance(LOST_IN_LAYER) {
+            return None;
+        }
         let smear = SCIFI_SIGMA * random.normal();
         let hit = detector.scifi.channel_at(layer, line(track, smear));
         if let Some(hit) = hit.filter(|_| random.chance(EFFICIENCY)) {

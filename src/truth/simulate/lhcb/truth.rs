@@ -1,6 +1,7 @@
 //! The truth of a simulated event as it is stored in raw banks.
 
-use crate::truth::simulate::flight::{Flight, angles, norm};
+use crate::truth::lhcb_mc::Vertex;
+use crate::truth::simulate::flight::{Flight, Vector, angles, norm};
 use crate::units::MEV_PER_GEV;
 
 /// LHCbIDs of one particle's hits.
@@ -42,10 +43,30 @@ impl ParticleHits {
     }
 }
 
+/// The vertices, each with the particles from it that are reconstructible in the Velo.
+pub(super) fn with_tracks(places: &[Vector], flights: &[Flight], hits: &[ParticleHits]) -> Vec<Vertex> {
+    let tracks = |place: &Vector| {
+        let from = |(flight, hits): &(&Flight, &ParticleHits)| flight.origin == *place && hits.has_velo();
+        flights.iter().zip(hits).filter(from).count() as i32
+    };
+    places.iter().map(|place| Vertex { tracks: tracks(place), position: *place }).collect()
+}
+
+/// Vertices as version 1 of their banks writes them.
+pub(super) fn vertices(vertices: &[Vertex]) -> Vec<u8> {
+    let mut out = (vertices.len() as u32).to_le_bytes().to_vec();
+    for vertex in vertices {
+        out.extend(vertex.tracks.to_le_bytes());
+        out.extend(vertex.position.iter().flat_map(|value| value.to_le_bytes()));
+    }
+    out
+}
+
 /// All particles with hits, as version 2 of their banks writes them.
 pub(super) fn particles<'a>(
     flights: impl Iterator<Item = (&'a Flight, &'a ParticleHits)>,
     plane_of: impl Fn(u32) -> usize,
+    vertices: u32,
 ) -> Vec<u8> {
     let (mut out, mut count) = (vec![0; 4], 0u32);
     for (key, (flight, hits)) in (0u32..).zip(flights) {
@@ -75,7 +96,7 @@ pub(super) fn particles<'a>(
         for value in [0.0, 0.0, flight.charge] {
             out.extend((value as f32).to_le_bytes());
         }
-        out.extend(0u32.to_le_bytes());
+        out.extend(vertices.to_le_bytes());
         for ids in [&hits.velo, &hits.ut, &hits.scifi] {
             out.extend((ids.len() as u32).to_le_bytes());
             out.extend(ids.iter().flat_map(|id| id.to_le_bytes()));

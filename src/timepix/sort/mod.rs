@@ -5,12 +5,11 @@
 //! (time, x, y, input). A hit that comes later than promised is counted and dropped; whether it does depends
 //! on the stream alone and not on how it is cut into blocks.
 
-use crate::event::{Column, PixelHits};
-use crate::simd::sort::sort_segment;
-use crate::simd::{Gang, Level};
+mod packed;
 
-/// Bits of one pass of the radix sort: its counters stay in the fastest cache.
-const DIGIT: u32 = 11;
+use crate::event::{Column, PixelHits};
+use crate::simd::{Gang, Level};
+use packed::{Packing, Radix, pack_room, unpack_room};
 
 /// Sorts a stream of hits by time.
 #[derive(Debug)]
@@ -27,9 +26,9 @@ pub struct TimeSorter {
     late: u64,
     forced: u64,
     level: Level,
-    ties: Ties,
-    keys: Column<u64>,
-    other_keys: Column<u64>,
+    /// Packed hits, or an index of them.
+    words: Column<u64>,
+    radix: Radix,
     left: PixelHits,
 }
 
@@ -45,9 +44,8 @@ impl TimeSorter {
             late: 0,
             forced: 0,
             level,
-            ties: Ties::default(),
-            keys: Column::default(),
-            other_keys: Column::default(),
+            words: Column::default(),
+            radix: Radix::default(),
             left: PixelHits::default(),
         }
     }
@@ -130,127 +128,54 @@ impl TimeSorter {
         if self.waiting.is_empty() {
             return;
         }
-        let (first, last) = span(&self.waiting.time);
-        if last.abs_diff(first) >> 32 == 0 {
-            self.sort_narrow(first, last.abs_diff(first) as u32);
-        } else {
-            self.sort_wide();
-        }
-        let (keys, hits) = (&self.keys, &self.waiting);
-        let is_before = |key: &u64| time.is_none_or(|time| hits.time[*key as u32 as usize] < time);
-        let (leaving, staying) = keys.split_at(keys.partition_point(is_before));
-        gather(leaving, hits, out);
         self.left.clear();
-        gather(staying, hits, &mut self.left);
+        let level = self.level;
+        if !crate::dispatch!(level, g => self.take_packed(g, time, out)) {
+            self.take_indexed(time, out);
+        }
         std::mem::swap(&mut self.waiting, &mut self.left);
     }
 
-    /// Radix sort of (time, place) in one word each.
-    fn sort_narrow(&mut self, first: i64, width: u32) {
-        let hits = &self.waiting;
-        self.keys.set_len(hits.len());
-        self.other_keys.set_len(hits.len());
-        for (i, (key, time)) in self.keys.iter_mut().zip(&hits.time[..]).enumerate() {
-            *key = (time.wrapping_sub(first) as u64) << 32 | i as u64;
+    /// By whole hits in one word each; false, and nothing done, where they do not fit.
+    #[inline(always)]
+    fn take_packed<G: Gang>(&mut self, g: G, time: Option<i64>, out: &mut PixelHits) -> bool {
+        let Some(packing) = Packing::of(g, &self.waiting) else { return false };
+        pack_room(g, packing, &self.waiting, &mut self.words);
+        self.radix.sort_hits(packing, &mut self.words);
+        let limit = time.map_or(u64::MAX, |time| packing.limit(time));
+        let is_before = |word: &u64| time.is_none() || *word < limit;
+        let (leaving, staying) = self.words.split_at(self.words.partition_point(is_before));
+        unpack_room(g, packing, leaving, out);
+        unpack_room(g, packing, staying, &mut self.left);
+        true
+    }
+
+    /// The same through an index, for hits that span much time on a large sensor.
+    #[inline(never)]
+    fn take_indexed(&mut self, time: Option<i64>, out: &mut PixelHits) {
+        let Self { waiting: hits, words, radix, .. } = self;
+        let (first, last) = hits.time.iter().fold((i64::MAX, i64::MIN), |(a, b), &t| (a.min(t), b.max(t)));
+        let bits = |value: u64| u64::BITS - value.leading_zeros();
+        let (time_bits, place_bits) = (bits(last.abs_diff(first)), bits(hits.len() as u64));
+        let key = |i: u64| (hits.time[i as usize], hits.x[i as usize], hits.y[i as usize], i);
+        words.clear();
+        if time_bits + place_bits <= u64::BITS {
+            let word = |i: usize| (hits.time[i].abs_diff(first)) << place_bits | i as u64;
+            (0..hits.len()).for_each(|i| words.push(word(i)));
+            radix.sort(place_bits, time_bits, words);
+            words.iter_mut().for_each(|word| *word &= (1 << place_bits) - 1);
+            let ties = words.chunk_by_mut(|a, b| hits.time[*a as usize] == hits.time[*b as usize]);
+            ties.filter(|ties| ties.len() > 1).for_each(|ties| ties.sort_unstable_by_key(|i| key(*i)));
+        } else {
+            (0..hits.len() as u64).for_each(|i| words.push(i));
+            words.sort_unstable_by_key(|i| key(*i));
         }
-        let bits = u32::BITS - width.leading_zeros();
-        let passes = bits.div_ceil(DIGIT);
-        let digit = bits.div_ceil(passes.max(1));
-        for pass in 0..passes {
-            radix_pass(&self.keys, &mut self.other_keys, 32 + pass * digit, digit);
-            std::mem::swap(&mut self.keys, &mut self.other_keys);
-        }
-        let (level, keys, ties) = (self.level, &mut self.keys[..], &mut self.ties);
-        crate::dispatch!(level, g => order_ties(g, keys, |key| key >> 32, hits, ties));
-    }
-
-    /// The same for hits that span more than 32 bits of time, which are few in any buffer.
-    #[cold]
-    fn sort_wide(&mut self) {
-        let hits = &self.waiting;
-        self.keys.clear();
-        (0..hits.len() as u64).for_each(|i| self.keys.push(i));
-        self.keys.sort_unstable_by_key(|&i| {
-            let place = i as usize;
-            (hits.time[place], hits.x[place], hits.y[place], i)
-        });
-    }
-}
-
-/// Smallest and largest value; there is one.
-fn span(times: &[i64]) -> (i64, i64) {
-    times.iter().fold((i64::MAX, i64::MIN), |(low, high), &time| (low.min(time), high.max(time)))
-}
-
-/// One stable pass over the digit of `bits` bits at `shift`.
-fn radix_pass(from: &[u64], to: &mut [u64], shift: u32, bits: u32) {
-    let mut places = [0u32; 1 << DIGIT];
-    let mask = (1usize << bits.min(DIGIT)) - 1;
-    let digit = |key: u64| (key >> shift) as usize & mask & ((1 << DIGIT) - 1);
-    for &key in from {
-        places[digit(key)] += 1;
-    }
-    let mut sum = 0;
-    for place in &mut places[..=mask] {
-        (*place, sum) = (sum, sum + *place);
-    }
-    for &key in from {
-        let place = &mut places[digit(key)];
-        to[*place as usize] = key;
-        *place += 1;
-    }
-}
-
-/// Scratch of [`order_ties`]: the pixels of a run of equal times, their order, the keys in that order.
-#[derive(Debug, Default)]
-struct Ties {
-    pixels: Column<u32>,
-    order: Column<u32>,
-    keys: Column<u64>,
-}
-
-/// Orders hits of equal time by x, then y, then input.
-#[inline(always)]
-fn order_ties<G: Gang>(g: G, keys: &mut [u64], time: impl Fn(u64) -> u64, hits: &PixelHits, ties: &mut Ties) {
-    let pixel = |key: u64| {
-        let place = key as u32 as usize;
-        u32::from(hits.x[place]) << 16 | u32::from(hits.y[place])
-    };
-    let Ties { pixels, order, keys: ordered } = ties;
-    let mut start = 0;
-    while start < keys.len() {
-        let own = time(keys[start]);
-        let length = 1 + keys[start + 1..].iter().take_while(|key| time(**key) == own).count();
-        let run = &mut keys[start..start + length];
-        start += length;
-        if let [a, b] = run {
-            if pixel(*a) > pixel(*b) {
-                std::mem::swap(a, b);
-            }
-        } else if length > 2 {
-            pixels.set_len(length);
-            order.set_len(length);
-            ordered.set_len(length);
-            pixels.iter_mut().zip(&*run).for_each(|(to, key)| *to = pixel(*key));
-            sort_segment(g, pixels, order);
-            ordered.iter_mut().zip(&order[..]).for_each(|(to, from)| *to = run[*from as usize]);
-            run.copy_from_slice(ordered);
+        for &i in &self.words[..] {
+            let hit = self.waiting.get(i as usize);
+            let to = if time.is_none_or(|time| hit.0 < time) { &mut *out } else { &mut self.left };
+            to.push(hit.0, hit.1, hit.2, hit.3);
         }
     }
-}
-
-/// Appends the hits at the places in the low halves of `keys`, in that order.
-fn gather(keys: &[u64], from: &PixelHits, to: &mut PixelHits) {
-    let first = to.len();
-    to.set_len(first + keys.len());
-    column(keys, &from.time, &mut to.time[first..]);
-    column(keys, &from.x, &mut to.x[first..]);
-    column(keys, &from.y, &mut to.y[first..]);
-    column(keys, &from.tot, &mut to.tot[first..]);
-}
-
-fn column<T: Copy>(keys: &[u64], from: &[T], to: &mut [T]) {
-    to.iter_mut().zip(keys).for_each(|(to, key)| *to = from[*key as u32 as usize]);
 }
 
 #[cfg(test)]

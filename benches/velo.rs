@@ -1,0 +1,163 @@
+//! Speed of Velo tracking (sort, find, fit) from hits in memory: the 200 public events. CPU time of one thread, least
+//! of many rounds; levels and presets take turns by rounds, so that a noisy machine is noisy to all.
+//!
+//! `cargo bench --bench velo` prints preset `best` over the levels, with the ratio to scalar code, and the presets on
+//! the level chosen by default. `-- scaling` shows what a second thread gains, for tracking and for a loop in
+//! registers. With `--test` everything runs once.
+
+#[path = "common/scaling.rs"]
+mod scaling;
+
+use peloton::event::{Counters, VeloBatch, VeloTracks};
+use peloton::input::{ReadOptions, Source, VeloReader};
+use peloton::simd::{Isa, Level};
+use peloton::velo::{Preset, STAGES, VeloConfig, VeloWorkspace, reconstruct};
+use rustix::time::{ClockId, clock_gettime};
+use std::hint::black_box;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+/// Events reconstructed into one set of columns.
+const SLICE: usize = 64;
+
+/// CPU time of this thread, ns.
+fn now() -> f64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec as f64 * 1e9 + time.tv_nsec as f64
+}
+
+fn data() -> PathBuf {
+    let named = std::env::var_os("PELOTON_DATA").map(PathBuf::from);
+    named.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data")).join("velo")
+}
+
+/// What one thread needs.
+#[derive(Default)]
+struct Worker {
+    workspace: VeloWorkspace,
+    tracks: VeloTracks,
+    counters: Counters,
+}
+
+impl Worker {
+    /// Reconstructs all events once; how many tracks.
+    fn pass(&mut self, level: Level, config: &VeloConfig, events: &VeloBatch) -> usize {
+        let mut tracks = 0;
+        for first in (0..events.len()).step_by(SLICE) {
+            let range = first..events.len().min(first + SLICE);
+            self.tracks.clear();
+            let Self { workspace, tracks: out, counters } = self;
+            reconstruct(level, config, events.view(), range, workspace, out, counters);
+            tracks += self.tracks.tracks();
+        }
+        tracks
+    }
+}
+
+/// The least time of a pass, ns, and the stages' times in it.
+struct Least {
+    worker: Worker,
+    pass: f64,
+    stages: [f64; STAGES.len()],
+    tracks: usize,
+}
+
+impl Least {
+    fn new() -> Self {
+        Self { worker: Worker::default(), pass: f64::INFINITY, stages: [0.0; STAGES.len()], tracks: 0 }
+    }
+
+    fn measure(&mut self, level: Level, config: &VeloConfig, events: &VeloBatch) {
+        self.worker.counters = Counters::default();
+        let start = now();
+        self.tracks = self.worker.pass(level, config, events);
+        let time = now() - start;
+        if time < self.pass {
+            self.pass = time;
+            self.stages = std::array::from_fn(|stage| self.worker.counters.stages[stage].ns as f64);
+        }
+    }
+
+    fn print(&self, name: &str, events: usize, than: f64) {
+        let micros = |ns: f64| ns / events as f64 / 1e3;
+        println!(
+            "| {name:<15} | {:>8.0} | {:>6.2} | {:>5.1} | {:>6.1} | {:>5.1} |",
+            1e9 * events as f64 / self.pass,
+            than / self.pass,
+            micros(self.stages[1]),
+            micros(self.stages[2]),
+            micros(self.stages[3])
+        );
+    }
+}
+
+fn head(first: &str, ratio: &str) {
+    println!("\n| {first:<15} | events/s | {ratio:>6} |  sort |   find |   fit |");
+    println!("|-----------------|---------:|-------:|------:|-------:|------:|");
+}
+
+/// What a second thread gains: for a loop in registers, and for tracking.
+fn two_threads(events: &VeloBatch, rounds: usize) {
+    let (level, config) = (Level::choose(None, None).expect("a level"), VeloConfig::default());
+    let workers = [Mutex::new(Worker::default()), Mutex::new(Worker::default())];
+    let track = |i: usize| {
+        let worker = &mut *workers[i].lock().expect("no panic");
+        for _ in 0..20 {
+            black_box(worker.pass(level, &config, events));
+        }
+    };
+    let both = |_| (0..2).for_each(track);
+    let registers = |_| scaling::registers();
+    let free = 2.0 * scaling::wall(rounds, 1, registers) / scaling::wall(rounds, 2, registers);
+    let tracking = scaling::wall(rounds, 1, both) / scaling::wall(rounds, 2, track);
+    println!(
+        "two threads over one, {level}: registers {free:.2}, tracking {tracking:.2} ({:.2} of it)",
+        tracking / free
+    );
+}
+
+fn main() {
+    let path = data().join("public200.ndjson.zst");
+    if !path.is_file() {
+        eprintln!("skipped: no event data in {} (PELOTON_DATA names its place)", path.display());
+        return;
+    }
+    let mut events = VeloBatch::default();
+    let mut reader = VeloReader::open(&[Source::Path(path)], ReadOptions::default()).expect("events");
+    while reader.read(64, &mut events, &mut Vec::new()).expect("events") > 0 {}
+    let has = |word: &str| std::env::args().any(|argument| argument == word);
+    let rounds = if has("--test") { 1 } else { 30 };
+    if has("scaling") {
+        return two_threads(&events, rounds.min(8));
+    }
+
+    let levels = Level::supported();
+    let config = VeloConfig::default();
+    let mut least: Vec<_> = levels.iter().map(|_| Least::new()).collect();
+    for _ in 0..rounds {
+        for (level, least) in levels.iter().zip(&mut least) {
+            least.measure(*level, &config, &events);
+        }
+    }
+    let is_scalar = |level: &&Level| level.isa() == Isa::Scalar && level.gang() == 1;
+    let scalar = levels.iter().position(|level| is_scalar(&level)).expect("scalar code");
+    let than = least[scalar].pass;
+    head("level", "speed");
+    for (level, row) in levels.iter().zip(&least) {
+        assert_eq!(row.tracks, least[scalar].tracks, "{level}");
+        row.print(&level.to_string(), events.len(), than);
+    }
+
+    let level = Level::choose(None, None).expect("a level");
+    let presets = Preset::ALL.map(|preset| VeloConfig { preset, ..VeloConfig::default() });
+    let mut least = Preset::ALL.map(|_| Least::new());
+    for _ in 0..rounds {
+        for (config, least) in presets.iter().zip(&mut least) {
+            least.measure(level, config, &events);
+        }
+    }
+    head("preset", "speed");
+    for (config, row) in presets.iter().zip(&least) {
+        row.print(&config.preset.to_string(), events.len(), least[0].pass);
+    }
+}

@@ -1,0 +1,23 @@
+//! Hostile Parquet files of hits.
+#![no_main]
+
+use peloton::event::PixelBlock;
+use peloton::input::Source;
+use peloton::input::timepix::{PixelFormat, PixelOptions, PixelReader, ReadEnd};
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    // The format is read from files alone.
+    let path = std::env::temp_dir().join(format!("peloton-fuzz-{}.parquet", std::process::id()));
+    std::fs::write(&path, bytes).expect("a temporary file");
+    let options = PixelOptions { format: PixelFormat::Parquet, ..PixelOptions::default() };
+    let Ok(mut reader) = PixelReader::open(&[Source::Path(path)], options) else { return };
+    let mut block = PixelBlock::default();
+    loop {
+        match reader.read(block.hits.len() + 100, &mut block) {
+            Ok(ReadEnd::More) => {}
+            Ok(_) => break,
+            Err(_) => return,
+        }
+    }
+    assert_eq!(block.hits.len() as u64, reader.counts().hits);
+});

@@ -1,0 +1,90 @@
+//! [`Histogram`]: counts of values whose range nobody knows beforehand, in bounded memory.
+
+/// Bins; even.
+const BINS: usize = 256;
+
+/// Counts of whole numbers from the first one on. Bins double in width when a value lies beyond the last one, so
+/// that nothing is lost.
+#[derive(Debug, Clone)]
+pub struct Histogram {
+    counts: [u64; BINS],
+    /// Where the first bin begins.
+    start: i64,
+    /// Width of a bin.
+    width: i64,
+    /// Values that came before `start`.
+    below: u64,
+}
+
+impl Histogram {
+    /// Bins from `start` on, `width` wide at first.
+    pub fn new(start: i64, width: i64) -> Self {
+        Self { counts: [0; BINS], start, width: width.max(1), below: 0 }
+    }
+
+    /// Counts a value.
+    pub fn add(&mut self, value: i64) {
+        if value < self.start {
+            self.below += 1;
+            return;
+        }
+        let distance = value.abs_diff(self.start);
+        while distance / self.width.unsigned_abs() >= BINS as u64 {
+            self.double();
+        }
+        self.counts[(distance / self.width.unsigned_abs()) as usize] += 1;
+    }
+
+    fn double(&mut self) {
+        for i in 0..BINS / 2 {
+            self.counts[i] = self.counts[2 * i] + self.counts[2 * i + 1];
+        }
+        self.counts[BINS / 2..].fill(0);
+        self.width = self.width.saturating_mul(2);
+    }
+
+    /// Values counted, those below the first bin among them.
+    pub fn total(&self) -> u64 {
+        self.below + self.counts.iter().sum::<u64>()
+    }
+
+    /// Values below the first bin.
+    pub fn below(&self) -> u64 {
+        self.below
+    }
+
+    /// Where bins begin and how many values they have, up to the last bin that has any; one at least.
+    pub fn bins(&self) -> impl Iterator<Item = (i64, u64)> + '_ {
+        let last = self.counts.iter().rposition(|count| *count > 0).unwrap_or(0);
+        let place = |i: usize| self.start.saturating_add(self.width.saturating_mul(i as i64));
+        self.counts[..=last].iter().enumerate().map(move |(i, count)| (place(i), *count))
+    }
+
+    /// Width of a bin.
+    pub fn width(&self) -> i64 {
+        self.width
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bins_grow_and_nothing_is_lost() {
+        let mut histogram = Histogram::new(10, 1);
+        (10..266).for_each(|value| histogram.add(value));
+        assert!(histogram.bins().all(|(_, count)| count == 1) && histogram.width() == 1);
+        histogram.add(10 + 4 * 256 - 1);
+        assert_eq!(histogram.width(), 4);
+        let bins: Vec<_> = histogram.bins().collect();
+        assert_eq!(
+            (bins.len(), bins[0], bins[63], bins[64], bins[255]),
+            (256, (10, 4), (262, 4), (266, 0), (1030, 1))
+        );
+        histogram.add(9);
+        assert_eq!((histogram.total(), histogram.below()), (258, 1));
+        histogram.add(i64::MAX);
+        assert_eq!(histogram.total(), 259);
+    }
+}

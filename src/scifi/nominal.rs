@@ -1,0 +1,96 @@
+//! A nominal SciFi for simulations without geometry files: the mats, sizes and angles of the real one, in round
+//! numbers; fibres begin at y = 0 everywhere, also beside the beam pipe.
+
+use super::geometry::{Boards, FIRST_QUARTER, Mat, QUARTER_SHIFT, QUARTERS, SciFiGeometry};
+
+/// z of the layers, mm.
+const LAYER_Z: [f64; 12] = [
+    7826.106, 7895.919, 7966.104, 8035.905, 8508.106, 8577.869, 8648.154, 8717.904, 9193.106, 9262.982,
+    9333.041, 9402.904,
+];
+/// Angle of the fibres in the layers of a station, degrees.
+const ANGLE: [f64; 4] = [0.0, 5.0, -5.0, 0.0];
+/// dz/dy: the layers stand upright, the beam does not quite lie.
+const LEAN: f64 = 0.0036;
+/// Distance of modules and of the mats in them, and of the first mat from the beam, mm.
+const MODULE_STEP: f64 = 530.0;
+const MAT_STEP: f64 = 130.8;
+const FIRST_X: f64 = 68.8;
+/// Mats of a module; modules of a quarter in the first two stations and the last.
+const MATS_IN_MODULE: usize = 4;
+const MODULES: [usize; 3] = [5, 5, 6];
+/// y of the fibres' ends, mm.
+const MIRROR_Y: f64 = 1.5;
+/// What all mats have in common, mm: the first channel, half the pitch, the gap of a SiPM, the SiPMs' distance.
+const COMMON: [f32; 4] = [-65.16, 0.125, 0.22, 32.7];
+/// Detector number in LHCbIDs.
+const DETECTOR: u32 = 5 << 28;
+/// Boards of a quarter, and bits of a channel number below the SiPM's.
+const BOARDS_IN_QUARTER: u32 = 5;
+const SIPM_SHIFT: u32 = 7;
+
+/// A mat by its number from the first on, when it exists.
+fn mat(number: usize) -> Option<Mat> {
+    let (layer, quarter, module, mat) = (number >> 7, number >> 5 & 3, number >> 2 & 7, number & 3);
+    if module >= MODULES[layer / 4] {
+        return None;
+    }
+    // Quarters 0 and 2 are at x < 0; x rises from mat to mat everywhere.
+    let (left, upper) = (quarter % 2 == 0, quarter >= 2);
+    let middle = FIRST_X + 0.5 * MAT_STEP * (MATS_IN_MODULE - 1) as f64 + MODULE_STEP * module as f64;
+    let middle = if left { -middle } else { middle };
+    let angle = ANGLE[layer % 4].to_radians();
+    let (sin, cos) = (libm::sin(angle), libm::cos(angle));
+    // A module is turned about its middle at y = 0; fibres end where they meet the line y = MIRROR_Y.
+    let across = MAT_STEP * (mat as f64 - 0.5 * (MATS_IN_MODULE - 1) as f64);
+    let y = if upper { MIRROR_Y } else { -MIRROR_Y };
+    let (y, x) = (y * cos - across * sin, middle + across * cos + y * sin);
+    Some(Mat {
+        mirror: [x as f32, y as f32, (LAYER_Z[layer] + LEAN * y) as f32],
+        step: [cos as f32, -sin as f32, (-sin * LEAN) as f32],
+        slope: [(sin / cos) as f32, LEAN as f32],
+    })
+}
+
+/// First channel of each board: whole SiPMs, shared evenly among the boards of a quarter.
+fn boards() -> Vec<u32> {
+    let board = |quarter: u32, number: u32| {
+        let modules = MODULES[quarter as usize / 16] as u32;
+        let sipm = modules * 16 * number / BOARDS_IN_QUARTER / 4 * 4;
+        (FIRST_QUARTER + quarter) << QUARTER_SHIFT | sipm << SIPM_SHIFT
+    };
+    (0..QUARTERS as u32).flat_map(|quarter| (0..BOARDS_IN_QUARTER).map(move |n| board(quarter, n))).collect()
+}
+
+impl SciFiGeometry {
+    /// The nominal SciFi. Banks of versions 4 to 6 from boards 0 to 239 are its own, LHCbIDs are of the newer
+    /// generation.
+    pub fn nominal() -> Self {
+        Self::assemble(DETECTOR, Boards::Consecutive(boards()), COMMON, mat)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn layers_are_covered_and_channels_lie_where_they_say() {
+        let scifi = SciFiGeometry::nominal();
+        assert!(scifi.board_quarter.is_some(), "boards stand in the order of their channels");
+        for layer in 0..12 {
+            let mut seen = 0;
+            for i in 0..400 {
+                // Points all over the layer, on no lattice of the detector.
+                let x = (f64::from(i) * 1370.3) % 5000.0 - 2500.0;
+                let y = (f64::from(i) * 777.7) % 4000.0 - 2000.0;
+                let Some(hit) = scifi.channel_at(layer, |_| [x as f32, y as f32]) else { continue };
+                assert_eq!((hit.id >> 16 & 0xF) as usize, layer + 4);
+                assert_eq!(scifi.channel(hit.id & 0x0FFF_FFFF, hit.half), Some(hit));
+                seen += 1;
+            }
+            // A gap in each SiPM and between them, and one between modules.
+            assert!((370..400).contains(&seen), "layer {layer}: {seen} of 400 points are seen");
+        }
+    }
+}

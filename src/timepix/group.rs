@@ -1,0 +1,89 @@
+//! [`Grouper`]: from hits in order of time and their labels to hits cluster by cluster.
+
+use crate::event::{Column, PixelClusters, PixelHits};
+use crate::simd::{Gang, Level};
+
+/// Brings the hits of each cluster together.
+#[derive(Debug)]
+pub(super) struct Grouper {
+    level: Level,
+    /// Per cluster: how many hits, then where the next one goes.
+    places: Column<u32>,
+    /// Time, and x, y, time over threshold in one word: a hit is written at once and not in four places.
+    records: Column<[u64; 2]>,
+}
+
+impl Grouper {
+    pub fn new(level: Level) -> Self {
+        Self { level, places: Column::default(), records: Column::default() }
+    }
+
+    /// Appends the `clusters` clusters that leave, without features, in the order of their numbers.
+    pub fn run(
+        &mut self,
+        hits: &PixelHits,
+        labels: &[u32],
+        clusters: usize,
+        leaves: impl Fn(usize) -> bool,
+        out: &mut PixelClusters,
+    ) {
+        let Self { places, records, .. } = self;
+        places.set_len(clusters);
+        places.fill(0);
+        labels.iter().for_each(|label| places[*label as usize] += 1);
+        let before = *out.hit_start.last().expect("offsets begin with 0");
+        // Those that stay go behind the others, which saves a branch per hit.
+        let (mut front, mut back) = (0, labels.len() as u32);
+        for (cluster, place) in places.iter_mut().enumerate() {
+            let size = *place;
+            if leaves(cluster) {
+                *place = front;
+                front += size;
+                out.hit_start.push(before + front);
+            } else {
+                back -= size;
+                *place = back;
+            }
+        }
+        records.set_len(labels.len());
+        scatter(hits, labels, places, records);
+        let (level, records) = (self.level, &self.records[..front as usize]);
+        crate::dispatch!(level, g => unpack_room(g, records, &mut out.hits));
+    }
+}
+
+#[inline(never)]
+fn scatter(hits: &PixelHits, labels: &[u32], places: &mut [u32], to: &mut [[u64; 2]]) {
+    let n = labels.len();
+    let (time, x, y, tot) = (&hits.time[..n], &hits.x[..n], &hits.y[..n], &hits.tot[..n]);
+    for i in 0..n {
+        let place = &mut places[labels[i] as usize];
+        let rest = u64::from(x[i]) | u64::from(y[i]) << 16 | u64::from(tot[i]) << 32;
+        to[*place as usize] = [time[i] as u64, rest];
+        *place += 1;
+    }
+}
+
+#[inline(never)]
+fn unpack_room<G: Gang>(g: G, records: &[[u64; 2]], to: &mut PixelHits) {
+    let start = to.len();
+    to.set_len(start + records.len());
+    let columns = (&mut to.time[start..], &mut to.x[start..], &mut to.y[start..], &mut to.tot[start..]);
+    g.vectorize(
+        #[inline(always)]
+        || unpack(records, columns),
+    );
+}
+
+#[inline(always)]
+fn unpack(records: &[[u64; 2]], (time, x, y, tot): (&mut [i64], &mut [u16], &mut [u16], &mut [u16])) {
+    let n = records.len();
+    let (time, x, y, tot) = (&mut time[..n], &mut x[..n], &mut y[..n], &mut tot[..n]);
+    for i in 0..n {
+        let [first, rest] = records[i];
+        time[i] = first as i64;
+        x[i] = rest as u16;
+        y[i] = (rest >> 16) as u16;
+        tot[i] = (rest >> 32) as u16;
+    }
+}

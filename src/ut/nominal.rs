@@ -1,0 +1,135 @@
+//! A nominal UT for simulations without geometry files: the sectors, sizes and overlaps of the real one, in round
+//! numbers, read out by 175 boards in the order of the sectors.
+//!
+//! ```text
+//!    stave:  ... 14 sectors above one another ... |14|18|22 | 22|18|14| ...    9 staves a side, 8 in the first planes
+//!    near the beam pipe a sector is two of half the width and pitch, and next to it these are halved in length
+//! ```
+
+use super::geometry::{Boards, LANE_STRIDE, LANES, PLANE_START, SECTORS, STRIPS, Sectors, UtGeometry};
+use crate::event::UT_PLANES;
+
+/// z of the planes, mm.
+pub(super) const PLANE_Z: [f64; UT_PLANES] = [2327.5, 2372.5, 2597.5, 2642.5];
+/// Staves on one side of each plane.
+const STAVES: [i32; UT_PLANES] = [8, 8, 9, 9];
+/// Angle of the strips, degrees.
+const ANGLE: [f64; UT_PLANES] = [0.0, 5.0, -5.0, 0.0];
+/// Pitch and length of the strips of a whole sector, mm.
+const PITCH: f64 = 0.19;
+const LENGTH: f64 = 97.28;
+/// Distance of the staves and of sectors along a stave, mm: both overlap.
+const STAVE_STEP: f64 = 96.275;
+const SECTOR_STEP: f64 = 96.08;
+/// Lower end of the lowest sector, mm.
+const LOWEST: f64 = -673.16;
+/// Distance of sectors from the plane's z: by turns, up a stave; staves are by turns before and behind, mm.
+const FACES: [f64; 2] = [7.2175, 2.7825];
+/// Places for whole sectors on a stave.
+const PLACES: usize = 14;
+
+/// Detector number in LHCbIDs, and a sector's number in them.
+const DETECTOR: u32 = 3 << 28;
+const SECTOR_SHIFT: u32 = 10;
+
+/// One sector in the frame of its stave, mm: left and lower edge, length, pitch.
+#[derive(Clone, Copy)]
+struct Sector {
+    left: f64,
+    low: f64,
+    length: f64,
+    pitch: f64,
+    place: usize,
+}
+
+/// The sectors of a stave, the `distance`-th from the beam.
+fn stave(distance: i32) -> Vec<Sector> {
+    let middle = match distance {
+        0 | 1 => 5..9,
+        _ => 0..0,
+    };
+    let mut sectors = Vec::new();
+    for place in 0..PLACES {
+        let low = LOWEST + SECTOR_STEP * place as f64;
+        let whole = Sector { left: -0.5 * LENGTH, low, length: LENGTH, pitch: PITCH, place };
+        if !middle.contains(&place) {
+            sectors.push(whole);
+            continue;
+        }
+        let short = distance == 0 && (6..8).contains(&place);
+        let lengths = if short { vec![0.5 * LENGTH; 2] } else { vec![LENGTH] };
+        for (upper, length) in lengths.into_iter().enumerate() {
+            let low = low + upper as f64 * 0.5 * LENGTH;
+            let half = Sector { low, length, pitch: 0.5 * PITCH, ..whole };
+            sectors.extend([half, Sector { left: 0.0, ..half }]);
+        }
+    }
+    sectors
+}
+
+impl UtGeometry {
+    /// The nominal UT. Banks of version 3 from boards 0 to 174 are its own, LHCbIDs are of the newer generation.
+    pub fn nominal() -> Self {
+        let empty = || std::array::from_fn(|_| Vec::with_capacity(SECTORS));
+        let mut all = Sectors { pitch: Vec::new(), length: Vec::new(), step: empty(), start: empty() };
+        for plane in 0..UT_PLANES {
+            let (sin, cos) = (libm::sin(ANGLE[plane].to_radians()), libm::cos(ANGLE[plane].to_radians()));
+            for number in -STAVES[plane]..STAVES[plane] {
+                let centre = STAVE_STEP * (f64::from(number) + 0.5);
+                let distance = if number < 0 { -1 - number } else { number };
+                for sector in stave(distance) {
+                    // The stave is turned about its middle: the middle of the first strip, where it begins.
+                    let first = sector.left + 0.5 * sector.pitch;
+                    let face = FACES[sector.place % 2] * if number % 2 == 0 { 1.0 } else { -1.0 };
+                    let values = [
+                        centre + first / cos,
+                        sector.low * cos - first * sin,
+                        PLANE_Z[plane] + face,
+                        sector.pitch / cos,
+                        -sector.pitch * sin,
+                        0.0,
+                    ];
+                    for (column, value) in all.start.iter_mut().chain(&mut all.step).zip(values) {
+                        column.push(value as f32);
+                    }
+                    all.length.push((sector.length * cos) as f32);
+                    all.pitch.push(sector.pitch as f32);
+                }
+            }
+            debug_assert_eq!(all.pitch.len(), PLANE_START[plane + 1]);
+        }
+        let count = SECTORS.div_ceil(LANES);
+        let mut sector = vec![None; LANE_STRIDE * count];
+        (0..SECTORS)
+            .for_each(|number| sector[LANE_STRIDE * (number / LANES) + number % LANES] = Some(number));
+        let channel = (0..SECTORS as u32).map(|number| DETECTOR | number << SECTOR_SHIFT).collect();
+        let boards = Boards { count, sector, channel, first_number: 0 };
+        Self::assemble("the nominal UT", &boards, &all).expect("as many groups as the real one")
+    }
+}
+
+// Strips of a sector fit below its number.
+const _: () = assert!(STRIPS <= 1 << SECTOR_SHIFT);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn planes_are_covered_and_strips_lie_where_they_say() {
+        let ut = UtGeometry::nominal();
+        assert_eq!(ut.plane_groups, [0, 20, 40, 62, 84]);
+        for plane in 0..UT_PLANES {
+            let mut seen = 0;
+            for i in 0..400 {
+                // Points all over the plane, on no lattice of the detector.
+                let x = (f64::from(i) * 137.3) % 1400.0 - 700.0;
+                let y = (f64::from(i) * 77.7) % 1200.0 - 600.0;
+                let hits = ut.strips_at(plane, |_| [x as f32, y as f32]).collect::<Vec<_>>();
+                assert!(hits.len() <= 4 && hits.iter().all(|hit| ut.plane_of(hit) == plane));
+                seen += usize::from(!hits.is_empty());
+            }
+            assert!(seen > 385, "plane {plane}: {seen} of 400 points are seen");
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! What tests of decoders from raw banks to hits share.
+
+use super::read_raw;
+use peloton::Status;
+use peloton::event::{BankKind, Counters, HitBatch, HitColumn, RawBatch, RawEvent, RawEvents};
+use peloton::input::EventNote;
+use peloton::simd::Level;
+use peloton::truth::{HitsOf, decode_mc};
+use std::collections::BTreeSet;
+use std::ops::{Range, RangeInclusive};
+use std::path::Path;
+
+/// All columns of hits as bits, with their names.
+fn bits<B: HitBatch>(batch: &B) -> Vec<(&'static str, Vec<u32>)> {
+    let of = |column| match column {
+        HitColumn::Integers(name, values) => (name, values.to_vec()),
+        HitColumn::Floats(name, values) => (name, values.iter().map(|value: &f32| value.to_bits()).collect()),
+    };
+    batch.columns().into_iter().map(of).collect()
+}
+
+/// Decodes on every level, in two pieces, and by the reference; fails when any bit or count differs. `decoder` makes a
+/// decoder for a level, with its own scratch memory.
+pub fn every_level<B: HitBatch, D: FnMut(Range<usize>, &mut B, &mut Counters)>(
+    events: RawEvents<'_>,
+    reference: impl Fn(&RawEvent<'_>, &mut B),
+    decoder: impl Fn(Level) -> D,
+) -> (B, Counters) {
+    let mut expected = B::default();
+    (0..events.len()).for_each(|event| reference(&events.event(event), &mut expected));
+    let expected_bits = bits(&expected);
+    let mut first = None;
+    for level in Level::supported() {
+        let (mut decode, mut out, mut counters) = (decoder(level), B::default(), Counters::default());
+        let half = events.len() / 2;
+        for range in [0..half, half..events.len()] {
+            decode(range, &mut out, &mut counters);
+        }
+        assert_eq!(out.statuses(), expected.statuses(), "{level}");
+        assert!(out.starts() == expected.starts(), "{level}: groups");
+        for (found, expected) in bits(&out).iter().zip(&expected_bits) {
+            assert!(found == expected, "{level}: {}", found.0);
+        }
+        assert_eq!(counters.events(), events.len() as u64);
+        counters.stages[0].ns = 0;
+        assert_eq!(*first.get_or_insert(counters), counters, "{level}");
+    }
+    (expected, first.expect("there is a level"))
+}
+
+/// One event with these banks: source, version, payload.
+pub fn one_event(kind: BankKind, banks: &[(u16, u8, Vec<u8>)]) -> RawBatch {
+    let mut raw = RawBatch::default();
+    for (source, version, bytes) in banks {
+        raw.push_bank(kind, *source, *version, bytes).unwrap();
+    }
+    raw.close_event(0, Status::Ok);
+    raw
+}
+
+/// The seven public events in each of their forms: name, folder of the geometry, banks, truth.
+pub fn seven_events(
+    data: &Path,
+) -> impl Iterator<Item = (&'static str, std::path::PathBuf, RawBatch, Vec<EventNote>)> {
+    let forms = [
+        ("minbias_retina_truth.mdf", "geometry"),
+        ("minbias_superpixel.mdf", "geometry_2018"),
+        ("banks", "geometry_2018"),
+    ];
+    let folder = data.join("lhcb");
+    forms.into_iter().map(move |(name, geometry)| {
+        let (raw, notes) = read_raw(&folder.join(name));
+        (name, folder.join(geometry), raw, notes)
+    })
+}
+
+/// Fails unless all true hits of an event are among the decoded ones, and such a share of these is true.
+pub fn assert_true_hits(note: &EventNote, hits_of: HitsOf, ids: &[u32], shares: RangeInclusive<f64>) {
+    let truth = decode_mc(note.truth.as_ref().unwrap(), hits_of).unwrap();
+    let truth: BTreeSet<u32> = truth.particles.iter().flat_map(|p| p.hits.iter().copied()).collect();
+    let ids: BTreeSet<u32> = ids.iter().copied().collect();
+    assert!(!truth.is_empty() && truth.is_subset(&ids), "event {}", note.number);
+    let share = truth.len() as f64 / ids.len() as f64;
+    assert!(shares.contains(&share), "{share} of the hits are true ones");
+}
