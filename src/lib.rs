@@ -9,11 +9,13 @@
 pub mod bytes;
 #[cfg(feature = "cli")]
 pub mod cli;
+pub mod cylinder;
 pub mod error;
 pub mod event;
 #[cfg(feature = "cuda")]
 pub mod gpu;
 pub mod input;
+pub mod kalman;
 pub mod output;
 pub mod pipeline;
 pub mod scifi;

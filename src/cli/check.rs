@@ -5,7 +5,7 @@ use super::options::{ConfigArgs, InputArgs, ReportArgs};
 use super::reconstruct::reconstruct;
 use super::source::EventSource;
 use super::track_file::TrackFile;
-use super::{describe, interrupt, timepix};
+use super::{cylinder, describe, interrupt, timepix};
 use crate::event::VeloTracks;
 use crate::pipeline::Sequence;
 use crate::truth::{CheckReport, Checker, Rules};
@@ -51,6 +51,9 @@ impl Check {
     pub fn execute(&self) -> Result<ExitCode> {
         if let Some(config) = self.config.pixels()? {
             return timepix::check(&config, &self.config, &self.input, &self.report);
+        }
+        if let Some(config) = self.config.cylinder()? {
+            return cylinder::check(&config, &self.input, &self.report, self.tables);
         }
         let Some(settings) = self.config.settings()? else { return Ok(ExitCode::SUCCESS) };
         if self.tracks.is_none() && settings.config.sequence != Sequence::Velo {

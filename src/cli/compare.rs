@@ -6,7 +6,7 @@ use super::job::{Totals, all_ok, stream};
 use super::options::{ConfigArgs, InputArgs, ReportArgs};
 use super::settings::Settings;
 use super::source::{EventBatch, EventSource};
-use super::{interrupt, timepix};
+use super::{cylinder, interrupt, timepix};
 use crate::event::{HitBatch, HitColumn, SciFiBatch, States, UtBatch, VeloBatch, VeloTracks};
 use crate::output::{Hashes, ResultHasher};
 use crate::pipeline::{Config, Product, Sequence, Sliced};
@@ -103,11 +103,16 @@ impl Compare {
             let sides = [&self.left[..], &self.right];
             return timepix::compare(&config, &self.config, &self.input, &self.report, sides);
         }
+        if let Some(config) = self.config.cylinder()? {
+            return cylinder::compare(&config, &self.input, &self.report, [&self.left, &self.right]);
+        }
         let Some(Settings { config, .. }) = self.config.settings()? else { return Ok(ExitCode::SUCCESS) };
         match config.sequence {
             Sequence::Ut => self.execute_with::<UtBatch>(&config),
             Sequence::SciFi => self.execute_with::<SciFiBatch>(&config),
-            Sequence::Velo | Sequence::Timepix => self.execute_with::<VeloTracks>(&config),
+            Sequence::Velo | Sequence::Timepix | Sequence::Cylinder => {
+                self.execute_with::<VeloTracks>(&config)
+            }
         }
     }
 

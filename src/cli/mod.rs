@@ -7,6 +7,7 @@
 mod check;
 mod compare;
 mod console;
+mod cylinder;
 mod describe;
 mod device;
 mod device_throughput;

@@ -1,5 +1,6 @@
 //! The flags that subcommands share.
 
+use super::cylinder::CylinderArgs;
 use super::timepix::PixelArgs;
 use crate::input::Format;
 use crate::pipeline::Sequence;
@@ -79,7 +80,7 @@ pub struct InputArgs {
 /// How it is computed.
 #[derive(Args, Debug, Clone, Default)]
 pub struct ConfigArgs {
-    /// What to reconstruct: velo, ut, scifi (hits of raw banks), timepix
+    /// What to reconstruct: velo, ut, scifi (hits of raw banks), timepix, cylinder
     #[arg(long, value_name = "S")]
     pub sequence: Option<Sequence>,
     /// Set of parameters: best, paper, forwarding [default: best]
@@ -106,6 +107,9 @@ pub struct ConfigArgs {
     /// Parameters of the sequence timepix.
     #[command(flatten)]
     pub pixels: PixelArgs,
+    /// Parameters of the sequence cylinder.
+    #[command(flatten)]
+    pub cylinder: CylinderArgs,
     /// Print the configuration as TOML and end
     #[arg(long)]
     pub print_config: bool,

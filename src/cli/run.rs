@@ -4,7 +4,7 @@ use super::options::{ConfigArgs, InputArgs, ReportArgs};
 use super::reconstruct::reconstruct;
 use super::settings::Settings;
 use super::sink::{Sink, Written};
-use super::{describe, interrupt, timepix};
+use super::{cylinder, describe, interrupt, timepix};
 use crate::Result;
 use crate::event::{SciFiBatch, UtBatch, VeloTracks};
 use crate::pipeline::Sequence;
@@ -43,11 +43,16 @@ impl Run {
         if let Some(config) = self.config.pixels()? {
             return timepix::run(&config, &self.config, &self.input, &self.report, self.output.as_deref());
         }
+        if let Some(config) = self.config.cylinder()? {
+            return cylinder::run(&config, &self.input, &self.report, self.output.as_deref());
+        }
         let Some(settings) = self.config.settings()? else { return Ok(ExitCode::SUCCESS) };
         match settings.config.sequence {
             Sequence::Ut => self.execute_with::<UtBatch>(settings),
             Sequence::SciFi => self.execute_with::<SciFiBatch>(settings),
-            Sequence::Velo | Sequence::Timepix => self.execute_with::<VeloTracks>(settings),
+            Sequence::Velo | Sequence::Timepix | Sequence::Cylinder => {
+                self.execute_with::<VeloTracks>(settings)
+            }
         }
     }
 

@@ -4,7 +4,7 @@ use super::console;
 use super::options::{ConfigArgs, ReportArgs};
 use super::source::EventSource;
 use super::timepix::is_pixels;
-use crate::pipeline::{Config, Engine, Pool, Profile};
+use crate::pipeline::{Config, Engine, Pool, Profile, Sequence};
 use crate::simd::Isa;
 use crate::{Error, Result};
 use std::path::Path;
@@ -52,6 +52,7 @@ impl ConfigArgs {
         config.threads = self.threads.map_or(config.threads, |threads| threads.0);
         config.slice_events = self.slice.unwrap_or(config.slice_events);
         self.pixels.lay_over(&mut config.timepix);
+        self.cylinder.lay_over(&mut config.cylinder);
         config.validate()?;
         if let Some(path) = &self.profile {
             Profile::from_toml(&read_text(path)?)
@@ -65,6 +66,12 @@ impl ConfigArgs {
     pub fn pixels(&self) -> Result<Option<Config>> {
         let config = self.resolve()?;
         Ok(Some(config).filter(|config| is_pixels(config) && !self.print_config))
+    }
+
+    /// The configuration when it is about the cylinder detector and not only to be printed.
+    pub fn cylinder(&self) -> Result<Option<Config>> {
+        let config = self.resolve()?;
+        Ok(Some(config).filter(|config| config.sequence == Sequence::Cylinder && !self.print_config))
     }
 
     /// The settings; `None` when only `--print-config` was asked for, which is then done.

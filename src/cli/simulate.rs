@@ -3,7 +3,7 @@
 use super::options::ReportArgs;
 use super::sink::ByteSink;
 use super::source::{detector, open_geometry};
-use super::{console, interrupt, timepix};
+use super::{console, cylinder, interrupt, timepix};
 use crate::event::{RawBatch, VeloBatch};
 use crate::input::write_velo_json;
 use crate::truth::simulate::{LhcbReader, SimDetector, SimReader, SimSpec};
@@ -56,6 +56,12 @@ impl Simulate {
             // What the specification says itself goes before the flags.
             let spec = format!("sim:{name},hits={events},seed={seed},{rest}");
             return timepix::simulate(&spec.trim_end_matches(',').parse()?, &self.output, &self.report);
+        }
+        if detector.split(',').next() == Some("cylinder") {
+            let (name, rest) = detector.split_once(',').unwrap_or((detector, ""));
+            // What the specification says itself goes before the flags.
+            let spec = format!("sim:{name},events={events},seed={seed},{rest}");
+            return cylinder::simulate(spec.trim_end_matches(',').parse()?, &self.output, &self.report);
         }
         let spec: SimSpec = format!("sim:{detector},events={events},seed={seed}").parse()?;
         if spec.detector == SimDetector::Lhcb {

@@ -149,7 +149,7 @@ impl InputArgs {
     fn open_any(&self, sequence: Sequence, truth: bool, report: &ReportArgs) -> Result<EventSource> {
         let default = match sequence {
             Sequence::Ut | Sequence::SciFi => [DEFAULT_RAW_SIMULATION.to_string()],
-            Sequence::Velo | Sequence::Timepix => [DEFAULT_SIMULATION.to_string()],
+            Sequence::Velo | Sequence::Timepix | Sequence::Cylinder => [DEFAULT_SIMULATION.to_string()],
         };
         let inputs = if self.inputs.is_empty() { &default[..] } else { &self.inputs };
         if let Some(spec) = inputs.iter().find(|input| input.starts_with("sim:")) {

@@ -4,7 +4,7 @@ use super::device::Device;
 use super::measure::{Plan, load, measure};
 use super::options::{ConfigArgs, InputArgs, ReportArgs};
 use super::settings::Settings;
-use super::{describe, device_throughput, interrupt, timepix};
+use super::{cylinder, describe, device_throughput, interrupt, timepix};
 use crate::Result;
 use crate::event::{SciFiBatch, UtBatch, VeloTracks};
 use crate::output::Summary;
@@ -73,11 +73,17 @@ impl Throughput {
             let flags = (&self.config, &self.input, &self.report);
             return device_throughput::throughput(self.device, flags, plan, self.scan);
         }
+        if let Some(config) = self.config.cylinder()? {
+            let plan = (self.repetitions, Duration::from_secs_f64(self.seconds));
+            return cylinder::throughput(&config, &self.input, &self.report, plan);
+        }
         let Some(settings) = self.config.settings()? else { return Ok(ExitCode::SUCCESS) };
         match settings.config.sequence {
             Sequence::Ut => self.execute_with::<UtBatch>(settings),
             Sequence::SciFi => self.execute_with::<SciFiBatch>(settings),
-            Sequence::Velo | Sequence::Timepix => self.execute_with::<VeloTracks>(settings),
+            Sequence::Velo | Sequence::Timepix | Sequence::Cylinder => {
+                self.execute_with::<VeloTracks>(settings)
+            }
         }
     }
 

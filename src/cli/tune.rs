@@ -60,7 +60,9 @@ impl Tune {
         match settings.config.sequence {
             Sequence::Ut => self.execute_with::<UtBatch>(&settings),
             Sequence::SciFi => self.execute_with::<SciFiBatch>(&settings),
-            Sequence::Velo | Sequence::Timepix => self.execute_with::<VeloTracks>(&settings),
+            Sequence::Velo | Sequence::Timepix | Sequence::Cylinder => {
+                self.execute_with::<VeloTracks>(&settings)
+            }
         }
     }
 

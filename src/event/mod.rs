@@ -5,6 +5,8 @@
 
 mod column;
 mod counters;
+mod cylinder;
+mod cylinder_tracks;
 mod layout;
 mod particles;
 mod pixel_clusters;
@@ -18,6 +20,8 @@ mod velo_hits;
 
 pub use column::{Column, PAD};
 pub use counters::{Counters, MAX_STAGES, StageClock, StageCounter, Truncation};
+pub use cylinder::{CYLINDER_LAYERS, CylinderBatch, CylinderEvent, CylinderSeeds, CylinderTruth, NO_HIT};
+pub use cylinder_tracks::{CYLINDER_STATE, CylinderTracks};
 pub use layout::{Layout, MAX_SIDE};
 pub use particles::{Particle, TruthEvent};
 pub use pixel_clusters::{ClusterFeatures, PixelClusters};

@@ -7,6 +7,7 @@
 //! [`Error::Format`]. Memory is bounded: never more than [`MAX_EVENT_BYTES`] of text are held at once.
 
 mod containers;
+mod cylinder;
 pub mod mdf;
 mod problems;
 mod raw_reader;
@@ -22,6 +23,7 @@ use crate::Error;
 use std::{fmt, path::PathBuf, str::FromStr};
 
 pub use containers::{assumed_version, read_container, write_container};
+pub use cylinder::{CylinderReader, write_cylinder};
 pub use problems::MAX_PROBLEMS;
 pub use raw_reader::{EventNote, McBanks, McFormat, RawReader, find_raw, is_raw_stream};
 pub use reader::VeloReader;
@@ -46,18 +48,21 @@ pub enum Format {
     Mdf,
     /// Folders `VP`, `VPRetinaCluster`, `UT`, `FTCluster` of bank containers, one file per event.
     Banks,
+    /// Events of the cylinder detector: the toy format of mkFit.
+    Cylinder,
     /// Pixel hits.
     Pixels(timepix::PixelFormat),
 }
 
 impl Format {
     /// All formats with their names.
-    pub const NAMES: [(&'static str, Format); 13] = [
+    pub const NAMES: [(&'static str, Format); 14] = [
         ("auto", Format::Auto),
         ("velo-json", Format::VeloJson),
         ("velo-ndjson", Format::VeloNdjson),
         ("mdf", Format::Mdf),
         ("banks", Format::Banks),
+        ("cylinder", Format::Cylinder),
         ("t3pa", Format::Pixels(timepix::PixelFormat::T3pa)),
         ("burda", Format::Pixels(timepix::PixelFormat::Burda)),
         ("tpx3", Format::Pixels(timepix::PixelFormat::Tpx3)),

@@ -81,7 +81,7 @@ impl<R: Results> ResultHasher<R> {
 }
 
 /// Offsets from the start of the run, without their first. Buffered: hashing 8 bytes at a time is slow.
-fn offsets(hasher: &mut Xxh3, offsets: &[u32], first: u64) {
+pub(super) fn offsets(hasher: &mut Xxh3, offsets: &[u32], first: u64) {
     let mut buffer = [0u64; 64];
     for chunk in offsets.chunks(buffer.len()) {
         let values = &mut buffer[..chunk.len()];

@@ -1,5 +1,6 @@
 //! Writes results down: hashes of the output columns, tracks as NDJSON or Parquet, and the JSON summaries.
 
+mod cylinder;
 mod hash;
 mod ndjson;
 #[cfg(feature = "cli")]
@@ -7,6 +8,7 @@ mod parquet;
 mod summary;
 pub mod timepix;
 
+pub use cylinder::CylinderHasher;
 pub use hash::{Hashes, ResultHasher, TrackHasher};
 pub use ndjson::NdjsonWriter;
 #[cfg(feature = "cli")]

@@ -22,22 +22,27 @@ impl<W: Write> NdjsonWriter<W> {
     /// # Errors
     /// Those of the sink.
     pub fn write(&mut self, tracks: &VeloTracks) -> io::Result<()> {
+        (0..tracks.events()).try_for_each(|event| self.write_event(tracks.hit_lists(event)))
+    }
+
+    /// Writes one event.
+    ///
+    /// # Errors
+    /// Those of the sink.
+    pub fn write_event<'a>(&mut self, tracks: impl Iterator<Item = &'a [u32]>) -> io::Result<()> {
         use std::fmt::Write as _;
-        for event in 0..tracks.events() {
-            self.line.clear();
-            self.line.push('[');
-            for (t, hits) in tracks.hit_lists(event).enumerate() {
-                self.line.push_str(if t == 0 { "[" } else { ",[" });
-                for (h, hit) in hits.iter().enumerate() {
-                    let comma = if h == 0 { "" } else { "," };
-                    write!(self.line, "{comma}{hit}").expect("a String takes everything");
-                }
-                self.line.push(']');
+        self.line.clear();
+        self.line.push('[');
+        for (t, hits) in tracks.enumerate() {
+            self.line.push_str(if t == 0 { "[" } else { ",[" });
+            for (h, hit) in hits.iter().enumerate() {
+                let comma = if h == 0 { "" } else { "," };
+                write!(self.line, "{comma}{hit}").expect("a String takes everything");
             }
-            self.line.push_str("]\n");
-            self.to.write_all(self.line.as_bytes())?;
+            self.line.push(']');
         }
-        Ok(())
+        self.line.push_str("]\n");
+        self.to.write_all(self.line.as_bytes())
     }
 
     /// Writes the hits of one piece: per event `{"start":[0,...],"id":[...],...}`, the first hit of each group and the

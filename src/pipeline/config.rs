@@ -1,6 +1,7 @@
 //! [`Config`]: everything that decides what comes out and how it is computed, read from TOML.
 
 use super::Sequence;
+use crate::cylinder::CylinderConfig;
 use crate::simd::{Isa, Level};
 use crate::timepix::TimepixConfig;
 use crate::velo::{Preset, VeloConfig};
@@ -39,6 +40,8 @@ pub struct Config {
     pub velo: VeloConfig,
     /// Parameters of the way from pixel hits to clusters.
     pub timepix: TimepixConfig,
+    /// Parameters of the cylinder detector.
+    pub cylinder: CylinderConfig,
 }
 
 impl Default for Config {
@@ -59,6 +62,7 @@ impl Config {
             slice_events: SLICE_EVENTS,
             velo: VeloConfig::preset(preset),
             timepix: TimepixConfig::default(),
+            cylinder: cylinder(preset),
         }
     }
 
@@ -82,6 +86,10 @@ impl Config {
         lay_over(&mut timepix, file.timepix);
         let timepix = timepix.try_into();
         config.timepix = timepix.map_err(|e| Error::Config(format!("[timepix] {e}").trim_end().into()))?;
+        let mut cylinder = toml::Table::try_from(&config.cylinder).map_err(config_error)?;
+        lay_over(&mut cylinder, file.cylinder);
+        let cylinder = cylinder.try_into();
+        config.cylinder = cylinder.map_err(|e| Error::Config(format!("[cylinder] {e}").trim_end().into()))?;
         config.validate()?;
         Ok(config)
     }
@@ -109,6 +117,7 @@ impl Config {
             return Err(Error::Config(message));
         }
         self.timepix.validate()?;
+        self.cylinder.validate()?;
         self.velo.validate()
     }
 
@@ -129,6 +138,11 @@ impl Config {
     pub fn preset_name(&self) -> String {
         let is_preset = match self.sequence {
             Sequence::Timepix => self.timepix == TimepixConfig::default(),
+            Sequence::Cylinder => {
+                // Builder and seeds are choices, not parameters.
+                let CylinderConfig { builder, seeds, .. } = self.cylinder;
+                self.cylinder == CylinderConfig { builder, seeds, ..cylinder(self.preset) }
+            }
             _ => self.velo == VeloConfig::preset(self.preset),
         };
         if is_preset { self.preset.to_string() } else { "custom".into() }
@@ -149,6 +163,16 @@ struct File {
     velo: toml::Table,
     #[serde(default)]
     timepix: toml::Table,
+    #[serde(default)]
+    cylinder: toml::Table,
+}
+
+/// The cylinder's parameters of a preset: its own best ones, or those that were published.
+fn cylinder(preset: Preset) -> CylinderConfig {
+    match preset {
+        Preset::Best => CylinderConfig::best(),
+        Preset::Paper | Preset::Forwarding => CylinderConfig::default(),
+    }
 }
 
 fn config_error(error: impl std::fmt::Display) -> Error {

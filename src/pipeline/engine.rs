@@ -129,6 +129,9 @@ impl Engine {
         if config.sequence == Sequence::Timepix {
             return Err(Error::Unsupported("timepix has streams and no events: run a timepix::Chain".into()));
         }
+        if config.sequence == Sequence::Cylinder {
+            return Err(Error::Unsupported("cylinder has hits of its own: run a CylinderPool".into()));
+        }
         Ok(Self {
             sequence: config.sequence,
             level: config.level()?,
@@ -173,7 +176,7 @@ impl Engine {
             let kind = match self.sequence {
                 Sequence::Ut => BankKind::Ut,
                 Sequence::SciFi => BankKind::SciFi,
-                Sequence::Velo | Sequence::Timepix => banks.kind(&event),
+                Sequence::Velo | Sequence::Timepix | Sequence::Cylinder => banks.kind(&event),
             };
             event.banks(kind).iter().map(|bank| u64::from(bank.bytes)).sum::<u64>()
         };

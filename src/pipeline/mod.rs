@@ -5,6 +5,7 @@
 //! banks go the same way through an engine that knows the detector's [`Geometry`].
 
 mod config;
+mod cylinder;
 mod engine;
 mod events;
 mod geometry;
@@ -15,6 +16,7 @@ mod slices;
 pub mod timepix;
 
 pub use config::{Config, SLICE_EVENTS};
+pub use cylinder::{CylinderPool, CylinderSlot};
 pub use engine::{Engine, Product, Workspace};
 pub use events::Events;
 pub use geometry::Geometry;

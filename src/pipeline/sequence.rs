@@ -1,6 +1,6 @@
 //! [`Sequence`]: which chain of stages runs, and what its stages are called.
 
-use crate::{Error, Result, timepix, velo};
+use crate::{Error, Result, cylinder, timepix, velo};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -20,6 +20,8 @@ pub enum Sequence {
     SciFi,
     /// Pixel hits to clusters; a stream, which [`timepix::Chain`] runs and not the event engine.
     Timepix,
+    /// Hits of the cylinder detector to tracks with states; a [`CylinderPool`](super::CylinderPool) runs it.
+    Cylinder,
 }
 
 /// One stage of a sequence: a name and what goes in and out.
@@ -51,9 +53,17 @@ const TIMEPIX_STAGES: [Stage; 4] = [
     Stage { name: timepix::STAGES[3], input: "clusters as hit lists", output: "clusters with features" },
 ];
 
+const CYLINDER_STAGES: [Stage; 4] = [
+    Stage { name: cylinder::STAGES[0], input: "hits by layer", output: "hits by azimuth and z" },
+    Stage { name: cylinder::STAGES[1], input: "hits by azimuth and z", output: "seeds with states" },
+    Stage { name: cylinder::STAGES[2], input: "seeds with states", output: "tracks as hit lists" },
+    Stage { name: cylinder::STAGES[3], input: "tracks as hit lists", output: "states" },
+];
+
 impl Sequence {
     /// All sequences.
-    pub const ALL: [Sequence; 4] = [Sequence::Velo, Sequence::Ut, Sequence::SciFi, Sequence::Timepix];
+    pub const ALL: [Sequence; 5] =
+        [Sequence::Velo, Sequence::Ut, Sequence::SciFi, Sequence::Timepix, Sequence::Cylinder];
 
     /// The name used on the command line and in results.
     pub fn name(self) -> &'static str {
@@ -62,6 +72,7 @@ impl Sequence {
             Sequence::Ut => "ut",
             Sequence::SciFi => "scifi",
             Sequence::Timepix => "timepix",
+            Sequence::Cylinder => "cylinder",
         }
     }
 
@@ -72,6 +83,7 @@ impl Sequence {
             Sequence::Ut => &UT_STAGES,
             Sequence::SciFi => &SCIFI_STAGES,
             Sequence::Timepix => &TIMEPIX_STAGES,
+            Sequence::Cylinder => &CYLINDER_STAGES,
         }
     }
 }

@@ -26,14 +26,9 @@ fn polynomial<G: Gang>(x: F32<G>, coefficients: &[f32]) -> F32<G> {
     sum
 }
 
-/// The angle of the point (x, y) in -pi..=pi; error at most 2 ULP.
-///
-/// Zeros and infinities as IEEE-754 has them: on the axes exactly the f32 nearest to the angle, `y = -0` below
-/// the cut and `y = +0` above it, and `atan2(±0, +0) = ±0`, `atan2(±0, -0) = ±pi`, 45 degrees between two
-/// infinities as between any equal |x| and |y|. NaN in either gives NaN.
+/// P(a^2) of atan(a) = a + a^3 P(a^2), for |a| up to 1; 0.05 ULP of the angle from the fit.
 #[inline(always)]
-pub fn atan2<G: Gang>(y: F32<G>, x: F32<G>) -> F32<G> {
-    // atan(a) = a + a^3 P(a^2) for a in 0..=1; 0.05 ULP from the fit.
+pub fn atan_tail<G: Gang>(square: F32<G>) -> F32<G> {
     const P: [f32; 9] = [
         -0.333_333,
         0.199_985_48,
@@ -45,6 +40,16 @@ pub fn atan2<G: Gang>(y: F32<G>, x: F32<G>) -> F32<G> {
         0.010_914_599,
         -0.001_793_620_3,
     ];
+    polynomial(square, &P)
+}
+
+/// The angle of the point (x, y) in -pi..=pi; error at most 2 ULP.
+///
+/// Zeros and infinities as IEEE-754 has them: on the axes exactly the f32 nearest to the angle, `y = -0` below
+/// the cut and `y = +0` above it, and `atan2(±0, +0) = ±0`, `atan2(±0, -0) = ±pi`, 45 degrees between two
+/// infinities as between any equal |x| and |y|. NaN in either gives NaN.
+#[inline(always)]
+pub fn atan2<G: Gang>(y: F32<G>, x: F32<G>) -> F32<G> {
     let (ax, ay) = (x.abs(), y.abs());
     // The angle to the nearer axis. Comparisons with NaN are false, which leaves a NaN in the ratio.
     let steep = ax.lt(ay);
@@ -53,7 +58,7 @@ pub fn atan2<G: Gang>(y: F32<G>, x: F32<G>) -> F32<G> {
     // Equal is 45 degrees, also for infinities; but two zeros have the ratio 0.
     let ratio = (ax.eq(ay) & splat(x, 0.0).lt(ax)).select_f(splat(x, 1.0), ratio);
     let square = ratio * ratio;
-    let angle = (ratio * square).mul_add(polynomial(square, &P), ratio);
+    let angle = (ratio * square).mul_add(atan_tail(square), ratio);
     // Right: angle, steep: pi/2 - angle; left: pi - angle, steep: pi/2 + angle.
     let top = splat(x, -0.0).to_bits();
     let x_sign = x.to_bits() & top;

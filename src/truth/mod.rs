@@ -6,6 +6,8 @@
 //! found is laid down by the [`Rules`]. Only tests, benches and the command line use this module.
 
 mod checker;
+mod cylinder;
+mod cylinder_pulls;
 mod efficiency;
 mod json_rules;
 mod lhcb_mc;
@@ -18,6 +20,8 @@ mod tables;
 
 pub use crate::event::{Particle, TruthEvent};
 pub use checker::Checker;
+pub use cylinder::{CylinderCategory, CylinderChecker, CylinderReport};
+pub use cylinder_pulls::{CylinderPulls, Pull, Resolution};
 pub use efficiency::{Counter, clopper_pearson};
 pub use lhcb_mc::{HitsOf, Vertex, decode_mc, decode_vertices};
 pub use report::{CategoryReport, CheckReport};

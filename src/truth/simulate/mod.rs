@@ -6,7 +6,10 @@
 //! are made.
 
 mod collisions;
+mod cylinder;
+mod cylinder_shuffle;
 mod flight;
+mod helix;
 mod lhcb;
 mod pixels;
 mod random;
@@ -15,6 +18,9 @@ pub mod timepix;
 mod transport;
 mod velo;
 
+pub use cylinder::{CylinderSim, CylinderSpec};
+pub use cylinder_shuffle::cylinder_shuffle;
+pub use helix::Helix;
 pub use lhcb::{LhcbDetector, LhcbReader, SimulatedEvent};
 pub use spec::{SimDetector, SimSpec};
 pub use velo::simulate_velo;

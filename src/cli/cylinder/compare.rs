@@ -1,0 +1,98 @@
+//! `peloton compare --sequence cylinder`: do two ways of computing find the same tracks, bit by bit?
+
+use super::source::{EventSource, Events};
+use crate::cli::interrupt;
+use crate::cli::options::{InputArgs, ReportArgs};
+use crate::event::CylinderTracks;
+use crate::output::{CylinderHasher, Hashes};
+use crate::pipeline::{Config, CylinderPool};
+use crate::{Error, Result};
+use serde::Serialize;
+use std::process::ExitCode;
+
+#[derive(Serialize)]
+struct Report {
+    events: u64,
+    equal: bool,
+    left: Hashes,
+    right: Hashes,
+    first_difference: Option<String>,
+}
+
+/// Does it. A side is a list of isa=, gang=, threads=, builder=.
+pub fn compare(
+    config: &Config,
+    input: &InputArgs,
+    report: &ReportArgs,
+    sides: [&str; 2],
+) -> Result<ExitCode> {
+    let mut source = EventSource::open(input)?;
+    let pools = [CylinderPool::new(&side(config, sides[0])?)?, CylinderPool::new(&side(config, sides[1])?)?];
+    let mut hashers = <[CylinderHasher; 2]>::default();
+    let mut slots = [Vec::new(), Vec::new()];
+    let (mut events, mut count, mut first) = (Events::default(), 0, None);
+    while !interrupt::requested() && source.read(pools[0].threads().max(pools[1].threads()), &mut events)? > 0
+    {
+        for i in 0..2 {
+            pools[i].run(events.input(), &mut slots[i]);
+            slots[i].iter().for_each(|slot| hashers[i].update(&slot.tracks));
+        }
+        for (a, b) in slots[0].iter().zip(&slots[1]) {
+            first = first
+                .or_else(|| difference(&a.tracks, &b.tracks).map(|what| format!("event {count}: {what}")));
+            count += 1;
+        }
+        events.clear();
+    }
+    source.say_problems(report);
+    let [left, right] = hashers.each_ref().map(CylinderHasher::finish);
+    let result = Report { events: count, equal: left == right, left, right, first_difference: first };
+    report.report(&text(&result), &result)?;
+    Ok(if result.equal { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn side(config: &Config, text: &str) -> Result<Config> {
+    let mut config = config.clone();
+    for pair in text.split(',').filter(|pair| !pair.is_empty()) {
+        let wrong = || Error::Config(format!("`{pair}` is none of isa=, gang=, threads=, builder="));
+        let (key, value) = pair.split_once('=').ok_or_else(wrong)?;
+        let number = || value.parse::<usize>().map_err(|_| wrong());
+        match key {
+            "isa" => config.isa = Some(value.parse()?),
+            "gang" => config.gang = Some(number()?),
+            "threads" => config.threads = Some(number()?),
+            "builder" => config.cylinder.builder = value.parse()?,
+            _ => return Err(wrong()),
+        }
+    }
+    Ok(config)
+}
+
+fn difference(a: &CylinderTracks, b: &CylinderTracks) -> Option<String> {
+    if a.status != b.status || a.tracks() != b.tracks() {
+        return Some(format!("{:?} and {:?}, {} and {} tracks", a.status, b.status, a.tracks(), b.tracks()));
+    }
+    (0..a.tracks()).find_map(|track| {
+        let (hits_a, hits_b) = (a.hits_of(track), b.hits_of(track));
+        if hits_a != hits_b {
+            return Some(format!("track {track} has hits {hits_a:?} and {hits_b:?}"));
+        }
+        let same = |a: f32, b: f32| a.to_bits() == b.to_bits();
+        let state = (0..a.state.len()).find(|i| !same(a.state[*i][track], b.state[*i][track]));
+        let what = state.map(|i| format!("value {i} {:e} and {:e}", a.state[i][track], b.state[i][track]));
+        let chi2 = (!same(a.chi2[track], b.chi2[track]) || a.fit[track] != b.fit[track])
+            .then(|| format!("chi2 {:e} and {:e}", a.chi2[track], b.chi2[track]));
+        what.or(chi2).map(|what| format!("track {track}: {what}"))
+    })
+}
+
+fn text(report: &Report) -> String {
+    let Hashes { int, output } = report.left;
+    match &report.first_difference {
+        None if report.equal => {
+            format!("equal: {} events, hash_int {int:016x}, output_hash {output:016x}\n", report.events)
+        }
+        None => "the hashes differ\n".into(),
+        Some(what) => format!("{} events; the first difference: {what}\n", report.events),
+    }
+}

@@ -1,0 +1,16 @@
+//! The subcommands for the cylinder detector: `--sequence cylinder`.
+
+mod args;
+mod check;
+mod compare;
+mod run;
+mod simulate;
+mod source;
+mod throughput;
+
+pub use args::CylinderArgs;
+pub use check::check;
+pub use compare::compare;
+pub use run::run;
+pub use simulate::simulate;
+pub use throughput::throughput;

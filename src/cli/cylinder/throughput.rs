@@ -1,0 +1,130 @@
+//! `peloton throughput --sequence cylinder`: events from memory, again and again, the hits of each layer shuffled.
+
+use super::run::{Made, summary};
+use super::source::{EventSource, Events};
+use crate::cli::options::{InputArgs, ReportArgs};
+use crate::cli::{describe, interrupt};
+use crate::cylinder::fit_particles;
+use crate::event::{Counters, CylinderTracks};
+use crate::output::{CylinderHasher, Hashes, Summary};
+use crate::pipeline::{Config, CylinderPool, CylinderSlot};
+use crate::truth::simulate::cylinder_shuffle;
+use crate::{Error, Result};
+use serde::Serialize;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+/// The seed that hits are shuffled by.
+const SHUFFLE: u64 = 1;
+
+#[derive(Serialize)]
+struct Report {
+    #[serde(flatten)]
+    summary: Summary,
+    builder: String,
+    repetitions: u64,
+    seconds: f64,
+    /// Rate of the fastest pass.
+    events_per_second_best: f64,
+    /// Each stage and the fit of given particles (`fit_particles`), us per track on one thread, in the fastest pass.
+    us_per_track_best: Vec<(&'static str, f64)>,
+}
+
+/// Does it: `passes` passes, or as many as fill `time`.
+pub fn throughput(
+    config: &Config,
+    input: &InputArgs,
+    report: &ReportArgs,
+    (passes, time): (Option<u64>, Duration),
+) -> Result<ExitCode> {
+    let mut source = EventSource::open(input)?;
+    let mut events = Events::default();
+    while !interrupt::requested() && source.read(16, &mut events)? > 0 {}
+    source.say_problems(report);
+    if events.hits.is_empty() {
+        return Err(Error::format("input", "no event to measure with"));
+    }
+    let all = 0..events.hits.len();
+    cylinder_shuffle(&mut events.hits, &mut events.truth, all, SHUFFLE);
+    let pool = CylinderPool::new(config)?;
+    let mut slots = Vec::new();
+    pool.run(events.input(), &mut slots);
+    let hashes = hash(&slots);
+    let sizes: Vec<_> = slots.iter().map(|slot| size(&slot.tracks)).collect();
+    let tracks: usize = slots.iter().map(|slot| slot.tracks.tracks()).sum();
+    // A pass has each event once for each thread, so that no thread is left without.
+    let repeated = pool.threads();
+    let mut total = Made {
+        counters: Counters::default(),
+        tracks: tracks as u64,
+        hits: events.hits.x.len() as u64,
+        hashes,
+        passes: 0,
+        time: Duration::ZERO,
+    };
+    let (mut best, mut stages) = (Duration::MAX, [u64::MAX; 4]);
+    while total.passes == 0
+        || passes.map_or(total.time < time, |passes| total.passes < passes) && !interrupt::requested()
+    {
+        let start = Instant::now();
+        let counters = pool.repeat(events.input(), repeated, |event, tracks| size(tracks) == sizes[event])?;
+        let time = start.elapsed();
+        total.time += time;
+        total.passes += repeated as u64;
+        total.counters.merge(&counters);
+        best = best.min(time / repeated as u32);
+        let shortest = stages.iter_mut().zip(&counters.stages);
+        shortest.for_each(|(best, stage)| *best = (*best).min(stage.ns / repeated as u64));
+    }
+    pool.run(events.input(), &mut slots);
+    if hash(&slots) != hashes {
+        return Err(Error::format("the last pass", "the hash is not that of the first pass"));
+    }
+    let per_track = |ns: f64, tracks: usize| ns / 1e3 / tracks.max(1) as f64;
+    let names = config.sequence.stages().iter().map(|stage| stage.name);
+    let mut us: Vec<_> = names.zip(stages).map(|(name, ns)| (name, per_track(ns as f64, tracks))).collect();
+    let particles = events.truth.particles.len();
+    us.push(("fit_particles", per_track(particle_fit(&pool, config, &events), particles)));
+    let result = Report {
+        summary: summary(config, &pool, &total),
+        builder: config.cylinder.builder.to_string(),
+        repetitions: total.passes,
+        seconds: total.time.as_secs_f64(),
+        events_per_second_best: events.hits.len() as f64 / best.as_secs_f64(),
+        us_per_track_best: us,
+    };
+    let mut text = describe::summary(&result.summary);
+    text.push_str(&format!(
+        "{} passes in {:.2} s, equal hashes; fastest pass {:.2} events/s\nbuilder {}, us per track:",
+        result.repetitions, result.seconds, result.events_per_second_best, result.builder
+    ));
+    for (name, us) in &result.us_per_track_best {
+        text.push_str(&format!(" {name} {us:.4}"));
+    }
+    text.push('\n');
+    report.report(&text, &result)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The shortest time of the fit of all particles on one thread, ns.
+fn particle_fit(pool: &CylinderPool, config: &Config, events: &Events) -> f64 {
+    let (mut out, mut best) = (CylinderTracks::default(), Duration::MAX);
+    for _ in 0..20 {
+        out.clear();
+        let start = Instant::now();
+        fit_particles(pool.level(), &config.cylinder, events.input(), 0..events.hits.len(), &mut out);
+        best = best.min(start.elapsed());
+    }
+    best.as_nanos() as f64
+}
+
+/// Tracks and hits.
+fn size(tracks: &CylinderTracks) -> (usize, usize) {
+    (tracks.tracks(), tracks.hits.len())
+}
+
+fn hash(slots: &[CylinderSlot]) -> Hashes {
+    let mut hasher = CylinderHasher::default();
+    slots.iter().for_each(|slot| hasher.update(&slot.tracks));
+    hasher.finish()
+}

@@ -1,0 +1,60 @@
+//! Best hit: of each layer the hit with the smallest chi2. One lane a seed; its state stays in registers from layer to
+//! layer.
+
+use super::search::{Visit, search};
+use super::{Seeded, take_hit};
+use crate::cylinder::config::CylinderConfig;
+use crate::cylinder::geometry::{RADII, SEED_LAYERS};
+use crate::cylinder::hit::within_turn;
+use crate::cylinder::index::Index;
+use crate::event::{CYLINDER_LAYERS, Column, NO_HIT, StageCounter};
+use crate::kalman::{CURVATURE_PER_TESLA, to_radius};
+use crate::simd::Gang;
+use crate::simd::varying::{F32, Mask, U32};
+
+struct Nearest<G: Gang> {
+    hit: U32<G>,
+    chi2: F32<G>,
+}
+
+impl<G: Gang> Visit<G> for Nearest<G> {
+    #[inline(always)]
+    fn visit(&mut self, _: G, hit: U32<G>, chi2: F32<G>, found: Mask<G>) {
+        // The first of equals stays.
+        let better = chi2.lt(self.chi2) & found;
+        self.hit = better.select_u(hit, self.hit);
+        self.chi2 = better.select_f(chi2, self.chi2);
+    }
+}
+
+/// The hit of each seed on each layer behind the seed's, or [`NO_HIT`], into `out`.
+#[inline(always)]
+pub(super) fn build<G: Gang>(
+    g: G,
+    config: &CylinderConfig,
+    index: &Index,
+    seeded: &Seeded,
+    out: &mut [Column<u32>; CYLINDER_LAYERS],
+    counter: &mut StageCounter,
+) {
+    let field = F32::splat(g, CURVATURE_PER_TESLA * config.field);
+    let seeds = seeded.order.len();
+    for at in (0..seeds).step_by(G::LANES) {
+        let mut lanes = Mask::first(g, seeds - at);
+        let seed = U32::load(g, &seeded.order.padded()[at..]);
+        let mut state = seeded.gather(g, seed);
+        lanes = lanes & seeded.is_good(seed);
+        for layer in SEED_LAYERS..CYLINDER_LAYERS {
+            // Seeds come on the first radius.
+            if layer > SEED_LAYERS {
+                lanes = lanes & to_radius(g, &mut state, field, F32::splat(g, RADII[layer]));
+            }
+            state.p[0] = within_turn(g, state.p[0]);
+            let none = U32::splat(g, NO_HIT);
+            let mut nearest = Nearest { hit: none, chi2: F32::splat(g, f32::INFINITY) };
+            search(g, &config.build, &index.layer(layer), &state, lanes, &mut nearest, counter);
+            take_hit(g, config, index, &mut state, nearest.hit);
+            nearest.hit.scatter(&mut out[layer], seed, Mask::first(g, seeds - at));
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! Build: from seeds to hit lists, layer by layer outwards.
+
+mod best_hit;
+mod branches;
+mod combinatorial;
+mod search;
+
+use super::config::{Builder, CylinderConfig};
+use super::geometry::{RADII, SEED_LAYERS};
+use super::hit::{is_hit, within_turn};
+use super::index::Index;
+use crate::event::{CYLINDER_LAYERS, Column, Counters};
+use crate::kalman::matriplex::{Matriplex, Matrix, Symmetric};
+use crate::kalman::{CylinderState, scatter, update};
+use crate::simd::Gang;
+use crate::simd::varying::{F32, Mask, U32};
+use combinatorial::Combinatorial;
+
+/// Elements of a state on a known radius.
+const ELEMENTS: usize = 5 + 15;
+
+/// Seeds with their states on the layer behind them.
+#[derive(Debug, Default)]
+pub(super) struct Seeded {
+    /// Parameters and covariance of each seed.
+    pub states: Matriplex,
+    /// 1 for seeds that have a state.
+    pub good: Column<u32>,
+    /// The seeds by azimuth: neighbours look at the same hits.
+    pub order: Column<u32>,
+    /// Hits of each seed: places in the sorted index, layer by layer.
+    pub hits: [Column<u32>; SEED_LAYERS],
+    count: Column<u32>,
+}
+
+impl Seeded {
+    /// Makes room.
+    pub fn resize(&mut self, seeds: usize) {
+        self.states.resize(ELEMENTS, seeds);
+        self.good.set_len(seeds);
+        self.order.set_len(seeds);
+        self.hits.iter_mut().for_each(|column| column.set_len(seeds));
+    }
+
+    #[inline(always)]
+    pub fn store<G: Gang>(&mut self, state: &CylinderState<G>, lane: usize) {
+        store_state(&mut self.states, state, lane);
+    }
+
+    #[inline(always)]
+    fn gather<G: Gang>(&self, g: G, seed: U32<G>) -> CylinderState<G> {
+        gather_state(g, &self.states, seed, RADII[SEED_LAYERS])
+    }
+
+    #[inline(always)]
+    fn is_good<G: Gang>(&self, seed: U32<G>) -> Mask<G> {
+        U32::splat(seed.g, 0).lt(U32::gather(&self.good, seed))
+    }
+
+    /// Orders the seeds by azimuth, by counting.
+    pub fn sort(&mut self) {
+        const BINS: usize = 1024;
+        let seeds = self.good.len();
+        let bin = |azimuth: f32| {
+            let turns = azimuth * (1.0 / std::f32::consts::TAU) + 4.0;
+            ((turns - turns.floor()) * BINS as f32) as usize % BINS
+        };
+        self.count.set_len(BINS);
+        self.count.fill(0);
+        let azimuths = &self.states.row(0)[..seeds];
+        azimuths.iter().for_each(|azimuth| self.count[bin(*azimuth)] += 1);
+        let mut start = 0;
+        for count in self.count.iter_mut() {
+            (*count, start) = (start, start + *count);
+        }
+        for (seed, azimuth) in azimuths.iter().enumerate() {
+            let place = &mut self.count[bin(*azimuth)];
+            self.order[*place as usize] = seed as u32;
+            *place += 1;
+        }
+    }
+}
+
+#[inline(always)]
+fn store_state<G: Gang>(to: &mut Matriplex, state: &CylinderState<G>, lane: usize) {
+    to.store(0, lane, &Matrix([state.p]));
+    to.store_symmetric(5, lane, &state.c);
+}
+
+#[inline(always)]
+fn gather_state<G: Gang>(g: G, from: &Matriplex, index: U32<G>, radius: f32) -> CylinderState<G> {
+    let Matrix([p]) = from.gather(g, 0, index);
+    CylinderState { radius: F32::splat(g, radius), p, c: from.gather_symmetric(g, 5, index) }
+}
+
+/// Takes in hits of the sorted index, in the lanes that have one; all lanes cross the layer.
+#[inline(always)]
+fn take_hit<G: Gang>(
+    g: G,
+    config: &CylinderConfig,
+    index: &Index,
+    state: &mut CylinderState<G>,
+    hit: U32<G>,
+) {
+    let [phi, z, var_phi, var_z] = F32::gather_records(index.hits.padded(), hit);
+    let residual = [within_turn(g, phi - state.p[0]), z - state.p[1]];
+    let v = Symmetric::diagonal(g, [var_phi, var_z]);
+    update(g, &mut state.p, &mut state.c, residual, &v, is_hit(g, hit));
+    if config.material > 0.0 {
+        scatter(g, state, config.material);
+    }
+}
+
+/// Reused memory of the builders, and what they found.
+#[derive(Debug, Default)]
+pub(super) struct Build {
+    combinatorial: Combinatorial,
+    /// The hit of each seed on each layer, a place in the sorted index, or `NO_HIT`.
+    pub hits: [Column<u32>; CYLINDER_LAYERS],
+}
+
+impl Build {
+    /// Grows every seed.
+    #[inline(always)]
+    pub fn run<G: Gang>(
+        &mut self,
+        g: G,
+        config: &CylinderConfig,
+        index: &Index,
+        seeded: &Seeded,
+        counters: &mut Counters,
+        stage: usize,
+    ) {
+        let seeds = seeded.good.len();
+        self.hits.iter_mut().for_each(|column| column.set_len(seeds));
+        for layer in 0..SEED_LAYERS {
+            self.hits[layer].copy_from_slice(&seeded.hits[layer]);
+        }
+        match config.builder {
+            Builder::BestHit => {
+                best_hit::build(g, config, index, seeded, &mut self.hits, &mut counters.stages[stage]);
+            }
+            Builder::Standard | Builder::CloneEngine => {
+                self.combinatorial.build(g, config, index, seeded, &mut self.hits, counters, stage);
+            }
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! All parameters of the cylinder reconstruction. The defaults are the published ones (ALGORITHMS.md 14).
+
+use crate::event::CYLINDER_LAYERS;
+use crate::{Error, Result};
+use serde::{Deserialize, Serialize};
+
+/// How tracks are built from seeds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Builder {
+    /// The nearest hit of each layer.
+    BestHit,
+    /// Several candidates a seed; each branch is a copy with its hit taken in.
+    Standard,
+    /// Several candidates a seed; branches are notes, and only survivors are copied.
+    #[default]
+    CloneEngine,
+}
+
+/// Where seeds come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SeedSource {
+    /// One a simulated particle: its hits on the first three layers, fitted from the true vertex.
+    #[default]
+    Truth,
+    /// Triplets of hits on the first three layers.
+    Hits,
+}
+
+macro_rules! names {
+    ($type:ident, $what:literal, $($variant:ident = $name:literal),*) => {
+        impl std::fmt::Display for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad(match self { $($type::$variant => $name),* })
+            }
+        }
+        impl std::str::FromStr for $type {
+            type Err = Error;
+            fn from_str(text: &str) -> Result<Self> {
+                match text {
+                    $($name => Ok($type::$variant),)*
+                    _ => Err(Error::Config(format!(
+                        concat!("no ", $what, " `{}`; there are ", $($name, " ",)*), text))),
+                }
+            }
+        }
+    };
+}
+names!(Builder, "builder", BestHit = "best-hit", Standard = "standard", CloneEngine = "clone-engine");
+names!(SeedSource, "source of seeds", Truth = "truth", Hits = "hits");
+
+/// Everything that can be set.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct CylinderConfig {
+    /// How tracks are built.
+    pub builder: Builder,
+    /// Where seeds come from.
+    pub seeds: SeedSource,
+    /// Field along z, T.
+    pub field: f32,
+    /// Thickness of each layer in radiation lengths that fits and builders reckon with; 0 for none.
+    pub material: f32,
+    /// How hits are sorted.
+    pub bins: BinConfig,
+    /// How tracks are built.
+    pub build: BuildConfig,
+    /// How seeds are made from hits.
+    pub seeding: SeedConfig,
+    /// How tracks are fitted.
+    pub fit: FitConfig,
+}
+
+impl Default for CylinderConfig {
+    fn default() -> Self {
+        Self {
+            builder: Builder::default(),
+            seeds: SeedSource::default(),
+            field: 3.8112,
+            material: 0.0,
+            bins: BinConfig::default(),
+            build: BuildConfig::default(),
+            seeding: SeedConfig::default(),
+            fit: FitConfig::default(),
+        }
+    }
+}
+
+/// Bins of azimuth and z.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct BinConfig {
+    /// Bins of a turn, a power of two.
+    pub phi: u32,
+    /// Half length in z of what is binned, layer by layer, cm; what lies beyond is in the last bins.
+    pub z_half: [f32; CYLINDER_LAYERS],
+    /// Width of a bin in z, layer by layer, cm.
+    pub z_width: [f32; CYLINDER_LAYERS],
+}
+
+impl Default for BinConfig {
+    fn default() -> Self {
+        Self {
+            phi: 256,
+            z_half: [10.0, 14.0, 18.0, 23.0, 28.0, 32.0, 37.0, 42.0, 48.0, 52.0],
+            z_width: [0.6, 0.55, 0.5, 0.5, 0.45, 0.4, 0.4, 0.4, 0.35, 0.35],
+        }
+    }
+}
+
+/// Search and branching.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct BuildConfig {
+    /// A hit may be taken below this chi2.
+    pub chi2: f32,
+    /// Candidates kept for each seed and layer.
+    pub candidates: u32,
+    /// Layers without a hit that a candidate may pass.
+    pub holes: u32,
+    /// Half width of the search window in standard deviations.
+    pub window: f32,
+    /// Its limit in azimuth, rad.
+    pub window_phi: f32,
+    /// Its limit in z, cm.
+    pub window_z: f32,
+    /// Branches of a candidate on one layer; more are cut off and counted.
+    pub hits_in_window: u32,
+    /// What a missing hit adds to chi2 when candidates are compared; 0: more hits always go before.
+    pub hole_penalty: f32,
+}
+
+impl Default for BuildConfig {
+    fn default() -> Self {
+        Self {
+            chi2: 15.0,
+            candidates: 6,
+            holes: 2,
+            window: 3.0,
+            window_phi: 0.02,
+            window_z: 1.0,
+            hits_in_window: 16,
+            hole_penalty: 0.0,
+        }
+    }
+}
+
+/// Seeds from hits.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SeedConfig {
+    /// Smallest transverse momentum, GeV/c.
+    pub pt: f32,
+    /// Largest distance of a track from the z axis, cm.
+    pub distance: f32,
+    /// Largest |z| where a track comes nearest to the axis, cm.
+    pub z: f32,
+    /// Largest distance in z of the middle hit from the line through the others, cm.
+    pub bend_z: f32,
+    /// Fewest hits of a track.
+    pub hits: u32,
+    /// Hits at most that a track may share with better ones.
+    pub shared_hits: u32,
+}
+
+impl Default for SeedConfig {
+    fn default() -> Self {
+        Self { pt: 0.45, distance: 0.45, z: 3.5, bend_z: 0.9, hits: 8, shared_hits: 2 }
+    }
+}
+
+/// The fit of found tracks, from outside in.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct FitConfig {
+    /// Standard deviations of the start, which is the helix through three hits: azimuth (rad), z (cm), charge / pT
+    /// (c/GeV), moment (cm), slope.
+    pub prior: [f32; 5],
+}
+
+impl Default for FitConfig {
+    fn default() -> Self {
+        Self { prior: [0.1, 10.0, 1.0, 3.0, 1.0] }
+    }
+}
+
+impl CylinderConfig {
+    /// Parameters of our own: windows that hold every hit below the chi2 cut, and candidates compared by chi2 with a
+    /// price on holes.
+    pub fn best() -> Self {
+        let build = BuildConfig { window: 3.9, hole_penalty: 15.0, candidates: 8, ..BuildConfig::default() };
+        Self { build, ..Self::default() }
+    }
+
+    /// Checks all values.
+    ///
+    /// # Errors
+    /// [`Error::Config`] says which value cannot be used.
+    pub fn validate(&self) -> Result<()> {
+        let wrong = |what: &str| Err(Error::Config(format!("[cylinder] {what}")));
+        let positive = |value: f32| value > 0.0 && value < 1e9;
+        let Self { bins, build, seeding, fit, .. } = self;
+        if self.field.is_nan() || self.field.abs() > 100.0 || self.field == 0.0 {
+            return wrong("field must not be 0 or beyond 100 T");
+        }
+        if !(0.0..1.0).contains(&self.material) {
+            return wrong("material must be from 0 to 1 radiation lengths");
+        }
+        if !bins.phi.is_power_of_two() || !(8..=4096).contains(&bins.phi) {
+            return wrong("bins.phi must be a power of two from 8 to 4096");
+        }
+        if !bins.z_half.iter().chain(&bins.z_width).all(|v| positive(*v)) {
+            return wrong("bins.z_half and bins.z_width must be positive");
+        }
+        if bins.z_half.iter().zip(&bins.z_width).any(|(half, width)| half / width > 2048.0) {
+            return wrong("bins.z_width is too small: more than 4096 bins");
+        }
+        if ![build.chi2, build.window, build.window_z].iter().all(|v| positive(*v)) {
+            return wrong("build.chi2, build.window and build.window_z must be positive");
+        }
+        if !(positive(build.window_phi) && build.window_phi < 1.0) {
+            return wrong("build.window_phi must be from 0 to 1");
+        }
+        if !(1..=32).contains(&build.candidates) || !(1..=64).contains(&build.hits_in_window) {
+            return wrong("build.candidates must be 1 to 32 and build.hits_in_window 1 to 64");
+        }
+        if !(0.0..1e6).contains(&build.hole_penalty) {
+            return wrong("build.hole_penalty must be from 0 to a million");
+        }
+        if ![seeding.pt, seeding.distance, seeding.z, seeding.bend_z].iter().all(|v| positive(*v)) {
+            return wrong("all limits of [cylinder.seeding] must be positive");
+        }
+        if !fit.prior.iter().all(|v| positive(*v)) {
+            return wrong("fit.prior must be positive");
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,136 @@
+//! Fit: a Kalman filter from the outermost hit of a track inwards, one lane a track. The start is the helix through
+//! its first, middle and last hit, carried outwards, with a wide covariance.
+
+use super::config::CylinderConfig;
+use super::hit::{Follow, Hit, is_hit};
+use super::index::Index;
+use crate::event::{CYLINDER_LAYERS, Column, CylinderTracks, NO_HIT};
+use crate::kalman::matriplex::{Symmetric, packed};
+use crate::kalman::{CURVATURE_PER_TESLA, FitStatus, Output, from_three_hits, step};
+use crate::simd::Gang;
+use crate::simd::varying::{F32, Mask, U32};
+
+/// Tracks to fit: hits by layer, and which of them the fit starts from.
+#[derive(Debug, Default)]
+pub(super) struct Tracks {
+    /// Place in the sorted index by layer, or [`NO_HIT`].
+    pub hits: [Column<u32>; CYLINDER_LAYERS],
+    /// First, middle and last hit of each track.
+    ends: [Column<u32>; 3],
+}
+
+impl Tracks {
+    /// Forgets all tracks.
+    pub fn clear(&mut self) {
+        self.hits.iter_mut().for_each(Column::clear);
+    }
+
+    /// Chooses the hits that the fits start from.
+    fn find_ends(&mut self) {
+        let tracks = self.hits[0].len();
+        self.ends.iter_mut().for_each(|column| column.set_len(tracks));
+        for track in 0..tracks {
+            let mut list = [NO_HIT; CYLINDER_LAYERS];
+            let mut count = 0;
+            for column in &self.hits {
+                list[count] = column[track];
+                count += usize::from(column[track] != NO_HIT);
+            }
+            let last = count.saturating_sub(1);
+            for (end, at) in self.ends.iter_mut().zip([0, last / 2, last]) {
+                end[track] = list[at];
+            }
+        }
+    }
+}
+
+/// Hits of the sorted index.
+#[inline(always)]
+fn hit_at<G: Gang>(index: &Index, place: U32<G>) -> Hit<G> {
+    let [phi, z, var_phi, var_z] = F32::gather_records(index.hits.padded(), place);
+    Hit { phi, z, var_phi, var_z, radius: F32::gather(&index.radius, place) }
+}
+
+/// A value, and one NaN for all NaNs: which one an operation gives is what gangs leave open.
+#[inline(always)]
+fn same_nan<G: Gang>(value: F32<G>) -> F32<G> {
+    value.eq(value).select_f(value, F32::splat(value.g, f32::NAN))
+}
+
+/// Writes states of lanes to tracks from `at` on.
+#[inline(always)]
+pub(super) fn store<G: Gang>(
+    g: G,
+    (radius, state, status): (F32<G>, &Output<G>, U32<G>),
+    chi2: F32<G>,
+    out: &mut CylinderTracks,
+    at: usize,
+    lanes: Mask<G>,
+) {
+    same_nan(radius).store_some(&mut out.state[0][at..], lanes);
+    for i in 0..5 {
+        same_nan(state.p[i]).store_some(&mut out.state[1 + i][at..], lanes);
+        for j in 0..=i {
+            same_nan(state.c.at(i, j)).store_some(&mut out.state[6 + packed(i) + j][at..], lanes);
+        }
+    }
+    same_nan(chi2).store_some(&mut out.chi2[at..], lanes);
+    for status_code in FitStatus::ALL {
+        let bits = (status.eq(U32::splat(g, status_code as u32)) & lanes).bits();
+        if bits != 0 {
+            for (lane, code) in out.fit[at..].iter_mut().take(G::LANES).enumerate() {
+                if bits >> lane & 1 == 1 {
+                    *code = status_code as u8;
+                }
+            }
+        }
+    }
+}
+
+/// Makes room for `tracks` more tracks in the columns of states.
+pub(super) fn make_room(out: &mut CylinderTracks, tracks: usize) {
+    let end = out.fit.len() + tracks;
+    out.state.iter_mut().for_each(|column| column.set_len(end));
+    out.chi2.set_len(end);
+    out.fit.set_len(end);
+}
+
+/// Fits the tracks and appends their states.
+#[inline(always)]
+pub(super) fn fit<G: Gang>(
+    g: G,
+    config: &CylinderConfig,
+    index: &Index,
+    tracks: &mut Tracks,
+    out: &mut CylinderTracks,
+) {
+    let field = F32::splat(g, CURVATURE_PER_TESLA * config.field);
+    tracks.find_ends();
+    let count = tracks.hits[0].len();
+    let base = out.fit.len();
+    make_room(out, count);
+    for at in (0..count).step_by(G::LANES) {
+        let lanes = Mask::first(g, count - at);
+        let mut ends = [[F32::splat(g, 0.0); 3]; 3];
+        let mut last_radius = ends[0][0];
+        for (end, column) in ends.iter_mut().zip(&tracks.ends) {
+            let hit = hit_at(index, U32::load(g, &column.padded()[at..]));
+            *end = [hit.phi, hit.z, hit.radius];
+            last_radius = hit.radius;
+        }
+        let mut prior = [F32::splat(g, 0.0); 5];
+        for (variance, sigma) in prior.iter_mut().zip(config.fit.prior) {
+            *variance = F32::splat(g, sigma * sigma);
+        }
+        let mut state = from_three_hits(g, ends, field, prior);
+        let outer = step(g, &state, field, last_radius);
+        (state.p, state.c, state.radius) = (outer.p, Symmetric::diagonal(g, prior), last_radius);
+        let mut follow = Follow::new(g, state, outer.reached, config.material, true);
+        for layer in (0..CYLINDER_LAYERS).rev() {
+            let place = U32::load(g, &tracks.hits[layer].padded()[at..]);
+            follow.take(g, field, &hit_at(index, place), is_hit(g, place));
+        }
+        let (state, status) = follow.finish(g);
+        store(g, (follow.state.radius, &state, status), follow.chi2, out, base + at, lanes);
+    }
+}

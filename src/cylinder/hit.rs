@@ -1,0 +1,130 @@
+//! Hits in lanes, as the filter takes them.
+
+use crate::event::{CylinderEvent, NO_HIT};
+use crate::kalman::matriplex::Symmetric;
+use crate::kalman::{CylinderState, FitStatus, Output, judge, output, scatter, to_radius, update};
+use crate::simd::Gang;
+use crate::simd::math::atan2;
+use crate::simd::varying::{F32, Mask, U32};
+
+/// A hit per lane in the terms of its cylinder.
+#[derive(Clone, Copy)]
+pub(super) struct Hit<G: Gang> {
+    /// Azimuth, rad.
+    pub phi: F32<G>,
+    /// cm
+    pub z: F32<G>,
+    /// rad^2
+    pub var_phi: F32<G>,
+    /// cm^2
+    pub var_z: F32<G>,
+    /// cm
+    pub radius: F32<G>,
+}
+
+/// The hits of an event named by `index`; lanes without one get some other hit.
+#[inline(always)]
+pub(super) fn gather_hit<G: Gang>(event: &CylinderEvent<'_>, index: U32<G>) -> Hit<G> {
+    let x = F32::gather(event.x, index);
+    let y = F32::gather(event.y, index);
+    polar(
+        index.g,
+        [x, y, F32::gather(event.z, index)],
+        F32::gather(event.var_rphi, index),
+        F32::gather(event.var_z, index),
+    )
+}
+
+/// From x, y, z and the variances along r-phi and z.
+#[inline(always)]
+pub(super) fn polar<G: Gang>(g: G, [x, y, z]: [F32<G>; 3], var_rphi: F32<G>, var_z: F32<G>) -> Hit<G> {
+    let square = x.mul_add(x, y * y);
+    let var_phi = var_rphi / square.max(F32::splat(g, f32::MIN_POSITIVE));
+    Hit { phi: atan2(y, x), z, var_phi, var_z, radius: square.sqrt() }
+}
+
+/// `angle` minus whole turns, for angles of a few turns at most.
+#[inline(always)]
+pub(super) fn within_turn<G: Gang>(g: G, angle: F32<G>) -> F32<G> {
+    use std::f32::consts::TAU;
+    // Adding 1.5 * 2^23 rounds to an integer.
+    let round = F32::splat(g, 12_582_912.0);
+    let turns = angle.mul_add(F32::splat(g, 1.0 / TAU), round) - round;
+    turns.neg_mul_add(F32::splat(g, TAU), angle)
+}
+
+/// Hit lists hold [`NO_HIT`] where there is none.
+#[inline(always)]
+pub(super) fn is_hit<G: Gang>(g: G, index: U32<G>) -> Mask<G> {
+    !index.eq(U32::splat(g, NO_HIT))
+}
+
+/// A filter on its way from hit to hit.
+pub(super) struct Follow<G: Gang> {
+    pub state: CylinderState<G>,
+    /// Lanes that have reached every hit.
+    pub reached: Mask<G>,
+    /// Lanes whose residuals all had a covariance.
+    pub measured: Mask<G>,
+    pub chi2: F32<G>,
+    /// Radiation lengths of a layer.
+    material: f32,
+    /// Whether the way is from outside in: a layer then scatters before its hit is seen.
+    inwards: bool,
+}
+
+impl<G: Gang> Follow<G> {
+    #[inline(always)]
+    pub fn new(g: G, state: CylinderState<G>, reached: Mask<G>, material: f32, inwards: bool) -> Self {
+        let (measured, chi2) = (Mask::first(g, G::LANES), F32::splat(g, 0.0));
+        Self { state, reached, measured, chi2, material, inwards }
+    }
+
+    /// Goes to the radius of the hit and takes it in, in the lanes that have one.
+    #[inline(always)]
+    pub fn take(&mut self, g: G, field: F32<G>, hit: &Hit<G>, has: Mask<G>) {
+        let radius = has.select_f(hit.radius, self.state.radius);
+        let reached = to_radius(g, &mut self.state, field, radius);
+        self.reached = self.reached & (reached | !has);
+        if self.material > 0.0 && self.inwards {
+            self.scatter(g, has);
+        }
+        self.measure(g, hit, has);
+        if self.material > 0.0 && !self.inwards {
+            self.scatter(g, has);
+        }
+    }
+
+    #[inline(always)]
+    fn scatter(&mut self, g: G, lanes: Mask<G>) {
+        let mut scattered = self.state;
+        scatter(g, &mut scattered, self.material);
+        for i in 0..5 {
+            for j in 0..=i {
+                let value = lanes.select_f(scattered.c.at(i, j), self.state.c.at(i, j));
+                self.state.c.set(i, j, value);
+            }
+        }
+    }
+
+    /// Takes in the hit where the state is.
+    #[inline(always)]
+    fn measure(&mut self, g: G, hit: &Hit<G>, has: Mask<G>) {
+        let residual = [within_turn(g, hit.phi - self.state.p[0]), hit.z - self.state.p[1]];
+        let v = Symmetric::diagonal(g, [hit.var_phi, hit.var_z]);
+        let taken = update(g, &mut self.state.p, &mut self.state.c, residual, &v, has);
+        self.measured = self.measured & (taken.sane | !has);
+        self.chi2 = self.chi2 + taken.chi2;
+    }
+
+    /// The state as it is written out, with its status.
+    #[inline(always)]
+    pub fn finish(&self, g: G) -> (Output<G>, U32<G>) {
+        let state = output(g, &self.state);
+        let status = judge(g, &state, self.reached, self.measured);
+        // A chi2 is a sum of squares; anything else comes of a state that is no longer one.
+        let sane = F32::splat(g, -1.0).lt(self.chi2) & self.chi2.lt(F32::splat(g, f32::INFINITY));
+        let fine = status.eq(U32::splat(g, FitStatus::Ok as u32));
+        (state, (fine.and_not(sane)).select_u(U32::splat(g, FitStatus::NotFinite as u32), status))
+    }
+}

@@ -1,0 +1,215 @@
+//! Bin: hits of an event by layer, azimuth and z, with a table of where each bin begins.
+//!
+//! A layer's hits go by counting to rows of azimuth, and in a row to bins of z. A window is a few rows, and in each
+//! of them one range of hits: two look-ups. Rows are wide (a candidate's window seldom touches more than two), bins
+//! of z narrow.
+
+use super::config::BinConfig;
+use super::hit::polar;
+use crate::Status;
+use crate::event::{CYLINDER_LAYERS, Column, CylinderEvent};
+use crate::simd::Gang;
+use crate::simd::varying::{F32, Mask, U32};
+
+/// The sorted hits of an event.
+#[derive(Debug, Default)]
+pub(super) struct Index {
+    /// Azimuth, z and their variances.
+    pub hits: Column<[f32; 4]>,
+    /// Radius of each hit, cm.
+    pub radius: Column<f32>,
+    /// Each hit's place in the event's columns.
+    pub source: Column<u32>,
+    /// Where each hit of the event's columns has gone.
+    pub place: Column<u32>,
+    /// First hit of each layer, and the end.
+    pub layer_start: [usize; CYLINDER_LAYERS + 1],
+    table: Column<u32>,
+    table_start: [usize; CYLINDER_LAYERS + 1],
+    bins: BinConfig,
+    /// While sorting: the cell of each hit, and its polar form.
+    keys: Column<u32>,
+    polar: [Column<f32>; 5],
+}
+
+/// One layer of an index.
+#[derive(Clone, Copy)]
+pub(super) struct Layer<'a> {
+    pub hits: &'a [[f32; 4]],
+    table: &'a [u32],
+    bins_z: u32,
+    rows: u32,
+    z_low: f32,
+    per_z: f32,
+    per_phi: f32,
+}
+
+/// Number of bins in z.
+fn bins_z(bins: &BinConfig, layer: usize) -> u32 {
+    (2.0 * bins.z_half[layer] / bins.z_width[layer]).ceil().max(1.0) as u32
+}
+
+impl Index {
+    /// A layer to search in.
+    pub fn layer(&self, layer: usize) -> Layer<'_> {
+        let rows = self.bins.phi;
+        Layer {
+            hits: self.hits.padded(),
+            table: &self.table.padded()[self.table_start[layer]..],
+            bins_z: bins_z(&self.bins, layer),
+            rows,
+            z_low: -self.bins.z_half[layer],
+            per_z: 1.0 / self.bins.z_width[layer],
+            per_phi: rows as f32 / std::f32::consts::TAU,
+        }
+    }
+
+    /// Sorts the hits of an event. The order is by layer, row, bin and input.
+    #[inline(always)]
+    pub fn sort<G: Gang>(&mut self, g: G, bins: &BinConfig, event: &CylinderEvent<'_>) -> Status {
+        if event.status != Status::Ok {
+            return event.status;
+        }
+        if event.len() >= 1 << 27 {
+            return Status::TooManyHits;
+        }
+        self.bins.clone_from(bins);
+        self.layer_start = event.layer_start;
+        let hits = event.len();
+        self.hits.set_len(hits);
+        self.radius.set_len(hits);
+        self.source.set_len(hits);
+        self.place.set_len(hits);
+        self.keys.set_len(hits);
+        self.polar.iter_mut().for_each(|column| column.set_len(hits));
+        let mut cells = 0;
+        for layer in 0..CYLINDER_LAYERS {
+            self.table_start[layer] = cells;
+            cells += (bins.phi * bins_z(bins, layer)) as usize + 1;
+        }
+        self.table_start[CYLINDER_LAYERS] = cells;
+        self.table.set_len(cells);
+        self.table.fill(0);
+        if !self.convert(g, event) {
+            return Status::NotFinite;
+        }
+        self.place_all();
+        Status::Ok
+    }
+
+    /// Polar form and cell of each hit; whether all are numbers and off the axis.
+    #[inline(always)]
+    fn convert<G: Gang>(&mut self, g: G, event: &CylinderEvent<'_>) -> bool {
+        let zero = F32::splat(g, 0.0);
+        let mut fine = Mask::first(g, G::LANES);
+        for layer in 0..CYLINDER_LAYERS {
+            let view = self.layer(layer);
+            let (rows, bins_z) = (view.rows, view.bins_z);
+            let (z_low, per_z, per_phi) = (view.z_low, view.per_z, view.per_phi);
+            let end = self.layer_start[layer + 1];
+            for at in (self.layer_start[layer]..end).step_by(G::LANES) {
+                let lanes = Mask::first(g, end - at);
+                let position = [event.x, event.y, event.z].map(|column| &column[at..]);
+                let [x, y, z] = [
+                    F32::load_some(position[0], lanes),
+                    F32::load_some(position[1], lanes),
+                    F32::load_some(position[2], lanes),
+                ];
+                let var_rphi = F32::load_some(&event.var_rphi[at..], lanes);
+                let var_z = F32::load_some(&event.var_z[at..], lanes);
+                let hit = polar(g, [x, y, z], var_rphi, var_z);
+                let infinite = F32::splat(g, f32::INFINITY);
+                let good = zero.lt(hit.radius)
+                    & hit.radius.lt(infinite)
+                    & z.abs().lt(infinite)
+                    & zero.lt(hit.var_phi)
+                    & hit.var_phi.lt(infinite)
+                    & zero.lt(var_z)
+                    & var_z.lt(infinite);
+                fine = fine & (good | !lanes);
+                let row = Layer::row_of(g, rows, per_phi, hit.phi);
+                let bin = Layer::bin_of(g, bins_z, z_low, per_z, hit.z);
+                let key = row * U32::splat(g, bins_z) + bin;
+                key.store_some(&mut self.keys.padded_mut()[at..], lanes);
+                let values = [hit.phi, hit.z, hit.var_phi, hit.var_z, hit.radius];
+                for (column, value) in self.polar.iter_mut().zip(values) {
+                    value.store_some(&mut column.padded_mut()[at..], lanes);
+                }
+            }
+        }
+        fine.all()
+    }
+
+    /// Counts and places.
+    fn place_all(&mut self) {
+        for layer in 0..CYLINDER_LAYERS {
+            let table = &mut self.table[self.table_start[layer]..self.table_start[layer + 1]];
+            let range = self.layer_start[layer]..self.layer_start[layer + 1];
+            for &key in &self.keys[range.clone()] {
+                table[key as usize] += 1;
+            }
+            let mut end = range.start as u32;
+            for cell in table.iter_mut() {
+                end += *cell;
+                *cell = end;
+            }
+            // From the last hit down, so that equal keys keep their order; cells end as the starts.
+            for hit in range.rev() {
+                let cell = &mut table[self.keys[hit] as usize];
+                *cell -= 1;
+                let to = *cell as usize;
+                let [phi, z, var_phi, var_z, radius] = self.polar.each_ref().map(|column| column[hit]);
+                self.hits[to] = [phi, z, var_phi, var_z];
+                self.radius[to] = radius;
+                self.source[to] = hit as u32;
+                self.place[hit] = to as u32;
+            }
+        }
+    }
+}
+
+impl Layer<'_> {
+    /// Row of an azimuth within a turn or so of -pi..pi.
+    #[inline(always)]
+    fn row_of<G: Gang>(g: G, rows: u32, per_phi: f32, phi: F32<G>) -> U32<G> {
+        let shift = 1.5 * rows as f32;
+        let row = phi.mul_add(F32::splat(g, per_phi), F32::splat(g, shift)).to_i32().to_bits();
+        row & U32::splat(g, rows - 1)
+    }
+
+    /// Bin of a z.
+    #[inline(always)]
+    fn bin_of<G: Gang>(g: G, bins: u32, z_low: f32, per_z: f32, z: F32<G>) -> U32<G> {
+        let bin = (z - F32::splat(g, z_low)) * F32::splat(g, per_z);
+        let last = F32::splat(g, (bins - 1) as f32);
+        bin.max(F32::splat(g, 0.0)).min(last).to_i32().to_bits()
+    }
+
+    /// The rows from `phi - width` to `phi + width`: the first one and how many. Widths are below 1 rad.
+    #[inline(always)]
+    pub fn rows_of<G: Gang>(&self, g: G, phi: F32<G>, width: F32<G>) -> (U32<G>, U32<G>) {
+        // Not yet wrapped, so that their difference counts.
+        let shift = F32::splat(g, 1.5 * self.rows as f32);
+        let scale = F32::splat(g, self.per_phi);
+        let first = (phi - width).mul_add(scale, shift).to_i32().to_bits();
+        let last = (phi + width).mul_add(scale, shift).to_i32().to_bits();
+        (first, last - first + U32::splat(g, 1))
+    }
+
+    /// The hits of a row (taken modulo a turn) from bin `first` to bin `last`: begin and end.
+    #[inline(always)]
+    pub fn range<G: Gang>(&self, g: G, row: U32<G>, first: U32<G>, last: U32<G>) -> (U32<G>, U32<G>) {
+        let cell = (row & U32::splat(g, self.rows - 1)) * U32::splat(g, self.bins_z);
+        let end = cell + last + U32::splat(g, 1);
+        (U32::gather(self.table, cell + first), U32::gather(self.table, end))
+    }
+
+    /// The bins from `z - width` to `z + width`: the first and the last one.
+    #[inline(always)]
+    pub fn bins<G: Gang>(&self, g: G, z: F32<G>, width: F32<G>) -> (U32<G>, U32<G>) {
+        (
+            Self::bin_of(g, self.bins_z, self.z_low, self.per_z, z - width),
+            Self::bin_of(g, self.bins_z, self.z_low, self.per_z, z + width),
+        )
+    }
+}

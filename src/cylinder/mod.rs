@@ -1,0 +1,17 @@
+//! Ten concentric cylinders in a field along their axis: the detector that the Kalman filter is proven on.
+//!
+//! Rooms in data-flow order: [`geometry`], `index` (bin), `seeds`, `build`, `fit`. [`reconstruct`] runs them over a
+//! slice of events; [`fit_particles`] is the fit alone. Units are cm, GeV/c, T.
+
+mod build;
+mod config;
+mod fit;
+pub mod geometry;
+mod hit;
+mod index;
+mod run;
+mod seeds;
+mod triplets;
+
+pub use config::{BinConfig, BuildConfig, Builder, CylinderConfig, FitConfig, SeedConfig, SeedSource};
+pub use run::{CylinderInput, CylinderWorkspace, STAGES, fit_particles, reconstruct};

@@ -1,0 +1,313 @@
+//! Runs the rooms over a range of events, on the gang of a level.
+
+use super::build::{Build, Seeded};
+use super::config::{CylinderConfig, SeedSource};
+use super::fit::{self, Tracks};
+use super::index::Index;
+use super::seeds;
+use super::triplets::Triplets;
+use crate::Status;
+use crate::event::{
+    CYLINDER_LAYERS, Column, Counters, CylinderBatch, CylinderEvent, CylinderSeeds, CylinderTracks, NO_HIT,
+    StageClock,
+};
+use crate::simd::varying::Mask;
+use crate::simd::{Gang, Level};
+use std::ops::Range;
+
+/// Stages of this detector, as [`Counters::stages`] counts them.
+pub const STAGES: [&str; 4] = ["bin", "seed", "build", "fit"];
+
+const BIN: usize = 0;
+const SEED: usize = 1;
+const BUILD: usize = 2;
+const FIT: usize = 3;
+
+/// Memory that one thread reuses from event to event.
+#[derive(Debug, Default)]
+pub struct CylinderWorkspace {
+    index: Index,
+    seeded: Seeded,
+    build: Build,
+    tracks: Tracks,
+    triplets: Triplets,
+    /// Tracks of seeds from hits before the worse ones of those that share hits are dropped.
+    candidates: CylinderTracks,
+    order: Vec<u32>,
+    used: Column<u32>,
+}
+
+/// Events and, for [`SeedSource::Truth`], the particles to seed from.
+#[derive(Debug, Clone, Copy)]
+pub struct CylinderInput<'a> {
+    /// Hits.
+    pub hits: &'a CylinderBatch,
+    /// One entry for each event of `hits`.
+    pub seeds: &'a CylinderSeeds,
+}
+
+/// Reconstructs the events of `range` and appends them to `out`, in order. An event that cannot be reconstructed
+/// gives no tracks and a [`Status`]; everything dropped is in `counters`. One seed gives one track, in the order of
+/// the seeds.
+///
+/// Output bytes do not depend on `level`, nor on how events are cut into ranges.
+///
+/// # Panics
+/// When `range` is not within the events.
+pub fn reconstruct(
+    level: Level,
+    config: &CylinderConfig,
+    input: CylinderInput<'_>,
+    range: Range<usize>,
+    workspace: &mut CylinderWorkspace,
+    out: &mut CylinderTracks,
+    counters: &mut Counters,
+) {
+    crate::dispatch!(level, g => run(g, config, input, range, workspace, out, counters));
+}
+
+#[inline(always)]
+fn run<G: Gang>(
+    g: G,
+    config: &CylinderConfig,
+    input: CylinderInput<'_>,
+    range: Range<usize>,
+    workspace: &mut CylinderWorkspace,
+    out: &mut CylinderTracks,
+    counters: &mut Counters,
+) {
+    let mut clock = StageClock::start();
+    for number in range {
+        let event = input.hits.event(number);
+        let status = bin_room(g, config, &event, &mut workspace.index);
+        counters.stages[BIN].items_in += event.len() as u64;
+        clock.lap(&mut counters.stages[BIN]);
+        if status == Status::Ok {
+            match config.seeds {
+                SeedSource::Truth => {
+                    let CylinderWorkspace { index, seeded, build, tracks, .. } = workspace;
+                    let seeds = input.seeds.start[number] as usize..input.seeds.start[number + 1] as usize;
+                    seed_room(g, config, &event, index, (input.seeds, seeds), seeded);
+                    counters.stages[SEED].items_out += seeded.good.len() as u64;
+                    clock.lap(&mut counters.stages[SEED]);
+                    build_room(g, config, index, seeded, build, counters);
+                    counters.stages[BUILD].items_in += seeded.good.len() as u64;
+                    clock.lap(&mut counters.stages[BUILD]);
+                    tracks.clear();
+                    collect(index, build, (0, 0), tracks, out);
+                    fit_room(g, config, index, tracks, out);
+                }
+                SeedSource::Hits => from_hits(g, config, workspace, out, counters, &mut clock),
+            }
+            counters.stages[FIT].items_in += workspace.tracks.hits[0].len() as u64;
+        }
+        out.track_start.push(out.tracks() as u32);
+        out.status.push(status);
+        counters.count_event(status);
+        clock.lap(&mut counters.stages[FIT]);
+    }
+}
+
+/// Seeds from hits, block by block; of tracks that share hits the better ones, with more hits or else less chi2, stay.
+#[inline(always)]
+fn from_hits<G: Gang>(
+    g: G,
+    config: &CylinderConfig,
+    workspace: &mut CylinderWorkspace,
+    out: &mut CylinderTracks,
+    counters: &mut Counters,
+    clock: &mut StageClock,
+) {
+    let CylinderWorkspace { index, seeded, build, tracks, triplets, candidates, order, used } = workspace;
+    triplets.start(index);
+    tracks.clear();
+    candidates.clear();
+    let mut seeds = 0;
+    while triplet_room(g, config, index, triplets, seeded) {
+        counters.stages[SEED].items_out += seeded.good.len() as u64;
+        clock.lap(&mut counters.stages[SEED]);
+        build_room(g, config, index, seeded, build, counters);
+        counters.stages[BUILD].items_in += seeded.good.len() as u64;
+        collect(index, build, (seeds, config.seeding.hits as usize), tracks, candidates);
+        seeds += seeded.good.len();
+        clock.lap(&mut counters.stages[BUILD]);
+    }
+    clock.lap(&mut counters.stages[SEED]);
+    fit_room(g, config, index, tracks, candidates);
+    order.clear();
+    order.extend((0..candidates.tracks() as u32).filter(|track| candidates.fit[*track as usize] == 0));
+    let rank = |track: &u32| {
+        let track = *track as usize;
+        // chi2 is not negative: its bits are in its order.
+        (CYLINDER_LAYERS - candidates.hits_of(track).len(), candidates.chi2[track].max(0.0).to_bits(), track)
+    };
+    order.sort_unstable_by_key(rank);
+    used.set_len(index.source.len());
+    used.fill(0);
+    for &track in order.iter() {
+        let hits = candidates.hits_of(track as usize);
+        let shared: u32 = hits.iter().map(|hit| used[*hit as usize]).sum();
+        if shared <= config.seeding.shared_hits {
+            hits.iter().for_each(|hit| used[*hit as usize] = 1);
+            out.push_from(candidates, track as usize);
+        }
+    }
+}
+
+/// Hit lists of the seeds that were built, those of at least `least` hits, and the same by layer for the fit;
+/// `first` seeds came before these.
+fn collect(
+    index: &Index,
+    build: &Build,
+    (first, least): (usize, usize),
+    tracks: &mut Tracks,
+    out: &mut CylinderTracks,
+) {
+    let seeds = build.hits[0].len();
+    for seed in 0..seeds {
+        let places: [u32; CYLINDER_LAYERS] = std::array::from_fn(|layer| build.hits[layer][seed]);
+        if places.iter().filter(|place| **place != NO_HIT).count() < least {
+            continue;
+        }
+        for (layer, place) in places.into_iter().enumerate() {
+            tracks.hits[layer].push(place);
+            if place != NO_HIT {
+                out.hits.push(index.source[place as usize]);
+            }
+        }
+        out.seed.push((first + seed) as u32);
+        out.hit_start.push(out.hits.len() as u32);
+    }
+}
+
+#[inline(never)]
+fn triplet_room<G: Gang>(
+    g: G,
+    config: &CylinderConfig,
+    index: &Index,
+    triplets: &mut Triplets,
+    seeded: &mut Seeded,
+) -> bool {
+    g.vectorize(
+        #[inline(always)]
+        || triplets.next_block(g, config, index, seeded),
+    )
+}
+
+#[inline(never)]
+fn bin_room<G: Gang>(g: G, config: &CylinderConfig, event: &CylinderEvent<'_>, index: &mut Index) -> Status {
+    g.vectorize(
+        #[inline(always)]
+        || index.sort(g, &config.bins, event),
+    )
+}
+
+#[inline(never)]
+fn seed_room<G: Gang>(
+    g: G,
+    config: &CylinderConfig,
+    event: &CylinderEvent<'_>,
+    index: &Index,
+    of: (&CylinderSeeds, Range<usize>),
+    seeded: &mut Seeded,
+) {
+    g.vectorize(
+        #[inline(always)]
+        || seeds::from_truth(g, config, event, index, of, seeded),
+    );
+}
+
+#[inline(never)]
+fn build_room<G: Gang>(
+    g: G,
+    config: &CylinderConfig,
+    index: &Index,
+    seeded: &Seeded,
+    build: &mut Build,
+    counters: &mut Counters,
+) {
+    g.vectorize(
+        #[inline(always)]
+        || build.run(g, config, index, seeded, counters, BUILD),
+    );
+}
+
+#[inline(never)]
+fn fit_room<G: Gang>(
+    g: G,
+    config: &CylinderConfig,
+    index: &Index,
+    tracks: &mut Tracks,
+    out: &mut CylinderTracks,
+) {
+    g.vectorize(
+        #[inline(always)]
+        || fit::fit(g, config, index, tracks, out),
+    );
+}
+
+/// Fits all hits of given particles outwards, from their true vertices with the published start (ALGORITHMS.md 14.5),
+/// and appends the states at the last hits: from event columns to stored states, without an index.
+///
+/// # Panics
+/// When `range` is not within the events.
+pub fn fit_particles(
+    level: Level,
+    config: &CylinderConfig,
+    input: CylinderInput<'_>,
+    range: Range<usize>,
+    out: &mut CylinderTracks,
+) {
+    crate::dispatch!(level, g => fit_events(g, config, input, range, out));
+}
+
+#[inline(always)]
+fn fit_events<G: Gang>(
+    g: G,
+    config: &CylinderConfig,
+    input: CylinderInput<'_>,
+    range: Range<usize>,
+    out: &mut CylinderTracks,
+) {
+    for number in range {
+        let event = input.hits.event(number);
+        let particles = input.seeds.start[number] as usize..input.seeds.start[number + 1] as usize;
+        let base = out.fit.len();
+        fit::make_room(out, particles.len());
+        particles_room(g, config, &event, (input.seeds, particles), base, out);
+        out.status.push(event.status);
+    }
+}
+
+#[inline(never)]
+fn particles_room<G: Gang>(
+    g: G,
+    config: &CylinderConfig,
+    event: &CylinderEvent<'_>,
+    (particles, range): (&CylinderSeeds, Range<usize>),
+    base: usize,
+    out: &mut CylinderTracks,
+) {
+    g.vectorize(
+        #[inline(always)]
+        || fit_from_vertex(g, config, event, (particles, range), base, out),
+    );
+}
+
+#[inline(always)]
+fn fit_from_vertex<G: Gang>(
+    g: G,
+    config: &CylinderConfig,
+    event: &CylinderEvent<'_>,
+    (particles, range): (&CylinderSeeds, Range<usize>),
+    base: usize,
+    out: &mut CylinderTracks,
+) {
+    for at in (0..range.len()).step_by(G::LANES) {
+        let lanes = Mask::first(g, range.len() - at);
+        let follow =
+            seeds::follow_from_vertex(g, config, event, particles, range.start + at, 0..CYLINDER_LAYERS);
+        let (state, status) = follow.finish(g);
+        fit::store(g, (follow.state.radius, &state, status), follow.chi2, out, base + at, lanes);
+    }
+}

@@ -1,0 +1,239 @@
+//! Seeds from hits: triplets of the first three layers that may be tracks from near the beam line.
+//!
+//! Around every hit of the innermost layer the hits of the second are looked up where tracks of enough momentum and a
+//! small enough distance from the axis can go, and behind each pair the hits of the third. One lane is one hit of the
+//! innermost layer, then one pair, then one triplet: lists are written down between the steps, so that lanes are full.
+
+use super::build::Seeded;
+use super::config::CylinderConfig;
+use super::geometry::{RADII, SEED_LAYERS};
+use super::hit::within_turn;
+use super::index::Index;
+use crate::event::Column;
+use crate::kalman::matriplex::Symmetric;
+use crate::kalman::{CURVATURE_PER_TESLA, from_three_hits, scatter, to_radius};
+use crate::simd::Gang;
+use crate::simd::varying::{F32, Mask, U32};
+
+/// Seeds that are built at once: their memory stays small however many there are.
+pub(super) const BLOCK: usize = 1 << 15;
+
+/// Lists of pairs and triplets.
+#[derive(Debug, Default)]
+pub(super) struct Triplets {
+    pairs: [Column<u32>; 2],
+    triplets: [Column<u32>; 3],
+    sorted: Vec<[u32; 3]>,
+    /// The next hit of the innermost layer.
+    next: usize,
+}
+
+/// Appends the lanes of `mask`.
+#[inline(always)]
+fn append<G: Gang>(to: &mut Column<u32>, value: U32<G>, mask: Mask<G>) {
+    let at = to.len();
+    to.reserve_total(at + G::LANES);
+    let count = value.store_packed(&mut to.padded_mut()[at..], mask);
+    to.set_len(at + count);
+}
+
+impl Triplets {
+    /// Begins with the first hit.
+    pub fn start(&mut self, index: &Index) {
+        self.next = index.layer_start[0];
+        self.triplets.iter_mut().for_each(Column::clear);
+    }
+
+    /// The states of the next seeds; false when there are none left.
+    #[inline(always)]
+    pub fn next_block<G: Gang>(
+        &mut self,
+        g: G,
+        config: &CylinderConfig,
+        index: &Index,
+        seeded: &mut Seeded,
+    ) -> bool {
+        self.triplets.iter_mut().for_each(Column::clear);
+        // A step adds the pairs of a few hits: far fewer than a block.
+        while self.triplets[0].len() < BLOCK && self.next < index.layer_start[1] {
+            let end = index.layer_start[1].min(self.next + 64);
+            self.find_pairs(g, config, index, self.next..end);
+            self.find_triplets(g, config, index);
+            self.next = end;
+        }
+        self.sort();
+        self.states(g, config, index, seeded);
+        !self.triplets[0].is_empty()
+    }
+
+    /// Lanes find triplets in an order of their gang's; this one is that of the hits.
+    fn sort(&mut self) {
+        let Self { triplets, sorted, .. } = self;
+        sorted.clear();
+        sorted.extend((0..triplets[0].len()).map(|i| triplets.each_ref().map(|column| column[i])));
+        sorted.sort_unstable();
+        for (i, places) in sorted.iter().enumerate() {
+            triplets.iter_mut().zip(places).for_each(|(column, place)| column[i] = *place);
+        }
+    }
+
+    #[inline(always)]
+    fn find_pairs<G: Gang>(
+        &mut self,
+        g: G,
+        config: &CylinderConfig,
+        index: &Index,
+        hits: std::ops::Range<usize>,
+    ) {
+        self.pairs.iter_mut().for_each(Column::clear);
+        let seeding = &config.seeding;
+        let curvature = (CURVATURE_PER_TESLA * config.field / seeding.pt).abs();
+        // A circle of this curvature turns the azimuth by h (r1 - r0) / 2, a distance from the axis by d / r.
+        let [r0, r1, _] = [RADII[0], RADII[1], RADII[2]];
+        let width = 1.05 * (0.5 * curvature * (r1 - r0) + seeding.distance * (1.0 / r0 - 1.0 / r1)) + 0.01;
+        let layer = index.layer(1);
+        let one = U32::splat(g, 1);
+        let records = index.hits.padded();
+        for at in hits.clone().step_by(G::LANES) {
+            let lanes = Mask::first(g, hits.end - at);
+            let inner = U32::iota(g) + U32::splat(g, at as u32);
+            let [phi, z, _, _] = F32::gather_records(records, inner);
+            let (first_row, rows) = layer.rows_of(g, phi, F32::splat(g, width));
+            // z0 = 2 z_inner - z_outer for radii of 1 : 2; the errors of hits come on top.
+            let middle = z * F32::splat(g, r1 / r0);
+            let reach = F32::splat(g, seeding.z * (r1 / r0 - 1.0) + 0.7);
+            let (first_bin, last_bin) = layer.bins(g, middle, reach);
+            let mut row = U32::splat(g, 0);
+            loop {
+                let has_row = row.lt(rows) & lanes;
+                if !has_row.any() {
+                    break;
+                }
+                let (mut hit, end) = layer.range(g, first_row + row, first_bin, last_bin);
+                loop {
+                    let has = hit.lt(end) & has_row;
+                    if !has.any() {
+                        break;
+                    }
+                    let [hit_phi, hit_z, _, _] = F32::gather_records(records, hit);
+                    let near = within_turn(g, hit_phi - phi).abs().lt(F32::splat(g, width))
+                        & (hit_z - middle).abs().lt(reach)
+                        & has;
+                    append(&mut self.pairs[0], inner, near);
+                    append(&mut self.pairs[1], hit, near);
+                    hit = hit + one;
+                }
+                row = row + one;
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn find_triplets<G: Gang>(&mut self, g: G, config: &CylinderConfig, index: &Index) {
+        let seeding = &config.seeding;
+        let [r0, r1, r2] = [RADII[0], RADII[1], RADII[2]];
+        // What a distance d from the axis does to the azimuth on the third layer, seen from the other two.
+        let lever = (r2 - r1) / (r1 - r0);
+        let bend = (1.0 / r1 - 1.0 / r2) - lever * (1.0 / r0 - 1.0 / r1);
+        let width = F32::splat(g, (seeding.distance * bend).abs() + 0.012);
+        let reach = F32::splat(g, seeding.bend_z);
+        let layer = index.layer(2);
+        let one = U32::splat(g, 1);
+        let records = index.hits.padded();
+        let Self { pairs, triplets, .. } = self;
+        for at in (0..pairs[0].len()).step_by(G::LANES) {
+            let lanes = Mask::first(g, pairs[0].len() - at);
+            let inner = U32::load(g, &pairs[0].padded()[at..]);
+            let outer = U32::load(g, &pairs[1].padded()[at..]);
+            let [phi0, z0, _, _] = F32::gather_records(records, inner);
+            let [phi1, z1, _, _] = F32::gather_records(records, outer);
+            let lever = F32::splat(g, lever);
+            let phi = lever.mul_add(within_turn(g, phi1 - phi0), phi1);
+            let z = lever.mul_add(z1 - z0, z1);
+            let (first_row, rows) = layer.rows_of(g, phi, width);
+            let (first_bin, last_bin) = layer.bins(g, z, reach);
+            let mut row = U32::splat(g, 0);
+            loop {
+                let has_row = row.lt(rows) & lanes;
+                if !has_row.any() {
+                    break;
+                }
+                let (mut hit, end) = layer.range(g, first_row + row, first_bin, last_bin);
+                loop {
+                    let has = hit.lt(end) & has_row;
+                    if !has.any() {
+                        break;
+                    }
+                    let [hit_phi, hit_z, _, _] = F32::gather_records(records, hit);
+                    let near =
+                        within_turn(g, hit_phi - phi).abs().lt(width) & (hit_z - z).abs().lt(reach) & has;
+                    append(&mut triplets[0], inner, near);
+                    append(&mut triplets[1], outer, near);
+                    append(&mut triplets[2], hit, near);
+                    hit = hit + one;
+                }
+                row = row + one;
+            }
+        }
+    }
+
+    /// The triplets fitted, on the layer behind; those that miss the cuts are not good.
+    #[inline(always)]
+    fn states<G: Gang>(&mut self, g: G, config: &CylinderConfig, index: &Index, seeded: &mut Seeded) {
+        let field = F32::splat(g, CURVATURE_PER_TESLA * config.field);
+        let seeding = &config.seeding;
+        let count = self.triplets[0].len();
+        seeded.resize(count);
+        let mut prior = [F32::splat(g, 0.0); 5];
+        for (variance, sigma) in prior.iter_mut().zip(config.fit.prior) {
+            *variance = F32::splat(g, sigma * sigma);
+        }
+        for at in (0..count).step_by(G::LANES) {
+            let lanes = Mask::first(g, count - at);
+            let places = [0, 1, 2].map(|layer: usize| U32::load(g, &self.triplets[layer].padded()[at..]));
+            let mut hits = [[F32::splat(g, 0.0); 4]; SEED_LAYERS];
+            let mut points = [[F32::splat(g, 0.0); 3]; SEED_LAYERS];
+            for layer in 0..SEED_LAYERS {
+                hits[layer] = F32::gather_records(index.hits.padded(), places[layer]);
+                let radius = F32::gather(&index.radius, places[layer]);
+                points[layer] = [hits[layer][0], hits[layer][1], radius];
+            }
+            let mut state = from_three_hits(g, points, field, prior);
+            // Distance from the axis and z there: the moment and z where it comes nearest.
+            let [_, z, charge_over_pt, moment, slope] = state.p;
+            let half = F32::splat(g, 0.5) * field * charge_over_pt;
+            let distance = half.neg_mul_add(state.radius * state.radius, moment);
+            let origin = slope.neg_mul_add(state.radius, z);
+            let mut good = charge_over_pt.abs().lt(F32::splat(g, 1.0 / seeding.pt))
+                & distance.abs().lt(F32::splat(g, seeding.distance))
+                & origin.abs().lt(F32::splat(g, seeding.z));
+            // Beam spot as a measurement of the moment: what is known of where tracks come from.
+            let spot = F32::splat(g, (0.4 * seeding.distance) * (0.4 * seeding.distance));
+            state.c.set(3, 3, spot);
+            state.p[3] = moment - distance;
+            state.c.set(3, 2, half * state.radius * state.radius / charge_over_pt * prior[2]);
+            let own = half * state.radius * state.radius / charge_over_pt;
+            state.c.set(3, 3, own.mul_add(own * prior[2], spot));
+            for layer in 0..SEED_LAYERS {
+                if layer > 0 {
+                    good = good & to_radius(g, &mut state, field, points[layer][2]);
+                }
+                let [phi, z, var_phi, var_z] = hits[layer];
+                let residual = [within_turn(g, phi - state.p[0]), z - state.p[1]];
+                let v = Symmetric::diagonal(g, [var_phi, var_z]);
+                crate::kalman::update(g, &mut state.p, &mut state.c, residual, &v, lanes);
+                if config.material > 0.0 {
+                    scatter(g, &mut state, config.material);
+                }
+            }
+            good = good & to_radius(g, &mut state, field, F32::splat(g, RADII[SEED_LAYERS]));
+            for (place, column) in places.iter().zip(&mut seeded.hits) {
+                place.store_some(&mut column.padded_mut()[at..], lanes);
+            }
+            seeded.store(&state, at);
+            let flag = good.select_u(U32::splat(g, 1), U32::splat(g, 0));
+            flag.store_some(&mut seeded.good.padded_mut()[at..], lanes);
+        }
+        seeded.sort();
+    }
+}

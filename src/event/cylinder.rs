@@ -1,0 +1,220 @@
+//! Hits, seeds and truth of the cylinder detector, as columns. Units are those of its files: cm, GeV/c.
+
+use super::Column;
+use crate::Status;
+
+/// Layers of the detector.
+pub const CYLINDER_LAYERS: usize = 10;
+
+/// No hit on a layer, in lists of hits by layer.
+pub const NO_HIT: u32 = u32::MAX;
+
+/// Hits of many events, by layer. The errors of a hit are along r, r-phi and z, and independent.
+#[derive(Debug, Clone)]
+pub struct CylinderBatch {
+    /// First hit of each layer of each event, and the end (no unit).
+    pub layer_start: Column<u32>,
+    /// x, cm.
+    pub x: Column<f32>,
+    /// y, cm.
+    pub y: Column<f32>,
+    /// z, cm.
+    pub z: Column<f32>,
+    /// Variance along r, cm^2.
+    pub var_r: Column<f32>,
+    /// Variance along r-phi, cm^2.
+    pub var_rphi: Column<f32>,
+    /// Variance along z, cm^2.
+    pub var_z: Column<f32>,
+    /// What is known of each event (no unit).
+    pub status: Vec<Status>,
+}
+
+impl Default for CylinderBatch {
+    fn default() -> Self {
+        Self {
+            layer_start: [0].into_iter().collect(),
+            x: Column::default(),
+            y: Column::default(),
+            z: Column::default(),
+            var_r: Column::default(),
+            var_rphi: Column::default(),
+            var_z: Column::default(),
+            status: Vec::new(),
+        }
+    }
+}
+
+impl CylinderBatch {
+    /// Number of events.
+    pub fn len(&self) -> usize {
+        self.status.len()
+    }
+
+    /// Whether there are no events.
+    pub fn is_empty(&self) -> bool {
+        self.status.is_empty()
+    }
+
+    /// Forgets all events and keeps the memory.
+    pub fn clear(&mut self) {
+        self.layer_start.set_len(1);
+        self.columns_mut().into_iter().for_each(Column::clear);
+        self.status.clear();
+    }
+
+    /// x, y, z and the variances, to write.
+    pub fn columns_mut(&mut self) -> [&mut Column<f32>; 6] {
+        [&mut self.x, &mut self.y, &mut self.z, &mut self.var_r, &mut self.var_rphi, &mut self.var_z]
+    }
+
+    /// Appends a hit to the layer that is being filled.
+    pub fn push(&mut self, position: [f32; 3], variance: [f32; 3]) {
+        let values = position.into_iter().chain(variance);
+        self.columns_mut().into_iter().zip(values).for_each(|(column, value)| column.push(value));
+    }
+
+    /// Ends a layer; an event has [`CYLINDER_LAYERS`] of them.
+    pub fn end_layer(&mut self) {
+        self.layer_start.push(self.x.len() as u32);
+    }
+
+    /// Ends an event, whatever of it was pushed: missing layers are empty.
+    pub fn end_event(&mut self, status: Status) {
+        self.status.push(status);
+        let expected = self.status.len() * CYLINDER_LAYERS + 1;
+        while self.layer_start.len() < expected {
+            self.end_layer();
+        }
+    }
+
+    /// Forgets what was pushed since the last event ended.
+    pub fn drop_unfinished(&mut self) {
+        self.layer_start.set_len(self.status.len() * CYLINDER_LAYERS + 1);
+        let hits = self.layer_start[self.layer_start.len() - 1] as usize;
+        self.columns_mut().into_iter().for_each(|column| column.set_len(hits));
+    }
+
+    /// The hits of one event.
+    ///
+    /// # Panics
+    /// When `event >= len()`.
+    pub fn event(&self, event: usize) -> CylinderEvent<'_> {
+        let starts = &self.layer_start[event * CYLINDER_LAYERS..][..CYLINDER_LAYERS + 1];
+        let first = starts[0] as usize;
+        CylinderEvent {
+            layer_start: std::array::from_fn(|layer| starts[layer] as usize - first),
+            x: &self.x.padded()[first..],
+            y: &self.y.padded()[first..],
+            z: &self.z.padded()[first..],
+            var_rphi: &self.var_rphi.padded()[first..],
+            var_z: &self.var_z.padded()[first..],
+            status: self.status[event],
+        }
+    }
+
+    /// Puts the hits of one event in another order: hit `order[i]` of the event becomes hit i. Layers must not mix.
+    pub fn permute(&mut self, event: usize, order: &[u32]) {
+        let first = self.layer_start[event * CYLINDER_LAYERS] as usize;
+        for column in self.columns_mut() {
+            let old = column[first..first + order.len()].to_vec();
+            for (value, &from) in column[first..].iter_mut().zip(order) {
+                *value = old[from as usize];
+            }
+        }
+    }
+}
+
+/// The hits of one event; columns go on behind the event's last hit.
+#[derive(Debug, Clone, Copy)]
+pub struct CylinderEvent<'a> {
+    /// First hit of each layer, and the end (no unit).
+    pub layer_start: [usize; CYLINDER_LAYERS + 1],
+    /// x, cm.
+    pub x: &'a [f32],
+    /// y, cm.
+    pub y: &'a [f32],
+    /// z, cm.
+    pub z: &'a [f32],
+    /// Variance along r-phi, cm^2.
+    pub var_rphi: &'a [f32],
+    /// Variance along z, cm^2.
+    pub var_z: &'a [f32],
+    /// What is known of the event (no unit).
+    pub status: Status,
+}
+
+impl CylinderEvent<'_> {
+    /// Number of hits.
+    pub fn len(&self) -> usize {
+        self.layer_start[CYLINDER_LAYERS]
+    }
+
+    /// Whether there are no hits.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// Seeds of many events: hits on the first layers and a state at the origin of the particle.
+#[derive(Debug, Clone)]
+pub struct CylinderSeeds {
+    /// First seed of each event, and the end (no unit).
+    pub start: Column<u32>,
+    /// x, y, z (cm), charge / pT (c/GeV), phi, theta (rad) at the vertex. Units are those.
+    pub vertex: [Column<f32>; 6],
+    /// The seed's hit on each layer, counted from the event's first hit, or [`NO_HIT`] (no unit).
+    pub hits: [Column<u32>; CYLINDER_LAYERS],
+}
+
+impl Default for CylinderSeeds {
+    fn default() -> Self {
+        Self { start: [0].into_iter().collect(), vertex: Default::default(), hits: Default::default() }
+    }
+}
+
+impl CylinderSeeds {
+    /// Appends a seed to the event that is being filled.
+    pub fn push(&mut self, vertex: [f32; 6], hits: [u32; CYLINDER_LAYERS]) {
+        self.vertex.iter_mut().zip(vertex).for_each(|(column, value)| column.push(value));
+        self.hits.iter_mut().zip(hits).for_each(|(column, hit)| column.push(hit));
+    }
+
+    /// Ends an event.
+    pub fn end_event(&mut self) {
+        self.start.push(self.len() as u32);
+    }
+
+    /// Number of seeds of all events.
+    pub fn len(&self) -> usize {
+        self.hits[0].len()
+    }
+
+    /// Whether there are no seeds.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Forgets all events and keeps the memory.
+    pub fn clear(&mut self) {
+        self.start.set_len(1);
+        self.vertex.iter_mut().for_each(Column::clear);
+        self.hits.iter_mut().for_each(Column::clear);
+    }
+
+    /// Forgets what was pushed since the last event ended.
+    pub fn drop_unfinished(&mut self) {
+        let seeds = self.start[self.start.len() - 1] as usize;
+        self.vertex.iter_mut().for_each(|column| column.set_len(seeds));
+        self.hits.iter_mut().for_each(|column| column.set_len(seeds));
+    }
+}
+
+/// What is true of an event: its particles are [`CylinderSeeds`] with all their hits, one a particle.
+#[derive(Debug, Clone, Default)]
+pub struct CylinderTruth {
+    /// The particles of each event (no unit).
+    pub particles: CylinderSeeds,
+    /// The particle of each hit of all events, counted from the event's first one, or [`NO_HIT`] (no unit).
+    pub particle_of: Vec<u32>,
+}

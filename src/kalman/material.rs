@@ -1,0 +1,34 @@
+//! Multiple scattering in thin layers.
+
+use super::radius::axis_of;
+use super::state::CylinderState;
+use crate::simd::Gang;
+use crate::simd::varying::F32;
+
+/// Highland's constant, GeV/c; his logarithm is left out.
+const HIGHLAND: f32 = 0.0136;
+
+/// Adds what a layer of `thickness` radiation lengths on the state's own radius does to the covariance: the momentum
+/// keeps its size, and charge / pT changes with the polar angle.
+#[inline(always)]
+pub fn scatter<G: Gang>(g: G, state: &mut CylinderState<G>, thickness: f32) {
+    let [_, _, charge_over_pt, moment, slope] = state.p;
+    let one = F32::splat(g, 1.0);
+    let axis = axis_of(g, state.radius, moment);
+    let steep2 = slope.mul_add(slope, one);
+    // (13.6 MeV / p)^2 times the path through the layer in radiation lengths; p is the root of steep2 over charge_over_pt.
+    let path = state.radius / axis;
+    let scale = F32::splat(g, HIGHLAND * HIGHLAND * thickness);
+    let angle2 = scale * charge_over_pt * charge_over_pt * path / steep2.sqrt();
+    let by_slope = charge_over_pt * slope;
+    let c = &mut state.c;
+    let grow = [
+        (2, 2, by_slope * by_slope),
+        (3, 3, axis * axis * steep2),
+        (4, 2, by_slope * steep2),
+        (4, 4, steep2 * steep2),
+    ];
+    for (i, j, factor) in grow {
+        c.set(i, j, angle2.mul_add(factor, c.at(i, j)));
+    }
+}

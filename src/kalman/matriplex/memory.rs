@@ -1,0 +1,135 @@
+//! [`Matriplex`]: N matrices in memory, element first, lane last.
+
+use super::{Matrix, Symmetric, packed, unroll};
+use crate::event::{Column, PAD};
+use crate::simd::Gang;
+use crate::simd::varying::{F32, U32};
+
+/// N matrices of `elements` values: element e of matrix l is `row(e)[l]`. A row is followed by room for a full
+/// gang, so that the last lanes may be loaded and stored whole.
+#[derive(Debug, Clone, Default)]
+pub struct Matriplex {
+    data: Column<f32>,
+    elements: usize,
+    stride: usize,
+}
+
+impl Matriplex {
+    /// Makes room for `lanes` matrices of `elements` values; what they hold is arbitrary. Memory only grows.
+    pub fn resize(&mut self, elements: usize, lanes: usize) {
+        // One cache line more than a round number: rows must not fall on the same sets of the cache.
+        self.stride = lanes.next_multiple_of(PAD) + 16;
+        self.elements = elements;
+        self.data.set_len(elements * self.stride);
+    }
+
+    /// Element `element` of all matrices.
+    #[inline(always)]
+    pub fn row(&self, element: usize) -> &[f32] {
+        &self.data.padded()[element * self.stride..]
+    }
+
+    /// Element `element` of all matrices, to write.
+    #[inline(always)]
+    pub fn row_mut(&mut self, element: usize) -> &mut [f32] {
+        &mut self.data.padded_mut()[element * self.stride..]
+    }
+
+    /// `R x C` elements from `first` on, of the matrices from `lane` on.
+    #[inline(always)]
+    pub fn load<G: Gang, const R: usize, const C: usize>(
+        &self,
+        g: G,
+        first: usize,
+        lane: usize,
+    ) -> Matrix<G, R, C> {
+        let mut out = Matrix::splat(g, 0.0);
+        unroll!(I < R; {
+            unroll!(J < C; {
+                out.0[I][J] = F32::load(g, &self.row(first + I * C + J)[lane..]);
+            });
+        });
+        out
+    }
+
+    /// The same of the matrices named by `index`.
+    #[inline(always)]
+    pub fn gather<G: Gang, const R: usize, const C: usize>(
+        &self,
+        g: G,
+        first: usize,
+        index: U32<G>,
+    ) -> Matrix<G, R, C> {
+        let mut out = Matrix::splat(g, 0.0);
+        unroll!(I < R; {
+            unroll!(J < C; {
+                out.0[I][J] = F32::gather(self.row(first + I * C + J), index);
+            });
+        });
+        out
+    }
+
+    /// Writes what [`Matriplex::load`] reads.
+    #[inline(always)]
+    pub fn store<G: Gang, const R: usize, const C: usize>(
+        &mut self,
+        first: usize,
+        lane: usize,
+        value: &Matrix<G, R, C>,
+    ) {
+        unroll!(I < R; {
+            unroll!(J < C; {
+                value.0[I][J].store(&mut self.row_mut(first + I * C + J)[lane..]);
+            });
+        });
+    }
+
+    /// Symmetric matrices, packed: elements (0, 0), (1, 0), (1, 1), (2, 0) ... from `first` on.
+    #[inline(always)]
+    pub fn load_symmetric<G: Gang, const N: usize>(
+        &self,
+        g: G,
+        first: usize,
+        lane: usize,
+    ) -> Symmetric<G, N> {
+        let mut out = Symmetric::splat(g, 0.0);
+        unroll!(I < N; {
+            unroll!(J < I + 1; {
+                out.0[I][J] = F32::load(g, &self.row(first + packed(I) + J)[lane..]);
+            });
+        });
+        out
+    }
+
+    /// The same of the matrices named by `index`.
+    #[inline(always)]
+    pub fn gather_symmetric<G: Gang, const N: usize>(
+        &self,
+        g: G,
+        first: usize,
+        index: U32<G>,
+    ) -> Symmetric<G, N> {
+        let mut out = Symmetric::splat(g, 0.0);
+        unroll!(I < N; {
+            unroll!(J < I + 1; {
+                out.0[I][J] = F32::gather(self.row(first + packed(I) + J), index);
+            });
+        });
+        out
+    }
+
+    /// Writes what [`Matriplex::load_symmetric`] reads.
+    #[inline(always)]
+    pub fn store_symmetric<G: Gang, const N: usize>(
+        &mut self,
+        first: usize,
+        lane: usize,
+        value: &Symmetric<G, N>,
+    ) {
+        unroll!(I < N; {
+            unroll!(J < I + 1; {
+                value.0[I][J].store(&mut self.row_mut(first + packed(I) + J)[lane..]);
+            });
+        });
+    }
+}

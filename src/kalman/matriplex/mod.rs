@@ -1,0 +1,30 @@
+//! Small matrices in lockstep: lane l of every value belongs to the matrix of track l.
+//!
+//! In registers a matrix is an array of gang values ([`Matrix`], [`Symmetric`]); in memory a [`Matriplex`] holds
+//! N of them, element first and lane last: element (i, j) of all N matrices lies contiguously. This is the
+//! layout of the Matriplex library (Cerati et al., EPJ Web of Conf. 2017, section 2.1); a GPU takes the same
+//! memory with a larger N.
+//!
+//! Structural zeros and ones are part of a type ([`Pattern`]) and cost nothing: products skip them when the
+//! kernel is compiled.
+
+mod general;
+mod inverse;
+mod memory;
+mod pattern;
+mod symmetric;
+#[cfg(test)]
+mod tests;
+mod unroll;
+
+pub use general::{Matrix, multiply};
+pub use inverse::Cramer;
+pub use memory::Matriplex;
+pub use pattern::{Dense, Entry, Pattern};
+pub use symmetric::{Symmetric, similarity};
+pub(crate) use unroll::unroll;
+
+/// Number of elements of a symmetric matrix of `n` rows that are stored: its lower triangle.
+pub const fn packed(n: usize) -> usize {
+    n * (n + 1) / 2
+}

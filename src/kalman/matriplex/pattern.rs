@@ -1,0 +1,26 @@
+//! Which elements of a matrix are known beforehand.
+
+/// What is known of one element.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Entry {
+    /// Always 0.
+    Zero,
+    /// Always 1.
+    One,
+    /// Any value.
+    Value,
+}
+
+/// The structure of an R x C matrix. Elements that are not [`Entry::Value`] are never read.
+pub trait Pattern<const R: usize, const C: usize> {
+    /// Row by row.
+    const ENTRIES: [[Entry; C]; R];
+}
+
+/// Any value everywhere.
+#[derive(Debug, Clone, Copy)]
+pub struct Dense;
+
+impl<const R: usize, const C: usize> Pattern<R, C> for Dense {
+    const ENTRIES: [[Entry; C]; R] = [[Entry::Value; C]; R];
+}

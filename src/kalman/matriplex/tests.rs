@@ -1,0 +1,179 @@
+//! Products and inverses of every size, on every gang, against dense f64.
+
+use super::*;
+use crate::dispatch;
+use crate::kalman::reference::{inverse, multiply as dense, transpose};
+use crate::simd::{Gang, Level};
+
+const LANES: usize = 64;
+
+/// Lower and upper bidiagonal with ones: zeros and ones that must cost nothing and change nothing.
+struct Band;
+
+impl<const N: usize> Pattern<N, N> for Band {
+    const ENTRIES: [[Entry; N]; N] = {
+        let mut out = [[Entry::Zero; N]; N];
+        let mut i = 0;
+        while i < N {
+            out[i][i] = if i % 2 == 0 { Entry::One } else { Entry::Value };
+            if i > 0 {
+                out[i][i - 1] = Entry::Value;
+            }
+            i += 1;
+        }
+        out
+    };
+}
+
+/// Results of all operations for N x N matrices: product, sparse similarity, Cholesky's inverse.
+fn on_level<const N: usize>(level: Level, a: &Matriplex, c: &Matriplex) -> [Matriplex; 3] {
+    let mut out: [Matriplex; 3] = std::array::from_fn(|_| {
+        let mut out = Matriplex::default();
+        out.resize(N * N, LANES);
+        out
+    });
+    dispatch!(level, g => run::<_, N>(g, a, c, &mut out));
+    out
+}
+
+#[inline(always)]
+fn run<G: Gang, const N: usize>(g: G, a: &Matriplex, c: &Matriplex, out: &mut [Matriplex; 3]) {
+    for lane in (0..LANES).step_by(G::LANES) {
+        let f: Matrix<G, N, N> = a.load(g, 0, lane);
+        let s: Symmetric<G, N> = c.load_symmetric(g, 0, lane);
+        out[0].store(0, lane, &multiply::<Dense, G, N, N, N>(g, &f, &s.to_matrix()));
+        out[1].store_symmetric(0, lane, &similarity::<Band, G, N, N>(g, &f, &s));
+        let (inverse, positive) = s.cholesky(g);
+        assert!(positive.all());
+        out[2].store_symmetric(0, lane, &inverse);
+    }
+}
+
+struct Random(u64);
+impl Random {
+    fn next(&mut self) -> f32 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 40) as f32 / 8_388_608.0 - 1.0
+    }
+}
+
+/// General matrices, and symmetric ones that are safely positive definite.
+fn matrices<const N: usize>() -> (Matriplex, Matriplex) {
+    let mut random = Random(N as u64);
+    let (mut a, mut c) = (Matriplex::default(), Matriplex::default());
+    a.resize(N * N, LANES);
+    c.resize(packed(N), LANES);
+    for lane in 0..LANES {
+        for i in 0..N {
+            for j in 0..N {
+                a.row_mut(i * N + j)[lane] = random.next();
+            }
+            for j in 0..=i {
+                c.row_mut(packed(i) + j)[lane] =
+                    if i == j { 2.0 + random.next() } else { 0.4 * random.next() };
+            }
+        }
+    }
+    (a, c)
+}
+
+fn check<const N: usize>() {
+    let (a, c) = matrices::<N>();
+    let expected = on_level::<N>(Level::supported()[0], &a, &c);
+    for level in Level::supported() {
+        let found = on_level::<N>(level, &a, &c);
+        for (found, expected) in found.iter().zip(&expected) {
+            for element in 0..packed(N) {
+                let bits =
+                    |m: &Matriplex| m.row(element)[..LANES].iter().map(|v| v.to_bits()).collect::<Vec<_>>();
+                assert_eq!(bits(found), bits(expected), "{level}, {N}");
+            }
+        }
+    }
+    for lane in 0..LANES {
+        let f: [[f64; N]; N] =
+            std::array::from_fn(|i| std::array::from_fn(|j| f64::from(a.row(i * N + j)[lane])));
+        let s: [[f64; N]; N] = std::array::from_fn(|i| {
+            std::array::from_fn(|j| f64::from(c.row(packed(i.max(j)) + i.min(j))[lane]))
+        });
+        let band: [[f64; N]; N] = std::array::from_fn(|i| {
+            std::array::from_fn(|j| match <Band as Pattern<N, N>>::ENTRIES[i][j] {
+                Entry::Zero => 0.0,
+                Entry::One => 1.0,
+                Entry::Value => f[i][j],
+            })
+        });
+        let truth = [dense(&f, &s), dense(&dense(&band, &s), &transpose(&band)), inverse(&s)];
+        for i in 0..N {
+            for j in 0..N {
+                let near = |found: f32, truth: f64| (f64::from(found) - truth).abs() < 3e-6;
+                assert!(near(expected[0].row(i * N + j)[lane], truth[0][i][j]), "product {N}");
+                if j <= i {
+                    assert!(near(expected[1].row(packed(i) + j)[lane], truth[1][i][j]), "similarity {N}");
+                    assert!(near(expected[2].row(packed(i) + j)[lane], truth[2][i][j]), "inverse {N}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_size_on_every_gang() {
+    check::<1>();
+    check::<2>();
+    check::<3>();
+    check::<4>();
+    check::<5>();
+    check::<6>();
+}
+
+#[inline(always)]
+fn cramer_against_cholesky<G: Gang, const N: usize>(g: G, c: &Matriplex) -> f32
+where
+    Symmetric<G, N>: Cramer<G>,
+{
+    let mut worst = 0.0f32;
+    for lane in (0..LANES).step_by(G::LANES) {
+        let s: Symmetric<G, N> = c.load_symmetric(g, 0, lane);
+        let (cramer, determinant) = s.cramer();
+        let (cholesky, _) = s.cholesky(g);
+        let mut values = [0.0; 64];
+        determinant.store(&mut values);
+        assert!(values[..G::LANES].iter().all(|d| *d > 0.5));
+        for i in 0..N {
+            for j in 0..=i {
+                (cramer.0[i][j] - cholesky.0[i][j]).abs().store(&mut values);
+                worst = values[..G::LANES].iter().fold(worst, |a, b| a.max(*b));
+            }
+        }
+    }
+    worst
+}
+
+#[test]
+fn cramer_is_cholesky() {
+    for level in Level::supported() {
+        let worst = dispatch!(level, g => [
+            cramer_against_cholesky::<_, 1>(g, &matrices::<1>().1),
+            cramer_against_cholesky::<_, 2>(g, &matrices::<2>().1),
+            cramer_against_cholesky::<_, 3>(g, &matrices::<3>().1),
+        ]);
+        assert!(worst.iter().all(|worst| *worst < 2e-6), "{level}: {worst:?}");
+    }
+}
+
+#[test]
+fn what_is_not_positive_definite_is_said_to_be() {
+    fn positive<G: Gang>(g: G) -> u64 {
+        let mut s = Symmetric::<G, 3>::splat(g, 0.9);
+        for i in 0..3 {
+            s.set(i, i, crate::simd::varying::F32::splat(g, 1.0));
+        }
+        let good = s.factor(g).1.bits();
+        s.set(0, 2, crate::simd::varying::F32::splat(g, -0.9));
+        good & !s.factor(g).1.bits()
+    }
+    for level in Level::supported() {
+        assert_eq!(dispatch!(level, g => positive(g)).count_ones() as usize, level.gang());
+    }
+}

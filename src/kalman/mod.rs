@@ -1,0 +1,40 @@
+//! The Kalman filter on lanes: lane l of every value belongs to track l.
+//!
+//! [`matriplex`] is the linear algebra. A track is a state with covariance on a cylinder around the z axis
+//! ([`CylinderState`], [`to_radius`]) or on a plane of constant z ([`PlaneState`], [`to_plane`]); the field is
+//! constant along z. [`update`] takes in a measurement of the first 1 to 3 parameters, [`judge`] says what is wrong
+//! with a fitted state, [`smooth`] improves the states of a filter by what came later, and [`mod@reference`] is the
+//! naive twin in f64. `README.md` beside this file derives the formulas.
+//!
+//! Units are cm, GeV/c, T.
+
+#![allow(
+    clippy::absurd_extreme_comparisons,
+    clippy::needless_range_loop,
+    clippy::out_of_bounds_indexing,
+    reason = "matrices: rows and columns are numbers, and loops are written out with constants"
+)]
+
+mod material;
+pub mod matriplex;
+mod plane;
+mod radius;
+pub mod reference;
+mod sanity;
+mod smooth;
+mod start;
+mod state;
+mod update;
+
+pub use material::scatter;
+pub use plane::{PlaneState, to_plane};
+pub use radius::{Step, step, to_radius};
+pub use sanity::{FitStatus, judge};
+pub use smooth::{Filtered, smooth};
+pub use start::{VertexState, from_three_hits, from_vertex};
+pub use state::{CylinderState, Output, axis, output};
+pub use update::{Update, update};
+
+/// Curvature (1/cm) of a track of charge / pT = 1 / (GeV/c) in a field of 1 T along z: the sign is that of the turn
+/// of positive charges, which is to the right.
+pub const CURVATURE_PER_TESLA: f32 = -0.002_997_924_6;

@@ -1,0 +1,186 @@
+//! The naive twin of the filter, in f64: helices by stepping as published (ALGORITHMS.md 14.6), derivatives by
+//! differences, dense matrices. It shares no formula with the kernels but the textbook's.
+
+mod linear;
+
+pub use linear::{inverse, multiply, transpose};
+
+/// A square matrix of rows.
+pub type Square<const N: usize> = [[f64; N]; N];
+
+/// A helix at a point: x, y, z (cm), charge / pT (c/GeV), phi and theta of the momentum (rad).
+pub type Point = [f64; 6];
+
+/// A helix on a cylinder: azimuth (rad), z (cm), charge / pT (c/GeV), phi (rad) and cotangent of the polar angle of the
+/// momentum. With the cotangent z is linear: where little is known, a filter of theta itself is another filter.
+pub type OnCylinder = [f64; 5];
+
+/// A state on a cylinder.
+#[derive(Debug, Clone, Copy)]
+pub struct State {
+    /// Radius, cm.
+    pub radius: f64,
+    /// Parameters.
+    pub p: OnCylinder,
+    /// Their covariance.
+    pub c: Square<5>,
+}
+
+/// A hit in the terms of its cylinder.
+#[derive(Debug, Clone, Copy)]
+pub struct Measured {
+    /// Radius, cm.
+    pub radius: f64,
+    /// Azimuth (rad) and z (cm).
+    pub position: [f64; 2],
+    /// Their variances, rad^2 and cm^2; the errors are independent.
+    pub variance: [f64; 2],
+}
+
+/// The helix on the cylinder of radius `radius`, after so many steps, each as long as the distance in radius that is
+/// left. `field` is the curvature (1/cm) of charge / pT = 1.
+pub fn step_to_radius(point: Point, field: f64, radius: f64, iterations: usize) -> Point {
+    let [mut x, mut y, z, charge_over_pt, phi, theta] = point;
+    let curvature = field * charge_over_pt;
+    let (mut ux, mut uy) = (phi.cos(), phi.sin());
+    let mut length = 0.0;
+    for _ in 0..iterations {
+        let step = radius - x.hypot(y);
+        length += step;
+        let turn = curvature * step;
+        let (sine, cosine) = turn.sin_cos();
+        let (along, across) = match turn.abs() < 1e-9 {
+            true => (step, step * turn / 2.0),
+            false => (sine / curvature, (1.0 - cosine) / curvature),
+        };
+        (x, y) = (x + along * ux - across * uy, y + along * uy + across * ux);
+        (ux, uy) = (ux * cosine - uy * sine, uy * cosine + ux * sine);
+    }
+    [x, y, z + length / theta.tan(), charge_over_pt, phi + curvature * length, theta]
+}
+
+/// The point on the cylinder of radius `radius`.
+pub fn point(p: OnCylinder, radius: f64) -> Point {
+    [radius * p[0].cos(), radius * p[0].sin(), p[1], p[2], p[3], 1f64.atan2(p[4])]
+}
+
+fn on_cylinder(point: Point, near: f64) -> OnCylinder {
+    let [x, y, z, charge_over_pt, phi, theta] = point;
+    let azimuth = y.atan2(x);
+    [near + turn(azimuth - near), z, charge_over_pt, phi, 1.0 / theta.tan()]
+}
+
+/// The angle within -pi..pi.
+pub fn turn(angle: f64) -> f64 {
+    angle - std::f64::consts::TAU * (angle / std::f64::consts::TAU).round()
+}
+
+/// `f` at `at` and its derivatives, by differences of `steps`.
+fn linearised<const R: usize, const N: usize>(
+    at: [f64; N],
+    steps: [f64; N],
+    f: impl Fn([f64; N]) -> [f64; R],
+) -> ([f64; R], [[f64; N]; R]) {
+    let value = f(at);
+    let mut jacobian = [[0.0; N]; R];
+    for j in 0..N {
+        let (mut above, mut below) = (at, at);
+        above[j] += steps[j];
+        below[j] -= steps[j];
+        let (above, below) = (f(above), f(below));
+        for i in 0..R {
+            jacobian[i][j] = (above[i] - below[i]) / (2.0 * steps[j]);
+        }
+    }
+    (value, jacobian)
+}
+
+/// The state where a helix from a vertex crosses the cylinder of radius `radius`.
+pub fn from_vertex(p: Point, c: &Square<6>, field: f64, radius: f64, iterations: usize) -> State {
+    let near = p[4];
+    let (p, f) = linearised(p, [1e-6, 1e-6, 1e-4, 1e-5, 1e-6, 1e-6], |p| {
+        on_cylinder(step_to_radius(p, field, radius, iterations), near)
+    });
+    let c = multiply(&multiply(&f, c), &transpose(&f));
+    State { radius, p, c }
+}
+
+/// The state on another cylinder.
+pub fn to_radius(state: &State, field: f64, radius: f64, iterations: usize) -> State {
+    let near = state.p[0];
+    let (p, f) = linearised(state.p, [1e-6, 1e-4, 1e-5, 1e-6, 1e-6], |p| {
+        on_cylinder(step_to_radius(point(p, state.radius), field, radius, iterations), near)
+    });
+    let c = multiply(&multiply(&f, &state.c), &transpose(&f));
+    State { radius, p, c }
+}
+
+/// Takes in a hit on the state's own cylinder; gives the chi2, too.
+pub fn update(state: &State, hit: &Measured) -> (State, f64) {
+    let residual = [turn(hit.position[0] - state.p[0]), hit.position[1] - state.p[1]];
+    let c = &state.c;
+    let s = [[c[0][0] + hit.variance[0], c[0][1]], [c[1][0], c[1][1] + hit.variance[1]]];
+    let weight = inverse(&s);
+    let mut out = *state;
+    let mut chi2 = 0.0;
+    for i in 0..2 {
+        for j in 0..2 {
+            chi2 += residual[i] * weight[i][j] * residual[j];
+        }
+    }
+    for i in 0..5 {
+        for k in 0..2 {
+            let gain = c[i][0] * weight[0][k] + c[i][1] * weight[1][k];
+            out.p[i] += gain * residual[k];
+            for j in 0..5 {
+                out.c[i][j] -= gain * c[k][j];
+            }
+        }
+    }
+    (out, chi2)
+}
+
+/// Filters hits one after another, each at its own radius; gives the last state and the sum of chi2.
+pub fn filter(start: &State, field: f64, hits: &[Measured], iterations: usize) -> (State, f64) {
+    let mut state = *start;
+    let mut sum = 0.0;
+    for hit in hits {
+        let (next, chi2) = update(&to_radius(&state, field, hit.radius, iterations), hit);
+        state = next;
+        sum += chi2;
+    }
+    (state, sum)
+}
+
+/// The smoothed state of the first layer of two, given the smoothed state of the second.
+pub fn smooth(first: &State, field: f64, predicted: &State, next: &State, iterations: usize) -> State {
+    let near = first.p[0];
+    let (_, f) = linearised(first.p, [1e-6, 1e-4, 1e-5, 1e-6, 1e-6], |p| {
+        on_cylinder(step_to_radius(point(p, first.radius), field, predicted.radius, iterations), near)
+    });
+    let gain = multiply(&multiply(&first.c, &transpose(&f)), &inverse(&predicted.c));
+    let mut out = *first;
+    let mut difference = next.c;
+    for i in 0..5 {
+        for j in 0..5 {
+            out.p[i] += gain[i][j] * (next.p[j] - predicted.p[j]);
+            difference[i][j] -= predicted.c[i][j];
+        }
+    }
+    let change = multiply(&multiply(&gain, &difference), &transpose(&gain));
+    out.c.iter_mut().flatten().zip(change.iter().flatten()).for_each(|(c, change)| *c += change);
+    out
+}
+
+/// The state as it is written out: theta in place of its cotangent, r-phi in place of the azimuth's covariance.
+pub fn written(state: &State) -> State {
+    let mut out = *state;
+    out.p[4] = 1f64.atan2(state.p[4]);
+    let scale = [state.radius, 1.0, 1.0, 1.0, -1.0 / (1.0 + state.p[4] * state.p[4])];
+    for i in 0..5 {
+        for j in 0..5 {
+            out.c[i][j] *= scale[i] * scale[j];
+        }
+    }
+    out
+}

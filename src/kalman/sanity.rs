@@ -1,0 +1,98 @@
+//! What is wrong with a fitted state, if anything.
+
+use super::matriplex::{Symmetric, unroll};
+use super::state::Output;
+use crate::simd::Gang;
+use crate::simd::varying::{F32, Mask, U32};
+
+/// What became of the fit of a track. The numbers are part of the interface and never change meaning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+#[repr(u8)]
+pub enum FitStatus {
+    /// A state with a covariance.
+    Ok = 0,
+    /// The track does not reach a radius, or only where it turns back: grazing, looping, too little momentum.
+    NotReached = 1,
+    /// A parameter or an element of the covariance is NaN or infinite.
+    NotFinite = 2,
+    /// A variance is not positive.
+    Variance = 3,
+    /// The covariance has an eigenvalue below -epsilon, in units of the variances.
+    Indefinite = 4,
+    /// Charge / pT is absurd: less than 1 keV/c.
+    Momentum = 5,
+    /// The covariance of a residual was not positive definite: a measurement without errors.
+    Measurement = 6,
+}
+
+impl FitStatus {
+    /// All statuses, in the order of their codes.
+    pub const ALL: [FitStatus; 7] = [
+        FitStatus::Ok,
+        FitStatus::NotReached,
+        FitStatus::NotFinite,
+        FitStatus::Variance,
+        FitStatus::Indefinite,
+        FitStatus::Momentum,
+        FitStatus::Measurement,
+    ];
+
+    /// The name in tables and counters.
+    pub fn name(self) -> &'static str {
+        match self {
+            FitStatus::Ok => "ok",
+            FitStatus::NotReached => "not_reached",
+            FitStatus::NotFinite => "not_finite",
+            FitStatus::Variance => "variance",
+            FitStatus::Indefinite => "indefinite",
+            FitStatus::Momentum => "momentum",
+            FitStatus::Measurement => "measurement",
+        }
+    }
+}
+
+/// Largest |charge / pT|, c/GeV.
+const MOST_CURVED: f32 = 1e6;
+/// Eigenvalues of the correlation matrix down to minus this are rounding.
+const EPSILON: f32 = 1e-5;
+
+#[inline(always)]
+fn code<G: Gang>(g: G, status: FitStatus) -> U32<G> {
+    U32::splat(g, status as u32)
+}
+
+/// The code of [`FitStatus`] of each lane, given the lanes that reached all radii and those whose residuals all had
+/// a covariance. The five parameters that a state at fixed radius has are looked at, the gravest cause is named.
+#[inline(always)]
+pub fn judge<G: Gang>(g: G, state: &Output<G>, reached: Mask<G>, measured: Mask<G>) -> U32<G> {
+    let (zero, one) = (F32::splat(g, 0.0), F32::splat(g, 1.0));
+    // A sum of zeros unless something is NaN or infinite.
+    let mut sum = zero;
+    let mut positive = reached | !reached;
+    let mut scale = [zero; 5];
+    unroll!(I < 5; {
+        sum = (state.p[I] * zero) + sum;
+        unroll!(J < I + 1; {
+            sum = (state.c.0[I][J] * zero) + sum;
+        });
+        positive = positive & zero.lt(state.c.0[I][I]);
+        scale[I] = one / state.c.0[I][I].sqrt();
+    });
+    let finite = sum.eq(zero);
+    let mut correlation = Symmetric::<G, 5>::splat(g, 0.0);
+    unroll!(I < 5; {
+        unroll!(J < I + 1; {
+            correlation.0[I][J] = state.c.0[I][J] * scale[I] * scale[J];
+        });
+        correlation.0[I][I] = F32::splat(g, 1.0 + EPSILON);
+    });
+    let (_, definite) = correlation.factor(g);
+    let momentum = state.p[2].abs().lt(F32::splat(g, MOST_CURVED));
+    let found = momentum.select_u(code(g, FitStatus::Ok), code(g, FitStatus::Momentum));
+    let found = definite.select_u(found, code(g, FitStatus::Indefinite));
+    let found = positive.select_u(found, code(g, FitStatus::Variance));
+    let found = finite.select_u(found, code(g, FitStatus::NotFinite));
+    let found = measured.select_u(found, code(g, FitStatus::Measurement));
+    reached.select_u(found, code(g, FitStatus::NotReached))
+}

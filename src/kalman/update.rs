@@ -1,0 +1,126 @@
+//! Taking in a measurement of the first D parameters.
+
+use super::matriplex::{Cramer, Symmetric, unroll};
+use crate::simd::Gang;
+use crate::simd::varying::{F32, Mask};
+
+/// What a measurement says of a state.
+#[derive(Clone, Copy)]
+pub struct Update<G: Gang> {
+    /// Squared distance in standard deviations.
+    pub chi2: F32<G>,
+    /// Lanes in which the covariance of the residual is positive definite; in the others nothing was taken in.
+    pub sane: Mask<G>,
+}
+
+/// Takes in a measurement of the first D of N parameters in the lanes of `lanes`: `residual` is measured minus
+/// predicted, `v` the measurement's covariance. Other lanes keep their state, bit by bit, with a chi2 of 0.
+///
+/// With S = C_DD + V, gain K = C_D S^-1: p += K residual, C -= K C_D^T; in the measured rows the same is written
+/// V S^-1 C, which subtracts nothing: a wide prior loses no digits there.
+#[inline(always)]
+pub fn update<G: Gang, const N: usize, const D: usize>(
+    g: G,
+    p: &mut [F32<G>; N],
+    c: &mut Symmetric<G, N>,
+    residual: [F32<G>; D],
+    v: &Symmetric<G, D>,
+    lanes: Mask<G>,
+) -> Update<G>
+where
+    Symmetric<G, D>: Cramer<G>,
+{
+    let (zero, one) = (F32::splat(g, 0.0), F32::splat(g, 1.0));
+    let mut s = *v;
+    unroll!(I < D; {
+        unroll!(J < I + 1; {
+            s.0[I][J] = c.0[I][J] + v.0[I][J];
+        });
+    });
+    let (mut inverse, determinant) = s.cramer();
+    let sane = zero.lt(determinant) & zero.lt(s.0[0][0]);
+    let lanes = lanes & sane;
+    let mut d = residual;
+    unroll!(I < D; {
+        d[I] = lanes.select_f(residual[I], zero);
+        unroll!(J < I + 1; {
+            inverse.0[I][J] = lanes.select_f(inverse.0[I][J], zero);
+        });
+    });
+
+    // S^-1 residual, chi2, and the parameters.
+    let mut weighted = [zero; D];
+    let mut chi2 = zero;
+    unroll!(I < D; {
+        let mut sum = inverse.at(I, 0) * d[0];
+        unroll!(J < D; {
+            if J > 0 {
+                sum = inverse.at(I, J).mul_add(d[J], sum);
+            }
+        });
+        weighted[I] = sum;
+        chi2 = if I == 0 { d[0] * sum } else { d[I].mul_add(sum, chi2) };
+    });
+    unroll!(I < N; {
+        unroll!(J < D; {
+            p[I] = c.at(I, J).mul_add(weighted[J], p[I]);
+        });
+    });
+
+    // V S^-1, which is 1 where nothing is measured.
+    let mut rest = [[zero; D]; D];
+    unroll!(I < D; {
+        unroll!(J < D; {
+            let mut sum = v.at(I, 0) * inverse.at(0, J);
+            unroll!(M < D; {
+                if M > 0 {
+                    sum = v.at(I, M).mul_add(inverse.at(M, J), sum);
+                }
+            });
+            rest[I][J] = lanes.select_f(sum, if I == J { one } else { zero });
+        });
+    });
+    let old = *c;
+    unroll!(I < N; {
+        if I < D {
+            unroll!(J < I + 1; {
+                let mut sum = rest[I][0] * old.at(0, J);
+                unroll!(M < D; {
+                    if M > 0 {
+                        sum = rest[I][M].mul_add(old.at(M, J), sum);
+                    }
+                });
+                c.0[I][J] = sum;
+            });
+        } else {
+            let mut gain = [zero; D];
+            unroll!(J < D; {
+                let mut sum = old.0[I][0] * inverse.at(0, J);
+                unroll!(M < D; {
+                    if M > 0 {
+                        sum = old.0[I][M].mul_add(inverse.at(M, J), sum);
+                    }
+                });
+                gain[J] = sum;
+            });
+            unroll!(J < I + 1; {
+                let mut sum = old.0[I][J];
+                if J < D {
+                    // C_IJ of the measured column: C S^-1 V.
+                    sum = old.0[I][0] * rest[J][0];
+                    unroll!(M < D; {
+                        if M > 0 {
+                            sum = old.0[I][M].mul_add(rest[J][M], sum);
+                        }
+                    });
+                } else {
+                    unroll!(M < D; {
+                        sum = gain[M].neg_mul_add(old.0[J][M], sum);
+                    });
+                }
+                c.0[I][J] = sum;
+            });
+        }
+    });
+    Update { chi2, sane }
+}

@@ -1,0 +1,77 @@
+//! The command line on events of the cylinder detector.
+
+use serde_json::Value;
+use std::process::{Command, Output};
+
+fn peloton(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_peloton")).args(arguments).env_remove("PELOTON_ISA").output().unwrap()
+}
+
+fn json(arguments: &[&str]) -> Value {
+    let output = peloton(&[arguments, &["--json", "-", "--quiet"]].concat());
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{arguments:?}: {error}");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+const SIM: &str = "sim:cylinder,events=3,tracks=500,seed=3";
+
+#[test]
+fn files_threads_and_levels_give_the_same_hashes() {
+    let run = |more: &[&str]| json(&[&["run", "--sequence", "cylinder"], more].concat());
+    let expected = run(&[SIM, "--threads", "1"]);
+    assert_eq!((expected["sequence"].as_str(), expected["tracks"].as_u64()), (Some("cylinder"), Some(1500)));
+    assert_eq!(expected["stages"][2]["name"], "build");
+    let same = |found: &Value| {
+        for key in ["hash_int", "output_hash", "tracks", "hits"] {
+            assert_eq!(found[key], expected[key], "{key}");
+        }
+    };
+    same(&run(&[SIM, "--threads", "3"]));
+    same(&run(&[SIM, "--isa", "scalar"]));
+    same(&run(&[SIM, "--builder", "standard"]));
+    let folder = std::env::temp_dir().join(format!("peloton-cylinder-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let [toy, tracks] = ["toy.bin.zst", "tracks.ndjson"].map(|name| folder.join(name));
+    let [toy, tracks] = [toy.to_str().unwrap(), tracks.to_str().unwrap()];
+    let detector = "cylinder,tracks=500";
+    let written =
+        ["simulate", "--detector", detector, "--events", "3", "--seed", "3", "--output", toy, "--quiet"];
+    assert!(peloton(&written).status.success());
+    let from_file = run(&[toy, "--output", tracks]);
+    assert_eq!(from_file["hash_int"], expected["hash_int"]);
+    let lines = std::fs::read_to_string(tracks).unwrap();
+    let lists: Vec<Vec<Vec<u32>>> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lists.iter().map(Vec::len).collect::<Vec<_>>(), [500, 500, 500]);
+    std::fs::remove_dir_all(folder).unwrap();
+    assert!(
+        peloton(&["compare", "--sequence", "cylinder", SIM, "--right", "builder=standard"]).status.success()
+    );
+    let differ = ["compare", "--sequence", "cylinder", SIM, "--right", "builder=best-hit"];
+    assert_eq!(peloton(&differ).status.code(), Some(1));
+    let passes = json(&["throughput", "--sequence", "cylinder", SIM, "--repetitions", "2", "--threads", "1"]);
+    assert!(passes["us_per_track_best"][4][1].as_f64() > Some(0.0));
+}
+
+#[test]
+fn check_tells_efficiency_and_pulls() {
+    let check = json(&["check", "--sequence", "cylinder", SIM, "--preset", "paper", "--tables"]);
+    assert_eq!(check["categories"][1]["name"], "n_found>=7");
+    assert_eq!(check["categories"][0]["reconstructible"], 1500);
+    assert!(check["categories"][0]["efficiency"].as_f64() > Some(0.99));
+    assert_eq!(check["pulls"][2]["parameter"], "1/pT");
+    assert!(check["pulls"][2]["width"].as_f64() > Some(0.9));
+}
+
+#[test]
+fn wrong_flags_are_usage_errors() {
+    for wrong in [
+        &["run", "--sequence", "cylinder", "sim:cylinder,colour=1"][..],
+        &["run", "--sequence", "cylinder", SIM, "--builder", "magic"],
+        &["run", "--sequence", "cylinder", SIM, "--candidates", "1000"],
+        &["run", "--sequence", "cylinder", SIM, "--format", "mdf"],
+        &["run", "--sequence", "cylinder", SIM, "--output", "tracks.parquet"],
+    ] {
+        assert_eq!(peloton(wrong).status.code(), Some(2), "{wrong:?}");
+    }
+}
