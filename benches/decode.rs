@@ -4,6 +4,9 @@
 //! raw banks that go in; arguments keep only rows that contain one of them (`-- "UT, avx2"`). Levels
 //! take turns by rounds of many passes, so that a noisy machine is noisy to all.
 
+mod common;
+
+use common::{data, now};
 use peloton::event::{BankKind, Counters, RawBatch, SciFiBatch, UtBatch, VeloBatch};
 use peloton::input::{RawReader, ReadOptions, Source};
 use peloton::pipeline::Geometry;
@@ -11,23 +14,11 @@ use peloton::scifi::{self, SciFiScratch};
 use peloton::simd::Level;
 use peloton::ut::{self, UtScratch};
 use peloton::velo::{self, DecodeScratch, VeloBanks};
-use rustix::time::{ClockId, clock_gettime};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Rounds, and passes over all events in each: in all far more than the machine's noise lasts.
 const ROUNDS: usize = 20;
 const PASSES: usize = 150;
-
-/// CPU time of this thread, ns.
-fn now() -> f64 {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    time.tv_sec as f64 * 1e9 + time.tv_nsec as f64
-}
-
-fn data() -> PathBuf {
-    let named = std::env::var_os("PELOTON_DATA").map(PathBuf::from);
-    named.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data")).join("lhcb")
-}
 
 fn read(path: &Path) -> RawBatch {
     let mut reader = RawReader::open(&[Source::Path(path.into())], ReadOptions::default()).expect("events");
@@ -103,7 +94,7 @@ fn reading(path: &Path) {
 }
 
 fn main() {
-    let folder = data();
+    let folder = data("lhcb");
     if !folder.is_dir() {
         eprintln!("skipped: no event data in {} (PELOTON_DATA names its place)", folder.display());
         return;

@@ -3,13 +3,15 @@
 //! loop of multiply-adds in registers, the most that the core can do. `cargo bench --bench kalman`.
 #![allow(clippy::needless_range_loop, reason = "matrices and layers")]
 
+mod common;
+
+use common::now;
 use peloton::dispatch;
 use peloton::kalman::matriplex::{Matriplex, Matrix, Symmetric};
 use peloton::kalman::{CURVATURE_PER_TESLA, CylinderState, PlaneState, to_plane, to_radius, update};
 use peloton::simd::varying::{F32, Mask};
 use peloton::simd::{Gang, Level};
 use std::hint::black_box;
-use std::time::Duration;
 
 const TRACKS: usize = 9_600;
 const LAYERS: usize = 20;
@@ -18,12 +20,6 @@ const FIELD: f32 = 3.8112 * CURVATURE_PER_TESLA;
 /// Floating-point operations of a step: the multiply-adds (two each), additions, products, divisions and roots in the
 /// machine code of the loops below (avx512 x 16).
 const FLOP: [f64; 2] = [327.0, 298.0];
-
-/// CPU time of this thread.
-fn now() -> Duration {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
-}
 
 /// Starting states, and two measurements a layer.
 struct Tracks {
@@ -90,13 +86,14 @@ fn multiply_adds<G: Gang>(g: G, rounds: usize) -> f32 {
     sums.iter().fold(0.0, |most, sum| sum.reduce_min(Mask::first(g, G::LANES)).max(most))
 }
 
+/// Least CPU time of several runs, s.
 fn least(times: usize, mut work: impl FnMut()) -> f64 {
     let timed = (0..times).map(|_| {
         let start = now();
         work();
         now() - start
     });
-    timed.min().expect("a pass").as_secs_f64()
+    timed.fold(f64::INFINITY, f64::min) * 1e-9
 }
 
 fn main() {

@@ -9,6 +9,9 @@
 //! published algorithm 1; `chain` is everything from hits in the order of their readout to clusters with
 //! features, energies by a calibration of each pixel among them.
 
+mod common;
+
+use common::{free_gain, now, wall};
 use peloton::event::{Column, Layout, PixelBlock, PixelHits};
 use peloton::input::Source;
 use peloton::input::timepix::{PixelFormat, PixelOptions, PixelReader, ReadEnd};
@@ -17,17 +20,9 @@ use peloton::simd::Level;
 use peloton::timepix::reference::{PlainMatrix, plain_loop};
 use peloton::timepix::{Algorithm, Chain, FindConfig, Finder, TimeSorter, TimepixConfig};
 use peloton::truth::simulate::timepix::{PixelPreset, PixelSim, PixelSimSpec};
-use rustix::time::{ClockId, clock_gettime};
 use std::hint::black_box;
 use std::path::PathBuf;
 use std::sync::{Mutex, OnceLock};
-use std::time::Instant;
-
-/// CPU time of this thread, s.
-fn cpu_time() -> f64 {
-    let now = clock_gettime(ClockId::ThreadCPUTime);
-    now.tv_sec as f64 + now.tv_nsec as f64 * 1e-9
-}
 
 /// A stream as it is read out and in order of time.
 struct Sample {
@@ -71,11 +66,11 @@ impl Sample {
 fn rate(passes: usize, hits: usize, mut run: impl FnMut() -> usize) -> (f64, usize) {
     let (mut best, mut found) = (f64::INFINITY, 0);
     for _ in 0..passes {
-        let start = cpu_time();
+        let start = now();
         found = run();
-        best = best.min(cpu_time() - start);
+        best = best.min(now() - start);
     }
-    (hits as f64 / best * 1e-6, found)
+    (hits as f64 / best * 1e3, found)
 }
 
 /// One row: rates of fast, plain, open and chain.
@@ -218,34 +213,10 @@ fn usual_levels() -> Vec<Level> {
     levels
 }
 
-/// Wall clock of `threads` threads that each run `work`, least of several passes, s.
-fn wall(passes: usize, threads: usize, work: impl Fn(usize) + Sync) -> f64 {
-    let pass = || {
-        let start = Instant::now();
-        std::thread::scope(|scope| {
-            (0..threads).for_each(|thread| {
-                drop(scope.spawn({
-                    let work = &work;
-                    move || work(thread)
-                }))
-            });
-        });
-        start.elapsed().as_secs_f64()
-    };
-    (0..passes).map(|_| pass()).fold(f64::INFINITY, f64::min)
-}
-
 /// What a second thread gains: for a loop in registers, for the search on two halves of a stream, and for the
 /// chain on two lanes instead of one.
 fn scaling(sample: &Sample, passes: usize, repeats: usize) {
-    let registers = |_| {
-        let mut x = 1u64;
-        for i in 0..200_000_000u64 {
-            x = black_box(x.wrapping_mul(0x9E37_79B9_7F4A_7C15)) ^ i;
-        }
-        black_box(x);
-    };
-    let free = 2.0 * wall(passes, 1, registers) / wall(passes, 2, registers);
+    let free = free_gain(passes);
     let hits = sample.repeated(&sample.sorted, repeats);
     let halves = [0..hits.len() / 2, hits.len() / 2..hits.len()].map(|range| {
         let mut half = PixelHits::default();

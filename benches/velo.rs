@@ -5,31 +5,18 @@
 //! the level chosen by default. `-- scaling` shows what a second thread gains, for tracking and for a loop in
 //! registers. With `--test` everything runs once.
 
-#[path = "common/scaling.rs"]
-mod scaling;
+mod common;
 
+use common::{data, free_gain, now, wall};
 use peloton::event::{Counters, VeloBatch, VeloTracks};
 use peloton::input::{ReadOptions, Source, VeloReader};
 use peloton::simd::{Isa, Level};
 use peloton::velo::{Preset, STAGES, VeloConfig, VeloWorkspace, reconstruct};
-use rustix::time::{ClockId, clock_gettime};
 use std::hint::black_box;
-use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 /// Events reconstructed into one set of columns.
 const SLICE: usize = 64;
-
-/// CPU time of this thread, ns.
-fn now() -> f64 {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    time.tv_sec as f64 * 1e9 + time.tv_nsec as f64
-}
-
-fn data() -> PathBuf {
-    let named = std::env::var_os("PELOTON_DATA").map(PathBuf::from);
-    named.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data")).join("velo")
-}
 
 /// What one thread needs.
 #[derive(Default)]
@@ -107,9 +94,8 @@ fn two_threads(events: &VeloBatch, rounds: usize) {
         }
     };
     let both = |_| (0..2).for_each(track);
-    let registers = |_| scaling::registers();
-    let free = 2.0 * scaling::wall(rounds, 1, registers) / scaling::wall(rounds, 2, registers);
-    let tracking = scaling::wall(rounds, 1, both) / scaling::wall(rounds, 2, track);
+    let free = free_gain(rounds);
+    let tracking = wall(rounds, 1, both) / wall(rounds, 2, track);
     println!(
         "two threads over one, {level}: registers {free:.2}, tracking {tracking:.2} ({:.2} of it)",
         tracking / free
@@ -117,7 +103,7 @@ fn two_threads(events: &VeloBatch, rounds: usize) {
 }
 
 fn main() {
-    let path = data().join("public200.ndjson.zst");
+    let path = data("velo").join("public200.ndjson.zst");
     if !path.is_file() {
         eprintln!("skipped: no event data in {} (PELOTON_DATA names its place)", path.display());
         return;
