@@ -6,7 +6,7 @@
 mod common;
 
 use common::now;
-use peloton::dispatch;
+use peloton::dispatch_usual;
 use peloton::kalman::matriplex::{Matriplex, Matrix, Symmetric};
 use peloton::kalman::{CURVATURE_PER_TESLA, CylinderState, PlaneState, to_plane, to_radius, update};
 use peloton::simd::varying::{F32, Mask};
@@ -102,15 +102,16 @@ fn main() {
     let radii = tracks([0.1, 0.1, 0.5, 0.1, 0.5]);
     let mut out = Matriplex::default();
     out.resize(21, TRACKS);
-    for level in Level::supported() {
+    for level in Level::usual() {
         let steps = (TRACKS * LAYERS) as f64 / 1e6;
-        let to_planes = least(passes, || dispatch!(level, g => through::<_, false>(g, &planes, &mut out)));
+        let to_planes =
+            least(passes, || dispatch_usual!(level, g => through::<_, false>(g, &planes, &mut out)));
         black_box(&out);
-        let to_radii = least(passes, || dispatch!(level, g => through::<_, true>(g, &radii, &mut out)));
+        let to_radii = least(passes, || dispatch_usual!(level, g => through::<_, true>(g, &radii, &mut out)));
         black_box(&out);
         let rounds = 200_000;
         let peak = least(passes.min(20), || {
-            black_box(dispatch!(level, g => multiply_adds(g, black_box(rounds))));
+            black_box(dispatch_usual!(level, g => multiply_adds(g, black_box(rounds))));
         });
         let peak = 2.0 * 12.0 * (rounds * level.gang()) as f64 / peak / 1e9;
         let rates = [steps / to_planes, steps / to_radii];

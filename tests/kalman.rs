@@ -1,7 +1,7 @@
 //! The filter's kernels on every gang: the same bits, and what the f64 reference says.
 #![allow(clippy::needless_range_loop, reason = "matrices and layers")]
 
-use peloton::dispatch;
+use peloton::dispatch_usual;
 use peloton::kalman::matriplex::{Matriplex, Matrix, Symmetric};
 use peloton::kalman::reference::{self, Measured, State};
 use peloton::kalman::{
@@ -144,7 +144,7 @@ fn run(level: Level, tracks: &Matriplex, count: usize) -> (Matriplex, Vec<u32>) 
     let mut out = Matriplex::default();
     out.resize(10 * PER_LAYER, count);
     let mut status = vec![0; count + 64];
-    dispatch!(level, g => filter_and_smooth(g, tracks, count, &mut out, &mut status));
+    dispatch_usual!(level, g => filter_and_smooth(g, tracks, count, &mut out, &mut status));
     (out, status)
 }
 
@@ -181,7 +181,7 @@ impl Worst {
 fn filter_and_smoother_are_those_of_the_reference() {
     const TRACKS: usize = 300;
     let (vertices, hits) = tracks(TRACKS, 1);
-    let levels = Level::supported();
+    let levels = Level::usual();
     let (expected, status) = run(levels[0], &vertices, TRACKS);
     for level in levels {
         let (found, _) = run(level, &vertices, TRACKS);
@@ -272,11 +272,11 @@ fn planes_are_those_of_the_helix() {
     let run = |level: Level| {
         let mut out = Matriplex::default();
         out.resize(20, TRACKS);
-        dispatch!(level, g => through_planes(g, &from, TRACKS, &mut out));
+        dispatch_usual!(level, g => through_planes(g, &from, TRACKS, &mut out));
         out
     };
-    let expected = run(Level::supported()[0]);
-    for level in Level::supported() {
+    let expected = run(Level::usual()[0]);
+    for level in Level::usual() {
         let found = run(level);
         for element in 0..20 {
             assert_eq!(
@@ -365,10 +365,9 @@ fn three_measured_dimensions_of_six() {
     for i in 0..3 {
         chi2 += (0..3).map(|j| d[i] * weight[i][j] * d[j]).sum::<f64>();
     }
-    for level in Level::supported() {
+    for level in Level::usual() {
         let mut out = [0.0; 6 + 36];
-        let found =
-            dispatch!(level, g => three_dimensions(g, c, v.map(|row| row.map(|x: f64| x as f32)), &mut out));
+        let found = dispatch_usual!(level, g => three_dimensions(g, c, v.map(|row| row.map(|x: f64| x as f32)), &mut out));
         assert!((f64::from(found) - chi2).abs() < 1e-5, "{level}: {found} {chi2}");
         for (found, expected) in out.iter().zip(&expected) {
             assert!((f64::from(*found) - expected).abs() < 1e-5, "{level}: {found} {expected}");
@@ -435,7 +434,7 @@ fn nothing_that_is_no_state_leaves_unflagged() {
                 (0..4).for_each(|i| input.row_mut(6 + 4 * layer + i)[track] = hit[i]);
             }
         }
-        dispatch!(level, g => hostile_tracks(g, &input, BATCH, &mut out, &mut status));
+        dispatch_usual!(level, g => hostile_tracks(g, &input, BATCH, &mut out, &mut status));
         for track in 0..BATCH {
             counts[status[track] as usize] += 1;
             if status[track] != FitStatus::Ok as u32 {

@@ -1,6 +1,6 @@
 //! The helix through three hits.
 
-use peloton::dispatch;
+use peloton::dispatch_usual;
 use peloton::kalman::{CURVATURE_PER_TESLA, from_three_hits, reference};
 use peloton::simd::varying::F32;
 use peloton::simd::{Gang, Level};
@@ -34,7 +34,7 @@ fn start_at_hits<G: Gang>(g: G, hits: [[f32; 3]; 3], out: &mut [f32; 5]) {
 #[test]
 fn three_hits_make_a_helix() {
     let mut random = Random::new(5);
-    for level in Level::supported() {
+    for level in Level::usual() {
         for _ in 0..50 {
             let slope = random.between(-1.0, 1.0);
             let p =
@@ -44,7 +44,7 @@ fn three_hits_make_a_helix() {
             });
             let hits = at.map(|(radius, p)| [p[1].atan2(p[0]) as f32, p[2] as f32, radius as f32]);
             let mut found = [0.0; 5];
-            dispatch!(level, g => start_at_hits(g, hits, &mut found));
+            dispatch_usual!(level, g => start_at_hits(g, hits, &mut found));
             let first = at[0].1;
             let moment = first[0] * first[4].sin() - first[1] * first[4].cos();
             let expected = [first[1].atan2(first[0]), first[2], first[3], moment, 1.0 / first[5].tan()];

@@ -53,7 +53,7 @@ pub struct CylinderInput<'a> {
 /// Output bytes do not depend on `level`, nor on how events are cut into ranges.
 ///
 /// # Panics
-/// When `range` is not within the events.
+/// When `range` is not within the events, or `level` is not a usual one ([`Level::is_usual`]).
 pub fn reconstruct(
     level: Level,
     config: &CylinderConfig,
@@ -63,7 +63,7 @@ pub fn reconstruct(
     out: &mut CylinderTracks,
     counters: &mut Counters,
 ) {
-    crate::dispatch!(level, g => run(g, config, input, range, workspace, out, counters));
+    crate::dispatch_usual!(level, g => run(g, config, input, range, workspace, out, counters));
 }
 
 #[inline(always)]
@@ -250,7 +250,7 @@ fn fit_room<G: Gang>(
 /// and appends the states at the last hits: from event columns to stored states, without an index.
 ///
 /// # Panics
-/// When `range` is not within the events.
+/// When `range` is not within the events, or `level` is not a usual one ([`Level::is_usual`]).
 pub fn fit_particles(
     level: Level,
     config: &CylinderConfig,
@@ -258,7 +258,7 @@ pub fn fit_particles(
     range: Range<usize>,
     out: &mut CylinderTracks,
 ) {
-    crate::dispatch!(level, g => fit_events(g, config, input, range, out));
+    crate::dispatch_usual!(level, g => fit_events(g, config, input, range, out));
 }
 
 #[inline(always)]

@@ -41,7 +41,12 @@ impl CylinderPool {
             .build()
             .map_err(|e| Error::Config(format!("cannot start {count} threads: {e}")))?;
         let seats = (0..count).map(|_| Mutex::default()).collect();
-        Ok(Self { level: config.level()?, config: config.cylinder.clone(), threads, seats })
+        let level = config.level()?;
+        if !level.is_usual() {
+            let what = "the sequence cylinder is built for the usual gang of each instruction set alone";
+            return Err(Error::Unsupported(format!("{what}, not for {level}")));
+        }
+        Ok(Self { level, config: config.cylinder.clone(), threads, seats })
     }
 
     /// The level that runs.

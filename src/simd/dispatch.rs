@@ -45,6 +45,18 @@ macro_rules! dispatch {
 #[macro_export]
 macro_rules! dispatch {
     ($level:expr, $g:ident => $body:expr) => {
+        $crate::dispatch_usual!($level, $g => $body)
+    };
+}
+
+/// [`dispatch!`](crate::dispatch) for kernels so large that their compile time on every gang would be felt by all who
+/// build: the usual gang of each level alone.
+///
+/// # Panics
+/// On other gangs, see [`Level::is_usual`](super::Level::is_usual).
+#[macro_export]
+macro_rules! dispatch_usual {
+    ($level:expr, $g:ident => $body:expr) => {
         $crate::dispatch_arms!($level, $g => $body;
             any [Scalar1 Portable8]
             x86_64 [SoftwareScalar1 SoftwarePortable4 Avx2x8 Avx512x16]
@@ -67,6 +79,8 @@ macro_rules! dispatch_arms {
             $(#[cfg(target_arch = "aarch64")]
             $crate::simd::Token::$aarch64($g) =>
                 $crate::simd::Gang::vectorize($g, #[inline(always)] || $body),)*
+            #[allow(unreachable_patterns, reason = "most kernels are there for all")]
+            _ => panic!("this kernel is not built for {}", $level),
         }
     };
 }

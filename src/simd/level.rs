@@ -61,6 +61,17 @@ impl Level {
         pairs.filter_map(|(isa, gang)| Self::new(isa, gang).ok()).collect()
     }
 
+    /// All levels with [`Self::is_usual`] that run here.
+    pub fn usual() -> Vec<Self> {
+        Self::supported().into_iter().filter(|level| level.is_usual()).collect()
+    }
+
+    /// Whether this is the usual gang of its level: large kernels are built for these alone
+    /// ([`dispatch_usual!`](crate::dispatch_usual)).
+    pub fn is_usual(self) -> bool {
+        self.token.is_usual()
+    }
+
     /// The instruction set level, asked of the gang that will run.
     pub fn isa(self) -> Isa {
         fn of<G: Gang>(_: G) -> Isa {
@@ -134,6 +145,15 @@ macro_rules! tokens {
                     return Some(Self::$variant2($new2(context)));
                 })*
                 None
+            }
+
+            /// Whether the gang is there without the feature.
+            fn is_usual(self) -> bool {
+                match self {
+                    $($(#[$on])* Self::$variant(_) => true,)*
+                    #[cfg(feature = $feature)]
+                    _ => false,
+                }
             }
         }
     };

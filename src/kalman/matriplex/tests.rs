@@ -1,7 +1,7 @@
 //! Products and inverses of every size, on every gang, against dense f64.
 
 use super::*;
-use crate::dispatch;
+use crate::dispatch_usual;
 use crate::kalman::reference::{inverse, multiply as dense, transpose};
 use crate::simd::{Gang, Level};
 
@@ -32,7 +32,7 @@ fn on_level<const N: usize>(level: Level, a: &Matriplex, c: &Matriplex) -> [Matr
         out.resize(N * N, LANES);
         out
     });
-    dispatch!(level, g => run::<_, N>(g, a, c, &mut out));
+    dispatch_usual!(level, g => run::<_, N>(g, a, c, &mut out));
     out
 }
 
@@ -79,8 +79,8 @@ fn matrices<const N: usize>() -> (Matriplex, Matriplex) {
 
 fn check<const N: usize>() {
     let (a, c) = matrices::<N>();
-    let expected = on_level::<N>(Level::supported()[0], &a, &c);
-    for level in Level::supported() {
+    let expected = on_level::<N>(Level::usual()[0], &a, &c);
+    for level in Level::usual() {
         let found = on_level::<N>(level, &a, &c);
         for (found, expected) in found.iter().zip(&expected) {
             for element in 0..packed(N) {
@@ -152,8 +152,8 @@ where
 
 #[test]
 fn cramer_is_cholesky() {
-    for level in Level::supported() {
-        let worst = dispatch!(level, g => [
+    for level in Level::usual() {
+        let worst = dispatch_usual!(level, g => [
             cramer_against_cholesky::<_, 1>(g, &matrices::<1>().1),
             cramer_against_cholesky::<_, 2>(g, &matrices::<2>().1),
             cramer_against_cholesky::<_, 3>(g, &matrices::<3>().1),
@@ -173,7 +173,7 @@ fn what_is_not_positive_definite_is_said_to_be() {
         s.set(0, 2, crate::simd::varying::F32::splat(g, -0.9));
         good & !s.factor(g).1.bits()
     }
-    for level in Level::supported() {
-        assert_eq!(dispatch!(level, g => positive(g)).count_ones() as usize, level.gang());
+    for level in Level::usual() {
+        assert_eq!(dispatch_usual!(level, g => positive(g)).count_ones() as usize, level.gang());
     }
 }
