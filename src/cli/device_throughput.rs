@@ -100,7 +100,7 @@ pub fn throughput(
 
 /// What to say to other sequences.
 pub fn no_sequence() -> Error {
-    Error::Unsupported("a device runs the sequences velo and timepix only".into())
+    Error::Unsupported("a device runs the sequences velo, timepix and cylinder only".into())
 }
 
 /// What to say to raw banks.

@@ -9,7 +9,7 @@ use crate::simd::varying::{F32, Mask, U32};
 
 /// A hit per lane in the terms of its cylinder.
 #[derive(Clone, Copy)]
-pub(super) struct Hit<G: Gang> {
+pub(crate) struct Hit<G: Gang> {
     /// Azimuth, rad.
     pub phi: F32<G>,
     /// cm
@@ -37,15 +37,28 @@ pub(super) fn gather_hit<G: Gang>(event: &CylinderEvent<'_>, index: U32<G>) -> H
 
 /// From x, y, z and the variances along r-phi and z.
 #[inline(always)]
-pub(super) fn polar<G: Gang>(g: G, [x, y, z]: [F32<G>; 3], var_rphi: F32<G>, var_z: F32<G>) -> Hit<G> {
+pub(crate) fn polar<G: Gang>(g: G, [x, y, z]: [F32<G>; 3], var_rphi: F32<G>, var_z: F32<G>) -> Hit<G> {
     let square = x.mul_add(x, y * y);
     let var_phi = var_rphi / square.max(F32::splat(g, f32::MIN_POSITIVE));
     Hit { phi: atan2(y, x), z, var_phi, var_z, radius: square.sqrt() }
 }
 
+/// Lanes whose hit can be used: off the axis, with errors, and all of it numbers.
+#[inline(always)]
+pub(crate) fn is_usable<G: Gang>(g: G, hit: &Hit<G>) -> Mask<G> {
+    let (zero, infinite) = (F32::splat(g, 0.0), F32::splat(g, f32::INFINITY));
+    zero.lt(hit.radius)
+        & hit.radius.lt(infinite)
+        & hit.z.abs().lt(infinite)
+        & zero.lt(hit.var_phi)
+        & hit.var_phi.lt(infinite)
+        & zero.lt(hit.var_z)
+        & hit.var_z.lt(infinite)
+}
+
 /// `angle` minus whole turns, for angles of a few turns at most.
 #[inline(always)]
-pub(super) fn within_turn<G: Gang>(g: G, angle: F32<G>) -> F32<G> {
+pub(crate) fn within_turn<G: Gang>(g: G, angle: F32<G>) -> F32<G> {
     use std::f32::consts::TAU;
     // Adding 1.5 * 2^23 rounds to an integer.
     let round = F32::splat(g, 12_582_912.0);
@@ -60,7 +73,7 @@ pub(super) fn is_hit<G: Gang>(g: G, index: U32<G>) -> Mask<G> {
 }
 
 /// A filter on its way from hit to hit.
-pub(super) struct Follow<G: Gang> {
+pub(crate) struct Follow<G: Gang> {
     pub state: CylinderState<G>,
     /// Lanes that have reached every hit.
     pub reached: Mask<G>,

@@ -1,12 +1,18 @@
 //! [`Device`] and [`Queue`]: what a sequence asks of a device, be it a GPU or its emulation on the CPU.
 
 use super::mirror::Arguments;
-use crate::Result;
+use crate::{Error, Result, Status};
 use std::ops::Range;
 
 /// The kernels of a device, as source and names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Kernel(pub &'static str);
+
+/// Status of an event as devices read and write it.
+pub(super) fn status_of(code: u16) -> Result<Status> {
+    let known = Status::ALL.get(usize::from(code));
+    known.copied().ok_or_else(|| Error::Device(format!("a status {code} that does not exist")))
+}
 
 /// Something that runs kernels.
 pub trait Device: Sync {

@@ -6,16 +6,19 @@
 
 mod arena;
 mod cache;
+pub mod cylinder;
 mod device;
 mod driver;
 mod mirror;
 mod pool;
 mod program;
 pub mod timepix;
+mod trace;
 pub mod velo;
 
 pub use device::{Device, Kernel, Queue};
 pub use driver::{Cuda, Emulated, Libraries, Order, Usage, usage};
 pub use mirror::Arguments;
+pub use cylinder::{CylinderGpuPool, CylinderRunner};
 pub use pool::{GpuPool, Runner};
 pub use program::KERNELS;

@@ -37,15 +37,7 @@ pub fn throughput(
     report: &ReportArgs,
     (passes, time): (Option<u64>, Duration),
 ) -> Result<ExitCode> {
-    let mut source = EventSource::open(input)?;
-    let mut events = Events::default();
-    while !interrupt::requested() && source.read(16, &mut events)? > 0 {}
-    source.say_problems(report);
-    if events.hits.is_empty() {
-        return Err(Error::format("input", "no event to measure with"));
-    }
-    let all = 0..events.hits.len();
-    cylinder_shuffle(&mut events.hits, &mut events.truth, all, SHUFFLE);
+    let events = load(input, report)?;
     let pool = CylinderPool::new(config)?;
     let mut slots = Vec::new();
     pool.run(events.input(), &mut slots);
@@ -104,6 +96,20 @@ pub fn throughput(
     text.push('\n');
     report.report(&text, &result)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// All events, the hits of each layer shuffled.
+pub fn load(input: &InputArgs, report: &ReportArgs) -> Result<Events> {
+    let mut source = EventSource::open(input)?;
+    let mut events = Events::default();
+    while !interrupt::requested() && source.read(16, &mut events)? > 0 {}
+    source.say_problems(report);
+    if events.hits.is_empty() {
+        return Err(Error::format("input", "no event to measure with"));
+    }
+    let all = 0..events.hits.len();
+    cylinder_shuffle(&mut events.hits, &mut events.truth, all, SHUFFLE);
+    Ok(events)
 }
 
 /// The shortest time of the fit of all particles on one thread, ns.

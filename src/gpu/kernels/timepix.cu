@@ -1,7 +1,6 @@
 // Pixel clusters by the local definition (src/timepix/reference): sort by time, chunked union-find, joining over
 // the borders of chunks, numbering, features. Hits are given by their place in the input until they are sorted.
 
-constexpr u32 TILE = 4096, TILE_THREADS = 256, TILE_WARPS = TILE_THREADS / 32, DIGITS = 256;
 constexpr u32 CHUNK = 1024;
 
 // Keys of the first sort: the pixel.
@@ -18,70 +17,16 @@ KERNEL(pixels_time_keys, PixelArgs, 256) {
     if (i < a.hits) a.keys[i] = u64(a.time[a.values[i]]) - a.first_time;
 }
 
-// How often each digit comes in a tile. One block a tile.
-KERNEL(pixels_count, PixelArgs, 256) {
-    __shared__ u32 counts[DIGITS];
-    const u32 begin = blockIdx.x * TILE, end = begin + TILE < a.hits ? begin + TILE : a.hits;
-    counts[threadIdx.x] = 0;
-    __syncthreads();
-    for (u32 i = begin + threadIdx.x; i < end; i += blockDim.x)
-        atomicAdd(&counts[u32(a.keys[i] >> a.shift) % DIGITS], 1u);
-    __syncthreads();
-    a.counts[threadIdx.x * gridDim.x + blockIdx.x] = counts[threadIdx.x];
-}
+KERNEL(pixels_count, PixelArgs, TILE_THREADS) { count_digits(a.keys, a.counts, a.hits, a.shift); }
 
-// Replaces `a.count` counts by the sums of those before them; `summary[0]` is the sum of all. One block in all.
+// `summary[0]` is the sum of all counts.
 KERNEL(pixels_sums, PixelArgs, 1024) {
-    u32 before = 0;
-    for (u32 from = 0; from < a.count; from += blockDim.x) {
-        const u32 i = from + threadIdx.x;
-        u32 total;
-        const u32 sum = sum_before(i < a.count ? a.counts[i] : 0, total);
-        if (i < a.count) a.counts[i] = before + sum;
-        before += total;
-    }
-    if (threadIdx.x == 0) a.summary[0] = before;
+    const u32 sum = sum_counts(a.counts, a.count);
+    if (threadIdx.x == 0) a.summary[0] = sum;
 }
 
-// Brings keys and values of a tile to their places by digit, those of one digit in their order. A warp has a
-// stretch of the tile to itself. One block a tile.
-KERNEL(pixels_scatter, PixelArgs, 256) {
-    __shared__ u32 places[TILE_WARPS][DIGITS];
-    const u32 lane = threadIdx.x % 32, warp = threadIdx.x / 32, own = TILE / TILE_WARPS;
-    const u32 begin = blockIdx.x * TILE + warp * own;
-    for (u32 of = 0; of < TILE_WARPS; of++) places[of][threadIdx.x] = 0;
-    __syncthreads();
-    for (u32 i = begin + lane; i < begin + own && i < a.hits; i += 32)
-        atomicAdd(&places[warp][u32(a.keys[i] >> a.shift) % DIGITS], 1u);
-    __syncthreads();
-    u32 place = a.counts[threadIdx.x * gridDim.x + blockIdx.x];
-    for (u32 of = 0; of < TILE_WARPS; of++) {
-        const u32 count = places[of][threadIdx.x];
-        places[of][threadIdx.x] = place;
-        place += count;
-    }
-    __syncthreads();
-    for (u32 from = begin; from < begin + own; from += 32) {
-        const u32 i = from + lane;
-        const bool there = i < a.hits;
-        const u64 key = there ? a.keys[i] : 0;
-        const u32 digit = u32(key >> a.shift) % DIGITS;
-        // Lanes with the same digit.
-        u32 peers = __ballot_sync(~0u, there);
-        for (u32 bit = 0; bit < 8; bit++) {
-            const u32 set = __ballot_sync(~0u, digit >> bit & 1);
-            peers &= digit >> bit & 1 ? set : ~set;
-        }
-        const u32 before = __popc(peers & ((1u << lane) - 1));
-        const u32 to = places[warp][digit] + before;
-        __syncwarp();
-        if (there) {
-            a.other_keys[to] = key;
-            a.other_values[to] = a.values[i];
-            if (before == 0) places[warp][digit] += __popc(peers);
-        }
-        __syncwarp();
-    }
+KERNEL(pixels_scatter, PixelArgs, TILE_THREADS) {
+    scatter_digits(a.keys, a.values, a.other_keys, a.other_values, a.counts, a.hits, a.shift);
 }
 
 // The columns in order of time.

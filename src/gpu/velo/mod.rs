@@ -40,12 +40,6 @@ fn stage_of(kernel: Kernel) -> usize {
 
 pub(in crate::gpu) use args::definitions;
 
-/// Status of an event as the device reads and writes it.
-fn status_of(code: u16) -> Result<Status> {
-    let known = Status::ALL.get(usize::from(code));
-    known.copied().ok_or_else(|| Error::Device(format!("a status {code} that does not exist")))
-}
-
 /// One stream: a queue of the device with its arena and its staging memory.
 pub struct Stream<Q> {
     queue: Q,
