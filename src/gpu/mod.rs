@@ -16,9 +16,9 @@ pub mod timepix;
 mod trace;
 pub mod velo;
 
+pub use cylinder::{CylinderGpuPool, CylinderRunner};
 pub use device::{Device, Kernel, Queue};
 pub use driver::{Cuda, Emulated, Libraries, Order, Usage, usage};
 pub use mirror::Arguments;
-pub use cylinder::{CylinderGpuPool, CylinderRunner};
 pub use pool::{GpuPool, Runner};
 pub use program::KERNELS;

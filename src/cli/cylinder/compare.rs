@@ -86,7 +86,11 @@ fn side(config: &Config, text: &str) -> Result<Way> {
     let mut config = config.clone();
     let (mut device, mut streams, mut slice) = (Device::Cpu, None, None);
     for pair in text.split(',').filter(|pair| !pair.is_empty()) {
-        let wrong = || Error::Config(format!("`{pair}` is none of isa=, gang=, threads=, slice=, builder=, gpu, emulated"));
+        let wrong = || {
+            Error::Config(format!(
+                "`{pair}` is none of isa=, gang=, threads=, slice=, builder=, gpu, emulated"
+            ))
+        };
         if !pair.contains('=') {
             device = pair.parse().map_err(|_| wrong())?;
             continue;

@@ -134,7 +134,8 @@ fn text(report: &Report) -> String {
 pub fn by_event(slices: &[CylinderSlot], events: &mut Vec<CylinderSlot>) {
     let count = slices.iter().map(|slot| slot.tracks.events()).sum();
     events.resize_with(count, CylinderSlot::default);
-    let all = slices.iter().flat_map(|slot| (0..slot.tracks.events()).map(move |event| (&slot.tracks, event)));
+    let all =
+        slices.iter().flat_map(|slot| (0..slot.tracks.events()).map(move |event| (&slot.tracks, event)));
     for (slot, (tracks, event)) in events.iter_mut().zip(all) {
         slot.tracks.clear();
         tracks.of_event(event).for_each(|track| slot.tracks.push_from(tracks, track));

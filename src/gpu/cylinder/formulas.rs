@@ -48,11 +48,14 @@ pub(super) fn text() -> String {
             out.yes("reached", reached);
         },
     ));
-    text.push_str(&function("to_radius(Helix& helix, float field, float radius, bool& reached)", |g, out| {
-        let mut state = helix(g);
-        out.yes("reached", to_radius(g, &mut state, float("field"), float("radius")));
-        write_helix(out, &state);
-    }));
+    text.push_str(&function(
+        "to_radius(Helix& helix, float field, float radius, bool& reached)",
+        |g, out| {
+            let mut state = helix(g);
+            out.yes("reached", to_radius(g, &mut state, float("field"), float("radius")));
+            write_helix(out, &state);
+        },
+    ));
     text.push_str(&function("take_record(Helix& helix, const Record& hit, bool has)", |g, out| {
         let mut state = helix(g);
         take_record(g, &mut state, record(), yes("has"));

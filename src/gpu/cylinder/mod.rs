@@ -233,7 +233,7 @@ impl<Q: Queue> CylinderStream<Q> {
     }
 }
 
-/// The kernel that builds tracks as the configuration says.
+/// The kernel that builds tracks, its threads, and threads for each seed, as the configuration says.
 fn builder(config: &CylinderConfig) -> Result<(&'static str, u32, usize)> {
     let unsupported = |what: &str| Err(Error::Unsupported(format!("cylinder on a device: {what}")));
     if config.seeds != SeedSource::Truth {
@@ -303,4 +303,33 @@ fn inputs(capacity: &Capacity, size: &Capacity) -> [Range<usize>; 9] {
         start += room[i].next_multiple_of(256);
         place
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::{CylinderBatch, CylinderTruth};
+    use crate::gpu::arena::Plan;
+    use crate::gpu::driver::{Emulated, GARBAGE, Order};
+    use crate::truth::simulate::CylinderSim;
+
+    /// With buffers as small as these events allow and far from one another, nothing between them changes.
+    #[test]
+    fn kernels_write_to_their_buffers_alone() {
+        let (mut hits, mut truth) = (CylinderBatch::default(), CylinderTruth::default());
+        let spec = "sim:cylinder,events=2,tracks=101,seed=1,noise=333,inefficiency=0.1".parse().unwrap();
+        CylinderSim::new(spec, 0, None).read(2, &mut hits, &mut truth);
+        let capacity = Capacity { events: 2, hits: hits.x.len(), seeds: truth.particles.len() };
+        let device = Emulated::new(Order::Forward).unwrap();
+        for builder in [Builder::BestHit, Builder::CloneEngine] {
+            let config = CylinderConfig { builder, ..CylinderConfig::best() };
+            let plan = Plan::spread(&plan::bytes(&capacity, cells_of_event(&config)));
+            let mut stream = CylinderStream::with_plan(&device, &config, capacity, plan).unwrap();
+            let (mut tracks, mut counters) = (CylinderTracks::default(), Counters::default());
+            let input = CylinderInput { hits: &hits, seeds: &truth.particles };
+            stream.run(input, 0..2, &mut tracks, &mut counters, &mut |_, _| ()).unwrap();
+            assert_eq!(tracks.tracks(), 202);
+            assert_eq!(stream.plan.trespass(stream.queue.memory(), GARBAGE), None, "{builder}");
+        }
+    }
 }

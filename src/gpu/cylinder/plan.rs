@@ -84,10 +84,7 @@ const STEPS: [Access; 11] = [
     },
     Access { reads: &[KEYS, VALUES], writes: &[KEYS, VALUES, OTHER_KEYS, OTHER_VALUES, COUNTS] },
     // After a sort the result may be in either of two buffers.
-    Access {
-        reads: &[VALUES, OTHER_VALUES, POLAR, POLAR_RADIUS],
-        writes: &[RECORD, RADIUS, SOURCE, PLACE],
-    },
+    Access { reads: &[VALUES, OTHER_VALUES, POLAR, POLAR_RADIUS], writes: &[RECORD, RADIUS, SOURCE, PLACE] },
     Access { reads: &[LAYER_START, KEYS, OTHER_KEYS], writes: &[TABLE] },
     Access {
         reads: &[LAYER_START, SEED_START, STATE, VERTEX, SEED_HITS, POLAR, POLAR_RADIUS, PLACE],
@@ -100,7 +97,16 @@ const STEPS: [Access; 11] = [
     Access { reads: &[SEED_START, STATE, HIT_COUNT, LOST], writes: &[FIRST_TRACK, FIRST_HIT, OUTPUT] },
     Access {
         reads: &[
-            LAYER_START, SEED_START, STATE, FIRST_TRACK, FIRST_HIT, HIT_COUNT, PLACES, RECORD, RADIUS, SOURCE,
+            LAYER_START,
+            SEED_START,
+            STATE,
+            FIRST_TRACK,
+            FIRST_HIT,
+            HIT_COUNT,
+            PLACES,
+            RECORD,
+            RADIUS,
+            SOURCE,
             OUTPUT,
         ],
         writes: &[OUTPUT],
