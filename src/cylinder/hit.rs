@@ -2,7 +2,9 @@
 
 use crate::event::{CylinderEvent, NO_HIT};
 use crate::kalman::matriplex::Symmetric;
-use crate::kalman::{CylinderState, FitStatus, Output, judge, output, scatter, to_radius, update};
+use crate::kalman::{
+    CylinderState, FitStatus, Output, judge, output, scatter, to_radius, update, within_turn,
+};
 use crate::simd::Gang;
 use crate::simd::math::atan2;
 use crate::simd::varying::{F32, Mask, U32};
@@ -54,16 +56,6 @@ pub(crate) fn is_usable<G: Gang>(g: G, hit: &Hit<G>) -> Mask<G> {
         & hit.var_phi.lt(infinite)
         & zero.lt(hit.var_z)
         & hit.var_z.lt(infinite)
-}
-
-/// `angle` minus whole turns, for angles of a few turns at most.
-#[inline(always)]
-pub(crate) fn within_turn<G: Gang>(g: G, angle: F32<G>) -> F32<G> {
-    use std::f32::consts::TAU;
-    // Adding 1.5 * 2^23 rounds to an integer.
-    let round = F32::splat(g, 12_582_912.0);
-    let turns = angle.mul_add(F32::splat(g, 1.0 / TAU), round) - round;
-    turns.neg_mul_add(F32::splat(g, TAU), angle)
 }
 
 /// Hit lists hold [`NO_HIT`] where there is none.

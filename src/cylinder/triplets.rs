@@ -7,11 +7,10 @@
 use super::build::Seeded;
 use super::config::CylinderConfig;
 use super::geometry::{RADII, SEED_LAYERS};
-use super::hit::within_turn;
 use super::index::Index;
 use crate::event::Column;
 use crate::kalman::matriplex::Symmetric;
-use crate::kalman::{CURVATURE_PER_TESLA, from_three_hits, scatter, to_radius};
+use crate::kalman::{CURVATURE_PER_TESLA, from_three_hits, scatter, to_radius, within_turn};
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
 

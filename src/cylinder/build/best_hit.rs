@@ -5,10 +5,9 @@ use super::search::{Visit, search};
 use super::{Seeded, take_hit};
 use crate::cylinder::config::CylinderConfig;
 use crate::cylinder::geometry::{RADII, SEED_LAYERS};
-use crate::cylinder::hit::within_turn;
 use crate::cylinder::index::Index;
 use crate::event::{CYLINDER_LAYERS, Column, NO_HIT, StageCounter};
-use crate::kalman::{CURVATURE_PER_TESLA, to_radius};
+use crate::kalman::{CURVATURE_PER_TESLA, to_radius, within_turn};
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
 

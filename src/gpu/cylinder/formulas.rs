@@ -2,11 +2,11 @@
 
 use crate::cylinder::build::search::distance;
 use crate::cylinder::build::take_record;
-use crate::cylinder::hit::{Follow, Hit, is_usable, polar, within_turn};
+use crate::cylinder::hit::{Follow, Hit, is_usable, polar};
 use crate::cylinder::seeds::published_start;
 use crate::gpu::trace::{Outputs, Traced, float, function, yes};
 use crate::kalman::matriplex::{Symmetric, packed};
-use crate::kalman::{CylinderState, from_three_hits, from_vertex, step, to_radius};
+use crate::kalman::{CylinderState, from_three_hits, from_vertex, step, to_radius, within_turn};
 use crate::simd::varying::F32;
 
 /// The types of the formulas.
