@@ -245,7 +245,7 @@ fn compare_with_twin(
             (state, fine) = (there, fine && reached);
         }
         let hit = single::Hit { position: [phi, z], variance: [var_phi, var_z], radius };
-        fine &= single::update(&mut state, &hit).1;
+        fine &= single::update(&mut state, Some(&hit)).1;
         let packed = (0..5).flat_map(|i| state.c[i][..=i].to_vec());
         let expected: Vec<f32> = state.p.into_iter().chain(packed).collect();
         for (i, expected) in expected.iter().enumerate() {

@@ -9,6 +9,7 @@ mod fit;
 pub mod geometry;
 pub(crate) mod hit;
 pub(crate) mod index;
+pub mod reference;
 mod run;
 pub(crate) mod seeds;
 mod triplets;
