@@ -152,6 +152,19 @@ KERNEL(pixels_write, PixelArgs, 256) {
 __device__ __forceinline__ u32 lower(u32 a, u32 b) { return a < b ? a : b; }
 __device__ __forceinline__ u32 higher(u32 a, u32 b) { return a > b ? a : b; }
 
+// Energy of a hit, eV, as src/timepix/calibrate has it; 0 without a calibration.
+__device__ inline u32 energy_of(const PixelArgs& a, u32 x, u32 y, u32 tot) {
+    const u64 pixel = u64(y) * a.width + x;
+    if (x >= a.width || pixel >= a.pixels) return 0;
+    const double* of = a.calibration + 4 * pixel;
+    const double a2 = of[0], b = of[1] - double(tot), c = double(tot) * of[2] - of[3];
+    const double energy = __ddiv_rn(__dsqrt_rn(b * b - 2.0 * a2 * c) - b, a2);
+    // Not a number where the root or the division fails: then the first comparison does not hold.
+    const double sane = energy > 0.1 && (a2 > 2e-12 || a2 < -2e-12) ? energy : 0.1;
+    const double scaled = sane * 1000.0 + 0.5;
+    return u32(scaled < 1e9 ? scaled : 1e9);
+}
+
 // What a cluster looks like: sums of whole numbers, then the operations of src/timepix/features. One thread a
 // cluster.
 KERNEL(pixels_features, PixelArgs, 64) {
@@ -159,13 +172,14 @@ KERNEL(pixels_features, PixelArgs, 64) {
     if (cluster >= a.clusters) return;
     const u32 begin = cluster == 0 ? 0 : a.out_end[cluster - 1], end = a.out_end[cluster];
     const i64 x0 = a.out_x[begin], y0 = a.out_y[begin];
-    u64 tot = 0;
+    u64 tot = 0, energy = 0;
     u32 height = 0, low_x = 0xffff, low_y = 0xffff, high_x = 0, high_y = 0;
     i64 sum_x = 0, sum_y = 0, sum_xx = 0, sum_yy = 0, sum_xy = 0, weighted_x = 0, weighted_y = 0;
     for (u32 i = begin; i < end; i++) {
         const u32 x = a.out_x[i], y = a.out_y[i], own = a.out_tot[i];
         const i64 dx = i64(x) - x0, dy = i64(y) - y0;
         tot += own;
+        energy += energy_of(a, x, y, own);
         height = higher(height, own);
         low_x = lower(low_x, x), high_x = higher(high_x, x);
         low_y = lower(low_y, y), high_y = higher(high_y, y);
@@ -178,6 +192,7 @@ KERNEL(pixels_features, PixelArgs, 64) {
     a.out_duration[cluster] = duration < 0xffffffffull ? u32(duration) : 0xffffffffu;
     a.out_sum[cluster] = tot < 0xffffffffull ? u32(tot) : 0xffffffffu;
     a.out_height[cluster] = u16(height);
+    a.out_energy[cluster] = energy;
     const u32 bounds[4] = {low_x, low_y, high_x, high_y};
     for (u32 i = 0; i < 4; i++) a.out_bounds[i * a.out_stride + cluster] = u16(bounds[i]);
 
