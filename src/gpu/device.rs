@@ -14,6 +14,17 @@ pub(super) fn status_of(code: u16) -> Result<Status> {
     known.copied().ok_or_else(|| Error::Device(format!("a status {code} that does not exist")))
 }
 
+/// What a sequence gave; when it broke off, after waiting for what is still under way, so that nothing touches staging
+/// memory later and the queue can be used again.
+pub(super) fn settled<Q: Queue, T>(queue: &mut Q, done: Result<T>) -> Result<T> {
+    if done.is_err() {
+        // The first error is the one that counts.
+        let _ = queue.wait();
+        let _ = queue.times(&mut |_, _| ());
+    }
+    done
+}
+
 /// Something that runs kernels.
 pub trait Device: Sync {
     /// One stream of work.

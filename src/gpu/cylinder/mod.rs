@@ -9,7 +9,7 @@ mod pool;
 pub use plan::Capacity;
 pub use pool::{CylinderGpuPool, CylinderRunner};
 
-use super::device::{Device, Kernel, Queue};
+use super::device::{Device, Kernel, Queue, settled};
 use crate::cylinder::geometry::SEED_LAYERS;
 use crate::cylinder::{Builder, CylinderConfig, CylinderInput, SeedSource};
 use crate::event::{CYLINDER_LAYERS, Counters, CylinderTracks, Truncation};
@@ -117,11 +117,11 @@ impl<Q: Queue> CylinderStream<Q> {
         let Capacity { events, hits, seeds } = slice.size;
         if events <= self.capacity.events && hits <= self.capacity.hits && seeds <= self.capacity.seeds {
             let done = self.run_at_once(&slice, out, counters);
-            self.queue.times(&mut |kernel, ns| {
+            settled(&mut self.queue, done)?;
+            return self.queue.times(&mut |kernel, ns| {
                 counters.stages[stage_of(kernel)].ns += ns;
                 times(kernel, ns);
-            })?;
-            return done;
+            });
         }
         if events == 1 {
             let own = input.hits.status[range.start];

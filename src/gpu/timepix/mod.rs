@@ -13,7 +13,7 @@ pub(in crate::gpu) use args::definitions;
 pub use slices::{PixelRunner, PixelSlices};
 
 use super::arena::Plan;
-use super::device::{Device, Kernel, Queue};
+use super::device::{Device, Kernel, Queue, settled};
 use crate::event::{PixelClusters, PixelHits};
 use crate::timepix::{Calibration, Definition, FindConfig};
 use crate::{Error, Result};
@@ -105,6 +105,11 @@ impl<Q: Queue> PixelStream<Q> {
     /// [`Error::Device`] when the stretch is larger than the stream's capacity, when more hits lie within delta
     /// of one another than the search works through, and when the device fails.
     pub fn run(&mut self, hits: &PixelHits, out: &mut PixelClusters) -> Result<()> {
+        let done = self.run_at_once(hits, out);
+        settled(&mut self.queue, done)
+    }
+
+    fn run_at_once(&mut self, hits: &PixelHits, out: &mut PixelClusters) -> Result<()> {
         let count = hits.len();
         if count > self.capacity {
             let room = self.capacity;
