@@ -59,6 +59,18 @@ fn throughput_of_pixel_hits() {
 }
 
 #[test]
+fn raw_banks_are_decoded_on_the_host() {
+    let input = ["sim:lhcb,events=5,seed=4", "--geometry", "nominal"];
+    let report = json(&[&["compare", "--right", "emulated:reverse,slice=2"], &input[..]].concat());
+    assert_eq!((&report["equal"], &report["events"]), (&true.into(), &5.into()));
+    let args = [&["throughput", "--repetitions", "1"], &input[..]].concat();
+    let (cpu, device) = (json(&args), json(&[&args[..], &["--device", "emulated"]].concat()));
+    for key in ["hash_int", "output_hash", "tracks", "hits", "dropped"] {
+        assert_eq!(device[key], cpu[key], "{key}");
+    }
+}
+
+#[test]
 fn tracks_of_the_cylinder() {
     let input = "sim:cylinder,events=3,tracks=60,seed=4";
     for right in ["emulated", "emulated:reverse,slice=2,threads=1", "emulated:3,builder=clone-engine"] {
