@@ -7,8 +7,8 @@ use peloton::event::{CYLINDER_LAYERS, CylinderBatch, CylinderSeeds, CylinderTrac
 use peloton::kalman::matriplex::{Matriplex, Matrix, Symmetric, similarity};
 use peloton::kalman::reference::{self, Measured, State, single};
 use peloton::kalman::{
-    CURVATURE_PER_TESLA, CylinderState, Filtered, FitStatus, PlaneState, RadiusJacobian, VertexState,
-    from_vertex, output, smooth, step, to_plane, update, within_turn,
+    CURVATURE_PER_TESLA, CylinderHit, CylinderState, Filtered, FitStatus, PlaneState, RadiusJacobian,
+    VertexState, from_vertex, output, smooth, step, to_plane, update, within_turn,
 };
 use peloton::simd::varying::{F32, Mask};
 use peloton::simd::{Gang, Level};
@@ -36,7 +36,7 @@ impl Random {
 fn tracks(count: usize, seed: u8) -> (Matriplex, Vec<[[f32; 5]; 10]>) {
     let mut random = Random::new(seed);
     let mut vertices = Matriplex::default();
-    vertices.resize(6 + 21 + 50, count);
+    vertices.resize(6 + 6 + 50, count);
     let mut hits = Vec::new();
     for track in 0..count {
         let charge = if random.between(0.0, 1.0) < 0.5 { 1.0 } else { -1.0 };
@@ -52,11 +52,8 @@ fn tracks(count: usize, seed: u8) -> (Matriplex, Vec<[[f32; 5]; 10]>) {
             vertices.row_mut(i)[track] = *value;
         }
         let sigma = [0.1f32, 0.1, 1.0, 1.0, 0.5, 0.5];
-        for i in 0..6 {
-            for j in 0..=i {
-                let correlation = if i == j { 1.0 } else { 0.1 };
-                vertices.row_mut(6 + i * (i + 1) / 2 + j)[track] = correlation * sigma[i] * sigma[j];
-            }
+        for (i, sigma) in sigma.iter().enumerate() {
+            vertices.row_mut(6 + i)[track] = sigma * sigma;
         }
         let mut of_track = [[0.0; 5]; 10];
         for (layer, hit) in of_track.iter_mut().enumerate() {
@@ -66,7 +63,7 @@ fn tracks(count: usize, seed: u8) -> (Matriplex, Vec<[[f32; 5]; 10]>) {
             let phi = at[1].atan2(at[0]) as f32 + sigma * random.normal();
             *hit = [phi, at[2] as f32 + 0.1 * random.normal(), radius as f32, sigma * sigma, 0.01];
             for (i, value) in hit.iter().enumerate() {
-                vertices.row_mut(27 + 5 * layer + i)[track] = *value;
+                vertices.row_mut(12 + 5 * layer + i)[track] = *value;
             }
         }
         hits.push(of_track);
@@ -93,32 +90,38 @@ fn filter<G: Gang>(g: G, tracks: &Matriplex, count: usize, size: f32, out: &mut 
         || {
             let (field, all) = (F32::splat(g, FIELD), Mask::first(g, G::LANES));
             for lane in (0..count).step_by(G::LANES) {
-                let Matrix([p]) = tracks.load(g, 0, lane);
-                let vertex = VertexState { p, c: tracks.load_symmetric(g, 6, lane) };
-                let (mut state, mut reached) =
-                    from_vertex(g, &vertex, field, F32::load(g, &tracks.row(29)[lane..]));
-                for layer in 0..10 {
-                    let Matrix([hit]): Matrix<G, 1, 5> = tracks.load(g, 27 + 5 * layer, lane);
+                let Matrix([p, variance]): Matrix<G, 2, 6> = tracks.load(g, 0, lane);
+                let vertex = VertexState { p, variance };
+                let hit = hit_of(g, tracks, 0, lane);
+                let started = from_vertex(g, &vertex, field, &hit, all);
+                let (mut state, mut fine) = (started.state, started.reached & started.taken.sane);
+                store(&state, out, 0, lane);
+                for layer in 1..10 {
+                    let hit = hit_of(g, tracks, layer, lane);
                     let first = PER_LAYER * layer;
-                    if layer > 0 {
-                        state.c = state.c.plus(&noise_of(g, size));
-                        let step = step(g, &state, field, hit[2]);
-                        state.c = similarity::<RadiusJacobian, G, 5, 5>(g, &step.jacobian, &state.c);
-                        (state.p, state.radius) = (step.p, hit[2]);
-                        reached = reached & step.reached;
-                        out.store(first + STATE, lane, &Matrix([step.p]));
-                        out.store(first + STATE + 5, lane, &step.jacobian);
-                    }
-                    let residual = [within_turn(g, hit[0] - state.p[0]), hit[1] - state.p[1]];
-                    let v = Symmetric::diagonal(g, [hit[3], hit[4]]);
+                    state.c = state.c.plus(&noise_of(g, size));
+                    let step = step(g, &state, field, hit.radius);
+                    state.c = similarity::<RadiusJacobian, G, 5, 5>(g, &step.jacobian, &state.c);
+                    (state.p, state.radius) = (step.p, hit.radius);
+                    out.store(first + STATE, lane, &Matrix([step.p]));
+                    out.store(first + STATE + 5, lane, &step.jacobian);
+                    let residual =
+                        [within_turn(g, hit.position[0] - state.p[0]), hit.position[1] - state.p[1]];
+                    let v = Symmetric::diagonal(g, hit.variance);
                     let taken = update(g, &mut state.p, &mut state.c, residual, &v, all);
-                    reached = reached & taken.sane;
+                    fine = fine & step.reached & taken.sane;
                     store(&state, out, first, lane);
                 }
-                assert!(reached.all() || count < lane + G::LANES);
+                assert!(fine.all() || count < lane + G::LANES);
             }
         },
     );
+}
+
+#[inline(always)]
+fn hit_of<G: Gang>(g: G, tracks: &Matriplex, layer: usize, lane: usize) -> CylinderHit<G> {
+    let Matrix([[phi, z, radius, var_phi, var_z]]) = tracks.load(g, 12 + 5 * layer, lane);
+    CylinderHit { position: [phi, z], variance: [var_phi, var_z], radius }
 }
 
 #[inline(always)]
@@ -185,7 +188,9 @@ fn run(level: Level, tracks: &Matriplex, count: usize, size: f32) -> [Matriplex;
     let mut out: [Matriplex; 4] = Default::default();
     let [notes, states, filtered, smoothed] = &mut out;
     notes.resize(10 * PER_LAYER, count);
-    [&mut *filtered, &mut *smoothed].map(|written| written.resize(10 * WRITTEN, count));
+    for written in [&mut *filtered, &mut *smoothed] {
+        written.resize(10 * WRITTEN, count);
+    }
     dispatch_usual!(level, g => filter(g, tracks, count, size, notes));
     states.clone_from(notes);
     dispatch_usual!(level, g => smooth_back(g, count, size, notes));
@@ -233,19 +238,22 @@ fn compare_with_twin(
     hits: &[[f32; 5]; 10],
     size: f32,
 ) {
-    let p = std::array::from_fn(|i| vertices.row(i)[track]);
-    let c = std::array::from_fn(|i: usize| {
-        std::array::from_fn(|j: usize| vertices.row(6 + i.max(j) * (i.max(j) + 1) / 2 + i.min(j))[track])
+    let [p, before] = [0, 6].map(|first: usize| std::array::from_fn(|i| vertices.row(first + i)[track]));
+    let hits = hits.map(|[phi, z, radius, var_phi, var_z]| single::Hit {
+        position: [phi, z],
+        variance: [var_phi, var_z],
+        radius,
     });
-    let (mut state, mut fine) = single::from_vertex(p, &c, FIELD, hits[0][2]);
-    for (layer, [phi, z, radius, var_phi, var_z]) in hits.iter().copied().enumerate() {
+    let (mut state, mut fine, (_, sane)) =
+        single::from_vertex(p, before, FIELD, hits[0].radius, Some(&hits[0]));
+    fine &= sane;
+    for (layer, hit) in hits.iter().enumerate() {
         if layer > 0 {
             (state.c[3][3], state.c[4][4]) = (state.c[3][3] + 1e-3 * size, state.c[4][4] + 1e-5 * size);
-            let (there, reached) = single::to_radius(&state, FIELD, radius);
+            let (there, reached) = single::to_radius(&state, FIELD, hit.radius);
             (state, fine) = (there, fine && reached);
+            fine &= single::update(&mut state, Some(hit)).1;
         }
-        let hit = single::Hit { position: [phi, z], variance: [var_phi, var_z], radius };
-        fine &= single::update(&mut state, Some(&hit)).1;
         let packed = (0..5).flat_map(|i| state.c[i][..=i].to_vec());
         let expected: Vec<f32> = state.p.into_iter().chain(packed).collect();
         for (i, expected) in expected.iter().enumerate() {
@@ -298,12 +306,8 @@ fn filter_in_f64(
     size: f64,
 ) -> ([State; 10], [State; 10]) {
     let vertex: [f64; 6] = std::array::from_fn(|i| f64::from(vertices.row(i)[track]));
-    let c = std::array::from_fn(|i: usize| {
-        std::array::from_fn(|j: usize| {
-            let (i, j) = (i.max(j), i.min(j));
-            f64::from(vertices.row(6 + i * (i + 1) / 2 + j)[track])
-        })
-    });
+    let variance = |i: usize| f64::from(vertices.row(6 + i)[track]);
+    let c = std::array::from_fn(|i| std::array::from_fn(|j| if i == j { variance(i) } else { 0.0 }));
     let measured = hits.map(|hit| Measured {
         radius: f64::from(hit[2]),
         position: [f64::from(hit[0]), f64::from(hit[1])],

@@ -306,7 +306,7 @@ fn fit_from_vertex<G: Gang>(
     for at in (0..range.len()).step_by(G::LANES) {
         let lanes = Mask::first(g, range.len() - at);
         let follow =
-            seeds::follow_from_vertex(g, config, event, particles, range.start + at, 0..CYLINDER_LAYERS);
+            seeds::follow_from_vertex(g, config, event, particles, range.start + at, CYLINDER_LAYERS);
         let (state, status) = follow.finish(g);
         fit::store(g, (follow.state.radius, &state, status), follow.chi2, out, base + at, lanes);
     }
