@@ -193,6 +193,14 @@ impl CylinderConfig {
         Self { build, ..Self::default() }
     }
 
+    /// Layers that a track may miss.
+    pub(super) fn most_missed(&self) -> u32 {
+        match self.seeds {
+            SeedSource::Truth => CYLINDER_LAYERS as u32,
+            SeedSource::Hits => (CYLINDER_LAYERS as u32).saturating_sub(self.seeding.hits),
+        }
+    }
+
     /// Checks all values.
     ///
     /// # Errors

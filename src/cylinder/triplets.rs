@@ -10,7 +10,7 @@ use super::geometry::{RADII, SEED_LAYERS};
 use super::index::Index;
 use crate::event::Column;
 use crate::kalman::matriplex::Symmetric;
-use crate::kalman::{CURVATURE_PER_TESLA, from_three_hits, scatter, to_radius, within_turn};
+use crate::kalman::{CURVATURE_PER_TESLA, CylinderState, from_three_hits, scatter, to_radius, within_turn};
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
 
@@ -21,8 +21,10 @@ pub(super) const BLOCK: usize = 1 << 15;
 #[derive(Debug, Default)]
 pub(super) struct Triplets {
     pairs: [Column<u32>; 2],
+    /// What lies behind pairs, and of that what may be a track.
+    near: [Column<u32>; 3],
     triplets: [Column<u32>; 3],
-    sorted: Vec<[u32; 3]>,
+    sorted: Vec<u128>,
     /// The next hit of the innermost layer.
     next: usize,
 }
@@ -53,11 +55,12 @@ impl Triplets {
         seeded: &mut Seeded,
     ) -> bool {
         self.triplets.iter_mut().for_each(Column::clear);
-        // A step adds the pairs of a few hits: far fewer than a block.
+        // A step adds the triplets of a few hits: far fewer than a block.
         while self.triplets[0].len() < BLOCK && self.next < index.layer_start[1] {
             let end = index.layer_start[1].min(self.next + 64);
             self.find_pairs(g, config, index, self.next..end);
             self.find_triplets(g, config, index);
+            self.select(g, config, index);
             self.next = end;
         }
         self.sort();
@@ -69,10 +72,16 @@ impl Triplets {
     fn sort(&mut self) {
         let Self { triplets, sorted, .. } = self;
         sorted.clear();
-        sorted.extend((0..triplets[0].len()).map(|i| triplets.each_ref().map(|column| column[i])));
+        // Three places in one number: compared at once.
+        sorted.extend(
+            (0..triplets[0].len())
+                .map(|i| triplets.iter().fold(0, |key, column| key << 32 | u128::from(column[i]))),
+        );
         sorted.sort_unstable();
-        for (i, places) in sorted.iter().enumerate() {
-            triplets.iter_mut().zip(places).for_each(|(column, place)| column[i] = *place);
+        for (i, key) in sorted.iter().enumerate() {
+            for (column, shift) in triplets.iter_mut().zip([64, 32, 0]) {
+                column[i] = (key >> shift) as u32;
+            }
         }
     }
 
@@ -139,7 +148,8 @@ impl Triplets {
         let layer = index.layer(2);
         let one = U32::splat(g, 1);
         let records = index.hits.padded();
-        let Self { pairs, triplets, .. } = self;
+        let Self { pairs, near: found, .. } = self;
+        found.iter_mut().for_each(Column::clear);
         for at in (0..pairs[0].len()).step_by(G::LANES) {
             let lanes = Mask::first(g, pairs[0].len() - at);
             let inner = U32::load(g, &pairs[0].padded()[at..]);
@@ -166,9 +176,9 @@ impl Triplets {
                     let [hit_phi, hit_z, _, _] = F32::gather_records(records, hit);
                     let near =
                         within_turn(g, hit_phi - phi).abs().lt(width) & (hit_z - z).abs().lt(reach) & has;
-                    append(&mut triplets[0], inner, near);
-                    append(&mut triplets[1], outer, near);
-                    append(&mut triplets[2], hit, near);
+                    append(&mut found[0], inner, near);
+                    append(&mut found[1], outer, near);
+                    append(&mut found[2], hit, near);
                     hit = hit + one;
                 }
                 row = row + one;
@@ -176,46 +186,51 @@ impl Triplets {
         }
     }
 
-    /// The triplets fitted, on the layer behind; those that miss the cuts are not good.
+    /// Appends the triplets that may be tracks of enough momentum from near the axis: far fewer than there are.
+    #[inline(always)]
+    fn select<G: Gang>(&mut self, g: G, config: &CylinderConfig, index: &Index) {
+        let Self { near, triplets, .. } = self;
+        for at in (0..near[0].len()).step_by(G::LANES) {
+            let lanes = Mask::first(g, near[0].len() - at);
+            let mut places = [U32::splat(g, 0); SEED_LAYERS];
+            for (place, column) in places.iter_mut().zip(&*near) {
+                *place = U32::load(g, &column.padded()[at..]);
+            }
+            let good = Triplet::new(g, config, index, places).good & lanes;
+            for (column, place) in triplets.iter_mut().zip(places) {
+                append(column, place, good);
+            }
+        }
+    }
+
+    /// The triplets fitted, on the layer behind; those that do not get there are not good.
     #[inline(always)]
     fn states<G: Gang>(&mut self, g: G, config: &CylinderConfig, index: &Index, seeded: &mut Seeded) {
         let field = F32::splat(g, CURVATURE_PER_TESLA * config.field);
         let seeding = &config.seeding;
         let count = self.triplets[0].len();
         seeded.resize(count);
-        let mut prior = [F32::splat(g, 0.0); 5];
-        for (variance, sigma) in prior.iter_mut().zip(config.fit.prior) {
-            *variance = F32::splat(g, sigma * sigma);
-        }
         for at in (0..count).step_by(G::LANES) {
             let lanes = Mask::first(g, count - at);
-            let places = [0, 1, 2].map(|layer: usize| U32::load(g, &self.triplets[layer].padded()[at..]));
-            let mut hits = [[F32::splat(g, 0.0); 4]; SEED_LAYERS];
-            let mut points = [[F32::splat(g, 0.0); 3]; SEED_LAYERS];
-            for layer in 0..SEED_LAYERS {
-                hits[layer] = F32::gather_records(index.hits.padded(), places[layer]);
-                let radius = F32::gather(&index.radius, places[layer]);
-                points[layer] = [hits[layer][0], hits[layer][1], radius];
+            let mut places = [U32::splat(g, 0); SEED_LAYERS];
+            for (place, column) in places.iter_mut().zip(&self.triplets) {
+                *place = U32::load(g, &column.padded()[at..]);
             }
-            let mut state = from_three_hits(g, points, field, prior);
-            // Distance from the axis and z there: the moment and z where it comes nearest.
-            let [_, z, charge_over_pt, moment, slope] = state.p;
-            let half = F32::splat(g, 0.5) * field * charge_over_pt;
-            let distance = half.neg_mul_add(state.radius * state.radius, moment);
-            let origin = slope.neg_mul_add(state.radius, z);
-            let mut good = charge_over_pt.abs().lt(F32::splat(g, 1.0 / seeding.pt))
-                & distance.abs().lt(F32::splat(g, seeding.distance))
-                & origin.abs().lt(F32::splat(g, seeding.z));
+            let Triplet { hits, radii, mut state, distance, half, .. } =
+                Triplet::new(g, config, index, places);
+            let prior = prior(g, config);
+            let charge_over_pt = state.p[2];
+            let mut good = lanes;
             // Beam spot as a measurement of the moment: what is known of where tracks come from.
             let spot = F32::splat(g, (0.4 * seeding.distance) * (0.4 * seeding.distance));
             state.c.set(3, 3, spot);
-            state.p[3] = moment - distance;
+            state.p[3] = state.p[3] - distance;
             state.c.set(3, 2, half * state.radius * state.radius / charge_over_pt * prior[2]);
             let own = half * state.radius * state.radius / charge_over_pt;
             state.c.set(3, 3, own.mul_add(own * prior[2], spot));
             for layer in 0..SEED_LAYERS {
                 if layer > 0 {
-                    good = good & to_radius(g, &mut state, field, points[layer][2]);
+                    good = good & to_radius(g, &mut state, field, radii[layer]);
                 }
                 let [phi, z, var_phi, var_z] = hits[layer];
                 let residual = [within_turn(g, phi - state.p[0]), z - state.p[1]];
@@ -234,5 +249,54 @@ impl Triplets {
             flag.store_some(&mut seeded.good.padded_mut()[at..], lanes);
         }
         seeded.sort();
+    }
+}
+
+/// Variances of the helix through three hits.
+#[inline(always)]
+fn prior<G: Gang>(g: G, config: &CylinderConfig) -> [F32<G>; 5] {
+    let mut prior = [F32::splat(g, 0.0); 5];
+    for (variance, sigma) in prior.iter_mut().zip(config.fit.prior) {
+        *variance = F32::splat(g, sigma * sigma);
+    }
+    prior
+}
+
+/// Three hits and the helix through them.
+struct Triplet<G: Gang> {
+    hits: [[F32<G>; 4]; SEED_LAYERS],
+    radii: [F32<G>; SEED_LAYERS],
+    /// At the innermost hit.
+    state: CylinderState<G>,
+    /// From the axis.
+    distance: F32<G>,
+    half: F32<G>,
+    /// Lanes that pass the cuts.
+    good: Mask<G>,
+}
+
+impl<G: Gang> Triplet<G> {
+    #[inline(always)]
+    fn new(g: G, config: &CylinderConfig, index: &Index, places: [U32<G>; SEED_LAYERS]) -> Self {
+        let seeding = &config.seeding;
+        let zero = F32::splat(g, 0.0);
+        let (mut hits, mut radii, mut points) =
+            ([[zero; 4]; SEED_LAYERS], [zero; SEED_LAYERS], [[zero; 3]; SEED_LAYERS]);
+        for layer in 0..SEED_LAYERS {
+            hits[layer] = F32::gather_records(index.hits.padded(), places[layer]);
+            radii[layer] = F32::gather(&index.radius, places[layer]);
+            points[layer] = [hits[layer][0], hits[layer][1], radii[layer]];
+        }
+        let field = F32::splat(g, CURVATURE_PER_TESLA * config.field);
+        let state = from_three_hits(g, points, field, prior(g, config));
+        // Distance from the axis and z there: the moment and z where it comes nearest.
+        let [_, z, charge_over_pt, moment, slope] = state.p;
+        let half = F32::splat(g, 0.5) * field * charge_over_pt;
+        let distance = half.neg_mul_add(state.radius * state.radius, moment);
+        let origin = slope.neg_mul_add(state.radius, z);
+        let good = charge_over_pt.abs().lt(F32::splat(g, 1.0 / seeding.pt))
+            & distance.abs().lt(F32::splat(g, seeding.distance))
+            & origin.abs().lt(F32::splat(g, seeding.z));
+        Self { hits, radii, state, distance, half, good }
     }
 }
