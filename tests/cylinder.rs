@@ -433,3 +433,24 @@ fn seeds_from_hits_find_the_particles() {
         }
     }
 }
+
+/// Partners beyond the limits are cut off, the same on every gang, and counted.
+#[test]
+fn what_is_cut_off_is_counted() {
+    let sample = simulated("sim:cylinder,events=2,tracks=400,seed=16");
+    let mut config = CylinderConfig { seeds: SeedSource::Hits, ..CylinderConfig::default() };
+    let run = |level, config: &CylinderConfig| {
+        let (mut out, mut counters) = (CylinderTracks::default(), Counters::default());
+        let input = CylinderInput { hits: &sample.0, seeds: &sample.1.particles };
+        reconstruct(level, config, input, 0..2, &mut CylinderWorkspace::default(), &mut out, &mut counters);
+        let cut: u64 = counters.dropped().map(|(_, count)| count).sum();
+        (hashes(&out), cut)
+    };
+    assert_eq!(run(usual(), &config).1, 0);
+    config.seeding.partners = [4, 2];
+    let expected = run(Level::usual()[0], &config);
+    assert!(expected.1 > 100, "{}", expected.1);
+    for level in Level::usual() {
+        assert_eq!(run(level, &config), expected, "{level}");
+    }
+}

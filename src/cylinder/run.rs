@@ -9,7 +9,7 @@ use super::triplets::Triplets;
 use crate::Status;
 use crate::event::{
     CYLINDER_LAYERS, Column, Counters, CylinderBatch, CylinderEvent, CylinderSeeds, CylinderTracks, NO_HIT,
-    StageClock,
+    StageClock, Truncation,
 };
 use crate::simd::varying::Mask;
 use crate::simd::{Gang, Level};
@@ -132,6 +132,7 @@ fn from_hits<G: Gang>(
         seeds += seeded.good.len();
         clock.lap(&mut counters.stages[BUILD]);
     }
+    counters.count_truncated(Truncation::CandidatesInWindow, triplets.take_cut_off());
     clock.lap(&mut counters.stages[SEED]);
     fit_room(g, config, index, tracks, candidates);
     order.clear();

@@ -27,6 +27,8 @@ pub(super) struct Triplets {
     sorted: Vec<u128>,
     /// The next hit of the innermost layer.
     next: usize,
+    /// Hits that were beyond the limits.
+    cut_off: u64,
 }
 
 /// Appends the lanes of `mask`.
@@ -43,6 +45,11 @@ impl Triplets {
     pub fn start(&mut self, index: &Index) {
         self.next = index.layer_start[0];
         self.triplets.iter_mut().for_each(Column::clear);
+    }
+
+    /// How many hits were beyond the limits since this was asked last.
+    pub fn take_cut_off(&mut self) -> u64 {
+        std::mem::take(&mut self.cut_off)
     }
 
     /// The states of the next seeds; false when there are none left.
@@ -111,6 +118,7 @@ impl Triplets {
             let middle = z * F32::splat(g, r1 / r0);
             let reach = F32::splat(g, seeding.z * (r1 / r0 - 1.0) + 0.7);
             let (first_bin, last_bin) = layer.bins(g, middle, reach);
+            let mut limit = Limit::new(g, seeding.partners[0]);
             let mut row = U32::splat(g, 0);
             loop {
                 let has_row = row.lt(rows) & lanes;
@@ -127,12 +135,14 @@ impl Triplets {
                     let near = within_turn(g, hit_phi - phi).abs().lt(F32::splat(g, width))
                         & (hit_z - middle).abs().lt(reach)
                         & has;
+                    let near = limit.take(near);
                     append(&mut self.pairs[0], inner, near);
                     append(&mut self.pairs[1], hit, near);
                     hit = hit + one;
                 }
                 row = row + one;
             }
+            self.cut_off += limit.cut_off;
         }
     }
 
@@ -148,7 +158,7 @@ impl Triplets {
         let layer = index.layer(2);
         let one = U32::splat(g, 1);
         let records = index.hits.padded();
-        let Self { pairs, near: found, .. } = self;
+        let Self { pairs, near: found, cut_off, .. } = self;
         found.iter_mut().for_each(Column::clear);
         for at in (0..pairs[0].len()).step_by(G::LANES) {
             let lanes = Mask::first(g, pairs[0].len() - at);
@@ -161,6 +171,7 @@ impl Triplets {
             let z = lever.mul_add(z1 - z0, z1);
             let (first_row, rows) = layer.rows_of(g, phi, width);
             let (first_bin, last_bin) = layer.bins(g, z, reach);
+            let mut limit = Limit::new(g, seeding.partners[1]);
             let mut row = U32::splat(g, 0);
             loop {
                 let has_row = row.lt(rows) & lanes;
@@ -176,6 +187,7 @@ impl Triplets {
                     let [hit_phi, hit_z, _, _] = F32::gather_records(records, hit);
                     let near =
                         within_turn(g, hit_phi - phi).abs().lt(width) & (hit_z - z).abs().lt(reach) & has;
+                    let near = limit.take(near);
                     append(&mut found[0], inner, near);
                     append(&mut found[1], outer, near);
                     append(&mut found[2], hit, near);
@@ -183,6 +195,7 @@ impl Triplets {
                 }
                 row = row + one;
             }
+            *cut_off += limit.cut_off;
         }
     }
 
@@ -249,6 +262,29 @@ impl Triplets {
             flag.store_some(&mut seeded.good.padded_mut()[at..], lanes);
         }
         seeded.sort();
+    }
+}
+
+/// How many partners each lane may still have. A lane meets them in the order of the index, whatever the gang.
+struct Limit<G: Gang> {
+    left: U32<G>,
+    cut_off: u64,
+}
+
+impl<G: Gang> Limit<G> {
+    #[inline(always)]
+    fn new(g: G, most: u32) -> Self {
+        Self { left: U32::splat(g, most), cut_off: 0 }
+    }
+
+    /// The lanes of `wanted` that have room.
+    #[inline(always)]
+    fn take(&mut self, wanted: Mask<G>) -> Mask<G> {
+        let g = self.left.g;
+        let taken = wanted & U32::splat(g, 0).lt(self.left);
+        self.cut_off += (wanted.count() - taken.count()) as u64;
+        self.left = taken.select_u(self.left - U32::splat(g, 1), self.left);
+        taken
     }
 }
 
