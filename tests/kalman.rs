@@ -7,8 +7,8 @@ use peloton::event::{CYLINDER_LAYERS, CylinderBatch, CylinderSeeds, CylinderTrac
 use peloton::kalman::matriplex::{Matriplex, Matrix, Symmetric, similarity};
 use peloton::kalman::reference::{self, Measured, State, single};
 use peloton::kalman::{
-    CURVATURE_PER_TESLA, CylinderState, Filtered, FitStatus, PlaneState, RadiusJacobian, VertexState,
-    from_vertex, output, smooth, step, to_plane, update, within_turn,
+    CURVATURE_PER_TESLA, CylinderHit, CylinderState, Filtered, FitStatus, RadiusJacobian, VertexState,
+    from_vertex, output, smooth, step, update, within_turn,
 };
 use peloton::simd::varying::{F32, Mask};
 use peloton::simd::{Gang, Level};
@@ -36,7 +36,7 @@ impl Random {
 fn tracks(count: usize, seed: u8) -> (Matriplex, Vec<[[f32; 5]; 10]>) {
     let mut random = Random::new(seed);
     let mut vertices = Matriplex::default();
-    vertices.resize(6 + 21 + 50, count);
+    vertices.resize(6 + 6 + 50, count);
     let mut hits = Vec::new();
     for track in 0..count {
         let charge = if random.between(0.0, 1.0) < 0.5 { 1.0 } else { -1.0 };
@@ -52,11 +52,8 @@ fn tracks(count: usize, seed: u8) -> (Matriplex, Vec<[[f32; 5]; 10]>) {
             vertices.row_mut(i)[track] = *value;
         }
         let sigma = [0.1f32, 0.1, 1.0, 1.0, 0.5, 0.5];
-        for i in 0..6 {
-            for j in 0..=i {
-                let correlation = if i == j { 1.0 } else { 0.1 };
-                vertices.row_mut(6 + i * (i + 1) / 2 + j)[track] = correlation * sigma[i] * sigma[j];
-            }
+        for (i, sigma) in sigma.iter().enumerate() {
+            vertices.row_mut(6 + i)[track] = sigma * sigma;
         }
         let mut of_track = [[0.0; 5]; 10];
         for (layer, hit) in of_track.iter_mut().enumerate() {
@@ -66,7 +63,7 @@ fn tracks(count: usize, seed: u8) -> (Matriplex, Vec<[[f32; 5]; 10]>) {
             let phi = at[1].atan2(at[0]) as f32 + sigma * random.normal();
             *hit = [phi, at[2] as f32 + 0.1 * random.normal(), radius as f32, sigma * sigma, 0.01];
             for (i, value) in hit.iter().enumerate() {
-                vertices.row_mut(27 + 5 * layer + i)[track] = *value;
+                vertices.row_mut(12 + 5 * layer + i)[track] = *value;
             }
         }
         hits.push(of_track);
@@ -93,32 +90,38 @@ fn filter<G: Gang>(g: G, tracks: &Matriplex, count: usize, size: f32, out: &mut 
         || {
             let (field, all) = (F32::splat(g, FIELD), Mask::first(g, G::LANES));
             for lane in (0..count).step_by(G::LANES) {
-                let Matrix([p]) = tracks.load(g, 0, lane);
-                let vertex = VertexState { p, c: tracks.load_symmetric(g, 6, lane) };
-                let (mut state, mut reached) =
-                    from_vertex(g, &vertex, field, F32::load(g, &tracks.row(29)[lane..]));
-                for layer in 0..10 {
-                    let Matrix([hit]): Matrix<G, 1, 5> = tracks.load(g, 27 + 5 * layer, lane);
+                let Matrix([p, variance]): Matrix<G, 2, 6> = tracks.load(g, 0, lane);
+                let vertex = VertexState { p, variance };
+                let hit = hit_of(g, tracks, 0, lane);
+                let started = from_vertex(g, &vertex, field, &hit, all);
+                let (mut state, mut fine) = (started.state, started.reached & started.taken.sane);
+                store(&state, out, 0, lane);
+                for layer in 1..10 {
+                    let hit = hit_of(g, tracks, layer, lane);
                     let first = PER_LAYER * layer;
-                    if layer > 0 {
-                        state.c = state.c.plus(&noise_of(g, size));
-                        let step = step(g, &state, field, hit[2]);
-                        state.c = similarity::<RadiusJacobian, G, 5, 5>(g, &step.jacobian, &state.c);
-                        (state.p, state.radius) = (step.p, hit[2]);
-                        reached = reached & step.reached;
-                        out.store(first + STATE, lane, &Matrix([step.p]));
-                        out.store(first + STATE + 5, lane, &step.jacobian);
-                    }
-                    let residual = [within_turn(g, hit[0] - state.p[0]), hit[1] - state.p[1]];
-                    let v = Symmetric::diagonal(g, [hit[3], hit[4]]);
+                    state.c = state.c.plus(&noise_of(g, size));
+                    let step = step(g, &state, field, hit.radius);
+                    state.c = similarity::<RadiusJacobian, G, 5, 5>(g, &step.jacobian, &state.c);
+                    (state.p, state.radius) = (step.p, hit.radius);
+                    out.store(first + STATE, lane, &Matrix([step.p]));
+                    out.store(first + STATE + 5, lane, &step.jacobian);
+                    let residual =
+                        [within_turn(g, hit.position[0] - state.p[0]), hit.position[1] - state.p[1]];
+                    let v = Symmetric::diagonal(g, hit.variance);
                     let taken = update(g, &mut state.p, &mut state.c, residual, &v, all);
-                    reached = reached & taken.sane;
+                    fine = fine & step.reached & taken.sane;
                     store(&state, out, first, lane);
                 }
-                assert!(reached.all() || count < lane + G::LANES);
+                assert!(fine.all() || count < lane + G::LANES);
             }
         },
     );
+}
+
+#[inline(always)]
+fn hit_of<G: Gang>(g: G, tracks: &Matriplex, layer: usize, lane: usize) -> CylinderHit<G> {
+    let Matrix([[phi, z, radius, var_phi, var_z]]) = tracks.load(g, 12 + 5 * layer, lane);
+    CylinderHit { position: [phi, z], variance: [var_phi, var_z], radius }
 }
 
 #[inline(always)]
@@ -185,7 +188,9 @@ fn run(level: Level, tracks: &Matriplex, count: usize, size: f32) -> [Matriplex;
     let mut out: [Matriplex; 4] = Default::default();
     let [notes, states, filtered, smoothed] = &mut out;
     notes.resize(10 * PER_LAYER, count);
-    [&mut *filtered, &mut *smoothed].map(|written| written.resize(10 * WRITTEN, count));
+    for written in [&mut *filtered, &mut *smoothed] {
+        written.resize(10 * WRITTEN, count);
+    }
     dispatch_usual!(level, g => filter(g, tracks, count, size, notes));
     states.clone_from(notes);
     dispatch_usual!(level, g => smooth_back(g, count, size, notes));
@@ -233,19 +238,22 @@ fn compare_with_twin(
     hits: &[[f32; 5]; 10],
     size: f32,
 ) {
-    let p = std::array::from_fn(|i| vertices.row(i)[track]);
-    let c = std::array::from_fn(|i: usize| {
-        std::array::from_fn(|j: usize| vertices.row(6 + i.max(j) * (i.max(j) + 1) / 2 + i.min(j))[track])
+    let [p, before] = [0, 6].map(|first: usize| std::array::from_fn(|i| vertices.row(first + i)[track]));
+    let hits = hits.map(|[phi, z, radius, var_phi, var_z]| single::Hit {
+        position: [phi, z],
+        variance: [var_phi, var_z],
+        radius,
     });
-    let (mut state, mut fine) = single::from_vertex(p, &c, FIELD, hits[0][2]);
-    for (layer, [phi, z, radius, var_phi, var_z]) in hits.iter().copied().enumerate() {
+    let (mut state, mut fine, (_, sane)) =
+        single::from_vertex(p, before, FIELD, hits[0].radius, Some(&hits[0]));
+    fine &= sane;
+    for (layer, hit) in hits.iter().enumerate() {
         if layer > 0 {
             (state.c[3][3], state.c[4][4]) = (state.c[3][3] + 1e-3 * size, state.c[4][4] + 1e-5 * size);
-            let (there, reached) = single::to_radius(&state, FIELD, radius);
+            let (there, reached) = single::to_radius(&state, FIELD, hit.radius);
             (state, fine) = (there, fine && reached);
+            fine &= single::update(&mut state, Some(hit)).1;
         }
-        let hit = single::Hit { position: [phi, z], variance: [var_phi, var_z], radius };
-        fine &= single::update(&mut state, Some(&hit)).1;
         let packed = (0..5).flat_map(|i| state.c[i][..=i].to_vec());
         let expected: Vec<f32> = state.p.into_iter().chain(packed).collect();
         for (i, expected) in expected.iter().enumerate() {
@@ -298,12 +306,8 @@ fn filter_in_f64(
     size: f64,
 ) -> ([State; 10], [State; 10]) {
     let vertex: [f64; 6] = std::array::from_fn(|i| f64::from(vertices.row(i)[track]));
-    let c = std::array::from_fn(|i: usize| {
-        std::array::from_fn(|j: usize| {
-            let (i, j) = (i.max(j), i.min(j));
-            f64::from(vertices.row(6 + i * (i + 1) / 2 + j)[track])
-        })
-    });
+    let variance = |i: usize| f64::from(vertices.row(6 + i)[track]);
+    let c = std::array::from_fn(|i| std::array::from_fn(|j| if i == j { variance(i) } else { 0.0 }));
     let measured = hits.map(|hit| Measured {
         radius: f64::from(hit[2]),
         position: [f64::from(hit[0]), f64::from(hit[1])],
@@ -326,149 +330,6 @@ fn filter_in_f64(
         smoothed[layer] = reference::smooth(&filtered[layer], field, there, next, ITERATIONS);
     }
     (filtered, smoothed)
-}
-
-#[inline(always)]
-fn through_planes<G: Gang>(g: G, from: &Matriplex, count: usize, out: &mut Matriplex) {
-    for lane in (0..count).step_by(G::LANES) {
-        let Matrix([p]) = from.load(g, 0, lane);
-        let mut state = PlaneState { z: F32::splat(g, 0.0), p, c: from.load_symmetric(g, 5, lane) };
-        let fine = to_plane(g, &mut state, F32::splat(g, FIELD), F32::splat(g, 50.0));
-        assert!(fine.all() || count < lane + G::LANES);
-        out.store(0, lane, &Matrix([state.p]));
-        out.store_symmetric(5, lane, &state.c);
-    }
-}
-
-/// A helix at another z, in f64.
-fn at_plane([x, y, k, phi, slope]: [f64; 5], z: f64) -> [f64; 5] {
-    let h = f64::from(FIELD) * k;
-    let end = phi + h * z / slope;
-    [x + (end.sin() - phi.sin()) / h, y - (end.cos() - phi.cos()) / h, k, end, slope]
-}
-
-#[test]
-fn planes_are_those_of_the_helix() {
-    const TRACKS: usize = 200;
-    let mut random = Random::new(2);
-    let mut from = Matriplex::default();
-    from.resize(20, TRACKS);
-    let sigma = [0.1f32, 0.2, 0.05, 0.01, 0.02];
-    for track in 0..TRACKS {
-        let turned = if track % 2 == 0 { 0.3 } else { 20.0 };
-        let p = [random.normal(), random.normal(), random.between(0.1, 2.0), random.between(-3.0, 3.0)];
-        let slope = 50.0 / random.between(2.0, 10.0 * turned);
-        for (i, value) in p.iter().chain([&slope]).enumerate() {
-            from.row_mut(i)[track] = *value;
-            for j in 0..=i {
-                from.row_mut(5 + i * (i + 1) / 2 + j)[track] = if i == j { sigma[i] * sigma[i] } else { 0.0 };
-            }
-        }
-    }
-    let run = |level: Level| {
-        let mut out = Matriplex::default();
-        out.resize(20, TRACKS);
-        dispatch_usual!(level, g => through_planes(g, &from, TRACKS, &mut out));
-        out
-    };
-    let expected = run(Level::usual()[0]);
-    for level in Level::usual() {
-        let found = run(level);
-        for element in 0..20 {
-            assert_eq!(
-                found.row(element)[..TRACKS].iter().map(|v| v.to_bits()).collect::<Vec<_>>(),
-                expected.row(element)[..TRACKS].iter().map(|v| v.to_bits()).collect::<Vec<_>>(),
-                "{level}"
-            );
-        }
-    }
-    for track in 0..TRACKS {
-        let p: [f64; 5] = std::array::from_fn(|i| f64::from(from.row(i)[track]));
-        let truth = at_plane(p, 50.0);
-        let mut f = [[0.0; 5]; 5];
-        for j in 0..5 {
-            let (mut above, mut below) = (p, p);
-            above[j] += 1e-6;
-            below[j] -= 1e-6;
-            let (above, below) = (at_plane(above, 50.0), at_plane(below, 50.0));
-            (0..5).for_each(|i| f[i][j] = (above[i] - below[i]) / 2e-6);
-        }
-        for i in 0..5 {
-            let found = f64::from(expected.row(i)[track]);
-            assert!((found - truth[i]).abs() < 1e-4 * (1.0 + truth[i].abs()), "{found} {}", truth[i]);
-            for j in 0..=i {
-                let c = |i: usize, j: usize| {
-                    (0..5).map(|k| f[i][k] * f[j][k] * f64::from(sigma[k]).powi(2)).sum::<f64>()
-                };
-                let found = f64::from(expected.row(5 + i * (i + 1) / 2 + j)[track]);
-                let wrong = (found - c(i, j)).abs() / (c(i, i) * c(j, j)).sqrt();
-                assert!(wrong < 1e-3, "covariance {i} {j}: {found} {}", c(i, j));
-            }
-        }
-    }
-}
-
-#[inline(always)]
-fn three_dimensions<G: Gang>(g: G, c: [[f32; 6]; 6], v: [[f32; 3]; 3], out: &mut [f32; 6 + 36]) -> f32 {
-    let all = Mask::first(g, G::LANES);
-    let mut p = [F32::splat(g, 1.0); 6];
-    let mut covariance = Symmetric::<G, 6>::splat(g, 0.0);
-    let mut variance = Symmetric::<G, 3>::splat(g, 0.0);
-    for i in 0..6 {
-        (0..=i).for_each(|j| covariance.set(i, j, F32::splat(g, c[i][j])));
-    }
-    for i in 0..3 {
-        (0..=i).for_each(|j| variance.set(i, j, F32::splat(g, v[i][j])));
-    }
-    let residual = [0.3, -0.2, 0.5].map(|value| F32::splat(g, value));
-    let taken = update(g, &mut p, &mut covariance, residual, &variance, all);
-    assert!(taken.sane.all());
-    let mut lanes = [0.0; 64];
-    for i in 0..6 {
-        p[i].store(&mut lanes);
-        out[i] = lanes[0];
-        for j in 0..6 {
-            covariance.at(i, j).store(&mut lanes);
-            out[6 + 6 * i + j] = lanes[0];
-        }
-    }
-    taken.chi2.store(&mut lanes);
-    lanes[0]
-}
-
-#[test]
-fn three_measured_dimensions_of_six() {
-    let mut random = Random::new(3);
-    // A random product A A^T + 1.
-    let a: [[f32; 6]; 6] = std::array::from_fn(|_| std::array::from_fn(|_| random.between(-1.0, 1.0)));
-    let c: [[f32; 6]; 6] = std::array::from_fn(|i| {
-        std::array::from_fn(|j| (0..6).map(|k| a[i][k] * a[j][k]).sum::<f32>() + f32::from(u8::from(i == j)))
-    });
-    let v = [[0.5, 0.1, 0.0], [0.1, 0.4, -0.1], [0.0, -0.1, 0.3]];
-    let (c64, v64) = (c.map(|row| row.map(f64::from)), v.map(|row| row.map(f64::from)));
-    let s: [[f64; 3]; 3] = std::array::from_fn(|i| std::array::from_fn(|j| c64[i][j] + v64[i][j]));
-    let weight = reference::inverse(&s);
-    let d = [0.3, -0.2, 0.5];
-    let mut chi2 = 0.0;
-    let mut expected = [0.0; 6 + 36];
-    for i in 0..6 {
-        let gain: [f64; 3] = std::array::from_fn(|k| (0..3).map(|l| c64[i][l] * weight[l][k]).sum());
-        expected[i] = 1.0 + (0..3).map(|k| gain[k] * d[k]).sum::<f64>();
-        for j in 0..6 {
-            expected[6 + 6 * i + j] = c64[i][j] - (0..3).map(|k| gain[k] * c64[k][j]).sum::<f64>();
-        }
-    }
-    for i in 0..3 {
-        chi2 += (0..3).map(|j| d[i] * weight[i][j] * d[j]).sum::<f64>();
-    }
-    for level in Level::usual() {
-        let mut out = [0.0; 6 + 36];
-        let found = dispatch_usual!(level, g => three_dimensions(g, c, v.map(|row| row.map(|x: f64| x as f32)), &mut out));
-        assert!((f64::from(found) - chi2).abs() < 1e-5, "{level}: {found} {chi2}");
-        for (found, expected) in out.iter().zip(&expected) {
-            assert!((f64::from(*found) - expected).abs() < 1e-5, "{level}: {found} {expected}");
-        }
-    }
 }
 
 /// A million tracks of all kinds through the fit: what is said to be fine is.

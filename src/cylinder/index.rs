@@ -118,11 +118,11 @@ impl Index {
                 let var_z = F32::load_some(&event.var_z[at..], lanes);
                 let hit = polar(g, [x, y, z], var_rphi, var_z);
                 fine = fine & (is_usable(g, &hit) | !lanes);
-                let row = Layer::row_of(g, rows, per_phi, hit.phi);
-                let bin = Layer::bin_of(g, bins_z, z_low, per_z, hit.z);
+                let row = Layer::row_of(g, rows, per_phi, hit.position[0]);
+                let bin = Layer::bin_of(g, bins_z, z_low, per_z, hit.position[1]);
                 let key = row * U32::splat(g, bins_z) + bin;
                 key.store_some(&mut self.keys.padded_mut()[at..], lanes);
-                let values = [hit.phi, hit.z, hit.var_phi, hit.var_z, hit.radius];
+                let values = [hit.position[0], hit.position[1], hit.variance[0], hit.variance[1], hit.radius];
                 for (column, value) in self.polar.iter_mut().zip(values) {
                     value.store_some(&mut column.padded_mut()[at..], lanes);
                 }

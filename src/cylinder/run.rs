@@ -9,7 +9,7 @@ use super::triplets::Triplets;
 use crate::Status;
 use crate::event::{
     CYLINDER_LAYERS, Column, Counters, CylinderBatch, CylinderEvent, CylinderSeeds, CylinderTracks, NO_HIT,
-    StageClock,
+    StageClock, Truncation,
 };
 use crate::simd::varying::Mask;
 use crate::simd::{Gang, Level};
@@ -132,6 +132,7 @@ fn from_hits<G: Gang>(
         seeds += seeded.good.len();
         clock.lap(&mut counters.stages[BUILD]);
     }
+    counters.count_truncated(Truncation::CandidatesInWindow, triplets.take_cut_off());
     clock.lap(&mut counters.stages[SEED]);
     fit_room(g, config, index, tracks, candidates);
     order.clear();
@@ -306,7 +307,7 @@ fn fit_from_vertex<G: Gang>(
     for at in (0..range.len()).step_by(G::LANES) {
         let lanes = Mask::first(g, range.len() - at);
         let follow =
-            seeds::follow_from_vertex(g, config, event, particles, range.start + at, 0..CYLINDER_LAYERS);
+            seeds::follow_from_vertex(g, config, event, particles, range.start + at, CYLINDER_LAYERS);
         let (state, status) = follow.finish(g);
         fit::store(g, (follow.state.radius, &state, status), follow.chi2, out, base + at, lanes);
     }

@@ -6,8 +6,10 @@ mod compare;
 mod device;
 mod run;
 mod simulate;
+mod sink;
 mod source;
 mod throughput;
+mod tune;
 
 pub use args::CylinderArgs;
 pub use check::check;
@@ -16,3 +18,4 @@ pub use device::throughput as device_throughput;
 pub use run::run;
 pub use simulate::simulate;
 pub use throughput::throughput;
+pub use tune::tune;

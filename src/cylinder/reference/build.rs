@@ -69,7 +69,7 @@ fn best_hit(
     mut state: State,
     hits: &mut [u32; CYLINDER_LAYERS],
 ) {
-    for layer in SEED_LAYERS..CYLINDER_LAYERS {
+    for (layer, taken) in hits.iter_mut().enumerate().skip(SEED_LAYERS) {
         let reached;
         (state, reached) = carry(config, &state, layer);
         if !reached {
@@ -82,7 +82,7 @@ fn best_hit(
         }
         let best = best.map(|(_, placed)| placed);
         take(config, &mut state, best.as_ref());
-        hits[layer] = best.map_or(NO_HIT, |placed| placed.source);
+        *taken = best.map_or(NO_HIT, |placed| placed.source);
     }
 }
 

@@ -32,13 +32,17 @@ impl Follow {
         let pt = 1.0 / p[3].abs();
         let ((sine, cosine), (sine_theta, cosine_theta)) = (sincos(p[4]), sincos(p[5]));
         let sigma = [p[0], p[1], p[2], pt * cosine, pt * sine, pt * cosine_theta / sine_theta];
-        let mut c = [[0.0; 6]; 6];
-        (0..6).for_each(|i| c[i][i] = sigma[i] * sigma[i]);
         let hits = seeds.hits.each_ref().map(|column| column[particle]);
-        let radius = hit_of(layers, hits[0]).map_or(RADII[0], |hit| hit.radius);
-        let (state, reached) = from_vertex(p, &c, field(config), radius);
-        let mut out = Self { state, reached, measured: true, chi2: 0.0 };
-        for hit in &hits[..count] {
+        let first = hit_of(layers, hits[0]);
+        let radius = first.map_or(RADII[0], |hit| hit.radius);
+        let before = sigma.map(|sigma| sigma * sigma);
+        let (mut state, reached, (chi2, sane)) =
+            from_vertex(p, before, field(config), radius, first.as_ref());
+        if config.material > 0.0 && first.is_some() {
+            scatter(&mut state, config.material);
+        }
+        let mut out = Self { state, reached, measured: sane || first.is_none(), chi2 };
+        for hit in &hits[1..count] {
             out.take(config, hit_of(layers, *hit).as_ref(), false);
         }
         out

@@ -2,11 +2,11 @@
 
 use crate::cylinder::build::search::distance;
 use crate::cylinder::build::take_record;
-use crate::cylinder::hit::{Follow, Hit, is_usable, polar};
+use crate::cylinder::hit::{Follow, is_usable, polar};
 use crate::cylinder::seeds::published_start;
 use crate::gpu::trace::{Outputs, Traced, float, function, yes};
 use crate::kalman::matriplex::{Symmetric, packed};
-use crate::kalman::{CylinderState, from_three_hits, from_vertex, step, to_radius, within_turn};
+use crate::kalman::{CylinderHit, CylinderState, from_three_hits, from_vertex, step, to_radius, within_turn};
 use crate::simd::varying::F32;
 
 /// The types of the formulas.
@@ -39,13 +39,13 @@ pub(super) fn text() -> String {
         out.float("angle", within_turn(g, float("angle")));
     }));
     text.push_str(&function(
-        "published_start(const float (&vertex)[6], float field, float radius, Helix& helix, bool& reached)",
+        "leave(const float (&vertex)[6], float field, const Record& hit, float radius, bool has, Helix& helix, \
+         bool& reached, bool& measured, float& chi2)",
         |g, out| {
             let vertex = std::array::from_fn(|i| float(&format!("vertex[{i}]")));
-            let start = published_start(g, vertex);
-            let (state, reached) = from_vertex(g, &start, float("field"), float("radius"));
-            write_helix(out, &state);
-            out.yes("reached", reached);
+            let (start, has) = (published_start(g, vertex), yes("has"));
+            let started = from_vertex(g, &start, float("field"), &hit(), has);
+            write_follow(out, &Follow::behind_first(g, started, has, 0.0));
         },
     ));
     text.push_str(&function(
@@ -71,13 +71,8 @@ pub(super) fn text() -> String {
          bool& measured, float& chi2)",
         |g, out| {
             let mut follow = following(g);
-            let [phi, z, var_phi, var_z] = record();
-            let hit = Hit { phi, z, var_phi, var_z, radius: float("radius") };
-            follow.take(g, float("field"), &hit, yes("has"));
-            write_helix(out, &follow.state);
-            out.yes("reached", follow.reached);
-            out.yes("measured", follow.measured);
-            out.float("chi2", follow.chi2);
+            follow.take(g, float("field"), &hit(), yes("has"));
+            write_follow(out, &follow);
         },
     ));
     text.push_str(&function(
@@ -127,9 +122,21 @@ fn helix(g: Traced) -> CylinderState<Traced> {
 }
 
 fn following(g: Traced) -> Follow<Traced> {
-    let mut follow = Follow::new(g, helix(g), yes("reached"), 0.0, false);
+    let mut follow = Follow::inwards(g, helix(g), yes("reached"), 0.0);
     (follow.measured, follow.chi2) = (yes("measured"), float("chi2"));
     follow
+}
+
+fn hit() -> CylinderHit<Traced> {
+    let [phi, z, var_phi, var_z] = record();
+    CylinderHit { position: [phi, z], variance: [var_phi, var_z], radius: float("radius") }
+}
+
+fn write_follow(out: &mut Outputs, follow: &Follow<Traced>) {
+    write_helix(out, &follow.state);
+    out.yes("reached", follow.reached);
+    out.yes("measured", follow.measured);
+    out.float("chi2", follow.chi2);
 }
 
 fn write_helix(out: &mut Outputs, state: &CylinderState<Traced>) {
@@ -142,8 +149,8 @@ fn write_helix(out: &mut Outputs, state: &CylinderState<Traced>) {
     }
 }
 
-fn write_hit(out: &mut Outputs, hit: &Hit<Traced>) {
-    let Hit { phi, z, var_phi, var_z, radius } = *hit;
+fn write_hit(out: &mut Outputs, hit: &CylinderHit<Traced>) {
+    let CylinderHit { position: [phi, z], variance: [var_phi, var_z], radius } = *hit;
     for (name, value) in [("phi", phi), ("z", z), ("var_phi", var_phi), ("var_z", var_z)] {
         out.float(&format!("hit.{name}"), value);
     }

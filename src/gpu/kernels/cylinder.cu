@@ -112,18 +112,17 @@ KERNEL(cylinder_seed, CylinderArgs, 64) {
     const u32 hits = first_hit_of(a, event + 1) - first;
     float vertex[6];
     for (u32 i = 0; i < 6; i++) vertex[i] = a.vertex[u64(i) * a.stride + seed];
-    const u32 innermost = a.seed_hits[seed];
     Helix helix;
-    bool reached, measured = true;
-    float chi2 = 0.0f;
-    published_start(vertex, a.field, innermost < hits ? a.polar_radius[first + innermost] : a.radii[0], helix, reached);
-    bool good = true;
+    bool reached, measured, good = true;
+    float chi2;
 #pragma unroll 1
     for (u32 layer = 0; layer < SEED_LAYERS; layer++) {
         const u32 number = a.seed_hits[u64(layer) * a.stride + seed];
         const bool has = number < hits;
         const Record hit = has ? a.polar[first + number] : Record{0.0f, 0.0f, 0.0f, 0.0f};
-        follow(helix, a.field, hit, has ? a.polar_radius[first + number] : 0.0f, has, reached, measured, chi2);
+        const float radius = has ? a.polar_radius[first + number] : a.radii[0];
+        if (layer == 0) leave(vertex, a.field, hit, radius, has, helix, reached, measured, chi2);
+        else follow(helix, a.field, hit, radius, has, reached, measured, chi2);
         a.places[u64(layer) * a.stride + seed] = has ? a.place[first + number] : NO_HIT;
         good = good && has;
     }

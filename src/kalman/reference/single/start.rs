@@ -1,11 +1,11 @@
 //! Where filters begin.
 
-use super::maths::{atan_tail, atan2, fma, max, sincos};
-use super::{State, arc, axis_of, inside, similarity};
+use super::maths::{atan_tail, atan2, fma, max, sincos, within_turn};
+use super::{Hit, State, arc, axis_of, inside};
 
-/// The state where a track from a vertex (x, y, z, charge / pT, phi, theta, with covariance) leaves a cylinder.
-pub fn from_vertex(p: [f32; 6], c: &[[f32; 6]; 6], field: f32, radius: f32) -> (State, bool) {
-    let [x, y, z, k, phi, theta] = p;
+/// The parameters where a track from a vertex (x, y, z, charge / pT, phi, theta) leaves a cylinder, and their derivatives.
+fn leave(vertex: [f32; 6], field: f32, radius: f32) -> ([f32; 5], [[Option<f32>; 6]; 5], bool) {
+    let [x, y, z, k, phi, theta] = vertex;
     let ((uy, ux), (sine, cosine)) = (sincos(phi), sincos(theta));
     let slope = cosine / sine;
     let square = fma(x, x, y * y);
@@ -49,7 +49,55 @@ pub fn from_vertex(p: [f32; 6], c: &[[f32; 6]; 6], field: f32, radius: f32) -> (
     ];
     let reached = inside(q_new, radius) && square < radius * radius && tau.abs() < 1.0 && 0.0 < turned;
     let p = [atan2(y_new, x_new), fma(slope, length, z), k, q_new, slope];
-    (State { radius, p, c: similarity(&f, c) }, reached)
+    (p, f, reached)
+}
+
+/// The state of a track from a vertex of these variances on the cylinder of `radius`, with the first hit taken in if there
+/// is one; whether the track gets there, and what [`update`](super::update) says of a hit.
+pub fn from_vertex(
+    vertex: [f32; 6],
+    before: [f32; 6],
+    field: f32,
+    radius: f32,
+    hit: Option<&Hit>,
+) -> (State, bool, (f32, bool)) {
+    let (mut p, f, reached) = leave(vertex, field, radius);
+    let none = Hit { position: [0.0; 2], variance: [1.0; 2], radius };
+    let Hit { position, variance: v, .. } = hit.unwrap_or(&none);
+    let f = f.map(|row| row.map(|element| element.unwrap_or(0.0)));
+    let with = [0, 1, 2, 3, 4].map(|i: usize| {
+        [0, 1].map(|a: usize| (0..6).fold(-0.0, |sum, m| fma(f[i][m], before[m] * f[a][m], sum)))
+    });
+    let s = [with[0][0] + v[0], with[1][0], with[1][1] + v[1]];
+    let determinant = fma(-s[1], s[1], s[0] * s[2]);
+    let sane = 0.0 < determinant && 0.0 < s[0];
+    let scale = 1.0 / determinant;
+    let mut d = [within_turn(position[0] - p[0]), position[1] - p[1]];
+    let off = -(s[1] * scale);
+    let mut w = [[s[2] * scale, off], [off, s[0] * scale]];
+    let mut rest = [0, 1].map(|i: usize| [0, 1].map(|a: usize| v[i] * w[i][a]));
+    if hit.is_none() || !sane {
+        (d, w, rest) = ([0.0; 2], [[0.0; 2]; 2], [[1.0, 0.0], [0.0, 1.0]]);
+    }
+    let weighted = [0, 1].map(|i: usize| fma(w[i][1], d[1], w[i][0] * d[0]));
+    (0..5).for_each(|i| p[i] = fma(with[i][1], weighted[1], fma(with[i][0], weighted[0], p[i])));
+    let gain = with.map(|with| [0, 1].map(|a: usize| fma(with[1], w[1][a], with[0] * w[0][a])));
+    // (1 - K H) F
+    let l: [[f32; 6]; 5] = std::array::from_fn(|i| {
+        std::array::from_fn(|m| match i {
+            0 | 1 => fma(rest[i][1], f[1][m], rest[i][0] * f[0][m]),
+            _ => fma(-gain[i][1], f[1][m], fma(-gain[i][0], f[0][m], f[i][m])),
+        })
+    });
+    let mut c = [[0.0; 5]; 5];
+    for i in 0..5 {
+        for j in 0..=i {
+            let of_hit = fma(gain[i][1] * v[1], gain[j][1], gain[i][0] * v[0] * gain[j][0]);
+            c[i][j] = (0..6).fold(of_hit, |sum, m| fma(l[i][m] * before[m], l[j][m], sum));
+        }
+    }
+    let chi2 = fma(d[1], weighted[1], d[0] * weighted[0]);
+    (State { radius, p, c }, reached, (chi2, sane))
 }
 
 /// A hit (azimuth, z, radius) in the frame in which `first` is the origin and x points outwards there.

@@ -63,7 +63,7 @@ pub fn judge(state: &State, reached: bool, measured: bool) -> FitStatus {
         FitStatus::Variance
     } else if !definite {
         FitStatus::Indefinite
-    } else if !(p[2].abs() < 1e6) {
+    } else if p[2].abs() >= 1e6 {
         FitStatus::Momentum
     } else {
         FitStatus::Ok
