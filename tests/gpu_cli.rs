@@ -85,6 +85,8 @@ fn tracks_of_the_cylinder() {
         assert_eq!(device[key], cpu[key], "{key}");
     }
     assert_eq!(device["kernels"].as_array().map(Vec::len), Some(11));
+    let scan = json(&[&args[..], &["--device", "emulated", "--scan"]].concat());
+    assert_eq!((&scan["hash_int"], scan["scan"].as_array().map(Vec::len)), (&cpu["hash_int"], Some(4)));
     let seeds = [&args[..], &["--device", "emulated", "--seeds", "hits"]].concat();
     let output = peloton(&seeds);
     assert_eq!(output.status.code(), Some(2));

@@ -75,7 +75,13 @@ impl Throughput {
             }
             let streams = self.config.threads.and_then(|threads| threads.0);
             let io = (&self.input, &self.report);
-            return cylinder::device_throughput(self.device, &config, io, plan, (streams, self.config.slice));
+            return cylinder::device_throughput(
+                self.device,
+                &config,
+                io,
+                plan,
+                (streams, self.config.slice, self.scan),
+            );
         }
         let plan = Plan { passes: self.repetitions, time: Duration::from_secs_f64(self.seconds) };
         if self.device != Device::Cpu && !self.config.print_config {

@@ -38,7 +38,26 @@ struct Report {
     repetitions: u64,
     seconds: f64,
     kernels: Vec<KernelTime>,
+    /// Rates for other slices and numbers of streams; empty unless asked for.
+    scan: Vec<Point>,
 }
+
+#[derive(Serialize)]
+struct Point {
+    slice: usize,
+    streams: usize,
+    events_per_second: f64,
+}
+
+/// What passes over the events gave.
+struct Measured {
+    hashes: Hashes,
+    passes: u64,
+    total: Duration,
+    best: Duration,
+}
+
+type Plan = (Option<u64>, Duration);
 
 #[derive(Serialize)]
 struct KernelTime {
@@ -47,33 +66,20 @@ struct KernelTime {
     share: f64,
 }
 
-/// Times passes over events in memory: from columns of hits and seeds to columns of tracks. The first pass warms up;
-/// every pass must give its hash, which is not timed.
+/// Times passes over events in memory: from columns of hits and seeds to columns of tracks.
 pub fn throughput(
     device: Device,
     config: &Config,
     (input, report): (&InputArgs, &ReportArgs),
-    (passes, time): (Option<u64>, Duration),
-    (streams, slice): (Option<usize>, Option<usize>),
+    plan: Plan,
+    (streams, slice, scan): (Option<usize>, Option<usize>, bool),
 ) -> Result<ExitCode> {
     let mut on = OnDevice::new(device, config, streams, slice)?;
     let events: Events = load(input, report)?;
     let mut slots = Vec::new();
-    on.run(events.input(), &mut slots)?;
-    let hashes = hash(&slots);
-    on.take_times();
+    let Measured { hashes, passes: done, total, best } = measure(&mut on, &events, &mut slots, plan)?;
     let mut counters = Counters::default();
     slots.iter().for_each(|slot| counters.merge(&slot.counters));
-    let (mut done, mut total, mut best) = (0u64, Duration::ZERO, Duration::MAX);
-    while done == 0 || passes.map_or(total < time, |passes| done < passes) && !interrupt::requested() {
-        let start = Instant::now();
-        on.run(events.input(), &mut slots)?;
-        let time = start.elapsed();
-        if hash(&slots) != hashes {
-            return Err(Error::format("a pass", "the hash is not that of the first pass"));
-        }
-        (done, total, best) = (done + 1, total + time, best.min(time));
-    }
     let tracks: usize = slots.iter().map(|slot| slot.tracks.tracks()).sum();
     let times = on.take_times();
     let sum: u64 = times.iter().map(|(_, ns)| ns).sum();
@@ -100,9 +106,65 @@ pub fn throughput(
         repetitions: done,
         seconds: total.as_secs_f64(),
         kernels: times.into_iter().filter(|(_, ns)| *ns > 0).map(kernel).collect(),
+        scan: if scan { scan_all(device, config, &events, plan, hashes)? } else { Vec::new() },
     };
     report.report(&text(&result), &result)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The first pass warms up; every pass must give its hash, which is not timed.
+fn measure(
+    on: &mut OnDevice,
+    events: &Events,
+    slots: &mut Vec<CylinderSlot>,
+    (passes, time): Plan,
+) -> Result<Measured> {
+    on.run(events.input(), slots)?;
+    on.take_times();
+    let hashes = hash(slots);
+    let mut measured = Measured { hashes, passes: 0, total: Duration::ZERO, best: Duration::MAX };
+    loop {
+        let start = Instant::now();
+        on.run(events.input(), slots)?;
+        let elapsed = start.elapsed();
+        if hash(slots) != hashes {
+            return Err(Error::format("a pass", "the hash is not that of the first pass"));
+        }
+        measured.passes += 1;
+        measured.total += elapsed;
+        measured.best = measured.best.min(elapsed);
+        let enough = passes.map_or(measured.total >= time, |passes| measured.passes >= passes);
+        if enough || interrupt::requested() {
+            return Ok(measured);
+        }
+    }
+}
+
+/// Rates over events per slice and streams; all of them must give the same hashes.
+fn scan_all(
+    device: Device,
+    config: &Config,
+    events: &Events,
+    plan: Plan,
+    hashes: Hashes,
+) -> Result<Vec<Point>> {
+    let (mut points, mut slots) = (Vec::new(), Vec::new());
+    for slice in [1, 4, 16, 64] {
+        for streams in 1..=4 {
+            if interrupt::requested() || slice * streams > events.hits.len() && slice > 1 {
+                continue;
+            }
+            let mut on = OnDevice::new(device, config, Some(streams), Some(slice))?;
+            let measured = measure(&mut on, events, &mut slots, plan)?;
+            if measured.hashes != hashes {
+                let place = format!("slices of {slice}, {streams} streams");
+                return Err(Error::format(place, "the hash is another one"));
+            }
+            let events_per_second = events.hits.len() as f64 / measured.best.as_secs_f64();
+            points.push(Point { slice, streams, events_per_second });
+        }
+    }
+    Ok(points)
 }
 
 fn hash(slots: &[CylinderSlot]) -> Hashes {
@@ -117,11 +179,20 @@ fn text(report: &Report) -> String {
         let (time, share) = (format!("{:.4}", kernel.us_per_track), percent(Some(kernel.share)));
         rows.push([kernel.name.into(), time, share]);
     }
+    let mut scan = String::new();
+    if !report.scan.is_empty() {
+        let row = |point: &Point| {
+            [point.slice.to_string(), point.streams.to_string(), format!("{:.1}", point.events_per_second)]
+        };
+        let head = ["slice", "streams", "events/s"].map(String::from);
+        let rows: Vec<_> = std::iter::once(head).chain(report.scan.iter().map(row)).collect();
+        scan = format!("\n{}", table(&rows));
+    }
     let Report { device, streams, builder, events, tracks, hashes, repetitions, seconds, .. } = report;
     format!(
         "cylinder, {device}, {streams} streams, builder {builder}: {events} events, {tracks} tracks\n\n{}\nhash_int \
          {:016x}  output_hash {:016x}\n{repetitions} passes in {seconds:.2} s, equal hashes; {:.2} events/s, fastest \
-         pass {:.2}\n",
+         pass {:.2}\n{scan}",
         table(&rows),
         hashes.int,
         hashes.output,
