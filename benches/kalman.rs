@@ -1,6 +1,6 @@
 //! Steps of the filter on tracks in memory: transport and update with two measured dimensions, 9,600 tracks through
-//! 20 layers, to planes of z and to radii. CPU time of the thread, least of many passes, for every gang; beside it a
-//! loop of multiply-adds in registers, the most that the core can do. `cargo bench --bench kalman`.
+//! 20 layers, to planes of z and to radii. CPU time of the thread, least of many passes, for the usual gang of each level
+//! and for two of them side by side; beside it a loop of multiply-adds in registers, the most that the core can do. `cargo bench --bench kalman`.
 //!
 //! `-- scaling` shows what a second thread gains, for the fit of particles, for the clone engine and for a loop in
 //! registers.
@@ -15,7 +15,7 @@ use peloton::event::{Counters, CylinderBatch, CylinderTracks, CylinderTruth};
 use peloton::kalman::matriplex::{Matriplex, Matrix, Symmetric};
 use peloton::kalman::{CURVATURE_PER_TESLA, CylinderState, PlaneState, to_plane, to_radius, update};
 use peloton::simd::varying::{F32, Mask};
-use peloton::simd::{Gang, Level};
+use peloton::simd::{Gang, Level, Pair};
 use peloton::truth::simulate::CylinderSim;
 use std::hint::black_box;
 use std::sync::Mutex;
@@ -161,26 +161,39 @@ fn main() {
     let radii = tracks([0.1, 0.1, 0.5, 0.1, 0.5]);
     let mut out = Matriplex::default();
     out.resize(21, TRACKS);
+    let steps = (TRACKS * LAYERS) as f64 / 1e6;
     for level in Level::usual() {
-        let steps = (TRACKS * LAYERS) as f64 / 1e6;
-        let to_planes =
-            least(passes, || dispatch_usual!(level, g => through::<_, false>(g, &planes, &mut out)));
-        black_box(&out);
-        let to_radii = least(passes, || dispatch_usual!(level, g => through::<_, true>(g, &radii, &mut out)));
-        black_box(&out);
         let rounds = 200_000;
         let peak = least(passes.min(20), || {
             black_box(dispatch_usual!(level, g => multiply_adds(g, black_box(rounds))));
         });
         let peak = 2.0 * 12.0 * (rounds * level.gang()) as f64 / peak / 1e9;
-        let rates = [steps / to_planes, steps / to_radii];
-        let share = |i: usize| 100.0 * rates[i] * 1e6 * FLOP[i] / 1e9 / peak;
-        println!(
-            "{level}: planes {:.1}, radii {:.1} million steps/s; multiply-adds {peak:.0} GFLOP/s: {:.0} %, {:.0} %",
-            rates[0],
-            rates[1],
-            share(0),
-            share(1)
-        );
+        println!("{level}: multiply-adds {peak:.0} GFLOP/s");
+        let print = |gang: usize, times: [f64; 2]| {
+            let rates = times.map(|time| steps / time);
+            let share = |i: usize| 100.0 * rates[i] * 1e6 * FLOP[i] / 1e9 / peak;
+            println!(
+                "  x {gang}: planes {:.1}, radii {:.1} million steps/s: {:.0} %, {:.0} %",
+                rates[0],
+                rates[1],
+                share(0),
+                share(1)
+            );
+        };
+        let one = [
+            least(passes, || dispatch_usual!(level, g => through::<_, false>(g, &planes, &mut out))),
+            least(passes, || dispatch_usual!(level, g => through::<_, true>(g, &radii, &mut out))),
+        ];
+        print(level.gang(), one);
+        // Two groups of tracks side by side: one computes while the other waits for its roots and divisions.
+        let two = [
+            least(
+                passes,
+                || dispatch_usual!(level, g => through::<_, false>(Pair::new(g), &planes, &mut out)),
+            ),
+            least(passes, || dispatch_usual!(level, g => through::<_, true>(Pair::new(g), &radii, &mut out))),
+        ];
+        print(2 * level.gang(), two);
+        black_box(&out);
     }
 }

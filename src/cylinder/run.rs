@@ -136,11 +136,12 @@ fn from_hits<G: Gang>(
     clock.lap(&mut counters.stages[SEED]);
     fit_room(g, config, index, tracks, candidates);
     order.clear();
-    order.extend((0..candidates.tracks() as u32).filter(|track| candidates.fit[*track as usize] == 0));
+    order.extend(0..candidates.tracks() as u32);
     let rank = |track: &u32| {
         let track = *track as usize;
-        // chi2 is not negative: its bits are in its order.
-        (CYLINDER_LAYERS - candidates.hits_of(track).len(), candidates.chi2[track].max(0.0).to_bits(), track)
+        let missed = CYLINDER_LAYERS - candidates.hits_of(track).len();
+        // chi2 is not negative: its bits are in its order. What could not be fitted is kept if nothing better has its hits.
+        (candidates.fit[track] != 0, missed, candidates.chi2[track].max(0.0).to_bits(), track)
     };
     order.sort_unstable_by_key(rank);
     used.set_len(index.source.len());

@@ -14,8 +14,8 @@ use crate::kalman::{CURVATURE_PER_TESLA, CylinderState, from_three_hits, scatter
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
 
-/// Seeds that are built at once: their memory stays small however many there are.
-pub(super) const BLOCK: usize = 1 << 15;
+/// Seeds that are built at once: their states stay in the second cache however many there are.
+pub(super) const BLOCK: usize = 1 << 12;
 
 /// Lists of pairs and triplets.
 #[derive(Debug, Default)]
