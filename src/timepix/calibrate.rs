@@ -146,7 +146,7 @@ impl TimeWalk {
         for i in 0..hits.len() {
             let energy = calibration.energy(hits.x[i], hits.y[i], hits.tot[i]);
             let step = (u64::from(energy) * STEPS_PER_KEV / 1000) as usize;
-            hits.time[i] -= self.ticks[step.min(WALK_STEPS - 1)];
+            hits.time[i] = hits.time[i].saturating_sub(self.ticks[step.min(WALK_STEPS - 1)]);
         }
     }
 }

@@ -267,13 +267,13 @@ impl Back {
         if self.merger.is_ready() {
             self.merge(false);
         }
-        self.leave(self.merger.first_waiting().unwrap_or(found.end));
+        self.leave((self.merger.first_waiting().unwrap_or(found.end), 0, 0));
     }
 
     /// The stream is at its end.
     fn finish(&mut self) {
         self.merge(true);
-        self.leave(i64::MAX);
+        self.leave(NEVER);
     }
 
     /// Clusters the hits at borders, as far as they are complete.
@@ -286,10 +286,9 @@ impl Back {
         self.merged.clusters.extend_from(found, 0..found.len());
     }
 
-    /// Lets out, in order, the clusters that began before a time.
-    fn leave(&mut self, before: i64) {
+    /// Lets out, in order, the clusters that began before `end`.
+    fn leave(&mut self, end: Key) {
         let Self { inner, merged, out, .. } = self;
-        let end = (before, 0, 0);
         loop {
             let (a, b) = (inner.first(), merged.first());
             let (list, limit) = if a < b { (&mut *inner, b.min(end)) } else { (&mut *merged, a.min(end)) };
@@ -306,9 +305,9 @@ impl Back {
 }
 
 /// What clusters are ordered by: time, x and y of the first hit.
-type Key = (i64, u16, u16);
+type Key = (i64, u32, u32);
 /// Later than every cluster.
-const NEVER: Key = (i64::MAX, u16::MAX, u16::MAX);
+const NEVER: Key = (i64::MAX, u32::MAX, u32::MAX);
 
 /// Clusters in order, of which the first ones have left.
 #[derive(Default)]
@@ -321,7 +320,7 @@ impl Queue {
     fn key(&self, cluster: usize) -> Key {
         let hits = &self.clusters.hits;
         let place = self.clusters.hit_start[cluster] as usize;
-        (hits.time[place], hits.x[place], hits.y[place])
+        (hits.time[place], hits.x[place].into(), hits.y[place].into())
     }
 
     /// Key of the first cluster that is still here.
