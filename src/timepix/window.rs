@@ -5,6 +5,7 @@ use super::config::FindConfig;
 use super::features::FeatureMaker;
 use super::find::Finder;
 use super::group::Grouper;
+use super::sort::TimeSorter;
 use crate::Result;
 use crate::event::{Column, PixelClusters, PixelHits};
 use crate::simd::Level;
@@ -20,12 +21,14 @@ pub struct WindowClusters {
     pub border: PixelHits,
     /// Time of the last hit.
     pub end: i64,
-    /// Time that finding and features took, ns.
-    pub ns: [u64; 2],
+    /// Time that sorting, finding and features took, ns.
+    pub ns: [u64; 3],
 }
 
-/// Clusters windows of a sorted stream by the local definition.
+/// Clusters windows of a stream by the local definition.
 pub struct WindowFinder {
+    sorter: TimeSorter,
+    sorted: PixelHits,
     finder: Finder,
     level: Level,
     calibration: Option<Arc<Calibration>>,
@@ -48,6 +51,8 @@ impl WindowFinder {
         [width, height]: [usize; 2],
     ) -> Result<Self> {
         Ok(Self {
+            sorter: TimeSorter::new(level, 0, usize::MAX),
+            sorted: PixelHits::default(),
             finder: Finder::new(config, width, height)?,
             level,
             calibration,
@@ -58,11 +63,21 @@ impl WindowFinder {
         })
     }
 
-    /// Clusters the hits of a window, which are in order of time; `out` is emptied first.
-    pub fn run(&mut self, hits: &PixelHits, out: &mut WindowClusters) {
+    /// Clusters the hits of a window, which may come in any order and are used up; `out` is emptied first.
+    pub fn run(&mut self, hits: &mut PixelHits, out: &mut WindowClusters) {
         let start = Instant::now();
         out.inner.clear();
         out.border.clear();
+        let mut sorted = std::mem::take(&mut self.sorted);
+        self.sorter.sort(hits, &mut sorted);
+        let after_sort = start.elapsed();
+        self.run_sorted(&sorted, out);
+        out.ns[0] = after_sort.as_nanos() as u64;
+        self.sorted = sorted;
+    }
+
+    fn run_sorted(&mut self, hits: &PixelHits, out: &mut WindowClusters) {
+        let start = Instant::now();
         let (Some(&first), Some(&last)) = (hits.time.first(), hits.time.last()) else { return };
         out.end = last;
         let clusters = self.finder.run(hits, &mut self.labels);
@@ -71,7 +86,7 @@ impl WindowFinder {
         let found = start.elapsed();
         let (level, maker, calibration) = (self.level, &mut self.maker, self.calibration.as_deref());
         crate::dispatch!(level, g => maker.run(g, calibration, &mut out.inner));
-        out.ns = [found, start.elapsed() - found].map(|time| time.as_nanos() as u64);
+        [out.ns[1], out.ns[2]] = [found, start.elapsed() - found].map(|time| time.as_nanos() as u64);
     }
 
     /// Hits outside are not between the first and the last one, so only what is within the window of one of

@@ -2,11 +2,11 @@
 //! sections 3.2.3 and 3.3).
 //!
 //! ```text
-//! hits -> sorted -> windows, round-robin -> lane 0 -- complete clusters --> in order of first hits -> out
-//!                                           lane 1        ...                  ^
-//!                                            ...   '--- hits at borders -> merger
+//! hits -> windows, round-robin -> lane 0 -- complete clusters --> in order of first hits -> out
+//!                                 lane 1        ...                  ^
+//!                                  ...   '--- hits at borders -> merger
 //! ```
-//! A lane finds the clusters of its window as if there was nothing else. Those that keep away from both ends
+//! A window is all hits between two times. A lane sorts it and finds its clusters as if there was nothing else. Those that keep away from both ends
 //! are complete. All others may have neighbours in other windows, so their hits are clustered once more by the
 //! merger: a cluster that crosses a border has all of its hits there, and nothing else is a neighbour of it.
 
@@ -24,8 +24,8 @@ use std::thread::JoinHandle;
 
 /// Windows under way in each lane: one worked on, one waiting.
 const PER_LANE: usize = 2;
-/// A window takes at most so many hits: lanes take turns.
-const WINDOW: usize = 1 << 14;
+/// Hits that make a window at most, but for those that waited: lanes take turns.
+const WINDOW: usize = 1 << 15;
 
 /// A window on its way to a lane and back.
 #[derive(Default)]
@@ -52,7 +52,8 @@ pub enum Lanes {
 /// Several lanes, only for the local definition.
 pub struct ManyLanes {
     front: Front,
-    sorted: PixelHits,
+    /// Of hits that are pushed, those that make a window.
+    part: PixelHits,
     lanes: Vec<Lane>,
     /// Lane of the next window, and the lanes of the windows under way, in order.
     next: usize,
@@ -169,7 +170,7 @@ impl ManyLanes {
         };
         Ok(Self {
             front,
-            sorted: PixelHits::default(),
+            part: PixelHits::default(),
             lanes,
             next: 0,
             under_way: VecDeque::new(),
@@ -181,21 +182,16 @@ impl ManyLanes {
 
     fn push(&mut self, hits: &PixelHits, end: bool) -> &PixelClusters {
         self.back.out.clear();
-        self.sorted.clear();
-        self.front.push(hits, end, &mut self.sorted, &mut self.counters);
-        for start in (0..self.sorted.len()).step_by(WINDOW) {
-            if self.under_way.len() >= PER_LANE * self.lanes.len() {
-                self.collect(true);
+        if hits.len() <= WINDOW {
+            self.send(hits, end);
+        } else {
+            let mut part = std::mem::take(&mut self.part);
+            for start in (0..hits.len()).step_by(WINDOW) {
+                part.clear();
+                part.extend_from(hits, start..hits.len().min(start + WINDOW), 0);
+                self.send(&part, end && start + WINDOW >= hits.len());
             }
-            let mut window = self.unused.pop().unwrap_or_default();
-            window.hits.clear();
-            let range = start..self.sorted.len().min(start + WINDOW);
-            window.hits.extend_from(&self.sorted, range, 0);
-            self.under_way.push_back(self.next);
-            if let Some(windows) = &self.lanes[self.next].windows {
-                windows.send(window).expect("a lane lives as long as its windows");
-            }
-            self.next = (self.next + 1) % self.lanes.len();
+            self.part = part;
         }
         while self.collect(end) {}
         let mut clock = StageClock::start();
@@ -208,6 +204,25 @@ impl ManyLanes {
         &self.back.out
     }
 
+    /// Gives what nothing can come before any more to the next lane.
+    fn send(&mut self, hits: &PixelHits, end: bool) {
+        let mut window = self.unused.pop().unwrap_or_default();
+        window.hits.clear();
+        self.front.push_unsorted(hits, end, &mut window.hits, &mut self.counters);
+        if window.hits.is_empty() {
+            self.unused.push(window);
+            return;
+        }
+        if self.under_way.len() >= PER_LANE * self.lanes.len() {
+            self.collect(true);
+        }
+        self.under_way.push_back(self.next);
+        if let Some(windows) = &self.lanes[self.next].windows {
+            windows.send(window).expect("a lane lives as long as its windows");
+        }
+        self.next = (self.next + 1) % self.lanes.len();
+    }
+
     /// Takes the answer to the oldest window, waiting for it or not; false when there is none.
     fn collect(&mut self, wait: bool) -> bool {
         let Some(&lane) = self.under_way.front() else { return false };
@@ -218,9 +233,9 @@ impl ManyLanes {
             return false;
         };
         self.under_way.pop_front();
-        let [find, features] = window.found.ns;
-        self.counters.stages[2].ns += find;
-        self.counters.stages[3].ns += features;
+        for (stage, ns) in self.counters.stages[1..].iter_mut().zip(window.found.ns) {
+            stage.ns += ns;
+        }
         let mut clock = StageClock::start();
         self.back.add(&window.found);
         clock.lap(&mut self.counters.stages[3]);
@@ -235,7 +250,7 @@ impl Lane {
         let (outbox, answers) = sync_channel(PER_LANE + 1);
         let work = move || {
             while let Ok(mut window) = inbox.recv() {
-                finder.run(&window.hits, &mut window.found);
+                finder.run(&mut window.hits, &mut window.found);
                 if outbox.send(window).is_err() {
                     return;
                 }
@@ -262,18 +277,30 @@ impl Drop for Lane {
 impl Back {
     /// Takes what a lane found, window by window, and lets out what is in order.
     fn add(&mut self, found: &WindowClusters) {
-        self.inner.clusters.extend_from(&found.inner, 0..found.inner.len());
         self.merger.input().extend_from(&found.border, 0..found.border.len(), 0);
         if self.merger.is_ready() {
             self.merge(false);
         }
-        self.leave((self.merger.first_waiting().unwrap_or(found.end), 0, 0));
+        let end = (self.merger.first_waiting().unwrap_or(found.end), 0, 0);
+        let Self { inner, merged, out, .. } = self;
+        let mut gone = 0;
+        leave([(&inner.clusters, &mut inner.gone), (&merged.clusters, &mut merged.gone)], end, out);
+        if inner.gone == inner.clusters.len() {
+            // Nothing is before the clusters of this window: most need not wait.
+            leave([(&found.inner, &mut gone), (&merged.clusters, &mut merged.gone)], end, out);
+        }
+        inner.forget_gone();
+        merged.forget_gone();
+        inner.clusters.extend_from(&found.inner, gone..found.inner.len());
     }
 
     /// The stream is at its end.
     fn finish(&mut self) {
         self.merge(true);
-        self.leave(NEVER);
+        let Self { inner, merged, out, .. } = self;
+        leave([(&inner.clusters, &mut inner.gone), (&merged.clusters, &mut merged.gone)], NEVER, out);
+        inner.forget_gone();
+        merged.forget_gone();
     }
 
     /// Clusters the hits at borders, as far as they are complete.
@@ -285,22 +312,20 @@ impl Back {
         crate::dispatch!(level, g => maker.run(g, calibration, found));
         self.merged.clusters.extend_from(found, 0..found.len());
     }
+}
 
-    /// Lets out, in order, the clusters that began before `end`.
-    fn leave(&mut self, end: Key) {
-        let Self { inner, merged, out, .. } = self;
-        loop {
-            let (a, b) = (inner.first(), merged.first());
-            let (list, limit) = if a < b { (&mut *inner, b.min(end)) } else { (&mut *merged, a.min(end)) };
-            let run = list.count_before(limit);
-            if run == 0 {
-                break;
-            }
-            out.extend_from(&list.clusters, list.gone..list.gone + run);
-            list.gone += run;
+/// Lets out, in order, the clusters of two lists that began before `end`; how many of each have left is noted.
+fn leave(mut lists: [(&PixelClusters, &mut usize); 2], end: Key, out: &mut PixelClusters) {
+    loop {
+        let [a, b] = lists.each_ref().map(|(list, gone)| key(list, **gone));
+        let (list, limit) = if a < b { (0, b.min(end)) } else { (1, a.min(end)) };
+        let (clusters, gone) = &mut lists[list];
+        let run = count_before(clusters, **gone, limit);
+        if run == 0 {
+            return;
         }
-        inner.forget_gone();
-        merged.forget_gone();
+        out.extend_from(clusters, **gone..**gone + run);
+        **gone += run;
     }
 }
 
@@ -316,23 +341,26 @@ struct Queue {
     gone: usize,
 }
 
+/// Key of a cluster, [`NEVER`] behind the last one.
+fn key(clusters: &PixelClusters, cluster: usize) -> Key {
+    if cluster == clusters.len() {
+        return NEVER;
+    }
+    let (hits, place) = (&clusters.hits, clusters.hit_start[cluster] as usize);
+    (hits.time[place], hits.x[place].into(), hits.y[place].into())
+}
+
+/// How many clusters from number `first` on come before `limit`: they are in order.
+fn count_before(clusters: &PixelClusters, first: usize, limit: Key) -> usize {
+    let (mut low, mut high) = (first, clusters.len());
+    while low < high {
+        let middle = low.midpoint(high);
+        if key(clusters, middle) < limit { low = middle + 1 } else { high = middle }
+    }
+    low - first
+}
+
 impl Queue {
-    fn key(&self, cluster: usize) -> Key {
-        let hits = &self.clusters.hits;
-        let place = self.clusters.hit_start[cluster] as usize;
-        (hits.time[place], hits.x[place].into(), hits.y[place].into())
-    }
-
-    /// Key of the first cluster that is still here.
-    fn first(&self) -> Key {
-        if self.gone < self.clusters.len() { self.key(self.gone) } else { NEVER }
-    }
-
-    /// How many clusters come before `limit`.
-    fn count_before(&self, limit: Key) -> usize {
-        (self.gone..self.clusters.len()).take_while(|&cluster| self.key(cluster) < limit).count()
-    }
-
     /// Frees the memory of what has left.
     fn forget_gone(&mut self) {
         self.clusters.remove_front(std::mem::take(&mut self.gone));
