@@ -117,17 +117,19 @@ impl Front {
     }
 
     /// The same for several threads, which sort for themselves: `slice`, which is empty, gets the hits in the order
-    /// in which they came, all of them before those of the next slice.
+    /// in which they came. Says between which times they are: earlier slices are before the first, later ones not
+    /// before the second.
     pub fn push_unsorted(
         &mut self,
         hits: &PixelHits,
         end: bool,
         slice: &mut PixelHits,
         counters: &mut Counters,
-    ) {
+    ) -> [i64; 2] {
         let mut clock = self.take_in(hits, counters);
-        self.sorter.take_unsorted(end, slice);
+        let between = self.sorter.take_unsorted(end, slice);
         clock.lap(&mut counters.stages[1]);
+        between
     }
 
     /// Masks, corrects and hands to the sorter; gives the clock of the sort.

@@ -2,11 +2,11 @@
 //! sections 3.2.3 and 3.3).
 //!
 //! ```text
-//! hits -> windows, round-robin -> lane 0 -- complete clusters --> in order of first hits -> out
-//!                                 lane 1        ...                  ^
-//!                                  ...   '--- hits at borders -> merger
+//! hits -> windows -> lane 0 -- complete clusters --> in order of first hits -> out
+//!                    lane 1        ...                  ^
+//!                     ...   '--- hits at borders -> merger
 //! ```
-//! A window is all hits between two times. A lane sorts it and finds its clusters as if there was nothing else. Those that keep away from both ends
+//! One lane is the calling thread, which takes a window when the others have enough. A window is all hits between two times. A lane sorts it and finds its clusters as if there was nothing else. Those that keep away from both ends
 //! are complete. All others may have neighbours in other windows, so their hits are clustered once more by the
 //! merger: a cluster that crosses a border has all of its hits there, and nothing else is a neighbour of it.
 
@@ -24,6 +24,8 @@ use std::thread::JoinHandle;
 
 /// Windows under way in each lane: one worked on, one waiting.
 const PER_LANE: usize = 2;
+/// Windows for each lane that are under way or wait for earlier ones at most.
+const WAITING: usize = 4;
 /// Hits that make a window at most, but for those that waited: lanes take turns.
 const WINDOW: usize = 1 << 15;
 
@@ -31,10 +33,24 @@ const WINDOW: usize = 1 << 15;
 #[derive(Default)]
 struct Window {
     hits: PixelHits,
+    between: [i64; 2],
     found: WindowClusters,
 }
 
+/// A window that has not left yet.
+enum UnderWay {
+    /// At a lane.
+    At(usize),
+    /// Worked on by the calling thread.
+    Done(Window),
+}
+
+/// A thread of its own.
 struct Lane {
+    /// Windows that it has.
+    under_way: usize,
+    /// Memory that it had before, which its caches may still hold.
+    unused: Vec<Window>,
     /// None once the lane is to end.
     windows: Option<SyncSender<Window>>,
     answers: Receiver<Window>,
@@ -54,11 +70,13 @@ pub struct ManyLanes {
     front: Front,
     /// Of hits that are pushed, those that make a window.
     part: PixelHits,
+    /// All lanes but that of the calling thread.
     lanes: Vec<Lane>,
-    /// Lane of the next window, and the lanes of the windows under way, in order.
-    next: usize,
-    under_way: VecDeque<usize>,
+    /// The lane of the calling thread.
+    own: WindowFinder,
     unused: Vec<Window>,
+    /// In order.
+    under_way: VecDeque<UnderWay>,
     back: Back,
     counters: Counters,
 }
@@ -142,7 +160,7 @@ impl Lanes {
     pub fn threads(&self) -> usize {
         match self {
             Self::One(_) => 1,
-            Self::Many(lanes) => lanes.lanes.len(),
+            Self::Many(lanes) => lanes.lanes.len() + 1,
         }
     }
 }
@@ -151,11 +169,9 @@ impl ManyLanes {
     fn new(config: &TimepixConfig, level: Level, layout: &Layout, lanes: usize) -> Result<Self> {
         let front = Front::new(config, level, layout)?;
         let sides = [layout.width(), layout.height()];
-        let start = |_| {
-            let finder = WindowFinder::new(config.find, level, front.calibration(), sides)?;
-            Lane::start(finder)
-        };
-        let lanes = (0..lanes).map(start).collect::<Result<Vec<_>>>()?;
+        let finder = || WindowFinder::new(config.find, level, front.calibration(), sides);
+        let own = finder()?;
+        let lanes = (1..lanes).map(|_| Lane::start(finder()?)).collect::<Result<Vec<_>>>()?;
         let back = Back {
             merger: Clusterer::new(config.find, level, sides, config.capacity)?,
             maker: FeatureMaker::default(),
@@ -172,9 +188,9 @@ impl ManyLanes {
             front,
             part: PixelHits::default(),
             lanes,
-            next: 0,
-            under_way: VecDeque::new(),
+            own,
             unused: Vec::new(),
+            under_way: VecDeque::new(),
             back,
             counters: Counters::default(),
         })
@@ -204,42 +220,59 @@ impl ManyLanes {
         &self.back.out
     }
 
-    /// Gives what nothing can come before any more to the next lane.
+    /// Gives what nothing can come before any more to a lane.
     fn send(&mut self, hits: &PixelHits, end: bool) {
-        let mut window = self.unused.pop().unwrap_or_default();
+        while self.collect(self.under_way.len() >= WAITING * (self.lanes.len() + 1)) {}
+        let free = self.lanes.iter().enumerate().min_by_key(|(_, lane)| lane.under_way);
+        let free = free.filter(|(_, lane)| lane.under_way < PER_LANE).map(|(i, _)| i);
+        let unused = free.map_or(&mut self.unused, |i| &mut self.lanes[i].unused);
+        let mut window = unused.pop().unwrap_or_default();
         window.hits.clear();
-        self.front.push_unsorted(hits, end, &mut window.hits, &mut self.counters);
+        window.between = self.front.push_unsorted(hits, end, &mut window.hits, &mut self.counters);
         if window.hits.is_empty() {
-            self.unused.push(window);
-            return;
+            unused.push(window);
+        } else if let Some(i) = free {
+            let lane = &mut self.lanes[i];
+            if let Some(windows) = &lane.windows {
+                windows.send(window).expect("a lane lives as long as its windows");
+            }
+            lane.under_way += 1;
+            self.under_way.push_back(UnderWay::At(i));
+        } else {
+            self.own.run(&mut window.hits, window.between, &mut window.found);
+            self.under_way.push_back(UnderWay::Done(window));
         }
-        if self.under_way.len() >= PER_LANE * self.lanes.len() {
-            self.collect(true);
-        }
-        self.under_way.push_back(self.next);
-        if let Some(windows) = &self.lanes[self.next].windows {
-            windows.send(window).expect("a lane lives as long as its windows");
-        }
-        self.next = (self.next + 1) % self.lanes.len();
     }
 
-    /// Takes the answer to the oldest window, waiting for it or not; false when there is none.
+    /// Takes the oldest window, waiting for it or not; false when there is none.
     fn collect(&mut self, wait: bool) -> bool {
-        let Some(&lane) = self.under_way.front() else { return false };
-        let answers = &self.lanes[lane].answers;
-        let answer = if wait { answers.recv().ok() } else { answers.try_recv().ok() };
-        let Some(window) = answer else {
-            assert!(!wait, "a lane ended with windows under way");
-            return false;
+        let (window, lane) = match self.under_way.pop_front() {
+            None => return false,
+            Some(UnderWay::Done(window)) => (window, None),
+            Some(UnderWay::At(lane)) => {
+                let answers = &self.lanes[lane].answers;
+                let answer = if wait { answers.recv().ok() } else { answers.try_recv().ok() };
+                let Some(window) = answer else {
+                    assert!(!wait, "a lane ended with windows under way");
+                    self.under_way.push_front(UnderWay::At(lane));
+                    return false;
+                };
+                (window, Some(lane))
+            }
         };
-        self.under_way.pop_front();
         for (stage, ns) in self.counters.stages[1..].iter_mut().zip(window.found.ns) {
             stage.ns += ns;
         }
         let mut clock = StageClock::start();
         self.back.add(&window.found);
         clock.lap(&mut self.counters.stages[3]);
-        self.unused.push(window);
+        match lane {
+            Some(i) => {
+                self.lanes[i].under_way -= 1;
+                self.lanes[i].unused.push(window);
+            }
+            None => self.unused.push(window),
+        }
         true
     }
 }
@@ -250,7 +283,7 @@ impl Lane {
         let (outbox, answers) = sync_channel(PER_LANE + 1);
         let work = move || {
             while let Ok(mut window) = inbox.recv() {
-                finder.run(&mut window.hits, &mut window.found);
+                finder.run(&mut window.hits, window.between, &mut window.found);
                 if outbox.send(window).is_err() {
                     return;
                 }
@@ -260,7 +293,7 @@ impl Lane {
             .name("peloton-lane".into())
             .spawn(work)
             .map_err(|e| Error::Config(format!("cannot start a lane: {e}")))?;
-        Ok(Self { windows: Some(windows), answers, thread: Some(thread) })
+        Ok(Self { under_way: 0, unused: Vec::new(), windows: Some(windows), answers, thread: Some(thread) })
     }
 }
 
@@ -278,7 +311,9 @@ impl Back {
     /// Takes what a lane found, window by window, and lets out what is in order.
     fn add(&mut self, found: &WindowClusters) {
         self.merger.input().extend_from(&found.border, 0..found.border.len(), 0);
-        if self.merger.is_ready() {
+        if self.merger.is_over(found.end) {
+            self.merge(true);
+        } else if self.merger.is_ready() {
             self.merge(false);
         }
         let end = (self.merger.first_waiting().unwrap_or(found.end), 0, 0);

@@ -99,12 +99,16 @@ impl TimeSorter {
     }
 
     /// As [`TimeSorter::take`], or with `end` as [`TimeSorter::finish`], but `out`, which is empty, gets the hits in
-    /// the order in which they came: to be sorted by whoever works on them.
-    pub(super) fn take_unsorted(&mut self, end: bool, out: &mut PixelHits) {
+    /// the order in which they came: to be sorted by whoever works on them. Says between which times they are: what
+    /// left earlier is before the first, what is to come not before the second.
+    pub(super) fn take_unsorted(&mut self, end: bool, out: &mut PixelHits) -> [i64; 2] {
+        let from = self.floor;
         if end {
             std::mem::swap(&mut self.waiting, out);
             (self.latest, self.floor) = (None, i64::MIN);
-        } else if let Some(latest) = self.latest {
+            return [from, i64::MAX];
+        }
+        if let Some(latest) = self.latest {
             let limit = latest.saturating_sub(self.disorder);
             self.split(limit, out);
             if let Some(limit) = self.overflow() {
@@ -115,6 +119,7 @@ impl TimeSorter {
                 std::mem::swap(&mut self.left, out);
             }
         }
+        [from, self.floor]
     }
 
     /// Moves what is older than `time` to `out`, which is empty, in the order in which it came.
