@@ -262,9 +262,10 @@ fn scaling(sample: &Sample, passes: usize, repeats: usize) {
 
     let lanes = lanes_wall(sample, 1, passes, repeats).0 / lanes_wall(sample, 2, passes, repeats).0;
     println!(
-        "{}: two threads over one: registers {free:.2}, search {search:.2} ({:.2} of it), chain {lanes:.2}",
+        "{}: two threads over one: registers {free:.2}, search {search:.2} ({:.2} of it), chain {lanes:.2} ({:.2} of it)",
         sample.name,
-        search / free
+        search / free,
+        lanes / free
     );
 }
 
@@ -289,12 +290,6 @@ fn run() {
     let is_name = |argument: &&String| !argument.starts_with("--") && !argument.contains('=');
     let names: Vec<_> = arguments.iter().filter(is_name).collect();
 
-    if names.iter().any(|name| *name == "scaling") {
-        for preset in [PixelPreset::Am241, PixelPreset::Pion75, PixelPreset::Lead0Large] {
-            scaling(&Sample::simulated(preset, hits), passes, repeats.min(4));
-        }
-        return;
-    }
     let names = &names[..];
     let samples = || {
         let bins = names.iter().filter(|name| name.ends_with(".bin")).map(|path| Sample::file(path));
@@ -305,6 +300,10 @@ fn run() {
             .filter(move |(name, _)| !only_bins && (no_sample || names.iter().any(|wanted| wanted == name)));
         bins.chain(simulated.map(|(_, preset)| Sample::simulated(preset, hits)))
     };
+    if names.iter().any(|name| *name == "scaling") {
+        samples().for_each(|sample| scaling(&sample, passes, repeats.min(4)));
+        return;
+    }
     if names.iter().any(|name| *name == "chain") {
         println!("| sample       | energies | without | ns: sort | find | features |");
         samples().for_each(|sample| stages(&sample, passes, repeats, block_hits));

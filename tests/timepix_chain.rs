@@ -199,3 +199,37 @@ fn extreme_times_go_through_the_chain() {
         }
     }
 }
+
+/// A million hits of each preset: every algorithm, number of lanes, size of block and usual gang of each instruction
+/// set gives the same clusters with the same features. Minutes: `cargo test --release --test timepix_chain -- --ignored`.
+#[test]
+#[ignore = "takes minutes"]
+fn a_million_hits_of_every_preset_in_every_way() {
+    let layout = Layout::single(256, 256).unwrap();
+    let mut levels: Vec<Level> = Vec::new();
+    for level in Level::supported() {
+        if levels.iter().all(|known| known.isa() != level.isa()) {
+            levels.push(Level::choose(Some(level.isa()), None).unwrap());
+        }
+    }
+    for (name, preset) in PixelPreset::NAMES {
+        let (hits, disorder, _) = simulated(preset, 1_000_000, 20.0);
+        let mut config = TimepixConfig { disorder_us: Some(disorder), ..TimepixConfig::default() };
+        let (expected, counts) = run(&config, levels[0], &layout, &hits, hits.len());
+        assert_eq!((counts.hits_out, counts.late, counts.forced), (hits.len() as u64, 0, 0));
+        let mut ways = 0;
+        for algorithm in Algorithm::ALL {
+            config.find.algorithm = algorithm;
+            for &level in &levels {
+                for lanes in 1..=4 {
+                    for block in [1_000, 32_768, 1_000_000] {
+                        let (found, _) = run_on(lanes, &config, level, &layout, &hits, block);
+                        assert!(found == expected, "{name}, {algorithm:?}, {level}, {lanes} lanes, {block}");
+                        ways += 1;
+                    }
+                }
+            }
+        }
+        println!("{name}: {} clusters in each of {ways} ways", expected.len());
+    }
+}

@@ -20,7 +20,8 @@ const STEPS_PER_KEV: u64 = 10;
 /// `ToT = a E + b - c / (E - t)` for each pixel of a sensor; E in keV, ToT in clocks of 25 ns.
 ///
 /// Its inverse is a hyperbola, `E = t + v +- sqrt(v^2 + w)` with `v = (ToT - b - a t) / 2a`, `w = c / a` and the sign
-/// of a. Energies are those of single precision, which is right to 1 eV below 1 MeV and to 1e-6 of the energy above.
+/// of a. Energies are computed in single precision: for parameters of the size that pixels have they are right to 1 eV
+/// below 1 MeV, and to a millionth above.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Calibration {
     width: usize,
@@ -168,7 +169,12 @@ mod tests {
     /// The quadratic equation that the calibration is, in double precision.
     #[test]
     fn energies_are_those_of_double_precision() {
-        for parameters in [[0.731, 3.62, 2.26, 2.535], [1.9, -20.0, 140.0, -3.0], [0.2, 30.0, 900.0, 4.5], [-0.5, 2000.0, 3.0, 1.0]] {
+        for parameters in [
+            [0.731, 3.62, 2.26, 2.535],
+            [1.9, -20.0, 140.0, -3.0],
+            [0.2, 30.0, 900.0, 4.5],
+            [-0.5, 2000.0, 3.0, 1.0],
+        ] {
             let [a, b, c, t] = parameters;
             let calibration = calibration(parameters);
             for tot in (0..1024u16).chain([5000, 65535]) {
@@ -177,7 +183,10 @@ mod tests {
                 let expected = ((root - linear) / (2.0 * a)).max(0.1) * 1000.0;
                 let found = f64::from(calibration.energy(1, 0, tot));
                 let close = (found - expected).abs() <= f64::max(1.0, expected * 1e-6);
-                assert!(close || expected.is_nan() && found == 100.0, "{parameters:?}, {tot}: {found}, {expected}");
+                assert!(
+                    close || expected.is_nan() && found == 100.0,
+                    "{parameters:?}, {tot}: {found}, {expected}"
+                );
             }
         }
     }

@@ -145,13 +145,7 @@ fn finish_room<G: Gang>(
 
 /// Features from sums, a chunk of clusters after the other.
 #[inline(always)]
-fn finish(
-    starts: &[u32],
-    hits: &PixelHits,
-    sums: &Sums,
-    clusters: Range<usize>,
-    to: &mut ClusterFeatures,
-) {
+fn finish(starts: &[u32], hits: &PixelHits, sums: &Sums, clusters: Range<usize>, to: &mut ClusterFeatures) {
     for start in (0..clusters.len()).step_by(CHUNK) {
         let end = clusters.len().min(start + CHUNK);
         let mut chunk = Chunk::default();
