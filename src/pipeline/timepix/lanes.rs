@@ -61,7 +61,7 @@ struct Lane {
 pub enum Lanes {
     /// The calling thread alone; all definitions.
     One(Box<Chain>),
-    /// Threads beside the calling one.
+    /// Several, of which the calling thread is one.
     Many(Box<ManyLanes>),
 }
 
