@@ -280,6 +280,14 @@ fn check_has_the_keys_of_the_contract_and_scores_tracks_made_elsewhere() {
     assert_eq!(json(&["check", &events, "--rules", "lhcb"])["rules"], "lhcb");
     let tables = text(&["check", &events, "--tables"]);
     assert!(tables.contains("velo against p (GeV/c)") && tables.contains("ghosts against"), "{tables}");
+    assert!(text(&["check", &events, "--losses"]).contains("missed Velo particles"));
+    let losses = &json(&["check", &events, "--losses"])["losses"];
+    let sum = |kind: &str| -> u64 {
+        losses[kind].as_array().unwrap().iter().map(|loss| loss["count"].as_u64().unwrap()).sum()
+    };
+    let velo = |key: &str| own["categories"][0][key].as_u64().unwrap();
+    assert_eq!(sum("missed"), velo("reconstructible") - velo("reconstructed"));
+    assert_eq!(sum("ghosts"), own["ghosts"]);
 
     let all = std::fs::read_to_string(&tracks).unwrap();
     let (_, tail) = all.split_once('\n').unwrap();

@@ -8,7 +8,7 @@ use peloton::truth::{HitsOf, decode_mc};
 use std::io::Cursor;
 
 fuzz_target!(|bytes: &[u8]| {
-    let options = ReadOptions { truth: bytes.len() % 2 == 0, ..ReadOptions::default() };
+    let options = ReadOptions { truth: bytes.len().is_multiple_of(2), ..ReadOptions::default() };
     let mut reader = RawReader::from_stream("fuzz", Cursor::new(bytes.to_vec()), options);
     let (mut batch, mut notes) = (RawBatch::default(), Vec::new());
     while let Ok(1..) = reader.read(4, &mut batch, &mut notes) {}

@@ -3,12 +3,12 @@
 use super::job::stream;
 use super::options::{ConfigArgs, InputArgs, ReportArgs};
 use super::reconstruct::reconstruct;
-use super::source::EventSource;
+use super::source::{EventBatch, EventSource};
 use super::track_file::TrackFile;
 use super::{cylinder, describe, interrupt, timepix};
 use crate::event::VeloTracks;
 use crate::pipeline::Sequence;
-use crate::truth::{CheckReport, Checker, Rules};
+use crate::truth::{CheckReport, Checker, Rules, VeloLosses};
 use crate::{Error, Result};
 use clap::Args;
 use serde::Serialize;
@@ -25,6 +25,7 @@ use std::process::ExitCode;
 Examples:
   peloton check events.ndjson.zst
   peloton check sim:velo,events=1000,seed=7 --rules lhcb --json check.json
+  peloton check events.ndjson --losses                  why particles are missed, what false tracks are
   peloton check events.ndjson --tracks tracks.ndjson    score tracks made elsewhere")]
 pub struct Check {
     #[command(flatten)]
@@ -40,6 +41,10 @@ pub struct Check {
     /// Also print efficiencies against momentum, angles, origin and event size, and ghosts against length
     #[arg(long)]
     tables: bool,
+    /// Also print why Velo particles are missed, and what false tracks and clones are made of, by the json rules;
+    /// of tracks made here, from events of hits
+    #[arg(long, conflicts_with = "tracks")]
+    losses: bool,
     /// Check these tracks instead of own ones: NDJSON, line i is event i, a list of tracks, each a list of
     /// hit ids
     #[arg(long, value_name = "FILE")]
@@ -65,6 +70,7 @@ impl Check {
         let rules = self.rules.unwrap_or(source.rules());
         source.check_by(rules);
         let mut checker = Checker::new(rules);
+        let mut losses = VeloLosses::default();
         let (mut text, mut json) = match &self.tracks {
             Some(path) => {
                 self.check_tracks(path, &mut source, &mut checker)?;
@@ -80,6 +86,13 @@ impl Check {
                         for ((tracks, event), truth) in chunk.result.events().zip(&chunk.truth) {
                             checker.event(truth, tracks.hit_lists(event));
                         }
+                        if self.losses {
+                            let EventBatch::Hits(hits) = &chunk.events else { return Err(no_positions()) };
+                            let made = chunk.result.events().zip(&chunk.truth).enumerate();
+                            for (number, ((tracks, event), truth)) in made {
+                                losses.event(truth, &hits.view().event(number), tracks.hit_lists(event));
+                            }
+                        }
                         Ok(())
                     },
                 )?;
@@ -94,6 +107,11 @@ impl Check {
         text.push_str(&report.to_string());
         if self.tables {
             text.push_str(&describe::tables(&report));
+        }
+        if self.losses {
+            let report = losses.report();
+            text.push_str(&describe::losses(&report));
+            json.insert("losses".into(), json!(report));
         }
         if interrupt::requested() {
             text.push_str("interrupted: these are the events so far\n");
@@ -122,6 +140,10 @@ impl Check {
         )?;
         if self.input.events.count.is_none() && !interrupt::requested() { file.expect_end() } else { Ok(()) }
     }
+}
+
+fn no_positions() -> Error {
+    Error::Unsupported("--losses needs events of hits: of raw banks only the hits' names are at hand".into())
 }
 
 /// A struct as a JSON object.

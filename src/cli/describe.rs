@@ -3,7 +3,7 @@
 use super::console::table;
 use crate::output::Summary;
 use crate::pipeline::Sequence;
-use crate::truth::CheckReport;
+use crate::truth::{CheckReport, Loss, LossReport};
 
 /// A run in a few aligned lines.
 pub fn summary(summary: &Summary) -> String {
@@ -77,6 +77,30 @@ pub fn tables(report: &CheckReport) -> String {
             let [low, rate, high] = [bin.ghost_rate_low, bin.ghost_rate, bin.ghost_rate_high].map(percent);
             [edge(bin.low), edge(bin.high), bin.ghosts.to_string(), bin.tracks.to_string(), rate, low, high]
         }));
+        text.push_str(&table(&rows));
+    }
+    text
+}
+
+/// Why particles are missed, and what false tracks and clones are made of.
+pub fn losses(report: &LossReport) -> String {
+    let share = |count, of: u64| percent((of > 0).then_some(count as f64 / of as f64));
+    let mut text = String::new();
+    for (title, losses, of, slow) in [
+        ("missed Velo particles", &report.missed, report.particles, true),
+        ("ghosts", &report.ghosts, report.tracks, false),
+        ("clones", &report.clones, report.particles, true),
+    ] {
+        let line = |cause: &str, count: u64, below: u64| {
+            let below = if slow { below.to_string() } else { "".into() };
+            [cause.into(), count.to_string(), share(count, of), below]
+        };
+        let below = if slow { "pT < 150 MeV/c" } else { "" };
+        let mut rows = vec![[title, "number", "share", below].map(String::from)];
+        rows.extend(losses.iter().map(|Loss { cause, count, slow }| line(cause, *count, *slow)));
+        let sum = |value: fn(&Loss) -> u64| losses.iter().map(value).sum();
+        rows.push(line("all", sum(|loss| loss.count), sum(|loss| loss.slow)));
+        text.push('\n');
         text.push_str(&table(&rows));
     }
     text

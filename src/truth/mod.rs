@@ -13,6 +13,7 @@ mod json_rules;
 mod lhcb_mc;
 mod lhcb_rules;
 mod lhcb_tracks;
+mod losses;
 mod matching;
 mod report;
 pub mod simulate;
@@ -24,6 +25,7 @@ pub use cylinder::{CylinderCategory, CylinderChecker, CylinderReport};
 pub use cylinder_pulls::{CylinderPulls, Pull, Resolution};
 pub use efficiency::{Counter, clopper_pearson};
 pub use lhcb_mc::{HitsOf, Vertex, decode_mc, decode_vertices};
+pub use losses::{Loss, LossReport, VeloLosses};
 pub use report::{CategoryReport, CheckReport};
 pub use tables::{EfficiencyBin, EfficiencyTable, GhostBin, GhostTable};
 
