@@ -38,6 +38,7 @@ struct Window {
 }
 
 /// A window that has not left yet.
+#[allow(clippy::large_enum_variant, reason = "a queue of few, whose memory is used again and again")]
 enum UnderWay {
     /// At a lane.
     At(usize),

@@ -128,8 +128,9 @@ impl TimeSorter {
         std::mem::swap(&mut self.waiting, out);
         self.waiting.clear();
         // Only the last hits are in question.
-        let mut kept = out.time.iter().position(|hit| *hit >= time).unwrap_or(out.len());
-        for i in kept..out.len() {
+        let first = out.time.iter().position(|hit| *hit >= time).unwrap_or(out.len());
+        let mut kept = first;
+        for i in first..out.len() {
             let hit = out.get(i);
             if hit.0 < time {
                 (out.time[kept], out.x[kept], out.y[kept], out.tot[kept]) = hit;
