@@ -3,9 +3,14 @@
 mod common;
 
 use common::{at, hashes, hostile, samples};
-use peloton::event::VeloBatch;
+use peloton::cylinder::{
+    Builder, CylinderConfig, CylinderInput, CylinderWorkspace, SeedSource, fit_particles, reconstruct,
+};
+use peloton::event::{Counters, CylinderBatch, CylinderTracks, CylinderTruth, VeloBatch};
+use peloton::output::CylinderHasher;
 use peloton::pipeline::Config;
 use peloton::simd::{Isa, Level};
+use peloton::truth::simulate::CylinderSim;
 use peloton::velo::Preset;
 use proptest::test_runner::{Config as ProptestConfig, TestRunner};
 use std::cell::Cell;
@@ -39,6 +44,40 @@ fn real_and_simulated_events() {
         for preset in Preset::ALL {
             let tracks = compare_levels(preset, &batch, &Level::supported());
             assert!(tracks > 50 * batch.len(), "{preset}, {name}: {tracks} tracks in {} events", batch.len());
+        }
+    }
+}
+
+/// The Kalman fit and all builders, seeds from truth and from hits: the hash of each level is that of scalar code. Few
+/// tracks: emulated CPUs run this, too.
+#[test]
+fn cylinder_events() {
+    let (mut hits, mut truth) = (CylinderBatch::default(), CylinderTruth::default());
+    let text = "sim:cylinder,events=2,tracks=120,seed=4,noise=60,inefficiency=0.03";
+    let mut sim = CylinderSim::new(text.parse().unwrap(), 0, None);
+    while sim.read(8, &mut hits, &mut truth) > 0 {}
+    let input = CylinderInput { hits: &hits, seeds: &truth.particles };
+    for builder in [Builder::BestHit, Builder::Standard, Builder::CloneEngine] {
+        for (seeds, material) in
+            [(SeedSource::Truth, 0.0), (SeedSource::Truth, 0.01), (SeedSource::Hits, 0.0)]
+        {
+            let config = CylinderConfig { builder, seeds, material, ..CylinderConfig::best() };
+            let on = |level: Level| {
+                let (mut out, mut counters) = (CylinderTracks::default(), Counters::default());
+                let mut workspace = CylinderWorkspace::default();
+                reconstruct(level, &config, input, 0..2, &mut workspace, &mut out, &mut counters);
+                assert!(out.tracks() > 200, "{level}, {builder}: {} tracks", out.tracks());
+                let mut fits = CylinderTracks::default();
+                fit_particles(level, &config, input, 0..2, &mut fits);
+                let mut hasher = CylinderHasher::default();
+                hasher.update(&out);
+                let bits: Vec<u32> = fits.state.iter().flat_map(|c| c.iter().map(|x| x.to_bits())).collect();
+                (hasher.finish(), bits, fits.fit)
+            };
+            let expected = on(Level::new(Isa::Scalar, 1).unwrap());
+            for level in Level::usual() {
+                assert!(on(level) == expected, "{level}, {builder}, seeds from {seeds}");
+            }
         }
     }
 }

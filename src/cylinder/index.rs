@@ -122,16 +122,16 @@ impl Index {
                 let good = zero.lt(hit.radius)
                     & hit.radius.lt(infinite)
                     & z.abs().lt(infinite)
-                    & zero.lt(hit.var_phi)
-                    & hit.var_phi.lt(infinite)
+                    & zero.lt(hit.variance[0])
+                    & hit.variance[0].lt(infinite)
                     & zero.lt(var_z)
                     & var_z.lt(infinite);
                 fine = fine & (good | !lanes);
-                let row = Layer::row_of(g, rows, per_phi, hit.phi);
-                let bin = Layer::bin_of(g, bins_z, z_low, per_z, hit.z);
+                let row = Layer::row_of(g, rows, per_phi, hit.position[0]);
+                let bin = Layer::bin_of(g, bins_z, z_low, per_z, hit.position[1]);
                 let key = row * U32::splat(g, bins_z) + bin;
                 key.store_some(&mut self.keys.padded_mut()[at..], lanes);
-                let values = [hit.phi, hit.z, hit.var_phi, hit.var_z, hit.radius];
+                let values = [hit.position[0], hit.position[1], hit.variance[0], hit.variance[1], hit.radius];
                 for (column, value) in self.polar.iter_mut().zip(values) {
                     value.store_some(&mut column.padded_mut()[at..], lanes);
                 }

@@ -9,6 +9,7 @@ mod fit;
 pub mod geometry;
 mod hit;
 mod index;
+pub mod reference;
 mod run;
 mod seeds;
 mod triplets;

@@ -6,7 +6,6 @@ use super::geometry::{RADII, SEED_LAYERS};
 use super::hit::{Follow, gather_hit, is_hit};
 use super::index::Index;
 use crate::event::{CylinderEvent, CylinderSeeds};
-use crate::kalman::matriplex::Symmetric;
 use crate::kalman::{CURVATURE_PER_TESLA, VertexState, from_vertex, to_radius};
 use crate::simd::Gang;
 use crate::simd::math::sincos;
@@ -26,10 +25,10 @@ fn vertex<G: Gang>(g: G, seeds: &CylinderSeeds, at: usize) -> VertexState<G> {
     let (sine_theta, cosine_theta) = sincos(p[5]);
     let (px, py, pz) = (pt * cosine, pt * sine, pt * cosine_theta / sine_theta);
     let squares = [p[0] * p[0], p[1] * p[1], p[2] * p[2], px * px, py * py, pz * pz];
-    VertexState { p, c: Symmetric::diagonal(g, squares) }
+    VertexState { p, variance: squares }
 }
 
-/// A filter from the vertices of the particles from `at` on through their hits on the layers of `layers`.
+/// A filter from the vertices of the particles from `at` on through their hits on the first `layers` layers.
 #[inline(always)]
 pub(super) fn follow_from_vertex<G: Gang>(
     g: G,
@@ -37,16 +36,16 @@ pub(super) fn follow_from_vertex<G: Gang>(
     event: &CylinderEvent<'_>,
     seeds: &CylinderSeeds,
     at: usize,
-    layers: Range<usize>,
+    layers: usize,
 ) -> Follow<G> {
     let field = F32::splat(g, CURVATURE_PER_TESLA * config.field);
-    let first = U32::load(g, &seeds.hits[layers.start].padded()[at..]);
-    let first_radius =
-        is_hit(g, first).select_f(gather_hit(event, first).radius, F32::splat(g, RADII[layers.start]));
-    let (state, reached) = from_vertex(g, &vertex(g, seeds, at), field, first_radius);
-    let mut follow = Follow::new(g, state, reached, config.material, false);
-    for layer in layers {
-        let index = U32::load(g, &seeds.hits[layer].padded()[at..]);
+    let first = U32::load(g, &seeds.hits[0].padded()[at..]);
+    let (has, mut hit) = (is_hit(g, first), gather_hit(event, first));
+    hit.radius = has.select_f(hit.radius, F32::splat(g, RADII[0]));
+    let started = from_vertex(g, &vertex(g, seeds, at), field, &hit, has);
+    let mut follow = Follow::behind_first(g, started, has, config.material);
+    for column in &seeds.hits[1..layers] {
+        let index = U32::load(g, &column.padded()[at..]);
         follow.take(g, field, &gather_hit(event, index), is_hit(g, index));
     }
     follow
@@ -67,7 +66,7 @@ pub(super) fn from_truth<G: Gang>(
     seeded.resize(count);
     for at in (0..count).step_by(G::LANES) {
         let lanes = Mask::first(g, count - at);
-        let mut follow = follow_from_vertex(g, config, event, seeds, range.start + at, 0..SEED_LAYERS);
+        let mut follow = follow_from_vertex(g, config, event, seeds, range.start + at, SEED_LAYERS);
         let reached = to_radius(g, &mut follow.state, field, F32::splat(g, RADII[SEED_LAYERS]));
         let mut good = reached & follow.reached & follow.measured;
         for layer in 0..SEED_LAYERS {

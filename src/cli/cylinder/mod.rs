@@ -5,8 +5,10 @@ mod check;
 mod compare;
 mod run;
 mod simulate;
+mod sink;
 mod source;
 mod throughput;
+mod tune;
 
 pub use args::CylinderArgs;
 pub use check::check;
@@ -14,3 +16,4 @@ pub use compare::compare;
 pub use run::run;
 pub use simulate::simulate;
 pub use throughput::throughput;
+pub use tune::tune;

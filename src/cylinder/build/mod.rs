@@ -7,11 +7,11 @@ mod search;
 
 use super::config::{Builder, CylinderConfig};
 use super::geometry::{RADII, SEED_LAYERS};
-use super::hit::{is_hit, within_turn};
+use super::hit::is_hit;
 use super::index::Index;
 use crate::event::{CYLINDER_LAYERS, Column, Counters};
 use crate::kalman::matriplex::{Matriplex, Matrix, Symmetric};
-use crate::kalman::{CylinderState, scatter, update};
+use crate::kalman::{CylinderState, scatter, update, within_turn};
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
 use combinatorial::Combinatorial;

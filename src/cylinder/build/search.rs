@@ -1,10 +1,9 @@
 //! The hits near a candidate: lane by lane its window, hit by hit the chi2.
 
 use crate::cylinder::config::BuildConfig;
-use crate::cylinder::hit::within_turn;
 use crate::cylinder::index::Layer;
 use crate::event::StageCounter;
-use crate::kalman::CylinderState;
+use crate::kalman::{CylinderState, within_turn};
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
 
