@@ -25,7 +25,7 @@ pub(super) fn gather_hit<G: Gang>(event: &CylinderEvent<'_>, index: U32<G>) -> C
 
 /// From x, y, z and the variances along r-phi and z.
 #[inline(always)]
-pub(super) fn polar<G: Gang>(
+pub(crate) fn polar<G: Gang>(
     g: G,
     [x, y, z]: [F32<G>; 3],
     var_rphi: F32<G>,
@@ -36,6 +36,19 @@ pub(super) fn polar<G: Gang>(
     CylinderHit { position: [atan2(y, x), z], variance: [var_phi, var_z], radius: square.sqrt() }
 }
 
+/// Lanes whose hit can be used: off the axis, with errors, and all of it numbers.
+#[inline(always)]
+pub(crate) fn is_usable<G: Gang>(g: G, hit: &CylinderHit<G>) -> Mask<G> {
+    let (zero, infinite) = (F32::splat(g, 0.0), F32::splat(g, f32::INFINITY));
+    zero.lt(hit.radius)
+        & hit.radius.lt(infinite)
+        & hit.position[1].abs().lt(infinite)
+        & zero.lt(hit.variance[0])
+        & hit.variance[0].lt(infinite)
+        & zero.lt(hit.variance[1])
+        & hit.variance[1].lt(infinite)
+}
+
 /// Hit lists hold [`NO_HIT`] where there is none.
 #[inline(always)]
 pub(super) fn is_hit<G: Gang>(g: G, index: U32<G>) -> Mask<G> {
@@ -43,7 +56,7 @@ pub(super) fn is_hit<G: Gang>(g: G, index: U32<G>) -> Mask<G> {
 }
 
 /// A filter on its way from hit to hit.
-pub(super) struct Follow<G: Gang> {
+pub(crate) struct Follow<G: Gang> {
     pub state: CylinderState<G>,
     /// Lanes that have reached every hit.
     pub reached: Mask<G>,

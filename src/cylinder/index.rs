@@ -5,7 +5,7 @@
 //! of z narrow.
 
 use super::config::BinConfig;
-use super::hit::polar;
+use super::hit::{is_usable, polar};
 use crate::Status;
 use crate::event::{CYLINDER_LAYERS, Column, CylinderEvent};
 use crate::simd::Gang;
@@ -45,7 +45,7 @@ pub(super) struct Layer<'a> {
 }
 
 /// Number of bins in z.
-fn bins_z(bins: &BinConfig, layer: usize) -> u32 {
+pub(crate) fn bins_z(bins: &BinConfig, layer: usize) -> u32 {
     (2.0 * bins.z_half[layer] / bins.z_width[layer]).ceil().max(1.0) as u32
 }
 
@@ -100,7 +100,6 @@ impl Index {
     /// Polar form and cell of each hit; whether all are numbers and off the axis.
     #[inline(always)]
     fn convert<G: Gang>(&mut self, g: G, event: &CylinderEvent<'_>) -> bool {
-        let zero = F32::splat(g, 0.0);
         let mut fine = Mask::first(g, G::LANES);
         for layer in 0..CYLINDER_LAYERS {
             let view = self.layer(layer);
@@ -118,15 +117,7 @@ impl Index {
                 let var_rphi = F32::load_some(&event.var_rphi[at..], lanes);
                 let var_z = F32::load_some(&event.var_z[at..], lanes);
                 let hit = polar(g, [x, y, z], var_rphi, var_z);
-                let infinite = F32::splat(g, f32::INFINITY);
-                let good = zero.lt(hit.radius)
-                    & hit.radius.lt(infinite)
-                    & z.abs().lt(infinite)
-                    & zero.lt(hit.variance[0])
-                    & hit.variance[0].lt(infinite)
-                    & zero.lt(var_z)
-                    & var_z.lt(infinite);
-                fine = fine & (good | !lanes);
+                fine = fine & (is_usable(g, &hit) | !lanes);
                 let row = Layer::row_of(g, rows, per_phi, hit.position[0]);
                 let bin = Layer::bin_of(g, bins_z, z_low, per_z, hit.position[1]);
                 let key = row * U32::splat(g, bins_z) + bin;

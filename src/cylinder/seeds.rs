@@ -12,14 +12,20 @@ use crate::simd::math::sincos;
 use crate::simd::varying::{F32, Mask, U32};
 use std::ops::Range;
 
-/// The published start: the true vertex, with variances that are the squares of its coordinates and of the Cartesian
-/// momentum (which stand where those of 1/pT, phi and theta belong).
+/// The starts of the particles from `at` on.
 #[inline(always)]
 fn vertex<G: Gang>(g: G, seeds: &CylinderSeeds, at: usize) -> VertexState<G> {
     let mut p = [F32::splat(g, 0.0); 6];
     for (value, column) in p.iter_mut().zip(&seeds.vertex) {
         *value = F32::load(g, &column.padded()[at..]);
     }
+    published_start(g, p)
+}
+
+/// The published start: the true vertex, with variances that are the squares of its coordinates and of the Cartesian
+/// momentum (which stand where those of 1/pT, phi and theta belong).
+#[inline(always)]
+pub(crate) fn published_start<G: Gang>(g: G, p: [F32<G>; 6]) -> VertexState<G> {
     let pt = F32::splat(g, 1.0) / p[3].abs();
     let (sine, cosine) = sincos(p[4]);
     let (sine_theta, cosine_theta) = sincos(p[5]);

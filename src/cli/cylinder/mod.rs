@@ -3,6 +3,7 @@
 mod args;
 mod check;
 mod compare;
+mod device;
 mod run;
 mod simulate;
 mod sink;
@@ -13,6 +14,7 @@ mod tune;
 pub use args::CylinderArgs;
 pub use check::check;
 pub use compare::compare;
+pub use device::throughput as device_throughput;
 pub use run::run;
 pub use simulate::simulate;
 pub use throughput::throughput;

@@ -33,9 +33,7 @@ pub fn throughput(
     report: &ReportArgs,
     (passes, time): (Option<u64>, Duration),
 ) -> Result<ExitCode> {
-    let mut source = EventSource::open(input)?;
-    let events = Events::shuffled(&mut source)?;
-    source.say_problems(report);
+    let events = load(input, report)?;
     let pool = CylinderPool::new(config)?;
     let mut slots = Vec::new();
     pool.run(events.input(), &mut slots);
@@ -91,6 +89,14 @@ pub fn throughput(
     text.push('\n');
     report.report(&text, &result)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// All events, the hits of each layer shuffled.
+pub fn load(input: &InputArgs, report: &ReportArgs) -> Result<Events> {
+    let mut source = EventSource::open(input)?;
+    let events = Events::shuffled(&mut source)?;
+    source.say_problems(report);
+    Ok(events)
 }
 
 /// The shortest time of the fit of all particles on one thread, ns.
