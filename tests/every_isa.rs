@@ -28,6 +28,16 @@ fn compare_levels(preset: Preset, batch: &VeloBatch, levels: &[Level]) -> usize 
     tracks
 }
 
+/// Panics when two threads, or slices of other sizes, give other bits than one thread.
+fn compare_slices(preset: Preset, batch: &VeloBatch) {
+    let config = Config::preset(preset);
+    let (expected, _) = hashes(&config, batch, 1);
+    for slice_events in [1, 7, 64] {
+        let config = Config { slice_events, ..config.clone() };
+        assert!(hashes(&config, batch, 2).0 == expected, "{preset:?}, slices of {slice_events}");
+    }
+}
+
 #[test]
 fn real_and_simulated_events() {
     for (name, batch) in samples() {
@@ -76,16 +86,20 @@ fn cylinder_events() {
 fn hostile_events() {
     // 200 batches of ten events each in the mean; PROPTEST_CASES sets another number.
     let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(200) };
+    let cases = config.cases;
     let (events, tracks) = (Cell::new(0), Cell::new(0));
     let result = TestRunner::new(config).run(&hostile::batch(), |batch| {
         for preset in Preset::ALL {
             tracks.set(tracks.get() + compare_levels(preset, &batch, &Level::supported()));
-            events.set(events.get() + batch.len());
+            compare_slices(preset, &batch);
         }
+        events.set(events.get() + batch.len());
         Ok(())
     });
     result.unwrap();
-    assert!(tracks.get() > events.get(), "{} tracks in {} events", tracks.get(), events.get());
+    println!("{} events", events.get());
+    assert!(cases < 200 || events.get() > 1_900, "{} events", events.get());
+    assert!(tracks.get() > 3 * events.get(), "{} tracks in {} events", tracks.get(), events.get());
 }
 
 #[cfg(feature = "all-gangs")]
