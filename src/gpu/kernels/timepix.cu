@@ -157,12 +157,12 @@ __device__ inline u32 energy_of(const PixelArgs& a, u32 x, u32 y, u32 tot) {
     const u64 pixel = u64(y) * a.width + x;
     if (x >= a.width || pixel >= a.pixels) return 0;
     const float* of = a.calibration + 4 * pixel;
-    const float half = of[0], v = float(tot) * half + of[1];
-    const float size = absolute(root(v * v + of[3]));
-    const float energy = of[2] + (v + (__float_as_uint(half) >> 31 ? -size : size));
+    const float v = float(tot) * of[0] + of[1];
+    const float energy = of[2] + (v + copysignf(root(v * v + of[3]), of[0]));
     // Not a number where the root fails or a pixel makes no sense: then the comparison does not hold.
     const float sane = energy > 0.1f ? energy : 0.1f;
-    return u32(smaller(sane * 1000.0f + 0.5f, 1e9f));
+    const float scaled = sane * 1000.0f + 0.5f;
+    return u32(scaled < 1e9f ? scaled : 1e9f);
 }
 
 // What a cluster looks like: sums of whole numbers, then the operations of src/timepix/features. One thread a
