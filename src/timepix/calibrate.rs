@@ -75,6 +75,12 @@ impl Calibration {
         Self::new(layout, columns.each_ref().map(Vec::as_slice))
     }
 
+    /// Pixels of a row, and the parameters of all pixels, row by row.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn table(&self) -> (usize, &[[f64; 4]]) {
+        (self.width, &self.pixels)
+    }
+
     /// Energy of a hit, eV.
     #[inline(always)]
     pub fn energy(&self, x: u16, y: u16, tot: u16) -> u32 {
