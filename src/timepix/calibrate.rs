@@ -77,7 +77,7 @@ impl Calibration {
 
     /// Pixels of a row, and the parameters of all pixels, row by row.
     #[cfg(feature = "cuda")]
-    pub(crate) fn table(&self) -> (usize, &[[f64; 4]]) {
+    pub(crate) fn table(&self) -> (usize, &[[f32; 4]]) {
         (self.width, &self.pixels)
     }
 

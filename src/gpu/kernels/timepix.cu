@@ -156,13 +156,13 @@ __device__ __forceinline__ u32 higher(u32 a, u32 b) { return a > b ? a : b; }
 __device__ inline u32 energy_of(const PixelArgs& a, u32 x, u32 y, u32 tot) {
     const u64 pixel = u64(y) * a.width + x;
     if (x >= a.width || pixel >= a.pixels) return 0;
-    const double* of = a.calibration + 4 * pixel;
-    const double a2 = of[0], b = of[1] - double(tot), c = double(tot) * of[2] - of[3];
-    const double energy = __ddiv_rn(__dsqrt_rn(b * b - 2.0 * a2 * c) - b, a2);
-    // Not a number where the root or the division fails: then the first comparison does not hold.
-    const double sane = energy > 0.1 && (a2 > 2e-12 || a2 < -2e-12) ? energy : 0.1;
-    const double scaled = sane * 1000.0 + 0.5;
-    return u32(scaled < 1e9 ? scaled : 1e9);
+    const float* of = a.calibration + 4 * pixel;
+    const float v = float(tot) * of[0] + of[1];
+    const float energy = of[2] + (v + copysignf(root(v * v + of[3]), of[0]));
+    // Not a number where the root fails or a pixel makes no sense: then the comparison does not hold.
+    const float sane = energy > 0.1f ? energy : 0.1f;
+    const float scaled = sane * 1000.0f + 0.5f;
+    return u32(scaled < 1e9f ? scaled : 1e9f);
 }
 
 // What a cluster looks like: sums of whole numbers, then the operations of src/timepix/features. One thread a

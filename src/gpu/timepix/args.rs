@@ -35,7 +35,7 @@ mirrored! {
         out_floats: u64 = "float*",
         out_energy: u64 = "u64*",
         /// Four parameters of each pixel.
-        calibration: u64 = "const double*",
+        calibration: u64 = "const float*",
         /// What times are counted from when they are sorted.
         first_time: u64 = "u64",
         window: u64 = "u64",

@@ -93,7 +93,7 @@ impl<Q: Queue> PixelStream<Q> {
         queue.wait()?;
         let mut args = PixelArgs::new(queue.arena(), &plan);
         args.window = config.window().into();
-        (args.width, args.pixels) = (width as u32, (table.len() / 32) as u32);
+        (args.width, args.pixels) = (width as u32, (table.len() / 16) as u32);
         args.most_in_window = MOST_IN_WINDOW;
         Ok(Self { queue, plan, capacity, args })
     }

@@ -36,7 +36,7 @@ pub(super) fn bytes(hits: usize, pixels: usize) -> Vec<usize> {
     let counts = 4 * DIGITS * tiles.max(1);
     let sorted = [long, short, short, short];
     let output = super::output::Layout::new(hits, hits).bytes();
-    let found = [word, word, 8, output, 32 * pixels];
+    let found = [word, word, 8, output, 16 * pixels];
     [&[long, short, short, short, long, long, word, word, counts][..], &sorted, &found].concat()
 }
 
