@@ -1,17 +1,24 @@
 //! Steps of the filter on tracks in memory: transport and update with two measured dimensions, 9,600 tracks through
-//! 20 layers, to planes of z and to radii. CPU time of the thread, least of many passes, for every gang; beside it a
-//! loop of multiply-adds in registers, the most that the core can do. `cargo bench --bench kalman`.
+//! 20 layers, to planes of z and to radii. CPU time of the thread, least of many passes, for the usual gang of each level
+//! and for two of them side by side; beside it a loop of multiply-adds in registers, the most that the core can do. `cargo bench --bench kalman`.
+//!
+//! `-- scaling` shows what a second thread gains, for the fit of particles, for the clone engine and for a loop in
+//! registers.
 #![allow(clippy::needless_range_loop, reason = "matrices and layers")]
 
 mod common;
 
-use common::now;
+use common::{free_gain, now, wall};
+use peloton::cylinder::{CylinderConfig, CylinderInput, CylinderWorkspace, fit_particles, reconstruct};
 use peloton::dispatch_usual;
+use peloton::event::{Counters, CylinderBatch, CylinderTracks, CylinderTruth};
 use peloton::kalman::matriplex::{Matriplex, Matrix, Symmetric};
 use peloton::kalman::{CURVATURE_PER_TESLA, CylinderState, PlaneState, to_plane, to_radius, update};
 use peloton::simd::varying::{F32, Mask};
-use peloton::simd::{Gang, Level};
+use peloton::simd::{Gang, Level, Pair};
+use peloton::truth::simulate::CylinderSim;
 use std::hint::black_box;
+use std::sync::Mutex;
 
 const TRACKS: usize = 9_600;
 const LAYERS: usize = 20;
@@ -96,32 +103,97 @@ fn least(times: usize, mut work: impl FnMut()) -> f64 {
     timed.fold(f64::INFINITY, f64::min) * 1e-9
 }
 
+/// What one thread needs.
+#[derive(Default)]
+struct Worker {
+    workspace: CylinderWorkspace,
+    tracks: CylinderTracks,
+    counters: Counters,
+}
+
+/// What a second thread gains: for a loop in registers, for the fit of particles, and for the clone engine.
+fn two_threads(rounds: usize) {
+    let (level, config) = (Level::choose(None, None).expect("a level"), CylinderConfig::default());
+    let (mut hits, mut truth) = (CylinderBatch::default(), CylinderTruth::default());
+    let spec = "sim:cylinder,events=1,tracks=10000,seed=1".parse().expect("a simulation");
+    CylinderSim::new(spec, 0, None).read(1, &mut hits, &mut truth);
+    let input = CylinderInput { hits: &hits, seeds: &truth.particles };
+    let workers = [Mutex::new(Worker::default()), Mutex::new(Worker::default())];
+    let fit = |i: usize| {
+        let worker = &mut *workers[i].lock().expect("no panic");
+        for _ in 0..40 {
+            worker.tracks.clear();
+            fit_particles(level, &config, input, 0..1, &mut worker.tracks);
+        }
+    };
+    let build = |i: usize| {
+        let Worker { workspace, tracks, counters } = &mut *workers[i].lock().expect("no panic");
+        for _ in 0..3 {
+            tracks.clear();
+            reconstruct(level, &config, input, 0..1, workspace, tracks, counters);
+        }
+    };
+    // Rounds of one and two threads take turns: a noisy machine is noisy to both.
+    let mut least = [[f64::INFINITY; 2]; 2];
+    let free = free_gain(rounds);
+    for _ in 0..rounds {
+        let works: [&(dyn Fn(usize) + Sync); 2] = [&fit, &build];
+        for (least, work) in least.iter_mut().zip(works) {
+            least[0] = least[0].min(wall(1, 1, |_| (0..2).for_each(work)));
+            least[1] = least[1].min(wall(1, 2, work));
+        }
+    }
+    for (name, [one, two]) in ["fit", "clone engine"].iter().zip(least) {
+        let gain = one / two;
+        println!(
+            "two threads over one, {level}: registers {free:.3}, {name} {gain:.3} ({:.3} of it)",
+            gain / free
+        );
+    }
+}
+
 fn main() {
+    if std::env::args().any(|argument| argument == "scaling") {
+        return two_threads(if std::env::args().any(|argument| argument == "--test") { 1 } else { 12 });
+    }
     let passes = if std::env::args().any(|argument| argument == "--test") { 2 } else { 100 };
     let planes = tracks([0.1, 0.1, 0.5, 0.3, 1.5]);
     let radii = tracks([0.1, 0.1, 0.5, 0.1, 0.5]);
     let mut out = Matriplex::default();
     out.resize(21, TRACKS);
+    let steps = (TRACKS * LAYERS) as f64 / 1e6;
     for level in Level::usual() {
-        let steps = (TRACKS * LAYERS) as f64 / 1e6;
-        let to_planes =
-            least(passes, || dispatch_usual!(level, g => through::<_, false>(g, &planes, &mut out)));
-        black_box(&out);
-        let to_radii = least(passes, || dispatch_usual!(level, g => through::<_, true>(g, &radii, &mut out)));
-        black_box(&out);
         let rounds = 200_000;
         let peak = least(passes.min(20), || {
             black_box(dispatch_usual!(level, g => multiply_adds(g, black_box(rounds))));
         });
         let peak = 2.0 * 12.0 * (rounds * level.gang()) as f64 / peak / 1e9;
-        let rates = [steps / to_planes, steps / to_radii];
-        let share = |i: usize| 100.0 * rates[i] * 1e6 * FLOP[i] / 1e9 / peak;
-        println!(
-            "{level}: planes {:.1}, radii {:.1} million steps/s; multiply-adds {peak:.0} GFLOP/s: {:.0} %, {:.0} %",
-            rates[0],
-            rates[1],
-            share(0),
-            share(1)
-        );
+        println!("{level}: multiply-adds {peak:.0} GFLOP/s");
+        let print = |gang: usize, times: [f64; 2]| {
+            let rates = times.map(|time| steps / time);
+            let share = |i: usize| 100.0 * rates[i] * 1e6 * FLOP[i] / 1e9 / peak;
+            println!(
+                "  x {gang}: planes {:.1}, radii {:.1} million steps/s: {:.0} %, {:.0} %",
+                rates[0],
+                rates[1],
+                share(0),
+                share(1)
+            );
+        };
+        let one = [
+            least(passes, || dispatch_usual!(level, g => through::<_, false>(g, &planes, &mut out))),
+            least(passes, || dispatch_usual!(level, g => through::<_, true>(g, &radii, &mut out))),
+        ];
+        print(level.gang(), one);
+        // Two groups of tracks side by side: one computes while the other waits for its roots and divisions.
+        let two = [
+            least(
+                passes,
+                || dispatch_usual!(level, g => through::<_, false>(Pair::new(g), &planes, &mut out)),
+            ),
+            least(passes, || dispatch_usual!(level, g => through::<_, true>(Pair::new(g), &radii, &mut out))),
+        ];
+        print(2 * level.gang(), two);
+        black_box(&out);
     }
 }

@@ -4,8 +4,8 @@
 //! `cargo bench --bench timepix` prints a table of the ten simulated samples. Arguments name samples, or files
 //! of records of 16 bytes in order of time (`.bin`); `passes=N` and `repeats=N` (25 in the paper) change how
 //! much is measured, `block=N` the hits of a block of the chain. `scaling` shows what a second thread gains instead,
-//! `levels` the chain on each instruction set and on one and two lanes. With `--test` everything runs once on few hits. All programs of a row must find the same
-//! clusters. `fast` is the search alone, from hits in order of time to labels; `plain` is the plain loop, `open` the
+//! `levels` the chain on each instruction set and on one and two lanes, `chain` the chain alone, stage by stage.
+//! With `--test` everything runs once on few hits. All programs of a row must find the same clusters. `fast` is the search alone, from hits in order of time to labels; `plain` is the plain loop, `open` the
 //! published algorithm 1; `chain` is everything from hits in the order of their readout to clusters with
 //! features, energies by a calibration of each pixel among them.
 
@@ -53,6 +53,18 @@ impl Sample {
         Self { name, read_out: block.hits.clone(), sorted: block.hits, disorder_us: 1.0 }
     }
 
+    /// The stream as it is read out `repeats` times, in the blocks in which a reader hands it over.
+    fn blocks(&self, repeats: usize, block_hits: usize) -> Vec<PixelHits> {
+        let all = self.repeated(&self.read_out, repeats);
+        let starts = (0..all.len()).step_by(block_hits);
+        let block = |start: usize| {
+            let mut block = PixelHits::default();
+            block.extend_from(&all, start..all.len().min(start + block_hits), 0);
+            block
+        };
+        starts.map(block).collect()
+    }
+
     /// The hits `repeats` times, one after another.
     fn repeated(&self, hits: &PixelHits, repeats: usize) -> PixelHits {
         let span = self.sorted.time[self.sorted.len() - 1] - self.sorted.time[0] + 1000;
@@ -94,7 +106,7 @@ fn measure(sample: &Sample, passes: usize, repeats: usize, block_hits: Option<us
     assert_eq!(plain.1, fast.1, "{}", sample.name);
 
     let level = Level::choose(None, None).expect("a level");
-    let whole = chain_rate(sample, level, passes, repeats, block_hits);
+    let whole = chain_rate(sample, level, passes, repeats, block_hits, true);
     assert_eq!(whole.clusters, fast.1, "{}", sample.name);
     let share = |i: usize| 100.0 * whole.stages[i] / whole.stages.iter().sum::<f64>();
     let size = sample.sorted.len() as f64 / fast_once.1 as f64;
@@ -109,6 +121,26 @@ fn measure(sample: &Sample, passes: usize, repeats: usize, block_hits: Option<us
         share(1),
         share(2),
         share(3)
+    );
+}
+
+/// Words that say what is measured.
+const MODES: [&str; 3] = ["chain", "levels", "scaling"];
+
+/// One row: the chain with energies and without, and how long each stage takes per hit.
+fn stages(sample: &Sample, passes: usize, repeats: usize, block_hits: Option<usize>) {
+    let level = Level::choose(None, None).expect("a level");
+    let without = chain_rate(sample, level, passes, repeats, block_hits, false);
+    let whole = chain_rate(sample, level, passes, repeats, block_hits, true);
+    let ns = |i: usize| whole.stages[i] / (passes * repeats * sample.sorted.len()) as f64;
+    println!(
+        "| {:<12} | {:>8.1} | {:>7.1} | {:>8.2} | {:>4.2} | {:>8.2} |",
+        sample.name,
+        whole.rate,
+        without.rate,
+        ns(0) + ns(1),
+        ns(2),
+        ns(3)
     );
 }
 
@@ -147,19 +179,18 @@ fn chain_rate(
     passes: usize,
     repeats: usize,
     block_hits: Option<usize>,
+    energies: bool,
 ) -> Whole {
     let mut config = chain_config(sample);
     config.block_hits = block_hits.unwrap_or(config.block_hits);
+    if !energies {
+        config.calibration = None;
+    }
     let mut chain = Chain::new(&config, level, &Layout::single(256, 256).expect("a chip")).expect("a chain");
-    let hits = sample.repeated(&sample.read_out, repeats);
-    let mut block = PixelHits::default();
-    let (rate, clusters) = rate(passes, hits.len(), || {
-        let mut clusters = 0;
-        for start in (0..hits.len()).step_by(config.block_hits) {
-            block.clear();
-            block.extend_from(&hits, start..hits.len().min(start + config.block_hits), 0);
-            clusters += chain.push(&block, false).len();
-        }
+    let blocks = sample.blocks(repeats, config.block_hits);
+    let hits = blocks.iter().map(PixelHits::len).sum();
+    let (rate, clusters) = rate(passes, hits, || {
+        let clusters: usize = blocks.iter().map(|block| chain.push(block, false).len()).sum();
         clusters + chain.push(&PixelHits::default(), true).len()
     });
     assert_eq!(chain.counts().late, 0, "{}", sample.name);
@@ -169,21 +200,19 @@ fn chain_rate(
 
 /// Seconds that a stream takes on so many lanes, wall clock, least of several passes.
 fn lanes_wall(sample: &Sample, lanes: usize, passes: usize, repeats: usize) -> (f64, usize) {
-    let hits = sample.repeated(&sample.read_out, repeats);
     let config = chain_config(sample);
+    let blocks = sample.blocks(repeats, config.block_hits);
     let level = Level::choose(None, None).expect("a level");
     let layout = Layout::single(256, 256).expect("a chip");
     let chain = Mutex::new(Lanes::new(&config, level, &layout, lanes).expect("lanes"));
     let seconds = wall(passes, 1, |_| {
-        let (chain, mut block) = (&mut *chain.lock().expect("no panic"), PixelHits::default());
-        for start in (0..hits.len()).step_by(config.block_hits) {
-            block.clear();
-            block.extend_from(&hits, start..hits.len().min(start + config.block_hits), 0);
-            black_box(chain.push(&block, false).len());
+        let chain = &mut *chain.lock().expect("no panic");
+        for block in &blocks {
+            black_box(chain.push(block, false).len());
         }
         black_box(chain.push(&PixelHits::default(), true).len());
     });
-    (seconds, hits.len())
+    (seconds, blocks.iter().map(PixelHits::len).sum())
 }
 
 /// One row: the chain at each level on one thread, then on one lane and on two, by the wall clock.
@@ -191,7 +220,7 @@ fn levels(sample: &Sample, passes: usize, repeats: usize) {
     let mut row = format!("| {:<12} |", sample.name);
     let mut clusters = None;
     for level in usual_levels() {
-        let whole = chain_rate(sample, level, passes, repeats, None);
+        let whole = chain_rate(sample, level, passes, repeats, None, true);
         assert_eq!(*clusters.get_or_insert(whole.clusters), whole.clusters, "{} {level}", sample.name);
         row.push_str(&format!(" {:>13.1} |", whole.rate));
     }
@@ -233,9 +262,10 @@ fn scaling(sample: &Sample, passes: usize, repeats: usize) {
 
     let lanes = lanes_wall(sample, 1, passes, repeats).0 / lanes_wall(sample, 2, passes, repeats).0;
     println!(
-        "{}: two threads over one: registers {free:.2}, search {search:.2} ({:.2} of it), chain {lanes:.2}",
+        "{}: two threads over one: registers {free:.2}, search {search:.2} ({:.2} of it), chain {lanes:.2} ({:.2} of it)",
         sample.name,
-        search / free
+        search / free,
+        lanes / free
     );
 }
 
@@ -260,22 +290,25 @@ fn run() {
     let is_name = |argument: &&String| !argument.starts_with("--") && !argument.contains('=');
     let names: Vec<_> = arguments.iter().filter(is_name).collect();
 
-    if arguments.iter().any(|argument| argument == "scaling") {
-        for preset in [PixelPreset::Am241, PixelPreset::Pion75, PixelPreset::Lead0Large] {
-            scaling(&Sample::simulated(preset, hits), passes, repeats.min(4));
-        }
-        return;
-    }
     let names = &names[..];
     let samples = || {
         let bins = names.iter().filter(|name| name.ends_with(".bin")).map(|path| Sample::file(path));
-        let no_sample = names.iter().all(|name| name.ends_with(".bin") || *name == "levels");
+        let no_sample = names.iter().all(|name| name.ends_with(".bin") || MODES.contains(&name.as_str()));
         let only_bins = no_sample && names.iter().any(|name| name.ends_with(".bin"));
         let simulated = PixelPreset::NAMES
             .into_iter()
             .filter(move |(name, _)| !only_bins && (no_sample || names.iter().any(|wanted| wanted == name)));
         bins.chain(simulated.map(|(_, preset)| Sample::simulated(preset, hits)))
     };
+    if names.iter().any(|name| *name == "scaling") {
+        samples().for_each(|sample| scaling(&sample, passes, repeats.min(4)));
+        return;
+    }
+    if names.iter().any(|name| *name == "chain") {
+        println!("| sample       | energies | without | ns: sort | find | features |");
+        samples().for_each(|sample| stages(&sample, passes, repeats, block_hits));
+        return;
+    }
     if names.iter().any(|name| *name == "levels") {
         let head: String =
             usual_levels().iter().map(|level| format!(" {:>13} |", level.to_string())).collect();

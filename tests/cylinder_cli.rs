@@ -1,5 +1,8 @@
 //! The command line on events of the cylinder detector.
 
+use arrow_array::cast::AsArray;
+use arrow_array::types::UInt64Type;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::Value;
 use std::process::{Command, Output};
 
@@ -32,8 +35,8 @@ fn files_threads_and_levels_give_the_same_hashes() {
     same(&run(&[SIM, "--builder", "standard"]));
     let folder = std::env::temp_dir().join(format!("peloton-cylinder-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
-    let [toy, tracks] = ["toy.bin.zst", "tracks.ndjson"].map(|name| folder.join(name));
-    let [toy, tracks] = [toy.to_str().unwrap(), tracks.to_str().unwrap()];
+    let names = ["toy.bin.zst", "tracks.ndjson", "tracks.parquet"].map(|name| folder.join(name));
+    let [toy, tracks, columns] = names.each_ref().map(|path| path.to_str().unwrap());
     let detector = "cylinder,tracks=500";
     let written =
         ["simulate", "--detector", detector, "--events", "3", "--seed", "3", "--output", toy, "--quiet"];
@@ -43,6 +46,14 @@ fn files_threads_and_levels_give_the_same_hashes() {
     let lines = std::fs::read_to_string(tracks).unwrap();
     let lists: Vec<Vec<Vec<u32>>> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(lists.iter().map(Vec::len).collect::<Vec<_>>(), [500, 500, 500]);
+    run(&[toy, "--output", columns, "--events", "1:2"]);
+    let reader = ParquetRecordBatchReaderBuilder::try_new(std::fs::File::open(columns).unwrap()).unwrap();
+    let batches: Vec<_> = reader.build().unwrap().map(Result::unwrap).collect();
+    let ids = batches.iter().flat_map(|batch| {
+        let ids = batch.column_by_name("event_id").unwrap();
+        ids.as_primitive::<UInt64Type>().values().to_vec()
+    });
+    assert_eq!(ids.collect::<Vec<_>>(), [1, 2]);
     std::fs::remove_dir_all(folder).unwrap();
     assert!(
         peloton(&["compare", "--sequence", "cylinder", SIM, "--right", "builder=standard"]).status.success()
@@ -61,6 +72,24 @@ fn check_tells_efficiency_and_pulls() {
     assert!(check["categories"][0]["efficiency"].as_f64() > Some(0.99));
     assert_eq!(check["pulls"][2]["parameter"], "1/pT");
     assert!(check["pulls"][2]["width"].as_f64() > Some(0.9));
+    let named = json(&["check", "--sequence", "cylinder", SIM, "--preset", "paper", "--rules", "cylinder"]);
+    assert_eq!((&named["rules"], &named["tracks"]), (&check["rules"], &check["tracks"]));
+}
+
+#[test]
+fn tune_writes_a_profile_that_run_obeys() {
+    let folder = std::env::temp_dir().join(format!("peloton-cylinder-tune-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let profile = folder.join("profile.toml");
+    let profile = profile.to_str().unwrap();
+    let tune = ["tune", "--sequence", "cylinder", SIM, "--repetitions", "1", "--output", profile];
+    let tuned = json(&tune);
+    let fastest = tuned["isa"].as_str().unwrap();
+    assert!(tuned["measured"][0]["stages"]["build"].as_f64() > Some(0.0));
+    let run = json(&["run", "--sequence", "cylinder", SIM, "--profile", profile]);
+    assert_eq!(run["isa"].as_str(), Some(fastest));
+    assert_eq!(run["gang"], tuned["gangs"][fastest]);
+    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
@@ -70,7 +99,11 @@ fn wrong_flags_are_usage_errors() {
         &["run", "--sequence", "cylinder", SIM, "--builder", "magic"],
         &["run", "--sequence", "cylinder", SIM, "--candidates", "1000"],
         &["run", "--sequence", "cylinder", SIM, "--format", "mdf"],
-        &["run", "--sequence", "cylinder", SIM, "--output", "tracks.parquet"],
+        &["run", "--sequence", "cylinder", SIM, "--output", "tracks.csv"],
+        &["check", "--sequence", "cylinder", SIM, "--rules", "json"],
+        &["check", "--sequence", "cylinder", SIM, "--tracks", "tracks.ndjson"],
+        &["check", "sim:velo,events=1", "--rules", "cylinder"],
+        &["tune", "--sequence", "cylinder", SIM, "--gang", "3"],
     ] {
         assert_eq!(peloton(wrong).status.code(), Some(2), "{wrong:?}");
     }

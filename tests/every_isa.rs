@@ -3,9 +3,14 @@
 mod common;
 
 use common::{at, hashes, hostile, samples};
-use peloton::event::VeloBatch;
+use peloton::cylinder::{
+    Builder, CylinderConfig, CylinderInput, CylinderWorkspace, SeedSource, fit_particles, reconstruct,
+};
+use peloton::event::{Counters, CylinderBatch, CylinderTracks, CylinderTruth, VeloBatch};
+use peloton::output::CylinderHasher;
 use peloton::pipeline::Config;
 use peloton::simd::{Isa, Level};
+use peloton::truth::simulate::CylinderSim;
 use peloton::velo::Preset;
 use proptest::test_runner::{Config as ProptestConfig, TestRunner};
 use std::cell::Cell;
@@ -23,6 +28,16 @@ fn compare_levels(preset: Preset, batch: &VeloBatch, levels: &[Level]) -> usize 
     tracks
 }
 
+/// Panics when two threads, or slices of other sizes, give other bits than one thread.
+fn compare_slices(preset: Preset, batch: &VeloBatch) {
+    let config = Config::preset(preset);
+    let (expected, _) = hashes(&config, batch, 1);
+    for slice_events in [1, 7, 64] {
+        let config = Config { slice_events, ..config.clone() };
+        assert!(hashes(&config, batch, 2).0 == expected, "{preset:?}, slices of {slice_events}");
+    }
+}
+
 #[test]
 fn real_and_simulated_events() {
     for (name, batch) in samples() {
@@ -33,20 +48,58 @@ fn real_and_simulated_events() {
     }
 }
 
+/// The Kalman fit and all builders, seeds from truth and from hits: the hash of each level is that of scalar code. Few
+/// tracks: emulated CPUs run this, too.
+#[test]
+fn cylinder_events() {
+    let (mut hits, mut truth) = (CylinderBatch::default(), CylinderTruth::default());
+    let text = "sim:cylinder,events=2,tracks=120,seed=4,noise=60,inefficiency=0.03";
+    let mut sim = CylinderSim::new(text.parse().unwrap(), 0, None);
+    while sim.read(8, &mut hits, &mut truth) > 0 {}
+    let input = CylinderInput { hits: &hits, seeds: &truth.particles };
+    for builder in [Builder::BestHit, Builder::Standard, Builder::CloneEngine] {
+        for (seeds, material) in
+            [(SeedSource::Truth, 0.0), (SeedSource::Truth, 0.01), (SeedSource::Hits, 0.0)]
+        {
+            let config = CylinderConfig { builder, seeds, material, ..CylinderConfig::best() };
+            let on = |level: Level| {
+                let (mut out, mut counters) = (CylinderTracks::default(), Counters::default());
+                let mut workspace = CylinderWorkspace::default();
+                reconstruct(level, &config, input, 0..2, &mut workspace, &mut out, &mut counters);
+                assert!(out.tracks() > 200, "{level}, {builder}: {} tracks", out.tracks());
+                let mut fits = CylinderTracks::default();
+                fit_particles(level, &config, input, 0..2, &mut fits);
+                let mut hasher = CylinderHasher::default();
+                hasher.update(&out);
+                let bits: Vec<u32> = fits.state.iter().flat_map(|c| c.iter().map(|x| x.to_bits())).collect();
+                (hasher.finish(), bits, fits.fit)
+            };
+            let expected = on(Level::new(Isa::Scalar, 1).unwrap());
+            for level in Level::usual() {
+                assert!(on(level) == expected, "{level}, {builder}, seeds from {seeds}");
+            }
+        }
+    }
+}
+
 #[test]
 fn hostile_events() {
     // 200 batches of ten events each in the mean; PROPTEST_CASES sets another number.
     let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(200) };
+    let cases = config.cases;
     let (events, tracks) = (Cell::new(0), Cell::new(0));
     let result = TestRunner::new(config).run(&hostile::batch(), |batch| {
         for preset in Preset::ALL {
             tracks.set(tracks.get() + compare_levels(preset, &batch, &Level::supported()));
-            events.set(events.get() + batch.len());
+            compare_slices(preset, &batch);
         }
+        events.set(events.get() + batch.len());
         Ok(())
     });
     result.unwrap();
-    assert!(tracks.get() > events.get(), "{} tracks in {} events", tracks.get(), events.get());
+    println!("{} events", events.get());
+    assert!(cases < 200 || events.get() > 1_900, "{} events", events.get());
+    assert!(tracks.get() > 3 * events.get(), "{} tracks in {} events", tracks.get(), events.get());
 }
 
 #[cfg(feature = "all-gangs")]

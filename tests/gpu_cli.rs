@@ -59,6 +59,41 @@ fn throughput_of_pixel_hits() {
 }
 
 #[test]
+fn raw_banks_are_decoded_on_the_host() {
+    let input = ["sim:lhcb,events=5,seed=4", "--geometry", "nominal"];
+    let report = json(&[&["compare", "--right", "emulated:reverse,slice=2"], &input[..]].concat());
+    assert_eq!((&report["equal"], &report["events"]), (&true.into(), &5.into()));
+    let args = [&["throughput", "--repetitions", "1"], &input[..]].concat();
+    let (cpu, device) = (json(&args), json(&[&args[..], &["--device", "emulated"]].concat()));
+    for key in ["hash_int", "output_hash", "tracks", "hits", "dropped"] {
+        assert_eq!(device[key], cpu[key], "{key}");
+    }
+}
+
+#[test]
+fn tracks_of_the_cylinder() {
+    let input = "sim:cylinder,events=3,tracks=60,seed=4";
+    for right in ["emulated", "emulated:reverse,slice=2,threads=1", "emulated:3,builder=clone-engine"] {
+        let report = json(&["compare", "--sequence", "cylinder", input, "--right", right]);
+        assert_eq!((&report["equal"], &report["events"]), (&true.into(), &3.into()), "{right}");
+    }
+    let best_hit = ["compare", "--sequence", "cylinder", input, "--right", "emulated,builder=best-hit"];
+    assert_eq!(peloton(&best_hit).status.code(), Some(1));
+    let args = ["throughput", "--sequence", "cylinder", input, "--repetitions", "1"];
+    let (cpu, device) = (json(&args), json(&[&args[..], &["--device", "emulated:reverse"]].concat()));
+    for key in ["hash_int", "output_hash", "tracks", "hits", "builder"] {
+        assert_eq!(device[key], cpu[key], "{key}");
+    }
+    assert_eq!(device["kernels"].as_array().map(Vec::len), Some(11));
+    let scan = json(&[&args[..], &["--device", "emulated", "--scan"]].concat());
+    assert_eq!((&scan["hash_int"], scan["scan"].as_array().map(Vec::len)), (&cpu["hash_int"], Some(4)));
+    let seeds = [&args[..], &["--device", "emulated", "--seeds", "hits"]].concat();
+    let output = peloton(&seeds);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("seeds come from truth"), "{output:?}");
+}
+
+#[test]
 fn what_cannot_be_had_is_said() {
     if !Libraries::find().driver {
         let output = peloton(&["compare", "sim:velo,events=2", "--right", "gpu"]);

@@ -1,14 +1,15 @@
 //! The filter's kernels on every gang: the same bits, and what the f64 reference says.
 #![allow(clippy::needless_range_loop, reason = "matrices and layers")]
 
+use peloton::cylinder::{CylinderConfig, CylinderInput, fit_particles};
 use peloton::dispatch_usual;
-use peloton::kalman::matriplex::{Matriplex, Matrix, Symmetric};
-use peloton::kalman::reference::{self, Measured, State};
+use peloton::event::{CYLINDER_LAYERS, CylinderBatch, CylinderSeeds, CylinderTracks, NO_HIT};
+use peloton::kalman::matriplex::{Matriplex, Matrix, Symmetric, similarity};
+use peloton::kalman::reference::{self, Measured, State, single};
 use peloton::kalman::{
-    CURVATURE_PER_TESLA, CylinderState, Filtered, PlaneState, from_vertex, judge, output, smooth, step,
-    to_plane, to_radius, update,
+    CURVATURE_PER_TESLA, CylinderHit, CylinderState, Filtered, FitStatus, RadiusJacobian, VertexState,
+    from_vertex, output, smooth, step, update, within_turn,
 };
-use peloton::kalman::{FitStatus, VertexState};
 use peloton::simd::varying::{F32, Mask};
 use peloton::simd::{Gang, Level};
 use rand_core::{Rng, SeedableRng};
@@ -35,7 +36,7 @@ impl Random {
 fn tracks(count: usize, seed: u8) -> (Matriplex, Vec<[[f32; 5]; 10]>) {
     let mut random = Random::new(seed);
     let mut vertices = Matriplex::default();
-    vertices.resize(6 + 21 + 50, count);
+    vertices.resize(6 + 6 + 50, count);
     let mut hits = Vec::new();
     for track in 0..count {
         let charge = if random.between(0.0, 1.0) < 0.5 { 1.0 } else { -1.0 };
@@ -51,11 +52,8 @@ fn tracks(count: usize, seed: u8) -> (Matriplex, Vec<[[f32; 5]; 10]>) {
             vertices.row_mut(i)[track] = *value;
         }
         let sigma = [0.1f32, 0.1, 1.0, 1.0, 0.5, 0.5];
-        for i in 0..6 {
-            for j in 0..=i {
-                let correlation = if i == j { 1.0 } else { 0.1 };
-                vertices.row_mut(6 + i * (i + 1) / 2 + j)[track] = correlation * sigma[i] * sigma[j];
-            }
+        for (i, sigma) in sigma.iter().enumerate() {
+            vertices.row_mut(6 + i)[track] = sigma * sigma;
         }
         let mut of_track = [[0.0; 5]; 10];
         for (layer, hit) in of_track.iter_mut().enumerate() {
@@ -65,7 +63,7 @@ fn tracks(count: usize, seed: u8) -> (Matriplex, Vec<[[f32; 5]; 10]>) {
             let phi = at[1].atan2(at[0]) as f32 + sigma * random.normal();
             *hit = [phi, at[2] as f32 + 0.1 * random.normal(), radius as f32, sigma * sigma, 0.01];
             for (i, value) in hit.iter().enumerate() {
-                vertices.row_mut(27 + 5 * layer + i)[track] = *value;
+                vertices.row_mut(12 + 5 * layer + i)[track] = *value;
             }
         }
         hits.push(of_track);
@@ -73,79 +71,134 @@ fn tracks(count: usize, seed: u8) -> (Matriplex, Vec<[[f32; 5]; 10]>) {
     (vertices, hits)
 }
 
-/// What is stored of each layer: parameters and covariance as written out, then the smoothed ones, and the status.
-const PER_LAYER: usize = 20 + 20;
+/// Elements of a state in a [`Matriplex`], and of one as it is written out.
+const STATE: usize = 21;
+const WRITTEN: usize = 20;
+/// What the filter notes of each layer: the state, the parameters that a step to it gave, the step's derivatives.
+const PER_LAYER: usize = STATE + 5 + 25;
 
-#[inline(always)]
-fn store_output<G: Gang>(g: G, out: &mut Matriplex, first: usize, lane: usize, state: &CylinderState<G>) {
-    let written = output(g, state);
-    out.store(first, lane, &Matrix([written.p]));
-    out.store_symmetric(first + 5, lane, &written.c);
+/// What scattering adds to moment and slope behind each layer.
+fn noise_of<G: Gang>(g: G, size: f32) -> Symmetric<G, 5> {
+    Symmetric::diagonal(g, [0.0, 0.0, 0.0, 1e-3 * size, 1e-5 * size].map(|value| F32::splat(g, value)))
+}
+
+/// Filters tracks; the kernels are called from one place each, in functions of their own: that is what compiling takes.
+#[inline(never)]
+fn filter<G: Gang>(g: G, tracks: &Matriplex, count: usize, size: f32, out: &mut Matriplex) {
+    g.vectorize(
+        #[inline(always)]
+        || {
+            let (field, all) = (F32::splat(g, FIELD), Mask::first(g, G::LANES));
+            for lane in (0..count).step_by(G::LANES) {
+                let Matrix([p, variance]): Matrix<G, 2, 6> = tracks.load(g, 0, lane);
+                let vertex = VertexState { p, variance };
+                let hit = hit_of(g, tracks, 0, lane);
+                let started = from_vertex(g, &vertex, field, &hit, all);
+                let (mut state, mut fine) = (started.state, started.reached & started.taken.sane);
+                store(&state, out, 0, lane);
+                for layer in 1..10 {
+                    let hit = hit_of(g, tracks, layer, lane);
+                    let first = PER_LAYER * layer;
+                    state.c = state.c.plus(&noise_of(g, size));
+                    let step = step(g, &state, field, hit.radius);
+                    state.c = similarity::<RadiusJacobian, G, 5, 5>(g, &step.jacobian, &state.c);
+                    (state.p, state.radius) = (step.p, hit.radius);
+                    out.store(first + STATE, lane, &Matrix([step.p]));
+                    out.store(first + STATE + 5, lane, &step.jacobian);
+                    let residual =
+                        [within_turn(g, hit.position[0] - state.p[0]), hit.position[1] - state.p[1]];
+                    let v = Symmetric::diagonal(g, hit.variance);
+                    let taken = update(g, &mut state.p, &mut state.c, residual, &v, all);
+                    fine = fine & step.reached & taken.sane;
+                    store(&state, out, first, lane);
+                }
+                assert!(fine.all() || count < lane + G::LANES);
+            }
+        },
+    );
 }
 
 #[inline(always)]
-fn filter_and_smooth<G: Gang>(
-    g: G,
-    tracks: &Matriplex,
-    count: usize,
-    out: &mut Matriplex,
-    status: &mut [u32],
-) {
-    let field = F32::splat(g, FIELD);
-    for lane in (0..count).step_by(G::LANES) {
-        let Matrix([p]) = tracks.load(g, 0, lane);
-        let vertex = VertexState { p, c: tracks.load_symmetric(g, 6, lane) };
-        let all = Mask::first(g, G::LANES);
-        let mut reached = all;
-        let mut measured = all;
-        let mut states: Vec<Filtered<G>> = Vec::new();
-        let (mut state, inside) = from_vertex(g, &vertex, field, F32::load(g, &tracks.row(29)[lane..]));
-        reached = reached & inside;
-        for layer in 0..10 {
-            let hit: [F32<G>; 5] = tracks.load::<G, 1, 5>(g, 27 + 5 * layer, lane).0[0];
-            if layer > 0 {
-                let from = state;
-                let jacobian = step(g, &from, field, hit[2]).jacobian;
-                reached = reached & to_radius(g, &mut state, field, hit[2]);
-                states.push(Filtered { state: from, jacobian, predicted: state });
-            }
-            // These azimuths never wrap: the states begin at them.
-            let residual = [hit[0] - state.p[0], hit[1] - state.p[1]];
-            let turns = std::f32::consts::TAU;
-            let residual = [
-                F32::splat(g, 3.0)
-                    .lt(residual[0].abs())
-                    .select_f(residual[0] - F32::splat(g, turns) * sign(g, residual[0]), residual[0]),
-                residual[1],
-            ];
-            let v = Symmetric::diagonal(g, [hit[3], hit[4]]);
-            measured = measured & update(g, &mut state.p, &mut state.c, residual, &v, all).sane;
-            store_output(g, out, PER_LAYER * layer, lane, &state);
-        }
-        let mut next = state;
-        store_output(g, out, PER_LAYER * 9 + 20, lane, &next);
-        for (layer, filtered) in states.iter().enumerate().rev() {
-            let (smoothed, sane) = smooth(g, filtered, &next);
-            assert!(sane.all() || count < lane + G::LANES);
-            next = smoothed;
-            store_output(g, out, PER_LAYER * layer + 20, lane, &next);
-        }
-        let code = judge(g, &output(g, &state), reached, measured);
-        code.store(&mut status[lane..]);
+fn hit_of<G: Gang>(g: G, tracks: &Matriplex, layer: usize, lane: usize) -> CylinderHit<G> {
+    let Matrix([[phi, z, radius, var_phi, var_z]]) = tracks.load(g, 12 + 5 * layer, lane);
+    CylinderHit { position: [phi, z], variance: [var_phi, var_z], radius }
+}
+
+#[inline(always)]
+fn store<G: Gang>(state: &CylinderState<G>, out: &mut Matriplex, first: usize, lane: usize) {
+    state.radius.store(&mut out.row_mut(first)[lane..]);
+    out.store(first + 1, lane, &Matrix([state.p]));
+    out.store_symmetric(first + 6, lane, &state.c);
+}
+
+#[inline(always)]
+fn load<G: Gang>(g: G, from: &Matriplex, first: usize, lane: usize) -> CylinderState<G> {
+    let Matrix([p]) = from.load(g, first + 1, lane);
+    CylinderState {
+        radius: F32::load(g, &from.row(first)[lane..]),
+        p,
+        c: from.load_symmetric(g, first + 6, lane),
     }
 }
 
-#[inline(always)]
-fn sign<G: Gang>(g: G, x: F32<G>) -> F32<G> {
-    x.lt(F32::splat(g, 0.0)).select_f(F32::splat(g, -1.0), F32::splat(g, 1.0))
+/// Smooths what [`filter`] noted, in place.
+#[inline(never)]
+fn smooth_back<G: Gang>(g: G, count: usize, size: f32, notes: &mut Matriplex) {
+    g.vectorize(
+        #[inline(always)]
+        || {
+            for lane in (0..count).step_by(G::LANES) {
+                for layer in (0..9).rev() {
+                    let (first, next) = (PER_LAYER * layer, PER_LAYER * (layer + 1));
+                    let Matrix([predicted]) = notes.load(g, next + STATE, lane);
+                    let filtered = Filtered {
+                        state: load(g, notes, first, lane),
+                        noise: noise_of(g, size),
+                        jacobian: notes.load(g, next + STATE + 5, lane),
+                        predicted,
+                    };
+                    let (smoothed, sane) = smooth(g, &filtered, &load(g, notes, next, lane));
+                    assert!(sane.all() || count < lane + G::LANES);
+                    store(&smoothed, notes, first, lane);
+                }
+            }
+        },
+    );
 }
 
-fn run(level: Level, tracks: &Matriplex, count: usize) -> (Matriplex, Vec<u32>) {
-    let mut out = Matriplex::default();
-    out.resize(10 * PER_LAYER, count);
-    let mut status = vec![0; count + 64];
-    dispatch_usual!(level, g => filter_and_smooth(g, tracks, count, &mut out, &mut status));
-    (out, status)
+/// All states as they are written out.
+#[inline(never)]
+fn write_out<G: Gang>(g: G, count: usize, notes: &Matriplex, out: &mut Matriplex) {
+    g.vectorize(
+        #[inline(always)]
+        || {
+            for lane in (0..count).step_by(G::LANES) {
+                for layer in 0..10 {
+                    let written = output(g, &load(g, notes, PER_LAYER * layer, lane));
+                    out.store(WRITTEN * layer, lane, &Matrix([written.p]));
+                    out.store_symmetric(WRITTEN * layer + 5, lane, &written.c);
+                }
+            }
+        },
+    );
+}
+
+/// The states of the filter, and as they are written out: filtered, smoothed.
+fn run(level: Level, tracks: &Matriplex, count: usize, size: f32) -> [Matriplex; 3] {
+    let mut out: [Matriplex; 4] = Default::default();
+    let [notes, states, filtered, smoothed] = &mut out;
+    notes.resize(10 * PER_LAYER, count);
+    for written in [&mut *filtered, &mut *smoothed] {
+        written.resize(10 * WRITTEN, count);
+    }
+    dispatch_usual!(level, g => filter(g, tracks, count, size, notes));
+    states.clone_from(notes);
+    dispatch_usual!(level, g => smooth_back(g, count, size, notes));
+    for (notes, written) in [(states, filtered), (notes, smoothed)] {
+        dispatch_usual!(level, g => write_out(g, count, notes, written));
+    }
+    let [_, states, filtered, smoothed] = out;
+    [states, filtered, smoothed]
 }
 
 /// Largest distance of the parameters in standard deviations, and of the covariances relative to them.
@@ -177,241 +230,119 @@ impl Worst {
     }
 }
 
+/// The filter of one track by the naive twin in f32; the states must be those of the kernels, bit by bit.
+fn compare_with_twin(
+    states: &Matriplex,
+    track: usize,
+    vertices: &Matriplex,
+    hits: &[[f32; 5]; 10],
+    size: f32,
+) {
+    let [p, before] = [0, 6].map(|first: usize| std::array::from_fn(|i| vertices.row(first + i)[track]));
+    let hits = hits.map(|[phi, z, radius, var_phi, var_z]| single::Hit {
+        position: [phi, z],
+        variance: [var_phi, var_z],
+        radius,
+    });
+    let (mut state, mut fine, (_, sane)) =
+        single::from_vertex(p, before, FIELD, hits[0].radius, Some(&hits[0]));
+    fine &= sane;
+    for (layer, hit) in hits.iter().enumerate() {
+        if layer > 0 {
+            (state.c[3][3], state.c[4][4]) = (state.c[3][3] + 1e-3 * size, state.c[4][4] + 1e-5 * size);
+            let (there, reached) = single::to_radius(&state, FIELD, hit.radius);
+            (state, fine) = (there, fine && reached);
+            fine &= single::update(&mut state, Some(hit)).1;
+        }
+        let packed = (0..5).flat_map(|i| state.c[i][..=i].to_vec());
+        let expected: Vec<f32> = state.p.into_iter().chain(packed).collect();
+        for (i, expected) in expected.iter().enumerate() {
+            let found = states.row(PER_LAYER * layer + 1 + i)[track];
+            assert_eq!(found.to_bits(), expected.to_bits(), "track {track}, layer {layer}, value {i}");
+        }
+    }
+    assert!(fine);
+}
+
 #[test]
-fn filter_and_smoother_are_those_of_the_reference() {
+fn filter_and_smoother_are_those_of_the_references() {
     const TRACKS: usize = 300;
     let (vertices, hits) = tracks(TRACKS, 1);
-    let levels = Level::usual();
-    let (expected, status) = run(levels[0], &vertices, TRACKS);
-    for level in levels {
-        let (found, _) = run(level, &vertices, TRACKS);
-        for element in 0..10 * PER_LAYER {
-            for track in 0..TRACKS {
-                let bits = [&found, &expected].map(|m| m.row(element)[track].to_bits());
-                assert_eq!(bits[0], bits[1], "{level}: value {element} of track {track}");
+    for size in [0.0, 1.0] {
+        let levels = Level::usual();
+        let expected = run(levels[0], &vertices, TRACKS, size);
+        for level in levels {
+            for (found, expected) in run(level, &vertices, TRACKS, size)[1..].iter().zip(&expected[1..]) {
+                for (element, track) in
+                    (0..10 * WRITTEN).flat_map(|e| (0..TRACKS).map(move |track| (e, track)))
+                {
+                    let [found, expected] = [found, expected].map(|m| m.row(element)[track].to_bits());
+                    assert_eq!(found, expected, "{level}: value {element} of track {track}");
+                }
             }
         }
-    }
-    assert!(status[..TRACKS].iter().all(|code| *code == FitStatus::Ok as u32));
-    let (mut filtered, mut smoothed) = (Worst::default(), Worst::default());
-    for (track, hits) in hits.iter().enumerate() {
-        let vertex: [f64; 6] = std::array::from_fn(|i| f64::from(vertices.row(i)[track]));
-        let c = std::array::from_fn(|i: usize| {
-            std::array::from_fn(|j: usize| {
-                let (i, j) = (i.max(j), i.min(j));
-                f64::from(vertices.row(6 + i * (i + 1) / 2 + j)[track])
-            })
-        });
-        let measured = hits.map(|hit| Measured {
-            radius: f64::from(hit[2]),
-            position: [f64::from(hit[0]), f64::from(hit[1])],
-            variance: [f64::from(hit[3]), f64::from(hit[4])],
-        });
-        let field = f64::from(FIELD);
-        let mut state = reference::from_vertex(vertex, &c, field, measured[0].radius, ITERATIONS);
-        let mut chain = Vec::new();
-        for (layer, hit) in measured.iter().enumerate() {
-            if layer > 0 {
-                let from = state;
-                state = reference::to_radius(&state, field, hit.radius, ITERATIONS);
-                chain.push((from, state));
-            }
-            (state, _) = reference::update(&state, hit);
-            filtered.compare(&expected, PER_LAYER * layer, track, &state);
-        }
-        for (layer, (from, predicted)) in chain.iter().enumerate().rev() {
-            state = reference::smooth(from, field, predicted, &state, ITERATIONS);
-            // Nearest to a start of which little is known, single precision does not hold the difference of covariances.
-            if layer >= 2 {
-                smoothed.compare(&expected, PER_LAYER * layer + 20, track, &state);
+        let [states, filtered, smoothed] = &expected;
+        let mut worst = [Worst::default(), Worst::default()];
+        for (track, hits) in hits.iter().enumerate() {
+            compare_with_twin(states, track, &vertices, hits, size);
+            let (in_order, back) = filter_in_f64(&vertices, track, hits, f64::from(size));
+            for layer in 0..10 {
+                worst[0].compare(filtered, WRITTEN * layer, track, &in_order[layer]);
+                worst[1].compare(smoothed, WRITTEN * layer, track, &back[layer]);
             }
         }
-    }
-    println!("filter {filtered:?}, smoother {smoothed:?}");
-    assert!(filtered.parameters < 0.03 && filtered.covariance < 0.01, "{filtered:?}");
-    assert!(smoothed.parameters < 0.05 && smoothed.covariance < 0.1, "{smoothed:?}");
-}
-
-#[inline(always)]
-fn through_planes<G: Gang>(g: G, from: &Matriplex, count: usize, out: &mut Matriplex) {
-    for lane in (0..count).step_by(G::LANES) {
-        let Matrix([p]) = from.load(g, 0, lane);
-        let mut state = PlaneState { z: F32::splat(g, 0.0), p, c: from.load_symmetric(g, 5, lane) };
-        let fine = to_plane(g, &mut state, F32::splat(g, FIELD), F32::splat(g, 50.0));
-        assert!(fine.all() || count < lane + G::LANES);
-        out.store(0, lane, &Matrix([state.p]));
-        out.store_symmetric(5, lane, &state.c);
-    }
-}
-
-/// A helix at another z, in f64.
-fn at_plane([x, y, k, phi, slope]: [f64; 5], z: f64) -> [f64; 5] {
-    let h = f64::from(FIELD) * k;
-    let end = phi + h * z / slope;
-    [x + (end.sin() - phi.sin()) / h, y - (end.cos() - phi.cos()) / h, k, end, slope]
-}
-
-#[test]
-fn planes_are_those_of_the_helix() {
-    const TRACKS: usize = 200;
-    let mut random = Random::new(2);
-    let mut from = Matriplex::default();
-    from.resize(20, TRACKS);
-    let sigma = [0.1f32, 0.2, 0.05, 0.01, 0.02];
-    for track in 0..TRACKS {
-        let turned = if track % 2 == 0 { 0.3 } else { 20.0 };
-        let p = [random.normal(), random.normal(), random.between(0.1, 2.0), random.between(-3.0, 3.0)];
-        let slope = 50.0 / random.between(2.0, 10.0 * turned);
-        for (i, value) in p.iter().chain([&slope]).enumerate() {
-            from.row_mut(i)[track] = *value;
-            for j in 0..=i {
-                from.row_mut(5 + i * (i + 1) / 2 + j)[track] = if i == j { sigma[i] * sigma[i] } else { 0.0 };
-            }
-        }
-    }
-    let run = |level: Level| {
-        let mut out = Matriplex::default();
-        out.resize(20, TRACKS);
-        dispatch_usual!(level, g => through_planes(g, &from, TRACKS, &mut out));
-        out
-    };
-    let expected = run(Level::usual()[0]);
-    for level in Level::usual() {
-        let found = run(level);
-        for element in 0..20 {
-            assert_eq!(
-                found.row(element)[..TRACKS].iter().map(|v| v.to_bits()).collect::<Vec<_>>(),
-                expected.row(element)[..TRACKS].iter().map(|v| v.to_bits()).collect::<Vec<_>>(),
-                "{level}"
-            );
-        }
-    }
-    for track in 0..TRACKS {
-        let p: [f64; 5] = std::array::from_fn(|i| f64::from(from.row(i)[track]));
-        let truth = at_plane(p, 50.0);
-        let mut f = [[0.0; 5]; 5];
-        for j in 0..5 {
-            let (mut above, mut below) = (p, p);
-            above[j] += 1e-6;
-            below[j] -= 1e-6;
-            let (above, below) = (at_plane(above, 50.0), at_plane(below, 50.0));
-            (0..5).for_each(|i| f[i][j] = (above[i] - below[i]) / 2e-6);
-        }
-        for i in 0..5 {
-            let found = f64::from(expected.row(i)[track]);
-            assert!((found - truth[i]).abs() < 1e-4 * (1.0 + truth[i].abs()), "{found} {}", truth[i]);
-            for j in 0..=i {
-                let c = |i: usize, j: usize| {
-                    (0..5).map(|k| f[i][k] * f[j][k] * f64::from(sigma[k]).powi(2)).sum::<f64>()
-                };
-                let found = f64::from(expected.row(5 + i * (i + 1) / 2 + j)[track]);
-                let wrong = (found - c(i, j)).abs() / (c(i, i) * c(j, j)).sqrt();
-                assert!(wrong < 1e-3, "covariance {i} {j}: {found} {}", c(i, j));
-            }
+        println!("noise {size}: filter {:?}, smoother {:?}", worst[0], worst[1]);
+        for worst in worst {
+            assert!(worst.parameters < 0.01 && worst.covariance < 0.001, "{worst:?}");
         }
     }
 }
 
-#[inline(always)]
-fn three_dimensions<G: Gang>(g: G, c: [[f32; 6]; 6], v: [[f32; 3]; 3], out: &mut [f32; 6 + 36]) -> f32 {
-    let all = Mask::first(g, G::LANES);
-    let mut p = [F32::splat(g, 1.0); 6];
-    let mut covariance = Symmetric::<G, 6>::splat(g, 0.0);
-    let mut variance = Symmetric::<G, 3>::splat(g, 0.0);
-    for i in 0..6 {
-        (0..=i).for_each(|j| covariance.set(i, j, F32::splat(g, c[i][j])));
-    }
-    for i in 0..3 {
-        (0..=i).for_each(|j| variance.set(i, j, F32::splat(g, v[i][j])));
-    }
-    let residual = [0.3, -0.2, 0.5].map(|value| F32::splat(g, value));
-    let taken = update(g, &mut p, &mut covariance, residual, &variance, all);
-    assert!(taken.sane.all());
-    let mut lanes = [0.0; 64];
-    for i in 0..6 {
-        p[i].store(&mut lanes);
-        out[i] = lanes[0];
-        for j in 0..6 {
-            covariance.at(i, j).store(&mut lanes);
-            out[6 + 6 * i + j] = lanes[0];
-        }
-    }
-    taken.chi2.store(&mut lanes);
-    lanes[0]
-}
-
-#[test]
-fn three_measured_dimensions_of_six() {
-    let mut random = Random::new(3);
-    // A random product A A^T + 1.
-    let a: [[f32; 6]; 6] = std::array::from_fn(|_| std::array::from_fn(|_| random.between(-1.0, 1.0)));
-    let c: [[f32; 6]; 6] = std::array::from_fn(|i| {
-        std::array::from_fn(|j| (0..6).map(|k| a[i][k] * a[j][k]).sum::<f32>() + f32::from(u8::from(i == j)))
+/// The states of all layers by the reference, filtered and smoothed.
+fn filter_in_f64(
+    vertices: &Matriplex,
+    track: usize,
+    hits: &[[f32; 5]; 10],
+    size: f64,
+) -> ([State; 10], [State; 10]) {
+    let vertex: [f64; 6] = std::array::from_fn(|i| f64::from(vertices.row(i)[track]));
+    let variance = |i: usize| f64::from(vertices.row(6 + i)[track]);
+    let c = std::array::from_fn(|i| std::array::from_fn(|j| if i == j { variance(i) } else { 0.0 }));
+    let measured = hits.map(|hit| Measured {
+        radius: f64::from(hit[2]),
+        position: [f64::from(hit[0]), f64::from(hit[1])],
+        variance: [f64::from(hit[3]), f64::from(hit[4])],
     });
-    let v = [[0.5, 0.1, 0.0], [0.1, 0.4, -0.1], [0.0, -0.1, 0.3]];
-    let (c64, v64) = (c.map(|row| row.map(f64::from)), v.map(|row| row.map(f64::from)));
-    let s: [[f64; 3]; 3] = std::array::from_fn(|i| std::array::from_fn(|j| c64[i][j] + v64[i][j]));
-    let weight = reference::inverse(&s);
-    let d = [0.3, -0.2, 0.5];
-    let mut chi2 = 0.0;
-    let mut expected = [0.0; 6 + 36];
-    for i in 0..6 {
-        let gain: [f64; 3] = std::array::from_fn(|k| (0..3).map(|l| c64[i][l] * weight[l][k]).sum());
-        expected[i] = 1.0 + (0..3).map(|k| gain[k] * d[k]).sum::<f64>();
-        for j in 0..6 {
-            expected[6 + 6 * i + j] = c64[i][j] - (0..3).map(|k| gain[k] * c64[k][j]).sum::<f64>();
+    let field = f64::from(FIELD);
+    let start = reference::from_vertex(vertex, &c, field, measured[0].radius, ITERATIONS);
+    let (mut predicted, mut filtered) = ([start; 10], [start; 10]);
+    for (layer, hit) in measured.iter().enumerate() {
+        if layer > 0 {
+            let mut from = filtered[layer - 1];
+            (from.c[3][3], from.c[4][4]) = (from.c[3][3] + 1e-3 * size, from.c[4][4] + 1e-5 * size);
+            predicted[layer] = reference::to_radius(&from, field, hit.radius, ITERATIONS);
         }
+        (filtered[layer], _) = reference::update(&predicted[layer], hit);
     }
-    for i in 0..3 {
-        chi2 += (0..3).map(|j| d[i] * weight[i][j] * d[j]).sum::<f64>();
+    let mut smoothed = filtered;
+    for layer in (0..9).rev() {
+        let (next, there) = (&smoothed[layer + 1], &predicted[layer + 1]);
+        smoothed[layer] = reference::smooth(&filtered[layer], field, there, next, ITERATIONS);
     }
-    for level in Level::usual() {
-        let mut out = [0.0; 6 + 36];
-        let found = dispatch_usual!(level, g => three_dimensions(g, c, v.map(|row| row.map(|x: f64| x as f32)), &mut out));
-        assert!((f64::from(found) - chi2).abs() < 1e-5, "{level}: {found} {chi2}");
-        for (found, expected) in out.iter().zip(&expected) {
-            assert!((f64::from(*found) - expected).abs() < 1e-5, "{level}: {found} {expected}");
-        }
-    }
+    (filtered, smoothed)
 }
 
-#[inline(always)]
-fn hostile_tracks<G: Gang>(g: G, input: &Matriplex, count: usize, out: &mut Matriplex, status: &mut [u32]) {
-    let field = F32::splat(g, FIELD);
-    for lane in (0..count).step_by(G::LANES) {
-        let Matrix([p]) = input.load::<G, 1, 6>(g, 0, lane);
-        let squares = p.map(|value| value * value);
-        let vertex = VertexState { p, c: Symmetric::diagonal(g, squares) };
-        let (mut state, mut reached) = from_vertex(g, &vertex, field, F32::splat(g, 4.0));
-        let all = Mask::first(g, G::LANES);
-        let mut measured = all;
-        for layer in 0..6 {
-            let hit: [F32<G>; 4] = input.load::<G, 1, 4>(g, 6 + 4 * layer, lane).0[0];
-            reached = reached & to_radius(g, &mut state, field, F32::splat(g, 4.0 * (layer + 1) as f32));
-            let residual = [hit[0], hit[1]];
-            let v = Symmetric::diagonal(g, [hit[2], hit[3]]);
-            measured = measured & update(g, &mut state.p, &mut state.c, residual, &v, all).sane;
-        }
-        let written = output(g, &state);
-        judge(g, &written, reached, measured).store(&mut status[lane..]);
-        out.store(0, lane, &Matrix([written.p]));
-        out.store_symmetric(5, lane, &written.c);
-    }
-}
-
-/// A million tracks of all kinds: what is said to be fine is.
+/// A million tracks of all kinds through the fit: what is said to be fine is.
 #[test]
 fn nothing_that_is_no_state_leaves_unflagged() {
     const TRACKS: usize = 1_000_000;
     const BATCH: usize = 10_000;
     let mut random = Random::new(4);
     let mut counts = [0u64; FitStatus::ALL.len()];
-    let (mut input, mut out) = (Matriplex::default(), Matriplex::default());
-    input.resize(6 + 24, BATCH);
-    out.resize(20, BATCH);
-    let mut status = vec![0; BATCH + 64];
     let level = Level::choose(None, None).unwrap();
+    let mut out = CylinderTracks::default();
     for batch in 0..TRACKS / BATCH {
+        let (mut hits, mut seeds) = (CylinderBatch::default(), CylinderSeeds::default());
         for track in 0..BATCH {
             let wild = match (track + batch) % 10 {
                 // Looping and grazing ones, no momentum, no direction, nonsense.
@@ -424,36 +355,29 @@ fn nothing_that_is_no_state_leaves_unflagged() {
                 6 => [0.0, 0.0, 0.0, 0.0, 3.0, 1.0],
                 _ => [0.1, 0.1, 1.0, 2.0, 3.1, 2.0],
             };
-            for (i, size) in wild.iter().enumerate() {
-                let value = if size.is_finite() { size * random.between(-1.0, 1.0) } else { *size };
-                input.row_mut(i)[track] = value;
-            }
-            for layer in 0..6 {
-                let tiny = if track % 97 == 0 { 0.0 } else { 1.0 };
-                let hit = [0.01 * random.normal(), random.normal(), 1e-6 * tiny, 1e-2 * tiny];
-                (0..4).for_each(|i| input.row_mut(6 + 4 * layer + i)[track] = hit[i]);
-            }
+            let vertex =
+                wild.map(|size| if size.is_finite() { size * random.between(-1.0, 1.0) } else { size });
+            let on = |layer: usize| if layer < 6 { (layer * BATCH + track) as u32 } else { NO_HIT };
+            seeds.push(vertex, std::array::from_fn(on));
         }
-        dispatch_usual!(level, g => hostile_tracks(g, &input, BATCH, &mut out, &mut status));
-        for track in 0..BATCH {
-            counts[status[track] as usize] += 1;
-            if status[track] != FitStatus::Ok as u32 {
-                continue;
+        for layer in 0..CYLINDER_LAYERS {
+            for track in 0..if layer < 6 { BATCH } else { 0 } {
+                let tiny = if track % 97 == 0 { 0.0 } else { 1.0 };
+                let (radius, phi) = (4.0 * (layer + 1) as f32, 0.01 * random.normal());
+                let position = [radius * phi.cos(), radius * phi.sin(), random.normal()];
+                hits.push(position, [0.0, 1e-6 * radius * radius * tiny, 1e-2 * tiny]);
             }
-            let of = |i: usize| f64::from(out.row(i)[track]);
-            assert!((0..20).all(|i| of(i).is_finite()), "{track}");
-            let sigma: [f64; 5] = std::array::from_fn(|i| of(5 + i * (i + 1) / 2 + i).sqrt());
-            assert!(sigma.iter().all(|sigma| *sigma > 0.0));
-            // Cholesky of the correlations plus a little: no eigenvalue below minus that.
-            let mut l = [[0.0f64; 5]; 5];
-            for i in 0..5 {
-                for j in 0..=i {
-                    let mut sum = of(5 + i * (i + 1) / 2 + j) / sigma[i] / sigma[j];
-                    sum += if i == j { 2e-5 } else { 0.0 };
-                    sum -= (0..j).map(|k| l[i][k] * l[j][k]).sum::<f64>();
-                    assert!(i != j || sum > 0.0, "{track}");
-                    l[i][j] = if i == j { sum.sqrt() } else { sum / l[j][j] };
-                }
+            hits.end_layer();
+        }
+        hits.end_event(peloton::Status::Ok);
+        seeds.end_event();
+        out.clear();
+        let input = CylinderInput { hits: &hits, seeds: &seeds };
+        fit_particles(level, &CylinderConfig::default(), input, 0..1, &mut out);
+        for track in 0..BATCH {
+            counts[usize::from(out.fit[track])] += 1;
+            if out.fit[track] == FitStatus::Ok as u8 {
+                must_be_a_state(std::array::from_fn(|i| f64::from(out.state[1 + i][track])));
             }
         }
     }
@@ -461,4 +385,22 @@ fn nothing_that_is_no_state_leaves_unflagged() {
     assert_eq!(counts.iter().sum::<u64>(), TRACKS as u64);
     let [fine, not_reached, ..] = counts;
     assert!(fine > 100_000 && not_reached > 100_000, "{counts:?}");
+}
+
+fn must_be_a_state(values: [f64; 20]) {
+    assert!(values.iter().all(|value| value.is_finite()));
+    let c = |i: usize, j: usize| values[5 + i * (i + 1) / 2 + j];
+    let sigma: [f64; 5] = std::array::from_fn(|i| c(i, i).sqrt());
+    assert!(sigma.iter().all(|sigma| *sigma > 0.0));
+    // Cholesky of the correlations plus a little: no eigenvalue below minus that.
+    let mut l = [[0.0f64; 5]; 5];
+    for i in 0..5 {
+        for j in 0..=i {
+            let mut sum = c(i, j) / sigma[i] / sigma[j];
+            sum += if i == j { 2e-5 } else { 0.0 };
+            sum -= (0..j).map(|k| l[i][k] * l[j][k]).sum::<f64>();
+            assert!(i != j || sum > 0.0);
+            l[i][j] = if i == j { sum.sqrt() } else { sum / l[j][j] };
+        }
+    }
 }

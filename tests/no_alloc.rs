@@ -3,11 +3,18 @@
 mod common;
 
 use common::{data, read_raw, simulated};
-use peloton::event::{Counters, PixelHits, RawBatch, SciFiBatch, UtBatch, VeloBatch, VeloTracks};
+use peloton::cylinder::{
+    Builder, CylinderConfig, CylinderInput, CylinderWorkspace, SeedSource, fit_particles, reconstruct,
+};
+use peloton::event::{
+    Counters, CylinderBatch, CylinderTracks, CylinderTruth, PixelHits, RawBatch, SciFiBatch, UtBatch,
+    VeloBatch, VeloTracks,
+};
 use peloton::pipeline::{Config, Engine, Geometry, Pool, SlicedTracks};
 use peloton::scifi::{self, SciFiScratch};
 use peloton::simd::Level;
 use peloton::timepix::{Chain, TimepixConfig};
+use peloton::truth::simulate::CylinderSim;
 use peloton::truth::simulate::timepix::{PixelSim, PixelSimSpec};
 use peloton::ut::{self, UtScratch};
 use peloton::velo::{Preset, VeloBanks};
@@ -57,6 +64,7 @@ fn nothing_is_allocated_in_steady_state() {
     assert!(allocations(|| drop(std::hint::black_box(vec![1u8]))) > 0, "the counter counts");
 
     Preset::ALL.into_iter().for_each(steady_state_of);
+    on_cylinders();
     from_raw_banks();
 }
 
@@ -110,6 +118,35 @@ fn steady_state_of(preset: Preset) {
     assert!(clusters > 50_000);
     (0..3).for_each(|_| pass(&mut clusters));
     assert_eq!(allocations(|| pass(&mut clusters)), 0, "a stream of pixel hits");
+}
+
+/// Simulated events of the cylinder detector, and one that is dropped; every builder, seeds from truth and from hits.
+fn on_cylinders() {
+    let (mut hits, mut truth) = (CylinderBatch::default(), CylinderTruth::default());
+    let text = "sim:cylinder,events=4,tracks=400,seed=3,noise=100,inefficiency=0.02";
+    let mut sim = CylinderSim::new(text.parse().unwrap(), 0, None);
+    while sim.read(8, &mut hits, &mut truth) > 0 {}
+    hits.z[3] = f32::NAN;
+    let level = Level::choose(None, None).unwrap();
+    for builder in [Builder::BestHit, Builder::Standard, Builder::CloneEngine] {
+        for seeds in [SeedSource::Truth, SeedSource::Hits] {
+            let config = CylinderConfig { builder, seeds, ..CylinderConfig::best() };
+            let (mut workspace, mut tracks) = (CylinderWorkspace::default(), CylinderTracks::default());
+            let mut counters = Counters::default();
+            let mut pass = || {
+                tracks.clear();
+                let input = CylinderInput { hits: &hits, seeds: &truth.particles };
+                let range = 0..hits.len();
+                reconstruct(level, &config, input, range, &mut workspace, &mut tracks, &mut counters);
+                fit_particles(level, &config, input, 0..hits.len(), &mut tracks);
+                tracks.tracks()
+            };
+            let mut found = 0;
+            assert!(allocations(|| found = pass()) > 0, "{builder}, {seeds}: the first pass grows");
+            assert!(found > 1000, "{builder}, {seeds}: {found} tracks");
+            assert_eq!(allocations(|| found = pass()), 0, "{builder}, {seeds}: second pass");
+        }
+    }
 }
 
 /// Raw banks of real events, and some that are dropped.

@@ -7,7 +7,7 @@ use common::decoding::{self, assert_true_hits};
 use peloton::Status;
 use peloton::event::{BankKind, Counters, RawBatch, RawEvent, RawEvents, SCIFI_ZONES, SciFiBatch};
 use peloton::pipeline::Geometry;
-use peloton::scifi::{SciFiGeometry, SciFiScratch, decode, decode_reference};
+use peloton::scifi::{SciFiGeometry, SciFiScratch, decode, decode_reference, decode_reference_with};
 use peloton::truth::HitsOf;
 use proptest::prelude::*;
 use std::sync::OnceLock;
@@ -170,6 +170,15 @@ fn each_version_is_read_as_it_is_written_down() {
         let source = if version == 6 { 0 } else { 7000 };
         assert_eq!(clusters(version, source, &words), expected, "version {version}");
     }
+}
+
+#[test]
+fn a_planted_fault_is_seen() {
+    let raw = one_event(&[(0, 6, bank(&[word(3, 4, 0, 0), word(3, 40, 0, 0)]))]);
+    let found = every_level(&geometries()[0], raw.view());
+    let mut wrong = SciFiBatch::default();
+    decode_reference_with(true, &geometries()[0], &raw.view().event(0), &mut wrong);
+    assert!(found.status == wrong.status && found.id != wrong.id);
 }
 
 #[test]

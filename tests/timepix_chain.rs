@@ -174,3 +174,62 @@ fn never_ending_clusters_are_cut_and_counted() {
     assert!(counts.forced > 0);
     assert_eq!(clusters.len() as u64, counts.forced + 1);
 }
+
+/// Times as early and as late as a word can say, in one stream: nothing hangs, nothing is lost.
+#[test]
+fn extreme_times_go_through_the_chain() {
+    let mut hits = PixelHits::default();
+    for base in [i64::MIN, i64::MIN + 100, -3, i64::MAX - 129, i64::MAX - 1] {
+        (0..2).for_each(|i| hits.push(base + i, 3 + i as u16, 3, 1));
+    }
+    let layout = Layout::single(9, 9).unwrap();
+    for definition in Definition::ALL {
+        let find = FindConfig { definition, ..FindConfig::default() };
+        let labels = reference::cluster(&find, &hits);
+        for (block, lanes) in [(1, 1), (3, 1), (100, 1), (1, 2), (3, 3), (100, 2)] {
+            if lanes > 1 && definition != Definition::Local {
+                continue;
+            }
+            let config = TimepixConfig { find, disorder_us: Some(0.0), ..TimepixConfig::default() };
+            let level = Level::choose(None, None).unwrap();
+            let (clusters, counts) = run_on(lanes, &config, level, &layout, &hits, block);
+            assert_eq!((counts.late, counts.hits_out), (0, hits.len() as u64));
+            let last = labels.iter().copied().max().unwrap();
+            assert_eq!(clusters.len() as u32, last + 1, "{definition:?}, {block}, {lanes}");
+        }
+    }
+}
+
+/// A million hits of each preset: every algorithm, number of lanes, size of block and usual gang of each instruction
+/// set gives the same clusters with the same features. Minutes: `cargo test --release --test timepix_chain -- --ignored`.
+#[test]
+#[ignore = "takes minutes"]
+fn a_million_hits_of_every_preset_in_every_way() {
+    let layout = Layout::single(256, 256).unwrap();
+    let mut levels: Vec<Level> = Vec::new();
+    for level in Level::supported() {
+        if levels.iter().all(|known| known.isa() != level.isa()) {
+            levels.push(Level::choose(Some(level.isa()), None).unwrap());
+        }
+    }
+    for (name, preset) in PixelPreset::NAMES {
+        let (hits, disorder, _) = simulated(preset, 1_000_000, 20.0);
+        let mut config = TimepixConfig { disorder_us: Some(disorder), ..TimepixConfig::default() };
+        let (expected, counts) = run(&config, levels[0], &layout, &hits, hits.len());
+        assert_eq!((counts.hits_out, counts.late, counts.forced), (hits.len() as u64, 0, 0));
+        let mut ways = 0;
+        for algorithm in Algorithm::ALL {
+            config.find.algorithm = algorithm;
+            for &level in &levels {
+                for lanes in 1..=4 {
+                    for block in [1_000, 32_768, 1_000_000] {
+                        let (found, _) = run_on(lanes, &config, level, &layout, &hits, block);
+                        assert!(found == expected, "{name}, {algorithm:?}, {level}, {lanes} lanes, {block}");
+                        ways += 1;
+                    }
+                }
+            }
+        }
+        println!("{name}: {} clusters in each of {ways} ways", expected.len());
+    }
+}

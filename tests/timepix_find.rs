@@ -20,13 +20,15 @@ fn hits() -> impl Strategy<Value = PixelHits> {
     let hit = (0i64..40, 0..SIDE, 0..SIDE);
     // Few or many hits in the window, all scales of time, and far jumps.
     let scale = prop::sample::select(vec![1i64, 3, 50]);
-    let jump = prop::sample::select(vec![0i64, 1000, 1 << 31, 1 << 33]);
-    let start = prop::sample::select(vec![-500i64, 0, 1, 100, 1 << 40]);
+    let jump = prop::sample::select(vec![0i64, 1000, 1 << 31, 1 << 33, i64::MAX]);
+    // As early and as late as a time can be, too.
+    let start =
+        prop::sample::select(vec![-500i64, 0, 1, 100, 1 << 40, i64::MIN, i64::MIN + 150, i64::MAX - 3000]);
     (prop::collection::vec(hit, 0..300), scale, jump, 0usize..300, start).prop_map(
         |(rows, scale, jump, at, start)| {
             let (mut time, mut hits) = (start, PixelHits::default());
             for (i, (step, x, y)) in rows.into_iter().enumerate() {
-                time += step % 7 * scale + if i == at { jump } else { 0 };
+                time = time.saturating_add(step % 7 * scale).saturating_add(if i == at { jump } else { 0 });
                 hits.push(time, x, y, 1);
             }
             hits

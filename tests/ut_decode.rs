@@ -8,7 +8,7 @@ use peloton::Status;
 use peloton::event::{BankKind, Counters, RawBatch, RawEvent, RawEvents, UT_GROUPS, UtBatch};
 use peloton::pipeline::Geometry;
 use peloton::truth::HitsOf;
-use peloton::ut::{UtGeometry, UtScratch, decode, decode_reference};
+use peloton::ut::{UtGeometry, UtScratch, decode, decode_reference, decode_reference_with};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
@@ -164,6 +164,15 @@ fn version_4_is_read_as_it_is_written_down() {
 }
 
 #[test]
+fn a_planted_fault_is_seen() {
+    let raw = one_event(&[(20, 3, version_3(&[4, 8]))]);
+    let (found, _) = every_level(some_geometry(), raw.view());
+    let mut wrong = UtBatch::default();
+    decode_reference_with(true, some_geometry(), &raw.view().event(0), &mut wrong);
+    assert!(found.status == wrong.status && found.id != wrong.id);
+}
+
+#[test]
 fn banks_that_cannot_be_have_their_status() {
     let geometry = some_geometry();
     let four = |lanes: [Vec<u16>; 6]| version_4(&lanes);
@@ -186,6 +195,9 @@ fn banks_that_cannot_be_have_their_status() {
         (one_event(&[(20, 4, vec![13, 244, 35, 250, 255])]), Status::TruncatedBank),
         (one_event(&[(20, 4, short)]), Status::TruncatedBank),
         (one_event(&[]), Status::MissingBanks),
+        // One board by two numbers, and by the numbers of both versions.
+        (one_event(&[(0x0801, 4, four(none())), (0x0901, 4, four(none()))]), Status::DuplicateBank),
+        (one_event(&[(0x0802, 4, four(none())), (2, 3, version_3(&[]))]), Status::DuplicateBank),
         (one_event(&[(20, 3, version_3(&[]))]), Status::Ok),
     ];
     for (raw, status) in &cases {

@@ -8,7 +8,7 @@ use peloton::event::{BankKind, Counters, RawBatch, RawEvents, VELO_MODULES, Velo
 use peloton::pipeline::Geometry;
 use peloton::simd::Level;
 use peloton::truth::{HitsOf, decode_mc};
-use peloton::velo::{DecodeScratch, VeloBanks, VeloSensors, decode, decode_reference};
+use peloton::velo::{DecodeScratch, VeloBanks, VeloSensors, decode, decode_reference, decode_reference_with};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
@@ -178,6 +178,18 @@ fn retina_words_of_every_version() {
 }
 
 #[test]
+fn a_planted_fault_is_seen() {
+    let sensors = some_sensors();
+    for (kind, version) in [(BankKind::VeloRetina, 3), (BankKind::VeloSuperpixel, 2)] {
+        let raw = one_event(kind, &[(1, version, vec![1]), (9, version, vec![1])]);
+        let found = every_level(&sensors, VeloBanks::Auto, raw.view());
+        let mut wrong = VeloBatch::default();
+        decode_reference_with(true, &sensors, VeloBanks::Auto, &raw.view().event(0), 0, &mut wrong);
+        assert!(found.status == wrong.status && found.id != wrong.id);
+    }
+}
+
+#[test]
 fn banks_that_cannot_be_have_their_status() {
     let sensors = some_sensors();
     let retina = BankKind::VeloRetina;
@@ -191,6 +203,9 @@ fn banks_that_cannot_be_have_their_status() {
         (one_event(superpixel, &[(1, 3, vec![1])]), Status::BadBank),
         (one_event(superpixel, &[(1, 2, vec![384 << 14 | 1])]), Status::BadBank),
         (one_event(superpixel, &[(1, 2, vec![5 << 8 | 1, 7, 5 << 8 | 2])]), Status::BadBank),
+        // Version 4 numbers pairs: banks of both would stand in no order.
+        (one_event(retina, &[(1, 4, vec![1]), (3, 3, vec![1])]), Status::BadBank),
+        (one_event(retina, &[(1, 2, vec![1]), (3, 3, vec![1])]), Status::BadBank),
         (one_event(BankKind::Ut, &[(1, 3, vec![])]), Status::MissingBanks),
     ];
     for (raw, status) in &cases {
@@ -203,6 +218,15 @@ fn banks_that_cannot_be_have_their_status() {
             raw.close_event(0, Status::Ok);
             let found = every_level(&sensors, VeloBanks::Auto, raw.view());
             assert_eq!(found.status, [Status::TruncatedBank], "{payload:?}");
+        }
+    }
+    // A count that is too small loses hits; behind a right one there is nothing but padding.
+    for (kind, version) in [(retina, 2), (retina, 3), (superpixel, 2)] {
+        for (last, status) in [(0u8, Status::Ok), (9, Status::BadBank)] {
+            let mut raw = RawBatch::default();
+            raw.push_bank(kind, 0, version, &[1, 0, 0, 0, 1, 0, 0, 0, last, 0, 0, 0]).unwrap();
+            raw.close_event(0, Status::Ok);
+            assert_eq!(every_level(&sensors, VeloBanks::Auto, raw.view()).status, [status]);
         }
     }
     let full: Vec<_> = (0..5).map(|source| (source, 2, vec![1; 16_000])).collect();

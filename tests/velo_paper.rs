@@ -3,12 +3,12 @@ mod common;
 
 use peloton::event::{Counters, TruthEvent, VeloBatch, VeloTracks};
 use peloton::simd::Level;
-use peloton::truth::{Checker, Rules};
+use peloton::truth::{CheckReport, Checker, Rules};
 use peloton::velo::{Preset, VeloConfig, VeloWorkspace, reconstruct};
+use serde_json::{Value, json};
 
-/// Efficiencies of velo, long, long > 5 GeV and long from b, clones and ghosts, in percent, of the events that
-/// `take` says yes to.
-fn physics(preset: Preset, sample: &(VeloBatch, Vec<TruthEvent>), take: fn(usize) -> bool) -> [f64; 6] {
+/// What the checker says of the events that `take` says yes to.
+fn check(preset: Preset, sample: &(VeloBatch, Vec<TruthEvent>), take: fn(usize) -> bool) -> CheckReport {
     let (batch, truth) = sample;
     let (config, level) = (VeloConfig::preset(preset), Level::choose(None, None).unwrap());
     let (mut tracks, mut counters) = (VeloTracks::default(), Counters::default());
@@ -19,7 +19,12 @@ fn physics(preset: Preset, sample: &(VeloBatch, Vec<TruthEvent>), take: fn(usize
     for event in (0..batch.len()).filter(|&event| take(event)) {
         checker.event(&truth[event], tracks.hit_lists(event));
     }
-    let report = checker.report();
+    checker.report()
+}
+
+/// Efficiencies of velo, long, long > 5 GeV and long from b, clones and ghosts, in percent.
+fn physics(preset: Preset, sample: &(VeloBatch, Vec<TruthEvent>), take: fn(usize) -> bool) -> [f64; 6] {
+    let report = check(preset, sample, take);
     let category = |name: &str| report.categories.iter().find(|category| category.name == name).unwrap();
     let efficiency = |name| category(name).efficiency;
     let rates = [
@@ -72,4 +77,44 @@ fn forwarding_finds_on_odd_events_what_it_finds_on_even_ones() {
 fn best_is_no_worse_than_the_search_by_triplet_of_2023() {
     let Some(sample) = sample() else { return };
     assert_as_good_as(physics(Preset::Best, &sample, |_| true), [95.0, 99.2, 99.5, 99.3, 2.01, 1.64]);
+}
+
+/// The counts behind the README's table, even and odd events apart, exactly: the same bits give the same counts.
+/// After a change that is meant, PELOTON_NEW_REFS=1 writes them anew; the README and the changelog go with them.
+#[test]
+fn counts_are_those_that_were_written_down() {
+    let Some(sample) = sample() else { return };
+    let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/refs/velo_public200_counts.json");
+    let counts = |preset, take| {
+        let report = check(preset, &sample, take);
+        let categories = report.categories.iter();
+        let counts =
+            categories.map(|c| (c.name.clone(), json!([c.reconstructible, c.reconstructed, c.clones])));
+        json!({ "tracks": report.tracks, "ghosts": report.ghosts, "categories": counts.collect::<serde_json::Map<_, _>>() })
+    };
+    let both = |preset| json!({ "even": counts(preset, |event| event % 2 == 0), "odd": counts(preset, |event| event % 2 == 1) });
+    let found: serde_json::Map<_, _> =
+        Preset::ALL.into_iter().map(|preset| (preset.to_string(), both(preset))).collect();
+    if std::env::var_os("PELOTON_NEW_REFS").is_some() {
+        std::fs::write(&file, serde_json::to_string_pretty(&found).unwrap() + "\n").unwrap();
+    }
+    let expected: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+    assert_eq!(Value::Object(found), expected, "efficiencies, clones or ghosts changed");
+
+    // The README's rows of `best` are these counts in percent.
+    let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).unwrap();
+    for events in ["even", "odd"] {
+        let best = &expected["best"][events];
+        let share = |a: &Value, b: &Value| 100.0 * a.as_f64().unwrap() / b.as_f64().unwrap();
+        let of = |name: &str| &best["categories"][name];
+        let efficiencies =
+            ["velo", "long", "long>5GeV", "long_fromb"].map(|name| share(&of(name)[1], &of(name)[0]));
+        let [velo, long, fast, from_b] = efficiencies;
+        let (ghosts, clones) =
+            (share(&best["ghosts"], &best["tracks"]), share(&of("velo")[2], &of("velo")[1]));
+        let row = format!(
+            "| `best`, {events} | {velo:.2} % | {long:.2} % | {fast:.2} % | {from_b:.2} % | {ghosts:.2} % | {clones:.2} % |"
+        );
+        assert!(readme.contains(&row), "the README lacks {row}");
+    }
 }

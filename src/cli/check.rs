@@ -15,6 +15,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::str::FromStr;
 
 /// Reconstruct events and compare with the truth: efficiency, ghosts, clones
 ///
@@ -25,6 +26,7 @@ use std::process::ExitCode;
 Examples:
   peloton check events.ndjson.zst
   peloton check sim:velo,events=1000,seed=7 --rules lhcb --json check.json
+  peloton check --sequence cylinder toy.bin.zst --preset paper --builder best-hit
   peloton check events.ndjson --losses                  why particles are missed, what false tracks are
   peloton check events.ndjson --tracks tracks.ndjson    score tracks made elsewhere")]
 pub struct Check {
@@ -35,9 +37,10 @@ pub struct Check {
     #[command(flatten)]
     report: ReportArgs,
     /// What counts as found: json (the public events' strict validator), lhcb (of Velo tracks), and for tracks of
-    /// LHCbIDs made elsewhere lhcb-ut, lhcb-seed, lhcb-long [default: json for files of hits, else lhcb]
+    /// LHCbIDs made elsewhere lhcb-ut, lhcb-seed, lhcb-long; of the sequence cylinder cylinder [default: cylinder for that,
+    /// json for files of hits, else lhcb]
     #[arg(long, value_name = "RULES")]
-    rules: Option<Rules>,
+    rules: Option<CheckedBy>,
     /// Also print efficiencies against momentum, angles, origin and event size, and ghosts against length
     #[arg(long)]
     tables: bool,
@@ -58,6 +61,15 @@ impl Check {
             return timepix::check(&config, &self.config, &self.input, &self.report);
         }
         if let Some(config) = self.config.cylinder()? {
+            if let Some(CheckedBy::Tracker(rules)) = self.rules {
+                let message =
+                    format!("--rules {rules} is not for the sequence cylinder: its rules are cylinder");
+                return Err(Error::Config(message));
+            }
+            if self.tracks.is_some() {
+                let message = "--tracks is not for the sequence cylinder: it checks tracks of its own";
+                return Err(Error::Config(message.into()));
+            }
             return cylinder::check(&config, &self.input, &self.report, self.tables);
         }
         let Some(settings) = self.config.settings()? else { return Ok(ExitCode::SUCCESS) };
@@ -67,7 +79,14 @@ impl Check {
         }
         let mut source = self.input.open(&settings.config, true, &self.report)?;
         let settings = settings.for_source(&source);
-        let rules = self.rules.unwrap_or(source.rules());
+        let rules = match self.rules {
+            Some(CheckedBy::Tracker(rules)) => rules,
+            Some(CheckedBy::Cylinder) => {
+                let message = "--rules cylinder is for the sequence cylinder: say --sequence cylinder";
+                return Err(Error::Config(message.into()));
+            }
+            None => source.rules(),
+        };
         source.check_by(rules);
         let mut checker = Checker::new(rules);
         let mut losses = VeloLosses::default();
@@ -139,6 +158,22 @@ impl Check {
             },
         )?;
         if self.input.events.count.is_none() && !interrupt::requested() { file.expect_end() } else { Ok(()) }
+    }
+}
+
+/// Whose rules tracks are checked by.
+#[derive(Debug, Clone, Copy)]
+enum CheckedBy {
+    Tracker(Rules),
+    /// Those of the cylinder detector.
+    Cylinder,
+}
+
+impl FromStr for CheckedBy {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        if text == "cylinder" { Ok(Self::Cylinder) } else { text.parse().map(Self::Tracker) }
     }
 }
 

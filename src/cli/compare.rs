@@ -1,13 +1,14 @@
 //! `peloton compare`: do two ways of computing give the same bits?
 
 use super::device::{Device, Opened, WARP, open};
-use super::device_throughput::{no_banks, no_sequence};
+use super::device_hits::Decoder;
+use super::device_throughput::no_sequence;
 use super::job::{Totals, all_ok, stream};
 use super::options::{ConfigArgs, InputArgs, ReportArgs};
 use super::settings::Settings;
 use super::source::{EventBatch, EventSource};
 use super::{cylinder, interrupt, timepix};
-use crate::event::{HitBatch, HitColumn, SciFiBatch, States, UtBatch, VeloBatch, VeloTracks};
+use crate::event::{Counters, HitBatch, HitColumn, SciFiBatch, States, UtBatch, VeloEvents, VeloTracks};
 use crate::output::{Hashes, ResultHasher};
 use crate::pipeline::{Config, Product, Sequence, Sliced};
 use crate::velo::VeloConfig;
@@ -92,7 +93,7 @@ trait Compared: Product {
     fn difference(left: (&Self, usize), right: (&Self, usize)) -> Option<String>;
 
     /// Makes the results on a device.
-    fn on_device(_: &mut Opened, _: &VeloBatch, _: &mut Sliced<Self>) -> Result<()> {
+    fn on_device(_: &mut Opened, _: VeloEvents<'_>, _: &mut Sliced<Self>) -> Result<()> {
         Err(no_sequence())
     }
 }
@@ -120,8 +121,8 @@ impl Compare {
     /// Compares two ways to make this.
     fn execute_with<P: Compared>(&self, config: &Config) -> Result<ExitCode> {
         let mut source = self.input.open(config, false, &self.report)?;
-        let sides = [side(config, &self.left)?, side(config, &self.right)?];
-        let mut sides = sides.map(|side| side.for_source(&source));
+        let side = |text: &str| side(config, text)?.for_source(&source);
+        let mut sides = [side(&self.left)?, side(&self.right)?];
         let mut found = Found::<P>::default();
         let threads = sides[0].threads().max(sides[1].threads());
         let done = stream::<[Sliced<P>; 2]>(
@@ -153,6 +154,8 @@ struct OnDevice {
     device: Device,
     config: Config,
     opened: Opened,
+    /// None until the source of the events is known.
+    decoder: Option<Decoder>,
 }
 
 /// A way of computing.
@@ -162,11 +165,14 @@ enum Way {
 }
 
 impl Way {
-    fn for_source(self, source: &EventSource) -> Self {
-        match self {
+    fn for_source(self, source: &EventSource) -> Result<Self> {
+        Ok(match self {
             Self::Cpu(settings) => Self::Cpu(Box::new(settings.for_source(source))),
-            device => device,
-        }
+            Self::Device(mut on) => {
+                on.decoder = Some(Decoder::new(&on.config, source)?);
+                Self::Device(on)
+            }
+        })
     }
 
     fn threads(&self) -> usize {
@@ -177,16 +183,16 @@ impl Way {
     }
 
     fn run<P: Compared>(&mut self, events: &EventBatch, results: &mut Sliced<P>, strict: bool) -> Result<()> {
-        match (self, events) {
-            (Self::Cpu(settings), _) => {
+        match self {
+            Self::Cpu(settings) => {
                 let Settings { engine, pool, .. } = &**settings;
                 Totals::default().reconstruct((engine, pool), events, results, strict)
             }
-            (Self::Device(on), EventBatch::Hits(batch)) => {
-                P::on_device(&mut on.opened, batch, results)?;
+            Self::Device(on) => {
+                let decoder = on.decoder.as_mut().expect("a source");
+                P::on_device(&mut on.opened, decoder.hits(events, &mut Counters::default()), results)?;
                 if strict { all_ok(results.slices(), events.event_ids()) } else { Ok(()) }
             }
-            (Self::Device(..), EventBatch::Banks(_)) => Err(no_banks()),
         }
     }
 
@@ -253,7 +259,7 @@ fn side(config: &Config, text: &str) -> Result<Way> {
     }
     config.validate()?;
     let opened = open(device, &config, streams, slice)?;
-    Ok(Way::Device(Box::new(OnDevice { device, config, opened })))
+    Ok(Way::Device(Box::new(OnDevice { device, config, opened, decoder: None })))
 }
 
 impl<P: Compared> Found<P> {
@@ -287,8 +293,8 @@ impl<P: Compared> Found<P> {
 }
 
 impl Compared for VeloTracks {
-    fn on_device(opened: &mut Opened, events: &VeloBatch, results: &mut Sliced<Self>) -> Result<()> {
-        opened.run(events.view(), results).map(drop)
+    fn on_device(opened: &mut Opened, events: VeloEvents<'_>, results: &mut Sliced<Self>) -> Result<()> {
+        opened.run(events, results).map(drop)
     }
 
     fn difference((left, l): (&Self, usize), (right, r): (&Self, usize)) -> Option<String> {

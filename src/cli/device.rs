@@ -68,6 +68,8 @@ impl Device {
 /// Lanes of a warp.
 pub const WARP: usize = 32;
 
+#[cfg(feature = "cuda")]
+pub use opened::order;
 pub use opened::{Opened, found, open};
 
 #[cfg(feature = "cuda")]
@@ -84,6 +86,15 @@ mod opened {
         if matches!(device, Device::Emulated(_)) { 16 } else { 4096 }
     }
 
+    /// An order of lanes as the emulated device takes it.
+    pub fn order(lanes: Lanes) -> Order {
+        match lanes {
+            Lanes::Forward => Order::Forward,
+            Lanes::Reverse => Order::Reverse,
+            Lanes::Random(seed) => Order::Random(seed),
+        }
+    }
+
     /// Opens a device; `streams` and `slice` are what is best known unless given.
     pub fn open(
         device: Device,
@@ -92,19 +103,14 @@ mod opened {
         slice: Option<usize>,
     ) -> Result<Opened> {
         let capacity = Capacity::new(slice.unwrap_or(default_slice(device)), &config.velo);
-        let lanes = |lanes| match lanes {
-            Lanes::Forward => Order::Forward,
-            Lanes::Reverse => Order::Reverse,
-            Lanes::Random(seed) => Order::Random(seed),
-        };
         Ok(Opened(match device {
             Device::Cpu => return Err(Error::Config("the CPU is no device of this kind".into())),
             // The paper finds three streams enough everywhere (section VI.A).
             Device::Gpu => {
                 Box::new(GpuPool::new(&Cuda::new()?, &config.velo, streams.unwrap_or(3), capacity)?)
             }
-            Device::Emulated(order) => {
-                let emulated = Emulated::new(lanes(order))?;
+            Device::Emulated(lanes) => {
+                let emulated = Emulated::new(order(lanes))?;
                 let streams = streams.unwrap_or_else(|| config.thread_count());
                 Box::new(GpuPool::new(&emulated, &config.velo, streams, capacity)?)
             }

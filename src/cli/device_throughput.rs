@@ -2,13 +2,14 @@
 
 use super::describe;
 use super::device::{Device, Opened, WARP, open};
+use super::device_hits::Decoder;
 use super::measure::{Plan, hash, load};
 use super::options::{ConfigArgs, InputArgs, ReportArgs};
 use super::source::EventBatch;
 use super::{console::table, interrupt};
-use crate::event::{Counters, VeloEvents};
+use crate::event::Counters;
 use crate::output::{Hashes, Summary};
-use crate::pipeline::{Config, Engine, Sequence, SlicedTracks};
+use crate::pipeline::{Config, Sequence, SlicedTracks};
 use crate::{Error, Result};
 use serde::Serialize;
 use std::process::ExitCode;
@@ -69,17 +70,21 @@ pub fn throughput(
     let streams = config_flags.threads.and_then(|threads| threads.0);
     let mut opened = open(device, &config, streams, config_flags.slice)?;
     let mut source = input.open(&config, false, report)?;
-    let EventBatch::Hits(events) = load(&mut source, report)? else { return Err(no_banks()) };
-    let measured = measure(&mut opened, events.view(), plan)?;
+    let mut decoder = Decoder::new(&config, &source)?;
+    let events = load(&mut source, report)?;
+    let measured = measure(&mut opened, &mut decoder, &events, plan)?;
     let kernels = kernel_times(&measured);
-    let points =
-        if scan { scan_all(device, &config, events.view(), plan, measured.hashes)? } else { Vec::new() };
+    let points = if scan {
+        scan_all(device, &config, (&mut decoder, &events), plan, measured.hashes)?
+    } else {
+        Vec::new()
+    };
     let mut summary = Summary::new(
-        &Engine::new(&config)?,
+        decoder.engine(),
         config.preset_name(),
         opened.streams(),
         &measured.counters,
-        (measured.tracks, events.x.len() as u64),
+        (measured.tracks, events.hits(&measured.counters, measured.passes)),
         measured.hashes,
         (measured.passes, measured.time),
     );
@@ -100,19 +105,14 @@ pub fn throughput(
 
 /// What to say to other sequences.
 pub fn no_sequence() -> Error {
-    Error::Unsupported("a device runs the sequences velo and timepix only".into())
+    Error::Unsupported("a device runs the sequences velo, timepix and cylinder only".into())
 }
 
-/// What to say to raw banks.
-pub fn no_banks() -> Error {
-    Error::Unsupported("a device takes events of hits: raw banks are decoded on CPUs only".into())
-}
-
-/// From columns in memory through the streams to columns in memory; the first pass warms up, every pass must give
+/// From columns or raw banks in memory through the streams to columns in memory; the first pass warms up, every pass must give
 /// the same hashes.
-fn measure(opened: &mut Opened, events: VeloEvents<'_>, plan: Plan) -> Result<Measured> {
+fn measure(opened: &mut Opened, decoder: &mut Decoder, events: &EventBatch, plan: Plan) -> Result<Measured> {
     let mut tracks = SlicedTracks::default();
-    opened.run(events, &mut tracks)?;
+    opened.run(decoder.hits(events, &mut Counters::default()), &mut tracks)?;
     let hashes = hash(&tracks);
     opened.take_times();
     let mut measured = Measured {
@@ -126,7 +126,9 @@ fn measure(opened: &mut Opened, events: VeloEvents<'_>, plan: Plan) -> Result<Me
     };
     loop {
         let start = Instant::now();
-        let counters = opened.run(events, &mut tracks)?;
+        let mut counters = Counters::default();
+        let hits = decoder.hits(events, &mut counters);
+        counters.merge(&opened.run(hits, &mut tracks)?);
         let time = start.elapsed();
         if hash(&tracks) != hashes {
             return Err(Error::format("a pass", "the hash is not that of the first pass"));
@@ -157,7 +159,7 @@ fn kernel_times(measured: &Measured) -> Vec<KernelTime> {
 fn scan_all(
     device: Device,
     config: &Config,
-    events: VeloEvents<'_>,
+    (decoder, events): (&mut Decoder, &EventBatch),
     plan: Plan,
     hashes: Hashes,
 ) -> Result<Vec<Point>> {
@@ -169,7 +171,7 @@ fn scan_all(
                 continue;
             }
             let mut opened = open(device, config, Some(streams), Some(slice))?;
-            let measured = measure(&mut opened, events, plan)?;
+            let measured = measure(&mut opened, decoder, events, plan)?;
             if measured.hashes != hashes {
                 let place = format!("slices of {slice}, {streams} streams");
                 return Err(Error::format(place, "the hash is another one"));

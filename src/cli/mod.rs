@@ -10,6 +10,7 @@ mod console;
 mod cylinder;
 mod describe;
 mod device;
+mod device_hits;
 mod device_throughput;
 mod display;
 mod interrupt;

@@ -21,6 +21,7 @@ use std::process::ExitCode;
 Examples:
   peloton run events.ndjson.zst --output tracks.parquet
   peloton run events/ --events 0:100 --output - --quiet | head -1
+  peloton run --sequence cylinder toy.bin.zst --builder standard --output tracks.parquet
   zcat events.gz | peloton run - --threads 4 --json summary.json")]
 pub struct Run {
     #[command(flatten)]

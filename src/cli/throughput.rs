@@ -68,14 +68,25 @@ impl Throughput {
             let device = (self.device, self.scan);
             return timepix::throughput(&config, &self.config, &self.input, &self.report, plan, device);
         }
+        if let Some(config) = self.config.cylinder()? {
+            let plan = (self.repetitions, Duration::from_secs_f64(self.seconds));
+            if self.device == Device::Cpu {
+                return cylinder::throughput(&config, &self.input, &self.report, plan);
+            }
+            let streams = self.config.threads.and_then(|threads| threads.0);
+            let io = (&self.input, &self.report);
+            return cylinder::device_throughput(
+                self.device,
+                &config,
+                io,
+                plan,
+                (streams, self.config.slice, self.scan),
+            );
+        }
         let plan = Plan { passes: self.repetitions, time: Duration::from_secs_f64(self.seconds) };
         if self.device != Device::Cpu && !self.config.print_config {
             let flags = (&self.config, &self.input, &self.report);
             return device_throughput::throughput(self.device, flags, plan, self.scan);
-        }
-        if let Some(config) = self.config.cylinder()? {
-            let plan = (self.repetitions, Duration::from_secs_f64(self.seconds));
-            return cylinder::throughput(&config, &self.input, &self.report, plan);
         }
         let Some(settings) = self.config.settings()? else { return Ok(ExitCode::SUCCESS) };
         match settings.config.sequence {

@@ -7,7 +7,7 @@ use super::measure::{Measured, Plan, load, measure};
 use super::options::{Auto, ConfigArgs, InputArgs, ReportArgs};
 use super::settings::Settings;
 use super::throughput::seconds;
-use super::timepix;
+use super::{cylinder, timepix};
 use crate::event::{SciFiBatch, UtBatch, VeloTracks};
 use crate::pipeline::{Config, Engine, Measurement, Product, Profile, Sequence};
 use crate::simd::{GANGS, Isa, Level};
@@ -26,7 +26,8 @@ use std::time::Duration;
 Examples:
   peloton tune events.ndjson.zst --output this-cpu.toml
   peloton throughput events.ndjson.zst --profile this-cpu.toml
-  peloton tune --isa avx2 --seconds 1")]
+  peloton tune --isa avx2 --seconds 1
+  peloton tune --sequence cylinder sim:cylinder,events=2,tracks=10000")]
 pub struct Tune {
     #[command(flatten)]
     input: InputArgs,
@@ -54,6 +55,11 @@ impl Tune {
             let plan = (self.repetitions, Duration::from_secs_f64(self.seconds));
             let levels = levels(&config);
             let measured = timepix::tune(&config, &flags, &self.input, &self.report, &levels, plan)?;
+            return self.finish(&config, config.thread_count(), measured);
+        }
+        if let Some(config) = flags.cylinder()? {
+            let plan = (self.repetitions, Duration::from_secs_f64(self.seconds));
+            let measured = cylinder::tune(&config, &self.input, &self.report, &levels(&config), plan)?;
             return self.finish(&config, config.thread_count(), measured);
         }
         let Some(settings) = flags.settings()? else { return Ok(ExitCode::SUCCESS) };

@@ -1,5 +1,6 @@
 //! All parameters of the cylinder reconstruction. The defaults are the published ones (ALGORITHMS.md 14).
 
+use super::geometry::SEED_LAYERS;
 use crate::event::CYLINDER_LAYERS;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -158,6 +159,9 @@ pub struct SeedConfig {
     pub z: f32,
     /// Largest distance in z of the middle hit from the line through the others, cm.
     pub bend_z: f32,
+    /// Hits of the second layer that are looked at for one of the first, and hits of the third for one of these pairs;
+    /// more are cut off and counted.
+    pub partners: [u32; 2],
     /// Fewest hits of a track.
     pub hits: u32,
     /// Hits at most that a track may share with better ones.
@@ -166,7 +170,7 @@ pub struct SeedConfig {
 
 impl Default for SeedConfig {
     fn default() -> Self {
-        Self { pt: 0.45, distance: 0.45, z: 3.5, bend_z: 0.9, hits: 8, shared_hits: 2 }
+        Self { pt: 0.45, distance: 0.45, z: 3.5, bend_z: 0.9, partners: [1024, 128], hits: 8, shared_hits: 2 }
     }
 }
 
@@ -186,11 +190,18 @@ impl Default for FitConfig {
 }
 
 impl CylinderConfig {
-    /// Parameters of our own: windows that hold every hit below the chi2 cut, and candidates compared by chi2 with a
-    /// price on holes.
+    /// Parameters of our own: wider windows, and candidates compared by chi2 with a price on holes.
     pub fn best() -> Self {
         let build = BuildConfig { window: 3.9, hole_penalty: 15.0, candidates: 8, ..BuildConfig::default() };
         Self { build, ..Self::default() }
+    }
+
+    /// Layers that a track may miss.
+    pub(super) fn most_missed(&self) -> u32 {
+        match self.seeds {
+            SeedSource::Truth => CYLINDER_LAYERS as u32,
+            SeedSource::Hits => (CYLINDER_LAYERS as u32).saturating_sub(self.seeding.hits),
+        }
     }
 
     /// Checks all values.
@@ -230,6 +241,12 @@ impl CylinderConfig {
         }
         if ![seeding.pt, seeding.distance, seeding.z, seeding.bend_z].iter().all(|v| positive(*v)) {
             return wrong("all limits of [cylinder.seeding] must be positive");
+        }
+        if !seeding.partners.iter().all(|limit| (1..=4096).contains(limit)) {
+            return wrong("seeding.partners must be from 1 to 4096");
+        }
+        if !(SEED_LAYERS as u32..=CYLINDER_LAYERS as u32).contains(&seeding.hits) {
+            return wrong("seeding.hits must be from 3 to 10");
         }
         if !fit.prior.iter().all(|v| positive(*v)) {
             return wrong("fit.prior must be positive");

@@ -2,11 +2,11 @@
 //! its first, middle and last hit, carried outwards, with a wide covariance.
 
 use super::config::CylinderConfig;
-use super::hit::{Follow, Hit, is_hit};
+use super::hit::{Follow, is_hit};
 use super::index::Index;
 use crate::event::{CYLINDER_LAYERS, Column, CylinderTracks, NO_HIT};
 use crate::kalman::matriplex::{Symmetric, packed};
-use crate::kalman::{CURVATURE_PER_TESLA, FitStatus, Output, from_three_hits, step};
+use crate::kalman::{CURVATURE_PER_TESLA, CylinderHit, FitStatus, Output, from_three_hits, step};
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
 
@@ -46,9 +46,10 @@ impl Tracks {
 
 /// Hits of the sorted index.
 #[inline(always)]
-fn hit_at<G: Gang>(index: &Index, place: U32<G>) -> Hit<G> {
+fn hit_at<G: Gang>(index: &Index, place: U32<G>) -> CylinderHit<G> {
     let [phi, z, var_phi, var_z] = F32::gather_records(index.hits.padded(), place);
-    Hit { phi, z, var_phi, var_z, radius: F32::gather(&index.radius, place) }
+    let radius = F32::gather(&index.radius, place);
+    CylinderHit { position: [phi, z], variance: [var_phi, var_z], radius }
 }
 
 /// A value, and one NaN for all NaNs: which one an operation gives is what gangs leave open.
@@ -115,7 +116,7 @@ pub(super) fn fit<G: Gang>(
         let mut last_radius = ends[0][0];
         for (end, column) in ends.iter_mut().zip(&tracks.ends) {
             let hit = hit_at(index, U32::load(g, &column.padded()[at..]));
-            *end = [hit.phi, hit.z, hit.radius];
+            *end = [hit.position[0], hit.position[1], hit.radius];
             last_radius = hit.radius;
         }
         let mut prior = [F32::splat(g, 0.0); 5];
@@ -125,7 +126,7 @@ pub(super) fn fit<G: Gang>(
         let mut state = from_three_hits(g, ends, field, prior);
         let outer = step(g, &state, field, last_radius);
         (state.p, state.c, state.radius) = (outer.p, Symmetric::diagonal(g, prior), last_radius);
-        let mut follow = Follow::new(g, state, outer.reached, config.material, true);
+        let mut follow = Follow::inwards(g, state, outer.reached, config.material);
         for layer in (0..CYLINDER_LAYERS).rev() {
             let place = U32::load(g, &tracks.hits[layer].padded()[at..]);
             follow.take(g, field, &hit_at(index, place), is_hit(g, place));

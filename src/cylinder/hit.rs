@@ -2,29 +2,17 @@
 
 use crate::event::{CylinderEvent, NO_HIT};
 use crate::kalman::matriplex::Symmetric;
-use crate::kalman::{CylinderState, FitStatus, Output, judge, output, scatter, to_radius, update};
+use crate::kalman::{
+    CylinderHit, CylinderState, FitStatus, Output, Started, judge, output, scatter, to_radius, update,
+    within_turn,
+};
 use crate::simd::Gang;
 use crate::simd::math::atan2;
 use crate::simd::varying::{F32, Mask, U32};
 
-/// A hit per lane in the terms of its cylinder.
-#[derive(Clone, Copy)]
-pub(super) struct Hit<G: Gang> {
-    /// Azimuth, rad.
-    pub phi: F32<G>,
-    /// cm
-    pub z: F32<G>,
-    /// rad^2
-    pub var_phi: F32<G>,
-    /// cm^2
-    pub var_z: F32<G>,
-    /// cm
-    pub radius: F32<G>,
-}
-
 /// The hits of an event named by `index`; lanes without one get some other hit.
 #[inline(always)]
-pub(super) fn gather_hit<G: Gang>(event: &CylinderEvent<'_>, index: U32<G>) -> Hit<G> {
+pub(super) fn gather_hit<G: Gang>(event: &CylinderEvent<'_>, index: U32<G>) -> CylinderHit<G> {
     let x = F32::gather(event.x, index);
     let y = F32::gather(event.y, index);
     polar(
@@ -37,20 +25,28 @@ pub(super) fn gather_hit<G: Gang>(event: &CylinderEvent<'_>, index: U32<G>) -> H
 
 /// From x, y, z and the variances along r-phi and z.
 #[inline(always)]
-pub(super) fn polar<G: Gang>(g: G, [x, y, z]: [F32<G>; 3], var_rphi: F32<G>, var_z: F32<G>) -> Hit<G> {
+pub(crate) fn polar<G: Gang>(
+    g: G,
+    [x, y, z]: [F32<G>; 3],
+    var_rphi: F32<G>,
+    var_z: F32<G>,
+) -> CylinderHit<G> {
     let square = x.mul_add(x, y * y);
     let var_phi = var_rphi / square.max(F32::splat(g, f32::MIN_POSITIVE));
-    Hit { phi: atan2(y, x), z, var_phi, var_z, radius: square.sqrt() }
+    CylinderHit { position: [atan2(y, x), z], variance: [var_phi, var_z], radius: square.sqrt() }
 }
 
-/// `angle` minus whole turns, for angles of a few turns at most.
+/// Lanes whose hit can be used: off the axis, with errors, and all of it numbers.
 #[inline(always)]
-pub(super) fn within_turn<G: Gang>(g: G, angle: F32<G>) -> F32<G> {
-    use std::f32::consts::TAU;
-    // Adding 1.5 * 2^23 rounds to an integer.
-    let round = F32::splat(g, 12_582_912.0);
-    let turns = angle.mul_add(F32::splat(g, 1.0 / TAU), round) - round;
-    turns.neg_mul_add(F32::splat(g, TAU), angle)
+pub(crate) fn is_usable<G: Gang>(g: G, hit: &CylinderHit<G>) -> Mask<G> {
+    let (zero, infinite) = (F32::splat(g, 0.0), F32::splat(g, f32::INFINITY));
+    zero.lt(hit.radius)
+        & hit.radius.lt(infinite)
+        & hit.position[1].abs().lt(infinite)
+        & zero.lt(hit.variance[0])
+        & hit.variance[0].lt(infinite)
+        & zero.lt(hit.variance[1])
+        & hit.variance[1].lt(infinite)
 }
 
 /// Hit lists hold [`NO_HIT`] where there is none.
@@ -60,7 +56,7 @@ pub(super) fn is_hit<G: Gang>(g: G, index: U32<G>) -> Mask<G> {
 }
 
 /// A filter on its way from hit to hit.
-pub(super) struct Follow<G: Gang> {
+pub(crate) struct Follow<G: Gang> {
     pub state: CylinderState<G>,
     /// Lanes that have reached every hit.
     pub reached: Mask<G>,
@@ -74,15 +70,28 @@ pub(super) struct Follow<G: Gang> {
 }
 
 impl<G: Gang> Follow<G> {
+    /// Inwards, from a state before any hit.
     #[inline(always)]
-    pub fn new(g: G, state: CylinderState<G>, reached: Mask<G>, material: f32, inwards: bool) -> Self {
+    pub fn inwards(g: G, state: CylinderState<G>, reached: Mask<G>, material: f32) -> Self {
         let (measured, chi2) = (Mask::first(g, G::LANES), F32::splat(g, 0.0));
-        Self { state, reached, measured, chi2, material, inwards }
+        Self { state, reached, measured, chi2, material, inwards: true }
+    }
+
+    /// Outwards, behind the first hit.
+    #[inline(always)]
+    pub fn behind_first(g: G, started: Started<G>, has: Mask<G>, material: f32) -> Self {
+        let Started { state, reached, taken } = started;
+        let (measured, chi2) = (taken.sane | !has, taken.chi2);
+        let mut out = Self { state, reached, measured, chi2, material, inwards: false };
+        if material > 0.0 {
+            out.scatter(g, has);
+        }
+        out
     }
 
     /// Goes to the radius of the hit and takes it in, in the lanes that have one.
     #[inline(always)]
-    pub fn take(&mut self, g: G, field: F32<G>, hit: &Hit<G>, has: Mask<G>) {
+    pub fn take(&mut self, g: G, field: F32<G>, hit: &CylinderHit<G>, has: Mask<G>) {
         let radius = has.select_f(hit.radius, self.state.radius);
         let reached = to_radius(g, &mut self.state, field, radius);
         self.reached = self.reached & (reached | !has);
@@ -109,9 +118,9 @@ impl<G: Gang> Follow<G> {
 
     /// Takes in the hit where the state is.
     #[inline(always)]
-    fn measure(&mut self, g: G, hit: &Hit<G>, has: Mask<G>) {
-        let residual = [within_turn(g, hit.phi - self.state.p[0]), hit.z - self.state.p[1]];
-        let v = Symmetric::diagonal(g, [hit.var_phi, hit.var_z]);
+    fn measure(&mut self, g: G, hit: &CylinderHit<G>, has: Mask<G>) {
+        let residual = [within_turn(g, hit.position[0] - self.state.p[0]), hit.position[1] - self.state.p[1]];
+        let v = Symmetric::diagonal(g, hit.variance);
         let taken = update(g, &mut self.state.p, &mut self.state.c, residual, &v, has);
         self.measured = self.measured & (taken.sane | !has);
         self.chi2 = self.chi2 + taken.chi2;

@@ -5,7 +5,7 @@
 //! of z narrow.
 
 use super::config::BinConfig;
-use super::hit::polar;
+use super::hit::{is_usable, polar};
 use crate::Status;
 use crate::event::{CYLINDER_LAYERS, Column, CylinderEvent};
 use crate::simd::Gang;
@@ -45,7 +45,7 @@ pub(super) struct Layer<'a> {
 }
 
 /// Number of bins in z.
-fn bins_z(bins: &BinConfig, layer: usize) -> u32 {
+pub(crate) fn bins_z(bins: &BinConfig, layer: usize) -> u32 {
     (2.0 * bins.z_half[layer] / bins.z_width[layer]).ceil().max(1.0) as u32
 }
 
@@ -100,7 +100,6 @@ impl Index {
     /// Polar form and cell of each hit; whether all are numbers and off the axis.
     #[inline(always)]
     fn convert<G: Gang>(&mut self, g: G, event: &CylinderEvent<'_>) -> bool {
-        let zero = F32::splat(g, 0.0);
         let mut fine = Mask::first(g, G::LANES);
         for layer in 0..CYLINDER_LAYERS {
             let view = self.layer(layer);
@@ -118,20 +117,12 @@ impl Index {
                 let var_rphi = F32::load_some(&event.var_rphi[at..], lanes);
                 let var_z = F32::load_some(&event.var_z[at..], lanes);
                 let hit = polar(g, [x, y, z], var_rphi, var_z);
-                let infinite = F32::splat(g, f32::INFINITY);
-                let good = zero.lt(hit.radius)
-                    & hit.radius.lt(infinite)
-                    & z.abs().lt(infinite)
-                    & zero.lt(hit.var_phi)
-                    & hit.var_phi.lt(infinite)
-                    & zero.lt(var_z)
-                    & var_z.lt(infinite);
-                fine = fine & (good | !lanes);
-                let row = Layer::row_of(g, rows, per_phi, hit.phi);
-                let bin = Layer::bin_of(g, bins_z, z_low, per_z, hit.z);
+                fine = fine & (is_usable(g, &hit) | !lanes);
+                let row = Layer::row_of(g, rows, per_phi, hit.position[0]);
+                let bin = Layer::bin_of(g, bins_z, z_low, per_z, hit.position[1]);
                 let key = row * U32::splat(g, bins_z) + bin;
                 key.store_some(&mut self.keys.padded_mut()[at..], lanes);
-                let values = [hit.phi, hit.z, hit.var_phi, hit.var_z, hit.radius];
+                let values = [hit.position[0], hit.position[1], hit.variance[0], hit.variance[1], hit.radius];
                 for (column, value) in self.polar.iter_mut().zip(values) {
                     value.store_some(&mut column.padded_mut()[at..], lanes);
                 }

@@ -3,14 +3,15 @@
 //! Rooms in data-flow order: [`geometry`], `index` (bin), `seeds`, `build`, `fit`. [`reconstruct`] runs them over a
 //! slice of events; [`fit_particles`] is the fit alone. Units are cm, GeV/c, T.
 
-mod build;
+pub(crate) mod build;
 mod config;
 mod fit;
 pub mod geometry;
-mod hit;
-mod index;
+pub(crate) mod hit;
+pub(crate) mod index;
+pub mod reference;
 mod run;
-mod seeds;
+pub(crate) mod seeds;
 mod triplets;
 
 pub use config::{BinConfig, BuildConfig, Builder, CylinderConfig, FitConfig, SeedConfig, SeedSource};

@@ -9,7 +9,7 @@ use super::triplets::Triplets;
 use crate::Status;
 use crate::event::{
     CYLINDER_LAYERS, Column, Counters, CylinderBatch, CylinderEvent, CylinderSeeds, CylinderTracks, NO_HIT,
-    StageClock,
+    StageClock, Truncation,
 };
 use crate::simd::varying::Mask;
 use crate::simd::{Gang, Level};
@@ -132,14 +132,16 @@ fn from_hits<G: Gang>(
         seeds += seeded.good.len();
         clock.lap(&mut counters.stages[BUILD]);
     }
+    counters.count_truncated(Truncation::CandidatesInWindow, triplets.take_cut_off());
     clock.lap(&mut counters.stages[SEED]);
     fit_room(g, config, index, tracks, candidates);
     order.clear();
-    order.extend((0..candidates.tracks() as u32).filter(|track| candidates.fit[*track as usize] == 0));
+    order.extend(0..candidates.tracks() as u32);
     let rank = |track: &u32| {
         let track = *track as usize;
-        // chi2 is not negative: its bits are in its order.
-        (CYLINDER_LAYERS - candidates.hits_of(track).len(), candidates.chi2[track].max(0.0).to_bits(), track)
+        let missed = CYLINDER_LAYERS - candidates.hits_of(track).len();
+        // chi2 is not negative: its bits are in its order. What could not be fitted is kept if nothing better has its hits.
+        (candidates.fit[track] != 0, missed, candidates.chi2[track].max(0.0).to_bits(), track)
     };
     order.sort_unstable_by_key(rank);
     used.set_len(index.source.len());
@@ -306,7 +308,7 @@ fn fit_from_vertex<G: Gang>(
     for at in (0..range.len()).step_by(G::LANES) {
         let lanes = Mask::first(g, range.len() - at);
         let follow =
-            seeds::follow_from_vertex(g, config, event, particles, range.start + at, 0..CYLINDER_LAYERS);
+            seeds::follow_from_vertex(g, config, event, particles, range.start + at, CYLINDER_LAYERS);
         let (state, status) = follow.finish(g);
         fit::store(g, (follow.state.radius, &state, status), follow.chi2, out, base + at, lanes);
     }

@@ -6,30 +6,35 @@ use super::geometry::{RADII, SEED_LAYERS};
 use super::hit::{Follow, gather_hit, is_hit};
 use super::index::Index;
 use crate::event::{CylinderEvent, CylinderSeeds};
-use crate::kalman::matriplex::Symmetric;
 use crate::kalman::{CURVATURE_PER_TESLA, VertexState, from_vertex, to_radius};
 use crate::simd::Gang;
 use crate::simd::math::sincos;
 use crate::simd::varying::{F32, Mask, U32};
 use std::ops::Range;
 
-/// The published start: the true vertex, with variances that are the squares of its coordinates and of the Cartesian
-/// momentum (which stand where those of 1/pT, phi and theta belong).
+/// The starts of the particles from `at` on.
 #[inline(always)]
 fn vertex<G: Gang>(g: G, seeds: &CylinderSeeds, at: usize) -> VertexState<G> {
     let mut p = [F32::splat(g, 0.0); 6];
     for (value, column) in p.iter_mut().zip(&seeds.vertex) {
         *value = F32::load(g, &column.padded()[at..]);
     }
+    published_start(g, p)
+}
+
+/// The published start: the true vertex, with variances that are the squares of its coordinates and of the Cartesian
+/// momentum (which stand where those of 1/pT, phi and theta belong).
+#[inline(always)]
+pub(crate) fn published_start<G: Gang>(g: G, p: [F32<G>; 6]) -> VertexState<G> {
     let pt = F32::splat(g, 1.0) / p[3].abs();
     let (sine, cosine) = sincos(p[4]);
     let (sine_theta, cosine_theta) = sincos(p[5]);
     let (px, py, pz) = (pt * cosine, pt * sine, pt * cosine_theta / sine_theta);
     let squares = [p[0] * p[0], p[1] * p[1], p[2] * p[2], px * px, py * py, pz * pz];
-    VertexState { p, c: Symmetric::diagonal(g, squares) }
+    VertexState { p, variance: squares }
 }
 
-/// A filter from the vertices of the particles from `at` on through their hits on the layers of `layers`.
+/// A filter from the vertices of the particles from `at` on through their hits on the first `layers` layers.
 #[inline(always)]
 pub(super) fn follow_from_vertex<G: Gang>(
     g: G,
@@ -37,16 +42,16 @@ pub(super) fn follow_from_vertex<G: Gang>(
     event: &CylinderEvent<'_>,
     seeds: &CylinderSeeds,
     at: usize,
-    layers: Range<usize>,
+    layers: usize,
 ) -> Follow<G> {
     let field = F32::splat(g, CURVATURE_PER_TESLA * config.field);
-    let first = U32::load(g, &seeds.hits[layers.start].padded()[at..]);
-    let first_radius =
-        is_hit(g, first).select_f(gather_hit(event, first).radius, F32::splat(g, RADII[layers.start]));
-    let (state, reached) = from_vertex(g, &vertex(g, seeds, at), field, first_radius);
-    let mut follow = Follow::new(g, state, reached, config.material, false);
-    for layer in layers {
-        let index = U32::load(g, &seeds.hits[layer].padded()[at..]);
+    let first = U32::load(g, &seeds.hits[0].padded()[at..]);
+    let (has, mut hit) = (is_hit(g, first), gather_hit(event, first));
+    hit.radius = has.select_f(hit.radius, F32::splat(g, RADII[0]));
+    let started = from_vertex(g, &vertex(g, seeds, at), field, &hit, has);
+    let mut follow = Follow::behind_first(g, started, has, config.material);
+    for column in &seeds.hits[1..layers] {
+        let index = U32::load(g, &column.padded()[at..]);
         follow.take(g, field, &gather_hit(event, index), is_hit(g, index));
     }
     follow
@@ -67,7 +72,7 @@ pub(super) fn from_truth<G: Gang>(
     seeded.resize(count);
     for at in (0..count).step_by(G::LANES) {
         let lanes = Mask::first(g, count - at);
-        let mut follow = follow_from_vertex(g, config, event, seeds, range.start + at, 0..SEED_LAYERS);
+        let mut follow = follow_from_vertex(g, config, event, seeds, range.start + at, SEED_LAYERS);
         let reached = to_radius(g, &mut follow.state, field, F32::splat(g, RADII[SEED_LAYERS]));
         let mut good = reached & follow.reached & follow.measured;
         for layer in 0..SEED_LAYERS {

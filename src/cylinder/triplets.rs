@@ -7,25 +7,28 @@
 use super::build::Seeded;
 use super::config::CylinderConfig;
 use super::geometry::{RADII, SEED_LAYERS};
-use super::hit::within_turn;
 use super::index::Index;
 use crate::event::Column;
 use crate::kalman::matriplex::Symmetric;
-use crate::kalman::{CURVATURE_PER_TESLA, from_three_hits, scatter, to_radius};
+use crate::kalman::{CURVATURE_PER_TESLA, CylinderState, from_three_hits, scatter, to_radius, within_turn};
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
 
-/// Seeds that are built at once: their memory stays small however many there are.
-pub(super) const BLOCK: usize = 1 << 15;
+/// Seeds that are built at once: their states stay in the second cache however many there are.
+pub(super) const BLOCK: usize = 1 << 12;
 
 /// Lists of pairs and triplets.
 #[derive(Debug, Default)]
 pub(super) struct Triplets {
     pairs: [Column<u32>; 2],
+    /// What lies behind pairs, and of that what may be a track.
+    near: [Column<u32>; 3],
     triplets: [Column<u32>; 3],
-    sorted: Vec<[u32; 3]>,
+    sorted: Vec<u128>,
     /// The next hit of the innermost layer.
     next: usize,
+    /// Hits that were beyond the limits.
+    cut_off: u64,
 }
 
 /// Appends the lanes of `mask`.
@@ -44,6 +47,11 @@ impl Triplets {
         self.triplets.iter_mut().for_each(Column::clear);
     }
 
+    /// How many hits were beyond the limits since this was asked last.
+    pub fn take_cut_off(&mut self) -> u64 {
+        std::mem::take(&mut self.cut_off)
+    }
+
     /// The states of the next seeds; false when there are none left.
     #[inline(always)]
     pub fn next_block<G: Gang>(
@@ -54,11 +62,12 @@ impl Triplets {
         seeded: &mut Seeded,
     ) -> bool {
         self.triplets.iter_mut().for_each(Column::clear);
-        // A step adds the pairs of a few hits: far fewer than a block.
+        // A step adds the triplets of a few hits: far fewer than a block.
         while self.triplets[0].len() < BLOCK && self.next < index.layer_start[1] {
             let end = index.layer_start[1].min(self.next + 64);
             self.find_pairs(g, config, index, self.next..end);
             self.find_triplets(g, config, index);
+            self.select(g, config, index);
             self.next = end;
         }
         self.sort();
@@ -70,10 +79,16 @@ impl Triplets {
     fn sort(&mut self) {
         let Self { triplets, sorted, .. } = self;
         sorted.clear();
-        sorted.extend((0..triplets[0].len()).map(|i| triplets.each_ref().map(|column| column[i])));
+        // Three places in one number: compared at once.
+        sorted.extend(
+            (0..triplets[0].len())
+                .map(|i| triplets.iter().fold(0, |key, column| key << 32 | u128::from(column[i]))),
+        );
         sorted.sort_unstable();
-        for (i, places) in sorted.iter().enumerate() {
-            triplets.iter_mut().zip(places).for_each(|(column, place)| column[i] = *place);
+        for (i, key) in sorted.iter().enumerate() {
+            for (column, shift) in triplets.iter_mut().zip([64, 32, 0]) {
+                column[i] = (key >> shift) as u32;
+            }
         }
     }
 
@@ -103,6 +118,7 @@ impl Triplets {
             let middle = z * F32::splat(g, r1 / r0);
             let reach = F32::splat(g, seeding.z * (r1 / r0 - 1.0) + 0.7);
             let (first_bin, last_bin) = layer.bins(g, middle, reach);
+            let mut limit = Limit::new(g, seeding.partners[0]);
             let mut row = U32::splat(g, 0);
             loop {
                 let has_row = row.lt(rows) & lanes;
@@ -119,12 +135,14 @@ impl Triplets {
                     let near = within_turn(g, hit_phi - phi).abs().lt(F32::splat(g, width))
                         & (hit_z - middle).abs().lt(reach)
                         & has;
+                    let near = limit.take(near);
                     append(&mut self.pairs[0], inner, near);
                     append(&mut self.pairs[1], hit, near);
                     hit = hit + one;
                 }
                 row = row + one;
             }
+            self.cut_off += limit.cut_off;
         }
     }
 
@@ -140,7 +158,8 @@ impl Triplets {
         let layer = index.layer(2);
         let one = U32::splat(g, 1);
         let records = index.hits.padded();
-        let Self { pairs, triplets, .. } = self;
+        let Self { pairs, near: found, cut_off, .. } = self;
+        found.iter_mut().for_each(Column::clear);
         for at in (0..pairs[0].len()).step_by(G::LANES) {
             let lanes = Mask::first(g, pairs[0].len() - at);
             let inner = U32::load(g, &pairs[0].padded()[at..]);
@@ -152,6 +171,7 @@ impl Triplets {
             let z = lever.mul_add(z1 - z0, z1);
             let (first_row, rows) = layer.rows_of(g, phi, width);
             let (first_bin, last_bin) = layer.bins(g, z, reach);
+            let mut limit = Limit::new(g, seeding.partners[1]);
             let mut row = U32::splat(g, 0);
             loop {
                 let has_row = row.lt(rows) & lanes;
@@ -167,56 +187,63 @@ impl Triplets {
                     let [hit_phi, hit_z, _, _] = F32::gather_records(records, hit);
                     let near =
                         within_turn(g, hit_phi - phi).abs().lt(width) & (hit_z - z).abs().lt(reach) & has;
-                    append(&mut triplets[0], inner, near);
-                    append(&mut triplets[1], outer, near);
-                    append(&mut triplets[2], hit, near);
+                    let near = limit.take(near);
+                    append(&mut found[0], inner, near);
+                    append(&mut found[1], outer, near);
+                    append(&mut found[2], hit, near);
                     hit = hit + one;
                 }
                 row = row + one;
             }
+            *cut_off += limit.cut_off;
         }
     }
 
-    /// The triplets fitted, on the layer behind; those that miss the cuts are not good.
+    /// Appends the triplets that may be tracks of enough momentum from near the axis: far fewer than there are.
+    #[inline(always)]
+    fn select<G: Gang>(&mut self, g: G, config: &CylinderConfig, index: &Index) {
+        let Self { near, triplets, .. } = self;
+        for at in (0..near[0].len()).step_by(G::LANES) {
+            let lanes = Mask::first(g, near[0].len() - at);
+            let mut places = [U32::splat(g, 0); SEED_LAYERS];
+            for (place, column) in places.iter_mut().zip(&*near) {
+                *place = U32::load(g, &column.padded()[at..]);
+            }
+            let good = Triplet::new(g, config, index, places).good & lanes;
+            for (column, place) in triplets.iter_mut().zip(places) {
+                append(column, place, good);
+            }
+        }
+    }
+
+    /// The triplets fitted, on the layer behind; those that do not get there are not good.
     #[inline(always)]
     fn states<G: Gang>(&mut self, g: G, config: &CylinderConfig, index: &Index, seeded: &mut Seeded) {
         let field = F32::splat(g, CURVATURE_PER_TESLA * config.field);
         let seeding = &config.seeding;
         let count = self.triplets[0].len();
         seeded.resize(count);
-        let mut prior = [F32::splat(g, 0.0); 5];
-        for (variance, sigma) in prior.iter_mut().zip(config.fit.prior) {
-            *variance = F32::splat(g, sigma * sigma);
-        }
         for at in (0..count).step_by(G::LANES) {
             let lanes = Mask::first(g, count - at);
-            let places = [0, 1, 2].map(|layer: usize| U32::load(g, &self.triplets[layer].padded()[at..]));
-            let mut hits = [[F32::splat(g, 0.0); 4]; SEED_LAYERS];
-            let mut points = [[F32::splat(g, 0.0); 3]; SEED_LAYERS];
-            for layer in 0..SEED_LAYERS {
-                hits[layer] = F32::gather_records(index.hits.padded(), places[layer]);
-                let radius = F32::gather(&index.radius, places[layer]);
-                points[layer] = [hits[layer][0], hits[layer][1], radius];
+            let mut places = [U32::splat(g, 0); SEED_LAYERS];
+            for (place, column) in places.iter_mut().zip(&self.triplets) {
+                *place = U32::load(g, &column.padded()[at..]);
             }
-            let mut state = from_three_hits(g, points, field, prior);
-            // Distance from the axis and z there: the moment and z where it comes nearest.
-            let [_, z, charge_over_pt, moment, slope] = state.p;
-            let half = F32::splat(g, 0.5) * field * charge_over_pt;
-            let distance = half.neg_mul_add(state.radius * state.radius, moment);
-            let origin = slope.neg_mul_add(state.radius, z);
-            let mut good = charge_over_pt.abs().lt(F32::splat(g, 1.0 / seeding.pt))
-                & distance.abs().lt(F32::splat(g, seeding.distance))
-                & origin.abs().lt(F32::splat(g, seeding.z));
+            let Triplet { hits, radii, mut state, distance, half, .. } =
+                Triplet::new(g, config, index, places);
+            let prior = prior(g, config);
+            let charge_over_pt = state.p[2];
+            let mut good = lanes;
             // Beam spot as a measurement of the moment: what is known of where tracks come from.
             let spot = F32::splat(g, (0.4 * seeding.distance) * (0.4 * seeding.distance));
             state.c.set(3, 3, spot);
-            state.p[3] = moment - distance;
+            state.p[3] = state.p[3] - distance;
             state.c.set(3, 2, half * state.radius * state.radius / charge_over_pt * prior[2]);
             let own = half * state.radius * state.radius / charge_over_pt;
             state.c.set(3, 3, own.mul_add(own * prior[2], spot));
             for layer in 0..SEED_LAYERS {
                 if layer > 0 {
-                    good = good & to_radius(g, &mut state, field, points[layer][2]);
+                    good = good & to_radius(g, &mut state, field, radii[layer]);
                 }
                 let [phi, z, var_phi, var_z] = hits[layer];
                 let residual = [within_turn(g, phi - state.p[0]), z - state.p[1]];
@@ -235,5 +262,77 @@ impl Triplets {
             flag.store_some(&mut seeded.good.padded_mut()[at..], lanes);
         }
         seeded.sort();
+    }
+}
+
+/// How many partners each lane may still have. A lane meets them in the order of the index, whatever the gang.
+struct Limit<G: Gang> {
+    left: U32<G>,
+    cut_off: u64,
+}
+
+impl<G: Gang> Limit<G> {
+    #[inline(always)]
+    fn new(g: G, most: u32) -> Self {
+        Self { left: U32::splat(g, most), cut_off: 0 }
+    }
+
+    /// The lanes of `wanted` that have room.
+    #[inline(always)]
+    fn take(&mut self, wanted: Mask<G>) -> Mask<G> {
+        let g = self.left.g;
+        let taken = wanted & U32::splat(g, 0).lt(self.left);
+        self.cut_off += (wanted.count() - taken.count()) as u64;
+        self.left = taken.select_u(self.left - U32::splat(g, 1), self.left);
+        taken
+    }
+}
+
+/// Variances of the helix through three hits.
+#[inline(always)]
+fn prior<G: Gang>(g: G, config: &CylinderConfig) -> [F32<G>; 5] {
+    let mut prior = [F32::splat(g, 0.0); 5];
+    for (variance, sigma) in prior.iter_mut().zip(config.fit.prior) {
+        *variance = F32::splat(g, sigma * sigma);
+    }
+    prior
+}
+
+/// Three hits and the helix through them.
+struct Triplet<G: Gang> {
+    hits: [[F32<G>; 4]; SEED_LAYERS],
+    radii: [F32<G>; SEED_LAYERS],
+    /// At the innermost hit.
+    state: CylinderState<G>,
+    /// From the axis.
+    distance: F32<G>,
+    half: F32<G>,
+    /// Lanes that pass the cuts.
+    good: Mask<G>,
+}
+
+impl<G: Gang> Triplet<G> {
+    #[inline(always)]
+    fn new(g: G, config: &CylinderConfig, index: &Index, places: [U32<G>; SEED_LAYERS]) -> Self {
+        let seeding = &config.seeding;
+        let zero = F32::splat(g, 0.0);
+        let (mut hits, mut radii, mut points) =
+            ([[zero; 4]; SEED_LAYERS], [zero; SEED_LAYERS], [[zero; 3]; SEED_LAYERS]);
+        for layer in 0..SEED_LAYERS {
+            hits[layer] = F32::gather_records(index.hits.padded(), places[layer]);
+            radii[layer] = F32::gather(&index.radius, places[layer]);
+            points[layer] = [hits[layer][0], hits[layer][1], radii[layer]];
+        }
+        let field = F32::splat(g, CURVATURE_PER_TESLA * config.field);
+        let state = from_three_hits(g, points, field, prior(g, config));
+        // Distance from the axis and z there: the moment and z where it comes nearest.
+        let [_, z, charge_over_pt, moment, slope] = state.p;
+        let half = F32::splat(g, 0.5) * field * charge_over_pt;
+        let distance = half.neg_mul_add(state.radius * state.radius, moment);
+        let origin = slope.neg_mul_add(state.radius, z);
+        let good = charge_over_pt.abs().lt(F32::splat(g, 1.0 / seeding.pt))
+            & distance.abs().lt(F32::splat(g, seeding.distance))
+            & origin.abs().lt(F32::splat(g, seeding.z));
+        Self { hits, radii, state, distance, half, good }
     }
 }

@@ -82,6 +82,9 @@ impl PixelClusters {
 
     /// Removes the first `count` clusters.
     pub fn remove_front(&mut self, count: usize) {
+        if count == 0 {
+            return;
+        }
         let (len, first) = (self.len(), self.hit_start[count]);
         self.hits.remove_front(first as usize);
         for cluster in count..len {

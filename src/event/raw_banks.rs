@@ -42,6 +42,8 @@ impl BankKind {
         match (self, version) {
             // The upper bits say on which side of the beam the sensors stand.
             (Self::VeloRetina, 4) => source & 0x1FF,
+            // Several numbers stand for one board; that of a board which cannot be comes last.
+            (Self::Ut, 4) if source >> 11 != 0 => (2 * (source & 0xFF) + (source >> 10 & 1)).wrapping_sub(2),
             _ => source,
         }
     }

@@ -1,12 +1,29 @@
 //! [`Device`] and [`Queue`]: what a sequence asks of a device, be it a GPU or its emulation on the CPU.
 
 use super::mirror::Arguments;
-use crate::Result;
+use crate::{Error, Result, Status};
 use std::ops::Range;
 
 /// The kernels of a device, as source and names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Kernel(pub &'static str);
+
+/// Status of an event as devices read and write it.
+pub(super) fn status_of(code: u16) -> Result<Status> {
+    let known = Status::ALL.get(usize::from(code));
+    known.copied().ok_or_else(|| Error::Device(format!("a status {code} that does not exist")))
+}
+
+/// What a sequence gave; when it broke off, after waiting for what is still under way, so that nothing touches staging
+/// memory later and the queue can be used again.
+pub(super) fn settled<Q: Queue, T>(queue: &mut Q, done: Result<T>) -> Result<T> {
+    if done.is_err() {
+        // The first error is the one that counts.
+        let _ = queue.wait();
+        let _ = queue.times(&mut |_, _| ());
+    }
+    done
+}
 
 /// Something that runs kernels.
 pub trait Device: Sync {

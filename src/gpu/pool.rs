@@ -33,7 +33,7 @@ pub struct GpuPool<D: Device> {
     name: String,
     slice_events: usize,
     streams: Vec<Stream<D::Queue>>,
-    times: [u64; KERNELS.len()],
+    times: Times<{ KERNELS.len() }>,
 }
 
 impl<D: Device> GpuPool<D> {
@@ -50,7 +50,7 @@ impl<D: Device> GpuPool<D> {
             name: device.name(),
             slice_events: capacity.events,
             streams: (0..streams).map(open).collect::<Result<_>>()?,
-            times: [0; KERNELS.len()],
+            times: Times::new(&KERNELS),
         })
     }
 }
@@ -74,45 +74,76 @@ where
     fn run(&mut self, events: VeloEvents<'_>, tracks: &mut SlicedTracks) -> Result<Counters> {
         let slice = self.slice_events;
         let slots = tracks.prepare(events.len().div_ceil(slice));
-        // Each slot is locked by the one stream that takes its slice.
-        let slots: Vec<_> = slots.iter_mut().map(Mutex::new).collect();
-        let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
-        let work = |stream: &mut Stream<D::Queue>| -> Result<[u64; KERNELS.len()]> {
-            let mut times = [0; KERNELS.len()];
-            let mut count = |kernel: Kernel, ns: u64| {
-                let number = KERNELS.iter().position(|known| *known == kernel);
-                times[number.expect("a kernel of this sequence")] += ns;
-            };
-            loop {
-                let number = next.fetch_add(1, Ordering::Relaxed);
-                let Some(slot) = slots.get(number).filter(|_| !failed.load(Ordering::Relaxed)) else { break };
-                let slot = &mut *slot.try_lock().expect("nobody else has this slice");
-                let range = number * slice..events.len().min((number + 1) * slice);
-                let done = stream.run(events.range(range), &mut slot.results, &mut slot.counters, &mut count);
-                if done.is_err() {
-                    failed.store(true, Ordering::Relaxed);
-                    done?;
-                }
-            }
-            Ok(times)
-        };
-        let results: Vec<_> = std::thread::scope(|scope| {
-            let threads: Vec<_> =
-                self.streams.iter_mut().map(|stream| scope.spawn(|| work(stream))).collect();
-            let join = |thread: std::thread::ScopedJoinHandle<'_, _>| {
-                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            };
-            threads.into_iter().map(join).collect()
-        });
-        for times in results {
-            self.times.iter_mut().zip(times?).for_each(|(sum, ns)| *sum += ns);
-        }
-        drop(slots);
+        share_out(&mut self.streams, slots, &mut self.times, |stream, number, slot, count| {
+            let range = number * slice..events.len().min((number + 1) * slice);
+            stream.run(events.range(range), &mut slot.results, &mut slot.counters, count)
+        })?;
         Ok(tracks.counters())
     }
 
     fn take_times(&mut self) -> Vec<(&'static str, u64)> {
-        let times = std::mem::replace(&mut self.times, [0; KERNELS.len()]);
-        KERNELS.iter().zip(times).map(|(kernel, ns)| (kernel.0, ns)).collect()
+        self.times.take()
     }
+}
+
+/// Time of each kernel of a sequence, summed over streams, ns.
+pub(super) struct Times<const N: usize> {
+    kernels: &'static [Kernel; N],
+    ns: [u64; N],
+}
+
+impl<const N: usize> Times<N> {
+    pub fn new(kernels: &'static [Kernel; N]) -> Self {
+        Self { kernels, ns: [0; N] }
+    }
+
+    fn add(&mut self, kernel: Kernel, ns: u64) {
+        let number = self.kernels.iter().position(|known| *known == kernel);
+        self.ns[number.expect("a kernel of this sequence")] += ns;
+    }
+
+    /// Times since the last call.
+    pub fn take(&mut self) -> Vec<(&'static str, u64)> {
+        let ns = std::mem::replace(&mut self.ns, [0; N]);
+        self.kernels.iter().zip(ns).map(|(kernel, ns)| (kernel.0, ns)).collect()
+    }
+}
+
+/// Shares slices out to streams, one slot each; a stream is told the number of its slice. After the first error no
+/// slice is begun.
+pub(super) fn share_out<S: Send, T: Send, const N: usize>(
+    streams: &mut [S],
+    slots: &mut [T],
+    times: &mut Times<N>,
+    run: impl Fn(&mut S, usize, &mut T, &mut dyn FnMut(Kernel, u64)) -> Result<()> + Sync,
+) -> Result<()> {
+    // Each slot is locked by the one stream that takes its slice.
+    let slots: Vec<_> = slots.iter_mut().map(Mutex::new).collect();
+    let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let kernels = times.kernels;
+    let work = |stream: &mut S| -> Result<[u64; N]> {
+        let mut times = Times::new(kernels);
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            let Some(slot) = slots.get(number).filter(|_| !failed.load(Ordering::Relaxed)) else { break };
+            let slot = &mut *slot.try_lock().expect("nobody else has this slice");
+            let done = run(stream, number, slot, &mut |kernel, ns| times.add(kernel, ns));
+            if done.is_err() {
+                failed.store(true, Ordering::Relaxed);
+                done?;
+            }
+        }
+        Ok(times.ns)
+    };
+    let results: Vec<_> = std::thread::scope(|scope| {
+        let threads: Vec<_> = streams.iter_mut().map(|stream| scope.spawn(|| work(stream))).collect();
+        let join = |thread: std::thread::ScopedJoinHandle<'_, _>| {
+            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        threads.into_iter().map(join).collect()
+    });
+    for ns in results {
+        times.ns.iter_mut().zip(ns?).for_each(|(sum, ns)| *sum += ns);
+    }
+    Ok(())
 }

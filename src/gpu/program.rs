@@ -1,7 +1,7 @@
 //! The source of the kernels, put together from its pieces.
 
 use super::device::Kernel;
-use super::{timepix, velo};
+use super::{cylinder, timepix, velo};
 
 /// What stands before the kernels on a GPU.
 pub const CUDA: &str = include_str!("kernels/cuda.h");
@@ -9,13 +9,16 @@ pub const CUDA: &str = include_str!("kernels/cuda.h");
 pub const EMULATED: &str = include_str!("kernels/emulated.h");
 
 /// All kernels.
-pub const KERNELS: [Kernel; 23] = {
-    let mut all = [Kernel(""); velo::KERNELS.len() + timepix::KERNELS.len()];
-    let mut i = 0;
+pub const KERNELS: [Kernel; 37] = {
+    let sequences: [&[Kernel]; 3] = [&velo::KERNELS, &timepix::KERNELS, &cylinder::KERNELS];
+    let mut all = [Kernel(""); velo::KERNELS.len() + timepix::KERNELS.len() + cylinder::KERNELS.len()];
+    let (mut i, mut of, mut number) = (0, 0, 0);
     while i < all.len() {
-        let of_velo = velo::KERNELS.len();
-        all[i] = if i < of_velo { velo::KERNELS[i] } else { timepix::KERNELS[i - of_velo] };
-        i += 1;
+        all[i] = sequences[of][number];
+        (i, number) = (i + 1, number + 1);
+        if number == sequences[of].len() {
+            (of, number) = (of + 1, 0);
+        }
     }
     all
 };
@@ -25,10 +28,13 @@ pub fn source(prelude: &str) -> String {
     let pieces = [
         prelude,
         include_str!("kernels/common.cuh"),
+        include_str!("kernels/sort.cuh"),
         &velo::definitions(),
         include_str!("kernels/velo.cu"),
         &timepix::definitions(),
         include_str!("kernels/timepix.cu"),
+        &cylinder::definitions(),
+        include_str!("kernels/cylinder.cu"),
     ];
     pieces.join("\n")
 }

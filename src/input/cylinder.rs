@@ -143,9 +143,13 @@ impl CylinderReader {
             if let Err(error) = read {
                 fault = Some(Error::io(&name, error));
             }
+            let lost = current.left;
             let whole = fault.map_or(Ok(()), |fault| {
                 // Where the next record begins is not known.
                 self.current = None;
+                if lost > 0 {
+                    self.problems.add(format!("{name}: with it the last {lost} events are lost"));
+                }
                 Err(fault)
             });
             return Ok(Some((name, whole)));
@@ -229,7 +233,7 @@ fn read_track(fields: &mut Fields) -> Result<(i32, Particle)> {
     }
     fields.take("covariance", 21 * 4)?;
     let charge = fields.u16("charge")? as i16;
-    if charge.abs() != 1 {
+    if charge != 1 && charge != -1 {
         return Err(fields.wrong("charge", &format!("{charge} is not 1 or -1")));
     }
     vertex[3] *= f32::from(charge);

@@ -1,5 +1,6 @@
 //! Multiple scattering in thin layers.
 
+use super::matriplex::Symmetric;
 use super::radius::axis_of;
 use super::state::CylinderState;
 use crate::simd::Gang;
@@ -8,10 +9,10 @@ use crate::simd::varying::F32;
 /// Highland's constant, GeV/c; his logarithm is left out.
 const HIGHLAND: f32 = 0.0136;
 
-/// Adds what a layer of `thickness` radiation lengths on the state's own radius does to the covariance: the momentum
-/// keeps its size, and charge / pT changes with the polar angle.
+/// What a layer of `thickness` radiation lengths on the state's own radius adds to the covariance: the momentum keeps its
+/// size, and charge / pT changes with the polar angle.
 #[inline(always)]
-pub fn scatter<G: Gang>(g: G, state: &mut CylinderState<G>, thickness: f32) {
+pub fn noise<G: Gang>(g: G, state: &CylinderState<G>, thickness: f32) -> Symmetric<G, 5> {
     let [_, _, charge_over_pt, moment, slope] = state.p;
     let one = F32::splat(g, 1.0);
     let axis = axis_of(g, state.radius, moment);
@@ -21,14 +22,19 @@ pub fn scatter<G: Gang>(g: G, state: &mut CylinderState<G>, thickness: f32) {
     let scale = F32::splat(g, HIGHLAND * HIGHLAND * thickness);
     let angle2 = scale * charge_over_pt * charge_over_pt * path / steep2.sqrt();
     let by_slope = charge_over_pt * slope;
-    let c = &mut state.c;
-    let grow = [
-        (2, 2, by_slope * by_slope),
-        (3, 3, axis * axis * steep2),
-        (4, 2, by_slope * steep2),
-        (4, 4, steep2 * steep2),
-    ];
-    for (i, j, factor) in grow {
-        c.set(i, j, angle2.mul_add(factor, c.at(i, j)));
+    let mut out = Symmetric::splat(g, 0.0);
+    out.set(2, 2, angle2 * (by_slope * by_slope));
+    out.set(3, 3, angle2 * (axis * axis * steep2));
+    out.set(4, 2, angle2 * (by_slope * steep2));
+    out.set(4, 4, angle2 * (steep2 * steep2));
+    out
+}
+
+/// Adds the [`noise`] of a layer to the covariance.
+#[inline(always)]
+pub fn scatter<G: Gang>(g: G, state: &mut CylinderState<G>, thickness: f32) {
+    let noise = noise(g, state, thickness);
+    for (i, j) in [(2, 2), (3, 3), (4, 2), (4, 4)] {
+        state.c.set(i, j, state.c.at(i, j) + noise.at(i, j));
     }
 }

@@ -26,13 +26,13 @@ mod start;
 mod state;
 mod update;
 
-pub use material::scatter;
+pub use material::{noise, scatter};
 pub use plane::{PlaneState, to_plane};
-pub use radius::{Step, step, to_radius};
+pub use radius::{RadiusJacobian, Step, step, to_radius};
 pub use sanity::{FitStatus, judge};
 pub use smooth::{Filtered, smooth};
-pub use start::{VertexState, from_three_hits, from_vertex};
-pub use state::{CylinderState, Output, axis, output};
+pub use start::{CylinderHit, Started, VertexState, from_three_hits, from_vertex};
+pub use state::{CylinderState, Output, axis, output, within_turn};
 pub use update::{Update, update};
 
 /// Curvature (1/cm) of a track of charge / pT = 1 / (GeV/c) in a field of 1 T along z: the sign is that of the turn

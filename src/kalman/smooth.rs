@@ -1,55 +1,70 @@
-//! The smoother of Rauch, Tung and Striebel: what later measurements say of an earlier state.
+//! The smoother: what later measurements say of an earlier state.
 
 use super::matriplex::{Dense, Matrix, Symmetric, multiply, similarity, unroll};
 use super::radius::RadiusJacobian;
 use super::state::CylinderState;
 use crate::simd::Gang;
-use crate::simd::varying::Mask;
+use crate::simd::varying::{F32, Mask};
 
-/// One layer of a filter: the state after its measurement, and the step from there to the next layer.
+/// One layer of a filter: the state after its measurement, what scattering then added to the covariance, and the step
+/// from there to the next layer.
 #[derive(Clone, Copy)]
 pub struct Filtered<G: Gang> {
     /// After the measurement.
     pub state: CylinderState<G>,
+    /// Covariance that scattering added; zero for none.
+    pub noise: Symmetric<G, 5>,
     /// The derivatives of the step to the next layer.
     pub jacobian: Matrix<G, 5, 5>,
-    /// The next layer before its measurement.
-    pub predicted: CylinderState<G>,
+    /// The parameters that this step gave.
+    pub predicted: [F32<G>; 5],
 }
 
-/// Improves the state of a layer by the smoothed state of the next one; says in which lanes the predicted
-/// covariance could be inverted. In the others the filtered state stays.
+/// Improves the state of a layer by the smoothed state of the next one; says in which lanes that was possible: the
+/// covariance with the noise must be positive definite. In the others the filtered state stays.
 ///
-/// With A = C F^T P^-1: p += A (p_next - p_predicted), C += A (C_next - P) A^T.
+/// This is the smoother of Rauch, Tung and Striebel, written as sums of squares: their C + A (C_next - P) A^T is a small
+/// difference of large numbers where little is known. Noise aside, the gain A is the inverse of the step F, and F^-1 has
+/// the structure of F. With noise Q behind the measurement, R = Q (C + Q)^-1 and B = 1 - R:
+/// C_smoothed = B (F^-1 C_next F^-T + Q) B^T + R C R^T.
 #[inline(always)]
 pub fn smooth<G: Gang>(g: G, layer: &Filtered<G>, next: &CylinderState<G>) -> (CylinderState<G>, Mask<G>) {
-    let (inverse, sane) = layer.predicted.c.cholesky(g);
-    // A^T = P^-1 F C.
-    let fc = multiply::<RadiusJacobian, G, 5, 5, 5>(g, &layer.jacobian, &layer.state.c.to_matrix());
-    let transposed = multiply::<Dense, G, 5, 5, 5>(g, &inverse.to_matrix(), &fc);
-    let mut gain = transposed;
+    let (c, noise) = (&layer.state.c, &layer.noise);
+    let back = inverse(g, &layer.jacobian);
+    let (weight, sane) = c.plus(noise).cholesky(g);
+    let r = multiply::<Dense, G, 5, 5, 5>(g, &noise.to_matrix(), &weight.to_matrix());
+    let mut b = Matrix::splat(g, 0.0);
+    let mut change = Matrix::<G, 5, 1>::splat(g, 0.0);
     unroll!(I < 5; {
+        change.0[I][0] = next.p[I] - layer.predicted[I];
         unroll!(J < 5; {
-            gain.0[I][J] = transposed.0[J][I];
+            b.0[I][J] = -r.0[I][J];
         });
+        b.0[I][I] = F32::splat(g, 1.0) - r.0[I][I];
     });
-    let mut difference = Symmetric::splat(g, 0.0);
+    let change = multiply::<RadiusJacobian, G, 5, 5, 1>(g, &back, &change);
+    let change = multiply::<Dense, G, 5, 5, 1>(g, &b, &change);
+    let behind = similarity::<RadiusJacobian, G, 5, 5>(g, &back, &next.c).plus(noise);
+    let smoothed = similarity::<Dense, G, 5, 5>(g, &b, &behind).plus(&similarity::<Dense, G, 5, 5>(g, &r, c));
     let mut out = layer.state;
     unroll!(I < 5; {
+        out.p[I] = sane.select_f(out.p[I] + change.0[I][0], out.p[I]);
         unroll!(J < I + 1; {
-            difference.0[I][J] = next.c.0[I][J] - layer.predicted.c.0[I][J];
-        });
-        unroll!(J < 5; {
-            let change = next.p[J] - layer.predicted.p[J];
-            out.p[I] = gain.0[I][J].mul_add(change, out.p[I]);
-        });
-    });
-    out.c = out.c.plus(&similarity::<Dense, G, 5, 5>(g, &gain, &difference));
-    unroll!(I < 5; {
-        out.p[I] = sane.select_f(out.p[I], layer.state.p[I]);
-        unroll!(J < I + 1; {
-            out.c.0[I][J] = sane.select_f(out.c.0[I][J], layer.state.c.0[I][J]);
+            out.c.0[I][J] = sane.select_f(smoothed.0[I][J], out.c.0[I][J]);
         });
     });
     (out, sane)
+}
+
+/// The inverse of a step: it has the same structure.
+#[inline(always)]
+fn inverse<G: Gang>(g: G, f: &Matrix<G, 5, 5>) -> Matrix<G, 5, 5> {
+    let mut out = Matrix::splat(g, 0.0);
+    out.0[0][2] = f.0[0][3].mul_add(f.0[3][2], -f.0[0][2]);
+    out.0[0][3] = -f.0[0][3];
+    out.0[1][2] = f.0[1][3].mul_add(f.0[3][2], -f.0[1][2]);
+    out.0[1][3] = -f.0[1][3];
+    out.0[1][4] = -f.0[1][4];
+    out.0[3][2] = -f.0[3][2];
+    out
 }

@@ -1,19 +1,31 @@
 //! Where states on a cylinder begin: at a vertex, or at the first hits.
 
-use super::matriplex::{Entry, Matrix, Pattern, Symmetric, similarity};
+use super::matriplex::{Cramer, Entry, Matrix, Pattern, Symmetric, multiply, unroll};
 use super::radius::{Arc, axis_of, inside};
-use super::state::CylinderState;
+use super::state::{CylinderState, within_turn};
+use super::update::Update;
 use crate::simd::Gang;
 use crate::simd::math::{atan_tail, atan2, sincos};
 use crate::simd::varying::{F32, Mask};
 
-/// A state at a point: x, y, z (cm), charge / pT (c/GeV), phi and theta of the momentum (rad), with covariance.
+/// A state at a point: x, y, z (cm), charge / pT (c/GeV), phi and theta of the momentum (rad), with their variances.
 #[derive(Clone, Copy)]
 pub struct VertexState<G: Gang> {
     /// x, y, z, charge / pT, phi, theta.
     pub p: [F32<G>; 6],
-    /// Their covariance.
-    pub c: Symmetric<G, 6>,
+    /// Their variances.
+    pub variance: [F32<G>; 6],
+}
+
+/// A hit on a cylinder: independent measurements of azimuth (rad) and z (cm) at a radius.
+#[derive(Clone, Copy)]
+pub struct CylinderHit<G: Gang> {
+    /// Azimuth, z.
+    pub position: [F32<G>; 2],
+    /// rad^2, cm^2
+    pub variance: [F32<G>; 2],
+    /// cm
+    pub radius: F32<G>,
 }
 
 struct VertexJacobian;
@@ -25,16 +37,42 @@ impl Pattern<5, 6> for VertexJacobian {
     };
 }
 
-/// The states where tracks from a vertex first leave the cylinder of radius `radius`, and the lanes that do (see
-/// [`step`](super::step)).
+/// Where a filter stands after its first hit.
+pub struct Started<G: Gang> {
+    /// On the hit's cylinder.
+    pub state: CylinderState<G>,
+    /// Lanes that get there, see [`step`](super::step).
+    pub reached: Mask<G>,
+    /// What the hit says.
+    pub taken: Update<G>,
+}
+
+/// The states where tracks from a vertex first leave the cylinder of the hit's radius, with the hit taken in, in the
+/// lanes of `has`.
 #[inline(always)]
 pub fn from_vertex<G: Gang>(
     g: G,
     vertex: &VertexState<G>,
     field: F32<G>,
+    hit: &CylinderHit<G>,
+    has: Mask<G>,
+) -> Started<G> {
+    let radius = hit.radius;
+    let (mut p, jacobian, reached) = leave(g, &vertex.p, field, radius);
+    let residual = [within_turn(g, hit.position[0] - p[0]), hit.position[1] - p[1]];
+    let (c, taken) = first(g, &jacobian, &vertex.variance, &mut p, residual, hit.variance, has);
+    Started { state: CylinderState { radius, p, c }, reached, taken }
+}
+
+/// The parameters on the cylinder, their derivatives, and the lanes that get there.
+#[inline(always)]
+fn leave<G: Gang>(
+    g: G,
+    vertex: &[F32<G>; 6],
+    field: F32<G>,
     radius: F32<G>,
-) -> (CylinderState<G>, Mask<G>) {
-    let [x, y, z, charge_over_pt, phi, theta] = vertex.p;
+) -> ([F32<G>; 5], Matrix<G, 5, 6>, Mask<G>) {
+    let [x, y, z, charge_over_pt, phi, theta] = *vertex;
     let (zero, one, half) = (F32::splat(g, 0.0), F32::splat(g, 1.0), F32::splat(g, 0.5));
     let (uy, ux) = sincos(phi);
     let (sine, cosine) = sincos(theta);
@@ -81,8 +119,88 @@ pub fn from_vertex<G: Gang>(
     let reached =
         inside(g, q_new, radius) & square.lt(radius * radius) & arc.tau.abs().lt(one) & zero.lt(turned);
     let p = [atan2(y_new, x_new), slope.mul_add(arc.length, z), charge_over_pt, q_new, slope];
-    let c = similarity::<VertexJacobian, G, 5, 6>(g, &jacobian, &vertex.c);
-    (CylinderState { radius, p, c }, reached)
+    (p, jacobian, reached)
+}
+
+/// Takes in a hit as the very first: the covariance of the five parameters with it, from the derivatives F of the
+/// parameters and the variances before.
+///
+/// A start may know next to nothing of a direction, and the covariance before the hit then holds nothing but that; so it
+/// is never made. With gain K and L = (1 - K H) F the covariance is L C L^T + K V K^T, a sum of squares.
+#[inline(always)]
+fn first<G: Gang>(
+    g: G,
+    f: &Matrix<G, 5, 6>,
+    before: &[F32<G>; 6],
+    p: &mut [F32<G>; 5],
+    residual: [F32<G>; 2],
+    v: [F32<G>; 2],
+    lanes: Mask<G>,
+) -> (Symmetric<G, 5>, Update<G>) {
+    let (zero, one) = (F32::splat(g, 0.0), F32::splat(g, 1.0));
+    // C F^T of the measured rows, and what that is for all parameters.
+    let mut measured = Matrix::<G, 6, 2>::splat(g, 0.0);
+    unroll!(M < 6; {
+        unroll!(A < 2; {
+            measured.0[M][A] = before[M] * element::<G, A, M>(g, f);
+        });
+    });
+    let with = multiply::<VertexJacobian, G, 5, 6, 2>(g, f, &measured).0;
+    let s = Symmetric([[with[0][0] + v[0], zero], [with[1][0], with[1][1] + v[1]]]);
+    let (weight, determinant) = s.cramer();
+    let sane = zero.lt(determinant) & zero.lt(s.0[0][0]);
+    let lanes = lanes & sane;
+    let d = [lanes.select_f(residual[0], zero), lanes.select_f(residual[1], zero)];
+    let off = lanes.select_f(weight.0[1][0], zero);
+    let w = [[lanes.select_f(weight.0[0][0], zero), off], [off, lanes.select_f(weight.0[1][1], zero)]];
+    let weighted = [w[0][1].mul_add(d[1], w[0][0] * d[0]), w[1][1].mul_add(d[1], w[1][0] * d[0])];
+    let chi2 = d[1].mul_add(weighted[1], d[0] * weighted[0]);
+
+    let mut gain = [[zero; 2]; 5];
+    let mut l = [[zero; 6]; 5];
+    unroll!(I < 5; {
+        p[I] = with[I][1].mul_add(weighted[1], with[I][0].mul_add(weighted[0], p[I]));
+        unroll!(A < 2; {
+            gain[I][A] = with[I][1].mul_add(w[1][A], with[I][0] * w[0][A]);
+        });
+        unroll!(M < 6; {
+            let (first, second) = (element::<G, 0, M>(g, f), element::<G, 1, M>(g, f));
+            l[I][M] = if I < 2 {
+                // Here 1 - K H is V S^-1.
+                let unit = if I == 0 { [one, zero] } else { [zero, one] };
+                let rest = [
+                    lanes.select_f(v[I] * w[I][0], unit[0]),
+                    lanes.select_f(v[I] * w[I][1], unit[1]),
+                ];
+                rest[1].mul_add(second, rest[0] * first)
+            } else {
+                let whole = element::<G, I, M>(g, f);
+                gain[I][1].neg_mul_add(second, gain[I][0].neg_mul_add(first, whole))
+            };
+        });
+    });
+    let mut c = Symmetric::splat(g, 0.0);
+    unroll!(I < 5; {
+        unroll!(J < I + 1; {
+            let mut sum = (gain[I][0] * v[0]) * gain[J][0];
+            sum = (gain[I][1] * v[1]).mul_add(gain[J][1], sum);
+            unroll!(M < 6; {
+                sum = (l[I][M] * before[M]).mul_add(l[J][M], sum);
+            });
+            c.0[I][J] = sum;
+        });
+    });
+    (c, Update { chi2, sane })
+}
+
+/// An element of the derivatives, known beforehand or not.
+#[inline(always)]
+fn element<G: Gang, const I: usize, const M: usize>(g: G, f: &Matrix<G, 5, 6>) -> F32<G> {
+    match VertexJacobian::ENTRIES[I][M] {
+        Entry::Zero => F32::splat(g, 0.0),
+        Entry::One => F32::splat(g, 1.0),
+        Entry::Value => f.0[I][M],
+    }
 }
 
 /// Azimuths, z and radii of three hits of a track, from inside out.

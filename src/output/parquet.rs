@@ -38,12 +38,8 @@ impl<W: Write + Send> ParquetWriter<W> {
     pub fn new(to: W, path: impl Into<PathBuf>) -> Result<Self> {
         let path = path.into();
         let schema = schema();
-        let properties = WriterProperties::builder()
-            .set_compression(Compression::ZSTD(ZstdLevel::default()))
-            .set_created_by(concat!("peloton ", env!("CARGO_PKG_VERSION")).into())
-            .build();
         let writer =
-            ArrowWriter::try_new(to, schema.clone(), Some(properties)).map_err(|e| failed(&path, e))?;
+            ArrowWriter::try_new(to, schema.clone(), Some(properties())).map_err(|e| failed(&path, e))?;
         Ok(Self { writer, schema, path })
     }
 
@@ -66,18 +62,28 @@ impl<W: Write + Send> ParquetWriter<W> {
     }
 }
 
-fn failed(path: &std::path::Path, error: parquet::errors::ParquetError) -> Error {
+/// How our files are compressed, and who wrote them.
+pub(super) fn properties() -> WriterProperties {
+    WriterProperties::builder()
+        .set_compression(Compression::ZSTD(ZstdLevel::default()))
+        .set_created_by(concat!("peloton ", env!("CARGO_PKG_VERSION")).into())
+        .build()
+}
+
+pub(super) fn failed(path: &std::path::Path, error: parquet::errors::ParquetError) -> Error {
     Error::io(path, std::io::Error::other(error))
 }
 
-fn list_of(item: DataType) -> DataType {
+pub(super) fn list_of(item: DataType) -> DataType {
     DataType::List(Arc::new(Field::new("item", item, true)))
 }
 
+/// A column with its unit.
+pub(super) fn field(name: String, kind: DataType, unit: &str) -> Field {
+    Field::new(name, kind, false).with_metadata(HashMap::from([("unit".to_string(), unit.to_string())]))
+}
+
 fn schema() -> SchemaRef {
-    let field = |name: String, kind: DataType, unit: &str| {
-        Field::new(name, kind, false).with_metadata(HashMap::from([("unit".to_string(), unit.to_string())]))
-    };
     let mut fields = vec![
         field("event_id".into(), DataType::UInt64, "1"),
         field("status".into(), DataType::UInt16, "1"),

@@ -1,7 +1,7 @@
 //! [`Engine`]: a configuration made ready to run; the embedding API.
 
 use super::{Config, Events, Geometry, Sequence};
-use crate::event::{BankKind, Counters, Results, SciFiBatch, UtBatch, VeloBatch, VeloTracks};
+use crate::event::{BankKind, Counters, RawEvents, Results, SciFiBatch, UtBatch, VeloBatch, VeloTracks};
 use crate::scifi::{self, SciFiScratch};
 use crate::simd::Level;
 use crate::ut::{self, UtScratch};
@@ -187,6 +187,22 @@ impl Engine {
     fn decoding(&self) -> (&Geometry, VeloBanks) {
         let (geometry, banks) = self.decoding.as_ref().expect("a geometry for raw banks");
         (geometry, *banks)
+    }
+
+    /// Decodes raw banks of the Velo to hits, as the first stage of the sequence does, and appends them to `hits`.
+    ///
+    /// # Panics
+    /// Without a geometry.
+    pub fn decode_velo(
+        &self,
+        events: RawEvents<'_>,
+        workspace: &mut Workspace,
+        hits: &mut VeloBatch,
+        counters: &mut Counters,
+    ) {
+        let (geometry, banks) = self.decoding();
+        let (range, scratch) = (0..events.len(), &mut workspace.decode);
+        velo::decode(self.level, &geometry.velo, banks, events, range, scratch, hits, counters);
     }
 
     /// Reconstructs all events on the calling thread: `results` is emptied and gets one entry per event, in

@@ -6,5 +6,7 @@ mod decode;
 pub mod geometry;
 mod nominal;
 
-pub use decode::{SciFiScratch, decode, reference as decode_reference};
+pub use decode::{
+    SciFiScratch, decode, reference as decode_reference, reference_with as decode_reference_with,
+};
 pub use geometry::{SciFiChannel, SciFiGeometry};

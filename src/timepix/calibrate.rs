@@ -1,27 +1,32 @@
 //! From time over threshold to energy, pixel by pixel, and the time walk that comes with it.
 
 use crate::event::{Layout, NS_PER_TICK, PixelHits};
-use crate::simd::Gang;
 use crate::{Error, Result};
 use std::path::Path;
 
 /// Smallest energy, keV: what a pixel has whose calibration makes no sense.
-const LEAST: f64 = 0.1;
+const LEAST: f32 = 0.1;
 /// Largest energy of one hit, eV: a nonsensical calibration cannot make sums overflow.
-const MOST: f64 = 1e9;
+const MOST: f32 = 1e9;
+/// Slopes closer to zero than this make no sense.
+const FLAT: f64 = 1e-12;
 /// Hits whose energies are computed at once: the more, the more parameters are on their way from a table that is
 /// larger than the caches close by.
-const CHUNK: usize = 128;
+pub(super) const CHUNK: usize = 128;
 /// Steps of the table of time walk, and steps per keV.
 const WALK_STEPS: usize = 4096;
 const STEPS_PER_KEV: u64 = 10;
 
 /// `ToT = a E + b - c / (E - t)` for each pixel of a sensor; E in keV, ToT in clocks of 25 ns.
+///
+/// Its inverse is a hyperbola, `E = t + v +- sqrt(v^2 + w)` with `v = (ToT - b - a t) / 2a`, `w = c / a` and the sign
+/// of a. Energies are computed in single precision: for parameters of the size that pixels have they are right to 1 eV
+/// below 1 MeV, and to a millionth above.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Calibration {
     width: usize,
-    /// 2a, b - a t, t, b t + c.
-    pixels: Vec<[f64; 4]>,
+    /// 1 / 2a, -(b + a t) / 2a, t, c / a: four pixels in a cache line.
+    pixels: Vec<[f32; 4]>,
 }
 
 impl Calibration {
@@ -36,13 +41,15 @@ impl Calibration {
             return Err(Error::Config(message));
         }
         // Between chips that are apart there are pixels that nothing hits.
-        let mut pixels = vec![[0.0; 4]; layout.width() * layout.height()];
+        let mut pixels = vec![[f32::NAN; 4]; layout.width() * layout.height()];
         for chip in 0..layout.chips() {
             for i in 0..width * height {
                 let [a, b, c, t] = parameters.map(|values| values[i]);
+                let a = if a.abs() > FLAT { a } else { f64::NAN };
                 if let Some((x, y)) = layout.place(chip, (i % width) as u32, (i / width) as u32) {
                     let place = usize::from(y) * layout.width() + usize::from(x);
-                    pixels[place] = [2.0 * a, b - a * t, t, b * t + c];
+                    let half = 0.5 / a;
+                    pixels[place] = [half, -(b + a * t) * half, t, c / a].map(|value| value as f32);
                 }
             }
         }
@@ -68,50 +75,44 @@ impl Calibration {
         Self::new(layout, columns.each_ref().map(Vec::as_slice))
     }
 
+    /// Pixels of a row, and the parameters of all pixels, row by row.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn table(&self) -> (usize, &[[f32; 4]]) {
+        (self.width, &self.pixels)
+    }
+
     /// Energy of a hit, eV.
     #[inline(always)]
     pub fn energy(&self, x: u16, y: u16, tot: u16) -> u32 {
-        energy(self.pixels[usize::from(y) * self.width + usize::from(x)], f64::from(tot))
+        energy(self.pixels[usize::from(y) * self.width + usize::from(x)], f32::from(tot))
     }
 
-    /// Energies of hits, eV; a room of its own.
-    #[inline(never)]
-    pub(super) fn energies_room<G: Gang>(&self, g: G, hits: &PixelHits, to: &mut [u32]) {
-        g.vectorize(
-            #[inline(always)]
-            || self.energies(hits, to),
-        );
-    }
-
+    /// Energies of hits, eV, from words of x, y and time over threshold, 16 bits each from the lowest on.
     #[inline(always)]
-    fn energies(&self, hits: &PixelHits, to: &mut [u32]) {
-        let n = to.len();
-        let (x, y, tot) = (&hits.x[..n], &hits.y[..n], &hits.tot[..n]);
-        let mut parameters = [[0.0; CHUNK]; 4];
-        for start in (0..n).step_by(CHUNK) {
-            let range = start..n.min(start + CHUNK);
-            let pixels = x[range.clone()].iter().zip(&y[range.clone()]).enumerate();
-            for (i, (&x, &y)) in pixels.take(CHUNK) {
-                let pixel = self.pixels[usize::from(y) * self.width + usize::from(x)];
-                parameters.iter_mut().zip(pixel).for_each(|(to, from)| to[i] = from);
-            }
-            let [a2, b0, t, c0] = &parameters;
-            for (i, (to, &tot)) in to[range.clone()].iter_mut().zip(&tot[range]).enumerate().take(CHUNK) {
-                *to = energy([a2[i], b0[i], t[i], c0[i]], f64::from(tot));
-            }
+    pub(super) fn energies(&self, words: &[u64], to: &mut [u32; CHUNK]) {
+        let mut pixels = [[0.0; 4]; CHUNK];
+        let mut tots = [0.0; CHUNK];
+        for (to, word) in pixels.iter_mut().zip(words) {
+            let [x, y] = [*word, word >> 16].map(|word| usize::from(word as u16));
+            *to = self.pixels[y * self.width + x];
+        }
+        for (to, word) in tots.iter_mut().zip(words) {
+            *to = f32::from((word >> 32) as u16);
+        }
+        for ((to, pixel), tot) in to.iter_mut().zip(pixels).zip(tots) {
+            *to = energy(pixel, tot);
         }
     }
 }
 
 /// Energy of a pixel with these parameters, eV.
 #[inline(always)]
-fn energy([a2, b0, t, c0]: [f64; 4], tot: f64) -> u32 {
-    let b = b0 - tot;
-    let c = tot * t - c0;
-    let root = (b * b - 2.0 * a2 * c).sqrt();
-    let energy = (root - b) / a2;
-    // Not a number where the root or the division fails: then neither comparison holds.
-    let energy = if energy > LEAST && a2.abs() > 2e-12 { energy } else { LEAST };
+fn energy([half, shift, t, w]: [f32; 4], tot: f32) -> u32 {
+    let v = tot * half + shift;
+    let root = (v * v + w).sqrt().copysign(half);
+    let energy = t + (v + root);
+    // Not a number where the root fails or a pixel makes no sense: then the comparison does not hold.
+    let energy = if energy > LEAST { energy } else { LEAST };
     (energy * 1000.0 + 0.5).min(MOST) as u32
 }
 
@@ -146,7 +147,7 @@ impl TimeWalk {
         for i in 0..hits.len() {
             let energy = calibration.energy(hits.x[i], hits.y[i], hits.tot[i]);
             let step = (u64::from(energy) * STEPS_PER_KEV / 1000) as usize;
-            hits.time[i] -= self.ticks[step.min(WALK_STEPS - 1)];
+            hits.time[i] = hits.time[i].saturating_sub(self.ticks[step.min(WALK_STEPS - 1)]);
         }
     }
 }
@@ -168,6 +169,31 @@ mod tests {
             let energy = calibration.energy(1, 1, tot) as f64 / 1000.0;
             let back = a * energy + b - c / (energy - t);
             assert!((back - f64::from(tot)).abs() < 2e-3, "{tot}: {energy} keV, {back}");
+        }
+    }
+
+    /// The quadratic equation that the calibration is, in double precision.
+    #[test]
+    fn energies_are_those_of_double_precision() {
+        for parameters in [
+            [0.731, 3.62, 2.26, 2.535],
+            [1.9, -20.0, 140.0, -3.0],
+            [0.2, 30.0, 900.0, 4.5],
+            [-0.5, 2000.0, 3.0, 1.0],
+        ] {
+            let [a, b, c, t] = parameters;
+            let calibration = calibration(parameters);
+            for tot in (0..1024u16).chain([5000, 65535]) {
+                let (linear, constant) = (b - a * t - f64::from(tot), f64::from(tot) * t - b * t - c);
+                let root = (linear * linear - 4.0 * a * constant).sqrt();
+                let expected = ((root - linear) / (2.0 * a)).max(0.1) * 1000.0;
+                let found = f64::from(calibration.energy(1, 0, tot));
+                let close = (found - expected).abs() <= f64::max(1.0, expected * 1e-6);
+                assert!(
+                    close || expected.is_nan() && found == 100.0,
+                    "{parameters:?}, {tot}: {found}, {expected}"
+                );
+            }
         }
     }
 

@@ -107,6 +107,33 @@ impl Front {
 
     /// Takes hits in and appends to `sorted` what nothing can come before any more; with `end`, everything.
     pub fn push(&mut self, hits: &PixelHits, end: bool, sorted: &mut PixelHits, counters: &mut Counters) {
+        let mut clock = self.take_in(hits, counters);
+        if end {
+            self.sorter.finish(sorted);
+        } else {
+            self.sorter.take(sorted);
+        }
+        clock.lap(&mut counters.stages[1]);
+    }
+
+    /// The same for several threads, which sort for themselves: `slice`, which is empty, gets the hits in the order
+    /// in which they came. Says between which times they are: earlier slices are before the first, later ones not
+    /// before the second.
+    pub fn push_unsorted(
+        &mut self,
+        hits: &PixelHits,
+        end: bool,
+        slice: &mut PixelHits,
+        counters: &mut Counters,
+    ) -> [i64; 2] {
+        let mut clock = self.take_in(hits, counters);
+        let between = self.sorter.take_unsorted(end, slice);
+        clock.lap(&mut counters.stages[1]);
+        between
+    }
+
+    /// Masks, corrects and hands to the sorter; gives the clock of the sort.
+    fn take_in(&mut self, hits: &PixelHits, counters: &mut Counters) -> StageClock {
         let mut clock = StageClock::start();
         let [calibrate, sort, find, ..] = &mut counters.stages;
         self.hits_in += hits.len() as u64;
@@ -122,15 +149,10 @@ impl Front {
         };
         clock.lap(calibrate);
         self.sorter.push(hits);
-        if end {
-            self.sorter.finish(sorted);
-        } else {
-            self.sorter.take(sorted);
-        }
-        clock.lap(sort);
         (calibrate.items_in, calibrate.items_out) = (self.hits_in, self.hits_in - self.masked);
         (sort.items_in, sort.items_out) = (calibrate.items_out, calibrate.items_out - self.sorter.late());
         find.items_in = sort.items_out;
+        clock
     }
 
     /// Adds what happened here to the counts.

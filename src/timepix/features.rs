@@ -1,38 +1,46 @@
 //! What clusters look like: sums over their hits, then shapes from the sums.
 //!
 //! Sums are of whole numbers, so their order does not matter; shapes are a few IEEE operations on them, the
-//! same on every machine. Positions are counted from the cluster's first hit, which keeps sums small and
-//! differences exact.
+//! same on every machine. Before that positions are counted from the cluster's first hit, which keeps sums small.
 
-use super::calibrate::Calibration;
+use super::calibrate::{CHUNK as HITS, Calibration};
 use crate::event::{ClusterFeatures, Column, PixelClusters, PixelHits};
 use crate::simd::Gang;
-use bytemuck::{Pod, Zeroable};
 use std::f64::consts::FRAC_PI_4;
 use std::ops::Range;
 
 /// Clusters that are finished at once, as local columns.
 const CHUNK: usize = 16;
 
-/// Makes features; holds the sums between the two steps.
+/// Clusters whose sums wait in the fastest cache to be finished.
+const PIECE: usize = 256;
+/// Where x, y, the time over threshold and a 1 to multiply with are in the word of a hit.
+const X: u64 = 0;
+const Y: u64 = 16;
+const TOT: u64 = 32;
+const ONE: u64 = 48;
+/// Factors of [`Sums::products`].
+const FACTORS: [[u64; 8]; 2] = [[X, Y, X, Y, X, TOT, TOT, TOT], [ONE, ONE, X, Y, Y, ONE, X, Y]];
+
+/// The second half of [`Sums::most`] has all bits turned over.
+const TURNED: [u16; 8] = [0, 0, 0, 0, u16::MAX, u16::MAX, u16::MAX, u16::MAX];
+
+/// Makes features; holds what waits between the two steps.
 #[derive(Debug, Default)]
 pub struct FeatureMaker {
     /// Per hit, 1 for the first of a cluster.
     firsts: Column<u8>,
-    /// Per hit, eV; unused without calibration.
-    energies: Column<u32>,
-    sums: Column<Sums>,
+    sums: Sums,
 }
 
-/// Sums over the hits of a cluster, positions counted from its first hit, and what is largest.
-#[derive(Debug, Clone, Copy, Default, Pod, Zeroable)]
-#[repr(C)]
+/// Sums over the hits of clusters, and what is largest.
+#[derive(Debug, Default)]
 struct Sums {
     /// Of x, y, x^2, y^2, x y, tot, tot x, tot y.
-    sums: [i64; 8],
-    /// Largest x and y, all bits turned over of the smallest x and y, largest tot; the others are nothing.
-    most: [u16; 8],
-    energy: u64,
+    products: Column<[u64; 8]>,
+    /// Largest x, y, tot; 1; the same with all bits turned over, which gives the smallest.
+    most: Column<[u16; 8]>,
+    energy: Column<u64>,
 }
 
 impl FeatureMaker {
@@ -41,109 +49,119 @@ impl FeatureMaker {
         let len = clusters.len();
         let PixelClusters { hit_start, hits, features } = clusters;
         features.set_len(len);
-        if len == 0 {
-            return;
+        self.sums.products.set_len(PIECE);
+        self.sums.most.set_len(PIECE);
+        self.sums.energy.set_len(PIECE);
+        for first in (0..len).step_by(PIECE) {
+            let piece = first..len.min(first + PIECE);
+            let starts = &hit_start[first..piece.end + 1];
+            let range = starts[0] as usize..starts[piece.len()] as usize;
+            self.firsts.set_len(range.len());
+            self.firsts.fill(0);
+            let begins = starts[..piece.len()].iter().map(|start| (start - starts[0]) as usize);
+            begins.for_each(|begin| self.firsts[begin] = 1);
+            sum_room(g, &self.firsts, hits, range, calibration, &mut self.sums);
+            finish_room(g, starts, hits, &self.sums, piece, features);
         }
-        self.firsts.set_len(hits.len());
-        self.firsts.fill(0);
-        hit_start[..len].iter().for_each(|start| self.firsts[*start as usize] = 1);
-        self.sums.set_len(len);
-        // A run-time one keeps all eight products alike.
-        sum_room(g, &self.firsts, hits, std::hint::black_box(1), &mut self.sums);
-        if let Some(calibration) = calibration {
-            self.energies.set_len(hits.len());
-            calibration.energies_room(g, hits, &mut self.energies);
-            add_energies(&self.firsts, &self.energies, &mut self.sums);
-        } else {
-            self.sums.iter_mut().for_each(|sums| sums.energy = 0);
-        }
-        finish_room(g, hit_start, hits, &self.sums, features);
     }
 }
 
 #[inline(never)]
-fn sum_room<G: Gang>(g: G, firsts: &[u8], hits: &PixelHits, one: i32, to: &mut [Sums]) {
+fn sum_room<G: Gang>(
+    g: G,
+    firsts: &[u8],
+    hits: &PixelHits,
+    range: Range<usize>,
+    calibration: Option<&Calibration>,
+    to: &mut Sums,
+) {
     g.vectorize(
         #[inline(always)]
-        || sum(firsts, hits, one, to),
+        || sum(firsts, hits, range, calibration, to),
     );
 }
 
 /// Sums over all hits in one go: where a cluster begins the sums begin again, and after each hit they are
 /// stored where its cluster's belong. So nothing depends on where clusters end, which no branch can foresee.
 #[inline(always)]
-fn sum(firsts: &[u8], hits: &PixelHits, one: i32, to: &mut [Sums]) {
-    let n = firsts.len();
-    let (x, y, tot) = (&hits.x[..n], &hits.y[..n], &hits.tot[..n]);
-    let (mut sums, mut most) = ([0i64; 8], [0u16; 8]);
-    let (mut x0, mut y0) = (0, 0);
+fn sum(
+    firsts: &[u8],
+    hits: &PixelHits,
+    range: Range<usize>,
+    calibration: Option<&Calibration>,
+    to: &mut Sums,
+) {
+    let (x, y, tot) = (&hits.x[range.clone()], &hits.y[range.clone()], &hits.tot[range]);
+    let (mut products, mut most, mut energy) = ([0u64; 8], [0u16; 8], 0u64);
     let mut next = 0;
-    for i in 0..n {
-        next += usize::from(firsts[i]);
-        let is_first = firsts[i] != 0;
-        let keep = i64::from(firsts[i]) - 1;
-        let (x, y, tot) = (x[i], y[i], tot[i]);
-        (x0, y0) = if is_first { (i32::from(x), i32::from(y)) } else { (x0, y0) };
-        let (dx, dy, weight) = (i32::from(x) - x0, i32::from(y) - y0, i32::from(tot));
-        // Products of sides up to 8192 with each other or 16 bits fit 32 bits.
-        let left = [dx, dy, dx, dy, dx, weight, weight, weight];
-        let right = [one, one, dx, dy, dy, one, dx, dy];
-        for k in 0..8 {
-            sums[k] = (sums[k] & keep) + i64::from(left[k] * right[k]);
+    let (mut words, mut energies) = ([0u64; HITS], [0u32; HITS]);
+    // Known only at run time, they keep all eight products alike.
+    let [left, right] = std::hint::black_box(FACTORS);
+    let turned = std::hint::black_box(TURNED);
+    for start in (0..firsts.len()).step_by(HITS) {
+        let chunk = start..firsts.len().min(start + HITS);
+        let n = chunk.len();
+        let columns = x[chunk.clone()].iter().zip(&y[chunk.clone()]).zip(&tot[chunk.clone()]);
+        for (word, ((&x, &y), &tot)) in words.iter_mut().zip(columns) {
+            *word = u64::from(x) << X | u64::from(y) << Y | u64::from(tot) << TOT | 1 << ONE;
         }
-        let here = [x, y, !x, !y, tot, 0, 0, 0];
-        for k in 0..8 {
-            most[k] = (most[k] & keep as u16).max(here[k]);
+        if let Some(calibration) = calibration {
+            calibration.energies(&words[..n], &mut energies);
         }
-        if let Some(to) = to.get_mut(next.wrapping_sub(1)) {
-            (to.sums, to.most) = (sums, most);
-        }
-    }
-}
-
-/// The same for energies.
-#[inline(never)]
-fn add_energies(firsts: &[u8], energies: &[u32], to: &mut [Sums]) {
-    let (mut sum, mut next) = (0, 0);
-    for (&first, &energy) in firsts.iter().zip(energies) {
-        next += usize::from(first);
-        sum = (sum & (u64::from(first).wrapping_sub(1))) + u64::from(energy);
-        if let Some(to) = to.get_mut(next.wrapping_sub(1)) {
-            to.energy = sum;
+        for ((&word, &hit_energy), &first) in words.iter().zip(&energies).zip(&firsts[chunk]) {
+            next += usize::from(first);
+            let keep = u64::from(first).wrapping_sub(1);
+            for k in 0..8 {
+                let (a, b) = (word >> (left[k] & 63) & 0xffff, word >> (right[k] & 63) & 0xffff);
+                products[k] = (products[k] & keep) + a * b;
+            }
+            let parts: [u16; 4] = bytemuck::cast(word);
+            for k in 0..8 {
+                most[k] = (most[k] & keep as u16).max(parts[k & 3] ^ turned[k]);
+            }
+            energy = (energy & keep) + u64::from(hit_energy);
+            let place = next.wrapping_sub(1) % PIECE;
+            to.products[place] = products;
+            to.most[place] = most;
+            to.energy[place] = energy;
         }
     }
 }
 
 #[inline(never)]
-fn finish_room<G: Gang>(g: G, hit_start: &[u32], hits: &PixelHits, sums: &[Sums], to: &mut ClusterFeatures) {
+fn finish_room<G: Gang>(
+    g: G,
+    starts: &[u32],
+    hits: &PixelHits,
+    sums: &Sums,
+    clusters: Range<usize>,
+    to: &mut ClusterFeatures,
+) {
     g.vectorize(
         #[inline(always)]
-        || finish(hit_start, hits, sums, to),
+        || finish(starts, hits, sums, clusters, to),
     );
 }
 
 /// Features from sums, a chunk of clusters after the other.
 #[inline(always)]
-fn finish(hit_start: &[u32], hits: &PixelHits, sums: &[Sums], to: &mut ClusterFeatures) {
-    for start in (0..sums.len()).step_by(CHUNK) {
-        let range = start..sums.len().min(start + CHUNK);
-        let starts = &hit_start[start..range.end + 1];
+fn finish(starts: &[u32], hits: &PixelHits, sums: &Sums, clusters: Range<usize>, to: &mut ClusterFeatures) {
+    for start in (0..clusters.len()).step_by(CHUNK) {
+        let end = clusters.len().min(start + CHUNK);
         let mut chunk = Chunk::default();
-        chunk.read(starts, hits, &sums[range.clone()]);
+        chunk.read(&starts[start..end + 1], hits, sums, start..end);
         chunk.shapes();
-        chunk.write(range, to);
+        chunk.write(clusters.start + start..clusters.start + end, to);
     }
 }
 
 /// A chunk of clusters, one value of each column per cluster.
 #[derive(Default)]
 struct Chunk {
-    /// Hits; their tot, or hits again where that is zero; first pixel.
-    count: [f64; CHUNK],
-    weight: [f64; CHUNK],
-    first: [[f64; CHUNK]; 2],
-    sums: [[f64; CHUNK]; 5],
-    weighted: [[f64; CHUNK]; 2],
+    /// Hits; first pixel; the products.
+    count: [i64; CHUNK],
+    first: [[i64; CHUNK]; 2],
+    products: [[i64; CHUNK]; 8],
     time: [i64; CHUNK],
     duration: [u32; CHUNK],
     tot: [u32; CHUNK],
@@ -156,25 +174,21 @@ struct Chunk {
 
 impl Chunk {
     #[inline(always)]
-    fn read(&mut self, starts: &[u32], hits: &PixelHits, sums: &[Sums]) {
-        for (i, (sums, ends)) in sums.iter().zip(starts.windows(2)).enumerate().take(CHUNK) {
+    fn read(&mut self, starts: &[u32], hits: &PixelHits, sums: &Sums, clusters: Range<usize>) {
+        let of = || clusters.clone();
+        let (time, x, y) = (&hits.time[..], &hits.x[..hits.len()], &hits.y[..hits.len()]);
+        let sums = sums.products[of()].iter().zip(&sums.most[of()]).zip(&sums.energy[of()]);
+        for (i, (((products, most), &energy), ends)) in sums.zip(starts.windows(2)).enumerate().take(CHUNK) {
             let (first, last) = (ends[0] as usize, ends[1] as usize - 1);
-            let Sums { sums: [x, y, xx, yy, xy, tot, tot_x, tot_y], most, energy } = *sums;
-            let count = f64::from(ends[1] - ends[0]);
-            self.count[i] = count;
-            self.first[0][i] = f64::from(hits.x[first]);
-            self.first[1][i] = f64::from(hits.y[first]);
-            for (to, from) in self.sums.iter_mut().zip([x, y, xx, yy, xy]) {
-                to[i] = from as f64;
+            self.count[i] = i64::from(ends[1] - ends[0]);
+            (self.first[0][i], self.first[1][i]) = (i64::from(x[first]), i64::from(y[first]));
+            for (to, from) in self.products.iter_mut().zip(products) {
+                to[i] = *from as i64;
             }
-            // Without any weight all pixels are alike.
-            let (weight, weighted) = if tot > 0 { (tot as f64, [tot_x, tot_y]) } else { (count, [x, y]) };
-            self.weight[i] = weight;
-            (self.weighted[0][i], self.weighted[1][i]) = (weighted[0] as f64, weighted[1] as f64);
-            self.time[i] = hits.time[first];
-            self.duration[i] = hits.time[last].abs_diff(hits.time[first]).min(u64::from(u32::MAX)) as u32;
-            self.tot[i] = tot.min(i64::from(u32::MAX)) as u32;
-            let [x_high, y_high, x_low, y_low, height, ..] = most;
+            self.time[i] = time[first];
+            self.duration[i] = time[last].abs_diff(time[first]).min(u64::from(u32::MAX)) as u32;
+            self.tot[i] = products[5].min(u64::from(u32::MAX)) as u32;
+            let [x_high, y_high, height, _, x_low, y_low, ..] = *most;
             for (to, from) in self.bounds.iter_mut().zip([!x_low, !y_low, x_high, y_high]) {
                 to[i] = from;
             }
@@ -186,17 +200,26 @@ impl Chunk {
     /// variance (n^2 - 1) / 12, which gives lengths their scale.
     #[inline(always)]
     fn shapes(&mut self) {
-        let Self { count, weight, first, sums: [x, y, xx, yy, xy], weighted, floats, .. } = self;
+        let Self { count, first: [x0, y0], products, floats, .. } = self;
+        let [x, y, xx, yy, xy, tot, tot_x, tot_y] = products;
         let [x_centroid, y_centroid, x_mean, y_mean, length, breadth, linearity, roundness] = floats;
         for i in 0..CHUNK {
-            let n = count[i];
-            x_centroid[i] = (first[0][i] + weighted[0][i] / weight[i]) as f32;
-            y_centroid[i] = (first[1][i] + weighted[1][i] / weight[i]) as f32;
-            x_mean[i] = (first[0][i] + x[i] / n) as f32;
-            y_mean[i] = (first[1][i] + y[i] / n) as f32;
+            // Positions from the first pixel on, still whole numbers.
+            let (n, x0, y0) = (count[i], x0[i], y0[i]);
+            let (x, y, tot) = (x[i] - n * x0, y[i] - n * y0, tot[i]);
+            let xy = (xy[i] - x0 * y - y0 * (x + n * x0)) as f64;
+            let (xx, yy) = ((xx[i] - x0 * (x + x + n * x0)) as f64, (yy[i] - y0 * (y + y + n * y0)) as f64);
+            // Without any weight all pixels are alike.
+            let (weight, weighted_x, weighted_y) =
+                if tot > 0 { (tot, tot_x[i] - x0 * tot, tot_y[i] - y0 * tot) } else { (n, x, y) };
+            let [n, x0, y0, x, y, weight] = [n, x0, y0, x, y, weight].map(|value| value as f64);
+            x_centroid[i] = (x0 + weighted_x as f64 / weight) as f32;
+            y_centroid[i] = (y0 + weighted_y as f64 / weight) as f32;
+            x_mean[i] = (x0 + x / n) as f32;
+            y_mean[i] = (y0 + y / n) as f32;
             // n^2 times the variances and the covariance.
-            let (var_x, var_y) = (n * xx[i] - x[i] * x[i], n * yy[i] - y[i] * y[i]);
-            let covar = n * xy[i] - x[i] * y[i];
+            let (var_x, var_y) = (n * xx - x * x, n * yy - y * y);
+            let covar = n * xy - x * y;
             let scale = 1.0 / (n * n);
             let (difference, sum) = (var_x - var_y, var_x + var_y);
             let root = (difference * difference + 4.0 * (covar * covar)).sqrt();

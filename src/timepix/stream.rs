@@ -70,6 +70,12 @@ impl Clusterer {
         self.hits.time.first().copied()
     }
 
+    /// Whether all clusters that wait are over when nothing comes before `time` any more.
+    pub fn is_over(&self, time: i64) -> bool {
+        let reach = time.saturating_sub(i64::from(self.finder.config().window()));
+        self.hits.time.last().is_some_and(|last| *last < reach)
+    }
+
     /// Hits that wait.
     pub fn waiting(&self) -> usize {
         self.hits.len()

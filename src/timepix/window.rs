@@ -5,6 +5,7 @@ use super::config::FindConfig;
 use super::features::FeatureMaker;
 use super::find::Finder;
 use super::group::Grouper;
+use super::sort::TimeSorter;
 use crate::Result;
 use crate::event::{Column, PixelClusters, PixelHits};
 use crate::simd::Level;
@@ -18,14 +19,16 @@ pub struct WindowClusters {
     pub inner: PixelClusters,
     /// The hits of all others, in order of time: they may be neighbours of hits outside.
     pub border: PixelHits,
-    /// Time of the last hit.
+    /// Hits of later windows are not before this time.
     pub end: i64,
-    /// Time that finding and features took, ns.
-    pub ns: [u64; 2],
+    /// Time that sorting, finding and features took, ns.
+    pub ns: [u64; 3],
 }
 
-/// Clusters windows of a sorted stream by the local definition.
+/// Clusters windows of a stream by the local definition.
 pub struct WindowFinder {
+    sorter: TimeSorter,
+    sorted: PixelHits,
     finder: Finder,
     level: Level,
     calibration: Option<Arc<Calibration>>,
@@ -48,6 +51,8 @@ impl WindowFinder {
         [width, height]: [usize; 2],
     ) -> Result<Self> {
         Ok(Self {
+            sorter: TimeSorter::new(level, 0, usize::MAX),
+            sorted: PixelHits::default(),
             finder: Finder::new(config, width, height)?,
             level,
             calibration,
@@ -58,31 +63,41 @@ impl WindowFinder {
         })
     }
 
-    /// Clusters the hits of a window, which are in order of time; `out` is emptied first.
-    pub fn run(&mut self, hits: &PixelHits, out: &mut WindowClusters) {
+    /// Clusters the hits of a window, which may come in any order and are used up; `out` is emptied first. Hits of
+    /// earlier windows are before `begin`, those of later ones not before `end`.
+    pub fn run(&mut self, hits: &mut PixelHits, [begin, end]: [i64; 2], out: &mut WindowClusters) {
         let start = Instant::now();
         out.inner.clear();
         out.border.clear();
-        let (Some(&first), Some(&last)) = (hits.time.first(), hits.time.last()) else { return };
-        out.end = last;
+        let mut sorted = std::mem::take(&mut self.sorted);
+        self.sorter.sort(hits, &mut sorted);
+        let after_sort = start.elapsed();
+        out.end = end;
+        self.run_sorted(&sorted, begin, out);
+        out.ns[0] = after_sort.as_nanos() as u64;
+        self.sorted = sorted;
+    }
+
+    fn run_sorted(&mut self, hits: &PixelHits, begin: i64, out: &mut WindowClusters) {
+        let start = Instant::now();
         let clusters = self.finder.run(hits, &mut self.labels);
-        self.find_borders(hits, clusters, first, last);
+        self.find_borders(hits, clusters, begin, out.end);
         self.split(hits, out);
         let found = start.elapsed();
         let (level, maker, calibration) = (self.level, &mut self.maker, self.calibration.as_deref());
         crate::dispatch!(level, g => maker.run(g, calibration, &mut out.inner));
-        out.ns = [found, start.elapsed() - found].map(|time| time.as_nanos() as u64);
+        [out.ns[1], out.ns[2]] = [found, start.elapsed() - found].map(|time| time.as_nanos() as u64);
     }
 
-    /// Hits outside are not between the first and the last one, so only what is within the window of one of
-    /// these can have neighbours there.
-    fn find_borders(&mut self, hits: &PixelHits, clusters: usize, first: i64, last: i64) {
+    /// Hits outside are not between `begin` and `end`, so only what is within delta of these can have neighbours
+    /// there.
+    fn find_borders(&mut self, hits: &PixelHits, clusters: usize, begin: i64, end: i64) {
         let Self { labels, at_border, .. } = self;
         let reach = i64::from(self.finder.config().window());
         at_border.set_len(clusters);
         at_border.fill(0);
-        let head = hits.time.partition_point(|time| *time <= first.saturating_add(reach));
-        let tail = hits.time.partition_point(|time| *time < last.saturating_sub(reach));
+        let head = hits.time.partition_point(|time| *time < begin.saturating_add(reach));
+        let tail = hits.time.partition_point(|time| *time < end.saturating_sub(reach));
         let ends = labels[..head].iter().chain(&labels[tail.max(head)..]);
         ends.for_each(|label| at_border[*label as usize] = 1);
     }

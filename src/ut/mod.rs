@@ -9,6 +9,6 @@ pub mod geometry;
 mod nominal;
 pub mod tables;
 
-pub use decode::{UtScratch, decode, reference as decode_reference};
+pub use decode::{UtScratch, decode, reference as decode_reference, reference_with as decode_reference_with};
 pub use geometry::{UtChannel, UtGeometry};
 pub use tables::UtTables;

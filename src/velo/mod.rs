@@ -21,7 +21,9 @@ mod sensors;
 #[cfg(feature = "cuda")]
 pub(crate) use config::MAX_WINDOW;
 pub use config::{BestConfig, FitConfig, LimitConfig, PassConfig, Preset, VeloConfig};
-pub use decode::{DecodeScratch, VeloBanks, decode, reference as decode_reference};
+pub use decode::{
+    DecodeScratch, VeloBanks, decode, reference as decode_reference, reference_with as decode_reference_with,
+};
 pub use forwarding::ForwardingConfig;
 pub use paper::PaperConfig;
 pub use run::{STAGES, reconstruct};

@@ -1,11 +1,11 @@
 //! `peloton run --sequence cylinder`: tracks of toy files or simulated events.
 
+use super::sink::TrackSink;
 use super::source::{EventSource, Events};
 use crate::cli::options::{InputArgs, ReportArgs};
-use crate::cli::sink::ByteSink;
 use crate::cli::{describe, interrupt};
 use crate::event::{Counters, StageCounter};
-use crate::output::{CylinderHasher, NdjsonWriter, StageTime, Summary};
+use crate::output::{CylinderHasher, StageTime, Summary};
 use crate::pipeline::{Config, CylinderPool, CylinderSlot};
 use crate::{Error, Result, Status};
 use std::path::Path;
@@ -20,29 +20,21 @@ pub fn run(
     output: Option<&Path>,
 ) -> Result<ExitCode> {
     let mut source = EventSource::open(input)?;
-    let mut sink = output.map(|path| Ok::<_, Error>((path, create(path)?))).transpose()?;
+    let mut sink = output.map(TrackSink::create).transpose()?;
     let mut report = report.clone();
     report.quiet |= output == Some(Path::new("-"));
+    let mut event_id = input.events.first as u64;
     let (summary, _) = reconstruct(config, &mut source, input.strict, |_, slots| {
-        let Some((path, sink)) = &mut sink else { return Ok(()) };
-        let failed = |e| Error::io(*path, e);
-        slots.iter().try_for_each(|slot| sink.write_event(slot.tracks.hit_lists(0)).map_err(failed))
+        let Some(sink) = &mut sink else { return Ok(()) };
+        slots.iter().try_for_each(|slot| {
+            event_id += 1;
+            sink.write(event_id - 1, &slot.tracks)
+        })
     })?;
-    if let Some((path, sink)) = sink {
-        sink.finish().map_err(|e| Error::io(path, e))?.finish()?;
-    }
+    sink.map_or(Ok(()), TrackSink::finish)?;
     source.say_problems(&report);
     report.report(&describe::summary(&summary), &summary)?;
     Ok(ExitCode::SUCCESS)
-}
-
-fn create(path: &Path) -> Result<NdjsonWriter<ByteSink>> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    if path != Path::new("-") && !name.ends_with(".ndjson") && !name.ends_with(".ndjson.zst") {
-        let message = format!("--output {name}: tracks of the cylinder go to .ndjson or .ndjson.zst");
-        return Err(Error::Config(message));
-    }
-    ByteSink::create(path).map(NdjsonWriter::new)
 }
 
 /// Reconstructs all events, a batch at a time, shows `done` each batch, and sums up.

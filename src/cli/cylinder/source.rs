@@ -1,15 +1,18 @@
 //! Where events of the cylinder detector come from: toy files, or the simulation.
 
-use crate::cli::console;
 use crate::cli::options::{InputArgs, ReportArgs};
+use crate::cli::{console, interrupt};
 use crate::cylinder::CylinderInput;
 use crate::event::{CylinderBatch, CylinderTruth};
 use crate::input::{CylinderReader, Format, ReadOptions, Source};
-use crate::truth::simulate::CylinderSim;
+use crate::truth::simulate::{CylinderSim, cylinder_shuffle};
 use crate::{Error, Result};
 
 /// What is simulated when nobody names an input.
 const DEFAULT_SIMULATION: &str = "sim:cylinder,events=3,tracks=10000,seed=1";
+
+/// The seed that hits are shuffled by.
+const SHUFFLE: u64 = 1;
 
 /// Events with their truth.
 #[derive(Default)]
@@ -24,6 +27,19 @@ impl Events {
     /// What the pool takes.
     pub fn input(&self) -> CylinderInput<'_> {
         CylinderInput { hits: &self.hits, seeds: &self.truth.particles }
+    }
+
+    /// All events of a source, for measuring, with the hits of each layer shuffled: toy files hold them in the order of
+    /// their particles.
+    pub fn shuffled(source: &mut EventSource) -> Result<Self> {
+        let mut events = Self::default();
+        while !interrupt::requested() && source.read(16, &mut events)? > 0 {}
+        if events.hits.is_empty() {
+            return Err(Error::format("input", "no event to measure with"));
+        }
+        let all = 0..events.hits.len();
+        cylinder_shuffle(&mut events.hits, &mut events.truth, all, SHUFFLE);
+        Ok(events)
     }
 
     /// Forgets all events.

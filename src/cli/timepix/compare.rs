@@ -27,6 +27,9 @@ struct Report {
     first_difference: Option<String>,
 }
 
+/// A configuration, where it runs, and hits of a slice there.
+type Side = (Config, Device, Option<usize>);
+
 /// A way of computing.
 enum Way {
     Cpu(Lanes),
@@ -34,11 +37,11 @@ enum Way {
 }
 
 impl Way {
-    fn start((config, device): &(Config, Device), layout: &Layout) -> Result<Self> {
+    fn start((config, device, slice): &Side, layout: &Layout) -> Result<Self> {
         if *device == Device::Cpu {
             return Lanes::new(&config.timepix, config.level()?, layout, lanes(config)).map(Self::Cpu);
         }
-        DeviceChain::new(*device, config).map(Box::new).map(Self::Device)
+        DeviceChain::new(*device, config, layout, *slice).map(Box::new).map(Self::Device)
     }
 
     fn push(&mut self, hits: &PixelHits, end: bool) -> Result<&PixelClusters> {
@@ -56,7 +59,7 @@ impl Way {
     }
 }
 
-/// Does it. A side is a list of isa=, gang=, threads=, block=, algorithm=, or a device.
+/// Does it. A side is a list of isa=, gang=, threads=, block=, algorithm=, or a device with slice=.
 pub fn compare(
     config: &Config,
     flags: &ConfigArgs,
@@ -111,11 +114,11 @@ pub fn compare(
 }
 
 /// The configuration with `KEY=VALUE,...` laid over it.
-fn side(config: &Config, text: &str) -> Result<(Config, Device)> {
-    let (mut config, mut device) = (config.clone(), Device::Cpu);
+fn side(config: &Config, text: &str) -> Result<Side> {
+    let (mut config, mut device, mut slice) = (config.clone(), Device::Cpu, None);
     for pair in text.split(',').filter(|pair| !pair.is_empty()) {
         let wrong = || {
-            let known = "isa=, gang=, threads=, block=, algorithm=, gpu, emulated";
+            let known = "isa=, gang=, threads=, block=, slice=, algorithm=, gpu, emulated";
             Error::Config(format!("`{pair}` is none of {known}"))
         };
         if !pair.contains('=') {
@@ -128,6 +131,7 @@ fn side(config: &Config, text: &str) -> Result<(Config, Device)> {
             "isa" => config.isa = Some(value.parse()?),
             "gang" => config.gang = Some(number()?),
             "threads" => config.threads = Some(number()?),
+            "slice" => slice = Some(number()?),
             "block" => config.timepix.block_hits = number()?,
             "algorithm" => {
                 config.timepix.find.algorithm = ValueEnum::from_str(value, false).map_err(|_| wrong())?;
@@ -136,7 +140,7 @@ fn side(config: &Config, text: &str) -> Result<(Config, Device)> {
         }
     }
     config.validate()?;
-    Ok((config, device))
+    Ok((config, device, slice))
 }
 
 /// What is different about the clusters number `i` of both sides, in words.

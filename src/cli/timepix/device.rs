@@ -1,11 +1,11 @@
-//! A stream of pixel hits on a device: whole sources at a time, as long as they fit into memory.
+//! A stream of pixel hits on a device, slice by slice.
 
 use crate::cli::console::table;
 use crate::cli::describe::percent;
 use crate::cli::device::Device;
 use crate::cli::interrupt;
 use crate::cli::options::ReportArgs;
-use crate::event::{PixelClusters, PixelHits};
+use crate::event::{Layout, PixelClusters, PixelHits};
 use crate::output::Hashes;
 use crate::output::timepix::ClusterHasher;
 use crate::pipeline::{Config, Sequence};
@@ -42,13 +42,13 @@ struct KernelTime {
 /// Times passes over hits in memory: from the columns as they were read out to columns of clusters. The first pass warms
 /// up; every pass must give its hash, which is not timed.
 pub fn throughput(
-    device: Device,
+    (device, slice): (Device, Option<usize>),
     config: &Config,
-    hits: &PixelHits,
+    (hits, layout): (&PixelHits, &Layout),
     (passes, time): (Option<u64>, Duration),
     report: &ReportArgs,
 ) -> Result<ExitCode> {
-    let mut chain = DeviceChain::new(device, config)?;
+    let mut chain = DeviceChain::new(device, config, layout, slice)?;
     let hash = |clusters: &PixelClusters| {
         let mut hasher = ClusterHasher::default();
         hasher.update(clusters);
@@ -111,90 +111,59 @@ fn text(report: &Report) -> String {
 #[cfg(feature = "cuda")]
 mod opened {
     use super::*;
-    use crate::cli::device::Lanes;
-    use crate::gpu::timepix::{KERNELS, PixelStream, in_time};
-    use crate::gpu::{Cuda, Emulated, Order};
-    use crate::timepix::{FindConfig, TimepixConfig};
+    use crate::cli::device::order;
+    use crate::gpu::timepix::{KERNELS, PixelRunner, PixelSlices};
+    use crate::gpu::{Cuda, Emulated};
+    use crate::timepix::{Calibration, TimepixConfig};
+    use std::sync::Arc;
 
-    /// Room for the first source, hits; a larger one makes room for itself.
-    const ROOM: usize = 1 << 16;
-
-    type Times = [u64; KERNELS.len()];
-    type Run = Box<dyn FnMut(&PixelHits, &mut PixelClusters, &mut Times) -> Result<()>>;
-
-    /// Collects the hits of a source, and clusters them at its end.
-    pub struct DeviceChain {
-        device: Device,
-        config: TimepixConfig,
-        run: Run,
-        room: usize,
-        hits: PixelHits,
-        kept: PixelHits,
-        clusters: PixelClusters,
-        counts: ChainCounts,
-        times: Times,
+    /// Hits of a slice unless told otherwise: enough to fill a GPU, and little for the emulation.
+    fn default_room(device: Device) -> usize {
+        if matches!(device, Device::Emulated(_)) { 1 << 14 } else { 1 << 20 }
     }
 
-    fn open(device: Device, find: &FindConfig, room: usize) -> Result<Run> {
-        fn boxed<D: crate::gpu::Device<Queue: 'static>>(
-            device: &D,
-            find: &FindConfig,
-            room: usize,
-        ) -> Result<Run> {
-            let mut stream = PixelStream::open(device, find, room)?;
-            Ok(Box::new(move |hits, clusters, times| {
-                stream.run(hits, clusters)?;
-                stream.times(&mut |kernel, ns| {
-                    let number = KERNELS.iter().position(|known| *known == kernel);
-                    times[number.expect("a kernel of this sequence")] += ns;
-                })
-            }))
-        }
-        match device {
-            Device::Cpu => Err(Error::Config("the CPU is no device of this kind".into())),
-            Device::Gpu => boxed(&Cuda::new()?, find, room),
-            Device::Emulated(Lanes::Forward) => boxed(&Emulated::new(Order::Forward)?, find, room),
-            Device::Emulated(Lanes::Reverse) => boxed(&Emulated::new(Order::Reverse)?, find, room),
-            Device::Emulated(Lanes::Random(seed)) => boxed(&Emulated::new(Order::Random(seed))?, find, room),
-        }
+    /// A stream on a device, and what became of its hits.
+    pub struct DeviceChain {
+        config: TimepixConfig,
+        runner: Box<dyn PixelRunner>,
+        clusters: PixelClusters,
+        counts: ChainCounts,
+        times: [u64; KERNELS.len()],
     }
 
     impl DeviceChain {
-        pub fn new(device: Device, config: &Config) -> Result<Self> {
+        pub fn new(device: Device, config: &Config, layout: &Layout, slice: Option<usize>) -> Result<Self> {
             let config = config.timepix.clone();
-            if config.calibration.is_some() || config.time_walk.is_some() {
-                return Err(Error::Unsupported(
-                    "a device knows no calibration: energies are the CPU's".into(),
-                ));
-            }
+            let folder = config.calibration.as_deref();
+            let calibration = folder.map(|folder| Calibration::from_folder(layout, folder)).transpose()?;
+            let (calibration, room) = (calibration.map(Arc::new), slice.unwrap_or(default_room(device)));
+            let runner: Box<dyn PixelRunner> = match device {
+                Device::Cpu => return Err(Error::Config("the CPU is no device of this kind".into())),
+                Device::Gpu => Box::new(PixelSlices::new(Cuda::new()?, &config, calibration, room)?),
+                Device::Emulated(lanes) => {
+                    let emulated = Emulated::new(order(lanes))?;
+                    Box::new(PixelSlices::new(emulated, &config, calibration, room)?)
+                }
+            };
             Ok(Self {
-                device,
-                run: open(device, &config.find, ROOM)?,
                 config,
-                room: ROOM,
-                hits: PixelHits::default(),
-                kept: PixelHits::default(),
+                runner,
                 clusters: PixelClusters::default(),
                 counts: ChainCounts::default(),
-                times: Times::default(),
+                times: [0; KERNELS.len()],
             })
         }
 
         pub fn push(&mut self, hits: &PixelHits, end: bool) -> Result<&PixelClusters> {
-            self.hits.extend_from(hits, 0..hits.len(), 0);
             self.clusters.clear();
-            if end {
-                let late = in_time(self.config.disorder_ticks(), &self.hits, &mut self.kept);
-                if self.kept.len() > self.room {
-                    self.room = self.kept.len().next_power_of_two();
-                    self.run = open(self.device, &self.config.find, self.room)?;
-                }
-                (self.run)(&self.kept, &mut self.clusters, &mut self.times)?;
-                self.counts.hits_in += self.hits.len() as u64;
-                self.counts.late += late;
-                self.counts.count(&self.config.filter, &mut self.clusters);
-                self.hits.clear();
-            }
+            self.runner.push(hits, end, &mut self.clusters)?;
+            self.runner.times(&mut |kernel, ns| {
+                let number = KERNELS.iter().position(|known| *known == kernel);
+                self.times[number.expect("a kernel of this sequence")] += ns;
+            })?;
+            self.counts.hits_in += hits.len() as u64;
+            [self.counts.late, self.counts.forced] = self.runner.dropped();
+            self.counts.count(&self.config.filter, &mut self.clusters);
             Ok(&self.clusters)
         }
 
@@ -204,7 +173,7 @@ mod opened {
 
         /// Time of each kernel since the last call, ns.
         pub fn take_times(&mut self) -> Vec<(&'static str, u64)> {
-            let times = std::mem::take(&mut self.times);
+            let times = std::mem::replace(&mut self.times, [0; KERNELS.len()]);
             KERNELS.iter().zip(times).map(|(kernel, ns)| (kernel.0, ns)).collect()
         }
     }
@@ -218,7 +187,7 @@ mod opened {
     pub enum DeviceChain {}
 
     impl DeviceChain {
-        pub fn new(device: Device, config: &Config) -> Result<Self> {
+        pub fn new(device: Device, config: &Config, _: &Layout, _: Option<usize>) -> Result<Self> {
             match crate::cli::device::open(device, config, None, None)? {}
         }
 

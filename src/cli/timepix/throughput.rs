@@ -41,13 +41,14 @@ pub fn throughput(
 ) -> Result<ExitCode> {
     if scan {
         return Err(Error::Unsupported(
-            "--scan is for events: pixel hits go to a device in one piece".into(),
+            "--scan is for events: slices of pixel hits are set by --slice".into(),
         ));
     }
     let (hits, layout, timepix, input_counts) = in_memory(config, flags, input, report)?;
     if on != Device::Cpu {
         let config = Config { timepix, ..config.clone() };
-        return device::throughput(on, &config, &hits, (passes, time), report);
+        let on = (on, flags.slice);
+        return device::throughput(on, &config, (&hits, &layout), (passes, time), report);
     }
     let level = config.level()?;
     let mut chain = Lanes::new(&timepix, level, &layout, lanes(config))?;

@@ -5,10 +5,10 @@ use super::search::{Visit, search};
 use super::{Seeded, take_hit};
 use crate::cylinder::config::CylinderConfig;
 use crate::cylinder::geometry::{RADII, SEED_LAYERS};
-use crate::cylinder::hit::within_turn;
+use crate::cylinder::hit::is_hit;
 use crate::cylinder::index::Index;
 use crate::event::{CYLINDER_LAYERS, Column, NO_HIT, StageCounter};
-use crate::kalman::{CURVATURE_PER_TESLA, to_radius};
+use crate::kalman::{CURVATURE_PER_TESLA, to_radius, within_turn};
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
 
@@ -39,11 +39,13 @@ pub(super) fn build<G: Gang>(
 ) {
     let field = F32::splat(g, CURVATURE_PER_TESLA * config.field);
     let seeds = seeded.order.len();
+    let most_missed = U32::splat(g, config.most_missed());
     for at in (0..seeds).step_by(G::LANES) {
         let mut lanes = Mask::first(g, seeds - at);
         let seed = U32::load(g, &seeded.order.padded()[at..]);
         let mut state = seeded.gather(g, seed);
         lanes = lanes & seeded.is_good(seed);
+        let mut missed = U32::splat(g, 0);
         for layer in SEED_LAYERS..CYLINDER_LAYERS {
             // Seeds come on the first radius.
             if layer > SEED_LAYERS {
@@ -53,6 +55,10 @@ pub(super) fn build<G: Gang>(
             let none = U32::splat(g, NO_HIT);
             let mut nearest = Nearest { hit: none, chi2: F32::splat(g, f32::INFINITY) };
             search(g, &config.build, &index.layer(layer), &state, lanes, &mut nearest, counter);
+            let found = is_hit(g, nearest.hit);
+            missed = found.select_u(missed, missed + U32::splat(g, 1));
+            // What has too few hits is not followed on.
+            lanes = lanes & !most_missed.lt(missed);
             take_hit(g, config, index, &mut state, nearest.hit);
             nearest.hit.scatter(&mut out[layer], seed, Mask::first(g, seeds - at));
         }

@@ -13,11 +13,10 @@ use super::search::search;
 use super::{ELEMENTS, Seeded, gather_state, store_state, take_hit};
 use crate::cylinder::config::{Builder, CylinderConfig};
 use crate::cylinder::geometry::{RADII, SEED_LAYERS};
-use crate::cylinder::hit::within_turn;
 use crate::cylinder::index::Index;
 use crate::event::{CYLINDER_LAYERS, Column, Counters, NO_HIT, Truncation};
 use crate::kalman::matriplex::Matriplex;
-use crate::kalman::{CURVATURE_PER_TESLA, scatter, to_radius};
+use crate::kalman::{CURVATURE_PER_TESLA, scatter, to_radius, within_turn};
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
 

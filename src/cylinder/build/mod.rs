@@ -3,15 +3,15 @@
 mod best_hit;
 mod branches;
 mod combinatorial;
-mod search;
+pub(crate) mod search;
 
 use super::config::{Builder, CylinderConfig};
 use super::geometry::{RADII, SEED_LAYERS};
-use super::hit::{is_hit, within_turn};
+use super::hit::is_hit;
 use super::index::Index;
 use crate::event::{CYLINDER_LAYERS, Column, Counters};
 use crate::kalman::matriplex::{Matriplex, Matrix, Symmetric};
-use crate::kalman::{CylinderState, scatter, update};
+use crate::kalman::{CylinderState, scatter, update, within_turn};
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
 use combinatorial::Combinatorial;
@@ -102,13 +102,24 @@ fn take_hit<G: Gang>(
     state: &mut CylinderState<G>,
     hit: U32<G>,
 ) {
-    let [phi, z, var_phi, var_z] = F32::gather_records(index.hits.padded(), hit);
-    let residual = [within_turn(g, phi - state.p[0]), z - state.p[1]];
-    let v = Symmetric::diagonal(g, [var_phi, var_z]);
-    update(g, &mut state.p, &mut state.c, residual, &v, is_hit(g, hit));
+    let record = F32::gather_records(index.hits.padded(), hit);
+    take_record(g, state, record, is_hit(g, hit));
     if config.material > 0.0 {
         scatter(g, state, config.material);
     }
+}
+
+/// Takes in hits (azimuth, z, their variances) where the states are, in the lanes that have one.
+#[inline(always)]
+pub(crate) fn take_record<G: Gang>(
+    g: G,
+    state: &mut CylinderState<G>,
+    [phi, z, var_phi, var_z]: [F32<G>; 4],
+    has: Mask<G>,
+) {
+    let residual = [within_turn(g, phi - state.p[0]), z - state.p[1]];
+    let v = Symmetric::diagonal(g, [var_phi, var_z]);
+    update(g, &mut state.p, &mut state.c, residual, &v, has);
 }
 
 /// Reused memory of the builders, and what they found.

@@ -1,10 +1,9 @@
 //! The hits near a candidate: lane by lane its window, hit by hit the chi2.
 
 use crate::cylinder::config::BuildConfig;
-use crate::cylinder::hit::within_turn;
 use crate::cylinder::index::Layer;
 use crate::event::StageCounter;
-use crate::kalman::CylinderState;
+use crate::kalman::{CylinderState, within_turn};
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
 
@@ -12,6 +11,23 @@ use crate::simd::varying::{F32, Mask, U32};
 pub(super) trait Visit<G: Gang> {
     /// A hit per lane with its chi2; lanes outside `found` have none.
     fn visit(&mut self, g: G, hit: U32<G>, chi2: F32<G>, found: Mask<G>);
+}
+
+/// chi2 of hits (azimuth, z, their variances) on states at azimuth `phi` and `z`, given the covariance of these.
+#[inline(always)]
+pub(crate) fn distance<G: Gang>(
+    g: G,
+    [phi, z]: [F32<G>; 2],
+    [c00, c10, c11]: [F32<G>; 3],
+    [hit_phi, hit_z, var_phi, var_z]: [F32<G>; 4],
+) -> F32<G> {
+    let d_phi = within_turn(g, hit_phi - phi);
+    let d_z = hit_z - z;
+    let (s00, s11) = (c00 + var_phi, c11 + var_z);
+    let determinant = c10.neg_mul_add(c10, s00 * s11);
+    let cross = c10 * d_phi * d_z;
+    let sum = d_phi.mul_add(d_phi * s11, d_z * d_z * s00) - (cross + cross);
+    sum / determinant
 }
 
 /// Shows `visit` all hits with a chi2 below the cut in the windows of the states, which are on the layer's radius and
@@ -52,13 +68,7 @@ pub(super) fn search<G: Gang>(
             counter.lanes_active += has_hit.count() as u64;
             counter.lanes_total += G::LANES as u64;
             let [hit_phi, hit_z, var_phi, var_z] = F32::gather_records(layer.hits, hit);
-            let d_phi = within_turn(g, hit_phi - phi);
-            let d_z = hit_z - z;
-            let (s00, s11) = (c00 + var_phi, c11 + var_z);
-            let determinant = c10.neg_mul_add(c10, s00 * s11);
-            let cross = c10 * d_phi * d_z;
-            let sum = d_phi.mul_add(d_phi * s11, d_z * d_z * s00) - (cross + cross);
-            let chi2 = sum / determinant;
+            let chi2 = distance(g, [phi, z], [c00, c10, c11], [hit_phi, hit_z, var_phi, var_z]);
             let found = chi2.lt(cut) & zero.le(chi2) & has_hit;
             if found.any() {
                 visit.visit(g, hit, chi2, found);

@@ -105,10 +105,16 @@ impl CudaQueue {
     }
 
     /// The events around the next launch.
+    #[allow(unsafe_code)]
     fn next_events(&mut self) -> Result<[CUevent; 2]> {
         if self.events.len() == self.launched.len() {
             let new = || result::event::create(CUevent_flags::CU_EVENT_DEFAULT).map_err(failed);
-            self.events.push([new()?, new()?]);
+            let before = new()?;
+            let after = new().inspect_err(|_| {
+                // SAFETY: it was just made, and nobody else knows of it.
+                let _ = unsafe { result::event::destroy(before) };
+            })?;
+            self.events.push([before, after]);
         }
         Ok(self.events[self.launched.len()])
     }

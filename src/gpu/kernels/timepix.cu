@@ -1,7 +1,6 @@
 // Pixel clusters by the local definition (src/timepix/reference): sort by time, chunked union-find, joining over
 // the borders of chunks, numbering, features. Hits are given by their place in the input until they are sorted.
 
-constexpr u32 TILE = 4096, TILE_THREADS = 256, TILE_WARPS = TILE_THREADS / 32, DIGITS = 256;
 constexpr u32 CHUNK = 1024;
 
 // Keys of the first sort: the pixel.
@@ -18,70 +17,16 @@ KERNEL(pixels_time_keys, PixelArgs, 256) {
     if (i < a.hits) a.keys[i] = u64(a.time[a.values[i]]) - a.first_time;
 }
 
-// How often each digit comes in a tile. One block a tile.
-KERNEL(pixels_count, PixelArgs, 256) {
-    __shared__ u32 counts[DIGITS];
-    const u32 begin = blockIdx.x * TILE, end = begin + TILE < a.hits ? begin + TILE : a.hits;
-    counts[threadIdx.x] = 0;
-    __syncthreads();
-    for (u32 i = begin + threadIdx.x; i < end; i += blockDim.x)
-        atomicAdd(&counts[u32(a.keys[i] >> a.shift) % DIGITS], 1u);
-    __syncthreads();
-    a.counts[threadIdx.x * gridDim.x + blockIdx.x] = counts[threadIdx.x];
-}
+KERNEL(pixels_count, PixelArgs, TILE_THREADS) { count_digits(a.keys, a.counts, a.hits, a.shift); }
 
-// Replaces `a.count` counts by the sums of those before them; `summary[0]` is the sum of all. One block in all.
+// `summary[0]` is the sum of all counts.
 KERNEL(pixels_sums, PixelArgs, 1024) {
-    u32 before = 0;
-    for (u32 from = 0; from < a.count; from += blockDim.x) {
-        const u32 i = from + threadIdx.x;
-        u32 total;
-        const u32 sum = sum_before(i < a.count ? a.counts[i] : 0, total);
-        if (i < a.count) a.counts[i] = before + sum;
-        before += total;
-    }
-    if (threadIdx.x == 0) a.summary[0] = before;
+    const u32 sum = sum_counts(a.counts, a.count);
+    if (threadIdx.x == 0) a.summary[0] = sum;
 }
 
-// Brings keys and values of a tile to their places by digit, those of one digit in their order. A warp has a
-// stretch of the tile to itself. One block a tile.
-KERNEL(pixels_scatter, PixelArgs, 256) {
-    __shared__ u32 places[TILE_WARPS][DIGITS];
-    const u32 lane = threadIdx.x % 32, warp = threadIdx.x / 32, own = TILE / TILE_WARPS;
-    const u32 begin = blockIdx.x * TILE + warp * own;
-    for (u32 of = 0; of < TILE_WARPS; of++) places[of][threadIdx.x] = 0;
-    __syncthreads();
-    for (u32 i = begin + lane; i < begin + own && i < a.hits; i += 32)
-        atomicAdd(&places[warp][u32(a.keys[i] >> a.shift) % DIGITS], 1u);
-    __syncthreads();
-    u32 place = a.counts[threadIdx.x * gridDim.x + blockIdx.x];
-    for (u32 of = 0; of < TILE_WARPS; of++) {
-        const u32 count = places[of][threadIdx.x];
-        places[of][threadIdx.x] = place;
-        place += count;
-    }
-    __syncthreads();
-    for (u32 from = begin; from < begin + own; from += 32) {
-        const u32 i = from + lane;
-        const bool there = i < a.hits;
-        const u64 key = there ? a.keys[i] : 0;
-        const u32 digit = u32(key >> a.shift) % DIGITS;
-        // Lanes with the same digit.
-        u32 peers = __ballot_sync(~0u, there);
-        for (u32 bit = 0; bit < 8; bit++) {
-            const u32 set = __ballot_sync(~0u, digit >> bit & 1);
-            peers &= digit >> bit & 1 ? set : ~set;
-        }
-        const u32 before = __popc(peers & ((1u << lane) - 1));
-        const u32 to = places[warp][digit] + before;
-        __syncwarp();
-        if (there) {
-            a.other_keys[to] = key;
-            a.other_values[to] = a.values[i];
-            if (before == 0) places[warp][digit] += __popc(peers);
-        }
-        __syncwarp();
-    }
+KERNEL(pixels_scatter, PixelArgs, TILE_THREADS) {
+    scatter_digits(a.keys, a.values, a.other_keys, a.other_values, a.counts, a.hits, a.shift);
 }
 
 // The columns in order of time.
@@ -207,6 +152,19 @@ KERNEL(pixels_write, PixelArgs, 256) {
 __device__ __forceinline__ u32 lower(u32 a, u32 b) { return a < b ? a : b; }
 __device__ __forceinline__ u32 higher(u32 a, u32 b) { return a > b ? a : b; }
 
+// Energy of a hit, eV, as src/timepix/calibrate has it; 0 without a calibration.
+__device__ inline u32 energy_of(const PixelArgs& a, u32 x, u32 y, u32 tot) {
+    const u64 pixel = u64(y) * a.width + x;
+    if (x >= a.width || pixel >= a.pixels) return 0;
+    const float* of = a.calibration + 4 * pixel;
+    const float v = float(tot) * of[0] + of[1];
+    const float energy = of[2] + (v + copysignf(root(v * v + of[3]), of[0]));
+    // Not a number where the root fails or a pixel makes no sense: then the comparison does not hold.
+    const float sane = energy > 0.1f ? energy : 0.1f;
+    const float scaled = sane * 1000.0f + 0.5f;
+    return u32(scaled < 1e9f ? scaled : 1e9f);
+}
+
 // What a cluster looks like: sums of whole numbers, then the operations of src/timepix/features. One thread a
 // cluster.
 KERNEL(pixels_features, PixelArgs, 64) {
@@ -214,13 +172,14 @@ KERNEL(pixels_features, PixelArgs, 64) {
     if (cluster >= a.clusters) return;
     const u32 begin = cluster == 0 ? 0 : a.out_end[cluster - 1], end = a.out_end[cluster];
     const i64 x0 = a.out_x[begin], y0 = a.out_y[begin];
-    u64 tot = 0;
+    u64 tot = 0, energy = 0;
     u32 height = 0, low_x = 0xffff, low_y = 0xffff, high_x = 0, high_y = 0;
     i64 sum_x = 0, sum_y = 0, sum_xx = 0, sum_yy = 0, sum_xy = 0, weighted_x = 0, weighted_y = 0;
     for (u32 i = begin; i < end; i++) {
         const u32 x = a.out_x[i], y = a.out_y[i], own = a.out_tot[i];
         const i64 dx = i64(x) - x0, dy = i64(y) - y0;
         tot += own;
+        energy += energy_of(a, x, y, own);
         height = higher(height, own);
         low_x = lower(low_x, x), high_x = higher(high_x, x);
         low_y = lower(low_y, y), high_y = higher(high_y, y);
@@ -233,6 +192,7 @@ KERNEL(pixels_features, PixelArgs, 64) {
     a.out_duration[cluster] = duration < 0xffffffffull ? u32(duration) : 0xffffffffu;
     a.out_sum[cluster] = tot < 0xffffffffull ? u32(tot) : 0xffffffffu;
     a.out_height[cluster] = u16(height);
+    a.out_energy[cluster] = energy;
     const u32 bounds[4] = {low_x, low_y, high_x, high_y};
     for (u32 i = 0; i < 4; i++) a.out_bounds[i * a.out_stride + cluster] = u16(bounds[i]);
 

@@ -33,6 +33,9 @@ mirrored! {
         out_height: u64 = "u16*",
         out_bounds: u64 = "u16*",
         out_floats: u64 = "float*",
+        out_energy: u64 = "u64*",
+        /// Four parameters of each pixel.
+        calibration: u64 = "const float*",
         /// What times are counted from when they are sorted.
         first_time: u64 = "u64",
         window: u64 = "u64",
@@ -44,6 +47,9 @@ mirrored! {
         shift: u32 = "u32",
         out_stride: u32 = "u32",
         most_in_window: u32 = "u32",
+        /// Pixels of a row, and of the sensor, that have a calibration.
+        width: u32 = "u32",
+        pixels: u32 = "u32",
     }
 }
 

@@ -7,13 +7,15 @@
 mod args;
 mod output;
 mod plan;
+mod slices;
 
 pub(in crate::gpu) use args::definitions;
+pub use slices::{PixelRunner, PixelSlices};
 
 use super::arena::Plan;
-use super::device::{Device, Kernel, Queue};
+use super::device::{Device, Kernel, Queue, settled};
 use crate::event::{PixelClusters, PixelHits};
-use crate::timepix::{Definition, FindConfig};
+use crate::timepix::{Calibration, Definition, FindConfig};
 use crate::{Error, Result};
 use args::PixelArgs;
 use output::Layout;
@@ -57,7 +59,12 @@ impl<Q: Queue> PixelStream<Q> {
     /// # Errors
     /// [`Error::Unsupported`] for another than the local definition, [`Error::Config`], and [`Error::Device`] when the device has no
     /// room.
-    pub fn open<D: Device<Queue = Q>>(device: &D, config: &FindConfig, capacity: usize) -> Result<Self> {
+    pub fn open<D: Device<Queue = Q>>(
+        device: &D,
+        config: &FindConfig,
+        calibration: Option<&Calibration>,
+        capacity: usize,
+    ) -> Result<Self> {
         config.validate()?;
         if config.definition != Definition::Local {
             return Err(Error::Unsupported("a device finds clusters of the local definition only".into()));
@@ -65,19 +72,28 @@ impl<Q: Queue> PixelStream<Q> {
         if capacity > 1 << 28 {
             return Err(Error::Config("a stretch has at most 2^28 hits".into()));
         }
-        Self::with_plan(device, config, capacity, plan::plan(capacity))
+        let pixels = calibration.map_or(0, |calibration| calibration.table().1.len());
+        Self::with_plan(device, config, calibration, capacity, plan::plan(capacity, pixels))
     }
 
     fn with_plan<D: Device<Queue = Q>>(
         device: &D,
         config: &FindConfig,
+        calibration: Option<&Calibration>,
         capacity: usize,
         plan: Plan,
     ) -> Result<Self> {
         let output = Layout::new(capacity, capacity).bytes();
-        let queue = device.open(plan.bytes(), output.max(inputs(capacity)[4]) + 64)?;
+        let (width, table) = calibration.map_or((0, &[][..]), Calibration::table);
+        let table: &[u8] = bytemuck::cast_slice(table);
+        let mut queue = device.open(plan.bytes(), output.max(inputs(capacity)[4]).max(table.len()) + 64)?;
+        // It stays there: no other buffer shares its memory.
+        queue.staging()[..table.len()].copy_from_slice(table);
+        queue.copy_in(0..table.len(), plan.start(plan::CALIBRATION))?;
+        queue.wait()?;
         let mut args = PixelArgs::new(queue.arena(), &plan);
         args.window = config.window().into();
+        (args.width, args.pixels) = (width as u32, (table.len() / 16) as u32);
         args.most_in_window = MOST_IN_WINDOW;
         Ok(Self { queue, plan, capacity, args })
     }
@@ -89,6 +105,11 @@ impl<Q: Queue> PixelStream<Q> {
     /// [`Error::Device`] when the stretch is larger than the stream's capacity, when more hits lie within delta
     /// of one another than the search works through, and when the device fails.
     pub fn run(&mut self, hits: &PixelHits, out: &mut PixelClusters) -> Result<()> {
+        let done = self.run_at_once(hits, out);
+        settled(&mut self.queue, done)
+    }
+
+    fn run_at_once(&mut self, hits: &PixelHits, out: &mut PixelClusters) -> Result<()> {
         let count = hits.len();
         if count > self.capacity {
             let room = self.capacity;
@@ -194,21 +215,6 @@ fn inputs(capacity: usize) -> [usize; 5] {
     [0, long, long + short, long + 2 * short, long + 3 * short]
 }
 
-/// Copies the hits that do not come too late: not more than `disorder` ticks older than the latest one before them,
-/// which is what a chain on the CPU keeps. Says how many do.
-pub fn in_time(disorder: i64, hits: &PixelHits, to: &mut PixelHits) -> u64 {
-    to.clear();
-    let Some(mut latest) = hits.time.first().copied() else { return 0 };
-    for i in 0..hits.len() {
-        let (time, x, y, tot) = hits.get(i);
-        if time >= latest.saturating_sub(disorder) {
-            latest = latest.max(time);
-            to.push(time, x, y, tot);
-        }
-    }
-    (hits.len() - to.len()) as u64
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -225,8 +231,9 @@ mod tests {
             }
             let room = count as usize;
             let device = Emulated::new(Order::Forward).unwrap();
-            let plan = Plan::spread(&plan::bytes(room));
-            let mut stream = PixelStream::with_plan(&device, &FindConfig::default(), room, plan).unwrap();
+            let plan = Plan::spread(&plan::bytes(room, 0));
+            let mut stream =
+                PixelStream::with_plan(&device, &FindConfig::default(), None, room, plan).unwrap();
             let mut clusters = PixelClusters::default();
             stream.run(&hits, &mut clusters).unwrap();
             assert_eq!(clusters.hits.len(), room);

@@ -7,8 +7,8 @@ use std::ops::Range;
 /// Where the columns are, bytes from the beginning of the piece.
 pub(super) struct Layout {
     clusters: usize,
-    /// Time, x, y, tot of the hits; end, first time, duration, tot, height, four bounds, eight floats of clusters.
-    places: [Range<usize>; 11],
+    /// Time, x, y, tot of the hits; end, first time, duration, tot, height, four bounds, eight floats, energy of clusters.
+    places: [Range<usize>; 12],
     /// Values from one column of bounds, or of floats, to the next.
     stride: usize,
 }
@@ -17,7 +17,8 @@ impl Layout {
     pub(super) fn new(hits: usize, clusters: usize) -> Self {
         let stride = clusters.next_multiple_of(32);
         let (c, h) = (clusters, hits);
-        let sizes = [8 * h, 2 * h, 2 * h, 2 * h, 4 * c, 8 * c, 4 * c, 4 * c, 2 * c, 8 * stride, 32 * stride];
+        let sizes =
+            [8 * h, 2 * h, 2 * h, 2 * h, 4 * c, 8 * c, 4 * c, 4 * c, 2 * c, 8 * stride, 32 * stride, 8 * c];
         let mut start = 0usize;
         let places = sizes.map(|size| {
             let place = start..start + size;
@@ -28,7 +29,7 @@ impl Layout {
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.places[10].end
+        self.places[11].end
     }
 
     pub(super) fn point_into(&self, base: u64, args: &mut PixelArgs) {
@@ -36,10 +37,11 @@ impl Layout {
         (args.out_time, args.out_x, args.out_y, args.out_tot) = (at(0), at(1), at(2), at(3));
         (args.out_end, args.out_first, args.out_duration) = (at(4), at(5), at(6));
         (args.out_sum, args.out_height, args.out_bounds, args.out_floats) = (at(7), at(8), at(9), at(10));
+        args.out_energy = at(11);
         (args.out_stride, args.clusters) = (self.stride as u32, self.clusters as u32);
     }
 
-    /// Copies what the kernels wrote; `out` is emptied first. Energies are 0: the device knows no calibration.
+    /// Copies what the kernels wrote; `out` is emptied first.
     pub(super) fn read(&self, bytes: &[u8], out: &mut PixelClusters) {
         let of = |column: usize| &bytes[self.places[column].clone()];
         let shorts = |column: usize| bytemuck::cast_slice::<u8, u16>(of(column));
@@ -53,7 +55,7 @@ impl Layout {
         fill(&mut out.hits.tot, shorts(3));
         let features = &mut out.features;
         features.set_len(self.clusters);
-        features.energy.fill(0);
+        fill(&mut features.energy, bytemuck::cast_slice::<u8, u64>(of(11)));
         fill(&mut features.time, times(5));
         fill(&mut features.duration, words(6));
         fill(&mut features.tot, words(7));

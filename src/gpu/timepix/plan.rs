@@ -27,21 +27,23 @@ const LABELS: usize = 13;
 const NUMBERS: usize = 14;
 pub(super) const SUMMARY: usize = 15;
 pub(super) const OUTPUT: usize = 16;
+pub(super) const CALIBRATION: usize = 17;
 
-/// Bytes of each buffer for so many hits.
-pub(super) fn bytes(hits: usize) -> Vec<usize> {
+/// Bytes of each buffer for so many hits, and pixels with a calibration.
+pub(super) fn bytes(hits: usize, pixels: usize) -> Vec<usize> {
     let tiles = hits.div_ceil(TILE);
     let (long, word, short) = (8 * hits, 4 * hits, 2 * hits);
     let counts = 4 * DIGITS * tiles.max(1);
     let sorted = [long, short, short, short];
     let output = super::output::Layout::new(hits, hits).bytes();
-    [&[long, short, short, short, long, long, word, word, counts][..], &sorted, &[word, word, 8, output]]
-        .concat()
+    let found = [word, word, 8, output, 16 * pixels];
+    [&[long, short, short, short, long, long, word, word, counts][..], &sorted, &found].concat()
 }
 
 /// Copy-in, sort by time, gather, link, join, roots, numbers, sort by cluster, write, features, copy-out.
 const STEPS: [Access; 11] = [
-    Access { reads: &[], writes: &[TIME, X, Y, TOT] },
+    // The calibration was there before, and is for the next stretch, too.
+    Access { reads: &[], writes: &[TIME, X, Y, TOT, CALIBRATION] },
     Access { reads: &[TIME, X, Y], writes: &[KEYS, OTHER_KEYS, VALUES, OTHER_VALUES, COUNTS, SUMMARY] },
     Access {
         reads: &[TIME, X, Y, TOT, VALUES, OTHER_VALUES],
@@ -57,13 +59,13 @@ const STEPS: [Access; 11] = [
         reads: &[KEYS, OTHER_KEYS, VALUES, OTHER_VALUES, SORTED_TIME, SORTED_X, SORTED_Y, SORTED_TOT],
         writes: &[OUTPUT],
     },
-    Access { reads: &[OUTPUT], writes: &[OUTPUT] },
-    Access { reads: &[OUTPUT], writes: &[] },
+    Access { reads: &[OUTPUT, CALIBRATION], writes: &[OUTPUT] },
+    Access { reads: &[OUTPUT, CALIBRATION], writes: &[] },
 ];
 
-/// The arena for so many hits.
-pub(super) fn plan(hits: usize) -> Plan {
-    Plan::new(&bytes(hits), &STEPS)
+/// The arena for so many hits, and pixels with a calibration.
+pub(super) fn plan(hits: usize, pixels: usize) -> Plan {
+    Plan::new(&bytes(hits, pixels), &STEPS)
 }
 
 impl PixelArgs {
@@ -99,6 +101,8 @@ impl PixelArgs {
             out_height: out,
             out_bounds: out,
             out_floats: out,
+            out_energy: out,
+            calibration: at(CALIBRATION),
             ..bytemuck::Zeroable::zeroed()
         }
     }
@@ -118,6 +122,6 @@ mod tests {
     #[test]
     fn every_step_reads_what_is_written() {
         assert_eq!(read_before_written(&STEPS), None);
-        assert!(plan(10_000).bytes() < bytes(10_000).iter().sum());
+        assert!(plan(10_000, 0).bytes() < bytes(10_000, 0).iter().sum());
     }
 }

@@ -6,7 +6,7 @@ mod plan;
 
 pub use plan::Capacity;
 
-use super::device::{Device, Kernel, Queue};
+use super::device::{Device, Kernel, Queue, settled};
 use crate::event::{Counters, StageCounter, Truncation, VeloEvents, VeloTracks};
 use crate::velo::{Preset, VeloConfig};
 use crate::{Error, Result, Status};
@@ -40,12 +40,6 @@ fn stage_of(kernel: Kernel) -> usize {
 
 pub(in crate::gpu) use args::definitions;
 
-/// Status of an event as the device reads and writes it.
-fn status_of(code: u16) -> Result<Status> {
-    let known = Status::ALL.get(usize::from(code));
-    known.copied().ok_or_else(|| Error::Device(format!("a status {code} that does not exist")))
-}
-
 /// One stream: a queue of the device with its arena and its staging memory.
 pub struct Stream<Q> {
     queue: Q,
@@ -77,8 +71,9 @@ impl<Q: Queue> Stream<Q> {
             let message = format!("preset {} runs on CPUs only: the device has best", config.preset);
             return Err(Error::Unsupported(message));
         }
-        if capacity.hits.max(capacity.rows) > 1 << 30 || capacity.events == 0 {
-            return Err(Error::Config("a slice has 1 event or more, and at most 2^30 hits".into()));
+        // Tracks of all candidates together have less than 2^32 hits.
+        if capacity.hits.max(capacity.rows) > 1 << 27 || !(1..=1 << 24).contains(&capacity.events) {
+            return Err(Error::Config("a slice has 1 to 2^24 events, and at most 2^27 hits".into()));
         }
         Self::with_plan(device, config, capacity, plan::plan(&capacity))
     }
@@ -113,7 +108,8 @@ impl<Q: Queue> Stream<Q> {
         if events.is_empty() {
             return Ok(());
         }
-        let status = match self.run_at_once(events, out, counters)? {
+        let done = self.run_at_once(events, out, counters);
+        let status = match settled(&mut self.queue, done)? {
             Outcome::Done => None,
             Outcome::TooLarge(status) => Some(status),
         };

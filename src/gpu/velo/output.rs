@@ -1,9 +1,9 @@
 //! The output columns in one piece of memory, packed as they are needed, so that one copy brings them home.
 
 use super::args::VeloArgs;
-use super::status_of;
 use crate::Result;
 use crate::event::{Column, Counters, VeloTracks};
+use crate::gpu::device::status_of;
 use std::ops::Range;
 
 /// Where the columns are, bytes from the beginning of the piece.

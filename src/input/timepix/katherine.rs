@@ -37,7 +37,7 @@ impl Decode for Katherine {
             match word >> 44 {
                 0x4 => {
                     let clocks = self.offset.wrapping_add((word >> 14 & 0x3FFF) as i64);
-                    let time = clocks.wrapping_mul(TICKS_PER_CLOCK) - (word & 0xF) as i64;
+                    let time = clocks.wrapping_mul(TICKS_PER_CLOCK).wrapping_sub((word & 0xF) as i64);
                     let (x, y) = ((word >> 28 & 0xFF) as u32, (word >> 36 & 0xFF) as u32);
                     to.hit(0, x, y, time, (word >> 4 & 0x3FF) as u16);
                 }
@@ -46,7 +46,8 @@ impl Decode for Katherine {
                     to.counts.control += 1;
                 }
                 0xD => {
-                    to.counts.lost_by_device += word & 0xFFF_FFFF_FFFF;
+                    let lost = &mut to.counts.lost_by_device;
+                    *lost = lost.saturating_add(word & 0xFFF_FFFF_FFFF);
                     to.counts.control += 1;
                 }
                 0x7..=0xC | 0xE => to.counts.control += 1,

@@ -10,7 +10,9 @@ use arrow_array::types::{
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::{DataType, Schema};
 use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use parquet::arrow::arrow_reader::{
+    ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
+};
 use parquet::file::reader::ChunkReader;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -35,7 +37,10 @@ impl Columns {
     pub fn open(name: &str, file: impl ChunkReader + 'static) -> Result<Self> {
         let (name, wrong) = (name.to_string(), |what: String| Error::format(name, what));
         let opened = unharmed(|| {
-            let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|e| e.to_string())?;
+            // The columns' own types say enough; Arrow's own schema in the file is one thing more that may be broken.
+            let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
+            let builder = ParquetRecordBatchReaderBuilder::try_new_with_options(file, options);
+            let builder = builder.map_err(|e| e.to_string())?;
             let schema = builder.schema().clone();
             let wanted = NAMES.map(|names| position(&schema, names));
             if let Some(i) = wanted.iter().position(Option::is_none) {

@@ -97,7 +97,8 @@ impl Text {
             to.counts.control += 1;
             return Some(());
         }
-        let ticks = ticks(toa, fine, 31)? + self.shift;
+        // Many restarts at absurd times add up to one that is not a time any more.
+        let ticks = ticks(toa, fine, 31)?.checked_add(self.shift).filter(|ticks| ticks >> 62 <= 0)?;
         self.latest = self.latest.max(ticks);
         let pixel = (matrix & 0xFFFF) as u32;
         to.hit(chip as usize, pixel & 0xFF, pixel >> 8, ticks, saturate(tot));
@@ -188,5 +189,12 @@ mod tests {
         );
         let (hits, counts) = decode(Kind::Burda, &text, 1000);
         assert_eq!((hits.len(), counts.malformed), (1, 5));
+    }
+
+    #[test]
+    fn restarts_at_absurd_times_do_not_overflow() {
+        let row = |index: u32| format!("{index}\t5\t288230376151711743\t1\t0\t0\n");
+        let (hits, counts) = decode(Kind::T3pa, [row(1), row(0), row(1), row(0)].concat().as_bytes(), 1000);
+        assert_eq!((hits.len(), counts.malformed), (1, 3));
     }
 }

@@ -2,6 +2,7 @@
 //! differences, dense matrices. It shares no formula with the kernels but the textbook's.
 
 mod linear;
+pub mod single;
 
 pub use linear::{inverse, multiply, transpose};
 
@@ -11,8 +12,8 @@ pub type Square<const N: usize> = [[f64; N]; N];
 /// A helix at a point: x, y, z (cm), charge / pT (c/GeV), phi and theta of the momentum (rad).
 pub type Point = [f64; 6];
 
-/// A helix on a cylinder: azimuth (rad), z (cm), charge / pT (c/GeV), phi (rad) and cotangent of the polar angle of the
-/// momentum. With the cotangent z is linear: where little is known, a filter of theta itself is another filter.
+/// A helix on a cylinder in the parameters of the kernels, see [`axis`](super::axis): a filter of others, such as phi in
+/// place of the moment, is another filter where little is known, for it takes other things for linear.
 pub type OnCylinder = [f64; 5];
 
 /// A state on a cylinder.
@@ -59,15 +60,17 @@ pub fn step_to_radius(point: Point, field: f64, radius: f64, iterations: usize) 
     [x, y, z + length / theta.tan(), charge_over_pt, phi + curvature * length, theta]
 }
 
-/// The point on the cylinder of radius `radius`.
+/// The point on the cylinder of radius `radius`, on the way out.
 pub fn point(p: OnCylinder, radius: f64) -> Point {
-    [radius * p[0].cos(), radius * p[0].sin(), p[1], p[2], p[3], 1f64.atan2(p[4])]
+    let phi = p[0] + (p[3] / radius).asin();
+    [radius * p[0].cos(), radius * p[0].sin(), p[1], p[2], phi, 1f64.atan2(p[4])]
 }
 
 fn on_cylinder(point: Point, near: f64) -> OnCylinder {
     let [x, y, z, charge_over_pt, phi, theta] = point;
     let azimuth = y.atan2(x);
-    [near + turn(azimuth - near), z, charge_over_pt, phi, 1.0 / theta.tan()]
+    let moment = x * phi.sin() - y * phi.cos();
+    [near + turn(azimuth - near), z, charge_over_pt, moment, 1.0 / theta.tan()]
 }
 
 /// The angle within -pi..pi.
@@ -105,10 +108,13 @@ pub fn from_vertex(p: Point, c: &Square<6>, field: f64, radius: f64, iterations:
     State { radius, p, c }
 }
 
+/// How far parameters on a cylinder are moved for derivatives.
+const STEPS: OnCylinder = [1e-6, 1e-4, 1e-5, 1e-5, 1e-6];
+
 /// The state on another cylinder.
 pub fn to_radius(state: &State, field: f64, radius: f64, iterations: usize) -> State {
     let near = state.p[0];
-    let (p, f) = linearised(state.p, [1e-6, 1e-4, 1e-5, 1e-6, 1e-6], |p| {
+    let (p, f) = linearised(state.p, STEPS, |p| {
         on_cylinder(step_to_radius(point(p, state.radius), field, radius, iterations), near)
     });
     let c = multiply(&multiply(&f, &state.c), &transpose(&f));
@@ -152,10 +158,11 @@ pub fn filter(start: &State, field: f64, hits: &[Measured], iterations: usize) -
     (state, sum)
 }
 
-/// The smoothed state of the first layer of two, given the smoothed state of the second.
+/// The smoothed state of the first layer of two, given what was predicted from it for the second one and the smoothed
+/// state there: the gain is C F^T P^-1.
 pub fn smooth(first: &State, field: f64, predicted: &State, next: &State, iterations: usize) -> State {
     let near = first.p[0];
-    let (_, f) = linearised(first.p, [1e-6, 1e-4, 1e-5, 1e-6, 1e-6], |p| {
+    let (_, f) = linearised(first.p, STEPS, |p| {
         on_cylinder(step_to_radius(point(p, first.radius), field, predicted.radius, iterations), near)
     });
     let gain = multiply(&multiply(&first.c, &transpose(&f)), &inverse(&predicted.c));
@@ -172,15 +179,14 @@ pub fn smooth(first: &State, field: f64, predicted: &State, next: &State, iterat
     out
 }
 
-/// The state as it is written out: theta in place of its cotangent, r-phi in place of the azimuth's covariance.
+/// The state as it is written out: phi and theta in place of moment and slope, the covariance of r-phi in place of the
+/// azimuth's.
 pub fn written(state: &State) -> State {
-    let mut out = *state;
-    out.p[4] = 1f64.atan2(state.p[4]);
-    let scale = [state.radius, 1.0, 1.0, 1.0, -1.0 / (1.0 + state.p[4] * state.p[4])];
-    for i in 0..5 {
-        for j in 0..5 {
-            out.c[i][j] *= scale[i] * scale[j];
-        }
-    }
-    out
+    let radius = state.radius;
+    let (p, f) = linearised(state.p, [1e-6; 5], |p| {
+        let [_, _, _, _, phi, theta] = point(p, radius);
+        [radius * p[0], p[1], p[2], phi, theta]
+    });
+    let c = multiply(&multiply(&f, &state.c), &transpose(&f));
+    State { radius, p: [state.p[0], p[1], p[2], p[3], p[4]], c }
 }

@@ -2,11 +2,11 @@
 //! sections 3.2.3 and 3.3).
 //!
 //! ```text
-//! hits -> sorted -> windows, round-robin -> lane 0 -- complete clusters --> in order of first hits -> out
-//!                                           lane 1        ...                  ^
-//!                                            ...   '--- hits at borders -> merger
+//! hits -> windows -> lane 0 -- complete clusters --> in order of first hits -> out
+//!                    lane 1        ...                  ^
+//!                     ...   '--- hits at borders -> merger
 //! ```
-//! A lane finds the clusters of its window as if there was nothing else. Those that keep away from both ends
+//! One lane is the calling thread, which takes a window when the others have enough. A window is all hits between two times. A lane sorts it and finds its clusters as if there was nothing else. Those that keep away from both ends
 //! are complete. All others may have neighbours in other windows, so their hits are clustered once more by the
 //! merger: a cluster that crosses a border has all of its hits there, and nothing else is a neighbour of it.
 
@@ -24,17 +24,34 @@ use std::thread::JoinHandle;
 
 /// Windows under way in each lane: one worked on, one waiting.
 const PER_LANE: usize = 2;
-/// A window takes at most so many hits: lanes take turns.
-const WINDOW: usize = 1 << 14;
+/// Windows for each lane that are under way or wait for earlier ones at most.
+const WAITING: usize = 4;
+/// Hits that make a window at most, but for those that waited: lanes take turns.
+const WINDOW: usize = 1 << 15;
 
 /// A window on its way to a lane and back.
 #[derive(Default)]
 struct Window {
     hits: PixelHits,
+    between: [i64; 2],
     found: WindowClusters,
 }
 
+/// A window that has not left yet.
+#[allow(clippy::large_enum_variant, reason = "a queue of few, whose memory is used again and again")]
+enum UnderWay {
+    /// At a lane.
+    At(usize),
+    /// Worked on by the calling thread.
+    Done(Window),
+}
+
+/// A thread of its own.
 struct Lane {
+    /// Windows that it has.
+    under_way: usize,
+    /// Memory that it had before, which its caches may still hold.
+    unused: Vec<Window>,
     /// None once the lane is to end.
     windows: Option<SyncSender<Window>>,
     answers: Receiver<Window>,
@@ -45,19 +62,22 @@ struct Lane {
 pub enum Lanes {
     /// The calling thread alone; all definitions.
     One(Box<Chain>),
-    /// Threads beside the calling one.
+    /// Several, of which the calling thread is one.
     Many(Box<ManyLanes>),
 }
 
 /// Several lanes, only for the local definition.
 pub struct ManyLanes {
     front: Front,
-    sorted: PixelHits,
+    /// Of hits that are pushed, those that make a window.
+    part: PixelHits,
+    /// All lanes but that of the calling thread.
     lanes: Vec<Lane>,
-    /// Lane of the next window, and the lanes of the windows under way, in order.
-    next: usize,
-    under_way: VecDeque<usize>,
+    /// The lane of the calling thread.
+    own: WindowFinder,
     unused: Vec<Window>,
+    /// In order.
+    under_way: VecDeque<UnderWay>,
     back: Back,
     counters: Counters,
 }
@@ -141,7 +161,7 @@ impl Lanes {
     pub fn threads(&self) -> usize {
         match self {
             Self::One(_) => 1,
-            Self::Many(lanes) => lanes.lanes.len(),
+            Self::Many(lanes) => lanes.lanes.len() + 1,
         }
     }
 }
@@ -150,11 +170,9 @@ impl ManyLanes {
     fn new(config: &TimepixConfig, level: Level, layout: &Layout, lanes: usize) -> Result<Self> {
         let front = Front::new(config, level, layout)?;
         let sides = [layout.width(), layout.height()];
-        let start = |_| {
-            let finder = WindowFinder::new(config.find, level, front.calibration(), sides)?;
-            Lane::start(finder)
-        };
-        let lanes = (0..lanes).map(start).collect::<Result<Vec<_>>>()?;
+        let finder = || WindowFinder::new(config.find, level, front.calibration(), sides);
+        let own = finder()?;
+        let lanes = (1..lanes).map(|_| Lane::start(finder()?)).collect::<Result<Vec<_>>>()?;
         let back = Back {
             merger: Clusterer::new(config.find, level, sides, config.capacity)?,
             maker: FeatureMaker::default(),
@@ -169,11 +187,11 @@ impl ManyLanes {
         };
         Ok(Self {
             front,
-            sorted: PixelHits::default(),
+            part: PixelHits::default(),
             lanes,
-            next: 0,
-            under_way: VecDeque::new(),
+            own,
             unused: Vec::new(),
+            under_way: VecDeque::new(),
             back,
             counters: Counters::default(),
         })
@@ -181,21 +199,16 @@ impl ManyLanes {
 
     fn push(&mut self, hits: &PixelHits, end: bool) -> &PixelClusters {
         self.back.out.clear();
-        self.sorted.clear();
-        self.front.push(hits, end, &mut self.sorted, &mut self.counters);
-        for start in (0..self.sorted.len()).step_by(WINDOW) {
-            if self.under_way.len() >= PER_LANE * self.lanes.len() {
-                self.collect(true);
+        if hits.len() <= WINDOW {
+            self.send(hits, end);
+        } else {
+            let mut part = std::mem::take(&mut self.part);
+            for start in (0..hits.len()).step_by(WINDOW) {
+                part.clear();
+                part.extend_from(hits, start..hits.len().min(start + WINDOW), 0);
+                self.send(&part, end && start + WINDOW >= hits.len());
             }
-            let mut window = self.unused.pop().unwrap_or_default();
-            window.hits.clear();
-            let range = start..self.sorted.len().min(start + WINDOW);
-            window.hits.extend_from(&self.sorted, range, 0);
-            self.under_way.push_back(self.next);
-            if let Some(windows) = &self.lanes[self.next].windows {
-                windows.send(window).expect("a lane lives as long as its windows");
-            }
-            self.next = (self.next + 1) % self.lanes.len();
+            self.part = part;
         }
         while self.collect(end) {}
         let mut clock = StageClock::start();
@@ -208,23 +221,59 @@ impl ManyLanes {
         &self.back.out
     }
 
-    /// Takes the answer to the oldest window, waiting for it or not; false when there is none.
+    /// Gives what nothing can come before any more to a lane.
+    fn send(&mut self, hits: &PixelHits, end: bool) {
+        while self.collect(self.under_way.len() >= WAITING * (self.lanes.len() + 1)) {}
+        let free = self.lanes.iter().enumerate().min_by_key(|(_, lane)| lane.under_way);
+        let free = free.filter(|(_, lane)| lane.under_way < PER_LANE).map(|(i, _)| i);
+        let unused = free.map_or(&mut self.unused, |i| &mut self.lanes[i].unused);
+        let mut window = unused.pop().unwrap_or_default();
+        window.hits.clear();
+        window.between = self.front.push_unsorted(hits, end, &mut window.hits, &mut self.counters);
+        if window.hits.is_empty() {
+            unused.push(window);
+        } else if let Some(i) = free {
+            let lane = &mut self.lanes[i];
+            if let Some(windows) = &lane.windows {
+                windows.send(window).expect("a lane lives as long as its windows");
+            }
+            lane.under_way += 1;
+            self.under_way.push_back(UnderWay::At(i));
+        } else {
+            self.own.run(&mut window.hits, window.between, &mut window.found);
+            self.under_way.push_back(UnderWay::Done(window));
+        }
+    }
+
+    /// Takes the oldest window, waiting for it or not; false when there is none.
     fn collect(&mut self, wait: bool) -> bool {
-        let Some(&lane) = self.under_way.front() else { return false };
-        let answers = &self.lanes[lane].answers;
-        let answer = if wait { answers.recv().ok() } else { answers.try_recv().ok() };
-        let Some(window) = answer else {
-            assert!(!wait, "a lane ended with windows under way");
-            return false;
+        let (window, lane) = match self.under_way.pop_front() {
+            None => return false,
+            Some(UnderWay::Done(window)) => (window, None),
+            Some(UnderWay::At(lane)) => {
+                let answers = &self.lanes[lane].answers;
+                let answer = if wait { answers.recv().ok() } else { answers.try_recv().ok() };
+                let Some(window) = answer else {
+                    assert!(!wait, "a lane ended with windows under way");
+                    self.under_way.push_front(UnderWay::At(lane));
+                    return false;
+                };
+                (window, Some(lane))
+            }
         };
-        self.under_way.pop_front();
-        let [find, features] = window.found.ns;
-        self.counters.stages[2].ns += find;
-        self.counters.stages[3].ns += features;
+        for (stage, ns) in self.counters.stages[1..].iter_mut().zip(window.found.ns) {
+            stage.ns += ns;
+        }
         let mut clock = StageClock::start();
         self.back.add(&window.found);
         clock.lap(&mut self.counters.stages[3]);
-        self.unused.push(window);
+        match lane {
+            Some(i) => {
+                self.lanes[i].under_way -= 1;
+                self.lanes[i].unused.push(window);
+            }
+            None => self.unused.push(window),
+        }
         true
     }
 }
@@ -235,7 +284,7 @@ impl Lane {
         let (outbox, answers) = sync_channel(PER_LANE + 1);
         let work = move || {
             while let Ok(mut window) = inbox.recv() {
-                finder.run(&window.hits, &mut window.found);
+                finder.run(&mut window.hits, window.between, &mut window.found);
                 if outbox.send(window).is_err() {
                     return;
                 }
@@ -245,7 +294,7 @@ impl Lane {
             .name("peloton-lane".into())
             .spawn(work)
             .map_err(|e| Error::Config(format!("cannot start a lane: {e}")))?;
-        Ok(Self { windows: Some(windows), answers, thread: Some(thread) })
+        Ok(Self { under_way: 0, unused: Vec::new(), windows: Some(windows), answers, thread: Some(thread) })
     }
 }
 
@@ -262,18 +311,32 @@ impl Drop for Lane {
 impl Back {
     /// Takes what a lane found, window by window, and lets out what is in order.
     fn add(&mut self, found: &WindowClusters) {
-        self.inner.clusters.extend_from(&found.inner, 0..found.inner.len());
         self.merger.input().extend_from(&found.border, 0..found.border.len(), 0);
-        if self.merger.is_ready() {
+        if self.merger.is_over(found.end) {
+            self.merge(true);
+        } else if self.merger.is_ready() {
             self.merge(false);
         }
-        self.leave(self.merger.first_waiting().unwrap_or(found.end));
+        let end = (self.merger.first_waiting().unwrap_or(found.end), 0, 0);
+        let Self { inner, merged, out, .. } = self;
+        let mut gone = 0;
+        leave([(&inner.clusters, &mut inner.gone), (&merged.clusters, &mut merged.gone)], end, out);
+        if inner.gone == inner.clusters.len() {
+            // Nothing is before the clusters of this window: most need not wait.
+            leave([(&found.inner, &mut gone), (&merged.clusters, &mut merged.gone)], end, out);
+        }
+        inner.forget_gone();
+        merged.forget_gone();
+        inner.clusters.extend_from(&found.inner, gone..found.inner.len());
     }
 
     /// The stream is at its end.
     fn finish(&mut self) {
         self.merge(true);
-        self.leave(i64::MAX);
+        let Self { inner, merged, out, .. } = self;
+        leave([(&inner.clusters, &mut inner.gone), (&merged.clusters, &mut merged.gone)], NEVER, out);
+        inner.forget_gone();
+        merged.forget_gone();
     }
 
     /// Clusters the hits at borders, as far as they are complete.
@@ -285,30 +348,27 @@ impl Back {
         crate::dispatch!(level, g => maker.run(g, calibration, found));
         self.merged.clusters.extend_from(found, 0..found.len());
     }
+}
 
-    /// Lets out, in order, the clusters that began before a time.
-    fn leave(&mut self, before: i64) {
-        let Self { inner, merged, out, .. } = self;
-        let end = (before, 0, 0);
-        loop {
-            let (a, b) = (inner.first(), merged.first());
-            let (list, limit) = if a < b { (&mut *inner, b.min(end)) } else { (&mut *merged, a.min(end)) };
-            let run = list.count_before(limit);
-            if run == 0 {
-                break;
-            }
-            out.extend_from(&list.clusters, list.gone..list.gone + run);
-            list.gone += run;
+/// Lets out, in order, the clusters of two lists that began before `end`; how many of each have left is noted.
+fn leave(mut lists: [(&PixelClusters, &mut usize); 2], end: Key, out: &mut PixelClusters) {
+    loop {
+        let [a, b] = lists.each_ref().map(|(list, gone)| key(list, **gone));
+        let (list, limit) = if a < b { (0, b.min(end)) } else { (1, a.min(end)) };
+        let (clusters, gone) = &mut lists[list];
+        let run = count_before(clusters, **gone, limit);
+        if run == 0 {
+            return;
         }
-        inner.forget_gone();
-        merged.forget_gone();
+        out.extend_from(clusters, **gone..**gone + run);
+        **gone += run;
     }
 }
 
 /// What clusters are ordered by: time, x and y of the first hit.
-type Key = (i64, u16, u16);
+type Key = (i64, u32, u32);
 /// Later than every cluster.
-const NEVER: Key = (i64::MAX, u16::MAX, u16::MAX);
+const NEVER: Key = (i64::MAX, u32::MAX, u32::MAX);
 
 /// Clusters in order, of which the first ones have left.
 #[derive(Default)]
@@ -317,23 +377,26 @@ struct Queue {
     gone: usize,
 }
 
+/// Key of a cluster, [`NEVER`] behind the last one.
+fn key(clusters: &PixelClusters, cluster: usize) -> Key {
+    if cluster == clusters.len() {
+        return NEVER;
+    }
+    let (hits, place) = (&clusters.hits, clusters.hit_start[cluster] as usize);
+    (hits.time[place], hits.x[place].into(), hits.y[place].into())
+}
+
+/// How many clusters from number `first` on come before `limit`: they are in order.
+fn count_before(clusters: &PixelClusters, first: usize, limit: Key) -> usize {
+    let (mut low, mut high) = (first, clusters.len());
+    while low < high {
+        let middle = low.midpoint(high);
+        if key(clusters, middle) < limit { low = middle + 1 } else { high = middle }
+    }
+    low - first
+}
+
 impl Queue {
-    fn key(&self, cluster: usize) -> Key {
-        let hits = &self.clusters.hits;
-        let place = self.clusters.hit_start[cluster] as usize;
-        (hits.time[place], hits.x[place], hits.y[place])
-    }
-
-    /// Key of the first cluster that is still here.
-    fn first(&self) -> Key {
-        if self.gone < self.clusters.len() { self.key(self.gone) } else { NEVER }
-    }
-
-    /// How many clusters come before `limit`.
-    fn count_before(&self, limit: Key) -> usize {
-        (self.gone..self.clusters.len()).take_while(|&cluster| self.key(cluster) < limit).count()
-    }
-
     /// Frees the memory of what has left.
     fn forget_gone(&mut self) {
         self.clusters.remove_front(std::mem::take(&mut self.gone));

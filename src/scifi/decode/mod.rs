@@ -15,7 +15,7 @@ mod reference;
 mod settle;
 mod words;
 
-pub use reference::reference;
+pub use reference::{reference, reference_with};
 
 use super::geometry::{Boards, LINKS, SciFiGeometry};
 use crate::Status;

@@ -19,7 +19,12 @@ type Cluster = (u32, u32, u32);
 
 /// Decodes one event and appends it to `out`.
 pub fn reference(geometry: &SciFiGeometry, event: &RawEvent<'_>, out: &mut SciFiBatch) {
-    let (hits, status) = match hits(geometry, event) {
+    reference_with(false, geometry, event, out);
+}
+
+/// The same, on demand with a fault: one comparison the wrong way round, which tests must see.
+pub fn reference_with(fault: bool, geometry: &SciFiGeometry, event: &RawEvent<'_>, out: &mut SciFiBatch) {
+    let (hits, status) = match hits(fault, geometry, event) {
         Ok(hits) => (hits, Status::Ok),
         Err(status) => (Vec::new(), status),
     };
@@ -37,7 +42,7 @@ pub fn reference(geometry: &SciFiGeometry, event: &RawEvent<'_>, out: &mut SciFi
     out.status.push(status);
 }
 
-fn hits(geometry: &SciFiGeometry, event: &RawEvent<'_>) -> Result<Vec<Hit>, Status> {
+fn hits(fault: bool, geometry: &SciFiGeometry, event: &RawEvent<'_>) -> Result<Vec<Hit>, Status> {
     if event.status != Status::Ok {
         return Err(event.status);
     }
@@ -67,7 +72,8 @@ fn hits(geometry: &SciFiGeometry, event: &RawEvent<'_>) -> Result<Vec<Hit>, Stat
     let mut hits = hits.collect::<Option<Vec<_>>>().ok_or(Status::BadBank)?;
     hits.sort_by(|a, b| {
         let key = |hit: &Hit| (hit.zone, hit.x, hit.id, hit.width);
-        key(a).partial_cmp(&key(b)).expect("finite numbers")
+        let order = key(a).partial_cmp(&key(b)).expect("finite numbers");
+        if fault { order.reverse() } else { order }
     });
     Ok(hits)
 }

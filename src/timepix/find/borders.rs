@@ -55,7 +55,7 @@ impl BorderJoiner {
     fn join_at(&mut self, window: u32, hits: &PixelHits, border: usize, labels: &[u32]) {
         let Self { width, last, forest } = self;
         let pixel_of = |i: usize| (usize::from(hits.y[i]) + 1) * *width + usize::from(hits.x[i]) + 1;
-        let window = i64::from(window);
+        let (reach, window) = (u64::from(window), i64::from(window));
         let (before, after) = (hits.time[border - 1], hits.time[border]);
         let first = hits.time[..border].partition_point(|time| *time < after.saturating_sub(window));
         let after_border = &hits.time[border..];
@@ -65,7 +65,7 @@ impl BorderJoiner {
             let pixel = pixel_of(i);
             for row in [pixel - *width, pixel, pixel + *width] {
                 for &other in &last[row - 1..row + 2] {
-                    if other != NONE && hits.time[i] - hits.time[other as usize] <= window {
+                    if other != NONE && hits.time[i].abs_diff(hits.time[other as usize]) <= reach {
                         forest.join(labels[i], labels[other as usize]);
                     }
                 }

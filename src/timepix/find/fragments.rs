@@ -33,9 +33,15 @@ pub(super) struct Fragments {
     last: Vec<Last>,
     pieces: Box<Pieces>,
     links: Box<[[u32; 2]; LINKS]>,
-    /// Time that the table counts from, and the latest time in it; none when it is empty.
-    base: i64,
+    /// Time that the table counts from, which may be before the earliest that a hit can have; and the latest
+    /// time in it, none when it is empty.
+    base: i128,
     latest: Option<i64>,
+}
+
+/// Where time may begin for a hit: seen from there nothing in the window before it is at 0 or earlier.
+fn base_of(time: i64, window: u32) -> i128 {
+    i128::from(time) - i128::from(window) - 1
 }
 
 /// Rows of these many pixels have loops of their own, in which the distance of rows is a constant. A row
@@ -67,19 +73,19 @@ impl Fragments {
         labels.set_len(hits.len());
         forest.clear();
         let (Some(&first), Some(&last)) = (hits.time.first(), hits.time.last()) else { return 0 };
-        let fits = |base: i64| last.abs_diff(base) < u64::from(u32::MAX);
+        let begin = base_of(first, window);
+        let fits = i128::from(last) - self.base < i128::from(u32::MAX);
         // Nothing in the table may be taken for a neighbour, nor be later than the first hit.
-        let is_past = self.latest.is_none_or(|latest| first.saturating_sub(i64::from(window)) > latest);
-        let begins = self.base.saturating_add(i64::from(window) + 1);
-        if !is_past || first < begins || !fits(self.base) {
-            self.clear(first, window);
+        let is_past = self.latest.is_none_or(|latest| begin >= i128::from(latest));
+        if !is_past || begin < self.base || !fits {
+            self.clear(begin);
         }
         let mut start = 0;
         while start < hits.len() {
-            let reach = self.base.saturating_add(i64::from(u32::MAX));
-            let end = hits.time[start..].partition_point(|time| *time < reach) + start;
+            let reach = self.base + i128::from(u32::MAX);
+            let end = hits.time[start..].partition_point(|time| i128::from(*time) < reach) + start;
             if end == start {
-                self.rebase(hits.time[start], window);
+                self.rebase(base_of(hits.time[start], window));
                 continue;
             }
             for turn in (start..end).step_by(TURN) {
@@ -110,17 +116,16 @@ impl Fragments {
 
     /// Empties the table and lets time begin so that no hit is taken for none.
     #[cold]
-    fn clear(&mut self, first: i64, window: u32) {
+    fn clear(&mut self, base: i128) {
         self.last.fill(Last::default());
-        self.base = first.saturating_sub(i64::from(window)).saturating_sub(1);
+        self.base = base;
         self.latest = None;
     }
 
     /// Moves the base as far as hits that still matter allow.
     #[cold]
-    fn rebase(&mut self, next: i64, window: u32) {
-        let base = next.saturating_sub(i64::from(window)).saturating_sub(1);
-        let shift = u32::try_from(base.abs_diff(self.base)).unwrap_or(u32::MAX);
+    fn rebase(&mut self, base: i128) {
+        let shift = u32::try_from(base - self.base).unwrap_or(u32::MAX);
         self.last.iter_mut().for_each(|last| last.time = last.time.saturating_sub(shift));
         self.base = base;
     }

@@ -37,7 +37,7 @@ pub fn plain_loop(window: u32, hits: &PixelHits, matrix: &mut PlainMatrix, paren
         for row in [pixel - width, pixel, pixel + width] {
             for neighbour in [row - 1, row, row + 1] {
                 let j = last[neighbour];
-                if j != NONE && time - hits.time[j as usize] <= i64::from(window) {
+                if j != NONE && time.abs_diff(hits.time[j as usize]) <= u64::from(window) {
                     let (a, b) = (find(parent, i as u32), find(parent, j));
                     parent[a.max(b) as usize] = a.min(b);
                 }

@@ -93,12 +93,74 @@ impl TimeSorter {
         if let Some(latest) = self.latest {
             self.take_before(Some(latest.saturating_sub(self.disorder)), out);
         }
-        if self.waiting.len() > self.capacity {
-            // The older half goes, at the risk of hits that come before it.
-            let time = self.waiting.time[self.waiting.len() / 2].saturating_add(1);
-            self.forced += 1;
+        if let Some(time) = self.overflow() {
             self.take_before(Some(time), out);
         }
+    }
+
+    /// As [`TimeSorter::take`], or with `end` as [`TimeSorter::finish`], but `out`, which is empty, gets the hits in
+    /// the order in which they came: to be sorted by whoever works on them. Says between which times they are: what
+    /// left earlier is before the first, what is to come not before the second.
+    pub(super) fn take_unsorted(&mut self, end: bool, out: &mut PixelHits) -> [i64; 2] {
+        let from = self.floor;
+        if end {
+            std::mem::swap(&mut self.waiting, out);
+            (self.latest, self.floor) = (None, i64::MIN);
+            return [from, i64::MAX];
+        }
+        if let Some(latest) = self.latest {
+            let limit = latest.saturating_sub(self.disorder);
+            self.split(limit, out);
+            if let Some(limit) = self.overflow() {
+                std::mem::swap(&mut self.left, out);
+                out.clear();
+                self.split(limit, out);
+                self.left.extend_from(out, 0..out.len(), 0);
+                std::mem::swap(&mut self.left, out);
+            }
+        }
+        [from, self.floor]
+    }
+
+    /// Moves what is older than `time` to `out`, which is empty, in the order in which it came.
+    fn split(&mut self, time: i64, out: &mut PixelHits) {
+        self.floor = self.floor.max(time);
+        std::mem::swap(&mut self.waiting, out);
+        self.waiting.clear();
+        // Only the last hits are in question.
+        let first = out.time.iter().position(|hit| *hit >= time).unwrap_or(out.len());
+        let mut kept = first;
+        for i in first..out.len() {
+            let hit = out.get(i);
+            if hit.0 < time {
+                (out.time[kept], out.x[kept], out.y[kept], out.tot[kept]) = hit;
+                kept += 1;
+            } else {
+                self.waiting.push(hit.0, hit.1, hit.2, hit.3);
+            }
+        }
+        out.set_len(kept);
+    }
+
+    /// Where too many hits wait, the time before which the older half of them has to go, at the risk of hits that
+    /// come before it.
+    fn overflow(&mut self) -> Option<i64> {
+        if self.waiting.len() <= self.capacity {
+            return None;
+        }
+        self.forced += 1;
+        self.left.time.clear();
+        self.left.time.extend_from_slice(&self.waiting.time);
+        let middle = self.left.time.len() / 2;
+        Some(self.left.time.select_nth_unstable(middle).1.saturating_add(1))
+    }
+
+    /// Sorts hits, all of them, into `out`; takes their memory in exchange for its own.
+    pub(super) fn sort(&mut self, hits: &mut PixelHits, out: &mut PixelHits) {
+        std::mem::swap(&mut self.waiting, hits);
+        hits.clear();
+        out.clear();
+        self.take_before(None, out);
     }
 
     /// Appends everything to `out`, in order, and is ready for another stream.

@@ -17,7 +17,7 @@ mod banks;
 mod reference;
 mod settle;
 
-pub use reference::reference;
+pub use reference::{reference, reference_with};
 
 use super::geometry::{NO_SECTOR, SECTORS, STRIPS, UtGeometry};
 use crate::Status;

@@ -17,7 +17,12 @@ struct Hit {
 
 /// Decodes one event and appends it to `out`.
 pub fn reference(geometry: &UtGeometry, event: &RawEvent<'_>, out: &mut UtBatch) {
-    let (hits, status) = match hits(geometry, event) {
+    reference_with(false, geometry, event, out);
+}
+
+/// The same, on demand with a fault: one comparison the wrong way round, which tests must see.
+pub fn reference_with(fault: bool, geometry: &UtGeometry, event: &RawEvent<'_>, out: &mut UtBatch) {
+    let (hits, status) = match hits(fault, geometry, event) {
         Ok(hits) => (hits, Status::Ok),
         Err(status) => (Vec::new(), status),
     };
@@ -36,7 +41,7 @@ pub fn reference(geometry: &UtGeometry, event: &RawEvent<'_>, out: &mut UtBatch)
     out.status.push(status);
 }
 
-fn hits(geometry: &UtGeometry, event: &RawEvent<'_>) -> Result<Vec<Hit>, Status> {
+fn hits(fault: bool, geometry: &UtGeometry, event: &RawEvent<'_>) -> Result<Vec<Hit>, Status> {
     if event.status != Status::Ok {
         return Err(event.status);
     }
@@ -58,7 +63,8 @@ fn hits(geometry: &UtGeometry, event: &RawEvent<'_>) -> Result<Vec<Hit>, Status>
     }
     hits.sort_by(|a, b| {
         let key = |hit: &Hit| (hit.group, hit.y_begin, hit.x, hit.id);
-        key(a).partial_cmp(&key(b)).expect("finite numbers")
+        let order = key(a).partial_cmp(&key(b)).expect("finite numbers");
+        if fault { order.reverse() } else { order }
     });
     Ok(hits)
 }

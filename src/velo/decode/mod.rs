@@ -15,7 +15,7 @@ mod reference;
 mod retina;
 mod superpixel;
 
-pub use reference::reference;
+pub use reference::{reference, reference_with};
 
 use super::geometry::PITCH;
 use super::sensors::VeloSensors;
@@ -223,12 +223,18 @@ impl<'a> Words<'a> {
         Self { from: event.words_from(bank), count: bank.bytes as usize / 4 }
     }
 
-    /// Its words, counted by the first of them.
+    /// Its words, counted by the first of them; words beyond must be padding, else the count is wrong.
     #[inline(always)]
     fn counted(event: &RawEvent<'a>, bank: &RawBank) -> Result<Self, Status> {
         let Self { from, count: whole } = Self::all(event, bank);
         match from.split_first() {
-            Some((&count, from)) if (count as usize) < whole => Ok(Self { from, count: count as usize }),
+            Some((&count, from)) if (count as usize) < whole => {
+                let count = count as usize;
+                if from[count..whole - 1].iter().any(|&word| word != 0) {
+                    return Err(Status::BadBank);
+                }
+                Ok(Self { from, count })
+            }
             _ => Err(Status::TruncatedBank),
         }
     }

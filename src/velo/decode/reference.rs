@@ -29,19 +29,31 @@ pub fn reference(
     number: u64,
     out: &mut VeloBatch,
 ) {
+    reference_with(false, sensors, banks, event, number, out);
+}
+
+/// The same, on demand with a fault: one comparison the wrong way round, which tests must see.
+pub fn reference_with(
+    fault: bool,
+    sensors: &VeloSensors,
+    banks: VeloBanks,
+    event: &RawEvent<'_>,
+    number: u64,
+    out: &mut VeloBatch,
+) {
     let retina = match banks {
         VeloBanks::Auto => !event.banks(BankKind::VeloRetina).is_empty(),
         VeloBanks::Retina => true,
         VeloBanks::Superpixel => false,
     };
     let kind = if retina { BankKind::VeloRetina } else { BankKind::VeloSuperpixel };
-    match clusters(event, kind) {
+    match clusters(fault, event, kind) {
         Ok(clusters) => append(sensors, &clusters, number, out),
         Err(status) => out.push_failed(number, status),
     }
 }
 
-fn clusters(event: &RawEvent<'_>, kind: BankKind) -> Result<Vec<Cluster>, Status> {
+fn clusters(fault: bool, event: &RawEvent<'_>, kind: BankKind) -> Result<Vec<Cluster>, Status> {
     let banks = event.banks(kind);
     if event.status != Status::Ok {
         return Err(event.status);
@@ -55,6 +67,9 @@ fn clusters(event: &RawEvent<'_>, kind: BankKind) -> Result<Vec<Cluster>, Status
     let (mut single, mut joined, mut twice) = (Vec::new(), Vec::new(), false);
     for bank in banks {
         if kind == BankKind::VeloRetina {
+            if bank.version != banks[0].version {
+                return Err(Status::BadBank);
+            }
             retina(event, bank, &mut single)?;
         } else {
             twice |= superpixels(event, bank, &mut single, &mut joined)?;
@@ -65,7 +80,7 @@ fn clusters(event: &RawEvent<'_>, kind: BankKind) -> Result<Vec<Cluster>, Status
     }
     single.extend(joined);
     // Stable: of one module first those of single superpixels, then the others, each in its order.
-    single.sort_by_key(|cluster| cluster.sensor / 4);
+    single.sort_by_key(|cluster| if fault { !(cluster.sensor / 4) } else { cluster.sensor / 4 });
     Ok(single)
 }
 
@@ -74,7 +89,11 @@ fn counted(event: &RawEvent<'_>, bank: &RawBank) -> Result<Vec<u32>, Status> {
     let bytes = event.bytes(bank);
     let words: Vec<u32> = bytes.as_chunks::<4>().0.iter().map(|&four| u32::from_le_bytes(four)).collect();
     let count = *words.first().ok_or(Status::TruncatedBank)? as usize;
-    words.get(1..=count).map(<[u32]>::to_vec).ok_or(Status::TruncatedBank)
+    let counted = words.get(1..=count).ok_or(Status::TruncatedBank)?;
+    if words[count + 1..].iter().any(|&word| word != 0) {
+        return Err(Status::BadBank);
+    }
+    Ok(counted.to_vec())
 }
 
 fn retina(event: &RawEvent<'_>, bank: &RawBank, out: &mut Vec<Cluster>) -> Result<(), Status> {

@@ -34,6 +34,10 @@ pub(super) fn read_room<G: Gang>(
 fn read<G: Gang>(g: G, event: &RawEvent<'_>, banks: &[RawBank], out: &mut Clusters) -> Result<(), Status> {
     for bank in banks {
         let before = out.len();
+        // Versions order banks differently, by sensor and by pair.
+        if bank.version != banks[0].version {
+            return Err(Status::BadBank);
+        }
         let sensor = match bank.version {
             4 => 2 * usize::from(bank.source & PAIR),
             _ => usize::from(bank.source),

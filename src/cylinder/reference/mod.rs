@@ -1,0 +1,86 @@
+//! The naive twin of seeds from truth, of all builders and of the fits: the same hit lists and states, bit by bit, from
+//! loops over one seed and all hits of a layer.
+//!
+//! It shares nothing with the kernels but configuration and geometry, and imports nothing from `simd/`. What decides
+//! bits is the same: the order of operations, and the order in which equally good hits are met.
+
+mod build;
+mod fit;
+mod layers;
+
+use super::config::CylinderConfig;
+use super::geometry::{RADII, SEED_LAYERS};
+use crate::event::{CYLINDER_LAYERS, CylinderEvent, CylinderSeeds, NO_HIT};
+use crate::kalman::reference::single::{State, to_radius};
+use crate::kalman::{CURVATURE_PER_TESLA, FitStatus};
+use layers::Layers;
+
+/// A comparison that is flipped on purpose, to show that tests which compare with the kernels can fail.
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// None: the reference as it should be.
+    None,
+    /// Of two hits or branches the one with the larger chi2 goes before.
+    Farthest,
+    /// A candidate with exactly the allowed number of holes may have one more.
+    HoleAtLimit,
+}
+
+/// What becomes of a seed.
+#[derive(Debug, Clone)]
+pub struct Track {
+    /// The hit of each layer, counted from the event's first hit, or [`NO_HIT`].
+    pub hits: [u32; CYLINDER_LAYERS],
+    /// The state at the innermost hit, as it is written out.
+    pub state: State,
+    /// chi2 of the fit.
+    pub chi2: f32,
+    /// What became of the fit.
+    pub fit: FitStatus,
+}
+
+/// The tracks of the seeds `particles` of an event that has no fault.
+pub fn reconstruct(
+    fault: Fault,
+    config: &CylinderConfig,
+    event: &CylinderEvent<'_>,
+    seeds: &CylinderSeeds,
+    particles: std::ops::Range<usize>,
+) -> Vec<Track> {
+    let layers = Layers::new(&config.bins, event);
+    let track = |particle: usize| {
+        let mut hits: [u32; CYLINDER_LAYERS] = std::array::from_fn(|layer| seeds.hits[layer][particle]);
+        hits[SEED_LAYERS..].fill(NO_HIT);
+        if let Some(state) = seed(config, &layers, seeds, particle) {
+            build::build(fault, config, &layers, state, &mut hits);
+        }
+        fit::inwards(config, &layers, hits)
+    };
+    particles.map(track).collect()
+}
+
+/// The fit of all hits of a particle from its true vertex outwards.
+pub fn fit_particle(
+    config: &CylinderConfig,
+    event: &CylinderEvent<'_>,
+    seeds: &CylinderSeeds,
+    particle: usize,
+) -> Track {
+    let layers = Layers::new(&config.bins, event);
+    let hits = std::array::from_fn(|layer| seeds.hits[layer][particle]);
+    fit::Follow::from_vertex(config, &layers, seeds, particle, CYLINDER_LAYERS).finish(hits)
+}
+
+/// The state of a particle's seed on the layer behind it, if it has one.
+fn seed(config: &CylinderConfig, layers: &Layers, seeds: &CylinderSeeds, particle: usize) -> Option<State> {
+    let follow = fit::Follow::from_vertex(config, layers, seeds, particle, SEED_LAYERS);
+    let (state, reached) = to_radius(&follow.state, field(config), RADII[SEED_LAYERS]);
+    let complete = (0..SEED_LAYERS).all(|layer| seeds.hits[layer][particle] != NO_HIT);
+    (reached && follow.reached && follow.measured && complete).then_some(state)
+}
+
+/// Curvature of charge / pT = 1.
+fn field(config: &CylinderConfig) -> f32 {
+    CURVATURE_PER_TESLA * config.field
+}

@@ -1,0 +1,335 @@
+//! The cylinder sequence on a device: slices of events through one stream, from hits and seeds to fitted tracks.
+
+mod args;
+mod formulas;
+mod output;
+mod plan;
+mod pool;
+
+pub use plan::Capacity;
+pub use pool::{CylinderGpuPool, CylinderRunner};
+
+use super::device::{Device, Kernel, Queue, settled};
+use crate::cylinder::geometry::SEED_LAYERS;
+use crate::cylinder::{Builder, CylinderConfig, CylinderInput, SeedSource};
+use crate::event::{CYLINDER_LAYERS, Counters, CylinderTracks, Truncation};
+use crate::{Error, Result, Status};
+use args::{CylinderArgs, cells_of_event};
+use output::Layout;
+use plan::{DIGITS, TILE};
+use std::ops::Range;
+
+pub(in crate::gpu) use args::definitions;
+
+/// The kernels of the sequence in the order of their first launch.
+pub const KERNELS: [Kernel; 14] = [
+    Kernel("cylinder_check"),
+    Kernel("cylinder_polar"),
+    Kernel("cylinder_count"),
+    Kernel("cylinder_sums"),
+    Kernel("cylinder_scatter"),
+    Kernel("cylinder_gather"),
+    Kernel("cylinder_table"),
+    Kernel("cylinder_seed"),
+    Kernel("cylinder_best_hit"),
+    Kernel("cylinder_clone_8"),
+    Kernel("cylinder_clone_16"),
+    Kernel("cylinder_clone_32"),
+    Kernel("cylinder_offsets"),
+    Kernel("cylinder_fit"),
+];
+
+/// The stage of [`crate::cylinder::STAGES`] that a kernel belongs to.
+fn stage_of(kernel: Kernel) -> usize {
+    match kernel.0 {
+        "cylinder_seed" => 1,
+        "cylinder_best_hit" | "cylinder_clone_8" | "cylinder_clone_16" | "cylinder_clone_32" => 2,
+        "cylinder_offsets" | "cylinder_fit" => 3,
+        _ => 0,
+    }
+}
+
+/// Hits of a slice at most: places in lists have 27 bits.
+const MOST_HITS: usize = (1 << 27) - 1;
+
+/// One stream: a queue of the device with its arena and its staging memory.
+pub struct CylinderStream<Q> {
+    queue: Q,
+    capacity: Capacity,
+    args: CylinderArgs,
+    plan: super::arena::Plan,
+    /// The kernel that builds, its threads, and threads for each seed.
+    builder: (&'static str, u32, usize),
+}
+
+impl<Q: Queue> CylinderStream<Q> {
+    /// Opens a stream on a device.
+    ///
+    /// # Errors
+    /// [`Error::Config`] and [`Error::Unsupported`] for a configuration that the device cannot run, and
+    /// [`Error::Device`] when it has no room.
+    pub fn open<D: Device<Queue = Q>>(
+        device: &D,
+        config: &CylinderConfig,
+        capacity: Capacity,
+    ) -> Result<Self> {
+        config.validate()?;
+        let cells = cells_of_event(config);
+        let Capacity { events, hits, seeds } = capacity;
+        if events == 0 || hits > MOST_HITS || seeds > 1 << 26 || cells.saturating_mul(events) >= 1 << 31 {
+            let message = "a slice has 1 event or more, less than 2^27 hits, 2^26 seeds and 2^31 cells";
+            return Err(Error::Config(message.into()));
+        }
+        Self::with_plan(device, config, capacity, plan::plan(&capacity, cells))
+    }
+
+    fn with_plan<D: Device<Queue = Q>>(
+        device: &D,
+        config: &CylinderConfig,
+        capacity: Capacity,
+        plan: super::arena::Plan,
+    ) -> Result<Self> {
+        let builder = builder(config)?;
+        let output = Layout::new(capacity.events, capacity.seeds).bytes();
+        let queue = device.open(plan.bytes(), output.max(inputs(&capacity, &capacity)[8].end) + 64)?;
+        let mut args = CylinderArgs::new(config);
+        args.point_into(queue.arena(), &plan);
+        Ok(Self { queue, capacity, args, plan, builder })
+    }
+
+    /// Reconstructs the events of `range` and appends them to `out`. Events that do not fit together are cut into halves,
+    /// again and again; one that does not fit alone passes through without tracks, with its status.
+    ///
+    /// # Errors
+    /// [`Error::Device`] when the device fails.
+    pub fn run(
+        &mut self,
+        input: CylinderInput<'_>,
+        range: Range<usize>,
+        out: &mut CylinderTracks,
+        counters: &mut Counters,
+        times: &mut dyn FnMut(Kernel, u64),
+    ) -> Result<()> {
+        let slice = Slice::new(input, range.clone());
+        if slice.size.events == 0 {
+            return Ok(());
+        }
+        let Capacity { events, hits, seeds } = slice.size;
+        if events <= self.capacity.events && hits <= self.capacity.hits && seeds <= self.capacity.seeds {
+            let done = self.run_at_once(&slice, out, counters);
+            settled(&mut self.queue, done)?;
+            return self.queue.times(&mut |kernel, ns| {
+                counters.stages[stage_of(kernel)].ns += ns;
+                times(kernel, ns);
+            });
+        }
+        if events == 1 {
+            let own = input.hits.status[range.start];
+            let status = if own == Status::Ok { Status::TooManyHits } else { own };
+            out.track_start.push(out.tracks() as u32);
+            out.status.push(status);
+            counters.count_event(status);
+            return Ok(());
+        }
+        let middle = range.start + events / 2;
+        self.run(input, range.start..middle, out, counters, times)?;
+        self.run(input, middle..range.end, out, counters, times)
+    }
+
+    fn run_at_once(
+        &mut self,
+        slice: &Slice<'_>,
+        out: &mut CylinderTracks,
+        counters: &mut Counters,
+    ) -> Result<()> {
+        self.copy_in(slice)?;
+        let Capacity { events, hits, seeds } = slice.size;
+        (self.args.events, self.args.hits, self.args.seeds) = (events as u32, hits as u32, seeds as u32);
+        self.args.stride = seeds as u32;
+        let layout = Layout::new(events, seeds);
+        let output = self.plan.start(plan::OUTPUT);
+        layout.point_into(self.queue.arena() + output as u64, &mut self.args);
+        self.args.start_sort(self.queue.arena(), &self.plan);
+
+        self.launch("cylinder_check", events, 256, 256)?;
+        self.launch("cylinder_polar", hits, 256, 256)?;
+        let cells = events * self.args.cells_of_event as usize;
+        self.sort(hits.div_ceil(TILE), usize::BITS - (cells - 1).leading_zeros())?;
+        self.launch("cylinder_gather", hits, 256, 256)?;
+        self.launch("cylinder_table", cells, 256, 256)?;
+        self.launch("cylinder_seed", seeds, 64, 64)?;
+        let (kernel, threads, of_seed) = self.builder;
+        self.launch(kernel, seeds, threads as usize / of_seed, threads)?;
+        self.launch("cylinder_offsets", 1, 1, 1024)?;
+        self.launch("cylinder_fit", seeds, 64, 64)?;
+        self.queue.copy_out(output..output + layout.bytes(), 0)?;
+        self.queue.wait()?;
+        let tracks = out.tracks();
+        let lost = layout.append(&self.queue.staging()[..layout.bytes()], out, counters)?;
+        if lost > 0 {
+            counters.count_truncated(Truncation::CandidatesInWindow, lost);
+        }
+        let tracks = (out.tracks() - tracks) as u64;
+        let [bin, seed, build, fit, ..] = &mut counters.stages;
+        bin.items_in += hits as u64;
+        seed.items_out += tracks;
+        build.items_in += tracks;
+        fit.items_in += tracks;
+        Ok(())
+    }
+
+    /// One copy per column, as it is.
+    fn copy_in(&mut self, slice: &Slice<'_>) -> Result<()> {
+        let places = inputs(&self.capacity, &slice.size);
+        let staging = self.queue.staging();
+        for (place, column) in places.iter().zip(&slice.columns) {
+            staging[place.clone()].copy_from_slice(column);
+        }
+        for (to, status) in staging[places[7].clone()].chunks_exact_mut(2).zip(slice.status) {
+            to.copy_from_slice(&status.code().to_ne_bytes());
+        }
+        let buffers = [
+            plan::LAYER_START,
+            plan::X,
+            plan::Y,
+            plan::Z,
+            plan::VAR_RPHI,
+            plan::VAR_Z,
+            plan::SEED_START,
+            plan::STATUS,
+        ];
+        for (place, buffer) in places.iter().zip(buffers) {
+            self.queue.copy_in(place.clone(), self.plan.start(buffer))?;
+        }
+        // Columns of seeds lie one behind the other, on the host and there.
+        let column = 4 * slice.size.seeds;
+        let first = places[8].start;
+        for (number, values) in slice.of_seeds.iter().enumerate() {
+            let from = first + number * column;
+            self.queue.staging()[from..from + column].copy_from_slice(bytemuck::cast_slice(values));
+            let (buffer, number) =
+                if number < 6 { (plan::VERTEX, number) } else { (plan::SEED_HITS, number - 6) };
+            self.queue.copy_in(from..from + column, self.plan.start(buffer) + number * column)?;
+        }
+        Ok(())
+    }
+
+    /// Runs a kernel on so many items, `per_block` of them a block.
+    fn launch(&mut self, kernel: &'static str, items: usize, per_block: usize, threads: u32) -> Result<()> {
+        self.queue.launch(Kernel(kernel), items.div_ceil(per_block) as u32, threads, &self.args)
+    }
+
+    /// Sorts the hits by the lowest bits of their keys; equal ones keep their order.
+    fn sort(&mut self, tiles: usize, bits: u32) -> Result<()> {
+        for shift in (0..bits).step_by(DIGITS.ilog2() as usize) {
+            self.args.shift = shift;
+            self.args.count = (DIGITS * tiles) as u32;
+            self.launch("cylinder_count", tiles, 1, 256)?;
+            self.launch("cylinder_sums", 1, 1, 1024)?;
+            self.launch("cylinder_scatter", tiles, 1, 256)?;
+            self.args.swap();
+        }
+        Ok(())
+    }
+}
+
+/// The kernel that builds tracks, its threads, and threads for each seed, as the configuration says.
+fn builder(config: &CylinderConfig) -> Result<(&'static str, u32, usize)> {
+    let unsupported = |what: &str| Err(Error::Unsupported(format!("cylinder on a device: {what}")));
+    if config.seeds != SeedSource::Truth {
+        return unsupported("seeds come from truth; from hits they are made on CPUs only");
+    }
+    if config.material > 0.0 {
+        return unsupported("layers have no material; scattering runs on CPUs only");
+    }
+    match (config.builder, config.build.candidates) {
+        (Builder::BestHit, _) => Ok(("cylinder_best_hit", 64, 1)),
+        (Builder::CloneEngine, 0..=8) => Ok(("cylinder_clone_8", 128, 8)),
+        (Builder::CloneEngine, 9..=16) => Ok(("cylinder_clone_16", 64, 16)),
+        (Builder::CloneEngine, _) => Ok(("cylinder_clone_32", 64, 32)),
+        (Builder::Standard, _) => unsupported("builders are best-hit and clone-engine; standard is for CPUs"),
+    }
+}
+
+/// The columns of a range of events.
+struct Slice<'a> {
+    size: Capacity,
+    /// Starts of the layers, x, y, z, variances, starts of the seeds.
+    columns: [&'a [u8]; 7],
+    status: &'a [Status],
+    /// Six of the vertices, then the first hits.
+    of_seeds: [&'a [u32]; 6 + SEED_LAYERS],
+}
+
+impl<'a> Slice<'a> {
+    fn new(CylinderInput { hits, seeds }: CylinderInput<'a>, range: Range<usize>) -> Self {
+        let layers = &hits.layer_start[CYLINDER_LAYERS * range.start..=CYLINDER_LAYERS * range.end];
+        let starts = &seeds.start[range.start..=range.end];
+        let of_hits = layers[0] as usize..layers[layers.len() - 1] as usize;
+        let of_seeds = starts[0] as usize..starts[starts.len() - 1] as usize;
+        let floats = |column: &'a [f32]| bytemuck::cast_slice::<f32, u8>(&column[of_hits.clone()]);
+        Self {
+            size: Capacity { events: range.len(), hits: of_hits.len(), seeds: of_seeds.len() },
+            columns: [
+                bytemuck::cast_slice(layers),
+                floats(&hits.x),
+                floats(&hits.y),
+                floats(&hits.z),
+                floats(&hits.var_rphi),
+                floats(&hits.var_z),
+                bytemuck::cast_slice(starts),
+            ],
+            status: &hits.status[range],
+            of_seeds: std::array::from_fn(|i| match seeds.vertex.get(i) {
+                Some(column) => bytemuck::cast_slice(&column[of_seeds.clone()]),
+                None => &seeds.hits[i - seeds.vertex.len()][of_seeds.clone()],
+            }),
+        }
+    }
+}
+
+/// Where the input columns are in staging memory: those of [`Slice::columns`], the status, and all of seeds.
+fn inputs(capacity: &Capacity, size: &Capacity) -> [Range<usize>; 9] {
+    let sizes = |Capacity { events, hits, seeds }: &Capacity| {
+        let column = 4 * hits;
+        let [layers, seeds_of] = [CYLINDER_LAYERS * events + 1, events + 1].map(|count| 4 * count);
+        let of_seeds = 4 * (6 + SEED_LAYERS) * seeds;
+        [layers, column, column, column, column, column, seeds_of, 2 * events, of_seeds]
+    };
+    let (room, sizes) = (sizes(capacity), sizes(size));
+    let mut start = 0;
+    std::array::from_fn(|i| {
+        let place = start..start + sizes[i];
+        start += room[i].next_multiple_of(256);
+        place
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::{CylinderBatch, CylinderTruth};
+    use crate::gpu::arena::Plan;
+    use crate::gpu::driver::{Emulated, GARBAGE, Order};
+    use crate::truth::simulate::CylinderSim;
+
+    /// With buffers as small as these events allow and far from one another, nothing between them changes.
+    #[test]
+    fn kernels_write_to_their_buffers_alone() {
+        let (mut hits, mut truth) = (CylinderBatch::default(), CylinderTruth::default());
+        let spec = "sim:cylinder,events=2,tracks=101,seed=1,noise=333,inefficiency=0.1".parse().unwrap();
+        CylinderSim::new(spec, 0, None).read(2, &mut hits, &mut truth);
+        let capacity = Capacity { events: 2, hits: hits.x.len(), seeds: truth.particles.len() };
+        let device = Emulated::new(Order::Forward).unwrap();
+        for builder in [Builder::BestHit, Builder::CloneEngine] {
+            let config = CylinderConfig { builder, ..CylinderConfig::best() };
+            let plan = Plan::spread(&plan::bytes(&capacity, cells_of_event(&config)));
+            let mut stream = CylinderStream::with_plan(&device, &config, capacity, plan).unwrap();
+            let (mut tracks, mut counters) = (CylinderTracks::default(), Counters::default());
+            let input = CylinderInput { hits: &hits, seeds: &truth.particles };
+            stream.run(input, 0..2, &mut tracks, &mut counters, &mut |_, _| ()).unwrap();
+            assert_eq!(tracks.tracks(), 202);
+            assert_eq!(stream.plan.trespass(stream.queue.memory(), GARBAGE), None, "{builder}");
+        }
+    }
+}

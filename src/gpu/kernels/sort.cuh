@@ -1,0 +1,69 @@
+// Stable radix sort of 64-bit keys with 32-bit values, eight bits a pass: counts of a tile, their sums, places.
+
+constexpr u32 TILE = 4096, TILE_THREADS = 256, TILE_WARPS = TILE_THREADS / 32, DIGITS = 256;
+
+// How often each digit comes in a tile. One block of TILE_THREADS a tile.
+__device__ inline void count_digits(const u64* keys, u32* counts_of_all, u32 items, u32 shift) {
+    __shared__ u32 counts[DIGITS];
+    const u32 begin = blockIdx.x * TILE, end = begin + TILE < items ? begin + TILE : items;
+    counts[threadIdx.x] = 0;
+    __syncthreads();
+    for (u32 i = begin + threadIdx.x; i < end; i += blockDim.x) atomicAdd(&counts[u32(keys[i] >> shift) % DIGITS], 1u);
+    __syncthreads();
+    counts_of_all[threadIdx.x * gridDim.x + blockIdx.x] = counts[threadIdx.x];
+}
+
+// Replaces counts by the sums of those before them; says the sum of all. One block in all.
+__device__ inline u32 sum_counts(u32* counts, u32 count) {
+    u32 before = 0;
+    for (u32 from = 0; from < count; from += blockDim.x) {
+        const u32 i = from + threadIdx.x;
+        u32 total;
+        const u32 sum = sum_before(i < count ? counts[i] : 0, total);
+        if (i < count) counts[i] = before + sum;
+        before += total;
+    }
+    return before;
+}
+
+// Brings keys and values of a tile to their places by digit, those of one digit in their order. A warp has a
+// stretch of the tile to itself. One block of TILE_THREADS a tile.
+__device__ inline void scatter_digits(const u64* keys, const u32* values, u64* other_keys, u32* other_values,
+                                      const u32* counts, u32 items, u32 shift) {
+    __shared__ u32 places[TILE_WARPS][DIGITS];
+    const u32 lane = threadIdx.x % 32, warp = threadIdx.x / 32, own = TILE / TILE_WARPS;
+    const u32 begin = blockIdx.x * TILE + warp * own;
+    for (u32 of = 0; of < TILE_WARPS; of++) places[of][threadIdx.x] = 0;
+    __syncthreads();
+    for (u32 i = begin + lane; i < begin + own && i < items; i += 32)
+        atomicAdd(&places[warp][u32(keys[i] >> shift) % DIGITS], 1u);
+    __syncthreads();
+    u32 place = counts[threadIdx.x * gridDim.x + blockIdx.x];
+    for (u32 of = 0; of < TILE_WARPS; of++) {
+        const u32 count = places[of][threadIdx.x];
+        places[of][threadIdx.x] = place;
+        place += count;
+    }
+    __syncthreads();
+    for (u32 from = begin; from < begin + own; from += 32) {
+        const u32 i = from + lane;
+        const bool there = i < items;
+        const u64 key = there ? keys[i] : 0;
+        const u32 digit = u32(key >> shift) % DIGITS;
+        // Lanes with the same digit.
+        u32 peers = __ballot_sync(~0u, there);
+        for (u32 bit = 0; bit < 8; bit++) {
+            const u32 set = __ballot_sync(~0u, digit >> bit & 1);
+            peers &= digit >> bit & 1 ? set : ~set;
+        }
+        const u32 before = __popc(peers & ((1u << lane) - 1));
+        const u32 to = places[warp][digit] + before;
+        __syncwarp();
+        if (there) {
+            other_keys[to] = key;
+            other_values[to] = values[i];
+            if (before == 0) places[warp][digit] += __popc(peers);
+        }
+        __syncwarp();
+    }
+}

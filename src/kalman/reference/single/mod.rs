@@ -1,0 +1,173 @@
+//! The naive twin of the kernels in f32: one track, dense matrices, the same operations in the same order, so that
+//! every gang can be compared with it bit by bit. It imports nothing from `simd/`.
+
+mod maths;
+mod start;
+mod written;
+
+use maths::{atan_tail, fma, max};
+
+pub use maths::{atan2, sincos, within_turn};
+pub use start::{from_three_hits, from_vertex};
+pub use written::{judge, written};
+
+/// A state on a cylinder: radius, parameters (azimuth, z, charge / pT, moment, slope), covariance.
+#[derive(Debug, Clone, Copy)]
+pub struct State {
+    /// cm
+    pub radius: f32,
+    /// See [`axis`](crate::kalman::axis).
+    pub p: [f32; 5],
+    /// The lower triangle counts.
+    pub c: [[f32; 5]; 5],
+}
+
+/// A hit: azimuth, z, their variances and the radius.
+#[derive(Debug, Clone, Copy)]
+pub struct Hit {
+    /// rad, cm
+    pub position: [f32; 2],
+    /// rad^2, cm^2
+    pub variance: [f32; 2],
+    /// cm
+    pub radius: f32,
+}
+
+/// f c f^T: the products with ones first, as they need no multiplication.
+fn similarity<const R: usize, const N: usize>(f: &[[Option<f32>; N]; R], c: &[[f32; N]; N]) -> [[f32; R]; R] {
+    let at = |i: usize, j: usize| c[i.max(j)][i.min(j)];
+    let mut out = [[0.0; R]; R];
+    for i in 0..R {
+        let row: [f32; N] = std::array::from_fn(|j| {
+            let mut sum = -0.0;
+            for (m, f) in f[i].iter().enumerate() {
+                sum = f.map_or(sum, |f| fma(f, at(m, j), sum));
+            }
+            sum
+        });
+        for l in 0..=i {
+            let mut sum = -0.0;
+            for (f, row) in f[l].iter().zip(row) {
+                sum = if *f == Some(1.0) { sum + row } else { sum };
+            }
+            for (f, row) in f[l].iter().zip(row) {
+                sum = if *f == Some(1.0) { sum } else { f.map_or(sum, |f| fma(f, row, sum)) };
+            }
+            out[i][l] = sum;
+        }
+    }
+    out
+}
+
+fn axis_of(radius: f32, moment: f32) -> f32 {
+    max(fma(-moment, moment, radius * radius), f32::MIN_POSITIVE).sqrt()
+}
+
+fn inside(q: f32, r: f32) -> bool {
+    q * q < 0.9999 * (r * r)
+}
+
+/// tan of half the turn, chord along the final direction, length, excess, chord across: see `radius.rs`.
+fn arc(reach: f32, half_curvature: f32) -> [f32; 5] {
+    let tau = half_curvature * reach;
+    let square = tau * tau;
+    let shrink = 1.0 / (square + 1.0);
+    let tail = atan_tail(square);
+    let chord = reach * shrink;
+    let half_reach = 0.5 * reach;
+    [
+        tau,
+        chord,
+        reach * fma(square, tail, 1.0),
+        reach * half_reach * tau * (tail + shrink),
+        chord * half_reach,
+    ]
+}
+
+/// The state on another cylinder, if the track gets there.
+pub fn to_radius(state: &State, field: f32, radius: f32) -> (State, bool) {
+    let [azimuth, z, k, q, slope] = state.p;
+    let r = state.radius;
+    let per_charge = 0.5 * field * fma(radius, radius, -(r * r));
+    let half_curvature = 0.5 * field * k;
+    let q_new = fma(per_charge, k, q);
+    let (a, a_new) = (axis_of(r, q), axis_of(radius, q_new));
+    let turned = fma(-half_curvature, q + q_new, 1.0);
+    let axes = a * a_new;
+    let shared = 1.0 / (axes * turned);
+    let [tau, chord, length, excess, across] = arc((a_new - a) * axes * shared, half_curvature);
+    let weight = shared * turned;
+    let lever = chord * fma(tau, a, q);
+    let tangent = lever / fma(chord, fma(-tau, q, a), r * (radius + r));
+    let square = tangent * tangent;
+    let change = (tangent + tangent) * fma(square, atan_tail(square), 1.0);
+    let across_axis = across * a * weight;
+    let (o, i) = (None, Some(1.0));
+    let f = [
+        [i, o, Some(field * across_axis), Some(chord * weight), o],
+        [
+            o,
+            i,
+            Some(slope * (field * fma(across_axis, q_new, -excess))),
+            Some(slope * (lever * weight)),
+            Some(length),
+        ],
+        [o, o, i, o, o],
+        [o, o, Some(per_charge), i, o],
+        [o, o, o, o, i],
+    ];
+    let reached =
+        inside(q, r) && inside(q_new, radius) && tau.abs() < 1.0 && tangent.abs() < 1.0 && 0.0 < turned;
+    let p = [azimuth + change, fma(slope, length, z), k, q_new, slope];
+    (State { radius, p, c: similarity(&f, &state.c) }, reached)
+}
+
+/// Takes in a hit on the state's own cylinder, if there is one; its chi2, and whether the residual had a covariance.
+/// Without either nothing changes, by the same operations with weights of zero.
+pub fn update(state: &mut State, hit: Option<&Hit>) -> (f32, bool) {
+    let c = state.c;
+    let at = |i: usize, j: usize| c[i.max(j)][i.min(j)];
+    let none = Hit { position: [0.0; 2], variance: [1.0; 2], radius: 0.0 };
+    let Hit { position, variance, .. } = hit.unwrap_or(&none);
+    let s = [c[0][0] + variance[0], c[1][0], c[1][1] + variance[1]];
+    let determinant = fma(-s[1], s[1], s[0] * s[2]);
+    let sane = 0.0 < determinant && 0.0 < s[0];
+    let scale = 1.0 / determinant;
+    let mut d = [within_turn(position[0] - state.p[0]), position[1] - state.p[1]];
+    let off = -(s[1] * scale);
+    let mut w = [[s[2] * scale, off], [off, s[0] * scale]];
+    // V S^-1.
+    let mut rest = [0, 1].map(|i: usize| [0, 1].map(|j: usize| variance[i] * w[i][j]));
+    if hit.is_none() || !sane {
+        (d, w, rest) = ([0.0; 2], [[0.0; 2]; 2], [[1.0, 0.0], [0.0, 1.0]]);
+    }
+    let weighted = [0, 1].map(|i: usize| fma(w[i][1], d[1], w[i][0] * d[0]));
+    for i in 0..5 {
+        state.p[i] = fma(at(i, 1), weighted[1], fma(at(i, 0), weighted[0], state.p[i]));
+        let gain = [0, 1].map(|j: usize| fma(c[i][1], w[1][j], c[i][0] * w[0][j]));
+        for j in 0..=i {
+            state.c[i][j] = if i < 2 {
+                fma(rest[i][1], at(1, j), rest[i][0] * at(0, j))
+            } else if j < 2 {
+                fma(c[i][1], rest[j][1], c[i][0] * rest[j][0])
+            } else {
+                fma(-gain[1], c[j][1], fma(-gain[0], c[j][0], c[i][j]))
+            };
+        }
+    }
+    (fma(d[1], weighted[1], d[0] * weighted[0]), sane)
+}
+
+/// Adds what a layer of `thickness` radiation lengths does to the covariance.
+pub fn scatter(state: &mut State, thickness: f32) {
+    let [_, _, k, moment, slope] = state.p;
+    let axis = axis_of(state.radius, moment);
+    let steep2 = fma(slope, slope, 1.0);
+    let path = state.radius / axis;
+    let angle2 = 0.0136 * 0.0136 * thickness * k * k * path / steep2.sqrt();
+    let c = &mut state.c;
+    c[2][2] += angle2 * (k * slope * (k * slope));
+    c[3][3] += angle2 * (axis * axis * steep2);
+    c[4][2] += angle2 * (k * slope * steep2);
+    c[4][4] += angle2 * (steep2 * steep2);
+}
