@@ -266,3 +266,80 @@ fn what_is_missing_or_damaged_is_told() {
     let (code, message) = failure(&["run", damaged, "--geometry", &geometry, "--strict"]);
     assert!(code == Some(1) && message.contains("wrong checksum"), "{message}");
 }
+
+fn scratch(name: &str) -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("raw-{name}"));
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+/// Simulated events in a file.
+fn simulated(file: &str, detector: &str, events: &str) {
+    json(&["simulate", "--detector", detector, "--events", events, "--seed", "4", "--output", file]);
+}
+
+#[cfg(unix)]
+#[test]
+fn named_pipes_give_all_their_events() {
+    let folder = scratch("pipes");
+    for (name, detector) in [("a.ndjson", "velo"), ("a.mdf", "lhcb")] {
+        let file = folder.join(name).to_str().unwrap().to_string();
+        simulated(&file, detector, "6");
+        let geometry: &[&str] = if detector == "lhcb" { &["--geometry", "nominal"] } else { &[] };
+        let expected = json(&[&["run", &file], geometry].concat());
+        let pipe = format!("{file}.pipe");
+        assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let (from, to) = (file.clone(), pipe.clone());
+        let feeder = std::thread::spawn(move || std::fs::copy(from, to).map(drop));
+        let found = json(&[&["run", &pipe], geometry].concat());
+        feeder.join().unwrap().unwrap();
+        assert_eq!(
+            (&found["events"], &found["output_hash"]),
+            (&6.into(), &expected["output_hash"]),
+            "{name}"
+        );
+        let (code, message) = failure(&["run", &pipe, &file]);
+        assert!(code == Some(2) && message.contains("--format"), "{message}");
+    }
+}
+
+#[test]
+fn what_cannot_be_written_leaves_the_file_alone() {
+    let file = scratch("sink").join("hits.parquet");
+    std::fs::write(&file, "precious").unwrap();
+    for sequence in ["ut", "scifi"] {
+        let output = file.to_str().unwrap();
+        let (code, _) = failure(&["run", "sim:lhcb,events=1", "--sequence", sequence, "--output", output]);
+        assert_eq!((code, std::fs::read_to_string(&file).unwrap()), (Some(2), "precious".into()));
+    }
+}
+
+#[test]
+fn flags_without_effect_and_ranges_without_events_are_told() {
+    let run = output(&["run", "sim:velo,events=5", "--events", "50:5"]);
+    assert!(run.status.success() && stderr(&run).contains("--events 50"), "{}", stderr(&run));
+    let run = output(&["run", "sim:velo,events=5", "--format", "mdf"]);
+    assert!(run.status.success() && stderr(&run).contains("--format has no effect"), "{}", stderr(&run));
+}
+
+#[test]
+fn an_error_does_not_swallow_what_came_before() {
+    let folder = scratch("errors");
+    let path = |name: &str| folder.join(name).to_str().unwrap().to_string();
+    let (good, empty, tracks) = (path("a.ndjson"), path("empty.ndjson"), path("tracks.parquet"));
+    simulated(&good, "velo", "3");
+    let text = std::fs::read_to_string(&good).unwrap();
+    std::fs::write(&good, format!("{text}{{}}\n")).unwrap();
+    std::fs::write(&empty, "").unwrap();
+    for arguments in [&["run", &good, &empty, "--output", &tracks][..], &["check", &good, &empty]] {
+        let output = output(arguments);
+        let words = stderr(&output);
+        assert_eq!(output.status.code(), Some(1), "{words}");
+        assert!(
+            words.contains("warning: ") && words.contains("line 4") && words.contains("holds no event"),
+            "{words}"
+        );
+    }
+    assert!(std::fs::read(&tracks).unwrap().ends_with(b"PAR1"));
+}

@@ -106,6 +106,16 @@ fn a_hit_that_is_not_there_is_reported_and_left_out() {
 }
 
 #[test]
+fn hits_that_are_not_there_give_one_note_a_particle() {
+    let bad = with("1.0,[0,1]", &format!("1.0,[0,{}1]", "7,".repeat(1000)));
+    let mut reader = reader(bad, options(false));
+    let (mut batch, mut truth) = (VeloBatch::default(), Vec::new());
+    assert_eq!(reader.read(9, &mut batch, &mut truth).unwrap(), 1);
+    assert_eq!((truth[0].particles[0].hits.len(), reader.problem_count()), (2, 1));
+    assert!(reader.problems()[0].contains("1000 such hits"), "{:?}", reader.problems());
+}
+
+#[test]
 fn without_truth_bad_truth_does_not_matter() {
     let options = ReadOptions { strict: true, ..ReadOptions::default() };
     for text in [with("[1,211,", "[211,"), with("montecarlo", "truth")] {

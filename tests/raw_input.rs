@@ -259,3 +259,111 @@ fn geometry_of_both_generations_is_read_and_damage_is_told() {
     ));
     std::fs::remove_dir_all(folder).unwrap();
 }
+
+/// Events of these bodies.
+fn records(bodies: &[Vec<u8>]) -> Vec<u8> {
+    let mut file = Vec::new();
+    bodies.iter().for_each(|body| write_record(&mut file, &RecordHeader::default(), body, None).unwrap());
+    file
+}
+
+/// All events of a stream: the statuses and the first problem.
+fn statuses(bytes: Vec<u8>, truth: bool) -> (Vec<Status>, String) {
+    let options = ReadOptions { truth, ..ReadOptions::default() };
+    let mut reader = RawReader::from_stream("stream", std::io::Cursor::new(bytes), options);
+    let (mut batch, mut notes) = (RawBatch::default(), Vec::new());
+    while reader.read(64, &mut batch, &mut notes).unwrap() > 0 {}
+    assert_eq!(batch.len(), notes.len());
+    (batch.statuses().to_vec(), reader.problems().first().cloned().unwrap_or_default())
+}
+
+#[test]
+fn a_compressed_stream_that_breaks_off_costs_one_event() {
+    let mut body = Vec::new();
+    let payload: Vec<u8> = (0..15_000u32).flat_map(|k| (k * k).to_le_bytes()).collect();
+    put_bank(&mut body, &Bank { kind: 66, version: 3, source: 1, payload: &payload }).unwrap();
+    let packed = zstd::encode_all(&records(&vec![body; 40])[..], 1).unwrap();
+    let half = packed.len() / 2;
+    // A second frame that is none.
+    let mut twice = packed.repeat(2);
+    twice[packed.len()..][..4].fill(0xFF);
+    for damaged in [packed[..half].to_vec(), twice, packed[..30].to_vec()] {
+        let (found, problem) = statuses(damaged, false);
+        let (last, whole) = found.split_last().unwrap();
+        assert!(*last == Status::Corrupt && whole.iter().all(|status| *status == Status::Ok), "{found:?}");
+        assert!(problem.contains("decompressed further"), "{problem}");
+    }
+}
+
+#[test]
+fn what_holds_no_record_is_no_event() {
+    for bytes in [b"{\"x\":[1.5,2.5]}\n".repeat(9), vec![7; 9]] {
+        let mut reader = RawReader::from_stream("text", std::io::Cursor::new(bytes), ReadOptions::default());
+        let error = reader.read(9, &mut RawBatch::default(), &mut Vec::new()).unwrap_err();
+        assert!(
+            matches!(error, peloton::Error::Format { .. }) && error.to_string().starts_with("text: "),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn many_damaged_headers_are_passed_over_in_linear_time() {
+    let event = records(&[vec![]]);
+    let mut damaged = event.clone();
+    damaged[0] ^= 1;
+    let start = std::time::Instant::now();
+    let (found, _) = statuses([event, damaged].concat().repeat(40_000), false);
+    assert_eq!(found.iter().filter(|status| **status == Status::Corrupt).count(), 40_000);
+    // Quadratic, these four megabytes take a minute and more.
+    assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
+}
+
+#[test]
+fn pieces_of_truth_go_by_their_sources() {
+    // No particle; the number of them in two pieces.
+    let body = |pieces: &[(u16, &[u8])]| {
+        let mut body = Vec::new();
+        for &(source, payload) in pieces {
+            put_bank(&mut body, &Bank { kind: 32, version: 2, source, payload }).unwrap();
+        }
+        body
+    };
+    let (low, high): (&[u8], &[u8]) = (&[0; 2], &[0; 2]);
+    let cases = [
+        body(&[(0, low), (1, high)]),
+        body(&[(1, high), (0, low)]),
+        body(&[(0, low), (0, high)]),
+        body(&[(0, low), (2, high)]),
+        body(&[(0, &[9; 4])]),
+    ];
+    let (found, problem) = statuses(records(&cases), true);
+    use Status::{Corrupt, Ok};
+    assert_eq!(found, [Ok, Ok, Corrupt, Corrupt, Corrupt], "{problem}");
+    assert!(problem.contains("(event 2): the truth"), "{problem}");
+    let vertices = |source| Bank { kind: 33, version: 1, source, payload: &[0; 4] };
+    let twice = |sources: [u16; 2]| {
+        let mut body = body(&[(0, &[0; 4])]);
+        sources.into_iter().for_each(|source| put_bank(&mut body, &vertices(source)).unwrap());
+        body
+    };
+    assert_eq!(statuses(records(&[twice([1, 0]), twice([0, 0])]), true).0, [Ok, Corrupt]);
+}
+
+#[test]
+fn an_error_inside_an_event_leaves_no_banks_behind() {
+    let folder = std::env::temp_dir().join(format!("peloton-discard-{}", std::process::id()));
+    std::fs::create_dir_all(folder.join("VP")).unwrap();
+    // A folder where a file should be.
+    std::fs::create_dir_all(folder.join("UT/1_1.bin")).unwrap();
+    let mut container = Vec::new();
+    write_container("VP", &[(3, &[1; 8])], &mut container).unwrap();
+    std::fs::write(folder.join("VP/1_1.bin"), container).unwrap();
+    let mut reader = RawReader::open(&[Source::Path(folder.clone())], ReadOptions::default()).unwrap();
+    let mut batch = RawBatch::default();
+    assert!(reader.read(9, &mut batch, &mut Vec::new()).is_err());
+    assert_eq!((batch.len(), batch.words()), (0, 0));
+    assert_eq!(batch.close_event(1, Status::Ok), Status::Ok);
+    assert!(!batch.view().event(0).has(BankKind::VeloSuperpixel));
+    std::fs::remove_dir_all(folder).unwrap();
+}

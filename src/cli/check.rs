@@ -90,14 +90,13 @@ impl Check {
         source.check_by(rules);
         let mut checker = Checker::new(rules);
         let mut losses = VeloLosses::default();
-        let (mut text, mut json) = match &self.tracks {
-            Some(path) => {
-                self.check_tracks(path, &mut source, &mut checker)?;
+        let made = match &self.tracks {
+            Some(path) => self.check_tracks(path, &mut source, &mut checker).map(|()| {
                 let head = json!({ "sequence": settings.config.sequence });
                 (format!("{}\n\n", path.display()), object(&head))
-            }
+            }),
             None => {
-                let summary = reconstruct::<VeloTracks>(
+                let made = reconstruct::<VeloTracks>(
                     &settings,
                     &mut source,
                     (self.input.strict, self.report.quiet),
@@ -114,11 +113,12 @@ impl Check {
                         }
                         Ok(())
                     },
-                )?;
-                (describe::summary(&summary) + "\n", object(&summary))
+                );
+                made.map(|summary| (describe::summary(&summary) + "\n", object(&summary)))
             }
         };
         source.say_problems(&self.report);
+        let (mut text, mut json) = made?;
         let report: CheckReport = checker.report();
         if report.events == 0 {
             return Err(Error::format("input", "no event to check"));

@@ -21,7 +21,8 @@ use std::process::ExitCode;
 /// Reconstruct events in two ways and tell the first difference
 ///
 /// A side is a list of KEY=VALUE, separated by commas, that is laid over the configuration: isa, gang,
-/// threads, slice, preset; or `gpu` for a device, with threads for its streams. The exit code is 0 when all output columns are equal, bit by bit, and 1 when not.
+/// threads, slice, preset; or `gpu` for a device, with threads for its streams. The exit code is 0 when all output
+/// columns are equal, bit by bit, and 1 when not.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -124,7 +125,7 @@ impl Compare {
         let mut sides = [side(&self.left)?, side(&self.right)?];
         let mut found = Found::<P>::default();
         let threads = sides[0].threads().max(sides[1].threads());
-        stream::<[Sliced<P>; 2]>(
+        let done = stream::<[Sliced<P>; 2]>(
             &mut source,
             threads,
             self.report.quiet,
@@ -138,9 +139,11 @@ impl Compare {
                 found.add(&chunk.result, chunk.events.event_ids());
                 Ok(())
             },
-        )?;
+        );
         source.say_problems(&self.report);
+        done?;
         let report = found.report(config.sequence, &sides);
+        self.input.say_if_beyond(report.events, &self.report);
         self.report.report(&text(&report), &report)?;
         Ok(if report.equal { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }

@@ -62,11 +62,11 @@ impl Run {
         let mut source = self.input.open(&settings.config, false, &self.report)?;
         let settings = settings.for_source(&source);
         let output = self.output.as_deref();
-        let mut sink = output.map(|path| Ok((path, Sink::create(path)?))).transpose()?;
+        let mut sink = output.map(|path| Ok((path, Sink::create::<P>(path)?))).transpose()?;
         let mut report = self.report.clone();
         report.quiet |= output == Some(Path::new("-"));
 
-        let summary = reconstruct::<P>(&settings, &mut source, (self.input.strict, report.quiet), |chunk| {
+        let made = reconstruct::<P>(&settings, &mut source, (self.input.strict, report.quiet), |chunk| {
             let Some((path, sink)) = &mut sink else { return Ok(()) };
             let mut event_ids = chunk.events.event_ids();
             for piece in chunk.result.slices() {
@@ -75,11 +75,13 @@ impl Run {
                 event_ids = rest;
             }
             Ok(())
-        })?;
-        if let Some((path, sink)) = sink {
-            sink.finish(path)?;
-        }
+        });
+        // What was made before an error is written, and what was seen told.
+        let written = sink.map_or(Ok(()), |(path, sink)| sink.finish(path));
         source.say_problems(&self.report);
+        let summary = made?;
+        written?;
+        self.input.say_if_beyond(summary.events, &self.report);
         let mut text = describe::summary(&summary);
         if interrupt::requested() {
             text.push_str("interrupted: these are the events so far\n");

@@ -14,16 +14,25 @@ type Bytes = Box<dyn Write + Send>;
 
 /// Results that can be written.
 pub trait Written: Product {
+    /// Whether they can be written as Parquet.
+    const PARQUET: bool = false;
+
     /// Writes the events of one piece as NDJSON.
     fn ndjson(&self, writer: &mut NdjsonWriter<ByteSink>) -> std::io::Result<()>;
 
     /// Writes the events of one piece as Parquet.
     fn parquet(&self, _event_ids: &[u64], _writer: &mut ParquetWriter<BufWriter<File>>) -> Result<()> {
-        Err(Error::Config("--output: hits are written as .ndjson or .ndjson.zst, not as .parquet".into()))
+        Err(no_parquet())
     }
 }
 
+fn no_parquet() -> Error {
+    Error::Config("--output: hits are written as .ndjson or .ndjson.zst, not as .parquet".into())
+}
+
 impl Written for VeloTracks {
+    const PARQUET: bool = true;
+
     fn ndjson(&self, writer: &mut NdjsonWriter<ByteSink>) -> std::io::Result<()> {
         writer.write(self)
     }
@@ -54,13 +63,17 @@ pub enum Sink {
 }
 
 impl Sink {
-    /// Creates the file.
+    /// Creates the file for results of this kind.
     ///
     /// # Errors
-    /// [`Error::Config`] for a name whose format is unknown, [`Error::Io`] when it cannot be created.
-    pub fn create(path: &Path) -> Result<Self> {
+    /// [`Error::Config`] for a name whose format is unknown or cannot hold them, and then no file is touched;
+    /// [`Error::Io`] when it cannot be created.
+    pub fn create<P: Written>(path: &Path) -> Result<Self> {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         if name.ends_with(".parquet") {
+            if !P::PARQUET {
+                return Err(no_parquet());
+            }
             let file = File::create(path).map_err(|e| Error::io(path, e))?;
             return ParquetWriter::new(BufWriter::new(file), path).map(Box::new).map(Self::Parquet);
         }

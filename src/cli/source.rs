@@ -1,15 +1,18 @@
 //! Where events come from: files, directories, standard input, or a simulation.
 
-use super::console;
 use super::options::{InputArgs, ReportArgs};
+use super::{console, interrupt};
 use crate::event::{Counters, RawBatch, TruthEvent, VeloBatch};
-use crate::input::{EventNote, Format, RawReader, ReadOptions, Source, VeloReader, find_raw, is_raw_stream};
+use crate::input::{
+    EventNote, Format, RawReader, ReadOptions, Source, VeloReader, find_raw, is_pipe, is_raw_stream,
+};
 use crate::pipeline::{Config, Engine, Events, Geometry, Sequence};
 use crate::truth::simulate::{LhcbDetector, LhcbReader, SimDetector, SimReader, SimSpec};
 use crate::truth::{HitsOf, Rules, decode_mc};
 use crate::velo::VeloBanks;
 use crate::{Error, Result};
-use std::io::{BufRead, BufReader, stdin};
+use std::fs::File;
+use std::io::{Cursor, Read, stdin};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -157,6 +160,9 @@ impl InputArgs {
                 return Err(Error::Config(format!("{spec} cannot stand beside other inputs")));
             }
             let spec: SimSpec = spec.parse()?;
+            if self.format != Format::Auto && !report.quiet {
+                console::warn("--format has no effect: the events are simulated");
+            }
             let (first, count) = (self.events.first as u64, self.events.count.map(|count| count as u64));
             if spec.detector == SimDetector::Lhcb {
                 return self.raw(RawOrigin::Simulation(LhcbReader::new(spec, first, count)), truth);
@@ -172,15 +178,20 @@ impl InputArgs {
             strict: self.strict,
             truth,
         };
-        if inputs == ["-"] {
-            let mut stream = BufReader::new(stdin());
-            let head = stream.fill_buf().map_err(|e| Error::io("-", e))?;
-            if self.format == Format::Mdf || self.format == Format::Auto && is_raw_stream(head) {
-                let reader = RawReader::from_stream("-", stream, options);
+        if let [name] = inputs
+            && let Some(mut stream) = open_pipe(name)?
+        {
+            // What is looked at comes first again: a pipe is read but once.
+            let mut head = Vec::new();
+            stream.by_ref().take(HEAD).read_to_end(&mut head).map_err(|e| Error::io(name, e))?;
+            let is_raw = self.format == Format::Mdf || self.format == Format::Auto && is_raw_stream(&head);
+            let stream = Cursor::new(head).chain(stream);
+            if is_raw {
+                let reader = RawReader::from_stream(name, stream, options);
                 return self.raw(RawOrigin::Files(reader), truth);
             }
             self.say_what_has_no_effect(report);
-            let reader = VeloReader::from_stream("-", stream, options);
+            let reader = VeloReader::from_stream(name, stream, options);
             return Ok(EventSource::Files(Box::new(reader)));
         }
         let source = |input: &String| if input == "-" { Source::Stdin } else { Source::Path(input.into()) };
@@ -195,6 +206,10 @@ impl InputArgs {
     /// Whether the first file holds raw banks; what follows must be of its kind.
     fn is_raw(&self, sources: &[Source]) -> Result<bool> {
         match (self.format, sources.first()) {
+            (Format::Auto, Some(Source::Path(path))) if is_pipe(path) => Err(Error::Config(format!(
+                "{} is a pipe, read but once: beside other inputs it needs --format",
+                path.display()
+            ))),
             (Format::Auto, Some(Source::Path(path))) => Ok(find_raw(path)?.is_some()),
             (format, _) => Ok(format.is_raw()),
         }
@@ -205,6 +220,19 @@ impl InputArgs {
         let geometry = open_geometry(self.geometry.as_deref(), simulated)?;
         let (banks, truth) = (self.velo_banks, truth.then_some(HitsOf::Velo));
         Ok(EventSource::Raw(Box::new(RawSource { origin, notes: Vec::new(), truth, geometry, banks })))
+    }
+
+    /// Warns when `--events` begins behind the last event.
+    pub fn say_if_beyond(&self, events: u64, report: &ReportArgs) {
+        let first = self.events.first;
+        if events == 0
+            && first > 0
+            && self.events.count != Some(0)
+            && !report.quiet
+            && !interrupt::requested()
+        {
+            console::warn(&format!("--events {first}: the input has no event of this number"));
+        }
     }
 
     fn say_what_has_no_effect(&self, report: &ReportArgs) {
@@ -218,6 +246,20 @@ impl InputArgs {
             console::warn("--velo-banks has no effect: events of hits have no banks");
         }
     }
+}
+
+/// Bytes by which a stream is known.
+const HEAD: u64 = 64;
+
+/// Standard input or a named pipe; none for a file or a directory.
+fn open_pipe(name: &str) -> Result<Option<Box<dyn Read + Send>>> {
+    if name == "-" {
+        return Ok(Some(Box::new(stdin())));
+    }
+    if !is_pipe(Path::new(name)) {
+        return Ok(None);
+    }
+    File::open(name).map(|file| Some(Box::new(file) as Box<_>)).map_err(|e| Error::io(name, e))
 }
 
 /// The name that means no folder but the nominal detector.

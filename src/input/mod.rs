@@ -4,12 +4,14 @@
 //! Input is hostile until proven otherwise. What concerns one event (a corrupt line, wrong offsets, an
 //! absurd size) gives that event a [`Status`](crate::Status) and a line in [`VeloReader::problems`], and
 //! reading goes on; with [`ReadOptions::strict`] the first such problem ends the job with an
-//! [`Error::Format`]. Memory is bounded: never more than [`MAX_EVENT_BYTES`] of text are held at once.
+//! [`Error::Format`]. Memory is bounded: at most [`MAX_EVENT_BYTES`] of an event's text are held,
+//! and of the first one of a stream, which is looked at before it is read, as much again.
 
 mod containers;
 mod cylinder;
 pub mod mdf;
 mod problems;
+mod raw_event;
 mod raw_reader;
 mod reader;
 mod records;
@@ -25,7 +27,7 @@ use std::{fmt, path::PathBuf, str::FromStr};
 pub use containers::{assumed_version, read_container, write_container};
 pub use cylinder::{CylinderReader, write_cylinder};
 pub use problems::MAX_PROBLEMS;
-pub use raw_reader::{EventNote, McBanks, McFormat, RawReader, find_raw, is_raw_stream};
+pub use raw_reader::{EventNote, McBanks, McFormat, RawReader, find_raw, is_pipe, is_raw_stream};
 pub use reader::VeloReader;
 pub use write::write_velo_json;
 

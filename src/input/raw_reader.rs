@@ -1,14 +1,14 @@
 //! [`RawReader`]: raw banks from MDF files and streams and from folders of bank containers.
 
 use super::containers::{FOLDERS, assumed_version, read_container};
-use super::mdf::{Banks, Record, Records, bank_type, decompress, looks_like_record};
+use super::mdf::{Record, Records, decompress, looks_like_record};
 use super::problems::Problems;
+use super::raw_event::{OpenEvent, read_file};
 use super::source::{Entry, Stream, entries, natural_order};
 use super::{Format, ReadOptions, Source};
-use crate::event::{BankKind, RawBatch};
+use crate::event::RawBatch;
 use crate::{Error, Result, Status};
 use std::collections::{BTreeSet, VecDeque};
-use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
@@ -66,30 +66,53 @@ enum Input {
 }
 
 enum Current {
-    Mdf { name: String, folder: Option<PathBuf>, records: Records, events: usize },
+    Mdf(MdfFile),
     Containers { folder: PathBuf, names: VecDeque<String> },
+}
+
+/// A stream of records being read.
+struct MdfFile {
+    name: String,
+    folder: Option<PathBuf>,
+    compressed: bool,
+    records: Records,
+    /// How many were taken from it.
+    events: usize,
 }
 
 /// Whether a path holds raw banks: an MDF file, a folder with one, or a folder of bank containers. The
 /// format, or none when it is something else.
 ///
 /// # Errors
-/// [`Error::Io`] for what is not there or cannot be read.
+/// [`Error::Io`] for what is not there or cannot be read, [`Error::Config`] for a pipe: what is read of it to see
+/// what it holds would be lost.
 pub fn find_raw(path: &Path) -> Result<Option<Format>> {
+    if is_pipe(path) {
+        let words = "is a pipe, read but once: its format must be named";
+        return Err(Error::Config(format!("{} {words}", path.display())));
+    }
     if path.is_dir() && !container_names(path)?.is_empty() {
         return Ok(Some(Format::Banks));
     }
     for entry in entries(&Source::Path(path.into()))? {
-        let name = entry.name();
-        let mut head = Vec::new();
+        if let Entry::File { path, .. } = &entry
+            && is_pipe(path)
+        {
+            continue;
+        }
         let (stream, _) = entry.open()?;
+        let mut head = Vec::new();
         // A file that cannot be decompressed is for its own reader to tell.
-        let read = stream.take(64).read_to_end(&mut head);
-        if read.map_err(|e| Error::io(name, e)).is_ok() && looks_like_record(&head) {
+        if stream.take(64).read_to_end(&mut head).is_ok() && looks_like_record(&head) {
             return Ok(Some(Format::Mdf));
         }
     }
     Ok(None)
+}
+
+/// Whether what lies there can be read but once, as a named pipe: neither a file nor a directory.
+pub fn is_pipe(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|kind| !kind.is_file() && !kind.is_dir())
 }
 
 /// Whether a stream that begins so is one of MDF records.
@@ -191,11 +214,11 @@ impl RawReader {
                 },
             };
             let read = match &mut current {
-                Current::Mdf { name, folder, records, events } => {
-                    let read = self.read_record(name, folder.as_deref(), records, batch, notes)?;
-                    *events += usize::from(read);
-                    if !read && *events == 0 {
-                        return Err(Error::format(name.as_str(), "holds no event"));
+                Current::Mdf(file) => {
+                    let read = self.read_record(file, batch, notes)?;
+                    file.events += usize::from(read);
+                    if !read && file.events == 0 {
+                        return Err(Error::format(file.name.as_str(), "holds no event"));
                     }
                     read
                 }
@@ -238,16 +261,13 @@ impl RawReader {
                 Entry::File { path, .. } => Some(path.parent().unwrap_or(Path::new("")).to_path_buf()),
                 _ => None,
             };
-            let (mut stream, _) = entry.open()?;
-            let mut head = Vec::new();
-            let read = stream.by_ref().take(64).read_to_end(&mut head);
-            if listed && (read.is_err() || !looks_like_record(&head)) {
+            let (stream, compressed) = entry.open()?;
+            let mut records = Records::new(stream);
+            if listed && !records.begins() {
                 self.problems.add(format!("{name}: skipped, not an MDF file"));
                 continue;
             }
-            read.map_err(|e| Error::io(name.as_str(), e))?;
-            let records = Records::new(Box::new(std::io::Cursor::new(head).chain(stream)));
-            return Ok(Some(Current::Mdf { name, folder, records, events: 0 }));
+            return Ok(Some(Current::Mdf(MdfFile { name, folder, compressed, records, events: 0 })));
         }
         Ok(None)
     }
@@ -255,32 +275,39 @@ impl RawReader {
     /// Takes one record; false at the end of the stream.
     fn read_record(
         &mut self,
-        name: &str,
-        folder: Option<&Path>,
-        records: &mut Records,
+        file: &mut MdfFile,
         batch: &mut RawBatch,
         notes: &mut Vec<EventNote>,
     ) -> Result<bool> {
+        let MdfFile { name, folder, compressed, records, .. } = file;
         let record = match records.next() {
-            Ok(Some(record)) => record,
             Ok(None) => return Ok(false),
-            Err(e) => return Err(Error::io(name, e)),
+            Ok(Some(Record::NotMdf)) => {
+                return Err(Error::format(name.as_str(), "no MDF file: no event in it"));
+            }
+            Err(e) if !*compressed => return Err(Error::io(name.as_str(), e)),
+            record => record,
         };
         if self.event < self.options.first {
             return Ok(true);
         }
-        let mut event = OpenEvent { truth: self.options.truth, ..OpenEvent::default() };
+        let mut event = OpenEvent::new(self.options.truth);
         match record {
-            Record::Truncated => event.fail(Status::Corrupt, "the file ends inside the event"),
-            Record::Garbage(skipped) => {
+            Ok(None | Some(Record::Truncated | Record::NotMdf)) => {
+                event.fail(Status::Corrupt, "the file ends inside the event");
+            }
+            Err(e) => event.fail(Status::Corrupt, &format!("cannot be decompressed further: {e}")),
+            Ok(Some(Record::Garbage(skipped))) => {
                 event.fail(Status::Corrupt, &format!("{skipped} bytes that are no event"));
             }
-            Record::Event { intact: false, .. } => event.fail(Status::BadChecksum, "wrong checksum"),
-            Record::Event { header, body, compressed: false, .. } => {
+            Ok(Some(Record::Event { intact: false, .. })) => {
+                event.fail(Status::BadChecksum, "wrong checksum")
+            }
+            Ok(Some(Record::Event { header, body, compressed: false, .. })) => {
                 event.note.run = header.run;
                 event.take_banks(body, batch);
             }
-            Record::Event { header, body, .. } => {
+            Ok(Some(Record::Event { header, body, .. })) => {
                 event.note.run = header.run;
                 self.body.clear();
                 match decompress(body, &mut self.body) {
@@ -291,8 +318,9 @@ impl RawReader {
         }
         let place = format!("{name} (event {})", self.event);
         if event.truth && event.status == Status::Ok {
-            let beside = folder.map(|folder| folder.join("truth"));
-            event.find_truth(&place, beside.into_iter())?;
+            let beside = folder.as_ref().map(|folder| folder.join("truth"));
+            let found = event.find_truth(&place, beside.into_iter());
+            self.or_discard(found, batch)?;
         }
         self.close(event, &place, batch, notes)?;
         Ok(true)
@@ -309,13 +337,13 @@ impl RawReader {
         if self.event < self.options.first {
             return Ok(());
         }
-        let mut event = OpenEvent { truth: self.options.truth, ..OpenEvent::default() };
+        let mut event = OpenEvent::new(self.options.truth);
         if let Some((run, number)) = name.split_once('_') {
             (event.note.run, event.note.number) = (run.parse().unwrap_or(0), number.parse().unwrap_or(0));
         }
         for (sub, kind) in FOLDERS {
             let path = folder.join(sub).join(name).with_extension("bin");
-            let Some(bytes) = read_file(&path)? else { continue };
+            let Some(bytes) = self.or_discard(read_file(&path), batch)? else { continue };
             match read_container(&path.display().to_string(), &bytes) {
                 Ok(banks) => {
                     for (source, payload) in banks {
@@ -328,9 +356,18 @@ impl RawReader {
         let place = format!("{} (event {})", folder.join(name).display(), self.event);
         if event.truth && event.status == Status::Ok {
             let places = [Some(folder.join("truth")), folder.parent().map(|above| above.join("truth"))];
-            event.find_truth(&place, places.into_iter().flatten())?;
+            let found = event.find_truth(&place, places.into_iter().flatten());
+            self.or_discard(found, batch)?;
         }
         self.close(event, &place, batch, notes)
+    }
+
+    /// Takes the banks of the event being put together out of the batch when the job is to end inside it.
+    fn or_discard<T>(&self, result: Result<T>, batch: &mut RawBatch) -> Result<T> {
+        result.inspect_err(|_| {
+            batch.close_event(self.event as u64, Status::Corrupt);
+            batch.drop_failed();
+        })
     }
 
     fn close(
@@ -350,114 +387,6 @@ impl RawReader {
             self.problems.add(format!("{place}: {words}"));
         }
         notes.push(event.note);
-        Ok(())
-    }
-}
-
-/// A whole file; none when there is none.
-fn read_file(path: &Path) -> Result<Option<Vec<u8>>> {
-    let file = match File::open(path) {
-        Ok(file) => file,
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(e) => return Err(Error::io(path, e)),
-    };
-    let mut bytes = Vec::new();
-    let read = file.take(super::mdf::MAX_BODY as u64).read_to_end(&mut bytes);
-    read.map(|_| Some(bytes)).map_err(|e| Error::io(path, e))
-}
-
-/// The event being put together.
-struct OpenEvent {
-    status: Status,
-    /// Why it failed.
-    words: String,
-    note: EventNote,
-    truth: bool,
-    /// Pieces of the true particles by source, and their version.
-    tracks: Vec<(u16, u8, Vec<u8>)>,
-    vertices: Vec<u8>,
-}
-
-impl Default for OpenEvent {
-    fn default() -> Self {
-        Self {
-            status: Status::Ok,
-            words: String::new(),
-            note: EventNote::default(),
-            truth: false,
-            tracks: Vec::new(),
-            vertices: Vec::new(),
-        }
-    }
-}
-
-impl OpenEvent {
-    /// The first failure is the one that is told.
-    fn fail(&mut self, status: Status, words: &str) {
-        if self.status == Status::Ok {
-            (self.status, self.words) = (status, words.into());
-        }
-    }
-
-    fn push(&mut self, kind: BankKind, source: u16, version: u8, payload: &[u8], batch: &mut RawBatch) {
-        if let Err(status) = batch.push_bank(kind, source, version, payload) {
-            self.fail(status, &format!("a bank of {} bytes from source {source}", payload.len()));
-        }
-    }
-
-    fn take_banks(&mut self, body: &[u8], batch: &mut RawBatch) {
-        for bank in Banks::new(body) {
-            let bank = match bank {
-                Ok(bank) => bank,
-                Err(status) => return self.fail(status, "what should be a raw bank is none"),
-            };
-            match bank.kind {
-                bank_type::ODIN => {
-                    let word = |at: usize| {
-                        let four = bank.payload.get(4 * at..)?.first_chunk()?;
-                        Some(u64::from(u32::from_le_bytes(*four)))
-                    };
-                    if let (Some(high), Some(low)) = (word(3), word(4)) {
-                        self.note.number = high << 32 | low;
-                    }
-                }
-                bank_type::MC_TRACKS if self.truth => {
-                    self.tracks.push((bank.source, bank.version, bank.payload.to_vec()));
-                }
-                bank_type::MC_VERTICES if self.truth => self.vertices.extend(bank.payload),
-                code if bank_type::DAQ_ERRORS.contains(&code) => {
-                    let words = format!("the readout reports fault {code} of source {}", bank.source);
-                    self.fail(Status::DaqError, &words);
-                }
-                code => {
-                    if let Some(kind) = BankKind::from_code(code) {
-                        self.push(kind, bank.source, bank.version, bank.payload, batch);
-                    }
-                }
-            }
-        }
-    }
-
-    /// Truth from banks, or from files in the first of `folders` that has them.
-    fn find_truth(&mut self, place: &str, folders: impl Iterator<Item = PathBuf>) -> Result<()> {
-        if let Some(&(_, version, _)) = self.tracks.first() {
-            self.tracks.sort_by_key(|(source, ..)| *source);
-            let tracks = self.tracks.drain(..).flat_map(|(.., piece)| piece).collect();
-            let vertices = std::mem::take(&mut self.vertices);
-            let (format, place) = (McFormat::Bank(version), place.into());
-            self.note.truth = Some(McBanks { tracks, format, vertices, place });
-            return Ok(());
-        }
-        let name = format!("{}_{}.bin", self.note.run, self.note.number);
-        for folder in folders {
-            let path = folder.join("tracks").join(&name);
-            let Some(tracks) = read_file(&path)? else { continue };
-            let vertices = read_file(&folder.join("PVs").join(&name))?.unwrap_or_default();
-            let place = path.display().to_string();
-            self.note.truth = Some(McBanks { tracks, format: McFormat::File, vertices, place });
-            return Ok(());
-        }
-        self.fail(Status::Corrupt, "no truth: neither banks of it nor a file truth/tracks beside the events");
         Ok(())
     }
 }

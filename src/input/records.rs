@@ -1,8 +1,8 @@
 //! Cuts a stream into the texts of single events, without ever holding more than one of them.
 
 use super::Format;
-use super::source::Stream;
-use std::io::{BufRead, Cursor, Read};
+use super::source::{PutBack, Stream};
+use std::io::{BufRead, Read};
 
 /// How one text ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub(super) enum Cut {
 
 /// A stream of texts.
 pub(super) struct Records {
-    stream: Stream,
+    stream: PutBack,
     framing: Framing,
     compressed: bool,
     limit: usize,
@@ -41,6 +41,7 @@ pub(super) struct Records {
 impl Records {
     /// Looks at the beginning of the stream to find out how its texts end.
     pub fn new(stream: Stream, compressed: bool, format: Format, limit: usize) -> std::io::Result<Self> {
+        let stream = PutBack::new(stream);
         let mut records = Self { stream, framing: Framing::Lines, compressed, limit, line: 1, broken: None };
         records.framing = match format {
             Format::VeloNdjson => Framing::Lines,
@@ -55,14 +56,9 @@ impl Records {
     pub fn peek(&mut self, want: usize) -> std::io::Result<Vec<u8>> {
         let mut head = Vec::new();
         let read = self.stream.by_ref().take(want as u64).read_to_end(&mut head);
-        self.put_back(head.clone());
+        self.stream.put_back(&head);
         self.keep_break(read.map(|_| ()))?;
         Ok(head)
-    }
-
-    fn put_back(&mut self, head: Vec<u8>) {
-        let rest = std::mem::replace(&mut self.stream, Box::new(std::io::empty()));
-        self.stream = Box::new(Cursor::new(head).chain(rest));
     }
 
     /// Remembers why a compressed stream broke off, for [`Self::next`] to tell when it gets there.
@@ -82,7 +78,7 @@ impl Records {
         let next = self.skip_blank_lines(&mut head);
         let end = balance(&head);
         let alone = end.is_some_and(|end| head[end..].trim_ascii().is_empty());
-        self.put_back(head);
+        self.stream.put_back(&head);
         self.keep_break(read)?;
         Ok(match next {
             Some(b'{') => Framing::Lines,
@@ -249,7 +245,7 @@ fn balance(text: &[u8]) -> Option<usize> {
 }
 
 /// `fill_buf` that is not disturbed by signals.
-fn fill(stream: &mut Stream) -> std::io::Result<&[u8]> {
+fn fill(stream: &mut PutBack) -> std::io::Result<&[u8]> {
     // The first call fills the buffer, the second only borrows it: the borrow checker rejects a loop that
     // returns what the first one gave.
     loop {
@@ -265,6 +261,7 @@ fn fill(stream: &mut Stream) -> std::io::Result<&[u8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Cursor;
 
     fn cut(text: &str, format: Format, limit: usize) -> Vec<(String, u64)> {
         // A small buffer so that texts cross its end.

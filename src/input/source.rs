@@ -4,13 +4,74 @@ use super::Source;
 use crate::{Error, Result};
 use std::cmp::Ordering;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Cursor, Read};
+use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
 
 /// A stream that the reader owns.
 pub(super) type Stream = Box<dyn BufRead + Send>;
 
 const BUFFER: usize = 256 << 10;
+
+/// A stream that takes bytes back, to read them again.
+pub(super) struct PutBack {
+    pending: Vec<u8>,
+    /// How many of the pending bytes were read again.
+    at: usize,
+    /// Why the stream broke off behind the pending bytes.
+    broken: Option<io::Error>,
+    stream: Stream,
+}
+
+impl PutBack {
+    pub fn new(stream: Stream) -> Self {
+        Self { pending: Vec::new(), at: 0, broken: None, stream }
+    }
+
+    /// Has `bytes` come next.
+    pub fn put_back(&mut self, bytes: &[u8]) {
+        self.pending.splice(..self.at, bytes.iter().copied());
+        self.at = 0;
+    }
+
+    /// The next `want` bytes, or fewer when the stream ends or breaks off, which shows itself again in reading.
+    pub fn peek(&mut self, want: usize) -> Vec<u8> {
+        let mut head = Vec::new();
+        let read = self.by_ref().take(want as u64).read_to_end(&mut head);
+        self.put_back(&head);
+        self.broken = read.err();
+        head
+    }
+}
+
+impl Read for PutBack {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        let read = self.fill_buf()?.read(to)?;
+        self.consume(read);
+        Ok(read)
+    }
+}
+
+impl BufRead for PutBack {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        if self.at < self.pending.len() {
+            return Ok(&self.pending[self.at..]);
+        }
+        match self.broken.take() {
+            Some(error) => Err(error),
+            None => self.stream.fill_buf(),
+        }
+    }
+
+    fn consume(&mut self, used: usize) {
+        if self.at == self.pending.len() {
+            return self.stream.consume(used);
+        }
+        self.at += used;
+        if self.at == self.pending.len() {
+            (self.pending, self.at) = (Vec::new(), 0);
+        }
+    }
+}
 
 /// One stream to read.
 pub(super) enum Entry {

@@ -152,13 +152,23 @@ impl Row<'_> {
             return Err(self.wrong(15, "a list of hit ids"));
         };
         let mut ids = Vec::with_capacity(listed.len());
+        let (mut missing, mut first) = (0, None);
         for &hit in listed {
             if usize::try_from(hit).is_ok_and(|hit| hit < hits) {
                 ids.push(hit as u32);
             } else {
-                let number = self.number;
-                notes.push(format!("montecarlo: particle {number} lists hit {hit}, the event has {hits}"));
+                missing += 1;
+                first.get_or_insert(hit);
             }
+        }
+        // One note for all of them: memory is bounded.
+        if let Some(hit) = first {
+            let number = self.number;
+            let mut note = format!("montecarlo: particle {number} lists hit {hit}, the event has {hits}");
+            if missing > 1 {
+                note.push_str(&format!(" ({missing} such hits)"));
+            }
+            notes.push(note);
         }
         Ok(Particle {
             // 2^53: above it, a double does not hold every integer.

@@ -1,6 +1,6 @@
 //! Records: cuts a stream into events, and finds the next one after a damaged header.
 
-use crate::input::source::Stream;
+use crate::input::source::{PutBack, Stream};
 use std::io::{BufRead, Read};
 
 /// Bytes of a record's header without the sub-header.
@@ -109,21 +109,30 @@ pub enum Record<'a> {
     Truncated,
     /// So many bytes are no record; the next one may follow.
     Garbage(u64),
+    /// In the whole stream there is no record.
+    NotMdf,
 }
 
 /// A stream of records.
 pub(in crate::input) struct Records {
-    stream: Stream,
+    stream: PutBack,
     record: Vec<u8>,
+    /// Whether the beginning of any record was found.
+    found: bool,
     ended: bool,
 }
 
 impl Records {
     pub fn new(stream: Stream) -> Self {
-        Self { stream, record: Vec::new(), ended: false }
+        Self { stream: PutBack::new(stream), record: Vec::new(), found: false, ended: false }
     }
 
-    /// The next record; none at the end.
+    /// Whether the stream may be one of records, by its beginning, which stays to be read.
+    pub fn begins(&mut self) -> bool {
+        looks_like_record(&self.stream.peek(HEAD))
+    }
+
+    /// The next record; none at the end, or after an error.
     pub fn next(&mut self) -> std::io::Result<Option<Record<'_>>> {
         if self.ended {
             return Ok(None);
@@ -132,11 +141,14 @@ impl Records {
         self.fill(HEAD)?;
         let Some(head) = self.record.first_chunk::<HEAD>() else {
             self.ended = true;
-            return Ok((!self.record.is_empty()).then_some(Record::Truncated));
+            let rest = if self.found { Record::Truncated } else { Record::NotMdf };
+            return Ok((!self.record.is_empty()).then_some(rest));
         };
         let Some(size) = size_of(head) else {
-            return self.find_record().map(|skipped| Some(Record::Garbage(skipped)));
+            let skipped = self.find_record()?;
+            return Ok(Some(if self.found { Record::Garbage(skipped) } else { Record::NotMdf }));
         };
+        self.found = true;
         self.fill(size)?;
         if self.record.len() < size {
             self.ended = true;
@@ -155,7 +167,9 @@ impl Records {
     /// Reads on until the record is `len` bytes long, or the stream ends.
     fn fill(&mut self, len: usize) -> std::io::Result<()> {
         let want = len.saturating_sub(self.record.len());
-        self.stream.by_ref().take(want as u64).read_to_end(&mut self.record).map(drop)
+        let read = self.stream.by_ref().take(want as u64).read_to_end(&mut self.record);
+        self.ended |= read.is_err();
+        read.map(drop)
     }
 
     /// Passes over bytes until a header begins, which is put back; says how many.
@@ -163,18 +177,31 @@ impl Records {
         let mut window: [u8; HEAD] = self.record[..].try_into().expect("a header was read");
         let mut skipped = 0;
         loop {
-            let next = self.stream.fill_buf()?.first().copied();
-            let Some(byte) = next else {
+            let chunk = match self.stream.fill_buf() {
+                Ok(chunk) => chunk,
+                Err(e) if e.kind() == std::io::ErrorKind::Interrupted => continue,
+                Err(e) => {
+                    self.ended = true;
+                    return Err(e);
+                }
+            };
+            if chunk.is_empty() {
                 self.ended = true;
                 return Ok(skipped + HEAD as u64);
-            };
-            self.stream.consume(1);
-            window.rotate_left(1);
-            window[HEAD - 1] = byte;
-            skipped += 1;
-            if size_of(&window).is_some() {
-                let rest = std::mem::replace(&mut self.stream, Box::new(std::io::empty()));
-                self.stream = Box::new(std::io::Cursor::new(window).chain(rest));
+            }
+            let mut found = false;
+            let mut used = 0;
+            while used < chunk.len() && !found {
+                window.rotate_left(1);
+                window[HEAD - 1] = chunk[used];
+                used += 1;
+                found = size_of(&window).is_some();
+            }
+            self.stream.consume(used);
+            skipped += used as u64;
+            if found {
+                self.found = true;
+                self.stream.put_back(&window);
                 return Ok(skipped);
             }
         }
@@ -229,6 +256,9 @@ mod tests {
         assert_eq!(read(&bytes), ["0 8 true", "Garbage(64)", "2 100 true"]);
         bytes[130] ^= 1;
         assert_eq!(read(&bytes), ["0 8 true", "Garbage(212)"]);
+        assert_eq!(read(&[7; 100]), ["NotMdf"]);
+        assert_eq!(read(&[7; 9]), ["NotMdf"]);
+        assert_eq!(read(&[&[7; 9][..], &file(&[&[1; 8]])].concat()), ["Garbage(9)", "0 8 true"]);
     }
 
     #[test]
