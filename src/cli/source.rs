@@ -33,7 +33,7 @@ pub enum EventSource {
 
 /// Where raw banks come from.
 enum RawOrigin {
-    Files(RawReader),
+    Files(Box<RawReader>),
     Simulation(LhcbReader),
 }
 
@@ -188,7 +188,7 @@ impl InputArgs {
             let stream = Cursor::new(head).chain(stream);
             if is_raw {
                 let reader = RawReader::from_stream(name, stream, options);
-                return self.raw(RawOrigin::Files(reader), truth);
+                return self.raw(RawOrigin::Files(Box::new(reader)), truth);
             }
             self.say_what_has_no_effect(report);
             let reader = VeloReader::from_stream(name, stream, options);
@@ -197,7 +197,7 @@ impl InputArgs {
         let source = |input: &String| if input == "-" { Source::Stdin } else { Source::Path(input.into()) };
         let sources: Vec<_> = inputs.iter().map(source).collect();
         if self.is_raw(&sources)? {
-            return self.raw(RawOrigin::Files(RawReader::open(&sources, options)?), truth);
+            return self.raw(RawOrigin::Files(Box::new(RawReader::open(&sources, options)?)), truth);
         }
         self.say_what_has_no_effect(report);
         VeloReader::open(&sources, options).map(Box::new).map(EventSource::Files)
