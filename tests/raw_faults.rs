@@ -56,7 +56,8 @@ fn rewrap(file: &[u8], change: impl Fn(usize, &mut Vec<u8>)) -> Vec<u8> {
 
 fn read(file: Vec<u8>, truth: bool) -> RawBatch {
     let options = ReadOptions { truth, ..ReadOptions::default() };
-    let mut reader = RawReader::from_stream("damaged", Cursor::new(file), options);
+    let mut reader = RawReader::from_stream("damaged", Cursor::new(file), options)
+        .judging_truth(|mc| decode_mc(mc, HitsOf::All).map(drop));
     let (mut batch, mut notes) = (RawBatch::default(), Vec::new());
     while let Ok(1..) = reader.read(2, &mut batch, &mut notes) {}
     assert_eq!(notes.len(), batch.len());

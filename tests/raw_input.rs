@@ -270,7 +270,8 @@ fn records(bodies: &[Vec<u8>]) -> Vec<u8> {
 /// All events of a stream: the statuses and the first problem.
 fn statuses(bytes: Vec<u8>, truth: bool) -> (Vec<Status>, String) {
     let options = ReadOptions { truth, ..ReadOptions::default() };
-    let mut reader = RawReader::from_stream("stream", std::io::Cursor::new(bytes), options);
+    let mut reader = RawReader::from_stream("stream", std::io::Cursor::new(bytes), options)
+        .judging_truth(|mc| decode_mc(mc, HitsOf::All).map(drop));
     let (mut batch, mut notes) = (RawBatch::default(), Vec::new());
     while reader.read(64, &mut batch, &mut notes).unwrap() > 0 {}
     assert_eq!(batch.len(), notes.len());

@@ -218,6 +218,12 @@ impl InputArgs {
     fn raw(&self, origin: RawOrigin, truth: bool) -> Result<EventSource> {
         let simulated = matches!(origin, RawOrigin::Simulation(_));
         let geometry = open_geometry(self.geometry.as_deref(), simulated)?;
+        let origin = match origin {
+            RawOrigin::Files(reader) => {
+                RawOrigin::Files(reader.judging_truth(|mc| decode_mc(mc, HitsOf::All).map(drop)))
+            }
+            simulation => simulation,
+        };
         let (banks, truth) = (self.velo_banks, truth.then_some(HitsOf::Velo));
         Ok(EventSource::Raw(Box::new(RawSource { origin, notes: Vec::new(), truth, geometry, banks })))
     }

@@ -27,7 +27,7 @@ use std::{fmt, path::PathBuf, str::FromStr};
 pub use containers::{assumed_version, read_container, write_container};
 pub use cylinder::{CylinderReader, write_cylinder};
 pub use problems::MAX_PROBLEMS;
-pub use raw_reader::{EventNote, McBanks, McFormat, RawReader, find_raw, is_pipe, is_raw_stream};
+pub use raw_reader::{EventNote, McBanks, McFormat, RawReader, TruthJudge, find_raw, is_pipe, is_raw_stream};
 pub use reader::VeloReader;
 pub use write::write_velo_json;
 

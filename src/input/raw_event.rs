@@ -1,9 +1,8 @@
 //! [`OpenEvent`]: one event being put together from its banks, and its truth.
 
 use super::mdf::{Banks, bank_type};
-use super::raw_reader::{EventNote, McBanks, McFormat};
+use super::raw_reader::{EventNote, McBanks, McFormat, TruthJudge};
 use crate::event::{BankKind, RawBatch};
-use crate::truth::{HitsOf, decode_mc};
 use crate::{Error, Result, Status};
 use std::fs::File;
 use std::io::Read;
@@ -97,7 +96,12 @@ impl OpenEvent {
 
     /// Truth from banks, or from files in the first of `folders` that has them. Without any, or with some that
     /// cannot be decoded, the event is corrupt.
-    pub fn find_truth(&mut self, place: &str, folders: impl Iterator<Item = PathBuf>) -> Result<()> {
+    pub fn find_truth(
+        &mut self,
+        place: &str,
+        folders: impl Iterator<Item = PathBuf>,
+        judge: TruthJudge,
+    ) -> Result<()> {
         let found = match self.tracks.first() {
             Some(&(_, version, _)) => {
                 let (Some(tracks), Some(vertices)) = (join(&mut self.tracks), join(&mut self.vertices))
@@ -114,8 +118,8 @@ impl OpenEvent {
             self.fail(Status::Corrupt, words);
             return Ok(());
         };
-        match decode_mc(&truth, HitsOf::All) {
-            Ok(_) => self.note.truth = Some(truth),
+        match judge(&truth) {
+            Ok(()) => self.note.truth = Some(truth),
             Err(error) => self.fail(Status::Corrupt, &format!("the truth: {error}")),
         }
         Ok(())

@@ -48,8 +48,12 @@ pub struct EventNote {
     pub truth: Option<McBanks>,
 }
 
+/// Says why the truth of an event cannot be used, if so: `decode_mc` of [`truth`](crate::truth) is one.
+pub type TruthJudge = fn(&McBanks) -> Result<()>;
+
 /// Reads raw banks from any number of sources, one after another.
 pub struct RawReader {
+    judge: TruthJudge,
     waiting: VecDeque<Input>,
     current: Option<Current>,
     options: ReadOptions,
@@ -180,6 +184,7 @@ impl RawReader {
 
     fn new(options: ReadOptions) -> Self {
         Self {
+            judge: |_| Ok(()),
             waiting: VecDeque::new(),
             current: None,
             options,
@@ -187,6 +192,11 @@ impl RawReader {
             body: Vec::new(),
             problems: Problems::default(),
         }
+    }
+
+    /// Has `judge` look at the truth of each event, which is corrupt when it refuses.
+    pub fn judging_truth(self, judge: TruthJudge) -> Self {
+        Self { judge, ..self }
     }
 
     /// Appends up to `max_events` events to `batch` and as many to `notes`; says how many. There is nothing
@@ -319,7 +329,7 @@ impl RawReader {
         let place = format!("{name} (event {})", self.event);
         if event.truth && event.status == Status::Ok {
             let beside = folder.as_ref().map(|folder| folder.join("truth"));
-            let found = event.find_truth(&place, beside.into_iter());
+            let found = event.find_truth(&place, beside.into_iter(), self.judge);
             self.or_discard(found, batch)?;
         }
         self.close(event, &place, batch, notes)?;
@@ -356,7 +366,7 @@ impl RawReader {
         let place = format!("{} (event {})", folder.join(name).display(), self.event);
         if event.truth && event.status == Status::Ok {
             let places = [Some(folder.join("truth")), folder.parent().map(|above| above.join("truth"))];
-            let found = event.find_truth(&place, places.into_iter().flatten());
+            let found = event.find_truth(&place, places.into_iter().flatten(), self.judge);
             self.or_discard(found, batch)?;
         }
         self.close(event, &place, batch, notes)
