@@ -19,7 +19,8 @@ fn read(bytes: Vec<u8>, options: ReadOptions) -> (CylinderBatch, CylinderTruth) 
 
 fn hashes(level: Level, config: &CylinderConfig, hits: &CylinderBatch, truth: &CylinderTruth) -> Hashes {
     let (mut out, mut counters) = (CylinderTracks::default(), Counters::default());
-    let (mut workspace, input) = (CylinderWorkspace::default(), CylinderInput { hits, seeds: &truth.particles });
+    let (mut workspace, input) =
+        (CylinderWorkspace::default(), CylinderInput { hits, seeds: &truth.particles });
     reconstruct(level, config, input, 0..hits.len(), &mut workspace, &mut out, &mut counters);
     assert_eq!((out.events(), counters.events()), (hits.len(), hits.len() as u64));
     let mut hasher = CylinderHasher::default();

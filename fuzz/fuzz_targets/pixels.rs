@@ -10,7 +10,9 @@ use std::io::Cursor;
 /// Reads the bytes as one format and clusters what is in them in two ways; counts must add up, clusters agree.
 pub fn run(format: PixelFormat, bytes: &[u8]) {
     let options = PixelOptions { format, ..PixelOptions::default() };
-    let Ok(mut reader) = PixelReader::from_stream("fuzz", Cursor::new(bytes.to_vec()), options) else { return };
+    let Ok(mut reader) = PixelReader::from_stream("fuzz", Cursor::new(bytes.to_vec()), options) else {
+        return;
+    };
     let mut block = PixelBlock::default();
     loop {
         match reader.read(block.hits.len() + 100, &mut block) {
@@ -21,7 +23,8 @@ pub fn run(format: PixelFormat, bytes: &[u8]) {
     }
     assert_eq!(block.hits.len() as u64, reader.counts().hits);
     CHAINS.with_borrow_mut(|chains| {
-        let chains = chains.get_or_insert_with(|| ALGORITHMS.map(|algorithm| chain(algorithm, reader.layout())));
+        let chains =
+            chains.get_or_insert_with(|| ALGORITHMS.map(|algorithm| chain(algorithm, reader.layout())));
         let [left, right] = chains.each_mut().map(|chain| {
             chain.push(&block.hits, true);
             let counts = chain.counts();

@@ -2,7 +2,7 @@
 #![no_main]
 
 use peloton::event::{Layout, PixelHits};
-use peloton::simd::{Isa, Level};
+use peloton::simd::Level;
 use peloton::timepix::{Calibration, Chain, TimepixConfig};
 
 /// Side of the sensor.

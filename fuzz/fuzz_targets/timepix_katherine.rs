@@ -3,4 +3,7 @@
 
 mod pixels;
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| pixels::run(peloton::input::timepix::PixelFormat::Katherine, bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| pixels::run(
+    peloton::input::timepix::PixelFormat::Katherine,
+    bytes
+));

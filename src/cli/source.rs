@@ -220,7 +220,7 @@ impl InputArgs {
         let geometry = open_geometry(self.geometry.as_deref(), simulated)?;
         let origin = match origin {
             RawOrigin::Files(reader) => {
-                RawOrigin::Files(reader.judging_truth(|mc| decode_mc(mc, HitsOf::All).map(drop)))
+                RawOrigin::Files(Box::new(reader.judging_truth(|mc| decode_mc(mc, HitsOf::All).map(drop))))
             }
             simulation => simulation,
         };
