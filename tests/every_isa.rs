@@ -84,7 +84,7 @@ fn cylinder_events() {
 
 #[test]
 fn hostile_events() {
-    // 200 batches of ten events each in the mean; PROPTEST_CASES sets another number.
+    // 200 batches of ten events each in the mean (2,000 +- 80); PROPTEST_CASES sets another number.
     let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(200) };
     let cases = config.cases;
     let (events, tracks) = (Cell::new(0), Cell::new(0));
@@ -98,7 +98,7 @@ fn hostile_events() {
     });
     result.unwrap();
     println!("{} events", events.get());
-    assert!(cases < 200 || events.get() > 1_900, "{} events", events.get());
+    assert!(cases < 200 || events.get() > 1_500, "{} events", events.get());
     assert!(tracks.get() > 3 * events.get(), "{} tracks in {} events", tracks.get(), events.get());
 }
 
