@@ -47,15 +47,20 @@ pub struct Measured {
 pub fn load(source: &mut EventSource, report: &ReportArgs) -> Result<EventBatch> {
     let (mut events, mut truth) = (EventBatch::default(), Vec::new());
     let progress = console::progress(source.known_events(), report.quiet);
-    while !interrupt::requested() && source.read(256, &mut events, &mut truth)? > 0 {
-        progress.set_position(events.len() as u64);
-        truth.clear();
-        if events.items() > MAX_ITEMS {
-            return Err(Error::Config("too many events to hold in memory: use --events".into()));
+    let mut read = || {
+        while !interrupt::requested() && source.read(256, &mut events, &mut truth)? > 0 {
+            progress.set_position(events.len() as u64);
+            truth.clear();
+            if events.items() > MAX_ITEMS {
+                return Err(Error::Config("too many events to hold in memory: use --events".into()));
+            }
         }
-    }
+        Ok(())
+    };
+    let read = read();
     progress.finish_and_clear();
     source.say_problems(report);
+    read?;
     if events.is_empty() {
         return Err(Error::format("input", "no event to measure with"));
     }

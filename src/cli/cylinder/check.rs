@@ -36,7 +36,7 @@ pub fn check(config: &Config, input: &InputArgs, report: &ReportArgs, tables: bo
     let mut checker = CylinderChecker::default();
     let mut pulls = CylinderPulls::new(f64::from(config.cylinder.field));
     let mut fits = BTreeMap::new();
-    let (summary, _) = reconstruct(config, &mut source, input.strict, |events, slots| {
+    let made = reconstruct(config, &mut source, input.strict, |events, slots| {
         for (event, slot) in slots.iter().enumerate() {
             let first_hit = events.hits.layer_start[event * CYLINDER_LAYERS] as usize;
             checker.event(&events.truth, (event, first_hit), slot.tracks.hit_lists(0));
@@ -46,8 +46,9 @@ pub fn check(config: &Config, input: &InputArgs, report: &ReportArgs, tables: bo
             }
         }
         Ok(())
-    })?;
+    });
     source.say_problems(report);
+    let (summary, _) = made?;
     let check = checker.report();
     if check.events == 0 {
         return Err(Error::format("input", "no event to check"));

@@ -35,19 +35,24 @@ pub fn compare(
     let mut hashers = <[CylinderHasher; 2]>::default();
     let mut slots = [Vec::new(), Vec::new()];
     let (mut events, mut count, mut first) = (Events::default(), 0, None);
-    while !interrupt::requested() && source.read(at_once, &mut events)? > 0 {
-        for i in 0..2 {
-            ways[i].run(events.input(), &mut slots[i])?;
-            slots[i].iter().for_each(|slot| hashers[i].update(&slot.tracks));
+    let mut run = || {
+        while !interrupt::requested() && source.read(at_once, &mut events)? > 0 {
+            for i in 0..2 {
+                ways[i].run(events.input(), &mut slots[i])?;
+                slots[i].iter().for_each(|slot| hashers[i].update(&slot.tracks));
+            }
+            for (a, b) in slots[0].iter().zip(&slots[1]) {
+                let differs = || difference(&a.tracks, &b.tracks);
+                first = first.take().or_else(|| differs().map(|what| format!("event {count}: {what}")));
+                count += 1;
+            }
+            events.clear();
         }
-        for (a, b) in slots[0].iter().zip(&slots[1]) {
-            first = first
-                .or_else(|| difference(&a.tracks, &b.tracks).map(|what| format!("event {count}: {what}")));
-            count += 1;
-        }
-        events.clear();
-    }
+        Result::Ok(())
+    };
+    let done = run();
     source.say_problems(report);
+    done?;
     let [left, right] = hashers.each_ref().map(CylinderHasher::finish);
     let result = Report { events: count, equal: left == right, left, right, first_difference: first };
     report.report(&text(&result), &result)?;

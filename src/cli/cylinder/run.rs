@@ -24,15 +24,18 @@ pub fn run(
     let mut report = report.clone();
     report.quiet |= output == Some(Path::new("-"));
     let mut event_id = input.events.first as u64;
-    let (summary, _) = reconstruct(config, &mut source, input.strict, |_, slots| {
+    let made = reconstruct(config, &mut source, input.strict, |_, slots| {
         let Some(sink) = &mut sink else { return Ok(()) };
         slots.iter().try_for_each(|slot| {
             event_id += 1;
             sink.write(event_id - 1, &slot.tracks)
         })
-    })?;
-    sink.map_or(Ok(()), TrackSink::finish)?;
+    });
+    // What was made before an error is written, and what was seen told.
+    let written = sink.map_or(Ok(()), TrackSink::finish);
     source.say_problems(&report);
+    let (summary, _) = made?;
+    written?;
     report.report(&describe::summary(&summary), &summary)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -94,9 +94,9 @@ pub fn throughput(
 /// All events, the hits of each layer shuffled.
 pub fn load(input: &InputArgs, report: &ReportArgs) -> Result<Events> {
     let mut source = EventSource::open(input)?;
-    let events = Events::shuffled(&mut source)?;
+    let events = Events::shuffled(&mut source);
     source.say_problems(report);
-    Ok(events)
+    events
 }
 
 /// The shortest time of the fit of all particles on one thread, ns.

@@ -1,7 +1,6 @@
 //! `peloton tune --sequence cylinder`: which level is the fastest here.
 
-use super::source::{EventSource, Events};
-use super::throughput::hash;
+use super::throughput::{hash, load};
 use crate::cli::options::{InputArgs, ReportArgs};
 use crate::cli::{console, interrupt};
 use crate::pipeline::{Config, CylinderPool, Measurement};
@@ -18,9 +17,7 @@ pub fn tune(
     levels: &[Level],
     (passes, time): (Option<u64>, Duration),
 ) -> Result<Vec<Measurement>> {
-    let mut source = EventSource::open(input)?;
-    let events = Events::shuffled(&mut source)?;
-    source.say_problems(report);
+    let events = load(input, report)?;
     let levels: Vec<_> = levels.iter().filter(|level| level.is_usual()).collect();
     if levels.is_empty() {
         let what = "the sequence cylinder is built for the usual gang of each instruction set alone";

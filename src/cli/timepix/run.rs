@@ -58,41 +58,47 @@ pub fn run(
     let (mut input_counts, mut not_taken) = (counts, 0);
     let start = Instant::now();
     let mut work = Duration::ZERO;
-    loop {
-        let fed = match first.take().filter(|block| !block.hits.is_empty()) {
-            Some(block) => Fed { block, end: ReadEnd::More, counts, dropped: 0, read_at: start },
-            None => match feed.next()? {
-                Some(fed) => fed,
-                None => break,
-            },
-        };
-        let begin = Instant::now();
-        let clusters = chain.push(&fed.block.hits, fed.end == ReadEnd::EndOfSource);
-        work += begin.elapsed();
-        hasher.update(clusters);
-        if let Some(pairer) = &mut pairer {
-            pairer.push(&fed.block.triggers);
-            pairer.pair(clusters, fed.end == ReadEnd::EndOfSource, &mut pairs);
+    let mut follow = || {
+        loop {
+            let fed = match first.take().filter(|block| !block.hits.is_empty()) {
+                Some(block) => Fed { block, end: ReadEnd::More, counts, dropped: 0, read_at: start },
+                None => match feed.next()? {
+                    Some(fed) => fed,
+                    None => return Ok(()),
+                },
+            };
+            let begin = Instant::now();
+            let clusters = chain.push(&fed.block.hits, fed.end == ReadEnd::EndOfSource);
+            work += begin.elapsed();
+            hasher.update(clusters);
+            if let Some(pairer) = &mut pairer {
+                pairer.push(&fed.block.triggers);
+                pairer.pair(clusters, fed.end == ReadEnd::EndOfSource, &mut pairs);
+            }
+            if let Some(sink) = &mut sink {
+                sink.write(clusters, pairer.is_some().then_some(&pairs))?;
+            }
+            (input_counts, not_taken) = (fed.counts, fed.dropped);
+            told.block(&fed, &chain);
+            feed.give_back(fed.block);
+            if interrupt::requested() {
+                return Ok(());
+            }
         }
-        if let Some(sink) = &mut sink {
-            sink.write(clusters, pairer.is_some().then_some(&pairs))?;
-        }
-        (input_counts, not_taken) = (fed.counts, fed.dropped);
-        told.block(&fed, &chain);
-        feed.give_back(fed.block);
-        if interrupt::requested() {
-            break;
-        }
-    }
+    };
+    let followed: Result<()> = follow();
+    // What was found before an error is written.
     let clusters = chain.push(&PixelHits::default(), true);
     hasher.update(clusters);
     if let Some(pairer) = &mut pairer {
         pairer.pair(clusters, true, &mut pairs);
     }
-    if let Some(mut sink) = sink {
+    let written = sink.map_or(Ok(()), |mut sink| {
         sink.write(clusters, pairer.is_some().then_some(&pairs))?;
-        sink.finish()?;
-    }
+        sink.finish()
+    });
+    followed?;
+    written?;
     strict(input.strict, &input_counts, &chain)?;
     let outcome = Outcome {
         level,

@@ -72,6 +72,6 @@ impl Layers {
 
     /// The hit that lanes without one look at: the last of all.
     pub fn last(&self) -> Option<Hit> {
-        self.sorted[CYLINDER_LAYERS - 1].last().map(|placed| placed.hit)
+        self.sorted.iter().rev().find_map(|layer| layer.last()).map(|placed| placed.hit)
     }
 }

@@ -125,16 +125,19 @@ fn read_all(
     let mut dropped = 0;
     loop {
         let mut block = from_work.try_recv().unwrap_or_default();
-        let end = match stream.read(hits, &mut block) {
+        let read = stream.read(hits, &mut block);
+        let end = match &read {
             Ok(ReadEnd::End) => return,
-            Ok(end) => end,
-            Err(error) => {
-                let _ = to_work.send(Err(error));
-                return;
-            }
+            Ok(end) => *end,
+            // What came before the error is worked on; then the error is told.
+            Err(_) => ReadEnd::More,
         };
         let length = block.hits.len() as u64;
         let fed = Ok(Fed { block, end, counts: stream.counts(), dropped, read_at: Instant::now() });
+        if let Err(error) = read {
+            let _ = to_work.send(fed).and_then(|()| to_work.send(Err(error)));
+            return;
+        }
         let must_arrive = when_full == WhenFull::Wait || end != ReadEnd::More;
         let sent = if must_arrive {
             to_work.send(fed).is_ok()
@@ -192,6 +195,30 @@ mod tests {
             feed.give_back(fed.block);
         }
         (hits, dropped)
+    }
+
+    /// Counts as well, and breaks within the block that the 25th hit is in.
+    struct Breaking(Counting);
+
+    impl PixelStream for Breaking {
+        fn read(&mut self, hits: usize, block: &mut PixelBlock) -> Result<ReadEnd> {
+            let hits = hits.min(25 - self.0.0 as usize);
+            let end = self.0.read(hits, block)?;
+            if self.0.0 == 25 { Err(Error::format("stream", "broken")) } else { Ok(end) }
+        }
+
+        fn counts(&self) -> PixelCounts {
+            self.0.counts()
+        }
+    }
+
+    #[test]
+    fn what_comes_before_an_error_is_handed_on() {
+        let mut feed = Feed::start(Breaking(Counting(0)), 10, WhenFull::Wait).unwrap();
+        for length in [10, 10, 5] {
+            assert_eq!(feed.next().unwrap().unwrap().block.hits.len(), length);
+        }
+        assert!(feed.next().is_err());
     }
 
     #[test]

@@ -136,8 +136,9 @@ pub fn update(state: &mut State, hit: Option<&Hit>) -> (f32, bool) {
     let mut d = [within_turn(position[0] - state.p[0]), position[1] - state.p[1]];
     let off = -(s[1] * scale);
     let mut w = [[s[2] * scale, off], [off, s[0] * scale]];
-    // V S^-1.
-    let mut rest = [0, 1].map(|i: usize| [0, 1].map(|j: usize| variance[i] * w[i][j]));
+    // V S^-1, with the zeros of V: they matter where S^-1 is infinite.
+    let v = [[variance[0], 0.0], [0.0, variance[1]]];
+    let mut rest = v.map(|v| [0, 1].map(|j: usize| fma(v[1], w[1][j], v[0] * w[0][j])));
     if hit.is_none() || !sane {
         (d, w, rest) = ([0.0; 2], [[0.0; 2]; 2], [[1.0, 0.0], [0.0, 1.0]]);
     }

@@ -64,9 +64,12 @@ pub fn from_vertex(
     let (mut p, f, reached) = leave(vertex, field, radius);
     let none = Hit { position: [0.0; 2], variance: [1.0; 2], radius };
     let Hit { position, variance: v, .. } = hit.unwrap_or(&none);
+    let sparse = f;
     let f = f.map(|row| row.map(|element| element.unwrap_or(0.0)));
     let with = [0, 1, 2, 3, 4].map(|i: usize| {
-        [0, 1].map(|a: usize| (0..6).fold(-0.0, |sum, m| fma(f[i][m], before[m] * f[a][m], sum)))
+        let terms = |a: usize| sparse[i].iter().zip(before).zip(f[a]).map(|((f, b), g)| (*f, b * g));
+        let sum = |sum, (f, term): (Option<f32>, f32)| f.map_or(sum, |f| fma(f, term, sum));
+        [0, 1].map(|a: usize| terms(a).fold(-0.0, sum))
     });
     let s = [with[0][0] + v[0], with[1][0], with[1][1] + v[1]];
     let determinant = fma(-s[1], s[1], s[0] * s[2]);
