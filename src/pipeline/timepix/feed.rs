@@ -135,7 +135,9 @@ fn read_all(
         let length = block.hits.len() as u64;
         let fed = Ok(Fed { block, end, counts: stream.counts(), dropped, read_at: Instant::now() });
         if let Err(error) = read {
-            let _ = to_work.send(fed).and_then(|()| to_work.send(Err(error)));
+            if to_work.send(fed).is_ok() {
+                let _ = to_work.send(Err(error));
+            }
             return;
         }
         let must_arrive = when_full == WhenFull::Wait || end != ReadEnd::More;
