@@ -160,6 +160,25 @@ fn hits_are_paired_with_triggers() {
 }
 
 #[test]
+fn what_comes_before_an_error_is_written() {
+    let paths = ["whole.tpx3", "cut.tpx3.zst", "cut.ndjson"].map(temporary);
+    let [whole, cut, output] = paths.each_ref().map(|path| path.to_str().unwrap());
+    let detector = SIM.strip_prefix("sim:").unwrap();
+    assert!(peloton(&["simulate", "--detector", detector, "--output", whole, "--quiet"]).status.success());
+    let all = json(&["run", "--sequence", "timepix", whole, "--quiet"])["clusters"].as_u64().unwrap();
+    let packed = zstd::encode_all(&std::fs::read(whole).unwrap()[..], 1).unwrap();
+    std::fs::write(cut, &packed[..packed.len() - 10]).unwrap();
+    let ran = peloton(&["run", "--sequence", "timepix", cut, "--output", output, "--quiet"]);
+    let error = String::from_utf8_lossy(&ran.stderr);
+    assert!(!ran.status.success() && error.contains("incomplete frame"), "{error}");
+    let text = std::fs::read_to_string(output).unwrap();
+    let found = text.lines().count() as u64;
+    assert!(all / 2 < found && found < all, "{found} clusters of {all}");
+    assert!(text.lines().all(|line| serde_json::from_str::<Value>(line).is_ok()));
+    paths.iter().for_each(|path| std::fs::remove_file(path).unwrap());
+}
+
+#[test]
 fn hits_come_over_a_socket() {
     let path = temporary("live.tpx3");
     let file = path.to_str().unwrap();
