@@ -13,7 +13,8 @@ use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
 };
-use parquet::file::reader::ChunkReader;
+use parquet::file::reader::{ChunkReader, Length};
+use std::io::{self, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Rows that are decoded at once.
@@ -39,7 +40,7 @@ impl Columns {
         let opened = unharmed(|| {
             // The columns' own types say enough; Arrow's own schema in the file is one thing more that may be broken.
             let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
-            let builder = ParquetRecordBatchReaderBuilder::try_new_with_options(file, options);
+            let builder = ParquetRecordBatchReaderBuilder::try_new_with_options(Ending(file), options);
             let builder = builder.map_err(|e| e.to_string())?;
             let schema = builder.schema().clone();
             let wanted = NAMES.map(|names| position(&schema, names));
@@ -78,6 +79,37 @@ impl Columns {
             rows_to_hits(&batch, self.places, &mut to);
         }
         Ok(true)
+    }
+}
+
+/// A file, or what is read of one, whose end is an error. The library skips what it does not know without asking whether
+/// there is anything left to skip: two thousand million times for a list that says it is so long.
+struct Ending<F>(F);
+
+impl<F: Length> Length for Ending<F> {
+    fn len(&self) -> u64 {
+        self.0.len()
+    }
+}
+
+impl<F: ChunkReader> ChunkReader for Ending<F> {
+    type T = Ending<F::T>;
+
+    fn get_read(&self, start: u64) -> parquet::errors::Result<Self::T> {
+        self.0.get_read(start).map(Ending)
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> parquet::errors::Result<bytes::Bytes> {
+        self.0.get_bytes(start, length)
+    }
+}
+
+impl<R: Read> Read for Ending<R> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        match self.0.read(to)? {
+            0 if !to.is_empty() => Err(io::ErrorKind::UnexpectedEof.into()),
+            read => Ok(read),
+        }
     }
 }
 
@@ -169,6 +201,12 @@ mod tests {
         let (block, counts) = read(hits()).unwrap();
         assert_eq!((block.hits.get(0), block.hits.get(1)), ((-5, 1, 9, 65535), (6, 2, 8, 2)));
         assert_eq!((counts.hits, counts.outside, counts.malformed), (2, 1, 1));
+    }
+
+    #[test]
+    fn a_list_that_says_it_never_ends_is_an_error() {
+        let seed = concat!(env!("CARGO_MANIFEST_DIR"), "/fuzz/seeds/timepix_parquet/list_without_end");
+        assert!(read(std::fs::read(seed).unwrap()).is_err());
     }
 
     #[test]
