@@ -14,6 +14,16 @@ pub(super) fn status_of(code: u16) -> Result<Status> {
     known.copied().ok_or_else(|| Error::Device(format!("a status {code} that does not exist")))
 }
 
+/// Where input columns of these sizes are in staging memory, one behind the other in rooms of 256 bytes.
+pub(super) fn staged<const N: usize>(rooms: [usize; N], sizes: [usize; N]) -> [Range<usize>; N] {
+    let mut start = 0;
+    std::array::from_fn(|i| {
+        let place = start..start + sizes[i];
+        start += rooms[i].next_multiple_of(256);
+        place
+    })
+}
+
 /// What a sequence gave; when it broke off, after waiting for what is still under way, so that nothing touches staging
 /// memory later and the queue can be used again.
 pub(super) fn settled<Q: Queue, T>(queue: &mut Q, done: Result<T>) -> Result<T> {

@@ -1,11 +1,9 @@
 //! [`CylinderParquet`]: tracks of the cylinder detector, one row per event.
 
-use super::parquet::{failed, field, list_of, lists, properties};
+use super::parquet::{event_columns, event_fields, failed, field, list_of, lists, properties};
 use crate::event::{CylinderTracks, SCHEMA_VERSION};
 use crate::{Error, Result};
-use arrow_array::builder::{
-    Float32Builder, ListBuilder, UInt8Builder, UInt16Builder, UInt32Builder, UInt64Builder,
-};
+use arrow_array::builder::{Float32Builder, UInt8Builder, UInt32Builder};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Schema, SchemaRef};
 use parquet::arrow::ArrowWriter;
@@ -64,14 +62,12 @@ impl<W: Write + Send> CylinderParquet<W> {
 }
 
 fn schema() -> SchemaRef {
-    let mut fields = vec![
-        field("event_id".into(), DataType::UInt64, "1"),
-        field("status".into(), DataType::UInt16, "1"),
-        field("hits".into(), list_of(list_of(DataType::UInt32)), "1"),
+    let mut fields = event_fields();
+    fields.extend([
         field("seed".into(), list_of(DataType::UInt32), "1"),
         field("chi2".into(), list_of(DataType::Float32), "1"),
         field("fit".into(), list_of(DataType::UInt8), "1"),
-    ];
+    ]);
     let float = || list_of(DataType::Float32);
     fields.extend(PARAMETERS.map(|(name, unit)| field(name.into(), float(), unit)));
     for (i, (name, unit)) in COVARIANCE.into_iter().enumerate() {
@@ -88,23 +84,13 @@ fn schema() -> SchemaRef {
 
 /// The columns of one batch, in the order of the schema.
 fn columns(event_ids: &[u64], tracks: &CylinderTracks) -> Vec<ArrayRef> {
-    let mut ids = UInt64Builder::new();
-    ids.append_slice(event_ids);
-    let mut status = UInt16Builder::new();
-    tracks.status.iter().for_each(|one| status.append_value(one.code()));
-    let mut hits = ListBuilder::new(ListBuilder::new(UInt32Builder::new()));
-    for event in 0..tracks.events() {
-        for list in tracks.hit_lists(event) {
-            hits.values().values().append_slice(list);
-            hits.values().append(true);
-        }
-        hits.append(true);
-    }
+    let lists_of = |event| tracks.hit_lists(event);
+    let [ids, status, hits] = event_columns(event_ids, &tracks.status, lists_of);
     let ranges = || (0..tracks.events()).map(|event| tracks.of_event(event));
     let mut columns: Vec<ArrayRef> = vec![
-        Arc::new(ids.finish()),
-        Arc::new(status.finish()),
-        Arc::new(hits.finish()),
+        ids,
+        status,
+        hits,
         lists(UInt32Builder::new(), ranges(), &tracks.seed),
         lists(Float32Builder::new(), ranges(), &tracks.chi2),
         lists(UInt8Builder::new(), ranges(), &tracks.fit),

@@ -1,7 +1,7 @@
 //! [`ParquetWriter`]: one row per event, tracks as list columns.
 
 use crate::event::{SCHEMA_VERSION, States, VeloTracks};
-use crate::{Error, Result};
+use crate::{Error, Result, Status};
 use arrow_array::builder::{
     Float32Builder, ListBuilder, PrimitiveBuilder, UInt8Builder, UInt16Builder, UInt32Builder, UInt64Builder,
 };
@@ -83,14 +83,42 @@ pub(super) fn field(name: String, kind: DataType, unit: &str) -> Field {
     Field::new(name, kind, false).with_metadata(HashMap::from([("unit".to_string(), unit.to_string())]))
 }
 
-fn schema() -> SchemaRef {
-    let mut fields = vec![
+/// The columns that rows of tracks begin with.
+pub(super) fn event_fields() -> Vec<Field> {
+    vec![
         field("event_id".into(), DataType::UInt64, "1"),
         field("status".into(), DataType::UInt16, "1"),
         field("hits".into(), list_of(list_of(DataType::UInt32)), "1"),
+    ]
+}
+
+/// What is in the columns of [`event_fields`].
+pub(super) fn event_columns<'a, L: Iterator<Item = &'a [u32]>>(
+    event_ids: &[u64],
+    statuses: &[Status],
+    hit_lists: impl Fn(usize) -> L,
+) -> [ArrayRef; 3] {
+    let mut ids = UInt64Builder::new();
+    ids.append_slice(event_ids);
+    let mut status = UInt16Builder::new();
+    statuses.iter().for_each(|one| status.append_value(one.code()));
+    let mut hits = ListBuilder::new(ListBuilder::new(UInt32Builder::new()));
+    for event in 0..statuses.len() {
+        for list in hit_lists(event) {
+            hits.values().values().append_slice(list);
+            hits.values().append(true);
+        }
+        hits.append(true);
+    }
+    [Arc::new(ids.finish()), Arc::new(status.finish()), Arc::new(hits.finish())]
+}
+
+fn schema() -> SchemaRef {
+    let mut fields = event_fields();
+    fields.extend([
         field("chi2".into(), list_of(DataType::Float32), "1"),
         field("backward".into(), list_of(DataType::UInt8), "1"),
-    ];
+    ]);
     for place in ["beam", "end"] {
         for ((name, _), unit) in States::default().columns().into_iter().zip(STATE_UNITS) {
             fields.push(field(format!("{place}_{name}"), list_of(DataType::Float32), unit));
@@ -105,22 +133,12 @@ fn schema() -> SchemaRef {
 
 /// The columns of one batch, in the order of the schema.
 fn columns(event_ids: &[u64], tracks: &VeloTracks) -> Vec<ArrayRef> {
-    let mut ids = UInt64Builder::new();
-    ids.append_slice(event_ids);
-    let mut status = UInt16Builder::new();
-    tracks.status.iter().for_each(|one| status.append_value(one.code()));
-    let mut hits = ListBuilder::new(ListBuilder::new(UInt32Builder::new()));
-    for event in 0..tracks.events() {
-        for list in tracks.hit_lists(event) {
-            hits.values().values().append_slice(list);
-            hits.values().append(true);
-        }
-        hits.append(true);
-    }
+    let lists_of = |event| tracks.hit_lists(event);
+    let [ids, status, hits] = event_columns(event_ids, &tracks.status, lists_of);
     let mut columns: Vec<ArrayRef> = vec![
-        Arc::new(ids.finish()),
-        Arc::new(status.finish()),
-        Arc::new(hits.finish()),
+        ids,
+        status,
+        hits,
         per_track(Float32Builder::new(), tracks, &tracks.chi2),
         per_track(UInt8Builder::new(), tracks, &tracks.backward),
     ];
@@ -157,7 +175,6 @@ pub(super) fn lists<T: ArrowPrimitiveType>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Status;
     use arrow_array::cast::AsArray;
     use arrow_array::types::{Float32Type, UInt32Type};
     use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;

@@ -9,7 +9,7 @@ mod pool;
 pub use plan::Capacity;
 pub use pool::{CylinderGpuPool, CylinderRunner};
 
-use super::device::{Device, Kernel, Queue, settled};
+use super::device::{Device, Kernel, Queue, settled, staged};
 use crate::cylinder::geometry::SEED_LAYERS;
 use crate::cylinder::{Builder, CylinderConfig, CylinderInput, SeedSource};
 use crate::event::{CYLINDER_LAYERS, Counters, CylinderTracks, Truncation};
@@ -296,13 +296,7 @@ fn inputs(capacity: &Capacity, size: &Capacity) -> [Range<usize>; 9] {
         let of_seeds = 4 * (6 + SEED_LAYERS) * seeds;
         [layers, column, column, column, column, column, seeds_of, 2 * events, of_seeds]
     };
-    let (room, sizes) = (sizes(capacity), sizes(size));
-    let mut start = 0;
-    std::array::from_fn(|i| {
-        let place = start..start + sizes[i];
-        start += room[i].next_multiple_of(256);
-        place
-    })
+    staged(sizes(capacity), sizes(size))
 }
 
 #[cfg(test)]

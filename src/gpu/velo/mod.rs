@@ -6,7 +6,7 @@ mod plan;
 
 pub use plan::Capacity;
 
-use super::device::{Device, Kernel, Queue, settled};
+use super::device::{Device, Kernel, Queue, settled, staged};
 use crate::event::{Counters, StageCounter, Truncation, VeloEvents, VeloTracks};
 use crate::velo::{Preset, VeloConfig};
 use crate::{Error, Result, Status};
@@ -230,13 +230,7 @@ fn inputs(capacity: &Capacity, events: usize, hits: usize) -> [Range<usize>; 7] 
         let column = 4 * hits;
         [column, column, column, column, 4 * (crate::event::VELO_MODULES * events + 1), 2 * events, 0]
     };
-    let (room, sizes) = (sizes(capacity.events, capacity.hits), sizes(events, hits));
-    let mut start = 0;
-    std::array::from_fn(|i| {
-        let place = start..start + sizes[i];
-        start += room[i].next_multiple_of(256);
-        place
-    })
+    staged(sizes(capacity.events, capacity.hits), sizes(events, hits))
 }
 
 #[cfg(test)]
