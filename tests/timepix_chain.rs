@@ -203,7 +203,7 @@ fn extreme_times_go_through_the_chain() {
 /// A million hits of each preset: every algorithm, number of lanes, size of block and usual gang of each instruction
 /// set gives the same clusters with the same features. Minutes: `cargo test --release --test timepix_chain -- --ignored`.
 #[test]
-#[ignore = "takes minutes"]
+#[ignore = "144 ways through ten million hits take minutes; smaller samples go the same ways in the other tests"]
 fn a_million_hits_of_every_preset_in_every_way() {
     let layout = Layout::single(256, 256).unwrap();
     let mut levels: Vec<Level> = Vec::new();
