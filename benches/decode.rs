@@ -8,12 +8,12 @@ mod common;
 
 use common::{data, now};
 use peloton::event::{BankKind, Counters, RawBatch, SciFiBatch, UtBatch, VeloBatch};
-use peloton::input::{RawReader, ReadOptions, Source};
 use peloton::pipeline::Geometry;
 use peloton::scifi::{self, SciFiScratch};
 use peloton::simd::Level;
 use peloton::ut::{self, UtScratch};
 use peloton::velo::{self, DecodeScratch, VeloBanks};
+use peloton_io::input::{RawReader, ReadOptions, Source};
 use std::path::Path;
 
 /// Rounds, and passes over all events in each: in all far more than the machine's noise lasts.

@@ -16,7 +16,7 @@ use peloton::kalman::matriplex::{Matriplex, Matrix, Symmetric};
 use peloton::kalman::{CURVATURE_PER_TESLA, CylinderState, PlaneState, to_plane, to_radius, update};
 use peloton::simd::varying::{F32, Mask};
 use peloton::simd::{Gang, Level, Pair};
-use peloton::truth::simulate::CylinderSim;
+use peloton_sim::CylinderSim;
 use std::hint::black_box;
 use std::sync::Mutex;
 

@@ -13,13 +13,13 @@ mod common;
 
 use common::{free_gain, now, wall};
 use peloton::event::{Column, Layout, PixelBlock, PixelHits};
-use peloton::input::Source;
-use peloton::input::timepix::{PixelFormat, PixelOptions, PixelReader, ReadEnd};
 use peloton::pipeline::timepix::Lanes;
 use peloton::simd::Level;
 use peloton::timepix::reference::{PlainMatrix, plain_loop};
 use peloton::timepix::{Algorithm, Chain, FindConfig, Finder, TimeSorter, TimepixConfig};
-use peloton::truth::simulate::timepix::{PixelPreset, PixelSim, PixelSimSpec};
+use peloton_io::input::Source;
+use peloton_io::input::timepix::{PixelFormat, PixelOptions, PixelReader, ReadEnd};
+use peloton_sim::timepix::{PixelPreset, PixelSim, PixelSimSpec};
 use std::hint::black_box;
 use std::path::PathBuf;
 use std::sync::{Mutex, OnceLock};

@@ -9,9 +9,9 @@ mod common;
 
 use common::{data, free_gain, now, wall};
 use peloton::event::{Counters, VeloBatch, VeloTracks};
-use peloton::input::{ReadOptions, Source, VeloReader};
 use peloton::simd::{Isa, Level};
 use peloton::velo::{Preset, STAGES, VeloConfig, VeloWorkspace, reconstruct};
+use peloton_io::input::{ReadOptions, Source, VeloReader};
 use std::hint::black_box;
 use std::sync::Mutex;
 

@@ -13,6 +13,16 @@ pub enum Error {
     /// A configuration value that cannot be used; says which and why.
     #[error("configuration: {0}")]
     Config(String),
+    /// A name that nothing has.
+    #[error("unknown {what} `{given}`: choose one of {}", choices.join(", "))]
+    UnknownName {
+        /// What the name should be of.
+        what: &'static str,
+        /// What was given.
+        given: String,
+        /// The names that there are.
+        choices: Vec<&'static str>,
+    },
     /// An ISA or gang size that this CPU or build does not have.
     #[error("{0}")]
     Unsupported(String),
@@ -35,12 +45,23 @@ pub enum Error {
     /// Columns whose lengths or offsets do not belong together.
     #[error("columns: {0}")]
     Columns(String),
+    /// What the operating system does not give: threads, memory, signal handlers.
+    #[error("system: {0}")]
+    System(String),
+    /// A fault of this program.
+    #[error("internal error: {0}; please report it")]
+    Internal(String),
     /// A device that cannot do its work: no memory, a kernel that does not compile, a failed launch.
     #[error("device: {0}")]
     Device(String),
 }
 
 impl Error {
+    /// Whether the user asked for something that cannot be: a flag, name or value, and not the work, is at fault.
+    pub fn is_usage(&self) -> bool {
+        matches!(self, Self::Config(_) | Self::UnknownName { .. } | Self::Unsupported(_))
+    }
+
     /// Wraps an I/O error with the path it happened on.
     pub fn io(path: impl Into<PathBuf>, source: std::io::Error) -> Self {
         Self::Io { path: path.into(), source }

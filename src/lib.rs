@@ -7,21 +7,17 @@
 #![deny(unsafe_code, missing_docs)]
 
 pub mod bytes;
-#[cfg(feature = "cli")]
-pub mod cli;
 pub mod cylinder;
 pub mod error;
 pub mod event;
 #[cfg(feature = "cuda")]
 pub mod gpu;
-pub mod input;
 pub mod kalman;
-pub mod output;
+mod names;
 pub mod pipeline;
 pub mod scifi;
 pub mod simd;
 pub mod timepix;
-pub mod truth;
 pub mod units;
 pub mod ut;
 pub mod velo;

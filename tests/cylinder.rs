@@ -8,13 +8,13 @@ use peloton::cylinder::{
     Builder, CylinderConfig, CylinderInput, CylinderWorkspace, SeedSource, fit_particles, reconstruct,
 };
 use peloton::event::{CYLINDER_LAYERS, Counters, CylinderBatch, CylinderTracks, CylinderTruth, NO_HIT};
-use peloton::input::{CylinderReader, ReadOptions, Source, write_cylinder};
 use peloton::kalman::reference::{self, Measured, State, single};
-use peloton::output::{CylinderHasher, Hashes};
 use peloton::simd::Level;
-use peloton::truth::simulate::{CylinderSim, cylinder_shuffle};
-use peloton::truth::{CylinderChecker, CylinderPulls, CylinderReport};
 use peloton::{Error, Status};
+use peloton_io::input::{CylinderReader, ReadOptions, Source, write_cylinder};
+use peloton_io::output::{CylinderHasher, Hashes};
+use peloton_sim::{CylinderSim, cylinder_shuffle};
+use peloton_truth::{CylinderChecker, CylinderPulls, CylinderReport};
 use std::io::Cursor;
 
 type Sample = (CylinderBatch, CylinderTruth);

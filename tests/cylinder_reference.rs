@@ -7,7 +7,7 @@ use peloton::cylinder::{
 use peloton::event::{Counters, CylinderBatch, CylinderTracks, CylinderTruth, NO_HIT};
 use peloton::kalman::FitStatus;
 use peloton::simd::Level;
-use peloton::truth::simulate::CylinderSim;
+use peloton_sim::CylinderSim;
 use proptest::prelude::*;
 use proptest::test_runner::{Config as ProptestConfig, TestRunner};
 

@@ -4,9 +4,9 @@ mod common;
 
 use common::{hashes, samples, simulated};
 use peloton::event::{VeloBatch, VeloTracks};
-use peloton::output::TrackHasher;
 use peloton::pipeline::{Config, Engine, Pool, SlicedTracks};
 use peloton::velo::Preset;
+use peloton_io::output::TrackHasher;
 use std::sync::Mutex;
 
 #[test]

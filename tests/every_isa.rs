@@ -7,11 +7,11 @@ use peloton::cylinder::{
     Builder, CylinderConfig, CylinderInput, CylinderWorkspace, SeedSource, fit_particles, reconstruct,
 };
 use peloton::event::{Counters, CylinderBatch, CylinderTracks, CylinderTruth, VeloBatch};
-use peloton::output::CylinderHasher;
 use peloton::pipeline::Config;
 use peloton::simd::{Isa, Level};
-use peloton::truth::simulate::CylinderSim;
 use peloton::velo::Preset;
+use peloton_io::output::CylinderHasher;
+use peloton_sim::CylinderSim;
 use proptest::test_runner::{Config as ProptestConfig, TestRunner};
 use std::cell::Cell;
 

@@ -2,8 +2,8 @@
 mod common;
 
 use peloton::event::{TruthEvent, VELO_MODULES, VeloBatch};
-use peloton::input::{Format, ReadOptions, Source, VeloReader};
 use peloton::{Error, Status};
+use peloton_io::input::{Format, ReadOptions, Source, VeloReader};
 use proptest::prelude::*;
 use std::io::Cursor;
 
@@ -212,7 +212,7 @@ fn problems_are_bounded_and_counted() {
     let mut batch = VeloBatch::default();
     while reader.read(64, &mut batch, &mut Vec::<TruthEvent>::new()).unwrap() > 0 {}
     assert_eq!((batch.len(), reader.problem_count()), (1000, 1000));
-    assert_eq!(reader.problems().len(), peloton::input::MAX_PROBLEMS);
+    assert_eq!(reader.problems().len(), peloton_io::input::MAX_PROBLEMS);
 }
 
 proptest! {

@@ -7,11 +7,11 @@ use peloton::cylinder::{Builder, CylinderConfig, CylinderInput, CylinderWorkspac
 use peloton::event::{CYLINDER_LAYERS, Counters, CylinderBatch, CylinderTracks, CylinderTruth, NO_HIT};
 use peloton::gpu::cylinder::Capacity;
 use peloton::gpu::{CylinderGpuPool, CylinderRunner, Emulated, Order};
-use peloton::input::{CylinderReader, ReadOptions, Source};
-use peloton::output::{CylinderHasher, Hashes};
 use peloton::simd::Level;
-use peloton::truth::simulate::CylinderSim;
 use peloton::{Error, Status};
+use peloton_io::input::{CylinderReader, ReadOptions, Source};
+use peloton_io::output::{CylinderHasher, Hashes};
+use peloton_sim::CylinderSim;
 use proptest::prelude::*;
 
 const ORDERS: [Order; 3] = [Order::Forward, Order::Reverse, Order::Random(7)];

@@ -7,7 +7,7 @@ use peloton::gpu::timepix::{PixelRunner, PixelSlices, PixelStream};
 use peloton::gpu::{Emulated, Order};
 use peloton::simd::Level;
 use peloton::timepix::{Calibration, Chain, Definition, FindConfig, TimepixConfig, reference};
-use peloton::truth::simulate::timepix::{PixelPreset, PixelSim, PixelSimSpec};
+use peloton_sim::timepix::{PixelPreset, PixelSim, PixelSimSpec};
 use proptest::prelude::*;
 use std::sync::Arc;
 

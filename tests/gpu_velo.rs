@@ -7,11 +7,11 @@ use common::{hostile, simulated};
 use peloton::event::{Counters, VeloBatch, VeloTracks};
 use peloton::gpu::velo::Capacity;
 use peloton::gpu::{Emulated, GpuPool, Order, Runner};
-use peloton::output::{Hashes, TrackHasher};
 use peloton::pipeline::{Config, SlicedTracks};
 use peloton::velo::reference::{self, Fault};
 use peloton::velo::{Preset, VeloConfig};
 use peloton::{Error, Status};
+use peloton_io::output::{Hashes, TrackHasher};
 use proptest::prelude::*;
 
 const ORDERS: [Order; 3] = [Order::Forward, Order::Reverse, Order::Random(7)];

@@ -2,8 +2,8 @@
 mod common;
 
 use peloton::event::{Particle, TruthEvent, VELO_MODULES, VeloBatch};
-use peloton::input::{Format, ReadOptions, Source, VeloReader, write_velo_json};
 use peloton::{Error, Status};
+use peloton_io::input::{Format, ReadOptions, Source, VeloReader, write_velo_json};
 use proptest::prelude::*;
 use std::io::{Cursor, Read};
 

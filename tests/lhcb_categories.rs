@@ -5,7 +5,7 @@ mod common;
 
 use common::{data, read_raw};
 use peloton::event::Particle;
-use peloton::truth::{CategoryReport, CheckReport, Checker, HitsOf, Rules, TruthEvent, decode_mc};
+use peloton_truth::{CategoryReport, CheckReport, Checker, HitsOf, Rules, TruthEvent, decode_mc};
 
 /// The truth of the seven events; none without data.
 fn events() -> Vec<TruthEvent> {

@@ -5,13 +5,13 @@ mod common;
 use common::data;
 use peloton::Status;
 use peloton::event::{BankKind, Counters, RawBatch, SciFiBatch, UtBatch, VeloBatch, VeloTracks};
-use peloton::input::{EventNote, RawReader, ReadOptions};
 use peloton::pipeline::{Config, Engine, Geometry};
 use peloton::scifi::{self, SciFiScratch};
-use peloton::truth::simulate::{LhcbDetector, LhcbReader, SimulatedEvent};
-use peloton::truth::{Checker, HitsOf, Rules, TruthEvent, decode_mc, decode_vertices};
 use peloton::ut::{self, UtScratch};
 use peloton::velo::{self, DecodeScratch, VeloBanks};
+use peloton_io::input::{EventNote, RawReader, ReadOptions};
+use peloton_sim::{LhcbDetector, LhcbReader, SimulatedEvent};
+use peloton_truth::{Checker, HitsOf, Rules, TruthEvent, decode_mc, decode_vertices};
 use std::collections::BTreeSet;
 use std::io::Cursor;
 

@@ -14,10 +14,10 @@ use peloton::pipeline::{Config, Engine, Geometry, Pool, SlicedTracks};
 use peloton::scifi::{self, SciFiScratch};
 use peloton::simd::Level;
 use peloton::timepix::{Chain, TimepixConfig};
-use peloton::truth::simulate::CylinderSim;
-use peloton::truth::simulate::timepix::{PixelSim, PixelSimSpec};
 use peloton::ut::{self, UtScratch};
 use peloton::velo::{Preset, VeloBanks};
+use peloton_sim::CylinderSim;
+use peloton_sim::timepix::{PixelSim, PixelSimSpec};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 

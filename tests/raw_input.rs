@@ -5,12 +5,12 @@ mod common;
 use common::data;
 use peloton::Status;
 use peloton::event::{BankKind, RawBatch};
-use peloton::input::mdf::{Bank, Banks, Compression, RecordHeader, put_bank, write_record};
-use peloton::input::{
+use peloton::pipeline::Geometry;
+use peloton_io::input::mdf::{Bank, Banks, Compression, RecordHeader, put_bank, write_record};
+use peloton_io::input::{
     EventNote, Format, RawReader, ReadOptions, Source, find_raw, read_container, write_container,
 };
-use peloton::pipeline::Geometry;
-use peloton::truth::{HitsOf, decode_mc, decode_vertices};
+use peloton_truth::{HitsOf, decode_mc, decode_vertices};
 use std::path::{Path, PathBuf};
 
 fn read(path: PathBuf, truth: bool) -> (RawBatch, Vec<EventNote>) {
@@ -143,7 +143,7 @@ fn truth_is_read_from_banks_and_files() {
     let counts: Vec<_> = events.iter().map(|event| event.particles.len()).collect();
     assert_eq!(counts[..2], [1934, 599]);
     let in_acceptance =
-        |p: &&peloton::truth::Particle| p.eta > 2.0 && p.eta < 5.0 && !p.is_electron() && p.has_velo;
+        |p: &&peloton_truth::Particle| p.eta > 2.0 && p.eta < 5.0 && !p.is_electron() && p.has_velo;
     let velo: usize = events.iter().map(|e| e.particles.iter().filter(in_acceptance).count()).sum();
     assert_eq!(velo, 651);
 }

@@ -4,11 +4,11 @@ mod common;
 
 use common::{at, data, hashes_of, read_raw};
 use peloton::event::{Counters, RawBatch, VeloBatch, VeloTracks};
-use peloton::input::EventNote;
 use peloton::pipeline::{Config, Engine, Geometry};
 use peloton::simd::Level;
-use peloton::truth::{CheckReport, Checker, HitsOf, Rules, decode_mc};
 use peloton::velo::{DecodeScratch, VeloBanks, decode};
+use peloton_io::input::EventNote;
+use peloton_truth::{CheckReport, Checker, HitsOf, Rules, decode_mc};
 use std::sync::Arc;
 
 /// The seven events in both encodings: name, banks, their truth, geometry.

@@ -8,7 +8,7 @@ use peloton::Status;
 use peloton::event::{BankKind, Counters, RawBatch, RawEvent, RawEvents, SCIFI_ZONES, SciFiBatch};
 use peloton::pipeline::Geometry;
 use peloton::scifi::{SciFiGeometry, SciFiScratch, decode, decode_reference, decode_reference_with};
-use peloton::truth::HitsOf;
+use peloton_truth::HitsOf;
 use proptest::prelude::*;
 use std::sync::OnceLock;
 

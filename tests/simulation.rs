@@ -2,9 +2,9 @@
 mod common;
 
 use peloton::event::{TruthEvent, VELO_MODULES, VeloBatch};
-use peloton::input::{ReadOptions, VeloReader, write_velo_json};
-use peloton::truth::simulate::{SimReader, SimSpec, simulate_velo};
 use peloton::velo::geometry::{MODULE_Z, PLANE_OFFSET};
+use peloton_io::input::{ReadOptions, VeloReader, write_velo_json};
+use peloton_sim::{SimReader, SimSpec, simulate_velo};
 use std::collections::BTreeMap;
 use std::io::Cursor;
 use xxhash_rust::xxh3::xxh3_64;

@@ -6,7 +6,7 @@ use peloton::simd::Level;
 use peloton::timepix::{
     Algorithm, ChainCounts, Definition, FindConfig, Finder, TimeSorter, TimepixConfig, reference,
 };
-use peloton::truth::simulate::timepix::{PixelPreset, PixelSim, PixelSimSpec};
+use peloton_sim::timepix::{PixelPreset, PixelSim, PixelSimSpec};
 use proptest::prelude::*;
 
 /// All clusters of a stream pushed in blocks, on one thread.

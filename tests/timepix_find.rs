@@ -4,10 +4,10 @@ mod common;
 
 use common::data;
 use peloton::event::{Column, PixelBlock, PixelHits};
-use peloton::input::Source;
-use peloton::input::timepix::{PixelOptions, PixelReader, ReadEnd};
 use peloton::simd::Level;
 use peloton::timepix::{Algorithm, BorderJoiner, Definition, FindConfig, Finder, TimeSorter, reference};
+use peloton_io::input::Source;
+use peloton_io::input::timepix::{PixelOptions, PixelReader, ReadEnd};
 use proptest::prelude::*;
 use std::collections::HashMap;
 use std::path::Path;

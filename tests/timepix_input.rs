@@ -5,11 +5,11 @@ mod common;
 
 use common::data;
 use peloton::event::{Layout, PixelBlock};
-use peloton::input::Source;
-use peloton::input::timepix::{PixelCounts, PixelFormat, PixelOptions, PixelReader, ReadEnd, write_hits};
 use peloton::simd::Level;
 use peloton::timepix::{Chain, TimepixConfig};
-use peloton::truth::simulate::timepix::{PixelSim, PixelSimSpec};
+use peloton_io::input::Source;
+use peloton_io::input::timepix::{PixelCounts, PixelFormat, PixelOptions, PixelReader, ReadEnd, write_hits};
+use peloton_sim::timepix::{PixelSim, PixelSimSpec};
 use proptest::prelude::*;
 use std::io::{Error, ErrorKind, Read};
 

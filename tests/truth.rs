@@ -2,7 +2,7 @@
 mod common;
 
 use peloton::event::{Particle, TruthEvent};
-use peloton::truth::{CategoryReport, CheckReport, Checker, Rules};
+use peloton_truth::{CategoryReport, CheckReport, Checker, Rules};
 use serde_json::Value;
 
 /// Equal to the last digits that different orders of addition leave alone.
@@ -235,7 +235,7 @@ fn tables_add_up() {
     let sum = |variable: &str| {
         let table = report.tables.iter().find(|t| t.category == "velo" && t.variable == variable).unwrap();
         let bins = &table.bins;
-        let total = |count: fn(&peloton::truth::EfficiencyBin) -> u64| bins.iter().map(count).sum::<u64>();
+        let total = |count: fn(&peloton_truth::EfficiencyBin) -> u64| bins.iter().map(count).sum::<u64>();
         assert!(bins.windows(2).all(|pair| pair[0].high == pair[1].low && pair[0].low < pair[0].high));
         (total(|bin| bin.reconstructible), total(|bin| bin.reconstructed))
     };

@@ -3,10 +3,10 @@
 use peloton::event::{Counters, VELO_MODULES, VeloBatch, VeloEvents, VeloTracks};
 use peloton::pipeline::Config;
 use peloton::simd::Level;
-use peloton::truth::simulate::{SimSpec, simulate_velo};
 use peloton::velo::geometry::MODULE_Z;
 use peloton::velo::{Preset, VeloConfig, VeloWorkspace, reconstruct};
 use peloton::{Error, Status};
+use peloton_sim::{SimSpec, simulate_velo};
 use std::time::{Duration, Instant};
 
 /// Columns of `hits` hits at one point, given to the modules by `module_of`, which must not fall.

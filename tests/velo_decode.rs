@@ -7,8 +7,8 @@ use peloton::Status;
 use peloton::event::{BankKind, Counters, RawBatch, RawEvents, VELO_MODULES, VeloBatch};
 use peloton::pipeline::Geometry;
 use peloton::simd::Level;
-use peloton::truth::{HitsOf, decode_mc};
 use peloton::velo::{DecodeScratch, VeloBanks, VeloSensors, decode, decode_reference, decode_reference_with};
+use peloton_truth::{HitsOf, decode_mc};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 

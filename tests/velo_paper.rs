@@ -3,8 +3,8 @@ mod common;
 
 use peloton::event::{Counters, TruthEvent, VeloBatch, VeloTracks};
 use peloton::simd::Level;
-use peloton::truth::{CheckReport, Checker, Rules};
 use peloton::velo::{Preset, VeloConfig, VeloWorkspace, reconstruct};
+use peloton_truth::{CheckReport, Checker, Rules};
 use serde_json::{Value, json};
 
 /// What the checker says of the events that `take` says yes to.

@@ -3,11 +3,11 @@ mod common;
 
 use peloton::event::{Counters, VELO_MODULES, VeloBatch, VeloTracks};
 use peloton::simd::Level;
-use peloton::truth::simulate::{SimSpec, simulate_velo};
 use peloton::velo::geometry::MODULE_Z;
 use peloton::velo::reference::{self, Fault};
 use peloton::velo::{Preset, VeloConfig, VeloWorkspace, reconstruct};
 use peloton::{Error, Status};
+use peloton_sim::{SimSpec, simulate_velo};
 use proptest::prelude::*;
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 

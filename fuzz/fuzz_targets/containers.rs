@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use peloton::input::{read_container, write_container};
+use peloton_io::input::{read_container, write_container};
 
 fuzz_target!(|bytes: &[u8]| {
     if let Ok(banks) = read_container("fuzz", bytes) {

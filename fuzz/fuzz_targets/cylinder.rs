@@ -5,8 +5,8 @@
 use libfuzzer_sys::fuzz_target;
 use peloton::cylinder::{CylinderConfig, CylinderInput, CylinderWorkspace, SeedSource, reconstruct};
 use peloton::event::{CYLINDER_LAYERS, Counters, CylinderBatch, CylinderTracks, CylinderTruth};
-use peloton::input::{CylinderReader, ReadOptions, write_cylinder};
-use peloton::output::{CylinderHasher, Hashes};
+use peloton_io::input::{CylinderReader, ReadOptions, write_cylinder};
+use peloton_io::output::{CylinderHasher, Hashes};
 use peloton::simd::{Isa, Level};
 use std::io::Cursor;
 

@@ -3,8 +3,8 @@
 
 use libfuzzer_sys::fuzz_target;
 use peloton::event::RawBatch;
-use peloton::input::{RawReader, ReadOptions};
-use peloton::truth::{HitsOf, decode_mc};
+use peloton_io::input::{RawReader, ReadOptions};
+use peloton_truth::{HitsOf, decode_mc};
 use std::io::Cursor;
 
 fuzz_target!(|bytes: &[u8]| {

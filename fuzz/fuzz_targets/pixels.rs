@@ -1,7 +1,7 @@
 //! What every target for a format of pixel hits does.
 
 use peloton::event::{Layout, PixelBlock};
-use peloton::input::timepix::{PixelFormat, PixelOptions, PixelReader, ReadEnd};
+use peloton_io::input::timepix::{PixelFormat, PixelOptions, PixelReader, ReadEnd};
 use peloton::simd::{Isa, Level};
 use peloton::timepix::{Algorithm, Chain, FindConfig, TimepixConfig};
 use std::cell::RefCell;

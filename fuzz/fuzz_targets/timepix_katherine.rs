@@ -4,6 +4,6 @@
 mod pixels;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| pixels::run(
-    peloton::input::timepix::PixelFormat::Katherine,
+    peloton_io::input::timepix::PixelFormat::Katherine,
     bytes
 ));

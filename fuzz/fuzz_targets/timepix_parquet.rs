@@ -2,8 +2,8 @@
 #![no_main]
 
 use peloton::event::PixelBlock;
-use peloton::input::Source;
-use peloton::input::timepix::{PixelFormat, PixelOptions, PixelReader, ReadEnd};
+use peloton_io::input::Source;
+use peloton_io::input::timepix::{PixelFormat, PixelOptions, PixelReader, ReadEnd};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     // What panics in the Parquet library is caught and an error; what is not caught ends the run all the same.

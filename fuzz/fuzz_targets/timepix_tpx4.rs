@@ -3,4 +3,4 @@
 
 mod pixels;
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| pixels::run(peloton::input::timepix::PixelFormat::Tpx4, bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| pixels::run(peloton_io::input::timepix::PixelFormat::Tpx4, bytes));

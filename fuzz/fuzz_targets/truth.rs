@@ -2,8 +2,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use peloton::input::{McBanks, McFormat};
-use peloton::truth::{HitsOf, decode_mc, decode_vertices};
+use peloton_io::input::{McBanks, McFormat};
+use peloton_truth::{HitsOf, decode_mc, decode_vertices};
 
 fuzz_target!(|bytes: &[u8]| {
     let Some((&first, rest)) = bytes.split_first() else { return };

@@ -7,6 +7,7 @@ pub(crate) mod build;
 mod config;
 mod fit;
 pub mod geometry;
+mod helix;
 pub(crate) mod hit;
 pub(crate) mod index;
 pub mod reference;
@@ -15,4 +16,5 @@ pub(crate) mod seeds;
 mod triplets;
 
 pub use config::{BinConfig, BuildConfig, Builder, CylinderConfig, FitConfig, SeedConfig, SeedSource};
+pub use helix::Helix;
 pub use run::{CylinderInput, CylinderWorkspace, STAGES, fit_particles, reconstruct};

@@ -96,6 +96,10 @@ pub enum Edge {
     Fall2 = 3,
 }
 
+crate::names!(Edge, "edge of a trigger input", {
+    Rise1 => "rise1", Fall1 => "fall1", Rise2 => "rise2", Fall2 => "fall2",
+});
+
 /// Time-stamped edges of the trigger inputs (TDC packets), in the order in which they came.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Triggers {

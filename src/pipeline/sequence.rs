@@ -8,7 +8,6 @@ use std::str::FromStr;
 /// A chain of stages that turns hits into the objects a detector is there for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
 pub enum Sequence {
     /// Velo banks or hits to Velo tracks.
     #[default]

@@ -26,10 +26,7 @@ pub enum Definition {
     Static,
 }
 
-impl Definition {
-    /// All definitions.
-    pub const ALL: [Definition; 3] = [Definition::Local, Definition::Global, Definition::Static];
-}
+crate::names!(Definition, "definition", { Local => "local", Global => "global", Static => "static" });
 
 /// Which program finds the clusters. All give the same ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -44,10 +41,7 @@ pub enum Algorithm {
     Plain,
 }
 
-impl Algorithm {
-    /// All algorithms.
-    pub const ALL: [Algorithm; 3] = [Algorithm::Fast, Algorithm::Open, Algorithm::Plain];
-}
+crate::names!(Algorithm, "algorithm", { Fast => "fast", Open => "open", Plain => "plain" });
 
 /// Parameters of the search for clusters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,9 +3,9 @@
 use super::read_raw;
 use peloton::Status;
 use peloton::event::{BankKind, Counters, HitBatch, HitColumn, RawBatch, RawEvent, RawEvents};
-use peloton::input::EventNote;
 use peloton::simd::Level;
-use peloton::truth::{HitsOf, decode_mc};
+use peloton_io::input::EventNote;
+use peloton_truth::{HitsOf, decode_mc};
 use std::collections::BTreeSet;
 use std::ops::{Range, RangeInclusive};
 use std::path::Path;

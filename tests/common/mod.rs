@@ -5,11 +5,11 @@ pub mod decoding;
 pub mod hostile;
 
 use peloton::event::{RawBatch, TruthEvent, VeloBatch};
-use peloton::input::{EventNote, RawReader, ReadOptions, Source, VeloReader};
-use peloton::output::{Hashes, TrackHasher};
 use peloton::pipeline::{Config, Engine, Events, Pool, SlicedTracks};
 use peloton::simd::Level;
-use peloton::truth::simulate::SimReader;
+use peloton_io::input::{EventNote, RawReader, ReadOptions, Source, VeloReader};
+use peloton_io::output::{Hashes, TrackHasher};
+use peloton_sim::SimReader;
 use std::path::{Path, PathBuf};
 
 /// The folder of real events: `PELOTON_DATA`, or `../shared/data` beside the checkout. Without it a test

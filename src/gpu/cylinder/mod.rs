@@ -305,7 +305,7 @@ mod tests {
     use crate::event::{CylinderBatch, CylinderTruth};
     use crate::gpu::arena::Plan;
     use crate::gpu::driver::{Emulated, GARBAGE, Order};
-    use crate::truth::simulate::CylinderSim;
+    use peloton_sim::CylinderSim;
 
     /// With buffers as small as these events allow and far from one another, nothing between them changes.
     #[test]

@@ -1,0 +1,109 @@
+//! `peloton isa`: what this CPU has, what is built in, what would run.
+
+use super::console::table;
+use super::device;
+use super::options::ReportArgs;
+use super::version::is_built_in;
+use clap::Args;
+use peloton::Result;
+use peloton::simd::{GANGS, Isa, Level};
+use serde::Serialize;
+use std::process::ExitCode;
+
+/// Show what this CPU has, what is built in, and what would run
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  peloton isa
+  PELOTON_ISA=avx2 peloton isa --json -")]
+pub struct IsaCommand {
+    #[command(flatten)]
+    report: ReportArgs,
+}
+
+#[derive(Serialize)]
+struct Report {
+    cpu: String,
+    cores: usize,
+    levels: Vec<LevelReport>,
+    /// What `PELOTON_ISA` forces, if anything.
+    forced: Option<&'static str>,
+    runs: Runs,
+    /// What was found of a GPU, or why nothing was.
+    gpu: String,
+}
+
+#[derive(Serialize)]
+struct LevelReport {
+    name: &'static str,
+    built_in: bool,
+    supported: bool,
+    gangs: Vec<usize>,
+    auto_gang: Option<usize>,
+}
+
+#[derive(Serialize)]
+struct Runs {
+    isa: &'static str,
+    gang: usize,
+}
+
+impl IsaCommand {
+    /// Does it.
+    pub fn execute(&self) -> Result<ExitCode> {
+        let chosen = Level::choose(None, None)?;
+        let report = Report {
+            cpu: cpu_name(),
+            cores: std::thread::available_parallelism().map_or(1, |n| n.get()),
+            levels: Isa::ALL.map(level).into(),
+            forced: Isa::from_environment()?.map(Isa::name),
+            runs: Runs { isa: chosen.isa().name(), gang: chosen.gang() },
+            gpu: device::found(),
+        };
+        self.report.report(&text(&report), &report)?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+fn level(isa: Isa) -> LevelReport {
+    LevelReport {
+        name: isa.name(),
+        built_in: is_built_in(isa),
+        supported: isa.is_supported(),
+        gangs: GANGS.into_iter().filter(|&gang| Level::new(isa, gang).is_ok()).collect(),
+        auto_gang: Level::choose(Some(isa), None).ok().map(Level::gang),
+    }
+}
+
+fn text(report: &Report) -> String {
+    let yes_or_no = |yes| if yes { "yes" } else { "no" }.to_string();
+    let mut rows = vec![["isa", "built in", "this CPU", "gangs", "auto gang"].map(String::from)];
+    for level in &report.levels {
+        let gangs: Vec<_> = level.gangs.iter().map(usize::to_string).collect();
+        rows.push([
+            level.name.into(),
+            yes_or_no(level.built_in),
+            yes_or_no(level.supported),
+            gangs.join(" "),
+            level.auto_gang.map_or("-".into(), |gang| gang.to_string()),
+        ]);
+    }
+    let forced = match report.forced {
+        Some(isa) => format!(" (forced by {}={isa})", Isa::VARIABLE),
+        None => String::new(),
+    };
+    let Report { cpu, cores, runs, gpu, .. } = report;
+    format!(
+        "{cpu}, {cores} cores\n\n{}\nruns {} x {}{forced}\ngpu: {gpu}\n",
+        table(&rows),
+        runs.isa,
+        runs.gang
+    )
+}
+
+/// The CPU as the system calls it, or its architecture.
+pub fn cpu_name() -> String {
+    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let name = info.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
+    name.map_or(std::env::consts::ARCH.into(), |(_, name)| name.trim().to_string())
+}

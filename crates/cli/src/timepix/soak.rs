@@ -1,0 +1,346 @@
+//! `peloton soak`: feeds hits over TCP at a given rate for a long time and watches what becomes of them.
+
+use super::args::lanes;
+use super::datagrams::{self, Datagrams};
+use super::latency::Latencies;
+use crate::console::table;
+use crate::interrupt;
+use crate::options::{ConfigArgs, ReportArgs};
+use clap::{Args, ValueEnum};
+use peloton::event::PixelHits;
+use peloton::pipeline::timepix::Lanes;
+use peloton::pipeline::{Config, Sequence};
+use peloton::{Error, Result};
+use peloton_io::input::timepix::{Feed, WhenFull};
+use peloton_io::input::timepix::{PixelFormat, PixelOptions, PixelReader, ReadEnd};
+use peloton_sim::timepix::{PixelSim, PixelSimSpec};
+use serde::Serialize;
+use std::collections::VecDeque;
+use std::io::Write;
+use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Bytes of a record of a hit.
+const RECORD: usize = 16;
+/// Hits sent at once.
+const PACKET: usize = 4096;
+/// Hits of a datagram.
+const DATAGRAM: usize = 512;
+
+/// How hits are sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Transport {
+    Tcp,
+    Udp,
+}
+
+/// Feed pixel hits over TCP or UDP on this machine at given rates, and account for every one
+///
+/// First the rate is measured that the chain takes when it is given all it can take. Then hits are sent at each
+/// share of it. With --when-full wait a sender that is too fast is held back, with drop hits are dropped; either
+/// is reported. UDP holds nobody back: what the system has no room for is dropped, and the system says how much
+/// that was. Exit code 1 when a hit is lost without being counted.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  peloton soak --seconds 600 --share 0.8
+  peloton soak --input sim:timepix,preset=lead0,hits=4000000 --share 1.5 --when-full drop --json soak.json")]
+pub struct Soak {
+    /// Hits that are sent again and again
+    #[arg(long, value_name = "SIM", default_value = "sim:timepix,preset=am241,hits=2000000,seed=1")]
+    input: String,
+    /// How they are sent
+    #[arg(long, value_name = "NAME", default_value = "tcp")]
+    transport: Transport,
+    /// Shares of the measured rate, one round each
+    #[arg(long, value_name = "SHARE,...", value_delimiter = ',', default_values_t = [0.8, 1.5])]
+    share: Vec<f64>,
+    /// Length of a round
+    #[arg(long, value_name = "T", default_value_t = 60.0, value_parser = crate::throughput::seconds)]
+    seconds: f64,
+    /// Time for measuring the rate
+    #[arg(long, value_name = "T", default_value_t = 3.0, value_parser = crate::throughput::seconds)]
+    warm_up: f64,
+    #[command(flatten)]
+    config: ConfigArgs,
+    #[command(flatten)]
+    report: ReportArgs,
+}
+
+/// What one round showed.
+#[derive(Debug, Clone, Serialize)]
+struct Round {
+    /// Rate asked for, hits/s; null for all that can be taken.
+    asked: Option<f64>,
+    seconds: f64,
+    sent: u64,
+    hits_per_second: f64,
+    clusters: u64,
+    dropped: u64,
+    /// Sent, and dropped by the system because a socket had no room.
+    dropped_by_system: u64,
+    late: u64,
+    /// Sent, and neither in a cluster nor counted as dropped.
+    lost: u64,
+    /// How far behind its schedule the sender was at the end, s: back-pressure.
+    held_back: f64,
+    /// From sending a packet to the end of the work on it, ms: median, 99 %, 99.9 %, worst.
+    latency_ms: [f64; 4],
+    /// Resident memory after the first tenth of the round, and the most after that, MiB.
+    memory_mib: Option<[f64; 2]>,
+}
+
+/// When how many hits had been sent.
+type Sent = Arc<Mutex<VecDeque<(u64, Instant)>>>;
+
+impl Soak {
+    /// Does it.
+    pub fn execute(&self) -> Result<ExitCode> {
+        let mut config = self.config.resolve()?;
+        config.sequence = Sequence::Timepix;
+        let spec: PixelSimSpec = self.input.parse()?;
+        let mut sim = PixelSim::new(spec);
+        config.timepix.disorder_us.get_or_insert(sim.disorder_us());
+        let mut hits = PixelHits::default();
+        while sim.read(hits.len() + PACKET, &mut hits) {}
+        // Whole datagrams.
+        hits.set_len((hits.len() / DATAGRAM).max(1) * DATAGRAM);
+        let hits = Arc::new(hits);
+        let measured = self.round(&config, &hits, None, self.warm_up)?;
+        let mut rounds = vec![measured];
+        for share in &self.share {
+            if interrupt::requested() {
+                break;
+            }
+            let rate = rounds[0].hits_per_second * share;
+            rounds.push(self.round(&config, &hits, Some(rate), self.seconds)?);
+        }
+        self.report.report(&text(&rounds), &rounds)?;
+        let lost: u64 = rounds.iter().map(|round| round.lost).sum();
+        Ok(if lost == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+
+    /// Sends for some time and clusters what arrives.
+    fn round(
+        &self,
+        config: &Config,
+        hits: &Arc<PixelHits>,
+        rate: Option<f64>,
+        seconds: f64,
+    ) -> Result<Round> {
+        let failed = |e| Error::io("loopback", e);
+        let options = PixelOptions { format: PixelFormat::Hits16, ..PixelOptions::default() };
+        let (sent, hits): (Sent, _) = (Arc::default(), hits.clone());
+        let (log, time) = (sent.clone(), Duration::from_secs_f64(seconds));
+        let start_sender = |transport, address| {
+            std::thread::spawn(move || send(&mut Sender::new(transport, address)?, &hits, rate, time, &log))
+        };
+        let patience = Some(Duration::from_millis(20));
+        let (sender, reader, socket) = match self.transport {
+            Transport::Tcp => {
+                let listener = TcpListener::bind("127.0.0.1:0").map_err(failed)?;
+                let sender = start_sender(self.transport, listener.local_addr().map_err(failed)?);
+                let (stream, _) = listener.accept().map_err(failed)?;
+                let clock = stream.try_clone().map_err(failed)?;
+                let reader = PixelReader::from_stream("loopback", stream, options)?;
+                clock.set_read_timeout(patience).map_err(failed)?;
+                (sender, reader, None)
+            }
+            Transport::Udp => {
+                let datagrams = Datagrams::bind("127.0.0.1:0")?;
+                let socket = datagrams.socket().map_err(failed)?;
+                let sender = start_sender(self.transport, socket.local_addr().map_err(failed)?);
+                let reader = PixelReader::from_stream("loopback", datagrams, options)?;
+                socket.set_read_timeout(patience).map_err(failed)?;
+                (sender, reader, Some(socket))
+            }
+        };
+
+        let layout = reader.layout().clone();
+        let mut chain = Lanes::new(&config.timepix, config.level()?, &layout, lanes(config))?;
+        let when_full = if rate.is_some() { self.config.pixels.when_full.0 } else { WhenFull::Wait };
+        let mut feed = Feed::start(reader, config.timepix.block_hits, when_full)?;
+        let (mut latencies, mut dropped) = (Latencies::default(), 0);
+        let (start, mut memory) = (Instant::now(), None);
+        let mut looked = start;
+        while let Some(fed) = feed.next()? {
+            chain.push(&fed.block.hits, fed.end == ReadEnd::EndOfSource);
+            dropped = fed.dropped;
+            note_latencies(&sent, fed.counts.hits, &mut latencies);
+            feed.give_back(fed.block);
+            if looked.elapsed() > Duration::from_millis(200) {
+                looked = Instant::now();
+                if start.elapsed().as_secs_f64() > 0.1 * seconds {
+                    watch(&mut memory);
+                }
+            }
+        }
+        chain.push(&PixelHits::default(), true);
+        let time = start.elapsed().as_secs_f64();
+        let panicked = || Error::Columns("the sending thread panicked".into());
+        let (count, held_back) = sender.join().map_err(|_| panicked())?.map_err(failed)?;
+        let counts = chain.counts();
+        let datagrams = socket.as_ref().and_then(datagrams::dropped).unwrap_or(0);
+        let dropped_by_system = datagrams * DATAGRAM as u64;
+        let accounted =
+            counts.hits_out + counts.late + counts.masked + counts.filtered + dropped + dropped_by_system;
+        Ok(Round {
+            asked: rate,
+            seconds: time,
+            sent: count,
+            hits_per_second: counts.hits_in as f64 / time,
+            clusters: counts.clusters,
+            dropped,
+            dropped_by_system,
+            late: counts.late,
+            lost: count.abs_diff(accounted),
+            held_back,
+            latency_ms: [0.5, 0.99, 0.999, 1.0].map(|share| latencies.at(share)),
+            memory_mib: memory,
+        })
+    }
+}
+
+/// The sending end.
+enum Sender {
+    Tcp(TcpStream),
+    Udp(UdpSocket),
+}
+
+impl Sender {
+    fn new(transport: Transport, to: SocketAddr) -> std::io::Result<Self> {
+        match transport {
+            Transport::Tcp => TcpStream::connect(to).map(Self::Tcp),
+            Transport::Udp => {
+                let socket = UdpSocket::bind("127.0.0.1:0")?;
+                socket.connect(to)?;
+                Ok(Self::Udp(socket))
+            }
+        }
+    }
+
+    /// Sends a packet; its hits are a whole number of datagrams.
+    fn send(&mut self, packet: &[u8]) -> std::io::Result<()> {
+        match self {
+            Self::Tcp(stream) => stream.write_all(packet),
+            Self::Udp(socket) => {
+                packet.chunks(DATAGRAM * RECORD).try_for_each(|part| socket.send(part).map(drop))
+            }
+        }
+    }
+
+    /// Says that this was all.
+    fn end(&mut self) -> std::io::Result<()> {
+        let Self::Udp(socket) = self else { return Ok(()) };
+        // Everything that has room is taken by then; one of several ends gets through.
+        (0..20).try_for_each(|_| {
+            std::thread::sleep(Duration::from_millis(50));
+            match socket.send(&[]) {
+                // The other end has closed: it knows.
+                Err(e) if e.kind() == std::io::ErrorKind::ConnectionRefused => Ok(()),
+                sent => sent.map(drop),
+            }
+        })
+    }
+}
+
+/// Sends the hits again and again, later each time, on schedule when there is a rate. Says how many hits and how
+/// late the last ones were.
+fn send(
+    to: &mut Sender,
+    hits: &PixelHits,
+    rate: Option<f64>,
+    time: Duration,
+    log: &Sent,
+) -> std::io::Result<(u64, f64)> {
+    let span = hits.time.iter().max().unwrap_or(&0) - hits.time.iter().min().unwrap_or(&0) + 100_000;
+    let mut records = Vec::with_capacity(hits.len() * RECORD);
+    for i in 0..hits.len() {
+        let (time, x, y, tot) = hits.get(i);
+        records.extend_from_slice(&time.to_le_bytes());
+        [x, y, tot, 0].iter().for_each(|value| records.extend_from_slice(&value.to_le_bytes()));
+    }
+    let (start, mut sent, mut behind) = (Instant::now(), 0u64, 0.0);
+    while start.elapsed() < time && !interrupt::requested() {
+        for packet in records.chunks_mut(PACKET * RECORD) {
+            if let Some(rate) = rate {
+                let due = Duration::from_secs_f64(sent as f64 / rate);
+                let now = start.elapsed();
+                std::thread::sleep(due.saturating_sub(now));
+                behind = now.saturating_sub(due).as_secs_f64();
+            }
+            let count = (packet.len() / RECORD) as u64;
+            sent += count;
+            log.lock().unwrap_or_else(PoisonError::into_inner).push_back((sent, Instant::now()));
+            to.send(packet)?;
+            // For the next time round.
+            for record in packet.as_chunks_mut::<RECORD>().0 {
+                let time = i64::from_le_bytes(record[..8].try_into().expect("eight bytes")) + span;
+                record[..8].copy_from_slice(&time.to_le_bytes());
+            }
+            if start.elapsed() >= time {
+                break;
+            }
+        }
+    }
+    to.end()?;
+    Ok((sent, behind))
+}
+
+/// Latencies of the packets that have been worked on.
+fn note_latencies(sent: &Sent, arrived: u64, latencies: &mut Latencies) {
+    let mut log = sent.lock().unwrap_or_else(PoisonError::into_inner);
+    while log.front().is_some_and(|(count, _)| *count <= arrived) {
+        let time = log.pop_front().map(|(_, time)| time.elapsed());
+        latencies.add(time.unwrap_or_default());
+    }
+}
+
+/// Resident memory, MiB: the first value stays, the second is the largest; none where the system does not say.
+fn watch(memory: &mut Option<[f64; 2]>) {
+    let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages = text.split_whitespace().nth(1).and_then(|pages| pages.parse::<f64>().ok());
+    let Some(mib) = pages.map(|pages| pages * 4096.0 / f64::from(1 << 20)) else { return };
+    let [_, most] = memory.get_or_insert([mib; 2]);
+    *most = most.max(mib);
+}
+
+fn text(rounds: &[Round]) -> String {
+    let head = [
+        "",
+        "Mhit/s",
+        "sent",
+        "dropped",
+        "by the system",
+        "lost",
+        "held back",
+        "median ms",
+        "99 %",
+        "99.9 %",
+        "worst",
+        "MiB",
+    ];
+    let mut rows = vec![head.map(String::from)];
+    for round in rounds {
+        let [median, most, rare, worst] = round.latency_ms.map(|ms| format!("{ms:.2}"));
+        rows.push([
+            round.asked.map_or("all it takes".into(), |rate| format!("asked {:.2} Mhit/s", rate / 1e6)),
+            format!("{:.2}", round.hits_per_second / 1e6),
+            round.sent.to_string(),
+            round.dropped.to_string(),
+            round.dropped_by_system.to_string(),
+            round.lost.to_string(),
+            format!("{:.3} s", round.held_back),
+            median,
+            most,
+            rare,
+            worst,
+            round.memory_mib.map_or("-".into(), |[first, most]| format!("{first:.0} to {most:.0}")),
+        ]);
+    }
+    let lost: u64 = rounds.iter().map(|round| round.lost).sum();
+    let verdict = if lost == 0 { "no hit was lost without being counted" } else { "HITS WERE LOST" };
+    format!("{}\n{verdict}\n", table(&rows))
+}

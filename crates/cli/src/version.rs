@@ -1,0 +1,38 @@
+//! What this build is.
+
+use peloton::event::SCHEMA_VERSION;
+use peloton::pipeline::Sequence;
+use peloton::simd::{GANGS, Isa};
+use std::sync::LazyLock;
+
+/// Whether the level's code is part of this build, be the CPU able to run it or not.
+pub fn is_built_in(isa: Isa) -> bool {
+    match isa {
+        Isa::Scalar | Isa::Portable => true,
+        Isa::Avx2 | Isa::Avx512 => cfg!(target_arch = "x86_64"),
+        Isa::Neon => cfg!(target_arch = "aarch64"),
+    }
+}
+
+/// The text behind `--version`, after the program's name.
+pub static TEXT: LazyLock<String> = LazyLock::new(|| {
+    let levels: Vec<_> = Isa::ALL.into_iter().filter(|isa| is_built_in(*isa)).map(Isa::name).collect();
+    let sequences = Sequence::ALL.map(Sequence::name).join(", ");
+    format!(
+        "{}\nsequences: {sequences}\nisa: {}\ngangs: {GANGS:?}\ngpu: {}\nfeatures: {}\nschema: \
+         {SCHEMA_VERSION}\ntarget: {}-{}",
+        env!("CARGO_PKG_VERSION"),
+        levels.join(", "),
+        if cfg!(feature = "cuda") { "CUDA, looked for when it runs" } else { "not built in" },
+        features(),
+        std::env::consts::ARCH,
+        std::env::consts::OS,
+    )
+});
+
+/// The cargo features of this build that change what it can do.
+fn features() -> String {
+    let all = [("all-gangs", cfg!(feature = "all-gangs")), ("cuda", cfg!(feature = "cuda"))];
+    let built: Vec<_> = all.into_iter().filter(|(_, built)| *built).map(|(name, _)| name).collect();
+    if built.is_empty() { "none".into() } else { built.join(", ") }
+}

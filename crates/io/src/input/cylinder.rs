@@ -1,0 +1,350 @@
+//! Events of the cylinder detector: the toy format of mkFit (2017), read and written.
+//!
+//! Little endian: i32 events; per event i32 size of the record in bytes (itself included); i32 and so many tracks of
+//! 168 bytes; i32 layers (10), per layer i32 and so many hits of 40 bytes; i32 and so many truth records of 16 bytes.
+//! Track: f32 x, y, z, 1/pT, phi, theta, 21 covariance, i16 charge, two bytes, f32 chi2, i32 hit of each layer, i32
+//! last layer, i32 hits, i32 label. Hit: f32 x, y, z, f32 covariance (xx, xy, yy, xz, yz, zz), i32 truth record.
+//! Truth record: i32 track, layer, number on the layer, own number.
+
+use super::problems::Problems;
+use super::source::{Stream, entries};
+use super::{MAX_EVENT_BYTES, ReadOptions, Source};
+use peloton::bytes::Fields;
+use peloton::event::{CYLINDER_LAYERS, CylinderBatch, CylinderTruth, NO_HIT};
+use peloton::{Error, Result, Status};
+use std::collections::VecDeque;
+use std::io::{Read, Write};
+
+const TRACK: usize = 168;
+const HIT: usize = 40;
+const INFO: usize = 16;
+
+/// Reads toy files, compressed or not, one after another.
+pub struct CylinderReader {
+    waiting: VecDeque<super::source::Entry>,
+    current: Option<Current>,
+    options: ReadOptions,
+    /// Number of the next event over all sources.
+    next: usize,
+    problems: Problems,
+    record: Vec<u8>,
+}
+
+struct Current {
+    name: String,
+    stream: Stream,
+    left: usize,
+}
+
+impl CylinderReader {
+    /// Lists the sources.
+    ///
+    /// # Errors
+    /// [`Error::Io`] for a path that is not there.
+    pub fn open(sources: &[Source], options: ReadOptions) -> Result<Self> {
+        let mut waiting = VecDeque::new();
+        for source in sources {
+            waiting.extend(entries(source)?);
+        }
+        Ok(Self::new(waiting, options))
+    }
+
+    /// Reads any stream, compressed or not; `name` stands in messages.
+    pub fn from_stream(name: &str, stream: impl Read + Send + 'static, options: ReadOptions) -> Self {
+        let stream: Stream = Box::new(std::io::BufReader::new(stream));
+        Self::new([super::source::Entry::Stream { name: name.into(), stream }].into(), options)
+    }
+
+    fn new(waiting: VecDeque<super::source::Entry>, options: ReadOptions) -> Self {
+        Self { waiting, current: None, options, next: 0, problems: Problems::default(), record: Vec::new() }
+    }
+
+    /// What went wrong so far, the first problems in words.
+    pub fn problems(&self) -> (&[String], u64) {
+        (self.problems.kept(), self.problems.count())
+    }
+
+    /// Appends up to `max_events` events and their truth; says how many. There is nothing left when it says 0. An
+    /// event that cannot be decoded has no hits and the status [`Status::Corrupt`].
+    ///
+    /// # Errors
+    /// [`Error::Io`], and [`Error::Format`] for a stream that is no toy file; in strict mode for any problem.
+    pub fn read(
+        &mut self,
+        max_events: usize,
+        batch: &mut CylinderBatch,
+        truth: &mut CylinderTruth,
+    ) -> Result<usize> {
+        let mut appended = 0;
+        while appended < max_events && self.options.reaches(self.next) {
+            let Some((name, whole)) = self.next_record()? else { break };
+            let number = self.next;
+            self.next += 1;
+            if number < self.options.first {
+                continue;
+            }
+            let place = format!("{name}, event {number}");
+            let status = match whole.and_then(|()| decode(&place, &self.record, batch, truth)) {
+                Ok(()) => Status::Ok,
+                Err(error) => {
+                    batch.drop_unfinished();
+                    truth.particles.drop_unfinished();
+                    truth.particle_of.truncate(batch.x.len());
+                    if self.options.strict {
+                        return Err(error);
+                    }
+                    self.problems.add(error.to_string());
+                    Status::Corrupt
+                }
+            };
+            batch.end_event(status);
+            truth.particles.end_event();
+            appended += 1;
+        }
+        Ok(appended)
+    }
+
+    /// The next record into `record`, whole or not; nothing when all sources are at their end.
+    fn next_record(&mut self) -> Result<Option<(String, Result<()>)>> {
+        loop {
+            let Some(current) = &mut self.current else {
+                let Some(entry) = self.waiting.pop_front() else { return Ok(None) };
+                let name = entry.name();
+                let (mut stream, _) = entry.open()?;
+                let mut head = [0; 4];
+                stream.read_exact(&mut head).map_err(|e| Error::io(&name, e))?;
+                let events = i32::from_le_bytes(head);
+                let left = usize::try_from(events)
+                    .map_err(|_| Error::format(&name, format!("{events} events: no toy file")))?;
+                self.current = Some(Current { name, stream, left });
+                continue;
+            };
+            if current.left == 0 {
+                self.current = None;
+                continue;
+            }
+            current.left -= 1;
+            let name = current.name.clone();
+            self.record.clear();
+            let mut head = [0; 4];
+            let mut read = current.stream.read_exact(&mut head);
+            let size = i32::from_le_bytes(head);
+            let mut fault = None;
+            match usize::try_from(size) {
+                Ok(size @ 4..=MAX_EVENT_BYTES) => {
+                    let body = current.stream.by_ref().take(size as u64 - 4).read_to_end(&mut self.record);
+                    read = read.and(body).and_then(|found| match found == size - 4 {
+                        true => Ok(()),
+                        false => Err(std::io::ErrorKind::UnexpectedEof.into()),
+                    });
+                }
+                _ => fault = Some(Error::format(&name, format!("a record of {size} bytes"))),
+            }
+            if let Err(error) = read {
+                fault = Some(Error::io(&name, error));
+            }
+            let lost = current.left;
+            let whole = fault.map_or(Ok(()), |fault| {
+                // Where the next record begins is not known.
+                self.current = None;
+                if lost > 0 {
+                    self.problems.add(format!("{name}: with it the last {lost} events are lost"));
+                }
+                Err(fault)
+            });
+            return Ok(Some((name, whole)));
+        }
+    }
+}
+
+/// A count of records of `size` bytes that fit what is left.
+fn count(fields: &mut Fields, field: &str, size: usize) -> Result<usize> {
+    let count = fields.i32(field)?;
+    match usize::try_from(count) {
+        Ok(count) if count <= fields.left() / size => Ok(count),
+        _ => Err(fields.wrong(field, &format!("{count} records of {size} bytes do not fit"))),
+    }
+}
+
+fn decode(place: &str, record: &[u8], batch: &mut CylinderBatch, truth: &mut CylinderTruth) -> Result<()> {
+    let mut fields = Fields::new(place, record);
+    let tracks = count(&mut fields, "tracks", TRACK)?;
+    let mut particles = vec![None; tracks];
+    for _ in 0..tracks {
+        let mut track = Fields::new(place, fields.take("track", TRACK)?);
+        let (label, particle) = read_track(&mut track)?;
+        let slot = usize::try_from(label).ok().and_then(|label| particles.get_mut(label));
+        match slot {
+            Some(slot @ None) => *slot = Some(particle),
+            _ => {
+                return Err(
+                    fields.wrong("label", &format!("{label} is no number of a track, or comes twice"))
+                );
+            }
+        }
+    }
+    let layers = fields.i32("layers")?;
+    if layers != CYLINDER_LAYERS as i32 {
+        return Err(fields.wrong("layers", &format!("{layers} instead of {CYLINDER_LAYERS}")));
+    }
+    let mut records = Vec::new();
+    let mut starts = [0; CYLINDER_LAYERS + 1];
+    for layer in 0..CYLINDER_LAYERS {
+        let hits = count(&mut fields, "hits", HIT)?;
+        for _ in 0..hits {
+            let mut hit = Fields::new(place, fields.take("hit", HIT)?);
+            let (position, variance, info) = read_hit(&mut hit)?;
+            batch.push(position, variance);
+            records.push(info);
+        }
+        batch.end_layer();
+        starts[layer + 1] = records.len();
+    }
+    let infos = count(&mut fields, "truth records", INFO)?;
+    let owners = (0..infos)
+        .map(|_| {
+            let mut info = Fields::new(place, fields.take("truth record", INFO)?);
+            info.i32("track")
+        })
+        .collect::<Result<Vec<_>>>()?;
+    let owner = |record: &i32| {
+        let track = usize::try_from(*record).ok().and_then(|record| owners.get(record));
+        track.and_then(|track| u32::try_from(*track).ok()).filter(|track| (*track as usize) < tracks)
+    };
+    truth.particle_of.extend(records.iter().map(|record| owner(record).unwrap_or(NO_HIT)));
+    for particle in particles.into_iter().flatten() {
+        let (vertex, hits): ([f32; 6], [i32; CYLINDER_LAYERS]) = particle;
+        let place_of = |layer: usize| {
+            let hit = usize::try_from(hits[layer]).ok().map(|hit| starts[layer] + hit);
+            hit.filter(|hit| *hit < starts[layer + 1]).map_or(NO_HIT, |hit| hit as u32)
+        };
+        truth.particles.push(vertex, std::array::from_fn(place_of));
+    }
+    Ok(())
+}
+
+type Particle = ([f32; 6], [i32; CYLINDER_LAYERS]);
+
+/// The label, and the vertex and hits of a track.
+fn read_track(fields: &mut Fields) -> Result<(i32, Particle)> {
+    let mut vertex = [0.0; 6];
+    for value in &mut vertex {
+        *value = fields.f32("parameter")?;
+    }
+    fields.take("covariance", 21 * 4)?;
+    let charge = fields.u16("charge")? as i16;
+    if charge != 1 && charge != -1 {
+        return Err(fields.wrong("charge", &format!("{charge} is not 1 or -1")));
+    }
+    vertex[3] *= f32::from(charge);
+    fields.take("flags and chi2", 2 + 4)?;
+    let mut hits = [0; CYLINDER_LAYERS];
+    for hit in &mut hits {
+        *hit = fields.i32("hit")?;
+    }
+    fields.take("last layer and hits", 8)?;
+    Ok((fields.i32("label")?, (vertex, hits)))
+}
+
+/// Position, variances along r, r-phi and z, and the number of the truth record.
+fn read_hit(fields: &mut Fields) -> Result<([f32; 3], [f32; 3], i32)> {
+    let mut values = [0.0; 9];
+    for value in &mut values {
+        *value = fields.f32("hit")?;
+    }
+    let record = fields.i32("truth record of a hit")?;
+    let [x, y, _, xx, xy, yy, xz, yz, zz] = values.map(f64::from);
+    let square = x * x + y * y;
+    let along = (x * x * xx + 2.0 * x * y * xy + y * y * yy) / square;
+    let across = (y * y * xx - 2.0 * x * y * xy + x * x * yy) / square;
+    let mixed = (x * y * (yy - xx) + (x * x - y * y) * xy) / square;
+    let small = |covariance: f64, a: f64, b: f64| covariance * covariance <= 1e-6 * a * b;
+    let independent = small(mixed, along, across)
+        && small((x * xz + y * yz) / square.sqrt(), along, zz)
+        && small((x * yz - y * xz) / square.sqrt(), across, zz);
+    // Also false for what is not a number.
+    if !independent {
+        return Err(fields.wrong("hit", "errors along r, r-phi and z that are not independent"));
+    }
+    Ok(([values[0], values[1], values[2]], [along as f32, across as f32, values[8]], record))
+}
+
+/// Writes all events in the toy format. Covariances of tracks are written as zeros.
+///
+/// # Errors
+/// What the writer says; [`std::io::ErrorKind::InvalidInput`] for an event beyond the format's 2 GiB.
+pub fn write_cylinder(
+    batch: &CylinderBatch,
+    truth: &CylinderTruth,
+    out: &mut impl Write,
+) -> std::io::Result<()> {
+    let too_large = |_| std::io::Error::from(std::io::ErrorKind::InvalidInput);
+    out.write_all(&i32::try_from(batch.len()).map_err(too_large)?.to_le_bytes())?;
+    let mut record = Vec::new();
+    for event in 0..batch.len() {
+        record.clear();
+        encode(batch, truth, event, &mut record);
+        out.write_all(&i32::try_from(record.len() + 4).map_err(too_large)?.to_le_bytes())?;
+        out.write_all(&record)?;
+    }
+    Ok(())
+}
+
+fn encode(batch: &CylinderBatch, truth: &CylinderTruth, event: usize, record: &mut Vec<u8>) {
+    let starts = &batch.layer_start[event * CYLINDER_LAYERS..][..CYLINDER_LAYERS + 1];
+    let particles = &truth.particles;
+    let (from, to) = (particles.start[event] as usize, particles.start[event + 1] as usize);
+    let mut put = |bytes: &[u8]| record.extend_from_slice(bytes);
+    put(&((to - from) as i32).to_le_bytes());
+    for particle in from..to {
+        for i in 0..6 {
+            let value = particles.vertex[i][particle];
+            put(&if i == 3 { value.abs() } else { value }.to_le_bytes());
+        }
+        put(&[0; 21 * 4]);
+        let charge = if particles.vertex[3][particle] < 0.0 { -1i16 } else { 1 };
+        put(&charge.to_le_bytes());
+        put(&[1, 0]);
+        put(&0f32.to_le_bytes());
+        let hits: [i32; CYLINDER_LAYERS] =
+            std::array::from_fn(|layer| match particles.hits[layer][particle] {
+                NO_HIT => -1,
+                hit => (hit - (starts[layer] - starts[0])) as i32,
+            });
+        hits.iter().for_each(|hit| put(&hit.to_le_bytes()));
+        put(&(CYLINDER_LAYERS as i32 - 1).to_le_bytes());
+        put(&(hits.iter().filter(|hit| **hit >= 0).count() as i32).to_le_bytes());
+        put(&((particle - from) as i32).to_le_bytes());
+    }
+    put(&(CYLINDER_LAYERS as i32).to_le_bytes());
+    let all = starts[0] as usize..starts[CYLINDER_LAYERS] as usize;
+    for layer in 0..CYLINDER_LAYERS {
+        put(&((starts[layer + 1] - starts[layer]) as i32).to_le_bytes());
+        for hit in starts[layer] as usize..starts[layer + 1] as usize {
+            let [x, y] = [batch.x[hit], batch.y[hit]].map(f64::from);
+            let [along, across] = [batch.var_r[hit], batch.var_rphi[hit]].map(f64::from);
+            let square = x * x + y * y;
+            let covariance = [
+                (x * x * along + y * y * across) / square,
+                x * y * (along - across) / square,
+                (y * y * along + x * x * across) / square,
+                0.0,
+                0.0,
+                f64::from(batch.var_z[hit]),
+            ];
+            [batch.x[hit], batch.y[hit], batch.z[hit]].iter().for_each(|value| put(&value.to_le_bytes()));
+            covariance.iter().for_each(|value| put(&(*value as f32).to_le_bytes()));
+            put(&((hit - all.start) as i32).to_le_bytes());
+        }
+    }
+    put(&(all.len() as i32).to_le_bytes());
+    for layer in 0..CYLINDER_LAYERS {
+        for hit in starts[layer]..starts[layer + 1] {
+            let owner = truth.particle_of[hit as usize];
+            let track = if owner == NO_HIT { -1 } else { owner as i32 };
+            let numbers =
+                [track, layer as i32, (hit - starts[layer]) as i32, (hit as usize - all.start) as i32];
+            numbers.iter().for_each(|number| put(&number.to_le_bytes()));
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! Decodes the truth that comes with LHCb's simulated raw events: particles with their hits, and vertices.
+
+use crate::input::{McBanks, McFormat};
+use peloton::Result;
+use peloton::bytes::Fields;
+use peloton::event::{Particle, TruthEvent};
+use peloton::units::MEV_PER_GEV;
+
+/// Bytes of a particle without its hits, at least: what bounds the count that a file claims.
+const SMALLEST: usize = 84;
+
+/// The detector whose hits a [`Particle`] is to list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HitsOf {
+    /// The vertex locator.
+    Velo,
+    /// The upstream tracker.
+    Ut,
+    /// The fibre tracker.
+    SciFi,
+    /// All three, in this order.
+    All,
+}
+
+/// A true vertex.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Vertex {
+    /// Charged particles that come from it.
+    pub tracks: i32,
+    /// Where it is, mm.
+    pub position: [f64; 3],
+}
+
+/// Decodes the particles of an event. All of them are kept, those without any hit too.
+///
+/// # Errors
+/// [`Error::Format`](peloton::Error::Format) names the place, the field and its offset.
+pub fn decode_mc(banks: &McBanks, hits_of: HitsOf) -> Result<TruthEvent> {
+    let mut fields = Fields::new(&banks.place, &banks.tracks);
+    let count = fields.u32("number of particles")? as usize;
+    if count > fields.left() / SMALLEST {
+        let message = format!("{count} particles do not fit {} bytes", fields.left());
+        return Err(fields.wrong("number of particles", &message));
+    }
+    let mut particles = Vec::with_capacity(count);
+    for _ in 0..count {
+        particles.push(particle(&mut fields, banks.format, hits_of)?);
+    }
+    // Banks are filled up to whole words.
+    if fields.left() >= 4 {
+        fields.end()?;
+    }
+    Ok(TruthEvent { particles })
+}
+
+fn particle(fields: &mut Fields<'_>, format: McFormat, hits_of: HitsOf) -> Result<Particle> {
+    let key = fields.u32("key")?;
+    let pid = fields.i32("pid")?;
+    let p = f64::from(fields.f32("p")?) / MEV_PER_GEV;
+    let pt = f64::from(fields.f32("pt")?) / MEV_PER_GEV;
+    let (eta, phi) = (f64::from(fields.f32("eta")?), f64::from(fields.f32("phi")?));
+    let origin = [fields.f32("origin x")?, fields.f32("origin y")?, fields.f32("origin z")?];
+    let mut flags = [false; 8];
+    for flag in &mut flags {
+        *flag = fields.u8("flag")? != 0;
+    }
+    let [is_long, is_down, has_velo, has_ut, has_scifi, from_beauty, from_charm, from_strange] = flags;
+    let from_signal = matches!(format, McFormat::Bank(2..)) && fields.u8("from signal")? != 0;
+    let mother = fields.i32("key of the mother")?;
+    if matches!(format, McFormat::Bank(_)) {
+        fields.i32("pid of the mother")?;
+    }
+    fields.take("decay origin", 16)?;
+    let charge = f64::from(fields.f32("charge")?);
+    fields.u32("number of vertices")?;
+    let mut hits = Vec::new();
+    for (of, field) in [(HitsOf::Velo, "Velo hits"), (HitsOf::Ut, "UT hits"), (HitsOf::SciFi, "SciFi hits")] {
+        let count = fields.u32(field)? as usize;
+        let ids = fields.u32s(field, count)?;
+        if hits_of == of || hits_of == HitsOf::All {
+            hits.extend(ids);
+        }
+    }
+    Ok(Particle {
+        key: key.into(),
+        pid,
+        p,
+        pt,
+        eta,
+        phi,
+        charge,
+        origin: Some(origin),
+        mother: (mother >= 0).then_some(mother.into()),
+        is_long,
+        is_down,
+        has_velo,
+        has_ut,
+        has_scifi,
+        from_beauty,
+        from_charm,
+        from_strange,
+        from_signal,
+        hits,
+    })
+}
+
+/// Decodes the vertices of an event; none when they were not stored.
+///
+/// # Errors
+/// [`Error::Format`](peloton::Error::Format) names the place, the field and its offset.
+pub fn decode_vertices(banks: &McBanks) -> Result<Vec<Vertex>> {
+    if banks.vertices.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut fields = Fields::new(&banks.place, &banks.vertices);
+    let count = fields.u32("number of vertices")? as usize;
+    if count > fields.left() / 28 {
+        let message = format!("{count} vertices do not fit {} bytes", fields.left());
+        return Err(fields.wrong("number of vertices", &message));
+    }
+    let mut vertices = Vec::with_capacity(count);
+    for _ in 0..count {
+        let tracks = fields.i32("tracks")?;
+        vertices.push(Vertex { tracks, position: [fields.f64("x")?, fields.f64("y")?, fields.f64("z")?] });
+    }
+    Ok(vertices)
+}

@@ -1,0 +1,135 @@
+//! Bytes to hits: event files and streams, decoded into batches of columns ([`VeloReader`]) or cut into the
+//! raw banks of a detector ([`RawReader`]).
+//!
+//! Input is hostile until proven otherwise. What concerns one event (a corrupt line, wrong offsets, an
+//! absurd size) gives that event a [`Status`](peloton::Status) and a line in [`VeloReader::problems`], and
+//! reading goes on; with [`ReadOptions::strict`] the first such problem ends the job with an
+//! [`Error::Format`]. Memory is bounded: at most [`MAX_EVENT_BYTES`] of an event's text are held,
+//! and of the first one of a stream, which is looked at before it is read, as much again.
+
+mod containers;
+mod cylinder;
+pub mod mdf;
+mod problems;
+mod raw_event;
+mod raw_reader;
+mod reader;
+mod records;
+mod source;
+pub mod timepix;
+mod velo_json;
+mod velo_json_truth;
+mod write;
+
+use peloton::Error;
+use std::{fmt, path::PathBuf, str::FromStr};
+
+pub use containers::{assumed_version, read_container, write_container};
+pub use cylinder::{CylinderReader, write_cylinder};
+pub use problems::MAX_PROBLEMS;
+pub use raw_reader::{EventNote, McBanks, McFormat, RawReader, TruthJudge, find_raw, is_pipe, is_raw_stream};
+pub use reader::VeloReader;
+pub use write::write_velo_json;
+
+/// Longest text of one event, bytes. A longer one is skipped without being kept, with the status
+/// [`Status::TooManyHits`](peloton::Status::TooManyHits): three million hits fit below it.
+pub const MAX_EVENT_BYTES: usize = 128 << 20;
+
+/// Format of an input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Format {
+    /// Found out from the content.
+    #[default]
+    Auto,
+    /// Velo JSON: objects one after another, laid out in any way.
+    VeloJson,
+    /// Velo NDJSON: one object a line. A corrupt line costs one event.
+    VeloNdjson,
+    /// MDF: whole events as the detector sent them.
+    Mdf,
+    /// Folders `VP`, `VPRetinaCluster`, `UT`, `FTCluster` of bank containers, one file per event.
+    Banks,
+    /// Events of the cylinder detector: the toy format of mkFit.
+    Cylinder,
+    /// Pixel hits.
+    Pixels(timepix::PixelFormat),
+}
+
+impl Format {
+    /// All formats with their names.
+    pub const NAMES: [(&'static str, Format); 14] = [
+        ("auto", Format::Auto),
+        ("velo-json", Format::VeloJson),
+        ("velo-ndjson", Format::VeloNdjson),
+        ("mdf", Format::Mdf),
+        ("banks", Format::Banks),
+        ("cylinder", Format::Cylinder),
+        ("t3pa", Format::Pixels(timepix::PixelFormat::T3pa)),
+        ("burda", Format::Pixels(timepix::PixelFormat::Burda)),
+        ("tpx3", Format::Pixels(timepix::PixelFormat::Tpx3)),
+        ("tpx4", Format::Pixels(timepix::PixelFormat::Tpx4)),
+        ("katherine", Format::Pixels(timepix::PixelFormat::Katherine)),
+        ("hits16", Format::Pixels(timepix::PixelFormat::Hits16)),
+        ("npy", Format::Pixels(timepix::PixelFormat::Npy)),
+        ("parquet", Format::Pixels(timepix::PixelFormat::Parquet)),
+    ];
+
+    /// Whether events of this format are raw banks, which a [`RawReader`] reads.
+    pub fn is_raw(self) -> bool {
+        matches!(self, Format::Mdf | Format::Banks)
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = Self::NAMES.iter().find(|(_, format)| format == self).map_or("?", |(name, _)| name);
+        f.pad(name)
+    }
+}
+
+impl FromStr for Format {
+    type Err = Error;
+
+    /// # Errors
+    /// [`Error::Config`] that lists the formats.
+    fn from_str(text: &str) -> peloton::Result<Self> {
+        Self::NAMES.iter().find(|(name, _)| *name == text).map(|(_, format)| *format).ok_or_else(|| {
+            let names = Self::NAMES.map(|(name, _)| name).join(", ");
+            Error::Config(format!("unknown format `{text}`: choose one of {names}"))
+        })
+    }
+}
+
+/// Where events come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// A file, or a directory: all files in it that hold events, in natural order (9 before 10).
+    /// Sub-directories and hidden files are left alone.
+    Path(PathBuf),
+    /// Standard input.
+    Stdin,
+}
+
+/// What to read, and how.
+#[derive(Debug, Clone, Default)]
+pub struct ReadOptions {
+    /// Format of every source.
+    pub format: Format,
+    /// Number of the first event, counted from 0 over all sources; those before it are not decoded.
+    pub first: usize,
+    /// How many events at most; all without it.
+    pub count: Option<usize>,
+    /// Whether the first problem ends the job.
+    pub strict: bool,
+    /// Whether to read simulated truth. An event without any is then corrupt.
+    pub truth: bool,
+}
+
+impl ReadOptions {
+    /// Whether the event of this number is one of those to read, or to pass over on the way there.
+    fn reaches(&self, event: usize) -> bool {
+        let count = self.count.unwrap_or(usize::MAX);
+        count > 0 && event < self.first.saturating_add(count)
+    }
+}

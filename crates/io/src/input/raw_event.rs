@@ -1,0 +1,146 @@
+//! [`OpenEvent`]: one event being put together from its banks, and its truth.
+
+use super::mdf::{Banks, bank_type};
+use super::raw_reader::{EventNote, McBanks, McFormat, TruthJudge};
+use peloton::event::{BankKind, RawBatch};
+use peloton::{Error, Result, Status};
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// A whole file; none when there is none.
+pub(super) fn read_file(path: &Path) -> Result<Option<Vec<u8>>> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(e) => return Err(Error::io(path, e)),
+    };
+    let mut bytes = Vec::new();
+    let read = file.take(super::mdf::MAX_BODY as u64).read_to_end(&mut bytes);
+    read.map(|_| Some(bytes)).map_err(|e| Error::io(path, e))
+}
+
+/// The event being put together.
+pub(super) struct OpenEvent {
+    pub status: Status,
+    /// Why it failed.
+    pub words: String,
+    pub note: EventNote,
+    pub truth: bool,
+    /// Pieces of the true particles by source, and their version.
+    tracks: Vec<(u16, u8, Vec<u8>)>,
+    /// Pieces of the true vertices by source, and their version.
+    vertices: Vec<(u16, u8, Vec<u8>)>,
+}
+
+impl OpenEvent {
+    /// An event without banks, whose truth is kept or passed over.
+    pub fn new(truth: bool) -> Self {
+        Self {
+            status: Status::Ok,
+            words: String::new(),
+            note: EventNote::default(),
+            truth,
+            tracks: Vec::new(),
+            vertices: Vec::new(),
+        }
+    }
+
+    /// The first failure is the one that is told.
+    pub fn fail(&mut self, status: Status, words: &str) {
+        if self.status == Status::Ok {
+            (self.status, self.words) = (status, words.into());
+        }
+    }
+
+    pub fn push(&mut self, kind: BankKind, source: u16, version: u8, payload: &[u8], batch: &mut RawBatch) {
+        if let Err(status) = batch.push_bank(kind, source, version, payload) {
+            self.fail(status, &format!("a bank of {} bytes from source {source}", payload.len()));
+        }
+    }
+
+    pub fn take_banks(&mut self, body: &[u8], batch: &mut RawBatch) {
+        for bank in Banks::new(body) {
+            let bank = match bank {
+                Ok(bank) => bank,
+                Err(status) => return self.fail(status, "what should be a raw bank is none"),
+            };
+            match bank.kind {
+                bank_type::ODIN => {
+                    let word = |at: usize| {
+                        let four = bank.payload.get(4 * at..)?.first_chunk()?;
+                        Some(u64::from(u32::from_le_bytes(*four)))
+                    };
+                    if let (Some(high), Some(low)) = (word(3), word(4)) {
+                        self.note.number = high << 32 | low;
+                    }
+                }
+                bank_type::MC_TRACKS if self.truth => {
+                    self.tracks.push((bank.source, bank.version, bank.payload.to_vec()));
+                }
+                bank_type::MC_VERTICES if self.truth => {
+                    self.vertices.push((bank.source, bank.version, bank.payload.to_vec()));
+                }
+                code if bank_type::DAQ_ERRORS.contains(&code) => {
+                    let words = format!("the readout reports fault {code} of source {}", bank.source);
+                    self.fail(Status::DaqError, &words);
+                }
+                code => {
+                    if let Some(kind) = BankKind::from_code(code) {
+                        self.push(kind, bank.source, bank.version, bank.payload, batch);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Truth from banks, or from files in the first of `folders` that has them. Without any, or with some that
+    /// cannot be decoded, the event is corrupt.
+    pub fn find_truth(
+        &mut self,
+        place: &str,
+        folders: impl Iterator<Item = PathBuf>,
+        judge: TruthJudge,
+    ) -> Result<()> {
+        let found = match self.tracks.first() {
+            Some(&(_, version, _)) => {
+                let (Some(tracks), Some(vertices)) = (join(&mut self.tracks), join(&mut self.vertices))
+                else {
+                    self.fail(Status::Corrupt, "the truth: a piece of it came twice or is missing");
+                    return Ok(());
+                };
+                Some(McBanks { tracks, format: McFormat::Bank(version), vertices, place: place.into() })
+            }
+            None => self.truth_of_files(folders)?,
+        };
+        let Some(truth) = found else {
+            let words = "no truth: neither banks of it nor a file truth/tracks beside the events";
+            self.fail(Status::Corrupt, words);
+            return Ok(());
+        };
+        match judge(&truth) {
+            Ok(()) => self.note.truth = Some(truth),
+            Err(error) => self.fail(Status::Corrupt, &format!("the truth: {error}")),
+        }
+        Ok(())
+    }
+
+    fn truth_of_files(&self, folders: impl Iterator<Item = PathBuf>) -> Result<Option<McBanks>> {
+        let name = format!("{}_{}.bin", self.note.run, self.note.number);
+        for folder in folders {
+            let path = folder.join("tracks").join(&name);
+            let Some(tracks) = read_file(&path)? else { continue };
+            let vertices = read_file(&folder.join("PVs").join(&name))?.unwrap_or_default();
+            let place = path.display().to_string();
+            return Ok(Some(McBanks { tracks, format: McFormat::File, vertices, place }));
+        }
+        Ok(None)
+    }
+}
+
+/// The pieces in the order of their sources, which count from 0; none when they do not.
+fn join(pieces: &mut Vec<(u16, u8, Vec<u8>)>) -> Option<Vec<u8>> {
+    pieces.sort_by_key(|(source, ..)| *source);
+    let whole = pieces.iter().enumerate().all(|(at, (source, ..))| at == usize::from(*source));
+    whole.then(|| pieces.drain(..).flat_map(|(.., piece)| piece).collect())
+}

@@ -1,0 +1,402 @@
+//! [`RawReader`]: raw banks from MDF files and streams and from folders of bank containers.
+
+use super::containers::{FOLDERS, assumed_version, read_container};
+use super::mdf::{Record, Records, decompress, looks_like_record};
+use super::problems::Problems;
+use super::raw_event::{OpenEvent, read_file};
+use super::source::{Entry, Stream, entries, natural_order};
+use super::{Format, ReadOptions, Source};
+use peloton::event::RawBatch;
+use peloton::{Error, Result, Status};
+use std::collections::{BTreeSet, VecDeque};
+use std::io::{BufReader, Read};
+use std::path::{Path, PathBuf};
+
+/// A batch with so many words of raw banks is full: memory is bounded.
+const FULL_BATCH: usize = 1 << 27;
+
+/// How the truth of an event is written down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum McFormat {
+    /// Files beside bank containers, without a version.
+    File,
+    /// Raw banks of this version.
+    Bank(u8),
+}
+
+/// The simulated truth of one event as bytes, for [`truth::decode_mc`](crate::input::mdf::decode_mc).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct McBanks {
+    /// True particles and their hits.
+    pub tracks: Vec<u8>,
+    /// How `tracks` is written.
+    pub format: McFormat,
+    /// True vertices; empty when there are none.
+    pub vertices: Vec<u8>,
+    /// What messages call it.
+    pub place: String,
+}
+
+/// What is known of an event beside its banks.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct EventNote {
+    /// Number of the run.
+    pub run: u32,
+    /// Number the detector gave the event; 0 when it is not told.
+    pub number: u64,
+    /// The simulated truth, where it was asked for and is there.
+    pub truth: Option<McBanks>,
+}
+
+/// Says why the truth of an event cannot be used, if so: `decode_mc` of [`truth`](crate::input::mdf) is one.
+pub type TruthJudge = fn(&McBanks) -> Result<()>;
+
+/// Reads raw banks from any number of sources, one after another.
+pub struct RawReader {
+    judge: TruthJudge,
+    waiting: VecDeque<Input>,
+    current: Option<Current>,
+    options: ReadOptions,
+    /// Number of the event that comes next.
+    event: usize,
+    body: Vec<u8>,
+    problems: Problems,
+}
+
+/// Something to read: a stream of records, or containers by the names of their events.
+enum Input {
+    Mdf(Entry),
+    Containers { folder: PathBuf, names: VecDeque<String> },
+}
+
+enum Current {
+    Mdf(MdfFile),
+    Containers { folder: PathBuf, names: VecDeque<String> },
+}
+
+/// A stream of records being read.
+struct MdfFile {
+    name: String,
+    folder: Option<PathBuf>,
+    compressed: bool,
+    records: Records,
+    /// How many were taken from it.
+    events: usize,
+}
+
+/// Whether a path holds raw banks: an MDF file, a folder with one, or a folder of bank containers. The
+/// format, or none when it is something else.
+///
+/// # Errors
+/// [`Error::Io`] for what is not there or cannot be read, [`Error::Config`] for a pipe: what is read of it to see
+/// what it holds would be lost.
+pub fn find_raw(path: &Path) -> Result<Option<Format>> {
+    if is_pipe(path) {
+        let words = "is a pipe, read but once: its format must be named";
+        return Err(Error::Config(format!("{} {words}", path.display())));
+    }
+    if path.is_dir() && !container_names(path)?.is_empty() {
+        return Ok(Some(Format::Banks));
+    }
+    for entry in entries(&Source::Path(path.into()))? {
+        if let Entry::File { path, .. } = &entry
+            && is_pipe(path)
+        {
+            continue;
+        }
+        let (stream, _) = entry.open()?;
+        let mut head = Vec::new();
+        // A file that cannot be decompressed is for its own reader to tell.
+        if stream.take(64).read_to_end(&mut head).is_ok() && looks_like_record(&head) {
+            return Ok(Some(Format::Mdf));
+        }
+    }
+    Ok(None)
+}
+
+/// Whether what lies there can be read but once, as a named pipe: neither a file nor a directory.
+pub fn is_pipe(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|kind| !kind.is_file() && !kind.is_dir())
+}
+
+/// Whether a stream that begins so is one of MDF records.
+pub fn is_raw_stream(head: &[u8]) -> bool {
+    looks_like_record(head)
+}
+
+/// The names of the events of a folder of containers, in natural order.
+fn container_names(folder: &Path) -> Result<VecDeque<String>> {
+    let mut names = BTreeSet::new();
+    for (name, _) in FOLDERS {
+        let folder = folder.join(name);
+        if !folder.is_dir() {
+            continue;
+        }
+        for entry in std::fs::read_dir(&folder).map_err(|e| Error::io(&folder, e))? {
+            let path = entry.map_err(|e| Error::io(&folder, e))?.path();
+            if path.extension().is_some_and(|end| end == "bin") && path.is_file() {
+                names.extend(path.file_stem().map(|stem| stem.to_string_lossy().into_owned()));
+            }
+        }
+    }
+    let mut names: Vec<_> = names.into_iter().collect();
+    names.sort_by(|a, b| natural_order(a, b));
+    Ok(names.into())
+}
+
+impl RawReader {
+    /// Lists the sources; files are opened one by one while reading.
+    ///
+    /// # Errors
+    /// [`Error::Io`] for what is not there, [`Error::Format`] for a folder without containers.
+    pub fn open(sources: &[Source], options: ReadOptions) -> Result<Self> {
+        let mut reader = Self::new(options);
+        for source in sources {
+            if let Source::Path(folder) = source
+                && folder.is_dir()
+                && reader.options.format != Format::Mdf
+            {
+                let names = container_names(folder)?;
+                if !names.is_empty() {
+                    reader.waiting.push_back(Input::Containers { folder: folder.clone(), names });
+                    continue;
+                }
+            }
+            if reader.options.format == Format::Banks {
+                let place = match source {
+                    Source::Path(path) => path.display().to_string(),
+                    Source::Stdin => "-".into(),
+                };
+                return Err(Error::format(place, "no folder VP, VPRetinaCluster, UT or FTCluster in it"));
+            }
+            reader.waiting.extend(entries(source)?.into_iter().map(Input::Mdf));
+        }
+        Ok(reader)
+    }
+
+    /// Reads MDF records from any stream, zstd-compressed or not; `name` stands in messages.
+    pub fn from_stream(name: &str, stream: impl Read + Send + 'static, options: ReadOptions) -> Self {
+        let mut reader = Self::new(options);
+        let stream: Stream = Box::new(BufReader::new(stream));
+        reader.waiting.push_back(Input::Mdf(Entry::Stream { name: name.into(), stream }));
+        reader
+    }
+
+    fn new(options: ReadOptions) -> Self {
+        Self {
+            judge: |_| Ok(()),
+            waiting: VecDeque::new(),
+            current: None,
+            options,
+            event: 0,
+            body: Vec::new(),
+            problems: Problems::default(),
+        }
+    }
+
+    /// Has `judge` look at the truth of each event, which is corrupt when it refuses.
+    pub fn judging_truth(self, judge: TruthJudge) -> Self {
+        Self { judge, ..self }
+    }
+
+    /// Appends up to `max_events` events to `batch` and as many to `notes`; says how many. There is nothing
+    /// left when it says 0. An event that cannot be read has no banks and a status.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when a file cannot be read, [`Error::Format`] when a file holds no event at all or, in
+    /// strict mode, at the first problem. `batch` then holds the events before it.
+    pub fn read(
+        &mut self,
+        max_events: usize,
+        batch: &mut RawBatch,
+        notes: &mut Vec<EventNote>,
+    ) -> Result<usize> {
+        let mut appended = 0;
+        while appended < max_events
+            && self.options.reaches(self.event)
+            && (appended == 0 || batch.words() < FULL_BATCH)
+        {
+            let mut current = match self.current.take() {
+                Some(current) => current,
+                None => match self.open_next()? {
+                    Some(current) => current,
+                    None => break,
+                },
+            };
+            let read = match &mut current {
+                Current::Mdf(file) => {
+                    let read = self.read_record(file, batch, notes)?;
+                    file.events += usize::from(read);
+                    if !read && file.events == 0 {
+                        return Err(Error::format(file.name.as_str(), "holds no event"));
+                    }
+                    read
+                }
+                Current::Containers { folder, names } => match names.pop_front() {
+                    Some(name) => self.read_containers(folder, &name, batch, notes).map(|()| true)?,
+                    None => false,
+                },
+            };
+            if read {
+                appended += usize::from(self.event >= self.options.first);
+                self.event += 1;
+                self.current = Some(current);
+            }
+        }
+        Ok(appended)
+    }
+
+    /// What went wrong without ending the job: the first [`MAX_PROBLEMS`](super::MAX_PROBLEMS), in words.
+    pub fn problems(&self) -> &[String] {
+        self.problems.kept()
+    }
+
+    /// How many problems there were in all.
+    pub fn problem_count(&self) -> u64 {
+        self.problems.count()
+    }
+
+    /// Opens the next input; none when there is none. A file that was merely found in a folder is passed over
+    /// when it is no MDF file.
+    fn open_next(&mut self) -> Result<Option<Current>> {
+        while let Some(input) = self.waiting.pop_front() {
+            let entry = match input {
+                Input::Containers { folder, names } => {
+                    return Ok(Some(Current::Containers { folder, names }));
+                }
+                Input::Mdf(entry) => entry,
+            };
+            let (name, listed) = (entry.name(), entry.is_listed());
+            let folder = match &entry {
+                Entry::File { path, .. } => Some(path.parent().unwrap_or(Path::new("")).to_path_buf()),
+                _ => None,
+            };
+            let (stream, compressed) = entry.open()?;
+            let mut records = Records::new(stream);
+            if listed && !records.begins() {
+                self.problems.add(format!("{name}: skipped, not an MDF file"));
+                continue;
+            }
+            return Ok(Some(Current::Mdf(MdfFile { name, folder, compressed, records, events: 0 })));
+        }
+        Ok(None)
+    }
+
+    /// Takes one record; false at the end of the stream.
+    fn read_record(
+        &mut self,
+        file: &mut MdfFile,
+        batch: &mut RawBatch,
+        notes: &mut Vec<EventNote>,
+    ) -> Result<bool> {
+        let MdfFile { name, folder, compressed, records, .. } = file;
+        let record = match records.next() {
+            Ok(None) => return Ok(false),
+            Ok(Some(Record::NotMdf)) => {
+                return Err(Error::format(name.as_str(), "no MDF file: no event in it"));
+            }
+            Err(e) if !*compressed => return Err(Error::io(name.as_str(), e)),
+            record => record,
+        };
+        if self.event < self.options.first {
+            return Ok(true);
+        }
+        let mut event = OpenEvent::new(self.options.truth);
+        match record {
+            Ok(None | Some(Record::Truncated | Record::NotMdf)) => {
+                event.fail(Status::Corrupt, "the file ends inside the event");
+            }
+            Err(e) => event.fail(Status::Corrupt, &format!("cannot be decompressed further: {e}")),
+            Ok(Some(Record::Garbage(skipped))) => {
+                event.fail(Status::Corrupt, &format!("{skipped} bytes that are no event"));
+            }
+            Ok(Some(Record::Event { intact: false, .. })) => {
+                event.fail(Status::BadChecksum, "wrong checksum")
+            }
+            Ok(Some(Record::Event { header, body, compressed: false, .. })) => {
+                event.note.run = header.run;
+                event.take_banks(body, batch);
+            }
+            Ok(Some(Record::Event { header, body, .. })) => {
+                event.note.run = header.run;
+                self.body.clear();
+                match decompress(body, &mut self.body) {
+                    Ok(()) => event.take_banks(&self.body, batch),
+                    Err(e) => event.fail(Status::Corrupt, &format!("cannot be decompressed: {e}")),
+                }
+            }
+        }
+        let place = format!("{name} (event {})", self.event);
+        if event.truth && event.status == Status::Ok {
+            let beside = folder.as_ref().map(|folder| folder.join("truth"));
+            let found = event.find_truth(&place, beside.into_iter(), self.judge);
+            self.or_discard(found, batch)?;
+        }
+        self.close(event, &place, batch, notes)?;
+        Ok(true)
+    }
+
+    /// Takes the containers of one event.
+    fn read_containers(
+        &mut self,
+        folder: &Path,
+        name: &str,
+        batch: &mut RawBatch,
+        notes: &mut Vec<EventNote>,
+    ) -> Result<()> {
+        if self.event < self.options.first {
+            return Ok(());
+        }
+        let mut event = OpenEvent::new(self.options.truth);
+        if let Some((run, number)) = name.split_once('_') {
+            (event.note.run, event.note.number) = (run.parse().unwrap_or(0), number.parse().unwrap_or(0));
+        }
+        for (sub, kind) in FOLDERS {
+            let path = folder.join(sub).join(name).with_extension("bin");
+            let Some(bytes) = self.or_discard(read_file(&path), batch)? else { continue };
+            match read_container(&path.display().to_string(), &bytes) {
+                Ok(banks) => {
+                    for (source, payload) in banks {
+                        event.push(kind, source, assumed_version(kind), payload, batch);
+                    }
+                }
+                Err(error) => event.fail(Status::TruncatedBank, &error.to_string()),
+            }
+        }
+        let place = format!("{} (event {})", folder.join(name).display(), self.event);
+        if event.truth && event.status == Status::Ok {
+            let places = [Some(folder.join("truth")), folder.parent().map(|above| above.join("truth"))];
+            let found = event.find_truth(&place, places.into_iter().flatten(), self.judge);
+            self.or_discard(found, batch)?;
+        }
+        self.close(event, &place, batch, notes)
+    }
+
+    /// Takes the banks of the event being put together out of the batch when the job is to end inside it.
+    fn or_discard<T>(&self, result: Result<T>, batch: &mut RawBatch) -> Result<T> {
+        result.inspect_err(|_| {
+            batch.close_event(self.event as u64, Status::Corrupt);
+            batch.drop_failed();
+        })
+    }
+
+    fn close(
+        &mut self,
+        event: OpenEvent,
+        place: &str,
+        batch: &mut RawBatch,
+        notes: &mut Vec<EventNote>,
+    ) -> Result<()> {
+        let status = batch.close_event(self.event as u64, event.status);
+        if status != Status::Ok {
+            let words = if event.words.is_empty() { status.name() } else { &event.words };
+            if self.options.strict {
+                batch.drop_failed();
+                return Err(Error::format(place, words));
+            }
+            self.problems.add(format!("{place}: {words}"));
+        }
+        notes.push(event.note);
+        Ok(())
+    }
+}

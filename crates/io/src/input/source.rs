@@ -1,0 +1,228 @@
+//! Opens sources: lists directories in natural order and undoes zstd, which is known by its magic number.
+
+use super::Source;
+use peloton::{Error, Result};
+use std::cmp::Ordering;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::path::{Path, PathBuf};
+
+/// A stream that the reader owns.
+pub(super) type Stream = Box<dyn BufRead + Send>;
+
+const BUFFER: usize = 256 << 10;
+
+/// A stream that takes bytes back, to read them again.
+pub(super) struct PutBack {
+    pending: Vec<u8>,
+    /// How many of the pending bytes were read again.
+    at: usize,
+    /// Why the stream broke off behind the pending bytes.
+    broken: Option<io::Error>,
+    stream: Stream,
+}
+
+impl PutBack {
+    pub fn new(stream: Stream) -> Self {
+        Self { pending: Vec::new(), at: 0, broken: None, stream }
+    }
+
+    /// Has `bytes` come next.
+    pub fn put_back(&mut self, bytes: &[u8]) {
+        self.pending.splice(..self.at, bytes.iter().copied());
+        self.at = 0;
+    }
+
+    /// The next `want` bytes, or fewer when the stream ends or breaks off, which shows itself again in reading.
+    pub fn peek(&mut self, want: usize) -> Vec<u8> {
+        let mut head = Vec::new();
+        let read = self.by_ref().take(want as u64).read_to_end(&mut head);
+        self.put_back(&head);
+        self.broken = read.err();
+        head
+    }
+}
+
+impl Read for PutBack {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        let read = self.fill_buf()?.read(to)?;
+        self.consume(read);
+        Ok(read)
+    }
+}
+
+impl BufRead for PutBack {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        if self.at < self.pending.len() {
+            return Ok(&self.pending[self.at..]);
+        }
+        match self.broken.take() {
+            Some(error) => Err(error),
+            None => self.stream.fill_buf(),
+        }
+    }
+
+    fn consume(&mut self, used: usize) {
+        if self.at == self.pending.len() {
+            return self.stream.consume(used);
+        }
+        self.at += used;
+        if self.at == self.pending.len() {
+            (self.pending, self.at) = (Vec::new(), 0);
+        }
+    }
+}
+
+/// One stream to read.
+pub(super) enum Entry {
+    /// A file, and whether it was found in a directory rather than named.
+    File {
+        path: PathBuf,
+        listed: bool,
+    },
+    Stdin,
+    /// A stream handed in by the caller.
+    Stream {
+        name: String,
+        stream: Stream,
+    },
+}
+
+impl Entry {
+    /// What messages call it.
+    pub fn name(&self) -> String {
+        match self {
+            Entry::File { path, .. } => path.display().to_string(),
+            Entry::Stdin => "-".into(),
+            Entry::Stream { name, .. } => name.clone(),
+        }
+    }
+
+    /// Whether it may turn out to hold no events: a file that was merely found in a directory.
+    pub fn is_listed(&self) -> bool {
+        matches!(self, Entry::File { listed: true, .. })
+    }
+
+    /// Opens the stream; the flag says whether it is compressed.
+    pub fn open(self) -> Result<(Stream, bool)> {
+        let name = self.name();
+        let raw: Stream = match self {
+            Entry::File { path, .. } => {
+                let file = File::open(&path).map_err(|e| Error::io(&path, e))?;
+                Box::new(BufReader::with_capacity(BUFFER, file))
+            }
+            Entry::Stdin => Box::new(BufReader::with_capacity(BUFFER, std::io::stdin())),
+            Entry::Stream { stream, .. } => stream,
+        };
+        decompress(raw).map_err(|e| Error::io(name, e))
+    }
+}
+
+/// The streams of one source. A directory gives its files in natural order.
+pub(super) fn entries(source: &Source) -> Result<Vec<Entry>> {
+    let path = match source {
+        Source::Stdin => return Ok(vec![Entry::Stdin]),
+        Source::Path(path) => path,
+    };
+    let kind = std::fs::metadata(path).map_err(|e| Error::io(path, e))?;
+    if !kind.is_dir() {
+        return Ok(vec![Entry::File { path: path.clone(), listed: false }]);
+    }
+    let files = files_of(path).map_err(|e| Error::io(path, e))?;
+    if files.is_empty() {
+        return Err(Error::format(path.display().to_string(), "the directory holds no files"));
+    }
+    Ok(files.into_iter().map(|path| Entry::File { path, listed: true }).collect())
+}
+
+fn files_of(directory: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(directory)? {
+        let path = entry?.path();
+        let hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
+        // A dangling link is an error when it is opened, not something to pass over.
+        if !hidden && !path.is_dir() {
+            files.push(path);
+        }
+    }
+    files.sort_by(|a, b| natural_order(&a.to_string_lossy(), &b.to_string_lossy()));
+    Ok(files)
+}
+
+/// Orders names as people count: runs of digits by their value, all else by character.
+pub(super) fn natural_order(a: &str, b: &str) -> Ordering {
+    let (mut left, mut right) = (a.as_bytes(), b.as_bytes());
+    while let (Some(l), Some(r)) = (left.first(), right.first()) {
+        let order = if l.is_ascii_digit() && r.is_ascii_digit() {
+            let (l, r) = (split_digits(&mut left), split_digits(&mut right));
+            l.len().cmp(&r.len()).then_with(|| l.cmp(r))
+        } else {
+            (left, right) = (&left[1..], &right[1..]);
+            l.cmp(r)
+        };
+        if order.is_ne() {
+            return order;
+        }
+    }
+    // Equal but for leading zeros: any fixed order will do.
+    left.len().cmp(&right.len()).then_with(|| a.cmp(b))
+}
+
+/// Takes the digits off the front of `text`; leading zeros do not count.
+fn split_digits<'a>(text: &mut &'a [u8]) -> &'a [u8] {
+    let end = text.iter().position(|c| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (digits, rest) = text.split_at(end);
+    *text = rest;
+    &digits[digits.iter().position(|&c| c != b'0').unwrap_or(end)..]
+}
+
+fn decompress(mut raw: Stream) -> std::io::Result<(Stream, bool)> {
+    let mut head = Vec::with_capacity(4);
+    raw.by_ref().take(4).read_to_end(&mut head)?;
+    let compressed = is_zstd(&head);
+    let whole = Cursor::new(head).chain(raw);
+    if compressed {
+        let decoder = zstd::stream::read::Decoder::with_buffer(whole)?;
+        return Ok((Box::new(BufReader::with_capacity(BUFFER, decoder)), true));
+    }
+    Ok((Box::new(whole), false))
+}
+
+/// zstd's frame magic, or that of a skippable frame, which may come first.
+fn is_zstd(head: &[u8]) -> bool {
+    match *head {
+        [a, b, c, d] => {
+            let magic = u32::from_le_bytes([a, b, c, d]);
+            magic == 0xFD2F_B528 || magic & 0xFFFF_FFF0 == 0x184D_2A50
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn natural_order_counts() {
+        let mut names = ["e10.json", "e9.json", "e010.json", "e.json", "e9", "d99", "e09.json", "e100.json"];
+        names.sort_by(|a, b| natural_order(a, b));
+        assert_eq!(
+            names,
+            ["d99", "e.json", "e9", "e09.json", "e9.json", "e010.json", "e10.json", "e100.json"]
+        );
+        assert_eq!(natural_order("a", "a"), Ordering::Equal);
+        assert_eq!(natural_order("7", "a"), Ordering::Less);
+    }
+
+    #[test]
+    fn zstd_is_known_by_its_content() {
+        let packed = zstd::encode_all(&b"{}\n"[..], 1).unwrap();
+        for (bytes, compressed) in [(packed, true), (b"{}\n".to_vec(), false), (b"{}".to_vec(), false)] {
+            let (mut stream, found) = decompress(Box::new(Cursor::new(bytes))).unwrap();
+            let mut text = String::new();
+            stream.read_to_string(&mut text).unwrap();
+            assert_eq!((found, text.trim_end()), (compressed, "{}"));
+        }
+    }
+}

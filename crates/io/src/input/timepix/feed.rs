@@ -1,0 +1,243 @@
+//! [`Feed`]: reads blocks of hits on a thread of its own and hands them over through a bounded channel.
+//!
+//! When the work is slower than the input the channel fills, and either reading waits (a file is read later,
+//! a TCP sender is slowed down) or hits are dropped and counted. Blocks go back to be filled again.
+
+use crate::input::timepix::{PixelCounts, PixelReader, ReadEnd};
+use peloton::event::PixelBlock;
+use peloton::{Error, Result};
+use std::str::FromStr;
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::thread::JoinHandle;
+use std::time::Instant;
+
+/// Blocks that wait at most.
+const DEPTH: usize = 8;
+
+/// Where blocks of hits come from.
+pub trait PixelStream: Send + 'static {
+    /// Appends hits to `block` until it has at least `hits`, the source ends, or there is nothing at the moment.
+    ///
+    /// # Errors
+    /// When the stream cannot be read.
+    fn read(&mut self, hits: usize, block: &mut PixelBlock) -> Result<ReadEnd>;
+    /// What the stream held so far.
+    fn counts(&self) -> PixelCounts;
+}
+
+impl PixelStream for Box<dyn PixelStream> {
+    fn read(&mut self, hits: usize, block: &mut PixelBlock) -> Result<ReadEnd> {
+        (**self).read(hits, block)
+    }
+
+    fn counts(&self) -> PixelCounts {
+        (**self).counts()
+    }
+}
+
+impl PixelStream for PixelReader {
+    fn read(&mut self, hits: usize, block: &mut PixelBlock) -> Result<ReadEnd> {
+        PixelReader::read(self, hits, block)
+    }
+
+    fn counts(&self) -> PixelCounts {
+        *PixelReader::counts(self)
+    }
+}
+
+/// What happens to hits that come while the channel is full.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum WhenFull {
+    /// Reading waits.
+    #[default]
+    Wait,
+    /// They are dropped and counted.
+    Drop,
+}
+
+impl FromStr for WhenFull {
+    type Err = Error;
+    fn from_str(text: &str) -> Result<Self> {
+        match text {
+            "wait" => Ok(Self::Wait),
+            "drop" => Ok(Self::Drop),
+            _ => Err(Error::Config(format!("`{text}` is neither wait nor drop"))),
+        }
+    }
+}
+
+/// A block and what was known when it was read.
+pub struct Fed {
+    /// Hits and triggers.
+    pub block: PixelBlock,
+    /// Why reading stopped.
+    pub end: ReadEnd,
+    /// What the stream held up to here.
+    pub counts: PixelCounts,
+    /// Hits dropped up to here because the channel was full.
+    pub dropped: u64,
+    /// When it was read.
+    pub read_at: Instant,
+}
+
+/// Blocks of hits, read on another thread.
+pub struct Feed {
+    blocks: Receiver<Result<Fed>>,
+    used: SyncSender<PixelBlock>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Feed {
+    /// Starts to read blocks of about `hits` hits.
+    ///
+    /// # Errors
+    /// [`Error::Config`] when the system gives no thread.
+    pub fn start(stream: impl PixelStream, hits: usize, when_full: WhenFull) -> Result<Self> {
+        let (to_work, blocks) = sync_channel(DEPTH);
+        let (used, from_work) = sync_channel(DEPTH + 2);
+        let thread = std::thread::Builder::new()
+            .name("peloton-read".into())
+            .spawn(move || read_all(stream, hits, when_full, &to_work, &from_work))
+            .map_err(|e| Error::Config(format!("cannot start a thread: {e}")))?;
+        Ok(Self { blocks, used, thread: Some(thread) })
+    }
+
+    /// The next block; none when the stream is at its end.
+    ///
+    /// # Errors
+    /// Those of the stream.
+    #[allow(clippy::should_implement_trait, reason = "an iterator could not take blocks back")]
+    pub fn next(&mut self) -> Result<Option<Fed>> {
+        match self.blocks.recv() {
+            Ok(fed) => fed.map(Some),
+            Err(_) => {
+                let ended = self.thread.take().map_or(Ok(()), JoinHandle::join);
+                ended.map(|()| None).map_err(|_| Error::Columns("the reading thread panicked".into()))
+            }
+        }
+    }
+
+    /// Gives the memory of a block back.
+    pub fn give_back(&self, mut block: PixelBlock) {
+        block.clear();
+        // When enough blocks wait to be filled, this one is one too many.
+        let _ = self.used.try_send(block);
+    }
+}
+
+fn read_all(
+    mut stream: impl PixelStream,
+    hits: usize,
+    when_full: WhenFull,
+    to_work: &SyncSender<Result<Fed>>,
+    from_work: &Receiver<PixelBlock>,
+) {
+    let mut dropped = 0;
+    loop {
+        let mut block = from_work.try_recv().unwrap_or_default();
+        let read = stream.read(hits, &mut block);
+        let end = match &read {
+            Ok(ReadEnd::End) => return,
+            Ok(end) => *end,
+            // What came before the error is worked on; then the error is told.
+            Err(_) => ReadEnd::More,
+        };
+        let length = block.hits.len() as u64;
+        let fed = Ok(Fed { block, end, counts: stream.counts(), dropped, read_at: Instant::now() });
+        if let Err(error) = read {
+            if to_work.send(fed).is_ok() {
+                let _ = to_work.send(Err(error));
+            }
+            return;
+        }
+        let must_arrive = when_full == WhenFull::Wait || end != ReadEnd::More;
+        let sent = if must_arrive {
+            to_work.send(fed).is_ok()
+        } else {
+            match to_work.try_send(fed) {
+                Ok(()) => true,
+                Err(TrySendError::Full(_)) => {
+                    dropped += length;
+                    true
+                }
+                Err(TrySendError::Disconnected(_)) => false,
+            }
+        };
+        if !sent {
+            // Nobody works any more.
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    /// Counts up, a hit at a time.
+    struct Counting(u64);
+
+    impl PixelStream for Counting {
+        fn read(&mut self, hits: usize, block: &mut PixelBlock) -> Result<ReadEnd> {
+            if self.0 == 1000 {
+                return Ok(ReadEnd::End);
+            }
+            while block.hits.len() < hits && self.0 < 1000 {
+                block.hits.push(self.0 as i64, 0, 0, 0);
+                self.0 += 1;
+            }
+            Ok(if self.0 == 1000 { ReadEnd::EndOfSource } else { ReadEnd::More })
+        }
+
+        fn counts(&self) -> PixelCounts {
+            PixelCounts { hits: self.0, ..PixelCounts::default() }
+        }
+    }
+
+    fn run(when_full: WhenFull, pause: Duration) -> (u64, u64) {
+        let mut feed = Feed::start(Counting(0), 10, when_full).unwrap();
+        let (mut hits, mut dropped, mut last) = (0, 0, -1);
+        while let Some(fed) = feed.next().unwrap() {
+            assert!(fed.block.hits.time.iter().all(|time| std::mem::replace(&mut last, *time) < *time));
+            hits += fed.block.hits.len() as u64;
+            dropped = fed.dropped;
+            assert!(fed.end == ReadEnd::More || fed.counts.hits == hits + dropped);
+            std::thread::sleep(pause);
+            feed.give_back(fed.block);
+        }
+        (hits, dropped)
+    }
+
+    /// Counts as well, and breaks within the block that the 25th hit is in.
+    struct Breaking(Counting);
+
+    impl PixelStream for Breaking {
+        fn read(&mut self, hits: usize, block: &mut PixelBlock) -> Result<ReadEnd> {
+            let hits = hits.min(25 - self.0.0 as usize);
+            let end = self.0.read(hits, block)?;
+            if self.0.0 == 25 { Err(Error::format("stream", "broken")) } else { Ok(end) }
+        }
+
+        fn counts(&self) -> PixelCounts {
+            self.0.counts()
+        }
+    }
+
+    #[test]
+    fn what_comes_before_an_error_is_handed_on() {
+        let mut feed = Feed::start(Breaking(Counting(0)), 10, WhenFull::Wait).unwrap();
+        for length in [10, 10, 5] {
+            assert_eq!(feed.next().unwrap().unwrap().block.hits.len(), length);
+        }
+        assert!(feed.next().is_err());
+    }
+
+    #[test]
+    fn a_slow_worker_makes_the_stream_wait_or_drops_are_counted() {
+        assert_eq!(run(WhenFull::Wait, Duration::from_micros(200)), (1000, 0));
+        let (hits, dropped) = run(WhenFull::Drop, Duration::from_millis(5));
+        assert!(dropped > 0);
+        assert_eq!(hits + dropped, 1000);
+    }
+}

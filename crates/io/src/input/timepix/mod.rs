@@ -1,0 +1,249 @@
+//! Hits of Timepix detectors from files, pipes and sockets, a block at a time and in bounded memory.
+//!
+//! Input is hostile: a word or line that is no hit is counted in [`PixelCounts`] and passed over, and every
+//! hit of the input is either in the output or in one of the counts.
+
+mod feed;
+mod katherine;
+mod npy;
+mod parquet;
+mod reader;
+mod text;
+mod tpx3;
+mod tpx4;
+mod write;
+
+use peloton::event::{Layout, PixelBlock};
+use peloton::{Error, Result};
+use std::{fmt, str::FromStr};
+
+pub use feed::{Fed, Feed, PixelStream, WhenFull};
+pub use katherine::KatherineOptions;
+pub use reader::{PixelReader, ReadEnd};
+pub use write::{write_hits, write_tpx3};
+
+/// Format of a stream of hits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum PixelFormat {
+    /// Found out from the content.
+    #[default]
+    Auto,
+    /// Text of the ADVACAM Pixet programs.
+    T3pa,
+    /// Text of IEAP: `pixel ToA fToA ToT`, one hit a line.
+    Burda,
+    /// Raw words of SERVAL and SPIDR for Timepix3.
+    Tpx3,
+    /// Raw words of ASI readouts for Timepix4.
+    Tpx4,
+    /// Raw 6-byte words of the Katherine readout; never guessed from the content.
+    Katherine,
+    /// Records of 16 bytes: time in ticks of 1.5625 ns (i64), x, y, ToT (u16), 2 bytes unused; never guessed.
+    Hits16,
+    /// NumPy file with a structured array that has the fields t (or time), x, y, tot.
+    Npy,
+    /// Parquet file with the columns t (or time), x, y, tot; with the feature `cli`.
+    Parquet,
+}
+
+impl PixelFormat {
+    /// All formats with their names.
+    pub const NAMES: [(&'static str, PixelFormat); 9] = [
+        ("auto", PixelFormat::Auto),
+        ("t3pa", PixelFormat::T3pa),
+        ("burda", PixelFormat::Burda),
+        ("tpx3", PixelFormat::Tpx3),
+        ("tpx4", PixelFormat::Tpx4),
+        ("katherine", PixelFormat::Katherine),
+        ("hits16", PixelFormat::Hits16),
+        ("npy", PixelFormat::Npy),
+        ("parquet", PixelFormat::Parquet),
+    ];
+
+    /// The format of a stream that begins with `head`.
+    pub fn detect(head: &[u8]) -> Option<Self> {
+        let text = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head);
+        let first = *text.first()?;
+        Some(match head {
+            [b'T', b'P', b'X', b'3', ..] => Self::Tpx3,
+            [b'T', b'P', b'X', b'4', ..] => Self::Tpx4,
+            [b'P', b'A', b'R', b'1', ..] => Self::Parquet,
+            [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => Self::Npy,
+            _ if text.starts_with(b"Index") => Self::T3pa,
+            _ if first.is_ascii_digit() || first == b'#' => Self::Burda,
+            _ => return None,
+        })
+    }
+
+    /// How much older than the latest hit before it a hit of this format usually is at most, us: chips of a quad
+    /// against each other, the halves of a Timepix4, files that are hardly sorted at all.
+    pub fn usual_disorder_us(self) -> f64 {
+        match self {
+            Self::Tpx4 => 200_000.0,
+            Self::T3pa => 1e7,
+            _ => 2000.0,
+        }
+    }
+
+    /// The sensor that files of this format come from unless told otherwise: one chip, or four that do not
+    /// see each other.
+    pub fn default_layout(self) -> Result<Layout> {
+        match self {
+            Self::Tpx4 => Layout::single(448, 512),
+            Self::Tpx3 | Self::T3pa => Layout::apart(4, 256, 256),
+            _ => Layout::single(256, 256),
+        }
+    }
+}
+
+impl fmt::Display for PixelFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(Self::NAMES.iter().find(|(_, format)| format == self).map_or("?", |(name, _)| name))
+    }
+}
+
+impl FromStr for PixelFormat {
+    type Err = Error;
+
+    /// # Errors
+    /// [`Error::Config`] that lists the formats.
+    fn from_str(text: &str) -> Result<Self> {
+        Self::NAMES.iter().find(|(name, _)| *name == text).map(|(_, format)| *format).ok_or_else(|| {
+            let names = Self::NAMES.map(|(name, _)| name).join(", ");
+            Error::Config(format!("unknown format `{text}` of pixel hits: choose one of {names}"))
+        })
+    }
+}
+
+/// What a stream held. Hits read are `hits + outside`; nothing else of the input was a hit.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PixelCounts {
+    /// Hits handed on.
+    pub hits: u64,
+    /// Hits on chips or pixels that the layout does not have: dropped.
+    pub outside: u64,
+    /// Trigger edges handed on.
+    pub triggers: u64,
+    /// Words or lines that are no hit by their own account: headers, heartbeats, markers.
+    pub control: u64,
+    /// Words of kinds that are not known, or outside every chunk.
+    pub unknown: u64,
+    /// Lines, words or chunks that contradict their format, or are cut off.
+    pub malformed: u64,
+    /// Hits that the device says it lost itself.
+    pub lost_by_device: u64,
+}
+
+impl PixelCounts {
+    /// Adds the counts of another stream.
+    pub fn merge(&mut self, other: &Self) {
+        self.hits += other.hits;
+        self.outside += other.outside;
+        self.triggers += other.triggers;
+        self.control += other.control;
+        self.unknown += other.unknown;
+        self.malformed += other.malformed;
+        self.lost_by_device += other.lost_by_device;
+    }
+}
+
+/// How to read hits.
+#[derive(Debug, Clone, Default)]
+pub struct PixelOptions {
+    /// Format of every source.
+    pub format: PixelFormat,
+    /// The sensor; that of the format without it.
+    pub layout: Option<Layout>,
+    /// Particulars of the Katherine readout.
+    pub katherine: KatherineOptions,
+}
+
+/// Turns the bytes of one stream into hits, as they come.
+trait Decode: Send {
+    /// Takes whole units off the front of `bytes`; says how many bytes they were. Asked again with more
+    /// bytes, it goes on.
+    fn decode(&mut self, bytes: &[u8], to: &mut Output<'_>) -> usize;
+    /// The stream is at its end; `rest` is what was never taken.
+    fn finish(&mut self, rest: &[u8], to: &mut Output<'_>);
+}
+
+/// Where a decoder puts what it finds.
+struct Output<'a> {
+    block: &'a mut PixelBlock,
+    counts: &'a mut PixelCounts,
+    layout: &'a Layout,
+}
+
+impl Output<'_> {
+    /// Hands on a hit of chip 0 given as time, x, y, time over threshold, or counts it as what is wrong with it.
+    fn row(&mut self, [time, x, y, tot]: [i64; 4]) {
+        let pixel = |value: i64| u32::try_from(value).unwrap_or(u32::MAX);
+        let tot = tot.clamp(0, i64::from(u16::MAX)) as u16;
+        // Beyond a thousand years either way differences of times would not be safe.
+        if time.unsigned_abs() >> 62 == 0 {
+            self.hit(0, pixel(x), pixel(y), time, tot);
+        } else {
+            self.counts.malformed += 1;
+        }
+    }
+
+    /// Hands a hit on, or counts it as outside.
+    #[inline(always)]
+    fn hit(&mut self, chip: usize, x: u32, y: u32, time: i64, tot: u16) {
+        match self.layout.place(chip, x, y) {
+            Some((x, y)) => {
+                self.block.hits.push(time, x, y, tot);
+                self.counts.hits += 1;
+            }
+            None => self.counts.outside += 1,
+        }
+    }
+}
+
+/// A number of `bits` bits extended to the value nearest to `near` that ends in it.
+#[inline(always)]
+fn extend(value: u64, bits: u32, near: i64) -> i64 {
+    let difference = (value as i64).wrapping_sub(near) << (64 - bits) >> (64 - bits);
+    near.wrapping_add(difference)
+}
+
+/// Little-endian words of 8 bytes.
+fn words(bytes: &[u8]) -> impl Iterator<Item = u64> + '_ {
+    bytes.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_are_extended_to_the_nearest() {
+        assert_eq!(extend(5, 4, 100), 101);
+        assert_eq!(extend(0xF, 4, 0x100), 0xFF);
+        assert_eq!(extend(0x0, 4, 0xFF), 0x100);
+        assert_eq!(extend(3, 30, 0), 3);
+        assert_eq!(extend((1 << 30) - 1, 30, 1 << 30), (1 << 30) - 1);
+    }
+
+    #[test]
+    fn formats_are_known_by_their_first_bytes() {
+        for (head, format) in [
+            (&b"TPX3\0\0\0\0"[..], Some(PixelFormat::Tpx3)),
+            (b"TPX4", Some(PixelFormat::Tpx4)),
+            (b"Index\tMatrix Index", Some(PixelFormat::T3pa)),
+            (b"\xEF\xBB\xBF# comment", Some(PixelFormat::Burda)),
+            (b"12 4 5 6\n", Some(PixelFormat::Burda)),
+            (b"\x93NUMPY\x01\0", Some(PixelFormat::Npy)),
+            (b"PAR1\x15", Some(PixelFormat::Parquet)),
+            (b"PK\x03\x04", None),
+            (b"", None),
+        ] {
+            assert_eq!(PixelFormat::detect(head), format, "{head:?}");
+        }
+        for (name, format) in PixelFormat::NAMES {
+            assert_eq!((name.parse::<PixelFormat>().unwrap(), format.to_string().as_str()), (format, name));
+        }
+        assert!("csv".parse::<PixelFormat>().unwrap_err().to_string().contains("burda"));
+    }
+}

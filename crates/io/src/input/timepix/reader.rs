@@ -1,0 +1,245 @@
+//! [`PixelReader`]: hits from files, directories and streams, a block at a time.
+
+use super::katherine::Katherine;
+use super::npy::Records;
+use super::parquet::Columns;
+use super::text::{Kind, Text};
+use super::tpx3::Tpx3;
+use super::tpx4::Tpx4;
+use super::{Decode, Output, PixelCounts, PixelFormat, PixelOptions};
+use crate::input::Source;
+use crate::input::source::{Entry, Stream, entries};
+use peloton::event::{Layout, PixelBlock};
+use peloton::{Error, Result};
+use std::collections::VecDeque;
+use std::io::{BufReader, Read};
+
+/// Bytes read at once.
+const BUFFER: usize = 256 << 10;
+/// Most bytes that a decoder may leave for later: a NumPy header, a line.
+const MAX_REST: usize = 128 << 10;
+
+/// Why [`PixelReader::read`] came back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReadEnd {
+    /// There are hits to work on, and there may be more.
+    More,
+    /// A source is at its end; the next one has a clock of its own.
+    EndOfSource,
+    /// Nothing is left.
+    End,
+}
+
+/// Reads hits from any number of sources, one after another, in bounded memory.
+pub struct PixelReader {
+    waiting: VecDeque<Entry>,
+    current: Option<Current>,
+    /// The same for a source that is no stream of bytes.
+    columns: Option<Columns>,
+    options: PixelOptions,
+    /// The sensor of all sources, known when the first one is open.
+    layout: Option<Layout>,
+    /// Format of the source that was opened last.
+    format: PixelFormat,
+    counts: PixelCounts,
+}
+
+struct Current {
+    name: String,
+    stream: Stream,
+    decoder: Box<dyn Decode>,
+    buffer: Vec<u8>,
+    filled: usize,
+}
+
+impl PixelReader {
+    /// Lists the sources and opens the first.
+    ///
+    /// # Errors
+    /// [`Error::Io`] for a path that is not there, [`Error::Config`] when there is no source at all.
+    pub fn open(sources: &[Source], options: PixelOptions) -> Result<Self> {
+        let mut reader = Self::new(options);
+        for source in sources {
+            reader.waiting.extend(entries(source)?);
+        }
+        if reader.waiting.is_empty() {
+            return Err(Error::Config("no input: name a file, a directory or - for standard input".into()));
+        }
+        reader.open_next()?;
+        Ok(reader)
+    }
+
+    /// Reads any stream, compressed or not; `name` stands in messages.
+    ///
+    /// # Errors
+    /// Those of the stream's first bytes.
+    pub fn from_stream(
+        name: &str,
+        stream: impl Read + Send + 'static,
+        options: PixelOptions,
+    ) -> Result<Self> {
+        let mut reader = Self::new(options);
+        let stream: Stream = Box::new(BufReader::with_capacity(BUFFER, stream));
+        reader.waiting.push_back(Entry::Stream { name: name.into(), stream });
+        reader.open_next()?;
+        Ok(reader)
+    }
+
+    fn new(options: PixelOptions) -> Self {
+        let layout = options.layout.clone();
+        Self {
+            waiting: VecDeque::new(),
+            current: None,
+            columns: None,
+            options,
+            layout,
+            format: PixelFormat::Auto,
+            counts: PixelCounts::default(),
+        }
+    }
+
+    /// The sensor that the hits lie on.
+    pub fn layout(&self) -> &Layout {
+        self.layout.as_ref().expect("the first source is open, and with it the layout known")
+    }
+
+    /// Format of the source that was opened last.
+    pub fn format(&self) -> PixelFormat {
+        self.format
+    }
+
+    /// What the streams held so far.
+    pub fn counts(&self) -> &PixelCounts {
+        &self.counts
+    }
+
+    /// Appends hits and triggers to `block` until it has at least `hits` hits, the source ends, or a stream with
+    /// a time limit (a socket) has nothing to give for so long.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when a stream cannot be read, [`Error::Format`] when its format is not known.
+    pub fn read(&mut self, hits: usize, block: &mut PixelBlock) -> Result<ReadEnd> {
+        if !self.is_open() && !self.open_next()? {
+            return Ok(ReadEnd::End);
+        }
+        if let Some(columns) = &mut self.columns {
+            let layout = self.layout.as_ref().expect("a source is open");
+            if columns.read(hits, block, &mut self.counts, layout)? {
+                return Ok(ReadEnd::More);
+            }
+            self.columns = None;
+            return Ok(ReadEnd::EndOfSource);
+        }
+        let Some(current) = &mut self.current else { return Ok(ReadEnd::End) };
+        let layout = self.layout.as_ref().expect("a source is open");
+        let mut to = Output { block, counts: &mut self.counts, layout };
+        while to.block.hits.len() < hits {
+            match current.step(&mut to)? {
+                Step::Read => {}
+                // Nothing at the moment: what is there should not wait.
+                Step::Idle => break,
+                Step::End => {
+                    self.current = None;
+                    return Ok(ReadEnd::EndOfSource);
+                }
+            }
+        }
+        Ok(ReadEnd::More)
+    }
+
+    fn is_open(&self) -> bool {
+        self.current.is_some() || self.columns.is_some()
+    }
+
+    /// Opens the next source and finds out its format; false when there is none.
+    fn open_next(&mut self) -> Result<bool> {
+        let Some(entry) = self.waiting.pop_front() else { return Ok(false) };
+        let name = entry.name();
+        let path = match &entry {
+            Entry::File { path, .. } => Some(path.clone()),
+            _ => None,
+        };
+        let (mut stream, _) = entry.open()?;
+        let (mut buffer, mut filled) = (vec![0; BUFFER + MAX_REST], 0);
+        // The format needs a few bytes, which a pipe may give one by one.
+        while filled < 16 {
+            let read = match stream.read(&mut buffer[filled..BUFFER]) {
+                Err(e) if is_idle(&e) => continue,
+                read => read.map_err(|e| Error::io(&name, e))?,
+            };
+            filled += read;
+            if read == 0 {
+                break;
+            }
+        }
+        let format = match self.options.format {
+            PixelFormat::Auto if filled == 0 => PixelFormat::Burda,
+            PixelFormat::Auto => PixelFormat::detect(&buffer[..filled]).ok_or_else(|| {
+                let message =
+                    "unknown format: neither t3pa, burda, tpx3, tpx4, npy nor parquet (--format names others)";
+                Error::format(&name, message)
+            })?,
+            format => format,
+        };
+        self.format = format;
+        if self.layout.is_none() {
+            self.layout = Some(format.default_layout()?);
+        }
+        let decoder: Box<dyn Decode> = match format {
+            PixelFormat::T3pa => Box::new(Text::new(Kind::T3pa)),
+            PixelFormat::Auto | PixelFormat::Burda => Box::new(Text::new(Kind::Burda)),
+            PixelFormat::Tpx3 => Box::new(Tpx3::default()),
+            PixelFormat::Tpx4 => Box::new(Tpx4::default()),
+            PixelFormat::Katherine => Box::new(Katherine::new(self.options.katherine)),
+            PixelFormat::Hits16 => Box::new(Records::hits16()),
+            PixelFormat::Npy => Box::new(Records::npy()),
+            PixelFormat::Parquet => {
+                let path =
+                    path.ok_or_else(|| Error::format(&name, "Parquet is read from files, not streams"))?;
+                let file = std::fs::File::open(&path).map_err(|e| Error::io(&path, e))?;
+                self.columns = Some(Columns::open(&name, file)?);
+                return Ok(true);
+            }
+        };
+        self.current = Some(Current { name, stream, decoder, buffer, filled });
+        Ok(true)
+    }
+}
+
+/// What came of reading on.
+enum Step {
+    Read,
+    Idle,
+    End,
+}
+
+/// Whether a stream says that it has nothing at the moment.
+fn is_idle(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
+    matches!(error.kind(), WouldBlock | TimedOut | Interrupted)
+}
+
+impl Current {
+    /// Decodes what is there and reads on.
+    fn step(&mut self, to: &mut Output<'_>) -> Result<Step> {
+        let used = self.decoder.decode(&self.buffer[..self.filled], to);
+        self.buffer.copy_within(used..self.filled, 0);
+        self.filled -= used;
+        if self.filled > MAX_REST {
+            let message = format!("more than {MAX_REST} bytes that are no hit, header or line");
+            return Err(Error::format(&self.name, message));
+        }
+        let space = &mut self.buffer[self.filled..self.filled + BUFFER];
+        let read = match self.stream.read(space) {
+            Ok(read) => read,
+            Err(e) if is_idle(&e) => return Ok(Step::Idle),
+            Err(e) => return Err(Error::io(&self.name, e)),
+        };
+        self.filled += read;
+        if read == 0 {
+            self.decoder.finish(&self.buffer[..self.filled], to);
+            return Ok(Step::End);
+        }
+        Ok(Step::Read)
+    }
+}

@@ -1,0 +1,200 @@
+//! Text formats, one hit a line: `.t3pa` of the Pixet programs and the IEAP's burda format.
+
+use super::{Decode, Output};
+use peloton::event::TICKS_PER_CLOCK;
+
+/// Longest line; what is longer holds no hit.
+const MAX_LINE: usize = 4096;
+/// Numbers looked at in a line.
+const NUMBERS: usize = 8;
+/// Pause between measurements that were appended to one file: a second of ticks.
+const PAUSE: i64 = 640_000_000;
+/// Largest time in clocks of 25 ns that still fits in ticks: a thousand years.
+const MAX_CLOCKS: u64 = 1 << 58;
+
+/// What the numbers of a line mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    T3pa,
+    Burda,
+}
+
+pub(super) struct Text {
+    kind: Kind,
+    /// Inside a line that is too long.
+    skips: bool,
+    /// Last index seen in a t3pa file; it restarts where measurements were appended.
+    index: u64,
+    /// Ticks added since the last restart, and the latest time so far.
+    shift: i64,
+    latest: i64,
+}
+
+impl Text {
+    pub fn new(kind: Kind) -> Self {
+        Self { kind, skips: false, index: 0, shift: 0, latest: 0 }
+    }
+}
+
+impl Decode for Text {
+    fn decode(&mut self, bytes: &[u8], to: &mut Output<'_>) -> usize {
+        let mut used = 0;
+        while let Some(length) = bytes[used..].iter().position(|byte| *byte == b'\n') {
+            let line = &bytes[used..used + length];
+            used += length + 1;
+            if std::mem::take(&mut self.skips) { continue } else { self.line(line, to) }
+        }
+        if bytes.len() - used > MAX_LINE {
+            to.counts.malformed += u64::from(!std::mem::replace(&mut self.skips, true));
+            used = bytes.len();
+        }
+        used
+    }
+
+    fn finish(&mut self, rest: &[u8], to: &mut Output<'_>) {
+        if !self.skips && !rest.is_empty() {
+            self.line(rest, to);
+        }
+    }
+}
+
+impl Text {
+    fn line(&mut self, line: &[u8], to: &mut Output<'_>) {
+        let line = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line).trim_ascii();
+        match line.first() {
+            None => {}
+            Some(b'#' | b'I') => to.counts.control += 1,
+            Some(_) => {
+                let numbers = numbers(line);
+                let understood = numbers.and_then(|(numbers, count)| match self.kind {
+                    Kind::T3pa => self.t3pa(&numbers[..count], to),
+                    Kind::Burda => burda(&numbers[..count], to),
+                });
+                to.counts.malformed += u64::from(understood.is_none());
+            }
+        }
+    }
+
+    /// The number of values in a line decides, not the header: some files name six columns and have three.
+    fn t3pa(&mut self, values: &[u64], to: &mut Output<'_>) -> Option<()> {
+        let (index, [matrix, toa, tot, fine, overflow]) = match *values {
+            [matrix, toa, tot] => (None, [matrix, toa, tot, 0, matrix >> 16]),
+            [index, matrix, toa, tot, fine] => (Some(index), [matrix, toa, tot, fine, matrix >> 16]),
+            [index, matrix, toa, tot, fine, overflow, ..] => {
+                (Some(index), [matrix, toa, tot, fine, overflow])
+            }
+            _ => return None,
+        };
+        if let Some(index) = index {
+            if index < self.index {
+                self.shift = self.latest + PAUSE;
+            }
+            self.index = index;
+        }
+        let chip = matrix >> 16;
+        if overflow != chip {
+            // Start and end of a loss, the latter with its length instead of a time.
+            to.counts.control += 1;
+            return Some(());
+        }
+        // Many restarts at absurd times add up to one that is not a time any more.
+        let ticks = ticks(toa, fine, 31)?.checked_add(self.shift).filter(|ticks| ticks >> 62 <= 0)?;
+        self.latest = self.latest.max(ticks);
+        let pixel = (matrix & 0xFFFF) as u32;
+        to.hit(chip as usize, pixel & 0xFF, pixel >> 8, ticks, saturate(tot));
+        Some(())
+    }
+}
+
+fn burda(values: &[u64], to: &mut Output<'_>) -> Option<()> {
+    let &[pixel, toa, fine, tot] = values else { return None };
+    let pixel = u32::try_from(pixel).ok()?;
+    to.hit(0, pixel & 0xFF, pixel >> 8, ticks(toa, fine, 15)?, saturate(tot));
+    Some(())
+}
+
+fn ticks(toa: u64, fine: u64, max_fine: u64) -> Option<i64> {
+    (toa < MAX_CLOCKS && fine <= max_fine).then(|| toa as i64 * TICKS_PER_CLOCK - fine as i64)
+}
+
+fn saturate(tot: u64) -> u16 {
+    tot.min(u64::from(u16::MAX)) as u16
+}
+
+/// The whole numbers of a line; none when there is anything else in it.
+fn numbers(line: &[u8]) -> Option<([u64; NUMBERS], usize)> {
+    let (mut numbers, mut count) = ([0u64; NUMBERS], 0);
+    for word in line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()) {
+        let value = numbers.get_mut(count)?;
+        for digit in word {
+            let digit = digit.wrapping_sub(b'0');
+            *value =
+                if digit < 10 { value.checked_mul(10)?.checked_add(u64::from(digit))? } else { return None };
+        }
+        count += 1;
+    }
+    Some((numbers, count))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::PixelCounts;
+    use super::*;
+    use peloton::event::{Layout, PixelBlock, PixelHits};
+
+    fn decode(kind: Kind, text: &[u8], piece: usize) -> (PixelHits, PixelCounts) {
+        let layout = Layout::apart(4, 256, 256).unwrap();
+        let (mut block, mut counts) = (PixelBlock::default(), PixelCounts::default());
+        let mut to = Output { block: &mut block, counts: &mut counts, layout: &layout };
+        let (mut decoder, mut rest) = (Text::new(kind), Vec::new());
+        for piece in text.chunks(piece) {
+            rest.extend_from_slice(piece);
+            let used = decoder.decode(&rest, &mut to);
+            rest.drain(..used);
+        }
+        decoder.finish(&rest, &mut to);
+        (block.hits, counts)
+    }
+
+    #[test]
+    fn burda_lines() {
+        let text =
+            b"\xEF\xBB\xBF# pixel ToA\n258 100 3 7\r\n\n 0\t1 0 2000 \n1 2 3\n-1 2 3 4\n65536 1 0 1\n5 9 0 1";
+        for piece in [1, 5, 1000] {
+            let (hits, counts) = decode(Kind::Burda, text, piece);
+            assert_eq!(hits.get(0), (1597, 2, 1, 7));
+            assert_eq!(hits.get(1), (16, 0, 0, 2000));
+            assert_eq!(hits.get(2), (144, 5, 0, 1));
+            assert_eq!((hits.len(), counts.hits, counts.malformed, counts.outside), (3, 3, 2, 1));
+        }
+    }
+
+    #[test]
+    fn t3pa_rows_of_three_and_of_six_values() {
+        let text = b"Index\tMatrix Index\tToA\tToT\tFToA\tOverflow\n\
+            0\t258\t100\t7\t3\t0\n1\t116\t5\t0\t0\t1\n2\t65794\t100\t7\t31\t1\n0\t258\t50\t7\t0\t0\n258\t9\t8\n";
+        let (hits, counts) = decode(Kind::T3pa, text, 11);
+        assert_eq!(hits.get(0), (1597, 2, 1, 7));
+        assert_eq!(hits.get(1), (1569, 260, 1, 7));
+        assert_eq!(hits.get(2), (1597 + PAUSE + 800, 2, 1, 7));
+        assert_eq!(hits.get(3), (144 + 1597 + PAUSE, 2, 1, 8));
+        assert_eq!((counts.hits, counts.control, counts.malformed), (4, 2, 0));
+    }
+
+    #[test]
+    fn absurd_lines_are_counted_and_memory_stays_bounded() {
+        let mut text = vec![b'1'; 3 * MAX_LINE];
+        text.extend_from_slice(
+            b"\n99999999999999999999 1 1 1\n1 288230376151711744 0 1\n1 1 16 1\n1 1 0 1 1 1 1 1 1\n1 1 1 1",
+        );
+        let (hits, counts) = decode(Kind::Burda, &text, 1000);
+        assert_eq!((hits.len(), counts.malformed), (1, 5));
+    }
+
+    #[test]
+    fn restarts_at_absurd_times_do_not_overflow() {
+        let row = |index: u32| format!("{index}\t5\t288230376151711743\t1\t0\t0\n");
+        let (hits, counts) = decode(Kind::T3pa, [row(1), row(0), row(1), row(0)].concat().as_bytes(), 1000);
+        assert_eq!((hits.len(), counts.malformed), (1, 3));
+    }
+}

@@ -1,0 +1,107 @@
+//! Writes hits: burda text, records of 16 bytes, and `.tpx3` words.
+
+use super::PixelFormat;
+use peloton::event::{PixelHits, TICKS_PER_CLOCK};
+use peloton::{Error, Result};
+use std::io::{self, Write};
+
+/// Hits of one `.tpx3` chunk: its size in bytes is 16 bits wide.
+const CHUNK: usize = 8000;
+
+/// Writes hits of one chip in `format`: burda, hits16, or tpx3 (see [`write_tpx3`]).
+///
+/// # Errors
+/// [`Error::Config`] for a format that cannot be written, [`Error::Io`] of the sink.
+pub fn write_hits(hits: &PixelHits, format: PixelFormat, to: &mut impl Write) -> Result<()> {
+    let written = match format {
+        PixelFormat::Burda => burda(hits, to),
+        PixelFormat::Hits16 => records(hits, to),
+        PixelFormat::Tpx3 => write_tpx3(hits, to),
+        other => return Err(Error::Config(format!("{other} cannot be written: use burda, hits16 or tpx3"))),
+    };
+    written.map_err(|e| Error::io("output", e))
+}
+
+/// Coarse clocks of 25 ns and the fine count that is subtracted from them.
+fn clocks(time: i64) -> (i64, i64) {
+    let clocks = (time + TICKS_PER_CLOCK - 1).div_euclid(TICKS_PER_CLOCK);
+    (clocks, clocks * TICKS_PER_CLOCK - time)
+}
+
+fn burda(hits: &PixelHits, to: &mut impl Write) -> io::Result<()> {
+    for i in 0..hits.len() {
+        let (time, x, y, tot) = hits.get(i);
+        let (toa, fine) = clocks(time);
+        writeln!(to, "{}\t{toa}\t{fine}\t{tot}", u32::from(y) * 256 + u32::from(x))?;
+    }
+    Ok(())
+}
+
+fn records(hits: &PixelHits, to: &mut impl Write) -> io::Result<()> {
+    for i in 0..hits.len() {
+        let (time, x, y, tot) = hits.get(i);
+        let mut record = [0; 16];
+        record[..8].copy_from_slice(&time.to_le_bytes());
+        for (place, value) in record[8..].chunks_exact_mut(2).zip([x, y, tot]) {
+            place.copy_from_slice(&value.to_le_bytes());
+        }
+        to.write_all(&record)?;
+    }
+    Ok(())
+}
+
+/// Writes hits of chip 0 as `.tpx3` words; every chunk begins with a heartbeat of its first hit's time.
+///
+/// # Errors
+/// Those of the sink.
+pub fn write_tpx3(hits: &PixelHits, to: &mut impl Write) -> io::Result<()> {
+    for start in (0..hits.len()).step_by(CHUNK) {
+        let range = start..hits.len().min(start + CHUNK);
+        let now = clocks(hits.time[start]).0 as u64;
+        let header = 0x3358_5054 | (8 * (range.len() as u64 + 2)) << 48;
+        let heartbeat = [0x44 << 56 | (now & 0xFFFF_FFFF) << 16, 0x45 << 56 | (now >> 32 & 0xFFFF) << 16];
+        [header].iter().chain(&heartbeat).try_for_each(|word: &u64| to.write_all(&word.to_le_bytes()))?;
+        for i in range {
+            let (time, x, y, tot) = hits.get(i);
+            let ((toa, fine), x, y) = (clocks(time), u64::from(x), u64::from(y));
+            let address = (x >> 1) << 9 | (y >> 2) << 3 | (x & 1) << 2 | y & 3;
+            let (spidr, toa) = (toa as u64 >> 14 & 0xFFFF, toa as u64 & 0x3FFF);
+            let tot = u64::from(tot.min(0x3FF));
+            let word = 0xB << 60 | address << 44 | toa << 30 | tot << 20 | (fine as u64) << 16 | spidr;
+            to.write_all(&word.to_le_bytes())?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{PixelOptions, PixelReader, ReadEnd};
+    use super::*;
+    use peloton::event::{Layout, PixelBlock};
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        let mut hits = PixelHits::default();
+        for i in 0..20_000u32 {
+            hits.push(
+                1_000_000_000_000 + i64::from(i) * 3217,
+                (i * 7 % 256) as u16,
+                (i * 31 % 256) as u16,
+                (i % 1024) as u16,
+            );
+        }
+        for format in [PixelFormat::Burda, PixelFormat::Hits16, PixelFormat::Tpx3] {
+            let mut bytes = Vec::new();
+            write_hits(&hits, format, &mut bytes).unwrap();
+            let layout = Some(Layout::single(256, 256).unwrap());
+            let options = PixelOptions { format, layout, ..PixelOptions::default() };
+            let mut reader = PixelReader::from_stream("test", io::Cursor::new(bytes), options).unwrap();
+            let mut block = PixelBlock::default();
+            while reader.read(block.hits.len() + 777, &mut block).unwrap() != ReadEnd::EndOfSource {}
+            assert!(block.hits == hits, "{format}");
+            assert_eq!(reader.read(1, &mut block).unwrap(), ReadEnd::End);
+        }
+        assert!(write_hits(&hits, PixelFormat::Npy, &mut Vec::new()).is_err());
+    }
+}

@@ -1,0 +1,149 @@
+//! Clusters as text: one JSON object a line, and the clog format of the Pixet programs.
+
+use peloton::event::{NS_PER_TICK, PixelClusters, TriggerPairs};
+use std::io::{self, Write};
+use std::ops::Range;
+
+/// Writes one JSON object a cluster: time and duration in ns, energy in keV, bounds as `[x, y, x, y]`, hits as
+/// `[x, y, tot, ns after the first]`; with `pairs` also the count of the latest trigger before the cluster, and for
+/// each hit the ns since the latest trigger before it, null without one.
+///
+/// # Errors
+/// Those of the sink.
+pub fn write_cluster_ndjson(
+    clusters: &PixelClusters,
+    pairs: Option<&TriggerPairs>,
+    to: &mut impl Write,
+) -> io::Result<()> {
+    for cluster in 0..clusters.len() {
+        let range = clusters.of_cluster(cluster);
+        let features = &clusters.features;
+        let bounds = features.bounds.each_ref().map(|column| column[cluster]);
+        write!(
+            to,
+            "{{\"time_ns\":{},\"duration_ns\":{},\"size\":{},\"tot\":{},\"height\":{},\"energy_keV\":{},\"bounds\":{:?}",
+            ns(features.time[cluster]),
+            ns(i64::from(features.duration[cluster])),
+            range.len(),
+            features.tot[cluster],
+            features.height[cluster],
+            features.energy[cluster] as f64 / 1000.0,
+            bounds,
+        )?;
+        for (name, column) in features.floats() {
+            write!(to, ",\"{name}\":{}", column[cluster])?;
+        }
+        to.write_all(b",\"hits\":[")?;
+        for i in range.clone() {
+            let (time, x, y, tot) = clusters.hits.get(i);
+            let comma = if i == clusters.hit_start[cluster] as usize { "" } else { "," };
+            write!(to, "{comma}[{x},{y},{tot},{}]", ns(time - features.time[cluster]))?;
+        }
+        to.write_all(b"]")?;
+        if let Some(pairs) = pairs {
+            write_pairs(pairs, cluster, range, to)?;
+        }
+        to.write_all(b"}\n")?;
+    }
+    Ok(())
+}
+
+fn write_pairs(
+    pairs: &TriggerPairs,
+    cluster: usize,
+    hits: Range<usize>,
+    to: &mut impl Write,
+) -> io::Result<()> {
+    match pairs.has_trigger[cluster] {
+        0 => to.write_all(b",\"trigger\":null")?,
+        _ => write!(to, ",\"trigger\":{}", pairs.counter[cluster])?,
+    }
+    to.write_all(b",\"since_trigger_ns\":[")?;
+    for i in hits.clone() {
+        let comma = if i == hits.start { "" } else { "," };
+        match pairs.since_ns(i) {
+            Some(ns) => write!(to, "{comma}{ns:.3}")?,
+            None => write!(to, "{comma}null")?,
+        }
+    }
+    to.write_all(b"]")
+}
+
+/// Ticks as ns, exactly: a tick is 25/16 ns.
+fn ns(ticks: i64) -> String {
+    let (whole, part) = ((ticks * 25).div_euclid(16), (ticks * 25).rem_euclid(16));
+    if part == 0 { whole.to_string() } else { format!("{}", whole as f64 + part as f64 / 16.0) }
+}
+
+/// Writes clusters as the lines of a clog file: `[x, y, tot, toa in ns] [...] ...`, one cluster a line. One
+/// frame a call: `Frame N (start in s, length in s)`.
+///
+/// # Errors
+/// Those of the sink.
+pub fn write_clog(frame: u64, clusters: &PixelClusters, to: &mut impl Write) -> io::Result<()> {
+    let (Some(first), Some(last)) = (clusters.hits.time.iter().min(), clusters.hits.time.iter().max()) else {
+        return Ok(());
+    };
+    let seconds = |ticks: i64| ticks as f64 * NS_PER_TICK * 1e-9;
+    writeln!(to, "Frame {frame} ({:.9}, {:.9} s)", seconds(*first), seconds(last - first))?;
+    for cluster in 0..clusters.len() {
+        for i in clusters.of_cluster(cluster) {
+            let (time, x, y, tot) = clusters.hits.get(i);
+            write!(to, "[{x}, {y}, {tot}, {}] ", ns(time - first))?;
+        }
+        to.write_all(b"\n")?;
+    }
+    to.write_all(b"\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn clusters() -> PixelClusters {
+        let mut clusters = PixelClusters::default();
+        [(160, 3, 4, 9), (161, 3, 5, 2), (320, 0, 0, 1)]
+            .into_iter()
+            .for_each(|(t, x, y, tot)| clusters.hits.push(t, x, y, tot));
+        clusters.hit_start.extend_from_slice(&[2, 3]);
+        clusters.features.set_len(2);
+        clusters.features.time.copy_from_slice(&[160, 320]);
+        clusters.features.energy[0] = 12_345;
+        clusters
+    }
+
+    #[test]
+    fn lines_are_clusters() {
+        let mut text = Vec::new();
+        let pairs = TriggerPairs {
+            has_trigger: [0, 1].into_iter().collect(),
+            counter: [0, 9].into_iter().collect(),
+            since: [TriggerPairs::NONE, 6, 12].into_iter().collect(),
+        };
+        write_cluster_ndjson(&clusters(), Some(&pairs), &mut text).unwrap();
+        let lines: Vec<serde_json::Value> = std::str::from_utf8(&text)
+            .unwrap()
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
+        assert_eq!((lines.len(), &lines[0]["time_ns"]), (2, &250.into()));
+        assert_eq!(lines[0]["hits"], serde_json::json!([[3, 4, 9, 0], [3, 5, 2, 1.5625]]));
+        assert_eq!((&lines[0]["trigger"], &lines[1]["trigger"]), (&serde_json::Value::Null, &9.into()));
+        assert_eq!(lines[0]["since_trigger_ns"], serde_json::json!([null, 1.562]));
+        assert_eq!((&lines[0]["energy_keV"], &lines[1]["size"]), (&12.345.into(), &1.into()));
+
+        let mut text = Vec::new();
+        write_clog(7, &clusters(), &mut text).unwrap();
+        let expected = "Frame 7 (0.000000250, 0.000000250 s)\n\
+            [3, 4, 9, 0] [3, 5, 2, 1.5625] \n[0, 0, 1, 250] \n\n";
+        assert_eq!(std::str::from_utf8(&text).unwrap(), expected);
+    }
+
+    #[test]
+    fn times_are_exact() {
+        assert_eq!(
+            (ns(16), ns(1), ns(-1), ns(1 << 50).as_str()),
+            ("25".into(), "1.5625".into(), "-1.5625".into(), "1759218604441600")
+        );
+    }
+}

@@ -1,0 +1,179 @@
+//! An LHCb-like detector: particles through Velo, UT, a dipole and SciFi, out as raw banks with their truth.
+//!
+//! ```text
+//! collisions -> Velo (as in `sim:velo`) -> magnet, UT, SciFi -> raw banks, true particles
+//! ```
+//! Likeness, not physics: it makes events of the real size and shape, in the geometry that it is given.
+
+mod banks;
+mod magnet;
+mod trackers;
+mod truth;
+
+use super::SimSpec;
+use super::collisions::collide;
+use super::pixels::{Cluster, merge_touching};
+use super::random::Random;
+use super::transport::transport;
+use super::velo::digitise;
+use peloton::Status;
+use peloton::event::{BankKind, RawBatch, UT_PLANES};
+use peloton::scifi::SciFiGeometry;
+use peloton::ut::UtGeometry;
+use peloton_io::input::mdf::{Bank, RecordHeader, bank_type, put_bank, write_record};
+use peloton_io::input::{EventNote, McBanks, McFormat};
+use std::collections::HashMap;
+use std::io::Write;
+use std::ops::Range;
+use truth::ParticleHits;
+
+/// Number of every simulated run.
+const RUN: u32 = 1;
+/// Payload of one bank of true particles at most, bytes.
+const MC_PIECE: usize = 60_000;
+/// Version of the banks of true particles, of vertices, and of ODIN's.
+const MC_VERSION: u8 = 2;
+const MC_VERTICES_VERSION: u8 = 1;
+const ODIN_VERSION: u8 = 6;
+
+/// Tracks in the Velo that make a vertex one that can be found.
+const VERTEX_TRACKS: i32 = 4;
+
+/// What particles fly through: the ideal Velo, and trackers as their geometry files tell.
+#[derive(Debug, Clone, Copy)]
+pub struct LhcbDetector<'a> {
+    /// Sectors and boards of the UT.
+    pub ut: &'a UtGeometry,
+    /// Mats and boards of the SciFi.
+    pub scifi: &'a SciFiGeometry,
+    /// The magnet's polarity, -1 or 1.
+    pub polarity: f32,
+}
+
+/// One simulated event: its raw banks and its true particles.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SimulatedEvent {
+    number: u64,
+    banks: Vec<banks::SimBank>,
+    truth: Vec<u8>,
+    vertices: Vec<u8>,
+}
+
+impl SimulatedEvent {
+    /// Simulates event `number` of the sample.
+    pub fn new(spec: &SimSpec, detector: &LhcbDetector<'_>, number: u64) -> Self {
+        let mut random = Random::new(spec.seed, number);
+        let (mut flights, vertices) = collide(spec, &mut random);
+        let (crossings, exits) = transport(&mut flights, &mut random);
+        let sensors = digitise(spec, &crossings, &mut random);
+        let trackers = trackers::follow(detector, &mut flights, &exits, &mut random);
+
+        let mut hits = vec![ParticleHits::default(); flights.len()];
+        let mut all = Vec::new();
+        for (sensor, clusters) in sensors.iter().enumerate() {
+            let clusters = &connected(clusters);
+            let make = if spec.superpixels { banks::superpixels } else { banks::retina };
+            let (bank, ids) = make(sensor, clusters);
+            all.push(bank);
+            for (cluster, id) in clusters.iter().zip(ids) {
+                cluster.flights.iter().for_each(|&flight| hits[flight].velo.push(id));
+            }
+        }
+        let mut planes = HashMap::new();
+        for (hit, flights) in trackers.ut.values() {
+            planes.insert(hit.id, detector.ut.plane_of(hit));
+            flights.iter().for_each(|&flight| hits[flight].ut.push(hit.id));
+        }
+        for (hit, _, flights) in trackers.scifi.values() {
+            flights.iter().for_each(|&flight| hits[flight].scifi.push(hit.id));
+        }
+        all.extend(banks::ut(&trackers));
+        all.extend(banks::scifi(&trackers));
+        let plane_of = |id| planes.get(&id).copied().unwrap_or(UT_PLANES);
+        let vertices = truth::with_tracks(&vertices, &flights, &hits);
+        let reconstructible = vertices.iter().filter(|vertex| vertex.tracks >= VERTEX_TRACKS).count() as u32;
+        Self {
+            number,
+            banks: all,
+            truth: truth::particles(flights.iter().zip(&hits), plane_of, reconstructible),
+            vertices: truth::vertices(&vertices),
+        }
+    }
+
+    /// Appends the event to a batch, as a reader of files would.
+    pub fn push(&self, batch: &mut RawBatch) -> EventNote {
+        let mut status = Status::Ok;
+        for (code, version, source, payload) in &self.banks {
+            let kind = BankKind::from_code(*code).expect("a kind that is decoded");
+            status = batch.push_bank(kind, *source, *version, payload).err().unwrap_or(status);
+        }
+        batch.close_event(self.number, status);
+        let truth = McBanks {
+            tracks: self.truth.clone(),
+            format: McFormat::Bank(MC_VERSION),
+            vertices: self.vertices.clone(),
+            place: format!("simulated event {}", self.number),
+        };
+        EventNote { run: RUN, number: self.number, truth: Some(truth) }
+    }
+
+    /// Writes the event as an MDF record.
+    ///
+    /// # Errors
+    /// Those of `writer`.
+    pub fn write(&self, writer: &mut impl Write) -> std::io::Result<()> {
+        let mut body = Vec::new();
+        let odin = [RUN, 0, 0, (self.number >> 32) as u32, self.number as u32, 0, 0, 0, 0, 0];
+        let odin: Vec<u8> = odin.into_iter().flat_map(u32::to_le_bytes).collect();
+        let bank = |kind, version, source, payload| Bank { kind, version, source, payload };
+        put_bank(&mut body, &bank(bank_type::ODIN, ODIN_VERSION, 0, &odin))?;
+        for (kind, version, source, payload) in &self.banks {
+            put_bank(&mut body, &bank(*kind, *version, *source, payload))?;
+        }
+        for (piece, source) in self.truth.chunks(MC_PIECE).zip(0..) {
+            put_bank(&mut body, &bank(bank_type::MC_TRACKS, MC_VERSION, source, piece))?;
+        }
+        put_bank(&mut body, &bank(bank_type::MC_VERTICES, MC_VERTICES_VERSION, 0, &self.vertices))?;
+        write_record(writer, &RecordHeader { run: RUN, ..RecordHeader::default() }, &body, None)
+    }
+}
+
+/// Clusters whose pixels all touch: those of one particle may leave gaps, which no detector can bridge.
+fn connected(clusters: &[Cluster]) -> Vec<Cluster> {
+    let mut all = Vec::new();
+    for cluster in clusters {
+        let pixel = |&pixel| Cluster { pixels: vec![pixel], flights: cluster.flights.clone() };
+        let mut parts: Vec<_> = cluster.pixels.iter().map(pixel).collect();
+        merge_touching(&mut parts);
+        for part in &mut parts {
+            part.flights.clone_from(&cluster.flights);
+        }
+        all.append(&mut parts);
+    }
+    all
+}
+
+/// Simulated raw events, one after another.
+#[derive(Debug, Clone)]
+pub struct LhcbReader {
+    spec: SimSpec,
+    events: Range<u64>,
+}
+
+impl LhcbReader {
+    /// The events of the sample from number `first` on, and at most `count` of them.
+    pub fn new(spec: SimSpec, first: u64, count: Option<u64>) -> Self {
+        let end = first.saturating_add(count.unwrap_or(u64::MAX)).min(spec.events);
+        Self { events: first.min(end)..end, spec }
+    }
+
+    /// How many events are left.
+    pub fn left(&self) -> u64 {
+        self.events.end - self.events.start
+    }
+
+    /// The next event.
+    pub fn next(&mut self, detector: &LhcbDetector<'_>) -> Option<SimulatedEvent> {
+        self.events.next().map(|number| SimulatedEvent::new(&self.spec, detector, number))
+    }
+}

@@ -1,0 +1,201 @@
+//! Hits in the UT and the SciFi, of particles and of nobody.
+
+use super::LhcbDetector;
+use super::magnet::Track;
+use crate::flight::{ELECTRON, Flight, PION, deflected, scaled, sum};
+use crate::random::Random;
+use crate::transport::Exit;
+use peloton::event::UT_PLANES;
+use peloton::scifi::SciFiChannel;
+use peloton::ut::UtChannel;
+use std::collections::BTreeMap;
+
+/// Material before the UT (RICH 1), in each of its planes and in each layer of the SciFi, radiation lengths.
+const RICH: f64 = 0.04;
+const UT_PLANE: f64 = 0.012;
+const SCIFI_LAYER: f64 = 0.011;
+/// z of the material before the UT, mm.
+const RICH_Z: f64 = 1500.0;
+/// Part of hadrons that end in it, between the UT and the SciFi, and in each layer of the SciFi.
+const LOST: f64 = 0.08;
+const LOST_IN_MAGNET: f64 = 0.09;
+const LOST_IN_LAYER: f64 = 0.005;
+/// z of the planes and layers, mm.
+const UT_Z: [f64; UT_PLANES] = [2327.5, 2372.5, 2597.5, 2642.5];
+const SCIFI_Z: [f64; 12] = [
+    7826.106, 7895.919, 7966.104, 8035.905, 8508.106, 8577.869, 8648.154, 8717.904, 9193.106, 9262.982,
+    9333.041, 9402.904,
+];
+/// Probability that a plane sees a particle.
+const EFFICIENCY: f64 = 0.985;
+/// Resolution before the readout rounds, mm.
+const UT_SIGMA: f64 = 0.04;
+const SCIFI_SIGMA: f64 = 0.06;
+/// Hits of nobody (noise, and particles of other crossings), per hit of a particle.
+const UT_NOISE: f64 = 0.09;
+const SCIFI_NOISE: f64 = 0.15;
+/// Secondaries per particle that leaves the Velo forwards, and where they are made, mm.
+const SECONDARIES: f64 = 1.1;
+const MATERIAL: [[f64; 2]; 4] = [[900.0, 2200.0], [2320.0, 2650.0], [2700.0, 7600.0], [7800.0, 8700.0]];
+/// Their momenta: the least, and the scale of the spectrum, GeV/c.
+const MIN_MOMENTUM: f64 = 0.3;
+const SOFTNESS: f64 = 1.5;
+/// Part of the SciFi's clusters that are told by their edges.
+const WIDE: f64 = 0.15;
+
+/// A hit of the SciFi, whether it is told by its edges, and the numbers of the particles that left it.
+pub(super) type Fibres = (SciFiChannel, bool, Vec<usize>);
+
+/// Hits, each with the numbers of the particles that left it.
+#[derive(Default)]
+pub(super) struct TrackerHits {
+    /// By (board, lane, strip).
+    pub ut: BTreeMap<(u16, u8, u16), (UtChannel, Vec<usize>)>,
+    /// By (board, link, cell).
+    pub scifi: BTreeMap<(u16, u8, u8), Fibres>,
+}
+
+impl TrackerHits {
+    fn add_ut(&mut self, hit: UtChannel, flight: Option<usize>) {
+        let entry = self.ut.entry((hit.board, hit.lane, hit.strip)).or_insert((hit, Vec::new()));
+        entry.1.extend(flight);
+    }
+
+    fn add_scifi(&mut self, hit: SciFiChannel, wide: bool, flight: Option<usize>) {
+        let entry = self.scifi.entry((hit.board, hit.link, hit.cell)).or_insert((hit, wide, Vec::new()));
+        entry.2.extend(flight);
+    }
+}
+
+/// Follows the particles that left the Velo, and those that they make in what comes after it, which are
+/// appended to `flights`.
+pub(super) fn follow(
+    detector: &LhcbDetector<'_>,
+    flights: &mut Vec<Flight>,
+    exits: &[Option<Exit>],
+    random: &mut Random,
+) -> TrackerHits {
+    let mut hits = TrackerHits::default();
+    for (number, exit) in exits.iter().enumerate() {
+        let Some(exit) = exit.filter(|exit| exit.direction[2] > 0.0 && exit.p > MIN_MOMENTUM) else {
+            continue;
+        };
+        let flight = flights[number].clone();
+        if flight.charge != 0.0 {
+            let start = track_of(flight.charge, exit);
+            fly(detector, &flight, number, start, random, &mut hits);
+        }
+        for _ in 0..random.poisson(SECONDARIES) {
+            let (flight, start) = secondary(exit, random);
+            fly(detector, &flight, flights.len(), start, random, &mut hits);
+            flights.push(flight);
+        }
+    }
+    add_noise(detector, random, &mut hits);
+    hits
+}
+
+fn track_of(charge: f64, exit: Exit) -> Track {
+    let ([dx, dy, dz], [x, y, z]) = (exit.direction, exit.at);
+    Track { x, y, z, tx: dx / dz, ty: dy / dz, qop: charge.signum() / exit.p }
+}
+
+/// A soft particle made on the way of another, somewhere in the material before, in and behind the UT, along
+/// the magnet or in the SciFi.
+fn secondary(parent: Exit, random: &mut Random) -> (Flight, Track) {
+    let [low, high] = MATERIAL[(random.uniform() * MATERIAL.len() as f64) as usize];
+    let path = (random.between(low, high) - parent.at[2]).max(1.0) / parent.direction[2];
+    let at = sum(parent.at, scaled(parent.direction, path));
+    let p = MIN_MOMENTUM + SOFTNESS * random.exponential() * random.exponential();
+    let kind = if random.chance(0.6) { ELECTRON } else { PION };
+    let charge = if random.chance(0.5) { 1.0 } else { -1.0 };
+    let angle = 0.1 / p;
+    let direction =
+        deflected(parent.direction, angle.min(0.3) * random.normal(), angle.min(0.3) * random.normal());
+    // Those that turn back are of no interest.
+    let direction = if direction[2] > 0.1 { direction } else { parent.direction };
+    let flight = Flight::new(kind, charge, scaled(direction, p), at);
+    let exit = Exit { at, direction, p };
+    (flight, track_of(charge, exit))
+}
+
+/// One particle; it ends where it is lost.
+fn fly(
+    detector: &LhcbDetector<'_>,
+    flight: &Flight,
+    number: usize,
+    start: Track,
+    random: &mut Random,
+    hits: &mut TrackerHits,
+) -> Option<()> {
+    let polarity = f64::from(detector.polarity);
+    let mut track = start;
+    if track.z < RICH_Z {
+        track = scattered(track.to(RICH_Z, polarity)?, flight, RICH, random);
+        if flight.is_hadron() && random.chance(LOST) {
+            return None;
+        }
+    }
+    for (plane, z) in UT_Z.into_iter().enumerate().filter(|(_, z)| *z > start.z) {
+        track = track.to(z, polarity)?;
+        let smear = UT_SIGMA * random.normal();
+        let seen: Vec<_> = detector.ut.strips_at(plane, line(track, smear)).collect();
+        for hit in seen.into_iter().filter(|_| random.chance(EFFICIENCY)) {
+            hits.add_ut(hit, Some(number));
+        }
+        track = scattered(track, flight, UT_PLANE, random);
+    }
+    if track.z < SCIFI_Z[0] && flight.is_hadron() && random.chance(LOST_IN_MAGNET) {
+        return None;
+    }
+    for (layer, z) in SCIFI_Z.into_iter().enumerate().filter(|(_, z)| *z > start.z) {
+        track = track.to(z, polarity)?;
+        if flight.is_hadron() && random.chance(LOST_IN_LAYER) {
+            return None;
+        }
+        let smear = SCIFI_SIGMA * random.normal();
+        let hit = detector.scifi.channel_at(layer, line(track, smear));
+        if let Some(hit) = hit.filter(|_| random.chance(EFFICIENCY)) {
+            hits.add_scifi(hit, random.chance(WIDE), Some(number));
+        }
+        track = scattered(track, flight, SCIFI_LAYER, random);
+    }
+    Some(())
+}
+
+/// x and y of the tangent at a z near by, x off by `smear`.
+fn line(track: Track, smear: f64) -> impl Fn(f32) -> [f32; 2] {
+    move |z| {
+        let dz = f64::from(z) - track.z;
+        [(track.x + track.tx * dz + smear) as f32, (track.y + track.ty * dz) as f32]
+    }
+}
+
+/// The track after `x0` radiation lengths (Highland's formula).
+fn scattered(track: Track, flight: &Flight, x0: f64, random: &mut Random) -> Track {
+    let p = 1.0 / track.qop.abs();
+    let mass = flight.mass();
+    let beta = p / (p * p + mass * mass).sqrt();
+    let angle = 0.0136 / (beta * p) * x0.sqrt() * (1.0 + 0.038 * libm::log(x0));
+    // Electrons lose energy as they radiate: in the mean x0 of it.
+    let left = if flight.pid.abs() == ELECTRON { libm::exp(-x0 * random.exponential()) } else { 1.0 };
+    let (tx, ty) = (track.tx + angle * random.normal(), track.ty + angle * random.normal());
+    Track { tx, ty, qop: track.qop / left, ..track }
+}
+
+fn add_noise(detector: &LhcbDetector<'_>, random: &mut Random, hits: &mut TrackerHits) {
+    for _ in 0..random.poisson(UT_NOISE * hits.ut.len() as f64) {
+        let sector = (random.uniform() * peloton::ut::geometry::SECTORS as f64) as usize;
+        let quarters = (random.uniform() * f64::from(4 * peloton::ut::geometry::STRIPS)) as u32;
+        if let Some(hit) = detector.ut.strip(sector, quarters) {
+            hits.add_ut(hit, None);
+        }
+    }
+    for _ in 0..random.poisson(SCIFI_NOISE * hits.scifi.len() as f64) {
+        // Layers, quarters, modules: some do not exist.
+        let channel = (1 << 18) + (random.uniform() * f64::from(3 << 18)) as u32;
+        if let Some(hit) = detector.scifi.channel(channel, random.chance(0.5)) {
+            hits.add_scifi(hit, false, None);
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Seeded simulations of detectors: events that resemble real ones, for tests and measurements without
+//! data, in any number.
+//!
+//! Everything is computed with IEEE arithmetic and functions in software, so that one seed gives the same
+//! bytes on every machine; each event has its own random numbers, so that it does not matter which others
+//! are made.
+#![deny(unsafe_code, missing_docs)]
+
+mod collisions;
+mod cylinder;
+mod cylinder_shuffle;
+mod flight;
+mod lhcb;
+mod pixels;
+mod random;
+mod spec;
+pub mod timepix;
+mod transport;
+mod velo;
+
+pub use cylinder::{CylinderSim, CylinderSpec};
+pub use cylinder_shuffle::cylinder_shuffle;
+pub use lhcb::{LhcbDetector, LhcbReader, SimulatedEvent};
+pub use spec::{SimDetector, SimSpec};
+pub use velo::simulate_velo;
+
+use peloton::Result;
+use peloton::event::{TruthEvent, VeloBatch};
+use std::ops::Range;
+
+/// Simulated events, read like those of files.
+#[derive(Debug, Clone)]
+pub struct SimReader {
+    spec: SimSpec,
+    events: Range<u64>,
+}
+
+impl SimReader {
+    /// All events of the sample.
+    pub fn new(spec: SimSpec) -> Self {
+        let events = 0..spec.events;
+        Self { spec, events }
+    }
+
+    /// Only the events from number `first` on, and at most `count` of them.
+    pub fn with_range(mut self, first: u64, count: Option<u64>) -> Self {
+        let end = first.saturating_add(count.unwrap_or(u64::MAX)).min(self.spec.events);
+        self.events = first.min(end)..end;
+        self
+    }
+
+    /// Appends up to `max_events` events and their truth; says how many. There is nothing left when it
+    /// says 0.
+    ///
+    /// # Errors
+    /// None today; the signature is that of [`VeloReader::read`](peloton_io::input::VeloReader::read).
+    pub fn read(
+        &mut self,
+        max_events: usize,
+        batch: &mut VeloBatch,
+        truth: &mut Vec<TruthEvent>,
+    ) -> Result<usize> {
+        let mut appended = 0;
+        for number in self.events.by_ref().take(max_events) {
+            truth.push(simulate_velo(&self.spec, number, batch));
+            appended += 1;
+        }
+        Ok(appended)
+    }
+}

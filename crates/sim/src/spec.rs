@@ -1,0 +1,176 @@
+//! What to simulate, as text: `sim:velo,events=N,seed=K,...`.
+
+use peloton::{Error, Result};
+use std::{fmt, str::FromStr};
+
+/// What is simulated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SimDetector {
+    /// Hits of the Velo, ideal geometry.
+    Velo,
+    /// Raw banks of Velo, UT and SciFi, in a geometry that is given.
+    Lhcb,
+}
+
+/// A simulated sample. The same specification always gives the same events, byte for byte, on every
+/// machine; each event depends on the seed and its own number alone.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SimSpec {
+    /// What is simulated: the word after `sim:`.
+    pub detector: SimDetector,
+    /// Number of events; key `events`.
+    pub events: u64,
+    /// Seed; key `seed`.
+    pub seed: u64,
+    /// Mean number of collisions beside the one with the signal; key `pileup`.
+    pub pileup: f64,
+    /// Whether each event has a pair of b hadrons; key `signal`, `b` or `none`.
+    pub beauty: bool,
+    /// Probability that a sensor sees a particle; key `efficiency`.
+    pub efficiency: f64,
+    /// Mean number of hits of no particle per event; key `noise`.
+    pub noise: f64,
+    /// Whether the Velo sends superpixels instead of clusters; key `velo`, `superpixel` or `retina`.
+    pub superpixels: bool,
+}
+
+impl Default for SimSpec {
+    /// Tuned so that the events resemble LHCb's own simulation of b decays at nominal luminosity.
+    fn default() -> Self {
+        Self {
+            detector: SimDetector::Velo,
+            events: 100,
+            seed: 1,
+            pileup: 5.6,
+            beauty: true,
+            efficiency: 0.995,
+            noise: 2.0,
+            superpixels: false,
+        }
+    }
+}
+
+impl SimSpec {
+    /// Tuned so that hits and true particles per event resemble LHCb's simulated minimum-bias events.
+    fn lhcb() -> Self {
+        Self { detector: SimDetector::Lhcb, pileup: 5.2, beauty: false, ..Self::default() }
+    }
+}
+
+/// Upper limits, so that no event is absurdly large.
+const MAX_PILEUP: f64 = 200.0;
+const MAX_NOISE: f64 = 1e5;
+
+impl FromStr for SimSpec {
+    type Err = Error;
+
+    /// Parses `sim:velo` or `sim:lhcb` and any number of `,key=value`; what is not given keeps its default.
+    ///
+    /// # Errors
+    /// [`Error::Config`] that names the part it does not understand and what would be.
+    fn from_str(text: &str) -> Result<Self> {
+        let wrong = |what: String| Error::Config(format!("simulation `{text}`: {what}"));
+        let body = text.strip_prefix("sim:").ok_or_else(|| wrong("must begin with `sim:`".into()))?;
+        let mut parts = body.split(',');
+        let detector = parts.next().unwrap_or_default();
+        let mut spec = match detector {
+            "velo" => Self::default(),
+            "lhcb" => Self::lhcb(),
+            _ => return Err(wrong(format!("unknown detector `{detector}`; there are: velo, lhcb"))),
+        };
+        for part in parts {
+            let (key, value) =
+                part.split_once('=').ok_or_else(|| wrong(format!("`{part}` is not key=value")))?;
+            match key {
+                "events" => spec.events = number(value).map_err(|e| wrong(format!("{key}: {e}")))?,
+                "seed" => spec.seed = number(value).map_err(|e| wrong(format!("{key}: {e}")))?,
+                "pileup" => {
+                    spec.pileup = within(value, MAX_PILEUP).map_err(|e| wrong(format!("{key}: {e}")))?
+                }
+                "noise" => spec.noise = within(value, MAX_NOISE).map_err(|e| wrong(format!("{key}: {e}")))?,
+                "efficiency" => {
+                    spec.efficiency = within(value, 1.0).map_err(|e| wrong(format!("{key}: {e}")))?;
+                }
+                "signal" => {
+                    spec.beauty = match value {
+                        "b" => true,
+                        "none" => false,
+                        _ => return Err(wrong(format!("signal: `{value}` is neither b nor none"))),
+                    };
+                }
+                "velo" if spec.detector == SimDetector::Lhcb => {
+                    spec.superpixels = match value {
+                        "superpixel" => true,
+                        "retina" => false,
+                        _ => return Err(wrong(format!("velo: `{value}` is neither retina nor superpixel"))),
+                    };
+                }
+                _ => {
+                    let known = "events, seed, pileup, signal, efficiency, noise; with lhcb: velo";
+                    return Err(wrong(format!("unknown key `{key}`; there are: {known}")));
+                }
+            }
+        }
+        Ok(spec)
+    }
+}
+
+impl fmt::Display for SimSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { detector, events, seed, pileup, beauty, efficiency, noise, superpixels } = self;
+        let signal = if *beauty { "b" } else { "none" };
+        let name = if *detector == SimDetector::Velo { "velo" } else { "lhcb" };
+        write!(f, "sim:{name},events={events},seed={seed},pileup={pileup},signal={signal},")?;
+        write!(f, "efficiency={efficiency},noise={noise}")?;
+        match detector {
+            SimDetector::Lhcb if *superpixels => f.write_str(",velo=superpixel"),
+            SimDetector::Lhcb => f.write_str(",velo=retina"),
+            SimDetector::Velo => Ok(()),
+        }
+    }
+}
+
+fn number(value: &str) -> std::result::Result<u64, String> {
+    value.parse().map_err(|_| format!("`{value}` is not a whole number"))
+}
+
+fn within(value: &str, limit: f64) -> std::result::Result<f64, String> {
+    let found = value.parse().ok().filter(|found: &f64| (0.0..=limit).contains(found));
+    found.ok_or_else(|| format!("`{value}` is not a number from 0 to {limit}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn specifications_are_parsed_and_printed() {
+        let spec: SimSpec = "sim:velo,events=20,seed=7,signal=none,noise=0.5".parse().unwrap();
+        assert_eq!((spec.events, spec.seed, spec.beauty, spec.noise), (20, 7, false, 0.5));
+        assert_eq!(spec.to_string().parse::<SimSpec>().unwrap(), spec);
+        assert_eq!("sim:velo".parse::<SimSpec>().unwrap(), SimSpec::default());
+        let spec: SimSpec = "sim:lhcb,events=3,velo=superpixel".parse().unwrap();
+        assert!(spec.detector == SimDetector::Lhcb && spec.superpixels && !spec.beauty);
+        assert_eq!(spec.to_string().parse::<SimSpec>().unwrap(), spec);
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        for (text, words) in [
+            ("velo,events=2", "must begin with `sim:`"),
+            ("sim:ut,events=2", "unknown detector `ut`"),
+            ("sim:velo,event=2", "unknown key `event`"),
+            ("sim:velo,events", "`events` is not key=value"),
+            ("sim:velo,events=-2", "events: `-2` is not a whole number"),
+            ("sim:velo,efficiency=1.5", "efficiency: `1.5` is not a number from 0 to 1"),
+            ("sim:velo,pileup=NaN", "pileup"),
+            ("sim:velo,noise=1e999", "noise"),
+            ("sim:velo,signal=c", "neither b nor none"),
+            ("sim:velo,velo=retina", "unknown key `velo`"),
+            ("sim:lhcb,velo=both", "neither retina nor superpixel"),
+        ] {
+            let error = text.parse::<SimSpec>().unwrap_err().to_string();
+            assert!(error.contains(words) && error.contains(text), "{error}");
+        }
+    }
+}

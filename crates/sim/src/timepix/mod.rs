@@ -1,0 +1,109 @@
+//! Simulated streams of pixel hits with the cluster sizes of the ten samples of Celko et al., figure 3.
+
+mod preset;
+mod shape;
+mod spec;
+
+pub use preset::PixelPreset;
+pub use spec::PixelSimSpec;
+
+use super::random::Random;
+use peloton::event::{NS_PER_TICK, PixelHits};
+use preset::Sizes;
+use shape::Shaper;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Time of the first cluster, ticks: some formats have no negative times.
+const START: f64 = 10_000.0;
+/// Longest time that a hit waits to be read out, in mean waiting times.
+const LONGEST_WAIT: f64 = 7.5;
+
+/// A hit on its way to the readout: when it gets there, its number, the hit.
+type Waiting = Reverse<(i64, u64, (i64, u16, u16, u16))>;
+
+/// A simulated stream, made as it is read.
+pub struct PixelSim {
+    spec: PixelSimSpec,
+    random: Random,
+    sizes: Sizes,
+    shaper: Shaper,
+    /// When the last cluster came, ticks.
+    clock: f64,
+    waiting: BinaryHeap<Waiting>,
+    cluster: PixelHits,
+    made: u64,
+    clusters: u64,
+}
+
+impl PixelSim {
+    /// The stream of a specification.
+    pub fn new(spec: PixelSimSpec) -> Self {
+        Self {
+            random: Random::new(spec.seed, 0),
+            sizes: Sizes::new(spec.preset, spec.seed),
+            shaper: Shaper::new(spec.preset),
+            spec,
+            clock: START,
+            waiting: BinaryHeap::new(),
+            cluster: PixelHits::default(),
+            made: 0,
+            clusters: 0,
+        }
+    }
+
+    /// Appends hits until `hits` has `until` of them or the stream ends; says whether there may be more. The
+    /// stream has at least as many hits as its specification says: the last cluster is whole.
+    pub fn read(&mut self, until: usize, hits: &mut PixelHits) -> bool {
+        while hits.len() < until {
+            if self.made < self.spec.hits {
+                self.add_cluster(hits);
+            } else if let Some(Reverse((_, _, (time, x, y, tot)))) = self.waiting.pop() {
+                hits.push(time, x, y, tot);
+            } else {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// How many clusters were made so far.
+    pub fn clusters(&self) -> u64 {
+        self.clusters
+    }
+
+    /// The most that a hit of this stream can be older than one before it, us.
+    pub fn disorder_us(&self) -> f64 {
+        // Clusters last up to a microsecond.
+        1.0 + LONGEST_WAIT * self.spec.delay_us
+    }
+
+    fn add_cluster(&mut self, hits: &mut PixelHits) {
+        let ns_per_cluster = 1e9 * self.spec.preset.mean() / self.spec.rate;
+        self.clock += self.random.exponential() * ns_per_cluster / NS_PER_TICK;
+        self.cluster.clear();
+        let size = self.sizes.next();
+        self.shaper.make(size, self.clock as i64, &mut self.random, &mut self.cluster);
+        self.made += self.cluster.len() as u64;
+        self.clusters += 1;
+        if self.spec.delay_us == 0.0 {
+            hits.extend_from(&self.cluster, 0..self.cluster.len(), 0);
+            return;
+        }
+        // What is read out before anything new can be.
+        while let Some(Reverse((out, _, (time, x, y, tot)))) = self.waiting.peek().copied() {
+            if out >= self.clock as i64 {
+                break;
+            }
+            hits.push(time, x, y, tot);
+            self.waiting.pop();
+        }
+        let ticks = self.spec.delay_us * 1000.0 / NS_PER_TICK;
+        for i in 0..self.cluster.len() {
+            let hit = self.cluster.get(i);
+            let wait = self.random.exponential().min(LONGEST_WAIT) * ticks;
+            let number = self.made - (self.cluster.len() - i) as u64;
+            self.waiting.push(Reverse((hit.0 + wait as i64, number, hit)));
+        }
+    }
+}

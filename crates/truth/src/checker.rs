@@ -1,0 +1,308 @@
+//! [`Checker`]: adds up events under one set of rules.
+
+use super::efficiency::{Counter, Sum, ratio};
+use super::matching::{Association, Category, EventCategory, Fate, Match, Matcher, PartCounts};
+use super::report::{CategoryReport, CheckReport};
+use super::tables::{ParticleCounts, TrackCounts};
+use super::{Rules, json_rules, lhcb_rules, lhcb_tracks};
+use peloton::event::TruthEvent;
+use peloton::{Error, Result};
+use std::collections::HashSet;
+
+/// Compares tracks with the truth, event by event.
+///
+/// Checkers of different threads are put together with [`merge`](Self::merge); sums are kept in fixed
+/// point, so that the result is the same however the events were divided.
+pub struct Checker {
+    rules: Rules,
+    events: u64,
+    tracks: u64,
+    ghosts: u64,
+    repeated: u64,
+    ghost_rates: Sum,
+    totals: Vec<Totals>,
+    track_counts: TrackCounts,
+    // Memory that is used again for each event.
+    matcher: Matcher,
+    associations: Vec<Association>,
+    selected: Vec<bool>,
+    fates: Vec<Fate>,
+}
+
+/// The particles that a track with hits in one part alone is: those whose share of it is accepted.
+fn single(shares: &[(u32, PartCounts)], accepts: impl Fn(u32) -> bool) -> Vec<Match> {
+    shares.iter().copied().filter(|(_, common)| accepts(common[0])).collect()
+}
+
+/// What was added up for one category.
+#[derive(Default)]
+struct Totals {
+    counter: Counter,
+    matched: u64,
+    purity: Sum,
+    hit_efficiency: Sum,
+    /// Events with a particle of the category, and the sum of their efficiencies.
+    events: u64,
+    event_efficiency: Sum,
+    /// Events with a matched track, and the sums of their means.
+    matched_events: u64,
+    event_purity: Sum,
+    event_hit_efficiency: Sum,
+    /// json: (reconstructed, reconstructible) of each event, for the mean of the running efficiencies.
+    course: Vec<[u32; 2]>,
+    counts: ParticleCounts,
+}
+
+impl Rules {
+    fn categories(self) -> &'static [Category] {
+        match self {
+            Rules::Json => &json_rules::CATEGORIES,
+            Rules::Lhcb => &lhcb_rules::VELO,
+            Rules::LhcbUt => &lhcb_rules::UT,
+            Rules::LhcbSeed => &lhcb_rules::SEED,
+            Rules::LhcbLong => &lhcb_rules::LONG,
+        }
+    }
+
+    /// Which particles a track is, with their shares, and the part of the detector that hit efficiencies are of.
+    fn associate(self, shares: &[(u32, PartCounts)], track: PartCounts, truth: &TruthEvent) -> Vec<Match> {
+        match self {
+            Rules::Json => single(shares, |common| json_rules::accepts(common, track[0])),
+            Rules::Lhcb => single(shares, |common| lhcb_rules::accepts(common, track[0])),
+            Rules::LhcbUt | Rules::LhcbSeed | Rules::LhcbLong => lhcb_tracks::associate(shares, track, truth),
+        }
+    }
+
+    /// The part of the detector whose hits count for the hit efficiency.
+    fn part(self) -> usize {
+        match self {
+            Rules::Json | Rules::Lhcb => 0,
+            Rules::LhcbUt => lhcb_tracks::UT,
+            Rules::LhcbSeed | Rules::LhcbLong => lhcb_tracks::SCIFI,
+        }
+    }
+
+    fn clone_rate(self) -> fn(&Counter) -> Option<f64> {
+        match self {
+            Rules::Json => |counter| ratio(counter.clones as f64, counter.reconstructed as f64),
+            Rules::Lhcb | Rules::LhcbUt | Rules::LhcbSeed | Rules::LhcbLong => {
+                |counter| ratio(counter.clones as f64, (counter.reconstructed + counter.clones) as f64)
+            }
+        }
+    }
+}
+
+impl Checker {
+    /// A checker that has seen nothing.
+    pub fn new(rules: Rules) -> Self {
+        let totals = || Totals { counts: ParticleCounts::new(), ..Totals::default() };
+        Self {
+            rules,
+            events: 0,
+            tracks: 0,
+            ghosts: 0,
+            repeated: 0,
+            ghost_rates: Sum::default(),
+            totals: rules.categories().iter().map(|_| totals()).collect(),
+            track_counts: TrackCounts::new(),
+            matcher: Matcher::new(match rules {
+                Rules::Json | Rules::Lhcb => |_| 0,
+                Rules::LhcbUt | Rules::LhcbSeed | Rules::LhcbLong => lhcb_tracks::part_of,
+            }),
+            associations: Vec::new(),
+            selected: Vec::new(),
+            fates: Vec::new(),
+        }
+    }
+
+    /// Takes one event: its truth, and its tracks as lists of hit names (those of [`Particle::hits`]).
+    ///
+    /// [`Particle::hits`]: peloton::event::Particle::hits
+    pub fn event<'a>(&mut self, truth: &TruthEvent, tracks: impl Iterator<Item = &'a [u32]>) {
+        self.matcher.index(truth);
+        self.match_tracks(truth, tracks);
+        for number in 0..self.totals.len() {
+            self.category(number, truth);
+        }
+        self.events += 1;
+    }
+
+    /// Finds the ghosts, and what the other tracks are.
+    fn match_tracks<'a>(&mut self, truth: &TruthEvent, tracks: impl Iterator<Item = &'a [u32]>) {
+        let (particles, part) = (truth.particles.len(), self.rules.part());
+        self.associations.clear();
+        let mut seen = HashSet::new();
+        let (mut kept, mut ghosts) = (0u32, 0u32);
+        for track in tracks {
+            self.tracks += 1;
+            if !seen.insert(track) {
+                self.repeated += 1;
+                if self.rules == Rules::Json {
+                    continue;
+                }
+            }
+            let before = self.associations.len();
+            let parts = self.matcher.parts_of(track);
+            let matches = self.rules.associate(self.matcher.shares(track), parts, truth);
+            self.associations.extend(matches.into_iter().map(|(particle, common)| Association {
+                track: kept,
+                particle,
+                common: common.iter().sum(),
+                track_hits: track.len() as u32,
+                found: common[part],
+                left: self.matcher.hits_of(particle)[part],
+            }));
+            let ghost = self.associations.len() == before;
+            self.track_counts.add((track.len(), particles), ghost);
+            ghosts += u32::from(ghost);
+            kept += 1;
+        }
+        self.ghosts += u64::from(ghosts);
+        self.ghost_rates.add(ratio(f64::from(ghosts), f64::from(kept)).unwrap_or(0.0));
+    }
+
+    fn category(&mut self, number: usize, truth: &TruthEvent) {
+        let holds = self.rules.categories()[number].holds;
+        self.selected.clear();
+        self.selected.extend(truth.particles.iter().map(holds));
+        self.fates.clear();
+        self.fates.resize(truth.particles.len(), Fate::default());
+        let evaluate = match self.rules {
+            Rules::Json => json_rules::evaluate,
+            _ => lhcb_rules::evaluate,
+        };
+        let event = evaluate(&self.selected, &self.associations, &mut self.fates);
+        let totals = &mut self.totals[number];
+        let mut counter = Counter::default();
+        let asked = truth.particles.iter().zip(&self.fates).zip(&self.selected);
+        for ((particle, fate), _) in asked.filter(|(_, selected)| **selected) {
+            let one = Counter {
+                reconstructible: 1,
+                reconstructed: u64::from(fate.reconstructed),
+                clones: u64::from(fate.tracks.saturating_sub(1)),
+            };
+            totals.counts.add((particle, truth.particles.len()), one);
+            counter.add(one);
+        }
+        totals.add(counter, event, self.rules);
+    }
+
+    /// Takes over what another checker found in the events that follow those of this one.
+    ///
+    /// # Errors
+    /// [`Error::Config`] when the rules differ.
+    pub fn merge(&mut self, later: &Checker) -> Result<()> {
+        if self.rules != later.rules {
+            return Err(Error::Config(format!("rules {} and {} do not mix", self.rules, later.rules)));
+        }
+        self.events += later.events;
+        self.tracks += later.tracks;
+        self.ghosts += later.ghosts;
+        self.repeated += later.repeated;
+        self.ghost_rates.merge(later.ghost_rates);
+        self.track_counts.merge(&later.track_counts);
+        for (totals, later) in self.totals.iter_mut().zip(&later.totals) {
+            totals.merge(later);
+        }
+        Ok(())
+    }
+
+    /// What was found so far.
+    pub fn report(&self) -> CheckReport {
+        let named = || self.rules.categories().iter().zip(&self.totals);
+        let clone_rate = self.rules.clone_rate();
+        CheckReport {
+            tracks: self.tracks,
+            ghosts: self.ghosts,
+            ghost_rate: ratio(self.ghosts as f64, self.tracks as f64),
+            categories: named().map(|(category, totals)| totals.report(category.name, self.rules)).collect(),
+            rules: self.rules,
+            events: self.events,
+            ghost_rate_event_average: ratio(self.ghost_rates.value(), self.events as f64),
+            repeated_tracks: self.repeated,
+            tables: named()
+                .flat_map(|(category, totals)| totals.counts.tables(category.name, clone_rate))
+                .collect(),
+            ghost_tables: self.track_counts.tables(),
+        }
+    }
+}
+
+impl Totals {
+    /// Adds one event. One without particles of the category has nothing to say of it.
+    fn add(&mut self, counter: Counter, event: EventCategory, rules: Rules) {
+        let Some(efficiency) = counter.efficiency() else { return };
+        self.counter.add(counter);
+        self.matched += event.matched;
+        self.purity.add(event.purity);
+        self.hit_efficiency.add(event.hit_efficiency);
+        self.events += 1;
+        self.event_efficiency.add(efficiency);
+        if event.matched > 0 {
+            self.matched_events += 1;
+            self.event_purity.add(event.purity / event.matched as f64);
+            self.event_hit_efficiency.add(event.hit_efficiency / event.matched as f64);
+        }
+        if rules == Rules::Json {
+            self.course.push([counter.reconstructed as u32, counter.reconstructible as u32]);
+        }
+    }
+
+    fn merge(&mut self, later: &Totals) {
+        self.counter.add(later.counter);
+        self.matched += later.matched;
+        self.purity.merge(later.purity);
+        self.hit_efficiency.merge(later.hit_efficiency);
+        self.events += later.events;
+        self.event_efficiency.merge(later.event_efficiency);
+        self.matched_events += later.matched_events;
+        self.event_purity.merge(later.event_purity);
+        self.event_hit_efficiency.merge(later.event_hit_efficiency);
+        self.course.extend_from_slice(&later.course);
+        self.counts.merge(&later.counts);
+    }
+
+    /// Mean of the efficiencies over all events so far, taken after each event.
+    fn running_efficiency(&self) -> Option<f64> {
+        let mut so_far = Counter::default();
+        let mut sum = 0.0;
+        for &[reconstructed, reconstructible] in &self.course {
+            so_far.add(Counter {
+                reconstructed: reconstructed.into(),
+                reconstructible: reconstructible.into(),
+                clones: 0,
+            });
+            sum += so_far.efficiency().unwrap_or(0.0);
+        }
+        ratio(sum, self.course.len() as f64)
+    }
+
+    fn report(&self, name: &str, rules: Rules) -> CategoryReport {
+        let Counter { reconstructible, reconstructed, clones } = self.counter;
+        let interval = self.counter.interval();
+        let matched = self.matched as f64;
+        let (purity_of, average) = match rules {
+            Rules::Json => ((reconstructed + clones) as f64, self.running_efficiency()),
+            _ => (matched, ratio(self.event_efficiency.value(), self.events as f64)),
+        };
+        let matched_events = self.matched_events as f64;
+        CategoryReport {
+            name: name.into(),
+            reconstructible,
+            reconstructed,
+            efficiency: self.counter.efficiency(),
+            efficiency_low: interval.map(|(low, _)| low),
+            efficiency_high: interval.map(|(_, high)| high),
+            clones,
+            clone_rate: (rules.clone_rate())(&self.counter),
+            purity: ratio(self.purity.value(), purity_of),
+            hit_efficiency: ratio(self.hit_efficiency.value(), matched),
+            efficiency_event_average: average,
+            purity_event_average: ratio(self.event_purity.value(), matched_events),
+            hit_efficiency_event_average: ratio(self.event_hit_efficiency.value(), matched_events),
+            matched_tracks: self.matched,
+            sum_purity: self.purity.value(),
+            sum_hit_efficiency: self.hit_efficiency.value(),
+        }
+    }
+}

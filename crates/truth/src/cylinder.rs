@@ -1,0 +1,166 @@
+//! The rules of the cylinder toy (ALGORITHMS.md 14.10): a track is a particle's when more than three quarters of its
+//! hits are.
+
+use super::efficiency::Counter;
+use peloton::event::{CYLINDER_LAYERS, CylinderTruth, NO_HIT};
+
+/// Fewest hits of the tracks of the second category.
+const LONG: usize = 7;
+
+/// Counts of one category.
+#[derive(Debug, Clone, Copy, Default)]
+struct Category {
+    counter: Counter,
+    tracks: u64,
+    fakes: u64,
+    /// Hits of matched tracks, those of them that are the particle's, and all hits of these particles.
+    hits: [u64; 3],
+}
+
+/// Compares tracks with true particles.
+#[derive(Debug, Clone, Default)]
+pub struct CylinderChecker {
+    events: u64,
+    categories: [Category; 2],
+    /// Tracks by number of hits: matched, fake.
+    lengths: [[u64; 2]; CYLINDER_LAYERS + 1],
+}
+
+/// What became of the particles and tracks of one category; rates are `None` for 0 / 0.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct CylinderCategory {
+    /// Name of the category.
+    pub name: &'static str,
+    /// Particles.
+    pub reconstructible: u64,
+    /// Of these, those with a track.
+    pub reconstructed: u64,
+    /// Their share.
+    pub efficiency: Option<f64>,
+    /// Lower end of the 68 % Clopper-Pearson interval.
+    pub efficiency_low: Option<f64>,
+    /// Upper end of the interval.
+    pub efficiency_high: Option<f64>,
+    /// Matched tracks beyond the first of each particle.
+    pub clones: u64,
+    /// Clones over reconstructed particles.
+    pub clone_rate: Option<f64>,
+    /// Share of the hits of matched tracks that their particle left.
+    pub purity: Option<f64>,
+    /// Share of the hits of their particles that matched tracks have.
+    pub hit_efficiency: Option<f64>,
+    /// Tracks.
+    pub tracks: u64,
+    /// Of these, those of no particle.
+    pub fakes: u64,
+    /// Their share.
+    pub fake_rate: Option<f64>,
+}
+
+/// What the checker found.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct CylinderReport {
+    /// Number of events.
+    pub events: u64,
+    /// Number of tracks.
+    pub tracks: u64,
+    /// Of these, those of no particle.
+    pub ghosts: u64,
+    /// Their share; `None` without tracks.
+    pub ghost_rate: Option<f64>,
+    /// `all`, and `n_found>=7`: tracks of fewer hits dropped.
+    pub categories: Vec<CylinderCategory>,
+    /// Tracks by number of hits: matched, fake.
+    pub lengths: Vec<[u64; 2]>,
+}
+
+impl CylinderChecker {
+    /// Adds one event: tracks as lists of hits counted from the event's first, `first_hit` of all hits.
+    pub fn event<'a>(
+        &mut self,
+        truth: &CylinderTruth,
+        (event, first_hit): (usize, usize),
+        tracks: impl Iterator<Item = &'a [u32]>,
+    ) {
+        let particles = truth.particles.start[event] as usize..truth.particles.start[event + 1] as usize;
+        let mut found = vec![[false; 2]; particles.len()];
+        self.events += 1;
+        for hits in tracks {
+            let owner = majority(truth, first_hit, hits);
+            let matched = owner.filter(|(_, count)| 4 * count > 3 * hits.len());
+            self.lengths[hits.len().min(CYLINDER_LAYERS)][usize::from(matched.is_none())] += 1;
+            for (i, category) in self.categories.iter_mut().enumerate() {
+                if i == 1 && hits.len() < LONG {
+                    continue;
+                }
+                category.tracks += 1;
+                let Some((particle, count)) = matched else {
+                    category.fakes += 1;
+                    continue;
+                };
+                let place = &mut found[particle as usize][i];
+                if *place {
+                    category.counter.clones += 1;
+                }
+                *place = true;
+                let all = truth.particles.hits.iter();
+                let all = all.filter(|column| column[particles.start + particle as usize] != NO_HIT).count();
+                let sums = [hits.len(), count, all];
+                category.hits.iter_mut().zip(sums).for_each(|(sum, more)| *sum += more as u64);
+            }
+        }
+        for (i, category) in self.categories.iter_mut().enumerate() {
+            category.counter.reconstructible += particles.len() as u64;
+            category.counter.reconstructed += found.iter().filter(|found| found[i]).count() as u64;
+        }
+    }
+
+    /// The results so far.
+    pub fn report(&self) -> CylinderReport {
+        let [all, _] = &self.categories;
+        let ratio = |a: u64, b: u64| (b > 0).then(|| a as f64 / b as f64);
+        let names = ["all", "n_found>=7"];
+        let categories = names.iter().zip(&self.categories).map(|(name, category)| {
+            let Counter { reconstructible, reconstructed, clones } = category.counter;
+            let interval = category.counter.interval();
+            CylinderCategory {
+                name,
+                reconstructible,
+                reconstructed,
+                efficiency: category.counter.efficiency(),
+                efficiency_low: interval.map(|i| i.0),
+                efficiency_high: interval.map(|i| i.1),
+                clones,
+                clone_rate: ratio(clones, reconstructed),
+                purity: ratio(category.hits[1], category.hits[0]),
+                hit_efficiency: ratio(category.hits[1], category.hits[2]),
+                tracks: category.tracks,
+                fakes: category.fakes,
+                fake_rate: ratio(category.fakes, category.tracks),
+            }
+        });
+        CylinderReport {
+            events: self.events,
+            tracks: all.tracks,
+            ghosts: all.fakes,
+            ghost_rate: ratio(all.fakes, all.tracks),
+            categories: categories.collect(),
+            lengths: self.lengths.to_vec(),
+        }
+    }
+}
+
+/// The particle that most of the hits are of, and how many; the first of equals.
+fn majority(truth: &CylinderTruth, first_hit: usize, hits: &[u32]) -> Option<(u32, usize)> {
+    let owners = hits.iter().map(|&hit| truth.particle_of[first_hit + hit as usize]);
+    let count =
+        |owner: u32| hits.iter().filter(|&&hit| truth.particle_of[first_hit + hit as usize] == owner).count();
+    let mut best: Option<(u32, usize)> = None;
+    for owner in owners.filter(|owner| *owner != NO_HIT) {
+        let count = count(owner);
+        if best.is_none_or(|(_, most)| count > most) {
+            best = Some((owner, count));
+        }
+    }
+    best
+}

@@ -1,0 +1,197 @@
+//! The rules of LHCb's track checker: those of Velo tracks, and the categories of all kinds of tracks.
+//!
+//! - A track is a particle when the particle left at least 70 % of its hits. A track may be several
+//!   particles (they share hits). One of fewer than three hits is none: nothing could vouch for it.
+//! - A track that is no particle is a ghost. Tracks beyond the first of a particle are clones; their rate is
+//!   clones / (reconstructed + clones).
+//! - Purity and hit efficiency are means over all matched tracks of a category; the efficiency in brackets
+//!   is the mean of the efficiencies of the events that have a particle of the category.
+//! - All categories ask for 2 < eta < 5. Electrons have their own.
+
+use super::matching::{Association, Category, EventCategory, Fate};
+use peloton::event::Particle;
+use std::f64::consts::{FRAC_PI_2, PI};
+
+/// Fewest hits of a track that can be matched.
+const MIN_HITS: u32 = 3;
+
+/// All categories ask for it.
+fn inside(p: &Particle) -> bool {
+    p.eta > 2.0 && p.eta < 5.0
+}
+
+fn long(p: &Particle) -> bool {
+    p.is_long && inside(p)
+}
+
+fn long_hadron(p: &Particle) -> bool {
+    long(p) && !p.is_electron()
+}
+
+fn long_electron(p: &Particle) -> bool {
+    long(p) && p.is_electron()
+}
+
+fn above_5gev(p: &Particle) -> bool {
+    p.p > 5.0
+}
+
+fn above_3gev(p: &Particle) -> bool {
+    p.p > 3.0
+}
+
+fn velo(p: &Particle) -> bool {
+    p.has_velo && inside(p) && !p.is_electron()
+}
+
+fn velo_ut(p: &Particle) -> bool {
+    velo(p) && p.has_ut
+}
+
+/// In UT and SciFi and not in the Velo.
+fn downstream(p: &Particle) -> bool {
+    p.has_ut && p.has_scifi && !p.has_velo && inside(p) && !p.is_electron()
+}
+
+/// Long, by the quarter turn of its azimuth.
+fn quadrant(p: &Particle, number: u32) -> bool {
+    let turn = if p.phi < 0.0 { p.phi + 2.0 * PI } else { p.phi };
+    let from = FRAC_PI_2 * f64::from(number);
+    long_hadron(p) && (from..from + FRAC_PI_2).contains(&turn)
+}
+
+/// Whether a particle flies rather up or down than sideways: within 30 degrees.
+fn large_y(p: &Particle) -> bool {
+    (PI / 3.0..2.0 * PI / 3.0).contains(&p.phi.abs())
+}
+
+/// The categories of Velo tracks.
+pub(super) const VELO: [Category; 11] = [
+    Category { name: "01_velo", holds: velo },
+    Category { name: "02_long", holds: long_hadron },
+    Category { name: "03_long_P>5GeV", holds: |p| long_hadron(p) && above_5gev(p) },
+    Category { name: "04_long_strange", holds: |p| long_hadron(p) && p.from_strange },
+    Category { name: "05_long_strange_P>5GeV", holds: |p| long_hadron(p) && p.from_strange && above_5gev(p) },
+    Category { name: "06_long_fromB", holds: |p| long_hadron(p) && p.from_beauty },
+    Category { name: "07_long_fromB_P>5GeV", holds: |p| long_hadron(p) && p.from_beauty && above_5gev(p) },
+    Category { name: "08_long_electrons", holds: long_electron },
+    Category { name: "09_long_fromB_electrons", holds: |p| long_electron(p) && p.from_beauty },
+    Category {
+        name: "10_long_fromB_electrons_P>5GeV",
+        holds: |p| long_electron(p) && p.from_beauty && above_5gev(p),
+    },
+    Category { name: "11_long_fromSignal", holds: |p| long(p) && p.from_signal },
+];
+
+/// The categories of Velo tracks that were extended to the UT.
+pub(super) const UT: [Category; 13] = [
+    Category { name: "01_velo", holds: velo },
+    Category { name: "02_velo+UT", holds: velo_ut },
+    Category { name: "03_velo+UT_P>5GeV", holds: |p| velo_ut(p) && above_5gev(p) },
+    Category { name: "04_velo+notLong", holds: |p| velo(p) && !p.is_long },
+    Category { name: "05_velo+UT+notLong", holds: |p| velo_ut(p) && !p.is_long },
+    Category { name: "06_velo+UT+notLong_P>5GeV", holds: |p| velo_ut(p) && !p.is_long && above_5gev(p) },
+    Category { name: "07_long", holds: long_hadron },
+    Category { name: "08_long_P>5GeV", holds: |p| long_hadron(p) && above_5gev(p) },
+    Category { name: "09_long_fromB", holds: |p| long_hadron(p) && p.from_beauty },
+    Category { name: "10_long_fromB_P>5GeV", holds: |p| long_hadron(p) && p.from_beauty && above_5gev(p) },
+    Category { name: "11_long_electrons", holds: long_electron },
+    Category { name: "12_long_fromB_electrons", holds: |p| long_electron(p) && p.from_beauty },
+    Category {
+        name: "13_long_fromB_electrons_P>5GeV",
+        holds: |p| long_electron(p) && p.from_beauty && above_5gev(p),
+    },
+];
+
+/// The categories of tracks in the SciFi alone. Lines that begin with dashes are parts of the one above them.
+pub(super) const SEED: [Category; 27] = [
+    Category { name: "00_P>3Gev_Pt>0.5", holds: |p| long_hadron(p) && above_3gev(p) && p.pt > 0.5 },
+    Category { name: "01_long", holds: long_hadron },
+    Category { name: "---1. phi quadrant", holds: |p| quadrant(p, 0) },
+    Category { name: "---2. phi quadrant", holds: |p| quadrant(p, 1) },
+    Category { name: "---3. phi quadrant", holds: |p| quadrant(p, 2) },
+    Category { name: "---4. phi quadrant", holds: |p| quadrant(p, 3) },
+    Category {
+        name: "---eta < 2.5, small x, large y",
+        holds: |p| long_hadron(p) && p.eta < 2.5 && large_y(p),
+    },
+    Category {
+        name: "---eta < 2.5, large x, small y",
+        holds: |p| long_hadron(p) && p.eta < 2.5 && !large_y(p),
+    },
+    Category {
+        name: "---eta > 2.5, small x, large y",
+        holds: |p| long_hadron(p) && p.eta > 2.5 && large_y(p),
+    },
+    Category {
+        name: "---eta > 2.5, large x, small y",
+        holds: |p| long_hadron(p) && p.eta > 2.5 && !large_y(p),
+    },
+    Category { name: "02_long_P>5GeV", holds: |p| long_hadron(p) && above_5gev(p) },
+    Category { name: "02_long_P>5GeV, eta > 4", holds: |p| long_hadron(p) && above_5gev(p) && p.eta > 4.0 },
+    Category {
+        name: "---eta > 2.5, small x, large y",
+        holds: |p| long_hadron(p) && above_5gev(p) && p.eta > 2.5 && large_y(p),
+    },
+    Category {
+        name: "---eta > 2.5, large x, small y",
+        holds: |p| long_hadron(p) && above_5gev(p) && p.eta > 2.5 && !large_y(p),
+    },
+    Category { name: "03_long_P>3GeV", holds: |p| long_hadron(p) && above_3gev(p) },
+    Category { name: "04_long_P>0.5GeV", holds: |p| long_hadron(p) && p.p > 0.5 },
+    Category { name: "05_long_from_B", holds: |p| long_hadron(p) && p.from_beauty },
+    Category { name: "06_long_from_B_P>5GeV", holds: |p| long_hadron(p) && p.from_beauty && above_5gev(p) },
+    Category { name: "07_long_from_B_P>3GeV", holds: |p| long_hadron(p) && p.from_beauty && above_3gev(p) },
+    Category { name: "08_UT+SciFi", holds: downstream },
+    Category { name: "09_UT+SciFi_P>5GeV", holds: |p| downstream(p) && above_5gev(p) },
+    Category { name: "10_UT+SciFi_P>3GeV", holds: |p| downstream(p) && above_3gev(p) },
+    Category { name: "11_UT+SciFi_fromStrange", holds: |p| downstream(p) && p.from_strange },
+    Category {
+        name: "13_UT+SciFi_fromStrange_P>3GeV",
+        holds: |p| downstream(p) && p.from_strange && above_3gev(p),
+    },
+    Category { name: "14_long_electrons", holds: long_electron },
+    Category { name: "15_long_electrons_P>5GeV", holds: |p| long_electron(p) && above_5gev(p) },
+    Category { name: "16_long_electrons_P>3GeV", holds: |p| long_electron(p) && above_3gev(p) },
+];
+
+/// The categories of tracks through Velo and SciFi.
+pub(super) const LONG: [Category; 14] = [
+    Category { name: "01_long", holds: long_hadron },
+    Category { name: "02_long_P>5GeV", holds: |p| long_hadron(p) && above_5gev(p) },
+    Category { name: "03_long_strange", holds: |p| long_hadron(p) && p.from_strange },
+    Category { name: "04_long_strange_P>5GeV", holds: |p| long_hadron(p) && p.from_strange && above_5gev(p) },
+    Category { name: "05_long_fromB", holds: |p| long_hadron(p) && p.from_beauty },
+    Category { name: "06_long_fromB_P>5GeV", holds: |p| long_hadron(p) && p.from_beauty && above_5gev(p) },
+    Category { name: "07_long_electrons", holds: long_electron },
+    Category { name: "08_long_electrons_P>5GeV", holds: |p| long_electron(p) && above_5gev(p) },
+    Category { name: "09_long_fromB_electrons", holds: |p| long_electron(p) && p.from_beauty },
+    Category {
+        name: "10_long_fromB_electrons_P>5GeV",
+        holds: |p| long_electron(p) && p.from_beauty && above_5gev(p),
+    },
+    Category { name: "long_P>5GeV_AND_Pt>1GeV", holds: |p| long_hadron(p) && above_5gev(p) && p.pt > 1.0 },
+    Category { name: "13_long_PT>2GeV", holds: |p| long_hadron(p) && p.pt > 2.0 },
+    Category { name: "14_long_from_B_PT>2GeV", holds: |p| long_hadron(p) && p.from_beauty && p.pt > 2.0 },
+    Category { name: "17_long_fromSignal", holds: |p| long(p) && p.from_signal },
+];
+
+/// Whether a track with `common` of its `hits` hits from a particle is that particle.
+pub(super) fn accepts(common: u32, hits: u32) -> bool {
+    // In integers: 7 of 10 hits are 70 %, whatever 0.7 is in binary.
+    hits >= MIN_HITS && 10 * u64::from(common) >= 7 * u64::from(hits)
+}
+
+/// One event and category; `fates` has the particles of the event, all of them not found.
+pub(super) fn evaluate(selected: &[bool], associations: &[Association], fates: &mut [Fate]) -> EventCategory {
+    let mut event = EventCategory::default();
+    for association in associations.iter().filter(|a| selected[a.particle as usize]) {
+        let fate = &mut fates[association.particle as usize];
+        fate.reconstructed = true;
+        fate.tracks += 1;
+        event.matched += 1;
+        event.purity += association.purity();
+        event.hit_efficiency += association.hit_efficiency();
+    }
+    event
+}

@@ -1,0 +1,112 @@
+//! LHCb's checker for tracks of several detectors, whose hits are LHCbIDs.
+//!
+//! A track is a particle when in the Velo and in the SciFi the particle left at least 70 % of the track's hits,
+//! where it has three or more of them, and all but one of its hits in the UT, unless Velo and SciFi vouch for it. Of
+//! tracks with three hits or more in both, mothers and daughters count as one: a particle that decays on the way, or
+//! an electron that radiates, leaves two in the truth. Hit efficiencies are of the last part that the track reaches.
+
+use super::matching::{Match, PartCounts};
+use peloton::event::TruthEvent;
+
+/// Parts of the detector.
+const VELO: usize = 0;
+pub(super) const UT: usize = 1;
+pub(super) const SCIFI: usize = 2;
+/// Hits in a part up to which it says nothing.
+const FEW: u32 = 2;
+/// Foreign hits in the UT that are forgiven.
+const FOREIGN: u32 = 1;
+
+/// The part of the detector that a hit is in; what is no LHCbID is in the SciFi of no particle.
+pub(super) fn part_of(hit: u32) -> usize {
+    // Older and newer generations of LHCbIDs.
+    match hit >> 28 {
+        8 | 2 => VELO,
+        0xB | 3 => UT,
+        _ => SCIFI,
+    }
+}
+
+/// The particles of `shares` that a track with so many hits in each part is.
+pub(super) fn associate(shares: &[(u32, PartCounts)], track: PartCounts, truth: &TruthEvent) -> Vec<Match> {
+    let many = [VELO, SCIFI].map(|part| track[part] > FEW);
+    if many == [false; 2] {
+        return Vec::new();
+    }
+    let both = many == [true; 2];
+    let family = shares.iter().map(|&(particle, own)| {
+        let mut common = own;
+        let relatives = shares.iter().filter(|(other, _)| both && related(truth, particle, *other));
+        for (_, theirs) in relatives {
+            (0..common.len()).for_each(|part| common[part] = (common[part] + theirs[part]).min(track[part]));
+        }
+        (particle, common)
+    });
+    let enough = |common: u32, hits: u32| hits <= FEW || 10 * u64::from(common) >= 7 * u64::from(hits);
+    family
+        .filter(|(_, common)| {
+            enough(common[VELO], track[VELO])
+                && enough(common[SCIFI], track[SCIFI])
+                && (both || common[UT] + FOREIGN >= track[UT])
+        })
+        .collect()
+}
+
+/// Whether one particle is the mother of the other.
+fn related(truth: &TruthEvent, one: u32, other: u32) -> bool {
+    let (one, other) = (&truth.particles[one as usize], &truth.particles[other as usize]);
+    one.mother == Some(other.key) || other.mother == Some(one.key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use peloton::event::Particle;
+
+    const NONE: [u32; 0] = [];
+
+    fn event() -> TruthEvent {
+        let particle = |key, mother| Particle { key, mother, ..Particle::default() };
+        TruthEvent { particles: vec![particle(5, None), particle(6, Some(5)), particle(7, Some(99))] }
+    }
+
+    fn matched(shares: &[(u32, PartCounts)], track: PartCounts) -> Vec<u32> {
+        associate(shares, track, &event()).into_iter().map(|(particle, _)| particle).collect()
+    }
+
+    #[test]
+    fn every_part_with_three_hits_must_agree() {
+        assert_eq!(matched(&[(0, [7, 0, 8])], [10, 0, 11]), [0]);
+        assert_eq!(matched(&[(0, [6, 0, 11])], [10, 0, 11]), NONE);
+        assert_eq!(matched(&[(0, [10, 0, 7])], [10, 0, 11]), NONE);
+        // Two hits say nothing, and alone they vouch for nothing.
+        assert_eq!(matched(&[(0, [0, 0, 10])], [2, 0, 10]), [0]);
+        assert_eq!(matched(&[(0, [2, 4, 2])], [2, 4, 2]), NONE);
+    }
+
+    #[test]
+    fn the_ut_may_have_one_foreign_hit_or_is_not_asked() {
+        assert_eq!(matched(&[(0, [5, 3, 0])], [5, 4, 0]), [0]);
+        assert_eq!(matched(&[(0, [5, 2, 0])], [5, 4, 0]), NONE);
+        assert_eq!(matched(&[(0, [5, 0, 10])], [5, 4, 10]), [0]);
+    }
+
+    #[test]
+    fn mother_and_daughter_count_as_one_on_long_tracks() {
+        let shares = [(0, [5, 0, 4]), (1, [0, 0, 6])];
+        assert_eq!(matched(&shares, [5, 0, 10]), [0, 1]);
+        assert_eq!(associate(&shares, [5, 0, 10], &event())[0].1, [5, 0, 10]);
+        // Strangers do not, nor do relatives in the SciFi alone.
+        assert_eq!(matched(&[(0, [5, 0, 4]), (2, [0, 0, 6])], [5, 0, 10]), NONE);
+        assert_eq!(matched(&[(0, [0, 0, 4]), (1, [0, 0, 6])], [0, 0, 10]), NONE);
+    }
+
+    #[test]
+    fn ids_of_both_generations_are_known() {
+        for (hit, part) in
+            [(8 << 28, VELO), (2 << 28, VELO), (0xB << 28, UT), (3 << 28, UT), (0xA << 28, SCIFI)]
+        {
+            assert_eq!(part_of(hit | 77), part);
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Truth: compares tracks with simulated particles, and simulates events.
+//!
+//! A [`Checker`] takes events one by one, each as its [`TruthEvent`] and the hit lists of its tracks, and
+//! gives a [`CheckReport`]: ghosts, and for each category of particles the efficiency, clones, purity and
+//! hit efficiency, with tables of efficiency against momentum, angle and multiplicity. What counts as
+//! found is laid down by the [`Rules`]. Only tests, benches and the command line use this module.
+#![deny(unsafe_code, missing_docs)]
+
+mod checker;
+mod cylinder;
+mod cylinder_pulls;
+mod efficiency;
+mod json_rules;
+mod lhcb_rules;
+mod lhcb_tracks;
+mod losses;
+mod matching;
+mod report;
+mod tables;
+
+pub use checker::Checker;
+pub use cylinder::{CylinderCategory, CylinderChecker, CylinderReport};
+pub use cylinder_pulls::{CylinderPulls, Pull, Resolution};
+pub use efficiency::{Counter, clopper_pearson};
+pub use losses::{Loss, LossReport, VeloLosses};
+pub use peloton::event::{Particle, TruthEvent};
+pub use peloton_io::input::mdf::{HitsOf, Vertex, decode_mc, decode_vertices};
+pub use report::{CategoryReport, CheckReport};
+pub use tables::{EfficiencyBin, EfficiencyTable, GhostBin, GhostTable};
+
+use peloton::Error;
+use std::{fmt, str::FromStr};
+
+/// What counts as a found particle, a clone and a ghost, and which particles are asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rules {
+    /// The strict validator of the public Velo JSON events (github.com/dcampora/velopix_tracking): more
+    /// than 70 % of a track's hits, no cut on pseudorapidity, clones per reconstructed particle.
+    Json,
+    /// LHCb's track checker: at least 70 %, particles with 2 < eta < 5, clones per track; for Velo tracks.
+    Lhcb,
+    /// The same for Velo tracks that were extended to the UT. Hits are LHCbIDs, here and below.
+    LhcbUt,
+    /// The same for tracks in the SciFi.
+    LhcbSeed,
+    /// The same for tracks through Velo and SciFi, with UT or without.
+    LhcbLong,
+}
+
+impl Rules {
+    /// All rules.
+    pub const ALL: [Rules; 5] = [Rules::Json, Rules::Lhcb, Rules::LhcbUt, Rules::LhcbSeed, Rules::LhcbLong];
+
+    /// The hits that particles must list for these rules, where the truth has those of several detectors.
+    pub fn hits_of(self) -> HitsOf {
+        match self {
+            Rules::Json | Rules::Lhcb => HitsOf::Velo,
+            Rules::LhcbUt | Rules::LhcbSeed | Rules::LhcbLong => HitsOf::All,
+        }
+    }
+}
+
+impl fmt::Display for Rules {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Rules::Json => "json",
+            Rules::Lhcb => "lhcb",
+            Rules::LhcbUt => "lhcb-ut",
+            Rules::LhcbSeed => "lhcb-seed",
+            Rules::LhcbLong => "lhcb-long",
+        })
+    }
+}
+
+impl FromStr for Rules {
+    type Err = Error;
+
+    /// # Errors
+    /// [`Error::Config`] that lists the rules.
+    fn from_str(text: &str) -> peloton::Result<Self> {
+        Self::ALL.into_iter().find(|rules| rules.to_string() == text).ok_or_else(|| {
+            let names = Self::ALL.map(|rules| rules.to_string()).join(", ");
+            Error::Config(format!("unknown rules `{text}`: choose one of {names}"))
+        })
+    }
+}

@@ -1,0 +1,154 @@
+//! Which particles a track shares hits with. All rules begin here.
+
+use peloton::event::{Particle, TruthEvent};
+
+/// A category of particles: its name in reports, and whether a particle belongs to it.
+pub(super) struct Category {
+    pub name: &'static str,
+    pub holds: fn(&Particle) -> bool,
+}
+
+/// A track that counts as found by the rules, and one particle that it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Association {
+    /// Number of the track in its event.
+    pub track: u32,
+    /// Number of the particle in its event.
+    pub particle: u32,
+    /// Hits of the track that the particle left.
+    pub common: u32,
+    /// Hits of the track.
+    pub track_hits: u32,
+    /// Of the particle's hits in the detectors that the tracks are asked for: those on the track, and all.
+    pub found: u32,
+    pub left: u32,
+}
+
+impl Association {
+    /// Share of the track's hits that the particle left.
+    pub fn purity(&self) -> f64 {
+        f64::from(self.common) / f64::from(self.track_hits)
+    }
+
+    /// Share of the particle's hits that the track has; one that left none misses none.
+    pub fn hit_efficiency(&self) -> f64 {
+        if self.left == 0 { 1.0 } else { f64::from(self.found) / f64::from(self.left) }
+    }
+}
+
+/// What one event says of one category.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(super) struct EventCategory {
+    /// Tracks that are a particle of the category.
+    pub matched: u64,
+    /// Sum of their purities.
+    pub purity: f64,
+    /// Sum of their hit efficiencies: hits in common over hits of the particle.
+    pub hit_efficiency: f64,
+}
+
+/// What became of one particle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Fate {
+    pub reconstructed: bool,
+    /// Tracks that are this particle.
+    pub tracks: u32,
+}
+
+/// Parts of the detector that hits are counted in one by one.
+pub(super) const PARTS: usize = 3;
+
+/// Numbers of hits in each part.
+pub(super) type PartCounts = [u32; PARTS];
+
+/// A particle that a track is, and the track's hits that it left, by part.
+pub(super) type Match = (u32, PartCounts);
+
+/// The truth of one event, by hit; the memory is used again for the next event.
+#[derive(Debug)]
+pub(super) struct Matcher {
+    /// (hit, particle), sorted, each pair once.
+    owners: Vec<(u32, u32)>,
+    /// Number of different hits of each particle.
+    hits: Vec<PartCounts>,
+    /// Hits of the present track by particle; all 0 between tracks.
+    counts: Vec<PartCounts>,
+    shares: Vec<(u32, PartCounts)>,
+    /// The part that a hit is in.
+    part_of: fn(u32) -> usize,
+}
+
+impl Matcher {
+    /// A matcher of no event; `part_of` says below [`PARTS`] where a hit is.
+    pub fn new(part_of: fn(u32) -> usize) -> Self {
+        let (owners, hits, counts, shares) = Default::default();
+        Self { owners, hits, counts, shares, part_of }
+    }
+
+    /// Takes up another event.
+    pub fn index(&mut self, truth: &TruthEvent) {
+        self.owners.clear();
+        for (number, particle) in truth.particles.iter().enumerate() {
+            self.owners.extend(particle.hits.iter().map(|&hit| (hit, number as u32)));
+        }
+        self.owners.sort_unstable();
+        self.owners.dedup();
+        self.hits.clear();
+        self.hits.resize(truth.particles.len(), [0; PARTS]);
+        for &(hit, particle) in &self.owners {
+            self.hits[particle as usize][(self.part_of)(hit)] += 1;
+        }
+        self.counts.clear();
+        self.counts.resize(truth.particles.len(), [0; PARTS]);
+    }
+
+    /// Number of different hits of a particle.
+    pub fn hits_of(&self, particle: u32) -> PartCounts {
+        self.hits[particle as usize]
+    }
+
+    /// Hits of a track in each part.
+    pub fn parts_of(&self, track: &[u32]) -> PartCounts {
+        let mut counts = [0; PARTS];
+        track.iter().for_each(|&hit| counts[(self.part_of)(hit)] += 1);
+        counts
+    }
+
+    /// The particles that left hits of the track, rising, each with how many.
+    pub fn shares(&mut self, track: &[u32]) -> &[(u32, PartCounts)] {
+        self.shares.clear();
+        for &hit in track {
+            let first = self.owners.partition_point(|&(owned, _)| owned < hit);
+            for &(_, particle) in self.owners[first..].iter().take_while(|&&(owned, _)| owned == hit) {
+                let counts = &mut self.counts[particle as usize];
+                if *counts == [0; PARTS] {
+                    self.shares.push((particle, *counts));
+                }
+                counts[(self.part_of)(hit)] += 1;
+            }
+        }
+        for (particle, count) in &mut self.shares {
+            *count = std::mem::take(&mut self.counts[*particle as usize]);
+        }
+        self.shares.sort_unstable();
+        &self.shares
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shared_and_foreign_hits_are_counted() {
+        let particle = |hits: &[u32]| Particle { hits: hits.to_vec(), ..Particle::default() };
+        let truth = TruthEvent { particles: vec![particle(&[7, 5, 5]), particle(&[]), particle(&[5, 9])] };
+        let mut matcher = Matcher::new(|hit| usize::from(hit > 6));
+        matcher.index(&truth);
+        assert_eq!(matcher.shares(&[9, 5, 100, 5]), [(0, [2, 0, 0]), (2, [2, 1, 0])]);
+        assert_eq!(matcher.shares(&[]), []);
+        assert_eq!(matcher.shares(&[7]), [(0, [0, 1, 0])]);
+        assert_eq!([0, 1, 2].map(|p| matcher.hits_of(p)), [[1, 1, 0], [0; 3], [1, 1, 0]]);
+        assert_eq!(matcher.parts_of(&[9, 5, 100, 5]), [2, 2, 0]);
+    }
+}
