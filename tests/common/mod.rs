@@ -1,30 +1,18 @@
 //! What several integration tests share.
 #![allow(dead_code)] // Each test program uses its own part of it.
 
+mod data;
 pub mod decoding;
 pub mod hostile;
 
+pub use data::data;
 use peloton::event::{RawBatch, TruthEvent, VeloBatch};
 use peloton::pipeline::{Config, Engine, Events, Pool, SlicedTracks};
 use peloton::simd::Level;
 use peloton_io::input::{EventNote, RawReader, ReadOptions, Source, VeloReader};
 use peloton_io::output::{Hashes, TrackHasher};
 use peloton_sim::SimReader;
-use std::path::{Path, PathBuf};
-
-/// The folder of real events: `PELOTON_DATA`, or `../shared/data` beside the checkout. Without it a test
-/// says so and passes, except in CI, where absence is a failure.
-pub fn data() -> Option<PathBuf> {
-    let named = std::env::var_os("PELOTON_DATA").map(PathBuf::from);
-    let root = named.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data"));
-    if root.join("velo").is_dir() {
-        return Some(root);
-    }
-    let in_ci = std::env::var("CI").is_ok_and(|value| value == "true");
-    assert!(!in_ci, "no event data in {}: set PELOTON_DATA", root.display());
-    eprintln!("skipped: no event data in {} (PELOTON_DATA names its place)", root.display());
-    None
-}
+use std::path::Path;
 
 /// All events of a file or directory, with truth; panics when anything is wrong with them.
 pub fn read_all(path: &Path) -> (VeloBatch, Vec<TruthEvent>) {

@@ -1,6 +1,6 @@
 //! The command line as a contract: exit codes, JSON keys, messages.
 
-#[path = "../../../tests/common/mod.rs"]
+#[path = "../../../tests/common/data.rs"]
 mod common;
 
 use peloton::simd::{GANGS, Isa};

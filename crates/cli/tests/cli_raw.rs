@@ -1,6 +1,6 @@
 //! The command line on raw banks: files, geometry, kinds of Velo banks, messages.
 
-#[path = "../../../tests/common/mod.rs"]
+#[path = "../../../tests/common/data.rs"]
 mod common;
 
 use common::data;
