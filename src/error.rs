@@ -109,11 +109,13 @@ pub enum Status {
     BadBank = 13,
     /// No raw bank of a detector that is to be reconstructed.
     MissingBanks = 14,
+    /// The program itself failed on this event, and only on this one: please report it with the event.
+    InternalFault = 15,
 }
 
 impl Status {
     /// All statuses, in the order of their codes.
-    pub const ALL: [Status; 15] = [
+    pub const ALL: [Status; 16] = [
         Status::Ok,
         Status::NotFinite,
         Status::BadOffsets,
@@ -129,6 +131,7 @@ impl Status {
         Status::OversizedBank,
         Status::BadBank,
         Status::MissingBanks,
+        Status::InternalFault,
     ];
 
     /// The stable number of this status.
@@ -154,6 +157,7 @@ impl Status {
             Status::OversizedBank => "oversized_bank",
             Status::BadBank => "bad_bank",
             Status::MissingBanks => "missing_banks",
+            Status::InternalFault => "internal_fault",
         }
     }
 }

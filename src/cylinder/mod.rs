@@ -13,8 +13,10 @@ pub(crate) mod index;
 pub mod reference;
 mod run;
 pub(crate) mod seeds;
+mod sequence;
 mod triplets;
 
 pub use config::{BinConfig, BuildConfig, Builder, CylinderConfig, FitConfig, SeedConfig, SeedSource};
 pub use helix::Helix;
-pub use run::{CylinderInput, CylinderWorkspace, STAGES, fit_particles, reconstruct};
+pub use sequence::{Cylinder, CylinderSample};
+pub use run::{CylinderInput, CylinderWorkspace, fit_particles, reconstruct};

@@ -15,9 +15,6 @@ use crate::simd::varying::Mask;
 use crate::simd::{Gang, Level};
 use std::ops::Range;
 
-/// Stages of this detector, as [`Counters::stages`] counts them.
-pub const STAGES: [&str; 4] = ["bin", "seed", "build", "fit"];
-
 const BIN: usize = 0;
 const SEED: usize = 1;
 const BUILD: usize = 2;

@@ -218,3 +218,11 @@ pub struct CylinderTruth {
     /// The particle of each hit of all events, counted from the event's first one, or [`NO_HIT`] (no unit).
     pub particle_of: Vec<u32>,
 }
+
+impl CylinderTruth {
+    /// Removes all events and keeps the memory.
+    pub fn clear(&mut self) {
+        self.particles.clear();
+        self.particle_of.clear();
+    }
+}

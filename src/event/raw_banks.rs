@@ -207,6 +207,15 @@ pub struct RawEvents<'a> {
 }
 
 impl<'a> RawEvents<'a> {
+    /// Bytes of the banks of one kind, which may differ from event to event.
+    pub fn bank_bytes(&self, kind: impl Fn(&RawEvent<'_>) -> BankKind) -> u64 {
+        let of_event = |number: usize| -> u64 {
+            let event = self.event(number);
+            event.banks(kind(&event)).iter().map(|bank| u64::from(bank.bytes)).sum()
+        };
+        (0..self.len()).map(of_event).sum()
+    }
+
     /// Number of events.
     pub fn len(&self) -> usize {
         self.status.len()

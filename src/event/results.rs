@@ -19,11 +19,23 @@ pub enum ResultColumn<'a> {
 }
 
 /// Results of a batch of events.
-pub trait Results: Default + Debug + Send + Sync {
+pub trait Results: Default + Debug + Send + Sync + 'static {
     /// Forgets all events and keeps the memory.
     fn clear(&mut self);
     /// What became of each event.
     fn statuses(&self) -> &[Status];
+    /// Number of events.
+    fn events(&self) -> usize {
+        self.statuses().len()
+    }
+    /// Removes all events from this one on.
+    fn truncate(&mut self, _events: usize) {
+        unimplemented!()
+    }
+    /// Appends an event without items.
+    fn push_failed(&mut self, _status: Status) {
+        unimplemented!()
+    }
     /// Number of tracks; none where the chain ends before there are any.
     fn tracks(&self) -> usize;
     /// Number of hits: on tracks, or of the chain that ends at hits.
@@ -77,7 +89,7 @@ pub enum HitColumn<'a> {
 }
 
 /// Hits of a batch of events in a fixed number of groups each: what decoders of raw banks make.
-pub trait HitBatch: Default + Debug + Send + Sync {
+pub trait HitBatch: Default + Debug + Send + Sync + 'static {
     /// Groups of an event.
     const GROUPS: usize;
     /// First hit of each group, and the number of all hits.

@@ -7,8 +7,10 @@ mod decode;
 pub mod dipole;
 pub mod geometry;
 mod nominal;
+mod sequence;
 pub mod tables;
 
 pub use decode::{UtScratch, decode, reference as decode_reference, reference_with as decode_reference_with};
 pub use geometry::{UtChannel, UtGeometry};
+pub use sequence::UtHits;
 pub use tables::UtTables;

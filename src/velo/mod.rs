@@ -16,6 +16,7 @@ mod paper;
 pub mod reference;
 mod run;
 mod scratch;
+mod sequence;
 mod sensors;
 
 #[cfg(feature = "cuda")]
@@ -26,6 +27,7 @@ pub use decode::{
 };
 pub use forwarding::ForwardingConfig;
 pub use paper::PaperConfig;
-pub use run::{STAGES, reconstruct};
+pub use run::reconstruct;
 pub use scratch::VeloWorkspace;
+pub use sequence::{Velo, VeloInput, VeloInputBatch, VeloSequenceWorkspace};
 pub use sensors::{ALL_SENSORS, VeloSensors};

@@ -9,9 +9,6 @@ use crate::event::{Column, Counters, StageClock, VeloEvent, VeloEvents, VeloTrac
 use crate::simd::{Gang, Level};
 use std::ops::Range;
 
-/// Stages of this detector, as [`Counters::stages`] counts them.
-pub const STAGES: [&str; 4] = ["decode", "sort", "find", "fit"];
-
 const SORT: usize = 1;
 const FIT: usize = 3;
 

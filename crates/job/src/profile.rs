@@ -1,8 +1,8 @@
 //! [`Profile`]: which level was measured to be the fastest on a CPU; `peloton tune` writes it.
 
-use super::{Config, Sequence};
-use crate::simd::Isa;
-use crate::{Error, Result};
+use crate::{Config, SequenceName};
+use peloton::simd::Isa;
+use peloton::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 #[serde(deny_unknown_fields)]
 pub struct Profile {
     /// What was reconstructed.
-    pub sequence: Sequence,
+    pub sequence: SequenceName,
     /// Name of the parameters it was done with.
     pub preset: String,
     /// The CPU it was measured on, as the system calls it.
@@ -40,7 +40,7 @@ pub struct Measurement {
 
 impl Profile {
     /// Makes a profile of measurements. The fastest wins; of equals the first.
-    pub fn new(sequence: Sequence, preset: String, cpu: String, measured: Vec<Measurement>) -> Self {
+    pub fn new(sequence: SequenceName, preset: String, cpu: String, measured: Vec<Measurement>) -> Self {
         let mut best = BTreeMap::<&str, &Measurement>::new();
         for one in &measured {
             let known = best.entry(&one.isa).or_insert(one);
@@ -100,7 +100,7 @@ mod tests {
             measurement("portable", 4, 50.0),
             measurement("portable", 8, 60.0),
         ];
-        Profile::new(Sequence::Velo, "best".into(), "a CPU".into(), measured)
+        Profile::new(SequenceName::Velo, "best".into(), "a CPU".into(), measured)
     }
 
     #[test]

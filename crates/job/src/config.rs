@@ -1,28 +1,26 @@
 //! [`Config`]: everything that decides what comes out and how it is computed, read from TOML.
 
-use super::Sequence;
-use crate::cylinder::CylinderConfig;
-use crate::simd::{Isa, Level};
-use crate::timepix::TimepixConfig;
-use crate::velo::{Preset, VeloConfig};
-use crate::{Error, Result};
+use crate::SequenceName;
+use crate::registry::Command;
+use crate::system::System;
+use peloton::cylinder::CylinderConfig;
+use peloton::simd::{Isa, Level};
+use peloton::timepix::TimepixConfig;
+use peloton::velo::{Preset, VeloConfig};
+use peloton::{Error, Result};
 use serde::{Deserialize, Serialize, Serializer};
-
-/// Events a thread takes at once unless told otherwise: few enough to stay in the cache and to share out
-/// evenly, enough to make the hand-over free.
-pub const SLICE_EVENTS: usize = 4;
 
 /// Threads at most: more than any machine has cores is a slip of the finger.
 const MAX_THREADS: usize = 4096;
 
-/// The configuration of an [`Engine`](super::Engine).
+/// The configuration of a job.
 ///
 /// In TOML every key may be left out; unknown keys are errors. `isa`, `gang` and `threads` take `"auto"`:
 /// they and `slice_events` change the speed and never the result.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Config {
     /// What is reconstructed.
-    pub sequence: Sequence,
+    pub sequence: SequenceName,
     /// Set of parameters that `velo` starts from.
     pub preset: Preset,
     /// Instruction set level; `None` is `"auto"`: `PELOTON_ISA`, else the best of this CPU.
@@ -34,8 +32,9 @@ pub struct Config {
     /// Threads; `None` is `"auto"`: one per core.
     #[serde(serialize_with = "auto_or_number")]
     pub threads: Option<usize>,
-    /// Events a thread takes at once.
-    pub slice_events: usize,
+    /// Events that a thread, or a stream of a device, takes at once; `None` is `"auto"`.
+    #[serde(serialize_with = "auto_or_number")]
+    pub slice_events: Option<usize>,
     /// Parameters of the Velo stages.
     pub velo: VeloConfig,
     /// Parameters of the way from pixel hits to clusters.
@@ -54,20 +53,20 @@ impl Config {
     /// The configuration of a preset.
     pub fn preset(preset: Preset) -> Self {
         Self {
-            sequence: Sequence::default(),
+            sequence: SequenceName::default(),
             preset,
             isa: None,
             gang: None,
             threads: None,
-            slice_events: SLICE_EVENTS,
+            slice_events: None,
             velo: VeloConfig::preset(preset),
             timepix: TimepixConfig::default(),
             cylinder: cylinder(preset),
         }
     }
 
-    /// Reads a TOML text. `preset` goes before the text's own `preset` key; the text's `[velo]` keys are
-    /// laid over the parameters of that preset.
+    /// Reads a TOML text. `preset` goes before the text's own `preset` key; the text's `[velo]` keys
+    /// override the parameters of that preset.
     ///
     /// # Errors
     /// [`Error::Config`] for text that is not TOML, unknown keys, and values that cannot be used.
@@ -78,16 +77,16 @@ impl Config {
         config.isa = auto(file.isa, |isa| isa.parse())?;
         config.gang = auto(file.gang, number)?;
         config.threads = auto(file.threads, number)?;
-        config.slice_events = file.slice_events.unwrap_or(config.slice_events);
+        config.slice_events = auto(file.slice_events, number)?;
         let mut velo = toml::Table::try_from(&config.velo).map_err(config_error)?;
-        lay_over(&mut velo, file.velo);
+        override_with(&mut velo, file.velo);
         config.velo = velo.try_into().map_err(|e| Error::Config(format!("[velo] {e}").trim_end().into()))?;
         let mut timepix = toml::Table::try_from(&config.timepix).map_err(config_error)?;
-        lay_over(&mut timepix, file.timepix);
+        override_with(&mut timepix, file.timepix);
         let timepix = timepix.try_into();
         config.timepix = timepix.map_err(|e| Error::Config(format!("[timepix] {e}").trim_end().into()))?;
         let mut cylinder = toml::Table::try_from(&config.cylinder).map_err(config_error)?;
-        lay_over(&mut cylinder, file.cylinder);
+        override_with(&mut cylinder, file.cylinder);
         let cylinder = cylinder.try_into();
         config.cylinder = cylinder.map_err(|e| Error::Config(format!("[cylinder] {e}").trim_end().into()))?;
         config.validate()?;
@@ -104,7 +103,7 @@ impl Config {
     /// # Errors
     /// [`Error::Config`] says which value cannot be used, and why.
     pub fn validate(&self) -> Result<()> {
-        if self.slice_events == 0 {
+        if self.slice_events == Some(0) {
             return Err(Error::Config("slice_events must be at least 1".into()));
         }
         if self.threads.is_some_and(|threads| !(1..=MAX_THREADS).contains(&threads)) {
@@ -134,18 +133,23 @@ impl Config {
         self.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, |n| n.get()))
     }
 
+    /// The same with the parameters of another preset.
+    pub fn with_preset(&self, preset: Preset) -> Self {
+        let Self { velo, cylinder, .. } = Self::preset(preset);
+        let cylinder = CylinderConfig { builder: self.cylinder.builder, seeds: self.cylinder.seeds, ..cylinder };
+        Self { preset, velo, cylinder, ..self.clone() }
+    }
+
     /// The name of the parameters: the preset's, or `custom` when any parameter differs from the preset.
     pub fn preset_name(&self) -> String {
-        let is_preset = match self.sequence {
-            Sequence::Timepix => self.timepix == TimepixConfig::default(),
-            Sequence::Cylinder => {
-                // Builder and seeds are choices, not parameters.
-                let CylinderConfig { builder, seeds, .. } = self.cylinder;
-                self.cylinder == CylinderConfig { builder, seeds, ..cylinder(self.preset) }
+        struct IsPreset<'a>(&'a Config);
+        impl Command for IsPreset<'_> {
+            type Outcome = bool;
+            fn on<S: System>(self) -> bool {
+                S::is_preset(self.0)
             }
-            _ => self.velo == VeloConfig::preset(self.preset),
-        };
-        if is_preset { self.preset.to_string() } else { "custom".into() }
+        }
+        if self.sequence.run(IsPreset(self)) { self.preset.to_string() } else { "custom".into() }
     }
 }
 
@@ -153,12 +157,12 @@ impl Config {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
-    sequence: Option<Sequence>,
+    sequence: Option<SequenceName>,
     preset: Option<Preset>,
     isa: Option<toml::Value>,
     gang: Option<toml::Value>,
     threads: Option<toml::Value>,
-    slice_events: Option<usize>,
+    slice_events: Option<toml::Value>,
     #[serde(default)]
     velo: toml::Table,
     #[serde(default)]
@@ -168,7 +172,7 @@ struct File {
 }
 
 /// The cylinder's parameters of a preset: its own best ones, or those that were published.
-fn cylinder(preset: Preset) -> CylinderConfig {
+pub(crate) fn cylinder(preset: Preset) -> CylinderConfig {
     match preset {
         Preset::Best => CylinderConfig::best(),
         Preset::Paper | Preset::Forwarding => CylinderConfig::default(),
@@ -194,10 +198,10 @@ fn number(text: &str) -> Result<usize> {
 }
 
 /// Replaces the values of `base` by those of `top`, table by table.
-fn lay_over(base: &mut toml::Table, top: toml::Table) {
+fn override_with(base: &mut toml::Table, top: toml::Table) {
     for (key, value) in top {
         match (base.get_mut(&key), value) {
-            (Some(toml::Value::Table(base)), toml::Value::Table(top)) => lay_over(base, top),
+            (Some(toml::Value::Table(base)), toml::Value::Table(top)) => override_with(base, top),
             (_, value) => {
                 base.insert(key, value);
             }
@@ -233,7 +237,7 @@ mod tests {
         config.isa = Some(Isa::Scalar);
         config.gang = Some(8);
         config.threads = Some(3);
-        config.slice_events = 7;
+        config.slice_events = Some(7);
         assert_eq!(Config::from_toml(&config.to_toml(), None).unwrap(), config);
     }
 

@@ -1,28 +1,33 @@
 //! [`Sliced`]: the results of a batch, one piece per slice, in the order of the events.
 
-use crate::event::{Counters, Results, VeloTracks};
+use crate::event::{Counters, Results};
 
 /// Results of one slice.
 #[derive(Debug, Default)]
-pub(crate) struct Slot<R> {
-    pub(crate) results: R,
-    pub(crate) counters: Counters,
+pub struct Slot<R> {
+    /// One entry for each event of the slice.
+    pub results: R,
+    /// What happened to them.
+    pub counters: Counters,
 }
 
 /// The results of a batch of events as one piece per slice, in the order of the events. Reused from batch to batch,
 /// it allocates only while it still grows.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Sliced<R> {
     slots: Vec<Slot<R>>,
     used: usize,
 }
 
-/// Velo tracks of a batch.
-pub type SlicedTracks = Sliced<VeloTracks>;
+impl<R> Default for Sliced<R> {
+    fn default() -> Self {
+        Self { slots: Vec::new(), used: 0 }
+    }
+}
 
 impl<R: Results> Sliced<R> {
-    /// Empties everything and makes room for `slices` slices.
-    pub(crate) fn prepare(&mut self, slices: usize) -> &mut [Slot<R>] {
+    /// Empties everything and gives `slices` empty slots.
+    pub fn prepare(&mut self, slices: usize) -> &mut [Slot<R>] {
         if self.slots.len() < slices {
             self.slots.resize_with(slices, Slot::default);
         }
@@ -32,6 +37,18 @@ impl<R: Results> Sliced<R> {
             slot.counters = Counters::default();
         }
         &mut self.slots[..slices]
+    }
+
+    /// Adds one more, empty slot.
+    pub fn add(&mut self) -> &mut Slot<R> {
+        if self.slots.len() == self.used {
+            self.slots.push(Slot::default());
+        }
+        self.used += 1;
+        let slot = &mut self.slots[self.used - 1];
+        slot.results.clear();
+        slot.counters = Counters::default();
+        slot
     }
 
     /// The sums over all slices.
@@ -46,9 +63,9 @@ impl<R: Results> Sliced<R> {
         self.slots[..self.used].iter().map(|slot| &slot.results)
     }
 
-    /// The events in order, each as its slice and its place in the slice.
+    /// The events in order, each as its slice and its number in the slice.
     pub fn events(&self) -> impl Iterator<Item = (&R, usize)> + Clone {
-        self.slices().flat_map(|piece| (0..piece.statuses().len()).map(move |event| (piece, event)))
+        self.slices().flat_map(|piece| (0..piece.items(0)).map(move |event| (piece, event)))
     }
 
     /// Number of tracks of all events.

@@ -1,0 +1,161 @@
+//! [`check`]: reconstructs events, or takes tracks made elsewhere, and compares with the truth.
+
+use crate::registry::Command;
+use crate::run::{reconstruct, tell_problems};
+use crate::stream::stream;
+use crate::track_file::TrackFile;
+use crate::{Host, Request, Source, Summary, System, text};
+use peloton::engine::{Batch, Sliced};
+use peloton::event::TruthEvent;
+use peloton::{Error, Result};
+use peloton_truth::{CheckReport, Checker, Rules};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+/// Which rules decide what counts as found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CheckRules {
+    /// Those of trackers.
+    Tracker(Rules),
+    /// Those of the cylinder detector.
+    Cylinder,
+}
+
+impl FromStr for CheckRules {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        if text == "cylinder" { Ok(Self::Cylinder) } else { text.parse().map(Self::Tracker) }
+    }
+}
+
+/// What is checked, and how.
+#[derive(Debug, Clone, Default)]
+pub struct CheckOptions {
+    /// What counts as found; the sequence's own rules without it.
+    pub rules: Option<CheckRules>,
+    /// Whether tables of efficiencies against momentum, angles and the like are shown as text.
+    pub tables: bool,
+    /// Whether to find out why particles are missed.
+    pub losses: bool,
+    /// Tracks made elsewhere, to check instead of own ones.
+    pub tracks: Option<PathBuf>,
+}
+
+/// Compares results with the truth, batch by batch.
+pub trait Check<S: System>: Send {
+    /// Takes the results of a batch.
+    ///
+    /// # Errors
+    /// When they cannot be checked.
+    fn add(&mut self, batch: &S::Batch, truth: &[TruthEvent], results: &Sliced<S::Results>) -> Result<()>;
+
+    /// What was found, given the summary of the reconstruction.
+    ///
+    /// # Errors
+    /// When there was nothing to check.
+    fn finish(self: Box<Self>, summary: &Summary) -> Result<Checked>;
+}
+
+/// What a comparison with the truth found.
+#[derive(Debug, Clone, Serialize)]
+pub struct Checked {
+    /// For people.
+    #[serde(skip)]
+    pub text: String,
+    /// For programs.
+    #[serde(flatten)]
+    pub json: Map<String, Value>,
+    /// Whether everything that must hold does.
+    #[serde(skip)]
+    pub is_right: bool,
+}
+
+/// Reconstructs the events of a request, or takes tracks made elsewhere, and compares with the truth.
+///
+/// # Errors
+/// Those of the configuration and the inputs, and [`Error::Format`] when there is no event to check.
+pub fn check(request: &Request, options: &CheckOptions, host: Host<'_>) -> Result<Checked> {
+    struct Run<'a>(&'a Request, &'a CheckOptions, Host<'a>);
+    impl Command for Run<'_> {
+        type Outcome = Result<Checked>;
+        fn on<S: System>(self) -> Result<Checked> {
+            let Self(request, options, host) = self;
+            let mut opened = S::open(request, true, host)?;
+            if let Some(path) = &options.tracks {
+                return S::track_rules(request, options, &mut opened)
+                    .and_then(|rules| check_tracks(request, path, rules, &mut *opened.source, host));
+            }
+            let mut checker = S::check(request, options, &mut opened)?;
+            let runs = S::executor(request, &request.config, &opened.context)?;
+            let made = reconstruct::<S>(request, &mut opened, runs, host, |chunk| {
+                checker.add(&chunk.batch, &chunk.truth, &chunk.result)
+            });
+            let summary = made?;
+            let mut checked = checker.finish(&summary)?;
+            checked.text = format!("{}\n{}", text::summary(&summary), checked.text);
+            let mut json = object(&summary);
+            json.extend(std::mem::take(&mut checked.json));
+            checked.json = json;
+            Ok(checked)
+        }
+    }
+    request.config.sequence.run(Run(request, options, host))
+}
+
+/// Checks tracks made elsewhere, line by line.
+fn check_tracks<B: Batch>(
+    request: &Request,
+    path: &Path,
+    rules: Rules,
+    source: &mut dyn Source<B>,
+    host: Host<'_>,
+) -> Result<Checked> {
+    let mut checker = Checker::new(rules);
+    let mut file = TrackFile::open(path)?;
+    file.skip(request.events.first)?;
+    let compared = stream::<B, ()>(source, 256, None, host, |_| Ok(()), |chunk| {
+        for truth in &chunk.truth {
+            let tracks = file.next_event()?;
+            checker.event(truth, tracks.iter().map(Vec::as_slice));
+        }
+        Ok(())
+    });
+    tell_problems(source, host);
+    compared?;
+    if request.events.count.is_none() && !host.is_cancelled() {
+        file.expect_end()?;
+    }
+    let report = report(checker)?;
+    let mut json = object(&json!({ "sequence": request.config.sequence }));
+    json.extend(object(&report));
+    Ok(Checked { text: format!("{}\n\n{report}", path.display()), json, is_right: true })
+}
+
+/// What a checker found.
+///
+/// # Errors
+/// [`Error::Format`] when it has seen no event.
+pub(crate) fn report(checker: Checker) -> Result<CheckReport> {
+    let report = checker.report();
+    if report.events == 0 {
+        return Err(Error::format("input", "there is no event to check"));
+    }
+    Ok(report)
+}
+
+/// A struct as a JSON object.
+pub(crate) fn object(value: &impl Serialize) -> Map<String, Value> {
+    match serde_json::to_value(value) {
+        Ok(Value::Object(map)) => map,
+        _ => Map::new(),
+    }
+}
+
+/// What to say where a sequence has no tracks that could be checked.
+pub(crate) fn no_tracks(sequence: &str) -> Error {
+    let message = "makes hits and no tracks: check needs tracks, such as those of --tracks FILE";
+    Error::Unsupported(format!("sequence {sequence} {message}"))
+}

@@ -1,0 +1,217 @@
+//! [`compare`]: do two ways of computing give the same bits?
+
+use crate::registry::Command;
+use crate::run::{all_ok, tell_problems};
+use crate::stream::{Chunk, stream};
+use crate::system::Runs;
+use crate::{Config, Device, Host, Request, SequenceName, System};
+use peloton::engine::{Batch, Machine, Sliced};
+use peloton::event::{Hasher, Hashes, Results, difference};
+use peloton::{Error, Result};
+use serde::Serialize;
+
+/// What a comparison found.
+#[derive(Debug, Clone, Serialize)]
+pub struct Compared {
+    /// What was reconstructed.
+    pub sequence: SequenceName,
+    /// Number of events, or items of an endless stream's results.
+    pub events: u64,
+    /// Whether all output columns are equal, bit by bit.
+    pub equal: bool,
+    /// Events whose results differ.
+    pub different_events: u64,
+    /// One side.
+    pub left: Side,
+    /// The other side.
+    pub right: Side,
+    /// Where they differ first.
+    pub first_difference: Option<Difference>,
+    /// What an event is: an event, or a cluster.
+    #[serde(skip)]
+    pub row: &'static str,
+    /// Whether the job was ended early.
+    #[serde(skip)]
+    pub is_interrupted: bool,
+}
+
+/// A way of computing and what it gave.
+#[derive(Debug, Clone, Serialize)]
+pub struct Side {
+    /// Name of the parameters.
+    pub preset: String,
+    /// Name of the level, or kind of device.
+    pub isa: &'static str,
+    /// Lanes of the gang.
+    pub gang: usize,
+    /// Threads, or streams.
+    pub threads: usize,
+    /// What one of them takes at once.
+    pub slice: usize,
+    /// Hashes of the results.
+    #[serde(flatten)]
+    pub hashes: Hashes,
+}
+
+/// The first difference.
+#[derive(Debug, Clone, Serialize)]
+pub struct Difference {
+    /// Number of the event in its source.
+    pub event: u64,
+    /// What differs, in words.
+    pub what: String,
+}
+
+/// Reconstructs the events of a request in two ways. A side is a list of `KEY=VALUE`, separated by commas, that
+/// overrides the configuration, or names a device.
+///
+/// # Errors
+/// Those of the configuration, the inputs and the devices.
+pub fn compare(request: &Request, sides: [&str; 2], host: Host<'_>) -> Result<Compared> {
+    struct Compare<'a>(&'a Request, [&'a str; 2], Host<'a>);
+    impl Command for Compare<'_> {
+        type Outcome = Result<Compared>;
+        fn on<S: System>(self) -> Result<Compared> {
+            let Self(request, sides, host) = self;
+            on_system::<S>(request, sides, host)
+        }
+    }
+    request.config.sequence.run(Compare(request, sides, host))
+}
+
+fn on_system<S: System>(request: &Request, sides: [&str; 2], host: Host<'_>) -> Result<Compared> {
+    let sides = [side::<S>(request, sides[0])?, side::<S>(request, sides[1])?];
+    let mut opened = S::open(request, false, host)?;
+    let runs = |side: &Request| S::executor(side, &side.config, &opened.context);
+    let mut runs: [Runs<S>; 2] = [runs(&sides[0])?, runs(&sides[1])?];
+    let machines = [runs[0].machine(), runs[1].machine()];
+    let workers = machines.iter().map(|machine| machine.threads * machine.slice.div_ceil(32)).max();
+    let items = S::batch_items(&request.config, workers.unwrap_or(1));
+    let mut found = Found::<S>::default();
+    let work = |chunk: &mut Chunk<S::Batch, [Sliced<S::Results>; 2]>| {
+        for (runs, results) in runs.iter_mut().zip(&mut chunk.result) {
+            runs.run(&chunk.batch, results)?;
+            if request.strict {
+                all_ok(&chunk.batch, results)?;
+            }
+        }
+        Ok(())
+    };
+    let done = stream(&mut *opened.source, items, S::last(), host, work, |chunk| {
+        found.add(&chunk.result, chunk.batch.event_ids());
+        Ok(())
+    });
+    tell_problems(&*opened.source, host);
+    done?;
+    Ok(found.report(&sides, &machines, host))
+}
+
+/// The request with `KEY=VALUE,...` in place of what it says.
+fn side<S: System>(request: &Request, text: &str) -> Result<Request> {
+    let mut side = request.clone();
+    for pair in text.split(',').filter(|pair| !pair.is_empty()) {
+        let wrong = || {
+            let known = "isa=, gang=, threads=, slice=, preset=, gpu, emulated, or what the sequence has, such as builder=";
+            Error::Config(format!("`{pair}` is not a part of a side: choose from {known}"))
+        };
+        let Some((key, value)) = pair.split_once('=') else {
+            side.device = pair.parse().map_err(|_| wrong())?;
+            continue;
+        };
+        let number = || value.parse::<usize>().map_err(|_| wrong());
+        let config = &mut side.config;
+        match key {
+            "isa" if value == "auto" => config.isa = None,
+            "isa" => config.isa = Some(value.parse()?),
+            "gang" if value == "auto" => config.gang = None,
+            "gang" => config.gang = Some(number()?),
+            "threads" => config.threads = Some(number()?),
+            "slice" => config.slice_events = Some(number()?),
+            "preset" => *config = config.with_preset(value.parse()?),
+            _ if S::override_key(config, key, value)? => {}
+            _ => return Err(wrong()),
+        }
+    }
+    side.config.validate()?;
+    Ok(side)
+}
+
+/// What is summed up over all events.
+struct Found<S: System> {
+    hashers: [Hasher<S::Results>; 2],
+    /// Results of an endless stream that only one side has given so far.
+    waiting: [S::Results; 2],
+    events: u64,
+    different: u64,
+    first: Option<Difference>,
+}
+
+impl<S: System> Default for Found<S> {
+    fn default() -> Self {
+        Self { hashers: Default::default(), waiting: Default::default(), events: 0, different: 0, first: None }
+    }
+}
+
+impl<S: System> Found<S> {
+    /// Compares one chunk.
+    fn add(&mut self, sides: &[Sliced<S::Results>; 2], event_ids: &[u64]) {
+        for (hasher, side) in self.hashers.iter_mut().zip(sides) {
+            side.slices().for_each(|piece| hasher.update(piece));
+        }
+        if !S::IS_STREAM {
+            for ((left, right), &event) in sides[0].events().zip(sides[1].events()).zip(event_ids) {
+                self.compare(left, right, event);
+            }
+            return;
+        }
+        let mut waiting = std::mem::take(&mut self.waiting);
+        for (waiting, side) in waiting.iter_mut().zip(sides) {
+            side.slices().for_each(|piece| S::keep(waiting, piece));
+        }
+        let both = waiting[0].items(0).min(waiting[1].items(0));
+        for row in 0..both {
+            self.compare((&waiting[0], row), (&waiting[1], row), self.events);
+        }
+        waiting.iter_mut().for_each(|waiting| S::remove_first(waiting, both));
+        self.waiting = waiting;
+    }
+
+    fn compare(&mut self, left: (&S::Results, usize), right: (&S::Results, usize), event: u64) {
+        self.events += 1;
+        if let Some(what) = difference(left.0, left.1, right.0, right.1) {
+            self.different += 1;
+            self.first.get_or_insert(Difference { event, what });
+        }
+    }
+
+    fn report(self, sides: &[Request; 2], machines: &[Machine; 2], host: Host<'_>) -> Compared {
+        let side = |i: usize| Side {
+            preset: sides[i].config.preset_name(),
+            isa: machines[i].isa,
+            gang: machines[i].gang,
+            threads: machines[i].threads,
+            slice: machines[i].slice,
+            hashes: self.hashers[i].finish(),
+        };
+        let (left, right) = (side(0), side(1));
+        let in_step = self.waiting[0].items(0) == self.waiting[1].items(0);
+        Compared {
+            sequence: sides[0].config.sequence,
+            events: self.events,
+            equal: self.different == 0 && in_step && left.hashes == right.hashes,
+            different_events: self.different,
+            left,
+            right,
+            first_difference: self.first,
+            row: S::Results::LEVELS[0],
+            is_interrupted: host.is_cancelled(),
+        }
+    }
+}
+
+/// Whether this side runs on the CPU.
+impl Request {
+    pub(crate) fn is_on_cpu(&self) -> bool {
+        self.device == Device::Cpu
+    }
+}

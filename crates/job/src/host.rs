@@ -1,0 +1,65 @@
+//! [`Host`]: whom a job tells what goes on, and who may end it early.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// A wish to end a job early: what was made so far is still written and summed up.
+#[derive(Debug, Default)]
+pub struct Cancel(AtomicBool);
+
+impl Cancel {
+    /// Nobody has asked yet.
+    pub const fn new() -> Self {
+        Self(AtomicBool::new(false))
+    }
+
+    /// Asks for the end.
+    pub fn request(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the end was asked for.
+    pub fn is_requested(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Hears how a job gets on. Calls come from several threads.
+pub trait Progress: Sync {
+    /// Work begins: of so many items, where that is known.
+    fn begin(&self, _items: Option<u64>) {}
+    /// So many more items are done.
+    fn advance(&self, _items: u64) {}
+    /// The work is over.
+    fn end(&self) {}
+    /// Something worth knowing about work that goes on for long.
+    fn note(&self, _text: &str) {}
+    /// Something that may be wrong, though the job goes on.
+    fn warn(&self, _text: &str) {}
+}
+
+/// Hears nothing.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Silent;
+
+impl Progress for Silent {}
+
+/// Whom a job tells what goes on, and who may end it.
+#[derive(Clone, Copy)]
+pub struct Host<'a> {
+    /// Hears progress and warnings.
+    pub progress: &'a dyn Progress,
+    /// Asked between batches.
+    pub cancel: &'a Cancel,
+}
+
+impl Host<'_> {
+    /// Whether an early end was asked for.
+    pub fn is_cancelled(&self) -> bool {
+        self.cancel.is_requested()
+    }
+
+    /// Tells what may be wrong.
+    pub fn warn(&self, text: &str) {
+        self.progress.warn(text);
+    }
+}

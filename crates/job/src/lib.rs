@@ -1,0 +1,44 @@
+//! What each subcommand of peloton does, as library calls: open any input, run, check, measure, tune, compare.
+//!
+//! Nothing here prints or reads command lines: a [`Request`] says what is wanted, a [`Host`] is told of progress and
+//! warnings and can ask for an early end, and what comes back is a summary that can be shown as text or as JSON. The
+//! command line and the bindings to other languages call the same functions.
+//!
+//! Every function is written once for all sequences. What differs from sequence to sequence (where input comes from,
+//! what runs it, how it is checked) is a [`System`]; `registry` is the one place that lists them.
+#![deny(unsafe_code, missing_docs)]
+
+mod check;
+mod compare;
+mod config;
+mod device;
+mod host;
+mod measure;
+mod profile;
+mod registry;
+mod request;
+mod run;
+mod sink;
+mod stream;
+mod summary;
+mod system;
+mod systems;
+pub mod text;
+mod throughput;
+mod track_file;
+mod tune;
+
+pub use check::{Check, CheckOptions, CheckRules, Checked, check};
+pub use compare::{Compared, compare};
+pub use config::Config;
+pub use device::{Device, LaneOrder, devices_found};
+pub use host::{Cancel, Host, Progress, Silent};
+pub use measure::Plan;
+pub use profile::{Measurement, Profile};
+pub use registry::SequenceName;
+pub use request::{EventRange, PixelOptions, Request};
+pub use run::run;
+pub use summary::{StageTime, Summary};
+pub use system::{Opened, Source, System};
+pub use throughput::{Throughput, throughput};
+pub use tune::{Tuned, cpu_name, tune};

@@ -1,0 +1,173 @@
+//! Times the reconstruction of events in memory.
+
+use crate::run::tell_problems;
+use crate::summary::{Totals, hits_of};
+use crate::system::Runs;
+use crate::{Host, Opened, System};
+use peloton::engine::{Batch, Sliced};
+use peloton::event::{Counters, Hasher, Hashes, Results};
+use peloton::{Error, Result};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Passes are timed in rounds of about this long: far above what starting the threads costs.
+const ROUND: Duration = Duration::from_millis(100);
+/// Hits or words of raw banks in memory at most: offsets are 32 bits wide.
+const MAX_ITEMS: u64 = 1 << 31;
+
+/// When to stop.
+#[derive(Debug, Clone, Copy)]
+pub struct Plan {
+    /// Exactly so many passes; without it, as many as fill `time`.
+    pub passes: Option<u64>,
+    /// Time to fill.
+    pub time: Duration,
+}
+
+/// What was measured.
+#[derive(Debug, Clone)]
+pub struct Measured {
+    /// Sums over all timed passes.
+    pub totals: Totals,
+    /// Hashes of a pass.
+    pub hashes: Hashes,
+    /// Time of one pass in the fastest round.
+    pub best_pass: Duration,
+    /// Sums over the passes of the fastest round.
+    pub best_counters: Counters,
+    /// Number of passes of the fastest round.
+    pub best_passes: u64,
+    /// Time of each kernel of a device, summed over all timed passes, ns.
+    pub kernels: Vec<(&'static str, u64)>,
+}
+
+/// Reads everything into memory, as it is measured with.
+///
+/// # Errors
+/// Those of the source, [`Error::Config`] for more than memory can address, [`Error::Format`] for nothing at all.
+pub fn load<S: System>(opened: &mut Opened<S>, host: Host<'_>) -> Result<S::Batch> {
+    let (mut batch, mut truth) = (S::Batch::default(), Vec::new());
+    let source = &mut *opened.source;
+    host.progress.begin(source.known_items());
+    let mut read = || {
+        while !host.is_cancelled() {
+            let items = source.read(256, &mut batch, &mut truth)?;
+            if items == 0 {
+                break;
+            }
+            host.progress.advance(items as u64);
+            truth.clear();
+            if batch.memory_items() > MAX_ITEMS {
+                return Err(Error::Config("too many events to hold in memory: use --events".into()));
+            }
+        }
+        Ok(())
+    };
+    let read = read();
+    host.progress.end();
+    tell_problems(&*opened.source, host);
+    read?;
+    if batch.is_empty() {
+        return Err(Error::format("input", "there is nothing in it to measure with"));
+    }
+    S::prepare_for_measuring(&mut batch);
+    Ok(batch)
+}
+
+/// Reconstructs all events again and again. A pass runs from input in memory to output columns in memory and keeps
+/// nothing from the pass before; each thread writes the results of a slice over those of its last one, as a farm that
+/// hands them on does. The threads go from pass to pass of a round without waiting for each other. Passes before and
+/// after the timed ones, which keep all results, must give the same hashes, and each timed slice as many items as
+/// there.
+///
+/// # Errors
+/// [`Error::Internal`] when they differ.
+pub fn measure<S: System>(
+    runs: &mut Runs<S>,
+    batch: &S::Batch,
+    plan: Plan,
+    host: Host<'_>,
+) -> Result<Measured> {
+    let mut output = Sliced::default();
+    // Memory grows in the first pass.
+    runs.run(batch, &mut output)?;
+    let start = Instant::now();
+    let counters = runs.run(batch, &mut output)?;
+    let warm_up = start.elapsed().max(Duration::from_nanos(1));
+    let hashes = hash(&output);
+    let sizes: Vec<_> = output.slices().map(size).collect();
+    let mut totals = Totals::default();
+    totals.add(&counters, Duration::ZERO, batch, &output);
+    runs.repeat(batch, 1, &|_, _| ())?;
+    runs.take_kernel_times();
+    let round = (ROUND.as_nanos() / warm_up.as_nanos()) as u64;
+
+    let mut measured = Measured {
+        totals: Totals { counters: Counters::default(), passes: 0, hits: hits_of(batch, &counters), ..totals },
+        hashes,
+        best_pass: Duration::MAX,
+        best_counters: Counters::default(),
+        best_passes: 1,
+        kernels: Vec::new(),
+    };
+    while !measured.is_complete(plan, host) {
+        let left = plan.passes.map_or(u64::MAX, |passes| passes.max(1) - measured.totals.passes);
+        measured.round::<S>(runs, batch, round.clamp(1, left), &sizes)?;
+    }
+    measured.kernels = runs.take_kernel_times();
+    runs.run(batch, &mut output)?;
+    if hash(&output) != hashes {
+        return Err(Error::Internal("the last pass gave another hash than the first".into()));
+    }
+    Ok(measured)
+}
+
+impl Measured {
+    fn is_complete(&self, plan: Plan, host: Host<'_>) -> bool {
+        let Totals { passes, time, .. } = self.totals;
+        let enough = plan.passes.map_or(time >= plan.time, |wanted| passes >= wanted.max(1));
+        passes > 0 && (enough || host.is_cancelled())
+    }
+
+    /// So many passes.
+    fn round<S: System>(
+        &mut self,
+        runs: &mut Runs<S>,
+        batch: &S::Batch,
+        passes: u64,
+        sizes: &[[usize; 2]],
+    ) -> Result<()> {
+        let same = AtomicBool::new(true);
+        let check = |slice: usize, results: &S::Results| {
+            if sizes.get(slice) != Some(&size(results)) {
+                same.store(false, Ordering::Relaxed);
+            }
+        };
+        let start = Instant::now();
+        let counters = runs.repeat(batch, passes, &check)?;
+        let time = start.elapsed();
+        if !same.into_inner() {
+            return Err(Error::Internal("the results of a pass are not those of the first one".into()));
+        }
+        self.totals.passes += passes;
+        self.totals.time += time;
+        self.totals.counters.merge(&counters);
+        let pass = time.div_f64(passes as f64);
+        if pass < self.best_pass {
+            (self.best_pass, self.best_counters, self.best_passes) = (pass, counters, passes);
+        }
+        Ok(())
+    }
+}
+
+/// Items in the middle and innermost lists, such as tracks and hits.
+fn size<R: Results>(results: &R) -> [usize; 2] {
+    [results.items(1), results.hits()]
+}
+
+/// The hashes of all results.
+pub fn hash<R: Results>(results: &Sliced<R>) -> Hashes {
+    let mut hasher = Hasher::<R>::default();
+    results.slices().for_each(|piece| hasher.update(piece));
+    hasher.finish()
+}

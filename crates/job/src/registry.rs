@@ -1,0 +1,64 @@
+//! All sequences: the one place that lists them. A new one is a line here.
+
+use crate::system::System;
+use crate::systems::{CylinderSystem, SciFiSystem, TimepixSystem, UtSystem, VeloSystem};
+use peloton::engine::Stage;
+use serde::{Deserialize, Serialize};
+
+/// Something to do with a system that is known only when the program runs.
+pub trait Command {
+    /// What comes of it.
+    type Outcome;
+
+    /// Does it.
+    fn on<S: System>(self) -> Self::Outcome;
+}
+
+macro_rules! systems {
+    ($($(#[$doc:meta])* $variant:ident = $name:literal: $system:ty,)+) => {
+        /// Which sequence runs.
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+        pub enum SequenceName {
+            $($(#[$doc])* #[serde(rename = $name)] $variant,)+
+        }
+
+        peloton::names!(SequenceName, "sequence", { $($variant => $name),+ });
+
+        impl SequenceName {
+            /// Runs a command on the system of this name.
+            pub(crate) fn run<C: Command>(self, command: C) -> C::Outcome {
+                match self {
+                    $(Self::$variant => command.on::<$system>(),)+
+                }
+            }
+        }
+    };
+}
+
+systems! {
+    /// Velo banks or hits to Velo tracks.
+    #[default]
+    Velo = "velo": VeloSystem,
+    /// UT banks to UT hits.
+    Ut = "ut": UtSystem,
+    /// SciFi banks to SciFi hits.
+    SciFi = "scifi": SciFiSystem,
+    /// Pixel hits to clusters; an endless stream.
+    Timepix = "timepix": TimepixSystem,
+    /// Hits of the cylinder detector to tracks with states.
+    Cylinder = "cylinder": CylinderSystem,
+}
+
+impl SequenceName {
+    /// The stages in the order in which they run.
+    pub fn stages(self) -> &'static [Stage] {
+        struct Stages;
+        impl Command for Stages {
+            type Outcome = &'static [Stage];
+            fn on<S: System>(self) -> Self::Outcome {
+                S::STAGES
+            }
+        }
+        self.run(Stages)
+    }
+}

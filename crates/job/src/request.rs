@@ -1,0 +1,88 @@
+//! [`Request`]: what a job works on and how.
+
+use crate::{Config, Device};
+use peloton::event::{Edge, Layout};
+use peloton::velo::VeloBanks;
+use peloton::{Error, Result};
+use peloton_io::input::Format;
+use peloton_io::input::timepix::{KatherineOptions, WhenFull};
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// Which events of the input: `FIRST:COUNT`; either may be left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct EventRange {
+    /// Number of the first event, from 0.
+    pub first: usize,
+    /// How many, or all.
+    pub count: Option<usize>,
+}
+
+impl FromStr for EventRange {
+    type Err = Error;
+    fn from_str(text: &str) -> Result<Self> {
+        let wrong = || Error::Config(format!("`{text}` is not FIRST:COUNT, such as 0:100, 50: or :20"));
+        let (first, count) = text.split_once(':').ok_or_else(wrong)?;
+        let number = |text: &str| match text {
+            "" => Ok(None),
+            text => text.parse().map(Some).map_err(|_| wrong()),
+        };
+        Ok(Self { first: number(first)?.unwrap_or(0), count: number(count)? })
+    }
+}
+
+/// How streams of pixel hits are read.
+#[derive(Debug, Clone, Default)]
+pub struct PixelOptions {
+    /// The sensor; without it, what the format says.
+    pub layout: Option<Layout>,
+    /// Of the Katherine readout's format.
+    pub katherine: KatherineOptions,
+    /// Drop the hits of pixels with more than so many hits in the first million hits.
+    pub mask_hot: Option<u64>,
+    /// Pair hits with this edge of a trigger input.
+    pub trigger: Option<Edge>,
+    /// What happens to hits that come faster than they are worked on.
+    pub when_full: WhenFull,
+}
+
+/// What a job works on, and how.
+#[derive(Debug, Clone, Default)]
+pub struct Request {
+    /// Files, folders, `-`, `sim:...`, addresses; empty for the sequence's own simulation.
+    pub inputs: Vec<String>,
+    /// Format of every input.
+    pub format: Format,
+    /// Which events.
+    pub events: EventRange,
+    /// Whether the first event that cannot be read or reconstructed ends the job.
+    pub strict: bool,
+    /// Folder of the detector's geometry files, or `nominal`.
+    pub geometry: Option<PathBuf>,
+    /// Kind of Velo banks to read where there are several.
+    pub velo_banks: VeloBanks,
+    /// How streams of pixel hits are read.
+    pub pixels: PixelOptions,
+    /// What is reconstructed, and how.
+    pub config: Config,
+    /// Where it runs.
+    pub device: Device,
+    /// The command that asks, for the metadata of files.
+    pub command: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn event_ranges() {
+        let range = |text: &str| text.parse::<EventRange>();
+        assert_eq!(range("3:10").unwrap(), EventRange { first: 3, count: Some(10) });
+        assert_eq!(range("3:").unwrap(), EventRange { first: 3, count: None });
+        assert_eq!(range(":10").unwrap(), EventRange { first: 0, count: Some(10) });
+        for wrong in ["", "3", "a:b", "1:2:3", "-1:5"] {
+            assert!(range(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Streams batches through reading, work and writing, which run beside each other.
+//!
+//! ```text
+//! reader thread --full--> work (this thread and its pool) --done--> writer thread
+//!      ^------------------------------- empty ------------------------------'
+//! ```
+//! The same few chunks go round: whoever is too slow makes the others wait, memory stays bounded, and the
+//! order of the events is kept.
+
+use crate::{Host, Source};
+use crossbeam_channel::{Receiver, Sender, bounded};
+use peloton::engine::Batch;
+use peloton::event::TruthEvent;
+use peloton::{Error, Result};
+use std::thread;
+
+/// Chunks that go round: one read, one worked on, one written, one spare.
+const CHUNKS: usize = 4;
+
+/// A batch of events with what was made of them.
+#[derive(Default)]
+pub struct Chunk<B, T> {
+    /// The events.
+    pub batch: B,
+    /// The truth of each event, when it was asked for.
+    pub truth: Vec<TruthEvent>,
+    /// What the work makes.
+    pub result: T,
+}
+
+/// Reads everything from `source`, `items` at a time, and has `work` and then `consume` called with each chunk in
+/// order; `last` is worked on after everything else. Ends early, without an error, when the host asks for it.
+pub fn stream<B: Batch, T: Default + Send>(
+    source: &mut dyn Source<B>,
+    items: usize,
+    last: Option<B>,
+    host: Host<'_>,
+    mut work: impl FnMut(&mut Chunk<B, T>) -> Result<()>,
+    consume: impl FnMut(&Chunk<B, T>) -> Result<()> + Send,
+) -> Result<()> {
+    host.progress.begin(source.known_items());
+    let (empty_in, empty) = bounded(CHUNKS + 1);
+    let (full_in, full) = bounded(CHUNKS);
+    let (done_in, done) = bounded(CHUNKS);
+    for _ in 0..CHUNKS {
+        empty_in.send(Chunk::default()).expect("the receiver is in this function");
+    }
+    let result = thread::scope(|scope| {
+        let reader = scope.spawn(|| read(source, items, host, &empty, full_in));
+        let writer = scope.spawn(|| write(done, empty_in, consume));
+        let mut worked = Ok(());
+        for mut chunk in full {
+            worked = work(&mut chunk);
+            host.progress.advance(chunk.batch.len() as u64);
+            // A writer that is gone has failed: its own error says why.
+            if worked.is_err() || done_in.send(chunk).is_err() {
+                break;
+            }
+        }
+        if let Some(batch) = last {
+            let mut chunk = Chunk { batch, truth: Vec::new(), result: T::default() };
+            worked = worked.and(work(&mut chunk));
+            // As above.
+            let _ = done_in.send(chunk);
+        }
+        drop(done_in);
+        let written = join(writer);
+        worked.and(written).and(join(reader))
+    });
+    host.progress.end();
+    result
+}
+
+fn join(thread: thread::ScopedJoinHandle<'_, Result<()>>) -> Result<()> {
+    let failed = |_| Err(Error::Internal("a thread that reads or writes panicked".into()));
+    thread.join().unwrap_or_else(failed)
+}
+
+/// Fills chunks until there are no more events, or nobody wants them.
+fn read<B: Batch, T>(
+    source: &mut dyn Source<B>,
+    items: usize,
+    host: Host<'_>,
+    empty: &Receiver<Chunk<B, T>>,
+    full: Sender<Chunk<B, T>>,
+) -> Result<()> {
+    for mut chunk in empty {
+        chunk.batch.clear();
+        chunk.truth.clear();
+        if host.is_cancelled() {
+            return Ok(());
+        }
+        let read = source.read(items, &mut chunk.batch, &mut chunk.truth);
+        // What was read before an error is still worked on.
+        let is_over = !matches!(read, Ok(1..)) && chunk.batch.is_empty();
+        if is_over || full.send(chunk).is_err() {
+            return read.map(drop);
+        }
+        read?;
+    }
+    Ok(())
+}
+
+/// Consumes chunks and hands them back to be filled again.
+fn write<B, T>(
+    done: Receiver<Chunk<B, T>>,
+    empty: Sender<Chunk<B, T>>,
+    mut consume: impl FnMut(&Chunk<B, T>) -> Result<()>,
+) -> Result<()> {
+    for chunk in done {
+        consume(&chunk)?;
+        // A reader that is gone has read everything.
+        let _ = empty.send(chunk);
+    }
+    Ok(())
+}

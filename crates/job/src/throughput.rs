@@ -1,0 +1,140 @@
+//! [`throughput`]: events from memory, again and again.
+
+use crate::measure::{Plan, load, measure};
+use crate::registry::Command;
+use crate::{Host, Request, Summary, System};
+use peloton::Result;
+use peloton::engine::Batch;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+/// What repeated passes over events in memory gave.
+#[derive(Debug, Clone, Serialize)]
+pub struct Throughput {
+    /// The keys that every job gives.
+    #[serde(flatten)]
+    pub summary: Summary,
+    /// Number of timed passes.
+    pub repetitions: u64,
+    /// Wall clock of all of them, s.
+    pub seconds: f64,
+    /// Rate of the fastest round of passes.
+    pub events_per_second_best: f64,
+    /// The same in hits.
+    pub hits_per_second_best: f64,
+    /// Raw banks that went in; null for hits.
+    pub bytes_per_second: Option<f64>,
+    /// The device in words; null for the CPU.
+    pub device: Option<String>,
+    /// Events, or hits of an endless stream, that a thread or stream of a device took at once.
+    pub slice: usize,
+    /// Time on a device, by kernel; empty for the CPU.
+    pub kernels: Vec<KernelTime>,
+    /// Rates for other slices and numbers of streams of a device; empty unless asked for.
+    pub scan: Vec<ScanPoint>,
+    /// What only some sequences tell.
+    #[serde(flatten)]
+    pub facts: Map<String, Value>,
+}
+
+/// Time of one kernel on a device.
+#[derive(Debug, Clone, Serialize)]
+pub struct KernelTime {
+    /// Name of the kernel.
+    pub name: &'static str,
+    /// Time per event, ns.
+    pub ns_per_event: f64,
+    /// Share of all kernels' time, 0..1.
+    pub share: f64,
+}
+
+/// The rate with other slices and streams.
+#[derive(Debug, Clone, Serialize)]
+pub struct ScanPoint {
+    /// Events of a slice.
+    pub slice: usize,
+    /// Streams.
+    pub streams: usize,
+    /// Rate of the fastest round of passes.
+    pub events_per_second: f64,
+}
+
+/// Measures events/s with input in memory; with `scan`, on a device, also for other slices and numbers of streams.
+///
+/// # Errors
+/// Those of the configuration, the inputs and the device.
+pub fn throughput(request: &Request, plan: Plan, scan: bool, host: Host<'_>) -> Result<Throughput> {
+    struct Run<'a>(&'a Request, Plan, bool, Host<'a>);
+    impl Command for Run<'_> {
+        type Outcome = Result<Throughput>;
+        fn on<S: System>(self) -> Result<Throughput> {
+            let Self(request, plan, scan, host) = self;
+            on_system::<S>(request, plan, scan, host)
+        }
+    }
+    request.config.sequence.run(Run(request, plan, scan, host))
+}
+
+fn on_system<S: System>(request: &Request, plan: Plan, scan: bool, host: Host<'_>) -> Result<Throughput> {
+    let config = &request.config;
+    let mut opened = S::open(request, false, host)?;
+    let mut runs = S::executor(request, config, &opened.context)?;
+    let batch = load(&mut opened, host)?;
+    let measured = measure::<S>(&mut runs, &batch, plan, host)?;
+    let points = if scan { scan_all::<S>(request, &opened.context, &batch, plan, host)? } else { Vec::new() };
+    let (machine, totals) = (runs.machine(), &measured.totals);
+    let mut summary = Summary::new::<S>(config, &machine, totals, measured.hashes);
+    summary.add_source(&*opened.source, request.strict)?;
+    summary.is_interrupted = host.is_cancelled();
+    let (seconds, best) = (totals.time.as_secs_f64(), measured.best_pass.as_secs_f64());
+    let all: u64 = measured.kernels.iter().map(|(_, ns)| ns).sum();
+    let kernel = |&(name, ns): &(&'static str, u64)| KernelTime {
+        name,
+        ns_per_event: ns as f64 / (totals.events * totals.passes).max(1) as f64,
+        share: ns as f64 / all.max(1) as f64,
+    };
+    let bytes = S::bank_bytes(&opened.context, &batch);
+    Ok(Throughput {
+        repetitions: totals.passes,
+        seconds,
+        events_per_second_best: totals.events as f64 / best,
+        hits_per_second_best: totals.hits as f64 / best,
+        bytes_per_second: bytes.map(|bytes| (bytes * totals.passes) as f64 / seconds),
+        device: machine.device.clone(),
+        slice: machine.slice,
+        kernels: measured.kernels.iter().map(kernel).collect(),
+        scan: points,
+        facts: S::measured_facts(config, &batch, &measured)?,
+        summary,
+    })
+}
+
+/// Rates over events per slice and streams (Search by triplet, figure 8); all of them must give the same hashes.
+fn scan_all<S: System>(
+    request: &Request,
+    context: &S::Context,
+    batch: &S::Batch,
+    plan: Plan,
+    host: Host<'_>,
+) -> Result<Vec<ScanPoint>> {
+    let (mut points, mut expected) = (Vec::new(), None);
+    for slice in [16, 64, 256, 1024, 4096, 8192] {
+        for streams in 1..=4 {
+            let is_first = slice == 16;
+            if host.is_cancelled() || (slice * streams > batch.len() && !is_first) {
+                continue;
+            }
+            let mut config = request.config.clone();
+            (config.threads, config.slice_events) = (Some(streams), Some(slice));
+            let mut runs = S::executor(request, &config, context)?;
+            let measured = measure::<S>(&mut runs, batch, plan, host)?;
+            if *expected.get_or_insert(measured.hashes) != measured.hashes {
+                let message = format!("slices of {slice} on {streams} streams gave another hash");
+                return Err(peloton::Error::Internal(message));
+            }
+            let events_per_second = measured.totals.events as f64 / measured.best_pass.as_secs_f64();
+            points.push(ScanPoint { slice, streams, events_per_second });
+        }
+    }
+    Ok(points)
+}

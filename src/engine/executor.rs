@@ -1,0 +1,52 @@
+//! [`Executor`]: whatever turns batches of events into results.
+
+use super::Sliced;
+use crate::Result;
+use crate::event::{Counters, Results};
+
+/// What an executor runs on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Machine {
+    /// The instruction set level, or the kind of device.
+    pub isa: &'static str,
+    /// Lanes of a gang, or of a warp.
+    pub gang: usize,
+    /// Threads, or streams of a device.
+    pub threads: usize,
+    /// Events, or hits of an endless stream, that a thread or stream takes at once.
+    pub slice: usize,
+    /// The device in words; none for the CPU.
+    pub device: Option<String>,
+}
+
+/// Turns batches into results, in the order of their events: threads of the CPU, or streams of a device. Whichever it
+/// is, the results are the same.
+pub trait Executor<B, R: Results>: Send {
+    /// Reconstructs a batch; `results` is emptied and gets one entry per event, in order.
+    ///
+    /// # Errors
+    /// When the batch cannot be reconstructed at all, or the device fails.
+    fn run(&mut self, batch: &B, results: &mut Sliced<R>) -> Result<Counters>;
+
+    /// Reconstructs a batch `passes` times and shows each slice, its number and its results, to `visit`; results are
+    /// then overwritten, so that they never leave the cache of the thread that made them.
+    ///
+    /// # Errors
+    /// As [`Executor::run`].
+    fn repeat(&mut self, batch: &B, passes: u64, visit: &(dyn Fn(usize, &R) + Sync)) -> Result<Counters> {
+        let (mut counters, mut results) = (Counters::default(), Sliced::default());
+        for _ in 0..passes {
+            counters.merge(&self.run(batch, &mut results)?);
+            results.slices().enumerate().for_each(|(slice, results)| visit(slice, results));
+        }
+        Ok(counters)
+    }
+
+    /// What it runs on.
+    fn machine(&self) -> Machine;
+
+    /// Time of each kernel of a device since the last call, summed over streams, ns; empty for the CPU.
+    fn take_kernel_times(&mut self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
+}

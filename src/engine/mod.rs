@@ -1,0 +1,158 @@
+//! Runs sequences: [`Engine`] on the calling thread, [`Pool`] on many threads, both with the same results.
+//!
+//! A program that embeds peloton makes one [`Engine`] of a sequence, such as [`Velo`](crate::velo::Velo), gives each of
+//! its own threads a workspace, and calls [`Engine::try_run`] with columns of hits or raw banks; `examples/embed.rs`
+//! shows it whole. An [`Executor`] is whatever turns batches into results: a pool, or streams of a device.
+
+mod banks;
+mod executor;
+mod pool;
+mod sequence;
+mod slices;
+
+pub use executor::{Executor, Machine};
+pub use pool::Pool;
+pub use sequence::{Batch, Input, Sequence, Stage};
+pub use slices::{Sliced, Slot};
+
+use crate::event::{Counters, Results};
+use crate::simd::Level;
+use crate::{Error, Result, Status};
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+/// Events a thread takes at once unless told otherwise: few enough to stay in the cache and to share out
+/// evenly, enough to make the hand-over free.
+pub const SLICE_EVENTS: usize = 4;
+
+/// Runs a sequence. It holds nothing that changes, so that any number of threads may share one engine.
+///
+/// ```
+/// use peloton::engine::Engine;
+/// use peloton::event::{VeloBatch, VeloTracks};
+/// use peloton::simd::Level;
+/// use peloton::velo::{Velo, VeloConfig};
+///
+/// # fn main() -> peloton::Result<()> {
+/// let engine = Engine::new(Velo::new(Level::choose(None, None)?, VeloConfig::default())?);
+/// let (mut workspace, mut tracks) = (engine.workspace(), VeloTracks::default());
+/// let events = VeloBatch::default(); // columns of hits: see its fields
+/// let counters = engine.try_run(events.view(), &mut workspace, &mut tracks)?;
+/// assert_eq!(counters.events(), 0);
+/// # Ok(()) }
+/// ```
+#[derive(Debug)]
+pub struct Engine<S: Sequence> {
+    sequence: Arc<S>,
+}
+
+impl<S: Sequence> Clone for Engine<S> {
+    fn clone(&self) -> Self {
+        Self { sequence: self.sequence.clone() }
+    }
+}
+
+impl<S: Sequence> Engine<S> {
+    /// Makes an engine of a sequence.
+    pub fn new(sequence: S) -> Self {
+        Self { sequence: Arc::new(sequence) }
+    }
+
+    /// What runs.
+    pub fn sequence(&self) -> &S {
+        &self.sequence
+    }
+
+    /// The instruction set level and gang size that run.
+    pub fn level(&self) -> Level {
+        self.sequence.level()
+    }
+
+    /// Scratch memory for one more thread.
+    pub fn workspace(&self) -> S::Workspace {
+        S::Workspace::default()
+    }
+
+    /// Reconstructs all events on the calling thread: `results` is emptied and gets one entry per event, in
+    /// order, whatever became of it. Nothing is allocated once `workspace` and `results` have grown to the
+    /// size of the data.
+    ///
+    /// # Errors
+    /// When the sequence cannot take these events at all, see [`Sequence::accept`]. Trouble with one event is never an
+    /// error: it is a [`Status`] in the results and a count.
+    pub fn try_run<'a>(
+        &self,
+        events: impl Into<S::Input<'a>>,
+        workspace: &mut S::Workspace,
+        results: &mut S::Output,
+    ) -> Result<Counters> {
+        let events = events.into();
+        results.clear();
+        let mut counters = Counters::default();
+        self.try_run_range(events, 0..events.events(), workspace, results, &mut counters)?;
+        Ok(counters)
+    }
+
+    /// Reconstructs the events of `range` and appends them to `results`, their counts to `counters`.
+    ///
+    /// # Errors
+    /// [`Error::Columns`] when `range` reaches beyond the events, and as [`Engine::try_run`].
+    pub fn try_run_range(
+        &self,
+        events: S::Input<'_>,
+        range: Range<usize>,
+        workspace: &mut S::Workspace,
+        results: &mut S::Output,
+        counters: &mut Counters,
+    ) -> Result<()> {
+        if range.start > range.end || range.end > events.events() {
+            let message = format!("events {range:?} of a batch of {} events", events.events());
+            return Err(Error::Columns(message));
+        }
+        self.sequence.accept(events)?;
+        self.run_slice(events, range, workspace, results, counters);
+        Ok(())
+    }
+
+    /// Reconstructs a slice. When something in it panics, its events are run again one by one, and only those that
+    /// panic alone are lost: they get [`Status::InternalFault`].
+    fn run_slice(
+        &self,
+        events: S::Input<'_>,
+        range: Range<usize>,
+        workspace: &mut S::Workspace,
+        results: &mut S::Output,
+        counters: &mut Counters,
+    ) {
+        if self.survives(events, range.clone(), workspace, results, counters) {
+            return;
+        }
+        for event in range {
+            if !self.survives(events, event..event + 1, workspace, results, counters) {
+                results.push_failed(Status::InternalFault);
+                counters.count_event(Status::InternalFault);
+            }
+        }
+    }
+
+    /// Runs events; false when they panicked, and then nothing is left of them.
+    fn survives(
+        &self,
+        events: S::Input<'_>,
+        range: Range<usize>,
+        workspace: &mut S::Workspace,
+        results: &mut S::Output,
+        counters: &mut Counters,
+    ) -> bool {
+        let (before, counted) = (results.events(), *counters);
+        let run = || self.sequence.run_range(events, range, workspace, results, counters);
+        if catch_unwind(AssertUnwindSafe(run)).is_ok() {
+            return true;
+        }
+        *workspace = S::Workspace::default();
+        results.truncate(before);
+        *counters = counted;
+        false
+    }
+}

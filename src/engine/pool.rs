@@ -1,0 +1,159 @@
+//! [`Pool`]: shares a batch of events out to threads, slice by slice.
+//!
+//! ```text
+//! events   | slice 0 | slice 1 | slice 2 | ...      a few events each
+//!               |         |         |               any thread takes any slice (rayon steals)
+//! results  | slot 0  | slot 1  | slot 2  | ...      slot i belongs to slice i alone
+//! ```
+//! Which thread runs which slice is left to chance; where its results go is not, so the order in which threads
+//! finish cannot be seen. A slot keeps its memory from batch to batch, a thread its workspace: once both
+//! have grown, nothing is allocated.
+
+use super::{Engine, Executor, Input, Machine, Sequence, Sliced, Slot};
+use crate::event::{Counters, Results};
+use crate::{Error, Result};
+use rayon::prelude::*;
+use std::ops::Range;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Threads with a workspace each.
+#[derive(Debug)]
+pub struct Pool<S: Sequence> {
+    engine: Engine<S>,
+    slice_events: usize,
+    threads: rayon::ThreadPool,
+    // Entry i is locked by thread i alone and so never waited for: the mutex only proves it.
+    seats: Vec<Mutex<Seat<S>>>,
+}
+
+/// What a thread keeps from slice to slice.
+#[derive(Debug)]
+struct Seat<S: Sequence> {
+    workspace: S::Workspace,
+    /// Results of its slice, where nobody keeps them.
+    slot: Slot<S::Output>,
+}
+
+impl<S: Sequence> Pool<S> {
+    /// Starts `threads` threads that take `slice_events` events at once.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for no threads or events at all, [`Error::System`] when the system gives no more threads.
+    pub fn new(engine: Engine<S>, threads: usize, slice_events: usize) -> Result<Self> {
+        if threads == 0 || slice_events == 0 {
+            return Err(Error::Config("threads and events of a slice must be at least 1".into()));
+        }
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .thread_name(|i| format!("peloton-{i}"))
+            .build()
+            .map_err(|e| Error::System(format!("cannot start {threads} threads: {e}")))?;
+        let seat = |_| Mutex::new(Seat { workspace: S::Workspace::default(), slot: Slot::default() });
+        Ok(Self { engine, slice_events, threads: pool, seats: (0..threads).map(seat).collect() })
+    }
+
+    /// The engine that the threads share.
+    pub fn engine(&self) -> &Engine<S> {
+        &self.engine
+    }
+
+    /// Number of threads.
+    pub fn threads(&self) -> usize {
+        self.seats.len()
+    }
+
+    /// Reconstructs all events; `results` is emptied and gets one entry per event, in order.
+    ///
+    /// # Errors
+    /// As [`Engine::try_run`].
+    pub fn try_run<'a>(
+        &self,
+        events: impl Into<S::Input<'a>>,
+        results: &mut Sliced<S::Output>,
+    ) -> Result<Counters> {
+        let events = events.into();
+        self.engine.sequence().accept(events)?;
+        let slots = results.prepare(events.events().div_ceil(self.slice_events));
+        self.threads.install(|| {
+            slots.par_iter_mut().enumerate().with_max_len(1).for_each(|(i, slot)| {
+                let Slot { results, counters } = slot;
+                let workspace = &mut self.seat().workspace;
+                self.engine.run_slice(events, self.range(events, i), workspace, results, counters);
+            });
+        });
+        Ok(results.counters())
+    }
+
+    /// Reconstructs all events `passes` times and shows each slice, its number and its results, to `visit` on the
+    /// thread that made them, which then overwrites them: results that are used at once never leave the cache.
+    ///
+    /// # Errors
+    /// As [`Engine::try_run`].
+    pub fn try_repeat<'a>(
+        &self,
+        events: impl Into<S::Input<'a>>,
+        passes: u64,
+        visit: impl Fn(usize, &S::Output) + Sync,
+    ) -> Result<Counters> {
+        let events = events.into();
+        self.engine.sequence().accept(events)?;
+        let of_slice = |i: usize| {
+            let Seat { workspace, slot } = &mut *self.seat();
+            slot.results.clear();
+            slot.counters = Counters::default();
+            let Slot { results, counters } = slot;
+            self.engine.run_slice(events, self.range(events, i), workspace, results, counters);
+            visit(i, &slot.results);
+            slot.counters
+        };
+        let merge = |mut sum: Counters, more: Counters| {
+            sum.merge(&more);
+            sum
+        };
+        let slices = events.events().div_ceil(self.slice_events);
+        let pass = || {
+            let slices = (0..slices).into_par_iter().with_max_len(1);
+            slices.map(of_slice).reduce(Counters::default, merge)
+        };
+        // Passes overlap, so that no thread waits for the end of one.
+        let passes = (0..passes as usize).into_par_iter().with_max_len(1);
+        Ok(self.threads.install(|| passes.map(|_| pass()).reduce(Counters::default, merge)))
+    }
+
+    /// The events of a slice.
+    fn range(&self, events: S::Input<'_>, slice: usize) -> Range<usize> {
+        slice * self.slice_events..events.events().min((slice + 1) * self.slice_events)
+    }
+
+    /// What the running thread keeps.
+    fn seat(&self) -> MutexGuard<'_, Seat<S>> {
+        let thread = rayon::current_thread_index().unwrap_or(0);
+        self.seats[thread].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<S: Sequence> Executor<S::Batch, S::Output> for Pool<S> {
+    fn run(&mut self, batch: &S::Batch, results: &mut Sliced<S::Output>) -> Result<Counters> {
+        self.try_run(S::view(batch), results)
+    }
+
+    fn repeat(
+        &mut self,
+        batch: &S::Batch,
+        passes: u64,
+        visit: &(dyn Fn(usize, &S::Output) + Sync),
+    ) -> Result<Counters> {
+        self.try_repeat(S::view(batch), passes, visit)
+    }
+
+    fn machine(&self) -> Machine {
+        let level = self.engine.level();
+        Machine {
+            isa: level.isa().name(),
+            gang: level.gang(),
+            threads: self.threads(),
+            slice: self.slice_events,
+            device: None,
+        }
+    }
+}

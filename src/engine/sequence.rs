@@ -1,0 +1,101 @@
+//! [`Sequence`]: a chain of stages that turns events into results.
+
+use crate::Result;
+use crate::event::{Counters, Results};
+use crate::simd::Level;
+use std::fmt::Debug;
+use std::ops::Range;
+
+/// One stage of a sequence: a name and what goes in and out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stage {
+    /// Name used in results.
+    pub name: &'static str,
+    /// What it takes.
+    pub input: &'static str,
+    /// What it makes.
+    pub output: &'static str,
+}
+
+/// Events that a sequence takes, borrowed.
+pub trait Input: Copy + Sync {
+    /// Number of events.
+    fn events(&self) -> usize;
+}
+
+/// Events in memory of their own, as readers fill it.
+pub trait Batch: Default + Debug + Send + Sync + 'static {
+    /// Removes all events and keeps the memory.
+    fn clear(&mut self);
+
+    /// Numbers of the events in their source, one for each event.
+    fn event_ids(&self) -> &[u64];
+
+    /// Number of hits, where they are known before anything is decoded.
+    fn hits(&self) -> Option<u64>;
+
+    /// Hits or words of raw banks in memory, which 32-bit offsets limit.
+    fn memory_items(&self) -> u64 {
+        self.hits().unwrap_or(0)
+    }
+
+    /// Number of events, or of hits of an endless stream, which has no events.
+    fn len(&self) -> usize {
+        self.event_ids().len()
+    }
+
+    /// Whether there is no event at all.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// A chain of stages that turns events into results. An [`Engine`](super::Engine) runs it.
+///
+/// A value of the type holds the configuration and nothing that changes, so that any number of threads may share it; what
+/// changes lives in a workspace of each thread. `examples/own_detector.rs` defines one outside of this crate.
+pub trait Sequence: Debug + Send + Sync + 'static {
+    /// The name on the command line and in results.
+    const NAME: &'static str;
+    /// The stages in the order in which they run; stage i counts in [`Counters::stages`]`[i]`.
+    const STAGES: &'static [Stage];
+
+    /// Columns of events that go in.
+    type Input<'a>: Input;
+    /// Columns in memory of their own that can be viewed as input.
+    type Batch: Batch;
+    /// Columns that come out.
+    type Output: Results;
+    /// Scratch memory of one thread. It grows to what the largest event needs and is then reused.
+    type Workspace: Default + Debug + Send;
+
+    /// The instruction set level and gang size that run.
+    fn level(&self) -> Level;
+
+    /// The events of a batch as input.
+    fn view(batch: &Self::Batch) -> Self::Input<'_>;
+
+    /// Whether these events can be reconstructed at all.
+    ///
+    /// # Errors
+    /// Says what is missing, such as a geometry for raw banks.
+    fn accept(&self, _events: Self::Input<'_>) -> Result<()> {
+        Ok(())
+    }
+
+    /// Bytes of raw banks that the sequence reads of these events; none when they are hits.
+    fn bank_bytes(&self, _events: Self::Input<'_>) -> Option<u64> {
+        None
+    }
+
+    /// Reconstructs the events of `range`, which lies within the accepted events, and appends one entry for each to
+    /// `out` and their counts to `counters`. An event that cannot be reconstructed gets a status and no items.
+    fn run_range(
+        &self,
+        events: Self::Input<'_>,
+        range: Range<usize>,
+        workspace: &mut Self::Workspace,
+        out: &mut Self::Output,
+        counters: &mut Counters,
+    );
+}

@@ -1,0 +1,231 @@
+//! [`Velo`]: the sequence from raw banks or hits to tracks.
+
+use super::config::VeloConfig;
+use super::decode::{DecodeScratch, VeloBanks, decode};
+use super::run::reconstruct;
+use super::scratch::VeloWorkspace;
+use super::sensors::VeloSensors;
+use crate::engine::{Batch, Input, Sequence, Stage};
+use crate::event::{Counters, RawBatch, RawEvents, VeloBatch, VeloEvents, VeloTracks};
+use crate::simd::Level;
+use crate::{Error, Result};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Raw banks or hits of the Velo to tracks.
+#[derive(Debug, Clone)]
+pub struct Velo {
+    level: Level,
+    config: VeloConfig,
+    decoding: Option<(Arc<VeloSensors>, VeloBanks)>,
+}
+
+impl Velo {
+    /// A sequence for events of hits.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for a configuration that cannot be used.
+    pub fn new(level: Level, config: VeloConfig) -> Result<Self> {
+        config.validate()?;
+        Ok(Self { level, config, decoding: None })
+    }
+
+    /// The same for raw banks, too: those of `banks` where an event has several kinds.
+    pub fn with_sensors(mut self, sensors: Arc<VeloSensors>, banks: VeloBanks) -> Self {
+        self.decoding = Some((sensors, banks));
+        self
+    }
+
+    /// Decodes raw banks to hits, as the first stage of the sequence does, and appends them to `hits`.
+    ///
+    /// # Errors
+    /// [`Error::Config`] without sensors.
+    pub fn decode(
+        &self,
+        events: RawEvents<'_>,
+        range: Range<usize>,
+        scratch: &mut DecodeScratch,
+        hits: &mut VeloBatch,
+        counters: &mut Counters,
+    ) -> Result<()> {
+        let (sensors, banks) = self.sensors()?;
+        decode(self.level, sensors, banks, events, range, scratch, hits, counters);
+        Ok(())
+    }
+
+    fn sensors(&self) -> Result<(&VeloSensors, VeloBanks)> {
+        let (sensors, banks) = self.decoding.as_ref().ok_or_else(|| {
+            Error::Config("these are raw banks: the sequence velo needs the detector's geometry for them".into())
+        })?;
+        Ok((sensors, *banks))
+    }
+}
+
+/// Events of the Velo, borrowed.
+#[derive(Debug, Clone, Copy)]
+pub enum VeloInput<'a> {
+    /// Hits.
+    Hits(VeloEvents<'a>),
+    /// Raw banks.
+    Banks(RawEvents<'a>),
+}
+
+impl Input for VeloInput<'_> {
+    fn events(&self) -> usize {
+        match self {
+            Self::Hits(events) => events.len(),
+            Self::Banks(events) => events.len(),
+        }
+    }
+}
+
+impl<'a> From<VeloEvents<'a>> for VeloInput<'a> {
+    fn from(events: VeloEvents<'a>) -> Self {
+        Self::Hits(events)
+    }
+}
+
+impl<'a> From<RawEvents<'a>> for VeloInput<'a> {
+    fn from(events: RawEvents<'a>) -> Self {
+        Self::Banks(events)
+    }
+}
+
+/// A batch of events of the Velo, as their source gives them.
+#[derive(Debug)]
+pub enum VeloInputBatch {
+    /// Hits.
+    Hits(VeloBatch),
+    /// Raw banks.
+    Banks(RawBatch),
+}
+
+impl Default for VeloInputBatch {
+    fn default() -> Self {
+        Self::Hits(VeloBatch::default())
+    }
+}
+
+impl VeloInputBatch {
+    /// The batch of hits; one of raw banks becomes an empty one of hits.
+    pub fn hits_mut(&mut self) -> &mut VeloBatch {
+        if let Self::Banks(_) = self {
+            *self = Self::Hits(VeloBatch::default());
+        }
+        match self {
+            Self::Hits(batch) => batch,
+            Self::Banks(_) => unreachable!("just replaced"),
+        }
+    }
+
+    /// The batch of raw banks; one of hits becomes an empty one of banks.
+    pub fn banks_mut(&mut self) -> &mut RawBatch {
+        if let Self::Hits(_) = self {
+            *self = Self::Banks(RawBatch::default());
+        }
+        match self {
+            Self::Banks(batch) => batch,
+            Self::Hits(_) => unreachable!("just replaced"),
+        }
+    }
+}
+
+impl Batch for VeloInputBatch {
+    fn clear(&mut self) {
+        match self {
+            Self::Hits(batch) => batch.clear(),
+            Self::Banks(batch) => batch.clear(),
+        }
+    }
+
+    fn event_ids(&self) -> &[u64] {
+        match self {
+            Self::Hits(batch) => &batch.event_id,
+            Self::Banks(batch) => batch.event_ids(),
+        }
+    }
+
+    fn hits(&self) -> Option<u64> {
+        match self {
+            Self::Hits(batch) => Some(batch.x.len() as u64),
+            Self::Banks(_) => None,
+        }
+    }
+
+    fn memory_items(&self) -> u64 {
+        match self {
+            Self::Hits(batch) => batch.x.len() as u64,
+            Self::Banks(batch) => batch.words() as u64,
+        }
+    }
+}
+
+/// Scratch memory of one thread.
+#[derive(Debug, Default)]
+pub struct VeloSequenceWorkspace {
+    velo: VeloWorkspace,
+    decode: DecodeScratch,
+    /// Hits decoded from raw banks.
+    hits: VeloBatch,
+}
+
+impl Sequence for Velo {
+    const NAME: &'static str = "velo";
+    const STAGES: &'static [Stage] = &[
+        Stage { name: "decode", input: "raw banks, or hits by module", output: "hits by module" },
+        Stage { name: "sort", input: "hits by module", output: "hits by phi" },
+        Stage { name: "find", input: "hits by phi", output: "tracks as hit lists" },
+        Stage { name: "fit", input: "tracks as hit lists", output: "states" },
+    ];
+
+    type Input<'a> = VeloInput<'a>;
+    type Batch = VeloInputBatch;
+    type Output = VeloTracks;
+    type Workspace = VeloSequenceWorkspace;
+
+    fn level(&self) -> Level {
+        self.level
+    }
+
+    fn view(batch: &VeloInputBatch) -> VeloInput<'_> {
+        match batch {
+            VeloInputBatch::Hits(batch) => batch.view().into(),
+            VeloInputBatch::Banks(batch) => batch.view().into(),
+        }
+    }
+
+    fn accept(&self, events: VeloInput<'_>) -> Result<()> {
+        match events {
+            VeloInput::Hits(_) => Ok(()),
+            VeloInput::Banks(_) => self.sensors().map(drop),
+        }
+    }
+
+    fn bank_bytes(&self, events: VeloInput<'_>) -> Option<u64> {
+        let VeloInput::Banks(events) = events else { return None };
+        let banks = self.decoding.as_ref().map_or(VeloBanks::Auto, |(_, banks)| *banks);
+        Some(events.bank_bytes(|event| banks.kind(event)))
+    }
+
+    fn run_range(
+        &self,
+        events: VeloInput<'_>,
+        range: Range<usize>,
+        workspace: &mut VeloSequenceWorkspace,
+        out: &mut VeloTracks,
+        counters: &mut Counters,
+    ) {
+        let VeloSequenceWorkspace { velo, decode, hits } = workspace;
+        match events {
+            VeloInput::Hits(events) => {
+                reconstruct(self.level, &self.config, events, range, velo, out, counters);
+            }
+            VeloInput::Banks(events) => {
+                hits.clear();
+                let count = range.len();
+                self.decode(events, range, decode, hits, counters).expect("sensors, when banks were accepted");
+                reconstruct(self.level, &self.config, hits.view(), 0..count, velo, out, counters);
+            }
+        }
+    }
+}
