@@ -13,6 +13,7 @@ pub mod event;
 #[cfg(feature = "cuda")]
 pub mod gpu;
 pub mod kalman;
+mod lhcb;
 mod names;
 pub mod pipeline;
 pub mod scifi;
