@@ -1,4 +1,4 @@
-//! [`Column`]: contiguous values, 64-byte aligned, always followed by [`PAD`] readable values.
+//! [`Column`]: contiguous values, 64-byte aligned, always followed by [`PAD`] readable values; [`Starts`] of lists.
 
 use aligned_vec::{AVec, ConstAlign};
 use bytemuck::Pod;
@@ -120,6 +120,39 @@ impl<T: Pod> FromIterator<T> for Column<T> {
             column.push(value);
         }
         column
+    }
+}
+
+/// First entries of lists, and behind them the end of the last list: never empty, without lists it is `[0]`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Starts(Column<u32>);
+
+impl Default for Starts {
+    fn default() -> Self {
+        Self([0].into_iter().collect())
+    }
+}
+
+impl Starts {
+    /// Appends the end of one more list.
+    #[inline(always)]
+    pub fn push(&mut self, end: u32) {
+        self.0.push(end);
+    }
+}
+
+impl Deref for Starts {
+    type Target = Column<u32>;
+    #[inline(always)]
+    fn deref(&self) -> &Column<u32> {
+        &self.0
+    }
+}
+
+impl DerefMut for Starts {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut Column<u32> {
+        &mut self.0
     }
 }
 

@@ -1,29 +1,20 @@
 //! Tracks of the cylinder detector, as columns.
 
-use super::Column;
+use super::{Column, Results, Starts, results};
 use crate::Status;
 
 /// Values of a state in [`CylinderTracks::state`]: radius, five parameters, fifteen elements of the covariance.
 pub const CYLINDER_STATE: usize = 21;
 
-/// Tracks of many events.
-///
-/// | column | type | length | meaning |
-/// |---|---|---|---|
-/// | `track_start` | u32 | events + 1 | event e owns the tracks `[track_start[e], track_start[e + 1])` |
-/// | `hit_start` | u32 | tracks + 1 | track t owns the entries `[hit_start[t], hit_start[t + 1])` of `hits` |
-/// | `hits` | u32 | entries | hits from inside out, counted from the event's first hit |
-/// | `seed` | u32 | tracks | the seed that the track grew from, counted in the event |
-/// | `chi2` | f32 | tracks | chi2 of the fit, no unit |
-/// | `fit` | u8 | tracks | what became of the fit: the codes of `kalman::FitStatus` |
-/// | `state` | f32 | 21 x tracks | radius; azimuth, z, charge / pT, phi, theta; packed covariance |
-/// | `status` | [`Status`] | events | what became of the event |
-#[derive(Debug, Clone)]
+/// Tracks of many events. Event e owns the tracks `[track_start[e], track_start[e + 1])`, track t the entries
+/// `[hit_start[t], hit_start[t + 1])` of `hits`; everything else has one value per track. The table of all columns is
+/// [`Results::COLUMNS`].
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct CylinderTracks {
     /// First track of each event (no unit).
-    pub track_start: Column<u32>,
+    pub track_start: Starts,
     /// First entry in `hits` of each track (no unit).
-    pub hit_start: Column<u32>,
+    pub hit_start: Starts,
     /// The hits of the tracks (no unit).
     pub hits: Column<u32>,
     /// The seed of each track (no unit).
@@ -39,31 +30,46 @@ pub struct CylinderTracks {
     pub status: Vec<Status>,
 }
 
-impl Default for CylinderTracks {
-    fn default() -> Self {
-        Self {
-            track_start: [0].into_iter().collect(),
-            hit_start: [0].into_iter().collect(),
-            hits: Column::default(),
-            seed: Column::default(),
-            chi2: Column::default(),
-            fit: Column::default(),
-            state: std::array::from_fn(|_| Column::default()),
-            status: Vec::new(),
-        }
+results! {
+    CylinderTracks: "event", "track", "hit";
+    integers {
+        Status 0 [status] "status" "1" "what became of the event";
+        Starts 0 [track_start] "track_start" "1" "first track of the event";
+        Starts 1 [hit_start] "hit_start" "1" "first hit of the track";
+        U32 2 [hits] "hits" "1" "the track's hits from inside out, counted from the event's first hit";
+        U32 1 [seed] "seed" "1" "the seed that the track grew from, counted in the event";
+    }
+    others {
+        F32 1 [chi2] "chi2" "1" "chi2 of the fit";
+        U8 1 [fit] "fit" "1" "what became of the fit: the codes of kalman::FitStatus";
+        F32 1 [state[0]] "radius" "cm" "distance from the z axis at the innermost hit";
+        F32 1 [state[1]] "azimuth" "rad" "azimuth of the position at the innermost hit";
+        F32 1 [state[2]] "z" "cm" "z at the innermost hit";
+        F32 1 [state[3]] "qpt" "c/GeV" "charge over pT at the innermost hit";
+        F32 1 [state[4]] "phi" "rad" "azimuth of the momentum at the innermost hit";
+        F32 1 [state[5]] "theta" "rad" "polar angle of the momentum at the innermost hit";
+        F32 1 [state[6]] "cov_rphi_rphi" "cm cm" "variance of r-phi";
+        F32 1 [state[7]] "cov_z_rphi" "cm cm" "covariance of z and r-phi";
+        F32 1 [state[8]] "cov_z_z" "cm cm" "variance of z";
+        F32 1 [state[9]] "cov_qpt_rphi" "c/GeV cm" "covariance of charge over pT and r-phi";
+        F32 1 [state[10]] "cov_qpt_z" "c/GeV cm" "covariance of charge over pT and z";
+        F32 1 [state[11]] "cov_qpt_qpt" "c/GeV c/GeV" "variance of charge over pT";
+        F32 1 [state[12]] "cov_phi_rphi" "rad cm" "covariance of phi and r-phi";
+        F32 1 [state[13]] "cov_phi_z" "rad cm" "covariance of phi and z";
+        F32 1 [state[14]] "cov_phi_qpt" "rad c/GeV" "covariance of phi and charge over pT";
+        F32 1 [state[15]] "cov_phi_phi" "rad rad" "variance of phi";
+        F32 1 [state[16]] "cov_theta_rphi" "rad cm" "covariance of theta and r-phi";
+        F32 1 [state[17]] "cov_theta_z" "rad cm" "covariance of theta and z";
+        F32 1 [state[18]] "cov_theta_qpt" "rad c/GeV" "covariance of theta and charge over pT";
+        F32 1 [state[19]] "cov_theta_phi" "rad rad" "covariance of theta and phi";
+        F32 1 [state[20]] "cov_theta_theta" "rad rad" "variance of theta";
     }
 }
 
 impl CylinderTracks {
     /// Forgets all events and keeps the memory.
     pub fn clear(&mut self) {
-        self.track_start.set_len(1);
-        self.hit_start.set_len(1);
-        [&mut self.hits, &mut self.seed].into_iter().for_each(Column::clear);
-        self.chi2.clear();
-        self.fit.clear();
-        self.state.iter_mut().for_each(Column::clear);
-        self.status.clear();
+        Results::clear(self);
     }
 
     /// Appends a track of another list to the event that is being filled.

@@ -1,13 +1,13 @@
 //! Clusters of pixel hits with their features, as columns and offsets.
 
-use super::{Column, PixelHits};
+use super::{Column, PixelHits, Results, Starts, results};
 use std::ops::Range;
 
 /// Clusters in the order of their first hits (time, x, y, input).
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct PixelClusters {
     /// Where each cluster's hits begin in `hits`, and where the last one's end (no unit).
-    pub hit_start: Column<u32>,
+    pub hit_start: Starts,
     /// Hits of all clusters; those of a cluster stand together, in order of time. Units are those of
     /// [`PixelHits`].
     pub hits: PixelHits,
@@ -44,10 +44,33 @@ pub struct ClusterFeatures {
     pub roundness: Column<f32>,
 }
 
-impl Default for PixelClusters {
-    fn default() -> Self {
-        let hit_start = [0].into_iter().collect();
-        Self { hit_start, hits: PixelHits::default(), features: ClusterFeatures::default() }
+results! {
+    PixelClusters: "cluster", "hit";
+    integers {
+        Starts 0 [hit_start] "hit_start" "1" "first hit of the cluster";
+        I64 1 [hits.time] "hit_time" "1.5625 ns" "time of arrival";
+        U16 1 [hits.x] "hit_x" "pixel" "column of the pixel on the sensor";
+        U16 1 [hits.y] "hit_y" "pixel" "row of the pixel on the sensor";
+        U16 1 [hits.tot] "hit_tot" "25 ns" "time over threshold";
+    }
+    others {
+        I64 0 [features.time] "time" "1.5625 ns" "time of the first hit";
+        U32 0 [features.duration] "duration" "1.5625 ns" "time from the first to the last hit";
+        U32 0 [features.tot] "tot" "25 ns" "sum of the times over threshold";
+        U16 0 [features.height] "height" "25 ns" "largest time over threshold";
+        U64 0 [features.energy] "energy" "eV" "energy; 0 without calibration";
+        U16 0 [features.bounds[0]] "x_min" "pixel" "smallest x";
+        U16 0 [features.bounds[1]] "y_min" "pixel" "smallest y";
+        U16 0 [features.bounds[2]] "x_max" "pixel" "largest x";
+        U16 0 [features.bounds[3]] "y_max" "pixel" "largest y";
+        F32 0 [features.centroid[0]] "centroid_x" "pixel" "mean x of the pixels, weighted by time over threshold";
+        F32 0 [features.centroid[1]] "centroid_y" "pixel" "mean y of the pixels, weighted by time over threshold";
+        F32 0 [features.mean[0]] "mean_x" "pixel" "mean x of the pixels";
+        F32 0 [features.mean[1]] "mean_y" "pixel" "mean y of the pixels";
+        F32 0 [features.length] "length" "pixel" "length of the line of pixels with the same variance along the main axis";
+        F32 0 [features.breadth] "breadth" "pixel" "the same across the main axis";
+        F32 0 [features.linearity] "linearity" "1" "0 for as long as broad, 1 for a line: difference over sum of the two main variances";
+        F32 0 [features.roundness] "roundness" "1" "pixels over the area of the disc whose diameter is the length, at most 1";
     }
 }
 
@@ -64,9 +87,7 @@ impl PixelClusters {
 
     /// Forgets everything and keeps the memory.
     pub fn clear(&mut self) {
-        self.hit_start.set_len(1);
-        self.hits.clear();
-        self.features.set_len(0);
+        Results::clear(self);
     }
 
     /// Appends the clusters of `range` of another table.
@@ -128,7 +149,7 @@ impl ClusterFeatures {
         }
         let Self { centroid, mean, length, breadth, linearity, roundness, .. } = self;
         let shapes = [length, breadth, linearity, roundness];
-        for (to, (_, from)) in centroid.iter_mut().chain(mean).chain(shapes).zip(other.floats()) {
+        for (to, from) in centroid.iter_mut().chain(mean).chain(shapes).zip(other.floats()) {
             to.extend_from_slice(&from[of()]);
         }
     }
@@ -146,24 +167,15 @@ impl ClusterFeatures {
         [length, breadth, linearity, roundness].into_iter().for_each(|column| column[to] = column[from]);
     }
 
-    /// The columns of floats, in schema order.
+    /// The columns of floats to write to, in schema order.
     pub fn floats_mut(&mut self) -> [&mut Column<f32>; 8] {
         let Self { centroid: [cx, cy], mean: [mx, my], length, breadth, linearity, roundness, .. } = self;
         [cx, cy, mx, my, length, breadth, linearity, roundness]
     }
 
-    /// The columns of floats with their names, in schema order.
-    pub fn floats(&self) -> [(&'static str, &Column<f32>); 8] {
+    /// The columns of floats, in schema order.
+    pub fn floats(&self) -> [&Column<f32>; 8] {
         let Self { centroid: [cx, cy], mean: [mx, my], length, breadth, linearity, roundness, .. } = self;
-        [
-            ("centroid_x", cx),
-            ("centroid_y", cy),
-            ("mean_x", mx),
-            ("mean_y", my),
-            ("length", length),
-            ("breadth", breadth),
-            ("linearity", linearity),
-            ("roundness", roundness),
-        ]
+        [cx, cy, mx, my, length, breadth, linearity, roundness]
     }
 }

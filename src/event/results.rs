@@ -1,243 +1,157 @@
-//! [`Results`]: what every chain of stages makes, whatever it is: events with a status each, and columns.
+//! [`Results`]: what every sequence makes, whatever it is: rows (events, or clusters) of columns.
 
-use super::{Column, Counters, RawEvent, RawEvents, SciFiBatch, UtBatch, VeloTracks};
+use super::{ColumnInfo, Kind, Values, ValuesMut};
 use crate::Status;
 use std::fmt::Debug;
 use std::ops::Range;
 
-/// One column of results as it lies in memory.
-#[derive(Debug, Clone, Copy)]
-pub enum ResultColumn<'a> {
-    /// What became of each event.
-    Status(&'a [Status]),
-    /// First entries of lists, counted from the first event of the batch; one more than there are lists.
-    Starts(&'a [u32]),
-    /// Integers that are the same on every device.
-    Integers(&'a [u32]),
-    /// Everything else, little-endian.
-    Other(&'a [u8]),
-}
-
-/// Results of a batch of events.
+/// Results of a batch of events, as columns that say what they are.
+///
+/// A type needs the table of its columns alone (the macro `results!`), everything else follows from it. Columns are
+/// nested: those of depth 0 have one value per row, starts at depth d cut the items of depth d + 1 into lists. Rows are
+/// events; those of [`PixelClusters`](super::PixelClusters) are clusters, which have no status: there `statuses`
+/// is empty, `events` is 0 and `push_failed` does nothing.
+///
+/// Methods that return a `Vec` are for writing and comparing; the others allocate nothing but room in columns.
 pub trait Results: Default + Debug + Send + Sync + 'static {
-    /// Forgets all events and keeps the memory.
-    fn clear(&mut self);
+    /// What there is one value for, from the outside: `event`, `track`, `hit`.
+    const LEVELS: &'static [&'static str];
+
+    /// The columns, in the order of the hash: status, starts, integers that are the same on every device; then all
+    /// others. Starts come in the order of their depth.
+    const COLUMNS: &'static [ColumnInfo];
+
+    /// Shows each column, in the order of [`COLUMNS`](Self::COLUMNS).
+    fn for_each_column<'a>(&'a self, visit: &mut dyn FnMut(&'static ColumnInfo, Values<'a>));
+
+    /// Shows each column to write to, in the order of [`COLUMNS`](Self::COLUMNS).
+    fn for_each_column_mut(&mut self, visit: &mut dyn FnMut(&'static ColumnInfo, ValuesMut<'_>));
+
+    /// All columns.
+    fn columns(&self) -> Vec<(&'static ColumnInfo, Values<'_>)> {
+        let mut columns = Vec::with_capacity(Self::COLUMNS.len());
+        self.for_each_column(&mut |info, values| columns.push((info, values)));
+        columns
+    }
+
+    /// Whether rows are events, which have a status.
+    fn has_events() -> bool {
+        Self::COLUMNS[0].kind == Kind::Status
+    }
+
     /// What became of each event.
-    fn statuses(&self) -> &[Status];
+    fn statuses(&self) -> &[Status] {
+        let mut statuses: &[Status] = &[];
+        self.for_each_column(&mut |_, values| {
+            if let Values::Status(values) = values {
+                statuses = values;
+            }
+        });
+        statuses
+    }
+
     /// Number of events.
     fn events(&self) -> usize {
         self.statuses().len()
     }
-    /// Removes all events from this one on.
-    fn truncate(&mut self, _events: usize) {
-        unimplemented!()
-    }
-    /// Appends an event without items.
-    fn push_failed(&mut self, _status: Status) {
-        unimplemented!()
-    }
-    /// Number of tracks; none where the chain ends before there are any.
-    fn tracks(&self) -> usize;
-    /// Number of hits: on tracks, or of the chain that ends at hits.
-    fn hits(&self) -> usize;
-    /// All columns: first status, starts and integers, then all others.
-    fn columns(&self) -> Vec<ResultColumn<'_>>;
-}
 
-impl Results for VeloTracks {
-    fn clear(&mut self) {
-        VeloTracks::clear(self);
+    /// Number of items at a depth: of rows at 0.
+    fn items(&self, depth: usize) -> usize {
+        let mut items = 0;
+        self.for_each_column(&mut |info, values| match values {
+            Values::Starts(starts) if depth == 0 && info.depth == 0 => {
+                items = starts.len().saturating_sub(1) / info.lists;
+            }
+            Values::Starts(starts) if info.depth + 1 == depth => {
+                items = starts.last().map_or(0, |&end| end as usize);
+            }
+            _ => {}
+        });
+        items
     }
 
-    fn statuses(&self) -> &[Status] {
-        &self.status
-    }
-
+    /// Number of tracks; 0 where the sequence makes none.
     fn tracks(&self) -> usize {
-        VeloTracks::tracks(self)
+        Self::LEVELS.iter().position(|level| *level == "track").map_or(0, |depth| self.items(depth))
     }
 
+    /// Number of hits: on tracks, in clusters, or of the sequence that ends at hits.
     fn hits(&self) -> usize {
-        self.hits.len()
+        self.items(Self::LEVELS.len() - 1)
     }
 
-    /// `status`, `track_start`, `hit_start`, `hits`; `chi2`, `backward`, then the columns of the states `beam` and
-    /// `end` in the order of [`States::columns`](super::States::columns).
-    fn columns(&self) -> Vec<ResultColumn<'_>> {
-        use ResultColumn::*;
-        let mut columns = vec![
-            Status(&self.status),
-            Starts(&self.track_start),
-            Starts(&self.hit_start),
-            Integers(&self.hits),
-            Other(bytemuck::cast_slice(&self.chi2)),
-            Other(&self.backward),
-        ];
-        let states = self.beam.columns().into_iter().chain(self.end.columns());
-        columns.extend(states.map(|(_, column)| Other(bytemuck::cast_slice(column))));
-        columns
+    /// The items of every depth that belong to some rows, as ranges into the columns; those of depths that do not
+    /// exist are empty.
+    ///
+    /// # Panics
+    /// When `rows` reaches beyond the rows.
+    fn ranges(&self, rows: Range<usize>) -> [Range<usize>; MAX_DEPTH + 1] {
+        let mut ranges = [rows, 0..0, 0..0];
+        self.for_each_column(&mut |info, values| {
+            if let Values::Starts(starts) = values {
+                let Range { start, end } = ranges[info.depth];
+                ranges[info.depth + 1] =
+                    starts[start * info.lists] as usize..starts[end * info.lists] as usize;
+            }
+        });
+        ranges
     }
-}
 
-/// A column of hits, by name.
-#[derive(Debug, Clone, Copy)]
-pub enum HitColumn<'a> {
-    /// Integers.
-    Integers(&'static str, &'a [u32]),
-    /// Coordinates and weights.
-    Floats(&'static str, &'a [f32]),
-}
-
-/// Hits of a batch of events in a fixed number of groups each: what decoders of raw banks make.
-pub trait HitBatch: Default + Debug + Send + Sync + 'static {
-    /// Groups of an event.
-    const GROUPS: usize;
-    /// First hit of each group, and the number of all hits.
-    fn starts(&self) -> &Column<u32>;
-    /// The same, to be appended to.
-    fn starts_mut(&mut self) -> &mut Column<u32>;
-    /// What became of each event.
-    fn statuses(&self) -> &Vec<Status>;
-    /// The same, to be appended to.
-    fn statuses_mut(&mut self) -> &mut Vec<Status>;
-    /// The columns of hits: first `id`, then other integers, then floats.
-    fn columns(&self) -> Vec<HitColumn<'_>>;
-    /// Sets the length of every column of hits.
-    fn set_hits(&mut self, hits: usize);
-
-    /// Number of hits of all events.
-    fn hits(&self) -> usize {
-        match self.columns()[0] {
-            HitColumn::Integers(_, values) => values.len(),
-            HitColumn::Floats(_, values) => values.len(),
-        }
-    }
-}
-
-impl<B: HitBatch> Results for B {
+    /// Forgets all events and keeps the memory.
     fn clear(&mut self) {
-        self.set_hits(0);
-        self.starts_mut().set_len(1);
-        self.statuses_mut().clear();
+        self.truncate(0);
     }
 
-    fn statuses(&self) -> &[Status] {
-        HitBatch::statuses(self)
+    /// Forgets all rows from `rows` on, and what was appended behind the last row that is complete.
+    ///
+    /// # Panics
+    /// When there are fewer rows.
+    fn truncate(&mut self, rows: usize) {
+        let mut keep = [rows, 0, 0];
+        self.for_each_column_mut(&mut |info, values| match values {
+            ValuesMut::Starts(starts) => {
+                let last = keep[info.depth] * info.lists;
+                keep[info.depth + 1] = starts[last] as usize;
+                starts.set_len(last + 1);
+            }
+            values => values.set_len(keep[info.depth]),
+        });
     }
 
-    fn tracks(&self) -> usize {
-        0
-    }
-
-    fn hits(&self) -> usize {
-        HitBatch::hits(self)
-    }
-
-    /// `status`, `starts`, then the columns of hits in their order.
-    fn columns(&self) -> Vec<ResultColumn<'_>> {
-        let mut columns =
-            vec![ResultColumn::Status(HitBatch::statuses(self)), ResultColumn::Starts(self.starts())];
-        columns.extend(HitBatch::columns(self).into_iter().map(|column| match column {
-            HitColumn::Integers(_, values) => ResultColumn::Integers(values),
-            HitColumn::Floats(_, values) => ResultColumn::Other(bytemuck::cast_slice(values)),
-        }));
-        columns
-    }
-}
-
-macro_rules! hit_batch {
-    ($batch:ident, $groups:expr, $start:ident, [$($integer:ident)*], [$($float:ident)*]) => {
-        impl HitBatch for $batch {
-            const GROUPS: usize = $groups;
-            fn starts(&self) -> &Column<u32> {
-                &self.$start
-            }
-            fn starts_mut(&mut self) -> &mut Column<u32> {
-                &mut self.$start
-            }
-            fn statuses(&self) -> &Vec<Status> {
-                &self.status
-            }
-            fn statuses_mut(&mut self) -> &mut Vec<Status> {
-                &mut self.status
-            }
-            fn columns(&self) -> Vec<HitColumn<'_>> {
-                vec![
-                    $(HitColumn::Integers(stringify!($integer), &self.$integer),)*
-                    $(HitColumn::Floats(stringify!($float), &self.$float),)*
-                ]
-            }
-            #[inline(always)]
-            fn set_hits(&mut self, hits: usize) {
-                $(self.$integer.set_len(hits);)*
-                $(self.$float.set_len(hits);)*
-            }
-            #[inline(always)]
-            fn hits(&self) -> usize {
-                self.id.len()
-            }
+    /// Appends an event without items, with this status.
+    fn push_failed(&mut self, status: Status) {
+        if !Self::has_events() {
+            return;
         }
-    };
-}
-
-hit_batch!(UtBatch, super::UT_GROUPS, group_start, [id], [x z y_begin y_end weight]);
-hit_batch!(SciFiBatch, super::SCIFI_ZONES, zone_start, [id width], [x z y_end]);
-
-/// Decodes the events of `range` one by one and appends them to `out`: `decode` appends the hits and the ends of the
-/// groups of a good event. What failed has no hits; the first stage of `counters` counts hits.
-#[inline(always)]
-pub(crate) fn decode_each<B: HitBatch>(
-    events: RawEvents<'_>,
-    range: Range<usize>,
-    out: &mut B,
-    counters: &mut Counters,
-    mut decode: impl FnMut(&RawEvent<'_>, &mut B, &mut Counters) -> Status,
-) {
-    for number in range {
-        let event = events.event(number);
-        let before = HitBatch::hits(out);
-        let status = match event.status {
-            Status::Ok => decode(&event, out, counters),
-            status => status,
-        };
-        if status != Status::Ok {
-            out.set_hits(before);
-            for _ in 0..B::GROUPS {
-                out.starts_mut().push(before as u32);
+        self.for_each_column_mut(&mut |info, values| match values {
+            ValuesMut::Status(statuses) => statuses.push(status),
+            ValuesMut::Starts(starts) if info.depth == 0 => {
+                let end = starts.last().copied().unwrap_or(0);
+                (0..info.lists).for_each(|_| starts.push(end));
             }
-        }
-        out.statuses_mut().push(status);
-        counters.stages[0].items_out += (HitBatch::hits(out) - before) as u64;
-        counters.count_event(status);
+            _ => {}
+        });
+    }
+
+    /// Ends the event whose items have been appended, with this status.
+    fn push_status(&mut self, status: Status) {
+        self.for_each_column_mut(&mut |_, values| {
+            if let ValuesMut::Status(statuses) = values {
+                statuses.push(status);
+            }
+        });
+    }
+
+    /// Sets the number of items in all columns of a depth but starts; values that become visible are whatever the
+    /// memory held.
+    fn set_items(&mut self, depth: usize, items: usize) {
+        self.for_each_column_mut(&mut |info, values| {
+            if info.depth == depth && info.kind != Kind::Starts {
+                values.set_len(items);
+            }
+        });
     }
 }
 
-/// Memory for putting hits in order.
-#[derive(Debug, Default)]
-pub(crate) struct Order {
-    range: Range<usize>,
-    order: Vec<u32>,
-    values: Vec<u32>,
-}
-
-impl Order {
-    /// Finds the order of the hits of a range; [`apply`](Self::apply) puts column after column into it.
-    pub(crate) fn find(
-        &mut self,
-        range: Range<usize>,
-        mut compare: impl FnMut(usize, usize) -> std::cmp::Ordering,
-    ) {
-        self.order.clear();
-        self.order.extend(range.clone().map(|hit| hit as u32));
-        self.order.sort_unstable_by(|&a, &b| compare(a as usize, b as usize));
-        self.range = range;
-    }
-
-    /// Rearranges the values of the range in one column, floats by their bits.
-    pub(crate) fn apply(&mut self, column: &mut [impl bytemuck::Pod]) {
-        let column: &mut [u32] = bytemuck::cast_slice_mut(column);
-        self.values.clear();
-        self.values.extend(self.order.iter().map(|&from| column[from as usize]));
-        column[self.range.clone()].copy_from_slice(&self.values);
-    }
-}
+/// Depth of the innermost items at most.
+pub const MAX_DEPTH: usize = 2;

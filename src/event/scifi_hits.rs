@@ -1,6 +1,6 @@
 //! SciFi hits of a batch of events, as columns.
 
-use super::Column;
+use super::{Column, Results, Starts, results};
 use crate::Status;
 
 /// Zones of the SciFi: twelve layers (x, u, v, x in each station), each a lower and an upper half.
@@ -8,15 +8,9 @@ pub const SCIFI_ZONES: usize = 24;
 
 /// SciFi hits of many events, sorted by zone (2 * layer, + 1 for the upper half), then `x`, then `id`.
 ///
-/// | column | type | length | meaning |
-/// |---|---|---|---|
-/// | `x`, `z` | f32, mm | hits | where the fibre, or its extension, meets y = 0 |
-/// | `y_end` | f32, mm | hits | y of the fibre's end at the mirror, near y = 0 |
-/// | `id` | u32 | hits | LHCbID |
-/// | `width` | u32 | hits | bit 0: in the right half of the channel; bits 1 on: width as the readout tells it |
-/// | `zone_start` | u32 | 24 * events + 1 | zone z of event e owns the hits `[zone_start[24 e + z], zone_start[24 e + z + 1])` |
-/// | `status` | [`Status`] | events | anything but `Ok`: the event has no hits here |
-#[derive(Debug, Clone, PartialEq)]
+/// Zone z of event e owns the hits `[zone_start[24 e + z], zone_start[24 e + z + 1])`; the table of all columns is
+/// [`Results::COLUMNS`]. An event with a status other than `Ok` has no hits here.
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct SciFiBatch {
     /// x at y = 0, mm.
     pub x: Column<f32>,
@@ -29,29 +23,30 @@ pub struct SciFiBatch {
     /// Half of the channel and width (no unit).
     pub width: Column<u32>,
     /// First hit of each zone (no unit); 24 per event and one at the end.
-    pub zone_start: Column<u32>,
+    pub zone_start: Starts,
     /// What became of each event (no unit).
     pub status: Vec<Status>,
 }
 
-impl Default for SciFiBatch {
-    fn default() -> Self {
-        Self {
-            x: Column::default(),
-            z: Column::default(),
-            y_end: Column::default(),
-            id: Column::default(),
-            width: Column::default(),
-            zone_start: [0].into_iter().collect(),
-            status: Vec::new(),
-        }
+results! {
+    SciFiBatch: "event", "hit";
+    integers {
+        Status 0 [status] "status" "1" "what became of the event";
+        Starts 0 [zone_start] * SCIFI_ZONES "zone_start" "1" "first hit of each of the event's 24 zones (2 * layer, + 1 for the upper half), and the number of hits";
+        U32 1 [id] "id" "1" "LHCbID";
+        U32 1 [width] "width" "1" "bit 0: in the right half of the channel; bits 1 on: width of the cluster as the readout gives it";
+    }
+    others {
+        F32 1 [x] "x" "mm" "x where the fibre, or its extension, meets y = 0";
+        F32 1 [z] "z" "mm" "z where the fibre, or its extension, meets y = 0";
+        F32 1 [y_end] "y_end" "mm" "y of the fibre's end at the mirror, near y = 0";
     }
 }
 
 impl SciFiBatch {
     /// Forgets all events and keeps the memory.
     pub fn clear(&mut self) {
-        super::Results::clear(self);
+        Results::clear(self);
     }
 
     /// Number of hits of all events.

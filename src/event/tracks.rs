@@ -1,6 +1,6 @@
 //! Velo tracks of a batch of events, as columns.
 
-use super::Column;
+use super::{Column, Results, Starts, results};
 use crate::Status;
 
 /// Straight-line states, one per track: position, slopes and the covariance of one projection. The fit
@@ -26,20 +26,6 @@ pub struct States {
 }
 
 impl States {
-    /// The columns with their names, in schema order.
-    pub fn columns(&self) -> [(&'static str, &Column<f32>); 8] {
-        [
-            ("x", &self.x),
-            ("y", &self.y),
-            ("z", &self.z),
-            ("tx", &self.tx),
-            ("ty", &self.ty),
-            ("cov_xx", &self.cov_xx),
-            ("cov_xt", &self.cov_xt),
-            ("cov_tt", &self.cov_tt),
-        ]
-    }
-
     /// The columns to write, in schema order.
     pub fn columns_mut(&mut self) -> [&mut Column<f32>; 8] {
         [
@@ -55,24 +41,16 @@ impl States {
     }
 }
 
-/// Velo tracks of many events.
-///
-/// | column | type | length | meaning |
-/// |---|---|---|---|
-/// | `track_start` | u32 | events + 1 | event e owns the tracks `[track_start[e], track_start[e + 1])` |
-/// | `hit_start` | u32 | tracks + 1 | track t owns the entries `[hit_start[t], hit_start[t + 1])` of `hits` |
-/// | `hits` | u32 | entries | names of the hits (`id` of the input), from the largest z down |
-/// | `chi2` | f32 | tracks | chi2 of the straight-line fit, both projections, no unit |
-/// | `backward` | u8 | tracks | 1 when the track flies towards -z |
-/// | `beam`, `end` | [`States`] | tracks | at the closest approach to the beam line, and at z = 770 mm |
-/// | `status` | [`Status`] | events | what became of the event |
-#[derive(Debug, Clone)]
+/// Velo tracks of many events. Event e owns the tracks `[track_start[e], track_start[e + 1])`, track t the entries
+/// `[hit_start[t], hit_start[t + 1])` of `hits`; everything else has one value per track. The table of all columns is
+/// [`Results::COLUMNS`].
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct VeloTracks {
     /// First track of each event (no unit).
-    pub track_start: Column<u32>,
+    pub track_start: Starts,
     /// First entry in `hits` of each track (no unit).
-    pub hit_start: Column<u32>,
-    /// Names of the hits of the tracks (no unit).
+    pub hit_start: Starts,
+    /// Names of the hits of the tracks (`id` of the input), from the largest z down (no unit).
     pub hits: Column<u32>,
     /// chi2 of the straight-line fit (no unit).
     pub chi2: Column<f32>,
@@ -86,33 +64,40 @@ pub struct VeloTracks {
     pub status: Vec<Status>,
 }
 
-impl Default for VeloTracks {
-    fn default() -> Self {
-        Self {
-            track_start: [0].into_iter().collect(),
-            hit_start: [0].into_iter().collect(),
-            hits: Column::default(),
-            chi2: Column::default(),
-            backward: Column::default(),
-            beam: States::default(),
-            end: States::default(),
-            status: Vec::new(),
-        }
+results! {
+    VeloTracks: "event", "track", "hit";
+    integers {
+        Status 0 [status] "status" "1" "what became of the event";
+        Starts 0 [track_start] "track_start" "1" "first track of the event";
+        Starts 1 [hit_start] "hit_start" "1" "first hit of the track";
+        U32 2 [hits] "hits" "1" "names of the track's hits: index in the event (JSON, simulation) or LHCbID (raw banks), from the largest z down";
+    }
+    others {
+        F32 1 [chi2] "chi2" "1" "chi2 of the straight-line fit, both projections";
+        U8 1 [backward] "backward" "1" "1 when the track flies towards -z";
+        F32 1 [beam.x] "beam_x" "mm" "x at the closest approach to the beam line";
+        F32 1 [beam.y] "beam_y" "mm" "y at the closest approach to the beam line";
+        F32 1 [beam.z] "beam_z" "mm" "z at the closest approach to the beam line";
+        F32 1 [beam.tx] "beam_tx" "1" "slope dx/dz at the closest approach to the beam line";
+        F32 1 [beam.ty] "beam_ty" "1" "slope dy/dz at the closest approach to the beam line";
+        F32 1 [beam.cov_xx] "beam_cov_xx" "mm^2" "variance of x, and of y, at the closest approach to the beam line";
+        F32 1 [beam.cov_xt] "beam_cov_xt" "mm" "covariance of x and tx, and of y and ty, at the closest approach to the beam line";
+        F32 1 [beam.cov_tt] "beam_cov_tt" "1" "variance of tx, and of ty, at the closest approach to the beam line";
+        F32 1 [end.x] "end_x" "mm" "x at the end of the Velo, z = 770 mm";
+        F32 1 [end.y] "end_y" "mm" "y at the end of the Velo, z = 770 mm";
+        F32 1 [end.z] "end_z" "mm" "z at the end of the Velo, z = 770 mm";
+        F32 1 [end.tx] "end_tx" "1" "slope dx/dz at the end of the Velo, z = 770 mm";
+        F32 1 [end.ty] "end_ty" "1" "slope dy/dz at the end of the Velo, z = 770 mm";
+        F32 1 [end.cov_xx] "end_cov_xx" "mm^2" "variance of x, and of y, at the end of the Velo, z = 770 mm";
+        F32 1 [end.cov_xt] "end_cov_xt" "mm" "covariance of x and tx, and of y and ty, at the end of the Velo, z = 770 mm";
+        F32 1 [end.cov_tt] "end_cov_tt" "1" "variance of tx, and of ty, at the end of the Velo, z = 770 mm";
     }
 }
 
 impl VeloTracks {
     /// Forgets all events and keeps the memory.
     pub fn clear(&mut self) {
-        self.track_start.set_len(1);
-        self.hit_start.set_len(1);
-        self.hits.clear();
-        self.chi2.clear();
-        self.backward.clear();
-        for states in [&mut self.beam, &mut self.end] {
-            states.columns_mut().into_iter().for_each(Column::clear);
-        }
-        self.status.clear();
+        Results::clear(self);
     }
 
     /// Number of events.

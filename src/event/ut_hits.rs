@@ -1,6 +1,6 @@
 //! UT hits of a batch of events, as columns.
 
-use super::Column;
+use super::{Column, Results, Starts, results};
 use crate::Status;
 
 /// Planes of the UT: vertical strips, two tilted ones, vertical again.
@@ -10,15 +10,9 @@ pub const UT_GROUPS: usize = 84;
 
 /// UT hits of many events, sorted by group of sectors (and so by plane), then `y_begin`, then `x`, then `id`.
 ///
-/// | column | type | length | meaning |
-/// |---|---|---|---|
-/// | `x`, `z` | f32, mm | hits | where the strip, or its extension, meets y = 0 |
-/// | `y_begin`, `y_end` | f32, mm | hits | ends of the strip |
-/// | `weight` | f32, 1/mm^2 | hits | 12 / pitch^2: one over the variance of x |
-/// | `id` | u32 | hits | LHCbID |
-/// | `group_start` | u32 | 84 * events + 1 | group g of event e owns the hits `[group_start[84 e + g], group_start[84 e + g + 1])` |
-/// | `status` | [`Status`] | events | anything but `Ok`: the event has no hits here |
-#[derive(Debug, Clone, PartialEq)]
+/// Group g of event e owns the hits `[group_start[84 e + g], group_start[84 e + g + 1])`; the table of all columns is
+/// [`Results::COLUMNS`]. An event with a status other than `Ok` has no hits here.
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct UtBatch {
     /// x at y = 0, mm.
     pub x: Column<f32>,
@@ -33,30 +27,31 @@ pub struct UtBatch {
     /// LHCbID (no unit).
     pub id: Column<u32>,
     /// First hit of each group (no unit); 84 per event and one at the end.
-    pub group_start: Column<u32>,
+    pub group_start: Starts,
     /// What became of each event (no unit).
     pub status: Vec<Status>,
 }
 
-impl Default for UtBatch {
-    fn default() -> Self {
-        Self {
-            x: Column::default(),
-            z: Column::default(),
-            y_begin: Column::default(),
-            y_end: Column::default(),
-            weight: Column::default(),
-            id: Column::default(),
-            group_start: [0].into_iter().collect(),
-            status: Vec::new(),
-        }
+results! {
+    UtBatch: "event", "hit";
+    integers {
+        Status 0 [status] "status" "1" "what became of the event";
+        Starts 0 [group_start] * UT_GROUPS "group_start" "1" "first hit of each of the event's 84 groups of sectors at one x, and the number of hits";
+        U32 1 [id] "id" "1" "LHCbID";
+    }
+    others {
+        F32 1 [x] "x" "mm" "x where the strip, or its extension, meets y = 0";
+        F32 1 [z] "z" "mm" "z where the strip, or its extension, meets y = 0";
+        F32 1 [y_begin] "y_begin" "mm" "y of the lower end of the strip";
+        F32 1 [y_end] "y_end" "mm" "y of the upper end of the strip";
+        F32 1 [weight] "weight" "1/mm^2" "12 / pitch^2: one over the variance of x";
     }
 }
 
 impl UtBatch {
     /// Forgets all events and keeps the memory.
     pub fn clear(&mut self) {
-        super::Results::clear(self);
+        Results::clear(self);
     }
 
     /// Number of hits of all events.

@@ -20,9 +20,9 @@ pub use reference::{reference, reference_with};
 use super::geometry::{Boards, LINKS, SciFiGeometry};
 use crate::Status;
 use crate::event::{
-    BankKind, Column, Counters, HitBatch, Order, RawBank, RawEvent, RawEvents, SCIFI_ZONES, SciFiBatch,
-    StageClock, decode_each,
+    BankKind, Column, Counters, RawBank, RawEvent, RawEvents, Results, SCIFI_ZONES, SciFiBatch, StageClock,
 };
+use crate::lhcb::decode::{Order, decode_each};
 use crate::simd::varying::{F32, Mask, U32};
 use crate::simd::{Gang, Level};
 use std::ops::Range;
@@ -186,7 +186,7 @@ fn place_room<G: Gang>(
         || {
             let SciFiScratch { codes, zones, order, .. } = scratch;
             let start = out.hits();
-            out.set_hits(start + codes.len());
+            out.set_items(1, start + codes.len());
             if !place(g, geometry, codes, start, out) {
                 return Status::BadBank;
             }

@@ -1,6 +1,7 @@
 //! The order of the hits of a zone: checked, and put right where it is not.
 
-use crate::event::{Column, Order, SciFiBatch};
+use crate::event::{Column, SciFiBatch};
+use crate::lhcb::decode::Order;
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
 use std::ops::Range;

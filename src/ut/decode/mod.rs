@@ -21,9 +21,8 @@ pub use reference::{reference, reference_with};
 
 use super::geometry::{NO_SECTOR, SECTORS, STRIPS, UtGeometry};
 use crate::Status;
-use crate::event::{
-    BankKind, Column, Counters, HitBatch, Order, RawEvent, RawEvents, StageClock, UtBatch, decode_each,
-};
+use crate::event::{BankKind, Column, Counters, RawEvent, RawEvents, Results, StageClock, UtBatch};
+use crate::lhcb::decode::{Order, decode_each};
 use crate::simd::varying::{F32, Mask, U32};
 use crate::simd::{Gang, Level};
 use std::ops::Range;
@@ -130,7 +129,7 @@ fn decode_room<G: Gang>(
             sum(geometry, scratch, out);
             place(geometry, flips, scratch);
             let start = out.hits();
-            out.set_hits(start + scratch.placed.len());
+            out.set_items(1, start + scratch.placed.len());
             if !decode_in_order(g, geometry, &scratch.placed, start, out) {
                 settle::settle(&mut scratch.order, out);
             }

@@ -1,7 +1,8 @@
 //! The order of the hits: checked for all, and put right where it is not.
 
 use super::SECTOR_SHIFT;
-use crate::event::{Column, Order, UT_GROUPS, UtBatch};
+use crate::event::{Column, UT_GROUPS, UtBatch};
+use crate::lhcb::decode::Order;
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
 use crate::ut::geometry::UtGeometry;

@@ -1,0 +1,137 @@
+//! The first difference between two events' results, in words.
+
+use super::{ColumnInfo, Results, Values};
+use std::ops::Range;
+
+/// What is different about row `left.1` of the first results and row `right.1` of the second, in words; `None` when all
+/// their columns are equal, floats bit by bit. Rows are events, or clusters.
+///
+/// # Panics
+/// When there are no such rows.
+pub fn difference<R: Results>(left: (&R, usize), right: (&R, usize)) -> Option<String> {
+    let rows = [Row::new(left), Row::new(right)];
+    (0..R::COLUMNS.len()).find_map(|column| differs::<R>(&rows, column))
+}
+
+/// One row: its columns, and its items of every depth.
+struct Row<'a> {
+    columns: Vec<(&'static ColumnInfo, Values<'a>)>,
+    ranges: [Range<usize>; super::MAX_DEPTH + 1],
+}
+
+impl<'a> Row<'a> {
+    fn new<R: Results>((results, row): (&'a R, usize)) -> Self {
+        Self { columns: results.columns(), ranges: results.ranges(row..row + 1) }
+    }
+
+    /// Lengths of the lists that starts cut.
+    fn lengths(&self, info: &ColumnInfo, starts: &[u32]) -> Vec<u32> {
+        let Range { start, end } = self.ranges[info.depth];
+        let starts = &starts[start * info.lists..=end * info.lists];
+        starts.windows(2).map(|pair| pair[1] - pair[0]).collect()
+    }
+
+    /// The item of the depth above that an item belongs to, counted in the row.
+    fn parent(&self, depth: usize, item: usize) -> usize {
+        let is_it = |info: &ColumnInfo| info.depth + 1 == depth;
+        let starts = self.columns.iter().find_map(|(info, values)| match values {
+            Values::Starts(starts) if is_it(info) => Some(*starts),
+            _ => None,
+        });
+        let (first, item) = (self.ranges[depth - 1].start, self.ranges[depth].start + item);
+        let starts = starts.map_or(&[][..], |starts| &starts[first + 1..]);
+        starts.partition_point(|&end| end as usize <= item)
+    }
+
+    /// The values of a column that belong to one item of the depth above, counted in the row.
+    fn list(&self, column: usize, parent: usize) -> String {
+        let (info, values) = self.columns[column];
+        let parent = self.ranges[info.depth - 1].start + parent;
+        let starts = self.columns.iter().find_map(|(other, values)| match values {
+            Values::Starts(starts) if other.depth + 1 == info.depth => Some(*starts),
+            _ => None,
+        });
+        let range = starts.map_or(0..0, |starts| starts[parent] as usize..starts[parent + 1] as usize);
+        words(values, range)
+    }
+}
+
+/// The first difference in a column. Columns before it are equal: all lists up to its depth have equal lengths.
+fn differs<R: Results>(rows: &[Row<'_>; 2], column: usize) -> Option<String> {
+    let [(info, a), (_, b)] = rows.each_ref().map(|row| row.columns[column]);
+    let [in_a, in_b] = rows.each_ref().map(|row| row.ranges[info.depth].clone());
+    if let (Values::Starts(a), Values::Starts(b)) = (a, b) {
+        return lengths_differ::<R>(rows, info, [a, b]);
+    }
+    let item = first_difference(a, in_a.clone(), b, in_b.clone())?;
+    let [value_a, value_b] = [(a, in_a.start + item), (b, in_b.start + item)].map(|(v, i)| word(v, i));
+    let name = info.name;
+    Some(match info.depth {
+        0 => format!("{name} {value_a} and {value_b}"),
+        1 => format!("{} {item}: {name} {value_a} and {value_b}", R::LEVELS[1]),
+        depth => {
+            let parent = rows[0].parent(depth, item);
+            let [a, b] = rows.each_ref().map(|row| row.list(column, parent));
+            format!("{} {parent}: {name} {a} and {b}", R::LEVELS[depth - 1])
+        }
+    })
+}
+
+/// The first list whose length differs.
+fn lengths_differ<R: Results>(
+    rows: &[Row<'_>; 2],
+    info: &'static ColumnInfo,
+    [a, b]: [&[u32]; 2],
+) -> Option<String> {
+    let (a, b) = (rows[0].lengths(info, a), rows[1].lengths(info, b));
+    let list = a.iter().zip(&b).position(|(a, b)| a != b)?;
+    let counts = format!("{} and {} {}s", a[list], b[list], R::LEVELS[info.depth + 1]);
+    if info.depth > 0 {
+        let inner = R::COLUMNS.iter().position(|other| other.depth == info.depth + 1);
+        let [a, b] = rows.each_ref().map(|row| inner.map_or(String::new(), |column| row.list(column, list)));
+        let name = inner.map_or("", |column| R::COLUMNS[column].name);
+        return Some(format!("{} {list}: {name} {a} and {b}", R::LEVELS[info.depth]));
+    }
+    if info.lists > 1 {
+        return Some(format!("{} {list}: {counts}", info.name.trim_end_matches("_start")));
+    }
+    Some(counts)
+}
+
+/// The first item that differs, counted from the beginning of the ranges, which are equally long.
+fn first_difference(a: Values<'_>, in_a: Range<usize>, b: Values<'_>, in_b: Range<usize>) -> Option<usize> {
+    fn first<T>(a: &[T], b: &[T], same: impl Fn(&T, &T) -> bool) -> Option<usize> {
+        a.iter().zip(b).position(|(a, b)| !same(a, b))
+    }
+    match (a, b) {
+        (Values::Status(a), Values::Status(b)) => first(&a[in_a], &b[in_b], |a, b| a == b),
+        (Values::U8(a), Values::U8(b)) => first(&a[in_a], &b[in_b], |a, b| a == b),
+        (Values::U16(a), Values::U16(b)) => first(&a[in_a], &b[in_b], |a, b| a == b),
+        (Values::U32(a), Values::U32(b)) => first(&a[in_a], &b[in_b], |a, b| a == b),
+        (Values::U64(a), Values::U64(b)) => first(&a[in_a], &b[in_b], |a, b| a == b),
+        (Values::I64(a), Values::I64(b)) => first(&a[in_a], &b[in_b], |a, b| a == b),
+        (Values::F32(a), Values::F32(b)) => first(&a[in_a], &b[in_b], |a, b| a.to_bits() == b.to_bits()),
+        _ => None,
+    }
+}
+
+/// One value.
+fn word(values: Values<'_>, at: usize) -> String {
+    match values {
+        Values::Status(values) => values[at].name().into(),
+        Values::Starts(values) | Values::U32(values) => values[at].to_string(),
+        Values::U8(values) => values[at].to_string(),
+        Values::U16(values) => values[at].to_string(),
+        Values::U64(values) => values[at].to_string(),
+        Values::I64(values) => values[at].to_string(),
+        // Of NaNs the bits differ.
+        Values::F32(values) if values[at].is_nan() => format!("NaN ({:08x})", values[at].to_bits()),
+        Values::F32(values) => format!("{:e}", values[at]),
+    }
+}
+
+/// A list of values.
+fn words(values: Values<'_>, range: Range<usize>) -> String {
+    let words: Vec<_> = range.map(|at| word(values, at)).collect();
+    format!("[{}]", words.join(", "))
+}

@@ -1,0 +1,201 @@
+//! [`Hasher`]: one number for all results of a run, to compare runs by.
+
+use super::{Results, Values};
+use serde::Serialize;
+use std::marker::PhantomData;
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
+
+const _: () = assert!(cfg!(target_endian = "little"), "columns are hashed as they lie in memory");
+
+/// The hashes of a run, as 16 hexadecimal digits in JSON (its numbers do not hold 64 bits everywhere).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Hashes {
+    /// Over status, offsets and the integers that are equal on every device (no unit).
+    #[serde(rename = "hash_int", serialize_with = "hexadecimal")]
+    pub int: u64,
+    /// Over all output columns, floats by their bits (no unit).
+    #[serde(rename = "output_hash", serialize_with = "hexadecimal")]
+    pub output: u64,
+}
+
+fn hexadecimal<S: serde::Serializer>(hash: &u64, to: S) -> Result<S::Ok, S::Error> {
+    to.collect_str(&format_args!("{hash:016x}"))
+}
+
+/// Hashes results, in the order of the events, however they are cut into pieces.
+///
+/// Each column of [`Results::COLUMNS`] has an XXH3-64 of its own over its little-endian values: statuses by their
+/// codes (u16), starts as the end of each list counted from the first event of the run (u64), all others as they lie in
+/// memory. A result is the XXH3-64 over the digests (u64) of the columns it covers, in their order: those with
+/// [`in_hash_int`](super::ColumnInfo::in_hash_int) for `hash_int`, all of them for `output_hash`.
+#[derive(Clone)]
+pub struct Hasher<R> {
+    columns: Vec<Column>,
+    of: PhantomData<fn(&R)>,
+}
+
+#[derive(Clone)]
+struct Column {
+    hasher: Xxh3,
+    /// Entries before the next piece, for starts.
+    before: u64,
+}
+
+impl<R: Results> Default for Hasher<R> {
+    fn default() -> Self {
+        let column = |_| Column { hasher: Xxh3::new(), before: 0 };
+        Self { columns: R::COLUMNS.iter().map(column).collect(), of: PhantomData }
+    }
+}
+
+impl<R: Results> Hasher<R> {
+    /// The hashes of results in one piece.
+    pub fn of(results: &R) -> Hashes {
+        let mut hasher = Self::default();
+        hasher.update(results);
+        hasher.finish()
+    }
+
+    /// Adds the events of one piece.
+    pub fn update(&mut self, results: &R) {
+        let mut columns = self.columns.iter_mut();
+        results.for_each_column(&mut |_, values| {
+            let Column { hasher, before } = columns.next().expect("as many columns as in the schema");
+            match values {
+                Values::Status(values) => {
+                    values.iter().for_each(|value| hasher.update(&value.code().to_le_bytes()));
+                }
+                Values::Starts(starts) => {
+                    hash_ends(hasher, &starts[1..], *before);
+                    *before += starts.last().map_or(0, |&end| u64::from(end));
+                }
+                Values::U8(values) => hasher.update(values),
+                Values::U16(values) => hasher.update(bytemuck::cast_slice(values)),
+                Values::U32(values) => hasher.update(bytemuck::cast_slice(values)),
+                Values::U64(values) => hasher.update(bytemuck::cast_slice(values)),
+                Values::I64(values) => hasher.update(bytemuck::cast_slice(values)),
+                Values::F32(values) => hasher.update(bytemuck::cast_slice(values)),
+            }
+        });
+    }
+
+    /// The hashes of everything so far.
+    pub fn finish(&self) -> Hashes {
+        let digests: Vec<u64> = self.columns.iter().map(|column| column.hasher.digest()).collect();
+        let integers = R::COLUMNS.iter().take_while(|column| column.in_hash_int).count();
+        Hashes {
+            int: xxh3_64(bytemuck::cast_slice(&digests[..integers])),
+            output: xxh3_64(bytemuck::cast_slice(&digests)),
+        }
+    }
+}
+
+/// Ends of lists, from the start of the run. Buffered: hashing 8 bytes at a time is slow.
+fn hash_ends(hasher: &mut Xxh3, ends: &[u32], first: u64) {
+    let mut buffer = [0u64; 64];
+    for chunk in ends.chunks(buffer.len()) {
+        let values = &mut buffer[..chunk.len()];
+        values.iter_mut().zip(chunk).for_each(|(value, &end)| *value = first + u64::from(end));
+        hasher.update(bytemuck::cast_slice(values));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Status;
+    use crate::event::{PixelClusters, Results, ValuesMut, VeloTracks};
+
+    /// Events of `shape[i]` tracks each; track t has t % 3 + 1 hits.
+    fn tracks(events: std::ops::Range<u32>) -> VeloTracks {
+        let mut tracks = VeloTracks::default();
+        for event in events {
+            for track in 0..event % 4 {
+                for hit in 0..track % 3 + 1 {
+                    tracks.hits.push(100 * event + 10 * track + hit);
+                }
+                tracks.hit_start.push(tracks.hits.len() as u32);
+                tracks.chi2.push(event as f32 + 0.5);
+                tracks.backward.push((track % 2) as u8);
+                for states in [&mut tracks.beam, &mut tracks.end] {
+                    for (i, column) in states.columns_mut().into_iter().enumerate() {
+                        column.push(event as f32 - i as f32);
+                    }
+                }
+            }
+            tracks.track_start.push(tracks.hit_start.len() as u32 - 1);
+            tracks.status.push(if event == 5 { Status::Corrupt } else { Status::Ok });
+        }
+        tracks
+    }
+
+    fn clusters(range: std::ops::Range<u16>) -> PixelClusters {
+        let mut clusters = PixelClusters::default();
+        for i in range.clone() {
+            (0..=i % 3).for_each(|k| clusters.hits.push(i64::from(i + k), i, k, 7));
+            clusters.hit_start.push(clusters.hits.len() as u32);
+        }
+        clusters.features.set_len(range.len());
+        let tot = clusters.features.tot.iter_mut().zip(range);
+        tot.for_each(|(tot, i)| *tot = i.into());
+        clusters
+    }
+
+    fn hash<R: Results>(pieces: &[R]) -> Hashes {
+        let mut hasher = Hasher::default();
+        pieces.iter().for_each(|piece| hasher.update(piece));
+        hasher.finish()
+    }
+
+    #[test]
+    fn how_the_events_are_cut_does_not_matter() {
+        let whole = hash(&[tracks(0..9)]);
+        for pieces in [&[0..9, 9..9][..], &[0..4, 4..5, 5..9], &[0..0, 0..1, 1..9]] {
+            let pieces: Vec<_> = pieces.iter().map(|range| tracks(range.clone())).collect();
+            assert_eq!(hash(&pieces), whole);
+        }
+        let pieces = [clusters(0..7), clusters(7..7), clusters(7..20)];
+        assert_eq!(hash(&pieces), hash(&[clusters(0..20)]));
+    }
+
+    /// Changes one value of each column in turn; `hash_int` must see those it covers alone, `output_hash` all.
+    fn every_column_matters<R: Results + Clone>(base: &R) {
+        let whole = Hasher::of(base);
+        for (place, info) in R::COLUMNS.iter().enumerate() {
+            let (mut changed, mut number) = (base.clone(), 0);
+            changed.for_each_column_mut(&mut |_, values| {
+                match values {
+                    _ if number != place => (),
+                    ValuesMut::Status(column) => column[2] = Status::NotFinite,
+                    ValuesMut::Starts(column) => column[2] += 1,
+                    ValuesMut::U8(column) => column[0] ^= 1,
+                    ValuesMut::U16(column) => column[3] ^= 1,
+                    ValuesMut::U32(column) => column[3] ^= 1,
+                    ValuesMut::U64(column) => column[3] ^= 1,
+                    ValuesMut::I64(column) => column[3] ^= 1,
+                    // Where it was 0, equal as a number.
+                    ValuesMut::F32(column) => column[0] = -column[0],
+                }
+                number += 1;
+            });
+            let found = Hasher::of(&changed);
+            assert_eq!(found.int == whole.int, !info.in_hash_int, "{}", info.name);
+            assert_ne!(found.output, whole.output, "{}", info.name);
+        }
+    }
+
+    #[test]
+    fn every_column_matters_to_the_right_hash() {
+        every_column_matters(&tracks(0..9));
+        every_column_matters(&clusters(0..20));
+    }
+
+    #[test]
+    fn the_hash_of_nothing_is_the_documented_one() {
+        let empty = xxh3_64(&[]).to_le_bytes();
+        let hashes = Hasher::<VeloTracks>::default().finish();
+        assert_eq!((hashes.int, hashes.output), (xxh3_64(&empty.repeat(4)), xxh3_64(&empty.repeat(22))));
+        let hashes = Hasher::<PixelClusters>::default().finish();
+        assert_eq!((hashes.int, hashes.output), (xxh3_64(&empty.repeat(5)), xxh3_64(&empty.repeat(22))));
+    }
+}

@@ -1,0 +1,170 @@
+//! The schema of a column type: what each column is called, what it holds and where it lies. Written once per type, in
+//! the table given to [`results!`](crate::event::results), it is what clearing, hashing, comparing, writing and the
+//! documented table of columns go by.
+
+use super::{Column, Starts};
+use crate::Status;
+
+/// Type of the values of a column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// [`Status`], written as its code (u16).
+    Status,
+    /// First entries of lists in memory (u32), counted from the first event of the batch; one more than there are lists.
+    Starts,
+    /// u8.
+    U8,
+    /// u16.
+    U16,
+    /// u32.
+    U32,
+    /// u64.
+    U64,
+    /// i64.
+    I64,
+    /// f32.
+    F32,
+}
+
+/// One column of a schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ColumnInfo {
+    /// Name in files and messages (no unit).
+    pub name: &'static str,
+    /// Type of the values (no unit).
+    pub kind: Kind,
+    /// What there is one value for: index into [`Results::LEVELS`](super::Results::LEVELS). Starts at depth d cut the
+    /// items of depth d + 1 into lists (no unit).
+    pub depth: usize,
+    /// Lists that starts have for each item of their depth (no unit); 1 for all other columns.
+    pub lists: usize,
+    /// Whether `hash_int` covers it: the same on every device (no unit).
+    pub in_hash_int: bool,
+    /// Unit of the values, `1` for none (no unit).
+    pub unit: &'static str,
+    /// What the values mean (no unit).
+    pub meaning: &'static str,
+}
+
+/// The values of a column.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Values<'a> {
+    /// Of [`Kind::Status`].
+    Status(&'a [Status]),
+    /// Of [`Kind::Starts`].
+    Starts(&'a [u32]),
+    /// Of [`Kind::U8`].
+    U8(&'a [u8]),
+    /// Of [`Kind::U16`].
+    U16(&'a [u16]),
+    /// Of [`Kind::U32`].
+    U32(&'a [u32]),
+    /// Of [`Kind::U64`].
+    U64(&'a [u64]),
+    /// Of [`Kind::I64`].
+    I64(&'a [i64]),
+    /// Of [`Kind::F32`].
+    F32(&'a [f32]),
+}
+
+/// A column to write to.
+#[derive(Debug)]
+pub enum ValuesMut<'a> {
+    /// Of [`Kind::Status`].
+    Status(&'a mut Vec<Status>),
+    /// Of [`Kind::Starts`].
+    Starts(&'a mut Starts),
+    /// Of [`Kind::U8`].
+    U8(&'a mut Column<u8>),
+    /// Of [`Kind::U16`].
+    U16(&'a mut Column<u16>),
+    /// Of [`Kind::U32`].
+    U32(&'a mut Column<u32>),
+    /// Of [`Kind::U64`].
+    U64(&'a mut Column<u64>),
+    /// Of [`Kind::I64`].
+    I64(&'a mut Column<i64>),
+    /// Of [`Kind::F32`].
+    F32(&'a mut Column<f32>),
+}
+
+impl Values<'_> {
+    /// Number of values; of starts one more than there are lists.
+    pub fn len(&self) -> usize {
+        match self {
+            Values::Status(values) => values.len(),
+            Values::Starts(values) | Values::U32(values) => values.len(),
+            Values::U8(values) => values.len(),
+            Values::U16(values) => values.len(),
+            Values::U64(values) => values.len(),
+            Values::I64(values) => values.len(),
+            Values::F32(values) => values.len(),
+        }
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl ValuesMut<'_> {
+    /// Sets the number of values; those that become visible are whatever the memory held.
+    pub(super) fn set_len(self, len: usize) {
+        match self {
+            ValuesMut::Status(column) => column.resize(len, Status::Ok),
+            ValuesMut::Starts(column) => column.set_len(len),
+            ValuesMut::U8(column) => column.set_len(len),
+            ValuesMut::U16(column) => column.set_len(len),
+            ValuesMut::U32(column) => column.set_len(len),
+            ValuesMut::U64(column) => column.set_len(len),
+            ValuesMut::I64(column) => column.set_len(len),
+            ValuesMut::F32(column) => column.set_len(len),
+        }
+    }
+}
+
+/// Implements [`Results`](super::Results) by a table, one line a column: type, depth, where it is in the struct, name,
+/// unit, meaning. The first block is what `hash_int` covers.
+macro_rules! results {
+    (
+        $type:ident: $($level:literal),+;
+        integers { $($ikind:ident $idepth:literal [$($iat:tt)+] $(* $lists:ident)? $iname:literal $iunit:literal $imeaning:literal;)+ }
+        others { $($kind:ident $depth:literal [$($at:tt)+] $name:literal $unit:literal $meaning:literal;)* }
+    ) => {
+        impl $crate::event::Results for $type {
+            const LEVELS: &'static [&'static str] = &[$($level),+];
+            const COLUMNS: &'static [$crate::event::ColumnInfo] = &[
+                $($crate::event::ColumnInfo {
+                    name: $iname, kind: $crate::event::Kind::$ikind, depth: $idepth, lists: 1 $(* $lists)?,
+                    in_hash_int: true, unit: $iunit, meaning: $imeaning,
+                },)+
+                $($crate::event::ColumnInfo {
+                    name: $name, kind: $crate::event::Kind::$kind, depth: $depth, lists: 1,
+                    in_hash_int: false, unit: $unit, meaning: $meaning,
+                },)*
+            ];
+
+            fn for_each_column<'a>(
+                &'a self,
+                visit: &mut dyn FnMut(&'static $crate::event::ColumnInfo, $crate::event::Values<'a>),
+            ) {
+                let mut info = <Self as $crate::event::Results>::COLUMNS.iter();
+                let mut next = || info.next().expect("a column");
+                $(visit(next(), $crate::event::Values::$ikind(&self.$($iat)+));)+
+                $(visit(next(), $crate::event::Values::$kind(&self.$($at)+));)*
+            }
+
+            fn for_each_column_mut(
+                &mut self,
+                visit: &mut dyn FnMut(&'static $crate::event::ColumnInfo, $crate::event::ValuesMut<'_>),
+            ) {
+                let mut info = <Self as $crate::event::Results>::COLUMNS.iter();
+                let mut next = || info.next().expect("a column");
+                $(visit(next(), $crate::event::ValuesMut::$ikind(&mut self.$($iat)+));)+
+                $(visit(next(), $crate::event::ValuesMut::$kind(&mut self.$($at)+));)*
+            }
+        }
+    };
+}
+pub(crate) use results;

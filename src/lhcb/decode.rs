@@ -1,0 +1,63 @@
+//! Decoding event by event, as it is for every detector of LHCb, and the order of an event's hits.
+
+use crate::Status;
+use crate::event::{Counters, RawEvent, RawEvents, Results};
+use std::ops::Range;
+
+/// Decodes the events of `range` one by one and appends them to `out`: `decode` appends the hits and the ends of the
+/// groups of a good event. What failed has no hits; the first stage of `counters` counts hits.
+#[inline(always)]
+pub(crate) fn decode_each<B: Results>(
+    events: RawEvents<'_>,
+    range: Range<usize>,
+    out: &mut B,
+    counters: &mut Counters,
+    mut decode: impl FnMut(&RawEvent<'_>, &mut B, &mut Counters) -> Status,
+) {
+    for number in range {
+        let event = events.event(number);
+        let before = out.hits();
+        let status = match event.status {
+            Status::Ok => decode(&event, out, counters),
+            status => status,
+        };
+        if status == Status::Ok {
+            out.push_status(status);
+        } else {
+            out.truncate(out.events());
+            out.push_failed(status);
+        }
+        counters.stages[0].items_out += (out.hits() - before) as u64;
+        counters.count_event(status);
+    }
+}
+
+/// Memory for putting hits in order.
+#[derive(Debug, Default)]
+pub(crate) struct Order {
+    range: Range<usize>,
+    order: Vec<u32>,
+    values: Vec<u32>,
+}
+
+impl Order {
+    /// Finds the order of the hits of a range; [`apply`](Self::apply) puts column after column into it.
+    pub(crate) fn find(
+        &mut self,
+        range: Range<usize>,
+        mut compare: impl FnMut(usize, usize) -> std::cmp::Ordering,
+    ) {
+        self.order.clear();
+        self.order.extend(range.clone().map(|hit| hit as u32));
+        self.order.sort_unstable_by(|&a, &b| compare(a as usize, b as usize));
+        self.range = range;
+    }
+
+    /// Rearranges the values of the range in one column, floats by their bits.
+    pub(crate) fn apply(&mut self, column: &mut [impl bytemuck::Pod]) {
+        let column: &mut [u32] = bytemuck::cast_slice_mut(column);
+        self.values.clear();
+        self.values.extend(self.order.iter().map(|&from| column[from as usize]));
+        column[self.range.clone()].copy_from_slice(&self.values);
+    }
+}

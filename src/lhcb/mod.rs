@@ -1,0 +1,3 @@
+//! What the detectors of LHCb share.
+
+pub(crate) mod decode;
