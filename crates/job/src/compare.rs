@@ -4,7 +4,7 @@ use crate::registry::Command;
 use crate::run::{all_ok, tell_problems};
 use crate::stream::{Chunk, stream};
 use crate::system::Runs;
-use crate::{Config, Device, Host, Request, SequenceName, System};
+use crate::{Host, Request, SequenceName, System};
 use peloton::engine::{Batch, Machine, Sliced};
 use peloton::event::{Hasher, Hashes, Results, difference};
 use peloton::{Error, Result};
@@ -206,12 +206,5 @@ impl<S: System> Found<S> {
             row: S::Results::LEVELS[0],
             is_interrupted: host.is_cancelled(),
         }
-    }
-}
-
-/// Whether this side runs on the CPU.
-impl Request {
-    pub(crate) fn is_on_cpu(&self) -> bool {
-        self.device == Device::Cpu
     }
 }

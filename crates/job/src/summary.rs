@@ -103,9 +103,12 @@ pub struct Summary {
     /// Keys that only some sequences or inputs have.
     #[serde(flatten)]
     pub facts: Map<String, Value>,
-    /// What an item of the results is: a track, a hit, a cluster.
+    /// What an event is: an event, or an item of an endless stream's results such as a cluster.
     #[serde(skip)]
-    pub item: &'static str,
+    pub row: &'static str,
+    /// Whether the sequence makes tracks.
+    #[serde(skip)]
+    pub has_tracks: bool,
     /// Whether the job was ended early.
     #[serde(skip)]
     pub is_interrupted: bool,
@@ -146,7 +149,8 @@ impl Summary {
             hits_per_second: per_second(hits),
             stages: stages.collect(),
             facts: S::facts(config),
-            item: S::Results::LEVELS[S::Results::LEVELS.len().min(2) - 1],
+            row: S::Results::LEVELS[0],
+            has_tracks: S::Results::LEVELS.contains(&"track"),
             is_interrupted: false,
         }
     }

@@ -1,96 +1,137 @@
-//! [`Geometry`]: everything about the detector that decoding raw banks needs, from a folder of files.
+//! [`Geometry`]: where the detector's geometry comes from; each part is read when it is asked for.
 
-use crate::scifi::SciFiGeometry;
-use crate::ut::{UtGeometry, UtTables};
-use crate::velo::VeloSensors;
-use crate::{Error, Result};
-use std::path::Path;
-
-use crate::bytes::Fields;
+use peloton::bytes::Fields;
+use peloton::scifi::SciFiGeometry;
+use peloton::ut::{UtGeometry, UtTables};
+use peloton::velo::VeloSensors;
+use peloton::{Error, Result};
+use std::path::{Path, PathBuf};
 
 /// Longest geometry file, bytes: far above any real one.
 const MAX_FILE: u64 = 16 << 20;
 
+/// The name that stands for the nominal detector where a folder is asked for.
+pub const NOMINAL: &str = "nominal";
+
 /// Geometry and conditions of LHCb.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Geometry {
-    /// Sensors of the Velo.
-    pub velo: VeloSensors,
-    /// Sectors and boards of the UT.
-    pub ut: UtGeometry,
-    /// Bending before the UT.
-    pub ut_tables: UtTables,
-    /// Mats and boards of the SciFi.
-    pub scifi: SciFiGeometry,
-    /// x and y of the beam line, mm.
-    pub beam: [f32; 2],
-    /// The magnet's polarity: -1 down, +1 up.
-    pub polarity: f32,
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Geometry {
+    /// A nominal detector, magnet down: what simulations without geometry files fly through.
+    Nominal,
+    /// A folder with the files `velo_geometry.bin`, `ut_boards.bin`, `ut_geometry.bin`, `ut_tables.bin`,
+    /// `scifi_geometry.bin`, `beamline.bin` and `polarity.bin`, as far as they are needed.
+    Folder(PathBuf),
 }
 
 impl Geometry {
-    /// A nominal detector, magnet down: what simulations without geometry files fly through.
-    pub fn nominal() -> Self {
-        Self {
-            velo: VeloSensors::nominal(),
-            ut: UtGeometry::nominal(),
-            ut_tables: UtTables::nominal(),
-            scifi: SciFiGeometry::nominal(),
-            beam: [0.0; 2],
-            polarity: -1.0,
+    /// The geometry that a user names: a folder, or `nominal`.
+    ///
+    /// # Errors
+    /// [`Error::Config`] when there is no such folder.
+    pub fn named(folder: &Path) -> Result<Self> {
+        if folder == Path::new(NOMINAL) {
+            return Ok(Self::Nominal);
+        }
+        if !folder.is_dir() {
+            let place = folder.display();
+            return Err(Error::Config(format!("--geometry {place}: there is no such folder")));
+        }
+        Ok(Self::Folder(folder.into()))
+    }
+
+    /// Sensors of the Velo.
+    ///
+    /// # Errors
+    /// [`Error::Io`] for a file that cannot be read, [`Error::Format`] names file, field and offset; as below.
+    pub fn velo(&self) -> Result<VeloSensors> {
+        match self {
+            Self::Nominal => Ok(VeloSensors::nominal()),
+            Self::Folder(folder) => {
+                let (name, bytes) = read(folder, "velo_geometry.bin")?;
+                VeloSensors::parse(&name, &bytes)
+            }
         }
     }
 
-    /// Reads `velo_geometry.bin`, `ut_boards.bin`, `ut_geometry.bin`, `ut_tables.bin`, `scifi_geometry.bin`,
-    /// `beamline.bin` and `polarity.bin` of a folder.
+    /// Sectors and boards of the UT.
     ///
     /// # Errors
-    /// [`Error::Io`] for a file that cannot be read, [`Error::Format`] names file, field and offset.
-    pub fn open(folder: &Path) -> Result<Self> {
-        let read = |name: &str| {
-            let path = folder.join(name);
-            let meta = std::fs::metadata(&path).map_err(|e| Error::io(&path, e))?;
-            if !meta.is_file() || meta.len() > MAX_FILE {
-                return Err(Error::format(path.display().to_string(), "no geometry file"));
+    /// As [`Geometry::velo`].
+    pub fn ut(&self) -> Result<UtGeometry> {
+        match self {
+            Self::Nominal => Ok(UtGeometry::nominal()),
+            Self::Folder(folder) => {
+                let (boards, sectors) = (read(folder, "ut_boards.bin")?, read(folder, "ut_geometry.bin")?);
+                UtGeometry::parse((&boards.0, &boards.1), (&sectors.0, &sectors.1))
             }
-            let bytes = std::fs::read(&path).map_err(|e| Error::io(&path, e))?;
-            Ok((path.display().to_string(), bytes))
-        };
-        let [velo, boards, ut, tables, scifi, beam, polarity] = [
-            "velo_geometry.bin",
-            "ut_boards.bin",
-            "ut_geometry.bin",
-            "ut_tables.bin",
-            "scifi_geometry.bin",
-            "beamline.bin",
-            "polarity.bin",
-        ]
-        .map(read);
-        let (velo, boards, ut, tables, scifi) = (velo?, boards?, ut?, tables?, scifi?);
-        Ok(Self {
-            velo: VeloSensors::parse(&velo.0, &velo.1)?,
-            ut: UtGeometry::parse((&boards.0, &boards.1), (&ut.0, &ut.1))?,
-            ut_tables: UtTables::parse(&tables.0, &tables.1)?,
-            scifi: SciFiGeometry::parse(&scifi.0, &scifi.1)?,
-            beam: parse_beam(&beam?)?,
-            polarity: parse_polarity(&polarity?)?,
-        })
+        }
+    }
+
+    /// Bending before the UT.
+    ///
+    /// # Errors
+    /// As [`Geometry::velo`].
+    pub fn ut_tables(&self) -> Result<UtTables> {
+        match self {
+            Self::Nominal => Ok(UtTables::nominal()),
+            Self::Folder(folder) => {
+                let (name, bytes) = read(folder, "ut_tables.bin")?;
+                UtTables::parse(&name, &bytes)
+            }
+        }
+    }
+
+    /// Mats and boards of the SciFi.
+    ///
+    /// # Errors
+    /// As [`Geometry::velo`].
+    pub fn scifi(&self) -> Result<SciFiGeometry> {
+        match self {
+            Self::Nominal => Ok(SciFiGeometry::nominal()),
+            Self::Folder(folder) => {
+                let (name, bytes) = read(folder, "scifi_geometry.bin")?;
+                SciFiGeometry::parse(&name, &bytes)
+            }
+        }
+    }
+
+    /// x and y of the beam line, mm.
+    ///
+    /// # Errors
+    /// As [`Geometry::velo`].
+    pub fn beam(&self) -> Result<[f32; 2]> {
+        let Self::Folder(folder) = self else { return Ok([0.0; 2]) };
+        let (name, bytes) = read(folder, "beamline.bin")?;
+        let mut fields = Fields::new(&name, &bytes);
+        let xy = fields.f32s("x and y", 2)?;
+        fields.end()?;
+        Ok([xy[0], xy[1]])
+    }
+
+    /// The magnet's polarity: -1 down, +1 up.
+    ///
+    /// # Errors
+    /// As [`Geometry::velo`].
+    pub fn polarity(&self) -> Result<f32> {
+        let Self::Folder(folder) = self else { return Ok(-1.0) };
+        let (name, bytes) = read(folder, "polarity.bin")?;
+        let mut fields = Fields::new(&name, &bytes);
+        let polarity = fields.f32("polarity")?;
+        if polarity.abs() != 1.0 {
+            return Err(fields.wrong("polarity", &format!("{polarity}, neither -1 nor 1")));
+        }
+        fields.end()?;
+        Ok(polarity)
     }
 }
 
-fn parse_beam((name, bytes): &(String, Vec<u8>)) -> Result<[f32; 2]> {
-    let mut fields = Fields::new(name, bytes);
-    let xy = fields.f32s("x and y", 2)?;
-    fields.end()?;
-    Ok([xy[0], xy[1]])
-}
-
-fn parse_polarity((name, bytes): &(String, Vec<u8>)) -> Result<f32> {
-    let mut fields = Fields::new(name, bytes);
-    let polarity = fields.f32("polarity")?;
-    if polarity.abs() != 1.0 {
-        return Err(fields.wrong("polarity", &format!("{polarity}, neither -1 nor 1")));
+/// The name and the content of a file.
+fn read(folder: &Path, name: &str) -> Result<(String, Vec<u8>)> {
+    let path = folder.join(name);
+    let meta = std::fs::metadata(&path).map_err(|e| Error::io(&path, e))?;
+    if !meta.is_file() || meta.len() > MAX_FILE {
+        return Err(Error::format(path.display().to_string(), "this is not a geometry file"));
     }
-    fields.end()?;
-    Ok(polarity)
+    let bytes = std::fs::read(&path).map_err(|e| Error::io(&path, e))?;
+    Ok((path.display().to_string(), bytes))
 }

@@ -9,6 +9,7 @@
 
 mod containers;
 mod cylinder;
+mod geometry;
 pub mod mdf;
 mod problems;
 mod raw_event;
@@ -26,6 +27,7 @@ use std::{fmt, path::PathBuf, str::FromStr};
 
 pub use containers::{assumed_version, read_container, write_container};
 pub use cylinder::{CylinderReader, write_cylinder};
+pub use geometry::{Geometry, NOMINAL};
 pub use problems::MAX_PROBLEMS;
 pub use raw_reader::{EventNote, McBanks, McFormat, RawReader, TruthJudge, find_raw, is_pipe, is_raw_stream};
 pub use reader::VeloReader;

@@ -1,0 +1,217 @@
+//! The cylinder detector: hits to tracks with states.
+
+use super::inputs;
+use super::trackers::pool;
+use crate::check::object;
+use crate::measure::Measured;
+use crate::system::Runs;
+use crate::{Check, CheckOptions, CheckRules, Checked, Config, Host, Opened, Request, Source, Summary, System, text};
+use peloton::cylinder::{Cylinder, CylinderConfig, CylinderSample, fit_particles};
+use peloton::engine::{Sequence, Sliced, Stage};
+use peloton::event::{CYLINDER_LAYERS, CylinderTracks, TruthEvent};
+use peloton::kalman::FitStatus;
+use peloton::{Error, Result};
+use peloton_io::input::{CylinderReader, Format};
+use peloton_sim::{CylinderSim, cylinder_shuffle};
+use peloton_truth::{CylinderChecker, CylinderPulls};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+/// The seed that hits are shuffled by.
+const SHUFFLE: u64 = 1;
+
+/// Hits of the cylinder detector to tracks with states.
+pub struct CylinderSystem;
+
+/// Toy files, or the simulation.
+enum CylinderSource {
+    Files(CylinderReader),
+    Simulation(CylinderSim),
+}
+
+/// The source and the number of its next event.
+struct Numbered(CylinderSource, u64);
+
+impl Source<CylinderSample> for Numbered {
+    fn read(&mut self, events: usize, batch: &mut CylinderSample, _: &mut Vec<TruthEvent>) -> Result<usize> {
+        let CylinderSample { hits, truth, event_id } = batch;
+        let read = match &mut self.0 {
+            CylinderSource::Files(reader) => reader.read(events, hits, truth)?,
+            CylinderSource::Simulation(sim) => sim.read(events, hits, truth),
+        };
+        event_id.extend(self.1..self.1 + read as u64);
+        self.1 += read as u64;
+        Ok(read)
+    }
+
+    fn problems(&self) -> (&[String], u64) {
+        match &self.0 {
+            CylinderSource::Files(reader) => reader.problems(),
+            CylinderSource::Simulation(_) => (&[], 0),
+        }
+    }
+}
+
+impl System for CylinderSystem {
+    const NAME: &'static str = Cylinder::NAME;
+    const STAGES: &'static [Stage] = Cylinder::STAGES;
+
+    type Batch = CylinderSample;
+    type Results = CylinderTracks;
+    type Context = ();
+
+    fn open(request: &Request, _truth: bool, _host: Host<'_>) -> Result<Opened<Self>> {
+        if !matches!(request.format, Format::Auto | Format::Cylinder) {
+            let format = request.format;
+            let message = format!("the sequence cylinder cannot read --format {format}: choose cylinder");
+            return Err(Error::Config(message));
+        }
+        let names = inputs::names(request, "sim:cylinder,events=3,tracks=10000,seed=1");
+        let first = request.events.first as u64;
+        let source = match inputs::special(&names, &["sim:"])? {
+            Some(spec) => {
+                let count = request.events.count.map(|count| count as u64);
+                CylinderSource::Simulation(CylinderSim::new(spec.parse()?, first, count))
+            }
+            None => {
+                let (sources, options) = (inputs::sources(&names), inputs::options(request, true));
+                CylinderReader::open(&sources, options).map(CylinderSource::Files)?
+            }
+        };
+        Ok(Opened { source: Box::new(Numbered(source, first)), context: () })
+    }
+
+    fn executor(request: &Request, config: &Config, (): &()) -> Result<Runs<Self>> {
+        if !request.is_on_cpu() {
+            return crate::device::cylinder(request, config);
+        }
+        // Events are large: one at a time is enough, and shares them out evenly.
+        let config = Config { slice_events: config.slice_events.or(Some(1)), ..config.clone() };
+        Ok(pool(Cylinder::new(config.level()?, config.cylinder.clone())?, &config)?)
+    }
+
+    fn batch_items(_config: &Config, threads: usize) -> usize {
+        2 * threads
+    }
+
+    fn is_preset(config: &Config) -> bool {
+        // Builder and seeds are choices, not parameters.
+        let CylinderConfig { builder, seeds, .. } = config.cylinder;
+        config.cylinder == CylinderConfig { builder, seeds, ..crate::config::cylinder(config.preset) }
+    }
+
+    fn override_key(config: &mut Config, key: &str, value: &str) -> Result<bool> {
+        match key {
+            "builder" => config.cylinder.builder = value.parse()?,
+            "seeds" => config.cylinder.seeds = value.parse()?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn check(
+        request: &Request,
+        options: &CheckOptions,
+        _opened: &mut Opened<Self>,
+    ) -> Result<Box<dyn Check<Self>>> {
+        if let Some(CheckRules::Tracker(rules)) = options.rules {
+            let message = format!("--rules {rules} is not for the sequence cylinder: its rules are cylinder");
+            return Err(Error::Config(message));
+        }
+        if options.losses {
+            return Err(Error::Config("--losses is for the sequence velo".into()));
+        }
+        Ok(Box::new(CylinderCheck {
+            checker: CylinderChecker::default(),
+            pulls: CylinderPulls::new(f64::from(request.config.cylinder.field)),
+            fits: BTreeMap::new(),
+            tables: options.tables,
+        }))
+    }
+
+    /// Toy files hold the hits of a layer in the order of their particles: here their order says nothing.
+    fn prepare_for_measuring(batch: &mut CylinderSample) {
+        let all = 0..batch.hits.len();
+        cylinder_shuffle(&mut batch.hits, &mut batch.truth, all, SHUFFLE);
+    }
+
+    /// Each stage and the fit of given particles (`fit_particles`), us per track on one thread, in the fastest round.
+    fn measured_facts(config: &Config, batch: &CylinderSample, measured: &Measured) -> Result<Map<String, Value>> {
+        let per_track = |ns: f64, tracks: u64| ns / 1e3 / tracks.max(1) as f64;
+        let passes = measured.best_passes as f64;
+        let stages = Self::STAGES.iter().zip(&measured.best_counters.stages);
+        let mut us: Vec<_> = stages
+            .map(|(stage, counter)| (stage.name, per_track(counter.ns as f64 / passes, measured.totals.tracks)))
+            .collect();
+        let particles = batch.truth.particles.len() as u64;
+        us.push(("fit_particles", per_track(particle_fit(config, batch)?, particles)));
+        Ok(object(&json!({ "us_per_track_best": us })))
+    }
+
+    fn facts(config: &Config) -> Map<String, Value> {
+        let CylinderConfig { builder, seeds, .. } = config.cylinder;
+        object(&json!({ "builder": builder.to_string(), "seeds": seeds.to_string() }))
+    }
+}
+
+/// The shortest time of the fit of all particles on one thread, ns.
+fn particle_fit(config: &Config, batch: &CylinderSample) -> Result<f64> {
+    let (mut out, mut best) = (CylinderTracks::default(), Duration::MAX);
+    let level = config.level()?;
+    for _ in 0..20 {
+        peloton::event::Results::clear(&mut out);
+        let start = Instant::now();
+        fit_particles(level, &config.cylinder, Cylinder::view(batch), 0..batch.hits.len(), &mut out);
+        best = best.min(start.elapsed());
+    }
+    Ok(best.as_nanos() as f64)
+}
+
+/// Tracks against true particles, fitted states against true ones.
+struct CylinderCheck {
+    checker: CylinderChecker,
+    pulls: CylinderPulls,
+    /// Tracks by what became of their fit.
+    fits: BTreeMap<&'static str, u64>,
+    tables: bool,
+}
+
+impl Check<CylinderSystem> for CylinderCheck {
+    fn add(
+        &mut self,
+        batch: &CylinderSample,
+        _truth: &[TruthEvent],
+        results: &Sliced<CylinderTracks>,
+    ) -> Result<()> {
+        for (number, (tracks, event)) in results.events().enumerate() {
+            let first_hit = batch.hits.layer_start[number * CYLINDER_LAYERS] as usize;
+            self.checker.event(&batch.truth, (number, first_hit), tracks.hit_lists(event));
+            self.pulls.event(tracks, event, &batch.truth, (number, first_hit));
+            for code in &tracks.fit[tracks.of_event(event)] {
+                *self.fits.entry(FitStatus::ALL[usize::from(*code)].name()).or_insert(0) += 1;
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>, _summary: &Summary) -> Result<Checked> {
+        let check = self.checker.report();
+        if check.events == 0 {
+            return Err(Error::format("input", "there is no event to check"));
+        }
+        let (pulls, resolutions) = (self.pulls.pulls(), self.pulls.resolutions());
+        let mut text = text::cylinder(&check, &pulls);
+        for (name, count) in self.fits.iter().filter(|(name, _)| **name != FitStatus::Ok.name()) {
+            text.push_str(&format!("{count} fits: {name}\n"));
+        }
+        if self.tables {
+            text.push_str(&text::cylinder_tables(&check, &resolutions));
+        }
+        let mut json = object(&check);
+        json.extend(object(&json!({
+            "rules": "cylinder", "fits": self.fits, "pulls": pulls, "resolutions": resolutions,
+        })));
+        Ok(Checked { text, json, is_right: true })
+    }
+}

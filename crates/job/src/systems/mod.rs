@@ -1,0 +1,13 @@
+//! The systems: what jobs know of each sequence.
+
+mod cylinder;
+mod inputs;
+mod raw;
+mod timepix;
+mod trackers;
+mod velo;
+
+pub use cylinder::CylinderSystem;
+pub use timepix::TimepixSystem;
+pub use trackers::{SciFiSystem, UtSystem};
+pub use velo::VeloSystem;

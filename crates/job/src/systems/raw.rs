@@ -1,0 +1,203 @@
+//! Sources of raw banks: files and streams, and the simulation.
+
+use super::inputs;
+use crate::{Host, Request, Source};
+use peloton::event::{RawBatch, TruthEvent};
+use peloton::{Error, Result};
+use peloton_io::input::mdf::{HitsOf, decode_mc};
+use peloton_io::input::{
+    EventNote, Format, Geometry, RawReader, ReadOptions, Source as InputSource, find_raw, is_pipe,
+    is_raw_stream,
+};
+use peloton_sim::{LhcbDetector, LhcbReader, SimDetector, SimSpec};
+use peloton_truth::Rules;
+use std::io::{Cursor, Read};
+
+/// Bytes by which a stream is known.
+const HEAD: u64 = 64;
+
+/// Where raw banks come from.
+enum Origin {
+    Files(Box<RawReader>),
+    Simulation(Box<Simulated>),
+}
+
+/// A simulated detector.
+struct Simulated {
+    reader: LhcbReader,
+    ut: peloton::ut::UtGeometry,
+    scifi: peloton::scifi::SciFiGeometry,
+    polarity: f32,
+}
+
+/// Events of raw banks.
+pub struct RawSource {
+    origin: Origin,
+    notes: Vec<EventNote>,
+    /// The hits that true particles list, when the truth is asked for.
+    truth: Option<HitsOf>,
+}
+
+/// What the inputs of a request hold, once it is known that they are not simulated hits.
+pub enum Found {
+    /// Raw banks.
+    Raw(RawSource, Geometry),
+    /// Something else, from a pipe whose first bytes have been looked at.
+    OtherPipe(String, Box<dyn Read + Send>),
+    /// Something else, from files.
+    OtherFiles(Vec<InputSource>),
+}
+
+/// The geometry that a request names, for raw banks.
+///
+/// # Errors
+/// [`Error::Config`] where events are not simulated and none is named.
+pub fn geometry(request: &Request, is_simulated: bool) -> Result<Geometry> {
+    match &request.geometry {
+        Some(folder) => Geometry::named(folder),
+        None if is_simulated => Ok(Geometry::Nominal),
+        None => {
+            let missing = "raw banks need --geometry DIR, the folder of the detector's geometry files";
+            Err(Error::Config(missing.into()))
+        }
+    }
+}
+
+impl RawSource {
+    /// The simulation of a specification.
+    ///
+    /// # Errors
+    /// Those of the geometry.
+    pub fn simulated(request: &Request, spec: SimSpec, truth: bool) -> Result<(Self, Geometry)> {
+        let geometry = geometry(request, true)?;
+        let (first, count) = (request.events.first as u64, request.events.count.map(|count| count as u64));
+        let simulated = Simulated {
+            reader: LhcbReader::new(spec, first, count),
+            ut: geometry.ut()?,
+            scifi: geometry.scifi()?,
+            polarity: geometry.polarity()?,
+        };
+        Ok((Self::new(Origin::Simulation(Box::new(simulated)), truth), geometry))
+    }
+
+    fn files(request: &Request, reader: RawReader, truth: bool) -> Result<Found> {
+        let reader = reader.judging_truth(|mc| decode_mc(mc, HitsOf::All).map(drop));
+        let source = Self::new(Origin::Files(Box::new(reader)), truth);
+        Ok(Found::Raw(source, geometry(request, false)?))
+    }
+
+    fn new(origin: Origin, truth: bool) -> Self {
+        Self { origin, notes: Vec::new(), truth: truth.then_some(HitsOf::Velo) }
+    }
+
+    /// Looks into the inputs.
+    ///
+    /// # Errors
+    /// Those of the readers and of the geometry.
+    pub fn find(request: &Request, names: &[String], truth: bool) -> Result<Found> {
+        let options = inputs::options(request, truth);
+        if let [name] = names
+            && let Some(mut stream) = inputs::open_pipe(name)?
+        {
+            // What is looked at comes first again: a pipe is read but once.
+            let mut head = Vec::new();
+            stream.by_ref().take(HEAD).read_to_end(&mut head).map_err(|e| Error::io(name, e))?;
+            let is_raw =
+                request.format == Format::Mdf || request.format == Format::Auto && is_raw_stream(&head);
+            let stream = Cursor::new(head).chain(stream);
+            if is_raw {
+                return Self::files(request, RawReader::from_stream(name, stream, options), truth);
+            }
+            return Ok(Found::OtherPipe(name.clone(), Box::new(stream)));
+        }
+        let sources = inputs::sources(names);
+        if !is_raw(&options, &sources)? {
+            return Ok(Found::OtherFiles(sources));
+        }
+        Self::files(request, RawReader::open(&sources, options)?, truth)
+    }
+
+    /// Opens inputs that must be raw banks.
+    ///
+    /// # Errors
+    /// [`Error::Config`] when they are something else, and those of the readers and of the geometry.
+    pub fn open(request: &Request, sequence: &str, truth: bool, host: Host<'_>) -> Result<(Self, Geometry)> {
+        let names = inputs::names(request, "sim:lhcb,events=200,seed=1");
+        let wrong = || {
+            let message = "takes raw banks: MDF, bank containers or sim:lhcb, not hits";
+            Error::Config(format!("sequence {sequence} {message}"))
+        };
+        if let Some(spec) = inputs::special(&names, &["sim:"])? {
+            warn_of_format(request, host);
+            let spec: SimSpec = spec.parse()?;
+            if spec.detector != SimDetector::Lhcb {
+                return Err(wrong());
+            }
+            return Self::simulated(request, spec, truth);
+        }
+        match Self::find(request, &names, truth)? {
+            Found::Raw(source, geometry) => Ok((source, geometry)),
+            Found::OtherPipe(..) | Found::OtherFiles(_) => Err(wrong()),
+        }
+    }
+}
+
+/// Says that simulated events have no format.
+pub fn warn_of_format(request: &Request, host: Host<'_>) {
+    if request.format != Format::Auto {
+        host.warn("--format has no effect: the events are simulated");
+    }
+}
+
+/// Whether the first file holds raw banks; what follows must be of its kind.
+fn is_raw(options: &ReadOptions, sources: &[InputSource]) -> Result<bool> {
+    match (options.format, sources.first()) {
+        (Format::Auto, Some(InputSource::Path(path))) if is_pipe(path) => Err(Error::Config(format!(
+            "{} is a pipe, which can be read only once: beside other inputs it needs --format",
+            path.display()
+        ))),
+        (Format::Auto, Some(InputSource::Path(path))) => Ok(find_raw(path)?.is_some()),
+        (format, _) => Ok(format.is_raw()),
+    }
+}
+
+impl Source<RawBatch> for RawSource {
+    fn read(&mut self, events: usize, batch: &mut RawBatch, truth: &mut Vec<TruthEvent>) -> Result<usize> {
+        self.notes.clear();
+        let read = match &mut self.origin {
+            Origin::Files(reader) => reader.read(events, batch, &mut self.notes)?,
+            Origin::Simulation(simulated) => {
+                let Simulated { reader, ut, scifi, polarity } = &mut **simulated;
+                let detector = LhcbDetector { ut, scifi, polarity: *polarity };
+                let made = std::iter::from_fn(|| reader.next(&detector)).take(events);
+                self.notes.extend(made.map(|event| event.push(batch)));
+                self.notes.len()
+            }
+        };
+        if let Some(hits_of) = self.truth {
+            for note in &self.notes {
+                let decode = |mc| decode_mc(mc, hits_of);
+                truth.push(note.truth.as_ref().map(decode).transpose()?.unwrap_or_default());
+            }
+        }
+        Ok(read)
+    }
+
+    fn known_items(&self) -> Option<u64> {
+        match &self.origin {
+            Origin::Files(_) => None,
+            Origin::Simulation(simulated) => Some(simulated.reader.left()),
+        }
+    }
+
+    fn problems(&self) -> (&[String], u64) {
+        match &self.origin {
+            Origin::Files(reader) => (reader.problems(), reader.problem_count()),
+            Origin::Simulation(_) => (&[], 0),
+        }
+    }
+
+    fn check_by(&mut self, rules: Rules) {
+        self.truth = Some(rules.hits_of());
+    }
+}

@@ -1,0 +1,224 @@
+//! The Velo: hits or raw banks to tracks.
+
+use super::inputs;
+use super::raw::{Found, RawSource, warn_of_format};
+use super::trackers::{pool, tracker_rules};
+use crate::check::{object, report};
+use crate::system::Runs;
+use crate::{Check, CheckOptions, Checked, Config, Host, Opened, Request, Source, Summary, System, text};
+use peloton::engine::{Sequence, Sliced, Stage};
+use peloton::event::{TruthEvent, VeloTracks};
+use peloton::velo::{Velo, VeloBanks, VeloConfig, VeloInputBatch, VeloSensors};
+use peloton::{Error, Result};
+use peloton_io::input::{Geometry, VeloReader};
+use peloton_sim::{SimDetector, SimReader, SimSpec};
+use peloton_truth::{Checker, Rules, VeloLosses};
+use serde_json::json;
+use std::sync::Arc;
+
+/// Velo banks or hits to Velo tracks.
+pub struct VeloSystem;
+
+/// What is known of the events.
+pub struct VeloContext {
+    /// The sensors, when events are raw banks.
+    sensors: Option<Arc<VeloSensors>>,
+    banks: VeloBanks,
+    /// The rules that tracks are checked by unless others are asked for.
+    rules: Rules,
+}
+
+impl VeloContext {
+    /// The sequence for these events.
+    ///
+    /// # Errors
+    /// Those of the configuration.
+    pub fn sequence(&self, config: &Config) -> Result<Velo> {
+        let velo = Velo::new(config.level()?, config.velo.clone())?;
+        Ok(match &self.sensors {
+            Some(sensors) => velo.with_sensors(sensors.clone(), self.banks),
+            None => velo,
+        })
+    }
+}
+
+/// Events of hits, or of raw banks.
+enum VeloSource {
+    Files(Box<VeloReader>),
+    Raw(Box<RawSource>),
+    Simulation(SimReader, u64),
+}
+
+impl Source<VeloInputBatch> for VeloSource {
+    fn read(
+        &mut self,
+        events: usize,
+        batch: &mut VeloInputBatch,
+        truth: &mut Vec<TruthEvent>,
+    ) -> Result<usize> {
+        match self {
+            Self::Files(reader) => reader.read(events, batch.hits_mut(), truth),
+            Self::Raw(source) => source.read(events, batch.banks_mut(), truth),
+            Self::Simulation(reader, _) => reader.read(events, batch.hits_mut(), truth),
+        }
+    }
+
+    fn known_items(&self) -> Option<u64> {
+        match self {
+            Self::Files(_) => None,
+            Self::Raw(source) => source.known_items(),
+            Self::Simulation(_, events) => Some(*events),
+        }
+    }
+
+    fn problems(&self) -> (&[String], u64) {
+        match self {
+            Self::Files(reader) => (reader.problems(), reader.problem_count()),
+            Self::Raw(source) => source.problems(),
+            Self::Simulation(..) => (&[], 0),
+        }
+    }
+
+    fn check_by(&mut self, rules: Rules) {
+        if let Self::Raw(source) = self {
+            source.check_by(rules);
+        }
+    }
+}
+
+impl VeloSystem {
+    fn raw(request: &Request, source: RawSource, geometry: &Geometry) -> Result<Opened<Self>> {
+        let context = VeloContext {
+            sensors: Some(Arc::new(geometry.velo()?)),
+            banks: request.velo_banks,
+            rules: Rules::Lhcb,
+        };
+        Ok(Opened { source: Box::new(VeloSource::Raw(Box::new(source))), context })
+    }
+
+    fn hits(request: &Request, source: VeloSource, rules: Rules, host: Host<'_>) -> Opened<Self> {
+        if request.geometry.is_some() {
+            host.warn("--geometry has no effect: events of hits need no geometry");
+        }
+        if request.velo_banks != VeloBanks::Auto {
+            host.warn("--velo-banks has no effect: events of hits have no raw banks");
+        }
+        let context = VeloContext { sensors: None, banks: VeloBanks::Auto, rules };
+        Opened { source: Box::new(source), context }
+    }
+}
+
+impl System for VeloSystem {
+    const NAME: &'static str = Velo::NAME;
+    const STAGES: &'static [Stage] = Velo::STAGES;
+
+    type Batch = VeloInputBatch;
+    type Results = VeloTracks;
+    type Context = VeloContext;
+
+    fn open(request: &Request, truth: bool, host: Host<'_>) -> Result<Opened<Self>> {
+        let names = inputs::names(request, "sim:velo,events=1000,seed=1");
+        if let Some(spec) = inputs::special(&names, &["sim:"])? {
+            let spec: SimSpec = spec.parse()?;
+            warn_of_format(request, host);
+            if spec.detector == SimDetector::Lhcb {
+                let (source, geometry) = RawSource::simulated(request, spec, truth)?;
+                return Self::raw(request, source, &geometry);
+            }
+            let (first, count) = (request.events.first as u64, request.events.count.map(|n| n as u64));
+            let events = spec.events.saturating_sub(first).min(count.unwrap_or(u64::MAX));
+            let source = VeloSource::Simulation(SimReader::new(spec).with_range(first, count), events);
+            return Ok(Self::hits(request, source, Rules::Lhcb, host));
+        }
+        let options = inputs::options(request, truth);
+        let reader = match RawSource::find(request, &names, truth)? {
+            Found::Raw(source, geometry) => return Self::raw(request, source, &geometry),
+            Found::OtherPipe(name, stream) => VeloReader::from_stream(&name, stream, options),
+            Found::OtherFiles(sources) => VeloReader::open(&sources, options)?,
+        };
+        Ok(Self::hits(request, VeloSource::Files(Box::new(reader)), Rules::Json, host))
+    }
+
+    fn executor(request: &Request, config: &Config, context: &VeloContext) -> Result<Runs<Self>> {
+        let sequence = context.sequence(config)?;
+        if request.is_on_cpu() {
+            return Ok(pool(sequence, config)?);
+        }
+        crate::device::velo(request, config, sequence)
+    }
+
+    fn batch_items(_config: &Config, threads: usize) -> usize {
+        256.max(16 * threads)
+    }
+
+    fn is_preset(config: &Config) -> bool {
+        config.velo == VeloConfig::preset(config.preset)
+    }
+
+    fn track_rules(
+        _request: &Request,
+        options: &CheckOptions,
+        opened: &mut Opened<Self>,
+    ) -> Result<Rules> {
+        let rules = tracker_rules(options, opened.context.rules)?;
+        opened.source.check_by(rules);
+        Ok(rules)
+    }
+
+    fn check(
+        request: &Request,
+        options: &CheckOptions,
+        opened: &mut Opened<Self>,
+    ) -> Result<Box<dyn Check<Self>>> {
+        let rules = Self::track_rules(request, options, opened)?;
+        let losses = options.losses.then(VeloLosses::default);
+        Ok(Box::new(VeloCheck { checker: Checker::new(rules), losses, tables: options.tables }))
+    }
+
+    fn bank_bytes(context: &VeloContext, batch: &VeloInputBatch) -> Option<u64> {
+        let velo = context.sequence(&Config::default()).ok()?;
+        velo.bank_bytes(Velo::view(batch))
+    }
+}
+
+/// Tracks against true particles.
+struct VeloCheck {
+    checker: Checker,
+    losses: Option<VeloLosses>,
+    tables: bool,
+}
+
+impl Check<VeloSystem> for VeloCheck {
+    fn add(
+        &mut self,
+        batch: &VeloInputBatch,
+        truth: &[TruthEvent],
+        results: &Sliced<VeloTracks>,
+    ) -> Result<()> {
+        for (number, ((tracks, event), truth)) in results.events().zip(truth).enumerate() {
+            self.checker.event(truth, tracks.hit_lists(event));
+            if let Some(losses) = &mut self.losses {
+                let VeloInputBatch::Hits(hits) = batch else {
+                    let message = "--losses needs events of hits: raw banks hold only the names of hits";
+                    return Err(Error::Unsupported(message.into()));
+                };
+                losses.event(truth, &hits.view().event(number), tracks.hit_lists(event));
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>, _summary: &Summary) -> Result<Checked> {
+        let report = report(self.checker)?;
+        let mut checked = Checked { text: report.to_string(), json: object(&report), is_right: true };
+        if self.tables {
+            checked.text.push_str(&text::tables(&report));
+        }
+        if let Some(losses) = &self.losses {
+            let losses = losses.report();
+            checked.text.push_str(&text::losses(&losses));
+            checked.json.insert("losses".into(), json!(losses));
+        }
+        Ok(checked)
+    }
+}

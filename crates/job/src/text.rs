@@ -1,0 +1,329 @@
+//! Results as text for people: aligned columns, shares in per cent.
+
+use crate::{Compared, Profile, Summary, Throughput};
+use peloton::event::Hashes;
+use peloton::simd::{GANGS, Isa};
+use peloton_truth::{
+    CheckReport, CylinderCategory, CylinderReport, Loss, LossReport, Pull, Resolution,
+};
+
+/// Rows of text in aligned columns, the first to the left and the others to the right.
+pub fn table<const N: usize>(rows: &[[String; N]]) -> String {
+    let widths: [usize; N] =
+        std::array::from_fn(|i| rows.iter().map(|row| row[i].chars().count()).max().unwrap_or(0));
+    let mut text = String::new();
+    for row in rows {
+        let mut line = format!("{:width$}", row[0], width = widths[0]);
+        for (cell, width) in row.iter().zip(widths).skip(1) {
+            line.push_str(&format!("  {cell:>width$}"));
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+/// A run in a few aligned lines.
+pub fn summary(summary: &Summary) -> String {
+    let Summary { sequence, preset, events, isa, gang, threads, hashes, tracks, hits, .. } = summary;
+    let per_event = |count: u64| format!("{:.1}", count as f64 / (*events).max(1) as f64);
+    let mut text = format!("{sequence}, preset {preset}, {isa} x {gang}, ");
+    text.push_str(&format!("{threads} thread{}\n\n", if *threads == 1 { "" } else { "s" }));
+    let rows_are = format!("{}s", summary.row);
+    let mut rows = vec![
+        ["".into(), "all".into(), format!("per {}", summary.row)],
+        [rows_are.clone(), events.to_string(), "".into()],
+        ["hits".into(), hits.to_string(), per_event(*hits)],
+    ];
+    if summary.has_tracks {
+        rows.push(["tracks".into(), tracks.to_string(), per_event(*tracks)]);
+    }
+    text.push_str(&table(&rows));
+    for (name, value) in &summary.facts {
+        text.push_str(&format!("{}: {}\n", name.replace('_', " "), plain(value)));
+    }
+    for (reason, count) in &summary.dropped {
+        text.push_str(&format!("dropped {count}: {reason}\n"));
+    }
+    text.push_str(&format!(
+        "\n{:.0} {rows_are}/s, {:.0} {rows_are}/s per thread, {:.2} million hits/s\n\n",
+        summary.events_per_second,
+        summary.events_per_second / *threads as f64,
+        summary.hits_per_second / 1e6,
+    ));
+    text.push_str(&stages(summary));
+    text.push_str(&format!("\nhash_int {:016x}  output_hash {:016x}\n", hashes.int, hashes.output));
+    if summary.is_interrupted {
+        text.push_str("interrupted: this is what was made so far\n");
+    }
+    text
+}
+
+/// A JSON value without quotation marks.
+fn plain(value: &serde_json::Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), String::from)
+}
+
+/// One line per stage: time, share of the time, lane occupancy.
+fn stages(summary: &Summary) -> String {
+    let total: f64 = summary.stages.iter().map(|stage| stage.ns_per_event).sum();
+    let mut rows = vec![["stage".into(), format!("ns/{}", summary.row), "ns/hit".into(), "share".into(), "lanes busy".into()]];
+    for stage in &summary.stages {
+        rows.push([
+            stage.name.into(),
+            format!("{:.0}", stage.ns_per_event),
+            format!("{:.2}", stage.ns_per_hit),
+            percent((total > 0.0).then_some(stage.ns_per_event / total)),
+            percent(stage.occupancy),
+        ]);
+    }
+    let hits: f64 = summary.stages.iter().map(|stage| stage.ns_per_hit).sum();
+    rows.push(["sum".into(), format!("{total:.0}"), format!("{hits:.2}"), "".into(), "".into()]);
+    table(&rows)
+}
+
+/// A share in per cent; a dash for none.
+pub fn percent(share: Option<f64>) -> String {
+    share.map_or("-".into(), |share| format!("{:.1} %", 100.0 * share))
+}
+
+/// Efficiencies and ghost rates in bins.
+pub fn tables(report: &CheckReport) -> String {
+    let mut text = String::new();
+    for one in &report.tables {
+        text.push_str(&format!("\n{} against {}\n", one.category, axis(one.variable, one.unit)));
+        let mut rows =
+            vec![["from", "to", "found", "of", "efficiency", "68 % from", "to", "clones"].map(String::from)];
+        rows.extend(one.bins.iter().map(|bin| {
+            let [low, efficiency, high] =
+                [bin.efficiency_low, bin.efficiency, bin.efficiency_high].map(percent);
+            let (found, of) = (bin.reconstructed.to_string(), bin.reconstructible.to_string());
+            [edge(bin.low), edge(bin.high), found, of, efficiency, low, high, percent(bin.clone_rate)]
+        }));
+        text.push_str(&table(&rows));
+    }
+    for one in &report.ghost_tables {
+        text.push_str(&format!("\nghosts against {}\n", axis(one.variable, one.unit)));
+        let mut rows = vec![["from", "to", "ghosts", "tracks", "rate", "68 % from", "to"].map(String::from)];
+        rows.extend(one.bins.iter().map(|bin| {
+            let [low, rate, high] = [bin.ghost_rate_low, bin.ghost_rate, bin.ghost_rate_high].map(percent);
+            [edge(bin.low), edge(bin.high), bin.ghosts.to_string(), bin.tracks.to_string(), rate, low, high]
+        }));
+        text.push_str(&table(&rows));
+    }
+    text
+}
+
+/// Why particles are missed, and what false tracks and clones are made of.
+pub fn losses(report: &LossReport) -> String {
+    let share = |count, of: u64| percent((of > 0).then_some(count as f64 / of as f64));
+    let mut text = String::new();
+    for (title, losses, of, slow) in [
+        ("missed Velo particles", &report.missed, report.particles, true),
+        ("ghosts", &report.ghosts, report.tracks, false),
+        ("clones", &report.clones, report.particles, true),
+    ] {
+        let line = |cause: &str, count: u64, below: u64| {
+            let below = if slow { below.to_string() } else { "".into() };
+            [cause.into(), count.to_string(), share(count, of), below]
+        };
+        let below = if slow { "pT < 150 MeV/c" } else { "" };
+        let mut rows = vec![[title, "number", "share", below].map(String::from)];
+        rows.extend(losses.iter().map(|Loss { cause, count, slow }| line(cause, *count, *slow)));
+        let sum = |value: fn(&Loss) -> u64| losses.iter().map(value).sum();
+        rows.push(line("all", sum(|loss| loss.count), sum(|loss| loss.slow)));
+        text.push('\n');
+        text.push_str(&table(&rows));
+    }
+    text
+}
+
+fn axis(variable: &str, unit: &str) -> String {
+    if unit.is_empty() { variable.into() } else { format!("{variable} ({unit})") }
+}
+
+/// An edge of a bin without digits that say nothing.
+fn edge(value: f64) -> String {
+    let text = format!("{value:.3}");
+    text.trim_end_matches('0').trim_end_matches('.').into()
+}
+
+/// Efficiency, fakes and pulls of the cylinder detector.
+pub fn cylinder(check: &CylinderReport, pulls: &[Pull]) -> String {
+    let mut text = format!("fakes : {}/{} {}\n", check.ghosts, check.tracks, percent(check.ghost_rate));
+    check.categories.iter().for_each(|category| text.push_str(&category_line(category)));
+    let mut rows = vec![["pull", "tracks", "mean", "width"].map(String::from)];
+    for Pull { parameter, tracks, mean, width } in pulls {
+        rows.push([(*parameter).into(), tracks.to_string(), format!("{mean:+.4}"), format!("{width:.4}")]);
+    }
+    text.push('\n');
+    text.push_str(&table(&rows));
+    text
+}
+
+/// Lengths of tracks, and resolutions.
+pub fn cylinder_tables(check: &CylinderReport, bins: &[Resolution]) -> String {
+    lengths(check) + &resolutions(bins)
+}
+
+fn category_line(category: &CylinderCategory) -> String {
+    let CylinderCategory { name, reconstructible, reconstructed, efficiency, clones, .. } = category;
+        format!(
+        "{name:10} : {reconstructed}/{reconstructible} {} [{}, {}], {clones} ({}) clones, pur {}, hit eff {}, \
+         fakes {}/{} {}\n",
+        percent(*efficiency),
+        percent(category.efficiency_low),
+        percent(category.efficiency_high),
+        percent(category.clone_rate),
+        percent(category.purity),
+        percent(category.hit_efficiency),
+        category.fakes,
+        category.tracks,
+        percent(category.fake_rate),
+    )
+}
+
+fn lengths(check: &CylinderReport) -> String {
+    let mut rows = vec![["hits", "matched", "fake"].map(String::from)];
+    for (hits, [matched, fake]) in check.lengths.iter().enumerate().skip(3) {
+        rows.push([hits.to_string(), matched.to_string(), fake.to_string()]);
+    }
+    format!("\n{}", table(&rows))
+}
+
+fn resolutions(bins: &[Resolution]) -> String {
+    let heads = ["pT from, GeV/c", "tracks", "r-phi, um", "z, um", "pT, %", "phi, mrad", "theta, mrad"];
+    let mut rows = vec![heads.map(String::from)];
+    for bin in bins {
+        rows.push([
+            format!("{:.1}", bin.pt_from),
+            bin.tracks.to_string(),
+            format!("{:.1}", 1e4 * bin.r_phi),
+            format!("{:.0}", 1e4 * bin.z),
+            format!("{:.3}", 100.0 * bin.pt),
+            format!("{:.3}", 1e3 * bin.phi),
+            format!("{:.3}", 1e3 * bin.theta),
+        ]);
+    }
+    format!("\n{}", table(&rows))
+}
+
+/// The scan as tables: the whole sequence, then each stage.
+pub fn tuned(profile: &Profile, threads: usize) -> String {
+    let Profile { cpu, sequence, preset, .. } = profile;
+    let mut text =
+        format!("{cpu}: {sequence}, preset {preset}, {threads} threads, ns per event by gang size\n");
+    text.push_str(&section("all stages", profile, |one| Some(one.ns_per_event)));
+    for stage in sequence.stages() {
+        text.push_str(&section(stage.name, profile, |one| one.stages.get(stage.name).copied()));
+    }
+    let gang = profile.gangs.get(&profile.isa).copied().unwrap_or_default();
+    text.push_str(&format!("\nfastest: {} x {gang}\n", profile.isa));
+    text
+}
+
+/// One table: levels down, gang sizes across, the smallest number marked.
+fn section(name: &str, profile: &Profile, of: impl Fn(&Measurement) -> Option<f64>) -> String {
+    let best = profile.measured.iter().filter_map(&of).min_by(f64::total_cmp);
+    let cell = |isa: &str, gang: usize| {
+        let one = profile.measured.iter().find(|one| one.isa == isa && one.gang == gang);
+        match one.and_then(&of) {
+            Some(ns) if Some(ns) == best => format!("*{ns:.0}"),
+            Some(ns) => format!("{ns:.0}"),
+            None => "-".into(),
+        }
+    };
+    let row = |head: &str, cells: [String; GANGS.len()]| {
+        let mut row: [String; GANGS.len() + 1] = Default::default();
+        row[0] = head.into();
+        row[1..].clone_from_slice(&cells);
+        row
+    };
+    let mut rows = vec![row(name, GANGS.map(|gang| format!("x {gang}")))];
+    for isa in Isa::ALL.map(Isa::name) {
+        if profile.measured.iter().any(|one| one.isa == isa) {
+            rows.push(row(isa, GANGS.map(|gang| cell(isa, gang))));
+        }
+    }
+    format!("\n{}", table(&rows))
+}
+
+/// What a comparison found.
+pub fn compared(report: &Compared) -> String {
+    let side = |side: &crate::compare::Side| {
+        let crate::compare::Side { preset, isa, gang, threads, slice, .. } = side;
+        format!("preset {preset}, {isa} x {gang}, {threads} threads, slices of {slice}")
+    };
+    let mut text = format!("left   {}\nright  {}\n", side(&report.left), side(&report.right));
+    let Compared { events, different_events, row, .. } = report;
+    match &report.first_difference {
+        None if report.equal => {
+            let Hashes { int, output } = report.left.hashes;
+            text.push_str(&format!(
+                "equal: {events} {row}s, hash_int {int:016x}, output_hash {output:016x}\n"
+            ));
+        }
+        None => text.push_str("the hashes differ\n"),
+        Some(first) => text.push_str(&format!(
+            "{different_events} of {events} {row}s differ; the first is {row} {}: {}\n",
+            first.event, first.what
+        )),
+    }
+    if report.is_interrupted {
+        text.push_str("interrupted: this is what was compared so far\n");
+    }
+    text
+}
+
+/// What repeated passes gave.
+pub fn throughput(report: &Throughput) -> String {
+    let mut text = match &report.device {
+        Some(device) => format!("{device}, slices of {}\n", report.slice),
+        None => String::new(),
+    };
+    text.push_str(&summary(&report.summary));
+    if !report.kernels.is_empty() {
+        let mut rows = vec![["kernel", "ns/event", "share"].map(String::from)];
+        rows.extend(report.kernels.iter().map(|kernel| {
+            [kernel.name.into(), format!("{:.0}", kernel.ns_per_event), percent(Some(kernel.share))]
+        }));
+        text.push('\n');
+        text.push_str(&table(&rows));
+    }
+    if !report.scan.is_empty() {
+        let mut rows = vec![["slice", "streams", "events/s"].map(String::from)];
+        rows.extend(report.scan.iter().map(|point| {
+            let rate = format!("{:.0}", point.events_per_second);
+            [point.slice.to_string(), point.streams.to_string(), rate]
+        }));
+        text.push('\n');
+        text.push_str(&table(&rows));
+    }
+    text.push_str(&format!(
+        "{} passes in {:.2} s, equal hashes; fastest round {:.0} {}s/s, {:.2} million hits/s\n",
+        report.repetitions,
+        report.seconds,
+        report.events_per_second_best,
+        report.summary.row,
+        report.hits_per_second_best / 1e6
+    ));
+    if let Some(rate) = report.bytes_per_second {
+        text.push_str(&format!("{:.1} million bytes/s of raw banks\n", rate / 1e6));
+    }
+    for (name, value) in &report.facts {
+        text.push_str(&format!("{}: {}\n", name.replace('_', " "), plain(value)));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_line_up() {
+        let rows =
+            [["stage", "ns"], ["find", "31000.5"], ["a long one", "7"]].map(|row| row.map(String::from));
+        assert_eq!(table(&rows), "stage            ns\nfind        31000.5\na long one        7\n");
+    }
+}
