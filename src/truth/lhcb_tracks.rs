@@ -3,7 +3,8 @@
 //! A track is a particle when in the Velo and in the SciFi the particle left at least 70 % of the track's hits,
 //! where it has three or more of them, and all but one of its hits in the UT, unless Velo and SciFi vouch for it. Of
 //! tracks with three hits or more in both, mothers and daughters count as one: a particle that decays on the way, or
-//! an electron that radiates, leaves two in the truth. Hit efficiencies are of the last part that the track reaches.
+//! an electron that radiates, leaves two in the truth. A particle whose mother has the particle's own key has no
+//! relative by that: its hits count once. Hit efficiencies are of the last part that the track reaches.
 
 use super::matching::{Match, PartCounts};
 use crate::event::TruthEvent;
@@ -52,8 +53,12 @@ pub(super) fn associate(shares: &[(u32, PartCounts)], track: PartCounts, truth: 
         .collect()
 }
 
-/// Whether one particle is the mother of the other.
+/// Whether one particle is the mother of the other. Files name particles that are their own mothers: their hits
+/// would count twice.
 fn related(truth: &TruthEvent, one: u32, other: u32) -> bool {
+    if one == other {
+        return false;
+    }
     let (one, other) = (&truth.particles[one as usize], &truth.particles[other as usize]);
     one.mother == Some(other.key) || other.mother == Some(one.key)
 }
@@ -99,6 +104,19 @@ mod tests {
         // Strangers do not, nor do relatives in the SciFi alone.
         assert_eq!(matched(&[(0, [5, 0, 4]), (2, [0, 0, 6])], [5, 0, 10]), NONE);
         assert_eq!(matched(&[(0, [0, 0, 4]), (1, [0, 0, 6])], [0, 0, 10]), NONE);
+    }
+
+    #[test]
+    fn a_particle_that_is_its_own_mother_counts_once() {
+        let particle = |key, mother| Particle { key, mother: Some(mother), ..Particle::default() };
+        let event = TruthEvent { particles: vec![particle(5, 5), particle(6, 5)] };
+        // 5 of 12 hits in the SciFi are no 70 %, and twice 5 would be.
+        assert!(associate(&[(0, [5, 0, 5])], [5, 0, 12], &event).is_empty());
+        assert_eq!(associate(&[(0, [5, 1, 9])], [5, 4, 12], &event), [(0, [5, 1, 9])]);
+        // A daughter still counts with it.
+        let shares = [(0, [5, 0, 5]), (1, [0, 0, 4])];
+        let both = [5, 0, 9];
+        assert_eq!(associate(&shares, [5, 0, 12], &event), [(0, both), (1, both)]);
     }
 
     #[test]
