@@ -3,6 +3,7 @@
 use super::job::stream;
 use super::options::{ConfigArgs, InputArgs, ReportArgs};
 use super::reconstruct::reconstruct;
+use super::settings::Settings;
 use super::source::{EventBatch, EventSource};
 use super::track_file::TrackFile;
 use super::{cylinder, describe, interrupt, timepix};
@@ -57,10 +58,11 @@ pub struct Check {
 impl Check {
     /// Does it.
     pub fn execute(&self) -> Result<ExitCode> {
-        if let Some(config) = self.config.pixels()? {
+        let Some(config) = self.config.load()? else { return Ok(ExitCode::SUCCESS) };
+        if config.sequence == Sequence::Timepix {
             return timepix::check(&config, &self.config, &self.input, &self.report);
         }
-        if let Some(config) = self.config.cylinder()? {
+        if config.sequence == Sequence::Cylinder {
             if let Some(CheckedBy::Tracker(rules)) = self.rules {
                 let message =
                     format!("--rules {rules} is not for the sequence cylinder: its rules are cylinder");
@@ -72,7 +74,7 @@ impl Check {
             }
             return cylinder::check(&config, &self.input, &self.report, self.tables);
         }
-        let Some(settings) = self.config.settings()? else { return Ok(ExitCode::SUCCESS) };
+        let settings = Settings::new(config)?;
         if self.tracks.is_none() && settings.config.sequence != Sequence::Velo {
             let message = "ends at hits: check compares tracks, those of --tracks FILE at least";
             return Err(Error::Unsupported(format!("sequence {} {message}", settings.config.sequence)));

@@ -101,14 +101,15 @@ trait Compared: Product {
 impl Compare {
     /// Does it.
     pub fn execute(&self) -> Result<ExitCode> {
-        if let Some(config) = self.config.pixels()? {
+        let Some(config) = self.config.load()? else { return Ok(ExitCode::SUCCESS) };
+        if config.sequence == Sequence::Timepix {
             let sides = [&self.left[..], &self.right];
             return timepix::compare(&config, &self.config, &self.input, &self.report, sides);
         }
-        if let Some(config) = self.config.cylinder()? {
+        if config.sequence == Sequence::Cylinder {
             return cylinder::compare(&config, &self.input, &self.report, [&self.left, &self.right]);
         }
-        let Some(Settings { config, .. }) = self.config.settings()? else { return Ok(ExitCode::SUCCESS) };
+        let Settings { config, .. } = Settings::new(config)?;
         match config.sequence {
             Sequence::Ut => self.execute_with::<UtBatch>(&config),
             Sequence::SciFi => self.execute_with::<SciFiBatch>(&config),

@@ -2,6 +2,7 @@
 
 use super::options::{ConfigArgs, InputArgs, ReportArgs};
 use super::timepix;
+use crate::pipeline::Sequence;
 use crate::{Error, Result};
 use clap::Args;
 use std::path::PathBuf;
@@ -36,9 +37,10 @@ pub struct Display {
 impl Display {
     /// Does it.
     pub fn execute(&self) -> Result<ExitCode> {
-        let Some(config) = self.config.pixels()? else {
+        let Some(config) = self.config.load()? else { return Ok(ExitCode::SUCCESS) };
+        if config.sequence != Sequence::Timepix {
             return Err(Error::Config("display draws pixel hits: add --sequence timepix".into()));
-        };
+        }
         if !(self.frame_us > 0.0 && self.frame_us <= 1e12) {
             return Err(Error::Config("--frame-us must be more than 0 and at most 1e12".into()));
         }

@@ -41,13 +41,14 @@ pub struct Run {
 impl Run {
     /// Does it.
     pub fn execute(&self) -> Result<ExitCode> {
-        if let Some(config) = self.config.pixels()? {
+        let Some(config) = self.config.load()? else { return Ok(ExitCode::SUCCESS) };
+        if config.sequence == Sequence::Timepix {
             return timepix::run(&config, &self.config, &self.input, &self.report, self.output.as_deref());
         }
-        if let Some(config) = self.config.cylinder()? {
+        if config.sequence == Sequence::Cylinder {
             return cylinder::run(&config, &self.input, &self.report, self.output.as_deref());
         }
-        let Some(settings) = self.config.settings()? else { return Ok(ExitCode::SUCCESS) };
+        let settings = Settings::new(config)?;
         match settings.config.sequence {
             Sequence::Ut => self.execute_with::<UtBatch>(settings),
             Sequence::SciFi => self.execute_with::<SciFiBatch>(settings),

@@ -3,8 +3,7 @@
 use super::console;
 use super::options::{ConfigArgs, ReportArgs};
 use super::source::EventSource;
-use super::timepix::is_pixels;
-use crate::pipeline::{Config, Engine, Pool, Profile, Sequence};
+use crate::pipeline::{Config, Engine, Pool, Profile};
 use crate::simd::Isa;
 use crate::{Error, Result};
 use std::path::Path;
@@ -35,8 +34,19 @@ impl Settings {
 
 impl ConfigArgs {
     /// The configuration: flags go before `PELOTON_ISA`, that before the configuration file, that before
-    /// the profile, and what is still open is `auto`.
-    pub fn resolve(&self) -> Result<Config> {
+    /// The configuration, read once; `None` when only `--print-config` was asked for, which is then done.
+    pub fn load(&self) -> Result<Option<Config>> {
+        let config = self.resolve()?;
+        if self.print_config {
+            let (level, threads) = (config.level()?, config.thread_count());
+            console::print(&format!("# runs as {level} on {threads} threads\n{}", config.to_toml()))?;
+            return Ok(None);
+        }
+        Ok(Some(config))
+    }
+
+    /// the profile, and what is still open is `auto`. Both files may be pipes, which can be read but once.
+    fn resolve(&self) -> Result<Config> {
         let text = self.config.as_deref().map(read_text).transpose()?.unwrap_or_default();
         let place = |error: Error| match (&self.config, error) {
             (Some(path), Error::Config(what)) => Error::Config(format!("{}: {what}", path.display())),
@@ -60,29 +70,6 @@ impl ConfigArgs {
                 .map_err(|e| Error::Config(format!("{}: {e}", path.display())))?;
         }
         Ok(config)
-    }
-
-    /// The configuration when it is about pixel hits and not only to be printed.
-    pub fn pixels(&self) -> Result<Option<Config>> {
-        let config = self.resolve()?;
-        Ok(Some(config).filter(|config| is_pixels(config) && !self.print_config))
-    }
-
-    /// The configuration when it is about the cylinder detector and not only to be printed.
-    pub fn cylinder(&self) -> Result<Option<Config>> {
-        let config = self.resolve()?;
-        Ok(Some(config).filter(|config| config.sequence == Sequence::Cylinder && !self.print_config))
-    }
-
-    /// The settings; `None` when only `--print-config` was asked for, which is then done.
-    pub fn settings(&self) -> Result<Option<Settings>> {
-        let config = self.resolve()?;
-        if self.print_config {
-            let (level, threads) = (config.level()?, config.thread_count());
-            console::print(&format!("# runs as {level} on {threads} threads\n{}", config.to_toml()))?;
-            return Ok(None);
-        }
-        Settings::new(config).map(Some)
     }
 }
 

@@ -63,12 +63,13 @@ struct Report {
 impl Throughput {
     /// Does it.
     pub fn execute(&self) -> Result<ExitCode> {
-        if let Some(config) = self.config.pixels()? {
+        let Some(config) = self.config.load()? else { return Ok(ExitCode::SUCCESS) };
+        if config.sequence == Sequence::Timepix {
             let plan = (self.repetitions, Duration::from_secs_f64(self.seconds));
             let device = (self.device, self.scan);
             return timepix::throughput(&config, &self.config, &self.input, &self.report, plan, device);
         }
-        if let Some(config) = self.config.cylinder()? {
+        if config.sequence == Sequence::Cylinder {
             let plan = (self.repetitions, Duration::from_secs_f64(self.seconds));
             if self.device == Device::Cpu {
                 return cylinder::throughput(&config, &self.input, &self.report, plan);
@@ -84,11 +85,11 @@ impl Throughput {
             );
         }
         let plan = Plan { passes: self.repetitions, time: Duration::from_secs_f64(self.seconds) };
-        if self.device != Device::Cpu && !self.config.print_config {
+        if self.device != Device::Cpu {
             let flags = (&self.config, &self.input, &self.report);
-            return device_throughput::throughput(self.device, flags, plan, self.scan);
+            return device_throughput::throughput(self.device, &config, flags, plan, self.scan);
         }
-        let Some(settings) = self.config.settings()? else { return Ok(ExitCode::SUCCESS) };
+        let settings = Settings::new(config)?;
         match settings.config.sequence {
             Sequence::Ut => self.execute_with::<UtBatch>(settings),
             Sequence::SciFi => self.execute_with::<SciFiBatch>(settings),

@@ -51,18 +51,19 @@ impl Tune {
     pub fn execute(&self) -> Result<ExitCode> {
         let mut flags = self.config.clone();
         flags.threads = flags.threads.or(Some(Auto(Some(1))));
-        if let Some(config) = flags.pixels()? {
+        let Some(config) = flags.load()? else { return Ok(ExitCode::SUCCESS) };
+        if config.sequence == Sequence::Timepix {
             let plan = (self.repetitions, Duration::from_secs_f64(self.seconds));
             let levels = levels(&config);
             let measured = timepix::tune(&config, &flags, &self.input, &self.report, &levels, plan)?;
             return self.finish(&config, config.thread_count(), measured);
         }
-        if let Some(config) = flags.cylinder()? {
+        if config.sequence == Sequence::Cylinder {
             let plan = (self.repetitions, Duration::from_secs_f64(self.seconds));
             let measured = cylinder::tune(&config, &self.input, &self.report, &levels(&config), plan)?;
             return self.finish(&config, config.thread_count(), measured);
         }
-        let Some(settings) = flags.settings()? else { return Ok(ExitCode::SUCCESS) };
+        let settings = Settings::new(config)?;
         match settings.config.sequence {
             Sequence::Ut => self.execute_with::<UtBatch>(&settings),
             Sequence::SciFi => self.execute_with::<SciFiBatch>(&settings),

@@ -2,8 +2,8 @@
 
 use crate::event::{Edge, Layout, NS_PER_TICK};
 use crate::input::timepix::KatherineOptions;
+use crate::pipeline::Config;
 use crate::pipeline::timepix::WhenFull;
-use crate::pipeline::{Config, Sequence};
 use crate::timepix::{Algorithm, Definition, Filter, TimepixConfig};
 use crate::{Error, Result};
 use clap::{Args, ValueEnum};
@@ -188,11 +188,6 @@ pub fn lanes(config: &Config) -> usize {
         None if is_local => config.thread_count().saturating_sub(2).max(1),
         None => 1,
     }
-}
-
-/// Whether the configuration is about pixel hits.
-pub fn is_pixels(config: &Config) -> bool {
-    config.sequence == Sequence::Timepix
 }
 
 #[cfg(test)]

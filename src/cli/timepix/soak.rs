@@ -97,7 +97,7 @@ type Sent = Arc<Mutex<VecDeque<(u64, Instant)>>>;
 impl Soak {
     /// Does it.
     pub fn execute(&self) -> Result<ExitCode> {
-        let mut config = self.config.resolve()?;
+        let Some(mut config) = self.config.load()? else { return Ok(ExitCode::SUCCESS) };
         config.sequence = Sequence::Timepix;
         let spec: PixelSimSpec = self.input.parse()?;
         let mut sim = PixelSim::new(spec);
