@@ -8,6 +8,7 @@ use super::source::{EventBatch, EventSource};
 use super::track_file::TrackFile;
 use super::{cylinder, describe, interrupt, timepix};
 use crate::event::VeloTracks;
+use crate::output::JobFiles;
 use crate::pipeline::Sequence;
 use crate::truth::{CheckReport, Checker, Rules, VeloLosses};
 use crate::{Error, Result};
@@ -56,6 +57,14 @@ pub struct Check {
 }
 
 impl Check {
+    /// Adds what is read and written.
+    pub fn name_files(&self, files: &mut JobFiles) {
+        self.input.name_files(files);
+        self.config.name_files(files);
+        self.report.name_files(files);
+        files.read("--tracks", &self.tracks);
+    }
+
     /// Does it.
     pub fn execute(&self) -> Result<ExitCode> {
         let Some(config) = self.config.load()? else { return Ok(ExitCode::SUCCESS) };

@@ -9,7 +9,7 @@ use super::settings::Settings;
 use super::source::{EventBatch, EventSource};
 use super::{cylinder, interrupt, timepix};
 use crate::event::{Counters, HitBatch, HitColumn, SciFiBatch, States, UtBatch, VeloEvents, VeloTracks};
-use crate::output::{Hashes, ResultHasher};
+use crate::output::{Hashes, JobFiles, ResultHasher};
 use crate::pipeline::{Config, Product, Sequence, Sliced};
 use crate::velo::VeloConfig;
 use crate::{Error, Result};
@@ -99,6 +99,13 @@ trait Compared: Product {
 }
 
 impl Compare {
+    /// Adds what is read and written.
+    pub fn name_files(&self, files: &mut JobFiles) {
+        self.input.name_files(files);
+        self.config.name_files(files);
+        self.report.name_files(files);
+    }
+
     /// Does it.
     pub fn execute(&self) -> Result<ExitCode> {
         let Some(config) = self.config.load()? else { return Ok(ExitCode::SUCCESS) };

@@ -1,5 +1,6 @@
 //! What the user sees: results on standard output, everything else on standard error.
 
+use crate::output::{is_standard_output, write_whole};
 use crate::{Error, Result};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{ErrorKind, Write};
@@ -39,10 +40,10 @@ fn note(kind: &str, message: &str) {
 pub fn write_json(path: &Path, value: &impl serde::Serialize) -> Result<()> {
     let mut text = serde_json::to_string_pretty(value).map_err(|e| Error::io(path, e.into()))?;
     text.push('\n');
-    if path == Path::new("-") {
+    if is_standard_output(path) {
         return print(&text);
     }
-    std::fs::write(path, text).map_err(|e| Error::io(path, e))
+    write_whole(path, text.as_bytes())
 }
 
 /// A progress bar on standard error; it shows only on a terminal and stays away with `--quiet`.

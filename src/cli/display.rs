@@ -2,6 +2,7 @@
 
 use super::options::{ConfigArgs, InputArgs, ReportArgs};
 use super::timepix;
+use crate::output::JobFiles;
 use crate::pipeline::Sequence;
 use crate::{Error, Result};
 use clap::Args;
@@ -35,6 +36,14 @@ pub struct Display {
 }
 
 impl Display {
+    /// Adds what is read and written.
+    pub fn name_files(&self, files: &mut JobFiles) {
+        self.input.name_files(files);
+        self.config.name_files(files);
+        self.report.name_files(files);
+        files.written("--output", [&self.output]);
+    }
+
     /// Does it.
     pub fn execute(&self) -> Result<ExitCode> {
         let Some(config) = self.config.load()? else { return Ok(ExitCode::SUCCESS) };

@@ -1,5 +1,6 @@
 //! Asking for an early end: Ctrl-C (the second one ends at once), or nobody reads the output any more.
 
+use crate::output::remove_unfinished;
 use crate::{Error, Result};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -9,6 +10,7 @@ static REQUESTED: AtomicBool = AtomicBool::new(false);
 pub fn listen() -> Result<()> {
     ctrlc::set_handler(|| {
         if REQUESTED.swap(true, Ordering::Relaxed) {
+            remove_unfinished();
             std::process::exit(130);
         }
     })

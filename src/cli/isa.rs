@@ -5,6 +5,7 @@ use super::device;
 use super::options::ReportArgs;
 use super::version::is_built_in;
 use crate::Result;
+use crate::output::JobFiles;
 use crate::simd::{GANGS, Isa, Level};
 use clap::Args;
 use serde::Serialize;
@@ -49,6 +50,11 @@ struct Runs {
 }
 
 impl IsaCommand {
+    /// Adds what is read and written.
+    pub fn name_files(&self, files: &mut JobFiles) {
+        self.report.name_files(files);
+    }
+
     /// Does it.
     pub fn execute(&self) -> Result<ExitCode> {
         let chosen = Level::choose(None, None)?;

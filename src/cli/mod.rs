@@ -30,6 +30,7 @@ mod track_file;
 mod tune;
 mod version;
 
+use crate::output::JobFiles;
 use crate::{Error, Result};
 use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -82,7 +83,21 @@ pub fn main() -> ExitCode {
     }
 }
 
+/// Looks at the files of a job before any is touched, and does it.
 fn dispatch(command: &Command) -> Result<ExitCode> {
+    let mut files = JobFiles::default();
+    match command {
+        Command::Run(command) => command.name_files(&mut files),
+        Command::Check(command) => command.name_files(&mut files),
+        Command::Throughput(command) => command.name_files(&mut files),
+        Command::Tune(command) => command.name_files(&mut files),
+        Command::Compare(command) => command.name_files(&mut files),
+        Command::Simulate(command) => command.name_files(&mut files),
+        Command::Display(command) => command.name_files(&mut files),
+        Command::Soak(command) => command.name_files(&mut files),
+        Command::Isa(command) => command.name_files(&mut files),
+    }
+    files.check()?;
     match command {
         Command::Run(command) => command.execute(),
         Command::Check(command) => command.execute(),

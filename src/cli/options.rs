@@ -3,6 +3,7 @@
 use super::cylinder::CylinderArgs;
 use super::timepix::PixelArgs;
 use crate::input::Format;
+use crate::output::JobFiles;
 use crate::pipeline::Sequence;
 use crate::simd::Isa;
 use crate::velo::{Preset, VeloBanks};
@@ -124,6 +125,30 @@ pub struct ReportArgs {
     /// No text, no progress, no warnings
     #[arg(long, short)]
     pub quiet: bool,
+}
+
+impl InputArgs {
+    /// Adds what is read.
+    pub fn name_files(&self, files: &mut JobFiles) {
+        files.read("input", &self.inputs);
+        files.read("--geometry", &self.geometry);
+    }
+}
+
+impl ConfigArgs {
+    /// Adds what is read.
+    pub fn name_files(&self, files: &mut JobFiles) {
+        files.read("--config", &self.config);
+        files.read("--profile", &self.profile);
+        files.read("--calibration", &self.pixels.calibration);
+    }
+}
+
+impl ReportArgs {
+    /// Adds what is written.
+    pub fn name_files(&self, files: &mut JobFiles) {
+        files.written("--json", &self.json);
+    }
 }
 
 #[cfg(test)]

@@ -3,13 +3,14 @@
 use super::options::{ConfigArgs, InputArgs, ReportArgs};
 use super::reconstruct::reconstruct;
 use super::settings::Settings;
-use super::sink::{Sink, Written};
+use super::sink::{Done, Sink, Written, put_in_place};
 use super::{cylinder, describe, interrupt, timepix};
 use crate::Result;
 use crate::event::{SciFiBatch, UtBatch, VeloTracks};
+use crate::output::{JobFiles, is_standard_output};
 use crate::pipeline::Sequence;
 use clap::Args;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Reconstruct events and write the tracks
@@ -39,6 +40,14 @@ pub struct Run {
 }
 
 impl Run {
+    /// Adds what is read and written.
+    pub fn name_files(&self, files: &mut JobFiles) {
+        self.input.name_files(files);
+        self.config.name_files(files);
+        self.report.name_files(files);
+        files.written("--output", &self.output);
+    }
+
     /// Does it.
     pub fn execute(&self) -> Result<ExitCode> {
         let Some(config) = self.config.load()? else { return Ok(ExitCode::SUCCESS) };
@@ -65,7 +74,8 @@ impl Run {
         let output = self.output.as_deref();
         let mut sink = output.map(|path| Ok((path, Sink::create::<P>(path)?))).transpose()?;
         let mut report = self.report.clone();
-        report.quiet |= output == Some(Path::new("-"));
+        report.quiet |= output.is_some_and(is_standard_output);
+        let mut wrote = false;
 
         let made = reconstruct::<P>(&settings, &mut source, (self.input.strict, report.quiet), |chunk| {
             let Some((path, sink)) = &mut sink else { return Ok(()) };
@@ -73,12 +83,15 @@ impl Run {
             for piece in chunk.result.slices() {
                 let (these, rest) = event_ids.split_at(piece.statuses().len());
                 sink.write(these, piece, path)?;
+                wrote |= !these.is_empty();
                 event_ids = rest;
             }
             Ok(())
         });
         // What was made before an error is written, and what was seen told.
-        let written = sink.map_or(Ok(()), |(path, sink)| sink.finish(path));
+        let done = Done::of(&made, wrote);
+        let written =
+            sink.map_or(Ok(()), |(path, sink)| put_in_place(sink.finish(path)?, path, done, &self.report));
         source.say_problems(&self.report);
         let summary = made?;
         written?;

@@ -3,6 +3,7 @@
 use super::console;
 use super::options::{ConfigArgs, ReportArgs};
 use super::source::EventSource;
+use crate::output::is_standard_output;
 use crate::pipeline::{Config, Engine, Pool, Profile};
 use crate::simd::Isa;
 use crate::{Error, Result};
@@ -33,7 +34,6 @@ impl Settings {
 }
 
 impl ConfigArgs {
-    /// The configuration: flags go before `PELOTON_ISA`, that before the configuration file, that before
     /// The configuration, read once; `None` when only `--print-config` was asked for, which is then done.
     pub fn load(&self) -> Result<Option<Config>> {
         let config = self.resolve()?;
@@ -45,6 +45,7 @@ impl ConfigArgs {
         Ok(Some(config))
     }
 
+    /// The configuration: flags go before `PELOTON_ISA`, that before the configuration file, that before
     /// the profile, and what is still open is `auto`. Both files may be pipes, which can be read but once.
     fn resolve(&self) -> Result<Config> {
         let text = self.config.as_deref().map(read_text).transpose()?.unwrap_or_default();
@@ -76,7 +77,7 @@ impl ConfigArgs {
 impl ReportArgs {
     /// Prints the text and writes the JSON, as asked for.
     pub fn report(&self, text: &str, json: &impl serde::Serialize) -> Result<()> {
-        let json_takes_stdout = self.json.as_deref() == Some(Path::new("-"));
+        let json_takes_stdout = self.json.as_deref().is_some_and(is_standard_output);
         if !self.quiet && !json_takes_stdout {
             console::print(text)?;
         }

@@ -6,6 +6,7 @@ use super::source::{detector, open_geometry};
 use super::{console, cylinder, interrupt, timepix};
 use crate::event::{RawBatch, VeloBatch};
 use crate::input::write_velo_json;
+use crate::output::{JobFiles, is_standard_output};
 use crate::truth::simulate::{LhcbReader, SimDetector, SimReader, SimSpec};
 use crate::{Error, Result};
 use clap::Args;
@@ -48,6 +49,13 @@ pub struct Simulate {
 }
 
 impl Simulate {
+    /// Adds what is read and written.
+    pub fn name_files(&self, files: &mut JobFiles) {
+        files.read("--geometry", &self.geometry);
+        self.report.name_files(files);
+        files.written("--output", [&self.output]);
+    }
+
     /// Does it.
     pub fn execute(&self) -> Result<ExitCode> {
         let Self { detector, events, seed, .. } = self;
@@ -82,7 +90,7 @@ impl Simulate {
             hits.clear();
             truth.clear();
         }
-        sink.finish()?;
+        sink.finish()?.finish()?;
         progress.finish_and_clear();
         self.tell(written, "hits")
     }
@@ -103,7 +111,7 @@ impl Simulate {
             written = (written.0 + 1, written.1 + batch.words() as u64);
             progress.inc(1);
         }
-        sink.finish()?;
+        sink.finish()?.finish()?;
         progress.finish_and_clear();
         self.tell(written, "words")
     }
@@ -116,7 +124,7 @@ impl Simulate {
         });
         let text = format!("{} events, {} {what}: {}\n", written.0, written.1, self.output.display());
         let mut report = self.report.clone();
-        report.quiet |= self.output.as_os_str() == "-";
+        report.quiet |= is_standard_output(&self.output);
         report.report(&text, &json)?;
         Ok(ExitCode::SUCCESS)
     }

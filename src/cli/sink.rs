@@ -1,16 +1,67 @@
 //! Where tracks go: the file of `--output`, whose name says the format.
 
-use super::interrupt;
+use super::options::ReportArgs;
+use super::{console, interrupt};
 use crate::event::{SciFiBatch, UtBatch, VeloTracks};
-use crate::output::{NdjsonWriter, ParquetWriter};
+use crate::output::{NdjsonWriter, OutputFile, ParquetWriter, is_standard_output};
 use crate::pipeline::Product;
 use crate::{Error, Result};
-use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// A plain or compressed stream of bytes.
-type Bytes = Box<dyn Write + Send>;
+/// A file that is written piece by piece.
+pub type Buffered = BufWriter<OutputFile>;
+
+/// How much of its work a job did.
+#[derive(Debug, Clone, Copy)]
+pub enum Done {
+    /// All, or as much as was wanted before it was interrupted.
+    All,
+    /// Some, before an error.
+    Part,
+    /// Nothing, before an error.
+    Nothing,
+}
+
+impl Done {
+    /// By its result, and whether anything was written.
+    pub fn of<T>(result: &Result<T>, wrote: bool) -> Self {
+        match result {
+            Ok(_) => Self::All,
+            Err(_) if wrote => Self::Part,
+            Err(_) => Self::Nothing,
+        }
+    }
+}
+
+/// Puts an output in its place: after an error what there is, where that costs no file that was there before.
+pub fn put_in_place(file: OutputFile, path: &Path, done: Done, report: &ReportArgs) -> Result<()> {
+    match done {
+        Done::All => file.finish(),
+        Done::Nothing => Ok(()),
+        Done::Part => {
+            if !file.keep_part()? && !report.quiet {
+                let message = "left as it was, without what was made before the error";
+                console::warn(&format!("{}: {message}", path.display()));
+            }
+            Ok(())
+        }
+    }
+}
+
+/// Writes what a buffer still holds.
+pub fn into_file(buffered: Buffered, path: &Path) -> Result<OutputFile> {
+    buffered.into_inner().map_err(|e| Error::io(path, e.into_error()))
+}
+
+/// Begins a file, or takes standard output, whose reader may leave.
+pub fn open(path: &Path) -> Result<OutputFile> {
+    if is_standard_output(path) {
+        Ok(OutputFile::stream(path, Box::new(Stdout)))
+    } else {
+        OutputFile::create(path)
+    }
+}
 
 /// Results that can be written.
 pub trait Written: Product {
@@ -21,7 +72,7 @@ pub trait Written: Product {
     fn ndjson(&self, writer: &mut NdjsonWriter<ByteSink>) -> std::io::Result<()>;
 
     /// Writes the events of one piece as Parquet.
-    fn parquet(&self, _event_ids: &[u64], _writer: &mut ParquetWriter<BufWriter<File>>) -> Result<()> {
+    fn parquet(&self, _event_ids: &[u64], _writer: &mut ParquetWriter<Buffered>) -> Result<()> {
         Err(no_parquet())
     }
 }
@@ -37,7 +88,7 @@ impl Written for VeloTracks {
         writer.write(self)
     }
 
-    fn parquet(&self, event_ids: &[u64], writer: &mut ParquetWriter<BufWriter<File>>) -> Result<()> {
+    fn parquet(&self, event_ids: &[u64], writer: &mut ParquetWriter<Buffered>) -> Result<()> {
         writer.write(event_ids, self)
     }
 }
@@ -59,7 +110,7 @@ pub enum Sink {
     /// `.ndjson`, `.ndjson.zst` or `-`.
     Ndjson(NdjsonWriter<ByteSink>),
     /// `.parquet`.
-    Parquet(Box<ParquetWriter<BufWriter<File>>>),
+    Parquet(Box<ParquetWriter<Buffered>>),
 }
 
 impl Sink {
@@ -74,8 +125,7 @@ impl Sink {
             if !P::PARQUET {
                 return Err(no_parquet());
             }
-            let file = File::create(path).map_err(|e| Error::io(path, e))?;
-            return ParquetWriter::new(BufWriter::new(file), path).map(Box::new).map(Self::Parquet);
+            return ParquetWriter::new(BufWriter::new(open(path)?), path).map(Box::new).map(Self::Parquet);
         }
         if path == Path::new("-") || name.ends_with(".ndjson") || name.ends_with(".ndjson.zst") {
             return ByteSink::create(path).map(NdjsonWriter::new).map(Self::Ndjson);
@@ -94,11 +144,11 @@ impl Sink {
         }
     }
 
-    /// Writes what is still to be written.
-    pub fn finish(self, path: &Path) -> Result<()> {
+    /// Writes what is still to be written; the file is to be put in its place.
+    pub fn finish(self, path: &Path) -> Result<OutputFile> {
         match self {
             Self::Ndjson(writer) => writer.finish().map_err(|e| Error::io(path, e))?.finish(),
-            Self::Parquet(writer) => writer.finish().map(drop),
+            Self::Parquet(writer) => into_file(writer.finish()?, path),
         }
     }
 }
@@ -110,34 +160,28 @@ pub struct ByteSink {
 }
 
 enum Compression {
-    None(BufWriter<Bytes>),
-    Zstd(zstd::Encoder<'static, Bytes>),
+    None(Buffered),
+    Zstd(zstd::Encoder<'static, OutputFile>),
 }
 
 impl ByteSink {
-    /// Creates the file; `-` is standard output.
+    /// Begins the file; `-` is standard output.
     pub fn create(path: &Path) -> Result<Self> {
-        let failed = |e| Error::io(path, e);
-        let bytes: Bytes = if path == Path::new("-") {
-            Box::new(Stdout)
-        } else {
-            Box::new(File::create(path).map_err(failed)?)
-        };
+        let bytes = open(path)?;
         let to = if path.extension().is_some_and(|end| end == "zst") {
-            Compression::Zstd(zstd::Encoder::new(bytes, 0).map_err(failed)?)
+            Compression::Zstd(zstd::Encoder::new(bytes, 0).map_err(|e| Error::io(path, e))?)
         } else {
             Compression::None(BufWriter::with_capacity(1 << 16, bytes))
         };
         Ok(Self { path: path.into(), to })
     }
 
-    /// Writes the end of the stream.
-    pub fn finish(self) -> Result<()> {
-        let done = match self.to {
-            Compression::None(mut to) => to.flush(),
-            Compression::Zstd(to) => to.finish().and_then(|mut to| to.flush()),
-        };
-        done.map_err(|e| Error::io(self.path, e))
+    /// Writes the end of the stream; the file is to be put in its place.
+    pub fn finish(self) -> Result<OutputFile> {
+        match self.to {
+            Compression::None(to) => into_file(to, &self.path),
+            Compression::Zstd(to) => to.finish().map_err(|e| Error::io(self.path, e)),
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use super::settings::Settings;
 use super::{cylinder, describe, device_throughput, interrupt, timepix};
 use crate::Result;
 use crate::event::{SciFiBatch, UtBatch, VeloTracks};
-use crate::output::Summary;
+use crate::output::{JobFiles, Summary};
 use crate::pipeline::{Product, Sequence};
 use clap::Args;
 use serde::Serialize;
@@ -61,6 +61,13 @@ struct Report {
 }
 
 impl Throughput {
+    /// Adds what is read and written.
+    pub fn name_files(&self, files: &mut JobFiles) {
+        self.input.name_files(files);
+        self.config.name_files(files);
+        self.report.name_files(files);
+    }
+
     /// Does it.
     pub fn execute(&self) -> Result<ExitCode> {
         let Some(config) = self.config.load()? else { return Ok(ExitCode::SUCCESS) };

@@ -9,6 +9,7 @@ use super::settings::Settings;
 use super::throughput::seconds;
 use super::{cylinder, timepix};
 use crate::event::{SciFiBatch, UtBatch, VeloTracks};
+use crate::output::{JobFiles, is_standard_output, write_whole};
 use crate::pipeline::{Config, Engine, Measurement, Product, Profile, Sequence};
 use crate::simd::{GANGS, Isa, Level};
 use crate::{Error, Result};
@@ -47,6 +48,14 @@ pub struct Tune {
 }
 
 impl Tune {
+    /// Adds what is read and written.
+    pub fn name_files(&self, files: &mut JobFiles) {
+        self.input.name_files(files);
+        self.config.name_files(files);
+        self.report.name_files(files);
+        files.written("--output", [&self.output]);
+    }
+
     /// Does it.
     pub fn execute(&self) -> Result<ExitCode> {
         let mut flags = self.config.clone();
@@ -99,9 +108,11 @@ impl Tune {
     /// Writes the profile and says what is in it.
     fn finish(&self, config: &Config, threads: usize, measured: Vec<Measurement>) -> Result<ExitCode> {
         let profile = Profile::new(config.sequence, config.preset_name(), cpu_name(), measured);
-        std::fs::write(&self.output, profile.to_toml()).map_err(|e| Error::io(&self.output, e))?;
+        write_whole(&self.output, profile.to_toml().as_bytes())?;
         let text = format!("{}\nwritten to {}\n", text(&profile, threads), self.output.display());
-        self.report.report(&text, &profile)?;
+        let mut report = self.report.clone();
+        report.quiet |= is_standard_output(&self.output);
+        report.report(&text, &profile)?;
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -3,7 +3,11 @@
 mod cylinder;
 #[cfg(feature = "cli")]
 mod cylinder_parquet;
+#[cfg(feature = "cli")]
+mod file;
 mod hash;
+#[cfg(feature = "cli")]
+mod job_files;
 mod ndjson;
 #[cfg(feature = "cli")]
 mod parquet;
@@ -13,7 +17,11 @@ pub mod timepix;
 pub use cylinder::CylinderHasher;
 #[cfg(feature = "cli")]
 pub use cylinder_parquet::CylinderParquet;
+#[cfg(feature = "cli")]
+pub use file::{OutputFile, is_standard_output, remove_unfinished, write_whole};
 pub use hash::{Hashes, ResultHasher, TrackHasher};
+#[cfg(feature = "cli")]
+pub use job_files::JobFiles;
 pub use ndjson::NdjsonWriter;
 #[cfg(feature = "cli")]
 pub use parquet::ParquetWriter;

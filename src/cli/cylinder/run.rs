@@ -3,9 +3,10 @@
 use super::sink::TrackSink;
 use super::source::{EventSource, Events};
 use crate::cli::options::{InputArgs, ReportArgs};
+use crate::cli::sink::{Done, put_in_place};
 use crate::cli::{describe, interrupt};
 use crate::event::{Counters, StageCounter};
-use crate::output::{CylinderHasher, StageTime, Summary};
+use crate::output::{CylinderHasher, StageTime, Summary, is_standard_output};
 use crate::pipeline::{Config, CylinderPool, CylinderSlot};
 use crate::{Error, Result, Status};
 use std::path::Path;
@@ -22,7 +23,7 @@ pub fn run(
     let mut source = EventSource::open(input)?;
     let mut sink = output.map(TrackSink::create).transpose()?;
     let mut report = report.clone();
-    report.quiet |= output == Some(Path::new("-"));
+    report.quiet |= output.is_some_and(is_standard_output);
     let mut event_id = input.events.first as u64;
     let made = reconstruct(config, &mut source, input.strict, |_, slots| {
         let Some(sink) = &mut sink else { return Ok(()) };
@@ -32,7 +33,9 @@ pub fn run(
         })
     });
     // What was made before an error is written, and what was seen told.
-    let written = sink.map_or(Ok(()), TrackSink::finish);
+    let done = Done::of(&made, event_id > input.events.first as u64);
+    let written =
+        sink.zip(output).map_or(Ok(()), |(sink, path)| put_in_place(sink.finish()?, path, done, &report));
     source.say_problems(&report);
     let (summary, _) = made?;
     written?;

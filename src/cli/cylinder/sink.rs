@@ -1,10 +1,9 @@
 //! Where tracks go: the file of `--output`, whose name says the format.
 
-use crate::cli::sink::ByteSink;
+use crate::cli::sink::{Buffered, ByteSink, into_file, open};
 use crate::event::CylinderTracks;
-use crate::output::{CylinderParquet, NdjsonWriter};
+use crate::output::{CylinderParquet, NdjsonWriter, OutputFile};
 use crate::{Error, Result};
-use std::fs::File;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
@@ -13,7 +12,7 @@ pub enum TrackSink {
     /// `.ndjson`, `.ndjson.zst` or `-`.
     Ndjson(NdjsonWriter<ByteSink>, PathBuf),
     /// `.parquet`.
-    Parquet(Box<CylinderParquet<BufWriter<File>>>),
+    Parquet(Box<CylinderParquet<Buffered>>, PathBuf),
 }
 
 impl TrackSink {
@@ -24,8 +23,9 @@ impl TrackSink {
     pub fn create(path: &Path) -> Result<Self> {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         if name.ends_with(".parquet") {
-            let file = File::create(path).map_err(|e| Error::io(path, e))?;
-            return CylinderParquet::new(BufWriter::new(file), path).map(Box::new).map(Self::Parquet);
+            return CylinderParquet::new(BufWriter::new(open(path)?), path)
+                .map(Box::new)
+                .map(|writer| Self::Parquet(writer, path.into()));
         }
         if path == Path::new("-") || name.ends_with(".ndjson") || name.ends_with(".ndjson.zst") {
             return Ok(Self::Ndjson(ByteSink::create(path).map(NdjsonWriter::new)?, path.into()));
@@ -41,15 +41,15 @@ impl TrackSink {
             Self::Ndjson(writer, path) => {
                 writer.write_event(tracks.hit_lists(0)).map_err(|e| Error::io(&*path, e))
             }
-            Self::Parquet(writer) => writer.write(&[event_id], tracks),
+            Self::Parquet(writer, _) => writer.write(&[event_id], tracks),
         }
     }
 
-    /// Writes what is still to be written.
-    pub fn finish(self) -> Result<()> {
+    /// Writes what is still to be written; the file is to be put in its place.
+    pub fn finish(self) -> Result<OutputFile> {
         match self {
             Self::Ndjson(writer, path) => writer.finish().map_err(|e| Error::io(path, e))?.finish(),
-            Self::Parquet(writer) => writer.finish().map(drop),
+            Self::Parquet(writer, path) => into_file(writer.finish()?, &path),
         }
     }
 }

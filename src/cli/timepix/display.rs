@@ -7,6 +7,7 @@ use crate::cli::options::{ConfigArgs, InputArgs, ReportArgs};
 use crate::event::{PixelBlock, PixelHits};
 use crate::input::timepix::ReadEnd;
 use crate::output::timepix::PixelDisplay;
+use crate::output::{is_standard_output, write_whole};
 use crate::pipeline::Config;
 use crate::pipeline::timepix::{Lanes, PixelStream};
 use crate::{Error, Result};
@@ -43,7 +44,7 @@ pub fn display(
     }
     let title = input.inputs.first().map_or("simulated hits", String::as_str);
     let page = display.html(&format!("peloton: {title}"))?;
-    std::fs::write(output, page).map_err(|e| Error::io(output, e))?;
+    write_whole(output, page.as_bytes())?;
     let ([hits, clusters], counts) = (display.frame(), chain.counts());
     let json = serde_json::json!({
         "sequence": config.sequence, "event": frame, "output": output, "frame_hits": hits, "frame_clusters": clusters,
@@ -51,6 +52,8 @@ pub fn display(
         "dropped": counts.dropped().collect::<std::collections::BTreeMap<_, _>>(),
     });
     let text = format!("{}: frame {frame} with {hits} hits in {clusters} clusters\n", output.display());
+    let mut report = report.clone();
+    report.quiet |= is_standard_output(output);
     report.report(&text, &json)?;
     Ok(ExitCode::SUCCESS)
 }

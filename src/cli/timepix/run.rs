@@ -7,9 +7,11 @@ use super::report::{Outcome, PixelSummary};
 use super::sink::ClusterSink;
 use super::source::{PixelInput, open};
 use crate::cli::options::{ConfigArgs, InputArgs, ReportArgs};
+use crate::cli::sink::{Done, put_in_place};
 use crate::cli::{console, interrupt};
 use crate::event::{PixelBlock, PixelHits, TriggerPairs};
 use crate::input::timepix::{PixelCounts, ReadEnd};
+use crate::output::is_standard_output;
 use crate::output::timepix::ClusterHasher;
 use crate::pipeline::Config;
 use crate::pipeline::timepix::{Fed, Feed, Lanes, PixelStream};
@@ -42,7 +44,7 @@ pub fn run(
     let mut pairs = TriggerPairs::default();
     let mut sink = output.map(|path| ClusterSink::create(path, pairer.is_some())).transpose()?;
     let mut report = report.clone();
-    report.quiet |= output == Some(Path::new("-"));
+    report.quiet |= output.is_some_and(is_standard_output);
 
     let mut first = Some(PixelBlock::default());
     if let (Some(limit), Some(block)) = (flags.pixels.mask_hot, &mut first) {
@@ -93,13 +95,16 @@ pub fn run(
     if let Some(pairer) = &mut pairer {
         pairer.pair(clusters, true, &mut pairs);
     }
-    let written = sink.map_or(Ok(()), |mut sink| {
-        sink.write(clusters, pairer.is_some().then_some(&pairs))?;
-        sink.finish()
+    let written =
+        sink.as_mut().map_or(Ok(()), |sink| sink.write(clusters, pairer.is_some().then_some(&pairs)));
+    let followed = followed.and_then(|()| strict(input.strict, &input_counts, &chain));
+    let done = Done::of(&followed, chain.counts().clusters > 0);
+    let placed = written.and_then(|()| match sink.zip(output) {
+        Some((sink, path)) => put_in_place(sink.finish()?, path, done, &report),
+        None => Ok(()),
     });
     followed?;
-    written?;
-    strict(input.strict, &input_counts, &chain)?;
+    placed?;
     let outcome = Outcome {
         level,
         threads: chain.threads(),

@@ -5,6 +5,7 @@ use crate::cli::sink::ByteSink;
 use crate::cli::{console, interrupt};
 use crate::event::PixelHits;
 use crate::input::timepix::{PixelFormat, write_hits};
+use crate::output::is_standard_output;
 use crate::truth::simulate::timepix::{PixelSim, PixelSimSpec};
 use crate::{Error, Result};
 use std::path::Path;
@@ -39,7 +40,7 @@ pub fn simulate(spec: &PixelSimSpec, output: &Path, report: &ReportArgs) -> Resu
             break;
         }
     }
-    sink.finish()?;
+    sink.finish()?.finish()?;
     progress.finish_and_clear();
     let clusters = sim.clusters();
     let json = serde_json::json!({
@@ -47,7 +48,7 @@ pub fn simulate(spec: &PixelSimSpec, output: &Path, report: &ReportArgs) -> Resu
     });
     let text = format!("{written} hits, {clusters} clusters: {}\n", output.display());
     let mut report = report.clone();
-    report.quiet |= output.as_os_str() == "-";
+    report.quiet |= is_standard_output(output);
     report.report(&text, &json)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -1,10 +1,10 @@
 //! Where clusters go: the file of `--output`, whose name says the format.
 
-use crate::cli::sink::ByteSink;
+use crate::cli::sink::{Buffered, ByteSink, into_file, open};
 use crate::event::{PixelClusters, TriggerPairs};
+use crate::output::OutputFile;
 use crate::output::timepix::{ClusterParquet, write_clog, write_cluster_ndjson};
 use crate::{Error, Result};
-use std::fs::File;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ pub enum ClusterSink {
     /// `.clog`, and the number of the next frame.
     Clog(ByteSink, PathBuf, u64),
     /// `.parquet`.
-    Parquet(Box<ClusterParquet<BufWriter<File>>>),
+    Parquet(Box<ClusterParquet<Buffered>>, PathBuf),
 }
 
 impl ClusterSink {
@@ -26,10 +26,9 @@ impl ClusterSink {
     pub fn create(path: &Path, with_triggers: bool) -> Result<Self> {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         if name.ends_with(".parquet") {
-            let file = File::create(path).map_err(|e| Error::io(path, e))?;
-            return ClusterParquet::new(BufWriter::new(file), path, with_triggers)
+            return ClusterParquet::new(BufWriter::new(open(path)?), path, with_triggers)
                 .map(Box::new)
-                .map(Self::Parquet);
+                .map(|writer| Self::Parquet(writer, path.into()));
         }
         if name.ends_with(".clog") || name.ends_with(".clog.zst") {
             return Ok(Self::Clog(ByteSink::create(path)?, path.into(), 0));
@@ -55,15 +54,15 @@ impl ClusterSink {
                 *frame += 1;
                 write_clog(*frame - 1, clusters, to).map_err(|e| Error::io(&*path, e))
             }
-            Self::Parquet(writer) => writer.write(clusters, pairs),
+            Self::Parquet(writer, _) => writer.write(clusters, pairs),
         }
     }
 
-    /// Writes what is still to be written.
-    pub fn finish(self) -> Result<()> {
+    /// Writes what is still to be written; the file is to be put in its place.
+    pub fn finish(self) -> Result<OutputFile> {
         match self {
             Self::Ndjson(to, _) | Self::Clog(to, ..) => to.finish(),
-            Self::Parquet(writer) => writer.finish().map(drop),
+            Self::Parquet(writer, path) => into_file(writer.finish()?, &path),
         }
     }
 }

@@ -8,6 +8,7 @@ use crate::cli::interrupt;
 use crate::cli::options::{ConfigArgs, ReportArgs};
 use crate::event::PixelHits;
 use crate::input::timepix::{PixelFormat, PixelOptions, PixelReader, ReadEnd};
+use crate::output::JobFiles;
 use crate::pipeline::timepix::{Feed, Lanes, WhenFull};
 use crate::pipeline::{Config, Sequence};
 use crate::truth::simulate::timepix::{PixelSim, PixelSimSpec};
@@ -95,6 +96,12 @@ struct Round {
 type Sent = Arc<Mutex<VecDeque<(u64, Instant)>>>;
 
 impl Soak {
+    /// Adds what is read and written.
+    pub fn name_files(&self, files: &mut JobFiles) {
+        self.config.name_files(files);
+        self.report.name_files(files);
+    }
+
     /// Does it.
     pub fn execute(&self) -> Result<ExitCode> {
         let Some(mut config) = self.config.load()? else { return Ok(ExitCode::SUCCESS) };
