@@ -275,15 +275,33 @@ fn an_output_survives_a_job_that_fails() {
     assert_eq!(std::fs::read_to_string(&part).unwrap().lines().count(), 3);
 }
 
-fn start(arguments: &[&str]) -> Child {
-    let mut command = peloton(arguments);
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    command.spawn().expect("the program starts")
+/// A running job; a test that fails does not leave it behind.
+struct Job(Child);
+
+impl Job {
+    fn start(arguments: &[&str]) -> Self {
+        let mut command = peloton(arguments);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        Self(command.spawn().expect("the program starts"))
+    }
+
+    fn signal(&self, signal: &str) {
+        let kill = Command::new("kill").args([signal, &self.0.id().to_string()]).status().expect("kill");
+        assert!(kill.success());
+    }
+
+    /// Its exit code; none when a signal ended it.
+    fn end(mut self) -> Option<i32> {
+        self.0.wait().expect("an end").code()
+    }
 }
 
-fn signal(child: &Child, signal: &str) {
-    let kill = Command::new("kill").args([signal, &child.id().to_string()]).status().expect("kill");
-    assert!(kill.success());
+impl Drop for Job {
+    fn drop(&mut self) {
+        // Most have ended by themselves.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 /// Waits until a temporary file of at least so many bytes is in a folder.
@@ -315,14 +333,14 @@ fn what_was_made_before_a_signal_is_put_in_place() {
         for end in ["-INT", "-TERM"] {
             let output = path(&folder, name);
             std::fs::write(&output, PRECIOUS).unwrap();
-            let child = start(&[job, &["--output", &output, "--quiet"]].concat());
+            let running = Job::start(&[job, &["--output", &output, "--quiet"]].concat());
             // Toy files begin with the number of events, and nothing is written before it is known.
             wait_for_part(&folder, if name == "toy.bin" || name == "run.parquet" { 0 } else { 1 << 16 });
             std::thread::sleep(Duration::from_millis(300));
             assert_eq!(std::fs::read_to_string(&output).unwrap(), PRECIOUS, "{name}");
-            signal(&child, end);
-            let said = child.wait_with_output().unwrap();
-            assert_eq!(names(&folder), [name], "{}", stderr(&said));
+            running.signal(end);
+            let code = running.end();
+            assert_eq!(names(&folder), [name], "exit code {code:?}");
             let bytes = std::fs::read(&output).unwrap();
             assert!(bytes.len() > 1000, "{name}: {} bytes", bytes.len());
             if name.ends_with(".ndjson") {
@@ -344,18 +362,18 @@ fn an_end_at_once_leaves_what_was_there() {
     std::fs::write(&output, PRECIOUS).unwrap();
     let job = ["simulate", "--detector", "cylinder,tracks=400000", "--events", "1", "--output", &output];
     // Within one event the first Ctrl-C is not heard; the second ends at once.
-    let child = start(&job);
+    let running = Job::start(&job);
     wait_for_part(&folder, 0);
-    signal(&child, "-INT");
+    running.signal("-INT");
     std::thread::sleep(Duration::from_millis(100));
-    signal(&child, "-INT");
-    assert_eq!(child.wait_with_output().unwrap().status.code(), Some(130));
+    running.signal("-INT");
+    assert_eq!(running.end(), Some(130));
     assert_eq!(names(&folder), ["toy.bin"]);
     assert_eq!(std::fs::read_to_string(&output).unwrap(), PRECIOUS);
-    let child = start(&job);
+    let running = Job::start(&job);
     wait_for_part(&folder, 0);
-    signal(&child, "-KILL");
-    child.wait_with_output().unwrap();
+    running.signal("-KILL");
+    assert_eq!(running.end(), None);
     assert_eq!(std::fs::read_to_string(&output).unwrap(), PRECIOUS);
 }
 
