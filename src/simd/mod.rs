@@ -1,6 +1,8 @@
 //! How we compute; knows nothing of detectors.
 
-pub mod backend;
+mod backend;
+#[cfg(doctest)]
+mod closed;
 mod dispatch;
 mod gang;
 mod isa;
