@@ -16,6 +16,7 @@ mod stack;
 mod tests;
 pub mod varying;
 
+pub use backend::{set_default_float_mode, with_default_float_mode};
 pub use gang::Gang;
 pub use isa::Isa;
 #[doc(hidden)]
