@@ -89,9 +89,9 @@ impl Inputs {
                 all.push((format!("{name}, {preset}"), of(found)));
             }
         }
-        all.push(("velo from banks".into(), of(self.from_banks::<VeloTracks>())));
-        all.push(("ut".into(), of(self.from_banks::<UtBatch>())));
-        all.push(("scifi".into(), of(self.from_banks::<SciFiBatch>())));
+        all.push(("velo from banks".into(), of(self.of_banks::<VeloTracks>())));
+        all.push(("ut".into(), of(self.of_banks::<UtBatch>())));
+        all.push(("scifi".into(), of(self.of_banks::<SciFiBatch>())));
         all.push(("cylinder".into(), self.cylinder_tracks()));
         all.push(("cylinder, fit of particles".into(), self.cylinder_fits()));
         all.extend([1, 2].map(|lanes| (format!("timepix, {lanes} lanes"), of(self.clusters(lanes)))));
@@ -100,7 +100,7 @@ impl Inputs {
         all
     }
 
-    fn from_banks<P: Product>(&self) -> Hashes {
+    fn of_banks<P: Product>(&self) -> Hashes {
         let config = Config { sequence: P::SEQUENCE, ..Config::default() };
         let engine = Engine::new(&config).unwrap().with_geometry(self.geometry.clone(), VeloBanks::Auto);
         let (mut workspace, mut found) = (engine.workspace(), P::default());

@@ -27,7 +27,7 @@
 //! use peloton::simd::backend::Context;
 //! ```
 //! ```compile_fail,E0603
-//! use peloton::simd::backend::HasAvx2;
+//! use peloton::simd::backend::avx2::HasAvx2;
 //! ```
 //!
 //! A gang's type by its name, to make a value of it:

@@ -13,7 +13,7 @@ mod portable;
 mod scalar;
 
 #[cfg(target_arch = "x86_64")]
-pub use avx2::{HasAvx2, Ymm};
+pub use avx2::Ymm;
 #[cfg(target_arch = "x86_64")]
 pub use avx512::Zmm;
 pub use context::*;
