@@ -11,6 +11,7 @@ use super::source::{EventBatch, EventSource};
 use super::{console, interrupt};
 use crate::event::{Counters, TruthEvent};
 use crate::pipeline::{Engine, Pool, Product, Sliced};
+use crate::simd::with_default_float_mode;
 use crate::{Error, Result, Status};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
@@ -50,8 +51,8 @@ pub fn stream<T: Default + Send>(
         empty_in.send(Chunk::<T>::default()).expect("the receiver is in this function");
     }
     let result = thread::scope(|scope| {
-        let reader = scope.spawn(|| read(source, events, empty, full_in));
-        let writer = scope.spawn(|| write(done, empty_in, consume));
+        let reader = scope.spawn(|| with_default_float_mode(|| read(source, events, empty, full_in)));
+        let writer = scope.spawn(|| with_default_float_mode(|| write(done, empty_in, consume)));
         let mut worked = Ok(());
         for mut chunk in full {
             worked = work(&mut chunk);

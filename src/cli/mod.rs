@@ -31,6 +31,7 @@ mod tune;
 mod version;
 
 use crate::output::JobFiles;
+use crate::simd::with_default_float_mode;
 use crate::{Error, Result};
 use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -71,7 +72,7 @@ pub fn main() -> ExitCode {
     let command = Cli::command().version(env!("CARGO_PKG_VERSION")).long_version(version::TEXT.as_str());
     let parsed = command.try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches));
     let result = match parsed {
-        Ok(cli) => interrupt::listen().and_then(|()| dispatch(&cli.command)),
+        Ok(cli) => interrupt::listen().and_then(|()| with_default_float_mode(|| dispatch(&cli.command))),
         Err(error) => return usage(&error),
     };
     match result {

@@ -2,7 +2,7 @@
 
 use super::Sequence;
 use crate::cylinder::CylinderConfig;
-use crate::simd::{Isa, Level};
+use crate::simd::{Isa, Level, with_default_float_mode};
 use crate::timepix::TimepixConfig;
 use crate::velo::{Preset, VeloConfig};
 use crate::{Error, Result};
@@ -72,6 +72,11 @@ impl Config {
     /// # Errors
     /// [`Error::Config`] for text that is not TOML, unknown keys, and values that cannot be used.
     pub fn from_toml(text: &str, preset: Option<Preset>) -> Result<Self> {
+        // Numbers are read by arithmetic.
+        with_default_float_mode(|| Self::parse(text, preset))
+    }
+
+    fn parse(text: &str, preset: Option<Preset>) -> Result<Self> {
         let file: File = toml::from_str(text).map_err(config_error)?;
         let mut config = Self::preset(preset.or(file.preset).unwrap_or_default());
         config.sequence = file.sequence.unwrap_or(config.sequence);

@@ -3,7 +3,7 @@
 use super::Config;
 use crate::cylinder::{CylinderConfig, CylinderInput, CylinderWorkspace, reconstruct};
 use crate::event::{Counters, CylinderTracks};
-use crate::simd::Level;
+use crate::simd::{Level, set_default_float_mode};
 use crate::{Error, Result};
 use rayon::prelude::*;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -38,6 +38,7 @@ impl CylinderPool {
         let count = config.thread_count();
         let threads = rayon::ThreadPoolBuilder::new()
             .num_threads(count)
+            .start_handler(|_| set_default_float_mode())
             .build()
             .map_err(|e| Error::Config(format!("cannot start {count} threads: {e}")))?;
         let seats = (0..count).map(|_| Mutex::default()).collect();

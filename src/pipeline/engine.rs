@@ -3,7 +3,7 @@
 use super::{Config, Events, Geometry, Sequence};
 use crate::event::{BankKind, Counters, RawEvents, Results, SciFiBatch, UtBatch, VeloBatch, VeloTracks};
 use crate::scifi::{self, SciFiScratch};
-use crate::simd::Level;
+use crate::simd::{Level, with_default_float_mode};
 use crate::ut::{self, UtScratch};
 use crate::velo::{self, DecodeScratch, VeloBanks, VeloConfig, VeloWorkspace};
 use crate::{Error, Result};
@@ -238,6 +238,6 @@ impl Engine {
         counters: &mut Counters,
     ) {
         assert_eq!(self.sequence, P::SEQUENCE, "what the engine's sequence makes");
-        P::make(self, events, range, workspace, results, counters);
+        with_default_float_mode(|| P::make(self, events, range, workspace, results, counters));
     }
 }

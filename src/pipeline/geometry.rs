@@ -1,6 +1,7 @@
 //! [`Geometry`]: everything about the detector that decoding raw banks needs, from a folder of files.
 
 use crate::scifi::SciFiGeometry;
+use crate::simd::with_default_float_mode;
 use crate::ut::{UtGeometry, UtTables};
 use crate::velo::VeloSensors;
 use crate::{Error, Result};
@@ -31,14 +32,14 @@ pub struct Geometry {
 impl Geometry {
     /// A nominal detector, magnet down: what simulations without geometry files fly through.
     pub fn nominal() -> Self {
-        Self {
+        with_default_float_mode(|| Self {
             velo: VeloSensors::nominal(),
             ut: UtGeometry::nominal(),
             ut_tables: UtTables::nominal(),
             scifi: SciFiGeometry::nominal(),
             beam: [0.0; 2],
             polarity: -1.0,
-        }
+        })
     }
 
     /// Reads `velo_geometry.bin`, `ut_boards.bin`, `ut_geometry.bin`, `ut_tables.bin`, `scifi_geometry.bin`,
@@ -47,6 +48,10 @@ impl Geometry {
     /// # Errors
     /// [`Error::Io`] for a file that cannot be read, [`Error::Format`] names file, field and offset.
     pub fn open(folder: &Path) -> Result<Self> {
+        with_default_float_mode(|| Self::read(folder))
+    }
+
+    fn read(folder: &Path) -> Result<Self> {
         let read = |name: &str| {
             let path = folder.join(name);
             let meta = std::fs::metadata(&path).map_err(|e| Error::io(&path, e))?;

@@ -12,6 +12,7 @@
 use super::slices::Slot;
 use super::{Engine, Events, Product, Sliced, Workspace};
 use crate::event::Counters;
+use crate::simd::set_default_float_mode;
 use crate::{Error, Result};
 use rayon::prelude::*;
 use std::any::Any;
@@ -45,6 +46,7 @@ impl Pool {
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
             .thread_name(|i| format!("peloton-{i}"))
+            .start_handler(|_| set_default_float_mode())
             .build()
             .map_err(|e| Error::Config(format!("cannot start {threads} threads: {e}")))?;
         Ok(Self { threads: pool, seats: (0..threads).map(|_| Mutex::default()).collect() })

@@ -11,6 +11,7 @@ use crate::input::timepix::{PixelFormat, PixelOptions, PixelReader, ReadEnd};
 use crate::output::JobFiles;
 use crate::pipeline::timepix::{Feed, Lanes, WhenFull};
 use crate::pipeline::{Config, Sequence};
+use crate::simd::set_default_float_mode;
 use crate::truth::simulate::timepix::{PixelSim, PixelSimSpec};
 use crate::{Error, Result};
 use clap::{Args, ValueEnum};
@@ -141,7 +142,10 @@ impl Soak {
         let (sent, hits): (Sent, _) = (Arc::default(), hits.clone());
         let (log, time) = (sent.clone(), Duration::from_secs_f64(seconds));
         let start_sender = |transport, address| {
-            std::thread::spawn(move || send(&mut Sender::new(transport, address)?, &hits, rate, time, &log))
+            std::thread::spawn(move || {
+                set_default_float_mode();
+                send(&mut Sender::new(transport, address)?, &hits, rate, time, &log)
+            })
         };
         let patience = Some(Duration::from_millis(20));
         let (sender, reader, socket) = match self.transport {

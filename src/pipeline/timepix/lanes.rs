@@ -11,7 +11,7 @@
 //! merger: a cluster that crosses a border has all of its hits there, and nothing else is a neighbour of it.
 
 use crate::event::{Counters, Layout, PixelClusters, PixelHits, StageClock};
-use crate::simd::Level;
+use crate::simd::{Level, set_default_float_mode, with_default_float_mode};
 use crate::timepix::{
     Calibration, Chain, ChainCounts, Clusterer, Definition, FeatureMaker, Front, TimepixConfig,
     WindowClusters, WindowFinder,
@@ -198,6 +198,11 @@ impl ManyLanes {
     }
 
     fn push(&mut self, hits: &PixelHits, end: bool) -> &PixelClusters {
+        with_default_float_mode(|| self.take_in(hits, end));
+        &self.back.out
+    }
+
+    fn take_in(&mut self, hits: &PixelHits, end: bool) {
         self.back.out.clear();
         if hits.len() <= WINDOW {
             self.send(hits, end);
@@ -218,7 +223,6 @@ impl ManyLanes {
         self.back.counts.count(&self.back.config.filter, &mut self.back.out);
         clock.lap(&mut self.counters.stages[3]);
         self.counters.stages[3].items_out = self.back.counts.clusters;
-        &self.back.out
     }
 
     /// Gives what nothing can come before any more to a lane.
@@ -283,6 +287,7 @@ impl Lane {
         let (windows, inbox) = sync_channel::<Window>(PER_LANE);
         let (outbox, answers) = sync_channel(PER_LANE + 1);
         let work = move || {
+            set_default_float_mode();
             while let Ok(mut window) = inbox.recv() {
                 finder.run(&mut window.hits, window.between, &mut window.found);
                 if outbox.send(window).is_err() {
