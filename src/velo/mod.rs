@@ -24,8 +24,10 @@ pub use config::{BestConfig, FitConfig, LimitConfig, PassConfig, Preset, VeloCon
 pub use decode::{
     DecodeScratch, VeloBanks, decode, reference as decode_reference, reference_with as decode_reference_with,
 };
+#[cfg(feature = "cuda")]
+pub(crate) use fit::{MIN_LENGTH, XX_ROUNDED_UP};
 pub use forwarding::ForwardingConfig;
 pub use paper::PaperConfig;
-pub use run::{STAGES, reconstruct};
+pub use run::{STAGES, fit_tracks, reconstruct};
 pub use scratch::VeloWorkspace;
 pub use sensors::{ALL_SENSORS, VeloSensors};

@@ -1,36 +1,29 @@
 // Velo tracks: the fit; stands behind velo_find.cu.
 
-// A filtered state: position, slopes, the covariance of one projection, chi2 so far.
+// A filtered state: position, slopes, the covariance of one projection, chi2 so far; covariances and chi2 in units of
+// the hits' variance, as in velo/fit.rs.
 struct State {
-    float x, y, z, tx, ty, xx, xt, tt, chi2;
+    float x, y, z, tx, ty, xx_and_hit, xt, tt, chi2;
 };
 
-__device__ __forceinline__ State moved(const State& s, float z) {
+__device__ __forceinline__ void update(State& s, float x, float y, float z, float noise) {
+    const float tt = s.tt + noise;
     const float dz = z - s.z;
-    State to = s;
-    to.xt = fused(dz, s.tt, s.xt);
-    to.xx = fused(dz, s.xt + to.xt, s.xx);
-    to.x = fused(dz, s.tx, s.x);
-    to.y = fused(dz, s.ty, s.y);
-    to.z = z;
-    return to;
-}
-
-__device__ __forceinline__ void update(const VeloArgs& a, State& s, float x, float y, float z, float noise) {
-    s.tt = s.tt + noise;
-    const State at = moved(s, z);
-    const float inverse = divided(1.0f, at.xx + a.hit_variance);
-    const float gain_x = at.xx * inverse, gain_t = at.xt * inverse;
-    const float rx = x - at.x, ry = y - at.y;
-    s.x = fused(gain_x, rx, at.x);
-    s.y = fused(gain_x, ry, at.y);
-    s.z = at.z;
-    s.tx = fused(gain_t, rx, at.tx);
-    s.ty = fused(gain_t, ry, at.ty);
-    s.xx = fused(-gain_x, at.xx, at.xx);
-    s.xt = fused(-gain_x, at.xt, at.xt);
-    s.tt = fused(-gain_t, at.xt, at.tt);
-    s.chi2 = fused(fused(rx, rx, ry * ry), inverse, at.chi2);
+    const float before = fused(dz, s.xt, s.xx_and_hit);
+    const float xt = fused(dz, tt, s.xt);
+    const float inverse = divided(1.0f, fused(dz, xt, before));
+    const float keep = before * inverse, gain = xt * inverse;
+    const float dx = x - s.x, dy = y - s.y;
+    const float rx = fused(-dz, s.tx, dx), ry = fused(-dz, s.ty, dy);
+    s.x = fused(-inverse, rx, x);
+    s.y = fused(-inverse, ry, y);
+    s.z = z;
+    s.tx = fused(gain, dx, keep * s.tx);
+    s.ty = fused(gain, dy, keep * s.ty);
+    s.tt = fused(-s.xt, s.xt, tt * s.xx_and_hit) * inverse;
+    s.xx_and_hit = 2.0f - inverse;
+    s.xt = gain;
+    s.chi2 = fused(fused(rx, rx, ry * ry), inverse, s.chi2);
 }
 
 // z of the closest approach of a line to the beam line; a line along the beam stays where it is.
@@ -40,8 +33,13 @@ __device__ inline float closest_to_beam(const VeloArgs& a, float x, float y, flo
     return z + (slope2 < 1e-12f ? 0.0f : divided(along, larger(slope2, 1e-12f)));
 }
 
-__device__ inline void store(const VeloArgs& a, float* to, u32 track, const State& s) {
-    const float values[8] = {s.x, s.y, s.z, s.tx, s.ty, s.xx, s.xt, s.tt};
+// Writes the state, moved to `z`.
+__device__ inline void store(const VeloArgs& a, float* to, u32 track, const State& s, float z) {
+    const float dz = z - s.z;
+    const float xt = fused(dz, s.tt, s.xt);
+    const float xx = fused(dz, s.xt + xt, s.xx_and_hit - 1.0f);
+    const float values[8] = {fused(dz, s.tx, s.x), fused(dz, s.ty, s.y), z, s.tx, s.ty,
+                             xx * a.xx_variance,   xt * a.hit_variance, s.tt * a.hit_variance};
     for (u32 i = 0; i < 8; i++) to[i * a.out_stride + track] = same_nan(values[i]);
 }
 
@@ -56,22 +54,23 @@ KERNEL(velo_fit, VeloArgs, 64) {
     const float *xs = a.x + first, *ys = a.y + first, *zs = a.z + first;
     const u32 top = hits[0], bottom = hits[last];
     const float dz = zs[bottom] - zs[top];
-    const float tx = dz == 0.0f ? 0.0f : divided(xs[bottom] - xs[top], dz);
-    const float ty = dz == 0.0f ? 0.0f : divided(ys[bottom] - ys[top], dz);
+    const bool flat = absolute(dz) < a.min_length;
+    const float tx = flat ? 0.0f : divided(xs[bottom] - xs[top], dz);
+    const float ty = flat ? 0.0f : divided(ys[bottom] - ys[top], dz);
     const float noise = fused(fused(tx, tx, ty * ty), a.noise_slope, a.noise_constant);
     const bool backward = zs[top] < closest_to_beam(a, xs[top], ys[top], zs[top], tx, ty);
 
-    State down = {xs[top], ys[top], zs[top], tx, ty, a.hit_variance, 0.0f, 1.0f, 0.0f};
-    State up = {xs[bottom], ys[bottom], zs[bottom], tx, ty, a.hit_variance, 0.0f, 1.0f, 0.0f};
+    State down = {xs[top], ys[top], zs[top], tx, ty, 2.0f, 0.0f, a.hit_weight, 0.0f};
+    State up = {xs[bottom], ys[bottom], zs[bottom], tx, ty, 2.0f, 0.0f, a.hit_weight, 0.0f};
     for (u32 i = 1; i <= last; i++) {
         const u32 here = hits[i], there = hits[last - i];
-        update(a, down, xs[here], ys[here], zs[here], noise);
-        update(a, up, xs[there], ys[there], zs[there], noise);
+        update(down, xs[here], ys[here], zs[here], noise);
+        update(up, xs[there], ys[there], zs[there], noise);
     }
     const State beam = backward ? up : down;
     const float z = closest_to_beam(a, beam.x, beam.y, beam.z, beam.tx, beam.ty);
-    store(a, a.out_beam, track, moved(beam, z));
-    store(a, a.out_end, track, moved(up, a.end_z));
-    a.out_chi2[track] = same_nan(beam.chi2);
+    store(a, a.out_beam, track, beam, z);
+    store(a, a.out_end, track, up, a.end_z);
+    a.out_chi2[track] = same_nan(beam.chi2 * a.hit_weight);
     a.out_backward[track] = backward;
 }
