@@ -14,9 +14,14 @@ impl File {
         Self { path: path.into(), text: text.into() }
     }
 
+    fn is_rust(&self) -> bool {
+        self.path.ends_with(".rs")
+    }
+
     /// Lines of code with their numbers, comments cut off.
     fn code(&self) -> impl Iterator<Item = (usize, &str)> {
-        let cut = |line: &'_ str| line.find("//").unwrap_or(line.len());
+        let comment = if self.path.ends_with(".py") { "#" } else { "//" };
+        let cut = move |line: &'_ str| line.find(comment).unwrap_or(line.len());
         self.text.lines().enumerate().map(move |(i, line)| (i + 1, &line[..cut(line)]))
     }
 
@@ -26,15 +31,22 @@ impl File {
     }
 }
 
-/// Rust files below the folders that hold code.
+/// How the names of source files end.
+const ENDS: [&str; 7] = ["rs", "cu", "cuh", "cpp", "hpp", "h", "py"];
+
+/// All source files of the checkout.
 fn files() -> Vec<File> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut paths = Vec::new();
-    for folder in ["src", "tests", "benches", "examples", "fuzz", "capi", "python"] {
-        collect(&root.join(folder), &mut paths);
-    }
+    let mut files = below(root);
     // This file holds the planted breaches.
-    paths.retain(|path| !path.ends_with("tests/house_rules.rs"));
+    files.retain(|file| file.path != "tests/house_rules.rs");
+    files
+}
+
+/// All source files below a folder, wherever they lie.
+fn below(root: &Path) -> Vec<File> {
+    let mut paths = Vec::new();
+    collect(root, &mut paths);
     paths.sort();
     let read = |path: PathBuf| {
         let text = std::fs::read_to_string(&path).expect("a text file");
@@ -45,14 +57,39 @@ fn files() -> Vec<File> {
     paths.into_iter().map(read).collect()
 }
 
+/// Folders of builds hold a `CACHEDIR.TAG` (cargo) or a `pyvenv.cfg`; hidden folders and links are not ours.
 fn collect(folder: &Path, paths: &mut Vec<PathBuf>) {
-    let Ok(entries) = std::fs::read_dir(folder) else { return };
-    for path in entries.map(|entry| entry.expect("an entry").path()) {
-        if path.is_dir() && !path.ends_with("target") {
+    let made = ["CACHEDIR.TAG", "pyvenv.cfg"].iter().any(|name| folder.join(name).exists());
+    if made || folder.ends_with("target") {
+        return;
+    }
+    for entry in std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry")) {
+        let (path, kind) = (entry.path(), entry.file_type().expect("a type"));
+        if kind.is_dir() && !entry.file_name().to_string_lossy().starts_with('.') {
             collect(&path, paths);
-        } else if path.extension().is_some_and(|end| end == "rs") {
+        } else if kind.is_file() && path.extension().is_some_and(|end| ENDS.iter().any(|of| end == *of)) {
             paths.push(path);
         }
+    }
+}
+
+#[test]
+fn every_source_file_is_looked_at_wherever_it_lies() {
+    let root = std::env::temp_dir().join(format!("peloton-house-{}", std::process::id()));
+    let ours = ["crates/capi/include/a.h", "crates/capi/src/lib.rs", "deep/er/b.cu", "e.py", "src/c.cuh"];
+    let others = ["target/d.rs", ".hidden/d.rs", "built/d.rs", "built/CACHEDIR.TAG", "notes.md"];
+    for path in ours.iter().chain(&others) {
+        let path = root.join(path);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("folders");
+        std::fs::write(path, "text").expect("a file");
+    }
+    let found: Vec<String> = below(&root).into_iter().map(|file| file.path).collect();
+    std::fs::remove_dir_all(&root).expect("the folder goes");
+    assert_eq!(found, ours);
+    for path in
+        ["src/lib.rs", "src/gpu/kernels/velo.cu", "src/gpu/kernels/emulated.h", "fuzz/fuzz_targets/mdf.rs"]
+    {
+        assert!(files().iter().any(|file| file.path == path), "{path} is not looked at");
     }
 }
 
@@ -77,7 +114,7 @@ fn has_word(line: &str, word: &str) -> bool {
 #[test]
 fn intrinsics_only_in_the_backends() {
     let rule = |file: &File| {
-        let home = file.path.starts_with("src/simd/backend/");
+        let home = file.path.starts_with("src/simd/backend/") || file.path == HOST;
         let found = file
             .code()
             .filter(|(_, line)| !home && (line.contains("core::arch") || line.contains("std::arch")));
@@ -90,17 +127,29 @@ fn intrinsics_only_in_the_backends() {
         &[
             ("src/velo/find.rs", "use core::arch::x86_64::*;"),
             ("src/simd/level.rs", "use std::arch::x86_64::_mm256_setzero_ps;"),
+            ("crates/capi/src/lib.rs", "use std::arch::x86_64::*;"),
         ],
     );
 }
 
-/// The only files and folders that may hold unsafe code.
-const UNSAFE_ROOMS: [&str; 5] =
-    ["src/simd/backend/", "src/event/aligned.rs", "src/gpu/driver", "src/input/map.rs", "tests/no_alloc.rs"];
+/// The only files and folders that may hold unsafe code; the crates are those of the C and Python interfaces.
+const UNSAFE_ROOMS: [&str; 6] = [
+    "src/simd/backend/",
+    "src/gpu/driver/",
+    "crates/capi/src/",
+    "crates/python/src/",
+    "tests/no_alloc.rs",
+    HOST,
+];
+/// Plays a host in another floating-point mode.
+const HOST: &str = "tests/common/host_mode.rs";
 
 #[test]
 fn unsafe_code_only_in_its_rooms_and_with_a_reason() {
     let rule = |file: &File| {
+        if !file.is_rust() {
+            return Vec::new();
+        }
         let lines: Vec<&str> = file.text.lines().collect();
         let in_room = UNSAFE_ROOMS.iter().any(|room| file.path.starts_with(room));
         let mut breaches = Vec::new();
@@ -122,6 +171,30 @@ fn unsafe_code_only_in_its_rooms_and_with_a_reason() {
         &[
             ("src/velo/find.rs", "// SAFETY: in bounds\nlet x = unsafe { *p };"),
             ("src/simd/backend/avx2.rs", "let x = unsafe { *p };"),
+            ("crates/core/src/lib.rs", "// SAFETY: in bounds\nlet x = unsafe { *p };"),
+            ("crates/capi/src/lib.rs", "let x = unsafe { *p };"),
+            ("crates/capi/tests/abi.rs", "// SAFETY: in bounds\nlet x = unsafe { *p };"),
+        ],
+    );
+}
+
+/// What may name functions by the rules of C: the C interface, the room that calls the driver, and what it calls.
+const C_ROOMS: [&str; 3] = ["crates/capi/", "src/gpu/driver/", "src/gpu/kernels/"];
+
+#[test]
+fn c_functions_only_in_the_c_interface() {
+    let rule = |file: &File| {
+        let in_room = C_ROOMS.iter().any(|room| file.path.starts_with(room));
+        let foreign = |line: &str| line.contains("extern \"C") || has_word(line, "no_mangle");
+        let found = file.code().filter(|(_, line)| !in_room && foreign(line));
+        found.map(|(line, _)| file.breach(line, "a C function outside crates/capi")).collect()
+    };
+    check(
+        rule,
+        &[
+            ("src/pipeline/engine.rs", "pub extern \"C\" fn peloton_run() {}"),
+            ("crates/core/src/lib.rs", "#[unsafe(no_mangle)]"),
+            ("crates/python/src/lib.rs", "extern \"C-unwind\" fn f() {}"),
         ],
     );
 }
@@ -132,7 +205,14 @@ fn files_are_short() {
         let lines = file.text.lines().count();
         if lines > 500 { vec![file.breach(lines, "more than 500 lines")] } else { Vec::new() }
     };
-    check(rule, &[("src/long.rs", &"\n".repeat(501))]);
+    let long = "\n".repeat(501);
+    check(
+        rule,
+        &ENDS
+            .map(|end| format!("crates/core/long.{end}"))
+            .each_ref()
+            .map(|path| (path.as_str(), long.as_str())),
+    );
 }
 
 /// What each room of `src` may use; what is not listed may use everything.
@@ -259,6 +339,7 @@ fn nothing_is_left_lying_about() {
             ("src/lib.rs", "dbg!(x);"),
             ("src/lib.rs", "// TODO: later"),
             ("src/lib.rs", "open(\"/home/me/events.json\")"),
+            ("crates/python/peloton/io.py", "open(\"/home/me/events.json\")"),
         ],
     );
 }
@@ -266,9 +347,23 @@ fn nothing_is_left_lying_about() {
 #[test]
 fn every_file_says_what_it_is() {
     let rule = |file: &File| {
-        if file.text.starts_with("//!") { Vec::new() } else { vec![file.breach(1, "no `//!` at the top")] }
+        let starts: &[&str] = match file.path.rsplit('.').next() {
+            Some("rs") => &["//!"],
+            Some("py") => &["\"\"\"", "#"],
+            _ => &["//", "/*"],
+        };
+        let says = starts.iter().any(|start| file.text.starts_with(start));
+        if says { Vec::new() } else { vec![file.breach(1, "does not begin with what it is")] }
     };
-    check(rule, &[("src/lib.rs", "use std::fmt;")]);
+    check(
+        rule,
+        &[
+            ("src/lib.rs", "use std::fmt;"),
+            ("crates/capi/src/lib.rs", "// no doc\nuse std::fmt;"),
+            ("crates/capi/include/peloton.h", "#pragma once"),
+            ("crates/python/peloton/io.py", "import numpy"),
+        ],
+    );
 }
 
 #[test]

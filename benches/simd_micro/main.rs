@@ -9,9 +9,10 @@ mod sorts;
 
 use kernels::{Lookup, Mandelbrot, Track};
 use peloton::dispatch;
-use peloton::simd::Level;
+use peloton::simd::{Level, with_default_float_mode};
 use rustix::time::{ClockId, clock_gettime};
 use sorts::Sorts;
+use std::hint::black_box;
 
 /// CPU time of this thread in ns.
 fn cpu_time() -> f64 {
@@ -77,6 +78,20 @@ fn main() {
     let levels: Vec<_> = Level::supported().into_iter().filter(wanted).collect();
     time_kernels(runs, &levels);
     time_sorts(runs, &levels);
+    time_float_mode(runs);
+}
+
+/// What it costs to make sure of the floating-point mode, once per slice of events, in a host that has the default one.
+fn time_float_mode(runs: usize) {
+    const CALLS: usize = 100_000;
+    let mut sum = 0;
+    let time = least(runs, || {
+        for i in 0..CALLS {
+            sum += with_default_float_mode(|| black_box(i));
+        }
+    });
+    assert_eq!(sum, runs * (CALLS * (CALLS - 1) / 2));
+    println!("\nfloating-point mode: {:.2} ns/call", time / CALLS as f64);
 }
 
 fn time_kernels(runs: usize, levels: &[Level]) {

@@ -9,14 +9,16 @@ mod executor;
 mod pool;
 mod sequence;
 mod slices;
+mod stream;
 
 pub use executor::{Executor, Machine};
 pub use pool::Pool;
 pub use sequence::{Batch, Input, Sequence, Stage};
 pub use slices::{Sliced, Slot};
+pub use stream::{StreamSequence, Streaming};
 
 use crate::event::{Counters, Results};
-use crate::simd::Level;
+use crate::simd::{Level, with_default_float_mode};
 use crate::{Error, Result, Status};
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -146,7 +148,9 @@ impl<S: Sequence> Engine<S> {
         counters: &mut Counters,
     ) -> bool {
         let (before, counted) = (results.events(), *counters);
-        let run = || self.sequence.run_range(events, range, workspace, results, counters);
+        let run = || {
+            with_default_float_mode(|| self.sequence.run_range(events, range, workspace, results, counters));
+        };
         if catch_unwind(AssertUnwindSafe(run)).is_ok() {
             return true;
         }

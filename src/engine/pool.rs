@@ -11,6 +11,7 @@
 
 use super::{Engine, Executor, Input, Machine, Sequence, Sliced, Slot};
 use crate::event::{Counters, Results};
+use crate::simd::set_default_float_mode;
 use crate::{Error, Result};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -46,6 +47,7 @@ impl<S: Sequence> Pool<S> {
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
             .thread_name(|i| format!("peloton-{i}"))
+            .start_handler(|_| set_default_float_mode())
             .build()
             .map_err(|e| Error::System(format!("cannot start {threads} threads: {e}")))?;
         let seat = |_| Mutex::new(Seat { workspace: S::Workspace::default(), slot: Slot::default() });

@@ -19,12 +19,27 @@ pub enum Truncation {
     HitsOnTrack = 1,
     /// Raw banks that their own detector marks as bad.
     BanksMarkedBad = 2,
+    /// Hits on pixels that are masked.
+    MaskedHits = 3,
+    /// Hits that came later than the promised order allows.
+    LateHits = 4,
+    /// Hits in clusters that a filter removed.
+    FilteredHits = 5,
+    /// Times that a full buffer made hits leave early or cut clusters.
+    FullBuffers = 6,
 }
 
 impl Truncation {
     /// All truncations, in the order of their numbers.
-    pub const ALL: [Truncation; 3] =
-        [Truncation::CandidatesInWindow, Truncation::HitsOnTrack, Truncation::BanksMarkedBad];
+    pub const ALL: [Truncation; 7] = [
+        Truncation::CandidatesInWindow,
+        Truncation::HitsOnTrack,
+        Truncation::BanksMarkedBad,
+        Truncation::MaskedHits,
+        Truncation::LateHits,
+        Truncation::FilteredHits,
+        Truncation::FullBuffers,
+    ];
 
     /// The name used as the reason in `dropped` counts.
     pub fn name(self) -> &'static str {
@@ -32,6 +47,10 @@ impl Truncation {
             Truncation::CandidatesInWindow => "candidates_in_window",
             Truncation::HitsOnTrack => "hits_on_track",
             Truncation::BanksMarkedBad => "banks_marked_bad",
+            Truncation::MaskedHits => "masked_hits",
+            Truncation::LateHits => "late_hits",
+            Truncation::FilteredHits => "filtered_hits",
+            Truncation::FullBuffers => "full_buffers",
         }
     }
 }
@@ -96,6 +115,21 @@ impl Counters {
         let events = Status::ALL.iter().zip(&self.status).skip(1).map(|(status, &n)| (status.name(), n));
         let items = Truncation::ALL.iter().zip(&self.truncated).map(|(what, &n)| (what.name(), n));
         events.chain(items).filter(|&(_, n)| n > 0)
+    }
+
+    /// What was counted since `before`, a copy of these counters.
+    pub fn since(&self, before: &Self) -> Self {
+        let mut since = *self;
+        for (stage, before) in since.stages.iter_mut().zip(&before.stages) {
+            stage.ns -= before.ns;
+            stage.items_in -= before.items_in;
+            stage.items_out -= before.items_out;
+            stage.lanes_active -= before.lanes_active;
+            stage.lanes_total -= before.lanes_total;
+        }
+        since.status.iter_mut().zip(&before.status).for_each(|(now, before)| *now -= before);
+        since.truncated.iter_mut().zip(&before.truncated).for_each(|(now, before)| *now -= before);
+        since
     }
 
     /// Adds the counts of other events.

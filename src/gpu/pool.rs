@@ -6,6 +6,7 @@ use super::device::{Device, Kernel};
 use super::velo::{Capacity, KERNELS, Stream};
 use crate::event::{Counters, VeloEvents};
 use crate::pipeline::SlicedTracks;
+use crate::simd::with_default_float_mode;
 use crate::velo::VeloConfig;
 use crate::{Error, Result};
 use std::sync::Mutex;
@@ -136,7 +137,8 @@ pub(super) fn share_out<S: Send, T: Send, const N: usize>(
         Ok(times.ns)
     };
     let results: Vec<_> = std::thread::scope(|scope| {
-        let threads: Vec<_> = streams.iter_mut().map(|stream| scope.spawn(|| work(stream))).collect();
+        let start = |stream| scope.spawn(|| with_default_float_mode(|| work(stream)));
+        let threads: Vec<_> = streams.iter_mut().map(start).collect();
         let join = |thread: std::thread::ScopedJoinHandle<'_, _>| {
             thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         };

@@ -31,6 +31,8 @@ pub fn source(prelude: &str) -> String {
         include_str!("kernels/sort.cuh"),
         &velo::definitions(),
         include_str!("kernels/velo.cu"),
+        include_str!("kernels/velo_find.cu"),
+        include_str!("kernels/velo_fit.cu"),
         &timepix::definitions(),
         include_str!("kernels/timepix.cu"),
         &cylinder::definitions(),

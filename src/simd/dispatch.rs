@@ -5,7 +5,8 @@
 /// `g` is the gang's token, of a different type for each level and size, so the expression is compiled once
 /// for each of them. It is compiled for the level's instructions only as far as everything it calls is
 /// `#[inline(always)]`. Dispatch once per batch of events, never per vector. The expression is the body of a
-/// closure: no `return`, `?` or `break` to the outside.
+/// closure: no `return`, `?` or `break` to the outside. It runs in the default floating-point mode, whatever mode the
+/// calling thread is in ([`with_default_float_mode`](crate::simd::with_default_float_mode)).
 ///
 /// ```
 /// use peloton::simd::{Gang, Level};
@@ -70,7 +71,7 @@ macro_rules! dispatch_usual {
 macro_rules! dispatch_arms {
     ($level:expr, $g:ident => $body:expr;
         any [$($any:ident)*] x86_64 [$($x86_64:ident)*] aarch64 [$($aarch64:ident)*]) => {
-        match $crate::simd::Level::token($level) {
+        $crate::simd::with_default_float_mode(|| match $crate::simd::Level::token($level) {
             $($crate::simd::Token::$any($g) =>
                 $crate::simd::Gang::vectorize($g, #[inline(always)] || $body),)*
             $(#[cfg(target_arch = "x86_64")]
@@ -81,6 +82,6 @@ macro_rules! dispatch_arms {
                 $crate::simd::Gang::vectorize($g, #[inline(always)] || $body),)*
             #[allow(unreachable_patterns, reason = "most kernels are there for all")]
             _ => panic!("this kernel is not built for {}", $level),
-        }
+        })
     };
 }

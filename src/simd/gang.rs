@@ -1,8 +1,10 @@
-//! [`Gang`]: what a group of lanes can do. One implementation per register kind lives in [`super::backend`];
+//! [`Gang`]: what a group of lanes can do. One implementation per register kind lives in `backend`;
 //! [`super::Pair`] makes a gang of two; kernels write it through the operators of [`super::varying`].
 //!
 //! A gang value is a zero-sized *token*: holding one proves that the CPU has the instructions. Every method
-//! takes it by value, so no method needs to be unsafe.
+//! takes it by value, so no method needs to be unsafe. Tokens of registers come out of a [`super::Level`] alone,
+//! which asks the CPU; the types that hold them cannot be named outside `simd`. A gang of one's own, which has no such
+//! token, can be written anywhere: it runs what it is made of.
 //!
 //! Every operation gives the same bits on every gang; what IEEE-754 leaves open is fixed here:
 //! - `f_mul_add` is one fused rounding everywhere, division and square root are the IEEE ones;

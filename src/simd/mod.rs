@@ -1,6 +1,8 @@
 //! How we compute; knows nothing of detectors.
 
-pub mod backend;
+mod backend;
+#[cfg(doctest)]
+mod closed;
 mod dispatch;
 mod gang;
 mod isa;
@@ -14,6 +16,7 @@ mod stack;
 mod tests;
 pub mod varying;
 
+pub use backend::{set_default_float_mode, with_default_float_mode};
 pub use gang::Gang;
 pub use isa::Isa;
 #[doc(hidden)]

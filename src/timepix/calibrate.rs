@@ -1,6 +1,7 @@
 //! From time over threshold to energy, pixel by pixel, and the time walk that comes with it.
 
 use crate::event::{Layout, NS_PER_TICK, PixelHits};
+use crate::simd::with_default_float_mode;
 use crate::{Error, Result};
 use std::path::Path;
 
@@ -35,6 +36,10 @@ impl Calibration {
     /// # Errors
     /// [`Error::Config`] when they are not as many as the chip has pixels.
     pub fn new(layout: &Layout, parameters: [&[f64]; 4]) -> Result<Self> {
+        with_default_float_mode(|| Self::of(layout, parameters))
+    }
+
+    fn of(layout: &Layout, parameters: [&[f64]; 4]) -> Result<Self> {
         let [width, height] = layout.chip_size();
         if let Some(wrong) = parameters.iter().find(|values| values.len() != width * height) {
             let message = format!("calibration: {} values for {width} x {height} pixels", wrong.len());
@@ -61,6 +66,11 @@ impl Calibration {
     /// # Errors
     /// [`Error::Io`], [`Error::Format`] for what is no number, and those of [`Calibration::new`].
     pub fn from_folder(layout: &Layout, folder: &Path) -> Result<Self> {
+        // Numbers are read by arithmetic.
+        with_default_float_mode(|| Self::read(layout, folder))
+    }
+
+    fn read(layout: &Layout, folder: &Path) -> Result<Self> {
         let mut columns: [Vec<f64>; 4] = Default::default();
         for (column, name) in columns.iter_mut().zip(["a.txt", "b.txt", "c.txt", "t.txt"]) {
             let path = folder.join(name);
@@ -139,7 +149,7 @@ impl TimeWalk {
             let ns = a / libm::pow(above, c) + d;
             libm::round((ns / NS_PER_TICK).clamp(-1e6, 1e6)) as i64
         };
-        Ok(Self { ticks: (0..WALK_STEPS).map(walk).collect() })
+        Ok(Self { ticks: with_default_float_mode(|| (0..WALK_STEPS).map(walk).collect()) })
     }
 
     /// Moves hits to when they would have come with a large signal.

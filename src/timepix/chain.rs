@@ -8,11 +8,8 @@ use super::sort::TimeSorter;
 use super::stream::Clusterer;
 use crate::Result;
 use crate::event::{Counters, Layout, PixelClusters, PixelHits, StageClock};
-use crate::simd::Level;
+use crate::simd::{Level, with_default_float_mode};
 use std::sync::Arc;
-
-/// Stages of this detector, as [`Counters::stages`] counts them.
-pub const STAGES: [&str; 4] = ["calibrate", "sort", "find", "features"];
 
 /// What became of the hits of a stream. In all `hits_in` is the sum of the others and what still waits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -77,6 +74,7 @@ impl Front {
     /// Those of the configuration and of the calibration files that it names.
     pub fn new(config: &TimepixConfig, level: Level, layout: &Layout) -> Result<Self> {
         config.validate()?;
+        let disorder = with_default_float_mode(|| config.disorder_ticks());
         let folder = config.calibration.as_deref();
         let calibration = folder.map(|folder| Calibration::from_folder(layout, folder)).transpose()?;
         Ok(Self {
@@ -85,7 +83,7 @@ impl Front {
             width: layout.width(),
             mask: Vec::new(),
             work: PixelHits::default(),
-            sorter: TimeSorter::new(level, config.disorder_ticks(), config.capacity),
+            sorter: TimeSorter::new(level, disorder, config.capacity),
             hits_in: 0,
             masked: 0,
         })
@@ -231,7 +229,12 @@ impl Chain {
 
     /// Takes the next hits of the stream, in the order in which they came; gives the clusters that are
     /// complete now. With `end` the stream ends here: everything comes out, and another one may begin.
-    pub fn push(&mut self, hits: &PixelHits, end: bool) -> &PixelClusters {
+    pub fn push(&mut self, hits: &PixelHits, end: bool) -> &mut PixelClusters {
+        with_default_float_mode(|| self.take_in(hits, end));
+        &mut self.clusters
+    }
+
+    fn take_in(&mut self, hits: &PixelHits, end: bool) {
         self.clusters.clear();
         self.front.push(hits, end, self.clusterer.input(), &mut self.counters);
         let mut clock = StageClock::start();
@@ -247,7 +250,6 @@ impl Chain {
         self.counts.count(&self.filter, &mut self.clusters);
         features.items_out = self.counts.clusters;
         clock.lap(features);
-        &self.clusters
     }
 }
 

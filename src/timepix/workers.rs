@@ -1,35 +1,36 @@
-//! [`Lanes`]: clusters of a stream on several threads: windows in time, merged at their borders (the paper,
+//! [`Workers`]: clusters of a stream on several threads: windows in time, merged at their borders (the paper,
 //! sections 3.2.3 and 3.3).
 //!
 //! ```text
-//! hits -> windows -> lane 0 -- complete clusters --> in order of first hits -> out
-//!                    lane 1        ...                  ^
+//! hits -> windows -> worker 0 -- complete clusters --> in order of first hits -> out
+//!                    worker 1        ...                  ^
 //!                     ...   '--- hits at borders -> merger
 //! ```
-//! One lane is the calling thread, which takes a window when the others have enough. A window is all hits between two times. A lane sorts it and finds its clusters as if there was nothing else. Those that keep away from both ends
+//! One worker is the calling thread, which takes a window when the others have enough. A window is all hits between two times. A worker sorts it and finds its clusters as if there was nothing else. Those that keep away from both ends
 //! are complete. All others may have neighbours in other windows, so their hits are clustered once more by the
 //! merger: a cluster that crosses a border has all of its hits there, and nothing else is a neighbour of it.
 
 use crate::event::{Counters, Layout, PixelClusters, PixelHits, StageClock};
-use crate::simd::Level;
-use crate::timepix::{
+use crate::simd::{Level, set_default_float_mode, with_default_float_mode};
+use super::{
     Calibration, Chain, ChainCounts, Clusterer, Definition, FeatureMaker, Front, TimepixConfig,
     WindowClusters, WindowFinder,
 };
 use crate::{Error, Result};
+use crossbeam_channel::{Receiver, Sender, bounded};
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
 use std::thread::JoinHandle;
 
-/// Windows under way in each lane: one worked on, one waiting.
+/// Windows under way in each worker: one worked on, one waiting.
 const PER_LANE: usize = 2;
-/// Windows for each lane that are under way or wait for earlier ones at most.
+/// Windows for each worker that are under way or wait for earlier ones at most.
 const WAITING: usize = 4;
-/// Hits that make a window at most, but for those that waited: lanes take turns.
+/// Hits that make a window at most, but for those that waited: workers take turns.
 const WINDOW: usize = 1 << 15;
 
-/// A window on its way to a lane and back.
+/// A window on its way to a worker and back.
 #[derive(Default)]
 struct Window {
     hits: PixelHits,
@@ -40,40 +41,40 @@ struct Window {
 /// A window that has not left yet.
 #[allow(clippy::large_enum_variant, reason = "a queue of few, whose memory is used again and again")]
 enum UnderWay {
-    /// At a lane.
+    /// At a worker.
     At(usize),
     /// Worked on by the calling thread.
     Done(Window),
 }
 
 /// A thread of its own.
-struct Lane {
+struct Worker {
     /// Windows that it has.
     under_way: usize,
     /// Memory that it had before, which its caches may still hold.
     unused: Vec<Window>,
-    /// None once the lane is to end.
-    windows: Option<SyncSender<Window>>,
+    /// None once the worker is to end.
+    windows: Option<Sender<Window>>,
     answers: Receiver<Window>,
     thread: Option<JoinHandle<()>>,
 }
 
 /// One or more threads that turn a stream of hits into clusters.
-pub enum Lanes {
+pub enum Workers {
     /// The calling thread alone; all definitions.
     One(Box<Chain>),
     /// Several, of which the calling thread is one.
-    Many(Box<ManyLanes>),
+    Many(Box<ManyWorkers>),
 }
 
-/// Several lanes, only for the local definition.
-pub struct ManyLanes {
+/// Several workers, only for the local definition.
+pub struct ManyWorkers {
     front: Front,
     /// Of hits that are pushed, those that make a window.
     part: PixelHits,
-    /// All lanes but that of the calling thread.
-    lanes: Vec<Lane>,
-    /// The lane of the calling thread.
+    /// All workers but that of the calling thread.
+    workers: Vec<Worker>,
+    /// The worker of the calling thread.
     own: WindowFinder,
     unused: Vec<Window>,
     /// In order.
@@ -88,7 +89,7 @@ struct Back {
     maker: FeatureMaker,
     level: Level,
     calibration: Option<Arc<Calibration>>,
-    /// Complete clusters of lanes and of the merger, each in order.
+    /// Complete clusters of workers and of the merger, each in order.
     inner: Queue,
     merged: Queue,
     /// What the merger found last.
@@ -98,35 +99,35 @@ struct Back {
     counts: ChainCounts,
 }
 
-impl Lanes {
-    /// Starts `lanes` lanes; one lane is the calling thread.
+impl Workers {
+    /// Starts `workers` workers; one worker is the calling thread.
     ///
     /// # Errors
     /// Those of the configuration, and [`Error::Config`] when the system gives no threads. Only the local
     /// definition can be shared out.
-    pub fn new(config: &TimepixConfig, level: Level, layout: &Layout, lanes: usize) -> Result<Self> {
-        if lanes <= 1 {
+    pub fn new(config: &TimepixConfig, level: Level, layout: &Layout, workers: usize) -> Result<Self> {
+        if workers <= 1 {
             return Chain::new(config, level, layout).map(Box::new).map(Self::One);
         }
         if config.find.definition != Definition::Local {
             return Err(Error::Config("only the local definition runs on several threads".into()));
         }
-        ManyLanes::new(config, level, layout, lanes).map(Box::new).map(Self::Many)
+        ManyWorkers::new(config, level, layout, workers).map(Box::new).map(Self::Many)
     }
 
     /// From now on drops the hits of a pixel.
     pub fn mask(&mut self, x: u16, y: u16) {
         match self {
             Self::One(chain) => chain.mask(x, y),
-            Self::Many(lanes) => lanes.front.mask(x, y),
+            Self::Many(workers) => workers.front.mask(x, y),
         }
     }
 
     /// As [`Chain::push`].
-    pub fn push(&mut self, hits: &PixelHits, end: bool) -> &PixelClusters {
+    pub fn push(&mut self, hits: &PixelHits, end: bool) -> &mut PixelClusters {
         match self {
             Self::One(chain) => chain.push(hits, end),
-            Self::Many(lanes) => lanes.push(hits, end),
+            Self::Many(workers) => workers.push(hits, end),
         }
     }
 
@@ -134,9 +135,9 @@ impl Lanes {
     pub fn counts(&self) -> ChainCounts {
         match self {
             Self::One(chain) => chain.counts(),
-            Self::Many(lanes) => {
-                let mut counts = ChainCounts { forced: lanes.back.merger.forced(), ..lanes.back.counts };
-                lanes.front.count(&mut counts);
+            Self::Many(workers) => {
+                let mut counts = ChainCounts { forced: workers.back.merger.forced(), ..workers.back.counts };
+                workers.front.count(&mut counts);
                 counts
             }
         }
@@ -146,7 +147,7 @@ impl Lanes {
     pub fn counters(&self) -> &Counters {
         match self {
             Self::One(chain) => chain.counters(),
-            Self::Many(lanes) => &lanes.counters,
+            Self::Many(workers) => &workers.counters,
         }
     }
 
@@ -161,18 +162,18 @@ impl Lanes {
     pub fn threads(&self) -> usize {
         match self {
             Self::One(_) => 1,
-            Self::Many(lanes) => lanes.lanes.len() + 1,
+            Self::Many(workers) => workers.workers.len() + 1,
         }
     }
 }
 
-impl ManyLanes {
-    fn new(config: &TimepixConfig, level: Level, layout: &Layout, lanes: usize) -> Result<Self> {
+impl ManyWorkers {
+    fn new(config: &TimepixConfig, level: Level, layout: &Layout, workers: usize) -> Result<Self> {
         let front = Front::new(config, level, layout)?;
         let sides = [layout.width(), layout.height()];
         let finder = || WindowFinder::new(config.find, level, front.calibration(), sides);
         let own = finder()?;
-        let lanes = (1..lanes).map(|_| Lane::start(finder()?)).collect::<Result<Vec<_>>>()?;
+        let workers = (1..workers).map(|_| Worker::start(finder()?)).collect::<Result<Vec<_>>>()?;
         let back = Back {
             merger: Clusterer::new(config.find, level, sides, config.capacity)?,
             maker: FeatureMaker::default(),
@@ -188,7 +189,7 @@ impl ManyLanes {
         Ok(Self {
             front,
             part: PixelHits::default(),
-            lanes,
+            workers,
             own,
             unused: Vec::new(),
             under_way: VecDeque::new(),
@@ -197,7 +198,12 @@ impl ManyLanes {
         })
     }
 
-    fn push(&mut self, hits: &PixelHits, end: bool) -> &PixelClusters {
+    fn push(&mut self, hits: &PixelHits, end: bool) -> &mut PixelClusters {
+        with_default_float_mode(|| self.take_in(hits, end));
+        &mut self.back.out
+    }
+
+    fn take_in(&mut self, hits: &PixelHits, end: bool) {
         self.back.out.clear();
         if hits.len() <= WINDOW {
             self.send(hits, end);
@@ -218,26 +224,25 @@ impl ManyLanes {
         self.back.counts.count(&self.back.config.filter, &mut self.back.out);
         clock.lap(&mut self.counters.stages[3]);
         self.counters.stages[3].items_out = self.back.counts.clusters;
-        &self.back.out
     }
 
-    /// Gives what nothing can come before any more to a lane.
+    /// Gives what nothing can come before any more to a worker.
     fn send(&mut self, hits: &PixelHits, end: bool) {
-        while self.collect(self.under_way.len() >= WAITING * (self.lanes.len() + 1)) {}
-        let free = self.lanes.iter().enumerate().min_by_key(|(_, lane)| lane.under_way);
-        let free = free.filter(|(_, lane)| lane.under_way < PER_LANE).map(|(i, _)| i);
-        let unused = free.map_or(&mut self.unused, |i| &mut self.lanes[i].unused);
+        while self.collect(self.under_way.len() >= WAITING * (self.workers.len() + 1)) {}
+        let free = self.workers.iter().enumerate().min_by_key(|(_, worker)| worker.under_way);
+        let free = free.filter(|(_, worker)| worker.under_way < PER_LANE).map(|(i, _)| i);
+        let unused = free.map_or(&mut self.unused, |i| &mut self.workers[i].unused);
         let mut window = unused.pop().unwrap_or_default();
         window.hits.clear();
         window.between = self.front.push_unsorted(hits, end, &mut window.hits, &mut self.counters);
         if window.hits.is_empty() {
             unused.push(window);
         } else if let Some(i) = free {
-            let lane = &mut self.lanes[i];
-            if let Some(windows) = &lane.windows {
-                windows.send(window).expect("a lane lives as long as its windows");
+            let worker = &mut self.workers[i];
+            if let Some(windows) = &worker.windows {
+                windows.send(window).expect("a worker lives as long as its windows");
             }
-            lane.under_way += 1;
+            worker.under_way += 1;
             self.under_way.push_back(UnderWay::At(i));
         } else {
             self.own.run(&mut window.hits, window.between, &mut window.found);
@@ -247,18 +252,18 @@ impl ManyLanes {
 
     /// Takes the oldest window, waiting for it or not; false when there is none.
     fn collect(&mut self, wait: bool) -> bool {
-        let (window, lane) = match self.under_way.pop_front() {
+        let (window, worker) = match self.under_way.pop_front() {
             None => return false,
             Some(UnderWay::Done(window)) => (window, None),
-            Some(UnderWay::At(lane)) => {
-                let answers = &self.lanes[lane].answers;
+            Some(UnderWay::At(worker)) => {
+                let answers = &self.workers[worker].answers;
                 let answer = if wait { answers.recv().ok() } else { answers.try_recv().ok() };
                 let Some(window) = answer else {
-                    assert!(!wait, "a lane ended with windows under way");
-                    self.under_way.push_front(UnderWay::At(lane));
+                    assert!(!wait, "a worker ended with windows under way");
+                    self.under_way.push_front(UnderWay::At(worker));
                     return false;
                 };
-                (window, Some(lane))
+                (window, Some(worker))
             }
         };
         for (stage, ns) in self.counters.stages[1..].iter_mut().zip(window.found.ns) {
@@ -267,10 +272,10 @@ impl ManyLanes {
         let mut clock = StageClock::start();
         self.back.add(&window.found);
         clock.lap(&mut self.counters.stages[3]);
-        match lane {
+        match worker {
             Some(i) => {
-                self.lanes[i].under_way -= 1;
-                self.lanes[i].unused.push(window);
+                self.workers[i].under_way -= 1;
+                self.workers[i].unused.push(window);
             }
             None => self.unused.push(window),
         }
@@ -278,11 +283,12 @@ impl ManyLanes {
     }
 }
 
-impl Lane {
+impl Worker {
     fn start(mut finder: WindowFinder) -> Result<Self> {
-        let (windows, inbox) = sync_channel::<Window>(PER_LANE);
-        let (outbox, answers) = sync_channel(PER_LANE + 1);
+        let (windows, inbox) = bounded::<Window>(PER_LANE);
+        let (outbox, answers) = bounded(PER_LANE + 1);
         let work = move || {
+            set_default_float_mode();
             while let Ok(mut window) = inbox.recv() {
                 finder.run(&mut window.hits, window.between, &mut window.found);
                 if outbox.send(window).is_err() {
@@ -291,14 +297,14 @@ impl Lane {
             }
         };
         let thread = std::thread::Builder::new()
-            .name("peloton-lane".into())
+            .name("peloton-pixels".into())
             .spawn(work)
-            .map_err(|e| Error::Config(format!("cannot start a lane: {e}")))?;
+            .map_err(|e| Error::System(format!("cannot start a worker: {e}")))?;
         Ok(Self { under_way: 0, unused: Vec::new(), windows: Some(windows), answers, thread: Some(thread) })
     }
 }
 
-impl Drop for Lane {
+impl Drop for Worker {
     fn drop(&mut self) {
         self.windows = None;
         if let Some(thread) = self.thread.take() {
@@ -309,7 +315,7 @@ impl Drop for Lane {
 }
 
 impl Back {
-    /// Takes what a lane found, window by window, and lets out what is in order.
+    /// Takes what a worker found, window by window, and lets out what is in order.
     fn add(&mut self, found: &WindowClusters) {
         self.merger.input().extend_from(&found.border, 0..found.border.len(), 0);
         if self.merger.is_over(found.end) {
@@ -325,8 +331,8 @@ impl Back {
             // Nothing is before the clusters of this window: most need not wait.
             leave([(&found.inner, &mut gone), (&merged.clusters, &mut merged.gone)], end, out);
         }
-        inner.forget_gone();
-        merged.forget_gone();
+        inner.remove_gone();
+        merged.remove_gone();
         inner.clusters.extend_from(&found.inner, gone..found.inner.len());
     }
 
@@ -335,8 +341,8 @@ impl Back {
         self.merge(true);
         let Self { inner, merged, out, .. } = self;
         leave([(&inner.clusters, &mut inner.gone), (&merged.clusters, &mut merged.gone)], NEVER, out);
-        inner.forget_gone();
-        merged.forget_gone();
+        inner.remove_gone();
+        merged.remove_gone();
     }
 
     /// Clusters the hits at borders, as far as they are complete.
@@ -398,7 +404,7 @@ fn count_before(clusters: &PixelClusters, first: usize, limit: Key) -> usize {
 
 impl Queue {
     /// Frees the memory of what has left.
-    fn forget_gone(&mut self) {
+    fn remove_gone(&mut self) {
         self.clusters.remove_front(std::mem::take(&mut self.gone));
     }
 }

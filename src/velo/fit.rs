@@ -11,14 +11,24 @@ use crate::event::{Column, States, VeloTracks};
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
 
-/// A filtered state per lane: positions, slopes, the covariance of one projection, chi2 so far.
+/// A filtered state per lane: position, slopes, the covariance of one projection, chi2 so far. Covariances and chi2
+/// are in units of the hits' variance V, which leaves a hit the variance 1.
+///
+/// A first hit says nothing of the slope: where the next one lies, d away, the line is uncertain by d^2 V / V, some
+/// 10^7 times the variance of the hit. The textbook's `xx - K xx` then has no digit left in f32. Here nothing
+/// cancels: with S = xx + 1 at the new hit, xx becomes 1 - 1/S = xx / S, xt becomes xt / S, and
+/// tt xx - xt^2, which moving the state does not change, gives tt as (tt + tt xx - xt^2) / S. Before the move these
+/// differences are harmless: no filtered line is known better anywhere than n hits in one place would tell,
+/// V / n, so xx is 1/n at least and tt xx - xt^2 is tt / n at least. The position is the hit less 1/S of its distance, and
+/// a slope a weighted mean of what it was and what the hit says.
 struct State<G: Gang> {
     x: F32<G>,
     y: F32<G>,
     z: F32<G>,
     tx: F32<G>,
     ty: F32<G>,
-    xx: F32<G>,
+    /// Variance of x, plus that of a hit: 1 to 2.
+    xx_and_hit: F32<G>,
     xt: F32<G>,
     tt: F32<G>,
     chi2: F32<G>,
@@ -28,37 +38,32 @@ impl<G: Gang> State<G> {
     /// Starts on a hit, with the slopes of the whole track.
     #[inline(always)]
     fn start(g: G, config: &FitConfig, [x, y, z]: [F32<G>; 3], tx: F32<G>, ty: F32<G>) -> Self {
-        let zero = F32::splat(g, 0.0);
-        let xx = F32::splat(g, 1.0 / config.weight);
-        Self { x, y, z, tx, ty, xx, xt: zero, tt: F32::splat(g, 1.0), chi2: zero }
-    }
-
-    /// The state moved to `z`: (x, y, variance of x, covariance of x and tx).
-    #[inline(always)]
-    fn predict(&self, z: F32<G>, tt: F32<G>) -> [F32<G>; 4] {
-        let dz = z - self.z;
-        let moved = dz.mul_add(tt, self.xt);
-        let xx = dz.mul_add(self.xt + moved, self.xx);
-        [dz.mul_add(self.tx, self.x), dz.mul_add(self.ty, self.y), xx, moved]
+        let (zero, two) = (F32::splat(g, 0.0), F32::splat(g, 2.0));
+        // A slope's variance is 1 before it is measured.
+        Self { x, y, z, tx, ty, xx_and_hit: two, xt: zero, tt: F32::splat(g, config.weight), chi2: zero }
     }
 
     /// Takes in a hit in the lanes that have one.
     #[inline(always)]
-    fn update(&mut self, g: G, hit: [F32<G>; 3], noise: F32<G>, hit_variance: f32, lanes: Mask<G>) {
+    fn update(&mut self, g: G, [x, y, z]: [F32<G>; 3], noise: F32<G>, lanes: Mask<G>) {
         let tt = self.tt + noise;
-        let [x, y, xx, xt] = self.predict(hit[2], tt);
-        let inverse = F32::splat(g, 1.0) / (xx + F32::splat(g, hit_variance));
-        let (gain_x, gain_t) = (xx * inverse, xt * inverse);
-        let (rx, ry) = (hit[0] - x, hit[1] - y);
+        let dz = z - self.z;
+        // S is `before + dz * xt`: what it would be without the slope's part, and that part.
+        let before = dz.mul_add(self.xt, self.xx_and_hit);
+        let xt = dz.mul_add(tt, self.xt);
+        let inverse = F32::splat(g, 1.0) / dz.mul_add(xt, before);
+        let (keep, gain) = (before * inverse, xt * inverse);
+        let (dx, dy) = (x - self.x, y - self.y);
+        let (rx, ry) = (dz.neg_mul_add(self.tx, dx), dz.neg_mul_add(self.ty, dy));
         let next = Self {
-            x: gain_x.mul_add(rx, x),
-            y: gain_x.mul_add(ry, y),
-            z: hit[2],
-            tx: gain_t.mul_add(rx, self.tx),
-            ty: gain_t.mul_add(ry, self.ty),
-            xx: gain_x.neg_mul_add(xx, xx),
-            xt: gain_x.neg_mul_add(xt, xt),
-            tt: gain_t.neg_mul_add(xt, tt),
+            x: inverse.neg_mul_add(rx, x),
+            y: inverse.neg_mul_add(ry, y),
+            z,
+            tx: gain.mul_add(dx, keep * self.tx),
+            ty: gain.mul_add(dy, keep * self.ty),
+            xx_and_hit: F32::splat(g, 2.0) - inverse,
+            xt: gain,
+            tt: self.xt.neg_mul_add(self.xt, tt * self.xx_and_hit) * inverse,
             chi2: rx.mul_add(rx, ry * ry).mul_add(inverse, self.chi2),
         };
         *self = next.select(lanes, self);
@@ -73,7 +78,7 @@ impl<G: Gang> State<G> {
             z: lanes.select_f(self.z, other.z),
             tx: lanes.select_f(self.tx, other.tx),
             ty: lanes.select_f(self.ty, other.ty),
-            xx: lanes.select_f(self.xx, other.xx),
+            xx_and_hit: lanes.select_f(self.xx_and_hit, other.xx_and_hit),
             xt: lanes.select_f(self.xt, other.xt),
             tt: lanes.select_f(self.tt, other.tt),
             chi2: lanes.select_f(self.chi2, other.chi2),
@@ -82,17 +87,31 @@ impl<G: Gang> State<G> {
 
     /// Writes the state, moved to `z`, at place `at` of the columns.
     #[inline(always)]
-    fn store(&self, z: F32<G>, to: &mut States, at: usize, lanes: Mask<G>) {
-        let [x, y, xx, xt] = self.predict(z, self.tt);
-        let values = [x, y, z, self.tx, self.ty, xx, xt, self.tt];
+    fn store(&self, config: &FitConfig, z: F32<G>, to: &mut States, at: usize, lanes: Mask<G>) {
+        let g = z.g;
+        let dz = z - self.z;
+        let xt = dz.mul_add(self.tt, self.xt);
+        let xx = dz.mul_add(self.xt + xt, self.xx_and_hit - F32::splat(g, 1.0));
+        let [x, y] = [dz.mul_add(self.tx, self.x), dz.mul_add(self.ty, self.y)];
+        let variance = 1.0 / config.weight;
+        let [xx, xt, tt] = [(xx, XX_ROUNDED_UP), (xt, 1.0), (self.tt, 1.0)]
+            .map(|(value, factor)| value * F32::splat(g, variance * factor));
+        let values = [x, y, z, self.tx, self.ty, xx, xt, tt];
         for (value, column) in values.into_iter().zip(to.columns_mut()) {
             same_nan(value).store_some(&mut column[at..], lanes);
         }
     }
 }
 
-/// The value, and one NaN for all NaNs: which one an operation gives is what gangs leave open, and hits that
-/// lie absurdly, as a track's ends a denormal number apart, overflow the slopes.
+/// Far from its hits a line's xx tt and xt^2 agree in all digits of an f32. A little more variance keeps what is
+/// written positive definite, whoever multiplies it out.
+pub(crate) const XX_ROUNDED_UP: f32 = 1.0 + 1.0 / (1 << 20) as f32;
+
+/// Slopes from a track's ends begin a fit when the ends are so far apart, mm: those of no real track are nearer.
+pub(crate) const MIN_LENGTH: f32 = 1.0;
+
+/// The value, and one NaN for all NaNs: which one an operation gives is what gangs leave open, and an absurd
+/// configuration can overflow.
 #[inline(always)]
 fn same_nan<G: Gang>(value: F32<G>) -> F32<G> {
     value.eq(value).select_f(value, F32::splat(value.g, f32::NAN))
@@ -160,18 +179,19 @@ pub(super) fn fit<G: Gang>(
         let top = position(sorted, words, first);
         let bottom = position(sorted, words, last);
         let dz = bottom[2] - top[2];
-        let flat = dz.eq(F32::splat(g, 0.0));
+        let flat = dz.abs().lt(F32::splat(g, MIN_LENGTH));
         let none = F32::splat(g, 0.0);
         let tx = flat.select_f(none, (bottom[0] - top[0]) / dz);
         let ty = flat.select_f(none, (bottom[1] - top[1]) / dz);
-        let noise = tx
-            .mul_add(tx, ty * ty)
-            .mul_add(F32::splat(g, config.noise_slope), F32::splat(g, config.noise_constant));
+        let weight = config.weight;
+        let noise = tx.mul_add(tx, ty * ty).mul_add(
+            F32::splat(g, config.noise_slope * weight),
+            F32::splat(g, config.noise_constant * weight),
+        );
         let backward = top[2].lt(closest_to_beam(g, config, top, [tx, ty]));
 
         let mut down = State::start(g, config, top, tx, ty);
         let mut up = State::start(g, config, bottom, tx, ty);
-        let variance = 1.0 / config.weight;
         // The hits between the ends, gathered once: the way up reads what the way down wrote.
         let mut hits = 0;
         loop {
@@ -181,7 +201,7 @@ pub(super) fn fit<G: Gang>(
                 break;
             }
             let hit = position(sorted, words, first + step);
-            down.update(g, hit, noise, variance, on);
+            down.update(g, hit, noise, on);
             let at = 3 * hits * G::LANES;
             path.reserve_total(at + 3 * G::LANES);
             hit[0].store(&mut path.padded_mut()[at..]);
@@ -195,15 +215,15 @@ pub(super) fn fit<G: Gang>(
             let x = F32::load(g, &path.padded()[at..]);
             let y = F32::load(g, &path.padded()[at + G::LANES..]);
             let z = F32::load(g, &path.padded()[at + 2 * G::LANES..]);
-            up.update(g, [x, y, z], noise, variance, on);
+            up.update(g, [x, y, z], noise, on);
         }
-        up.update(g, top, noise, variance, lanes);
+        up.update(g, top, noise, lanes);
         let to = base + at;
-        up.store(F32::splat(g, config.end_z), &mut out.end, to, lanes);
+        up.store(config, F32::splat(g, config.end_z), &mut out.end, to, lanes);
         let beam = up.select(backward, &down);
         let z = closest_to_beam(g, config, [beam.x, beam.y, beam.z], [beam.tx, beam.ty]);
-        beam.store(z, &mut out.beam, to, lanes);
-        same_nan(beam.chi2).store_some(&mut out.chi2[to..], lanes);
+        beam.store(config, z, &mut out.beam, to, lanes);
+        same_nan(beam.chi2 * F32::splat(g, weight)).store_some(&mut out.chi2[to..], lanes);
         let bits = (backward & lanes).bits();
         for (lane, flag) in out.backward[to..].iter_mut().take(G::LANES).enumerate() {
             *flag = (bits >> lane & 1) as u8;

@@ -25,9 +25,11 @@ pub use config::{BestConfig, FitConfig, LimitConfig, PassConfig, Preset, VeloCon
 pub use decode::{
     DecodeScratch, VeloBanks, decode, reference as decode_reference, reference_with as decode_reference_with,
 };
+#[cfg(feature = "cuda")]
+pub(crate) use fit::{MIN_LENGTH, XX_ROUNDED_UP};
 pub use forwarding::ForwardingConfig;
 pub use paper::PaperConfig;
-pub use run::reconstruct;
+pub use run::{fit_tracks, reconstruct};
 pub use scratch::VeloWorkspace;
 pub use sequence::{Velo, VeloInput, VeloInputBatch, VeloSequenceWorkspace};
 pub use sensors::{ALL_SENSORS, VeloSensors};

@@ -4,10 +4,13 @@ use super::config::{FitConfig, LimitConfig, Preset, VeloConfig};
 use super::index::{Index, SortScratch};
 use super::scratch::{Found, VeloWorkspace};
 use super::{find, fit, forwarding, paper};
-use crate::Status;
 use crate::event::{Column, Counters, StageClock, VeloEvent, VeloEvents, VeloTracks};
 use crate::simd::{Gang, Level};
+use crate::{Error, Result, Status};
 use std::ops::Range;
+
+/// Hits that a track may have, at most.
+const MOST_HITS: usize = find::ROW - 3;
 
 const SORT: usize = 1;
 const FIT: usize = 3;
@@ -30,6 +33,46 @@ pub fn reconstruct(
     counters: &mut Counters,
 ) {
     crate::dispatch!(level, g => run(g, config, events, range, workspace, out, counters));
+}
+
+/// Fits tracks that were found elsewhere, each the positions of its hits (mm) from the largest z down, and appends
+/// them to `out` as one event. Hits are named by their number among all that are given.
+///
+/// # Errors
+/// [`Error::Config`](crate::Error::Config) naming the first track without hits, or with more than one hit in each pair
+/// of modules.
+pub fn fit_tracks<Hits: AsRef<[[f32; 3]]>>(
+    level: Level,
+    config: &FitConfig,
+    tracks: &[Hits],
+    out: &mut VeloTracks,
+) -> Result<()> {
+    let (mut found, mut hits) = (Found::default(), Column::<[f32; 4]>::default());
+    found.reserve(tracks.len());
+    for (number, track) in tracks.iter().enumerate() {
+        let track = track.as_ref();
+        if track.is_empty() || track.len() > MOST_HITS {
+            let wrong = format!("track {number} has {} hits: 1 to {MOST_HITS} can be fitted", track.len());
+            return Err(Error::Config(wrong));
+        }
+        let row = number as u32;
+        for (place, &[x, y, z]) in track.iter().enumerate() {
+            let hit = hits.len() as u32;
+            if place == 0 {
+                found.push(&[hit], 0.0);
+            } else {
+                found.extend(row, hit);
+            }
+            hits.push([x, y, z, 0.0]);
+        }
+        found.order.push(row);
+    }
+    let ids: Column<u32> = (0..hits.len() as u32).collect();
+    let mut path = Column::default();
+    let sorted = (hits.padded(), ids.padded());
+    crate::dispatch!(level, g => fit_room(g, config, sorted, &found, &mut path, out));
+    out.status.push(Status::Ok);
+    Ok(())
 }
 
 #[inline(always)]

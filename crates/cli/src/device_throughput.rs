@@ -58,24 +58,24 @@ struct Measured {
 /// Does it.
 pub fn throughput(
     device: Device,
+    config: &Config,
     flags: (&ConfigArgs, &InputArgs, &ReportArgs),
     plan: Plan,
     scan: bool,
 ) -> Result<ExitCode> {
     let (config_flags, input, report) = flags;
-    let config = config_flags.resolve()?;
     if config.sequence != Sequence::Velo {
         return Err(no_sequence());
     }
     let streams = config_flags.threads.and_then(|threads| threads.0);
-    let mut opened = open(device, &config, streams, config_flags.slice)?;
-    let mut source = input.open(&config, false, report)?;
-    let mut decoder = Decoder::new(&config, &source)?;
+    let mut opened = open(device, config, streams, config_flags.slice)?;
+    let mut source = input.open(config, false, report)?;
+    let mut decoder = Decoder::new(config, &source)?;
     let events = load(&mut source, report)?;
     let measured = measure(&mut opened, &mut decoder, &events, plan)?;
     let kernels = kernel_times(&measured);
     let points = if scan {
-        scan_all(device, &config, (&mut decoder, &events), plan, measured.hashes)?
+        scan_all(device, config, (&mut decoder, &events), plan, measured.hashes)?
     } else {
         Vec::new()
     };

@@ -4,7 +4,7 @@ use crate::SequenceName;
 use crate::registry::Command;
 use crate::system::System;
 use peloton::cylinder::CylinderConfig;
-use peloton::simd::{Isa, Level};
+use peloton::simd::{Isa, Level, with_default_float_mode};
 use peloton::timepix::TimepixConfig;
 use peloton::velo::{Preset, VeloConfig};
 use peloton::{Error, Result};
@@ -71,6 +71,11 @@ impl Config {
     /// # Errors
     /// [`Error::Config`] for text that is not TOML, unknown keys, and values that cannot be used.
     pub fn from_toml(text: &str, preset: Option<Preset>) -> Result<Self> {
+        // Numbers are read by arithmetic.
+        with_default_float_mode(|| Self::parse(text, preset))
+    }
+
+    fn parse(text: &str, preset: Option<Preset>) -> Result<Self> {
         let file: File = toml::from_str(text).map_err(config_error)?;
         let mut config = Self::preset(preset.or(file.preset).unwrap_or_default());
         config.sequence = file.sequence.unwrap_or(config.sequence);

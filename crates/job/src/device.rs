@@ -1,7 +1,7 @@
 //! [`Device`]: where the work runs, the CPU or a GPU.
 
 use crate::system::Runs;
-use crate::systems::{CylinderSystem, VeloSystem};
+use crate::systems::{CylinderSystem, PixelContext, TimepixSystem, VeloSystem};
 use crate::{Config, Request};
 use peloton::velo::Velo;
 use peloton::{Error, Result};
@@ -87,7 +87,7 @@ impl Request {
 }
 
 #[cfg(feature = "cuda")]
-pub(crate) use opened::{cylinder, velo};
+pub(crate) use opened::{cylinder, timepix, velo};
 #[cfg(feature = "cuda")]
 mod opened {
     use super::*;
@@ -99,10 +99,14 @@ mod opened {
     pub fn cylinder(_: &Request, _: &Config) -> Result<Runs<CylinderSystem>> {
         Err(Error::Unsupported("gpu: not there yet".into()))
     }
+
+    pub fn timepix(_: &Request, _: &Config, _: &PixelContext) -> Result<Runs<TimepixSystem>> {
+        Err(Error::Unsupported("gpu: not there yet".into()))
+    }
 }
 
 #[cfg(not(feature = "cuda"))]
-pub(crate) use missing::{cylinder, velo};
+pub(crate) use missing::{cylinder, timepix, velo};
 #[cfg(not(feature = "cuda"))]
 mod missing {
     use super::*;
@@ -113,6 +117,11 @@ mod missing {
 
     /// Streams of a device for the Velo.
     pub fn velo(_: &Request, _: &Config, _: Velo) -> Result<Runs<VeloSystem>> {
+        Err(not_built_in())
+    }
+
+    /// A device for pixel hits.
+    pub fn timepix(_: &Request, _: &Config, _: &PixelContext) -> Result<Runs<TimepixSystem>> {
         Err(not_built_in())
     }
 

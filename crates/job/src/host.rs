@@ -1,17 +1,13 @@
 //! [`Host`]: whom a job tells what goes on, and who may end it early.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A wish to end a job early: what was made so far is still written and summed up.
-#[derive(Debug, Default)]
-pub struct Cancel(AtomicBool);
+/// A wish to end a job early: what was made so far is still written and summed up. Clones share the wish.
+#[derive(Debug, Clone, Default)]
+pub struct Cancel(Arc<AtomicBool>);
 
 impl Cancel {
-    /// Nobody has asked yet.
-    pub const fn new() -> Self {
-        Self(AtomicBool::new(false))
-    }
-
     /// Asks for the end.
     pub fn request(&self) {
         self.0.store(true, Ordering::Relaxed);

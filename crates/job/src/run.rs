@@ -1,16 +1,20 @@
 //! [`run`]: reconstructs events and writes the results.
 
 use crate::registry::Command;
-use crate::sink::Sink;
+use crate::sink::{Done, Sink};
 use crate::stream::{Chunk, stream};
 use crate::summary::Totals;
 use crate::system::Runs;
-use crate::{Host, Opened, Request, Summary, System};
-use peloton::engine::{Batch, Sliced};
+use crate::{Host, Opened, Request, Source, Summary, System};
+use peloton::engine::{Batch, Machine, Sliced};
 use peloton::event::{Hasher, Results};
 use peloton::{Error, Result, Status};
+use peloton_io::output::Metadata;
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// Time between notes on a live input.
+const TELL_EVERY: Duration = Duration::from_secs(1);
 
 /// Reconstructs all events of a request and writes the results to `output`, if one is given; its name says the format.
 ///
@@ -24,23 +28,46 @@ pub fn run(request: &Request, output: Option<&Path>, host: Host<'_>) -> Result<S
             let Self(request, output, host) = self;
             let mut opened = S::open(request, false, host)?;
             let runs = S::executor(request, &request.config, &opened.context)?;
-            let mut sink = output.map(|path| S::sink(path, request)).transpose()?;
-            let made = reconstruct::<S>(request, &mut opened, runs, host, |chunk| match &mut sink {
-                Some(sink) => write(&mut **sink, chunk),
-                None => Ok(()),
+            let metadata = metadata(request, &runs.machine());
+            let create = |path| S::sink(path, &opened.context, &metadata, host.cancel);
+            let mut sink = output.map(create).transpose()?;
+            let mut wrote = false;
+            let made = reconstruct::<S>(request, &mut opened, runs, host, |chunk| {
+                let Some(sink) = &mut sink else { return Ok(()) };
+                wrote |= !chunk.batch.is_empty();
+                write(&mut **sink, chunk)
             });
             // What was made before an error is written, and what was wrong is told.
-            let written = match (sink, &made) {
-                (Some(sink), Ok(summary)) => sink.finish(&summary.metadata(request)),
-                (Some(sink), Err(_)) => sink.finish(&[]),
-                (None, _) => Ok(()),
+            let hashes = made.as_ref().ok().map(|summary| summary.hashes);
+            let done = match (&made, wrote) {
+                (Ok(_), _) => Done::All,
+                (Err(_), true) => Done::Part,
+                (Err(_), false) => Done::Nothing,
             };
+            let written = sink.map_or(Ok(true), |sink| sink.finish(hashes, done));
+            if matches!(written, Ok(false)) && let Some(path) = output {
+                let message = "left as it was, without what was made before the error";
+                host.warn(&format!("{}: {message}", path.display()));
+            }
             let summary = made?;
             written?;
             Ok(summary)
         }
     }
     request.config.sequence.run(Run(request, output, host))
+}
+
+/// What files of results say of how they were made.
+fn metadata(request: &Request, machine: &Machine) -> Metadata {
+    let inputs = if request.inputs.is_empty() { "simulated".into() } else { request.inputs.join("\n") };
+    Metadata {
+        sequence: request.config.sequence.name().into(),
+        command: request.command.clone(),
+        configuration: request.config.to_toml(),
+        inputs,
+        geometry: request.geometry.as_ref().map_or(String::new(), |path| path.display().to_string()),
+        level: format!("{} x {}", machine.isa, machine.gang),
+    }
 }
 
 fn write<B: Batch, R: Results>(sink: &mut dyn Sink<R>, chunk: &Chunk<B, Sliced<R>>) -> Result<()> {
@@ -65,11 +92,16 @@ pub(crate) fn reconstruct<S: System>(
     let machine = runs.machine();
     let items = S::batch_items(&request.config, machine.threads);
     let (mut totals, mut hasher) = (Totals::default(), Hasher::<S::Results>::default());
+    let mut live = S::is_live(&opened.context).then(Live::new);
+    let begin = Instant::now();
     let source = &mut *opened.source;
     let work = |chunk: &mut Chunk<S::Batch, Sliced<S::Results>>| {
         let start = Instant::now();
         let counters = runs.run(&chunk.batch, &mut chunk.result)?;
         totals.add(&counters, start.elapsed(), &chunk.batch, &chunk.result);
+        if let Some(live) = &mut live {
+            live.tell(&totals, host);
+        }
         if request.strict { all_ok(&chunk.batch, &chunk.result) } else { Ok(()) }
     };
     let done = stream(source, items, S::last(), host, work, |chunk| {
@@ -78,8 +110,15 @@ pub(crate) fn reconstruct<S: System>(
     });
     tell_problems(source, host);
     done?;
+    if S::is_live(&opened.context) {
+        // What counts is what was taken in, not how long the work on it took.
+        totals.time = begin.elapsed();
+    }
     let mut summary = Summary::new::<S>(&request.config, &machine, &totals, hasher.finish());
     summary.add_source(source, request.strict)?;
+    let (dropped, facts) = S::outcome(&opened.context);
+    summary.dropped.extend(dropped.into_iter().filter(|(_, count)| *count > 0));
+    summary.facts.extend(facts);
     summary.is_interrupted = host.is_cancelled();
     if !S::IS_STREAM && summary.events == 0 && !host.is_cancelled() {
         let first = request.events.first;
@@ -88,6 +127,29 @@ pub(crate) fn reconstruct<S: System>(
         }
     }
     Ok(summary)
+}
+
+/// Tells the rate of an input that comes in live, once a second.
+struct Live {
+    last: Instant,
+    hits: u64,
+}
+
+impl Live {
+    fn new() -> Self {
+        Self { last: Instant::now(), hits: 0 }
+    }
+
+    fn tell(&mut self, totals: &Totals, host: Host<'_>) {
+        let time = self.last.elapsed();
+        if time < TELL_EVERY {
+            return;
+        }
+        let rate = (totals.hits - self.hits) as f64 / time.as_secs_f64();
+        let Totals { hits, events, .. } = totals;
+        host.progress.note(&format!("{rate:.0} hits/s, {hits} hits, {events} clusters"));
+        (self.last, self.hits) = (Instant::now(), totals.hits);
+    }
 }
 
 /// Warns of what was wrong with the input without ending the job.
@@ -99,8 +161,6 @@ pub(crate) fn tell_problems<B>(source: &dyn Source<B>, host: Host<'_>) {
         host.warn(&format!("and {more} more like these"));
     }
 }
-
-use crate::Source;
 
 /// An error when an event is not [`Status::Ok`].
 pub(crate) fn all_ok<B: Batch, R: Results>(batch: &B, results: &Sliced<R>) -> Result<()> {

@@ -1,6 +1,6 @@
 //! [`Summary`]: what a run did, with the keys that scripts depend on.
 
-use crate::{Config, Request, SequenceName, Source, System};
+use crate::{Config, SequenceName, Source, System};
 use peloton::engine::{Batch, Machine, Sliced};
 use peloton::event::{Counters, Hashes, Results};
 use peloton::{Error, Result};
@@ -161,28 +161,12 @@ impl Summary {
     /// With `strict`, when anything of the input was lost.
     pub(crate) fn add_source<B>(&mut self, source: &dyn Source<B>, strict: bool) -> Result<()> {
         let lost: Vec<_> = source.dropped().into_iter().filter(|(_, count)| *count > 0).collect();
-        if strict && let Some((reason, count)) = lost.first() {
+        let late = self.dropped.get_key_value("late_hits").map(|(reason, count)| (*reason, *count));
+        if strict && let Some((reason, count)) = lost.first().copied().or(late) {
             return Err(Error::format("input", format!("{count} parts of it cannot be used: {reason}")));
         }
         self.dropped.extend(lost);
         self.facts.extend(source.facts());
         Ok(())
-    }
-
-    /// What files of results say of how they were made: keys and values.
-    pub(crate) fn metadata(&self, request: &Request) -> Vec<(String, String)> {
-        let inputs = if request.inputs.is_empty() { "simulated".into() } else { request.inputs.join(" ") };
-        let geometry = request.geometry.as_ref().map_or("none".into(), |path| path.display().to_string());
-        let pairs = [
-            ("version", env!("CARGO_PKG_VERSION").to_string()),
-            ("command", request.command.clone()),
-            ("configuration", request.config.to_toml()),
-            ("inputs", inputs),
-            ("geometry", geometry),
-            ("level", format!("{} x {}", self.isa, self.gang)),
-            ("hash_int", format!("{:016x}", self.hashes.int)),
-            ("output_hash", format!("{:016x}", self.hashes.output)),
-        ];
-        pairs.into_iter().map(|(key, value)| (format!("peloton.{key}"), value)).collect()
     }
 }

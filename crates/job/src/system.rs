@@ -2,10 +2,11 @@
 
 use crate::measure::Measured;
 use crate::sink::{FileSink, Sink};
-use crate::{Check, CheckOptions, Config, Host, Request};
+use crate::{Cancel, Check, CheckOptions, Config, Host, Request};
 use peloton::{Error, Result};
 use peloton::engine::{Batch, Executor, Stage};
 use peloton::event::{Results, TruthEvent};
+use peloton_io::output::Metadata;
 use peloton_truth::Rules;
 use serde_json::{Map, Value};
 use std::path::Path;
@@ -105,8 +106,13 @@ pub trait System: 'static {
     ///
     /// # Errors
     /// [`Error::Config`](peloton::Error::Config) for a name whose format is unknown, and then no file is touched.
-    fn sink(path: &Path, _request: &Request) -> Result<Box<dyn Sink<Self::Results>>> {
-        FileSink::create(path, Self::NAME).map(|sink| Box::new(sink) as Box<_>)
+    fn sink(
+        path: &Path,
+        _context: &Self::Context,
+        metadata: &Metadata,
+        cancel: &Cancel,
+    ) -> Result<Box<dyn Sink<Self::Results>>> {
+        FileSink::create(path, metadata, cancel).map(|sink| Box::new(sink) as Box<_>)
     }
 
     /// The rules by which tracks made elsewhere are checked against the truth of these inputs.
@@ -131,6 +137,17 @@ pub trait System: 'static {
         options: &CheckOptions,
         opened: &mut Opened<Self>,
     ) -> Result<Box<dyn Check<Self>>>;
+
+    /// Reasons and counts of what was lost, and keys and values of the summary, that are known only after everything
+    /// was reconstructed.
+    fn outcome(_context: &Self::Context) -> (Vec<(&'static str, u64)>, Map<String, Value>) {
+        Default::default()
+    }
+
+    /// Whether the input comes in as it is measured, so that its rate is worth telling while it lasts.
+    fn is_live(_context: &Self::Context) -> bool {
+        false
+    }
 
     /// Changes events in memory so that they measure what a farm sees.
     fn prepare_for_measuring(_batch: &mut Self::Batch) {}

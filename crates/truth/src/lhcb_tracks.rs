@@ -2,8 +2,10 @@
 //!
 //! A track is a particle when in the Velo and in the SciFi the particle left at least 70 % of the track's hits,
 //! where it has three or more of them, and all but one of its hits in the UT, unless Velo and SciFi vouch for it. Of
-//! tracks with three hits or more in both, mothers and daughters count as one: a particle that decays on the way, or
-//! an electron that radiates, leaves two in the truth. Hit efficiencies are of the last part that the track reaches.
+//! tracks with three hits or more in both, a mother with hits in the Velo and its daughter with hits in the SciFi count
+//! as one: a particle that decays on the way, or an electron that radiates, leaves two in the truth. A particle whose
+//! mother has the particle's own key has no relative by that: its hits count once. Hit efficiencies are of the last
+//! part that the track reaches.
 
 use super::matching::{Match, PartCounts};
 use peloton::event::TruthEvent;
@@ -28,16 +30,16 @@ pub(super) fn part_of(hit: u32) -> usize {
 }
 
 /// The particles of `shares` that a track with so many hits in each part is.
-pub(super) fn associate(shares: &[(u32, PartCounts)], track: PartCounts, truth: &TruthEvent) -> Vec<Match> {
+pub(super) fn associate(shares: &[Share], track: PartCounts, truth: &TruthEvent) -> Vec<Match> {
     let many = [VELO, SCIFI].map(|part| track[part] > FEW);
     if many == [false; 2] {
         return Vec::new();
     }
     let both = many == [true; 2];
-    let family = shares.iter().map(|&(particle, own)| {
-        let mut common = own;
-        let relatives = shares.iter().filter(|(other, _)| both && related(truth, particle, *other));
-        for (_, theirs) in relatives {
+    let family = shares.iter().map(|share| {
+        let (particle, mut common) = *share;
+        let is_relative = |other: &&Share| is_mother(truth, other, share) || is_mother(truth, share, other);
+        for (_, theirs) in shares.iter().filter(|other| both && is_relative(other)) {
             (0..common.len()).for_each(|part| common[part] = (common[part] + theirs[part]).min(track[part]));
         }
         (particle, common)
@@ -52,10 +54,15 @@ pub(super) fn associate(shares: &[(u32, PartCounts)], track: PartCounts, truth: 
         .collect()
 }
 
-/// Whether one particle is the mother of the other.
-fn related(truth: &TruthEvent, one: u32, other: u32) -> bool {
-    let (one, other) = (&truth.particles[one as usize], &truth.particles[other as usize]);
-    one.mother == Some(other.key) || other.mother == Some(one.key)
+/// A particle, and the hits of the track that it left.
+type Share = (u32, PartCounts);
+
+/// Whether a track may be a particle and its daughter in one: the mother came through the Velo, the daughter arrived
+/// in the SciFi. Files name particles that are their own mothers: their hits would count twice.
+fn is_mother(truth: &TruthEvent, (mother, early): &Share, (daughter, late): &Share) -> bool {
+    let key = |particle: u32| truth.particles[particle as usize].key;
+    let named = || truth.particles[*daughter as usize].mother == Some(key(*mother));
+    mother != daughter && early[VELO] > 0 && late[SCIFI] > 0 && named()
 }
 
 #[cfg(test)]
@@ -99,6 +106,20 @@ mod tests {
         // Strangers do not, nor do relatives in the SciFi alone.
         assert_eq!(matched(&[(0, [5, 0, 4]), (2, [0, 0, 6])], [5, 0, 10]), NONE);
         assert_eq!(matched(&[(0, [0, 0, 4]), (1, [0, 0, 6])], [0, 0, 10]), NONE);
+    }
+
+    #[test]
+    fn a_particle_that_is_its_own_mother_counts_once() {
+        let particle = |key, mother| Particle { key, mother: Some(mother), ..Particle::default() };
+        let event = TruthEvent { particles: vec![particle(5, 5), particle(6, 5)] };
+        // 5 of 12 hits in the SciFi are no 70 %, and twice 5 would be.
+        assert!(associate(&[(0, [5, 0, 5])], [5, 0, 12], &event).is_empty());
+        assert_eq!(associate(&[(0, [5, 1, 9])], [5, 4, 12], &event), [(0, [5, 1, 9])]);
+        // A daughter still counts with it, one that did not get to the SciFi does not.
+        assert_eq!(associate(&[(0, [4, 0, 9]), (1, [1, 0, 0])], [5, 0, 12], &event), [(0, [4, 0, 9])]);
+        let shares = [(0, [5, 0, 5]), (1, [0, 0, 4])];
+        let both = [5, 0, 9];
+        assert_eq!(associate(&shares, [5, 0, 12], &event), [(0, both), (1, both)]);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use crate::Status;
 use crate::event::VELO_MODULES;
 use crate::gpu::mirror::{Arguments, definition, mirrored};
 use crate::velo::geometry::{PAIR_HALF_DEPTH, PAIRS, pair_middle};
-use crate::velo::{MAX_WINDOW, PassConfig, VeloConfig};
+use crate::velo::{MAX_WINDOW, MIN_LENGTH, PassConfig, VeloConfig, XX_ROUNDED_UP};
 
 mirrored! {
     /// A sorted hit, and its place in the event's columns.
@@ -126,7 +126,12 @@ mirrored! {
         outer_radius: f32 = "float",
         skipped_pairs: u32 = "u32",
         shared_hits: f32 = "float",
+        hit_weight: f32 = "float",
         hit_variance: f32 = "float",
+        /// The same for what is written as variance of x.
+        xx_variance: f32 = "float",
+        /// Ends of a track as near as this say nothing of its slopes.
+        min_length: f32 = "float",
         noise_constant: f32 = "float",
         noise_slope: f32 = "float",
         end_z: f32 = "float",
@@ -135,7 +140,6 @@ mirrored! {
         pair_half_depth: f32 = "float",
         pair_middle: [f32; 26] = "float"[26],
         passes: [VeloPass; 2] = "VeloPass"[2],
-        unused: u32 = "u32",
     }
 }
 
@@ -190,9 +194,12 @@ impl VeloArgs {
             outer_radius: best.outer_radius,
             skipped_pairs: best.skipped_pairs,
             shared_hits: best.shared_hits,
+            hit_weight: fit.weight,
             hit_variance: 1.0 / fit.weight,
-            noise_constant: fit.noise_constant,
-            noise_slope: fit.noise_slope,
+            xx_variance: 1.0 / fit.weight * XX_ROUNDED_UP,
+            min_length: MIN_LENGTH,
+            noise_constant: fit.noise_constant * fit.weight,
+            noise_slope: fit.noise_slope * fit.weight,
             end_z: fit.end_z,
             beam_x: fit.beam_x,
             beam_y: fit.beam_y,

@@ -7,10 +7,15 @@ use super::{
 use crate::simd::{Gang, Isa};
 use std::arch::x86_64::*;
 
-/// A context whose CPU has AVX2 and FMA. Implemented for such contexts only.
-pub trait HasAvx2: Context {}
-impl HasAvx2 for Avx2Context {}
-impl HasAvx2 for Avx512Context {}
+/// A context whose CPU has AVX2 and FMA.
+///
+/// # Safety
+/// A value of the type exists only where the CPU has AVX2 and FMA: [`Ymm`] runs them on the strength of it.
+pub unsafe trait HasAvx2: Context {}
+// SAFETY: the context holds pulp's token of x86-64-v3, which has both.
+unsafe impl HasAvx2 for Avx2Context {}
+// SAFETY: the context holds pulp's token of x86-64-v4, which has all of x86-64-v3.
+unsafe impl HasAvx2 for Avx512Context {}
 
 /// Eight lanes of AVX2, compiled in context `C`.
 #[derive(Debug, Clone, Copy)]
@@ -19,7 +24,7 @@ pub struct Ymm<C: HasAvx2>(C);
 impl<C: HasAvx2> Ymm<C> {
     /// The gang, given the context.
     #[inline(always)]
-    pub fn new(context: C) -> Self {
+    pub(in crate::simd) fn new(context: C) -> Self {
         Self(context)
     }
 

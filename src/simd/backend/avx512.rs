@@ -15,7 +15,7 @@ pub struct Zmm(Avx512Context);
 impl Zmm {
     /// The gang, given the context.
     #[inline(always)]
-    pub fn new(context: Avx512Context) -> Self {
+    pub(in crate::simd) fn new(context: Avx512Context) -> Self {
         Self(context)
     }
 

@@ -1,5 +1,7 @@
 //! Contexts: zero-sized proofs that the CPU has some instructions, which also compile code for them. A gang
 //! smaller than the level's register is plain code in the level's context.
+//!
+//! Contexts are made in `simd` alone, from a CPU that has been asked: whoever holds one may rely on it.
 
 use crate::simd::Isa;
 
@@ -28,7 +30,7 @@ macro_rules! contexts {
 
         impl $name {
             /// The context, when the CPU has its instructions.
-            pub fn new() -> Option<Self> {
+            pub(in crate::simd) fn new() -> Option<Self> {
                 <$token>::try_new().map(Self)
             }
         }
@@ -52,7 +54,7 @@ macro_rules! baseline_contexts {
 
         impl $name {
             /// The context: every CPU has it.
-            pub fn new() -> Option<Self> {
+            pub(in crate::simd) fn new() -> Option<Self> {
                 Some(Self(()))
             }
         }

@@ -6,16 +6,18 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod context;
+mod float_mode;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 mod portable;
 mod scalar;
 
 #[cfg(target_arch = "x86_64")]
-pub use avx2::{HasAvx2, Ymm};
+pub use avx2::Ymm;
 #[cfg(target_arch = "x86_64")]
 pub use avx512::Zmm;
 pub use context::*;
+pub use float_mode::{set_default_float_mode, with_default_float_mode};
 #[cfg(target_arch = "aarch64")]
 pub use neon::Quad;
 pub use portable::Portable;

@@ -14,7 +14,7 @@ pub struct Quad(NeonContext);
 impl Quad {
     /// The gang, given the context.
     #[inline(always)]
-    pub fn new(context: NeonContext) -> Self {
+    pub(in crate::simd) fn new(context: NeonContext) -> Self {
         Self(context)
     }
 }

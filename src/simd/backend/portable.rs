@@ -15,7 +15,7 @@ pub struct Portable<C: Context>(C);
 impl<C: Context> Portable<C> {
     /// The gang, given the context.
     #[inline(always)]
-    pub fn new(context: C) -> Self {
+    pub(in crate::simd) fn new(context: C) -> Self {
         Self(context)
     }
 }

@@ -11,7 +11,7 @@ pub struct Scalar<const N: usize, C: Context>(C);
 impl<const N: usize, C: Context> Scalar<N, C> {
     /// The gang, given the context.
     #[inline(always)]
-    pub fn new(context: C) -> Self {
+    pub(in crate::simd) fn new(context: C) -> Self {
         Self(context)
     }
 }

@@ -7,14 +7,17 @@
 
 mod find;
 mod fit;
+mod fit_f64;
 mod forwarding;
 mod modules;
 mod paper;
 
-use super::config::{LimitConfig, MAX_WINDOW, Preset, VeloConfig};
+use super::config::{FitConfig, LimitConfig, MAX_WINDOW, Preset, VeloConfig};
 use super::geometry::PAIRS;
 use crate::Status;
 use crate::event::{VELO_MODULES, VeloEvent, VeloEvents, VeloTracks};
+
+pub use fit_f64::{Line, fit_f64};
 
 /// A comparison that is flipped on purpose, to show that tests which compare with the kernel can fail.
 #[doc(hidden)]
@@ -83,12 +86,29 @@ pub fn reconstruct_with(fault: Fault, config: &VeloConfig, events: VeloEvents<'_
                 Preset::Forwarding => (forwarding::find(fault, config, &event), 1.0),
             };
             for track in without_clones(fault, shared, tracks, event.len()) {
-                fit::fit(&config.fit, &event, &track, &mut out);
+                let hits: Vec<_> =
+                    track.iter().map(|&hit| [event.x[hit], event.y[hit], event.z[hit]]).collect();
+                fit::fit(&config.fit, &hits, &mut out);
+                track.iter().for_each(|&hit| out.hits.push(event.id[hit]));
+                out.hit_start.push(out.hits.len() as u32);
             }
         }
         out.track_start.push(out.tracks() as u32);
         out.status.push(status);
     }
+    out
+}
+
+/// Fits tracks, each the positions of its hits: what [`super::fit_tracks`] gives on every level.
+pub fn fit_tracks<Hits: AsRef<[[f32; 3]]>>(config: &FitConfig, tracks: &[Hits]) -> VeloTracks {
+    let mut out = VeloTracks::default();
+    for track in tracks.iter().map(AsRef::as_ref) {
+        fit::fit(config, track, &mut out);
+        track.iter().for_each(|_| out.hits.push(out.hits.len() as u32));
+        out.hit_start.push(out.hits.len() as u32);
+    }
+    out.track_start.push(out.tracks() as u32);
+    out.status.push(Status::Ok);
     out
 }
 

@@ -17,7 +17,7 @@ mod source;
 mod throughput;
 mod tune;
 
-pub use args::{PixelArgs, is_pixels};
+pub use args::PixelArgs;
 pub use check::check;
 pub use compare::compare;
 pub use display::display;

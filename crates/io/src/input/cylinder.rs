@@ -12,6 +12,7 @@ use super::{MAX_EVENT_BYTES, ReadOptions, Source};
 use peloton::bytes::Fields;
 use peloton::event::{CYLINDER_LAYERS, CylinderBatch, CylinderTruth, NO_HIT};
 use peloton::{Error, Result, Status};
+use peloton::simd::with_default_float_mode;
 use std::collections::VecDeque;
 use std::io::{Read, Write};
 
@@ -70,6 +71,15 @@ impl CylinderReader {
     /// # Errors
     /// [`Error::Io`], and [`Error::Format`] for a stream that is no toy file; in strict mode for any problem.
     pub fn read(
+        &mut self,
+        max_events: usize,
+        batch: &mut CylinderBatch,
+        truth: &mut CylinderTruth,
+    ) -> Result<usize> {
+        with_default_float_mode(|| self.read_events(max_events, batch, truth))
+    }
+
+    fn read_events(
         &mut self,
         max_events: usize,
         batch: &mut CylinderBatch,

@@ -7,6 +7,7 @@ use super::velo_json::{Trouble, decode, looks_like_event};
 use super::{MAX_EVENT_BYTES, ReadOptions, Source};
 use peloton::event::{TruthEvent, VeloBatch};
 use peloton::{Error, Result, Status};
+use peloton::simd::with_default_float_mode;
 use std::collections::VecDeque;
 use std::io::{BufReader, Read};
 
@@ -96,6 +97,16 @@ impl VeloReader {
     /// [`Error::Io`] when a file cannot be read, [`Error::Format`] when a source holds no event at all or,
     /// in strict mode, at the first problem. `batch` then holds the events before it.
     pub fn read(
+        &mut self,
+        max_events: usize,
+        batch: &mut VeloBatch,
+        truth: &mut Vec<TruthEvent>,
+    ) -> Result<usize> {
+        // Numbers are read by arithmetic.
+        with_default_float_mode(|| self.read_events(max_events, batch, truth))
+    }
+
+    fn read_events(
         &mut self,
         max_events: usize,
         batch: &mut VeloBatch,

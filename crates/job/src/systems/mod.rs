@@ -8,6 +8,6 @@ mod trackers;
 mod velo;
 
 pub use cylinder::CylinderSystem;
-pub use timepix::TimepixSystem;
+pub use timepix::{PixelContext, TimepixSystem};
 pub use trackers::{SciFiSystem, UtSystem};
 pub use velo::VeloSystem;

@@ -6,6 +6,7 @@
 use crate::input::timepix::{PixelCounts, PixelReader, ReadEnd};
 use peloton::event::PixelBlock;
 use peloton::{Error, Result};
+use peloton::simd::set_default_float_mode;
 use std::str::FromStr;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
@@ -97,7 +98,10 @@ impl Feed {
         let (used, from_work) = sync_channel(DEPTH + 2);
         let thread = std::thread::Builder::new()
             .name("peloton-read".into())
-            .spawn(move || read_all(stream, hits, when_full, &to_work, &from_work))
+            .spawn(move || {
+                set_default_float_mode();
+                read_all(stream, hits, when_full, &to_work, &from_work);
+            })
             .map_err(|e| Error::Config(format!("cannot start a thread: {e}")))?;
         Ok(Self { blocks, used, thread: Some(thread) })
     }

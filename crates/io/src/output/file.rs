@@ -1,0 +1,339 @@
+//! [`OutputFile`]: a file that stands under its name only when it is whole.
+//!
+//! ```text
+//! create    tracks.parquet: as it was, or not there     .peloton-x1Y2z3.part: what is written
+//! finish    tracks.parquet: what was written    <------ renamed
+//! dropped   tracks.parquet: as it was, or not there     removed
+//! ```
+//! Devices, pipes and standard output have no name to be renamed to: they are written as they are.
+
+use peloton::{Error, Result};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use tempfile::{Builder, NamedTempFile};
+
+/// Symbolic links that are followed at most, as many as Linux does.
+const MAX_LINKS: usize = 40;
+
+/// An output of a job, under a temporary name beside its own until it is finished. Dropped before that, it leaves
+/// nothing behind, and a file that was there before as it was.
+pub struct OutputFile {
+    path: PathBuf,
+    to: Target,
+    /// Whether a write failed: the file has a hole then, whatever is written after it.
+    is_broken: bool,
+}
+
+enum Target {
+    Temporary(Box<Temporary>),
+    /// What has no name to be renamed to.
+    Stream(Box<dyn Write + Send>),
+}
+
+struct Temporary {
+    file: NamedTempFile,
+    /// The name that it gets.
+    place: PathBuf,
+    _unfinished: Unfinished,
+}
+
+impl OutputFile {
+    /// Begins the file. Symbolic links stay: it is what they point to that is replaced, and its permissions are kept.
+    /// `-` is standard output.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when nothing can be written there; a file that was there before is left as it was.
+    pub fn create(path: &Path) -> Result<Self> {
+        let to = target(path).map_err(|e| Error::io(path, e))?;
+        Ok(Self { path: path.into(), to, is_broken: false })
+    }
+
+    /// A stream as an output; `path` names it in errors.
+    pub fn stream(path: &Path, stream: Box<dyn Write + Send>) -> Self {
+        Self { path: path.into(), to: Target::Stream(stream), is_broken: false }
+    }
+
+    /// Puts the whole file in its place, over one that is there.
+    ///
+    /// # Errors
+    /// [`Error::Io`], also when an earlier write failed; then nothing of the file is left.
+    pub fn finish(self) -> Result<()> {
+        let (path, to) = self.flush()?;
+        match to {
+            Target::Stream(_) => Ok(()),
+            Target::Temporary(temporary) => {
+                let Temporary { file, place, .. } = *temporary;
+                file.persist(place).map(drop).map_err(|e| Error::io(path, e.error))
+            }
+        }
+    }
+
+    /// Puts what a failed job made in its place unless a file is there, which is worth more than a part of another:
+    /// that one stays, and the answer is `false`.
+    ///
+    /// # Errors
+    /// Those of [`finish`](Self::finish).
+    pub fn keep_part(self) -> Result<bool> {
+        let (path, to) = self.flush()?;
+        let Target::Temporary(temporary) = to else { return Ok(true) };
+        let Temporary { file, place, .. } = *temporary;
+        match file.persist_noclobber(place) {
+            Ok(_) => Ok(true),
+            Err(e) if e.error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+            Err(e) => Err(Error::io(path, e.error)),
+        }
+    }
+
+    fn flush(mut self) -> Result<(PathBuf, Target)> {
+        let flushed = Write::flush(&mut self);
+        let Self { path, to, is_broken } = self;
+        match flushed {
+            Ok(()) if is_broken => Err(Error::io(path, io::Error::other("a write to it failed before"))),
+            Ok(()) => Ok((path, to)),
+            Err(e) => Err(Error::io(path, e)),
+        }
+    }
+
+    fn note<T>(&mut self, result: io::Result<T>) -> io::Result<T> {
+        self.is_broken |= result.as_ref().is_err_and(|e| e.kind() != io::ErrorKind::Interrupted);
+        result
+    }
+}
+
+impl Write for OutputFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = match &mut self.to {
+            Target::Temporary(temporary) => temporary.file.write(bytes),
+            Target::Stream(stream) => stream.write(bytes),
+        };
+        self.note(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let flushed = match &mut self.to {
+            Target::Temporary(temporary) => temporary.file.flush(),
+            Target::Stream(stream) => stream.flush(),
+        };
+        self.note(flushed)
+    }
+}
+
+/// Temporary files of this process.
+static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// Keeps the name of a temporary file where [`remove_unfinished`] finds it.
+struct Unfinished(PathBuf);
+
+impl Unfinished {
+    fn new(path: &Path) -> Self {
+        UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner).push(path.into());
+        Self(path.into())
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner).retain(|path| *path != self.0);
+    }
+}
+
+/// Removes all outputs that are not finished: for a process that ends without dropping them.
+pub fn remove_unfinished() {
+    for path in &*UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner) {
+        // What was finished in the meantime is no longer there.
+        let _ = fs::remove_file(path);
+    }
+}
+
+/// Writes a whole file at once, as [`OutputFile`].
+///
+/// # Errors
+/// Those of [`OutputFile`].
+pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
+    let mut file = OutputFile::create(path)?;
+    file.write_all(bytes).map_err(|e| Error::io(path, e))?;
+    file.finish()
+}
+
+/// Whether an output of this name goes to standard output: `-`, or the system's own names for it.
+pub fn is_standard_output(path: &Path) -> bool {
+    matches!(place_of(path), Ok(Place::StandardOutput))
+}
+
+/// Where a name leads.
+#[derive(PartialEq)]
+pub(super) enum Place {
+    StandardOutput,
+    /// An open file of this process, which has to be written through its own name.
+    Descriptor,
+    /// The last name that is no symbolic link, in a folder that is there.
+    Named(PathBuf),
+}
+
+pub(super) fn place_of(path: &Path) -> io::Result<Place> {
+    if path == Path::new("-") {
+        return Ok(Place::StandardOutput);
+    }
+    let mut at = path.to_path_buf();
+    for _ in 0..MAX_LINKS {
+        let parent = at.parent().filter(|parent| *parent != Path::new("")).unwrap_or(Path::new("."));
+        let folder = parent.canonicalize()?;
+        let Some(name) = at.file_name() else { return Ok(Place::Named(at)) };
+        if folder.starts_with("/proc") || folder.starts_with("/dev/fd") {
+            return Ok(if name == "1" { Place::StandardOutput } else { Place::Descriptor });
+        }
+        match fs::read_link(&at) {
+            Ok(to) => at = folder.join(to),
+            Err(_) => return Ok(Place::Named(folder.join(name))),
+        }
+    }
+    Err(io::Error::other("too many symbolic links"))
+}
+
+fn target(path: &Path) -> io::Result<Target> {
+    let stream = |file: File| Target::Stream(Box::new(file));
+    let place = match place_of(path)? {
+        Place::StandardOutput => return Ok(Target::Stream(Box::new(io::stdout()))),
+        Place::Descriptor => return OpenOptions::new().append(true).open(path).map(stream),
+        Place::Named(place) => place,
+    };
+    let existing = match fs::metadata(&place) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => None,
+        kind => Some(kind?),
+    };
+    if existing.is_some() {
+        // Renaming asks for no right to write to the file itself, and would replace what is protected.
+        let file = OpenOptions::new().write(true).open(&place)?;
+        if existing.as_ref().is_some_and(|kind| !kind.is_file()) {
+            return Ok(stream(file));
+        }
+    }
+    let permissions = existing.map(|kind| kind.permissions());
+    let file = temporary(&place, permissions)?;
+    let _unfinished = Unfinished::new(file.path());
+    Ok(Target::Temporary(Box::new(Temporary { file, place, _unfinished })))
+}
+
+/// A temporary file beside `place`, hidden: a folder that is read passes it over.
+fn temporary(place: &Path, permissions: Option<fs::Permissions>) -> io::Result<NamedTempFile> {
+    let mut builder = Builder::new();
+    builder.prefix(".peloton-").suffix(".part");
+    #[cfg(unix)]
+    builder.permissions(permissions.clone().unwrap_or_else(|| {
+        // Those of any new file: the system takes away what the user does not want to give.
+        std::os::unix::fs::PermissionsExt::from_mode(0o666)
+    }));
+    let folder = place.parent().unwrap_or(Path::new("."));
+    let file = builder.tempfile_in(folder).map_err(|e| {
+        let message = format!("no temporary file can be made in its folder: {}", e.kind());
+        io::Error::new(e.kind(), message)
+    })?;
+    if let Some(permissions) = permissions {
+        // What a file system without permissions refuses; the ones from above are narrower at most.
+        let _ = file.as_file().set_permissions(permissions);
+    }
+    Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).unwrap();
+        let mut names: Vec<_> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    fn begin(path: &Path) -> OutputFile {
+        let mut file = OutputFile::create(path).unwrap();
+        file.write_all(b"new").unwrap();
+        file
+    }
+
+    #[test]
+    fn only_what_is_finished_has_the_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.json");
+        let file = begin(&path);
+        assert!(!path.exists());
+        file.finish().unwrap();
+        assert_eq!((fs::read(&path).unwrap(), names(folder.path())), (b"new".into(), vec!["a.json".into()]));
+        write_whole(&path, b"newer").unwrap();
+        drop(begin(&path));
+        assert!(!begin(&path).keep_part().unwrap());
+        assert_eq!(
+            (fs::read(&path).unwrap(), names(folder.path())),
+            (b"newer".into(), vec!["a.json".into()])
+        );
+        let other = folder.path().join("b.json");
+        assert!(begin(&other).keep_part().unwrap());
+        assert_eq!(fs::read(other).unwrap(), b"new");
+        assert_eq!(names(folder.path()), ["a.json", "b.json"]);
+    }
+
+    #[test]
+    fn a_file_with_a_hole_is_not_kept() {
+        struct Failing(u32);
+        impl Write for Failing {
+            fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+                self.0 += 1;
+                if self.0 == 2 { Err(io::Error::other("full")) } else { Ok(bytes.len()) }
+            }
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        let mut file = OutputFile::stream(Path::new("a"), Box::new(Failing(0)));
+        file.write_all(b"1").unwrap();
+        assert!(file.write_all(b"2").is_err());
+        file.write_all(b"3").unwrap();
+        assert!(matches!(file.finish(), Err(Error::Io { .. })));
+    }
+
+    #[test]
+    fn what_cannot_be_made_is_an_error_that_names_the_output() {
+        let folder = tempfile::tempdir().unwrap();
+        for path in [folder.path().to_path_buf(), folder.path().join("no/such/folder.json")] {
+            let Err(Error::Io { path: named, .. }) = OutputFile::create(&path) else { panic!("{path:?}") };
+            assert_eq!(named, path);
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_and_permissions_stay() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let folder = tempfile::tempdir().unwrap();
+        let [file, link, dangling] = ["a", "link", "dangling"].map(|name| folder.path().join(name));
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        fs::write(&file, "old").unwrap();
+        let usual = mode(&file);
+        symlink("a", &link).unwrap();
+        symlink("new", &dangling).unwrap();
+        for wanted in [0o600, 0o666, 0o640] {
+            fs::set_permissions(&file, fs::Permissions::from_mode(wanted)).unwrap();
+            begin(&link).finish().unwrap();
+            assert_eq!((mode(&file), fs::read(&file).unwrap()), (wanted, b"new".into()));
+        }
+        begin(&dangling).finish().unwrap();
+        assert_eq!(mode(&folder.path().join("new")), usual);
+        assert!([link, dangling].iter().all(|link| link.is_symlink()));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn devices_are_written_as_they_are() {
+        write_whole(Path::new("/dev/null"), b"gone").unwrap();
+        let full = write_whole(Path::new("/dev/full"), b"no room").unwrap_err().to_string();
+        assert!(full.starts_with("/dev/full: "), "{full}");
+        for name in ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"] {
+            assert!(is_standard_output(Path::new(name)), "{name}");
+        }
+        assert!(!["/dev/null", "/dev/stderr", "1"].iter().any(|name| is_standard_output(Path::new(name))));
+    }
+}

@@ -1,0 +1,215 @@
+//! Where results go: the file of an output, whose name says the format.
+
+use crate::Cancel;
+use peloton::event::{Hashes, Results};
+use peloton::{Error, Result};
+use peloton_io::output::{Metadata, NdjsonWriter, OutputFile, ParquetWriter, is_standard_output};
+use std::io::{BufWriter, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+/// How much of its work a job did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Done {
+    /// All, or as much as was wanted before it was ended early.
+    All,
+    /// Some, before an error.
+    Part,
+    /// Nothing, before an error.
+    Nothing,
+}
+
+/// Takes results piece by piece.
+pub trait Sink<R>: Send {
+    /// Writes the events of one piece; `event_ids` holds the number of each in its source.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    fn write(&mut self, event_ids: &[u64], piece: &R) -> Result<()>;
+
+    /// Writes what is still to be written and puts the file in its place: after an error what there is, unless that
+    /// would cost a file that was there before. Then the answer is `false`.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    fn finish(self: Box<Self>, hashes: Option<Hashes>, done: Done) -> Result<bool>;
+}
+
+/// Formats of files, by their names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileFormat {
+    /// `.ndjson`, `.ndjson.zst` or `-`.
+    Ndjson,
+    /// `.parquet`.
+    Parquet,
+    /// `.clog`, `.clog.zst`: clusters alone.
+    Clog,
+}
+
+impl FileFormat {
+    /// The format of a file of this name, if it has one.
+    pub fn of(path: &Path) -> Option<Self> {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let ends = |ending: &str| name.ends_with(ending) || name.ends_with(&format!("{ending}.zst"));
+        match () {
+            () if name.ends_with(".parquet") => Some(Self::Parquet),
+            () if ends(".clog") => Some(Self::Clog),
+            () if is_standard_output(path) || ends(".ndjson") => Some(Self::Ndjson),
+            () => None,
+        }
+    }
+}
+
+/// What to say of a name that is not that of a known format.
+pub fn unknown_format(path: &Path, endings: &str) -> Error {
+    Error::Config(format!("--output {}: the name must end in {endings}", path.display()))
+}
+
+/// A file that results of any kind are written to.
+pub struct FileSink<R: Results> {
+    path: PathBuf,
+    writer: Writer<R>,
+}
+
+enum Writer<R: Results> {
+    Ndjson(NdjsonWriter<ByteSink>),
+    Parquet(Box<ParquetWriter<R, BufWriter<OutputFile>>>),
+}
+
+impl<R: Results> FileSink<R> {
+    /// Begins the file.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for a name whose format is unknown, and then no file is touched; [`Error::Io`] when it cannot
+    /// be written.
+    pub fn create(path: &Path, metadata: &Metadata, cancel: &Cancel) -> Result<Self> {
+        let writer = match FileFormat::of(path) {
+            Some(FileFormat::Parquet) => {
+                let file = BufWriter::new(OutputFile::create(path)?);
+                Writer::Parquet(Box::new(ParquetWriter::new(file, path, metadata, &[])?))
+            }
+            Some(FileFormat::Ndjson) => {
+                Writer::Ndjson(NdjsonWriter::new(ByteSink::create(path, cancel)?))
+            }
+            Some(FileFormat::Clog) | None => {
+                return Err(unknown_format(path, ".parquet, .ndjson or .ndjson.zst"));
+            }
+        };
+        Ok(Self { path: path.into(), writer })
+    }
+}
+
+impl<R: Results> Sink<R> for FileSink<R> {
+    fn write(&mut self, event_ids: &[u64], piece: &R) -> Result<()> {
+        match &mut self.writer {
+            Writer::Ndjson(writer) => writer.write(piece).map_err(|e| Error::io(&self.path, e)),
+            Writer::Parquet(writer) => writer.write(event_ids, piece, Vec::new()),
+        }
+    }
+
+    fn finish(self: Box<Self>, hashes: Option<Hashes>, done: Done) -> Result<bool> {
+        let Self { path, writer } = *self;
+        match writer {
+            Writer::Ndjson(writer) => writer.finish().map_err(|e| Error::io(&path, e))?.finish(done),
+            Writer::Parquet(writer) => put_in_place(buffered(writer.finish(hashes)?, &path)?, done),
+        }
+    }
+}
+
+/// Writes what a buffer still holds.
+pub fn buffered(buffer: BufWriter<OutputFile>, path: &Path) -> Result<OutputFile> {
+    buffer.into_inner().map_err(|e| Error::io(path, e.into_error()))
+}
+
+/// Puts a file in its place, see [`Sink::finish`].
+pub fn put_in_place(file: OutputFile, done: Done) -> Result<bool> {
+    match done {
+        Done::All => file.finish().map(|()| true),
+        Done::Part => file.keep_part(),
+        Done::Nothing => Ok(true),
+    }
+}
+
+/// A file or standard output, compressed when the name ends in `.zst`.
+pub struct ByteSink {
+    path: PathBuf,
+    to: Compression,
+}
+
+enum Compression {
+    None(BufWriter<OutputFile>),
+    Zstd(zstd::Encoder<'static, OutputFile>),
+}
+
+impl ByteSink {
+    /// Begins the file; `-` is standard output. When the reader of standard output is gone, the job is asked to end.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when it cannot be written.
+    pub fn create(path: &Path, cancel: &Cancel) -> Result<Self> {
+        let file = if is_standard_output(path) {
+            OutputFile::stream(path, Box::new(Stdout(cancel.clone())))
+        } else {
+            OutputFile::create(path)?
+        };
+        let to = if path.extension().is_some_and(|end| end == "zst") {
+            Compression::Zstd(zstd::Encoder::new(file, 0).map_err(|e| Error::io(path, e))?)
+        } else {
+            Compression::None(BufWriter::with_capacity(1 << 16, file))
+        };
+        Ok(Self { path: path.into(), to })
+    }
+
+    /// Writes the end of the stream and puts the file in its place, see [`Sink::finish`].
+    ///
+    /// # Errors
+    /// [`Error::Io`] when it cannot be written.
+    pub fn finish(self, done: Done) -> Result<bool> {
+        let file = match self.to {
+            Compression::None(to) => buffered(to, &self.path)?,
+            Compression::Zstd(to) => to.finish().map_err(|e| Error::io(&self.path, e))?,
+        };
+        put_in_place(file, done)
+    }
+}
+
+impl Write for ByteSink {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        match &mut self.to {
+            Compression::None(to) => to.write(bytes),
+            Compression::Zstd(to) => to.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        match &mut self.to {
+            Compression::None(to) => to.flush(),
+            Compression::Zstd(to) => to.flush(),
+        }
+    }
+}
+
+/// Standard output. When its reader has seen enough and is gone, what is left goes nowhere, and the job is
+/// asked to end.
+struct Stdout(Cancel);
+
+impl Stdout {
+    fn unless_gone<T>(&self, result: std::io::Result<T>, gone: T) -> std::io::Result<T> {
+        match result {
+            Err(e) if e.kind() == ErrorKind::BrokenPipe => {
+                self.0.request();
+                Ok(gone)
+            }
+            other => other,
+        }
+    }
+}
+
+impl Write for Stdout {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.unless_gone(std::io::stdout().write(bytes), bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.unless_gone(std::io::stdout().flush(), ())
+    }
+}

@@ -1,0 +1,160 @@
+//! Do all algorithms find the same clusters, and is every hit accounted for?
+
+use super::PixelContext;
+use crate::check::object;
+use crate::text::table;
+use crate::{Check, Checked, Request, Summary};
+use peloton::engine::Sliced;
+use peloton::event::{Column, PixelClusters, PixelHits, TruthEvent};
+use peloton::timepix::{
+    Algorithm, Definition, FindConfig, Finder, PixelBatch, TimeSorter, TimepixConfig, reference,
+};
+use peloton::{Error, Result};
+use serde::Serialize;
+
+/// Hits up to which the quadratic reference takes part.
+const NAIVE_HITS: usize = 20_000;
+
+#[derive(Serialize)]
+struct Row {
+    definition: Definition,
+    clusters: usize,
+    mean_size: f64,
+    size_deviation: f64,
+    /// Programs that found exactly these clusters.
+    agree: Vec<String>,
+    /// Programs that did not.
+    differ: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Report {
+    late: u64,
+    /// Hits in equal hits out and counted drops, through the whole sequence.
+    all_accounted: bool,
+    definitions: Vec<Row>,
+}
+
+/// Collects the hits of the first source, sorted by time, beside the sequence that clusters them.
+pub struct PixelCheck {
+    timepix: TimepixConfig,
+    sides: [usize; 2],
+    sorter: TimeSorter,
+    sorted: PixelHits,
+    hits_in: u64,
+    hits_out: u64,
+    /// Sources have clocks of their own, and only one can be looked at.
+    is_over: bool,
+}
+
+impl PixelCheck {
+    /// For the hits of a request.
+    ///
+    /// # Errors
+    /// Those of the configuration.
+    pub fn new(request: &Request, context: &PixelContext) -> Result<Self> {
+        let timepix = context.configuration(&request.config);
+        let sorter =
+            TimeSorter::new(request.config.level()?, timepix.disorder_ticks(), timepix.capacity);
+        Ok(Self {
+            timepix,
+            sides: [context.layout.width(), context.layout.height()],
+            sorter,
+            sorted: PixelHits::default(),
+            hits_in: 0,
+            hits_out: 0,
+            is_over: false,
+        })
+    }
+}
+
+impl Check<super::TimepixSystem> for PixelCheck {
+    fn add(
+        &mut self,
+        batch: &PixelBatch,
+        _truth: &[TruthEvent],
+        results: &Sliced<PixelClusters>,
+    ) -> Result<()> {
+        self.hits_in += batch.block.hits.len() as u64;
+        self.hits_out += results.slices().map(|clusters| clusters.hits.len() as u64).sum::<u64>();
+        if !self.is_over {
+            self.sorter.push(&batch.block.hits);
+            self.sorter.take(&mut self.sorted);
+            self.is_over = batch.end;
+        }
+        Ok(())
+    }
+
+    fn finish(mut self: Box<Self>, summary: &Summary) -> Result<Checked> {
+        self.sorter.finish(&mut self.sorted);
+        if self.sorted.is_empty() {
+            return Err(Error::format("input", "there is no hit to check"));
+        }
+        let of = |reason: &str| summary.dropped.get(reason).copied().unwrap_or(0);
+        let counted = ["masked_hits", "late_hits", "filtered_hits"].map(of).iter().sum::<u64>();
+        let (find, sorted, sides) = (self.timepix.find, &self.sorted, self.sides);
+        let rows = Definition::ALL.map(|definition| row(find, definition, sorted, sides));
+        let report = Report {
+            late: self.sorter.late(),
+            all_accounted: self.hits_out + counted == self.hits_in && summary.hits == self.hits_in,
+            definitions: rows.into_iter().collect::<Result<Vec<_>>>()?,
+        };
+        let is_right = report.all_accounted && report.definitions.iter().all(|row| row.differ.is_empty());
+        Ok(Checked { text: text(&report), json: object(&report), is_right })
+    }
+}
+
+/// One definition by all algorithms.
+fn row(
+    find: FindConfig,
+    definition: Definition,
+    hits: &PixelHits,
+    [width, height]: [usize; 2],
+) -> Result<Row> {
+    let mut found: Vec<(String, Vec<u32>)> = Vec::new();
+    if hits.len() <= NAIVE_HITS {
+        let config = FindConfig { definition, ..find };
+        found.push(("all pairs".into(), reference::cluster(&config, hits)));
+    }
+    for algorithm in Algorithm::ALL {
+        let config = FindConfig { definition, algorithm, ..find };
+        if config.validate().is_ok() {
+            let mut labels = Column::default();
+            Finder::new(config, width, height)?.run(hits, &mut labels);
+            found.push((format!("{algorithm:?}").to_lowercase(), labels.to_vec()));
+        }
+    }
+    let labels = found[0].1.clone();
+    let clusters = labels.iter().max().map_or(0, |last| *last as usize + 1);
+    let mut sizes = vec![0u64; clusters];
+    labels.iter().for_each(|label| sizes[*label as usize] += 1);
+    let mean = hits.len() as f64 / clusters as f64;
+    let squares: u64 = sizes.iter().map(|size| size * size).sum();
+    let (agree, differ): (Vec<_>, Vec<_>) = found.into_iter().partition(|(_, other)| *other == labels);
+    let names = |list: Vec<(String, Vec<u32>)>| list.into_iter().map(|(name, _)| name).collect();
+    Ok(Row {
+        definition,
+        clusters,
+        mean_size: mean,
+        size_deviation: (squares as f64 / clusters as f64 - mean * mean).sqrt(),
+        agree: names(agree),
+        differ: names(differ),
+    })
+}
+
+fn text(report: &Report) -> String {
+    let mut rows =
+        vec![["definition", "clusters", "mean size", "deviation", "agree", "differ"].map(String::from)];
+    for row in &report.definitions {
+        rows.push([
+            format!("{:?}", row.definition).to_lowercase(),
+            row.clusters.to_string(),
+            format!("{:.2}", row.mean_size),
+            format!("{:.2}", row.size_deviation),
+            row.agree.join(", "),
+            row.differ.join(", "),
+        ]);
+    }
+    let accounted = if report.all_accounted { "every hit is accounted for" } else { "HITS ARE MISSING" };
+    format!("{} hits late; {accounted}\n\n{}", report.late, table(&rows))
+}

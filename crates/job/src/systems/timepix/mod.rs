@@ -1,0 +1,146 @@
+//! Timepix: streams of pixel hits to clusters.
+
+mod check;
+mod datagrams;
+mod pairing;
+mod sink;
+mod source;
+
+use crate::sink::Sink;
+use crate::system::Runs;
+use crate::{Cancel, Check, CheckOptions, Config, Host, Opened, Request, System};
+use check::PixelCheck;
+use pairing::{Paired, Pairing};
+use peloton::Result;
+use peloton::engine::{Stage, StreamSequence, Streaming};
+use peloton::event::{Layout, PixelClusters};
+use peloton::timepix::{PixelBatch, Timepix, TimepixConfig};
+use peloton_io::output::Metadata;
+use serde_json::{Map, Value};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Pixel hits to clusters; an endless stream.
+pub struct TimepixSystem;
+
+/// What is known of the hits beforehand.
+pub struct PixelContext {
+    /// Their sensor.
+    pub layout: Layout,
+    /// Their usual disorder, us.
+    pub disorder_us: f64,
+    /// Pixels whose hits are dropped.
+    pub masked: Vec<(u16, u16)>,
+    /// Whether they come from a socket.
+    pub is_live: bool,
+    /// Pairs hits with triggers, when that was asked for.
+    pub pairing: Option<Arc<Pairing>>,
+}
+
+impl PixelContext {
+    /// The configuration with what these hits say where it is silent.
+    pub fn configuration(&self, config: &Config) -> TimepixConfig {
+        let mut timepix = config.timepix.clone();
+        timepix.disorder_us.get_or_insert(self.disorder_us);
+        timepix
+    }
+
+    /// What clusters these hits on the CPU.
+    ///
+    /// # Errors
+    /// Those of the configuration.
+    pub fn sequence(&self, config: &Config) -> Result<Timepix> {
+        let timepix = self.configuration(config);
+        // Unless told otherwise, two threads are left for reading and sorting.
+        let threads = config.threads.unwrap_or_else(|| {
+            Timepix::threads_for(&timepix, config.thread_count().saturating_sub(2).max(1))
+        });
+        let mut sequence = Timepix::new(&timepix, config.level()?, &self.layout, threads)?;
+        self.masked.iter().for_each(|&(x, y)| sequence.mask(x, y));
+        Ok(sequence)
+    }
+}
+
+impl System for TimepixSystem {
+    const NAME: &'static str = Timepix::NAME;
+    const STAGES: &'static [Stage] = Timepix::STAGES;
+    const IS_STREAM: bool = true;
+
+    type Batch = PixelBatch;
+    type Results = PixelClusters;
+    type Context = PixelContext;
+
+    fn open(request: &Request, _truth: bool, host: Host<'_>) -> Result<Opened<Self>> {
+        source::open(request, host)
+    }
+
+    fn executor(request: &Request, config: &Config, context: &PixelContext) -> Result<Runs<Self>> {
+        let runs: Runs<Self> = if request.is_on_cpu() {
+            Box::new(Streaming(context.sequence(config)?))
+        } else {
+            crate::device::timepix(request, config, context)?
+        };
+        Ok(match &context.pairing {
+            Some(pairing) => Box::new(Paired::new(runs, pairing.clone())),
+            None => runs,
+        })
+    }
+
+    fn batch_items(config: &Config, _threads: usize) -> usize {
+        config.timepix.block_hits
+    }
+
+    fn last() -> Option<PixelBatch> {
+        Some(PixelBatch { end: true, ..PixelBatch::default() })
+    }
+
+    fn is_preset(config: &Config) -> bool {
+        config.timepix == TimepixConfig::default()
+    }
+
+    fn override_key(config: &mut Config, key: &str, value: &str) -> Result<bool> {
+        let number = |what: &str| {
+            let message = format!("{what}={value}: this is not a number");
+            value.parse().map_err(|_| peloton::Error::Config(message))
+        };
+        match key {
+            "block" => config.timepix.block_hits = number("block")?,
+            "algorithm" => config.timepix.find.algorithm = value.parse()?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn sink(
+        path: &Path,
+        context: &PixelContext,
+        metadata: &Metadata,
+        cancel: &Cancel,
+    ) -> Result<Box<dyn Sink<PixelClusters>>> {
+        sink::create(path, context, metadata, cancel)
+    }
+
+    fn check(
+        request: &Request,
+        _options: &CheckOptions,
+        opened: &mut Opened<Self>,
+    ) -> Result<Box<dyn Check<Self>>> {
+        PixelCheck::new(request, &opened.context).map(|check| Box::new(check) as Box<_>)
+    }
+
+    fn outcome(context: &PixelContext) -> (Vec<(&'static str, u64)>, Map<String, Value>) {
+        context.pairing.as_deref().map(Pairing::outcome).unwrap_or_default()
+    }
+
+    fn is_live(context: &PixelContext) -> bool {
+        context.is_live
+    }
+
+    fn keep(waiting: &mut PixelClusters, piece: &PixelClusters) {
+        waiting.extend_from(piece, 0..piece.len());
+    }
+
+    fn remove_first(waiting: &mut PixelClusters, count: usize) {
+        waiting.remove_front(count);
+    }
+}

@@ -1,0 +1,105 @@
+//! [`Pairing`]: pairs the hits of clusters with triggers, beside the search for clusters.
+
+use peloton::Result;
+use peloton::engine::{Executor, Machine, Sliced};
+use peloton::event::{Counters, Edge, PixelClusters, TriggerPairs};
+use peloton::timepix::{PixelBatch, TriggerPairer};
+use serde_json::{Map, Value, json};
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// What pairs hits with triggers, and the pairs that nobody has written yet.
+pub struct Pairing {
+    state: Mutex<State>,
+    /// Whether somebody will write the pairs.
+    is_written: AtomicBool,
+}
+
+struct State {
+    pairer: TriggerPairer,
+    waiting: VecDeque<TriggerPairs>,
+    unused: Vec<TriggerPairs>,
+}
+
+impl Pairing {
+    /// With the latest edge of this kind before each hit.
+    pub fn new(edge: Edge) -> Self {
+        let state =
+            State { pairer: TriggerPairer::new(edge), waiting: VecDeque::new(), unused: Vec::new() };
+        Self { state: Mutex::new(state), is_written: AtomicBool::new(false) }
+    }
+
+    /// Keeps pairs for somebody who writes them.
+    pub fn keep(&self) {
+        self.is_written.store(true, Ordering::Relaxed);
+    }
+
+    /// The pairs of the next piece of clusters, in the order in which they were found.
+    pub fn next(&self) -> Option<TriggerPairs> {
+        self.state().waiting.pop_front()
+    }
+
+    /// Takes the memory of pairs back.
+    pub fn give_back(&self, pairs: TriggerPairs) {
+        self.state().unused.push(pairs);
+    }
+
+    /// What is told in the end: triggers that were dropped, hits that were paired.
+    pub fn outcome(&self) -> (Vec<(&'static str, u64)>, Map<String, Value>) {
+        let state = self.state();
+        let facts = Map::from_iter([("paired_hits".to_string(), json!(state.pairer.paired()))]);
+        (vec![("forgotten_triggers", state.pairer.forgotten())], facts)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn pair(&self, batch: &PixelBatch, results: &Sliced<PixelClusters>) {
+        let state = &mut *self.state();
+        state.pairer.push(&batch.block.triggers);
+        let last = results.slices().count();
+        for (number, clusters) in results.slices().enumerate() {
+            let mut pairs = state.unused.pop().unwrap_or_default();
+            state.pairer.pair(clusters, batch.end && number + 1 == last, &mut pairs);
+            if self.is_written.load(Ordering::Relaxed) {
+                state.waiting.push_back(pairs);
+            } else {
+                state.unused.push(pairs);
+            }
+        }
+    }
+}
+
+/// Finds clusters and pairs their hits.
+pub struct Paired {
+    runs: Box<dyn Executor<PixelBatch, PixelClusters>>,
+    pairing: std::sync::Arc<Pairing>,
+}
+
+impl Paired {
+    /// Pairs the hits of what `runs` finds.
+    pub fn new(
+        runs: Box<dyn Executor<PixelBatch, PixelClusters>>,
+        pairing: std::sync::Arc<Pairing>,
+    ) -> Self {
+        Self { runs, pairing }
+    }
+}
+
+impl Executor<PixelBatch, PixelClusters> for Paired {
+    fn run(&mut self, batch: &PixelBatch, results: &mut Sliced<PixelClusters>) -> Result<Counters> {
+        let counters = self.runs.run(batch, results)?;
+        self.pairing.pair(batch, results);
+        Ok(counters)
+    }
+
+    fn machine(&self) -> Machine {
+        self.runs.machine()
+    }
+
+    fn take_kernel_times(&mut self) -> Vec<(&'static str, u64)> {
+        self.runs.take_kernel_times()
+    }
+}

@@ -1,0 +1,92 @@
+//! Where clusters go.
+
+use super::PixelContext;
+use super::pairing::Pairing;
+use crate::Cancel;
+use crate::sink::{ByteSink, Done, FileFormat, Sink, buffered, put_in_place, unknown_format};
+use peloton::event::{Hashes, PixelClusters, TriggerPairs};
+use peloton::{Error, Result};
+use peloton_io::output::timepix::{trigger_columns, trigger_fields, write_clog, write_cluster_ndjson};
+use peloton_io::output::{Metadata, OutputFile, ParquetWriter};
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Writes clusters in the format of the file name, with their triggers where hits are paired.
+struct ClusterSink {
+    path: PathBuf,
+    pairing: Option<Arc<Pairing>>,
+    writer: Writer,
+}
+
+enum Writer {
+    Ndjson(ByteSink),
+    /// And the number of the next frame.
+    Clog(ByteSink, u64),
+    Parquet(Box<ParquetWriter<PixelClusters, BufWriter<OutputFile>>>),
+}
+
+/// Begins the file.
+///
+/// # Errors
+/// [`Error::Config`] for a name whose format is unknown, and then no file is touched; [`Error::Io`] when it cannot be
+/// written.
+pub fn create(
+    path: &Path,
+    context: &PixelContext,
+    metadata: &Metadata,
+    cancel: &Cancel,
+) -> Result<Box<dyn Sink<PixelClusters>>> {
+    let pairing = context.pairing.clone();
+    let writer = match FileFormat::of(path) {
+        Some(FileFormat::Parquet) => {
+            let fields = pairing.as_ref().map(|_| trigger_fields()).unwrap_or_default();
+            let file = BufWriter::new(OutputFile::create(path)?);
+            Writer::Parquet(Box::new(ParquetWriter::new(file, path, metadata, &fields)?))
+        }
+        Some(FileFormat::Clog) => Writer::Clog(ByteSink::create(path, cancel)?, 0),
+        Some(FileFormat::Ndjson) => Writer::Ndjson(ByteSink::create(path, cancel)?),
+        None => return Err(unknown_format(path, ".parquet, .ndjson, .clog or .zst")),
+    };
+    if let Some(pairing) = &pairing {
+        pairing.keep();
+    }
+    Ok(Box::new(ClusterSink { path: path.into(), pairing, writer }))
+}
+
+impl ClusterSink {
+    fn write_paired(&mut self, clusters: &PixelClusters, pairs: Option<&TriggerPairs>) -> Result<()> {
+        if clusters.is_empty() {
+            return Ok(());
+        }
+        let failed = |e| Error::io(&self.path, e);
+        match &mut self.writer {
+            Writer::Ndjson(to) => write_cluster_ndjson(clusters, pairs, to).map_err(failed),
+            Writer::Clog(to, frame) => {
+                *frame += 1;
+                write_clog(*frame - 1, clusters, to).map_err(failed)
+            }
+            Writer::Parquet(writer) => {
+                let columns = pairs.map(|pairs| trigger_columns(clusters, pairs)).unwrap_or_default();
+                writer.write(&[], clusters, columns)
+            }
+        }
+    }
+}
+
+impl Sink<PixelClusters> for ClusterSink {
+    fn write(&mut self, _event_ids: &[u64], piece: &PixelClusters) -> Result<()> {
+        let Some(pairing) = self.pairing.clone() else { return self.write_paired(piece, None) };
+        let pairs = pairing.next().ok_or_else(|| Error::Internal("clusters without their triggers".into()))?;
+        self.write_paired(piece, Some(&pairs))?;
+        pairing.give_back(pairs);
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>, hashes: Option<Hashes>, done: Done) -> Result<bool> {
+        match self.writer {
+            Writer::Ndjson(to) | Writer::Clog(to, _) => to.finish(done),
+            Writer::Parquet(writer) => put_in_place(buffered(writer.finish(hashes)?, &self.path)?, done),
+        }
+    }
+}

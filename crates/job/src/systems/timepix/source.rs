@@ -1,0 +1,233 @@
+//! Where pixel hits come from: files, pipes, sockets, the simulation.
+
+use super::datagrams::{self, Datagrams};
+use super::pairing::Pairing;
+use super::{PixelContext, TimepixSystem};
+use crate::systems::inputs;
+use crate::{Cancel, Host, Opened, Request, Source};
+use peloton::event::{Layout, PixelBlock, TruthEvent};
+use peloton::timepix::PixelBatch;
+use peloton::{Error, Result};
+use peloton_io::input::Format;
+use peloton_io::input::timepix::{
+    Fed, Feed, PixelCounts, PixelFormat, PixelOptions, PixelReader, PixelStream, ReadEnd,
+};
+use peloton_sim::timepix::PixelSim;
+use serde_json::{Map, Value, json};
+use std::collections::HashMap;
+use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::sync::Arc;
+use std::thread::sleep;
+use std::time::Duration;
+
+/// How long a socket is waited for before what is there is worked on.
+const PATIENCE: Duration = Duration::from_millis(20);
+/// Hits in which hot pixels are looked for.
+const HOT_SAMPLE: usize = 1_000_000;
+
+/// A simulation as a stream.
+struct Simulated {
+    sim: PixelSim,
+    hits: u64,
+    at_end: bool,
+}
+
+impl PixelStream for Simulated {
+    fn read(&mut self, hits: usize, block: &mut PixelBlock) -> Result<ReadEnd> {
+        if self.at_end {
+            return Ok(ReadEnd::End);
+        }
+        let before = block.hits.len();
+        self.at_end = !self.sim.read(hits, &mut block.hits);
+        self.hits += (block.hits.len() - before) as u64;
+        Ok(if self.at_end { ReadEnd::EndOfSource } else { ReadEnd::More })
+    }
+
+    fn counts(&self) -> PixelCounts {
+        PixelCounts { hits: self.hits, ..PixelCounts::default() }
+    }
+}
+
+/// A stream of hits, read beside the work.
+struct PixelSource {
+    feed: Feed,
+    /// Hits that were looked at before: they come first.
+    looked_at: Option<PixelBlock>,
+    counts: PixelCounts,
+    /// Hits dropped because they came too fast.
+    not_taken: u64,
+    socket: Option<UdpSocket>,
+    cancel: Cancel,
+}
+
+impl PixelSource {
+    /// The next block that holds something; none at the end.
+    fn next(&mut self) -> Result<Option<Fed>> {
+        while !self.cancel.is_requested() {
+            let Some(fed) = self.feed.next()? else { return Ok(None) };
+            (self.counts, self.not_taken) = (fed.counts, fed.dropped);
+            let is_empty = fed.block.hits.is_empty() && fed.block.triggers.is_empty();
+            if !is_empty || fed.end == ReadEnd::EndOfSource {
+                return Ok(Some(fed));
+            }
+            self.feed.give_back(fed.block);
+        }
+        Ok(None)
+    }
+}
+
+impl Source<PixelBatch> for PixelSource {
+    /// Blocks are as large as the configuration says: a stream that is measured is appended block by block until its
+    /// first source ends, as sources have clocks of their own.
+    fn read(&mut self, _items: usize, batch: &mut PixelBatch, _: &mut Vec<TruthEvent>) -> Result<usize> {
+        if batch.end {
+            return Ok(0);
+        }
+        if let Some(block) = self.looked_at.take() {
+            batch.block = block;
+            return Ok(batch.block.hits.len());
+        }
+        let Some(mut fed) = self.next()? else { return Ok(0) };
+        batch.end = fed.end == ReadEnd::EndOfSource;
+        let hits = fed.block.hits.len();
+        if batch.block.hits.is_empty() && batch.block.triggers.is_empty() {
+            std::mem::swap(&mut batch.block, &mut fed.block);
+        } else {
+            batch.block.hits.extend_from(&fed.block.hits, 0..hits, 0);
+        }
+        self.feed.give_back(fed.block);
+        Ok(hits)
+    }
+
+    fn dropped(&self) -> Vec<(&'static str, u64)> {
+        let PixelCounts { outside, malformed, unknown, lost_by_device, .. } = self.counts;
+        vec![
+            ("datagrams", self.socket.as_ref().and_then(datagrams::dropped).unwrap_or(0)),
+            ("outside_sensor", outside),
+            ("malformed", malformed),
+            ("unknown_words", unknown),
+            ("lost_by_device", lost_by_device),
+            ("input_too_fast", self.not_taken),
+        ]
+    }
+
+    fn facts(&self) -> Map<String, Value> {
+        Map::from_iter([("triggers".to_string(), json!(self.counts.triggers))])
+    }
+}
+
+/// A stream and what is known of it.
+struct Found {
+    stream: Box<dyn PixelStream>,
+    layout: Layout,
+    disorder_us: f64,
+    is_live: bool,
+    socket: Option<UdpSocket>,
+}
+
+/// Opens the inputs of a request.
+///
+/// # Errors
+/// Those of the readers and sockets.
+pub fn open(request: &Request, host: Host<'_>) -> Result<Opened<TimepixSystem>> {
+    let names = inputs::names(request, "sim:timepix,preset=am241,hits=4000000,seed=1");
+    let Found { mut stream, layout, disorder_us, is_live, socket } =
+        match inputs::special(&names, &["sim:", "tcp://", "udp://"])? {
+            Some(spec) if spec.starts_with("sim:") => {
+                let sim = PixelSim::new(spec.parse()?);
+                let (disorder_us, layout) = (sim.disorder_us(), Layout::single(256, 256)?);
+                let stream = Box::new(Simulated { sim, hits: 0, at_end: false });
+                Found { stream, layout, disorder_us, is_live: false, socket: None }
+            }
+            Some(address) => listen(address, options(request)?, host)?,
+            None => from_reader(PixelReader::open(&inputs::sources(&names), options(request)?)?, false),
+        };
+    let mut looked_at = PixelBlock::default();
+    let mut masked = Vec::new();
+    if let Some(limit) = request.pixels.mask_hot {
+        while looked_at.hits.len() < HOT_SAMPLE
+            && stream.read(HOT_SAMPLE, &mut looked_at)? == ReadEnd::More
+        {}
+        masked = hot_pixels(&looked_at, limit);
+    }
+    let counts = stream.counts();
+    let feed = Feed::start(stream, request.config.timepix.block_hits, request.pixels.when_full)?;
+    let source = PixelSource {
+        feed,
+        looked_at: Some(looked_at).filter(|block| !block.hits.is_empty()),
+        counts,
+        not_taken: 0,
+        socket,
+        cancel: host.cancel.clone(),
+    };
+    let pairing = request.pixels.trigger.map(|edge| Arc::new(Pairing::new(edge)));
+    let context = PixelContext { layout, disorder_us, masked, is_live, pairing };
+    Ok(Opened { source: Box::new(source), context })
+}
+
+/// Pixels with more than `limit` hits.
+fn hot_pixels(block: &PixelBlock, limit: u64) -> Vec<(u16, u16)> {
+    let mut counts = HashMap::new();
+    let pixels = block.hits.x.iter().zip(&block.hits.y[..]);
+    pixels.for_each(|(x, y)| *counts.entry((*x, *y)).or_insert(0u64) += 1);
+    counts.into_iter().filter(|(_, count)| *count > limit).map(|(pixel, _)| pixel).collect()
+}
+
+fn from_reader(reader: PixelReader, is_live: bool) -> Found {
+    let (layout, disorder_us) = (reader.layout().clone(), reader.format().usual_disorder_us());
+    Found { stream: Box::new(reader), layout, disorder_us, is_live, socket: None }
+}
+
+fn options(request: &Request) -> Result<PixelOptions> {
+    let format = match request.format {
+        Format::Auto => PixelFormat::Auto,
+        Format::Pixels(format) => format,
+        other => {
+            let message = format!("--format {other} is not a format of pixel hits");
+            return Err(Error::Config(message));
+        }
+    };
+    let pixels = &request.pixels;
+    Ok(PixelOptions { format, layout: pixels.layout.clone(), katherine: pixels.katherine })
+}
+
+/// Waits for one sender on `tcp://HOST:PORT`, or for datagrams on `udp://HOST:PORT`.
+fn listen(address: &str, options: PixelOptions, host: Host<'_>) -> Result<Found> {
+    let failed = |e| Error::io(address, e);
+    let place = &address[6..];
+    if address.starts_with("tcp://") {
+        let listener = TcpListener::bind(place).map_err(failed)?;
+        let local = listener.local_addr().map_err(failed)?;
+        host.progress.note(&format!("waiting for a sender on tcp://{local}"));
+        let stream = accept(&listener, host).map_err(failed)?;
+        let clock = stream.try_clone().map_err(failed)?;
+        let reader = PixelReader::from_stream(address, stream, options)?;
+        clock.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
+        return Ok(from_reader(reader, true));
+    }
+    let datagrams = Datagrams::bind(place)?;
+    let socket = datagrams.socket().map_err(failed)?;
+    let local = socket.local_addr().map_err(failed)?;
+    host.progress.note(&format!("waiting for datagrams on udp://{local}"));
+    let reader = PixelReader::from_stream(address, datagrams, options)?;
+    socket.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
+    Ok(Found { socket: Some(socket), ..from_reader(reader, true) })
+}
+
+/// The first sender; an error when the job is to end before there is one.
+fn accept(listener: &TcpListener, host: Host<'_>) -> std::io::Result<TcpStream> {
+    listener.set_nonblocking(true)?;
+    loop {
+        match listener.accept() {
+            Ok((stream, _)) => {
+                stream.set_nonblocking(false)?;
+                return Ok(stream);
+            }
+            Err(e) if e.kind() == std::io::ErrorKind::WouldBlock && !host.is_cancelled() => sleep(PATIENCE),
+            Err(e) if e.kind() == std::io::ErrorKind::WouldBlock => {
+                return Err(std::io::Error::other("ended before a sender came"));
+            }
+            Err(e) => return Err(e),
+        }
+    }
+}

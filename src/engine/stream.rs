@@ -1,0 +1,76 @@
+//! [`StreamSequence`]: a chain of stages over endless input, which is cut anywhere.
+
+use super::{Executor, Machine, Sliced, Stage};
+use crate::Result;
+use crate::event::{Counters, Results};
+
+/// A chain of stages over endless input. What it has taken in and not given out yet waits inside, so that results do
+/// not depend on where the input is cut.
+pub trait StreamSequence: Send {
+    /// The name on the command line and in results.
+    const NAME: &'static str;
+    /// The stages in the order in which they run; stage i counts in [`Counters::stages`]`[i]`.
+    const STAGES: &'static [Stage];
+
+    /// A piece of the input.
+    type Piece;
+    /// Columns that come out.
+    type Output: Results;
+
+    /// Takes in the next piece and shows what is complete now to `visit`, in order and in as many parts as there are;
+    /// what `visit` leaves of a part is overwritten. When the stream ends with the piece everything comes out, and
+    /// another stream may begin.
+    ///
+    /// # Errors
+    /// When a device fails.
+    fn push(&mut self, piece: &Self::Piece, visit: &mut dyn FnMut(&mut Self::Output)) -> Result<()>;
+
+    /// What happened since the beginning.
+    fn counters(&self) -> Counters;
+
+    /// What it runs on.
+    fn machine(&self) -> Machine;
+
+    /// Time of each kernel of a device since the last call, ns; empty for the CPU.
+    fn take_kernel_times(&mut self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
+}
+
+/// Runs a sequence of endless input: each part of its results is a slice.
+#[derive(Debug)]
+pub struct Streaming<S>(pub S);
+
+impl<S: StreamSequence> Executor<S::Piece, S::Output> for Streaming<S> {
+    fn run(&mut self, piece: &S::Piece, results: &mut Sliced<S::Output>) -> Result<Counters> {
+        let before = self.0.counters();
+        results.prepare(0);
+        self.0.push(piece, &mut |part| std::mem::swap(part, &mut results.add().results))?;
+        Ok(self.0.counters().since(&before))
+    }
+
+    fn repeat(
+        &mut self,
+        piece: &S::Piece,
+        passes: u64,
+        visit: &(dyn Fn(usize, &S::Output) + Sync),
+    ) -> Result<Counters> {
+        let before = self.0.counters();
+        for _ in 0..passes {
+            let mut slice = 0;
+            self.0.push(piece, &mut |part| {
+                visit(slice, part);
+                slice += 1;
+            })?;
+        }
+        Ok(self.0.counters().since(&before))
+    }
+
+    fn machine(&self) -> Machine {
+        self.0.machine()
+    }
+
+    fn take_kernel_times(&mut self) -> Vec<(&'static str, u64)> {
+        self.0.take_kernel_times()
+    }
+}

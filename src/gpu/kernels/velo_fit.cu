@@ -1,0 +1,76 @@
+// Velo tracks: the fit; stands behind velo_find.cu.
+
+// A filtered state: position, slopes, the covariance of one projection, chi2 so far; covariances and chi2 in units of
+// the hits' variance, as in velo/fit.rs.
+struct State {
+    float x, y, z, tx, ty, xx_and_hit, xt, tt, chi2;
+};
+
+__device__ __forceinline__ void update(State& s, float x, float y, float z, float noise) {
+    const float tt = s.tt + noise;
+    const float dz = z - s.z;
+    const float before = fused(dz, s.xt, s.xx_and_hit);
+    const float xt = fused(dz, tt, s.xt);
+    const float inverse = divided(1.0f, fused(dz, xt, before));
+    const float keep = before * inverse, gain = xt * inverse;
+    const float dx = x - s.x, dy = y - s.y;
+    const float rx = fused(-dz, s.tx, dx), ry = fused(-dz, s.ty, dy);
+    s.x = fused(-inverse, rx, x);
+    s.y = fused(-inverse, ry, y);
+    s.z = z;
+    s.tx = fused(gain, dx, keep * s.tx);
+    s.ty = fused(gain, dy, keep * s.ty);
+    s.tt = fused(-s.xt, s.xt, tt * s.xx_and_hit) * inverse;
+    s.xx_and_hit = 2.0f - inverse;
+    s.xt = gain;
+    s.chi2 = fused(fused(rx, rx, ry * ry), inverse, s.chi2);
+}
+
+// z of the closest approach of a line to the beam line; a line along the beam stays where it is.
+__device__ inline float closest_to_beam(const VeloArgs& a, float x, float y, float z, float tx, float ty) {
+    const float slope2 = fused(tx, tx, ty * ty);
+    const float along = fused(tx, a.beam_x - x, ty * (a.beam_y - y));
+    return z + (slope2 < 1e-12f ? 0.0f : divided(along, larger(slope2, 1e-12f)));
+}
+
+// Writes the state, moved to `z`.
+__device__ inline void store(const VeloArgs& a, float* to, u32 track, const State& s, float z) {
+    const float dz = z - s.z;
+    const float xt = fused(dz, s.tt, s.xt);
+    const float xx = fused(dz, s.xt + xt, s.xx_and_hit - 1.0f);
+    const float values[8] = {fused(dz, s.tx, s.x), fused(dz, s.ty, s.y), z, s.tx, s.ty,
+                             xx * a.xx_variance,   xt * a.hit_variance, s.tt * a.hit_variance};
+    for (u32 i = 0; i < 8; i++) to[i * a.out_stride + track] = same_nan(values[i]);
+}
+
+// Fits the tracks, one thread each.
+KERNEL(velo_fit, VeloArgs, 64) {
+    const u32 track = blockIdx.x * blockDim.x + threadIdx.x;
+    if (track >= a.summary[0]) return;
+    const u32 number = a.row_of_track[track];
+    const u32 first = a.module_start[MODULES * a.event_of_track[track]] - a.module_start[0];
+    const u32* hits = a.row_hits + u64(number) * ROW;
+    const u32 last = a.row[number].hits - 1;
+    const float *xs = a.x + first, *ys = a.y + first, *zs = a.z + first;
+    const u32 top = hits[0], bottom = hits[last];
+    const float dz = zs[bottom] - zs[top];
+    const bool flat = absolute(dz) < a.min_length;
+    const float tx = flat ? 0.0f : divided(xs[bottom] - xs[top], dz);
+    const float ty = flat ? 0.0f : divided(ys[bottom] - ys[top], dz);
+    const float noise = fused(fused(tx, tx, ty * ty), a.noise_slope, a.noise_constant);
+    const bool backward = zs[top] < closest_to_beam(a, xs[top], ys[top], zs[top], tx, ty);
+
+    State down = {xs[top], ys[top], zs[top], tx, ty, 2.0f, 0.0f, a.hit_weight, 0.0f};
+    State up = {xs[bottom], ys[bottom], zs[bottom], tx, ty, 2.0f, 0.0f, a.hit_weight, 0.0f};
+    for (u32 i = 1; i <= last; i++) {
+        const u32 here = hits[i], there = hits[last - i];
+        update(down, xs[here], ys[here], zs[here], noise);
+        update(up, xs[there], ys[there], zs[there], noise);
+    }
+    const State beam = backward ? up : down;
+    const float z = closest_to_beam(a, beam.x, beam.y, beam.z, beam.tx, beam.ty);
+    store(a, a.out_beam, track, beam, z);
+    store(a, a.out_end, track, up, a.end_z);
+    a.out_chi2[track] = same_nan(beam.chi2 * a.hit_weight);
+    a.out_backward[track] = backward;
+}

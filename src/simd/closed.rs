@@ -1,0 +1,83 @@
+//! What code outside the crate must not be able to write, since it would run instructions that the CPU may lack:
+//! each block fails to compile. Compiled as documentation tests alone. Nightly compilers check the numbers of the
+//! errors, too; for the others a block that compiles stands before those that differ from it by one thing.
+//!
+//! Gangs are reached through [`Level`](crate::simd::Level) and `dispatch!`, from outside as well:
+//! ```
+//! use peloton::simd::{Gang, Level, Pair, Token};
+//!
+//! #[inline(always)]
+//! fn lanes<G: Gang>(g: G) -> usize {
+//!     g.m_count(g.m_first(usize::MAX))
+//! }
+//!
+//! for level in Level::usual() {
+//!     let Token::Scalar1(g) = level.token() else { continue };
+//!     assert_eq!(lanes(g), 1);
+//!     let _again = Token::Scalar1(g);
+//! }
+//! for level in Level::usual() {
+//!     let lanes = peloton::dispatch_usual!(level, g => [lanes(g), lanes(Pair::new(g))]);
+//!     assert_eq!(lanes, [level.gang(), 2 * level.gang()]);
+//! }
+//! ```
+//!
+//! A context of one's own, which would stand for instructions that nobody has asked the CPU for:
+//! ```compile_fail,E0603
+//! use peloton::simd::backend::Context;
+//! ```
+//! ```compile_fail,E0603
+//! use peloton::simd::backend::avx2::HasAvx2;
+//! ```
+//!
+//! A gang's type by its name, to make a value of it:
+//! ```compile_fail,E0603
+//! use peloton::simd::backend::Ymm;
+//! ```
+//! ```compile_fail,E0603
+//! use peloton::simd::backend::Zmm;
+//! ```
+//!
+//! Something else in place of a gang:
+//! ```compile_fail,E0308
+//! use peloton::simd::Token;
+//!
+//! let _ = Token::Scalar1(());
+//! ```
+//! ```compile_fail,E0277
+//! use peloton::simd::Pair;
+//!
+//! let _ = Pair::new(());
+//! ```
+//!
+//! A constructor, where the type cannot be named but a value is there to ask:
+//! ```compile_fail,E0599
+//! use peloton::simd::{Gang, Isa, Level, Token};
+//!
+//! trait Known {
+//!     fn context<C>(self, context: C) -> Self;
+//! }
+//! impl<G: Gang> Known for G {
+//!     fn context<C>(self, context: C) -> Self {
+//!         G::new(context)
+//!     }
+//! }
+//! ```
+//!
+//! A level that has not been asked for:
+//! ```compile_fail,E0451
+//! use peloton::simd::{Isa, Level};
+//!
+//! let level = Level::new(Isa::Scalar, 1).unwrap();
+//! let _ = Level { token: level.token() };
+//! ```
+//!
+//! A value on lanes without its gang:
+//! ```compile_fail,E0451
+//! use peloton::simd::Gang;
+//! use peloton::simd::varying::F32;
+//!
+//! fn made<G: Gang>(g: G, v: G::F) -> F32<G> {
+//!     F32 { g, v }
+//! }
+//! ```

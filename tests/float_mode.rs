@@ -1,0 +1,231 @@
+//! The same bits in a host that flushes denormals to zero or rounds upwards, in threads that it makes as in its own.
+#![cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+
+mod common;
+#[path = "common/host_mode.rs"]
+mod host_mode;
+
+use common::{hashes, simulated};
+use host_mode::HostMode;
+use peloton::cylinder::{CylinderConfig, CylinderInput, fit_particles};
+use peloton::event::{
+    CylinderBatch, CylinderTracks, CylinderTruth, Layout, PixelClusters, PixelHits, RawBatch, SciFiBatch,
+    UtBatch, VeloBatch, VeloTracks,
+};
+use peloton::input::{ReadOptions, VeloReader};
+use peloton::output::timepix::ClusterHasher;
+use peloton::output::{CylinderHasher, Hashes, ResultHasher};
+use peloton::pipeline::timepix::Lanes;
+use peloton::pipeline::{Config, CylinderPool, CylinderSlot, Engine, Geometry, Product};
+use peloton::simd::{Level, with_default_float_mode};
+use peloton::timepix::TimepixConfig;
+use peloton::truth::simulate::timepix::{PixelSim, PixelSimSpec};
+use peloton::truth::simulate::{CylinderSim, LhcbDetector, LhcbReader};
+use peloton::velo::{Preset, VeloBanks};
+use std::hint::black_box;
+use std::io::Cursor;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// What goes in, made in the default mode.
+struct Inputs {
+    velo: VeloBatch,
+    denormal: VeloBatch,
+    cylinder: (CylinderBatch, CylinderTruth),
+    raw: RawBatch,
+    geometry: Arc<Geometry>,
+    pixels: PixelHits,
+    timepix: TimepixConfig,
+    folder: PathBuf,
+}
+
+impl Drop for Inputs {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+impl Inputs {
+    fn new() -> Self {
+        let velo = simulated(12, 7);
+        let mut cylinder = (CylinderBatch::default(), CylinderTruth::default());
+        let text = "sim:cylinder,events=2,tracks=120,seed=4,noise=60,inefficiency=0.03";
+        let mut sim = CylinderSim::new(text.parse().unwrap(), 0, None);
+        while sim.read(8, &mut cylinder.0, &mut cylinder.1) > 0 {}
+
+        let geometry = Geometry::nominal();
+        let detector = LhcbDetector { ut: &geometry.ut, scifi: &geometry.scifi, polarity: geometry.polarity };
+        let mut reader = LhcbReader::new("sim:lhcb,events=3,seed=4".parse().unwrap(), 0, None);
+        let mut raw = RawBatch::default();
+        while let Some(event) = reader.next(&detector) {
+            event.push(&mut raw);
+        }
+
+        let mut sim = PixelSim::new(PixelSimSpec { hits: 60_000, ..PixelSimSpec::default() });
+        let mut pixels = PixelHits::default();
+        while sim.read(pixels.len() + 1000, &mut pixels) {}
+        let folder = std::env::temp_dir().join(format!("peloton-float-mode-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        for (name, value) in [("a.txt", "0.3 "), ("b.txt", "7.1 "), ("c.txt", "11.3 "), ("t.txt", "-0.7 ")] {
+            std::fs::write(folder.join(name), value.repeat(256 * 256)).unwrap();
+        }
+        let timepix = TimepixConfig {
+            disorder_us: Some(sim.disorder_us()),
+            calibration: Some(folder.clone()),
+            time_walk: Some([30.3, 1.7, 0.9, -0.3]),
+            ..TimepixConfig::default()
+        };
+        let denormal = denormal(&velo);
+        Self { velo, denormal, cylinder, raw, geometry: Arc::new(geometry), pixels, timepix, folder }
+    }
+
+    /// Everything that is computed, in the mode of the calling thread, by name.
+    fn results(&self) -> Vec<(String, Vec<u64>)> {
+        let mut all = Vec::new();
+        for preset in Preset::ALL {
+            for (name, batch) in [("velo", &self.velo), ("velo, denormal", &self.denormal)] {
+                let (found, tracks) = hashes(&Config::preset(preset), batch, 2);
+                assert!(tracks > 0, "{name}");
+                all.push((format!("{name}, {preset}"), of(found)));
+            }
+        }
+        all.push(("velo from banks".into(), of(self.of_banks::<VeloTracks>())));
+        all.push(("ut".into(), of(self.of_banks::<UtBatch>())));
+        all.push(("scifi".into(), of(self.of_banks::<SciFiBatch>())));
+        all.push(("cylinder".into(), self.cylinder_tracks()));
+        all.push(("cylinder, fit of particles".into(), self.cylinder_fits()));
+        all.extend([1, 2].map(|lanes| (format!("timepix, {lanes} lanes"), of(self.clusters(lanes)))));
+        all.push(("numbers of files".into(), numbers()));
+        all.push(("nominal geometry".into(), of_text(&format!("{:?}", Geometry::nominal()))));
+        all
+    }
+
+    fn of_banks<P: Product>(&self) -> Hashes {
+        let config = Config { sequence: P::SEQUENCE, ..Config::default() };
+        let engine = Engine::new(&config).unwrap().with_geometry(self.geometry.clone(), VeloBanks::Auto);
+        let (mut workspace, mut found) = (engine.workspace(), P::default());
+        engine.run(self.raw.view(), &mut workspace, &mut found);
+        assert!(found.hits() > 1000);
+        let mut hasher = ResultHasher::default();
+        hasher.update(&found);
+        hasher.finish()
+    }
+
+    fn cylinder_input(&self) -> CylinderInput<'_> {
+        CylinderInput { hits: &self.cylinder.0, seeds: &self.cylinder.1.particles }
+    }
+
+    fn cylinder_tracks(&self) -> Vec<u64> {
+        let pool = CylinderPool::new(&Config { threads: Some(2), ..Config::default() }).unwrap();
+        let mut slots: Vec<CylinderSlot> = Vec::new();
+        pool.run(self.cylinder_input(), &mut slots);
+        let mut hasher = CylinderHasher::default();
+        slots.iter().for_each(|slot| hasher.update(&slot.tracks));
+        of(hasher.finish())
+    }
+
+    fn cylinder_fits(&self) -> Vec<u64> {
+        let level = Level::choose(None, None).unwrap();
+        let mut fits = CylinderTracks::default();
+        fit_particles(level, &CylinderConfig::best(), self.cylinder_input(), 0..2, &mut fits);
+        fits.state.iter().flat_map(|column| column.iter().map(|x| x.to_bits().into())).collect()
+    }
+
+    fn clusters(&self, lanes: usize) -> Hashes {
+        let layout = Layout::single(256, 256).unwrap();
+        let mut lanes =
+            Lanes::new(&self.timepix, Level::choose(None, None).unwrap(), &layout, lanes).unwrap();
+        let mut hasher = ClusterHasher::default();
+        let mut take = |clusters: &PixelClusters| hasher.update(clusters);
+        take(lanes.push(&self.pixels, false));
+        take(lanes.push(&PixelHits::default(), true));
+        hasher.finish()
+    }
+}
+
+/// The events with all hits as good as above and below the beam: x is a denormal number, another one for each hit.
+fn denormal(from: &VeloBatch) -> VeloBatch {
+    let mut batch = VeloBatch::default();
+    for event in 0..from.len() {
+        let event = from.view().event(event);
+        let start = event.module_start[0];
+        let starts: Vec<_> = event.module_start.iter().map(|offset| offset - start).collect();
+        let x: Vec<f32> =
+            (0..event.x.len()).map(|i| f32::from_bits(1 + (i as u32 * 7919) % 0x7f_fff0)).collect();
+        batch.push_event(0, &x, event.y, event.z, &starts);
+    }
+    batch
+}
+
+fn of(hashes: Hashes) -> Vec<u64> {
+    vec![hashes.int, hashes.output]
+}
+
+fn of_text(text: &str) -> Vec<u64> {
+    text.bytes().map(u64::from).collect()
+}
+
+/// What is read of texts, as bits.
+fn numbers() -> Vec<u64> {
+    let config = Config::from_toml("[timepix]\ndisorder_us = 0.3", None).unwrap();
+    let starts = format!("0{}", ",1".repeat(52));
+    let json = format!(r#"{{"x":[0.3],"y":[0.7],"z":[-287.3],"module_prefix_sum":[{starts}]}}"#);
+    let mut reader = VeloReader::from_stream("test", Cursor::new(json), ReadOptions::default());
+    let (mut batch, mut truth) = (VeloBatch::default(), Vec::new());
+    reader.read(1, &mut batch, &mut truth).unwrap();
+    let hits = [&batch.x, &batch.y, &batch.z].map(|column| u64::from(column[0].to_bits()));
+    [config.timepix.disorder_us.unwrap().to_bits()].into_iter().chain(hits).collect()
+}
+
+/// Minus one third, and half of the smallest normal number.
+fn shown() -> [u32; 2] {
+    let [a, b] = [(-1.0f32, 3.0), (f32::MIN_POSITIVE, 2.0)].map(|(a, b)| black_box(a) / black_box(b));
+    [a.to_bits(), b.to_bits()]
+}
+
+#[test]
+fn every_result_has_the_same_bits_in_every_mode_of_the_host() {
+    let inputs = Inputs::new();
+    let expected = inputs.results();
+    let mut changed = Vec::new();
+    for mode in HostMode::ALL {
+        let found = mode.run(|| inputs.results());
+        let other = found.iter().zip(&expected).filter(|(found, expected)| found != expected);
+        changed.extend(other.map(|(found, _)| format!("{mode:?} changes {}", found.0)));
+    }
+    assert!(changed.is_empty(), "{changed:#?}");
+}
+
+#[test]
+fn the_host_s_mode_is_another_one_and_comes_back() {
+    let usual = shown();
+    for (mode, changed) in HostMode::ALL.into_iter().zip([1, 0]) {
+        let (before, inside, after) = mode.run(|| (shown(), with_default_float_mode(shown), shown()));
+        assert_eq!(inside, usual, "{mode:?}");
+        assert_eq!(before, after, "{mode:?}");
+        assert_ne!(before[changed], usual[changed], "{mode:?}");
+        assert_eq!(before[1 - changed], usual[1 - changed], "{mode:?}");
+    }
+}
+
+/// Kernels of other crates are dispatched by the macro alone.
+#[test]
+fn a_kernel_of_one_s_own_runs_in_the_default_mode() {
+    use peloton::simd::Gang;
+
+    #[inline(always)]
+    fn thirds<G: Gang>(g: G, out: &mut [f32]) {
+        g.f_store_some(g.f_div(g.f_splat(-1.0), g.f_splat(black_box(3.0))), out, g.m_first(1));
+    }
+
+    let level = Level::choose(None, None).unwrap();
+    let third = || {
+        let mut out = [0.0];
+        peloton::dispatch!(level, g => thirds(g, &mut out));
+        out[0].to_bits()
+    };
+    assert_eq!(third(), shown()[0]);
+    for mode in HostMode::ALL {
+        assert_eq!(mode.run(third), third(), "{mode:?}");
+    }
+}

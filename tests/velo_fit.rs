@@ -1,0 +1,327 @@
+//! The straight-line fit of the Velo against the textbook's filter in f64: every state within 0.01 of its standard
+//! deviation, every chi2 within 0.1 % or 0.001, whatever the track.
+//!
+//! `PELOTON_FIT_TRACKS` says how many tracks of each kind are tried (20,000).
+mod common;
+
+use peloton::event::{Counters, States, VeloBatch, VeloTracks};
+use peloton::simd::Level;
+use peloton::truth::simulate::{SimSpec, simulate_velo};
+use peloton::velo::geometry::MODULE_Z;
+use peloton::velo::reference::{self, Line, fit_f64};
+use peloton::velo::{FitConfig, Preset, VeloConfig, VeloWorkspace, fit_tracks, reconstruct};
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// What a comparison with f64 has seen: the largest differences, in units of what is allowed.
+#[derive(Debug, Default)]
+struct Worst {
+    tracks: usize,
+    position: f64,
+    slope: f64,
+    z: f64,
+    covariance: f64,
+    chi2: f64,
+}
+
+/// Compares all tracks with the filter in f64; `hits_of` gives the positions of a track's hits.
+fn compare(
+    config: &FitConfig,
+    tracks: &VeloTracks,
+    mut hits_of: impl FnMut(usize) -> Vec<[f32; 3]>,
+) -> Worst {
+    let mut worst = Worst { tracks: tracks.tracks(), ..Worst::default() };
+    for track in 0..tracks.tracks() {
+        let [down, up] = fit_f64(config, &hits_of(track));
+        let beam = if tracks.backward[track] == 1 { up } else { down };
+        assert_positive(&tracks.beam, track);
+        assert_positive(&tracks.end, track);
+        let chi2 = f64::from(tracks.chi2[track]);
+        assert!(chi2 >= 0.0, "track {track}: chi2 {chi2}");
+        see(&mut worst.chi2, (chi2 - beam.chi2).abs() / (1e-3 * beam.chi2).max(1e-3));
+        compare_state(&mut worst, &tracks.beam, track, beam);
+        compare_state(&mut worst, &tracks.end, track, up);
+        let z = beam.closest_to_beam(config);
+        let slope = beam.tx.hypot(beam.ty);
+        if slope > 2e-6 {
+            // z follows the slopes too, the more the further from the beam line the track passes.
+            let close = beam.at(z);
+            let sigma = close.xx.sqrt() / slope + close.x.hypot(close.y) * close.tt.sqrt() / slope.powi(2);
+            let allowed = 0.01 * sigma + 1e-6 * z.abs();
+            see(&mut worst.z, (f64::from(tracks.beam.z[track]) - z).abs() / allowed);
+        }
+        assert_eq!(tracks.end.z[track], config.end_z);
+    }
+    worst
+}
+
+/// Keeps the largest; a NaN is the largest of all.
+fn see(worst: &mut f64, value: f64) {
+    if !(value <= *worst) {
+        *worst = value;
+    }
+}
+
+fn compare_state(worst: &mut Worst, states: &States, track: usize, line: Line) {
+    let column = |number: usize| f64::from(states.columns()[number].1[track]);
+    let line = line.at(column(2));
+    let (position, slope) = (0.01 * line.xx.sqrt(), 0.01 * line.tt.sqrt());
+    see(&mut worst.position, (column(0) - line.x).abs() / position);
+    see(&mut worst.position, (column(1) - line.y).abs() / position);
+    see(&mut worst.slope, (column(3) - line.tx).abs() / slope);
+    see(&mut worst.slope, (column(4) - line.ty).abs() / slope);
+    // A covariance within 0.1 %, that of x and slope in units of what it can be at most.
+    see(&mut worst.covariance, (column(5) / line.xx - 1.0).abs() / 1e-3);
+    see(&mut worst.covariance, (column(6) - line.xt).abs() / (line.xx * line.tt).sqrt() / 1e-3);
+    see(&mut worst.covariance, (column(7) / line.tt - 1.0).abs() / 1e-3);
+}
+
+/// All finite, and a covariance that is positive definite, in whatever precision that is asked.
+fn assert_positive(states: &States, track: usize) {
+    let values = states.columns().map(|(_, column)| column[track]);
+    assert!(values.iter().all(|value| value.is_finite()), "track {track}: {values:?}");
+    let [.., xx, xt, tt] = values;
+    assert!(xx > 0.0 && tt > 0.0 && xx * tt > xt * xt, "track {track}: {values:?}");
+    assert!(f64::from(xx) * f64::from(tt) > f64::from(xt).powi(2), "track {track}: {values:?}");
+}
+
+#[track_caller]
+fn assert_close(name: &str, worst: &Worst) {
+    println!("{name}: of what is allowed, {worst:.3?}");
+    let all = [worst.position, worst.slope, worst.z, worst.covariance, worst.chi2];
+    assert!(worst.tracks > 0 && all.iter().all(|value| *value <= 1.0), "{name}: {worst:?}");
+}
+
+/// Random numbers for tracks.
+struct Random(Xoshiro256PlusPlus);
+
+impl Random {
+    fn between(&mut self, low: f64, high: f64) -> f64 {
+        low + (high - low) * (self.0.next_u64() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    fn below(&mut self, count: usize) -> usize {
+        self.between(0.0, count as f64) as usize
+    }
+
+    /// Nearly normal: twelve uniform numbers.
+    fn normal(&mut self) -> f64 {
+        (0..12).map(|_| self.between(-0.5, 0.5)).sum()
+    }
+}
+
+/// Tracks of one kind.
+#[derive(Debug, Clone, Copy)]
+struct Kind {
+    name: &'static str,
+    /// How many pairs of modules it crosses, fewest and most.
+    pairs: [usize; 2],
+    /// Largest slope.
+    slope: f64,
+    /// How far its hits are off, mm.
+    spread: f64,
+    /// Share of the pairs in between in which it has no hit.
+    missed: f64,
+    /// What is done to the hits in the end.
+    turn: fn(&mut Random, &mut Vec<[f64; 3]>),
+}
+
+fn as_they_are(_: &mut Random, _: &mut Vec<[f64; 3]>) {}
+
+/// Hits anywhere in the detector, in any order.
+fn anywhere(random: &mut Random, hits: &mut Vec<[f64; 3]>) {
+    for hit in hits {
+        *hit = [random.between(-60.0, 60.0), random.between(-60.0, 60.0), random.between(-300.0, 760.0)];
+    }
+}
+
+/// Some hits at the z of the one before and a few millimetres away, some in its very place.
+fn on_one_another(random: &mut Random, hits: &mut Vec<[f64; 3]>) {
+    for i in 1..hits.len() {
+        let [x, y, z] = hits[i - 1];
+        match random.below(4) {
+            0 => hits[i] = [x + random.normal(), y + random.normal(), z],
+            1 => hits[i] = [x, y, z],
+            _ => {}
+        }
+    }
+}
+
+/// All in one place but the last.
+fn in_one_place(_: &mut Random, hits: &mut Vec<[f64; 3]>) {
+    let last = hits.len() - 1;
+    let place = hits[0];
+    hits[..last].fill(place);
+}
+
+/// All within a few millimetres on one plane, or so near it that ends do not tell slopes.
+fn on_one_plane(random: &mut Random, hits: &mut Vec<[f64; 3]>) {
+    let [x, y, z] = hits[0];
+    for hit in hits {
+        let off = random.between(0.0, 1.0) * random.below(2) as f64;
+        *hit = [x + random.normal(), y + random.normal(), z + off];
+    }
+}
+
+const USUAL: Kind =
+    Kind { name: "usual", pairs: [3, 26], slope: 0.3, spread: 0.0125, missed: 0.0, turn: as_they_are };
+
+fn kinds() -> Vec<Kind> {
+    vec![
+        USUAL,
+        Kind { name: "three hits", pairs: [3, 3], ..USUAL },
+        Kind { name: "all pairs", pairs: [26, 26], ..USUAL },
+        Kind { name: "gaps", pairs: [5, 26], missed: 0.6, ..USUAL },
+        Kind { name: "steep", slope: 0.6, ..USUAL },
+        Kind { name: "very steep", pairs: [3, 8], slope: 2.0, ..USUAL },
+        Kind { name: "along the beam", slope: 1e-4, ..USUAL },
+        Kind { name: "exactly straight", spread: 0.0, ..USUAL },
+        Kind { name: "off", spread: 1.0, ..USUAL },
+        Kind { name: "on one another", turn: on_one_another, ..USUAL },
+        Kind { name: "in one place", turn: in_one_place, ..USUAL },
+        Kind { name: "on one plane", turn: on_one_plane, ..USUAL },
+        Kind { name: "anywhere", turn: anywhere, ..USUAL },
+    ]
+}
+
+impl Kind {
+    /// A track: hits in pairs of modules from the largest z down, in the detector.
+    fn track(&self, random: &mut Random) -> Vec<[f32; 3]> {
+        let pairs = self.pairs[0] + random.below(self.pairs[1] - self.pairs[0] + 1);
+        let first = random.below(27 - pairs);
+        let (tx, ty) = (random.between(-self.slope, self.slope), random.between(-self.slope, self.slope));
+        // Through any point of the middle pair, which the sensors' corners bound.
+        let middle = MODULE_Z[2 * (first + pairs / 2)];
+        let (x, y) = (random.between(-50.0, 50.0), random.between(-50.0, 50.0));
+        let mut hits = Vec::new();
+        for pair in (first..first + pairs).rev() {
+            let at_end = pair == first || pair == first + pairs - 1 || hits.is_empty();
+            if !at_end && random.between(0.0, 1.0) < self.missed {
+                continue;
+            }
+            let z = MODULE_Z[2 * pair + random.below(2)] + random.between(-1.5, 1.5);
+            let mut place =
+                |at: f64, t: f64| (at + t * (z - middle) + self.spread * random.normal()).clamp(-60.0, 60.0);
+            hits.push([place(x, tx), place(y, ty), z]);
+        }
+        (self.turn)(random, &mut hits);
+        // In micrometres, as files have them.
+        hits.iter().map(|hit| hit.map(|value| ((value * 1e3).round() / 1e3) as f32)).collect()
+    }
+}
+
+fn tracks_of_each_kind() -> usize {
+    std::env::var("PELOTON_FIT_TRACKS").map_or(20_000, |text| text.parse().expect("a number of tracks"))
+}
+
+#[test]
+fn any_track_is_fitted_as_in_f64() {
+    let config = FitConfig::default();
+    let level = Level::choose(None, None).unwrap();
+    for kind in kinds() {
+        let mut random = Random(Xoshiro256PlusPlus::seed_from_u64(1));
+        let mut left = tracks_of_each_kind();
+        let mut sum = Worst::default();
+        while left > 0 {
+            let lists: Vec<_> = (0..left.min(10_000)).map(|_| kind.track(&mut random)).collect();
+            left -= lists.len();
+            let mut fitted = VeloTracks::default();
+            fit_tracks(level, &config, &lists, &mut fitted).unwrap();
+            let worst = compare(&config, &fitted, |track| lists[track].clone());
+            sum.tracks += worst.tracks;
+            see(&mut sum.position, worst.position);
+            see(&mut sum.slope, worst.slope);
+            see(&mut sum.z, worst.z);
+            see(&mut sum.covariance, worst.covariance);
+            see(&mut sum.chi2, worst.chi2);
+        }
+        assert_close(kind.name, &sum);
+    }
+}
+
+#[test]
+fn levels_and_the_naive_fit_give_the_same_bits() {
+    let config = FitConfig::default();
+    let mut random = Random(Xoshiro256PlusPlus::seed_from_u64(2));
+    let lists: Vec<_> = (0..130).flat_map(|_| kinds()).map(|kind| kind.track(&mut random)).collect();
+    let bits = |tracks: &VeloTracks| {
+        let states =
+            [&tracks.beam, &tracks.end].map(|states| states.columns().map(|(_, column)| column.to_vec()));
+        let columns = states.into_iter().flatten().chain([tracks.chi2.to_vec()]);
+        let bits: Vec<Vec<u32>> =
+            columns.map(|column| column.iter().map(|value| value.to_bits()).collect()).collect();
+        (bits, tracks.backward.to_vec(), tracks.hit_start.to_vec(), tracks.hits.to_vec())
+    };
+    let expected = reference::fit_tracks(&config, &lists);
+    assert_eq!(expected.tracks(), lists.len());
+    for level in Level::supported() {
+        let mut fitted = VeloTracks::default();
+        fit_tracks(level, &config, &lists, &mut fitted).unwrap();
+        assert!(bits(&fitted) == bits(&expected), "{level}");
+    }
+}
+
+#[test]
+fn tracks_that_cannot_be_fitted_are_refused() {
+    let level = Level::choose(None, None).unwrap();
+    for (hits, words) in [(0, "track 1 has 0 hits"), (30, "track 1 has 30 hits: 1 to 29")] {
+        let lists = [vec![[1.0, 2.0, 3.0]; 29], vec![[1.0, 2.0, 3.0]; hits]];
+        let error = fit_tracks(level, &FitConfig::default(), &lists, &mut VeloTracks::default()).unwrap_err();
+        assert!(error.to_string().contains(words), "{error}");
+    }
+}
+
+/// Ends of a track a denormal number apart gave slopes beyond all numbers.
+#[test]
+fn nothing_but_numbers_comes_of_numbers() {
+    let tiny = f32::from_bits(1);
+    let lists = [
+        vec![[10.0, 5.0, 0.0], [9.0, 4.5, -12.5], [8.0, 4.0, -25.0], [-10.0, 5.0, tiny]],
+        vec![[1000.0, -1000.0, 1000.0], [0.0, 0.0, 0.0], [-1000.0, 1000.0, 998.9]],
+        vec![[0.0; 3]; 26],
+        vec![[1000.0, 1000.0, -1000.0]],
+    ];
+    let mut fitted = VeloTracks::default();
+    fit_tracks(Level::choose(None, None).unwrap(), &FitConfig::default(), &lists, &mut fitted).unwrap();
+    for track in 0..lists.len() {
+        assert_positive(&fitted.beam, track);
+        assert_positive(&fitted.end, track);
+        assert!(fitted.chi2[track] >= 0.0 && fitted.chi2[track].is_finite(), "{}", fitted.chi2[track]);
+    }
+}
+
+/// All tracks of a sample, found by a preset.
+fn compare_events(name: &str, batch: &VeloBatch) {
+    for preset in Preset::ALL {
+        let config = VeloConfig::preset(preset);
+        let (mut tracks, mut counters) = (VeloTracks::default(), Counters::default());
+        let (level, mut workspace) = (Level::choose(None, None).unwrap(), VeloWorkspace::default());
+        reconstruct(level, &config, batch.view(), 0..batch.len(), &mut workspace, &mut tracks, &mut counters);
+        let mut places = std::collections::HashMap::new();
+        let mut of_event = usize::MAX;
+        let worst = compare(&config.fit, &tracks, |track| {
+            let event = tracks.track_start.partition_point(|start| *start as usize <= track) - 1;
+            if of_event != event {
+                let hits = batch.view().event(event);
+                let positions = (0..hits.len()).map(|i| (hits.id[i], [hits.x[i], hits.y[i], hits.z[i]]));
+                (places, of_event) = (positions.collect(), event);
+            }
+            tracks.hits_of(track).iter().map(|hit| places[hit]).collect()
+        });
+        assert_close(&format!("{name}, {preset}"), &worst);
+    }
+}
+
+#[test]
+fn tracks_of_simulated_events_are_fitted_as_in_f64() {
+    let spec: SimSpec = "sim:velo,events=60,seed=5".parse().unwrap();
+    let mut batch = VeloBatch::default();
+    (0..60).for_each(|number| drop(simulate_velo(&spec, number, &mut batch)));
+    compare_events("sim:velo", &batch);
+}
+
+#[test]
+fn tracks_of_real_events_are_fitted_as_in_f64() {
+    let Some(data) = common::data() else { return };
+    compare_events("public200", &common::read_all(&data.join("velo/public200.ndjson.zst")).0);
+}
