@@ -33,7 +33,7 @@ pub struct Run {
     /// Write the results. Tracks: .parquet (one row an event, all columns), .ndjson or .ndjson.zst (one line an event:
     /// a list of tracks, each a list of hit ids), or `-` (NDJSON to standard output, instead of the text);
     /// clusters of pixels also as .clog; hits of the sequences ut and scifi as NDJSON alone, one line an event with
-    /// the hits' columns
+    /// the hits' columns. A file stands under its name when it is whole; to follow a stream, write to `-` or a pipe
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
 }
