@@ -9,13 +9,11 @@ use super::settings::Settings;
 use super::source::{EventBatch, EventSource};
 use super::{cylinder, interrupt, timepix};
 use clap::Args;
-use peloton::event::{Counters, HitBatch, HitColumn, SciFiBatch, States, UtBatch, VeloEvents, VeloTracks};
+use peloton::event::{Counters, Hasher, Hashes, SciFiBatch, UtBatch, VeloEvents, VeloTracks, difference};
 use peloton::pipeline::{Config, Product, Sequence, Sliced};
 use peloton::velo::VeloConfig;
 use peloton::{Error, Result};
-use peloton_io::output::{Hashes, ResultHasher};
 use serde::Serialize;
-use std::ops::Range;
 use std::process::ExitCode;
 
 /// Reconstruct events in two ways and tell the first difference
@@ -75,7 +73,7 @@ struct Difference {
 
 /// What is summed up over all events.
 struct Found<P> {
-    hashers: [ResultHasher<P>; 2],
+    hashers: [Hasher<P>; 2],
     events: u64,
     different: u64,
     first: Option<Difference>,
@@ -87,11 +85,8 @@ impl<P: Product> Default for Found<P> {
     }
 }
 
-/// Results of which one event can be compared with another.
+/// Results that a device may make, too.
 trait Compared: Product {
-    /// The first difference between two events' results, in words.
-    fn difference(left: (&Self, usize), right: (&Self, usize)) -> Option<String>;
-
     /// Makes the results on a device.
     fn on_device(_: &mut Opened, _: VeloEvents<'_>, _: &mut Sliced<Self>) -> Result<()> {
         Err(no_sequence())
@@ -270,7 +265,7 @@ impl<P: Compared> Found<P> {
         }
         for ((left, right), &event) in left.events().zip(right.events()).zip(event_ids) {
             self.events += 1;
-            if let Some(what) = P::difference(left, right) {
+            if let Some(what) = difference(left, right) {
                 self.different += 1;
                 self.first.get_or_insert(Difference { event, what });
             }
@@ -296,84 +291,11 @@ impl Compared for VeloTracks {
     fn on_device(opened: &mut Opened, events: VeloEvents<'_>, results: &mut Sliced<Self>) -> Result<()> {
         opened.run(events, results).map(drop)
     }
-
-    fn difference((left, l): (&Self, usize), (right, r): (&Self, usize)) -> Option<String> {
-        let (statuses, ranges) = ((left.status[l], right.status[r]), (left.of_event(l), right.of_event(r)));
-        if statuses.0 != statuses.1 {
-            return Some(format!("status {} and {}", statuses.0.name(), statuses.1.name()));
-        }
-        let lists = left.hit_lists(l).zip(right.hit_lists(r)).enumerate();
-        if let Some((track, (a, b))) = lists.into_iter().find(|(_, (a, b))| a != b) {
-            return Some(format!("track {track}: hits {a:?} and {b:?}"));
-        }
-        if ranges.0.len() != ranges.1.len() {
-            return Some(format!("{} and {} tracks", ranges.0.len(), ranges.1.len()));
-        }
-        let directions = left.backward[ranges.0.clone()].iter().zip(&right.backward[ranges.1.clone()]);
-        if let Some((track, (a, b))) = directions.enumerate().find(|(_, (a, b))| a != b) {
-            return Some(format!("track {track}: backward {a} and {b}"));
-        }
-        floats(left).zip(floats(right)).find_map(|((place, name, a), (_, _, b))| {
-            let mut values = a[ranges.0.clone()].iter().zip(&b[ranges.1.clone()]).enumerate();
-            let (track, (a, b)) = values.find(|(_, (a, b))| a.to_bits() != b.to_bits())?;
-            Some(format!("track {track}: {place}{name} {a:e} and {b:e}"))
-        })
-    }
 }
 
-impl Compared for UtBatch {
-    fn difference(left: (&Self, usize), right: (&Self, usize)) -> Option<String> {
-        hits_differ(left, right)
-    }
-}
+impl Compared for UtBatch {}
 
-impl Compared for SciFiBatch {
-    fn difference(left: (&Self, usize), right: (&Self, usize)) -> Option<String> {
-        hits_differ(left, right)
-    }
-}
-
-fn hits_differ<B: HitBatch>((left, l): (&B, usize), (right, r): (&B, usize)) -> Option<String> {
-    let statuses = (left.statuses()[l], right.statuses()[r]);
-    if statuses.0 != statuses.1 {
-        return Some(format!("status {} and {}", statuses.0.name(), statuses.1.name()));
-    }
-    let groups = |batch: &B, event: usize| {
-        let starts = batch.starts()[B::GROUPS * event..=B::GROUPS * (event + 1)].to_vec();
-        let sizes: Vec<u32> = starts.windows(2).map(|pair| pair[1] - pair[0]).collect();
-        (starts[0] as usize..starts[B::GROUPS] as usize, sizes)
-    };
-    let (one, other) = (groups(left, l), groups(right, r));
-    if let Some((group, (a, b))) = one.1.iter().zip(&other.1).enumerate().find(|(_, (a, b))| a != b) {
-        return Some(format!("group {group}: {a} and {b} hits"));
-    }
-    let bits = |column: HitColumn<'_>, range: &Range<usize>| -> (&'static str, Vec<u32>) {
-        match column {
-            HitColumn::Integers(name, values) => (name, values[range.clone()].to_vec()),
-            HitColumn::Floats(name, values) => {
-                (name, values[range.clone()].iter().map(|v| v.to_bits()).collect())
-            }
-        }
-    };
-    left.columns().into_iter().zip(right.columns()).find_map(|(a, b)| {
-        let ((name, a), (_, b)) = (bits(a, &one.0), bits(b, &other.0));
-        let (hit, (a, b)) = a.iter().zip(&b).enumerate().find(|(_, (a, b))| a != b)?;
-        Some(format!("hit {hit}: {name} has bits {a:08x} and {b:08x}"))
-    })
-}
-
-/// The columns of floats, each with its name in two parts.
-fn floats(tracks: &VeloTracks) -> impl Iterator<Item = (&'static str, &'static str, &[f32])> {
-    let chi2 = [("", "chi2", &tracks.chi2[..])].into_iter();
-    chi2.chain(state("beam_", &tracks.beam)).chain(state("end_", &tracks.end))
-}
-
-fn state<'a>(
-    place: &'static str,
-    states: &'a States,
-) -> impl Iterator<Item = (&'static str, &'static str, &'a [f32])> {
-    states.columns().into_iter().map(move |(name, column)| (place, name, &column[..]))
-}
+impl Compared for SciFiBatch {}
 
 fn text(report: &Report) -> String {
     let side = |side: &Side| {

@@ -3,10 +3,9 @@
 use super::options::ReportArgs;
 use super::source::{EventBatch, EventSource};
 use super::{console, interrupt};
-use peloton::event::Counters;
+use peloton::event::{Counters, Hasher, Hashes};
 use peloton::pipeline::{Engine, Pool, Product, Sliced};
 use peloton::{Error, Result};
-use peloton_io::output::{Hashes, ResultHasher};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -169,7 +168,7 @@ fn size<P: Product>(results: &P) -> (usize, usize) {
 
 /// The hashes of all results.
 pub fn hash<P: Product>(results: &Sliced<P>) -> Hashes {
-    let mut hasher = ResultHasher::<P>::default();
+    let mut hasher = Hasher::<P>::default();
     results.slices().for_each(|piece| hasher.update(piece));
     hasher.finish()
 }

@@ -4,8 +4,9 @@ use super::job::{Chunk, Totals, stream};
 use super::settings::Settings;
 use super::source::EventSource;
 use peloton::Result;
+use peloton::event::Hasher;
 use peloton::pipeline::{Product, Sliced};
-use peloton_io::output::{ResultHasher, Summary};
+use peloton_io::output::Summary;
 
 /// Reconstructs all events of `source` and has `consume` called with each chunk, in order.
 pub fn reconstruct<P: Product>(
@@ -16,7 +17,7 @@ pub fn reconstruct<P: Product>(
 ) -> Result<Summary> {
     let Settings { config, engine, pool } = settings;
     let mut totals = Totals::default();
-    let mut hasher = ResultHasher::<P>::default();
+    let mut hasher = Hasher::<P>::default();
     stream::<Sliced<P>>(
         source,
         pool.threads(),

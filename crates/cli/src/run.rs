@@ -3,12 +3,12 @@
 use super::options::{ConfigArgs, InputArgs, ReportArgs};
 use super::reconstruct::reconstruct;
 use super::settings::Settings;
-use super::sink::{Sink, Written};
+use super::sink::{Sink, metadata};
 use super::{cylinder, describe, interrupt, timepix};
 use clap::Args;
 use peloton::Result;
 use peloton::event::{SciFiBatch, UtBatch, VeloTracks};
-use peloton::pipeline::Sequence;
+use peloton::pipeline::{Product, Sequence};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -30,10 +30,10 @@ pub struct Run {
     config: ConfigArgs,
     #[command(flatten)]
     report: ReportArgs,
-    /// Write the results. Tracks: .parquet (one row an event, all columns), .ndjson or .ndjson.zst (one line an event:
-    /// a list of tracks, each a list of hit ids), or `-` (NDJSON to standard output, instead of the text);
-    /// clusters of pixels also as .clog; hits of the sequences ut and scifi as NDJSON alone, one line an event with
-    /// the hits' columns
+    /// Write the results: .parquet (one row an event or cluster, all columns: see docs/columns.md), .ndjson or .ndjson.zst,
+    /// or `-` (NDJSON to standard output, instead of the text). NDJSON has one line an event: of tracks a list of tracks,
+    /// each a list of hit ids; of hits (sequences ut and scifi) their columns; or one line a cluster. Clusters of pixels also
+    /// as .clog
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -58,11 +58,13 @@ impl Run {
     }
 
     /// Runs a sequence that makes this.
-    fn execute_with<P: Written>(&self, settings: Settings) -> Result<ExitCode> {
+    fn execute_with<P: Product>(&self, settings: Settings) -> Result<ExitCode> {
         let mut source = self.input.open(&settings.config, false, &self.report)?;
         let settings = settings.for_source(&source);
         let output = self.output.as_deref();
-        let mut sink = output.map(|path| Ok((path, Sink::create::<P>(path)?))).transpose()?;
+        let (inputs, geometry) = (&self.input.inputs, self.input.geometry.as_deref());
+        let metadata = metadata(&settings.config, settings.engine.level(), inputs, geometry);
+        let mut sink = output.map(|path| Ok((path, Sink::create(path, &metadata)?))).transpose()?;
         let mut report = self.report.clone();
         report.quiet |= output == Some(Path::new("-"));
 
@@ -77,7 +79,8 @@ impl Run {
             Ok(())
         });
         // What was made before an error is written, and what was seen told.
-        let written = sink.map_or(Ok(()), |(path, sink)| sink.finish(path));
+        let hashes = made.as_ref().ok().map(|summary| summary.hashes);
+        let written = sink.map_or(Ok(()), |(path, sink)| sink.finish(path, hashes));
         source.say_problems(&self.report);
         let summary = made?;
         written?;

@@ -1,10 +1,11 @@
 //! Where tracks go: the file of `--output`, whose name says the format.
 
 use super::interrupt;
-use peloton::event::{SciFiBatch, UtBatch, VeloTracks};
-use peloton::pipeline::Product;
+use peloton::event::{Hashes, Results};
+use peloton::pipeline::Config;
+use peloton::simd::Level;
 use peloton::{Error, Result};
-use peloton_io::output::{NdjsonWriter, ParquetWriter};
+use peloton_io::output::{Metadata, NdjsonWriter, ParquetWriter};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -12,70 +13,26 @@ use std::path::{Path, PathBuf};
 /// A plain or compressed stream of bytes.
 type Bytes = Box<dyn Write + Send>;
 
-/// Results that can be written.
-pub trait Written: Product {
-    /// Whether they can be written as Parquet.
-    const PARQUET: bool = false;
-
-    /// Writes the events of one piece as NDJSON.
-    fn ndjson(&self, writer: &mut NdjsonWriter<ByteSink>) -> std::io::Result<()>;
-
-    /// Writes the events of one piece as Parquet.
-    fn parquet(&self, _event_ids: &[u64], _writer: &mut ParquetWriter<BufWriter<File>>) -> Result<()> {
-        Err(no_parquet())
-    }
-}
-
-fn no_parquet() -> Error {
-    Error::Config("--output: hits are written as .ndjson or .ndjson.zst, not as .parquet".into())
-}
-
-impl Written for VeloTracks {
-    const PARQUET: bool = true;
-
-    fn ndjson(&self, writer: &mut NdjsonWriter<ByteSink>) -> std::io::Result<()> {
-        writer.write(self)
-    }
-
-    fn parquet(&self, event_ids: &[u64], writer: &mut ParquetWriter<BufWriter<File>>) -> Result<()> {
-        writer.write(event_ids, self)
-    }
-}
-
-macro_rules! written_hits {
-    ($($batch:ty),*) => {$(
-        impl Written for $batch {
-            fn ndjson(&self, writer: &mut NdjsonWriter<ByteSink>) -> std::io::Result<()> {
-                writer.write_hits(self)
-            }
-        }
-    )*};
-}
-
-written_hits!(UtBatch, SciFiBatch);
-
 /// Writes results in the format of the file name.
-pub enum Sink {
+pub enum Sink<P> {
     /// `.ndjson`, `.ndjson.zst` or `-`.
     Ndjson(NdjsonWriter<ByteSink>),
     /// `.parquet`.
-    Parquet(Box<ParquetWriter<BufWriter<File>>>),
+    Parquet(Box<ParquetWriter<P, BufWriter<File>>>),
 }
 
-impl Sink {
-    /// Creates the file for results of this kind.
+impl<P: Results> Sink<P> {
+    /// Creates the file.
     ///
     /// # Errors
-    /// [`Error::Config`] for a name whose format is unknown or cannot hold them, and then no file is touched;
-    /// [`Error::Io`] when it cannot be created.
-    pub fn create<P: Written>(path: &Path) -> Result<Self> {
+    /// [`Error::Config`] for a name whose format is unknown, and then no file is touched; [`Error::Io`] when it
+    /// cannot be created.
+    pub fn create(path: &Path, metadata: &Metadata) -> Result<Self> {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         if name.ends_with(".parquet") {
-            if !P::PARQUET {
-                return Err(no_parquet());
-            }
             let file = File::create(path).map_err(|e| Error::io(path, e))?;
-            return ParquetWriter::new(BufWriter::new(file), path).map(Box::new).map(Self::Parquet);
+            let writer = ParquetWriter::new(BufWriter::new(file), path, metadata, &[])?;
+            return Ok(Self::Parquet(Box::new(writer)));
         }
         if path == Path::new("-") || name.ends_with(".ndjson") || name.ends_with(".ndjson.zst") {
             return ByteSink::create(path).map(NdjsonWriter::new).map(Self::Ndjson);
@@ -87,19 +44,31 @@ impl Sink {
     }
 
     /// Writes the events of one piece.
-    pub fn write(&mut self, event_ids: &[u64], results: &impl Written, path: &Path) -> Result<()> {
+    pub fn write(&mut self, event_ids: &[u64], results: &P, path: &Path) -> Result<()> {
         match self {
-            Self::Ndjson(writer) => results.ndjson(writer).map_err(|e| Error::io(path, e)),
-            Self::Parquet(writer) => results.parquet(event_ids, writer),
+            Self::Ndjson(writer) => writer.write(results).map_err(|e| Error::io(path, e)),
+            Self::Parquet(writer) => writer.write(event_ids, results, Vec::new()),
         }
     }
 
-    /// Writes what is still to be written.
-    pub fn finish(self, path: &Path) -> Result<()> {
+    /// Writes what is still to be written, and the hashes of all results where the format has a place for them.
+    pub fn finish(self, path: &Path, hashes: Option<Hashes>) -> Result<()> {
         match self {
             Self::Ndjson(writer) => writer.finish().map_err(|e| Error::io(path, e))?.finish(),
-            Self::Parquet(writer) => writer.finish().map(drop),
+            Self::Parquet(writer) => writer.finish(hashes).map(drop),
         }
+    }
+}
+
+/// How the results of a run come to be, for the file that holds them.
+pub fn metadata(config: &Config, level: Level, inputs: &[String], geometry: Option<&Path>) -> Metadata {
+    Metadata {
+        sequence: config.sequence.name().into(),
+        command: std::env::args().collect::<Vec<_>>().join(" "),
+        configuration: config.to_toml(),
+        inputs: inputs.join("\n"),
+        geometry: geometry.map(|path| path.display().to_string()).unwrap_or_default(),
+        level: level.to_string(),
     }
 }
 

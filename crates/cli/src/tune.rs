@@ -116,7 +116,7 @@ fn levels(config: &Config) -> Vec<Level> {
 /// What the scan found so far.
 struct Scan {
     measured: Vec<Measurement>,
-    hashes: Option<peloton_io::output::Hashes>,
+    hashes: Option<peloton::event::Hashes>,
 }
 
 impl Scan {

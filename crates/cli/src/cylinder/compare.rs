@@ -6,10 +6,9 @@ use crate::device::Device;
 use crate::interrupt;
 use crate::options::{InputArgs, ReportArgs};
 use peloton::cylinder::CylinderInput;
-use peloton::event::CylinderTracks;
+use peloton::event::{CylinderTracks, Hasher, Hashes, difference};
 use peloton::pipeline::{Config, CylinderPool, CylinderSlot};
 use peloton::{Error, Result};
-use peloton_io::output::{CylinderHasher, Hashes};
 use serde::Serialize;
 use std::process::ExitCode;
 
@@ -32,7 +31,7 @@ pub fn compare(
     let mut source = EventSource::open(input)?;
     let mut ways = [side(config, sides[0])?, side(config, sides[1])?];
     let at_once = ways.iter().map(Way::at_once).max().unwrap_or(1);
-    let mut hashers = <[CylinderHasher; 2]>::default();
+    let mut hashers = <[Hasher<CylinderTracks>; 2]>::default();
     let mut slots = [Vec::new(), Vec::new()];
     let (mut events, mut count, mut first) = (Events::default(), 0, None);
     let mut run = || {
@@ -42,7 +41,7 @@ pub fn compare(
                 slots[i].iter().for_each(|slot| hashers[i].update(&slot.tracks));
             }
             for (a, b) in slots[0].iter().zip(&slots[1]) {
-                let differs = || difference(&a.tracks, &b.tracks);
+                let differs = || difference((&a.tracks, 0), (&b.tracks, 0));
                 first = first.take().or_else(|| differs().map(|what| format!("event {count}: {what}")));
                 count += 1;
             }
@@ -53,7 +52,7 @@ pub fn compare(
     let done = run();
     source.say_problems(report);
     done?;
-    let [left, right] = hashers.each_ref().map(CylinderHasher::finish);
+    let [left, right] = hashers.each_ref().map(Hasher::<CylinderTracks>::finish);
     let result = Report { events: count, equal: left == right, left, right, first_difference: first };
     report.report(&text(&result), &result)?;
     Ok(if result.equal { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -119,24 +118,6 @@ fn side(config: &Config, text: &str) -> Result<Way> {
     }
     let on = Box::new(OnDevice::new(device, &config, streams, slice)?);
     Ok(Way::Device { on, slices: Vec::new(), events: slice.unwrap_or(1) })
-}
-
-fn difference(a: &CylinderTracks, b: &CylinderTracks) -> Option<String> {
-    if a.status != b.status || a.tracks() != b.tracks() {
-        return Some(format!("{:?} and {:?}, {} and {} tracks", a.status, b.status, a.tracks(), b.tracks()));
-    }
-    (0..a.tracks()).find_map(|track| {
-        let (hits_a, hits_b) = (a.hits_of(track), b.hits_of(track));
-        if hits_a != hits_b {
-            return Some(format!("track {track} has hits {hits_a:?} and {hits_b:?}"));
-        }
-        let same = |a: f32, b: f32| a.to_bits() == b.to_bits();
-        let state = (0..a.state.len()).find(|i| !same(a.state[*i][track], b.state[*i][track]));
-        let what = state.map(|i| format!("value {i} {:e} and {:e}", a.state[i][track], b.state[i][track]));
-        let chi2 = (!same(a.chi2[track], b.chi2[track]) || a.fit[track] != b.fit[track])
-            .then(|| format!("chi2 {:e} and {:e}", a.chi2[track], b.chi2[track]));
-        what.or(chi2).map(|what| format!("track {track}: {what}"))
-    })
 }
 
 fn text(report: &Report) -> String {

@@ -8,10 +8,9 @@ use crate::device::Device;
 use crate::interrupt;
 use crate::options::{InputArgs, ReportArgs};
 use peloton::cylinder::CylinderInput;
-use peloton::event::Counters;
+use peloton::event::{Counters, CylinderTracks, Hasher, Hashes};
 use peloton::pipeline::{Config, CylinderSlot, Sequence};
 use peloton::{Error, Result};
-use peloton_io::output::{CylinderHasher, Hashes};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -168,7 +167,7 @@ fn scan_all(
 }
 
 fn hash(slots: &[CylinderSlot]) -> Hashes {
-    let mut hasher = CylinderHasher::default();
+    let mut hasher = Hasher::<CylinderTracks>::default();
     slots.iter().for_each(|slot| hasher.update(&slot.tracks));
     hasher.finish()
 }

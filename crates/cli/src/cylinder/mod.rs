@@ -6,7 +6,6 @@ mod compare;
 mod device;
 mod run;
 mod simulate;
-mod sink;
 mod source;
 mod throughput;
 mod tune;

@@ -1,13 +1,13 @@
 //! `peloton run --sequence cylinder`: tracks of toy files or simulated events.
 
-use super::sink::TrackSink;
 use super::source::{EventSource, Events};
 use crate::options::{InputArgs, ReportArgs};
+use crate::sink::{Sink, metadata};
 use crate::{describe, interrupt};
-use peloton::event::{Counters, StageCounter};
+use peloton::event::{Counters, CylinderTracks, Hasher, Hashes, StageCounter};
 use peloton::pipeline::{Config, CylinderPool, CylinderSlot};
 use peloton::{Error, Result, Status};
-use peloton_io::output::{CylinderHasher, StageTime, Summary};
+use peloton_io::output::{StageTime, Summary};
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -20,19 +20,21 @@ pub fn run(
     output: Option<&Path>,
 ) -> Result<ExitCode> {
     let mut source = EventSource::open(input)?;
-    let mut sink = output.map(TrackSink::create).transpose()?;
+    let metadata = metadata(config, config.level()?, &input.inputs, input.geometry.as_deref());
+    let mut sink = output.map(|path| Ok((path, Sink::create(path, &metadata)?))).transpose()?;
     let mut report = report.clone();
     report.quiet |= output == Some(Path::new("-"));
     let mut event_id = input.events.first as u64;
     let made = reconstruct(config, &mut source, input.strict, |_, slots| {
-        let Some(sink) = &mut sink else { return Ok(()) };
+        let Some((path, sink)) = &mut sink else { return Ok(()) };
         slots.iter().try_for_each(|slot| {
             event_id += 1;
-            sink.write(event_id - 1, &slot.tracks)
+            sink.write(&[event_id - 1], &slot.tracks, path)
         })
     });
     // What was made before an error is written, and what was seen told.
-    let written = sink.map_or(Ok(()), TrackSink::finish);
+    let hashes = made.as_ref().ok().map(|(summary, _)| summary.hashes);
+    let written = sink.map_or(Ok(()), |(path, sink)| sink.finish(path, hashes));
     source.say_problems(&report);
     let (summary, _) = made?;
     written?;
@@ -49,7 +51,7 @@ pub fn reconstruct(
 ) -> Result<(Summary, Counters)> {
     let pool = CylinderPool::new(config)?;
     let (mut events, mut slots) = (Events::default(), Vec::new());
-    let (mut counters, mut hasher) = (Counters::default(), CylinderHasher::default());
+    let (mut counters, mut hasher) = (Counters::default(), Hasher::<CylinderTracks>::default());
     let (mut tracks, mut hits, mut time) = (0, 0, Duration::ZERO);
     while !interrupt::requested() && source.read(2 * pool.threads(), &mut events)? > 0 {
         let start = Instant::now();
@@ -81,7 +83,7 @@ pub struct Made {
     /// Hits of one pass.
     pub hits: u64,
     /// Of one pass.
-    pub hashes: peloton_io::output::Hashes,
+    pub hashes: Hashes,
     /// How many passes.
     pub passes: u64,
     /// Time of all passes on the wall clock.

@@ -6,9 +6,9 @@ use crate::options::{InputArgs, ReportArgs};
 use crate::{describe, interrupt};
 use peloton::Result;
 use peloton::cylinder::fit_particles;
-use peloton::event::{Counters, CylinderTracks};
+use peloton::event::{Counters, CylinderTracks, Hasher, Hashes};
 use peloton::pipeline::{Config, CylinderPool, CylinderSlot};
-use peloton_io::output::{CylinderHasher, Hashes, Summary};
+use peloton_io::output::Summary;
 use serde::Serialize;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -117,7 +117,7 @@ pub fn hash(slots: &[CylinderSlot]) -> Hashes {
 }
 
 fn hash_of<'a>(events: impl IntoIterator<Item = &'a CylinderTracks>) -> Hashes {
-    let mut hasher = CylinderHasher::default();
+    let mut hasher = Hasher::<CylinderTracks>::default();
     events.into_iter().for_each(|tracks| hasher.update(tracks));
     hasher.finish()
 }

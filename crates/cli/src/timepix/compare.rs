@@ -5,15 +5,13 @@ use super::device::DeviceChain;
 use super::source::{PixelInput, open};
 use crate::device::Device;
 use crate::options::{ConfigArgs, InputArgs, ReportArgs};
-use peloton::event::{Layout, PixelBlock, PixelClusters, PixelHits};
+use peloton::event::{Hasher, Hashes, Layout, PixelBlock, PixelClusters, PixelHits, difference};
 use peloton::pipeline::Config;
 use peloton::pipeline::timepix::Lanes;
 use peloton::timepix::ChainCounts;
 use peloton::{Error, Result};
 use peloton_io::input::timepix::PixelStream;
 use peloton_io::input::timepix::ReadEnd;
-use peloton_io::output::Hashes;
-use peloton_io::output::timepix::ClusterHasher;
 use serde::Serialize;
 use std::process::ExitCode;
 
@@ -72,7 +70,7 @@ pub fn compare(
     config.timepix.disorder_us.get_or_insert(disorder_us);
     let configs = [side(&config, sides[0])?, side(&config, sides[1])?];
     let mut chains = [Way::start(&configs[0], &layout)?, Way::start(&configs[1], &layout)?];
-    let (mut hashers, mut waiting) = <([ClusterHasher; 2], [PixelClusters; 2])>::default();
+    let (mut hashers, mut waiting) = <([Hasher<PixelClusters>; 2], [PixelClusters; 2])>::default();
     let (mut block, mut part, mut first) = (PixelBlock::default(), PixelHits::default(), None);
     loop {
         block.clear();
@@ -97,7 +95,7 @@ pub fn compare(
         }
         let both = waiting[0].len().min(waiting[1].len());
         if first.is_none() {
-            first = (0..both).find_map(|i| difference(&waiting, i));
+            first = (0..both).find_map(|i| difference((&waiting[0], i), (&waiting[1], i)));
         }
         waiting.iter_mut().for_each(|clusters| clusters.remove_front(both));
         if end == ReadEnd::End {
@@ -105,7 +103,7 @@ pub fn compare(
         }
     }
     let counts = chains.each_ref().map(Way::counts);
-    let [left, right] = hashers.each_ref().map(ClusterHasher::finish);
+    let [left, right] = hashers.each_ref().map(Hasher::<PixelClusters>::finish);
     let clusters = counts.map(|counts| counts.clusters);
     let hits = counts[0].hits_in;
     let result = Report { hits, clusters, equal: left == right, left, right, first_difference: first };
@@ -141,21 +139,6 @@ fn side(config: &Config, text: &str) -> Result<Side> {
     }
     config.validate()?;
     Ok((config, device, slice))
-}
-
-/// What is different about the clusters number `i` of both sides, in words.
-fn difference([left, right]: &[PixelClusters; 2], i: usize) -> Option<String> {
-    let hits = |clusters: &PixelClusters| -> Vec<_> {
-        clusters.of_cluster(i).map(|hit| clusters.hits.get(hit)).collect()
-    };
-    let (a, b) = (hits(left), hits(right));
-    if a != b {
-        return Some(format!("hits (time, x, y, tot) {a:?} and {b:?}"));
-    }
-    left.features.floats().iter().zip(right.features.floats()).find_map(|((name, a), (_, b))| {
-        let (a, b) = (a[i], b[i]);
-        (a.to_bits() != b.to_bits()).then(|| format!("{name} {a:e} and {b:e}"))
-    })
 }
 
 fn text(report: &Report) -> String {

@@ -5,12 +5,10 @@ use crate::describe::percent;
 use crate::device::Device;
 use crate::interrupt;
 use crate::options::ReportArgs;
-use peloton::event::{Layout, PixelClusters, PixelHits};
+use peloton::event::{Hasher, Hashes, Layout, PixelClusters, PixelHits};
 use peloton::pipeline::{Config, Sequence};
 use peloton::timepix::ChainCounts;
 use peloton::{Error, Result};
-use peloton_io::output::Hashes;
-use peloton_io::output::timepix::ClusterHasher;
 use serde::Serialize;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -50,7 +48,7 @@ pub fn throughput(
 ) -> Result<ExitCode> {
     let mut chain = DeviceChain::new(device, config, layout, slice)?;
     let hash = |clusters: &PixelClusters| {
-        let mut hasher = ClusterHasher::default();
+        let mut hasher = Hasher::<PixelClusters>::default();
         hasher.update(clusters);
         (hasher.finish(), clusters.len())
     };

@@ -1,12 +1,12 @@
 //! What is told of a run over pixel hits.
 
 use crate::console::table;
+use peloton::event::Hashes;
 use peloton::pipeline::{Config, Sequence};
 use peloton::simd::Level;
 use peloton::timepix::ChainCounts;
 use peloton::{Result, event::Counters};
 use peloton_io::input::timepix::PixelCounts;
-use peloton_io::output::Hashes;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -7,15 +7,15 @@ use super::report::{Outcome, PixelSummary};
 use super::sink::ClusterSink;
 use super::source::{PixelInput, open};
 use crate::options::{ConfigArgs, InputArgs, ReportArgs};
+use crate::sink::metadata;
 use crate::{console, interrupt};
-use peloton::event::{PixelBlock, PixelHits, TriggerPairs};
+use peloton::event::{Hasher, PixelBlock, PixelClusters, PixelHits, TriggerPairs};
 use peloton::pipeline::Config;
 use peloton::pipeline::timepix::Lanes;
 use peloton::timepix::TriggerPairer;
 use peloton::{Error, Result};
 use peloton_io::input::timepix::{Fed, Feed, PixelStream};
 use peloton_io::input::timepix::{PixelCounts, ReadEnd};
-use peloton_io::output::timepix::ClusterHasher;
 use std::collections::HashMap;
 use std::path::Path;
 use std::process::ExitCode;
@@ -41,7 +41,8 @@ pub fn run(
     let mut chain = Lanes::new(&timepix, level, &layout, lanes(config))?;
     let mut pairer = flags.pixels.trigger.map(TriggerPairer::new);
     let mut pairs = TriggerPairs::default();
-    let mut sink = output.map(|path| ClusterSink::create(path, pairer.is_some())).transpose()?;
+    let metadata = metadata(config, level, &input.inputs, None);
+    let mut sink = output.map(|path| ClusterSink::create(path, &metadata, pairer.is_some())).transpose()?;
     let mut report = report.clone();
     report.quiet |= output == Some(Path::new("-"));
 
@@ -54,7 +55,7 @@ pub fn run(
     }
     let counts = stream.counts();
     let mut feed = Feed::start(stream, timepix.block_hits, flags.pixels.when_full.0)?;
-    let mut hasher = ClusterHasher::default();
+    let mut hasher = Hasher::<PixelClusters>::default();
     let mut told = Told::new(is_live && !report.quiet);
     let (mut input_counts, mut not_taken) = (counts, 0);
     let start = Instant::now();
@@ -96,7 +97,7 @@ pub fn run(
     }
     let written = sink.map_or(Ok(()), |mut sink| {
         sink.write(clusters, pairer.is_some().then_some(&pairs))?;
-        sink.finish()
+        sink.finish(hasher.finish())
     });
     followed?;
     written?;

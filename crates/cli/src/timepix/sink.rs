@@ -1,9 +1,10 @@
 //! Where clusters go: the file of `--output`, whose name says the format.
 
 use crate::sink::ByteSink;
-use peloton::event::{PixelClusters, TriggerPairs};
+use peloton::event::{Hashes, PixelClusters, TriggerPairs};
 use peloton::{Error, Result};
-use peloton_io::output::timepix::{ClusterParquet, write_clog, write_cluster_ndjson};
+use peloton_io::output::timepix::{trigger_columns, trigger_fields, write_clog, write_cluster_ndjson};
+use peloton_io::output::{Metadata, ParquetWriter};
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
@@ -15,7 +16,7 @@ pub enum ClusterSink {
     /// `.clog`, and the number of the next frame.
     Clog(ByteSink, PathBuf, u64),
     /// `.parquet`.
-    Parquet(Box<ClusterParquet<BufWriter<File>>>),
+    Parquet(Box<ParquetWriter<PixelClusters, BufWriter<File>>>),
 }
 
 impl ClusterSink {
@@ -23,13 +24,13 @@ impl ClusterSink {
     ///
     /// # Errors
     /// [`Error::Config`] for a name whose format is unknown, [`Error::Io`] when it cannot be created.
-    pub fn create(path: &Path, with_triggers: bool) -> Result<Self> {
+    pub fn create(path: &Path, metadata: &Metadata, with_triggers: bool) -> Result<Self> {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         if name.ends_with(".parquet") {
             let file = File::create(path).map_err(|e| Error::io(path, e))?;
-            return ClusterParquet::new(BufWriter::new(file), path, with_triggers)
-                .map(Box::new)
-                .map(Self::Parquet);
+            let extra = if with_triggers { trigger_fields() } else { Vec::new() };
+            let writer = ParquetWriter::new(BufWriter::new(file), path, metadata, &extra)?;
+            return Ok(Self::Parquet(Box::new(writer)));
         }
         if name.ends_with(".clog") || name.ends_with(".clog.zst") {
             return Ok(Self::Clog(ByteSink::create(path)?, path.into(), 0));
@@ -55,15 +56,18 @@ impl ClusterSink {
                 *frame += 1;
                 write_clog(*frame - 1, clusters, to).map_err(|e| Error::io(&*path, e))
             }
-            Self::Parquet(writer) => writer.write(clusters, pairs),
+            Self::Parquet(writer) => {
+                let extra = pairs.map_or(Vec::new(), |pairs| trigger_columns(clusters, pairs));
+                writer.write(&[], clusters, extra)
+            }
         }
     }
 
-    /// Writes what is still to be written.
-    pub fn finish(self) -> Result<()> {
+    /// Writes what is still to be written, and the hashes where the format has a place for them.
+    pub fn finish(self, hashes: Hashes) -> Result<()> {
         match self {
             Self::Ndjson(to, _) | Self::Clog(to, ..) => to.finish(),
-            Self::Parquet(writer) => writer.finish().map(drop),
+            Self::Parquet(writer) => writer.finish(Some(hashes)).map(drop),
         }
     }
 }

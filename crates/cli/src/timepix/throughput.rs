@@ -7,14 +7,13 @@ use super::source::{PixelInput, open};
 use crate::device::Device;
 use crate::interrupt;
 use crate::options::{ConfigArgs, InputArgs, ReportArgs};
-use peloton::event::{Layout, PixelBlock, PixelHits};
+use peloton::event::{Hasher, Layout, PixelBlock, PixelClusters, PixelHits};
 use peloton::pipeline::Config;
 use peloton::pipeline::timepix::Lanes;
 use peloton::timepix::TimepixConfig;
 use peloton::{Error, Result};
 use peloton_io::input::timepix::PixelStream;
 use peloton_io::input::timepix::{PixelCounts, ReadEnd};
-use peloton_io::output::timepix::ClusterHasher;
 use serde::Serialize;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -120,8 +119,13 @@ pub(super) fn in_memory(
 }
 
 /// One pass in blocks, as they would be read; hashing is not timed.
-pub(super) fn pass(chain: &mut Lanes, hits: &PixelHits, block_hits: usize) -> (ClusterHasher, Duration) {
-    let (mut hasher, mut time, mut block) = (ClusterHasher::default(), Duration::ZERO, PixelHits::default());
+pub(super) fn pass(
+    chain: &mut Lanes,
+    hits: &PixelHits,
+    block_hits: usize,
+) -> (Hasher<PixelClusters>, Duration) {
+    let (mut hasher, mut time, mut block) =
+        (Hasher::<PixelClusters>::default(), Duration::ZERO, PixelHits::default());
     for start in (0..hits.len()).step_by(block_hits) {
         let begin = Instant::now();
         block.clear();

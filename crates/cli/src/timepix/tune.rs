@@ -4,11 +4,11 @@ use super::args::lanes;
 use super::throughput::{in_memory, pass};
 use crate::options::{ConfigArgs, InputArgs, ReportArgs};
 use crate::{console, interrupt};
+use peloton::event::Hashes;
 use peloton::pipeline::timepix::Lanes;
 use peloton::pipeline::{Config, Measurement};
 use peloton::simd::Level;
 use peloton::{Error, Result};
-use peloton_io::output::Hashes;
 use std::time::{Duration, Instant};
 
 /// Measures each level: as many passes as asked for, or as fill the time. An event is a cluster.

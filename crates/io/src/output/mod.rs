@@ -1,16 +1,13 @@
-//! Writes results down: hashes of the output columns, tracks as NDJSON or Parquet, and the JSON summaries.
+//! Writes results down: NDJSON, Arrow and Parquet by the schema of the columns, clusters of pixels as text, and the JSON
+//! summaries.
 
-mod cylinder;
-mod cylinder_parquet;
-mod hash;
+mod arrow;
 mod ndjson;
 mod parquet;
 mod summary;
 pub mod timepix;
 
-pub use cylinder::CylinderHasher;
-pub use cylinder_parquet::CylinderParquet;
-pub use hash::{Hashes, ResultHasher, TrackHasher};
+pub use arrow::{arrow_batch, arrow_schema};
 pub use ndjson::NdjsonWriter;
-pub use parquet::ParquetWriter;
+pub use parquet::{Metadata, ParquetWriter};
 pub use summary::{StageTime, Summary};

@@ -1,7 +1,7 @@
 //! [`Summary`]: what a run did, with the keys that scripts depend on.
 
-use super::Hashes;
 use peloton::event::Counters;
+use peloton::event::Hashes;
 use peloton::pipeline::{Engine, Sequence};
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
