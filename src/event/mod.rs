@@ -40,6 +40,6 @@ pub use tracks::{States, VeloTracks};
 pub use ut_hits::{UT_GROUPS, UT_PLANES, UtBatch};
 pub use velo_hits::{VELO_MODULES, VeloBatch, VeloEvent, VeloEvents};
 
-/// Version of the column schema: names, types, units and order of the columns of [`VeloBatch`] and
-/// [`VeloTracks`]. It rises with every change that a reader of the columns would notice.
-pub const SCHEMA_VERSION: u32 = 1;
+/// Version of the columns that are written: their names, types, units and nesting ([`Results::COLUMNS`], and how files
+/// hold them). It rises with every change that a reader of the columns would notice.
+pub const SCHEMA_VERSION: u32 = 2;

@@ -1,7 +1,7 @@
 //! [`simulate`]: writes simulated events with their truth.
 
-use crate::sink::{ByteSink, Done};
 use crate::Host;
+use crate::sink::{ByteSink, Done};
 use peloton::cylinder::CylinderSample;
 use peloton::event::{PixelHits, RawBatch, VeloBatch};
 use peloton::{Error, Result};

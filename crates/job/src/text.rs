@@ -1,11 +1,9 @@
 //! Results as text for people: aligned columns, shares in per cent.
 
-use crate::{Compared, Profile, Summary, Throughput};
+use crate::{Compared, Measurement, Profile, Summary, Throughput};
 use peloton::event::Hashes;
 use peloton::simd::{GANGS, Isa};
-use peloton_truth::{
-    CheckReport, CylinderCategory, CylinderReport, Loss, LossReport, Pull, Resolution,
-};
+use peloton_truth::{CheckReport, CylinderCategory, CylinderReport, Loss, LossReport, Pull, Resolution};
 
 /// Rows of text in aligned columns, the first to the left and the others to the right.
 pub fn table<const N: usize>(rows: &[[String; N]]) -> String {
@@ -67,7 +65,13 @@ fn plain(value: &serde_json::Value) -> String {
 /// One line per stage: time, share of the time, lane occupancy.
 fn stages(summary: &Summary) -> String {
     let total: f64 = summary.stages.iter().map(|stage| stage.ns_per_event).sum();
-    let mut rows = vec![["stage".into(), format!("ns/{}", summary.row), "ns/hit".into(), "share".into(), "lanes busy".into()]];
+    let mut rows = vec![[
+        "stage".into(),
+        format!("ns/{}", summary.row),
+        "ns/hit".into(),
+        "share".into(),
+        "lanes busy".into(),
+    ]];
     for stage in &summary.stages {
         rows.push([
             stage.name.into(),
@@ -168,7 +172,7 @@ pub fn cylinder_tables(check: &CylinderReport, bins: &[Resolution]) -> String {
 
 fn category_line(category: &CylinderCategory) -> String {
     let CylinderCategory { name, reconstructible, reconstructed, efficiency, clones, .. } = category;
-        format!(
+    format!(
         "{name:10} : {reconstructed}/{reconstructible} {} [{}, {}], {clones} ({}) clones, pur {}, hit eff {}, \
          fakes {}/{} {}\n",
         percent(*efficiency),

@@ -44,8 +44,7 @@ fn on_system<S: System>(request: &Request, plan: Plan, host: Host<'_>) -> Result
         if host.is_cancelled() {
             break;
         }
-        let config =
-            Config { isa: Some(level.isa()), gang: Some(level.gang()), ..request.config.clone() };
+        let config = Config { isa: Some(level.isa()), gang: Some(level.gang()), ..request.config.clone() };
         let mut runs = match S::executor(request, &config, &opened.context) {
             // Not every sequence has every gang.
             Err(error @ Error::Unsupported(_)) => {
@@ -71,7 +70,9 @@ fn on_system<S: System>(request: &Request, plan: Plan, host: Host<'_>) -> Result
         host.progress.advance(1);
     }
     host.progress.end();
-    if scanned.is_empty() && let Some(error) = refused {
+    if scanned.is_empty()
+        && let Some(error) = refused
+    {
         return Err(error);
     }
     let config = &request.config;

@@ -155,11 +155,7 @@ impl System for VeloSystem {
         config.velo == VeloConfig::preset(config.preset)
     }
 
-    fn track_rules(
-        _request: &Request,
-        options: &CheckOptions,
-        opened: &mut Opened<Self>,
-    ) -> Result<Rules> {
+    fn track_rules(_request: &Request, options: &CheckOptions, opened: &mut Opened<Self>) -> Result<Rules> {
         let rules = tracker_rules(options, opened.context.rules)?;
         opened.source.check_by(rules);
         Ok(rules)

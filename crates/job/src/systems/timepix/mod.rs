@@ -1,7 +1,6 @@
 //! Timepix: streams of pixel hits to clusters.
 
 mod check;
-mod datagrams;
 mod pairing;
 mod sink;
 mod source;
