@@ -8,7 +8,7 @@ use peloton::event::{Counters, States, VeloBatch, VeloTracks};
 use peloton::simd::Level;
 use peloton::truth::simulate::{SimSpec, simulate_velo};
 use peloton::velo::geometry::MODULE_Z;
-use peloton::velo::reference::{self, Line, fit_f64};
+use peloton::velo::reference::{self, Filtered, Line, fit_f64};
 use peloton::velo::{FitConfig, Preset, VeloConfig, VeloWorkspace, fit_tracks, reconstruct};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -32,8 +32,10 @@ fn compare(
 ) -> Worst {
     let mut worst = Worst { tracks: tracks.tracks(), ..Worst::default() };
     for track in 0..tracks.tracks() {
-        let [down, up] = fit_f64(config, &hits_of(track));
+        let Filtered { down, up, noise } = fit_f64(config, &hits_of(track));
         let beam = if tracks.backward[track] == 1 { up } else { down };
+        let beam = beam.scattered(noise * f64::from(config.noise_beam));
+        let up = up.scattered(noise * f64::from(config.noise_end));
         assert_positive(&tracks.beam, track);
         assert_positive(&tracks.end, track);
         let chi2 = f64::from(tracks.chi2[track]);
