@@ -31,7 +31,9 @@ fn errors_of_all_particles_above_3_gev_are_right() {
     for pull in report.pulls.iter().filter(|pull| pull.p_to.is_none() && pull.p_from == 3.0) {
         println!("{pull:?}");
         assert!(pull.tracks > 5_000 && pull.mean.abs() < 0.05, "{pull:?}");
-        assert!((0.9..1.1).contains(&pull.width) && pull.far < 0.005, "{pull:?}");
+        assert!((0.9..1.1).contains(&pull.width), "{pull:?}");
+        // Hits of others, and particles that scattered more than most.
+        assert!(pull.far < 0.01, "{pull:?}");
         seen += 1;
     }
     assert_eq!(seen, 8, "four parameters at two places");
