@@ -140,7 +140,7 @@ impl VeloPulls {
     pub fn report(&self) -> Option<VeloPullReport> {
         let mut pulls = Vec::new();
         for (place, bins) in ["beam", "end"].into_iter().zip(&self.values) {
-            let all = [0..P_EDGES.len()].into_iter().chain((0..P_EDGES.len()).map(|bin| bin..bin + 1));
+            let all = std::iter::once(0..P_EDGES.len()).chain((0..P_EDGES.len()).map(|bin| bin..bin + 1));
             for bins_of in all {
                 for (number, parameter) in PARAMETERS.into_iter().enumerate() {
                     let p = [bins_of.start, bins_of.end].map(|edge| P_EDGES.get(edge).copied());
