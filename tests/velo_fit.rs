@@ -59,7 +59,7 @@ fn compare(
 
 /// Keeps the largest; a NaN is the largest of all.
 fn see(worst: &mut f64, value: f64) {
-    if !(value <= *worst) {
+    if value > *worst || value.is_nan() {
         *worst = value;
     }
 }
@@ -125,20 +125,20 @@ struct Kind {
     /// Share of the pairs in between in which it has no hit.
     missed: f64,
     /// What is done to the hits in the end.
-    turn: fn(&mut Random, &mut Vec<[f64; 3]>),
+    turn: fn(&mut Random, &mut [[f64; 3]]),
 }
 
-fn as_they_are(_: &mut Random, _: &mut Vec<[f64; 3]>) {}
+fn as_they_are(_: &mut Random, _: &mut [[f64; 3]]) {}
 
 /// Hits anywhere in the detector, in any order.
-fn anywhere(random: &mut Random, hits: &mut Vec<[f64; 3]>) {
+fn anywhere(random: &mut Random, hits: &mut [[f64; 3]]) {
     for hit in hits {
         *hit = [random.between(-60.0, 60.0), random.between(-60.0, 60.0), random.between(-300.0, 760.0)];
     }
 }
 
 /// Some hits at the z of the one before and a few millimetres away, some in its very place.
-fn on_one_another(random: &mut Random, hits: &mut Vec<[f64; 3]>) {
+fn on_one_another(random: &mut Random, hits: &mut [[f64; 3]]) {
     for i in 1..hits.len() {
         let [x, y, z] = hits[i - 1];
         match random.below(4) {
@@ -150,14 +150,14 @@ fn on_one_another(random: &mut Random, hits: &mut Vec<[f64; 3]>) {
 }
 
 /// All in one place but the last.
-fn in_one_place(_: &mut Random, hits: &mut Vec<[f64; 3]>) {
+fn in_one_place(_: &mut Random, hits: &mut [[f64; 3]]) {
     let last = hits.len() - 1;
     let place = hits[0];
     hits[..last].fill(place);
 }
 
 /// All within a few millimetres on one plane, or so near it that ends do not tell slopes.
-fn on_one_plane(random: &mut Random, hits: &mut Vec<[f64; 3]>) {
+fn on_one_plane(random: &mut Random, hits: &mut [[f64; 3]]) {
     let [x, y, z] = hits[0];
     for hit in hits {
         let off = random.between(0.0, 1.0) * random.below(2) as f64;
