@@ -10,7 +10,7 @@ use super::{cylinder, describe, interrupt, timepix};
 use crate::event::VeloTracks;
 use crate::output::JobFiles;
 use crate::pipeline::Sequence;
-use crate::truth::{CheckReport, Checker, Rules, VeloLosses};
+use crate::truth::{CheckReport, Checker, Rules, VeloLosses, VeloPulls};
 use crate::{Error, Result};
 use clap::Args;
 use serde::Serialize;
@@ -101,6 +101,7 @@ impl Check {
         source.check_by(rules);
         let mut checker = Checker::new(rules);
         let mut losses = VeloLosses::default();
+        let mut pulls = VeloPulls::default();
         let made = match &self.tracks {
             Some(path) => self.check_tracks(path, &mut source, &mut checker).map(|()| {
                 let head = json!({ "sequence": settings.config.sequence });
@@ -114,6 +115,7 @@ impl Check {
                     |chunk| {
                         for ((tracks, event), truth) in chunk.result.events().zip(&chunk.truth) {
                             checker.event(truth, tracks.hit_lists(event));
+                            pulls.event(truth, tracks, event);
                         }
                         if self.losses {
                             let EventBatch::Hits(hits) = &chunk.events else { return Err(no_positions()) };
@@ -142,6 +144,10 @@ impl Check {
             let report = losses.report();
             text.push_str(&describe::losses(&report));
             json.insert("losses".into(), json!(report));
+        }
+        if let Some(report) = pulls.report() {
+            text.push_str(&describe::velo_pulls(&report));
+            json.insert("states".into(), json!(report));
         }
         if interrupt::requested() {
             text.push_str("interrupted: these are the events so far\n");

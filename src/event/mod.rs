@@ -23,7 +23,7 @@ pub use counters::{Counters, MAX_STAGES, StageClock, StageCounter, Truncation};
 pub use cylinder::{CYLINDER_LAYERS, CylinderBatch, CylinderEvent, CylinderSeeds, CylinderTruth, NO_HIT};
 pub use cylinder_tracks::{CYLINDER_STATE, CylinderTracks};
 pub use layout::{Layout, MAX_SIDE};
-pub use particles::{Particle, TruthEvent};
+pub use particles::{Particle, TrueState, TruthEvent};
 pub use pixel_clusters::{ClusterFeatures, PixelClusters};
 pub use pixels::{Edge, NS_PER_TICK, PixelBlock, PixelHits, TICKS_PER_CLOCK, TriggerPairs, Triggers};
 pub use raw_banks::{BankKind, RawBank, RawBatch, RawEvent, RawEvents};

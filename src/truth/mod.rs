@@ -18,6 +18,7 @@ mod matching;
 mod report;
 pub mod simulate;
 mod tables;
+mod velo_pulls;
 
 pub use crate::event::{Particle, TruthEvent};
 pub use checker::Checker;
@@ -28,6 +29,7 @@ pub use lhcb_mc::{HitsOf, Vertex, decode_mc, decode_vertices};
 pub use losses::{Loss, LossReport, VeloLosses};
 pub use report::{CategoryReport, CheckReport};
 pub use tables::{EfficiencyBin, EfficiencyTable, GhostBin, GhostTable};
+pub use velo_pulls::{ImpactParameter, VeloPull, VeloPullReport, VeloPulls};
 
 use crate::Error;
 use std::{fmt, str::FromStr};
