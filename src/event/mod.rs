@@ -28,7 +28,7 @@ pub use cylinder_tracks::{CYLINDER_STATE, CylinderTracks};
 pub use difference::difference;
 pub use hash::{Hasher, Hashes};
 pub use layout::{Layout, MAX_SIDE};
-pub use particles::{Particle, TruthEvent};
+pub use particles::{Particle, TrueState, TruthEvent};
 pub use pixel_clusters::{ClusterFeatures, PixelClusters};
 pub use pixels::{Edge, NS_PER_TICK, PixelBlock, PixelHits, TICKS_PER_CLOCK, TriggerPairs, Triggers};
 pub use raw_banks::{BankKind, RawBank, RawBatch, RawEvent, RawEvents};
