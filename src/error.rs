@@ -127,7 +127,5 @@ statuses! {
     OversizedBank = 12, "oversized_bank", "More words in raw banks than a detector can send.";
     BadBank = 13, "bad_bank", "A raw bank holds what its detector cannot send: a source, version or channel that does not exist.";
     MissingBanks = 14, "missing_banks", "No raw bank of a detector that is to be reconstructed.";
-    InternalFault = 15, "internal_fault",
-        "The program itself failed on this event, and only on this one: please report it with the event.";
     InternalFault = 15, "internal_fault", "The program itself failed on this event, and only on this one: please report it with the event.";
 }

@@ -3,7 +3,9 @@
 use crate::{Compared, Measurement, Profile, Summary, Throughput};
 use peloton::event::Hashes;
 use peloton::simd::{GANGS, Isa};
-use peloton_truth::{CheckReport, CylinderCategory, CylinderReport, Loss, LossReport, Pull, Resolution, VeloPullReport};
+use peloton_truth::{
+    CheckReport, CylinderCategory, CylinderReport, Loss, LossReport, Pull, Resolution, VeloPullReport,
+};
 
 /// Rows of text in aligned columns, the first to the left and the others to the right.
 pub fn table<const N: usize>(rows: &[[String; N]]) -> String {

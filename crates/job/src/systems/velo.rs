@@ -168,7 +168,12 @@ impl System for VeloSystem {
     ) -> Result<Box<dyn Check<Self>>> {
         let rules = Self::track_rules(request, options, opened)?;
         let losses = options.losses.then(VeloLosses::default);
-        Ok(Box::new(VeloCheck { checker: Checker::new(rules), pulls: VeloPulls::default(), losses, tables: options.tables }))
+        Ok(Box::new(VeloCheck {
+            checker: Checker::new(rules),
+            pulls: VeloPulls::default(),
+            losses,
+            tables: options.tables,
+        }))
     }
 
     fn bank_bytes(context: &VeloContext, batch: &VeloInputBatch) -> Option<u64> {
