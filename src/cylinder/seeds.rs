@@ -1,4 +1,5 @@
-//! Seeds of simulated particles: the hits of the first layers, fitted from the true vertex (ALGORITHMS.md 14.5).
+//! Seeds of simulated particles: the hits of the first layers, fitted from the true vertex (`docs/algorithms.md`,
+//! "Cylinder: seeds from truth").
 
 use super::build::Seeded;
 use super::config::CylinderConfig;

@@ -1,4 +1,5 @@
-//! Fit: a straight-line Kalman filter through each track, one lane a track (ALGORITHMS.md 3).
+//! Fit: a straight-line Kalman filter through each track, one lane a track (`docs/algorithms.md`,
+//! "Velo: straight-line fit").
 //!
 //! x and y have equal weights, so one covariance serves both. A track is filtered from both ends; the filter
 //! that ends nearest to the beam line gives the state there, the one that ends upstream gives the state at

@@ -19,8 +19,9 @@ use crate::event::{Column, Counters, Truncation, VELO_MODULES, VeloEvent};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// Parameters of the preset `forwarding`. The paper prints none but the modules that may be missed; the slope is
-/// that of its authors' public code of 2018, the others are those of [`PaperConfig`](super::PaperConfig).
+/// Parameters of the preset `forwarding` (`docs/algorithms.md`, "Velo: preset `forwarding`"). The paper prints none but
+/// the modules that may be missed; the slope is that of its authors' public code of 2018, the others are those of
+/// [`PaperConfig`](super::PaperConfig).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ForwardingConfig {

@@ -1,4 +1,4 @@
-//! The naive twin of the filter, in f64: helices by stepping as published (ALGORITHMS.md 14.6), derivatives by
+//! The naive twin of the filter, in f64: helices by stepping (`docs/algorithms.md`, "Cylinder: transport"), derivatives by
 //! differences, dense matrices. It shares no formula with the kernels but the textbook's.
 
 mod linear;
