@@ -15,7 +15,7 @@ use common::{free_gain, now, wall};
 use peloton::event::{Column, Layout, PixelBlock, PixelHits};
 use peloton::pipeline::timepix::Lanes;
 use peloton::simd::Level;
-use peloton::timepix::reference::{PlainMatrix, plain_loop};
+use peloton::timepix::{PlainMatrix, plain_loop};
 use peloton::timepix::{Algorithm, Chain, FindConfig, Finder, TimeSorter, TimepixConfig};
 use peloton_io::input::Source;
 use peloton_io::input::timepix::{PixelFormat, PixelOptions, PixelReader, ReadEnd};
