@@ -106,7 +106,7 @@ fn run<G: Gang>(
             let mut shared_hits = 1.0;
             match config.preset {
                 Preset::Best => {
-                    find::find(g, &config.best, most, index, scratch, found, counters);
+                    find::find(g, &config.best, most, index, scratch, found).add_to(counters);
                     shared_hits = config.best.shared_hits;
                 }
                 Preset::Paper => paper::find(g, &config.paper, most, modules, paper, found, counters),

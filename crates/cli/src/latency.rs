@@ -41,7 +41,6 @@ impl Latencies {
         }
         worst
     }
-
 }
 
 /// The step of a time in ns.
