@@ -11,6 +11,7 @@ mod features;
 mod filter;
 mod find;
 mod group;
+mod mask;
 pub mod reference;
 mod sequence;
 mod sort;
@@ -25,6 +26,8 @@ pub use config::{Algorithm, DISORDER_US, Definition, FindConfig, MAX_DELTA, Time
 pub use features::FeatureMaker;
 pub use filter::{Cut, Feature, Filter};
 pub use find::{BorderJoiner, Finder};
+#[cfg(feature = "cuda")]
+pub(crate) use mask::PixelMask;
 pub use sequence::{PixelBatch, Timepix};
 pub use sort::TimeSorter;
 pub use stream::Clusterer;
