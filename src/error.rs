@@ -73,91 +73,59 @@ impl Error {
     }
 }
 
-/// What became of one event. The numbers are part of the interface (C, files) and never change meaning.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
-#[serde(rename_all = "snake_case")]
-#[repr(u16)]
-#[non_exhaustive]
-pub enum Status {
-    /// Reconstructed.
-    Ok = 0,
-    /// A coordinate is NaN or infinite.
-    NotFinite = 1,
-    /// Module offsets fall or do not end at the number of hits.
-    BadOffsets = 2,
-    /// More hits in the event than the configuration allows.
-    TooManyHits = 3,
-    /// More hits in one module than the configuration allows.
-    TooManyHitsInModule = 4,
-    /// More track candidates than the configuration allows.
-    TooManyTracks = 5,
-    /// The event's text or bytes could not be decoded.
-    Corrupt = 6,
-    /// A coordinate lies outside every detector (its size is absurd).
-    OutOfRange = 7,
-    /// The readout itself reports a fault of the event: a throttled, missing, truncated or mistimed fragment.
-    DaqError = 8,
-    /// The checksum is not that of the bytes.
-    BadChecksum = 9,
-    /// A raw bank, or its own count of words, reaches beyond the bytes that there are.
-    TruncatedBank = 10,
-    /// Two raw banks of one kind come from one source.
-    DuplicateBank = 11,
-    /// More words in raw banks than a detector can send.
-    OversizedBank = 12,
-    /// A raw bank holds what its detector cannot send: a source, version or channel that does not exist.
-    BadBank = 13,
-    /// No raw bank of a detector that is to be reconstructed.
-    MissingBanks = 14,
-    /// The program itself failed on this event, and only on this one: please report it with the event.
-    InternalFault = 15,
+/// Defines [`Status`] by a table, one line a status: code, name, meaning.
+macro_rules! statuses {
+    ($($variant:ident = $code:literal, $name:literal, $meaning:literal;)+) => {
+        /// What became of one event. The numbers are part of the interface (C, files) and never change meaning.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
+        #[serde(rename_all = "snake_case")]
+        #[repr(u16)]
+        #[non_exhaustive]
+        pub enum Status {
+            $(#[doc = $meaning] $variant = $code,)+
+        }
+
+        impl Status {
+            /// All statuses, in the order of their codes.
+            pub const ALL: [Status; [$($code),+].len()] = [$(Status::$variant),+];
+
+            /// The stable number of this status.
+            pub fn code(self) -> u16 {
+                self as u16
+            }
+
+            /// The name used as the reason in `dropped` counts.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Status::$variant => $name,)+
+                }
+            }
+
+            /// What happened to the event, in a sentence.
+            pub fn meaning(self) -> &'static str {
+                match self {
+                    $(Status::$variant => $meaning,)+
+                }
+            }
+        }
+    };
 }
 
-impl Status {
-    /// All statuses, in the order of their codes.
-    pub const ALL: [Status; 16] = [
-        Status::Ok,
-        Status::NotFinite,
-        Status::BadOffsets,
-        Status::TooManyHits,
-        Status::TooManyHitsInModule,
-        Status::TooManyTracks,
-        Status::Corrupt,
-        Status::OutOfRange,
-        Status::DaqError,
-        Status::BadChecksum,
-        Status::TruncatedBank,
-        Status::DuplicateBank,
-        Status::OversizedBank,
-        Status::BadBank,
-        Status::MissingBanks,
-        Status::InternalFault,
-    ];
-
-    /// The stable number of this status.
-    pub fn code(self) -> u16 {
-        self as u16
-    }
-
-    /// The name used as the reason in `dropped` counts.
-    pub fn name(self) -> &'static str {
-        match self {
-            Status::Ok => "ok",
-            Status::NotFinite => "not_finite",
-            Status::BadOffsets => "bad_offsets",
-            Status::TooManyHits => "too_many_hits",
-            Status::TooManyHitsInModule => "too_many_hits_in_module",
-            Status::TooManyTracks => "too_many_tracks",
-            Status::Corrupt => "corrupt",
-            Status::OutOfRange => "out_of_range",
-            Status::DaqError => "daq_error",
-            Status::BadChecksum => "bad_checksum",
-            Status::TruncatedBank => "truncated_bank",
-            Status::DuplicateBank => "duplicate_bank",
-            Status::OversizedBank => "oversized_bank",
-            Status::BadBank => "bad_bank",
-            Status::MissingBanks => "missing_banks",
-            Status::InternalFault => "internal_fault",
-        }
-    }
+statuses! {
+    Ok = 0, "ok", "Reconstructed.";
+    NotFinite = 1, "not_finite", "A coordinate is NaN or infinite.";
+    BadOffsets = 2, "bad_offsets", "Module offsets fall or do not end at the number of hits.";
+    TooManyHits = 3, "too_many_hits", "More hits in the event than the configuration allows.";
+    TooManyHitsInModule = 4, "too_many_hits_in_module", "More hits in one module than the configuration allows.";
+    TooManyTracks = 5, "too_many_tracks", "More track candidates than the configuration allows.";
+    Corrupt = 6, "corrupt", "The event's text or bytes could not be decoded.";
+    OutOfRange = 7, "out_of_range", "A coordinate lies outside every detector (its size is absurd).";
+    DaqError = 8, "daq_error", "The readout itself reports a fault of the event: a throttled, missing, truncated or mistimed fragment.";
+    BadChecksum = 9, "bad_checksum", "The checksum is not that of the bytes.";
+    TruncatedBank = 10, "truncated_bank", "A raw bank, or its own count of words, reaches beyond the bytes that there are.";
+    DuplicateBank = 11, "duplicate_bank", "Two raw banks of one kind come from one source.";
+    OversizedBank = 12, "oversized_bank", "More words in raw banks than a detector can send.";
+    BadBank = 13, "bad_bank", "A raw bank holds what its detector cannot send: a source, version or channel that does not exist.";
+    MissingBanks = 14, "missing_banks", "No raw bank of a detector that is to be reconstructed.";
+    InternalFault = 15, "internal_fault", "The program itself failed on this event, and only on this one: please report it with the event.";
 }

@@ -7,12 +7,13 @@ use peloton::cylinder::geometry::RADII;
 use peloton::cylinder::{
     Builder, CylinderConfig, CylinderInput, CylinderWorkspace, SeedSource, fit_particles, reconstruct,
 };
-use peloton::event::{CYLINDER_LAYERS, Counters, CylinderBatch, CylinderTracks, CylinderTruth, NO_HIT};
+use peloton::event::{
+    CYLINDER_LAYERS, Counters, CylinderBatch, CylinderTracks, CylinderTruth, Hasher, Hashes, NO_HIT,
+};
 use peloton::kalman::reference::{self, Measured, State, single};
 use peloton::simd::Level;
 use peloton::{Error, Status};
 use peloton_io::input::{CylinderReader, ReadOptions, Source, write_cylinder};
-use peloton_io::output::{CylinderHasher, Hashes};
 use peloton_sim::{CylinderSim, cylinder_shuffle};
 use peloton_truth::{CylinderChecker, CylinderPulls, CylinderReport};
 use std::io::Cursor;
@@ -40,7 +41,7 @@ fn tracks(level: Level, config: &CylinderConfig, (hits, truth): &Sample) -> Cyli
 }
 
 fn hashes(tracks: &CylinderTracks) -> Hashes {
-    let mut hasher = CylinderHasher::default();
+    let mut hasher = Hasher::<CylinderTracks>::default();
     hasher.update(tracks);
     hasher.finish()
 }

@@ -3,10 +3,9 @@
 mod common;
 
 use common::{hashes, samples, simulated};
-use peloton::event::{VeloBatch, VeloTracks};
+use peloton::event::{Hasher, VeloBatch, VeloTracks};
 use peloton::pipeline::{Config, Engine, Pool, SlicedTracks};
 use peloton::velo::Preset;
-use peloton_io::output::TrackHasher;
 use std::sync::Mutex;
 
 #[test]
@@ -52,7 +51,7 @@ fn one_thread_of_ones_own() {
     // A workspace that has seen other events gives the same.
     engine.run(simulated(3, 99).view(), &mut workspace, &mut tracks);
     engine.run(batch.view(), &mut workspace, &mut tracks);
-    let mut hasher = TrackHasher::default();
+    let mut hasher = Hasher::<VeloTracks>::default();
     hasher.update(&tracks);
     assert_eq!(hasher.finish(), hashes(&Config::default(), &batch, 2).0);
 }
@@ -64,7 +63,7 @@ fn batch_size_and_neighbours() {
     let engine = Engine::new(&Config::default()).unwrap();
     for size in [1, 5, 23] {
         let (mut workspace, mut tracks) = (engine.workspace(), VeloTracks::default());
-        let mut hasher = TrackHasher::default();
+        let mut hasher = Hasher::<VeloTracks>::default();
         for first in (0..whole.len()).step_by(size) {
             let mut batch = VeloBatch::default();
             for event in first..whole.len().min(first + size) {

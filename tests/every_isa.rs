@@ -6,11 +6,10 @@ use common::{at, hashes, hostile, samples};
 use peloton::cylinder::{
     Builder, CylinderConfig, CylinderInput, CylinderWorkspace, SeedSource, fit_particles, reconstruct,
 };
-use peloton::event::{Counters, CylinderBatch, CylinderTracks, CylinderTruth, VeloBatch};
+use peloton::event::{Counters, CylinderBatch, CylinderTracks, CylinderTruth, Hasher, VeloBatch};
 use peloton::pipeline::Config;
 use peloton::simd::{Isa, Level};
 use peloton::velo::Preset;
-use peloton_io::output::CylinderHasher;
 use peloton_sim::CylinderSim;
 use proptest::test_runner::{Config as ProptestConfig, TestRunner};
 use std::cell::Cell;
@@ -69,7 +68,7 @@ fn cylinder_events() {
                 assert!(out.tracks() > 200, "{level}, {builder}: {} tracks", out.tracks());
                 let mut fits = CylinderTracks::default();
                 fit_particles(level, &config, input, 0..2, &mut fits);
-                let mut hasher = CylinderHasher::default();
+                let mut hasher = Hasher::<CylinderTracks>::default();
                 hasher.update(&out);
                 let bits: Vec<u32> = fits.state.iter().flat_map(|c| c.iter().map(|x| x.to_bits())).collect();
                 (hasher.finish(), bits, fits.fit)

@@ -4,13 +4,14 @@
 mod common;
 
 use peloton::cylinder::{Builder, CylinderConfig, CylinderInput, CylinderWorkspace, SeedSource, reconstruct};
-use peloton::event::{CYLINDER_LAYERS, Counters, CylinderBatch, CylinderTracks, CylinderTruth, NO_HIT};
+use peloton::event::{
+    CYLINDER_LAYERS, Counters, CylinderBatch, CylinderTracks, CylinderTruth, Hasher, Hashes, NO_HIT,
+};
 use peloton::gpu::cylinder::Capacity;
 use peloton::gpu::{CylinderGpuPool, CylinderRunner, Emulated, Order};
 use peloton::simd::Level;
 use peloton::{Error, Status};
 use peloton_io::input::{CylinderReader, ReadOptions, Source};
-use peloton_io::output::{CylinderHasher, Hashes};
 use peloton_sim::CylinderSim;
 use proptest::prelude::*;
 
@@ -35,7 +36,8 @@ struct Found {
 }
 
 fn found<'a>(pieces: impl Iterator<Item = (&'a CylinderTracks, &'a Counters)>) -> Found {
-    let (mut hasher, mut status, mut sum) = (CylinderHasher::default(), Vec::new(), Counters::default());
+    let (mut hasher, mut status, mut sum) =
+        (Hasher::<CylinderTracks>::default(), Vec::new(), Counters::default());
     for (tracks, counters) in pieces {
         hasher.update(tracks);
         status.extend_from_slice(&tracks.status);

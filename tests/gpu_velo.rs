@@ -4,14 +4,13 @@
 mod common;
 
 use common::{hostile, simulated};
-use peloton::event::{Counters, VeloBatch, VeloTracks};
+use peloton::event::{Counters, Hasher, Hashes, VeloBatch, VeloTracks};
 use peloton::gpu::velo::Capacity;
 use peloton::gpu::{Emulated, GpuPool, Order, Runner};
 use peloton::pipeline::{Config, SlicedTracks};
 use peloton::velo::reference::{self, Fault};
 use peloton::velo::{Preset, VeloConfig};
 use peloton::{Error, Status};
-use peloton_io::output::{Hashes, TrackHasher};
 use proptest::prelude::*;
 
 const ORDERS: [Order; 3] = [Order::Forward, Order::Reverse, Order::Random(7)];
@@ -47,7 +46,7 @@ fn on_device(
 }
 
 fn hash<'a>(slices: impl Iterator<Item = &'a VeloTracks>) -> Hashes {
-    let mut hasher = TrackHasher::default();
+    let mut hasher = Hasher::<VeloTracks>::default();
     slices.for_each(|tracks| hasher.update(tracks));
     hasher.finish()
 }

@@ -216,7 +216,7 @@ fn files_are_short() {
 }
 
 /// What each room of `src` may use; what is not listed may use everything.
-const MAY_USE: [(&str, &[&str]); 15] = [
+const MAY_USE: [(&str, &[&str]); 16] = [
     ("error", &[]),
     ("bytes", &["error"]),
     ("units", &[]),
@@ -224,9 +224,10 @@ const MAY_USE: [(&str, &[&str]); 15] = [
     ("event", &["error", "simd", "units"]),
     ("input", &["error", "bytes", "simd", "units", "event"]),
     ("kalman", &["error", "simd", "units", "event"]),
-    ("velo", &["error", "bytes", "simd", "units", "event", "kalman"]),
-    ("ut", &["error", "bytes", "simd", "units", "event", "kalman"]),
-    ("scifi", &["error", "bytes", "simd", "units", "event", "kalman"]),
+    ("lhcb", &["error", "bytes", "simd", "units", "event"]),
+    ("velo", &["error", "bytes", "simd", "units", "event", "kalman", "lhcb"]),
+    ("ut", &["error", "bytes", "simd", "units", "event", "kalman", "lhcb"]),
+    ("scifi", &["error", "bytes", "simd", "units", "event", "kalman", "lhcb"]),
     ("timepix", &["error", "simd", "units", "event"]),
     ("cylinder", &["error", "simd", "units", "event", "kalman"]),
     ("truth", &["error", "bytes", "simd", "units", "event", "input", "velo", "ut", "scifi", "cylinder"]),

@@ -227,6 +227,7 @@ prop_compose! {
             pt: f64::from(pt) / 1e3 / 1000.0,
             charge: -1.0,
             origin: None,
+            exit: None,
             mother: None,
             from_signal: false,
             is_long: flags[0], is_down: flags[1], has_velo: flags[2], has_ut: flags[3],

@@ -8,7 +8,7 @@ use peloton::event::{Counters, States, VeloBatch, VeloTracks};
 use peloton::simd::Level;
 use peloton::truth::simulate::{SimSpec, simulate_velo};
 use peloton::velo::geometry::MODULE_Z;
-use peloton::velo::reference::{self, Line, fit_f64};
+use peloton::velo::reference::{self, Filtered, Line, fit_f64};
 use peloton::velo::{FitConfig, Preset, VeloConfig, VeloWorkspace, fit_tracks, reconstruct};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -32,8 +32,10 @@ fn compare(
 ) -> Worst {
     let mut worst = Worst { tracks: tracks.tracks(), ..Worst::default() };
     for track in 0..tracks.tracks() {
-        let [down, up] = fit_f64(config, &hits_of(track));
+        let Filtered { down, up, noise } = fit_f64(config, &hits_of(track));
         let beam = if tracks.backward[track] == 1 { up } else { down };
+        let beam = beam.scattered(noise * f64::from(config.noise_beam));
+        let up = up.scattered(noise * f64::from(config.noise_end));
         assert_positive(&tracks.beam, track);
         assert_positive(&tracks.end, track);
         let chi2 = f64::from(tracks.chi2[track]);
@@ -57,7 +59,7 @@ fn compare(
 
 /// Keeps the largest; a NaN is the largest of all.
 fn see(worst: &mut f64, value: f64) {
-    if !(value <= *worst) {
+    if value > *worst || value.is_nan() {
         *worst = value;
     }
 }
@@ -123,20 +125,20 @@ struct Kind {
     /// Share of the pairs in between in which it has no hit.
     missed: f64,
     /// What is done to the hits in the end.
-    turn: fn(&mut Random, &mut Vec<[f64; 3]>),
+    turn: fn(&mut Random, &mut [[f64; 3]]),
 }
 
-fn as_they_are(_: &mut Random, _: &mut Vec<[f64; 3]>) {}
+fn as_they_are(_: &mut Random, _: &mut [[f64; 3]]) {}
 
 /// Hits anywhere in the detector, in any order.
-fn anywhere(random: &mut Random, hits: &mut Vec<[f64; 3]>) {
+fn anywhere(random: &mut Random, hits: &mut [[f64; 3]]) {
     for hit in hits {
         *hit = [random.between(-60.0, 60.0), random.between(-60.0, 60.0), random.between(-300.0, 760.0)];
     }
 }
 
 /// Some hits at the z of the one before and a few millimetres away, some in its very place.
-fn on_one_another(random: &mut Random, hits: &mut Vec<[f64; 3]>) {
+fn on_one_another(random: &mut Random, hits: &mut [[f64; 3]]) {
     for i in 1..hits.len() {
         let [x, y, z] = hits[i - 1];
         match random.below(4) {
@@ -148,14 +150,14 @@ fn on_one_another(random: &mut Random, hits: &mut Vec<[f64; 3]>) {
 }
 
 /// All in one place but the last.
-fn in_one_place(_: &mut Random, hits: &mut Vec<[f64; 3]>) {
+fn in_one_place(_: &mut Random, hits: &mut [[f64; 3]]) {
     let last = hits.len() - 1;
     let place = hits[0];
     hits[..last].fill(place);
 }
 
 /// All within a few millimetres on one plane, or so near it that ends do not tell slopes.
-fn on_one_plane(random: &mut Random, hits: &mut Vec<[f64; 3]>) {
+fn on_one_plane(random: &mut Random, hits: &mut [[f64; 3]]) {
     let [x, y, z] = hits[0];
     for hit in hits {
         let off = random.between(0.0, 1.0) * random.below(2) as f64;

@@ -1,7 +1,7 @@
 //! The kernels against their naive twin: every level gives the reference's tracks, bit for bit.
 mod common;
 
-use peloton::event::{Counters, VELO_MODULES, VeloBatch, VeloTracks};
+use peloton::event::{Counters, VELO_MODULES, VeloBatch, VeloTracks, difference};
 use peloton::simd::Level;
 use peloton::velo::geometry::MODULE_Z;
 use peloton::velo::reference::{self, Fault};
@@ -11,30 +11,10 @@ use peloton_sim::{SimSpec, simulate_velo};
 use proptest::prelude::*;
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 
-/// All columns of tracks as bits, with their names.
-fn columns(tracks: &VeloTracks) -> Vec<(String, Vec<u32>)> {
-    let bits = |column: &[f32]| column.iter().map(|value| value.to_bits()).collect();
-    let mut columns = vec![
-        ("status".to_string(), tracks.status.iter().map(|status| status.code().into()).collect()),
-        ("track_start".to_string(), tracks.track_start.to_vec()),
-        ("hit_start".to_string(), tracks.hit_start.to_vec()),
-        ("hits".to_string(), tracks.hits.to_vec()),
-        ("chi2".to_string(), bits(&tracks.chi2)),
-        ("backward".to_string(), tracks.backward.iter().map(|&flag| flag.into()).collect()),
-    ];
-    for (side, states) in [("beam", &tracks.beam), ("end", &tracks.end)] {
-        let states = states.columns().map(|(name, column)| (format!("{side}.{name}"), bits(column)));
-        columns.extend(states);
-    }
-    columns
-}
-
-/// The first place where two results differ.
-fn difference(a: &VeloTracks, b: &VeloTracks) -> Option<String> {
-    columns(a).into_iter().zip(columns(b)).find_map(|((name, a), (_, b))| {
-        let at = (0..a.len().max(b.len())).find(|&at| a.get(at) != b.get(at))?;
-        Some(format!("{name}[{at}]: {:x?} and {:x?}", a.get(at), b.get(at)))
-    })
+/// The first difference between two results, and its event.
+fn first_difference(a: &VeloTracks, b: &VeloTracks) -> Option<String> {
+    assert_eq!(a.events(), b.events());
+    (0..a.events()).find_map(|event| Some(format!("event {event}: {}", difference((a, event), (b, event))?)))
 }
 
 /// The kernel's result, made in slices of so many events, and what it counted.
@@ -53,7 +33,7 @@ fn departure(config: &VeloConfig, batch: &VeloBatch, expected: &VeloTracks) -> O
     let mut dropped: Option<Vec<_>> = None;
     Level::supported().into_iter().find_map(|level| {
         let (tracks, counters) = in_slices(level, config, batch, batch.len().max(1));
-        if let Some(what) = difference(expected, &tracks) {
+        if let Some(what) = first_difference(expected, &tracks) {
             return Some(format!("{level}: {what}"));
         }
         let here: Vec<_> = counters.dropped().collect();
@@ -122,7 +102,7 @@ fn slices_make_no_difference() {
         for level in Level::supported() {
             for slice in [1, 7, 64] {
                 let (tracks, _) = in_slices(level, &config, &batch, slice);
-                assert_eq!(difference(&expected, &tracks), None, "{level}, slices of {slice}");
+                assert_eq!(first_difference(&expected, &tracks), None, "{level}, slices of {slice}");
             }
         }
     }
@@ -309,7 +289,7 @@ fn any_events(preset: Preset) {
                 *seen_so_far.borrow_mut().entry(status).or_default() += 1;
             }
             let wrong = reference::reconstruct_with(Fault::LastOfEquals, &config, batch.view());
-            faults.set(faults.get() + u32::from(difference(&expected, &wrong).is_some()));
+            faults.set(faults.get() + u32::from(first_difference(&expected, &wrong).is_some()));
             Ok(())
         })
         .unwrap();

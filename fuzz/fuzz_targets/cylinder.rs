@@ -4,9 +4,8 @@
 
 use libfuzzer_sys::fuzz_target;
 use peloton::cylinder::{CylinderConfig, CylinderInput, CylinderWorkspace, SeedSource, reconstruct};
-use peloton::event::{CYLINDER_LAYERS, Counters, CylinderBatch, CylinderTracks, CylinderTruth};
+use peloton::event::{CYLINDER_LAYERS, Counters, CylinderBatch, CylinderTracks, CylinderTruth, Hasher, Hashes};
 use peloton_io::input::{CylinderReader, ReadOptions, write_cylinder};
-use peloton_io::output::{CylinderHasher, Hashes};
 use peloton::simd::{Isa, Level};
 use std::io::Cursor;
 
@@ -23,7 +22,7 @@ fn hashes(level: Level, config: &CylinderConfig, hits: &CylinderBatch, truth: &C
         (CylinderWorkspace::default(), CylinderInput { hits, seeds: &truth.particles });
     reconstruct(level, config, input, 0..hits.len(), &mut workspace, &mut out, &mut counters);
     assert_eq!((out.events(), counters.events()), (hits.len(), hits.len() as u64));
-    let mut hasher = CylinderHasher::default();
+    let mut hasher = Hasher::<CylinderTracks>::default();
     hasher.update(&out);
     hasher.finish()
 }

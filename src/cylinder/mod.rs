@@ -18,5 +18,5 @@ mod triplets;
 
 pub use config::{BinConfig, BuildConfig, Builder, CylinderConfig, FitConfig, SeedConfig, SeedSource};
 pub use helix::Helix;
-pub use sequence::{Cylinder, CylinderSample};
 pub use run::{CylinderInput, CylinderWorkspace, fit_particles, reconstruct};
+pub use sequence::{Cylinder, CylinderSample};

@@ -95,7 +95,16 @@ fn lengths_differ<R: Results>(
     if info.lists > 1 {
         return Some(format!("{} {list}: {counts}", info.name.trim_end_matches("_start")));
     }
-    Some(counts)
+    // One track too many shifts all that come after it: where that begins is the news.
+    let inner = R::COLUMNS.iter().position(|other| other.depth == info.depth + 2);
+    let first = inner.and_then(|column| {
+        let lists = |item| rows.each_ref().map(|row| row.list(column, item));
+        let mut items = (0..a[list].min(b[list]) as usize).map(|item| (item, lists(item)));
+        let (item, [a, b]) = items.find(|(_, [a, b])| a != b)?;
+        let level = R::LEVELS[info.depth + 1];
+        Some(format!("; the first that differs is {level} {item}: {} {a} and {b}", R::COLUMNS[column].name))
+    });
+    Some(counts + &first.unwrap_or_default())
 }
 
 /// The first item that differs, counted from the beginning of the ranges, which are equally long.

@@ -28,7 +28,7 @@ pub use cylinder_tracks::{CYLINDER_STATE, CylinderTracks};
 pub use difference::difference;
 pub use hash::{Hasher, Hashes};
 pub use layout::{Layout, MAX_SIDE};
-pub use particles::{Particle, TruthEvent};
+pub use particles::{Particle, TrueState, TruthEvent};
 pub use pixel_clusters::{ClusterFeatures, PixelClusters};
 pub use pixels::{Edge, NS_PER_TICK, PixelBlock, PixelHits, TICKS_PER_CLOCK, TriggerPairs, Triggers};
 pub use raw_banks::{BankKind, RawBank, RawBatch, RawEvent, RawEvents};
@@ -40,6 +40,6 @@ pub use tracks::{States, VeloTracks};
 pub use ut_hits::{UT_GROUPS, UT_PLANES, UtBatch};
 pub use velo_hits::{VELO_MODULES, VeloBatch, VeloEvent, VeloEvents};
 
-/// Version of the column schema: names, types, units and order of the columns of [`VeloBatch`] and
-/// [`VeloTracks`]. It rises with every change that a reader of the columns would notice.
-pub const SCHEMA_VERSION: u32 = 1;
+/// Version of the columns that are written: their names, types, units and nesting ([`Results::COLUMNS`], and how files
+/// hold them). It rises with every change that a reader of the columns would notice.
+pub const SCHEMA_VERSION: u32 = 2;

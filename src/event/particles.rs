@@ -21,6 +21,8 @@ pub struct Particle {
     pub charge: f64,
     /// Where the particle was made, mm; unknown in Velo JSON.
     pub origin: Option<[f32; 3]>,
+    /// How it leaves the Velo towards larger z; of simulations alone, where it does, mm.
+    pub exit: Option<TrueState>,
     /// Velo and SciFi reconstructible (no unit).
     pub is_long: bool,
     /// UT and SciFi reconstructible (no unit).
@@ -47,6 +49,37 @@ impl Particle {
     /// Electrons and positrons are counted apart in every table: they shower.
     pub fn is_electron(&self) -> bool {
         self.pid.abs() == 11
+    }
+
+    /// Where it was made and where it flew from there; nothing when its origin is unknown, or it flew across the beam.
+    pub fn start(&self) -> Option<TrueState> {
+        let [x, y, z] = self.origin?.map(f64::from);
+        let slope = 1.0 / libm::sinh(self.eta);
+        let (tx, ty) = (slope * libm::cos(self.phi), slope * libm::sin(self.phi));
+        slope.is_finite().then_some(TrueState { x, y, z, tx, ty })
+    }
+}
+
+/// Where a particle is and where it flies.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TrueState {
+    /// mm.
+    pub x: f64,
+    /// mm.
+    pub y: f64,
+    /// mm.
+    pub z: f64,
+    /// dx/dz (no unit).
+    pub tx: f64,
+    /// dy/dz (no unit).
+    pub ty: f64,
+}
+
+impl TrueState {
+    /// The state at another z, on a straight line.
+    pub fn at(self, z: f64) -> Self {
+        let dz = z - self.z;
+        Self { x: self.x + dz * self.tx, y: self.y + dz * self.ty, z, ..self }
     }
 }
 

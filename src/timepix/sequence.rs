@@ -1,10 +1,10 @@
 //! [`Timepix`]: the sequence from a stream of pixel hits to clusters, on one thread or several.
 
 use super::{Definition, TimepixConfig, Workers};
+use crate::Result;
 use crate::engine::{Batch, Machine, Stage, StreamSequence};
 use crate::event::{Counters, Layout, PixelBlock, PixelClusters, PixelHits};
 use crate::simd::Level;
-use crate::Result;
 
 /// A piece of a stream of hits.
 #[derive(Debug, Default)]

@@ -10,12 +10,12 @@
 //! are complete. All others may have neighbours in other windows, so their hits are clustered once more by the
 //! merger: a cluster that crosses a border has all of its hits there, and nothing else is a neighbour of it.
 
-use crate::event::{Counters, Layout, PixelClusters, PixelHits, StageClock};
-use crate::simd::{Level, set_default_float_mode, with_default_float_mode};
 use super::{
     Calibration, Chain, ChainCounts, Clusterer, Definition, FeatureMaker, Front, TimepixConfig,
     WindowClusters, WindowFinder,
 };
+use crate::event::{Counters, Layout, PixelClusters, PixelHits, StageClock};
+use crate::simd::{Level, set_default_float_mode, with_default_float_mode};
 use crate::{Error, Result};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use std::collections::VecDeque;
@@ -351,7 +351,7 @@ impl Back {
         found.clear();
         self.merger.run(all, found);
         let calibration = self.calibration.as_deref();
-        crate::dispatch!(level, g => maker.run(g, calibration, found));
+        crate::dispatch_isa!(level, g => maker.run(g, calibration, found));
         self.merged.clusters.extend_from(found, 0..found.len());
     }
 }

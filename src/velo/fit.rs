@@ -85,6 +85,12 @@ impl<G: Gang> State<G> {
         }
     }
 
+    /// The state behind something that scatters.
+    #[inline(always)]
+    fn scattered(&self, noise: F32<G>) -> Self {
+        Self { tt: self.tt + noise, ..*self }
+    }
+
     /// Writes the state, moved to `z`, at place `at` of the columns.
     #[inline(always)]
     fn store(&self, config: &FitConfig, z: F32<G>, to: &mut States, at: usize, lanes: Mask<G>) {
@@ -219,8 +225,9 @@ pub(super) fn fit<G: Gang>(
         }
         up.update(g, top, noise, lanes);
         let to = base + at;
-        up.store(config, F32::splat(g, config.end_z), &mut out.end, to, lanes);
-        let beam = up.select(backward, &down);
+        let end = up.scattered(noise * F32::splat(g, config.noise_end));
+        end.store(config, F32::splat(g, config.end_z), &mut out.end, to, lanes);
+        let beam = up.select(backward, &down).scattered(noise * F32::splat(g, config.noise_beam));
         let z = closest_to_beam(g, config, [beam.x, beam.y, beam.z], [beam.tx, beam.ty]);
         beam.store(config, z, &mut out.beam, to, lanes);
         same_nan(beam.chi2 * F32::splat(g, weight)).store_some(&mut out.chi2[to..], lanes);

@@ -16,8 +16,8 @@ mod paper;
 pub mod reference;
 mod run;
 mod scratch;
-mod sequence;
 mod sensors;
+mod sequence;
 
 #[cfg(feature = "cuda")]
 pub(crate) use config::MAX_WINDOW;
@@ -31,5 +31,5 @@ pub use forwarding::ForwardingConfig;
 pub use paper::PaperConfig;
 pub use run::{fit_tracks, reconstruct};
 pub use scratch::VeloWorkspace;
-pub use sequence::{Velo, VeloInput, VeloInputBatch, VeloSequenceWorkspace};
 pub use sensors::{ALL_SENSORS, VeloSensors};
+pub use sequence::{Velo, VeloInput, VeloInputBatch, VeloSequenceWorkspace};

@@ -60,7 +60,9 @@ impl Velo {
 
     fn sensors(&self) -> Result<(&VeloSensors, VeloBanks)> {
         let (sensors, banks) = self.decoding.as_ref().ok_or_else(|| {
-            Error::Config("these are raw banks: the sequence velo needs the detector's geometry for them".into())
+            Error::Config(
+                "these are raw banks: the sequence velo needs the detector's geometry for them".into(),
+            )
         })?;
         Ok((sensors, *banks))
     }
@@ -228,7 +230,8 @@ impl Sequence for Velo {
             VeloInput::Banks(events) => {
                 hits.clear();
                 let count = range.len();
-                self.decode(events, range, decode, hits, counters).expect("sensors, when banks were accepted");
+                self.decode(events, range, decode, hits, counters)
+                    .expect("sensors, when banks were accepted");
                 reconstruct(self.level, &self.config, hits.view(), 0..count, velo, out, counters);
             }
         }

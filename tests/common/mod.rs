@@ -6,11 +6,10 @@ pub mod decoding;
 pub mod hostile;
 
 pub use data::data;
-use peloton::event::{RawBatch, TruthEvent, VeloBatch};
+use peloton::event::{Hasher, Hashes, RawBatch, TruthEvent, VeloBatch, VeloTracks};
 use peloton::pipeline::{Config, Engine, Events, Pool, SlicedTracks};
 use peloton::simd::Level;
 use peloton_io::input::{EventNote, RawReader, ReadOptions, Source, VeloReader};
-use peloton_io::output::{Hashes, TrackHasher};
 use peloton_sim::SimReader;
 use std::path::Path;
 
@@ -84,7 +83,7 @@ pub fn hashes_of<'a>(engine: &Engine, events: impl Into<Events<'a>>, threads: us
     let mut tracks = SlicedTracks::default();
     let counters = pool.run(engine, events, &mut tracks);
     assert_eq!(counters.events(), events.len() as u64, "every event is accounted for");
-    let mut hasher = TrackHasher::default();
+    let mut hasher = Hasher::<VeloTracks>::default();
     tracks.slices().for_each(|tracks| hasher.update(tracks));
     (hasher.finish(), tracks.tracks())
 }

@@ -1,7 +1,9 @@
 //! What the user sees: results on standard output, everything else on standard error.
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use peloton::{Error, Result};
+use peloton_io::output::{is_standard_output, write_whole};
+use peloton_job::Progress;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
@@ -9,7 +11,7 @@ use std::path::Path;
 pub fn print(text: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(e) if e.kind() != ErrorKind::BrokenPipe => Err(Error::io("-", e)),
+        Err(e) if e.kind() != ErrorKind::BrokenPipe => Err(Error::io("standard output", e)),
         _ => Ok(()),
     }
 }
@@ -17,16 +19,6 @@ pub fn print(text: &str) -> Result<()> {
 /// One line on standard error that says what went wrong.
 pub fn error(message: &str) {
     note("error", message);
-}
-
-/// One line on standard error that says what is worth knowing.
-pub fn warn(message: &str) {
-    note("warning", message);
-}
-
-/// One line on standard error about what goes on.
-pub fn say(message: &str) {
-    let _ = writeln!(std::io::stderr(), "{message}");
 }
 
 fn note(kind: &str, message: &str) {
@@ -39,50 +31,62 @@ fn note(kind: &str, message: &str) {
 pub fn write_json(path: &Path, value: &impl serde::Serialize) -> Result<()> {
     let mut text = serde_json::to_string_pretty(value).map_err(|e| Error::io(path, e.into()))?;
     text.push('\n');
-    if path == Path::new("-") {
+    if is_standard_output(path) {
         return print(&text);
     }
-    std::fs::write(path, text).map_err(|e| Error::io(path, e))
+    write_whole(path, text.as_bytes())
 }
 
-/// A progress bar on standard error; it shows only on a terminal and stays away with `--quiet`.
-pub fn progress(total: Option<u64>, quiet: bool) -> ProgressBar {
-    let bar = match (quiet, total) {
-        (true, _) => ProgressBar::hidden(),
-        (false, Some(total)) => ProgressBar::new(total),
-        (false, None) => ProgressBar::no_length(),
-    };
-    let template = match total {
-        Some(_) => "{wide_bar} {human_pos}/{human_len} {per_sec} {eta}",
-        None => "{spinner} {human_pos} {per_sec}",
-    };
-    bar.with_style(ProgressStyle::with_template(template).expect("a template of known keys"))
+/// Shows how a job gets on: a bar on a terminal, warnings as lines; nothing with `--quiet`.
+pub struct Terminal {
+    bar: ProgressBar,
+    is_quiet: bool,
 }
 
-/// Rows of text in aligned columns, the first to the left and the others to the right.
-pub fn table<const N: usize>(rows: &[[String; N]]) -> String {
-    let widths: [usize; N] =
-        std::array::from_fn(|i| rows.iter().map(|row| row[i].chars().count()).max().unwrap_or(0));
-    let mut text = String::new();
-    for row in rows {
-        let mut line = format!("{:width$}", row[0], width = widths[0]);
-        for (cell, width) in row.iter().zip(widths).skip(1) {
-            line.push_str(&format!("  {cell:>width$}"));
-        }
-        text.push_str(line.trim_end());
-        text.push('\n');
+impl Terminal {
+    /// For one job.
+    pub fn new(is_quiet: bool) -> Self {
+        Self { bar: ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden()), is_quiet }
     }
-    text
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+impl Progress for Terminal {
+    fn begin(&self, items: Option<u64>) {
+        if self.is_quiet {
+            return;
+        }
+        let template = match items {
+            Some(_) => "{wide_bar} {human_pos}/{human_len} {per_sec} {eta}",
+            None => "{spinner} {human_pos} {per_sec}",
+        };
+        match items {
+            Some(items) => self.bar.set_length(items),
+            None => self.bar.unset_length(),
+        }
+        self.bar.reset();
+        self.bar.set_style(ProgressStyle::with_template(template).expect("a template of known keys"));
+        self.bar.set_draw_target(ProgressDrawTarget::stderr());
+    }
 
-    #[test]
-    fn columns_line_up() {
-        let rows =
-            [["stage", "ns"], ["find", "31000.5"], ["a long one", "7"]].map(|row| row.map(String::from));
-        assert_eq!(table(&rows), "stage            ns\nfind        31000.5\na long one        7\n");
+    fn advance(&self, items: u64) {
+        self.bar.inc(items);
+    }
+
+    fn end(&self) {
+        self.bar.finish_and_clear();
+    }
+
+    fn note(&self, text: &str) {
+        if !self.is_quiet {
+            self.bar.suspend(|| {
+                let _ = writeln!(std::io::stderr(), "{text}");
+            });
+        }
+    }
+
+    fn warn(&self, text: &str) {
+        if !self.is_quiet {
+            self.bar.suspend(|| note("warning", text));
+        }
     }
 }

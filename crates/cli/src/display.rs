@@ -1,9 +1,10 @@
 //! `peloton display`: pictures of an event.
 
-use super::options::{ConfigArgs, InputArgs, ReportArgs};
-use super::timepix;
+use crate::options::{ConfigArgs, InputArgs, ReportArgs, SequenceArgs, host};
 use clap::Args;
-use peloton::{Error, Result};
+use peloton::Result;
+use peloton_io::output::JobFiles;
+use peloton_job::Frame;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -31,18 +32,35 @@ pub struct Display {
     /// Where to write the page
     #[arg(long, short, value_name = "FILE")]
     output: PathBuf,
+    #[command(flatten)]
+    sequence: SequenceArgs,
 }
 
 impl Display {
-    /// Does it.
+    /// Adds what is read and written.
+    pub fn name_files(&self, files: &mut JobFiles) {
+        self.input.name_files(files);
+        self.config.name_files(files);
+        self.sequence.name_files(files);
+        self.report.name_files(files);
+        files.written("--output", [&self.output]);
+    }
+
+    /// Runs the command.
     pub fn execute(&self) -> Result<ExitCode> {
-        let Some(config) = self.config.pixels()? else {
-            return Err(Error::Config("display draws pixel hits: add --sequence timepix".into()));
-        };
-        if !(self.frame_us > 0.0 && self.frame_us <= 1e12) {
-            return Err(Error::Config("--frame-us must be more than 0 and at most 1e12".into()));
-        }
-        let frame = (self.event, self.frame_us);
-        timepix::display(&config, &self.config, &self.input, &self.report, frame, &self.output)
+        let Some(config) = self.config.load(&self.sequence)? else { return Ok(ExitCode::SUCCESS) };
+        let request = self.input.request(config, &self.config, &self.sequence)?;
+        let frame = Frame { number: self.event, us: self.frame_us };
+        let report = self.report.beside(Some(&self.output));
+        let drawn = peloton_job::display(&request, frame, &self.output, host(&report.terminal()))?;
+        let text = format!(
+            "{}: frame {} with {} hits in {} clusters\n",
+            drawn.output.display(),
+            drawn.event,
+            drawn.frame_hits,
+            drawn.frame_clusters
+        );
+        report.report(&text, &drawn)?;
+        Ok(ExitCode::SUCCESS)
     }
 }

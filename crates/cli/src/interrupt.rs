@@ -1,26 +1,21 @@
 //! Asking for an early end: Ctrl-C (the second one ends at once), or nobody reads the output any more.
 
 use peloton::{Error, Result};
-use std::sync::atomic::{AtomicBool, Ordering};
+use peloton_io::output::remove_unfinished;
+use peloton_job::Cancel;
+use std::sync::LazyLock;
 
-static REQUESTED: AtomicBool = AtomicBool::new(false);
+/// The wish to end, shared by all jobs of this process.
+pub static CANCEL: LazyLock<Cancel> = LazyLock::new(Cancel::default);
 
 /// Starts to listen.
 pub fn listen() -> Result<()> {
     ctrlc::set_handler(|| {
-        if REQUESTED.swap(true, Ordering::Relaxed) {
+        if CANCEL.is_requested() {
+            remove_unfinished();
             std::process::exit(130);
         }
+        CANCEL.request();
     })
-    .map_err(|e| Error::Unsupported(format!("cannot listen for Ctrl-C: {e}")))
-}
-
-/// Whether an end was asked for.
-pub fn requested() -> bool {
-    REQUESTED.load(Ordering::Relaxed)
-}
-
-/// Asks for an end with the statistics so far.
-pub fn request() {
-    REQUESTED.store(true, Ordering::Relaxed);
+    .map_err(|e| Error::System(format!("cannot listen for Ctrl-C: {e}")))
 }

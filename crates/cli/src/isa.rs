@@ -1,12 +1,13 @@
 //! `peloton isa`: what this CPU has, what is built in, what would run.
 
-use super::console::table;
-use super::device;
-use super::options::ReportArgs;
-use super::version::is_built_in;
+use crate::options::ReportArgs;
+use crate::version::is_built_in;
 use clap::Args;
 use peloton::Result;
 use peloton::simd::{GANGS, Isa, Level};
+use peloton_io::output::JobFiles;
+use peloton_job::text::table;
+use peloton_job::{cpu_name, devices_found};
 use serde::Serialize;
 use std::process::ExitCode;
 
@@ -49,7 +50,12 @@ struct Runs {
 }
 
 impl IsaCommand {
-    /// Does it.
+    /// Adds what is written.
+    pub fn name_files(&self, files: &mut JobFiles) {
+        self.report.name_files(files);
+    }
+
+    /// Runs the command.
     pub fn execute(&self) -> Result<ExitCode> {
         let chosen = Level::choose(None, None)?;
         let report = Report {
@@ -58,7 +64,7 @@ impl IsaCommand {
             levels: Isa::ALL.map(level).into(),
             forced: Isa::from_environment()?.map(Isa::name),
             runs: Runs { isa: chosen.isa().name(), gang: chosen.gang() },
-            gpu: device::found(),
+            gpu: devices_found(),
         };
         self.report.report(&text(&report), &report)?;
         Ok(ExitCode::SUCCESS)
@@ -99,11 +105,4 @@ fn text(report: &Report) -> String {
         runs.isa,
         runs.gang
     )
-}
-
-/// The CPU as the system calls it, or its architecture.
-pub fn cpu_name() -> String {
-    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let name = info.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
-    name.map_or(std::env::consts::ARCH.into(), |(_, name)| name.trim().to_string())
 }

@@ -1,42 +1,35 @@
-//! The command line: one file per subcommand, and what they share.
+//! The command line: flags, and text over what `peloton-job` does.
 //!
-//! A subcommand resolves its flags to a [`Config`](peloton::pipeline::Config), opens its events, works, and
-//! returns an exit code: 0, or 1 when the work itself says no (`compare`). Errors become one line on
-//! standard error and exit code 2 for bad usage (flags, configuration), 1 for failed work.
+//! A subcommand turns its flags into a [`Request`](peloton_job::Request), has the job done, and returns an exit code: 0, or
+//! 1 when the work itself says no (`compare`, `check`). Errors become one line on standard error and exit code 2 for bad
+//! usage (flags, configuration), 1 for failed work.
 
 mod check;
 mod compare;
+mod config;
 mod console;
-mod cylinder;
-mod describe;
-mod device;
-mod device_hits;
-mod device_throughput;
 mod display;
 mod interrupt;
 mod isa;
-mod job;
-mod measure;
+mod latency;
 mod options;
-mod reconstruct;
 mod run;
-mod settings;
+mod sensor;
 mod simulate;
-mod sink;
-mod source;
+mod soak;
 mod throughput;
-mod timepix;
-mod track_file;
 mod tune;
 mod version;
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use peloton::Result;
+use peloton::simd::with_default_float_mode;
+use peloton_io::output::JobFiles;
 use std::process::ExitCode;
 
-/// Reconstructs particle tracks in real time on CPUs: the same bits on every instruction set, gang size and
-/// number of threads.
+/// Reconstructs particle tracks and pixel clusters in real time on CPUs: the same bits on every instruction set, gang size
+/// and number of threads.
 #[derive(Parser)]
 #[command(name = "peloton", arg_required_else_help = true, after_help = EXAMPLES)]
 struct Cli {
@@ -52,17 +45,37 @@ Examples:
   peloton compare events.ndjson.zst --left isa=avx2,gang=16 --right isa=scalar,gang=1
   peloton run sim:velo,events=1000,seed=7 --json -";
 
-#[derive(Subcommand)]
-enum Command {
-    Run(run::Run),
-    Check(check::Check),
-    Throughput(throughput::Throughput),
-    Tune(tune::Tune),
-    Compare(compare::Compare),
-    Simulate(simulate::Simulate),
-    Display(display::Display),
-    Soak(timepix::Soak),
-    Isa(isa::IsaCommand),
+macro_rules! commands {
+    ($($name:ident: $command:ty,)+) => {
+        #[derive(Subcommand)]
+        enum Command {
+            $($name($command),)+
+        }
+
+        /// Looks at the files of a job before any is touched, and does it.
+        fn dispatch(command: &Command) -> Result<ExitCode> {
+            let mut files = JobFiles::default();
+            match command {
+                $(Command::$name(command) => command.name_files(&mut files),)+
+            }
+            files.check()?;
+            match command {
+                $(Command::$name(command) => command.execute(),)+
+            }
+        }
+    };
+}
+
+commands! {
+    Run: run::Run,
+    Check: check::Check,
+    Throughput: throughput::Throughput,
+    Tune: tune::Tune,
+    Compare: compare::Compare,
+    Simulate: simulate::Simulate,
+    Display: display::Display,
+    Soak: soak::Soak,
+    Isa: isa::IsaCommand,
 }
 
 /// Parses the command line and does what it says.
@@ -70,7 +83,7 @@ fn main() -> ExitCode {
     let command = Cli::command().version(env!("CARGO_PKG_VERSION")).long_version(version::TEXT.as_str());
     let parsed = command.try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches));
     let result = match parsed {
-        Ok(cli) => interrupt::listen().and_then(|()| dispatch(&cli.command)),
+        Ok(cli) => interrupt::listen().and_then(|()| with_default_float_mode(|| dispatch(&cli.command))),
         Err(error) => return usage(&error),
     };
     match result {
@@ -79,20 +92,6 @@ fn main() -> ExitCode {
             console::error(&error.to_string());
             ExitCode::from(if error.is_usage() { 2 } else { 1 })
         }
-    }
-}
-
-fn dispatch(command: &Command) -> Result<ExitCode> {
-    match command {
-        Command::Run(command) => command.execute(),
-        Command::Check(command) => command.execute(),
-        Command::Throughput(command) => command.execute(),
-        Command::Tune(command) => command.execute(),
-        Command::Compare(command) => command.execute(),
-        Command::Simulate(command) => command.execute(),
-        Command::Display(command) => command.execute(),
-        Command::Soak(command) => command.execute(),
-        Command::Isa(command) => command.execute(),
     }
 }
 

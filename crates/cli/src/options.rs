@@ -1,13 +1,15 @@
 //! The flags that subcommands share.
 
-use super::cylinder::CylinderArgs;
-use super::timepix::PixelArgs;
+use crate::console::{self, Terminal};
+use crate::interrupt::CANCEL;
+use crate::sensor::{CylinderArgs, PixelArgs};
 use clap::Args;
-use peloton::pipeline::Sequence;
+use peloton::Result;
 use peloton::simd::Isa;
 use peloton::velo::{Preset, VeloBanks};
-use peloton::{Error, Result};
 use peloton_io::input::Format;
+use peloton_io::output::{JobFiles, is_standard_output};
+use peloton_job::{Config, Device, EventRange, Host, Request, SequenceName};
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -27,38 +29,16 @@ impl<T: FromStr<Err: ToString>> FromStr for Auto<T> {
     }
 }
 
-/// `FIRST:COUNT`; either may be left out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct EventRange {
-    /// Number of the first event, from 0.
-    pub first: usize,
-    /// How many, or all.
-    pub count: Option<usize>,
-}
-
-impl FromStr for EventRange {
-    type Err = Error;
-    fn from_str(text: &str) -> Result<Self> {
-        let wrong = || Error::Config(format!("`{text}` is not FIRST:COUNT, such as 0:100, 50: or :20"));
-        let (first, count) = text.split_once(':').ok_or_else(wrong)?;
-        let number = |text: &str| match text {
-            "" => Ok(None),
-            text => text.parse().map(Some).map_err(|_| wrong()),
-        };
-        Ok(Self { first: number(first)?.unwrap_or(0), count: number(count)? })
-    }
-}
-
 /// Which events.
 #[derive(Args, Debug, Clone, Default)]
 pub struct InputArgs {
     /// Files, directories, `-` (standard input), `sim:velo,events=N,seed=K` (simulated hits),
-    /// `sim:lhcb,events=N,seed=K` (simulated raw banks),
+    /// `sim:lhcb,events=N,seed=K` (simulated raw banks), `sim:cylinder,events=N,tracks=N,seed=K`,
     /// `sim:timepix,preset=am241,hits=N,seed=K`; pixel hits also from `tcp://HOST:PORT` or `udp://HOST:PORT`
     #[arg(value_name = "INPUT")]
     pub inputs: Vec<String>,
     /// Format of the input: auto (from the content), velo-json, velo-ndjson, mdf, banks (a folder of bank
-    /// containers); of pixel hits t3pa, burda, tpx3, tpx4, katherine, hits16, npy, parquet
+    /// containers), cylinder; of pixel hits t3pa, burda, tpx3, tpx4, katherine, hits16, npy, parquet
     #[arg(long, value_name = "FORMAT", default_value_t)]
     pub format: Format,
     /// Only these events, counted from 0 over all inputs
@@ -67,12 +47,11 @@ pub struct InputArgs {
     /// End at the first event that cannot be read or reconstructed, instead of counting it
     #[arg(long)]
     pub strict: bool,
-    /// Folder of the detector's geometry files, for raw banks, or `nominal`, which is what simulations have without
-    /// it; events of hits need none
+    /// Folder of the detector's geometry files, which raw banks need; `nominal` is the detector that simulations have
+    /// unless a folder is given
     #[arg(long, value_name = "DIR")]
     pub geometry: Option<PathBuf>,
-    /// Kind of Velo banks to read, where there are several: auto (retina where present), retina, superpixel;
-    /// events of hits have none
+    /// Kind of Velo banks to read, where there are several: auto (retina where present), retina, superpixel
     #[arg(long, value_name = "KIND", default_value_t)]
     pub velo_banks: VeloBanks,
 }
@@ -82,7 +61,7 @@ pub struct InputArgs {
 pub struct ConfigArgs {
     /// What to reconstruct: velo, ut, scifi (hits of raw banks), timepix, cylinder
     #[arg(long, value_name = "S")]
-    pub sequence: Option<Sequence>,
+    pub sequence: Option<SequenceName>,
     /// Set of parameters: best, paper, forwarding [default: best]
     #[arg(long, value_name = "NAME")]
     pub preset: Option<Preset>,
@@ -98,24 +77,22 @@ pub struct ConfigArgs {
     /// Events a thread takes at once; changes nothing but speed
     #[arg(long, value_name = "N")]
     pub slice: Option<usize>,
-    /// Configuration in TOML (start from --print-config); flags go before it
+    /// Where it runs: cpu, gpu, or emulated (the GPU's kernels on the CPU, for tests); on a device --threads is the
+    /// number of streams, and --slice the events of a slice
+    #[arg(long, value_name = "DEVICE", default_value_t)]
+    pub device: Device,
+    /// Configuration in TOML (start from --print-config); flags take precedence over it
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Profile that `peloton tune` wrote: the fastest level and gang of this CPU
     #[arg(long, value_name = "FILE")]
     pub profile: Option<PathBuf>,
-    /// Parameters of the sequence timepix.
-    #[command(flatten)]
-    pub pixels: PixelArgs,
-    /// Parameters of the sequence cylinder.
-    #[command(flatten)]
-    pub cylinder: CylinderArgs,
     /// Print the configuration as TOML and end
     #[arg(long)]
     pub print_config: bool,
 }
 
-/// What is told.
+/// What is reported.
 #[derive(Args, Debug, Clone, Default)]
 pub struct ReportArgs {
     /// Write the results as JSON to a file, or with `-` to standard output instead of the text
@@ -126,20 +103,91 @@ pub struct ReportArgs {
     pub quiet: bool,
 }
 
+/// Flags that only one sequence has.
+#[derive(Args, Debug, Clone, Default)]
+pub struct SequenceArgs {
+    /// Those of the sequence timepix.
+    #[command(flatten)]
+    pub pixels: PixelArgs,
+    /// Those of the sequence cylinder.
+    #[command(flatten)]
+    pub cylinder: CylinderArgs,
+}
+
+impl InputArgs {
+    /// Adds what is read.
+    pub fn name_files(&self, files: &mut JobFiles) {
+        files.read("input", &self.inputs);
+        files.read("--geometry", &self.geometry);
+    }
+
+    /// What to work on with a configuration.
+    pub fn request(&self, config: Config, flags: &ConfigArgs, sequence: &SequenceArgs) -> Result<Request> {
+        Ok(Request {
+            inputs: self.inputs.clone(),
+            format: self.format,
+            events: self.events,
+            strict: self.strict,
+            geometry: self.geometry.clone(),
+            velo_banks: self.velo_banks,
+            pixels: sequence.pixels.options()?,
+            config,
+            device: flags.device,
+            command: std::env::args().collect::<Vec<_>>().join(" "),
+        })
+    }
+}
+
+impl ConfigArgs {
+    /// Adds what is read.
+    pub fn name_files(&self, files: &mut JobFiles) {
+        files.read("--config", &self.config);
+        files.read("--profile", &self.profile);
+    }
+}
+
+impl SequenceArgs {
+    /// Adds what is read.
+    pub fn name_files(&self, files: &mut JobFiles) {
+        files.read("--calibration", &self.pixels.calibration);
+    }
+}
+
+impl ReportArgs {
+    /// Adds what is written.
+    pub fn name_files(&self, files: &mut JobFiles) {
+        files.written("--json", &self.json);
+    }
+
+    /// Shows how a job gets on; nothing where its output goes to standard output.
+    pub fn terminal(&self) -> Terminal {
+        Terminal::new(self.quiet)
+    }
+
+    /// The same flags, quiet where `output` takes standard output.
+    pub fn beside(&self, output: Option<&PathBuf>) -> Self {
+        let quiet = self.quiet || output.is_some_and(|path| is_standard_output(path));
+        Self { quiet, ..self.clone() }
+    }
+
+    /// Prints the text and writes the JSON, as asked for.
+    pub fn report(&self, text: &str, json: &impl serde::Serialize) -> Result<()> {
+        let json_takes_stdout = self.json.as_deref().is_some_and(is_standard_output);
+        if !self.quiet && !json_takes_stdout {
+            console::print(text)?;
+        }
+        self.json.as_deref().map_or(Ok(()), |path| console::write_json(path, json))
+    }
+}
+
+/// Whom jobs of this process tell what goes on.
+pub fn host(terminal: &Terminal) -> Host<'_> {
+    Host { progress: terminal, cancel: &CANCEL }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn event_ranges() {
-        let range = |text: &str| text.parse::<EventRange>();
-        assert_eq!(range("3:10").unwrap(), EventRange { first: 3, count: Some(10) });
-        assert_eq!(range("3:").unwrap(), EventRange { first: 3, count: None });
-        assert_eq!(range(":10").unwrap(), EventRange { first: 0, count: Some(10) });
-        for wrong in ["", "3", "a:b", "1:2:3", "-1:5"] {
-            assert!(range(wrong).is_err(), "{wrong}");
-        }
-    }
 
     #[test]
     fn auto_or_value() {

@@ -1,20 +1,16 @@
-//! `peloton run`: reconstructs events and writes the tracks.
+//! `peloton run`: reconstructs events and writes the results.
 
-use super::options::{ConfigArgs, InputArgs, ReportArgs};
-use super::reconstruct::reconstruct;
-use super::settings::Settings;
-use super::sink::{Sink, Written};
-use super::{cylinder, describe, interrupt, timepix};
+use crate::options::{ConfigArgs, InputArgs, ReportArgs, SequenceArgs, host};
 use clap::Args;
 use peloton::Result;
-use peloton::event::{SciFiBatch, UtBatch, VeloTracks};
-use peloton::pipeline::Sequence;
-use std::path::{Path, PathBuf};
+use peloton_io::output::JobFiles;
+use peloton_job::text;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Reconstruct events and write the tracks
+/// Reconstruct events and write the results
 ///
-/// The rate is that of the reconstruction, from hits in memory to tracks in memory; reading and writing run
+/// The rate is that of the reconstruction, from input in memory to results in memory; reading and writing run
 /// beside it.
 #[derive(Args)]
 #[command(after_help = "\
@@ -30,63 +26,33 @@ pub struct Run {
     config: ConfigArgs,
     #[command(flatten)]
     report: ReportArgs,
-    /// Write the results. Tracks: .parquet (one row an event, all columns), .ndjson or .ndjson.zst (one line an event:
-    /// a list of tracks, each a list of hit ids), or `-` (NDJSON to standard output, instead of the text);
-    /// clusters of pixels also as .clog; hits of the sequences ut and scifi as NDJSON alone, one line an event with
-    /// the hits' columns. A file stands under its name when it is whole; to follow a stream, write to `-` or a pipe
+    /// Write the results: .parquet (all columns: one row an event, or a cluster of pixels), .ndjson or .ndjson.zst (one line
+    /// an event: a list of tracks, each a list of hit ids; or the columns of its hits; or one line a cluster), or `-`
+    /// (NDJSON to standard output, instead of the text); clusters of pixels also as .clog. The file appears under its
+    /// name when it is complete
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    sequence: SequenceArgs,
 }
 
 impl Run {
-    /// Does it.
-    pub fn execute(&self) -> Result<ExitCode> {
-        if let Some(config) = self.config.pixels()? {
-            return timepix::run(&config, &self.config, &self.input, &self.report, self.output.as_deref());
-        }
-        if let Some(config) = self.config.cylinder()? {
-            return cylinder::run(&config, &self.input, &self.report, self.output.as_deref());
-        }
-        let Some(settings) = self.config.settings()? else { return Ok(ExitCode::SUCCESS) };
-        match settings.config.sequence {
-            Sequence::Ut => self.execute_with::<UtBatch>(settings),
-            Sequence::SciFi => self.execute_with::<SciFiBatch>(settings),
-            Sequence::Velo | Sequence::Timepix | Sequence::Cylinder => {
-                self.execute_with::<VeloTracks>(settings)
-            }
-        }
+    /// Adds what is read and written.
+    pub fn name_files(&self, files: &mut JobFiles) {
+        self.input.name_files(files);
+        self.config.name_files(files);
+        self.sequence.name_files(files);
+        self.report.name_files(files);
+        files.written("--output", &self.output);
     }
 
-    /// Runs a sequence that makes this.
-    fn execute_with<P: Written>(&self, settings: Settings) -> Result<ExitCode> {
-        let mut source = self.input.open(&settings.config, false, &self.report)?;
-        let settings = settings.for_source(&source);
-        let output = self.output.as_deref();
-        let mut sink = output.map(|path| Ok((path, Sink::create::<P>(path)?))).transpose()?;
-        let mut report = self.report.clone();
-        report.quiet |= output == Some(Path::new("-"));
-
-        let made = reconstruct::<P>(&settings, &mut source, (self.input.strict, report.quiet), |chunk| {
-            let Some((path, sink)) = &mut sink else { return Ok(()) };
-            let mut event_ids = chunk.events.event_ids();
-            for piece in chunk.result.slices() {
-                let (these, rest) = event_ids.split_at(piece.statuses().len());
-                sink.write(these, piece, path)?;
-                event_ids = rest;
-            }
-            Ok(())
-        });
-        // What was made before an error is written, and what was seen told.
-        let written = sink.map_or(Ok(()), |(path, sink)| sink.finish(path));
-        source.say_problems(&self.report);
-        let summary = made?;
-        written?;
-        self.input.say_if_beyond(summary.events, &self.report);
-        let mut text = describe::summary(&summary);
-        if interrupt::requested() {
-            text.push_str("interrupted: these are the events so far\n");
-        }
-        report.report(&text, &summary)?;
+    /// Runs the command.
+    pub fn execute(&self) -> Result<ExitCode> {
+        let Some(config) = self.config.load(&self.sequence)? else { return Ok(ExitCode::SUCCESS) };
+        let request = self.input.request(config, &self.config, &self.sequence)?;
+        let report = self.report.beside(self.output.as_ref());
+        let summary = peloton_job::run(&request, self.output.as_deref(), host(&report.terminal()))?;
+        report.report(&text::summary(&summary), &summary)?;
         Ok(ExitCode::SUCCESS)
     }
 }

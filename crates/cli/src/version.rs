@@ -1,8 +1,8 @@
 //! What this build is.
 
 use peloton::event::SCHEMA_VERSION;
-use peloton::pipeline::Sequence;
 use peloton::simd::{GANGS, Isa};
+use peloton_job::SequenceName;
 use std::sync::LazyLock;
 
 /// Whether the level's code is part of this build, be the CPU able to run it or not.
@@ -17,7 +17,7 @@ pub fn is_built_in(isa: Isa) -> bool {
 /// The text behind `--version`, after the program's name.
 pub static TEXT: LazyLock<String> = LazyLock::new(|| {
     let levels: Vec<_> = Isa::ALL.into_iter().filter(|isa| is_built_in(*isa)).map(Isa::name).collect();
-    let sequences = Sequence::ALL.map(Sequence::name).join(", ");
+    let sequences = SequenceName::ALL.map(SequenceName::name).join(", ");
     format!(
         "{}\nsequences: {sequences}\nisa: {}\ngangs: {GANGS:?}\ngpu: {}\nfeatures: {}\nschema: \
          {SCHEMA_VERSION}\ntarget: {}-{}",

@@ -116,13 +116,20 @@ fn check_tracks<B: Batch>(
     let mut checker = Checker::new(rules);
     let mut file = TrackFile::open(path)?;
     file.skip(request.events.first)?;
-    let compared = stream::<B, ()>(source, 256, None, host, |_| Ok(()), |chunk| {
-        for truth in &chunk.truth {
-            let tracks = file.next_event()?;
-            checker.event(truth, tracks.iter().map(Vec::as_slice));
-        }
-        Ok(())
-    });
+    let compared = stream::<B, ()>(
+        source,
+        256,
+        None,
+        host,
+        |_| Ok(()),
+        |chunk| {
+            for truth in &chunk.truth {
+                let tracks = file.next_event()?;
+                checker.event(truth, tracks.iter().map(Vec::as_slice));
+            }
+            Ok(())
+        },
+    );
     tell_problems(source, host);
     compared?;
     if request.events.count.is_none() && !host.is_cancelled() {

@@ -148,7 +148,13 @@ struct Found<S: System> {
 
 impl<S: System> Default for Found<S> {
     fn default() -> Self {
-        Self { hashers: Default::default(), waiting: Default::default(), events: 0, different: 0, first: None }
+        Self {
+            hashers: Default::default(),
+            waiting: Default::default(),
+            events: 0,
+            different: 0,
+            first: None,
+        }
     }
 }
 
@@ -178,7 +184,7 @@ impl<S: System> Found<S> {
 
     fn compare(&mut self, left: (&S::Results, usize), right: (&S::Results, usize), event: u64) {
         self.events += 1;
-        if let Some(what) = difference(left.0, left.1, right.0, right.1) {
+        if let Some(what) = difference(left, right) {
             self.different += 1;
             self.first.get_or_insert(Difference { event, what });
         }

@@ -141,7 +141,8 @@ impl Config {
     /// The same with the parameters of another preset.
     pub fn with_preset(&self, preset: Preset) -> Self {
         let Self { velo, cylinder, .. } = Self::preset(preset);
-        let cylinder = CylinderConfig { builder: self.cylinder.builder, seeds: self.cylinder.seeds, ..cylinder };
+        let cylinder =
+            CylinderConfig { builder: self.cylinder.builder, seeds: self.cylinder.seeds, ..cylinder };
         Self { preset, velo, cylinder, ..self.clone() }
     }
 

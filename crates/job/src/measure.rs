@@ -103,7 +103,12 @@ pub fn measure<S: System>(
     let round = (ROUND.as_nanos() / warm_up.as_nanos()) as u64;
 
     let mut measured = Measured {
-        totals: Totals { counters: Counters::default(), passes: 0, hits: hits_of(batch, &counters), ..totals },
+        totals: Totals {
+            counters: Counters::default(),
+            passes: 0,
+            hits: hits_of(batch, &counters),
+            ..totals
+        },
         hashes,
         best_pass: Duration::MAX,
         best_counters: Counters::default(),

@@ -45,7 +45,9 @@ pub fn run(request: &Request, output: Option<&Path>, host: Host<'_>) -> Result<S
                 (Err(_), false) => Done::Nothing,
             };
             let written = sink.map_or(Ok(true), |sink| sink.finish(hashes, done));
-            if matches!(written, Ok(false)) && let Some(path) = output {
+            if matches!(written, Ok(false))
+                && let Some(path) = output
+            {
                 let message = "left as it was, without what was made before the error";
                 host.warn(&format!("{}: {message}", path.display()));
             }

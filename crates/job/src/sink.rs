@@ -87,9 +87,7 @@ impl<R: Results> FileSink<R> {
                 let file = BufWriter::new(OutputFile::create(path)?);
                 Writer::Parquet(Box::new(ParquetWriter::new(file, path, metadata, &[])?))
             }
-            Some(FileFormat::Ndjson) => {
-                Writer::Ndjson(NdjsonWriter::new(ByteSink::create(path, cancel)?))
-            }
+            Some(FileFormat::Ndjson) => Writer::Ndjson(NdjsonWriter::new(ByteSink::create(path, cancel)?)),
             Some(FileFormat::Clog) | None => {
                 return Err(unknown_format(path, ".parquet, .ndjson or .ndjson.zst"));
             }

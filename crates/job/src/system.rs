@@ -3,9 +3,9 @@
 use crate::measure::Measured;
 use crate::sink::{FileSink, Sink};
 use crate::{Cancel, Check, CheckOptions, Config, Host, Request};
-use peloton::{Error, Result};
 use peloton::engine::{Batch, Executor, Stage};
 use peloton::event::{Results, TruthEvent};
+use peloton::{Error, Result};
 use peloton_io::output::Metadata;
 use peloton_truth::Rules;
 use serde_json::{Map, Value};
@@ -64,6 +64,9 @@ pub trait System: 'static {
     /// Whether the input is an endless stream, cut anywhere, instead of events.
     const IS_STREAM: bool = false;
 
+    /// Whether the gang size changes what runs; else only the instruction set does.
+    const HAS_LANES: bool = true;
+
     /// Input in memory.
     type Batch: Batch;
     /// What is made of it.
@@ -119,11 +122,7 @@ pub trait System: 'static {
     ///
     /// # Errors
     /// When there are no such rules.
-    fn track_rules(
-        _request: &Request,
-        _options: &CheckOptions,
-        _opened: &mut Opened<Self>,
-    ) -> Result<Rules> {
+    fn track_rules(_request: &Request, _options: &CheckOptions, _opened: &mut Opened<Self>) -> Result<Rules> {
         let message = "--tracks is not for this sequence: it checks tracks of its own";
         Err(Error::Config(format!("sequence {}: {message}", Self::NAME)))
     }

@@ -1,10 +1,10 @@
 //! Results as text for people: aligned columns, shares in per cent.
 
-use crate::{Compared, Profile, Summary, Throughput};
+use crate::{Compared, Measurement, Profile, Summary, Throughput};
 use peloton::event::Hashes;
 use peloton::simd::{GANGS, Isa};
 use peloton_truth::{
-    CheckReport, CylinderCategory, CylinderReport, Loss, LossReport, Pull, Resolution,
+    CheckReport, CylinderCategory, CylinderReport, Loss, LossReport, Pull, Resolution, VeloPullReport,
 };
 
 /// Rows of text in aligned columns, the first to the left and the others to the right.
@@ -67,7 +67,13 @@ fn plain(value: &serde_json::Value) -> String {
 /// One line per stage: time, share of the time, lane occupancy.
 fn stages(summary: &Summary) -> String {
     let total: f64 = summary.stages.iter().map(|stage| stage.ns_per_event).sum();
-    let mut rows = vec![["stage".into(), format!("ns/{}", summary.row), "ns/hit".into(), "share".into(), "lanes busy".into()]];
+    let mut rows = vec![[
+        "stage".into(),
+        format!("ns/{}", summary.row),
+        "ns/hit".into(),
+        "share".into(),
+        "lanes busy".into(),
+    ]];
     for stage in &summary.stages {
         rows.push([
             stage.name.into(),
@@ -138,6 +144,41 @@ pub fn losses(report: &LossReport) -> String {
     text
 }
 
+/// Fitted states against true ones, and impact parameters.
+pub fn velo_pulls(report: &VeloPullReport) -> String {
+    let heads = ["state", "p, GeV/c", "tracks", "mean pull", "width", "beyond 5", "resolution"];
+    let mut rows = vec![heads.map(String::from)];
+    for pull in &report.pulls {
+        let (scale, unit) = if pull.parameter.starts_with('t') { (1e6, "urad") } else { (1e3, "um") };
+        rows.push([
+            format!("{} {}", pull.place, pull.parameter),
+            format!("{}-{}", edge(pull.p_from), pull.p_to.map(edge).unwrap_or_default()),
+            pull.tracks.to_string(),
+            format!("{:+.3}", pull.mean),
+            format!("{:.3}", pull.width),
+            percent(Some(pull.far)),
+            format!("{:.1} {unit}", scale * pull.resolution),
+        ]);
+    }
+    let mut text = format!(
+        "\nstates of prompt particles above 3 GeV/c, no electrons: pulls are (fitted - true) / sigma,\n\
+         widths and resolutions half of the central 68 %\n{}",
+        table(&rows)
+    );
+    let mut rows = vec![["1/pT, c/GeV", "tracks", "impact parameter", "LHCb run 1"].map(String::from)];
+    for bin in &report.impact_parameters {
+        rows.push([
+            format!("{}-{}", edge(bin.inverse_pt_from), edge(bin.inverse_pt_to)),
+            bin.tracks.to_string(),
+            format!("{:.1} um", 1e3 * bin.resolution),
+            format!("{:.1} um", 1e3 * bin.lhcb_run1),
+        ]);
+    }
+    text.push('\n');
+    text.push_str(&table(&rows));
+    text
+}
+
 fn axis(variable: &str, unit: &str) -> String {
     if unit.is_empty() { variable.into() } else { format!("{variable} ({unit})") }
 }
@@ -168,7 +209,7 @@ pub fn cylinder_tables(check: &CylinderReport, bins: &[Resolution]) -> String {
 
 fn category_line(category: &CylinderCategory) -> String {
     let CylinderCategory { name, reconstructible, reconstructed, efficiency, clones, .. } = category;
-        format!(
+    format!(
         "{name:10} : {reconstructed}/{reconstructible} {} [{}, {}], {clones} ({}) clones, pur {}, hit eff {}, \
          fakes {}/{} {}\n",
         percent(*efficiency),

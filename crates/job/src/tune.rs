@@ -37,15 +37,15 @@ pub fn tune(request: &Request, plan: Plan, host: Host<'_>) -> Result<Tuned> {
 fn on_system<S: System>(request: &Request, plan: Plan, host: Host<'_>) -> Result<Tuned> {
     let mut opened = S::open(request, false, host)?;
     let batch = load(&mut opened, host)?;
-    let levels = levels(&request.config);
+    let mut levels = levels(&request.config);
+    levels.retain(|level| S::HAS_LANES || level.is_usual());
     host.progress.begin(Some(levels.len() as u64));
     let (mut scanned, mut expected, mut refused) = (Vec::new(), None, None);
     for level in &levels {
         if host.is_cancelled() {
             break;
         }
-        let config =
-            Config { isa: Some(level.isa()), gang: Some(level.gang()), ..request.config.clone() };
+        let config = Config { isa: Some(level.isa()), gang: Some(level.gang()), ..request.config.clone() };
         let mut runs = match S::executor(request, &config, &opened.context) {
             // Not every sequence has every gang.
             Err(error @ Error::Unsupported(_)) => {
@@ -71,7 +71,9 @@ fn on_system<S: System>(request: &Request, plan: Plan, host: Host<'_>) -> Result
         host.progress.advance(1);
     }
     host.progress.end();
-    if scanned.is_empty() && let Some(error) = refused {
+    if scanned.is_empty()
+        && let Some(error) = refused
+    {
         return Err(error);
     }
     let config = &request.config;

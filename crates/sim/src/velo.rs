@@ -5,8 +5,8 @@ use super::collisions::collide;
 use super::flight::{ELECTRON, Flight, angles, norm};
 use super::pixels::{Cluster, ignite, merge_touching, position};
 use super::random::Random;
-use super::transport::{Crossing, transport};
-use peloton::event::{Particle, TruthEvent, VELO_MODULES, VeloBatch};
+use super::transport::{Crossing, Exit, transport};
+use peloton::event::{Particle, TrueState, TruthEvent, VELO_MODULES, VeloBatch};
 use peloton::units::MEV_PER_GEV;
 use peloton::velo::geometry::{COLUMNS, MODULE, MODULE_Z, ROWS, SENSORS, side};
 
@@ -20,7 +20,7 @@ const MIN_MODULES: usize = 3;
 pub fn simulate_velo(spec: &SimSpec, number: u64, batch: &mut VeloBatch) -> TruthEvent {
     let mut random = Random::new(spec.seed, number);
     let (mut flights, _) = collide(spec, &mut random);
-    let (crossings, _) = transport(&mut flights, &mut random);
+    let (crossings, exits) = transport(&mut flights, &mut random);
     let clusters = digitise(spec, &crossings, &mut random);
     let mut columns = Columns::default();
     let mut hits = vec![Vec::new(); flights.len()];
@@ -35,11 +35,11 @@ pub fn simulate_velo(spec: &SimSpec, number: u64, batch: &mut VeloBatch) -> Trut
     }
     batch.push_event(number, &columns.x, &columns.y, &columns.z, &columns.module_start);
     let mut truth = TruthEvent::default();
-    for (key, (flight, hits)) in flights.iter().zip(&hits).enumerate() {
+    for (key, ((flight, exit), hits)) in flights.iter().zip(&exits).zip(&hits).enumerate() {
         let modules = hits.chunk_by(|a, b| a.1 == b.1).count();
         if modules >= MIN_MODULES {
             let hits = hits.iter().map(|(hit, _)| *hit).collect();
-            truth.particles.push(describe(key, flight, hits, &mut random));
+            truth.particles.push(describe(key, flight, exit.as_ref(), hits, &mut random));
         }
     }
     truth
@@ -114,9 +114,21 @@ fn logistic(value: f64) -> f64 {
     1.0 / (1.0 + libm::exp(-value))
 }
 
+/// The state of a particle where it leaves.
+fn leaves(exit: &Exit) -> TrueState {
+    let ([x, y, z], [dx, dy, dz]) = (exit.at, exit.direction);
+    TrueState { x, y, z, tx: dx / dz, ty: dy / dz }
+}
+
 /// The truth of one particle. Whether trackers further down would see it is drawn from what full
 /// simulation says of its momentum and angle.
-fn describe(key: usize, flight: &Flight, hits: Vec<u32>, random: &mut Random) -> Particle {
+fn describe(
+    key: usize,
+    flight: &Flight,
+    exit: Option<&Exit>,
+    hits: Vec<u32>,
+    random: &mut Random,
+) -> Particle {
     let p = norm(flight.momentum);
     let [x, y, _] = flight.momentum;
     let (eta, phi) = angles(flight.momentum);
@@ -137,6 +149,7 @@ fn describe(key: usize, flight: &Flight, hits: Vec<u32>, random: &mut Random) ->
         phi: rounded(phi, 1e6),
         charge: flight.charge,
         origin: Some(flight.origin.map(micrometres)),
+        exit: exit.filter(|exit| exit.direction[2] > 0.0).map(leaves),
         mother: None,
         is_long,
         is_down: is_long && has_ut,

@@ -17,6 +17,7 @@ mod losses;
 mod matching;
 mod report;
 mod tables;
+mod velo_pulls;
 
 pub use checker::Checker;
 pub use cylinder::{CylinderCategory, CylinderChecker, CylinderReport};
@@ -27,6 +28,7 @@ pub use peloton::event::{Particle, TruthEvent};
 pub use peloton_io::input::mdf::{HitsOf, Vertex, decode_mc, decode_vertices};
 pub use report::{CategoryReport, CheckReport};
 pub use tables::{EfficiencyBin, EfficiencyTable, GhostBin, GhostTable};
+pub use velo_pulls::{ImpactParameter, VeloPull, VeloPullReport, VeloPulls};
 
 use peloton::Error;
 use std::{fmt, str::FromStr};

@@ -67,7 +67,9 @@ KERNEL(velo_fit, VeloArgs, 64) {
         update(down, xs[here], ys[here], zs[here], noise);
         update(up, xs[there], ys[there], zs[there], noise);
     }
-    const State beam = backward ? up : down;
+    State beam = backward ? up : down;
+    beam.tt += noise * a.noise_beam;
+    up.tt += noise * a.noise_end;
     const float z = closest_to_beam(a, beam.x, beam.y, beam.z, beam.tx, beam.ty);
     store(a, a.out_beam, track, beam, z);
     store(a, a.out_end, track, up, a.end_z);

@@ -54,6 +54,11 @@ impl State {
         state
     }
 
+    /// The state behind something that scatters.
+    fn scattered(self, noise: f32) -> Self {
+        Self { tt: self.tt + noise, ..self }
+    }
+
     /// Appends the state, moved to `z`.
     fn append_to(self, config: &FitConfig, z: f32, states: &mut States) {
         let dz = z - self.z;
@@ -94,10 +99,10 @@ pub(super) fn fit(config: &FitConfig, hits: &[[f32; 3]], out: &mut VeloTracks) {
 
     let down = State::filter(config, slopes, noise, hits.iter().copied());
     let up = State::filter(config, slopes, noise, hits.iter().rev().copied());
-    let beam = if backward { up } else { down };
+    let beam = if backward { up } else { down }.scattered(noise * config.noise_beam);
     let z = closest_to_beam(config, [beam.x, beam.y, beam.z], [beam.tx, beam.ty]);
     beam.append_to(config, z, &mut out.beam);
-    up.append_to(config, config.end_z, &mut out.end);
+    up.scattered(noise * config.noise_end).append_to(config, config.end_z, &mut out.end);
     out.chi2.push(same_nan(beam.chi2 * config.weight));
     out.backward.push(u8::from(backward));
 }

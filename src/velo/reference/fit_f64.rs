@@ -42,6 +42,11 @@ impl Line {
         }
     }
 
+    /// The line behind something that scatters it by so much, rad^2.
+    pub fn scattered(self, noise: f64) -> Self {
+        Self { tt: self.tt + noise, ..self }
+    }
+
     /// z of the closest approach to the beam line; the line's own when it does not tend there.
     pub fn closest_to_beam(self, config: &FitConfig) -> f64 {
         let (x, y) = (f64::from(config.beam_x) - self.x, f64::from(config.beam_y) - self.y);
@@ -50,8 +55,7 @@ impl Line {
     }
 
     /// Takes in a hit.
-    fn updated(mut self, noise: f64, variance: f64, [x, y, z]: [f64; 3]) -> Self {
-        self.tt += noise;
+    fn updated(self, variance: f64, [x, y, z]: [f64; 3]) -> Self {
         let at = self.at(z);
         let (gain_x, gain_t) = (at.xx / (at.xx + variance), at.xt / (at.xx + variance));
         let (rx, ry) = (x - at.x, y - at.y);
@@ -69,11 +73,23 @@ impl Line {
     }
 }
 
-/// The filters from the first hit to the last one, and from the last to the first.
+/// What the filters say of a track.
+#[derive(Debug, Clone, Copy)]
+pub struct Filtered {
+    /// From the first hit to the last one.
+    pub down: Line,
+    /// From the last hit to the first one.
+    pub up: Line,
+    /// Variance of the scattering angle in a module, rad^2.
+    pub noise: f64,
+}
+
+/// The filters from the first hit to the last one, and from the last to the first; both end on a hit, before whatever
+/// scatters there.
 ///
 /// # Panics
 /// When there is no hit.
-pub fn fit_f64(config: &FitConfig, hits: &[[f32; 3]]) -> [Line; 2] {
+pub fn fit_f64(config: &FitConfig, hits: &[[f32; 3]]) -> Filtered {
     let hits: Vec<_> = hits.iter().map(|hit| hit.map(f64::from)).collect();
     let (top, bottom) = (hits[0], hits[hits.len() - 1]);
     let dz = bottom[2] - top[2];
@@ -83,6 +99,10 @@ pub fn fit_f64(config: &FitConfig, hits: &[[f32; 3]]) -> [Line; 2] {
     let variance = 1.0 / f64::from(config.weight);
     let noise = f64::from(config.noise_constant) + f64::from(config.noise_slope) * (tx * tx + ty * ty);
     let start = |[x, y, z]: [f64; 3]| Line { x, y, z, tx, ty, xx: variance, xt: 0.0, tt: 1.0, chi2: 0.0 };
-    let take = |line: Line, hit: &[f64; 3]| line.updated(noise, variance, *hit);
-    [hits[1..].iter().fold(start(top), take), hits.iter().rev().skip(1).fold(start(bottom), take)]
+    let take = |line: Line, hit: &[f64; 3]| line.scattered(noise).updated(variance, *hit);
+    Filtered {
+        down: hits[1..].iter().fold(start(top), take),
+        up: hits.iter().rev().skip(1).fold(start(bottom), take),
+        noise,
+    }
 }

@@ -17,7 +17,7 @@ use super::geometry::PAIRS;
 use crate::Status;
 use crate::event::{VELO_MODULES, VeloEvent, VeloEvents, VeloTracks};
 
-pub use fit_f64::{Line, fit_f64};
+pub use fit_f64::{Filtered, Line, fit_f64};
 
 /// A comparison that is flipped on purpose, to show that tests which compare with the kernel can fail.
 #[doc(hidden)]

@@ -11,8 +11,8 @@ use super::source::{Stream, entries};
 use super::{MAX_EVENT_BYTES, ReadOptions, Source};
 use peloton::bytes::Fields;
 use peloton::event::{CYLINDER_LAYERS, CylinderBatch, CylinderTruth, NO_HIT};
-use peloton::{Error, Result, Status};
 use peloton::simd::with_default_float_mode;
+use peloton::{Error, Result, Status};
 use std::collections::VecDeque;
 use std::io::{Read, Write};
 

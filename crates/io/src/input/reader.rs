@@ -6,8 +6,8 @@ use super::source::{Entry, Stream, entries};
 use super::velo_json::{Trouble, decode, looks_like_event};
 use super::{MAX_EVENT_BYTES, ReadOptions, Source};
 use peloton::event::{TruthEvent, VeloBatch};
-use peloton::{Error, Result, Status};
 use peloton::simd::with_default_float_mode;
+use peloton::{Error, Result, Status};
 use std::collections::VecDeque;
 use std::io::{BufReader, Read};
 

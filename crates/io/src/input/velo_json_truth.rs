@@ -188,6 +188,7 @@ impl Row<'_> {
             from_strange: self.flag(13)?,
             charge: self.number(14)?,
             origin: None,
+            exit: None,
             mother: None,
             from_signal: false,
             hits: ids,

@@ -1,24 +1,15 @@
-//! Writes results down: hashes of the output columns, tracks as NDJSON or Parquet, and the JSON summaries.
+//! Writes results: NDJSON, Arrow and Parquet by the schema of the columns, clusters of pixels as text. Files appear under
+//! their names when they are whole.
 
-mod cylinder;
-mod cylinder_parquet;
-#[cfg(feature = "cli")]
+mod arrow;
 mod file;
-mod hash;
-#[cfg(feature = "cli")]
 mod job_files;
 mod ndjson;
 mod parquet;
-mod summary;
 pub mod timepix;
 
-pub use cylinder::CylinderHasher;
-pub use cylinder_parquet::CylinderParquet;
-#[cfg(feature = "cli")]
+pub use arrow::{arrow_batch, arrow_schema};
 pub use file::{OutputFile, is_standard_output, remove_unfinished, write_whole};
-pub use hash::{Hashes, ResultHasher, TrackHasher};
-#[cfg(feature = "cli")]
 pub use job_files::JobFiles;
 pub use ndjson::NdjsonWriter;
-pub use parquet::ParquetWriter;
-pub use summary::{StageTime, Summary};
+pub use parquet::{Metadata, ParquetWriter};

@@ -1,10 +1,19 @@
 //! [`NdjsonWriter`]: one line per event: a list of tracks, each a list of hit names; or the columns of its hits.
 
-use peloton::event::{HitBatch, HitColumn, VeloTracks};
+use peloton::event::{ColumnInfo, Results, Values};
+use std::fmt::Display;
 use std::io::{self, Write};
+use std::ops::Range;
 
-/// Writes tracks as newline-delimited JSON, e.g. `[[3,17,40],[8,21,44,60]]` for an event of two tracks; an
-/// event without tracks, or one that was dropped, is `[]`, so that line i is always event i.
+/// A column and what it is.
+type Column<'a> = (&'static ColumnInfo, Values<'a>);
+
+/// Writes results as newline-delimited JSON.
+///
+/// Of tracks each line is a list of lists of hits, e.g. `[[3,17,40],[8,21,44,60]]` for an event of two tracks; an event
+/// without tracks, or one that was dropped, is `[]`, so that line i is always event i. Where the results are hits, each
+/// line holds their columns: `{"start":[0,...],"id":[...],...}`, the first hit of each group and the number of hits, then
+/// column by column.
 #[derive(Debug)]
 pub struct NdjsonWriter<W: Write> {
     to: W,
@@ -21,60 +30,80 @@ impl<W: Write> NdjsonWriter<W> {
     ///
     /// # Errors
     /// Those of the sink.
-    pub fn write(&mut self, tracks: &VeloTracks) -> io::Result<()> {
-        (0..tracks.events()).try_for_each(|event| self.write_event(tracks.hit_lists(event)))
-    }
-
-    /// Writes one event.
-    ///
-    /// # Errors
-    /// Those of the sink.
-    pub fn write_event<'a>(&mut self, tracks: impl Iterator<Item = &'a [u32]>) -> io::Result<()> {
-        use std::fmt::Write as _;
-        self.line.clear();
-        self.line.push('[');
-        for (t, hits) in tracks.enumerate() {
-            self.line.push_str(if t == 0 { "[" } else { ",[" });
-            for (h, hit) in hits.iter().enumerate() {
-                let comma = if h == 0 { "" } else { "," };
-                write!(self.line, "{comma}{hit}").expect("a String takes everything");
-            }
-            self.line.push(']');
-        }
-        self.line.push_str("]\n");
-        self.to.write_all(self.line.as_bytes())
-    }
-
-    /// Writes the hits of one piece: per event `{"start":[0,...],"id":[...],...}`, the first hit of each group and the
-    /// number of hits, then column by column.
-    ///
-    /// # Errors
-    /// Those of the sink.
-    pub fn write_hits<B: HitBatch>(&mut self, hits: &B) -> io::Result<()> {
-        let starts = hits.starts();
-        for event in 0..HitBatch::statuses(hits).len() {
-            let groups = &starts[B::GROUPS * event..=B::GROUPS * (event + 1)];
-            let (first, end) = (groups[0] as usize, groups[B::GROUPS] as usize);
+    pub fn write<R: Results>(&mut self, results: &R) -> io::Result<()> {
+        let columns = results.columns();
+        for event in 0..results.events() {
+            let ranges = results.ranges(event..event + 1);
             self.line.clear();
-            self.line.push('{');
-            self.column("start", groups.iter().map(|&start| start - first as u32));
-            for column in HitBatch::columns(hits) {
-                self.line.push(',');
-                match column {
-                    HitColumn::Integers(name, values) => self.column(name, &values[first..end]),
-                    HitColumn::Floats(name, values) => self.column(name, &values[first..end]),
-                }
+            if R::LEVELS.len() > 2 {
+                self.tracks(&columns, &ranges);
+            } else {
+                self.hits(&columns, &ranges);
             }
-            self.line.push_str("}\n");
+            self.line.push('\n');
             self.to.write_all(self.line.as_bytes())?;
         }
         Ok(())
     }
 
-    /// Appends a column to the line.
-    fn column(&mut self, name: &str, values: impl IntoIterator<Item: std::fmt::Display>) {
+    /// Appends an event's tracks to the line, as lists of their hits.
+    fn tracks(&mut self, columns: &[Column<'_>], ranges: &[Range<usize>; 3]) {
+        let of_depth = |depth| columns.iter().filter(move |(info, _)| info.depth == depth);
+        let starts = of_depth(1).find_map(|(_, values)| match values {
+            Values::Starts(starts) => Some(&starts[ranges[1].start..=ranges[1].end]),
+            _ => None,
+        });
+        let lists = starts.unwrap_or_default().windows(2);
+        self.line.push('[');
+        for (track, ends) in lists.enumerate() {
+            let comma = if track == 0 { "" } else { "," };
+            self.line.push_str(comma);
+            if let Some((_, hits)) = of_depth(2).next() {
+                self.values(*hits, ends[0] as usize..ends[1] as usize);
+            }
+        }
+        self.line.push(']');
+    }
+
+    /// Appends the columns of an event's hits to the line.
+    fn hits(&mut self, columns: &[Column<'_>], ranges: &[Range<usize>; 3]) {
+        let mut next = '{';
+        for (info, values) in columns {
+            let name = match values {
+                Values::Status(_) => continue,
+                Values::Starts(_) => "start",
+                _ => info.name,
+            };
+            self.line.push(std::mem::replace(&mut next, ','));
+            self.line.push_str(&format!("\"{name}\":"));
+            match values {
+                Values::Starts(starts) => {
+                    let Range { start, end } = ranges[info.depth];
+                    let starts = &starts[start * info.lists..=end * info.lists];
+                    self.list(starts.iter().map(|start| start - starts[0]));
+                }
+                values => self.values(*values, ranges[info.depth].clone()),
+            }
+        }
+        self.line.push('}');
+    }
+
+    fn values(&mut self, values: Values<'_>, range: Range<usize>) {
+        match values {
+            Values::Status(values) => self.list(values[range].iter().map(|status| status.code())),
+            Values::Starts(values) | Values::U32(values) => self.list(&values[range]),
+            Values::U8(values) => self.list(&values[range]),
+            Values::U16(values) => self.list(&values[range]),
+            Values::U64(values) => self.list(&values[range]),
+            Values::I64(values) => self.list(&values[range]),
+            Values::F32(values) => self.list(&values[range]),
+        }
+    }
+
+    /// Appends a list to the line.
+    fn list(&mut self, values: impl IntoIterator<Item: Display>) {
         use std::fmt::Write as _;
-        write!(self.line, "\"{name}\":[").expect("a String takes everything");
+        self.line.push('[');
         for (number, value) in values.into_iter().enumerate() {
             let comma = if number == 0 { "" } else { "," };
             write!(self.line, "{comma}{value}").expect("a String takes everything");
@@ -96,11 +125,12 @@ impl<W: Write> NdjsonWriter<W> {
 mod tests {
     use super::*;
     use peloton::Status;
+    use peloton::event::VeloTracks;
 
     #[test]
     fn lines_of_hits_have_all_columns() {
         let mut hits = peloton::event::SciFiBatch::default();
-        HitBatch::set_hits(&mut hits, 2);
+        hits.set_items(1, 2);
         hits.id.copy_from_slice(&[7, 9]);
         hits.width.fill(8);
         hits.x.copy_from_slice(&[-1.5, 0.25]);
@@ -113,7 +143,7 @@ mod tests {
             hits.status.push(Status::Ok);
         }
         let mut writer = NdjsonWriter::new(Vec::new());
-        writer.write_hits(&hits).unwrap();
+        writer.write(&hits).unwrap();
         let text = String::from_utf8(writer.finish().unwrap()).unwrap();
         let lines: Vec<serde_json::Value> =
             text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();

@@ -1,222 +1,370 @@
-//! [`ParquetWriter`]: one row per event, tracks as list columns.
+//! [`ParquetWriter`]: results of any kind, one row per event (or cluster), tracks and hits as list columns.
 
-use arrow_array::builder::{
-    Float32Builder, ListBuilder, PrimitiveBuilder, UInt8Builder, UInt16Builder, UInt32Builder, UInt64Builder,
-};
-use arrow_array::types::ArrowPrimitiveType;
-use arrow_array::{ArrayRef, RecordBatch};
+use super::arrow::{arrow_batch, arrow_schema};
+use arrow_array::ArrayRef;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use parquet::arrow::ArrowWriter;
-use parquet::basic::{Compression, ZstdLevel};
+use parquet::basic::{Compression, Encoding, ZstdLevel};
+use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
-use peloton::event::{SCHEMA_VERSION, States, VeloTracks};
-use peloton::{Error, Result, Status};
-use std::collections::HashMap;
+use parquet::schema::types::ColumnPath;
+use peloton::event::{Hashes, Kind, Results, SCHEMA_VERSION};
+use peloton::{Error, Result};
 use std::io::Write;
-use std::ops::Range;
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::marker::PhantomData;
+use std::path::{Path, PathBuf};
 
-/// Units of the columns of a state, in schema order.
-const STATE_UNITS: [&str; 8] = ["mm", "mm", "mm", "1", "1", "mm^2", "mm", "1"];
+/// A row group ends with the event that fills it, bytes in memory before compression. Readers take a group at once, and
+/// so much is what the writer holds back.
+const ROW_GROUP_BYTES: usize = 32 << 20;
 
-/// Writes tracks as Parquet: one row an event, with the columns `event_id` (u64), `status` (u16, the codes
-/// of [`Status`](peloton::Status)), `hits` (list of lists of u32: the hits of each track), and lists with one
-/// value per track: `chi2`, `backward`, and the states as `beam_x` ... `beam_cov_tt`, `end_x` ...
-/// `end_cov_tt`. The file's metadata hold `peloton.schema_version`, each column's hold its `unit`.
-pub struct ParquetWriter<W: Write + Send> {
+/// How results came to be: written into the file, so that it can be told later. What is empty is left out.
+#[derive(Debug, Clone, Default)]
+pub struct Metadata {
+    /// What was reconstructed, as `peloton.sequence`.
+    pub sequence: String,
+    /// The command line, as `peloton.command`.
+    pub command: String,
+    /// The configuration as TOML, as `peloton.configuration`.
+    pub configuration: String,
+    /// The inputs, one a line, as `peloton.inputs`.
+    pub inputs: String,
+    /// The folder of the geometry, as `peloton.geometry`.
+    pub geometry: String,
+    /// Instruction set and lanes, as `peloton.level`.
+    pub level: String,
+}
+
+impl Metadata {
+    fn entries(&self) -> Vec<KeyValue> {
+        let Self { sequence, command, configuration, inputs, geometry, level } = self;
+        let version = SCHEMA_VERSION.to_string();
+        let entries = [
+            ("schema_version", version.as_str()),
+            ("version", env!("CARGO_PKG_VERSION")),
+            ("sequence", sequence),
+            ("command", command),
+            ("configuration", configuration),
+            ("inputs", inputs),
+            ("geometry", geometry),
+            ("level", level),
+        ];
+        entries.into_iter().filter(|(_, value)| !value.is_empty()).map(entry).collect()
+    }
+}
+
+fn entry((key, value): (&str, &str)) -> KeyValue {
+    KeyValue::new(format!("peloton.{key}"), value.to_string())
+}
+
+/// Writes results as Parquet: the columns of [`arrow_schema`], which `docs/columns.md` lists, and in the file's own
+/// metadata `peloton.schema_version`, `peloton.version`, what [`Metadata`] holds, and at the end `peloton.hash_int` and
+/// `peloton.output_hash`. Bytes do not depend on how the events are cut into pieces.
+pub struct ParquetWriter<R, W: Write + Send> {
     writer: ArrowWriter<W>,
     schema: SchemaRef,
     path: PathBuf,
+    /// Bytes in memory of what the open row group holds.
+    group: usize,
+    of: PhantomData<fn(&R)>,
 }
 
-impl<W: Write + Send> ParquetWriter<W> {
-    /// Writes to `to`; `path` names it in errors.
+impl<R: Results, W: Write + Send> ParquetWriter<R, W> {
+    /// Writes to `to`; `path` names it in errors. `extra` are columns beside those of the results.
     ///
     /// # Errors
     /// Those of the sink.
-    pub fn new(to: W, path: impl Into<PathBuf>) -> Result<Self> {
-        let path = path.into();
-        let schema = schema();
-        let writer =
-            ArrowWriter::try_new(to, schema.clone(), Some(properties())).map_err(|e| failed(&path, e))?;
-        Ok(Self { writer, schema, path })
+    pub fn new(to: W, path: impl Into<PathBuf>, metadata: &Metadata, extra: &[Field]) -> Result<Self> {
+        let (path, schema) = (path.into(), arrow_schema::<R>(extra));
+        let properties = properties(&schema, metadata);
+        let writer = ArrowWriter::try_new(to, schema.clone(), Some(properties));
+        Ok(Self { writer: writer.map_err(|e| failed(&path, e))?, schema, path, group: 0, of: PhantomData })
     }
 
-    /// Writes the events of one piece; `event_ids` holds the number of each in its source.
+    /// Writes the events of one piece; `event_ids` holds the number of each in its source (none where rows are no
+    /// events), `extra` the values of the extra columns.
     ///
     /// # Errors
     /// Those of the sink.
-    pub fn write(&mut self, event_ids: &[u64], tracks: &VeloTracks) -> Result<()> {
-        let batch = RecordBatch::try_new(self.schema.clone(), columns(event_ids, tracks))
-            .map_err(|e| Error::Columns(e.to_string()))?;
-        self.writer.write(&batch).map_err(|e| failed(&self.path, e))
+    pub fn write(&mut self, event_ids: &[u64], results: &R, extra: Vec<ArrayRef>) -> Result<()> {
+        let batch = arrow_batch(&self.schema, event_ids, results, extra)?;
+        let sizes = item_bytes::<R>();
+        let (mut from, rows) = (0, batch.num_rows());
+        for row in 0..rows {
+            let items = results.ranges(row..row + 1).map(|range| range.len());
+            self.group += items.iter().zip(sizes).map(|(items, bytes)| items * bytes).sum::<usize>();
+            let is_full = self.group >= ROW_GROUP_BYTES;
+            if is_full || row + 1 == rows {
+                let part = batch.slice(from, row + 1 - from);
+                self.writer.write(&part).map_err(|e| failed(&self.path, e))?;
+                from = row + 1;
+            }
+            if is_full {
+                self.writer.flush().map_err(|e| failed(&self.path, e))?;
+                self.group = 0;
+            }
+        }
+        Ok(())
     }
 
-    /// Writes the file's end and gives the sink back.
+    /// Writes the file's end, with the hashes of all results where they are known, and gives the sink back.
     ///
     /// # Errors
     /// Those of the sink.
-    pub fn finish(self) -> Result<W> {
+    pub fn finish(mut self, hashes: Option<Hashes>) -> Result<W> {
+        if let Some(Hashes { int, output }) = hashes {
+            for (key, hash) in [("hash_int", int), ("output_hash", output)] {
+                self.writer.append_key_value_metadata(entry((key, &format!("{hash:016x}"))));
+            }
+        }
         self.writer.into_inner().map_err(|e| failed(&self.path, e))
     }
 }
 
-/// How our files are compressed, and who wrote them.
-pub(super) fn properties() -> WriterProperties {
-    WriterProperties::builder()
+/// Bytes of one item of each depth, over all columns.
+fn item_bytes<R: Results>() -> [usize; 3] {
+    let mut bytes = [0; 3];
+    for info in R::COLUMNS {
+        bytes[info.depth] += match info.kind {
+            Kind::U8 => 1,
+            Kind::Status | Kind::U16 => 2,
+            Kind::U32 | Kind::F32 => 4,
+            Kind::Starts => 4 * info.lists,
+            Kind::U64 | Kind::I64 => 8,
+        };
+    }
+    bytes
+}
+
+/// How the columns are written. What fits give hardly ever comes twice: a dictionary of it is as long as it is itself,
+/// while the first bytes of such numbers are alike and compress well when they stand together. Ids and times rise
+/// slowly, so that their differences are short. Values of clusters come again and again, and have dictionaries.
+fn properties(schema: &Schema, metadata: &Metadata) -> WriterProperties {
+    let mut properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
-        .set_created_by(concat!("peloton ", env!("CARGO_PKG_VERSION")).into())
-        .build()
+        .set_max_row_group_row_count(None)
+        .set_key_value_metadata(Some(metadata.entries()))
+        .set_created_by(concat!("peloton ", env!("CARGO_PKG_VERSION")).into());
+    for field in schema.fields() {
+        let (mut path, mut kind) = (vec![field.name().clone()], field.data_type());
+        while let DataType::List(element) = kind {
+            path.extend(["list".to_string(), element.name().clone()]);
+            kind = element.data_type();
+        }
+        let encoding = match kind {
+            DataType::Float32 | DataType::Float64 if path.len() > 1 => Encoding::BYTE_STREAM_SPLIT,
+            DataType::UInt32 | DataType::Int64 => Encoding::DELTA_BINARY_PACKED,
+            _ => continue,
+        };
+        let path = ColumnPath::new(path);
+        properties =
+            properties.set_column_dictionary_enabled(path.clone(), false).set_column_encoding(path, encoding);
+    }
+    properties.build()
 }
 
-pub(super) fn failed(path: &std::path::Path, error: parquet::errors::ParquetError) -> Error {
+fn failed(path: &Path, error: parquet::errors::ParquetError) -> Error {
     Error::io(path, std::io::Error::other(error))
-}
-
-pub(super) fn list_of(item: DataType) -> DataType {
-    DataType::List(Arc::new(Field::new("item", item, true)))
-}
-
-/// A column with its unit.
-pub(super) fn field(name: String, kind: DataType, unit: &str) -> Field {
-    Field::new(name, kind, false).with_metadata(HashMap::from([("unit".to_string(), unit.to_string())]))
-}
-
-/// The columns that rows of tracks begin with.
-pub(super) fn event_fields() -> Vec<Field> {
-    vec![
-        field("event_id".into(), DataType::UInt64, "1"),
-        field("status".into(), DataType::UInt16, "1"),
-        field("hits".into(), list_of(list_of(DataType::UInt32)), "1"),
-    ]
-}
-
-/// What is in the columns of [`event_fields`].
-pub(super) fn event_columns<'a, L: Iterator<Item = &'a [u32]>>(
-    event_ids: &[u64],
-    statuses: &[Status],
-    hit_lists: impl Fn(usize) -> L,
-) -> [ArrayRef; 3] {
-    let mut ids = UInt64Builder::new();
-    ids.append_slice(event_ids);
-    let mut status = UInt16Builder::new();
-    statuses.iter().for_each(|one| status.append_value(one.code()));
-    let mut hits = ListBuilder::new(ListBuilder::new(UInt32Builder::new()));
-    for event in 0..statuses.len() {
-        for list in hit_lists(event) {
-            hits.values().values().append_slice(list);
-            hits.values().append(true);
-        }
-        hits.append(true);
-    }
-    [Arc::new(ids.finish()), Arc::new(status.finish()), Arc::new(hits.finish())]
-}
-
-fn schema() -> SchemaRef {
-    let mut fields = event_fields();
-    fields.extend([
-        field("chi2".into(), list_of(DataType::Float32), "1"),
-        field("backward".into(), list_of(DataType::UInt8), "1"),
-    ]);
-    for place in ["beam", "end"] {
-        for ((name, _), unit) in States::default().columns().into_iter().zip(STATE_UNITS) {
-            fields.push(field(format!("{place}_{name}"), list_of(DataType::Float32), unit));
-        }
-    }
-    let metadata = HashMap::from([
-        ("peloton.schema_version".to_string(), SCHEMA_VERSION.to_string()),
-        ("peloton.sequence".to_string(), "velo".to_string()),
-    ]);
-    Arc::new(Schema::new_with_metadata(fields, metadata))
-}
-
-/// The columns of one batch, in the order of the schema.
-fn columns(event_ids: &[u64], tracks: &VeloTracks) -> Vec<ArrayRef> {
-    let lists_of = |event| tracks.hit_lists(event);
-    let [ids, status, hits] = event_columns(event_ids, &tracks.status, lists_of);
-    let mut columns: Vec<ArrayRef> = vec![
-        ids,
-        status,
-        hits,
-        per_track(Float32Builder::new(), tracks, &tracks.chi2),
-        per_track(UInt8Builder::new(), tracks, &tracks.backward),
-    ];
-    for states in [&tracks.beam, &tracks.end] {
-        let lists = states.columns().map(|(_, column)| per_track(Float32Builder::new(), tracks, column));
-        columns.extend(lists);
-    }
-    columns
-}
-
-/// A column with one value per track as one list per event.
-fn per_track<T: ArrowPrimitiveType>(
-    values: PrimitiveBuilder<T>,
-    tracks: &VeloTracks,
-    column: &[T::Native],
-) -> ArrayRef {
-    lists(values, (0..tracks.events()).map(|event| tracks.of_event(event)), column)
-}
-
-/// A column cut into lists.
-pub(super) fn lists<T: ArrowPrimitiveType>(
-    values: PrimitiveBuilder<T>,
-    ranges: impl Iterator<Item = Range<usize>>,
-    column: &[T::Native],
-) -> ArrayRef {
-    let mut lists = ListBuilder::new(values);
-    for range in ranges {
-        lists.values().append_slice(&column[range]);
-        lists.append(true);
-    }
-    Arc::new(lists.finish())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::output::timepix::{trigger_columns, trigger_fields};
     use arrow_array::cast::AsArray;
-    use arrow_array::types::{Float32Type, UInt32Type};
+    use arrow_array::types::{Float32Type, Float64Type, Int64Type, UInt16Type, UInt32Type, UInt64Type};
+    use arrow_array::{Array, RecordBatch};
+    use bytes::Bytes;
     use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+    use parquet::file::metadata::ParquetMetaData;
+    use peloton::Status;
+    use peloton::event::{
+        CylinderTracks, PixelClusters, SciFiBatch, TriggerPairs, UT_GROUPS, UtBatch, ValuesMut, VeloTracks,
+    };
 
-    #[test]
-    fn what_is_written_is_read_back() {
-        let mut tracks = VeloTracks::default();
-        tracks.hits.extend_from_slice(&[3, 17, 40, 8, 21]);
-        tracks.hit_start.extend_from_slice(&[3, 5]);
-        tracks.chi2.extend_from_slice(&[0.5, 1.5]);
-        tracks.backward.extend_from_slice(&[0, 1]);
-        for states in [&mut tracks.beam, &mut tracks.end] {
-            states.columns_mut().into_iter().for_each(|column| column.extend_from_slice(&[7.0, 8.0]));
-        }
-        tracks.track_start.extend_from_slice(&[0, 2]);
-        tracks.status.extend([Status::NotFinite, Status::Ok]);
-
-        let file = tempfile();
-        let mut writer = ParquetWriter::new(file.try_clone().unwrap(), "test").unwrap();
-        writer.write(&[40, 41], &tracks).unwrap();
-        writer.finish().unwrap();
-
-        let reader = ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
-        assert_eq!(reader.schema().metadata()["peloton.schema_version"], SCHEMA_VERSION.to_string());
-        assert_eq!(reader.schema().field_with_name("end_cov_xt").unwrap().metadata()["unit"], "mm");
-        let batch = reader.build().unwrap().next().unwrap().unwrap();
-        assert_eq!(batch.num_rows(), 2);
-        let lists = batch.column_by_name("hits").unwrap().as_list::<i32>();
-        assert_eq!(lists.value(0).len(), 0);
-        let second = lists.value(1);
-        let hits = second.as_list::<i32>().value(1);
-        assert_eq!(hits.as_primitive::<UInt32Type>().values(), &[8, 21]);
-        let chi2 = batch.column_by_name("chi2").unwrap().as_list::<i32>().value(1);
-        assert_eq!(chi2.as_primitive::<Float32Type>().values(), &[0.5, 1.5]);
+    /// An event without tracks, then one of two tracks with three and two hits; value i of column c is 100 c + i.
+    fn tracks<R: Results>() -> R {
+        let mut tracks = R::default();
+        let mut column = 0;
+        tracks.for_each_column_mut(&mut |info, values| {
+            column += 1;
+            let count = [2, 2, 5][info.depth];
+            let value = |i: usize| 100 * column + i;
+            match values {
+                ValuesMut::Status(column) => column.extend([Status::NotFinite, Status::Ok]),
+                ValuesMut::Starts(starts) if info.depth == 0 => starts.extend_from_slice(&[0, 2]),
+                ValuesMut::Starts(starts) => starts.extend_from_slice(&[3, 5]),
+                ValuesMut::U8(column) => (0..count).for_each(|i| column.push(i as u8)),
+                ValuesMut::U32(column) => (0..count).for_each(|i| column.push(value(i) as u32)),
+                ValuesMut::F32(column) => (0..count).for_each(|i| column.push(value(i) as f32)),
+                other => panic!("{other:?}"),
+            }
+        });
+        tracks
     }
 
-    /// An open file without a name.
-    fn tempfile() -> std::fs::File {
-        let path = std::env::temp_dir().join(format!("peloton-parquet-{}", std::process::id()));
-        let file =
-            std::fs::File::options().read(true).write(true).create(true).truncate(true).open(&path).unwrap();
-        std::fs::remove_file(&path).unwrap();
-        file
+    fn clusters() -> PixelClusters {
+        let mut clusters = PixelClusters::default();
+        [(160, 3, 4, 9), (161, 3, 5, 2), (320, 0, 0, 1)]
+            .into_iter()
+            .for_each(|(t, x, y, tot)| clusters.hits.push(t, x, y, tot));
+        clusters.hit_start.extend_from_slice(&[2, 3]);
+        clusters.features.set_len(2);
+        clusters.features.energy.copy_from_slice(&[77, 5_000_000_000]);
+        clusters.features.bounds[3].copy_from_slice(&[8, 9]);
+        clusters
+    }
+
+    fn written<R: Results>(pieces: &[(&[u64], &R)]) -> Bytes {
+        let metadata = Metadata { sequence: "test".into(), level: "scalar x 1".into(), ..Default::default() };
+        let mut writer = ParquetWriter::<R, _>::new(Vec::new(), "test", &metadata, &[]).unwrap();
+        pieces.iter().for_each(|(ids, piece)| writer.write(ids, *piece, Vec::new()).unwrap());
+        let hashes = Hashes { int: 0xab, output: 0xcd };
+        Bytes::from(writer.finish(Some(hashes)).unwrap())
+    }
+
+    fn read(file: Bytes) -> (RecordBatch, std::sync::Arc<ParquetMetaData>) {
+        let reader = ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
+        let metadata = reader.metadata().clone();
+        let empty = RecordBatch::new_empty(reader.schema().clone());
+        (reader.build().unwrap().next().map_or(empty, |batch| batch.unwrap()), metadata)
+    }
+
+    /// Every column that a schema promises is there under its name, with what it was given.
+    fn every_column_comes_back<R: Results>() {
+        let tracks = tracks::<R>();
+        let (batch, _) = read(written(&[(&[40, 41], &tracks)]));
+        assert_eq!(batch.num_rows(), 2);
+        assert_eq!(batch["event_id"].as_primitive::<UInt64Type>().values(), &[40, 41]);
+        let status = batch["status"].as_primitive::<UInt16Type>();
+        assert_eq!(status.values(), &[Status::NotFinite.code(), 0]);
+        for (place, info) in R::COLUMNS.iter().enumerate().filter(|(_, info)| info.kind != Kind::Starts) {
+            let first = 100 * (place + 1);
+            let field = batch.schema_ref().field_with_name(info.name).unwrap().clone();
+            assert_eq!(
+                (&field.metadata()["unit"][..], &field.metadata()["description"][..]),
+                (info.unit, info.meaning)
+            );
+            if info.depth == 0 {
+                continue;
+            }
+            let lists = batch[info.name].as_list::<i32>();
+            let DataType::List(element) = lists.data_type() else { panic!("{field:?}") };
+            assert_eq!(
+                (&element.name()[..], element.is_nullable(), field.is_nullable()),
+                ("element", false, false)
+            );
+            assert!(lists.value(0).is_empty());
+            let values = lists.value(1);
+            match (info.depth, info.kind) {
+                (2, _) => {
+                    let inner = values.as_list::<i32>();
+                    let value = |i: usize| inner.value(i).as_primitive::<UInt32Type>().values().to_vec();
+                    let expected: Vec<_> = (first as u32..first as u32 + 5).collect();
+                    assert_eq!([value(0), value(1)], [expected[..3].to_vec(), expected[3..].to_vec()]);
+                }
+                (_, Kind::F32) => {
+                    let expected = [first as f32, first as f32 + 1.0];
+                    assert_eq!(values.as_primitive::<Float32Type>().values(), &expected, "{}", info.name);
+                }
+                _ => assert_eq!(values.len(), 2, "{}", info.name),
+            }
+        }
+        // Nothing else is there: the schema without its starts, and the number of the event.
+        let starts = R::COLUMNS.iter().filter(|info| info.kind == Kind::Starts).count();
+        assert_eq!(batch.num_columns(), R::COLUMNS.len() - starts + 1);
+    }
+
+    #[test]
+    fn every_column_of_tracks_comes_back() {
+        every_column_comes_back::<VeloTracks>();
+        every_column_comes_back::<CylinderTracks>();
+    }
+
+    #[test]
+    fn groups_of_hits_come_back() {
+        let mut hits = UtBatch::default();
+        hits.push_failed(Status::Corrupt);
+        hits.set_items(1, 3);
+        hits.id.copy_from_slice(&[7, 8, 9]);
+        (0..UT_GROUPS).for_each(|group| hits.group_start.push(if group < 5 { 1 } else { 3 }));
+        hits.push_status(Status::Ok);
+        let (batch, _) = read(written(&[(&[1, 2], &hits)]));
+        let starts = batch["group_start"].as_list::<i32>();
+        assert_eq!(starts.value(0).as_primitive::<UInt32Type>().values(), &[0; UT_GROUPS + 1]);
+        let second = starts.value(1);
+        let second = second.as_primitive::<UInt32Type>().values();
+        assert_eq!((second.len(), &second[..7]), (UT_GROUPS + 1, &[0, 1, 1, 1, 1, 1, 3][..]));
+        let ids = batch["id"].as_list::<i32>();
+        assert_eq!(ids.value(1).as_primitive::<UInt32Type>().values(), &[7, 8, 9]);
+        let (batch, _) = read(written(&[(&[], &SciFiBatch::default()), (&[], &SciFiBatch::default())]));
+        assert_eq!(batch.num_rows(), 0);
+    }
+
+    #[test]
+    fn rows_may_be_clusters_with_columns_beside_them() {
+        let clusters = clusters();
+        let pairs = TriggerPairs {
+            has_trigger: [0, 1].into_iter().collect(),
+            counter: [0, 9].into_iter().collect(),
+            since: [TriggerPairs::NONE, 6, 12].into_iter().collect(),
+        };
+        let mut writer =
+            ParquetWriter::new(Vec::new(), "test", &Metadata::default(), &trigger_fields()).unwrap();
+        writer.write(&[], &clusters, trigger_columns(&clusters, &pairs)).unwrap();
+        let (batch, _) = read(Bytes::from(writer.finish(None).unwrap()));
+        assert!(batch.column_by_name("event_id").is_none());
+        assert_eq!(batch["energy"].as_primitive::<UInt64Type>().values(), &[77, 5_000_000_000]);
+        assert_eq!(batch["y_max"].as_primitive::<UInt16Type>().values(), &[8, 9]);
+        let times = batch["hit_time"].as_list::<i32>().value(0);
+        assert_eq!(times.as_primitive::<Int64Type>().values(), &[160, 161]);
+        let trigger = batch["trigger"].as_primitive::<UInt16Type>();
+        assert_eq!(trigger.iter().collect::<Vec<_>>(), [None, Some(9)]);
+        let since = batch["hit_since_trigger"].as_list::<i32>().value(0);
+        assert_eq!(since.as_primitive::<Float64Type>().iter().collect::<Vec<_>>(), [None, Some(1.5625)]);
+    }
+
+    #[test]
+    fn the_file_says_how_it_came_to_be() {
+        let tracks = tracks::<VeloTracks>();
+        let (_, metadata) = read(written(&[(&[40, 41], &tracks)]));
+        let entries = metadata.file_metadata().key_value_metadata().unwrap();
+        let value = |key: &str| {
+            let found = entries.iter().find(|entry| entry.key == format!("peloton.{key}"));
+            found.and_then(|entry| entry.value.as_deref())
+        };
+        assert_eq!(value("schema_version"), Some(&SCHEMA_VERSION.to_string()[..]));
+        assert_eq!((value("sequence"), value("level")), (Some("test"), Some("scalar x 1")));
+        assert_eq!(value("hash_int"), Some("00000000000000ab"));
+        assert_eq!(value("output_hash"), Some("00000000000000cd"));
+        assert_eq!(value("geometry"), None);
+    }
+
+    #[test]
+    fn row_groups_are_small_and_do_not_depend_on_the_pieces() {
+        // Events of 20,000 tracks, 1.7 MB each.
+        let event = || {
+            let mut tracks = VeloTracks::default();
+            tracks.set_items(1, 20_000);
+            (0..20_000).for_each(|_| tracks.hit_start.push(0));
+            tracks.track_start.push(20_000);
+            tracks.push_status(Status::Ok);
+            tracks
+        };
+        let pieces: Vec<_> = (0..50).map(|_| event()).collect();
+        let ids: Vec<u64> = (0..50).collect();
+        let pieces: Vec<_> = ids.chunks(1).zip(&pieces).collect();
+        let cut = written(&pieces);
+        let mut whole = VeloTracks::default();
+        whole.set_items(1, 50 * 20_000);
+        (0..50 * 20_000).for_each(|_| whole.hit_start.push(0));
+        (1..=50).for_each(|event| whole.track_start.push(20_000 * event));
+        (0..50).for_each(|_| whole.push_status(Status::Ok));
+        let whole = written(&[(&ids, &whole)]);
+        let rows = |file: &Bytes| -> Vec<i64> {
+            read(file.clone()).1.row_groups().iter().map(|group| group.num_rows()).collect()
+        };
+        assert_eq!(rows(&cut), rows(&whole));
+        assert!(rows(&cut).len() > 2 && rows(&cut).iter().sum::<i64>() == 50, "{:?}", rows(&cut));
     }
 }

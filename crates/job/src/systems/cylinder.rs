@@ -5,7 +5,9 @@ use super::trackers::pool;
 use crate::check::object;
 use crate::measure::Measured;
 use crate::system::Runs;
-use crate::{Check, CheckOptions, CheckRules, Checked, Config, Host, Opened, Request, Source, Summary, System, text};
+use crate::{
+    Check, CheckOptions, CheckRules, Checked, Config, Host, Opened, Request, Source, Summary, System, text,
+};
 use peloton::cylinder::{Cylinder, CylinderConfig, CylinderSample, fit_particles};
 use peloton::engine::{Sequence, Sliced, Stage};
 use peloton::event::{CYLINDER_LAYERS, CylinderTracks, TruthEvent};
@@ -137,12 +139,18 @@ impl System for CylinderSystem {
     }
 
     /// Each stage and the fit of given particles (`fit_particles`), us per track on one thread, in the fastest round.
-    fn measured_facts(config: &Config, batch: &CylinderSample, measured: &Measured) -> Result<Map<String, Value>> {
+    fn measured_facts(
+        config: &Config,
+        batch: &CylinderSample,
+        measured: &Measured,
+    ) -> Result<Map<String, Value>> {
         let per_track = |ns: f64, tracks: u64| ns / 1e3 / tracks.max(1) as f64;
         let passes = measured.best_passes as f64;
         let stages = Self::STAGES.iter().zip(&measured.best_counters.stages);
         let mut us: Vec<_> = stages
-            .map(|(stage, counter)| (stage.name, per_track(counter.ns as f64 / passes, measured.totals.tracks)))
+            .map(|(stage, counter)| {
+                (stage.name, per_track(counter.ns as f64 / passes, measured.totals.tracks))
+            })
             .collect();
         let particles = batch.truth.particles.len() as u64;
         us.push(("fit_particles", per_track(particle_fit(config, batch)?, particles)));

@@ -19,9 +19,7 @@ pub fn names(request: &Request, default: &str) -> Vec<String> {
 pub fn special<'a>(inputs: &'a [String], starts: &[&str]) -> Result<Option<&'a str>> {
     let is_special = |input: &&String| starts.iter().any(|start| input.starts_with(start));
     match inputs.iter().find(is_special) {
-        Some(special) if inputs.len() > 1 => {
-            Err(Error::Config(format!("{special} must be the only input")))
-        }
+        Some(special) if inputs.len() > 1 => Err(Error::Config(format!("{special} must be the only input"))),
         special => Ok(special.map(String::as_str)),
     }
 }

@@ -12,7 +12,7 @@ use peloton::velo::{Velo, VeloBanks, VeloConfig, VeloInputBatch, VeloSensors};
 use peloton::{Error, Result};
 use peloton_io::input::{Geometry, VeloReader};
 use peloton_sim::{SimDetector, SimReader, SimSpec};
-use peloton_truth::{Checker, Rules, VeloLosses};
+use peloton_truth::{Checker, Rules, VeloLosses, VeloPulls};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -155,11 +155,7 @@ impl System for VeloSystem {
         config.velo == VeloConfig::preset(config.preset)
     }
 
-    fn track_rules(
-        _request: &Request,
-        options: &CheckOptions,
-        opened: &mut Opened<Self>,
-    ) -> Result<Rules> {
+    fn track_rules(_request: &Request, options: &CheckOptions, opened: &mut Opened<Self>) -> Result<Rules> {
         let rules = tracker_rules(options, opened.context.rules)?;
         opened.source.check_by(rules);
         Ok(rules)
@@ -172,7 +168,12 @@ impl System for VeloSystem {
     ) -> Result<Box<dyn Check<Self>>> {
         let rules = Self::track_rules(request, options, opened)?;
         let losses = options.losses.then(VeloLosses::default);
-        Ok(Box::new(VeloCheck { checker: Checker::new(rules), losses, tables: options.tables }))
+        Ok(Box::new(VeloCheck {
+            checker: Checker::new(rules),
+            pulls: VeloPulls::default(),
+            losses,
+            tables: options.tables,
+        }))
     }
 
     fn bank_bytes(context: &VeloContext, batch: &VeloInputBatch) -> Option<u64> {
@@ -184,6 +185,7 @@ impl System for VeloSystem {
 /// Tracks against true particles.
 struct VeloCheck {
     checker: Checker,
+    pulls: VeloPulls,
     losses: Option<VeloLosses>,
     tables: bool,
 }
@@ -197,6 +199,7 @@ impl Check<VeloSystem> for VeloCheck {
     ) -> Result<()> {
         for (number, ((tracks, event), truth)) in results.events().zip(truth).enumerate() {
             self.checker.event(truth, tracks.hit_lists(event));
+            self.pulls.event(truth, tracks, event);
             if let Some(losses) = &mut self.losses {
                 let VeloInputBatch::Hits(hits) = batch else {
                     let message = "--losses needs events of hits: raw banks hold only the names of hits";
@@ -218,6 +221,10 @@ impl Check<VeloSystem> for VeloCheck {
             let losses = losses.report();
             checked.text.push_str(&text::losses(&losses));
             checked.json.insert("losses".into(), json!(losses));
+        }
+        if let Some(pulls) = self.pulls.report() {
+            checked.text.push_str(&text::velo_pulls(&pulls));
+            checked.json.insert("states".into(), json!(pulls));
         }
         Ok(checked)
     }

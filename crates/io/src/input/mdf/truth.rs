@@ -90,6 +90,7 @@ fn particle(fields: &mut Fields<'_>, format: McFormat, hits_of: HitsOf) -> Resul
         phi,
         charge,
         origin: Some(origin),
+        exit: None,
         mother: (mother >= 0).then_some(mother.into()),
         is_long,
         is_down,

@@ -4,11 +4,10 @@
 //! a TCP sender is slowed down) or hits are dropped and counted. Blocks go back to be filled again.
 
 use crate::input::timepix::{PixelCounts, PixelReader, ReadEnd};
+use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
 use peloton::event::PixelBlock;
-use peloton::{Error, Result};
 use peloton::simd::set_default_float_mode;
-use std::str::FromStr;
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use peloton::{Error, Result};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
@@ -56,16 +55,7 @@ pub enum WhenFull {
     Drop,
 }
 
-impl FromStr for WhenFull {
-    type Err = Error;
-    fn from_str(text: &str) -> Result<Self> {
-        match text {
-            "wait" => Ok(Self::Wait),
-            "drop" => Ok(Self::Drop),
-            _ => Err(Error::Config(format!("`{text}` is neither wait nor drop"))),
-        }
-    }
-}
+peloton::names!(WhenFull, "way to treat hits that come too fast", { Wait => "wait", Drop => "drop" });
 
 /// A block and what was known when it was read.
 pub struct Fed {
@@ -84,7 +74,7 @@ pub struct Fed {
 /// Blocks of hits, read on another thread.
 pub struct Feed {
     blocks: Receiver<Result<Fed>>,
-    used: SyncSender<PixelBlock>,
+    used: Sender<PixelBlock>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -94,15 +84,15 @@ impl Feed {
     /// # Errors
     /// [`Error::Config`] when the system gives no thread.
     pub fn start(stream: impl PixelStream, hits: usize, when_full: WhenFull) -> Result<Self> {
-        let (to_work, blocks) = sync_channel(DEPTH);
-        let (used, from_work) = sync_channel(DEPTH + 2);
+        let (to_work, blocks) = bounded(DEPTH);
+        let (used, from_work) = bounded(DEPTH + 2);
         let thread = std::thread::Builder::new()
             .name("peloton-read".into())
             .spawn(move || {
                 set_default_float_mode();
                 read_all(stream, hits, when_full, &to_work, &from_work);
             })
-            .map_err(|e| Error::Config(format!("cannot start a thread: {e}")))?;
+            .map_err(|e| Error::System(format!("cannot start a thread: {e}")))?;
         Ok(Self { blocks, used, thread: Some(thread) })
     }
 
@@ -116,7 +106,7 @@ impl Feed {
             Ok(fed) => fed.map(Some),
             Err(_) => {
                 let ended = self.thread.take().map_or(Ok(()), JoinHandle::join);
-                ended.map(|()| None).map_err(|_| Error::Columns("the reading thread panicked".into()))
+                ended.map(|()| None).map_err(|_| Error::Internal("the reading thread panicked".into()))
             }
         }
     }
@@ -133,7 +123,7 @@ fn read_all(
     mut stream: impl PixelStream,
     hits: usize,
     when_full: WhenFull,
-    to_work: &SyncSender<Result<Fed>>,
+    to_work: &Sender<Result<Fed>>,
     from_work: &Receiver<PixelBlock>,
 ) {
     let mut dropped = 0;

@@ -3,6 +3,7 @@
 //! Input is hostile: a word or line that is no hit is counted in [`PixelCounts`] and passed over, and every
 //! hit of the input is either in the output or in one of the counts.
 
+mod datagrams;
 mod feed;
 mod katherine;
 mod npy;
@@ -17,6 +18,7 @@ use peloton::event::{Layout, PixelBlock};
 use peloton::{Error, Result};
 use std::{fmt, str::FromStr};
 
+pub use datagrams::{Datagrams, dropped_datagrams};
 pub use feed::{Fed, Feed, PixelStream, WhenFull};
 pub use katherine::KatherineOptions;
 pub use reader::{PixelReader, ReadEnd};

@@ -1,9 +1,7 @@
-//! Clusters of pixel hits as hashes, text and Parquet.
+//! Clusters of pixel hits as text, and their triggers as columns beside those of the schema.
 
-mod hash;
-mod parquet;
 mod text;
+mod triggers;
 
-pub use hash::ClusterHasher;
-pub use parquet::ClusterParquet;
 pub use text::{write_clog, write_cluster_ndjson};
+pub use triggers::{trigger_columns, trigger_fields};

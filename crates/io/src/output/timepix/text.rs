@@ -1,6 +1,6 @@
 //! Clusters as text: one JSON object a line, and the clog format of the Pixet programs.
 
-use peloton::event::{NS_PER_TICK, PixelClusters, TriggerPairs};
+use peloton::event::{NS_PER_TICK, PixelClusters, Results, TriggerPairs, Values};
 use std::io::{self, Write};
 use std::ops::Range;
 
@@ -15,6 +15,11 @@ pub fn write_cluster_ndjson(
     pairs: Option<&TriggerPairs>,
     to: &mut impl Write,
 ) -> io::Result<()> {
+    let columns = clusters.columns();
+    let floats = columns.iter().filter_map(|(info, values)| match values {
+        Values::F32(values) if info.depth == 0 => Some((info.name, *values)),
+        _ => None,
+    });
     for cluster in 0..clusters.len() {
         let range = clusters.of_cluster(cluster);
         let features = &clusters.features;
@@ -30,7 +35,7 @@ pub fn write_cluster_ndjson(
             features.energy[cluster] as f64 / 1000.0,
             bounds,
         )?;
-        for (name, column) in features.floats() {
+        for (name, column) in floats.clone() {
             write!(to, ",\"{name}\":{}", column[cluster])?;
         }
         to.write_all(b",\"hits\":[")?;

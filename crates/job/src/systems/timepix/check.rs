@@ -54,8 +54,7 @@ impl PixelCheck {
     /// Those of the configuration.
     pub fn new(request: &Request, context: &PixelContext) -> Result<Self> {
         let timepix = context.configuration(&request.config);
-        let sorter =
-            TimeSorter::new(request.config.level()?, timepix.disorder_ticks(), timepix.capacity);
+        let sorter = TimeSorter::new(request.config.level()?, timepix.disorder_ticks(), timepix.capacity);
         Ok(Self {
             timepix,
             sides: [context.layout.width(), context.layout.height()],

@@ -6,8 +6,8 @@ use peloton::event::{Counters, Edge, PixelClusters, TriggerPairs};
 use peloton::timepix::{PixelBatch, TriggerPairer};
 use serde_json::{Map, Value, json};
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// What pairs hits with triggers, and the pairs that nobody has written yet.
 pub struct Pairing {
@@ -25,8 +25,7 @@ struct State {
 impl Pairing {
     /// With the latest edge of this kind before each hit.
     pub fn new(edge: Edge) -> Self {
-        let state =
-            State { pairer: TriggerPairer::new(edge), waiting: VecDeque::new(), unused: Vec::new() };
+        let state = State { pairer: TriggerPairer::new(edge), waiting: VecDeque::new(), unused: Vec::new() };
         Self { state: Mutex::new(state), is_written: AtomicBool::new(false) }
     }
 
@@ -80,10 +79,7 @@ pub struct Paired {
 
 impl Paired {
     /// Pairs the hits of what `runs` finds.
-    pub fn new(
-        runs: Box<dyn Executor<PixelBatch, PixelClusters>>,
-        pairing: std::sync::Arc<Pairing>,
-    ) -> Self {
+    pub fn new(runs: Box<dyn Executor<PixelBatch, PixelClusters>>, pairing: std::sync::Arc<Pairing>) -> Self {
         Self { runs, pairing }
     }
 }

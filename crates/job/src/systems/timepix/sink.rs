@@ -77,7 +77,8 @@ impl ClusterSink {
 impl Sink<PixelClusters> for ClusterSink {
     fn write(&mut self, _event_ids: &[u64], piece: &PixelClusters) -> Result<()> {
         let Some(pairing) = self.pairing.clone() else { return self.write_paired(piece, None) };
-        let pairs = pairing.next().ok_or_else(|| Error::Internal("clusters without their triggers".into()))?;
+        let pairs =
+            pairing.next().ok_or_else(|| Error::Internal("clusters without their triggers".into()))?;
         self.write_paired(piece, Some(&pairs))?;
         pairing.give_back(pairs);
         Ok(())

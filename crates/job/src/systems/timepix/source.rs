@@ -1,6 +1,5 @@
 //! Where pixel hits come from: files, pipes, sockets, the simulation.
 
-use super::datagrams::{self, Datagrams};
 use super::pairing::Pairing;
 use super::{PixelContext, TimepixSystem};
 use crate::systems::inputs;
@@ -10,7 +9,8 @@ use peloton::timepix::PixelBatch;
 use peloton::{Error, Result};
 use peloton_io::input::Format;
 use peloton_io::input::timepix::{
-    Fed, Feed, PixelCounts, PixelFormat, PixelOptions, PixelReader, PixelStream, ReadEnd,
+    Datagrams, Fed, Feed, PixelCounts, PixelFormat, PixelOptions, PixelReader, PixelStream, ReadEnd,
+    dropped_datagrams,
 };
 use peloton_sim::timepix::PixelSim;
 use serde_json::{Map, Value, json};
@@ -102,7 +102,7 @@ impl Source<PixelBatch> for PixelSource {
     fn dropped(&self) -> Vec<(&'static str, u64)> {
         let PixelCounts { outside, malformed, unknown, lost_by_device, .. } = self.counts;
         vec![
-            ("datagrams", self.socket.as_ref().and_then(datagrams::dropped).unwrap_or(0)),
+            ("datagrams", self.socket.as_ref().and_then(dropped_datagrams).unwrap_or(0)),
             ("outside_sensor", outside),
             ("malformed", malformed),
             ("unknown_words", unknown),
@@ -145,9 +145,8 @@ pub fn open(request: &Request, host: Host<'_>) -> Result<Opened<TimepixSystem>> 
     let mut looked_at = PixelBlock::default();
     let mut masked = Vec::new();
     if let Some(limit) = request.pixels.mask_hot {
-        while looked_at.hits.len() < HOT_SAMPLE
-            && stream.read(HOT_SAMPLE, &mut looked_at)? == ReadEnd::More
-        {}
+        while looked_at.hits.len() < HOT_SAMPLE && stream.read(HOT_SAMPLE, &mut looked_at)? == ReadEnd::More {
+        }
         masked = hot_pixels(&looked_at, limit);
     }
     let counts = stream.counts();

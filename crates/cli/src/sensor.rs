@@ -1,11 +1,12 @@
-//! Flags for streams of pixel hits, laid over `[timepix]` of the configuration.
+//! Flags that only one sequence has: those of pixel hits, those of the cylinder detector.
 
 use clap::Args;
+use peloton::cylinder::{Builder, CylinderConfig, SeedSource};
 use peloton::event::{Edge, Layout, NS_PER_TICK};
-use peloton::pipeline::{Config, Sequence};
 use peloton::timepix::{Algorithm, Definition, Filter, TimepixConfig};
 use peloton::{Error, Result};
 use peloton_io::input::timepix::{KatherineOptions, WhenFull};
+use peloton_job::PixelOptions;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -24,7 +25,7 @@ impl FromStr for LayoutArg {
     fn from_str(text: &str) -> Result<Self> {
         let wrong = || {
             Error::Config(format!(
-                "`{text}` is no layout: single, single:WxH, apart:CHIPS, apart:CHIPS:WxH, quad, quad:GAP"
+                "`{text}` is not a layout: choose single, single:WxH, apart:CHIPS, apart:CHIPS:WxH, quad, quad:GAP"
             ))
         };
         let number = |text: &str| text.parse::<usize>().map_err(|_| wrong());
@@ -100,24 +101,24 @@ pub struct PixelArgs {
     #[arg(long, value_name = "N", default_value_t = KatherineOptions::default().offset_unit)]
     pub katherine_unit: i64,
     /// What to do with hits that come faster than they are worked on: wait, drop
-    #[arg(long, value_name = "WHAT", default_value = "wait")]
-    pub when_full: WhenFullArg,
-}
-
-/// [`WhenFull`] as a flag.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct WhenFullArg(pub WhenFull);
-
-impl FromStr for WhenFullArg {
-    type Err = Error;
-    fn from_str(text: &str) -> Result<Self> {
-        text.parse().map(Self)
-    }
+    #[arg(long, value_name = "WHAT", default_value_t)]
+    pub when_full: WhenFull,
 }
 
 impl PixelArgs {
-    /// Flags go before the configuration.
-    pub fn lay_over(&self, config: &mut TimepixConfig) {
+    /// How streams are read.
+    pub fn options(&self) -> Result<PixelOptions> {
+        Ok(PixelOptions {
+            layout: self.layout.map(LayoutArg::layout).transpose()?,
+            katherine: KatherineOptions { offset_unit: self.katherine_unit },
+            mask_hot: self.mask_hot,
+            trigger: self.trigger,
+            when_full: self.when_full,
+        })
+    }
+
+    /// Flags take precedence over the configuration.
+    pub fn override_config(&self, config: &mut TimepixConfig) {
         let find = &mut config.find;
         find.definition = self.definition.unwrap_or(find.definition);
         find.algorithm = self.algorithm.unwrap_or(find.algorithm);
@@ -135,20 +136,32 @@ impl PixelArgs {
     }
 }
 
-/// Lanes that find clusters: as many as there are threads, of which `auto` are those beside reading and
-/// sorting; one when the definition cannot be shared out.
-pub fn lanes(config: &Config) -> usize {
-    let is_local = config.timepix.find.definition == Definition::Local;
-    match config.threads {
-        Some(threads) => threads,
-        None if is_local => config.thread_count().saturating_sub(2).max(1),
-        None => 1,
-    }
+/// Flags of the sequence cylinder.
+#[derive(Args, Debug, Clone, Default)]
+#[command(next_help_heading = "Sequence cylinder")]
+pub struct CylinderArgs {
+    /// How tracks are built: best-hit, standard, clone-engine [default: clone-engine]
+    #[arg(long, value_name = "NAME")]
+    pub builder: Option<Builder>,
+    /// Where seeds come from: truth, hits [default: truth]
+    #[arg(long, value_name = "FROM")]
+    pub seeds: Option<SeedSource>,
+    /// Candidates kept for each seed
+    #[arg(long, value_name = "N")]
+    pub candidates: Option<u32>,
+    /// Layers without a hit that a candidate may pass
+    #[arg(long, value_name = "N")]
+    pub holes: Option<u32>,
 }
 
-/// Whether the configuration is about pixel hits.
-pub fn is_pixels(config: &Config) -> bool {
-    config.sequence == Sequence::Timepix
+impl CylinderArgs {
+    /// Flags take precedence over the configuration.
+    pub fn override_config(&self, config: &mut CylinderConfig) {
+        config.builder = self.builder.unwrap_or(config.builder);
+        config.seeds = self.seeds.unwrap_or(config.seeds);
+        config.build.candidates = self.candidates.unwrap_or(config.build.candidates);
+        config.build.holes = self.holes.unwrap_or(config.build.holes);
+    }
 }
 
 #[cfg(test)]

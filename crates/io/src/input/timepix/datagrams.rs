@@ -29,7 +29,7 @@ impl Datagrams {
         Ok(Self { socket, waiting: Vec::new(), used: 0 })
     }
 
-    /// The socket, for its address, its time limit and [`dropped`].
+    /// The socket, for its address, its time limit and [`dropped_datagrams`].
     ///
     /// # Errors
     /// Those of the system.
@@ -55,7 +55,7 @@ impl Read for Datagrams {
 }
 
 /// Datagrams that the system dropped at a socket that is still open; none where it does not say.
-pub fn dropped(socket: &UdpSocket) -> Option<u64> {
+pub fn dropped_datagrams(socket: &UdpSocket) -> Option<u64> {
     let port = format!(":{:04X}", socket.local_addr().ok()?.port());
     let table = if socket.local_addr().ok()?.is_ipv4() { "/proc/net/udp" } else { "/proc/net/udp6" };
     let text = std::fs::read_to_string(table).ok()?;
@@ -80,13 +80,15 @@ mod tests {
         let mut text = String::new();
         datagrams.read_to_string(&mut text).unwrap();
         assert_eq!(text, "abcde");
-        let Some(before) = dropped(&socket) else { return println!("skipped: this system does not say") };
+        let Some(before) = dropped_datagrams(&socket) else {
+            return println!("skipped: this system does not say");
+        };
         assert_eq!(before, 0);
         // More than any buffer holds.
         let large = vec![1; 32_000];
         for _ in 0..4 * BUFFER / large.len() {
             sender.send_to(&large, address).unwrap();
         }
-        assert!(dropped(&socket) > Some(0));
+        assert!(dropped_datagrams(&socket) > Some(0));
     }
 }

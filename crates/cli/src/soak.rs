@@ -1,18 +1,19 @@
 //! `peloton soak`: feeds hits over TCP at a given rate for a long time and watches what becomes of them.
 
-use super::args::lanes;
-use super::datagrams::{self, Datagrams};
-use super::latency::Latencies;
-use crate::console::table;
-use crate::interrupt;
-use crate::options::{ConfigArgs, ReportArgs};
+use crate::interrupt::CANCEL;
+use crate::latency::Latencies;
+use crate::options::{ConfigArgs, ReportArgs, SequenceArgs};
 use clap::{Args, ValueEnum};
 use peloton::event::PixelHits;
-use peloton::pipeline::timepix::Lanes;
-use peloton::pipeline::{Config, Sequence};
+use peloton::simd::set_default_float_mode;
+use peloton::timepix::{Timepix, Workers};
 use peloton::{Error, Result};
-use peloton_io::input::timepix::{Feed, WhenFull};
-use peloton_io::input::timepix::{PixelFormat, PixelOptions, PixelReader, ReadEnd};
+use peloton_io::input::timepix::{
+    Datagrams, Feed, PixelFormat, PixelOptions, PixelReader, ReadEnd, WhenFull, dropped_datagrams,
+};
+use peloton_io::output::JobFiles;
+use peloton_job::text::table;
+use peloton_job::{Config, SequenceName};
 use peloton_sim::timepix::{PixelSim, PixelSimSpec};
 use serde::Serialize;
 use std::collections::VecDeque;
@@ -67,6 +68,8 @@ pub struct Soak {
     config: ConfigArgs,
     #[command(flatten)]
     report: ReportArgs,
+    #[command(flatten)]
+    sequence: SequenceArgs,
 }
 
 /// What one round showed.
@@ -96,10 +99,17 @@ struct Round {
 type Sent = Arc<Mutex<VecDeque<(u64, Instant)>>>;
 
 impl Soak {
-    /// Does it.
+    /// Adds what is read and written.
+    pub fn name_files(&self, files: &mut JobFiles) {
+        self.config.name_files(files);
+        self.sequence.name_files(files);
+        self.report.name_files(files);
+    }
+
+    /// Runs the command.
     pub fn execute(&self) -> Result<ExitCode> {
-        let mut config = self.config.resolve()?;
-        config.sequence = Sequence::Timepix;
+        let Some(mut config) = self.config.load(&self.sequence)? else { return Ok(ExitCode::SUCCESS) };
+        config.sequence = SequenceName::Timepix;
         let spec: PixelSimSpec = self.input.parse()?;
         let mut sim = PixelSim::new(spec);
         config.timepix.disorder_us.get_or_insert(sim.disorder_us());
@@ -111,7 +121,7 @@ impl Soak {
         let measured = self.round(&config, &hits, None, self.warm_up)?;
         let mut rounds = vec![measured];
         for share in &self.share {
-            if interrupt::requested() {
+            if CANCEL.is_requested() {
                 break;
             }
             let rate = rounds[0].hits_per_second * share;
@@ -135,7 +145,10 @@ impl Soak {
         let (sent, hits): (Sent, _) = (Arc::default(), hits.clone());
         let (log, time) = (sent.clone(), Duration::from_secs_f64(seconds));
         let start_sender = |transport, address| {
-            std::thread::spawn(move || send(&mut Sender::new(transport, address)?, &hits, rate, time, &log))
+            std::thread::spawn(move || {
+                set_default_float_mode();
+                send(&mut Sender::new(transport, address)?, &hits, rate, time, &log)
+            })
         };
         let patience = Some(Duration::from_millis(20));
         let (sender, reader, socket) = match self.transport {
@@ -159,8 +172,10 @@ impl Soak {
         };
 
         let layout = reader.layout().clone();
-        let mut chain = Lanes::new(&config.timepix, config.level()?, &layout, lanes(config))?;
-        let when_full = if rate.is_some() { self.config.pixels.when_full.0 } else { WhenFull::Wait };
+        let threads = Timepix::threads_for(&config.timepix, config.thread_count().saturating_sub(2).max(1));
+        let threads = config.threads.unwrap_or(threads);
+        let mut chain = Workers::new(&config.timepix, config.level()?, &layout, threads)?;
+        let when_full = if rate.is_some() { self.sequence.pixels.when_full } else { WhenFull::Wait };
         let mut feed = Feed::start(reader, config.timepix.block_hits, when_full)?;
         let (mut latencies, mut dropped) = (Latencies::default(), 0);
         let (start, mut memory) = (Instant::now(), None);
@@ -179,10 +194,10 @@ impl Soak {
         }
         chain.push(&PixelHits::default(), true);
         let time = start.elapsed().as_secs_f64();
-        let panicked = || Error::Columns("the sending thread panicked".into());
+        let panicked = || Error::Internal("the sending thread panicked".into());
         let (count, held_back) = sender.join().map_err(|_| panicked())?.map_err(failed)?;
         let counts = chain.counts();
-        let datagrams = socket.as_ref().and_then(datagrams::dropped).unwrap_or(0);
+        let datagrams = socket.as_ref().and_then(dropped_datagrams).unwrap_or(0);
         let dropped_by_system = datagrams * DATAGRAM as u64;
         let accounted =
             counts.hits_out + counts.late + counts.masked + counts.filtered + dropped + dropped_by_system;
@@ -263,7 +278,7 @@ fn send(
         [x, y, tot, 0].iter().for_each(|value| records.extend_from_slice(&value.to_le_bytes()));
     }
     let (start, mut sent, mut behind) = (Instant::now(), 0u64, 0.0);
-    while start.elapsed() < time && !interrupt::requested() {
+    while start.elapsed() < time && !CANCEL.is_requested() {
         for packet in records.chunks_mut(PACKET * RECORD) {
             if let Some(rate) = rate {
                 let due = Duration::from_secs_f64(sent as f64 / rate);

@@ -1,0 +1,54 @@
+//! From flags, files and the environment to one [`Config`].
+
+use crate::console;
+use crate::options::{ConfigArgs, SequenceArgs};
+use peloton::simd::Isa;
+use peloton::{Error, Result};
+use peloton_job::{Config, Profile};
+use std::path::Path;
+
+impl ConfigArgs {
+    /// The configuration, read once; `None` when only `--print-config` was asked for, which is then done.
+    pub fn load(&self, sequence: &SequenceArgs) -> Result<Option<Config>> {
+        let config = self.resolve(sequence)?;
+        if self.print_config {
+            let (level, threads) = (config.level()?, config.thread_count());
+            console::print(&format!("# runs as {level} on {threads} threads\n{}", config.to_toml()))?;
+            return Ok(None);
+        }
+        Ok(Some(config))
+    }
+
+    /// The configuration: flags take precedence over `PELOTON_ISA`, that over the configuration file, that over
+    /// the profile, and what is still open is `auto`. Both files may be pipes, which can be read only once.
+    fn resolve(&self, sequence: &SequenceArgs) -> Result<Config> {
+        let text = self.config.as_deref().map(read_text).transpose()?.unwrap_or_default();
+        let place = |error: Error| match (&self.config, error) {
+            (Some(path), Error::Config(what)) => Error::Config(format!("{}: {what}", path.display())),
+            (_, error) => error,
+        };
+        let mut config = Config::from_toml(&text, self.preset).map_err(place)?;
+        config.sequence = self.sequence.unwrap_or(config.sequence);
+        config.isa = match self.isa {
+            Some(isa) => isa.0,
+            None => Isa::from_environment()?.or(config.isa),
+        };
+        config.gang = self.gang.map_or(config.gang, |gang| gang.0);
+        config.threads = self.threads.map_or(config.threads, |threads| threads.0);
+        config.slice_events = self.slice.or(config.slice_events);
+        sequence.pixels.override_config(&mut config.timepix);
+        sequence.cylinder.override_config(&mut config.cylinder);
+        config.validate()?;
+        if let Some(path) = &self.profile {
+            Profile::from_toml(&read_text(path)?)
+                .and_then(|profile| profile.apply(&mut config))
+                .map_err(|e| Error::Config(format!("{}: {e}", path.display())))?;
+        }
+        Ok(config)
+    }
+}
+
+/// A file named by a flag: when it cannot be read, the flag is wrong.
+fn read_text(path: &Path) -> Result<String> {
+    std::fs::read_to_string(path).map_err(|e| Error::Config(format!("cannot read {}: {e}", path.display())))
+}

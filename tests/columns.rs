@@ -1,0 +1,124 @@
+//! `docs/columns.md`, the documented table of columns, is what the schemas say. With `UPDATE=1` the test writes it.
+
+use arrow_schema::Field;
+use peloton::Status;
+use peloton::event::{
+    ColumnInfo, CylinderTracks, Kind, PixelClusters, Results, SCHEMA_VERSION, SciFiBatch, UtBatch, VeloTracks,
+};
+use peloton::kalman::FitStatus;
+use peloton_io::output::{arrow_schema, timepix::trigger_fields};
+use std::fmt::Write;
+use std::path::Path;
+
+#[test]
+fn the_documented_columns_are_those_of_the_schemas() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/columns.md");
+    let expected = document();
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(&file, &expected).unwrap();
+    }
+    let found = std::fs::read_to_string(&file).unwrap_or_default();
+    assert!(found == expected, "docs/columns.md is not what the schemas say: run this test with UPDATE=1");
+}
+
+#[test]
+fn columns_have_one_name_each_and_say_what_they_are() {
+    fn check<R: Results>() {
+        for (place, info) in R::COLUMNS.iter().enumerate() {
+            assert!(R::COLUMNS[..place].iter().all(|other| other.name != info.name), "{}", info.name);
+            assert!(!info.meaning.is_empty() && !info.unit.is_empty(), "{}", info.name);
+            assert!(info.depth < R::LEVELS.len(), "{}", info.name);
+        }
+        // What hash_int covers comes first, and starts before what they cut.
+        assert!(R::COLUMNS.is_sorted_by_key(|info| !info.in_hash_int));
+        let starts = R::COLUMNS.iter().filter(|info| info.kind == Kind::Starts);
+        assert!(starts.map(|info| info.depth).eq(0..R::LEVELS.len() - 1));
+    }
+    check::<VeloTracks>();
+    check::<UtBatch>();
+    check::<SciFiBatch>();
+    check::<CylinderTracks>();
+    check::<PixelClusters>();
+}
+
+const HEAD: &str = "\
+# Columns
+
+Made from the schemas in `src/event` by `UPDATE=1 cargo test --release --test columns`; do not edit.
+
+In memory results are columns with offsets (`Results::COLUMNS`). A Parquet file has one row per event (per cluster for
+the sequence `timepix`): values per track or hit are lists, the hits of tracks lists of lists. The offsets between them
+are not written, as the lists say the same; only where the hits of an event are in groups, their starts are a list.
+Each column's metadata hold its `unit` and its `description`; the file's metadata hold, each as `peloton.NAME`:
+`schema_version`, `version`, `sequence`, `command`, `configuration` (TOML), `inputs`, `geometry`, `level`, `hash_int` and
+`output_hash`.
+
+In the tables *per* says what a column has one value for, *int* whether `hash_int` covers the column; `output_hash`
+covers all columns, in this order (those beside the results, such as `event_id`, are in no hash).
+";
+
+fn document() -> String {
+    let mut text = HEAD.to_string();
+    write!(text, "\nVersion of the schemas: {SCHEMA_VERSION}.\n").unwrap();
+    sequence::<VeloTracks>(&mut text, "velo", &[]);
+    sequence::<UtBatch>(&mut text, "ut", &[]);
+    sequence::<SciFiBatch>(&mut text, "scifi", &[]);
+    sequence::<CylinderTracks>(&mut text, "cylinder", &[]);
+    sequence::<PixelClusters>(&mut text, "timepix", &trigger_fields());
+    text.push_str("\n## Codes of `status`\n\n| code | name | meaning |\n|---|---|---|\n");
+    for status in Status::ALL {
+        writeln!(text, "| {} | `{}` | {} |", status.code(), status.name(), status.meaning()).unwrap();
+    }
+    text.push_str("\n## Codes of `fit` (sequence cylinder)\n\n| code | name |\n|---|---|\n");
+    for status in FitStatus::ALL {
+        writeln!(text, "| {} | `{}` |", status as u8, status.name()).unwrap();
+    }
+    text
+}
+
+/// The table of one sequence; `beside` are columns that a file may have beside those of the results.
+fn sequence<R: Results>(text: &mut String, name: &str, beside: &[Field]) {
+    write!(
+        text,
+        "\n## Sequence {name}\n\n| column | type | per | unit | int | meaning |\n|---|---|---|---|---|---|\n"
+    )
+    .unwrap();
+    let schema = arrow_schema::<R>(&[]);
+    let ids = schema.fields().iter().filter(|field| R::COLUMNS.iter().all(|info| info.name != field.name()));
+    for field in ids {
+        row(text, field, R::LEVELS[0]);
+    }
+    for info in R::COLUMNS {
+        let ColumnInfo { name, depth, unit, meaning, in_hash_int, .. } = info;
+        let int = if *in_hash_int { "yes" } else { "" };
+        let per = R::LEVELS[*depth];
+        writeln!(text, "| `{name}` | {} | {per} | {unit} | {int} | {meaning} |", kind(info)).unwrap();
+    }
+    if !beside.is_empty() {
+        text.push_str("\nWith `--trigger` also:\n\n| column | type | per | unit | int | meaning |\n");
+        text.push_str("|---|---|---|---|---|---|\n");
+        let per = |field: &Field| R::LEVELS[usize::from(field.data_type().is_nested())];
+        beside.iter().for_each(|field| row(text, field, per(field)));
+    }
+}
+
+/// The row of a column that is beside those of the results.
+fn row(text: &mut String, field: &Field, per: &str) {
+    let mut kind = field.data_type();
+    while let arrow_schema::DataType::List(element) = kind {
+        kind = element.data_type();
+    }
+    let kind = kind.to_string().replace("UInt", "u").replace("Float", "f");
+    let of = |key: &str| &field.metadata()[key];
+    writeln!(text, "| `{}` | {kind} | {per} | {} | | {} |", field.name(), of("unit"), of("description"))
+        .unwrap();
+}
+
+fn kind(info: &ColumnInfo) -> String {
+    match info.kind {
+        Kind::Status => "u16".into(),
+        Kind::Starts if info.lists > 1 => "u32, in files a list".into(),
+        Kind::Starts => "u32, not in files".into(),
+        other => format!("{other:?}").to_lowercase(),
+    }
+}
