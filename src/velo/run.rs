@@ -109,7 +109,10 @@ fn run<G: Gang>(
                     find::find(g, &config.best, most, index, scratch, found).add_to(counters);
                     shared_hits = config.best.shared_hits;
                 }
-                Preset::Paper => paper::find(g, &config.paper, most, modules, paper, found, counters),
+                Preset::Paper => {
+                    let search = paper::Search { config: &config.paper, max_candidates: most };
+                    paper::find(g, &search, modules, paper, found, counters);
+                }
                 Preset::Forwarding => {
                     forwarding::find(&config.forwarding, most, modules, forwarding, found, counters);
                 }
