@@ -1,6 +1,6 @@
 //! Runs the rooms over a range of events, on the gang of a level.
 
-use super::build::{Build, Seeded};
+use super::build::{Build, Inputs, Seeded};
 use super::config::{CylinderConfig, SeedSource};
 use super::fit::{self, Tracks};
 use super::index::Index;
@@ -227,7 +227,7 @@ fn build_room<G: Gang>(
 ) {
     g.vectorize(
         #[inline(always)]
-        || build.run(g, config, index, seeded, counters, BUILD),
+        || build.run(g, &Inputs { config, index, seeded }, counters, BUILD),
     );
 }
 

@@ -4,6 +4,9 @@ use super::mirror::Arguments;
 use crate::{Error, Result, Status};
 use std::ops::Range;
 
+/// Threads of a warp: the lanes that go through a kernel in lockstep.
+pub(super) const WARP: usize = 32;
+
 /// The kernels of a device, as source and names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Kernel(pub &'static str);
@@ -39,6 +42,9 @@ pub(super) fn settled<Q: Queue, T>(queue: &mut Q, done: Result<T>) -> Result<T> 
 pub trait Device: Sync {
     /// One stream of work.
     type Queue: Queue;
+
+    /// Its kind, as results name it: `gpu` or `emulated`.
+    fn kind(&self) -> &'static str;
 
     /// What it is, in words.
     fn name(&self) -> String;

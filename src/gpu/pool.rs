@@ -1,128 +1,141 @@
-//! [`GpuPool`]: shares a batch of events out to streams, slice by slice. Each stream has a host thread of its own,
+//! [`StreamPool`]: shares a batch of events out to streams, slice by slice. Each stream has a host thread of its own,
 //! so that copies and kernels of different streams run beside each other; results go where their slice belongs, so
 //! who was first cannot be seen.
 
-use super::device::{Device, Kernel};
-use super::velo::{Capacity, KERNELS, Stream};
-use crate::event::{Counters, VeloEvents};
-use crate::pipeline::SlicedTracks;
+use super::device::{Device, Kernel, WARP};
+use crate::engine::{Executor, Input, Machine, Sequence, Sliced};
+use crate::event::Counters;
 use crate::simd::with_default_float_mode;
-use crate::velo::VeloConfig;
 use crate::{Error, Result};
+use std::marker::PhantomData;
+use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// Something that reconstructs batches of events on a device.
-pub trait Runner: Send {
-    /// The device in words.
-    fn name(&self) -> &str;
-    /// Number of streams.
-    fn streams(&self) -> usize;
-    /// Events of a slice.
+/// One stream of a device that reconstructs slices of events, as [`Sequence::run_range`] does on the CPU.
+pub trait DeviceStream<S: Sequence>: Send {
+    /// The kernels that it runs.
+    const KERNELS: &'static [Kernel];
+
+    /// Events that it takes at once.
     fn slice_events(&self) -> usize;
-    /// Reconstructs all events; `tracks` is emptied and gets one entry per event, in order.
+
+    /// Reconstructs the events of `range` and appends one entry for each to `out`, their counts to `counters`; shows the
+    /// time of each kernel to `times`, ns.
     ///
     /// # Errors
-    /// [`Error::Device`] when the device fails.
-    fn run(&mut self, events: VeloEvents<'_>, tracks: &mut SlicedTracks) -> Result<Counters>;
-    /// Time of each kernel since the last call, summed over streams, ns.
-    fn take_times(&mut self) -> Vec<(&'static str, u64)>;
+    /// [`Error::Device`] when the device fails, and when the sequence cannot take these events at all.
+    fn run(
+        &mut self,
+        events: S::Input<'_>,
+        range: Range<usize>,
+        out: &mut S::Output,
+        counters: &mut Counters,
+        times: &mut dyn FnMut(Kernel, u64),
+    ) -> Result<()>;
 }
 
 /// Streams of one device.
-pub struct GpuPool<D: Device> {
-    name: String,
-    slice_events: usize,
-    streams: Vec<Stream<D::Queue>>,
-    times: Times<{ KERNELS.len() }>,
+pub struct StreamPool<S: Sequence, T> {
+    machine: Machine,
+    streams: Vec<T>,
+    times: Times,
+    sequence: PhantomData<fn() -> S>,
 }
 
-impl<D: Device> GpuPool<D> {
-    /// Opens `streams` streams for slices of so many events.
+impl<S: Sequence, T: DeviceStream<S>> StreamPool<S, T> {
+    /// Opens `streams` streams of a device by `open`.
     ///
     /// # Errors
-    /// Those of [`Stream::open`].
-    pub fn new(device: &D, config: &VeloConfig, streams: usize, capacity: Capacity) -> Result<Self> {
+    /// [`Error::Config`] for no streams at all, and those of `open`.
+    pub fn new<D: Device>(device: &D, streams: usize, open: impl FnMut() -> Result<T>) -> Result<Self> {
         if streams == 0 {
             return Err(Error::Config("streams must be at least 1".into()));
         }
-        let open = |_| Stream::open(device, config, capacity);
-        Ok(Self {
-            name: device.name(),
-            slice_events: capacity.events,
-            streams: (0..streams).map(open).collect::<Result<_>>()?,
-            times: Times::new(&KERNELS),
-        })
+        let all = std::iter::repeat_with(open).take(streams).collect::<Result<Vec<_>>>()?;
+        let machine = Machine {
+            isa: device.kind(),
+            gang: WARP,
+            threads: streams,
+            slice: all[0].slice_events(),
+            device: Some(device.name()),
+        };
+        Ok(Self { machine, streams: all, times: Times::new(T::KERNELS), sequence: PhantomData })
+    }
+
+    /// Reconstructs all events; `results` is emptied and gets one entry per event, in order.
+    ///
+    /// # Errors
+    /// As [`DeviceStream::run`].
+    pub fn try_run<'a>(
+        &mut self,
+        events: impl Into<S::Input<'a>>,
+        results: &mut Sliced<S::Output>,
+    ) -> Result<Counters> {
+        let (events, slice) = (events.into(), self.machine.slice);
+        let slots = results.prepare(events.events().div_ceil(slice));
+        share_out(&mut self.streams, slots, &mut self.times, |stream, number, slot, times| {
+            let range = number * slice..events.events().min((number + 1) * slice);
+            stream.run(events, range, &mut slot.results, &mut slot.counters, times)
+        })?;
+        Ok(results.counters())
     }
 }
 
-impl<D: Device> Runner for GpuPool<D>
-where
-    D::Queue: Send,
-{
-    fn name(&self) -> &str {
-        &self.name
+impl<S: Sequence, T: DeviceStream<S>> Executor<S::Batch, S::Output> for StreamPool<S, T> {
+    fn run(&mut self, batch: &S::Batch, results: &mut Sliced<S::Output>) -> Result<Counters> {
+        self.try_run(S::view(batch), results)
     }
 
-    fn streams(&self) -> usize {
-        self.streams.len()
+    fn machine(&self) -> Machine {
+        self.machine.clone()
     }
 
-    fn slice_events(&self) -> usize {
-        self.slice_events
-    }
-
-    fn run(&mut self, events: VeloEvents<'_>, tracks: &mut SlicedTracks) -> Result<Counters> {
-        let slice = self.slice_events;
-        let slots = tracks.prepare(events.len().div_ceil(slice));
-        share_out(&mut self.streams, slots, &mut self.times, |stream, number, slot, count| {
-            let range = number * slice..events.len().min((number + 1) * slice);
-            stream.run(events.range(range), &mut slot.results, &mut slot.counters, count)
-        })?;
-        Ok(tracks.counters())
-    }
-
-    fn take_times(&mut self) -> Vec<(&'static str, u64)> {
+    fn take_kernel_times(&mut self) -> Vec<(&'static str, u64)> {
         self.times.take()
     }
 }
 
 /// Time of each kernel of a sequence, summed over streams, ns.
-pub(super) struct Times<const N: usize> {
-    kernels: &'static [Kernel; N],
-    ns: [u64; N],
+pub(super) struct Times {
+    kernels: &'static [Kernel],
+    ns: Vec<u64>,
 }
 
-impl<const N: usize> Times<N> {
-    pub fn new(kernels: &'static [Kernel; N]) -> Self {
-        Self { kernels, ns: [0; N] }
+impl Times {
+    pub fn new(kernels: &'static [Kernel]) -> Self {
+        Self { kernels, ns: vec![0; kernels.len()] }
     }
 
-    fn add(&mut self, kernel: Kernel, ns: u64) {
+    pub fn add(&mut self, kernel: Kernel, ns: u64) {
         let number = self.kernels.iter().position(|known| *known == kernel);
         self.ns[number.expect("a kernel of this sequence")] += ns;
     }
 
-    /// Times since the last call.
+    fn merge(&mut self, other: &Self) {
+        self.ns.iter_mut().zip(&other.ns).for_each(|(sum, ns)| *sum += ns);
+    }
+
+    /// Times of the kernels that ran since the last call.
     pub fn take(&mut self) -> Vec<(&'static str, u64)> {
-        let ns = std::mem::replace(&mut self.ns, [0; N]);
-        self.kernels.iter().zip(ns).map(|(kernel, ns)| (kernel.0, ns)).collect()
+        let times = self.kernels.iter().zip(&mut self.ns).map(|(kernel, ns)| (kernel.0, std::mem::take(ns)));
+        times.filter(|(_, ns)| *ns > 0).collect()
     }
 }
 
 /// Shares slices out to streams, one slot each; a stream is told the number of its slice. After the first error no
 /// slice is begun.
-pub(super) fn share_out<S: Send, T: Send, const N: usize>(
-    streams: &mut [S],
-    slots: &mut [T],
-    times: &mut Times<N>,
-    run: impl Fn(&mut S, usize, &mut T, &mut dyn FnMut(Kernel, u64)) -> Result<()> + Sync,
+fn share_out<T: Send, R: Send>(
+    streams: &mut [T],
+    slots: &mut [R],
+    times: &mut Times,
+    run: impl Fn(&mut T, usize, &mut R, &mut dyn FnMut(Kernel, u64)) -> Result<()> + Sync,
 ) -> Result<()> {
     // Each slot is locked by the one stream that takes its slice.
     let slots: Vec<_> = slots.iter_mut().map(Mutex::new).collect();
     let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
     let kernels = times.kernels;
-    let work = |stream: &mut S| -> Result<[u64; N]> {
+    let work = |stream: &mut T| -> Result<Times> {
         let mut times = Times::new(kernels);
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);
@@ -134,18 +147,16 @@ pub(super) fn share_out<S: Send, T: Send, const N: usize>(
                 done?;
             }
         }
-        Ok(times.ns)
+        Ok(times)
     };
     let results: Vec<_> = std::thread::scope(|scope| {
         let start = |stream| scope.spawn(|| with_default_float_mode(|| work(stream)));
         let threads: Vec<_> = streams.iter_mut().map(start).collect();
         let join = |thread: std::thread::ScopedJoinHandle<'_, _>| {
-            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            let panicked = |_| Err(Error::Internal("the host thread of a device's stream panicked".into()));
+            thread.join().unwrap_or_else(panicked)
         };
         threads.into_iter().map(join).collect()
     });
-    for ns in results {
-        times.ns.iter_mut().zip(ns?).for_each(|(sum, ns)| *sum += ns);
-    }
-    Ok(())
+    results.into_iter().try_for_each(|of_stream| of_stream.map(|of_stream| times.merge(&of_stream)))
 }

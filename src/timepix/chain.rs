@@ -4,10 +4,11 @@ use super::calibrate::{Calibration, TimeWalk};
 use super::config::TimepixConfig;
 use super::features::FeatureMaker;
 use super::filter::Filter;
+use super::mask::PixelMask;
 use super::sort::TimeSorter;
 use super::stream::Clusterer;
 use crate::Result;
-use crate::event::{Counters, Layout, PixelClusters, PixelHits, StageClock};
+use crate::event::{Counters, Layout, PixelClusters, PixelHits, StageClock, Truncation};
 use crate::simd::{Level, with_default_float_mode};
 use std::sync::Arc;
 
@@ -44,6 +45,14 @@ impl ChainCounts {
         all.into_iter().filter(|(_, count)| *count > 0)
     }
 
+    /// Adds everything dropped or cut to the counts of a job.
+    pub(crate) fn add_dropped(&self, counters: &mut Counters) {
+        counters.count_truncated(Truncation::MaskedHits, self.masked);
+        counters.count_truncated(Truncation::LateHits, self.late);
+        counters.count_truncated(Truncation::FilteredHits, self.filtered);
+        counters.count_truncated(Truncation::FullBuffers, self.forced);
+    }
+
     /// Filters clusters that are about to leave, and counts them.
     pub fn count(&mut self, filter: &Filter, clusters: &mut PixelClusters) {
         let (removed, hits) = filter.apply(clusters);
@@ -58,9 +67,7 @@ impl ChainCounts {
 pub struct Front {
     calibration: Option<Arc<Calibration>>,
     walk: Option<TimeWalk>,
-    width: usize,
-    /// Per pixel, whether its hits are dropped; empty for none.
-    mask: Vec<bool>,
+    mask: PixelMask,
     work: PixelHits,
     sorter: TimeSorter,
     hits_in: u64,
@@ -80,8 +87,7 @@ impl Front {
         Ok(Self {
             calibration: calibration.map(Arc::new),
             walk: config.time_walk.map(TimeWalk::new).transpose()?,
-            width: layout.width(),
-            mask: Vec::new(),
+            mask: PixelMask::new(layout.width()),
             work: PixelHits::default(),
             sorter: TimeSorter::new(level, disorder, config.capacity),
             hits_in: 0,
@@ -96,11 +102,7 @@ impl Front {
 
     /// From now on drops the hits of a pixel.
     pub fn mask(&mut self, x: u16, y: u16) {
-        let place = usize::from(y) * self.width + usize::from(x);
-        if self.mask.len() <= place {
-            self.mask.resize(place + 1, false);
-        }
-        self.mask[place] = true;
+        self.mask.insert(x, y);
     }
 
     /// Takes hits in and appends to `sorted` what nothing can come before any more; with `end`, everything.
@@ -139,7 +141,7 @@ impl Front {
         let hits = if self.mask.is_empty() && walk.is_none() {
             hits
         } else {
-            self.masked += unmasked(&self.mask, self.width, hits, &mut self.work);
+            self.masked += self.mask.copy_unmasked(hits, &mut self.work);
             if let Some((walk, calibration)) = walk {
                 walk.correct(calibration, &mut self.work);
             }
@@ -246,22 +248,9 @@ impl Chain {
         features.items_in = find.items_out;
         clock.lap(find);
         let (level, maker, calibration) = (self.level, &mut self.features, self.front.calibration.as_deref());
-        crate::dispatch!(level, g => maker.run(g, calibration, &mut self.clusters));
+        crate::dispatch_isa!(level, g => maker.run(g, calibration, &mut self.clusters));
         self.counts.count(&self.filter, &mut self.clusters);
         features.items_out = self.counts.clusters;
         clock.lap(features);
     }
-}
-
-/// Copies the hits whose pixels are not masked; says how many are.
-fn unmasked(mask: &[bool], width: usize, from: &PixelHits, to: &mut PixelHits) -> u64 {
-    to.clear();
-    for i in 0..from.len() {
-        let (time, x, y, tot) = from.get(i);
-        let place = usize::from(y) * width + usize::from(x);
-        if !mask.get(place).copied().unwrap_or(false) {
-            to.push(time, x, y, tot);
-        }
-    }
-    (from.len() - to.len()) as u64
 }

@@ -11,6 +11,8 @@ mod features;
 mod filter;
 mod find;
 mod group;
+mod mask;
+#[cfg(feature = "reference")]
 pub mod reference;
 mod sequence;
 mod sort;
@@ -24,7 +26,9 @@ pub use chain::{Chain, ChainCounts, Front};
 pub use config::{Algorithm, DISORDER_US, Definition, FindConfig, MAX_DELTA, TimepixConfig};
 pub use features::FeatureMaker;
 pub use filter::{Cut, Feature, Filter};
-pub use find::{BorderJoiner, Finder};
+pub use find::{BorderJoiner, Finder, PlainMatrix, plain_loop};
+#[cfg(feature = "cuda")]
+pub(crate) use mask::PixelMask;
 pub use sequence::{PixelBatch, Timepix};
 pub use sort::TimeSorter;
 pub use stream::Clusterer;

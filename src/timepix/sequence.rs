@@ -3,7 +3,7 @@
 use super::{Definition, TimepixConfig, Workers};
 use crate::Result;
 use crate::engine::{Batch, Machine, Stage, StreamSequence};
-use crate::event::{Counters, Layout, PixelBlock, PixelClusters, PixelHits, Truncation};
+use crate::event::{Counters, Layout, PixelBlock, PixelClusters, PixelHits};
 use crate::simd::Level;
 
 /// A piece of a stream of hits.
@@ -102,11 +102,8 @@ impl StreamSequence for Timepix {
     }
 
     fn counters(&self) -> Counters {
-        let (mut counters, counts) = (*self.workers.counters(), self.workers.counts());
-        counters.count_truncated(Truncation::MaskedHits, counts.masked);
-        counters.count_truncated(Truncation::LateHits, counts.late);
-        counters.count_truncated(Truncation::FilteredHits, counts.filtered);
-        counters.count_truncated(Truncation::FullBuffers, counts.forced);
+        let mut counters = *self.workers.counters();
+        self.workers.counts().add_dropped(&mut counters);
         counters
     }
 

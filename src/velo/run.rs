@@ -106,10 +106,13 @@ fn run<G: Gang>(
             let mut shared_hits = 1.0;
             match config.preset {
                 Preset::Best => {
-                    find::find(g, &config.best, most, index, scratch, found, counters);
+                    find::find(g, &config.best, most, index, scratch, found).add_to(counters);
                     shared_hits = config.best.shared_hits;
                 }
-                Preset::Paper => paper::find(g, &config.paper, most, modules, paper, found, counters),
+                Preset::Paper => {
+                    let search = paper::Search { config: &config.paper, max_candidates: most };
+                    paper::find(g, &search, modules, paper, found, counters);
+                }
                 Preset::Forwarding => {
                     forwarding::find(&config.forwarding, most, modules, forwarding, found, counters);
                 }

@@ -36,6 +36,11 @@ impl Velo {
         self
     }
 
+    /// The configuration.
+    pub fn config(&self) -> &VeloConfig {
+        &self.config
+    }
+
     /// Decodes raw banks to hits, as the first stage of the sequence does, and appends them to `hits`.
     ///
     /// # Errors

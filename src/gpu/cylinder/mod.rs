@@ -2,16 +2,17 @@
 
 mod args;
 mod formulas;
+mod growing;
 mod output;
 mod plan;
-mod pool;
 
+pub use growing::GrowingStream;
 pub use plan::Capacity;
-pub use pool::{CylinderGpuPool, CylinderRunner};
 
 use super::device::{Device, Kernel, Queue, settled, staged};
+use super::pool::DeviceStream;
 use crate::cylinder::geometry::SEED_LAYERS;
-use crate::cylinder::{Builder, CylinderConfig, CylinderInput, SeedSource};
+use crate::cylinder::{Builder, Cylinder, CylinderConfig, CylinderInput, SeedSource};
 use crate::event::{CYLINDER_LAYERS, Counters, CylinderTracks, Truncation};
 use crate::{Error, Result, Status};
 use args::{CylinderArgs, cells_of_event};
@@ -39,7 +40,7 @@ pub const KERNELS: [Kernel; 14] = [
     Kernel("cylinder_fit"),
 ];
 
-/// The stage of [`crate::cylinder::STAGES`] that a kernel belongs to.
+/// The stage of [`Cylinder`] that a kernel belongs to.
 fn stage_of(kernel: Kernel) -> usize {
     match kernel.0 {
         "cylinder_seed" => 1,
@@ -49,8 +50,10 @@ fn stage_of(kernel: Kernel) -> usize {
     }
 }
 
-/// Hits of a slice at most: places in lists have 27 bits.
-const MOST_HITS: usize = (1 << 27) - 1;
+/// Hits of a slice at most: indices in lists have 27 bits.
+const MAX_HITS: usize = (1 << 27) - 1;
+/// Seeds of a slice at most.
+const MAX_SEEDS: usize = 1 << 26;
 
 /// One stream: a queue of the device with its arena and its staging memory.
 pub struct CylinderStream<Q> {
@@ -76,7 +79,7 @@ impl<Q: Queue> CylinderStream<Q> {
         config.validate()?;
         let cells = cells_of_event(config);
         let Capacity { events, hits, seeds } = capacity;
-        if events == 0 || hits > MOST_HITS || seeds > 1 << 26 || cells.saturating_mul(events) >= 1 << 31 {
+        if events == 0 || hits > MAX_HITS || seeds > MAX_SEEDS || cells.saturating_mul(events) >= 1 << 31 {
             let message = "a slice has 1 event or more, less than 2^27 hits, 2^26 seeds and 2^31 cells";
             return Err(Error::Config(message.into()));
         }
@@ -95,45 +98,6 @@ impl<Q: Queue> CylinderStream<Q> {
         let mut args = CylinderArgs::new(config);
         args.point_into(queue.arena(), &plan);
         Ok(Self { queue, capacity, args, plan, builder })
-    }
-
-    /// Reconstructs the events of `range` and appends them to `out`. Events that do not fit together are cut into halves,
-    /// again and again; one that does not fit alone passes through without tracks, with its status.
-    ///
-    /// # Errors
-    /// [`Error::Device`] when the device fails.
-    pub fn run(
-        &mut self,
-        input: CylinderInput<'_>,
-        range: Range<usize>,
-        out: &mut CylinderTracks,
-        counters: &mut Counters,
-        times: &mut dyn FnMut(Kernel, u64),
-    ) -> Result<()> {
-        let slice = Slice::new(input, range.clone());
-        if slice.size.events == 0 {
-            return Ok(());
-        }
-        let Capacity { events, hits, seeds } = slice.size;
-        if events <= self.capacity.events && hits <= self.capacity.hits && seeds <= self.capacity.seeds {
-            let done = self.run_at_once(&slice, out, counters);
-            settled(&mut self.queue, done)?;
-            return self.queue.times(&mut |kernel, ns| {
-                counters.stages[stage_of(kernel)].ns += ns;
-                times(kernel, ns);
-            });
-        }
-        if events == 1 {
-            let own = input.hits.status[range.start];
-            let status = if own == Status::Ok { Status::TooManyHits } else { own };
-            out.track_start.push(out.tracks() as u32);
-            out.status.push(status);
-            counters.count_event(status);
-            return Ok(());
-        }
-        let middle = range.start + events / 2;
-        self.run(input, range.start..middle, out, counters, times)?;
-        self.run(input, middle..range.end, out, counters, times)
     }
 
     fn run_at_once(
@@ -233,6 +197,51 @@ impl<Q: Queue> CylinderStream<Q> {
     }
 }
 
+/// Events that do not fit together are cut into halves, again and again; one that does not fit alone passes through
+/// without tracks, with its status.
+impl<Q: Queue> DeviceStream<Cylinder> for CylinderStream<Q> {
+    const KERNELS: &'static [Kernel] = &KERNELS;
+
+    fn slice_events(&self) -> usize {
+        self.capacity.events
+    }
+
+    fn run(
+        &mut self,
+        input: CylinderInput<'_>,
+        range: Range<usize>,
+        out: &mut CylinderTracks,
+        counters: &mut Counters,
+        times: &mut dyn FnMut(Kernel, u64),
+    ) -> Result<()> {
+        check_seeds(input)?;
+        let slice = Slice::new(input, range.clone());
+        if slice.size.events == 0 {
+            return Ok(());
+        }
+        let Capacity { events, hits, seeds } = slice.size;
+        if events <= self.capacity.events && hits <= self.capacity.hits && seeds <= self.capacity.seeds {
+            let done = self.run_at_once(&slice, out, counters);
+            settled(&mut self.queue, done)?;
+            return self.queue.times(&mut |kernel, ns| {
+                counters.stages[stage_of(kernel)].ns += ns;
+                times(kernel, ns);
+            });
+        }
+        if events == 1 {
+            let own = input.hits.status[range.start];
+            let status = if own == Status::Ok { Status::TooManyHits } else { own };
+            out.track_start.push(out.tracks() as u32);
+            out.status.push(status);
+            counters.count_event(status);
+            return Ok(());
+        }
+        let middle = range.start + events / 2;
+        self.run(input, range.start..middle, out, counters, times)?;
+        self.run(input, middle..range.end, out, counters, times)
+    }
+}
+
 /// The kernel that builds tracks, its threads, and threads for each seed, as the configuration says.
 fn builder(config: &CylinderConfig) -> Result<(&'static str, u32, usize)> {
     let unsupported = |what: &str| Err(Error::Unsupported(format!("cylinder on a device: {what}")));
@@ -249,6 +258,17 @@ fn builder(config: &CylinderConfig) -> Result<(&'static str, u32, usize)> {
         (Builder::CloneEngine, _) => Ok(("cylinder_clone_32", 64, 32)),
         (Builder::Standard, _) => unsupported("builders are best-hit and clone-engine; standard is for CPUs"),
     }
+}
+
+/// # Errors
+/// [`Error::Columns`] when there is not a list of seeds for each event.
+fn check_seeds(CylinderInput { hits, seeds }: CylinderInput<'_>) -> Result<()> {
+    let lists = seeds.start.len().saturating_sub(1);
+    if lists < hits.len() {
+        let message = format!("seeds of {lists} events for hits of {} events", hits.len());
+        return Err(Error::Columns(message));
+    }
+    Ok(())
 }
 
 /// The columns of a range of events.
@@ -302,25 +322,38 @@ fn inputs(capacity: &Capacity, size: &Capacity) -> [Range<usize>; 9] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{CylinderBatch, CylinderTruth};
+    use crate::event::{CylinderBatch, CylinderSeeds};
     use crate::gpu::arena::Plan;
     use crate::gpu::driver::{Emulated, GARBAGE, Order};
-    use peloton_sim::CylinderSim;
+
+    /// Two simulated events. The simulation is built with another instance of this crate: columns are copied.
+    fn simulated(spec: &str) -> (CylinderBatch, CylinderSeeds) {
+        let (mut from, mut truth) = Default::default();
+        peloton_sim::CylinderSim::new(spec.parse().unwrap(), 0, None).read(2, &mut from, &mut truth);
+        let mut hits = CylinderBatch::default();
+        hits.layer_start.extend_from_slice(&from.layer_start[1..]);
+        let columns = from.columns_mut();
+        hits.columns_mut().into_iter().zip(columns).for_each(|(to, from)| to.extend_from_slice(from));
+        hits.status.resize(2, Status::Ok);
+        let (mut seeds, particles) = (CylinderSeeds::default(), truth.particles);
+        seeds.start.extend_from_slice(&particles.start[1..]);
+        seeds.vertex.iter_mut().zip(&particles.vertex).for_each(|(to, from)| to.extend_from_slice(from));
+        seeds.hits.iter_mut().zip(&particles.hits).for_each(|(to, from)| to.extend_from_slice(from));
+        (hits, seeds)
+    }
 
     /// With buffers as small as these events allow and far from one another, nothing between them changes.
     #[test]
     fn kernels_write_to_their_buffers_alone() {
-        let (mut hits, mut truth) = (CylinderBatch::default(), CylinderTruth::default());
-        let spec = "sim:cylinder,events=2,tracks=101,seed=1,noise=333,inefficiency=0.1".parse().unwrap();
-        CylinderSim::new(spec, 0, None).read(2, &mut hits, &mut truth);
-        let capacity = Capacity { events: 2, hits: hits.x.len(), seeds: truth.particles.len() };
+        let (hits, seeds) = simulated("sim:cylinder,events=2,tracks=101,seed=1,noise=333,inefficiency=0.1");
+        let capacity = Capacity { events: 2, hits: hits.x.len(), seeds: seeds.len() };
         let device = Emulated::new(Order::Forward).unwrap();
         for builder in [Builder::BestHit, Builder::CloneEngine] {
             let config = CylinderConfig { builder, ..CylinderConfig::best() };
             let plan = Plan::spread(&plan::bytes(&capacity, cells_of_event(&config)));
             let mut stream = CylinderStream::with_plan(&device, &config, capacity, plan).unwrap();
             let (mut tracks, mut counters) = (CylinderTracks::default(), Counters::default());
-            let input = CylinderInput { hits: &hits, seeds: &truth.particles };
+            let input = CylinderInput { hits: &hits, seeds: &seeds };
             stream.run(input, 0..2, &mut tracks, &mut counters, &mut |_, _| ()).unwrap();
             assert_eq!(tracks.tracks(), 202);
             assert_eq!(stream.plan.trespass(stream.queue.memory(), GARBAGE), None, "{builder}");

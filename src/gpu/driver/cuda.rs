@@ -52,6 +52,10 @@ impl Cuda {
 impl Device for Cuda {
     type Queue = CudaQueue;
 
+    fn kind(&self) -> &'static str {
+        "gpu"
+    }
+
     fn name(&self) -> String {
         self.name.clone()
     }

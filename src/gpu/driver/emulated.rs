@@ -96,6 +96,10 @@ fn build() -> Result<std::path::PathBuf> {
 impl Device for Emulated {
     type Queue = EmulatedQueue;
 
+    fn kind(&self) -> &'static str {
+        "emulated"
+    }
+
     fn name(&self) -> String {
         format!("emulated, lanes {:?}", self.order).to_lowercase()
     }

@@ -10,7 +10,7 @@ mod plan;
 mod slices;
 
 pub(in crate::gpu) use args::definitions;
-pub use slices::{PixelRunner, PixelSlices};
+pub use slices::PixelDevice;
 
 use super::arena::Plan;
 use super::device::{Device, Kernel, Queue, settled};
@@ -37,6 +37,17 @@ pub const KERNELS: [Kernel; 13] = [
     Kernel("pixels_write"),
     Kernel("pixels_features"),
 ];
+
+/// The stage of [`Timepix`](crate::timepix::Timepix) that a kernel belongs to. The kernels of the sort by time sort by
+/// cluster, too, and count for the former.
+fn stage_of(kernel: Kernel) -> usize {
+    match kernel.0 {
+        "pixels_keys" | "pixels_time_keys" | "pixels_count" | "pixels_sums" | "pixels_scatter"
+        | "pixels_gather" => 1,
+        "pixels_features" => 3,
+        _ => 2,
+    }
+}
 
 /// Hits within delta of one another that the search works through at most: its time grows with their number.
 const MOST_IN_WINDOW: u32 = 1 << 16;

@@ -1,112 +1,131 @@
-//! Endless streams of pixel hits on a device: slice by slice, in bounded memory.
+//! [`PixelDevice`]: endless streams of pixel hits on a device, slice by slice, in bounded memory.
 //!
 //! A slice is what waits from the one before and as many new hits as there is room for. What its search finds is in the
 //! order of first hits; up to the first cluster that may still grow everything leaves, the hits of the others wait. A hit
 //! that is still to come is at most `disorder` older than the latest one, and links to hits within delta of it: a
 //! cluster whose last hit is older than both together is complete. So it does not matter where slices end.
 
-use super::PixelStream;
-use crate::Result;
-use crate::event::{PixelClusters, PixelHits};
-use crate::gpu::device::{Device, Kernel};
-use crate::timepix::{Calibration, TimeWalk, TimepixConfig};
-use std::sync::Arc;
+use super::{KERNELS, PixelStream, stage_of};
+use crate::engine::{Machine, Stage, StreamSequence};
+use crate::event::{Counters, Layout, PixelClusters, PixelHits, StageClock};
+use crate::gpu::device::{Device, WARP};
+use crate::gpu::pool::Times;
+use crate::simd::with_default_float_mode;
+use crate::timepix::{Calibration, ChainCounts, PixelBatch, PixelMask, TimeWalk, Timepix, TimepixConfig};
+use crate::{Error, Result};
 
-/// Something that clusters a stream of hits on a device.
-pub trait PixelRunner {
-    /// Takes the next hits of the stream in, in the order in which they came; appends clusters that are complete to
-    /// `out`, as the CPU's chain does before it filters. With `end` the stream ends here, and another one may begin.
-    ///
-    /// # Errors
-    /// Those of [`PixelStream::run`].
-    fn push(&mut self, hits: &PixelHits, end: bool, out: &mut PixelClusters) -> Result<()>;
-    /// Hits that came later than the promised order allows, and how often too many waited and clusters were cut.
-    fn dropped(&self) -> [u64; 2];
-    /// Time of each kernel since the last call.
-    ///
-    /// # Errors
-    /// [`Error::Device`](crate::Error::Device) when the device fails.
-    fn times(&mut self, visit: &mut dyn FnMut(Kernel, u64)) -> Result<()>;
-}
-
-/// A stream of a device with what waits between slices.
-pub struct PixelSlices<D: Device> {
+/// Turns pixel hits into clusters on a device, as [`Timepix`] does on the CPU.
+pub struct PixelDevice<D: Device> {
     stream: PixelStream<D::Queue>,
     device: D,
+    machine: Machine,
     config: TimepixConfig,
-    calibration: Option<Arc<Calibration>>,
+    disorder: i64,
+    calibration: Option<Calibration>,
     walk: Option<TimeWalk>,
+    mask: PixelMask,
     /// Hits of a slice.
-    room: usize,
-    /// Hits moved by time walk.
+    slice: usize,
+    /// Hits of a piece that are not masked, moved by time walk.
     moved: PixelHits,
     waiting: PixelHits,
-    /// How many wait from the last slice.
-    carried: usize,
     latest: Option<i64>,
     found: PixelClusters,
-    late: u64,
-    forced: u64,
+    out: PixelClusters,
+    counts: ChainCounts,
+    /// Time of the stages; everything else follows from `counts`.
+    clocks: Counters,
+    times: Times,
 }
 
-impl<D: Device> PixelSlices<D> {
-    /// Slices of `room` hits; while more than half of them wait for their clusters to end, slices become larger, until
-    /// more than `config.capacity` wait.
+impl<D: Device> PixelDevice<D> {
+    /// For hits on `layout`, in slices of `slice` hits; while more than half of them wait for their clusters to end, slices
+    /// become larger, until more than `config.capacity` wait.
     ///
     /// # Errors
-    /// Those of [`PixelStream::open`] and of the configuration.
-    pub fn new(
-        device: D,
-        config: &TimepixConfig,
-        calibration: Option<Arc<Calibration>>,
-        room: usize,
-    ) -> Result<Self> {
+    /// Those of [`PixelStream::open`], of the configuration and of the calibration files that it names.
+    pub fn new(device: D, config: &TimepixConfig, layout: &Layout, slice: usize) -> Result<Self> {
         config.validate()?;
+        if slice == 0 {
+            return Err(Error::Config("a slice has at least 1 hit".into()));
+        }
+        let folder = config.calibration.as_deref();
+        let calibration = folder.map(|folder| Calibration::from_folder(layout, folder)).transpose()?;
+        let machine =
+            Machine { isa: device.kind(), gang: WARP, threads: 1, slice, device: Some(device.name()) };
         Ok(Self {
-            stream: PixelStream::open(&device, &config.find, calibration.as_deref(), room)?,
+            stream: PixelStream::open(&device, &config.find, calibration.as_ref(), slice)?,
             device,
+            machine,
             config: config.clone(),
+            disorder: with_default_float_mode(|| config.disorder_ticks().max(0)),
             calibration,
             walk: config.time_walk.map(TimeWalk::new).transpose()?,
-            room,
+            mask: PixelMask::new(layout.width()),
+            slice,
             moved: PixelHits::default(),
             waiting: PixelHits::default(),
-            carried: 0,
             latest: None,
             found: PixelClusters::default(),
-            late: 0,
-            forced: 0,
+            out: PixelClusters::default(),
+            counts: ChainCounts::default(),
+            clocks: Counters::default(),
+            times: Times::new(&KERNELS),
         })
     }
 
+    /// From now on drops the hits of a pixel.
+    pub fn mask(&mut self, x: u16, y: u16) {
+        self.mask.insert(x, y);
+    }
+
+    /// Masks and corrects hits.
+    fn take_in(&mut self, hits: &PixelHits) {
+        let mut clock = StageClock::start();
+        self.counts.hits_in += hits.len() as u64;
+        self.counts.masked += self.mask.copy_unmasked(hits, &mut self.moved);
+        if let Some((walk, calibration)) = self.walk.as_ref().zip(self.calibration.as_ref()) {
+            with_default_float_mode(|| walk.correct(calibration, &mut self.moved));
+        }
+        clock.lap(&mut self.clocks.stages[0]);
+    }
+
     /// Clusters what waits, and lets out what is complete, or everything.
-    fn run(&mut self, all: bool, out: &mut PixelClusters) -> Result<()> {
-        self.stream.run(&self.waiting, &mut self.found)?;
+    fn run(&mut self, all: bool, visit: &mut dyn FnMut(&mut PixelClusters)) -> Result<()> {
+        let Self { stream, waiting, found, .. } = self;
+        with_default_float_mode(|| stream.run(waiting, found))?;
+        let Self { stream, times, clocks, .. } = self;
+        stream.times(&mut |kernel, ns| {
+            clocks.stages[stage_of(kernel)].ns += ns;
+            times.add(kernel, ns);
+        })?;
         let clusters = self.found.len();
         let mut open = if all { clusters } else { self.first_open() };
         let first_kept = |open: usize| self.found.hit_start[open] as usize;
         if self.waiting.len() - first_kept(open) > self.config.capacity {
-            self.forced += 1;
+            self.counts.forced += 1;
             open = clusters;
         }
         let kept = first_kept(open);
-        out.extend_from(&self.found, 0..open);
+        self.out.clear();
+        self.out.extend_from(&self.found, 0..open);
+        with_default_float_mode(|| self.counts.count(&self.config.filter, &mut self.out));
         let hits = self.found.hits.len();
         self.waiting.clear();
         self.waiting.extend_from(&self.found.hits, kept..hits, 0);
-        self.carried = self.waiting.len();
-        if 2 * self.carried > self.room {
-            self.room *= 2;
+        if 2 * self.waiting.len() > self.slice {
+            self.slice *= 2;
             self.stream =
-                PixelStream::open(&self.device, &self.config.find, self.calibration.as_deref(), self.room)?;
+                PixelStream::open(&self.device, &self.config.find, self.calibration.as_ref(), self.slice)?;
         }
+        visit(&mut self.out);
         Ok(())
     }
 
     /// The first cluster that may still grow.
     fn first_open(&self) -> usize {
         let Some(latest) = self.latest else { return self.found.len() };
-        let to_come = latest.saturating_sub(self.config.disorder_ticks().max(0));
+        let to_come = latest.saturating_sub(self.disorder);
         let reach = to_come.saturating_sub(i64::from(self.config.find.window()));
         let ends = &self.found.hit_start[1..];
         let grows = |end: &u32| self.found.hits.time[*end as usize - 1] >= reach;
@@ -114,39 +133,51 @@ impl<D: Device> PixelSlices<D> {
     }
 }
 
-impl<D: Device> PixelRunner for PixelSlices<D> {
-    fn push(&mut self, hits: &PixelHits, end: bool, out: &mut PixelClusters) -> Result<()> {
-        self.moved.clear();
-        self.moved.extend_from(hits, 0..hits.len(), 0);
-        if let Some((walk, calibration)) = self.walk.as_ref().zip(self.calibration.as_deref()) {
-            walk.correct(calibration, &mut self.moved);
-        }
-        let disorder = self.config.disorder_ticks().max(0);
+impl<D: Device + Send> StreamSequence for PixelDevice<D> {
+    const NAME: &'static str = Timepix::NAME;
+    const STAGES: &'static [Stage] = Timepix::STAGES;
+
+    type Piece = PixelBatch;
+    type Output = PixelClusters;
+
+    fn push(&mut self, piece: &PixelBatch, visit: &mut dyn FnMut(&mut PixelClusters)) -> Result<()> {
+        self.take_in(&piece.block.hits);
         for i in 0..self.moved.len() {
             let (time, x, y, tot) = self.moved.get(i);
             let latest = self.latest.unwrap_or(time);
-            if time < latest.saturating_sub(disorder) {
-                self.late += 1;
+            if time < latest.saturating_sub(self.disorder) {
+                self.counts.late += 1;
                 continue;
             }
             self.latest = Some(latest.max(time));
             self.waiting.push(time, x, y, tot);
-            if self.waiting.len() == self.room {
-                self.run(false, out)?;
+            if self.waiting.len() == self.slice {
+                self.run(false, visit)?;
             }
         }
-        if end {
-            self.run(true, out)?;
+        if piece.end {
+            self.run(true, visit)?;
             self.latest = None;
         }
         Ok(())
     }
 
-    fn dropped(&self) -> [u64; 2] {
-        [self.late, self.forced]
+    fn counters(&self) -> Counters {
+        let (mut counters, counts) = (self.clocks, &self.counts);
+        let [calibrate, sort, find, features, ..] = &mut counters.stages;
+        (calibrate.items_in, calibrate.items_out) = (counts.hits_in, counts.hits_in - counts.masked);
+        (sort.items_in, sort.items_out) = (calibrate.items_out, calibrate.items_out - counts.late);
+        (find.items_in, find.items_out) = (sort.items_out, counts.clusters + counts.filtered_clusters);
+        (features.items_in, features.items_out) = (find.items_out, counts.clusters);
+        counts.add_dropped(&mut counters);
+        counters
     }
 
-    fn times(&mut self, visit: &mut dyn FnMut(Kernel, u64)) -> Result<()> {
-        self.stream.times(visit)
+    fn machine(&self) -> Machine {
+        self.machine.clone()
+    }
+
+    fn take_kernel_times(&mut self) -> Vec<(&'static str, u64)> {
+        self.times.take()
     }
 }

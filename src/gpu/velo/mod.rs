@@ -1,4 +1,4 @@
-//! The Velo sequence on a device: slices of events through one stream.
+//! The Velo sequence on a device: slices of events through one stream. Raw banks are decoded on the host.
 
 mod args;
 mod output;
@@ -7,8 +7,9 @@ mod plan;
 pub use plan::Capacity;
 
 use super::device::{Device, Kernel, Queue, settled, staged};
-use crate::event::{Counters, StageCounter, Truncation, VeloEvents, VeloTracks};
-use crate::velo::{Preset, VeloConfig};
+use super::pool::DeviceStream;
+use crate::event::{Counters, StageCounter, Truncation, VeloBatch, VeloEvents, VeloTracks};
+use crate::velo::{DecodeScratch, Preset, Velo, VeloInput};
 use crate::{Error, Result, Status};
 use args::VeloArgs;
 use output::Layout;
@@ -29,7 +30,7 @@ pub const KERNELS: [Kernel; 10] = [
     Kernel("velo_fit"),
 ];
 
-/// The stage of [`crate::velo::STAGES`] that a kernel belongs to.
+/// The stage of [`Velo`] that a kernel belongs to.
 fn stage_of(kernel: Kernel) -> usize {
     match kernel.0 {
         "velo_check" | "velo_sort" => 1,
@@ -41,7 +42,12 @@ fn stage_of(kernel: Kernel) -> usize {
 pub(in crate::gpu) use args::definitions;
 
 /// One stream: a queue of the device with its arena and its staging memory.
-pub struct Stream<Q> {
+pub struct VeloStream<Q> {
+    /// What decodes raw banks.
+    velo: Velo,
+    scratch: DecodeScratch,
+    /// Hits of the raw banks of a slice.
+    hits: VeloBatch,
     queue: Q,
     capacity: Capacity,
     args: VeloArgs,
@@ -49,8 +55,6 @@ pub struct Stream<Q> {
     /// Where the pieces of staging memory begin.
     staged_summary: usize,
     staged_output: usize,
-    /// Largest event that is no error, hits.
-    most_hits: usize,
 }
 
 /// What is left of a slice to do.
@@ -60,37 +64,38 @@ enum Outcome {
     TooLarge(Status),
 }
 
-impl<Q: Queue> Stream<Q> {
-    /// Opens a stream on a device.
+impl<Q: Queue> VeloStream<Q> {
+    /// Opens a stream of a sequence on a device.
     ///
     /// # Errors
-    /// [`Error::Config`] for a configuration that the device cannot run, and [`Error::Device`] when it has no room.
-    pub fn open<D: Device<Queue = Q>>(device: &D, config: &VeloConfig, capacity: Capacity) -> Result<Self> {
-        config.validate()?;
-        if config.preset != Preset::Best {
-            let message = format!("preset {} runs on CPUs only: the device has best", config.preset);
+    /// [`Error::Unsupported`] for a preset that runs on CPUs only, [`Error::Config`] for a capacity that the device cannot
+    /// have, and [`Error::Device`] when its memory is full.
+    pub fn open<D: Device<Queue = Q>>(device: &D, velo: &Velo, capacity: Capacity) -> Result<Self> {
+        let preset = velo.config().preset;
+        if preset != Preset::Best {
+            let message = format!("preset {preset} runs on CPUs only: a device runs preset best");
             return Err(Error::Unsupported(message));
         }
         // Tracks of all candidates together have less than 2^32 hits.
         if capacity.hits.max(capacity.rows) > 1 << 27 || !(1..=1 << 24).contains(&capacity.events) {
             return Err(Error::Config("a slice has 1 to 2^24 events, and at most 2^27 hits".into()));
         }
-        Self::with_plan(device, config, capacity, plan::plan(&capacity))
+        Self::with_plan(device, velo, capacity, plan::plan(&capacity))
     }
 
     fn with_plan<D: Device<Queue = Q>>(
         device: &D,
-        config: &VeloConfig,
+        velo: &Velo,
         capacity: Capacity,
         plan: super::arena::Plan,
     ) -> Result<Self> {
         let staged_summary = inputs(&capacity, capacity.events, capacity.hits)[6].start;
         let staged_output = staged_summary + 256;
         let queue = device.open(plan.bytes(), staged_output + capacity.output)?;
-        let mut args = VeloArgs::new(config);
+        let mut args = VeloArgs::new(velo.config());
         args.point_into(queue.arena(), &plan);
-        let most_hits = config.limits.hits as usize;
-        Ok(Self { queue, capacity, args, plan, staged_summary, staged_output, most_hits })
+        let (velo, scratch, hits) = (velo.clone(), DecodeScratch::default(), VeloBatch::default());
+        Ok(Self { velo, scratch, hits, queue, capacity, args, plan, staged_summary, staged_output })
     }
 
     /// Reconstructs all events and appends them to `out`. Events that do not fit together are cut into halves, again
@@ -98,7 +103,7 @@ impl<Q: Queue> Stream<Q> {
     ///
     /// # Errors
     /// [`Error::Device`] when the device fails.
-    pub fn run(
+    pub fn run_hits(
         &mut self,
         events: VeloEvents<'_>,
         out: &mut VeloTracks,
@@ -126,8 +131,8 @@ impl<Q: Queue> Stream<Q> {
             return Ok(());
         }
         let half = events.len() / 2;
-        self.run(events.range(0..half), out, counters, times)?;
-        self.run(events.range(half..events.len()), out, counters, times)
+        self.run_hits(events.range(0..half), out, counters, times)?;
+        self.run_hits(events.range(half..events.len()), out, counters, times)
     }
 
     fn run_at_once(
@@ -212,10 +217,34 @@ impl<Q: Queue> Stream<Q> {
         self.args.pass = launch.pass;
         self.queue.launch(launch.kernel, blocks, launch.threads, &self.args)
     }
+}
 
-    /// Hits of the largest event that the configuration allows.
-    pub fn most_hits(&self) -> usize {
-        self.most_hits
+impl<Q: Queue> DeviceStream<Velo> for VeloStream<Q> {
+    const KERNELS: &'static [Kernel] = &KERNELS;
+
+    fn slice_events(&self) -> usize {
+        self.capacity.events
+    }
+
+    fn run(
+        &mut self,
+        events: VeloInput<'_>,
+        range: Range<usize>,
+        out: &mut VeloTracks,
+        counters: &mut Counters,
+        times: &mut dyn FnMut(Kernel, u64),
+    ) -> Result<()> {
+        match events {
+            VeloInput::Hits(events) => self.run_hits(events.range(range), out, counters, times),
+            VeloInput::Banks(events) => {
+                let mut hits = std::mem::take(&mut self.hits);
+                hits.clear();
+                let decoded = self.velo.decode(events, range, &mut self.scratch, &mut hits, counters);
+                let done = decoded.and_then(|()| self.run_hits(hits.view(), out, counters, times));
+                self.hits = hits;
+                done
+            }
+        }
     }
 }
 
@@ -236,26 +265,39 @@ fn inputs(capacity: &Capacity, events: usize, hits: usize) -> [Range<usize>; 7] 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::VeloBatch;
     use crate::gpu::arena::Plan;
     use crate::gpu::driver::{Emulated, GARBAGE, Order};
-    use crate::truth::simulate::{SimSpec, simulate_velo};
+    use crate::simd::Level;
+    use crate::velo::VeloConfig;
+    use peloton_sim::{SimSpec, simulate_velo};
+
+    /// Simulated events. The simulation is built with another instance of this crate: columns are copied.
+    fn simulated(events: u64) -> VeloBatch {
+        let mut from = Default::default();
+        (0..events).for_each(|number| simulate_velo(&SimSpec::default(), number, &mut from));
+        let mut batch = VeloBatch::default();
+        for (to, from) in [(&mut batch.x, &from.x), (&mut batch.y, &from.y), (&mut batch.z, &from.z)] {
+            to.extend_from_slice(from);
+        }
+        batch.id.extend_from_slice(&from.id);
+        batch.event_id.extend_from_slice(&from.event_id);
+        batch.module_start.extend_from_slice(&from.module_start[1..]);
+        batch.status.resize(events as usize, Status::Ok);
+        batch
+    }
 
     /// With buffers as small as these events allow and far from one another, nothing between them changes.
     #[test]
     fn kernels_write_to_their_buffers_alone() {
-        let mut batch = VeloBatch::default();
-        for number in 0..5 {
-            simulate_velo(&SimSpec::default(), number, &mut batch);
-        }
-        let config = VeloConfig::default();
+        let batch = simulated(5);
+        let velo = Velo::new(Level::choose(None, None).unwrap(), VeloConfig::default()).unwrap();
         let hits = batch.x.len();
         let capacity = Capacity { events: 5, hits, rows: hits / 2, output: 24 * hits };
         let plan = Plan::spread(&plan::bytes(&capacity));
         let device = Emulated::new(Order::Forward).unwrap();
-        let mut stream = Stream::with_plan(&device, &config, capacity, plan).unwrap();
+        let mut stream = VeloStream::with_plan(&device, &velo, capacity, plan).unwrap();
         let (mut tracks, mut counters) = (VeloTracks::default(), Counters::default());
-        stream.run(batch.view(), &mut tracks, &mut counters, &mut |_, _| ()).unwrap();
+        stream.run_hits(batch.view(), &mut tracks, &mut counters, &mut |_, _| ()).unwrap();
         assert!(tracks.tracks() > 500, "{} tracks", tracks.tracks());
         assert_eq!(stream.plan.trespass(stream.queue.memory(), GARBAGE), None);
     }

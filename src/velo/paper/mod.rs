@@ -82,12 +82,24 @@ pub(super) fn sort<G: Gang>(
     )
 }
 
+/// Parameters, and how many candidates a search window may hold.
+pub(super) struct Search<'a> {
+    pub config: &'a PaperConfig,
+    pub max_candidates: u32,
+}
+
+/// The same at one pair of modules.
+struct Step<'a> {
+    config: &'a PaperConfig,
+    max_candidates: u32,
+    pair: usize,
+}
+
 /// Finds the tracks of one event.
 #[inline(always)]
 pub(super) fn find<G: Gang>(
     g: G,
-    config: &PaperConfig,
-    max_candidates: u32,
+    search: &Search<'_>,
     modules: &mut Modules,
     scratch: &mut PaperScratch,
     found: &mut Found,
@@ -95,47 +107,43 @@ pub(super) fn find<G: Gang>(
 ) {
     found.clear();
     scratch.active.set_len(0);
+    let Search { config, max_candidates } = *search;
     for pair in (1..PAIRS - 1).rev() {
-        forward_step(g, config, max_candidates, modules, scratch, pair - 1, found, counters);
-        seed_step(g, config, max_candidates, modules, scratch, pair, found, counters);
+        let next = Step { config, max_candidates, pair: pair - 1 };
+        forward_step(g, &next, modules, scratch, found, counters);
+        seed_step(g, &Step { pair, ..next }, modules, scratch, found, counters);
     }
     weak::accept(config, modules, found);
 }
 
 /// [`forward::forward`] as a function of its own, see `find`.
 #[inline(never)]
-#[allow(clippy::too_many_arguments)]
 fn forward_step<G: Gang>(
     g: G,
-    config: &PaperConfig,
-    max_candidates: u32,
+    step: &Step<'_>,
     modules: &mut Modules,
     scratch: &mut PaperScratch,
-    pair: usize,
     found: &mut Found,
     counters: &mut Counters,
 ) {
     g.vectorize(
         #[inline(always)]
-        || forward::forward(g, config, max_candidates, modules, scratch, pair, found, counters),
+        || forward::forward(g, step, modules, scratch, found, counters),
     );
 }
 
 /// [`seed::seed`] as a function of its own.
 #[inline(never)]
-#[allow(clippy::too_many_arguments)]
 fn seed_step<G: Gang>(
     g: G,
-    config: &PaperConfig,
-    max_candidates: u32,
+    step: &Step<'_>,
     modules: &Modules,
     scratch: &mut PaperScratch,
-    pair: usize,
     found: &mut Found,
     counters: &mut Counters,
 ) {
     g.vectorize(
         #[inline(always)]
-        || seed::seed(g, config, max_candidates, modules, scratch, pair, found, counters),
+        || seed::seed(g, step, modules, scratch, found, counters),
     );
 }

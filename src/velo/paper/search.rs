@@ -89,6 +89,13 @@ impl<G: Gang> Line<G> {
     }
 }
 
+/// The hits of a window per lane, of which column `x_column` (0: all, 3: free ones), y and z count.
+pub(super) struct Candidates<'a, G: Gang> {
+    pub hits: &'a [[f32; 4]],
+    pub x_column: usize,
+    pub window: Window<G>,
+}
+
 impl<G: Gang> Best<G> {
     /// No hit yet; one must be nearer than `scatter`.
     #[inline(always)]
@@ -96,17 +103,13 @@ impl<G: Gang> Best<G> {
         Self { place: U32::splat(g, 0), scatter: F32::splat(g, scatter), found: Mask::first(g, 0) }
     }
 
-    /// Looks for a nearer hit among column `x_column` (0: all, 3: free ones), y and z of the hits of a window.
-    /// The first of equals wins.
+    /// Looks for a nearer hit among the candidates. The first of equals wins.
     #[inline(always)]
-    #[allow(clippy::too_many_arguments)]
     pub(super) fn improve(
         &mut self,
         g: G,
-        hits: &[[f32; 4]],
-        x_column: usize,
+        Candidates { hits, x_column, window }: &Candidates<'_, G>,
         line: &Line<G>,
-        window: &Window<G>,
         lanes: Mask<G>,
         counters: &mut Counters,
     ) {
@@ -121,7 +124,7 @@ impl<G: Gang> Best<G> {
             let place = window.first + step;
             let hit = F32::gather_records(hits, place);
             let dz = hit[2] - line.z;
-            let dx = line.tx.mul_add(dz, line.x) - hit[x_column];
+            let dx = line.tx.mul_add(dz, line.x) - hit[*x_column];
             let dy = line.ty.mul_add(dz, line.y) - hit[1];
             let scatter = dx.mul_add(dx, dy * dy);
             let better = scatter.lt(self.scatter) & on;

@@ -1,8 +1,8 @@
 //! Track seeding: the best triplet around each free hit of a pair of modules, its outer hits on the same side.
 
 use super::config::PaperConfig;
-use super::search::{Best, Line, Window, limit, window};
-use super::{Active, PaperScratch};
+use super::search::{Best, Candidates, Line, Window, limit, window};
+use super::{Active, PaperScratch, Step};
 use crate::event::{Column, Counters};
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
@@ -27,21 +27,18 @@ pub(super) struct SeedScratch {
 
 /// Makes the seeds around `pair` and appends them to the tracks under way.
 #[inline(always)]
-#[allow(clippy::too_many_arguments)]
 pub(super) fn seed<G: Gang>(
     g: G,
-    config: &PaperConfig,
-    max_candidates: u32,
+    step: &Step<'_>,
     modules: &Modules,
     scratch: &mut PaperScratch,
-    pair: usize,
     found: &mut Found,
     counters: &mut Counters,
 ) {
     let PaperScratch { phi, seeds, active, .. } = scratch;
-    seeds.open_windows(g, config, max_candidates, modules, phi, pair, counters);
+    seeds.open_windows(g, step, modules, phi, counters);
     let doublets = seeds.list_doublets(modules);
-    let triplets = seeds.find_inner(g, config, modules, doublets, counters);
+    let triplets = seeds.find_inner(g, step.config, modules, doublets, counters);
     let SeedScratch { middle, triplets: [outer, entry, inner], scatter, .. } = seeds;
     found.reserve(triplets);
     let mut at = 0;
@@ -63,17 +60,15 @@ pub(super) fn seed<G: Gang>(
 impl SeedScratch {
     /// Lists the free hits of a pair that have candidates in the modules before and after, with the windows.
     #[inline(always)]
-    #[allow(clippy::too_many_arguments)]
     fn open_windows<G: Gang>(
         &mut self,
         g: G,
-        config: &PaperConfig,
-        max_candidates: u32,
+        step: &Step<'_>,
         modules: &Modules,
         phi: &[f32],
-        pair: usize,
         counters: &mut Counters,
     ) {
+        let Step { config, max_candidates, pair } = *step;
         let mut listed = 0;
         for module in [2 * pair, 2 * pair + 1] {
             let range = modules.range(module);
@@ -156,7 +151,8 @@ impl SeedScratch {
                 count: U32::gather(&self.count[1], entry),
             };
             let mut best = Best::none(g, config.seed_scatter);
-            best.improve(g, &modules.hits, 3, &line, &window, lanes, counters);
+            let hits = Candidates { hits: &modules.hits, x_column: 3, window };
+            best.improve(g, &hits, &line, lanes, counters);
             for (value, column) in [outer, entry, best.place].into_iter().zip(&mut self.triplets) {
                 value.store_packed(&mut column.padded_mut()[listed..], best.found);
             }

@@ -1,0 +1,87 @@
+//! [`GrowingStream`]: a stream whose memory grows with its events.
+
+use super::{Capacity, CylinderStream, KERNELS, MAX_HITS, MAX_SEEDS, check_seeds};
+use crate::Result;
+use crate::cylinder::{Cylinder, CylinderConfig, CylinderInput};
+use crate::event::{CYLINDER_LAYERS, Counters, CylinderTracks};
+use crate::gpu::device::{Device, Kernel};
+use crate::gpu::pool::DeviceStream;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// A stream that is opened anew with more memory when events come that it has no room for: how large events of the
+/// cylinder are is known only when they come.
+pub struct GrowingStream<D: Device> {
+    device: Arc<D>,
+    config: CylinderConfig,
+    capacity: Capacity,
+    /// None only after it could not be opened with the capacity of now.
+    stream: Option<CylinderStream<D::Queue>>,
+}
+
+impl<D: Device> GrowingStream<D> {
+    /// Opens a stream of this capacity for a start. It grows to slices of its events that are all as large as the largest
+    /// one that came, or to the largest slice that a stream can have.
+    ///
+    /// # Errors
+    /// Those of [`CylinderStream::open`].
+    pub fn open(device: Arc<D>, config: &CylinderConfig, capacity: Capacity) -> Result<Self> {
+        let stream = Some(CylinderStream::open(&*device, config, capacity)?);
+        Ok(Self { device, config: config.clone(), capacity, stream })
+    }
+
+    /// The stream with room for these events.
+    fn with_room_for(
+        &mut self,
+        input: CylinderInput<'_>,
+        range: Range<usize>,
+    ) -> Result<&mut CylinderStream<D::Queue>> {
+        let Capacity { events, hits, seeds } = self.capacity;
+        let [most_hits, most_seeds] = largest(input, range);
+        let needed = Capacity {
+            events,
+            hits: most_hits.saturating_mul(events).min(MAX_HITS).max(hits),
+            seeds: most_seeds.saturating_mul(events).min(MAX_SEEDS).max(seeds),
+        };
+        if needed != self.capacity {
+            // Its memory is free before the larger one is asked for.
+            self.stream = None;
+            self.capacity = needed;
+        }
+        let stream = match self.stream.take() {
+            Some(stream) => stream,
+            None => CylinderStream::open(&*self.device, &self.config, self.capacity)?,
+        };
+        Ok(self.stream.insert(stream))
+    }
+}
+
+/// Hits and seeds of the largest event.
+fn largest(CylinderInput { hits, seeds }: CylinderInput<'_>, range: Range<usize>) -> [usize; 2] {
+    range.fold([0, 0], |[most_hits, most_seeds], event| {
+        let layers = &hits.layer_start[CYLINDER_LAYERS * event..];
+        let of_hits = (layers[CYLINDER_LAYERS] - layers[0]) as usize;
+        let of_seeds = (seeds.start[event + 1] - seeds.start[event]) as usize;
+        [most_hits.max(of_hits), most_seeds.max(of_seeds)]
+    })
+}
+
+impl<D: Device + Send> DeviceStream<Cylinder> for GrowingStream<D> {
+    const KERNELS: &'static [Kernel] = &KERNELS;
+
+    fn slice_events(&self) -> usize {
+        self.capacity.events
+    }
+
+    fn run(
+        &mut self,
+        input: CylinderInput<'_>,
+        range: Range<usize>,
+        out: &mut CylinderTracks,
+        counters: &mut Counters,
+        times: &mut dyn FnMut(Kernel, u64),
+    ) -> Result<()> {
+        check_seeds(input)?;
+        self.with_room_for(input, range.clone())?.run(input, range, out, counters, times)
+    }
+}

@@ -1,0 +1,71 @@
+//! [`PixelMask`]: pixels whose hits are dropped.
+
+use crate::event::PixelHits;
+
+/// Pixels whose hits are dropped, such as noisy ones.
+#[derive(Debug)]
+pub(crate) struct PixelMask {
+    width: usize,
+    /// One value per pixel, row by row, up to the last masked one; empty for none.
+    masked: Vec<bool>,
+}
+
+impl PixelMask {
+    /// No pixel yet, of a sensor with so many in a row.
+    pub fn new(width: usize) -> Self {
+        Self { width, masked: Vec::new() }
+    }
+
+    /// From now on drops the hits of a pixel.
+    pub fn insert(&mut self, x: u16, y: u16) {
+        let index = self.index(x, y);
+        if self.masked.len() <= index {
+            self.masked.resize(index + 1, false);
+        }
+        self.masked[index] = true;
+    }
+
+    /// Whether no hit is dropped.
+    pub fn is_empty(&self) -> bool {
+        self.masked.is_empty()
+    }
+
+    /// Copies the hits whose pixels are not masked; says how many are.
+    pub fn copy_unmasked(&self, from: &PixelHits, to: &mut PixelHits) -> u64 {
+        to.clear();
+        if self.is_empty() {
+            to.extend_from(from, 0..from.len(), 0);
+            return 0;
+        }
+        for i in 0..from.len() {
+            let (time, x, y, tot) = from.get(i);
+            if !self.masked.get(self.index(x, y)).copied().unwrap_or(false) {
+                to.push(time, x, y, tot);
+            }
+        }
+        (from.len() - to.len()) as u64
+    }
+
+    fn index(&self, x: u16, y: u16) -> usize {
+        usize::from(y) * self.width + usize::from(x)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_hits_of_masked_pixels_are_dropped() {
+        let (mut hits, mut kept) = (PixelHits::default(), PixelHits::default());
+        for i in 0..12 {
+            hits.push(i64::from(i), i % 4, i / 4, i);
+        }
+        let mut mask = PixelMask::new(4);
+        assert_eq!((mask.copy_unmasked(&hits, &mut kept), kept.len()), (0, 12));
+        mask.insert(1, 2);
+        mask.insert(3, 0);
+        assert_eq!(mask.copy_unmasked(&hits, &mut kept), 2);
+        assert_eq!(kept.tot[..], [0, 1, 2, 4, 5, 6, 7, 8, 10, 11]);
+    }
+}
