@@ -1,4 +1,4 @@
-//! Runs the rooms over a range of events, on the gang of a level.
+//! Runs the stages over a range of events, on the gang of a level.
 
 use super::build::{Build, Inputs, Seeded};
 use super::config::{CylinderConfig, SeedSource};

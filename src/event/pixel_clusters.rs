@@ -85,7 +85,7 @@ impl PixelClusters {
         self.len() == 0
     }
 
-    /// Forgets everything and keeps the memory.
+    /// Removes everything and keeps the memory.
     pub fn clear(&mut self) {
         Results::clear(self);
     }

@@ -204,7 +204,7 @@ impl Index {
         &self.table[pair * row..(pair + 1) * row]
     }
 
-    /// Empties the index and makes room for `hits` hits and their copies; searches may read up to
+    /// Empties the index and reserves memory for `hits` hits and their copies; searches may read up to
     /// `beyond` places behind the last.
     fn open(&mut self, hits: usize, beyond: u32) {
         self.hits.clear();
@@ -225,7 +225,7 @@ impl Index {
         cells
     }
 
-    /// Turns the counts of a pair's bins into the places where they begin, and repeats the first bins.
+    /// Turns the counts of a pair's bins into the indices where they begin, and repeats the first bins.
     #[inline(always)]
     fn close_row<G: Gang>(&mut self, g: G, pair: usize, begin: u32) {
         let row = self.binning.row();

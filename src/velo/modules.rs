@@ -22,7 +22,7 @@ impl Default for Modules {
 }
 
 impl Modules {
-    /// Makes room for the hits of an event, which are whatever the memory held.
+    /// Reserves memory for the hits of an event, which are whatever the memory held.
     pub(super) fn open(&mut self, event: &VeloEvent<'_>) {
         self.hits.set_len(event.len());
         self.id.set_len(event.len());

@@ -22,7 +22,7 @@ pub(super) struct Branches {
 }
 
 impl Branches {
-    /// Forgets everything and makes room for so many candidates of at most `most` branches each.
+    /// Removes everything and reserves memory for so many candidates of at most `most` branches each.
     pub fn start(&mut self, candidates: usize, most: usize) {
         self.lane.clear();
         self.hit.clear();

@@ -97,7 +97,7 @@ pub(super) struct Combinatorial {
 }
 
 impl Combinatorial {
-    /// The hits of the best candidate of each seed into `out`; says how many candidates windows could not hold.
+    /// The hits of the best candidate of each seed into `out`; returns how many candidates windows could not hold.
     #[inline(always)]
     pub fn build<G: Gang>(
         &mut self,
@@ -296,7 +296,7 @@ impl Combinatorial {
                     after.push(Candidate { parent: parent as u32, hit, holes, missed, chi2, state });
                 }
             }
-            // What stopped before fills what room there is.
+            // Candidates that stopped earlier fill what is left of the list.
             let room = (build.candidates as usize).saturating_sub(best.survivors().len());
             for stopped in range.filter(|candidate| before.hit[*candidate] == STOPPED).take(room) {
                 let (holes, missed) = (before.holes[stopped], before.missed[stopped]);

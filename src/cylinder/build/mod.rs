@@ -34,7 +34,7 @@ pub(super) struct Seeded {
 }
 
 impl Seeded {
-    /// Makes room.
+    /// Reserves memory.
     pub fn resize(&mut self, seeds: usize) {
         self.states.resize(ELEMENTS, seeds);
         self.good.set_len(seeds);

@@ -1,4 +1,4 @@
-//! The only room with `core::arch`: one file per register kind, each a [`Gang`](super::Gang).
+//! The only folder with `core::arch`: one file per register kind, each a [`Gang`](super::Gang).
 #![allow(unsafe_code, reason = "intrinsics and gathers; every block says why it is sound")]
 
 #[cfg(target_arch = "x86_64")]

@@ -58,7 +58,7 @@ impl Finder {
     }
 
     /// Clusters hits that are in order of time and on the sensor: `labels` get the cluster number of each
-    /// hit, clusters being numbered in the order of their first hits. Says how many clusters there are.
+    /// hit, clusters being numbered in the order of their first hits. Returns how many clusters there are.
     ///
     /// # Panics
     /// When a hit is far outside the sensor.

@@ -11,7 +11,7 @@
 //!       -> place:   sector and strip of each hit at its place       (permutation)
 //!       -> decode:  x, z, ends in y, weight, LHCbID in order        (in lanes)
 //! ```
-//! At the end the order is checked, and sorted out where banks or geometry made it otherwise.
+//! At the end the order is checked, and hits are sorted where banks or geometry made it otherwise.
 
 mod banks;
 #[cfg(feature = "reference")]

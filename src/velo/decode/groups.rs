@@ -48,7 +48,7 @@ pub(super) struct GroupScratch {
 }
 
 impl GroupScratch {
-    /// Forgets everything and makes room for `words` superpixels.
+    /// Removes everything and reserves memory for `words` superpixels.
     #[inline(always)]
     pub(super) fn clear(&mut self, words: usize) {
         self.key.clear();

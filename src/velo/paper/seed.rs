@@ -111,7 +111,7 @@ impl SeedScratch {
         self.first.iter_mut().chain(&mut self.count).for_each(|column| column.set_len(listed));
     }
 
-    /// Lists the doublets of the listed hits with the free hits of their outer windows; says how many.
+    /// Lists the doublets of the listed hits with the free hits of their outer windows; returns how many.
     #[inline(always)]
     fn list_doublets(&mut self, modules: &Modules) -> usize {
         let mut listed = 0;
@@ -128,7 +128,7 @@ impl SeedScratch {
         listed
     }
 
-    /// Finds the inner hit of each doublet, one lane a doublet; says how many triplets there are.
+    /// Finds the inner hit of each doublet, one lane a doublet; returns how many triplets there are.
     #[inline(always)]
     fn find_inner<G: Gang>(
         &mut self,
