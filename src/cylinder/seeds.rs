@@ -23,7 +23,7 @@ fn vertex<G: Gang>(g: G, seeds: &CylinderSeeds, at: usize) -> VertexState<G> {
     published_start(g, p)
 }
 
-/// The published start: the true vertex, with variances that are the squares of its coordinates and of the Cartesian
+/// mkFit's start: the true vertex, with variances that are the squares of its coordinates and of the Cartesian
 /// momentum (which stand where those of 1/pT, phi and theta belong).
 #[inline(always)]
 pub(crate) fn published_start<G: Gang>(g: G, p: [F32<G>; 6]) -> VertexState<G> {

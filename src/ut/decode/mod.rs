@@ -4,7 +4,7 @@
 //! sector groups, which makes the sort nearly free: within a sector hits already come in order.
 //!
 //! ```text
-//! banks -> gather:  one word a hit, with its board                  (a gang of words at a time)
+//! banks -> gather:  one word a hit, with its board                  (eight words at a time)
 //!       -> sector:  number of the sector in the order of hits       (pre-decode; in lanes)
 //!       -> count:   hits of each sector, rank of each hit among them
 //!       -> sum:     first place of each sector                      (prefix sum)
