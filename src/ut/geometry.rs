@@ -35,7 +35,7 @@ pub struct UtGeometry {
     pub plane_groups: [usize; UT_PLANES + 1],
     /// Boards that there may be.
     pub(super) boards: usize,
-    /// Per board and lane: place of its sector in the order of hits, or [`NO_SECTOR`].
+    /// Per board and lane: index of its sector in the order of hits, or [`NO_SECTOR`].
     pub(super) sector: Vec<u32>,
     /// Per sector in the order of hits: LHCbID before its first strip is numbered.
     pub(super) sector_channel: Vec<u32>,

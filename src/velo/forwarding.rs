@@ -133,7 +133,7 @@ pub(super) fn find(
 }
 
 impl Forwarding<'_> {
-    /// The places of a module's hits with |x - middle| <= reach.
+    /// The indices of a module's hits with |x - middle| <= reach.
     fn window(&self, module: usize, middle: f32, reach: f32) -> Range<usize> {
         let module = self.modules.range(module);
         let hits = &self.modules.hits[module.clone()];

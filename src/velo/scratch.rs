@@ -47,7 +47,7 @@ impl Default for VeloWorkspace {
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Pod, Zeroable)]
 pub(super) struct Row {
-    /// The hits, as places among the sorted hits; `len` of them.
+    /// The hits, as indices among the sorted hits; `len` of them.
     pub(super) hits: [u32; ROW - 3],
     /// Score of the triplet it began with.
     pub(super) score: f32,

@@ -14,7 +14,7 @@ pub(super) struct Branches {
     pub lane: Column<u32>,
     pub hit: Column<u32>,
     pub chi2: Column<f32>,
-    /// Branches of each candidate, side by side: places in the columns above.
+    /// Branches of each candidate, side by side: indices in the columns above.
     pub of_lane: Column<u32>,
     /// How many there are of each candidate.
     pub count: Column<u32>,

@@ -45,7 +45,7 @@ struct Candidates {
     start: Column<u32>,
     /// The candidate before this layer.
     parent: Column<u32>,
-    /// What it took here: a place in the sorted index, [`NO_HIT`], or [`STOPPED`].
+    /// What it took here: a position in the sorted index, [`NO_HIT`], or [`STOPPED`].
     hit: Column<u32>,
     /// Layers without a hit so far.
     holes: Column<u32>,
@@ -227,7 +227,7 @@ impl Combinatorial {
         for at in (0..count).step_by(G::LANES) {
             let source = U32::load(g, &candidates.state.padded()[at..]);
             let is_branch = U32::load(g, &candidates.hit.padded()[at..]).lt(U32::splat(g, STOPPED));
-            // The place of a branch goes on behind the lanes.
+            // The index of a branch goes on behind the lanes.
             let branch = is_branch.select_u(source - U32::splat(g, self.live.len() as u32), source);
             let mut parent = gather_state(g, from, source, RADII[layer]);
             if config.material > 0.0 {

@@ -28,7 +28,7 @@ pub(super) struct Seeded {
     pub good: Column<u32>,
     /// The seeds by azimuth: neighbours look at the same hits.
     pub order: Column<u32>,
-    /// Hits of each seed: places in the sorted index, layer by layer.
+    /// Hits of each seed: positions in the sorted index, layer by layer.
     pub hits: [Column<u32>; SEED_LAYERS],
     count: Column<u32>,
 }
@@ -134,7 +134,7 @@ pub(super) struct Inputs<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Build {
     combinatorial: Combinatorial,
-    /// The hit of each seed on each layer, a place in the sorted index, or `NO_HIT`.
+    /// The hit of each seed on each layer, a position in the sorted index, or `NO_HIT`.
     pub hits: [Column<u32>; CYLINDER_LAYERS],
 }
 

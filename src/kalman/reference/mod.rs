@@ -13,7 +13,7 @@ pub type Square<const N: usize> = [[f64; N]; N];
 pub type Point = [f64; 6];
 
 /// A helix on a cylinder in the parameters of the kernels, see [`axis`](super::axis): a filter of others, such as phi in
-/// place of the moment, is another filter where little is known, for it takes other things for linear.
+/// index of the moment, is another filter where little is known, for it takes other things for linear.
 pub type OnCylinder = [f64; 5];
 
 /// A state on a cylinder.

@@ -165,7 +165,7 @@ impl Gang for Zmm {
             self.u_store(self.u_min(register, last), &mut clamped);
             places = &clamped;
         }
-        // SAFETY: every place is at most the last of a slice that is not empty.
+        // SAFETY: every index is at most the last of a slice that is not empty.
         unsafe { self.records(|lane| from.as_ptr().add(places[lane] as usize).cast()) }
     }
     #[inline(always)]

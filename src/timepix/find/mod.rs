@@ -88,7 +88,7 @@ impl Finder {
     }
 }
 
-/// Numbers clusters in the order of their first hits, from labels that are the place of that hit.
+/// Numbers clusters in the order of their first hits, from labels that are the index of that hit.
 fn number_in_place(labels: &mut [u32]) {
     let mut next = 0;
     for i in 0..labels.len() {

@@ -34,7 +34,7 @@ pub(super) struct GroupScratch {
     /// Superpixels with neighbours: keys and patterns.
     key: Column<u32>,
     pattern: Column<u32>,
-    /// Nodes, from place [`FRONT`] on.
+    /// Nodes, from index [`FRONT`] on.
     node_key: Column<u32>,
     node: Column<u32>,
     /// Pairs of touching nodes.

@@ -23,10 +23,10 @@ const MAX_SLOPE2: f32 = 1.0;
 /// Memory of seeding.
 #[derive(Debug, Default)]
 pub(super) struct SeedScratch {
-    /// Free hits of the current pair: place, direction in bins.
+    /// Free hits of the current pair: index, direction in bins.
     middle: Column<u32>,
     turn: Column<f32>,
-    /// Those of them with hits in the window for the outer hit: place, and the first and the number of those hits.
+    /// Those of them with hits in the window for the outer hit: index, and the first and the number of those hits.
     entry: Column<u32>,
     first: Column<u32>,
     count: Column<u32>,
@@ -94,7 +94,7 @@ impl Default for Triplets {
     }
 }
 
-/// A triplet of places in the index, and its score.
+/// A triplet of indices in the index, and its score.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Seed {
     pub(super) hits: [u32; 3],
