@@ -67,7 +67,7 @@ struct Line {
     ty: f32,
 }
 
-/// Sorts the hits of an event by (module, x, input order). The status tells when the event cannot be
+/// Sorts the hits of an event by (module, x, input order). The status says when the event cannot be
 /// reconstructed.
 pub(super) fn sort(
     event: &VeloEvent<'_>,

@@ -258,7 +258,7 @@ impl Index {
         self.hits.set_len(end + copies);
     }
 
-    /// Sorts the hits of an event. When the event cannot be reconstructed the status tells why, and the index
+    /// Sorts the hits of an event. When the event cannot be reconstructed the status says why, and the index
     /// is not to be used.
     #[inline(always)]
     pub(super) fn sort<G: Gang>(
@@ -317,7 +317,7 @@ impl Index {
         if sane.all() { Status::Ok } else { why_not_sane(event) }
     }
 
-    /// Takes over the hits of `all` that no track uses; their order stays. `source` then tells their index
+    /// Takes over the hits of `all` that no track uses; their order stays. `source` then holds their index
     /// in `all`.
     #[inline(always)]
     pub(super) fn keep_free<G: Gang>(&mut self, g: G, all: &Index, beyond: u32, keys: &mut Column<u32>) {
@@ -384,7 +384,7 @@ pub(super) struct Marks<'a> {
 }
 
 impl Marks<'_> {
-    /// Takes a hit of the track in `row` out of every later search; tells whose it was before: a row plus 1, or
+    /// Takes a hit of the track in `row` out of every later search; returns whose it was before: a row plus 1, or
     /// 0.
     #[inline(always)]
     pub(super) fn take(&mut self, hit: u32, row: u32) -> u32 {

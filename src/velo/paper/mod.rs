@@ -66,7 +66,7 @@ impl Active {
     }
 }
 
-/// Sorts the hits of one event. The status tells when the event cannot be reconstructed.
+/// Sorts the hits of one event. The status says when the event cannot be reconstructed.
 #[inline(never)]
 pub(super) fn sort<G: Gang>(
     g: G,
