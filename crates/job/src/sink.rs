@@ -157,7 +157,7 @@ impl ByteSink {
         Ok(Self { path: path.into(), to })
     }
 
-    /// Writes the end of the stream and puts the file in its place, see [`Sink::finish`].
+    /// Writes the end of the stream and puts the file in its place.
     ///
     /// # Errors
     /// [`Error::Io`] when it cannot be written.

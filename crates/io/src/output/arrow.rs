@@ -30,7 +30,7 @@ pub fn arrow_schema<R: Results>(extra: &[Field]) -> SchemaRef {
     Arc::new(Schema::new(id.into_iter().chain(columns).chain(extra.iter().cloned()).collect::<Vec<_>>()))
 }
 
-/// Results as a batch of [`arrow_schema`]. `event_ids` holds the number of each event in its source (none where rows are
+/// Results as a batch of [`arrow_schema()`]. `event_ids` holds the number of each event in its source (none where rows are
 /// no events), `extra` the columns of the extra fields.
 ///
 /// # Errors

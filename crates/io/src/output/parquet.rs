@@ -57,7 +57,7 @@ fn entry((key, value): (&str, &str)) -> KeyValue {
     KeyValue::new(format!("peloton.{key}"), value.to_string())
 }
 
-/// Writes results as Parquet: the columns of [`arrow_schema`], which `docs/columns.md` lists, and in the file's own
+/// Writes results as Parquet: the columns of [`arrow_schema()`], which `docs/columns.md` lists, and in the file's own
 /// metadata `peloton.schema_version`, `peloton.version`, what [`Metadata`] holds, and at the end `peloton.hash_int` and
 /// `peloton.output_hash`. Bytes do not depend on how the events are cut into pieces.
 pub struct ParquetWriter<R, W: Write + Send> {
