@@ -6,9 +6,10 @@ pub mod decoding;
 pub mod hostile;
 
 pub use data::data;
-use peloton::event::{Hasher, Hashes, RawBatch, TruthEvent, VeloBatch, VeloTracks};
-use peloton::pipeline::{Config, Engine, Events, Pool, SlicedTracks};
+use peloton::engine::{Engine, Input, Pool, SLICE_EVENTS, Sliced};
+use peloton::event::{Hasher, Hashes, RawBatch, TruthEvent, VeloBatch};
 use peloton::simd::Level;
+use peloton::velo::{Velo, VeloConfig, VeloInput};
 use peloton_io::input::{EventNote, RawReader, ReadOptions, Source, VeloReader};
 use peloton_sim::SimReader;
 use std::path::Path;
@@ -65,25 +66,28 @@ pub fn samples() -> Vec<(&'static str, VeloBatch)> {
     samples
 }
 
-/// The configuration of a level.
-pub fn at(level: Level, config: &Config) -> Config {
-    Config { isa: Some(level.isa()), gang: Some(level.gang()), ..config.clone() }
+/// The sequence on a level.
+pub fn engine_at(level: Level, config: &VeloConfig) -> Engine<Velo> {
+    Engine::new(Velo::new(level, config.clone()).expect("a configuration"))
 }
 
 /// The hashes of a batch's tracks, and how many tracks there are.
-pub fn hashes(config: &Config, batch: &VeloBatch, threads: usize) -> (Hashes, usize) {
-    let engine = Engine::new(config).expect("a configuration");
-    hashes_of(&engine, batch.view(), threads)
+pub fn hashes(config: &VeloConfig, batch: &VeloBatch, threads: usize) -> (Hashes, usize) {
+    hashes_of(&engine_at(Level::choose(None, None).expect("a level"), config), batch.view(), threads)
 }
 
 /// The hashes of the tracks that an engine finds, and how many tracks there are.
-pub fn hashes_of<'a>(engine: &Engine, events: impl Into<Events<'a>>, threads: usize) -> (Hashes, usize) {
+pub fn hashes_of<'a>(
+    engine: &Engine<Velo>,
+    events: impl Into<VeloInput<'a>>,
+    threads: usize,
+) -> (Hashes, usize) {
     let events = events.into();
-    let pool = Pool::new(threads).expect("threads");
-    let mut tracks = SlicedTracks::default();
-    let counters = pool.run(engine, events, &mut tracks);
-    assert_eq!(counters.events(), events.len() as u64, "every event is accounted for");
-    let mut hasher = Hasher::<VeloTracks>::default();
+    let pool = Pool::new(engine.clone(), threads, SLICE_EVENTS).expect("threads");
+    let mut tracks = Sliced::default();
+    let counters = pool.try_run(events, &mut tracks).expect("events that the sequence takes");
+    assert_eq!(counters.events(), events.events() as u64, "every event is accounted for");
+    let mut hasher = Hasher::default();
     tracks.slices().for_each(|tracks| hasher.update(tracks));
     (hasher.finish(), tracks.tracks())
 }
