@@ -4,7 +4,8 @@
 mod common;
 
 use peloton::cylinder::{
-    Builder, Cylinder, CylinderConfig, CylinderInput, CylinderSample, CylinderWorkspace, SeedSource, reconstruct,
+    Builder, Cylinder, CylinderConfig, CylinderInput, CylinderSample, CylinderWorkspace, SeedSource,
+    reconstruct,
 };
 use peloton::engine::{Executor, Sliced};
 use peloton::event::{

@@ -225,7 +225,8 @@ fn what_a_device_cannot_do_is_an_error() {
     let device = Emulated::new(Order::Forward).unwrap();
     let global = FindConfig { definition: Definition::Global, ..FindConfig::default() };
     assert!(matches!(PixelStream::open(&device, &global, None, 10), Err(Error::Unsupported(_))));
-    let none = PixelDevice::new(Emulated::new(Order::Forward).unwrap(), &TimepixConfig::default(), &layout(), 0);
+    let none =
+        PixelDevice::new(Emulated::new(Order::Forward).unwrap(), &TimepixConfig::default(), &layout(), 0);
     assert!(matches!(none, Err(Error::Config(_))));
     let mut stream = PixelStream::open(&device, &FindConfig::default(), None, 10).unwrap();
     let (mut hits, mut clusters) = (PixelHits::default(), PixelClusters::default());

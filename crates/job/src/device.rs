@@ -167,11 +167,8 @@ mod opened {
         }
         let events = slice(request.device, config, 16, 1);
         // For a start: it grows with the events.
-        let capacity = CylinderCapacity {
-            events,
-            hits: events.saturating_mul(1000),
-            seeds: events.saturating_mul(100),
-        };
+        let capacity =
+            CylinderCapacity { events, hits: events.saturating_mul(1000), seeds: events.saturating_mul(100) };
         let streams = streams(request.device, config);
         match request.device {
             Device::Cpu => Err(not_a_device()),
@@ -181,7 +178,11 @@ mod opened {
     }
 
     /// A device for pixel hits.
-    pub fn timepix(request: &Request, config: &Config, context: &PixelContext) -> Result<Runs<TimepixSystem>> {
+    pub fn timepix(
+        request: &Request,
+        config: &Config,
+        context: &PixelContext,
+    ) -> Result<Runs<TimepixSystem>> {
         fn open<D: peloton::gpu::Device + Send + 'static>(
             device: D,
             config: &Config,

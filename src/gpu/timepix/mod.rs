@@ -42,7 +42,8 @@ pub const KERNELS: [Kernel; 13] = [
 /// cluster, too, and count for the former.
 fn stage_of(kernel: Kernel) -> usize {
     match kernel.0 {
-        "pixels_keys" | "pixels_time_keys" | "pixels_count" | "pixels_sums" | "pixels_scatter" | "pixels_gather" => 1,
+        "pixels_keys" | "pixels_time_keys" | "pixels_count" | "pixels_sums" | "pixels_scatter"
+        | "pixels_gather" => 1,
         "pixels_features" => 3,
         _ => 2,
     }

@@ -51,13 +51,8 @@ impl<D: Device> PixelDevice<D> {
         }
         let folder = config.calibration.as_deref();
         let calibration = folder.map(|folder| Calibration::from_folder(layout, folder)).transpose()?;
-        let machine = Machine {
-            isa: device.kind(),
-            gang: WARP,
-            threads: 1,
-            slice,
-            device: Some(device.name()),
-        };
+        let machine =
+            Machine { isa: device.kind(), gang: WARP, threads: 1, slice, device: Some(device.name()) };
         Ok(Self {
             stream: PixelStream::open(&device, &config.find, calibration.as_ref(), slice)?,
             device,
