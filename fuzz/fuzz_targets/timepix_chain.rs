@@ -19,7 +19,8 @@ fn workers((algorithm, workers): (Algorithm, usize)) -> Workers {
     let find = FindConfig { algorithm, ..FindConfig::default() };
     let config = TimepixConfig { find, disorder_us: Some(1.0), capacity: 64, ..TimepixConfig::default() };
     let layout = Layout::single(SIDE.into(), SIDE.into()).expect("a sensor");
-    Workers::new(&config, Level::new(Isa::Scalar, 1).expect("scalar code"), &layout, workers).expect("workers")
+    Workers::new(&config, Level::new(Isa::Scalar, 1).expect("scalar code"), &layout, workers)
+        .expect("workers")
 }
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {

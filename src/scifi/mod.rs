@@ -1,6 +1,6 @@
 //! The scintillating-fibre tracker (SciFi): twelve layers behind the magnet, from raw banks to hits.
 //!
-//! Rooms in data-flow order: [`geometry`] (also a nominal one) and `decode`, which holds its own naive twin.
+//! Modules in data-flow order: [`geometry`] (also a nominal one) and `decode`, which holds its own naive twin.
 
 mod decode;
 pub mod geometry;

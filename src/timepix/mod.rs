@@ -1,6 +1,6 @@
 //! Timepix3, Timepix4 and their like: from hits of single pixels to clusters.
 //!
-//! Rooms in data-flow order: `calibrate` (energies, time walk), `sort` (order of time), `find` (clusters) and
+//! Modules in data-flow order: `calibrate` (energies, time walk), `sort` (order of time), `find` (clusters) and
 //! `stream` (clusters of endless streams), `features`, `filter`, and [`reference`](mod@reference), the naive
 //! twin. [`Chain`] is all of them one after another.
 

@@ -1,6 +1,6 @@
 //! The upstream tracker (UT): four planes of silicon strips before the magnet, from raw banks to hits.
 //!
-//! Rooms in data-flow order: [`geometry`] (with the magnet's [`tables`], and both of a nominal detector) and `decode`, which holds its own
+//! Modules in data-flow order: [`geometry`] (with the magnet's [`tables`], and both of a nominal detector) and `decode`, which holds its own
 //! naive twin.
 
 mod decode;

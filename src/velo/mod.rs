@@ -1,8 +1,8 @@
 //! The upgraded LHCb vertex locator (Velo): from hits to straight tracks with states.
 //!
-//! Rooms in data-flow order: [`geometry`], `index` (sort), `find` (seeding, forwarding, weak tracks), `fit`,
+//! Modules in data-flow order: [`geometry`], `index` (sort), `find` (seeding, forwarding, weak tracks), `fit`,
 //! and `reference`, the naive twin of all of them. `paper` and `forwarding` are sort and find of the other presets.
-//! [`reconstruct`] runs the rooms over a slice of events.
+//! [`reconstruct`] runs the stages over a slice of events.
 
 mod config;
 mod decode;

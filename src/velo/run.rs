@@ -1,4 +1,4 @@
-//! Runs the rooms over a range of events, on the gang of a level.
+//! Runs the stages over a range of events, on the gang of a level.
 
 use super::config::{FitConfig, LimitConfig, Preset, VeloConfig};
 use super::index::{Index, SortScratch};
@@ -91,7 +91,7 @@ fn run<G: Gang>(
     let mut clock = StageClock::start();
     for number in range {
         let event = events.event(number);
-        // Each room is a function of its own, see `find`.
+        // Each stage is a function of its own, see `find`.
         let status = match config.preset {
             Preset::Best => sort_room(g, &mut index[0], &event, limits, sort),
             Preset::Paper => {

@@ -45,7 +45,7 @@ struct Candidates {
     start: Column<u32>,
     /// The candidate before this layer.
     parent: Column<u32>,
-    /// What it took here: a place in the sorted index, [`NO_HIT`], or [`STOPPED`].
+    /// What it took here: a position in the sorted index, [`NO_HIT`], or [`STOPPED`].
     hit: Column<u32>,
     /// Layers without a hit so far.
     holes: Column<u32>,
@@ -97,7 +97,7 @@ pub(super) struct Combinatorial {
 }
 
 impl Combinatorial {
-    /// The hits of the best candidate of each seed into `out`; says how many candidates windows could not hold.
+    /// The hits of the best candidate of each seed into `out`; returns how many candidates windows could not hold.
     #[inline(always)]
     pub fn build<G: Gang>(
         &mut self,
@@ -227,7 +227,7 @@ impl Combinatorial {
         for at in (0..count).step_by(G::LANES) {
             let source = U32::load(g, &candidates.state.padded()[at..]);
             let is_branch = U32::load(g, &candidates.hit.padded()[at..]).lt(U32::splat(g, STOPPED));
-            // The place of a branch goes on behind the lanes.
+            // The index of a branch goes on behind the lanes.
             let branch = is_branch.select_u(source - U32::splat(g, self.live.len() as u32), source);
             let mut parent = gather_state(g, from, source, RADII[layer]);
             if config.material > 0.0 {
@@ -296,7 +296,7 @@ impl Combinatorial {
                     after.push(Candidate { parent: parent as u32, hit, holes, missed, chi2, state });
                 }
             }
-            // What stopped before fills what room there is.
+            // Candidates that stopped earlier fill what is left of the list.
             let room = (build.candidates as usize).saturating_sub(best.survivors().len());
             for stopped in range.filter(|candidate| before.hit[*candidate] == STOPPED).take(room) {
                 let (holes, missed) = (before.holes[stopped], before.missed[stopped]);

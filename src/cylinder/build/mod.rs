@@ -28,13 +28,13 @@ pub(super) struct Seeded {
     pub good: Column<u32>,
     /// The seeds by azimuth: neighbours look at the same hits.
     pub order: Column<u32>,
-    /// Hits of each seed: places in the sorted index, layer by layer.
+    /// Hits of each seed: positions in the sorted index, layer by layer.
     pub hits: [Column<u32>; SEED_LAYERS],
     count: Column<u32>,
 }
 
 impl Seeded {
-    /// Makes room.
+    /// Reserves memory.
     pub fn resize(&mut self, seeds: usize) {
         self.states.resize(ELEMENTS, seeds);
         self.good.set_len(seeds);
@@ -134,7 +134,7 @@ pub(super) struct Inputs<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Build {
     combinatorial: Combinatorial,
-    /// The hit of each seed on each layer, a place in the sorted index, or `NO_HIT`.
+    /// The hit of each seed on each layer, a position in the sorted index, or `NO_HIT`.
     pub hits: [Column<u32>; CYLINDER_LAYERS],
 }
 

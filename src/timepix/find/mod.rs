@@ -58,7 +58,7 @@ impl Finder {
     }
 
     /// Clusters hits that are in order of time and on the sensor: `labels` get the cluster number of each
-    /// hit, clusters being numbered in the order of their first hits. Says how many clusters there are.
+    /// hit, clusters being numbered in the order of their first hits. Returns how many clusters there are.
     ///
     /// # Panics
     /// When a hit is far outside the sensor.
@@ -88,7 +88,7 @@ impl Finder {
     }
 }
 
-/// Numbers clusters in the order of their first hits, from labels that are the place of that hit.
+/// Numbers clusters in the order of their first hits, from labels that are the index of that hit.
 fn number_in_place(labels: &mut [u32]) {
     let mut next = 0;
     for i in 0..labels.len() {

@@ -37,7 +37,7 @@ pub(super) fn forward<G: Gang>(
     let (first_of, count_of) = (active.first.padded_mut(), active.count.padded_mut());
     let (rows_of, missed_of) = (active.row.padded_mut(), active.missed.padded_mut());
     let none = U32::splat(g, 0);
-    // Windows first: the search then reads their places from memory.
+    // Windows first: the search then reads their indices from memory.
     for at in (0..active.len).step_by(G::LANES) {
         let line = Line::load(g, lines.each_ref().map(|column| &**column), at);
         let missed = U32::load(g, &missed_of[at..]);

@@ -40,10 +40,10 @@ pub(super) use select::order_and_kill_clones;
 
 /// Index of this stage in the counters.
 pub(super) const STAGE: usize = 2;
-/// Room for the hits of a track: one per pair, rounded up.
+/// Capacity for the hits of a track: one per pair, rounded up.
 pub(super) const ROW: usize = 32;
 
-/// Reused memory of this room.
+/// Reused memory of this stage.
 #[derive(Debug, Default)]
 pub(super) struct FindScratch {
     active: Active,
@@ -72,7 +72,7 @@ struct Active {
 }
 
 impl Active {
-    /// No tracks, and room for so many.
+    /// No tracks, and capacity for so many.
     fn open(&mut self, tracks: usize) {
         self.len = 0;
         self.room = self.room.max(tracks + PAD);

@@ -37,7 +37,7 @@ pub(super) struct Line<G: Gang> {
 pub(super) type Lines<'a> = [&'a mut [f32]; 6];
 
 impl<G: Gang> Line<G> {
-    /// The lines from place `at` on.
+    /// The lines from index `at` on.
     #[inline(always)]
     pub(super) fn load(g: G, [x, y, z, tx, ty, inverse]: [&[f32]; 6], at: usize) -> Self {
         Self {
@@ -50,7 +50,7 @@ impl<G: Gang> Line<G> {
         }
     }
 
-    /// Left-packs the lines of `lanes` to place `at`.
+    /// Left-packs the lines of `lanes` to index `at`.
     #[inline(always)]
     pub(super) fn store_packed(&self, [x, y, z, tx, ty, inverse]: &mut Lines<'_>, at: usize, lanes: Mask<G>) {
         self.x.store_packed(&mut x[at..], lanes);

@@ -23,10 +23,10 @@ const MAX_SLOPE2: f32 = 1.0;
 /// Memory of seeding.
 #[derive(Debug, Default)]
 pub(super) struct SeedScratch {
-    /// Free hits of the current pair: place, direction in bins.
+    /// Free hits of the current pair: index, direction in bins.
     middle: Column<u32>,
     turn: Column<f32>,
-    /// Those of them with hits in the window for the outer hit: place, and the first and the number of those hits.
+    /// Those of them with hits in the window for the outer hit: index, and the first and the number of those hits.
     entry: Column<u32>,
     first: Column<u32>,
     count: Column<u32>,
@@ -94,7 +94,7 @@ impl Default for Triplets {
     }
 }
 
-/// A triplet of places in the index, and its score.
+/// A triplet of indices in the index, and its score.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Seed {
     pub(super) hits: [u32; 3],
@@ -286,7 +286,7 @@ impl SeedScratch {
             U32::splat(g, hits[i]).store(&mut middle[len..]);
             let left = counts[i] - written;
             len += left.min(G::LANES as u32) as usize;
-            // A way out and not a choice of the next hit: that would make each turn wait for the one before.
+            // A way out and not a choice of the next hit: that would make each iteration wait for the one before.
             if left > G::LANES as u32 {
                 (self.next.entry, self.next.written) = (i, written + G::LANES as u32);
                 return len;
@@ -300,7 +300,7 @@ impl SeedScratch {
     /// Triplets of one shape come in the order of the middle hits: the best of each run becomes the seed of a
     /// hit that has none of a better shape.
     ///
-    /// A claim of before is nobody's: it holds only when the seed that it names has that hit.
+    /// An earlier claim is void: it holds only when the seed that it names has that hit.
     fn keep_best_of_each_middle(&mut self) {
         let Triplets { hits: [outer, middle, inner], shape, score, len } = &*self.triplets;
         for i in 0..*len {

@@ -1,5 +1,6 @@
-//! Search by triplet as published (preset `paper`): D. H. Cámpora Pérez, N. Neufeld, A. Riscos Núñez, "A fast
-//! local algorithm for track reconstruction on parallel architectures", section III, IEEE 8778210.
+//! Search by triplet by the steps of its paper (preset `paper`): D. H. Cámpora Pérez, N. Neufeld, A. Riscos Núñez,
+//! "A fast local algorithm for track reconstruction on parallel architectures", section III, IEEE 8778210. The paper
+//! prints no constants; those here are of LHCb's public code of 2019 (`docs/algorithms.md`, "Velo: preset `paper`").
 //!
 //! Its five parts: sort by phi per module (`sort`), candidate windows by binary search (`search`), and then, from
 //! the largest z down, at each pair of modules: *forward* the tracks under way into the next pair (`forward`),
@@ -65,7 +66,7 @@ impl Active {
     }
 }
 
-/// Sorts the hits of one event. The status tells when the event cannot be reconstructed.
+/// Sorts the hits of one event. The status says when the event cannot be reconstructed.
 #[inline(never)]
 pub(super) fn sort<G: Gang>(
     g: G,

@@ -7,7 +7,7 @@ use crate::simd::varying::{F32, Mask, U32};
 use crate::velo::find::STAGE;
 use std::ops::Range;
 
-/// A window per lane: `count` hits from place `first` on.
+/// A window per lane: `count` hits from index `first` on.
 #[derive(Clone, Copy)]
 pub(super) struct Window<G: Gang> {
     pub(super) first: U32<G>,
@@ -23,7 +23,7 @@ pub(super) struct Line<G: Gang> {
     pub(super) ty: F32<G>,
 }
 
-/// The best hit per lane: its place, and its squared distance from the line, mm^2.
+/// The best hit per lane: its index, and its squared distance from the line, mm^2.
 pub(super) struct Best<G: Gang> {
     pub(super) place: U32<G>,
     pub(super) scatter: F32<G>,
@@ -79,7 +79,7 @@ pub(super) fn limit<G: Gang>(
 }
 
 impl<G: Gang> Line<G> {
-    /// The line from hit `a` to hit `b`, places among `hits`.
+    /// The line from hit `a` to hit `b`, indices among `hits`.
     #[inline(always)]
     pub(super) fn through(g: G, hits: &[[f32; 4]], a: U32<G>, b: U32<G>) -> Self {
         let [x0, y0, z0, _] = F32::gather_records(hits, a);

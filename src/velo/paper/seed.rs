@@ -12,12 +12,12 @@ use crate::velo::scratch::Found;
 /// Memory of seeding.
 #[derive(Debug, Default)]
 pub(super) struct SeedScratch {
-    /// Free hits of the current pair with candidates on both ends: place, and the windows of the outer ([0])
+    /// Free hits of the current pair with candidates on both ends: index, and the windows of the outer ([0])
     /// and of the inner hit ([1]).
     middle: Column<u32>,
     first: [Column<u32>; 2],
     count: [Column<u32>; 2],
-    /// Doublets: place of the outer hit, and entry of `middle`.
+    /// Doublets: index of the outer hit, and entry of `middle`.
     outer: Column<u32>,
     entry: Column<u32>,
     /// Those of them that have an inner hit, and its squared distance from their line, mm^2.
@@ -111,7 +111,7 @@ impl SeedScratch {
         self.first.iter_mut().chain(&mut self.count).for_each(|column| column.set_len(listed));
     }
 
-    /// Lists the doublets of the listed hits with the free hits of their outer windows; says how many.
+    /// Lists the doublets of the listed hits with the free hits of their outer windows; returns how many.
     #[inline(always)]
     fn list_doublets(&mut self, modules: &Modules) -> usize {
         let mut listed = 0;
@@ -128,7 +128,7 @@ impl SeedScratch {
         listed
     }
 
-    /// Finds the inner hit of each doublet, one lane a doublet; says how many triplets there are.
+    /// Finds the inner hit of each doublet, one lane a doublet; returns how many triplets there are.
     #[inline(always)]
     fn find_inner<G: Gang>(
         &mut self,
