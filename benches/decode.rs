@@ -99,7 +99,8 @@ fn main() {
         return;
     }
     let geometry = Geometry::Folder(folder.join("geometry"));
-    let (ut_geometry, scifi_geometry) = (geometry.ut().expect("geometry"), geometry.scifi().expect("geometry"));
+    let (ut_geometry, scifi_geometry) =
+        (geometry.ut().expect("geometry"), geometry.scifi().expect("geometry"));
     let sensors = geometry.velo().expect("geometry");
     let old_sensors = Geometry::Folder(folder.join("geometry_2018")).velo().expect("geometry");
     let retina = read(&folder.join("minbias_retina_truth.mdf"));

@@ -14,8 +14,9 @@ mod common;
 use common::{free_gain, now, wall};
 use peloton::event::{Column, Layout, PixelBlock, PixelHits};
 use peloton::simd::Level;
-use peloton::timepix::reference::{PlainMatrix, plain_loop};
-use peloton::timepix::{Algorithm, Chain, FindConfig, Finder, TimeSorter, TimepixConfig, Workers};
+use peloton::timepix::{
+    Algorithm, Chain, FindConfig, Finder, PlainMatrix, TimeSorter, TimepixConfig, Workers, plain_loop,
+};
 use peloton_io::input::Source;
 use peloton_io::input::timepix::{PixelFormat, PixelOptions, PixelReader, ReadEnd};
 use peloton_sim::timepix::{PixelPreset, PixelSim, PixelSimSpec};

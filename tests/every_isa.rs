@@ -112,7 +112,8 @@ fn the_gang_sizes_are_those_of_the_build() {
         if cfg!(feature = "all-gangs") {
             assert_eq!(gangs(isa), [1, 4, 8, 16, 32, 64], "{isa}");
         } else {
-            let one: Vec<_> = usual.iter().filter(|level| level.isa() == isa).map(|level| level.gang()).collect();
+            let one: Vec<_> =
+                usual.iter().filter(|level| level.isa() == isa).map(|level| level.gang()).collect();
             assert_eq!((gangs(isa), one.len()), (one.clone(), 1), "{isa}");
         }
     }

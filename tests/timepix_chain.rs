@@ -223,7 +223,10 @@ fn a_million_hits_of_every_preset_in_every_way() {
                 for workers in 1..=4 {
                     for block in [1_000, 32_768, 1_000_000] {
                         let (found, _) = run_on(workers, &config, level, &layout, &hits, block);
-                        assert!(found == expected, "{name}, {algorithm:?}, {level}, {workers} workers, {block}");
+                        assert!(
+                            found == expected,
+                            "{name}, {algorithm:?}, {level}, {workers} workers, {block}"
+                        );
                         ways += 1;
                     }
                 }

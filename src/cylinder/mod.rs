@@ -10,6 +10,7 @@ pub mod geometry;
 mod helix;
 pub(crate) mod hit;
 pub(crate) mod index;
+#[cfg(feature = "reference")]
 pub mod reference;
 mod run;
 pub(crate) mod seeds;

@@ -7,8 +7,8 @@ pub mod geometry;
 mod nominal;
 mod sequence;
 
-pub use decode::{
-    SciFiScratch, decode, reference as decode_reference, reference_with as decode_reference_with,
-};
+pub use decode::{SciFiScratch, decode};
+#[cfg(feature = "reference")]
+pub use decode::{reference as decode_reference, reference_with as decode_reference_with};
 pub use geometry::{SciFiChannel, SciFiGeometry};
 pub use sequence::SciFiHits;

@@ -65,6 +65,15 @@ macro_rules! dispatch_usual {
     };
 }
 
+/// [`dispatch!`](crate::dispatch) for code that only the instruction set makes faster and no lane: it is compiled once for
+/// each instruction set, whatever the gang size of the level.
+#[macro_export]
+macro_rules! dispatch_isa {
+    ($level:expr, $g:ident => $body:expr) => {
+        $crate::dispatch_usual!($crate::simd::Level::with_usual_gang($level), $g => $body)
+    };
+}
+
 /// The match behind [`dispatch!`](crate::dispatch): one arm for each gang named.
 #[doc(hidden)]
 #[macro_export]

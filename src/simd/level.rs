@@ -66,6 +66,12 @@ impl Level {
         Self::supported().into_iter().filter(|level| level.is_usual()).collect()
     }
 
+    /// The same instruction set with its usual gang.
+    pub fn with_usual_gang(self) -> Self {
+        // A level that runs here has its usual gang, or a smaller one without a fused multiply-add.
+        Self::choose(Some(self.isa()), None).unwrap_or(self)
+    }
+
     /// Whether this is the usual gang of its level: large kernels are built for these alone
     /// ([`dispatch_usual!`](crate::dispatch_usual)).
     pub fn is_usual(self) -> bool {

@@ -246,7 +246,7 @@ impl Chain {
         features.items_in = find.items_out;
         clock.lap(find);
         let (level, maker, calibration) = (self.level, &mut self.features, self.front.calibration.as_deref());
-        crate::dispatch!(level, g => maker.run(g, calibration, &mut self.clusters));
+        crate::dispatch_isa!(level, g => maker.run(g, calibration, &mut self.clusters));
         self.counts.count(&self.filter, &mut self.clusters);
         features.items_out = self.counts.clusters;
         clock.lap(features);

@@ -259,7 +259,7 @@ mod tests {
         rows.iter().for_each(|&(time, x, y, tot)| clusters.hits.push(time, x, y, tot));
         clusters.hit_start.push(rows.len() as u32);
         let mut maker = FeatureMaker::default();
-        crate::dispatch!(level, g => maker.run(g, None, &mut clusters));
+        crate::dispatch_isa!(level, g => maker.run(g, None, &mut clusters));
         clusters.features
     }
 

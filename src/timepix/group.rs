@@ -48,7 +48,7 @@ impl Grouper {
         records.set_len(labels.len());
         scatter(hits, labels, places, records);
         let (level, records) = (self.level, &self.records[..front as usize]);
-        crate::dispatch!(level, g => unpack_room(g, records, &mut out.hits));
+        crate::dispatch_isa!(level, g => unpack_room(g, records, &mut out.hits));
     }
 }
 

@@ -11,6 +11,7 @@ mod features;
 mod filter;
 mod find;
 mod group;
+#[cfg(feature = "reference")]
 pub mod reference;
 mod sequence;
 mod sort;
@@ -24,7 +25,7 @@ pub use chain::{Chain, ChainCounts, Front};
 pub use config::{Algorithm, DISORDER_US, Definition, FindConfig, MAX_DELTA, TimepixConfig};
 pub use features::FeatureMaker;
 pub use filter::{Cut, Feature, Filter};
-pub use find::{BorderJoiner, Finder};
+pub use find::{BorderJoiner, Finder, PlainMatrix, plain_loop};
 pub use sequence::{PixelBatch, Timepix};
 pub use sort::TimeSorter;
 pub use stream::Clusterer;

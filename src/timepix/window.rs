@@ -85,7 +85,7 @@ impl WindowFinder {
         self.split(hits, out);
         let found = start.elapsed();
         let (level, maker, calibration) = (self.level, &mut self.maker, self.calibration.as_deref());
-        crate::dispatch!(level, g => maker.run(g, calibration, &mut out.inner));
+        crate::dispatch_isa!(level, g => maker.run(g, calibration, &mut out.inner));
         [out.ns[1], out.ns[2]] = [found, start.elapsed() - found].map(|time| time.as_nanos() as u64);
     }
 

@@ -351,7 +351,7 @@ impl Back {
         found.clear();
         self.merger.run(all, found);
         let calibration = self.calibration.as_deref();
-        crate::dispatch!(level, g => maker.run(g, calibration, found));
+        crate::dispatch_isa!(level, g => maker.run(g, calibration, found));
         self.merged.clusters.extend_from(found, 0..found.len());
     }
 }

@@ -10,7 +10,9 @@ mod nominal;
 mod sequence;
 pub mod tables;
 
-pub use decode::{UtScratch, decode, reference as decode_reference, reference_with as decode_reference_with};
+pub use decode::{UtScratch, decode};
+#[cfg(feature = "reference")]
+pub use decode::{reference as decode_reference, reference_with as decode_reference_with};
 pub use geometry::{UtChannel, UtGeometry};
 pub use sequence::UtHits;
 pub use tables::UtTables;

@@ -13,6 +13,7 @@ pub mod geometry;
 mod index;
 mod modules;
 mod paper;
+#[cfg(feature = "reference")]
 pub mod reference;
 mod run;
 mod scratch;
@@ -22,9 +23,9 @@ mod sequence;
 #[cfg(feature = "cuda")]
 pub(crate) use config::MAX_WINDOW;
 pub use config::{BestConfig, FitConfig, LimitConfig, PassConfig, Preset, VeloConfig};
-pub use decode::{
-    DecodeScratch, VeloBanks, decode, reference as decode_reference, reference_with as decode_reference_with,
-};
+pub use decode::{DecodeScratch, VeloBanks, decode};
+#[cfg(feature = "reference")]
+pub use decode::{reference as decode_reference, reference_with as decode_reference_with};
 #[cfg(feature = "cuda")]
 pub(crate) use fit::{MIN_LENGTH, XX_ROUNDED_UP};
 pub use forwarding::ForwardingConfig;

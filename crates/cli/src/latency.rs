@@ -41,11 +41,6 @@ impl Latencies {
         }
         worst
     }
-
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.total == 0
-    }
 }
 
 /// The step of a time in ns.

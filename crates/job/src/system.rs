@@ -64,6 +64,9 @@ pub trait System: 'static {
     /// Whether the input is an endless stream, cut anywhere, instead of events.
     const IS_STREAM: bool = false;
 
+    /// Whether the gang size changes what runs; else only the instruction set does.
+    const HAS_LANES: bool = true;
+
     /// Input in memory.
     type Batch: Batch;
     /// What is made of it.

@@ -37,7 +37,8 @@ pub fn tune(request: &Request, plan: Plan, host: Host<'_>) -> Result<Tuned> {
 fn on_system<S: System>(request: &Request, plan: Plan, host: Host<'_>) -> Result<Tuned> {
     let mut opened = S::open(request, false, host)?;
     let batch = load(&mut opened, host)?;
-    let levels = levels(&request.config);
+    let mut levels = levels(&request.config);
+    levels.retain(|level| S::HAS_LANES || level.is_usual());
     host.progress.begin(Some(levels.len() as u64));
     let (mut scanned, mut expected, mut refused) = (Vec::new(), None, None);
     for level in &levels {

@@ -11,10 +11,12 @@
 //! Neighbouring mats overlap by a hair, and mapped boards have their links in any order: hence the last step.
 
 mod edges;
+#[cfg(feature = "reference")]
 mod reference;
 mod settle;
 mod words;
 
+#[cfg(feature = "reference")]
 pub use reference::{reference, reference_with};
 
 use super::geometry::{Boards, LINKS, SciFiGeometry};

@@ -7,9 +7,9 @@ mod fragments;
 mod global;
 mod neighbours;
 mod open;
+mod plain;
 
 use super::config::{Algorithm, Definition, FindConfig};
-use super::reference::{PlainMatrix, plain_loop};
 use crate::Result;
 use crate::event::{Column, PixelHits};
 pub use borders::BorderJoiner;
@@ -18,6 +18,7 @@ use forest::Forest;
 use fragments::Fragments;
 use global::Global;
 use open::Open;
+pub use plain::{PlainMatrix, plain_loop};
 
 /// Finds clusters on a sensor of a certain size.
 pub struct Finder {

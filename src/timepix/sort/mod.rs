@@ -192,7 +192,7 @@ impl TimeSorter {
         }
         self.left.clear();
         let level = self.level;
-        if !crate::dispatch!(level, g => self.take_packed(g, time, out)) {
+        if !crate::dispatch_isa!(level, g => self.take_packed(g, time, out)) {
             self.take_indexed(time, out);
         }
         std::mem::swap(&mut self.waiting, &mut self.left);

@@ -14,9 +14,11 @@
 //! At the end the order is checked, and sorted out where banks or geometry made it otherwise.
 
 mod banks;
+#[cfg(feature = "reference")]
 mod reference;
 mod settle;
 
+#[cfg(feature = "reference")]
 pub use reference::{reference, reference_with};
 
 use super::geometry::{NO_SECTOR, SECTORS, STRIPS, UtGeometry};

@@ -11,10 +11,12 @@
 
 mod groups;
 mod patterns;
+#[cfg(feature = "reference")]
 mod reference;
 mod retina;
 mod superpixel;
 
+#[cfg(feature = "reference")]
 pub use reference::{reference, reference_with};
 
 use super::geometry::PITCH;

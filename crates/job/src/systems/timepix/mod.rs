@@ -64,6 +64,7 @@ impl System for TimepixSystem {
     const NAME: &'static str = Timepix::NAME;
     const STAGES: &'static [Stage] = Timepix::STAGES;
     const IS_STREAM: bool = true;
+    const HAS_LANES: bool = false;
 
     type Batch = PixelBatch;
     type Results = PixelClusters;
