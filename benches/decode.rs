@@ -8,12 +8,11 @@ mod common;
 
 use common::{data, now};
 use peloton::event::{BankKind, Counters, RawBatch, SciFiBatch, UtBatch, VeloBatch};
-use peloton::pipeline::Geometry;
 use peloton::scifi::{self, SciFiScratch};
 use peloton::simd::Level;
 use peloton::ut::{self, UtScratch};
 use peloton::velo::{self, DecodeScratch, VeloBanks};
-use peloton_io::input::{RawReader, ReadOptions, Source};
+use peloton_io::input::{Geometry, RawReader, ReadOptions, Source};
 use std::path::Path;
 
 /// Rounds, and passes over all events in each: in all far more than the machine's noise lasts.
@@ -99,8 +98,11 @@ fn main() {
         eprintln!("skipped: no event data in {} (PELOTON_DATA names its place)", folder.display());
         return;
     }
-    let geometry = Geometry::open(&folder.join("geometry")).expect("geometry");
-    let old = Geometry::open(&folder.join("geometry_2018")).expect("geometry");
+    let geometry = Geometry::Folder(folder.join("geometry"));
+    let (ut_geometry, scifi_geometry) =
+        (geometry.ut().expect("geometry"), geometry.scifi().expect("geometry"));
+    let sensors = geometry.velo().expect("geometry");
+    let old_sensors = Geometry::Folder(folder.join("geometry_2018")).velo().expect("geometry");
     let retina = read(&folder.join("minbias_retina_truth.mdf"));
     let superpixel = read(&folder.join("minbias_superpixel.mdf"));
     let mut counters = Counters::default();
@@ -108,15 +110,15 @@ fn main() {
     reading(&folder.join("minbias_superpixel.mdf"));
 
     let (mut scratch, mut out) = (DecodeScratch::default(), VeloBatch::default());
-    for (name, batch, kind, geometry) in [
-        ("Velo, retina clusters", &retina, BankKind::VeloRetina, &geometry),
-        ("Velo, superpixels", &superpixel, BankKind::VeloSuperpixel, &old),
+    for (name, batch, kind, sensors) in [
+        ("Velo, retina clusters", &retina, BankKind::VeloRetina, &sensors),
+        ("Velo, superpixels", &superpixel, BankKind::VeloSuperpixel, &old_sensors),
     ] {
         table(name, batch, kind, |level| {
             out.clear();
             let (events, range) = (batch.view(), 0..batch.len());
             let banks = VeloBanks::Auto;
-            velo::decode(level, &geometry.velo, banks, events, range, &mut scratch, &mut out, &mut counters);
+            velo::decode(level, sensors, banks, events, range, &mut scratch, &mut out, &mut counters);
             out.x.len()
         });
     }
@@ -124,14 +126,14 @@ fn main() {
     table("UT", &retina, BankKind::Ut, |level| {
         out.clear();
         let (events, range) = (retina.view(), 0..retina.len());
-        ut::decode(level, &geometry.ut, events, range, &mut scratch, &mut out, &mut counters);
+        ut::decode(level, &ut_geometry, events, range, &mut scratch, &mut out, &mut counters);
         out.hits()
     });
     let (mut scratch, mut out) = (SciFiScratch::default(), SciFiBatch::default());
     table("SciFi", &retina, BankKind::SciFi, |level| {
         out.clear();
         let (events, range) = (retina.view(), 0..retina.len());
-        scifi::decode(level, &geometry.scifi, events, range, &mut scratch, &mut out, &mut counters);
+        scifi::decode(level, &scifi_geometry, events, range, &mut scratch, &mut out, &mut counters);
         out.hits()
     });
 }

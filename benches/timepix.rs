@@ -4,7 +4,7 @@
 //! `cargo bench --bench timepix` prints a table of the ten simulated samples. Arguments name samples, or files
 //! of records of 16 bytes in order of time (`.bin`); `passes=N` and `repeats=N` (25 in the paper) change how
 //! much is measured, `block=N` the hits of a block of the chain. `scaling` shows what a second thread gains instead,
-//! `levels` the chain on each instruction set and on one and two lanes, `chain` the chain alone, stage by stage.
+//! `levels` the chain on each instruction set and on one and two workers, `chain` the chain alone, stage by stage.
 //! With `--test` everything runs once on few hits. All programs of a row must find the same clusters. `fast` is the search alone, from hits in order of time to labels; `plain` is the plain loop, `open` the
 //! published algorithm 1; `chain` is everything from hits in the order of their readout to clusters with
 //! features, energies by a calibration of each pixel among them.
@@ -13,10 +13,10 @@ mod common;
 
 use common::{free_gain, now, wall};
 use peloton::event::{Column, Layout, PixelBlock, PixelHits};
-use peloton::pipeline::timepix::Lanes;
 use peloton::simd::Level;
-use peloton::timepix::reference::{PlainMatrix, plain_loop};
-use peloton::timepix::{Algorithm, Chain, FindConfig, Finder, TimeSorter, TimepixConfig};
+use peloton::timepix::{
+    Algorithm, Chain, FindConfig, Finder, PlainMatrix, TimeSorter, TimepixConfig, Workers, plain_loop,
+};
 use peloton_io::input::Source;
 use peloton_io::input::timepix::{PixelFormat, PixelOptions, PixelReader, ReadEnd};
 use peloton_sim::timepix::{PixelPreset, PixelSim, PixelSimSpec};
@@ -198,13 +198,13 @@ fn chain_rate(
     Whole { rate, clusters, stages }
 }
 
-/// Seconds that a stream takes on so many lanes, wall clock, least of several passes.
-fn lanes_wall(sample: &Sample, lanes: usize, passes: usize, repeats: usize) -> (f64, usize) {
+/// Seconds that a stream takes on so many workers, wall clock, least of several passes.
+fn workers_wall(sample: &Sample, workers: usize, passes: usize, repeats: usize) -> (f64, usize) {
     let config = chain_config(sample);
     let blocks = sample.blocks(repeats, config.block_hits);
     let level = Level::choose(None, None).expect("a level");
     let layout = Layout::single(256, 256).expect("a chip");
-    let chain = Mutex::new(Lanes::new(&config, level, &layout, lanes).expect("lanes"));
+    let chain = Mutex::new(Workers::new(&config, level, &layout, workers).expect("workers"));
     let seconds = wall(passes, 1, |_| {
         let chain = &mut *chain.lock().expect("no panic");
         for block in &blocks {
@@ -215,7 +215,7 @@ fn lanes_wall(sample: &Sample, lanes: usize, passes: usize, repeats: usize) -> (
     (seconds, blocks.iter().map(PixelHits::len).sum())
 }
 
-/// One row: the chain at each level on one thread, then on one lane and on two, by the wall clock.
+/// One row: the chain at each level on one thread, then on one worker and on two, by the wall clock.
 fn levels(sample: &Sample, passes: usize, repeats: usize) {
     let mut row = format!("| {:<12} |", sample.name);
     let mut clusters = None;
@@ -224,9 +224,9 @@ fn levels(sample: &Sample, passes: usize, repeats: usize) {
         assert_eq!(*clusters.get_or_insert(whole.clusters), whole.clusters, "{} {level}", sample.name);
         row.push_str(&format!(" {:>13.1} |", whole.rate));
     }
-    for lanes in [1, 2] {
-        let (seconds, hits) = lanes_wall(sample, lanes, passes, repeats);
-        row.push_str(&format!(" {:>7.1} |", hits as f64 / seconds * 1e-6));
+    for workers in [1, 2] {
+        let (seconds, hits) = workers_wall(sample, workers, passes, repeats);
+        row.push_str(&format!(" {:>9.1} |", hits as f64 / seconds * 1e-6));
     }
     println!("{row}");
 }
@@ -243,7 +243,7 @@ fn usual_levels() -> Vec<Level> {
 }
 
 /// What a second thread gains: for a loop in registers, for the search on two halves of a stream, and for the
-/// chain on two lanes instead of one.
+/// chain on two workers instead of one.
 fn scaling(sample: &Sample, passes: usize, repeats: usize) {
     let free = free_gain(passes);
     let hits = sample.repeated(&sample.sorted, repeats);
@@ -260,12 +260,12 @@ fn scaling(sample: &Sample, passes: usize, repeats: usize) {
     let both = |_| (0..2).for_each(find);
     let search = wall(passes, 1, both) / wall(passes, 2, find);
 
-    let lanes = lanes_wall(sample, 1, passes, repeats).0 / lanes_wall(sample, 2, passes, repeats).0;
+    let chain = workers_wall(sample, 1, passes, repeats).0 / workers_wall(sample, 2, passes, repeats).0;
     println!(
-        "{}: two threads over one: registers {free:.2}, search {search:.2} ({:.2} of it), chain {lanes:.2} ({:.2} of it)",
+        "{}: two threads over one: registers {free:.2}, search {search:.2} ({:.2} of it), chain {chain:.2} ({:.2} of it)",
         sample.name,
         search / free,
-        lanes / free
+        chain / free
     );
 }
 
@@ -312,7 +312,7 @@ fn run() {
     if names.iter().any(|name| *name == "levels") {
         let head: String =
             usual_levels().iter().map(|level| format!(" {:>13} |", level.to_string())).collect();
-        println!("| sample       |{head}  1 lane | 2 lanes |");
+        println!("| sample       |{head}1 worker | 2 workers |");
         samples().for_each(|sample| levels(&sample, passes, repeats));
         return;
     }

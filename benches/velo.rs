@@ -8,13 +8,16 @@
 mod common;
 
 use common::{data, free_gain, now, wall};
+use peloton::engine::Sequence;
 use peloton::event::{Counters, VeloBatch, VeloTracks};
 use peloton::simd::{Isa, Level};
-use peloton::velo::{Preset, STAGES, VeloConfig, VeloWorkspace, reconstruct};
+use peloton::velo::{Preset, Velo, VeloConfig, VeloWorkspace, reconstruct};
 use peloton_io::input::{ReadOptions, Source, VeloReader};
 use std::hint::black_box;
 use std::sync::Mutex;
 
+/// Stages of the sequence.
+const STAGES: usize = Velo::STAGES.len();
 /// Events reconstructed into one set of columns.
 const SLICE: usize = 64;
 
@@ -45,13 +48,13 @@ impl Worker {
 struct Least {
     worker: Worker,
     pass: f64,
-    stages: [f64; STAGES.len()],
+    stages: [f64; STAGES],
     tracks: usize,
 }
 
 impl Least {
     fn new() -> Self {
-        Self { worker: Worker::default(), pass: f64::INFINITY, stages: [0.0; STAGES.len()], tracks: 0 }
+        Self { worker: Worker::default(), pass: f64::INFINITY, stages: [0.0; STAGES], tracks: 0 }
     }
 
     fn measure(&mut self, level: Level, config: &VeloConfig, events: &VeloBatch) {

@@ -1,9 +1,11 @@
 //! How a program of your own uses peloton: one engine for all threads, columns of hits in, columns of
 //! tracks out. Run it with `cargo run --release --example embed`.
 
+use peloton::engine::Engine;
 use peloton::event::{VELO_MODULES, VeloEvents, VeloTracks};
-use peloton::pipeline::{Config, Engine};
+use peloton::simd::Level;
 use peloton::velo::geometry::MODULE_Z;
+use peloton::velo::{Velo, VeloConfig};
 use peloton::{Result, Status};
 use std::thread;
 
@@ -19,8 +21,7 @@ struct Hits {
 }
 
 fn main() -> Result<()> {
-    // Configuration and level (instruction set, gang size) are checked here, once.
-    let engine = Engine::new(&Config::default())?;
+    let engine = engine()?;
     println!("runs as {}", engine.level());
 
     let batches: Vec<Hits> = (0..4).map(two_straight_tracks).collect();
@@ -34,8 +35,15 @@ fn main() -> Result<()> {
     Ok(())
 }
 
+/// Configuration and level (instruction set, gang size) are checked here, once.
+fn engine() -> Result<Engine<Velo>> {
+    // The best level of this CPU, and its usual gang.
+    let level = Level::choose(None, None)?;
+    Ok(Engine::new(Velo::new(level, VeloConfig::default())?))
+}
+
 /// What each of your threads does.
-fn work(engine: &Engine, hits: &Hits) -> Result<Vec<Vec<u32>>> {
+fn work(engine: &Engine<Velo>, hits: &Hits) -> Result<Vec<Vec<u32>>> {
     // Keep these two for the life of the thread: once grown, nothing is allocated any more.
     let mut workspace = engine.workspace();
     let mut tracks = VeloTracks::default();
@@ -43,7 +51,7 @@ fn work(engine: &Engine, hits: &Hits) -> Result<Vec<Vec<u32>>> {
     let Hits { x, y, z, id, module_start } = hits;
     let status = vec![Status::Ok; module_start.len() / VELO_MODULES];
     let events = VeloEvents::new(x, y, z, id, module_start, &status)?;
-    let counters = engine.run(events, &mut workspace, &mut tracks);
+    let counters = engine.try_run(events, &mut workspace, &mut tracks)?;
     for (reason, count) in counters.dropped() {
         eprintln!("dropped {count}: {reason}");
     }
@@ -75,7 +83,7 @@ mod tests {
     #[test]
     fn both_particles_are_found_on_every_thread() {
         main().unwrap();
-        let engine = Engine::new(&Config::default()).unwrap();
+        let engine = engine().unwrap();
         for turn in 0..4 {
             let mut lists = work(&engine, &two_straight_tracks(turn)).unwrap();
             lists.iter_mut().for_each(|list| list.sort_unstable());

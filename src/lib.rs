@@ -1,9 +1,11 @@
 //! peloton reconstructs particle tracks and pixel clusters in real time on CPUs: gangs of SIMD lanes ride
 //! through events in lockstep, and every ISA, gang size and thread count gives the same bits.
 //!
-//! The modules stand in the order of the data: [`simd`] is *how* we compute, [`event`] is *what* flows,
-//! [`input`] turns bytes into hits, [`velo`] finds tracks, [`engine`] runs whole sequences on threads,
-//! [`truth`] compares with simulation and [`output`] writes results down.
+//! [`simd`] is *how* we compute, [`event`] is *what* flows: columns of hits and results. [`velo`], [`ut`], [`scifi`],
+//! [`timepix`] and [`cylinder`] (with the filter in [`kalman`]) are the detectors, each with its sequence of stages, and
+//! [`engine`] runs sequences on one thread or many. Reading and writing files, simulation, comparison with the truth and
+//! the command line are crates of their own, which are built on this one. `ARCHITECTURE.md` describes all of it,
+//! `docs/glossary.md` the words, `docs/algorithms.md` the constants and their sources.
 #![deny(unsafe_code, missing_docs)]
 
 pub mod bytes;

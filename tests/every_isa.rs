@@ -2,12 +2,11 @@
 
 mod common;
 
-use common::{at, hashes, hostile, samples};
+use common::{Sharing, hashes, hashes_on, hostile, samples, velo, velo_at};
 use peloton::cylinder::{
     Builder, CylinderConfig, CylinderInput, CylinderWorkspace, SeedSource, fit_particles, reconstruct,
 };
 use peloton::event::{Counters, CylinderBatch, CylinderTracks, CylinderTruth, Hasher, VeloBatch};
-use peloton::pipeline::Config;
 use peloton::simd::{Isa, Level};
 use peloton::velo::Preset;
 use peloton_sim::CylinderSim;
@@ -16,11 +15,10 @@ use std::cell::Cell;
 
 /// Panics when a level gives other bits than scalar code; says how many tracks there are.
 fn compare_levels(preset: Preset, batch: &VeloBatch, levels: &[Level]) -> usize {
-    let config = Config::preset(preset);
     let scalar = Level::new(Isa::Scalar, 1).unwrap();
-    let (expected, tracks) = hashes(&at(scalar, &config), batch, 1);
+    let (expected, tracks) = hashes(&velo_at(scalar, preset), batch.view());
     for &level in levels {
-        let (found, _) = hashes(&at(level, &config), batch, 1);
+        let (found, _) = hashes(&velo_at(level, preset), batch.view());
         assert_eq!(found.int, expected.int, "{preset:?} on {level}: hit lists, offsets or status");
         assert_eq!(found.output, expected.output, "{preset:?} on {level}: a float");
     }
@@ -29,11 +27,11 @@ fn compare_levels(preset: Preset, batch: &VeloBatch, levels: &[Level]) -> usize 
 
 /// Panics when two threads, or slices of other sizes, give other bits than one thread.
 fn compare_slices(preset: Preset, batch: &VeloBatch) {
-    let config = Config::preset(preset);
-    let (expected, _) = hashes(&config, batch, 1);
+    let engine = velo(preset);
+    let (expected, _) = hashes(&engine, batch.view());
     for slice_events in [1, 7, 64] {
-        let config = Config { slice_events, ..config.clone() };
-        assert!(hashes(&config, batch, 2).0 == expected, "{preset:?}, slices of {slice_events}");
+        let (found, _) = hashes_on(Sharing { threads: 2, slice_events }, &engine, batch.view());
+        assert!(found == expected, "{preset:?}, slices of {slice_events}");
     }
 }
 
@@ -102,12 +100,22 @@ fn hostile_events() {
     assert!(tracks.get() > 3 * events.get(), "{} tracks in {} events", tracks.get(), events.get());
 }
 
-#[cfg(feature = "all-gangs")]
+/// The gang sizes that are built for a level.
+fn gangs(isa: Isa) -> Vec<usize> {
+    Level::supported().into_iter().filter(|level| level.isa() == isa).map(Level::gang).collect()
+}
+
 #[test]
-fn every_size_is_there_on_every_level_of_this_cpu() {
+fn the_gang_sizes_are_those_of_the_build() {
+    let usual = Level::usual();
     for isa in Isa::supported() {
-        let gangs: Vec<_> =
-            Level::supported().into_iter().filter(|level| level.isa() == isa).map(Level::gang).collect();
-        assert_eq!(gangs, peloton::simd::GANGS, "{isa}");
+        if cfg!(feature = "all-gangs") {
+            assert_eq!(gangs(isa), [1, 4, 8, 16, 32, 64], "{isa}");
+        } else {
+            let one: Vec<_> =
+                usual.iter().filter(|level| level.isa() == isa).map(|level| level.gang()).collect();
+            assert_eq!((gangs(isa), one.len()), (one.clone(), 1), "{isa}");
+        }
     }
+    assert_eq!(usual.len(), Isa::supported().len());
 }

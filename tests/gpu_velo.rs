@@ -74,7 +74,7 @@ fn hash<'a>(slices: impl Iterator<Item = &'a VeloTracks>) -> Hashes {
 fn real_and_simulated_events_give_the_bits_of_the_cpu() {
     for (name, batch) in common::samples() {
         let config = VeloConfig::default();
-        let (expected, count) = common::hashes(&config, &batch, 1);
+        let (expected, count) = common::hashes(&Engine::new(velo(&config)), batch.view());
         // Real events in the two orders that differ most; all of them take a minute.
         for &order in &ORDERS[..if batch.len() < 100 { 3 } else { 2 }] {
             let capacity = Capacity::new(16, &config);
@@ -184,7 +184,7 @@ fn raw_banks_give_the_bits_of_the_cpu() {
     raw.close_event(100, Status::Corrupt);
     let config = VeloConfig::default();
     let velo = velo(&config).with_sensors(Arc::new(geometry.velo().unwrap()), VeloBanks::Auto);
-    let (expected, count) = common::hashes_of(&Engine::new(velo.clone()), raw.view(), 1);
+    let (expected, count) = common::hashes(&Engine::new(velo.clone()), raw.view());
     assert!(count > 100, "{count} tracks");
     let capacity = Capacity::new(3, &config);
     let found = run_on_device(Order::Forward, &velo, raw.view().into(), 2, capacity);

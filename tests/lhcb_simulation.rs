@@ -2,31 +2,31 @@
 
 mod common;
 
-use common::data;
+use common::geometry::Detector;
+use common::{best_level, data};
 use peloton::Status;
 use peloton::event::{BankKind, Counters, RawBatch, SciFiBatch, UtBatch, VeloBatch, VeloTracks};
-use peloton::pipeline::{Config, Engine, Geometry};
 use peloton::scifi::{self, SciFiScratch};
 use peloton::ut::{self, UtScratch};
-use peloton::velo::{self, DecodeScratch, VeloBanks};
+use peloton::velo::{self, DecodeScratch, Preset, VeloBanks};
 use peloton_io::input::{EventNote, RawReader, ReadOptions};
-use peloton_sim::{LhcbDetector, LhcbReader, SimulatedEvent};
+use peloton_sim::{LhcbReader, SimulatedEvent};
 use peloton_truth::{Checker, HitsOf, Rules, TruthEvent, decode_mc, decode_vertices};
 use std::collections::BTreeSet;
 use std::io::Cursor;
 
 /// The nominal detector, and the real ones of both generations where their files are.
-fn geometries() -> Vec<Geometry> {
-    let mut all = vec![Geometry::nominal()];
+fn geometries() -> Vec<Detector> {
+    let mut all = vec![Detector::nominal()];
     if let Some(data) = data() {
-        let open = |name| Geometry::open(&data.join("lhcb").join(name)).unwrap();
+        let open = |name| Detector::open(&data.join("lhcb").join(name));
         all.extend(["geometry", "geometry_2018"].map(open));
     }
     all
 }
 
-fn events(spec: &str, geometry: &Geometry) -> Vec<SimulatedEvent> {
-    let detector = LhcbDetector { ut: &geometry.ut, scifi: &geometry.scifi, polarity: geometry.polarity };
+fn events(spec: &str, geometry: &Detector) -> Vec<SimulatedEvent> {
+    let detector = geometry.to_fly_through();
     let mut reader = LhcbReader::new(spec.parse().unwrap(), 0, None);
     std::iter::from_fn(|| reader.next(&detector)).collect()
 }
@@ -56,7 +56,7 @@ fn share(truth: &BTreeSet<u32>, decoded: &[u32], what: &str) -> f64 {
 
 #[test]
 fn banks_decode_to_the_simulated_hits() {
-    let level = Engine::new(&Config::default()).unwrap().level();
+    let level = best_level();
     for geometry in geometries() {
         for velo_banks in ["retina", "superpixel"] {
             let made = events(&format!("sim:lhcb,events=40,seed=3,velo={velo_banks}"), &geometry);
@@ -107,10 +107,10 @@ fn banks_decode_to_the_simulated_hits() {
 /// What full simulation has per event, over the seven public events: hits, and particles by category of the checker.
 #[test]
 fn events_have_the_size_of_real_ones() {
-    let geometry = Geometry::nominal();
+    let geometry = Detector::nominal();
     let made = events("sim:lhcb,events=200,seed=5", &geometry);
     let (raw, notes) = batch(&made);
-    let level = Engine::new(&Config::default()).unwrap().level();
+    let level = best_level();
     let (view, mut counters) = (raw.view(), Counters::default());
     let (mut ut, mut scifi, all) = (UtBatch::default(), SciFiBatch::default(), 0..raw.len());
     ut::decode(level, &geometry.ut, view, all.clone(), &mut UtScratch::default(), &mut ut, &mut counters);
@@ -178,11 +178,11 @@ fn files_give_back_the_events() {
 
 #[test]
 fn an_event_depends_on_the_seed_and_its_number_alone() {
-    let geometry = Geometry::nominal();
+    let geometry = Detector::nominal();
     let all = events("sim:lhcb,events=5,seed=2", &geometry);
     assert_eq!(events("sim:lhcb,events=3,seed=2", &geometry), all[..3]);
     assert!(events("sim:lhcb,events=1,seed=4", &geometry)[0] != all[0]);
-    let detector = LhcbDetector { ut: &geometry.ut, scifi: &geometry.scifi, polarity: geometry.polarity };
+    let detector = geometry.to_fly_through();
     let mut later = LhcbReader::new("sim:lhcb,events=5,seed=2".parse().unwrap(), 3, Some(1));
     assert_eq!(later.left(), 1);
     assert!(later.next(&detector).unwrap() == all[3] && later.next(&detector).is_none());
@@ -190,11 +190,11 @@ fn an_event_depends_on_the_seed_and_its_number_alone() {
 
 #[test]
 fn tracks_are_found_in_simulated_events() {
-    let geometry = std::sync::Arc::new(Geometry::nominal());
+    let geometry = Detector::nominal();
     let (raw, notes) = batch(&events("sim:lhcb,events=100,seed=9,signal=b", &geometry));
-    let engine = Engine::new(&Config::default()).unwrap().with_geometry(geometry, VeloBanks::Auto);
+    let engine = geometry.velo_engine(best_level(), Preset::default());
     let mut tracks = VeloTracks::default();
-    engine.run(raw.view(), &mut engine.workspace(), &mut tracks);
+    engine.try_run(raw.view(), &mut engine.workspace(), &mut tracks).unwrap();
     let mut checker = Checker::new(Rules::Lhcb);
     for (event, note) in notes.iter().enumerate() {
         checker.event(&truth(note, HitsOf::Velo), tracks.hit_lists(event));

@@ -2,20 +2,20 @@
 
 mod common;
 
-use common::{data, read_raw, simulated};
+use common::geometry::Detector;
+use common::{best_level, data, read_raw, simulated, velo};
 use peloton::cylinder::{
     Builder, CylinderConfig, CylinderInput, CylinderWorkspace, SeedSource, fit_particles, reconstruct,
 };
+use peloton::engine::{Pool, SLICE_EVENTS, Sliced};
 use peloton::event::{
     Counters, CylinderBatch, CylinderTracks, CylinderTruth, PixelHits, RawBatch, SciFiBatch, UtBatch,
     VeloBatch, VeloTracks,
 };
-use peloton::pipeline::{Config, Engine, Geometry, Pool, SlicedTracks};
 use peloton::scifi::{self, SciFiScratch};
-use peloton::simd::Level;
 use peloton::timepix::{Chain, TimepixConfig};
 use peloton::ut::{self, UtScratch};
-use peloton::velo::{Preset, VeloBanks};
+use peloton::velo::Preset;
 use peloton_sim::CylinderSim;
 use peloton_sim::timepix::{PixelSim, PixelSimSpec};
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -69,15 +69,15 @@ fn nothing_is_allocated_in_steady_state() {
 }
 
 fn steady_state_of(preset: Preset) {
-    let (batch, engine) = (events(), Engine::new(&Config::preset(preset)).unwrap());
+    let (batch, engine) = (events(), velo(preset));
     let (mut workspace, mut tracks) = (engine.workspace(), VeloTracks::default());
     let first = allocations(|| {
-        engine.run(batch.view(), &mut workspace, &mut tracks);
+        engine.try_run(batch.view(), &mut workspace, &mut tracks).unwrap();
     });
     assert!(first > 0, "the first pass grows the columns");
     assert!(tracks.tracks() > 0);
     let second = allocations(|| {
-        engine.run(batch.view(), &mut workspace, &mut tracks);
+        engine.try_run(batch.view(), &mut workspace, &mut tracks).unwrap();
     });
     assert_eq!(second, 0, "{preset}: second pass, one thread");
 
@@ -85,18 +85,20 @@ fn steady_state_of(preset: Preset) {
     let mut equal = VeloBatch::default();
     let one = simulated(1, 3);
     (0..64).for_each(|_| equal.append(&one));
-    let (pool, mut tracks) = (Pool::new(2).unwrap(), SlicedTracks::default());
-    pool.install(|| {
+    let pool = Pool::new(engine, 2, SLICE_EVENTS).unwrap();
+    let mut tracks = Sliced::default();
+    // Fewer calls in all than make rayon's queue of calls from outside grow by a block, which is every 63rd one.
+    let mut pass = || {
         for _ in 0..20 {
-            pool.run(&engine, equal.view(), &mut tracks);
+            pool.try_run(equal.view(), &mut tracks).unwrap();
         }
-        let steady = allocations(|| {
-            for _ in 0..20 {
-                pool.run(&engine, equal.view(), &mut tracks);
-            }
-        });
-        assert_eq!(steady, 0, "{preset}: steady state, two threads");
-    });
+    };
+    pass();
+    assert_eq!(allocations(&mut pass), 0, "{preset}: steady state, two threads");
+    let visit = |_: usize, tracks: &VeloTracks| assert!(tracks.tracks() > 0);
+    let repeat = || assert_eq!(pool.try_repeat(equal.view(), 50, visit).unwrap().events(), 50 * 64);
+    repeat();
+    assert_eq!(allocations(repeat), 0, "{preset}: steady state of passes, two threads");
 
     // Pixel hits, a stream in blocks; the last pass of several has seen the largest block.
     let spec = PixelSimSpec { hits: 200_000, ..PixelSimSpec::default() };
@@ -104,7 +106,7 @@ fn steady_state_of(preset: Preset) {
     while sim.read(hits.len() + 1000, &mut hits) {}
     let layout = peloton::event::Layout::single(256, 256).unwrap();
     let config = TimepixConfig { disorder_us: Some(sim.disorder_us()), ..TimepixConfig::default() };
-    let mut chain = Chain::new(&config, Level::choose(None, None).unwrap(), &layout).unwrap();
+    let mut chain = Chain::new(&config, best_level(), &layout).unwrap();
     let mut block = PixelHits::default();
     let mut pass = |clusters: &mut usize| {
         for start in (0..hits.len()).step_by(10_000) {
@@ -127,7 +129,7 @@ fn on_cylinders() {
     let mut sim = CylinderSim::new(text.parse().unwrap(), 0, None);
     while sim.read(8, &mut hits, &mut truth) > 0 {}
     hits.z[3] = f32::NAN;
-    let level = Level::choose(None, None).unwrap();
+    let level = best_level();
     for builder in [Builder::BestHit, Builder::Standard, Builder::CloneEngine] {
         for seeds in [SeedSource::Truth, SeedSource::Hits] {
             let config = CylinderConfig { builder, seeds, ..CylinderConfig::best() };
@@ -157,23 +159,22 @@ fn from_raw_banks() {
     {
         let (mut raw, _) = read_raw(&data.join("lhcb").join(name));
         raw.close_event(7, peloton::Status::DaqError);
-        let geometry = Geometry::open(&data.join("lhcb").join(folder)).unwrap().into();
-        let engine = Engine::new(&Config::default()).unwrap().with_geometry(geometry, VeloBanks::Auto);
+        let geometry = Detector::open(&data.join("lhcb").join(folder));
+        let engine = geometry.velo_engine(best_level(), Preset::default());
         let (mut workspace, mut tracks) = (engine.workspace(), VeloTracks::default());
         let mut pass = || {
             allocations(|| {
-                engine.run(raw.view(), &mut workspace, &mut tracks);
+                engine.try_run(raw.view(), &mut workspace, &mut tracks).unwrap();
             })
         };
         assert!(pass() > 0, "{name}: the first pass grows");
         assert_eq!(pass(), 0, "{name}: second pass");
-        let geometry = Geometry::open(&data.join("lhcb").join(folder)).unwrap();
         other_decoders(&raw, &geometry);
     }
 }
 
-fn other_decoders(raw: &RawBatch, geometry: &Geometry) {
-    let level = Engine::new(&Config::default()).unwrap().level();
+fn other_decoders(raw: &RawBatch, geometry: &Detector) {
+    let level = best_level();
     let (mut ut, mut hits) = (UtScratch::default(), UtBatch::default());
     let (mut scifi, mut fibres) = (SciFiScratch::default(), SciFiBatch::default());
     let mut counters = Counters::default();

@@ -2,14 +2,14 @@
 
 mod common;
 
-use common::data;
+use common::geometry::Detector;
+use common::{best_level, data};
 use peloton::Status;
 use peloton::event::{Counters, RawBatch, SciFiBatch, UtBatch, VeloBatch, VeloTracks};
-use peloton::pipeline::{Config, Engine, Geometry};
 use peloton::scifi::{self, SciFiScratch};
 use peloton::simd::{Isa, Level};
 use peloton::ut::{self, UtScratch};
-use peloton::velo::{self, DecodeScratch, VeloBanks};
+use peloton::velo::{self, DecodeScratch, Preset, VeloBanks};
 use peloton_io::input::mdf::{Bank, Banks, RecordHeader, put_bank, write_record};
 use peloton_io::input::{RawReader, ReadOptions, read_container};
 use peloton_truth::{HitsOf, decode_mc, decode_vertices};
@@ -20,7 +20,7 @@ use std::sync::{Arc, OnceLock};
 /// A file of the two smallest real events and its geometry.
 struct Real {
     file: Vec<u8>,
-    geometry: Arc<Geometry>,
+    geometry: Detector,
 }
 
 fn real() -> Option<&'static Real> {
@@ -35,7 +35,7 @@ fn real() -> Option<&'static Real> {
             records.push(&rest[..size]);
             rest = &rest[size..];
         }
-        let geometry = Arc::new(Geometry::open(&folder.join("geometry")).unwrap());
+        let geometry = Detector::open(&folder.join("geometry"));
         Some(Real { file: [records[1], records[5]].concat(), geometry })
     };
     REAL.get_or_init(read).as_ref()
@@ -73,7 +73,7 @@ fn read(file: Vec<u8>, truth: bool) -> RawBatch {
 }
 
 /// All decoders and the Velo sequence: the references' statuses and hits; returns the statuses.
-fn run(geometry: &Arc<Geometry>, raw: &RawBatch) -> Vec<[Status; 4]> {
+fn run(geometry: &Detector, raw: &RawBatch) -> Vec<[Status; 4]> {
     let events = raw.view();
     let mut expected = ([(); 2].map(|()| VeloBatch::default()), UtBatch::default(), SciFiBatch::default());
     let kinds = [VeloBanks::Retina, VeloBanks::Superpixel];
@@ -85,7 +85,7 @@ fn run(geometry: &Arc<Geometry>, raw: &RawBatch) -> Vec<[Status; 4]> {
         ut::decode_reference(&geometry.ut, &event, &mut expected.1);
         scifi::decode_reference(&geometry.scifi, &event, &mut expected.2);
     }
-    for level in [Level::choose(None, None).unwrap(), Level::new(Isa::Scalar, 1).unwrap()] {
+    for level in [best_level(), Level::new(Isa::Scalar, 1).unwrap()] {
         for (banks, expected) in kinds.into_iter().zip(&expected.0) {
             let (mut out, mut counters) = (VeloBatch::default(), Counters::default());
             let (all, mut scratch) = (0..events.len(), DecodeScratch::default());
@@ -114,9 +114,9 @@ fn run(geometry: &Arc<Geometry>, raw: &RawBatch) -> Vec<[Status; 4]> {
         assert!(out == expected.2);
         assert_eq!(counters.events(), 2 * events.len() as u64);
     }
-    let engine = Engine::new(&Config::default()).unwrap().with_geometry(geometry.clone(), VeloBanks::Auto);
+    let engine = geometry.velo_engine(best_level(), Preset::default());
     let mut tracks = VeloTracks::default();
-    let counters = engine.run(events, &mut engine.workspace(), &mut tracks);
+    let counters = engine.try_run(events, &mut engine.workspace(), &mut tracks).unwrap();
     assert_eq!((counters.events(), tracks.events()), (events.len() as u64, events.len()));
     for status in Status::ALL.into_iter().filter(|status| *status != Status::Ok) {
         let dropped =
@@ -245,17 +245,17 @@ proptest! {
         if let Some(cut) = cut {
             bytes.truncate(cut.index(bytes.len()));
         }
-        let mut damaged = Geometry::clone(geometry);
+        let mut damaged = geometry.clone();
         let boards = std::fs::read(folder.join("ut_boards.bin")).unwrap();
         let sectors = std::fs::read(folder.join("ut_geometry.bin")).unwrap();
         let result = match which {
-            0 => velo::VeloSensors::parse("file", &bytes).map(|velo| damaged.velo = velo),
-            1 => ut::UtGeometry::parse(("file", &bytes), ("", &sectors)).map(|ut| damaged.ut = ut),
-            2 => ut::UtGeometry::parse(("", &boards), ("file", &bytes)).map(|ut| damaged.ut = ut),
-            _ => scifi::SciFiGeometry::parse("file", &bytes).map(|scifi| damaged.scifi = scifi),
+            0 => velo::VeloSensors::parse("file", &bytes).map(|velo| damaged.velo = Arc::new(velo)),
+            1 => ut::UtGeometry::parse(("file", &bytes), ("", &sectors)).map(|ut| damaged.ut = Arc::new(ut)),
+            2 => ut::UtGeometry::parse(("", &boards), ("file", &bytes)).map(|ut| damaged.ut = Arc::new(ut)),
+            _ => scifi::SciFiGeometry::parse("file", &bytes).map(|scifi| damaged.scifi = Arc::new(scifi)),
         };
         match result {
-            Ok(()) => { run(&Arc::new(damaged), &read(file.clone(), false)); }
+            Ok(()) => { run(&damaged, &read(file.clone(), false)); }
             Err(error) => prop_assert!(error.to_string().starts_with("file: "), "{}", error),
         }
     }

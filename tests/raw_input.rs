@@ -5,10 +5,9 @@ mod common;
 use common::data;
 use peloton::Status;
 use peloton::event::{BankKind, RawBatch};
-use peloton::pipeline::Geometry;
 use peloton_io::input::mdf::{Bank, Banks, Compression, RecordHeader, put_bank, write_record};
 use peloton_io::input::{
-    EventNote, Format, RawReader, ReadOptions, Source, find_raw, read_container, write_container,
+    EventNote, Format, Geometry, RawReader, ReadOptions, Source, find_raw, read_container, write_container,
 };
 use peloton_truth::{HitsOf, decode_mc, decode_vertices};
 use std::path::{Path, PathBuf};
@@ -168,8 +167,8 @@ fn truth_that_is_cut_or_changed_is_refused_or_read() {
     let mut reader = RawReader::from_stream("no truth beside", std::io::Cursor::new(file), options);
     let (mut batch, mut notes) = (RawBatch::default(), Vec::new());
     assert_eq!(reader.read(9, &mut batch, &mut notes).unwrap(), 7);
-    assert_eq!(batch.statuses(), [Status::Corrupt; 7]);
-    assert!(reader.problems()[0].contains("no truth"));
+    assert_eq!(batch.statuses(), [Status::NoTruth; 7]);
+    assert!(reader.problems()[0].contains("no simulated truth"));
 }
 
 #[test]
@@ -211,16 +210,18 @@ fn each_fault_has_its_status() {
 #[test]
 fn geometry_of_both_generations_is_read_and_damage_is_told() {
     let Some(data) = data() else { return };
-    let new = Geometry::open(&data.join("lhcb/geometry")).unwrap();
-    let old = Geometry::open(&data.join("lhcb/geometry_2018")).unwrap();
-    assert_eq!((new.beam, new.polarity), ([0.0, 0.0], -1.0));
-    assert!(new.velo == old.velo);
-    assert_eq!(new.velo.module_z[0], -287.5);
-    assert_eq!(new.ut.plane_groups, [0, 20, 40, 62, 84]);
-    assert_eq!(new.ut.group_x.len(), 84);
-    assert_eq!(old.ut_tables.field_integral.len(), 3751);
-    let (low, high) =
-        new.ut_tables.plane_factor.iter().fold((9f32, 0f32), |(l, h), v| (l.min(*v), h.max(*v)));
+    let new = Geometry::named(&data.join("lhcb/geometry")).unwrap();
+    let old = Geometry::named(&data.join("lhcb/geometry_2018")).unwrap();
+    assert_eq!((new.beam().unwrap(), new.polarity().unwrap()), ([0.0, 0.0], -1.0));
+    let velo = new.velo().unwrap();
+    assert!(velo == old.velo().unwrap());
+    assert_eq!(velo.module_z[0], -287.5);
+    let ut = new.ut().unwrap();
+    assert_eq!(ut.plane_groups, [0, 20, 40, 62, 84]);
+    assert_eq!(ut.group_x.len(), 84);
+    assert_eq!(old.ut_tables().unwrap().field_integral.len(), 3751);
+    let factors = new.ut_tables().unwrap().plane_factor;
+    let (low, high) = factors.iter().fold((9f32, 0f32), |(l, h), v| (l.min(*v), h.max(*v)));
     assert!((0.8..0.83).contains(&low) && (1.2..1.22).contains(&high), "{low} {high}");
 
     let folder = std::env::temp_dir().join(format!("peloton-geometry-{}", std::process::id()));
@@ -231,33 +232,42 @@ fn geometry_of_both_generations_is_read_and_damage_is_told() {
             std::fs::copy(&path, folder.join(path.file_name().unwrap())).unwrap();
         }
     };
-    for (name, field) in [
-        ("velo_geometry.bin", "`module_z` at byte 0"),
-        ("ut_boards.bin", "`boards`"),
-        ("ut_geometry.bin", "`sectors` at byte 0"),
-        ("ut_tables.bin", "`dxLay` at byte 0"),
-        ("scifi_geometry.bin", "`stations` at byte 0"),
-        ("polarity.bin", "`polarity`"),
-    ] {
-        for (bytes, words) in [(vec![0xFF; 4], Some(field)), (Vec::new(), None)] {
+    type Part = fn(&Geometry) -> peloton::Result<()>;
+    let parts: [(&str, &str, Part); 6] = [
+        ("velo_geometry.bin", "`module_z` at byte 0", |geometry| geometry.velo().map(drop)),
+        ("ut_boards.bin", "`boards`", |geometry| geometry.ut().map(drop)),
+        ("ut_geometry.bin", "`sectors` at byte 0", |geometry| geometry.ut().map(drop)),
+        ("ut_tables.bin", "`dxLay` at byte 0", |geometry| geometry.ut_tables().map(drop)),
+        ("scifi_geometry.bin", "`stations` at byte 0", |geometry| geometry.scifi().map(drop)),
+        ("polarity.bin", "`polarity`", |geometry| geometry.polarity().map(drop)),
+    ];
+    copy(&data.join("lhcb/geometry"));
+    let geometry = Geometry::named(&folder).unwrap();
+    for (name, field, part) in parts {
+        for words in [Some(field), None] {
             copy(&data.join("lhcb/geometry"));
+            part(&geometry).unwrap();
             let path = folder.join(name);
             let mut file = std::fs::read(&path).unwrap();
             match words {
-                Some(_) => file[..4].copy_from_slice(&bytes),
+                Some(_) => file[..4].copy_from_slice(&[0xFF; 4]),
                 None => file.truncate(file.len() - 1),
             }
             std::fs::write(&path, file).unwrap();
-            let error = Geometry::open(&folder).unwrap_err().to_string();
+            let error = part(&geometry).unwrap_err().to_string();
             assert!(error.contains(name) && error.contains(words.unwrap_or("at byte")), "{error}");
+            // Other parts do not look at this file.
+            let detector = |name: &str| if name == "ut_tables.bin" { 0 } else { name.as_bytes()[0] };
+            let others = parts.iter().filter(|(other, ..)| detector(other) != detector(name));
+            others.for_each(|(.., part)| part(&geometry).unwrap());
         }
+        std::fs::remove_file(folder.join(name)).unwrap();
+        let error = part(&geometry).unwrap_err();
+        assert!(matches!(error, peloton::Error::Io { .. }) && error.to_string().contains(name), "{error}");
     }
-    std::fs::remove_file(folder.join("polarity.bin")).unwrap();
-    assert!(matches!(
-        Geometry::open(&folder),
-        Err(peloton::Error::Io { .. } | peloton::Error::Format { .. })
-    ));
-    std::fs::remove_dir_all(folder).unwrap();
+    std::fs::remove_dir_all(&folder).unwrap();
+    let error = Geometry::named(&folder).unwrap_err().to_string();
+    assert!(error.contains("there is no such folder"), "{error}");
 }
 
 /// Events of these bodies.

@@ -2,42 +2,42 @@
 
 mod common;
 
-use common::{at, data, hashes_of, read_raw};
+use common::geometry::Detector;
+use common::{Sharing, best_level, data, hashes, hashes_on, read_raw, velo};
+use peloton::Error;
+use peloton::engine::{Engine, Pool, Sliced};
 use peloton::event::{Counters, RawBatch, VeloBatch, VeloTracks};
-use peloton::pipeline::{Config, Engine, Geometry};
 use peloton::simd::Level;
-use peloton::velo::{DecodeScratch, VeloBanks, decode};
+use peloton::velo::{DecodeScratch, Preset, Velo, VeloBanks, decode};
 use peloton_io::input::EventNote;
 use peloton_truth::{CheckReport, Checker, HitsOf, Rules, decode_mc};
-use std::sync::Arc;
 
 /// The seven events in both encodings: name, banks, their truth, geometry.
-fn samples() -> Vec<(&'static str, RawBatch, Vec<EventNote>, Arc<Geometry>)> {
+fn samples() -> Vec<(&'static str, RawBatch, Vec<EventNote>, Detector)> {
     let Some(data) = data() else { return Vec::new() };
     let one = |name: &'static str, folder: &str| {
         let (raw, notes) = read_raw(&data.join("lhcb").join(name));
-        (name, raw, notes, Arc::new(Geometry::open(&data.join("lhcb").join(folder)).unwrap()))
+        (name, raw, notes, Detector::open(&data.join("lhcb").join(folder)))
     };
     vec![one("minbias_retina_truth.mdf", "geometry"), one("minbias_superpixel.mdf", "geometry_2018")]
 }
 
-fn engine(config: &Config, geometry: &Arc<Geometry>) -> Engine {
-    Engine::new(config).unwrap().with_geometry(geometry.clone(), VeloBanks::Auto)
+fn engine(geometry: &Detector) -> Engine<Velo> {
+    geometry.velo_engine(best_level(), Preset::default())
 }
 
 #[test]
 fn the_same_bits_on_every_level_thread_count_and_slice() {
     for (name, raw, _, geometry) in samples() {
-        let config = Config::default();
-        let (expected, tracks) = hashes_of(&engine(&config, &geometry), raw.view(), 1);
+        let (expected, tracks) = hashes(&engine(&geometry), raw.view());
         assert!(tracks > 1000, "{tracks}");
         for level in Level::supported() {
-            let (found, _) = hashes_of(&engine(&at(level, &config), &geometry), raw.view(), 1);
+            let (found, _) = hashes(&geometry.velo_engine(level, Preset::default()), raw.view());
             assert_eq!(found, expected, "{name} on {level}");
         }
         for (threads, slice_events) in [(2, 1), (3, 2), (1, 7), (2, 100)] {
-            let config = Config { slice_events, ..Config::default() };
-            let (found, _) = hashes_of(&engine(&config, &geometry), raw.view(), threads);
+            let sharing = Sharing { threads, slice_events };
+            let (found, _) = hashes_on(sharing, &engine(&geometry), raw.view());
             assert_eq!(found, expected, "{name} on {threads} threads, slices of {slice_events}");
         }
     }
@@ -46,20 +46,20 @@ fn the_same_bits_on_every_level_thread_count_and_slice() {
 #[test]
 fn banks_give_the_tracks_of_their_hits() {
     for (name, raw, _, geometry) in samples() {
-        let engine = engine(&Config::default(), &geometry);
+        let engine = engine(&geometry);
         let (mut scratch, mut hits) = (DecodeScratch::default(), VeloBatch::default());
         let (events, all, mut counters) = (raw.view(), 0..raw.len(), Counters::default());
         let (sensors, banks) = (&geometry.velo, VeloBanks::Auto);
         decode(engine.level(), sensors, banks, events, all, &mut scratch, &mut hits, &mut counters);
-        let (from_hits, _) = hashes_of(&engine, hits.view(), 1);
-        assert_eq!(hashes_of(&engine, raw.view(), 1).0, from_hits, "{name}");
+        let (from_hits, _) = hashes(&engine, hits.view());
+        assert_eq!(hashes(&engine, raw.view()).0, from_hits, "{name}");
     }
 }
 
-fn check(raw: &RawBatch, notes: &[EventNote], geometry: &Arc<Geometry>) -> CheckReport {
-    let engine = engine(&Config::default(), geometry);
+fn check(raw: &RawBatch, notes: &[EventNote], geometry: &Detector) -> CheckReport {
+    let engine = engine(geometry);
     let (mut workspace, mut tracks) = (engine.workspace(), VeloTracks::default());
-    engine.run(raw.view(), &mut workspace, &mut tracks);
+    engine.try_run(raw.view(), &mut workspace, &mut tracks).unwrap();
     let mut checker = Checker::new(Rules::Lhcb);
     for (event, note) in notes.iter().enumerate() {
         let truth = decode_mc(note.truth.as_ref().unwrap(), HitsOf::Velo).unwrap();
@@ -90,10 +90,19 @@ fn physics_is_not_below_the_peers() {
 }
 
 #[test]
-#[should_panic(expected = "a geometry for raw banks")]
-fn raw_banks_need_a_geometry() {
-    let engine = Engine::new(&Config::default()).unwrap();
+fn raw_banks_without_a_geometry_are_refused() {
+    let engine = velo(Preset::default());
     let mut raw = RawBatch::default();
     raw.close_event(0, peloton::Status::Ok);
-    engine.run(raw.view(), &mut engine.workspace(), &mut VeloTracks::default());
+    let refused = |result: peloton::Result<Counters>| {
+        assert!(matches!(&result, Err(Error::Config(text)) if text.contains("geometry")), "{result:?}");
+    };
+    refused(engine.try_run(raw.view(), &mut engine.workspace(), &mut VeloTracks::default()));
+    let mut counters = Counters::default();
+    let (mut workspace, mut tracks) = (engine.workspace(), VeloTracks::default());
+    let range = engine.try_run_range(raw.view().into(), 0..1, &mut workspace, &mut tracks, &mut counters);
+    refused(range.map(|()| counters));
+    let pool = Pool::new(engine, 2, 1).unwrap();
+    refused(pool.try_run(raw.view(), &mut Sliced::default()));
+    refused(pool.try_repeat(raw.view(), 2, |_, _| panic!("nothing is shown")));
 }

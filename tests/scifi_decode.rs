@@ -4,9 +4,9 @@ mod common;
 
 use common::data;
 use common::decoding::{self, assert_true_hits};
+use common::geometry::Detector;
 use peloton::Status;
 use peloton::event::{BankKind, Counters, RawBatch, RawEvent, RawEvents, SCIFI_ZONES, SciFiBatch};
-use peloton::pipeline::Geometry;
 use peloton::scifi::{SciFiGeometry, SciFiScratch, decode, decode_reference, decode_reference_with};
 use peloton_truth::HitsOf;
 use proptest::prelude::*;
@@ -31,7 +31,7 @@ fn every_level(geometry: &SciFiGeometry, events: RawEvents<'_>) -> SciFiBatch {
 fn every_true_hit_is_found() {
     let Some(data) = data() else { return };
     for (name, folder, raw, notes) in decoding::seven_events(&data) {
-        let geometry = Geometry::open(&folder).unwrap();
+        let geometry = Detector::open(&folder);
         let found = every_level(&geometry.scifi, raw.view());
         let counts: Vec<_> = (0..7).map(|event| found.of_event(event).len()).collect();
         assert_eq!(counts, [6488, 2226, 2494, 3112, 3731, 2210, 4297], "{name}");

@@ -1,10 +1,9 @@
 //! The whole chain: blocks, disorder and presets change nothing, and every hit is accounted for.
 
 use peloton::event::{Column, Layout, PixelClusters, PixelHits};
-use peloton::pipeline::timepix::Lanes;
 use peloton::simd::Level;
 use peloton::timepix::{
-    Algorithm, ChainCounts, Definition, FindConfig, Finder, TimeSorter, TimepixConfig, reference,
+    Algorithm, ChainCounts, Definition, FindConfig, Finder, TimeSorter, TimepixConfig, Workers, reference,
 };
 use peloton_sim::timepix::{PixelPreset, PixelSim, PixelSimSpec};
 use proptest::prelude::*;
@@ -22,14 +21,14 @@ fn run(
 
 /// The same on several threads.
 fn run_on(
-    lanes: usize,
+    workers: usize,
     config: &TimepixConfig,
     level: Level,
     layout: &Layout,
     hits: &PixelHits,
     block: usize,
 ) -> (PixelClusters, ChainCounts) {
-    let mut chain = Lanes::new(config, level, layout, lanes).unwrap();
+    let mut chain = Workers::new(config, level, layout, workers).unwrap();
     let take = |all: &mut PixelClusters, more: &PixelClusters| all.extend_from(more, 0..more.len());
     let mut all = PixelClusters::default();
     let mut part = PixelHits::default();
@@ -86,8 +85,8 @@ proptest! {
         let (clusters, _) = run(&config, Level::choose(None, None).unwrap(), &layout, &shuffled, block);
         if definition == Definition::Local {
             let level = Level::choose(None, None).unwrap();
-            let (lanes, _) = run_on(1 + block % 4, &config, level, &layout, &shuffled, block);
-            prop_assert!(lanes == clusters);
+            let (workers, _) = run_on(1 + block % 4, &config, level, &layout, &shuffled, block);
+            prop_assert!(workers == clusters);
         }
         // The reference on the same hits in order.
         let (mut sorter, mut sorted) = (TimeSorter::new(Level::choose(None, None).unwrap(), 1 << 30, 1 << 20), PixelHits::default());
@@ -139,10 +138,10 @@ fn algorithms_levels_and_blocks_agree_on_every_preset() {
         for (level, block) in Level::supported().into_iter().zip([977, 30_000, 100_000, 4096, 65_536, 20_011])
         {
             assert!(run(&config, level, &layout, &hits, block).0 == expected, "{name}, {level}, {block}");
-            let lanes = 2 + block % 3;
+            let workers = 2 + block % 3;
             assert!(
-                run_on(lanes, &config, level, &layout, &hits, block).0 == expected,
-                "{name}, {lanes} lanes"
+                run_on(workers, &config, level, &layout, &hits, block).0 == expected,
+                "{name}, {workers} workers"
             );
         }
         let (mut sorter, mut sorted) =
@@ -186,21 +185,21 @@ fn extreme_times_go_through_the_chain() {
     for definition in Definition::ALL {
         let find = FindConfig { definition, ..FindConfig::default() };
         let labels = reference::cluster(&find, &hits);
-        for (block, lanes) in [(1, 1), (3, 1), (100, 1), (1, 2), (3, 3), (100, 2)] {
-            if lanes > 1 && definition != Definition::Local {
+        for (block, workers) in [(1, 1), (3, 1), (100, 1), (1, 2), (3, 3), (100, 2)] {
+            if workers > 1 && definition != Definition::Local {
                 continue;
             }
             let config = TimepixConfig { find, disorder_us: Some(0.0), ..TimepixConfig::default() };
             let level = Level::choose(None, None).unwrap();
-            let (clusters, counts) = run_on(lanes, &config, level, &layout, &hits, block);
+            let (clusters, counts) = run_on(workers, &config, level, &layout, &hits, block);
             assert_eq!((counts.late, counts.hits_out), (0, hits.len() as u64));
             let last = labels.iter().copied().max().unwrap();
-            assert_eq!(clusters.len() as u32, last + 1, "{definition:?}, {block}, {lanes}");
+            assert_eq!(clusters.len() as u32, last + 1, "{definition:?}, {block}, {workers}");
         }
     }
 }
 
-/// A million hits of each preset: every algorithm, number of lanes, size of block and usual gang of each instruction
+/// A million hits of each preset: every algorithm, number of workers, size of block and usual gang of each instruction
 /// set gives the same clusters with the same features. Minutes: `cargo test --release --test timepix_chain -- --ignored`.
 #[test]
 #[ignore = "144 ways through ten million hits take minutes; smaller samples go the same ways in the other tests"]
@@ -221,10 +220,13 @@ fn a_million_hits_of_every_preset_in_every_way() {
         for algorithm in Algorithm::ALL {
             config.find.algorithm = algorithm;
             for &level in &levels {
-                for lanes in 1..=4 {
+                for workers in 1..=4 {
                     for block in [1_000, 32_768, 1_000_000] {
-                        let (found, _) = run_on(lanes, &config, level, &layout, &hits, block);
-                        assert!(found == expected, "{name}, {algorithm:?}, {level}, {lanes} lanes, {block}");
+                        let (found, _) = run_on(workers, &config, level, &layout, &hits, block);
+                        assert!(
+                            found == expected,
+                            "{name}, {algorithm:?}, {level}, {workers} workers, {block}"
+                        );
                         ways += 1;
                     }
                 }

@@ -4,9 +4,9 @@ mod common;
 
 use common::data;
 use common::decoding::{self, assert_true_hits};
+use common::geometry::Detector;
 use peloton::Status;
 use peloton::event::{BankKind, Counters, RawBatch, RawEvent, RawEvents, UT_GROUPS, UtBatch};
-use peloton::pipeline::Geometry;
 use peloton::ut::{UtGeometry, UtScratch, decode, decode_reference, decode_reference_with};
 use peloton_truth::HitsOf;
 use proptest::prelude::*;
@@ -36,7 +36,7 @@ fn every_true_hit_is_found() {
     let Some(data) = data() else { return };
     let mut all = Vec::new();
     for (name, folder, raw, notes) in decoding::seven_events(&data) {
-        let geometry = Geometry::open(&folder).unwrap();
+        let geometry = Detector::open(&folder);
         let (found, counters) = every_level(&geometry.ut, raw.view());
         let counts: Vec<_> = (0..7).map(|event| found.of_event(event).len()).collect();
         assert_eq!(counts, [2108, 780, 835, 969, 1170, 433, 1707], "{name}");

@@ -1,10 +1,9 @@
 //! Bad hits: a clear error or a status for the event, what is lost is counted, and neighbours stay untouched.
 
 use peloton::event::{Counters, VELO_MODULES, VeloBatch, VeloEvents, VeloTracks};
-use peloton::pipeline::Config;
 use peloton::simd::Level;
 use peloton::velo::geometry::MODULE_Z;
-use peloton::velo::{Preset, VeloConfig, VeloWorkspace, reconstruct};
+use peloton::velo::{Preset, Velo, VeloConfig, VeloWorkspace, reconstruct};
 use peloton::{Error, Status};
 use peloton_sim::{SimSpec, simulate_velo};
 use std::time::{Duration, Instant};
@@ -154,17 +153,21 @@ fn the_fullest_windows_end_and_say_what_they_left_out() {
 
 #[test]
 fn parameters_that_make_no_sense_are_refused_by_name() {
-    for (key, values) in [
-        ("paper.seed_window", ["0.0", "-0.1", "nan", "inf"]),
-        ("paper.seed_window_slope", ["-1e-9", "-0.1", "nan", "inf"]),
-        ("paper.forward_window", ["0.0", "-0.1", "nan", "inf"]),
-        ("paper.weak_weight", ["0.0", "-0.1", "nan", "inf"]),
-        ("forwarding.slope", ["0.0", "-0.1", "nan", "inf"]),
-        ("forwarding.scatter", ["0.0", "-0.1", "nan", "inf"]),
-        ("forwarding.weak_weight", ["0.0", "-0.1", "nan", "inf"]),
-    ] {
-        for value in values {
-            let result = Config::from_toml(&format!("[velo]\n{key} = {value}"), None);
+    type Parameter = fn(&mut VeloConfig) -> &mut f32;
+    let parameters: [(&str, [f32; 2], Parameter); 7] = [
+        ("paper.seed_window", [0.0, -0.1], |config| &mut config.paper.seed_window),
+        ("paper.seed_window_slope", [-1e-9, -0.1], |config| &mut config.paper.seed_window_slope),
+        ("paper.forward_window", [0.0, -0.1], |config| &mut config.paper.forward_window),
+        ("paper.weak_weight", [0.0, -0.1], |config| &mut config.paper.weak_weight),
+        ("forwarding.slope", [0.0, -0.1], |config| &mut config.forwarding.slope),
+        ("forwarding.scatter", [0.0, -0.1], |config| &mut config.forwarding.scatter),
+        ("forwarding.weak_weight", [0.0, -0.1], |config| &mut config.forwarding.weak_weight),
+    ];
+    for (key, values, parameter) in parameters {
+        for value in values.into_iter().chain([f32::NAN, f32::INFINITY]) {
+            let mut config = VeloConfig::default();
+            *parameter(&mut config) = value;
+            let result = Velo::new(Level::choose(None, None).unwrap(), config);
             assert!(
                 matches!(&result, Err(Error::Config(text)) if text.contains(key)),
                 "{key} = {value}: {result:?}"

@@ -2,10 +2,10 @@
 
 mod common;
 
+use common::geometry::Detector;
 use common::{data, read_raw};
 use peloton::Status;
 use peloton::event::{BankKind, Counters, RawBatch, RawEvents, VELO_MODULES, VeloBatch};
-use peloton::pipeline::Geometry;
 use peloton::simd::Level;
 use peloton::velo::{DecodeScratch, VeloBanks, VeloSensors, decode, decode_reference, decode_reference_with};
 use peloton_truth::{HitsOf, decode_mc};
@@ -79,7 +79,7 @@ fn every_true_cluster_is_found_and_no_other() {
         ("banks", "geometry_2018", VeloBanks::Superpixel, 11_573),
     ];
     for (name, geometry, banks, clusters) in cases {
-        let geometry = Geometry::open(&data.join("lhcb").join(geometry)).unwrap();
+        let geometry = Detector::open(&data.join("lhcb").join(geometry));
         let (raw, notes) = read_raw(&data.join("lhcb").join(name));
         let found = every_level(&geometry.velo, banks, raw.view());
         assert_eq!((found.x.len(), &found.status[..]), (clusters, &[Status::Ok; 7][..]), "{name}");
@@ -105,7 +105,7 @@ fn every_true_cluster_is_found_and_no_other() {
 #[test]
 fn superpixels_of_the_other_file_are_the_same_in_any_order() {
     let Some(data) = data() else { return };
-    let geometry = Geometry::open(&data.join("lhcb/geometry")).unwrap();
+    let geometry = Detector::open(&data.join("lhcb/geometry"));
     // Unsorted within a bank there, sorted here.
     let (unsorted, _) = read_raw(&data.join("lhcb/minbias_retina_truth.mdf"));
     let (sorted, _) = read_raw(&data.join("lhcb/minbias_superpixel.mdf"));
@@ -117,7 +117,7 @@ fn superpixels_of_the_other_file_are_the_same_in_any_order() {
 #[test]
 fn a_flood_fill_that_believes_no_flag_finds_the_same() {
     let Some(data) = data() else { return };
-    let geometry = Geometry::open(&data.join("lhcb/geometry_2018")).unwrap();
+    let geometry = Detector::open(&data.join("lhcb/geometry_2018"));
     let (raw, _) = read_raw(&data.join("lhcb/minbias_superpixel.mdf"));
     let mut unflagged = RawBatch::default();
     for number in 0..7 {

@@ -4,12 +4,12 @@
 //! `PELOTON_FIT_TRACKS` says how many tracks of each kind are tried (20,000).
 mod common;
 
-use peloton::event::{Counters, States, VeloBatch, VeloTracks};
+use peloton::event::{Column, Counters, States, VeloBatch, VeloTracks};
 use peloton::simd::Level;
-use peloton::truth::simulate::{SimSpec, simulate_velo};
 use peloton::velo::geometry::MODULE_Z;
 use peloton::velo::reference::{self, Filtered, Line, fit_f64};
 use peloton::velo::{FitConfig, Preset, VeloConfig, VeloWorkspace, fit_tracks, reconstruct};
+use peloton_sim::{SimSpec, simulate_velo};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -57,6 +57,12 @@ fn compare(
     worst
 }
 
+/// All columns: x, y, z, the slopes, the covariance.
+fn columns(states: &States) -> [&Column<f32>; 8] {
+    let States { x, y, z, tx, ty, cov_xx, cov_xt, cov_tt } = states;
+    [x, y, z, tx, ty, cov_xx, cov_xt, cov_tt]
+}
+
 /// Keeps the largest; a NaN is the largest of all.
 fn see(worst: &mut f64, value: f64) {
     if value > *worst || value.is_nan() {
@@ -65,7 +71,7 @@ fn see(worst: &mut f64, value: f64) {
 }
 
 fn compare_state(worst: &mut Worst, states: &States, track: usize, line: Line) {
-    let column = |number: usize| f64::from(states.columns()[number].1[track]);
+    let column = |number: usize| f64::from(columns(states)[number][track]);
     let line = line.at(column(2));
     let (position, slope) = (0.01 * line.xx.sqrt(), 0.01 * line.tt.sqrt());
     see(&mut worst.position, (column(0) - line.x).abs() / position);
@@ -80,7 +86,7 @@ fn compare_state(worst: &mut Worst, states: &States, track: usize, line: Line) {
 
 /// All finite, and a covariance that is positive definite, in whatever precision that is asked.
 fn assert_positive(states: &States, track: usize) {
-    let values = states.columns().map(|(_, column)| column[track]);
+    let values = columns(states).map(|column| column[track]);
     assert!(values.iter().all(|value| value.is_finite()), "track {track}: {values:?}");
     let [.., xx, xt, tt] = values;
     assert!(xx > 0.0 && tt > 0.0 && xx * tt > xt * xt, "track {track}: {values:?}");
@@ -247,8 +253,7 @@ fn levels_and_the_naive_fit_give_the_same_bits() {
     let mut random = Random(Xoshiro256PlusPlus::seed_from_u64(2));
     let lists: Vec<_> = (0..130).flat_map(|_| kinds()).map(|kind| kind.track(&mut random)).collect();
     let bits = |tracks: &VeloTracks| {
-        let states =
-            [&tracks.beam, &tracks.end].map(|states| states.columns().map(|(_, column)| column.to_vec()));
+        let states = [&tracks.beam, &tracks.end].map(|states| columns(states).map(|column| column.to_vec()));
         let columns = states.into_iter().flatten().chain([tracks.chi2.to_vec()]);
         let bits: Vec<Vec<u32>> =
             columns.map(|column| column.iter().map(|value| value.to_bits()).collect()).collect();

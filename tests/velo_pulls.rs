@@ -2,9 +2,9 @@
 
 use peloton::event::{Counters, TruthEvent, VeloBatch, VeloTracks};
 use peloton::simd::Level;
-use peloton::truth::simulate::SimReader;
-use peloton::truth::{VeloPullReport, VeloPulls};
 use peloton::velo::{Preset, VeloConfig, VeloWorkspace, reconstruct};
+use peloton_sim::SimReader;
+use peloton_truth::{VeloPullReport, VeloPulls};
 
 fn pulls(config: &VeloConfig, batch: &VeloBatch, truth: &[TruthEvent]) -> Option<VeloPullReport> {
     let (mut tracks, mut counters) = (VeloTracks::default(), Counters::default());

@@ -4,9 +4,11 @@
 
 use libfuzzer_sys::fuzz_target;
 use peloton::cylinder::{CylinderConfig, CylinderInput, CylinderWorkspace, SeedSource, reconstruct};
-use peloton::event::{CYLINDER_LAYERS, Counters, CylinderBatch, CylinderTracks, CylinderTruth, Hasher, Hashes};
-use peloton_io::input::{CylinderReader, ReadOptions, write_cylinder};
+use peloton::event::{
+    CYLINDER_LAYERS, Counters, CylinderBatch, CylinderTracks, CylinderTruth, Hasher, Hashes,
+};
 use peloton::simd::{Isa, Level};
+use peloton_io::input::{CylinderReader, ReadOptions, write_cylinder};
 use std::io::Cursor;
 
 fn read(bytes: Vec<u8>, options: ReadOptions) -> (CylinderBatch, CylinderTruth) {

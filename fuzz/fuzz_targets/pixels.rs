@@ -1,9 +1,9 @@
 //! What every target for a format of pixel hits does.
 
 use peloton::event::{Layout, PixelBlock};
-use peloton_io::input::timepix::{PixelFormat, PixelOptions, PixelReader, ReadEnd};
 use peloton::simd::{Isa, Level};
 use peloton::timepix::{Algorithm, Chain, FindConfig, TimepixConfig};
+use peloton_io::input::timepix::{PixelFormat, PixelOptions, PixelReader, ReadEnd};
 use std::cell::RefCell;
 use std::io::Cursor;
 

@@ -3,4 +3,7 @@
 
 mod pixels;
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| pixels::run(peloton_io::input::timepix::PixelFormat::Burda, bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| pixels::run(
+    peloton_io::input::timepix::PixelFormat::Burda,
+    bytes
+));

@@ -1,26 +1,26 @@
-//! Any hits whatever, times as far apart as a word can say: the chain by two algorithms and on three lanes.
+//! Any hits whatever, times as far apart as a word can say: the chain by two algorithms and on three workers.
 #![no_main]
 
 use peloton::event::{Layout, PixelClusters, PixelHits};
-use peloton::pipeline::timepix::Lanes;
 use peloton::simd::{Isa, Level};
-use peloton::timepix::{Algorithm, FindConfig, TimepixConfig};
+use peloton::timepix::{Algorithm, FindConfig, TimepixConfig, Workers};
 use std::cell::RefCell;
 
 /// Side of the sensor.
 const SIDE: u16 = 8;
-/// Algorithm and lanes.
+/// Algorithm and workers.
 const KINDS: [(Algorithm, usize); 3] = [(Algorithm::Fast, 1), (Algorithm::Open, 1), (Algorithm::Fast, 3)];
 
 thread_local! {
-    static CHAINS: RefCell<Option<[Lanes; 3]>> = const { RefCell::new(None) };
+    static CHAINS: RefCell<Option<[Workers; 3]>> = const { RefCell::new(None) };
 }
 
-fn lanes((algorithm, lanes): (Algorithm, usize)) -> Lanes {
+fn workers((algorithm, workers): (Algorithm, usize)) -> Workers {
     let find = FindConfig { algorithm, ..FindConfig::default() };
     let config = TimepixConfig { find, disorder_us: Some(1.0), capacity: 64, ..TimepixConfig::default() };
     let layout = Layout::single(SIDE.into(), SIDE.into()).expect("a sensor");
-    Lanes::new(&config, Level::new(Isa::Scalar, 1).expect("scalar code"), &layout, lanes).expect("lanes")
+    Workers::new(&config, Level::new(Isa::Scalar, 1).expect("scalar code"), &layout, workers)
+        .expect("workers")
 }
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
@@ -34,7 +34,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         hits.push(time, place % SIDE, place / SIDE % SIDE, tot);
     }
     CHAINS.with_borrow_mut(|chains| {
-        let chains = chains.get_or_insert_with(|| KINDS.map(lanes));
+        let chains = chains.get_or_insert_with(|| KINDS.map(workers));
         let found = chains.each_mut().map(|chain| {
             let before = chain.counts();
             let mut all = PixelClusters::default();

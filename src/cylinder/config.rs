@@ -1,4 +1,5 @@
-//! All parameters of the cylinder reconstruction. The defaults are the published ones (ALGORITHMS.md 14).
+//! All parameters of the cylinder reconstruction. The defaults are those of mkFit (`docs/algorithms.md`,
+//! sections "Cylinder: ...").
 
 use super::geometry::SEED_LAYERS;
 use crate::event::CYLINDER_LAYERS;
@@ -92,7 +93,7 @@ impl Default for CylinderConfig {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct BinConfig {
-    /// Bins of a turn, a power of two.
+    /// Bins of a full turn of azimuth, a power of two.
     pub phi: u32,
     /// Half length in z of what is binned, layer by layer, cm; what lies beyond is in the last bins.
     pub z_half: [f32; CYLINDER_LAYERS],

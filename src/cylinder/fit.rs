@@ -20,7 +20,7 @@ pub(super) struct Tracks {
 }
 
 impl Tracks {
-    /// Forgets all tracks.
+    /// Removes all tracks.
     pub fn clear(&mut self) {
         self.hits.iter_mut().for_each(Column::clear);
     }
@@ -88,7 +88,7 @@ pub(super) fn store<G: Gang>(
     }
 }
 
-/// Makes room for `tracks` more tracks in the columns of states.
+/// Reserves memory for `tracks` more tracks in the columns of states.
 pub(super) fn make_room(out: &mut CylinderTracks, tracks: usize) {
     let end = out.fit.len() + tracks;
     out.state.iter_mut().for_each(|column| column.set_len(end));

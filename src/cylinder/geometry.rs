@@ -1,4 +1,4 @@
-//! Ten concentric cylinders (ALGORITHMS.md 14.1).
+//! Ten concentric cylinders (`docs/algorithms.md`, "Cylinder: detector and events").
 
 use crate::event::CYLINDER_LAYERS;
 

@@ -18,7 +18,7 @@ pub(super) struct Index {
     pub hits: Column<[f32; 4]>,
     /// Radius of each hit, cm.
     pub radius: Column<f32>,
-    /// Each hit's place in the event's columns.
+    /// Each hit's index in the event's columns.
     pub source: Column<u32>,
     /// Where each hit of the event's columns has gone.
     pub place: Column<u32>,

@@ -1,6 +1,6 @@
 //! Ten concentric cylinders in a field along their axis: the detector that the Kalman filter is proven on.
 //!
-//! Rooms in data-flow order: [`geometry`], `index` (bin), `seeds`, `build`, `fit`. [`reconstruct`] runs them over a
+//! Modules in data-flow order: [`geometry`], `index` (bin), `seeds`, `build`, `fit`. [`reconstruct`] runs them over a
 //! slice of events; [`fit_particles`] is the fit alone. Units are cm, GeV/c, T.
 
 pub(crate) mod build;
@@ -10,6 +10,7 @@ pub mod geometry;
 mod helix;
 pub(crate) mod hit;
 pub(crate) mod index;
+#[cfg(feature = "reference")]
 pub mod reference;
 mod run;
 pub(crate) mod seeds;

@@ -1,6 +1,6 @@
-//! Runs the rooms over a range of events, on the gang of a level.
+//! Runs the stages over a range of events, on the gang of a level.
 
-use super::build::{Build, Seeded};
+use super::build::{Build, Inputs, Seeded};
 use super::config::{CylinderConfig, SeedSource};
 use super::fit::{self, Tracks};
 use super::index::Index;
@@ -227,7 +227,7 @@ fn build_room<G: Gang>(
 ) {
     g.vectorize(
         #[inline(always)]
-        || build.run(g, config, index, seeded, counters, BUILD),
+        || build.run(g, &Inputs { config, index, seeded }, counters, BUILD),
     );
 }
 
@@ -245,8 +245,8 @@ fn fit_room<G: Gang>(
     );
 }
 
-/// Fits all hits of given particles outwards, from their true vertices with the published start (ALGORITHMS.md 14.5),
-/// and appends the states at the last hits: from event columns to stored states, without an index.
+/// Fits all hits of given particles outwards, from their true vertices with mkFit's start (`docs/algorithms.md`,
+/// "Cylinder: seeds from truth"), and appends the states at the last hits: from event columns to stored states, without an index.
 ///
 /// # Panics
 /// When `range` is not within the events, or `level` is not a usual one ([`Level::is_usual`]).

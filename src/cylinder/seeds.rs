@@ -1,4 +1,5 @@
-//! Seeds of simulated particles: the hits of the first layers, fitted from the true vertex (ALGORITHMS.md 14.5).
+//! Seeds of simulated particles: the hits of the first layers, fitted from the true vertex (`docs/algorithms.md`,
+//! "Cylinder: seeds from truth").
 
 use super::build::Seeded;
 use super::config::CylinderConfig;
@@ -22,7 +23,7 @@ fn vertex<G: Gang>(g: G, seeds: &CylinderSeeds, at: usize) -> VertexState<G> {
     published_start(g, p)
 }
 
-/// The published start: the true vertex, with variances that are the squares of its coordinates and of the Cartesian
+/// mkFit's start: the true vertex, with variances that are the squares of its coordinates and of the Cartesian
 /// momentum (which stand where those of 1/pT, phi and theta belong).
 #[inline(always)]
 pub(crate) fn published_start<G: Gang>(g: G, p: [F32<G>; 6]) -> VertexState<G> {

@@ -79,7 +79,7 @@ impl Triplets {
     fn sort(&mut self) {
         let Self { triplets, sorted, .. } = self;
         sorted.clear();
-        // Three places in one number: compared at once.
+        // Three indices in one number: compared at once.
         sorted.extend(
             (0..triplets[0].len())
                 .map(|i| triplets.iter().fold(0, |key, column| key << 32 | u128::from(column[i]))),
@@ -277,7 +277,7 @@ impl<G: Gang> Limit<G> {
         Self { left: U32::splat(g, most), cut_off: 0 }
     }
 
-    /// The lanes of `wanted` that have room.
+    /// The lanes of `wanted` that are below their limit.
     #[inline(always)]
     fn take(&mut self, wanted: Mask<G>) -> Mask<G> {
         let g = self.left.g;

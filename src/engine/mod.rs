@@ -24,7 +24,7 @@ use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-/// Events a thread takes at once unless told otherwise: few enough to stay in the cache and to share out
+/// Events a thread takes at once by default: few enough to stay in the cache and to share out
 /// evenly, enough to make the hand-over free.
 pub const SLICE_EVENTS: usize = 4;
 

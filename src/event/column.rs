@@ -30,7 +30,7 @@ impl<T: Pod> Column<T> {
         Self { data, len: 0 }
     }
 
-    /// Makes room for `len` values in all.
+    /// Reserves memory for `len` values in all.
     #[inline]
     pub fn reserve_total(&mut self, len: usize) {
         if len + PAD > self.data.len() {
@@ -45,7 +45,7 @@ impl<T: Pod> Column<T> {
         self.data.resize(grown, T::zeroed());
     }
 
-    /// Forgets the values and keeps the memory.
+    /// Removes the values and keeps the memory.
     #[inline(always)]
     pub fn clear(&mut self) {
         self.len = 0;

@@ -56,7 +56,7 @@ impl CylinderBatch {
         self.status.is_empty()
     }
 
-    /// Forgets all events and keeps the memory.
+    /// Removes all events and keeps the memory.
     pub fn clear(&mut self) {
         self.layer_start.set_len(1);
         self.columns_mut().into_iter().for_each(Column::clear);
@@ -88,7 +88,7 @@ impl CylinderBatch {
         }
     }
 
-    /// Forgets what was pushed since the last event ended.
+    /// Removes what was pushed since the last event ended.
     pub fn drop_unfinished(&mut self) {
         self.layer_start.set_len(self.status.len() * CYLINDER_LAYERS + 1);
         let hits = self.layer_start[self.layer_start.len() - 1] as usize;
@@ -195,14 +195,14 @@ impl CylinderSeeds {
         self.len() == 0
     }
 
-    /// Forgets all events and keeps the memory.
+    /// Removes all events and keeps the memory.
     pub fn clear(&mut self) {
         self.start.set_len(1);
         self.vertex.iter_mut().for_each(Column::clear);
         self.hits.iter_mut().for_each(Column::clear);
     }
 
-    /// Forgets what was pushed since the last event ended.
+    /// Removes what was pushed since the last event ended.
     pub fn drop_unfinished(&mut self) {
         let seeds = self.start[self.start.len() - 1] as usize;
         self.vertex.iter_mut().for_each(|column| column.set_len(seeds));

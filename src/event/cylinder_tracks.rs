@@ -67,7 +67,7 @@ results! {
 }
 
 impl CylinderTracks {
-    /// Forgets all events and keeps the memory.
+    /// Removes all events and keeps the memory.
     pub fn clear(&mut self) {
         Results::clear(self);
     }

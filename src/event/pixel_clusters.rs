@@ -85,7 +85,7 @@ impl PixelClusters {
         self.len() == 0
     }
 
-    /// Forgets everything and keeps the memory.
+    /// Removes everything and keeps the memory.
     pub fn clear(&mut self) {
         Results::clear(self);
     }
@@ -154,7 +154,7 @@ impl ClusterFeatures {
         }
     }
 
-    /// Moves the features of cluster `from` to place `to`.
+    /// Moves the features of cluster `from` to index `to`.
     pub fn copy_within(&mut self, from: usize, to: usize) {
         let Self { time, duration, tot, height, energy, bounds, centroid, mean, .. } = self;
         time[to] = time[from];

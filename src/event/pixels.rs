@@ -32,7 +32,7 @@ impl PixelHits {
         self.time.is_empty()
     }
 
-    /// Forgets the hits and keeps the memory.
+    /// Removes the hits and keeps the memory.
     pub fn clear(&mut self) {
         self.set_len(0);
     }
@@ -126,7 +126,7 @@ impl Triggers {
         self.time.is_empty()
     }
 
-    /// Forgets them and keeps the memory.
+    /// Removes them and keeps the memory.
     pub fn clear(&mut self) {
         self.time.clear();
         self.fine.clear();
@@ -163,7 +163,7 @@ impl TriggerPairs {
     /// A step of `since`, ns.
     pub const NS_PER_STEP: f64 = NS_PER_TICK / 6.0;
 
-    /// Forgets everything and keeps the memory.
+    /// Removes everything and keeps the memory.
     pub fn clear(&mut self) {
         self.has_trigger.clear();
         self.counter.clear();
@@ -187,7 +187,7 @@ pub struct PixelBlock {
 }
 
 impl PixelBlock {
-    /// Forgets everything and keeps the memory.
+    /// Removes everything and keeps the memory.
     pub fn clear(&mut self) {
         self.hits.clear();
         self.triggers.clear();

@@ -96,7 +96,7 @@ impl Default for RawBatch {
 }
 
 impl RawBatch {
-    /// Forgets all events and keeps the memory.
+    /// Removes all events and keeps the memory.
     pub fn clear(&mut self) {
         self.words.clear();
         self.banks.clear();

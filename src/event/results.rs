@@ -12,7 +12,7 @@ use std::ops::Range;
 /// events; those of [`PixelClusters`](super::PixelClusters) are clusters, which have no status: there `statuses`
 /// is empty, `events` is 0 and `push_failed` does nothing.
 ///
-/// Methods that return a `Vec` are for writing and comparing; the others allocate nothing but room in columns.
+/// Methods that return a `Vec` are for writing and comparing; the others allocate nothing but what columns grow by.
 pub trait Results: Default + Debug + Send + Sync + 'static {
     /// What there is one value for, from the outside: `event`, `track`, `hit`.
     const LEVELS: &'static [&'static str];
@@ -97,12 +97,12 @@ pub trait Results: Default + Debug + Send + Sync + 'static {
         ranges
     }
 
-    /// Forgets all events and keeps the memory.
+    /// Removes all events and keeps the memory.
     fn clear(&mut self) {
         self.truncate(0);
     }
 
-    /// Forgets all rows from `rows` on, and what was appended behind the last row that is complete.
+    /// Removes all rows from `rows` on, and what was appended behind the last row that is complete.
     ///
     /// # Panics
     /// When there are fewer rows.

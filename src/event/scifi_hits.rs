@@ -44,7 +44,7 @@ results! {
 }
 
 impl SciFiBatch {
-    /// Forgets all events and keeps the memory.
+    /// Removes all events and keeps the memory.
     pub fn clear(&mut self) {
         Results::clear(self);
     }

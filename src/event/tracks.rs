@@ -95,7 +95,7 @@ results! {
 }
 
 impl VeloTracks {
-    /// Forgets all events and keeps the memory.
+    /// Removes all events and keeps the memory.
     pub fn clear(&mut self) {
         Results::clear(self);
     }

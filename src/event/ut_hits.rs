@@ -49,7 +49,7 @@ results! {
 }
 
 impl UtBatch {
-    /// Forgets all events and keeps the memory.
+    /// Removes all events and keeps the memory.
     pub fn clear(&mut self) {
         Results::clear(self);
     }

@@ -48,7 +48,7 @@ impl Default for VeloBatch {
 }
 
 impl VeloBatch {
-    /// Forgets all events and keeps the memory.
+    /// Removes all events and keeps the memory.
     pub fn clear(&mut self) {
         [&mut self.x, &mut self.y, &mut self.z].into_iter().for_each(Column::clear);
         self.id.clear();

@@ -19,6 +19,7 @@ mod material;
 pub mod matriplex;
 mod plane;
 mod radius;
+#[cfg(any(test, feature = "reference"))]
 pub mod reference;
 mod sanity;
 mod smooth;

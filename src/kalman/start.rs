@@ -60,7 +60,8 @@ pub fn from_vertex<G: Gang>(
     let radius = hit.radius;
     let (mut p, jacobian, reached) = leave(g, &vertex.p, field, radius);
     let residual = [within_turn(g, hit.position[0] - p[0]), hit.position[1] - p[1]];
-    let (c, taken) = first(g, &jacobian, &vertex.variance, &mut p, residual, hit.variance, has);
+    let measured = Measured { residual, variance: hit.variance };
+    let (c, taken) = first(g, &jacobian, &vertex.variance, &mut p, measured, has);
     Started { state: CylinderState { radius, p, c }, reached, taken }
 }
 
@@ -122,6 +123,12 @@ fn leave<G: Gang>(
     (p, jacobian, reached)
 }
 
+/// A hit on a cylinder: its distance to the track along r-phi and z, and the variances.
+struct Measured<G: Gang> {
+    residual: [F32<G>; 2],
+    variance: [F32<G>; 2],
+}
+
 /// Takes in a hit as the very first: the covariance of the five parameters with it, from the derivatives F of the
 /// parameters and the variances before.
 ///
@@ -133,8 +140,7 @@ fn first<G: Gang>(
     f: &Matrix<G, 5, 6>,
     before: &[F32<G>; 6],
     p: &mut [F32<G>; 5],
-    residual: [F32<G>; 2],
-    v: [F32<G>; 2],
+    Measured { residual, variance: v }: Measured<G>,
     lanes: Mask<G>,
 ) -> (Symmetric<G, 5>, Update<G>) {
     let (zero, one) = (F32::splat(g, 0.0), F32::splat(g, 1.0));

@@ -108,7 +108,7 @@ impl FromStr for Filter {
 }
 
 impl Filter {
-    /// Removes the clusters that do not pass; says how many clusters and hits they were.
+    /// Removes the clusters that do not pass; returns how many clusters and hits they were.
     pub fn apply(&self, clusters: &mut PixelClusters) -> (u64, u64) {
         if self.cuts.is_empty() {
             return (0, 0);

@@ -30,7 +30,7 @@ impl PixelMask {
         self.masked.is_empty()
     }
 
-    /// Copies the hits whose pixels are not masked; says how many are.
+    /// Copies the hits whose pixels are not masked; returns how many are.
     pub fn copy_unmasked(&self, from: &PixelHits, to: &mut PixelHits) -> u64 {
         to.clear();
         if self.is_empty() {

@@ -1,6 +1,6 @@
 //! Timepix3, Timepix4 and their like: from hits of single pixels to clusters.
 //!
-//! Rooms in data-flow order: `calibrate` (energies, time walk), `sort` (order of time), `find` (clusters) and
+//! Modules in data-flow order: `calibrate` (energies, time walk), `sort` (order of time), `find` (clusters) and
 //! `stream` (clusters of endless streams), `features`, `filter`, and [`reference`](mod@reference), the naive
 //! twin. [`Chain`] is all of them one after another.
 
@@ -12,6 +12,7 @@ mod filter;
 mod find;
 mod group;
 mod mask;
+#[cfg(feature = "reference")]
 pub mod reference;
 mod sequence;
 mod sort;
@@ -25,7 +26,7 @@ pub use chain::{Chain, ChainCounts, Front};
 pub use config::{Algorithm, DISORDER_US, Definition, FindConfig, MAX_DELTA, TimepixConfig};
 pub use features::FeatureMaker;
 pub use filter::{Cut, Feature, Filter};
-pub use find::{BorderJoiner, Finder};
+pub use find::{BorderJoiner, Finder, PlainMatrix, plain_loop};
 #[cfg(feature = "cuda")]
 pub(crate) use mask::PixelMask;
 pub use sequence::{PixelBatch, Timepix};

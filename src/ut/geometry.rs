@@ -23,7 +23,7 @@ const SMALLEST_PITCH: f32 = 1e-3;
 const GROUPS_IN_PLANE: [usize; UT_PLANES] = [20, 20, 22, 22];
 /// A lane that reads nothing.
 pub(super) const NO_SECTOR: u32 = u32::MAX;
-/// Lanes of one board in the tables: room for all eight numbers that a channel can name.
+/// Lanes of one board in the tables: all eight numbers that a channel can name.
 pub(super) const LANE_STRIDE: usize = 8;
 
 /// Strips, sectors and boards of the UT.
@@ -35,7 +35,7 @@ pub struct UtGeometry {
     pub plane_groups: [usize; UT_PLANES + 1],
     /// Boards that there may be.
     pub(super) boards: usize,
-    /// Per board and lane: place of its sector in the order of hits, or [`NO_SECTOR`].
+    /// Per board and lane: index of its sector in the order of hits, or [`NO_SECTOR`].
     pub(super) sector: Vec<u32>,
     /// Per sector in the order of hits: LHCbID before its first strip is numbered.
     pub(super) sector_channel: Vec<u32>,

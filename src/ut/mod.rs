@@ -1,6 +1,6 @@
 //! The upstream tracker (UT): four planes of silicon strips before the magnet, from raw banks to hits.
 //!
-//! Rooms in data-flow order: [`geometry`] (with the magnet's [`tables`], and both of a nominal detector) and `decode`, which holds its own
+//! Modules in data-flow order: [`geometry`] (with the magnet's [`tables`], and both of a nominal detector) and `decode`, which holds its own
 //! naive twin.
 
 mod decode;
@@ -10,7 +10,9 @@ mod nominal;
 mod sequence;
 pub mod tables;
 
-pub use decode::{UtScratch, decode, reference as decode_reference, reference_with as decode_reference_with};
+pub use decode::{UtScratch, decode};
+#[cfg(feature = "reference")]
+pub use decode::{reference as decode_reference, reference_with as decode_reference_with};
 pub use geometry::{UtChannel, UtGeometry};
 pub use sequence::UtHits;
 pub use tables::UtTables;

@@ -13,7 +13,8 @@ pub enum Preset {
     /// The best physics at the best speed that we know: two passes of triplet search (`find`).
     #[default]
     Best,
-    /// Search by triplet as published (IEEE 8778210), modules by side, phi windows.
+    /// Search by triplet by the steps of its paper (IEEE 8778210) with the constants of LHCb's public code of that
+    /// time: modules by side, phi windows.
     Paper,
     /// The sequential track forwarding of the paper's section II.A: the baseline.
     Forwarding,
@@ -187,9 +188,10 @@ impl Default for PassConfig {
     }
 }
 
-/// Parameters of the straight-line Kalman fit (ALGORITHMS.md 3). Momenta are not known, so the noise follows the slope
-/// alone: right for the mean of the particles above 3 GeV/c (pulls of simulated events), too small for the slow
-/// ones and too large for the fast ones. Tuned on `sim:velo`, seed 101. The other presets have what was published.
+/// Parameters of the straight-line Kalman fit (`docs/algorithms.md`, "Velo: straight-line fit"). Momenta are not
+/// known, so the noise follows the slope alone: right for the mean of the particles above 3 GeV/c (pulls of simulated
+/// events), too small for the slow ones and too large for the fast ones. Tuned on `sim:velo`, seed 101. The other
+/// presets have the values of LHCb's Allen.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct FitConfig {
@@ -213,7 +215,7 @@ pub struct FitConfig {
 }
 
 impl FitConfig {
-    /// As published: nothing scatters beyond the outermost hits.
+    /// The values of LHCb's Allen, where nothing scatters beyond the outermost hits.
     fn published() -> Self {
         Self { noise_constant: 1e-8, noise_beam: 0.0, noise_end: 0.0, ..Self::default() }
     }

@@ -1,4 +1,5 @@
-//! Fit: a straight-line Kalman filter through each track, one lane a track (ALGORITHMS.md 3).
+//! Fit: a straight-line Kalman filter through each track, one lane a track (`docs/algorithms.md`,
+//! "Velo: straight-line fit").
 //!
 //! x and y have equal weights, so one covariance serves both. A track is filtered from both ends; the filter
 //! that ends nearest to the beam line gives the state there, the one that ends upstream gives the state at
@@ -91,7 +92,7 @@ impl<G: Gang> State<G> {
         Self { tt: self.tt + noise, ..*self }
     }
 
-    /// Writes the state, moved to `z`, at place `at` of the columns.
+    /// Writes the state, moved to `z`, at index `at` of the columns.
     #[inline(always)]
     fn store(&self, config: &FitConfig, z: F32<G>, to: &mut States, at: usize, lanes: Mask<G>) {
         let g = z.g;
@@ -139,7 +140,7 @@ fn closest_to_beam<G: Gang>(
     z + parallel.select_f(F32::splat(g, 0.0), along / slope2.max(F32::splat(g, 1e-12)))
 }
 
-/// x, y, z of the hits at places of the words of the rows.
+/// x, y, z of the hits at indices of the words of the rows.
 #[inline(always)]
 fn position<G: Gang>(hits: &[[f32; 4]], words: &[u32], entry: U32<G>) -> [F32<G>; 3] {
     let [x, y, z, _] = F32::gather_records(hits, U32::gather(words, entry));

@@ -19,8 +19,9 @@ use crate::event::{Column, Counters, Truncation, VELO_MODULES, VeloEvent};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// Parameters of the preset `forwarding`. The paper prints none but the modules that may be missed; the slope is
-/// that of its authors' public code of 2018, the others are those of [`PaperConfig`](super::PaperConfig).
+/// Parameters of the preset `forwarding` (`docs/algorithms.md`, "Velo: preset `forwarding`"). The paper prints none but
+/// the modules that may be missed; the slope is that of its authors' public code of 2018, the others are those of
+/// [`PaperConfig`](super::PaperConfig).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ForwardingConfig {
@@ -66,7 +67,7 @@ struct Line {
     ty: f32,
 }
 
-/// Sorts the hits of an event by (module, x, input order). The status tells when the event cannot be
+/// Sorts the hits of an event by (module, x, input order). The status says when the event cannot be
 /// reconstructed.
 pub(super) fn sort(
     event: &VeloEvent<'_>,
@@ -132,7 +133,7 @@ pub(super) fn find(
 }
 
 impl Forwarding<'_> {
-    /// The places of a module's hits with |x - middle| <= reach.
+    /// The indices of a module's hits with |x - middle| <= reach.
     fn window(&self, module: usize, middle: f32, reach: f32) -> Range<usize> {
         let module = self.modules.range(module);
         let hits = &self.modules.hits[module.clone()];

@@ -56,7 +56,7 @@ pub(super) struct Index {
     /// x, y, z of each hit, and x again as long as no track uses it, NaN from then on: a NaN is never the
     /// nearest to anything, so used hits drop out of a search without a test.
     pub(super) hits: Column<[f32; 4]>,
-    /// Where each hit comes from: its id, in a selection ([`Index::keep_free`]) its place among all hits.
+    /// Where each hit comes from: its id, in a selection ([`Index::keep_free`]) its index among all hits.
     pub(super) source: Column<u32>,
     /// Its direction, in bins; not for copies.
     pub(super) turn: Column<f32>,
@@ -64,7 +64,7 @@ pub(super) struct Index {
     copy: Column<u32>,
     /// The row of the track that uses the hit, plus 1; 0 when it is free. Not for copies.
     used: Column<u32>,
-    /// The places of each pair's hits, without copies.
+    /// The indices of each pair's hits, without copies.
     pairs: [(u32, u32); PAIRS],
     /// A row of cells per pair.
     table: Column<u32>,
@@ -87,7 +87,7 @@ pub(super) struct Layer<'a, G: Gang> {
     pub(super) z: F32<G>,
 }
 
-/// A window per lane: `count` hits from place `first` on.
+/// A window per lane: `count` hits from index `first` on.
 pub(super) struct Window<G: Gang> {
     pub(super) first: U32<G>,
     pub(super) count: U32<G>,
@@ -153,7 +153,7 @@ impl<'a, G: Gang> Layer<'a, G> {
         Window { first, count: U32::gather(self.table, self.row + to) - first }
     }
 
-    /// The hit itself, for a place that may be that of a copy.
+    /// The hit itself, for an index that may be that of a copy.
     #[inline(always)]
     pub(super) fn original(&self, place: U32<G>) -> U32<G> {
         place.lt(self.end).select_u(place, place - (self.end - self.begin))
@@ -174,7 +174,7 @@ impl Index {
         }
     }
 
-    /// The places of the hits of a pair.
+    /// The indices of the hits of a pair.
     #[inline(always)]
     pub(super) fn pair(&self, pair: usize) -> Range<usize> {
         let (begin, end) = self.pairs[pair];
@@ -197,15 +197,15 @@ impl Index {
         }
     }
 
-    /// The table's row of a pair: between which places the hits of a cell are.
+    /// The table's row of a pair: between which indices the hits of a cell are.
     #[inline(always)]
     pub(super) fn row(&self, pair: usize) -> &[u32] {
         let row = self.binning.row();
         &self.table[pair * row..(pair + 1) * row]
     }
 
-    /// Empties the index and makes room for `hits` hits and their copies; searches may read up to
-    /// `beyond` places behind the last.
+    /// Empties the index and reserves memory for `hits` hits and their copies; searches may read up to
+    /// `beyond` indices behind the last.
     fn open(&mut self, hits: usize, beyond: u32) {
         self.hits.clear();
         self.hits.reserve_total(2 * hits + beyond as usize);
@@ -225,7 +225,7 @@ impl Index {
         cells
     }
 
-    /// Turns the counts of a pair's bins into the places where they begin, and repeats the first bins.
+    /// Turns the counts of a pair's bins into the indices where they begin, and repeats the first bins.
     #[inline(always)]
     fn close_row<G: Gang>(&mut self, g: G, pair: usize, begin: u32) {
         let row = self.binning.row();
@@ -258,7 +258,7 @@ impl Index {
         self.hits.set_len(end + copies);
     }
 
-    /// Sorts the hits of an event. When the event cannot be reconstructed the status tells why, and the index
+    /// Sorts the hits of an event. When the event cannot be reconstructed the status says why, and the index
     /// is not to be used.
     #[inline(always)]
     pub(super) fn sort<G: Gang>(
@@ -317,7 +317,7 @@ impl Index {
         if sane.all() { Status::Ok } else { why_not_sane(event) }
     }
 
-    /// Takes over the hits of `all` that no track uses; their order stays. `source` then tells their place
+    /// Takes over the hits of `all` that no track uses; their order stays. `source` then holds their index
     /// in `all`.
     #[inline(always)]
     pub(super) fn keep_free<G: Gang>(&mut self, g: G, all: &Index, beyond: u32, keys: &mut Column<u32>) {
@@ -342,7 +342,7 @@ impl Index {
         }
     }
 
-    /// Writes the places and the directions of the free hits of a range, and returns how many there are.
+    /// Writes the indices and the directions of the free hits of a range, and returns how many there are.
     #[inline(always)]
     pub(super) fn free<G: Gang>(
         &self,
@@ -384,7 +384,7 @@ pub(super) struct Marks<'a> {
 }
 
 impl Marks<'_> {
-    /// Takes a hit of the track in `row` out of every later search; tells whose it was before: a row plus 1, or
+    /// Takes a hit of the track in `row` out of every later search; returns whose it was before: a row plus 1, or
     /// 0.
     #[inline(always)]
     pub(super) fn take(&mut self, hit: u32, row: u32) -> u32 {

@@ -1,8 +1,8 @@
 //! The upgraded LHCb vertex locator (Velo): from hits to straight tracks with states.
 //!
-//! Rooms in data-flow order: [`geometry`], `index` (sort), `find` (seeding, forwarding, weak tracks), `fit`,
+//! Modules in data-flow order: [`geometry`], `index` (sort), `find` (seeding, forwarding, weak tracks), `fit`,
 //! and `reference`, the naive twin of all of them. `paper` and `forwarding` are sort and find of the other presets.
-//! [`reconstruct`] runs the rooms over a slice of events.
+//! [`reconstruct`] runs the stages over a slice of events.
 
 mod config;
 mod decode;
@@ -13,6 +13,7 @@ pub mod geometry;
 mod index;
 mod modules;
 mod paper;
+#[cfg(feature = "reference")]
 pub mod reference;
 mod run;
 mod scratch;
@@ -22,9 +23,9 @@ mod sequence;
 #[cfg(feature = "cuda")]
 pub(crate) use config::MAX_WINDOW;
 pub use config::{BestConfig, FitConfig, LimitConfig, PassConfig, Preset, VeloConfig};
-pub use decode::{
-    DecodeScratch, VeloBanks, decode, reference as decode_reference, reference_with as decode_reference_with,
-};
+pub use decode::{DecodeScratch, VeloBanks, decode};
+#[cfg(feature = "reference")]
+pub use decode::{reference as decode_reference, reference_with as decode_reference_with};
 #[cfg(feature = "cuda")]
 pub(crate) use fit::{MIN_LENGTH, XX_ROUNDED_UP};
 pub use forwarding::ForwardingConfig;

@@ -22,7 +22,7 @@ impl Default for Modules {
 }
 
 impl Modules {
-    /// Makes room for the hits of an event, which are whatever the memory held.
+    /// Reserves memory for the hits of an event, which are whatever the memory held.
     pub(super) fn open(&mut self, event: &VeloEvent<'_>) {
         self.hits.set_len(event.len());
         self.id.set_len(event.len());
@@ -32,7 +32,7 @@ impl Modules {
         }
     }
 
-    /// Puts the hits of one module in the order of `order` (places in the module).
+    /// Puts the hits of one module in the order of `order` (indices in the module).
     #[inline(always)]
     pub(super) fn arrange(&mut self, event: &VeloEvent<'_>, module: usize, order: &[u32]) {
         let range = event.module(module);
@@ -44,7 +44,7 @@ impl Modules {
         }
     }
 
-    /// The places of a module's hits.
+    /// The indices of a module's hits.
     #[inline(always)]
     pub(super) fn range(&self, module: usize) -> Range<usize> {
         self.start[module] as usize..self.start[module + 1] as usize

@@ -1,4 +1,4 @@
-//! Runs the rooms over a range of events, on the gang of a level.
+//! Runs the stages over a range of events, on the gang of a level.
 
 use super::config::{FitConfig, LimitConfig, Preset, VeloConfig};
 use super::index::{Index, SortScratch};
@@ -91,7 +91,7 @@ fn run<G: Gang>(
     let mut clock = StageClock::start();
     for number in range {
         let event = events.event(number);
-        // Each room is a function of its own, see `find`.
+        // Each stage is a function of its own, see `find`.
         let status = match config.preset {
             Preset::Best => sort_room(g, &mut index[0], &event, limits, sort),
             Preset::Paper => {
@@ -106,10 +106,13 @@ fn run<G: Gang>(
             let mut shared_hits = 1.0;
             match config.preset {
                 Preset::Best => {
-                    find::find(g, &config.best, most, index, scratch, found, counters);
+                    find::find(g, &config.best, most, index, scratch, found).add_to(counters);
                     shared_hits = config.best.shared_hits;
                 }
-                Preset::Paper => paper::find(g, &config.paper, most, modules, paper, found, counters),
+                Preset::Paper => {
+                    let search = paper::Search { config: &config.paper, max_candidates: most };
+                    paper::find(g, &search, modules, paper, found, counters);
+                }
                 Preset::Forwarding => {
                     forwarding::find(&config.forwarding, most, modules, forwarding, found, counters);
                 }

@@ -47,7 +47,7 @@ impl Default for VeloWorkspace {
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Pod, Zeroable)]
 pub(super) struct Row {
-    /// The hits, as places among the sorted hits; `len` of them.
+    /// The hits, as indices among the sorted hits; `len` of them.
     pub(super) hits: [u32; ROW - 3],
     /// Score of the triplet it began with.
     pub(super) score: f32,
@@ -75,7 +75,7 @@ impl Found {
         self.tracks.clear();
     }
 
-    /// Makes room for so many candidates more.
+    /// Reserves memory for so many candidates more.
     pub(super) fn reserve(&mut self, more: usize) {
         let candidates = self.rows.len() + more;
         self.rows.reserve_total(candidates);
@@ -92,7 +92,7 @@ impl Found {
         (row.score, row.shares, row.len) = (score, 0, N as u32);
     }
 
-    /// Appends a hit to a candidate; says how many it has then.
+    /// Appends a hit to a candidate; returns how many it has then.
     #[inline(always)]
     pub(super) fn extend(&mut self, row: u32, hit: u32) -> usize {
         let row = &mut self.rows.padded_mut()[row as usize];

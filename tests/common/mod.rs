@@ -3,13 +3,14 @@
 
 mod data;
 pub mod decoding;
+pub mod geometry;
 pub mod hostile;
 
 pub use data::data;
-use peloton::engine::{Engine, Input, Pool, SLICE_EVENTS, Sliced};
-use peloton::event::{Hasher, Hashes, RawBatch, TruthEvent, VeloBatch};
+use peloton::engine::{Engine, Input, Pool, SLICE_EVENTS, Sequence, Sliced};
+use peloton::event::{Hasher, Hashes, RawBatch, Results, TruthEvent, VeloBatch};
 use peloton::simd::Level;
-use peloton::velo::{Velo, VeloConfig, VeloInput};
+use peloton::velo::{Preset, Velo, VeloConfig};
 use peloton_io::input::{EventNote, RawReader, ReadOptions, Source, VeloReader};
 use peloton_sim::SimReader;
 use std::path::Path;
@@ -66,28 +67,52 @@ pub fn samples() -> Vec<(&'static str, VeloBatch)> {
     samples
 }
 
-/// The sequence on a level.
-pub fn engine_at(level: Level, config: &VeloConfig) -> Engine<Velo> {
-    Engine::new(Velo::new(level, config.clone()).expect("a configuration"))
+/// The best level of this CPU.
+pub fn best_level() -> Level {
+    Level::choose(None, None).expect("there is always one")
 }
 
-/// The hashes of a batch's tracks, and how many tracks there are.
-pub fn hashes(config: &VeloConfig, batch: &VeloBatch, threads: usize) -> (Hashes, usize) {
-    hashes_of(&engine_at(Level::choose(None, None).expect("a level"), config), batch.view(), threads)
+/// Hits to Velo tracks.
+pub fn velo_at(level: Level, preset: Preset) -> Engine<Velo> {
+    Engine::new(Velo::new(level, VeloConfig::preset(preset)).expect("a configuration"))
 }
 
-/// The hashes of the tracks that an engine finds, and how many tracks there are.
-pub fn hashes_of<'a>(
-    engine: &Engine<Velo>,
-    events: impl Into<VeloInput<'a>>,
-    threads: usize,
+/// The same on the best level.
+pub fn velo(preset: Preset) -> Engine<Velo> {
+    velo_at(best_level(), preset)
+}
+
+/// How work is shared out.
+#[derive(Debug, Clone, Copy)]
+pub struct Sharing {
+    pub threads: usize,
+    pub slice_events: usize,
+}
+
+impl Sharing {
+    /// On so many threads, in the usual slices.
+    pub fn threads(threads: usize) -> Self {
+        Self { threads, slice_events: SLICE_EVENTS }
+    }
+}
+
+/// The hashes of what a pool makes of events, and how many tracks there are; one thread, the usual slices.
+pub fn hashes<'a, S: Sequence>(engine: &Engine<S>, events: impl Into<S::Input<'a>>) -> (Hashes, usize) {
+    hashes_on(Sharing::threads(1), engine, events)
+}
+
+/// The same, shared out in this way.
+pub fn hashes_on<'a, S: Sequence>(
+    sharing: Sharing,
+    engine: &Engine<S>,
+    events: impl Into<S::Input<'a>>,
 ) -> (Hashes, usize) {
     let events = events.into();
-    let pool = Pool::new(engine.clone(), threads, SLICE_EVENTS).expect("threads");
-    let mut tracks = Sliced::default();
-    let counters = pool.try_run(events, &mut tracks).expect("events that the sequence takes");
+    let pool = Pool::new(engine.clone(), sharing.threads, sharing.slice_events).expect("threads");
+    let mut results = Sliced::default();
+    let counters = pool.try_run(events, &mut results).expect("events that the sequence takes");
     assert_eq!(counters.events(), events.events() as u64, "every event is accounted for");
-    let mut hasher = Hasher::default();
-    tracks.slices().for_each(|tracks| hasher.update(tracks));
-    (hasher.finish(), tracks.tracks())
+    let mut hasher = Hasher::<S::Output>::default();
+    results.slices().for_each(|piece| hasher.update(piece));
+    (hasher.finish(), results.slices().map(S::Output::tracks).sum())
 }

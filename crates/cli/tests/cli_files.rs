@@ -1,6 +1,6 @@
 //! The files of the command line: outputs appear whole or not at all, nothing that is read is written over, and
 //! configuration files are read once.
-#![cfg(all(feature = "cli", unix))]
+#![cfg(unix)]
 
 use peloton::simd::Isa;
 use serde_json::Value;

@@ -367,7 +367,9 @@ fn an_error_does_not_swallow_what_came_before() {
         let words = stderr(&output);
         assert_eq!(output.status.code(), Some(1), "{words}");
         assert!(
-            words.contains("warning: ") && words.contains("line 4") && words.contains("holds no event"),
+            words.contains("warning: ")
+                && words.contains("line 4")
+                && words.contains("there is no event in it"),
             "{words}"
         );
     }

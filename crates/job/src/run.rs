@@ -4,7 +4,7 @@ use crate::registry::Command;
 use crate::sink::{Done, Sink};
 use crate::stream::{Chunk, stream};
 use crate::summary::Totals;
-use crate::system::Runs;
+use crate::system::{Runs, open};
 use crate::{Host, Opened, Request, Source, Summary, System};
 use peloton::engine::{Batch, Machine, Sliced};
 use peloton::event::{Hasher, Results};
@@ -26,7 +26,7 @@ pub fn run(request: &Request, output: Option<&Path>, host: Host<'_>) -> Result<S
         type Outcome = Result<Summary>;
         fn on<S: System>(self) -> Result<Summary> {
             let Self(request, output, host) = self;
-            let mut opened = S::open(request, false, host)?;
+            let mut opened = open::<S>(request, false, host)?;
             let runs = S::executor(request, &request.config, &opened.context)?;
             let metadata = metadata(request, &runs.machine());
             let create = |path| S::sink(path, &opened.context, &metadata, host.cancel);
@@ -121,12 +121,9 @@ pub(crate) fn reconstruct<S: System>(
     let (dropped, facts) = S::outcome(&opened.context);
     summary.dropped.extend(dropped.into_iter().filter(|(_, count)| *count > 0));
     summary.facts.extend(facts);
-    summary.is_interrupted = host.is_cancelled();
-    if !S::IS_STREAM && summary.events == 0 && !host.is_cancelled() {
-        let first = request.events.first;
-        if first > 0 && request.events.count != Some(0) {
-            host.warn(&format!("--events {first}: the input has no event of this number"));
-        }
+    summary.judge::<S>(&totals, request, host);
+    if S::IS_STREAM && summary.hits == 0 && !S::is_live(&opened.context) && !summary.is_interrupted {
+        summary.failure.get_or_insert("there is no hit in the input".into());
     }
     Ok(summary)
 }

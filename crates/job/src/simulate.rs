@@ -1,7 +1,7 @@
 //! [`simulate`]: writes simulated events with their truth.
 
 use crate::Host;
-use crate::sink::{ByteSink, Done};
+use crate::sink::{ByteSink, Done, is_no_file};
 use peloton::cylinder::CylinderSample;
 use peloton::event::{PixelHits, RawBatch, VeloBatch};
 use peloton::{Error, Result};
@@ -40,6 +40,9 @@ pub struct Simulated {
     pub detector: String,
     /// Number of events; of a pixel detector, of clusters.
     pub events: u64,
+    /// The same of a pixel detector; absent for others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clusters: Option<u64>,
     /// Number of hits; absent for raw banks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hits: Option<u64>,
@@ -70,6 +73,18 @@ pub fn simulate(what: &Simulation, output: &Path, host: Host<'_>) -> Result<Simu
     if !parameters.is_empty() {
         spec.push_str(&format!(",{parameters}"));
     }
+    let endings = match name {
+        "velo" => &[".ndjson", ".ndjson.zst"][..],
+        "lhcb" => &[".mdf", ".mdf.zst"],
+        "cylinder" => &[".bin", ".bin.zst"],
+        _ => &[],
+    };
+    let file = output.file_name().unwrap_or_default().to_string_lossy();
+    if !endings.is_empty() && !is_no_file(output) && !endings.iter().any(|end| file.ends_with(end)) {
+        let endings = endings.join(", ");
+        let message = format!("events of {name} are written to names that end in {endings}, or to -");
+        return Err(Error::Config(format!("--output {}: {message}", output.display())));
+    }
     match name {
         "timepix" => pixels(what, &spec, output, host),
         "cylinder" => cylinder(what, &spec, output, host),
@@ -87,7 +102,8 @@ impl Simulation {
     fn written(&self, spec: String, events: u64, output: &Path) -> Simulated {
         let Self { detector, seed, .. } = self;
         let (detector, seed, output) = (detector.clone(), *seed, output.into());
-        Simulated { spec, detector, events, hits: None, words: None, seed, output }
+        let (clusters, hits, words) = (None, None, None);
+        Simulated { spec, detector, events, clusters, hits, words, seed, output }
     }
 }
 
@@ -185,5 +201,9 @@ fn pixels(what: &Simulation, spec: &str, output: &Path, host: Host<'_>) -> Resul
     sink.finish(Done::All)?;
     host.progress.end();
     let clusters = simulation.clusters();
-    Ok(Simulated { hits: Some(written), ..what.written(spec.to_string(), clusters, output) })
+    Ok(Simulated {
+        clusters: Some(clusters),
+        hits: Some(written),
+        ..what.written(spec.to_string(), clusters, output)
+    })
 }

@@ -2,6 +2,7 @@
 
 use crate::measure::{Plan, load, measure};
 use crate::registry::Command;
+use crate::system::open;
 use crate::{Host, Request, Summary, System};
 use peloton::Result;
 use peloton::engine::Batch;
@@ -77,7 +78,7 @@ pub fn throughput(request: &Request, plan: Plan, scan: bool, host: Host<'_>) -> 
 
 fn on_system<S: System>(request: &Request, plan: Plan, scan: bool, host: Host<'_>) -> Result<Throughput> {
     let config = &request.config;
-    let mut opened = S::open(request, false, host)?;
+    let mut opened = open::<S>(request, false, host)?;
     let mut runs = S::executor(request, config, &opened.context)?;
     let batch = load(&mut opened, host)?;
     let measured = measure::<S>(&mut runs, &batch, plan, host)?;
@@ -85,7 +86,7 @@ fn on_system<S: System>(request: &Request, plan: Plan, scan: bool, host: Host<'_
     let (machine, totals) = (runs.machine(), &measured.totals);
     let mut summary = Summary::new::<S>(config, &machine, totals, measured.hashes);
     summary.add_source(&*opened.source, request.strict)?;
-    summary.is_interrupted = host.is_cancelled();
+    summary.judge::<S>(totals, request, host);
     let (seconds, best) = (totals.time.as_secs_f64(), measured.best_pass.as_secs_f64());
     let all: u64 = measured.kernels.iter().map(|(_, ns)| ns).sum();
     let kernel = |&(name, ns): &(&'static str, u64)| KernelTime {

@@ -1,5 +1,5 @@
-//! The cylinder toy (ALGORITHMS.md 14.1 to 14.3): helices through ten cylinders, with smeared hits; on demand with
-//! inefficiency, noise and scattering.
+//! The cylinder toy (`docs/algorithms.md`, "Cylinder: detector and events"): helices through ten cylinders, with
+//! smeared hits; on demand with inefficiency, noise and scattering.
 
 use super::cylinder_shuffle::cylinder_shuffle;
 use super::random::Random;

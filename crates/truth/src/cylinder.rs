@@ -1,5 +1,5 @@
-//! The rules of the cylinder toy (ALGORITHMS.md 14.10): a track is a particle's when more than three quarters of its
-//! hits are.
+//! The rules of the cylinder toy (`docs/algorithms.md`, "Cylinder: checking"): a track is a particle's when
+//! more than three quarters of its hits are.
 
 use super::efficiency::Counter;
 use peloton::event::{CYLINDER_LAYERS, CylinderTruth, NO_HIT};

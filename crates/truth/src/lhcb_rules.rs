@@ -1,7 +1,7 @@
 //! The rules of LHCb's track checker: those of Velo tracks, and the categories of all kinds of tracks.
 //!
 //! - A track is a particle when the particle left at least 70 % of its hits. A track may be several
-//!   particles (they share hits). One of fewer than three hits is none: nothing could vouch for it.
+//!   particles (they share hits). A track of fewer than three hits is matched with no particle.
 //! - A track that is no particle is a ghost. Tracks beyond the first of a particle are clones; their rate is
 //!   clones / (reconstructed + clones).
 //! - Purity and hit efficiency are means over all matched tracks of a category; the efficiency in brackets

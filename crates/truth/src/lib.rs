@@ -1,9 +1,9 @@
-//! Truth: compares tracks with simulated particles, and simulates events.
+//! Truth: compares tracks with simulated particles.
 //!
 //! A [`Checker`] takes events one by one, each as its [`TruthEvent`] and the hit lists of its tracks, and
 //! gives a [`CheckReport`]: ghosts, and for each category of particles the efficiency, clones, purity and
 //! hit efficiency, with tables of efficiency against momentum, angle and multiplicity. What counts as
-//! found is laid down by the [`Rules`]. Only tests, benches and the command line use this module.
+//! found is laid down by the [`Rules`]. Nothing that reconstructs uses this crate.
 #![deny(unsafe_code, missing_docs)]
 
 mod checker;

@@ -1,12 +1,10 @@
 //! Best hit: of each layer the hit with the smallest chi2. One lane a seed; its state stays in registers from layer to
 //! layer.
 
-use super::search::{Visit, search};
-use super::{Seeded, take_hit};
-use crate::cylinder::config::CylinderConfig;
+use super::search::{Visit, Windows, search};
+use super::{Inputs, take_hit};
 use crate::cylinder::geometry::{RADII, SEED_LAYERS};
 use crate::cylinder::hit::is_hit;
-use crate::cylinder::index::Index;
 use crate::event::{CYLINDER_LAYERS, Column, NO_HIT, StageCounter};
 use crate::kalman::{CURVATURE_PER_TESLA, to_radius, within_turn};
 use crate::simd::Gang;
@@ -31,9 +29,7 @@ impl<G: Gang> Visit<G> for Nearest<G> {
 #[inline(always)]
 pub(super) fn build<G: Gang>(
     g: G,
-    config: &CylinderConfig,
-    index: &Index,
-    seeded: &Seeded,
+    &Inputs { config, index, seeded }: &Inputs<'_>,
     out: &mut [Column<u32>; CYLINDER_LAYERS],
     counter: &mut StageCounter,
 ) {
@@ -54,7 +50,8 @@ pub(super) fn build<G: Gang>(
             state.p[0] = within_turn(g, state.p[0]);
             let none = U32::splat(g, NO_HIT);
             let mut nearest = Nearest { hit: none, chi2: F32::splat(g, f32::INFINITY) };
-            search(g, &config.build, &index.layer(layer), &state, lanes, &mut nearest, counter);
+            let layers = Windows { config: &config.build, layer: index.layer(layer) };
+            search(g, &layers, &state, lanes, &mut nearest, counter);
             let found = is_hit(g, nearest.hit);
             missed = found.select_u(missed, missed + U32::splat(g, 1));
             // What has too few hits is not followed on.

@@ -14,7 +14,7 @@ pub(super) struct Branches {
     pub lane: Column<u32>,
     pub hit: Column<u32>,
     pub chi2: Column<f32>,
-    /// Branches of each candidate, side by side: places in the columns above.
+    /// Branches of each candidate, side by side: indices in the columns above.
     pub of_lane: Column<u32>,
     /// How many there are of each candidate.
     pub count: Column<u32>,
@@ -22,7 +22,7 @@ pub(super) struct Branches {
 }
 
 impl Branches {
-    /// Forgets everything and makes room for so many candidates of at most `most` branches each.
+    /// Removes everything and reserves memory for so many candidates of at most `most` branches each.
     pub fn start(&mut self, candidates: usize, most: usize) {
         self.lane.clear();
         self.hit.clear();

@@ -9,12 +9,12 @@
 //! for every survivor. Both do the same arithmetic on the same numbers.
 
 use super::branches::{Best, Branches, Note, Survivor, key};
-use super::search::search;
-use super::{ELEMENTS, Seeded, gather_state, store_state, take_hit};
+use super::search::{Windows, search};
+use super::{ELEMENTS, Inputs, Seeded, gather_state, store_state, take_hit};
 use crate::cylinder::config::{Builder, CylinderConfig};
 use crate::cylinder::geometry::{RADII, SEED_LAYERS};
 use crate::cylinder::index::Index;
-use crate::event::{CYLINDER_LAYERS, Column, Counters, NO_HIT, Truncation};
+use crate::event::{CYLINDER_LAYERS, Column, NO_HIT, StageCounter};
 use crate::kalman::matriplex::Matriplex;
 use crate::kalman::{CURVATURE_PER_TESLA, scatter, to_radius, within_turn};
 use crate::simd::Gang;
@@ -27,6 +27,17 @@ const NONE: u32 = u32::MAX;
 /// A candidate with too many holes: it is kept and not followed.
 const STOPPED: u32 = u32::MAX - 1;
 
+/// A candidate after one layer; the fields are the columns of [`Candidates`].
+#[derive(Debug, Clone, Copy, Default)]
+struct Candidate {
+    parent: u32,
+    hit: u32,
+    holes: u32,
+    missed: u32,
+    chi2: f32,
+    state: u32,
+}
+
 /// The candidates after one layer, seed by seed.
 #[derive(Debug, Default)]
 struct Candidates {
@@ -34,7 +45,7 @@ struct Candidates {
     start: Column<u32>,
     /// The candidate before this layer.
     parent: Column<u32>,
-    /// What it took here: a place in the sorted index, [`NO_HIT`], or [`STOPPED`].
+    /// What it took here: a position in the sorted index, [`NO_HIT`], or [`STOPPED`].
     hit: Column<u32>,
     /// Layers without a hit so far.
     holes: Column<u32>,
@@ -54,13 +65,13 @@ impl Candidates {
         self.chi2.clear();
     }
 
-    fn push(&mut self, parent: u32, hit: u32, holes: u32, missed: u32, chi2: f32, state: u32) {
-        self.parent.push(parent);
-        self.hit.push(hit);
-        self.holes.push(holes);
-        self.missed.push(missed);
-        self.chi2.push(chi2);
-        self.state.push(state);
+    fn push(&mut self, one: Candidate) {
+        self.parent.push(one.parent);
+        self.hit.push(one.hit);
+        self.holes.push(one.holes);
+        self.missed.push(one.missed);
+        self.chi2.push(one.chi2);
+        self.state.push(one.state);
     }
 
     fn of(&self, seed: usize) -> std::ops::Range<usize> {
@@ -86,19 +97,17 @@ pub(super) struct Combinatorial {
 }
 
 impl Combinatorial {
-    /// The hits of the best candidate of each seed into `out`.
-    #[allow(clippy::too_many_arguments, reason = "the room's inputs and outputs")]
+    /// The hits of the best candidate of each seed into `out`; returns how many candidates windows could not hold.
     #[inline(always)]
     pub fn build<G: Gang>(
         &mut self,
         g: G,
-        config: &CylinderConfig,
-        index: &Index,
-        seeded: &Seeded,
+        from: &Inputs<'_>,
         out: &mut [Column<u32>; CYLINDER_LAYERS],
-        counters: &mut Counters,
-        stage: usize,
-    ) {
+        counter: &mut StageCounter,
+    ) -> u64 {
+        let Inputs { config, index, seeded } = *from;
+        let mut lost = 0;
         let seeds = seeded.order.len();
         let most = config.build.candidates as usize;
         let lanes = CHUNK * most;
@@ -110,9 +119,8 @@ impl Combinatorial {
             for layer in SEED_LAYERS..CYLINDER_LAYERS {
                 self.list_live(layer - SEED_LAYERS);
                 self.branches.start(self.live.len(), config.build.hits_in_window as usize);
-                self.follow(g, config, index, seeded, layer, standard, counters, stage);
-                let lost = self.branches.sort_out();
-                counters.count_truncated(Truncation::CandidatesInWindow, lost);
+                self.follow(g, from, layer, counter);
+                lost += self.branches.sort_out();
                 if standard {
                     self.copy_branches(g, config, index, layer);
                 }
@@ -124,6 +132,7 @@ impl Combinatorial {
             }
             self.trace_back(config, chunk, out);
         }
+        lost
     }
 
     /// One candidate a seed.
@@ -133,7 +142,8 @@ impl Combinatorial {
         for (lane, &seed) in chunk.iter().enumerate() {
             candidates.start.push(lane as u32);
             let good = seeded.good[seed as usize] > 0;
-            candidates.push(0, if good { NO_HIT } else { STOPPED }, 0, 0, 0.0, seed);
+            let hit = if good { NO_HIT } else { STOPPED };
+            candidates.push(Candidate { hit, state: seed, ..Candidate::default() });
         }
         candidates.start.push(chunk.len() as u32);
     }
@@ -160,22 +170,18 @@ impl Combinatorial {
     }
 
     /// Takes in, carries on, searches: all candidates through the lanes.
-    #[allow(clippy::too_many_arguments, reason = "the room's inputs and outputs")]
     #[inline(always)]
     fn follow<G: Gang>(
         &mut self,
         g: G,
-        config: &CylinderConfig,
-        index: &Index,
-        seeded: &Seeded,
+        &Inputs { config, index, seeded }: &Inputs<'_>,
         layer: usize,
-        standard: bool,
-        counters: &mut Counters,
-        stage: usize,
+        counter: &mut StageCounter,
     ) {
+        let standard = config.builder == Builder::Standard;
         let field = F32::splat(g, CURVATURE_PER_TESLA * config.field);
         let is_first = layer == SEED_LAYERS;
-        let view = index.layer(layer);
+        let windows = Windows { config: &config.build, layer: index.layer(layer) };
         let [before, now] = &mut self.states;
         for at in (0..self.live.len()).step_by(G::LANES) {
             let mut lanes = Mask::first(g, self.live.len() - at);
@@ -195,7 +201,7 @@ impl Combinatorial {
             let lane = U32::iota(g) + U32::splat(g, at as u32);
             let chi2 = F32::load(g, &self.chi2.padded()[at..]);
             let mut note = Note { to: &mut self.branches, lane, chi2 };
-            search(g, &config.build, &view, &state, lanes, &mut note, &mut counters.stages[stage]);
+            search(g, &windows, &state, lanes, &mut note, counter);
         }
     }
 
@@ -221,7 +227,7 @@ impl Combinatorial {
         for at in (0..count).step_by(G::LANES) {
             let source = U32::load(g, &candidates.state.padded()[at..]);
             let is_branch = U32::load(g, &candidates.hit.padded()[at..]).lt(U32::splat(g, STOPPED));
-            // The place of a branch goes on behind the lanes.
+            // The index of a branch goes on behind the lanes.
             let branch = is_branch.select_u(source - U32::splat(g, self.live.len() as u32), source);
             let mut parent = gather_state(g, from, source, RADII[layer]);
             if config.material > 0.0 {
@@ -275,19 +281,33 @@ impl Combinatorial {
                 let (holes, missed) = (before.holes[parent], before.missed[parent]);
                 if survivor.branch == NONE {
                     let hit = if holes < build.holes { NO_HIT } else { STOPPED };
-                    after.push(parent as u32, hit, holes + 1, missed + 1, before.chi2[parent], survivor.lane);
+                    after.push(Candidate {
+                        parent: parent as u32,
+                        hit,
+                        holes: holes + 1,
+                        missed: missed + 1,
+                        chi2: before.chi2[parent],
+                        state: survivor.lane,
+                    });
                 } else {
                     let branch = survivor.branch as usize;
                     let state = if standard { (lanes + branch) as u32 } else { survivor.lane };
                     let (hit, chi2) = (self.branches.hit[branch], self.branches.chi2[branch]);
-                    after.push(parent as u32, hit, holes, missed, chi2, state);
+                    after.push(Candidate { parent: parent as u32, hit, holes, missed, chi2, state });
                 }
             }
-            // What stopped before fills what room there is.
+            // Candidates that stopped earlier fill what is left of the list.
             let room = (build.candidates as usize).saturating_sub(best.survivors().len());
             for stopped in range.filter(|candidate| before.hit[*candidate] == STOPPED).take(room) {
                 let (holes, missed) = (before.holes[stopped], before.missed[stopped]);
-                after.push(stopped as u32, STOPPED, holes, missed + 1, before.chi2[stopped], 0);
+                after.push(Candidate {
+                    parent: stopped as u32,
+                    hit: STOPPED,
+                    holes,
+                    missed: missed + 1,
+                    chi2: before.chi2[stopped],
+                    state: 0,
+                });
             }
         }
         after.start.push(after.hit.len() as u32);

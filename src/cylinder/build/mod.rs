@@ -9,7 +9,7 @@ use super::config::{Builder, CylinderConfig};
 use super::geometry::{RADII, SEED_LAYERS};
 use super::hit::is_hit;
 use super::index::Index;
-use crate::event::{CYLINDER_LAYERS, Column, Counters};
+use crate::event::{CYLINDER_LAYERS, Column, Counters, Truncation};
 use crate::kalman::matriplex::{Matriplex, Matrix, Symmetric};
 use crate::kalman::{CylinderState, scatter, update, within_turn};
 use crate::simd::Gang;
@@ -28,13 +28,13 @@ pub(super) struct Seeded {
     pub good: Column<u32>,
     /// The seeds by azimuth: neighbours look at the same hits.
     pub order: Column<u32>,
-    /// Hits of each seed: places in the sorted index, layer by layer.
+    /// Hits of each seed: positions in the sorted index, layer by layer.
     pub hits: [Column<u32>; SEED_LAYERS],
     count: Column<u32>,
 }
 
 impl Seeded {
-    /// Makes room.
+    /// Reserves memory.
     pub fn resize(&mut self, seeds: usize) {
         self.states.resize(ELEMENTS, seeds);
         self.good.set_len(seeds);
@@ -122,26 +122,27 @@ pub(crate) fn take_record<G: Gang>(
     update(g, &mut state.p, &mut state.c, residual, &v, has);
 }
 
+/// What tracks are built from.
+#[derive(Clone, Copy)]
+pub(super) struct Inputs<'a> {
+    pub config: &'a CylinderConfig,
+    pub index: &'a Index,
+    pub seeded: &'a Seeded,
+}
+
 /// Reused memory of the builders, and what they found.
 #[derive(Debug, Default)]
 pub(super) struct Build {
     combinatorial: Combinatorial,
-    /// The hit of each seed on each layer, a place in the sorted index, or `NO_HIT`.
+    /// The hit of each seed on each layer, a position in the sorted index, or `NO_HIT`.
     pub hits: [Column<u32>; CYLINDER_LAYERS],
 }
 
 impl Build {
     /// Grows every seed.
     #[inline(always)]
-    pub fn run<G: Gang>(
-        &mut self,
-        g: G,
-        config: &CylinderConfig,
-        index: &Index,
-        seeded: &Seeded,
-        counters: &mut Counters,
-        stage: usize,
-    ) {
+    pub fn run<G: Gang>(&mut self, g: G, from: &Inputs<'_>, counters: &mut Counters, stage: usize) {
+        let Inputs { config, seeded, .. } = *from;
         let seeds = seeded.good.len();
         self.hits.iter_mut().for_each(|column| column.set_len(seeds));
         for layer in 0..SEED_LAYERS {
@@ -149,10 +150,12 @@ impl Build {
         }
         match config.builder {
             Builder::BestHit => {
-                best_hit::build(g, config, index, seeded, &mut self.hits, &mut counters.stages[stage]);
+                best_hit::build(g, from, &mut self.hits, &mut counters.stages[stage]);
             }
             Builder::Standard | Builder::CloneEngine => {
-                self.combinatorial.build(g, config, index, seeded, &mut self.hits, counters, stage);
+                let stage = &mut counters.stages[stage];
+                let lost = self.combinatorial.build(g, from, &mut self.hits, stage);
+                counters.count_truncated(Truncation::CandidatesInWindow, lost);
             }
         }
     }

@@ -30,13 +30,18 @@ pub(crate) fn distance<G: Gang>(
     sum / determinant
 }
 
+/// Where hits are looked for, and how far.
+pub(super) struct Windows<'a> {
+    pub config: &'a BuildConfig,
+    pub layer: Layer<'a>,
+}
+
 /// Shows `visit` all hits with a chi2 below the cut in the windows of the states, which are on the layer's radius and
 /// within a turn of azimuth 0. A lane's hits come in the order of the index.
 #[inline(always)]
 pub(super) fn search<G: Gang>(
     g: G,
-    config: &BuildConfig,
-    layer: &Layer<'_>,
+    Windows { config, layer }: &Windows<'_>,
     state: &CylinderState<G>,
     lanes: Mask<G>,
     visit: &mut impl Visit<G>,

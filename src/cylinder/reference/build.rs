@@ -136,7 +136,7 @@ fn combinatorial(
         }
         branches.sort_by_key(|(key, _)| *key);
         branches.truncate(build.candidates as usize);
-        // What stopped before fills what room there is.
+        // Candidates that stopped earlier fill what is left of the list.
         let mut next: Vec<Candidate> = branches.into_iter().map(|(_, branch)| branch).collect();
         let stopped = candidates.into_iter().filter(|candidate| !candidate.live);
         let room = build.candidates as usize - next.len();

@@ -15,7 +15,7 @@ pub struct Matriplex {
 }
 
 impl Matriplex {
-    /// Makes room for `lanes` matrices of `elements` values; what they hold is arbitrary. Memory only grows.
+    /// Reserves memory for `lanes` matrices of `elements` values; what they hold is arbitrary. Memory only grows.
     pub fn resize(&mut self, elements: usize, lanes: usize) {
         // One cache line more than a round number: rows must not fall on the same sets of the cache.
         self.stride = lanes.next_multiple_of(PAD) + 16;

@@ -1,4 +1,4 @@
-//! The naive twin of the filter, in f64: helices by stepping as published (ALGORITHMS.md 14.6), derivatives by
+//! The naive twin of the filter, in f64: helices by stepping (`docs/algorithms.md`, "Cylinder: transport"), derivatives by
 //! differences, dense matrices. It shares no formula with the kernels but the textbook's.
 
 mod linear;
@@ -13,7 +13,7 @@ pub type Square<const N: usize> = [[f64; N]; N];
 pub type Point = [f64; 6];
 
 /// A helix on a cylinder in the parameters of the kernels, see [`axis`](super::axis): a filter of others, such as phi in
-/// place of the moment, is another filter where little is known, for it takes other things for linear.
+/// index of the moment, is another filter where little is known, for it takes other things for linear.
 pub type OnCylinder = [f64; 5];
 
 /// A state on a cylinder.

@@ -151,7 +151,7 @@ fn expand<G: Gang>(g: G, stream: &mut Column<u32>, codes: &mut Column<u32>) -> b
     !bad.any()
 }
 
-/// Reverses the codes of each module from place `begin` on.
+/// Reverses the codes of each module from index `begin` on.
 #[inline(always)]
 fn turn_modules<G: Gang>(g: G, codes: &mut Column<u32>, begin: usize) {
     let (mut first, end) = (begin, codes.len());

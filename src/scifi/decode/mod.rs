@@ -11,10 +11,12 @@
 //! Neighbouring mats overlap by a hair, and mapped boards have their links in any order: hence the last step.
 
 mod edges;
+#[cfg(feature = "reference")]
 mod reference;
 mod settle;
 mod words;
 
+#[cfg(feature = "reference")]
 pub use reference::{reference, reference_with};
 
 use super::geometry::{Boards, LINKS, SciFiGeometry};
@@ -34,7 +36,7 @@ const MAX_HITS: usize = 1 << 17;
 const WIDTH_SHIFT: u32 = 1;
 const CHANNEL_SHIFT: u32 = 5;
 const CHANNEL: u32 = (1 << 20) - 1;
-/// Width that is told for clusters of one word, and for parts of wide ones.
+/// Width that is stored for clusters of one word, and for parts of wide ones.
 const USUAL: u32 = 4;
 const PART: u32 = 0;
 
@@ -202,7 +204,7 @@ fn place_room<G: Gang>(
     )
 }
 
-/// Turns codes into hits from place `start` on; false when one is on no mat.
+/// Turns codes into hits from index `start` on; false when one is on no mat.
 #[inline(always)]
 fn place<G: Gang>(
     g: G,

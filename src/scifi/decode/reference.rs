@@ -14,7 +14,7 @@ struct Hit {
     width: u32,
 }
 
-/// One cluster: channel, half of it, width as the readout tells it.
+/// One cluster: channel, half of it, width as the readout gives it.
 type Cluster = (u32, u32, u32);
 
 /// Decodes one event and appends it to `out`.

@@ -203,7 +203,7 @@ impl<C: HasAvx2> Gang for Ymm<C> {
             self.u_store(self.u_min(register, last), &mut clamped);
             places = &clamped;
         }
-        // SAFETY: every place is at most the last of a slice that is not empty.
+        // SAFETY: every index is at most the last of a slice that is not empty.
         unsafe { self.records(|lane| from.as_ptr().add(places[lane] as usize).cast()) }
     }
     #[inline(always)]

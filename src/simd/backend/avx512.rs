@@ -54,7 +54,7 @@ impl Zmm {
 const N: usize = 16;
 
 /// Mask logic in mask registers. Rust's mask type is `u16`; written with `&`, a mask that lives in a loop is
-/// moved to a general register and back on every turn, which costs more than the loop's arithmetic.
+/// moved to a general register and back in every iteration, which costs more than the loop's arithmetic.
 macro_rules! mask_logic {
     ($($name:ident = $instruction:literal;)*) => {$(
         #[inline]
@@ -165,7 +165,7 @@ impl Gang for Zmm {
             self.u_store(self.u_min(register, last), &mut clamped);
             places = &clamped;
         }
-        // SAFETY: every place is at most the last of a slice that is not empty.
+        // SAFETY: every index is at most the last of a slice that is not empty.
         unsafe { self.records(|lane| from.as_ptr().add(places[lane] as usize).cast()) }
     }
     #[inline(always)]

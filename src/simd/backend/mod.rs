@@ -1,4 +1,4 @@
-//! The only room with `core::arch`: one file per register kind, each a [`Gang`](super::Gang).
+//! The only folder with `core::arch`: one file per register kind, each a [`Gang`](super::Gang).
 #![allow(unsafe_code, reason = "intrinsics and gathers; every block says why it is sound")]
 
 #[cfg(target_arch = "x86_64")]
@@ -40,7 +40,7 @@ fn gather_record_source(from: &[[f32; 4]]) -> (&[[f32; 4]], u32) {
     (from, (from.len() - 1).min((1 << 28) - 1) as u32)
 }
 
-/// A slice of places is shorter than the gang.
+/// A slice of indices is shorter than the gang.
 #[cfg(target_arch = "x86_64")]
 #[cold]
 #[inline(never)]
@@ -78,7 +78,7 @@ fn scatter_lanes(value: &[u32], to: &mut [u32], index: &[u32], mut bits: u64) {
     }
 }
 
-/// The bits of f32 as u32, in place.
+/// The bits of f32 as u32, in index.
 #[inline(always)]
 fn bits(from: &[f32]) -> &[u32] {
     // SAFETY: f32 and u32 have the same size and alignment, and every bit pattern is valid for both.
@@ -92,7 +92,7 @@ fn bits_mut(to: &mut [f32]) -> &mut [u32] {
     unsafe { std::slice::from_raw_parts_mut(to.as_mut_ptr().cast(), to.len()) }
 }
 
-/// The bits of i32 as u32, in place.
+/// The bits of i32 as u32, in index.
 #[inline(always)]
 fn signed_bits(from: &[i32]) -> &[u32] {
     // SAFETY: i32 and u32 have the same size and alignment, and every bit pattern is valid for both.

@@ -23,7 +23,7 @@ impl BorderJoiner {
 
     /// Hits `starts[i]..starts[i + 1]` are piece i (the last one ends with the hits), which has
     /// `clusters[i]` clusters; `labels` are numbers within the piece and become those of the whole, clusters
-    /// being numbered in the order of their first hits. Says how many clusters there are.
+    /// being numbered in the order of their first hits. Returns how many clusters there are.
     ///
     /// Only hits within a window of a border are looked at.
     pub fn join(

@@ -42,7 +42,7 @@ impl Forest {
         }
     }
 
-    /// Makes one set of two; says what its root is.
+    /// Makes one set of two; returns its root.
     #[inline(always)]
     pub fn join(&mut self, a: u32, b: u32) -> u32 {
         let (a, b) = (self.root(a), self.root(b));

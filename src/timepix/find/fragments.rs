@@ -14,9 +14,9 @@ use super::neighbours::{Pieces, pieces};
 use crate::event::{Column, PixelHits};
 use std::ops::Range;
 
-/// Hits of one turn of both loops: few enough that links stay in the fastest cache.
+/// Hits of one block of both loops: few enough that links stay in the fastest cache.
 const TURN: usize = 4096;
-/// Room for the links of a turn, three a hit at most.
+/// Capacity for the links of a block, three a hit at most.
 const LINKS: usize = 1 << 14;
 
 /// What a pixel knows of its last hit.
@@ -62,7 +62,7 @@ impl Fragments {
     }
 
     /// Clusters time-ordered hits on the matrix: `labels` become cluster numbers in the order of first hits.
-    /// Says how many clusters there are.
+    /// Returns how many clusters there are.
     pub fn run(
         &mut self,
         window: u32,
@@ -104,7 +104,7 @@ impl Fragments {
         clusters
     }
 
-    /// Forgets the hits from number `from` on of those that [`Fragments::run`] had last, so that some of them
+    /// Removes the hits from number `from` on of those that [`Fragments::run`] had last, so that some of them
     /// may come again.
     pub fn forget(&mut self, hits: &PixelHits, from: usize) {
         for i in from..hits.len() {
@@ -134,7 +134,7 @@ impl Fragments {
         (usize::from(y) + 1) * self.stride + usize::from(x) + 1
     }
 
-    /// One turn: labels become fragments. Says how many fragments there are now, and how many links.
+    /// One block: labels become fragments. Returns how many fragments there are now, and how many links.
     fn turn(
         &mut self,
         window: u32,

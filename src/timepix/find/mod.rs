@@ -7,9 +7,9 @@ mod fragments;
 mod global;
 mod neighbours;
 mod open;
+mod plain;
 
 use super::config::{Algorithm, Definition, FindConfig};
-use super::reference::{PlainMatrix, plain_loop};
 use crate::Result;
 use crate::event::{Column, PixelHits};
 pub use borders::BorderJoiner;
@@ -18,6 +18,7 @@ use forest::Forest;
 use fragments::Fragments;
 use global::Global;
 use open::Open;
+pub use plain::{PlainMatrix, plain_loop};
 
 /// Finds clusters on a sensor of a certain size.
 pub struct Finder {
@@ -57,7 +58,7 @@ impl Finder {
     }
 
     /// Clusters hits that are in order of time and on the sensor: `labels` get the cluster number of each
-    /// hit, clusters being numbered in the order of their first hits. Says how many clusters there are.
+    /// hit, clusters being numbered in the order of their first hits. Returns how many clusters there are.
     ///
     /// # Panics
     /// When a hit is far outside the sensor.
@@ -87,7 +88,7 @@ impl Finder {
     }
 }
 
-/// Numbers clusters in the order of their first hits, from labels that are the place of that hit.
+/// Numbers clusters in the order of their first hits, from labels that are the index of that hit.
 fn number_in_place(labels: &mut [u32]) {
     let mut next = 0;
     for i in 0..labels.len() {

@@ -117,7 +117,7 @@ impl Open {
         cluster.latest = cluster.latest.max(latest);
     }
 
-    /// Labels the hits of clusters that cannot grow any more with their first hit, and forgets them.
+    /// Labels the hits of clusters that cannot grow any more with their first hit, and removes them.
     fn close(&mut self, hits: &PixelHits, labels: &mut [u32], is_over: impl Fn(i64) -> bool) {
         let mut open = std::mem::take(&mut self.open);
         open.retain(|&number| {

@@ -1,9 +1,4 @@
-//! Naive clustering: every definition by its words, comparing all pairs; and the plain loop that a fast
-//! program has to beat.
-
-mod plain;
-
-pub use plain::{PlainMatrix, plain_loop};
+//! Naive clustering: every definition by its words, comparing all pairs.
 
 use super::config::{Definition, FindConfig};
 use crate::event::PixelHits;

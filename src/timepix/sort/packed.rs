@@ -76,7 +76,7 @@ fn extent(hits: &PixelHits) -> Extent {
     Extent { first, last, x, y }
 }
 
-/// Packs hits; a room of its own.
+/// Packs hits; a function of its own, which enters the feature context.
 #[inline(never)]
 pub(super) fn pack_room<G: Gang>(g: G, packing: Packing, hits: &PixelHits, words: &mut Column<u64>) {
     words.set_len(hits.len());
@@ -97,7 +97,7 @@ fn pack(packing: Packing, hits: &PixelHits, words: &mut [u64]) {
     }
 }
 
-/// Appends the hits of words; a room of its own.
+/// Appends the hits of words; a function of its own, which enters the feature context.
 #[inline(never)]
 pub(super) fn unpack_room<G: Gang>(g: G, packing: Packing, words: &[u64], to: &mut PixelHits) {
     let start = to.len();

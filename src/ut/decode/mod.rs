@@ -4,19 +4,21 @@
 //! sector groups, which makes the sort nearly free: within a sector hits already come in order.
 //!
 //! ```text
-//! banks -> gather:  one word a hit, with its board                  (a gang of words at a time)
+//! banks -> gather:  one word a hit, with its board                  (eight words at a time)
 //!       -> sector:  number of the sector in the order of hits       (pre-decode; in lanes)
 //!       -> count:   hits of each sector, rank of each hit among them
-//!       -> sum:     first place of each sector                      (prefix sum)
+//!       -> sum:     first index of each sector                      (prefix sum)
 //!       -> place:   sector and strip of each hit at its place       (permutation)
 //!       -> decode:  x, z, ends in y, weight, LHCbID in order        (in lanes)
 //! ```
-//! At the end the order is checked, and sorted out where banks or geometry made it otherwise.
+//! At the end the order is checked, and hits are sorted where banks or geometry made it otherwise.
 
 mod banks;
+#[cfg(feature = "reference")]
 mod reference;
 mod settle;
 
+#[cfg(feature = "reference")]
 pub use reference::{reference, reference_with};
 
 use super::geometry::{NO_SECTOR, SECTORS, STRIPS, UtGeometry};
@@ -47,7 +49,7 @@ pub struct UtScratch {
     rank: Column<u32>,
     /// Hits in the order of the output.
     placed: Column<u32>,
-    /// Per sector: hits, then the place of its first.
+    /// Per sector: hits, then the index of its first.
     start: [u32; SECTORS + 1],
     order: Order,
 }
@@ -167,7 +169,7 @@ fn count(scratch: &mut UtScratch) {
     }
 }
 
-/// First place of each sector, and of each group.
+/// First index of each sector, and of each group.
 #[inline(always)]
 fn sum(geometry: &UtGeometry, scratch: &mut UtScratch, out: &mut UtBatch) {
     let first = out.hits() as u32;
@@ -199,7 +201,7 @@ fn place(geometry: &UtGeometry, flips: bool, scratch: &mut UtScratch) {
     }
 }
 
-/// Decodes the hits at their places from `start` on; false when they are not in order.
+/// Decodes the hits at their indices from `start` on; false when they are not in order.
 #[inline(always)]
 fn decode_in_order<G: Gang>(
     g: G,

@@ -69,7 +69,7 @@ fn hits(fault: bool, geometry: &UtGeometry, event: &RawEvent<'_>) -> Result<Vec<
     Ok(hits)
 }
 
-/// A strip that was hit, as its bank tells it.
+/// A strip that was hit, as its bank gives it.
 struct Strip {
     board: usize,
     lane: usize,

@@ -34,7 +34,7 @@ pub(super) struct GroupScratch {
     /// Superpixels with neighbours: keys and patterns.
     key: Column<u32>,
     pattern: Column<u32>,
-    /// Nodes, from place [`FRONT`] on.
+    /// Nodes, from index [`FRONT`] on.
     node_key: Column<u32>,
     node: Column<u32>,
     /// Pairs of touching nodes.
@@ -48,7 +48,7 @@ pub(super) struct GroupScratch {
 }
 
 impl GroupScratch {
-    /// Forgets everything and makes room for `words` superpixels.
+    /// Removes everything and reserves memory for `words` superpixels.
     #[inline(always)]
     pub(super) fn clear(&mut self, words: usize) {
         self.key.clear();

@@ -11,10 +11,12 @@
 
 mod groups;
 mod patterns;
+#[cfg(feature = "reference")]
 mod reference;
 mod retina;
 mod superpixel;
 
+#[cfg(feature = "reference")]
 pub use reference::{reference, reference_with};
 
 use super::geometry::PITCH;
@@ -105,7 +107,7 @@ impl Default for Clusters {
 }
 
 impl Clusters {
-    /// Forgets everything and makes room for `clusters`.
+    /// Removes everything and reserves memory for `clusters`.
     fn clear(&mut self, clusters: usize) {
         self.count = [0; VELO_MODULES];
         self.channel.set_len(0);
@@ -278,7 +280,7 @@ fn place_room<G: Gang>(
     );
 }
 
-/// Turns a range of clusters into hits from place `at` on.
+/// Turns a range of clusters into hits from index `at` on.
 #[inline(always)]
 fn place<G: Gang>(
     g: G,

@@ -8,7 +8,7 @@ use crate::simd::varying::{Mask, U32};
 use crate::velo::geometry::{COLUMNS, SENSORS};
 use crate::velo::sensors::ALL_SENSORS;
 
-/// Where a fraction of a row and of a column is told in LHCbIDs.
+/// Bits of an LHCbID that hold a fraction of a row, of a column.
 const FRACTION_Y: u32 = 1 << 26;
 const FRACTION_X: u32 = 1 << 27;
 /// Version 4: the lower bits of a source number its pair of sensors.

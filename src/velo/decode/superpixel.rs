@@ -71,7 +71,7 @@ fn read_bank<G: Gang>(
     for at in (0..words.count).step_by(G::LANES) {
         let word = U32::load(g, &words.from[at..]);
         let pattern = word & U32::splat(g, 0xFF);
-        // A superpixel without pixels is none.
+        // A superpixel without pixels makes no cluster.
         let keep = Mask::first(g, words.count - at).and_not(pattern.eq(U32::splat(g, 0)));
         let row = word.shr::<8>() & U32::splat(g, 0x3F);
         let column = word.shr::<14>() & U32::splat(g, 0x1FF);

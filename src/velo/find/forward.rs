@@ -1,10 +1,9 @@
 //! Forwarding: every track under way looks for its next hit, one lane a track.
 
-use super::nearest::{Line, Reach, Search};
-use super::{FindScratch, Tally, columns_of_lines};
+use super::nearest::{Candidates, Line, Reach, Search};
+use super::{FindScratch, columns_of_lines};
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
-use crate::velo::config::BestConfig;
 use crate::velo::geometry::PAIR_HALF_DEPTH;
 use crate::velo::index::Index;
 use crate::velo::scratch::Found;
@@ -16,17 +15,15 @@ const GONE: u32 = u32::MAX;
 /// many pairs in a row, or that points where no hits can be, is followed no more; the others move together,
 /// in order.
 #[inline(always)]
-#[allow(clippy::too_many_arguments)]
 pub(super) fn forward<G: Gang>(
     g: G,
-    search: &Search,
-    config: &BestConfig,
+    search: &mut Search<'_, G>,
     index: &mut Index,
     scratch: &mut FindScratch,
     found: &mut Found,
     pair: usize,
-    tally: &mut Tally<G>,
 ) {
+    let config = search.config;
     let FindScratch { active, extended, extended_by, .. } = scratch;
     extended.reserve_total(active.len);
     extended_by.reserve_total(active.len);
@@ -40,7 +37,7 @@ pub(super) fn forward<G: Gang>(
     let (first_of, count_of) = (active.first.padded_mut(), active.count.padded_mut());
     let (rows_of, missed_of) = (active.row.padded_mut(), active.missed.padded_mut());
     let none = U32::splat(g, 0);
-    // Windows first: the search then reads their places from memory.
+    // Windows first: the search then reads their indices from memory.
     for at in (0..active.len).step_by(G::LANES) {
         let line = Line::load(g, lines.each_ref().map(|column| &**column), at);
         let missed = U32::load(g, &missed_of[at..]);
@@ -48,7 +45,7 @@ pub(super) fn forward<G: Gang>(
         let ahead = (layer.z + F32::splat(g, PAIR_HALF_DEPTH)).lt(line.z);
         let searching = ahead & Mask::first(g, active.len - at);
         let (window, inside) = search.window(g, &layer, &line, reach);
-        let count = search.limit(g, window.count, searching, tally);
+        let count = search.limit(g, window.count, searching);
         let more = inside.select_u(missed + U32::splat(g, 1), U32::splat(g, GONE));
         window.first.store(&mut first_of[at..]);
         searching.select_u(count, none).store(&mut count_of[at..]);
@@ -61,8 +58,8 @@ pub(super) fn forward<G: Gang>(
         let line = Line::load(g, lines.each_ref().map(|column| &**column), at);
         let row = U32::load(g, &rows_of[at..]);
         let first = &first_of[at..];
-        let (best, is_hit) =
-            search.nearest(g, &layer, first, U32::load(g, &count_of[at..]), &line, reach, tally);
+        let candidates = Candidates { first, count: U32::load(g, &count_of[at..]) };
+        let (best, is_hit) = search.nearest(g, &layer, candidates, &line, reach);
         let place = layer.original(U32::load(g, first) + best.number);
         row.store_packed(&mut extended_rows[count..], is_hit);
         count += place.store_packed(&mut extended_hits[count..], is_hit);

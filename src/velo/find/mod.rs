@@ -28,7 +28,7 @@ mod nearest;
 mod seed;
 mod select;
 
-use super::config::{BestConfig, PassConfig};
+use super::config::BestConfig;
 use super::geometry::PAIRS;
 use super::index::Index;
 use super::scratch::Found;
@@ -40,10 +40,10 @@ pub(super) use select::order_and_kill_clones;
 
 /// Index of this stage in the counters.
 pub(super) const STAGE: usize = 2;
-/// Room for the hits of a track: one per pair, rounded up.
+/// Capacity for the hits of a track: one per pair, rounded up.
 pub(super) const ROW: usize = 32;
 
-/// Reused memory of this room.
+/// Reused memory of this stage.
 #[derive(Debug, Default)]
 pub(super) struct FindScratch {
     active: Active,
@@ -72,7 +72,7 @@ struct Active {
 }
 
 impl Active {
-    /// No tracks, and room for so many.
+    /// No tracks, and capacity for so many.
     fn open(&mut self, tracks: usize) {
         self.len = 0;
         self.room = self.room.max(tracks + PAD);
@@ -115,10 +115,27 @@ impl<G: Gang> Tally<G> {
         self.vectors += u64::from(steps);
     }
 
-    fn add_to(&self, g: G, counters: &mut Counters) {
+    fn add_to(&self, g: G, counts: &mut FindCounts) {
+        counts.lanes_active += u64::from(self.active.reduce_add(Mask::first(g, G::LANES)));
+        counts.lanes_total += self.vectors * G::LANES as u64;
+        counts.cut_short += self.cut_short;
+    }
+}
+
+/// What the searches of an event did.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct FindCounts {
+    lanes_active: u64,
+    lanes_total: u64,
+    cut_short: u64,
+}
+
+impl FindCounts {
+    /// Adds them to the counters of the stage.
+    pub(super) fn add_to(self, counters: &mut Counters) {
         let stage: &mut StageCounter = &mut counters.stages[STAGE];
-        stage.lanes_active += u64::from(self.active.reduce_add(Mask::first(g, G::LANES)));
-        stage.lanes_total += self.vectors * G::LANES as u64;
+        stage.lanes_active += self.lanes_active;
+        stage.lanes_total += self.lanes_total;
         if self.cut_short > 0 {
             counters.count_truncated(Truncation::CandidatesInWindow, self.cut_short);
         }
@@ -134,10 +151,9 @@ pub(super) fn find<G: Gang>(
     index: &mut [Index; 2],
     scratch: &mut FindScratch,
     found: &mut Found,
-    counters: &mut Counters,
-) {
+) -> FindCounts {
     found.clear();
-    let mut tally = Tally::new(g);
+    let mut counts = FindCounts::default();
     // Loops and not two calls, here and below: everything is inlined, and code that stands once compiles once.
     for (number, pass) in [&config.first, &config.second].into_iter().enumerate() {
         if number == 1 {
@@ -145,37 +161,34 @@ pub(super) fn find<G: Gang>(
             left.keep_free(g, all, max_candidates, &mut scratch.keys);
         }
         let index = &mut index[number];
-        let search = nearest::Search::new(config, max_candidates);
+        let mut search = nearest::Search::new(g, config, pass, max_candidates);
         // A hit is the middle of one triplet at most, so there are no more candidates than hits.
         let first_row = found.rows.len();
         found.reserve(index.hits.len());
         scratch.active.open(index.hits.len());
-        walk(g, &search, config, pass, index, scratch, found, &mut tally);
+        walk(g, &mut search, index, scratch, found);
+        search.tally.add_to(g, &mut counts);
         select::accept(pass, index, number == 1, first_row, &mut scratch.weak, found);
     }
-    tally.add_to(g, counters);
+    counts
 }
 
 /// Visits the pairs of a pass, as a function of its own: everything below is inlined into it, and without such
 /// seams a kernel is one function of a hundred kilobytes, whose compile time grows faster than its size.
 #[inline(never)]
-#[allow(clippy::too_many_arguments)]
 fn walk<G: Gang>(
     g: G,
-    search: &nearest::Search,
-    config: &BestConfig,
-    pass: &PassConfig,
+    search: &mut nearest::Search<'_, G>,
     index: &mut Index,
     scratch: &mut FindScratch,
     found: &mut Found,
-    tally: &mut Tally<G>,
 ) {
     g.vectorize(
         #[inline(always)]
         || {
             for current in (1..PAIRS - 1).rev() {
-                forward::forward(g, search, config, index, scratch, found, current - 1, tally);
-                seed::seed(g, search, pass, index, scratch, found, current, tally);
+                forward::forward(g, search, index, scratch, found, current - 1);
+                seed::seed(g, search, index, scratch, found, current);
             }
         },
     );

@@ -3,12 +3,16 @@
 use super::Tally;
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
-use crate::velo::config::BestConfig;
+use crate::velo::config::{BestConfig, PassConfig};
 use crate::velo::geometry::PAIR_HALF_DEPTH;
 use crate::velo::index::{Layer, Window};
 
-/// What holds for every search of a pass.
-pub(super) struct Search {
+/// What holds for every search of a pass, and what the searches did.
+pub(super) struct Search<'a, G: Gang> {
+    /// Parameters of both passes, and of this one.
+    pub(super) config: &'a BestConfig,
+    pub(super) pass: &'a PassConfig,
+    pub(super) tally: Tally<G>,
     /// Twice the variance of a hit, mm^2.
     two_hit_variances: f32,
     scatter_constant: f32,
@@ -33,7 +37,7 @@ pub(super) struct Line<G: Gang> {
 pub(super) type Lines<'a> = [&'a mut [f32]; 6];
 
 impl<G: Gang> Line<G> {
-    /// The lines from place `at` on.
+    /// The lines from index `at` on.
     #[inline(always)]
     pub(super) fn load(g: G, [x, y, z, tx, ty, inverse]: [&[f32]; 6], at: usize) -> Self {
         Self {
@@ -46,7 +50,7 @@ impl<G: Gang> Line<G> {
         }
     }
 
-    /// Left-packs the lines of `lanes` to place `at`.
+    /// Left-packs the lines of `lanes` to index `at`.
     #[inline(always)]
     pub(super) fn store_packed(&self, [x, y, z, tx, ty, inverse]: &mut Lines<'_>, at: usize, lanes: Mask<G>) {
         self.x.store_packed(&mut x[at..], lanes);
@@ -106,9 +110,21 @@ pub(super) struct Reach<G: Gang> {
     pub(super) scatter_slope: f32,
 }
 
-impl Search {
-    pub(super) fn new(config: &BestConfig, max_candidates: u32) -> Self {
+/// The windows of lines in a layer: hits from the first of each lane on, counted in the layer.
+#[derive(Clone, Copy)]
+pub(super) struct Candidates<'a, G: Gang> {
+    /// Where the windows begin, one value per lane.
+    pub(super) first: &'a [u32],
+    /// How many hits they have.
+    pub(super) count: U32<G>,
+}
+
+impl<'a, G: Gang> Search<'a, G> {
+    pub(super) fn new(g: G, config: &'a BestConfig, pass: &'a PassConfig, max_candidates: u32) -> Self {
         Self {
+            config,
+            pass,
+            tally: Tally::new(g),
             two_hit_variances: 2.0 * (config.hit_resolution * config.hit_resolution),
             scatter_constant: config.scatter_constant,
             max_candidates,
@@ -119,10 +135,10 @@ impl Search {
 
     /// Cuts windows down to the largest size, and counts what is cut off.
     #[inline(always)]
-    pub(super) fn limit<G: Gang>(&self, g: G, count: U32<G>, lanes: Mask<G>, tally: &mut Tally<G>) -> U32<G> {
+    pub(super) fn limit(&mut self, g: G, count: U32<G>, lanes: Mask<G>) -> U32<G> {
         let most = U32::splat(g, self.max_candidates);
         if (most.lt(count) & lanes).any() {
-            tally.cut_short += u64::from((count - count.min(most)).reduce_add(lanes));
+            self.tally.cut_short += u64::from((count - count.min(most)).reduce_add(lanes));
         }
         count.min(most)
     }
@@ -133,7 +149,7 @@ impl Search {
     /// s^2 (1 + (1 + r)^2 + r^2), r = dz / length of the doublet; scattering in the second hit adds its
     /// angle's variance times dz^2.
     #[inline(always)]
-    fn variance<G: Gang>(&self, g: G, line: &Line<G>, scatter: F32<G>, dz: F32<G>) -> F32<G> {
+    fn variance(&self, g: G, line: &Line<G>, scatter: F32<G>, dz: F32<G>) -> F32<G> {
         let r = dz * line.inverse;
         let lever = r.mul_add(r, r) + F32::splat(g, 1.0);
         lever.mul_add(F32::splat(g, self.two_hit_variances), scatter * (dz * dz))
@@ -141,7 +157,7 @@ impl Search {
 
     /// Variance of the scattering angle in the second hit of the line.
     #[inline(always)]
-    fn scatter<G: Gang>(&self, g: G, line: &Line<G>, reach: Reach<G>) -> F32<G> {
+    fn scatter(&self, g: G, line: &Line<G>, reach: Reach<G>) -> F32<G> {
         let per_slope2 = F32::splat(g, reach.scatter_slope);
         line.slope2().mul_add(per_slope2, F32::splat(g, self.scatter_constant))
     }
@@ -149,7 +165,7 @@ impl Search {
     /// The window of a layer that has all hits with a small enough chi2, and the lanes whose line meets the
     /// layer where hits can be; the other windows are empty.
     #[inline(always)]
-    pub(super) fn window<G: Gang>(
+    pub(super) fn window(
         &self,
         g: G,
         layer: &Layer<'_, G>,
@@ -171,20 +187,16 @@ impl Search {
         (Window { first, count: inside.select_u(count, U32::splat(g, 0)) }, inside)
     }
 
-    /// The hit with the smallest chi2 around the line among the `count` hits from place `first` on, and the
-    /// lanes that have one below the limit. The first of equals in the order of the window wins. Fractions are
+    /// The hit with the smallest chi2 around the line among the candidates, and the lanes that have one below the limit. The first of equals in the order of the window wins. Fractions are
     /// compared crosswise.
     #[inline(always)]
-    #[allow(clippy::too_many_arguments)]
-    pub(super) fn nearest<G: Gang>(
-        &self,
+    pub(super) fn nearest(
+        &mut self,
         g: G,
         layer: &Layer<'_, G>,
-        first: &[u32],
-        count: U32<G>,
+        Candidates { first, count }: Candidates<'_, G>,
         line: &Line<G>,
         reach: Reach<G>,
-        tally: &mut Tally<G>,
     ) -> (Best<G>, Mask<G>) {
         let scatter = self.scatter(g, line, reach);
         let zero = F32::splat(g, 0.0);
@@ -221,7 +233,7 @@ impl Search {
             any = any | better;
             steps += 1;
         }
-        tally.add(count, steps);
+        self.tally.add(count, steps);
         (best, any)
     }
 }

@@ -1,8 +1,8 @@
 //! Seeding: triplets around the free hits of one pair. Doublets are written down first, so that every lane
 //! of the search has one, whatever the number of candidates of a hit.
 
-use super::nearest::{Line, Reach, Search};
-use super::{FindScratch, Tally, columns_of_lines};
+use super::nearest::{Candidates, Line, Reach, Search};
+use super::{FindScratch, columns_of_lines};
 use crate::event::{Column, PAD};
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
@@ -23,10 +23,10 @@ const MAX_SLOPE2: f32 = 1.0;
 /// Memory of seeding.
 #[derive(Debug, Default)]
 pub(super) struct SeedScratch {
-    /// Free hits of the current pair: place, direction in bins.
+    /// Free hits of the current pair: index, direction in bins.
     middle: Column<u32>,
     turn: Column<f32>,
-    /// Those of them with hits in the window for the outer hit: place, and the first and the number of those hits.
+    /// Those of them with hits in the window for the outer hit: index, and the first and the number of those hits.
     entry: Column<u32>,
     first: Column<u32>,
     count: Column<u32>,
@@ -94,7 +94,7 @@ impl Default for Triplets {
     }
 }
 
-/// A triplet of places in the index, and its score.
+/// A triplet of indices in the index, and its score.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Seed {
     pub(super) hits: [u32; 3],
@@ -104,23 +104,20 @@ pub(super) struct Seed {
 
 /// Makes the seeds around pair `current` and appends them to the tracks under way.
 #[inline(always)]
-#[allow(clippy::too_many_arguments)]
 pub(super) fn seed<G: Gang>(
     g: G,
-    search: &Search,
-    pass: &PassConfig,
+    search: &mut Search<'_, G>,
     index: &Index,
     scratch: &mut FindScratch,
     found: &mut Found,
     current: usize,
-    tally: &mut Tally<G>,
 ) {
     let seeds = &mut scratch.seeds;
-    let shapes = shapes(pass, current);
+    let shapes = shapes(search.pass, current);
     seeds.open(g, index, current);
-    while seeds.list_doublets(g, search, index, &shapes, tally) {
-        seeds.doublets.cut(g, search, pass, index, &shapes);
-        seeds.triplets.search(g, search, pass, index, &shapes, &seeds.doublets, tally);
+    while seeds.list_doublets(g, search, index, &shapes) {
+        seeds.doublets.cut(g, search, index, &shapes);
+        seeds.triplets.search(g, search, index, &shapes, &seeds.doublets);
         seeds.keep_best_of_each_middle();
     }
     for end in [2, 0] {
@@ -212,10 +209,10 @@ impl SeedScratch {
     fn open_windows<G: Gang>(
         &mut self,
         g: G,
-        search: &Search,
-        (binning, row): (Binning, &[u32]),
+        search: &mut Search<'_, G>,
+        binning: Binning,
+        row: &[u32],
         half_width: f32,
-        tally: &mut Tally<G>,
     ) {
         let half = F32::splat(g, binning.width(half_width));
         let hits = self.middle.len();
@@ -229,7 +226,7 @@ impl SeedScratch {
             let lanes = Mask::first(g, hits - at);
             let [from, to] = binning.cells(g, F32::load(g, &self.turn.padded()[at..]), half);
             let first = U32::gather(row, from);
-            let count = search.limit(g, U32::gather(row, to) - first, lanes, tally);
+            let count = search.limit(g, U32::gather(row, to) - first, lanes);
             let some = U32::splat(g, 0).lt(count) & lanes;
             U32::load(g, &self.middle.padded()[at..]).store_packed(&mut entries[kept..], some);
             first.store_packed(&mut firsts[kept..], some);
@@ -244,10 +241,9 @@ impl SeedScratch {
     fn list_doublets<G: Gang>(
         &mut self,
         g: G,
-        search: &Search,
+        search: &mut Search<'_, G>,
         index: &Index,
         shapes: &[Shape; SHAPES],
-        tally: &mut Tally<G>,
     ) -> bool {
         let mut len = 0;
         // Shapes of blocks before have no doublets in this one, and those of blocks to come neither.
@@ -256,7 +252,7 @@ impl SeedScratch {
             let shape = &shapes[self.next.shape];
             if let Some(window) = shape.window {
                 if (self.next.entry, self.next.written) == (0, 0) {
-                    self.open_windows(g, search, (index.binning, index.row(shape.above)), window, tally);
+                    self.open_windows(g, search, index.binning, index.row(shape.above), window);
                 }
                 len = self.list_shape(g, len);
             } else {
@@ -290,7 +286,7 @@ impl SeedScratch {
             U32::splat(g, hits[i]).store(&mut middle[len..]);
             let left = counts[i] - written;
             len += left.min(G::LANES as u32) as usize;
-            // A way out and not a choice of the next hit: that would make each turn wait for the one before.
+            // A way out and not a choice of the next hit: that would make each iteration wait for the one before.
             if left > G::LANES as u32 {
                 (self.next.entry, self.next.written) = (i, written + G::LANES as u32);
                 return len;
@@ -304,7 +300,7 @@ impl SeedScratch {
     /// Triplets of one shape come in the order of the middle hits: the best of each run becomes the seed of a
     /// hit that has none of a better shape.
     ///
-    /// A claim of before is nobody's: it holds only when the seed that it names has that hit.
+    /// An earlier claim is void: it holds only when the seed that it names has that hit.
     fn keep_best_of_each_middle(&mut self) {
         let Triplets { hits: [outer, middle, inner], shape, score, len } = &*self.triplets;
         for i in 0..*len {
@@ -351,14 +347,8 @@ impl SeedScratch {
 impl Doublets {
     /// Keeps the doublets that may be a particle's and that have hits to be extended to.
     #[inline(always)]
-    fn cut<G: Gang>(
-        &mut self,
-        g: G,
-        search: &Search,
-        pass: &PassConfig,
-        index: &Index,
-        shapes: &[Shape; SHAPES],
-    ) {
+    fn cut<G: Gang>(&mut self, g: G, search: &Search<'_, G>, index: &Index, shapes: &[Shape; SHAPES]) {
+        let pass = search.pass;
         let above = [index.layer(g, shapes[0].above), index.layer(g, shapes[1].above)];
         let below = [index.layer(g, shapes[0].below), index.layer(g, shapes[2].below)];
         let Self {
@@ -405,17 +395,15 @@ impl Doublets {
 impl Triplets {
     /// Extends doublets into the next layer.
     #[inline(always)]
-    #[allow(clippy::too_many_arguments)]
     fn search<G: Gang>(
         &mut self,
         g: G,
-        search: &Search,
-        pass: &PassConfig,
+        search: &mut Search<'_, G>,
         index: &Index,
         shapes: &[Shape; SHAPES],
         doublets: &Doublets,
-        tally: &mut Tally<G>,
     ) {
+        let pass = search.pass;
         let below = [index.layer(g, shapes[0].below), index.layer(g, shapes[2].below)];
         let Self { hits: [outers, middles, inners], shape: shape_of, score: scores, .. } = self;
         let mut kept = 0;
@@ -428,8 +416,8 @@ impl Triplets {
             let reach = Reach { used_too: false, chi2: most, scatter_slope: pass.scatter_slope };
             let first = &doublets.first[at..];
             let count = lanes.select_u(U32::load(g, &doublets.count[at..]), U32::splat(g, 0));
-            let count = search.limit(g, count, lanes, tally);
-            let (best, found) = search.nearest(g, &below[0], first, count, &line, reach, tally);
+            let candidates = Candidates { first, count: search.limit(g, count, lanes) };
+            let (best, found) = search.nearest(g, &below[0], candidates, &line, reach);
             if !found.any() {
                 continue;
             }

@@ -8,7 +8,7 @@ use crate::velo::scratch::{Found, Row};
 
 /// Takes over the tracks of a pass, those of the rows from `first` on: all with four hits or more, and of those
 /// with three (*weak* tracks) the ones with a good score whose hits no track has; the best chooses first. A pass
-/// over what is left of another index gives its tracks' hits as places there, told by `origin`.
+/// over what is left of another index gives its tracks' hits as indices there, which `origin` translates.
 pub(super) fn accept(
     pass: &PassConfig,
     index: &mut Index,
@@ -22,7 +22,7 @@ pub(super) fn accept(
     let (tracks, keys) = (&mut found.tracks.padded_mut()[accepted..], weak.padded_mut());
     let (mut kept, mut candidates) = (0, 0);
     for (number, row) in found.rows.iter().enumerate().skip(first) {
-        // Written in any case: nobody can guess which rows are long, or good. A score is not negative, so its
+        // Written in any case: no branch predictor knows which rows are long, or good. A score is not negative, so its
         // bits have its order.
         tracks[kept] = number as u32;
         keys[candidates] = u64::from(row.score.to_bits()) << 32 | number as u64;

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// Parameters of the preset `paper`. The paper prints none; these are those of the public code of its time, LHCb's
-/// Allen of 2019.
+/// Allen of 2019 (`docs/algorithms.md`, "Velo: preset `paper`").
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PaperConfig {

@@ -1,9 +1,8 @@
 //! Track forwarding: every track under way looks for its next hit in both modules of a pair, one lane a track.
 
-use super::config::PaperConfig;
-use super::search::{Best, Line, limit, window};
+use super::search::{Best, Candidates, Line, limit, window};
 use super::sort::phi_on_side;
-use super::{Active, PaperScratch};
+use super::{Active, PaperScratch, Step};
 use crate::event::Counters;
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
@@ -14,17 +13,15 @@ use crate::velo::scratch::Found;
 /// Forwards all tracks into `pair`. Hits that tracks use already may be taken again. A track that misses too
 /// many pairs in a row is followed no more; the others move together, in order.
 #[inline(always)]
-#[allow(clippy::too_many_arguments)]
 pub(super) fn forward<G: Gang>(
     g: G,
-    config: &PaperConfig,
-    max_candidates: u32,
+    step: &Step<'_>,
     modules: &mut Modules,
     scratch: &mut PaperScratch,
-    pair: usize,
     found: &mut Found,
     counters: &mut Counters,
 ) {
+    let Step { config, max_candidates, pair } = *step;
     let PaperScratch { phi, active, extended, extended_by, .. } = scratch;
     let tracks = active.row.len();
     extended.set_len(tracks);
@@ -45,7 +42,8 @@ pub(super) fn forward<G: Gang>(
             let [x, y] = [line.tx.mul_add(dz, line.x), line.ty.mul_add(dz, line.y)];
             let mut window = window(g, phi, modules.range(module), phi_on_side(g, x, y, module), half);
             window.count = limit(g, window.count, max_candidates, lanes, counters);
-            best.improve(g, &modules.hits, 0, &line, &window, lanes, counters);
+            let hits = Candidates { hits: &modules.hits, x_column: 0, window };
+            best.improve(g, &hits, &line, lanes, counters);
         }
         let is_hit = best.found;
         track.store_packed(&mut extended.padded_mut()[count..], is_hit);

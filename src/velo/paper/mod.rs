@@ -1,5 +1,6 @@
-//! Search by triplet as published (preset `paper`): D. H. Cámpora Pérez, N. Neufeld, A. Riscos Núñez, "A fast
-//! local algorithm for track reconstruction on parallel architectures", section III, IEEE 8778210.
+//! Search by triplet by the steps of its paper (preset `paper`): D. H. Cámpora Pérez, N. Neufeld, A. Riscos Núñez,
+//! "A fast local algorithm for track reconstruction on parallel architectures", section III, IEEE 8778210. The paper
+//! prints no constants; those here are of LHCb's public code of 2019 (`docs/algorithms.md`, "Velo: preset `paper`").
 //!
 //! Its five parts: sort by phi per module (`sort`), candidate windows by binary search (`search`), and then, from
 //! the largest z down, at each pair of modules: *forward* the tracks under way into the next pair (`forward`),
@@ -65,7 +66,7 @@ impl Active {
     }
 }
 
-/// Sorts the hits of one event. The status tells when the event cannot be reconstructed.
+/// Sorts the hits of one event. The status says when the event cannot be reconstructed.
 #[inline(never)]
 pub(super) fn sort<G: Gang>(
     g: G,
@@ -81,12 +82,24 @@ pub(super) fn sort<G: Gang>(
     )
 }
 
+/// Parameters, and how many candidates a search window may hold.
+pub(super) struct Search<'a> {
+    pub config: &'a PaperConfig,
+    pub max_candidates: u32,
+}
+
+/// The same at one pair of modules.
+struct Step<'a> {
+    config: &'a PaperConfig,
+    max_candidates: u32,
+    pair: usize,
+}
+
 /// Finds the tracks of one event.
 #[inline(always)]
 pub(super) fn find<G: Gang>(
     g: G,
-    config: &PaperConfig,
-    max_candidates: u32,
+    search: &Search<'_>,
     modules: &mut Modules,
     scratch: &mut PaperScratch,
     found: &mut Found,
@@ -94,47 +107,43 @@ pub(super) fn find<G: Gang>(
 ) {
     found.clear();
     scratch.active.set_len(0);
+    let Search { config, max_candidates } = *search;
     for pair in (1..PAIRS - 1).rev() {
-        forward_step(g, config, max_candidates, modules, scratch, pair - 1, found, counters);
-        seed_step(g, config, max_candidates, modules, scratch, pair, found, counters);
+        let next = Step { config, max_candidates, pair: pair - 1 };
+        forward_step(g, &next, modules, scratch, found, counters);
+        seed_step(g, &Step { pair, ..next }, modules, scratch, found, counters);
     }
     weak::accept(config, modules, found);
 }
 
 /// [`forward::forward`] as a function of its own, see `find`.
 #[inline(never)]
-#[allow(clippy::too_many_arguments)]
 fn forward_step<G: Gang>(
     g: G,
-    config: &PaperConfig,
-    max_candidates: u32,
+    step: &Step<'_>,
     modules: &mut Modules,
     scratch: &mut PaperScratch,
-    pair: usize,
     found: &mut Found,
     counters: &mut Counters,
 ) {
     g.vectorize(
         #[inline(always)]
-        || forward::forward(g, config, max_candidates, modules, scratch, pair, found, counters),
+        || forward::forward(g, step, modules, scratch, found, counters),
     );
 }
 
 /// [`seed::seed`] as a function of its own.
 #[inline(never)]
-#[allow(clippy::too_many_arguments)]
 fn seed_step<G: Gang>(
     g: G,
-    config: &PaperConfig,
-    max_candidates: u32,
+    step: &Step<'_>,
     modules: &Modules,
     scratch: &mut PaperScratch,
-    pair: usize,
     found: &mut Found,
     counters: &mut Counters,
 ) {
     g.vectorize(
         #[inline(always)]
-        || seed::seed(g, config, max_candidates, modules, scratch, pair, found, counters),
+        || seed::seed(g, step, modules, scratch, found, counters),
     );
 }

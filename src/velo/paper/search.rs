@@ -7,7 +7,7 @@ use crate::simd::varying::{F32, Mask, U32};
 use crate::velo::find::STAGE;
 use std::ops::Range;
 
-/// A window per lane: `count` hits from place `first` on.
+/// A window per lane: `count` hits from index `first` on.
 #[derive(Clone, Copy)]
 pub(super) struct Window<G: Gang> {
     pub(super) first: U32<G>,
@@ -23,7 +23,7 @@ pub(super) struct Line<G: Gang> {
     pub(super) ty: F32<G>,
 }
 
-/// The best hit per lane: its place, and its squared distance from the line, mm^2.
+/// The best hit per lane: its index, and its squared distance from the line, mm^2.
 pub(super) struct Best<G: Gang> {
     pub(super) place: U32<G>,
     pub(super) scatter: F32<G>,
@@ -79,7 +79,7 @@ pub(super) fn limit<G: Gang>(
 }
 
 impl<G: Gang> Line<G> {
-    /// The line from hit `a` to hit `b`, places among `hits`.
+    /// The line from hit `a` to hit `b`, indices among `hits`.
     #[inline(always)]
     pub(super) fn through(g: G, hits: &[[f32; 4]], a: U32<G>, b: U32<G>) -> Self {
         let [x0, y0, z0, _] = F32::gather_records(hits, a);
@@ -89,6 +89,13 @@ impl<G: Gang> Line<G> {
     }
 }
 
+/// The hits of a window per lane, of which column `x_column` (0: all, 3: free ones), y and z count.
+pub(super) struct Candidates<'a, G: Gang> {
+    pub hits: &'a [[f32; 4]],
+    pub x_column: usize,
+    pub window: Window<G>,
+}
+
 impl<G: Gang> Best<G> {
     /// No hit yet; one must be nearer than `scatter`.
     #[inline(always)]
@@ -96,17 +103,13 @@ impl<G: Gang> Best<G> {
         Self { place: U32::splat(g, 0), scatter: F32::splat(g, scatter), found: Mask::first(g, 0) }
     }
 
-    /// Looks for a nearer hit among column `x_column` (0: all, 3: free ones), y and z of the hits of a window.
-    /// The first of equals wins.
+    /// Looks for a nearer hit among the candidates. The first of equals wins.
     #[inline(always)]
-    #[allow(clippy::too_many_arguments)]
     pub(super) fn improve(
         &mut self,
         g: G,
-        hits: &[[f32; 4]],
-        x_column: usize,
+        Candidates { hits, x_column, window }: &Candidates<'_, G>,
         line: &Line<G>,
-        window: &Window<G>,
         lanes: Mask<G>,
         counters: &mut Counters,
     ) {
@@ -121,7 +124,7 @@ impl<G: Gang> Best<G> {
             let place = window.first + step;
             let hit = F32::gather_records(hits, place);
             let dz = hit[2] - line.z;
-            let dx = line.tx.mul_add(dz, line.x) - hit[x_column];
+            let dx = line.tx.mul_add(dz, line.x) - hit[*x_column];
             let dy = line.ty.mul_add(dz, line.y) - hit[1];
             let scatter = dx.mul_add(dx, dy * dy);
             let better = scatter.lt(self.scatter) & on;

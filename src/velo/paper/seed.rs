@@ -1,8 +1,8 @@
 //! Track seeding: the best triplet around each free hit of a pair of modules, its outer hits on the same side.
 
 use super::config::PaperConfig;
-use super::search::{Best, Line, Window, limit, window};
-use super::{Active, PaperScratch};
+use super::search::{Best, Candidates, Line, Window, limit, window};
+use super::{Active, PaperScratch, Step};
 use crate::event::{Column, Counters};
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
@@ -12,12 +12,12 @@ use crate::velo::scratch::Found;
 /// Memory of seeding.
 #[derive(Debug, Default)]
 pub(super) struct SeedScratch {
-    /// Free hits of the current pair with candidates on both ends: place, and the windows of the outer ([0])
+    /// Free hits of the current pair with candidates on both ends: index, and the windows of the outer ([0])
     /// and of the inner hit ([1]).
     middle: Column<u32>,
     first: [Column<u32>; 2],
     count: [Column<u32>; 2],
-    /// Doublets: place of the outer hit, and entry of `middle`.
+    /// Doublets: index of the outer hit, and entry of `middle`.
     outer: Column<u32>,
     entry: Column<u32>,
     /// Those of them that have an inner hit, and its squared distance from their line, mm^2.
@@ -27,21 +27,18 @@ pub(super) struct SeedScratch {
 
 /// Makes the seeds around `pair` and appends them to the tracks under way.
 #[inline(always)]
-#[allow(clippy::too_many_arguments)]
 pub(super) fn seed<G: Gang>(
     g: G,
-    config: &PaperConfig,
-    max_candidates: u32,
+    step: &Step<'_>,
     modules: &Modules,
     scratch: &mut PaperScratch,
-    pair: usize,
     found: &mut Found,
     counters: &mut Counters,
 ) {
     let PaperScratch { phi, seeds, active, .. } = scratch;
-    seeds.open_windows(g, config, max_candidates, modules, phi, pair, counters);
+    seeds.open_windows(g, step, modules, phi, counters);
     let doublets = seeds.list_doublets(modules);
-    let triplets = seeds.find_inner(g, config, modules, doublets, counters);
+    let triplets = seeds.find_inner(g, step.config, modules, doublets, counters);
     let SeedScratch { middle, triplets: [outer, entry, inner], scatter, .. } = seeds;
     found.reserve(triplets);
     let mut at = 0;
@@ -63,17 +60,15 @@ pub(super) fn seed<G: Gang>(
 impl SeedScratch {
     /// Lists the free hits of a pair that have candidates in the modules before and after, with the windows.
     #[inline(always)]
-    #[allow(clippy::too_many_arguments)]
     fn open_windows<G: Gang>(
         &mut self,
         g: G,
-        config: &PaperConfig,
-        max_candidates: u32,
+        step: &Step<'_>,
         modules: &Modules,
         phi: &[f32],
-        pair: usize,
         counters: &mut Counters,
     ) {
+        let Step { config, max_candidates, pair } = *step;
         let mut listed = 0;
         for module in [2 * pair, 2 * pair + 1] {
             let range = modules.range(module);
@@ -116,7 +111,7 @@ impl SeedScratch {
         self.first.iter_mut().chain(&mut self.count).for_each(|column| column.set_len(listed));
     }
 
-    /// Lists the doublets of the listed hits with the free hits of their outer windows; says how many.
+    /// Lists the doublets of the listed hits with the free hits of their outer windows; returns how many.
     #[inline(always)]
     fn list_doublets(&mut self, modules: &Modules) -> usize {
         let mut listed = 0;
@@ -133,7 +128,7 @@ impl SeedScratch {
         listed
     }
 
-    /// Finds the inner hit of each doublet, one lane a doublet; says how many triplets there are.
+    /// Finds the inner hit of each doublet, one lane a doublet; returns how many triplets there are.
     #[inline(always)]
     fn find_inner<G: Gang>(
         &mut self,
@@ -156,7 +151,8 @@ impl SeedScratch {
                 count: U32::gather(&self.count[1], entry),
             };
             let mut best = Best::none(g, config.seed_scatter);
-            best.improve(g, &modules.hits, 3, &line, &window, lanes, counters);
+            let hits = Candidates { hits: &modules.hits, x_column: 3, window };
+            best.improve(g, &hits, &line, lanes, counters);
             for (value, column) in [outer, entry, best.place].into_iter().zip(&mut self.triplets) {
                 value.store_packed(&mut column.padded_mut()[listed..], best.found);
             }

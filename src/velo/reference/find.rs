@@ -4,7 +4,7 @@ use super::{BINS, Fault, Hit, max, min, phi_turn, window};
 use crate::velo::config::{BestConfig, MAX_WINDOW, PassConfig, VeloConfig};
 use crate::velo::geometry::{PAIR_HALF_DEPTH, PAIRS, pair_middle};
 
-/// A hit by its pair and its place among the hits of the pair.
+/// A hit by its pair and its index among the hits of the pair.
 type Place = (usize, usize);
 
 /// tx^2 + ty^2 of the first doublet of a track.
@@ -58,14 +58,14 @@ struct Triplet {
     score: f32,
 }
 
-/// The hit nearest to a line: its place, and chi2 = distance2 / variance.
+/// The hit nearest to a line: its index, and chi2 = distance2 / variance.
 struct Nearest {
     place: usize,
     distance2: f32,
     variance: f32,
 }
 
-/// The tracks of both passes, as places in the event's columns.
+/// The tracks of both passes, as indices in the event's columns.
 pub(super) fn find(fault: Fault, config: &VeloConfig, mut pairs: Vec<Vec<Hit>>) -> Vec<Vec<usize>> {
     let mut tracks = Vec::new();
     for pass in [&config.best.first, &config.best.second] {

@@ -7,7 +7,7 @@ use crate::velo::ForwardingConfig;
 use crate::velo::config::VeloConfig;
 use crate::velo::geometry::MODULE_Z;
 
-/// The tracks as places in the event's columns.
+/// The tracks as indices in the event's columns.
 pub(super) fn find(fault: Fault, config: &VeloConfig, event: &VeloEvent<'_>) -> Vec<Vec<usize>> {
     let modules: Vec<_> = (0..VELO_MODULES).map(|module| sorted(event, module, |x, _| x)).collect();
     let most = config.limits.candidates_in_window as usize;

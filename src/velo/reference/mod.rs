@@ -162,7 +162,7 @@ fn phi_turn(x: f32, y: f32) -> (f32, f32) {
     (turn * (BINS as f32 / 4.0), scale)
 }
 
-/// The places of the hits in the bins at most `half` of a bin away from `middle`, going round the wrap: first
+/// The indices of the hits in the bins at most `half` of a bin away from `middle`, going round the wrap: first
 /// those from the leftmost bin up, then those from bin 0 up. A window much wider than any search makes is empty.
 fn window(hits: &[Hit], middle: f32, half: f32) -> Vec<usize> {
     let middle = middle + BINS as f32;

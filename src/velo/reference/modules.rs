@@ -2,7 +2,7 @@
 
 use crate::event::VeloEvent;
 
-/// A hit by its module and its place among the sorted hits of the module.
+/// A hit by its module and its index among the sorted hits of the module.
 pub(super) type Place = (usize, usize);
 
 /// A hit among those of its module.

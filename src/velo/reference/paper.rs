@@ -1,4 +1,4 @@
-//! Naive Search by triplet as published: forwarding and seeding from the largest z down, module by module.
+//! Naive Search by triplet by its paper's steps: forwarding and seeding from the largest z down, module by module.
 
 use super::Fault;
 use super::modules::{Hit, Place, chi2, sorted, window};
@@ -14,7 +14,7 @@ struct Track {
     missed: u32,
 }
 
-/// The tracks as places in the event's columns.
+/// The tracks as indices in the event's columns.
 pub(super) fn find(fault: Fault, config: &VeloConfig, event: &VeloEvent<'_>) -> Vec<Vec<usize>> {
     let modules = (0..VELO_MODULES).map(|module| sorted(event, module, |x, y| phi(module, x, y))).collect();
     let most = config.limits.candidates_in_window as usize;
@@ -46,7 +46,7 @@ impl Finder<'_> {
         self.modules[module][place]
     }
 
-    /// The places of a module's hits around `phi`.
+    /// The indices of a module's hits around `phi`.
     fn around(&self, module: usize, phi: f32, half: f32) -> Vec<Place> {
         let (low, high) = (phi - half, phi + half);
         window(&self.modules, module, self.most, |phi| low <= phi && phi < high)

@@ -27,7 +27,7 @@ fn find(parent: &mut [u32], mut i: u32) -> u32 {
 }
 
 /// Clusters time-ordered hits by the local definition: `parent` becomes the first hit of each hit's cluster.
-/// Says how many clusters there are.
+/// Returns how many clusters there are.
 pub fn plain_loop(window: u32, hits: &PixelHits, matrix: &mut PlainMatrix, parent: &mut [u32]) -> usize {
     let (width, last) = (matrix.width, &mut matrix.last[..]);
     last.fill(NONE);
