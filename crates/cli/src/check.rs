@@ -59,6 +59,6 @@ impl Check {
         };
         let checked = peloton_job::check(&request, &options, host(&self.job.report.terminal()))?;
         self.job.report.report(&checked.text, &checked)?;
-        outcome(checked.failure, checked.is_right)
+        Ok(outcome(checked.failure, checked.is_right))
     }
 }

@@ -42,6 +42,6 @@ impl Compare {
         let sides = [&self.left[..], &self.right];
         let compared = peloton_job::compare(&request, sides, host(&self.job.report.terminal()))?;
         self.job.report.report(&text::compared(&compared), &compared)?;
-        outcome(compared.failure, compared.equal)
+        Ok(outcome(compared.failure, compared.equal))
     }
 }

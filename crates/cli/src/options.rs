@@ -261,11 +261,14 @@ impl JobArgs {
 }
 
 /// The exit code of a job that came to its end: failure when it failed as a whole, or when `is_right` says so.
-pub fn outcome(failure: Option<String>, is_right: bool) -> Result<ExitCode> {
+pub fn outcome(failure: Option<String>, is_right: bool) -> ExitCode {
     match failure {
-        Some(failure) => Err(Error::format("failed", failure)),
-        None if is_right => Ok(ExitCode::SUCCESS),
-        None => Ok(ExitCode::FAILURE),
+        Some(failure) => {
+            console::error(&failure);
+            ExitCode::FAILURE
+        }
+        None if is_right => ExitCode::SUCCESS,
+        None => ExitCode::FAILURE,
     }
 }
 

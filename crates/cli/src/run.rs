@@ -43,6 +43,6 @@ impl Run {
         let report = self.job.report.beside(self.output.as_ref());
         let summary = peloton_job::run(&request, self.output.as_deref(), host(&report.terminal()))?;
         report.report(&text::summary(&summary), &summary)?;
-        outcome(summary.failure, true)
+        Ok(outcome(summary.failure, true))
     }
 }

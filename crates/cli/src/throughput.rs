@@ -64,7 +64,7 @@ impl Throughput {
         let terminal = self.job.report.terminal();
         let measured = peloton_job::throughput(&request, self.plan.plan(3.0), self.scan, host(&terminal))?;
         self.job.report.report(&text::throughput(&measured), &measured)?;
-        outcome(measured.summary.failure, true)
+        Ok(outcome(measured.summary.failure, true))
     }
 }
 
