@@ -5,7 +5,7 @@ use crate::sink::{Done, Sink};
 use crate::stream::{Chunk, stream};
 use crate::summary::Totals;
 use crate::system::{Runs, open};
-use crate::{Host, Opened, Request, Source, Summary, System};
+use crate::{Config, Host, Opened, Request, Source, Summary, System};
 use peloton::engine::{Batch, Machine, Sliced};
 use peloton::event::{Hasher, Results};
 use peloton::{Error, Result, Status};
@@ -92,7 +92,7 @@ pub(crate) fn reconstruct<S: System>(
     mut consume: impl FnMut(&Chunk<S::Batch, Sliced<S::Results>>) -> Result<()> + Send,
 ) -> Result<Summary> {
     let machine = runs.machine();
-    let items = S::batch_items(&request.config, machine.threads);
+    let items = batch_items::<S>(&request.config, &machine);
     let (mut totals, mut hasher) = (Totals::default(), Hasher::<S::Results>::default());
     let mut live = S::is_live(&opened.context).then(Live::new);
     let begin = Instant::now();
@@ -149,6 +149,11 @@ impl Live {
         host.progress.note(&format!("{rate:.0} hits/s, {hits} hits, {events} clusters"));
         (self.last, self.hits) = (Instant::now(), totals.hits);
     }
+}
+
+/// How much is read at once: enough for every thread, or stream of a device.
+pub(crate) fn batch_items<S: System>(config: &Config, machine: &Machine) -> usize {
+    S::batch_items(config, machine.threads).max(machine.threads * machine.slice)
 }
 
 /// Warns of what was wrong with the input without ending the job.
