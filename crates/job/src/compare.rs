@@ -2,7 +2,7 @@
 
 use crate::check::object;
 use crate::registry::Command;
-use crate::run::{all_ok, tell_problems};
+use crate::run::{all_ok, batch_items, tell_problems};
 use crate::stream::{Chunk, stream};
 use crate::summary::Totals;
 use crate::system::{Runs, open};
@@ -95,8 +95,8 @@ fn on_system<S: System>(request: &Request, sides: [&str; 2], host: Host<'_>) -> 
     let runs = |side: &Request| S::executor(side, &side.config, &opened.context);
     let mut runs: [Runs<S>; 2] = [runs(&sides[0])?, runs(&sides[1])?];
     let machines = [runs[0].machine(), runs[1].machine()];
-    let workers = machines.iter().map(|machine| machine.threads * machine.slice.div_ceil(32)).max();
-    let items = S::batch_items(&request.config, workers.unwrap_or(1));
+    let items = machines.each_ref().map(|machine| batch_items::<S>(&request.config, machine));
+    let items = items[0].max(items[1]);
     let (mut found, mut totals) = (Found::<S>::default(), [Totals::default(); 2]);
     let work = |chunk: &mut Chunk<S::Batch, [Sliced<S::Results>; 2]>| {
         for ((runs, results), totals) in runs.iter_mut().zip(&mut chunk.result).zip(&mut totals) {
