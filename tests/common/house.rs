@@ -25,6 +25,11 @@ impl File {
         self.text.lines().enumerate().map(move |(i, line)| (i + 1, &line[..cut(line)]))
     }
 
+    /// The same without the unit tests, which stand at the end of a file.
+    pub fn code_but_tests(&self) -> impl Iterator<Item = (usize, &str)> {
+        self.code().take_while(|(_, line)| line.trim() != "mod tests {")
+    }
+
     /// A breach in one line.
     pub fn breach(&self, line: usize, what: &str) -> String {
         format!("{}:{line}: {what}", self.path)
