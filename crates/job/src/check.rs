@@ -13,6 +13,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::time::Instant;
 
 /// Which rules decide what counts as found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,6 +84,7 @@ pub fn check(request: &Request, options: &CheckOptions, host: Host<'_>) -> Resul
         type Outcome = Result<Checked>;
         fn on<S: System>(self) -> Result<Checked> {
             let Self(request, options, host) = self;
+            let begin = Instant::now();
             let mut opened = S::open(request, true, host)?;
             if let Some(path) = &options.tracks {
                 return S::track_rules(request, options, &mut opened)
@@ -93,8 +95,9 @@ pub fn check(request: &Request, options: &CheckOptions, host: Host<'_>) -> Resul
             let made = reconstruct::<S>(request, &mut opened, runs, host, |chunk| {
                 checker.add(&chunk.batch, &chunk.truth, &chunk.result)
             });
-            let summary = made?;
+            let mut summary = made?;
             let mut checked = checker.finish(&summary)?;
+            summary.wall_seconds = begin.elapsed().as_secs_f64();
             checked.text = format!("{}\n{}", text::summary(&summary), checked.text);
             let mut json = object(&summary);
             json.extend(std::mem::take(&mut checked.json));

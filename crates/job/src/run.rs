@@ -3,7 +3,7 @@
 use crate::registry::Command;
 use crate::sink::{Done, Sink};
 use crate::stream::{Chunk, stream};
-use crate::summary::Totals;
+use crate::summary::{InputKind, Totals};
 use crate::system::Runs;
 use crate::{Host, Opened, Request, Source, Summary, System};
 use peloton::engine::{Batch, Machine, Sliced};
@@ -26,6 +26,7 @@ pub fn run(request: &Request, output: Option<&Path>, host: Host<'_>) -> Result<S
         type Outcome = Result<Summary>;
         fn on<S: System>(self) -> Result<Summary> {
             let Self(request, output, host) = self;
+            let begin = Instant::now();
             let mut opened = S::open(request, false, host)?;
             let runs = S::executor(request, &request.config, &opened.context)?;
             let metadata = metadata(request, &runs.machine());
@@ -51,8 +52,9 @@ pub fn run(request: &Request, output: Option<&Path>, host: Host<'_>) -> Result<S
                 let message = "left as it was, without what was made before the error";
                 host.warn(&format!("{}: {message}", path.display()));
             }
-            let summary = made?;
+            let mut summary = made?;
             written?;
+            summary.wall_seconds = begin.elapsed().as_secs_f64();
             Ok(summary)
         }
     }
@@ -111,7 +113,7 @@ pub(crate) fn reconstruct<S: System>(
         consume(chunk)
     });
     tell_problems(source, host);
-    done?;
+    let input_time = done?;
     if S::is_live(&opened.context) {
         // What counts is what was taken in, not how long the work on it took.
         totals.time = begin.elapsed();
@@ -122,6 +124,9 @@ pub(crate) fn reconstruct<S: System>(
     summary.dropped.extend(dropped.into_iter().filter(|(_, count)| *count > 0));
     summary.facts.extend(facts);
     summary.is_interrupted = host.is_cancelled();
+    let is_live = S::is_live(&opened.context);
+    summary.input = if is_live { InputKind::Live } else { InputKind::of(request) };
+    summary.input_seconds = input_time.as_secs_f64();
     if !S::IS_STREAM && summary.events == 0 && !host.is_cancelled() {
         let first = request.events.first;
         if first > 0 && request.events.count != Some(0) {
