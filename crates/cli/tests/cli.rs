@@ -13,7 +13,7 @@ const SUBCOMMANDS: [&str; 7] = ["run", "check", "throughput", "tune", "compare",
 /// Few simulated events: enough to have tracks.
 const SIM: &str = "sim:velo,events=6,seed=4";
 /// Keys of `run` and `throughput`, in order.
-const RUN_KEYS: [&str; 14] = [
+const RUN_KEYS: [&str; 16] = [
     "sequence",
     "preset",
     "events",
@@ -27,6 +27,8 @@ const RUN_KEYS: [&str; 14] = [
     "dropped",
     "events_per_second",
     "hits_per_second",
+    "wall_seconds",
+    "input_seconds",
     "stages",
 ];
 

@@ -15,6 +15,7 @@ use serde_json::{Map, Value, json};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::time::Instant;
 
 /// Which rules decide what counts as found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -122,6 +123,7 @@ pub fn check(request: &Request, options: &CheckOptions, host: Host<'_>) -> Resul
         type Outcome = Result<Checked>;
         fn on<S: System>(self) -> Result<Checked> {
             let Self(request, options, host) = self;
+            let begin = Instant::now();
             let mut opened = open::<S>(request, true, host)?;
             if let Some(path) = &options.tracks {
                 let rules = S::track_rules(request, options, &mut opened)?;
@@ -132,9 +134,10 @@ pub fn check(request: &Request, options: &CheckOptions, host: Host<'_>) -> Resul
             let made = reconstruct::<S>(request, &mut opened, runs, host, |chunk| {
                 checker.add(&chunk.batch, &chunk.truth, &chunk.result)
             });
-            let summary = made?;
+            let mut summary = made?;
             let mut checked = checker.finish(&summary, host)?;
             checked.failure = summary.failure.clone();
+            summary.wall_seconds = begin.elapsed().as_secs_f64();
             checked.text = format!("{}\n{}", text::summary(&summary), checked.text);
             let mut json = object(&summary);
             json.extend(std::mem::take(&mut checked.json));

@@ -3,7 +3,7 @@
 use crate::registry::Command;
 use crate::sink::{Done, Sink};
 use crate::stream::{Chunk, stream};
-use crate::summary::Totals;
+use crate::summary::{InputKind, Totals};
 use crate::system::{Runs, open};
 use crate::{Config, Host, Opened, Request, Source, Summary, System};
 use peloton::engine::{Batch, Machine, Sliced};
@@ -26,6 +26,7 @@ pub fn run(request: &Request, output: Option<&Path>, host: Host<'_>) -> Result<S
         type Outcome = Result<Summary>;
         fn on<S: System>(self) -> Result<Summary> {
             let Self(request, output, host) = self;
+            let begin = Instant::now();
             let mut opened = open::<S>(request, false, host)?;
             let runs = S::executor(request, &request.config, &opened.context)?;
             let metadata = metadata(request, &runs.machine());
@@ -51,8 +52,9 @@ pub fn run(request: &Request, output: Option<&Path>, host: Host<'_>) -> Result<S
                 let message = "left as it was, without what was made before the error";
                 host.warn(&format!("{}: {message}", path.display()));
             }
-            let summary = made?;
+            let mut summary = made?;
             written?;
+            summary.wall_seconds = begin.elapsed().as_secs_f64();
             Ok(summary)
         }
     }
@@ -111,7 +113,7 @@ pub(crate) fn reconstruct<S: System>(
         consume(chunk)
     });
     tell_problems(source, host);
-    done?;
+    let input_time = done?;
     if S::is_live(&opened.context) {
         // What counts is what was taken in, not how long the work on it took.
         totals.time = begin.elapsed();
@@ -121,8 +123,11 @@ pub(crate) fn reconstruct<S: System>(
     let (dropped, facts) = S::outcome(&opened.context);
     summary.dropped.extend(dropped.into_iter().filter(|(_, count)| *count > 0));
     summary.facts.extend(facts);
+    let is_live = S::is_live(&opened.context);
+    summary.input = if is_live { InputKind::Live } else { InputKind::of(request) };
+    summary.input_seconds = input_time.as_secs_f64();
     summary.judge::<S>(&totals, request, host);
-    if S::IS_STREAM && summary.hits == 0 && !S::is_live(&opened.context) && !summary.is_interrupted {
+    if S::IS_STREAM && summary.hits == 0 && !is_live && !summary.is_interrupted {
         summary.failure.get_or_insert("there is no hit in the input".into());
     }
     Ok(summary)

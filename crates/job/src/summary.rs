@@ -139,12 +139,16 @@ pub struct Summary {
     pub hits: u64,
     /// Events and items that were lost, by reason.
     pub dropped: BTreeMap<&'static str, u64>,
-    /// Rate on the wall clock, events/s; null when no time passed.
+    /// Rate of the reconstruction alone on the wall clock, events/s; null when no time passed.
     #[serde(serialize_with = "finite_or_null")]
     pub events_per_second: f64,
     /// Rate on the wall clock, hits/s; null when no time passed.
     #[serde(serialize_with = "finite_or_null")]
     pub hits_per_second: f64,
+    /// Wall clock of the whole job: input, reconstruction, output, s.
+    pub wall_seconds: f64,
+    /// How long of it input was read or simulated, in part while the reconstruction ran, s.
+    pub input_seconds: f64,
     /// Time of each stage.
     pub stages: Vec<StageTime>,
     /// Keys that only some sequences or inputs have.
@@ -156,12 +160,34 @@ pub struct Summary {
     /// Whether the sequence makes tracks.
     #[serde(skip)]
     pub has_tracks: bool,
+    /// What the input is: read, simulated, or live, when the rates are what came in.
+    #[serde(skip)]
+    pub input: InputKind,
     /// Whether the job was ended early.
     #[serde(skip)]
     pub is_interrupted: bool,
     /// Why the job as a whole has failed, although it came to its end.
     #[serde(skip)]
     pub failure: Option<String>,
+}
+
+/// Where input comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InputKind {
+    /// Files and pipes.
+    Read,
+    /// The simulation.
+    Simulated,
+    /// A readout, in its own time.
+    Live,
+}
+
+impl InputKind {
+    /// What the inputs of a request are, when they are not live.
+    pub(crate) fn of(request: &Request) -> Self {
+        let is_simulated = request.inputs.first().is_none_or(|input| input.starts_with("sim:"));
+        if is_simulated { Self::Simulated } else { Self::Read }
+    }
 }
 
 fn finite_or_null<S: Serializer>(value: &f64, to: S) -> std::result::Result<S::Ok, S::Error> {
@@ -197,10 +223,13 @@ impl Summary {
             dropped: counters.dropped().map(|(reason, count)| (reason, count / passes)).collect(),
             events_per_second: per_second(events),
             hits_per_second: per_second(hits),
+            wall_seconds: 0.0,
+            input_seconds: 0.0,
             stages: stages.collect(),
             facts: S::facts(config, totals),
             row: S::Results::LEVELS[0],
             has_tracks: S::Results::LEVELS.contains(&"track"),
+            input: InputKind::Read,
             is_interrupted: false,
             failure: None,
         }

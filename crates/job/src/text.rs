@@ -1,6 +1,6 @@
 //! Results as text for people: aligned columns, shares in per cent.
 
-use crate::{Compared, Measurement, Profile, Summary, Throughput};
+use crate::{Compared, InputKind, Measurement, Profile, Summary, Throughput};
 use peloton::event::Hashes;
 use peloton::simd::{GANGS, Isa};
 use peloton_truth::{
@@ -47,14 +47,17 @@ pub fn summary(summary: &Summary) -> String {
     for (reason, count) in &summary.dropped {
         text.push_str(&format!("dropped {count}: {reason}\n"));
     }
+    text.push('\n');
     if summary.events_per_second.is_finite() {
+        let rate_of = if summary.input == InputKind::Live { "taken in" } else { "reconstruction alone" };
         text.push_str(&format!(
-            "\n{:.0} {rows_are}/s, {:.0} {rows_are}/s per thread, {:.2} million hits/s\n\n",
+            "{rate_of}: {:.0} {rows_are}/s, {:.0} {rows_are}/s per thread, {:.2} million hits/s\n",
             summary.events_per_second,
             summary.events_per_second / *threads as f64,
             summary.hits_per_second / 1e6,
         ));
     }
+    text.push_str(&format!("the whole job took {:.2} s{}\n\n", summary.wall_seconds, most_of_it(summary)));
     text.push_str(&stages(summary));
     text.push_str(&format!("\nhash_int {:016x}  output_hash {:016x}\n", hashes.int, hashes.output));
     if summary.is_interrupted {
@@ -66,6 +69,16 @@ pub fn summary(summary: &Summary) -> String {
 /// A number of things.
 fn count(number: usize, thing: &str) -> String {
     format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
+}
+
+/// What most of the time of a job went to, where that is the input.
+fn most_of_it(summary: &Summary) -> &'static str {
+    match summary.input {
+        _ if summary.input_seconds <= 0.5 * summary.wall_seconds => "",
+        InputKind::Read => ", most of it reading",
+        InputKind::Simulated => ", most of it simulation",
+        InputKind::Live => ", most of it waiting for input",
+    }
 }
 
 /// A JSON value without quotation marks.

@@ -2,12 +2,14 @@
 
 use crate::measure::{Plan, load, measure};
 use crate::registry::Command;
+use crate::summary::InputKind;
 use crate::system::open;
 use crate::{Host, Request, Summary, System};
 use peloton::Result;
 use peloton::engine::Batch;
 use serde::Serialize;
 use serde_json::{Map, Value};
+use std::time::Instant;
 
 /// What repeated passes over events in memory gave.
 #[derive(Debug, Clone, Serialize)]
@@ -77,10 +79,12 @@ pub fn throughput(request: &Request, plan: Plan, scan: bool, host: Host<'_>) -> 
 }
 
 fn on_system<S: System>(request: &Request, plan: Plan, scan: bool, host: Host<'_>) -> Result<Throughput> {
-    let config = &request.config;
+    let (config, begin) = (&request.config, Instant::now());
     let mut opened = open::<S>(request, false, host)?;
     let mut runs = S::executor(request, config, &opened.context)?;
+    let load_begin = Instant::now();
     let batch = load(&mut opened, host)?;
+    let input_seconds = load_begin.elapsed().as_secs_f64();
     let measured = measure::<S>(&mut runs, &batch, plan, host)?;
     let points = if scan { scan_all::<S>(request, &opened.context, &batch, plan, host)? } else { Vec::new() };
     let (machine, totals) = (runs.machine(), &measured.totals);
@@ -95,6 +99,9 @@ fn on_system<S: System>(request: &Request, plan: Plan, scan: bool, host: Host<'_
         share: ns as f64 / all.max(1) as f64,
     };
     let bytes = S::bank_bytes(&opened.context, &batch);
+    let facts = S::measured_facts(config, &batch, &measured)?;
+    (summary.input, summary.input_seconds) = (InputKind::of(request), input_seconds);
+    summary.wall_seconds = begin.elapsed().as_secs_f64();
     Ok(Throughput {
         repetitions: totals.passes,
         seconds,
@@ -105,7 +112,7 @@ fn on_system<S: System>(request: &Request, plan: Plan, scan: bool, host: Host<'_
         slice: machine.slice,
         kernels: measured.kernels.iter().map(kernel).collect(),
         scan: points,
-        facts: S::measured_facts(config, &batch, &measured)?,
+        facts,
         summary,
     })
 }

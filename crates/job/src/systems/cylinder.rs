@@ -30,7 +30,8 @@ pub struct CylinderSystem;
 /// Toy files, or the simulation.
 enum CylinderSource {
     Files(CylinderReader),
-    Simulation(CylinderSim),
+    /// The simulation and its threads.
+    Simulation(CylinderSim, usize),
 }
 
 /// The source and the number of its next event.
@@ -41,7 +42,7 @@ impl Source<CylinderSample> for Numbered {
         let CylinderSample { hits, truth, event_id } = batch;
         let read = match &mut self.0 {
             CylinderSource::Files(reader) => reader.read(events, hits, truth)?,
-            CylinderSource::Simulation(sim) => sim.read(events, hits, truth),
+            CylinderSource::Simulation(sim, threads) => sim.read_on(*threads, events, hits, truth)?,
         };
         event_id.extend(self.1..self.1 + read as u64);
         self.1 += read as u64;
@@ -51,14 +52,14 @@ impl Source<CylinderSample> for Numbered {
     fn problems(&self) -> (&[String], u64) {
         match &self.0 {
             CylinderSource::Files(reader) => reader.problems(),
-            CylinderSource::Simulation(_) => (&[], 0),
+            CylinderSource::Simulation(..) => (&[], 0),
         }
     }
 
     fn dropped(&self) -> Vec<(&'static str, u64)> {
         match &self.0 {
             CylinderSource::Files(reader) => vec![(UNUSABLE_INPUTS, reader.unusable_inputs())],
-            CylinderSource::Simulation(_) => Vec::new(),
+            CylinderSource::Simulation(..) => Vec::new(),
         }
     }
 }
@@ -77,7 +78,8 @@ impl System for CylinderSystem {
         let source = match inputs::special(&names, &["sim:"])? {
             Some(spec) => {
                 let count = request.events.count.map(|count| count as u64);
-                CylinderSource::Simulation(CylinderSim::new(spec.parse()?, first, count))
+                let sim = CylinderSim::new(spec.parse()?, first, count);
+                CylinderSource::Simulation(sim, request.config.thread_count())
             }
             None => {
                 let (sources, options) = (inputs::sources(&names), inputs::options(request, true));

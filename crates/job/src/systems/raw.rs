@@ -74,7 +74,7 @@ impl RawSource {
         let geometry = geometry(request, true)?;
         let (first, count) = (request.events.first as u64, request.events.count.map(|count| count as u64));
         let simulated = Simulated {
-            reader: LhcbReader::new(spec, first, count),
+            reader: LhcbReader::new(spec, first, count).with_threads(request.config.thread_count()),
             ut: geometry.ut()?,
             scifi: geometry.scifi()?,
             polarity: geometry.polarity()?,
@@ -177,9 +177,7 @@ impl Source<RawBatch> for RawSource {
             Origin::Simulation(simulated) => {
                 let Simulated { reader, ut, scifi, polarity } = &mut **simulated;
                 let detector = LhcbDetector { ut, scifi, polarity: *polarity };
-                let made = std::iter::from_fn(|| reader.next(&detector)).take(events);
-                self.notes.extend(made.map(|event| event.push(batch)));
-                self.notes.len()
+                reader.read(events, &detector, batch, &mut self.notes)?
             }
         };
         if let Some(hits_of) = self.truth {

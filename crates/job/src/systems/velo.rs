@@ -136,7 +136,8 @@ impl System for VeloSystem {
             }
             let (first, count) = (request.events.first as u64, request.events.count.map(|n| n as u64));
             let events = spec.events.saturating_sub(first).min(count.unwrap_or(u64::MAX));
-            let source = VeloSource::Simulation(SimReader::new(spec).with_range(first, count), events);
+            let reader = SimReader::new(spec).with_range(first, count);
+            let source = VeloSource::Simulation(reader.with_threads(request.config.thread_count()), events);
             return Ok(Self::hits(request, source, Rules::Lhcb, host));
         }
         let options = inputs::options(request, truth);
