@@ -128,4 +128,5 @@ statuses! {
     BadBank = 13, "bad_bank", "A raw bank holds what its detector cannot send: a source, version or channel that does not exist.";
     MissingBanks = 14, "missing_banks", "No raw bank of a detector that is to be reconstructed.";
     InternalFault = 15, "internal_fault", "The program itself failed on this event, and only on this one: please report it with the event.";
+    NoTruth = 16, "no_truth", "No simulated truth comes with the event, and the job needs it.";
 }

@@ -130,8 +130,8 @@ fn what_is_no_event_file_is_refused() {
     let gzip = [0x1F, 0x8B, 8, 0, 0, 0];
     let binary: Vec<u8> = (0..=255).cycle().take(5000).collect();
     let cases: [(Vec<u8>, &str); 7] = [
-        (Vec::new(), "holds no event"),
-        (b"\n\n \n".to_vec(), "holds no event"),
+        (Vec::new(), "there is no event in it"),
+        (b"\n\n \n".to_vec(), "there is no event in it"),
         (gzip.to_vec(), "gzip"),
         (b"[{}]".to_vec(), "list"),
         (binary, "unknown format"),
@@ -161,7 +161,7 @@ fn empty_directories_are_errors() {
     std::fs::write(folder.join("readme.txt"), "hello").unwrap();
     std::fs::write(folder.join("empty.json"), "").unwrap();
     let error = open().unwrap().read(9, &mut VeloBatch::default(), &mut Vec::new()).unwrap_err();
-    assert!(error.to_string().contains("holds no event"), "{error}");
+    assert!(error.to_string().contains("there is no event in it"), "{error}");
     std::fs::remove_dir_all(folder).unwrap();
 }
 

@@ -5,27 +5,26 @@ mod common;
 #[path = "common/host_mode.rs"]
 mod host_mode;
 
-use common::{hashes, simulated};
+use common::geometry::Detector;
+use common::{Sharing, best_level, hashes, hashes_on, simulated, velo};
 use host_mode::HostMode;
-use peloton::cylinder::{CylinderConfig, CylinderInput, fit_particles};
+use peloton::cylinder::{Cylinder, CylinderConfig, CylinderInput, fit_particles};
+use peloton::engine::{Engine, Executor, Sequence, Sliced, Streaming};
 use peloton::event::{
-    CylinderBatch, CylinderTracks, CylinderTruth, Layout, PixelClusters, PixelHits, RawBatch, SciFiBatch,
-    UtBatch, VeloBatch, VeloTracks,
+    CylinderBatch, CylinderTracks, CylinderTruth, Hasher, Hashes, Layout, PixelHits, RawBatch, Results,
+    VeloBatch,
 };
-use peloton::input::{ReadOptions, VeloReader};
-use peloton::output::timepix::ClusterHasher;
-use peloton::output::{CylinderHasher, Hashes, ResultHasher};
-use peloton::pipeline::timepix::Lanes;
-use peloton::pipeline::{Config, CylinderPool, CylinderSlot, Engine, Geometry, Product};
-use peloton::simd::{Level, with_default_float_mode};
-use peloton::timepix::TimepixConfig;
-use peloton::truth::simulate::timepix::{PixelSim, PixelSimSpec};
-use peloton::truth::simulate::{CylinderSim, LhcbDetector, LhcbReader};
-use peloton::velo::{Preset, VeloBanks};
+use peloton::scifi::SciFiHits;
+use peloton::simd::with_default_float_mode;
+use peloton::timepix::{PixelBatch, Timepix, TimepixConfig, Workers};
+use peloton::ut::UtHits;
+use peloton::velo::Preset;
+use peloton_io::input::{ReadOptions, VeloReader};
+use peloton_sim::timepix::{PixelSim, PixelSimSpec};
+use peloton_sim::{CylinderSim, LhcbReader};
 use std::hint::black_box;
 use std::io::Cursor;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 /// What goes in, made in the default mode.
 struct Inputs {
@@ -33,7 +32,7 @@ struct Inputs {
     denormal: VeloBatch,
     cylinder: (CylinderBatch, CylinderTruth),
     raw: RawBatch,
-    geometry: Arc<Geometry>,
+    geometry: Detector,
     pixels: PixelHits,
     timepix: TimepixConfig,
     folder: PathBuf,
@@ -53,11 +52,10 @@ impl Inputs {
         let mut sim = CylinderSim::new(text.parse().unwrap(), 0, None);
         while sim.read(8, &mut cylinder.0, &mut cylinder.1) > 0 {}
 
-        let geometry = Geometry::nominal();
-        let detector = LhcbDetector { ut: &geometry.ut, scifi: &geometry.scifi, polarity: geometry.polarity };
+        let geometry = Detector::nominal();
         let mut reader = LhcbReader::new("sim:lhcb,events=3,seed=4".parse().unwrap(), 0, None);
         let mut raw = RawBatch::default();
-        while let Some(event) = reader.next(&detector) {
+        while let Some(event) = reader.next(&geometry.to_fly_through()) {
             event.push(&mut raw);
         }
 
@@ -76,7 +74,7 @@ impl Inputs {
             ..TimepixConfig::default()
         };
         let denormal = denormal(&velo);
-        Self { velo, denormal, cylinder, raw, geometry: Arc::new(geometry), pixels, timepix, folder }
+        Self { velo, denormal, cylinder, raw, geometry, pixels, timepix, folder }
     }
 
     /// Everything that is computed, in the mode of the calling thread, by name.
@@ -84,63 +82,76 @@ impl Inputs {
         let mut all = Vec::new();
         for preset in Preset::ALL {
             for (name, batch) in [("velo", &self.velo), ("velo, denormal", &self.denormal)] {
-                let (found, tracks) = hashes(&Config::preset(preset), batch, 2);
-                assert!(tracks > 0, "{name}");
-                all.push((format!("{name}, {preset}"), of(found)));
+                all.extend(ways(&format!("{name}, {preset}"), &velo(preset), batch.view()));
             }
         }
-        all.push(("velo from banks".into(), of(self.of_banks::<VeloTracks>())));
-        all.push(("ut".into(), of(self.of_banks::<UtBatch>())));
-        all.push(("scifi".into(), of(self.of_banks::<SciFiBatch>())));
-        all.push(("cylinder".into(), self.cylinder_tracks()));
+        let (level, geometry) = (best_level(), &self.geometry);
+        let banks = self.raw.view();
+        all.extend(ways("velo from banks", &geometry.velo_engine(level, Preset::default()), banks));
+        all.extend(ways("ut", &Engine::new(UtHits::new(level, geometry.ut.clone())), banks));
+        all.extend(ways("scifi", &Engine::new(SciFiHits::new(level, geometry.scifi.clone())), banks));
+        let cylinder = Cylinder::new(level, CylinderConfig::best()).unwrap();
+        all.extend(ways("cylinder", &Engine::new(cylinder), self.cylinder_input()));
         all.push(("cylinder, fit of particles".into(), self.cylinder_fits()));
-        all.extend([1, 2].map(|lanes| (format!("timepix, {lanes} lanes"), of(self.clusters(lanes)))));
+        for threads in [1, 2] {
+            all.push((format!("timepix workers, {threads}"), of(self.of_workers(threads))));
+            all.push((format!("timepix sequence, {threads}"), of(self.of_stream(threads))));
+        }
         all.push(("numbers of files".into(), numbers()));
-        all.push(("nominal geometry".into(), of_text(&format!("{:?}", Geometry::nominal()))));
+        all.push(("nominal geometry".into(), of_text(&format!("{:?}", Detector::nominal()))));
         all
-    }
-
-    fn of_banks<P: Product>(&self) -> Hashes {
-        let config = Config { sequence: P::SEQUENCE, ..Config::default() };
-        let engine = Engine::new(&config).unwrap().with_geometry(self.geometry.clone(), VeloBanks::Auto);
-        let (mut workspace, mut found) = (engine.workspace(), P::default());
-        engine.run(self.raw.view(), &mut workspace, &mut found);
-        assert!(found.hits() > 1000);
-        let mut hasher = ResultHasher::default();
-        hasher.update(&found);
-        hasher.finish()
     }
 
     fn cylinder_input(&self) -> CylinderInput<'_> {
         CylinderInput { hits: &self.cylinder.0, seeds: &self.cylinder.1.particles }
     }
 
-    fn cylinder_tracks(&self) -> Vec<u64> {
-        let pool = CylinderPool::new(&Config { threads: Some(2), ..Config::default() }).unwrap();
-        let mut slots: Vec<CylinderSlot> = Vec::new();
-        pool.run(self.cylinder_input(), &mut slots);
-        let mut hasher = CylinderHasher::default();
-        slots.iter().for_each(|slot| hasher.update(&slot.tracks));
-        of(hasher.finish())
-    }
-
     fn cylinder_fits(&self) -> Vec<u64> {
-        let level = Level::choose(None, None).unwrap();
+        let level = best_level();
         let mut fits = CylinderTracks::default();
         fit_particles(level, &CylinderConfig::best(), self.cylinder_input(), 0..2, &mut fits);
         fits.state.iter().flat_map(|column| column.iter().map(|x| x.to_bits().into())).collect()
     }
 
-    fn clusters(&self, lanes: usize) -> Hashes {
+    fn of_workers(&self, threads: usize) -> Hashes {
         let layout = Layout::single(256, 256).unwrap();
-        let mut lanes =
-            Lanes::new(&self.timepix, Level::choose(None, None).unwrap(), &layout, lanes).unwrap();
-        let mut hasher = ClusterHasher::default();
-        let mut take = |clusters: &PixelClusters| hasher.update(clusters);
-        take(lanes.push(&self.pixels, false));
-        take(lanes.push(&PixelHits::default(), true));
+        let mut workers = Workers::new(&self.timepix, best_level(), &layout, threads).unwrap();
+        let mut hasher = Hasher::default();
+        hasher.update(workers.push(&self.pixels, false));
+        hasher.update(workers.push(&PixelHits::default(), true));
         hasher.finish()
     }
+
+    fn of_stream(&self, threads: usize) -> Hashes {
+        let layout = Layout::single(256, 256).unwrap();
+        let mut stream = Streaming(Timepix::new(&self.timepix, best_level(), &layout, threads).unwrap());
+        let mut piece = PixelBatch { end: true, ..PixelBatch::default() };
+        piece.block.hits.extend_from(&self.pixels, 0..self.pixels.len(), 0);
+        let mut clusters = Sliced::default();
+        let counters = stream.run(&piece, &mut clusters).unwrap();
+        assert_eq!(counters.stages[0].items_in, self.pixels.len() as u64);
+        let mut hasher = Hasher::default();
+        clusters.slices().for_each(|part| hasher.update(part));
+        hasher.finish()
+    }
+}
+
+/// A sequence as a thread of the host runs it, and as threads of a pool do: by name.
+fn ways<'a, S: Sequence>(
+    name: &str,
+    engine: &Engine<S>,
+    events: impl Into<S::Input<'a>>,
+) -> Vec<(String, Vec<u64>)> {
+    let events = events.into();
+    let (mut workspace, mut found) = (engine.workspace(), S::Output::default());
+    engine.try_run(events, &mut workspace, &mut found).unwrap();
+    assert!(found.hits() > 1000, "{name}: {} hits", found.hits());
+    let on_threads = hashes_on(Sharing::threads(2), engine, events).0;
+    vec![
+        (format!("{name}, engine"), of(Hasher::of(&found))),
+        (format!("{name}, pool"), of(on_threads)),
+        (format!("{name}, pool of one"), of(hashes(engine, events).0)),
+    ]
 }
 
 /// The events with all hits as good as above and below the beam: x is a denormal number, another one for each hit.
@@ -167,14 +178,13 @@ fn of_text(text: &str) -> Vec<u64> {
 
 /// What is read of texts, as bits.
 fn numbers() -> Vec<u64> {
-    let config = Config::from_toml("[timepix]\ndisorder_us = 0.3", None).unwrap();
     let starts = format!("0{}", ",1".repeat(52));
     let json = format!(r#"{{"x":[0.3],"y":[0.7],"z":[-287.3],"module_prefix_sum":[{starts}]}}"#);
     let mut reader = VeloReader::from_stream("test", Cursor::new(json), ReadOptions::default());
     let (mut batch, mut truth) = (VeloBatch::default(), Vec::new());
     reader.read(1, &mut batch, &mut truth).unwrap();
     let hits = [&batch.x, &batch.y, &batch.z].map(|column| u64::from(column[0].to_bits()));
-    [config.timepix.disorder_us.unwrap().to_bits()].into_iter().chain(hits).collect()
+    hits.into()
 }
 
 /// Minus one third, and half of the smallest normal number.
@@ -218,7 +228,7 @@ fn a_kernel_of_one_s_own_runs_in_the_default_mode() {
         g.f_store_some(g.f_div(g.f_splat(-1.0), g.f_splat(black_box(3.0))), out, g.m_first(1));
     }
 
-    let level = Level::choose(None, None).unwrap();
+    let level = best_level();
     let third = || {
         let mut out = [0.0];
         peloton::dispatch!(level, g => thirds(g, &mut out));

@@ -3,17 +3,22 @@
 #![cfg(feature = "cuda")]
 mod common;
 
-use peloton::cylinder::{Builder, CylinderConfig, CylinderInput, CylinderWorkspace, SeedSource, reconstruct};
+use peloton::cylinder::{
+    Builder, Cylinder, CylinderConfig, CylinderInput, CylinderSample, CylinderWorkspace, SeedSource,
+    reconstruct,
+};
+use peloton::engine::{Executor, Sliced};
 use peloton::event::{
     CYLINDER_LAYERS, Counters, CylinderBatch, CylinderTracks, CylinderTruth, Hasher, Hashes, NO_HIT,
 };
-use peloton::gpu::cylinder::Capacity;
-use peloton::gpu::{CylinderGpuPool, CylinderRunner, Emulated, Order};
+use peloton::gpu::cylinder::{Capacity, CylinderStream, GrowingStream};
+use peloton::gpu::{DeviceStream, Emulated, Order, StreamPool};
 use peloton::simd::Level;
 use peloton::{Error, Status};
 use peloton_io::input::{CylinderReader, ReadOptions, Source};
 use peloton_sim::CylinderSim;
 use proptest::prelude::*;
+use std::sync::Arc;
 
 const ORDERS: [Order; 3] = [Order::Forward, Order::Reverse, Order::Random(7)];
 const BUILDERS: [Builder; 2] = [Builder::BestHit, Builder::CloneEngine];
@@ -35,15 +40,13 @@ struct Found {
     dropped: Vec<(&'static str, u64)>,
 }
 
-fn found<'a>(pieces: impl Iterator<Item = (&'a CylinderTracks, &'a Counters)>) -> Found {
-    let (mut hasher, mut status, mut sum) =
-        (Hasher::<CylinderTracks>::default(), Vec::new(), Counters::default());
-    for (tracks, counters) in pieces {
+fn found<'a>(pieces: impl Iterator<Item = &'a CylinderTracks>, counters: &Counters) -> Found {
+    let (mut hasher, mut status) = (Hasher::default(), Vec::new());
+    for tracks in pieces {
         hasher.update(tracks);
         status.extend_from_slice(&tracks.status);
-        sum.merge(counters);
     }
-    Found { hashes: hasher.finish(), status, dropped: sum.dropped().collect() }
+    Found { hashes: hasher.finish(), status, dropped: counters.dropped().collect() }
 }
 
 fn on_cpu(config: &CylinderConfig, (hits, truth): &Sample) -> Found {
@@ -52,7 +55,7 @@ fn on_cpu(config: &CylinderConfig, (hits, truth): &Sample) -> Found {
     let level = Level::choose(None, None).unwrap();
     let mut workspace = CylinderWorkspace::default();
     reconstruct(level, config, input, 0..hits.len(), &mut workspace, &mut out, &mut counters);
-    found([(&out, &counters)].into_iter())
+    found([&out].into_iter(), &counters)
 }
 
 /// Room for the largest of these slices.
@@ -76,13 +79,17 @@ fn on_device(
     capacity: Capacity,
 ) -> Found {
     let device = Emulated::new(order).expect("a C++ compiler");
-    let mut pool = CylinderGpuPool::new(&device, config, streams, capacity).expect("memory");
+    let open = || CylinderStream::open(&device, config, capacity);
+    twice(StreamPool::new(&device, streams, open).expect("memory"), sample)
+}
+
+/// What the first pass leaves in memory must not matter to the second one.
+fn twice<T: DeviceStream<Cylinder>>(mut pool: StreamPool<Cylinder, T>, sample: &Sample) -> Found {
     let input = CylinderInput { hits: &sample.0, seeds: &sample.1.particles };
-    let mut slots = Vec::new();
-    // What the first pass leaves in memory must not matter to the second one.
+    let mut tracks = Sliced::default();
     let passes = [(); 2].map(|()| {
-        pool.run(input, &mut slots).expect("kernels that run");
-        found(slots.iter().map(|slot| (&slot.tracks, &slot.counters)))
+        let counters = pool.try_run(input, &mut tracks).expect("kernels that run");
+        found(tracks.slices(), &counters)
     });
     let [first, second] = passes;
     assert_eq!(first, second);
@@ -207,7 +214,8 @@ fn what_a_device_cannot_do_is_an_error() {
     let device = Emulated::new(Order::Forward).unwrap();
     let capacity = Capacity { events: 1, hits: 10, seeds: 1 };
     let open = |config: &CylinderConfig, streams, capacity| {
-        CylinderGpuPool::new(&device, config, streams, capacity).err()
+        let open = || CylinderStream::open(&device, config, capacity);
+        StreamPool::<Cylinder, _>::new(&device, streams, open).err()
     };
     let best = CylinderConfig::best();
     for config in [
@@ -222,6 +230,43 @@ fn what_a_device_cannot_do_is_an_error() {
     for (streams, capacity) in wrong {
         assert!(matches!(open(&best, streams, capacity), Some(Error::Config(_))));
     }
+}
+
+/// A stream that may grow has room for every event, whatever it was opened with.
+#[test]
+fn streams_grow_with_the_events() {
+    let mut sample = simulated("sim:cylinder,events=3,tracks=5,seed=1");
+    append(&mut sample, &simulated("sim:cylinder,events=2,tracks=200,seed=2"));
+    let config = with(Builder::BestHit);
+    let expected = on_cpu(&config, &sample);
+    let device = Arc::new(Emulated::new(Order::Forward).unwrap());
+    let small = Capacity { events: 2, hits: 1, seeds: 1 };
+    let open = || GrowingStream::open(device.clone(), &config, small);
+    assert_eq!(twice(StreamPool::new(&*device, 2, open).unwrap(), &sample), expected);
+}
+
+/// A device is an executor like any other, and says what it is.
+#[test]
+fn the_pool_is_an_executor() {
+    let (hits, truth) = simulated("sim:cylinder,events=3,tracks=20,seed=1");
+    let batch = CylinderSample { hits, truth, event_id: vec![0, 1, 2] };
+    let config = with(Builder::BestHit);
+    let expected = on_cpu(&config, &(batch.hits.clone(), batch.truth.clone()));
+    let device = Emulated::new(Order::Reverse).unwrap();
+    let open = || CylinderStream::open(&device, &config, Capacity { events: 2, hits: 1000, seeds: 100 });
+    let mut executor: Box<dyn Executor<CylinderSample, CylinderTracks>> =
+        Box::new(StreamPool::<Cylinder, _>::new(&device, 3, open).unwrap());
+    let mut tracks = Sliced::default();
+    let counters = executor.run(&batch, &mut tracks).unwrap();
+    assert_eq!(found(tracks.slices(), &counters), expected);
+    let machine = executor.machine();
+    assert_eq!((machine.isa, machine.gang, machine.threads, machine.slice), ("emulated", 32, 3, 2));
+    assert_eq!(machine.device.as_deref(), Some("emulated, lanes reverse"));
+    let names: Vec<_> = executor.take_kernel_times().into_iter().map(|(name, _)| name).collect();
+    assert!(names.contains(&"cylinder_best_hit") && !names.contains(&"cylinder_clone_8"), "{names:?}");
+    assert!(executor.take_kernel_times().is_empty());
+    let unmatched = CylinderSample { truth: CylinderTruth::default(), ..batch };
+    assert!(matches!(executor.run(&unmatched, &mut tracks), Err(Error::Columns(_))));
 }
 
 /// Crowds on one spot, hits that cannot be, broken vertices, missing hits, events with a status.

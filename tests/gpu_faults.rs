@@ -9,10 +9,11 @@ use peloton::event::{
 };
 use peloton::gpu::cylinder::CylinderStream;
 use peloton::gpu::timepix::PixelStream;
-use peloton::gpu::velo::{Capacity, Stream};
-use peloton::gpu::{Arguments, Device, Emulated, Kernel, Order, Queue};
+use peloton::gpu::velo::{Capacity, VeloStream};
+use peloton::gpu::{Arguments, Device, DeviceStream, Emulated, Kernel, Order, Queue};
+use peloton::simd::Level;
 use peloton::timepix::FindConfig;
-use peloton::velo::VeloConfig;
+use peloton::velo::{Velo, VeloConfig};
 use peloton::{Error, Result};
 use peloton_sim::CylinderSim;
 use std::ops::Range;
@@ -48,6 +49,10 @@ impl FailingQueue {
 
 impl Device for Failing {
     type Queue = FailingQueue;
+
+    fn kind(&self) -> &'static str {
+        self.device.kind()
+    }
 
     fn name(&self) -> String {
         self.device.name()
@@ -116,10 +121,11 @@ fn fail_everywhere<T: PartialEq>(left: &AtomicI64, mut run: impl FnMut() -> Resu
 #[test]
 fn velo() {
     let (device, config, batch) = (Failing::new(), VeloConfig::default(), common::simulated(3, 4));
-    let mut stream = Stream::open(&device, &config, Capacity::new(2, &config)).unwrap();
+    let sequence = Velo::new(Level::choose(None, None).unwrap(), config.clone()).unwrap();
+    let mut stream = VeloStream::open(&device, &sequence, Capacity::new(2, &config)).unwrap();
     let calls = fail_everywhere(&device.left, || {
         let (mut tracks, mut counters) = (VeloTracks::default(), Counters::default());
-        stream.run(batch.view(), &mut tracks, &mut counters, &mut |_, _| ())?;
+        stream.run(batch.view().into(), 0..batch.len(), &mut tracks, &mut counters, &mut |_, _| ())?;
         Ok((tracks.hits.to_vec(), tracks.track_start.to_vec(), tracks.status))
     });
     assert!(calls > 40, "{calls} calls");

@@ -2,42 +2,55 @@
 #![cfg(feature = "cuda")]
 
 use peloton::Error;
-use peloton::event::{Layout, PixelClusters, PixelHits};
-use peloton::gpu::timepix::{PixelRunner, PixelSlices, PixelStream};
+use peloton::engine::{Executor, Sliced, StreamSequence, Streaming};
+use peloton::event::{Layout, PixelBlock, PixelClusters, PixelHits};
+use peloton::gpu::timepix::{PixelDevice, PixelStream};
 use peloton::gpu::{Emulated, Order};
 use peloton::simd::Level;
-use peloton::timepix::{Calibration, Chain, Definition, FindConfig, TimepixConfig, reference};
+use peloton::timepix::{Definition, FindConfig, PixelBatch, Timepix, TimepixConfig, reference};
 use peloton_sim::timepix::{PixelPreset, PixelSim, PixelSimSpec};
 use proptest::prelude::*;
-use std::sync::Arc;
 
 const ORDERS: [Order; 3] = [Order::Forward, Order::Reverse, Order::Random(5)];
 
-fn on_cpu(config: &TimepixConfig, hits: &PixelHits) -> (PixelClusters, u64) {
-    let level = Level::choose(None, None).unwrap();
-    let mut chain = Chain::new(config, level, &Layout::single(256, 256).unwrap()).unwrap();
-    let clusters = chain.push(hits, true).clone();
-    (clusters, chain.counts().late)
+/// Clusters, and what was dropped.
+type Found = (PixelClusters, Vec<(&'static str, u64)>);
+
+fn layout() -> Layout {
+    Layout::single(256, 256).unwrap()
 }
 
-/// In slices of `room` hits, handed over in pieces of another size.
-fn on_device(order: Order, config: &TimepixConfig, hits: &PixelHits, room: usize) -> (PixelClusters, u64) {
-    let layout = Layout::single(256, 256).unwrap();
-    let of_folder = |folder| Arc::new(Calibration::from_folder(&layout, folder).unwrap());
-    let calibration = config.calibration.as_deref().map(of_folder);
-    let device = Emulated::new(order).expect("a C++ compiler");
-    let mut slices = PixelSlices::new(device, config, calibration, room).unwrap();
-    let (mut clusters, mut piece) = (PixelClusters::default(), PixelHits::default());
-    let step = room / 3 + 1;
+/// Hands hits over in pieces of `step`.
+fn run<S>(sequence: &mut S, hits: &PixelHits, step: usize) -> Found
+where
+    S: StreamSequence<Piece = PixelBatch, Output = PixelClusters>,
+{
+    let (mut clusters, mut piece) = (PixelClusters::default(), PixelBatch::default());
     for from in (0..hits.len().max(1)).step_by(step) {
         let to = hits.len().min(from + step);
-        piece.clear();
-        piece.extend_from(hits, from..to, 0);
-        slices.push(&piece, to == hits.len(), &mut clusters).unwrap();
+        piece.block.hits.clear();
+        piece.block.hits.extend_from(hits, from..to, 0);
+        piece.end = to == hits.len();
+        sequence.push(&piece, &mut |part| clusters.extend_from(part, 0..part.len())).unwrap();
     }
-    let [late, forced] = slices.dropped();
-    assert_eq!(forced, 0);
-    (clusters, late)
+    (clusters, sequence.counters().dropped().collect())
+}
+
+fn cpu(config: &TimepixConfig) -> Timepix {
+    Timepix::new(config, Level::choose(None, None).unwrap(), &layout(), 1).unwrap()
+}
+
+fn device(order: Order, config: &TimepixConfig, slice: usize) -> PixelDevice<Emulated> {
+    PixelDevice::new(Emulated::new(order).expect("a C++ compiler"), config, &layout(), slice).unwrap()
+}
+
+fn on_cpu(config: &TimepixConfig, hits: &PixelHits) -> Found {
+    run(&mut cpu(config), hits, usize::MAX)
+}
+
+/// In slices of `slice` hits, handed over in pieces of another size.
+fn on_device(order: Order, config: &TimepixConfig, hits: &PixelHits, slice: usize) -> Found {
+    run(&mut device(order, config, slice), hits, slice / 3 + 1)
 }
 
 /// Hits not more than `disorder` older than the latest one before them.
@@ -111,11 +124,11 @@ proptest! {
         let find = FindConfig { delta, ..FindConfig::default() };
         let disorder_us = Some(disorder as f64 / 640.0);
         let config = TimepixConfig { find, disorder_us, ..TimepixConfig::default() };
-        let (clusters, late) = on_device(ORDERS[order], &config, &hits, room);
-        prop_assert_eq!(rows(&clusters), by_the_reference(&config, &hits));
+        let found = on_device(ORDERS[order], &config, &hits, room);
+        prop_assert_eq!(rows(&found.0), by_the_reference(&config, &hits));
         // The CPU's chain wants room for delta before the first time there is.
         if hits.time.iter().all(|time| *time > i64::MIN + 10_000) {
-            prop_assert!((clusters, late) == on_cpu(&config, &hits));
+            prop_assert!(found == on_cpu(&config, &hits));
         }
     }
 }
@@ -151,13 +164,60 @@ fn calibrated_streams() {
 #[test]
 fn memory_is_bounded() {
     let config = TimepixConfig { capacity: 500, disorder_us: Some(0.0), ..TimepixConfig::default() };
-    let mut slices = PixelSlices::new(Emulated::new(Order::Forward).unwrap(), &config, None, 100).unwrap();
-    let (mut hits, mut clusters) = (PixelHits::default(), PixelClusters::default());
+    let mut hits = PixelHits::default();
     (0..5000).for_each(|i| hits.push(i, (i % 2) as u16, 0, 1));
-    slices.push(&hits, true, &mut clusters).unwrap();
-    let [late, forced] = slices.dropped();
-    assert_eq!((late, clusters.hits.len()), (0, 5000));
+    let (clusters, dropped) = on_device(Order::Forward, &config, &hits, 100);
+    assert_eq!(clusters.hits.len(), 5000);
+    let [("full_buffers", forced)] = dropped[..] else { panic!("{dropped:?}") };
     assert!(forced > 2 && clusters.len() == forced as usize + 1, "{forced}, {} clusters", clusters.len());
+}
+
+/// Masked pixels, filters and late hits do and count what they do on the CPU.
+#[test]
+fn what_is_dropped_is_what_the_cpu_drops() {
+    let spec = PixelSimSpec { hits: 8000, delay_us: 20.0, ..PixelSimSpec::default() };
+    let (mut sim, mut hits) = (PixelSim::new(spec), PixelHits::default());
+    while sim.read(hits.len() + 1000, &mut hits) {}
+    let disorder_us = Some(sim.disorder_us() / 8.0);
+    let filter = "size=2:".parse().unwrap();
+    let config = TimepixConfig { disorder_us, filter, ..TimepixConfig::default() };
+    let (mut cpu, mut device) = (cpu(&config), device(Order::Forward, &config, 700));
+    for (x, y) in (0..2000).map(|i| (hits.x[4 * i], hits.y[4 * i])) {
+        cpu.mask(x, y);
+        device.mask(x, y);
+    }
+    let [expected, found] = [run(&mut cpu, &hits, 900), run(&mut device, &hits, 900)];
+    let names: Vec<_> = expected.1.iter().map(|(name, _)| *name).collect();
+    assert_eq!(names, ["masked_hits", "late_hits", "filtered_hits"]);
+    assert!(found == expected, "{:?} and {:?}", found.1, expected.1);
+    let flow = |counters: peloton::event::Counters| {
+        counters.stages.map(|stage| (stage.items_in, stage.items_out))[..4].to_vec()
+    };
+    assert_eq!(flow(device.counters()), flow(cpu.counters()));
+}
+
+/// A device is an executor like any other, and says what it is.
+#[test]
+fn the_device_is_an_executor() {
+    let mut hits = PixelHits::default();
+    (0..1000).for_each(|i| hits.push(10 * i, (i * 7 % 13) as u16, (i * 5 % 11) as u16, 3));
+    let config = TimepixConfig::default();
+    let expected = on_cpu(&config, &hits);
+    let mut executor: Box<dyn Executor<PixelBatch, PixelClusters>> =
+        Box::new(Streaming(device(Order::Reverse, &config, 300)));
+    let piece = PixelBatch { block: PixelBlock { hits, ..PixelBlock::default() }, end: true };
+    let mut slices = Sliced::default();
+    for _ in 0..2 {
+        let counters = executor.run(&piece, &mut slices).unwrap();
+        let mut clusters = PixelClusters::default();
+        slices.slices().for_each(|part| clusters.extend_from(part, 0..part.len()));
+        assert!((clusters, counters.dropped().collect::<Vec<_>>()) == expected);
+        assert_eq!(counters.stages[0].items_in, 1000);
+    }
+    let machine = executor.machine();
+    assert_eq!((machine.isa, machine.gang, machine.threads, machine.slice), ("emulated", 32, 1, 300));
+    assert_eq!(machine.device.as_deref(), Some("emulated, lanes reverse"));
+    assert!(executor.take_kernel_times().iter().any(|(name, ns)| *name == "pixels_link" && *ns > 0));
 }
 
 #[test]
@@ -165,6 +225,9 @@ fn what_a_device_cannot_do_is_an_error() {
     let device = Emulated::new(Order::Forward).unwrap();
     let global = FindConfig { definition: Definition::Global, ..FindConfig::default() };
     assert!(matches!(PixelStream::open(&device, &global, None, 10), Err(Error::Unsupported(_))));
+    let none =
+        PixelDevice::new(Emulated::new(Order::Forward).unwrap(), &TimepixConfig::default(), &layout(), 0);
+    assert!(matches!(none, Err(Error::Config(_))));
     let mut stream = PixelStream::open(&device, &FindConfig::default(), None, 10).unwrap();
     let (mut hits, mut clusters) = (PixelHits::default(), PixelClusters::default());
     (0..11).for_each(|i| hits.push(i, 0, 0, 1));

@@ -4,14 +4,18 @@
 mod common;
 
 use common::{hostile, simulated};
-use peloton::event::{Counters, Hasher, Hashes, VeloBatch, VeloTracks};
-use peloton::gpu::velo::Capacity;
-use peloton::gpu::{Emulated, GpuPool, Order, Runner};
-use peloton::pipeline::{Config, SlicedTracks};
+use peloton::engine::{Engine, Input, Sliced};
+use peloton::event::{Counters, Hasher, Hashes, RawBatch, VeloBatch, VeloTracks};
+use peloton::gpu::velo::{Capacity, VeloStream};
+use peloton::gpu::{Emulated, Order, StreamPool};
+use peloton::simd::Level;
 use peloton::velo::reference::{self, Fault};
-use peloton::velo::{Preset, VeloConfig};
+use peloton::velo::{Preset, Velo, VeloBanks, VeloConfig, VeloInput};
 use peloton::{Error, Status};
+use peloton_io::input::Geometry;
+use peloton_sim::{LhcbDetector, LhcbReader};
 use proptest::prelude::*;
+use std::sync::Arc;
 
 const ORDERS: [Order; 3] = [Order::Forward, Order::Reverse, Order::Random(7)];
 
@@ -23,6 +27,10 @@ struct Found {
     counters: Counters,
 }
 
+fn velo(config: &VeloConfig) -> Velo {
+    Velo::new(Level::choose(None, None).expect("a level"), config.clone()).expect("a configuration")
+}
+
 fn on_device(
     order: Order,
     config: &VeloConfig,
@@ -30,14 +38,25 @@ fn on_device(
     streams: usize,
     capacity: Capacity,
 ) -> Found {
+    run_on_device(order, &velo(config), batch.view().into(), streams, capacity)
+}
+
+fn run_on_device(
+    order: Order,
+    velo: &Velo,
+    events: VeloInput<'_>,
+    streams: usize,
+    capacity: Capacity,
+) -> Found {
     let device = Emulated::new(order).expect("a C++ compiler");
-    let mut pool = GpuPool::new(&device, config, streams, capacity).expect("memory");
-    let mut tracks = SlicedTracks::default();
+    let open = || VeloStream::open(&device, velo, capacity);
+    let mut pool = StreamPool::new(&device, streams, open).expect("memory");
+    let mut tracks = Sliced::default();
     let mut before = None;
     // Twice, where that takes no minutes: what the first pass leaves in memory must not matter to the second one.
-    for _ in 0..if batch.len() < 100 { 2 } else { 1 } {
-        let counters = pool.run(batch.view(), &mut tracks).expect("kernels that run");
-        assert_eq!(counters.events(), batch.len() as u64, "every event is accounted for");
+    for _ in 0..if events.events() < 100 { 2 } else { 1 } {
+        let counters = pool.try_run(events, &mut tracks).expect("kernels that run");
+        assert_eq!(counters.events(), events.events() as u64, "every event is accounted for");
         let hashes = hash(tracks.slices());
         assert_eq!(*before.get_or_insert(hashes), hashes, "the second pass is like the first one");
     }
@@ -46,7 +65,7 @@ fn on_device(
 }
 
 fn hash<'a>(slices: impl Iterator<Item = &'a VeloTracks>) -> Hashes {
-    let mut hasher = Hasher::<VeloTracks>::default();
+    let mut hasher = Hasher::default();
     slices.for_each(|tracks| hasher.update(tracks));
     hasher.finish()
 }
@@ -54,12 +73,12 @@ fn hash<'a>(slices: impl Iterator<Item = &'a VeloTracks>) -> Hashes {
 #[test]
 fn real_and_simulated_events_give_the_bits_of_the_cpu() {
     for (name, batch) in common::samples() {
-        let config = Config::default();
-        let (expected, count) = common::hashes(&config, &batch, 1);
+        let config = VeloConfig::default();
+        let (expected, count) = common::hashes(&Engine::new(velo(&config)), batch.view());
         // Real events in the two orders that differ most; all of them take a minute.
         for &order in &ORDERS[..if batch.len() < 100 { 3 } else { 2 }] {
-            let capacity = Capacity::new(16, &config.velo);
-            let found = on_device(order, &config.velo, &batch, 2, capacity);
+            let capacity = Capacity::new(16, &config);
+            let found = on_device(order, &config, &batch, 2, capacity);
             assert_eq!(found.tracks, count, "{name}, {order:?}");
             assert_eq!(found.hashes, expected, "{name}, {order:?}");
         }
@@ -143,14 +162,46 @@ fn only_the_best_preset_runs_on_a_device() {
     let device = Emulated::new(Order::Forward).unwrap();
     for preset in [Preset::Paper, Preset::Forwarding] {
         let config = VeloConfig::preset(preset);
-        let pool = GpuPool::new(&device, &config, 1, Capacity::new(1, &config));
-        assert!(matches!(pool.err(), Some(Error::Unsupported(_))));
+        let stream = VeloStream::open(&device, &velo(&config), Capacity::new(1, &config));
+        assert!(matches!(stream.err(), Some(Error::Unsupported(_))));
     }
     let config = VeloConfig::default();
-    assert!(matches!(
-        GpuPool::new(&device, &config, 0, Capacity::new(1, &config)).err(),
-        Some(Error::Config(_))
-    ));
+    let open = || VeloStream::open(&device, &velo(&config), Capacity::new(1, &config));
+    assert!(matches!(StreamPool::<Velo, _>::new(&device, 0, open).err(), Some(Error::Config(_))));
+}
+
+/// Raw banks are decoded on the way, by the thread of each stream.
+#[test]
+fn raw_banks_give_the_bits_of_the_cpu() {
+    let geometry = Geometry::Nominal;
+    let (ut, scifi) = (geometry.ut().unwrap(), geometry.scifi().unwrap());
+    let detector = LhcbDetector { ut: &ut, scifi: &scifi, polarity: geometry.polarity().unwrap() };
+    let mut reader = LhcbReader::new("sim:lhcb,events=7,seed=4".parse().unwrap(), 0, None);
+    let mut raw = RawBatch::default();
+    while let Some(event) = reader.next(&detector) {
+        event.push(&mut raw);
+    }
+    raw.close_event(100, Status::Corrupt);
+    let config = VeloConfig::default();
+    let velo = velo(&config).with_sensors(Arc::new(geometry.velo().unwrap()), VeloBanks::Auto);
+    let (expected, count) = common::hashes(&Engine::new(velo.clone()), raw.view());
+    assert!(count > 100, "{count} tracks");
+    let capacity = Capacity::new(3, &config);
+    let found = run_on_device(Order::Forward, &velo, raw.view().into(), 2, capacity);
+    assert_eq!((found.hashes, found.tracks), (expected, count));
+    assert_eq!(found.counters.dropped().collect::<Vec<_>>(), [(Status::Corrupt.name(), 1)]);
+    assert!(found.counters.stages[0].items_out > 0, "decoding is counted");
+}
+
+#[test]
+fn raw_banks_need_sensors() {
+    let (device, config) = (Emulated::new(Order::Forward).unwrap(), VeloConfig::default());
+    let open = || VeloStream::open(&device, &velo(&config), Capacity::new(1, &config));
+    let mut pool = StreamPool::<Velo, _>::new(&device, 1, open).unwrap();
+    let mut raw = RawBatch::default();
+    raw.close_event(0, Status::Corrupt);
+    let done = pool.try_run(raw.view(), &mut Sliced::default());
+    assert!(matches!(done, Err(Error::Config(_))), "{done:?}");
 }
 
 proptest! {

@@ -1,77 +1,10 @@
 //! The rules of the house, kept by a test. Each rule is a function from a file to its breaches, and is
 //! tried on a planted breach first: a rule that cannot fail is no rule.
 
-use std::path::{Path, PathBuf};
+#[path = "common/house.rs"]
+mod house;
 
-/// A source file: its path below the checkout, with `/`, and its text.
-struct File {
-    path: String,
-    text: String,
-}
-
-impl File {
-    fn planted(path: &str, text: &str) -> Self {
-        Self { path: path.into(), text: text.into() }
-    }
-
-    fn is_rust(&self) -> bool {
-        self.path.ends_with(".rs")
-    }
-
-    /// Lines of code with their numbers, comments cut off.
-    fn code(&self) -> impl Iterator<Item = (usize, &str)> {
-        let comment = if self.path.ends_with(".py") { "#" } else { "//" };
-        let cut = move |line: &'_ str| line.find(comment).unwrap_or(line.len());
-        self.text.lines().enumerate().map(move |(i, line)| (i + 1, &line[..cut(line)]))
-    }
-
-    /// A breach in one line.
-    fn breach(&self, line: usize, what: &str) -> String {
-        format!("{}:{line}: {what}", self.path)
-    }
-}
-
-/// How the names of source files end.
-const ENDS: [&str; 7] = ["rs", "cu", "cuh", "cpp", "hpp", "h", "py"];
-
-/// All source files of the checkout.
-fn files() -> Vec<File> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut files = below(root);
-    // This file holds the planted breaches.
-    files.retain(|file| file.path != "tests/house_rules.rs");
-    files
-}
-
-/// All source files below a folder, wherever they lie.
-fn below(root: &Path) -> Vec<File> {
-    let mut paths = Vec::new();
-    collect(root, &mut paths);
-    paths.sort();
-    let read = |path: PathBuf| {
-        let text = std::fs::read_to_string(&path).expect("a text file");
-        let below = path.strip_prefix(root).expect("below the root");
-        let parts: Vec<_> = below.components().map(|part| part.as_os_str().to_string_lossy()).collect();
-        File { path: parts.join("/"), text }
-    };
-    paths.into_iter().map(read).collect()
-}
-
-/// Folders of builds hold a `CACHEDIR.TAG` (cargo) or a `pyvenv.cfg`; hidden folders and links are not ours.
-fn collect(folder: &Path, paths: &mut Vec<PathBuf>) {
-    let made = ["CACHEDIR.TAG", "pyvenv.cfg"].iter().any(|name| folder.join(name).exists());
-    if made || folder.ends_with("target") {
-        return;
-    }
-    for entry in std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry")) {
-        let (path, kind) = (entry.path(), entry.file_type().expect("a type"));
-        if kind.is_dir() && !entry.file_name().to_string_lossy().starts_with('.') {
-            collect(&path, paths);
-        } else if kind.is_file() && path.extension().is_some_and(|end| ENDS.iter().any(|of| end == *of)) {
-            paths.push(path);
-        }
-    }
-}
+use house::{ENDS, File, below, check, files, has_word};
 
 #[test]
 fn every_source_file_is_looked_at_wherever_it_lies() {
@@ -91,24 +24,6 @@ fn every_source_file_is_looked_at_wherever_it_lies() {
     {
         assert!(files().iter().any(|file| file.path == path), "{path} is not looked at");
     }
-}
-
-/// Fails with all breaches of a rule, after the rule has caught every planted one.
-fn check(rule: impl Fn(&File) -> Vec<String>, planted: &[(&str, &str)]) {
-    for (path, text) in planted {
-        assert!(!rule(&File::planted(path, text)).is_empty(), "the rule misses `{text}` in {path}");
-    }
-    let files = files();
-    assert!(files.len() > 30, "the files are found");
-    let breaches: Vec<_> = files.iter().flat_map(&rule).collect();
-    assert!(breaches.is_empty(), "{} breaches:\n{}", breaches.len(), breaches.join("\n"));
-}
-
-/// Whether `word` stands in `line` as a word of its own.
-fn has_word(line: &str, word: &str) -> bool {
-    let is_part = |c: char| c.is_alphanumeric() || c == '_';
-    line.match_indices(word)
-        .any(|(at, _)| !line[..at].ends_with(is_part) && !line[at + word.len()..].starts_with(is_part))
 }
 
 #[test]
@@ -192,7 +107,7 @@ fn c_functions_only_in_the_c_interface() {
     check(
         rule,
         &[
-            ("src/pipeline/engine.rs", "pub extern \"C\" fn peloton_run() {}"),
+            ("src/engine/mod.rs", "pub extern \"C\" fn peloton_run() {}"),
             ("crates/core/src/lib.rs", "#[unsafe(no_mangle)]"),
             ("crates/python/src/lib.rs", "extern \"C-unwind\" fn f() {}"),
         ],
@@ -212,67 +127,6 @@ fn files_are_short() {
             .map(|end| format!("crates/core/long.{end}"))
             .each_ref()
             .map(|path| (path.as_str(), long.as_str())),
-    );
-}
-
-/// What each room of `src` may use; what is not listed may use everything.
-const MAY_USE: [(&str, &[&str]); 16] = [
-    ("error", &[]),
-    ("bytes", &["error"]),
-    ("units", &[]),
-    ("simd", &["error"]),
-    ("event", &["error", "simd", "units"]),
-    ("input", &["error", "bytes", "simd", "units", "event"]),
-    ("kalman", &["error", "simd", "units", "event"]),
-    ("lhcb", &["error", "bytes", "simd", "units", "event"]),
-    ("velo", &["error", "bytes", "simd", "units", "event", "kalman", "lhcb"]),
-    ("ut", &["error", "bytes", "simd", "units", "event", "kalman", "lhcb"]),
-    ("scifi", &["error", "bytes", "simd", "units", "event", "kalman", "lhcb"]),
-    ("timepix", &["error", "simd", "units", "event"]),
-    ("cylinder", &["error", "simd", "units", "event", "kalman"]),
-    ("truth", &["error", "bytes", "simd", "units", "event", "input", "velo", "ut", "scifi", "cylinder"]),
-    (
-        "pipeline",
-        &[
-            "error", "bytes", "simd", "units", "event", "input", "kalman", "velo", "ut", "scifi", "timepix",
-            "cylinder",
-        ],
-    ),
-    ("output", &["error", "simd", "units", "event", "input", "velo", "timepix", "cylinder", "pipeline"]),
-];
-
-#[test]
-fn dependence_runs_one_way() {
-    let rule = |file: &File| {
-        let Some(below) = file.path.strip_prefix("src/") else { return Vec::new() };
-        let room = below.split(['/', '.']).next().unwrap_or_default();
-        let Some((_, allowed)) = MAY_USE.iter().find(|(name, _)| *name == room) else { return Vec::new() };
-        let mut breaches = Vec::new();
-        for (number, line) in file.code() {
-            for (at, prefix) in line.match_indices("crate::") {
-                let rest = &line[at + prefix.len()..];
-                let names = rest.strip_prefix('{').map_or(vec![rest], |list| list.split(',').collect());
-                for name in names {
-                    let name: String =
-                        name.trim().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
-                    let is_room =
-                        MAY_USE.iter().any(|(room, _)| *room == name) || name == "cli" || name == "gpu";
-                    if is_room && name != room && !allowed.contains(&name.as_str()) {
-                        breaches.push(file.breach(number, &format!("{room} may not use {name}")));
-                    }
-                }
-            }
-        }
-        breaches
-    };
-    check(
-        rule,
-        &[
-            ("src/simd/gang.rs", "use crate::event::Column;"),
-            ("src/velo/find.rs", "use crate::{Result, pipeline::Engine};"),
-            ("src/pipeline/engine.rs", "let x = crate::truth::Checker::new();"),
-            ("src/output/hash.rs", "use crate::cli::main;"),
-        ],
     );
 }
 

@@ -2,7 +2,8 @@
 
 mod common;
 
-use common::{Detector, best_level, data, read_raw, simulated, velo};
+use common::geometry::Detector;
+use common::{best_level, data, read_raw, simulated, velo};
 use peloton::cylinder::{
     Builder, CylinderConfig, CylinderInput, CylinderWorkspace, SeedSource, fit_particles, reconstruct,
 };
@@ -93,9 +94,9 @@ fn steady_state_of(preset: Preset) {
         }
     };
     pass();
-    assert_eq!(allocations(pass), 0, "{preset}: steady state, two threads");
+    assert_eq!(allocations(&mut pass), 0, "{preset}: steady state, two threads");
     let visit = |_: usize, tracks: &VeloTracks| assert!(tracks.tracks() > 0);
-    let mut repeat = || assert_eq!(pool.try_repeat(equal.view(), 50, visit).unwrap().events(), 50 * 64);
+    let repeat = || assert_eq!(pool.try_repeat(equal.view(), 50, visit).unwrap().events(), 50 * 64);
     repeat();
     assert_eq!(allocations(repeat), 0, "{preset}: steady state of passes, two threads");
 

@@ -2,7 +2,8 @@
 
 mod common;
 
-use common::{Detector, best_level, data};
+use common::geometry::Detector;
+use common::{best_level, data};
 use peloton::Status;
 use peloton::event::{Counters, RawBatch, SciFiBatch, UtBatch, VeloBatch, VeloTracks};
 use peloton::scifi::{self, SciFiScratch};

@@ -167,8 +167,8 @@ fn truth_that_is_cut_or_changed_is_refused_or_read() {
     let mut reader = RawReader::from_stream("no truth beside", std::io::Cursor::new(file), options);
     let (mut batch, mut notes) = (RawBatch::default(), Vec::new());
     assert_eq!(reader.read(9, &mut batch, &mut notes).unwrap(), 7);
-    assert_eq!(batch.statuses(), [Status::Corrupt; 7]);
-    assert!(reader.problems()[0].contains("no truth"));
+    assert_eq!(batch.statuses(), [Status::NoTruth; 7]);
+    assert!(reader.problems()[0].contains("no simulated truth"));
 }
 
 #[test]

@@ -2,7 +2,8 @@
 
 mod common;
 
-use common::{Detector, Sharing, best_level, data, hashes, hashes_on, read_raw, velo};
+use common::geometry::Detector;
+use common::{Sharing, best_level, data, hashes, hashes_on, read_raw, velo};
 use peloton::Error;
 use peloton::engine::{Engine, Pool, Sliced};
 use peloton::event::{Counters, RawBatch, VeloBatch, VeloTracks};

@@ -2,8 +2,9 @@
 
 mod common;
 
+use common::data;
 use common::decoding::{self, assert_true_hits};
-use common::{Detector, data};
+use common::geometry::Detector;
 use peloton::Status;
 use peloton::event::{BankKind, Counters, RawBatch, RawEvent, RawEvents, UT_GROUPS, UtBatch};
 use peloton::ut::{UtGeometry, UtScratch, decode, decode_reference, decode_reference_with};

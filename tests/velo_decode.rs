@@ -2,7 +2,8 @@
 
 mod common;
 
-use common::{Detector, data, read_raw};
+use common::geometry::Detector;
+use common::{data, read_raw};
 use peloton::Status;
 use peloton::event::{BankKind, Counters, RawBatch, RawEvents, VELO_MODULES, VeloBatch};
 use peloton::simd::Level;

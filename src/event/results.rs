@@ -7,7 +7,7 @@ use std::ops::Range;
 
 /// Results of a batch of events, as columns that say what they are.
 ///
-/// A type needs the table of its columns alone (the macro `results!`), everything else follows from it. Columns are
+/// A type needs the table of its columns alone (the macro [`results!`](crate::results)), everything else follows from it. Columns are
 /// nested: those of depth 0 have one value per row, starts at depth d cut the items of depth d + 1 into lists. Rows are
 /// events; those of [`PixelClusters`](super::PixelClusters) are clusters, which have no status: there `statuses`
 /// is empty, `events` is 0 and `push_failed` does nothing.

@@ -1,5 +1,5 @@
 //! The schema of a column type: what each column is called, what it holds and where it lies. Written once per type, in
-//! the table given to [`results!`](crate::event::results), it is what clearing, hashing, comparing, writing and the
+//! the table given to [`results!`](crate::results), it is what clearing, hashing, comparing, writing and the
 //! documented table of columns go by.
 
 use super::{Column, Starts};
@@ -124,8 +124,49 @@ impl ValuesMut<'_> {
     }
 }
 
-/// Implements [`Results`](super::Results) by a table, one line a column: type, depth, where it is in the struct, name,
-/// unit, meaning. The first block is what `hash_int` covers.
+/// Implements [`Results`](crate::event::Results) by a table of the columns of a struct: what clearing, hashing, comparing
+/// and writing need to know of them.
+///
+/// First the type and what there is one value for at each depth, from the outside; then a line for each column: type (a
+/// [`Kind`](crate::event::Kind)), depth, `[where it is in the struct]`, name, unit (`"1"` for none), meaning. The block
+/// `integers` is what `hash_int` covers; where rows are events it begins with their status. Starts cut the items of the
+/// depth below into lists; `* N` behind them says that each item has N lists.
+///
+/// ```
+/// use peloton::Status;
+/// use peloton::event::{Column, Results, Starts};
+///
+/// /// Cells of a calorimeter.
+/// #[derive(Debug, Default)]
+/// struct Cells {
+///     status: Vec<Status>,
+///     start: Starts,
+///     cell: Column<u32>,
+///     energy: Column<f32>,
+/// }
+///
+/// peloton::results! {
+///     Cells: "event", "cell";
+///     integers {
+///         Status 0 [status] "status" "1" "what became of the event";
+///         Starts 0 [start] "start" "1" "first cell of the event";
+///         U32 1 [cell] "cell" "1" "number of the cell";
+///     }
+///     others {
+///         F32 1 [energy] "energy" "GeV" "energy in the cell";
+///     }
+/// }
+///
+/// let mut cells = Cells::default();
+/// cells.cell.push(7);
+/// cells.energy.push(0.5);
+/// cells.start.push(1);
+/// cells.push_status(Status::Ok);
+/// cells.push_failed(Status::Corrupt);
+/// assert_eq!((cells.events(), cells.hits()), (2, 1));
+/// assert_eq!(Cells::COLUMNS[3].unit, "GeV");
+/// ```
+#[macro_export]
 macro_rules! results {
     (
         $type:ident: $($level:literal),+;

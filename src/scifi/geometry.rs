@@ -67,6 +67,8 @@ pub struct SciFiGeometry {
     pub(super) die_gap: f32,
     /// Distance of a mat's SiPMs, mm.
     pub(super) sipm_pitch: f32,
+    /// No channel is further than this from the middle of its mat, mm.
+    reach: f32,
     /// Per mat, from number 0 on: x of the fibre's end at the mirror for u = 0 and its change along u, y and its
     /// change.
     pub(super) across: Vec<[f32; 4]>,
@@ -167,6 +169,8 @@ impl SciFiGeometry {
             half_pitch,
             die_gap,
             sipm_pitch,
+            // A millimetre is far more than what rounding moves.
+            reach: begin.abs().max((begin + 4.0 * sipm_pitch).abs()) + 1.0,
             parts: parts(&across, &along),
             across,
             along,
@@ -200,15 +204,30 @@ impl SciFiGeometry {
     /// decoding; none in gaps, and where boards have their links in any order.
     pub fn channel_at(&self, layer: usize, at: impl Fn(f32) -> [f32; 2]) -> Option<SciFiChannel> {
         let first = FIRST_MAT + 128 * layer;
+        // The same mats of different modules mostly have their z in common: what it was, and where the line is then.
+        let mut known = [([f32::NAN; 2], [0.0; 3]); 4];
         (first..first + 128).find_map(|mat| {
             let ([mx, ux, my, uy], [z, _, slope_x, slope_z]) = (self.across[mat], self.along[mat]);
-            let [_, y] = at(z);
-            let upper = mat >> 6 & 1 == 1;
-            if slope_z.is_nan() || (y > 0.0) != upper {
+            if slope_z.is_nan() {
                 return None;
             }
-            let [x, y] = at(z + y * slope_z);
-            let u = (x - slope_x * (y - my) - mx) / (ux - slope_x * uy) - self.begin;
+            let (place, line) = &mut known[mat % 4];
+            if *place != [z, slope_z] {
+                let [_, y] = at(z);
+                let [x_there, y_there] = at(z + y * slope_z);
+                (*place, *line) = ([z, slope_z], [y, x_there, y_there]);
+            }
+            let [first_y, x, y] = *line;
+            let upper = mat >> 6 & 1 == 1;
+            if (first_y > 0.0) != upper {
+                return None;
+            }
+            let (distance, across) = (x - slope_x * (y - my) - mx, ux - slope_x * uy);
+            // Far from the mat: seen without the division, which most mats would need for nothing.
+            if distance.abs() > self.reach * across.abs() {
+                return None;
+            }
+            let u = distance / across - self.begin;
             let sipm = (u / self.sipm_pitch).floor();
             if !(0.0..4.0).contains(&sipm) {
                 return None;

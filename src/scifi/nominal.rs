@@ -73,6 +73,7 @@ impl SciFiGeometry {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scifi::SciFiChannel;
 
     #[test]
     fn layers_are_covered_and_channels_lie_where_they_say() {
@@ -92,5 +93,47 @@ mod tests {
             // A gap in each SiPM and between them, and one between modules.
             assert!((370..400).contains(&seen), "layer {layer}: {seen} of 400 points are seen");
         }
+    }
+
+    /// Every mat of a layer, one after another.
+    fn slow(scifi: &SciFiGeometry, layer: usize, at: impl Fn(f32) -> [f32; 2]) -> Option<SciFiChannel> {
+        (512 + 128 * layer..640 + 128 * layer).find_map(|mat| {
+            let ([mx, ux, my, uy], [z, _, slope_x, slope_z]) = (scifi.across[mat], scifi.along[mat]);
+            let [_, y] = at(z);
+            if slope_z.is_nan() || (y > 0.0) != (mat >> 6 & 1 == 1) {
+                return None;
+            }
+            let [x, y] = at(z + y * slope_z);
+            let u = (x - slope_x * (y - my) - mx) / (ux - slope_x * uy) - scifi.begin;
+            let sipm = (u / scifi.sipm_pitch).floor();
+            let within = u - sipm * scifi.sipm_pitch;
+            let die = 128.0 * scifi.half_pitch;
+            if !(0.0..4.0).contains(&sipm) || (die..die + scifi.die_gap).contains(&within) {
+                return None;
+            }
+            let across = if within < die { within } else { within - scifi.die_gap };
+            let halves = ((across / scifi.half_pitch + 0.5) as u32).clamp(1, 256) - 1;
+            let number = ((mat as u32) << 9) + ((sipm as u32) << 7) + halves / 2;
+            scifi.channel(number, halves % 2 == 1)
+        })
+    }
+
+    #[test]
+    fn no_channel_is_left_out() {
+        let scifi = SciFiGeometry::nominal();
+        let mut found = 0;
+        for i in 0..20_000 {
+            let (a, layer) = (f64::from(i), i as usize % 12);
+            let [tx, ty] = [(a * 0.7371) % 2.0 - 1.0, (a * 0.3177) % 0.6 - 0.3];
+            let [x, y] = [(a * 137.3) % 6400.0 - 3200.0, (a * 77.7) % 5000.0 - 2500.0];
+            let line = |z: f32| {
+                let dz = f64::from(z) - LAYER_Z[layer];
+                [(x + tx * dz) as f32, (y + ty * dz) as f32]
+            };
+            let fast = scifi.channel_at(layer, line);
+            assert_eq!(fast, slow(&scifi, layer, line), "{i}");
+            found += usize::from(fast.is_some());
+        }
+        assert!(found > 10_000, "{found}");
     }
 }

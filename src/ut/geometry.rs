@@ -19,6 +19,8 @@ pub const SECTORS: usize = PLANE_START[UT_PLANES];
 const GROUP_WIDTH: f32 = 2.0;
 /// Strips are further apart than this, mm.
 const SMALLEST_PITCH: f32 = 1e-3;
+/// More than what rounding moves a line by where sectors are, mm.
+const ROUNDING: f32 = 1.0;
 /// Groups of sectors in each plane.
 const GROUPS_IN_PLANE: [usize; UT_PLANES] = [20, 20, 22, 22];
 /// A lane that reads nothing.
@@ -49,6 +51,12 @@ pub struct UtGeometry {
     pub(super) along: Vec<[f32; 4]>,
     /// Per sector in the order of hits: the board and lane that reads it, or nothing.
     readout: Vec<Option<(u16, u8)>>,
+    /// Per group: its first sector, and the number of all.
+    group_start: Vec<usize>,
+    /// Per group: smallest and largest x at y = 0 of its strips, mm.
+    group_reach: Vec<[f32; 2]>,
+    /// Per plane: smallest and largest z of its sectors, mm.
+    plane_depth: [[f32; 2]; UT_PLANES],
     /// Per sector: whether hits come from the last strip on in the order of hits; in banks that know of
     /// flipped sensors the second list holds.
     pub(super) falls: [Vec<bool>; 2],
@@ -149,11 +157,23 @@ impl UtGeometry {
                     Some(((at / LANE_STRIDE) as u16, (at % LANE_STRIDE) as u8));
             }
         }
-        let records = |of: &dyn Fn(usize) -> [f32; 4]| order.iter().map(|&sector| of(sector)).collect();
+        let records = |of: &dyn Fn(usize) -> [f32; 4]| -> Vec<_> { order.iter().map(|&s| of(s)).collect() };
+        let across = records(&|s| [start[1][s], step[1][s], start[0][s], step[0][s]]);
+        let along = records(&|s| [start[2][s], step[2][s], length[s], 12.0 / (pitch[s] * pitch[s])]);
+        let group_start: Vec<_> =
+            (0..=group_x.len()).map(|at| group.partition_point(|&group| (group as usize) < at)).collect();
+        let ends = |&[_, _, x, step]: &[f32; 4]| [x, x + STRIPS as f32 * step];
+        let group_reach =
+            group_start.windows(2).map(|at| range(across[at[0]..at[1]].iter().flat_map(ends))).collect();
+        let depth =
+            |at: usize| along[PLANE_START[at]..PLANE_START[at + 1]].iter().map(|along| along[0].abs());
         Ok(Self {
-            across: records(&|s| [start[1][s], step[1][s], start[0][s], step[0][s]]),
-            along: records(&|s| [start[2][s], step[2][s], length[s], 12.0 / (pitch[s] * pitch[s])]),
+            plane_depth: std::array::from_fn(|plane| range(depth(plane))),
+            across,
+            along,
             readout,
+            group_start,
+            group_reach,
             group_x,
             plane_groups,
             boards: boards.count,
@@ -164,6 +184,11 @@ impl UtGeometry {
             group,
         })
     }
+}
+
+/// The smallest and the largest value.
+fn range(values: impl Iterator<Item = f32>) -> [f32; 2] {
+    values.fold([f32::INFINITY, f32::NEG_INFINITY], |[low, high], value| [low.min(value), high.max(value)])
 }
 
 /// One strip and how it is read out.
@@ -192,16 +217,24 @@ impl UtGeometry {
         plane: usize,
         at: impl Fn(f32) -> [f32; 2] + 'a,
     ) -> impl Iterator<Item = UtChannel> + 'a {
-        let groups = self.plane_groups[plane] as u32..self.plane_groups[plane + 1] as u32;
-        let first = self.group.partition_point(|&group| group < groups.start);
-        let end = self.group.partition_point(|&group| group < groups.end);
-        (first..end).filter_map(move |sector| {
+        // Of the groups, a line can only meet those that it passes over between the first z and the last.
+        let [low, high] = range(self.plane_depth[plane].into_iter().map(|z| {
+            let [x, y] = at(z);
+            x - y * STRIP_SLOPE[plane]
+        }));
+        let is_near = move |group: &usize| {
+            let [from, to] = self.group_reach[*group];
+            from <= high + ROUNDING && to >= low - ROUNDING
+        };
+        let groups = (self.plane_groups[plane]..self.plane_groups[plane + 1]).filter(is_near);
+        let sectors = groups.flat_map(|group| self.group_start[group]..self.group_start[group + 1]);
+        sectors.filter_map(move |sector| {
             let ([y0, y_step, x0, x_step], [z, _, length, _]) = (self.across[sector], self.along[sector]);
             let [x, y] = at(z.abs());
             let s = (x - y * STRIP_SLOPE[plane] - x0) / x_step;
             let y_begin = y0 + s * y_step;
             let inside = (0.0..STRIPS as f32).contains(&s) && (y_begin..y_begin + length).contains(&y);
-            self.strip(sector, (4.0 * s) as u32).filter(|_| inside)
+            if inside { self.strip(sector, (4.0 * s) as u32) } else { None }
         })
     }
 

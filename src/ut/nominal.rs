@@ -114,6 +114,7 @@ const _: () = assert!(STRIPS <= 1 << SECTOR_SHIFT);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ut::geometry::{STRIP_SLOPE, UtChannel};
 
     #[test]
     fn planes_are_covered_and_strips_lie_where_they_say() {
@@ -131,5 +132,42 @@ mod tests {
             }
             assert!(seen > 385, "plane {plane}: {seen} of 400 points are seen");
         }
+    }
+
+    /// Every sector of a plane, one after another.
+    fn slow(ut: &UtGeometry, plane: usize, at: impl Fn(f32) -> [f32; 2]) -> Vec<UtChannel> {
+        let strip = |sector: usize| {
+            let ([y0, y_step, x0, x_step], [z, _, length, _]) = (ut.across[sector], ut.along[sector]);
+            let [x, y] = at(z.abs());
+            let s = (x - y * STRIP_SLOPE[plane] - x0) / x_step;
+            let begin = y0 + s * y_step;
+            let is_inside = (0.0..STRIPS as f32).contains(&s) && (begin..begin + length).contains(&y);
+            ut.strip(sector, (4.0 * s) as u32).filter(|_| is_inside)
+        };
+        (PLANE_START[plane]..PLANE_START[plane + 1]).filter_map(strip).collect()
+    }
+
+    #[test]
+    fn no_strip_is_left_out() {
+        let ut = UtGeometry::nominal();
+        let (mut found, mut double) = (0, 0);
+        for i in 0..20_000 {
+            let (a, b) = (f64::from(i), i as usize);
+            // Steep lines too: they pass over several groups between the sectors of one plane.
+            let slope = [0.3, 1.4, 40.0][b / 4 % 3];
+            let [tx, ty] = [(a * 0.7371) % 2.0 - 1.0, (a * 0.3177) % 2.0 - 1.0].map(|t| t * slope);
+            let [x, y] = [(a * 137.3) % 1800.0 - 900.0, (a * 77.7) % 1500.0 - 750.0];
+            let z0 = f64::from(ut.along[PLANE_START[b % 4]][0].abs());
+            let line = |z: f32| {
+                let dz = f64::from(z) - z0;
+                [(x + tx * dz) as f32, (y + ty * dz) as f32]
+            };
+            let fast: Vec<_> = ut.strips_at(b % 4, line).collect();
+            assert_eq!(fast, slow(&ut, b % 4, line), "{b}");
+            found += usize::from(!fast.is_empty());
+            double += usize::from(fast.len() > 1);
+        }
+        assert!(found > 10_000 && double > 100, "{found} {double}");
+        assert_eq!(ut.strips_at(0, |_| [f32::NAN, 0.0]).count(), 0);
     }
 }

@@ -99,17 +99,33 @@ pub fn side(module: usize) -> f64 {
 /// How much wider than [`PITCH`] a wide pixel is, mm.
 const EXTRA: f64 = WIDE_PITCH - PITCH;
 
+/// Lower edges of all columns, and the sensor's end.
+static COLUMN_EDGES: [f64; COLUMNS as usize + 1] = {
+    let mut edges = [0.0; COLUMNS as usize + 1];
+    // Columns 255, 256, 511 and 512 are wide.
+    let (mut column, mut wide) = (0, 0);
+    while column < edges.len() {
+        edges[column] = column as f64 * PITCH + wide as f64 * EXTRA;
+        wide += matches!(column, 255 | 256 | 511 | 512) as u32;
+        column += 1;
+    }
+    edges
+};
+
 /// Lower edge along u of a column of pixels, mm; of the sensor's end for `COLUMNS`.
 pub fn column_edge(column: u32) -> f64 {
-    // Columns 255, 256, 511 and 512 are wide.
-    let wide = [255, 256, 511, 512].into_iter().filter(|&wide| wide < column).count();
-    f64::from(column) * PITCH + wide as f64 * EXTRA
+    COLUMN_EDGES[column as usize]
 }
 
 /// The column of pixels at u mm, which must lie on the sensor.
 pub fn column_of(u: f64) -> u32 {
-    let mut column = ((u / PITCH) as u32).min(COLUMNS - 1);
-    // Wide columns push those behind them by less than seven pitches in all.
+    // Two wide columns push those behind them by three pitches, four by six: one less leaves room for rounding.
+    let pushed = match u {
+        _ if u >= COLUMN_EDGES[513] => 5,
+        _ if u >= COLUMN_EDGES[257] => 2,
+        _ => 0,
+    };
+    let mut column = ((u / PITCH) as u32).saturating_sub(pushed).min(COLUMNS - 1);
     while column > 0 && column_edge(column) > u {
         column -= 1;
     }
@@ -179,5 +195,18 @@ mod tests {
             assert_eq!(column_of(low + 1e-6), column);
         }
         assert_eq!((row_of(0.0), row_of(14.07), row_of(0.0551)), (0, 255, 1));
+    }
+
+    #[test]
+    fn columns_are_found_up_to_the_last_bit() {
+        let slow = |u: f64| (0..COLUMNS).rev().find(|column| column_edge(*column) <= u).unwrap_or(0);
+        let edges = (0..COLUMNS).map(column_edge).chain((0..=774).map(|pitches| f64::from(pitches) * PITCH));
+        for edge in edges.chain([SENSOR_LENGTH]) {
+            let mut u = edge.next_down().next_down().next_down().max(0.0);
+            for _ in 0..7 {
+                assert_eq!(column_of(u), slow(u), "{u:e}");
+                u = u.next_up();
+            }
+        }
     }
 }

@@ -3,11 +3,10 @@
 
 mod data;
 pub mod decoding;
-mod geometry;
+pub mod geometry;
 pub mod hostile;
 
 pub use data::data;
-pub use geometry::Detector;
 use peloton::engine::{Engine, Input, Pool, SLICE_EVENTS, Sequence, Sliced};
 use peloton::event::{Hasher, Hashes, RawBatch, Results, TruthEvent, VeloBatch};
 use peloton::simd::Level;

@@ -1,6 +1,6 @@
 //! `peloton check`: reconstructs events, or takes tracks made elsewhere, and compares with the truth.
 
-use crate::options::{ConfigArgs, InputArgs, ReportArgs, SequenceArgs, host};
+use crate::options::{JobArgs, host, outcome};
 use clap::Args;
 use peloton::Result;
 use peloton_io::output::JobFiles;
@@ -21,12 +21,6 @@ Examples:
   peloton check events.ndjson --losses                  why particles are missed, what false tracks are
   peloton check events.ndjson --tracks tracks.ndjson    score tracks made elsewhere")]
 pub struct Check {
-    #[command(flatten)]
-    input: InputArgs,
-    #[command(flatten)]
-    config: ConfigArgs,
-    #[command(flatten)]
-    report: ReportArgs,
     /// What counts as found: json (the public events' strict validator), lhcb (of Velo tracks), and for tracks of
     /// LHCbIDs made elsewhere lhcb-ut, lhcb-seed, lhcb-long; of the sequence cylinder cylinder [default: cylinder for
     /// that, json for files of hits, else lhcb]
@@ -44,31 +38,27 @@ pub struct Check {
     #[arg(long, value_name = "FILE")]
     tracks: Option<PathBuf>,
     #[command(flatten)]
-    sequence: SequenceArgs,
+    job: JobArgs,
 }
 
 impl Check {
     /// Adds what is read and written.
     pub fn name_files(&self, files: &mut JobFiles) {
-        self.input.name_files(files);
-        self.config.name_files(files);
-        self.sequence.name_files(files);
-        self.report.name_files(files);
+        self.job.name_files(files);
         files.read("--tracks", &self.tracks);
     }
 
     /// Runs the command.
     pub fn execute(&self) -> Result<ExitCode> {
-        let Some(config) = self.config.load(&self.sequence)? else { return Ok(ExitCode::SUCCESS) };
-        let request = self.input.request(config, &self.config, &self.sequence)?;
+        let Some(request) = self.job.request()? else { return Ok(ExitCode::SUCCESS) };
         let options = CheckOptions {
             rules: self.rules,
             tables: self.tables,
             losses: self.losses,
             tracks: self.tracks.clone(),
         };
-        let checked = peloton_job::check(&request, &options, host(&self.report.terminal()))?;
-        self.report.report(&checked.text, &checked)?;
-        Ok(if checked.is_right { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        let checked = peloton_job::check(&request, &options, host(&self.job.report.terminal()))?;
+        self.job.report.report(&checked.text, &checked)?;
+        Ok(outcome(checked.failure, checked.is_right))
     }
 }

@@ -1,6 +1,6 @@
 //! `peloton compare`: do two ways of computing give the same bits?
 
-use crate::options::{ConfigArgs, InputArgs, ReportArgs, SequenceArgs, host};
+use crate::options::{JobArgs, host, outcome};
 use clap::Args;
 use peloton::Result;
 use peloton_io::output::JobFiles;
@@ -20,12 +20,6 @@ Examples:
   peloton compare events.ndjson.zst --right gpu
   peloton compare events.ndjson.zst --right emulated:reverse,slice=8")]
 pub struct Compare {
-    #[command(flatten)]
-    input: InputArgs,
-    #[command(flatten)]
-    config: ConfigArgs,
-    #[command(flatten)]
-    report: ReportArgs,
     /// One side; without it, the configuration as it is
     #[arg(long, value_name = "SIDE", default_value = "")]
     left: String,
@@ -33,25 +27,21 @@ pub struct Compare {
     #[arg(long, value_name = "SIDE", default_value = "isa=scalar,gang=1")]
     right: String,
     #[command(flatten)]
-    sequence: SequenceArgs,
+    job: JobArgs,
 }
 
 impl Compare {
     /// Adds what is read and written.
     pub fn name_files(&self, files: &mut JobFiles) {
-        self.input.name_files(files);
-        self.config.name_files(files);
-        self.sequence.name_files(files);
-        self.report.name_files(files);
+        self.job.name_files(files);
     }
 
     /// Runs the command.
     pub fn execute(&self) -> Result<ExitCode> {
-        let Some(config) = self.config.load(&self.sequence)? else { return Ok(ExitCode::SUCCESS) };
-        let request = self.input.request(config, &self.config, &self.sequence)?;
+        let Some(request) = self.job.request()? else { return Ok(ExitCode::SUCCESS) };
         let sides = [&self.left[..], &self.right];
-        let compared = peloton_job::compare(&request, sides, host(&self.report.terminal()))?;
-        self.report.report(&text::compared(&compared), &compared)?;
-        Ok(if compared.equal { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        let compared = peloton_job::compare(&request, sides, host(&self.job.report.terminal()))?;
+        self.job.report.report(&text::compared(&compared), &compared)?;
+        Ok(outcome(compared.failure, compared.equal))
     }
 }

@@ -4,13 +4,15 @@ use crate::console;
 use crate::options::{ConfigArgs, SequenceArgs};
 use peloton::simd::Isa;
 use peloton::{Error, Result};
-use peloton_job::{Config, Profile};
+use peloton_job::{Config, Profile, SequenceName, cpu_name};
 use std::path::Path;
 
 impl ConfigArgs {
     /// The configuration, read once; `None` when only `--print-config` was asked for, which is then done.
-    pub fn load(&self, sequence: &SequenceArgs) -> Result<Option<Config>> {
-        let config = self.resolve(sequence)?;
+    /// `found` is the sequence that the input is for, where that is known: it runs unless another one is named.
+    pub fn load(&self, sequence: &SequenceArgs, found: Option<SequenceName>) -> Result<Option<Config>> {
+        let config = self.resolve(sequence, found)?;
+        sequence.check_for(config.sequence)?;
         if self.print_config {
             let (level, threads) = (config.level()?, config.thread_count());
             console::print(&format!("# runs as {level} on {threads} threads\n{}", config.to_toml()))?;
@@ -21,14 +23,14 @@ impl ConfigArgs {
 
     /// The configuration: flags take precedence over `PELOTON_ISA`, that over the configuration file, that over
     /// the profile, and what is still open is `auto`. Both files may be pipes, which can be read only once.
-    fn resolve(&self, sequence: &SequenceArgs) -> Result<Config> {
+    fn resolve(&self, sequence: &SequenceArgs, found: Option<SequenceName>) -> Result<Config> {
         let text = self.config.as_deref().map(read_text).transpose()?.unwrap_or_default();
-        let place = |error: Error| match (&self.config, error) {
-            (Some(path), Error::Config(what)) => Error::Config(format!("{}: {what}", path.display())),
-            (_, error) => error,
-        };
-        let mut config = Config::from_toml(&text, self.preset).map_err(place)?;
-        config.sequence = self.sequence.unwrap_or(config.sequence);
+        let mut config = Config::from_toml(&text, self.preset).map_err(|error| match &self.config {
+            Some(path) => at(path, error),
+            None => error,
+        })?;
+        let named = self.sequence.or_else(|| Config::names_sequence(&text).then_some(config.sequence));
+        config.sequence = named.or(found).unwrap_or_default();
         config.isa = match self.isa {
             Some(isa) => isa.0,
             None => Isa::from_environment()?.or(config.isa),
@@ -40,11 +42,23 @@ impl ConfigArgs {
         sequence.cylinder.override_config(&mut config.cylinder);
         config.validate()?;
         if let Some(path) = &self.profile {
-            Profile::from_toml(&read_text(path)?)
-                .and_then(|profile| profile.apply(&mut config))
-                .map_err(|e| Error::Config(format!("{}: {e}", path.display())))?;
+            let profile = Profile::from_toml(&read_text(path)?).map_err(|e| at(path, e))?;
+            profile.apply(&mut config).map_err(|e| at(path, e))?;
+            if profile.cpu != cpu_name() {
+                let Profile { cpu, .. } = &profile;
+                let (path, here) = (path.display(), cpu_name());
+                console::warning(&format!("{path}: measured on another CPU ({cpu}), and this is {here}"));
+            }
         }
         Ok(config)
+    }
+}
+
+/// What is wrong with a file that a flag names.
+fn at(path: &Path, error: Error) -> Error {
+    match error {
+        Error::Config(what) => Error::Config(format!("{}: {what}", path.display())),
+        error => error,
     }
 }
 

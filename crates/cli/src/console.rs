@@ -1,6 +1,6 @@
 //! What the user sees: results on standard output, everything else on standard error.
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use peloton::{Error, Result};
 use peloton_io::output::{is_standard_output, write_whole};
 use peloton_job::Progress;
@@ -21,6 +21,17 @@ pub fn error(message: &str) {
     note("error", message);
 }
 
+/// One line on standard error that says what may be wrong.
+pub fn warning(message: &str) {
+    note("warning", message);
+}
+
+/// One line on standard error that is good to know.
+pub fn tell(message: &str) {
+    // Nowhere is left to complain to when standard error is gone.
+    let _ = writeln!(std::io::stderr(), "{message}");
+}
+
 fn note(kind: &str, message: &str) {
     let line: Vec<_> = message.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     // Nowhere is left to complain to when standard error is gone.
@@ -37,7 +48,7 @@ pub fn write_json(path: &Path, value: &impl serde::Serialize) -> Result<()> {
     write_whole(path, text.as_bytes())
 }
 
-/// Shows how a job gets on: a bar on a terminal, warnings as lines; nothing with `--quiet`.
+/// Shows how a job gets on: a bar on a terminal, warnings as lines; with `--quiet` warnings alone.
 pub struct Terminal {
     bar: ProgressBar,
     is_quiet: bool,
@@ -50,21 +61,33 @@ impl Terminal {
     }
 }
 
+/// A rate without digits that say nothing.
+fn rate(per_second: f64) -> String {
+    if per_second < 10.0 {
+        return format!("{per_second:.1}/s");
+    }
+    format!("{}/s", HumanCount(per_second as u64))
+}
+
 impl Progress for Terminal {
     fn begin(&self, items: Option<u64>) {
         if self.is_quiet {
             return;
         }
         let template = match items {
-            Some(_) => "{wide_bar} {human_pos}/{human_len} {per_sec} {eta}",
-            None => "{spinner} {human_pos} {per_sec}",
+            Some(_) => "{wide_bar} {human_pos}/{human_len} {rate} {eta}",
+            None => "{spinner} {human_pos} {rate}",
         };
         match items {
             Some(items) => self.bar.set_length(items),
             None => self.bar.unset_length(),
         }
         self.bar.reset();
-        self.bar.set_style(ProgressStyle::with_template(template).expect("a template of known keys"));
+        let style = ProgressStyle::with_template(template).expect("a template of known keys");
+        self.bar.set_style(style.with_key("rate", |state: &ProgressState, to: &mut dyn std::fmt::Write| {
+            // A bar that cannot be drawn is no loss.
+            let _ = write!(to, "{}", rate(state.per_sec()));
+        }));
         self.bar.set_draw_target(ProgressDrawTarget::stderr());
     }
 
@@ -78,15 +101,21 @@ impl Progress for Terminal {
 
     fn note(&self, text: &str) {
         if !self.is_quiet {
-            self.bar.suspend(|| {
-                let _ = writeln!(std::io::stderr(), "{text}");
-            });
+            self.bar.suspend(|| tell(text));
         }
     }
 
     fn warn(&self, text: &str) {
-        if !self.is_quiet {
-            self.bar.suspend(|| note("warning", text));
-        }
+        self.bar.suspend(|| warning(text));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_have_no_digits_that_say_nothing() {
+        assert_eq!([611.8778, 3.14159, 1234567.8, 0.0].map(rate), ["611/s", "3.1/s", "1,234,567/s", "0.0/s"]);
     }
 }

@@ -1,6 +1,6 @@
 //! `peloton display`: pictures of an event.
 
-use crate::options::{ConfigArgs, InputArgs, ReportArgs, SequenceArgs, host};
+use crate::options::{JobArgs, host};
 use clap::Args;
 use peloton::Result;
 use peloton_io::output::JobFiles;
@@ -17,12 +17,6 @@ Examples:
   peloton display --sequence timepix hits.tpx3 --output hits.html
   peloton display --sequence timepix hits.t3pa --event 12 --frame-us 100 --output frame12.html")]
 pub struct Display {
-    #[command(flatten)]
-    input: InputArgs,
-    #[command(flatten)]
-    config: ConfigArgs,
-    #[command(flatten)]
-    report: ReportArgs,
     /// Number of the frame, from 0
     #[arg(long, value_name = "K", default_value_t = 0)]
     event: u64,
@@ -33,25 +27,21 @@ pub struct Display {
     #[arg(long, short, value_name = "FILE")]
     output: PathBuf,
     #[command(flatten)]
-    sequence: SequenceArgs,
+    job: JobArgs,
 }
 
 impl Display {
     /// Adds what is read and written.
     pub fn name_files(&self, files: &mut JobFiles) {
-        self.input.name_files(files);
-        self.config.name_files(files);
-        self.sequence.name_files(files);
-        self.report.name_files(files);
+        self.job.name_files(files);
         files.written("--output", [&self.output]);
     }
 
     /// Runs the command.
     pub fn execute(&self) -> Result<ExitCode> {
-        let Some(config) = self.config.load(&self.sequence)? else { return Ok(ExitCode::SUCCESS) };
-        let request = self.input.request(config, &self.config, &self.sequence)?;
+        let Some(request) = self.job.request()? else { return Ok(ExitCode::SUCCESS) };
         let frame = Frame { number: self.event, us: self.frame_us };
-        let report = self.report.beside(Some(&self.output));
+        let report = self.job.report.beside(Some(&self.output));
         let drawn = peloton_job::display(&request, frame, &self.output, host(&report.terminal()))?;
         let text = format!(
             "{}: frame {} with {} hits in {} clusters\n",

@@ -2,7 +2,7 @@
 //!
 //! A subcommand turns its flags into a [`Request`](peloton_job::Request), has the job done, and returns an exit code: 0, or
 //! 1 when the work itself says no (`compare`, `check`). Errors become one line on standard error and exit code 2 for bad
-//! usage (flags, configuration), 1 for failed work.
+//! usage (flags, configuration), 1 for failed work. After a signal the code is 128 and its number, as shells have it.
 
 mod check;
 mod compare;
@@ -81,18 +81,24 @@ commands! {
 /// Parses the command line and does what it says.
 fn main() -> ExitCode {
     let command = Cli::command().version(env!("CARGO_PKG_VERSION")).long_version(version::TEXT.as_str());
+    // `--delta-ns -3` is a wrong value and not an unknown flag.
+    let takes_numbers = |arg: clap::Arg| {
+        let takes_value = arg.get_action().takes_values() && !arg.is_positional();
+        arg.allow_negative_numbers(takes_value)
+    };
+    let command = command.mut_subcommands(|command| command.mut_args(takes_numbers));
     let parsed = command.try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches));
     let result = match parsed {
         Ok(cli) => interrupt::listen().and_then(|()| with_default_float_mode(|| dispatch(&cli.command))),
         Err(error) => return usage(&error),
     };
-    match result {
-        Ok(code) => code,
-        Err(error) => {
-            console::error(&error.to_string());
-            ExitCode::from(if error.is_usage() { 2 } else { 1 })
-        }
-    }
+    let code = result.unwrap_or_else(|error| {
+        console::error(&error.to_string());
+        ExitCode::from(if error.is_usage() { 2 } else { 1 })
+    });
+    let Some(signal) = interrupt::signal() else { return code };
+    console::warning(&format!("interrupted by signal {signal}: this is what was done until then"));
+    ExitCode::from(interrupt::exit_code(signal))
 }
 
 /// Help and version go out as they are; everything else as one line.

@@ -4,13 +4,14 @@ use crate::console::{self, Terminal};
 use crate::interrupt::CANCEL;
 use crate::sensor::{CylinderArgs, PixelArgs};
 use clap::Args;
-use peloton::Result;
 use peloton::simd::Isa;
 use peloton::velo::{Preset, VeloBanks};
+use peloton::{Error, Result};
 use peloton_io::input::Format;
 use peloton_io::output::{JobFiles, is_standard_output};
 use peloton_job::{Config, Device, EventRange, Host, Request, SequenceName};
 use std::path::PathBuf;
+use std::process::ExitCode;
 use std::str::FromStr;
 
 /// `auto`, or a value.
@@ -47,6 +48,9 @@ pub struct InputArgs {
     /// End at the first event that cannot be read or reconstructed, instead of counting it
     #[arg(long)]
     pub strict: bool,
+    /// Exit code 1 when more than N events could not be reconstructed [default: when none could]
+    #[arg(long, value_name = "N")]
+    pub max_bad: Option<u64>,
     /// Folder of the detector's geometry files, which raw banks need; `nominal` is the detector that simulations have
     /// unless a folder is given
     #[arg(long, value_name = "DIR")]
@@ -98,7 +102,7 @@ pub struct ReportArgs {
     /// Write the results as JSON to a file, or with `-` to standard output instead of the text
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
-    /// No text, no progress, no warnings
+    /// No text and no progress; warnings and errors are still shown
     #[arg(long, short)]
     pub quiet: bool,
 }
@@ -121,13 +125,30 @@ impl InputArgs {
         files.read("--geometry", &self.geometry);
     }
 
+    /// Refuses flags that the sequence would not look at.
+    ///
+    /// # Errors
+    /// [`Error::Config`] that names the flag and the sequences it is for.
+    pub fn check_for(&self, name: SequenceName) -> Result<()> {
+        use SequenceName::{SciFi, Ut, Velo};
+        let geometry = self.geometry.is_some().then_some("--geometry");
+        let banks = (self.velo_banks != VeloBanks::Auto).then_some("--velo-banks");
+        for (given, of) in [(geometry, &[Velo, Ut, SciFi][..]), (banks, &[Velo])] {
+            if let Some(flag) = given.filter(|_| !of.contains(&name)) {
+                return Err(other_sequence(flag, of, name));
+            }
+        }
+        Ok(())
+    }
+
     /// What to work on with a configuration.
-    pub fn request(&self, config: Config, flags: &ConfigArgs, sequence: &SequenceArgs) -> Result<Request> {
+    fn request(&self, config: Config, flags: &ConfigArgs, sequence: &SequenceArgs) -> Result<Request> {
         Ok(Request {
             inputs: self.inputs.clone(),
             format: self.format,
             events: self.events,
             strict: self.strict,
+            max_bad: self.max_bad,
             geometry: self.geometry.clone(),
             velo_banks: self.velo_banks,
             pixels: sequence.pixels.options()?,
@@ -136,6 +157,13 @@ impl InputArgs {
             command: std::env::args().collect::<Vec<_>>().join(" "),
         })
     }
+}
+
+/// What to say of a flag of other sequences than the one that runs.
+fn other_sequence(flag: &str, of: &[SequenceName], runs: SequenceName) -> Error {
+    let names = of.iter().map(|name| name.name()).collect::<Vec<_>>().join(", ");
+    let plural = if of.len() == 1 { "" } else { "s" };
+    Error::Config(format!("{flag} is for the sequence{plural} {names}, and this is {runs}: see --sequence"))
 }
 
 impl ConfigArgs {
@@ -150,6 +178,20 @@ impl SequenceArgs {
     /// Adds what is read.
     pub fn name_files(&self, files: &mut JobFiles) {
         files.read("--calibration", &self.pixels.calibration);
+    }
+
+    /// Refuses flags that the sequence would not look at.
+    ///
+    /// # Errors
+    /// [`Error::Config`] that names the flag and the sequence it is for.
+    pub fn check_for(&self, name: SequenceName) -> Result<()> {
+        use SequenceName::{Cylinder, Timepix};
+        for (sequence, given) in [(Timepix, self.pixels.given()), (Cylinder, self.cylinder.given())] {
+            if let Some(flag) = given.filter(|_| sequence != name) {
+                return Err(other_sequence(flag, &[sequence], name));
+            }
+        }
+        Ok(())
     }
 }
 
@@ -177,6 +219,56 @@ impl ReportArgs {
             console::print(text)?;
         }
         self.json.as_deref().map_or(Ok(()), |path| console::write_json(path, json))
+    }
+}
+
+/// The flags of a job on events: what all subcommands but `simulate`, `soak` and `isa` have.
+///
+/// Flatten it last: headings of its own end it.
+#[derive(Args, Debug, Clone, Default)]
+pub struct JobArgs {
+    #[command(flatten)]
+    pub input: InputArgs,
+    #[command(flatten)]
+    pub config: ConfigArgs,
+    #[command(flatten)]
+    pub report: ReportArgs,
+    #[command(flatten)]
+    pub sequence: SequenceArgs,
+}
+
+impl JobArgs {
+    /// Adds what is read and written.
+    pub fn name_files(&self, files: &mut JobFiles) {
+        self.input.name_files(files);
+        self.config.name_files(files);
+        self.sequence.name_files(files);
+        self.report.name_files(files);
+    }
+
+    /// What to work on; none when only `--print-config` was asked for, which is then done.
+    pub fn request(&self) -> Result<Option<Request>> {
+        let InputArgs { inputs, format, .. } = &self.input;
+        let found = SequenceName::of_inputs(inputs, *format);
+        let Some(config) = self.config.load(&self.sequence, found)? else { return Ok(None) };
+        let ConfigArgs { sequence, config: file, .. } = &self.config;
+        if found == Some(config.sequence) && sequence.is_none() && file.is_none() && !self.report.quiet {
+            console::tell(&format!("sequence {}, because the input is for it", config.sequence));
+        }
+        self.input.check_for(config.sequence)?;
+        self.input.request(config, &self.config, &self.sequence).map(Some)
+    }
+}
+
+/// The exit code of a job that came to its end: failure when it failed as a whole, or when `is_right` says so.
+pub fn outcome(failure: Option<String>, is_right: bool) -> ExitCode {
+    match failure {
+        Some(failure) => {
+            console::error(&failure);
+            ExitCode::FAILURE
+        }
+        None if is_right => ExitCode::SUCCESS,
+        None => ExitCode::FAILURE,
     }
 }
 

@@ -1,6 +1,6 @@
 //! `peloton run`: reconstructs events and writes the results.
 
-use crate::options::{ConfigArgs, InputArgs, ReportArgs, SequenceArgs, host};
+use crate::options::{JobArgs, host, outcome};
 use clap::Args;
 use peloton::Result;
 use peloton_io::output::JobFiles;
@@ -20,12 +20,6 @@ Examples:
   peloton run --sequence cylinder toy.bin.zst --builder standard --output tracks.parquet
   zcat events.gz | peloton run - --threads 4 --json summary.json")]
 pub struct Run {
-    #[command(flatten)]
-    input: InputArgs,
-    #[command(flatten)]
-    config: ConfigArgs,
-    #[command(flatten)]
-    report: ReportArgs,
     /// Write the results: .parquet (all columns: one row an event, or a cluster of pixels), .ndjson or .ndjson.zst (one line
     /// an event: a list of tracks, each a list of hit ids; or the columns of its hits; or one line a cluster), or `-`
     /// (NDJSON to standard output, instead of the text); clusters of pixels also as .clog. The file appears under its
@@ -33,26 +27,22 @@ pub struct Run {
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]
-    sequence: SequenceArgs,
+    job: JobArgs,
 }
 
 impl Run {
     /// Adds what is read and written.
     pub fn name_files(&self, files: &mut JobFiles) {
-        self.input.name_files(files);
-        self.config.name_files(files);
-        self.sequence.name_files(files);
-        self.report.name_files(files);
+        self.job.name_files(files);
         files.written("--output", &self.output);
     }
 
     /// Runs the command.
     pub fn execute(&self) -> Result<ExitCode> {
-        let Some(config) = self.config.load(&self.sequence)? else { return Ok(ExitCode::SUCCESS) };
-        let request = self.input.request(config, &self.config, &self.sequence)?;
-        let report = self.report.beside(self.output.as_ref());
+        let Some(request) = self.job.request()? else { return Ok(ExitCode::SUCCESS) };
+        let report = self.job.report.beside(self.output.as_ref());
         let summary = peloton_job::run(&request, self.output.as_deref(), host(&report.terminal()))?;
         report.report(&text::summary(&summary), &summary)?;
-        Ok(ExitCode::SUCCESS)
+        Ok(outcome(summary.failure, true))
     }
 }

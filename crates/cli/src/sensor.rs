@@ -60,6 +60,13 @@ impl LayoutArg {
     }
 }
 
+/// A time difference in ns that ticks can hold.
+fn delta_ns(text: &str) -> std::result::Result<f64, String> {
+    let most = f64::from(u32::MAX) * NS_PER_TICK;
+    let wrong = || format!("`{text}` is not a time from 0 to {most} ns");
+    text.parse().ok().filter(|ns| (0.0..=most).contains(ns)).ok_or_else(wrong)
+}
+
 /// Flags of the sequence timepix.
 #[derive(Args, Debug, Clone, Default)]
 #[command(next_help_heading = "Sequence timepix")]
@@ -72,7 +79,7 @@ pub struct PixelArgs {
     #[arg(long, value_name = "NAME")]
     pub algorithm: Option<Algorithm>,
     /// Time difference that still links hits, ns
-    #[arg(long, value_name = "NS")]
+    #[arg(long, value_name = "NS", value_parser = delta_ns)]
     pub delta_ns: Option<f64>,
     /// A difference of exactly delta no longer links
     #[arg(long)]
@@ -97,12 +104,12 @@ pub struct PixelArgs {
     /// the clusters
     #[arg(long, value_name = "EDGE")]
     pub trigger: Option<Edge>,
-    /// Clocks in a unit of the Katherine readout's time offset
-    #[arg(long, value_name = "N", default_value_t = KatherineOptions::default().offset_unit)]
-    pub katherine_unit: i64,
-    /// What to do with hits that come faster than they are worked on: wait, drop
-    #[arg(long, value_name = "WHAT", default_value_t)]
-    pub when_full: WhenFull,
+    /// Clocks in a unit of the Katherine readout's time offset [default: 1]
+    #[arg(long, value_name = "N")]
+    pub katherine_unit: Option<i64>,
+    /// What to do with hits that come faster than they can be clustered: wait, drop [default: wait]
+    #[arg(long, value_name = "WHAT")]
+    pub when_full: Option<WhenFull>,
 }
 
 impl PixelArgs {
@@ -110,11 +117,32 @@ impl PixelArgs {
     pub fn options(&self) -> Result<PixelOptions> {
         Ok(PixelOptions {
             layout: self.layout.map(LayoutArg::layout).transpose()?,
-            katherine: KatherineOptions { offset_unit: self.katherine_unit },
+            katherine: self
+                .katherine_unit
+                .map_or_else(KatherineOptions::default, |offset_unit| KatherineOptions { offset_unit }),
             mask_hot: self.mask_hot,
             trigger: self.trigger,
-            when_full: self.when_full,
+            when_full: self.when_full.unwrap_or_default(),
         })
+    }
+
+    /// The first of these flags that was given.
+    pub fn given(&self) -> Option<&'static str> {
+        let all = [
+            ("--definition", self.definition.is_some()),
+            ("--algorithm", self.algorithm.is_some()),
+            ("--delta-ns", self.delta_ns.is_some()),
+            ("--strict-delta", self.strict_delta),
+            ("--disorder-us", self.disorder_us.is_some()),
+            ("--layout", self.layout.is_some()),
+            ("--calibration", self.calibration.is_some()),
+            ("--filter", self.filter.is_some()),
+            ("--mask-hot", self.mask_hot.is_some()),
+            ("--trigger", self.trigger.is_some()),
+            ("--katherine-unit", self.katherine_unit.is_some()),
+            ("--when-full", self.when_full.is_some()),
+        ];
+        all.into_iter().find(|(_, is_given)| *is_given).map(|(flag, _)| flag)
     }
 
     /// Flags take precedence over the configuration.
@@ -161,6 +189,17 @@ impl CylinderArgs {
         config.seeds = self.seeds.unwrap_or(config.seeds);
         config.build.candidates = self.candidates.unwrap_or(config.build.candidates);
         config.build.holes = self.holes.unwrap_or(config.build.holes);
+    }
+
+    /// The first of these flags that was given.
+    pub fn given(&self) -> Option<&'static str> {
+        let all = [
+            ("--builder", self.builder.is_some()),
+            ("--seeds", self.seeds.is_some()),
+            ("--candidates", self.candidates.is_some()),
+            ("--holes", self.holes.is_some()),
+        ];
+        all.into_iter().find(|(_, is_given)| *is_given).map(|(flag, _)| flag)
     }
 }
 

@@ -1,10 +1,10 @@
 //! `peloton simulate`: writes simulated events with their truth.
 
-use crate::options::{ReportArgs, host};
+use crate::options::{Auto, ReportArgs, host};
 use clap::Args;
 use peloton::Result;
 use peloton_io::output::JobFiles;
-use peloton_job::Simulation;
+use peloton_job::{Config, Simulation};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -32,6 +32,9 @@ pub struct Simulate {
     /// Seed: other seeds give other events
     #[arg(long, value_name = "K", default_value_t = 1)]
     seed: u64,
+    /// Threads: auto (one per core) or a number; the bytes are the same for any. Pixel hits are made on one
+    #[arg(long, value_name = "N", default_value = "auto")]
+    threads: Auto<usize>,
     /// velo: NDJSON, one event a line, .ndjson, .ndjson.zst, or `-` for standard output; lhcb: MDF, .mdf or `-`;
     /// cylinder: .bin or .bin.zst; pixel hits: .tpx3, .bin (records of 16 bytes) or .txt (burda)
     #[arg(long, short, value_name = "FILE")]
@@ -50,11 +53,14 @@ impl Simulate {
 
     /// Runs the command.
     pub fn execute(&self) -> Result<ExitCode> {
+        let config = Config { threads: self.threads.0, ..Config::default() };
+        config.validate()?;
         let what = Simulation {
             detector: self.detector.clone(),
             events: self.events,
             seed: self.seed,
             geometry: self.geometry.clone(),
+            threads: config.thread_count(),
         };
         let report = self.report.beside(Some(&self.output));
         let made = peloton_job::simulate(&what, &self.output, host(&report.terminal()))?;
@@ -62,7 +68,13 @@ impl Simulate {
             (Some(hits), _) => (hits, "hits"),
             (None, words) => (words.unwrap_or(0), "words"),
         };
-        let text = format!("{} events, {items} {what}: {}\n", made.events, made.output.display());
+        let seconds = made.wall_seconds;
+        let rate = made.events as f64 / seconds;
+        let text = format!(
+            "{} events, {items} {what}: {}\nsimulated and written in {seconds:.2} s, {rate:.0} events/s\n",
+            made.events,
+            made.output.display()
+        );
         report.report(&text, &made)?;
         Ok(ExitCode::SUCCESS)
     }

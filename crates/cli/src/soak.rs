@@ -108,8 +108,13 @@ impl Soak {
 
     /// Runs the command.
     pub fn execute(&self) -> Result<ExitCode> {
-        let Some(mut config) = self.config.load(&self.sequence)? else { return Ok(ExitCode::SUCCESS) };
-        config.sequence = SequenceName::Timepix;
+        let timepix = SequenceName::Timepix;
+        let Some(mut config) = self.config.load(&self.sequence, Some(timepix))? else {
+            return Ok(ExitCode::SUCCESS);
+        };
+        if config.sequence != timepix {
+            return Err(Error::Config(format!("soak feeds the sequence {timepix}, not {}", config.sequence)));
+        }
         let spec: PixelSimSpec = self.input.parse()?;
         let mut sim = PixelSim::new(spec);
         config.timepix.disorder_us.get_or_insert(sim.disorder_us());
@@ -175,7 +180,8 @@ impl Soak {
         let threads = Timepix::threads_for(&config.timepix, config.thread_count().saturating_sub(2).max(1));
         let threads = config.threads.unwrap_or(threads);
         let mut chain = Workers::new(&config.timepix, config.level()?, &layout, threads)?;
-        let when_full = if rate.is_some() { self.sequence.pixels.when_full } else { WhenFull::Wait };
+        let when_full =
+            if rate.is_some() { self.sequence.pixels.when_full.unwrap_or_default() } else { WhenFull::Wait };
         let mut feed = Feed::start(reader, config.timepix.block_hits, when_full)?;
         let (mut latencies, mut dropped) = (Latencies::default(), 0);
         let (start, mut memory) = (Instant::now(), None);

@@ -1,6 +1,6 @@
 //! `peloton throughput`: events from memory, again and again.
 
-use crate::options::{ConfigArgs, InputArgs, ReportArgs, SequenceArgs, host};
+use crate::options::{JobArgs, host, outcome};
 use clap::Args;
 use peloton::{Error, Result};
 use peloton_io::output::JobFiles;
@@ -21,19 +21,13 @@ Examples:
   peloton throughput events.ndjson.zst --threads 1
   peloton throughput events.ndjson.zst --isa avx2 --gang 16 --repetitions 100 --json throughput.json")]
 pub struct Throughput {
-    #[command(flatten)]
-    input: InputArgs,
-    #[command(flatten)]
-    config: ConfigArgs,
-    #[command(flatten)]
-    report: ReportArgs,
     /// On a device, measure slices and numbers of streams, too
     #[arg(long)]
     scan: bool,
     #[command(flatten)]
     plan: PlanArgs,
     #[command(flatten)]
-    sequence: SequenceArgs,
+    job: JobArgs,
 }
 
 /// How long to measure.
@@ -58,23 +52,19 @@ impl PlanArgs {
 impl Throughput {
     /// Adds what is read and written.
     pub fn name_files(&self, files: &mut JobFiles) {
-        self.input.name_files(files);
-        self.config.name_files(files);
-        self.sequence.name_files(files);
-        self.report.name_files(files);
+        self.job.name_files(files);
     }
 
     /// Runs the command.
     pub fn execute(&self) -> Result<ExitCode> {
-        let Some(config) = self.config.load(&self.sequence)? else { return Ok(ExitCode::SUCCESS) };
-        if self.scan && self.config.device == Device::Cpu {
+        let Some(request) = self.job.request()? else { return Ok(ExitCode::SUCCESS) };
+        if self.scan && request.device == Device::Cpu {
             return Err(Error::Config("--scan is for devices: add --device gpu or emulated".into()));
         }
-        let request = self.input.request(config, &self.config, &self.sequence)?;
-        let terminal = self.report.terminal();
+        let terminal = self.job.report.terminal();
         let measured = peloton_job::throughput(&request, self.plan.plan(3.0), self.scan, host(&terminal))?;
-        self.report.report(&text::throughput(&measured), &measured)?;
-        Ok(ExitCode::SUCCESS)
+        self.job.report.report(&text::throughput(&measured), &measured)?;
+        Ok(outcome(measured.summary.failure, true))
     }
 }
 

@@ -1,6 +1,6 @@
 //! `peloton tune`: which level and gang size is the fastest here.
 
-use crate::options::{Auto, ConfigArgs, InputArgs, ReportArgs, SequenceArgs, host};
+use crate::options::{JobArgs, host};
 use crate::throughput::PlanArgs;
 use clap::Args;
 use peloton::{Error, Result};
@@ -22,46 +22,47 @@ Examples:
   peloton tune --isa avx2 --seconds 1
   peloton tune --sequence cylinder sim:cylinder,events=2,tracks=10000")]
 pub struct Tune {
-    #[command(flatten)]
-    input: InputArgs,
-    #[command(flatten)]
-    config: ConfigArgs,
-    #[command(flatten)]
-    report: ReportArgs,
-    /// Where to write the profile
-    #[arg(long, short, value_name = "FILE", default_value = "peloton-profile.toml")]
-    output: PathBuf,
+    /// Where to write the profile [default: peloton-profile.toml; nowhere when --json says where the results go]
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
     #[command(flatten)]
     plan: PlanArgs,
     #[command(flatten)]
-    sequence: SequenceArgs,
+    job: JobArgs,
 }
 
 impl Tune {
     /// Adds what is read and written.
     pub fn name_files(&self, files: &mut JobFiles) {
-        self.input.name_files(files);
-        self.config.name_files(files);
-        self.sequence.name_files(files);
-        self.report.name_files(files);
-        files.written("--output", [&self.output]);
+        self.job.name_files(files);
+        files.written("--output", self.output());
     }
 
     /// Runs the command.
     pub fn execute(&self) -> Result<ExitCode> {
-        let mut flags = self.config.clone();
-        flags.threads = flags.threads.or(Some(Auto(Some(1))));
-        let Some(config) = flags.load(&self.sequence)? else { return Ok(ExitCode::SUCCESS) };
-        let request = self.input.request(config, &flags, &self.sequence)?;
-        let tuned = peloton_job::tune(&request, self.plan.plan(0.5), host(&self.report.terminal()))?;
-        let output = self.output.display();
+        let Some(mut request) = self.job.request()? else { return Ok(ExitCode::SUCCESS) };
+        if self.job.config.threads.is_none() {
+            request.config.threads = Some(1);
+        }
+        let tuned = peloton_job::tune(&request, self.plan.plan(0.5), host(&self.job.report.terminal()))?;
+        let output = self.output();
+        let name = output.as_ref().map_or("a profile".into(), |path| path.display().to_string());
         if !tuned.is_complete {
-            let message = format!("interrupted before every level was measured: {output} was not written");
+            let message = format!("interrupted before every level was measured: {name} was not written");
             return Err(Error::format("tune", message));
         }
-        write_whole(&self.output, tuned.profile.to_toml().as_bytes())?;
-        let text = format!("{}\nwritten to {output}\n", text::tuned(&tuned.profile, tuned.threads));
-        self.report.beside(Some(&self.output)).report(&text, &tuned.profile)?;
+        let mut text = text::tuned(&tuned.profile, tuned.threads);
+        if let Some(path) = &output {
+            write_whole(path, tuned.profile.to_toml().as_bytes())?;
+            text.push_str(&format!("\nwritten to {name}\n"));
+        }
+        self.job.report.beside(output.as_ref()).report(&text, &tuned.profile)?;
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// Where the profile goes, if anywhere: whoever takes the results as JSON need not find a file in his folder.
+    fn output(&self) -> Option<PathBuf> {
+        let default = || self.job.report.json.is_none().then(|| "peloton-profile.toml".into());
+        self.output.clone().or_else(default)
     }
 }

@@ -1,6 +1,6 @@
 //! The files of the command line: outputs appear whole or not at all, nothing that is read is written over, and
 //! configuration files are read once.
-#![cfg(all(feature = "cli", unix))]
+#![cfg(unix)]
 
 use peloton::simd::Isa;
 use serde_json::Value;
@@ -246,7 +246,7 @@ fn an_output_survives_a_job_that_fails() {
         &["run", &noise, "--format", "mdf", "--strict", "--geometry", "nominal", "--output", &output],
         &["run", &noise, "--format", "velo-ndjson", "--strict", "--output", &output],
         &["run", &missing, "--output", &output],
-        &["run", &velo, &zero, "--output", &output],
+        &["run", &velo, &zero, "--strict", "--output", &output],
         &["run", "--sequence", "cylinder", &missing, "--output", &output],
         &["run", "--sequence", "cylinder", &cut, "--strict", "--output", &output],
         &["run", "--sequence", "timepix", &missing, "--output", &output],
@@ -266,7 +266,7 @@ fn an_output_survives_a_job_that_fails() {
         assert_eq!(names(&folder), before, "{job:?}");
     }
     // Of several events before an error there is something to say, and where nothing is lost to keep.
-    let job = |output: &str| self::output(&["run", &velo, &zero, "--output", output]);
+    let job = |output: &str| self::output(&["run", &velo, &zero, "--strict", "--output", output]);
     let said = stderr(&job(&output));
     assert!(said.contains("precious.ndjson: left as it was"), "{said}");
     let part = path(&folder, "part.ndjson");

@@ -3,16 +3,19 @@
 use crate::registry::Command;
 use crate::run::{reconstruct, tell_problems};
 use crate::stream::stream;
+use crate::system::open;
 use crate::track_file::TrackFile;
 use crate::{Host, Request, Source, Summary, System, text};
-use peloton::engine::{Batch, Sliced};
+use peloton::engine::Sliced;
 use peloton::event::TruthEvent;
 use peloton::{Error, Result};
 use peloton_truth::{CheckReport, Checker, Rules};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::time::Instant;
 
 /// Which rules decide what counts as found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,7 +59,7 @@ pub trait Check<S: System>: Send {
     ///
     /// # Errors
     /// When there was nothing to check.
-    fn finish(self: Box<Self>, summary: &Summary) -> Result<Checked>;
+    fn finish(self: Box<Self>, summary: &Summary, host: Host<'_>) -> Result<Checked>;
 }
 
 /// What a comparison with the truth found.
@@ -71,6 +74,43 @@ pub struct Checked {
     /// Whether everything that must hold does.
     #[serde(skip)]
     pub is_right: bool,
+    /// Why the job as a whole has failed, although it came to its end.
+    #[serde(skip)]
+    pub failure: Option<String>,
+}
+
+/// Tells hits that are in the truth from others: a track without any is a ghost by any rules.
+#[derive(Debug, Default)]
+pub(crate) struct KnownHits {
+    names: HashSet<u32>,
+    hits: u64,
+    true_hits: u64,
+}
+
+impl KnownHits {
+    /// Takes the tracks of one event.
+    pub fn event<'a>(&mut self, truth: &TruthEvent, tracks: impl Iterator<Item = &'a [u32]>) {
+        // One hit that is known is enough.
+        if self.true_hits > 0 {
+            return;
+        }
+        self.names.clear();
+        self.names.extend(truth.particles.iter().flat_map(|particle| &particle.hits));
+        for hit in tracks.flatten() {
+            self.hits += 1;
+            self.true_hits += u64::from(self.names.contains(hit));
+        }
+    }
+
+    /// Warns when no hit of any track is one of a true particle.
+    pub fn tell(&self, host: Host<'_>) {
+        if self.hits > 0 && self.true_hits == 0 {
+            host.warn(
+                "no hit of any track is among the hits of the true particles, so that every track is a ghost: do the \
+                 tracks belong to these events, and are the truth's hits of this kind (--velo-banks, --events)?",
+            );
+        }
+    }
 }
 
 /// Reconstructs the events of a request, or takes tracks made elsewhere, and compares with the truth.
@@ -83,18 +123,21 @@ pub fn check(request: &Request, options: &CheckOptions, host: Host<'_>) -> Resul
         type Outcome = Result<Checked>;
         fn on<S: System>(self) -> Result<Checked> {
             let Self(request, options, host) = self;
-            let mut opened = S::open(request, true, host)?;
+            let begin = Instant::now();
+            let mut opened = open::<S>(request, true, host)?;
             if let Some(path) = &options.tracks {
-                return S::track_rules(request, options, &mut opened)
-                    .and_then(|rules| check_tracks(request, path, rules, &mut *opened.source, host));
+                let rules = S::track_rules(request, options, &mut opened)?;
+                return check_tracks::<S>(request, path, rules, &mut *opened.source, host);
             }
             let mut checker = S::check(request, options, &mut opened)?;
             let runs = S::executor(request, &request.config, &opened.context)?;
             let made = reconstruct::<S>(request, &mut opened, runs, host, |chunk| {
                 checker.add(&chunk.batch, &chunk.truth, &chunk.result)
             });
-            let summary = made?;
-            let mut checked = checker.finish(&summary)?;
+            let mut summary = made?;
+            let mut checked = checker.finish(&summary, host)?;
+            checked.failure = summary.failure.clone();
+            summary.wall_seconds = begin.elapsed().as_secs_f64();
             checked.text = format!("{}\n{}", text::summary(&summary), checked.text);
             let mut json = object(&summary);
             json.extend(std::mem::take(&mut checked.json));
@@ -106,25 +149,33 @@ pub fn check(request: &Request, options: &CheckOptions, host: Host<'_>) -> Resul
 }
 
 /// Checks tracks made elsewhere, line by line.
-fn check_tracks<B: Batch>(
+fn check_tracks<S: System>(
     request: &Request,
     path: &Path,
     rules: Rules,
-    source: &mut dyn Source<B>,
+    source: &mut dyn Source<S::Batch>,
     host: Host<'_>,
 ) -> Result<Checked> {
-    let mut checker = Checker::new(rules);
+    let (mut checker, mut known) = (Checker::new(rules), KnownHits::default());
     let mut file = TrackFile::open(path)?;
     file.skip(request.events.first)?;
-    let compared = stream::<B, ()>(
+    let (mut repeated, mut unknown) = (0u64, 0u64);
+    let compared = stream::<S::Batch, ()>(
         source,
         256,
         None,
         host,
         |_| Ok(()),
         |chunk| {
-            for truth in &chunk.truth {
+            for (event, truth) in chunk.truth.iter().enumerate() {
                 let tracks = file.next_event()?;
+                for track in &tracks {
+                    let is_repeated = |(at, hit): &(usize, &u32)| track[..*at].contains(hit);
+                    repeated += track.iter().enumerate().filter(is_repeated).count() as u64;
+                    let is_unknown = |hit: &&u32| S::is_hit(&chunk.batch, event, **hit) == Some(false);
+                    unknown += track.iter().filter(is_unknown).count() as u64;
+                }
+                known.event(truth, tracks.iter().map(Vec::as_slice));
                 checker.event(truth, tracks.iter().map(Vec::as_slice));
             }
             Ok(())
@@ -135,10 +186,22 @@ fn check_tracks<B: Batch>(
     if request.events.count.is_none() && !host.is_cancelled() {
         file.expect_end()?;
     }
+    let name = path.display();
+    for (count, what) in [
+        (repeated, "hit ids come twice in one track"),
+        (unknown, "hit ids are not those of hits of their events"),
+    ] {
+        if count > 0 {
+            host.warn(&format!("{name}: {count} {what}"));
+        }
+    }
+    known.tell(host);
     let report = report(checker)?;
-    let mut json = object(&json!({ "sequence": request.config.sequence }));
+    let sequence = request.config.sequence;
+    let mut json =
+        object(&json!({ "sequence": sequence, "repeated_hit_ids": repeated, "unknown_hit_ids": unknown }));
     json.extend(object(&report));
-    Ok(Checked { text: format!("{}\n\n{report}", path.display()), json, is_right: true })
+    Ok(Checked { text: format!("{name}\n\n{report}"), json, is_right: true, failure: None })
 }
 
 /// What a checker found.

@@ -1,14 +1,18 @@
 //! [`compare`]: do two ways of computing give the same bits?
 
+use crate::check::object;
 use crate::registry::Command;
-use crate::run::{all_ok, tell_problems};
+use crate::run::{all_ok, batch_items, tell_problems};
 use crate::stream::{Chunk, stream};
-use crate::system::Runs;
+use crate::summary::Totals;
+use crate::system::{Runs, open};
 use crate::{Host, Request, SequenceName, System};
 use peloton::engine::{Batch, Machine, Sliced};
 use peloton::event::{Hasher, Hashes, Results, difference};
 use peloton::{Error, Result};
 use serde::Serialize;
+use serde_json::{Map, Value, json};
+use std::time::Duration;
 
 /// What a comparison found.
 #[derive(Debug, Clone, Serialize)]
@@ -27,6 +31,12 @@ pub struct Compared {
     pub right: Side,
     /// Where they differ first.
     pub first_difference: Option<Difference>,
+    /// What only some sequences tell.
+    #[serde(flatten)]
+    pub facts: Map<String, Value>,
+    /// Why the job as a whole has failed, although it came to its end.
+    #[serde(skip)]
+    pub failure: Option<String>,
     /// What an event is: an event, or a cluster.
     #[serde(skip)]
     pub row: &'static str,
@@ -81,16 +91,17 @@ pub fn compare(request: &Request, sides: [&str; 2], host: Host<'_>) -> Result<Co
 
 fn on_system<S: System>(request: &Request, sides: [&str; 2], host: Host<'_>) -> Result<Compared> {
     let sides = [side::<S>(request, sides[0])?, side::<S>(request, sides[1])?];
-    let mut opened = S::open(request, false, host)?;
+    let mut opened = open::<S>(request, false, host)?;
     let runs = |side: &Request| S::executor(side, &side.config, &opened.context);
     let mut runs: [Runs<S>; 2] = [runs(&sides[0])?, runs(&sides[1])?];
     let machines = [runs[0].machine(), runs[1].machine()];
-    let workers = machines.iter().map(|machine| machine.threads * machine.slice.div_ceil(32)).max();
-    let items = S::batch_items(&request.config, workers.unwrap_or(1));
-    let mut found = Found::<S>::default();
+    let items = machines.each_ref().map(|machine| batch_items::<S>(&request.config, machine));
+    let items = items[0].max(items[1]);
+    let (mut found, mut totals) = (Found::<S>::default(), [Totals::default(); 2]);
     let work = |chunk: &mut Chunk<S::Batch, [Sliced<S::Results>; 2]>| {
-        for (runs, results) in runs.iter_mut().zip(&mut chunk.result) {
-            runs.run(&chunk.batch, results)?;
+        for ((runs, results), totals) in runs.iter_mut().zip(&mut chunk.result).zip(&mut totals) {
+            let counters = runs.run(&chunk.batch, results)?;
+            totals.add(&counters, Duration::ZERO, &chunk.batch, results);
             if request.strict {
                 all_ok(&chunk.batch, results)?;
             }
@@ -103,7 +114,16 @@ fn on_system<S: System>(request: &Request, sides: [&str; 2], host: Host<'_>) -> 
     });
     tell_problems(&*opened.source, host);
     done?;
-    Ok(found.report(&sides, &machines, host))
+    let mut compared = found.report(&sides, &machines, host);
+    if let Some(words) = totals[0].bad_events() {
+        host.warn(&words);
+    }
+    compared.failure = totals[0].failure(request.max_bad);
+    if S::IS_STREAM {
+        let clusters = totals.map(|totals| totals.events);
+        compared.facts = object(&json!({ "hits": totals[0].hits, "clusters": clusters }));
+    }
+    Ok(compared)
 }
 
 /// The request with `KEY=VALUE,...` in place of what it says.
@@ -209,6 +229,8 @@ impl<S: System> Found<S> {
             left,
             right,
             first_difference: self.first,
+            facts: Map::new(),
+            failure: None,
             row: S::Results::LEVELS[0],
             is_interrupted: host.is_cancelled(),
         }

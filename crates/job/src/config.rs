@@ -8,6 +8,7 @@ use peloton::simd::{Isa, Level, with_default_float_mode};
 use peloton::timepix::TimepixConfig;
 use peloton::velo::{Preset, VeloConfig};
 use peloton::{Error, Result};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize, Serializer};
 
 /// Threads at most: more than any machine has cores is a slip of the finger.
@@ -76,26 +77,23 @@ impl Config {
     }
 
     fn parse(text: &str, preset: Option<Preset>) -> Result<Self> {
-        let file: File = toml::from_str(text).map_err(config_error)?;
+        let file = File::read(text)?;
         let mut config = Self::preset(preset.or(file.preset).unwrap_or_default());
         config.sequence = file.sequence.unwrap_or(config.sequence);
         config.isa = auto(file.isa, |isa| isa.parse())?;
         config.gang = auto(file.gang, number)?;
         config.threads = auto(file.threads, number)?;
         config.slice_events = auto(file.slice_events, number)?;
-        let mut velo = toml::Table::try_from(&config.velo).map_err(config_error)?;
-        override_with(&mut velo, file.velo);
-        config.velo = velo.try_into().map_err(|e| Error::Config(format!("[velo] {e}").trim_end().into()))?;
-        let mut timepix = toml::Table::try_from(&config.timepix).map_err(config_error)?;
-        override_with(&mut timepix, file.timepix);
-        let timepix = timepix.try_into();
-        config.timepix = timepix.map_err(|e| Error::Config(format!("[timepix] {e}").trim_end().into()))?;
-        let mut cylinder = toml::Table::try_from(&config.cylinder).map_err(config_error)?;
-        override_with(&mut cylinder, file.cylinder);
-        let cylinder = cylinder.try_into();
-        config.cylinder = cylinder.map_err(|e| Error::Config(format!("[cylinder] {e}").trim_end().into()))?;
+        config.velo = merged(text, "velo", &config.velo, file.velo)?;
+        config.timepix = merged(text, "timepix", &config.timepix, file.timepix)?;
+        config.cylinder = merged(text, "cylinder", &config.cylinder, file.cylinder)?;
         config.validate()?;
         Ok(config)
+    }
+
+    /// Whether a text that [`Config::from_toml`] reads says what is reconstructed.
+    pub fn names_sequence(text: &str) -> bool {
+        File::read(text).is_ok_and(|file| file.sequence.is_some())
     }
 
     /// The configuration as TOML that [`Config::from_toml`] reads back.
@@ -185,8 +183,53 @@ pub(crate) fn cylinder(preset: Preset) -> CylinderConfig {
     }
 }
 
-fn config_error(error: impl std::fmt::Display) -> Error {
-    Error::Config(error.to_string().trim_end().to_string())
+impl File {
+    fn read(text: &str) -> Result<Self> {
+        toml::from_str(text).map_err(|e| {
+            let line = e.span().map(|span| 1 + text[..span.start].matches('\n').count());
+            toml_error(line, e.message())
+        })
+    }
+}
+
+/// What is wrong with a text, and in which line.
+pub(crate) fn toml_error(line: Option<usize>, message: &str) -> Error {
+    let message = message.lines().map(str::trim).collect::<Vec<_>>().join(" ");
+    Error::Config(match line {
+        Some(line) => format!("line {line}: {message}"),
+        None => message,
+    })
+}
+
+/// A section with the values of a text in place of its own.
+fn merged<T: Serialize + DeserializeOwned>(
+    text: &str,
+    section: &str,
+    base: &T,
+    top: toml::Table,
+) -> Result<T> {
+    let wrong = |e: &dyn std::fmt::Display| {
+        let message = e.to_string();
+        toml_error(line_of(text, section, &message), &format!("[{section}] {}", message.trim_end()))
+    };
+    let mut table = toml::Table::try_from(base).map_err(|e| wrong(&e))?;
+    override_with(&mut table, top);
+    table.try_into().map_err(|e: toml::de::Error| wrong(&e))
+}
+
+/// The line of a section's key that an error message names in backquotes: where values are merged, they have no place.
+fn line_of(text: &str, section: &str, message: &str) -> Option<usize> {
+    let name = message.split('`').nth(1)?;
+    let key = name.rsplit('.').next()?;
+    let mut inside = false;
+    text.lines().enumerate().find_map(|(number, line)| {
+        let line = line.trim();
+        if let Some(header) = line.strip_prefix('[') {
+            inside = header.trim_start_matches('[').trim_start().starts_with(section);
+        }
+        let is_key = line.split('=').next().is_some_and(|word| word.trim() == key) && line.contains('=');
+        (is_key && (inside || line.starts_with(section))).then_some(number + 1)
+    })
 }
 
 /// `"auto"` or a value that `parse` reads from its text.
@@ -272,6 +315,20 @@ mod tests {
         ] {
             assert!(matches!(Config::from_toml(text, None), Err(Error::Config(_))), "{text}");
         }
+    }
+
+    #[test]
+    fn errors_name_their_line() {
+        for (text, words) in [
+            ("# one\nspeed = 1", "line 2: unknown field `speed`"),
+            ("preset = 'best'\n\n[velo]\nno_such_key = 1", "line 4: [velo] unknown field `no_such_key`"),
+            ("[timepix]\nblock_hits = 'many'", "line 2: [timepix] "),
+            ("[velo\n", "line 1: "),
+        ] {
+            let error = Config::from_toml(text, None).unwrap_err().to_string();
+            assert!(error.contains(words) && error.lines().count() == 1, "{text}: {error}");
+        }
+        assert!(Config::names_sequence("sequence = 'ut'") && !Config::names_sequence("threads = 2"));
     }
 
     #[test]

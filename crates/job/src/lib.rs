@@ -43,7 +43,7 @@ pub use request::{EventRange, PixelOptions, Request};
 pub use run::run;
 pub use simulate::{Simulated, Simulation, simulate};
 pub use sink::ByteSink;
-pub use summary::{StageTime, Summary};
+pub use summary::{InputKind, StageTime, Summary};
 pub use system::{Opened, Source, System};
 pub use throughput::{Throughput, throughput};
 pub use tune::{Tuned, cpu_name, tune};

@@ -98,6 +98,9 @@ pub fn measure<S: System>(
     let sizes: Vec<_> = output.slices().map(size).collect();
     let mut totals = Totals::default();
     totals.add(&counters, Duration::ZERO, batch, &output);
+    if let (Some(failure), Some(words)) = (totals.failure(None), totals.bad_events()) {
+        return Err(Error::format("input", format!("{failure}: {words}")));
+    }
     runs.repeat(batch, 1, &|_, _| ())?;
     runs.take_kernel_times();
     let round = (ROUND.as_nanos() / warm_up.as_nanos()) as u64;

@@ -1,5 +1,6 @@
 //! [`Profile`]: which level was measured to be the fastest on a CPU; `peloton tune` writes it.
 
+use crate::config::toml_error;
 use crate::{Config, SequenceName};
 use peloton::simd::Isa;
 use peloton::{Error, Result};
@@ -59,8 +60,11 @@ impl Profile {
     /// # Errors
     /// [`Error::Config`] for text that is no profile.
     pub fn from_toml(text: &str) -> Result<Self> {
-        let profile: Self =
-            toml::from_str(text).map_err(|e| Error::Config(e.to_string().trim_end().into()))?;
+        let profile: Self = toml::from_str(text).map_err(|e| {
+            let line = e.span().map(|span| 1 + text[..span.start].matches('\n').count());
+            let message = "not a profile that `peloton tune` wrote";
+            toml_error(line, &format!("{message}: {}", e.message()))
+        })?;
         profile.isa.parse::<Isa>()?;
         Ok(profile)
     }
@@ -72,7 +76,18 @@ impl Profile {
 
     /// Fills in what `config` leaves to `auto`: the level, and the gang size that is best for the level that
     /// will run. A level the CPU at hand lacks is left alone: profiles travel between machines.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for the profile of another sequence: what is fastest for one says nothing of another.
     pub fn apply(&self, config: &mut Config) -> Result<()> {
+        if self.sequence != config.sequence {
+            let (measured, wanted) = (self.sequence, config.sequence);
+            let message = format!(
+                "the profile was measured with the sequence {measured}, and this is {wanted}: make one with `peloton \
+                 tune --sequence {wanted}`"
+            );
+            return Err(Error::Config(message));
+        }
         if config.isa.is_none() {
             config.isa = Some(self.isa.parse::<Isa>()?).filter(|isa| isa.is_supported());
         }
@@ -110,6 +125,14 @@ mod tests {
         assert_eq!(profile.gangs, BTreeMap::from([("portable".into(), 4), ("scalar".into(), 4)]));
         assert_eq!(Profile::from_toml(&profile.to_toml()).unwrap(), profile);
         assert!(Profile::from_toml(&profile.to_toml().replace("portable", "fast")).is_err());
+    }
+
+    #[test]
+    fn profiles_of_other_sequences_are_refused() {
+        let mut config = Config { sequence: SequenceName::Cylinder, ..Config::default() };
+        let error = profile().apply(&mut config).unwrap_err().to_string();
+        assert!(error.contains("sequence velo") && error.contains("tune --sequence cylinder"), "{error}");
+        assert_eq!((config.isa, config.gang), (None, None));
     }
 
     #[test]

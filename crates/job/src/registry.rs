@@ -3,7 +3,9 @@
 use crate::system::System;
 use crate::systems::{CylinderSystem, SciFiSystem, TimepixSystem, UtSystem, VeloSystem};
 use peloton::engine::Stage;
+use peloton_io::input::{Format, Kind, kind_of};
 use serde::{Deserialize, Serialize};
+use std::path::Path;
 
 /// Something to do with a system that is known only when the program runs.
 pub trait Command {
@@ -50,6 +52,33 @@ systems! {
 }
 
 impl SequenceName {
+    /// The sequence that inputs of this kind are for, by their names, their format or the content of the first of them;
+    /// none where only its reader can tell, as of a pipe, or where several sequences read it, as the raw banks.
+    pub fn of_inputs(inputs: &[String], format: Format) -> Option<Self> {
+        match format {
+            Format::Pixels(_) => return Some(Self::Timepix),
+            Format::Cylinder => return Some(Self::Cylinder),
+            Format::Auto => {}
+            _ => return None,
+        }
+        let first = inputs.first()?;
+        let starts = |words: &[&str]| words.iter().any(|word| first.starts_with(word));
+        if starts(&["sim:timepix", "tcp://", "udp://"]) {
+            return Some(Self::Timepix);
+        }
+        if starts(&["sim:cylinder"]) {
+            return Some(Self::Cylinder);
+        }
+        if first == "-" || starts(&["sim:"]) {
+            return None;
+        }
+        match kind_of(Path::new(first))? {
+            Kind::Pixels => Some(Self::Timepix),
+            Kind::Cylinder => Some(Self::Cylinder),
+            Kind::Velo | Kind::Raw => None,
+        }
+    }
+
     /// The stages in the order in which they run.
     pub fn stages(self) -> &'static [Stage] {
         struct Stages;

@@ -57,6 +57,8 @@ pub struct Request {
     pub events: EventRange,
     /// Whether the first event that cannot be read or reconstructed ends the job.
     pub strict: bool,
+    /// So many events at most may be lost without the job counting as failed; all but the last one without it.
+    pub max_bad: Option<u64>,
     /// Folder of the detector's geometry files, or `nominal`.
     pub geometry: Option<PathBuf>,
     /// Kind of Velo banks to read where there are several.

@@ -3,9 +3,9 @@
 use crate::registry::Command;
 use crate::sink::{Done, Sink};
 use crate::stream::{Chunk, stream};
-use crate::summary::Totals;
-use crate::system::Runs;
-use crate::{Host, Opened, Request, Source, Summary, System};
+use crate::summary::{InputKind, Totals};
+use crate::system::{Runs, open};
+use crate::{Config, Host, Opened, Request, Source, Summary, System};
 use peloton::engine::{Batch, Machine, Sliced};
 use peloton::event::{Hasher, Results};
 use peloton::{Error, Result, Status};
@@ -26,7 +26,8 @@ pub fn run(request: &Request, output: Option<&Path>, host: Host<'_>) -> Result<S
         type Outcome = Result<Summary>;
         fn on<S: System>(self) -> Result<Summary> {
             let Self(request, output, host) = self;
-            let mut opened = S::open(request, false, host)?;
+            let begin = Instant::now();
+            let mut opened = open::<S>(request, false, host)?;
             let runs = S::executor(request, &request.config, &opened.context)?;
             let metadata = metadata(request, &runs.machine());
             let create = |path| S::sink(path, &opened.context, &metadata, host.cancel);
@@ -51,8 +52,9 @@ pub fn run(request: &Request, output: Option<&Path>, host: Host<'_>) -> Result<S
                 let message = "left as it was, without what was made before the error";
                 host.warn(&format!("{}: {message}", path.display()));
             }
-            let summary = made?;
+            let mut summary = made?;
             written?;
+            summary.wall_seconds = begin.elapsed().as_secs_f64();
             Ok(summary)
         }
     }
@@ -92,7 +94,7 @@ pub(crate) fn reconstruct<S: System>(
     mut consume: impl FnMut(&Chunk<S::Batch, Sliced<S::Results>>) -> Result<()> + Send,
 ) -> Result<Summary> {
     let machine = runs.machine();
-    let items = S::batch_items(&request.config, machine.threads);
+    let items = batch_items::<S>(&request.config, &machine);
     let (mut totals, mut hasher) = (Totals::default(), Hasher::<S::Results>::default());
     let mut live = S::is_live(&opened.context).then(Live::new);
     let begin = Instant::now();
@@ -111,7 +113,7 @@ pub(crate) fn reconstruct<S: System>(
         consume(chunk)
     });
     tell_problems(source, host);
-    done?;
+    let input_time = done?;
     if S::is_live(&opened.context) {
         // What counts is what was taken in, not how long the work on it took.
         totals.time = begin.elapsed();
@@ -121,12 +123,12 @@ pub(crate) fn reconstruct<S: System>(
     let (dropped, facts) = S::outcome(&opened.context);
     summary.dropped.extend(dropped.into_iter().filter(|(_, count)| *count > 0));
     summary.facts.extend(facts);
-    summary.is_interrupted = host.is_cancelled();
-    if !S::IS_STREAM && summary.events == 0 && !host.is_cancelled() {
-        let first = request.events.first;
-        if first > 0 && request.events.count != Some(0) {
-            host.warn(&format!("--events {first}: the input has no event of this number"));
-        }
+    let is_live = S::is_live(&opened.context);
+    summary.input = if is_live { InputKind::Live } else { InputKind::of(request) };
+    summary.input_seconds = input_time.as_secs_f64();
+    summary.judge::<S>(&totals, request, host);
+    if S::IS_STREAM && summary.hits == 0 && !is_live && !summary.is_interrupted {
+        summary.failure.get_or_insert("there is no hit in the input".into());
     }
     Ok(summary)
 }
@@ -152,6 +154,11 @@ impl Live {
         host.progress.note(&format!("{rate:.0} hits/s, {hits} hits, {events} clusters"));
         (self.last, self.hits) = (Instant::now(), totals.hits);
     }
+}
+
+/// How much is read at once: enough for every thread, or stream of a device.
+pub(crate) fn batch_items<S: System>(config: &Config, machine: &Machine) -> usize {
+    S::batch_items(config, machine.threads).max(machine.threads * machine.slice)
 }
 
 /// Warns of what was wrong with the input without ending the job.

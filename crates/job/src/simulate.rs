@@ -1,19 +1,22 @@
 //! [`simulate`]: writes simulated events with their truth.
 
 use crate::Host;
-use crate::sink::{ByteSink, Done};
+use crate::sink::{ByteSink, Done, is_no_file};
 use peloton::cylinder::CylinderSample;
 use peloton::event::{PixelHits, RawBatch, VeloBatch};
 use peloton::{Error, Result};
 use peloton_io::input::timepix::{PixelFormat, write_hits};
 use peloton_io::input::{Geometry, write_cylinder, write_velo_json};
 use peloton_sim::timepix::{PixelSim, PixelSimSpec};
-use peloton_sim::{CylinderSim, CylinderSpec, LhcbDetector, LhcbReader, SimDetector, SimReader, SimSpec};
+use peloton_sim::{
+    CylinderSim, CylinderSpec, LhcbDetector, LhcbScratch, SimDetector, SimSpec, SimulatedEvent, in_order,
+    simulate_velo,
+};
 use serde::Serialize;
+use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
-/// Velo events that are simulated at once.
-const EVENTS: usize = 64;
 /// Pixel hits that are simulated at once.
 const HITS: usize = 1 << 16;
 
@@ -29,6 +32,8 @@ pub struct Simulation {
     pub seed: u64,
     /// Geometry of the detector, for `lhcb`.
     pub geometry: Option<PathBuf>,
+    /// Threads that simulate; pixel hits are one stream, made on one thread. The bytes are the same for any number.
+    pub threads: usize,
 }
 
 /// What was written.
@@ -40,6 +45,9 @@ pub struct Simulated {
     pub detector: String,
     /// Number of events; of a pixel detector, of clusters.
     pub events: u64,
+    /// The same of a pixel detector; absent for others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clusters: Option<u64>,
     /// Number of hits; absent for raw banks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hits: Option<u64>,
@@ -50,6 +58,8 @@ pub struct Simulated {
     pub seed: u64,
     /// The file.
     pub output: PathBuf,
+    /// Wall clock from the call to the finished file, s.
+    pub wall_seconds: f64,
 }
 
 /// Simulates and writes; the name of `output` says the format.
@@ -57,6 +67,13 @@ pub struct Simulated {
 /// # Errors
 /// [`Error::Config`] for specifications and names that are not known, and those of the output.
 pub fn simulate(what: &Simulation, output: &Path, host: Host<'_>) -> Result<Simulated> {
+    let begin = Instant::now();
+    let mut made = simulated(what, output, host)?;
+    made.wall_seconds = begin.elapsed().as_secs_f64();
+    Ok(made)
+}
+
+fn simulated(what: &Simulation, output: &Path, host: Host<'_>) -> Result<Simulated> {
     let (name, parameters) = what.detector.split_once(',').unwrap_or((&what.detector, ""));
     let count = if name == "timepix" { "hits" } else { "events" };
     let has = |key: &str| parameters.split(',').any(|pair| pair.split('=').next() == Some(key));
@@ -69,6 +86,18 @@ pub fn simulate(what: &Simulation, output: &Path, host: Host<'_>) -> Result<Simu
     }
     if !parameters.is_empty() {
         spec.push_str(&format!(",{parameters}"));
+    }
+    let endings = match name {
+        "velo" => &[".ndjson", ".ndjson.zst"][..],
+        "lhcb" => &[".mdf", ".mdf.zst"],
+        "cylinder" => &[".bin", ".bin.zst"],
+        _ => &[],
+    };
+    let file = output.file_name().unwrap_or_default().to_string_lossy();
+    if !endings.is_empty() && !is_no_file(output) && !endings.iter().any(|end| file.ends_with(end)) {
+        let endings = endings.join(", ");
+        let message = format!("events of {name} are written to names that end in {endings}, or to -");
+        return Err(Error::Config(format!("--output {}: {message}", output.display())));
     }
     match name {
         "timepix" => pixels(what, &spec, output, host),
@@ -87,30 +116,21 @@ impl Simulation {
     fn written(&self, spec: String, events: u64, output: &Path) -> Simulated {
         let Self { detector, seed, .. } = self;
         let (detector, seed, output) = (detector.clone(), *seed, output.into());
-        Simulated { spec, detector, events, hits: None, words: None, seed, output }
+        let (clusters, hits, words) = (None, None, None);
+        Simulated { spec, detector, events, clusters, hits, words, seed, output, wall_seconds: 0.0 }
     }
 }
 
 fn velo(what: &Simulation, spec: SimSpec, output: &Path, host: Host<'_>) -> Result<Simulated> {
-    let text = spec.to_string();
-    host.progress.begin(Some(spec.events));
-    let mut simulation = SimReader::new(spec);
-    let mut sink = ByteSink::create(output, host.cancel)?;
-    let (mut batch, mut truth) = (VeloBatch::default(), Vec::new());
-    let (mut events, mut hits) = (0, 0);
-    while !host.is_cancelled() && simulation.read(EVENTS, &mut batch, &mut truth)? > 0 {
-        for (event, truth) in truth.iter().enumerate() {
-            write_velo_json(batch.view().event(event), Some(truth), &mut sink)
-                .map_err(|e| Error::io(output, e))?;
-        }
-        host.progress.advance(batch.len() as u64);
-        (events, hits) = (events + batch.len() as u64, hits + batch.x.len() as u64);
+    let make = |batch: &mut VeloBatch, number| {
         batch.clear();
-        truth.clear();
-    }
-    sink.finish(Done::All)?;
-    host.progress.end();
-    Ok(Simulated { hits: Some(hits), ..what.written(text, events, output) })
+        let truth = simulate_velo(&spec, number, batch);
+        let mut bytes = Vec::new();
+        let written = write_velo_json(batch.view().event(0), Some(&truth), &mut bytes);
+        Written { bytes: written.map(|()| bytes), items: batch.x.len() as u64 }
+    };
+    let (events, hits) = write_events(what, spec.events, make, output, host)?;
+    Ok(Simulated { hits: Some(hits), ..what.written(spec.to_string(), events, output) })
 }
 
 /// Raw events, as MDF.
@@ -118,23 +138,49 @@ fn lhcb(what: &Simulation, spec: SimSpec, output: &Path, host: Host<'_>) -> Resu
     let geometry = what.geometry.as_deref().map_or(Ok(Geometry::Nominal), Geometry::named)?;
     let (ut, scifi, polarity) = (geometry.ut()?, geometry.scifi()?, geometry.polarity()?);
     let detector = LhcbDetector { ut: &ut, scifi: &scifi, polarity };
-    let text = spec.to_string();
-    host.progress.begin(Some(spec.events));
-    let mut simulation = LhcbReader::new(spec, 0, None);
-    let mut sink = ByteSink::create(output, host.cancel)?;
-    let (mut batch, mut events, mut words) = (RawBatch::default(), 0, 0);
-    while !host.is_cancelled()
-        && let Some(event) = simulation.next(&detector)
-    {
-        event.write(&mut sink).map_err(|e| Error::io(output, e))?;
+    let make = |(batch, scratch): &mut (RawBatch, LhcbScratch), number| {
+        let event = SimulatedEvent::new(&spec, &detector, scratch, number);
         batch.clear();
-        event.push(&mut batch);
-        (events, words) = (events + 1, words + batch.words() as u64);
+        event.push(batch);
+        let mut bytes = Vec::new();
+        let written = event.write(&mut bytes);
+        Written { bytes: written.map(|()| bytes), items: batch.words() as u64 }
+    };
+    let (events, words) = write_events(what, spec.events, make, output, host)?;
+    Ok(Simulated { words: Some(words), ..what.written(spec.to_string(), events, output) })
+}
+
+/// An event as its file has it.
+struct Written {
+    bytes: std::io::Result<Vec<u8>>,
+    /// Its hits, or words of raw banks.
+    items: u64,
+}
+
+/// Writes what `make` makes of each event, in order; says how many events and items.
+fn write_events<S: Default>(
+    what: &Simulation,
+    events: u64,
+    make: impl Fn(&mut S, u64) -> Written + Sync,
+    output: &Path,
+    host: Host<'_>,
+) -> Result<(u64, u64)> {
+    host.progress.begin(Some(events));
+    let mut sink = ByteSink::create(output, host.cancel)?;
+    let (mut count, mut items, mut failed) = (0, 0, Ok(()));
+    in_order(0..events, what.threads, make, |event: Written| {
+        if host.is_cancelled() {
+            return false;
+        }
+        failed = event.bytes.and_then(|bytes| sink.write_all(&bytes));
         host.progress.advance(1);
-    }
+        (count, items) = (count + 1, items + event.items);
+        failed.is_ok()
+    })?;
+    failed.map_err(|e| Error::io(output, e))?;
     sink.finish(Done::All)?;
     host.progress.end();
-    Ok(Simulated { words: Some(words), ..what.written(text, events, output) })
+    Ok((count, items))
 }
 
 /// A toy file, which begins with the number of its events.
@@ -145,8 +191,13 @@ fn cylinder(what: &Simulation, spec: &str, output: &Path, host: Host<'_>) -> Res
     let mut made = CylinderSample::default();
     let mut simulation = CylinderSim::new(spec, 0, None);
     host.progress.begin(None);
-    while !host.is_cancelled() && simulation.read(1, &mut made.hits, &mut made.truth) > 0 {
-        host.progress.advance(1);
+    let ahead = 2 * what.threads;
+    while !host.is_cancelled() {
+        let read = simulation.read_on(what.threads, ahead, &mut made.hits, &mut made.truth)?;
+        if read == 0 {
+            break;
+        }
+        host.progress.advance(read as u64);
     }
     host.progress.end();
     write_cylinder(&made.hits, &made.truth, &mut sink).map_err(|e| Error::io(output, e))?;
@@ -185,5 +236,9 @@ fn pixels(what: &Simulation, spec: &str, output: &Path, host: Host<'_>) -> Resul
     sink.finish(Done::All)?;
     host.progress.end();
     let clusters = simulation.clusters();
-    Ok(Simulated { hits: Some(written), ..what.written(spec.to_string(), clusters, output) })
+    Ok(Simulated {
+        clusters: Some(clusters),
+        hits: Some(written),
+        ..what.written(spec.to_string(), clusters, output)
+    })
 }

@@ -3,6 +3,7 @@
 use crate::Cancel;
 use peloton::event::{Hashes, Results};
 use peloton::{Error, Result};
+use peloton_io::input::is_pipe;
 use peloton_io::output::{Metadata, NdjsonWriter, OutputFile, ParquetWriter, is_standard_output};
 use std::io::{BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -57,6 +58,11 @@ impl FileFormat {
             () => None,
         }
     }
+}
+
+/// Whether what is written there goes to standard output, a pipe or a device, whose name says no format.
+pub fn is_no_file(path: &Path) -> bool {
+    is_standard_output(path) || is_pipe(path)
 }
 
 /// What to say of a name that is not that of a known format.

@@ -13,6 +13,7 @@ use peloton::engine::Batch;
 use peloton::event::TruthEvent;
 use peloton::{Error, Result};
 use std::thread;
+use std::time::{Duration, Instant};
 
 /// Chunks that go round: one read, one worked on, one written, one spare.
 const CHUNKS: usize = 4;
@@ -29,7 +30,8 @@ pub struct Chunk<B, T> {
 }
 
 /// Reads everything from `source`, `items` at a time, and has `work` and then `consume` called with each chunk in
-/// order; `last` is worked on after everything else. Ends early, without an error, when the host asks for it.
+/// order; `last` is worked on after everything else. Ends early, without an error, when the host asks for it. Says how
+/// long reading took.
 pub fn stream<B: Batch, T: Default + Send>(
     source: &mut dyn Source<B>,
     items: usize,
@@ -37,7 +39,7 @@ pub fn stream<B: Batch, T: Default + Send>(
     host: Host<'_>,
     mut work: impl FnMut(&mut Chunk<B, T>) -> Result<()>,
     consume: impl FnMut(&Chunk<B, T>) -> Result<()> + Send,
-) -> Result<()> {
+) -> Result<Duration> {
     host.progress.begin(source.known_items());
     let (empty_in, empty) = bounded(CHUNKS + 1);
     let (full_in, full) = bounded(CHUNKS);
@@ -71,34 +73,37 @@ pub fn stream<B: Batch, T: Default + Send>(
     result
 }
 
-fn join(thread: thread::ScopedJoinHandle<'_, Result<()>>) -> Result<()> {
+fn join<T>(thread: thread::ScopedJoinHandle<'_, Result<T>>) -> Result<T> {
     let failed = |_| Err(Error::Internal("a thread that reads or writes panicked".into()));
     thread.join().unwrap_or_else(failed)
 }
 
-/// Fills chunks until there are no more events, or nobody wants them.
+/// Fills chunks until there are no more events, or nobody wants them; says how long the source took.
 fn read<B: Batch, T>(
     source: &mut dyn Source<B>,
     items: usize,
     host: Host<'_>,
     empty: &Receiver<Chunk<B, T>>,
     full: Sender<Chunk<B, T>>,
-) -> Result<()> {
+) -> Result<Duration> {
+    let mut time = Duration::ZERO;
     for mut chunk in empty {
         chunk.batch.clear();
         chunk.truth.clear();
         if host.is_cancelled() {
-            return Ok(());
+            return Ok(time);
         }
+        let begin = Instant::now();
         let read = source.read(items, &mut chunk.batch, &mut chunk.truth);
+        time += begin.elapsed();
         // What was read before an error is still worked on.
         let is_over = !matches!(read, Ok(1..)) && chunk.batch.is_empty();
         if is_over || full.send(chunk).is_err() {
-            return read.map(drop);
+            return read.map(|_| time);
         }
         read?;
     }
-    Ok(())
+    Ok(time)
 }
 
 /// Consumes chunks and hands them back to be filled again.

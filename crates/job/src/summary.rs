@@ -1,13 +1,16 @@
 //! [`Summary`]: what a run did, with the keys that scripts depend on.
 
-use crate::{Config, SequenceName, Source, System};
+use crate::{Config, EventRange, Host, Request, SequenceName, Source, System};
 use peloton::engine::{Batch, Machine, Sliced};
 use peloton::event::{Counters, Hashes, Results};
-use peloton::{Error, Result};
+use peloton::{Error, Result, Status};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::time::Duration;
+
+/// The reason of inputs that were left out.
+pub const UNUSABLE_INPUTS: &str = "unusable_inputs";
 
 /// Time one stage takes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -34,6 +37,12 @@ pub struct Totals {
     pub hits: u64,
     /// Tracks that came out.
     pub tracks: u64,
+    /// Hits in all results.
+    pub hits_out: u64,
+    /// Events that could not be reconstructed.
+    pub bad: u64,
+    /// The first of them, by its number in the source, and what became of it.
+    pub first_bad: Option<(u64, Status)>,
     /// How many equal passes these are the sums of.
     pub passes: u64,
     /// Wall clock from input in memory to results in memory.
@@ -42,7 +51,17 @@ pub struct Totals {
 
 impl Default for Totals {
     fn default() -> Self {
-        Self { counters: Counters::default(), events: 0, hits: 0, tracks: 0, passes: 1, time: Duration::ZERO }
+        Self {
+            counters: Counters::default(),
+            events: 0,
+            hits: 0,
+            tracks: 0,
+            hits_out: 0,
+            bad: 0,
+            first_bad: None,
+            passes: 1,
+            time: Duration::ZERO,
+        }
     }
 }
 
@@ -60,6 +79,34 @@ impl Totals {
         self.hits += hits_of(batch, counters);
         self.events += results.slices().map(|piece| piece.items(0) as u64).sum::<u64>();
         self.tracks += results.tracks() as u64;
+        self.hits_out += results.slices().map(|piece| piece.hits() as u64).sum::<u64>();
+        let statuses = results.slices().flat_map(R::statuses).zip(batch.event_ids());
+        for (&status, &event) in statuses.filter(|(status, _)| **status != Status::Ok) {
+            self.bad += 1;
+            self.first_bad.get_or_insert((event, status));
+        }
+    }
+
+    /// The events that could not be reconstructed in a sentence, if there are any.
+    pub fn bad_events(&self) -> Option<String> {
+        let (event, status) = self.first_bad?;
+        let (name, meaning) = (status.name(), status.meaning());
+        let Self { bad, events, .. } = self;
+        Some(format!(
+            "{bad} of {events} events could not be reconstructed; the first is event {event}: {name}: {meaning}"
+        ))
+    }
+
+    /// Why the job as a whole has failed, if so: nothing, or less than was asked for, could be reconstructed.
+    pub fn failure(&self, max_bad: Option<u64>) -> Option<String> {
+        let Self { bad, events, .. } = *self;
+        match max_bad {
+            _ if bad > 0 && bad == events => Some("no event could be reconstructed".into()),
+            Some(max) if bad > max => {
+                Some(format!("{bad} events could not be reconstructed, more than --max-bad {max}"))
+            }
+            _ => None,
+        }
     }
 }
 
@@ -92,12 +139,16 @@ pub struct Summary {
     pub hits: u64,
     /// Events and items that were lost, by reason.
     pub dropped: BTreeMap<&'static str, u64>,
-    /// Rate on the wall clock, events/s; null when no time passed.
+    /// Rate of the reconstruction alone on the wall clock, events/s; null when no time passed.
     #[serde(serialize_with = "finite_or_null")]
     pub events_per_second: f64,
     /// Rate on the wall clock, hits/s; null when no time passed.
     #[serde(serialize_with = "finite_or_null")]
     pub hits_per_second: f64,
+    /// Wall clock of the whole job: input, reconstruction, output, s.
+    pub wall_seconds: f64,
+    /// How long of it input was read or simulated, in part while the reconstruction ran, s.
+    pub input_seconds: f64,
     /// Time of each stage.
     pub stages: Vec<StageTime>,
     /// Keys that only some sequences or inputs have.
@@ -109,9 +160,34 @@ pub struct Summary {
     /// Whether the sequence makes tracks.
     #[serde(skip)]
     pub has_tracks: bool,
+    /// What the input is: read, simulated, or live, when the rates are what came in.
+    #[serde(skip)]
+    pub input: InputKind,
     /// Whether the job was ended early.
     #[serde(skip)]
     pub is_interrupted: bool,
+    /// Why the job as a whole has failed, although it came to its end.
+    #[serde(skip)]
+    pub failure: Option<String>,
+}
+
+/// Where input comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InputKind {
+    /// Files and pipes.
+    Read,
+    /// The simulation.
+    Simulated,
+    /// A readout, in its own time.
+    Live,
+}
+
+impl InputKind {
+    /// What the inputs of a request are, when they are not live.
+    pub(crate) fn of(request: &Request) -> Self {
+        let is_simulated = request.inputs.first().is_none_or(|input| input.starts_with("sim:"));
+        if is_simulated { Self::Simulated } else { Self::Read }
+    }
 }
 
 fn finite_or_null<S: Serializer>(value: &f64, to: S) -> std::result::Result<S::Ok, S::Error> {
@@ -126,7 +202,7 @@ impl Summary {
         totals: &Totals,
         hashes: Hashes,
     ) -> Self {
-        let Totals { counters, events, hits, tracks, passes, time } = *totals;
+        let Totals { counters, events, hits, tracks, passes, time, .. } = *totals;
         let per_second = |items: u64| (items * passes) as f64 / time.as_secs_f64();
         let stages = S::STAGES.iter().zip(&counters.stages).map(|(stage, counter)| StageTime {
             name: stage.name,
@@ -147,11 +223,47 @@ impl Summary {
             dropped: counters.dropped().map(|(reason, count)| (reason, count / passes)).collect(),
             events_per_second: per_second(events),
             hits_per_second: per_second(hits),
+            wall_seconds: 0.0,
+            input_seconds: 0.0,
             stages: stages.collect(),
-            facts: S::facts(config),
+            facts: S::facts(config, totals),
             row: S::Results::LEVELS[0],
             has_tracks: S::Results::LEVELS.contains(&"track"),
+            input: InputKind::Read,
             is_interrupted: false,
+            failure: None,
+        }
+    }
+
+    /// Warns of what could not be reconstructed, and notes whether the job has failed.
+    pub(crate) fn judge<S: System>(&mut self, totals: &Totals, request: &Request, host: Host<'_>) {
+        if let Some(words) = totals.bad_events() {
+            host.warn(&words);
+        }
+        self.is_interrupted = host.is_cancelled();
+        if self.is_interrupted {
+            self.facts.insert("interrupted".into(), true.into());
+        }
+        self.failure = totals.failure(request.max_bad);
+        let unusable = self.dropped.get(UNUSABLE_INPUTS).copied().unwrap_or(0);
+        if unusable > 0 && self.failure.is_none() {
+            self.failure = Some(format!("{unusable} of the inputs could not be used"));
+        }
+        if self.is_interrupted || S::IS_STREAM {
+            return;
+        }
+        let EventRange { first, count } = request.events;
+        let wanted = count.map_or(String::new(), |count| count.to_string());
+        let found = self.events;
+        if found == 0 && count != Some(0) {
+            let message = if first > 0 || count.is_some() {
+                format!("--events {first}:{wanted}: the input has no event of this number")
+            } else {
+                "there is no event in the input".into()
+            };
+            self.failure.get_or_insert(message);
+        } else if count.is_some_and(|count| found < count as u64) {
+            host.warn(&format!("--events {first}:{wanted}: the input has only {found} of these events"));
         }
     }
 

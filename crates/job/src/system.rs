@@ -2,10 +2,12 @@
 
 use crate::measure::Measured;
 use crate::sink::{FileSink, Sink};
-use crate::{Cancel, Check, CheckOptions, Config, Host, Request};
+use crate::summary::Totals;
+use crate::{Cancel, Check, CheckOptions, Config, EventRange, Host, Request};
 use peloton::engine::{Batch, Executor, Stage};
 use peloton::event::{Results, TruthEvent};
 use peloton::{Error, Result};
+use peloton_io::input::Format;
 use peloton_io::output::Metadata;
 use peloton_truth::Rules;
 use serde_json::{Map, Value};
@@ -50,6 +52,28 @@ pub struct Opened<S: System + ?Sized> {
     pub source: Box<dyn Source<S::Batch>>,
     /// What an executor needs to know of them.
     pub context: S::Context,
+}
+
+/// Opens the inputs of a request, once it is clear that what it says of them is for this sequence.
+///
+/// # Errors
+/// [`Error::Config`] for what only other sequences know, and those of [`System::open`].
+pub(crate) fn open<S: System>(request: &Request, truth: bool, host: Host<'_>) -> Result<Opened<S>> {
+    let name = S::NAME;
+    if !S::reads(request.format) {
+        let known: Vec<_> = Format::NAMES.iter().filter(|(_, format)| S::reads(*format)).collect();
+        let known: Vec<_> = known.into_iter().map(|(name, _)| *name).collect();
+        let format = request.format;
+        let message =
+            format!("--format {format} is not for the sequence {name}, which reads {}", known.join(", "));
+        return Err(Error::Config(message));
+    }
+    if S::IS_STREAM && request.events != EventRange::default() {
+        let message =
+            format!("--events is not for the sequence {name}: its input is an endless stream of hits");
+        return Err(Error::Config(message));
+    }
+    S::open(request, truth, host)
 }
 
 /// What runs the events of a system.
@@ -169,8 +193,16 @@ pub trait System: 'static {
     }
 
     /// What every summary tells beyond the keys that all systems have.
-    fn facts(_config: &Config) -> Map<String, Value> {
+    fn facts(_config: &Config, _totals: &Totals) -> Map<String, Value> {
         Map::new()
+    }
+
+    /// Whether the sequence reads inputs of this format.
+    fn reads(format: Format) -> bool;
+
+    /// Whether there is a hit of this name in an event; none where that is not known before it is decoded.
+    fn is_hit(_batch: &Self::Batch, _event: usize, _hit: u32) -> Option<bool> {
+        None
     }
 
     /// Appends all of `piece` to what waits to be compared, where two sides need not give their results batch by batch

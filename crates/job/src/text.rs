@@ -1,6 +1,6 @@
 //! Results as text for people: aligned columns, shares in per cent.
 
-use crate::{Compared, Measurement, Profile, Summary, Throughput};
+use crate::{Compared, InputKind, Measurement, Profile, Summary, Throughput};
 use peloton::event::Hashes;
 use peloton::simd::{GANGS, Isa};
 use peloton_truth::{
@@ -28,7 +28,7 @@ pub fn summary(summary: &Summary) -> String {
     let Summary { sequence, preset, events, isa, gang, threads, hashes, tracks, hits, .. } = summary;
     let per_event = |count: u64| format!("{:.1}", count as f64 / (*events).max(1) as f64);
     let mut text = format!("{sequence}, preset {preset}, {isa} x {gang}, ");
-    text.push_str(&format!("{threads} thread{}\n\n", if *threads == 1 { "" } else { "s" }));
+    text.push_str(&format!("{}\n\n", count(*threads, "thread")));
     let rows_are = format!("{}s", summary.row);
     let mut rows = vec![
         ["".into(), "all".into(), format!("per {}", summary.row)],
@@ -39,24 +39,46 @@ pub fn summary(summary: &Summary) -> String {
         rows.push(["tracks".into(), tracks.to_string(), per_event(*tracks)]);
     }
     text.push_str(&table(&rows));
-    for (name, value) in &summary.facts {
+    // Nulls are for programs, and what has a row of its own is not said twice.
+    let told = summary.facts.iter().filter(|(name, value)| !value.is_null() && **name != rows_are);
+    for (name, value) in told.filter(|(name, _)| *name != "interrupted") {
         text.push_str(&format!("{}: {}\n", name.replace('_', " "), plain(value)));
     }
     for (reason, count) in &summary.dropped {
         text.push_str(&format!("dropped {count}: {reason}\n"));
     }
-    text.push_str(&format!(
-        "\n{:.0} {rows_are}/s, {:.0} {rows_are}/s per thread, {:.2} million hits/s\n\n",
-        summary.events_per_second,
-        summary.events_per_second / *threads as f64,
-        summary.hits_per_second / 1e6,
-    ));
+    text.push('\n');
+    if summary.events_per_second.is_finite() {
+        let rate_of = if summary.input == InputKind::Live { "taken in" } else { "reconstruction alone" };
+        text.push_str(&format!(
+            "{rate_of}: {:.0} {rows_are}/s, {:.0} {rows_are}/s per thread, {:.2} million hits/s\n",
+            summary.events_per_second,
+            summary.events_per_second / *threads as f64,
+            summary.hits_per_second / 1e6,
+        ));
+    }
+    text.push_str(&format!("the whole job took {:.2} s{}\n\n", summary.wall_seconds, most_of_it(summary)));
     text.push_str(&stages(summary));
     text.push_str(&format!("\nhash_int {:016x}  output_hash {:016x}\n", hashes.int, hashes.output));
     if summary.is_interrupted {
         text.push_str("interrupted: this is what was made so far\n");
     }
     text
+}
+
+/// A number of things.
+fn count(number: usize, thing: &str) -> String {
+    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
+}
+
+/// What most of the time of a job went to, where that is the input.
+fn most_of_it(summary: &Summary) -> &'static str {
+    match summary.input {
+        _ if summary.input_seconds <= 0.5 * summary.wall_seconds => "",
+        InputKind::Read => ", most of it reading",
+        InputKind::Simulated => ", most of it simulation",
+        InputKind::Live => ", most of it waiting for input",
+    }
 }
 
 /// A JSON value without quotation marks.
@@ -252,8 +274,10 @@ fn resolutions(bins: &[Resolution]) -> String {
 /// The scan as tables: the whole sequence, then each stage.
 pub fn tuned(profile: &Profile, threads: usize) -> String {
     let Profile { cpu, sequence, preset, .. } = profile;
-    let mut text =
-        format!("{cpu}: {sequence}, preset {preset}, {threads} threads, ns per event by gang size\n");
+    let mut text = format!(
+        "{cpu}: {sequence}, preset {preset}, {}, ns per event by gang size\n",
+        count(threads, "thread")
+    );
     text.push_str(&section("all stages", profile, |one| Some(one.ns_per_event)));
     for stage in sequence.stages() {
         text.push_str(&section(stage.name, profile, |one| one.stages.get(stage.name).copied()));
@@ -293,7 +317,7 @@ fn section(name: &str, profile: &Profile, of: impl Fn(&Measurement) -> Option<f6
 pub fn compared(report: &Compared) -> String {
     let side = |side: &crate::compare::Side| {
         let crate::compare::Side { preset, isa, gang, threads, slice, .. } = side;
-        format!("preset {preset}, {isa} x {gang}, {threads} threads, slices of {slice}")
+        format!("preset {preset}, {isa} x {gang}, {}, slices of {slice}", count(*threads, "thread"))
     };
     let mut text = format!("left   {}\nright  {}\n", side(&report.left), side(&report.right));
     let Compared { events, different_events, row, .. } = report;

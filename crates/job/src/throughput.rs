@@ -2,11 +2,14 @@
 
 use crate::measure::{Plan, load, measure};
 use crate::registry::Command;
+use crate::summary::InputKind;
+use crate::system::open;
 use crate::{Host, Request, Summary, System};
 use peloton::Result;
 use peloton::engine::Batch;
 use serde::Serialize;
 use serde_json::{Map, Value};
+use std::time::Instant;
 
 /// What repeated passes over events in memory gave.
 #[derive(Debug, Clone, Serialize)]
@@ -76,16 +79,18 @@ pub fn throughput(request: &Request, plan: Plan, scan: bool, host: Host<'_>) -> 
 }
 
 fn on_system<S: System>(request: &Request, plan: Plan, scan: bool, host: Host<'_>) -> Result<Throughput> {
-    let config = &request.config;
-    let mut opened = S::open(request, false, host)?;
+    let (config, begin) = (&request.config, Instant::now());
+    let mut opened = open::<S>(request, false, host)?;
     let mut runs = S::executor(request, config, &opened.context)?;
+    let load_begin = Instant::now();
     let batch = load(&mut opened, host)?;
+    let input_seconds = load_begin.elapsed().as_secs_f64();
     let measured = measure::<S>(&mut runs, &batch, plan, host)?;
     let points = if scan { scan_all::<S>(request, &opened.context, &batch, plan, host)? } else { Vec::new() };
     let (machine, totals) = (runs.machine(), &measured.totals);
     let mut summary = Summary::new::<S>(config, &machine, totals, measured.hashes);
     summary.add_source(&*opened.source, request.strict)?;
-    summary.is_interrupted = host.is_cancelled();
+    summary.judge::<S>(totals, request, host);
     let (seconds, best) = (totals.time.as_secs_f64(), measured.best_pass.as_secs_f64());
     let all: u64 = measured.kernels.iter().map(|(_, ns)| ns).sum();
     let kernel = |&(name, ns): &(&'static str, u64)| KernelTime {
@@ -94,6 +99,9 @@ fn on_system<S: System>(request: &Request, plan: Plan, scan: bool, host: Host<'_
         share: ns as f64 / all.max(1) as f64,
     };
     let bytes = S::bank_bytes(&opened.context, &batch);
+    let facts = S::measured_facts(config, &batch, &measured)?;
+    (summary.input, summary.input_seconds) = (InputKind::of(request), input_seconds);
+    summary.wall_seconds = begin.elapsed().as_secs_f64();
     Ok(Throughput {
         repetitions: totals.passes,
         seconds,
@@ -104,7 +112,7 @@ fn on_system<S: System>(request: &Request, plan: Plan, scan: bool, host: Host<'_
         slice: machine.slice,
         kernels: measured.kernels.iter().map(kernel).collect(),
         scan: points,
-        facts: S::measured_facts(config, &batch, &measured)?,
+        facts,
         summary,
     })
 }

@@ -2,6 +2,7 @@
 
 use crate::measure::{Plan, load, measure};
 use crate::registry::Command;
+use crate::system::open;
 use crate::{Config, Host, Measurement, Profile, Request, System};
 use peloton::engine::Stage;
 use peloton::simd::Level;
@@ -35,10 +36,14 @@ pub fn tune(request: &Request, plan: Plan, host: Host<'_>) -> Result<Tuned> {
 }
 
 fn on_system<S: System>(request: &Request, plan: Plan, host: Host<'_>) -> Result<Tuned> {
-    let mut opened = S::open(request, false, host)?;
-    let batch = load(&mut opened, host)?;
     let mut levels = levels(&request.config);
     levels.retain(|level| S::HAS_LANES || level.is_usual());
+    if levels.is_empty() {
+        // Says what is wrong with the level or the gang that was asked for.
+        request.config.level()?;
+    }
+    let mut opened = open::<S>(request, false, host)?;
+    let batch = load(&mut opened, host)?;
     host.progress.begin(Some(levels.len() as u64));
     let (mut scanned, mut expected, mut refused) = (Vec::new(), None, None);
     for level in &levels {

@@ -3,6 +3,7 @@
 
 use super::cylinder_shuffle::cylinder_shuffle;
 use super::random::Random;
+use super::threads::{in_order, take_events};
 use peloton::cylinder::Helix;
 use peloton::cylinder::geometry::RADII;
 use peloton::event::{CYLINDER_LAYERS, CylinderBatch, CylinderTruth, NO_HIT};
@@ -15,6 +16,8 @@ use std::str::FromStr;
 const SIGMA: [f64; 3] = [0.001, 0.01, 0.1];
 /// Where in its shell a hit lies at most, cm.
 const DEPTH: f64 = 0.0019;
+/// Particles of an event that is worth a thread of its own.
+const WORTH_A_THREAD: u64 = 1000;
 /// Largest |eta| of particles.
 const ETA: f64 = 1.0;
 
@@ -117,6 +120,51 @@ impl CylinderSim {
         cylinder_shuffle(batch, truth, before..batch.len(), self.spec.seed);
         batch.len() - before
     }
+
+    /// The same on several threads.
+    ///
+    /// # Errors
+    /// Those of [`in_order`].
+    pub fn read_on(
+        &mut self,
+        threads: usize,
+        max_events: usize,
+        batch: &mut CylinderBatch,
+        truth: &mut CylinderTruth,
+    ) -> Result<usize> {
+        let spec = self.spec;
+        // Small events take less time than the start of a thread.
+        if spec.tracks + spec.noise < WORTH_A_THREAD {
+            return Ok(self.read(max_events, batch, truth));
+        }
+        let before = batch.len();
+        let make = |(): &mut (), number| {
+            let mut made = (CylinderBatch::default(), CylinderTruth::default());
+            simulate(&spec, number, &mut made.0, &mut made.1);
+            cylinder_shuffle(&mut made.0, &mut made.1, 0..1, spec.seed);
+            made
+        };
+        in_order(take_events(&mut self.events, max_events), threads, make, |made| {
+            append(batch, truth, &made);
+            true
+        })?;
+        Ok(batch.len() - before)
+    }
+}
+
+/// Appends events to others.
+fn append(batch: &mut CylinderBatch, truth: &mut CylinderTruth, more: &(CylinderBatch, CylinderTruth)) {
+    let (hits, particles) = (batch.x.len() as u32, truth.particles.len() as u32);
+    let (more, more_truth) = more;
+    let columns = [&more.x, &more.y, &more.z, &more.var_r, &more.var_rphi, &more.var_z];
+    batch.columns_mut().into_iter().zip(columns).for_each(|(column, more)| column.extend_from_slice(more));
+    more.layer_start[1..].iter().for_each(|start| batch.layer_start.push(hits + start));
+    batch.status.extend_from_slice(&more.status);
+    let (all, more) = (&mut truth.particles, &more_truth.particles);
+    truth.particle_of.extend_from_slice(&more_truth.particle_of);
+    all.vertex.iter_mut().zip(&more.vertex).for_each(|(column, more)| column.extend_from_slice(more));
+    all.hits.iter_mut().zip(&more.hits).for_each(|(column, more)| column.extend_from_slice(more));
+    more.start[1..].iter().for_each(|start| all.start.push(particles + start));
 }
 
 /// A hit before its place is known.
@@ -196,7 +244,8 @@ fn smeared(random: &mut Random, [x, y, z]: [f64; 3], particle: u32) -> Simulated
     let phi = libm::atan2(y, x) + SIGMA[1] / radius * random.normal();
     let radius = radius + SIGMA[0] * random.normal();
     let z = z + SIGMA[2] * random.normal();
-    let position = [radius * libm::cos(phi), radius * libm::sin(phi), z].map(|value| value as f32);
+    let (sin, cos) = libm::sincos(phi);
+    let position = [radius * cos, radius * sin, z].map(|value| value as f32);
     SimulatedHit { position, variance: SIGMA.map(|sigma| (sigma * sigma) as f32), particle }
 }
 

@@ -66,7 +66,8 @@ pub(super) fn sum(a: Vector, b: Vector) -> Vector {
 
 /// Momentum from transverse momentum, pseudorapidity and azimuth.
 pub(super) fn momentum(pt: f64, eta: f64, phi: f64) -> Vector {
-    [pt * libm::cos(phi), pt * libm::sin(phi), pt * libm::sinh(eta)]
+    let (sin, cos) = libm::sincos(phi);
+    [pt * cos, pt * sin, pt * libm::sinh(eta)]
 }
 
 /// Pseudorapidity and azimuth of a momentum.

@@ -9,19 +9,22 @@
 mod collisions;
 mod cylinder;
 mod cylinder_shuffle;
+mod few;
 mod flight;
 mod lhcb;
 mod pixels;
 mod random;
 mod spec;
+mod threads;
 pub mod timepix;
 mod transport;
 mod velo;
 
 pub use cylinder::{CylinderSim, CylinderSpec};
 pub use cylinder_shuffle::cylinder_shuffle;
-pub use lhcb::{LhcbDetector, LhcbReader, SimulatedEvent};
+pub use lhcb::{LhcbDetector, LhcbReader, LhcbScratch, SimulatedEvent};
 pub use spec::{SimDetector, SimSpec};
+pub use threads::in_order;
 pub use velo::simulate_velo;
 
 use peloton::Result;
@@ -33,13 +36,20 @@ use std::ops::Range;
 pub struct SimReader {
     spec: SimSpec,
     events: Range<u64>,
+    threads: usize,
 }
 
 impl SimReader {
     /// All events of the sample.
     pub fn new(spec: SimSpec) -> Self {
         let events = 0..spec.events;
-        Self { spec, events }
+        Self { spec, events, threads: 1 }
+    }
+
+    /// Simulates on so many threads; the events are the same for any number.
+    pub fn with_threads(mut self, threads: usize) -> Self {
+        self.threads = threads;
+        self
     }
 
     /// Only the events from number `first` on, and at most `count` of them.
@@ -53,18 +63,29 @@ impl SimReader {
     /// says 0.
     ///
     /// # Errors
-    /// None today; the signature is that of [`VeloReader::read`](peloton_io::input::VeloReader::read).
+    /// Those of [`in_order`].
     pub fn read(
         &mut self,
         max_events: usize,
         batch: &mut VeloBatch,
         truth: &mut Vec<TruthEvent>,
     ) -> Result<usize> {
-        let mut appended = 0;
-        for number in self.events.by_ref().take(max_events) {
-            truth.push(simulate_velo(&self.spec, number, batch));
-            appended += 1;
-        }
-        Ok(appended)
+        let (spec, before) = (&self.spec, truth.len());
+        let make = |(): &mut (), number| {
+            let mut made = VeloBatch::default();
+            let truth = simulate_velo(spec, number, &mut made);
+            (made, truth)
+        };
+        in_order(
+            threads::take_events(&mut self.events, max_events),
+            self.threads,
+            make,
+            |(made, particles)| {
+                batch.append(&made);
+                truth.push(particles);
+                true
+            },
+        )?;
+        Ok(truth.len() - before)
     }
 }

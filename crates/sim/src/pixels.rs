@@ -1,5 +1,6 @@
 //! Charge in pixels, clusters of pixels, positions of clusters.
 
+use super::few::Few;
 use super::random::Random;
 use super::transport::Crossing;
 use peloton::velo::geometry::{COLUMNS, PITCH, Sensor, column_edge, column_of, row_of};
@@ -16,21 +17,21 @@ const LONGEST: f64 = 24.0;
 /// The pixels that saw something together, and who was there.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Cluster {
-    /// (column, row), each once.
-    pub pixels: Vec<(u32, u32)>,
+    /// (column, row), each once, in rising order.
+    pub pixels: Few<(u32, u32), 4>,
     /// Numbers of the particles; none for noise.
-    pub flights: Vec<usize>,
+    pub flights: Few<usize, 2>,
 }
 
-/// The pixels that one particle turns on.
-pub(super) fn ignite(crossing: &Crossing, random: &mut Random) -> Cluster {
+/// The pixels that one particle turns on. `touched` is memory to work with.
+pub(super) fn ignite(crossing: &Crossing, random: &mut Random, touched: &mut Vec<(u32, u32)>) -> Cluster {
     let way = crossing.slope.map(|slope| {
         let limit = LONGEST * PITCH;
         (slope * THICKNESS).clamp(-limit, limit)
     });
     let length = (way[0] * way[0] + way[1] * way[1]).sqrt();
     let points = POINTS.max((3.0 * length / PITCH) as usize);
-    let mut touched = Vec::new();
+    touched.clear();
     for point in 0..points {
         let depth = (point as f64 + 0.5) / points as f64 - 0.5;
         let u = crossing.at[0] + depth * way[0] + DIFFUSION * random.normal();
@@ -41,13 +42,13 @@ pub(super) fn ignite(crossing: &Crossing, random: &mut Random) -> Cluster {
     }
     touched.sort_unstable();
     // A pixel that got but one portion stays below threshold, unless there is nothing else.
-    let mut pixels: Vec<_> =
-        touched.chunk_by(|a, b| a == b).filter(|same| same.len() > 1).map(|same| same[0]).collect();
+    let mut pixels = Few::default();
+    touched.chunk_by(|a, b| a == b).filter(|same| same.len() > 1).for_each(|same| pixels.push(same[0]));
     if pixels.is_empty() {
         let [u, v] = crossing.at;
         pixels.push((column_of(u), row_of(v)));
     }
-    Cluster { pixels, flights: vec![crossing.flight] }
+    Cluster { pixels, flights: Few::one(crossing.flight) }
 }
 
 /// Puts clusters of one sensor together where their pixels touch, corners included. The order of what
@@ -61,10 +62,9 @@ pub(super) fn merge_touching(clusters: &mut Vec<Cluster>) {
             if touch(&clusters[first].pixels, &clusters[other].pixels) {
                 let Cluster { pixels, flights } = clusters.remove(other);
                 let into = &mut clusters[first];
-                into.pixels.extend(pixels);
-                into.pixels.sort_unstable();
-                into.pixels.dedup();
-                into.flights.extend(flights);
+                into.pixels.extend(&pixels);
+                into.pixels.sort_and_dedup();
+                into.flights.extend(&flights);
                 other = first + 1;
             } else {
                 other += 1;
@@ -75,6 +75,14 @@ pub(super) fn merge_touching(clusters: &mut Vec<Cluster>) {
 }
 
 fn touch(a: &[(u32, u32)], b: &[(u32, u32)]) -> bool {
+    // Most are far apart, which the columns tell: pixels come by column.
+    let apart = |low: &[(u32, u32)], high: &[(u32, u32)]| match (low.last(), high.first()) {
+        (Some(low), Some(high)) => low.0 + 1 < high.0,
+        _ => true,
+    };
+    if apart(a, b) || apart(b, a) {
+        return false;
+    }
     a.iter().any(|p| b.iter().any(|q| p.0.abs_diff(q.0) <= 1 && p.1.abs_diff(q.1) <= 1))
 }
 
@@ -103,7 +111,8 @@ mod tests {
         let mut error = 0.0;
         for _ in 0..2000 {
             let at = [random.between(1.0, 13.0), random.between(1.0, 13.0)];
-            let cluster = ignite(&Crossing { flight: 3, sensor: 0, at, slope: [0.0; 2] }, &mut random);
+            let cluster =
+                ignite(&Crossing { flight: 3, sensor: 0, at, slope: [0.0; 2] }, &mut random, &mut Vec::new());
             single += usize::from(cluster.pixels.len() == 1);
             let [u, _] = position(&cluster.pixels);
             error += (u - at[0]) * (u - at[0]);
@@ -118,10 +127,10 @@ mod tests {
         let mut random = Random::new(5, 7);
         for slope in [[1.0, 0.0], [-3.0, 2.0], [60.0, 0.0]] {
             let crossing = Crossing { flight: 0, sensor: 0, at: [20.0, 7.0], slope };
-            let mut parts: Vec<Cluster> = ignite(&crossing, &mut random)
+            let mut parts: Vec<Cluster> = ignite(&crossing, &mut random, &mut Vec::new())
                 .pixels
-                .into_iter()
-                .map(|pixel| Cluster { pixels: vec![pixel], flights: vec![0] })
+                .iter()
+                .map(|&pixel| Cluster { pixels: Few::one(pixel), flights: Few::one(0) })
                 .collect();
             assert!(parts.len() > 2);
             merge_touching(&mut parts);
@@ -131,12 +140,12 @@ mod tests {
 
     #[test]
     fn touching_clusters_become_one() {
-        let cluster = |pixel, flight| Cluster { pixels: vec![pixel], flights: vec![flight] };
+        let cluster = |pixel, flight| Cluster { pixels: Few::one(pixel), flights: Few::one(flight) };
         let mut clusters =
             vec![cluster((10, 10), 0), cluster((12, 12), 1), cluster((20, 20), 2), cluster((11, 11), 3)];
         merge_touching(&mut clusters);
         assert_eq!(clusters.len(), 2);
-        assert_eq!(clusters[0].flights, [0, 3, 1]);
+        assert_eq!(clusters[0].flights[..], [0, 3, 1]);
         assert_eq!(position(&clusters[0].pixels)[1], 11.5 * PITCH);
     }
 

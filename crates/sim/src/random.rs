@@ -53,9 +53,10 @@ impl Random {
             return value;
         }
         let radius = (2.0 * self.exponential()).sqrt();
-        let angle = TAU * self.uniform();
-        self.spare = Some(radius * libm::sin(angle));
-        radius * libm::cos(angle)
+        // The same bits as those of `sin` and `cos`, which reduce the angle twice.
+        let (sin, cos) = libm::sincos(TAU * self.uniform());
+        self.spare = Some(radius * sin);
+        radius * cos
     }
 
     /// Exponential with mean 1.
@@ -83,8 +84,8 @@ impl Random {
     pub fn direction(&mut self) -> [f64; 3] {
         let cos = self.between(-1.0, 1.0);
         let sin = (1.0 - cos * cos).sqrt();
-        let phi = TAU * self.uniform();
-        [sin * libm::cos(phi), sin * libm::sin(phi), cos]
+        let (sin_phi, cos_phi) = libm::sincos(TAU * self.uniform());
+        [sin * cos_phi, sin * sin_phi, cos]
     }
 }
 
@@ -114,6 +115,17 @@ mod tests {
             let error = 5.0 * (variance / f64::from(n)).sqrt();
             assert!((m - mean).abs() < error, "{name}: mean {m}");
             assert!((v / variance - 1.0).abs() < 0.04, "{name}: variance {v}");
+        }
+    }
+
+    #[test]
+    fn sine_and_cosine_at_once_are_the_same() {
+        let mut random = Random::new(7, 8);
+        let tiny = (0..1000).map(|i| f64::from_bits((i + 900) << 52 | 0xF_FFFF_FFFF_FFFF / 7 * (i % 8)));
+        let angles: Vec<f64> = (0..200_000).map(|_| TAU * random.uniform()).chain(tiny).collect();
+        for angle in angles.into_iter().filter(|angle| *angle <= TAU) {
+            let (sin, cos) = libm::sincos(angle);
+            assert_eq!([sin, cos].map(f64::to_bits), [libm::sin(angle), libm::cos(angle)].map(f64::to_bits));
         }
     }
 

@@ -76,7 +76,16 @@ impl FromStr for SimSpec {
         let mut spec = match detector {
             "velo" => Self::default(),
             "lhcb" => Self::lhcb(),
-            _ => return Err(wrong(format!("unknown detector `{detector}`; there are: velo, lhcb"))),
+            "cylinder" | "timepix" => {
+                let words =
+                    format!("this detector is for the sequence {detector}: add --sequence {detector}");
+                return Err(wrong(words));
+            }
+            _ => {
+                return Err(wrong(format!(
+                    "unknown detector `{detector}`; there are: velo, lhcb, cylinder, timepix"
+                )));
+            }
         };
         for part in parts {
             let (key, value) =

@@ -15,6 +15,22 @@ const FOIL_X0: f64 = 0.012;
 const INTERACTIONS_PER_X0: f64 = 0.25;
 /// No sensor reaches further out, mm.
 const OUTSIDE: f64 = 52.0;
+/// No sensor reaches further in, mm.
+const INSIDE: f64 = 5.0;
+/// Planes of sensors: two in each module.
+const PLANES: usize = 2 * VELO_MODULES;
+/// z of the planes, mm, rising.
+static PLANE_Z: [f64; PLANES] = {
+    let mut all = [0.0; PLANES];
+    let mut plane = 0;
+    while plane < PLANES {
+        all[plane] = MODULE_Z[plane / 2] + if plane % 2 == 1 { PLANE_OFFSET } else { -PLANE_OFFSET };
+        plane += 1;
+    }
+    all
+};
+/// Sensors of the lower and of the upper plane of a module.
+const SENSORS_OF_PLANE: [[usize; 2]; 2] = [[0, 3], [1, 2]];
 /// More secondaries than this are not followed.
 const MAX_FLIGHTS: usize = 50_000;
 /// Momentum below which a particle is not followed, GeV/c.
@@ -94,10 +110,12 @@ impl<'a> Walk<'a> {
         }
         let forward = self.direction[2] > 0.0;
         let mut in_foil = radius2(self.at) < FOIL_RADIUS * FOIL_RADIUS;
-        for step in 0..2 * VELO_MODULES {
-            let plane = if forward { step } else { 2 * VELO_MODULES - 1 - step };
-            let upper = plane % 2 == 1;
-            let z = MODULE_Z[plane / 2] + if upper { PLANE_OFFSET } else { -PLANE_OFFSET };
+        // How many planes are behind from the beginning.
+        let below = |at: f64| PLANE_Z.partition_point(|z| *z < at);
+        let behind = if forward { below(self.at[2]) } else { PLANES - below(self.at[2]) };
+        for step in behind..PLANES {
+            let plane = if forward { step } else { PLANES - 1 - step };
+            let z = PLANE_Z[plane];
             let mut path = (z - self.at[2]) / self.direction[2];
             if path <= 1e-9 {
                 continue;
@@ -116,7 +134,7 @@ impl<'a> Walk<'a> {
                 return true;
             }
             self.at = next;
-            if self.cross(plane / 2, upper, random, crossings) {
+            if radius2(next) >= INSIDE * INSIDE && self.cross(plane, random, crossings) {
                 return false;
             }
             if (self.direction[2] > 0.0) != forward {
@@ -136,19 +154,12 @@ impl<'a> Walk<'a> {
     }
 
     /// Crosses one plane of a module; says whether the particle ends there.
-    fn cross(
-        &mut self,
-        module: usize,
-        upper: bool,
-        random: &mut Random,
-        crossings: &mut Vec<Crossing>,
-    ) -> bool {
+    fn cross(&mut self, plane: usize, random: &mut Random, crossings: &mut Vec<Crossing>) -> bool {
+        let module = plane / 2;
         let turn = side(module);
         let (x, y) = (turn * self.at[0], turn * self.at[1]);
-        for (number, sensor) in MODULE.iter().enumerate() {
-            if (sensor.z > 0.0) != upper {
-                continue;
-            }
+        for number in SENSORS_OF_PLANE[plane % 2] {
+            let sensor = &MODULE[number];
             let [u, v] = sensor.local(x, y);
             if !Sensor::contains(u, v) {
                 continue;

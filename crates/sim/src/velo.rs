@@ -2,6 +2,7 @@
 
 use super::SimSpec;
 use super::collisions::collide;
+use super::few::Few;
 use super::flight::{ELECTRON, Flight, angles, norm};
 use super::pixels::{Cluster, ignite, merge_touching, position};
 use super::random::Random;
@@ -23,11 +24,11 @@ pub fn simulate_velo(spec: &SimSpec, number: u64, batch: &mut VeloBatch) -> Trut
     let (crossings, exits) = transport(&mut flights, &mut random);
     let clusters = digitise(spec, &crossings, &mut random);
     let mut columns = Columns::default();
-    let mut hits = vec![Vec::new(); flights.len()];
+    let mut hits = HitsOf::new(flights.len(), &clusters);
     for (sensor, clusters) in clusters.iter().enumerate() {
         for cluster in clusters {
-            for &flight in &cluster.flights {
-                hits[flight].push((columns.x.len() as u32, sensor / SENSORS));
+            for &flight in cluster.flights.iter() {
+                hits.push(flight, columns.x.len() as u32, sensor / SENSORS);
             }
             columns.push(sensor, cluster);
         }
@@ -35,7 +36,8 @@ pub fn simulate_velo(spec: &SimSpec, number: u64, batch: &mut VeloBatch) -> Trut
     }
     batch.push_event(number, &columns.x, &columns.y, &columns.z, &columns.module_start);
     let mut truth = TruthEvent::default();
-    for (key, ((flight, exit), hits)) in flights.iter().zip(&exits).zip(&hits).enumerate() {
+    for (key, (flight, exit)) in flights.iter().zip(&exits).enumerate() {
+        let hits = hits.of(key);
         let modules = hits.chunk_by(|a, b| a.1 == b.1).count();
         if modules >= MIN_MODULES {
             let hits = hits.iter().map(|(hit, _)| *hit).collect();
@@ -45,26 +47,63 @@ pub fn simulate_velo(spec: &SimSpec, number: u64, batch: &mut VeloBatch) -> Trut
     truth
 }
 
+/// Hits and their modules, particle by particle.
+struct HitsOf {
+    /// Where the next hit of each particle goes; once all are there, where those of the next one begin.
+    next: Vec<usize>,
+    hits: Vec<(u32, usize)>,
+}
+
+impl HitsOf {
+    /// Makes room for the hits of `flights` particles.
+    fn new(flights: usize, clusters: &[Vec<Cluster>]) -> Self {
+        let mut next = vec![0; flights + 1];
+        for &flight in clusters.iter().flatten().flat_map(|cluster| cluster.flights.iter()) {
+            next[flight + 1] += 1;
+        }
+        let mut count = 0;
+        for next in &mut next {
+            count += *next;
+            *next = count;
+        }
+        Self { next, hits: vec![(0, 0); count] }
+    }
+
+    fn push(&mut self, flight: usize, hit: u32, module: usize) {
+        self.hits[self.next[flight]] = (hit, module);
+        self.next[flight] += 1;
+    }
+
+    /// The hits of a particle, once all are there.
+    fn of(&self, flight: usize) -> &[(u32, usize)] {
+        let first = flight.checked_sub(1).map_or(0, |before| self.next[before]);
+        &self.hits[first..self.next[flight]]
+    }
+}
+
 /// Clusters of every sensor: of particles where they were seen, then noise.
 pub(super) fn digitise(spec: &SimSpec, crossings: &[Crossing], random: &mut Random) -> Vec<Vec<Cluster>> {
-    let mut sensors = vec![Vec::new(); SENSORS * VELO_MODULES];
+    let mut counts = [0; SENSORS * VELO_MODULES];
+    crossings.iter().for_each(|crossing| counts[crossing.sensor] += 1);
+    let mut sensors: Vec<Vec<Cluster>> = counts.iter().map(|count| Vec::with_capacity(*count)).collect();
+    let mut touched = Vec::new();
     for crossing in crossings {
         if random.chance(spec.efficiency) {
-            sensors[crossing.sensor].push(ignite(crossing, random));
+            sensors[crossing.sensor].push(ignite(crossing, random, &mut touched));
         }
     }
     for _ in 0..random.poisson(spec.noise) {
         let sensor = (random.uniform() * sensors.len() as f64) as usize;
         let column = random.uniform() * f64::from(COLUMNS);
         let row = random.uniform() * f64::from(ROWS);
-        sensors[sensor].push(Cluster { pixels: vec![(column as u32, row as u32)], flights: Vec::new() });
+        let pixels = Few::one((column as u32, row as u32));
+        sensors[sensor].push(Cluster { pixels, flights: Few::default() });
     }
     for clusters in &mut sensors {
         merge_touching(clusters);
         // A particle that left two clusters which others joined is there once.
         for cluster in clusters {
-            cluster.flights.sort_unstable();
-            cluster.flights.dedup();
+            cluster.flights.sort_and_dedup();
         }
     }
     sensors

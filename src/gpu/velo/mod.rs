@@ -274,7 +274,7 @@ mod tests {
     /// Simulated events. The simulation is built with another instance of this crate: columns are copied.
     fn simulated(events: u64) -> VeloBatch {
         let mut from = Default::default();
-        (0..events).for_each(|number| simulate_velo(&SimSpec::default(), number, &mut from));
+        (0..events).for_each(|number| drop(simulate_velo(&SimSpec::default(), number, &mut from)));
         let mut batch = VeloBatch::default();
         for (to, from) in [(&mut batch.x, &from.x), (&mut batch.y, &from.y), (&mut batch.z, &from.z)] {
             to.extend_from_slice(from);

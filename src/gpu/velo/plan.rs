@@ -29,10 +29,12 @@ impl Capacity {
     /// Room for so many events as there are in real data, and for the worst single event that the limits allow.
     pub fn new(events: usize, config: &VeloConfig) -> Self {
         let worst = config.limits.hits as usize;
-        let hits = (HITS * events).max(worst);
+        // More than any stream can have is refused when it is opened.
+        let hits = (HITS * events.min(1 << 25)).max(worst);
         // One candidate per two hits is twice what real events have; no event makes more than one per hit and pass.
         let rows = (hits / 2).max(2 * worst);
-        Self { events, hits, rows, output: OUTPUT * hits + 64 * worst + 16 * events + 4096 }
+        let output = OUTPUT * hits + 64 * worst + 16 * events.min(1 << 25) + 4096;
+        Self { events, hits, rows, output }
     }
 }
 

@@ -7,7 +7,7 @@
 //! Truth record: i32 track, layer, number on the layer, own number.
 
 use super::problems::Problems;
-use super::source::{Stream, entries};
+use super::source::{PutBack, Stream, entries};
 use super::{MAX_EVENT_BYTES, ReadOptions, Source};
 use peloton::bytes::Fields;
 use peloton::event::{CYLINDER_LAYERS, CylinderBatch, CylinderTruth, NO_HIT};
@@ -20,6 +20,26 @@ const TRACK: usize = 168;
 const HIT: usize = 40;
 const INFO: usize = 16;
 
+/// Events of a toy file at most: more is another kind of file.
+const MAX_EVENTS: i32 = 100_000_000;
+
+/// Whether a stream that begins so is a toy file: number of events, size of the first record and number of its tracks
+/// fit each other.
+pub(super) fn begins_toy_file(head: &[u8]) -> bool {
+    let number = |at: usize| {
+        let bytes = head.get(4 * at..)?.first_chunk()?;
+        Some(i32::from_le_bytes(*bytes))
+    };
+    match (number(0), number(1), number(2)) {
+        (Some(0), None, _) => true,
+        (Some(1..=MAX_EVENTS), Some(size), Some(tracks)) => {
+            let smallest = 12 + i64::from(tracks) * TRACK as i64;
+            tracks >= 0 && smallest <= i64::from(size) && size as usize <= MAX_EVENT_BYTES
+        }
+        _ => false,
+    }
+}
+
 /// Reads toy files, compressed or not, one after another.
 pub struct CylinderReader {
     waiting: VecDeque<super::source::Entry>,
@@ -27,6 +47,7 @@ pub struct CylinderReader {
     options: ReadOptions,
     /// Number of the next event over all sources.
     next: usize,
+    inputs: usize,
     problems: Problems,
     record: Vec<u8>,
 }
@@ -57,7 +78,14 @@ impl CylinderReader {
     }
 
     fn new(waiting: VecDeque<super::source::Entry>, options: ReadOptions) -> Self {
-        Self { waiting, current: None, options, next: 0, problems: Problems::default(), record: Vec::new() }
+        let inputs = waiting.len();
+        let problems = Problems::default();
+        Self { waiting, current: None, options, next: 0, inputs, problems, record: Vec::new() }
+    }
+
+    /// How many inputs could not be used at all, beside others that could.
+    pub fn unusable_inputs(&self) -> u64 {
+        self.problems.unusable()
     }
 
     /// What went wrong so far, the first problems in words.
@@ -119,14 +147,18 @@ impl CylinderReader {
         loop {
             let Some(current) = &mut self.current else {
                 let Some(entry) = self.waiting.pop_front() else { return Ok(None) };
-                let name = entry.name();
-                let (mut stream, _) = entry.open()?;
-                let mut head = [0; 4];
-                stream.read_exact(&mut head).map_err(|e| Error::io(&name, e))?;
-                let events = i32::from_le_bytes(head);
-                let left = usize::try_from(events)
-                    .map_err(|_| Error::format(&name, format!("{events} events: no toy file")))?;
-                self.current = Some(Current { name, stream, left });
+                let (name, listed) = (entry.name(), entry.is_listed());
+                match begin(entry) {
+                    Ok(Some(current)) => self.current = Some(current),
+                    Ok(None) if listed => {
+                        self.problems.add(format!("{name}: skipped, {NO_TOY_FILE}"));
+                    }
+                    Ok(None) => {
+                        let error = Error::format(name, NO_TOY_FILE);
+                        self.problems.set_aside(error, self.inputs, self.options.strict)?;
+                    }
+                    Err(error) => self.problems.set_aside(error, self.inputs, self.options.strict)?,
+                }
                 continue;
             };
             if current.left == 0 {
@@ -165,6 +197,28 @@ impl CylinderReader {
             return Ok(Some((name, whole)));
         }
     }
+}
+
+/// What to say of a file of another kind.
+const NO_TOY_FILE: &str = "not a file of the cylinder detector: it does not begin with a number of events and the size \
+                           of the first";
+
+/// Opens a source; nothing when it is no toy file.
+fn begin(entry: super::source::Entry) -> Result<Option<Current>> {
+    let name = entry.name();
+    let (stream, _) = entry.open()?;
+    let mut stream = PutBack::new(stream);
+    let head = stream.peek(12);
+    if head.is_empty() {
+        return Err(Error::format(name, "the file is empty"));
+    }
+    if !begins_toy_file(&head) {
+        return Ok(None);
+    }
+    let mut count = [0; 4];
+    stream.read_exact(&mut count).map_err(|e| Error::io(&name, e))?;
+    let left = usize::try_from(i32::from_le_bytes(count)).unwrap_or(0);
+    Ok(Some(Current { name, stream: Box::new(stream), left }))
 }
 
 /// A count of records of `size` bytes that fit what is left.

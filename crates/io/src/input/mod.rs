@@ -10,6 +10,7 @@
 mod containers;
 mod cylinder;
 mod geometry;
+mod kind;
 pub mod mdf;
 mod problems;
 mod raw_event;
@@ -28,6 +29,7 @@ use std::{fmt, path::PathBuf, str::FromStr};
 pub use containers::{assumed_version, read_container, write_container};
 pub use cylinder::{CylinderReader, write_cylinder};
 pub use geometry::{Geometry, NOMINAL};
+pub use kind::{Kind, kind_of};
 pub use problems::MAX_PROBLEMS;
 pub use raw_reader::{EventNote, McBanks, McFormat, RawReader, TruthJudge, find_raw, is_pipe, is_raw_stream};
 pub use reader::VeloReader;
@@ -124,7 +126,7 @@ pub struct ReadOptions {
     pub count: Option<usize>,
     /// Whether the first problem ends the job.
     pub strict: bool,
-    /// Whether to read simulated truth. An event without any is then corrupt.
+    /// Whether to read simulated truth. An event without any is then dropped.
     pub truth: bool,
 }
 

@@ -1,5 +1,7 @@
 //! What went wrong without ending the job.
 
+use peloton::{Error, Result};
+
 /// How many problems are kept in words; all are counted.
 pub const MAX_PROBLEMS: usize = 20;
 
@@ -8,6 +10,8 @@ pub const MAX_PROBLEMS: usize = 20;
 pub(super) struct Problems {
     kept: Vec<String>,
     count: u64,
+    /// Files and streams that could not be used at all, beside others that could.
+    unusable: u64,
 }
 
 impl Problems {
@@ -17,6 +21,23 @@ impl Problems {
         if self.kept.len() < MAX_PROBLEMS {
             self.kept.push(problem);
         }
+    }
+
+    /// Passes over an input that cannot be used, where there are others.
+    ///
+    /// # Errors
+    /// The error itself, where it is the only input or the first problem ends the job.
+    pub fn set_aside(&mut self, error: Error, inputs: usize, strict: bool) -> Result<()> {
+        if strict || inputs < 2 {
+            return Err(error);
+        }
+        self.unusable += 1;
+        self.add(format!("{error}; this input is left out"));
+        Ok(())
+    }
+
+    pub fn unusable(&self) -> u64 {
+        self.unusable
     }
 
     pub fn kept(&self) -> &[String] {

@@ -94,8 +94,8 @@ impl OpenEvent {
         }
     }
 
-    /// Truth from banks, or from files in the first of `folders` that has them. Without any, or with some that
-    /// cannot be decoded, the event is corrupt.
+    /// Truth from banks, or from files in the first of `folders` that has them. Without any the event is
+    /// dropped, and with some that cannot be decoded it is corrupt.
     pub fn find_truth(
         &mut self,
         place: &str,
@@ -114,8 +114,9 @@ impl OpenEvent {
             None => self.truth_of_files(folders)?,
         };
         let Some(truth) = found else {
-            let words = "no truth: neither banks of it nor a file truth/tracks beside the events";
-            self.fail(Status::Corrupt, words);
+            let words =
+                "no simulated truth: neither banks of it nor a file in truth/tracks beside the events";
+            self.fail(Status::NoTruth, words);
             return Ok(());
         };
         match judge(&truth) {

@@ -61,6 +61,7 @@ pub struct RawReader {
     event: usize,
     body: Vec<u8>,
     problems: Problems,
+    inputs: usize,
 }
 
 /// Something to read: a stream of records, or containers by the names of their events.
@@ -82,6 +83,8 @@ struct MdfFile {
     records: Records,
     /// How many were taken from it.
     events: usize,
+    /// Whether it is known already that it cannot be used.
+    is_told: bool,
 }
 
 /// Whether a path holds raw banks: an MDF file, a folder with one, or a folder of bank containers. The
@@ -92,7 +95,7 @@ struct MdfFile {
 /// what it holds would be lost.
 pub fn find_raw(path: &Path) -> Result<Option<Format>> {
     if is_pipe(path) {
-        let words = "is a pipe, read but once: its format must be named";
+        let words = "is a pipe, which can be read only once: name its format with --format";
         return Err(Error::Config(format!("{} {words}", path.display())));
     }
     if path.is_dir() && !container_names(path)?.is_empty() {
@@ -171,6 +174,7 @@ impl RawReader {
             }
             reader.waiting.extend(entries(source)?.into_iter().map(Input::Mdf));
         }
+        reader.inputs = reader.waiting.len();
         Ok(reader)
     }
 
@@ -191,6 +195,7 @@ impl RawReader {
             event: 0,
             body: Vec::new(),
             problems: Problems::default(),
+            inputs: 1,
         }
     }
 
@@ -227,8 +232,9 @@ impl RawReader {
                 Current::Mdf(file) => {
                     let read = self.read_record(file, batch, notes)?;
                     file.events += usize::from(read);
-                    if !read && file.events == 0 {
-                        return Err(Error::format(file.name.as_str(), "holds no event"));
+                    if !read && file.events == 0 && !file.is_told {
+                        let error = Error::format(file.name.as_str(), "there is no event in it");
+                        self.problems.set_aside(error, self.inputs, self.options.strict)?;
                     }
                     read
                 }
@@ -256,6 +262,11 @@ impl RawReader {
         self.problems.count()
     }
 
+    /// How many inputs could not be used at all, beside others that could.
+    pub fn unusable_inputs(&self) -> u64 {
+        self.problems.unusable()
+    }
+
     /// Opens the next input; none when there is none. A file that was merely found in a folder is passed over
     /// when it is no MDF file.
     fn open_next(&mut self) -> Result<Option<Current>> {
@@ -271,13 +282,20 @@ impl RawReader {
                 Entry::File { path, .. } => Some(path.parent().unwrap_or(Path::new("")).to_path_buf()),
                 _ => None,
             };
-            let (stream, compressed) = entry.open()?;
+            let (stream, compressed) = match entry.open() {
+                Ok(opened) => opened,
+                Err(error) => {
+                    self.problems.set_aside(error, self.inputs, self.options.strict)?;
+                    continue;
+                }
+            };
             let mut records = Records::new(stream);
             if listed && !records.begins() {
                 self.problems.add(format!("{name}: skipped, not an MDF file"));
                 continue;
             }
-            return Ok(Some(Current::Mdf(MdfFile { name, folder, compressed, records, events: 0 })));
+            let file = MdfFile { name, folder, compressed, records, events: 0, is_told: false };
+            return Ok(Some(Current::Mdf(file)));
         }
         Ok(None)
     }
@@ -289,11 +307,14 @@ impl RawReader {
         batch: &mut RawBatch,
         notes: &mut Vec<EventNote>,
     ) -> Result<bool> {
-        let MdfFile { name, folder, compressed, records, .. } = file;
+        let MdfFile { name, folder, compressed, records, is_told, .. } = file;
         let record = match records.next() {
             Ok(None) => return Ok(false),
             Ok(Some(Record::NotMdf)) => {
-                return Err(Error::format(name.as_str(), "no MDF file: no event in it"));
+                let error = Error::format(name.as_str(), "not an MDF file, or none of its events is whole");
+                self.problems.set_aside(error, self.inputs, self.options.strict)?;
+                *is_told = true;
+                return Ok(false);
             }
             Err(e) if !*compressed => return Err(Error::io(name.as_str(), e)),
             record => record,
@@ -308,7 +329,7 @@ impl RawReader {
             }
             Err(e) => event.fail(Status::Corrupt, &format!("cannot be decompressed further: {e}")),
             Ok(Some(Record::Garbage(skipped))) => {
-                event.fail(Status::Corrupt, &format!("{skipped} bytes that are no event"));
+                event.fail(Status::Corrupt, &format!("{skipped} bytes that belong to no event were skipped"));
             }
             Ok(Some(Record::Event { intact: false, .. })) => {
                 event.fail(Status::BadChecksum, "wrong checksum")

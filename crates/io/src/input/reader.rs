@@ -30,12 +30,22 @@ pub struct VeloReader {
     event: usize,
     text: Vec<u8>,
     problems: Problems,
+    /// Sources, and all of their streams.
+    inputs: [usize; 2],
 }
 
 struct Group {
     streams: usize,
     name: String,
     events: usize,
+    /// Whether it is known already that one of its streams cannot be used.
+    is_told: bool,
+}
+
+impl Group {
+    fn new(streams: usize, name: String) -> Self {
+        Self { streams, name, events: 0, is_told: false }
+    }
 }
 
 impl VeloReader {
@@ -55,9 +65,10 @@ impl VeloReader {
                 Source::Path(path) => path.display().to_string(),
                 Source::Stdin => "-".into(),
             };
-            reader.groups.push_back(Group { streams: streams.len(), name, events: 0 });
+            reader.groups.push_back(Group::new(streams.len(), name));
             reader.waiting.extend(streams);
         }
+        reader.inputs = [reader.groups.len(), reader.waiting.len()];
         Ok(reader)
     }
 
@@ -65,7 +76,7 @@ impl VeloReader {
     pub fn from_stream(name: &str, stream: impl Read + Send + 'static, options: ReadOptions) -> Self {
         let mut reader = Self::new(options);
         let stream: Stream = Box::new(BufReader::new(stream));
-        reader.groups.push_back(Group { streams: 1, name: name.into(), events: 0 });
+        reader.groups.push_back(Group::new(1, name.into()));
         reader.waiting.push_back(Entry::Stream { name: name.into(), stream });
         reader
     }
@@ -80,6 +91,7 @@ impl VeloReader {
             event: 0,
             text: Vec::new(),
             problems: Problems::default(),
+            inputs: [1, 1],
         }
     }
 
@@ -145,6 +157,11 @@ impl VeloReader {
         self.problems.count()
     }
 
+    /// How many inputs could not be used at all, beside others that could.
+    pub fn unusable_inputs(&self) -> u64 {
+        self.problems.unusable()
+    }
+
     /// The next text, from whichever stream has one; none when all are at their end.
     fn next_cut(&mut self) -> Result<Option<Cut>> {
         loop {
@@ -162,9 +179,20 @@ impl VeloReader {
         }
     }
 
-    /// Opens the next stream; false when there is none.
+    /// Opens the next stream; false when there is none. One that cannot be used is passed over where there are others.
     fn open_next(&mut self) -> Result<bool> {
         let Some(entry) = self.waiting.pop_front() else { return Ok(false) };
+        if let Err(error) = self.open_entry(entry) {
+            self.problems.set_aside(error, self.inputs[1], self.options.strict)?;
+            if let Some(group) = self.groups.front_mut() {
+                group.is_told = true;
+            }
+            self.finish_stream()?;
+        }
+        Ok(true)
+    }
+
+    fn open_entry(&mut self, entry: Entry) -> Result<()> {
         let (name, listed) = (entry.name(), entry.is_listed());
         let (stream, compressed) = entry.open()?;
         let io = |e| Error::io(name.as_str(), e);
@@ -172,12 +200,11 @@ impl VeloReader {
         let head = records.peek(HEAD).map_err(io)?;
         if listed && !looks_like_event(&head) {
             self.problems.add(format!("{name}: skipped, not a Velo event file"));
-            self.finish_stream()?;
-            return Ok(true);
+            return self.finish_stream();
         }
         self.check_kind(&name, &head)?;
         self.current = Some((name, records));
-        Ok(true)
+        Ok(())
     }
 
     /// Refuses content that is no JSON at all, unless the format was named: then each line is judged.
@@ -187,9 +214,12 @@ impl VeloReader {
             _ if self.options.format != super::Format::Auto => return Ok(()),
             [0x1F, 0x8B, ..] => "gzip-compressed data: decompress it, or use zstd",
             [b'[', ..] => "a JSON list: one object per event is read, not a list",
-            _ => "neither Velo JSON nor zstd-compressed Velo JSON, which begins with `{`",
+            _ => {
+                "neither Velo JSON, which begins with `{`, nor MDF, bank containers, events of the cylinder detector \
+                 or a format of pixel hits, each of them also zstd-compressed"
+            }
         };
-        Err(Error::format(name, format!("unknown format: this is {found}")))
+        Err(Error::format(name, format!("unknown format: this is {found} (--format names it)")))
     }
 
     /// Accounts for a stream at its end: a source without any event is an error.
@@ -199,9 +229,12 @@ impl VeloReader {
         if group.streams > 0 {
             return Ok(());
         }
-        let empty = group.events == 0;
+        let is_empty = group.events == 0 && !group.is_told;
         match self.groups.pop_front() {
-            Some(group) if empty => Err(Error::format(group.name, "holds no event")),
+            Some(group) if is_empty => {
+                let error = Error::format(group.name, "there is no event in it");
+                self.problems.set_aside(error, self.inputs[0], self.options.strict)
+            }
             _ => Ok(()),
         }
     }

@@ -60,7 +60,11 @@ pub(super) fn decode(text: &[u8], with_truth: bool) -> Result<Decoded, Trouble> 
         return Ok(decode_hits::<IgnoredAny>(text)?.0);
     }
     let (mut decoded, montecarlo) = decode_hits::<Montecarlo>(text)?;
-    let montecarlo = montecarlo.ok_or_else(|| Trouble::corrupt("no truth: `montecarlo` is missing"))?;
+    let montecarlo = montecarlo.ok_or_else(|| Trouble {
+        status: Status::NoTruth,
+        message: "no simulated truth: `montecarlo` is missing".into(),
+        place: None,
+    })?;
     decoded.truth = decode_truth(montecarlo, decoded.x.len(), &mut decoded.notes)?;
     Ok(decoded)
 }

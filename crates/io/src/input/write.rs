@@ -57,7 +57,7 @@ fn write_particle(particle: &Particle, index: &HitIndex, writer: &mut impl Write
         serde_json::to_writer(&mut *writer, &value)?;
     }
     for flag in flags {
-        write!(writer, ",{}", u8::from(flag))?;
+        writer.write_all(if flag { b",1" } else { b",0" })?;
     }
     writer.write_all(b",")?;
     serde_json::to_writer(&mut *writer, &particle.charge)?;

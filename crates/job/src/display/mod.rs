@@ -2,6 +2,9 @@
 
 mod page;
 
+use crate::run::tell_problems;
+use crate::sink::is_no_file;
+use crate::system::open;
 use crate::systems::TimepixSystem;
 use crate::{Host, Request, SequenceName, System};
 use page::PixelDisplay;
@@ -54,7 +57,12 @@ pub fn display(request: &Request, frame: Frame, output: &Path, host: Host<'_>) -
     if !(frame.us > 0.0 && frame.us <= 1e12) {
         return Err(Error::Config("--frame-us must be more than 0 and at most 1e12".into()));
     }
-    let mut opened = TimepixSystem::open(request, false, host)?;
+    let name = output.file_name().unwrap_or_default().to_string_lossy();
+    if !(name.ends_with(".html") || name.ends_with(".htm") || is_no_file(output)) {
+        let message = "the page is HTML: the name must end in .html, or be - for standard output";
+        return Err(Error::Config(format!("--output {}: {message}", output.display())));
+    }
+    let mut opened = open::<TimepixSystem>(request, false, host)?;
     let mut runs = TimepixSystem::executor(request, &request.config, &opened.context)?;
     let layout = &opened.context.layout;
     let mut page = PixelDisplay::new([layout.width(), layout.height()], frame.number, frame.us);
@@ -78,6 +86,7 @@ pub fn display(request: &Request, frame: Frame, output: &Path, host: Host<'_>) -
         }
     }
     host.progress.end();
+    tell_problems(&*opened.source, host);
     if page.is_empty() {
         return Err(Error::format("input", "there is no hit to display"));
     }

@@ -4,6 +4,7 @@ use super::inputs;
 use super::trackers::pool;
 use crate::check::object;
 use crate::measure::Measured;
+use crate::summary::{Totals, UNUSABLE_INPUTS};
 use crate::system::Runs;
 use crate::{
     Check, CheckOptions, CheckRules, Checked, Config, Host, Opened, Request, Source, Summary, System, text,
@@ -29,7 +30,8 @@ pub struct CylinderSystem;
 /// Toy files, or the simulation.
 enum CylinderSource {
     Files(CylinderReader),
-    Simulation(CylinderSim),
+    /// The simulation and its threads.
+    Simulation(CylinderSim, usize),
 }
 
 /// The source and the number of its next event.
@@ -40,7 +42,7 @@ impl Source<CylinderSample> for Numbered {
         let CylinderSample { hits, truth, event_id } = batch;
         let read = match &mut self.0 {
             CylinderSource::Files(reader) => reader.read(events, hits, truth)?,
-            CylinderSource::Simulation(sim) => sim.read(events, hits, truth),
+            CylinderSource::Simulation(sim, threads) => sim.read_on(*threads, events, hits, truth)?,
         };
         event_id.extend(self.1..self.1 + read as u64);
         self.1 += read as u64;
@@ -50,7 +52,14 @@ impl Source<CylinderSample> for Numbered {
     fn problems(&self) -> (&[String], u64) {
         match &self.0 {
             CylinderSource::Files(reader) => reader.problems(),
-            CylinderSource::Simulation(_) => (&[], 0),
+            CylinderSource::Simulation(..) => (&[], 0),
+        }
+    }
+
+    fn dropped(&self) -> Vec<(&'static str, u64)> {
+        match &self.0 {
+            CylinderSource::Files(reader) => vec![(UNUSABLE_INPUTS, reader.unusable_inputs())],
+            CylinderSource::Simulation(..) => Vec::new(),
         }
     }
 }
@@ -64,17 +73,13 @@ impl System for CylinderSystem {
     type Context = ();
 
     fn open(request: &Request, _truth: bool, _host: Host<'_>) -> Result<Opened<Self>> {
-        if !matches!(request.format, Format::Auto | Format::Cylinder) {
-            let format = request.format;
-            let message = format!("the sequence cylinder cannot read --format {format}: choose cylinder");
-            return Err(Error::Config(message));
-        }
         let names = inputs::names(request, "sim:cylinder,events=3,tracks=10000,seed=1");
         let first = request.events.first as u64;
         let source = match inputs::special(&names, &["sim:"])? {
             Some(spec) => {
                 let count = request.events.count.map(|count| count as u64);
-                CylinderSource::Simulation(CylinderSim::new(spec.parse()?, first, count))
+                let sim = CylinderSim::new(spec.parse()?, first, count);
+                CylinderSource::Simulation(sim, request.config.thread_count())
             }
             None => {
                 let (sources, options) = (inputs::sources(&names), inputs::options(request, true));
@@ -154,10 +159,14 @@ impl System for CylinderSystem {
             .collect();
         let particles = batch.truth.particles.len() as u64;
         us.push(("fit_particles", per_track(particle_fit(config, batch)?, particles)));
-        Ok(object(&json!({ "us_per_track_best": us })))
+        Ok(object(&json!({ "us_per_track_best": us, "hits_shuffled_in_layers": true })))
     }
 
-    fn facts(config: &Config) -> Map<String, Value> {
+    fn reads(format: Format) -> bool {
+        matches!(format, Format::Auto | Format::Cylinder)
+    }
+
+    fn facts(config: &Config, _totals: &Totals) -> Map<String, Value> {
         let CylinderConfig { builder, seeds, .. } = config.cylinder;
         object(&json!({ "builder": builder.to_string(), "seeds": seeds.to_string() }))
     }
@@ -203,7 +212,7 @@ impl Check<CylinderSystem> for CylinderCheck {
         Ok(())
     }
 
-    fn finish(self: Box<Self>, _summary: &Summary) -> Result<Checked> {
+    fn finish(self: Box<Self>, _summary: &Summary, _host: Host<'_>) -> Result<Checked> {
         let check = self.checker.report();
         if check.events == 0 {
             return Err(Error::format("input", "there is no event to check"));
@@ -220,6 +229,6 @@ impl Check<CylinderSystem> for CylinderCheck {
         json.extend(object(&json!({
             "rules": "cylinder", "fits": self.fits, "pulls": pulls, "resolutions": resolutions,
         })));
-        Ok(Checked { text, json, is_right: true })
+        Ok(Checked { text, json, is_right: true, failure: None })
     }
 }

@@ -1,6 +1,7 @@
 //! Sources of raw banks: files and streams, and the simulation.
 
 use super::inputs;
+use crate::summary::UNUSABLE_INPUTS;
 use crate::{Host, Request, Source};
 use peloton::event::{RawBatch, TruthEvent};
 use peloton::{Error, Result};
@@ -12,6 +13,7 @@ use peloton_io::input::{
 use peloton_sim::{LhcbDetector, LhcbReader, SimDetector, SimSpec};
 use peloton_truth::Rules;
 use std::io::{Cursor, Read};
+use std::path::Path;
 
 /// Bytes by which a stream is known.
 const HEAD: u64 = 64;
@@ -72,7 +74,7 @@ impl RawSource {
         let geometry = geometry(request, true)?;
         let (first, count) = (request.events.first as u64, request.events.count.map(|count| count as u64));
         let simulated = Simulated {
-            reader: LhcbReader::new(spec, first, count),
+            reader: LhcbReader::new(spec, first, count).with_threads(request.config.thread_count()),
             ut: geometry.ut()?,
             scifi: geometry.scifi()?,
             polarity: geometry.polarity()?,
@@ -156,9 +158,15 @@ fn is_raw(options: &ReadOptions, sources: &[InputSource]) -> Result<bool> {
             "{} is a pipe, which can be read only once: beside other inputs it needs --format",
             path.display()
         ))),
-        (Format::Auto, Some(InputSource::Path(path))) => Ok(find_raw(path)?.is_some()),
+        (Format::Auto, Some(InputSource::Path(path))) => Ok(find_raw(path)?.is_some() || is_named_mdf(path)),
         (format, _) => Ok(format.is_raw()),
     }
+}
+
+/// Whether the name says what damage at the beginning hides.
+fn is_named_mdf(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+    path.is_file() && (name.ends_with(".mdf") || name.ends_with(".mdf.zst"))
 }
 
 impl Source<RawBatch> for RawSource {
@@ -169,9 +177,7 @@ impl Source<RawBatch> for RawSource {
             Origin::Simulation(simulated) => {
                 let Simulated { reader, ut, scifi, polarity } = &mut **simulated;
                 let detector = LhcbDetector { ut, scifi, polarity: *polarity };
-                let made = std::iter::from_fn(|| reader.next(&detector)).take(events);
-                self.notes.extend(made.map(|event| event.push(batch)));
-                self.notes.len()
+                reader.read(events, &detector, batch, &mut self.notes)?
             }
         };
         if let Some(hits_of) = self.truth {
@@ -194,6 +200,13 @@ impl Source<RawBatch> for RawSource {
         match &self.origin {
             Origin::Files(reader) => (reader.problems(), reader.problem_count()),
             Origin::Simulation(_) => (&[], 0),
+        }
+    }
+
+    fn dropped(&self) -> Vec<(&'static str, u64)> {
+        match &self.origin {
+            Origin::Files(reader) => vec![(UNUSABLE_INPUTS, reader.unusable_inputs())],
+            Origin::Simulation(_) => Vec::new(),
         }
     }
 

@@ -9,6 +9,7 @@ use peloton::event::RawBatch;
 use peloton::scifi::{SciFiGeometry, SciFiHits};
 use peloton::ut::{UtGeometry, UtHits};
 use peloton::{Error, Result};
+use peloton_io::input::Format;
 use peloton_truth::Rules;
 use std::sync::Arc;
 
@@ -61,6 +62,10 @@ macro_rules! raw_to_hits {
 
             fn batch_items(_config: &Config, threads: usize) -> usize {
                 256.max(16 * threads)
+            }
+
+            fn reads(format: Format) -> bool {
+                matches!(format, Format::Auto | Format::Mdf | Format::Banks)
             }
 
             fn is_preset(_config: &Config) -> bool {

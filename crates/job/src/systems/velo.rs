@@ -3,14 +3,15 @@
 use super::inputs;
 use super::raw::{Found, RawSource, warn_of_format};
 use super::trackers::{pool, tracker_rules};
-use crate::check::{object, report};
+use crate::check::{KnownHits, object, report};
+use crate::summary::UNUSABLE_INPUTS;
 use crate::system::Runs;
 use crate::{Check, CheckOptions, Checked, Config, Host, Opened, Request, Source, Summary, System, text};
 use peloton::engine::{Sequence, Sliced, Stage};
 use peloton::event::{TruthEvent, VeloTracks};
 use peloton::velo::{Velo, VeloBanks, VeloConfig, VeloInputBatch, VeloSensors};
 use peloton::{Error, Result};
-use peloton_io::input::{Geometry, VeloReader};
+use peloton_io::input::{Format, Geometry, VeloReader};
 use peloton_sim::{SimDetector, SimReader, SimSpec};
 use peloton_truth::{Checker, Rules, VeloLosses, VeloPulls};
 use serde_json::json;
@@ -79,6 +80,14 @@ impl Source<VeloInputBatch> for VeloSource {
         }
     }
 
+    fn dropped(&self) -> Vec<(&'static str, u64)> {
+        match self {
+            Self::Files(reader) => vec![(UNUSABLE_INPUTS, reader.unusable_inputs())],
+            Self::Raw(source) => source.dropped(),
+            Self::Simulation(..) => Vec::new(),
+        }
+    }
+
     fn check_by(&mut self, rules: Rules) {
         if let Self::Raw(source) = self {
             source.check_by(rules);
@@ -127,7 +136,8 @@ impl System for VeloSystem {
             }
             let (first, count) = (request.events.first as u64, request.events.count.map(|n| n as u64));
             let events = spec.events.saturating_sub(first).min(count.unwrap_or(u64::MAX));
-            let source = VeloSource::Simulation(SimReader::new(spec).with_range(first, count), events);
+            let reader = SimReader::new(spec).with_range(first, count);
+            let source = VeloSource::Simulation(reader.with_threads(request.config.thread_count()), events);
             return Ok(Self::hits(request, source, Rules::Lhcb, host));
         }
         let options = inputs::options(request, truth);
@@ -151,6 +161,18 @@ impl System for VeloSystem {
         256.max(16 * threads)
     }
 
+    fn reads(format: Format) -> bool {
+        use Format::{Auto, Banks, Mdf, VeloJson, VeloNdjson};
+        matches!(format, Auto | VeloJson | VeloNdjson | Mdf | Banks)
+    }
+
+    fn is_hit(batch: &VeloInputBatch, event: usize, hit: u32) -> Option<bool> {
+        match batch {
+            VeloInputBatch::Hits(hits) => Some((hit as usize) < hits.view().event(event).x.len()),
+            VeloInputBatch::Banks(_) => None,
+        }
+    }
+
     fn is_preset(config: &Config) -> bool {
         config.velo == VeloConfig::preset(config.preset)
     }
@@ -170,6 +192,7 @@ impl System for VeloSystem {
         let losses = options.losses.then(VeloLosses::default);
         Ok(Box::new(VeloCheck {
             checker: Checker::new(rules),
+            known: KnownHits::default(),
             pulls: VeloPulls::default(),
             losses,
             tables: options.tables,
@@ -185,6 +208,7 @@ impl System for VeloSystem {
 /// Tracks against true particles.
 struct VeloCheck {
     checker: Checker,
+    known: KnownHits,
     pulls: VeloPulls,
     losses: Option<VeloLosses>,
     tables: bool,
@@ -199,10 +223,12 @@ impl Check<VeloSystem> for VeloCheck {
     ) -> Result<()> {
         for (number, ((tracks, event), truth)) in results.events().zip(truth).enumerate() {
             self.checker.event(truth, tracks.hit_lists(event));
+            self.known.event(truth, tracks.hit_lists(event));
             self.pulls.event(truth, tracks, event);
             if let Some(losses) = &mut self.losses {
                 let VeloInputBatch::Hits(hits) = batch else {
-                    let message = "--losses needs events of hits: raw banks hold only the names of hits";
+                    let message =
+                        "--losses needs events of hits: of raw banks only the names of hits are known";
                     return Err(Error::Unsupported(message.into()));
                 };
                 losses.event(truth, &hits.view().event(number), tracks.hit_lists(event));
@@ -211,9 +237,11 @@ impl Check<VeloSystem> for VeloCheck {
         Ok(())
     }
 
-    fn finish(self: Box<Self>, _summary: &Summary) -> Result<Checked> {
+    fn finish(self: Box<Self>, _summary: &Summary, host: Host<'_>) -> Result<Checked> {
+        self.known.tell(host);
         let report = report(self.checker)?;
-        let mut checked = Checked { text: report.to_string(), json: object(&report), is_right: true };
+        let mut checked =
+            Checked { text: report.to_string(), json: object(&report), is_right: true, failure: None };
         if self.tables {
             checked.text.push_str(&text::tables(&report));
         }

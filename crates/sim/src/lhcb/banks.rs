@@ -46,7 +46,7 @@ pub(super) fn retina(sensor: usize, clusters: &[Cluster]) -> (SimBank, Vec<u32>)
 /// A sensor's superpixels, and the LHCbIDs of its clusters.
 pub(super) fn superpixels(sensor: usize, clusters: &[Cluster]) -> (SimBank, Vec<u32>) {
     let mut patterns = BTreeMap::<(u32, u32), u32>::new();
-    for &(column, row) in clusters.iter().flat_map(|cluster| &cluster.pixels) {
+    for &(column, row) in clusters.iter().flat_map(|cluster| cluster.pixels.iter()) {
         *patterns.entry((column / 2, row / 4)).or_default() |= 1 << (column % 2 * 4 + row % 4);
     }
     let word = |(&(column, row), &pattern): (&(u32, u32), &u32)| {

@@ -12,14 +12,17 @@ mod truth;
 
 use super::SimSpec;
 use super::collisions::collide;
+use super::few::Few;
 use super::pixels::{Cluster, merge_touching};
 use super::random::Random;
+use super::threads::{in_order, take_events};
 use super::transport::transport;
 use super::velo::digitise;
-use peloton::Status;
+use magnet::Field;
 use peloton::event::{BankKind, RawBatch, UT_PLANES};
 use peloton::scifi::SciFiGeometry;
 use peloton::ut::UtGeometry;
+use peloton::{Result, Status};
 use peloton_io::input::mdf::{Bank, RecordHeader, bank_type, put_bank, write_record};
 use peloton_io::input::{EventNote, McBanks, McFormat};
 use std::collections::HashMap;
@@ -61,16 +64,16 @@ pub struct SimulatedEvent {
 
 impl SimulatedEvent {
     /// Simulates event `number` of the sample.
-    pub fn new(spec: &SimSpec, detector: &LhcbDetector<'_>, number: u64) -> Self {
+    pub fn new(spec: &SimSpec, detector: &LhcbDetector<'_>, scratch: &mut LhcbScratch, number: u64) -> Self {
         let mut random = Random::new(spec.seed, number);
         let (mut flights, vertices) = collide(spec, &mut random);
         let (crossings, exits) = transport(&mut flights, &mut random);
         let sensors = digitise(spec, &crossings, &mut random);
-        let trackers = trackers::follow(detector, &mut flights, &exits, &mut random);
+        let trackers = trackers::follow(detector, &mut flights, &exits, &mut random, &mut scratch.field);
 
         let mut hits = vec![ParticleHits::default(); flights.len()];
         let mut all = Vec::new();
-        for (sensor, clusters) in sensors.iter().enumerate() {
+        for (sensor, clusters) in sensors.into_iter().enumerate() {
             let clusters = &connected(clusters);
             let make = if spec.superpixels { banks::superpixels } else { banks::retina };
             let (bank, ids) = make(sensor, clusters);
@@ -139,10 +142,14 @@ impl SimulatedEvent {
 }
 
 /// Clusters whose pixels all touch: those of one particle may leave gaps, which no detector can bridge.
-fn connected(clusters: &[Cluster]) -> Vec<Cluster> {
-    let mut all = Vec::new();
+fn connected(clusters: Vec<Cluster>) -> Vec<Cluster> {
+    let mut all = Vec::with_capacity(clusters.len());
     for cluster in clusters {
-        let pixel = |&pixel| Cluster { pixels: vec![pixel], flights: cluster.flights.clone() };
+        if cluster.pixels.len() == 1 {
+            all.push(cluster);
+            continue;
+        }
+        let pixel = |&pixel| Cluster { pixels: Few::one(pixel), flights: Few::default() };
         let mut parts: Vec<_> = cluster.pixels.iter().map(pixel).collect();
         merge_touching(&mut parts);
         for part in &mut parts {
@@ -153,18 +160,31 @@ fn connected(clusters: &[Cluster]) -> Vec<Cluster> {
     all
 }
 
+/// Memory of a thread that simulates, and what it found out before.
+#[derive(Default)]
+pub struct LhcbScratch {
+    field: Field,
+}
+
 /// Simulated raw events, one after another.
 #[derive(Debug, Clone)]
 pub struct LhcbReader {
     spec: SimSpec,
     events: Range<u64>,
+    threads: usize,
 }
 
 impl LhcbReader {
     /// The events of the sample from number `first` on, and at most `count` of them.
     pub fn new(spec: SimSpec, first: u64, count: Option<u64>) -> Self {
         let end = first.saturating_add(count.unwrap_or(u64::MAX)).min(spec.events);
-        Self { events: first.min(end)..end, spec }
+        Self { events: first.min(end)..end, spec, threads: 1 }
+    }
+
+    /// Simulates on so many threads; the events are the same for any number.
+    pub fn with_threads(mut self, threads: usize) -> Self {
+        self.threads = threads;
+        self
     }
 
     /// How many events are left.
@@ -174,6 +194,27 @@ impl LhcbReader {
 
     /// The next event.
     pub fn next(&mut self, detector: &LhcbDetector<'_>) -> Option<SimulatedEvent> {
-        self.events.next().map(|number| SimulatedEvent::new(&self.spec, detector, number))
+        let mut scratch = LhcbScratch::default();
+        self.events.next().map(|number| SimulatedEvent::new(&self.spec, detector, &mut scratch, number))
+    }
+
+    /// Appends up to `max_events` events to `batch`, and what a reader of files would say of each to `notes`.
+    ///
+    /// # Errors
+    /// Those of [`in_order`].
+    pub fn read(
+        &mut self,
+        max_events: usize,
+        detector: &LhcbDetector<'_>,
+        batch: &mut RawBatch,
+        notes: &mut Vec<EventNote>,
+    ) -> Result<usize> {
+        let (spec, before) = (&self.spec, notes.len());
+        let make = |scratch: &mut _, number| SimulatedEvent::new(spec, detector, scratch, number);
+        in_order(take_events(&mut self.events, max_events), self.threads, make, |event| {
+            notes.push(event.push(batch));
+            true
+        })?;
+        Ok(notes.len() - before)
     }
 }

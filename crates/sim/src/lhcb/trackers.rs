@@ -1,7 +1,7 @@
 //! Hits in the UT and the SciFi, of particles and of nobody.
 
 use super::LhcbDetector;
-use super::magnet::Track;
+use super::magnet::{Field, Track};
 use crate::flight::{ELECTRON, Flight, PION, deflected, scaled, sum};
 use crate::random::Random;
 use crate::transport::Exit;
@@ -74,8 +74,16 @@ pub(super) fn follow(
     flights: &mut Vec<Flight>,
     exits: &[Option<Exit>],
     random: &mut Random,
+    field: &mut Field,
 ) -> TrackerHits {
     let mut hits = TrackerHits::default();
+    let mut way = Way {
+        detector,
+        field,
+        rich: Material::new(RICH),
+        ut_plane: Material::new(UT_PLANE),
+        scifi_layer: Material::new(SCIFI_LAYER),
+    };
     for (number, exit) in exits.iter().enumerate() {
         let Some(exit) = exit.filter(|exit| exit.direction[2] > 0.0 && exit.p > MIN_MOMENTUM) else {
             continue;
@@ -83,11 +91,11 @@ pub(super) fn follow(
         let flight = flights[number].clone();
         if flight.charge != 0.0 {
             let start = track_of(flight.charge, exit);
-            fly(detector, &flight, number, start, random, &mut hits);
+            way.fly(&flight, number, start, random, &mut hits);
         }
         for _ in 0..random.poisson(SECONDARIES) {
             let (flight, start) = secondary(exit, random);
-            fly(detector, &flight, flights.len(), start, random, &mut hits);
+            way.fly(&flight, flights.len(), start, random, &mut hits);
             flights.push(flight);
         }
     }
@@ -119,48 +127,75 @@ fn secondary(parent: Exit, random: &mut Random) -> (Flight, Track) {
     (flight, track_of(charge, exit))
 }
 
-/// One particle; it ends where it is lost.
-fn fly(
-    detector: &LhcbDetector<'_>,
-    flight: &Flight,
-    number: usize,
-    start: Track,
-    random: &mut Random,
-    hits: &mut TrackerHits,
-) -> Option<()> {
-    let polarity = f64::from(detector.polarity);
-    let mut track = start;
-    if track.z < RICH_Z {
-        track = scattered(track.to(RICH_Z, polarity)?, flight, RICH, random);
-        if flight.is_hadron() && random.chance(LOST) {
+/// What is on the way of all particles.
+struct Way<'a> {
+    detector: &'a LhcbDetector<'a>,
+    field: &'a mut Field,
+    rich: Material,
+    ut_plane: Material,
+    scifi_layer: Material,
+}
+
+/// What Highland's formula needs to know of some material.
+#[derive(Clone, Copy)]
+struct Material {
+    /// Thickness, radiation lengths.
+    x0: f64,
+    root: f64,
+    correction: f64,
+}
+
+impl Material {
+    fn new(x0: f64) -> Self {
+        Self { x0, root: x0.sqrt(), correction: 1.0 + 0.038 * libm::log(x0) }
+    }
+}
+
+impl Way<'_> {
+    /// One particle; it ends where it is lost.
+    fn fly(
+        &mut self,
+        flight: &Flight,
+        number: usize,
+        start: Track,
+        random: &mut Random,
+        hits: &mut TrackerHits,
+    ) -> Option<()> {
+        let polarity = f64::from(self.detector.polarity);
+        let mut track = start;
+        if track.z < RICH_Z {
+            track = scattered(track.to(RICH_Z, polarity, self.field)?, flight, self.rich, random);
+            if flight.is_hadron() && random.chance(LOST) {
+                return None;
+            }
+        }
+        for (plane, z) in UT_Z.into_iter().enumerate().filter(|(_, z)| *z > start.z) {
+            track = track.to(z, polarity, self.field)?;
+            let smear = UT_SIGMA * random.normal();
+            for hit in
+                self.detector.ut.strips_at(plane, line(track, smear)).filter(|_| random.chance(EFFICIENCY))
+            {
+                hits.add_ut(hit, Some(number));
+            }
+            track = scattered(track, flight, self.ut_plane, random);
+        }
+        if track.z < SCIFI_Z[0] && flight.is_hadron() && random.chance(LOST_IN_MAGNET) {
             return None;
         }
-    }
-    for (plane, z) in UT_Z.into_iter().enumerate().filter(|(_, z)| *z > start.z) {
-        track = track.to(z, polarity)?;
-        let smear = UT_SIGMA * random.normal();
-        let seen: Vec<_> = detector.ut.strips_at(plane, line(track, smear)).collect();
-        for hit in seen.into_iter().filter(|_| random.chance(EFFICIENCY)) {
-            hits.add_ut(hit, Some(number));
+        for (layer, z) in SCIFI_Z.into_iter().enumerate().filter(|(_, z)| *z > start.z) {
+            track = track.to(z, polarity, self.field)?;
+            if flight.is_hadron() && random.chance(LOST_IN_LAYER) {
+                return None;
+            }
+            let smear = SCIFI_SIGMA * random.normal();
+            let hit = self.detector.scifi.channel_at(layer, line(track, smear));
+            if let Some(hit) = hit.filter(|_| random.chance(EFFICIENCY)) {
+                hits.add_scifi(hit, random.chance(WIDE), Some(number));
+            }
+            track = scattered(track, flight, self.scifi_layer, random);
         }
-        track = scattered(track, flight, UT_PLANE, random);
+        Some(())
     }
-    if track.z < SCIFI_Z[0] && flight.is_hadron() && random.chance(LOST_IN_MAGNET) {
-        return None;
-    }
-    for (layer, z) in SCIFI_Z.into_iter().enumerate().filter(|(_, z)| *z > start.z) {
-        track = track.to(z, polarity)?;
-        if flight.is_hadron() && random.chance(LOST_IN_LAYER) {
-            return None;
-        }
-        let smear = SCIFI_SIGMA * random.normal();
-        let hit = detector.scifi.channel_at(layer, line(track, smear));
-        if let Some(hit) = hit.filter(|_| random.chance(EFFICIENCY)) {
-            hits.add_scifi(hit, random.chance(WIDE), Some(number));
-        }
-        track = scattered(track, flight, SCIFI_LAYER, random);
-    }
-    Some(())
 }
 
 /// x and y of the tangent at a z near by, x off by `smear`.
@@ -171,14 +206,15 @@ fn line(track: Track, smear: f64) -> impl Fn(f32) -> [f32; 2] {
     }
 }
 
-/// The track after `x0` radiation lengths (Highland's formula).
-fn scattered(track: Track, flight: &Flight, x0: f64, random: &mut Random) -> Track {
+/// The track after some material (Highland's formula).
+fn scattered(track: Track, flight: &Flight, material: Material, random: &mut Random) -> Track {
     let p = 1.0 / track.qop.abs();
     let mass = flight.mass();
     let beta = p / (p * p + mass * mass).sqrt();
-    let angle = 0.0136 / (beta * p) * x0.sqrt() * (1.0 + 0.038 * libm::log(x0));
+    let angle = 0.0136 / (beta * p) * material.root * material.correction;
     // Electrons lose energy as they radiate: in the mean x0 of it.
-    let left = if flight.pid.abs() == ELECTRON { libm::exp(-x0 * random.exponential()) } else { 1.0 };
+    let left =
+        if flight.pid.abs() == ELECTRON { libm::exp(-material.x0 * random.exponential()) } else { 1.0 };
     let (tx, ty) = (track.tx + angle * random.normal(), track.ty + angle * random.normal());
     Track { tx, ty, qop: track.qop / left, ..track }
 }

@@ -23,6 +23,21 @@ pub trait PixelStream: Send + 'static {
     fn read(&mut self, hits: usize, block: &mut PixelBlock) -> Result<ReadEnd>;
     /// What the stream held so far.
     fn counts(&self) -> PixelCounts;
+    /// What was wrong with the stream so far.
+    fn troubles(&self) -> PixelTroubles {
+        PixelTroubles::default()
+    }
+}
+
+/// What is wrong with a stream without ending the job.
+#[derive(Debug, Clone, Default)]
+pub struct PixelTroubles {
+    /// The first problems in words.
+    pub problems: Vec<String>,
+    /// How many there are in all.
+    pub count: u64,
+    /// Inputs that could not be used at all, beside others that could.
+    pub unusable_inputs: u64,
 }
 
 impl PixelStream for Box<dyn PixelStream> {
@@ -33,6 +48,10 @@ impl PixelStream for Box<dyn PixelStream> {
     fn counts(&self) -> PixelCounts {
         (**self).counts()
     }
+
+    fn troubles(&self) -> PixelTroubles {
+        (**self).troubles()
+    }
 }
 
 impl PixelStream for PixelReader {
@@ -42,6 +61,11 @@ impl PixelStream for PixelReader {
 
     fn counts(&self) -> PixelCounts {
         *PixelReader::counts(self)
+    }
+
+    fn troubles(&self) -> PixelTroubles {
+        let (problems, count) = self.problems();
+        PixelTroubles { problems: problems.to_vec(), count, unusable_inputs: self.unusable_inputs() }
     }
 }
 
@@ -75,7 +99,8 @@ pub struct Fed {
 pub struct Feed {
     blocks: Receiver<Result<Fed>>,
     used: Sender<PixelBlock>,
-    thread: Option<JoinHandle<()>>,
+    thread: Option<JoinHandle<PixelTroubles>>,
+    troubles: PixelTroubles,
 }
 
 impl Feed {
@@ -90,10 +115,10 @@ impl Feed {
             .name("peloton-read".into())
             .spawn(move || {
                 set_default_float_mode();
-                read_all(stream, hits, when_full, &to_work, &from_work);
+                read_all(stream, hits, when_full, &to_work, &from_work)
             })
             .map_err(|e| Error::System(format!("cannot start a thread: {e}")))?;
-        Ok(Self { blocks, used, thread: Some(thread) })
+        Ok(Self { blocks, used, thread: Some(thread), troubles: PixelTroubles::default() })
     }
 
     /// The next block; none when the stream is at its end.
@@ -105,10 +130,18 @@ impl Feed {
         match self.blocks.recv() {
             Ok(fed) => fed.map(Some),
             Err(_) => {
-                let ended = self.thread.take().map_or(Ok(()), JoinHandle::join);
-                ended.map(|()| None).map_err(|_| Error::Internal("the reading thread panicked".into()))
+                if let Some(thread) = self.thread.take() {
+                    let panicked = |_| Error::Internal("the reading thread panicked".into());
+                    self.troubles = thread.join().map_err(panicked)?;
+                }
+                Ok(None)
             }
         }
+    }
+
+    /// What was wrong with the stream, known at its end.
+    pub fn troubles(&self) -> &PixelTroubles {
+        &self.troubles
     }
 
     /// Gives the memory of a block back.
@@ -125,13 +158,13 @@ fn read_all(
     when_full: WhenFull,
     to_work: &Sender<Result<Fed>>,
     from_work: &Receiver<PixelBlock>,
-) {
+) -> PixelTroubles {
     let mut dropped = 0;
     loop {
         let mut block = from_work.try_recv().unwrap_or_default();
         let read = stream.read(hits, &mut block);
         let end = match &read {
-            Ok(ReadEnd::End) => return,
+            Ok(ReadEnd::End) => return stream.troubles(),
             Ok(end) => *end,
             // What came before the error is worked on; then the error is told.
             Err(_) => ReadEnd::More,
@@ -142,7 +175,7 @@ fn read_all(
             if to_work.send(fed).is_ok() {
                 let _ = to_work.send(Err(error));
             }
-            return;
+            return stream.troubles();
         }
         let must_arrive = when_full == WhenFull::Wait || end != ReadEnd::More;
         let sent = if must_arrive {
@@ -159,7 +192,7 @@ fn read_all(
         };
         if !sent {
             // Nobody works any more.
-            return;
+            return stream.troubles();
         }
     }
 }

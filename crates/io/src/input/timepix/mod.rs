@@ -19,7 +19,7 @@ use peloton::{Error, Result};
 use std::{fmt, str::FromStr};
 
 pub use datagrams::{Datagrams, dropped_datagrams};
-pub use feed::{Fed, Feed, PixelStream, WhenFull};
+pub use feed::{Fed, Feed, PixelStream, PixelTroubles, WhenFull};
 pub use katherine::KatherineOptions;
 pub use reader::{PixelReader, ReadEnd};
 pub use write::{write_hits, write_tpx3};
@@ -168,6 +168,10 @@ trait Decode: Send {
     fn decode(&mut self, bytes: &[u8], to: &mut Output<'_>) -> usize;
     /// The stream is at its end; `rest` is what was never taken.
     fn finish(&mut self, rest: &[u8], to: &mut Output<'_>);
+    /// The first thing that contradicts the format, and where, as far as that is known.
+    fn first_fault(&self) -> Option<String> {
+        None
+    }
 }
 
 /// Where a decoder puts what it finds.

@@ -8,6 +8,7 @@ use super::tpx3::Tpx3;
 use super::tpx4::Tpx4;
 use super::{Decode, Output, PixelCounts, PixelFormat, PixelOptions};
 use crate::input::Source;
+use crate::input::problems::Problems;
 use crate::input::source::{Entry, Stream, entries};
 use peloton::event::{Layout, PixelBlock};
 use peloton::{Error, Result};
@@ -42,6 +43,10 @@ pub struct PixelReader {
     /// Format of the source that was opened last.
     format: PixelFormat,
     counts: PixelCounts,
+    /// The counts when the current source was opened.
+    before: PixelCounts,
+    inputs: usize,
+    problems: Problems,
 }
 
 struct Current {
@@ -65,7 +70,12 @@ impl PixelReader {
         if reader.waiting.is_empty() {
             return Err(Error::Config("no input: name a file, a directory or - for standard input".into()));
         }
-        reader.open_next()?;
+        reader.inputs = reader.waiting.len();
+        if !reader.open_next()? {
+            let kinds =
+                "none of the inputs holds pixel hits: neither t3pa, burda, tpx3, tpx4, npy nor parquet";
+            return Err(Error::format("input", kinds));
+        }
         Ok(reader)
     }
 
@@ -95,7 +105,20 @@ impl PixelReader {
             layout,
             format: PixelFormat::Auto,
             counts: PixelCounts::default(),
+            before: PixelCounts::default(),
+            inputs: 1,
+            problems: Problems::default(),
         }
+    }
+
+    /// What went wrong so far without ending the job, the first problems in words, and how often in all.
+    pub fn problems(&self) -> (&[String], u64) {
+        (self.problems.kept(), self.problems.count())
+    }
+
+    /// How many inputs could not be used at all, beside others that could.
+    pub fn unusable_inputs(&self) -> u64 {
+        self.problems.unusable()
     }
 
     /// The sensor that the hits lie on.
@@ -139,7 +162,10 @@ impl PixelReader {
                 // Nothing at the moment: what is there should not wait.
                 Step::Idle => break,
                 Step::End => {
+                    let fault = current.decoder.first_fault();
+                    let name = std::mem::take(&mut current.name);
                     self.current = None;
+                    self.judge_source(&name, fault);
                     return Ok(ReadEnd::EndOfSource);
                 }
             }
@@ -151,9 +177,51 @@ impl PixelReader {
         self.current.is_some() || self.columns.is_some()
     }
 
-    /// Opens the next source and finds out its format; false when there is none.
+    /// Notes what is wrong with a source that is at its end.
+    fn judge_source(&mut self, name: &str, fault: Option<String>) {
+        let (now, before) = (&self.counts, &self.before);
+        let malformed = now.malformed - before.malformed;
+        let fault = fault.map_or(String::new(), |fault| format!("; the first is {fault}"));
+        if malformed > 0 {
+            let what =
+                if fault.is_empty() { "parts of it contradict its format" } else { "lines are no hits" };
+            self.problems.add(format!("{name}: {malformed} {what}{fault}"));
+        } else if now.hits == before.hits {
+            let (outside, unknown) = (now.outside - before.outside, now.unknown - before.unknown);
+            let why = match (outside, unknown) {
+                (0, 0) => String::new(),
+                _ => format!(
+                    ": {outside} are outside the sensor (--layout), {unknown} words are of unknown kinds"
+                ),
+            };
+            self.problems.add(format!("{name}: there is no hit in it{why}"));
+        }
+    }
+
+    /// Opens the next source and finds out its format; false when there is none. One that cannot be used is passed
+    /// over where there are others.
     fn open_next(&mut self) -> Result<bool> {
-        let Some(entry) = self.waiting.pop_front() else { return Ok(false) };
+        while let Some(entry) = self.waiting.pop_front() {
+            self.before = self.counts;
+            let (name, listed) = (entry.name(), entry.is_listed());
+            match self.open_entry(entry) {
+                Ok(true) => return Ok(true),
+                Ok(false) if listed => {
+                    self.problems.add(format!("{name}: skipped, not a file of pixel hits"));
+                }
+                Ok(false) => {
+                    let message = "unknown format: neither t3pa, burda, tpx3, tpx4, npy nor parquet (--format names \
+                                   others)";
+                    self.problems.set_aside(Error::format(name, message), self.inputs, false)?;
+                }
+                Err(error) => self.problems.set_aside(error, self.inputs, false)?,
+            }
+        }
+        Ok(false)
+    }
+
+    /// Opens one source; false when its format is not known.
+    fn open_entry(&mut self, entry: Entry) -> Result<bool> {
         let name = entry.name();
         let path = match &entry {
             Entry::File { path, .. } => Some(path.clone()),
@@ -174,11 +242,10 @@ impl PixelReader {
         }
         let format = match self.options.format {
             PixelFormat::Auto if filled == 0 => PixelFormat::Burda,
-            PixelFormat::Auto => PixelFormat::detect(&buffer[..filled]).ok_or_else(|| {
-                let message =
-                    "unknown format: neither t3pa, burda, tpx3, tpx4, npy nor parquet (--format names others)";
-                Error::format(&name, message)
-            })?,
+            PixelFormat::Auto => match PixelFormat::detect(&buffer[..filled]) {
+                Some(format) => format,
+                None => return Ok(false),
+            },
             format => format,
         };
         self.format = format;

@@ -28,11 +28,18 @@ pub(super) struct Text {
     /// Ticks added since the last restart, and the latest time so far.
     shift: i64,
     latest: i64,
+    /// Number of the last line, from 1.
+    number: u64,
+    /// The first line that is no hit, and its number.
+    fault: Option<(u64, String)>,
 }
+
+/// Characters of a line that messages quote.
+const QUOTED: usize = 40;
 
 impl Text {
     pub fn new(kind: Kind) -> Self {
-        Self { kind, skips: false, index: 0, shift: 0, latest: 0 }
+        Self { kind, skips: false, index: 0, shift: 0, latest: 0, number: 0, fault: None }
     }
 }
 
@@ -45,7 +52,10 @@ impl Decode for Text {
             if std::mem::take(&mut self.skips) { continue } else { self.line(line, to) }
         }
         if bytes.len() - used > MAX_LINE {
-            to.counts.malformed += u64::from(!std::mem::replace(&mut self.skips, true));
+            if !std::mem::replace(&mut self.skips, true) {
+                self.number += 1;
+                self.fault(&bytes[used..], to);
+            }
             used = bytes.len();
         }
         used
@@ -56,10 +66,15 @@ impl Decode for Text {
             self.line(rest, to);
         }
     }
+
+    fn first_fault(&self) -> Option<String> {
+        self.fault.as_ref().map(|(number, line)| format!("line {number}: `{line}`"))
+    }
 }
 
 impl Text {
     fn line(&mut self, line: &[u8], to: &mut Output<'_>) {
+        self.number += 1;
         let line = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line).trim_ascii();
         match line.first() {
             None => {}
@@ -70,9 +85,21 @@ impl Text {
                     Kind::T3pa => self.t3pa(&numbers[..count], to),
                     Kind::Burda => burda(&numbers[..count], to),
                 });
-                to.counts.malformed += u64::from(understood.is_none());
+                if understood.is_none() {
+                    self.fault(line, to);
+                }
             }
         }
+    }
+
+    /// Counts a line that is no hit.
+    fn fault(&mut self, line: &[u8], to: &mut Output<'_>) {
+        to.counts.malformed += 1;
+        let number = self.number;
+        self.fault.get_or_insert_with(|| {
+            let text = String::from_utf8_lossy(&line[..line.len().min(4 * QUOTED)]);
+            (number, text.chars().take(QUOTED).collect::<String>().escape_debug().to_string())
+        });
     }
 
     /// The number of values in a line decides, not the header: some files name six columns and have three.

@@ -3,7 +3,7 @@
 use super::PixelContext;
 use crate::check::object;
 use crate::text::table;
-use crate::{Check, Checked, Request, Summary};
+use crate::{Check, Checked, Host, Request, Summary};
 use peloton::engine::Sliced;
 use peloton::event::{Column, PixelClusters, PixelHits, TruthEvent};
 use peloton::timepix::{
@@ -84,7 +84,7 @@ impl Check<super::TimepixSystem> for PixelCheck {
         Ok(())
     }
 
-    fn finish(mut self: Box<Self>, summary: &Summary) -> Result<Checked> {
+    fn finish(mut self: Box<Self>, summary: &Summary, _host: Host<'_>) -> Result<Checked> {
         self.sorter.finish(&mut self.sorted);
         if self.sorted.is_empty() {
             return Err(Error::format("input", "there is no hit to check"));
@@ -99,7 +99,7 @@ impl Check<super::TimepixSystem> for PixelCheck {
             definitions: rows.into_iter().collect::<Result<Vec<_>>>()?,
         };
         let is_right = report.all_accounted && report.definitions.iter().all(|row| row.differ.is_empty());
-        Ok(Checked { text: text(&report), json: object(&report), is_right })
+        Ok(Checked { text: text(&report), json: object(&report), is_right, failure: None })
     }
 }
 

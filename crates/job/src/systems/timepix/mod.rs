@@ -5,7 +5,9 @@ mod pairing;
 mod sink;
 mod source;
 
+use crate::check::object;
 use crate::sink::Sink;
+use crate::summary::Totals;
 use crate::system::Runs;
 use crate::{Cancel, Check, CheckOptions, Config, Host, Opened, Request, System};
 use check::PixelCheck;
@@ -14,8 +16,9 @@ use peloton::Result;
 use peloton::engine::{Stage, StreamSequence, Streaming};
 use peloton::event::{Layout, PixelClusters};
 use peloton::timepix::{PixelBatch, Timepix, TimepixConfig};
+use peloton_io::input::Format;
 use peloton_io::output::Metadata;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -92,6 +95,15 @@ impl System for TimepixSystem {
 
     fn last() -> Option<PixelBatch> {
         Some(PixelBatch { end: true, ..PixelBatch::default() })
+    }
+
+    fn reads(format: Format) -> bool {
+        matches!(format, Format::Auto | Format::Pixels(_))
+    }
+
+    fn facts(_config: &Config, totals: &Totals) -> Map<String, Value> {
+        let Totals { events: clusters, hits_out, .. } = totals;
+        object(&json!({ "clusters": clusters, "hits_out": hits_out, "triggers": 0, "paired_hits": null }))
     }
 
     fn is_preset(config: &Config) -> bool {

@@ -2,6 +2,7 @@
 
 use super::pairing::Pairing;
 use super::{PixelContext, TimepixSystem};
+use crate::summary::UNUSABLE_INPUTS;
 use crate::systems::inputs;
 use crate::{Cancel, Host, Opened, Request, Source};
 use peloton::event::{Layout, PixelBlock, TruthEvent};
@@ -108,7 +109,13 @@ impl Source<PixelBatch> for PixelSource {
             ("unknown_words", unknown),
             ("lost_by_device", lost_by_device),
             ("input_too_fast", self.not_taken),
+            (UNUSABLE_INPUTS, self.feed.troubles().unusable_inputs),
         ]
+    }
+
+    fn problems(&self) -> (&[String], u64) {
+        let troubles = self.feed.troubles();
+        (&troubles.problems, troubles.count)
     }
 
     fn facts(&self) -> Map<String, Value> {
@@ -139,8 +146,8 @@ pub fn open(request: &Request, host: Host<'_>) -> Result<Opened<TimepixSystem>> 
                 let stream = Box::new(Simulated { sim, hits: 0, at_end: false });
                 Found { stream, layout, disorder_us, is_live: false, socket: None }
             }
-            Some(address) => listen(address, options(request)?, host)?,
-            None => from_reader(PixelReader::open(&inputs::sources(&names), options(request)?)?, false),
+            Some(address) => listen(address, options(request), host)?,
+            None => from_reader(PixelReader::open(&inputs::sources(&names), options(request))?, false),
         };
     let mut looked_at = PixelBlock::default();
     let mut masked = Vec::new();
@@ -177,17 +184,13 @@ fn from_reader(reader: PixelReader, is_live: bool) -> Found {
     Found { stream: Box::new(reader), layout, disorder_us, is_live, socket: None }
 }
 
-fn options(request: &Request) -> Result<PixelOptions> {
+fn options(request: &Request) -> PixelOptions {
     let format = match request.format {
-        Format::Auto => PixelFormat::Auto,
         Format::Pixels(format) => format,
-        other => {
-            let message = format!("--format {other} is not a format of pixel hits");
-            return Err(Error::Config(message));
-        }
+        _ => PixelFormat::Auto,
     };
     let pixels = &request.pixels;
-    Ok(PixelOptions { format, layout: pixels.layout.clone(), katherine: pixels.katherine })
+    PixelOptions { format, layout: pixels.layout.clone(), katherine: pixels.katherine }
 }
 
 /// Waits for one sender on `tcp://HOST:PORT`, or for datagrams on `udp://HOST:PORT`.
@@ -200,17 +203,38 @@ fn listen(address: &str, options: PixelOptions, host: Host<'_>) -> Result<Found>
         host.progress.note(&format!("waiting for a sender on tcp://{local}"));
         let stream = accept(&listener, host).map_err(failed)?;
         let clock = stream.try_clone().map_err(failed)?;
-        let reader = PixelReader::from_stream(address, stream, options)?;
         clock.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
+        wait(address, host, || clock.peek(&mut [0; 16]))?;
+        let reader = PixelReader::from_stream(address, stream, options)?;
         return Ok(from_reader(reader, true));
     }
     let datagrams = Datagrams::bind(place)?;
     let socket = datagrams.socket().map_err(failed)?;
     let local = socket.local_addr().map_err(failed)?;
-    host.progress.note(&format!("waiting for datagrams on udp://{local}"));
-    let reader = PixelReader::from_stream(address, datagrams, options)?;
     socket.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
+    host.progress.note(&format!("waiting for datagrams on udp://{local}"));
+    wait(address, host, || socket.peek(&mut [0; 16]))?;
+    let reader = PixelReader::from_stream(address, datagrams, options)?;
     Ok(Found { socket: Some(socket), ..from_reader(reader, true) })
+}
+
+/// Waits until there is something to read, which `peek` says, or the sender is gone.
+///
+/// # Errors
+/// When the job is to end before that, and those of the socket.
+fn wait(address: &str, host: Host<'_>, peek: impl Fn() -> std::io::Result<usize>) -> Result<()> {
+    use std::io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
+    loop {
+        match peek() {
+            Err(e) if matches!(e.kind(), Interrupted | TimedOut | WouldBlock) && !host.is_cancelled() => {}
+            Err(_) if host.is_cancelled() => {
+                let message = "ended before there was anything to read";
+                return Err(Error::io(address, std::io::Error::other(message)));
+            }
+            // A datagram may be larger than what is looked at of it, which some systems call an error.
+            read => return read.map(drop).map_err(|e| Error::io(address, e)),
+        }
+    }
 }
 
 /// The first sender; an error when the job is to end before there is one.

@@ -1,0 +1,125 @@
+//! A7: an interrupted `tune` leaves the profile alone. A8: jobs that wait for a sender hear signals. B2: exit codes and a
+//! word after a signal.
+
+use super::*;
+use std::io::{BufRead, BufReader, Read};
+use std::net::TcpStream;
+use std::process::Child;
+use std::time::{Duration, Instant};
+
+/// A running job; a test that fails does not leave it behind.
+struct Job(Child);
+
+impl Drop for Job {
+    fn drop(&mut self) {
+        // Most have ended by themselves.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Job {
+    fn start(arguments: &[&str]) -> Self {
+        let mut command = peloton(arguments);
+        Self(command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program starts"))
+    }
+
+    fn signal(&self, signal: &str) {
+        let kill = Command::new("kill").args([signal, &self.0.id().to_string()]).status().expect("kill");
+        assert!(kill.success());
+    }
+
+    /// Its exit code, when it ends within half a minute, and what is left of standard error.
+    fn end(mut self) -> (Option<i32>, String) {
+        let begin = Instant::now();
+        while self.0.try_wait().expect("a state").is_none() {
+            assert!(begin.elapsed() < Duration::from_secs(30), "the signal was not heard");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let mut error = String::new();
+        self.0.stderr.take().map(|mut from| from.read_to_string(&mut error));
+        (self.0.wait().expect("an end").code(), error)
+    }
+}
+
+/// Time in which a job has begun its work.
+const BEGUN: Duration = Duration::from_millis(1500);
+
+#[test]
+fn every_command_ends_with_the_code_of_the_signal() {
+    let folder = folder("signals");
+    let output = |name: &str| path(&folder, name);
+    let [tracks, toy, hits] = ["a.ndjson", "a.bin", "a.txt"].map(output);
+    let endless = "sim:cylinder,events=1000000,tracks=100";
+    let jobs: &[&[&str]] = &[
+        &["run", "sim:velo,events=100000000"],
+        &["run", "--sequence", "cylinder", endless],
+        &["run", "--sequence", "timepix", "sim:timepix,hits=100000000000"],
+        &["run", "--sequence", "ut", "sim:lhcb,events=100000000"],
+        &["check", "sim:velo,events=100000000"],
+        &["check", "--sequence", "cylinder", endless],
+        &["throughput", VELO, "--seconds", "1000"],
+        &["throughput", "--sequence", "timepix", PIXELS, "--seconds", "1000"],
+        &["compare", "sim:velo,events=100000000"],
+        &["simulate", "--events", "100000000", "--output", &tracks],
+        &["simulate", "--detector", "cylinder,tracks=100", "--events", "1000000", "--output", &toy],
+        &["simulate", "--detector", "timepix", "--events", "100000000000", "--output", &hits],
+    ];
+    for (number, job) in jobs.iter().enumerate() {
+        let (signal, code) = [("-INT", 130), ("-TERM", 143), ("-HUP", 129)][number % 3];
+        let quiet: &[&str] = if number % 2 == 0 { &["--quiet"] } else { &[] };
+        let running = Job::start(&[job, quiet].concat());
+        std::thread::sleep(BEGUN);
+        running.signal(signal);
+        let (ended, error) = running.end();
+        assert_eq!(ended, Some(code), "{job:?} {signal}: {error}");
+        assert!(error.contains("warning: interrupted"), "{job:?} {signal}: {error}");
+    }
+}
+
+#[test]
+fn an_interrupted_tune_leaves_the_profile_alone() {
+    let profile = file(&folder("tune"), "profile.toml", "precious");
+    let running = Job::start(&["tune", VELO, "--seconds", "1000", "--output", &profile]);
+    std::thread::sleep(BEGUN);
+    running.signal("-INT");
+    let (code, error) = running.end();
+    assert_eq!(code, Some(130), "{error}");
+    assert!(error.contains("profile.toml was not written") && error.contains("interrupted"), "{error}");
+    assert_eq!(std::fs::read_to_string(&profile).unwrap(), "precious");
+}
+
+#[test]
+fn nohup_keeps_a_job_alive() {
+    let mut command = Command::new("nohup");
+    command.arg(env!("CARGO_BIN_EXE_peloton")).args(["run", "sim:velo,events=100000000", "--quiet"]);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let running = Job(command.spawn().expect("nohup"));
+    std::thread::sleep(BEGUN);
+    running.signal("-HUP");
+    std::thread::sleep(Duration::from_millis(300));
+    running.signal("-TERM");
+    assert_eq!(running.end().0, Some(143));
+}
+
+#[test]
+fn jobs_that_wait_for_data_hear_signals() {
+    for (address, connects) in [("tcp", false), ("tcp", true), ("udp", false)] {
+        let mut running = Job::start(&["run", "--sequence", "timepix", &format!("{address}://127.0.0.1:0")]);
+        let mut error = BufReader::new(running.0.stderr.take().expect("a pipe"));
+        let mut line = String::new();
+        error.read_line(&mut line).expect("where it listens");
+        let place = line.trim().rsplit("://").next().unwrap().to_string();
+        assert!(line.contains("waiting for"), "{line}");
+        // Who connects and says nothing is waited for as well.
+        let sender = connects.then(|| TcpStream::connect(&place).expect("it listens"));
+        std::thread::sleep(Duration::from_millis(200));
+        running.signal("-INT");
+        let (code, _) = running.end();
+        let mut rest = String::new();
+        error.read_to_string(&mut rest).expect("UTF-8");
+        assert_eq!(code, Some(130), "{address} {connects}: {rest}");
+        assert!(rest.contains("interrupted"), "{rest}");
+        drop(sender);
+    }
+}

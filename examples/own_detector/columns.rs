@@ -1,0 +1,97 @@
+//! What flows through the calorimeter's sequence: charges in, cells with energies out.
+
+use peloton::Status;
+use peloton::engine::{Batch, Input};
+use peloton::event::{Column, Starts};
+
+/// Charges of events. Event e owns the hits `[start[e], start[e + 1])`.
+#[derive(Debug, Default)]
+pub struct Charges {
+    /// Number of the cell.
+    pub cell: Column<u32>,
+    /// Counts of the converter.
+    pub charge: Column<f32>,
+    /// First hit of each event, and the end of the last.
+    pub start: Starts,
+    /// Number of each event in its source.
+    pub event_id: Vec<u64>,
+}
+
+impl Charges {
+    /// Appends a hit to the event that is not closed yet.
+    pub fn push_hit(&mut self, cell: u32, charge: f32) {
+        self.cell.push(cell);
+        self.charge.push(charge);
+    }
+
+    /// Ends an event: the hits since the last one are its own.
+    pub fn close_event(&mut self, event_id: u64) {
+        self.start.push(self.cell.len() as u32);
+        self.event_id.push(event_id);
+    }
+
+    /// Cells and charges of an event.
+    pub fn of_event(&self, event: usize) -> (&[u32], &[f32]) {
+        let range = self.start[event] as usize..self.start[event + 1] as usize;
+        (&self.cell[range.clone()], &self.charge[range])
+    }
+}
+
+/// What a sequence takes is borrowed: a reference, or a struct of slices.
+impl Input for &Charges {
+    fn events(&self) -> usize {
+        self.event_id.len()
+    }
+}
+
+/// What a reader would fill.
+impl Batch for Charges {
+    fn clear(&mut self) {
+        self.cell.clear();
+        self.charge.clear();
+        self.start = Starts::default();
+        self.event_id.clear();
+    }
+
+    fn event_ids(&self) -> &[u64] {
+        &self.event_id
+    }
+
+    fn hits(&self) -> Option<u64> {
+        Some(self.cell.len() as u64)
+    }
+}
+
+/// Cells above the threshold. The table below says what each column is; clearing, hashing, comparing and files go by it.
+#[derive(Debug, Default)]
+pub struct CellHits {
+    /// What became of each event.
+    pub status: Vec<Status>,
+    /// First cell of each event, and the end of the last.
+    pub start: Starts,
+    /// Number of the cell.
+    pub cell: Column<u32>,
+    /// Energy, GeV.
+    pub energy: Column<f32>,
+}
+
+peloton::results! {
+    CellHits: "event", "hit";
+    integers {
+        Status 0 [status] "status" "1" "what became of the event";
+        Starts 0 [start] "start" "1" "first cell of the event";
+        U32 1 [cell] "cell" "1" "number of the cell";
+    }
+    others {
+        F32 1 [energy] "energy" "GeV" "energy in the cell";
+    }
+}
+
+#[cfg(test)]
+impl CellHits {
+    /// Status and cells of an event.
+    pub fn of_event(&self, event: usize) -> (Status, Vec<(u32, f32)>) {
+        let range = self.start[event] as usize..self.start[event + 1] as usize;
+        (self.status[event], range.map(|hit| (self.cell[hit], self.energy[hit])).collect())
+    }
+}

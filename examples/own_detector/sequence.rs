@@ -1,0 +1,104 @@
+//! The calorimeter's sequence of one stage, and its kernel: a gang of cells at a time, on every instruction set.
+
+use crate::columns::{CellHits, Charges};
+use peloton::Status;
+use peloton::engine::{Sequence, Stage};
+use peloton::event::{Counters, Results, StageClock};
+use peloton::simd::varying::{F32, Mask, U32};
+use peloton::simd::{Gang, Level};
+use std::ops::Range;
+
+/// Cells of the calorimeter.
+pub const CELLS: u32 = 512;
+
+/// Charges to energies.
+#[derive(Debug)]
+pub struct Calorimeter {
+    /// What runs.
+    pub level: Level,
+    /// GeV per count, of each cell.
+    pub gain: Vec<f32>,
+    /// Counts without energy, of each cell.
+    pub pedestal: Vec<f32>,
+    /// Energy of cells that are kept, GeV.
+    pub threshold: f32,
+}
+
+impl Sequence for Calorimeter {
+    const NAME: &'static str = "calorimeter";
+    const STAGES: &'static [Stage] =
+        &[Stage { name: "calibrate", input: "charges of cells", output: "cells above the threshold" }];
+
+    type Input<'a> = &'a Charges;
+    type Batch = Charges;
+    type Output = CellHits;
+    // Memory of a thread that is used again from event to event: this kernel needs none.
+    type Workspace = ();
+
+    fn level(&self) -> Level {
+        self.level
+    }
+
+    fn view(batch: &Charges) -> &Charges {
+        batch
+    }
+
+    fn run_range(
+        &self,
+        events: &Charges,
+        range: Range<usize>,
+        _workspace: &mut (),
+        out: &mut CellHits,
+        counters: &mut Counters,
+    ) {
+        let mut clock = StageClock::start();
+        for event in range {
+            let (cells, charges) = events.of_event(event);
+            let before = out.cell.len();
+            let status = check(cells, charges);
+            if status == Status::Ok {
+                peloton::dispatch!(self.level, g => calibrate(g, self, cells, charges, out));
+                out.start.push(out.cell.len() as u32);
+                out.push_status(status);
+            } else {
+                out.push_failed(status);
+            }
+            counters.stages[0].items_in += cells.len() as u64;
+            counters.stages[0].items_out += (out.cell.len() - before) as u64;
+            counters.count_event(status);
+        }
+        clock.lap(&mut counters.stages[0]);
+    }
+}
+
+/// Whether an event can be worked on: whatever comes in, nothing panics and nothing is lost in silence.
+fn check(cells: &[u32], charges: &[f32]) -> Status {
+    if !charges.iter().all(|charge| charge.is_finite()) {
+        Status::NotFinite
+    } else if !cells.iter().all(|cell| *cell < CELLS) {
+        Status::OutOfRange
+    } else {
+        Status::Ok
+    }
+}
+
+/// Appends the cells above the threshold. Written once for all gangs; every lane is a cell.
+#[inline(always)]
+fn calibrate<G: Gang>(g: G, of: &Calorimeter, cells: &[u32], charges: &[f32], out: &mut CellHits) {
+    let threshold = F32::splat(g, of.threshold);
+    let mut end = out.cell.len();
+    // Room for all; what is not used is cut off again. A gang may always write beyond the end of a column.
+    out.cell.set_len(end + cells.len());
+    out.energy.set_len(end + cells.len());
+    for first in (0..cells.len()).step_by(G::LANES) {
+        let lanes = Mask::first(g, cells.len() - first);
+        let cell = U32::load_some(&cells[first..], lanes);
+        let charge = F32::load_some(&charges[first..], lanes);
+        let energy = (charge - F32::gather(&of.pedestal, cell)) * F32::gather(&of.gain, cell);
+        let above = lanes & threshold.lt(energy);
+        cell.store_packed(&mut out.cell.padded_mut()[end..], above);
+        end += energy.store_packed(&mut out.energy.padded_mut()[end..], above);
+    }
+    out.cell.set_len(end);
+    out.energy.set_len(end);
+}
