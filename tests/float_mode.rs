@@ -6,7 +6,7 @@ mod common;
 mod host_mode;
 
 use common::geometry::Detector;
-use common::{Sharing, best_level, hashes, hashes_on, simulated, velo};
+use common::{Sharing, best_level, data, hashes, hashes_on, simulated, velo};
 use host_mode::HostMode;
 use peloton::cylinder::{Cylinder, CylinderConfig, CylinderInput, fit_particles};
 use peloton::engine::{Engine, Executor, Sequence, Sliced, Streaming};
@@ -17,7 +17,7 @@ use peloton::event::{
 use peloton::scifi::SciFiHits;
 use peloton::simd::with_default_float_mode;
 use peloton::timepix::{PixelBatch, Timepix, TimepixConfig, Workers};
-use peloton::ut::UtHits;
+use peloton::ut::{UtHits, UtTables};
 use peloton::velo::Preset;
 use peloton_io::input::{ReadOptions, VeloReader};
 use peloton_sim::timepix::{PixelSim, PixelSimSpec};
@@ -98,7 +98,12 @@ impl Inputs {
             all.push((format!("timepix sequence, {threads}"), of(self.of_stream(threads))));
         }
         all.push(("numbers of files".into(), numbers()));
-        all.push(("nominal geometry".into(), of_text(&format!("{:?}", Detector::nominal()))));
+        let text = format!("{:?} {:?}", Detector::nominal(), UtTables::nominal());
+        all.push(("nominal geometry".into(), of_text(&text)));
+        if let Some(data) = data() {
+            let read = Detector::open(&data.join("lhcb/geometry"));
+            all.push(("geometry of files".into(), of_text(&format!("{read:?}"))));
+        }
         all
     }
 

@@ -6,6 +6,7 @@
 
 use crate::Result;
 use crate::bytes::Fields;
+use crate::simd::with_default_float_mode;
 
 /// Mats before the first: stations are counted from 1.
 const FIRST_MAT: usize = 512;
@@ -86,6 +87,10 @@ impl SciFiGeometry {
     /// # Errors
     /// [`Error::Format`](crate::Error::Format) names file, field and offset.
     pub fn parse(file: &str, bytes: &[u8]) -> Result<Self> {
+        with_default_float_mode(|| Self::read(file, bytes))
+    }
+
+    fn read(file: &str, bytes: &[u8]) -> Result<Self> {
         let mut fields = Fields::new(file, bytes);
         for (name, value) in [
             ("stations", 3),

@@ -2,6 +2,7 @@
 //! numbers; fibres begin at y = 0 everywhere, also beside the beam pipe.
 
 use super::geometry::{Boards, FIRST_QUARTER, Mat, QUARTER_SHIFT, QUARTERS, SciFiGeometry};
+use crate::simd::with_default_float_mode;
 
 /// z of the layers, mm.
 const LAYER_Z: [f64; 12] = [
@@ -66,7 +67,7 @@ impl SciFiGeometry {
     /// The nominal SciFi. Banks of versions 4 to 6 from boards 0 to 239 are its own, LHCbIDs are of the newer
     /// generation.
     pub fn nominal() -> Self {
-        Self::assemble(DETECTOR, Boards::Consecutive(boards()), COMMON, mat)
+        with_default_float_mode(|| Self::assemble(DETECTOR, Boards::Consecutive(boards()), COMMON, mat))
     }
 }
 

@@ -5,6 +5,7 @@
 
 use crate::bytes::Fields;
 use crate::event::{UT_GROUPS, UT_PLANES};
+use crate::simd::with_default_float_mode;
 use crate::{Error, Result};
 
 /// Lanes of a board: each reads one sector.
@@ -89,6 +90,10 @@ impl UtGeometry {
     /// # Errors
     /// [`Error::Format`] names file, field and offset.
     pub fn parse(boards: (&str, &[u8]), geometry: (&str, &[u8])) -> Result<Self> {
+        with_default_float_mode(|| Self::read(boards, geometry))
+    }
+
+    fn read(boards: (&str, &[u8]), geometry: (&str, &[u8])) -> Result<Self> {
         let boards = parse_boards(boards.0, boards.1)?;
         let (name, bytes) = geometry;
         let mut fields = Fields::new(name, bytes);

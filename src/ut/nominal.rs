@@ -8,6 +8,7 @@
 
 use super::geometry::{Boards, LANE_STRIDE, LANES, PLANE_START, SECTORS, STRIPS, Sectors, UtGeometry};
 use crate::event::UT_PLANES;
+use crate::simd::with_default_float_mode;
 
 /// z of the planes, mm.
 pub(super) const PLANE_Z: [f64; UT_PLANES] = [2327.5, 2372.5, 2597.5, 2642.5];
@@ -70,6 +71,10 @@ fn stave(distance: i32) -> Vec<Sector> {
 impl UtGeometry {
     /// The nominal UT. Banks of version 3 from boards 0 to 174 are its own, LHCbIDs are of the newer generation.
     pub fn nominal() -> Self {
+        with_default_float_mode(Self::ideal)
+    }
+
+    fn ideal() -> Self {
         let empty = || std::array::from_fn(|_| Vec::with_capacity(SECTORS));
         let mut all = Sectors { pitch: Vec::new(), length: Vec::new(), step: empty(), start: empty() };
         for plane in 0..UT_PLANES {

@@ -5,6 +5,7 @@ use super::nominal::PLANE_Z;
 use crate::Result;
 use crate::bytes::Fields;
 use crate::event::UT_PLANES;
+use crate::simd::with_default_float_mode;
 
 /// Bins of |ty| in the table of plane factors.
 const SLOPES: usize = 30;
@@ -51,6 +52,10 @@ impl UtTables {
     /// The tables of the nominal detector's [`dipole`](super::dipole), whose field depends on z alone: so nothing
     /// depends on ty or on the origin.
     pub fn nominal() -> Self {
+        with_default_float_mode(Self::ideal)
+    }
+
+    fn ideal() -> Self {
         // Integrals of the field, and of the deflection that it makes, up to each mm: T mm, T mm^2.
         let mut integral = vec![0.0];
         let mut deflection = vec![0.0];

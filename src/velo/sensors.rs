@@ -10,6 +10,7 @@ use super::geometry::{COLUMNS, MODULE, MODULE_Z, PITCH, SENSORS, column_edge, si
 use crate::Result;
 use crate::bytes::Fields;
 use crate::event::VELO_MODULES;
+use crate::simd::with_default_float_mode;
 
 /// Sensors of the Velo.
 pub const ALL_SENSORS: usize = VELO_MODULES * SENSORS;
@@ -34,6 +35,10 @@ impl VeloSensors {
     /// # Errors
     /// [`Error::Format`](crate::Error::Format) names file, field and offset.
     pub fn parse(file: &str, bytes: &[u8]) -> Result<Self> {
+        with_default_float_mode(|| Self::read(file, bytes))
+    }
+
+    fn read(file: &str, bytes: &[u8]) -> Result<Self> {
         let mut fields = Fields::new(file, bytes);
         let mut list = |name: &str, len: usize| {
             fields.expect_u64(name, len as u64)?;
@@ -55,6 +60,10 @@ impl VeloSensors {
 
     /// The ideal sensors of [`super::geometry`].
     pub fn nominal() -> Self {
+        with_default_float_mode(Self::ideal)
+    }
+
+    fn ideal() -> Self {
         let middle = |column: u32| 0.5 * (column_edge(column) + column_edge(column + 1));
         // A fraction of a column is one of the way to the next; behind the last one there is none.
         let pitch = |column: u32| match column + 1 {

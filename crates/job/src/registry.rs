@@ -3,6 +3,7 @@
 use crate::system::System;
 use crate::systems::{CylinderSystem, SciFiSystem, TimepixSystem, UtSystem, VeloSystem};
 use peloton::engine::Stage;
+use peloton::simd::with_default_float_mode;
 use peloton_io::input::{Format, Kind, kind_of};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -29,9 +30,10 @@ macro_rules! systems {
         impl SequenceName {
             /// Runs a command on the system of this name.
             pub(crate) fn run<C: Command>(self, command: C) -> C::Outcome {
-                match self {
+                // Hosts may compute in another mode; threads that a job starts inherit this one.
+                with_default_float_mode(|| match self {
                     $(Self::$variant => command.on::<$system>(),)+
-                }
+                })
             }
         }
     };
