@@ -1,8 +1,5 @@
 //! The command line as a contract: exit codes, JSON keys, messages.
 
-#[path = "../../../tests/common/data.rs"]
-mod common;
-
 use peloton::simd::{Isa, Level};
 use serde_json::Value;
 use std::io::{BufRead, Write};
