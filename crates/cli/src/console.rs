@@ -116,6 +116,6 @@ mod tests {
 
     #[test]
     fn rates_have_no_digits_that_say_nothing() {
-        assert_eq!([611.8778, 3.14159, 1234567.8, 0.0].map(rate), ["611/s", "3.1/s", "1,234,567/s", "0.0/s"]);
+        assert_eq!([611.8778, 3.16789, 1234567.8, 0.0].map(rate), ["611/s", "3.2/s", "1,234,567/s", "0.0/s"]);
     }
 }

@@ -125,5 +125,16 @@ fn one_line(text: &str) -> String {
     let lines = text.lines().map(str::trim).take_while(|line| !line.starts_with("Usage:"));
     let message: Vec<_> =
         lines.filter(|line| !line.is_empty() && !line.starts_with("For more information")).collect();
-    format!("{} (see --help)", message.join(" ").trim_start_matches("error: "))
+    let message = message.join(" ");
+    let message = PLAINER.iter().fold(message, |message, (from, to)| message.replace(from, to));
+    format!("{} (see --help)", message.trim_start_matches("error: "))
 }
+
+/// What to say instead of words of the standard library, or words that come twice.
+const PLAINER: [(&str, &str); 5] = [
+    ("invalid digit found in string", "this is not a whole number that is allowed here"),
+    ("invalid float literal", "this is not a number"),
+    ("cannot parse integer from empty string", "there is no number"),
+    ("number too large to fit in target type", "this number is too large"),
+    (": configuration: ", ": "),
+];

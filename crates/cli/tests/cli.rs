@@ -1,8 +1,5 @@
 //! The command line as a contract: exit codes, JSON keys, messages.
 
-#[path = "../../../tests/common/data.rs"]
-mod common;
-
 use peloton::simd::{Isa, Level};
 use serde_json::Value;
 use std::io::{BufRead, Write};
@@ -136,7 +133,7 @@ fn bad_usage_is_2_and_says_what_to_do() {
         (&["run", "sim:muon,events=1"], "muon"),
         (&["run", SIM, "other.json"], "must be the only input"),
         (&["check", "--rules", "mild", SIM], "lhcb"),
-        (&["compare", "--right", "gpu", SIM], if cfg!(feature = "cuda") { "GPU" } else { "not built in" }),
+        (&["compare", "--right", "gpu", SIM], if cfg!(feature = "cuda") { "GPU" } else { "--features cuda" }),
     ];
     for (arguments, word) in cases {
         let (code, message) = failure(arguments);

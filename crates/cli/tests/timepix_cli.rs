@@ -239,7 +239,7 @@ fn datagrams_that_the_system_drops_are_counted() {
 #[test]
 fn mistakes_are_named() {
     for (arguments, words) in [
-        (&["run", "--sequence", "timepix", SIM, "--layout", "ring"][..], "no layout"),
+        (&["run", "--sequence", "timepix", SIM, "--layout", "ring"][..], "not a layout"),
         (&["run", "--sequence", "timepix", SIM, "--filter", "size"], "filter"),
         (
             &["run", "--sequence", "timepix", SIM, "--format", "velo-json", "-"],

@@ -98,6 +98,20 @@ fn times_that_are_none_are_refused() {
 }
 
 #[test]
+fn mistakes_are_told_in_plain_words() {
+    for (flag, value, word) in [
+        ("--max-bad", "few", "not a whole number"),
+        ("--mask-hot", "99999999999999999999999", "too large"),
+        ("--disorder-us", "long", "not a number"),
+        ("--layout", "ring", "': `ring` is not a layout"),
+    ] {
+        let error = failure(&["run", "--sequence", "timepix", PIXELS, flag, value], 2);
+        assert!(error.contains(word) && error.contains(flag), "{error}");
+        assert!(!error.contains("digit") && !error.contains("literal"), "{error}");
+    }
+}
+
+#[test]
 fn general_flags_stand_under_a_general_heading() {
     for command in ["run", "check", "throughput", "tune", "compare", "display", "soak"] {
         let help = said(&[command, "--help"]).1;

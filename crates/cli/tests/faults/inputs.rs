@@ -36,7 +36,7 @@ fn damage_in_the_first_record_costs_one_event() {
     assert_eq!(summary["dropped"]["corrupt"], 1);
     // Under another name nothing says what it is, and all formats are named.
     let name = file(&folder, "a.dat", &bytes);
-    let error = failure(&["run", &name, "--geometry", "nominal"], 1);
+    let error = failure(&["run", &name], 1);
     for word in ["Velo JSON", "MDF", "cylinder", "pixel hits", "--format"] {
         assert!(error.contains(word), "{error}");
     }
