@@ -46,7 +46,7 @@ fn strict_error(text: impl Into<Vec<u8>>) -> Error {
 
 #[test]
 fn each_fault_has_its_status_and_its_words() {
-    use Status::{BadOffsets, Corrupt};
+    use Status::{BadOffsets, Corrupt, NoTruth};
     let sums = "\"module_prefix_sum\":[0,1,2,2";
     let faults = [
         (GOOD[..GOOD.len() - 40].to_string(), Corrupt, "EOF"),
@@ -72,7 +72,7 @@ fn each_fault_has_its_status_and_its_words() {
         (with("[1,211,", "[1,\"pi\","), Corrupt, "`pid` of particle 0 is not a number"),
         (with("[1,211,", "[1,4294967085,"), Corrupt, "`pid` of particle 0 is not an integer in range"),
         (with("1.0,[0,1]", "1.0,7"), Corrupt, "`hits` of particle 0 is not a list"),
-        (with("montecarlo", "truth"), Corrupt, "`montecarlo` is missing"),
+        (with("montecarlo", "truth"), NoTruth, "`montecarlo` is missing"),
         ("{\"event\":{\"number_of_hits\":0}}".into(), Corrupt, "old Velo JSON schema"),
         (format!("{{\"q\":{}", "[".repeat(100_000)), Corrupt, "EOF"),
         (with("[0,1]]", &"[".repeat(100_000)), Corrupt, "expected i64"),
@@ -156,11 +156,20 @@ fn what_is_no_event_file_is_refused() {
 fn empty_directories_are_errors() {
     let folder = std::env::temp_dir().join(format!("peloton-faults-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
-    let open = || VeloReader::open(&[Source::Path(folder.clone())], ReadOptions::default());
+    let open_with = |strict| {
+        let options = ReadOptions { strict, ..ReadOptions::default() };
+        VeloReader::open(&[Source::Path(folder.clone())], options)
+    };
+    let open = || open_with(false);
     assert!(open().err().unwrap().to_string().contains("holds no files"));
     std::fs::write(folder.join("readme.txt"), "hello").unwrap();
     std::fs::write(folder.join("empty.json"), "").unwrap();
-    let error = open().unwrap().read(9, &mut VeloBatch::default(), &mut Vec::new()).unwrap_err();
+    // A file that cannot be used is told, and ends the job only when nothing may be wrong.
+    let mut reader = open().unwrap();
+    assert_eq!(reader.read(9, &mut VeloBatch::default(), &mut Vec::new()).unwrap(), 0);
+    let last = reader.problems().last().unwrap();
+    assert!(last.contains("there is no event in it; this input is left out"), "{last}");
+    let error = open_with(true).unwrap().read(9, &mut VeloBatch::default(), &mut Vec::new()).unwrap_err();
     assert!(error.to_string().contains("there is no event in it"), "{error}");
     std::fs::remove_dir_all(folder).unwrap();
 }

@@ -199,7 +199,12 @@ mod tests {
 
     #[test]
     fn columns_are_found_up_to_the_last_bit() {
-        let slow = |u: f64| (0..COLUMNS).rev().find(|column| column_edge(*column) <= u).unwrap_or(0);
+        // From the column that there would be without wide ones, whose rounding counts, down to the first that begins
+        // at u or before.
+        let slow = |u: f64| {
+            let from = ((u / PITCH) as u32).min(COLUMNS - 1);
+            (0..=from).rev().find(|column| column_edge(*column) <= u).unwrap_or(0)
+        };
         let edges = (0..COLUMNS).map(column_edge).chain((0..=774).map(|pitches| f64::from(pitches) * PITCH));
         for edge in edges.chain([SENSOR_LENGTH]) {
             let mut u = edge.next_down().next_down().next_down().max(0.0);

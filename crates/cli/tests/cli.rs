@@ -133,7 +133,10 @@ fn bad_usage_is_2_and_says_what_to_do() {
         (&["run", "sim:muon,events=1"], "muon"),
         (&["run", SIM, "other.json"], "must be the only input"),
         (&["check", "--rules", "mild", SIM], "lhcb"),
-        (&["compare", "--right", "gpu", SIM], if cfg!(feature = "cuda") { "GPU" } else { "--features cuda" }),
+        (
+            &["compare", "--right", "gpu", SIM],
+            if cfg!(feature = "cuda") { "GPU" } else { "--features peloton-cli/cuda" },
+        ),
     ];
     for (arguments, word) in cases {
         let (code, message) = failure(arguments);

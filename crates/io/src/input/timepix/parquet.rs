@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn a_list_that_says_it_never_ends_is_an_error() {
-        let seed = concat!(env!("CARGO_MANIFEST_DIR"), "/fuzz/seeds/timepix_parquet/list_without_end");
+        let seed = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/seeds/timepix_parquet/list_without_end");
         assert!(read(std::fs::read(seed).unwrap()).is_err());
     }
 
