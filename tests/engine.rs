@@ -50,7 +50,7 @@ fn ranges_append_to_what_there_is() {
 fn a_pool_needs_threads_and_slices() {
     for (threads, slice_events) in [(0, 4), (2, 0), (0, 0)] {
         let pool = Pool::new(velo(Preset::default()), threads, slice_events);
-        let error = pool.err().expect("an error");
+        let error = pool.expect_err("an error");
         assert!(matches!(&error, Error::Config(text) if text.contains("at least 1")), "{error}");
     }
 }

@@ -121,7 +121,7 @@ mod tests {
     #[test]
     fn sine_and_cosine_at_once_are_the_same() {
         let mut random = Random::new(7, 8);
-        let tiny = (0..1000).map(|i| f64::from_bits((i + 900) << 52 | 0xF_FFFF_FFFF_FFFF / 7 * (i % 8)));
+        let tiny = (0..1000).map(|i| f64::from_bits(((i + 900) << 52) | (0xF_FFFF_FFFF_FFFF / 7 * (i % 8))));
         let angles: Vec<f64> = (0..200_000).map(|_| TAU * random.uniform()).chain(tiny).collect();
         for angle in angles.into_iter().filter(|angle| *angle <= TAU) {
             let (sin, cos) = libm::sincos(angle);
