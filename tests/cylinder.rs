@@ -250,14 +250,14 @@ fn what_is_written_is_read() {
 fn damaged_files_cost_their_events_alone() {
     let whole = written(&simulated("sim:cylinder,events=3,tracks=20,seed=11"));
     // What is too short to be known as a file of this detector is none.
-    for cut in 0..8 {
+    for cut in 0..12 {
         assert!(
             matches!(read(whole[..cut].to_vec(), false), Err(Error::Format { .. } | Error::Io { .. })),
             "{cut}"
         );
     }
     // Cut anywhere else: the events before are read, and it is said.
-    for cut in (8..whole.len()).step_by(997) {
+    for cut in (12..whole.len()).step_by(997) {
         let ((batch, truth), problems) = read(whole[..cut].to_vec(), false).unwrap();
         let good = batch.status.iter().filter(|status| **status == Status::Ok).count();
         // The event that is cut, and those behind it.
