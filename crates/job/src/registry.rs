@@ -13,7 +13,7 @@ pub trait Command {
     /// What comes of it.
     type Outcome;
 
-    /// Does it.
+    /// Runs the command on a system.
     fn on<S: System>(self) -> Self::Outcome;
 }
 
