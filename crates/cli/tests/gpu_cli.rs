@@ -103,7 +103,7 @@ fn what_cannot_be_had_is_said() {
         assert!(report["gpu"].as_str().expect("words").contains("no GPU"), "{report}");
     }
     let wrong = [
-        (&["throughput", "--device", "tpu"][..], "none of cpu, gpu"),
+        (&["throughput", "--device", "tpu"][..], "choose one of cpu, gpu, emulated"),
         (&["compare", "--right", "emulated:sideways"], "gpu, emulated"),
         (&["throughput", "--device", "emulated", "--preset", "paper"], "runs on CPUs only"),
     ];
