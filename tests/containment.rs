@@ -7,7 +7,7 @@ use common::{best_level, simulated};
 use peloton::Status;
 use peloton::cylinder::{Cylinder, CylinderConfig};
 use peloton::engine::{Engine, Input, Pool, Sequence, Sliced, Stage};
-use peloton::event::{Counters, RawBatch, Results, difference};
+use peloton::event::{Counters, Outcome, RawBatch, Results, difference};
 use peloton::scifi::SciFiHits;
 use peloton::simd::Level;
 use peloton::ut::UtHits;
@@ -46,15 +46,14 @@ impl<S: Sequence> Sequence for Panics<S> {
         events: S::Input<'_>,
         range: Range<usize>,
         workspace: &mut S::Workspace,
-        out: &mut S::Output,
-        counters: &mut Counters,
+        out: &mut Outcome<S::Output>,
     ) {
         for event in range {
-            self.inside.run_range(events, event..event + 1, workspace, out, counters);
+            self.inside.run_range(events, event..event + 1, workspace, out);
             if self.events.contains(&event) {
                 let innermost = S::Output::LEVELS.len() - 1;
-                out.set_items(innermost, out.items(innermost) + 3);
-                counters.stages[0].items_in += 1000;
+                out.results.set_items(innermost, out.results.items(innermost) + 3);
+                out.counters.stages[0].items_in += 1000;
                 // Without the message that a panic prints.
                 resume_unwind(Box::new("planted"));
             }
@@ -77,18 +76,18 @@ struct Expected<R> {
 
 impl<R: Results> Expected<R> {
     fn new<S: Sequence<Output = R>>(sequence: &S, events: S::Input<'_>, bad: &[usize]) -> Self {
-        let (mut workspace, mut whole, mut counters) =
-            (S::Workspace::default(), R::default(), Counters::default());
+        let (mut workspace, mut whole) = (S::Workspace::default(), Outcome::default());
+        let mut counters = Counters::default();
         for event in 0..events.events() {
-            let mut counted = Counters::default();
-            sequence.run_range(events, event..event + 1, &mut workspace, &mut whole, &mut counted);
+            whole.counters = Counters::default();
+            sequence.run_range(events, event..event + 1, &mut workspace, &mut whole);
             if bad.contains(&event) {
                 counters.count_event(Status::InternalFault);
             } else {
-                counters.merge(&counted);
+                counters.merge(&whole.counters);
             }
         }
-        Self { whole, bad: bad.into(), counters: timeless(counters) }
+        Self { whole: whole.results, bad: bad.into(), counters: timeless(counters) }
     }
 
     /// Panics unless `place` of `found`, which is event `event`, is what it should be.
@@ -118,16 +117,18 @@ fn contained_in<S: Sequence + Clone>(sequence: &S, events: S::Input<'_>, bad: &[
     let what = format!("{}, panics in {bad:?}", S::NAME);
 
     let engine = panics();
-    let (mut workspace, mut found) = (engine.workspace(), S::Output::default());
+    let (mut workspace, mut outcome) = (engine.workspace(), Outcome::default());
     for call in ["first call", "second call"] {
-        let counters = engine.try_run(events, &mut workspace, &mut found).unwrap();
+        engine.try_run(events, &mut workspace, &mut outcome).unwrap();
+        let Outcome { results: found, counters } = &outcome;
         assert_eq!(found.events(), events.events(), "{what}, {call}");
-        (0..events.events()).for_each(|event| expected.assert_event(event, (&found, event), &what));
-        expected.assert_counters(counters, &what);
+        (0..events.events()).for_each(|event| expected.assert_event(event, (found, event), &what));
+        expected.assert_counters(*counters, &what);
     }
     // What a panic has left serves a sequence that is sound.
     let sound = Engine::new(sequence.clone());
-    let counters = sound.try_run(events, &mut workspace, &mut found).unwrap();
+    sound.try_run(events, &mut workspace, &mut outcome).unwrap();
+    let Outcome { results: found, counters } = outcome;
     let whole = Expected { bad: Vec::new(), ..Expected::new(sequence, events, &[]) };
     (0..events.events()).for_each(|event| whole.assert_event(event, (&found, event), "afterwards"));
     assert_eq!(counters.events(), events.events() as u64);
@@ -165,9 +166,9 @@ fn contained<S: Sequence + Clone>(sequence: &S, events: S::Input<'_>) {
         contained_in(sequence, events, bad);
     }
     // There is something to lose.
-    let mut out = S::Output::default();
-    let mut counters = Counters::default();
-    sequence.run_range(events, 0..count, &mut S::Workspace::default(), &mut out, &mut counters);
+    let mut out = Outcome::default();
+    sequence.run_range(events, 0..count, &mut S::Workspace::default(), &mut out);
+    let out: S::Output = out.results;
     assert!(out.statuses().iter().all(|status| *status == Status::Ok) && out.hits() > 10 * count);
 }
 

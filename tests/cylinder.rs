@@ -8,7 +8,7 @@ use peloton::cylinder::{
     Builder, CylinderConfig, CylinderInput, CylinderWorkspace, SeedSource, fit_particles, reconstruct,
 };
 use peloton::event::{
-    CYLINDER_LAYERS, Counters, CylinderBatch, CylinderTracks, CylinderTruth, Hasher, Hashes, NO_HIT,
+    CYLINDER_LAYERS, CylinderBatch, CylinderTracks, CylinderTruth, Hasher, Hashes, NO_HIT, Outcome,
 };
 use peloton::kalman::reference::{self, Measured, State, single};
 use peloton::simd::Level;
@@ -32,10 +32,10 @@ fn usual() -> Level {
 }
 
 fn tracks(level: Level, config: &CylinderConfig, (hits, truth): &Sample) -> CylinderTracks {
-    let (mut out, mut counters) = (CylinderTracks::default(), Counters::default());
+    let (mut workspace, mut out) = (CylinderWorkspace::default(), Outcome::default());
     let input = CylinderInput { hits, seeds: &truth.particles };
-    let mut workspace = CylinderWorkspace::default();
-    reconstruct(level, config, input, 0..hits.len(), &mut workspace, &mut out, &mut counters);
+    reconstruct(level, config, input, 0..hits.len(), &mut workspace, &mut out);
+    let Outcome { results: out, counters } = out;
     assert_eq!((out.events(), counters.events()), (hits.len(), hits.len() as u64));
     out
 }
@@ -448,11 +448,11 @@ fn what_is_cut_off_is_counted() {
     let sample = simulated("sim:cylinder,events=2,tracks=400,seed=16");
     let mut config = CylinderConfig { seeds: SeedSource::Hits, ..CylinderConfig::default() };
     let run = |level, config: &CylinderConfig| {
-        let (mut out, mut counters) = (CylinderTracks::default(), Counters::default());
+        let mut out = Outcome::default();
         let input = CylinderInput { hits: &sample.0, seeds: &sample.1.particles };
-        reconstruct(level, config, input, 0..2, &mut CylinderWorkspace::default(), &mut out, &mut counters);
-        let cut: u64 = counters.dropped().map(|(_, count)| count).sum();
-        (hashes(&out), cut)
+        reconstruct(level, config, input, 0..2, &mut CylinderWorkspace::default(), &mut out);
+        let cut: u64 = out.counters.dropped().map(|(_, count)| count).sum();
+        (hashes(&out.results), cut)
     };
     assert_eq!(run(usual(), &config).1, 0);
     config.seeding.partners = [4, 2];

@@ -11,8 +11,8 @@ use host_mode::HostMode;
 use peloton::cylinder::{Cylinder, CylinderConfig, CylinderInput, fit_particles};
 use peloton::engine::{Engine, Executor, Sequence, Sliced, Streaming};
 use peloton::event::{
-    CylinderBatch, CylinderTracks, CylinderTruth, Hasher, Hashes, Layout, PixelHits, RawBatch, Results,
-    VeloBatch,
+    CylinderBatch, CylinderTracks, CylinderTruth, Hasher, Hashes, Layout, Outcome, PixelHits, RawBatch,
+    Results, VeloBatch,
 };
 use peloton::scifi::SciFiHits;
 use peloton::simd::with_default_float_mode;
@@ -148,8 +148,9 @@ fn ways<'a, S: Sequence>(
     events: impl Into<S::Input<'a>>,
 ) -> Vec<(String, Vec<u64>)> {
     let events = events.into();
-    let (mut workspace, mut found) = (engine.workspace(), S::Output::default());
+    let (mut workspace, mut found) = (engine.workspace(), Outcome::default());
     engine.try_run(events, &mut workspace, &mut found).unwrap();
+    let found = found.results;
     assert!(found.hits() > 1000, "{name}: {} hits", found.hits());
     let on_threads = hashes_on(Sharing::threads(2), engine, events).0;
     vec![

@@ -4,7 +4,7 @@
 mod banks;
 
 use libfuzzer_sys::fuzz_target;
-use peloton::event::{BankKind, Counters, UtBatch};
+use peloton::event::{BankKind, Outcome, UtBatch};
 use peloton::ut::{UtGeometry, UtScratch, decode, decode_reference};
 use std::sync::LazyLock;
 
@@ -46,8 +46,8 @@ fuzz_target!(|bytes: &[u8]| {
     let mut expected = UtBatch::default();
     decode_reference(&GEOMETRY, &raw.view().event(0), &mut expected);
     for level in banks::levels() {
-        let (mut out, mut counters) = (UtBatch::default(), Counters::default());
-        decode(level, &GEOMETRY, raw.view(), 0..1, &mut UtScratch::default(), &mut out, &mut counters);
-        assert!(out == expected);
+        let mut out = Outcome::default();
+        decode(level, &GEOMETRY, raw.view(), 0..1, &mut UtScratch::default(), &mut out);
+        assert!(out.results == expected);
     }
 });

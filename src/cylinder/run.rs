@@ -9,7 +9,7 @@ use super::triplets::Triplets;
 use crate::Status;
 use crate::event::{
     CYLINDER_LAYERS, Column, Counters, CylinderBatch, CylinderEvent, CylinderSeeds, CylinderTracks, NO_HIT,
-    StageClock, Truncation,
+    Outcome, StageClock, Truncation,
 };
 use crate::simd::varying::Mask;
 use crate::simd::{Gang, Level};
@@ -44,7 +44,7 @@ pub struct CylinderInput<'a> {
 }
 
 /// Reconstructs the events of `range` and appends them to `out`, in order. An event that cannot be reconstructed
-/// gives no tracks and a [`Status`]; everything dropped is in `counters`. One seed gives one track, in the order of
+/// gives no tracks and a [`Status`]; everything dropped is counted. One seed gives one track, in the order of
 /// the seeds.
 ///
 /// Output bytes do not depend on `level`, nor on how events are cut into ranges.
@@ -57,10 +57,9 @@ pub fn reconstruct(
     input: CylinderInput<'_>,
     range: Range<usize>,
     workspace: &mut CylinderWorkspace,
-    out: &mut CylinderTracks,
-    counters: &mut Counters,
+    out: &mut Outcome<CylinderTracks>,
 ) {
-    crate::dispatch_usual!(level, g => run(g, config, input, range, workspace, out, counters));
+    crate::dispatch_usual!(level, g => run(g, config, input, range, workspace, out));
 }
 
 #[inline(always)]
@@ -70,11 +69,11 @@ fn run<G: Gang>(
     input: CylinderInput<'_>,
     range: Range<usize>,
     workspace: &mut CylinderWorkspace,
-    out: &mut CylinderTracks,
-    counters: &mut Counters,
+    out: &mut Outcome<CylinderTracks>,
 ) {
     let mut clock = StageClock::start();
     for number in range {
+        let Outcome { results, counters } = &mut *out;
         let event = input.hits.event(number);
         let status = bin_room(g, config, &event, &mut workspace.index);
         counters.stages[BIN].items_in += event.len() as u64;
@@ -91,15 +90,16 @@ fn run<G: Gang>(
                     counters.stages[BUILD].items_in += seeded.good.len() as u64;
                     clock.lap(&mut counters.stages[BUILD]);
                     tracks.clear();
-                    collect(index, build, (0, 0), tracks, out);
-                    fit_room(g, config, index, tracks, out);
+                    collect(index, build, (0, 0), tracks, results);
+                    fit_room(g, config, index, tracks, results);
                 }
-                SeedSource::Hits => from_hits(g, config, workspace, out, counters, &mut clock),
+                SeedSource::Hits => from_hits(g, config, workspace, out, &mut clock),
             }
-            counters.stages[FIT].items_in += workspace.tracks.hits[0].len() as u64;
+            out.counters.stages[FIT].items_in += workspace.tracks.hits[0].len() as u64;
         }
-        out.track_start.push(out.tracks() as u32);
-        out.status.push(status);
+        let Outcome { results, counters } = &mut *out;
+        results.track_start.push(results.tracks() as u32);
+        results.status.push(status);
         counters.count_event(status);
         clock.lap(&mut counters.stages[FIT]);
     }
@@ -111,10 +111,10 @@ fn from_hits<G: Gang>(
     g: G,
     config: &CylinderConfig,
     workspace: &mut CylinderWorkspace,
-    out: &mut CylinderTracks,
-    counters: &mut Counters,
+    out: &mut Outcome<CylinderTracks>,
     clock: &mut StageClock,
 ) {
+    let Outcome { results, counters } = out;
     let CylinderWorkspace { index, seeded, build, tracks, triplets, candidates, order, used } = workspace;
     triplets.start(index);
     tracks.clear();
@@ -148,7 +148,7 @@ fn from_hits<G: Gang>(
         let shared: u32 = hits.iter().map(|hit| used[*hit as usize]).sum();
         if shared <= config.seeding.shared_hits {
             hits.iter().for_each(|hit| used[*hit as usize] = 1);
-            out.push_from(candidates, track as usize);
+            results.push_from(candidates, track as usize);
         }
     }
 }

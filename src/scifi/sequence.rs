@@ -3,7 +3,7 @@
 use super::decode::{SciFiScratch, decode};
 use super::geometry::SciFiGeometry;
 use crate::engine::{Sequence, Stage};
-use crate::event::{BankKind, Counters, RawBatch, RawEvents, SciFiBatch};
+use crate::event::{BankKind, Outcome, RawBatch, RawEvents, SciFiBatch};
 use crate::simd::Level;
 use std::ops::Range;
 use std::sync::Arc;
@@ -49,9 +49,8 @@ impl Sequence for SciFiHits {
         events: RawEvents<'_>,
         range: Range<usize>,
         workspace: &mut SciFiScratch,
-        out: &mut SciFiBatch,
-        counters: &mut Counters,
+        out: &mut Outcome<SciFiBatch>,
     ) {
-        decode(self.level, &self.geometry, events, range, workspace, out, counters);
+        decode(self.level, &self.geometry, events, range, workspace, out);
     }
 }

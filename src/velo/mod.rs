@@ -23,7 +23,7 @@ mod sequence;
 #[cfg(feature = "cuda")]
 pub(crate) use config::MAX_WINDOW;
 pub use config::{BestConfig, FitConfig, LimitConfig, PassConfig, Preset, VeloConfig};
-pub use decode::{DecodeScratch, VeloBanks, decode};
+pub use decode::{DecodeScratch, VeloBanks, VeloDecoder, decode};
 #[cfg(feature = "reference")]
 pub use decode::{reference as decode_reference, reference_with as decode_reference_with};
 #[cfg(feature = "cuda")]

@@ -4,7 +4,7 @@ use super::config::{FitConfig, LimitConfig, Preset, VeloConfig};
 use super::index::{Index, SortScratch};
 use super::scratch::{Found, VeloWorkspace};
 use super::{find, fit, forwarding, paper};
-use crate::event::{Column, Counters, StageClock, VeloEvent, VeloEvents, VeloTracks};
+use crate::event::{Column, Outcome, StageClock, VeloEvent, VeloEvents, VeloTracks};
 use crate::simd::{Gang, Level};
 use crate::{Error, Result, Status};
 use std::ops::Range;
@@ -16,7 +16,7 @@ const SORT: usize = 1;
 const FIT: usize = 3;
 
 /// Reconstructs the events of `range` and appends them to `out`, in order. An event that cannot be
-/// reconstructed gives no tracks and a [`Status`]; everything dropped is in `counters`.
+/// reconstructed gives no tracks and a [`Status`]; everything dropped is counted.
 ///
 /// Output bytes do not depend on `level`, nor on how events are cut into ranges. Memory is allocated only
 /// while `workspace` and `out` still grow.
@@ -29,10 +29,9 @@ pub fn reconstruct(
     events: VeloEvents<'_>,
     range: Range<usize>,
     workspace: &mut VeloWorkspace,
-    out: &mut VeloTracks,
-    counters: &mut Counters,
+    out: &mut Outcome<VeloTracks>,
 ) {
-    crate::dispatch!(level, g => run(g, config, events, range, workspace, out, counters));
+    crate::dispatch!(level, g => run(g, config, events, range, workspace, out));
 }
 
 /// Fits tracks that were found elsewhere, each the positions of its hits (mm) from the largest z down, and appends
@@ -82,9 +81,9 @@ fn run<G: Gang>(
     events: VeloEvents<'_>,
     range: Range<usize>,
     workspace: &mut VeloWorkspace,
-    out: &mut VeloTracks,
-    counters: &mut Counters,
+    out: &mut Outcome<VeloTracks>,
 ) {
+    let Outcome { results, counters } = out;
     let VeloWorkspace { index, sort, find: scratch, modules, paper, forwarding, path, found, taken } =
         workspace;
     let (limits, most) = (&config.limits, config.limits.candidates_in_window);
@@ -127,13 +126,13 @@ fn run<G: Gang>(
             counters.stages[find::STAGE].items_out += found.order.len() as u64;
             clock.lap(&mut counters.stages[find::STAGE]);
 
-            fit_room(g, &config.fit, (hits.padded(), ids.padded()), found, path, out);
+            fit_room(g, &config.fit, (hits.padded(), ids.padded()), found, path, results);
             counters.stages[FIT].items_in += found.order.len() as u64;
             counters.stages[FIT].items_out += found.order.len() as u64;
         } else {
-            out.track_start.push(out.tracks() as u32);
+            results.track_start.push(results.tracks() as u32);
         }
-        out.status.push(status);
+        results.status.push(status);
         counters.count_event(status);
         clock.lap(&mut counters.stages[FIT]);
     }

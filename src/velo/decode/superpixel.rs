@@ -1,7 +1,7 @@
 //! Superpixels: 2 x 4 pixels each. Those that the readout marks as having no neighbour are clusters by
 //! themselves, read off a table; the others are grouped.
 
-use super::groups::{self, GroupScratch};
+use super::groups::{self, GroupScratch, Superpixels};
 use super::patterns::CLUSTER;
 use super::{Clusters, SENSOR_SHIFT, Words};
 use crate::Status;
@@ -77,7 +77,7 @@ fn read_bank<G: Gang>(
         let column = word.shr::<14>() & U32::splat(g, 0x1FF);
         bad = bad | keep.and_not(column.lt(U32::splat(g, SUPER_COLUMNS)));
         let neighbours = word.lt(U32::splat(g, 1 << 31));
-        scratch.push(g, sensor, column, row, pattern, keep & neighbours);
+        scratch.push(g, sensor, Superpixels { column, row, pattern }, keep & neighbours);
         let corner = first | column.shl::<9>() | row.shl::<2>();
         push(g, words.from, corner, pattern, (at, keep.and_not(neighbours)), singles);
     }
