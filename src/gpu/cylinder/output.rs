@@ -3,8 +3,8 @@
 
 use super::args::CylinderArgs;
 use crate::Result;
-use crate::event::{CYLINDER_LAYERS, CYLINDER_STATE, Column, CylinderTracks, Outcome};
-use crate::gpu::device::status_of;
+use crate::event::{CYLINDER_LAYERS, CYLINDER_STATE, CylinderTracks, Outcome};
+use crate::gpu::device::{append_starts, status_of};
 use std::ops::Range;
 
 /// Where the columns are, bytes from the beginning of the piece.
@@ -52,13 +52,13 @@ impl Layout {
         let floats = |column: usize| bytemuck::cast_slice::<u8, f32>(&bytes[self.ranges[column].clone()]);
         let [tracks, hits] = [0, 1].map(|i| words(0)[i] as usize);
         let (tracks_before, hits_before) = (out.tracks() as u32, out.hits.len() as u32);
-        offsets(&mut out.track_start, words(1), tracks_before);
+        append_starts(&mut out.track_start, words(1), tracks_before);
         for &code in bytemuck::cast_slice::<u8, u16>(&bytes[self.ranges[2].clone()]) {
             let status = status_of(code)?;
             out.status.push(status);
             counters.count_event(status);
         }
-        offsets(&mut out.hit_start, &words(3)[..tracks], hits_before);
+        append_starts(&mut out.hit_start, &words(3)[..tracks], hits_before);
         out.seed.extend_from_slice(&words(4)[..tracks]);
         out.chi2.extend_from_slice(&floats(5)[..tracks]);
         out.fit.extend_from_slice(&bytes[self.ranges[6].clone()][..tracks]);
@@ -68,10 +68,4 @@ impl Layout {
         out.hits.extend_from_slice(&words(8)[..hits]);
         Ok(u64::from(words(0)[2]) | u64::from(words(0)[3]) << 32)
     }
-}
-
-fn offsets(to: &mut Column<u32>, ends: &[u32], first: u32) {
-    let from = to.len();
-    to.set_len(from + ends.len());
-    to[from..].iter_mut().zip(ends).for_each(|(to, end)| *to = first + end);
 }

@@ -2,8 +2,8 @@
 
 use super::args::VeloArgs;
 use crate::Result;
-use crate::event::{Column, Outcome, VeloTracks};
-use crate::gpu::device::status_of;
+use crate::event::{Outcome, VeloTracks};
+use crate::gpu::device::{append_starts, status_of};
 use std::ops::Range;
 
 /// Where the columns are, bytes from the beginning of the piece.
@@ -49,8 +49,8 @@ impl Layout {
         let (tracks, hits) = (out.tracks() as u32, out.hits.len() as u32);
         let words = |column: usize| bytemuck::cast_slice::<u8, u32>(&bytes[self.ranges[column].clone()]);
         let floats = |column: usize| bytemuck::cast_slice::<u8, f32>(&bytes[self.ranges[column].clone()]);
-        offsets(&mut out.track_start, words(0), tracks);
-        offsets(&mut out.hit_start, words(1), hits);
+        append_starts(&mut out.track_start, words(0), tracks);
+        append_starts(&mut out.hit_start, words(1), hits);
         out.hits.extend_from_slice(words(2));
         for &code in bytemuck::cast_slice::<u8, u16>(&bytes[self.ranges[3].clone()]) {
             let status = status_of(code)?;
@@ -67,10 +67,4 @@ impl Layout {
         }
         Ok(())
     }
-}
-
-fn offsets(to: &mut Column<u32>, ends: &[u32], first: u32) {
-    let from = to.len();
-    to.set_len(from + ends.len());
-    to[from..].iter_mut().zip(ends).for_each(|(to, end)| *to = first + end);
 }
