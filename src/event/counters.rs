@@ -6,7 +6,7 @@ use crate::Status;
 use std::time::Instant;
 
 /// Stages a sequence has at most.
-pub const MAX_STAGES: usize = 8;
+pub const MAX_STAGES: usize = 16;
 
 /// A list that was cut short inside an event that is reconstructed all the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,7 +76,8 @@ impl StageCounter {
         (self.lanes_total > 0).then(|| self.lanes_active as f64 / self.lanes_total as f64)
     }
 
-    fn merge(&mut self, other: &Self) {
+    /// Adds the counts of other events.
+    pub fn add(&mut self, other: &Self) {
         self.ns += other.ns;
         self.items_in += other.items_in;
         self.items_out += other.items_out;
@@ -134,7 +135,7 @@ impl Counters {
 
     /// Adds the counts of other events.
     pub fn merge(&mut self, other: &Self) {
-        self.stages.iter_mut().zip(&other.stages).for_each(|(sum, stage)| sum.merge(stage));
+        self.stages.iter_mut().zip(&other.stages).for_each(|(sum, stage)| sum.add(stage));
         self.status.iter_mut().zip(&other.status).for_each(|(sum, n)| *sum += n);
         self.truncated.iter_mut().zip(&other.truncated).for_each(|(sum, n)| *sum += n);
     }

@@ -3,11 +3,13 @@
 mod cylinder;
 mod inputs;
 mod raw;
+mod scifi;
 mod timepix;
 mod trackers;
 mod velo;
 
 pub use cylinder::CylinderSystem;
+pub use scifi::SciFiTracksSystem;
 pub use timepix::{PixelContext, TimepixSystem};
 pub use trackers::{SciFiSystem, UtSystem};
 pub use velo::VeloSystem;
