@@ -93,7 +93,7 @@ impl<R: Results> Expected<R> {
     /// Panics unless `place` of `found`, which is event `event`, is what it should be.
     fn assert_event(&self, event: usize, (found, place): (&R, usize), what: &str) {
         if !self.bad.contains(&event) {
-            let difference = difference((found, place), (&self.whole, event));
+            let difference = difference(found, place, &self.whole, event);
             assert_eq!(difference, None, "{what}: event {event} is not as it is without panics");
             return;
         }

@@ -147,13 +147,20 @@ fn position<G: Gang>(hits: &[[f32; 4]], words: &[u32], entry: U32<G>) -> [F32<G>
     [x, y, z]
 }
 
-/// Fits the tracks of `found.order`, given the sorted hits and their ids, and appends them, their hits and their
+/// Hits as they were sorted: x, y, z in records of four, and their ids.
+#[derive(Clone, Copy)]
+pub(super) struct SortedHits<'a> {
+    pub hits: &'a [[f32; 4]],
+    pub ids: &'a [u32],
+}
+
+/// Fits the tracks of `found.order`, given the sorted hits, and appends them, their hits and their
 /// states to `out`.
 #[inline(always)]
 pub(super) fn fit<G: Gang>(
     g: G,
     config: &FitConfig,
-    (sorted, ids_of): (&[[f32; 4]], &[u32]),
+    SortedHits { hits: sorted, ids: ids_of }: SortedHits<'_>,
     found: &Found,
     path: &mut Column<f32>,
     out: &mut VeloTracks,

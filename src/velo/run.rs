@@ -1,6 +1,7 @@
 //! Runs the stages over a range of events, on the gang of a level.
 
 use super::config::{FitConfig, LimitConfig, Preset, VeloConfig};
+use super::fit::SortedHits;
 use super::index::{Index, SortScratch};
 use super::scratch::{Found, VeloWorkspace};
 use super::{find, fit, forwarding, paper};
@@ -68,7 +69,7 @@ pub fn fit_tracks<Hits: AsRef<[[f32; 3]]>>(
     }
     let ids: Column<u32> = (0..hits.len() as u32).collect();
     let mut path = Column::default();
-    let sorted = (hits.padded(), ids.padded());
+    let sorted = SortedHits { hits: hits.padded(), ids: ids.padded() };
     crate::dispatch!(level, g => fit_room(g, config, sorted, &found, &mut path, out));
     out.status.push(Status::Ok);
     Ok(())
@@ -126,7 +127,8 @@ fn run<G: Gang>(
             counters.stages[find::STAGE].items_out += found.order.len() as u64;
             clock.lap(&mut counters.stages[find::STAGE]);
 
-            fit_room(g, &config.fit, (hits.padded(), ids.padded()), found, path, results);
+            let sorted = SortedHits { hits: hits.padded(), ids: ids.padded() };
+            fit_room(g, &config.fit, sorted, found, path, results);
             counters.stages[FIT].items_in += found.order.len() as u64;
             counters.stages[FIT].items_out += found.order.len() as u64;
         } else {
@@ -156,7 +158,7 @@ fn sort_room<G: Gang>(
 fn fit_room<G: Gang>(
     g: G,
     config: &FitConfig,
-    sorted: (&[[f32; 4]], &[u32]),
+    sorted: SortedHits<'_>,
     found: &Found,
     path: &mut Column<f32>,
     out: &mut VeloTracks,
