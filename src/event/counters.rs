@@ -133,6 +133,13 @@ impl Counters {
         since
     }
 
+    /// Adds what a part of a sequence counted, whose first stage is stage `first` here: its stages and what it cut short,
+    /// and not its events.
+    pub fn add_part(&mut self, part: &Self, first: usize) {
+        self.stages[first..].iter_mut().zip(&part.stages).for_each(|(sum, stage)| sum.add(stage));
+        self.truncated.iter_mut().zip(&part.truncated).for_each(|(sum, n)| *sum += n);
+    }
+
     /// Adds the counts of other events.
     pub fn merge(&mut self, other: &Self) {
         self.stages.iter_mut().zip(&other.stages).for_each(|(sum, stage)| sum.add(stage));

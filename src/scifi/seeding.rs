@@ -133,7 +133,7 @@ impl Sequence for SciFi {
         hits.clear();
         let count = range.len();
         decode(self.level, &self.geometry, events, range, scratch, hits);
-        out.counters.stages[0].add(&hits.counters.stages[0]);
+        out.counters.add_part(&hits.counters, 0);
         let hits = &hits.results;
         crate::dispatch!(self.level, g => run(g, self, hits, 0..count, seeding, out));
     }

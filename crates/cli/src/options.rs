@@ -63,7 +63,7 @@ pub struct InputArgs {
 /// How it is computed.
 #[derive(Args, Debug, Clone, Default)]
 pub struct ConfigArgs {
-    /// What to reconstruct: velo, scifi (tracks), ut, scifi-hits (hits of raw banks), timepix, cylinder
+    /// What to reconstruct: velo, scifi and long (tracks), ut, scifi-hits (hits of raw banks), timepix, cylinder
     #[arg(long, value_name = "S")]
     pub sequence: Option<SequenceName>,
     /// Set of parameters: best, paper, forwarding, hlt1 [default: best]

@@ -4,6 +4,7 @@ use crate::registry::Command;
 use crate::system::System;
 use crate::{Preset, SequenceName};
 use peloton::cylinder::CylinderConfig;
+use peloton::long::LongConfig;
 use peloton::scifi::SciFiConfig;
 use peloton::simd::{Isa, Level, with_default_float_mode};
 use peloton::timepix::TimepixConfig;
@@ -41,6 +42,8 @@ pub struct Config {
     pub velo: VeloConfig,
     /// Parameters of tracks in the SciFi.
     pub scifi: SciFiConfig,
+    /// Parameters of long tracks.
+    pub long: LongConfig,
     /// Parameters of the way from pixel hits to clusters.
     pub timepix: TimepixConfig,
     /// Parameters of the cylinder detector.
@@ -65,6 +68,7 @@ impl Config {
             slice_events: None,
             velo: VeloConfig::preset(preset.velo()),
             scifi: SciFiConfig::preset(preset.scifi()),
+            long: LongConfig::preset(preset.long()),
             timepix: TimepixConfig::default(),
             cylinder: cylinder(preset),
         }
@@ -90,6 +94,7 @@ impl Config {
         config.slice_events = auto(file.slice_events, number)?;
         config.velo = merged(text, "velo", &config.velo, file.velo)?;
         config.scifi = merged(text, "scifi", &config.scifi, file.scifi)?;
+        config.long = merged(text, "long", &config.long, file.long)?;
         config.timepix = merged(text, "timepix", &config.timepix, file.timepix)?;
         config.cylinder = merged(text, "cylinder", &config.cylinder, file.cylinder)?;
         config.validate()?;
@@ -129,7 +134,14 @@ impl Config {
                 format!("preset {preset} at the top and {} in [scifi]: set only the first", scifi.preset);
             return Err(Error::Config(message));
         }
+        if self.long.preset != self.preset.long() {
+            let Self { preset, long, .. } = self;
+            let message =
+                format!("preset {preset} at the top and {} in [long]: set only the first", long.preset);
+            return Err(Error::Config(message));
+        }
         self.scifi.validate()?;
+        self.long.validate()?;
         self.timepix.validate()?;
         self.cylinder.validate()?;
         self.velo.validate()
@@ -150,10 +162,10 @@ impl Config {
 
     /// The same with the parameters of another preset.
     pub fn with_preset(&self, preset: Preset) -> Self {
-        let Self { velo, scifi, cylinder, .. } = Self::preset(preset);
+        let Self { velo, scifi, long, cylinder, .. } = Self::preset(preset);
         let cylinder =
             CylinderConfig { builder: self.cylinder.builder, seeds: self.cylinder.seeds, ..cylinder };
-        Self { preset, velo, scifi, cylinder, ..self.clone() }
+        Self { preset, velo, scifi, long, cylinder, ..self.clone() }
     }
 
     /// The name of the parameters: the preset's, or `custom` when any parameter differs from the preset.
@@ -183,6 +195,8 @@ struct File {
     velo: toml::Table,
     #[serde(default)]
     scifi: toml::Table,
+    #[serde(default)]
+    long: toml::Table,
     #[serde(default)]
     timepix: toml::Table,
     #[serde(default)]

@@ -1,5 +1,6 @@
 //! [`Preset`]: a name for the parameters of all stages of a sequence.
 
+use peloton::long::LongPreset;
 use peloton::scifi::SciFiPreset;
 use peloton::velo;
 use serde::{Deserialize, Serialize};
@@ -38,6 +39,14 @@ impl Preset {
         match self {
             Self::Best => SciFiPreset::Best,
             Self::Paper | Self::Forwarding | Self::Hlt1 => SciFiPreset::Hlt1,
+        }
+    }
+
+    /// That of long tracks.
+    pub fn long(self) -> LongPreset {
+        match self {
+            Self::Best => LongPreset::Best,
+            Self::Paper | Self::Forwarding | Self::Hlt1 => LongPreset::Hlt1,
         }
     }
 }

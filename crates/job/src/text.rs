@@ -4,7 +4,8 @@ use crate::{Compared, InputKind, Measurement, Profile, Summary, Throughput};
 use peloton::event::Hashes;
 use peloton::simd::{GANGS, Isa};
 use peloton_truth::{
-    CheckReport, CylinderCategory, CylinderReport, Loss, LossReport, Pull, Resolution, VeloPullReport,
+    CheckReport, CylinderCategory, CylinderReport, Loss, LossReport, MomentumResolution, Pull, Resolution,
+    VeloPullReport,
 };
 
 /// Rows of text in aligned columns, the first to the left and the others to the right.
@@ -164,6 +165,28 @@ pub fn losses(report: &LossReport) -> String {
         text.push_str(&table(&rows));
     }
     text
+}
+
+/// Momenta of long tracks against true ones.
+pub fn momenta(momenta: &[MomentumResolution]) -> String {
+    if momenta.is_empty() {
+        return String::new();
+    }
+    let heads = ["p, GeV/c", "tracks", "median dp/p", "resolution", "pull of q/p", "right charge"];
+    let mut rows = vec![heads.map(String::from)];
+    for bin in momenta {
+        rows.push([
+            format!("{}-{}", edge(bin.p_from), bin.p_to.map(edge).unwrap_or_default()),
+            bin.tracks.to_string(),
+            format!("{:+.2}%", 100.0 * bin.median),
+            format!("{:.2}%", 100.0 * bin.resolution),
+            format!("{:.2}", bin.pull_width),
+            percent(Some(bin.right_charge)),
+        ]);
+    }
+    let text =
+        "\nmomenta of long particles, no electrons: resolutions and widths are half of the central 68 %\n";
+    format!("{text}{}", table(&rows))
 }
 
 /// Fitted states against true ones, and impact parameters.

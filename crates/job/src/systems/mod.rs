@@ -2,6 +2,7 @@
 
 mod cylinder;
 mod inputs;
+mod long;
 mod raw;
 mod scifi;
 mod timepix;
@@ -9,6 +10,7 @@ mod trackers;
 mod velo;
 
 pub use cylinder::CylinderSystem;
+pub use long::LongSystem;
 pub use scifi::SciFiTracksSystem;
 pub use timepix::{PixelContext, TimepixSystem};
 pub use trackers::{SciFiSystem, UtSystem};
