@@ -1,7 +1,7 @@
 //! Charge in pixels, clusters of pixels, positions of clusters.
 
 use super::few::Few;
-use super::normal::NormalPair;
+use super::normal::{NormalPair, NormalTables};
 use super::random::Random;
 use super::transport::Crossing;
 use peloton::velo::geometry::{
@@ -65,25 +65,29 @@ impl Ignition {
     /// well, as long as its pixel is certain.
     fn free_charge(&mut self, crossing: &Crossing, way: [f64; 2], points: usize, random: &mut Random) {
         let Self { pairs, rough, touched } = self;
+        let tables = NormalTables::get();
         // Two normal numbers a point: first the one that waits, if one does; then one will wait again.
         let spare = random.take_spare();
-        pairs.clear();
-        pairs.extend((0..points).map(|_| random.normal_pair()));
-        rough.clear();
-        rough.extend(spare);
-        rough.extend(pairs.iter().flat_map(|pair| pair.rough().unwrap_or([f64::NAN; 2])));
+        let waiting = usize::from(spare.is_some());
+        pairs.resize(points, NormalPair::default());
+        rough.resize(2 * points + waiting, 0.0);
+        rough[0] = spare.unwrap_or(0.0);
+        for (pair, rough) in pairs.iter_mut().zip(rough[waiting..].as_chunks_mut().0) {
+            *pair = random.normal_pair();
+            *rough = pair.rough(tables);
+        }
         let exact = |i: usize| match spare {
             Some(value) if i == 0 => value,
             _ => {
-                let i = i - usize::from(spare.is_some());
+                let i = i - waiting;
                 pairs[i / 2].exact()[i % 2]
             }
         };
         touched.clear();
-        for point in 0..points {
+        for (point, rough) in rough.as_chunks::<2>().0.iter().take(points).enumerate() {
             let depth = (point as f64 + 0.5) / points as f64 - 0.5;
             let middle = [0, 1].map(|axis| crossing.at[axis] + depth * way[axis]);
-            let near = surely_in([0, 1].map(|axis| middle[axis] + DIFFUSION * rough[2 * point + axis]));
+            let near = surely_in([0, 1].map(|axis| middle[axis] + DIFFUSION * rough[axis]));
             let pixel = near.or_else(|| {
                 let [u, v] = [0, 1].map(|axis| middle[axis] + DIFFUSION * exact(2 * point + axis));
                 Sensor::contains(u, v).then(|| (column_of(u), row_of(v)))
