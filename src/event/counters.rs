@@ -27,11 +27,13 @@ pub enum Truncation {
     FilteredHits = 5,
     /// Times that a full buffer made hits leave early or cut clusters.
     FullBuffers = 6,
+    /// Hits of a stream that were under way when the program itself failed.
+    LostHits = 7,
 }
 
 impl Truncation {
     /// All truncations, in the order of their numbers.
-    pub const ALL: [Truncation; 7] = [
+    pub const ALL: [Truncation; 8] = [
         Truncation::CandidatesInWindow,
         Truncation::HitsOnTrack,
         Truncation::BanksMarkedBad,
@@ -39,6 +41,7 @@ impl Truncation {
         Truncation::LateHits,
         Truncation::FilteredHits,
         Truncation::FullBuffers,
+        Truncation::LostHits,
     ];
 
     /// The name used as the reason in `dropped` counts.
@@ -51,6 +54,7 @@ impl Truncation {
             Truncation::LateHits => "late_hits",
             Truncation::FilteredHits => "filtered_hits",
             Truncation::FullBuffers => "full_buffers",
+            Truncation::LostHits => "lost_hits",
         }
     }
 }

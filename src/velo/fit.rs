@@ -6,8 +6,7 @@
 //! the end of the Velo.
 
 use super::config::FitConfig;
-use super::find::ROW;
-use super::scratch::{Found, LEN_AT};
+use super::found::{Found, LEN_AT, ROW};
 use crate::event::{Column, States, VeloTracks};
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};

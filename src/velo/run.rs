@@ -2,8 +2,9 @@
 
 use super::config::{FitConfig, LimitConfig, Preset, VeloConfig};
 use super::fit::SortedHits;
+use super::found::{Found, ROW};
 use super::index::{Index, SortScratch};
-use super::scratch::{Found, VeloWorkspace};
+use super::scratch::VeloWorkspace;
 use super::{find, fit, forwarding, paper};
 use crate::event::{Column, Outcome, StageClock, VeloEvent, VeloEvents, VeloTracks};
 use crate::simd::{Gang, Level};
@@ -11,7 +12,7 @@ use crate::{Error, Result, Status};
 use std::ops::Range;
 
 /// Hits that a track may have, at most.
-const MOST_HITS: usize = find::ROW - 3;
+const MAX_HITS: usize = ROW - 3;
 
 const SORT: usize = 1;
 const FIT: usize = 3;
@@ -51,8 +52,8 @@ pub fn fit_tracks<Hits: AsRef<[[f32; 3]]>>(
     found.reserve(tracks.len());
     for (number, track) in tracks.iter().enumerate() {
         let track = track.as_ref();
-        if track.is_empty() || track.len() > MOST_HITS {
-            let wrong = format!("track {number} has {} hits: 1 to {MOST_HITS} can be fitted", track.len());
+        if track.is_empty() || track.len() > MAX_HITS {
+            let wrong = format!("track {number} has {} hits: 1 to {MAX_HITS} can be fitted", track.len());
             return Err(Error::Config(wrong));
         }
         let row = number as u32;

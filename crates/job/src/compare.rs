@@ -2,7 +2,7 @@
 
 use crate::check::object;
 use crate::registry::Command;
-use crate::run::{all_ok, batch_items, tell_problems};
+use crate::run::{all_ok, batch_items};
 use crate::stream::{Chunk, stream};
 use crate::summary::Totals;
 use crate::system::{Runs, open};
@@ -112,7 +112,7 @@ fn on_system<S: System>(request: &Request, sides: [&str; 2], host: Host<'_>) -> 
         found.add(&chunk.result, chunk.batch.event_ids());
         Ok(())
     });
-    tell_problems(&*opened.source, host);
+    crate::system::warn_of_problems(&*opened.source, host);
     done?;
     let mut compared = found.report(&sides, &machines, host);
     if let Some(words) = totals[0].bad_events() {
