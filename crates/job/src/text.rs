@@ -191,8 +191,19 @@ pub fn momenta(momenta: &[MomentumResolution]) -> String {
 
 /// Fitted states against true ones, and impact parameters.
 pub fn velo_pulls(report: &VeloPullReport) -> String {
-    let heads = ["state", "p, GeV/c", "tracks", "mean pull", "width", "beyond 5", "resolution"];
+    let heads = [
+        "state",
+        "p, GeV/c",
+        "tracks",
+        "mean pull",
+        "width",
+        "beyond 5",
+        "resolution",
+        "hits in sigma^2",
+        "hits in truth",
+    ];
     let mut rows = vec![heads.map(String::from)];
+    let known = |share: Option<f64>| share.map_or("-".into(), |share| format!("{:.0} %", 100.0 * share));
     for pull in &report.pulls {
         let (scale, unit) = if pull.parameter.starts_with('t') { (1e6, "urad") } else { (1e3, "um") };
         rows.push([
@@ -203,11 +214,14 @@ pub fn velo_pulls(report: &VeloPullReport) -> String {
             format!("{:.3}", pull.width),
             percent(Some(pull.far)),
             format!("{:.1} {unit}", scale * pull.resolution),
+            known(pull.hit_share),
+            known(pull.true_hit_share),
         ]);
     }
     let mut text = format!(
         "\nstates of prompt particles above 3 GeV/c, no electrons: pulls are (fitted - true) / sigma,\n\
-         widths and resolutions half of the central 68 %\n{}",
+         widths and resolutions half of the central 68 %; hits: which share of sigma^2, and of the real\n\
+         variance, is due to hit errors, the rest being scattering\n{}",
         table(&rows)
     );
     let mut rows = vec![["1/pT, c/GeV", "tracks", "impact parameter", "LHCb run 1"].map(String::from)];

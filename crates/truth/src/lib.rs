@@ -30,7 +30,7 @@ pub use peloton::event::{Particle, TruthEvent};
 pub use peloton_io::input::mdf::{HitsOf, Vertex, decode_mc, decode_vertices};
 pub use report::{CategoryReport, CheckReport};
 pub use tables::{EfficiencyBin, EfficiencyTable, GhostBin, GhostTable};
-pub use velo_pulls::{ImpactParameter, VeloPull, VeloPullReport, VeloPulls};
+pub use velo_pulls::{ImpactParameter, VeloHits, VeloPull, VeloPullReport, VeloPulls};
 
 use peloton::Error;
 use std::{fmt, str::FromStr};
