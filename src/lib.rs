@@ -9,6 +9,7 @@
 #![deny(unsafe_code, missing_docs)]
 
 pub mod bytes;
+pub mod classifier;
 pub mod cylinder;
 pub mod engine;
 pub mod error;

@@ -2,3 +2,4 @@
 
 pub(crate) mod decode;
 pub mod magnet;
+pub mod momentum;

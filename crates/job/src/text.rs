@@ -4,7 +4,8 @@ use crate::{Compared, InputKind, Measurement, Profile, Summary, Throughput};
 use peloton::event::Hashes;
 use peloton::simd::{GANGS, Isa};
 use peloton_truth::{
-    CheckReport, CylinderCategory, CylinderReport, Loss, LossReport, Pull, Resolution, VeloPullReport,
+    CheckReport, CylinderCategory, CylinderReport, Loss, LossReport, MomentumReport, Pull, Resolution,
+    StageLoss, VeloPullReport,
 };
 
 /// Rows of text in aligned columns, the first to the left and the others to the right.
@@ -164,6 +165,46 @@ pub fn losses(report: &LossReport) -> String {
         text.push_str(&table(&rows));
     }
     text
+}
+
+/// Measured momenta against true ones.
+pub fn momenta(report: &MomentumReport) -> String {
+    let heads = ["p, GeV/c", "tracks", "median dp/p", "half 68 %", "right charge", "68 % interval"];
+    let mut rows = vec![heads.map(String::from)];
+    let share = |value: Option<f64>| value.map_or("-".into(), |value| format!("{:.2} %", 100.0 * value));
+    let above = std::iter::once((format!("above {}", edge(report.all.low)), &report.all));
+    let bins = report.bins.iter().map(|bin| (format!("{}-{}", edge(bin.low), edge(bin.high)), bin));
+    for (name, bin) in above.chain(bins).filter(|(_, bin)| bin.tracks > 0) {
+        rows.push([
+            name,
+            bin.tracks.to_string(),
+            bin.median.map_or("-".into(), |median| format!("{:+.2} %", 100.0 * median)),
+            share(bin.half_width),
+            share(bin.right_charge_rate),
+            format!("{} - {}", share(bin.right_charge_low), share(bin.right_charge_high)),
+        ]);
+    }
+    format!(
+        "\nmomenta of matched tracks of non-electrons, 2 < eta < 5: measured / true - 1\n{}",
+        table(&rows)
+    )
+}
+
+/// Where particles were lost, stage by stage.
+pub fn stage_losses(title: &str, losses: &[StageLoss]) -> String {
+    let mut rows = vec![[title, "entered", "lost", "share", "68 % interval"].map(String::from)];
+    for loss in losses {
+        let interval = format!("{} - {}", percent(loss.low), percent(loss.high));
+        let share = (loss.entered > 0).then_some(loss.lost as f64 / loss.entered as f64);
+        rows.push([
+            loss.stage.into(),
+            loss.entered.to_string(),
+            loss.lost.to_string(),
+            percent(share),
+            interval,
+        ]);
+    }
+    format!("\n{}", table(&rows))
 }
 
 /// Fitted states against true ones, and impact parameters.

@@ -4,10 +4,12 @@ mod cylinder;
 mod inputs;
 mod raw;
 mod timepix;
+mod track_check;
 mod trackers;
 mod velo;
 
 pub use cylinder::CylinderSystem;
 pub use timepix::{PixelContext, TimepixSystem};
+pub use track_check::{TrackCheck, TrackRows};
 pub use trackers::{SciFiSystem, UtSystem};
 pub use velo::VeloSystem;
