@@ -9,6 +9,7 @@
 #![deny(unsafe_code, missing_docs)]
 
 pub mod bytes;
+pub mod classifier;
 pub mod cylinder;
 pub mod engine;
 pub mod error;
@@ -16,7 +17,7 @@ pub mod event;
 #[cfg(feature = "cuda")]
 pub mod gpu;
 pub mod kalman;
-mod lhcb;
+pub mod lhcb;
 pub mod long;
 mod names;
 pub mod scifi;

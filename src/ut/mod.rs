@@ -4,7 +4,6 @@
 //! naive twin.
 
 mod decode;
-pub mod dipole;
 pub mod geometry;
 mod nominal;
 mod sequence;

@@ -4,8 +4,8 @@ use crate::{Compared, InputKind, Measurement, Profile, Summary, Throughput};
 use peloton::event::Hashes;
 use peloton::simd::{GANGS, Isa};
 use peloton_truth::{
-    CheckReport, CylinderCategory, CylinderReport, Loss, LossReport, MomentumResolution, Pull, Resolution,
-    VeloPullReport,
+    CheckReport, CylinderCategory, CylinderReport, Loss, LossReport, MomentumReport, Pull, Resolution,
+    StageLoss, VeloPullReport,
 };
 
 /// Rows of text in aligned columns, the first to the left and the others to the right.
@@ -167,26 +167,45 @@ pub fn losses(report: &LossReport) -> String {
     text
 }
 
-/// Momenta of long tracks against true ones.
-pub fn momenta(momenta: &[MomentumResolution]) -> String {
-    if momenta.is_empty() {
-        return String::new();
-    }
-    let heads = ["p, GeV/c", "tracks", "median dp/p", "resolution", "pull of q/p", "right charge"];
+/// Measured momenta against true ones.
+pub fn momenta(report: &MomentumReport) -> String {
+    let heads = ["p, GeV/c", "tracks", "median dp/p", "half 68 %", "pull of q/p", "right charge", "68 % interval"];
     let mut rows = vec![heads.map(String::from)];
-    for bin in momenta {
+    let share = |value: Option<f64>| value.map_or("-".into(), |value| format!("{:.2} %", 100.0 * value));
+    let above = std::iter::once((format!("above {}", edge(report.all.low)), &report.all));
+    let bins = report.bins.iter().map(|bin| (format!("{}-{}", edge(bin.low), edge(bin.high)), bin));
+    for (name, bin) in above.chain(bins).filter(|(_, bin)| bin.tracks > 0) {
         rows.push([
-            format!("{}-{}", edge(bin.p_from), bin.p_to.map(edge).unwrap_or_default()),
+            name,
             bin.tracks.to_string(),
-            format!("{:+.2}%", 100.0 * bin.median),
-            format!("{:.2}%", 100.0 * bin.resolution),
-            format!("{:.2}", bin.pull_width),
-            percent(Some(bin.right_charge)),
+            bin.median.map_or("-".into(), |median| format!("{:+.2} %", 100.0 * median)),
+            share(bin.half_width),
+            bin.pull_width.map_or("-".into(), |width| format!("{width:.2}")),
+            share(bin.right_charge_rate),
+            format!("{} - {}", share(bin.right_charge_low), share(bin.right_charge_high)),
         ]);
     }
-    let text =
-        "\nmomenta of long particles, no electrons: resolutions and widths are half of the central 68 %\n";
-    format!("{text}{}", table(&rows))
+    format!(
+        "\nmomenta of matched tracks of non-electrons, 2 < eta < 5: measured / true - 1\n{}",
+        table(&rows)
+    )
+}
+
+/// Where particles were lost, stage by stage.
+pub fn stage_losses(title: &str, losses: &[StageLoss]) -> String {
+    let mut rows = vec![[title, "entered", "lost", "share", "68 % interval"].map(String::from)];
+    for loss in losses {
+        let interval = format!("{} - {}", percent(loss.low), percent(loss.high));
+        let share = (loss.entered > 0).then_some(loss.lost as f64 / loss.entered as f64);
+        rows.push([
+            loss.stage.into(),
+            loss.entered.to_string(),
+            loss.lost.to_string(),
+            percent(share),
+            interval,
+        ]);
+    }
+    format!("\n{}", table(&rows))
 }
 
 /// Fitted states against true ones, and impact parameters.

@@ -6,6 +6,7 @@ mod long;
 mod raw;
 mod scifi;
 mod timepix;
+mod track_check;
 mod trackers;
 mod velo;
 
@@ -13,5 +14,6 @@ pub use cylinder::CylinderSystem;
 pub use long::LongSystem;
 pub use scifi::SciFiTracksSystem;
 pub use timepix::{PixelContext, TimepixSystem};
+pub use track_check::{TrackCheck, TrackRows};
 pub use trackers::{SciFiSystem, UtSystem};
 pub use velo::VeloSystem;
