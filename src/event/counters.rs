@@ -132,6 +132,13 @@ impl Counters {
         since
     }
 
+    /// Adds what a part of a longer sequence counted of the same events: its stages behind `before` others, and what it
+    /// cut short. What became of the events is for the whole sequence to count.
+    pub fn merge_part(&mut self, part: &Self, before: usize) {
+        self.stages[before..].iter_mut().zip(&part.stages).for_each(|(sum, stage)| sum.merge(stage));
+        self.truncated.iter_mut().zip(&part.truncated).for_each(|(sum, n)| *sum += n);
+    }
+
     /// Adds the counts of other events.
     pub fn merge(&mut self, other: &Self) {
         self.stages.iter_mut().zip(&other.stages).for_each(|(sum, stage)| sum.merge(stage));
@@ -170,6 +177,18 @@ mod tests {
         for (i, what) in Truncation::ALL.iter().enumerate() {
             assert_eq!(*what as usize, i);
         }
+    }
+
+    #[test]
+    fn parts_of_a_sequence_count_behind_one_another() {
+        let (mut whole, mut part) = (Counters::default(), Counters::default());
+        part.stages[1].items_in = 7;
+        part.count_truncated(Truncation::LateHits, 2);
+        part.count_event(Status::Ok);
+        whole.merge_part(&part, 0);
+        whole.merge_part(&part, 4);
+        assert_eq!([1, 5].map(|stage| whole.stages[stage].items_in), [7, 7]);
+        assert_eq!((whole.events(), whole.dropped().collect::<Vec<_>>()), (0, vec![("late_hits", 4)]));
     }
 
     #[test]

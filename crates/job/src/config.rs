@@ -1,12 +1,13 @@
 //! [`Config`]: everything that decides what comes out and how it is computed, read from TOML.
 
-use crate::SequenceName;
 use crate::registry::Command;
 use crate::system::System;
+use crate::{Preset, SequenceName};
 use peloton::cylinder::CylinderConfig;
 use peloton::simd::{Isa, Level, with_default_float_mode};
 use peloton::timepix::TimepixConfig;
-use peloton::velo::{Preset, VeloConfig};
+use peloton::ut::UtConfig;
+use peloton::velo::VeloConfig;
 use peloton::{Error, Result};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize, Serializer};
@@ -22,7 +23,7 @@ const MAX_THREADS: usize = 4096;
 pub struct Config {
     /// What is reconstructed.
     pub sequence: SequenceName,
-    /// Set of parameters that `velo` starts from.
+    /// Set of parameters that the stages start from.
     pub preset: Preset,
     /// Instruction set level; `None` is `"auto"`: `PELOTON_ISA`, else the best of this CPU.
     #[serde(serialize_with = "auto_or_text")]
@@ -38,6 +39,8 @@ pub struct Config {
     pub slice_events: Option<usize>,
     /// Parameters of the Velo stages.
     pub velo: VeloConfig,
+    /// Parameters of the way from Velo tracks into the UT.
+    pub ut: UtConfig,
     /// Parameters of the way from pixel hits to clusters.
     pub timepix: TimepixConfig,
     /// Parameters of the cylinder detector.
@@ -60,7 +63,8 @@ impl Config {
             gang: None,
             threads: None,
             slice_events: None,
-            velo: VeloConfig::preset(preset),
+            velo: VeloConfig::preset(preset.velo()),
+            ut: UtConfig::preset(preset.ut()),
             timepix: TimepixConfig::default(),
             cylinder: cylinder(preset),
         }
@@ -85,6 +89,7 @@ impl Config {
         config.threads = auto(file.threads, number)?;
         config.slice_events = auto(file.slice_events, number)?;
         config.velo = merged(text, "velo", &config.velo, file.velo)?;
+        config.ut = merged(text, "ut", &config.ut, file.ut)?;
         config.timepix = merged(text, "timepix", &config.timepix, file.timepix)?;
         config.cylinder = merged(text, "cylinder", &config.cylinder, file.cylinder)?;
         config.validate()?;
@@ -112,12 +117,13 @@ impl Config {
         if self.threads.is_some_and(|threads| !(1..=MAX_THREADS).contains(&threads)) {
             return Err(Error::Config(format!("threads must be 1 to {MAX_THREADS}, or auto")));
         }
-        if self.velo.preset != self.preset {
+        if self.velo.preset != self.preset.velo() {
             let Self { preset, velo, .. } = self;
             let message =
                 format!("preset {preset} at the top and {} in [velo]: set only the first", velo.preset);
             return Err(Error::Config(message));
         }
+        self.ut.validate()?;
         self.timepix.validate()?;
         self.cylinder.validate()?;
         self.velo.validate()
@@ -138,10 +144,10 @@ impl Config {
 
     /// The same with the parameters of another preset.
     pub fn with_preset(&self, preset: Preset) -> Self {
-        let Self { velo, cylinder, .. } = Self::preset(preset);
+        let Self { velo, ut, cylinder, .. } = Self::preset(preset);
         let cylinder =
             CylinderConfig { builder: self.cylinder.builder, seeds: self.cylinder.seeds, ..cylinder };
-        Self { preset, velo, cylinder, ..self.clone() }
+        Self { preset, velo, ut, cylinder, ..self.clone() }
     }
 
     /// The name of the parameters: the preset's, or `custom` when any parameter differs from the preset.
@@ -170,6 +176,8 @@ struct File {
     #[serde(default)]
     velo: toml::Table,
     #[serde(default)]
+    ut: toml::Table,
+    #[serde(default)]
     timepix: toml::Table,
     #[serde(default)]
     cylinder: toml::Table,
@@ -178,7 +186,7 @@ struct File {
 /// The cylinder's parameters of a preset: its own best ones, or those that were published.
 pub(crate) fn cylinder(preset: Preset) -> CylinderConfig {
     match preset {
-        Preset::Best => CylinderConfig::best(),
+        Preset::Best | Preset::Hlt1 | Preset::Hlt1Unrestricted => CylinderConfig::best(),
         Preset::Paper | Preset::Forwarding => CylinderConfig::default(),
     }
 }

@@ -5,7 +5,7 @@
 mod host_mode;
 
 use host_mode::HostMode;
-use peloton::velo::Preset;
+use peloton_job::Preset;
 use peloton_job::{Cancel, Config, Host, Request, SequenceName, Silent, run};
 use std::path::Path;
 
