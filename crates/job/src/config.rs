@@ -8,6 +8,7 @@ use peloton::long::LongConfig;
 use peloton::scifi::SciFiConfig;
 use peloton::simd::{Isa, Level, with_default_float_mode};
 use peloton::timepix::TimepixConfig;
+use peloton::ut::UtConfig;
 use peloton::velo::VeloConfig;
 use peloton::{Error, Result};
 use serde::de::DeserializeOwned;
@@ -44,6 +45,8 @@ pub struct Config {
     pub scifi: SciFiConfig,
     /// Parameters of long tracks.
     pub long: LongConfig,
+    /// Parameters of the way from Velo tracks into the UT.
+    pub ut: UtConfig,
     /// Parameters of the way from pixel hits to clusters.
     pub timepix: TimepixConfig,
     /// Parameters of the cylinder detector.
@@ -69,6 +72,7 @@ impl Config {
             velo: VeloConfig::preset(preset.velo()),
             scifi: SciFiConfig::preset(preset.scifi()),
             long: LongConfig::preset(preset.long()),
+            ut: UtConfig::preset(preset.ut()),
             timepix: TimepixConfig::default(),
             cylinder: cylinder(preset),
         }
@@ -95,6 +99,7 @@ impl Config {
         config.velo = merged(text, "velo", &config.velo, file.velo)?;
         config.scifi = merged(text, "scifi", &config.scifi, file.scifi)?;
         config.long = merged(text, "long", &config.long, file.long)?;
+        config.ut = merged(text, "ut", &config.ut, file.ut)?;
         config.timepix = merged(text, "timepix", &config.timepix, file.timepix)?;
         config.cylinder = merged(text, "cylinder", &config.cylinder, file.cylinder)?;
         config.validate()?;
@@ -142,6 +147,7 @@ impl Config {
         }
         self.scifi.validate()?;
         self.long.validate()?;
+        self.ut.validate()?;
         self.timepix.validate()?;
         self.cylinder.validate()?;
         self.velo.validate()
@@ -162,10 +168,9 @@ impl Config {
 
     /// The same with the parameters of another preset.
     pub fn with_preset(&self, preset: Preset) -> Self {
-        let Self { velo, scifi, long, cylinder, .. } = Self::preset(preset);
-        let cylinder =
-            CylinderConfig { builder: self.cylinder.builder, seeds: self.cylinder.seeds, ..cylinder };
-        Self { preset, velo, scifi, long, cylinder, ..self.clone() }
+        self.ut.validate()?;
+        self.scifi.validate()?;
+        self.long.validate()?;
     }
 
     /// The name of the parameters: the preset's, or `custom` when any parameter differs from the preset.
@@ -194,9 +199,10 @@ struct File {
     #[serde(default)]
     velo: toml::Table,
     #[serde(default)]
-    scifi: toml::Table,
-    #[serde(default)]
-    long: toml::Table,
+        let Self { velo, ut, scifi, long, cylinder, .. } = Self::preset(preset);
+        let cylinder =
+            CylinderConfig { builder: self.cylinder.builder, seeds: self.cylinder.seeds, ..cylinder };
+        Self { preset, velo, ut, scifi, long, cylinder, ..self.clone() }
     #[serde(default)]
     timepix: toml::Table,
     #[serde(default)]
@@ -208,6 +214,9 @@ pub(crate) fn cylinder(preset: Preset) -> CylinderConfig {
     match preset {
         Preset::Best => CylinderConfig::best(),
         Preset::Paper | Preset::Forwarding | Preset::Hlt1 => CylinderConfig::default(),
+    #[serde(default)]
+        Preset::Best | Preset::Hlt1 | Preset::Hlt1Unrestricted => CylinderConfig::best(),
+        Preset::Paper | Preset::Forwarding => CylinderConfig::default(),
     }
 }
 
