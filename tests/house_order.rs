@@ -16,7 +16,7 @@ const BASE: [&str; 4] = ["error", "names", "bytes", "units"];
 const BELOW_DETECTORS: [&str; 4] = ["simd", "event", "engine", "lhcb"];
 
 /// What each room of `src` may use beside [`BASE`], in the order of the rooms. Whatever is not listed may use everything.
-const MAY_USE: [(&str, &[&str]); 15] = [
+const MAY_USE: [(&str, &[&str]); 17] = [
     ("error", &[]),
     ("names", &[]),
     ("bytes", &[]),
@@ -29,8 +29,10 @@ const MAY_USE: [(&str, &[&str]); 15] = [
     ("velo", &BELOW_DETECTORS),
     ("ut", &BELOW_DETECTORS),
     ("scifi", &BELOW_DETECTORS),
+    ("long", &["simd", "event", "engine", "lhcb", "velo", "scifi"]),
     ("timepix", &BELOW_DETECTORS),
     ("cylinder", &["simd", "event", "engine", "lhcb", "kalman"]),
+    ("chain", &["simd", "event", "engine", "velo", "ut", "scifi"]),
     ("gpu", &["simd", "event", "engine", "kalman", "velo", "timepix", "cylinder"]),
 ];
 
@@ -70,9 +72,12 @@ fn dependence_runs_one_way() {
             ("src/lhcb/decode.rs", "use crate::ut::UtGeometry;"),
             ("src/velo/find.rs", "use crate::{Result, kalman::State};"),
             ("src/ut/sequence.rs", "use crate::scifi::SciFiGeometry;"),
+            ("src/scifi/seeding.rs", "use crate::long::Long;"),
             ("src/timepix/chain.rs", "use crate::gpu::Device;"),
             ("src/kalman/mod.rs", "use crate::cylinder::Hit;"),
             ("src/cylinder/fit.rs", "use crate::velo::VeloConfig;"),
+            ("src/ut/find/mod.rs", "use crate::velo::VeloConfig;"),
+            ("src/velo/run.rs", "use crate::chain::VeloUt;"),
             ("src/gpu/velo/mod.rs", "use crate::ut::UtHits;"),
         ],
     );

@@ -5,9 +5,8 @@
 mod host_mode;
 
 use host_mode::HostMode;
-use peloton::velo::Preset;
 use peloton_job::{
-    Cancel, Config, Frame, Host, Request, SequenceName, Silent, Simulation, display, run, simulate,
+    Cancel, Config, Frame, Host, Preset, Request, SequenceName, Silent, Simulation, display, run, simulate,
 };
 use std::path::Path;
 
