@@ -56,8 +56,7 @@ fn steps<const TO_RADIUS: bool>(level: Level, tracks: &Tracks) -> [Work<'_>; 2] 
     let (mut one, mut two) = (out(), out());
     let run_one = move || dispatch_usual!(level, g => tracks.through::<_, TO_RADIUS>(g, &mut one));
     let run_two = move || dispatch_usual!(level, g => tracks.through::<_, TO_RADIUS>(Pair::new(g), &mut two));
-    let pair = format!("{} x {}", level.isa(), 2 * level.gang());
-    [(level.to_string(), Box::new(run_one)), (pair, Box::new(run_two))]
+    [(level.to_string(), Box::new(run_one)), (format!("two of {level}"), Box::new(run_two))]
 }
 
 fn filter() {
