@@ -3,7 +3,8 @@
 use arrow_schema::Field;
 use peloton::Status;
 use peloton::event::{
-    ColumnInfo, CylinderTracks, Kind, PixelClusters, Results, SCHEMA_VERSION, SciFiBatch, UtBatch, VeloTracks,
+    ColumnInfo, CylinderTracks, Kind, LongTracks, PixelClusters, Results, SCHEMA_VERSION, SciFiBatch,
+    SciFiTracks, UtBatch, VeloTracks,
 };
 use peloton::kalman::FitStatus;
 use peloton_io::output::{arrow_schema, timepix::trigger_fields};
@@ -37,6 +38,8 @@ fn columns_have_one_name_each_and_say_what_they_are() {
     check::<VeloTracks>();
     check::<UtBatch>();
     check::<SciFiBatch>();
+    check::<SciFiTracks>();
+    check::<LongTracks>();
     check::<CylinderTracks>();
     check::<PixelClusters>();
 }
@@ -62,7 +65,9 @@ fn document() -> String {
     write!(text, "\nVersion of the schemas: {SCHEMA_VERSION}.\n").unwrap();
     sequence::<VeloTracks>(&mut text, "velo", &[]);
     sequence::<UtBatch>(&mut text, "ut", &[]);
-    sequence::<SciFiBatch>(&mut text, "scifi", &[]);
+    sequence::<SciFiBatch>(&mut text, "scifi-hits", &[]);
+    sequence::<SciFiTracks>(&mut text, "scifi", &[]);
+    sequence::<LongTracks>(&mut text, "long", &[]);
     sequence::<CylinderTracks>(&mut text, "cylinder", &[]);
     sequence::<PixelClusters>(&mut text, "timepix", &trigger_fields());
     text.push_str("\n## Codes of `status`\n\n| code | name | meaning |\n|---|---|---|\n");

@@ -4,7 +4,7 @@
 //! `PELOTON_FIT_TRACKS` says how many tracks of each kind are tried (20,000).
 mod common;
 
-use peloton::event::{Column, Counters, States, VeloBatch, VeloTracks};
+use peloton::event::{Column, Outcome, States, VeloBatch, VeloTracks};
 use peloton::simd::Level;
 use peloton::velo::geometry::MODULE_Z;
 use peloton::velo::reference::{self, Filtered, Line, fit_f64};
@@ -301,9 +301,10 @@ fn nothing_but_numbers_comes_of_numbers() {
 fn compare_events(name: &str, batch: &VeloBatch) {
     for preset in Preset::ALL {
         let config = VeloConfig::preset(preset);
-        let (mut tracks, mut counters) = (VeloTracks::default(), Counters::default());
+        let mut out = Outcome::default();
         let (level, mut workspace) = (Level::choose(None, None).unwrap(), VeloWorkspace::default());
-        reconstruct(level, &config, batch.view(), 0..batch.len(), &mut workspace, &mut tracks, &mut counters);
+        reconstruct(level, &config, batch.view(), 0..batch.len(), &mut workspace, &mut out);
+        let tracks: VeloTracks = out.results;
         let mut places = std::collections::HashMap::new();
         let mut of_event = usize::MAX;
         let worst = compare(&config.fit, &tracks, |track| {

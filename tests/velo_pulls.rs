@@ -1,15 +1,16 @@
 //! Fitted states of simulated events against true ones: errors that are what they say.
 
-use peloton::event::{Counters, TruthEvent, VeloBatch, VeloTracks};
+use peloton::event::{Outcome, TruthEvent, VeloBatch, VeloTracks};
 use peloton::simd::Level;
 use peloton::velo::{Preset, VeloConfig, VeloWorkspace, reconstruct};
 use peloton_sim::SimReader;
 use peloton_truth::{VeloPullReport, VeloPulls};
 
 fn pulls(config: &VeloConfig, batch: &VeloBatch, truth: &[TruthEvent]) -> Option<VeloPullReport> {
-    let (mut tracks, mut counters) = (VeloTracks::default(), Counters::default());
+    let mut out = Outcome::default();
     let (level, mut workspace) = (Level::choose(None, None).unwrap(), VeloWorkspace::default());
-    reconstruct(level, config, batch.view(), 0..batch.len(), &mut workspace, &mut tracks, &mut counters);
+    reconstruct(level, config, batch.view(), 0..batch.len(), &mut workspace, &mut out);
+    let tracks: VeloTracks = out.results;
     let mut pulls = VeloPulls::default();
     truth.iter().enumerate().for_each(|(event, truth)| pulls.event(truth, &tracks, event));
     pulls.report()

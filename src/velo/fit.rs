@@ -6,8 +6,7 @@
 //! the end of the Velo.
 
 use super::config::FitConfig;
-use super::find::ROW;
-use super::scratch::{Found, LEN_AT};
+use super::found::{Found, LEN_AT, ROW};
 use crate::event::{Column, States, VeloTracks};
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
@@ -147,13 +146,20 @@ fn position<G: Gang>(hits: &[[f32; 4]], words: &[u32], entry: U32<G>) -> [F32<G>
     [x, y, z]
 }
 
-/// Fits the tracks of `found.order`, given the sorted hits and their ids, and appends them, their hits and their
+/// Hits as they were sorted: x, y, z in records of four, and their ids.
+#[derive(Clone, Copy)]
+pub(super) struct SortedHits<'a> {
+    pub hits: &'a [[f32; 4]],
+    pub ids: &'a [u32],
+}
+
+/// Fits the tracks of `found.order`, given the sorted hits, and appends them, their hits and their
 /// states to `out`.
 #[inline(always)]
 pub(super) fn fit<G: Gang>(
     g: G,
     config: &FitConfig,
-    (sorted, ids_of): (&[[f32; 4]], &[u32]),
+    SortedHits { hits: sorted, ids: ids_of }: SortedHits<'_>,
     found: &Found,
     path: &mut Column<f32>,
     out: &mut VeloTracks,

@@ -1,7 +1,7 @@
 //! [`check`]: reconstructs events, or takes tracks made elsewhere, and compares with the truth.
 
 use crate::registry::Command;
-use crate::run::{reconstruct, tell_problems};
+use crate::run::reconstruct;
 use crate::stream::stream;
 use crate::system::open;
 use crate::track_file::TrackFile;
@@ -181,7 +181,7 @@ fn check_tracks<S: System>(
             Ok(())
         },
     );
-    tell_problems(source, host);
+    crate::system::warn_of_problems(source, host);
     compared?;
     if request.events.count.is_none() && !host.is_cancelled() {
         file.expect_end()?;

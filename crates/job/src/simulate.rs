@@ -4,6 +4,7 @@ use crate::Host;
 use crate::sink::{ByteSink, Done, is_no_file};
 use peloton::cylinder::CylinderSample;
 use peloton::event::{PixelHits, RawBatch, VeloBatch};
+use peloton::simd::with_default_float_mode;
 use peloton::{Error, Result};
 use peloton_io::input::timepix::{PixelFormat, write_hits};
 use peloton_io::input::{Geometry, write_cylinder, write_velo_json};
@@ -67,7 +68,8 @@ pub struct Simulated {
 /// [`Error::Config`] for specifications and names that are not known, and those of the output.
 pub fn simulate(what: &Simulation, output: &Path, host: Host<'_>) -> Result<Simulated> {
     let begin = Instant::now();
-    let mut made = simulated(what, output, host)?;
+    // Hosts may compute in another mode; threads that are started inherit this one.
+    let mut made = with_default_float_mode(|| simulated(what, output, host))?;
     made.wall_seconds = begin.elapsed().as_secs_f64();
     Ok(made)
 }

@@ -169,7 +169,7 @@ pub fn losses(report: &LossReport) -> String {
 
 /// Measured momenta against true ones.
 pub fn momenta(report: &MomentumReport) -> String {
-    let heads = ["p, GeV/c", "tracks", "median dp/p", "half 68 %", "right charge", "68 % interval"];
+    let heads = ["p, GeV/c", "tracks", "median dp/p", "half 68 %", "pull of q/p", "right charge", "interval"];
     let mut rows = vec![heads.map(String::from)];
     let share = |value: Option<f64>| value.map_or("-".into(), |value| format!("{:.2} %", 100.0 * value));
     let above = std::iter::once((format!("above {}", edge(report.all.low)), &report.all));
@@ -180,6 +180,7 @@ pub fn momenta(report: &MomentumReport) -> String {
             bin.tracks.to_string(),
             bin.median.map_or("-".into(), |median| format!("{:+.2} %", 100.0 * median)),
             share(bin.half_width),
+            bin.pull_width.map_or("-".into(), |width| format!("{width:.2}")),
             share(bin.right_charge_rate),
             format!("{} - {}", share(bin.right_charge_low), share(bin.right_charge_high)),
         ]);

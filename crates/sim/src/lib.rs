@@ -12,6 +12,7 @@ mod cylinder_shuffle;
 mod few;
 mod flight;
 mod lhcb;
+mod normal;
 mod pixels;
 mod random;
 mod spec;

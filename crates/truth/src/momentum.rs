@@ -20,24 +20,51 @@ pub struct Measured {
     pub pt: f64,
     /// Charge; its sign alone counts.
     pub charge: f64,
+    /// Error of charge over momentum, c/GeV, where it is known.
+    pub error: Option<f64>,
+}
+
+impl Measured {
+    /// Of charge over momentum, c/GeV, with its variance, and the slopes dx/dz and dy/dz near the beam.
+    pub fn new(qop: f32, variance: Option<f32>, [tx, ty]: [f32; 2]) -> Self {
+        let [qop, tx, ty] = [qop, tx, ty].map(f64::from);
+        let (p, slope2) = (1.0 / qop.abs(), tx * tx + ty * ty);
+        let pt = p * (slope2 / (1.0 + slope2)).sqrt();
+        Self { p, pt, charge: qop.signum(), error: variance.map(|variance| f64::from(variance).sqrt()) }
+    }
+}
+
+/// What a track is off by.
+#[derive(Debug, Clone, Copy)]
+struct Deviation {
+    /// p / true p - 1.
+    relative: f64,
+    /// (q/p - true q/p) / error.
+    pull: Option<f64>,
+    is_charge_right: bool,
 }
 
 /// Measured momenta of matched tracks.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Momenta {
-    /// Per bin: p / true p - 1, and whether the charge is right.
-    bins: [Vec<(f64, bool)>; EDGES.len() - 1],
+    bins: [Vec<Deviation>; EDGES.len() - 1],
 }
 
 impl Momenta {
     /// Takes the track of a particle. Electrons, which radiate, and particles outside of the detector are left out.
     pub fn add(&mut self, particle: &Particle, track: Measured) {
         let inside = particle.eta > 2.0 && particle.eta < 5.0;
-        let deviation = track.p / particle.p - 1.0;
-        if inside && !particle.is_electron() && deviation.is_finite() {
+        let relative = track.p / particle.p - 1.0;
+        if inside && !particle.is_electron() && relative.is_finite() {
+            let off = track.charge.signum() / track.p - particle.charge.signum() / particle.p;
+            let pull = track.error.map(|error| off / error).filter(|pull| pull.is_finite());
             let above = EDGES.partition_point(|edge| *edge <= particle.p);
             let bin = above.saturating_sub(1).min(self.bins.len() - 1);
-            self.bins[bin].push((deviation, track.charge * particle.charge > 0.0));
+            self.bins[bin].push(Deviation {
+                relative,
+                pull,
+                is_charge_right: track.charge * particle.charge > 0.0,
+            });
         }
     }
 
@@ -78,6 +105,8 @@ pub struct MomentumBin {
     pub median: Option<f64>,
     /// Half of the central 68 % of it.
     pub half_width: Option<f64>,
+    /// Half of the central 68 % of (q/p - true q/p) / error, where tracks say their errors.
+    pub pull_width: Option<f64>,
     /// Tracks with the right charge.
     pub right_charge: u64,
     /// Their share.
@@ -89,19 +118,24 @@ pub struct MomentumBin {
 }
 
 impl MomentumBin {
-    fn new([low, high]: [f64; 2], mut tracks: Vec<(f64, bool)>) -> Self {
-        tracks.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let quantile = |share: f64| quantile(&tracks, share);
-        let half = |below: Option<f64>, above: Option<f64>| Some(0.5 * (above? - below?));
-        let right = tracks.iter().filter(|(_, right)| *right).count() as u64;
+    fn new([low, high]: [f64; 2], tracks: Vec<Deviation>) -> Self {
+        let sorted = |of: fn(&Deviation) -> Option<f64>| {
+            let mut values: Vec<f64> = tracks.iter().filter_map(of).collect();
+            values.sort_by(f64::total_cmp);
+            values
+        };
+        let half = |values: &[f64]| Some(0.5 * (quantile(values, 1.0 - TAIL)? - quantile(values, TAIL)?));
+        let (relative, pulls) = (sorted(|track| Some(track.relative)), sorted(|track| track.pull));
+        let right = tracks.iter().filter(|track| track.is_charge_right).count() as u64;
         let count = tracks.len() as u64;
         let interval = clopper_pearson(right, count);
         Self {
             low,
             high,
             tracks: count,
-            median: quantile(0.5),
-            half_width: half(quantile(TAIL), quantile(1.0 - TAIL)),
+            median: quantile(&relative, 0.5),
+            half_width: half(&relative),
+            pull_width: half(&pulls),
             right_charge: right,
             right_charge_rate: ratio(right as f64, count as f64),
             right_charge_low: interval.map(|(low, _)| low),
@@ -111,16 +145,27 @@ impl MomentumBin {
 }
 
 /// The value that a share of sorted ones is below, between the two nearest.
-fn quantile(sorted: &[(f64, bool)], share: f64) -> Option<f64> {
+fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
     let place = share * sorted.len().checked_sub(1)? as f64;
     let (below, part) = (place as usize, place.fract());
-    let above = sorted.get(below + 1).or(sorted.last())?.0;
-    Some(sorted[below].0 * (1.0 - part) + above * part)
+    let above = sorted.get(below + 1).or(sorted.last())?;
+    Some(sorted[below] * (1.0 - part) + above * part)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn momenta_follow_from_slopes() {
+        let track = Measured::new(-0.1, Some(0.04), [0.3, 0.4]);
+        assert!(
+            (track.p - 10.0).abs() < 1e-6
+                && track.charge == -1.0
+                && (track.error.unwrap() - 0.2).abs() < 1e-6
+        );
+        assert!((track.pt - 10.0 * 0.5 / 1.25f64.sqrt()).abs() < 1e-6, "{track:?}");
+    }
 
     #[test]
     fn medians_widths_and_charges_are_those_of_what_went_in() {
@@ -131,13 +176,14 @@ mod tests {
         for i in 0..=1000 {
             let deviation = 0.01 * (f64::from(i) / 500.0 - 1.0);
             let charge = if i % 10 == 0 { -1.0 } else { 1.0 };
-            momenta.add(&particle(10.0), Measured { p: 10.0 * (1.0 + deviation), pt: 1.0, charge });
+            momenta
+                .add(&particle(10.0), Measured { p: 10.0 * (1.0 + deviation), pt: 1.0, charge, error: None });
         }
         // Left out: electrons, and what flies past the detector.
         for particle in [Particle { pid: -11, ..particle(10.0) }, Particle { eta: 5.5, ..particle(10.0) }] {
-            momenta.add(&particle, Measured { p: 1.0, pt: 1.0, charge: 1.0 });
+            momenta.add(&particle, Measured { p: 1.0, pt: 1.0, charge: 1.0, error: None });
         }
-        momenta.add(&particle(2.5), Measured { p: 5.0, pt: 1.0, charge: 1.0 });
+        momenta.add(&particle(2.5), Measured { p: 5.0, pt: 1.0, charge: 1.0, error: Some(0.1) });
         let report = momenta.report().unwrap();
         assert_eq!((report.all.tracks, report.all.right_charge), (1001, 900));
         assert!(report.all.median.unwrap().abs() < 1e-12);
@@ -145,6 +191,7 @@ mod tests {
         let counts: Vec<_> = report.bins.iter().map(|bin| bin.tracks).collect();
         assert_eq!(counts, [0, 0, 1, 0, 0, 1001, 0, 0]);
         assert_eq!((report.bins[2].median, report.bins[2].half_width), (Some(1.0), Some(0.0)));
+        assert_eq!((report.bins[2].pull_width, report.bins[5].pull_width), (Some(0.0), None));
         let mut both = momenta.clone();
         both.merge(&momenta);
         assert_eq!(both.report().unwrap().all.tracks, 2002);

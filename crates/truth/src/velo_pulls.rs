@@ -145,7 +145,7 @@ impl VeloPulls {
                 for (number, parameter) in PARAMETERS.into_iter().enumerate() {
                     let p = [bins_of.start, bins_of.end].map(|edge| P_EDGES.get(edge).copied());
                     let values = bins[bins_of.clone()].iter().map(|parameters| &parameters[number]);
-                    pulls.extend(pull((place, parameter), p, values));
+                    pulls.extend(pull(place, parameter, p, values));
                 }
             }
         }
@@ -179,7 +179,8 @@ fn fitted(states: &States, track: usize) -> TrueState {
 }
 
 fn pull<'a>(
-    (place, parameter): (&'static str, &'static str),
+    place: &'static str,
+    parameter: &'static str,
     [p_from, p_to]: [Option<f64>; 2],
     values: impl Iterator<Item = &'a Values>,
 ) -> Option<VeloPull> {

@@ -2,13 +2,17 @@
 
 mod cylinder;
 mod inputs;
+mod long;
 mod raw;
+mod scifi;
 mod timepix;
 mod track_check;
 mod trackers;
 mod velo;
 
 pub use cylinder::CylinderSystem;
+pub use long::LongSystem;
+pub use scifi::SciFiTracksSystem;
 pub use timepix::{PixelContext, TimepixSystem};
 pub use track_check::{TrackCheck, TrackRows};
 pub use trackers::{SciFiSystem, UtSystem};

@@ -174,7 +174,7 @@ impl System for VeloSystem {
     }
 
     fn is_preset(config: &Config) -> bool {
-        config.velo == VeloConfig::preset(config.preset)
+        config.velo == VeloConfig::preset(config.preset.velo())
     }
 
     fn track_rules(_request: &Request, options: &CheckOptions, opened: &mut Opened<Self>) -> Result<Rules> {

@@ -1,10 +1,14 @@
 //! All parameters of the Velo reconstruction, with defaults and their sources.
 
-use super::forwarding::ForwardingConfig;
+mod forwarding;
+mod paper;
+
 use super::geometry::PAIRS;
-use super::paper::PaperConfig;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
+
+pub use forwarding::ForwardingConfig;
+pub use paper::PaperConfig;
 
 /// A ready configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
