@@ -1,6 +1,7 @@
 //! [`Geometry`]: where the detector's geometry comes from; each part is read when it is asked for.
 
 use peloton::bytes::{Fields, File};
+use peloton::lhcb::Bending;
 use peloton::scifi::SciFiGeometry;
 use peloton::ut::{UtGeometry, UtTables};
 use peloton::velo::VeloSensors;
