@@ -2,13 +2,15 @@
 //! through events in lockstep, and every ISA, gang size and thread count gives the same bits.
 //!
 //! [`simd`] is *how* we compute, [`event`] is *what* flows: columns of hits and results. [`velo`], [`ut`], [`scifi`],
-//! [`timepix`] and [`cylinder`] (with the filter in [`kalman`]) are the detectors, each with its sequence of stages, [`long`]
-//! joins tracks of two of them, and [`engine`] runs sequences on one thread or many. Reading and writing files, simulation, comparison with the truth and
+//! [`timepix`] and [`cylinder`] (with the filter in [`kalman`]) are the detectors, each with its sequence of stages,
+//! [`chain`] and [`long`] have the sequences over several of them, and [`engine`] runs sequences on one thread or many.
+//! Reading and writing files, simulation, comparison with the truth and
 //! the command line are crates of their own, which are built on this one. `ARCHITECTURE.md` describes all of it,
 //! `docs/glossary.md` the words, `docs/algorithms.md` the constants and their sources.
 #![deny(unsafe_code, missing_docs)]
 
 pub mod bytes;
+pub mod chain;
 pub mod classifier;
 pub mod cylinder;
 pub mod engine;

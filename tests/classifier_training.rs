@@ -5,7 +5,7 @@ mod common;
 
 use common::best_level;
 use common::geometry::Detector;
-use peloton::event::{RawBatch, VeloTracks};
+use peloton::event::{Outcome, RawBatch};
 use peloton::velo::Preset;
 use peloton_sim::LhcbReader;
 use peloton_truth::train::{Table, Trained, Training, train};
@@ -26,9 +26,10 @@ fn candidates() -> Vec<(u64, [f32; 4], bool)> {
     let mut all = Vec::new();
     for seed in (1..=12).chain(800..=807) {
         let mut reader = LhcbReader::new(format!("sim:lhcb,events=4,seed={seed}").parse().unwrap(), 0, None);
-        let (mut raw, mut notes, mut tracks) = (RawBatch::default(), Vec::new(), VeloTracks::default());
+        let (mut raw, mut notes, mut out) = (RawBatch::default(), Vec::new(), Outcome::default());
         reader.read(4, &detector, &mut raw, &mut notes).unwrap();
-        engine.try_run(raw.view(), &mut engine.workspace(), &mut tracks).unwrap();
+        engine.try_run(raw.view(), &mut engine.workspace(), &mut out).unwrap();
+        let tracks = &out.results;
         let mut checker = Checker::new(Rules::Lhcb);
         for (event, note) in notes.iter().enumerate() {
             checker.event(

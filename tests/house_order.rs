@@ -32,6 +32,7 @@ const MAY_USE: [(&str, &[&str]); 16] = [
     ("long", &["simd", "event", "engine", "lhcb", "velo", "scifi"]),
     ("timepix", &BELOW_DETECTORS),
     ("cylinder", &["simd", "event", "engine", "lhcb", "kalman"]),
+    ("chain", &["simd", "event", "engine", "velo", "ut", "scifi"]),
     ("gpu", &["simd", "event", "engine", "kalman", "velo", "timepix", "cylinder"]),
 ];
 
@@ -75,6 +76,8 @@ fn dependence_runs_one_way() {
             ("src/timepix/chain.rs", "use crate::gpu::Device;"),
             ("src/kalman/mod.rs", "use crate::cylinder::Hit;"),
             ("src/cylinder/fit.rs", "use crate::velo::VeloConfig;"),
+            ("src/ut/find/mod.rs", "use crate::velo::VeloConfig;"),
+            ("src/velo/run.rs", "use crate::chain::VeloUt;"),
             ("src/gpu/velo/mod.rs", "use crate::ut::UtHits;"),
         ],
     );

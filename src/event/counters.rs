@@ -187,6 +187,18 @@ mod tests {
     }
 
     #[test]
+    fn parts_of_a_sequence_count_behind_one_another() {
+        let (mut whole, mut part) = (Counters::default(), Counters::default());
+        part.stages[1].items_in = 7;
+        part.count_truncated(Truncation::LateHits, 2);
+        part.count_event(Status::Ok);
+        whole.merge_part(&part, 0);
+        whole.merge_part(&part, 4);
+        assert_eq!([1, 5].map(|stage| whole.stages[stage].items_in), [7, 7]);
+        assert_eq!((whole.events(), whole.dropped().collect::<Vec<_>>()), (0, vec![("late_hits", 4)]));
+    }
+
+    #[test]
     fn sums_do_not_depend_on_the_order() {
         let mut one = Counters::default();
         one.count_event(Status::Ok);

@@ -135,6 +135,24 @@ pub fn sigmoid<G: Gang>(x: F32<G>) -> F32<G> {
     splat(x, 1.0) / (splat(x, 1.0) + scaled)
 }
 
+/// The natural logarithm of a positive, normal, finite number; error at most 2 ULP. What else comes in gives some finite
+/// number.
+#[inline(always)]
+pub fn ln<G: Gang>(x: F32<G>) -> F32<G> {
+    // The mantissa m is taken between the roots of 1/2 and of 2; ln m = 2 artanh((m - 1) / (m + 1)).
+    const ROOT: u32 = 0x3f35_04f3;
+    const P: [f32; 4] = [1.0 / 3.0, 0.2, 1.0 / 7.0, 1.0 / 9.0];
+    let bits = x.to_bits() - U32::splat(x.g, ROOT);
+    let exponent = bits.as_i32().shr::<23>().to_f32();
+    let m = ((bits & U32::splat(x.g, 0x007f_ffff)) + U32::splat(x.g, ROOT)).as_f32();
+    let one = splat(x, 1.0);
+    let s = (m - one) / (m + one);
+    let square = s * s;
+    let twice = s + s;
+    let tail = (twice * square).mul_add(polynomial(square, &P), twice);
+    exponent.mul_add(splat(x, std::f32::consts::LN_2), tail)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -270,6 +288,35 @@ mod tests {
         }
         println!("sin, cos: {worst:?}");
         assert!(worst[0].0 <= 2.0 && worst[1].0 <= 2.0, "{worst:?}");
+    }
+
+    fn ln_on(level: Level, x: &[f32]) -> Vec<f32> {
+        let [out, _] = dispatch!(level, g => map2(g, #[inline(always)] |x, _| [ln(x); 2], x, x));
+        out
+    }
+
+    #[test]
+    fn ln_is_right_to_two_units() {
+        let mut random = Random(4);
+        let mut x: Vec<f32> = (0..1_000_000).map(|_| random.any().abs()).filter(|x| x.is_normal()).collect();
+        // All about 1, where the result is small, and the ends.
+        x.extend((0..400_000).map(|i| f32::from_bits(1.0f32.to_bits() - 200_000 + i)));
+        x.extend([f32::MIN_POSITIVE, f32::MAX, 1.0]);
+        let got = ln_on(Level::choose(None, None).unwrap(), &x);
+        let mut worst = (0.0, 0.0);
+        for (&x, &got) in x.iter().zip(&got) {
+            let error = ulp(got, libm::log(x as f64));
+            if error > worst.0 || error.is_nan() {
+                worst = (error, x);
+            }
+        }
+        println!("ln: {worst:?}");
+        assert!(worst.0 <= 2.0, "{worst:?}");
+        let absurd = [0.0, -0.0, -1.0, f32::INFINITY, f32::NEG_INFINITY, f32::from_bits(1)];
+        for level in Level::supported() {
+            assert_eq!(ln_on(level, &x[..1000]), got[..1000], "{level}");
+            assert!(ln_on(level, &absurd).iter().all(|ln| ln.is_finite()), "{level}");
+        }
     }
 
     #[test]

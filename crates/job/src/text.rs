@@ -169,7 +169,8 @@ pub fn losses(report: &LossReport) -> String {
 
 /// Measured momenta against true ones.
 pub fn momenta(report: &MomentumReport) -> String {
-    let heads = ["p, GeV/c", "tracks", "median dp/p", "half 68 %", "pull of q/p", "right charge", "interval"];
+    let heads =
+        ["p, GeV/c", "tracks", "median dp/p", "half 68 %", "pull of q/p", "right charge", "68 % interval"];
     let mut rows = vec![heads.map(String::from)];
     let share = |value: Option<f64>| value.map_or("-".into(), |value| format!("{:.2} %", 100.0 * value));
     let above = std::iter::once((format!("above {}", edge(report.all.low)), &report.all));
@@ -210,8 +211,19 @@ pub fn stage_losses(title: &str, losses: &[StageLoss]) -> String {
 
 /// Fitted states against true ones, and impact parameters.
 pub fn velo_pulls(report: &VeloPullReport) -> String {
-    let heads = ["state", "p, GeV/c", "tracks", "mean pull", "width", "beyond 5", "resolution"];
+    let heads = [
+        "state",
+        "p, GeV/c",
+        "tracks",
+        "mean pull",
+        "width",
+        "beyond 5",
+        "resolution",
+        "hits in sigma^2",
+        "hits in truth",
+    ];
     let mut rows = vec![heads.map(String::from)];
+    let known = |share: Option<f64>| share.map_or("-".into(), |share| format!("{:.0} %", 100.0 * share));
     for pull in &report.pulls {
         let (scale, unit) = if pull.parameter.starts_with('t') { (1e6, "urad") } else { (1e3, "um") };
         rows.push([
@@ -222,11 +234,14 @@ pub fn velo_pulls(report: &VeloPullReport) -> String {
             format!("{:.3}", pull.width),
             percent(Some(pull.far)),
             format!("{:.1} {unit}", scale * pull.resolution),
+            known(pull.hit_share),
+            known(pull.true_hit_share),
         ]);
     }
     let mut text = format!(
         "\nstates of prompt particles above 3 GeV/c, no electrons: pulls are (fitted - true) / sigma,\n\
-         widths and resolutions half of the central 68 %\n{}",
+         widths and resolutions half of the central 68 %; hits: which share of sigma^2, and of the real\n\
+         variance, is due to hit errors, the rest being scattering\n{}",
         table(&rows)
     );
     let mut rows = vec![["1/pT, c/GeV", "tracks", "impact parameter", "LHCb run 1"].map(String::from)];

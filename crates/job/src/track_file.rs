@@ -58,7 +58,7 @@ impl TrackFile {
         })?;
         let track = |line| match line {
             Line::Hits(hits) => (hits, None),
-            Line::Track { hits, p, pt, charge } => (hits, Some(Measured { p, pt, charge, error: None })),
+            Line::Track { hits, p, pt, charge } => (hits, Some(Measured { p, pt, charge, qop_error: None })),
         };
         Ok(lines.into_iter().map(track).collect())
     }

@@ -33,7 +33,7 @@ pub use peloton_io::input::mdf::{HitsOf, Vertex, decode_mc, decode_vertices};
 pub use report::{CategoryReport, CheckReport, FastGhosts};
 pub use stages::{Paired, StageLoss, StageLosses};
 pub use tables::{EfficiencyBin, EfficiencyTable, GhostBin, GhostTable};
-pub use velo_pulls::{ImpactParameter, VeloPull, VeloPullReport, VeloPulls};
+pub use velo_pulls::{ImpactParameter, VeloHits, VeloPull, VeloPullReport, VeloPulls};
 
 use peloton::Error;
 use std::{fmt, str::FromStr};

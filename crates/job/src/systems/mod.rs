@@ -9,6 +9,7 @@ mod timepix;
 mod track_check;
 mod trackers;
 mod velo;
+mod velo_ut;
 
 pub use cylinder::CylinderSystem;
 pub use long::LongSystem;
@@ -17,3 +18,4 @@ pub use timepix::{PixelContext, TimepixSystem};
 pub use track_check::{TrackCheck, TrackRows};
 pub use trackers::{SciFiSystem, UtSystem};
 pub use velo::VeloSystem;
+pub use velo_ut::VeloUtSystem;
