@@ -17,7 +17,7 @@ mod sequence;
 mod store;
 pub mod tables;
 
-pub use config::{UtConfig, UtPreset};
+pub use config::{LineConfig, UtChoice, UtConfig, UtPreset};
 pub use decode::{UtScratch, decode};
 #[cfg(feature = "reference")]
 pub use decode::{reference as decode_reference, reference_with as decode_reference_with};
