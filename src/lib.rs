@@ -18,7 +18,7 @@ pub mod event;
 #[cfg(feature = "cuda")]
 pub mod gpu;
 pub mod kalman;
-mod lhcb;
+pub mod lhcb;
 mod names;
 pub mod scifi;
 pub mod simd;

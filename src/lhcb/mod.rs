@@ -1,3 +1,4 @@
 //! What the detectors of LHCb share.
 
 pub(crate) mod decode;
+pub mod magnet;

@@ -9,8 +9,7 @@ use peloton_io::input::timepix::{PixelFormat, write_hits};
 use peloton_io::input::{Geometry, write_cylinder, write_velo_json};
 use peloton_sim::timepix::{PixelSim, PixelSimSpec};
 use peloton_sim::{
-    CylinderSim, CylinderSpec, LhcbDetector, LhcbScratch, SimDetector, SimSpec, SimulatedEvent, in_order,
-    simulate_velo,
+    CylinderSim, CylinderSpec, LhcbDetector, SimDetector, SimSpec, SimulatedEvent, in_order, simulate_velo,
 };
 use serde::Serialize;
 use std::io::Write;
@@ -138,8 +137,8 @@ fn lhcb(what: &Simulation, spec: SimSpec, output: &Path, host: Host<'_>) -> Resu
     let geometry = what.geometry.as_deref().map_or(Ok(Geometry::Nominal), Geometry::named)?;
     let (ut, scifi, polarity) = (geometry.ut()?, geometry.scifi()?, geometry.polarity()?);
     let detector = LhcbDetector { ut: &ut, scifi: &scifi, polarity };
-    let make = |(batch, scratch): &mut (RawBatch, LhcbScratch), number| {
-        let event = SimulatedEvent::new(&spec, &detector, scratch, number);
+    let make = |batch: &mut RawBatch, number| {
+        let event = SimulatedEvent::new(&spec, &detector, number);
         batch.clear();
         event.push(batch);
         let mut bytes = Vec::new();

@@ -6,7 +6,7 @@
 //! Likeness, not physics: it makes events of the real size and shape, in the geometry that it is given.
 
 mod banks;
-mod magnet;
+pub(crate) mod magnet;
 mod trackers;
 mod truth;
 
@@ -18,7 +18,6 @@ use super::random::Random;
 use super::threads::{in_order, take_events};
 use super::transport::transport;
 use super::velo::digitise;
-use magnet::Field;
 use peloton::event::{BankKind, RawBatch, UT_PLANES};
 use peloton::scifi::SciFiGeometry;
 use peloton::ut::UtGeometry;
@@ -64,12 +63,12 @@ pub struct SimulatedEvent {
 
 impl SimulatedEvent {
     /// Simulates event `number` of the sample.
-    pub fn new(spec: &SimSpec, detector: &LhcbDetector<'_>, scratch: &mut LhcbScratch, number: u64) -> Self {
+    pub fn new(spec: &SimSpec, detector: &LhcbDetector<'_>, number: u64) -> Self {
         let mut random = Random::new(spec.seed, number);
         let (mut flights, vertices) = collide(spec, &mut random);
         let (crossings, exits) = transport(&mut flights, &mut random);
         let sensors = digitise(spec, &crossings, &mut random);
-        let trackers = trackers::follow(detector, &mut flights, &exits, &mut random, &mut scratch.field);
+        let trackers = trackers::follow(detector, &mut flights, &exits, &mut random);
 
         let mut hits = vec![ParticleHits::default(); flights.len()];
         let mut all = Vec::new();
@@ -160,12 +159,6 @@ fn connected(clusters: Vec<Cluster>) -> Vec<Cluster> {
     all
 }
 
-/// Memory of a thread that simulates, and what it found out before.
-#[derive(Default)]
-pub struct LhcbScratch {
-    field: Field,
-}
-
 /// Simulated raw events, one after another.
 #[derive(Debug, Clone)]
 pub struct LhcbReader {
@@ -194,8 +187,7 @@ impl LhcbReader {
 
     /// The next event.
     pub fn next(&mut self, detector: &LhcbDetector<'_>) -> Option<SimulatedEvent> {
-        let mut scratch = LhcbScratch::default();
-        self.events.next().map(|number| SimulatedEvent::new(&self.spec, detector, &mut scratch, number))
+        self.events.next().map(|number| SimulatedEvent::new(&self.spec, detector, number))
     }
 
     /// Appends up to `max_events` events to `batch`, and what a reader of files would say of each to `notes`.
@@ -210,7 +202,7 @@ impl LhcbReader {
         notes: &mut Vec<EventNote>,
     ) -> Result<usize> {
         let (spec, before) = (&self.spec, notes.len());
-        let make = |scratch: &mut _, number| SimulatedEvent::new(spec, detector, scratch, number);
+        let make = |(): &mut (), number| SimulatedEvent::new(spec, detector, number);
         in_order(take_events(&mut self.events, max_events), self.threads, make, |event| {
             notes.push(event.push(batch));
             true

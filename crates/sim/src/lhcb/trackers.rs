@@ -1,7 +1,7 @@
 //! Hits in the UT and the SciFi, of particles and of nobody.
 
 use super::LhcbDetector;
-use super::magnet::{Field, Track};
+use super::magnet::Track;
 use crate::flight::{ELECTRON, Flight, PION, deflected, scaled, sum};
 use crate::random::Random;
 use crate::transport::Exit;
@@ -74,12 +74,10 @@ pub(super) fn follow(
     flights: &mut Vec<Flight>,
     exits: &[Option<Exit>],
     random: &mut Random,
-    field: &mut Field,
 ) -> TrackerHits {
     let mut hits = TrackerHits::default();
     let mut way = Way {
         detector,
-        field,
         rich: Material::new(RICH),
         ut_plane: Material::new(UT_PLANE),
         scifi_layer: Material::new(SCIFI_LAYER),
@@ -130,7 +128,6 @@ fn secondary(parent: Exit, random: &mut Random) -> (Flight, Track) {
 /// What is on the way of all particles.
 struct Way<'a> {
     detector: &'a LhcbDetector<'a>,
-    field: &'a mut Field,
     rich: Material,
     ut_plane: Material,
     scifi_layer: Material,
@@ -164,13 +161,13 @@ impl Way<'_> {
         let polarity = f64::from(self.detector.polarity);
         let mut track = start;
         if track.z < RICH_Z {
-            track = scattered(track.to(RICH_Z, polarity, self.field)?, flight, self.rich, random);
+            track = scattered(track.to(RICH_Z, polarity)?, flight, self.rich, random);
             if flight.is_hadron() && random.chance(LOST) {
                 return None;
             }
         }
         for (plane, z) in UT_Z.into_iter().enumerate().filter(|(_, z)| *z > start.z) {
-            track = track.to(z, polarity, self.field)?;
+            track = track.to(z, polarity)?;
             let smear = UT_SIGMA * random.normal();
             for hit in
                 self.detector.ut.strips_at(plane, line(track, smear)).filter(|_| random.chance(EFFICIENCY))
@@ -183,7 +180,7 @@ impl Way<'_> {
             return None;
         }
         for (layer, z) in SCIFI_Z.into_iter().enumerate().filter(|(_, z)| *z > start.z) {
-            track = track.to(z, polarity, self.field)?;
+            track = track.to(z, polarity)?;
             if flight.is_hadron() && random.chance(LOST_IN_LAYER) {
                 return None;
             }
