@@ -1,10 +1,10 @@
 //! `peloton check`: reconstructs events, or takes tracks made elsewhere, and compares with the truth.
 
-use crate::options::{JobArgs, host, outcome};
+use crate::options::{ConfigArgs, JobArgs, given, host, outcome};
 use clap::Args;
-use peloton::Result;
+use peloton::{Error, Result};
 use peloton_io::output::JobFiles;
-use peloton_job::{CheckOptions, CheckRules};
+use peloton_job::{CheckOptions, CheckRules, truth_files};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -33,10 +33,15 @@ pub struct Check {
     /// of tracks made here, from events of hits
     #[arg(long, conflicts_with = "tracks")]
     losses: bool,
-    /// Check these tracks instead of own ones: NDJSON, line i is event i, a list of tracks, each a list of
-    /// hit ids
+    /// Check these tracks instead of own ones: NDJSON as `run --output` writes it, whose lines are matched by the numbers
+    /// of their events, or bare lists of tracks, each a list of hit ids, of which line i is event i
     #[arg(long, value_name = "FILE")]
     tracks: Option<PathBuf>,
+    /// Also write what became of every particle and of every track: of NAME.parquet, NAME.particles.parquet (key, PDG code,
+    /// momentum, origin, categories, whether it was found, hit efficiency) and NAME.tracks.parquet (the particle that it
+    /// is, purity, ghost or clone); docs/columns.md lists the columns
+    #[arg(long, value_name = "NAME.parquet")]
+    truth_output: Option<PathBuf>,
     #[command(flatten)]
     job: JobArgs,
 }
@@ -46,16 +51,38 @@ impl Check {
     pub fn name_files(&self, files: &mut JobFiles) {
         self.job.name_files(files);
         files.read("--tracks", &self.tracks);
+        let tables = self.truth_output.as_deref().map(truth_files).and_then(Result::ok);
+        files.written("--truth-output", tables.into_iter().flatten());
     }
 
     /// Runs the command.
     pub fn execute(&self) -> Result<ExitCode> {
-        let Some(request) = self.job.request()? else { return Ok(ExitCode::SUCCESS) };
+        let own = given(&[
+            ("--rules", self.rules.is_some()),
+            ("--tables", self.tables),
+            ("--losses", self.losses),
+            ("--tracks", self.tracks.is_some()),
+            ("--truth-output", self.truth_output.is_some()),
+        ]);
+        let Some(request) = self.job.request("check", &own)? else { return Ok(ExitCode::SUCCESS) };
+        let ConfigArgs { preset, isa, gang, slice, profile, .. } = &self.job.config;
+        let of_reconstruction = given(&[
+            ("--preset", preset.is_some()),
+            ("--isa", isa.is_some()),
+            ("--gang", gang.is_some()),
+            ("--slice", slice.is_some()),
+            ("--profile", profile.is_some()),
+        ]);
+        if let (Some(_), Some(flag)) = (&self.tracks, of_reconstruction.first()) {
+            let message = format!("{flag} has no effect with --tracks: nothing is reconstructed");
+            return Err(Error::Config(message));
+        }
         let options = CheckOptions {
             rules: self.rules,
             tables: self.tables,
             losses: self.losses,
             tracks: self.tracks.clone(),
+            truth_output: self.truth_output.clone(),
         };
         let checked = peloton_job::check(&request, &options, host(&self.job.report.terminal()))?;
         self.job.report.report(&checked.text, &checked)?;

@@ -3,9 +3,10 @@
 use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use peloton::{Error, Result};
 use peloton_io::output::{is_standard_output, write_whole};
-use peloton_job::Progress;
+use peloton_job::{Progress, Work};
 use std::io::{ErrorKind, Write};
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 /// Writes to standard output. A reader that has seen enough (a closed pipe) is no error.
 pub fn print(text: &str) -> Result<()> {
@@ -52,12 +53,15 @@ pub fn write_json(path: &Path, value: &impl serde::Serialize) -> Result<()> {
 pub struct Terminal {
     bar: ProgressBar,
     is_quiet: bool,
+    /// The part of the job that is being done, and a colon; empty for the whole.
+    stage: Mutex<String>,
 }
 
 impl Terminal {
     /// For one job.
     pub fn new(is_quiet: bool) -> Self {
-        Self { bar: ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden()), is_quiet }
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+        Self { bar, is_quiet, stage: Mutex::default() }
     }
 }
 
@@ -70,14 +74,22 @@ fn rate(per_second: f64) -> String {
 }
 
 impl Progress for Terminal {
-    fn begin(&self, items: Option<u64>) {
+    fn stage(&self, name: &str) {
+        *self.stage.lock().unwrap_or_else(PoisonError::into_inner) = format!("{name}: ");
+    }
+
+    fn begin(&self, work: Work) {
         if self.is_quiet {
             return;
         }
+        let Work { what, of, items } = work;
         let template = match items {
-            Some(_) => "{wide_bar} {human_pos}/{human_len} {rate} {eta}",
-            None => "{spinner} {human_pos} {rate}",
+            Some(_) => "{prefix} {wide_bar} {human_pos} of {human_len} {msg}, {rate}, {eta} left",
+            None => "{spinner} {prefix}: {human_pos} {msg}, {rate}, {elapsed}",
         };
+        let stage = self.stage.lock().unwrap_or_else(PoisonError::into_inner);
+        self.bar.set_prefix(format!("{stage}{what}"));
+        self.bar.set_message(of);
         match items {
             Some(items) => self.bar.set_length(items),
             None => self.bar.unset_length(),

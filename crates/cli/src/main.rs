@@ -9,6 +9,7 @@ mod compare;
 mod config;
 mod console;
 mod display;
+mod effects;
 mod interrupt;
 mod isa;
 mod latency;

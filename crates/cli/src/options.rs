@@ -1,6 +1,7 @@
 //! The flags that subcommands share.
 
 use crate::console::{self, Terminal};
+use crate::effects;
 use crate::interrupt::CANCEL;
 use crate::sensor::{CylinderArgs, PixelArgs};
 use clap::Args;
@@ -125,20 +126,15 @@ impl InputArgs {
         files.read("--geometry", &self.geometry);
     }
 
-    /// Refuses flags that the sequence would not look at.
-    ///
-    /// # Errors
-    /// [`Error::Config`] that names the flag and the sequences it is for.
-    pub fn check_for(&self, name: SequenceName) -> Result<()> {
-        use SequenceName::{SciFi, Ut, Velo};
-        let geometry = self.geometry.is_some().then_some("--geometry");
-        let banks = (self.velo_banks != VeloBanks::Auto).then_some("--velo-banks");
-        for (given, of) in [(geometry, &[Velo, Ut, SciFi][..]), (banks, &[Velo])] {
-            if let Some(flag) = given.filter(|_| !of.contains(&name)) {
-                return Err(other_sequence(flag, of, name));
-            }
-        }
-        Ok(())
+    /// Those of these flags that were given and do not mean the same everywhere.
+    fn given(&self) -> Vec<&'static str> {
+        given(&[
+            ("--events", self.events != EventRange::default()),
+            ("--strict", self.strict),
+            ("--max-bad", self.max_bad.is_some()),
+            ("--geometry", self.geometry.is_some()),
+            ("--velo-banks", self.velo_banks != VeloBanks::Auto),
+        ])
     }
 
     /// What to work on with a configuration.
@@ -159,11 +155,9 @@ impl InputArgs {
     }
 }
 
-/// What to say of a flag of other sequences than the one that runs.
-fn other_sequence(flag: &str, of: &[SequenceName], runs: SequenceName) -> Error {
-    let names = of.iter().map(|name| name.name()).collect::<Vec<_>>().join(", ");
-    let plural = if of.len() == 1 { "" } else { "s" };
-    Error::Config(format!("{flag} is for the sequence{plural} {names}, and this is {runs}: see --sequence"))
+/// The flags that were given.
+pub fn given(flags: &[(&'static str, bool)]) -> Vec<&'static str> {
+    flags.iter().filter(|(_, is_given)| *is_given).map(|(flag, _)| *flag).collect()
 }
 
 impl ConfigArgs {
@@ -171,6 +165,17 @@ impl ConfigArgs {
     pub fn name_files(&self, files: &mut JobFiles) {
         files.read("--config", &self.config);
         files.read("--profile", &self.profile);
+    }
+
+    /// Those of these flags that were given and do not mean the same everywhere.
+    pub fn given(&self) -> Vec<&'static str> {
+        given(&[
+            ("--preset", self.preset.is_some()),
+            ("--gang", self.gang.is_some()),
+            ("--slice", self.slice.is_some()),
+            ("--profile", self.profile.is_some()),
+            ("--device", self.device != Device::Cpu),
+        ])
     }
 }
 
@@ -180,18 +185,9 @@ impl SequenceArgs {
         files.read("--calibration", &self.pixels.calibration);
     }
 
-    /// Refuses flags that the sequence would not look at.
-    ///
-    /// # Errors
-    /// [`Error::Config`] that names the flag and the sequence it is for.
-    pub fn check_for(&self, name: SequenceName) -> Result<()> {
-        use SequenceName::{Cylinder, Timepix};
-        for (sequence, given) in [(Timepix, self.pixels.given()), (Cylinder, self.cylinder.given())] {
-            if let Some(flag) = given.filter(|_| sequence != name) {
-                return Err(other_sequence(flag, &[sequence], name));
-            }
-        }
-        Ok(())
+    /// Those of these flags that were given.
+    pub fn given(&self) -> Vec<&'static str> {
+        [self.pixels.given(), self.cylinder.given()].concat()
     }
 }
 
@@ -246,16 +242,27 @@ impl JobArgs {
         self.report.name_files(files);
     }
 
-    /// What to work on; none when only `--print-config` was asked for, which is then done.
-    pub fn request(&self) -> Result<Option<Request>> {
+    /// What to work on; none when only `--print-config` was asked for, which is then done. `own` are those of the
+    /// command's own flags that were given.
+    pub fn request(&self, command: &str, own: &[&'static str]) -> Result<Option<Request>> {
         let InputArgs { inputs, format, .. } = &self.input;
         let found = SequenceName::of_inputs(inputs, *format);
-        let Some(config) = self.config.load(&self.sequence, found)? else { return Ok(None) };
-        let ConfigArgs { sequence, config: file, .. } = &self.config;
+        let config = self.config.resolve(&self.sequence, found)?;
+        let given = [own, &self.input.given(), &self.config.given(), &self.sequence.given()].concat();
+        effects::check(command, config.sequence, &given)?;
+        self.sequence.cylinder.check_for(config.cylinder.builder)?;
+        let ConfigArgs { sequence, config: file, slice, device, .. } = &self.config;
+        if config.sequence == SequenceName::Timepix && *device == Device::Cpu && slice.is_some() {
+            let message = "--slice is for devices: on the CPU the sequence timepix takes blocks of hits (block_hits, see \
+                           --print-config)";
+            return Err(Error::Config(message.into()));
+        }
+        if self.config.print_config {
+            return self.config.print(&config).map(|()| None);
+        }
         if found == Some(config.sequence) && sequence.is_none() && file.is_none() && !self.report.quiet {
             console::tell(&format!("sequence {}, because the input is for it", config.sequence));
         }
-        self.input.check_for(config.sequence)?;
         self.input.request(config, &self.config, &self.sequence).map(Some)
     }
 }

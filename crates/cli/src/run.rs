@@ -39,7 +39,7 @@ impl Run {
 
     /// Runs the command.
     pub fn execute(&self) -> Result<ExitCode> {
-        let Some(request) = self.job.request()? else { return Ok(ExitCode::SUCCESS) };
+        let Some(request) = self.job.request("run", &[])? else { return Ok(ExitCode::SUCCESS) };
         let report = self.job.report.beside(self.output.as_ref());
         let summary = peloton_job::run(&request, self.output.as_deref(), host(&report.terminal()))?;
         report.report(&text::summary(&summary), &summary)?;

@@ -1,5 +1,6 @@
 //! Flags that only one sequence has: those of pixel hits, those of the cylinder detector.
 
+use crate::options::given;
 use clap::Args;
 use peloton::cylinder::{Builder, CylinderConfig, SeedSource};
 use peloton::event::{Edge, Layout, NS_PER_TICK};
@@ -126,9 +127,9 @@ impl PixelArgs {
         })
     }
 
-    /// The first of these flags that was given.
-    pub fn given(&self) -> Option<&'static str> {
-        let all = [
+    /// Those of these flags that were given.
+    pub fn given(&self) -> Vec<&'static str> {
+        given(&[
             ("--definition", self.definition.is_some()),
             ("--algorithm", self.algorithm.is_some()),
             ("--delta-ns", self.delta_ns.is_some()),
@@ -141,8 +142,7 @@ impl PixelArgs {
             ("--trigger", self.trigger.is_some()),
             ("--katherine-unit", self.katherine_unit.is_some()),
             ("--when-full", self.when_full.is_some()),
-        ];
-        all.into_iter().find(|(_, is_given)| *is_given).map(|(flag, _)| flag)
+        ])
     }
 
     /// Flags take precedence over the configuration.
@@ -183,6 +183,19 @@ pub struct CylinderArgs {
 }
 
 impl CylinderArgs {
+    /// Refuses flags that the builder would not look at.
+    ///
+    /// # Errors
+    /// [`Error::Config`] that names the flag.
+    pub fn check_for(&self, builder: Builder) -> Result<()> {
+        if self.candidates.is_some() && builder == Builder::BestHit {
+            let message =
+                "--candidates is for the builders standard and clone-engine: best-hit has one candidate";
+            return Err(Error::Config(message.into()));
+        }
+        Ok(())
+    }
+
     /// Flags take precedence over the configuration.
     pub fn override_config(&self, config: &mut CylinderConfig) {
         config.builder = self.builder.unwrap_or(config.builder);
@@ -191,15 +204,14 @@ impl CylinderArgs {
         config.build.holes = self.holes.unwrap_or(config.build.holes);
     }
 
-    /// The first of these flags that was given.
-    pub fn given(&self) -> Option<&'static str> {
-        let all = [
+    /// Those of these flags that were given.
+    pub fn given(&self) -> Vec<&'static str> {
+        given(&[
             ("--builder", self.builder.is_some()),
             ("--seeds", self.seeds.is_some()),
             ("--candidates", self.candidates.is_some()),
             ("--holes", self.holes.is_some()),
-        ];
-        all.into_iter().find(|(_, is_given)| *is_given).map(|(flag, _)| flag)
+        ])
     }
 }
 

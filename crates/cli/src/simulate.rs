@@ -2,7 +2,7 @@
 
 use crate::options::{Auto, ReportArgs, host};
 use clap::Args;
-use peloton::Result;
+use peloton::{Error, Result};
 use peloton_io::output::JobFiles;
 use peloton_job::{Config, Simulation};
 use std::path::PathBuf;
@@ -53,6 +53,16 @@ impl Simulate {
 
     /// Runs the command.
     pub fn execute(&self) -> Result<ExitCode> {
+        let detector = self.detector.split(',').next().unwrap_or_default();
+        if self.geometry.is_some() && detector != "lhcb" {
+            return Err(Error::Config(format!(
+                "--geometry is for the detector lhcb, and this is {detector}"
+            )));
+        }
+        if self.threads.0.is_some() && detector == "timepix" {
+            let message = "--threads is for events: pixel hits are one stream, which one thread simulates";
+            return Err(Error::Config(message.into()));
+        }
         let config = Config { threads: self.threads.0, ..Config::default() };
         config.validate()?;
         let what = Simulation {

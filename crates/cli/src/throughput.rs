@@ -57,7 +57,7 @@ impl Throughput {
 
     /// Runs the command.
     pub fn execute(&self) -> Result<ExitCode> {
-        let Some(request) = self.job.request()? else { return Ok(ExitCode::SUCCESS) };
+        let Some(request) = self.job.request("throughput", &[])? else { return Ok(ExitCode::SUCCESS) };
         if self.scan && request.device == Device::Cpu {
             return Err(Error::Config("--scan is for devices: add --device gpu or emulated".into()));
         }

@@ -40,7 +40,7 @@ impl Tune {
 
     /// Runs the command.
     pub fn execute(&self) -> Result<ExitCode> {
-        let Some(mut request) = self.job.request()? else { return Ok(ExitCode::SUCCESS) };
+        let Some(mut request) = self.job.request("tune", &[])? else { return Ok(ExitCode::SUCCESS) };
         if self.job.config.threads.is_none() {
             request.config.threads = Some(1);
         }

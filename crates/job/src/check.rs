@@ -1,15 +1,16 @@
 //! [`check`]: reconstructs events, or takes tracks made elsewhere, and compares with the truth.
 
 use crate::registry::Command;
-use crate::run::{reconstruct, tell_problems};
-use crate::stream::stream;
-use crate::system::open;
+use crate::run::{metadata, reconstruct, tell_problems};
+use crate::stream::{Chunk, stream};
+use crate::system::{TrackRules, open};
 use crate::track_file::TrackFile;
+use crate::truth_output::TruthOutput;
 use crate::{Host, Request, Source, Summary, System, text};
 use peloton::engine::Sliced;
 use peloton::event::TruthEvent;
 use peloton::{Error, Result};
-use peloton_truth::{CheckReport, Checker, Rules};
+use peloton_truth::{CheckReport, Checker, EventRows, Rules};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
@@ -45,6 +46,18 @@ pub struct CheckOptions {
     pub losses: bool,
     /// Tracks made elsewhere, to check instead of own ones.
     pub tracks: Option<PathBuf>,
+    /// Where tables of all particles and tracks go; [`truth_files`](crate::truth_files) says under which names.
+    pub truth_output: Option<PathBuf>,
+}
+
+impl CheckOptions {
+    /// Begins the tables, if any are wanted.
+    pub(crate) fn truth_tables(&self, request: &Request) -> Result<Option<TruthOutput>> {
+        let Some(path) = &self.truth_output else { return Ok(None) };
+        // Tracks made elsewhere have been made on no level.
+        let level = if self.tracks.is_some() { String::new() } else { request.config.level()?.to_string() };
+        TruthOutput::create(path, &metadata(request, level)).map(Some)
+    }
 }
 
 /// Compares results with the truth, batch by batch.
@@ -53,7 +66,7 @@ pub trait Check<S: System>: Send {
     ///
     /// # Errors
     /// When they cannot be checked.
-    fn add(&mut self, batch: &S::Batch, truth: &[TruthEvent], results: &Sliced<S::Results>) -> Result<()>;
+    fn add(&mut self, chunk: &Chunk<S::Batch, Sliced<S::Results>>) -> Result<()>;
 
     /// What was found, given the summary of the reconstruction.
     ///
@@ -127,13 +140,15 @@ pub fn check(request: &Request, options: &CheckOptions, host: Host<'_>) -> Resul
             let mut opened = open::<S>(request, true, host)?;
             if let Some(path) = &options.tracks {
                 let rules = S::track_rules(request, options, &mut opened)?;
-                return check_tracks::<S>(request, path, rules, &mut *opened.source, host);
+                let mut tables = options.truth_tables(request)?;
+                let report =
+                    check_tracks::<S>(request, path, &rules, &mut *opened.source, host, &mut tables)?;
+                tables.map_or(Ok(()), TruthOutput::finish)?;
+                return Ok(report.checked(path, request, options));
             }
             let mut checker = S::check(request, options, &mut opened)?;
             let runs = S::executor(request, &request.config, &opened.context)?;
-            let made = reconstruct::<S>(request, &mut opened, runs, host, |chunk| {
-                checker.add(&chunk.batch, &chunk.truth, &chunk.result)
-            });
+            let made = reconstruct::<S>(request, &mut opened, runs, host, |chunk| checker.add(chunk));
             let mut summary = made?;
             let mut checked = checker.finish(&summary, host)?;
             checked.failure = summary.failure.clone();
@@ -152,13 +167,13 @@ pub fn check(request: &Request, options: &CheckOptions, host: Host<'_>) -> Resul
 fn check_tracks<S: System>(
     request: &Request,
     path: &Path,
-    rules: Rules,
+    TrackRules { rules, names }: &TrackRules,
     source: &mut dyn Source<S::Batch>,
     host: Host<'_>,
-) -> Result<Checked> {
-    let (mut checker, mut known) = (Checker::new(rules), KnownHits::default());
+    tables: &mut Option<TruthOutput>,
+) -> Result<TracksChecked> {
+    let (mut checker, mut known) = (Checker::new(*rules), KnownHits::default());
     let mut file = TrackFile::open(path)?;
-    file.skip(request.events.first)?;
     let (mut repeated, mut unknown) = (0u64, 0u64);
     let compared = stream::<S::Batch, ()>(
         source,
@@ -167,41 +182,64 @@ fn check_tracks<S: System>(
         host,
         |_| Ok(()),
         |chunk| {
-            for (event, truth) in chunk.truth.iter().enumerate() {
-                let tracks = file.next_event()?;
+            for (event, (truth, id)) in chunk.beside.truth.iter().zip(&chunk.beside.ids).enumerate() {
+                let tracks = file.tracks_of(id)?;
                 for track in &tracks {
                     let is_repeated = |(at, hit): &(usize, &u32)| track[..*at].contains(hit);
                     repeated += track.iter().enumerate().filter(is_repeated).count() as u64;
-                    let is_unknown = |hit: &&u32| S::is_hit(&chunk.batch, event, **hit) == Some(false);
-                    unknown += track.iter().filter(is_unknown).count() as u64;
                 }
+                unknown += S::unknown_hits(names, &chunk.batch, event, &mut tracks.iter().flatten());
                 known.event(truth, tracks.iter().map(Vec::as_slice));
                 checker.event(truth, tracks.iter().map(Vec::as_slice));
+                if let Some(tables) = tables {
+                    tables.add(EventRows::of_event(id, truth, &checker.last_event(truth)))?;
+                }
             }
             Ok(())
         },
     );
     tell_problems(source, host);
     compared?;
-    if request.events.count.is_none() && !host.is_cancelled() {
-        file.expect_end()?;
-    }
     let name = path.display();
-    for (count, what) in [
-        (repeated, "hit ids come twice in one track"),
-        (unknown, "hit ids are not those of hits of their events"),
-    ] {
-        if count > 0 {
-            host.warn(&format!("{name}: {count} {what}"));
+    if request.events.count.is_none() && !host.is_cancelled() {
+        let rest = file.rest()?;
+        if rest > 0 {
+            host.warn(&format!("{name}: {} of other events than these", text::count(rest, "line")));
+        }
+    }
+    for (number, what) in
+        [(repeated, "named more than once in one track"), (unknown, "of no hit of its event")]
+    {
+        if number > 0 {
+            host.warn(&format!("{name}: {} {what}", text::count(number as usize, "hit id")));
         }
     }
     known.tell(host);
-    let report = report(checker)?;
-    let sequence = request.config.sequence;
-    let mut json =
-        object(&json!({ "sequence": sequence, "repeated_hit_ids": repeated, "unknown_hit_ids": unknown }));
-    json.extend(object(&report));
-    Ok(Checked { text: format!("{name}\n\n{report}"), json, is_right: true, failure: None })
+    Ok(TracksChecked { report: report(checker)?, repeated, unknown })
+}
+
+/// What was found of tracks made elsewhere.
+struct TracksChecked {
+    report: CheckReport,
+    /// Hit ids that a track names more than once, and that no hit of its event has.
+    repeated: u64,
+    unknown: u64,
+}
+
+impl TracksChecked {
+    fn checked(self, path: &Path, request: &Request, options: &CheckOptions) -> Checked {
+        let Self { report, repeated, unknown } = self;
+        let sequence = request.config.sequence;
+        let mut json = object(
+            &json!({ "sequence": sequence, "repeated_hit_ids": repeated, "unknown_hit_ids": unknown }),
+        );
+        json.extend(object(&report));
+        let mut text = format!("{}\n\n{report}", path.display());
+        if options.tables {
+            text.push_str(&text::tables(&report));
+        }
+        Checked { text, json, is_right: true, failure: None }
+    }
 }
 
 /// What a checker found.

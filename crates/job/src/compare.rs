@@ -97,11 +97,13 @@ fn on_system<S: System>(request: &Request, sides: [&str; 2], host: Host<'_>) -> 
     let machines = [runs[0].machine(), runs[1].machine()];
     let items = machines.each_ref().map(|machine| batch_items::<S>(&request.config, machine));
     let items = items[0].max(items[1]);
-    let (mut found, mut totals) = (Found::<S>::default(), [Totals::default(); 2]);
+    let (mut found, mut totals) = (Found::<S>::default(), <[Totals; 2]>::default());
+    let context = &opened.context;
     let work = |chunk: &mut Chunk<S::Batch, [Sliced<S::Results>; 2]>| {
         for ((runs, results), totals) in runs.iter_mut().zip(&mut chunk.result).zip(&mut totals) {
             let counters = runs.run(&chunk.batch, results)?;
             totals.add(&counters, Duration::ZERO, &chunk.batch, results);
+            totals.explain::<S>(context, &chunk.batch, &chunk.beside.ids);
             if request.strict {
                 all_ok(&chunk.batch, results)?;
             }
@@ -120,7 +122,7 @@ fn on_system<S: System>(request: &Request, sides: [&str; 2], host: Host<'_>) -> 
     }
     compared.failure = totals[0].failure(request.max_bad);
     if S::IS_STREAM {
-        let clusters = totals.map(|totals| totals.events);
+        let clusters = totals.each_ref().map(|totals| totals.events);
         compared.facts = object(&json!({ "hits": totals[0].hits, "clusters": clusters }));
     }
     Ok(compared)

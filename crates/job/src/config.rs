@@ -98,7 +98,15 @@ impl Config {
 
     /// The configuration as TOML that [`Config::from_toml`] reads back.
     pub fn to_toml(&self) -> String {
-        toml::to_string(self).expect("a configuration of numbers, names and tables is always TOML")
+        let text =
+            toml::to_string(self).expect("a configuration of numbers, names and tables is always TOML");
+        // The preset at the top is enough.
+        text.replacen(&format!("[velo]\npreset = \"{}\"\n\n", self.velo.preset), "", 1)
+    }
+
+    /// The same with what each key means, and its unit, as comments.
+    pub fn to_commented_toml(&self) -> String {
+        crate::config_text::commented(self)
     }
 
     /// Checks all values.

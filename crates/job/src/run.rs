@@ -29,7 +29,8 @@ pub fn run(request: &Request, output: Option<&Path>, host: Host<'_>) -> Result<S
             let begin = Instant::now();
             let mut opened = open::<S>(request, false, host)?;
             let runs = S::executor(request, &request.config, &opened.context)?;
-            let metadata = metadata(request, &runs.machine());
+            let Machine { isa, gang, .. } = runs.machine();
+            let metadata = metadata(request, format!("{isa} x {gang}"));
             let create = |path| S::sink(path, &opened.context, &metadata, host.cancel);
             let mut sink = output.map(create).transpose()?;
             let mut wrote = false;
@@ -62,7 +63,7 @@ pub fn run(request: &Request, output: Option<&Path>, host: Host<'_>) -> Result<S
 }
 
 /// What files of results say of how they were made.
-fn metadata(request: &Request, machine: &Machine) -> Metadata {
+pub(crate) fn metadata(request: &Request, level: String) -> Metadata {
     let inputs = if request.inputs.is_empty() { "simulated".into() } else { request.inputs.join("\n") };
     Metadata {
         sequence: request.config.sequence.name().into(),
@@ -70,17 +71,17 @@ fn metadata(request: &Request, machine: &Machine) -> Metadata {
         configuration: request.config.to_toml(),
         inputs,
         geometry: request.geometry.as_ref().map_or(String::new(), |path| path.display().to_string()),
-        level: format!("{} x {}", machine.isa, machine.gang),
+        level,
     }
 }
 
-fn write<B: Batch, R: Results>(sink: &mut dyn Sink<R>, chunk: &Chunk<B, Sliced<R>>) -> Result<()> {
-    let mut event_ids = chunk.batch.event_ids();
+fn write<B, R: Results>(sink: &mut dyn Sink<R>, chunk: &Chunk<B, Sliced<R>>) -> Result<()> {
+    let mut ids = &chunk.beside.ids[..];
     for piece in chunk.result.slices() {
         // Endless streams have no events, hence no numbers.
-        let (these, rest) = event_ids.split_at(piece.items(0).min(event_ids.len()));
+        let (these, rest) = ids.split_at(piece.items(0).min(ids.len()));
         sink.write(these, piece)?;
-        event_ids = rest;
+        ids = rest;
     }
     Ok(())
 }
@@ -98,11 +99,12 @@ pub(crate) fn reconstruct<S: System>(
     let (mut totals, mut hasher) = (Totals::default(), Hasher::<S::Results>::default());
     let mut live = S::is_live(&opened.context).then(Live::new);
     let begin = Instant::now();
-    let source = &mut *opened.source;
+    let (source, context) = (&mut *opened.source, &opened.context);
     let work = |chunk: &mut Chunk<S::Batch, Sliced<S::Results>>| {
         let start = Instant::now();
         let counters = runs.run(&chunk.batch, &mut chunk.result)?;
         totals.add(&counters, start.elapsed(), &chunk.batch, &chunk.result);
+        totals.explain::<S>(context, &chunk.batch, &chunk.beside.ids);
         if let Some(live) = &mut live {
             live.tell(&totals, host);
         }

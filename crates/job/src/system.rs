@@ -3,10 +3,11 @@
 use crate::measure::Measured;
 use crate::sink::{FileSink, Sink};
 use crate::summary::Totals;
-use crate::{Cancel, Check, CheckOptions, Config, EventRange, Host, Request};
+use crate::systems::HitNames;
+use crate::{Beside, Cancel, Check, CheckOptions, Config, EventRange, Host, Request};
 use peloton::engine::{Batch, Executor, Stage};
-use peloton::event::{Results, TruthEvent};
-use peloton::{Error, Result};
+use peloton::event::Results;
+use peloton::{Error, Result, Status};
 use peloton_io::input::Format;
 use peloton_io::output::Metadata;
 use peloton_truth::Rules;
@@ -15,12 +16,12 @@ use std::path::Path;
 
 /// Where batches come from.
 pub trait Source<B>: Send {
-    /// Appends up to `items` events, or hits of an endless stream, and the truth of each event that has one; says how
-    /// many. At the end it says 0.
+    /// Appends up to `items` events, or hits of an endless stream, and beside them the truth of each event that has one, and
+    /// which event it is, where its source says more than its number; says how many. At the end it says 0.
     ///
     /// # Errors
     /// When the input cannot be read on.
-    fn read(&mut self, items: usize, batch: &mut B, truth: &mut Vec<TruthEvent>) -> Result<usize>;
+    fn read(&mut self, items: usize, batch: &mut B, beside: &mut Beside) -> Result<usize>;
 
     /// How many there will be, where that is known.
     fn known_items(&self) -> Option<u64> {
@@ -74,6 +75,14 @@ pub(crate) fn open<S: System>(request: &Request, truth: bool, host: Host<'_>) ->
         return Err(Error::Config(message));
     }
     S::open(request, truth, host)
+}
+
+/// How tracks made elsewhere are checked.
+pub struct TrackRules {
+    /// What counts as found.
+    pub rules: Rules,
+    /// The names of the hits that there are, where events are raw banks.
+    pub names: HitNames,
 }
 
 /// What runs the events of a system.
@@ -146,7 +155,11 @@ pub trait System: 'static {
     ///
     /// # Errors
     /// When there are no such rules.
-    fn track_rules(_request: &Request, _options: &CheckOptions, _opened: &mut Opened<Self>) -> Result<Rules> {
+    fn track_rules(
+        _request: &Request,
+        _options: &CheckOptions,
+        _opened: &mut Opened<Self>,
+    ) -> Result<TrackRules> {
         let message = "--tracks is not for this sequence: it checks tracks of its own";
         Err(Error::Config(format!("sequence {}: {message}", Self::NAME)))
     }
@@ -200,8 +213,24 @@ pub trait System: 'static {
     /// Whether the sequence reads inputs of this format.
     fn reads(format: Format) -> bool;
 
-    /// Whether there is a hit of this name in an event; none where that is not known before it is decoded.
-    fn is_hit(_batch: &Self::Batch, _event: usize, _hit: u32) -> Option<bool> {
+    /// How many of these hits, which tracks made elsewhere name, an event does not have.
+    fn unknown_hits(
+        _names: &HitNames,
+        _batch: &Self::Batch,
+        _event: usize,
+        _hits: &mut dyn Iterator<Item = &u32>,
+    ) -> u64 {
+        0
+    }
+
+    /// Which bank or hit an event with this status failed by, in words, where one of them is to blame. Nobody is in a
+    /// hurry: it is asked for the first such event of a job alone.
+    fn diagnose(
+        _context: &Self::Context,
+        _batch: &Self::Batch,
+        _event: usize,
+        _status: Status,
+    ) -> Option<String> {
         None
     }
 

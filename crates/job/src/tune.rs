@@ -44,13 +44,13 @@ fn on_system<S: System>(request: &Request, plan: Plan, host: Host<'_>) -> Result
     }
     let mut opened = open::<S>(request, false, host)?;
     let batch = load(&mut opened, host)?;
-    host.progress.begin(Some(levels.len() as u64));
     let (mut scanned, mut expected, mut refused) = (Vec::new(), None, None);
-    for level in &levels {
+    for (number, level) in levels.iter().enumerate() {
         if host.is_cancelled() {
             break;
         }
         let config = Config { isa: Some(level.isa()), gang: Some(level.gang()), ..request.config.clone() };
+        host.progress.stage(&format!("{level} ({} of {})", number + 1, levels.len()));
         let mut runs = match S::executor(request, &config, &opened.context) {
             // Not every sequence has every gang.
             Err(error @ Error::Unsupported(_)) => {
@@ -59,7 +59,7 @@ fn on_system<S: System>(request: &Request, plan: Plan, host: Host<'_>) -> Result
             }
             runs => runs?,
         };
-        let measured = measure::<S>(&mut runs, &batch, plan, host)?;
+        let measured = measure::<S>(&mut runs, &opened.context, &batch, plan, host)?;
         if *expected.get_or_insert(measured.hashes) != measured.hashes {
             return Err(Error::Internal(format!("{level} gave another hash than the levels before it")));
         }
@@ -73,9 +73,7 @@ fn on_system<S: System>(request: &Request, plan: Plan, host: Host<'_>) -> Result
             ns_per_event: measured.best_pass.as_nanos() as f64 / events,
             stages: S::STAGES.iter().zip(&measured.best_counters.stages).map(of_stage).collect(),
         });
-        host.progress.advance(1);
     }
-    host.progress.end();
     if scanned.is_empty()
         && let Some(error) = refused
     {

@@ -16,6 +16,7 @@ mod lhcb_tracks;
 mod losses;
 mod matching;
 mod report;
+mod rows;
 mod tables;
 mod velo_pulls;
 
@@ -23,10 +24,12 @@ pub use checker::Checker;
 pub use cylinder::{CylinderCategory, CylinderChecker, CylinderReport};
 pub use cylinder_pulls::{CylinderPulls, Pull, Resolution};
 pub use efficiency::{Counter, clopper_pearson};
+pub use lhcb_tracks::detector_of;
 pub use losses::{Loss, LossReport, VeloLosses};
 pub use peloton::event::{Particle, TruthEvent};
 pub use peloton_io::input::mdf::{HitsOf, Vertex, decode_mc, decode_vertices};
 pub use report::{CategoryReport, CheckReport};
+pub use rows::{EventMatches, EventRows, PARTICLE_FIELDS, ParticleMatch, TRACK_FIELDS, TrackMatch};
 pub use tables::{EfficiencyBin, EfficiencyTable, GhostBin, GhostTable};
 pub use velo_pulls::{ImpactParameter, VeloPull, VeloPullReport, VeloPulls};
 

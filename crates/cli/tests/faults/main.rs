@@ -4,7 +4,9 @@
 #[path = "../../../../tests/common/data.rs"]
 mod common;
 
+mod effects;
 mod flags;
+mod identity;
 mod inputs;
 mod losses;
 mod results;

@@ -140,7 +140,10 @@ fn tracks_of_other_events_are_told() {
     let checked = json(&job);
     assert_eq!((&checked["repeated_hit_ids"], &checked["unknown_hit_ids"]), (&1.into(), &1.into()));
     let (_, _, error) = said(&job);
-    assert!(error.contains("1 hit ids come twice") && error.contains("1 hit ids are not those"), "{error}");
+    assert!(
+        error.contains("1 hit id named more than once") && error.contains("1 hit id of no hit"),
+        "{error}"
+    );
     file(&folder, "tracks.ndjson", "[[4000000000,4000000001]]\n[]\n");
     let (code, _, error) = said(&job);
     assert!(code == Some(0) && error.contains("no hit of any track is among the hits"), "{error}");

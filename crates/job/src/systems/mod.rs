@@ -1,5 +1,6 @@
 //! The systems: what jobs know of each sequence.
 
+mod banks;
 mod cylinder;
 mod inputs;
 mod raw;
@@ -7,6 +8,7 @@ mod timepix;
 mod trackers;
 mod velo;
 
+pub use banks::HitNames;
 pub use cylinder::CylinderSystem;
 pub use timepix::{PixelContext, TimepixSystem};
 pub use trackers::{SciFiSystem, UtSystem};

@@ -2,12 +2,12 @@
 
 use super::inputs;
 use crate::summary::UNUSABLE_INPUTS;
-use crate::{Host, Request, Source};
-use peloton::event::{RawBatch, TruthEvent};
+use crate::{Beside, Host, Request, Source};
+use peloton::event::RawBatch;
 use peloton::{Error, Result};
 use peloton_io::input::mdf::{HitsOf, decode_mc};
 use peloton_io::input::{
-    EventNote, Format, Geometry, RawReader, ReadOptions, Source as InputSource, find_raw, is_pipe,
+    EventId, EventNote, Format, Geometry, RawReader, ReadOptions, Source as InputSource, find_raw, is_pipe,
     is_raw_stream,
 };
 use peloton_sim::{LhcbDetector, LhcbReader, SimDetector, SimSpec};
@@ -170,23 +170,26 @@ fn is_named_mdf(path: &Path) -> bool {
 }
 
 impl Source<RawBatch> for RawSource {
-    fn read(&mut self, events: usize, batch: &mut RawBatch, truth: &mut Vec<TruthEvent>) -> Result<usize> {
+    fn read(&mut self, events: usize, batch: &mut RawBatch, beside: &mut Beside) -> Result<usize> {
         self.notes.clear();
+        let before = batch.event_ids().len();
         let read = match &mut self.origin {
-            Origin::Files(reader) => reader.read(events, batch, &mut self.notes)?,
+            Origin::Files(reader) => reader.read(events, batch, &mut self.notes),
             Origin::Simulation(simulated) => {
                 let Simulated { reader, ut, scifi, polarity } = &mut **simulated;
                 let detector = LhcbDetector { ut, scifi, polarity: *polarity };
-                reader.read(events, &detector, batch, &mut self.notes)?
+                reader.read(events, &detector, batch, &mut self.notes)
             }
         };
-        if let Some(hits_of) = self.truth {
-            for note in &self.notes {
+        // What was read before an error has its truth and its numbers, too.
+        for (note, &number) in self.notes.iter().zip(&batch.event_ids()[before..]) {
+            beside.ids.push(EventId { number, run: note.run, event: note.number });
+            if let Some(hits_of) = self.truth {
                 let decode = |mc| decode_mc(mc, hits_of);
-                truth.push(note.truth.as_ref().map(decode).transpose()?.unwrap_or_default());
+                beside.truth.push(note.truth.as_ref().map(decode).transpose()?.unwrap_or_default());
             }
         }
-        Ok(read)
+        read
     }
 
     fn known_items(&self) -> Option<u64> {

@@ -1,15 +1,17 @@
 //! UT and SciFi: raw banks to hits.
 
+use super::banks::{HitNames, NaiveDecoder};
 use super::raw::RawSource;
 use crate::check::no_tracks;
-use crate::system::Runs;
+use crate::system::{Runs, TrackRules};
 use crate::{Check, CheckOptions, CheckRules, Config, Host, Opened, Request, System};
 use peloton::engine::{Engine, Pool, SLICE_EVENTS, Sequence, Stage};
 use peloton::event::RawBatch;
 use peloton::scifi::{SciFiGeometry, SciFiHits};
 use peloton::ut::{UtGeometry, UtHits};
-use peloton::{Error, Result};
-use peloton_io::input::Format;
+use peloton::velo::VeloBanks;
+use peloton::{Error, Result, Status};
+use peloton_io::input::{Format, Geometry};
 use peloton_truth::Rules;
 use std::sync::Arc;
 
@@ -37,8 +39,14 @@ pub fn tracker_rules(options: &CheckOptions, default: Rules) -> Result<Rules> {
     }
 }
 
+/// Where a detector is, and the folder that says where the others are.
+pub struct TrackerContext<G> {
+    detector: Arc<G>,
+    geometry: Geometry,
+}
+
 macro_rules! raw_to_hits {
-    ($(#[$doc:meta])* $system:ident, $sequence:ident, $geometry:ident, $part:ident) => {
+    ($(#[$doc:meta])* $system:ident, $sequence:ident, $geometry:ident, $decoder:ident, $part:ident) => {
         $(#[$doc])*
         pub struct $system;
 
@@ -48,16 +56,17 @@ macro_rules! raw_to_hits {
 
             type Batch = RawBatch;
             type Results = <$sequence as Sequence>::Output;
-            type Context = Arc<$geometry>;
+            type Context = TrackerContext<$geometry>;
 
             fn open(request: &Request, truth: bool, host: Host<'_>) -> Result<Opened<Self>> {
                 let (source, geometry) = RawSource::open(request, Self::NAME, truth, host)?;
-                Ok(Opened { source: Box::new(source), context: Arc::new(geometry.$part()?) })
+                let context = TrackerContext { detector: Arc::new(geometry.$part()?), geometry };
+                Ok(Opened { source: Box::new(source), context })
             }
 
             fn executor(request: &Request, config: &Config, context: &Self::Context) -> Result<Runs<Self>> {
                 request.cpu_only(Self::NAME)?;
-                Ok(pool($sequence::new(config.level()?, context.clone()), config)?)
+                Ok(pool($sequence::new(config.level()?, context.detector.clone()), config)?)
             }
 
             fn batch_items(_config: &Config, threads: usize) -> usize {
@@ -76,10 +85,19 @@ macro_rules! raw_to_hits {
                 _request: &Request,
                 options: &CheckOptions,
                 opened: &mut Opened<Self>,
-            ) -> Result<Rules> {
+            ) -> Result<TrackRules> {
                 let rules = tracker_rules(options, Rules::Lhcb)?;
                 opened.source.check_by(rules);
-                Ok(rules)
+                let names = HitNames::new(&opened.context.geometry, VeloBanks::Auto, rules.hits_of());
+                Ok(TrackRules { rules, names })
+            }
+
+            fn unknown_hits(names: &HitNames, batch: &RawBatch, event: usize, hits: &mut dyn Iterator<Item = &u32>) -> u64 {
+                names.unknown(&batch.view().event(event), hits)
+            }
+
+            fn diagnose(context: &Self::Context, batch: &RawBatch, event: usize, status: Status) -> Option<String> {
+                NaiveDecoder::$decoder(context.detector.clone()).blame(&batch.view().event(event), status)
             }
 
             fn check(_: &Request, _: &CheckOptions, _: &mut Opened<Self>) -> Result<Box<dyn Check<Self>>> {
@@ -89,7 +107,7 @@ macro_rules! raw_to_hits {
             fn bank_bytes(context: &Self::Context, batch: &RawBatch) -> Option<u64> {
                 // The level does not matter: nothing is decoded.
                 let level = peloton::simd::Level::choose(None, None).ok()?;
-                $sequence::new(level, context.clone()).bank_bytes(batch.view())
+                $sequence::new(level, context.detector.clone()).bank_bytes(batch.view())
             }
         }
     };
@@ -97,9 +115,9 @@ macro_rules! raw_to_hits {
 
 raw_to_hits!(
     /// UT banks to UT hits.
-    UtSystem, UtHits, UtGeometry, ut
+    UtSystem, UtHits, UtGeometry, Ut, ut
 );
 raw_to_hits!(
     /// SciFi banks to SciFi hits.
-    SciFiSystem, SciFiHits, SciFiGeometry, scifi
+    SciFiSystem, SciFiHits, SciFiGeometry, SciFi, scifi
 );

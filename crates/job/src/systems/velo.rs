@@ -1,19 +1,23 @@
 //! The Velo: hits or raw banks to tracks.
 
+use super::banks::{HitNames, NaiveDecoder};
 use super::inputs;
 use super::raw::{Found, RawSource, warn_of_format};
 use super::trackers::{pool, tracker_rules};
 use crate::check::{KnownHits, object, report};
 use crate::summary::UNUSABLE_INPUTS;
-use crate::system::Runs;
-use crate::{Check, CheckOptions, Checked, Config, Host, Opened, Request, Source, Summary, System, text};
+use crate::system::{Runs, TrackRules};
+use crate::truth_output::TruthOutput;
+use crate::{
+    Beside, Check, CheckOptions, Checked, Chunk, Config, Host, Opened, Request, Source, Summary, System, text,
+};
 use peloton::engine::{Sequence, Sliced, Stage};
-use peloton::event::{TruthEvent, VeloTracks};
+use peloton::event::{VELO_MODULES, VeloEvent, VeloTracks};
 use peloton::velo::{Velo, VeloBanks, VeloConfig, VeloInputBatch, VeloSensors};
-use peloton::{Error, Result};
+use peloton::{Error, Result, Status};
 use peloton_io::input::{Format, Geometry, VeloReader};
 use peloton_sim::{SimDetector, SimReader, SimSpec};
-use peloton_truth::{Checker, Rules, VeloLosses, VeloPulls};
+use peloton_truth::{Checker, EventRows, Rules, VeloLosses, VeloPulls};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -25,6 +29,8 @@ pub struct VeloContext {
     /// The sensors, when events are raw banks.
     sensors: Option<Arc<VeloSensors>>,
     banks: VeloBanks,
+    /// Where the detectors are, when events are raw banks.
+    geometry: Option<Geometry>,
     /// The rules that tracks are checked by unless others are asked for.
     rules: Rules,
 }
@@ -51,16 +57,11 @@ enum VeloSource {
 }
 
 impl Source<VeloInputBatch> for VeloSource {
-    fn read(
-        &mut self,
-        events: usize,
-        batch: &mut VeloInputBatch,
-        truth: &mut Vec<TruthEvent>,
-    ) -> Result<usize> {
+    fn read(&mut self, events: usize, batch: &mut VeloInputBatch, beside: &mut Beside) -> Result<usize> {
         match self {
-            Self::Files(reader) => reader.read(events, batch.hits_mut(), truth),
-            Self::Raw(source) => source.read(events, batch.banks_mut(), truth),
-            Self::Simulation(reader, _) => reader.read(events, batch.hits_mut(), truth),
+            Self::Files(reader) => reader.read(events, batch.hits_mut(), &mut beside.truth),
+            Self::Raw(source) => source.read(events, batch.banks_mut(), beside),
+            Self::Simulation(reader, _) => reader.read(events, batch.hits_mut(), &mut beside.truth),
         }
     }
 
@@ -100,6 +101,7 @@ impl VeloSystem {
         let context = VeloContext {
             sensors: Some(Arc::new(geometry.velo()?)),
             banks: request.velo_banks,
+            geometry: Some(geometry.clone()),
             rules: Rules::Lhcb,
         };
         Ok(Opened { source: Box::new(VeloSource::Raw(Box::new(source))), context })
@@ -112,7 +114,7 @@ impl VeloSystem {
         if request.velo_banks != VeloBanks::Auto {
             host.warn("--velo-banks has no effect: events of hits have no raw banks");
         }
-        let context = VeloContext { sensors: None, banks: VeloBanks::Auto, rules };
+        let context = VeloContext { sensors: None, banks: VeloBanks::Auto, geometry: None, rules };
         Opened { source: Box::new(source), context }
     }
 }
@@ -166,10 +168,33 @@ impl System for VeloSystem {
         matches!(format, Auto | VeloJson | VeloNdjson | Mdf | Banks)
     }
 
-    fn is_hit(batch: &VeloInputBatch, event: usize, hit: u32) -> Option<bool> {
+    fn unknown_hits(
+        names: &HitNames,
+        batch: &VeloInputBatch,
+        event: usize,
+        hits: &mut dyn Iterator<Item = &u32>,
+    ) -> u64 {
         match batch {
-            VeloInputBatch::Hits(hits) => Some((hit as usize) < hits.view().event(event).x.len()),
-            VeloInputBatch::Banks(_) => None,
+            VeloInputBatch::Hits(events) => {
+                let count = events.view().event(event).len();
+                hits.filter(|hit| **hit as usize >= count).count() as u64
+            }
+            VeloInputBatch::Banks(banks) => names.unknown(&banks.view().event(event), hits),
+        }
+    }
+
+    fn diagnose(
+        context: &VeloContext,
+        batch: &VeloInputBatch,
+        event: usize,
+        status: Status,
+    ) -> Option<String> {
+        match batch {
+            VeloInputBatch::Hits(hits) => blame_hit(&hits.view().event(event), status),
+            VeloInputBatch::Banks(banks) => {
+                let decoder = NaiveDecoder::Velo(context.sensors.clone()?, context.banks);
+                decoder.blame(&banks.view().event(event), status)
+            }
         }
     }
 
@@ -177,10 +202,16 @@ impl System for VeloSystem {
         config.velo == VeloConfig::preset(config.preset)
     }
 
-    fn track_rules(_request: &Request, options: &CheckOptions, opened: &mut Opened<Self>) -> Result<Rules> {
-        let rules = tracker_rules(options, opened.context.rules)?;
+    fn track_rules(
+        _request: &Request,
+        options: &CheckOptions,
+        opened: &mut Opened<Self>,
+    ) -> Result<TrackRules> {
+        let VeloContext { geometry, banks, rules, .. } = &opened.context;
+        let rules = tracker_rules(options, *rules)?;
         opened.source.check_by(rules);
-        Ok(rules)
+        let names = geometry.as_ref().map(|geometry| HitNames::new(geometry, *banks, rules.hits_of()));
+        Ok(TrackRules { rules, names: names.unwrap_or_default() })
     }
 
     fn check(
@@ -188,7 +219,8 @@ impl System for VeloSystem {
         options: &CheckOptions,
         opened: &mut Opened<Self>,
     ) -> Result<Box<dyn Check<Self>>> {
-        let rules = Self::track_rules(request, options, opened)?;
+        let rules = tracker_rules(options, opened.context.rules)?;
+        opened.source.check_by(rules);
         let losses = options.losses.then(VeloLosses::default);
         Ok(Box::new(VeloCheck {
             checker: Checker::new(rules),
@@ -196,6 +228,7 @@ impl System for VeloSystem {
             pulls: VeloPulls::default(),
             losses,
             tables: options.tables,
+            rows: options.truth_tables(request)?,
         }))
     }
 
@@ -205,6 +238,28 @@ impl System for VeloSystem {
     }
 }
 
+/// Which hit of an event is to blame for a status, or which module for too many.
+fn blame_hit(event: &VeloEvent<'_>, status: Status) -> Option<String> {
+    let position = |hit: usize| [event.x[hit], event.y[hit], event.z[hit]];
+    let size = |hit: usize| position(hit).into_iter().map(f32::abs).fold(0.0, f32::max);
+    let hit = match status {
+        Status::NotFinite => {
+            (0..event.len()).find(|&hit| position(hit).iter().any(|value| !value.is_finite()))?
+        }
+        Status::OutOfRange => (0..event.len()).max_by(|&a, &b| size(a).total_cmp(&size(b)))?,
+        Status::TooManyHits => return Some(format!("{} hits", event.len())),
+        Status::TooManyHitsInModule => {
+            let module = (0..VELO_MODULES).max_by_key(|&module| event.module(module).len())?;
+            return Some(format!("{} hits in module {module}", event.module(module).len()));
+        }
+        _ => return None,
+    };
+    let module = (0..VELO_MODULES).find(|&module| event.module(module).contains(&hit));
+    let module = module.map_or(String::new(), |module| format!(" in module {module}"));
+    let [x, y, z] = position(hit);
+    Some(format!("hit {hit}{module} at x {x}, y {y}, z {z} mm"))
+}
+
 /// Tracks against true particles.
 struct VeloCheck {
     checker: Checker,
@@ -212,17 +267,18 @@ struct VeloCheck {
     pulls: VeloPulls,
     losses: Option<VeloLosses>,
     tables: bool,
+    rows: Option<TruthOutput>,
 }
 
 impl Check<VeloSystem> for VeloCheck {
-    fn add(
-        &mut self,
-        batch: &VeloInputBatch,
-        truth: &[TruthEvent],
-        results: &Sliced<VeloTracks>,
-    ) -> Result<()> {
-        for (number, ((tracks, event), truth)) in results.events().zip(truth).enumerate() {
+    fn add(&mut self, chunk: &Chunk<VeloInputBatch, Sliced<VeloTracks>>) -> Result<()> {
+        let Chunk { batch, beside, result } = chunk;
+        let events = result.events().zip(&beside.truth).zip(&beside.ids);
+        for (number, (((tracks, event), truth), id)) in events.enumerate() {
             self.checker.event(truth, tracks.hit_lists(event));
+            if let Some(rows) = &mut self.rows {
+                rows.add(EventRows::of_event(id, truth, &self.checker.last_event(truth)))?;
+            }
             self.known.event(truth, tracks.hit_lists(event));
             self.pulls.event(truth, tracks, event);
             if let Some(losses) = &mut self.losses {
@@ -239,6 +295,7 @@ impl Check<VeloSystem> for VeloCheck {
 
     fn finish(self: Box<Self>, _summary: &Summary, host: Host<'_>) -> Result<Checked> {
         self.known.tell(host);
+        self.rows.map_or(Ok(()), TruthOutput::finish)?;
         let report = report(self.checker)?;
         let mut checked =
             Checked { text: report.to_string(), json: object(&report), is_right: true, failure: None };
