@@ -10,27 +10,28 @@ use std::process::ExitCode;
 
 /// Reconstruct events and compare with the truth: efficiency, ghosts, clones
 ///
-/// A line reads: found/particles efficiency (mean over events) [68 % interval], clones (rate), purity, hit
-/// efficiency. Of pixel hits: whether all algorithms find the same clusters, and every hit is accounted for.
+/// Each category of particles has a line: found/particles efficiency (mean over events) [68 % interval], clones (rate),
+/// purity, hit efficiency. Pixel hits have no true particles: what is checked is whether all algorithms find the same
+/// clusters, and whether every hit is in a cluster or counted as dropped.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   peloton check events.ndjson.zst
   peloton check sim:velo,events=1000,seed=7 --rules lhcb --json check.json
   peloton check --sequence cylinder toy.bin.zst --preset paper --builder best-hit
-  peloton check events.ndjson --losses                  why particles are missed, what false tracks are
+  peloton check events.ndjson --losses                  why particles are missed, what ghosts are
   peloton check events.ndjson --tracks tracks.ndjson    score tracks made elsewhere")]
 pub struct Check {
-    /// What counts as found: json (the public events' strict validator), lhcb (of Velo tracks), and for tracks of
-    /// LHCbIDs made elsewhere lhcb-ut, lhcb-seed, lhcb-long; of the sequence cylinder cylinder [default: cylinder for
-    /// that, json for files of hits, else lhcb]
+    /// What counts as found. Velo tracks: json (the strict validator of the public JSON events) or lhcb (LHCb's track
+    /// checker). Tracks of LHCbIDs made elsewhere (--tracks): also lhcb-ut, lhcb-seed, lhcb-long. The cylinder: cylinder
+    /// [default: json for files of hits, lhcb for other Velo events, cylinder for the cylinder]
     #[arg(long, value_name = "RULES")]
     rules: Option<CheckRules>,
     /// Also print efficiencies against momentum, angles, origin and event size, and ghosts against length
     #[arg(long)]
     tables: bool,
-    /// Also print why Velo particles are missed, and what false tracks and clones are made of, by the json rules;
-    /// of tracks made here, from events of hits
+    /// Also print why Velo particles are missed, and what ghosts and clones are made of, by the json rules; for events of
+    /// hits, not of raw banks
     #[arg(long, conflicts_with = "tracks")]
     losses: bool,
     /// Check these tracks instead of own ones: NDJSON as `run --output` writes it, whose lines are matched by the numbers

@@ -19,7 +19,19 @@ pub fn print(text: &str) -> Result<()> {
 
 /// One line on standard error that says what went wrong.
 pub fn error(message: &str) {
-    note("error", message);
+    note("error", &plainer(message));
+}
+
+/// A message without what only programmers of this program need: the kind of an error, the system's number of it.
+fn plainer(message: &str) -> String {
+    let message = message.strip_prefix("configuration: ").unwrap_or(message);
+    match message.split_once(" (os error ") {
+        Some((before, after)) => match after.split_once(')') {
+            Some((_, rest)) => format!("{before}{rest}"),
+            None => message.into(),
+        },
+        None => message.into(),
+    }
 }
 
 /// One line on standard error that says what may be wrong.
@@ -125,6 +137,18 @@ impl Progress for Terminal {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn errors_say_what_users_need() {
+        for (message, expected) in [
+            ("configuration: threads must be 1", "threads must be 1"),
+            ("a.json: No such file or directory (os error 2)", "a.json: No such file or directory"),
+            ("a (os error 2): b", "a: b"),
+            ("a (os error", "a (os error"),
+        ] {
+            assert_eq!(plainer(message), expected);
+        }
+    }
 
     #[test]
     fn rates_have_no_digits_that_say_nothing() {

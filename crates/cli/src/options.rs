@@ -36,7 +36,9 @@ impl<T: FromStr<Err: ToString>> FromStr for Auto<T> {
 pub struct InputArgs {
     /// Files, directories, `-` (standard input), `sim:velo,events=N,seed=K` (simulated hits),
     /// `sim:lhcb,events=N,seed=K` (simulated raw banks), `sim:cylinder,events=N,tracks=N,seed=K`,
-    /// `sim:timepix,preset=am241,hits=N,seed=K`; pixel hits also from `tcp://HOST:PORT` or `udp://HOST:PORT`
+    /// `sim:timepix,preset=am241,hits=N,seed=K`; pixel hits also from
+    /// `tcp://HOST:PORT` or `udp://HOST:PORT`: peloton listens there, for one sender whose end is the end of the job, or for
+    /// datagrams until one is empty or the job is interrupted
     #[arg(value_name = "INPUT")]
     pub inputs: Vec<String>,
     /// Format of the input: auto (from the content), velo-json, velo-ndjson, mdf, banks (a folder of bank
@@ -52,8 +54,8 @@ pub struct InputArgs {
     /// Exit code 1 when more than N events could not be reconstructed [default: when none could]
     #[arg(long, value_name = "N")]
     pub max_bad: Option<u64>,
-    /// Folder of the detector's geometry files, which raw banks need; `nominal` is the detector that simulations have
-    /// unless a folder is given
+    /// Folder of the detector's geometry files, which raw banks need; `nominal` is the ideal detector, which simulated
+    /// events are made with unless a folder is given
     #[arg(long, value_name = "DIR")]
     pub geometry: Option<PathBuf>,
     /// Kind of Velo banks to read, where there are several: auto (retina where present), retina, superpixel
@@ -64,7 +66,8 @@ pub struct InputArgs {
 /// How it is computed.
 #[derive(Args, Debug, Clone, Default)]
 pub struct ConfigArgs {
-    /// What to reconstruct: velo, ut, scifi (hits of raw banks), timepix, cylinder
+    /// What to reconstruct: velo (tracks), ut, scifi (hits of raw banks), timepix (clusters of pixels), cylinder (tracks)
+    /// [default: what the input is for, else velo]
     #[arg(long, value_name = "S")]
     pub sequence: Option<SequenceName>,
     /// Set of parameters: best, paper, forwarding [default: best]
@@ -79,7 +82,7 @@ pub struct ConfigArgs {
     /// Threads: auto (one per core) or a number [default: auto]
     #[arg(long, value_name = "N")]
     pub threads: Option<Auto<usize>>,
-    /// Events a thread takes at once; changes nothing but speed
+    /// Events that a thread takes at once; changes the speed and never the result
     #[arg(long, value_name = "N")]
     pub slice: Option<usize>,
     /// Where it runs: cpu, gpu, or emulated (the GPU's kernels on the CPU, for tests); on a device --threads is the
@@ -92,7 +95,7 @@ pub struct ConfigArgs {
     /// Profile that `peloton tune` wrote: the fastest level and gang of this CPU
     #[arg(long, value_name = "FILE")]
     pub profile: Option<PathBuf>,
-    /// Print the configuration as TOML and end
+    /// Print the configuration as TOML, with comments, and end
     #[arg(long)]
     pub print_config: bool,
 }
@@ -100,7 +103,7 @@ pub struct ConfigArgs {
 /// What is reported.
 #[derive(Args, Debug, Clone, Default)]
 pub struct ReportArgs {
-    /// Write the results as JSON to a file, or with `-` to standard output instead of the text
+    /// Write what the text says as JSON to a file, or with `-` to standard output instead of the text
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
     /// No text and no progress; warnings and errors are still shown

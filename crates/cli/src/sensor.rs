@@ -72,20 +72,22 @@ fn delta_ns(text: &str) -> std::result::Result<f64, String> {
 #[derive(Args, Debug, Clone, Default)]
 #[command(next_help_heading = "Sequence timepix")]
 pub struct PixelArgs {
-    /// What a cluster is: neighbours within delta (local), or of an open cluster (global), or of a window
-    /// (static)
+    /// What a cluster is: hits on neighbouring pixels that are linked when they are no more than delta apart in time
+    /// (local), or when the cluster's latest hit is no older than delta (global), or when both are in the delta after the
+    /// cluster's first hit (static) [default: local]
     #[arg(long, value_name = "NAME")]
     pub definition: Option<Definition>,
-    /// Which program finds the clusters; changes nothing but speed
+    /// Which algorithm finds the clusters: fast, open, plain; changes the speed and never the result [default: fast]
     #[arg(long, value_name = "NAME")]
     pub algorithm: Option<Algorithm>,
-    /// Time difference that still links hits, ns
+    /// Time difference that still links hits, ns [default: 200]
     #[arg(long, value_name = "NS", value_parser = delta_ns)]
     pub delta_ns: Option<f64>,
-    /// A difference of exactly delta no longer links
+    /// A time difference of exactly delta does not link hits
     #[arg(long)]
     pub strict_delta: bool,
-    /// How much older than the latest hit before it a hit may be, us [default: by format]
+    /// How late hits may come: by so much a hit may be older than one that came before it, us; later ones are dropped and
+    /// counted [default: by format]
     #[arg(long, value_name = "US")]
     pub disorder_us: Option<f64>,
     /// Sensor: single, single:WxH, apart:CHIPS, apart:CHIPS:WxH, quad, quad:GAP [default: by format]
@@ -177,7 +179,7 @@ pub struct CylinderArgs {
     /// Candidates kept for each seed
     #[arg(long, value_name = "N")]
     pub candidates: Option<u32>,
-    /// Layers without a hit that a candidate may pass
+    /// Layers without a hit that a track may pass
     #[arg(long, value_name = "N")]
     pub holes: Option<u32>,
 }

@@ -35,8 +35,8 @@ pub struct Simulate {
     /// Threads: auto (one per core) or a number; the bytes are the same for any. Pixel hits are made on one
     #[arg(long, value_name = "N", default_value = "auto")]
     threads: Auto<usize>,
-    /// velo: NDJSON, one event a line, .ndjson, .ndjson.zst, or `-` for standard output; lhcb: MDF, .mdf or `-`;
-    /// cylinder: .bin or .bin.zst; pixel hits: .tpx3, .bin (records of 16 bytes) or .txt (burda)
+    /// Where to write. velo: .ndjson or .ndjson.zst, one event per line; lhcb: .mdf or .mdf.zst; cylinder: .bin or
+    /// .bin.zst; pixel hits: .tpx3, .bin (records of 16 bytes) or .txt (burda). `-` is standard output
     #[arg(long, short, value_name = "FILE")]
     output: PathBuf,
     #[command(flatten)]

@@ -59,10 +59,10 @@ pub struct Soak {
     /// Shares of the measured rate, one round each
     #[arg(long, value_name = "SHARE,...", value_delimiter = ',', default_values_t = [0.8, 1.5])]
     share: Vec<f64>,
-    /// Length of a round
+    /// Length of a round, s
     #[arg(long, value_name = "T", default_value_t = 60.0, value_parser = crate::throughput::seconds)]
     seconds: f64,
-    /// Time for measuring the rate
+    /// Time for measuring the rate, s
     #[arg(long, value_name = "T", default_value_t = 3.0, value_parser = crate::throughput::seconds)]
     warm_up: f64,
     #[command(flatten)]

@@ -31,7 +31,13 @@ impl FromStr for CheckRules {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        if text == "cylinder" { Ok(Self::Cylinder) } else { text.parse().map(Self::Tracker) }
+        if text == "cylinder" {
+            return Ok(Self::Cylinder);
+        }
+        text.parse().map(Self::Tracker).map_err(|_| {
+            let names = Rules::ALL.map(|rules| rules.to_string()).join(", ");
+            Error::Config(format!("unknown rules `{text}`: choose one of {names}, cylinder"))
+        })
     }
 }
 
@@ -264,6 +270,6 @@ pub(crate) fn object(value: &impl Serialize) -> Map<String, Value> {
 
 /// What to say where a sequence has no tracks that could be checked.
 pub(crate) fn no_tracks(sequence: &str) -> Error {
-    let message = "makes hits and no tracks: check needs tracks, such as those of --tracks FILE";
-    Error::Unsupported(format!("sequence {sequence} {message}"))
+    let message = "makes hits, and what is checked are tracks: give some with --tracks FILE";
+    Error::Unsupported(format!("the sequence {sequence} {message}"))
 }

@@ -12,7 +12,7 @@ use peloton::event::{Hasher, Hashes, Results, difference};
 use peloton::{Error, Result};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What a comparison found.
 #[derive(Debug, Clone, Serialize)]
@@ -34,6 +34,8 @@ pub struct Compared {
     /// What only some sequences tell.
     #[serde(flatten)]
     pub facts: Map<String, Value>,
+    /// Wall clock of the whole job: input, both sides, the comparison, s.
+    pub wall_seconds: f64,
     /// Why the job as a whole has failed, although it came to its end.
     #[serde(skip)]
     pub failure: Option<String>,
@@ -90,6 +92,7 @@ pub fn compare(request: &Request, sides: [&str; 2], host: Host<'_>) -> Result<Co
 }
 
 fn on_system<S: System>(request: &Request, sides: [&str; 2], host: Host<'_>) -> Result<Compared> {
+    let begin = Instant::now();
     let sides = [side::<S>(request, sides[0])?, side::<S>(request, sides[1])?];
     let mut opened = open::<S>(request, false, host)?;
     let runs = |side: &Request| S::executor(side, &side.config, &opened.context);
@@ -121,6 +124,7 @@ fn on_system<S: System>(request: &Request, sides: [&str; 2], host: Host<'_>) -> 
         host.warn(&words);
     }
     compared.failure = totals[0].failure(request.max_bad);
+    compared.wall_seconds = begin.elapsed().as_secs_f64();
     if S::IS_STREAM {
         let clusters = totals.each_ref().map(|totals| totals.events);
         compared.facts = object(&json!({ "hits": totals[0].hits, "clusters": clusters }));
@@ -232,6 +236,7 @@ impl<S: System> Found<S> {
             right,
             first_difference: self.first,
             facts: Map::new(),
+            wall_seconds: 0.0,
             failure: None,
             row: S::Results::LEVELS[0],
             is_interrupted: host.is_cancelled(),

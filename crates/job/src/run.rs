@@ -5,7 +5,7 @@ use crate::sink::{Done, Sink};
 use crate::stream::{Chunk, stream};
 use crate::summary::{InputKind, Totals};
 use crate::system::{Runs, open};
-use crate::{Config, Host, Opened, Request, Source, Summary, System};
+use crate::{Config, Host, Opened, Request, Source, Summary, System, text};
 use peloton::engine::{Batch, Machine, Sliced};
 use peloton::event::{Hasher, Results};
 use peloton::{Error, Result, Status};
@@ -151,9 +151,10 @@ impl Live {
         if time < TELL_EVERY {
             return;
         }
-        let rate = (totals.hits - self.hits) as f64 / time.as_secs_f64();
-        let Totals { hits, events, .. } = totals;
-        host.progress.note(&format!("{rate:.0} hits/s, {hits} hits, {events} clusters"));
+        let per_second = (totals.hits - self.hits) as f64 / time.as_secs_f64();
+        let [hits, clusters] = [totals.hits, totals.events].map(text::grouped);
+        host.progress
+            .note(&format!("{} hits/s; {hits} hits, {clusters} clusters so far", text::rate(per_second)));
         (self.last, self.hits) = (Instant::now(), totals.hits);
     }
 }

@@ -160,6 +160,7 @@ impl ByteSink {
         } else {
             Compression::None(BufWriter::with_capacity(1 << 16, file))
         };
+        let path = if is_standard_output(path) { Path::new("standard output") } else { path };
         Ok(Self { path: path.into(), to })
     }
 

@@ -272,7 +272,7 @@ impl Summary {
         self.failure = totals.failure(request.max_bad);
         let unusable = self.dropped.get(UNUSABLE_INPUTS).copied().unwrap_or(0);
         if unusable > 0 && self.failure.is_none() {
-            self.failure = Some(format!("{unusable} of the inputs could not be used"));
+            self.failure = Some(format!("{unusable} of the inputs could not be used, or not to the end"));
         }
         if self.is_interrupted || S::IS_STREAM {
             return;
@@ -282,7 +282,10 @@ impl Summary {
         let found = self.events;
         if found == 0 && count != Some(0) {
             let message = if first > 0 || count.is_some() {
-                format!("--events {first}:{wanted}: the input has no event of this number")
+                match count {
+                    Some(_) => format!("--events {first}:{wanted}: the input has no event of this number"),
+                    None => format!("--events {first}: lies behind the last event of the input"),
+                }
             } else {
                 "there is no event in the input".into()
             };

@@ -1,6 +1,6 @@
 //! Results as text for people: aligned columns, shares in per cent.
 
-use crate::{Compared, InputKind, Measurement, Profile, Summary, Throughput};
+use crate::{Compared, InputKind, Measurement, Profile, Summary, Throughput, Tuned};
 use peloton::event::Hashes;
 use peloton::simd::{GANGS, Isa};
 use peloton_truth::{
@@ -290,18 +290,19 @@ fn resolutions(bins: &[Resolution]) -> String {
 }
 
 /// The scan as tables: the whole sequence, then each stage.
-pub fn tuned(profile: &Profile, threads: usize) -> String {
+pub fn tuned(tuned: &Tuned) -> String {
+    let Tuned { profile, threads, wall_seconds, .. } = tuned;
     let Profile { cpu, sequence, preset, .. } = profile;
     let mut text = format!(
-        "{cpu}: {sequence}, preset {preset}, {}, ns per event by gang size\n",
-        count(threads, "thread")
+        "{cpu}: {sequence}, preset {preset}, {}, ns per event by gang size (events from memory; * the fastest)\n",
+        count(*threads, "thread")
     );
     text.push_str(&section("all stages", profile, |one| Some(one.ns_per_event)));
     for stage in sequence.stages() {
         text.push_str(&section(stage.name, profile, |one| one.stages.get(stage.name).copied()));
     }
     let gang = profile.gangs.get(&profile.isa).copied().unwrap_or_default();
-    text.push_str(&format!("\nfastest: {} x {gang}\n", profile.isa));
+    text.push_str(&format!("\nfastest: {} x {gang}\nthe whole scan took {wall_seconds:.2} s\n", profile.isa));
     text
 }
 
@@ -353,6 +354,7 @@ pub fn compared(report: &Compared) -> String {
             first.event, first.what
         )),
     }
+    text.push_str(&format!("the whole job took {:.2} s\n", report.wall_seconds));
     if report.is_interrupted {
         text.push_str("interrupted: this is what was compared so far\n");
     }

@@ -7,6 +7,7 @@ use crate::{Config, Host, Measurement, Profile, Request, System};
 use peloton::engine::Stage;
 use peloton::simd::Level;
 use peloton::{Error, Result};
+use std::time::Instant;
 
 /// What a scan over levels found.
 #[derive(Debug, Clone)]
@@ -15,6 +16,8 @@ pub struct Tuned {
     pub profile: Profile,
     /// Threads that it was measured on.
     pub threads: usize,
+    /// Wall clock of the whole scan, s.
+    pub wall_seconds: f64,
     /// Whether every level was measured.
     pub is_complete: bool,
 }
@@ -36,6 +39,7 @@ pub fn tune(request: &Request, plan: Plan, host: Host<'_>) -> Result<Tuned> {
 }
 
 fn on_system<S: System>(request: &Request, plan: Plan, host: Host<'_>) -> Result<Tuned> {
+    let begin = Instant::now();
     let mut levels = levels(&request.config);
     levels.retain(|level| S::HAS_LANES || level.is_usual());
     if levels.is_empty() {
@@ -83,6 +87,7 @@ fn on_system<S: System>(request: &Request, plan: Plan, host: Host<'_>) -> Result
     Ok(Tuned {
         profile: Profile::new(config.sequence, config.preset_name(), cpu_name(), scanned),
         threads: config.thread_count(),
+        wall_seconds: begin.elapsed().as_secs_f64(),
         is_complete: !host.is_cancelled(),
     })
 }

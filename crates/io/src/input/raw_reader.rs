@@ -4,7 +4,7 @@ use super::containers::{FOLDERS, assumed_version, read_container};
 use super::mdf::{Record, Records, decompress, looks_like_record};
 use super::problems::Problems;
 use super::raw_event::{OpenEvent, read_file};
-use super::source::{Entry, Stream, entries, natural_order};
+use super::source::{Entry, STDIN, Stream, entries, natural_order};
 use super::{Format, ReadOptions, Source};
 use peloton::event::RawBatch;
 use peloton::{Error, Result, Status};
@@ -168,7 +168,7 @@ impl RawReader {
             if reader.options.format == Format::Banks {
                 let place = match source {
                     Source::Path(path) => path.display().to_string(),
-                    Source::Stdin => "-".into(),
+                    Source::Stdin => STDIN.into(),
                 };
                 return Err(Error::format(place, "no folder VP, VPRetinaCluster, UT or FTCluster in it"));
             }

@@ -59,7 +59,9 @@ pub struct Displayed {
 /// [`Error::Config`] for other sequences, and those of the inputs and the output.
 pub fn display(request: &Request, frame: Frame, output: &Path, host: Host<'_>) -> Result<Displayed> {
     if request.config.sequence != SequenceName::Timepix {
-        return Err(Error::Config("display draws pixel hits: add --sequence timepix".into()));
+        let sequence = request.config.sequence;
+        let message = format!("display draws pixel hits, and this is {sequence}: see --sequence timepix");
+        return Err(Error::Config(message));
     }
     if !(frame.us > 0.0 && frame.us <= 1e12) {
         return Err(Error::Config("--frame-us must be more than 0 and at most 1e12".into()));

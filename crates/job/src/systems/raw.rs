@@ -107,10 +107,11 @@ impl RawSource {
             let is_raw =
                 request.format == Format::Mdf || request.format == Format::Auto && is_raw_stream(&head);
             let stream = Cursor::new(head).chain(stream);
+            let name = if name == "-" { "standard input" } else { name };
             if is_raw {
                 return Self::files(request, RawReader::from_stream(name, stream, options), truth);
             }
-            return Ok(Found::OtherPipe(name.clone(), Box::new(stream)));
+            return Ok(Found::OtherPipe(name.into(), Box::new(stream)));
         }
         let sources = inputs::sources(names);
         if !is_raw(&options, &sources)? {

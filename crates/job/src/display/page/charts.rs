@@ -98,7 +98,7 @@ pub fn tot_of_size(display: &PixelDisplay) -> String {
     let x = Axis::log(1.0, end(|cell| cell.0[1]), "hits in the cluster");
     let y = Axis::log(1.0, end(|cell| cell.1[1]), "time over threshold of the cluster, clocks of 25 ns");
     let colours = Axis::log(1.0, end(|cell| cell.2 as f64).max(2.0), "clusters");
-    let mut chart = Chart::new("Time over threshold against size", x, y, [SIZE[1] * 1.6, SIZE[1] * 1.4]);
+    let mut chart = Chart::new("Time over threshold against size", x, y, [400.0, 400.0]);
     for (across, up, count) in &cells {
         let hover = format!(
             "{} to {} hits, {} to {} clocks: {} clusters",

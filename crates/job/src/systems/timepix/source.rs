@@ -16,7 +16,7 @@ use peloton_io::input::timepix::{
 use peloton_sim::timepix::{PixelSim, PixelSimSpec};
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
-use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::net::{TcpListener, TcpStream, ToSocketAddrs, UdpSocket};
 use std::sync::Arc;
 use std::thread::sleep;
 use std::time::Duration;
@@ -221,10 +221,17 @@ fn options(request: &Request) -> PixelOptions {
 fn listen(address: &str, options: PixelOptions, host: Host<'_>) -> Result<Found> {
     let failed = |e| Error::io(address, e);
     let place = &address[6..];
+    if place.to_socket_addrs().is_err() {
+        let message =
+            "no address to listen at: it is HOST:PORT, such as tcp://0.0.0.0:5000 or udp://127.0.0.1:5000";
+        return Err(Error::Config(format!("{address}: {message}")));
+    }
     if address.starts_with("tcp://") {
         let listener = TcpListener::bind(place).map_err(failed)?;
         let local = listener.local_addr().map_err(failed)?;
-        host.progress.note(&format!("waiting for a sender on tcp://{local}"));
+        host.progress.note(&format!(
+            "waiting for a sender on tcp://{local}; the job ends when it closes the connection"
+        ));
         let stream = accept(&listener, host).map_err(failed)?;
         let clock = stream.try_clone().map_err(failed)?;
         clock.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
@@ -236,7 +243,8 @@ fn listen(address: &str, options: PixelOptions, host: Host<'_>) -> Result<Found>
     let socket = datagrams.socket().map_err(failed)?;
     let local = socket.local_addr().map_err(failed)?;
     socket.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
-    host.progress.note(&format!("waiting for datagrams on udp://{local}"));
+    host.progress
+        .note(&format!("waiting for datagrams on udp://{local}; an empty one, or Ctrl-C, ends the job"));
     wait(address, host, || socket.peek(&mut [0; 16]))?;
     let reader = PixelReader::from_stream(address, datagrams, options)?;
     Ok(Found { socket: Some(socket), ..from_reader(reader, true) })
