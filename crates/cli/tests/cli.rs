@@ -412,7 +412,7 @@ fn a_reader_that_has_seen_enough_is_no_error() {
         .expect("the program starts");
     let mut line = String::new();
     std::io::BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).expect("a line");
-    assert!(line.starts_with("[["), "{line}");
+    assert!(line.starts_with("{\"event_id\":0,"), "{line}");
     let output = child.wait_with_output().unwrap();
     assert_eq!((output.status.code(), stderr(&output)), (Some(0), String::new()));
 }

@@ -93,7 +93,10 @@ fn what_a_refusal_says() {
         ),
         (&["soak", "--layout", "quad"], "--layout means nothing to `peloton soak`"),
         (&["soak", "--preset", "best"], "--preset"),
-        (&["run", PIXELS, "--katherine-unit", "2"], "--katherine-unit is for the format katherine"),
+        (
+            &["run", "--sequence", "timepix", PIXELS, "--katherine-unit", "2"],
+            "--katherine-unit is for the format katherine",
+        ),
         (
             &["run", CYLINDER, "--builder", "best-hit", "--candidates", "4"],
             "--candidates is for the builders standard",
