@@ -7,11 +7,11 @@
 mod common;
 
 use common::{data, now};
-use peloton::event::{BankKind, Counters, RawBatch, SciFiBatch, UtBatch, VeloBatch};
+use peloton::event::{BankKind, Outcome, RawBatch, SciFiBatch, UtBatch, VeloBatch};
 use peloton::scifi::{self, SciFiScratch};
 use peloton::simd::Level;
 use peloton::ut::{self, UtScratch};
-use peloton::velo::{self, DecodeScratch, VeloBanks};
+use peloton::velo::{self, DecodeScratch, VeloBanks, VeloDecoder};
 use peloton_io::input::{Geometry, RawReader, ReadOptions, Source};
 use std::path::Path;
 
@@ -105,35 +105,33 @@ fn main() {
     let old_sensors = Geometry::Folder(folder.join("geometry_2018")).velo().expect("geometry");
     let retina = read(&folder.join("minbias_retina_truth.mdf"));
     let superpixel = read(&folder.join("minbias_superpixel.mdf"));
-    let mut counters = Counters::default();
     reading(&folder.join("minbias_retina_truth.mdf"));
     reading(&folder.join("minbias_superpixel.mdf"));
 
-    let (mut scratch, mut out) = (DecodeScratch::default(), VeloBatch::default());
+    let (mut scratch, mut out) = (DecodeScratch::default(), Outcome::<VeloBatch>::default());
     for (name, batch, kind, sensors) in [
         ("Velo, retina clusters", &retina, BankKind::VeloRetina, &sensors),
         ("Velo, superpixels", &superpixel, BankKind::VeloSuperpixel, &old_sensors),
     ] {
         table(name, batch, kind, |level| {
-            out.clear();
-            let (events, range) = (batch.view(), 0..batch.len());
-            let banks = VeloBanks::Auto;
-            velo::decode(level, sensors, banks, events, range, &mut scratch, &mut out, &mut counters);
-            out.x.len()
+            out.results.clear();
+            let decoder = VeloDecoder { sensors, banks: VeloBanks::Auto };
+            velo::decode(level, decoder, batch.view(), 0..batch.len(), &mut scratch, &mut out);
+            out.results.x.len()
         });
     }
-    let (mut scratch, mut out) = (UtScratch::default(), UtBatch::default());
+    let (mut scratch, mut out) = (UtScratch::default(), Outcome::<UtBatch>::default());
     table("UT", &retina, BankKind::Ut, |level| {
         out.clear();
         let (events, range) = (retina.view(), 0..retina.len());
-        ut::decode(level, &ut_geometry, events, range, &mut scratch, &mut out, &mut counters);
-        out.hits()
+        ut::decode(level, &ut_geometry, events, range, &mut scratch, &mut out);
+        out.results.hits()
     });
-    let (mut scratch, mut out) = (SciFiScratch::default(), SciFiBatch::default());
+    let (mut scratch, mut out) = (SciFiScratch::default(), Outcome::<SciFiBatch>::default());
     table("SciFi", &retina, BankKind::SciFi, |level| {
         out.clear();
         let (events, range) = (retina.view(), 0..retina.len());
-        scifi::decode(level, &scifi_geometry, events, range, &mut scratch, &mut out, &mut counters);
-        out.hits()
+        scifi::decode(level, &scifi_geometry, events, range, &mut scratch, &mut out);
+        out.results.hits()
     });
 }

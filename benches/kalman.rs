@@ -11,7 +11,7 @@ mod common;
 use common::{free_gain, now, wall};
 use peloton::cylinder::{CylinderConfig, CylinderInput, CylinderWorkspace, fit_particles, reconstruct};
 use peloton::dispatch_usual;
-use peloton::event::{Counters, CylinderBatch, CylinderTracks, CylinderTruth};
+use peloton::event::{CylinderBatch, CylinderTracks, CylinderTruth, Outcome};
 use peloton::kalman::matriplex::{Matriplex, Matrix, Symmetric};
 use peloton::kalman::{CURVATURE_PER_TESLA, CylinderState, PlaneState, to_plane, to_radius, update};
 use peloton::simd::varying::{F32, Mask};
@@ -107,8 +107,7 @@ fn least(times: usize, mut work: impl FnMut()) -> f64 {
 #[derive(Default)]
 struct Worker {
     workspace: CylinderWorkspace,
-    tracks: CylinderTracks,
-    counters: Counters,
+    outcome: Outcome<CylinderTracks>,
 }
 
 /// What a second thread gains: for a loop in registers, for the fit of particles, and for the clone engine.
@@ -122,15 +121,15 @@ fn two_threads(rounds: usize) {
     let fit = |i: usize| {
         let worker = &mut *workers[i].lock().expect("no panic");
         for _ in 0..40 {
-            worker.tracks.clear();
-            fit_particles(level, &config, input, 0..1, &mut worker.tracks);
+            worker.outcome.clear();
+            fit_particles(level, &config, input, 0..1, &mut worker.outcome.results);
         }
     };
     let build = |i: usize| {
-        let Worker { workspace, tracks, counters } = &mut *workers[i].lock().expect("no panic");
+        let Worker { workspace, outcome } = &mut *workers[i].lock().expect("no panic");
         for _ in 0..3 {
-            tracks.clear();
-            reconstruct(level, &config, input, 0..1, workspace, tracks, counters);
+            outcome.clear();
+            reconstruct(level, &config, input, 0..1, workspace, outcome);
         }
     };
     // Rounds of one and two threads take turns: a noisy machine is noisy to both.

@@ -9,7 +9,7 @@ mod common;
 
 use common::{data, free_gain, now, wall};
 use peloton::engine::Sequence;
-use peloton::event::{Counters, VeloBatch, VeloTracks};
+use peloton::event::{Outcome, VeloBatch, VeloTracks};
 use peloton::simd::{Isa, Level};
 use peloton::velo::{Preset, Velo, VeloConfig, VeloWorkspace, reconstruct};
 use peloton_io::input::{ReadOptions, Source, VeloReader};
@@ -25,8 +25,7 @@ const SLICE: usize = 64;
 #[derive(Default)]
 struct Worker {
     workspace: VeloWorkspace,
-    tracks: VeloTracks,
-    counters: Counters,
+    outcome: Outcome<VeloTracks>,
 }
 
 impl Worker {
@@ -35,10 +34,10 @@ impl Worker {
         let mut tracks = 0;
         for first in (0..events.len()).step_by(SLICE) {
             let range = first..events.len().min(first + SLICE);
-            self.tracks.clear();
-            let Self { workspace, tracks: out, counters } = self;
-            reconstruct(level, config, events.view(), range, workspace, out, counters);
-            tracks += self.tracks.tracks();
+            let Self { workspace, outcome } = self;
+            outcome.results.clear();
+            reconstruct(level, config, events.view(), range, workspace, outcome);
+            tracks += outcome.results.tracks();
         }
         tracks
     }
@@ -58,13 +57,13 @@ impl Least {
     }
 
     fn measure(&mut self, level: Level, config: &VeloConfig, events: &VeloBatch) {
-        self.worker.counters = Counters::default();
+        self.worker.outcome.clear();
         let start = now();
         self.tracks = self.worker.pass(level, config, events);
         let time = now() - start;
         if time < self.pass {
             self.pass = time;
-            self.stages = std::array::from_fn(|stage| self.worker.counters.stages[stage].ns as f64);
+            self.stages = std::array::from_fn(|stage| self.worker.outcome.counters.stages[stage].ns as f64);
         }
     }
 

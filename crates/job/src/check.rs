@@ -1,9 +1,9 @@
 //! [`check`]: reconstructs events, or takes tracks made elsewhere, and compares with the truth.
 
 use crate::registry::Command;
-use crate::run::{metadata, reconstruct, tell_problems};
+use crate::run::{metadata, reconstruct};
 use crate::stream::{Chunk, stream};
-use crate::system::{TrackRules, open};
+use crate::system::{open, warn_of_problems};
 use crate::track_file::TrackFile;
 use crate::truth_output::TruthOutput;
 use crate::{Host, Request, Source, Summary, System, text};
@@ -147,8 +147,7 @@ pub fn check(request: &Request, options: &CheckOptions, host: Host<'_>) -> Resul
             if let Some(path) = &options.tracks {
                 let rules = S::track_rules(request, options, &mut opened)?;
                 let mut tables = options.truth_tables(request)?;
-                let report =
-                    check_tracks::<S>(request, path, &rules, &mut *opened.source, host, &mut tables)?;
+                let report = check_tracks::<S>(request, path, rules, &mut *opened.source, host, &mut tables)?;
                 tables.map_or(Ok(()), TruthOutput::finish)?;
                 return Ok(report.checked(path, request, options));
             }
@@ -173,12 +172,13 @@ pub fn check(request: &Request, options: &CheckOptions, host: Host<'_>) -> Resul
 fn check_tracks<S: System>(
     request: &Request,
     path: &Path,
-    TrackRules { rules, names }: &TrackRules,
+    rules: Rules,
     source: &mut dyn Source<S::Batch>,
     host: Host<'_>,
     tables: &mut Option<TruthOutput>,
 ) -> Result<TracksChecked> {
-    let (mut checker, mut known) = (Checker::new(*rules), KnownHits::default());
+    let (mut checker, mut known) = (Checker::new(rules), KnownHits::default());
+    let count_unknown = source.count_unknown(rules);
     let mut file = TrackFile::open(path)?;
     let (mut repeated, mut unknown) = (0u64, 0u64);
     let compared = stream::<S::Batch, ()>(
@@ -190,13 +190,14 @@ fn check_tracks<S: System>(
         |chunk| {
             for (event, (truth, id)) in chunk.beside.truth.iter().zip(&chunk.beside.ids).enumerate() {
                 let tracks = file.tracks_of(id)?;
-                for track in &tracks {
+                for (track, _) in &tracks {
                     let is_repeated = |(at, hit): &(usize, &u32)| track[..*at].contains(hit);
                     repeated += track.iter().enumerate().filter(is_repeated).count() as u64;
                 }
-                unknown += S::unknown_hits(names, &chunk.batch, event, &mut tracks.iter().flatten());
-                known.event(truth, tracks.iter().map(Vec::as_slice));
-                checker.event(truth, tracks.iter().map(Vec::as_slice));
+                let hits = || tracks.iter().map(|(hits, _)| hits.as_slice());
+                unknown += count_unknown(&chunk.batch, event, &mut hits().flatten());
+                known.event(truth, hits());
+                checker.measured_event(truth, tracks.iter().map(|(hits, told)| (hits.as_slice(), *told)));
                 if let Some(tables) = tables {
                     tables.add(EventRows::of_event(id, truth, &checker.last_event(truth)))?;
                 }
@@ -204,7 +205,7 @@ fn check_tracks<S: System>(
             Ok(())
         },
     );
-    tell_problems(source, host);
+    warn_of_problems(source, host);
     compared?;
     let name = path.display();
     if request.events.count.is_none() && !host.is_cancelled() {
@@ -244,6 +245,7 @@ impl TracksChecked {
         if options.tables {
             text.push_str(&text::tables(&report));
         }
+        text.push_str(&report.momentum.as_ref().map(text::momenta).unwrap_or_default());
         Checked { text, json, is_right: true, failure: None }
     }
 }

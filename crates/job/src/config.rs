@@ -1,15 +1,19 @@
 //! [`Config`]: everything that decides what comes out and how it is computed, read from TOML.
 
-use crate::SequenceName;
 use crate::registry::Command;
 use crate::system::System;
+use crate::{Preset, SequenceName};
 use peloton::cylinder::CylinderConfig;
+use peloton::long::LongConfig;
+use peloton::scifi::SciFiConfig;
 use peloton::simd::{Isa, Level, with_default_float_mode};
 use peloton::timepix::TimepixConfig;
-use peloton::velo::{Preset, VeloConfig};
+use peloton::ut::UtConfig;
+use peloton::velo::VeloConfig;
 use peloton::{Error, Result};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize, Serializer};
+use std::str::FromStr;
 
 /// Threads at most: more than any machine has cores is a slip of the finger.
 const MAX_THREADS: usize = 4096;
@@ -22,7 +26,7 @@ const MAX_THREADS: usize = 4096;
 pub struct Config {
     /// What is reconstructed.
     pub sequence: SequenceName,
-    /// Set of parameters that `velo` starts from.
+    /// Set of parameters that the stages start from.
     pub preset: Preset,
     /// Instruction set level; `None` is `"auto"`: `PELOTON_ISA`, else the best of this CPU.
     #[serde(serialize_with = "auto_or_text")]
@@ -38,6 +42,12 @@ pub struct Config {
     pub slice_events: Option<usize>,
     /// Parameters of the Velo stages.
     pub velo: VeloConfig,
+    /// Parameters of tracks in the SciFi.
+    pub scifi: SciFiConfig,
+    /// Parameters of long tracks.
+    pub long: LongConfig,
+    /// Parameters of the way from Velo tracks into the UT.
+    pub ut: UtConfig,
     /// Parameters of the way from pixel hits to clusters.
     pub timepix: TimepixConfig,
     /// Parameters of the cylinder detector.
@@ -60,7 +70,10 @@ impl Config {
             gang: None,
             threads: None,
             slice_events: None,
-            velo: VeloConfig::preset(preset),
+            velo: VeloConfig::preset(preset.velo()),
+            scifi: SciFiConfig::preset(preset.scifi()),
+            long: LongConfig::preset(preset.long()),
+            ut: UtConfig::preset(preset.ut()),
             timepix: TimepixConfig::default(),
             cylinder: cylinder(preset),
         }
@@ -84,7 +97,11 @@ impl Config {
         config.gang = auto(file.gang, number)?;
         config.threads = auto(file.threads, number)?;
         config.slice_events = auto(file.slice_events, number)?;
-        config.velo = merged(text, "velo", &config.velo, file.velo)?;
+        let preset = config.preset;
+        config.velo = of_preset(text, "velo", file.velo, preset.velo(), VeloConfig::preset)?;
+        config.ut = of_preset(text, "ut", file.ut, preset.ut(), UtConfig::preset)?;
+        config.scifi = of_preset(text, "scifi", file.scifi, preset.scifi(), SciFiConfig::preset)?;
+        config.long = of_preset(text, "long", file.long, preset.long(), LongConfig::preset)?;
         config.timepix = merged(text, "timepix", &config.timepix, file.timepix)?;
         config.cylinder = merged(text, "cylinder", &config.cylinder, file.cylinder)?;
         config.validate()?;
@@ -100,8 +117,18 @@ impl Config {
     pub fn to_toml(&self) -> String {
         let text =
             toml::to_string(self).expect("a configuration of numbers, names and tables is always TOML");
-        // The preset at the top is enough.
-        text.replacen(&format!("[velo]\npreset = \"{}\"\n\n", self.velo.preset), "", 1)
+        let preset = self.preset;
+        // The preset at the top is enough for stages that have the parameters it gives them.
+        [
+            ("velo", self.velo.preset.to_string(), preset.velo().to_string()),
+            ("scifi", self.scifi.preset.to_string(), preset.scifi().to_string()),
+            ("long", self.long.preset.to_string(), preset.long().to_string()),
+        ]
+        .into_iter()
+        .filter(|(_, own, implied)| own == implied)
+        .fold(text, |text, (section, own, _)| {
+            text.replacen(&format!("[{section}]\npreset = \"{own}\"\n"), &format!("[{section}]\n"), 1)
+        })
     }
 
     /// The same with what each key means, and its unit, as comments.
@@ -120,12 +147,9 @@ impl Config {
         if self.threads.is_some_and(|threads| !(1..=MAX_THREADS).contains(&threads)) {
             return Err(Error::Config(format!("threads must be 1 to {MAX_THREADS}, or auto")));
         }
-        if self.velo.preset != self.preset {
-            let Self { preset, velo, .. } = self;
-            let message =
-                format!("preset {preset} at the top and {} in [velo]: set only the first", velo.preset);
-            return Err(Error::Config(message));
-        }
+        self.scifi.validate()?;
+        self.long.validate()?;
+        self.ut.validate()?;
         self.timepix.validate()?;
         self.cylinder.validate()?;
         self.velo.validate()
@@ -146,10 +170,10 @@ impl Config {
 
     /// The same with the parameters of another preset.
     pub fn with_preset(&self, preset: Preset) -> Self {
-        let Self { velo, cylinder, .. } = Self::preset(preset);
+        let Self { velo, ut, scifi, long, cylinder, .. } = Self::preset(preset);
         let cylinder =
             CylinderConfig { builder: self.cylinder.builder, seeds: self.cylinder.seeds, ..cylinder };
-        Self { preset, velo, cylinder, ..self.clone() }
+        Self { preset, velo, ut, scifi, long, cylinder, ..self.clone() }
     }
 
     /// The name of the parameters: the preset's, or `custom` when any parameter differs from the preset.
@@ -178,6 +202,12 @@ struct File {
     #[serde(default)]
     velo: toml::Table,
     #[serde(default)]
+    ut: toml::Table,
+    #[serde(default)]
+    scifi: toml::Table,
+    #[serde(default)]
+    long: toml::Table,
+    #[serde(default)]
     timepix: toml::Table,
     #[serde(default)]
     cylinder: toml::Table,
@@ -186,7 +216,7 @@ struct File {
 /// The cylinder's parameters of a preset: its own best ones, or those that were published.
 pub(crate) fn cylinder(preset: Preset) -> CylinderConfig {
     match preset {
-        Preset::Best => CylinderConfig::best(),
+        Preset::Best | Preset::Hlt1 | Preset::Hlt1Unrestricted => CylinderConfig::best(),
         Preset::Paper | Preset::Forwarding => CylinderConfig::default(),
     }
 }
@@ -238,6 +268,20 @@ fn line_of(text: &str, section: &str, message: &str) -> Option<usize> {
         let is_key = line.split('=').next().is_some_and(|word| word.trim() == key) && line.contains('=');
         (is_key && (inside || line.starts_with(section))).then_some(number + 1)
     })
+}
+
+/// The parameters of stages: those of the section's own preset, or of the one that the whole configuration has, overridden
+/// by the keys of the section.
+fn of_preset<T, P>(text: &str, section: &str, top: toml::Table, preset: P, of: fn(P) -> T) -> Result<T>
+where
+    T: Serialize + DeserializeOwned,
+    P: FromStr<Err = Error>,
+{
+    let preset = match top.get("preset").and_then(toml::Value::as_str) {
+        Some(name) => name.parse()?,
+        None => preset,
+    };
+    merged(text, section, &of(preset), top)
 }
 
 /// `"auto"` or a value that `parse` reads from its text.

@@ -7,8 +7,14 @@ const MEANINGS: &[(&str, &[(&str, &str)])] = &[
     (
         "",
         &[
-            ("sequence", "what is reconstructed: velo, ut, scifi, timepix, cylinder"),
-            ("preset", "set of parameters that [velo] and [cylinder] start from: best, paper, forwarding"),
+            (
+                "sequence",
+                "what is reconstructed: velo, velo-ut, scifi, long, ut, scifi-hits, timepix, cylinder",
+            ),
+            (
+                "preset",
+                "set of parameters that all stages start from: best, paper, forwarding, hlt1, hlt1-unrestricted",
+            ),
             ("isa", "instruction set level: auto, scalar, portable, avx2, avx512, neon"),
             ("gang", "lanes of a gang: auto, 1, 4, 8, 16, 32, 64"),
             ("threads", "auto (one per core) or a number"),
@@ -83,6 +89,10 @@ const MEANINGS: &[(&str, &[(&str, &str)])] = &[
             ("weight", "weight of a hit: one over the variance of x and of y, 1/mm^2"),
             ("noise_constant", "variance of the scattering angle per hit, whatever the slope, rad^2"),
             ("noise_slope", "its part proportional to tx^2 + ty^2, rad^2"),
+            ("noise_steep", "its part proportional to (tx^2 + ty^2)^1.5, rad^2"),
+            ("noise_gain", "how much a hit's chi2 changes that variance; 0: the slopes alone decide"),
+            ("noise_chi2", "the chi2 of a hit that leaves the variance as it is"),
+            ("noise_largest_chi2", "a hit's chi2 counts up to this: hits of others are no scattering"),
             (
                 "noise_beam",
                 "what scatters between the innermost hit and the beam line, in units of that variance",
@@ -94,6 +104,87 @@ const MEANINGS: &[(&str, &[(&str, &str)])] = &[
             ("end_z", "where the state at the end of the Velo is given, mm"),
             ("beam_x", "x of the beam line, mm"),
             ("beam_y", "y of the beam line, mm"),
+        ],
+    ),
+    ("velo", &[("preset", "which algorithm runs, and whose parameters it has: best, paper, forwarding")]),
+    (
+        "ut",
+        &[
+            (
+                "sectors",
+                "groups of sectors in which hits are looked for: 1, 3 or 5, or 0 for as far as the window reaches",
+            ),
+            ("candidates", "doublets of hits that are tried for a track"),
+            ("min_momentum", "windows are as wide as particles of this momentum bend, MeV/c"),
+            ("min_pt", "windows are as wide as particles of this transverse momentum bend, MeV/c"),
+            ("y_tolerance", "how far above or below its strip a track may pass, mm"),
+            ("y_tolerance_slope", "the same, per mm that it is bent"),
+            ("slope_tolerance", "largest angle between a doublet and the Velo track, rad"),
+            ("hit_tolerance", "largest distance of a third and a fourth hit from the doublet's line, mm"),
+            ("velo_slope_error", "error of the Velo track's slope in the first fit"),
+            ("final_momentum", "tracks of smaller momentum are dropped, MeV/c"),
+            ("final_pt", "tracks of smaller transverse momentum are dropped, MeV/c"),
+            ("discriminant", "tracks with a smaller discriminant are dropped"),
+        ],
+    ),
+    (
+        "scifi",
+        &[
+            ("preset", "where the other parameters come from"),
+            ("resolution", "resolution of a hit across its fibre, which covariances go by, mm"),
+        ],
+    ),
+    (
+        "scifi.limits",
+        &[
+            ("hits", "hits of an event; one with more is refused and counted"),
+            ("hits_in_zone", "hits of a zone, a half of a layer; an event with more is refused and counted"),
+            ("coordinate", "largest |x| of a hit, mm"),
+            ("triplets", "triplets of one kind in a half; what lies beyond is counted as dropped"),
+            ("candidates", "candidates of a half in x; what lies beyond is counted as dropped"),
+        ],
+    ),
+    (
+        "scifi.passes",
+        &[
+            (
+                "triplets",
+                "x layers, 0 to 5 by z, of a triplet's first, middle and last hit, for each kind of triplets",
+            ),
+            ("min_momentum", "smallest momentum that windows are made for, MeV/c"),
+            ("x_tolerance", "distance of a hit in another x layer from the parabola through a triplet, mm"),
+            ("min_x_hits", "fewest hits in x"),
+            ("uv_tolerance", "distance of a hit in a u or v layer from where it is expected, mm"),
+            ("min_hits", "fewest hits of a track"),
+            ("min_own_hits", "of how many of its hits a track in x must be the best, lest it is a clone"),
+            ("min_own_of_six", "the same for tracks with six hits"),
+        ],
+    ),
+    (
+        "long",
+        &[
+            ("preset", "where the other parameters come from"),
+            ("max_tx", "largest slope in x at the beam line of Velo tracks that are looked at"),
+            ("max_ty", "the same in y"),
+            (
+                "inner_radius",
+                "Velo tracks that pass the UT nearer to the beam than this are not looked at, mm",
+            ),
+            ("max_change_tx", "largest change of the slope in x"),
+            ("max_change_ty", "largest change of the slope in y"),
+            ("max_distance_x", "largest distance in x where the lines meet in the magnet, mm"),
+            ("max_distance_y", "largest distance in y behind the SciFi, mm"),
+            ("scale_y", "what y of the Velo's line is multiplied with there"),
+            (
+                "weights",
+                "weights of the distances in x and y, and of the slopes' changes in y and x, in the chi2",
+            ),
+            ("max_chi2", "largest chi2 of a pair"),
+            (
+                "all_pairs",
+                "whether all pairs compete, the best first, or each SciFi track takes its best Velo track",
+            ),
+            ("momentum_error", "relative error of a momentum beside that of the slopes"),
         ],
     ),
     (
@@ -222,6 +313,8 @@ pub(crate) fn commented(config: &Config) -> String {
     let mut table = String::new();
     for line in config.to_toml().lines() {
         if let Some(name) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
+            // Tables of a list have two brackets.
+            let name = name.trim_matches(['[', ']']);
             left_out(&mut text, &table);
             table = name.into();
         } else if let Some((key, _)) = line.split_once(" = ")
@@ -251,7 +344,7 @@ fn left_out(text: &mut String, table: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use peloton::velo::Preset;
+    use crate::Preset;
 
     #[test]
     fn every_key_is_there_once_and_says_what_it_is() {
@@ -262,7 +355,8 @@ mod tests {
             let mut seen = Vec::new();
             for line in text.lines() {
                 if line.starts_with('[') {
-                    table = line.into();
+                    // Tables of a list have one name.
+                    table = format!("{line} {}", seen.len());
                 } else if let Some((key, _)) = line.split_once(" = ").filter(|_| !line.starts_with('#')) {
                     assert!(
                         before.starts_with("# "),
@@ -274,7 +368,7 @@ mod tests {
                 }
                 before = line;
             }
-            assert!(text.matches("preset = ").count() == 1 && seen.len() > 60);
+            assert!(text.starts_with("# ") && seen.len() > 60);
             assert_eq!(Config::from_toml(&text, None).unwrap(), config);
         }
     }

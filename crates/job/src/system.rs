@@ -3,7 +3,6 @@
 use crate::measure::Measured;
 use crate::sink::{FileSink, Sink};
 use crate::summary::Totals;
-use crate::systems::HitNames;
 use crate::{Beside, Cancel, Check, CheckOptions, Config, EventRange, Host, Request};
 use peloton::engine::{Batch, Executor, Stage};
 use peloton::event::Results;
@@ -13,6 +12,9 @@ use peloton_io::output::Metadata;
 use peloton_truth::Rules;
 use serde_json::{Map, Value};
 use std::path::Path;
+
+/// Says how many of these hits an event of a batch does not have.
+pub type CountUnknown<B> = Box<dyn Fn(&B, usize, &mut dyn Iterator<Item = &u32>) -> u64 + Send + Sync>;
 
 /// Where batches come from.
 pub trait Source<B>: Send {
@@ -35,6 +37,12 @@ pub trait Source<B>: Send {
 
     /// Has true particles list the hits that these rules ask for.
     fn check_by(&mut self, _rules: Rules) {}
+
+    /// What counts, of hits that tracks made elsewhere name, those that an event does not have; by the rules that these
+    /// tracks are checked by.
+    fn count_unknown(&self, _rules: Rules) -> CountUnknown<B> {
+        Box::new(|_, _, _| 0)
+    }
 
     /// Reasons and counts of what was lost before it could become an event.
     fn dropped(&self) -> Vec<(&'static str, u64)> {
@@ -75,14 +83,6 @@ pub(crate) fn open<S: System>(request: &Request, truth: bool, host: Host<'_>) ->
         return Err(Error::Config(message));
     }
     S::open(request, truth, host)
-}
-
-/// How tracks made elsewhere are checked.
-pub struct TrackRules {
-    /// What counts as found.
-    pub rules: Rules,
-    /// The names of the hits that there are, where events are raw banks.
-    pub names: HitNames,
 }
 
 /// What runs the events of a system.
@@ -155,11 +155,7 @@ pub trait System: 'static {
     ///
     /// # Errors
     /// When there are no such rules.
-    fn track_rules(
-        _request: &Request,
-        _options: &CheckOptions,
-        _opened: &mut Opened<Self>,
-    ) -> Result<TrackRules> {
+    fn track_rules(_request: &Request, _options: &CheckOptions, _opened: &mut Opened<Self>) -> Result<Rules> {
         let message = "--tracks is not for this sequence: it checks tracks of its own";
         Err(Error::Config(format!("sequence {}: {message}", Self::NAME)))
     }
@@ -213,16 +209,6 @@ pub trait System: 'static {
     /// Whether the sequence reads inputs of this format.
     fn reads(format: Format) -> bool;
 
-    /// How many of these hits, which tracks made elsewhere name, an event does not have.
-    fn unknown_hits(
-        _names: &HitNames,
-        _batch: &Self::Batch,
-        _event: usize,
-        _hits: &mut dyn Iterator<Item = &u32>,
-    ) -> u64 {
-        0
-    }
-
     /// Which bank or hit an event with this status failed by, in words, where one of them is to blame. Nobody is in a
     /// hurry: it is asked for the first such event of a job alone.
     fn diagnose(
@@ -240,4 +226,14 @@ pub trait System: 'static {
 
     /// Removes the first results of what waits to be compared.
     fn remove_first(_waiting: &mut Self::Results, _count: usize) {}
+}
+
+/// Warns of what was wrong with the input without ending the job.
+pub(crate) fn warn_of_problems<B>(source: &dyn Source<B>, host: Host<'_>) {
+    let (problems, count) = source.problems();
+    problems.iter().for_each(|problem| host.warn(problem));
+    let more = count - problems.len() as u64;
+    if more > 0 {
+        host.warn(&format!("and {more} more like these"));
+    }
 }

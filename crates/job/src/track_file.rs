@@ -2,17 +2,42 @@
 
 use peloton::{Error, Result};
 use peloton_io::input::EventId;
+use peloton_truth::Measured;
 use serde::Deserialize;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-/// Tracks of one event, each a list of hit ids.
-pub type Tracks = Vec<Vec<u32>>;
+/// A track as it is written. Momenta are told in GeV/c here, hits by their ids.
+#[derive(Deserialize)]
+#[serde(untagged, deny_unknown_fields)]
+enum Written {
+    Hits(Vec<u32>),
+    Track { hits: Vec<u32>, p: f64, pt: f64, charge: f64 },
+}
+
+/// A track made elsewhere: the ids of its hits, and what it says of its momentum, if it does.
+pub type OtherTrack = (Vec<u32>, Option<Measured>);
+
+impl From<Written> for OtherTrack {
+    fn from(track: Written) -> Self {
+        match track {
+            Written::Hits(hits) => (hits, None),
+            Written::Track { hits, p, pt, charge } => {
+                (hits, Some(Measured { p, pt, charge, qop_error: None }))
+            }
+        }
+    }
+}
+
+/// Tracks of one event.
+pub type Tracks = Vec<OtherTrack>;
 
 /// Reads NDJSON of tracks, compressed when the name ends in `.zst`. A line is what `run --output` writes, an object that
 /// says of which event it is, or a bare list of tracks; then line i is event i of the inputs. The first line says which.
+/// A track is a list of hit ids, or such a list with a momentum (GeV/c): `{"hits": [1, 2], "p": 5.2, "pt": 0.8, "charge":
+/// -1}`.
 pub struct TrackFile {
     path: PathBuf,
     from: Box<dyn BufRead + Send>,
@@ -42,14 +67,14 @@ impl Key {
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Line {
-    Bare(Tracks),
+    Bare(Vec<Written>),
     Named {
         event_id: u64,
         #[serde(default)]
         run_number: Option<u32>,
         #[serde(default)]
         event_number: Option<u64>,
-        tracks: Tracks,
+        tracks: Vec<Written>,
     },
 }
 
@@ -84,12 +109,14 @@ impl TrackFile {
         }
         while let Some(line) = self.read()? {
             let (key, tracks) = match line {
-                Line::Bare(tracks) if self.events > id.number => return Ok(tracks),
+                Line::Bare(tracks) if self.events > id.number => {
+                    return Ok(tracks.into_iter().map(OtherTrack::from).collect());
+                }
                 // Of events before the first one that is looked at.
                 Line::Bare(_) => continue,
                 Line::Named { event_id, run_number, event_number, tracks } => {
                     let named = EventId { number: event_id, run: run_number, event: event_number };
-                    (Key::of(&named), tracks)
+                    (Key::of(&named), tracks.into_iter().map(OtherTrack::from).collect())
                 }
             };
             if key == Key::of(id) {
@@ -136,7 +163,8 @@ impl TrackFile {
         self.events += 1;
         let line: Line = serde_json::from_str(&self.text).map_err(|_| {
             self.wrong(
-                "neither a list of tracks, each a list of hit ids, nor an object with event_id and tracks",
+                "neither a list of tracks, each a list of hit ids or an object with them, nor an object with event_id and \
+                 tracks",
             )
         })?;
         let is_bare = matches!(line, Line::Bare(_));

@@ -44,11 +44,14 @@ fn request(sequence: SequenceName, input: &str) -> Request {
 
 #[test]
 fn every_command_tells_how_it_gets_on() {
-    use SequenceName::{Cylinder, SciFi, Timepix, Ut, Velo};
+    use SequenceName::{Cylinder, Long, SciFi, SciFiHits, Timepix, Ut, Velo, VeloUt};
     for (sequence, input, of, items) in [
         (Velo, "sim:velo,events=3", "events", 3),
         (Ut, "sim:lhcb,events=2", "events", 2),
         (SciFi, "sim:lhcb,events=2", "events", 2),
+        (SciFiHits, "sim:lhcb,events=2", "events", 2),
+        (VeloUt, "sim:lhcb,events=2", "events", 2),
+        (Long, "sim:lhcb,events=2", "events", 2),
         (Timepix, "sim:timepix,hits=3000", "hits", 3000),
         (Cylinder, "sim:cylinder,events=2,tracks=50", "events", 2),
     ] {
@@ -62,7 +65,7 @@ fn every_command_tells_how_it_gets_on() {
         };
         begins(told(|host| drop(run(&request, None, host).unwrap())), "reconstructing");
         begins(told(|host| drop(compare(&request, ["", "isa=scalar"], host).unwrap())), "reconstructing");
-        if !matches!(sequence, Ut | SciFi) {
+        if !matches!(sequence, Ut | SciFiHits) {
             begins(
                 told(|host| drop(check(&request, &CheckOptions::default(), host).unwrap())),
                 "reconstructing",

@@ -6,19 +6,28 @@ use super::*;
 type Row = (&'static [&'static str], &'static [&'static str], &'static [&'static str]);
 
 const COMMANDS: [&str; 6] = ["run", "check", "throughput", "tune", "compare", "display"];
-const SEQUENCES: [(&str, &str); 5] =
-    [("velo", VELO), ("ut", RAW), ("scifi", RAW), ("timepix", PIXELS), ("cylinder", CYLINDER)];
-const EVERY: &[&str] = &["velo", "ut", "scifi", "timepix", "cylinder"];
-const EVENTS: &[&str] = &["velo", "ut", "scifi", "cylinder"];
+const SEQUENCES: [(&str, &str); 8] = [
+    ("velo", VELO),
+    ("velo-ut", RAW),
+    ("ut", RAW),
+    ("scifi", RAW),
+    ("scifi-hits", RAW),
+    ("long", RAW),
+    ("timepix", PIXELS),
+    ("cylinder", CYLINDER),
+];
+const EVERY: &[&str] = &["velo", "velo-ut", "ut", "scifi", "scifi-hits", "long", "timepix", "cylinder"];
+const LHCB: &[&str] = &["velo", "velo-ut", "ut", "scifi", "scifi-hits", "long"];
+const EVENTS: &[&str] = &["velo", "velo-ut", "ut", "scifi", "scifi-hits", "long", "cylinder"];
 const COUNTING: &[&str] = &["run", "check", "throughput", "compare"];
 
 const FLAGS: &[Row] = &[
     (&["--events", "0:1"], EVENTS, &COMMANDS),
     (&["--strict"], EVERY, COUNTING),
     (&["--max-bad", "3"], EVENTS, COUNTING),
-    (&["--geometry", "nominal"], &["velo", "ut", "scifi"], &COMMANDS),
-    (&["--velo-banks", "retina"], &["velo"], &COMMANDS),
-    (&["--preset", "best"], &["velo", "cylinder"], &COMMANDS),
+    (&["--geometry", "nominal"], LHCB, &COMMANDS),
+    (&["--velo-banks", "retina"], &["velo", "velo-ut", "long"], &COMMANDS),
+    (&["--preset", "best"], &["velo", "velo-ut", "scifi", "long", "cylinder"], &COMMANDS),
     (&["--gang", "auto"], EVENTS, &COMMANDS),
     (&["--slice", "2"], EVENTS, &COMMANDS),
     (
@@ -29,7 +38,7 @@ const FLAGS: &[Row] = &[
     (&["--rules", "lhcb"], EVENTS, &["check"]),
     (&["--tables"], EVENTS, &["check"]),
     (&["--losses"], &["velo"], &["check"]),
-    (&["--tracks", "none.ndjson"], &["velo", "ut", "scifi"], &["check"]),
+    (&["--tracks", "none.ndjson"], LHCB, &["check"]),
     (&["--truth-output", "none.parquet"], EVENTS, &["check"]),
     (&["--scan"], &[], &["throughput"]),
     (&["--definition", "local"], &["timepix"], &COMMANDS),
@@ -72,7 +81,7 @@ fn flags_without_effect_are_refused_everywhere() {
             }
         }
     }
-    assert!(refused > 600 && taken > 120, "{refused} {taken}");
+    assert!(refused > 900 && taken > 200, "{refused} {taken}");
 }
 
 #[test]
@@ -81,7 +90,7 @@ fn what_a_refusal_says() {
         (&["run", PIXELS, "--slice", "4"][..], "blocks of hits"),
         (
             &["run", PIXELS, "--preset", "paper"],
-            "--preset is for the sequences velo, cylinder, and this is timepix",
+            "--preset is for the sequences velo, velo-ut, scifi, long, cylinder, and this is timepix",
         ),
         (
             &["tune", VELO, "--max-bad", "2"],

@@ -53,7 +53,7 @@ fn outputs_tell(folder: &Path, job: &[&str], expected: &[[Option<u64>; 3]]) -> V
 fn outputs_tell_which_events_they_are_of() {
     let folder = folder("identity");
     let simulated = [0, 1, 2].map(|event| [Some(event), Some(1), Some(event)]);
-    for sequence in ["velo", "ut", "scifi"] {
+    for sequence in ["velo", "velo-ut", "ut", "scifi", "scifi-hits", "long"] {
         let job = ["--sequence", sequence, "sim:lhcb,events=3"];
         outputs_tell(&folder, &job, &simulated);
         outputs_tell(&folder, &[&job[..], &["--events", "2:1", "--threads", "2"]].concat(), &simulated[2..]);
@@ -72,7 +72,7 @@ fn real_events_keep_their_numbers() {
             .map(|name| data.join(name).display().to_string());
     let folder = folder("real-identity");
     let expected: Vec<_> = (0..7).map(|event| [Some(event), Some(6_718_861), Some(6001 + event)]).collect();
-    for sequence in ["velo", "ut", "scifi"] {
+    for sequence in ["velo", "velo-ut", "ut", "scifi", "scifi-hits", "long"] {
         outputs_tell(&folder, &["--sequence", sequence, &events, "--geometry", &geometry], &expected);
     }
     let text = path(&folder, "a.ndjson");
@@ -123,6 +123,9 @@ fn tables_of_the_truth_add_up_to_the_report() {
         (&["check", "sim:velo,events=4,seed=3"][..], None),
         (&["check", "sim:lhcb,events=3,seed=3"], Some(1)),
         (&["check", "sim:velo,events=4,seed=3", "--rules", "json"], None),
+        (&["check", "--sequence", "velo-ut", "sim:lhcb,events=2,seed=3"], Some(1)),
+        (&["check", "--sequence", "scifi", "sim:lhcb,events=2,seed=3"], Some(1)),
+        (&["check", "--sequence", "long", "sim:lhcb,events=2,seed=3"], Some(1)),
         (&["check", "--sequence", "cylinder", CYLINDER, "--seeds", "hits"], None),
     ] {
         let report = json(&[job, &["--truth-output", &name]].concat());
@@ -224,7 +227,8 @@ fn the_bank_or_hit_that_an_event_failed_by_is_named() {
     let folder = folder("blame");
     let raw = simulated(&folder, "a.mdf", "lhcb", "2");
     let bytes = std::fs::read(&raw).unwrap();
-    for (kind, name, sequence) in [(73, "Velo retina", "velo"), (66, "UT", "ut"), (64, "SciFi", "scifi")] {
+    for (kind, name, sequence) in [(73, "Velo retina", "velo"), (66, "UT", "ut"), (64, "SciFi", "scifi-hits")]
+    {
         // A version that no decoder knows, in the second event's third bank of this kind; without a checksum.
         let mut bytes = bytes.clone();
         let second = u32::from_le_bytes(bytes[..4].try_into().unwrap()) as usize;

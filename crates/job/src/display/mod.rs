@@ -2,15 +2,15 @@
 
 mod page;
 
-use crate::run::tell_problems;
 use crate::sink::is_no_file;
-use crate::system::open;
+use crate::system::{open, warn_of_problems};
 use crate::systems::TimepixSystem;
 use crate::text::{count, grouped, rate};
 use crate::{Beside, Host, Request, SequenceName, System};
 use page::{About, PixelDisplay};
 use peloton::engine::{Batch, Sliced};
 use peloton::event::NS_PER_TICK;
+use peloton::simd::with_default_float_mode;
 use peloton::timepix::PixelBatch;
 use peloton::{Error, Result};
 use peloton_io::output::write_whole;
@@ -58,6 +58,10 @@ pub struct Displayed {
 /// # Errors
 /// [`Error::Config`] for other sequences, and those of the inputs and the output.
 pub fn display(request: &Request, frame: Frame, output: &Path, host: Host<'_>) -> Result<Displayed> {
+    with_default_float_mode(|| displayed(request, frame, output, host))
+}
+
+fn displayed(request: &Request, frame: Frame, output: &Path, host: Host<'_>) -> Result<Displayed> {
     if request.config.sequence != SequenceName::Timepix {
         let sequence = request.config.sequence;
         let message = format!("display draws pixel hits, and this is {sequence}: see --sequence timepix");
@@ -97,7 +101,7 @@ pub fn display(request: &Request, frame: Frame, output: &Path, host: Host<'_>) -
         }
     }
     host.progress.end();
-    tell_problems(&*opened.source, host);
+    warn_of_problems(&*opened.source, host);
     if page.is_empty() {
         return Err(Error::format("input", "there is no hit to display"));
     }

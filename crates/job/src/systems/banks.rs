@@ -58,7 +58,7 @@ impl NaiveDecoder {
     }
 
     /// Which bank an event with this status failed by, in words; none where no bank fails alone.
-    pub fn blame(&self, event: &RawEvent<'_>, status: Status) -> Option<String> {
+    fn blame(&self, event: &RawEvent<'_>, status: Status) -> Option<String> {
         if event.status != Status::Ok {
             return None;
         }
@@ -74,6 +74,11 @@ impl NaiveDecoder {
             format!("the {name} bank {} has another version than the one {first}", words(bank))
         })
     }
+}
+
+/// Which bank the first of these decoders that fails so has to blame, in words.
+pub fn blame(decoders: &[NaiveDecoder], event: &RawEvent<'_>, status: Status) -> Option<String> {
+    decoders.iter().find_map(|decoder| decoder.blame(event, status))
 }
 
 /// One bank of an event as an event of its own.

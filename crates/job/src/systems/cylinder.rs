@@ -13,7 +13,7 @@ use crate::{
 };
 use peloton::cylinder::{Cylinder, CylinderConfig, CylinderSample, fit_particles};
 use peloton::engine::{Sequence, Sliced, Stage};
-use peloton::event::{CYLINDER_LAYERS, CylinderTracks};
+use peloton::event::CylinderTracks;
 use peloton::kalman::FitStatus;
 use peloton::{Error, Result};
 use peloton_io::input::{CylinderReader, Format};
@@ -209,13 +209,12 @@ impl Check<CylinderSystem> for CylinderCheck {
     fn add(&mut self, chunk: &Chunk<CylinderSample, Sliced<CylinderTracks>>) -> Result<()> {
         let batch = &chunk.batch;
         for (number, (tracks, event)) in chunk.result.events().enumerate() {
-            let first_hit = batch.hits.layer_start[number * CYLINDER_LAYERS] as usize;
-            self.checker.event(&batch.truth, (number, first_hit), tracks.hit_lists(event));
+            self.checker.event(&batch.hits, &batch.truth, number, tracks.hit_lists(event));
             if let Some(rows) = &mut self.rows {
                 let (id, matches) = (&chunk.beside.ids[number], self.checker.last_event());
                 rows.add(EventRows::of_cylinder(id, &batch.truth, number, matches))?;
             }
-            self.pulls.event(tracks, event, &batch.truth, (number, first_hit));
+            self.pulls.event(tracks, event, &batch.hits, &batch.truth, number);
             for code in &tracks.fit[tracks.of_event(event)] {
                 *self.fits.entry(FitStatus::ALL[usize::from(*code)].name()).or_insert(0) += 1;
             }

@@ -1,9 +1,12 @@
 //! Sources of raw banks: files and streams, and the simulation.
 
+use super::banks::HitNames;
 use super::inputs;
 use crate::summary::UNUSABLE_INPUTS;
+use crate::system::CountUnknown;
 use crate::{Beside, Host, Request, Source};
 use peloton::event::RawBatch;
+use peloton::velo::VeloBanks;
 use peloton::{Error, Result};
 use peloton_io::input::mdf::{HitsOf, decode_mc};
 use peloton_io::input::{
@@ -38,6 +41,9 @@ pub struct RawSource {
     notes: Vec<EventNote>,
     /// The hits that true particles list, when the truth is asked for.
     truth: Option<HitsOf>,
+    /// Where the detectors are, and which banks of the Velo are read.
+    geometry: Geometry,
+    banks: VeloBanks,
 }
 
 /// What the inputs of a request hold, once it is known that they are not simulated hits.
@@ -79,17 +85,20 @@ impl RawSource {
             scifi: geometry.scifi()?,
             polarity: geometry.polarity()?,
         };
-        Ok((Self::new(Origin::Simulation(Box::new(simulated)), truth), geometry))
+        let origin = Origin::Simulation(Box::new(simulated));
+        Ok((Self::new(request, origin, geometry.clone(), truth), geometry))
     }
 
     fn files(request: &Request, reader: RawReader, truth: bool) -> Result<Found> {
         let reader = reader.judging_truth(|mc| decode_mc(mc, HitsOf::All).map(drop));
-        let source = Self::new(Origin::Files(Box::new(reader)), truth);
-        Ok(Found::Raw(source, geometry(request, false)?))
+        let geometry = geometry(request, false)?;
+        let source = Self::new(request, Origin::Files(Box::new(reader)), geometry.clone(), truth);
+        Ok(Found::Raw(source, geometry))
     }
 
-    fn new(origin: Origin, truth: bool) -> Self {
-        Self { origin, notes: Vec::new(), truth: truth.then_some(HitsOf::Velo) }
+    fn new(request: &Request, origin: Origin, geometry: Geometry, truth: bool) -> Self {
+        let truth = truth.then_some(HitsOf::Velo);
+        Self { origin, notes: Vec::new(), truth, geometry, banks: request.velo_banks }
     }
 
     /// Looks into the inputs.
@@ -212,6 +221,11 @@ impl Source<RawBatch> for RawSource {
             Origin::Files(reader) => vec![(UNUSABLE_INPUTS, reader.unusable_inputs())],
             Origin::Simulation(_) => Vec::new(),
         }
+    }
+
+    fn count_unknown(&self, rules: Rules) -> CountUnknown<RawBatch> {
+        let names = HitNames::new(&self.geometry, self.banks, rules.hits_of());
+        Box::new(move |batch, event, hits| names.unknown(&batch.view().event(event), hits))
     }
 
     fn check_by(&mut self, rules: Rules) {

@@ -1,17 +1,16 @@
 //! UT and SciFi: raw banks to hits.
 
-use super::banks::{HitNames, NaiveDecoder};
+use super::banks::{NaiveDecoder, blame};
 use super::raw::RawSource;
 use crate::check::no_tracks;
-use crate::system::{Runs, TrackRules};
+use crate::system::Runs;
 use crate::{Check, CheckOptions, CheckRules, Config, Host, Opened, Request, System};
 use peloton::engine::{Engine, Pool, SLICE_EVENTS, Sequence, Stage};
 use peloton::event::RawBatch;
 use peloton::scifi::{SciFiGeometry, SciFiHits};
 use peloton::ut::{UtGeometry, UtHits};
-use peloton::velo::VeloBanks;
 use peloton::{Error, Result, Status};
-use peloton_io::input::{Format, Geometry};
+use peloton_io::input::Format;
 use peloton_truth::Rules;
 use std::sync::Arc;
 
@@ -39,12 +38,6 @@ pub fn tracker_rules(options: &CheckOptions, default: Rules) -> Result<Rules> {
     }
 }
 
-/// Where a detector is, and the folder that says where the others are.
-pub struct TrackerContext<G> {
-    detector: Arc<G>,
-    geometry: Geometry,
-}
-
 macro_rules! raw_to_hits {
     ($(#[$doc:meta])* $system:ident, $sequence:ident, $geometry:ident, $decoder:ident, $part:ident) => {
         $(#[$doc])*
@@ -56,17 +49,16 @@ macro_rules! raw_to_hits {
 
             type Batch = RawBatch;
             type Results = <$sequence as Sequence>::Output;
-            type Context = TrackerContext<$geometry>;
+            type Context = Arc<$geometry>;
 
             fn open(request: &Request, truth: bool, host: Host<'_>) -> Result<Opened<Self>> {
                 let (source, geometry) = RawSource::open(request, Self::NAME, truth, host)?;
-                let context = TrackerContext { detector: Arc::new(geometry.$part()?), geometry };
-                Ok(Opened { source: Box::new(source), context })
+                Ok(Opened { source: Box::new(source), context: Arc::new(geometry.$part()?) })
             }
 
             fn executor(request: &Request, config: &Config, context: &Self::Context) -> Result<Runs<Self>> {
                 request.cpu_only(Self::NAME)?;
-                Ok(pool($sequence::new(config.level()?, context.detector.clone()), config)?)
+                Ok(pool($sequence::new(config.level()?, context.clone()), config)?)
             }
 
             fn batch_items(_config: &Config, threads: usize) -> usize {
@@ -85,19 +77,20 @@ macro_rules! raw_to_hits {
                 _request: &Request,
                 options: &CheckOptions,
                 opened: &mut Opened<Self>,
-            ) -> Result<TrackRules> {
+            ) -> Result<Rules> {
                 let rules = tracker_rules(options, Rules::Lhcb)?;
                 opened.source.check_by(rules);
-                let names = HitNames::new(&opened.context.geometry, VeloBanks::Auto, rules.hits_of());
-                Ok(TrackRules { rules, names })
+                Ok(rules)
             }
 
-            fn unknown_hits(names: &HitNames, batch: &RawBatch, event: usize, hits: &mut dyn Iterator<Item = &u32>) -> u64 {
-                names.unknown(&batch.view().event(event), hits)
-            }
-
-            fn diagnose(context: &Self::Context, batch: &RawBatch, event: usize, status: Status) -> Option<String> {
-                NaiveDecoder::$decoder(context.detector.clone()).blame(&batch.view().event(event), status)
+            fn diagnose(
+                context: &Self::Context,
+                batch: &RawBatch,
+                event: usize,
+                status: Status,
+            ) -> Option<String> {
+                let decoder = NaiveDecoder::$decoder(context.clone());
+                blame(&[decoder], &batch.view().event(event), status)
             }
 
             fn check(_: &Request, _: &CheckOptions, _: &mut Opened<Self>) -> Result<Box<dyn Check<Self>>> {
@@ -107,7 +100,7 @@ macro_rules! raw_to_hits {
             fn bank_bytes(context: &Self::Context, batch: &RawBatch) -> Option<u64> {
                 // The level does not matter: nothing is decoded.
                 let level = peloton::simd::Level::choose(None, None).ok()?;
-                $sequence::new(level, context.detector.clone()).bank_bytes(batch.view())
+                $sequence::new(level, context.clone()).bank_bytes(batch.view())
             }
         }
     };

@@ -1,23 +1,23 @@
 //! The Velo: hits or raw banks to tracks.
 
-use super::banks::{HitNames, NaiveDecoder};
+use super::banks::{NaiveDecoder, blame};
 use super::inputs;
 use super::raw::{Found, RawSource, warn_of_format};
 use super::trackers::{pool, tracker_rules};
 use crate::check::{KnownHits, object, report};
 use crate::summary::UNUSABLE_INPUTS;
-use crate::system::{Runs, TrackRules};
+use crate::system::{CountUnknown, Runs};
 use crate::truth_output::TruthOutput;
 use crate::{
     Beside, Check, CheckOptions, Checked, Chunk, Config, Host, Opened, Request, Source, Summary, System, text,
 };
 use peloton::engine::{Sequence, Sliced, Stage};
 use peloton::event::{VELO_MODULES, VeloEvent, VeloTracks};
-use peloton::velo::{Velo, VeloBanks, VeloConfig, VeloInputBatch, VeloSensors};
+use peloton::velo::{FitConfig, Velo, VeloBanks, VeloConfig, VeloInputBatch, VeloSensors};
 use peloton::{Error, Result, Status};
 use peloton_io::input::{Format, Geometry, VeloReader};
 use peloton_sim::{SimDetector, SimReader, SimSpec};
-use peloton_truth::{Checker, EventRows, Rules, VeloLosses, VeloPulls};
+use peloton_truth::{Checker, EventRows, Rules, VeloHits, VeloLosses, VeloPulls};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -29,8 +29,6 @@ pub struct VeloContext {
     /// The sensors, when events are raw banks.
     sensors: Option<Arc<VeloSensors>>,
     banks: VeloBanks,
-    /// Where the detectors are, when events are raw banks.
-    geometry: Option<Geometry>,
     /// The rules that tracks are checked by unless others are asked for.
     rules: Rules,
 }
@@ -89,6 +87,21 @@ impl Source<VeloInputBatch> for VeloSource {
         }
     }
 
+    fn count_unknown(&self, rules: Rules) -> CountUnknown<VeloInputBatch> {
+        let in_banks = match self {
+            Self::Raw(source) => Some(source.count_unknown(rules)),
+            Self::Files(_) | Self::Simulation(..) => None,
+        };
+        Box::new(move |batch, event, hits| match (batch, &in_banks) {
+            (VeloInputBatch::Hits(events), _) => {
+                let count = events.view().event(event).len();
+                hits.filter(|hit| **hit as usize >= count).count() as u64
+            }
+            (VeloInputBatch::Banks(banks), Some(in_banks)) => in_banks(banks, event, hits),
+            (VeloInputBatch::Banks(_), None) => 0,
+        })
+    }
+
     fn check_by(&mut self, rules: Rules) {
         if let Self::Raw(source) = self {
             source.check_by(rules);
@@ -101,7 +114,6 @@ impl VeloSystem {
         let context = VeloContext {
             sensors: Some(Arc::new(geometry.velo()?)),
             banks: request.velo_banks,
-            geometry: Some(geometry.clone()),
             rules: Rules::Lhcb,
         };
         Ok(Opened { source: Box::new(VeloSource::Raw(Box::new(source))), context })
@@ -114,7 +126,7 @@ impl VeloSystem {
         if request.velo_banks != VeloBanks::Auto {
             host.warn("--velo-banks has no effect: events of hits have no raw banks");
         }
-        let context = VeloContext { sensors: None, banks: VeloBanks::Auto, geometry: None, rules };
+        let context = VeloContext { sensors: None, banks: VeloBanks::Auto, rules };
         Opened { source: Box::new(source), context }
     }
 }
@@ -168,21 +180,6 @@ impl System for VeloSystem {
         matches!(format, Auto | VeloJson | VeloNdjson | Mdf | Banks)
     }
 
-    fn unknown_hits(
-        names: &HitNames,
-        batch: &VeloInputBatch,
-        event: usize,
-        hits: &mut dyn Iterator<Item = &u32>,
-    ) -> u64 {
-        match batch {
-            VeloInputBatch::Hits(events) => {
-                let count = events.view().event(event).len();
-                hits.filter(|hit| **hit as usize >= count).count() as u64
-            }
-            VeloInputBatch::Banks(banks) => names.unknown(&banks.view().event(event), hits),
-        }
-    }
-
     fn diagnose(
         context: &VeloContext,
         batch: &VeloInputBatch,
@@ -193,25 +190,19 @@ impl System for VeloSystem {
             VeloInputBatch::Hits(hits) => blame_hit(&hits.view().event(event), status),
             VeloInputBatch::Banks(banks) => {
                 let decoder = NaiveDecoder::Velo(context.sensors.clone()?, context.banks);
-                decoder.blame(&banks.view().event(event), status)
+                blame(&[decoder], &banks.view().event(event), status)
             }
         }
     }
 
     fn is_preset(config: &Config) -> bool {
-        config.velo == VeloConfig::preset(config.preset)
+        config.velo == VeloConfig::preset(config.preset.velo())
     }
 
-    fn track_rules(
-        _request: &Request,
-        options: &CheckOptions,
-        opened: &mut Opened<Self>,
-    ) -> Result<TrackRules> {
-        let VeloContext { geometry, banks, rules, .. } = &opened.context;
-        let rules = tracker_rules(options, *rules)?;
+    fn track_rules(_request: &Request, options: &CheckOptions, opened: &mut Opened<Self>) -> Result<Rules> {
+        let rules = tracker_rules(options, opened.context.rules)?;
         opened.source.check_by(rules);
-        let names = geometry.as_ref().map(|geometry| HitNames::new(geometry, *banks, rules.hits_of()));
-        Ok(TrackRules { rules, names: names.unwrap_or_default() })
+        Ok(rules)
     }
 
     fn check(
@@ -219,13 +210,13 @@ impl System for VeloSystem {
         options: &CheckOptions,
         opened: &mut Opened<Self>,
     ) -> Result<Box<dyn Check<Self>>> {
-        let rules = tracker_rules(options, opened.context.rules)?;
-        opened.source.check_by(rules);
+        let rules = Self::track_rules(request, options, opened)?;
         let losses = options.losses.then(VeloLosses::default);
         Ok(Box::new(VeloCheck {
             checker: Checker::new(rules),
             known: KnownHits::default(),
             pulls: VeloPulls::default(),
+            fit: request.config.velo.fit.clone(),
             losses,
             tables: options.tables,
             rows: options.truth_tables(request)?,
@@ -265,6 +256,7 @@ struct VeloCheck {
     checker: Checker,
     known: KnownHits,
     pulls: VeloPulls,
+    fit: FitConfig,
     losses: Option<VeloLosses>,
     tables: bool,
     rows: Option<TruthOutput>,
@@ -280,7 +272,12 @@ impl Check<VeloSystem> for VeloCheck {
                 rows.add(EventRows::of_event(id, truth, &self.checker.last_event(truth)))?;
             }
             self.known.event(truth, tracks.hit_lists(event));
-            self.pulls.event(truth, tracks, event);
+            let hits = match batch {
+                VeloInputBatch::Hits(hits) => Some(hits.view().event(number)),
+                VeloInputBatch::Banks(_) => None,
+            };
+            let places = hits.map(|event| VeloHits { fit: &self.fit, event });
+            self.pulls.event(truth, tracks, event, places);
             if let Some(losses) = &mut self.losses {
                 let VeloInputBatch::Hits(hits) = batch else {
                     let message =
