@@ -121,6 +121,7 @@ impl Config {
         // The preset at the top is enough for stages that have the parameters it gives them.
         [
             ("velo", self.velo.preset.to_string(), preset.velo().to_string()),
+            ("ut", self.ut.preset.to_string(), preset.ut().to_string()),
             ("scifi", self.scifi.preset.to_string(), preset.scifi().to_string()),
             ("long", self.long.preset.to_string(), preset.long().to_string()),
         ]

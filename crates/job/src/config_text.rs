@@ -110,6 +110,11 @@ const MEANINGS: &[(&str, &[(&str, &str)])] = &[
     (
         "ut",
         &[
+            ("preset", "where the other parameters come from: best, paper, hlt1, hlt1-unrestricted"),
+            (
+                "choice",
+                "how tracks are chosen: kick (by a fit with the magnet's kick at one z), line (by the line of hits)",
+            ),
             (
                 "sectors",
                 "groups of sectors in which hits are looked for: 1, 3 or 5, or 0 for as far as the window reaches",
@@ -125,6 +130,23 @@ const MEANINGS: &[(&str, &[(&str, &str)])] = &[
             ("final_momentum", "tracks of smaller momentum are dropped, MeV/c"),
             ("final_pt", "tracks of smaller transverse momentum are dropped, MeV/c"),
             ("discriminant", "tracks with a smaller discriminant are dropped"),
+        ],
+    ),
+    (
+        "ut.line",
+        &[
+            (
+                "kink",
+                "how far before the middle of the UT lines of hits meet Velo tracks: constant, per |ty|, per ty^2, mm",
+            ),
+            ("kink_error", "error of that meeting: constant and per c/GeV, mm"),
+            ("offset_error", "error of the Velo track's y: constant and per c/GeV, mm"),
+            ("fourth_hit", "what a fourth hit is worth"),
+            ("momentum", "what the logarithm of the momentum in GeV/c is worth"),
+            ("max_momentum", "larger momenta are worth no more, GeV/c"),
+            ("max_cost", "tracks that cost more are dropped"),
+            ("own_hits", "hits that no cheaper track has, at least, for a track to be no clone"),
+            ("scale", "true momentum times what the fit says of 1/p"),
         ],
     ),
     (
@@ -258,16 +280,16 @@ const MEANINGS: &[(&str, &[(&str, &str)])] = &[
     (
         "cylinder.seeding",
         &[
-            ("pt", "smallest transverse momentum, GeV/c"),
-            ("distance", "largest distance of a track from the z axis, cm"),
-            ("z", "largest |z| where a track comes nearest to the axis, cm"),
-            ("bend_z", "largest distance in z of the middle hit from the line through the others, cm"),
+            ("min_pt", "smallest transverse momentum, GeV/c"),
+            ("max_distance", "largest distance of a track from the z axis, cm"),
+            ("max_z", "largest |z| where a track comes nearest to the axis, cm"),
+            ("max_bend_z", "largest distance in z of the middle hit from the line through the others, cm"),
             (
-                "partners",
+                "max_partners",
                 "hits of the second layer looked at for one of the first, and of the third for a pair",
             ),
-            ("hits", "fewest hits of a track"),
-            ("shared_hits", "hits that a track may share with better ones"),
+            ("min_hits", "fewest hits of a track"),
+            ("max_shared_hits", "hits that a track may share with better ones"),
         ],
     ),
     (

@@ -11,7 +11,7 @@ use peloton::event::{RawBatch, SciFiTracks};
 use peloton::scifi::{SciFi, SciFiConfig, SciFiGeometry};
 use peloton::{Result, Status};
 use peloton_io::input::Format;
-use peloton_truth::Rules;
+use peloton_truth::{Measured, Rules};
 use std::sync::Arc;
 
 /// SciFi banks to tracks in the SciFi.
@@ -84,7 +84,16 @@ impl System for SciFiTracksSystem {
     }
 }
 
-/// The tracks of an event.
+/// Where the magnet bends, mm, and where states are.
+const MAGNET_Z: f32 = 5290.0;
+const STATE_Z: f32 = 9410.0;
+
+/// The tracks of an event, with momenta; slopes before the magnet are those of a line from the origin to where it bends.
 fn rows(tracks: &SciFiTracks, event: usize, rows: &mut TrackRows) {
-    tracks.hit_lists(event).for_each(|hits| rows.push(hits.iter().copied(), None));
+    let state = &tracks.state;
+    for track in tracks.of_event(event) {
+        let before = |at: f32, slope: f32| (at + slope * (MAGNET_Z - STATE_Z)) / MAGNET_Z;
+        let slopes = [before(state.x[track], state.tx[track]), before(state.y[track], state.ty[track])];
+        rows.push(tracks.hits_of(track).iter().copied(), Some(Measured::new(state.qop[track], None, slopes)));
+    }
 }
