@@ -2,6 +2,7 @@
 
 use super::PixelDisplay;
 use super::colours::{STEPS, heat, of_step, step};
+use super::grid::Cell;
 use super::histogram::Histogram;
 use super::svg::{Axis, Chart, plain};
 use crate::text::grouped;
@@ -94,7 +95,7 @@ fn distribution(histogram: &Histogram, labels: &Labels) -> String {
 /// Clusters by size and time over threshold.
 pub fn tot_of_size(display: &PixelDisplay) -> String {
     let cells: Vec<_> = display.tot_of_size.cells().collect();
-    let end = |of: fn(&([f64; 2], [f64; 2], u64)) -> f64| cells.iter().map(of).fold(1.0, f64::max);
+    let end = |of: fn(&Cell) -> f64| cells.iter().map(of).fold(1.0, f64::max);
     let x = Axis::log(1.0, end(|cell| cell.0[1]), "hits in the cluster");
     let y = Axis::log(1.0, end(|cell| cell.1[1]), "time over threshold of the cluster, clocks of 25 ns");
     let colours = Axis::log(1.0, end(|cell| cell.2 as f64).max(2.0), "clusters");

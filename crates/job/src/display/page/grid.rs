@@ -20,7 +20,7 @@ impl Default for Grid {
 /// The bin of a number.
 fn bin(value: u64) -> usize {
     let octave = value.max(1).ilog2();
-    let part = (u128::from(value.max(1)) * u128::from(PARTS) >> octave) as u32 - PARTS;
+    let part = ((u128::from(value.max(1)) * u128::from(PARTS)) >> octave) as u32 - PARTS;
     ((PARTS * octave + part) as usize).min(BINS - 1)
 }
 
@@ -30,14 +30,17 @@ fn edge(bin: usize) -> f64 {
     f64::from(PARTS + part) / f64::from(PARTS) * 2f64.powi(octave as i32)
 }
 
+/// From and to in x, from and to in y, and the count.
+pub type Cell = ([f64; 2], [f64; 2], u64);
+
 impl Grid {
     /// Counts a pair.
     pub fn add(&mut self, x: u64, y: u64) {
         self.counts[bin(y) * BINS + bin(x)] += 1;
     }
 
-    /// The bins that have any: from and to in x, from and to in y, and the count.
-    pub fn cells(&self) -> impl Iterator<Item = ([f64; 2], [f64; 2], u64)> + '_ {
+    /// The bins that have any.
+    pub fn cells(&self) -> impl Iterator<Item = Cell> + '_ {
         let filled = self.counts.iter().enumerate().filter(|(_, count)| **count > 0);
         filled.map(|(at, count)| {
             let side = |bin| [edge(bin), edge(bin + 1)];
