@@ -158,10 +158,7 @@ fn check_seven(data: &Path, preset: LongPreset) -> CheckReport {
     for (event, note) in notes.iter().enumerate() {
         let truth = decode_mc(note.truth.as_ref().unwrap(), HitsOf::All).unwrap();
         let of_event = tracks.of_event(event);
-        checker.measured_event(
-            &truth,
-            of_event.map(|track| (tracks.hits_of(track), Some(measured(track)))),
-        );
+        checker.measured_event(&truth, of_event.map(|track| (tracks.hits_of(track), Some(measured(track)))));
     }
     checker.report()
 }

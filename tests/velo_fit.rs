@@ -10,7 +10,8 @@ use peloton::simd::Level;
 use peloton::velo::geometry::MODULE_Z;
 use peloton::velo::reference::{self, Filtered, Line, fit_f64};
 use peloton::velo::{
-    DecodeScratch, FitConfig, Preset, VeloBanks, VeloDecoder, VeloConfig, VeloWorkspace, decode, fit_tracks, reconstruct,
+    DecodeScratch, FitConfig, Preset, VeloBanks, VeloConfig, VeloDecoder, VeloWorkspace, decode, fit_tracks,
+    reconstruct,
 };
 use peloton_sim::{LhcbReader, SimSpec, simulate_velo};
 use rand_core::{Rng, SeedableRng};

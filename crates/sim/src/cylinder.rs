@@ -111,6 +111,11 @@ impl CylinderSim {
         Self { spec, events: first.min(end)..end }
     }
 
+    /// How many events are left.
+    pub fn left(&self) -> u64 {
+        self.events.end - self.events.start
+    }
+
     /// Appends up to `max_events` events and their truth; says how many. The hits of a layer are in no order.
     pub fn read(&mut self, max_events: usize, batch: &mut CylinderBatch, truth: &mut CylinderTruth) -> usize {
         let before = batch.len();

@@ -1,16 +1,17 @@
 //! Long tracks: raw banks of Velo and SciFi to tracks through both.
 
+use super::banks::{NaiveDecoder, blame};
 use super::raw::RawSource;
 use super::track_check::{TrackCheck, TrackRows};
 use super::trackers::{pool, tracker_rules};
 use crate::system::Runs;
 use crate::{Check, CheckOptions, Config, Host, Opened, Request, System};
-use peloton::Result;
 use peloton::engine::{Sequence, Stage};
 use peloton::event::{LongTracks, RawBatch};
 use peloton::long::{Bending, Long, LongConfig};
 use peloton::scifi::{SciFi, SciFiConfig, SciFiGeometry};
 use peloton::velo::{Velo, VeloBanks, VeloConfig, VeloSensors};
+use peloton::{Result, Status};
 use peloton_io::input::Format;
 use peloton_truth::{Measured, Rules};
 use std::sync::Arc;
@@ -23,15 +24,15 @@ pub struct LongContext {
     sensors: Arc<VeloSensors>,
     banks: VeloBanks,
     scifi: Arc<SciFiGeometry>,
-    polarity: f32,
+    bending: Bending,
 }
 
 impl LongContext {
     fn sequence(&self, config: &Config) -> Result<Long> {
         let level = config.level()?;
         let velo = Velo::new(level, config.velo.clone())?.with_sensors(self.sensors.clone(), self.banks);
-        let scifi = SciFi::new(level, config.scifi.clone(), self.scifi.clone(), self.polarity)?;
-        Long::new(velo, scifi, config.long.clone(), Bending::lhcb(self.polarity))
+        let scifi = SciFi::new(level, config.scifi.clone(), self.scifi.clone(), self.bending.polarity)?;
+        Long::new(velo, scifi, config.long.clone(), self.bending)
     }
 }
 
@@ -49,7 +50,7 @@ impl System for LongSystem {
             sensors: Arc::new(geometry.velo()?),
             banks: request.velo_banks,
             scifi: Arc::new(geometry.scifi()?),
-            polarity: geometry.polarity()?,
+            bending: geometry.bending()?,
         };
         Ok(Opened { source: Box::new(source), context })
     }
@@ -86,7 +87,15 @@ impl System for LongSystem {
         opened: &mut Opened<Self>,
     ) -> Result<Box<dyn Check<Self>>> {
         let by = Self::track_rules(request, options, opened)?;
-        Ok(Box::new(TrackCheck::new(by, options, rows)))
+        TrackCheck::new(request, by, options, rows).map(|check| Box::new(check) as Box<_>)
+    }
+
+    fn diagnose(context: &LongContext, batch: &RawBatch, event: usize, status: Status) -> Option<String> {
+        let decoders = [
+            NaiveDecoder::Velo(context.sensors.clone(), context.banks),
+            NaiveDecoder::SciFi(context.scifi.clone()),
+        ];
+        blame(&decoders, &batch.view().event(event), status)
     }
 
     fn bank_bytes(context: &LongContext, batch: &RawBatch) -> Option<u64> {
@@ -94,19 +103,11 @@ impl System for LongSystem {
     }
 }
 
-/// The long tracks of an event, with their momenta.
+/// The tracks of an event, with momenta; slopes are those at the beam line.
 fn rows(tracks: &LongTracks, event: usize, rows: &mut TrackRows) {
     for track in tracks.of_event(event) {
-        let qop = f64::from(tracks.scifi.qop[track]);
-        let (tx, ty) = (f64::from(tracks.beam.tx[track]), f64::from(tracks.beam.ty[track]));
-        let slope = tx.hypot(ty);
-        let p = 1.0 / qop.abs();
-        let measured = Measured {
-            p,
-            pt: p * slope / slope.hypot(1.0),
-            charge: qop.signum(),
-            qop_error: Some(f64::from(tracks.var_qop[track]).sqrt()),
-        };
+        let slopes = [tracks.beam.tx[track], tracks.beam.ty[track]];
+        let measured = Measured::new(tracks.scifi.qop[track], Some(tracks.var_qop[track]), slopes);
         rows.push(tracks.hits_of(track).iter().copied(), Some(measured));
     }
 }
