@@ -9,7 +9,7 @@ mod common;
 use common::{CpuTime, Work, criterion, data, in_turns, say_events};
 use criterion::{Criterion, Throughput};
 use peloton::engine::{Engine, Sequence};
-use peloton::event::{Counters, RawBatch, VeloBatch};
+use peloton::event::{Outcome, RawBatch};
 use peloton::scifi::SciFiHits;
 use peloton::simd::Level;
 use peloton::ut::UtHits;
@@ -119,7 +119,7 @@ where
 {
     move |level| {
         let engine = Engine::new(make(level));
-        let (mut workspace, mut hits) = (engine.workspace(), S::Output::default());
+        let (mut workspace, mut hits) = (engine.workspace(), Outcome::<S::Output>::default());
         Box::new(move || {
             engine.try_run(S::view(batch), &mut workspace, &mut hits).expect("raw banks");
         })
@@ -141,12 +141,9 @@ fn main() {
         levels(&mut criterion, name, batch.len(), |level| {
             let velo = Velo::new(level, VeloConfig::default()).expect("a sequence");
             let velo = velo.with_sensors(sensors.clone(), VeloBanks::Auto);
-            let (mut scratch, mut hits) = (DecodeScratch::default(), VeloBatch::default());
-            let mut counters = Counters::default();
+            let (mut scratch, mut hits) = (DecodeScratch::default(), Outcome::default());
             Box::new(move || {
-                hits.clear();
-                let range = 0..batch.len();
-                velo.decode(batch.view(), range, &mut scratch, &mut hits, &mut counters).expect("raw banks");
+                velo.decode(batch.view(), 0..batch.len(), &mut scratch, &mut hits).expect("raw banks");
             })
         });
     }

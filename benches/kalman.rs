@@ -18,7 +18,7 @@ use criterion::Throughput;
 use peloton::cylinder::{Cylinder, CylinderConfig, CylinderInput, CylinderSample, fit_particles};
 use peloton::dispatch_usual;
 use peloton::engine::{Engine, Sequence};
-use peloton::event::CylinderTracks;
+use peloton::event::{CylinderTracks, Outcome};
 use peloton::kalman::matriplex::Matriplex;
 use peloton::simd::varying::{F32, Mask};
 use peloton::simd::{Gang, Level, Pair};
@@ -99,7 +99,7 @@ fn two_threads() {
             fit_particles(level, &config, input, 0..1, tracks);
         }
     };
-    let workers = [0, 1].map(|_| Mutex::new((engine.workspace(), CylinderTracks::default())));
+    let workers = [0, 1].map(|_| Mutex::new((engine.workspace(), Outcome::<CylinderTracks>::default())));
     let build = |i: usize| {
         let (workspace, tracks) = &mut *workers[i].lock().expect("no panic");
         engine.try_run(Cylinder::view(&sample), workspace, tracks).expect("events");

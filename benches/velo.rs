@@ -10,7 +10,7 @@ mod common;
 use common::{Work, criterion, data, in_turns, on_one_and_two, say_events, scaling};
 use criterion::Throughput;
 use peloton::engine::Engine;
-use peloton::event::{VeloBatch, VeloTracks};
+use peloton::event::{Outcome, VeloBatch, VeloTracks};
 use peloton::simd::Level;
 use peloton::velo::{Preset, Velo, VeloConfig};
 use peloton_io::input::{ReadOptions, Source, VeloReader};
@@ -21,10 +21,10 @@ use std::sync::Mutex;
 fn work(level: Level, preset: Preset, events: &VeloBatch) -> impl FnMut() -> usize {
     let config = VeloConfig { preset, ..VeloConfig::default() };
     let engine = Engine::new(Velo::new(level, config).expect("a sequence"));
-    let (mut workspace, mut tracks) = (engine.workspace(), VeloTracks::default());
+    let (mut workspace, mut outcome) = (engine.workspace(), Outcome::<VeloTracks>::default());
     move || {
-        engine.try_run(events.view(), &mut workspace, &mut tracks).expect("events of hits");
-        tracks.tracks()
+        engine.try_run(events.view(), &mut workspace, &mut outcome).expect("events of hits");
+        outcome.results.tracks()
     }
 }
 

@@ -2,7 +2,7 @@
 //! tracks out. Run it with `cargo run --release --example embed`.
 
 use peloton::engine::Engine;
-use peloton::event::{VELO_MODULES, VeloEvents, VeloTracks};
+use peloton::event::{Outcome, VELO_MODULES, VeloEvents};
 use peloton::simd::Level;
 use peloton::velo::geometry::MODULE_Z;
 use peloton::velo::{Velo, VeloConfig};
@@ -46,12 +46,13 @@ fn engine() -> Result<Engine<Velo>> {
 fn work(engine: &Engine<Velo>, hits: &Hits) -> Result<Vec<Vec<u32>>> {
     // Keep these two for the life of the thread: once grown, nothing is allocated any more.
     let mut workspace = engine.workspace();
-    let mut tracks = VeloTracks::default();
+    let mut outcome = Outcome::default();
 
     let Hits { x, y, z, id, module_start } = hits;
     let status = vec![Status::Ok; module_start.len() / VELO_MODULES];
     let events = VeloEvents::new(x, y, z, id, module_start, &status)?;
-    let counters = engine.try_run(events, &mut workspace, &mut tracks)?;
+    engine.try_run(events, &mut workspace, &mut outcome)?;
+    let Outcome { results: tracks, counters } = &outcome;
     for (reason, count) in counters.dropped() {
         eprintln!("dropped {count}: {reason}");
     }

@@ -3,7 +3,8 @@
 use arrow_schema::Field;
 use peloton::Status;
 use peloton::event::{
-    ColumnInfo, CylinderTracks, Kind, PixelClusters, Results, SCHEMA_VERSION, SciFiBatch, UtBatch, VeloTracks,
+    ColumnInfo, CylinderTracks, Kind, LongTracks, PixelClusters, Results, SCHEMA_VERSION, SciFiBatch,
+    SciFiTracks, UtBatch, VeloTracks, VeloUtTracks,
 };
 use peloton::kalman::FitStatus;
 use peloton_io::output::{arrow_schema, timepix::trigger_fields};
@@ -35,8 +36,11 @@ fn columns_have_one_name_each_and_say_what_they_are() {
         assert!(starts.map(|info| info.depth).eq(0..R::LEVELS.len() - 1));
     }
     check::<VeloTracks>();
+    check::<VeloUtTracks>();
     check::<UtBatch>();
     check::<SciFiBatch>();
+    check::<SciFiTracks>();
+    check::<LongTracks>();
     check::<CylinderTracks>();
     check::<PixelClusters>();
 }
@@ -61,8 +65,11 @@ fn document() -> String {
     let mut text = HEAD.to_string();
     write!(text, "\nVersion of the schemas: {SCHEMA_VERSION}.\n").unwrap();
     sequence::<VeloTracks>(&mut text, "velo", &[]);
+    sequence::<VeloUtTracks>(&mut text, "velo-ut", &[]);
     sequence::<UtBatch>(&mut text, "ut", &[]);
-    sequence::<SciFiBatch>(&mut text, "scifi", &[]);
+    sequence::<SciFiBatch>(&mut text, "scifi-hits", &[]);
+    sequence::<SciFiTracks>(&mut text, "scifi", &[]);
+    sequence::<LongTracks>(&mut text, "long", &[]);
     sequence::<CylinderTracks>(&mut text, "cylinder", &[]);
     sequence::<PixelClusters>(&mut text, "timepix", &trigger_fields());
     text.push_str("\n## Codes of `status`\n\n| code | name | meaning |\n|---|---|---|\n");

@@ -6,13 +6,15 @@ use common::geometry::Detector;
 use common::{best_level, simulated};
 use peloton::Status;
 use peloton::cylinder::{Cylinder, CylinderConfig};
-use peloton::engine::{Engine, Input, Pool, Sequence, Sliced, Stage};
-use peloton::event::{Counters, RawBatch, Results, difference};
+use peloton::engine::{Engine, Input, Pool, Sequence, Sliced, Stage, StreamSequence};
+use peloton::event::{Counters, Layout, Outcome, PixelClusters, RawBatch, Results, difference};
 use peloton::scifi::SciFiHits;
 use peloton::simd::Level;
+use peloton::timepix::{PixelBatch, Timepix, TimepixConfig};
 use peloton::ut::UtHits;
 use peloton::velo::{Preset, Velo, VeloConfig};
 use peloton_sim::{CylinderSim, LhcbReader};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::panic::resume_unwind;
 use std::sync::Mutex;
@@ -46,15 +48,14 @@ impl<S: Sequence> Sequence for Panics<S> {
         events: S::Input<'_>,
         range: Range<usize>,
         workspace: &mut S::Workspace,
-        out: &mut S::Output,
-        counters: &mut Counters,
+        out: &mut Outcome<S::Output>,
     ) {
         for event in range {
-            self.inside.run_range(events, event..event + 1, workspace, out, counters);
+            self.inside.run_range(events, event..event + 1, workspace, out);
             if self.events.contains(&event) {
                 let innermost = S::Output::LEVELS.len() - 1;
-                out.set_items(innermost, out.items(innermost) + 3);
-                counters.stages[0].items_in += 1000;
+                out.results.set_items(innermost, out.results.items(innermost) + 3);
+                out.counters.stages[0].items_in += 1000;
                 // Without the message that a panic prints.
                 resume_unwind(Box::new("planted"));
             }
@@ -77,24 +78,24 @@ struct Expected<R> {
 
 impl<R: Results> Expected<R> {
     fn new<S: Sequence<Output = R>>(sequence: &S, events: S::Input<'_>, bad: &[usize]) -> Self {
-        let (mut workspace, mut whole, mut counters) =
-            (S::Workspace::default(), R::default(), Counters::default());
+        let (mut workspace, mut whole) = (S::Workspace::default(), Outcome::default());
+        let mut counters = Counters::default();
         for event in 0..events.events() {
-            let mut counted = Counters::default();
-            sequence.run_range(events, event..event + 1, &mut workspace, &mut whole, &mut counted);
+            whole.counters = Counters::default();
+            sequence.run_range(events, event..event + 1, &mut workspace, &mut whole);
             if bad.contains(&event) {
                 counters.count_event(Status::InternalFault);
             } else {
-                counters.merge(&counted);
+                counters.merge(&whole.counters);
             }
         }
-        Self { whole, bad: bad.into(), counters: timeless(counters) }
+        Self { whole: whole.results, bad: bad.into(), counters: timeless(counters) }
     }
 
     /// Panics unless `place` of `found`, which is event `event`, is what it should be.
     fn assert_event(&self, event: usize, (found, place): (&R, usize), what: &str) {
         if !self.bad.contains(&event) {
-            let difference = difference((found, place), (&self.whole, event));
+            let difference = difference(found, place, &self.whole, event);
             assert_eq!(difference, None, "{what}: event {event} is not as it is without panics");
             return;
         }
@@ -118,16 +119,18 @@ fn contained_in<S: Sequence + Clone>(sequence: &S, events: S::Input<'_>, bad: &[
     let what = format!("{}, panics in {bad:?}", S::NAME);
 
     let engine = panics();
-    let (mut workspace, mut found) = (engine.workspace(), S::Output::default());
+    let (mut workspace, mut outcome) = (engine.workspace(), Outcome::default());
     for call in ["first call", "second call"] {
-        let counters = engine.try_run(events, &mut workspace, &mut found).unwrap();
+        engine.try_run(events, &mut workspace, &mut outcome).unwrap();
+        let Outcome { results: found, counters } = &outcome;
         assert_eq!(found.events(), events.events(), "{what}, {call}");
-        (0..events.events()).for_each(|event| expected.assert_event(event, (&found, event), &what));
-        expected.assert_counters(counters, &what);
+        (0..events.events()).for_each(|event| expected.assert_event(event, (found, event), &what));
+        expected.assert_counters(*counters, &what);
     }
     // What a panic has left serves a sequence that is sound.
     let sound = Engine::new(sequence.clone());
-    let counters = sound.try_run(events, &mut workspace, &mut found).unwrap();
+    sound.try_run(events, &mut workspace, &mut outcome).unwrap();
+    let Outcome { results: found, counters } = outcome;
     let whole = Expected { bad: Vec::new(), ..Expected::new(sequence, events, &[]) };
     (0..events.events()).for_each(|event| whole.assert_event(event, (&found, event), "afterwards"));
     assert_eq!(counters.events(), events.events() as u64);
@@ -165,9 +168,9 @@ fn contained<S: Sequence + Clone>(sequence: &S, events: S::Input<'_>) {
         contained_in(sequence, events, bad);
     }
     // There is something to lose.
-    let mut out = S::Output::default();
-    let mut counters = Counters::default();
-    sequence.run_range(events, 0..count, &mut S::Workspace::default(), &mut out, &mut counters);
+    let mut out = Outcome::default();
+    sequence.run_range(events, 0..count, &mut S::Workspace::default(), &mut out);
+    let out: S::Output = out.results;
     assert!(out.statuses().iter().all(|status| *status == Status::Ok) && out.hits() > 10 * count);
 }
 
@@ -206,4 +209,45 @@ fn of_the_cylinder() {
     while sim.read(8, &mut sample.hits, &mut sample.truth) > 0 {}
     let cylinder = Cylinder::new(best_level(), CylinderConfig::best()).unwrap();
     contained(&cylinder, Cylinder::view(&sample));
+}
+
+/// Pieces of 100 single hits, 1000 ticks apart; the third has a hit beyond the matrix, which no reader lets pass.
+fn pieces() -> [PixelBatch; 6] {
+    std::array::from_fn(|piece| {
+        let mut batch = PixelBatch { end: piece == 5, ..PixelBatch::default() };
+        for hit in 0..100 {
+            let number = 100 * piece as i64 + hit;
+            let y = if piece == 2 && hit == 50 { u16::MAX } else { number as u16 % 64 };
+            batch.block.hits.push(1000 * number, number as u16 % 256, y, 5);
+        }
+        batch
+    })
+}
+
+#[test]
+fn of_a_stream_costs_the_hits_under_way_alone() {
+    let config = TimepixConfig { block_hits: 40, ..TimepixConfig::default() };
+    let layout = Layout::single(256, 256).unwrap();
+    for threads in [1, 3] {
+        let mut stream = Timepix::new(&config, best_level(), &layout, threads).unwrap();
+        stream.mask(0, 0);
+        let (mut found, mut found_later) = (0, 0);
+        for (number, piece) in pieces().iter().enumerate() {
+            let visit = &mut |part: &mut PixelClusters| {
+                found += part.hits();
+                found_later += if number > 2 { part.hits() } else { 0 };
+            };
+            stream.push(piece, visit).unwrap();
+        }
+        let dropped: BTreeMap<_, _> = stream.counters().dropped().collect();
+        assert_eq!(dropped["internal_fault"], 1, "{threads} threads");
+        let of = |reason| dropped.get(reason).map_or(0, |count| *count as usize);
+        assert_eq!(found + of("lost_hits") + of("masked_hits"), 600, "{threads} threads: {dropped:?}");
+        // What came after the fault is whole, and its mask still holds: hit 512 is on pixel (0, 0).
+        assert!(
+            found_later >= 299 && of("masked_hits") >= 1,
+            "{threads} threads: {found_later}, {dropped:?}"
+        );
+        assert_eq!(stream.waiting(), 0);
+    }
 }

@@ -8,7 +8,7 @@ use peloton::cylinder::{
     Builder, CylinderConfig, CylinderInput, CylinderWorkspace, SeedSource, fit_particles, reconstruct,
 };
 use peloton::event::{
-    CYLINDER_LAYERS, Counters, CylinderBatch, CylinderTracks, CylinderTruth, Hasher, Hashes, NO_HIT,
+    CYLINDER_LAYERS, CylinderBatch, CylinderTracks, CylinderTruth, Hasher, Hashes, NO_HIT, Outcome,
 };
 use peloton::kalman::reference::{self, Measured, State, single};
 use peloton::simd::Level;
@@ -32,10 +32,10 @@ fn usual() -> Level {
 }
 
 fn tracks(level: Level, config: &CylinderConfig, (hits, truth): &Sample) -> CylinderTracks {
-    let (mut out, mut counters) = (CylinderTracks::default(), Counters::default());
+    let (mut workspace, mut out) = (CylinderWorkspace::default(), Outcome::default());
     let input = CylinderInput { hits, seeds: &truth.particles };
-    let mut workspace = CylinderWorkspace::default();
-    reconstruct(level, config, input, 0..hits.len(), &mut workspace, &mut out, &mut counters);
+    reconstruct(level, config, input, 0..hits.len(), &mut workspace, &mut out);
+    let Outcome { results: out, counters } = out;
     assert_eq!((out.events(), counters.events()), (hits.len(), hits.len() as u64));
     out
 }
@@ -53,8 +53,7 @@ fn with(builder: Builder) -> CylinderConfig {
 fn check(tracks: &CylinderTracks, (hits, truth): &Sample) -> CylinderReport {
     let mut checker = CylinderChecker::default();
     for event in 0..hits.len() {
-        let first = hits.layer_start[event * CYLINDER_LAYERS] as usize;
-        checker.event(truth, (event, first), tracks.hit_lists(event));
+        checker.event(hits, truth, event, tracks.hit_lists(event));
     }
     checker.report()
 }
@@ -145,8 +144,7 @@ fn pulls_are_normal() {
         let sample = simulated(&format!("sim:cylinder,events=100,tracks=200,seed={seed}"));
         let found = tracks(usual(), &config, &sample);
         for event in 0..sample.0.len() {
-            let first = sample.0.layer_start[event * CYLINDER_LAYERS] as usize;
-            pulls.event(&found, event, &sample.1, (event, first));
+            pulls.event(&found, event, &sample.0, &sample.1, event);
         }
     }
     for pull in pulls.pulls() {
@@ -169,8 +167,7 @@ fn scattering_is_reckoned_with() {
         let found = tracks(usual(), &config, &sample);
         let mut pulls = CylinderPulls::new(3.8112);
         for event in 0..sample.0.len() {
-            let first = sample.0.layer_start[event * CYLINDER_LAYERS] as usize;
-            pulls.event(&found, event, &sample.1, (event, first));
+            pulls.event(&found, event, &sample.0, &sample.1, event);
         }
         pulls.pulls().iter().map(|pull| pull.width).collect::<Vec<_>>()
     };
@@ -448,11 +445,11 @@ fn what_is_cut_off_is_counted() {
     let sample = simulated("sim:cylinder,events=2,tracks=400,seed=16");
     let mut config = CylinderConfig { seeds: SeedSource::Hits, ..CylinderConfig::default() };
     let run = |level, config: &CylinderConfig| {
-        let (mut out, mut counters) = (CylinderTracks::default(), Counters::default());
+        let mut out = Outcome::default();
         let input = CylinderInput { hits: &sample.0, seeds: &sample.1.particles };
-        reconstruct(level, config, input, 0..2, &mut CylinderWorkspace::default(), &mut out, &mut counters);
-        let cut: u64 = counters.dropped().map(|(_, count)| count).sum();
-        (hashes(&out), cut)
+        reconstruct(level, config, input, 0..2, &mut CylinderWorkspace::default(), &mut out);
+        let cut: u64 = out.counters.dropped().map(|(_, count)| count).sum();
+        (hashes(&out.results), cut)
     };
     assert_eq!(run(usual(), &config).1, 0);
     config.seeding.partners = [4, 2];

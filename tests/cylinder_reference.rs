@@ -4,7 +4,7 @@ use peloton::cylinder::reference::{self, Fault, Track};
 use peloton::cylinder::{
     Builder, CylinderConfig, CylinderInput, CylinderWorkspace, fit_particles, reconstruct,
 };
-use peloton::event::{Counters, CylinderBatch, CylinderTracks, CylinderTruth, NO_HIT};
+use peloton::event::{CylinderBatch, CylinderTracks, CylinderTruth, NO_HIT, Outcome};
 use peloton::kalman::FitStatus;
 use peloton::simd::Level;
 use peloton_sim::CylinderSim;
@@ -36,18 +36,9 @@ fn expected(fault: Fault, config: &CylinderConfig, (hits, truth): &Sample) -> Ve
 }
 
 fn found(level: Level, config: &CylinderConfig, (hits, truth): &Sample) -> CylinderTracks {
-    let (mut out, mut counters) = (CylinderTracks::default(), Counters::default());
-    let input = CylinderInput { hits, seeds: &truth.particles };
-    reconstruct(
-        level,
-        config,
-        input,
-        0..hits.len(),
-        &mut CylinderWorkspace::default(),
-        &mut out,
-        &mut counters,
-    );
-    out
+    let (input, mut out) = (CylinderInput { hits, seeds: &truth.particles }, Outcome::default());
+    reconstruct(level, config, input, 0..hits.len(), &mut CylinderWorkspace::default(), &mut out);
+    out.results
 }
 
 /// The first track in which the columns are not what the twin says.

@@ -4,7 +4,7 @@ mod common;
 
 use common::{Sharing, hashes, hashes_on, samples, simulated, velo};
 use peloton::engine::{Pool, Sliced};
-use peloton::event::{Hasher, VeloBatch, VeloTracks};
+use peloton::event::{Hasher, Outcome, VeloBatch, VeloTracks};
 use peloton::velo::Preset;
 use std::sync::Mutex;
 
@@ -47,11 +47,11 @@ fn slices_shown_one_by_one() {
 fn one_thread_of_ones_own() {
     let batch = simulated(20, 5);
     let engine = velo(Preset::default());
-    let (mut workspace, mut tracks) = (engine.workspace(), VeloTracks::default());
+    let (mut workspace, mut outcome) = (engine.workspace(), Outcome::default());
     // A workspace that has seen other events gives the same.
-    engine.try_run(simulated(3, 99).view(), &mut workspace, &mut tracks).unwrap();
-    engine.try_run(batch.view(), &mut workspace, &mut tracks).unwrap();
-    assert_eq!(Hasher::of(&tracks), hashes_on(Sharing::threads(2), &engine, batch.view()).0);
+    engine.try_run(simulated(3, 99).view(), &mut workspace, &mut outcome).unwrap();
+    engine.try_run(batch.view(), &mut workspace, &mut outcome).unwrap();
+    assert_eq!(Hasher::of(&outcome.results), hashes_on(Sharing::threads(2), &engine, batch.view()).0);
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn batch_size_and_neighbours() {
     let engine = velo(Preset::default());
     let expected = hashes(&engine, whole.view()).0;
     for size in [1, 5, 23] {
-        let (mut workspace, mut tracks) = (engine.workspace(), VeloTracks::default());
+        let (mut workspace, mut outcome) = (engine.workspace(), Outcome::default());
         let mut hasher = Hasher::<VeloTracks>::default();
         for first in (0..whole.len()).step_by(size) {
             let mut batch = VeloBatch::default();
@@ -70,8 +70,8 @@ fn batch_size_and_neighbours() {
                 let starts: Vec<_> = event.module_start.iter().map(|offset| offset - start).collect();
                 batch.push_event(0, event.x, event.y, event.z, &starts);
             }
-            engine.try_run(batch.view(), &mut workspace, &mut tracks).unwrap();
-            hasher.update(&tracks);
+            engine.try_run(batch.view(), &mut workspace, &mut outcome).unwrap();
+            hasher.update(&outcome.results);
         }
         assert_eq!(hasher.finish(), expected, "batches of {size}");
     }

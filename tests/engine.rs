@@ -5,7 +5,7 @@ mod common;
 use common::{Sharing, hashes_on, simulated, velo};
 use peloton::engine::{Pool, Sliced};
 use peloton::event::{
-    Counters, Hasher, PixelClusters, Results, StageCounter, Truncation, VeloBatch, VeloTracks,
+    Counters, Hasher, Outcome, PixelClusters, Results, StageCounter, Truncation, VeloBatch, VeloTracks,
 };
 use peloton::velo::Preset;
 use peloton::{Error, Status};
@@ -13,36 +13,36 @@ use peloton::{Error, Status};
 #[test]
 fn ranges_beyond_the_events_are_refused_and_leave_everything_as_it_was() {
     let (batch, engine) = (simulated(5, 3), velo(Preset::default()));
-    let (mut workspace, mut tracks) = (engine.workspace(), VeloTracks::default());
-    let mut counters = engine.try_run(batch.view(), &mut workspace, &mut tracks).unwrap();
-    let (before, counted) = (tracks.clone(), counters);
+    let (mut workspace, mut outcome) = (engine.workspace(), Outcome::default());
+    engine.try_run(batch.view(), &mut workspace, &mut outcome).unwrap();
+    let before = outcome.clone();
     #[allow(clippy::reversed_empty_ranges, reason = "refused, too")]
     let ranges = [0..6, 5..6, 6..6, 4..usize::MAX, usize::MAX..usize::MAX, 3..2, usize::MAX..0];
     for range in ranges {
         let events = batch.view().into();
-        let result = engine.try_run_range(events, range.clone(), &mut workspace, &mut tracks, &mut counters);
+        let result = engine.try_run_range(events, range.clone(), &mut workspace, &mut outcome);
         let words = format!("{range:?}");
         assert!(
             matches!(&result, Err(Error::Columns(text)) if text.contains(&words) && text.contains("5 events")),
             "{words}: {result:?}"
         );
-        assert!(tracks == before && counters == counted, "{words}");
+        assert!(outcome == before, "{words}");
     }
     for empty in [0..0, 5..5] {
-        engine.try_run_range(batch.view().into(), empty, &mut workspace, &mut tracks, &mut counters).unwrap();
-        assert!(tracks == before && counters.events() == 5);
+        engine.try_run_range(batch.view().into(), empty, &mut workspace, &mut outcome).unwrap();
+        assert!(outcome == before && outcome.counters.events() == 5);
     }
 }
 
 #[test]
 fn ranges_append_to_what_there_is() {
     let (batch, engine) = (simulated(6, 3), velo(Preset::default()));
-    let (mut workspace, mut tracks) = (engine.workspace(), VeloTracks::default());
-    let mut counters = Counters::default();
+    let (mut workspace, mut outcome) = (engine.workspace(), Outcome::default());
     for range in [0..2, 2..2, 2..5, 5..6] {
-        engine.try_run_range(batch.view().into(), range, &mut workspace, &mut tracks, &mut counters).unwrap();
+        engine.try_run_range(batch.view().into(), range, &mut workspace, &mut outcome).unwrap();
     }
     let (expected, count) = hashes_on(Sharing::threads(1), &engine, batch.view());
+    let Outcome { results: tracks, counters } = outcome;
     assert_eq!((Hasher::of(&tracks), tracks.tracks(), counters.events()), (expected, count, 6));
 }
 
@@ -58,9 +58,9 @@ fn a_pool_needs_threads_and_slices() {
 #[test]
 fn no_events_at_all() {
     let (batch, engine) = (VeloBatch::default(), velo(Preset::default()));
-    let mut tracks = VeloTracks::default();
-    let counters = engine.try_run(batch.view(), &mut engine.workspace(), &mut tracks).unwrap();
-    assert_eq!((counters, tracks.events()), (Counters::default(), 0));
+    let mut outcome = Outcome::default();
+    engine.try_run(batch.view(), &mut engine.workspace(), &mut outcome).unwrap();
+    assert_eq!((outcome.counters, outcome.results.events()), (Counters::default(), 0));
     let pool = Pool::new(engine, 2, 4).unwrap();
     let mut sliced = Sliced::default();
     assert_eq!(pool.try_run(batch.view(), &mut sliced).unwrap().events(), 0);

@@ -6,7 +6,7 @@ use common::{Sharing, hashes, hashes_on, hostile, samples, velo, velo_at};
 use peloton::cylinder::{
     Builder, CylinderConfig, CylinderInput, CylinderWorkspace, SeedSource, fit_particles, reconstruct,
 };
-use peloton::event::{Counters, CylinderBatch, CylinderTracks, CylinderTruth, Hasher, VeloBatch};
+use peloton::event::{CylinderBatch, CylinderTracks, CylinderTruth, Hasher, Outcome, VeloBatch};
 use peloton::simd::{Isa, Level};
 use peloton::velo::Preset;
 use peloton_sim::CylinderSim;
@@ -60,9 +60,9 @@ fn cylinder_events() {
         {
             let config = CylinderConfig { builder, seeds, material, ..CylinderConfig::best() };
             let on = |level: Level| {
-                let (mut out, mut counters) = (CylinderTracks::default(), Counters::default());
-                let mut workspace = CylinderWorkspace::default();
-                reconstruct(level, &config, input, 0..2, &mut workspace, &mut out, &mut counters);
+                let (mut workspace, mut out) = (CylinderWorkspace::default(), Outcome::default());
+                reconstruct(level, &config, input, 0..2, &mut workspace, &mut out);
+                let out = out.results;
                 assert!(out.tracks() > 200, "{level}, {builder}: {} tracks", out.tracks());
                 let mut fits = CylinderTracks::default();
                 fit_particles(level, &config, input, 0..2, &mut fits);

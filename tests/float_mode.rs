@@ -11,8 +11,8 @@ use host_mode::HostMode;
 use peloton::cylinder::{Cylinder, CylinderConfig, CylinderInput, fit_particles};
 use peloton::engine::{Engine, Executor, Sequence, Sliced, Streaming};
 use peloton::event::{
-    CylinderBatch, CylinderTracks, CylinderTruth, Hasher, Hashes, Layout, PixelHits, RawBatch, Results,
-    VeloBatch,
+    CylinderBatch, CylinderTracks, CylinderTruth, Hasher, Hashes, Layout, Outcome, PixelHits, RawBatch,
+    Results, VeloBatch,
 };
 use peloton::scifi::SciFiHits;
 use peloton::simd::with_default_float_mode;
@@ -89,7 +89,7 @@ impl Inputs {
         let banks = self.raw.view();
         all.extend(ways("velo from banks", &geometry.velo_engine(level, Preset::default()), banks));
         all.extend(ways("ut", &Engine::new(UtHits::new(level, geometry.ut.clone())), banks));
-        all.extend(ways("scifi", &Engine::new(SciFiHits::new(level, geometry.scifi.clone())), banks));
+        all.extend(ways("scifi-hits", &Engine::new(SciFiHits::new(level, geometry.scifi.clone())), banks));
         let cylinder = Cylinder::new(level, CylinderConfig::best()).unwrap();
         all.extend(ways("cylinder", &Engine::new(cylinder), self.cylinder_input()));
         all.push(("cylinder, fit of particles".into(), self.cylinder_fits()));
@@ -148,8 +148,9 @@ fn ways<'a, S: Sequence>(
     events: impl Into<S::Input<'a>>,
 ) -> Vec<(String, Vec<u64>)> {
     let events = events.into();
-    let (mut workspace, mut found) = (engine.workspace(), S::Output::default());
+    let (mut workspace, mut found) = (engine.workspace(), Outcome::default());
     engine.try_run(events, &mut workspace, &mut found).unwrap();
+    let found = found.results;
     assert!(found.hits() > 1000, "{name}: {} hits", found.hits());
     let on_threads = hashes_on(Sharing::threads(2), engine, events).0;
     vec![

@@ -9,7 +9,7 @@ use peloton::cylinder::{
 };
 use peloton::engine::{Executor, Sliced};
 use peloton::event::{
-    CYLINDER_LAYERS, Counters, CylinderBatch, CylinderTracks, CylinderTruth, Hasher, Hashes, NO_HIT,
+    CYLINDER_LAYERS, Counters, CylinderBatch, CylinderTracks, CylinderTruth, Hasher, Hashes, NO_HIT, Outcome,
 };
 use peloton::gpu::cylinder::{Capacity, CylinderStream, GrowingStream};
 use peloton::gpu::{DeviceStream, Emulated, Order, StreamPool};
@@ -50,12 +50,12 @@ fn found<'a>(pieces: impl Iterator<Item = &'a CylinderTracks>, counters: &Counte
 }
 
 fn on_cpu(config: &CylinderConfig, (hits, truth): &Sample) -> Found {
-    let (mut out, mut counters) = (CylinderTracks::default(), Counters::default());
+    let mut out = Outcome::default();
     let input = CylinderInput { hits, seeds: &truth.particles };
     let level = Level::choose(None, None).unwrap();
     let mut workspace = CylinderWorkspace::default();
-    reconstruct(level, config, input, 0..hits.len(), &mut workspace, &mut out, &mut counters);
-    found([&out].into_iter(), &counters)
+    reconstruct(level, config, input, 0..hits.len(), &mut workspace, &mut out);
+    found([&out.results].into_iter(), &out.counters)
 }
 
 /// Room for the largest of these slices.

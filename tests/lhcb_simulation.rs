@@ -5,10 +5,11 @@ mod common;
 use common::geometry::Detector;
 use common::{best_level, data};
 use peloton::Status;
-use peloton::event::{BankKind, Counters, RawBatch, SciFiBatch, UtBatch, VeloBatch, VeloTracks};
+use peloton::event::{BankKind, Outcome, RawBatch, SciFiBatch, UtBatch, VeloBatch};
 use peloton::scifi::{self, SciFiScratch};
+use peloton::simd::Level;
 use peloton::ut::{self, UtScratch};
-use peloton::velo::{self, DecodeScratch, Preset, VeloBanks};
+use peloton::velo::{self, DecodeScratch, Preset, VeloBanks, VeloDecoder};
 use peloton_io::input::{EventNote, RawReader, ReadOptions};
 use peloton_sim::{LhcbReader, SimulatedEvent};
 use peloton_truth::{Checker, HitsOf, Rules, TruthEvent, decode_mc, decode_vertices};
@@ -54,6 +55,18 @@ fn share(truth: &BTreeSet<u32>, decoded: &[u32], what: &str) -> f64 {
     truth.len() as f64 / decoded.len() as f64
 }
 
+fn decoded_ut(level: Level, geometry: &Detector, raw: &RawBatch) -> Outcome<UtBatch> {
+    let mut out = Outcome::default();
+    ut::decode(level, &geometry.ut, raw.view(), 0..raw.len(), &mut UtScratch::default(), &mut out);
+    out
+}
+
+fn decoded_scifi(level: Level, geometry: &Detector, raw: &RawBatch) -> Outcome<SciFiBatch> {
+    let mut out = Outcome::default();
+    scifi::decode(level, &geometry.scifi, raw.view(), 0..raw.len(), &mut SciFiScratch::default(), &mut out);
+    out
+}
+
 #[test]
 fn banks_decode_to_the_simulated_hits() {
     let level = best_level();
@@ -61,26 +74,13 @@ fn banks_decode_to_the_simulated_hits() {
         for velo_banks in ["retina", "superpixel"] {
             let made = events(&format!("sim:lhcb,events=40,seed=3,velo={velo_banks}"), &geometry);
             let (raw, notes) = batch(&made);
-            let (all, mut counters) = (0..raw.len(), Counters::default());
-            let (mut velo, mut ut, mut scifi) =
-                (VeloBatch::default(), UtBatch::default(), SciFiBatch::default());
-            let (view, range) = (raw.view(), all.clone());
-            let scratch = &mut DecodeScratch::default();
-            velo::decode(
-                level,
-                &geometry.velo,
-                VeloBanks::Auto,
-                view,
-                range,
-                scratch,
-                &mut velo,
-                &mut counters,
-            );
-            let range = all.clone();
-            ut::decode(level, &geometry.ut, view, range, &mut UtScratch::default(), &mut ut, &mut counters);
-            let scratch = &mut SciFiScratch::default();
-            scifi::decode(level, &geometry.scifi, view, all, scratch, &mut scifi, &mut counters);
-            assert_eq!(counters.dropped().count(), 0);
+            let (view, mut velo) = (raw.view(), Outcome::<VeloBatch>::default());
+            let decoder = VeloDecoder { sensors: &geometry.velo, banks: VeloBanks::Auto };
+            velo::decode(level, decoder, view, 0..raw.len(), &mut DecodeScratch::default(), &mut velo);
+            let (ut, scifi) = (decoded_ut(level, &geometry, &raw), decoded_scifi(level, &geometry, &raw));
+            let counters = [velo.counters, ut.counters, scifi.counters];
+            assert!(counters.iter().all(|counters| counters.dropped().count() == 0));
+            let (velo, ut, scifi) = (velo.results, ut.results, scifi.results);
             let mut sums = [0.0; 6];
             for (event, note) in notes.iter().enumerate() {
                 let hits = velo.view().event(event).id;
@@ -111,10 +111,8 @@ fn events_have_the_size_of_real_ones() {
     let made = events("sim:lhcb,events=200,seed=5", &geometry);
     let (raw, notes) = batch(&made);
     let level = best_level();
-    let (view, mut counters) = (raw.view(), Counters::default());
-    let (mut ut, mut scifi, all) = (UtBatch::default(), SciFiBatch::default(), 0..raw.len());
-    ut::decode(level, &geometry.ut, view, all.clone(), &mut UtScratch::default(), &mut ut, &mut counters);
-    scifi::decode(level, &geometry.scifi, view, all, &mut SciFiScratch::default(), &mut scifi, &mut counters);
+    let ut = decoded_ut(level, &geometry, &raw).results;
+    let scifi = decoded_scifi(level, &geometry, &raw).results;
     let velo: usize = notes.iter().map(|note| ids(&truth(note, HitsOf::Velo)).len()).sum();
     let mut found = vec![
         ("Velo clusters", velo as f64, 1694.0),
@@ -193,8 +191,9 @@ fn tracks_are_found_in_simulated_events() {
     let geometry = Detector::nominal();
     let (raw, notes) = batch(&events("sim:lhcb,events=100,seed=9,signal=b", &geometry));
     let engine = geometry.velo_engine(best_level(), Preset::default());
-    let mut tracks = VeloTracks::default();
-    engine.try_run(raw.view(), &mut engine.workspace(), &mut tracks).unwrap();
+    let mut outcome = Outcome::default();
+    engine.try_run(raw.view(), &mut engine.workspace(), &mut outcome).unwrap();
+    let tracks = outcome.results;
     let mut checker = Checker::new(Rules::Lhcb);
     for (event, note) in notes.iter().enumerate() {
         checker.event(&truth(note, HitsOf::Velo), tracks.hit_lists(event));

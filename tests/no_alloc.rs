@@ -8,10 +8,7 @@ use peloton::cylinder::{
     Builder, CylinderConfig, CylinderInput, CylinderWorkspace, SeedSource, fit_particles, reconstruct,
 };
 use peloton::engine::{Pool, SLICE_EVENTS, Sliced};
-use peloton::event::{
-    Counters, CylinderBatch, CylinderTracks, CylinderTruth, PixelHits, RawBatch, SciFiBatch, UtBatch,
-    VeloBatch, VeloTracks,
-};
+use peloton::event::{CylinderBatch, CylinderTruth, Outcome, PixelHits, RawBatch, VeloBatch, VeloTracks};
 use peloton::scifi::{self, SciFiScratch};
 use peloton::timepix::{Chain, TimepixConfig};
 use peloton::ut::{self, UtScratch};
@@ -70,14 +67,14 @@ fn nothing_is_allocated_in_steady_state() {
 
 fn steady_state_of(preset: Preset) {
     let (batch, engine) = (events(), velo(preset));
-    let (mut workspace, mut tracks) = (engine.workspace(), VeloTracks::default());
+    let (mut workspace, mut outcome) = (engine.workspace(), Outcome::default());
     let first = allocations(|| {
-        engine.try_run(batch.view(), &mut workspace, &mut tracks).unwrap();
+        engine.try_run(batch.view(), &mut workspace, &mut outcome).unwrap();
     });
     assert!(first > 0, "the first pass grows the columns");
-    assert!(tracks.tracks() > 0);
+    assert!(outcome.results.tracks() > 0);
     let second = allocations(|| {
-        engine.try_run(batch.view(), &mut workspace, &mut tracks).unwrap();
+        engine.try_run(batch.view(), &mut workspace, &mut outcome).unwrap();
     });
     assert_eq!(second, 0, "{preset}: second pass, one thread");
 
@@ -133,15 +130,14 @@ fn on_cylinders() {
     for builder in [Builder::BestHit, Builder::Standard, Builder::CloneEngine] {
         for seeds in [SeedSource::Truth, SeedSource::Hits] {
             let config = CylinderConfig { builder, seeds, ..CylinderConfig::best() };
-            let (mut workspace, mut tracks) = (CylinderWorkspace::default(), CylinderTracks::default());
-            let mut counters = Counters::default();
+            let (mut workspace, mut outcome) = (CylinderWorkspace::default(), Outcome::default());
             let mut pass = || {
-                tracks.clear();
+                outcome.clear();
                 let input = CylinderInput { hits: &hits, seeds: &truth.particles };
                 let range = 0..hits.len();
-                reconstruct(level, &config, input, range, &mut workspace, &mut tracks, &mut counters);
-                fit_particles(level, &config, input, 0..hits.len(), &mut tracks);
-                tracks.tracks()
+                reconstruct(level, &config, input, range, &mut workspace, &mut outcome);
+                fit_particles(level, &config, input, 0..hits.len(), &mut outcome.results);
+                outcome.results.tracks()
             };
             let mut found = 0;
             assert!(allocations(|| found = pass()) > 0, "{builder}, {seeds}: the first pass grows");
@@ -161,10 +157,10 @@ fn from_raw_banks() {
         raw.close_event(7, peloton::Status::DaqError);
         let geometry = Detector::open(&data.join("lhcb").join(folder));
         let engine = geometry.velo_engine(best_level(), Preset::default());
-        let (mut workspace, mut tracks) = (engine.workspace(), VeloTracks::default());
+        let (mut workspace, mut outcome) = (engine.workspace(), Outcome::default());
         let mut pass = || {
             allocations(|| {
-                engine.try_run(raw.view(), &mut workspace, &mut tracks).unwrap();
+                engine.try_run(raw.view(), &mut workspace, &mut outcome).unwrap();
             })
         };
         assert!(pass() > 0, "{name}: the first pass grows");
@@ -175,16 +171,15 @@ fn from_raw_banks() {
 
 fn other_decoders(raw: &RawBatch, geometry: &Detector) {
     let level = best_level();
-    let (mut ut, mut hits) = (UtScratch::default(), UtBatch::default());
-    let (mut scifi, mut fibres) = (SciFiScratch::default(), SciFiBatch::default());
-    let mut counters = Counters::default();
+    let (mut ut, mut hits) = (UtScratch::default(), Outcome::default());
+    let (mut scifi, mut fibres) = (SciFiScratch::default(), Outcome::default());
     let mut pass = || {
         allocations(|| {
             hits.clear();
             fibres.clear();
             let all = 0..raw.len();
-            ut::decode(level, &geometry.ut, raw.view(), all.clone(), &mut ut, &mut hits, &mut counters);
-            scifi::decode(level, &geometry.scifi, raw.view(), all, &mut scifi, &mut fibres, &mut counters);
+            ut::decode(level, &geometry.ut, raw.view(), all.clone(), &mut ut, &mut hits);
+            scifi::decode(level, &geometry.scifi, raw.view(), all, &mut scifi, &mut fibres);
         })
     };
     assert!(pass() > 0, "the first pass grows");

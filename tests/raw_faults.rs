@@ -5,11 +5,12 @@ mod common;
 use common::geometry::Detector;
 use common::{best_level, data};
 use peloton::Status;
-use peloton::event::{Counters, RawBatch, SciFiBatch, UtBatch, VeloBatch, VeloTracks};
+use peloton::bytes::File;
+use peloton::event::{Outcome, RawBatch, SciFiBatch, UtBatch, VeloBatch};
 use peloton::scifi::{self, SciFiScratch};
 use peloton::simd::{Isa, Level};
 use peloton::ut::{self, UtScratch};
-use peloton::velo::{self, DecodeScratch, Preset, VeloBanks};
+use peloton::velo::{self, DecodeScratch, Preset, VeloBanks, VeloDecoder};
 use peloton_io::input::mdf::{Bank, Banks, RecordHeader, put_bank, write_record};
 use peloton_io::input::{RawReader, ReadOptions, read_container};
 use peloton_truth::{HitsOf, decode_mc, decode_vertices};
@@ -85,38 +86,30 @@ fn run(geometry: &Detector, raw: &RawBatch) -> Vec<[Status; 4]> {
         ut::decode_reference(&geometry.ut, &event, &mut expected.1);
         scifi::decode_reference(&geometry.scifi, &event, &mut expected.2);
     }
+    let all = 0..events.len();
     for level in [best_level(), Level::new(Isa::Scalar, 1).unwrap()] {
         for (banks, expected) in kinds.into_iter().zip(&expected.0) {
-            let (mut out, mut counters) = (VeloBatch::default(), Counters::default());
-            let (all, mut scratch) = (0..events.len(), DecodeScratch::default());
-            velo::decode(level, &geometry.velo, banks, events, all, &mut scratch, &mut out, &mut counters);
+            let mut out = Outcome::<VeloBatch>::default();
+            let decoder = VeloDecoder { sensors: &geometry.velo, banks };
+            velo::decode(level, decoder, events, all.clone(), &mut DecodeScratch::default(), &mut out);
+            let out = out.results;
             assert_eq!(out.status, expected.status);
             assert!(
                 out.id == expected.id && out.x == expected.x && out.module_start == expected.module_start
             );
             out.view();
         }
-        let (mut out, mut counters) = (UtBatch::default(), Counters::default());
-        let all = 0..events.len();
-        ut::decode(
-            level,
-            &geometry.ut,
-            events,
-            all.clone(),
-            &mut UtScratch::default(),
-            &mut out,
-            &mut counters,
-        );
-        assert!(out == expected.1);
-        let mut out = SciFiBatch::default();
-        let scratch = &mut SciFiScratch::default();
-        scifi::decode(level, &geometry.scifi, events, all, scratch, &mut out, &mut counters);
-        assert!(out == expected.2);
-        assert_eq!(counters.events(), 2 * events.len() as u64);
+        let mut out = Outcome::default();
+        ut::decode(level, &geometry.ut, events, all.clone(), &mut UtScratch::default(), &mut out);
+        assert!(out.results == expected.1 && out.counters.events() == events.len() as u64);
+        let mut out = Outcome::default();
+        scifi::decode(level, &geometry.scifi, events, all.clone(), &mut SciFiScratch::default(), &mut out);
+        assert!(out.results == expected.2 && out.counters.events() == events.len() as u64);
     }
     let engine = geometry.velo_engine(best_level(), Preset::default());
-    let mut tracks = VeloTracks::default();
-    let counters = engine.try_run(events, &mut engine.workspace(), &mut tracks).unwrap();
+    let mut outcome = Outcome::default();
+    engine.try_run(events, &mut engine.workspace(), &mut outcome).unwrap();
+    let Outcome { results: tracks, counters } = outcome;
     assert_eq!((counters.events(), tracks.events()), (events.len() as u64, events.len()));
     for status in Status::ALL.into_iter().filter(|status| *status != Status::Ok) {
         let dropped =
@@ -248,10 +241,11 @@ proptest! {
         let mut damaged = geometry.clone();
         let boards = std::fs::read(folder.join("ut_boards.bin")).unwrap();
         let sectors = std::fs::read(folder.join("ut_geometry.bin")).unwrap();
+        let named = File::new("file", &bytes);
         let result = match which {
             0 => velo::VeloSensors::parse("file", &bytes).map(|velo| damaged.velo = Arc::new(velo)),
-            1 => ut::UtGeometry::parse(("file", &bytes), ("", &sectors)).map(|ut| damaged.ut = Arc::new(ut)),
-            2 => ut::UtGeometry::parse(("", &boards), ("file", &bytes)).map(|ut| damaged.ut = Arc::new(ut)),
+            1 => ut::UtGeometry::parse(named, File::new("", &sectors)).map(|ut| damaged.ut = Arc::new(ut)),
+            2 => ut::UtGeometry::parse(File::new("", &boards), named).map(|ut| damaged.ut = Arc::new(ut)),
             _ => scifi::SciFiGeometry::parse("file", &bytes).map(|scifi| damaged.scifi = Arc::new(scifi)),
         };
         match result {

@@ -6,9 +6,9 @@ use common::geometry::Detector;
 use common::{Sharing, best_level, data, hashes, hashes_on, read_raw, velo};
 use peloton::Error;
 use peloton::engine::{Engine, Pool, Sliced};
-use peloton::event::{Counters, RawBatch, VeloBatch, VeloTracks};
+use peloton::event::{Counters, Outcome, RawBatch, VeloBatch};
 use peloton::simd::Level;
-use peloton::velo::{DecodeScratch, Preset, Velo, VeloBanks, decode};
+use peloton::velo::{DecodeScratch, Preset, Velo, VeloBanks, VeloDecoder, decode};
 use peloton_io::input::EventNote;
 use peloton_truth::{CheckReport, Checker, HitsOf, Rules, decode_mc};
 
@@ -47,23 +47,23 @@ fn the_same_bits_on_every_level_thread_count_and_slice() {
 fn banks_give_the_tracks_of_their_hits() {
     for (name, raw, _, geometry) in samples() {
         let engine = engine(&geometry);
-        let (mut scratch, mut hits) = (DecodeScratch::default(), VeloBatch::default());
-        let (events, all, mut counters) = (raw.view(), 0..raw.len(), Counters::default());
-        let (sensors, banks) = (&geometry.velo, VeloBanks::Auto);
-        decode(engine.level(), sensors, banks, events, all, &mut scratch, &mut hits, &mut counters);
-        let (from_hits, _) = hashes(&engine, hits.view());
+        let mut hits = Outcome::<VeloBatch>::default();
+        let decoder = VeloDecoder { sensors: &geometry.velo, banks: VeloBanks::Auto };
+        let scratch = &mut DecodeScratch::default();
+        decode(engine.level(), decoder, raw.view(), 0..raw.len(), scratch, &mut hits);
+        let (from_hits, _) = hashes(&engine, hits.results.view());
         assert_eq!(hashes(&engine, raw.view()).0, from_hits, "{name}");
     }
 }
 
 fn check(raw: &RawBatch, notes: &[EventNote], geometry: &Detector) -> CheckReport {
     let engine = engine(geometry);
-    let (mut workspace, mut tracks) = (engine.workspace(), VeloTracks::default());
-    engine.try_run(raw.view(), &mut workspace, &mut tracks).unwrap();
+    let mut outcome = Outcome::default();
+    engine.try_run(raw.view(), &mut engine.workspace(), &mut outcome).unwrap();
     let mut checker = Checker::new(Rules::Lhcb);
     for (event, note) in notes.iter().enumerate() {
         let truth = decode_mc(note.truth.as_ref().unwrap(), HitsOf::Velo).unwrap();
-        checker.event(&truth, tracks.hit_lists(event));
+        checker.event(&truth, outcome.results.hit_lists(event));
     }
     checker.report()
 }
@@ -97,11 +97,11 @@ fn raw_banks_without_a_geometry_are_refused() {
     let refused = |result: peloton::Result<Counters>| {
         assert!(matches!(&result, Err(Error::Config(text)) if text.contains("geometry")), "{result:?}");
     };
-    refused(engine.try_run(raw.view(), &mut engine.workspace(), &mut VeloTracks::default()));
-    let mut counters = Counters::default();
-    let (mut workspace, mut tracks) = (engine.workspace(), VeloTracks::default());
-    let range = engine.try_run_range(raw.view().into(), 0..1, &mut workspace, &mut tracks, &mut counters);
-    refused(range.map(|()| counters));
+    let (mut workspace, mut outcome) = (engine.workspace(), Outcome::default());
+    let all = engine.try_run(raw.view(), &mut workspace, &mut outcome);
+    refused(all.map(|()| outcome.counters));
+    let range = engine.try_run_range(raw.view().into(), 0..1, &mut workspace, &mut outcome);
+    refused(range.map(|()| outcome.counters));
     let pool = Pool::new(engine, 2, 1).unwrap();
     refused(pool.try_run(raw.view(), &mut Sliced::default()));
     refused(pool.try_repeat(raw.view(), 2, |_, _| panic!("nothing is shown")));

@@ -6,7 +6,7 @@ use common::data;
 use common::decoding::{self, assert_true_hits};
 use common::geometry::Detector;
 use peloton::Status;
-use peloton::event::{BankKind, Counters, RawBatch, RawEvent, RawEvents, SCIFI_ZONES, SciFiBatch};
+use peloton::event::{BankKind, Outcome, RawBatch, RawEvent, RawEvents, SCIFI_ZONES, SciFiBatch};
 use peloton::scifi::{SciFiGeometry, SciFiScratch, decode, decode_reference, decode_reference_with};
 use peloton_truth::HitsOf;
 use proptest::prelude::*;
@@ -17,9 +17,7 @@ fn every_level(geometry: &SciFiGeometry, events: RawEvents<'_>) -> SciFiBatch {
     let reference = |event: &RawEvent<'_>, out: &mut SciFiBatch| decode_reference(geometry, event, out);
     let (found, _) = decoding::every_level(events, reference, |level| {
         let mut scratch = SciFiScratch::default();
-        move |range, out: &mut SciFiBatch, counters: &mut Counters| {
-            decode(level, geometry, events, range, &mut scratch, out, counters);
-        }
+        move |range, out: &mut Outcome<SciFiBatch>| decode(level, geometry, events, range, &mut scratch, out)
     });
     for zone in found.zone_start.windows(2) {
         assert!(found.x[zone[0] as usize..zone[1] as usize].is_sorted());

@@ -1,7 +1,7 @@
 //! The simulated Velo: always the same bytes, and like the real sample.
 mod common;
 
-use peloton::event::{TruthEvent, VELO_MODULES, VeloBatch};
+use peloton::event::{Particle, TruthEvent, VELO_MODULES, VeloBatch, VeloEvent};
 use peloton::velo::geometry::{MODULE_Z, PLANE_OFFSET};
 use peloton_io::input::{ReadOptions, VeloReader, write_velo_json};
 use peloton_sim::{SimReader, SimSpec, simulate_velo};
@@ -152,72 +152,99 @@ fn extremes_are_simulated_too() {
     assert!(batch.x.iter().chain(batch.y.iter()).all(|value| value.is_finite()));
 }
 
-/// What is compared with the real sample, by name.
-fn features(batch: &VeloBatch, truth: &[TruthEvent]) -> BTreeMap<&'static str, f64> {
-    let events = truth.len() as f64;
-    let mut found = BTreeMap::new();
-    let mut count = |name, amount: f64| *found.entry(name).or_insert(0.0) += amount;
-    let (mut residuals, mut kinks, mut pts, mut ps) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    let view = batch.view();
-    for (number, truth) in truth.iter().enumerate() {
-        let event = view.event(number);
-        let hits = event.len() as f64;
+/// Sums over particles and hits by name, and values of which the distribution counts.
+#[derive(Default)]
+struct Sums {
+    found: BTreeMap<&'static str, f64>,
+    residuals: Vec<f64>,
+    kinks: Vec<f64>,
+    pts: Vec<f64>,
+    ps: Vec<f64>,
+}
+
+impl Sums {
+    fn count(&mut self, name: &'static str, amount: f64) {
+        *self.found.entry(name).or_insert(0.0) += amount;
+    }
+
+    fn event(&mut self, event: &VeloEvent<'_>, truth: &TruthEvent) {
         let mut module_of = vec![0; event.len()];
         for module in 0..VELO_MODULES {
             module_of[event.module(module)].fill(module);
         }
-        let largest = (0..VELO_MODULES).map(|module| event.module(module).len()).max().unwrap();
-        count("largest_module", largest as f64 / events);
-        count("hits", hits);
-        count("hits_squared", hits * hits);
+        let hits = event.len() as f64;
+        self.count("hits", hits);
+        self.count("hits_squared", hits * hits);
         let mut owners = vec![0; event.len()];
         for particle in &truth.particles {
-            count("particles", 1.0);
             particle.hits.iter().for_each(|hit| owners[*hit as usize] += 1);
             let mut hits: Vec<usize> = particle.hits.iter().map(|hit| *hit as usize).collect();
             hits.sort_by(|a, b| event.z[*a].total_cmp(&event.z[*b]));
-            let modules: Vec<usize> = hits.iter().map(|hit| module_of[*hit]).collect();
-            for pair in modules.windows(2) {
-                count("steps", 1.0);
-                count(["step_0", "step_1", "step_2", "step_3", "step_4_up"][(pair[1] - pair[0]).min(4)], 1.0);
-            }
-            let both = modules.iter().any(|m| m % 2 == 0) && modules.iter().any(|m| m % 2 == 1);
-            count("both_sides", f64::from(both));
-            if particle.is_electron() {
-                count("electrons", 1.0);
-                continue;
-            }
-            count("hadrons", 1.0);
-            count("hadron_hits", hits.len() as f64);
-            count("three_hits", f64::from(hits.len() == 3));
-            count("ten_hits_up", f64::from(hits.len() >= 10));
-            count("backward", f64::from(particle.eta < 0.0));
-            count("strange", f64::from(particle.from_strange));
-            count("long", f64::from(particle.is_long));
-            count("long_above_5gev", f64::from(particle.is_long && particle.p > 5.0));
-            count("long_beauty", f64::from(particle.is_long && particle.from_beauty));
-            pts.push(particle.pt);
-            if particle.is_long {
-                ps.push(particle.p);
-            }
-            for triple in hits.windows(3) {
-                let [z0, z1, z2] = [0, 1, 2].map(|i| f64::from(event.z[triple[i]]));
-                if z1 - z0 < 20.0 || z2 - z1 < 20.0 {
-                    continue;
-                }
-                for column in [event.x, event.y] {
-                    let [c0, c1, c2] = [0, 1, 2].map(|i| f64::from(column[triple[i]]));
-                    if particle.p > 20.0 {
-                        residuals.push(c1 - c0 - (c2 - c0) * (z1 - z0) / (z2 - z0));
-                    } else if (0.5..1.0).contains(&particle.p) {
-                        kinks.push((c2 - c1) / (z2 - z1) - (c1 - c0) / (z1 - z0));
-                    }
-                }
+            self.particle(particle, &hits, &module_of);
+            if !particle.is_electron() {
+                hits.windows(3).for_each(|triple| self.triple(event, particle, triple));
             }
         }
-        count("unassociated", owners.iter().filter(|owners| **owners == 0).count() as f64);
-        count("shared", owners.iter().filter(|owners| **owners > 1).count() as f64);
+        self.count("unassociated", owners.iter().filter(|owners| **owners == 0).count() as f64);
+        self.count("shared", owners.iter().filter(|owners| **owners > 1).count() as f64);
     }
+
+    fn particle(&mut self, particle: &Particle, hits: &[usize], module_of: &[usize]) {
+        self.count("particles", 1.0);
+        let modules: Vec<usize> = hits.iter().map(|hit| module_of[*hit]).collect();
+        for pair in modules.windows(2) {
+            self.count("steps", 1.0);
+            let names = ["step_0", "step_1", "step_2", "step_3", "step_4_up"];
+            self.count(names[(pair[1] - pair[0]).min(4)], 1.0);
+        }
+        let both = modules.iter().any(|m| m % 2 == 0) && modules.iter().any(|m| m % 2 == 1);
+        self.count("both_sides", f64::from(both));
+        if particle.is_electron() {
+            self.count("electrons", 1.0);
+            return;
+        }
+        self.count("hadrons", 1.0);
+        self.count("hadron_hits", hits.len() as f64);
+        self.count("three_hits", f64::from(hits.len() == 3));
+        self.count("ten_hits_up", f64::from(hits.len() >= 10));
+        self.count("backward", f64::from(particle.eta < 0.0));
+        self.count("strange", f64::from(particle.from_strange));
+        self.count("long", f64::from(particle.is_long));
+        self.count("long_above_5gev", f64::from(particle.is_long && particle.p > 5.0));
+        self.count("long_beauty", f64::from(particle.is_long && particle.from_beauty));
+        self.pts.push(particle.pt);
+        if particle.is_long {
+            self.ps.push(particle.p);
+        }
+    }
+
+    /// How far three hits of a fast particle are from a line, and how much a slow one is scattered.
+    fn triple(&mut self, event: &VeloEvent<'_>, particle: &Particle, triple: &[usize]) {
+        let [z0, z1, z2] = [0, 1, 2].map(|i| f64::from(event.z[triple[i]]));
+        if z1 - z0 < 20.0 || z2 - z1 < 20.0 {
+            return;
+        }
+        for column in [event.x, event.y] {
+            let [c0, c1, c2] = [0, 1, 2].map(|i| f64::from(column[triple[i]]));
+            if particle.p > 20.0 {
+                self.residuals.push(c1 - c0 - (c2 - c0) * (z1 - z0) / (z2 - z0));
+            } else if (0.5..1.0).contains(&particle.p) {
+                self.kinks.push((c2 - c1) / (z2 - z1) - (c1 - c0) / (z1 - z0));
+            }
+        }
+    }
+}
+
+/// What is compared with the real sample, by name.
+fn features(batch: &VeloBatch, truth: &[TruthEvent]) -> BTreeMap<&'static str, f64> {
+    let (events, view, mut sums) = (truth.len() as f64, batch.view(), Sums::default());
+    for (number, truth) in truth.iter().enumerate() {
+        let event = view.event(number);
+        let largest = (0..VELO_MODULES).map(|module| event.module(module).len()).max().unwrap();
+        sums.count("largest_module", largest as f64 / events);
+        sums.event(&event, truth);
+    }
+    let Sums { mut found, residuals, kinks, pts, ps } = sums;
     for (name, whole) in [
         ("both_sides", "particles"),
         ("electrons", "particles"),

@@ -1,6 +1,6 @@
 //! Bad hits: a clear error or a status for the event, what is lost is counted, and neighbours stay untouched.
 
-use peloton::event::{Counters, VELO_MODULES, VeloBatch, VeloEvents, VeloTracks};
+use peloton::event::{Counters, Outcome, VELO_MODULES, VeloBatch, VeloEvents, VeloTracks};
 use peloton::simd::Level;
 use peloton::velo::geometry::MODULE_Z;
 use peloton::velo::{Preset, Velo, VeloConfig, VeloWorkspace, reconstruct};
@@ -18,10 +18,11 @@ fn push_pile(batch: &mut VeloBatch, hits: usize, module_of: impl Fn(usize) -> us
 }
 
 fn run(preset: Preset, batch: &VeloBatch) -> (VeloTracks, Counters) {
-    let (mut out, mut counters) = (VeloTracks::default(), Counters::default());
+    let mut out = Outcome::default();
     let level = Level::choose(None, None).unwrap();
     let (config, mut workspace) = (VeloConfig::preset(preset), VeloWorkspace::default());
-    reconstruct(level, &config, batch.view(), 0..batch.len(), &mut workspace, &mut out, &mut counters);
+    reconstruct(level, &config, batch.view(), 0..batch.len(), &mut workspace, &mut out);
+    let Outcome { results: out, counters } = out;
     assert_eq!(out.events(), batch.len());
     assert_eq!(out.track_start.len(), batch.len() + 1);
     (out, counters)

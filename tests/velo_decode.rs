@@ -5,23 +5,25 @@ mod common;
 use common::geometry::Detector;
 use common::{data, read_raw};
 use peloton::Status;
-use peloton::event::{BankKind, Counters, RawBatch, RawEvents, VELO_MODULES, VeloBatch};
+use peloton::event::{BankKind, Outcome, RawBatch, RawEvents, VELO_MODULES, VeloBatch};
 use peloton::simd::Level;
-use peloton::velo::{DecodeScratch, VeloBanks, VeloSensors, decode, decode_reference, decode_reference_with};
+use peloton::velo::{
+    DecodeScratch, VeloBanks, VeloDecoder, VeloSensors, decode, decode_reference, decode_reference_with,
+};
 use peloton_truth::{HitsOf, decode_mc};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
 fn decode_at(level: Level, sensors: &VeloSensors, banks: VeloBanks, events: RawEvents<'_>) -> VeloBatch {
-    let (mut scratch, mut out, mut counters) =
-        (DecodeScratch::default(), VeloBatch::default(), Counters::default());
+    let (mut scratch, mut out) = (DecodeScratch::default(), Outcome::<VeloBatch>::default());
+    let decoder = VeloDecoder { sensors, banks };
     // In two pieces, the memory used again.
     let half = events.len() / 2;
     for range in [0..half, half..events.len()] {
-        decode(level, sensors, banks, events, range, &mut scratch, &mut out, &mut counters);
+        decode(level, decoder, events, range, &mut scratch, &mut out);
     }
-    assert_eq!(counters.stages[0].items_out, out.x.len() as u64);
-    out
+    assert_eq!(out.counters.stages[0].items_out, out.results.x.len() as u64);
+    out.results
 }
 
 fn expected(sensors: &VeloSensors, banks: VeloBanks, events: RawEvents<'_>) -> VeloBatch {

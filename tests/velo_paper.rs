@@ -1,7 +1,7 @@
 //! The physics of the presets on the public sample, by the rules of its validator.
 mod common;
 
-use peloton::event::{Counters, TruthEvent, VeloBatch, VeloTracks};
+use peloton::event::{Outcome, TruthEvent, VeloBatch};
 use peloton::simd::Level;
 use peloton::velo::{Preset, VeloConfig, VeloWorkspace, reconstruct};
 use peloton_truth::{CheckReport, Checker, Rules};
@@ -11,9 +11,10 @@ use serde_json::{Value, json};
 fn check(preset: Preset, sample: &(VeloBatch, Vec<TruthEvent>), take: fn(usize) -> bool) -> CheckReport {
     let (batch, truth) = sample;
     let (config, level) = (VeloConfig::preset(preset), Level::choose(None, None).unwrap());
-    let (mut tracks, mut counters) = (VeloTracks::default(), Counters::default());
+    let mut out = Outcome::default();
     let mut workspace = VeloWorkspace::default();
-    reconstruct(level, &config, batch.view(), 0..batch.len(), &mut workspace, &mut tracks, &mut counters);
+    reconstruct(level, &config, batch.view(), 0..batch.len(), &mut workspace, &mut out);
+    let Outcome { results: tracks, counters } = out;
     assert_eq!(counters.dropped().next(), None, "{preset}");
     let mut checker = Checker::new(Rules::Json);
     for event in (0..batch.len()).filter(|&event| take(event)) {

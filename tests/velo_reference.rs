@@ -1,7 +1,7 @@
 //! The kernels against their naive twin: every level gives the reference's tracks, bit for bit.
 mod common;
 
-use peloton::event::{Counters, VELO_MODULES, VeloBatch, VeloTracks, difference};
+use peloton::event::{Counters, Outcome, VELO_MODULES, VeloBatch, VeloTracks, difference};
 use peloton::simd::Level;
 use peloton::velo::geometry::MODULE_Z;
 use peloton::velo::reference::{self, Fault};
@@ -14,18 +14,17 @@ use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 /// The first difference between two results, and its event.
 fn first_difference(a: &VeloTracks, b: &VeloTracks) -> Option<String> {
     assert_eq!(a.events(), b.events());
-    (0..a.events()).find_map(|event| Some(format!("event {event}: {}", difference((a, event), (b, event))?)))
+    (0..a.events()).find_map(|event| Some(format!("event {event}: {}", difference(a, event, b, event)?)))
 }
 
 /// The kernel's result, made in slices of so many events, and what it counted.
 fn in_slices(level: Level, config: &VeloConfig, batch: &VeloBatch, slice: usize) -> (VeloTracks, Counters) {
-    let (mut out, mut counters) = (VeloTracks::default(), Counters::default());
-    let mut workspace = VeloWorkspace::default();
+    let (mut workspace, mut out) = (VeloWorkspace::default(), Outcome::default());
     for first in (0..batch.len()).step_by(slice) {
         let range = first..batch.len().min(first + slice);
-        reconstruct(level, config, batch.view(), range, &mut workspace, &mut out, &mut counters);
+        reconstruct(level, config, batch.view(), range, &mut workspace, &mut out);
     }
-    (out, counters)
+    (out.results, out.counters)
 }
 
 /// Where the first level that does not give the reference's tracks departs from them.

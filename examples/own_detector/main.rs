@@ -22,7 +22,7 @@ mod sequence;
 use columns::{CellHits, Charges};
 use peloton::Result;
 use peloton::engine::{Engine, Pool, SLICE_EVENTS, Sliced};
-use peloton::event::{Hasher, Hashes};
+use peloton::event::{Hasher, Hashes, Outcome};
 use peloton::simd::Level;
 use sequence::{CELLS, Calorimeter};
 
@@ -32,8 +32,9 @@ fn main() -> Result<()> {
     println!("runs as {}", engine.level());
 
     // On the calling thread: as many threads as a program has may do so, each with a workspace and results of its own.
-    let (mut workspace, mut cells) = (engine.workspace(), CellHits::default());
-    let counters = engine.try_run(&charges, &mut workspace, &mut cells)?;
+    let (mut workspace, mut outcome) = (engine.workspace(), Outcome::default());
+    engine.try_run(&charges, &mut workspace, &mut outcome)?;
+    let Outcome { results: cells, counters } = outcome;
     let stage = counters.stages[0];
     println!("{} events, {} cells in, {} out", counters.events(), stage.items_in, stage.items_out);
     for (reason, count) in counters.dropped() {
@@ -114,8 +115,9 @@ mod tests {
         let mut first = None;
         for level in Level::supported() {
             let engine = engine(level);
-            let mut cells = CellHits::default();
-            let counters = engine.try_run(&charges, &mut engine.workspace(), &mut cells).unwrap();
+            let mut outcome = Outcome::default();
+            engine.try_run(&charges, &mut engine.workspace(), &mut outcome).unwrap();
+            let Outcome { results: cells, counters } = outcome;
             let found: Vec<_> = (0..cells.events()).map(|event| cells.of_event(event)).collect();
             assert!(found == naive(engine.sequence(), &charges), "{level}");
             let dropped: Vec<_> = counters.dropped().collect();

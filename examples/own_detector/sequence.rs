@@ -3,7 +3,7 @@
 use crate::columns::{CellHits, Charges};
 use peloton::Status;
 use peloton::engine::{Sequence, Stage};
-use peloton::event::{Counters, Results, StageClock};
+use peloton::event::{Outcome, Results, StageClock};
 use peloton::simd::varying::{F32, Mask, U32};
 use peloton::simd::{Gang, Level};
 use std::ops::Range;
@@ -48,23 +48,23 @@ impl Sequence for Calorimeter {
         events: &Charges,
         range: Range<usize>,
         _workspace: &mut (),
-        out: &mut CellHits,
-        counters: &mut Counters,
+        out: &mut Outcome<CellHits>,
     ) {
+        let Outcome { results, counters } = out;
         let mut clock = StageClock::start();
         for event in range {
             let (cells, charges) = events.of_event(event);
-            let before = out.cell.len();
+            let before = results.cell.len();
             let status = check(cells, charges);
             if status == Status::Ok {
-                peloton::dispatch!(self.level, g => calibrate(g, self, cells, charges, out));
-                out.start.push(out.cell.len() as u32);
-                out.push_status(status);
+                peloton::dispatch!(self.level, g => calibrate(g, self, cells, charges, results));
+                results.start.push(results.cell.len() as u32);
+                results.push_status(status);
             } else {
-                out.push_failed(status);
+                results.push_failed(status);
             }
             counters.stages[0].items_in += cells.len() as u64;
-            counters.stages[0].items_out += (out.cell.len() - before) as u64;
+            counters.stages[0].items_out += (results.cell.len() - before) as u64;
             counters.count_event(status);
         }
         clock.lap(&mut counters.stages[0]);

@@ -5,7 +5,7 @@
 use libfuzzer_sys::fuzz_target;
 use peloton::cylinder::{CylinderConfig, CylinderInput, CylinderWorkspace, SeedSource, reconstruct};
 use peloton::event::{
-    CYLINDER_LAYERS, Counters, CylinderBatch, CylinderTracks, CylinderTruth, Hasher, Hashes,
+    CYLINDER_LAYERS, CylinderBatch, CylinderTracks, CylinderTruth, Hasher, Hashes, Outcome,
 };
 use peloton::simd::{Isa, Level};
 use peloton_io::input::{CylinderReader, ReadOptions, write_cylinder};
@@ -19,10 +19,10 @@ fn read(bytes: Vec<u8>, options: ReadOptions) -> (CylinderBatch, CylinderTruth) 
 }
 
 fn hashes(level: Level, config: &CylinderConfig, hits: &CylinderBatch, truth: &CylinderTruth) -> Hashes {
-    let (mut out, mut counters) = (CylinderTracks::default(), Counters::default());
-    let (mut workspace, input) =
-        (CylinderWorkspace::default(), CylinderInput { hits, seeds: &truth.particles });
-    reconstruct(level, config, input, 0..hits.len(), &mut workspace, &mut out, &mut counters);
+    let (mut workspace, mut out) = (CylinderWorkspace::default(), Outcome::default());
+    let input = CylinderInput { hits, seeds: &truth.particles };
+    reconstruct(level, config, input, 0..hits.len(), &mut workspace, &mut out);
+    let Outcome { results: out, counters } = out;
     assert_eq!((out.events(), counters.events()), (hits.len(), hits.len() as u64));
     let mut hasher = Hasher::<CylinderTracks>::default();
     hasher.update(&out);

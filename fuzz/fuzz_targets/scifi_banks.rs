@@ -4,7 +4,7 @@
 mod banks;
 
 use libfuzzer_sys::fuzz_target;
-use peloton::event::{BankKind, Counters, SciFiBatch};
+use peloton::event::{BankKind, Outcome, SciFiBatch};
 use peloton::scifi::{SciFiGeometry, SciFiScratch, decode, decode_reference};
 use std::sync::LazyLock;
 
@@ -55,8 +55,8 @@ fuzz_target!(|bytes: &[u8]| {
     let mut expected = SciFiBatch::default();
     decode_reference(geometry, &raw.view().event(0), &mut expected);
     for level in banks::levels() {
-        let (mut out, mut counters) = (SciFiBatch::default(), Counters::default());
-        decode(level, geometry, raw.view(), 0..1, &mut SciFiScratch::default(), &mut out, &mut counters);
-        assert!(out == expected);
+        let mut out = Outcome::default();
+        decode(level, geometry, raw.view(), 0..1, &mut SciFiScratch::default(), &mut out);
+        assert!(out.results == expected);
     }
 });

@@ -4,7 +4,8 @@
 mod banks;
 
 use libfuzzer_sys::fuzz_target;
-use peloton::event::{BankKind, Counters, UtBatch};
+use peloton::bytes::File;
+use peloton::event::{BankKind, Outcome, UtBatch};
 use peloton::ut::{UtGeometry, UtScratch, decode, decode_reference};
 use std::sync::LazyLock;
 
@@ -37,7 +38,7 @@ static GEOMETRY: LazyLock<UtGeometry> = LazyLock::new(|| {
     ];
     columns.iter().for_each(|of| sectors.extend((0..1048).map(|s| of(s).to_bits())));
     let (boards, sectors) = (banks::bytes(&boards), banks::bytes(&sectors));
-    UtGeometry::parse(("boards", &boards), ("sectors", &sectors)).expect("a geometry")
+    UtGeometry::parse(File::new("boards", &boards), File::new("sectors", &sectors)).expect("a geometry")
 });
 
 fuzz_target!(|bytes: &[u8]| {
@@ -46,8 +47,8 @@ fuzz_target!(|bytes: &[u8]| {
     let mut expected = UtBatch::default();
     decode_reference(&GEOMETRY, &raw.view().event(0), &mut expected);
     for level in banks::levels() {
-        let (mut out, mut counters) = (UtBatch::default(), Counters::default());
-        decode(level, &GEOMETRY, raw.view(), 0..1, &mut UtScratch::default(), &mut out, &mut counters);
-        assert!(out == expected);
+        let mut out = Outcome::default();
+        decode(level, &GEOMETRY, raw.view(), 0..1, &mut UtScratch::default(), &mut out);
+        assert!(out.results == expected);
     }
 });

@@ -4,8 +4,8 @@
 mod banks;
 
 use libfuzzer_sys::fuzz_target;
-use peloton::event::{BankKind, Counters, VeloBatch};
-use peloton::velo::{DecodeScratch, VeloBanks, VeloSensors, decode, decode_reference};
+use peloton::event::{BankKind, Outcome, VeloBatch};
+use peloton::velo::{DecodeScratch, VeloBanks, VeloDecoder, VeloSensors, decode, decode_reference};
 use std::sync::LazyLock;
 
 static SENSORS: LazyLock<VeloSensors> = LazyLock::new(|| {
@@ -26,9 +26,10 @@ fuzz_target!(|bytes: &[u8]| {
     let mut expected = VeloBatch::default();
     decode_reference(&SENSORS, VeloBanks::Auto, &raw.view().event(0), 0, &mut expected);
     for level in banks::levels() {
-        let (mut out, mut counters) = (VeloBatch::default(), Counters::default());
-        let mut scratch = DecodeScratch::default();
-        decode(level, &SENSORS, VeloBanks::Auto, raw.view(), 0..1, &mut scratch, &mut out, &mut counters);
+        let (mut scratch, mut out) = (DecodeScratch::default(), Outcome::<VeloBatch>::default());
+        let decoder = VeloDecoder { sensors: &SENSORS, banks: VeloBanks::Auto };
+        decode(level, decoder, raw.view(), 0..1, &mut scratch, &mut out);
+        let out = out.results;
         assert_eq!(out.status, expected.status);
         assert!(out.id == expected.id && out.module_start == expected.module_start);
         assert!(out.x == expected.x && out.y == expected.y && out.z == expected.z);

@@ -2,14 +2,14 @@
 
 use super::build::{Build, Inputs, Seeded};
 use super::config::{CylinderConfig, SeedSource};
-use super::fit::{self, Tracks};
+use super::fit::{self, Fitted, Tracks};
 use super::index::Index;
-use super::seeds;
+use super::seeds::{self, EventParticles};
 use super::triplets::Triplets;
 use crate::Status;
 use crate::event::{
     CYLINDER_LAYERS, Column, Counters, CylinderBatch, CylinderEvent, CylinderSeeds, CylinderTracks, NO_HIT,
-    StageClock, Truncation,
+    Outcome, StageClock, Truncation,
 };
 use crate::simd::varying::Mask;
 use crate::simd::{Gang, Level};
@@ -44,7 +44,7 @@ pub struct CylinderInput<'a> {
 }
 
 /// Reconstructs the events of `range` and appends them to `out`, in order. An event that cannot be reconstructed
-/// gives no tracks and a [`Status`]; everything dropped is in `counters`. One seed gives one track, in the order of
+/// gives no tracks and a [`Status`]; everything dropped is counted. One seed gives one track, in the order of
 /// the seeds.
 ///
 /// Output bytes do not depend on `level`, nor on how events are cut into ranges.
@@ -57,10 +57,9 @@ pub fn reconstruct(
     input: CylinderInput<'_>,
     range: Range<usize>,
     workspace: &mut CylinderWorkspace,
-    out: &mut CylinderTracks,
-    counters: &mut Counters,
+    out: &mut Outcome<CylinderTracks>,
 ) {
-    crate::dispatch_usual!(level, g => run(g, config, input, range, workspace, out, counters));
+    crate::dispatch_usual!(level, g => run(g, config, input, range, workspace, out));
 }
 
 #[inline(always)]
@@ -70,11 +69,11 @@ fn run<G: Gang>(
     input: CylinderInput<'_>,
     range: Range<usize>,
     workspace: &mut CylinderWorkspace,
-    out: &mut CylinderTracks,
-    counters: &mut Counters,
+    out: &mut Outcome<CylinderTracks>,
 ) {
     let mut clock = StageClock::start();
     for number in range {
+        let Outcome { results, counters } = &mut *out;
         let event = input.hits.event(number);
         let status = bin_room(g, config, &event, &mut workspace.index);
         counters.stages[BIN].items_in += event.len() as u64;
@@ -83,23 +82,24 @@ fn run<G: Gang>(
             match config.seeds {
                 SeedSource::Truth => {
                     let CylinderWorkspace { index, seeded, build, tracks, .. } = workspace;
-                    let seeds = input.seeds.start[number] as usize..input.seeds.start[number + 1] as usize;
-                    seed_room(g, config, &event, index, (input.seeds, seeds), seeded);
+                    let seeds = EventParticles::new(input.seeds, number);
+                    seed_room(g, config, &event, index, seeds, seeded);
                     counters.stages[SEED].items_out += seeded.good.len() as u64;
                     clock.lap(&mut counters.stages[SEED]);
                     build_room(g, config, index, seeded, build, counters);
                     counters.stages[BUILD].items_in += seeded.good.len() as u64;
                     clock.lap(&mut counters.stages[BUILD]);
                     tracks.clear();
-                    collect(index, build, (0, 0), tracks, out);
-                    fit_room(g, config, index, tracks, out);
+                    collect(index, build, 0, 0, tracks, results);
+                    fit_room(g, config, index, tracks, results);
                 }
-                SeedSource::Hits => from_hits(g, config, workspace, out, counters, &mut clock),
+                SeedSource::Hits => from_hits(g, config, workspace, out, &mut clock),
             }
-            counters.stages[FIT].items_in += workspace.tracks.hits[0].len() as u64;
+            out.counters.stages[FIT].items_in += workspace.tracks.hits[0].len() as u64;
         }
-        out.track_start.push(out.tracks() as u32);
-        out.status.push(status);
+        let Outcome { results, counters } = &mut *out;
+        results.track_start.push(results.tracks() as u32);
+        results.status.push(status);
         counters.count_event(status);
         clock.lap(&mut counters.stages[FIT]);
     }
@@ -111,10 +111,10 @@ fn from_hits<G: Gang>(
     g: G,
     config: &CylinderConfig,
     workspace: &mut CylinderWorkspace,
-    out: &mut CylinderTracks,
-    counters: &mut Counters,
+    out: &mut Outcome<CylinderTracks>,
     clock: &mut StageClock,
 ) {
+    let Outcome { results, counters } = out;
     let CylinderWorkspace { index, seeded, build, tracks, triplets, candidates, order, used } = workspace;
     triplets.start(index);
     tracks.clear();
@@ -125,7 +125,7 @@ fn from_hits<G: Gang>(
         clock.lap(&mut counters.stages[SEED]);
         build_room(g, config, index, seeded, build, counters);
         counters.stages[BUILD].items_in += seeded.good.len() as u64;
-        collect(index, build, (seeds, config.seeding.hits as usize), tracks, candidates);
+        collect(index, build, seeds, config.seeding.hits as usize, tracks, candidates);
         seeds += seeded.good.len();
         clock.lap(&mut counters.stages[BUILD]);
     }
@@ -148,24 +148,25 @@ fn from_hits<G: Gang>(
         let shared: u32 = hits.iter().map(|hit| used[*hit as usize]).sum();
         if shared <= config.seeding.shared_hits {
             hits.iter().for_each(|hit| used[*hit as usize] = 1);
-            out.push_from(candidates, track as usize);
+            results.push_from(candidates, track as usize);
         }
     }
 }
 
-/// Hit lists of the seeds that were built, those of at least `least` hits, and the same by layer for the fit;
+/// Hit lists of the seeds that were built, those of at least `min_hits` hits, and the same by layer for the fit;
 /// `first` seeds came before these.
 fn collect(
     index: &Index,
     build: &Build,
-    (first, least): (usize, usize),
+    first: usize,
+    min_hits: usize,
     tracks: &mut Tracks,
     out: &mut CylinderTracks,
 ) {
     let seeds = build.hits[0].len();
     for seed in 0..seeds {
         let places: [u32; CYLINDER_LAYERS] = std::array::from_fn(|layer| build.hits[layer][seed]);
-        if places.iter().filter(|place| **place != NO_HIT).count() < least {
+        if places.iter().filter(|place| **place != NO_HIT).count() < min_hits {
             continue;
         }
         for (layer, place) in places.into_iter().enumerate() {
@@ -207,12 +208,12 @@ fn seed_room<G: Gang>(
     config: &CylinderConfig,
     event: &CylinderEvent<'_>,
     index: &Index,
-    of: (&CylinderSeeds, Range<usize>),
+    particles: EventParticles<'_>,
     seeded: &mut Seeded,
 ) {
     g.vectorize(
         #[inline(always)]
-        || seeds::from_truth(g, config, event, index, of, seeded),
+        || seeds::from_truth(g, config, event, index, particles, seeded),
     );
 }
 
@@ -270,10 +271,10 @@ fn fit_events<G: Gang>(
 ) {
     for number in range {
         let event = input.hits.event(number);
-        let particles = input.seeds.start[number] as usize..input.seeds.start[number + 1] as usize;
+        let particles = EventParticles::new(input.seeds, number);
         let base = out.fit.len();
-        fit::make_room(out, particles.len());
-        particles_room(g, config, &event, (input.seeds, particles), base, out);
+        fit::make_room(out, particles.range.len());
+        particles_room(g, config, &event, particles, base, out);
         out.status.push(event.status);
     }
 }
@@ -283,13 +284,13 @@ fn particles_room<G: Gang>(
     g: G,
     config: &CylinderConfig,
     event: &CylinderEvent<'_>,
-    (particles, range): (&CylinderSeeds, Range<usize>),
+    particles: EventParticles<'_>,
     base: usize,
     out: &mut CylinderTracks,
 ) {
     g.vectorize(
         #[inline(always)]
-        || fit_from_vertex(g, config, event, (particles, range), base, out),
+        || fit_from_vertex(g, config, event, particles, base, out),
     );
 }
 
@@ -298,15 +299,15 @@ fn fit_from_vertex<G: Gang>(
     g: G,
     config: &CylinderConfig,
     event: &CylinderEvent<'_>,
-    (particles, range): (&CylinderSeeds, Range<usize>),
+    particles: EventParticles<'_>,
     base: usize,
     out: &mut CylinderTracks,
 ) {
+    let EventParticles { all, range } = particles;
     for at in (0..range.len()).step_by(G::LANES) {
         let lanes = Mask::first(g, range.len() - at);
-        let follow =
-            seeds::follow_from_vertex(g, config, event, particles, range.start + at, CYLINDER_LAYERS);
-        let (state, status) = follow.finish(g);
-        fit::store(g, (follow.state.radius, &state, status), follow.chi2, out, base + at, lanes);
+        let first = range.start + at;
+        let follow = seeds::follow_from_vertex(g, config, event, all, first, CYLINDER_LAYERS);
+        fit::store(g, &Fitted::new(g, &follow), out, base + at, lanes);
     }
 }

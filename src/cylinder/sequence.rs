@@ -3,7 +3,7 @@
 use super::config::CylinderConfig;
 use super::run::{CylinderInput, CylinderWorkspace, reconstruct};
 use crate::engine::{Batch, Input, Sequence, Stage};
-use crate::event::{Counters, CylinderBatch, CylinderTracks, CylinderTruth};
+use crate::event::{CylinderBatch, CylinderTracks, CylinderTruth, Outcome};
 use crate::simd::Level;
 use crate::{Error, Result};
 use std::ops::Range;
@@ -95,9 +95,8 @@ impl Sequence for Cylinder {
         events: CylinderInput<'_>,
         range: Range<usize>,
         workspace: &mut CylinderWorkspace,
-        out: &mut CylinderTracks,
-        counters: &mut Counters,
+        out: &mut Outcome<CylinderTracks>,
     ) {
-        reconstruct(self.level, &self.config, events, range, workspace, out, counters);
+        reconstruct(self.level, &self.config, events, range, workspace, out);
     }
 }

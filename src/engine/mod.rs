@@ -14,10 +14,10 @@ mod stream;
 pub use executor::{Executor, Machine};
 pub use pool::Pool;
 pub use sequence::{Batch, Input, Sequence, Stage};
-pub use slices::{Sliced, Slot};
+pub use slices::Sliced;
 pub use stream::{StreamSequence, Streaming};
 
-use crate::event::{Counters, Results};
+use crate::event::{Outcome, Results};
 use crate::simd::{Level, with_default_float_mode};
 use crate::{Error, Result, Status};
 use std::ops::Range;
@@ -32,16 +32,16 @@ pub const SLICE_EVENTS: usize = 4;
 ///
 /// ```
 /// use peloton::engine::Engine;
-/// use peloton::event::{VeloBatch, VeloTracks};
+/// use peloton::event::{Outcome, VeloBatch};
 /// use peloton::simd::Level;
 /// use peloton::velo::{Velo, VeloConfig};
 ///
 /// # fn main() -> peloton::Result<()> {
 /// let engine = Engine::new(Velo::new(Level::choose(None, None)?, VeloConfig::default())?);
-/// let (mut workspace, mut tracks) = (engine.workspace(), VeloTracks::default());
+/// let (mut workspace, mut outcome) = (engine.workspace(), Outcome::default());
 /// let events = VeloBatch::default(); // columns of hits: see its fields
-/// let counters = engine.try_run(events.view(), &mut workspace, &mut tracks)?;
-/// assert_eq!(counters.events(), 0);
+/// engine.try_run(events.view(), &mut workspace, &mut outcome)?;
+/// assert_eq!((outcome.counters.events(), outcome.results.tracks()), (0, 0));
 /// # Ok(()) }
 /// ```
 #[derive(Debug)]
@@ -76,8 +76,8 @@ impl<S: Sequence> Engine<S> {
         S::Workspace::default()
     }
 
-    /// Reconstructs all events on the calling thread: `results` is emptied and gets one entry per event, in
-    /// order, whatever became of it. Nothing is allocated once `workspace` and `results` have grown to the
+    /// Reconstructs all events on the calling thread: `outcome` is emptied and gets one entry per event, in
+    /// order, whatever became of it. Nothing is allocated once `workspace` and `outcome` have grown to the
     /// size of the data.
     ///
     /// # Errors
@@ -87,16 +87,14 @@ impl<S: Sequence> Engine<S> {
         &self,
         events: impl Into<S::Input<'a>>,
         workspace: &mut S::Workspace,
-        results: &mut S::Output,
-    ) -> Result<Counters> {
+        outcome: &mut Outcome<S::Output>,
+    ) -> Result<()> {
         let events = events.into();
-        results.clear();
-        let mut counters = Counters::default();
-        self.try_run_range(events, 0..events.events(), workspace, results, &mut counters)?;
-        Ok(counters)
+        outcome.clear();
+        self.try_run_range(events, 0..events.events(), workspace, outcome)
     }
 
-    /// Reconstructs the events of `range` and appends them to `results`, their counts to `counters`.
+    /// Reconstructs the events of `range` and appends them to `outcome`.
     ///
     /// # Errors
     /// [`Error::Columns`] when `range` reaches beyond the events, and as [`Engine::try_run`].
@@ -105,15 +103,14 @@ impl<S: Sequence> Engine<S> {
         events: S::Input<'_>,
         range: Range<usize>,
         workspace: &mut S::Workspace,
-        results: &mut S::Output,
-        counters: &mut Counters,
+        outcome: &mut Outcome<S::Output>,
     ) -> Result<()> {
         if range.start > range.end || range.end > events.events() {
             let message = format!("events {range:?} of a batch of {} events", events.events());
             return Err(Error::Columns(message));
         }
         self.sequence.accept(events)?;
-        self.run_slice(events, range, workspace, results, counters);
+        self.run_slice(events, range, workspace, outcome);
         Ok(())
     }
 
@@ -124,16 +121,14 @@ impl<S: Sequence> Engine<S> {
         events: S::Input<'_>,
         range: Range<usize>,
         workspace: &mut S::Workspace,
-        results: &mut S::Output,
-        counters: &mut Counters,
+        outcome: &mut Outcome<S::Output>,
     ) {
-        if self.survives(events, range.clone(), workspace, results, counters) {
+        if self.survives(events, range.clone(), workspace, outcome) {
             return;
         }
         for event in range {
-            if !self.survives(events, event..event + 1, workspace, results, counters) {
-                results.push_failed(Status::InternalFault);
-                counters.count_event(Status::InternalFault);
+            if !self.survives(events, event..event + 1, workspace, outcome) {
+                outcome.push_failed(Status::InternalFault);
             }
         }
     }
@@ -144,19 +139,18 @@ impl<S: Sequence> Engine<S> {
         events: S::Input<'_>,
         range: Range<usize>,
         workspace: &mut S::Workspace,
-        results: &mut S::Output,
-        counters: &mut Counters,
+        outcome: &mut Outcome<S::Output>,
     ) -> bool {
-        let (before, counted) = (results.events(), *counters);
+        let (events_before, counters_before) = (outcome.results.events(), outcome.counters);
         let run = || {
-            with_default_float_mode(|| self.sequence.run_range(events, range, workspace, results, counters));
+            with_default_float_mode(|| self.sequence.run_range(events, range, workspace, outcome));
         };
         if catch_unwind(AssertUnwindSafe(run)).is_ok() {
             return true;
         }
         *workspace = S::Workspace::default();
-        results.truncate(before);
-        *counters = counted;
+        outcome.results.truncate(events_before);
+        outcome.counters = counters_before;
         false
     }
 }

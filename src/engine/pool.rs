@@ -10,8 +10,8 @@
 //! have grown, nothing is allocated for events (the queue of rayon takes a block of memory once in some 60 calls from
 //! outside).
 
-use super::{Engine, Executor, Input, Machine, Sequence, Sliced, Slot};
-use crate::event::{Counters, Results};
+use super::{Engine, Executor, Input, Machine, Sequence, Sliced};
+use crate::event::{Counters, Outcome};
 use crate::simd::set_default_float_mode;
 use crate::{Error, Result};
 use rayon::prelude::*;
@@ -33,7 +33,7 @@ pub struct Pool<S: Sequence> {
 struct Seat<S: Sequence> {
     workspace: S::Workspace,
     /// Results of its slice, where nobody keeps them.
-    slot: Slot<S::Output>,
+    outcome: Outcome<S::Output>,
 }
 
 impl<S: Sequence> Pool<S> {
@@ -51,7 +51,7 @@ impl<S: Sequence> Pool<S> {
             .start_handler(|_| set_default_float_mode())
             .build()
             .map_err(|e| Error::System(format!("cannot start {threads} threads: {e}")))?;
-        let seat = |_| Mutex::new(Seat { workspace: S::Workspace::default(), slot: Slot::default() });
+        let seat = |_| Mutex::new(Seat { workspace: S::Workspace::default(), outcome: Outcome::default() });
         Ok(Self { engine, slice_events, threads: pool, seats: (0..threads).map(seat).collect() })
     }
 
@@ -79,9 +79,8 @@ impl<S: Sequence> Pool<S> {
         let slots = results.prepare(events.events().div_ceil(self.slice_events));
         self.threads.install(|| {
             slots.par_iter_mut().enumerate().with_max_len(1).for_each(|(i, slot)| {
-                let Slot { results, counters } = slot;
                 let workspace = &mut self.seat().workspace;
-                self.engine.run_slice(events, self.range(events, i), workspace, results, counters);
+                self.engine.run_slice(events, self.range(events, i), workspace, slot);
             });
         });
         Ok(results.counters())
@@ -101,13 +100,11 @@ impl<S: Sequence> Pool<S> {
         let events = events.into();
         self.engine.sequence().accept(events)?;
         let of_slice = |i: usize| {
-            let Seat { workspace, slot } = &mut *self.seat();
-            slot.results.clear();
-            slot.counters = Counters::default();
-            let Slot { results, counters } = slot;
-            self.engine.run_slice(events, self.range(events, i), workspace, results, counters);
-            visit(i, &slot.results);
-            slot.counters
+            let Seat { workspace, outcome } = &mut *self.seat();
+            outcome.clear();
+            self.engine.run_slice(events, self.range(events, i), workspace, outcome);
+            visit(i, &outcome.results);
+            outcome.counters
         };
         let merge = |mut sum: Counters, more: Counters| {
             sum.merge(&more);

@@ -1,7 +1,7 @@
 //! [`Sequence`]: a chain of stages that turns events into results.
 
 use crate::Result;
-use crate::event::{Counters, Results};
+use crate::event::{Outcome, Results};
 use crate::simd::Level;
 use std::fmt::Debug;
 use std::ops::Range;
@@ -57,7 +57,7 @@ pub trait Batch: Default + Debug + Send + Sync + 'static {
 pub trait Sequence: Debug + Send + Sync + 'static {
     /// The name on the command line and in results.
     const NAME: &'static str;
-    /// The stages in the order in which they run; stage i counts in [`Counters::stages`]`[i]`.
+    /// The stages in the order in which they run; stage i counts in [`Counters::stages`](crate::event::Counters::stages)`[i]`.
     const STAGES: &'static [Stage];
 
     /// Columns of events that go in.
@@ -89,13 +89,12 @@ pub trait Sequence: Debug + Send + Sync + 'static {
     }
 
     /// Reconstructs the events of `range`, which lies within the accepted events, and appends one entry for each to
-    /// `out` and their counts to `counters`. An event that cannot be reconstructed gets a status and no items.
+    /// `out`, and their counts. An event that cannot be reconstructed gets a status and no items.
     fn run_range(
         &self,
         events: Self::Input<'_>,
         range: Range<usize>,
         workspace: &mut Self::Workspace,
-        out: &mut Self::Output,
-        counters: &mut Counters,
+        out: &mut Outcome<Self::Output>,
     );
 }

@@ -1,21 +1,12 @@
 //! [`Sliced`]: the results of a batch, one piece per slice, in the order of the events.
 
-use crate::event::{Counters, Results};
-
-/// Results of one slice.
-#[derive(Debug, Default)]
-pub struct Slot<R> {
-    /// One entry for each event of the slice.
-    pub results: R,
-    /// What happened to them.
-    pub counters: Counters,
-}
+use crate::event::{Counters, Outcome, Results};
 
 /// The results of a batch of events as one piece per slice, in the order of the events. Reused from batch to batch,
 /// it allocates only while it still grows.
 #[derive(Debug)]
 pub struct Sliced<R> {
-    slots: Vec<Slot<R>>,
+    slots: Vec<Outcome<R>>,
     used: usize,
 }
 
@@ -27,27 +18,23 @@ impl<R> Default for Sliced<R> {
 
 impl<R: Results> Sliced<R> {
     /// Empties everything and gives `slices` empty slots.
-    pub fn prepare(&mut self, slices: usize) -> &mut [Slot<R>] {
+    pub fn prepare(&mut self, slices: usize) -> &mut [Outcome<R>] {
         if self.slots.len() < slices {
-            self.slots.resize_with(slices, Slot::default);
+            self.slots.resize_with(slices, Outcome::default);
         }
         self.used = slices;
-        for slot in &mut self.slots[..slices] {
-            slot.results.clear();
-            slot.counters = Counters::default();
-        }
+        self.slots[..slices].iter_mut().for_each(Outcome::clear);
         &mut self.slots[..slices]
     }
 
     /// Adds one more, empty slot.
-    pub fn add(&mut self) -> &mut Slot<R> {
+    pub fn add(&mut self) -> &mut Outcome<R> {
         if self.slots.len() == self.used {
-            self.slots.push(Slot::default());
+            self.slots.push(Outcome::default());
         }
         self.used += 1;
         let slot = &mut self.slots[self.used - 1];
-        slot.results.clear();
-        slot.counters = Counters::default();
+        slot.clear();
         slot
     }
 

@@ -4,7 +4,7 @@
 
 use super::device::{Device, Kernel, WARP};
 use crate::engine::{Executor, Input, Machine, Sequence, Sliced};
-use crate::event::Counters;
+use crate::event::{Counters, Outcome};
 use crate::simd::with_default_float_mode;
 use crate::{Error, Result};
 use std::marker::PhantomData;
@@ -20,8 +20,7 @@ pub trait DeviceStream<S: Sequence>: Send {
     /// Events that it takes at once.
     fn slice_events(&self) -> usize;
 
-    /// Reconstructs the events of `range` and appends one entry for each to `out`, their counts to `counters`; shows the
-    /// time of each kernel to `times`, ns.
+    /// Reconstructs the events of `range` and appends one entry for each to `out`, and their counts; shows the time of each kernel to `times`, ns.
     ///
     /// # Errors
     /// [`Error::Device`] when the device fails, and when the sequence cannot take these events at all.
@@ -29,8 +28,7 @@ pub trait DeviceStream<S: Sequence>: Send {
         &mut self,
         events: S::Input<'_>,
         range: Range<usize>,
-        out: &mut S::Output,
-        counters: &mut Counters,
+        out: &mut Outcome<S::Output>,
         times: &mut dyn FnMut(Kernel, u64),
     ) -> Result<()>;
 }
@@ -76,7 +74,7 @@ impl<S: Sequence, T: DeviceStream<S>> StreamPool<S, T> {
         let slots = results.prepare(events.events().div_ceil(slice));
         share_out(&mut self.streams, slots, &mut self.times, |stream, number, slot, times| {
             let range = number * slice..events.events().min((number + 1) * slice);
-            stream.run(events, range, &mut slot.results, &mut slot.counters, times)
+            stream.run(events, range, slot, times)
         })?;
         Ok(results.counters())
     }

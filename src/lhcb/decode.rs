@@ -1,34 +1,33 @@
 //! Decoding event by event, as it is for every detector of LHCb, and the order of an event's hits.
 
 use crate::Status;
-use crate::event::{Counters, RawEvent, RawEvents, Results};
+use crate::event::{Outcome, RawEvent, RawEvents, Results};
 use std::ops::Range;
 
 /// Decodes the events of `range` one by one and appends them to `out`: `decode` appends the hits and the ends of the
-/// groups of a good event. What failed has no hits; the first stage of `counters` counts hits.
+/// groups of a good event. What failed has no hits; the first stage counts hits.
 #[inline(always)]
 pub(crate) fn decode_each<B: Results>(
     events: RawEvents<'_>,
     range: Range<usize>,
-    out: &mut B,
-    counters: &mut Counters,
-    mut decode: impl FnMut(&RawEvent<'_>, &mut B, &mut Counters) -> Status,
+    out: &mut Outcome<B>,
+    mut decode: impl FnMut(&RawEvent<'_>, &mut Outcome<B>) -> Status,
 ) {
     for number in range {
         let event = events.event(number);
-        let before = out.hits();
+        let before = out.results.hits();
         let status = match event.status {
-            Status::Ok => decode(&event, out, counters),
+            Status::Ok => decode(&event, out),
             status => status,
         };
         if status == Status::Ok {
-            out.push_status(status);
+            out.results.push_status(status);
         } else {
-            out.truncate(out.events());
-            out.push_failed(status);
+            out.results.truncate(out.results.events());
+            out.results.push_failed(status);
         }
-        counters.stages[0].items_out += (out.hits() - before) as u64;
-        counters.count_event(status);
+        out.counters.stages[0].items_out += (out.results.hits() - before) as u64;
+        out.counters.count_event(status);
     }
 }
 

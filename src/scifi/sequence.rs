@@ -3,7 +3,7 @@
 use super::decode::{SciFiScratch, decode};
 use super::geometry::SciFiGeometry;
 use crate::engine::{Sequence, Stage};
-use crate::event::{BankKind, Counters, RawBatch, RawEvents, SciFiBatch};
+use crate::event::{BankKind, Outcome, RawBatch, RawEvents, SciFiBatch};
 use crate::simd::Level;
 use std::ops::Range;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ impl SciFiHits {
 }
 
 impl Sequence for SciFiHits {
-    const NAME: &'static str = "scifi";
+    const NAME: &'static str = "scifi-hits";
     const STAGES: &'static [Stage] =
         &[Stage { name: "decode", input: "raw banks", output: "hits by zone and x" }];
 
@@ -49,9 +49,8 @@ impl Sequence for SciFiHits {
         events: RawEvents<'_>,
         range: Range<usize>,
         workspace: &mut SciFiScratch,
-        out: &mut SciFiBatch,
-        counters: &mut Counters,
+        out: &mut Outcome<SciFiBatch>,
     ) {
-        decode(self.level, &self.geometry, events, range, workspace, out, counters);
+        decode(self.level, &self.geometry, events, range, workspace, out);
     }
 }

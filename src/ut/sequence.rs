@@ -3,7 +3,7 @@
 use super::decode::{UtScratch, decode};
 use super::geometry::UtGeometry;
 use crate::engine::{Sequence, Stage};
-use crate::event::{BankKind, Counters, RawBatch, RawEvents, UtBatch};
+use crate::event::{BankKind, Outcome, RawBatch, RawEvents, UtBatch};
 use crate::simd::Level;
 use std::ops::Range;
 use std::sync::Arc;
@@ -49,9 +49,8 @@ impl Sequence for UtHits {
         events: RawEvents<'_>,
         range: Range<usize>,
         workspace: &mut UtScratch,
-        out: &mut UtBatch,
-        counters: &mut Counters,
+        out: &mut Outcome<UtBatch>,
     ) {
-        decode(self.level, &self.geometry, events, range, workspace, out, counters);
+        decode(self.level, &self.geometry, events, range, workspace, out);
     }
 }

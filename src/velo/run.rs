@@ -1,22 +1,24 @@
 //! Runs the stages over a range of events, on the gang of a level.
 
 use super::config::{FitConfig, LimitConfig, Preset, VeloConfig};
+use super::fit::SortedHits;
+use super::found::{Found, ROW};
 use super::index::{Index, SortScratch};
-use super::scratch::{Found, VeloWorkspace};
+use super::scratch::VeloWorkspace;
 use super::{find, fit, forwarding, paper};
-use crate::event::{Column, Counters, StageClock, VeloEvent, VeloEvents, VeloTracks};
+use crate::event::{Column, Outcome, StageClock, VeloEvent, VeloEvents, VeloTracks};
 use crate::simd::{Gang, Level};
 use crate::{Error, Result, Status};
 use std::ops::Range;
 
 /// Hits that a track may have, at most.
-const MOST_HITS: usize = find::ROW - 3;
+const MAX_HITS: usize = ROW - 3;
 
 const SORT: usize = 1;
 const FIT: usize = 3;
 
 /// Reconstructs the events of `range` and appends them to `out`, in order. An event that cannot be
-/// reconstructed gives no tracks and a [`Status`]; everything dropped is in `counters`.
+/// reconstructed gives no tracks and a [`Status`]; everything dropped is counted.
 ///
 /// Output bytes do not depend on `level`, nor on how events are cut into ranges. Memory is allocated only
 /// while `workspace` and `out` still grow.
@@ -29,10 +31,9 @@ pub fn reconstruct(
     events: VeloEvents<'_>,
     range: Range<usize>,
     workspace: &mut VeloWorkspace,
-    out: &mut VeloTracks,
-    counters: &mut Counters,
+    out: &mut Outcome<VeloTracks>,
 ) {
-    crate::dispatch!(level, g => run(g, config, events, range, workspace, out, counters));
+    crate::dispatch!(level, g => run(g, config, events, range, workspace, out));
 }
 
 /// Fits tracks that were found elsewhere, each the positions of its hits (mm) from the largest z down, and appends
@@ -51,8 +52,8 @@ pub fn fit_tracks<Hits: AsRef<[[f32; 3]]>>(
     found.reserve(tracks.len());
     for (number, track) in tracks.iter().enumerate() {
         let track = track.as_ref();
-        if track.is_empty() || track.len() > MOST_HITS {
-            let wrong = format!("track {number} has {} hits: 1 to {MOST_HITS} can be fitted", track.len());
+        if track.is_empty() || track.len() > MAX_HITS {
+            let wrong = format!("track {number} has {} hits: 1 to {MAX_HITS} can be fitted", track.len());
             return Err(Error::Config(wrong));
         }
         let row = number as u32;
@@ -69,7 +70,7 @@ pub fn fit_tracks<Hits: AsRef<[[f32; 3]]>>(
     }
     let ids: Column<u32> = (0..hits.len() as u32).collect();
     let mut path = Column::default();
-    let sorted = (hits.padded(), ids.padded());
+    let sorted = SortedHits { hits: hits.padded(), ids: ids.padded() };
     crate::dispatch!(level, g => fit_room(g, config, sorted, &found, &mut path, out));
     out.status.push(Status::Ok);
     Ok(())
@@ -82,9 +83,9 @@ fn run<G: Gang>(
     events: VeloEvents<'_>,
     range: Range<usize>,
     workspace: &mut VeloWorkspace,
-    out: &mut VeloTracks,
-    counters: &mut Counters,
+    out: &mut Outcome<VeloTracks>,
 ) {
+    let Outcome { results, counters } = out;
     let VeloWorkspace { index, sort, find: scratch, modules, paper, forwarding, path, found, taken } =
         workspace;
     let (limits, most) = (&config.limits, config.limits.candidates_in_window);
@@ -127,13 +128,14 @@ fn run<G: Gang>(
             counters.stages[find::STAGE].items_out += found.order.len() as u64;
             clock.lap(&mut counters.stages[find::STAGE]);
 
-            fit_room(g, &config.fit, (hits.padded(), ids.padded()), found, path, out);
+            let sorted = SortedHits { hits: hits.padded(), ids: ids.padded() };
+            fit_room(g, &config.fit, sorted, found, path, results);
             counters.stages[FIT].items_in += found.order.len() as u64;
             counters.stages[FIT].items_out += found.order.len() as u64;
         } else {
-            out.track_start.push(out.tracks() as u32);
+            results.track_start.push(results.tracks() as u32);
         }
-        out.status.push(status);
+        results.status.push(status);
         counters.count_event(status);
         clock.lap(&mut counters.stages[FIT]);
     }
@@ -157,7 +159,7 @@ fn sort_room<G: Gang>(
 fn fit_room<G: Gang>(
     g: G,
     config: &FitConfig,
-    sorted: (&[[f32; 4]], &[u32]),
+    sorted: SortedHits<'_>,
     found: &Found,
     path: &mut Column<f32>,
     out: &mut VeloTracks,

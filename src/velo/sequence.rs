@@ -1,12 +1,12 @@
 //! [`Velo`]: the sequence from raw banks or hits to tracks.
 
 use super::config::VeloConfig;
-use super::decode::{DecodeScratch, VeloBanks, decode};
+use super::decode::{DecodeScratch, VeloBanks, VeloDecoder, decode};
 use super::run::reconstruct;
 use super::scratch::VeloWorkspace;
 use super::sensors::VeloSensors;
 use crate::engine::{Batch, Input, Sequence, Stage};
-use crate::event::{Counters, RawBatch, RawEvents, VeloBatch, VeloEvents, VeloTracks};
+use crate::event::{Counters, Outcome, RawBatch, RawEvents, VeloBatch, VeloEvents, VeloTracks};
 use crate::simd::Level;
 use crate::{Error, Result};
 use std::ops::Range;
@@ -17,7 +17,8 @@ use std::sync::Arc;
 pub struct Velo {
     level: Level,
     config: VeloConfig,
-    decoding: Option<(Arc<VeloSensors>, VeloBanks)>,
+    sensors: Option<Arc<VeloSensors>>,
+    banks: VeloBanks,
 }
 
 impl Velo {
@@ -27,12 +28,12 @@ impl Velo {
     /// [`Error::Config`] for a configuration that cannot be used.
     pub fn new(level: Level, config: VeloConfig) -> Result<Self> {
         config.validate()?;
-        Ok(Self { level, config, decoding: None })
+        Ok(Self { level, config, sensors: None, banks: VeloBanks::Auto })
     }
 
     /// The same for raw banks, too: those of `banks` where an event has several kinds.
     pub fn with_sensors(mut self, sensors: Arc<VeloSensors>, banks: VeloBanks) -> Self {
-        self.decoding = Some((sensors, banks));
+        (self.sensors, self.banks) = (Some(sensors), banks);
         self
     }
 
@@ -41,7 +42,7 @@ impl Velo {
         &self.config
     }
 
-    /// Decodes raw banks to hits, as the first stage of the sequence does, and appends them to `hits`.
+    /// Decodes raw banks to hits, as the first stage of the sequence does; `hits` is emptied first.
     ///
     /// # Errors
     /// [`Error::Config`] without sensors.
@@ -50,21 +51,18 @@ impl Velo {
         events: RawEvents<'_>,
         range: Range<usize>,
         scratch: &mut DecodeScratch,
-        hits: &mut VeloBatch,
-        counters: &mut Counters,
+        hits: &mut Outcome<VeloBatch>,
     ) -> Result<()> {
-        let (sensors, banks) = self.sensors()?;
-        decode(self.level, sensors, banks, events, range, scratch, hits, counters);
+        hits.results.clear();
+        hits.counters = Counters::default();
+        decode(self.level, self.decoder()?, events, range, scratch, hits);
         Ok(())
     }
 
-    fn sensors(&self) -> Result<(&VeloSensors, VeloBanks)> {
-        let (sensors, banks) = self.decoding.as_ref().ok_or_else(|| {
-            Error::Config(
-                "these are raw banks: the sequence velo needs the detector's geometry for them".into(),
-            )
-        })?;
-        Ok((sensors, *banks))
+    fn decoder(&self) -> Result<VeloDecoder<'_>> {
+        let missing = "these are raw banks: the sequence velo needs the detector's geometry for them";
+        let sensors = self.sensors.as_ref().ok_or_else(|| Error::Config(missing.into()))?;
+        Ok(VeloDecoder { sensors, banks: self.banks })
     }
 }
 
@@ -173,7 +171,7 @@ pub struct VeloSequenceWorkspace {
     velo: VeloWorkspace,
     decode: DecodeScratch,
     /// Hits decoded from raw banks.
-    hits: VeloBatch,
+    hits: Outcome<VeloBatch>,
 }
 
 impl Sequence for Velo {
@@ -204,14 +202,13 @@ impl Sequence for Velo {
     fn accept(&self, events: VeloInput<'_>) -> Result<()> {
         match events {
             VeloInput::Hits(_) => Ok(()),
-            VeloInput::Banks(_) => self.sensors().map(drop),
+            VeloInput::Banks(_) => self.decoder().map(drop),
         }
     }
 
     fn bank_bytes(&self, events: VeloInput<'_>) -> Option<u64> {
         let VeloInput::Banks(events) = events else { return None };
-        let banks = self.decoding.as_ref().map_or(VeloBanks::Auto, |(_, banks)| *banks);
-        Some(events.bank_bytes(|event| banks.kind(event)))
+        Some(events.bank_bytes(|event| self.banks.kind(event)))
     }
 
     fn run_range(
@@ -219,20 +216,18 @@ impl Sequence for Velo {
         events: VeloInput<'_>,
         range: Range<usize>,
         workspace: &mut VeloSequenceWorkspace,
-        out: &mut VeloTracks,
-        counters: &mut Counters,
+        out: &mut Outcome<VeloTracks>,
     ) {
         let VeloSequenceWorkspace { velo, decode, hits } = workspace;
         match events {
             VeloInput::Hits(events) => {
-                reconstruct(self.level, &self.config, events, range, velo, out, counters);
+                reconstruct(self.level, &self.config, events, range, velo, out);
             }
             VeloInput::Banks(events) => {
-                hits.clear();
                 let count = range.len();
-                self.decode(events, range, decode, hits, counters)
-                    .expect("sensors, when banks were accepted");
-                reconstruct(self.level, &self.config, hits.view(), 0..count, velo, out, counters);
+                self.decode(events, range, decode, hits).expect("sensors, when banks were accepted");
+                out.counters.merge(&hits.counters);
+                reconstruct(self.level, &self.config, hits.results.view(), 0..count, velo, out);
             }
         }
     }

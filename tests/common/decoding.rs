@@ -2,7 +2,7 @@
 
 use super::read_raw;
 use peloton::Status;
-use peloton::event::{BankKind, Counters, RawBatch, RawEvent, RawEvents, Results, difference};
+use peloton::event::{BankKind, Counters, Outcome, RawBatch, RawEvent, RawEvents, Results, difference};
 use peloton::simd::Level;
 use peloton_io::input::EventNote;
 use peloton_truth::{HitsOf, decode_mc};
@@ -12,7 +12,7 @@ use std::path::Path;
 
 /// Decodes on every level, in two pieces, and by the reference; fails when any bit or count differs. `decoder` makes a
 /// decoder for a level, with its own scratch memory.
-pub fn every_level<B: Results, D: FnMut(Range<usize>, &mut B, &mut Counters)>(
+pub fn every_level<B: Results, D: FnMut(Range<usize>, &mut Outcome<B>)>(
     events: RawEvents<'_>,
     reference: impl Fn(&RawEvent<'_>, &mut B),
     decoder: impl Fn(Level) -> D,
@@ -21,14 +21,15 @@ pub fn every_level<B: Results, D: FnMut(Range<usize>, &mut B, &mut Counters)>(
     (0..events.len()).for_each(|event| reference(&events.event(event), &mut expected));
     let mut first = None;
     for level in Level::supported() {
-        let (mut decode, mut out, mut counters) = (decoder(level), B::default(), Counters::default());
+        let (mut decode, mut out) = (decoder(level), Outcome::default());
         let half = events.len() / 2;
         for range in [0..half, half..events.len()] {
-            decode(range, &mut out, &mut counters);
+            decode(range, &mut out);
         }
+        let Outcome { results: out, mut counters } = out;
         assert_eq!(out.statuses(), expected.statuses(), "{level}");
         for event in 0..events.len() {
-            assert_eq!(difference((&out, event), (&expected, event)), None, "{level}, event {event}");
+            assert_eq!(difference(&out, event, &expected, event), None, "{level}, event {event}");
         }
         assert_eq!(counters.events(), events.len() as u64);
         counters.stages[0].ns = 0;

@@ -5,11 +5,11 @@ use crate::interrupt::CANCEL;
 use crate::sensor::{CylinderArgs, PixelArgs};
 use clap::Args;
 use peloton::simd::Isa;
-use peloton::velo::{Preset, VeloBanks};
+use peloton::velo::VeloBanks;
 use peloton::{Error, Result};
 use peloton_io::input::Format;
 use peloton_io::output::{JobFiles, is_standard_output};
-use peloton_job::{Config, Device, EventRange, Host, Request, SequenceName};
+use peloton_job::{Config, Device, EventRange, Host, Preset, Request, SequenceName};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::str::FromStr;
@@ -63,10 +63,10 @@ pub struct InputArgs {
 /// How it is computed.
 #[derive(Args, Debug, Clone, Default)]
 pub struct ConfigArgs {
-    /// What to reconstruct: velo, ut, scifi (hits of raw banks), timepix, cylinder
+    /// What to reconstruct: velo, velo-ut, scifi, long (tracks), ut, scifi-hits (hits of raw banks), timepix, cylinder
     #[arg(long, value_name = "S")]
     pub sequence: Option<SequenceName>,
-    /// Set of parameters: best, paper, forwarding [default: best]
+    /// Set of parameters, of all stages that have it: best, paper, forwarding, hlt1, hlt1-unrestricted [default: best]
     #[arg(long, value_name = "NAME")]
     pub preset: Option<Preset>,
     /// Instruction set level: auto, scalar, portable, avx2, avx512, neon [default: auto]

@@ -219,7 +219,7 @@ fn hits_of_ut_and_scifi_are_sequences_of_their_own() {
     let sample = "sim:lhcb,events=6,seed=2";
     for (sequence, columns) in [
         ("ut", &["start", "id", "x", "z", "y_begin", "y_end", "weight"][..]),
-        ("scifi", &["start", "id", "width", "x", "z", "y_end"]),
+        ("scifi-hits", &["start", "id", "width", "x", "z", "y_end"]),
     ] {
         let file = folder.join(format!("{sequence}.ndjson"));
         let file = file.to_str().unwrap();
@@ -338,7 +338,7 @@ fn named_pipes_give_all_their_events() {
 fn what_cannot_be_written_leaves_the_file_alone() {
     let file = scratch("sink").join("hits.txt");
     std::fs::write(&file, "precious").unwrap();
-    for sequence in ["ut", "scifi"] {
+    for sequence in ["ut", "scifi-hits"] {
         let output = file.to_str().unwrap();
         let (code, _) = failure(&["run", "sim:lhcb,events=1", "--sequence", sequence, "--output", output]);
         assert_eq!((code, std::fs::read_to_string(&file).unwrap()), (Some(2), "precious".into()));

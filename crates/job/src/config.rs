@@ -1,12 +1,15 @@
 //! [`Config`]: everything that decides what comes out and how it is computed, read from TOML.
 
-use crate::SequenceName;
 use crate::registry::Command;
 use crate::system::System;
+use crate::{Preset, SequenceName};
 use peloton::cylinder::CylinderConfig;
+use peloton::long::LongConfig;
+use peloton::scifi::SciFiConfig;
 use peloton::simd::{Isa, Level, with_default_float_mode};
 use peloton::timepix::TimepixConfig;
-use peloton::velo::{Preset, VeloConfig};
+use peloton::ut::UtConfig;
+use peloton::velo::VeloConfig;
 use peloton::{Error, Result};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize, Serializer};
@@ -22,7 +25,7 @@ const MAX_THREADS: usize = 4096;
 pub struct Config {
     /// What is reconstructed.
     pub sequence: SequenceName,
-    /// Set of parameters that `velo` starts from.
+    /// Set of parameters that the stages start from.
     pub preset: Preset,
     /// Instruction set level; `None` is `"auto"`: `PELOTON_ISA`, else the best of this CPU.
     #[serde(serialize_with = "auto_or_text")]
@@ -38,6 +41,12 @@ pub struct Config {
     pub slice_events: Option<usize>,
     /// Parameters of the Velo stages.
     pub velo: VeloConfig,
+    /// Parameters of tracks in the SciFi.
+    pub scifi: SciFiConfig,
+    /// Parameters of long tracks.
+    pub long: LongConfig,
+    /// Parameters of the way from Velo tracks into the UT.
+    pub ut: UtConfig,
     /// Parameters of the way from pixel hits to clusters.
     pub timepix: TimepixConfig,
     /// Parameters of the cylinder detector.
@@ -60,7 +69,10 @@ impl Config {
             gang: None,
             threads: None,
             slice_events: None,
-            velo: VeloConfig::preset(preset),
+            velo: VeloConfig::preset(preset.velo()),
+            scifi: SciFiConfig::preset(preset.scifi()),
+            long: LongConfig::preset(preset.long()),
+            ut: UtConfig::preset(preset.ut()),
             timepix: TimepixConfig::default(),
             cylinder: cylinder(preset),
         }
@@ -85,6 +97,9 @@ impl Config {
         config.threads = auto(file.threads, number)?;
         config.slice_events = auto(file.slice_events, number)?;
         config.velo = merged(text, "velo", &config.velo, file.velo)?;
+        config.scifi = merged(text, "scifi", &config.scifi, file.scifi)?;
+        config.long = merged(text, "long", &config.long, file.long)?;
+        config.ut = merged(text, "ut", &config.ut, file.ut)?;
         config.timepix = merged(text, "timepix", &config.timepix, file.timepix)?;
         config.cylinder = merged(text, "cylinder", &config.cylinder, file.cylinder)?;
         config.validate()?;
@@ -112,12 +127,27 @@ impl Config {
         if self.threads.is_some_and(|threads| !(1..=MAX_THREADS).contains(&threads)) {
             return Err(Error::Config(format!("threads must be 1 to {MAX_THREADS}, or auto")));
         }
-        if self.velo.preset != self.preset {
+        if self.velo.preset != self.preset.velo() {
             let Self { preset, velo, .. } = self;
             let message =
                 format!("preset {preset} at the top and {} in [velo]: set only the first", velo.preset);
             return Err(Error::Config(message));
         }
+        if self.scifi.preset != self.preset.scifi() {
+            let Self { preset, scifi, .. } = self;
+            let message =
+                format!("preset {preset} at the top and {} in [scifi]: set only the first", scifi.preset);
+            return Err(Error::Config(message));
+        }
+        if self.long.preset != self.preset.long() {
+            let Self { preset, long, .. } = self;
+            let message =
+                format!("preset {preset} at the top and {} in [long]: set only the first", long.preset);
+            return Err(Error::Config(message));
+        }
+        self.scifi.validate()?;
+        self.long.validate()?;
+        self.ut.validate()?;
         self.timepix.validate()?;
         self.cylinder.validate()?;
         self.velo.validate()
@@ -138,10 +168,9 @@ impl Config {
 
     /// The same with the parameters of another preset.
     pub fn with_preset(&self, preset: Preset) -> Self {
-        let Self { velo, cylinder, .. } = Self::preset(preset);
-        let cylinder =
-            CylinderConfig { builder: self.cylinder.builder, seeds: self.cylinder.seeds, ..cylinder };
-        Self { preset, velo, cylinder, ..self.clone() }
+        self.ut.validate()?;
+        self.scifi.validate()?;
+        self.long.validate()?;
     }
 
     /// The name of the parameters: the preset's, or `custom` when any parameter differs from the preset.
@@ -170,6 +199,11 @@ struct File {
     #[serde(default)]
     velo: toml::Table,
     #[serde(default)]
+        let Self { velo, ut, scifi, long, cylinder, .. } = Self::preset(preset);
+        let cylinder =
+            CylinderConfig { builder: self.cylinder.builder, seeds: self.cylinder.seeds, ..cylinder };
+        Self { preset, velo, ut, scifi, long, cylinder, ..self.clone() }
+    #[serde(default)]
     timepix: toml::Table,
     #[serde(default)]
     cylinder: toml::Table,
@@ -179,6 +213,9 @@ struct File {
 pub(crate) fn cylinder(preset: Preset) -> CylinderConfig {
     match preset {
         Preset::Best => CylinderConfig::best(),
+        Preset::Paper | Preset::Forwarding | Preset::Hlt1 => CylinderConfig::default(),
+    #[serde(default)]
+        Preset::Best | Preset::Hlt1 | Preset::Hlt1Unrestricted => CylinderConfig::best(),
         Preset::Paper | Preset::Forwarding => CylinderConfig::default(),
     }
 }

@@ -15,8 +15,11 @@ mod lhcb_rules;
 mod lhcb_tracks;
 mod losses;
 mod matching;
+mod momentum;
 mod report;
+mod stages;
 mod tables;
+pub mod train;
 mod velo_pulls;
 
 pub use checker::Checker;
@@ -24,11 +27,13 @@ pub use cylinder::{CylinderCategory, CylinderChecker, CylinderReport};
 pub use cylinder_pulls::{CylinderPulls, Pull, Resolution};
 pub use efficiency::{Counter, clopper_pearson};
 pub use losses::{Loss, LossReport, VeloLosses};
+pub use momentum::{Measured, MomentumBin, MomentumReport};
 pub use peloton::event::{Particle, TruthEvent};
 pub use peloton_io::input::mdf::{HitsOf, Vertex, decode_mc, decode_vertices};
-pub use report::{CategoryReport, CheckReport};
+pub use report::{CategoryReport, CheckReport, FastGhosts};
+pub use stages::{Paired, StageLoss, StageLosses};
 pub use tables::{EfficiencyBin, EfficiencyTable, GhostBin, GhostTable};
-pub use velo_pulls::{ImpactParameter, VeloPull, VeloPullReport, VeloPulls};
+pub use velo_pulls::{ImpactParameter, VeloHits, VeloPull, VeloPullReport, VeloPulls};
 
 use peloton::Error;
 use std::{fmt, str::FromStr};

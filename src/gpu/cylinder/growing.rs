@@ -3,7 +3,7 @@
 use super::{Capacity, CylinderStream, KERNELS, MAX_HITS, MAX_SEEDS, check_seeds};
 use crate::Result;
 use crate::cylinder::{Cylinder, CylinderConfig, CylinderInput};
-use crate::event::{CYLINDER_LAYERS, Counters, CylinderTracks};
+use crate::event::{CYLINDER_LAYERS, CylinderTracks, Outcome};
 use crate::gpu::device::{Device, Kernel};
 use crate::gpu::pool::DeviceStream;
 use std::ops::Range;
@@ -77,11 +77,10 @@ impl<D: Device + Send> DeviceStream<Cylinder> for GrowingStream<D> {
         &mut self,
         input: CylinderInput<'_>,
         range: Range<usize>,
-        out: &mut CylinderTracks,
-        counters: &mut Counters,
+        out: &mut Outcome<CylinderTracks>,
         times: &mut dyn FnMut(Kernel, u64),
     ) -> Result<()> {
         check_seeds(input)?;
-        self.with_room_for(input, range.clone())?.run(input, range, out, counters, times)
+        self.with_room_for(input, range.clone())?.run(input, range, out, times)
     }
 }

@@ -13,7 +13,7 @@ use super::device::{Device, Kernel, Queue, settled, staged};
 use super::pool::DeviceStream;
 use crate::cylinder::geometry::SEED_LAYERS;
 use crate::cylinder::{Builder, Cylinder, CylinderConfig, CylinderInput, SeedSource};
-use crate::event::{CYLINDER_LAYERS, Counters, CylinderTracks, Truncation};
+use crate::event::{CYLINDER_LAYERS, CylinderTracks, Outcome, Truncation};
 use crate::{Error, Result, Status};
 use args::{CylinderArgs, cells_of_event};
 use output::Layout;
@@ -100,12 +100,7 @@ impl<Q: Queue> CylinderStream<Q> {
         Ok(Self { queue, capacity, args, plan, builder })
     }
 
-    fn run_at_once(
-        &mut self,
-        slice: &Slice<'_>,
-        out: &mut CylinderTracks,
-        counters: &mut Counters,
-    ) -> Result<()> {
+    fn run_at_once(&mut self, slice: &Slice<'_>, out: &mut Outcome<CylinderTracks>) -> Result<()> {
         self.copy_in(slice)?;
         let Capacity { events, hits, seeds } = slice.size;
         (self.args.events, self.args.hits, self.args.seeds) = (events as u32, hits as u32, seeds as u32);
@@ -128,13 +123,13 @@ impl<Q: Queue> CylinderStream<Q> {
         self.launch("cylinder_fit", seeds, 64, 64)?;
         self.queue.copy_out(output..output + layout.bytes(), 0)?;
         self.queue.wait()?;
-        let tracks = out.tracks();
-        let lost = layout.append(&self.queue.staging()[..layout.bytes()], out, counters)?;
+        let tracks = out.results.tracks();
+        let lost = layout.append(&self.queue.staging()[..layout.bytes()], out)?;
         if lost > 0 {
-            counters.count_truncated(Truncation::CandidatesInWindow, lost);
+            out.counters.count_truncated(Truncation::CandidatesInWindow, lost);
         }
-        let tracks = (out.tracks() - tracks) as u64;
-        let [bin, seed, build, fit, ..] = &mut counters.stages;
+        let tracks = (out.results.tracks() - tracks) as u64;
+        let [bin, seed, build, fit, ..] = &mut out.counters.stages;
         bin.items_in += hits as u64;
         seed.items_out += tracks;
         build.items_in += tracks;
@@ -210,8 +205,7 @@ impl<Q: Queue> DeviceStream<Cylinder> for CylinderStream<Q> {
         &mut self,
         input: CylinderInput<'_>,
         range: Range<usize>,
-        out: &mut CylinderTracks,
-        counters: &mut Counters,
+        out: &mut Outcome<CylinderTracks>,
         times: &mut dyn FnMut(Kernel, u64),
     ) -> Result<()> {
         check_seeds(input)?;
@@ -221,24 +215,22 @@ impl<Q: Queue> DeviceStream<Cylinder> for CylinderStream<Q> {
         }
         let Capacity { events, hits, seeds } = slice.size;
         if events <= self.capacity.events && hits <= self.capacity.hits && seeds <= self.capacity.seeds {
-            let done = self.run_at_once(&slice, out, counters);
+            let done = self.run_at_once(&slice, out);
             settled(&mut self.queue, done)?;
             return self.queue.times(&mut |kernel, ns| {
-                counters.stages[stage_of(kernel)].ns += ns;
+                out.counters.stages[stage_of(kernel)].ns += ns;
                 times(kernel, ns);
             });
         }
         if events == 1 {
             let own = input.hits.status[range.start];
             let status = if own == Status::Ok { Status::TooManyHits } else { own };
-            out.track_start.push(out.tracks() as u32);
-            out.status.push(status);
-            counters.count_event(status);
+            out.push_failed(status);
             return Ok(());
         }
         let middle = range.start + events / 2;
-        self.run(input, range.start..middle, out, counters, times)?;
-        self.run(input, middle..range.end, out, counters, times)
+        self.run(input, range.start..middle, out, times)?;
+        self.run(input, middle..range.end, out, times)
     }
 }
 
@@ -352,10 +344,10 @@ mod tests {
             let config = CylinderConfig { builder, ..CylinderConfig::best() };
             let plan = Plan::spread(&plan::bytes(&capacity, cells_of_event(&config)));
             let mut stream = CylinderStream::with_plan(&device, &config, capacity, plan).unwrap();
-            let (mut tracks, mut counters) = (CylinderTracks::default(), Counters::default());
+            let mut out = Outcome::default();
             let input = CylinderInput { hits: &hits, seeds: &seeds };
-            stream.run(input, 0..2, &mut tracks, &mut counters, &mut |_, _| ()).unwrap();
-            assert_eq!(tracks.tracks(), 202);
+            stream.run(input, 0..2, &mut out, &mut |_, _| ()).unwrap();
+            assert_eq!(out.results.tracks(), 202);
             assert_eq!(stream.plan.trespass(stream.queue.memory(), GARBAGE), None, "{builder}");
         }
     }

@@ -3,7 +3,7 @@
 
 use super::args::CylinderArgs;
 use crate::Result;
-use crate::event::{CYLINDER_LAYERS, CYLINDER_STATE, Column, Counters, CylinderTracks};
+use crate::event::{CYLINDER_LAYERS, CYLINDER_STATE, Column, CylinderTracks, Outcome};
 use crate::gpu::device::status_of;
 use std::ops::Range;
 
@@ -46,12 +46,8 @@ impl Layout {
     }
 
     /// Appends what the kernels wrote; says how many hits windows had no room for.
-    pub(super) fn append(
-        &self,
-        bytes: &[u8],
-        out: &mut CylinderTracks,
-        counters: &mut Counters,
-    ) -> Result<u64> {
+    pub(super) fn append(&self, bytes: &[u8], out: &mut Outcome<CylinderTracks>) -> Result<u64> {
+        let Outcome { results: out, counters } = out;
         let words = |column: usize| bytemuck::cast_slice::<u8, u32>(&bytes[self.places[column].clone()]);
         let floats = |column: usize| bytemuck::cast_slice::<u8, f32>(&bytes[self.places[column].clone()]);
         let [tracks, hits] = [0, 1].map(|i| words(0)[i] as usize);

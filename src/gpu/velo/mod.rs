@@ -8,7 +8,7 @@ pub use plan::Capacity;
 
 use super::device::{Device, Kernel, Queue, settled, staged};
 use super::pool::DeviceStream;
-use crate::event::{Counters, StageCounter, Truncation, VeloBatch, VeloEvents, VeloTracks};
+use crate::event::{Outcome, StageCounter, Truncation, VeloBatch, VeloEvents, VeloTracks};
 use crate::velo::{DecodeScratch, Preset, Velo, VeloInput};
 use crate::{Error, Result, Status};
 use args::VeloArgs;
@@ -47,7 +47,7 @@ pub struct VeloStream<Q> {
     velo: Velo,
     scratch: DecodeScratch,
     /// Hits of the raw banks of a slice.
-    hits: VeloBatch,
+    hits: Outcome<VeloBatch>,
     queue: Q,
     capacity: Capacity,
     args: VeloArgs,
@@ -58,7 +58,7 @@ pub struct VeloStream<Q> {
 }
 
 /// What is left of a slice to do.
-enum Outcome {
+enum Attempt {
     Done,
     /// It does not fit.
     TooLarge(Status),
@@ -94,7 +94,7 @@ impl<Q: Queue> VeloStream<Q> {
         let queue = device.open(plan.bytes(), staged_output + capacity.output)?;
         let mut args = VeloArgs::new(velo.config());
         args.point_into(queue.arena(), &plan);
-        let (velo, scratch, hits) = (velo.clone(), DecodeScratch::default(), VeloBatch::default());
+        let (velo, scratch, hits) = (velo.clone(), DecodeScratch::default(), Outcome::default());
         Ok(Self { velo, scratch, hits, queue, capacity, args, plan, staged_summary, staged_output })
     }
 
@@ -106,44 +106,36 @@ impl<Q: Queue> VeloStream<Q> {
     pub fn run_hits(
         &mut self,
         events: VeloEvents<'_>,
-        out: &mut VeloTracks,
-        counters: &mut Counters,
+        out: &mut Outcome<VeloTracks>,
         times: &mut dyn FnMut(Kernel, u64),
     ) -> Result<()> {
         if events.is_empty() {
             return Ok(());
         }
-        let done = self.run_at_once(events, out, counters);
+        let done = self.run_at_once(events, out);
         let status = match settled(&mut self.queue, done)? {
-            Outcome::Done => None,
-            Outcome::TooLarge(status) => Some(status),
+            Attempt::Done => None,
+            Attempt::TooLarge(status) => Some(status),
         };
         self.queue.times(&mut |kernel, ns| {
-            counters.stages[stage_of(kernel)].ns += ns;
+            out.counters.stages[stage_of(kernel)].ns += ns;
             times(kernel, ns);
         })?;
         let Some(status) = status else { return Ok(()) };
         if let [one] = events.columns().2 {
             let status = if *one == Status::Ok { status } else { *one };
-            out.track_start.push(out.tracks() as u32);
-            out.status.push(status);
-            counters.count_event(status);
+            out.push_failed(status);
             return Ok(());
         }
         let half = events.len() / 2;
-        self.run_hits(events.range(0..half), out, counters, times)?;
-        self.run_hits(events.range(half..events.len()), out, counters, times)
+        self.run_hits(events.range(0..half), out, times)?;
+        self.run_hits(events.range(half..events.len()), out, times)
     }
 
-    fn run_at_once(
-        &mut self,
-        events: VeloEvents<'_>,
-        out: &mut VeloTracks,
-        counters: &mut Counters,
-    ) -> Result<Outcome> {
+    fn run_at_once(&mut self, events: VeloEvents<'_>, out: &mut Outcome<VeloTracks>) -> Result<Attempt> {
         let hits = events.columns().0[0].len();
         if events.len() > self.capacity.events || hits > self.capacity.hits {
-            return Ok(Outcome::TooLarge(Status::TooManyHits));
+            return Ok(Attempt::TooLarge(Status::TooManyHits));
         }
         self.copy_in(events)?;
         self.args.events = events.len() as u32;
@@ -158,11 +150,11 @@ impl<Q: Queue> VeloStream<Q> {
         let staged = &self.queue.staging()[self.staged_summary..][..4 * SUMMARY_VALUES];
         let [tracks, track_hits, given_up, cut @ ..] = *bytemuck::from_bytes::<[u32; SUMMARY_VALUES]>(staged);
         if given_up > 0 && events.len() > 1 {
-            return Ok(Outcome::TooLarge(Status::TooManyTracks));
+            return Ok(Attempt::TooLarge(Status::TooManyTracks));
         }
         let layout = Layout::new(events.len(), tracks as usize, track_hits as usize);
         if layout.bytes() > self.capacity.output || tracks as usize > self.capacity.rows {
-            return Ok(Outcome::TooLarge(Status::TooManyTracks));
+            return Ok(Attempt::TooLarge(Status::TooManyTracks));
         }
         let start = self.plan.start(plan::OUTPUT_COLUMNS);
         layout.point_into(self.queue.arena() + start as u64, &mut self.args);
@@ -172,17 +164,17 @@ impl<Q: Queue> VeloStream<Q> {
         self.queue.copy_out(start..start + layout.bytes(), self.staged_output)?;
         self.queue.wait()?;
         let staged = &self.queue.staging()[self.staged_output..][..layout.bytes()];
-        layout.append(staged, out, counters)?;
+        layout.append(staged, out)?;
 
         let cut = u64::from(cut[0]) + (u64::from(cut[1]) << 16);
         if cut > 0 {
-            counters.count_truncated(Truncation::CandidatesInWindow, cut);
+            out.counters.count_truncated(Truncation::CandidatesInWindow, cut);
         }
-        let [_, sort, find, fit, ..] = &mut counters.stages;
+        let [_, sort, find, fit, ..] = &mut out.counters.stages;
         flow(sort, hits, hits);
         flow(find, hits, tracks as usize);
         flow(fit, tracks as usize, tracks as usize);
-        Ok(Outcome::Done)
+        Ok(Attempt::Done)
     }
 
     /// One copy per column, as it is.
@@ -230,17 +222,16 @@ impl<Q: Queue> DeviceStream<Velo> for VeloStream<Q> {
         &mut self,
         events: VeloInput<'_>,
         range: Range<usize>,
-        out: &mut VeloTracks,
-        counters: &mut Counters,
+        out: &mut Outcome<VeloTracks>,
         times: &mut dyn FnMut(Kernel, u64),
     ) -> Result<()> {
         match events {
-            VeloInput::Hits(events) => self.run_hits(events.range(range), out, counters, times),
+            VeloInput::Hits(events) => self.run_hits(events.range(range), out, times),
             VeloInput::Banks(events) => {
                 let mut hits = std::mem::take(&mut self.hits);
-                hits.clear();
-                let decoded = self.velo.decode(events, range, &mut self.scratch, &mut hits, counters);
-                let done = decoded.and_then(|()| self.run_hits(hits.view(), out, counters, times));
+                let decoded = self.velo.decode(events, range, &mut self.scratch, &mut hits);
+                out.counters.merge(&hits.counters);
+                let done = decoded.and_then(|()| self.run_hits(hits.results.view(), out, times));
                 self.hits = hits;
                 done
             }
@@ -296,9 +287,9 @@ mod tests {
         let plan = Plan::spread(&plan::bytes(&capacity));
         let device = Emulated::new(Order::Forward).unwrap();
         let mut stream = VeloStream::with_plan(&device, &velo, capacity, plan).unwrap();
-        let (mut tracks, mut counters) = (VeloTracks::default(), Counters::default());
-        stream.run_hits(batch.view(), &mut tracks, &mut counters, &mut |_, _| ()).unwrap();
-        assert!(tracks.tracks() > 500, "{} tracks", tracks.tracks());
+        let mut out = Outcome::default();
+        stream.run_hits(batch.view(), &mut out, &mut |_, _| ()).unwrap();
+        assert!(out.results.tracks() > 500, "{} tracks", out.results.tracks());
         assert_eq!(stream.plan.trespass(stream.queue.memory(), GARBAGE), None);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::args::VeloArgs;
 use crate::Result;
-use crate::event::{Column, Counters, VeloTracks};
+use crate::event::{Column, Outcome, VeloTracks};
 use crate::gpu::device::status_of;
 use std::ops::Range;
 
@@ -44,7 +44,8 @@ impl Layout {
     }
 
     /// Appends what the kernels wrote.
-    pub(super) fn append(&self, bytes: &[u8], out: &mut VeloTracks, counters: &mut Counters) -> Result<()> {
+    pub(super) fn append(&self, bytes: &[u8], out: &mut Outcome<VeloTracks>) -> Result<()> {
+        let Outcome { results: out, counters } = out;
         let (tracks, hits) = (out.tracks() as u32, out.hits.len() as u32);
         let words = |column: usize| bytemuck::cast_slice::<u8, u32>(&bytes[self.places[column].clone()]);
         let floats = |column: usize| bytemuck::cast_slice::<u8, f32>(&bytes[self.places[column].clone()]);

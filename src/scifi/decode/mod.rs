@@ -22,7 +22,7 @@ pub use reference::{reference, reference_with};
 use super::geometry::{Boards, LINKS, SciFiGeometry};
 use crate::Status;
 use crate::event::{
-    BankKind, Column, Counters, RawBank, RawEvent, RawEvents, Results, SCIFI_ZONES, SciFiBatch, StageClock,
+    BankKind, Column, Outcome, RawBank, RawEvent, RawEvents, Results, SCIFI_ZONES, SciFiBatch, StageClock,
 };
 use crate::lhcb::decode::{Order, decode_each};
 use crate::simd::varying::{F32, Mask, U32};
@@ -63,7 +63,7 @@ impl Default for SciFiScratch {
 }
 
 /// Decodes the events of `range` and appends them to `out`, in order. An event that cannot be decoded gives
-/// no hits and a [`Status`]; the first stage of `counters` counts words and hits.
+/// no hits and a [`Status`]; the first stage counts words and hits.
 ///
 /// Output bytes do not depend on `level`. Memory is allocated only while `scratch` and `out` still grow.
 ///
@@ -75,12 +75,11 @@ pub fn decode(
     events: RawEvents<'_>,
     range: Range<usize>,
     scratch: &mut SciFiScratch,
-    out: &mut SciFiBatch,
-    counters: &mut Counters,
+    out: &mut Outcome<SciFiBatch>,
 ) {
     let mut clock = StageClock::start();
-    crate::dispatch!(level, g => run(g, geometry, events, range, scratch, out, counters));
-    clock.lap(&mut counters.stages[0]);
+    crate::dispatch!(level, g => run(g, geometry, events, range, scratch, out));
+    clock.lap(&mut out.counters.stages[0]);
 }
 
 #[inline(always)]
@@ -90,14 +89,13 @@ fn run<G: Gang>(
     events: RawEvents<'_>,
     range: Range<usize>,
     scratch: &mut SciFiScratch,
-    out: &mut SciFiBatch,
-    counters: &mut Counters,
+    out: &mut Outcome<SciFiBatch>,
 ) {
-    decode_each(events, range, out, counters, |event, out, counters| {
+    decode_each(events, range, out, |event, out| {
         let words = |bank: &RawBank| u64::from(bank.bytes / 2);
-        counters.stages[0].items_in += event.banks(BankKind::SciFi).iter().map(words).sum::<u64>();
+        out.counters.stages[0].items_in += event.banks(BankKind::SciFi).iter().map(words).sum::<u64>();
         match codes_room(g, geometry, event, scratch) {
-            Status::Ok => place_room(g, geometry, scratch, out),
+            Status::Ok => place_room(g, geometry, scratch, &mut out.results),
             status => status,
         }
     });

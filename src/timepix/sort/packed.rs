@@ -102,22 +102,19 @@ fn pack(packing: Packing, hits: &PixelHits, words: &mut [u64]) {
 pub(super) fn unpack_room<G: Gang>(g: G, packing: Packing, words: &[u64], to: &mut PixelHits) {
     let start = to.len();
     to.set_len(start + words.len());
-    let columns = (&mut to.time[start..], &mut to.x[start..], &mut to.y[start..], &mut to.tot[start..]);
     g.vectorize(
         #[inline(always)]
-        || unpack(packing, words, columns),
+        || unpack(packing, words, to, start),
     );
 }
 
 #[inline(always)]
-fn unpack(
-    packing: Packing,
-    words: &[u64],
-    (time, x, y, tot): (&mut [i64], &mut [u16], &mut [u16], &mut [u16]),
-) {
+fn unpack(packing: Packing, words: &[u64], to: &mut PixelHits, start: usize) {
     let Packing { first, x_bits, y_bits, .. } = packing;
     let n = words.len();
-    let (time, x, y, tot) = (&mut time[..n], &mut x[..n], &mut y[..n], &mut tot[..n]);
+    let PixelHits { time, x, y, tot } = to;
+    let (time, x) = (&mut time[start..][..n], &mut x[start..][..n]);
+    let (y, tot) = (&mut y[start..][..n], &mut tot[start..][..n]);
     let (x_mask, y_mask) = ((1u64 << x_bits) - 1, (1u64 << y_bits) - 1);
     for i in 0..n {
         let pixel = words[i] >> TOT_BITS;

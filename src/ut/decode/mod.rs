@@ -23,7 +23,7 @@ pub use reference::{reference, reference_with};
 
 use super::geometry::{NO_SECTOR, SECTORS, STRIPS, UtGeometry};
 use crate::Status;
-use crate::event::{BankKind, Column, Counters, RawEvent, RawEvents, Results, StageClock, UtBatch};
+use crate::event::{BankKind, Column, Outcome, RawEvent, RawEvents, Results, StageClock, UtBatch};
 use crate::lhcb::decode::{Order, decode_each};
 use crate::simd::varying::{F32, Mask, U32};
 use crate::simd::{Gang, Level};
@@ -68,7 +68,7 @@ impl Default for UtScratch {
 }
 
 /// Decodes the events of `range` and appends them to `out`, in order. An event that cannot be decoded gives
-/// no hits and a [`Status`]; everything dropped is in `counters`, whose first stage counts words and hits.
+/// no hits and a [`Status`]; everything dropped is counted, and the first stage counts words and hits.
 ///
 /// Output bytes do not depend on `level`. Memory is allocated only while `scratch` and `out` still grow.
 ///
@@ -80,12 +80,11 @@ pub fn decode(
     events: RawEvents<'_>,
     range: Range<usize>,
     scratch: &mut UtScratch,
-    out: &mut UtBatch,
-    counters: &mut Counters,
+    out: &mut Outcome<UtBatch>,
 ) {
     let mut clock = StageClock::start();
-    crate::dispatch!(level, g => run(g, geometry, events, range, scratch, out, counters));
-    clock.lap(&mut counters.stages[0]);
+    crate::dispatch!(level, g => run(g, geometry, events, range, scratch, out));
+    clock.lap(&mut out.counters.stages[0]);
 }
 
 #[inline(always)]
@@ -95,12 +94,9 @@ fn run<G: Gang>(
     events: RawEvents<'_>,
     range: Range<usize>,
     scratch: &mut UtScratch,
-    out: &mut UtBatch,
-    counters: &mut Counters,
+    out: &mut Outcome<UtBatch>,
 ) {
-    decode_each(events, range, out, counters, |event, out, counters| {
-        decode_room(g, geometry, event, scratch, out, counters)
-    });
+    decode_each(events, range, out, |event, out| decode_room(g, geometry, event, scratch, out));
 }
 
 #[inline(never)]
@@ -109,12 +105,12 @@ fn decode_room<G: Gang>(
     geometry: &UtGeometry,
     event: &RawEvent<'_>,
     scratch: &mut UtScratch,
-    out: &mut UtBatch,
-    counters: &mut Counters,
+    out: &mut Outcome<UtBatch>,
 ) -> Status {
     g.vectorize(
         #[inline(always)]
         || {
+            let Outcome { results: out, counters } = out;
             let banks = event.banks(BankKind::Ut);
             if banks.is_empty() {
                 return Status::MissingBanks;

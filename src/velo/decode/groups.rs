@@ -47,6 +47,14 @@ pub(super) struct GroupScratch {
     order: Vec<u64>,
 }
 
+/// A gang of superpixels.
+#[derive(Clone, Copy)]
+pub(super) struct Superpixels<G: Gang> {
+    pub(super) column: U32<G>,
+    pub(super) row: U32<G>,
+    pub(super) pattern: U32<G>,
+}
+
 impl GroupScratch {
     /// Removes everything and reserves memory for `words` superpixels.
     #[inline(always)]
@@ -56,15 +64,13 @@ impl GroupScratch {
         self.pattern.reserve_total(words);
     }
 
-    /// Appends the superpixels in `keep`.
+    /// Appends the superpixels of a sensor that are in `keep`.
     #[inline(always)]
     pub(super) fn push<G: Gang>(
         &mut self,
         g: G,
         sensor: u32,
-        column: U32<G>,
-        row: U32<G>,
-        pattern: U32<G>,
+        Superpixels { column, row, pattern }: Superpixels<G>,
         keep: Mask<G>,
     ) {
         let key = U32::splat(g, (sensor + 1) << KEY_SENSOR) | column.shl::<ROW_BITS>() | row;

@@ -23,7 +23,8 @@ use super::geometry::PITCH;
 use super::sensors::VeloSensors;
 use crate::Status;
 use crate::event::{
-    BankKind, Column, Counters, PAD, RawBank, RawEvent, RawEvents, StageClock, VELO_MODULES, VeloBatch,
+    BankKind, Column, Counters, Outcome, PAD, RawBank, RawEvent, RawEvents, StageClock, VELO_MODULES,
+    VeloBatch,
 };
 use crate::simd::varying::{F32, U32};
 use crate::simd::{Gang, Level};
@@ -119,6 +120,26 @@ impl Clusters {
     fn len(&self) -> usize {
         self.channel.len()
     }
+
+    #[inline(always)]
+    fn part(&self, range: Range<usize>) -> Part<'_> {
+        Part { clusters: self, range }
+    }
+}
+
+/// Some of the clusters.
+struct Part<'a> {
+    clusters: &'a Clusters,
+    range: Range<usize>,
+}
+
+/// What decoding needs to know.
+#[derive(Debug, Clone, Copy)]
+pub struct VeloDecoder<'a> {
+    /// Where the sensors are.
+    pub sensors: &'a VeloSensors,
+    /// Which banks to take where an event has several kinds.
+    pub banks: VeloBanks,
 }
 
 /// Memory that one thread reuses from event to event.
@@ -136,34 +157,30 @@ pub struct DecodeScratch {
 ///
 /// # Panics
 /// When `range` is not within the events.
-#[allow(clippy::too_many_arguments)]
 pub fn decode(
     level: Level,
-    sensors: &VeloSensors,
-    banks: VeloBanks,
+    decoder: VeloDecoder<'_>,
     events: RawEvents<'_>,
     range: Range<usize>,
     scratch: &mut DecodeScratch,
-    out: &mut VeloBatch,
-    counters: &mut Counters,
+    out: &mut Outcome<VeloBatch>,
 ) {
     let mut clock = StageClock::start();
-    crate::dispatch!(level, g => run(g, sensors, banks, events, range, scratch, out, counters));
-    clock.lap(&mut counters.stages[0]);
+    crate::dispatch!(level, g => run(g, decoder, events, range, scratch, out));
+    clock.lap(&mut out.counters.stages[0]);
 }
 
 #[inline(always)]
-#[allow(clippy::too_many_arguments)]
 fn run<G: Gang>(
     g: G,
-    sensors: &VeloSensors,
-    banks: VeloBanks,
+    decoder: VeloDecoder<'_>,
     events: RawEvents<'_>,
     range: Range<usize>,
     scratch: &mut DecodeScratch,
-    out: &mut VeloBatch,
-    counters: &mut Counters,
+    out: &mut Outcome<VeloBatch>,
 ) {
+    let VeloDecoder { sensors, banks } = decoder;
+    let Outcome { results: out, counters } = out;
     for number in range {
         let event = events.event(number);
         let before = out.x.len();
@@ -262,14 +279,14 @@ fn place_room<G: Gang>(
             out.id.set_len(end);
             if joined.len() == 0 {
                 // All modules in one go.
-                place(g, sensors, singles, 0..singles.len(), detector, start, out);
+                place(g, sensors, singles.part(0..singles.len()), detector, start, out);
             }
             let (mut at, mut from) = (start, [0, 0]);
             for module in 0..VELO_MODULES {
                 for (clusters, from) in [singles, joined].into_iter().zip(&mut from) {
                     let count = clusters.count[module] as usize;
                     if joined.len() > 0 {
-                        place(g, sensors, clusters, *from..*from + count, detector, at, out);
+                        place(g, sensors, clusters.part(*from..*from + count), detector, at, out);
                     }
                     *from += count;
                     at += count;
@@ -280,13 +297,12 @@ fn place_room<G: Gang>(
     );
 }
 
-/// Turns a range of clusters into hits from index `at` on.
+/// Turns clusters into hits from index `at` on.
 #[inline(always)]
 fn place<G: Gang>(
     g: G,
     sensors: &VeloSensors,
-    clusters: &Clusters,
-    range: Range<usize>,
+    Part { clusters, range }: Part<'_>,
     detector: u32,
     at: usize,
     out: &mut VeloBatch,

@@ -1,6 +1,6 @@
 //! The search that seeding and forwarding share: the best hit of a layer for a line, one line per lane.
 
-use super::Tally;
+use super::tally::Tally;
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
 use crate::velo::config::{BestConfig, PassConfig};
@@ -35,6 +35,17 @@ pub(super) struct Line<G: Gang> {
 
 /// Lines as columns, in the order of the fields of [`Line`].
 pub(super) type Lines<'a> = [&'a mut [f32]; 6];
+
+/// Cuts a piece of memory into the columns of lines.
+#[inline(always)]
+pub(super) fn columns_of_lines(memory: &mut [f32], room: usize) -> Lines<'_> {
+    let (x, rest) = memory.split_at_mut(room);
+    let (y, rest) = rest.split_at_mut(room);
+    let (z, rest) = rest.split_at_mut(room);
+    let (tx, rest) = rest.split_at_mut(room);
+    let (ty, rest) = rest.split_at_mut(room);
+    [x, y, z, tx, ty, &mut rest[..room]]
+}
 
 impl<G: Gang> Line<G> {
     /// The lines from index `at` on.

@@ -1,15 +1,15 @@
 //! Seeding: triplets around the free hits of one pair. Doublets are written down first, so that every lane
 //! of the search has one, whatever the number of candidates of a hit.
 
-use super::nearest::{Candidates, Line, Reach, Search};
-use super::{FindScratch, columns_of_lines};
+use super::nearest::{Candidates, Line, Reach, Search, columns_of_lines};
+use super::scratch::FindScratch;
 use crate::event::{Column, PAD};
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
 use crate::velo::config::PassConfig;
+use crate::velo::found::Found;
 use crate::velo::geometry::PAIRS;
 use crate::velo::index::{Binning, Index};
-use crate::velo::scratch::Found;
 
 /// Doublets looked at in one go: their memory stays in the first cache.
 const BLOCK: usize = 512;

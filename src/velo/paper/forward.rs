@@ -1,14 +1,14 @@
 //! Track forwarding: every track under way looks for its next hit in both modules of a pair, one lane a track.
 
+use super::scratch::{Active, PaperScratch, Step};
 use super::search::{Best, Candidates, Line, limit, window};
 use super::sort::phi_on_side;
-use super::{Active, PaperScratch, Step};
 use crate::event::Counters;
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
+use crate::velo::found::Found;
 use crate::velo::geometry::MODULE_Z;
 use crate::velo::modules::Modules;
-use crate::velo::scratch::Found;
 
 /// Forwards all tracks into `pair`. Hits that tracks use already may be taken again. A track that misses too
 /// many pairs in a row is followed no more; the others move together, in order.

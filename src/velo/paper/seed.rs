@@ -1,13 +1,13 @@
 //! Track seeding: the best triplet around each free hit of a pair of modules, its outer hits on the same side.
 
-use super::config::PaperConfig;
+use super::scratch::{Active, PaperScratch, Step};
 use super::search::{Best, Candidates, Line, Window, limit, window};
-use super::{Active, PaperScratch, Step};
 use crate::event::{Column, Counters};
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
+use crate::velo::config::PaperConfig;
+use crate::velo::found::Found;
 use crate::velo::modules::Modules;
-use crate::velo::scratch::Found;
 
 /// Memory of seeding.
 #[derive(Debug, Default)]

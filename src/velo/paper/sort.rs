@@ -1,6 +1,6 @@
 //! Sort by phi: the hits of each module by angle around the beam.
 
-use super::PaperScratch;
+use super::scratch::PaperScratch;
 use crate::Status;
 use crate::event::{Column, VELO_MODULES, VeloEvent};
 use crate::simd::Gang;
