@@ -9,7 +9,7 @@ mod common;
 use common::{CpuTime, Work, criterion, data, in_turns, say_events};
 use criterion::{Criterion, Throughput};
 use peloton::engine::{Engine, Sequence};
-use peloton::event::{Outcome, RawBatch};
+use peloton::event::{Outcome, RawBatch, VeloBatch};
 use peloton::scifi::SciFiHits;
 use peloton::simd::Level;
 use peloton::ut::UtHits;
@@ -115,7 +115,7 @@ fn levels<'a>(
 fn sequence<'a, S>(make: impl Fn(Level) -> S, batch: &'a RawBatch) -> impl Fn(Level) -> Box<dyn FnMut() + 'a>
 where
     S: Sequence<Batch = RawBatch, Workspace: 'a> + 'a,
-    S::Output: Default + 'a,
+    S::Output: 'a,
 {
     move |level| {
         let engine = Engine::new(make(level));
@@ -141,9 +141,10 @@ fn main() {
         levels(&mut criterion, name, batch.len(), |level| {
             let velo = Velo::new(level, VeloConfig::default()).expect("a sequence");
             let velo = velo.with_sensors(sensors.clone(), VeloBanks::Auto);
-            let (mut scratch, mut hits) = (DecodeScratch::default(), Outcome::default());
+            let (mut scratch, mut hits) = (DecodeScratch::default(), Outcome::<VeloBatch>::default());
             Box::new(move || {
-                velo.decode(batch.view(), 0..batch.len(), &mut scratch, &mut hits).expect("raw banks");
+                let range = 0..batch.len();
+                velo.decode(batch.view(), range, &mut scratch, &mut hits).expect("raw banks");
             })
         });
     }

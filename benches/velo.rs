@@ -21,10 +21,10 @@ use std::sync::Mutex;
 fn work(level: Level, preset: Preset, events: &VeloBatch) -> impl FnMut() -> usize {
     let config = VeloConfig { preset, ..VeloConfig::default() };
     let engine = Engine::new(Velo::new(level, config).expect("a sequence"));
-    let (mut workspace, mut outcome) = (engine.workspace(), Outcome::<VeloTracks>::default());
+    let (mut workspace, mut tracks) = (engine.workspace(), Outcome::<VeloTracks>::default());
     move || {
-        engine.try_run(events.view(), &mut workspace, &mut outcome).expect("events of hits");
-        outcome.results.tracks()
+        engine.try_run(events.view(), &mut workspace, &mut tracks).expect("events of hits");
+        tracks.results.tracks()
     }
 }
 

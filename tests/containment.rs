@@ -92,15 +92,15 @@ impl<R: Results> Expected<R> {
         Self { whole: whole.results, bad: bad.into(), counters: timeless(counters) }
     }
 
-    /// Panics unless `place` of `found`, which is event `event`, is what it should be.
-    fn assert_event(&self, event: usize, (found, place): (&R, usize), what: &str) {
+    /// Panics unless row `row` of `found`, which is event `event`, is what it should be.
+    fn assert_event(&self, event: usize, (found, row): (&R, usize), what: &str) {
         if !self.bad.contains(&event) {
-            let difference = difference(found, place, &self.whole, event);
+            let difference = difference(found, row, &self.whole, event);
             assert_eq!(difference, None, "{what}: event {event} is not as it is without panics");
             return;
         }
-        assert_eq!(found.statuses()[place], Status::InternalFault, "{what}, event {event}");
-        let ranges = found.ranges(place..place + 1);
+        assert_eq!(found.statuses()[row], Status::InternalFault, "{what}, event {event}");
+        let ranges = found.ranges(row..row + 1);
         assert!(ranges[1..].iter().all(|range| range.is_empty()), "{what}, event {event}: {ranges:?}");
     }
 
@@ -148,9 +148,9 @@ fn contained_in<S: Sequence + Clone>(sequence: &S, events: S::Input<'_>, bad: &[
         }
         let seen = Mutex::new(vec![0; events.events()]);
         let visit = |slice: usize, found: &S::Output| {
-            for place in 0..found.events() {
-                let event = slice * slice_events + place;
-                expected.assert_event(event, (found, place), &what);
+            for row in 0..found.events() {
+                let event = slice * slice_events + row;
+                expected.assert_event(event, (found, row), &what);
                 seen.lock().unwrap()[event] += 1;
             }
         };

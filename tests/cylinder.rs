@@ -452,7 +452,7 @@ fn what_is_cut_off_is_counted() {
         (hashes(&out.results), cut)
     };
     assert_eq!(run(usual(), &config).1, 0);
-    config.seeding.partners = [4, 2];
+    config.seeding.max_partners = [4, 2];
     let expected = run(Level::usual()[0], &config);
     assert!(expected.1 > 100, "{}", expected.1);
     for level in Level::usual() {

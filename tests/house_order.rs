@@ -16,7 +16,7 @@ const BASE: [&str; 4] = ["error", "names", "bytes", "units"];
 const BELOW_DETECTORS: [&str; 4] = ["simd", "event", "engine", "lhcb"];
 
 /// What each room of `src` may use beside [`BASE`], in the order of the rooms. Whatever is not listed may use everything.
-const MAY_USE: [(&str, &[&str]); 16] = [
+const MAY_USE: [(&str, &[&str]); 17] = [
     ("error", &[]),
     ("names", &[]),
     ("bytes", &[]),

@@ -11,7 +11,7 @@ use peloton::engine::{Pool, SLICE_EVENTS, Sliced};
 use peloton::event::{CylinderBatch, CylinderTruth, Outcome, PixelHits, RawBatch, VeloBatch, VeloTracks};
 use peloton::scifi::{self, SciFiScratch};
 use peloton::timepix::{Chain, TimepixConfig};
-use peloton::ut::{self, UtScratch};
+use peloton::ut::{self, UtPreset, UtScratch};
 use peloton::velo::Preset;
 use peloton_sim::CylinderSim;
 use peloton_sim::timepix::{PixelSim, PixelSimSpec};
@@ -166,6 +166,23 @@ fn from_raw_banks() {
         assert!(pass() > 0, "{name}: the first pass grows");
         assert_eq!(pass(), 0, "{name}: second pass");
         other_decoders(&raw, &geometry);
+        into_the_ut(&raw, &geometry);
+    }
+}
+
+/// Velo tracks into the UT, by all presets.
+fn into_the_ut(raw: &RawBatch, geometry: &Detector) {
+    for preset in UtPreset::ALL {
+        let engine = geometry.velo_ut_engine(best_level(), preset);
+        let (mut workspace, mut outcome) = (engine.workspace(), Outcome::default());
+        let mut pass = || {
+            allocations(|| {
+                engine.try_run(raw.view(), &mut workspace, &mut outcome).unwrap();
+            })
+        };
+        assert!(pass() > 0, "the first pass grows");
+        assert_eq!(pass(), 0, "{preset}: second pass into the UT");
+        assert!(outcome.results.tracks() > 0);
     }
 }
 

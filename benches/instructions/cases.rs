@@ -53,9 +53,9 @@ fn sequence<S: Sequence<Batch: 'static, Output: Default, Workspace: 'static> + '
 ) {
     for level in levels() {
         let (engine, batch) = (Engine::new(make(level)), batch.clone());
-        let (mut workspace, mut outcome) = (engine.workspace(), Outcome::<S::Output>::default());
+        let (mut workspace, mut results) = (engine.workspace(), Outcome::<S::Output>::default());
         let work = move || {
-            engine.try_run(S::view(&batch), &mut workspace, &mut outcome).expect("events of this sequence");
+            engine.try_run(S::view(&batch), &mut workspace, &mut results).expect("events of this sequence");
         };
         cases.push(Case { name: format!("{name}, {level}"), stages, work: Box::new(work) });
     }
@@ -87,9 +87,11 @@ fn decoders(cases: &mut Vec<Case>) {
             let sequence = Velo::new(level, VeloConfig::default()).expect("a sequence");
             let sequence = sequence.with_sensors(Arc::new(VeloSensors::nominal()), VeloBanks::Auto);
             let (batch, mut scratch) = (batch.clone(), Default::default());
-            let mut hits = Outcome::default();
+            let mut hits = Outcome::<VeloBatch>::default();
             let work = move || {
-                sequence.decode(batch.view(), 0..batch.len(), &mut scratch, &mut hits).expect("raw banks");
+                let events = batch.view();
+                let range = 0..batch.len();
+                sequence.decode(events, range, &mut scratch, &mut hits).expect("raw banks");
             };
             cases.push(Case { name: format!("decode {name}, {level}"), stages: &[], work: Box::new(work) });
         }

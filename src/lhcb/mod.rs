@@ -2,4 +2,6 @@
 
 pub(crate) mod decode;
 pub mod magnet;
-pub mod momentum;
+mod momentum;
+
+pub use momentum::Bending;

@@ -2,11 +2,11 @@
 
 use super::choose::Choice;
 use super::config::LongConfig;
-use super::momentum::Bending;
 use super::pairs::Pairs;
 use super::select::Selected;
 use crate::engine::{Sequence, Stage};
 use crate::event::{LongTracks, Outcome, RawBatch, RawEvents, SciFiTracks, StageClock, States, VeloTracks};
+use crate::lhcb::Bending;
 use crate::scifi::{SciFi, SciFiWorkspace};
 use crate::simd::{Gang, Level};
 use crate::velo::{Velo, VeloInput, VeloSequenceWorkspace};

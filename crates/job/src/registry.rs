@@ -2,7 +2,8 @@
 
 use crate::system::System;
 use crate::systems::{
-    CylinderSystem, LongSystem, SciFiSystem, SciFiTracksSystem, TimepixSystem, UtSystem, VeloSystem, VeloUtSystem,
+    CylinderSystem, LongSystem, SciFiSystem, SciFiTracksSystem, TimepixSystem, UtSystem, VeloSystem,
+    VeloUtSystem,
 };
 use peloton::engine::Stage;
 use peloton::simd::with_default_float_mode;

@@ -169,7 +169,8 @@ pub fn losses(report: &LossReport) -> String {
 
 /// Measured momenta against true ones.
 pub fn momenta(report: &MomentumReport) -> String {
-    let heads = ["p, GeV/c", "tracks", "median dp/p", "half 68 %", "pull of q/p", "right charge", "68 % interval"];
+    let heads =
+        ["p, GeV/c", "tracks", "median dp/p", "half 68 %", "pull of q/p", "right charge", "68 % interval"];
     let mut rows = vec![heads.map(String::from)];
     let share = |value: Option<f64>| value.map_or("-".into(), |value| format!("{:.2} %", 100.0 * value));
     let above = std::iter::once((format!("above {}", edge(report.all.low)), &report.all));

@@ -205,6 +205,12 @@ impl Checker {
         }
     }
 
+    /// The tracks of the last event that are some particle, by their numbers, rising: the labels to train classifiers by. A
+    /// track that is several particles comes several times; of repeated tracks those that count have numbers.
+    pub fn true_tracks(&self) -> impl Iterator<Item = usize> + '_ {
+        self.associations.iter().map(|association| association.track as usize)
+    }
+
     /// The particles of the last event that some track is, by their numbers; each as often as it has tracks.
     pub fn found(&self) -> impl Iterator<Item = usize> + '_ {
         self.associations.iter().map(|association| association.particle as usize)

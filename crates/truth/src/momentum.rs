@@ -24,6 +24,17 @@ pub struct Measured {
     pub qop_error: Option<f64>,
 }
 
+impl Measured {
+    /// Of charge over momentum, c/GeV, with its variance, and the slopes dx/dz and dy/dz near the beam.
+    pub fn new(qop: f32, variance: Option<f32>, [tx, ty]: [f32; 2]) -> Self {
+        let [qop, tx, ty] = [qop, tx, ty].map(f64::from);
+        let (p, slope2) = (1.0 / qop.abs(), tx * tx + ty * ty);
+        let pt = p * (slope2 / (1.0 + slope2)).sqrt();
+        let qop_error = variance.map(|variance| f64::from(variance).sqrt());
+        Self { p, pt, charge: qop.signum(), qop_error }
+    }
+}
+
 /// A measured momentum against the true one.
 #[derive(Debug, Clone, Copy)]
 struct Compared {
@@ -149,6 +160,14 @@ fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn momenta_follow_from_slopes() {
+        let track = Measured::new(-0.1, Some(0.04), [0.3, 0.4]);
+        assert!((track.p - 10.0).abs() < 1e-6 && track.charge == -1.0);
+        assert!((track.qop_error.unwrap() - 0.2).abs() < 1e-6);
+        assert!((track.pt - 10.0 * 0.5 / 1.25f64.sqrt()).abs() < 1e-6, "{track:?}");
+    }
 
     #[test]
     fn medians_widths_and_charges_are_those_of_what_went_in() {

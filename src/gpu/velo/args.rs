@@ -7,7 +7,7 @@ use crate::velo::geometry::{PAIR_HALF_DEPTH, PAIRS, pair_middle};
 use crate::velo::{MAX_WINDOW, MIN_LENGTH, PassConfig, VeloConfig, XX_ROUNDED_UP};
 
 mirrored! {
-    /// A sorted hit, and its place in the event's columns.
+    /// A sorted hit, and its index in the event's columns.
     struct VeloHit {
         x: f32 = "float",
         y: f32 = "float",

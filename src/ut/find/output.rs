@@ -18,6 +18,8 @@ pub(super) struct Fitted<G: Gang> {
     pub(super) qop: F32<G>,
     pub(super) var_qop: F32<G>,
     pub(super) chi2: F32<G>,
+    /// True momentum times what the fit says of 1/p.
+    pub(super) scale: f32,
     /// In the middle of the UT, mm; y is the Velo track's, the offset what hits say of it.
     pub(super) x: F32<G>,
     pub(super) y: F32<G>,
@@ -56,7 +58,7 @@ pub(super) fn append<G: Gang>(
     let ss = tt + fitted.scattering;
     let ys = reach.mul_add(ss, xt);
     let yy = reach.mul_add(xt + ys, xx);
-    let gev = F32::splat(g, GEV);
+    let gev = F32::splat(g, GEV / fitted.scale);
     let Fitted { qop, var_qop, chi2, x, y, tx, ty, cov_x: [cov_xx, cov_xt, cov_tt], .. } = *fitted;
     let values = [qop * gev, var_qop * gev * gev, chi2, x, y, tx, ty, cov_xx, cov_xt, cov_tt, yy, ys, ss];
     for (value, column) in values.into_iter().zip(out.floats_mut()) {

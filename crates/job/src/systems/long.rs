@@ -23,15 +23,15 @@ pub struct LongContext {
     sensors: Arc<VeloSensors>,
     banks: VeloBanks,
     scifi: Arc<SciFiGeometry>,
-    polarity: f32,
+    bending: Bending,
 }
 
 impl LongContext {
     fn sequence(&self, config: &Config) -> Result<Long> {
         let level = config.level()?;
         let velo = Velo::new(level, config.velo.clone())?.with_sensors(self.sensors.clone(), self.banks);
-        let scifi = SciFi::new(level, config.scifi.clone(), self.scifi.clone(), self.polarity)?;
-        Long::new(velo, scifi, config.long.clone(), Bending::lhcb(self.polarity))
+        let scifi = SciFi::new(level, config.scifi.clone(), self.scifi.clone(), self.bending.polarity)?;
+        Long::new(velo, scifi, config.long.clone(), self.bending)
     }
 }
 
@@ -49,7 +49,7 @@ impl System for LongSystem {
             sensors: Arc::new(geometry.velo()?),
             banks: request.velo_banks,
             scifi: Arc::new(geometry.scifi()?),
-            polarity: geometry.polarity()?,
+            bending: geometry.bending()?,
         };
         Ok(Opened { source: Box::new(source), context })
     }
@@ -85,8 +85,8 @@ impl System for LongSystem {
         options: &CheckOptions,
         opened: &mut Opened<Self>,
     ) -> Result<Box<dyn Check<Self>>> {
-        let by = Self::track_rules(request, options, opened)?;
-        Ok(Box::new(TrackCheck::new(by, options, rows)))
+        let rules = Self::track_rules(request, options, opened)?;
+        Ok(Box::new(TrackCheck::new(rules, options, rows)))
     }
 
     fn bank_bytes(context: &LongContext, batch: &RawBatch) -> Option<u64> {
@@ -94,19 +94,11 @@ impl System for LongSystem {
     }
 }
 
-/// The long tracks of an event, with their momenta.
+/// The tracks of an event, with momenta; slopes are those at the beam line.
 fn rows(tracks: &LongTracks, event: usize, rows: &mut TrackRows) {
     for track in tracks.of_event(event) {
-        let qop = f64::from(tracks.scifi.qop[track]);
-        let (tx, ty) = (f64::from(tracks.beam.tx[track]), f64::from(tracks.beam.ty[track]));
-        let slope = tx.hypot(ty);
-        let p = 1.0 / qop.abs();
-        let measured = Measured {
-            p,
-            pt: p * slope / slope.hypot(1.0),
-            charge: qop.signum(),
-            qop_error: Some(f64::from(tracks.var_qop[track]).sqrt()),
-        };
+        let slopes = [tracks.beam.tx[track], tracks.beam.ty[track]];
+        let measured = Measured::new(tracks.scifi.qop[track], Some(tracks.var_qop[track]), slopes);
         rows.push(tracks.hits_of(track).iter().copied(), Some(measured));
     }
 }

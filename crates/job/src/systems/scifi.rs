@@ -1,16 +1,16 @@
 //! SciFi: raw banks to tracks in it.
 
 use super::raw::RawSource;
+use super::track_check::{TrackCheck, TrackRows};
 use super::trackers::{pool, tracker_rules};
-use crate::check::{KnownHits, object, report};
 use crate::system::Runs;
-use crate::{Check, CheckOptions, Checked, Config, Host, Opened, Request, Summary, System, text};
+use crate::{Check, CheckOptions, Config, Host, Opened, Request, System};
 use peloton::Result;
-use peloton::engine::{Sequence, Sliced, Stage};
-use peloton::event::{RawBatch, SciFiTracks, TruthEvent};
+use peloton::engine::{Sequence, Stage};
+use peloton::event::{RawBatch, SciFiTracks};
 use peloton::scifi::{SciFi, SciFiConfig, SciFiGeometry};
 use peloton_io::input::Format;
-use peloton_truth::{Checker, Rules};
+use peloton_truth::{Measured, Rules};
 use std::sync::Arc;
 
 /// SciFi banks to tracks in the SciFi.
@@ -71,8 +71,7 @@ impl System for SciFiTracksSystem {
         opened: &mut Opened<Self>,
     ) -> Result<Box<dyn Check<Self>>> {
         let rules = Self::track_rules(request, options, opened)?;
-        let checker = Checker::new(rules);
-        Ok(Box::new(SciFiCheck { checker, known: KnownHits::default(), tables: options.tables }))
+        Ok(Box::new(TrackCheck::new(rules, options, rows)))
     }
 
     fn bank_bytes(context: &SciFiContext, batch: &RawBatch) -> Option<u64> {
@@ -80,29 +79,16 @@ impl System for SciFiTracksSystem {
     }
 }
 
-/// Tracks against true particles.
-struct SciFiCheck {
-    checker: Checker,
-    known: KnownHits,
-    tables: bool,
-}
+/// Where the magnet bends, mm, and where states are.
+const MAGNET_Z: f32 = 5290.0;
+const STATE_Z: f32 = 9410.0;
 
-impl Check<SciFiTracksSystem> for SciFiCheck {
-    fn add(&mut self, _batch: &RawBatch, truth: &[TruthEvent], results: &Sliced<SciFiTracks>) -> Result<()> {
-        for ((tracks, event), truth) in results.events().zip(truth) {
-            self.checker.event(truth, tracks.hit_lists(event));
-            self.known.event(truth, tracks.hit_lists(event));
-        }
-        Ok(())
-    }
-
-    fn finish(self: Box<Self>, _summary: &Summary, host: Host<'_>) -> Result<Checked> {
-        self.known.tell(host);
-        let report = report(self.checker)?;
-        let mut text = report.to_string();
-        if self.tables {
-            text.push_str(&text::tables(&report));
-        }
-        Ok(Checked { text, json: object(&report), is_right: true, failure: None })
+/// The tracks of an event, with momenta; slopes before the magnet are those of a line from the origin to where it bends.
+fn rows(tracks: &SciFiTracks, event: usize, rows: &mut TrackRows) {
+    let state = &tracks.state;
+    for track in tracks.of_event(event) {
+        let before = |at: f32, slope: f32| (at + slope * (MAGNET_Z - STATE_Z)) / MAGNET_Z;
+        let slopes = [before(state.x[track], state.tx[track]), before(state.y[track], state.ty[track])];
+        rows.push(tracks.hits_of(track).iter().copied(), Some(Measured::new(state.qop[track], None, slopes)));
     }
 }
