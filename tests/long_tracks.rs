@@ -173,6 +173,22 @@ fn hlt1_on_the_seven_events() {
     assert!(found(&report, "02_long_P>5GeV").0 >= 187, "{report}");
     assert!(found(&report, "long_P>5GeV_AND_Pt>1GeV").0 >= 41, "{report}");
     assert!(report.ghosts * 10 <= report.tracks, "{report}");
+    assert_momenta(&momenta);
+}
+
+#[test]
+fn best_on_the_seven_events() {
+    let Some(data) = data() else { return };
+    let (report, momenta) = check_seven(&data, LongPreset::Best);
+    assert!(found(&report, "01_long").0 >= 250, "{report}");
+    assert!(found(&report, "02_long_P>5GeV").0 >= 208, "{report}");
+    assert!(found(&report, "long_P>5GeV_AND_Pt>1GeV").0 >= 45, "{report}");
+    assert!(report.ghosts * 100 <= 8 * report.tracks, "{report}");
+    assert_momenta(&momenta);
+}
+
+/// Fails unless momenta and charges are those that the particles have.
+fn assert_momenta(momenta: &[MomentumResolution]) {
     let all = &momenta[0];
     assert!(all.resolution <= 0.012 && all.median.abs() <= 0.004 && all.right_charge >= 0.995, "{all:?}");
 }
