@@ -90,7 +90,7 @@ fn multiply_adds<G: Gang>(g: G, rounds: usize) -> f32 {
             *sum = sum.mul_add(factor, factor);
         }
     }
-    sums.iter().fold(0.0, |most, sum| sum.reduce_min(Mask::first(g, G::LANES)).max(most))
+    sums.iter().fold(0.0, |max, sum| sum.reduce_min(Mask::first(g, G::LANES)).max(max))
 }
 
 /// Least CPU time of several runs, s.

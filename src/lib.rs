@@ -2,13 +2,16 @@
 //! through events in lockstep, and every ISA, gang size and thread count gives the same bits.
 //!
 //! [`simd`] is *how* we compute, [`event`] is *what* flows: columns of hits and results. [`velo`], [`ut`], [`scifi`],
-//! [`timepix`] and [`cylinder`] (with the filter in [`kalman`]) are the detectors, each with its sequence of stages, [`long`]
-//! joins tracks of two of them, and [`engine`] runs sequences on one thread or many. Reading and writing files, simulation, comparison with the truth and
+//! [`timepix`] and [`cylinder`] (with the filter in [`kalman`]) are the detectors, each with its sequence of stages,
+//! [`chain`] and [`long`] have the sequences over several of them, and [`engine`] runs sequences on one thread or many.
+//! Reading and writing files, simulation, comparison with the truth and
 //! the command line are crates of their own, which are built on this one. `ARCHITECTURE.md` describes all of it,
 //! `docs/glossary.md` the words, `docs/algorithms.md` the constants and their sources.
 #![deny(unsafe_code, missing_docs)]
 
 pub mod bytes;
+pub mod chain;
+pub mod classifier;
 pub mod cylinder;
 pub mod engine;
 pub mod error;
@@ -16,7 +19,7 @@ pub mod event;
 #[cfg(feature = "cuda")]
 pub mod gpu;
 pub mod kalman;
-mod lhcb;
+pub mod lhcb;
 pub mod long;
 mod names;
 pub mod scifi;

@@ -4,7 +4,7 @@ use arrow_schema::Field;
 use peloton::Status;
 use peloton::event::{
     ColumnInfo, CylinderTracks, Kind, LongTracks, PixelClusters, Results, SCHEMA_VERSION, SciFiBatch,
-    SciFiTracks, UtBatch, VeloTracks,
+    SciFiTracks, UtBatch, VeloTracks, VeloUtTracks,
 };
 use peloton::kalman::FitStatus;
 use peloton_io::output::{arrow_schema, timepix::trigger_fields};
@@ -36,6 +36,7 @@ fn columns_have_one_name_each_and_say_what_they_are() {
         assert!(starts.map(|info| info.depth).eq(0..R::LEVELS.len() - 1));
     }
     check::<VeloTracks>();
+    check::<VeloUtTracks>();
     check::<UtBatch>();
     check::<SciFiBatch>();
     check::<SciFiTracks>();
@@ -64,6 +65,7 @@ fn document() -> String {
     let mut text = HEAD.to_string();
     write!(text, "\nVersion of the schemas: {SCHEMA_VERSION}.\n").unwrap();
     sequence::<VeloTracks>(&mut text, "velo", &[]);
+    sequence::<VeloUtTracks>(&mut text, "velo-ut", &[]);
     sequence::<UtBatch>(&mut text, "ut", &[]);
     sequence::<SciFiBatch>(&mut text, "scifi-hits", &[]);
     sequence::<SciFiTracks>(&mut text, "scifi", &[]);

@@ -53,8 +53,7 @@ fn with(builder: Builder) -> CylinderConfig {
 fn check(tracks: &CylinderTracks, (hits, truth): &Sample) -> CylinderReport {
     let mut checker = CylinderChecker::default();
     for event in 0..hits.len() {
-        let first = hits.layer_start[event * CYLINDER_LAYERS] as usize;
-        checker.event(truth, (event, first), tracks.hit_lists(event));
+        checker.event(hits, truth, event, tracks.hit_lists(event));
     }
     checker.report()
 }
@@ -145,8 +144,7 @@ fn pulls_are_normal() {
         let sample = simulated(&format!("sim:cylinder,events=100,tracks=200,seed={seed}"));
         let found = tracks(usual(), &config, &sample);
         for event in 0..sample.0.len() {
-            let first = sample.0.layer_start[event * CYLINDER_LAYERS] as usize;
-            pulls.event(&found, event, &sample.1, (event, first));
+            pulls.event(&found, event, &sample.0, &sample.1, event);
         }
     }
     for pull in pulls.pulls() {
@@ -169,8 +167,7 @@ fn scattering_is_reckoned_with() {
         let found = tracks(usual(), &config, &sample);
         let mut pulls = CylinderPulls::new(3.8112);
         for event in 0..sample.0.len() {
-            let first = sample.0.layer_start[event * CYLINDER_LAYERS] as usize;
-            pulls.event(&found, event, &sample.1, (event, first));
+            pulls.event(&found, event, &sample.0, &sample.1, event);
         }
         pulls.pulls().iter().map(|pull| pull.width).collect::<Vec<_>>()
     };
@@ -455,7 +452,7 @@ fn what_is_cut_off_is_counted() {
         (hashes(&out.results), cut)
     };
     assert_eq!(run(usual(), &config).1, 0);
-    config.seeding.partners = [4, 2];
+    config.seeding.max_partners = [4, 2];
     let expected = run(Level::usual()[0], &config);
     assert!(expected.1 > 100, "{}", expected.1);
     for level in Level::usual() {

@@ -27,11 +27,13 @@ pub enum Truncation {
     FilteredHits = 5,
     /// Times that a full buffer made hits leave early or cut clusters.
     FullBuffers = 6,
+    /// Hits of a stream that were under way when the program itself failed.
+    LostHits = 7,
 }
 
 impl Truncation {
     /// All truncations, in the order of their numbers.
-    pub const ALL: [Truncation; 7] = [
+    pub const ALL: [Truncation; 8] = [
         Truncation::CandidatesInWindow,
         Truncation::HitsOnTrack,
         Truncation::BanksMarkedBad,
@@ -39,6 +41,7 @@ impl Truncation {
         Truncation::LateHits,
         Truncation::FilteredHits,
         Truncation::FullBuffers,
+        Truncation::LostHits,
     ];
 
     /// The name used as the reason in `dropped` counts.
@@ -51,6 +54,7 @@ impl Truncation {
             Truncation::LateHits => "late_hits",
             Truncation::FilteredHits => "filtered_hits",
             Truncation::FullBuffers => "full_buffers",
+            Truncation::LostHits => "lost_hits",
         }
     }
 }
@@ -158,7 +162,9 @@ impl StageClock {
         Self(Instant::now())
     }
 
-    /// Adds the time since the start or the last call to `stage`.
+    /// Adds the time since the start or the last call to `stage`. A function of its own, so that instruction counts
+    /// can be told apart by stage, too (`benches/instructions`).
+    #[inline(never)]
     pub fn lap(&mut self, stage: &mut StageCounter) {
         let now = Instant::now();
         stage.ns += (now - self.0).as_nanos() as u64;
@@ -178,6 +184,18 @@ mod tests {
         for (i, what) in Truncation::ALL.iter().enumerate() {
             assert_eq!(*what as usize, i);
         }
+    }
+
+    #[test]
+    fn parts_of_a_sequence_count_behind_one_another() {
+        let (mut whole, mut part) = (Counters::default(), Counters::default());
+        part.stages[1].items_in = 7;
+        part.count_truncated(Truncation::LateHits, 2);
+        part.count_event(Status::Ok);
+        whole.add_part(&part, 0);
+        whole.add_part(&part, 4);
+        assert_eq!([1, 5].map(|stage| whole.stages[stage].items_in), [7, 7]);
+        assert_eq!((whole.events(), whole.dropped().collect::<Vec<_>>()), (0, vec![("late_hits", 4)]));
     }
 
     #[test]

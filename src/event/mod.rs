@@ -23,6 +23,7 @@ mod scifi_tracks;
 mod tracks;
 mod ut_hits;
 mod velo_hits;
+mod velo_ut_tracks;
 
 pub use column::{Column, PAD, Starts};
 pub use counters::{Counters, MAX_STAGES, StageClock, StageCounter, Truncation};
@@ -45,6 +46,7 @@ pub use scifi_tracks::{SciFiState, SciFiStates, SciFiTracks};
 pub use tracks::{States, VeloTracks};
 pub use ut_hits::{UT_GROUPS, UT_PLANES, UtBatch};
 pub use velo_hits::{VELO_MODULES, VeloBatch, VeloEvent, VeloEvents};
+pub use velo_ut_tracks::VeloUtTracks;
 
 /// Version of the columns that are written: their names, types, units and nesting ([`Results::COLUMNS`], and how files
 /// hold them). It rises with every change that a reader of the columns would notice.

@@ -1,21 +1,29 @@
 //! The magnet's bending between Velo and UT (`ut_tables.bin`), as tables over slopes and origins.
 
-use super::dipole::field;
 use super::nominal::PLANE_Z;
 use crate::Result;
 use crate::bytes::Fields;
 use crate::event::UT_PLANES;
+use crate::lhcb::magnet::field;
 use crate::simd::with_default_float_mode;
+
+const MM_PER_M: f64 = 1000.0;
 
 /// Bins of |ty| in the table of plane factors.
 const SLOPES: usize = 30;
 /// Steps of the field's table: slope ty, origin z, z of the Velo's state.
 const STEPS: [usize; 3] = [30, 10, 10];
 
-/// z that deflections are compared at, mm, how far planes are behind it, and steps of the Velo state's z.
+/// First values and steps of these: slope, mm, mm.
+const SLOPE: [f64; 2] = [-0.3, 0.02];
+const ORIGIN: [f64; 2] = [-250.0, 50.0];
+const STATE: f64 = 80.0;
+/// Step of |ty| in the table of plane factors.
+const PLANE_SLOPE: f64 = 0.01;
+
+/// z that deflections are compared at, mm, and the step that the nominal field is summed in.
 const MIDDLE: f64 = 2484.6;
-const PLANE_REACH: usize = 200;
-const STATE_STEP: f64 = 80.0;
+const SUM_STEP: f64 = 10.0;
 
 /// Tables of the magnetic field before the UT.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,33 +57,65 @@ impl UtTables {
         Ok(Self { plane_factor, field_integral })
     }
 
-    /// The tables of the nominal detector's [`dipole`](super::dipole), whose field depends on z alone: so nothing
-    /// depends on ty or on the origin.
+    /// The tables of the nominal detector's [`magnet`](crate::lhcb::magnet), for tracks in the plane x = 0.
     pub fn nominal() -> Self {
         with_default_float_mode(Self::ideal)
     }
 
     fn ideal() -> Self {
-        // Integrals of the field, and of the deflection that it makes, up to each mm: T mm, T mm^2.
-        let mut integral = vec![0.0];
-        let mut deflection = vec![0.0];
-        for z in 0..MIDDLE.ceil() as usize + PLANE_REACH {
-            let last = integral[z];
-            integral.push(last + field(z as f64 + 0.5));
-            deflection.push(deflection[z] + last + 0.5 * field(z as f64 + 0.5));
-        }
-        let at = |values: &[f64], z: f64| {
-            let (below, part) = (z as usize, z.fract());
-            values[below] * (1.0 - part) + values[below + 1] * part
+        let plane_factors = |k: usize| {
+            let deflection = |z: f64| Way::new(PLANE_SLOPE * k as f64, 0.0).deflection(z);
+            let middle = deflection(MIDDLE);
+            PLANE_Z.map(|z| (middle / deflection(z)) as f32)
         };
-        let factor = |z: f64| (at(&deflection, MIDDLE) / at(&deflection, z)) as f32;
-        let plane_factor = (0..=SLOPES).flat_map(|_| PLANE_Z.map(factor)).collect();
-        let total = at(&integral, MIDDLE);
+        let plane_factor = (0..=SLOPES).flat_map(plane_factors).collect();
         let [slopes, origins, states] = STEPS;
-        let of_state = |i: usize| ((total - at(&integral, STATE_STEP * i as f64)) / 1000.0) as f32;
-        let field_integral =
-            (0..=states).flat_map(|i| vec![of_state(i); (slopes + 1) * (origins + 1)]).collect();
+        let mut field_integral = vec![0.0; (slopes + 1) * (origins + 1) * (states + 1)];
+        for origin in 0..=origins {
+            for slope in 0..=slopes {
+                let way = Way::new(SLOPE[0] + SLOPE[1] * slope as f64, ORIGIN[0] + ORIGIN[1] * origin as f64);
+                for state in 0..=states {
+                    field_integral[(state * (origins + 1) + origin) * (slopes + 1) + slope] =
+                        (way.integral(STATE * state as f64, MIDDLE) / MM_PER_M) as f32;
+                }
+            }
+        }
         Self { plane_factor, field_integral }
+    }
+}
+
+/// A straight way in the plane x = 0.
+struct Way {
+    ty: f64,
+    origin: f64,
+}
+
+impl Way {
+    fn new(ty: f64, origin: f64) -> Self {
+        Self { ty, origin }
+    }
+
+    /// The vertical field times `weight` summed from one z to another, in steps about their middles.
+    fn sum(&self, from: f64, to: f64, weight: impl Fn(f64) -> f64) -> f64 {
+        let steps = ((to - from) / SUM_STEP).ceil();
+        let step = (to - from) / steps;
+        let at = |i: usize| {
+            let z = from + step * (i as f64 + 0.5);
+            let [_, by, bz] = field([0.0, self.ty * (z - self.origin), z]);
+            // The part along z bends what flies up or down, too.
+            (by - self.ty * bz) * weight(z)
+        };
+        step * (0..steps as usize).map(at).sum::<f64>()
+    }
+
+    /// The integral of the field that bends the way sideways, between two z, T mm.
+    fn integral(&self, from: f64, to: f64) -> f64 {
+        self.sum(from, to, |_| 1.0)
+    }
+
+    /// How far the field has moved a track from its line at z, T mm^2.
+    fn deflection(&self, to: f64) -> f64 {
+        self.sum(0.0, to, |z| to - z)
     }
 }
 
@@ -87,13 +127,30 @@ mod tests {
     fn the_nominal_tables_are_like_the_real_ones() {
         let tables = UtTables::nominal();
         assert_eq!((tables.plane_factor.len(), tables.field_integral.len()), (124, 3751));
-        // What LHCb's file says of small slopes, and of tracks from the origin.
-        for (found, real) in tables.plane_factor.iter().zip([1.2124, 1.1443, 0.8712, 0.8209]) {
-            assert!((found / real - 1.0).abs() < 0.01, "{found} {real}");
+        // What LHCb's file says, for tracks from the origin: of small slopes, of 0.12, of 0.24.
+        let factors = [
+            (0, [1.2124, 1.1443, 0.8712, 0.8209]),
+            (12, [1.1978, 1.1349, 0.8792, 0.8318]),
+            (24, [1.1427, 1.0975, 0.9119, 0.8768]),
+        ];
+        for (k, real) in factors {
+            for (plane, real) in real.into_iter().enumerate() {
+                let found = tables.plane_factor[4 * k + plane];
+                assert!((found / real - 1.0).abs() < 0.012, "{found} {real} in plane {plane} at 0.01 x {k}");
+            }
         }
-        for (i, real) in [0.1087, 0.1044, 0.0957].into_iter().enumerate() {
-            let found = tables.field_integral[(5 * i * 11 + 5) * 31 + 15];
-            assert!((found / real - 1.0).abs() < 0.02, "{found} {real}");
+        let integrals =
+            [(15, [0.1087, 0.1044, 0.0957]), (9, [0.0958, 0.0916, 0.0832]), (3, [0.0585, 0.0544, 0.0465])];
+        for (slope, real) in integrals {
+            for (i, real) in real.into_iter().enumerate() {
+                let found = tables.field_integral[(5 * i * 11 + 5) * 31 + slope];
+                assert!((found - real).abs() < 0.002, "{found} {real} at slope {slope}, state {i}");
+            }
+        }
+        // Where a track comes from tells how high it flies: the first origin and the last, slope -0.3.
+        for (origin, real) in [(0, 0.0147), (10, 0.0462)] {
+            let found = tables.field_integral[31 * origin];
+            assert!((found - real).abs() < 0.004, "{found} {real} from origin {origin}");
         }
     }
 }

@@ -29,7 +29,7 @@ pub fn every_level<B: Results, D: FnMut(Range<usize>, &mut Outcome<B>)>(
         let Outcome { results: out, mut counters } = out;
         assert_eq!(out.statuses(), expected.statuses(), "{level}");
         for event in 0..events.len() {
-            assert_eq!(difference((&out, event), (&expected, event)), None, "{level}, event {event}");
+            assert_eq!(difference(&out, event, &expected, event), None, "{level}, event {event}");
         }
         assert_eq!(counters.events(), events.len() as u64);
         counters.stages[0].ns = 0;

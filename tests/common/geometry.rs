@@ -1,9 +1,10 @@
 //! The whole detector of LHCb, as tests of several of its parts need it.
 
+use peloton::chain::{UtDetector, VeloUt};
 use peloton::engine::Engine;
 use peloton::scifi::SciFiGeometry;
 use peloton::simd::Level;
-use peloton::ut::UtGeometry;
+use peloton::ut::{UtConfig, UtGeometry, UtPreset, UtTables};
 use peloton::velo::{Preset, Velo, VeloBanks, VeloConfig, VeloSensors};
 use peloton_io::input::Geometry;
 use peloton_sim::LhcbDetector;
@@ -15,6 +16,7 @@ use std::sync::Arc;
 pub struct Detector {
     pub velo: Arc<VeloSensors>,
     pub ut: Arc<UtGeometry>,
+    pub tables: UtTables,
     pub scifi: Arc<SciFiGeometry>,
     pub polarity: f32,
 }
@@ -34,6 +36,7 @@ impl Detector {
         Self {
             velo: Arc::new(geometry.velo().expect("the Velo's sensors")),
             ut: Arc::new(geometry.ut().expect("the UT")),
+            tables: geometry.ut_tables().expect("tables of the UT"),
             scifi: Arc::new(geometry.scifi().expect("the SciFi")),
             polarity: geometry.polarity().expect("a polarity"),
         }
@@ -48,5 +51,16 @@ impl Detector {
     pub fn velo_engine(&self, level: Level, preset: Preset) -> Engine<Velo> {
         let velo = Velo::new(level, VeloConfig::preset(preset)).expect("a configuration");
         Engine::new(velo.with_sensors(self.velo.clone(), VeloBanks::Auto))
+    }
+
+    /// Raw banks to Velo tracks with hits in the UT.
+    pub fn velo_ut_engine(&self, level: Level, preset: UtPreset) -> Engine<VeloUt> {
+        let velo_preset = if preset == UtPreset::Paper { Preset::Paper } else { Preset::Best };
+        let velo = Velo::new(level, VeloConfig::preset(velo_preset)).expect("a configuration");
+        let velo = velo.with_sensors(self.velo.clone(), VeloBanks::Auto);
+        let ut =
+            UtDetector { geometry: (*self.ut).clone(), tables: self.tables.clone(), polarity: self.polarity };
+        let sequence = VeloUt::new(velo, Arc::new(ut), UtConfig::preset(preset)).expect("a configuration");
+        Engine::new(sequence)
     }
 }

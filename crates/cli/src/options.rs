@@ -63,10 +63,10 @@ pub struct InputArgs {
 /// How it is computed.
 #[derive(Args, Debug, Clone, Default)]
 pub struct ConfigArgs {
-    /// What to reconstruct: velo, scifi and long (tracks), ut, scifi-hits (hits of raw banks), timepix, cylinder
+    /// What to reconstruct: velo, velo-ut, scifi, long (tracks), ut, scifi-hits (hits of raw banks), timepix, cylinder
     #[arg(long, value_name = "S")]
     pub sequence: Option<SequenceName>,
-    /// Set of parameters: best, paper, forwarding, hlt1 [default: best]
+    /// Set of parameters, of all stages that have it: best, paper, forwarding, hlt1, hlt1-unrestricted [default: best]
     #[arg(long, value_name = "NAME")]
     pub preset: Option<Preset>,
     /// Instruction set level: auto, scalar, portable, avx2, avx512, neon [default: auto]

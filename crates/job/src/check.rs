@@ -1,7 +1,7 @@
 //! [`check`]: reconstructs events, or takes tracks made elsewhere, and compares with the truth.
 
 use crate::registry::Command;
-use crate::run::{reconstruct, tell_problems};
+use crate::run::reconstruct;
 use crate::stream::stream;
 use crate::system::open;
 use crate::track_file::TrackFile;
@@ -169,19 +169,19 @@ fn check_tracks<S: System>(
         |chunk| {
             for (event, truth) in chunk.truth.iter().enumerate() {
                 let tracks = file.next_event()?;
-                for track in &tracks {
+                for (track, _) in &tracks {
                     let is_repeated = |(at, hit): &(usize, &u32)| track[..*at].contains(hit);
                     repeated += track.iter().enumerate().filter(is_repeated).count() as u64;
                     let is_unknown = |hit: &&u32| S::is_hit(&chunk.batch, event, **hit) == Some(false);
                     unknown += track.iter().filter(is_unknown).count() as u64;
                 }
-                known.event(truth, tracks.iter().map(Vec::as_slice));
-                checker.event(truth, tracks.iter().map(Vec::as_slice));
+                known.event(truth, tracks.iter().map(|(hits, _)| hits.as_slice()));
+                checker.measured_event(truth, tracks.iter().map(|(hits, told)| (hits.as_slice(), *told)));
             }
             Ok(())
         },
     );
-    tell_problems(source, host);
+    crate::system::warn_of_problems(source, host);
     compared?;
     if request.events.count.is_none() && !host.is_cancelled() {
         file.expect_end()?;
@@ -201,7 +201,8 @@ fn check_tracks<S: System>(
     let mut json =
         object(&json!({ "sequence": sequence, "repeated_hit_ids": repeated, "unknown_hit_ids": unknown }));
     json.extend(object(&report));
-    Ok(Checked { text: format!("{name}\n\n{report}"), json, is_right: true, failure: None })
+    let momenta = report.momentum.as_ref().map(text::momenta).unwrap_or_default();
+    Ok(Checked { text: format!("{name}\n\n{report}{momenta}"), json, is_right: true, failure: None })
 }
 
 /// What a checker found.

@@ -2,7 +2,7 @@
 
 use crate::check::object;
 use crate::registry::Command;
-use crate::run::{all_ok, batch_items, tell_problems};
+use crate::run::{all_ok, batch_items};
 use crate::stream::{Chunk, stream};
 use crate::summary::Totals;
 use crate::system::{Runs, open};
@@ -112,7 +112,7 @@ fn on_system<S: System>(request: &Request, sides: [&str; 2], host: Host<'_>) -> 
         found.add(&chunk.result, chunk.batch.event_ids());
         Ok(())
     });
-    tell_problems(&*opened.source, host);
+    crate::system::warn_of_problems(&*opened.source, host);
     done?;
     let mut compared = found.report(&sides, &machines, host);
     if let Some(words) = totals[0].bad_events() {
@@ -186,7 +186,7 @@ impl<S: System> Found<S> {
         }
         if !S::IS_STREAM {
             for ((left, right), &event) in sides[0].events().zip(sides[1].events()).zip(event_ids) {
-                self.compare(left, right, event);
+                self.compare(difference(left.0, left.1, right.0, right.1), event);
             }
             return;
         }
@@ -196,15 +196,15 @@ impl<S: System> Found<S> {
         }
         let both = waiting[0].items(0).min(waiting[1].items(0));
         for row in 0..both {
-            self.compare((&waiting[0], row), (&waiting[1], row), self.events);
+            self.compare(difference(&waiting[0], row, &waiting[1], row), self.events);
         }
         waiting.iter_mut().for_each(|waiting| S::remove_first(waiting, both));
         self.waiting = waiting;
     }
 
-    fn compare(&mut self, left: (&S::Results, usize), right: (&S::Results, usize), event: u64) {
+    fn compare(&mut self, difference: Option<String>, event: u64) {
         self.events += 1;
-        if let Some(what) = difference(left, right) {
+        if let Some(what) = difference {
             self.different += 1;
             self.first.get_or_insert(Difference { event, what });
         }

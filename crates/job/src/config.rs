@@ -8,10 +8,12 @@ use peloton::long::LongConfig;
 use peloton::scifi::SciFiConfig;
 use peloton::simd::{Isa, Level, with_default_float_mode};
 use peloton::timepix::TimepixConfig;
+use peloton::ut::UtConfig;
 use peloton::velo::VeloConfig;
 use peloton::{Error, Result};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize, Serializer};
+use std::str::FromStr;
 
 /// Threads at most: more than any machine has cores is a slip of the finger.
 const MAX_THREADS: usize = 4096;
@@ -44,6 +46,8 @@ pub struct Config {
     pub scifi: SciFiConfig,
     /// Parameters of long tracks.
     pub long: LongConfig,
+    /// Parameters of the way from Velo tracks into the UT.
+    pub ut: UtConfig,
     /// Parameters of the way from pixel hits to clusters.
     pub timepix: TimepixConfig,
     /// Parameters of the cylinder detector.
@@ -69,6 +73,7 @@ impl Config {
             velo: VeloConfig::preset(preset.velo()),
             scifi: SciFiConfig::preset(preset.scifi()),
             long: LongConfig::preset(preset.long()),
+            ut: UtConfig::preset(preset.ut()),
             timepix: TimepixConfig::default(),
             cylinder: cylinder(preset),
         }
@@ -92,9 +97,11 @@ impl Config {
         config.gang = auto(file.gang, number)?;
         config.threads = auto(file.threads, number)?;
         config.slice_events = auto(file.slice_events, number)?;
-        config.velo = merged(text, "velo", &config.velo, file.velo)?;
-        config.scifi = merged(text, "scifi", &config.scifi, file.scifi)?;
-        config.long = merged(text, "long", &config.long, file.long)?;
+        let preset = config.preset;
+        config.velo = of_preset(text, "velo", file.velo, preset.velo(), VeloConfig::preset)?;
+        config.ut = of_preset(text, "ut", file.ut, preset.ut(), UtConfig::preset)?;
+        config.scifi = of_preset(text, "scifi", file.scifi, preset.scifi(), SciFiConfig::preset)?;
+        config.long = of_preset(text, "long", file.long, preset.long(), LongConfig::preset)?;
         config.timepix = merged(text, "timepix", &config.timepix, file.timepix)?;
         config.cylinder = merged(text, "cylinder", &config.cylinder, file.cylinder)?;
         config.validate()?;
@@ -122,26 +129,9 @@ impl Config {
         if self.threads.is_some_and(|threads| !(1..=MAX_THREADS).contains(&threads)) {
             return Err(Error::Config(format!("threads must be 1 to {MAX_THREADS}, or auto")));
         }
-        if self.velo.preset != self.preset.velo() {
-            let Self { preset, velo, .. } = self;
-            let message =
-                format!("preset {preset} at the top and {} in [velo]: set only the first", velo.preset);
-            return Err(Error::Config(message));
-        }
-        if self.scifi.preset != self.preset.scifi() {
-            let Self { preset, scifi, .. } = self;
-            let message =
-                format!("preset {preset} at the top and {} in [scifi]: set only the first", scifi.preset);
-            return Err(Error::Config(message));
-        }
-        if self.long.preset != self.preset.long() {
-            let Self { preset, long, .. } = self;
-            let message =
-                format!("preset {preset} at the top and {} in [long]: set only the first", long.preset);
-            return Err(Error::Config(message));
-        }
         self.scifi.validate()?;
         self.long.validate()?;
+        self.ut.validate()?;
         self.timepix.validate()?;
         self.cylinder.validate()?;
         self.velo.validate()
@@ -162,10 +152,10 @@ impl Config {
 
     /// The same with the parameters of another preset.
     pub fn with_preset(&self, preset: Preset) -> Self {
-        let Self { velo, scifi, long, cylinder, .. } = Self::preset(preset);
+        let Self { velo, ut, scifi, long, cylinder, .. } = Self::preset(preset);
         let cylinder =
             CylinderConfig { builder: self.cylinder.builder, seeds: self.cylinder.seeds, ..cylinder };
-        Self { preset, velo, scifi, long, cylinder, ..self.clone() }
+        Self { preset, velo, ut, scifi, long, cylinder, ..self.clone() }
     }
 
     /// The name of the parameters: the preset's, or `custom` when any parameter differs from the preset.
@@ -194,6 +184,8 @@ struct File {
     #[serde(default)]
     velo: toml::Table,
     #[serde(default)]
+    ut: toml::Table,
+    #[serde(default)]
     scifi: toml::Table,
     #[serde(default)]
     long: toml::Table,
@@ -206,8 +198,8 @@ struct File {
 /// The cylinder's parameters of a preset: its own best ones, or those that were published.
 pub(crate) fn cylinder(preset: Preset) -> CylinderConfig {
     match preset {
-        Preset::Best => CylinderConfig::best(),
-        Preset::Paper | Preset::Forwarding | Preset::Hlt1 => CylinderConfig::default(),
+        Preset::Best | Preset::Hlt1 | Preset::Hlt1Unrestricted => CylinderConfig::best(),
+        Preset::Paper | Preset::Forwarding => CylinderConfig::default(),
     }
 }
 
@@ -258,6 +250,20 @@ fn line_of(text: &str, section: &str, message: &str) -> Option<usize> {
         let is_key = line.split('=').next().is_some_and(|word| word.trim() == key) && line.contains('=');
         (is_key && (inside || line.starts_with(section))).then_some(number + 1)
     })
+}
+
+/// The parameters of stages: those of the section's own preset, or of the one that the whole configuration has, overridden
+/// by the keys of the section.
+fn of_preset<T, P>(text: &str, section: &str, top: toml::Table, preset: P, of: fn(P) -> T) -> Result<T>
+where
+    T: Serialize + DeserializeOwned,
+    P: FromStr<Err = Error>,
+{
+    let preset = match top.get("preset").and_then(toml::Value::as_str) {
+        Some(name) => name.parse()?,
+        None => preset,
+    };
+    merged(text, section, &of(preset), top)
 }
 
 /// `"auto"` or a value that `parse` reads from its text.

@@ -47,5 +47,6 @@ pub use simulate::{Simulated, Simulation, simulate};
 pub use sink::ByteSink;
 pub use summary::{InputKind, StageTime, Summary};
 pub use system::{Opened, Source, System};
+pub use systems::{TrackCheck, TrackRows};
 pub use throughput::{Throughput, throughput};
 pub use tune::{Tuned, cpu_name, tune};

@@ -1,8 +1,7 @@
 //! Times the reconstruction of events in memory.
 
-use crate::run::tell_problems;
 use crate::summary::{Totals, hits_of};
-use crate::system::Runs;
+use crate::system::{Runs, warn_of_problems};
 use crate::{Host, Opened, System};
 use peloton::engine::{Batch, Sliced};
 use peloton::event::{Counters, Hasher, Hashes, Results};
@@ -65,7 +64,7 @@ pub fn load<S: System>(opened: &mut Opened<S>, host: Host<'_>) -> Result<S::Batc
     };
     let read = read();
     host.progress.end();
-    tell_problems(&*opened.source, host);
+    warn_of_problems(&*opened.source, host);
     read?;
     if batch.is_empty() {
         return Err(Error::format("input", "there is nothing in it to measure with"));

@@ -1,52 +1,84 @@
-//! [`Preset`]: a name for the parameters of all stages of a sequence.
+//! [`Preset`]: names of parameters for all stages of all sequences.
 
 use peloton::long::LongPreset;
 use peloton::scifi::SciFiPreset;
+use peloton::ut::UtPreset;
 use peloton::velo;
 use serde::{Deserialize, Serialize};
 
-/// A set of parameters. A stage that has no parameters of this name takes those that go best with it.
+/// A set of parameters. It names those of all stages; a stage that has none of that name takes its best match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "kebab-case")]
 pub enum Preset {
     /// The best physics at the best speed that we know.
     #[default]
     Best,
-    /// What the papers tell.
+    /// Algorithms by the steps of their papers.
     Paper,
     /// The sequential track forwarding of the Velo.
     Forwarding,
-    /// LHCb's first trigger stage of 2023.
+    /// The cuts of LHCb's first trigger stage in 2023.
     Hlt1,
+    /// The same with lower cuts on the transverse momentum.
+    Hlt1Unrestricted,
 }
 
 peloton::names!(Preset, "preset", {
-    Best => "best", Paper => "paper", Forwarding => "forwarding", Hlt1 => "hlt1",
+    Best => "best",
+    Paper => "paper",
+    Forwarding => "forwarding",
+    Hlt1 => "hlt1",
+    Hlt1Unrestricted => "hlt1-unrestricted",
 });
 
 impl Preset {
-    /// That of the Velo.
+    /// What it is for the Velo.
     pub fn velo(self) -> velo::Preset {
         match self {
-            Self::Best | Self::Hlt1 => velo::Preset::Best,
+            Self::Best | Self::Hlt1 | Self::Hlt1Unrestricted => velo::Preset::Best,
             Self::Paper => velo::Preset::Paper,
             Self::Forwarding => velo::Preset::Forwarding,
         }
     }
 
-    /// That of the SciFi.
-    pub fn scifi(self) -> SciFiPreset {
+    /// What it is for the way from Velo tracks into the UT.
+    pub fn ut(self) -> UtPreset {
         match self {
-            Self::Best => SciFiPreset::Best,
-            Self::Paper | Self::Forwarding | Self::Hlt1 => SciFiPreset::Hlt1,
+            Self::Best => UtPreset::Best,
+            Self::Paper | Self::Forwarding => UtPreset::Paper,
+            Self::Hlt1 => UtPreset::Hlt1,
+            Self::Hlt1Unrestricted => UtPreset::Hlt1Unrestricted,
         }
     }
 
-    /// That of long tracks.
+    /// What it is for tracks in the SciFi.
+    pub fn scifi(self) -> SciFiPreset {
+        match self {
+            Self::Best => SciFiPreset::Best,
+            Self::Paper | Self::Forwarding | Self::Hlt1 | Self::Hlt1Unrestricted => SciFiPreset::Hlt1,
+        }
+    }
+
+    /// What it is for long tracks.
     pub fn long(self) -> LongPreset {
         match self {
             Self::Best => LongPreset::Best,
-            Self::Paper | Self::Forwarding | Self::Hlt1 => LongPreset::Hlt1,
+            Self::Paper | Self::Forwarding | Self::Hlt1 | Self::Hlt1Unrestricted => LongPreset::Hlt1,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_stages_have_too_are_theirs() {
+        for preset in velo::Preset::ALL {
+            assert_eq!(preset.to_string().parse::<Preset>().unwrap().velo(), preset);
+        }
+        for preset in UtPreset::ALL {
+            assert_eq!(preset.name().parse::<Preset>().unwrap().ut(), preset);
         }
     }
 }

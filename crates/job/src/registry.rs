@@ -3,6 +3,7 @@
 use crate::system::System;
 use crate::systems::{
     CylinderSystem, LongSystem, SciFiSystem, SciFiTracksSystem, TimepixSystem, UtSystem, VeloSystem,
+    VeloUtSystem,
 };
 use peloton::engine::Stage;
 use peloton::simd::with_default_float_mode;
@@ -45,6 +46,8 @@ systems! {
     /// Velo banks or hits to Velo tracks.
     #[default]
     Velo = "velo": VeloSystem,
+    /// Velo and UT banks to Velo tracks with hits in the UT.
+    VeloUt = "velo-ut": VeloUtSystem,
     /// UT banks to UT hits.
     Ut = "ut": UtSystem,
     /// SciFi banks to SciFi hits.

@@ -4,8 +4,8 @@ use crate::registry::Command;
 use crate::sink::{Done, Sink};
 use crate::stream::{Chunk, stream};
 use crate::summary::{InputKind, Totals};
-use crate::system::{Runs, open};
-use crate::{Config, Host, Opened, Request, Source, Summary, System};
+use crate::system::{Runs, open, warn_of_problems};
+use crate::{Config, Host, Opened, Request, Summary, System};
 use peloton::engine::{Batch, Machine, Sliced};
 use peloton::event::{Hasher, Results};
 use peloton::{Error, Result, Status};
@@ -112,7 +112,7 @@ pub(crate) fn reconstruct<S: System>(
         chunk.result.slices().for_each(|piece| hasher.update(piece));
         consume(chunk)
     });
-    tell_problems(source, host);
+    warn_of_problems(source, host);
     let input_time = done?;
     if S::is_live(&opened.context) {
         // What counts is what was taken in, not how long the work on it took.
@@ -159,16 +159,6 @@ impl Live {
 /// How much is read at once: enough for every thread, or stream of a device.
 pub(crate) fn batch_items<S: System>(config: &Config, machine: &Machine) -> usize {
     S::batch_items(config, machine.threads).max(machine.threads * machine.slice)
-}
-
-/// Warns of what was wrong with the input without ending the job.
-pub(crate) fn tell_problems<B>(source: &dyn Source<B>, host: Host<'_>) {
-    let (problems, count) = source.problems();
-    problems.iter().for_each(|problem| host.warn(problem));
-    let more = count - problems.len() as u64;
-    if more > 0 {
-        host.warn(&format!("and {more} more like these"));
-    }
 }
 
 /// An error when an event is not [`Status::Ok`].

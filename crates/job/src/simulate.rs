@@ -4,13 +4,13 @@ use crate::Host;
 use crate::sink::{ByteSink, Done, is_no_file};
 use peloton::cylinder::CylinderSample;
 use peloton::event::{PixelHits, RawBatch, VeloBatch};
+use peloton::simd::with_default_float_mode;
 use peloton::{Error, Result};
 use peloton_io::input::timepix::{PixelFormat, write_hits};
 use peloton_io::input::{Geometry, write_cylinder, write_velo_json};
 use peloton_sim::timepix::{PixelSim, PixelSimSpec};
 use peloton_sim::{
-    CylinderSim, CylinderSpec, LhcbDetector, LhcbScratch, SimDetector, SimSpec, SimulatedEvent, in_order,
-    simulate_velo,
+    CylinderSim, CylinderSpec, LhcbDetector, SimDetector, SimSpec, SimulatedEvent, in_order, simulate_velo,
 };
 use serde::Serialize;
 use std::io::Write;
@@ -68,7 +68,8 @@ pub struct Simulated {
 /// [`Error::Config`] for specifications and names that are not known, and those of the output.
 pub fn simulate(what: &Simulation, output: &Path, host: Host<'_>) -> Result<Simulated> {
     let begin = Instant::now();
-    let mut made = simulated(what, output, host)?;
+    // Hosts may compute in another mode; threads that are started inherit this one.
+    let mut made = with_default_float_mode(|| simulated(what, output, host))?;
     made.wall_seconds = begin.elapsed().as_secs_f64();
     Ok(made)
 }
@@ -138,8 +139,8 @@ fn lhcb(what: &Simulation, spec: SimSpec, output: &Path, host: Host<'_>) -> Resu
     let geometry = what.geometry.as_deref().map_or(Ok(Geometry::Nominal), Geometry::named)?;
     let (ut, scifi, polarity) = (geometry.ut()?, geometry.scifi()?, geometry.polarity()?);
     let detector = LhcbDetector { ut: &ut, scifi: &scifi, polarity };
-    let make = |(batch, scratch): &mut (RawBatch, LhcbScratch), number| {
-        let event = SimulatedEvent::new(&spec, &detector, scratch, number);
+    let make = |batch: &mut RawBatch, number| {
+        let event = SimulatedEvent::new(&spec, &detector, number);
         batch.clear();
         event.push(batch);
         let mut bytes = Vec::new();

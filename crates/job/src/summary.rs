@@ -273,8 +273,9 @@ impl Summary {
     /// With `strict`, when anything of the input was lost.
     pub(crate) fn add_source<B>(&mut self, source: &dyn Source<B>, strict: bool) -> Result<()> {
         let lost: Vec<_> = source.dropped().into_iter().filter(|(_, count)| *count > 0).collect();
-        let late = self.dropped.get_key_value("late_hits").map(|(reason, count)| (*reason, *count));
-        if strict && let Some((reason, count)) = lost.first().copied().or(late) {
+        let hits = ["late_hits", "lost_hits"].iter().find_map(|reason| self.dropped.get_key_value(*reason));
+        let hits = hits.map(|(reason, count)| (*reason, *count));
+        if strict && let Some((reason, count)) = lost.first().copied().or(hits) {
             return Err(Error::format("input", format!("{count} parts of it cannot be used: {reason}")));
         }
         self.dropped.extend(lost);

@@ -212,3 +212,13 @@ pub trait System: 'static {
     /// Removes the first results of what waits to be compared.
     fn remove_first(_waiting: &mut Self::Results, _count: usize) {}
 }
+
+/// Warns of what was wrong with the input without ending the job.
+pub(crate) fn warn_of_problems<B>(source: &dyn Source<B>, host: Host<'_>) {
+    let (problems, count) = source.problems();
+    problems.iter().for_each(|problem| host.warn(problem));
+    let more = count - problems.len() as u64;
+    if more > 0 {
+        host.warn(&format!("and {more} more like these"));
+    }
+}

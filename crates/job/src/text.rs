@@ -4,8 +4,8 @@ use crate::{Compared, InputKind, Measurement, Profile, Summary, Throughput};
 use peloton::event::Hashes;
 use peloton::simd::{GANGS, Isa};
 use peloton_truth::{
-    CheckReport, CylinderCategory, CylinderReport, Loss, LossReport, MomentumResolution, Pull, Resolution,
-    VeloPullReport,
+    CheckReport, CylinderCategory, CylinderReport, Loss, LossReport, MomentumReport, Pull, Resolution,
+    StageLoss, VeloPullReport,
 };
 
 /// Rows of text in aligned columns, the first to the left and the others to the right.
@@ -167,32 +167,63 @@ pub fn losses(report: &LossReport) -> String {
     text
 }
 
-/// Momenta of long tracks against true ones.
-pub fn momenta(momenta: &[MomentumResolution]) -> String {
-    if momenta.is_empty() {
-        return String::new();
-    }
-    let heads = ["p, GeV/c", "tracks", "median dp/p", "resolution", "pull of q/p", "right charge"];
+/// Measured momenta against true ones.
+pub fn momenta(report: &MomentumReport) -> String {
+    let heads =
+        ["p, GeV/c", "tracks", "median dp/p", "half 68 %", "pull of q/p", "right charge", "68 % interval"];
     let mut rows = vec![heads.map(String::from)];
-    for bin in momenta {
+    let share = |value: Option<f64>| value.map_or("-".into(), |value| format!("{:.2} %", 100.0 * value));
+    let above = std::iter::once((format!("above {}", edge(report.all.low)), &report.all));
+    let bins = report.bins.iter().map(|bin| (format!("{}-{}", edge(bin.low), edge(bin.high)), bin));
+    for (name, bin) in above.chain(bins).filter(|(_, bin)| bin.tracks > 0) {
         rows.push([
-            format!("{}-{}", edge(bin.p_from), bin.p_to.map(edge).unwrap_or_default()),
+            name,
             bin.tracks.to_string(),
-            format!("{:+.2}%", 100.0 * bin.median),
-            format!("{:.2}%", 100.0 * bin.resolution),
-            format!("{:.2}", bin.pull_width),
-            percent(Some(bin.right_charge)),
+            bin.median.map_or("-".into(), |median| format!("{:+.2} %", 100.0 * median)),
+            share(bin.half_width),
+            bin.pull_width.map_or("-".into(), |width| format!("{width:.2}")),
+            share(bin.right_charge_rate),
+            format!("{} - {}", share(bin.right_charge_low), share(bin.right_charge_high)),
         ]);
     }
-    let text =
-        "\nmomenta of long particles, no electrons: resolutions and widths are half of the central 68 %\n";
-    format!("{text}{}", table(&rows))
+    format!(
+        "\nmomenta of matched tracks of non-electrons, 2 < eta < 5: measured / true - 1\n{}",
+        table(&rows)
+    )
+}
+
+/// Where particles were lost, stage by stage.
+pub fn stage_losses(title: &str, losses: &[StageLoss]) -> String {
+    let mut rows = vec![[title, "entered", "lost", "share", "68 % interval"].map(String::from)];
+    for loss in losses {
+        let interval = format!("{} - {}", percent(loss.low), percent(loss.high));
+        let share = (loss.entered > 0).then_some(loss.lost as f64 / loss.entered as f64);
+        rows.push([
+            loss.stage.into(),
+            loss.entered.to_string(),
+            loss.lost.to_string(),
+            percent(share),
+            interval,
+        ]);
+    }
+    format!("\n{}", table(&rows))
 }
 
 /// Fitted states against true ones, and impact parameters.
 pub fn velo_pulls(report: &VeloPullReport) -> String {
-    let heads = ["state", "p, GeV/c", "tracks", "mean pull", "width", "beyond 5", "resolution"];
+    let heads = [
+        "state",
+        "p, GeV/c",
+        "tracks",
+        "mean pull",
+        "width",
+        "beyond 5",
+        "resolution",
+        "hits in sigma^2",
+        "hits in truth",
+    ];
     let mut rows = vec![heads.map(String::from)];
+    let known = |share: Option<f64>| share.map_or("-".into(), |share| format!("{:.0} %", 100.0 * share));
     for pull in &report.pulls {
         let (scale, unit) = if pull.parameter.starts_with('t') { (1e6, "urad") } else { (1e3, "um") };
         rows.push([
@@ -203,11 +234,14 @@ pub fn velo_pulls(report: &VeloPullReport) -> String {
             format!("{:.3}", pull.width),
             percent(Some(pull.far)),
             format!("{:.1} {unit}", scale * pull.resolution),
+            known(pull.hit_share),
+            known(pull.true_hit_share),
         ]);
     }
     let mut text = format!(
         "\nstates of prompt particles above 3 GeV/c, no electrons: pulls are (fitted - true) / sigma,\n\
-         widths and resolutions half of the central 68 %\n{}",
+         widths and resolutions half of the central 68 %; hits: which share of sigma^2, and of the real\n\
+         variance, is due to hit errors, the rest being scattering\n{}",
         table(&rows)
     );
     let mut rows = vec![["1/pT, c/GeV", "tracks", "impact parameter", "LHCb run 1"].map(String::from)];

@@ -1,12 +1,25 @@
 //! [`TrackFile`]: tracks made elsewhere, one line per event.
 
 use peloton::{Error, Result};
+use peloton_truth::Measured;
+use serde::Deserialize;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-/// Reads NDJSON of tracks: each line a list of tracks, each a list of hit ids. Compressed when the name
-/// ends in `.zst`.
+/// Momenta are told in GeV/c here, hits by their ids.
+#[derive(Deserialize)]
+#[serde(untagged, deny_unknown_fields)]
+enum Line {
+    Hits(Vec<u32>),
+    Track { hits: Vec<u32>, p: f64, pt: f64, charge: f64 },
+}
+
+/// A track made elsewhere: the ids of its hits, and what it says of its momentum, if it does.
+pub type OtherTrack = (Vec<u32>, Option<Measured>);
+
+/// Reads NDJSON of tracks: each line a list of tracks, each a list of hit ids, or such a list with a momentum (GeV/c):
+/// `{"hits": [1, 2], "p": 5.2, "pt": 0.8, "charge": -1}`. Compressed when the name ends in `.zst`.
 pub struct TrackFile {
     path: PathBuf,
     from: Box<dyn BufRead + Send>,
@@ -36,12 +49,18 @@ impl TrackFile {
     ///
     /// # Errors
     /// [`Error::Format`] when there is no line left or it holds no lists of hit ids.
-    pub fn next_event(&mut self) -> Result<Vec<Vec<u32>>> {
+    pub fn next_event(&mut self) -> Result<Vec<OtherTrack>> {
         if !self.read_line()? {
             return Err(self.ends_early());
         }
-        serde_json::from_str(&self.text)
-            .map_err(|e| self.wrong(&format!("not a list of lists of hit ids: {e}")))
+        let lines: Vec<Line> = serde_json::from_str(&self.text).map_err(|e| {
+            self.wrong(&format!("not a list of tracks, each a list of hit ids or an object: {e}"))
+        })?;
+        let track = |line| match line {
+            Line::Hits(hits) => (hits, None),
+            Line::Track { hits, p, pt, charge } => (hits, Some(Measured { p, pt, charge, qop_error: None })),
+        };
+        Ok(lines.into_iter().map(track).collect())
     }
 
     /// Nothing but empty lines may follow.

@@ -63,9 +63,9 @@ impl FromStr for CylinderSpec {
         for part in parts {
             let (key, value) =
                 part.split_once('=').ok_or_else(|| wrong(format!("`{part}` is not key=value")))?;
-            let whole = |most: u64| {
-                let found = value.parse().ok().filter(|found: &u64| *found <= most);
-                found.ok_or_else(|| wrong(format!("{key}: `{value}` is not a whole number up to {most}")))
+            let whole = |max: u64| {
+                let found = value.parse().ok().filter(|found: &u64| *found <= max);
+                found.ok_or_else(|| wrong(format!("{key}: `{value}` is not a whole number up to {max}")))
             };
             let within = |low: f64, high: f64| {
                 let found = value.parse().ok().filter(|found: &f64| (low..=high).contains(found));

@@ -12,6 +12,7 @@ mod cylinder_shuffle;
 mod few;
 mod flight;
 mod lhcb;
+mod normal;
 mod pixels;
 mod random;
 mod spec;
@@ -22,7 +23,8 @@ mod velo;
 
 pub use cylinder::{CylinderSim, CylinderSpec};
 pub use cylinder_shuffle::cylinder_shuffle;
-pub use lhcb::{LhcbDetector, LhcbReader, LhcbScratch, SimulatedEvent};
+pub use lhcb::magnet::Track;
+pub use lhcb::{Bend, LhcbDetector, LhcbReader, SimulatedEvent};
 pub use spec::{SimDetector, SimSpec};
 pub use threads::in_order;
 pub use velo::simulate_velo;

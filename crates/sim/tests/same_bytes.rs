@@ -6,8 +6,7 @@ use peloton_io::input::timepix::{PixelFormat, write_hits};
 use peloton_io::input::{EventNote, Geometry, write_cylinder, write_velo_json};
 use peloton_sim::timepix::PixelSim;
 use peloton_sim::{
-    CylinderSim, LhcbDetector, LhcbReader, LhcbScratch, SimReader, SimSpec, SimulatedEvent, in_order,
-    simulate_velo,
+    CylinderSim, LhcbDetector, LhcbReader, SimReader, SimSpec, SimulatedEvent, in_order, simulate_velo,
 };
 
 const THREADS: [usize; 4] = [1, 2, 3, 7];
@@ -41,7 +40,7 @@ fn lhcb_bytes(spec: &str, threads: usize) -> Vec<u8> {
     let geometry = Geometry::Nominal;
     let (ut, scifi) = (geometry.ut().unwrap(), geometry.scifi().unwrap());
     let detector = LhcbDetector { ut: &ut, scifi: &scifi, polarity: geometry.polarity().unwrap() };
-    let make = |scratch: &mut LhcbScratch, number| SimulatedEvent::new(&spec, &detector, scratch, number);
+    let make = |(): &mut (), number| SimulatedEvent::new(&spec, &detector, number);
     let mut bytes = Vec::new();
     in_order(0..spec.events, threads, make, |event| event.write(&mut bytes).is_ok()).unwrap();
     bytes

@@ -2,7 +2,8 @@
 
 use super::efficiency::{Counter, Sum, ratio};
 use super::matching::{Association, Category, EventCategory, Fate, Match, Matcher, PartCounts};
-use super::report::{CategoryReport, CheckReport};
+use super::momentum::{Measured, Momenta};
+use super::report::{CategoryReport, CheckReport, FastGhosts};
 use super::tables::{ParticleCounts, TrackCounts};
 use super::{Rules, json_rules, lhcb_rules, lhcb_tracks};
 use peloton::event::TruthEvent;
@@ -20,6 +21,9 @@ pub struct Checker {
     ghosts: u64,
     repeated: u64,
     ghost_rates: Sum,
+    /// Tracks that say they are fast, and the ghosts among them.
+    fast: [u64; 2],
+    momenta: Momenta,
     totals: Vec<Totals>,
     track_counts: TrackCounts,
     // Memory that is used again for each event.
@@ -28,6 +32,9 @@ pub struct Checker {
     selected: Vec<bool>,
     fates: Vec<Fate>,
 }
+
+/// What makes a track a fast one by its own measure: momentum and transverse momentum above these, GeV/c.
+const FAST: [f64; 2] = [3.0, 0.5];
 
 /// The particles that a track with hits in one part alone is: those whose share of it is accepted.
 fn single(shares: &[(u32, PartCounts)], accepts: impl Fn(u32) -> bool) -> Vec<Match> {
@@ -54,6 +61,12 @@ struct Totals {
 }
 
 impl Rules {
+    /// Whether a particle is of a category, by its name in reports; none where there is no such category.
+    pub fn holds(self, category: &str, particle: &peloton::event::Particle) -> Option<bool> {
+        let category = self.categories().iter().find(|one| one.name == category)?;
+        Some((category.holds)(particle))
+    }
+
     fn categories(self) -> &'static [Category] {
         match self {
             Rules::Json => &json_rules::CATEGORIES,
@@ -103,6 +116,8 @@ impl Checker {
             ghosts: 0,
             repeated: 0,
             ghost_rates: Sum::default(),
+            fast: [0; 2],
+            momenta: Momenta::default(),
             totals: rules.categories().iter().map(|_| totals()).collect(),
             track_counts: TrackCounts::new(),
             matcher: Matcher::new(match rules {
@@ -119,6 +134,15 @@ impl Checker {
     ///
     /// [`Particle::hits`]: peloton::event::Particle::hits
     pub fn event<'a>(&mut self, truth: &TruthEvent, tracks: impl Iterator<Item = &'a [u32]>) {
+        self.measured_event(truth, tracks.map(|track| (track, None)));
+    }
+
+    /// As [`event`](Self::event), with what the tracks say of their momenta, where they do.
+    pub fn measured_event<'a>(
+        &mut self,
+        truth: &TruthEvent,
+        tracks: impl Iterator<Item = (&'a [u32], Option<Measured>)>,
+    ) {
         self.matcher.index(truth);
         self.match_tracks(truth, tracks);
         for number in 0..self.totals.len() {
@@ -128,12 +152,16 @@ impl Checker {
     }
 
     /// Finds the ghosts, and what the other tracks are.
-    fn match_tracks<'a>(&mut self, truth: &TruthEvent, tracks: impl Iterator<Item = &'a [u32]>) {
+    fn match_tracks<'a>(
+        &mut self,
+        truth: &TruthEvent,
+        tracks: impl Iterator<Item = (&'a [u32], Option<Measured>)>,
+    ) {
         let (particles, part) = (truth.particles.len(), self.rules.part());
         self.associations.clear();
         let mut seen = HashSet::new();
         let (mut kept, mut ghosts) = (0u32, 0u32);
-        for track in tracks {
+        for (track, measured) in tracks {
             self.tracks += 1;
             if !seen.insert(track) {
                 self.repeated += 1;
@@ -154,11 +182,32 @@ impl Checker {
             }));
             let ghost = self.associations.len() == before;
             self.track_counts.add((track.len(), particles), ghost);
+            if let Some(measured) = measured {
+                self.add_measured(measured, before, truth);
+            }
             ghosts += u32::from(ghost);
             kept += 1;
         }
         self.ghosts += u64::from(ghosts);
         self.ghost_rates.add(ratio(f64::from(ghosts), f64::from(kept)).unwrap_or(0.0));
+    }
+
+    /// Takes what a track says of its momentum; what it is stands in the associations from `first` on.
+    fn add_measured(&mut self, measured: Measured, first: usize, truth: &TruthEvent) {
+        // Of several particles that share the hits, the first that left the most.
+        let best = self.associations[first..].iter().rev().max_by_key(|association| association.common);
+        if let Some(best) = best {
+            self.momenta.add(&truth.particles[best.particle as usize], measured);
+        }
+        if measured.p > FAST[0] && measured.pt > FAST[1] {
+            self.fast[0] += 1;
+            self.fast[1] += u64::from(best.is_none());
+        }
+    }
+
+    /// The particles of the last event that some track is, by their numbers; each as often as it has tracks.
+    pub fn found(&self) -> impl Iterator<Item = usize> + '_ {
+        self.associations.iter().map(|association| association.particle as usize)
     }
 
     fn category(&mut self, number: usize, truth: &TruthEvent) {
@@ -201,6 +250,8 @@ impl Checker {
         self.repeated += later.repeated;
         self.ghost_rates.merge(later.ghost_rates);
         self.track_counts.merge(&later.track_counts);
+        self.momenta.merge(&later.momenta);
+        (0..2).for_each(|at| self.fast[at] += later.fast[at]);
         for (totals, later) in self.totals.iter_mut().zip(&later.totals) {
             totals.merge(later);
         }
@@ -211,6 +262,9 @@ impl Checker {
     pub fn report(&self) -> CheckReport {
         let named = || self.rules.categories().iter().zip(&self.totals);
         let clone_rate = self.rules.clone_rate();
+        let momentum = self.momenta.report();
+        let [tracks, ghosts] = self.fast;
+        let fast = FastGhosts { tracks, ghosts, ghost_rate: ratio(ghosts as f64, tracks as f64) };
         CheckReport {
             tracks: self.tracks,
             ghosts: self.ghosts,
@@ -224,6 +278,8 @@ impl Checker {
                 .flat_map(|(category, totals)| totals.counts.tables(category.name, clone_rate))
                 .collect(),
             ghost_tables: self.track_counts.tables(),
+            fast: (tracks > 0 || momentum.is_some()).then_some(fast),
+            momentum,
         }
     }
 }

@@ -2,7 +2,7 @@
 //! more than three quarters of its hits are.
 
 use super::efficiency::Counter;
-use peloton::event::{CYLINDER_LAYERS, CylinderTruth, NO_HIT};
+use peloton::event::{CYLINDER_LAYERS, CylinderBatch, CylinderTruth, NO_HIT};
 
 /// Fewest hits of the tracks of the second category.
 const LONG: usize = 7;
@@ -75,13 +75,15 @@ pub struct CylinderReport {
 }
 
 impl CylinderChecker {
-    /// Adds one event: tracks as lists of hits counted from the event's first, `first_hit` of all hits.
+    /// Adds one event: tracks as lists of hits counted from the event's first.
     pub fn event<'a>(
         &mut self,
+        hits: &CylinderBatch,
         truth: &CylinderTruth,
-        (event, first_hit): (usize, usize),
+        event: usize,
         tracks: impl Iterator<Item = &'a [u32]>,
     ) {
+        let first_hit = hits.layer_start[event * CYLINDER_LAYERS] as usize;
         let particles = truth.particles.start[event] as usize..truth.particles.start[event + 1] as usize;
         let mut found = vec![[false; 2]; particles.len()];
         self.events += 1;

@@ -1,6 +1,6 @@
 //! [`Geometry`]: where the detector's geometry comes from; each part is read when it is asked for.
 
-use peloton::bytes::Fields;
+use peloton::bytes::{Fields, File};
 use peloton::scifi::SciFiGeometry;
 use peloton::ut::{UtGeometry, UtTables};
 use peloton::velo::VeloSensors;
@@ -62,7 +62,7 @@ impl Geometry {
             Self::Nominal => Ok(UtGeometry::nominal()),
             Self::Folder(folder) => {
                 let (boards, sectors) = (read(folder, "ut_boards.bin")?, read(folder, "ut_geometry.bin")?);
-                UtGeometry::parse((&boards.0, &boards.1), (&sectors.0, &sectors.1))
+                UtGeometry::parse(File::new(&boards.0, &boards.1), File::new(&sectors.0, &sectors.1))
             }
         }
     }

@@ -2,13 +2,13 @@
 
 mod page;
 
-use crate::run::tell_problems;
 use crate::sink::is_no_file;
-use crate::system::open;
+use crate::system::{open, warn_of_problems};
 use crate::systems::TimepixSystem;
 use crate::{Host, Request, SequenceName, System};
 use page::PixelDisplay;
 use peloton::engine::{Batch, Sliced};
+use peloton::simd::with_default_float_mode;
 use peloton::timepix::PixelBatch;
 use peloton::{Error, Result};
 use peloton_io::output::write_whole;
@@ -51,6 +51,10 @@ pub struct Displayed {
 /// # Errors
 /// [`Error::Config`] for other sequences, and those of the inputs and the output.
 pub fn display(request: &Request, frame: Frame, output: &Path, host: Host<'_>) -> Result<Displayed> {
+    with_default_float_mode(|| displayed(request, frame, output, host))
+}
+
+fn displayed(request: &Request, frame: Frame, output: &Path, host: Host<'_>) -> Result<Displayed> {
     if request.config.sequence != SequenceName::Timepix {
         return Err(Error::Config("display draws pixel hits: add --sequence timepix".into()));
     }
@@ -86,7 +90,7 @@ pub fn display(request: &Request, frame: Frame, output: &Path, host: Host<'_>) -
         }
     }
     host.progress.end();
-    tell_problems(&*opened.source, host);
+    warn_of_problems(&*opened.source, host);
     if page.is_empty() {
         return Err(Error::format("input", "there is no hit to display"));
     }

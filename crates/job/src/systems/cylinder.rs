@@ -11,7 +11,7 @@ use crate::{
 };
 use peloton::cylinder::{Cylinder, CylinderConfig, CylinderSample, fit_particles};
 use peloton::engine::{Sequence, Sliced, Stage};
-use peloton::event::{CYLINDER_LAYERS, CylinderTracks, TruthEvent};
+use peloton::event::{CylinderTracks, TruthEvent};
 use peloton::kalman::FitStatus;
 use peloton::{Error, Result};
 use peloton_io::input::{CylinderReader, Format};
@@ -202,9 +202,8 @@ impl Check<CylinderSystem> for CylinderCheck {
         results: &Sliced<CylinderTracks>,
     ) -> Result<()> {
         for (number, (tracks, event)) in results.events().enumerate() {
-            let first_hit = batch.hits.layer_start[number * CYLINDER_LAYERS] as usize;
-            self.checker.event(&batch.truth, (number, first_hit), tracks.hit_lists(event));
-            self.pulls.event(tracks, event, &batch.truth, (number, first_hit));
+            self.checker.event(&batch.hits, &batch.truth, number, tracks.hit_lists(event));
+            self.pulls.event(tracks, event, &batch.hits, &batch.truth, number);
             for code in &tracks.fit[tracks.of_event(event)] {
                 *self.fits.entry(FitStatus::ALL[usize::from(*code)].name()).or_insert(0) += 1;
             }

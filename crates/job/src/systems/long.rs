@@ -1,19 +1,18 @@
 //! Long tracks: raw banks of Velo and SciFi to tracks through both.
 
 use super::raw::RawSource;
+use super::track_check::{TrackCheck, TrackRows};
 use super::trackers::{pool, tracker_rules};
-use crate::check::{KnownHits, object, report};
 use crate::system::Runs;
-use crate::{Check, CheckOptions, Checked, Config, Host, Opened, Request, Summary, System, text};
+use crate::{Check, CheckOptions, Config, Host, Opened, Request, System};
 use peloton::Result;
-use peloton::engine::{Sequence, Sliced, Stage};
-use peloton::event::{LongTracks, RawBatch, TruthEvent};
+use peloton::engine::{Sequence, Stage};
+use peloton::event::{LongTracks, RawBatch};
 use peloton::long::{Bending, Long, LongConfig};
 use peloton::scifi::{SciFi, SciFiConfig, SciFiGeometry};
 use peloton::velo::{Velo, VeloBanks, VeloConfig, VeloSensors};
 use peloton_io::input::Format;
-use peloton_truth::{Checker, Momenta, Rules};
-use serde_json::json;
+use peloton_truth::{Measured, Rules};
 use std::sync::Arc;
 
 /// Raw banks to long tracks.
@@ -86,13 +85,8 @@ impl System for LongSystem {
         options: &CheckOptions,
         opened: &mut Opened<Self>,
     ) -> Result<Box<dyn Check<Self>>> {
-        let rules = Self::track_rules(request, options, opened)?;
-        Ok(Box::new(LongCheck {
-            checker: Checker::new(rules),
-            known: KnownHits::default(),
-            momenta: Momenta::default(),
-            tables: options.tables,
-        }))
+        let by = Self::track_rules(request, options, opened)?;
+        Ok(Box::new(TrackCheck::new(by, options, rows)))
     }
 
     fn bank_bytes(context: &LongContext, batch: &RawBatch) -> Option<u64> {
@@ -100,35 +94,19 @@ impl System for LongSystem {
     }
 }
 
-/// Tracks against true particles.
-struct LongCheck {
-    checker: Checker,
-    known: KnownHits,
-    momenta: Momenta,
-    tables: bool,
-}
-
-impl Check<LongSystem> for LongCheck {
-    fn add(&mut self, _batch: &RawBatch, truth: &[TruthEvent], results: &Sliced<LongTracks>) -> Result<()> {
-        for ((tracks, event), truth) in results.events().zip(truth) {
-            self.checker.event(truth, tracks.hit_lists(event));
-            self.known.event(truth, tracks.hit_lists(event));
-            self.momenta.event(truth, tracks, event);
-        }
-        Ok(())
-    }
-
-    fn finish(self: Box<Self>, _summary: &Summary, host: Host<'_>) -> Result<Checked> {
-        self.known.tell(host);
-        let report = report(self.checker)?;
-        let momenta = self.momenta.report();
-        let mut text = report.to_string();
-        if self.tables {
-            text.push_str(&text::tables(&report));
-        }
-        text.push_str(&text::momenta(&momenta));
-        let mut json = object(&report);
-        json.insert("momenta".into(), json!(momenta));
-        Ok(Checked { text, json, is_right: true, failure: None })
+/// The long tracks of an event, with their momenta.
+fn rows(tracks: &LongTracks, event: usize, rows: &mut TrackRows) {
+    for track in tracks.of_event(event) {
+        let qop = f64::from(tracks.scifi.qop[track]);
+        let (tx, ty) = (f64::from(tracks.beam.tx[track]), f64::from(tracks.beam.ty[track]));
+        let slope = tx.hypot(ty);
+        let p = 1.0 / qop.abs();
+        let measured = Measured {
+            p,
+            pt: p * slope / slope.hypot(1.0),
+            charge: qop.signum(),
+            qop_error: Some(f64::from(tracks.var_qop[track]).sqrt()),
+        };
+        rows.push(tracks.hits_of(track).iter().copied(), Some(measured));
     }
 }

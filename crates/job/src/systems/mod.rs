@@ -6,12 +6,16 @@ mod long;
 mod raw;
 mod scifi;
 mod timepix;
+mod track_check;
 mod trackers;
 mod velo;
+mod velo_ut;
 
 pub use cylinder::CylinderSystem;
 pub use long::LongSystem;
 pub use scifi::SciFiTracksSystem;
 pub use timepix::{PixelContext, TimepixSystem};
+pub use track_check::{TrackCheck, TrackRows};
 pub use trackers::{SciFiSystem, UtSystem};
 pub use velo::VeloSystem;
+pub use velo_ut::VeloUtSystem;

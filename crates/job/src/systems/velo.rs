@@ -9,11 +9,11 @@ use crate::system::Runs;
 use crate::{Check, CheckOptions, Checked, Config, Host, Opened, Request, Source, Summary, System, text};
 use peloton::engine::{Sequence, Sliced, Stage};
 use peloton::event::{TruthEvent, VeloTracks};
-use peloton::velo::{Velo, VeloBanks, VeloConfig, VeloInputBatch, VeloSensors};
+use peloton::velo::{FitConfig, Velo, VeloBanks, VeloConfig, VeloInputBatch, VeloSensors};
 use peloton::{Error, Result};
 use peloton_io::input::{Format, Geometry, VeloReader};
 use peloton_sim::{SimDetector, SimReader, SimSpec};
-use peloton_truth::{Checker, Rules, VeloLosses, VeloPulls};
+use peloton_truth::{Checker, Rules, VeloHits, VeloLosses, VeloPulls};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -194,6 +194,7 @@ impl System for VeloSystem {
             checker: Checker::new(rules),
             known: KnownHits::default(),
             pulls: VeloPulls::default(),
+            fit: request.config.velo.fit.clone(),
             losses,
             tables: options.tables,
         }))
@@ -210,6 +211,7 @@ struct VeloCheck {
     checker: Checker,
     known: KnownHits,
     pulls: VeloPulls,
+    fit: FitConfig,
     losses: Option<VeloLosses>,
     tables: bool,
 }
@@ -224,7 +226,12 @@ impl Check<VeloSystem> for VeloCheck {
         for (number, ((tracks, event), truth)) in results.events().zip(truth).enumerate() {
             self.checker.event(truth, tracks.hit_lists(event));
             self.known.event(truth, tracks.hit_lists(event));
-            self.pulls.event(truth, tracks, event);
+            let hits = match batch {
+                VeloInputBatch::Hits(hits) => Some(hits.view().event(number)),
+                VeloInputBatch::Banks(_) => None,
+            };
+            let places = hits.map(|event| VeloHits { fit: &self.fit, event });
+            self.pulls.event(truth, tracks, event, places);
             if let Some(losses) = &mut self.losses {
                 let VeloInputBatch::Hits(hits) = batch else {
                     let message =

@@ -6,19 +6,19 @@
 //! Likeness, not physics: it makes events of the real size and shape, in the geometry that it is given.
 
 mod banks;
-mod magnet;
+pub(crate) mod magnet;
 mod trackers;
 mod truth;
 
 use super::SimSpec;
 use super::collisions::collide;
 use super::few::Few;
+use super::flight::{ELECTRON, norm};
 use super::pixels::{Cluster, merge_touching};
 use super::random::Random;
 use super::threads::{in_order, take_events};
 use super::transport::transport;
 use super::velo::digitise;
-use magnet::Field;
 use peloton::event::{BankKind, RawBatch, UT_PLANES};
 use peloton::scifi::SciFiGeometry;
 use peloton::ut::UtGeometry;
@@ -28,6 +28,7 @@ use peloton_io::input::{EventNote, McBanks, McFormat};
 use std::collections::HashMap;
 use std::io::Write;
 use std::ops::Range;
+use trackers::Through;
 use truth::ParticleHits;
 
 /// Number of every simulated run.
@@ -60,16 +61,30 @@ pub struct SimulatedEvent {
     banks: Vec<banks::SimBank>,
     truth: Vec<u8>,
     vertices: Vec<u8>,
+    bends: Vec<Bend>,
+}
+
+/// How the magnet bent a particle that is reconstructible in Velo and SciFi and no electron.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Bend {
+    /// True momentum, GeV/c.
+    pub p: f64,
+    /// Charge.
+    pub charge: f64,
+    /// dx/dz and dy/dz as it leaves the Velo.
+    pub velo: [f64; 2],
+    /// The same in the last layer of the SciFi.
+    pub scifi: [f64; 2],
 }
 
 impl SimulatedEvent {
     /// Simulates event `number` of the sample.
-    pub fn new(spec: &SimSpec, detector: &LhcbDetector<'_>, scratch: &mut LhcbScratch, number: u64) -> Self {
+    pub fn new(spec: &SimSpec, detector: &LhcbDetector<'_>, number: u64) -> Self {
         let mut random = Random::new(spec.seed, number);
         let (mut flights, vertices) = collide(spec, &mut random);
         let (crossings, exits) = transport(&mut flights, &mut random);
         let sensors = digitise(spec, &crossings, &mut random);
-        let trackers = trackers::follow(detector, &mut flights, &exits, &mut random, &mut scratch.field);
+        let trackers = trackers::follow(detector, &mut flights, &exits, &mut random);
 
         let mut hits = vec![ParticleHits::default(); flights.len()];
         let mut all = Vec::new();
@@ -92,6 +107,15 @@ impl SimulatedEvent {
         }
         all.extend(banks::ut(&trackers));
         all.extend(banks::scifi(&trackers));
+        let bends = trackers.through.iter().filter(|one| {
+            let hits = &hits[one.flight];
+            flights[one.flight].pid.abs() != ELECTRON && hits.has_velo() && hits.has_scifi()
+        });
+        let bend = |one: &Through| {
+            let flight = &flights[one.flight];
+            Bend { p: norm(flight.momentum), charge: flight.charge, velo: one.begin, scifi: one.end }
+        };
+        let bends = bends.map(bend).collect();
         let plane_of = |id| planes.get(&id).copied().unwrap_or(UT_PLANES);
         let vertices = truth::with_tracks(&vertices, &flights, &hits);
         let reconstructible = vertices.iter().filter(|vertex| vertex.tracks >= VERTEX_TRACKS).count() as u32;
@@ -100,7 +124,13 @@ impl SimulatedEvent {
             banks: all,
             truth: truth::particles(flights.iter().zip(&hits), plane_of, reconstructible),
             vertices: truth::vertices(&vertices),
+            bends,
         }
+    }
+
+    /// How the magnet bent the event's particles, in no particular order.
+    pub fn bends(&self) -> &[Bend] {
+        &self.bends
     }
 
     /// Appends the event to a batch, as a reader of files would.
@@ -160,12 +190,6 @@ fn connected(clusters: Vec<Cluster>) -> Vec<Cluster> {
     all
 }
 
-/// Memory of a thread that simulates, and what it found out before.
-#[derive(Default)]
-pub struct LhcbScratch {
-    field: Field,
-}
-
 /// Simulated raw events, one after another.
 #[derive(Debug, Clone)]
 pub struct LhcbReader {
@@ -194,8 +218,7 @@ impl LhcbReader {
 
     /// The next event.
     pub fn next(&mut self, detector: &LhcbDetector<'_>) -> Option<SimulatedEvent> {
-        let mut scratch = LhcbScratch::default();
-        self.events.next().map(|number| SimulatedEvent::new(&self.spec, detector, &mut scratch, number))
+        self.events.next().map(|number| SimulatedEvent::new(&self.spec, detector, number))
     }
 
     /// Appends up to `max_events` events to `batch`, and what a reader of files would say of each to `notes`.
@@ -210,7 +233,7 @@ impl LhcbReader {
         notes: &mut Vec<EventNote>,
     ) -> Result<usize> {
         let (spec, before) = (&self.spec, notes.len());
-        let make = |scratch: &mut _, number| SimulatedEvent::new(spec, detector, scratch, number);
+        let make = |(): &mut (), number| SimulatedEvent::new(spec, detector, number);
         in_order(take_events(&mut self.events, max_events), self.threads, make, |event| {
             notes.push(event.push(batch));
             true

@@ -1,7 +1,7 @@
 //! Hits in the UT and the SciFi, of particles and of nobody.
 
 use super::LhcbDetector;
-use super::magnet::{Field, Track};
+use super::magnet::Track;
 use crate::flight::{ELECTRON, Flight, PION, deflected, scaled, sum};
 use crate::random::Random;
 use crate::transport::Exit;
@@ -53,6 +53,17 @@ pub(super) struct TrackerHits {
     pub ut: BTreeMap<(u16, u8, u16), (UtChannel, Vec<usize>)>,
     /// By (board, link, cell).
     pub scifi: BTreeMap<(u16, u8, u8), Fibres>,
+    /// Particles that came to the last layer of the SciFi.
+    pub through: Vec<Through>,
+}
+
+/// How a particle flew that came through.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Through {
+    pub flight: usize,
+    /// dx/dz and dy/dz where it began, and in the last layer.
+    pub begin: [f64; 2],
+    pub end: [f64; 2],
 }
 
 impl TrackerHits {
@@ -74,12 +85,10 @@ pub(super) fn follow(
     flights: &mut Vec<Flight>,
     exits: &[Option<Exit>],
     random: &mut Random,
-    field: &mut Field,
 ) -> TrackerHits {
     let mut hits = TrackerHits::default();
     let mut way = Way {
         detector,
-        field,
         rich: Material::new(RICH),
         ut_plane: Material::new(UT_PLANE),
         scifi_layer: Material::new(SCIFI_LAYER),
@@ -130,7 +139,6 @@ fn secondary(parent: Exit, random: &mut Random) -> (Flight, Track) {
 /// What is on the way of all particles.
 struct Way<'a> {
     detector: &'a LhcbDetector<'a>,
-    field: &'a mut Field,
     rich: Material,
     ut_plane: Material,
     scifi_layer: Material,
@@ -164,13 +172,13 @@ impl Way<'_> {
         let polarity = f64::from(self.detector.polarity);
         let mut track = start;
         if track.z < RICH_Z {
-            track = scattered(track.to(RICH_Z, polarity, self.field)?, flight, self.rich, random);
+            track = scattered(track.to(RICH_Z, polarity)?, flight, self.rich, random);
             if flight.is_hadron() && random.chance(LOST) {
                 return None;
             }
         }
         for (plane, z) in UT_Z.into_iter().enumerate().filter(|(_, z)| *z > start.z) {
-            track = track.to(z, polarity, self.field)?;
+            track = track.to(z, polarity)?;
             let smear = UT_SIGMA * random.normal();
             for hit in
                 self.detector.ut.strips_at(plane, line(track, smear)).filter(|_| random.chance(EFFICIENCY))
@@ -182,11 +190,13 @@ impl Way<'_> {
         if track.z < SCIFI_Z[0] && flight.is_hadron() && random.chance(LOST_IN_MAGNET) {
             return None;
         }
+        let mut end = [0.0; 2];
         for (layer, z) in SCIFI_Z.into_iter().enumerate().filter(|(_, z)| *z > start.z) {
-            track = track.to(z, polarity, self.field)?;
+            track = track.to(z, polarity)?;
             if flight.is_hadron() && random.chance(LOST_IN_LAYER) {
                 return None;
             }
+            end = [track.tx, track.ty];
             let smear = SCIFI_SIGMA * random.normal();
             let hit = self.detector.scifi.channel_at(layer, line(track, smear));
             if let Some(hit) = hit.filter(|_| random.chance(EFFICIENCY)) {
@@ -194,6 +204,7 @@ impl Way<'_> {
             }
             track = scattered(track, flight, self.scifi_layer, random);
         }
+        hits.through.push(Through { flight: number, begin: [start.tx, start.ty], end });
         Some(())
     }
 }

@@ -1,0 +1,5 @@
+//! Sequences over several detectors: each runs those of the detectors one after another, on the same slice of events.
+
+mod velo_ut;
+
+pub use velo_ut::{UtDetector, VeloUt, VeloUtWorkspace};

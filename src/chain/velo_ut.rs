@@ -1,0 +1,125 @@
+//! [`VeloUt`]: the sequence from raw banks to Velo tracks with hits in the UT.
+
+use crate::engine::{Sequence, Stage};
+use crate::event::{BankKind, Outcome, RawBatch, RawEvents, UtBatch, VeloTracks, VeloUtTracks};
+use crate::simd::Level;
+use crate::ut::{
+    UtConfig, UtFindInput, UtFindWorkspace, UtGeometry, UtLayout, UtScratch, UtTables, decode, find,
+};
+use crate::velo::{Velo, VeloInput, VeloSequenceWorkspace};
+use crate::{Error, Result};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Stages of the Velo.
+const VELO_STAGES: usize = Velo::STAGES.len();
+
+/// What the UT is to a sequence: its sectors, and the magnet before it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct UtDetector {
+    /// Sectors and boards.
+    pub geometry: UtGeometry,
+    /// Bending by the magnet.
+    pub tables: UtTables,
+    /// -1 with the magnet down, 1 up.
+    pub polarity: f32,
+}
+
+/// Raw banks of Velo and UT to Velo tracks with hits in the UT, and their momenta.
+#[derive(Debug, Clone)]
+pub struct VeloUt {
+    velo: Velo,
+    ut: Arc<UtDetector>,
+    layout: UtLayout,
+    config: UtConfig,
+}
+
+impl VeloUt {
+    /// A sequence that goes on from the tracks of `velo`, which must have sensors.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for a configuration that cannot be used.
+    pub fn new(velo: Velo, ut: Arc<UtDetector>, config: UtConfig) -> Result<Self> {
+        config.validate()?;
+        let velo_z = velo.config().fit.end_z;
+        let layout = UtLayout::new(&ut.geometry, ut.tables.clone(), ut.polarity, velo_z)?;
+        Ok(Self { velo, ut, layout, config })
+    }
+}
+
+/// Scratch memory of one thread.
+#[derive(Debug, Default)]
+pub struct VeloUtWorkspace {
+    velo: VeloSequenceWorkspace,
+    tracks: Outcome<VeloTracks>,
+    decode: UtScratch,
+    hits: Outcome<UtBatch>,
+    find: UtFindWorkspace,
+}
+
+impl Sequence for VeloUt {
+    const NAME: &'static str = "velo-ut";
+    const STAGES: &'static [Stage] = &[
+        Velo::STAGES[0],
+        Velo::STAGES[1],
+        Velo::STAGES[2],
+        Velo::STAGES[3],
+        Stage { name: "ut-decode", input: "raw banks", output: "hits by plane, row and x" },
+        Stage {
+            name: "windows",
+            input: "Velo tracks into the UT",
+            output: "tracks with hits in three planes",
+        },
+        Stage {
+            name: "tracklets",
+            input: "tracks with hits in three planes",
+            output: "tracks with momentum",
+        },
+    ];
+
+    type Input<'a> = RawEvents<'a>;
+    type Batch = RawBatch;
+    type Output = VeloUtTracks;
+    type Workspace = VeloUtWorkspace;
+
+    fn level(&self) -> Level {
+        self.velo.level()
+    }
+
+    fn view(batch: &RawBatch) -> RawEvents<'_> {
+        batch.view()
+    }
+
+    fn accept(&self, events: RawEvents<'_>) -> Result<()> {
+        self.velo.accept(VeloInput::Banks(events)).map_err(|error| match error {
+            Error::Config(_) => {
+                Error::Config("the sequence velo-ut needs the geometry of Velo and UT".into())
+            }
+            error => error,
+        })
+    }
+
+    fn bank_bytes(&self, events: RawEvents<'_>) -> Option<u64> {
+        let ut = events.bank_bytes(|_| BankKind::Ut);
+        self.velo.bank_bytes(VeloInput::Banks(events)).map(|velo| velo + ut)
+    }
+
+    fn run_range(
+        &self,
+        events: RawEvents<'_>,
+        range: Range<usize>,
+        workspace: &mut VeloUtWorkspace,
+        out: &mut Outcome<VeloUtTracks>,
+    ) {
+        let VeloUtWorkspace { velo, tracks, decode: scratch, hits, find: search } = workspace;
+        let level = self.level();
+        tracks.clear();
+        self.velo.run_range(VeloInput::Banks(events), range.clone(), velo, tracks);
+        hits.clear();
+        decode(level, &self.ut.geometry, events, range, scratch, hits);
+        out.counters.add_part(&tracks.counters, 0);
+        out.counters.add_part(&hits.counters, VELO_STAGES);
+        let input = UtFindInput { velo: &tracks.results, hits: &hits.results };
+        find(level, &self.config, &self.layout, input, search, out);
+    }
+}

@@ -1,0 +1,100 @@
+//! Velo tracks that were extended into the UT, as columns.
+
+use super::{Column, Starts, results};
+use crate::Status;
+
+/// Velo tracks with hits in the UT, of many events. Event e owns the tracks `[track_start[e], track_start[e + 1])`, track
+/// t the entries `[hit_start[t], hit_start[t + 1])` of `hits`; everything else has one value per track. Velo tracks
+/// without hits in the UT are not here. The table of all columns is [`Results::COLUMNS`](super::Results::COLUMNS).
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct VeloUtTracks {
+    /// First track of each event (no unit).
+    pub track_start: Starts,
+    /// First entry in `hits` of each track (no unit).
+    pub hit_start: Starts,
+    /// LHCbIDs of the hits: those in the UT, then those in the Velo from the largest z down (no unit).
+    pub hits: Column<u32>,
+    /// How many of the hits are in the UT (no unit).
+    pub ut_hits: Column<u8>,
+    /// Number of the Velo track among those of its event (no unit).
+    pub velo_track: Column<u32>,
+    /// Charge over momentum, 1/GeV.
+    pub q_over_p: Column<f32>,
+    /// Variance of charge over momentum, 1/GeV^2.
+    pub var_q_over_p: Column<f32>,
+    /// chi2 of the fit (no unit).
+    pub chi2: Column<f32>,
+    /// x in the middle of the UT, z = 2484.6 mm, mm.
+    pub x: Column<f32>,
+    /// y there, mm.
+    pub y: Column<f32>,
+    /// Slope dx/dz there (no unit).
+    pub tx: Column<f32>,
+    /// Slope dy/dz there (no unit).
+    pub ty: Column<f32>,
+    /// Variance of x, covariance of x and tx, variance of tx: mm^2, mm, no unit.
+    pub cov_x: [Column<f32>; 3],
+    /// Variance of y, covariance of y and ty, variance of ty: mm^2, mm, no unit.
+    pub cov_y: [Column<f32>; 3],
+    /// What became of each event (no unit).
+    pub status: Vec<Status>,
+}
+
+results! {
+    VeloUtTracks: "event", "track", "hit";
+    integers {
+        Status 0 [status] "status" "1" "what became of the event";
+        Starts 0 [track_start] "track_start" "1" "first track of the event";
+        Starts 1 [hit_start] "hit_start" "1" "first hit of the track";
+        U8 1 [ut_hits] "ut_hits" "1" "how many of the track's hits are in the UT";
+        U32 1 [velo_track] "velo_track" "1" "number of the Velo track among those of its event";
+        U32 2 [hits] "hits" "1" "LHCbIDs of the track's hits: those in the UT, then those in the Velo from the largest z down";
+    }
+    others {
+        F32 1 [q_over_p] "q_over_p" "1/GeV" "charge over momentum";
+        F32 1 [var_q_over_p] "var_q_over_p" "1/GeV^2" "variance of charge over momentum";
+        F32 1 [chi2] "chi2" "1" "chi2 of the fit";
+        F32 1 [x] "x" "mm" "x in the middle of the UT, z = 2484.6 mm";
+        F32 1 [y] "y" "mm" "y in the middle of the UT";
+        F32 1 [tx] "tx" "1" "slope dx/dz in the middle of the UT";
+        F32 1 [ty] "ty" "1" "slope dy/dz in the middle of the UT";
+        F32 1 [cov_x[0]] "cov_xx" "mm^2" "variance of x in the middle of the UT";
+        F32 1 [cov_x[1]] "cov_xtx" "mm" "covariance of x and tx in the middle of the UT";
+        F32 1 [cov_x[2]] "cov_txtx" "1" "variance of tx in the middle of the UT";
+        F32 1 [cov_y[0]] "cov_yy" "mm^2" "variance of y in the middle of the UT";
+        F32 1 [cov_y[1]] "cov_yty" "mm" "covariance of y and ty in the middle of the UT";
+        F32 1 [cov_y[2]] "cov_tyty" "1" "variance of ty in the middle of the UT";
+    }
+}
+
+impl VeloUtTracks {
+    /// Number of tracks of all events.
+    pub fn tracks(&self) -> usize {
+        self.hit_start.len() - 1
+    }
+
+    /// The tracks of one event, as a range into the per-track columns.
+    ///
+    /// # Panics
+    /// When there is no such event.
+    pub fn of_event(&self, event: usize) -> std::ops::Range<usize> {
+        self.track_start[event] as usize..self.track_start[event + 1] as usize
+    }
+
+    /// The hit lists of one event's tracks.
+    ///
+    /// # Panics
+    /// When there is no such event.
+    pub fn hit_lists(&self, event: usize) -> impl Iterator<Item = &[u32]> {
+        let range = |track: usize| self.hit_start[track] as usize..self.hit_start[track + 1] as usize;
+        self.of_event(event).map(move |track| &self.hits[range(track)])
+    }
+
+    /// Columns of floats with a value per track, in the order of the schema.
+    pub(crate) fn floats_mut(&mut self) -> [&mut Column<f32>; 13] {
+        let [xx, xt, tt] = &mut self.cov_x;
+        let [yy, ys, ss] = &mut self.cov_y;
+        let Self { q_over_p, var_q_over_p, chi2, x, y, tx, ty, .. } = self;
+        [q_over_p, var_q_over_p, chi2, x, y, tx, ty, xx, xt, tt, yy, ys, ss]
+    }
+}

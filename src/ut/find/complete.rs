@@ -1,0 +1,166 @@
+//! Complete: the hits nearest to a doublet's line in the other two planes, and a first fit of what comes of it; a lane a
+//! doublet, whosever it is.
+
+use super::{Beside, Doublets, KINK, Line, MIDDLE, NONE, SLOPE, SLOT_BITS, Search, Tally, Tracks};
+use crate::event::UT_PLANES;
+use crate::simd::Gang;
+use crate::simd::varying::{F32, Mask, U32};
+use crate::ut::config::UtConfig;
+use crate::ut::store::UtStore;
+
+/// Planes of the four roles, on both ways.
+const PLANES: [[usize; UT_PLANES]; 2] = [[0, 1, 2, 3], [3, 2, 1, 0]];
+/// Cosine of the angle of tilted strips.
+const COSINE: f32 = 0.996_175_3;
+
+/// Hits in their roles, a tracklet a lane.
+pub(super) struct Tracklet<G: Gang> {
+    pub(super) hits: [Beside<G>; UT_PLANES],
+    /// Slope dx/dy of their strips.
+    pub(super) slope: [F32<G>; UT_PLANES],
+    /// One over the variance of x; 0 where there is no hit.
+    pub(super) weight: [F32<G>; UT_PLANES],
+    /// Whether there are a second and a fourth hit.
+    pub(super) has: [Mask<G>; 2],
+}
+
+impl<G: Gang> Tracklet<G> {
+    /// Slopes of the strips of the roles.
+    #[inline(always)]
+    pub(super) fn slopes(g: G, backward: Mask<G>) -> [F32<G>; UT_PLANES] {
+        std::array::from_fn(|role| {
+            let [there, back] = PLANES.map(|planes| F32::splat(g, SLOPE[planes[role]]));
+            backward.select_f(back, there)
+        })
+    }
+
+    /// Weights of the hits, of which a second and a fourth need not be.
+    #[inline(always)]
+    pub(super) fn weights(
+        g: G,
+        store: &UtStore,
+        hits: [U32<G>; UT_PLANES],
+        has: [Mask<G>; 2],
+    ) -> [F32<G>; UT_PLANES] {
+        let none = F32::splat(g, 0.0);
+        let [a, b, c, d] = hits.map(|hit| F32::gather(&store.weight, hit));
+        [a, has[0].select_f(b, none), c, has[1].select_f(d, none)]
+    }
+}
+
+/// Completes all doublets.
+#[inline(always)]
+pub(super) fn complete<G: Gang>(
+    g: G,
+    search: &Search<'_>,
+    store: &UtStore,
+    tracks: &Tracks,
+    doublets: &mut Doublets,
+) -> Tally<G> {
+    let Search { config, layout, .. } = search;
+    let whole = |value: u32| U32::splat(g, value);
+    let Doublets { row: rows, backward, hits, count: counts, chi2: chi2s, kick: kicks, len } = doublets;
+    let [firsts, seconds, thirds, fourths] = hits;
+    for column in [&mut *seconds, fourths, counts] {
+        column.reserve_total(*len);
+    }
+    chi2s.reserve_total(*len);
+    kicks.reserve_total(*len);
+    let mut tally = Tally::new(g);
+    for at in (0..*len).step_by(G::LANES) {
+        let lanes = Mask::first(g, *len - at);
+        // What stands behind the last doublet may be of an event with more tracks.
+        let row = lanes.select_u(U32::load(g, &rows.padded()[at..]), whole(0));
+        let back = whole(0).lt(U32::load(g, &backward.padded()[at..]));
+        let line = Line::gather(g, &tracks.line, row, layout.velo_z);
+        let slope = Tracklet::slopes(g, back);
+        let [first, third] = [&*firsts, &*thirds].map(|hits| U32::load(g, &hits.padded()[at..]));
+        let a = Beside::gather(store, first, &line, slope[0]);
+        let c = Beside::gather(store, third, &line, slope[2]);
+        let angle = (c.d - a.d) / (c.z - a.z);
+        let mut found = [(a, whole(NONE)), (c, whole(NONE))];
+        for (role, found) in [1, 3].into_iter().zip(&mut found) {
+            let from = found.0;
+            let [there, back_there] = PLANES.map(|planes| whole(planes[role] as u32));
+            let place = row.shl::<2>() + back.select_u(back_there, there);
+            let count = lanes.select_u(U32::gather(&tracks.counts, place), whole(0));
+            let slot = place.shl::<SLOT_BITS>();
+            let mut nearest = F32::splat(g, config.hit_tolerance);
+            let mut number = whole(0);
+            loop {
+                let on = number.lt(count);
+                if !on.any() {
+                    break;
+                }
+                tally.step(on);
+                let hit = U32::gather(&tracks.slots, slot + number);
+                let here = Beside::gather(store, hit, &line, slope[role]);
+                let distance = (here.d - (here.z - from.z).mul_add(angle, from.d)).abs();
+                let nearer = on & distance.lt(nearest);
+                nearest = nearer.select_f(distance, nearest);
+                *found = (here.select(nearer, found.0), nearer.select_u(hit, found.1));
+                number = number + whole(1);
+            }
+        }
+        let [(b, second), (d, fourth)] = found;
+        let has = [second, fourth].map(|hit| hit.lt(whole(NONE)));
+        let weight = Tracklet::weights(g, store, [first, second, third, fourth], has);
+        let tracklet = Tracklet { hits: [a, b, c, d], slope, weight, has };
+        let (chi2, kick) = fit_kick(g, config, &line, &tracklet);
+        second.store(&mut seconds.padded_mut()[at..]);
+        fourth.store(&mut fourths.padded_mut()[at..]);
+        chi2.store(&mut chi2s.padded_mut()[at..]);
+        kick.store(&mut kicks.padded_mut()[at..]);
+        whole(2).count(has[0]).count(has[1]).store(&mut counts.padded_mut()[at..]);
+    }
+    tally
+}
+
+/// Fits a line through the hits which the Velo track meets where the magnet's kick is put: chi2 per degree of freedom,
+/// and the difference of the angles' sines before and behind the kick.
+///
+/// As in LHCb's program the cosine of tilted strips stands on one side of the equations only: it makes the chi2 of hits
+/// far from the beam larger, which costs no tracks and removes ghosts there.
+#[inline(always)]
+fn fit_kick<G: Gang>(
+    g: G,
+    config: &UtConfig,
+    line: &Line<G>,
+    Tracklet { hits, slope, weight, has }: &Tracklet<G>,
+) -> (F32<G>, F32<G>) {
+    let real = |value: f32| F32::splat(g, value);
+    let lever = real(0.001 * (KINK - MIDDLE));
+    let per_mm = real(1.0) / (real(KINK) - line.z);
+    let per_error = real(1.0 / config.velo_slope_error);
+    let root = per_mm * per_error;
+    let velo = root * root;
+    let (mut a, mut b, mut c) = (velo, velo * lever, velo * lever * lever);
+    let (mut r, mut s) = (real(0.0), real(0.0));
+    for role in 0..UT_PLANES {
+        let Beside { d, z } = hits[role];
+        let dz = (z - real(MIDDLE)) * real(0.001);
+        let cosine = slope[role].eq(real(0.0)).select_f(real(1.0), real(COSINE));
+        let [x, _] = line.at(z);
+        let d = x.mul_add(real(1.0) - cosine, d);
+        let w = weight[role];
+        let wz = w * dz;
+        let (wc, wzc) = (w * cosine, wz * cosine);
+        (a, b, c) = (a + wc, b + wzc, wzc.mul_add(dz, c));
+        (r, s) = (w.mul_add(d, r), wz.mul_add(d, s));
+    }
+    let scale = real(1.0) / b.neg_mul_add(b, a * c);
+    let x = b.neg_mul_add(s, c * r) * scale;
+    let t = b.neg_mul_add(r, a * s) * scale;
+    let bend = t.mul_add(lever, x) * per_mm;
+    let pull = bend * per_error;
+    let mut chi2 = pull * pull;
+    for role in 0..UT_PLANES {
+        let dz = (hits[role].z - real(MIDDLE)) * real(0.001);
+        let rest = t.mul_add(dz, x) - hits[role].d;
+        chi2 = (weight[role] * rest).mul_add(rest, chi2);
+    }
+    let freedom = U32::splat(g, 1).count(has[0]).count(has[1]).as_i32().to_f32();
+    let sine = |t: F32<G>| t * t.mul_add(t, real(1.0)).sqrt();
+    let (before, behind) = (line.tx + bend, t.mul_add(real(0.001), line.tx));
+    (chi2 / freedom, sine(before) - sine(behind))
+}

@@ -1,0 +1,69 @@
+//! Doublets: pairs of hits in planes 0 and 2, then in planes 3 and 1, in a direction not too far from the Velo track's; a
+//! lane a track. The first `candidates` of a track are taken, in the order of its hits.
+
+use super::{Beside, Doublets, Line, SLOPE, SLOT_BITS, Search, Tally, Tracks};
+use crate::simd::Gang;
+use crate::simd::varying::{F32, Mask, U32};
+use crate::ut::store::UtStore;
+
+/// Planes of the first and of the third hit, on both ways.
+const WAYS: [[usize; 2]; 2] = [[0, 2], [3, 1]];
+
+/// Lists the doublets of all tracks with enough hits.
+#[inline(always)]
+pub(super) fn doublets<G: Gang>(
+    g: G,
+    search: &Search<'_>,
+    store: &UtStore,
+    tracks: &Tracks,
+    found: &mut Doublets,
+) -> Tally<G> {
+    let Search { config, layout, .. } = search;
+    let whole = |value: u32| U32::splat(g, value);
+    let Tracks { line: lines, slots, counts, rows, .. } = tracks;
+    let Doublets { row: row_of, backward, hits: [firsts, _, thirds, _], len, .. } = found;
+    let most = rows.len() * config.candidates as usize;
+    for column in [&mut *row_of, backward, firsts, thirds] {
+        column.reserve_total(most);
+    }
+    let mut tally = Tally::new(g);
+    *len = 0;
+    for at in (0..rows.len()).step_by(G::LANES) {
+        let lanes = Mask::first(g, rows.len() - at);
+        let row = U32::load(g, &rows.padded()[at..]);
+        let line = Line::gather(g, lines, row, layout.velo_z);
+        let mut seen = whole(0);
+        for (way, planes) in WAYS.into_iter().enumerate() {
+            let place = planes.map(|plane| row.shl::<2>() + whole(plane as u32));
+            let slot = place.map(|place| place.shl::<SLOT_BITS>());
+            let count = place.map(|place| U32::gather(counts, place));
+            let slope = planes.map(|plane| F32::splat(g, SLOPE[plane]));
+            let all = lanes.select_u(count[0] * count[1], whole(0));
+            let (mut tried, mut number) = (whole(0), [whole(0); 2]);
+            loop {
+                let on = tried.lt(all) & seen.lt(whole(config.candidates));
+                if !on.any() {
+                    break;
+                }
+                tally.step(on);
+                let first = U32::gather(slots, slot[0] + number[0]);
+                let third = U32::gather(slots, slot[1] + number[1]);
+                let [a, c] = [(first, slope[0]), (third, slope[1])]
+                    .map(|(hit, slope)| Beside::gather(store, hit, &line, slope));
+                let angle = (c.d - a.d) / (c.z - a.z);
+                let good = on & angle.abs().le(F32::splat(g, config.slope_tolerance));
+                first.store_packed(&mut firsts.padded_mut()[*len..], good);
+                third.store_packed(&mut thirds.padded_mut()[*len..], good);
+                whole(way as u32).store_packed(&mut backward.padded_mut()[*len..], good);
+                *len += row.store_packed(&mut row_of.padded_mut()[*len..], good);
+                seen = seen.count(good);
+                tried = tried + whole(1);
+                let next = number[1] + whole(1);
+                let goes_on = next.lt(count[1]);
+                number[0] = goes_on.select_u(number[0], number[0] + whole(1));
+                number[1] = goes_on.select_u(next, whole(0));
+            }
+        }
+    }
+    tally
+}

@@ -1,0 +1,104 @@
+//! The columns of the tracks that are kept.
+
+use super::{MIDDLE, NONE, Search, UtFindWorkspace};
+use crate::event::{States, UtBatch, VeloTracks, VeloUtTracks};
+use crate::simd::Gang;
+use crate::simd::varying::{F32, Mask, U32};
+
+/// MeV in a GeV.
+const GEV: f32 = 1000.0;
+
+/// Fitted tracklets, a lane each.
+pub(super) struct Fitted<G: Gang> {
+    /// Place of the first among the chosen ones.
+    pub(super) at: usize,
+    /// Those that are kept.
+    pub(super) good: Mask<G>,
+    /// 1/MeV, and its variance.
+    pub(super) qop: F32<G>,
+    pub(super) var_qop: F32<G>,
+    pub(super) chi2: F32<G>,
+    /// In the middle of the UT, mm; y is the Velo track's, the offset what hits say of it.
+    pub(super) x: F32<G>,
+    pub(super) y: F32<G>,
+    pub(super) offset: F32<G>,
+    pub(super) tx: F32<G>,
+    pub(super) ty: F32<G>,
+    /// Variance of x, covariance of x and tx, variance of tx.
+    pub(super) cov_x: [F32<G>; 3],
+    /// Variance of the angle by scattering between Velo and UT.
+    pub(super) scattering: F32<G>,
+}
+
+/// Appends the tracks that are kept.
+#[inline(always)]
+pub(super) fn append<G: Gang>(
+    g: G,
+    search: &Search<'_>,
+    event: usize,
+    workspace: &UtFindWorkspace,
+    fitted: &Fitted<G>,
+    out: &mut VeloUtTracks,
+) {
+    let UtFindWorkspace { tracks, doublets, chosen, .. } = workspace;
+    let first = out.tracks();
+    let end = first + fitted.good.count();
+    let velo = search.velo.of_event(event).start;
+    let doublet = U32::load(g, &chosen.padded()[fitted.at..]);
+    let number = U32::gather(&tracks.number, U32::gather(doublets.row.padded(), doublet));
+    let track = number + U32::splat(g, velo as u32);
+    out.velo_track.set_len(end);
+    number.store_packed(&mut out.velo_track.padded_mut()[first..], fitted.good);
+
+    let States { cov_xx, cov_xt, cov_tt, .. } = &search.velo.end;
+    let [xx, xt, tt] = [cov_xx, cov_xt, cov_tt].map(|column| F32::gather(column, track));
+    let reach = F32::splat(g, MIDDLE - search.layout.velo_z);
+    let ss = tt + fitted.scattering;
+    let ys = reach.mul_add(ss, xt);
+    let yy = reach.mul_add(xt + ys, xx);
+    let gev = F32::splat(g, GEV);
+    let Fitted { qop, var_qop, chi2, x, y, tx, ty, cov_x: [cov_xx, cov_xt, cov_tt], .. } = *fitted;
+    let values = [qop * gev, var_qop * gev * gev, chi2, x, y, tx, ty, cov_xx, cov_xt, cov_tt, yy, ys, ss];
+    for (value, column) in values.into_iter().zip(out.floats_mut()) {
+        column.set_len(end);
+        same_nan(value).store_packed(&mut column.padded_mut()[first..], fitted.good);
+    }
+    append_hits(search, event, workspace, fitted.at, fitted.good.bits(), out);
+}
+
+/// The value, and one NaN for all NaNs: which one an operation gives is what gangs leave open.
+#[inline(always)]
+fn same_nan<G: Gang>(value: F32<G>) -> F32<G> {
+    value.eq(value).select_f(value, F32::splat(value.g, f32::NAN))
+}
+
+/// Appends the names of the hits.
+#[inline(always)]
+fn append_hits(
+    search: &Search<'_>,
+    event: usize,
+    workspace: &UtFindWorkspace,
+    at: usize,
+    mut good: u64,
+    out: &mut VeloUtTracks,
+) {
+    let UtFindWorkspace { store, tracks, doublets, chosen, .. } = workspace;
+    let (UtBatch { id, .. }, first_hit) = (search.hits, search.hits.of_event(event).start);
+    let (velo, first_track): (&VeloTracks, _) = (search.velo, search.velo.of_event(event).start);
+    while good != 0 {
+        let doublet = chosen[at + good.trailing_zeros() as usize] as usize;
+        good &= good - 1;
+        let mut count = 0;
+        for role in &doublets.hits {
+            let hit = role.padded()[doublet];
+            if hit != NONE {
+                out.hits.push(id[first_hit + store.number[hit as usize] as usize]);
+                count += 1;
+            }
+        }
+        out.ut_hits.push(count);
+        let number = tracks.number[doublets.row.padded()[doublet] as usize];
+        out.hits.extend_from_slice(velo.hits_of(first_track + number as usize));
+        out.hit_start.push(out.hits.len() as u32);
+    }
+}

@@ -1,0 +1,237 @@
+//! Windows: the hits of each plane that a track may have left, a lane a track.
+//!
+//! A particle of the smallest momentum asked for bends by `tolerance`; a hit counts when it is nearer than that to the
+//! straight line, and when the line passes its strip within a tolerance in y. With `sectors` it must also be in one of
+//! so many groups of sectors around the track's own, and not in the outermost of its plane; hits of the own group then
+//! come first, those of the left one next, then the right one, and so on.
+
+use super::{Line, SLOPE, SLOT_BITS, SLOTS, Search, Tally, Tracks};
+use crate::event::{StageCounter, UT_PLANES};
+use crate::simd::Gang;
+use crate::simd::varying::{F32, I32, Mask, U32};
+use crate::ut::config::UtConfig;
+use crate::ut::layout::UtLayout;
+use crate::ut::store::{UtStore, bucket_of, row_of};
+
+/// More than rounding moves the edge of a window, mm.
+const ROUNDING: f32 = 0.05;
+/// 1/MeV: a momentum times this is one over the deflection in mm at the middle of the UT.
+pub(super) const BENDING: f32 = 4.0212e-5;
+/// What 1 over the angle to the beam counts at most.
+const MAX_INVERSE_ANGLE: f32 = 500.0;
+/// The last bin of |ty| in the table of plane factors that is used.
+const LAST_BIN: i32 = 29;
+
+/// How far from the line hits of one plane may be, lane by lane.
+struct Window<G: Gang> {
+    plane: usize,
+    slope: F32<G>,
+    /// Deflection at the plane over that in the middle of the UT.
+    factor: F32<G>,
+    tolerance: F32<G>,
+    y_tolerance: F32<G>,
+    y_tolerance_slope: F32<G>,
+    own_group: I32<G>,
+}
+
+/// Where in the store a window is.
+struct Cells<G: Gang> {
+    buckets: [U32<G>; 2],
+    first_row: U32<G>,
+    last_row: U32<G>,
+}
+
+impl<G: Gang> Window<G> {
+    /// Whether hits, of which records are given, may be the track's.
+    #[inline(always)]
+    fn holds(&self, [x0, z, low, high]: [F32<G>; 4], line: &Line<G>) -> Mask<G> {
+        let [x, y] = line.at(z);
+        let d = y.mul_add(self.slope, x0) - x;
+        let t = (d * self.factor).abs().mul_add(self.y_tolerance_slope, self.y_tolerance);
+        d.abs().le(self.tolerance) & (low - t).le(y) & y.le(high + t)
+    }
+
+    /// The cells of the store that hits of the window can be in: a little more, as the plane has a depth.
+    #[inline(always)]
+    fn cells(&self, g: G, layout: &UtLayout, line: &Line<G>) -> Cells<G> {
+        let depth = F32::splat(g, layout.depth[self.plane]);
+        let [x, y] = line.at(F32::splat(g, layout.z[self.plane]));
+        let middle = y.neg_mul_add(self.slope, x);
+        let along = line.ty.neg_mul_add(self.slope, line.tx).abs();
+        let reach = depth.mul_add(along, self.tolerance) + F32::splat(g, ROUNDING);
+        let t = (self.tolerance * self.factor).mul_add(self.y_tolerance_slope, self.y_tolerance);
+        let y_reach = depth.mul_add(line.ty.abs(), t) + F32::splat(g, ROUNDING);
+        let (below, above) = (F32::splat(g, layout.below), F32::splat(g, layout.above));
+        Cells {
+            buckets: [bucket_of(g, middle - reach), bucket_of(g, middle + reach) + U32::splat(g, 1)],
+            first_row: row_of(g, y - y_reach - above),
+            last_row: row_of(g, y + y_reach + below),
+        }
+    }
+}
+
+/// Finds the hits of all selected tracks, and the tracks with hits in three planes; returns how many hits were left out.
+#[inline(always)]
+pub(super) fn windows<G: Gang>(
+    g: G,
+    search: &Search<'_>,
+    store: &UtStore,
+    tracks: &mut Tracks,
+    stage: &mut StageCounter,
+) -> u64 {
+    let Search { config, layout, .. } = search;
+    let (whole, real) = (|value: u32| U32::splat(g, value), |value: f32| F32::splat(g, value));
+    let Tracks { line: lines, slots, counts, rows, .. } = tracks;
+    let count = lines.len();
+    slots.set_len((count * UT_PLANES) << SLOT_BITS);
+    counts.set_len(count * UT_PLANES);
+    rows.reserve_total(count);
+    let mut seek = Seek { config, layout, store, slots, tally: Tally::new(g), lost: whole(0) };
+    let mut kept = 0;
+    for at in (0..count).step_by(G::LANES) {
+        let lanes = Mask::first(g, count - at);
+        let row = U32::iota(g) + whole(at as u32);
+        let line = Line::gather(g, lines, row, layout.velo_z);
+        let angle = line.tx.mul_add(line.tx, line.ty * line.ty).sqrt();
+        let inverse_angle = (real(1.0) / angle).min(real(MAX_INVERSE_ANGLE));
+        let momentum = (real(config.min_pt) * inverse_angle).max(real(config.min_momentum));
+        let bending = real(BENDING) * momentum;
+        let bin = line.ty.abs().mul_add(real(100.0), real(0.5)).to_i32();
+        let bin = bin.max(I32::splat(g, 0)).min(I32::splat(g, LAST_BIN)).to_bits().shl::<2>();
+        let mut filled = whole(0);
+        for plane in 0..UT_PLANES {
+            let factor = real(1.0) / F32::gather(&layout.tables.plane_factor, bin + whole(plane as u32));
+            let [x, _] = line.at(real(layout.z[plane]));
+            let window = Window {
+                plane,
+                slope: real(SLOPE[plane]),
+                factor,
+                tolerance: factor / bending,
+                y_tolerance: real(config.y_tolerance),
+                y_tolerance_slope: real(config.y_tolerance_slope),
+                own_group: if config.sectors > 0 { own_group(g, layout, plane, x) } else { I32::splat(g, 0) },
+            };
+            let place = row.shl::<2>() + whole(plane as u32);
+            let hits = seek.hits(g, &window, &line, lanes, place);
+            hits.scatter(counts, place, lanes);
+            filled = filled.count(whole(0).lt(hits));
+        }
+        let enough = lanes & whole(2).lt(filled);
+        kept += row.store_packed(&mut rows.padded_mut()[kept..], enough);
+    }
+    rows.set_len(kept);
+    seek.tally.add_to(g, stage);
+    u64::from(seek.lost.reduce_add(Mask::first(g, G::LANES)))
+}
+
+/// The loops over hits.
+struct Seek<'a, G: Gang> {
+    config: &'a UtConfig,
+    layout: &'a UtLayout,
+    store: &'a UtStore,
+    slots: &'a mut [u32],
+    tally: Tally<G>,
+    /// Hits that found no slot.
+    lost: U32<G>,
+}
+
+impl<G: Gang> Seek<'_, G> {
+    /// Writes the hits of a plane's windows into the slots of `place`, and returns how many there are.
+    #[inline(always)]
+    fn hits(&mut self, g: G, window: &Window<G>, line: &Line<G>, lanes: Mask<G>, place: U32<G>) -> U32<G> {
+        let Self { config, layout, store, .. } = *self;
+        let plane = window.plane;
+        let whole = |value: u32| U32::splat(g, value);
+        let Cells { buckets, first_row, last_row } = window.cells(g, layout, line);
+        let inner = [plane, plane + 1].map(|plane| layout.plane_groups[plane] as u32);
+        let slot = place.shl::<SLOT_BITS>();
+        let (mut count, mut row, mut searching) = (whole(0), first_row, lanes);
+        let mut mixed = Mask::first(g, 0);
+        // Two rows at once; in a real detector there are no more.
+        while searching.any() {
+            let one = store.span(g, plane, row, buckets);
+            let two = store.span(g, plane, row + whole(1), buckets);
+            let of_one = one.end - one.first;
+            let of_two = row.lt(last_row).select_u(two.end - two.first, whole(0));
+            let total = searching.select_u(of_one + of_two, whole(0));
+            let gap = two.first - one.end;
+            let mut number = whole(0);
+            loop {
+                let on = number.lt(total);
+                if !on.any() {
+                    break;
+                }
+                self.tally.step(on);
+                let hit = one.first + number + number.lt(of_one).select_u(whole(0), gap);
+                let mut good = on & window.holds(F32::gather_records(store.hits.padded(), hit), line);
+                if config.sectors > 0 {
+                    let group = U32::gather(&store.group, hit);
+                    let ring = ring_of(g, group.as_i32(), window.own_group);
+                    good = good
+                        & ring.lt(whole(config.sectors))
+                        & whole(inner[0]).lt(group)
+                        & group.lt(whole(inner[1] - 1));
+                    mixed = mixed | good & whole(0).lt(ring);
+                }
+                let fits = good & count.lt(whole(SLOTS as u32));
+                self.lost = self.lost.count(good.and_not(fits));
+                hit.scatter(self.slots, slot + count, fits);
+                count = count.count(fits);
+                number = number + whole(1);
+            }
+            row = row + whole(2);
+            searching = searching & row.lt(last_row + whole(1));
+        }
+        if (mixed & whole(1).lt(count)).any() {
+            order_by_ring(store, window.own_group, self.slots, slot, count);
+        }
+        count
+    }
+}
+
+/// The group of sectors that an x is in; one less than the first of the plane when it is left of them all.
+#[inline(always)]
+fn own_group<G: Gang>(g: G, layout: &UtLayout, plane: usize, x: F32<G>) -> I32<G> {
+    let groups = layout.plane_groups[plane]..layout.plane_groups[plane + 1];
+    let mut own = U32::splat(g, groups.start as u32);
+    for &left in &layout.group_x[groups] {
+        own = own.count(F32::splat(g, left).lt(x));
+    }
+    own.as_i32() - I32::splat(g, 1)
+}
+
+/// 0 for the own group, 1 for the one to the left of it, 2 to the right, 3 for the next to the left, and so on.
+#[inline(always)]
+fn ring_of<G: Gang>(g: G, group: I32<G>, own: I32<G>) -> U32<G> {
+    let twice = (group - own).shl::<1>();
+    twice.max(I32::splat(g, -1) - twice).max(I32::splat(g, 0)).to_bits()
+}
+
+/// Puts the hits of inner rings first. Few tracks are so near to the edge of a group that it matters: lane by lane.
+#[inline(never)]
+fn order_by_ring<G: Gang>(store: &UtStore, own: I32<G>, slots: &mut [u32], slot: U32<G>, count: U32<G>) {
+    let mut memory = [[0; MOST_LANES]; 3];
+    let [owns, firsts, counts] = &mut memory;
+    own.to_bits().store(owns);
+    slot.store(firsts);
+    count.store(counts);
+    for lane in 0..G::LANES {
+        let (first, count) = (firsts[lane] as usize, counts[lane] as usize);
+        let Some(hits) = slots.get_mut(first..first + count) else { continue };
+        let ring = |hit: u32| {
+            let away = 2 * (store.group[hit as usize] as i32 - owns[lane] as i32);
+            away.max(-1 - away).max(0)
+        };
+        // In place and stable: there are few, and nothing is allocated.
+        for end in 1..hits.len() {
+            let mut at = end;
+            while at > 0 && ring(hits[at]) < ring(hits[at - 1]) {
+                hits.swap(at - 1, at);
+                at -= 1;
+            }
+        }
+    }
+}
+
+/// Lanes of the largest gang.
+const MOST_LANES: usize = 64;

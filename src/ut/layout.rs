@@ -1,0 +1,101 @@
+//! [`UtLayout`]: what the search for hits of tracks needs to know of the detector and of the magnet before it.
+//!
+//! Strips are 97 mm long, or half of that, and stand in 14 rows above one another, whatever their plane; rows are
+//! not quite apart, because staves are tilted and sectors overlap.
+
+use super::geometry::{PLANE_START, STRIPS, UtGeometry};
+use super::tables::UtTables;
+use crate::event::UT_PLANES;
+use crate::{Error, Result};
+
+/// Rows of whole sectors, where the lowest begins and how far they are apart, mm.
+pub(super) const ROWS: usize = 14;
+pub(super) const LOWEST: f32 = -673.16;
+pub(super) const ROW_STEP: f32 = 96.08;
+/// Buckets along x, where the first begins and how wide they are, mm. The first and the last have all beyond them.
+pub(super) const BUCKETS: usize = 1 << BUCKET_BITS;
+pub(super) const BUCKET_BITS: u32 = 7;
+pub(super) const LEFT: f32 = -896.0;
+pub(super) const BUCKET_WIDTH: f32 = 14.0;
+
+/// Detector, magnet, and where the tracks come from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct UtLayout {
+    /// Middle of each plane, and how far its sectors are from it, mm.
+    pub(super) z: [f32; UT_PLANES],
+    pub(super) depth: [f32; UT_PLANES],
+    /// How far strips reach below and above their row, mm.
+    pub(super) below: f32,
+    pub(super) above: f32,
+    /// Left ends of the groups of sectors, mm, and the first group of each plane.
+    pub(super) group_x: Vec<f32>,
+    pub(super) plane_groups: [usize; UT_PLANES + 1],
+    /// Bending in the magnet's field, see [`UtTables`].
+    pub(super) tables: UtTables,
+    /// -1 with the magnet down, 1 up.
+    pub(super) polarity: f32,
+    /// z of the Velo tracks' states, mm.
+    pub(super) velo_z: f32,
+}
+
+impl UtLayout {
+    /// The layout of a detector, for Velo tracks whose states are at `velo_z` mm.
+    ///
+    /// # Errors
+    /// [`Error::Config`] when the Velo's states are not before the UT.
+    pub fn new(geometry: &UtGeometry, tables: UtTables, polarity: f32, velo_z: f32) -> Result<Self> {
+        if !(velo_z.abs() < MAX_VELO_Z) {
+            let message = format!("states of Velo tracks at z = {velo_z} mm, not below {MAX_VELO_Z}");
+            return Err(Error::Config(message));
+        }
+        let (mut z, mut depth) = ([0.0; UT_PLANES], [0.0; UT_PLANES]);
+        let (mut below, mut above) = (0.0f32, 0.0f32);
+        for plane in 0..UT_PLANES {
+            let (mut low, mut high) = (f32::INFINITY, f32::NEG_INFINITY);
+            for sector in PLANE_START[plane]..PLANE_START[plane + 1] {
+                let ([y0, y_step, ..], [z, z_step, length, _]) =
+                    (geometry.across[sector], geometry.along[sector]);
+                for strip in [0.0, STRIPS as f32] {
+                    let (y, z) = (strip.mul_add(y_step, y0), strip.mul_add(z_step, z.abs()));
+                    (low, high) = (low.min(z), high.max(z));
+                    let row = ((y + 0.5 * length - LOWEST) / ROW_STEP).floor().clamp(0.0, (ROWS - 1) as f32);
+                    let begin = row.mul_add(ROW_STEP, LOWEST);
+                    below = below.max(begin - y);
+                    above = above.max(y + length - begin - ROW_STEP);
+                }
+            }
+            (z[plane], depth[plane]) = (0.5 * (low + high), 0.5 * (high - low));
+        }
+        Ok(Self {
+            z,
+            depth,
+            below,
+            above,
+            group_x: geometry.group_x.clone(),
+            plane_groups: geometry.plane_groups,
+            tables,
+            polarity,
+            velo_z,
+        })
+    }
+}
+
+/// Where Velo tracks must end, mm: before the magnet bends them.
+const MAX_VELO_Z: f32 = 1500.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn planes_are_where_they_are_and_strips_stay_near_their_rows() {
+        let layout = |z| UtLayout::new(&UtGeometry::nominal(), UtTables::nominal(), -1.0, z);
+        let nominal = layout(770.0).unwrap();
+        for (found, wanted) in nominal.z.into_iter().zip([2327.5, 2372.5, 2597.5, 2642.5]) {
+            assert!((found - wanted).abs() < 0.1, "{found} {wanted}");
+        }
+        assert!(nominal.depth.iter().all(|depth| (7.0..8.0).contains(depth)), "{:?}", nominal.depth);
+        assert!(nominal.below < 10.0 && nominal.above < 10.0, "{} {}", nominal.below, nominal.above);
+        assert!(layout(f32::NAN).is_err() && layout(2000.0).is_err());
+    }
+}

@@ -1,0 +1,143 @@
+//! The fit of the best tracklet, and whether it is good.
+
+use super::{Beside, Line, MIDDLE, SLOPE};
+use crate::ut::config::UtConfig;
+use crate::ut::layout::UtLayout;
+
+/// A fitted tracklet: state in the middle of the UT; MeV, mm.
+pub(super) struct Fitted {
+    pub(super) hits: Vec<Beside>,
+    pub(super) qop: f32,
+    pub(super) var_qop: f32,
+    pub(super) chi2: f32,
+    pub(super) x: f32,
+    pub(super) y: f32,
+    pub(super) offset: f32,
+    pub(super) tx: f32,
+    pub(super) ty: f32,
+    pub(super) cov: [f32; 3],
+    pub(super) scattering: f32,
+}
+
+pub(super) fn fit(layout: &UtLayout, line: &Line, hits: Vec<Beside>, kick: f32) -> Fitted {
+    let field = integral(layout, line);
+    let per_kick = if field.abs() < 1e-8 { 0.0 } else { -3.3356e-3 / field };
+    let ty2 = line.ty * line.ty;
+    let kink: f32 = ty2.mul_add(ty2.mul_add(71_330.0, 2240.0), 2010.0);
+    let lever = (kink - MIDDLE) * 0.001;
+    let one = ty2 + 1.0;
+    let inverse_p = (kick * per_kick).abs().max(1e-9) * one.sqrt();
+    let (scattering, resolution) = (inverse_p.mul_add(1e4, 0.14), inverse_p.mul_add(3e3, 0.12));
+    let velo = 1.0 / scattering.mul_add(scattering, resolution * resolution);
+    let reach = velo * lever;
+    let (mut a, mut b, mut c) = (velo, reach, reach * lever);
+    let (mut e, mut f, mut h) = (0.0f32, 0.0f32, 0.0f32);
+    let (mut r, mut s, mut o) = (0.0f32, 0.0f32, 0.0f32);
+    for hit in &hits {
+        let dz = (hit.z - MIDDLE) * 0.001;
+        let (w, d) = (hit.weight, hit.d);
+        let tilt = 0.0 - SLOPE[hit.plane];
+        let (wz, wt) = (w * dz, w * tilt);
+        (a, b, c) = (a + w, b + wz, wz.mul_add(dz, c));
+        (e, f, h) = (e + wt, wt.mul_add(dz, f), wt.mul_add(tilt, h));
+        (r, s, o) = (w.mul_add(d, r), wz.mul_add(d, s), wt.mul_add(d, o));
+    }
+    let inverse = 1.0 / h;
+    let (eh, fh) = (e * inverse, f * inverse);
+    let (a, b, c) = (eh.mul_add(-e, a), eh.mul_add(-f, b), fh.mul_add(-f, c));
+    let (r, s) = (eh.mul_add(-o, r), fh.mul_add(-o, s));
+    let scale = 1.0 / b.mul_add(-b, a * c);
+    let x = b.mul_add(-s, c * r) * scale;
+    let t = b.mul_add(-r, a * s) * scale;
+    let offset = f.mul_add(-t, e.mul_add(-x, o)) * inverse;
+    let [xx, xt, tt] = [c * scale, (0.0 - b) * scale, a * scale];
+    let apart = t.mul_add(lever, x);
+    let behind = t.mul_add(0.001, line.tx);
+    let shrink = 1.0 / behind.mul_add(behind, 1.0);
+    let mut chi2 = velo * (apart * apart).mul_add(shrink, offset * offset / one);
+    for hit in &hits {
+        let dz = (hit.z - MIDDLE) * 0.001;
+        let rest = offset.mul_add(SLOPE[hit.plane], hit.d - t.mul_add(dz, x));
+        chi2 = (hit.weight * shrink * rest).mul_add(rest, chi2);
+    }
+    let per_mm = 1.0 / (kink - line.z);
+    let before = (0.5 * apart).mul_add(per_mm, line.tx);
+    let sine = |t: f32| {
+        let root = t.mul_add(t, one).sqrt();
+        (t * root, root + t * t / root)
+    };
+    let ((sine_before, change_before), (sine_behind, change_behind)) = (sine(before), sine(behind));
+    let by_x = change_before * 0.5 * per_mm;
+    let by_t = by_x.mul_add(lever, 0.0 - change_behind * 0.001);
+    let both = by_x * by_t;
+    let variance = (by_x * by_x).mul_add(xx, (both + both).mul_add(xt, by_t * by_t * tt));
+    let [line_x, line_y] = line.at(MIDDLE);
+    let per_angle = scattering / (kink - layout.velo_z);
+    Fitted {
+        hits,
+        qop: (sine_before - sine_behind) * per_kick,
+        var_qop: variance * per_kick * per_kick,
+        chi2,
+        x: line_x + x,
+        y: line_y,
+        offset,
+        tx: behind,
+        ty: line.ty,
+        cov: [xx, xt * 0.001, tt * 1e-6],
+        scattering: per_angle * per_angle,
+    }
+}
+
+/// Whether a track is to be kept.
+pub(super) fn is_good(config: &UtConfig, layout: &UtLayout, line: &Line, fitted: &Fitted) -> bool {
+    let Fitted { qop, chi2, x, y, offset, tx, .. } = *fitted;
+    let p = 1.3 / qop.abs();
+    let pt = p * line.tx.mul_add(line.tx, line.ty * line.ty).sqrt();
+    let is_sane = p >= config.final_momentum && pt >= config.final_pt && p < 1e12 && chi2 < 1e12;
+    let side = layout.polarity * qop;
+    let in_beam = (y + offset).abs() < 33.0;
+    let wide = pt.mul_add(0.0003, 0.09);
+    let left = side < 0.0 && (in_beam && -48.0 < x && x < 0.0 || wide < tx);
+    let right = 0.0 < side && (in_beam && 0.0 < x && x < 48.0 || tx < -wide);
+    let k: [f32; 4] = match fitted.hits.len() {
+        3 => [0.162_880_17, -0.107_081_175, 0.134_153_13, -0.137_764_85],
+        _ => [0.235_010_73, -0.093_832_36, 0.110_823_68, -0.170_467_1],
+    };
+    let value = k[3].mul_add(ln(chi2), k[2].mul_add(ln(pt), k[1].mul_add(ln(p), k[0])));
+    is_sane && !left && !right && config.discriminant <= value
+}
+
+/// Integral of the field that a track sees up to the UT, T m.
+fn integral(layout: &UtLayout, line: &Line) -> f32 {
+    let origin = if line.ty.abs() > 0.001 { line.z - line.y / line.ty } else { line.z - line.x / line.tx };
+    let at = [(line.ty + 0.3) * 50.0, (origin + 250.0) * 0.02, line.z * 0.0125];
+    let last = [30, 10, 10];
+    let node: [i32; 3] = std::array::from_fn(|axis| at[axis].max(0.0).min(last[axis] as f32) as i32);
+    let value = |node: [i32; 3]| {
+        let [i, j, k] = [0, 1, 2].map(|axis| node[axis].min(last[axis]));
+        layout.tables.field_integral[((k * 11 + j) * 31 + i) as usize]
+    };
+    let base = value(node);
+    let mut sum = base;
+    for axis in 0..3 {
+        let mut next = node;
+        next[axis] += 1;
+        if 0.0 <= at[axis] && at[axis] <= last[axis] as f32 {
+            sum = (at[axis] - node[axis] as f32).mul_add(value(next) - base, sum);
+        }
+    }
+    sum
+}
+
+/// Natural logarithm.
+fn ln(x: f32) -> f32 {
+    const ROOT: u32 = 0x3f35_04f3;
+    let bits = x.to_bits().wrapping_sub(ROOT);
+    let exponent = (bits as i32 >> 23) as f32;
+    let m = f32::from_bits((bits & 0x007f_ffff) + ROOT);
+    let s = (m - 1.0) / (m + 1.0);
+    let square: f32 = s * s;
+    let tail = square.mul_add(square.mul_add(square.mul_add(1.0 / 9.0, 1.0 / 7.0), 0.2), 1.0 / 3.0);
+    let twice = s + s;
+    exponent.mul_add(std::f32::consts::LN_2, (twice * square).mul_add(tail, twice))
+}

@@ -1,0 +1,185 @@
+//! The naive twin of store and search: linear scans over the hits of a plane, one track after another.
+
+mod fit;
+mod tracklets;
+
+use super::config::UtConfig;
+use super::find::UtFindInput;
+use super::layout::{BUCKET_WIDTH, BUCKETS, LEFT, LOWEST, ROW_STEP, ROWS, UtLayout};
+use crate::Status;
+use crate::event::{States, UT_GROUPS, UT_PLANES, UtBatch, VeloTracks, VeloUtTracks};
+use fit::Fitted;
+
+const SLOPE: [f32; UT_PLANES] = [0.0, 0.087_488_67, -0.087_488_6, 0.0];
+const MIDDLE: f32 = 2484.6;
+const KINK: f32 = 1780.0;
+/// Hits of a plane that are tried.
+const SLOTS: usize = 16;
+
+/// A straight line, mm.
+#[derive(Clone, Copy)]
+struct Line {
+    x: f32,
+    y: f32,
+    z: f32,
+    tx: f32,
+    ty: f32,
+}
+
+impl Line {
+    fn of(states: &States, track: usize) -> Self {
+        let [x, y, z] = [&states.x, &states.y, &states.z].map(|column| column[track]);
+        Self { x, y, z, tx: states.tx[track], ty: states.ty[track] }
+    }
+
+    fn at(&self, z: f32) -> [f32; 2] {
+        let dz = z - self.z;
+        [dz.mul_add(self.tx, self.x), dz.mul_add(self.ty, self.y)]
+    }
+}
+
+/// A hit beside a line.
+#[derive(Clone, Copy)]
+struct Beside {
+    d: f32,
+    z: f32,
+    weight: f32,
+    plane: usize,
+    /// Its number in the batch.
+    hit: usize,
+}
+
+/// One event and what it is searched with.
+struct Event<'a> {
+    config: &'a UtConfig,
+    layout: &'a UtLayout,
+    hits: &'a UtBatch,
+    /// First hits of its groups, and the end.
+    starts: &'a [u32],
+}
+
+/// Reconstructs all events and appends their tracks to `out`.
+pub fn reference(config: &UtConfig, layout: &UtLayout, input: UtFindInput<'_>, out: &mut VeloUtTracks) {
+    reference_with(false, config, layout, input, out);
+}
+
+/// The same, on demand with a fault: windows one per cent too narrow, which tests must see.
+pub fn reference_with(
+    fault: bool,
+    config: &UtConfig,
+    layout: &UtLayout,
+    UtFindInput { velo, hits }: UtFindInput<'_>,
+    out: &mut VeloUtTracks,
+) {
+    for number in 0..velo.events() {
+        let status =
+            if velo.status[number] == Status::Ok { hits.status[number] } else { velo.status[number] };
+        let starts = &hits.group_start[UT_GROUPS * number..=UT_GROUPS * (number + 1)];
+        let event = Event { config, layout, hits, starts };
+        let tracks = if status == Status::Ok { velo.of_event(number) } else { 0..0 };
+        let first = tracks.start;
+        for track in tracks {
+            let beam = Line::of(&velo.beam, track);
+            if velo.backward[track] == 0
+                && is_accepted(&beam)
+                && let Some(fitted) = event.track(fault, &Line::of(&velo.end, track))
+            {
+                push(layout, velo, hits, (track, track - first), &fitted, out);
+            }
+        }
+        out.track_start.push(out.tracks() as u32);
+        out.status.push(status);
+    }
+}
+
+/// Whether a track flies into the UT.
+fn is_accepted(beam: &Line) -> bool {
+    let [x, y] = beam.at(MIDDLE);
+    x.mul_add(x, y * y) > 33.0 * 33.0 && beam.tx.abs() <= 0.35 && beam.ty.abs() <= 0.30
+}
+
+impl Event<'_> {
+    /// The best tracklet of a Velo track, when it is good.
+    fn track(&self, fault: bool, line: &Line) -> Option<Fitted> {
+        let windows: Vec<_> = (0..UT_PLANES).map(|plane| self.window(fault, line, plane)).collect();
+        if windows.iter().filter(|window| !window.is_empty()).count() < 3 {
+            return None;
+        }
+        let (hits, kick) = tracklets::best(self.config, line, &windows)?;
+        let fitted = fit::fit(self.layout, line, hits, kick);
+        fit::is_good(self.config, self.layout, line, &fitted).then_some(fitted)
+    }
+
+    /// Hits of a plane that a track may have left: those of its own group of sectors first where groups matter, else in
+    /// the order of the store.
+    fn window(&self, fault: bool, line: &Line, plane: usize) -> Vec<Beside> {
+        let Self { config, layout, hits, starts } = self;
+        let inverse_angle = (1.0 / line.tx.mul_add(line.tx, line.ty * line.ty).sqrt()).min(500.0);
+        let momentum = (config.min_pt * inverse_angle).max(config.min_momentum);
+        let bin = (line.ty.abs().mul_add(100.0, 0.5) as usize).min(29);
+        let factor = 1.0 / layout.tables.plane_factor[4 * bin + plane];
+        let tolerance = factor / (4.0212e-5 * momentum) * if fault { 0.99 } else { 1.0 };
+        let groups = layout.plane_groups[plane]..layout.plane_groups[plane + 1];
+        let [x, _] = line.at(layout.z[plane]);
+        let left = layout.group_x[groups.clone()].iter().filter(|&&left| left < x).count();
+        let own = groups.start as i32 + left as i32 - 1;
+        let mut found = Vec::new();
+        for group in groups.clone() {
+            let away = group as i32 - own;
+            let ring = if away < 0 { -2 * away - 1 } else { 2 * away };
+            let is_inside = group > groups.start && group < groups.end - 1 && ring < config.sectors as i32;
+            for hit in starts[group] as usize..starts[group + 1] as usize {
+                let z = hits.z[hit];
+                let [x, y] = line.at(z);
+                let d = y.mul_add(SLOPE[plane], hits.x[hit]) - x;
+                let t = (d * factor).abs().mul_add(config.y_tolerance_slope, config.y_tolerance);
+                let is_near = d.abs() <= tolerance && hits.y_begin[hit] - t <= y && y <= hits.y_end[hit] + t;
+                if is_near && (is_inside || config.sectors == 0) {
+                    let middle = (hits.y_begin[hit] + hits.y_end[hit]) * 0.5;
+                    let row = cell(middle - LOWEST, ROW_STEP, ROWS);
+                    let bucket = cell(hits.x[hit] - LEFT, BUCKET_WIDTH, BUCKETS);
+                    let ring = if config.sectors == 0 { 0 } else { ring };
+                    found.push((
+                        (row, bucket, hit),
+                        ring,
+                        Beside { d, z, weight: hits.weight[hit], plane, hit },
+                    ));
+                }
+            }
+        }
+        found.sort_by_key(|(place, ..)| *place);
+        found.truncate(SLOTS);
+        found.sort_by_key(|(_, ring, _)| *ring);
+        found.into_iter().map(|(.., hit)| hit).collect()
+    }
+}
+
+/// The cell of so many that a distance lies in.
+fn cell(distance: f32, width: f32, cells: usize) -> usize {
+    ((distance * (1.0 / width)) as i32).clamp(0, cells as i32 - 1) as usize
+}
+
+/// Appends a track.
+fn push(
+    layout: &UtLayout,
+    velo: &VeloTracks,
+    hits: &UtBatch,
+    (track, number): (usize, usize),
+    fitted: &Fitted,
+    out: &mut VeloUtTracks,
+) {
+    out.velo_track.push(number as u32);
+    out.ut_hits.push(fitted.hits.len() as u8);
+    fitted.hits.iter().for_each(|hit| out.hits.push(hits.id[hit.hit]));
+    velo.hits_of(track).iter().for_each(|&hit| out.hits.push(hit));
+    out.hit_start.push(out.hits.len() as u32);
+    let reach = MIDDLE - layout.velo_z;
+    let ss = velo.end.cov_tt[track] + fitted.scattering;
+    let ys = reach.mul_add(ss, velo.end.cov_xt[track]);
+    let yy = reach.mul_add(velo.end.cov_xt[track] + ys, velo.end.cov_xx[track]);
+    let Fitted { qop, var_qop, chi2, x, y, tx, ty, cov: [xx, xt, tt], .. } = *fitted;
+    let values = [qop * 1e3, var_qop * 1e3 * 1e3, chi2, x, y, tx, ty, xx, xt, tt, yy, ys, ss];
+    for (value, column) in values.into_iter().zip(out.floats_mut()) {
+        column.push(value);
+    }
+}

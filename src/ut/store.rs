@@ -1,0 +1,127 @@
+//! Store: the hits of an event by plane, row of sectors and x, with a table of where each bucket begins.
+//!
+//! ```text
+//!   y ^  row 13 | . . h . | . h .                 a table per plane: first hit of each bucket
+//!     |   ...   |                                 window of a track: two look-ups in its row, and in the
+//!     |  row 0  | h . . h | . . .                 next one where the track is near both
+//!     +--------- bucket 0, 1, ... --> x(y = 0)
+//! ```
+//! All hits of a window have about the track's own y: tilted strips too are found by x at y = 0, the track's less
+//! its y times the strips' slope. Counting sort; hits of a bucket stay in their order.
+
+use super::layout::{BUCKET_BITS, BUCKET_WIDTH, BUCKETS, LEFT, LOWEST, ROW_STEP, ROWS, UtLayout};
+use crate::event::{Column, UT_GROUPS, UT_PLANES, UtBatch};
+use crate::simd::Gang;
+use crate::simd::varying::{F32, I32, U32};
+
+/// Buckets of a plane, and of all.
+const PLANE_CELLS: usize = ROWS * BUCKETS;
+const CELLS: usize = UT_PLANES * PLANE_CELLS;
+
+/// The hits of an event, sorted.
+#[derive(Debug, Default)]
+pub(super) struct UtStore {
+    /// x and z at y = 0, lower and upper end of each hit, mm.
+    pub(super) hits: Column<[f32; 4]>,
+    /// One over the variance of x, 1/mm^2.
+    pub(super) weight: Column<f32>,
+    /// Its number in the event.
+    pub(super) number: Column<u32>,
+    /// Its group of sectors.
+    pub(super) group: Column<u32>,
+    /// First hit of each bucket, and the number of all.
+    table: Column<u32>,
+    /// By number in the event: bucket, and hits of it before this one.
+    cell: Column<u32>,
+    rank: Column<u32>,
+}
+
+/// The hits of a row between two buckets, lane by lane.
+pub(super) struct Span<G: Gang> {
+    pub(super) first: U32<G>,
+    pub(super) end: U32<G>,
+}
+
+/// Bucket of an x at y = 0.
+#[inline(always)]
+pub(super) fn bucket_of<G: Gang>(g: G, x: F32<G>) -> U32<G> {
+    let bucket = ((x - F32::splat(g, LEFT)) * F32::splat(g, 1.0 / BUCKET_WIDTH)).to_i32();
+    bucket.max(I32::splat(g, 0)).min(I32::splat(g, BUCKETS as i32 - 1)).to_bits()
+}
+
+/// Row of a y.
+#[inline(always)]
+pub(super) fn row_of<G: Gang>(g: G, y: F32<G>) -> U32<G> {
+    let row = ((y - F32::splat(g, LOWEST)) * F32::splat(g, 1.0 / ROW_STEP)).to_i32();
+    row.max(I32::splat(g, 0)).min(I32::splat(g, ROWS as i32 - 1)).to_bits()
+}
+
+impl UtStore {
+    /// The hits of a plane's row between two buckets, the second of them excluded.
+    #[inline(always)]
+    pub(super) fn span<G: Gang>(&self, g: G, plane: usize, row: U32<G>, buckets: [U32<G>; 2]) -> Span<G> {
+        let begin = row.shl::<BUCKET_BITS>() + U32::splat(g, (plane * PLANE_CELLS) as u32);
+        let [first, end] = buckets.map(|bucket| U32::gather(&self.table, begin + bucket));
+        Span { first, end }
+    }
+
+    /// Takes the hits of an event.
+    #[inline(always)]
+    pub(super) fn fill<G: Gang>(&mut self, g: G, layout: &UtLayout, hits: &UtBatch, event: usize) {
+        let starts = &hits.group_start[UT_GROUPS * event..=UT_GROUPS * (event + 1)];
+        let range = starts[0] as usize..starts[UT_GROUPS] as usize;
+        self.find_cells(g, layout, hits, starts);
+        let Self { hits: records, weight, number, group, table, cell, rank } = self;
+        records.set_len(range.len());
+        weight.set_len(range.len());
+        for column in [&mut *number, &mut *group, &mut *rank] {
+            column.set_len(range.len());
+        }
+        table.set_len(CELLS + 1);
+        let cells = table.padded_mut();
+        cells[..CELLS].fill(0);
+        for (&cell, rank) in cell.iter().zip(rank.iter_mut()) {
+            let count = &mut cells[cell as usize];
+            *rank = *count;
+            *count += 1;
+        }
+        let mut sum = 0;
+        for at in (0..CELLS).step_by(G::LANES) {
+            let counts = U32::load(g, &cells[at..]);
+            let (sums, all) = counts.prefix_sum();
+            (sums - counts + U32::splat(g, sum)).store(&mut cells[at..]);
+            sum += all;
+        }
+        cells[CELLS] = sum;
+        let [x, z, low, high] =
+            [&hits.x, &hits.z, &hits.y_begin, &hits.y_end].map(|column| &column[range.clone()]);
+        let weights = &hits.weight[range.clone()];
+        for of in 0..UT_GROUPS {
+            for hit in starts[of] as usize - range.start..starts[of + 1] as usize - range.start {
+                let place = (cells[cell[hit] as usize] + rank[hit]) as usize;
+                records[place] = [x[hit], z[hit], low[hit], high[hit]];
+                weight[place] = weights[hit];
+                number[place] = hit as u32;
+                group[place] = of as u32;
+            }
+        }
+    }
+
+    /// The bucket of each hit.
+    #[inline(always)]
+    fn find_cells<G: Gang>(&mut self, g: G, layout: &UtLayout, hits: &UtBatch, starts: &[u32]) {
+        let begin = starts[0] as usize;
+        self.cell.set_len(starts[UT_GROUPS] as usize - begin);
+        for plane in 0..UT_PLANES {
+            let [first, end] = [plane, plane + 1].map(|plane| starts[layout.plane_groups[plane]] as usize);
+            let base = U32::splat(g, (plane * PLANE_CELLS) as u32);
+            // What a gang writes beyond the plane is overwritten by the next one, or is padding.
+            for at in (first..end).step_by(G::LANES) {
+                let load = |column: &Column<f32>| F32::load(g, &column.padded()[at..]);
+                let middle = (load(&hits.y_begin) + load(&hits.y_end)) * F32::splat(g, 0.5);
+                let cell = base + row_of(g, middle).shl::<BUCKET_BITS>() + bucket_of(g, load(&hits.x));
+                cell.store(&mut self.cell.padded_mut()[at - begin..]);
+            }
+        }
+    }
+}
