@@ -319,6 +319,9 @@ fn configurations_that_cannot_be_are_refused() {
         (pass(&|pass| pass.x_tolerance = f32::NAN), "passes[0].x_tolerance"),
         (pass(&|pass| pass.min_x_hits = 7), "passes[0].min_x_hits"),
         (pass(&|pass| pass.min_hits = 3), "passes[0].min_hits"),
+        (pass(&|pass| pass.min_uv_hits = 0), "passes[0].min_uv_hits"),
+        (pass(&|pass| pass.choice = None), "passes[0].choice"),
+        (pass(&|pass| pass.choice.as_mut().unwrap().min_score = f32::NAN), "passes[0].choice"),
     ] {
         assert!(message.contains(words), "{message}");
     }

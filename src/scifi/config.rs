@@ -80,7 +80,7 @@ pub struct SeedPass {
     pub min_own_hits: u32,
     /// The same for tracks with six hits.
     pub min_own_of_six: u32,
-    /// How tracks are chosen in the end; all are kept without it.
+    /// How tracks are chosen in the end; without it, as only the last pass may be, all are kept.
     pub choice: Option<ChoiceConfig>,
 }
 
@@ -204,6 +204,10 @@ impl SciFiConfig {
                 if !(value > 0.0 && value <= 100.0) {
                     return wrong(format!("{} = {value}: above 0 and at most 100 mm", name(key)));
                 }
+            }
+            if pass.choice.is_none() && number + 1 < self.passes.len() {
+                let message = "only the last pass may do without, since the others leave hits to the next";
+                return wrong(format!("{}: {message}", name("choice")));
             }
             if let Some(choice) = &pass.choice
                 && !choice.weights.iter().chain([&choice.min_score]).all(|value| value.is_finite())

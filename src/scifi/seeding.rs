@@ -42,7 +42,7 @@ pub struct SciFiWorkspace {
 /// Memory of the search for tracks.
 #[derive(Debug, Default)]
 struct SeedingScratch {
-    /// The hits of the event, and those that the passes before left: that of the present pass comes first.
+    /// The hits of the event, or those that the passes before left: passes take turns.
     index: [Index; 2],
     find: FindScratch,
     /// Tracks of a pass, and of all passes.
@@ -229,7 +229,7 @@ fn find_room<G: Gang>(
         #[inline(always)]
         || {
             let rules = (&of.config.passes[pass], &of.kinds[pass][..], &of.config.limits);
-            scratch.find.find_x(g, rules, &mut scratch.index[0], half, counts)
+            scratch.find.find_x(g, rules, &mut scratch.index[pass % 2], half, counts)
         },
     )
 }
@@ -246,7 +246,7 @@ fn confirm_room<G: Gang>(
         #[inline(always)]
         || {
             let SeedingScratch { index, find, tracks, .. } = scratch;
-            find.find_uv(g, &of.config.passes[pass], &index[0], half, counts, tracks);
+            find.find_uv(g, &of.config.passes[pass], &index[pass % 2], half, counts, tracks);
         },
     );
 }
@@ -258,22 +258,21 @@ fn choose_room<G: Gang>(g: G, of: &SciFi, pass: usize, scratch: &mut SeedingScra
     g.vectorize(
         #[inline(always)]
         || {
-            let SeedingScratch { index, tracks, all, choose, .. } = scratch;
+            let SeedingScratch { index: [first, second], tracks, all, choose, .. } = scratch;
+            let (present, next) = if pass % 2 == 0 { (first, second) } else { (second, first) };
             for track in tracks.iter_mut() {
-                track.chi2_x = of.states.chi2_x(track, &index[0].x);
+                track.chi2_x = of.states.chi2_x(track, &present.x);
             }
             let choice = of.config.passes[pass].choice.as_ref();
-            choose.choose(choice, &index[0], tracks);
+            choose.choose(choice, present, tracks);
             for track in tracks.iter_mut() {
                 for hit in track.hits.iter_mut().filter(|hit| **hit != NO_HIT) {
-                    *hit = index[0].source[*hit as usize] + 1;
+                    *hit = present.source[*hit as usize] + 1;
                 }
             }
             all.extend_from_slice(tracks);
-            if choice.is_some() && pass + 1 < of.config.passes.len() {
-                let [present, next] = index;
+            if pass + 1 < of.config.passes.len() {
                 next.keep_free(g, present, choose.used.padded());
-                index.swap(0, 1);
             }
         },
     );
