@@ -17,7 +17,7 @@ mod seeding;
 mod sequence;
 mod state;
 
-pub use config::{LimitConfig, SciFiConfig, SciFiPreset, SeedPass};
+pub use config::{ChoiceConfig, LimitConfig, SciFiConfig, SciFiPreset, SeedPass};
 
 pub use decode::{SciFiScratch, decode};
 #[cfg(feature = "reference")]

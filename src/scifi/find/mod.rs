@@ -9,6 +9,7 @@
 //!   clones     of candidates that share hits the best live                 in order
 //!   confirm    each first u (or v) hit is a trial: y / z says where        one lane a trial
 //!              the next hits must be
+//!   choose     a classifier; of tracks that share hits the better live    in order
 //! ```
 //!
 //! Nothing is cut off at a number: lists grow to what they must hold. Work that no detector gives, such as all hits in one
@@ -17,6 +18,7 @@
 //! Results do not depend on the gang: every list is in the order of its input, or its members are ordered when they are
 //! chosen.
 
+mod choose;
 mod clones;
 mod confirm;
 mod pairs;
@@ -29,6 +31,7 @@ use super::layers::{UV_LAYERS, X_LAYERS};
 use crate::event::{Column, StageCounter};
 use crate::simd::Gang;
 use crate::simd::varying::Mask;
+pub(super) use choose::ChooseScratch;
 use clones::CloneScratch;
 use confirm::{ConfirmScratch, Half, NONE};
 use pairs::Pairs;
@@ -79,8 +82,8 @@ pub(super) struct Track {
     pub(super) x: [f32; 3],
     /// y at the reference, and slope.
     pub(super) y: [f32; 2],
-    /// What decides between tracks in x; small is good.
-    pub(super) value: f32,
+    /// Sum of the squared distances of the x hits, mm^2.
+    pub(super) chi2_x: f32,
     /// Sum of the squared distances in y, mm^2.
     pub(super) chi2: f32,
 }
@@ -108,7 +111,7 @@ impl FindScratch {
         let Self { pairs, triplets, candidates, clones, tracks, .. } = self;
         candidates.len = 0;
         for (number, kind) in kinds.iter().enumerate() {
-            index.look_closely(half, kind.layers[1]);
+            index.look_closely(g, half, kind.layers[1]);
             let search = Search { index, half, pass, kind, number };
             let first = index.layer(half, kind.layers[0]);
             let mut looked_at = 0;
@@ -163,7 +166,7 @@ impl FindScratch {
                 hits: std::array::from_fn(hit),
                 x: candidates.parameters.each_ref().map(|column| column.padded()[candidate]),
                 y: [found.y[winner], found.slope[winner]],
-                value: candidates.value.padded()[candidate],
+                chi2_x: 0.0,
                 chi2: found.chi2[winner],
             });
         }

@@ -3,6 +3,7 @@
 //! [`find`] gives the tracks of one event in the order of the kernels, with the same bits in every number but the
 //! covariances, which it works out in f64.
 
+mod choice;
 mod passes;
 mod states;
 mod uv;
@@ -59,14 +60,14 @@ pub fn find(config: &SciFiConfig, polarity: f32, hits: &SciFiBatch, event: usize
         .map(|zone| hits.of_zone(event, zone).map(|hit| (hits.x[hit], hit - all.start)).collect())
         .collect();
     let mut tracks = Vec::new();
-    for found in passes::all(config, &mut zones) {
+    let x_of = |hit: usize| hits.x[all.start + hit];
+    for found in passes::all(config, &mut zones, x_of) {
         let mut ids: Vec<(f64, u32)> = Vec::new();
         for (layers, z) in [(&found.x_hits, X_Z), (&found.uv_hits, UV_Z)] {
             let of = layers.iter().zip(z).filter_map(|(hit, z)| Some((z, hits.id[all.start + (*hit)?])));
             ids.extend(of);
         }
         ids.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let x_of = |hit: usize| hits.x[all.start + hit];
         tracks.push(ReferenceTrack {
             hits: ids.into_iter().map(|(_, id)| id).collect(),
             ..state(&found, f64::from(config.resolution), polarity, x_of)

@@ -37,6 +37,7 @@ pub(super) fn confirm(
         begin..end.min(layers[layer].len()).max(begin)
     };
     let need = (pass.min_hits as usize).saturating_sub(track.hits.iter().flatten().count());
+    let need = need.max(pass.min_uv_hits as usize);
     let mut best: Option<Confirmed> = None;
     for first in 0..2 {
         for start in range(first) {
