@@ -35,10 +35,12 @@ impl<G: Gang> Tracklet<G> {
     /// Slopes of the strips of the roles.
     #[inline(always)]
     pub(super) fn slopes(g: G, backward: Mask<G>) -> [F32<G>; UT_PLANES] {
-        std::array::from_fn(|role| {
-            let [there, back] = PLANES.map(|planes| F32::splat(g, SLOPE[planes[role]]));
-            backward.select_f(back, there)
-        })
+        let mut slopes = [F32::splat(g, 0.0); UT_PLANES];
+        for role in 0..UT_PLANES {
+            let [there, back] = [PLANES[0][role], PLANES[1][role]];
+            slopes[role] = backward.select_f(F32::splat(g, SLOPE[back]), F32::splat(g, SLOPE[there]));
+        }
+        slopes
     }
 
     /// Weights of the hits, of which a second and a fourth need not be.
@@ -49,9 +51,13 @@ impl<G: Gang> Tracklet<G> {
         hits: [U32<G>; UT_PLANES],
         has: [Mask<G>; 2],
     ) -> [F32<G>; UT_PLANES] {
-        let none = F32::splat(g, 0.0);
-        let [a, b, c, d] = hits.map(|hit| F32::gather(&store.weight, hit));
-        [a, has[0].select_f(b, none), c, has[1].select_f(d, none)]
+        let mut weights = [F32::splat(g, 0.0); UT_PLANES];
+        for role in 0..UT_PLANES {
+            weights[role] = F32::gather(&store.weight, hits[role]);
+        }
+        weights[1] = has[0].select_f(weights[1], F32::splat(g, 0.0));
+        weights[3] = has[1].select_f(weights[3], F32::splat(g, 0.0));
+        weights
     }
 }
 
@@ -81,15 +87,16 @@ pub(super) fn complete<G: Gang>(
         let back = whole(0).lt(U32::load(g, &backward.padded()[at..]));
         let line = Line::gather(g, &tracks.line, row, layout.velo_z);
         let slope = Tracklet::slopes(g, back);
-        let [first, third] = [&*firsts, &*thirds].map(|hits| U32::load(g, &hits.padded()[at..]));
+        let first = U32::load(g, &firsts.padded()[at..]);
+        let third = U32::load(g, &thirds.padded()[at..]);
         let a = Beside::gather(store, first, &line, slope[0]);
         let c = Beside::gather(store, third, &line, slope[2]);
         let angle = (c.d - a.d) / (c.z - a.z);
         let mut found = [(a, whole(NONE)), (c, whole(NONE))];
         for (role, found) in [1, 3].into_iter().zip(&mut found) {
             let from = found.0;
-            let [there, back_there] = PLANES.map(|planes| whole(planes[role] as u32));
-            let place = row.shl::<2>() + back.select_u(back_there, there);
+            let (there, back_there) = (PLANES[0][role] as u32, PLANES[1][role] as u32);
+            let place = row.shl::<2>() + back.select_u(whole(back_there), whole(there));
             let count = lanes.select_u(U32::gather(&tracks.counts, place), whole(0));
             let slot = place.shl::<SLOT_BITS>();
             let mut nearest = F32::splat(g, config.hit_tolerance);
@@ -110,7 +117,7 @@ pub(super) fn complete<G: Gang>(
             }
         }
         let [(b, second), (d, fourth)] = found;
-        let has = [second, fourth].map(|hit| hit.lt(whole(NONE)));
+        let has = [second.lt(whole(NONE)), fourth.lt(whole(NONE))];
         let weight = Tracklet::weights(g, store, [first, second, third, fourth], has);
         let tracklet = Tracklet { hits: [a, b, c, d], slope, weight, has };
         let [chi2, kick] = match config.choice {

@@ -24,7 +24,7 @@ const SCATTERING: [f32; 2] = [0.14, 1e4];
 const RESOLUTION: [f32; 2] = [0.12, 3e3];
 /// 1/MeV: tracks are no straighter than that.
 const MIN_INVERSE: f32 = 1e-9;
-/// True momentum times what the fit with the kick says of 1/p: 1.3 in LHCb's program.
+/// By how much momenta are multiplied before the choice `kick` cuts on them, as in LHCb's program.
 const KICK_SCALE: f32 = 1.3;
 /// Coefficients of the discriminant: constant, ln p, ln pt, ln chi2; with three hits and with four.
 const DISCRIMINANT: [[f32; 4]; 2] = [
@@ -56,14 +56,15 @@ pub(super) fn fit<G: Gang>(
         let back = whole(0).lt(U32::gather(doublets.backward.padded(), doublet));
         let line = Line::gather(g, &tracks.line, row, layout.velo_z);
         let slope = Tracklet::slopes(g, back);
-        let hit = doublets.hits.each_ref().map(|hits| U32::gather(hits.padded(), doublet));
-        let has = [hit[1], hit[3]].map(|hit| hit.lt(whole(NONE)));
-        let tracklet = Tracklet {
-            hits: std::array::from_fn(|role| Beside::gather(store, hit[role], &line, slope[role])),
-            slope,
-            weight: Tracklet::weights(g, store, hit, has),
-            has,
-        };
+        let mut hit = [doublet; UT_PLANES];
+        let none = F32::splat(g, 0.0);
+        let mut hits = [Beside { d: none, z: none }; UT_PLANES];
+        for role in 0..UT_PLANES {
+            hit[role] = U32::gather(doublets.hits[role].padded(), doublet);
+            hits[role] = Beside::gather(store, hit[role], &line, slope[role]);
+        }
+        let has = [hit[1].lt(whole(NONE)), hit[3].lt(whole(NONE))];
+        let tracklet = Tracklet { hits, slope, weight: Tracklet::weights(g, store, hit, has), has };
         let kick = F32::gather(doublets.kick.padded(), doublet);
         let track = Track::new(g, layout, line);
         let fitted = match config.choice {
@@ -199,7 +200,8 @@ impl<G: Gang> Track<G> {
             qop: (sine_before - sine_behind) * *per_kick,
             var_qop: variance * *per_kick * *per_kick,
             chi2: solution.chi2(g, tracklet, shrink, first),
-            scale: KICK_SCALE,
+            scale: 1.0,
+            by_slope: zero,
             scattering: per_angle * per_angle,
             ..self.state(g, &solution)
         }
@@ -213,8 +215,9 @@ impl<G: Gang> Track<G> {
             let error = inverse_p * real(part);
             real(1.0) / error.mul_add(error, real(constant * constant))
         };
-        let [constant, part, square] = of.kink.map(real);
-        let distance = self.ty2.mul_add(square, self.line.ty.abs().mul_add(part, constant));
+        let [constant, part, square] = of.kink;
+        let part = self.line.ty.abs().mul_add(real(part), real(constant));
+        let distance = self.ty2.mul_add(real(square), part);
         Before {
             lever: distance * real(-0.001),
             meeting: weight(of.kink_error),
@@ -264,6 +267,7 @@ impl<G: Gang> Track<G> {
             var_qop: by_t * by_t * cov[2],
             chi2: solution.chi2(g, tracklet, real(1.0), first),
             scale: config.line.scale,
+            by_slope: change * self.per_kick,
             scattering: error,
             ..self.state(g, &solution)
         }
@@ -282,6 +286,7 @@ impl<G: Gang> Track<G> {
             var_qop: none,
             chi2: none,
             scale: 1.0,
+            by_slope: none,
             x: line_x + *x,
             y: line_y,
             offset: *offset,
@@ -315,7 +320,7 @@ fn is_good<G: Gang>(
     let p = real(KICK_SCALE) / fitted.qop.abs();
     let pt = p * track.line.tx.mul_add(track.line.tx, track.ty2).sqrt();
     let enough = real(config.final_momentum).le(p) & real(config.final_pt).le(pt) & is_sane(g, fitted);
-    let [hole_x, hole_y] = BEAM_HOLE.map(real);
+    let (hole_x, hole_y) = (real(BEAM_HOLE[0]), real(BEAM_HOLE[1]));
     let side = real(layout.polarity) * fitted.qop;
     let in_beam = (fitted.y + fitted.offset).abs().lt(hole_y);
     let wide = pt.mul_add(real(WIDE[1]), real(WIDE[0]));
@@ -332,27 +337,31 @@ fn is_good<G: Gang>(
 #[inline(always)]
 fn field_integral<G: Gang>(g: G, layout: &UtLayout, line: &Line<G>) -> F32<G> {
     let real = |value: f32| F32::splat(g, value);
-    let last = [30, 10, 10];
+    const LAST: [i32; 3] = [30, 10, 10];
+    let zero = real(0.0);
     let steep = real(0.001).lt(line.ty.abs());
     let (x, t) = (steep.select_f(line.y, line.x), steep.select_f(line.ty, line.tx));
     let origin = line.z - x / t;
     let at = [(line.ty + real(0.3)) * real(50.0), (origin + real(250.0)) * real(0.02), line.z * real(0.0125)];
-    let zero = real(0.0);
-    let node: [I32<G>; 3] =
-        std::array::from_fn(|axis| at[axis].max(zero).min(real(last[axis] as f32)).to_i32());
-    let value = |node: [I32<G>; 3]| {
-        let [i, j, k] = [0, 1, 2].map(|axis| node[axis].min(I32::splat(g, last[axis])));
-        let cell = (k * I32::splat(g, 11) + j) * I32::splat(g, 31) + i;
-        F32::gather(&layout.tables.field_integral, cell.to_bits())
-    };
-    let base = value(node);
+    let mut node = [I32::splat(g, 0); 3];
+    for axis in 0..3 {
+        node[axis] = at[axis].max(zero).min(real(LAST[axis] as f32)).to_i32();
+    }
+    let base = table_value(g, layout, node);
     let mut sum = base;
     for axis in 0..3 {
         let mut next = node;
-        next[axis] = next[axis] + I32::splat(g, 1);
+        next[axis] = (next[axis] + I32::splat(g, 1)).min(I32::splat(g, LAST[axis]));
         let part = at[axis] - node[axis].to_f32();
-        let inside = zero.le(at[axis]) & at[axis].le(real(last[axis] as f32));
-        sum = inside.select_f(part.mul_add(value(next) - base, sum), sum);
+        let inside = zero.le(at[axis]) & at[axis].le(real(LAST[axis] as f32));
+        sum = inside.select_f(part.mul_add(table_value(g, layout, next) - base, sum), sum);
     }
     sum
+}
+
+/// The field integral at a node of the table.
+#[inline(always)]
+fn table_value<G: Gang>(g: G, layout: &UtLayout, [i, j, k]: [I32<G>; 3]) -> F32<G> {
+    let cell = (k * I32::splat(g, 11) + j) * I32::splat(g, 31) + i;
+    F32::gather(&layout.tables.field_integral, cell.to_bits())
 }

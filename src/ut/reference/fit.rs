@@ -13,6 +13,8 @@ pub(super) struct Fitted {
     pub(super) chi2: f32,
     /// True momentum times what the fit says of 1/p.
     pub(super) scale: f32,
+    /// Change of q/p with the Velo track's slope, as far as the fit leaves its error out.
+    pub(super) by_slope: f32,
     pub(super) x: f32,
     pub(super) y: f32,
     pub(super) offset: f32,
@@ -126,6 +128,7 @@ fn fit_line(config: &UtConfig, layout: &UtLayout, line: &Line, hits: Vec<Beside>
         qop: (before - behind) * per_kick,
         var_qop: by_t * by_t * solution.cov[2],
         scale: config.line.scale,
+        by_slope: change * per_kick,
         scattering: 1.0 / (meeting * flight * flight),
         ..state(line, hits, &solution)
     }
@@ -158,7 +161,8 @@ fn fit_kick(layout: &UtLayout, line: &Line, hits: Vec<Beside>, kick: f32) -> Fit
         chi2: solution.chi2(&hits, shrink, first),
         qop: (sine_before - sine_behind) * per_kick,
         var_qop: variance * per_kick * per_kick,
-        scale: 1.3,
+        scale: 1.0,
+        by_slope: 0.0,
         scattering: per_angle * per_angle,
         ..state(line, hits, &solution)
     }
@@ -180,6 +184,7 @@ fn state(line: &Line, hits: Vec<Beside>, solution: &Solution) -> Fitted {
         var_qop: 0.0,
         chi2: 0.0,
         scale: 1.0,
+        by_slope: 0.0,
         x: line_x + solution.x,
         y: line_y,
         offset: solution.offset,

@@ -184,8 +184,9 @@ fn push(
     let ss = velo.end.cov_tt[track] + fitted.scattering;
     let ys = reach.mul_add(ss, velo.end.cov_xt[track]);
     let yy = reach.mul_add(velo.end.cov_xt[track] + ys, velo.end.cov_xx[track]);
-    let Fitted { qop, var_qop, chi2, x, y, tx, ty, cov: [xx, xt, tt], .. } = *fitted;
+    let Fitted { qop, chi2, x, y, tx, ty, cov: [xx, xt, tt], .. } = *fitted;
     let gev = 1000.0 / fitted.scale;
+    let var_qop = (fitted.by_slope * fitted.by_slope).mul_add(ss, fitted.var_qop);
     let values = [qop * gev, var_qop * gev * gev, chi2, x, y, tx, ty, xx, xt, tt, yy, ys, ss];
     for (value, column) in values.into_iter().zip(out.floats_mut()) {
         column.push(value);
