@@ -12,7 +12,10 @@ pub mod tables;
 
 pub use decode::{UtScratch, decode};
 #[cfg(feature = "reference")]
-pub use decode::{reference as decode_reference, reference_with as decode_reference_with};
+pub use decode::{
+    position_f64 as decode_position_f64, reference as decode_reference,
+    reference_with as decode_reference_with,
+};
 pub use geometry::{UtChannel, UtGeometry};
 pub use sequence::UtHits;
 pub use tables::UtTables;

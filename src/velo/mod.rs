@@ -25,9 +25,12 @@ pub(crate) use config::MAX_WINDOW;
 pub use config::{BestConfig, FitConfig, LimitConfig, PassConfig, Preset, VeloConfig};
 pub use decode::{DecodeScratch, VeloBanks, decode};
 #[cfg(feature = "reference")]
-pub use decode::{reference as decode_reference, reference_with as decode_reference_with};
+pub use decode::{
+    position_f64 as decode_position_f64, reference as decode_reference,
+    reference_with as decode_reference_with,
+};
 #[cfg(feature = "cuda")]
-pub(crate) use fit::{MIN_LENGTH, XX_ROUNDED_UP};
+pub(crate) use fit::{MAX_SLOPE2, MIN_LENGTH, XX_ROUNDED_UP};
 pub use forwarding::ForwardingConfig;
 pub use paper::PaperConfig;
 pub use run::{fit_tracks, reconstruct};
