@@ -19,7 +19,10 @@ pub mod tables;
 pub use config::{LineConfig, UtChoice, UtConfig, UtPreset};
 pub use decode::{UtScratch, decode};
 #[cfg(feature = "reference")]
-pub use decode::{reference as decode_reference, reference_with as decode_reference_with};
+pub use decode::{
+    position_f64 as decode_position_f64, reference as decode_reference,
+    reference_with as decode_reference_with,
+};
 pub use find::{UtFindInput, UtFindWorkspace, find};
 pub use geometry::{UtChannel, UtGeometry};
 pub use layout::UtLayout;
