@@ -226,7 +226,8 @@ fn pieces() -> [PixelBatch; 6] {
 
 #[test]
 fn of_a_stream_costs_the_hits_under_way_alone() {
-    let config = TimepixConfig { block_hits: 40, ..TimepixConfig::default() };
+    // Hits leave the sorter as soon as the next one comes.
+    let config = TimepixConfig { block_hits: 40, disorder_us: Some(1.0), ..TimepixConfig::default() };
     let layout = Layout::single(256, 256).unwrap();
     for threads in [1, 3] {
         let mut stream = Timepix::new(&config, best_level(), &layout, threads).unwrap();
@@ -243,11 +244,17 @@ fn of_a_stream_costs_the_hits_under_way_alone() {
         assert_eq!(dropped["internal_fault"], 1, "{threads} threads");
         let of = |reason| dropped.get(reason).map_or(0, |count| *count as usize);
         assert_eq!(found + of("lost_hits") + of("masked_hits"), 600, "{threads} threads: {dropped:?}");
-        // What came after the fault is whole, and its mask still holds: hit 512 is on pixel (0, 0).
-        assert!(
-            found_later >= 299 && of("masked_hits") >= 1,
-            "{threads} threads: {found_later}, {dropped:?}"
-        );
+        // On one thread the fault is noticed at once: what comes later is whole but for the mask, which still holds (hit
+        // 512 is on pixel (0, 0)). On several it is noticed when a window is missed, at the end at the latest.
+        let is_little = found_later >= 299 && of("lost_hits") < 50;
+        assert!(threads > 1 || is_little, "{found_later}, {dropped:?}");
         assert_eq!(stream.waiting(), 0);
+        // The next stream loses the three hits of the masked pixel, and nothing else.
+        let mut found = 0;
+        for mut piece in pieces() {
+            piece.block.hits.y.iter_mut().for_each(|y| *y %= 64);
+            stream.push(&piece, &mut |part| found += part.hits()).unwrap();
+        }
+        assert!((597..600).contains(&found), "{threads} threads: {found}");
     }
 }
