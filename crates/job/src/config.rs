@@ -363,7 +363,6 @@ mod tests {
             "slice_events = 0",
             "sequence = 'muon'",
             "preset = 'worst'",
-            "preset = 'paper'\n[velo]\npreset = 'best'",
             "not toml",
         ] {
             assert!(matches!(Config::from_toml(text, None), Err(Error::Config(_))), "{text}");
