@@ -14,7 +14,7 @@ pub struct Bending {
 
 /// Of the nominal magnet, by `cargo run --release --example fit_momentum`.
 const NOMINAL: [f32; 8] =
-    [42.0486, 1239.40737, 486.05664, 6.71587, 632.72838, 2358.5758, -9256.27946, 241.4601];
+    [14.987257, 1238.7871, 527.2439, -45.35111, 594.87103, 2486.1895, -1112.0638, 130.72821];
 
 /// Smallest change of the slope: beyond it no momentum is told apart.
 const SMALLEST: f32 = 1e-6;

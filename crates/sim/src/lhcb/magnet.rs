@@ -70,8 +70,8 @@ impl Track {
         let two = slope(middle, add(start, one, 0.5 * h));
         let three = slope(middle, add(start, two, 0.5 * h));
         let four = slope(end, add(start, three, h));
-        let mean: State = std::array::from_fn(|i| (one[i] + 2.0 * (two[i] + three[i]) + four[i]) / 6.0);
-        let [x, y, tx, ty] = add(start, mean, h);
+        let sum: State = std::array::from_fn(|i| one[i] + 2.0 * (two[i] + three[i]) + four[i]);
+        let [x, y, tx, ty] = add(start, sum, h / 6.0);
         Self { x, y, z: self.z + h, tx, ty, qop: self.qop }
     }
 }

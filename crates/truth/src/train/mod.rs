@@ -96,7 +96,7 @@ pub struct Training {
 
 impl Default for Training {
     fn default() -> Self {
-        Self { hidden: 8, epochs: 20, batch: 128, rate: 0.01, seed: 1, keep: 0.99 }
+        Self { hidden: 8, epochs: 20, batch: 32, rate: 0.01, seed: 1, keep: 0.99 }
     }
 }
 
