@@ -8,6 +8,22 @@ compile_error!("raw data are little-endian and used in place: this program needs
 /// Largest number in a geometry, in any unit: products of a few of these are still numbers.
 pub const LARGEST: f32 = 1e9;
 
+/// A file in memory; the name stands in messages.
+#[derive(Debug, Clone, Copy)]
+pub struct File<'a> {
+    /// What to call it.
+    pub name: &'a str,
+    /// All of it.
+    pub bytes: &'a [u8],
+}
+
+impl<'a> File<'a> {
+    /// A file of this name.
+    pub fn new(name: &'a str, bytes: &'a [u8]) -> Self {
+        Self { name, bytes }
+    }
+}
+
 /// The bytes of a file and how far they have been read.
 #[derive(Debug, Clone)]
 pub struct Fields<'a> {

@@ -3,14 +3,15 @@
 //!
 //! [`simd`] is *how* we compute, [`event`] is *what* flows: columns of hits and results. [`velo`], [`ut`], [`scifi`],
 //! [`timepix`] and [`cylinder`] (with the filter in [`kalman`]) are the detectors, each with its sequence of stages,
-//! [`chain`] has the sequences over several detectors, and
-//! [`engine`] runs sequences on one thread or many. Reading and writing files, simulation, comparison with the truth and
+//! [`chain`] and [`long`] have the sequences over several of them, and [`engine`] runs sequences on one thread or many.
+//! Reading and writing files, simulation, comparison with the truth and
 //! the command line are crates of their own, which are built on this one. `ARCHITECTURE.md` describes all of it,
 //! `docs/glossary.md` the words, `docs/algorithms.md` the constants and their sources.
 #![deny(unsafe_code, missing_docs)]
 
 pub mod bytes;
 pub mod chain;
+pub mod classifier;
 pub mod cylinder;
 pub mod engine;
 pub mod error;
@@ -19,6 +20,7 @@ pub mod event;
 pub mod gpu;
 pub mod kalman;
 pub mod lhcb;
+pub mod long;
 mod names;
 pub mod scifi;
 pub mod simd;

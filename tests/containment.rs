@@ -6,13 +6,15 @@ use common::geometry::Detector;
 use common::{best_level, simulated};
 use peloton::Status;
 use peloton::cylinder::{Cylinder, CylinderConfig};
-use peloton::engine::{Engine, Input, Pool, Sequence, Sliced, Stage};
-use peloton::event::{Counters, Outcome, RawBatch, Results, difference};
+use peloton::engine::{Engine, Input, Pool, Sequence, Sliced, Stage, StreamSequence};
+use peloton::event::{Counters, Layout, Outcome, PixelClusters, RawBatch, Results, difference};
 use peloton::scifi::SciFiHits;
 use peloton::simd::Level;
+use peloton::timepix::{PixelBatch, Timepix, TimepixConfig};
 use peloton::ut::UtHits;
 use peloton::velo::{Preset, Velo, VeloConfig};
 use peloton_sim::{CylinderSim, LhcbReader};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::panic::resume_unwind;
 use std::sync::Mutex;
@@ -90,15 +92,15 @@ impl<R: Results> Expected<R> {
         Self { whole: whole.results, bad: bad.into(), counters: timeless(counters) }
     }
 
-    /// Panics unless `place` of `found`, which is event `event`, is what it should be.
-    fn assert_event(&self, event: usize, (found, place): (&R, usize), what: &str) {
+    /// Panics unless row `row` of `found`, which is event `event`, is what it should be.
+    fn assert_event(&self, event: usize, (found, row): (&R, usize), what: &str) {
         if !self.bad.contains(&event) {
-            let difference = difference((found, place), (&self.whole, event));
+            let difference = difference(found, row, &self.whole, event);
             assert_eq!(difference, None, "{what}: event {event} is not as it is without panics");
             return;
         }
-        assert_eq!(found.statuses()[place], Status::InternalFault, "{what}, event {event}");
-        let ranges = found.ranges(place..place + 1);
+        assert_eq!(found.statuses()[row], Status::InternalFault, "{what}, event {event}");
+        let ranges = found.ranges(row..row + 1);
         assert!(ranges[1..].iter().all(|range| range.is_empty()), "{what}, event {event}: {ranges:?}");
     }
 
@@ -146,9 +148,9 @@ fn contained_in<S: Sequence + Clone>(sequence: &S, events: S::Input<'_>, bad: &[
         }
         let seen = Mutex::new(vec![0; events.events()]);
         let visit = |slice: usize, found: &S::Output| {
-            for place in 0..found.events() {
-                let event = slice * slice_events + place;
-                expected.assert_event(event, (found, place), &what);
+            for row in 0..found.events() {
+                let event = slice * slice_events + row;
+                expected.assert_event(event, (found, row), &what);
                 seen.lock().unwrap()[event] += 1;
             }
         };
@@ -207,4 +209,45 @@ fn of_the_cylinder() {
     while sim.read(8, &mut sample.hits, &mut sample.truth) > 0 {}
     let cylinder = Cylinder::new(best_level(), CylinderConfig::best()).unwrap();
     contained(&cylinder, Cylinder::view(&sample));
+}
+
+/// Pieces of 100 single hits, 1000 ticks apart; the third has a hit beyond the matrix, which no reader lets pass.
+fn pieces() -> [PixelBatch; 6] {
+    std::array::from_fn(|piece| {
+        let mut batch = PixelBatch { end: piece == 5, ..PixelBatch::default() };
+        for hit in 0..100 {
+            let number = 100 * piece as i64 + hit;
+            let y = if piece == 2 && hit == 50 { u16::MAX } else { number as u16 % 64 };
+            batch.block.hits.push(1000 * number, number as u16 % 256, y, 5);
+        }
+        batch
+    })
+}
+
+#[test]
+fn of_a_stream_costs_the_hits_under_way_alone() {
+    let config = TimepixConfig { block_hits: 40, ..TimepixConfig::default() };
+    let layout = Layout::single(256, 256).unwrap();
+    for threads in [1, 3] {
+        let mut stream = Timepix::new(&config, best_level(), &layout, threads).unwrap();
+        stream.mask(0, 0);
+        let (mut found, mut found_later) = (0, 0);
+        for (number, piece) in pieces().iter().enumerate() {
+            let visit = &mut |part: &mut PixelClusters| {
+                found += part.hits();
+                found_later += if number > 2 { part.hits() } else { 0 };
+            };
+            stream.push(piece, visit).unwrap();
+        }
+        let dropped: BTreeMap<_, _> = stream.counters().dropped().collect();
+        assert_eq!(dropped["internal_fault"], 1, "{threads} threads");
+        let of = |reason| dropped.get(reason).map_or(0, |count| *count as usize);
+        assert_eq!(found + of("lost_hits") + of("masked_hits"), 600, "{threads} threads: {dropped:?}");
+        // What came after the fault is whole, and its mask still holds: hit 512 is on pixel (0, 0).
+        assert!(
+            found_later >= 299 && of("masked_hits") >= 1,
+            "{threads} threads: {found_later}, {dropped:?}"
+        );
+        assert_eq!(stream.waiting(), 0);
+    }
 }

@@ -89,7 +89,7 @@ impl Inputs {
         let banks = self.raw.view();
         all.extend(ways("velo from banks", &geometry.velo_engine(level, Preset::default()), banks));
         all.extend(ways("ut", &Engine::new(UtHits::new(level, geometry.ut.clone())), banks));
-        all.extend(ways("scifi", &Engine::new(SciFiHits::new(level, geometry.scifi.clone())), banks));
+        all.extend(ways("scifi-hits", &Engine::new(SciFiHits::new(level, geometry.scifi.clone())), banks));
         let cylinder = Cylinder::new(level, CylinderConfig::best()).unwrap();
         all.extend(ways("cylinder", &Engine::new(cylinder), self.cylinder_input()));
         all.push(("cylinder, fit of particles".into(), self.cylinder_fits()));

@@ -5,6 +5,7 @@ mod common;
 use common::geometry::Detector;
 use common::{best_level, data};
 use peloton::Status;
+use peloton::bytes::File;
 use peloton::event::{Outcome, RawBatch, SciFiBatch, UtBatch, VeloBatch};
 use peloton::scifi::{self, SciFiScratch};
 use peloton::simd::{Isa, Level};
@@ -240,10 +241,11 @@ proptest! {
         let mut damaged = geometry.clone();
         let boards = std::fs::read(folder.join("ut_boards.bin")).unwrap();
         let sectors = std::fs::read(folder.join("ut_geometry.bin")).unwrap();
+        let named = File::new("file", &bytes);
         let result = match which {
             0 => velo::VeloSensors::parse("file", &bytes).map(|velo| damaged.velo = Arc::new(velo)),
-            1 => ut::UtGeometry::parse(("file", &bytes), ("", &sectors)).map(|ut| damaged.ut = Arc::new(ut)),
-            2 => ut::UtGeometry::parse(("", &boards), ("file", &bytes)).map(|ut| damaged.ut = Arc::new(ut)),
+            1 => ut::UtGeometry::parse(named, File::new("", &sectors)).map(|ut| damaged.ut = Arc::new(ut)),
+            2 => ut::UtGeometry::parse(File::new("", &boards), named).map(|ut| damaged.ut = Arc::new(ut)),
             _ => scifi::SciFiGeometry::parse("file", &bytes).map(|scifi| damaged.scifi = Arc::new(scifi)),
         };
         match result {

@@ -54,7 +54,7 @@ fn check<R: Results>() {
     (1..=deepest).for_each(|depth| cut.set_items(depth, cut.items(depth) + 7));
     cut.truncate(1);
     assert_eq!((cut.items(0), cut.events()), (1, usize::from(R::has_events())));
-    assert_eq!(difference((&cut, 0), (&whole, 0)), None);
+    assert_eq!(difference(&cut, 0, &whole, 0), None);
     for (info, values) in cut.columns() {
         let starts = usize::from(info.kind == Kind::Starts);
         assert_eq!(values.len(), cut.items(info.depth) * info.lists + starts, "{}", info.name);
@@ -63,7 +63,7 @@ fn check<R: Results>() {
         cut.push_failed(Status::TooManyHits);
         assert_eq!((cut.items(0), cut.statuses()), (2, &[Status::Ok, Status::TooManyHits][..]));
         assert_eq!(cut.ranges(1..2)[1].len(), 0);
-        assert_eq!(difference((&cut, 1), (&whole, 1)).unwrap(), "status too_many_hits and corrupt");
+        assert_eq!(difference(&cut, 1, &whole, 1).unwrap(), "status too_many_hits and corrupt");
     } else {
         cut.push_failed(Status::TooManyHits);
         assert_eq!((cut.items(0), cut.statuses()), (1, &[][..]));
@@ -73,7 +73,7 @@ fn check<R: Results>() {
     assert_eq!(Hasher::of(&cut), Hasher::of(&R::default()));
 
     // A change anywhere is found, and named.
-    assert!((0..3).all(|row| difference((&whole, row), (&filled::<R>(), row)).is_none()));
+    assert!((0..3).all(|row| difference(&whole, row, &filled::<R>(), row).is_none()));
     for (place, info) in R::COLUMNS.iter().enumerate() {
         let (mut changed, mut number) = (filled::<R>(), 0);
         changed.for_each_column_mut(&mut |_, values| {
@@ -93,7 +93,7 @@ fn check<R: Results>() {
             }
             number += 1;
         });
-        let what = (0..3).find_map(|row| difference((&changed, row), (&whole, row)));
+        let what = (0..3).find_map(|row| difference(&changed, row, &whole, row));
         let what = what.unwrap_or_else(|| panic!("{} is not compared", info.name));
         assert!(info.kind == Kind::Starts || what.contains(info.name), "{}: {what}", info.name);
     }
@@ -130,27 +130,27 @@ fn differences_are_told_in_words() {
     assert_eq!(whole.hit_lists(0).collect::<Vec<_>>(), [[0, 1], [2, 3]]);
     let mut other = whole.clone();
     other.hits[3] = 9;
-    assert_eq!(difference((&whole, 0), (&other, 0)).unwrap(), "track 1: hits [2, 3] and [2, 9]");
+    assert_eq!(difference(&whole, 0, &other, 0).unwrap(), "track 1: hits [2, 3] and [2, 9]");
     let mut other = whole.clone();
     other.hit_start[3] = 5;
-    assert_eq!(difference((&whole, 2), (&other, 2)).unwrap(), "track 0: hits [4, 5] and [4]");
+    assert_eq!(difference(&whole, 2, &other, 2).unwrap(), "track 0: hits [4, 5] and [4]");
     assert_eq!(
-        difference((&whole, 0), (&whole, 2)).unwrap(),
+        difference(&whole, 0, &whole, 2).unwrap(),
         "2 and 3 tracks; the first that differs is track 0: hits [0, 1] and [4, 5]"
     );
     let mut other = whole.clone();
     other.end.tx[1] = -0.0;
     other.end.tx[0] = -0.0;
-    assert_eq!(difference((&whole, 0), (&other, 0)).unwrap(), "track 0: end_tx 0e0 and -0e0");
+    assert_eq!(difference(&whole, 0, &other, 0).unwrap(), "track 0: end_tx 0e0 and -0e0");
     let hits = filled::<SciFiBatch>();
     let mut other = hits.clone();
     other.zone_start[5] -= 1;
-    assert_eq!(difference((&hits, 0), (&other, 0)).unwrap(), "zone 4: 2 and 1 hits");
+    assert_eq!(difference(&hits, 0, &other, 0).unwrap(), "zone 4: 2 and 1 hits");
     let clusters = filled::<PixelClusters>();
     let mut other = clusters.clone();
     other.hits.x[1] = 7;
-    assert_eq!(difference((&clusters, 0), (&other, 0)).unwrap(), "hit 1: hit_x 1 and 7");
+    assert_eq!(difference(&clusters, 0, &other, 0).unwrap(), "hit 1: hit_x 1 and 7");
     other.hits.x[1] = 1;
     other.features.length[0] = 2.0;
-    assert_eq!(difference((&clusters, 0), (&other, 0)).unwrap(), "length 0e0 and 2e0");
+    assert_eq!(difference(&clusters, 0, &other, 0).unwrap(), "length 0e0 and 2e0");
 }

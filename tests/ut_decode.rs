@@ -6,6 +6,7 @@ use common::data;
 use common::decoding::{self, assert_true_hits};
 use common::geometry::Detector;
 use peloton::Status;
+use peloton::bytes::File;
 use peloton::event::{BankKind, Counters, Outcome, RawBatch, RawEvent, RawEvents, UT_GROUPS, UtBatch};
 use peloton::ut::{UtGeometry, UtScratch, decode, decode_reference, decode_reference_with};
 use peloton_truth::HitsOf;
@@ -100,7 +101,8 @@ fn some_geometry() -> &'static UtGeometry {
         column(&|s| 5.0 * (s / groups(s)) as f32 - 100.0);
         column(&|s| if s % 3 == 0 { -2500.0 } else { 2500.0 });
         column(&|_| 1.0);
-        UtGeometry::parse(("boards", &bytes(&file)), ("geometry", &bytes(&geometry))).unwrap()
+        let (boards, sectors) = (bytes(&file), bytes(&geometry));
+        UtGeometry::parse(File::new("boards", &boards), File::new("geometry", &sectors)).unwrap()
     })
 }
 

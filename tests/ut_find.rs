@@ -82,7 +82,7 @@ fn compare(layout: &UtLayout, input: UtFindInput<'_>) -> usize {
             let Outcome { results, mut counters } = out;
             assert_eq!(results.status, expected.status);
             for event in 0..results.status.len() {
-                let found = difference((&results, event), (&expected, event));
+                let found = difference(&results, event, &expected, event);
                 assert_eq!(found, None, "{level}, event {event}, {config:?}");
             }
             for stage in &mut counters.stages {
@@ -115,7 +115,7 @@ fn every_level_finds_what_the_reference_finds_in_simulated_events() {
     let [mut right, mut wrong] = [VeloUtTracks::default(), VeloUtTracks::default()];
     reference(&config, &sample.layout, sample.input(), &mut right);
     reference_with(true, &config, &sample.layout, sample.input(), &mut wrong);
-    assert!((0..raw.len()).any(|event| difference((&right, event), (&wrong, event)).is_some()));
+    assert!((0..raw.len()).any(|event| difference(&right, event, &wrong, event).is_some()));
 }
 
 #[test]

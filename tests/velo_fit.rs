@@ -4,12 +4,16 @@
 //! `PELOTON_FIT_TRACKS` says how many tracks of each kind are tried (20,000).
 mod common;
 
-use peloton::event::{Column, Outcome, States, VeloBatch, VeloTracks};
+use common::geometry::Detector;
+use peloton::event::{Column, Outcome, RawBatch, States, VeloBatch, VeloTracks};
 use peloton::simd::Level;
 use peloton::velo::geometry::MODULE_Z;
 use peloton::velo::reference::{self, Filtered, Line, fit_f64};
-use peloton::velo::{FitConfig, Preset, VeloConfig, VeloWorkspace, fit_tracks, reconstruct};
-use peloton_sim::{SimSpec, simulate_velo};
+use peloton::velo::{
+    DecodeScratch, FitConfig, Preset, VeloBanks, VeloConfig, VeloDecoder, VeloWorkspace, decode, fit_tracks,
+    reconstruct,
+};
+use peloton_sim::{LhcbReader, SimSpec, simulate_velo};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -224,7 +228,12 @@ fn tracks_of_each_kind() -> usize {
 
 #[test]
 fn any_track_is_fitted_as_in_f64() {
-    let config = FitConfig::default();
+    for preset in [Preset::Best, Preset::Paper] {
+        fitted_as_in_f64(&VeloConfig::preset(preset).fit, preset);
+    }
+}
+
+fn fitted_as_in_f64(config: &FitConfig, preset: Preset) {
     let level = Level::choose(None, None).unwrap();
     for kind in kinds() {
         let mut random = Random(Xoshiro256PlusPlus::seed_from_u64(1));
@@ -234,8 +243,8 @@ fn any_track_is_fitted_as_in_f64() {
             let lists: Vec<_> = (0..left.min(10_000)).map(|_| kind.track(&mut random)).collect();
             left -= lists.len();
             let mut fitted = VeloTracks::default();
-            fit_tracks(level, &config, &lists, &mut fitted).unwrap();
-            let worst = compare(&config, &fitted, |track| lists[track].clone());
+            fit_tracks(level, config, &lists, &mut fitted).unwrap();
+            let worst = compare(config, &fitted, |track| lists[track].clone());
             sum.tracks += worst.tracks;
             see(&mut sum.position, worst.position);
             see(&mut sum.slope, worst.slope);
@@ -243,7 +252,7 @@ fn any_track_is_fitted_as_in_f64() {
             see(&mut sum.covariance, worst.covariance);
             see(&mut sum.chi2, worst.chi2);
         }
-        assert_close(kind.name, &sum);
+        assert_close(&format!("{preset}, {}", kind.name), &sum);
     }
 }
 
@@ -326,6 +335,26 @@ fn tracks_of_simulated_events_are_fitted_as_in_f64() {
     let mut batch = VeloBatch::default();
     (0..60).for_each(|number| drop(simulate_velo(&spec, number, &mut batch)));
     compare_events("sim:velo", &batch);
+}
+
+/// Hits of the LHCb-like detector, decoded from its banks.
+#[test]
+fn tracks_of_simulated_banks_are_fitted_as_in_f64() {
+    let geometry = Detector::nominal();
+    let detector = geometry.to_fly_through();
+    for velo in ["retina", "superpixel"] {
+        let spec = format!("sim:lhcb,events=30,seed=5,velo={velo}").parse().unwrap();
+        let (mut reader, mut raw) = (LhcbReader::new(spec, 0, None), RawBatch::default());
+        while let Some(event) = reader.next(&detector) {
+            event.push(&mut raw);
+        }
+        assert_eq!(raw.len(), 30);
+        let mut hits = Outcome::<VeloBatch>::default();
+        let (level, scratch) = (Level::choose(None, None).unwrap(), &mut DecodeScratch::default());
+        let decoder = VeloDecoder { sensors: &geometry.velo, banks: VeloBanks::Auto };
+        decode(level, decoder, raw.view(), 0..raw.len(), scratch, &mut hits);
+        compare_events(&format!("sim:lhcb, {velo}"), &hits.results);
+    }
 }
 
 #[test]

@@ -14,7 +14,7 @@ use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 /// The first difference between two results, and its event.
 fn first_difference(a: &VeloTracks, b: &VeloTracks) -> Option<String> {
     assert_eq!(a.events(), b.events());
-    (0..a.events()).find_map(|event| Some(format!("event {event}: {}", difference((a, event), (b, event))?)))
+    (0..a.events()).find_map(|event| Some(format!("event {event}: {}", difference(a, event, b, event)?)))
 }
 
 /// The kernel's result, made in slices of so many events, and what it counted.

@@ -2,6 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use peloton::bytes::File;
 use peloton::scifi::SciFiGeometry;
 use peloton::ut::{UtGeometry, UtTables};
 use peloton::velo::VeloSensors;
@@ -12,7 +13,7 @@ fuzz_target!(|bytes: &[u8]| {
         0 => VeloSensors::parse("fuzz", rest).err(),
         1 => {
             let half = rest.len() / 2;
-            UtGeometry::parse(("fuzz", &rest[..half]), ("fuzz", &rest[half..])).err()
+            UtGeometry::parse(File::new("fuzz", &rest[..half]), File::new("fuzz", &rest[half..])).err()
         }
         2 => UtTables::parse("fuzz", rest).err(),
         _ => SciFiGeometry::parse("fuzz", rest).err(),

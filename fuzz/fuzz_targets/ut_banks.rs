@@ -4,6 +4,7 @@
 mod banks;
 
 use libfuzzer_sys::fuzz_target;
+use peloton::bytes::File;
 use peloton::event::{BankKind, Outcome, UtBatch};
 use peloton::ut::{UtGeometry, UtScratch, decode, decode_reference};
 use std::sync::LazyLock;
@@ -37,7 +38,7 @@ static GEOMETRY: LazyLock<UtGeometry> = LazyLock::new(|| {
     ];
     columns.iter().for_each(|of| sectors.extend((0..1048).map(|s| of(s).to_bits())));
     let (boards, sectors) = (banks::bytes(&boards), banks::bytes(&sectors));
-    UtGeometry::parse(("boards", &boards), ("sectors", &sectors)).expect("a geometry")
+    UtGeometry::parse(File::new("boards", &boards), File::new("sectors", &sectors)).expect("a geometry")
 });
 
 fuzz_target!(|bytes: &[u8]| {

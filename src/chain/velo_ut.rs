@@ -117,8 +117,8 @@ impl Sequence for VeloUt {
         self.velo.run_range(VeloInput::Banks(events), range.clone(), velo, tracks);
         hits.clear();
         decode(level, &self.ut.geometry, events, range, scratch, hits);
-        out.counters.merge_part(&tracks.counters, 0);
-        out.counters.merge_part(&hits.counters, VELO_STAGES);
+        out.counters.add_part(&tracks.counters, 0);
+        out.counters.add_part(&hits.counters, VELO_STAGES);
         let input = UtFindInput { velo: &tracks.results, hits: &hits.results };
         find(level, &self.config, &self.layout, input, search, out);
     }

@@ -58,24 +58,39 @@ fn same_nan<G: Gang>(value: F32<G>) -> F32<G> {
     value.eq(value).select_f(value, F32::splat(value.g, f32::NAN))
 }
 
+/// A gang of states, as [`Follow::finish`] leaves them.
+pub(super) struct Fitted<G: Gang> {
+    radius: F32<G>,
+    state: Output<G>,
+    chi2: F32<G>,
+    status: U32<G>,
+}
+
+impl<G: Gang> Fitted<G> {
+    #[inline(always)]
+    pub fn new(g: G, follow: &Follow<G>) -> Self {
+        let (state, status) = follow.finish(g);
+        Self { radius: follow.state.radius, state, chi2: follow.chi2, status }
+    }
+}
+
 /// Writes states of lanes to tracks from `at` on.
 #[inline(always)]
 pub(super) fn store<G: Gang>(
     g: G,
-    (radius, state, status): (F32<G>, &Output<G>, U32<G>),
-    chi2: F32<G>,
+    Fitted { radius, state, chi2, status }: &Fitted<G>,
     out: &mut CylinderTracks,
     at: usize,
     lanes: Mask<G>,
 ) {
-    same_nan(radius).store_some(&mut out.state[0][at..], lanes);
+    same_nan(*radius).store_some(&mut out.state[0][at..], lanes);
     for i in 0..5 {
         same_nan(state.p[i]).store_some(&mut out.state[1 + i][at..], lanes);
         for j in 0..=i {
             same_nan(state.c.at(i, j)).store_some(&mut out.state[6 + packed(i) + j][at..], lanes);
         }
     }
-    same_nan(chi2).store_some(&mut out.chi2[at..], lanes);
+    same_nan(*chi2).store_some(&mut out.chi2[at..], lanes);
     for status_code in FitStatus::ALL {
         let bits = (status.eq(U32::splat(g, status_code as u32)) & lanes).bits();
         if bits != 0 {
@@ -131,7 +146,6 @@ pub(super) fn fit<G: Gang>(
             let place = U32::load(g, &tracks.hits[layer].padded()[at..]);
             follow.take(g, field, &hit_at(index, place), is_hit(g, place));
         }
-        let (state, status) = follow.finish(g);
-        store(g, (follow.state.radius, &state, status), follow.chi2, out, base + at, lanes);
+        store(g, &Fitted::new(g, &follow), out, base + at, lanes);
     }
 }

@@ -2,9 +2,9 @@
 
 use super::build::{Build, Inputs, Seeded};
 use super::config::{CylinderConfig, SeedSource};
-use super::fit::{self, Tracks};
+use super::fit::{self, Fitted, Tracks};
 use super::index::Index;
-use super::seeds;
+use super::seeds::{self, EventParticles};
 use super::triplets::Triplets;
 use crate::Status;
 use crate::event::{
@@ -82,15 +82,15 @@ fn run<G: Gang>(
             match config.seeds {
                 SeedSource::Truth => {
                     let CylinderWorkspace { index, seeded, build, tracks, .. } = workspace;
-                    let seeds = input.seeds.start[number] as usize..input.seeds.start[number + 1] as usize;
-                    seed_room(g, config, &event, index, (input.seeds, seeds), seeded);
+                    let seeds = EventParticles::new(input.seeds, number);
+                    seed_room(g, config, &event, index, seeds, seeded);
                     counters.stages[SEED].items_out += seeded.good.len() as u64;
                     clock.lap(&mut counters.stages[SEED]);
                     build_room(g, config, index, seeded, build, counters);
                     counters.stages[BUILD].items_in += seeded.good.len() as u64;
                     clock.lap(&mut counters.stages[BUILD]);
                     tracks.clear();
-                    collect(index, build, (0, 0), tracks, results);
+                    collect(index, build, 0, 0, tracks, results);
                     fit_room(g, config, index, tracks, results);
                 }
                 SeedSource::Hits => from_hits(g, config, workspace, out, &mut clock),
@@ -125,7 +125,7 @@ fn from_hits<G: Gang>(
         clock.lap(&mut counters.stages[SEED]);
         build_room(g, config, index, seeded, build, counters);
         counters.stages[BUILD].items_in += seeded.good.len() as u64;
-        collect(index, build, (seeds, config.seeding.hits as usize), tracks, candidates);
+        collect(index, build, seeds, config.seeding.min_hits as usize, tracks, candidates);
         seeds += seeded.good.len();
         clock.lap(&mut counters.stages[BUILD]);
     }
@@ -146,26 +146,27 @@ fn from_hits<G: Gang>(
     for &track in order.iter() {
         let hits = candidates.hits_of(track as usize);
         let shared: u32 = hits.iter().map(|hit| used[*hit as usize]).sum();
-        if shared <= config.seeding.shared_hits {
+        if shared <= config.seeding.max_shared_hits {
             hits.iter().for_each(|hit| used[*hit as usize] = 1);
             results.push_from(candidates, track as usize);
         }
     }
 }
 
-/// Hit lists of the seeds that were built, those of at least `least` hits, and the same by layer for the fit;
+/// Hit lists of the seeds that were built, those of at least `min_hits` hits, and the same by layer for the fit;
 /// `first` seeds came before these.
 fn collect(
     index: &Index,
     build: &Build,
-    (first, least): (usize, usize),
+    first: usize,
+    min_hits: usize,
     tracks: &mut Tracks,
     out: &mut CylinderTracks,
 ) {
     let seeds = build.hits[0].len();
     for seed in 0..seeds {
         let places: [u32; CYLINDER_LAYERS] = std::array::from_fn(|layer| build.hits[layer][seed]);
-        if places.iter().filter(|place| **place != NO_HIT).count() < least {
+        if places.iter().filter(|place| **place != NO_HIT).count() < min_hits {
             continue;
         }
         for (layer, place) in places.into_iter().enumerate() {
@@ -207,12 +208,12 @@ fn seed_room<G: Gang>(
     config: &CylinderConfig,
     event: &CylinderEvent<'_>,
     index: &Index,
-    of: (&CylinderSeeds, Range<usize>),
+    particles: EventParticles<'_>,
     seeded: &mut Seeded,
 ) {
     g.vectorize(
         #[inline(always)]
-        || seeds::from_truth(g, config, event, index, of, seeded),
+        || seeds::from_truth(g, config, event, index, particles, seeded),
     );
 }
 
@@ -270,10 +271,10 @@ fn fit_events<G: Gang>(
 ) {
     for number in range {
         let event = input.hits.event(number);
-        let particles = input.seeds.start[number] as usize..input.seeds.start[number + 1] as usize;
+        let particles = EventParticles::new(input.seeds, number);
         let base = out.fit.len();
-        fit::make_room(out, particles.len());
-        particles_room(g, config, &event, (input.seeds, particles), base, out);
+        fit::make_room(out, particles.range.len());
+        particles_room(g, config, &event, particles, base, out);
         out.status.push(event.status);
     }
 }
@@ -283,13 +284,13 @@ fn particles_room<G: Gang>(
     g: G,
     config: &CylinderConfig,
     event: &CylinderEvent<'_>,
-    (particles, range): (&CylinderSeeds, Range<usize>),
+    particles: EventParticles<'_>,
     base: usize,
     out: &mut CylinderTracks,
 ) {
     g.vectorize(
         #[inline(always)]
-        || fit_from_vertex(g, config, event, (particles, range), base, out),
+        || fit_from_vertex(g, config, event, particles, base, out),
     );
 }
 
@@ -298,15 +299,15 @@ fn fit_from_vertex<G: Gang>(
     g: G,
     config: &CylinderConfig,
     event: &CylinderEvent<'_>,
-    (particles, range): (&CylinderSeeds, Range<usize>),
+    particles: EventParticles<'_>,
     base: usize,
     out: &mut CylinderTracks,
 ) {
+    let EventParticles { all, range } = particles;
     for at in (0..range.len()).step_by(G::LANES) {
         let lanes = Mask::first(g, range.len() - at);
-        let follow =
-            seeds::follow_from_vertex(g, config, event, particles, range.start + at, CYLINDER_LAYERS);
-        let (state, status) = follow.finish(g);
-        fit::store(g, (follow.state.radius, &state, status), follow.chi2, out, base + at, lanes);
+        let first = range.start + at;
+        let follow = seeds::follow_from_vertex(g, config, event, all, first, CYLINDER_LAYERS);
+        fit::store(g, &Fitted::new(g, &follow), out, base + at, lanes);
     }
 }

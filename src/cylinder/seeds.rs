@@ -58,6 +58,19 @@ pub(super) fn follow_from_vertex<G: Gang>(
     follow
 }
 
+/// The particles of one event among all.
+#[derive(Debug, Clone)]
+pub(super) struct EventParticles<'a> {
+    pub all: &'a CylinderSeeds,
+    pub range: Range<usize>,
+}
+
+impl<'a> EventParticles<'a> {
+    pub fn new(all: &'a CylinderSeeds, event: usize) -> Self {
+        Self { all, range: all.start[event] as usize..all.start[event + 1] as usize }
+    }
+}
+
 /// The seeds of one event.
 #[inline(always)]
 pub(super) fn from_truth<G: Gang>(
@@ -65,7 +78,7 @@ pub(super) fn from_truth<G: Gang>(
     config: &CylinderConfig,
     event: &CylinderEvent<'_>,
     index: &Index,
-    (seeds, range): (&CylinderSeeds, Range<usize>),
+    EventParticles { all: seeds, range }: EventParticles<'_>,
     seeded: &mut Seeded,
 ) {
     let field = F32::splat(g, CURVATURE_PER_TESLA * config.field);

@@ -6,7 +6,7 @@ use crate::Status;
 use std::time::Instant;
 
 /// Stages a sequence has at most.
-pub const MAX_STAGES: usize = 8;
+pub const MAX_STAGES: usize = 16;
 
 /// A list that was cut short inside an event that is reconstructed all the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,11 +27,13 @@ pub enum Truncation {
     FilteredHits = 5,
     /// Times that a full buffer made hits leave early or cut clusters.
     FullBuffers = 6,
+    /// Hits of a stream that were under way when the program itself failed.
+    LostHits = 7,
 }
 
 impl Truncation {
     /// All truncations, in the order of their numbers.
-    pub const ALL: [Truncation; 7] = [
+    pub const ALL: [Truncation; 8] = [
         Truncation::CandidatesInWindow,
         Truncation::HitsOnTrack,
         Truncation::BanksMarkedBad,
@@ -39,6 +41,7 @@ impl Truncation {
         Truncation::LateHits,
         Truncation::FilteredHits,
         Truncation::FullBuffers,
+        Truncation::LostHits,
     ];
 
     /// The name used as the reason in `dropped` counts.
@@ -51,6 +54,7 @@ impl Truncation {
             Truncation::LateHits => "late_hits",
             Truncation::FilteredHits => "filtered_hits",
             Truncation::FullBuffers => "full_buffers",
+            Truncation::LostHits => "lost_hits",
         }
     }
 }
@@ -76,7 +80,8 @@ impl StageCounter {
         (self.lanes_total > 0).then(|| self.lanes_active as f64 / self.lanes_total as f64)
     }
 
-    fn merge(&mut self, other: &Self) {
+    /// Adds the counts of other events.
+    pub fn add(&mut self, other: &Self) {
         self.ns += other.ns;
         self.items_in += other.items_in;
         self.items_out += other.items_out;
@@ -132,16 +137,16 @@ impl Counters {
         since
     }
 
-    /// Adds what a part of a longer sequence counted of the same events: its stages behind `before` others, and what it
-    /// cut short. What became of the events is for the whole sequence to count.
-    pub fn merge_part(&mut self, part: &Self, before: usize) {
-        self.stages[before..].iter_mut().zip(&part.stages).for_each(|(sum, stage)| sum.merge(stage));
+    /// Adds what a part of a sequence counted, whose first stage is stage `first` here: its stages and what it cut short,
+    /// and not its events.
+    pub fn add_part(&mut self, part: &Self, first: usize) {
+        self.stages[first..].iter_mut().zip(&part.stages).for_each(|(sum, stage)| sum.add(stage));
         self.truncated.iter_mut().zip(&part.truncated).for_each(|(sum, n)| *sum += n);
     }
 
     /// Adds the counts of other events.
     pub fn merge(&mut self, other: &Self) {
-        self.stages.iter_mut().zip(&other.stages).for_each(|(sum, stage)| sum.merge(stage));
+        self.stages.iter_mut().zip(&other.stages).for_each(|(sum, stage)| sum.add(stage));
         self.status.iter_mut().zip(&other.status).for_each(|(sum, n)| *sum += n);
         self.truncated.iter_mut().zip(&other.truncated).for_each(|(sum, n)| *sum += n);
     }
@@ -157,7 +162,9 @@ impl StageClock {
         Self(Instant::now())
     }
 
-    /// Adds the time since the start or the last call to `stage`.
+    /// Adds the time since the start or the last call to `stage`. A function of its own, so that instruction counts
+    /// can be told apart by stage, too (`benches/instructions`).
+    #[inline(never)]
     pub fn lap(&mut self, stage: &mut StageCounter) {
         let now = Instant::now();
         stage.ns += (now - self.0).as_nanos() as u64;
@@ -185,8 +192,8 @@ mod tests {
         part.stages[1].items_in = 7;
         part.count_truncated(Truncation::LateHits, 2);
         part.count_event(Status::Ok);
-        whole.merge_part(&part, 0);
-        whole.merge_part(&part, 4);
+        whole.add_part(&part, 0);
+        whole.add_part(&part, 4);
         assert_eq!([1, 5].map(|stage| whole.stages[stage].items_in), [7, 7]);
         assert_eq!((whole.events(), whole.dropped().collect::<Vec<_>>()), (0, vec![("late_hits", 4)]));
     }

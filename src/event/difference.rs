@@ -3,13 +3,13 @@
 use super::{ColumnInfo, Results, Values};
 use std::ops::Range;
 
-/// What is different about row `left.1` of the first results and row `right.1` of the second, in words; `None` when all
+/// What is different about a row of some results and a row of others, in words; `None` when all
 /// their columns are equal, floats bit by bit. Rows are events, or clusters.
 ///
 /// # Panics
 /// When there are no such rows.
-pub fn difference<R: Results>(left: (&R, usize), right: (&R, usize)) -> Option<String> {
-    let rows = [Row::new(left), Row::new(right)];
+pub fn difference<R: Results>(left: &R, left_row: usize, right: &R, right_row: usize) -> Option<String> {
+    let rows = [Row::new(left, left_row), Row::new(right, right_row)];
     (0..R::COLUMNS.len()).find_map(|column| differs::<R>(&rows, column))
 }
 
@@ -20,7 +20,7 @@ struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    fn new<R: Results>((results, row): (&'a R, usize)) -> Self {
+    fn new<R: Results>(results: &'a R, row: usize) -> Self {
         Self { columns: results.columns(), ranges: results.ranges(row..row + 1) }
     }
 

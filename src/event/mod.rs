@@ -10,6 +10,7 @@ mod cylinder_tracks;
 mod difference;
 mod hash;
 mod layout;
+mod long_tracks;
 mod outcome;
 mod particles;
 mod pixel_clusters;
@@ -18,6 +19,7 @@ mod raw_banks;
 mod results;
 mod schema;
 mod scifi_hits;
+mod scifi_tracks;
 mod tracks;
 mod ut_hits;
 mod velo_hits;
@@ -30,6 +32,7 @@ pub use cylinder_tracks::{CYLINDER_STATE, CylinderTracks};
 pub use difference::difference;
 pub use hash::{Hasher, Hashes};
 pub use layout::{Layout, MAX_SIDE};
+pub use long_tracks::LongTracks;
 pub use outcome::Outcome;
 pub use particles::{Particle, TrueState, TruthEvent};
 pub use pixel_clusters::{ClusterFeatures, PixelClusters};
@@ -39,6 +42,7 @@ pub use results::{MAX_DEPTH, Results};
 pub(crate) use schema::results;
 pub use schema::{ColumnInfo, Kind, Values, ValuesMut};
 pub use scifi_hits::{SCIFI_ZONES, SciFiBatch};
+pub use scifi_tracks::{SciFiState, SciFiStates, SciFiTracks};
 pub use tracks::{States, VeloTracks};
 pub use ut_hits::{UT_GROUPS, UT_PLANES, UtBatch};
 pub use velo_hits::{VELO_MODULES, VeloBatch, VeloEvent, VeloEvents};
@@ -46,4 +50,4 @@ pub use velo_ut_tracks::VeloUtTracks;
 
 /// Version of the columns that are written: their names, types, units and nesting ([`Results::COLUMNS`], and how files
 /// hold them). It rises with every change that a reader of the columns would notice.
-pub const SCHEMA_VERSION: u32 = 2;
+pub const SCHEMA_VERSION: u32 = 3;

@@ -6,9 +6,9 @@ use crate::Status;
 /// Results of some events as columns, and the counts that belong to them: what a stage, a sequence or a slice appends to.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Outcome<R> {
-    /// One entry for each event.
+    /// One entry for each event (no unit).
     pub results: R,
-    /// What happened to the events.
+    /// What happened to the events (no unit).
     pub counters: Counters,
 }
 

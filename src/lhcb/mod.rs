@@ -2,3 +2,6 @@
 
 pub(crate) mod decode;
 pub mod magnet;
+mod momentum;
+
+pub use momentum::Bending;

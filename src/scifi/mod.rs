@@ -1,14 +1,27 @@
-//! The scintillating-fibre tracker (SciFi): twelve layers behind the magnet, from raw banks to hits.
+//! The scintillating-fibre tracker (SciFi): twelve layers behind the magnet, from raw banks to hits and tracks.
 //!
-//! Modules in data-flow order: [`geometry`] (also a nominal one) and `decode`, which holds its own naive twin.
+//! Modules in data-flow order: [`geometry`] (also a nominal one), `decode`, which holds its own naive twin, `index` (sort),
+//! `find` (tracks in x, then u and v), `state`, and `reference`, the naive twin of the last three. [`SciFiHits`] ends at
+//! hits, [`SciFi`] at tracks.
 
+mod config;
 mod decode;
+mod find;
 pub mod geometry;
+mod index;
+mod layers;
 mod nominal;
+#[cfg(feature = "reference")]
+pub mod reference;
+mod seeding;
 mod sequence;
+mod state;
+
+pub use config::{ChoiceConfig, LimitConfig, SciFiConfig, SciFiPreset, SeedPass};
 
 pub use decode::{SciFiScratch, decode};
 #[cfg(feature = "reference")]
 pub use decode::{reference as decode_reference, reference_with as decode_reference_with};
 pub use geometry::{SciFiChannel, SciFiGeometry};
+pub use seeding::{SciFi, SciFiWorkspace};
 pub use sequence::SciFiHits;

@@ -23,7 +23,7 @@ impl SciFiHits {
 }
 
 impl Sequence for SciFiHits {
-    const NAME: &'static str = "scifi";
+    const NAME: &'static str = "scifi-hits";
     const STAGES: &'static [Stage] =
         &[Stage { name: "decode", input: "raw banks", output: "hits by zone and x" }];
 

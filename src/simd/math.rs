@@ -109,6 +109,32 @@ pub fn sincos<G: Gang>(x: F32<G>) -> (F32<G>, F32<G>) {
     ((sine.to_bits() ^ sine_sign).as_f32(), (cosine.to_bits() ^ cosine_sign).as_f32())
 }
 
+/// The largest |x| for which [`sigmoid`] goes on changing.
+pub const SIGMOID_LIMIT: f32 = 80.0;
+
+/// 1 / (1 + e^-x), between 0 and 1; relative error at most 3 ULP. Beyond ±[`SIGMOID_LIMIT`] it stays what it is there,
+/// and NaN counts as the lower end.
+#[inline(always)]
+pub fn sigmoid<G: Gang>(x: F32<G>) -> F32<G> {
+    // e^r = 1 + r + r^2 P(r) for |r| up to ln(2) / 2; 0.16 ULP from the fit.
+    const P: [f32; 5] = [0.5, 0.166_665_78, 0.041_666_556, 0.008_363_174, 0.001_392_617_7];
+    // ln(2) in two parts, and a number to round by, as in `sincos`.
+    const PARTS: [f32; 2] = [0.693_115_23, 3.194_618_3e-5];
+    const ROUND: f32 = 12_582_912.0;
+    let x = x.max(splat(x, -SIGMOID_LIMIT)).min(splat(x, SIGMOID_LIMIT));
+    // -x = n ln(2) + r
+    let rounded = x.mul_add(splat(x, -std::f32::consts::LOG2_E), splat(x, ROUND));
+    let twos = rounded - splat(x, ROUND);
+    let mut rest = -x;
+    for part in PARTS {
+        rest = twos.neg_mul_add(splat(x, part), rest);
+    }
+    let power = (rest * rest).mul_add(polynomial(rest, &P), rest) + splat(x, 1.0);
+    // Times 2^n: n stands in the low bits, and its place is that of the exponent.
+    let scaled = (power.to_bits() + rounded.to_bits().shl::<23>()).as_f32();
+    splat(x, 1.0) / (splat(x, 1.0) + scaled)
+}
+
 /// The natural logarithm of a positive, normal, finite number; error at most 2 ULP. What else comes in gives some finite
 /// number.
 #[inline(always)]
@@ -306,6 +332,43 @@ mod tests {
         }
     }
 
+    fn sigmoid_on(level: Level, x: &[f32]) -> Vec<f32> {
+        let [out, _] = dispatch!(level, g => map2(g, #[inline(always)] |x, _| [sigmoid(x); 2], x, x));
+        out
+    }
+
+    #[test]
+    fn sigmoid_is_right_to_three_units() {
+        let mut random = Random(4);
+        let mut x: Vec<f32> = (0..1_000_000).map(|_| 10.0 * random.unit()).collect();
+        x.extend((0..1_000_000).map(|_| SIGMOID_LIMIT * random.unit()));
+        x.extend((0..300_000).map(|_| random.any()).filter(|x| x.abs() <= 1.0));
+        x.extend([0.0, -0.0, SIGMOID_LIMIT, -SIGMOID_LIMIT]);
+        let got = sigmoid_on(Level::choose(None, None).unwrap(), &x);
+        let mut worst = (0.0, 0.0);
+        for i in 0..x.len() {
+            let error = ulp(got[i], 1.0 / (1.0 + libm::exp(-x[i] as f64)));
+            if error > worst.0 || error.is_nan() {
+                worst = (error, x[i]);
+            }
+        }
+        println!("sigmoid: {worst:?}");
+        assert!(worst.0 <= 3.0, "{worst:?}");
+    }
+
+    #[test]
+    fn sigmoid_outside_its_range_stays_what_it_is_at_the_edge() {
+        for level in Level::supported() {
+            let ends = sigmoid_on(level, &[-SIGMOID_LIMIT, SIGMOID_LIMIT, 0.0]);
+            assert!(
+                ends[0] > 0.0 && ends[0] < 1e-34 && ends[1] == 1.0 && ends[2] == 0.5,
+                "{level}: {ends:?}"
+            );
+            let outside = sigmoid_on(level, &[f32::NEG_INFINITY, f32::MIN, f32::NAN, 1e10, f32::INFINITY]);
+            assert_eq!(outside, [ends[0], ends[0], ends[0], 1.0, 1.0], "{level}");
+        }
+    }
+
     #[test]
     fn every_gang_gives_the_same_bits() {
         let mut random = Random(3);
@@ -316,11 +379,12 @@ mod tests {
             values.iter().map(|v| if v.is_nan() { 1 } else { v.to_bits() }).collect::<Vec<_>>()
         };
         let first = Level::supported()[0];
-        let expected =
-            [atan2_on(first, &y, &x), sincos_on(first, &y)[0].clone(), sincos_on(first, &y)[1].clone()];
+        let [sine, cosine] = sincos_on(first, &y);
+        let expected = [atan2_on(first, &y, &x), sine, cosine, sigmoid_on(first, &x)];
         for level in Level::supported() {
             let [sine, cosine] = sincos_on(level, &y);
-            for (got, expected) in [atan2_on(level, &y, &x), sine, cosine].iter().zip(&expected) {
+            let all = [atan2_on(level, &y, &x), sine, cosine, sigmoid_on(level, &x)];
+            for (got, expected) in all.iter().zip(&expected) {
                 assert_eq!(bits(got), bits(expected), "{level}");
             }
         }

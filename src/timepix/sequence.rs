@@ -1,10 +1,11 @@
 //! [`Timepix`]: the sequence from a stream of pixel hits to clusters, on one thread or several.
 
 use super::{Definition, TimepixConfig, Workers};
-use crate::Result;
 use crate::engine::{Batch, Machine, Stage, StreamSequence};
-use crate::event::{Counters, Layout, PixelBlock, PixelClusters, PixelHits};
+use crate::event::{Counters, Layout, PixelBlock, PixelClusters, PixelHits, Truncation};
 use crate::simd::Level;
+use crate::{Result, Status};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// A piece of a stream of hits.
 #[derive(Debug, Default)]
@@ -38,13 +39,21 @@ impl Batch for PixelBatch {
     }
 }
 
-/// Pixel hits to clusters.
+/// Pixel hits to clusters. When something in it panics, the hits under way are lost and counted, and what follows is
+/// worked on as a stream of its own.
 pub struct Timepix {
     workers: Workers,
+    config: TimepixConfig,
     level: Level,
-    /// Hits that are worked on at once.
-    block_hits: usize,
+    layout: Layout,
+    /// Pixels whose hits are dropped: x, y.
+    masked: Vec<[u16; 2]>,
     part: PixelHits,
+    /// Hits that these workers got, and those that they gave back in clusters.
+    hits_in: u64,
+    hits_out: u64,
+    /// What was counted by workers that are no more.
+    earlier: Counters,
 }
 
 impl Timepix {
@@ -53,8 +62,17 @@ impl Timepix {
     /// # Errors
     /// Those of the configuration and of the system's threads.
     pub fn new(config: &TimepixConfig, level: Level, layout: &Layout, threads: usize) -> Result<Self> {
-        let workers = Workers::new(config, level, layout, threads)?;
-        Ok(Self { workers, level, block_hits: config.block_hits, part: PixelHits::default() })
+        Ok(Self {
+            workers: Workers::new(config, level, layout, threads)?,
+            config: config.clone(),
+            level,
+            layout: layout.clone(),
+            masked: Vec::new(),
+            part: PixelHits::default(),
+            hits_in: 0,
+            hits_out: 0,
+            earlier: Counters::default(),
+        })
     }
 
     /// How many of `threads` threads can find clusters: one when the definition cannot be shared out.
@@ -64,12 +82,46 @@ impl Timepix {
 
     /// From now on drops the hits of a pixel.
     pub fn mask(&mut self, x: u16, y: u16) {
+        self.masked.push([x, y]);
         self.workers.mask(x, y);
     }
 
     /// Hits that wait inside, for later ones or for their clusters to end.
     pub fn waiting(&self) -> usize {
         self.workers.waiting()
+    }
+
+    /// Takes in hits that are few enough to be worked on at once.
+    fn push_part(
+        &mut self,
+        hits: &PixelHits,
+        end: bool,
+        visit: &mut dyn FnMut(&mut PixelClusters),
+    ) -> Result<()> {
+        self.hits_in += hits.len() as u64;
+        let workers = &mut self.workers;
+        match catch_unwind(AssertUnwindSafe(move || { workers }.push(hits, end))).ok() {
+            Some(clusters) => {
+                self.hits_out += clusters.hits.len() as u64;
+                visit(clusters);
+                Ok(())
+            }
+            None => self.begin_anew(),
+        }
+    }
+
+    /// Throws away workers in which something panicked, with the hits that wait in them.
+    #[cold]
+    fn begin_anew(&mut self) -> Result<()> {
+        let counts = self.workers.counts();
+        let accounted = self.hits_out + counts.masked + counts.late + counts.filtered;
+        self.earlier = self.counters();
+        self.earlier.count_event(Status::InternalFault);
+        self.earlier.count_truncated(Truncation::LostHits, self.hits_in.saturating_sub(accounted));
+        self.workers = Workers::new(&self.config, self.level, &self.layout, self.workers.threads())?;
+        self.masked.iter().for_each(|&[x, y]| self.workers.mask(x, y));
+        (self.hits_in, self.hits_out) = (0, 0);
+        Ok(())
     }
 }
 
@@ -87,22 +139,24 @@ impl StreamSequence for Timepix {
 
     fn push(&mut self, piece: &PixelBatch, visit: &mut dyn FnMut(&mut PixelClusters)) -> Result<()> {
         let PixelBatch { block, end } = piece;
-        let hits = block.hits.len();
-        if hits <= self.block_hits {
-            visit(self.workers.push(&block.hits, *end));
-            return Ok(());
+        let (hits, block_hits) = (block.hits.len(), self.config.block_hits);
+        if hits <= block_hits {
+            return self.push_part(&block.hits, *end, visit);
         }
-        for start in (0..hits).step_by(self.block_hits) {
-            let last = hits.min(start + self.block_hits);
-            self.part.clear();
-            self.part.extend_from(&block.hits, start..last, 0);
-            visit(self.workers.push(&self.part, *end && last == hits));
+        let mut part = std::mem::take(&mut self.part);
+        for start in (0..hits).step_by(block_hits) {
+            let last = hits.min(start + block_hits);
+            part.clear();
+            part.extend_from(&block.hits, start..last, 0);
+            self.push_part(&part, *end && last == hits, visit)?;
         }
+        self.part = part;
         Ok(())
     }
 
     fn counters(&self) -> Counters {
-        let mut counters = *self.workers.counters();
+        let mut counters = self.earlier;
+        counters.merge(self.workers.counters());
         self.workers.counts().add_dropped(&mut counters);
         counters
     }
@@ -112,7 +166,7 @@ impl StreamSequence for Timepix {
             isa: self.level.isa().name(),
             gang: self.level.gang(),
             threads: self.workers.threads(),
-            slice: self.block_hits,
+            slice: self.config.block_hits,
             device: None,
         }
     }

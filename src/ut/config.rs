@@ -84,6 +84,8 @@ impl Default for LineConfig {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct UtConfig {
+    /// The preset that the values are based on (no unit).
+    pub preset: UtPreset,
     /// Groups of sectors in which hits are looked for: 1, 3 or 5 around the track's own, or 0 for wherever the window
     /// reaches (no unit).
     pub sectors: u32,
@@ -125,6 +127,7 @@ impl UtConfig {
     /// The parameters of a preset.
     pub fn preset(preset: UtPreset) -> Self {
         let paper = Self {
+            preset,
             sectors: 5,
             candidates: 8,
             min_momentum: 1500.0,

@@ -3,7 +3,7 @@
 //! The files come in two generations that number boards' sectors differently; in memory there is one order,
 //! that of the hits: by plane, group of sectors at one x, lower end in y.
 
-use crate::bytes::Fields;
+use crate::bytes::{Fields, File};
 use crate::event::{UT_GROUPS, UT_PLANES};
 use crate::simd::with_default_float_mode;
 use crate::{Error, Result};
@@ -85,18 +85,17 @@ pub(super) struct Sectors {
 }
 
 impl UtGeometry {
-    /// Reads the two files of a generation, each with the name that stands in messages.
+    /// Reads the two files of a generation.
     ///
     /// # Errors
     /// [`Error::Format`] names file, field and offset.
-    pub fn parse(boards: (&str, &[u8]), geometry: (&str, &[u8])) -> Result<Self> {
+    pub fn parse(boards: File<'_>, geometry: File<'_>) -> Result<Self> {
         with_default_float_mode(|| Self::read(boards, geometry))
     }
 
-    fn read(boards: (&str, &[u8]), geometry: (&str, &[u8])) -> Result<Self> {
-        let boards = parse_boards(boards.0, boards.1)?;
-        let (name, bytes) = geometry;
-        let mut fields = Fields::new(name, bytes);
+    fn read(boards: File<'_>, geometry: File<'_>) -> Result<Self> {
+        let boards = parse_boards(boards.name, boards.bytes)?;
+        let mut fields = Fields::new(geometry.name, geometry.bytes);
         fields.expect_u32("sectors", &[SECTORS as u32])?;
         let first = fields.u32s("firstStrip", SECTORS)?;
         if first.iter().any(|&first| first != 1) {
@@ -109,9 +108,9 @@ impl UtGeometry {
         column("cos")?;
         fields.end()?;
         if let Some(at) = pitch.iter().position(|&pitch| pitch < SMALLEST_PITCH) {
-            return Err(Error::format(name, format!("`pitch` of sector {at} is {}", pitch[at])));
+            return Err(Error::format(geometry.name, format!("`pitch` of sector {at} is {}", pitch[at])));
         }
-        Self::assemble(name, &boards, &Sectors { pitch, length: dy, step, start })
+        Self::assemble(geometry.name, &boards, &Sectors { pitch, length: dy, step, start })
     }
 
     /// Puts the sectors in the order of hits.

@@ -4,10 +4,13 @@
 //! x and y have equal weights, so one covariance serves both. A track is filtered from both ends; the filter
 //! that ends nearest to the beam line gives the state there, the one that ends upstream gives the state at
 //! the end of the Velo.
+//!
+//! How much a track scatters depends on its momentum, which nothing here measures. Each hit that lies farther off than
+//! foreseen raises the noise, each that lies nearer lowers it ([`next_noise`]); the way up begins with what the way down
+//! ended with, and both states have what the way up ended with.
 
 use super::config::FitConfig;
-use super::find::ROW;
-use super::scratch::{Found, LEN_AT};
+use super::found::{Found, LEN_AT, ROW};
 use crate::event::{Column, States, VeloTracks};
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
@@ -44,9 +47,9 @@ impl<G: Gang> State<G> {
         Self { x, y, z, tx, ty, xx_and_hit: two, xt: zero, tt: F32::splat(g, config.weight), chi2: zero }
     }
 
-    /// Takes in a hit in the lanes that have one.
+    /// Takes in a hit in the lanes that have one; says what to learn of the noise from it.
     #[inline(always)]
-    fn update(&mut self, g: G, [x, y, z]: [F32<G>; 3], noise: F32<G>, lanes: Mask<G>) {
+    fn update(&mut self, g: G, [x, y, z]: [F32<G>; 3], noise: F32<G>, lanes: Mask<G>) -> Surprise<G> {
         let tt = self.tt + noise;
         let dz = z - self.z;
         // S is `before + dz * xt`: what it would be without the slope's part, and that part.
@@ -56,6 +59,7 @@ impl<G: Gang> State<G> {
         let (keep, gain) = (before * inverse, xt * inverse);
         let (dx, dy) = (x - self.x, y - self.y);
         let (rx, ry) = (dz.neg_mul_add(self.tx, dx), dz.neg_mul_add(self.ty, dy));
+        let square = rx.mul_add(rx, ry * ry);
         let next = Self {
             x: inverse.neg_mul_add(rx, x),
             y: inverse.neg_mul_add(ry, y),
@@ -65,9 +69,10 @@ impl<G: Gang> State<G> {
             xx_and_hit: F32::splat(g, 2.0) - inverse,
             xt: gain,
             tt: self.xt.neg_mul_add(self.xt, tt * self.xx_and_hit) * inverse,
-            chi2: rx.mul_add(rx, ry * ry).mul_add(inverse, self.chi2),
+            chi2: square.mul_add(inverse, self.chi2),
         };
         *self = next.select(lanes, self);
+        Surprise { square: square * inverse, share: F32::splat(g, 1.0) - keep }
     }
 
     /// Lane by lane this state or the other one.
@@ -110,6 +115,39 @@ impl<G: Gang> State<G> {
     }
 }
 
+/// How far off a hit was.
+struct Surprise<G: Gang> {
+    /// Its squared distance over the variance of that, the latter in units of a hit's variance, mm^2.
+    square: F32<G>,
+    /// Share of the variance that is due to the slope: nearly none when the slope is well known and nothing scatters.
+    share: F32<G>,
+}
+
+/// The variance of the scattering angle in a module, in units of a hit's variance, from the slopes: steep tracks are slow.
+#[inline(always)]
+fn first_noise<G: Gang>(g: G, config: &FitConfig, tx: F32<G>, ty: F32<G>) -> F32<G> {
+    let [constant, slope, steep] = [config.noise_constant, config.noise_slope, config.noise_steep]
+        .map(|noise| F32::splat(g, noise * config.weight));
+    let slope2 = tx.mul_add(tx, ty * ty);
+    slope2.mul_add(slope2.sqrt().mul_add(steep, slope), constant)
+}
+
+/// That variance after a hit has shown how far off it was: at most that of slopes of which nothing is known.
+#[inline(always)]
+fn next_noise<G: Gang>(g: G, config: &FitConfig, noise: F32<G>, hit: &Surprise<G>) -> F32<G> {
+    let (weight, zero, one) = (config.weight, F32::splat(g, 0.0), F32::splat(g, 1.0));
+    let [gain, usual, largest] =
+        [config.noise_gain * weight, config.noise_chi2 / weight, config.noise_largest_chi2 / weight]
+            .map(|value| F32::splat(g, value));
+    // Of a track that turns back the share can be negative, -0.2 at least; above 1.2 it never is.
+    let growth = (hit.share.max(zero) * gain).mul_add(hit.square.min(largest) - usual, one);
+    (noise * growth).min(F32::splat(g, weight))
+}
+
+/// Hits of a track that measure its scattering: those behind the third. Three hits are the fewest that show any, and
+/// where they lie is as much the doing of their own errors.
+const FIRST_TO_LEARN_FROM: usize = 3;
+
 /// Far from its hits a line's xx tt and xt^2 agree in all digits of an f32. A little more variance keeps what is
 /// written positive definite, whoever multiplies it out.
 pub(crate) const XX_ROUNDED_UP: f32 = 1.0 + 1.0 / (1 << 20) as f32;
@@ -147,13 +185,30 @@ fn position<G: Gang>(hits: &[[f32; 4]], words: &[u32], entry: U32<G>) -> [F32<G>
     [x, y, z]
 }
 
-/// Fits the tracks of `found.order`, given the sorted hits and their ids, and appends them, their hits and their
+/// Hits as they were sorted: x, y, z in records of four, and their ids.
+#[derive(Clone, Copy)]
+pub(super) struct SortedHits<'a> {
+    pub hits: &'a [[f32; 4]],
+    pub ids: &'a [u32],
+}
+
+/// Writes down hit number `number` of each lane.
+#[inline(always)]
+fn store_hit<G: Gang>(path: &mut Column<f32>, number: usize, hit: [F32<G>; 3]) {
+    let at = 3 * number * G::LANES;
+    path.reserve_total(at + 3 * G::LANES);
+    for (i, value) in hit.into_iter().enumerate() {
+        value.store(&mut path.padded_mut()[at + i * G::LANES..]);
+    }
+}
+
+/// Fits the tracks of `found.order`, given the sorted hits, and appends them, their hits and their
 /// states to `out`.
 #[inline(always)]
 pub(super) fn fit<G: Gang>(
     g: G,
     config: &FitConfig,
-    (sorted, ids_of): (&[[f32; 4]], &[u32]),
+    SortedHits { hits: sorted, ids: ids_of }: SortedHits<'_>,
     found: &Found,
     path: &mut Column<f32>,
     out: &mut VeloTracks,
@@ -177,6 +232,7 @@ pub(super) fn fit<G: Gang>(
         states.columns_mut().into_iter().for_each(|column| column.set_len(base + tracks));
     }
     let words = found.words();
+    let learns = config.noise_gain > 0.0;
     for at in (0..tracks).step_by(G::LANES) {
         let lanes = Mask::first(g, tracks - at);
         let row = U32::load(g, &found.order.padded()[at..]);
@@ -191,15 +247,13 @@ pub(super) fn fit<G: Gang>(
         let tx = flat.select_f(none, (bottom[0] - top[0]) / dz);
         let ty = flat.select_f(none, (bottom[1] - top[1]) / dz);
         let weight = config.weight;
-        let noise = tx.mul_add(tx, ty * ty).mul_add(
-            F32::splat(g, config.noise_slope * weight),
-            F32::splat(g, config.noise_constant * weight),
-        );
+        let mut noise = first_noise(g, config, tx, ty);
         let backward = top[2].lt(closest_to_beam(g, config, top, [tx, ty]));
 
         let mut down = State::start(g, config, top, tx, ty);
         let mut up = State::start(g, config, bottom, tx, ty);
-        // The hits between the ends, gathered once: the way up reads what the way down wrote.
+        // Hits are gathered once: the way up reads what the way down wrote.
+        store_hit(path, 0, top);
         let mut hits = 0;
         loop {
             let step = U32::splat(g, hits as u32 + 1);
@@ -208,23 +262,25 @@ pub(super) fn fit<G: Gang>(
                 break;
             }
             let hit = position(sorted, words, first + step);
-            down.update(g, hit, noise, on);
-            let at = 3 * hits * G::LANES;
-            path.reserve_total(at + 3 * G::LANES);
-            hit[0].store(&mut path.padded_mut()[at..]);
-            hit[1].store(&mut path.padded_mut()[at + G::LANES..]);
-            hit[2].store(&mut path.padded_mut()[at + 2 * G::LANES..]);
+            let surprise = down.update(g, hit, noise, on);
+            if learns && hits + 1 >= FIRST_TO_LEARN_FROM {
+                noise = on.select_f(next_noise(g, config, noise, &surprise), noise);
+            }
             hits += 1;
+            store_hit(path, hits, hit);
         }
-        for number in (0..hits).rev() {
-            let on = (first + U32::splat(g, number as u32 + 1)).lt(last) & lanes;
+        // Lanes that had a hit two steps ago, and one step ago: shorter tracks join later.
+        let mut behind = [Mask::first(g, 0); 2];
+        for number in (0..hits + 1).rev() {
+            let on = (first + U32::splat(g, number as u32)).lt(last) & lanes;
             let at = 3 * number * G::LANES;
-            let x = F32::load(g, &path.padded()[at..]);
-            let y = F32::load(g, &path.padded()[at + G::LANES..]);
-            let z = F32::load(g, &path.padded()[at + 2 * G::LANES..]);
-            up.update(g, [x, y, z], noise, on);
+            let hit = [0, 1, 2].map(|i| F32::load(g, &path.padded()[at + i * G::LANES..]));
+            let surprise = up.update(g, hit, noise, on);
+            if learns {
+                noise = behind[0].select_f(next_noise(g, config, noise, &surprise), noise);
+            }
+            behind = [behind[1], on];
         }
-        up.update(g, top, noise, lanes);
         let to = base + at;
         let end = up.scattered(noise * F32::splat(g, config.noise_end));
         end.store(config, F32::splat(g, config.end_z), &mut out.end, to, lanes);

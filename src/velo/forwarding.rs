@@ -9,39 +9,14 @@
 //! It is the baseline of measurements and therefore plain scalar code. Sums and products are not fused, so that
 //! the code gives the same bits for whatever instructions it is compiled.
 
-use super::config::LimitConfig;
+use super::config::{ForwardingConfig, LimitConfig};
+use super::found::Found;
 use super::geometry::{MODULE_Z, PAIRS};
-use super::index::{check_sizes, why_not_sane};
+use super::index::{check_sizes, status_of_bad_hits};
 use super::modules::Modules;
-use super::scratch::Found;
 use crate::Status;
 use crate::event::{Column, Counters, Truncation, VELO_MODULES, VeloEvent};
-use serde::{Deserialize, Serialize};
 use std::ops::Range;
-
-/// Parameters of the preset `forwarding` (`docs/algorithms.md`, "Velo: preset `forwarding`"). The paper prints none but
-/// the modules that may be missed; the slope is that of its authors' public code of 2018, the others are those of
-/// [`PaperConfig`](super::PaperConfig).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct ForwardingConfig {
-    /// Largest |dx/dz| and |dy/dz| of a pair of hits (no unit).
-    pub slope: f32,
-    /// Largest squared distance of a hit from the extrapolated track, mm^2.
-    pub scatter: f32,
-    /// Modules of its side in a row a track may miss (no unit).
-    pub skipped_modules: u32,
-    /// Largest chi2 per degree of freedom of a track that ends with three hits (no unit).
-    pub weak_chi2: f32,
-    /// Weight of a hit in that chi2, 1/mm^2: 12 / (55 um)^2, the variance of a flat distribution over a pixel.
-    pub weak_weight: f32,
-}
-
-impl Default for ForwardingConfig {
-    fn default() -> Self {
-        Self { slope: 0.4, scatter: 0.1, skipped_modules: 1, weak_chi2: 20.0, weak_weight: 3966.94 }
-    }
-}
 
 /// Memory of the preset.
 #[derive(Debug, Default)]
@@ -81,7 +56,7 @@ pub(super) fn sort(
     }
     let inside = |column: &[f32]| column.iter().all(|value| value.abs() <= limits.coordinate);
     if !(inside(event.x) && inside(event.y) && inside(event.z)) {
-        return why_not_sane(event);
+        return status_of_bad_hits(event);
     }
     modules.open(event);
     order.set_len(event.len());

@@ -9,6 +9,7 @@ mod decode;
 mod find;
 mod fit;
 mod forwarding;
+mod found;
 pub mod geometry;
 mod index;
 mod modules;
@@ -22,14 +23,14 @@ mod sequence;
 
 #[cfg(feature = "cuda")]
 pub(crate) use config::MAX_WINDOW;
-pub use config::{BestConfig, FitConfig, LimitConfig, PassConfig, Preset, VeloConfig};
+pub use config::{
+    BestConfig, FitConfig, ForwardingConfig, LimitConfig, PaperConfig, PassConfig, Preset, VeloConfig,
+};
 pub use decode::{DecodeScratch, VeloBanks, VeloDecoder, decode};
 #[cfg(feature = "reference")]
 pub use decode::{reference as decode_reference, reference_with as decode_reference_with};
 #[cfg(feature = "cuda")]
 pub(crate) use fit::{MIN_LENGTH, XX_ROUNDED_UP};
-pub use forwarding::ForwardingConfig;
-pub use paper::PaperConfig;
 pub use run::{fit_tracks, reconstruct};
 pub use scratch::VeloWorkspace;
 pub use sensors::{ALL_SENSORS, VeloSensors};

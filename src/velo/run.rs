@@ -1,8 +1,10 @@
 //! Runs the stages over a range of events, on the gang of a level.
 
 use super::config::{FitConfig, LimitConfig, Preset, VeloConfig};
+use super::fit::SortedHits;
+use super::found::{Found, ROW};
 use super::index::{Index, SortScratch};
-use super::scratch::{Found, VeloWorkspace};
+use super::scratch::VeloWorkspace;
 use super::{find, fit, forwarding, paper};
 use crate::event::{Column, Outcome, StageClock, VeloEvent, VeloEvents, VeloTracks};
 use crate::simd::{Gang, Level};
@@ -10,7 +12,7 @@ use crate::{Error, Result, Status};
 use std::ops::Range;
 
 /// Hits that a track may have, at most.
-const MOST_HITS: usize = find::ROW - 3;
+const MAX_HITS: usize = ROW - 3;
 
 const SORT: usize = 1;
 const FIT: usize = 3;
@@ -50,14 +52,14 @@ pub fn fit_tracks<Hits: AsRef<[[f32; 3]]>>(
     found.reserve(tracks.len());
     for (number, track) in tracks.iter().enumerate() {
         let track = track.as_ref();
-        if track.is_empty() || track.len() > MOST_HITS {
-            let wrong = format!("track {number} has {} hits: 1 to {MOST_HITS} can be fitted", track.len());
+        if track.is_empty() || track.len() > MAX_HITS {
+            let wrong = format!("track {number} has {} hits: 1 to {MAX_HITS} can be fitted", track.len());
             return Err(Error::Config(wrong));
         }
         let row = number as u32;
-        for (place, &[x, y, z]) in track.iter().enumerate() {
+        for (number_on_track, &[x, y, z]) in track.iter().enumerate() {
             let hit = hits.len() as u32;
-            if place == 0 {
+            if number_on_track == 0 {
                 found.push(&[hit], 0.0);
             } else {
                 found.extend(row, hit);
@@ -68,7 +70,7 @@ pub fn fit_tracks<Hits: AsRef<[[f32; 3]]>>(
     }
     let ids: Column<u32> = (0..hits.len() as u32).collect();
     let mut path = Column::default();
-    let sorted = (hits.padded(), ids.padded());
+    let sorted = SortedHits { hits: hits.padded(), ids: ids.padded() };
     crate::dispatch!(level, g => fit_room(g, config, sorted, &found, &mut path, out));
     out.status.push(Status::Ok);
     Ok(())
@@ -86,7 +88,7 @@ fn run<G: Gang>(
     let Outcome { results, counters } = out;
     let VeloWorkspace { index, sort, find: scratch, modules, paper, forwarding, path, found, taken } =
         workspace;
-    let (limits, most) = (&config.limits, config.limits.candidates_in_window);
+    let (limits, max) = (&config.limits, config.limits.candidates_in_window);
     let mut clock = StageClock::start();
     for number in range {
         let event = events.event(number);
@@ -105,15 +107,15 @@ fn run<G: Gang>(
             let mut shared_hits = 1.0;
             match config.preset {
                 Preset::Best => {
-                    find::find(g, &config.best, most, index, scratch, found).add_to(counters);
+                    find::find(g, &config.best, max, index, scratch, found).add_to(counters);
                     shared_hits = config.best.shared_hits;
                 }
                 Preset::Paper => {
-                    let search = paper::Search { config: &config.paper, max_candidates: most };
+                    let search = paper::Search { config: &config.paper, max_candidates: max };
                     paper::find(g, &search, modules, paper, found, counters);
                 }
                 Preset::Forwarding => {
-                    forwarding::find(&config.forwarding, most, modules, forwarding, found, counters);
+                    forwarding::find(&config.forwarding, max, modules, forwarding, found, counters);
                 }
             }
             let (hits, ids) = match config.preset {
@@ -126,7 +128,8 @@ fn run<G: Gang>(
             counters.stages[find::STAGE].items_out += found.order.len() as u64;
             clock.lap(&mut counters.stages[find::STAGE]);
 
-            fit_room(g, &config.fit, (hits.padded(), ids.padded()), found, path, results);
+            let sorted = SortedHits { hits: hits.padded(), ids: ids.padded() };
+            fit_room(g, &config.fit, sorted, found, path, results);
             counters.stages[FIT].items_in += found.order.len() as u64;
             counters.stages[FIT].items_out += found.order.len() as u64;
         } else {
@@ -156,7 +159,7 @@ fn sort_room<G: Gang>(
 fn fit_room<G: Gang>(
     g: G,
     config: &FitConfig,
-    sorted: (&[[f32; 4]], &[u32]),
+    sorted: SortedHits<'_>,
     found: &Found,
     path: &mut Column<f32>,
     out: &mut VeloTracks,

@@ -29,7 +29,7 @@ pub fn every_level<B: Results, D: FnMut(Range<usize>, &mut Outcome<B>)>(
         let Outcome { results: out, mut counters } = out;
         assert_eq!(out.statuses(), expected.statuses(), "{level}");
         for event in 0..events.len() {
-            assert_eq!(difference((&out, event), (&expected, event)), None, "{level}, event {event}");
+            assert_eq!(difference(&out, event, &expected, event), None, "{level}, event {event}");
         }
         assert_eq!(counters.events(), events.len() as u64);
         counters.stages[0].ns = 0;
@@ -69,7 +69,7 @@ pub fn assert_true_hits(note: &EventNote, hits_of: HitsOf, ids: &[u32], shares: 
     let truth = decode_mc(note.truth.as_ref().unwrap(), hits_of).unwrap();
     let truth: BTreeSet<u32> = truth.particles.iter().flat_map(|p| p.hits.iter().copied()).collect();
     let ids: BTreeSet<u32> = ids.iter().copied().collect();
-    assert!(!truth.is_empty() && truth.is_subset(&ids), "event {}", note.number);
+    assert!(!truth.is_empty() && truth.is_subset(&ids), "event {:?}", note.number);
     let share = truth.len() as f64 / ids.len() as f64;
     assert!(shares.contains(&share), "{share} of the hits are true ones");
 }

@@ -2,7 +2,7 @@
 
 use crate::check::object;
 use crate::registry::Command;
-use crate::run::{all_ok, batch_items, tell_problems};
+use crate::run::{all_ok, batch_items};
 use crate::stream::{Chunk, stream};
 use crate::summary::Totals;
 use crate::system::{Runs, open};
@@ -12,7 +12,7 @@ use peloton::event::{Hasher, Hashes, Results, difference};
 use peloton::{Error, Result};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What a comparison found.
 #[derive(Debug, Clone, Serialize)]
@@ -34,6 +34,8 @@ pub struct Compared {
     /// What only some sequences tell.
     #[serde(flatten)]
     pub facts: Map<String, Value>,
+    /// Wall clock of the whole job: input, both sides, the comparison, s.
+    pub wall_seconds: f64,
     /// Why the job as a whole has failed, although it came to its end.
     #[serde(skip)]
     pub failure: Option<String>,
@@ -90,6 +92,7 @@ pub fn compare(request: &Request, sides: [&str; 2], host: Host<'_>) -> Result<Co
 }
 
 fn on_system<S: System>(request: &Request, sides: [&str; 2], host: Host<'_>) -> Result<Compared> {
+    let begin = Instant::now();
     let sides = [side::<S>(request, sides[0])?, side::<S>(request, sides[1])?];
     let mut opened = open::<S>(request, false, host)?;
     let runs = |side: &Request| S::executor(side, &side.config, &opened.context);
@@ -97,11 +100,13 @@ fn on_system<S: System>(request: &Request, sides: [&str; 2], host: Host<'_>) -> 
     let machines = [runs[0].machine(), runs[1].machine()];
     let items = machines.each_ref().map(|machine| batch_items::<S>(&request.config, machine));
     let items = items[0].max(items[1]);
-    let (mut found, mut totals) = (Found::<S>::default(), [Totals::default(); 2]);
+    let (mut found, mut totals) = (Found::<S>::default(), <[Totals; 2]>::default());
+    let context = &opened.context;
     let work = |chunk: &mut Chunk<S::Batch, [Sliced<S::Results>; 2]>| {
         for ((runs, results), totals) in runs.iter_mut().zip(&mut chunk.result).zip(&mut totals) {
             let counters = runs.run(&chunk.batch, results)?;
             totals.add(&counters, Duration::ZERO, &chunk.batch, results);
+            totals.explain::<S>(context, &chunk.batch, &chunk.beside.ids);
             if request.strict {
                 all_ok(&chunk.batch, results)?;
             }
@@ -112,15 +117,16 @@ fn on_system<S: System>(request: &Request, sides: [&str; 2], host: Host<'_>) -> 
         found.add(&chunk.result, chunk.batch.event_ids());
         Ok(())
     });
-    tell_problems(&*opened.source, host);
+    crate::system::warn_of_problems(&*opened.source, host);
     done?;
     let mut compared = found.report(&sides, &machines, host);
     if let Some(words) = totals[0].bad_events() {
         host.warn(&words);
     }
     compared.failure = totals[0].failure(request.max_bad);
+    compared.wall_seconds = begin.elapsed().as_secs_f64();
     if S::IS_STREAM {
-        let clusters = totals.map(|totals| totals.events);
+        let clusters = totals.each_ref().map(|totals| totals.events);
         compared.facts = object(&json!({ "hits": totals[0].hits, "clusters": clusters }));
     }
     Ok(compared)
@@ -186,7 +192,7 @@ impl<S: System> Found<S> {
         }
         if !S::IS_STREAM {
             for ((left, right), &event) in sides[0].events().zip(sides[1].events()).zip(event_ids) {
-                self.compare(left, right, event);
+                self.compare(difference(left.0, left.1, right.0, right.1), event);
             }
             return;
         }
@@ -196,15 +202,15 @@ impl<S: System> Found<S> {
         }
         let both = waiting[0].items(0).min(waiting[1].items(0));
         for row in 0..both {
-            self.compare((&waiting[0], row), (&waiting[1], row), self.events);
+            self.compare(difference(&waiting[0], row, &waiting[1], row), self.events);
         }
         waiting.iter_mut().for_each(|waiting| S::remove_first(waiting, both));
         self.waiting = waiting;
     }
 
-    fn compare(&mut self, left: (&S::Results, usize), right: (&S::Results, usize), event: u64) {
+    fn compare(&mut self, difference: Option<String>, event: u64) {
         self.events += 1;
-        if let Some(what) = difference(left, right) {
+        if let Some(what) = difference {
             self.different += 1;
             self.first.get_or_insert(Difference { event, what });
         }
@@ -230,6 +236,7 @@ impl<S: System> Found<S> {
             right,
             first_difference: self.first,
             facts: Map::new(),
+            wall_seconds: 0.0,
             failure: None,
             row: S::Results::LEVELS[0],
             is_interrupted: host.is_cancelled(),

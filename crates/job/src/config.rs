@@ -4,6 +4,8 @@ use crate::registry::Command;
 use crate::system::System;
 use crate::{Preset, SequenceName};
 use peloton::cylinder::CylinderConfig;
+use peloton::long::LongConfig;
+use peloton::scifi::SciFiConfig;
 use peloton::simd::{Isa, Level, with_default_float_mode};
 use peloton::timepix::TimepixConfig;
 use peloton::ut::UtConfig;
@@ -11,6 +13,7 @@ use peloton::velo::VeloConfig;
 use peloton::{Error, Result};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize, Serializer};
+use std::str::FromStr;
 
 /// Threads at most: more than any machine has cores is a slip of the finger.
 const MAX_THREADS: usize = 4096;
@@ -39,6 +42,10 @@ pub struct Config {
     pub slice_events: Option<usize>,
     /// Parameters of the Velo stages.
     pub velo: VeloConfig,
+    /// Parameters of tracks in the SciFi.
+    pub scifi: SciFiConfig,
+    /// Parameters of long tracks.
+    pub long: LongConfig,
     /// Parameters of the way from Velo tracks into the UT.
     pub ut: UtConfig,
     /// Parameters of the way from pixel hits to clusters.
@@ -64,6 +71,8 @@ impl Config {
             threads: None,
             slice_events: None,
             velo: VeloConfig::preset(preset.velo()),
+            scifi: SciFiConfig::preset(preset.scifi()),
+            long: LongConfig::preset(preset.long()),
             ut: UtConfig::preset(preset.ut()),
             timepix: TimepixConfig::default(),
             cylinder: cylinder(preset),
@@ -88,8 +97,11 @@ impl Config {
         config.gang = auto(file.gang, number)?;
         config.threads = auto(file.threads, number)?;
         config.slice_events = auto(file.slice_events, number)?;
-        config.velo = merged(text, "velo", &config.velo, file.velo)?;
-        config.ut = merged(text, "ut", &config.ut, file.ut)?;
+        let preset = config.preset;
+        config.velo = of_preset(text, "velo", file.velo, preset.velo(), VeloConfig::preset)?;
+        config.ut = of_preset(text, "ut", file.ut, preset.ut(), UtConfig::preset)?;
+        config.scifi = of_preset(text, "scifi", file.scifi, preset.scifi(), SciFiConfig::preset)?;
+        config.long = of_preset(text, "long", file.long, preset.long(), LongConfig::preset)?;
         config.timepix = merged(text, "timepix", &config.timepix, file.timepix)?;
         config.cylinder = merged(text, "cylinder", &config.cylinder, file.cylinder)?;
         config.validate()?;
@@ -103,7 +115,26 @@ impl Config {
 
     /// The configuration as TOML that [`Config::from_toml`] reads back.
     pub fn to_toml(&self) -> String {
-        toml::to_string(self).expect("a configuration of numbers, names and tables is always TOML")
+        let text =
+            toml::to_string(self).expect("a configuration of numbers, names and tables is always TOML");
+        let preset = self.preset;
+        // The preset at the top is enough for stages that have the parameters it gives them.
+        [
+            ("velo", self.velo.preset.to_string(), preset.velo().to_string()),
+            ("ut", self.ut.preset.to_string(), preset.ut().to_string()),
+            ("scifi", self.scifi.preset.to_string(), preset.scifi().to_string()),
+            ("long", self.long.preset.to_string(), preset.long().to_string()),
+        ]
+        .into_iter()
+        .filter(|(_, own, implied)| own == implied)
+        .fold(text, |text, (section, own, _)| {
+            text.replacen(&format!("[{section}]\npreset = \"{own}\"\n"), &format!("[{section}]\n"), 1)
+        })
+    }
+
+    /// The same with what each key means, and its unit, as comments.
+    pub fn to_commented_toml(&self) -> String {
+        crate::config_text::commented(self)
     }
 
     /// Checks all values.
@@ -117,12 +148,8 @@ impl Config {
         if self.threads.is_some_and(|threads| !(1..=MAX_THREADS).contains(&threads)) {
             return Err(Error::Config(format!("threads must be 1 to {MAX_THREADS}, or auto")));
         }
-        if self.velo.preset != self.preset.velo() {
-            let Self { preset, velo, .. } = self;
-            let message =
-                format!("preset {preset} at the top and {} in [velo]: set only the first", velo.preset);
-            return Err(Error::Config(message));
-        }
+        self.scifi.validate()?;
+        self.long.validate()?;
         self.ut.validate()?;
         self.timepix.validate()?;
         self.cylinder.validate()?;
@@ -144,10 +171,10 @@ impl Config {
 
     /// The same with the parameters of another preset.
     pub fn with_preset(&self, preset: Preset) -> Self {
-        let Self { velo, ut, cylinder, .. } = Self::preset(preset);
+        let Self { velo, ut, scifi, long, cylinder, .. } = Self::preset(preset);
         let cylinder =
             CylinderConfig { builder: self.cylinder.builder, seeds: self.cylinder.seeds, ..cylinder };
-        Self { preset, velo, ut, cylinder, ..self.clone() }
+        Self { preset, velo, ut, scifi, long, cylinder, ..self.clone() }
     }
 
     /// The name of the parameters: the preset's, or `custom` when any parameter differs from the preset.
@@ -177,6 +204,10 @@ struct File {
     velo: toml::Table,
     #[serde(default)]
     ut: toml::Table,
+    #[serde(default)]
+    scifi: toml::Table,
+    #[serde(default)]
+    long: toml::Table,
     #[serde(default)]
     timepix: toml::Table,
     #[serde(default)]
@@ -238,6 +269,20 @@ fn line_of(text: &str, section: &str, message: &str) -> Option<usize> {
         let is_key = line.split('=').next().is_some_and(|word| word.trim() == key) && line.contains('=');
         (is_key && (inside || line.starts_with(section))).then_some(number + 1)
     })
+}
+
+/// The parameters of stages: those of the section's own preset, or of the one that the whole configuration has, overridden
+/// by the keys of the section.
+fn of_preset<T, P>(text: &str, section: &str, top: toml::Table, preset: P, of: fn(P) -> T) -> Result<T>
+where
+    T: Serialize + DeserializeOwned,
+    P: FromStr<Err = Error>,
+{
+    let preset = match top.get("preset").and_then(toml::Value::as_str) {
+        Some(name) => name.parse()?,
+        None => preset,
+    };
+    merged(text, section, &of(preset), top)
 }
 
 /// `"auto"` or a value that `parse` reads from its text.

@@ -1,27 +1,25 @@
 //! [`Preset`]: names of parameters for all stages of all sequences.
 
+use peloton::long::LongPreset;
+use peloton::scifi::SciFiPreset;
 use peloton::ut::UtPreset;
 use peloton::velo;
 use serde::{Deserialize, Serialize};
 
 /// A set of parameters. It names those of all stages; a stage that has none of that name takes its best match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Preset {
     /// The best physics at the best speed that we know.
     #[default]
-    #[serde(rename = "best")]
     Best,
     /// Algorithms by the steps of their papers.
-    #[serde(rename = "paper")]
     Paper,
-    /// Baselines of papers.
-    #[serde(rename = "forwarding")]
+    /// The sequential track forwarding of the Velo.
     Forwarding,
     /// The cuts of LHCb's first trigger stage in 2023.
-    #[serde(rename = "hlt1")]
     Hlt1,
     /// The same with lower cuts on the transverse momentum.
-    #[serde(rename = "hlt1-unrestricted")]
     Hlt1Unrestricted,
 }
 
@@ -50,6 +48,22 @@ impl Preset {
             Self::Paper | Self::Forwarding => UtPreset::Paper,
             Self::Hlt1 => UtPreset::Hlt1,
             Self::Hlt1Unrestricted => UtPreset::Hlt1Unrestricted,
+        }
+    }
+
+    /// What it is for tracks in the SciFi.
+    pub fn scifi(self) -> SciFiPreset {
+        match self {
+            Self::Best => SciFiPreset::Best,
+            Self::Paper | Self::Forwarding | Self::Hlt1 | Self::Hlt1Unrestricted => SciFiPreset::Hlt1,
+        }
+    }
+
+    /// What it is for long tracks.
+    pub fn long(self) -> LongPreset {
+        match self {
+            Self::Best => LongPreset::Best,
+            Self::Paper | Self::Forwarding | Self::Hlt1 | Self::Hlt1Unrestricted => LongPreset::Hlt1,
         }
     }
 }

@@ -1,7 +1,10 @@
 //! All sequences: the one place that lists them. A new one is a line here.
 
 use crate::system::System;
-use crate::systems::{CylinderSystem, SciFiSystem, TimepixSystem, UtSystem, VeloSystem, VeloUtSystem};
+use crate::systems::{
+    CylinderSystem, LongSystem, SciFiSystem, SciFiTracksSystem, TimepixSystem, UtSystem, VeloSystem,
+    VeloUtSystem,
+};
 use peloton::engine::Stage;
 use peloton::simd::with_default_float_mode;
 use peloton_io::input::{Format, Kind, kind_of};
@@ -48,7 +51,11 @@ systems! {
     /// UT banks to UT hits.
     Ut = "ut": UtSystem,
     /// SciFi banks to SciFi hits.
-    SciFi = "scifi": SciFiSystem,
+    SciFiHits = "scifi-hits": SciFiSystem,
+    /// SciFi banks to tracks in the SciFi.
+    SciFi = "scifi": SciFiTracksSystem,
+    /// Velo and SciFi banks to tracks through both.
+    Long = "long": LongSystem,
     /// Pixel hits to clusters; an endless stream.
     Timepix = "timepix": TimepixSystem,
     /// Hits of the cylinder detector to tracks with states.

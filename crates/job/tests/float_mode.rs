@@ -5,8 +5,9 @@
 mod host_mode;
 
 use host_mode::HostMode;
-use peloton_job::Preset;
-use peloton_job::{Cancel, Config, Host, Request, SequenceName, Silent, run};
+use peloton_job::{
+    Cancel, Config, Frame, Host, Preset, Request, SequenceName, Silent, Simulation, display, run, simulate,
+};
 use std::path::Path;
 
 /// Hashes and file of a job.
@@ -39,6 +40,45 @@ fn jobs_give_the_same_files_in_every_mode_of_the_host() {
         let expected = of("usual");
         for mode in HostMode::ALL {
             assert!(mode.run(|| of("other")) == expected, "{sequence}, {mode:?}");
+        }
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// What a simulation writes, or a page for the browser.
+fn written(detector: &str, file: &Path) -> Vec<u8> {
+    let cancel = Cancel::default();
+    let host = Host { progress: &Silent, cancel: &cancel };
+    if detector == "display" {
+        let mut config = Config::from_toml("", None).unwrap();
+        config.sequence = SequenceName::Timepix;
+        let inputs = vec!["sim:timepix,preset=pion75,hits=20000,seed=3".into()];
+        let request = Request { inputs, config, ..Request::default() };
+        display(&request, Frame { number: Some(0), us: 60.0 }, file, host).unwrap();
+    } else {
+        let detector = detector.into();
+        simulate(&Simulation { detector, events: 3, seed: 3, geometry: None, threads: 2 }, file, host)
+            .unwrap();
+    }
+    std::fs::read(file).unwrap()
+}
+
+#[test]
+fn simulations_and_pages_are_the_same_in_every_mode_of_the_host() {
+    let folder = std::env::temp_dir().join(format!("peloton-job-written-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    for (detector, end) in [
+        ("velo", "ndjson"),
+        ("lhcb", "mdf"),
+        ("cylinder,tracks=100", "bin"),
+        ("timepix,hits=20000", "bin"),
+        ("display", "html"),
+    ] {
+        let of = || written(detector, &folder.join(format!("file.{end}")));
+        let expected = of();
+        assert!(expected.len() > 1000, "{detector}");
+        for mode in HostMode::ALL {
+            assert!(mode.run(of) == expected, "{detector}, {mode:?}");
         }
     }
     std::fs::remove_dir_all(folder).unwrap();

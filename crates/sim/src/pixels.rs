@@ -1,9 +1,12 @@
 //! Charge in pixels, clusters of pixels, positions of clusters.
 
 use super::few::Few;
+use super::normal::{NormalPair, NormalTables};
 use super::random::Random;
 use super::transport::Crossing;
-use peloton::velo::geometry::{COLUMNS, PITCH, Sensor, column_edge, column_of, row_of};
+use peloton::velo::geometry::{
+    COLUMNS, PITCH, SENSOR_LENGTH, SENSOR_WIDTH, Sensor, column_edge, column_of, row_of,
+};
 
 /// Thickness of a sensor, mm.
 const THICKNESS: f64 = 0.2;
@@ -23,32 +26,92 @@ pub(super) struct Cluster {
     pub flights: Few<usize, 2>,
 }
 
-/// The pixels that one particle turns on. `touched` is memory to work with.
-pub(super) fn ignite(crossing: &Crossing, random: &mut Random, touched: &mut Vec<(u32, u32)>) -> Cluster {
-    let way = crossing.slope.map(|slope| {
-        let limit = LONGEST * PITCH;
-        (slope * THICKNESS).clamp(-limit, limit)
-    });
-    let length = (way[0] * way[0] + way[1] * way[1]).sqrt();
-    let points = POINTS.max((3.0 * length / PITCH) as usize);
-    touched.clear();
-    for point in 0..points {
-        let depth = (point as f64 + 0.5) / points as f64 - 0.5;
-        let u = crossing.at[0] + depth * way[0] + DIFFUSION * random.normal();
-        let v = crossing.at[1] + depth * way[1] + DIFFUSION * random.normal();
-        if Sensor::contains(u, v) {
-            touched.push((column_of(u), row_of(v)));
+/// Memory to work with.
+#[derive(Default)]
+pub(super) struct Ignition {
+    pairs: Vec<NormalPair>,
+    /// Normal numbers, roughly; NaN where the tables do not say.
+    rough: Vec<f64>,
+    /// Pixels that got a portion of charge: column and row in one word, so that words sort as pixels do.
+    touched: Vec<u32>,
+}
+
+/// Bits of the row in such a word.
+const ROW_BITS: u32 = 16;
+
+impl Ignition {
+    /// The pixels that one particle turns on.
+    pub fn ignite(&mut self, crossing: &Crossing, random: &mut Random) -> Cluster {
+        let way = crossing.slope.map(|slope| {
+            let limit = LONGEST * PITCH;
+            (slope * THICKNESS).clamp(-limit, limit)
+        });
+        let length = (way[0] * way[0] + way[1] * way[1]).sqrt();
+        let points = POINTS.max((3.0 * length / PITCH) as usize);
+        self.free_charge(crossing, way, points, random);
+        self.touched.sort_unstable();
+        // A pixel that got but one portion stays below threshold, unless there is nothing else.
+        let mut pixels = Few::default();
+        let several = self.touched.chunk_by(|a, b| a == b).filter(|same| same.len() > 1);
+        several.for_each(|same| pixels.push((same[0] >> ROW_BITS, same[0] & ((1 << ROW_BITS) - 1))));
+        if pixels.is_empty() {
+            let [u, v] = crossing.at;
+            pixels.push((column_of(u), row_of(v)));
+        }
+        Cluster { pixels, flights: Few::one(crossing.flight) }
+    }
+
+    /// Portions of charge diffuse from `points` points of the way into pixels. Where a portion ends need not be known
+    /// well, as long as its pixel is certain.
+    fn free_charge(&mut self, crossing: &Crossing, way: [f64; 2], points: usize, random: &mut Random) {
+        let Self { pairs, rough, touched } = self;
+        let tables = NormalTables::get();
+        // Two normal numbers a point: first the one that waits, if one does; then one will wait again.
+        let spare = random.take_spare();
+        let waiting = usize::from(spare.is_some());
+        pairs.resize(points, NormalPair::default());
+        rough.resize(2 * points + waiting, 0.0);
+        rough[0] = spare.unwrap_or(0.0);
+        for (pair, rough) in pairs.iter_mut().zip(rough[waiting..].as_chunks_mut().0) {
+            *pair = random.normal_pair();
+            *rough = pair.rough(tables);
+        }
+        let exact = |i: usize| match spare {
+            Some(value) if i == 0 => value,
+            _ => {
+                let i = i - waiting;
+                pairs[i / 2].exact()[i % 2]
+            }
+        };
+        touched.clear();
+        for (point, rough) in rough.as_chunks::<2>().0.iter().take(points).enumerate() {
+            let depth = (point as f64 + 0.5) / points as f64 - 0.5;
+            let middle = [0, 1].map(|axis| crossing.at[axis] + depth * way[axis]);
+            let near = surely_in([0, 1].map(|axis| middle[axis] + DIFFUSION * rough[axis]));
+            let pixel = near.or_else(|| {
+                let [u, v] = [0, 1].map(|axis| middle[axis] + DIFFUSION * exact(2 * point + axis));
+                Sensor::contains(u, v).then(|| (column_of(u), row_of(v)))
+            });
+            touched.extend(pixel.map(|(column, row)| column << ROW_BITS | row));
+        }
+        if spare.is_some() {
+            random.put_spare(exact(2 * points));
         }
     }
-    touched.sort_unstable();
-    // A pixel that got but one portion stays below threshold, unless there is nothing else.
-    let mut pixels = Few::default();
-    touched.chunk_by(|a, b| a == b).filter(|same| same.len() > 1).for_each(|same| pixels.push(same[0]));
-    if pixels.is_empty() {
-        let [u, v] = crossing.at;
-        pixels.push((column_of(u), row_of(v)));
+}
+
+/// The pixel of a point that is known but roughly, if the same pixel is certain for the point itself; none for NaN.
+fn surely_in([u, v]: [f64; 2]) -> Option<(u32, u32)> {
+    const ERROR: f64 = DIFFUSION * NormalPair::ROUGH;
+    let inside = |at: f64, end: f64| at > ERROR && at < end - ERROR;
+    if !inside(u, SENSOR_LENGTH) || !inside(v, SENSOR_WIDTH) {
+        return None;
     }
-    Cluster { pixels, flights: Few::one(crossing.flight) }
+    let (column, row) = (column_of(u), row_of(v));
+    let clear = |at: f64, low: f64, high: f64| at - low > ERROR && high - at > ERROR;
+    let sure = clear(u, column_edge(column), column_edge(column + 1))
+        && clear(v, f64::from(row) * PITCH, f64::from(row + 1) * PITCH);
+    sure.then_some((column, row))
 }
 
 /// Puts clusters of one sensor together where their pixels touch, corners included. The order of what
@@ -103,6 +166,7 @@ pub(super) fn position(pixels: &[(u32, u32)]) -> [f64; 2] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeMap;
 
     #[test]
     fn straight_crossings_mostly_turn_on_one_pixel() {
@@ -111,8 +175,8 @@ mod tests {
         let mut error = 0.0;
         for _ in 0..2000 {
             let at = [random.between(1.0, 13.0), random.between(1.0, 13.0)];
-            let cluster =
-                ignite(&Crossing { flight: 3, sensor: 0, at, slope: [0.0; 2] }, &mut random, &mut Vec::new());
+            let crossing = Crossing { flight: 3, sensor: 0, at, slope: [0.0; 2] };
+            let cluster = Ignition::default().ignite(&crossing, &mut random);
             single += usize::from(cluster.pixels.len() == 1);
             let [u, _] = position(&cluster.pixels);
             error += (u - at[0]) * (u - at[0]);
@@ -127,7 +191,8 @@ mod tests {
         let mut random = Random::new(5, 7);
         for slope in [[1.0, 0.0], [-3.0, 2.0], [60.0, 0.0]] {
             let crossing = Crossing { flight: 0, sensor: 0, at: [20.0, 7.0], slope };
-            let mut parts: Vec<Cluster> = ignite(&crossing, &mut random, &mut Vec::new())
+            let mut parts: Vec<Cluster> = Ignition::default()
+                .ignite(&crossing, &mut random)
                 .pixels
                 .iter()
                 .map(|&pixel| Cluster { pixels: Few::one(pixel), flights: Few::one(0) })
@@ -135,6 +200,50 @@ mod tests {
             assert!(parts.len() > 2);
             merge_touching(&mut parts);
             assert_eq!(parts.len(), 1, "{slope:?}");
+        }
+    }
+
+    /// The pixels by the definition, number by number.
+    fn ignited_plainly(crossing: &Crossing, random: &mut Random) -> Vec<(u32, u32)> {
+        let way = crossing.slope.map(|slope| (slope * THICKNESS).clamp(-LONGEST * PITCH, LONGEST * PITCH));
+        let points = POINTS.max((3.0 * (way[0] * way[0] + way[1] * way[1]).sqrt() / PITCH) as usize);
+        let mut touched = BTreeMap::<(u32, u32), usize>::new();
+        for point in 0..points {
+            let depth = (point as f64 + 0.5) / points as f64 - 0.5;
+            let u = crossing.at[0] + depth * way[0] + DIFFUSION * random.normal();
+            let v = crossing.at[1] + depth * way[1] + DIFFUSION * random.normal();
+            if Sensor::contains(u, v) {
+                *touched.entry((column_of(u), row_of(v))).or_default() += 1;
+            }
+        }
+        touched.into_iter().filter(|(_, portions)| *portions > 1).map(|(pixel, _)| pixel).collect()
+    }
+
+    #[test]
+    fn rough_numbers_change_no_pixel() {
+        let (mut random, mut plain) = (Random::new(8, 1), Random::new(8, 1));
+        let mut places = Random::new(8, 2);
+        let mut ignition = Ignition::default();
+        for number in 0..40_000 {
+            // Edges of sensors and of wide pixels, too; now and then the number that waits is taken by someone else.
+            let at = match number % 4 {
+                0 => [places.between(-0.02, 0.02), places.between(-0.02, 0.02)],
+                1 => [places.between(13.9, 14.5), SENSOR_WIDTH + places.between(-0.02, 0.02)],
+                2 => [SENSOR_LENGTH + places.between(-0.02, 0.02), 7.0 * PITCH],
+                _ => [places.between(0.0, SENSOR_LENGTH), places.between(0.0, SENSOR_WIDTH)],
+            };
+            let slope = [places.between(-1.0, 1.0), places.between(-1.0, 1.0)];
+            if places.chance(0.3) {
+                assert_eq!(random.normal(), plain.normal());
+            }
+            let crossing = Crossing { flight: 0, sensor: 0, at, slope };
+            let expected = ignited_plainly(&crossing, &mut plain);
+            let cluster = ignition.ignite(&crossing, &mut random);
+            if !expected.is_empty() {
+                assert_eq!(cluster.pixels[..], expected[..], "{at:?} {slope:?}");
+            }
+            assert_eq!(random.take_spare(), plain.take_spare());
+            assert_eq!(random.uniform(), plain.uniform());
         }
     }
 

@@ -1,6 +1,7 @@
 //! Random numbers that are the same on every machine: integer generator, IEEE arithmetic, and functions
 //! from `libm`, which computes them in software.
 
+use super::normal::NormalPair;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::f64::consts::TAU;
@@ -52,11 +53,24 @@ impl Random {
         if let Some(value) = self.spare.take() {
             return value;
         }
-        let radius = (2.0 * self.exponential()).sqrt();
-        // The same bits as those of `sin` and `cos`, which reduce the angle twice.
-        let (sin, cos) = libm::sincos(TAU * self.uniform());
-        self.spare = Some(radius * sin);
-        radius * cos
+        let [first, second] = self.normal_pair().exact();
+        self.spare = Some(second);
+        first
+    }
+
+    /// The next two normal numbers, not worked out yet, unless one waits ([`Random::take_spare`]).
+    pub fn normal_pair(&mut self) -> NormalPair {
+        NormalPair { radius: self.uniform(), turn: self.uniform() }
+    }
+
+    /// The normal number that waits.
+    pub fn take_spare(&mut self) -> Option<f64> {
+        self.spare.take()
+    }
+
+    /// Makes `value` the next normal number.
+    pub fn put_spare(&mut self, value: f64) {
+        self.spare = Some(value);
     }
 
     /// Exponential with mean 1.

@@ -1,9 +1,9 @@
 //! [`in_order`]: events made on several threads, taken one after another.
 
+use crossbeam_channel::{Receiver, bounded};
 use peloton::simd::set_default_float_mode;
 use peloton::{Error, Result};
 use std::ops::Range;
-use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
 
 /// Events that each thread makes ahead of those that are taken.
@@ -34,7 +34,7 @@ pub fn in_order<S: Default, T: Send>(
         let mut made: Vec<Receiver<T>> = Vec::new();
         let mut workers = Vec::new();
         for first in 0..threads {
-            let (sender, receiver) = sync_channel(AHEAD);
+            let (sender, receiver) = bounded(AHEAD);
             let (make, numbers) = (&make, events.clone().skip(first).step_by(threads));
             let work = move || {
                 set_default_float_mode();

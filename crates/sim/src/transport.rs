@@ -29,6 +29,20 @@ static PLANE_Z: [f64; PLANES] = {
     }
     all
 };
+/// The same, falling.
+static PLANE_Z_FALLING: [f64; PLANES] = {
+    let mut all = PLANE_Z;
+    let mut plane = 0;
+    while plane < PLANES {
+        all[plane] = PLANE_Z[PLANES - 1 - plane];
+        plane += 1;
+    }
+    all
+};
+/// A plane so near is behind, mm.
+const SHORTEST: f64 = 1e-9;
+/// Particles that take turns.
+const TURNS: usize = 4;
 /// Sensors of the lower and of the upper plane of a module.
 const SENSORS_OF_PLANE: [[usize; 2]; 2] = [[0, 3], [1, 2]];
 /// More secondaries than this are not followed.
@@ -71,12 +85,15 @@ pub(super) fn transport(
     flights: &mut Vec<Flight>,
     random: &mut Random,
 ) -> (Vec<Crossing>, Vec<Option<Exit>>) {
-    let (mut crossings, mut exits) = (Vec::new(), Vec::new());
+    let (mut crossings, mut exits) = (Vec::new(), Vec::with_capacity(2 * flights.len()));
+    let mut courses = Course::of_all(flights).into_iter();
     let mut number = 0;
     while number < flights.len() {
-        let mut walk = Walk::new(&flights[number], number);
+        let course = courses.next().unwrap_or_else(|| Course::of(&flights[number]));
+        let mut walk = Walk { flight: &flights[number], number, course, made: Vec::new() };
         let left = walk.run(random, &mut crossings);
-        exits.push(left.then_some(Exit { at: walk.at, direction: walk.direction, p: walk.p }));
+        let Course { at, direction, p, .. } = walk.course;
+        exits.push(left.then_some(Exit { at, direction, p }));
         if flights.len() + walk.made.len() <= MAX_FLIGHTS {
             flights.append(&mut walk.made);
         }
@@ -85,59 +102,116 @@ pub(super) fn transport(
     (crossings, exits)
 }
 
-/// One particle under way.
-struct Walk<'a> {
-    flight: &'a Flight,
-    number: usize,
+/// Where a particle is and where it goes.
+struct Course {
     at: Vector,
     /// Unit vector.
     direction: Vector,
     p: f64,
+    /// z of the planes that it has not reached, in its order.
+    ahead: &'static [f64],
+    in_foil: bool,
+}
+
+impl Course {
+    /// The beginning of a particle.
+    fn of(flight: &Flight) -> Self {
+        let p = norm(flight.momentum);
+        let direction = scaled(flight.momentum, 1.0 / p.max(1e-12));
+        let at = flight.origin;
+        let ahead = match direction[2] {
+            _ if p < MIN_MOMENTUM => &[],
+            z if z > 0.0 => &PLANE_Z[PLANE_Z.partition_point(|z| *z < at[2])..],
+            z if z < 0.0 => &PLANE_Z_FALLING[PLANES - PLANE_Z.partition_point(|z| *z < at[2])..],
+            _ => &[],
+        };
+        Self { at, direction, p, ahead, in_foil: radius2(at) < FOIL_RADIUS * FOIL_RADIUS }
+    }
+
+    /// Each particle where it has to leave the foil, or there is no plane ahead: up to there nothing happens to it. A
+    /// step waits for the division of the one before: particles take turns, so that the divisions overlap.
+    fn of_all(flights: &[Flight]) -> Vec<Self> {
+        let mut all: Vec<Self> = flights.iter().map(Self::of).collect();
+        let mut waiting = all.iter_mut().filter(|course| course.in_foil);
+        let mut under_way: [Option<&mut Self>; TURNS] = std::array::from_fn(|_| waiting.next());
+        let mut left = under_way.iter().flatten().count();
+        while left > 0 {
+            for slot in &mut under_way {
+                if slot.as_mut().is_some_and(|course| !course.coast()) {
+                    *slot = waiting.next();
+                    left -= usize::from(slot.is_none());
+                }
+            }
+        }
+        all
+    }
+
+    /// The way to a plane, negative behind.
+    fn path_to(&self, z: f64) -> f64 {
+        (z - self.at[2]) / self.direction[2]
+    }
+
+    fn after(&self, path: f64) -> Vector {
+        sum(self.at, scaled(self.direction, path))
+    }
+
+    /// Flies to the next plane, if that is within the foil.
+    fn coast(&mut self) -> bool {
+        let Some((&z, behind)) = self.ahead.split_first() else { return false };
+        let path = self.path_to(z);
+        if path > SHORTEST {
+            let next = self.after(path);
+            if radius2(next) >= FOIL_RADIUS * FOIL_RADIUS {
+                return false;
+            }
+            self.at = next;
+        }
+        self.ahead = behind;
+        true
+    }
+}
+
+/// One particle under way.
+struct Walk<'a> {
+    flight: &'a Flight,
+    number: usize,
+    course: Course,
     made: Vec<Flight>,
 }
 
-impl<'a> Walk<'a> {
-    fn new(flight: &'a Flight, number: usize) -> Self {
-        let p = norm(flight.momentum);
-        let direction = scaled(flight.momentum, 1.0 / p.max(1e-12));
-        Self { flight, number, at: flight.origin, direction, p, made: Vec::new() }
-    }
-
+impl Walk<'_> {
     /// Says whether the particle leaves, or ends on the way.
     fn run(&mut self, random: &mut Random, crossings: &mut Vec<Crossing>) -> bool {
-        if self.p < MIN_MOMENTUM || self.direction[2] == 0.0 {
+        if self.course.p < MIN_MOMENTUM || self.course.direction[2] == 0.0 {
             return false;
         }
-        let forward = self.direction[2] > 0.0;
-        let mut in_foil = radius2(self.at) < FOIL_RADIUS * FOIL_RADIUS;
-        // How many planes are behind from the beginning.
-        let below = |at: f64| PLANE_Z.partition_point(|z| *z < at);
-        let behind = if forward { below(self.at[2]) } else { PLANES - below(self.at[2]) };
-        for step in behind..PLANES {
-            let plane = if forward { step } else { PLANES - 1 - step };
-            let z = PLANE_Z[plane];
-            let mut path = (z - self.at[2]) / self.direction[2];
-            if path <= 1e-9 {
+        let forward = self.course.direction[2] > 0.0;
+        while self.course.in_foil && self.course.coast() {}
+        while let Some((&z, behind)) = self.course.ahead.split_first() {
+            let plane = if forward { PLANES - 1 - behind.len() } else { behind.len() };
+            self.course.ahead = behind;
+            let mut path = self.course.path_to(z);
+            if path <= SHORTEST {
                 continue;
             }
-            let mut next = sum(self.at, scaled(self.direction, path));
-            if in_foil && radius2(next) >= FOIL_RADIUS * FOIL_RADIUS {
-                in_foil = false;
-                self.at = sum(self.at, scaled(self.direction, self.path_to_foil()));
+            let mut next = self.course.after(path);
+            if self.course.in_foil {
+                self.course.in_foil = false;
+                self.course.at = self.course.after(self.path_to_foil());
                 if self.ends_in(FOIL_X0, random) {
                     return false;
                 }
-                path = (z - self.at[2]) / self.direction[2];
-                next = sum(self.at, scaled(self.direction, path));
+                path = self.course.path_to(z);
+                next = self.course.after(path);
             }
             if radius2(next) > OUTSIDE * OUTSIDE || path < 0.0 {
                 return true;
             }
-            self.at = next;
+            self.course.at = next;
             if radius2(next) >= INSIDE * INSIDE && self.cross(plane, random, crossings) {
                 return false;
             }
-            if (self.direction[2] > 0.0) != forward {
+            if (self.course.direction[2] > 0.0) != forward {
                 return false;
             }
         }
@@ -146,7 +220,7 @@ impl<'a> Walk<'a> {
 
     /// Length of the way out to the foil.
     fn path_to_foil(&self) -> f64 {
-        let ([x, y, _], [dx, dy, _]) = (self.at, self.direction);
+        let ([x, y, _], [dx, dy, _]) = (self.course.at, self.course.direction);
         let a = dx * dx + dy * dy;
         let b = x * dx + y * dy;
         let c = x * x + y * y - FOIL_RADIUS * FOIL_RADIUS;
@@ -157,7 +231,7 @@ impl<'a> Walk<'a> {
     fn cross(&mut self, plane: usize, random: &mut Random, crossings: &mut Vec<Crossing>) -> bool {
         let module = plane / 2;
         let turn = side(module);
-        let (x, y) = (turn * self.at[0], turn * self.at[1]);
+        let (x, y) = (turn * self.course.at[0], turn * self.course.at[1]);
         for number in SENSORS_OF_PLANE[plane % 2] {
             let sensor = &MODULE[number];
             let [u, v] = sensor.local(x, y);
@@ -165,7 +239,7 @@ impl<'a> Walk<'a> {
                 continue;
             }
             if self.flight.charge != 0.0 {
-                let [dx, dy, dz] = self.direction;
+                let [dx, dy, dz] = self.course.direction;
                 let tip = sensor.local(x + turn * dx / dz, y + turn * dy / dz);
                 crossings.push(Crossing {
                     flight: self.number,
@@ -174,7 +248,7 @@ impl<'a> Walk<'a> {
                     slope: [tip[0] - u, tip[1] - v],
                 });
             }
-            if self.ends_in(MODULE_X0 / self.direction[2].abs().max(0.05), random) {
+            if self.ends_in(MODULE_X0 / self.course.direction[2].abs().max(0.05), random) {
                 return true;
             }
         }
@@ -192,16 +266,17 @@ impl<'a> Walk<'a> {
             return converts;
         }
         let mass = self.flight.mass();
-        let beta = self.p / (self.p * self.p + mass * mass).sqrt();
+        let beta = self.course.p / (self.course.p * self.course.p + mass * mass).sqrt();
         // Highland's formula; GeV and rad.
-        let angle = 0.0136 / (beta * self.p) * x0.sqrt() * (1.0 + 0.038 * libm::log(x0));
-        self.direction = deflected(self.direction, angle * random.normal(), angle * random.normal());
+        let angle = 0.0136 / (beta * self.course.p) * x0.sqrt() * (1.0 + 0.038 * libm::log(x0));
+        self.course.direction =
+            deflected(self.course.direction, angle * random.normal(), angle * random.normal());
         if random.chance(DELTA_RAYS * x0) {
             self.knock_on(random);
         }
         if self.flight.pid.abs() == ELECTRON {
-            self.p -= ELECTRON_LOSS * x0;
-            return self.p < MIN_MOMENTUM;
+            self.course.p -= ELECTRON_LOSS * x0;
+            return self.course.p < MIN_MOMENTUM;
         }
         let interacts = self.flight.is_hadron() && random.chance(INTERACTIONS_PER_X0 * x0);
         if interacts {
@@ -214,11 +289,12 @@ impl<'a> Walk<'a> {
     fn convert(&mut self, random: &mut Random) {
         let share = random.uniform();
         for (charge, share) in [(-1.0, share), (1.0, 1.0 - share)] {
-            let p = self.p * share;
+            let p = self.course.p * share;
             if p > MIN_MOMENTUM {
                 let angle = 0.000_511 / p;
-                let direction = deflected(self.direction, angle * random.normal(), angle * random.normal());
-                self.made.push(Flight::new(ELECTRON, charge, scaled(direction, p), self.at));
+                let direction =
+                    deflected(self.course.direction, angle * random.normal(), angle * random.normal());
+                self.made.push(Flight::new(ELECTRON, charge, scaled(direction, p), self.course.at));
             }
         }
     }
@@ -226,26 +302,27 @@ impl<'a> Walk<'a> {
     /// An atomic electron is knocked out: its energy falls off as 1/E^2, its angle follows from it.
     fn knock_on(&mut self, random: &mut Random) {
         let energy = DELTA_ENERGY / (1.0 - random.uniform());
-        if energy < 0.5 * self.p {
+        if energy < 0.5 * self.course.p {
             let mass = 0.000_511;
             let p = (energy * energy + 2.0 * energy * mass).sqrt();
             let tangent = (2.0 * mass / energy).sqrt();
             let phi = azimuth(random);
-            let direction = deflected(self.direction, tangent * libm::cos(phi), tangent * libm::sin(phi));
-            self.made.push(Flight::new(ELECTRON, -1.0, scaled(direction, p), self.at));
+            let direction =
+                deflected(self.course.direction, tangent * libm::cos(phi), tangent * libm::sin(phi));
+            self.made.push(Flight::new(ELECTRON, -1.0, scaled(direction, p), self.course.at));
         }
     }
 
     /// A hadron breaks up on a nucleus into a few others.
     fn interact(&mut self, random: &mut Random) {
-        for _ in 0..1 + random.poisson(1.0 + libm::log(1.0 + self.p)) {
-            let p = self.p * (0.22 * random.exponential()).min(0.9);
+        for _ in 0..1 + random.poisson(1.0 + libm::log(1.0 + self.course.p)) {
+            let p = self.course.p * (0.22 * random.exponential()).min(0.9);
             let (across, along) = (0.2 * random.normal(), 0.2 * random.normal());
             let kind = if random.chance(0.75) { PION } else { PROTON };
             let charge = if kind == PROTON || random.chance(0.5) { 1.0 } else { -1.0 };
             if p > 0.05 {
-                let direction = deflected(self.direction, across / p, along / p);
-                self.made.push(Flight::new(kind, charge, scaled(direction, p), self.at));
+                let direction = deflected(self.course.direction, across / p, along / p);
+                self.made.push(Flight::new(kind, charge, scaled(direction, p), self.course.at));
             }
         }
     }

@@ -4,7 +4,7 @@ use super::SimSpec;
 use super::collisions::collide;
 use super::few::Few;
 use super::flight::{ELECTRON, Flight, angles, norm};
-use super::pixels::{Cluster, ignite, merge_touching, position};
+use super::pixels::{Cluster, Ignition, merge_touching, position};
 use super::random::Random;
 use super::transport::{Crossing, Exit, transport};
 use peloton::event::{Particle, TrueState, TruthEvent, VELO_MODULES, VeloBatch};
@@ -86,10 +86,10 @@ pub(super) fn digitise(spec: &SimSpec, crossings: &[Crossing], random: &mut Rand
     let mut counts = [0; SENSORS * VELO_MODULES];
     crossings.iter().for_each(|crossing| counts[crossing.sensor] += 1);
     let mut sensors: Vec<Vec<Cluster>> = counts.iter().map(|count| Vec::with_capacity(*count)).collect();
-    let mut touched = Vec::new();
+    let mut ignition = Ignition::default();
     for crossing in crossings {
         if random.chance(spec.efficiency) {
-            sensors[crossing.sensor].push(ignite(crossing, random, &mut touched));
+            sensors[crossing.sensor].push(ignition.ignite(crossing, random));
         }
     }
     for _ in 0..random.poisson(spec.noise) {

@@ -2,10 +2,12 @@
 
 use super::efficiency::{Counter, Sum, ratio};
 use super::matching::{Association, Category, EventCategory, Fate, Match, Matcher, PartCounts};
-use super::report::{CategoryReport, CheckReport};
+use super::momentum::{Measured, Momenta};
+use super::report::{CategoryReport, CheckReport, FastGhosts};
+use super::rows::{EventMatches, ParticleMatch, TrackMatch};
 use super::tables::{ParticleCounts, TrackCounts};
 use super::{Rules, json_rules, lhcb_rules, lhcb_tracks};
-use peloton::event::TruthEvent;
+use peloton::event::{Particle, TruthEvent};
 use peloton::{Error, Result};
 use std::collections::HashSet;
 
@@ -20,14 +22,22 @@ pub struct Checker {
     ghosts: u64,
     repeated: u64,
     ghost_rates: Sum,
+    /// Tracks that say they are fast, and the ghosts among them.
+    fast: [u64; 2],
+    momenta: Momenta,
     totals: Vec<Totals>,
     track_counts: TrackCounts,
     // Memory that is used again for each event.
     matcher: Matcher,
     associations: Vec<Association>,
+    /// Hits of each track of the event, and its number among those that are not passed over.
+    lengths: Vec<(u32, Option<u32>)>,
     selected: Vec<bool>,
     fates: Vec<Fate>,
 }
+
+/// What makes a track a fast one by its own measure: momentum and transverse momentum above these, GeV/c.
+const FAST: [f64; 2] = [3.0, 0.5];
 
 /// The particles that a track with hits in one part alone is: those whose share of it is accepted.
 fn single(shares: &[(u32, PartCounts)], accepts: impl Fn(u32) -> bool) -> Vec<Match> {
@@ -54,6 +64,12 @@ struct Totals {
 }
 
 impl Rules {
+    /// Whether a particle is of a category, by its name in reports; none where there is no such category.
+    pub fn holds(self, category: &str, particle: &peloton::event::Particle) -> Option<bool> {
+        let category = self.categories().iter().find(|one| one.name == category)?;
+        Some((category.holds)(particle))
+    }
+
     fn categories(self) -> &'static [Category] {
         match self {
             Rules::Json => &json_rules::CATEGORIES,
@@ -103,6 +119,8 @@ impl Checker {
             ghosts: 0,
             repeated: 0,
             ghost_rates: Sum::default(),
+            fast: [0; 2],
+            momenta: Momenta::default(),
             totals: rules.categories().iter().map(|_| totals()).collect(),
             track_counts: TrackCounts::new(),
             matcher: Matcher::new(match rules {
@@ -110,6 +128,7 @@ impl Checker {
                 Rules::LhcbUt | Rules::LhcbSeed | Rules::LhcbLong => lhcb_tracks::part_of,
             }),
             associations: Vec::new(),
+            lengths: Vec::new(),
             selected: Vec::new(),
             fates: Vec::new(),
         }
@@ -119,6 +138,15 @@ impl Checker {
     ///
     /// [`Particle::hits`]: peloton::event::Particle::hits
     pub fn event<'a>(&mut self, truth: &TruthEvent, tracks: impl Iterator<Item = &'a [u32]>) {
+        self.measured_event(truth, tracks.map(|track| (track, None)));
+    }
+
+    /// As [`event`](Self::event), with what the tracks say of their momenta, where they do.
+    pub fn measured_event<'a>(
+        &mut self,
+        truth: &TruthEvent,
+        tracks: impl Iterator<Item = (&'a [u32], Option<Measured>)>,
+    ) {
         self.matcher.index(truth);
         self.match_tracks(truth, tracks);
         for number in 0..self.totals.len() {
@@ -128,19 +156,26 @@ impl Checker {
     }
 
     /// Finds the ghosts, and what the other tracks are.
-    fn match_tracks<'a>(&mut self, truth: &TruthEvent, tracks: impl Iterator<Item = &'a [u32]>) {
+    fn match_tracks<'a>(
+        &mut self,
+        truth: &TruthEvent,
+        tracks: impl Iterator<Item = (&'a [u32], Option<Measured>)>,
+    ) {
         let (particles, part) = (truth.particles.len(), self.rules.part());
         self.associations.clear();
+        self.lengths.clear();
         let mut seen = HashSet::new();
         let (mut kept, mut ghosts) = (0u32, 0u32);
-        for track in tracks {
+        for (track, measured) in tracks {
             self.tracks += 1;
             if !seen.insert(track) {
                 self.repeated += 1;
                 if self.rules == Rules::Json {
+                    self.lengths.push((track.len() as u32, None));
                     continue;
                 }
             }
+            self.lengths.push((track.len() as u32, Some(kept)));
             let before = self.associations.len();
             let parts = self.matcher.parts_of(track);
             let matches = self.rules.associate(self.matcher.shares(track), parts, truth);
@@ -154,11 +189,74 @@ impl Checker {
             }));
             let ghost = self.associations.len() == before;
             self.track_counts.add((track.len(), particles), ghost);
+            if let Some(measured) = measured {
+                self.add_measured(measured, before, truth);
+            }
             ghosts += u32::from(ghost);
             kept += 1;
         }
         self.ghosts += u64::from(ghosts);
         self.ghost_rates.add(ratio(f64::from(ghosts), f64::from(kept)).unwrap_or(0.0));
+    }
+
+    /// What became of each particle and track of the event that was taken last, whose truth this is.
+    pub fn last_event(&self, truth: &TruthEvent) -> EventMatches {
+        let part = self.rules.part();
+        let categories = |particle: &Particle| {
+            let all = self.rules.categories().iter().filter(|category| (category.holds)(particle));
+            all.map(|category| category.name).collect()
+        };
+        let particles = truth.particles.iter().zip(0..).map(|(particle, number)| ParticleMatch {
+            categories: categories(particle),
+            hits: self.matcher.hits_of(number)[part],
+            ..ParticleMatch::default()
+        });
+        let mut matches = EventMatches { particles: particles.collect(), tracks: Vec::new() };
+        let mut of_track = self.associations.chunk_by(|a, b| a.track == b.track).peekable();
+        for (track, &(hits, kept)) in (0..).zip(&self.lengths) {
+            let mut one = TrackMatch { hits, is_repeated: kept.is_none(), ..TrackMatch::default() };
+            let associations = of_track.next_if(|all| Some(all[0].track) == kept).unwrap_or_default();
+            // The first of equals.
+            let best = associations.iter().rev().max_by_key(|association| association.common);
+            if let Some(best) = best {
+                one.particle = Some((best.particle, best.purity()));
+                one.is_clone = matches.particles[best.particle as usize].tracks > 0;
+            }
+            for association in associations {
+                let particle = &mut matches.particles[association.particle as usize];
+                particle.tracks += 1;
+                let share = association.hit_efficiency();
+                if particle.best.is_none_or(|(_, most)| share > most) {
+                    particle.best = Some((track, share));
+                }
+            }
+            matches.tracks.push(one);
+        }
+        matches
+    }
+
+    /// Takes what a track says of its momentum; what it is stands in the associations from `first` on.
+    fn add_measured(&mut self, measured: Measured, first: usize, truth: &TruthEvent) {
+        // Of several particles that share the hits, the first that left the most.
+        let best = self.associations[first..].iter().rev().max_by_key(|association| association.common);
+        if let Some(best) = best {
+            self.momenta.add(&truth.particles[best.particle as usize], measured);
+        }
+        if measured.p > FAST[0] && measured.pt > FAST[1] {
+            self.fast[0] += 1;
+            self.fast[1] += u64::from(best.is_none());
+        }
+    }
+
+    /// The tracks of the last event that are some particle, by their numbers, rising: the labels to train classifiers by. A
+    /// track that is several particles comes several times; of repeated tracks those that count have numbers.
+    pub fn true_tracks(&self) -> impl Iterator<Item = usize> + '_ {
+        self.associations.iter().map(|association| association.track as usize)
+    }
+
+    /// The particles of the last event that some track is, by their numbers; each as often as it has tracks.
+    pub fn found(&self) -> impl Iterator<Item = usize> + '_ {
+        self.associations.iter().map(|association| association.particle as usize)
     }
 
     fn category(&mut self, number: usize, truth: &TruthEvent) {
@@ -201,6 +299,8 @@ impl Checker {
         self.repeated += later.repeated;
         self.ghost_rates.merge(later.ghost_rates);
         self.track_counts.merge(&later.track_counts);
+        self.momenta.merge(&later.momenta);
+        (0..2).for_each(|at| self.fast[at] += later.fast[at]);
         for (totals, later) in self.totals.iter_mut().zip(&later.totals) {
             totals.merge(later);
         }
@@ -211,6 +311,9 @@ impl Checker {
     pub fn report(&self) -> CheckReport {
         let named = || self.rules.categories().iter().zip(&self.totals);
         let clone_rate = self.rules.clone_rate();
+        let momentum = self.momenta.report();
+        let [tracks, ghosts] = self.fast;
+        let fast = FastGhosts { tracks, ghosts, ghost_rate: ratio(ghosts as f64, tracks as f64) };
         CheckReport {
             tracks: self.tracks,
             ghosts: self.ghosts,
@@ -224,6 +327,8 @@ impl Checker {
                 .flat_map(|(category, totals)| totals.counts.tables(category.name, clone_rate))
                 .collect(),
             ghost_tables: self.track_counts.tables(),
+            fast: (tracks > 0 || momentum.is_some()).then_some(fast),
+            momentum,
         }
     }
 }

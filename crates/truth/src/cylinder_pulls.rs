@@ -1,7 +1,7 @@
 //! Fitted states against true particles: pulls and resolutions.
 
 use peloton::cylinder::Helix;
-use peloton::event::{CYLINDER_STATE, CylinderTracks, CylinderTruth, NO_HIT};
+use peloton::event::{CYLINDER_LAYERS, CYLINDER_STATE, CylinderBatch, CylinderTracks, CylinderTruth, NO_HIT};
 
 /// Names of the parameters.
 pub const PARAMETERS: [&str; 5] = ["r-phi", "z", "1/pT", "phi", "theta"];
@@ -78,15 +78,17 @@ impl CylinderPulls {
         Self { field, ..Self::default() }
     }
 
-    /// Adds the tracks of one event: number `event` of `tracks`, number `of_truth` of the truth, whose first hit is
-    /// `first_hit`. Tracks whose fit failed do not count.
+    /// Adds the tracks of one event: number `event` of `tracks`, number `of_truth` of the hits and of the truth. Tracks
+    /// whose fit failed do not count.
     pub fn event(
         &mut self,
         tracks: &CylinderTracks,
         event: usize,
+        hits: &CylinderBatch,
         truth: &CylinderTruth,
-        (of_truth, first_hit): (usize, usize),
+        of_truth: usize,
     ) {
+        let first_hit = hits.layer_start[of_truth * CYLINDER_LAYERS] as usize;
         for track in tracks.of_event(event) {
             let owners = tracks.hits_of(track).iter().map(|hit| truth.particle_of[first_hit + *hit as usize]);
             let mut owners = owners.peekable();

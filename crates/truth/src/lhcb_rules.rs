@@ -53,6 +53,16 @@ fn downstream(p: &Particle) -> bool {
     p.has_ut && p.has_scifi && !p.has_velo && inside(p) && !p.is_electron()
 }
 
+/// In the UT and not in the Velo, whether it reaches the SciFi or not.
+fn not_velo_ut(p: &Particle) -> bool {
+    p.has_ut && !p.has_velo && inside(p) && !p.is_electron()
+}
+
+/// From a strange hadron, and fast.
+fn long_strange_above_5gev(p: &Particle) -> bool {
+    long_hadron(p) && p.from_strange && above_5gev(p)
+}
+
 /// Long, by the quarter turn of its azimuth.
 fn quadrant(p: &Particle, number: u32) -> bool {
     let turn = if p.phi < 0.0 { p.phi + 2.0 * PI } else { p.phi };
@@ -104,7 +114,7 @@ pub(super) const UT: [Category; 13] = [
 ];
 
 /// The categories of tracks in the SciFi alone. Lines that begin with dashes are parts of the one above them.
-pub(super) const SEED: [Category; 27] = [
+pub(super) const SEED: [Category; 32] = [
     Category { name: "00_P>3Gev_Pt>0.5", holds: |p| long_hadron(p) && above_3gev(p) && p.pt > 0.5 },
     Category { name: "01_long", holds: long_hadron },
     Category { name: "---1. phi quadrant", holds: |p| quadrant(p, 0) },
@@ -153,14 +163,22 @@ pub(super) const SEED: [Category; 27] = [
     Category { name: "14_long_electrons", holds: long_electron },
     Category { name: "15_long_electrons_P>5GeV", holds: |p| long_electron(p) && above_5gev(p) },
     Category { name: "16_long_electrons_P>3GeV", holds: |p| long_electron(p) && above_3gev(p) },
+    Category {
+        name: "12_UT+SciFi_fromStrange_P>5GeV",
+        holds: |p| downstream(p) && p.from_strange && above_5gev(p),
+    },
+    Category { name: "long_PT>2GeV", holds: |p| long_hadron(p) && p.pt > 2.0 },
+    Category { name: "long_strange_P>5GeV", holds: long_strange_above_5gev },
+    Category { name: "long_strange_P>5GeV_Pt>0.5GeV", holds: |p| long_strange_above_5gev(p) && p.pt > 0.5 },
+    Category { name: "noVelo+UT", holds: not_velo_ut },
 ];
 
 /// The categories of tracks through Velo and SciFi.
-pub(super) const LONG: [Category; 14] = [
+pub(super) const LONG: [Category; 15] = [
     Category { name: "01_long", holds: long_hadron },
     Category { name: "02_long_P>5GeV", holds: |p| long_hadron(p) && above_5gev(p) },
     Category { name: "03_long_strange", holds: |p| long_hadron(p) && p.from_strange },
-    Category { name: "04_long_strange_P>5GeV", holds: |p| long_hadron(p) && p.from_strange && above_5gev(p) },
+    Category { name: "04_long_strange_P>5GeV", holds: long_strange_above_5gev },
     Category { name: "05_long_fromB", holds: |p| long_hadron(p) && p.from_beauty },
     Category { name: "06_long_fromB_P>5GeV", holds: |p| long_hadron(p) && p.from_beauty && above_5gev(p) },
     Category { name: "07_long_electrons", holds: long_electron },
@@ -174,6 +192,7 @@ pub(super) const LONG: [Category; 14] = [
     Category { name: "13_long_PT>2GeV", holds: |p| long_hadron(p) && p.pt > 2.0 },
     Category { name: "14_long_from_B_PT>2GeV", holds: |p| long_hadron(p) && p.from_beauty && p.pt > 2.0 },
     Category { name: "17_long_fromSignal", holds: |p| long(p) && p.from_signal },
+    Category { name: "long_strange_P>5GeV_Pt>0.5GeV", holds: |p| long_strange_above_5gev(p) && p.pt > 0.5 },
 ];
 
 /// Whether a track with `common` of its `hits` hits from a particle is that particle.

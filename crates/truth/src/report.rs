@@ -1,12 +1,13 @@
 //! What a checker found, as JSON and as text.
 
 use super::Rules;
+use super::momentum::MomentumReport;
 use super::tables::{EfficiencyTable, GhostTable};
 use serde::Serialize;
 use std::fmt;
 
 /// The result of a check. Serialised, its keys are part of the command line's interface; rates are 0..1,
-/// and nothing (`null`, "n/a" in text) for 0 / 0.
+/// and nothing (`null`, a dash in text) for 0 / 0.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CheckReport {
     /// Tracks.
@@ -29,6 +30,23 @@ pub struct CheckReport {
     pub tables: Vec<EfficiencyTable>,
     /// Ghost rates against properties of the tracks.
     pub ghost_tables: Vec<GhostTable>,
+    /// Tracks with p > 3 GeV/c and pt > 0.5 GeV/c by their own measure, where they have one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fast: Option<FastGhosts>,
+    /// Their momenta against the true ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub momentum: Option<MomentumReport>,
+}
+
+/// Ghosts among tracks that say they are fast.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FastGhosts {
+    /// Tracks.
+    pub tracks: u64,
+    /// Those that are no particle.
+    pub ghosts: u64,
+    /// Their share.
+    pub ghost_rate: Option<f64>,
 }
 
 /// What became of the particles of one category.
@@ -69,14 +87,14 @@ pub struct CategoryReport {
     pub sum_hit_efficiency: f64,
 }
 
-/// A rate in per cent with two decimals, or "n/a".
+/// A rate in per cent with two decimals, or a dash.
 struct Percent(Option<f64>);
 
 impl fmt::Display for Percent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            Some(rate) => write!(f, "{:.2}%", 100.0 * rate),
-            None => f.write_str("n/a"),
+            Some(rate) => write!(f, "{:.2} %", 100.0 * rate),
+            None => f.write_str("-"),
         }
     }
 }
@@ -86,6 +104,10 @@ impl fmt::Display for CheckReport {
         let width = self.categories.iter().map(|category| category.name.len()).max().unwrap_or(0).max(6);
         let (rate, average) = (Percent(self.ghost_rate), Percent(self.ghost_rate_event_average));
         writeln!(f, "{:width$} : {}/{} {rate} ({average})", "ghosts", self.ghosts, self.tracks)?;
+        if let Some(FastGhosts { tracks, ghosts, ghost_rate }) = self.fast {
+            let name = "ghosts P>3GeV_Pt>0.5GeV";
+            writeln!(f, "{name:width$} : {ghosts}/{tracks} {}", Percent(ghost_rate))?;
+        }
         for category in &self.categories {
             writeln!(f, "{:width$} : {category}", category.name)?;
         }

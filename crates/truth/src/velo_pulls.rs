@@ -2,8 +2,11 @@
 
 use super::lhcb_rules;
 use super::matching::Matcher;
-use peloton::event::{Particle, States, TrueState, TruthEvent, VeloTracks};
+use peloton::event::{Particle, States, TrueState, TruthEvent, VeloEvent, VeloTracks};
+use peloton::velo::FitConfig;
+use peloton::velo::reference::{Filtered, fit_f64};
 use serde::Serialize;
+use std::collections::HashMap;
 
 /// The parameters of a state.
 const PARAMETERS: [&str; 4] = ["x", "y", "tx", "ty"];
@@ -17,11 +20,21 @@ const PROMPT: f64 = 0.2;
 /// Pulls beyond this are counted, and left out of means.
 const FAR: f64 = 5.0;
 
-/// (fitted - true) / sigma, and fitted - true.
+/// (fitted - true) / sigma, and fitted - true; which share of sigma^2 is due to the errors of the hits.
 #[derive(Debug, Clone, Default)]
 struct Values {
     pulls: Vec<f64>,
     residuals: Vec<f64>,
+    hit_shares: Vec<f64>,
+}
+
+/// Where hits were measured, and how tracks were fitted: what tells hit errors from scattering.
+#[derive(Clone, Copy)]
+pub struct VeloHits<'a> {
+    /// The parameters of the fit.
+    pub fit: &'a FitConfig,
+    /// The hits of the event.
+    pub event: VeloEvent<'a>,
 }
 
 /// Compares states with those of the particles that tracks are: prompt ones, no electrons, above 3 GeV/c. Truth without
@@ -57,6 +70,12 @@ pub struct VeloPull {
     pub far: f64,
     /// Width of fitted - true, mm and rad.
     pub resolution: f64,
+    /// Share of sigma^2 that is due to the errors of the hits; the rest is scattering as the fit reckons with it. Of
+    /// each track, the textbook's filter in f64 goes over the same hits with the same noise, and carries along what the
+    /// variances of the hits alone make of the covariance. Nothing when positions of hits are not known.
+    pub hit_share: Option<f64>,
+    /// The same of the real variance, which is `width`^2 in units of sigma^2; the rest is real scattering.
+    pub true_hit_share: Option<f64>,
 }
 
 /// The resolution of the impact parameter in one projection, in one bin of 1/pT.
@@ -85,7 +104,14 @@ pub struct VeloPullReport {
 
 impl VeloPulls {
     /// Adds the tracks of event number `event` of `tracks`. Of several tracks that are a particle the first counts.
-    pub fn event(&mut self, truth: &TruthEvent, tracks: &VeloTracks, event: usize) {
+    /// Where hits are is known of events of hits, and not of raw banks.
+    pub fn event(
+        &mut self,
+        truth: &TruthEvent,
+        tracks: &VeloTracks,
+        event: usize,
+        hits: Option<VeloHits<'_>>,
+    ) {
         let matcher = self.matcher.get_or_insert_with(|| Matcher::new(|_| 0));
         matcher.index(truth);
         self.seen.clear();
@@ -100,26 +126,46 @@ impl VeloPulls {
                 found.push((track, &truth.particles[owner]));
             }
         }
-        found.into_iter().for_each(|(track, particle)| self.track(tracks, track, particle));
+        let places = hits.map(|hits| (hits.fit, places(&hits.event)));
+        for (track, particle) in found {
+            let shares = places.as_ref().map(|(fit, places)| {
+                let hits: Option<Vec<_>> =
+                    tracks.hits_of(track).iter().map(|hit| places.get(hit).copied()).collect();
+                hits.map(|hits| hit_shares(fit, &hits, tracks, track))
+            });
+            self.track(tracks, track, particle, shares.flatten());
+        }
     }
 
-    /// Adds a track of a particle.
-    fn track(&mut self, tracks: &VeloTracks, track: usize, particle: &Particle) {
+    /// Adds a track of a particle; `shares` are those of the hits in the variances of x and slope, by place.
+    fn track(
+        &mut self,
+        tracks: &VeloTracks,
+        track: usize,
+        particle: &Particle,
+        shares: Option<[[f64; 2]; 2]>,
+    ) {
         let Some(start) = particle.start() else { return };
         let bin = P_EDGES.iter().rposition(|edge| particle.p >= *edge);
         let Some(bin) = bin.filter(|_| is_prompt(particle)) else { return };
-        self.state(0, bin, (&tracks.beam, track), start);
+        let shares = shares.map_or([None; 2], |shares| shares.map(Some));
+        self.state((0, bin, shares[0]), (&tracks.beam, track), start);
         let inverse = (1.0 / particle.pt / INVERSE_PT_STEP) as usize;
         if inverse < INVERSE_PT_BINS {
             let fitted = fitted(&tracks.beam, track).at(start.z);
             self.impact[inverse].extend([fitted.x - start.x, fitted.y - start.y]);
         }
         if let Some(exit) = particle.exit.filter(|_| tracks.backward[track] == 0) {
-            self.state(1, bin, (&tracks.end, track), exit);
+            self.state((1, bin, shares[1]), (&tracks.end, track), exit);
         }
     }
 
-    fn state(&mut self, place: usize, bin: usize, (states, track): (&States, usize), truth: TrueState) {
+    fn state(
+        &mut self,
+        (place, bin, shares): (usize, usize, Option<[f64; 2]>),
+        (states, track): (&States, usize),
+        truth: TrueState,
+    ) {
         let fitted = fitted(states, track);
         let truth = truth.at(fitted.z);
         let sigma_x = f64::from(states.cov_xx[track]).sqrt();
@@ -130,9 +176,12 @@ impl VeloPulls {
             (fitted.tx - truth.tx, sigma_t),
             (fitted.ty - truth.ty, sigma_t),
         ];
-        for (values, (residual, sigma)) in self.values[place][bin].iter_mut().zip(residuals) {
+        let of_parameters = self.values[place][bin].iter_mut().zip(residuals).enumerate();
+        for (number, (values, (residual, sigma))) in of_parameters {
             values.pulls.push(residual / sigma);
             values.residuals.push(residual);
+            // x and y are equally well known, and so are their slopes.
+            values.hit_shares.extend(shares.map(|shares| shares[number / 2]));
         }
     }
 
@@ -145,7 +194,7 @@ impl VeloPulls {
                 for (number, parameter) in PARAMETERS.into_iter().enumerate() {
                     let p = [bins_of.start, bins_of.end].map(|edge| P_EDGES.get(edge).copied());
                     let values = bins[bins_of.clone()].iter().map(|parameters| &parameters[number]);
-                    pulls.extend(pull((place, parameter), p, values));
+                    pulls.extend(pull(place, parameter, p, values));
                 }
             }
         }
@@ -172,6 +221,21 @@ fn is_prompt(particle: &Particle) -> bool {
     !decayed && !particle.is_electron() && f64::from(x).hypot(f64::from(y)) < PROMPT
 }
 
+/// Where the hits of an event are, by their names.
+fn places(event: &VeloEvent<'_>) -> HashMap<u32, [f32; 3]> {
+    (0..event.len()).map(|i| (event.id[i], [event.x[i], event.y[i], event.z[i]])).collect()
+}
+
+/// Which share of the variances of x and slope that the fit states is due to the errors of the hits, by place.
+fn hit_shares(fit: &FitConfig, hits: &[[f32; 3]], tracks: &VeloTracks, track: usize) -> [[f64; 2]; 2] {
+    let Filtered { down, up, .. } = fit_f64(fit, hits);
+    let beam = if tracks.backward[track] == 1 { up } else { down };
+    [(&tracks.beam, beam), (&tracks.end, up)].map(|(states, line)| {
+        let [xx, _, tt] = line.at(f64::from(states.z[track])).of_hits;
+        [xx / f64::from(states.cov_xx[track]), tt / f64::from(states.cov_tt[track])]
+    })
+}
+
 fn fitted(states: &States, track: usize) -> TrueState {
     let [x, y, z, tx, ty] = [&states.x, &states.y, &states.z, &states.tx, &states.ty];
     let [x, y, z, tx, ty] = [x, y, z, tx, ty].map(|column| f64::from(column[track]));
@@ -179,27 +243,38 @@ fn fitted(states: &States, track: usize) -> TrueState {
 }
 
 fn pull<'a>(
-    (place, parameter): (&'static str, &'static str),
+    place: &'static str,
+    parameter: &'static str,
     [p_from, p_to]: [Option<f64>; 2],
     values: impl Iterator<Item = &'a Values>,
 ) -> Option<VeloPull> {
     let (mut pulls, mut residuals) = (Vec::new(), Vec::new());
+    let (mut shares, mut shared) = (0.0, 0);
     for value in values {
+        shares += value.hit_shares.iter().sum::<f64>();
+        shared += value.hit_shares.len();
         pulls.extend_from_slice(&value.pulls);
         residuals.extend_from_slice(&value.residuals);
     }
     let near: Vec<f64> = pulls.iter().copied().filter(|pull| pull.abs() <= FAR).collect();
-    let tracks = pulls.len() as f64;
-    (!pulls.is_empty()).then(|| VeloPull {
+    if pulls.is_empty() {
+        return None;
+    }
+    let (tracks, width_of_pulls) = (pulls.len() as f64, width(&mut pulls));
+    let hit_share = (shared > 0).then(|| shares / shared as f64);
+    Some(VeloPull {
         place,
         parameter,
         p_from: p_from.unwrap_or_default(),
         p_to,
         tracks: pulls.len() as u64,
         mean: near.iter().sum::<f64>() / near.len().max(1) as f64,
-        width: width(&mut pulls),
+        width: width_of_pulls,
         far: 1.0 - near.len() as f64 / tracks,
         resolution: width(&mut residuals),
+        hit_share,
+        // More than all is due to chance, and to hits that are better than their errors.
+        true_hit_share: hit_share.map(|share| (share / width_of_pulls.powi(2)).min(1.0)),
     })
 }
 

@@ -6,7 +6,12 @@ struct State {
     float x, y, z, tx, ty, xx_and_hit, xt, tt, chi2;
 };
 
-__device__ __forceinline__ void update(State& s, float x, float y, float z, float noise) {
+// How far off a hit was: its squared distance over the variance of that, and the share of the slope in it.
+struct Surprise {
+    float square, share;
+};
+
+__device__ __forceinline__ Surprise update(State& s, float x, float y, float z, float noise) {
     const float tt = s.tt + noise;
     const float dz = z - s.z;
     const float before = fused(dz, s.xt, s.xx_and_hit);
@@ -23,7 +28,16 @@ __device__ __forceinline__ void update(State& s, float x, float y, float z, floa
     s.tt = fused(-s.xt, s.xt, tt * s.xx_and_hit) * inverse;
     s.xx_and_hit = 2.0f - inverse;
     s.xt = gain;
-    s.chi2 = fused(fused(rx, rx, ry * ry), inverse, s.chi2);
+    const float square = fused(rx, rx, ry * ry);
+    s.chi2 = fused(square, inverse, s.chi2);
+    return {square * inverse, 1.0f - keep};
+}
+
+// The variance of scattering after a hit has shown how far off it was.
+__device__ __forceinline__ float next_noise(const VeloArgs& a, float noise, Surprise hit) {
+    const float gain = larger(hit.share, 0.0f) * a.noise_gain;
+    const float growth = fused(gain, smaller(hit.square, a.noise_largest) - a.noise_usual, 1.0f);
+    return smaller(noise * growth, a.hit_weight);
 }
 
 // z of the closest approach of a line to the beam line; a line along the beam stays where it is.
@@ -57,15 +71,21 @@ KERNEL(velo_fit, VeloArgs, 64) {
     const bool flat = absolute(dz) < a.min_length;
     const float tx = flat ? 0.0f : divided(xs[bottom] - xs[top], dz);
     const float ty = flat ? 0.0f : divided(ys[bottom] - ys[top], dz);
-    const float noise = fused(fused(tx, tx, ty * ty), a.noise_slope, a.noise_constant);
+    const float slope2 = fused(tx, tx, ty * ty);
+    float noise = fused(slope2, fused(root(slope2), a.noise_steep, a.noise_slope), a.noise_constant);
     const bool backward = zs[top] < closest_to_beam(a, xs[top], ys[top], zs[top], tx, ty);
 
     State down = {xs[top], ys[top], zs[top], tx, ty, 2.0f, 0.0f, a.hit_weight, 0.0f};
     State up = {xs[bottom], ys[bottom], zs[bottom], tx, ty, 2.0f, 0.0f, a.hit_weight, 0.0f};
+    // From the fourth hit on each tells how much the track scatters; the way up begins with what the way down learned.
     for (u32 i = 1; i <= last; i++) {
-        const u32 here = hits[i], there = hits[last - i];
-        update(down, xs[here], ys[here], zs[here], noise);
-        update(up, xs[there], ys[there], zs[there], noise);
+        const Surprise hit = update(down, xs[hits[i]], ys[hits[i]], zs[hits[i]], noise);
+        if (a.noise_gain > 0.0f && i >= 3) noise = next_noise(a, noise, hit);
+    }
+    for (u32 i = 1; i <= last; i++) {
+        const u32 there = hits[last - i];
+        const Surprise hit = update(up, xs[there], ys[there], zs[there], noise);
+        if (a.noise_gain > 0.0f && i >= 3) noise = next_noise(a, noise, hit);
     }
     State beam = backward ? up : down;
     beam.tt += noise * a.noise_beam;

@@ -7,7 +7,7 @@ use crate::velo::geometry::{PAIR_HALF_DEPTH, PAIRS, pair_middle};
 use crate::velo::{MAX_WINDOW, MIN_LENGTH, PassConfig, VeloConfig, XX_ROUNDED_UP};
 
 mirrored! {
-    /// A sorted hit, and its place in the event's columns.
+    /// A sorted hit, and its index in the event's columns.
     struct VeloHit {
         x: f32 = "float",
         y: f32 = "float",
@@ -134,6 +134,11 @@ mirrored! {
         min_length: f32 = "float",
         noise_constant: f32 = "float",
         noise_slope: f32 = "float",
+        noise_steep: f32 = "float",
+        noise_gain: f32 = "float",
+        /// chi2 in units of a hit's variance, mm^2.
+        noise_usual: f32 = "float",
+        noise_largest: f32 = "float",
         noise_beam: f32 = "float",
         noise_end: f32 = "float",
         end_z: f32 = "float",
@@ -202,6 +207,10 @@ impl VeloArgs {
             min_length: MIN_LENGTH,
             noise_constant: fit.noise_constant * fit.weight,
             noise_slope: fit.noise_slope * fit.weight,
+            noise_steep: fit.noise_steep * fit.weight,
+            noise_gain: fit.noise_gain * fit.weight,
+            noise_usual: fit.noise_chi2 / fit.weight,
+            noise_largest: fit.noise_largest_chi2 / fit.weight,
             noise_beam: fit.noise_beam,
             noise_end: fit.noise_end,
             end_z: fit.end_z,

@@ -18,11 +18,7 @@ impl<G: Gang, const R: usize, const C: usize> Matrix<G, R, C> {
 
 /// `sum + a * b`, where either factor may be known beforehand. A sum of nothing is `None`.
 #[inline(always)]
-pub(super) fn accumulate<G: Gang>(
-    sum: Option<F32<G>>,
-    (known, a): (Entry, F32<G>),
-    b: F32<G>,
-) -> Option<F32<G>> {
+pub(super) fn accumulate<G: Gang>(sum: Option<F32<G>>, known: Entry, a: F32<G>, b: F32<G>) -> Option<F32<G>> {
     match (known, sum) {
         (Entry::Zero, sum) => sum,
         (Entry::One, None) => Some(b),
@@ -53,7 +49,7 @@ pub fn multiply<P: Pattern<R, K>, G: Gang, const R: usize, const K: usize, const
         unroll!(J < C; {
             let mut sum = None;
             unroll!(M < K; {
-                sum = accumulate(sum, (P::ENTRIES[I][M], a.0[I][M]), b.0[M][J]);
+                sum = accumulate(sum, P::ENTRIES[I][M], a.0[I][M], b.0[M][J]);
             });
             out.0[I][J] = finish(g, sum);
         });

@@ -81,7 +81,7 @@ pub fn similarity<P: Pattern<R, N>, G: Gang, const R: usize, const N: usize>(
         unroll!(J < N; {
             let mut sum = None;
             unroll!(M < N; {
-                sum = accumulate(sum, (P::ENTRIES[I][M], f.0[I][M]), c.at(M, J));
+                sum = accumulate(sum, P::ENTRIES[I][M], f.0[I][M], c.at(M, J));
             });
             row[J] = finish(g, sum);
         });
@@ -90,12 +90,12 @@ pub fn similarity<P: Pattern<R, N>, G: Gang, const R: usize, const N: usize>(
             // Terms with a factor 1 first: a sum begins with them for nothing.
             unroll!(M < N; {
                 if matches!(P::ENTRIES[L][M], Entry::One) {
-                    sum = accumulate(sum, (Entry::One, f.0[L][M]), row[M]);
+                    sum = accumulate(sum, Entry::One, f.0[L][M], row[M]);
                 }
             });
             unroll!(M < N; {
                 if matches!(P::ENTRIES[L][M], Entry::Value) {
-                    sum = accumulate(sum, (Entry::Value, f.0[L][M]), row[M]);
+                    sum = accumulate(sum, Entry::Value, f.0[L][M], row[M]);
                 }
             });
             out.0[I][L] = finish(g, sum);

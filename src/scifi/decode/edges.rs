@@ -141,7 +141,7 @@ fn expand<G: Gang>(g: G, stream: &mut Column<u32>, codes: &mut Column<u32>) -> b
         let far = is_first & U32::splat(g, ONE_HIT).lt(distance);
         let hit = is_first.select_u(far.select_u(far_end, middle), single);
         if far.any() {
-            push_far(g, stream, at, hit, (kept, far.bits()), codes);
+            push_far(g, &stream.padded()[at..], hit, Chosen { kept, far: far.bits() }, codes);
         } else {
             let end = codes.len();
             let count = hit.store_packed(&mut codes.padded_mut()[end..], Mask::from_bits(g, kept));
@@ -178,14 +178,21 @@ fn every_other(runs: u64) -> u64 {
     from_even & EVEN | runs & !from_even & !EVEN
 }
 
+/// Lanes of a gang, a bit each.
+struct Chosen {
+    /// Hits that are kept.
+    kept: u64,
+    /// Of these, the ends of wide clusters.
+    far: u64,
+}
+
 /// Appends the hits of a gang in which clusters are so wide that they are several hits each.
 #[inline(always)]
 fn push_far<G: Gang>(
     g: G,
-    stream: &Column<u32>,
-    at: usize,
+    words: &[u32],
     hit: U32<G>,
-    (mut kept, mut far): (u64, u64),
+    Chosen { mut kept, mut far }: Chosen,
     codes: &mut Column<u32>,
 ) {
     loop {
@@ -201,7 +208,7 @@ fn push_far<G: Gang>(
         }
         let lane = far.trailing_zeros() as usize;
         far &= far - 1;
-        let (word, next) = (stream.padded()[at + lane], stream.padded()[at + lane + 1]);
+        let (word, next) = (words[lane], words[lane + 1]);
         let distance = (next >> 2).wrapping_sub(word >> 2).min(127);
         for step in (ONE_HIT..distance).step_by(ONE_HIT as usize) {
             codes.push(code((word >> 2 & CHANNEL) + step, PART, word >> 1 & 1));

@@ -48,6 +48,13 @@ fn base_of(time: i64, window: u32) -> i128 {
 /// holds the frame of one pixel on either side, and is no power of two: rows would share cache lines.
 const STRIDES: [usize; 6] = [264, 520, 1032, 2056, 4104, 8200];
 
+/// Columns of some hits.
+struct Block<'a> {
+    time: &'a [i64],
+    x: &'a [u16],
+    y: &'a [u16],
+}
+
 impl Fragments {
     pub fn new(width: usize, height: usize) -> Self {
         let stride = STRIDES.into_iter().find(|stride| *stride >= width + 2).unwrap_or(STRIDES[5]);
@@ -144,14 +151,14 @@ impl Fragments {
         labels: &mut Column<u32>,
     ) -> (u32, usize) {
         let labels = &mut labels[range.clone()];
-        let columns = (&hits.time[range.clone()], &hits.x[range.clone()], &hits.y[range]);
+        let block = Block { time: &hits.time[range.clone()], x: &hits.x[range.clone()], y: &hits.y[range] };
         match self.stride {
-            264 => self.turn_of::<264>(window, columns, next, labels),
-            520 => self.turn_of::<520>(window, columns, next, labels),
-            1032 => self.turn_of::<1032>(window, columns, next, labels),
-            2056 => self.turn_of::<2056>(window, columns, next, labels),
-            4104 => self.turn_of::<4104>(window, columns, next, labels),
-            _ => self.turn_of::<8200>(window, columns, next, labels),
+            264 => self.turn_of::<264>(window, block, next, labels),
+            520 => self.turn_of::<520>(window, block, next, labels),
+            1032 => self.turn_of::<1032>(window, block, next, labels),
+            2056 => self.turn_of::<2056>(window, block, next, labels),
+            4104 => self.turn_of::<4104>(window, block, next, labels),
+            _ => self.turn_of::<8200>(window, block, next, labels),
         }
     }
 
@@ -159,7 +166,7 @@ impl Fragments {
     fn turn_of<const STRIDE: usize>(
         &mut self,
         window: u32,
-        (time, x, y): (&[i64], &[u16], &[u16]),
+        Block { time, x, y }: Block<'_>,
         mut next: u32,
         labels: &mut [u32],
     ) -> (u32, usize) {

@@ -79,28 +79,21 @@ fn read_bank<G: Gang>(
         let neighbours = word.lt(U32::splat(g, 1 << 31));
         scratch.push(g, sensor, Superpixels { column, row, pattern }, keep & neighbours);
         let corner = first | column.shl::<9>() | row.shl::<2>();
-        push(g, words.from, corner, pattern, (at, keep.and_not(neighbours)), singles);
+        push(g, &words.from[at..], corner, pattern, keep.and_not(neighbours), singles);
     }
     !bad.any()
 }
 
-/// Appends the clusters of the superpixels in `keep`, which begin at word `at`.
+/// Appends the clusters of the superpixels in `keep`, which are the first words.
 #[inline(always)]
-fn push<G: Gang>(
-    g: G,
-    words: &[u32],
-    corner: U32<G>,
-    pattern: U32<G>,
-    (at, keep): (usize, Mask<G>),
-    out: &mut Clusters,
-) {
+fn push<G: Gang>(g: G, words: &[u32], corner: U32<G>, pattern: U32<G>, keep: Mask<G>, out: &mut Clusters) {
     let [fx, fy, pixel, second] = F32::gather_records(&CLUSTER, pattern);
     if keep.and_not(second.to_bits().eq(U32::splat(g, 0))).any() {
         // Some hold two: one after the other, so that the order is that of the words on every gang.
         let (bits, mut corners) = (keep.bits(), [0; 64]);
         corner.store(&mut corners);
         for lane in (0..G::LANES).filter(|lane| bits >> lane & 1 == 1) {
-            push_one(corners[lane], words[at + lane], out);
+            push_one(corners[lane], words[lane], out);
         }
         return;
     }

@@ -1,12 +1,12 @@
 //! Forwarding: every track under way looks for its next hit, one lane a track.
 
-use super::nearest::{Candidates, Line, Reach, Search};
-use super::{FindScratch, columns_of_lines};
+use super::nearest::{Candidates, Line, Reach, Search, columns_of_lines};
+use super::scratch::FindScratch;
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
+use crate::velo::found::Found;
 use crate::velo::geometry::PAIR_HALF_DEPTH;
 use crate::velo::index::Index;
-use crate::velo::scratch::Found;
 
 /// `missed` of a track that leaves the detector.
 const GONE: u32 = u32::MAX;

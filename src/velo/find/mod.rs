@@ -25,122 +25,20 @@
 
 mod forward;
 mod nearest;
+mod scratch;
 mod seed;
 mod select;
+mod tally;
 
 use super::config::BestConfig;
+use super::found::Found;
 use super::geometry::PAIRS;
 use super::index::Index;
-use super::scratch::Found;
-use crate::event::{Column, Counters, PAD, StageCounter, Truncation};
 use crate::simd::Gang;
-use crate::simd::varying::{Mask, U32};
 
+pub(super) use scratch::FindScratch;
 pub(super) use select::order_and_kill_clones;
-
-/// Index of this stage in the counters.
-pub(super) const STAGE: usize = 2;
-/// Capacity for the hits of a track: one per pair, rounded up.
-pub(super) const ROW: usize = 32;
-
-/// Reused memory of this stage.
-#[derive(Debug, Default)]
-pub(super) struct FindScratch {
-    active: Active,
-    seeds: seed::SeedScratch,
-    /// Tracks that the current step extends, and by which hit.
-    extended: Column<u32>,
-    extended_by: Column<u32>,
-    /// Weak tracks: bits of the score, then the row.
-    weak: Column<u64>,
-    /// Bins of the hits that are left of a pair.
-    keys: Column<u32>,
-}
-
-/// The tracks that are still followed, as columns: line through the last two hits, row, and pairs missed in a
-/// row; then the windows of the current step.
-#[derive(Debug, Default)]
-struct Active {
-    /// The six columns of the lines, each of `room` values.
-    lines: Column<f32>,
-    room: usize,
-    row: Column<u32>,
-    missed: Column<u32>,
-    first: Column<u32>,
-    count: Column<u32>,
-    len: usize,
-}
-
-impl Active {
-    /// No tracks, and capacity for so many.
-    fn open(&mut self, tracks: usize) {
-        self.len = 0;
-        self.room = self.room.max(tracks + PAD);
-        self.lines.reserve_total(6 * self.room);
-        for column in [&mut self.row, &mut self.missed, &mut self.first, &mut self.count] {
-            column.reserve_total(tracks);
-        }
-    }
-}
-
-/// Cuts a piece of memory into the columns of lines.
-#[inline(always)]
-fn columns_of_lines(memory: &mut [f32], room: usize) -> nearest::Lines<'_> {
-    let (x, rest) = memory.split_at_mut(room);
-    let (y, rest) = rest.split_at_mut(room);
-    let (z, rest) = rest.split_at_mut(room);
-    let (tx, rest) = rest.split_at_mut(room);
-    let (ty, rest) = rest.split_at_mut(room);
-    [x, y, z, tx, ty, &mut rest[..room]]
-}
-
-/// What the search loops did, for the counters.
-struct Tally<G: Gang> {
-    /// Hits looked at, per lane.
-    active: U32<G>,
-    /// Vectors of hits looked at.
-    vectors: u64,
-    cut_short: u64,
-}
-
-impl<G: Gang> Tally<G> {
-    fn new(g: G) -> Self {
-        Self { active: U32::splat(g, 0), vectors: 0, cut_short: 0 }
-    }
-
-    /// Counts a search of `steps` vectors, with so many hits per lane.
-    #[inline(always)]
-    fn add(&mut self, count: U32<G>, steps: u32) {
-        self.active = self.active + count;
-        self.vectors += u64::from(steps);
-    }
-
-    fn add_to(&self, g: G, counts: &mut FindCounts) {
-        counts.lanes_active += u64::from(self.active.reduce_add(Mask::first(g, G::LANES)));
-        counts.lanes_total += self.vectors * G::LANES as u64;
-        counts.cut_short += self.cut_short;
-    }
-}
-
-/// What the searches of an event did.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct FindCounts {
-    lanes_active: u64,
-    lanes_total: u64,
-    cut_short: u64,
-}
-
-impl FindCounts {
-    /// Adds them to the counters of the stage.
-    pub(super) fn add_to(self, counters: &mut Counters) {
-        let stage: &mut StageCounter = &mut counters.stages[STAGE];
-        stage.lanes_active += self.lanes_active;
-        stage.lanes_total += self.lanes_total;
-        if self.cut_short > 0 {
-            counters.count_truncated(Truncation::CandidatesInWindow, self.cut_short);
-        }
-    }
-}
+pub(super) use tally::{FindCounts, STAGE};
 
 /// Finds the tracks of an event, in both passes.
 #[inline(always)]

@@ -1,10 +1,9 @@
 //! Selection: which candidates of a pass are tracks, and which tracks are clones.
 
-use super::ROW;
 use crate::event::Column;
 use crate::velo::config::PassConfig;
+use crate::velo::found::{Found, ROW, Row};
 use crate::velo::index::Index;
-use crate::velo::scratch::{Found, Row};
 
 /// Takes over the tracks of a pass, those of the rows from `first` on: all with four hits or more, and of those
 /// with three (*weak* tracks) the ones with a good score whose hits no track has; the best chooses first. A pass

@@ -12,59 +12,29 @@
 //!            h2 <- - - - - h1 - - - - - - h0          one lane a doublet (h0, h1)
 //! ```
 //!
-//! Where the paper leaves open what is done, it is done as in [`PaperConfig`]'s source. Two things are laid out
+//! Where the paper leaves open what is done, it is done as in [`PaperConfig`](super::PaperConfig)'s source. Two things are laid out
 //! differently and give the same tracks: windows are opened when a hit is seeded and not for every hit
 //! beforehand, and doublets are listed so that lanes do not wait for the hit with the most candidates.
 //!
 //! Results do not depend on the gang, for the reasons given in `find`.
 
-mod config;
 mod forward;
+mod scratch;
 mod search;
 mod seed;
 mod sort;
 mod weak;
 
 use super::config::LimitConfig;
+use super::found::Found;
 use super::geometry::PAIRS;
 use super::modules::Modules;
-use super::scratch::Found;
 use crate::Status;
 use crate::event::{Column, Counters, VeloEvent};
 use crate::simd::Gang;
 
-pub use config::PaperConfig;
-
-/// Memory of the preset.
-#[derive(Debug, Default)]
-pub(super) struct PaperScratch {
-    /// phi of the sorted hits, and of those in their input order, rad.
-    phi: Column<f32>,
-    unsorted: Column<f32>,
-    seeds: seed::SeedScratch,
-    active: Active,
-    /// Tracks that the current step extends, and by which hit.
-    extended: Column<u32>,
-    extended_by: Column<u32>,
-}
-
-/// The tracks that are still followed, as columns: their last two hits, row, and pairs missed in a row.
-#[derive(Debug, Default)]
-struct Active {
-    before: Column<u32>,
-    last: Column<u32>,
-    row: Column<u32>,
-    missed: Column<u32>,
-}
-
-impl Active {
-    #[inline(always)]
-    fn set_len(&mut self, tracks: usize) {
-        for column in [&mut self.before, &mut self.last, &mut self.row, &mut self.missed] {
-            column.set_len(tracks);
-        }
-    }
-}
+use scratch::Step;
+pub(super) use scratch::{PaperScratch, Search};
 
 /// Sorts the hits of one event. The status says when the event cannot be reconstructed.
 #[inline(never)]
@@ -80,19 +50,6 @@ pub(super) fn sort<G: Gang>(
         #[inline(always)]
         || sort::sort(g, event, limits, modules, scratch, keys),
     )
-}
-
-/// Parameters, and how many candidates a search window may hold.
-pub(super) struct Search<'a> {
-    pub config: &'a PaperConfig,
-    pub max_candidates: u32,
-}
-
-/// The same at one pair of modules.
-struct Step<'a> {
-    config: &'a PaperConfig,
-    max_candidates: u32,
-    pair: usize,
 }
 
 /// Finds the tracks of one event.

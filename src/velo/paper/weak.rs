@@ -1,8 +1,8 @@
 //! Weak track filter: which tracks of three hits are tracks.
 
-use super::config::PaperConfig;
+use crate::velo::config::PaperConfig;
+use crate::velo::found::Found;
 use crate::velo::modules::Modules;
-use crate::velo::scratch::Found;
 
 /// Accepts all candidates with four hits or more, and those with three that are straight and whose hits are on
 /// none of the longer ones.

@@ -1,6 +1,6 @@
 //! Naive straight-line Kalman fit of one track.
 
-use super::max;
+use super::{max, min};
 use crate::event::{States, VeloTracks};
 use crate::velo::config::FitConfig;
 
@@ -20,18 +20,20 @@ struct State {
 }
 
 impl State {
-    /// The filter run over hits in the order given.
+    /// The filter run over hits in the order given. `learn` says what each tells of the noise, from the hit's number,
+    /// its squared distance over the variance of that, and the share of the slope in it.
     fn filter(
         config: &FitConfig,
         [tx, ty]: [f32; 2],
-        noise: f32,
+        noise: &mut f32,
         mut hits: impl Iterator<Item = [f32; 3]>,
+        learn: impl Fn(f32, usize, [f32; 2]) -> f32,
     ) -> Self {
         let [x, y, z] = hits.next().expect("a track has hits");
         let mut state = Self { x, y, z, tx, ty, xx_and_hit: 2.0, xt: 0.0, tt: config.weight, chi2: 0.0 };
-        for [x, y, z] in hits {
+        for (before_it, [x, y, z]) in hits.enumerate() {
             let old = state;
-            let tt = old.tt + noise;
+            let tt = old.tt + *noise;
             let dz = z - old.z;
             let before = dz.mul_add(old.xt, old.xx_and_hit);
             let xt = dz.mul_add(tt, old.xt);
@@ -39,6 +41,7 @@ impl State {
             let (keep, gain) = (before * inverse, xt * inverse);
             let (dx, dy) = (x - old.x, y - old.y);
             let (rx, ry) = ((-dz).mul_add(old.tx, dx), (-dz).mul_add(old.ty, dy));
+            let square = rx.mul_add(rx, ry * ry);
             state = Self {
                 x: (-inverse).mul_add(rx, x),
                 y: (-inverse).mul_add(ry, y),
@@ -48,8 +51,9 @@ impl State {
                 xx_and_hit: 2.0 - inverse,
                 xt: gain,
                 tt: (-old.xt).mul_add(old.xt, tt * old.xx_and_hit) * inverse,
-                chi2: rx.mul_add(rx, ry * ry).mul_add(inverse, old.chi2),
+                chi2: square.mul_add(inverse, old.chi2),
             };
+            *noise = learn(*noise, before_it + 1, [square * inverse, 1.0 - keep]);
         }
         state
     }
@@ -94,11 +98,23 @@ pub(super) fn fit(config: &FitConfig, hits: &[[f32; 3]], out: &mut VeloTracks) {
     let slope = |i: usize| if dz.abs() < 1.0 { 0.0 } else { (bottom[i] - top[i]) / dz };
     let slopes = [slope(0), slope(1)];
     let slope2 = slopes[0].mul_add(slopes[0], slopes[1] * slopes[1]);
-    let noise = slope2.mul_add(config.noise_slope * config.weight, config.noise_constant * config.weight);
+    let [constant, slope, steep] =
+        [config.noise_constant, config.noise_slope, config.noise_steep].map(|noise| noise * config.weight);
+    let mut noise = slope2.mul_add(slope2.sqrt().mul_add(steep, slope), constant);
     let backward = top[2] < closest_to_beam(config, top, slopes);
 
-    let down = State::filter(config, slopes, noise, hits.iter().copied());
-    let up = State::filter(config, slopes, noise, hits.iter().rev().copied());
+    // Hits behind the third tell how much the track scatters.
+    let learn = |noise: f32, before: usize, [square, share]: [f32; 2]| {
+        if config.noise_gain <= 0.0 || before < 3 {
+            return noise;
+        }
+        let [usual, largest] =
+            [config.noise_chi2, config.noise_largest_chi2].map(|chi2| chi2 / config.weight);
+        let gain = max(share, 0.0) * (config.noise_gain * config.weight);
+        min(noise * gain.mul_add(min(square, largest) - usual, 1.0), config.weight)
+    };
+    let down = State::filter(config, slopes, &mut noise, hits.iter().copied(), learn);
+    let up = State::filter(config, slopes, &mut noise, hits.iter().rev().copied(), learn);
     let beam = if backward { up } else { down }.scattered(noise * config.noise_beam);
     let z = closest_to_beam(config, [beam.x, beam.y, beam.z], [beam.tx, beam.ty]);
     beam.append_to(config, z, &mut out.beam);

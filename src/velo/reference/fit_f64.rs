@@ -26,6 +26,8 @@ pub struct Line {
     pub tt: f64,
     /// Of both projections.
     pub chi2: f64,
+    /// What the errors of the hits alone have in `xx`, `xt` and `tt`; the rest is scattering, and the start.
+    pub of_hits: [f64; 3],
 }
 
 impl Line {
@@ -38,6 +40,11 @@ impl Line {
             z,
             xx: self.xx + 2.0 * dz * self.xt + dz * dz * self.tt,
             xt: self.xt + dz * self.tt,
+            of_hits: [
+                self.of_hits[0] + 2.0 * dz * self.of_hits[1] + dz * dz * self.of_hits[2],
+                self.of_hits[1] + dz * self.of_hits[2],
+                self.of_hits[2],
+            ],
             ..self
         }
     }
@@ -59,6 +66,14 @@ impl Line {
         let at = self.at(z);
         let (gain_x, gain_t) = (at.xx / (at.xx + variance), at.xt / (at.xx + variance));
         let (rx, ry) = (x - at.x, y - at.y);
+        // (1 - K H) C (1 - K H)^T + K V K^T with the covariance C that hits alone make.
+        let [hit_xx, hit_xt, hit_tt] = at.of_hits;
+        let left = hit_xt - gain_t * hit_xx;
+        let of_hits = [
+            (1.0 - gain_x).powi(2) * hit_xx + gain_x * gain_x * variance,
+            (1.0 - gain_x) * left + gain_x * gain_t * variance,
+            hit_tt - 2.0 * gain_t * hit_xt + gain_t * gain_t * (hit_xx + variance),
+        ];
         Self {
             x: at.x + gain_x * rx,
             y: at.y + gain_x * ry,
@@ -69,7 +84,16 @@ impl Line {
             xt: at.xt - gain_x * at.xt,
             tt: at.tt - gain_t * at.xt,
             chi2: at.chi2 + (rx * rx + ry * ry) / (at.xx + variance),
+            of_hits,
         }
+    }
+
+    /// The chi2 that a hit would have, and the share of the slope in the variance of its distance.
+    fn surprise(self, variance: f64, [x, y, z]: [f64; 3]) -> (f64, f64) {
+        let (at, dz) = (self.at(z), z - self.z);
+        let total = at.xx + variance;
+        let chi2 = ((x - at.x).powi(2) + (y - at.y).powi(2)) / total;
+        (chi2, dz * (self.xt + dz * self.tt) / total)
     }
 }
 
@@ -80,7 +104,7 @@ pub struct Filtered {
     pub down: Line,
     /// From the last hit to the first one.
     pub up: Line,
-    /// Variance of the scattering angle in a module, rad^2.
+    /// Variance of the scattering angle in a module, rad^2: what the way up ended with.
     pub noise: f64,
 }
 
@@ -97,12 +121,25 @@ pub fn fit_f64(config: &FitConfig, hits: &[[f32; 3]]) -> Filtered {
     let slope = |axis: usize| if dz.abs() < 1.0 { 0.0 } else { (bottom[axis] - top[axis]) / dz };
     let (tx, ty) = (slope(0), slope(1));
     let variance = 1.0 / f64::from(config.weight);
-    let noise = f64::from(config.noise_constant) + f64::from(config.noise_slope) * (tx * tx + ty * ty);
-    let start = |[x, y, z]: [f64; 3]| Line { x, y, z, tx, ty, xx: variance, xt: 0.0, tt: 1.0, chi2: 0.0 };
-    let take = |line: Line, hit: &[f64; 3]| line.scattered(noise).updated(variance, *hit);
-    Filtered {
-        down: hits[1..].iter().fold(start(top), take),
-        up: hits.iter().rev().skip(1).fold(start(bottom), take),
-        noise,
-    }
+    let [constant, slope, steep] =
+        [config.noise_constant, config.noise_slope, config.noise_steep].map(f64::from);
+    let slope2 = tx * tx + ty * ty;
+    let mut noise = constant + slope * slope2 + steep * slope2.powf(1.5);
+    let of_hits = [variance, 0.0, 0.0];
+    let start =
+        |[x, y, z]: [f64; 3]| Line { x, y, z, tx, ty, xx: variance, xt: 0.0, tt: 1.0, chi2: 0.0, of_hits };
+    let mut follow = |line: Line, hits: &mut dyn Iterator<Item = &[f64; 3]>| {
+        hits.skip(1).zip(1..).fold(line, |line, (hit, number)| {
+            let before = line.scattered(noise);
+            if number >= 3 {
+                let (chi2, share) = before.surprise(variance, *hit);
+                let off = chi2.min(f64::from(config.noise_largest_chi2)) - f64::from(config.noise_chi2);
+                noise = (noise * (1.0 + f64::from(config.noise_gain) * share.max(0.0) * off)).min(1.0);
+            }
+            before.updated(variance, *hit)
+        })
+    };
+    let down = follow(start(top), &mut hits.iter());
+    let up = follow(start(bottom), &mut hits.iter().rev());
+    Filtered { down, up, noise }
 }

@@ -1,6 +1,7 @@
 //! [`Geometry`]: where the detector's geometry comes from; each part is read when it is asked for.
 
-use peloton::bytes::Fields;
+use peloton::bytes::{Fields, File};
+use peloton::lhcb::Bending;
 use peloton::scifi::SciFiGeometry;
 use peloton::ut::{UtGeometry, UtTables};
 use peloton::velo::VeloSensors;
@@ -62,7 +63,7 @@ impl Geometry {
             Self::Nominal => Ok(UtGeometry::nominal()),
             Self::Folder(folder) => {
                 let (boards, sectors) = (read(folder, "ut_boards.bin")?, read(folder, "ut_geometry.bin")?);
-                UtGeometry::parse((&boards.0, &boards.1), (&sectors.0, &sectors.1))
+                UtGeometry::parse(File::new(&boards.0, &boards.1), File::new(&sectors.0, &sectors.1))
             }
         }
     }
@@ -106,6 +107,18 @@ impl Geometry {
         let xy = fields.f32s("x and y", 2)?;
         fields.end()?;
         Ok([xy[0], xy[1]])
+    }
+
+    /// How the magnet bends: its polarity, and what momenta follow from.
+    ///
+    /// # Errors
+    /// As [`Geometry::velo`].
+    pub fn bending(&self) -> Result<Bending> {
+        let polarity = self.polarity()?;
+        Ok(match self {
+            Self::Nominal => Bending::nominal(polarity),
+            Self::Folder(_) => Bending::lhcb(polarity),
+        })
     }
 
     /// The magnet's polarity: -1 down, +1 up.

@@ -1,15 +1,22 @@
 //! The systems: what jobs know of each sequence.
 
+mod banks;
 mod cylinder;
 mod inputs;
+mod long;
 mod raw;
+mod scifi;
 mod timepix;
+mod track_check;
 mod trackers;
 mod velo;
 mod velo_ut;
 
 pub use cylinder::CylinderSystem;
+pub use long::LongSystem;
+pub use scifi::SciFiTracksSystem;
 pub use timepix::{PixelContext, TimepixSystem};
+pub use track_check::{TrackCheck, TrackRows};
 pub use trackers::{SciFiSystem, UtSystem};
 pub use velo::VeloSystem;
 pub use velo_ut::VeloUtSystem;

@@ -13,6 +13,7 @@ mod truth;
 use super::SimSpec;
 use super::collisions::collide;
 use super::few::Few;
+use super::flight::{ELECTRON, norm};
 use super::pixels::{Cluster, merge_touching};
 use super::random::Random;
 use super::threads::{in_order, take_events};
@@ -27,6 +28,7 @@ use peloton_io::input::{EventNote, McBanks, McFormat};
 use std::collections::HashMap;
 use std::io::Write;
 use std::ops::Range;
+use trackers::Through;
 use truth::ParticleHits;
 
 /// Number of every simulated run.
@@ -59,6 +61,20 @@ pub struct SimulatedEvent {
     banks: Vec<banks::SimBank>,
     truth: Vec<u8>,
     vertices: Vec<u8>,
+    bends: Vec<Bend>,
+}
+
+/// How the magnet bent a particle that is reconstructible in Velo and SciFi and no electron.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Bend {
+    /// True momentum, GeV/c.
+    pub p: f64,
+    /// Charge.
+    pub charge: f64,
+    /// dx/dz and dy/dz as it leaves the Velo.
+    pub velo: [f64; 2],
+    /// The same in the last layer of the SciFi.
+    pub scifi: [f64; 2],
 }
 
 impl SimulatedEvent {
@@ -91,6 +107,15 @@ impl SimulatedEvent {
         }
         all.extend(banks::ut(&trackers));
         all.extend(banks::scifi(&trackers));
+        let bends = trackers.through.iter().filter(|one| {
+            let hits = &hits[one.flight];
+            flights[one.flight].pid.abs() != ELECTRON && hits.has_velo() && hits.has_scifi()
+        });
+        let bend = |one: &Through| {
+            let flight = &flights[one.flight];
+            Bend { p: norm(flight.momentum), charge: flight.charge, velo: one.begin, scifi: one.end }
+        };
+        let bends = bends.map(bend).collect();
         let plane_of = |id| planes.get(&id).copied().unwrap_or(UT_PLANES);
         let vertices = truth::with_tracks(&vertices, &flights, &hits);
         let reconstructible = vertices.iter().filter(|vertex| vertex.tracks >= VERTEX_TRACKS).count() as u32;
@@ -99,7 +124,13 @@ impl SimulatedEvent {
             banks: all,
             truth: truth::particles(flights.iter().zip(&hits), plane_of, reconstructible),
             vertices: truth::vertices(&vertices),
+            bends,
         }
+    }
+
+    /// How the magnet bent the event's particles, in no particular order.
+    pub fn bends(&self) -> &[Bend] {
+        &self.bends
     }
 
     /// Appends the event to a batch, as a reader of files would.
@@ -116,7 +147,7 @@ impl SimulatedEvent {
             vertices: self.vertices.clone(),
             place: format!("simulated event {}", self.number),
         };
-        EventNote { run: RUN, number: self.number, truth: Some(truth) }
+        EventNote { run: Some(RUN), number: Some(self.number), truth: Some(truth) }
     }
 
     /// Writes the event as an MDF record.

@@ -53,6 +53,17 @@ pub(super) struct TrackerHits {
     pub ut: BTreeMap<(u16, u8, u16), (UtChannel, Vec<usize>)>,
     /// By (board, link, cell).
     pub scifi: BTreeMap<(u16, u8, u8), Fibres>,
+    /// Particles that came to the last layer of the SciFi.
+    pub through: Vec<Through>,
+}
+
+/// How a particle flew that came through.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Through {
+    pub flight: usize,
+    /// dx/dz and dy/dz where it began, and in the last layer.
+    pub begin: [f64; 2],
+    pub end: [f64; 2],
 }
 
 impl TrackerHits {
@@ -179,11 +190,13 @@ impl Way<'_> {
         if track.z < SCIFI_Z[0] && flight.is_hadron() && random.chance(LOST_IN_MAGNET) {
             return None;
         }
+        let mut end = [0.0; 2];
         for (layer, z) in SCIFI_Z.into_iter().enumerate().filter(|(_, z)| *z > start.z) {
             track = track.to(z, polarity)?;
             if flight.is_hadron() && random.chance(LOST_IN_LAYER) {
                 return None;
             }
+            end = [track.tx, track.ty];
             let smear = SCIFI_SIGMA * random.normal();
             let hit = self.detector.scifi.channel_at(layer, line(track, smear));
             if let Some(hit) = hit.filter(|_| random.chance(EFFICIENCY)) {
@@ -191,6 +204,7 @@ impl Way<'_> {
             }
             track = scattered(track, flight, self.scifi_layer, random);
         }
+        hits.through.push(Through { flight: number, begin: [start.tx, start.ty], end });
         Some(())
     }
 }

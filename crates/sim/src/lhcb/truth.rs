@@ -20,7 +20,7 @@ impl ParticleHits {
         self.velo.is_empty() && self.ut.is_empty() && self.scifi.is_empty()
     }
 
-    fn has_velo(&self) -> bool {
+    pub fn has_velo(&self) -> bool {
         let mut modules: Vec<_> = self.velo.iter().map(|id| (id & 0x03FF_FFFF) >> 20).collect();
         modules.sort_unstable();
         modules.dedup();
@@ -34,7 +34,7 @@ impl ParticleHits {
     }
 
     /// An upright and a tilted layer in each station.
-    fn has_scifi(&self) -> bool {
+    pub fn has_scifi(&self) -> bool {
         let layers = self.scifi.iter().fold(0u32, |layers, id| layers | 1 << ((id >> 16 & 0xF) - 4));
         (0..3).all(|station| {
             let four = layers >> (4 * station) & 0xF;

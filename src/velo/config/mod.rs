@@ -1,10 +1,14 @@
 //! All parameters of the Velo reconstruction, with defaults and their sources.
 
-use super::forwarding::ForwardingConfig;
+mod forwarding;
+mod paper;
+
 use super::geometry::PAIRS;
-use super::paper::PaperConfig;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
+
+pub use forwarding::ForwardingConfig;
+pub use paper::PaperConfig;
 
 /// A ready configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -189,9 +193,9 @@ impl Default for PassConfig {
 }
 
 /// Parameters of the straight-line Kalman fit (`docs/algorithms.md`, "Velo: straight-line fit"). Momenta are not
-/// known, so the noise follows the slope alone: right for the mean of the particles above 3 GeV/c (pulls of simulated
-/// events), too small for the slow ones and too large for the fast ones. Tuned on `sim:velo`, seed 101. The other
-/// presets have the values of LHCb's Allen.
+/// known: the noise begins with what the slope tells of them, and then follows how much the track itself scatters.
+/// Tuned on pulls of `sim:velo`, seed 101, in bins of momentum above 3 GeV/c. The other presets have the values of
+/// LHCb's Allen, where the slope alone decides.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct FitConfig {
@@ -201,6 +205,16 @@ pub struct FitConfig {
     pub noise_constant: f32,
     /// Its part proportional to tx^2 + ty^2, rad^2.
     pub noise_slope: f32,
+    /// Its part proportional to (tx^2 + ty^2)^1.5, rad^2.
+    pub noise_steep: f32,
+    /// How much a hit changes that variance: from the fourth hit on it is multiplied by 1 + `noise_gain` x share x
+    /// (chi2 - `noise_chi2`), where the share is what the slope's error has in that of the residual. 0: the slopes
+    /// alone decide (no unit).
+    pub noise_gain: f32,
+    /// The chi2 of a hit that leaves the variance as it is (no unit).
+    pub noise_chi2: f32,
+    /// A hit's chi2 counts up to this: hits of others are no scattering (no unit).
+    pub noise_largest_chi2: f32,
     /// What scatters between the innermost hit and the beam line, in units of that variance: the module of the hit, and
     /// the foil (no unit).
     pub noise_beam: f32,
@@ -217,18 +231,31 @@ pub struct FitConfig {
 impl FitConfig {
     /// The values of LHCb's Allen, where nothing scatters beyond the outermost hits.
     fn published() -> Self {
-        Self { noise_constant: 1e-8, noise_beam: 0.0, noise_end: 0.0, ..Self::default() }
+        Self {
+            weight: 6400.0,
+            noise_constant: 1e-8,
+            noise_slope: 7e-6,
+            noise_steep: 0.0,
+            noise_gain: 0.0,
+            noise_beam: 0.0,
+            noise_end: 0.0,
+            ..Self::default()
+        }
     }
 }
 
 impl Default for FitConfig {
     fn default() -> Self {
         Self {
-            weight: 6400.0,
-            noise_constant: 1e-9,
-            noise_slope: 7e-6,
-            noise_beam: 2.0,
-            noise_end: 1.0,
+            weight: 7000.0,
+            noise_constant: 4.8e-11,
+            noise_slope: 1.25e-6,
+            noise_steep: 3.1e-5,
+            noise_gain: 0.395,
+            noise_chi2: 1.255,
+            noise_largest_chi2: 13.0,
+            noise_beam: 1.72,
+            noise_end: 0.79,
             end_z: 770.0,
             beam_x: 0.0,
             beam_y: 0.0,
@@ -292,12 +319,23 @@ impl VeloConfig {
             ("paper.seed_window_slope", self.paper.seed_window_slope),
             ("fit.noise_constant", self.fit.noise_constant),
             ("fit.noise_slope", self.fit.noise_slope),
+            ("fit.noise_steep", self.fit.noise_steep),
+            ("fit.noise_gain", self.fit.noise_gain),
+            ("fit.noise_chi2", self.fit.noise_chi2),
+            ("fit.noise_largest_chi2", self.fit.noise_largest_chi2),
             ("fit.noise_beam", self.fit.noise_beam),
             ("fit.noise_end", self.fit.noise_end),
         ] {
             if !(value >= 0.0 && value.is_finite()) {
                 return wrong(format!("{name} = {value}: must be finite and not negative"));
             }
+        }
+        let fit = &self.fit;
+        if fit.noise_gain * fit.noise_chi2 > 0.8 {
+            return wrong(format!(
+                "fit.noise_gain = {} times fit.noise_chi2 = {}: at most 0.8, or the noise could become negative",
+                fit.noise_gain, fit.noise_chi2
+            ));
         }
         if !(0.0..=1.0).contains(&best.shared_hits) {
             return wrong(format!("best.shared_hits = {}: a share is from 0 to 1", best.shared_hits));

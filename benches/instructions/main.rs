@@ -1,0 +1,129 @@
+//! Instructions that the kernels execute, counted by valgrind's callgrind: unlike times they are the same in every run,
+//! on a busy machine too, so that a slower kernel is seen before it is merged.
+//!
+//! `cargo bench --bench instructions` counts simulated events and compares with `stored.json` beside this file: a rise
+//! of more than 2 % is an error, with a table. `-- --renew` stores what is counted, `-- --all` prints every row, `-- --test`
+//! runs each kernel once and counts nothing.
+//! Valgrind knows no AVX-512: scalar, portable and AVX2 code is counted. Counts belong to a compiler: another one may
+//! need new ones.
+
+mod callgrind;
+mod cases;
+#[path = "../common/steps.rs"]
+mod steps;
+
+use cases::Case;
+use std::collections::BTreeMap;
+use std::hint::black_box;
+use std::path::Path;
+use std::process::ExitCode;
+
+/// Rise that is an error, as a factor.
+const LIMIT: f64 = 1.02;
+
+/// Instructions by kernel and level.
+type Counts = BTreeMap<String, u64>;
+
+/// What valgrind counts: everything called from here. Its name is in [`callgrind`].
+#[inline(never)]
+fn counted_region(work: &mut dyn FnMut()) {
+    work();
+    // Something to do after the work, so that callgrind sees the function return.
+    black_box(&work);
+}
+
+/// Says that a case is over, for [`callgrind::count`]. Its name is there, too.
+#[inline(never)]
+fn end_of_case(name: &str, stages: &[&str]) {
+    println!("{name}: {}", stages.join(" "));
+}
+
+/// Runs everything once, to allocate and to warm up, and if `twice` once more in the counted region.
+fn run_all(twice: bool) {
+    for Case { name, stages, mut work } in cases::all() {
+        work();
+        if twice {
+            counted_region(&mut *work);
+        }
+        end_of_case(&name, stages);
+    }
+}
+
+fn stored_path() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/instructions/stored.json")
+}
+
+fn stored() -> Result<Counts, String> {
+    let path = stored_path();
+    let text = std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+    serde_json::from_str(&text).map_err(|e| format!("{}: {e}", path.display()))
+}
+
+/// Rows of the table: of all kernels, or of those that changed by more than the limit; and how many rose so much.
+fn compare(stored: &Counts, found: &Counts, all: bool) -> (Vec<String>, usize) {
+    let (mut rows, mut rises) = (Vec::new(), 0);
+    for (name, &count) in found {
+        let change = stored.get(name).map(|before| count as f64 / *before as f64);
+        let rose = change.is_none_or(|change| change > LIMIT);
+        rises += usize::from(rose);
+        if all || rose || change.is_some_and(|change| change < 1.0 / LIMIT) {
+            let before = stored.get(name).map_or("not stored".into(), u64::to_string);
+            let percent = change.map_or(String::new(), |change| format!("{:+.2} %", 100.0 * (change - 1.0)));
+            let verdict = if rose { "ERROR" } else { "" };
+            rows.push(format!("| {name:<38} | {before:>12} | {count:>12} | {percent:>10} | {verdict:<5} |"));
+        }
+    }
+    (rows, rises)
+}
+
+fn print_table(rows: &[String]) {
+    if !rows.is_empty() {
+        println!("| {:<38} | {:>12} | {:>12} | {:>10} | {:<5} |", "kernel", "stored", "now", "change", "");
+        println!("|{0:-<40}|{0:->14}|{0:->14}|{0:->12}|{0:-<7}|", "");
+        rows.iter().for_each(|row| println!("{row}"));
+    }
+}
+
+fn count_and_compare(renew: bool, all: bool) -> Result<(), String> {
+    let found = callgrind::count()?;
+    if renew {
+        let text = serde_json::to_string_pretty(&found).expect("names and numbers");
+        let path = stored_path();
+        std::fs::write(&path, text + "\n").map_err(|e| format!("{}: {e}", path.display()))?;
+        println!("{} counts stored in {}", found.len(), path.display());
+        return Ok(());
+    }
+    let stored = stored()?;
+    let (rows, rises) = compare(&stored, &found, all);
+    print_table(&rows);
+    let gone: Vec<_> = stored.keys().filter(|name| !found.contains_key(*name)).collect();
+    if !gone.is_empty() {
+        println!("stored, but not counted here: {gone:?}");
+    }
+    println!("{} counts, {rises} of them more than 2 % above the stored ones", found.len());
+    if rises > 0 {
+        return Err("if the rise is meant, store the new counts with \
+                    `cargo bench --bench instructions -- --renew` and say why in the commit"
+            .into());
+    }
+    Ok(())
+}
+
+fn main() -> ExitCode {
+    let has = |word: &str| std::env::args().any(|argument| argument == word);
+    if has("--test") || has(callgrind::CHILD) {
+        run_all(has(callgrind::CHILD));
+        return ExitCode::SUCCESS;
+    }
+    if !callgrind::is_installed() {
+        println!("skipped: no valgrind here to count instructions with (Debian: apt-get install valgrind)");
+        return ExitCode::SUCCESS;
+    }
+    match count_and_compare(has("--renew"), has("--all")) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("instructions: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}

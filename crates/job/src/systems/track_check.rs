@@ -1,0 +1,90 @@
+//! [`TrackCheck`]: the check of any sequence whose tracks are lists of LHCbIDs.
+
+use crate::check::{KnownHits, object, report};
+use crate::truth_output::TruthOutput;
+use crate::{Check, CheckOptions, Checked, Chunk, Host, Request, Summary, System, text};
+use peloton::Result;
+use peloton::engine::Sliced;
+use peloton_truth::{Checker, EventRows, Measured, Rules};
+
+/// The tracks of one event as a check wants them.
+#[derive(Debug, Default)]
+pub struct TrackRows {
+    ids: Vec<u32>,
+    /// Where each track's ids end, and what it says of its momentum.
+    tracks: Vec<(usize, Option<Measured>)>,
+}
+
+impl TrackRows {
+    /// Appends a track: the LHCbIDs of its hits, and its momentum where it has one.
+    pub fn push(&mut self, ids: impl IntoIterator<Item = u32>, measured: Option<Measured>) {
+        self.ids.extend(ids);
+        self.tracks.push((self.ids.len(), measured));
+    }
+
+    fn clear(&mut self) {
+        self.ids.clear();
+        self.tracks.clear();
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (&[u32], Option<Measured>)> {
+        let begins = std::iter::once(0).chain(self.tracks.iter().map(|(end, _)| *end));
+        begins.zip(&self.tracks).map(|(begin, (end, measured))| (&self.ids[begin..*end], *measured))
+    }
+}
+
+/// Compares the tracks of a sequence with the truth: efficiencies, ghosts, momenta. The sequence hands over its columns by
+/// `rows`, which appends the tracks of one event.
+pub struct TrackCheck<S: System> {
+    checker: Checker,
+    known: KnownHits,
+    tables: bool,
+    rows: fn(&S::Results, usize, &mut TrackRows),
+    event: TrackRows,
+    truth: Option<TruthOutput>,
+}
+
+impl<S: System> TrackCheck<S> {
+    /// A check by these rules that has seen nothing.
+    ///
+    /// # Errors
+    /// When the tables that are asked for cannot be written.
+    pub fn new(
+        request: &Request,
+        rules: Rules,
+        options: &CheckOptions,
+        rows: fn(&S::Results, usize, &mut TrackRows),
+    ) -> Result<Self> {
+        let (checker, known) = (Checker::new(rules), KnownHits::default());
+        let (tables, truth) = (options.tables, options.truth_tables(request)?);
+        Ok(Self { checker, known, tables, rows, event: TrackRows::default(), truth })
+    }
+}
+
+impl<S: System> Check<S> for TrackCheck<S> {
+    fn add(&mut self, chunk: &Chunk<S::Batch, Sliced<S::Results>>) -> Result<()> {
+        let events = chunk.result.events().zip(&chunk.beside.truth).zip(&chunk.beside.ids);
+        for (((tracks, event), truth), id) in events {
+            self.event.clear();
+            (self.rows)(tracks, event, &mut self.event);
+            self.known.event(truth, self.event.iter().map(|(ids, _)| ids));
+            self.checker.measured_event(truth, self.event.iter());
+            if let Some(tables) = &mut self.truth {
+                tables.add(EventRows::of_event(id, truth, &self.checker.last_event(truth)))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>, _summary: &Summary, host: Host<'_>) -> Result<Checked> {
+        self.known.tell(host);
+        self.truth.map_or(Ok(()), TruthOutput::finish)?;
+        let report = report(self.checker)?;
+        let mut text = report.to_string();
+        if self.tables {
+            text.push_str(&text::tables(&report));
+        }
+        text.push_str(&report.momentum.as_ref().map(text::momenta).unwrap_or_default());
+        Ok(Checked { text, json: object(&report), is_right: true, failure: None })
+    }
+}

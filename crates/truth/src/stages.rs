@@ -1,0 +1,124 @@
+//! [`StageLosses`]: at which stage of a chain particles were lost. [`Paired`]: what two programs found of the same particles.
+
+use super::efficiency::clopper_pearson;
+use serde::Serialize;
+
+/// Counts lost particles by the stage that lost them: the system names the stages and says of each missed particle which
+/// one it was, the first that could not have given a track of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StageLosses {
+    stages: &'static [&'static str],
+    lost: Vec<u64>,
+    particles: u64,
+}
+
+impl StageLosses {
+    /// A table without particles; stages in the order in which tracks pass them.
+    pub fn new(stages: &'static [&'static str]) -> Self {
+        Self { stages, lost: vec![0; stages.len()], particles: 0 }
+    }
+
+    /// Takes a particle: the number of the stage that lost it, or none when it was found.
+    ///
+    /// # Panics
+    /// When there is no such stage.
+    pub fn add(&mut self, lost_at: Option<usize>) {
+        self.particles += 1;
+        if let Some(stage) = lost_at {
+            self.lost[stage] += 1;
+        }
+    }
+
+    /// Takes over what another table of the same stages has.
+    pub fn merge(&mut self, later: &Self) {
+        debug_assert_eq!(self.stages, later.stages);
+        self.particles += later.particles;
+        self.lost.iter_mut().zip(&later.lost).for_each(|(lost, later)| *lost += later);
+    }
+
+    /// Line by line.
+    pub fn report(&self) -> Vec<StageLoss> {
+        let mut left = self.particles;
+        let line = |(&stage, &lost): (&&'static str, &u64)| {
+            let entered = left;
+            left -= lost;
+            let interval = clopper_pearson(lost, entered);
+            StageLoss {
+                stage,
+                entered,
+                lost,
+                low: interval.map(|(low, _)| low),
+                high: interval.map(|(_, high)| high),
+            }
+        };
+        self.stages.iter().zip(&self.lost).map(line).collect()
+    }
+}
+
+/// One stage of a chain.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StageLoss {
+    /// Its name.
+    pub stage: &'static str,
+    /// Particles that no stage before it has lost.
+    pub entered: u64,
+    /// Of these, those that it lost.
+    pub lost: u64,
+    /// Lower end of the 68 % Clopper-Pearson interval of their share.
+    pub low: Option<f64>,
+    /// Upper end of the interval.
+    pub high: Option<f64>,
+}
+
+/// How many of the same particles two programs found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Paired {
+    /// Found by both.
+    pub both: u64,
+    /// Found by the first alone.
+    pub first_only: u64,
+    /// Found by the second alone.
+    pub second_only: u64,
+    /// Found by neither.
+    pub neither: u64,
+}
+
+impl Paired {
+    /// Takes a particle.
+    pub fn add(&mut self, first: bool, second: bool) {
+        *match (first, second) {
+            (true, true) => &mut self.both,
+            (true, false) => &mut self.first_only,
+            (false, true) => &mut self.second_only,
+            (false, false) => &mut self.neither,
+        } += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_particle_is_lost_once() {
+        let mut losses = StageLosses::new(&["acceptance", "window", "fit"]);
+        for lost_at in [None, Some(0), Some(2), Some(2), None] {
+            losses.add(lost_at);
+        }
+        let mut twice = losses.clone();
+        twice.merge(&losses);
+        let counts: Vec<_> =
+            twice.report().iter().map(|line| (line.stage, line.entered, line.lost)).collect();
+        assert_eq!(counts, [("acceptance", 10, 2), ("window", 8, 0), ("fit", 8, 4)]);
+        assert_eq!(StageLosses::new(&["a"]).report()[0].low, None);
+    }
+
+    #[test]
+    fn pairs_are_counted() {
+        let mut paired = Paired::default();
+        [(true, true), (true, false), (true, false), (false, false)]
+            .into_iter()
+            .for_each(|(a, b)| paired.add(a, b));
+        assert_eq!(paired, Paired { both: 1, first_only: 2, second_only: 0, neither: 1 });
+    }
+}

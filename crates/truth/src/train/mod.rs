@@ -1,0 +1,180 @@
+//! Trains the small classifiers of [`peloton::classifier`]: a table of features and labels in, a Rust file out.
+//!
+//! Each row of the table is a candidate: the seed of the simulated sample it is from, its features, and whether it is a
+//! true one. Weights are fitted to the samples of [`WEIGHT_SEEDS`], the threshold is chosen on those of
+//! [`THRESHOLD_SEEDS`]; others are refused, since figures are quoted on them. The same table and options give the same
+//! file, byte for byte, on every machine: f64 in one fixed order, random numbers and exponentials in software.
+
+mod network;
+mod rust_file;
+
+use network::{Dense, fit, response};
+use peloton::{Error, Result};
+use std::ops::RangeInclusive;
+
+/// Seeds of samples whose candidates weights are fitted to.
+pub const WEIGHT_SEEDS: RangeInclusive<u64> = 1..=799;
+/// Seeds of samples that thresholds are chosen on.
+pub const THRESHOLD_SEEDS: RangeInclusive<u64> = 800..=999;
+
+/// Candidates to learn from.
+#[derive(Debug, Clone)]
+pub struct Table {
+    names: Vec<String>,
+    /// Row by row.
+    features: Vec<f32>,
+    rows: Vec<(u64, bool)>,
+}
+
+impl Table {
+    /// A table without rows; the names are those of the features, in the order of the network's inputs.
+    pub fn new(names: &[&str]) -> Self {
+        let names = names.iter().map(|name| (*name).to_owned()).collect();
+        Self { names, features: Vec::new(), rows: Vec::new() }
+    }
+
+    /// Appends a candidate of the sample of a seed.
+    ///
+    /// # Errors
+    /// [`Error::Config`] where a feature is missing, too much or not a finite number, and for a seed that is not to be
+    /// learnt from.
+    pub fn push(&mut self, seed: u64, features: &[f32], is_true: bool) -> Result<()> {
+        let row = self.rows.len();
+        if features.len() != self.names.len() {
+            let (have, want) = (features.len(), self.names.len());
+            return Err(Error::Config(format!("row {row} of a training table: {have} features, not {want}")));
+        }
+        if let Some(at) = features.iter().position(|value| !value.is_finite()) {
+            let (name, value) = (&self.names[at], features[at]);
+            return Err(Error::Config(format!("row {row} of a training table: `{name}` is {value}")));
+        }
+        if !WEIGHT_SEEDS.contains(&seed) && !THRESHOLD_SEEDS.contains(&seed) {
+            let (first, last) = (WEIGHT_SEEDS.start(), THRESHOLD_SEEDS.end());
+            let message = format!("seed {seed} is not one to learn from: those are {first} to {last}");
+            return Err(Error::Config(format!("row {row} of a training table: {message}")));
+        }
+        self.features.extend(features);
+        self.rows.push((seed, is_true));
+        Ok(())
+    }
+
+    /// Number of candidates.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// Features and labels of the rows with seeds of a range, in order.
+    fn part(&self, seeds: RangeInclusive<u64>) -> Vec<(&[f32], bool)> {
+        let rows = self.features.chunks_exact(self.names.len().max(1)).zip(&self.rows);
+        rows.filter(|(_, (seed, _))| seeds.contains(seed))
+            .map(|(features, (_, label))| (features, *label))
+            .collect()
+    }
+}
+
+/// How a network is trained.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Training {
+    /// Units of the hidden layer, 1 to [`peloton::classifier::MAX_HIDDEN`].
+    pub hidden: usize,
+    /// How often each candidate is looked at.
+    pub epochs: usize,
+    /// Candidates between two steps.
+    pub batch: usize,
+    /// Length of the first step (Adam); steps shorten evenly to none.
+    pub rate: f64,
+    /// Of the first weights and of the order of candidates.
+    pub seed: u64,
+    /// The share of true candidates of [`THRESHOLD_SEEDS`] that the threshold keeps.
+    pub keep: f64,
+}
+
+impl Default for Training {
+    fn default() -> Self {
+        Self { hidden: 8, epochs: 20, batch: 128, rate: 0.01, seed: 1, keep: 0.99 }
+    }
+}
+
+/// A trained network, and how well it tells true candidates from false ones.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Trained {
+    names: Vec<String>,
+    training: Training,
+    network: Dense,
+    threshold: f32,
+    /// Candidates, true and false, that weights were fitted to.
+    pub weight_rows: [usize; 2],
+    /// Those that the threshold was chosen on.
+    pub threshold_rows: [usize; 2],
+    /// Of these, the shares of true and of false candidates that are kept.
+    pub kept: [f64; 2],
+    /// Of these, the share of pairs of a true and a false candidate that are in the right order (half for equal ones).
+    pub ordered: f64,
+}
+
+/// Trains a network.
+///
+/// # Errors
+/// [`Error::Config`] for options out of range, too few candidates of either kind, and a feature that is the same for all.
+pub fn train(table: &Table, training: &Training) -> Result<Trained> {
+    let wrong = |message: String| Error::Config(format!("training: {message}"));
+    let most = peloton::classifier::MAX_HIDDEN;
+    if !(1..=most).contains(&training.hidden) {
+        return Err(wrong(format!("{} hidden units, not 1 to {most}", training.hidden)));
+    }
+    if training.epochs == 0 || training.batch == 0 || !(training.rate > 0.0 && training.rate <= 1.0) {
+        return Err(wrong("epochs and batch must be 1 at least, the rate above 0 and up to 1".into()));
+    }
+    if !(training.keep > 0.0 && training.keep <= 1.0) {
+        return Err(wrong(format!("`keep` is {}, not above 0 and up to 1", training.keep)));
+    }
+    let (weights, thresholds) = (table.part(WEIGHT_SEEDS), table.part(THRESHOLD_SEEDS));
+    let count = |rows: &[(&[f32], bool)]| {
+        let is_true = rows.iter().filter(|(_, label)| *label).count();
+        [is_true, rows.len() - is_true]
+    };
+    let (weight_rows, threshold_rows) = (count(&weights), count(&thresholds));
+    if weight_rows.contains(&0) || threshold_rows.contains(&0) {
+        let message = format!("{weight_rows:?} candidates for weights, {threshold_rows:?} for the threshold");
+        return Err(wrong(format!("there must be true and false ones of each: {message}")));
+    }
+    let network = fit(&table.names, &weights, training).map_err(wrong)?;
+    let mut responses: Vec<(f64, bool)> =
+        thresholds.iter().map(|(features, label)| (response(&network, features), *label)).collect();
+    responses.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let is_true = responses.iter().filter(|(_, label)| *label).map(|(response, _)| *response);
+    let lost = ((1.0 - training.keep) * threshold_rows[0] as f64) as usize;
+    let threshold = is_true.clone().nth(lost).unwrap_or_default() as f32;
+    let kept = [true, false].map(|label| {
+        let of = responses.iter().filter(|row| row.1 == label);
+        let kept = of.clone().filter(|row| row.0 as f32 >= threshold).count();
+        kept as f64 / of.count() as f64
+    });
+    Ok(Trained {
+        names: table.names.clone(),
+        training: *training,
+        network,
+        threshold,
+        weight_rows,
+        threshold_rows,
+        kept,
+        ordered: ordered(&responses, threshold_rows),
+    })
+}
+
+/// The share of pairs in the right order, of responses sorted rising.
+fn ordered(responses: &[(f64, bool)], [all_true, all_false]: [usize; 2]) -> f64 {
+    let (mut twice, mut below) = (0u64, 0u64);
+    for equal in responses.chunk_by(|a, b| a.0 == b.0) {
+        let is_true = equal.iter().filter(|(_, label)| *label).count() as u64;
+        let is_false = equal.len() as u64 - is_true;
+        twice += is_true * (2 * below + is_false);
+        below += is_false;
+    }
+    twice as f64 / (2.0 * all_true as f64 * all_false as f64)
+}

@@ -1,0 +1,101 @@
+//! Tracks through Velo and SciFi of a batch of events, as columns.
+
+use super::{Column, Results, SciFiStates, Starts, States, results};
+use crate::Status;
+
+/// Long tracks of many events: a track in the Velo and one in the SciFi that the magnet connects. Event e owns the tracks
+/// `[track_start[e], track_start[e + 1])`, track t the entries `[hit_start[t], hit_start[t + 1])` of `hits`; everything
+/// else has one value per track. The table of all columns is [`Results::COLUMNS`].
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct LongTracks {
+    /// First track of each event (no unit).
+    pub track_start: Starts,
+    /// First entry in `hits` of each track (no unit).
+    pub hit_start: Starts,
+    /// LHCbIDs of the hits of the tracks, from the smallest z up: those in the Velo, then those in the SciFi (no unit).
+    pub hits: Column<u32>,
+    /// Velo states at the closest approach to the beam line, mm.
+    pub beam: States,
+    /// SciFi states at z = 9,410 mm; the momentum is that of both parts together.
+    pub scifi: SciFiStates,
+    /// Variance of charge over momentum, (c/GeV)^2 (no unit).
+    pub var_qop: Column<f32>,
+    /// How well the parts fit together (no unit).
+    pub chi2: Column<f32>,
+    /// What became of each event (no unit).
+    pub status: Vec<Status>,
+}
+
+results! {
+    LongTracks: "event", "track", "hit";
+    integers {
+        Status 0 [status] "status" "1" "what became of the event";
+        Starts 0 [track_start] "track_start" "1" "first track of the event";
+        Starts 1 [hit_start] "hit_start" "1" "first hit of the track";
+        U32 2 [hits] "hits" "1" "LHCbIDs of the track's hits, from the smallest z up: those in the Velo, then those in the SciFi";
+    }
+    others {
+        F32 1 [scifi.qop] "qop" "c/GeV" "charge over momentum";
+        F32 1 [var_qop] "var_qop" "c^2/GeV^2" "variance of charge over momentum";
+        F32 1 [chi2] "chi2" "1" "how well the parts fit together";
+        F32 1 [beam.x] "beam_x" "mm" "x at the closest approach to the beam line";
+        F32 1 [beam.y] "beam_y" "mm" "y at the closest approach to the beam line";
+        F32 1 [beam.z] "beam_z" "mm" "z at the closest approach to the beam line";
+        F32 1 [beam.tx] "beam_tx" "1" "slope dx/dz at the closest approach to the beam line";
+        F32 1 [beam.ty] "beam_ty" "1" "slope dy/dz at the closest approach to the beam line";
+        F32 1 [beam.cov_xx] "beam_cov_xx" "mm^2" "variance of x, and of y, at the closest approach to the beam line";
+        F32 1 [beam.cov_xt] "beam_cov_xt" "mm" "covariance of x and tx, and of y and ty, at the closest approach to the beam line";
+        F32 1 [beam.cov_tt] "beam_cov_tt" "1" "variance of tx, and of ty, at the closest approach to the beam line";
+        F32 1 [scifi.x] "scifi_x" "mm" "x at z = 9410 mm";
+        F32 1 [scifi.y] "scifi_y" "mm" "y at z = 9410 mm";
+        F32 1 [scifi.tx] "scifi_tx" "1" "slope dx/dz at z = 9410 mm";
+        F32 1 [scifi.ty] "scifi_ty" "1" "slope dy/dz at z = 9410 mm";
+        F32 1 [scifi.cov_xx] "scifi_cov_xx" "mm^2" "variance of x at z = 9410 mm";
+        F32 1 [scifi.cov_xt] "scifi_cov_xt" "mm" "covariance of x and tx at z = 9410 mm";
+        F32 1 [scifi.cov_tt] "scifi_cov_tt" "1" "variance of tx at z = 9410 mm";
+        F32 1 [scifi.cov_yy] "scifi_cov_yy" "mm^2" "variance of y at z = 9410 mm";
+        F32 1 [scifi.cov_yu] "scifi_cov_yu" "mm" "covariance of y and ty at z = 9410 mm";
+        F32 1 [scifi.cov_uu] "scifi_cov_uu" "1" "variance of ty at z = 9410 mm";
+    }
+}
+
+impl LongTracks {
+    /// Removes all events and keeps the memory.
+    pub fn clear(&mut self) {
+        Results::clear(self);
+    }
+
+    /// Number of events.
+    pub fn events(&self) -> usize {
+        self.status.len()
+    }
+
+    /// Number of tracks of all events.
+    pub fn tracks(&self) -> usize {
+        self.hit_start.len() - 1
+    }
+
+    /// The tracks of one event, as a range into the per-track columns.
+    ///
+    /// # Panics
+    /// When `event >= events()`.
+    pub fn of_event(&self, event: usize) -> std::ops::Range<usize> {
+        self.track_start[event] as usize..self.track_start[event + 1] as usize
+    }
+
+    /// The hits of one track.
+    ///
+    /// # Panics
+    /// When `track >= tracks()`.
+    pub fn hits_of(&self, track: usize) -> &[u32] {
+        &self.hits[self.hit_start[track] as usize..self.hit_start[track + 1] as usize]
+    }
+
+    /// The hit lists of one event's tracks.
+    ///
+    /// # Panics
+    /// When `event >= events()`.
+    pub fn hit_lists(&self, event: usize) -> impl Iterator<Item = &[u32]> {
+        self.of_event(event).map(|track| self.hits_of(track))
+    }
+}

@@ -1,0 +1,165 @@
+//! Tracks in the SciFi of a batch of events, as columns.
+
+use super::{Column, Results, Starts, results};
+use crate::Status;
+
+/// States in the SciFi, one per track, all at z = 9,410 mm: position, slopes, and the covariances of both projections,
+/// which are fitted one after the other.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct SciFiStates {
+    /// x, mm.
+    pub x: Column<f32>,
+    /// y, mm.
+    pub y: Column<f32>,
+    /// Slope dx/dz (no unit).
+    pub tx: Column<f32>,
+    /// Slope dy/dz (no unit).
+    pub ty: Column<f32>,
+    /// Charge over momentum, in units of the positron's charge, c/GeV (no unit).
+    pub qop: Column<f32>,
+    /// Variance of x, mm^2.
+    pub cov_xx: Column<f32>,
+    /// Covariance of x and tx, mm.
+    pub cov_xt: Column<f32>,
+    /// Variance of tx (no unit).
+    pub cov_tt: Column<f32>,
+    /// Variance of y, mm^2.
+    pub cov_yy: Column<f32>,
+    /// Covariance of y and ty, mm.
+    pub cov_yu: Column<f32>,
+    /// Variance of ty (no unit).
+    pub cov_uu: Column<f32>,
+}
+
+/// One state, as in [`SciFiStates`].
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct SciFiState {
+    /// x and y, mm.
+    pub position: [f32; 2],
+    /// Slopes dx/dz and dy/dz (no unit).
+    pub slope: [f32; 2],
+    /// Charge over momentum, c/GeV (no unit).
+    pub qop: f32,
+    /// Of x: variance, mm^2, covariance with the slope, mm, and the slope's variance.
+    pub cov_x: [f32; 3],
+    /// The same of y: mm^2, mm.
+    pub cov_y: [f32; 3],
+}
+
+impl SciFiStates {
+    /// Appends a state.
+    pub fn push(&mut self, state: &SciFiState) {
+        self.x.push(state.position[0]);
+        self.y.push(state.position[1]);
+        self.tx.push(state.slope[0]);
+        self.ty.push(state.slope[1]);
+        self.qop.push(state.qop);
+        self.cov_xx.push(state.cov_x[0]);
+        self.cov_xt.push(state.cov_x[1]);
+        self.cov_tt.push(state.cov_x[2]);
+        self.cov_yy.push(state.cov_y[0]);
+        self.cov_yu.push(state.cov_y[1]);
+        self.cov_uu.push(state.cov_y[2]);
+    }
+
+    /// The state of one track.
+    ///
+    /// # Panics
+    /// When there is no such track.
+    pub fn get(&self, track: usize) -> SciFiState {
+        SciFiState {
+            position: [self.x[track], self.y[track]],
+            slope: [self.tx[track], self.ty[track]],
+            qop: self.qop[track],
+            cov_x: [self.cov_xx[track], self.cov_xt[track], self.cov_tt[track]],
+            cov_y: [self.cov_yy[track], self.cov_yu[track], self.cov_uu[track]],
+        }
+    }
+}
+
+/// Tracks in the SciFi of many events. Event e owns the tracks `[track_start[e], track_start[e + 1])`, track t the entries
+/// `[hit_start[t], hit_start[t + 1])` of `hits`; everything else has one value per track. The table of all columns is
+/// [`Results::COLUMNS`].
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct SciFiTracks {
+    /// First track of each event (no unit).
+    pub track_start: Starts,
+    /// First entry in `hits` of each track (no unit).
+    pub hit_start: Starts,
+    /// LHCbIDs of the hits of the tracks, from the smallest z up (no unit).
+    pub hits: Column<u32>,
+    /// States at z = 9,410 mm.
+    pub state: SciFiStates,
+    /// Sum of the squared distances of the x hits to the track, mm^2.
+    pub chi2_x: Column<f32>,
+    /// Sum of the squared distances in y of the u and v hits to the track, mm^2.
+    pub chi2_y: Column<f32>,
+    /// What became of each event (no unit).
+    pub status: Vec<Status>,
+}
+
+results! {
+    SciFiTracks: "event", "track", "hit";
+    integers {
+        Status 0 [status] "status" "1" "what became of the event";
+        Starts 0 [track_start] "track_start" "1" "first track of the event";
+        Starts 1 [hit_start] "hit_start" "1" "first hit of the track";
+        U32 2 [hits] "hits" "1" "LHCbIDs of the track's hits, from the smallest z up";
+    }
+    others {
+        F32 1 [state.x] "x" "mm" "x at z = 9410 mm";
+        F32 1 [state.y] "y" "mm" "y at z = 9410 mm";
+        F32 1 [state.tx] "tx" "1" "slope dx/dz at z = 9410 mm";
+        F32 1 [state.ty] "ty" "1" "slope dy/dz";
+        F32 1 [state.qop] "qop" "c/GeV" "charge over momentum, from the SciFi alone";
+        F32 1 [state.cov_xx] "cov_xx" "mm^2" "variance of x";
+        F32 1 [state.cov_xt] "cov_xt" "mm" "covariance of x and tx";
+        F32 1 [state.cov_tt] "cov_tt" "1" "variance of tx";
+        F32 1 [state.cov_yy] "cov_yy" "mm^2" "variance of y";
+        F32 1 [state.cov_yu] "cov_yu" "mm" "covariance of y and ty";
+        F32 1 [state.cov_uu] "cov_uu" "1" "variance of ty";
+        F32 1 [chi2_x] "chi2_x" "mm^2" "sum of the squared distances of the x hits to the track";
+        F32 1 [chi2_y] "chi2_y" "mm^2" "sum of the squared distances in y of the u and v hits to the track";
+    }
+}
+
+impl SciFiTracks {
+    /// Removes all events and keeps the memory.
+    pub fn clear(&mut self) {
+        Results::clear(self);
+    }
+
+    /// Number of events.
+    pub fn events(&self) -> usize {
+        self.status.len()
+    }
+
+    /// Number of tracks of all events.
+    pub fn tracks(&self) -> usize {
+        self.hit_start.len() - 1
+    }
+
+    /// The tracks of one event, as a range into the per-track columns.
+    ///
+    /// # Panics
+    /// When `event >= events()`.
+    pub fn of_event(&self, event: usize) -> std::ops::Range<usize> {
+        self.track_start[event] as usize..self.track_start[event + 1] as usize
+    }
+
+    /// The hits of one track.
+    ///
+    /// # Panics
+    /// When `track >= tracks()`.
+    pub fn hits_of(&self, track: usize) -> &[u32] {
+        &self.hits[self.hit_start[track] as usize..self.hit_start[track + 1] as usize]
+    }
+
+    /// The hit lists of one event's tracks.
+    ///
+    /// # Panics
+    /// When `event >= events()`.
+    pub fn hit_lists(&self, event: usize) -> impl Iterator<Item = &[u32]> {
+        self.of_event(event).map(|track| self.hits_of(track))
+    }
+}

@@ -1,0 +1,71 @@
+//! Momentum from the change of slope in the magnet.
+
+use serde::{Deserialize, Serialize};
+
+/// How a magnet bends: p = p0 + (p1 + p2 T^2 + p3 T^4 + p4 T V + p5 y^2 + p6 y^4 + p7 V^2) / |T - V| in MeV, with the slopes
+/// in x behind (T) and before the magnet (V) and that in y before it (y).
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Bending {
+    /// p0 to p7, MeV.
+    pub coefficients: [f32; 8],
+    /// The polarity, -1 (down) or 1.
+    pub polarity: f32,
+}
+
+/// Of the nominal magnet, by `cargo run --release --example fit_momentum`.
+const NOMINAL: [f32; 8] =
+    [42.0486, 1239.40737, 486.05664, 6.71587, 632.72838, 2358.5758, -9256.27946, 241.4601];
+
+/// Smallest change of the slope: beyond it no momentum is told apart.
+const SMALLEST: f32 = 1e-6;
+
+impl Bending {
+    /// The nominal magnet with this polarity: fitted to simulated particles (`crates/sim/examples/fit_momentum.rs`).
+    pub fn nominal(polarity: f32) -> Self {
+        Self { coefficients: NOMINAL, polarity }
+    }
+
+    /// The LHCb magnet with this polarity (Allen 2023 for down, 2025 for up).
+    pub fn lhcb(polarity: f32) -> Self {
+        let coefficients = match polarity > 0.0 {
+            false => [42.0486, 1239.40737, 486.05664, 6.71587, 632.72838, 2358.5758, -9256.27946, 241.4601],
+            true => [34.27448, 1239.076, 565.017, -76.83592, 614.8917, 2071.115, -6795.68, 457.7582],
+        };
+        Self { coefficients, polarity }
+    }
+
+    /// Charge over momentum, c/GeV, given the slopes in x and y before the magnet and in x behind it.
+    #[inline(always)]
+    pub fn qop(&self, [velo_tx, velo_ty]: [f32; 2], scifi_tx: f32) -> f32 {
+        let [p0, p1, p2, p3, p4, p5, p6, p7] = self.coefficients;
+        let (t2, y2) = (scifi_tx * scifi_tx, velo_ty * velo_ty);
+        let of_scifi = t2.mul_add(t2.mul_add(p3, p2), p1);
+        let of_both = scifi_tx.mul_add(velo_tx * p4, of_scifi);
+        let of_y = y2.mul_add(y2.mul_add(p6, p5), of_both);
+        let all = (velo_tx * velo_tx).mul_add(p7, of_y);
+        let change = scifi_tx - velo_tx;
+        let size = change.abs();
+        let size = if size > SMALLEST { size } else { SMALLEST };
+        let momentum = p0 + all / size;
+        let sign = if change < 0.0 { self.polarity } else { -self.polarity };
+        sign * 1000.0 / momentum
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn momenta_have_the_sign_of_the_charge_in_both_polarities() {
+        for polarity in [-1.0, 1.0] {
+            let bending = Bending::lhcb(polarity);
+            // A positive particle bends to positive x when the magnet points down.
+            let change = -polarity * 0.1;
+            let qop = bending.qop([0.01, 0.02], 0.01 + change);
+            assert!((1.0 / qop - 12.4).abs() < 0.3, "{polarity}: {qop}");
+            assert!((bending.qop([0.01, 0.02], 0.01 - change) + qop).abs() < 0.02 * qop);
+            assert!(bending.qop([0.01, 0.02], 0.01).abs() < 1e-5);
+        }
+    }
+}

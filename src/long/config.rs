@@ -1,0 +1,110 @@
+//! All parameters of the search for long tracks.
+
+use crate::{Error, Result};
+use serde::{Deserialize, Serialize};
+
+/// A ready configuration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LongPreset {
+    /// The best physics at the best speed that we know.
+    #[default]
+    Best,
+    /// The matching of LHCb's first trigger stage of 2023.
+    Hlt1,
+}
+
+crate::names!(LongPreset, "preset of long tracks", { Best => "best", Hlt1 => "hlt1" });
+
+/// Everything that can be set about long tracks.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LongConfig {
+    /// Where the other parameters come from.
+    pub preset: LongPreset,
+    /// Velo tracks with a larger slope in x, or in y, at the beam line are not looked at.
+    pub max_tx: f32,
+    /// The same in y.
+    pub max_ty: f32,
+    /// Nor are those that pass the UT at z = 2,484.6 mm nearer to the beam than this, mm.
+    pub inner_radius: f32,
+    /// Largest change of the slope in x.
+    pub max_change_tx: f32,
+    /// Largest change of the slope in y.
+    pub max_change_ty: f32,
+    /// Largest distance in x where the lines meet in the magnet, mm.
+    pub max_distance_x: f32,
+    /// Largest distance in y behind the SciFi, mm.
+    pub max_distance_y: f32,
+    /// What y of the Velo's line is multiplied with there.
+    pub scale_y: f32,
+    /// Weights of the distances in x and y, of the slopes' changes in y and x, in the chi2.
+    pub weights: [f32; 4],
+    /// Largest chi2.
+    pub max_chi2: f32,
+    /// Whether all pairs compete, the best first; else each SciFi track takes its best Velo track, and each Velo track the
+    /// best of those.
+    pub all_pairs: bool,
+    /// Relative error of a momentum beside that of the slopes.
+    pub momentum_error: f32,
+}
+
+impl Default for LongConfig {
+    fn default() -> Self {
+        Self::preset(LongPreset::default())
+    }
+}
+
+impl LongConfig {
+    /// The configuration of a preset.
+    pub fn preset(preset: LongPreset) -> Self {
+        let hlt1 = Self {
+            preset,
+            max_tx: 0.35,
+            max_ty: 0.30,
+            inner_radius: 33.0,
+            max_change_tx: 1.5,
+            max_change_ty: 0.02,
+            max_distance_x: 20.0,
+            max_distance_y: 150.0,
+            scale_y: 1.02,
+            weights: [0.8, 0.2, 937.5, 2.0],
+            max_chi2: 2.0,
+            all_pairs: false,
+            momentum_error: 0.006,
+        };
+        match preset {
+            LongPreset::Hlt1 => hlt1,
+            LongPreset::Best => Self { all_pairs: true, max_chi2: 1.5, ..hlt1 },
+        }
+    }
+
+    /// Checks what serde cannot.
+    ///
+    /// # Errors
+    /// [`Error::Config`] naming the value and its limits.
+    pub fn validate(&self) -> Result<()> {
+        let [wx, wy, wty, wtx] = self.weights;
+        for (name, value) in [
+            ("max_tx", self.max_tx),
+            ("max_ty", self.max_ty),
+            ("inner_radius", self.inner_radius),
+            ("max_change_tx", self.max_change_tx),
+            ("max_change_ty", self.max_change_ty),
+            ("max_distance_x", self.max_distance_x),
+            ("max_distance_y", self.max_distance_y),
+            ("scale_y", self.scale_y),
+            ("weights[0]", wx),
+            ("weights[1]", wy),
+            ("weights[2]", wty),
+            ("weights[3]", wtx),
+            ("max_chi2", self.max_chi2),
+            ("momentum_error", self.momentum_error),
+        ] {
+            if !(value >= 0.0 && value <= 1e6) {
+                return Err(Error::Config(format!("long.{name} = {value}: from 0 to 1,000,000")));
+            }
+        }
+        Ok(())
+    }
+}

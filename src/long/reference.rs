@@ -1,0 +1,93 @@
+//! The naive twin of the matching: every SciFi track with every Velo track.
+
+use super::config::LongConfig;
+use crate::event::{SciFiTracks, VeloTracks};
+
+/// A long track: the numbers of its Velo and SciFi track, and its chi2.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ReferencePair {
+    /// Number of the Velo track in the batch.
+    pub velo: usize,
+    /// Number of the SciFi track in the batch.
+    pub scifi: usize,
+    /// How well they fit together.
+    pub chi2: f32,
+}
+
+/// Whether a Velo track may reach the SciFi.
+fn is_accepted(config: &LongConfig, velo: &VeloTracks, track: usize) -> bool {
+    let beam = &velo.beam;
+    let dz = 2484.6 - beam.z[track];
+    let x = dz.mul_add(beam.tx[track], beam.x[track]);
+    let y = dz.mul_add(beam.ty[track], beam.y[track]);
+    velo.backward[track] == 0
+        && x.mul_add(x, y * y) > config.inner_radius * config.inner_radius
+        && beam.tx[track].abs() <= config.max_tx
+        && beam.ty[track].abs() <= config.max_ty
+}
+
+/// How well two tracks fit together; nothing when they do not.
+fn chi2(
+    config: &LongConfig,
+    velo: &VeloTracks,
+    scifi: &SciFiTracks,
+    track: usize,
+    other: usize,
+) -> Option<f32> {
+    let (end, state) = (&velo.end, &scifi.state);
+    let (tx, ty) = (end.tx[track], end.ty[track]);
+    let (change_x, change_y) = (tx - state.tx[other], ty - state.ty[other]);
+    let change2 = change_x * change_x;
+    let of_change = 317.683f32.mul_add(change2, (-7.98878f32).mul_add(change_x.abs(), 5287.6));
+    let magnet = of_change + 0.0119379f32.mul_add(state.x[other].abs(), -1418.42 * (tx * tx));
+    let before = (magnet - end.z[track]).mul_add(tx, end.x[track]);
+    let behind = (magnet - 9410.0).mul_add(state.tx[other], state.x[other]);
+    let y_before = config.scale_y * (10_000.0 - end.z[track]).mul_add(ty, end.y[track]);
+    let y_behind = 590.0f32.mul_add(state.ty[other], state.y[other]);
+    let (distance_x, distance_y) = (behind - before, y_behind - y_before);
+    let variance_x = (101.0f32 * 101.0).mul_add(change2, 10.12 * 10.12);
+    let variance_y = (212.1f32 * 212.1).mul_add(tx.mul_add(tx, ty * ty), 1.59 * 1.59);
+    let [wx, wy, wty, wtx] = config.weights;
+    let chi2 = wx * (distance_x * distance_x) / variance_x
+        + wy * (distance_y * distance_y) / variance_y
+        + wtx.mul_add(change2, wty * (change_y * change_y));
+    let fits = change_x.abs() <= config.max_change_tx
+        && change_y.abs() <= config.max_change_ty
+        && distance_x.abs() <= config.max_distance_x
+        && distance_y.abs() <= config.max_distance_y
+        && chi2 <= config.max_chi2;
+    fits.then_some(chi2)
+}
+
+/// The long tracks of an event, by Velo track.
+pub fn match_tracks(
+    config: &LongConfig,
+    velo: &VeloTracks,
+    scifi: &SciFiTracks,
+    event: usize,
+) -> Vec<ReferencePair> {
+    let mut pairs = Vec::new();
+    for other in scifi.of_event(event) {
+        let accepted = velo.of_event(event).filter(|track| is_accepted(config, velo, *track));
+        let fitting = accepted.filter_map(|track| {
+            let chi2 = chi2(config, velo, scifi, track, other)?;
+            Some(ReferencePair { velo: track, scifi: other, chi2 })
+        });
+        match config.all_pairs {
+            true => pairs.extend(fitting),
+            false => pairs.extend(fitting.reduce(|best, one| if one.chi2 < best.chi2 { one } else { best })),
+        }
+    }
+    // The best pair of all is a track; then the best of those that share nothing with it, and so on.
+    let mut tracks = Vec::new();
+    while let Some(best) = pairs
+        .iter()
+        .copied()
+        .min_by(|a, b| a.chi2.total_cmp(&b.chi2).then(a.velo.cmp(&b.velo)).then(a.scifi.cmp(&b.scifi)))
+    {
+        tracks.push(best);
+        pairs.retain(|pair| pair.velo != best.velo && pair.scifi != best.scifi);
+    }
+    tracks.sort_by_key(|track| track.velo);
+    tracks
+}

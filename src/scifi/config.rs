@@ -1,0 +1,252 @@
+//! All parameters of the search for tracks in the SciFi.
+
+use crate::{Error, Result};
+use serde::{Deserialize, Serialize};
+
+/// A ready configuration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SciFiPreset {
+    /// The best physics at the best speed that we know.
+    #[default]
+    Best,
+    /// The hybrid seeding of LHCb's first trigger stage of 2023, without its limits on the numbers of candidates.
+    Hlt1,
+}
+
+crate::names!(SciFiPreset, "preset of the SciFi", { Best => "best", Hlt1 => "hlt1" });
+
+/// Everything that can be set about tracks in the SciFi.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SciFiConfig {
+    /// Where the other parameters come from.
+    pub preset: SciFiPreset,
+    /// What an event may hold.
+    pub limits: LimitConfig,
+    /// Resolution of a hit across its fibre, which covariances go by, mm.
+    pub resolution: f32,
+    /// The search, pass by pass: each looks at the hits that the ones before it left.
+    pub passes: Vec<SeedPass>,
+}
+
+/// Sizes beyond which an event is refused, and lists are cut short and counted.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LimitConfig {
+    /// Hits in one event; busy real events have 10,000.
+    pub hits: u32,
+    /// Hits in one zone, a half of a layer; 350 have been seen in minimum bias.
+    pub hits_in_zone: u32,
+    /// |x| of a hit, mm.
+    pub coordinate: f32,
+    /// Triplets of one kind in a half; what lies beyond is counted as dropped.
+    pub triplets: u32,
+    /// Candidates of a half in x; what lies beyond is counted as dropped.
+    pub candidates: u32,
+}
+
+impl Default for LimitConfig {
+    fn default() -> Self {
+        Self {
+            hits: 40_000,
+            hits_in_zone: 4_000,
+            coordinate: 10_000.0,
+            triplets: 1 << 22,
+            candidates: 1 << 16,
+        }
+    }
+}
+
+/// One pass of the search.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SeedPass {
+    /// The x layers, 0 to 5 by z, of a triplet's first, middle and last hit, for each kind of triplets.
+    pub triplets: Vec<[usize; 3]>,
+    /// Smallest momentum that windows are made for, MeV.
+    pub min_momentum: f64,
+    /// Distance of a hit in one of the other x layers to the parabola through a triplet, mm.
+    pub x_tolerance: f32,
+    /// Fewest hits in x.
+    pub min_x_hits: u32,
+    /// Distance of a hit in a u or v layer to where it is expected, mm.
+    pub uv_tolerance: f32,
+    /// Fewest hits of a track.
+    pub min_hits: u32,
+    /// Fewest of them in u and v layers.
+    pub min_uv_hits: u32,
+    /// Of how many of its hits a track in x must be the best, lest it is a clone; fewer where it has all six.
+    pub min_own_hits: u32,
+    /// The same for tracks with six hits.
+    pub min_own_of_six: u32,
+    /// How tracks are chosen in the end; without it, as only the last pass may be, all are kept.
+    pub choice: Option<ChoiceConfig>,
+}
+
+/// Numbers of a track that the classifier weighs.
+pub(super) const FEATURES: usize = 14;
+
+/// How the tracks of a pass are chosen: by the weighted sum of what is known of them (`find/choose.rs`), which is the
+/// logarithm of the odds that a track is none but a particle's; then those that share few hits with better ones.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ChoiceConfig {
+    /// Weights of the constant; of missing hits in x, and in u and v; of the logarithms of the chi2 in x and y; of y at the
+    /// origin; of products of these, the bend and its products.
+    pub weights: [f32; FEATURES],
+    /// Smallest sum.
+    pub min_score: f32,
+    /// Hits that a track may share with better ones.
+    pub shared_hits: u32,
+}
+
+impl Default for SeedPass {
+    fn default() -> Self {
+        Self::hlt1()
+    }
+}
+
+impl SeedPass {
+    /// As published.
+    fn hlt1() -> Self {
+        Self {
+            triplets: vec![[0, 2, 4], [1, 3, 5]],
+            min_momentum: 3_000.0,
+            x_tolerance: 0.5,
+            min_x_hits: 5,
+            uv_tolerance: 2.0,
+            min_hits: 10,
+            min_uv_hits: 4,
+            min_own_hits: 4,
+            min_own_of_six: 4,
+            choice: None,
+        }
+    }
+}
+
+/// Weights of the classifiers: logistic regressions on the tracks that the passes find in simulated events (`sim:lhcb`,
+/// seed 1).
+const FIRST_WEIGHTS: [f32; FEATURES] =
+    [5.145, 0.720, -2.611, -0.656, -1.290, -0.780, 0.603, 0.169, 0.121, 0.179, 0.297, 0.217, 0.003, 0.010];
+const SECOND_WEIGHTS: [f32; FEATURES] = [
+    2.725, -1.690, -1.266, -0.238, -0.268, -0.193, 0.096, -0.017, 0.106, 0.076, -0.134, 0.435, 0.009, -0.001,
+];
+
+impl SeedPass {
+    /// First pass of `best`: the published search in wider windows and with a milder clone rule, since the choice follows.
+    fn first() -> Self {
+        Self {
+            x_tolerance: 1.0,
+            min_hits: 9,
+            min_own_hits: 3,
+            min_own_of_six: 2,
+            choice: Some(ChoiceConfig { weights: FIRST_WEIGHTS, min_score: -0.75, shared_hits: 2 }),
+            ..Self::hlt1()
+        }
+    }
+
+    /// Second pass: slower particles and those that scatter, among the hits that are left. Here most of what is found is
+    /// none.
+    fn second() -> Self {
+        Self {
+            min_momentum: 2_000.0,
+            x_tolerance: 1.5,
+            uv_tolerance: 3.0,
+            min_hits: 10,
+            choice: Some(ChoiceConfig { weights: SECOND_WEIGHTS, min_score: -0.25, shared_hits: 2 }),
+            ..Self::first()
+        }
+    }
+}
+
+impl Default for SciFiConfig {
+    fn default() -> Self {
+        Self::preset(SciFiPreset::default())
+    }
+}
+
+impl SciFiConfig {
+    /// The configuration of a preset.
+    pub fn preset(preset: SciFiPreset) -> Self {
+        let passes = match preset {
+            SciFiPreset::Best => vec![SeedPass::first(), SeedPass::second()],
+            SciFiPreset::Hlt1 => vec![SeedPass::hlt1()],
+        };
+        Self { preset, limits: LimitConfig::default(), resolution: 0.1, passes }
+    }
+
+    /// Checks what serde cannot.
+    ///
+    /// # Errors
+    /// [`Error::Config`] naming the value and its limits.
+    pub fn validate(&self) -> Result<()> {
+        let wrong = |what: String| Err(Error::Config(what));
+        if !(1..=4).contains(&self.passes.len()) {
+            return wrong(format!("passes: {} of them, there are one to four", self.passes.len()));
+        }
+        for (number, pass) in self.passes.iter().enumerate() {
+            let name = |key: &str| format!("passes[{number}].{key}");
+            if !(1..=8).contains(&pass.triplets.len()) {
+                return wrong(format!("{}: one to eight kinds of triplets", name("triplets")));
+            }
+            for layers in &pass.triplets {
+                if !(layers[0] < layers[1] && layers[1] < layers[2] && layers[2] < 6) {
+                    let message = "three layers of 0 to 5, rising";
+                    return wrong(format!("{} = {layers:?}: {message}", name("triplets")));
+                }
+            }
+            if !(1_000.0..=1e6).contains(&pass.min_momentum) {
+                let message = "from 1,000 to 1,000,000 MeV";
+                return wrong(format!("{} = {}: {message}", name("min_momentum"), pass.min_momentum));
+            }
+            for (key, value) in [("x_tolerance", pass.x_tolerance), ("uv_tolerance", pass.uv_tolerance)] {
+                if !(value > 0.0 && value <= 100.0) {
+                    return wrong(format!("{} = {value}: above 0 and at most 100 mm", name(key)));
+                }
+            }
+            if pass.choice.is_none() && number + 1 < self.passes.len() {
+                let message = "only the last pass may do without, since the others leave hits to the next";
+                return wrong(format!("{}: {message}", name("choice")));
+            }
+            if let Some(choice) = &pass.choice
+                && !choice.weights.iter().chain([&choice.min_score]).all(|value| value.is_finite())
+            {
+                return wrong(format!("{}: weights and min_score must be finite", name("choice")));
+            }
+            for (key, value, range) in [
+                ("min_x_hits", pass.min_x_hits, 4..=6),
+                ("min_hits", pass.min_hits, 7..=12),
+                ("min_uv_hits", pass.min_uv_hits, 3..=6),
+                ("min_own_hits", pass.min_own_hits, 0..=6),
+                ("min_own_of_six", pass.min_own_of_six, 0..=6),
+            ] {
+                if !range.contains(&value) {
+                    let (from, to) = (range.start(), range.end());
+                    return wrong(format!("{} = {value}: from {from} to {to}", name(key)));
+                }
+            }
+        }
+        if !(self.resolution > 0.0 && self.resolution <= 10.0) {
+            return wrong(format!("resolution = {}: above 0 and at most 10 mm", self.resolution));
+        }
+        let limits = &self.limits;
+        if !(limits.coordinate > 0.0 && limits.coordinate <= 1e5) {
+            return wrong(format!(
+                "limits.coordinate = {}: above 0 and at most 100,000 mm",
+                limits.coordinate
+            ));
+        }
+        for (key, value, most) in [
+            ("hits", limits.hits, 1 << 17),
+            ("hits_in_zone", limits.hits_in_zone, 1 << 15),
+            ("triplets", limits.triplets, 1 << 30),
+            ("candidates", limits.candidates, 1 << 20),
+        ] {
+            if value == 0 || value > most {
+                return wrong(format!("limits.{key} = {value}: from 1 to {most}"));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,174 @@
+//! Find: tracks of a half, lower and upper each on its own, from the hits of its x layers first and then of its u and v
+//! layers (the hybrid seeding of LHCb's first trigger stage, presets and constants in `config`).
+//!
+//! ```text
+//!   pairs      first and last hit of particles from near the origin        one lane a last hit
+//!   middles    those with a hit where a particle of that charge bends to   one lane a pair
+//!   triplets   parabola, nearest hits of the other three x layers          one lane a triplet
+//!   fit        at least two of these, a step of least squares              one lane a triplet with one of them
+//!   clones     of candidates that share hits the best live                 in order
+//!   confirm    each first u (or v) hit is a trial: y / z says where        one lane a trial
+//!              the next hits must be
+//!   choose     a classifier; of tracks that share hits the better live    in order
+//! ```
+//!
+//! Nothing is cut off at a number: lists grow to what they must hold. Work that no detector gives, such as all hits in one
+//! place, is cut and counted.
+//!
+//! Results do not depend on the gang: every list is in the order of its input, or its members are ordered when they are
+//! chosen.
+
+mod choose;
+mod clones;
+mod confirm;
+mod pairs;
+pub(super) mod plan;
+mod triplets;
+
+use super::config::{LimitConfig, SeedPass};
+use super::index::Index;
+use super::layers::{UV_LAYERS, X_LAYERS};
+use crate::event::{Column, StageCounter};
+use crate::simd::Gang;
+use crate::simd::varying::Mask;
+pub(super) use choose::ChooseScratch;
+use clones::CloneScratch;
+use confirm::{ConfirmScratch, Half, NONE};
+use pairs::Pairs;
+use plan::Kind;
+use triplets::{Candidates, Search, Triplets};
+
+/// First hits whose pairs are worked on together.
+const FIRSTS: usize = 512;
+
+/// Lanes that did wanted work, and all of them.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Occupancy {
+    active: u64,
+    total: u64,
+}
+
+impl Occupancy {
+    #[inline(always)]
+    fn add<G: Gang>(&mut self, _: G, lanes: Mask<G>) {
+        self.active += lanes.count() as u64;
+        self.total += G::LANES as u64;
+    }
+
+    /// Adds them to a stage.
+    pub(super) fn add_to(self, stage: &mut StageCounter) {
+        stage.lanes_active += self.active;
+        stage.lanes_total += self.total;
+    }
+}
+
+/// Memory of the search.
+#[derive(Debug, Default)]
+pub(super) struct FindScratch {
+    pairs: Pairs,
+    triplets: Triplets,
+    candidates: Candidates,
+    clones: CloneScratch,
+    tracks: Column<u32>,
+    confirm: ConfirmScratch,
+}
+
+/// A track as it is found.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Track {
+    /// Places of the hits in the index, x layers first; `NO_HIT` where there is none.
+    pub(super) hits: [u32; X_LAYERS + UV_LAYERS],
+    /// The parameters in x.
+    pub(super) x: [f32; 3],
+    /// y at the reference, and slope.
+    pub(super) y: [f32; 2],
+    /// Sum of the squared distances of the x hits, mm^2.
+    pub(super) chi2_x: f32,
+    /// Sum of the squared distances in y, mm^2.
+    pub(super) chi2: f32,
+}
+
+/// What a pass did.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct PassCounts {
+    pub(super) x: Occupancy,
+    pub(super) uv: Occupancy,
+    /// Triplets and candidates that were not looked at.
+    pub(super) dropped: u64,
+}
+
+impl FindScratch {
+    /// Finds the candidates in x of a half that are no clones; says how many.
+    #[inline(always)]
+    pub(super) fn find_x<G: Gang>(
+        &mut self,
+        g: G,
+        (pass, kinds, limits): (&SeedPass, &[Kind], &LimitConfig),
+        index: &mut Index,
+        half: usize,
+        counts: &mut PassCounts,
+    ) -> usize {
+        let Self { pairs, triplets, candidates, clones, tracks, .. } = self;
+        candidates.len = 0;
+        for (number, kind) in kinds.iter().enumerate() {
+            index.look_closely(g, half, kind.layers[1]);
+            let search = Search { index, half, pass, kind, number };
+            let first = index.layer(half, kind.layers[0]);
+            let mut looked_at = 0;
+            for begin in (first.begin..first.end).step_by(FIRSTS) {
+                pairs.len = 0;
+                let firsts = begin..first.end.min(begin + FIRSTS as u32);
+                pairs.list(g, index, (half, kind), firsts, &mut counts.x);
+                pairs.find_middles(g, index, half, kind);
+                while pairs.len > 0 {
+                    // Far above what detectors give: this ends what hostile events would make of it.
+                    let left = (limits.triplets as usize).saturating_sub(looked_at);
+                    counts.dropped += pairs.len.saturating_sub(left) as u64;
+                    pairs.len = pairs.len.min(left);
+                    looked_at += pairs.len;
+                    search.first_layers(g, pairs, triplets, &mut counts.x);
+                    search.last_layer(g, triplets, candidates, &mut counts.x);
+                    let most = limits.candidates as usize;
+                    counts.dropped += candidates.len.saturating_sub(most) as u64;
+                    candidates.len = candidates.len.min(most);
+                }
+            }
+        }
+        clones.keep_best(index, (half, pass), candidates, tracks);
+        tracks.len()
+    }
+
+    /// Confirms them in the u and v layers, and appends the tracks.
+    #[inline(always)]
+    pub(super) fn find_uv<G: Gang>(
+        &mut self,
+        g: G,
+        pass: &SeedPass,
+        index: &Index,
+        half: usize,
+        counts: &mut PassCounts,
+        out: &mut Vec<Track>,
+    ) {
+        let Self { candidates, tracks, confirm, .. } = self;
+        confirm.confirm(g, &Half { index, half, pass, candidates, tracks }, &mut counts.uv);
+        let found = &confirm.confirmed;
+        for (track, &candidate) in tracks.iter().enumerate() {
+            let winner = found.winner[track];
+            if winner == NONE {
+                continue;
+            }
+            let (candidate, winner) = (candidate as usize, winner as usize);
+            let hit = |layer: usize| match layer.checked_sub(X_LAYERS) {
+                None => candidates.hits[layer].padded()[candidate],
+                Some(layer) => found.hits[layer][winner],
+            };
+            out.push(Track {
+                hits: std::array::from_fn(hit),
+                x: candidates.parameters.each_ref().map(|column| column.padded()[candidate]),
+                y: [found.y[winner], found.slope[winner]],
+                chi2_x: 0.0,
+                chi2: found.chi2[winner],
+            });
+        }
+    }
+}

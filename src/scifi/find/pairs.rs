@@ -1,0 +1,135 @@
+//! Pairs: first and last hits of a half, one lane a last hit, and those of them with a middle hit where they lead.
+
+use super::Occupancy;
+use super::plan::Kind;
+use crate::event::Column;
+use crate::scifi::index::Index;
+use crate::simd::Gang;
+use crate::simd::varying::{F32, Mask, U32};
+
+/// Pairs of places in the index, and the middle hit that is looked at.
+#[derive(Debug, Default)]
+pub(super) struct Pairs {
+    pub(super) first: Column<u32>,
+    pub(super) last: Column<u32>,
+    pub(super) middle: Column<u32>,
+    pub(super) len: usize,
+}
+
+/// The line of a pair, and where its middle hit may be.
+#[derive(Clone, Copy)]
+pub(super) struct Chord<G: Gang> {
+    /// Slope.
+    pub(super) tx: F32<G>,
+    /// x at the reference.
+    pub(super) x: F32<G>,
+    /// x in the middle layer.
+    pub(super) middle: F32<G>,
+    /// The window there.
+    pub(super) from: F32<G>,
+    pub(super) to: F32<G>,
+}
+
+impl<G: Gang> Chord<G> {
+    /// Through a first and a last hit.
+    #[inline(always)]
+    pub(super) fn new(g: G, kind: &Kind, first: F32<G>, last: F32<G>) -> Self {
+        let value = |value| F32::splat(g, value);
+        let tx = (last - first) * value(kind.per_length);
+        let x = tx.neg_mul_add(value(kind.first_d), first);
+        let x0 = tx.neg_mul_add(value(kind.first_z), first);
+        let size = x0.abs();
+        let per_momentum = size * size.mul_add(value(kind.square), value(kind.linear));
+        let middle = tx.mul_add(value(kind.middle_d), x);
+        let far = per_momentum.mul_add(value(kind.sagitta_momentum), value(kind.sagitta));
+        let near = per_momentum.mul_add(value(kind.sagitta_momentum), value(-2.0 * kind.sagitta));
+        let is_left = x0.lt(value(0.0));
+        Self {
+            tx,
+            x,
+            middle,
+            from: middle + is_left.select_f(-far, near),
+            to: middle + is_left.select_f(-near, far),
+        }
+    }
+}
+
+impl Pairs {
+    /// Lists the pairs that begin with the hits of `firsts` and have hits near where their middle hit must be; the index
+    /// looks closely at the middle layer.
+    #[inline(always)]
+    pub(super) fn list<G: Gang>(
+        &mut self,
+        g: G,
+        index: &Index,
+        (half, kind): (usize, &Kind),
+        firsts: std::ops::Range<u32>,
+        counts: &mut Occupancy,
+    ) {
+        let last = index.layer(half, kind.layers[2]);
+        let (x, end) = (index.x.padded(), last.end as usize);
+        let mut from = last.begin as usize;
+        for first in firsts {
+            let first_x = x[first as usize];
+            let centre = first_x * kind.scale;
+            let (low, high) = (F32::splat(g, centre - kind.window), F32::splat(g, centre + kind.window));
+            // Sentinels end both loops; windows begin later for each hit.
+            while x[from] < centre - kind.window {
+                from += 1;
+            }
+            self.reserve(end - from);
+            let (first_place, first_x) = (U32::splat(g, first), F32::splat(g, first_x));
+            let (firsts_to, lasts_to) = (self.first.padded_mut(), self.last.padded_mut());
+            for at in (from..end).step_by(G::LANES) {
+                let last_x = F32::load(g, &x[at..]);
+                let inside = low.le(last_x) & last_x.le(high) & Mask::first(g, end - at);
+                if !inside.any() {
+                    break;
+                }
+                counts.add(g, inside);
+                let chord = Chord::new(g, kind, first_x, last_x);
+                let leads = index.next(g, chord.from).le(chord.to) & inside;
+                let last = U32::splat(g, at as u32) + U32::iota(g);
+                first_place.store(&mut firsts_to[self.len..]);
+                self.len += last.store_packed(&mut lasts_to[self.len..], leads);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn reserve(&mut self, more: usize) {
+        for column in [&mut self.first, &mut self.last, &mut self.middle] {
+            column.reserve_total(self.len + more);
+        }
+    }
+
+    /// Finds the first middle hit of each pair, and drops those without.
+    #[inline(always)]
+    pub(super) fn find_middles<G: Gang>(&mut self, g: G, index: &Index, half: usize, kind: &Kind) {
+        let layer = index.layer(half, kind.layers[1]);
+        let x = index.x.padded();
+        let mut kept = 0;
+        for at in (0..self.len).step_by(G::LANES) {
+            let first = U32::load(g, &self.first.padded()[at..]);
+            let last = U32::load(g, &self.last.padded()[at..]);
+            let chord = Chord::new(g, kind, F32::gather(x, first), F32::gather(x, last));
+            let (middle, middle_x) = layer.lower_bound(g, chord.from);
+            let leads = middle_x.le(chord.to) & Mask::first(g, self.len - at);
+            kept += self.keep(kept, [first, last, middle], leads);
+        }
+        self.len = kept;
+    }
+
+    /// Moves pairs to place `at`, at most where they were loaded from; says how many.
+    #[inline(always)]
+    pub(super) fn keep<G: Gang>(
+        &mut self,
+        at: usize,
+        [first, last, middle]: [U32<G>; 3],
+        lanes: Mask<G>,
+    ) -> usize {
+        first.store_packed(&mut self.first.padded_mut()[at..], lanes);
+        last.store_packed(&mut self.last.padded_mut()[at..], lanes);
+        middle.store_packed(&mut self.middle.padded_mut()[at..], lanes)
+    }
+}

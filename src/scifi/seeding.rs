@@ -1,0 +1,308 @@
+//! [`SciFi`]: the sequence from raw banks to tracks in the SciFi.
+
+use super::config::{SciFiConfig, SeedPass};
+use super::decode::{SciFiScratch, decode};
+use super::find::plan::Kind;
+use super::find::{ChooseScratch, FindScratch, PassCounts, Track};
+use super::geometry::SciFiGeometry;
+use super::index::{Index, NO_HIT};
+use super::layers::{BY_Z, HALVES};
+use super::state::States;
+use crate::engine::{Sequence, Stage};
+use crate::event::{BankKind, Outcome, RawBatch, RawEvents, SciFiBatch, SciFiTracks, StageClock, Truncation};
+use crate::simd::{Gang, Level};
+use crate::{Result, Status};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Stages after decoding.
+const SORT: usize = 1;
+const FIND: usize = 2;
+const CONFIRM: usize = 3;
+
+/// Raw banks of the SciFi to tracks in it.
+#[derive(Debug, Clone)]
+pub struct SciFi {
+    level: Level,
+    geometry: Arc<SciFiGeometry>,
+    config: SciFiConfig,
+    /// What the passes need to know of the layers.
+    kinds: Vec<Vec<Kind>>,
+    states: States,
+}
+
+/// Scratch memory of one thread.
+#[derive(Debug, Default)]
+pub struct SciFiWorkspace {
+    decode: SciFiScratch,
+    hits: Outcome<SciFiBatch>,
+    seeding: SeedingScratch,
+}
+
+/// Memory of the search for tracks.
+#[derive(Debug, Default)]
+struct SeedingScratch {
+    /// The hits of the event, or those that the passes before left: passes take turns.
+    index: [Index; 2],
+    find: FindScratch,
+    /// Tracks of a pass, and of all passes.
+    tracks: Vec<Track>,
+    all: Vec<Track>,
+    choose: ChooseScratch,
+}
+
+impl SciFi {
+    /// A sequence for this detector and polarity of the magnet, -1 (down) or 1.
+    ///
+    /// # Errors
+    /// [`Error::Config`](crate::Error::Config) for a configuration that cannot be used.
+    pub fn new(
+        level: Level,
+        config: SciFiConfig,
+        geometry: Arc<SciFiGeometry>,
+        polarity: f32,
+    ) -> Result<Self> {
+        config.validate()?;
+        let kinds = |pass: &SeedPass| (0..pass.triplets.len()).map(|kind| Kind::new(pass, kind)).collect();
+        let kinds = config.passes.iter().map(kinds).collect();
+        let states = States::new(f64::from(config.resolution), polarity);
+        Ok(Self { level, geometry, config, kinds, states })
+    }
+
+    /// The configuration.
+    pub fn config(&self) -> &SciFiConfig {
+        &self.config
+    }
+
+    /// Finds the tracks of events of `range`, given their hits, and appends them to `out`, in order. An event that cannot
+    /// be reconstructed gives no tracks and a [`Status`]; everything dropped is counted.
+    ///
+    /// Output bytes do not depend on the level, nor on how events are cut into ranges. Memory is allocated only while
+    /// `workspace` and `out` still grow.
+    ///
+    /// # Panics
+    /// When `range` is not within the events.
+    pub fn find(
+        &self,
+        hits: &SciFiBatch,
+        range: Range<usize>,
+        workspace: &mut SciFiWorkspace,
+        out: &mut Outcome<SciFiTracks>,
+    ) {
+        let seeding = &mut workspace.seeding;
+        crate::dispatch!(self.level, g => run(g, self, hits, range, seeding, out));
+    }
+}
+
+impl Sequence for SciFi {
+    const NAME: &'static str = "scifi";
+    const STAGES: &'static [Stage] = &[
+        Stage { name: "decode", input: "raw banks", output: "hits by zone and x" },
+        Stage { name: "sort", input: "hits by zone and x", output: "x by half and layer" },
+        Stage { name: "find", input: "hits of x layers", output: "tracks in x" },
+        Stage { name: "confirm", input: "hits of u and v layers", output: "tracks" },
+    ];
+
+    type Input<'a> = RawEvents<'a>;
+    type Batch = RawBatch;
+    type Output = SciFiTracks;
+    type Workspace = SciFiWorkspace;
+
+    fn level(&self) -> Level {
+        self.level
+    }
+
+    fn view(batch: &RawBatch) -> RawEvents<'_> {
+        batch.view()
+    }
+
+    fn bank_bytes(&self, events: RawEvents<'_>) -> Option<u64> {
+        Some(events.bank_bytes(|_| BankKind::SciFi))
+    }
+
+    fn run_range(
+        &self,
+        events: RawEvents<'_>,
+        range: Range<usize>,
+        workspace: &mut SciFiWorkspace,
+        out: &mut Outcome<SciFiTracks>,
+    ) {
+        let SciFiWorkspace { decode: scratch, hits, seeding } = workspace;
+        hits.clear();
+        let count = range.len();
+        decode(self.level, &self.geometry, events, range, scratch, hits);
+        out.counters.add_part(&hits.counters, 0);
+        let hits = &hits.results;
+        crate::dispatch!(self.level, g => run(g, self, hits, 0..count, seeding, out));
+    }
+}
+
+#[inline(always)]
+fn run<G: Gang>(
+    g: G,
+    of: &SciFi,
+    hits: &SciFiBatch,
+    range: Range<usize>,
+    scratch: &mut SeedingScratch,
+    out: &mut Outcome<SciFiTracks>,
+) {
+    let mut clock = StageClock::start();
+    for event in range {
+        let mut status = hits.status[event];
+        if status == Status::Ok {
+            status = sort_room(g, of, hits, event, scratch);
+        }
+        let count = hits.of_event(event).len() as u64;
+        out.counters.stages[SORT].items_in += count;
+        clock.lap(&mut out.counters.stages[SORT]);
+        if status == Status::Ok {
+            out.counters.stages[SORT].items_out += count;
+            out.counters.stages[FIND].items_in += count;
+            find(g, of, scratch, out, &mut clock);
+            append_room(g, of, (hits, event), scratch, &mut out.results);
+            out.counters.stages[CONFIRM].items_out += scratch.all.len() as u64;
+            out.results.status.push(status);
+            out.counters.count_event(status);
+        } else {
+            out.push_failed(status);
+        }
+        clock.lap(&mut out.counters.stages[CONFIRM]);
+    }
+}
+
+/// All passes over an event; each stage is a function of its own.
+#[inline(always)]
+fn find<G: Gang>(
+    g: G,
+    of: &SciFi,
+    scratch: &mut SeedingScratch,
+    out: &mut Outcome<SciFiTracks>,
+    clock: &mut StageClock,
+) {
+    scratch.all.clear();
+    let counters = &mut out.counters;
+    for pass in 0..of.config.passes.len() {
+        let mut counts = PassCounts::default();
+        scratch.tracks.clear();
+        for half in 0..HALVES {
+            let candidates = find_room(g, of, (pass, half), scratch, &mut counts);
+            counters.stages[FIND].items_out += candidates as u64;
+            counters.stages[CONFIRM].items_in += candidates as u64;
+            clock.lap(&mut counters.stages[FIND]);
+            confirm_room(g, of, (pass, half), scratch, &mut counts);
+            clock.lap(&mut counters.stages[CONFIRM]);
+        }
+        counts.x.add_to(&mut counters.stages[FIND]);
+        counts.uv.add_to(&mut counters.stages[CONFIRM]);
+        if counts.dropped > 0 {
+            counters.count_truncated(Truncation::CandidatesInWindow, counts.dropped);
+        }
+        choose_room(g, of, pass, scratch);
+        clock.lap(&mut counters.stages[CONFIRM]);
+    }
+}
+
+#[inline(never)]
+fn sort_room<G: Gang>(
+    g: G,
+    of: &SciFi,
+    hits: &SciFiBatch,
+    event: usize,
+    scratch: &mut SeedingScratch,
+) -> Status {
+    g.vectorize(
+        #[inline(always)]
+        || scratch.index[0].fill(g, &of.config.limits, hits, event),
+    )
+}
+
+/// Says how many candidates there are.
+#[inline(never)]
+fn find_room<G: Gang>(
+    g: G,
+    of: &SciFi,
+    (pass, half): (usize, usize),
+    scratch: &mut SeedingScratch,
+    counts: &mut PassCounts,
+) -> usize {
+    g.vectorize(
+        #[inline(always)]
+        || {
+            let rules = (&of.config.passes[pass], &of.kinds[pass][..], &of.config.limits);
+            scratch.find.find_x(g, rules, &mut scratch.index[pass % 2], half, counts)
+        },
+    )
+}
+
+#[inline(never)]
+fn confirm_room<G: Gang>(
+    g: G,
+    of: &SciFi,
+    (pass, half): (usize, usize),
+    scratch: &mut SeedingScratch,
+    counts: &mut PassCounts,
+) {
+    g.vectorize(
+        #[inline(always)]
+        || {
+            let SeedingScratch { index, find, tracks, .. } = scratch;
+            find.find_uv(g, &of.config.passes[pass], &index[pass % 2], half, counts, tracks);
+        },
+    );
+}
+
+/// Chooses among the tracks of a pass, whose hits are numbers in the event, counted from 1, from then on, and leaves the
+/// other hits to the next pass.
+#[inline(never)]
+fn choose_room<G: Gang>(g: G, of: &SciFi, pass: usize, scratch: &mut SeedingScratch) {
+    g.vectorize(
+        #[inline(always)]
+        || {
+            let SeedingScratch { index: [first, second], tracks, all, choose, .. } = scratch;
+            let (present, next) = if pass % 2 == 0 { (first, second) } else { (second, first) };
+            for track in tracks.iter_mut() {
+                track.chi2_x = of.states.chi2_x(track, &present.x);
+            }
+            let choice = of.config.passes[pass].choice.as_ref();
+            choose.choose(choice, present, tracks);
+            for track in tracks.iter_mut() {
+                for hit in track.hits.iter_mut().filter(|hit| **hit != NO_HIT) {
+                    *hit = present.source[*hit as usize] + 1;
+                }
+            }
+            all.extend_from_slice(tracks);
+            if pass + 1 < of.config.passes.len() {
+                next.keep_free(g, present, choose.used.padded());
+            }
+        },
+    );
+}
+
+/// Writes the tracks of an event.
+#[inline(never)]
+fn append_room<G: Gang>(
+    g: G,
+    of: &SciFi,
+    (hits, event): (&SciFiBatch, usize),
+    scratch: &SeedingScratch,
+    out: &mut SciFiTracks,
+) {
+    g.vectorize(
+        #[inline(always)]
+        || {
+            let first = hits.of_event(event).start;
+            for track in &scratch.all {
+                for hit in BY_Z.map(|layer| track.hits[layer]) {
+                    if hit != NO_HIT {
+                        out.hits.push(hits.id[first + hit as usize - 1]);
+                    }
+                }
+                out.hit_start.push(out.hits.len() as u32);
+                out.state.push(&of.states.of(track));
+                out.chi2_x.push(track.chi2_x);
+                out.chi2_y.push(track.chi2);
+            }
+            out.track_start.push(out.hit_start.len() as u32 - 1);
+        },
+    );
+}
