@@ -8,7 +8,7 @@ use common::geometry::Detector;
 use common::{Sharing, data, hashes, hashes_on};
 use peloton::Status;
 use peloton::engine::Engine;
-use peloton::event::{Outcome, RawBatch, Results, SCIFI_ZONES, SciFiBatch, SciFiTracks};
+use peloton::event::{Outcome, RawBatch, SCIFI_ZONES, SciFiBatch, SciFiTracks};
 use peloton::scifi::reference::{ReferenceTrack, find};
 use peloton::scifi::{SciFi, SciFiConfig, SciFiPreset, SciFiScratch, SciFiWorkspace, SeedPass, decode};
 use peloton::simd::Level;
