@@ -3,7 +3,8 @@
 use super::config::{SciFiConfig, SeedPass};
 use super::decode::{SciFiScratch, decode};
 use super::find::plan::Kind;
-use super::find::{ChooseScratch, FindScratch, PassCounts, Track};
+use super::find::track::Track;
+use super::find::{ChooseScratch, FindScratch, PassCounts};
 use super::geometry::SciFiGeometry;
 use super::index::{Index, NO_HIT};
 use super::layers::{BY_Z, HALVES};

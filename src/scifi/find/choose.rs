@@ -1,7 +1,7 @@
 //! The choice among the tracks of a pass: a classifier tells tracks from ghosts, and of tracks that share hits the better
 //! ones live.
 
-use super::Track;
+use super::track::Track;
 use crate::event::Column;
 use crate::scifi::config::{ChoiceConfig, FEATURES};
 use crate::scifi::index::{Index, NO_HIT};

@@ -1,7 +1,7 @@
 //! Confirmation: tracks in x take in hits of the u and v layers, one lane a track and its first such hit. What a hit
 //! there lies off the track in x tells its y; the y of a track lie on a line from the origin.
 
-use super::Occupancy;
+use super::occupancy::Occupancy;
 use super::triplets::Candidates;
 use crate::event::Column;
 use crate::scifi::config::SeedPass;

@@ -21,46 +21,28 @@
 mod choose;
 mod clones;
 mod confirm;
+mod occupancy;
 mod pairs;
 pub(super) mod plan;
+pub(super) mod track;
 mod triplets;
 
 use super::config::{LimitConfig, SeedPass};
 use super::index::Index;
 use super::layers::{UV_LAYERS, X_LAYERS};
-use crate::event::{Column, StageCounter};
+use crate::event::Column;
 use crate::simd::Gang;
-use crate::simd::varying::Mask;
 pub(super) use choose::ChooseScratch;
 use clones::CloneScratch;
 use confirm::{ConfirmScratch, Half, NONE};
+use occupancy::Occupancy;
 use pairs::Pairs;
 use plan::Kind;
+use track::Track;
 use triplets::{Candidates, Search, Triplets};
 
 /// First hits whose pairs are worked on together.
 const FIRSTS: usize = 512;
-
-/// Lanes that did wanted work, and all of them.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Occupancy {
-    active: u64,
-    total: u64,
-}
-
-impl Occupancy {
-    #[inline(always)]
-    fn add<G: Gang>(&mut self, _: G, lanes: Mask<G>) {
-        self.active += lanes.count() as u64;
-        self.total += G::LANES as u64;
-    }
-
-    /// Adds them to a stage.
-    pub(super) fn add_to(self, stage: &mut StageCounter) {
-        stage.lanes_active += self.active;
-        stage.lanes_total += self.total;
-    }
-}
 
 /// Memory of the search.
 #[derive(Debug, Default)]
@@ -71,21 +53,6 @@ pub(super) struct FindScratch {
     clones: CloneScratch,
     tracks: Column<u32>,
     confirm: ConfirmScratch,
-}
-
-/// A track as it is found.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Track {
-    /// Places of the hits in the index, x layers first; `NO_HIT` where there is none.
-    pub(super) hits: [u32; X_LAYERS + UV_LAYERS],
-    /// The parameters in x.
-    pub(super) x: [f32; 3],
-    /// y at the reference, and slope.
-    pub(super) y: [f32; 2],
-    /// Sum of the squared distances of the x hits, mm^2.
-    pub(super) chi2_x: f32,
-    /// Sum of the squared distances in y, mm^2.
-    pub(super) chi2: f32,
 }
 
 /// What a pass did.

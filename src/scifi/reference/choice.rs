@@ -1,7 +1,7 @@
 //! The choice among the tracks of a pass.
 
-use super::passes::Found;
 use super::states::chi2_x;
+use super::track::Found;
 use crate::scifi::config::ChoiceConfig;
 
 /// Straight between powers of 2, where it is the logarithm.

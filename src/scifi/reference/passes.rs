@@ -1,20 +1,11 @@
 //! All passes over the halves of an event.
 
 use super::choice::choose;
+use super::layers::{UV_ZONE, X_ZONE};
+use super::track::{Found, Hits};
 use super::uv::confirm;
 use super::x::{self, CandidateX};
-use super::{Hits, UV_ZONE, X_ZONE};
 use crate::scifi::config::SciFiConfig;
-
-/// A track: its hits, by their numbers in the event, and its parameters.
-#[derive(Debug, Clone)]
-pub(super) struct Found {
-    pub(super) x_hits: [Option<usize>; 6],
-    pub(super) uv_hits: [Option<usize>; 6],
-    pub(super) x: [f32; 3],
-    pub(super) y: [f32; 2],
-    pub(super) chi2: f32,
-}
 
 /// The tracks of an event, given the hits of its zones; `x_of` knows the x of a hit.
 pub(super) fn all(
@@ -53,11 +44,4 @@ pub(super) fn all(
         all.extend(tracks);
     }
     all
-}
-
-impl Found {
-    /// Whether it has this hit.
-    fn has(&self, hit: usize) -> bool {
-        self.x_hits.contains(&Some(hit)) || self.uv_hits.contains(&Some(hit))
-    }
 }

@@ -1,7 +1,7 @@
 //! States of tracks, with covariances in f64.
 
-use super::passes::Found;
-use super::{ReferenceTrack, UV_SLOPE, UV_Z, X_Z, bend, distance};
+use super::layers::{UV_SLOPE, UV_Z, X_Z, bend, distance};
+use super::track::{Found, ReferenceTrack};
 
 /// Where states are given, mm.
 const STATE_Z: f64 = 9410.0;

@@ -1,7 +1,8 @@
 //! Tracks in x take in hits of the u and v layers.
 
+use super::layers::{UV_SLOPE, UV_Z, bend, distance};
+use super::track::Place;
 use super::x::{CandidateX, nearest};
-use super::{Place, UV_SLOPE, UV_Z, bend, distance};
 use crate::scifi::config::SeedPass;
 
 /// Hits in u and v layers, and the line in y.
