@@ -110,7 +110,7 @@ struct Start {
     truth: filter::OnCylinder,
 }
 
-/// Hits of the layers asked for, of all particles of simulated events.
+/// Hits of the layers asked for, of all particles of a simulated event.
 fn starts(spec: &str, layers: [usize; 3]) -> Vec<Start> {
     let (mut hits, mut truth) = (CylinderBatch::default(), CylinderTruth::default());
     let mut sim = CylinderSim::new(spec.parse().unwrap(), 0, None);
@@ -159,7 +159,7 @@ fn spread(start: &Start) -> filter::OnCylinder {
 fn helices_through_three_hits_are_those_of_f64() {
     for layers in [[0, 1, 2], [0, 4, 9], [0, 1, 9]] {
         let (mut worst, mut noticed) = ([0.0f64; 5], 0);
-        let starts = starts("sim:cylinder,events=2,tracks=3000,seed=21", layers);
+        let starts = starts("sim:cylinder,events=1,tracks=6000,seed=21", layers);
         for start in &starts {
             // What the hits are in f32 is what both start from.
             let hits = start.hits.map(|hit| hit.map(|value| value as f32));
@@ -193,7 +193,7 @@ fn width(values: &mut [f64]) -> f64 {
 #[test]
 fn seeds_are_as_far_from_the_truth_as_their_hits() {
     for layers in [[0, 1, 2], [0, 4, 9]] {
-        let starts = starts("sim:cylinder,events=4,tracks=3000,seed=22", layers);
+        let starts = starts("sim:cylinder,events=1,tracks=12000,seed=22", layers);
         let mut pulls: [Vec<f64>; 5] = Default::default();
         let prior = peloton::cylinder::CylinderConfig::default().fit.prior.map(f64::from);
         let mut beyond = [0; 5];
@@ -296,40 +296,26 @@ fn decoded_hits_are_where_f64_puts_them() {
     assert!(wrong.iter().all(|wrong| *wrong > 10.0), "{wrong:?}");
 }
 
-/// Strips and fibres that straight lines cross, decoded: no farther from the line than half of what is read out as one.
-/// Quarters of strips count from where they begin, so that a hit of the UT lies up to a quarter of a strip before its line.
+/// Strips that straight lines cross, decoded. Quarters of strips count from where they begin, so that a hit of the UT lies
+/// up to a quarter of a strip before its line.
 #[test]
-fn decoded_hits_are_on_the_lines_that_made_them() {
+fn decoded_strips_are_on_the_lines_that_made_them() {
     let (geometry, mut random) = (Detector::nominal(), Random::new(7));
-    let (mut strips, mut fibres) = (Vec::new(), Vec::new());
+    let mut strips = Vec::new();
     for _ in 0..20_000 {
         let [tx, ty] = [0.2, 0.15].map(|most| random.between(-most, most));
         let line = |z: f32| [tx * f64::from(z), ty * f64::from(z)].map(|value| value as f32);
         for plane in [0, 3] {
             for strip in geometry.ut.strips_at(plane, line) {
-                let at = ut::decode_position_f64(&geometry.ut, 4, strip.id, strip.quarter.into());
-                let [x, _, z] = at.expect("a strip");
-                // The pitch, at the sector's own z; strips run along y here.
-                let next = ut::decode_position_f64(&geometry.ut, 4, strip.id, u32::from(strip.quarter) + 1);
-                let step = next.expect("a strip")[0] - x;
+                let at =
+                    |quarter| ut::decode_position_f64(&geometry.ut, 4, strip.id, quarter).expect("a strip");
+                let [x, _, z] = at(strip.quarter.into());
+                let step = at(u32::from(strip.quarter) + 1)[0] - x;
                 strips.push((tx * z - x) / step);
             }
         }
-        for layer in [0, 3, 4, 7, 8, 11] {
-            if let Some(hit) = geometry.scifi.channel_at(layer, line) {
-                let at = scifi::decode_position_f64(&geometry.scifi, hit.id, u32::from(hit.half));
-                let [x, z, _] = at.expect("a mat");
-                fibres.push(tx * z - x);
-            }
-        }
     }
-    assert!(strips.len() > 20_000 && fibres.len() > 60_000, "{} {}", strips.len(), fibres.len());
-    let range = |values: &[f64]| {
-        values.iter().fold([f64::MAX, f64::MIN], |[low, high], v| [low.min(*v), high.max(*v)])
-    };
-    let ([low, high], [left, right]) = (range(&strips), range(&fibres));
-    println!("UT: {low:.3} to {high:.3} quarters of a strip, SciFi: {left:.4} to {right:.4} mm");
-    assert!(low > -0.02 && high < 1.02, "{low} {high}");
-    let mean = fibres.iter().sum::<f64>() / fibres.len() as f64;
-    assert!(mean.abs() < 0.002 && left > -0.2 && right < 0.2, "{left} {right} {mean}");
+    let (low, high) = strips.iter().fold((f64::MAX, f64::MIN), |(low, high), v| (low.min(*v), high.max(*v)));
+    println!("{} strips: {low:.3} to {high:.3} quarters", strips.len());
+    assert!(strips.len() > 20_000 && low > -0.02 && high < 1.02, "{low} {high}");
 }

@@ -272,7 +272,8 @@ pub(super) fn fit<G: Gang>(
 
         let (mut down, mut up) = (State::start(g, config, tx, ty), State::start(g, config, tx, ty));
         // Hits are gathered once: the way up reads what the way down wrote.
-        let (mut hits, mut before) = (0, top);
+        // A hit changes the noise from the next but one on: the next need not wait for it.
+        let (mut hits, mut before, mut known) = (0, top, noise);
         loop {
             let number = U32::splat(g, hits as u32 + 1);
             let on = (first + number).lt(last + U32::splat(g, 1)) & lanes;
@@ -283,7 +284,8 @@ pub(super) fn fit<G: Gang>(
             let dz = hit[2] - before[2];
             let across = [0, 1].map(|i| dz.neg_mul_add(straight[i], hit[i] - before[i]));
             let step = [across[0], across[1], dz];
-            let surprise = down.update(g, step, noise, on);
+            let surprise = down.update(g, step, known, on);
+            known = noise;
             if learns && hits + 1 >= FIRST_TO_LEARN_FROM {
                 noise = on.select_f(next_noise(g, config, noise, &surprise), noise);
             }
@@ -292,11 +294,13 @@ pub(super) fn fit<G: Gang>(
         }
         // Lanes that had a hit two steps ago, and one step ago: shorter tracks join later.
         let mut behind = [Mask::first(g, 0); 2];
+        known = noise;
         for number in (0..hits).rev() {
             let on = (first + U32::splat(g, number as u32)).lt(last) & lanes;
             let at = 3 * number * G::LANES;
             let step = [0, 1, 2].map(|i| -F32::load(g, &path.padded()[at + i * G::LANES..]));
-            let surprise = up.update(g, step, noise, on);
+            let surprise = up.update(g, step, known, on);
+            known = noise;
             if learns {
                 noise = behind[0].select_f(next_noise(g, config, noise, &surprise), noise);
             }

@@ -84,18 +84,23 @@ KERNEL(velo_fit, VeloArgs, 64) {
     State down = {0.0f, 0.0f, usual ? 0.0f : tx, usual ? 0.0f : ty, 2.0f, 0.0f, a.hit_weight, 0.0f};
     State up = down;
     // From the fourth hit on each tells how much the track scatters; the way up begins with what the way down learned.
+    // A hit changes the noise from the next but one on.
+    float known = noise;
     for (u32 i = 1; i <= last; i++) {
         const u32 from = hits[i - 1], to = hits[i];
         const float dz = zs[to] - zs[from];
         const float x = fused(-dz, line_x, xs[to] - xs[from]), y = fused(-dz, line_y, ys[to] - ys[from]);
-        const Surprise hit = update(down, x, y, dz, noise);
+        const Surprise hit = update(down, x, y, dz, known);
+        known = noise;
         if (a.noise_gain > 0.0f && i >= 3) noise = next_noise(a, noise, hit);
     }
+    known = noise;
     for (u32 i = 1; i <= last; i++) {
         const u32 from = hits[last - i], to = hits[last - i + 1];
         const float dz = zs[to] - zs[from];
         const float x = fused(-dz, line_x, xs[to] - xs[from]), y = fused(-dz, line_y, ys[to] - ys[from]);
-        const Surprise hit = update(up, -x, -y, -dz, noise);
+        const Surprise hit = update(up, -x, -y, -dz, known);
+        known = noise;
         if (a.noise_gain > 0.0f && i >= 3) noise = next_noise(a, noise, hit);
     }
     State beam = backward ? up : down;

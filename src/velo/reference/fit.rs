@@ -32,9 +32,12 @@ impl State {
     ) -> Self {
         let mut state =
             Self { x: 0.0, y: 0.0, tx, ty, xx_and_hit: 2.0, xt: 0.0, tt: config.weight, chi2: 0.0 };
+        // A hit changes the noise from the next but one on.
+        let mut known = *noise;
         for ([x, y, dz], number) in steps.zip(1..) {
             let old = state;
-            let tt = old.tt + *noise;
+            let tt = old.tt + known;
+            known = *noise;
             let before = dz.mul_add(old.xt, old.xx_and_hit);
             let xt = dz.mul_add(tt, old.xt);
             let inverse = 1.0 / dz.mul_add(xt, before);
