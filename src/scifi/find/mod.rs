@@ -29,7 +29,7 @@ mod triplets;
 
 use super::config::{LimitConfig, SeedPass};
 use super::index::Index;
-use super::layers::{UV_LAYERS, X_LAYERS};
+use super::layers::X_LAYERS;
 use crate::event::Column;
 use crate::simd::Gang;
 pub(super) use choose::ChooseScratch;
