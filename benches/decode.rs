@@ -1,137 +1,161 @@
-//! Speed of the decoders on the seven public LHCb events: least CPU time of many passes, by level.
+//! Speed of the decoders on the seven public LHCb events, or on simulated ones: CPU time by level, and events/s.
 //!
-//! `cargo bench --bench decode` prints what reading the events costs and one table per decoder: µs and events/s of one core, and the rate of
-//! raw banks that go in; arguments keep only rows that contain one of them (`-- "UT, avx2"`). Levels
-//! take turns by rounds of many passes, so that a noisy machine is noisy to all.
+//! `cargo bench --bench decode` measures each decoder on each level, and what reading the events costs, in bytes/s;
+//! `-- "UT/avx2"` and the like only rows whose names contain that. Each row comes in several rounds, in turns: rows of one
+//! round compare.
 
 mod common;
 
-use common::{data, now};
-use peloton::event::{BankKind, Outcome, RawBatch, SciFiBatch, UtBatch, VeloBatch};
-use peloton::scifi::{self, SciFiScratch};
+use common::{CpuTime, Work, criterion, data, in_turns, say_events};
+use criterion::{Criterion, Throughput};
+use peloton::engine::{Engine, Sequence};
+use peloton::event::{Outcome, RawBatch, VeloBatch};
+use peloton::scifi::SciFiHits;
 use peloton::simd::Level;
-use peloton::ut::{self, UtScratch};
-use peloton::velo::{self, DecodeScratch, VeloBanks, VeloDecoder};
+use peloton::ut::UtHits;
+use peloton::velo::{DecodeScratch, Velo, VeloBanks, VeloConfig, VeloSensors};
 use peloton_io::input::{Geometry, RawReader, ReadOptions, Source};
-use std::path::Path;
+use peloton_sim::{LhcbDetector, LhcbReader, SimulatedEvent};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-/// Rounds, and passes over all events in each: in all far more than the machine's noise lasts.
-const ROUNDS: usize = 20;
-const PASSES: usize = 150;
+/// Two samples with their geometry: retina clusters, and superpixels.
+struct Events {
+    retina: PathBuf,
+    superpixels: PathBuf,
+    geometry: Geometry,
+    sensors_of_superpixels: VeloSensors,
+    /// Simulated files lie here.
+    _folder: Option<tempfile::TempDir>,
+}
 
-fn read(path: &Path) -> RawBatch {
-    let mut reader = RawReader::open(&[Source::Path(path.into())], ReadOptions::default()).expect("events");
+impl Events {
+    fn public(folder: &Path) -> Self {
+        say_events("the seven public ones");
+        let of_superpixels = Geometry::Folder(folder.join("geometry_2018"));
+        Self {
+            retina: folder.join("minbias_retina_truth.mdf"),
+            superpixels: folder.join("minbias_superpixel.mdf"),
+            geometry: Geometry::Folder(folder.join("geometry")),
+            sensors_of_superpixels: of_superpixels.velo().expect("geometry"),
+            _folder: None,
+        }
+    }
+
+    fn simulated() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let geometry = Geometry::Nominal;
+        let (ut, scifi) = (geometry.ut().expect("geometry"), geometry.scifi().expect("geometry"));
+        let detector =
+            LhcbDetector { ut: &ut, scifi: &scifi, polarity: geometry.polarity().expect("geometry") };
+        let file = |name: &str, spec: &str| {
+            say_events(spec);
+            let mut bytes = Vec::new();
+            let mut reader = LhcbReader::new(spec.parse().expect("a simulation"), 0, None);
+            let events = std::iter::from_fn(|| reader.next(&detector));
+            events.for_each(|event: SimulatedEvent| event.write(&mut bytes).expect("memory"));
+            let path = folder.path().join(name);
+            std::fs::write(&path, bytes).expect("a file");
+            path
+        };
+        Self {
+            retina: file("retina.mdf", "sim:lhcb,events=20,seed=1"),
+            superpixels: file("superpixel.mdf", "sim:lhcb,events=20,seed=1,velo=superpixel"),
+            sensors_of_superpixels: geometry.velo().expect("geometry"),
+            geometry,
+            _folder: Some(folder),
+        }
+    }
+}
+
+fn read(mut reader: RawReader) -> RawBatch {
     let (mut batch, mut notes) = (RawBatch::default(), Vec::new());
     while reader.read(64, &mut batch, &mut notes).expect("events") > 0 {}
     batch
 }
 
-/// Bytes of all banks of a kind.
-fn bytes(batch: &RawBatch, kind: BankKind) -> usize {
-    let of =
-        |event| batch.view().event(event).banks(kind).iter().map(|bank| bank.bytes as usize).sum::<usize>();
-    (0..batch.len()).map(of).sum()
+fn open(path: &Path) -> RawReader {
+    RawReader::open(&[Source::Path(path.into())], ReadOptions::default()).expect("events")
 }
 
-/// Runs `decode` on every level in turn and prints the least times; it returns hits.
-fn table(name: &str, batch: &RawBatch, kind: BankKind, mut decode: impl FnMut(Level) -> usize) {
-    let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
-    let wanted = |text: &str| words.is_empty() || words.iter().any(|word| text.contains(word.as_str()));
-    let label = |level: &Level| format!("{name}, {level}");
-    let levels: Vec<_> = Level::supported().into_iter().filter(|level| wanted(&label(level))).collect();
-    if levels.is_empty() {
-        return;
-    }
-    let mut least = vec![f64::INFINITY; levels.len()];
-    let mut hits = 0;
-    for _ in 0..ROUNDS {
-        for (level, least) in levels.iter().zip(&mut least) {
-            for _ in 0..PASSES {
-                let start = now();
-                hits = decode(*level);
-                *least = least.min(now() - start);
-            }
-        }
-    }
-    let events = batch.len() as f64;
-    println!(
-        "\n{name}: {:.0} hits per event, {:.0} bytes",
-        hits as f64 / events,
-        bytes(batch, kind) as f64 / events
-    );
-    for (level, least) in levels.iter().zip(least) {
-        let (micros, rate) = (least / events / 1e3, bytes(batch, kind) as f64 / least);
-        println!("{:16} {micros:8.2} µs {:10.0} events/s {rate:6.2} GB/s", level.to_string(), 1e6 / micros);
-    }
-}
-
-/// What reading costs, from a file and from the same bytes in memory, as a mapped file would be.
-fn reading(path: &Path) {
+/// What reading the events costs, from a file and from the same bytes in memory, as a mapped file would be.
+fn reading(criterion: &mut Criterion<CpuTime>, path: &Path) {
     let bytes = std::fs::read(path).expect("events");
-    let size = bytes.len() as f64;
-    let (mut batch, mut notes) = (RawBatch::default(), Vec::new());
-    let mut time = |reader: &mut dyn FnMut() -> RawReader| {
-        let mut least = f64::INFINITY;
-        for _ in 0..ROUNDS {
-            let start = now();
-            let mut reader = reader();
-            while reader.read(64, &mut batch, &mut notes).expect("events") > 0 {
-                batch.clear();
-                notes.clear();
-            }
-            least = least.min(now() - start);
-        }
-        size / least
+    let name = path.file_stem().unwrap_or_default().to_string_lossy();
+    let mut group = criterion.benchmark_group(format!("reading {name}"));
+    group.throughput(Throughput::Bytes(bytes.len() as u64));
+    let from_memory = || {
+        let bytes = std::io::Cursor::new(bytes.clone());
+        drop(read(RawReader::from_stream("memory", bytes, ReadOptions::default())));
     };
-    let file =
-        time(&mut || RawReader::open(&[Source::Path(path.into())], ReadOptions::default()).expect("events"));
-    let memory = time(&mut || {
-        RawReader::from_stream("memory", std::io::Cursor::new(bytes.clone()), ReadOptions::default())
-    });
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    println!("reading {name}: {file:.2} GB/s from the file, {memory:.2} GB/s from memory");
+    let from_file = || drop(read(open(path)));
+    in_turns(
+        &mut group,
+        &mut [("file".into(), Box::new(from_file)), ("memory".into(), Box::new(from_memory))],
+    );
+    group.finish();
+}
+
+/// Measures rows by level.
+fn levels<'a>(
+    criterion: &mut Criterion<CpuTime>,
+    name: &str,
+    events: usize,
+    work: impl Fn(Level) -> Box<dyn FnMut() + 'a>,
+) {
+    let mut group = criterion.benchmark_group(name);
+    group.throughput(Throughput::Elements(events as u64));
+    let mut rows: Vec<Work> =
+        Level::supported().into_iter().map(|level| (level.to_string(), work(level))).collect();
+    in_turns(&mut group, &mut rows);
+    group.finish();
+}
+
+/// A sequence that decodes and does nothing else.
+fn sequence<'a, S>(make: impl Fn(Level) -> S, batch: &'a RawBatch) -> impl Fn(Level) -> Box<dyn FnMut() + 'a>
+where
+    S: Sequence<Batch = RawBatch, Workspace: 'a> + 'a,
+    S::Output: 'a,
+{
+    move |level| {
+        let engine = Engine::new(make(level));
+        let (mut workspace, mut hits) = (engine.workspace(), Outcome::<S::Output>::default());
+        Box::new(move || {
+            engine.try_run(S::view(batch), &mut workspace, &mut hits).expect("raw banks");
+        })
+    }
 }
 
 fn main() {
-    let folder = data("lhcb");
-    if !folder.is_dir() {
-        eprintln!("skipped: no event data in {} (PELOTON_DATA names its place)", folder.display());
-        return;
+    let events = data("lhcb").map_or_else(Events::simulated, |folder| Events::public(&folder));
+    let mut criterion = criterion(CpuTime);
+    for path in [&events.retina, &events.superpixels] {
+        reading(&mut criterion, path);
     }
-    let geometry = Geometry::Folder(folder.join("geometry"));
-    let (ut_geometry, scifi_geometry) =
-        (geometry.ut().expect("geometry"), geometry.scifi().expect("geometry"));
-    let sensors = geometry.velo().expect("geometry");
-    let old_sensors = Geometry::Folder(folder.join("geometry_2018")).velo().expect("geometry");
-    let retina = read(&folder.join("minbias_retina_truth.mdf"));
-    let superpixel = read(&folder.join("minbias_superpixel.mdf"));
-    reading(&folder.join("minbias_retina_truth.mdf"));
-    reading(&folder.join("minbias_superpixel.mdf"));
-
-    let (mut scratch, mut out) = (DecodeScratch::default(), Outcome::<VeloBatch>::default());
-    for (name, batch, kind, sensors) in [
-        ("Velo, retina clusters", &retina, BankKind::VeloRetina, &sensors),
-        ("Velo, superpixels", &superpixel, BankKind::VeloSuperpixel, &old_sensors),
-    ] {
-        table(name, batch, kind, |level| {
-            out.results.clear();
-            let decoder = VeloDecoder { sensors, banks: VeloBanks::Auto };
-            velo::decode(level, decoder, batch.view(), 0..batch.len(), &mut scratch, &mut out);
-            out.results.x.len()
+    let (retina, superpixels) = (read(open(&events.retina)), read(open(&events.superpixels)));
+    let sensors = Arc::new(events.geometry.velo().expect("geometry"));
+    let of_superpixels = Arc::new(events.sensors_of_superpixels);
+    for (name, batch, sensors) in
+        [("Velo, retina clusters", &retina, &sensors), ("Velo, superpixels", &superpixels, &of_superpixels)]
+    {
+        levels(&mut criterion, name, batch.len(), |level| {
+            let velo = Velo::new(level, VeloConfig::default()).expect("a sequence");
+            let velo = velo.with_sensors(sensors.clone(), VeloBanks::Auto);
+            let (mut scratch, mut hits) = (DecodeScratch::default(), Outcome::<VeloBatch>::default());
+            Box::new(move || {
+                let range = 0..batch.len();
+                velo.decode(batch.view(), range, &mut scratch, &mut hits).expect("raw banks");
+            })
         });
     }
-    let (mut scratch, mut out) = (UtScratch::default(), Outcome::<UtBatch>::default());
-    table("UT", &retina, BankKind::Ut, |level| {
-        out.clear();
-        let (events, range) = (retina.view(), 0..retina.len());
-        ut::decode(level, &ut_geometry, events, range, &mut scratch, &mut out);
-        out.results.hits()
-    });
-    let (mut scratch, mut out) = (SciFiScratch::default(), Outcome::<SciFiBatch>::default());
-    table("SciFi", &retina, BankKind::SciFi, |level| {
-        out.clear();
-        let (events, range) = (retina.view(), 0..retina.len());
-        scifi::decode(level, &scifi_geometry, events, range, &mut scratch, &mut out);
-        out.results.hits()
-    });
+    let ut = Arc::new(events.geometry.ut().expect("geometry"));
+    levels(&mut criterion, "UT", retina.len(), sequence(|level| UtHits::new(level, ut.clone()), &retina));
+    let scifi = Arc::new(events.geometry.scifi().expect("geometry"));
+    levels(
+        &mut criterion,
+        "SciFi",
+        retina.len(),
+        sequence(|level| SciFiHits::new(level, scifi.clone()), &retina),
+    );
+    criterion.final_summary();
 }

@@ -1,91 +1,42 @@
 //! Steps of the filter on tracks in memory: transport and update with two measured dimensions, 9,600 tracks through
-//! 20 layers, to planes of z and to radii. CPU time of the thread, least of many passes, for the usual gang of each level
-//! and for two of them side by side; beside it a loop of multiply-adds in registers, the most that the core can do. `cargo bench --bench kalman`.
+//! 20 layers, to planes of z and to radii. CPU time of the thread, and steps/s, for the usual gang of each level and for two
+//! of them side by side; beside it a loop of multiply-adds in registers, in operations/s, the most that the core can do.
 //!
-//! `-- scaling` shows what a second thread gains, for the fit of particles, for the clone engine and for a loop in
-//! registers.
-#![allow(clippy::needless_range_loop, reason = "matrices and layers")]
+//! A step to a plane has 327 floating-point operations, one to a radius 298: the multiply-adds (two each), additions,
+//! products, divisions and roots in the machine code (avx512 x 16).
+//!
+//! `cargo bench --bench kalman` measures all; `-- planes` and the like a part. `-- scaling` shows by the wall clock what a
+//! second thread gains, for the fit of particles, for the clone engine and for a loop in registers. Each row comes in
+//! several rounds, in turns: rows of one round compare.
 
 mod common;
+#[path = "common/steps.rs"]
+mod steps;
 
-use common::{free_gain, now, wall};
-use peloton::cylinder::{CylinderConfig, CylinderInput, CylinderWorkspace, fit_particles, reconstruct};
+use common::{CpuTime, Work, criterion, in_turns, on_one_and_two, scaling};
+use criterion::Throughput;
+use peloton::cylinder::{Cylinder, CylinderConfig, CylinderInput, CylinderSample, fit_particles};
 use peloton::dispatch_usual;
-use peloton::event::{CylinderBatch, CylinderTracks, CylinderTruth, Outcome};
-use peloton::kalman::matriplex::{Matriplex, Matrix, Symmetric};
-use peloton::kalman::{CURVATURE_PER_TESLA, CylinderState, PlaneState, to_plane, to_radius, update};
+use peloton::engine::{Engine, Sequence};
+use peloton::event::{CylinderTracks, Outcome};
+use peloton::kalman::matriplex::Matriplex;
 use peloton::simd::varying::{F32, Mask};
 use peloton::simd::{Gang, Level, Pair};
 use peloton_sim::CylinderSim;
 use std::hint::black_box;
 use std::sync::Mutex;
+use steps::{LAYERS, STATE, TO_PLANES, TO_RADII, Tracks};
 
 const TRACKS: usize = 9_600;
-const LAYERS: usize = 20;
-const FIELD: f32 = 3.8112 * CURVATURE_PER_TESLA;
-
-/// Floating-point operations of a step: the multiply-adds (two each), additions, products, divisions and roots in the
-/// machine code of the loops below (avx512 x 16).
-const FLOP: [f64; 2] = [327.0, 298.0];
-
-/// Starting states, and two measurements a layer.
-struct Tracks {
-    states: Matriplex,
-    hits: Matriplex,
-}
-
-fn tracks(first: [f32; 5]) -> Tracks {
-    let (mut states, mut hits) = (Matriplex::default(), Matriplex::default());
-    states.resize(21, TRACKS);
-    hits.resize(2 * LAYERS, TRACKS);
-    let mut bits = 1u32;
-    let mut random = || {
-        bits = bits.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        (bits >> 8) as f32 / 16_777_216.0 - 0.5
-    };
-    for track in 0..TRACKS {
-        states.row_mut(0)[track] = 4.0;
-        for (i, value) in first.iter().enumerate() {
-            states.row_mut(1 + i)[track] = value * (1.0 + 0.2 * random());
-            for j in 0..=i {
-                states.row_mut(6 + i * (i + 1) / 2 + j)[track] = if i == j { 0.01 } else { 0.0 };
-            }
-        }
-        for element in 0..2 * LAYERS {
-            hits.row_mut(element)[track] = 0.01 * random();
-        }
-    }
-    Tracks { states, hits }
-}
+/// Rounds of multiply-adds, and chains in each.
+const ROUNDS: usize = 20_000;
+const CHAINS: usize = 12;
 
 #[inline(always)]
-fn through<G: Gang, const TO_RADIUS: bool>(g: G, tracks: &Tracks, out: &mut Matriplex) {
-    let field = F32::splat(g, FIELD);
-    let v = Symmetric::diagonal(g, [F32::splat(g, 1e-4), F32::splat(g, 1e-2)]);
-    let all = Mask::first(g, G::LANES);
-    for lane in (0..TRACKS).step_by(G::LANES) {
-        let mut state = CylinderState::load(g, &tracks.states, lane);
-        for layer in 0..LAYERS {
-            let to = F32::splat(g, 4.0 + 1.8 * (layer + 1) as f32);
-            if TO_RADIUS {
-                to_radius(g, &mut state, field, to);
-            } else {
-                let mut plane = PlaneState { z: state.radius, p: state.p, c: state.c };
-                to_plane(g, &mut plane, field, to);
-                state = CylinderState { radius: plane.z, p: plane.p, c: plane.c };
-            }
-            let Matrix([residual]) = tracks.hits.load::<G, 1, 2>(g, 2 * layer, lane);
-            update(g, &mut state.p, &mut state.c, residual, &v, all);
-        }
-        state.store(out, lane);
-    }
-}
-
-#[inline(always)]
-fn multiply_adds<G: Gang>(g: G, rounds: usize) -> f32 {
+fn multiply_adds<G: Gang>(g: G) -> f32 {
     let factor = F32::splat(g, 0.999_9);
-    let mut sums = [F32::splat(g, 1.0); 12];
-    for _ in 0..rounds {
+    let mut sums = [F32::splat(g, 1.0); CHAINS];
+    for _ in 0..black_box(ROUNDS) {
         for sum in &mut sums {
             *sum = sum.mul_add(factor, factor);
         }
@@ -93,106 +44,72 @@ fn multiply_adds<G: Gang>(g: G, rounds: usize) -> f32 {
     sums.iter().fold(0.0, |most, sum| sum.reduce_min(Mask::first(g, G::LANES)).max(most))
 }
 
-/// Least CPU time of several runs, s.
-fn least(times: usize, mut work: impl FnMut()) -> f64 {
-    let timed = (0..times).map(|_| {
-        let start = now();
-        work();
-        now() - start
-    });
-    timed.fold(f64::INFINITY, f64::min) * 1e-9
+fn out() -> Matriplex {
+    let mut out = Matriplex::default();
+    out.resize(STATE, TRACKS);
+    out
 }
 
-/// What one thread needs.
-#[derive(Default)]
-struct Worker {
-    workspace: CylinderWorkspace,
-    outcome: Outcome<CylinderTracks>,
+/// All tracks to planes or to radii, on the gang of a level and on two of them: one computes while the other waits for
+/// its roots and divisions.
+fn steps<const TO_RADIUS: bool>(level: Level, tracks: &Tracks) -> [Work<'_>; 2] {
+    let (mut one, mut two) = (out(), out());
+    let run_one = move || dispatch_usual!(level, g => tracks.through::<_, TO_RADIUS>(g, &mut one));
+    let run_two = move || dispatch_usual!(level, g => tracks.through::<_, TO_RADIUS>(Pair::new(g), &mut two));
+    [(level.to_string(), Box::new(run_one)), (format!("two of {level}"), Box::new(run_two))]
 }
 
-/// What a second thread gains: for a loop in registers, for the fit of particles, and for the clone engine.
-fn two_threads(rounds: usize) {
+fn filter() {
+    let mut criterion = criterion(CpuTime);
+    let levels = Level::usual();
+    for level in &levels {
+        let mut group = criterion.benchmark_group("multiply-adds");
+        group.throughput(Throughput::Elements((2 * CHAINS * ROUNDS * level.gang()) as u64));
+        let work = || {
+            black_box(dispatch_usual!(*level, g => multiply_adds(g)));
+        };
+        in_turns(&mut group, &mut [(level.to_string(), Box::new(work))]);
+        group.finish();
+    }
+    let (planes, radii) = (Tracks::new(TRACKS, TO_PLANES), Tracks::new(TRACKS, TO_RADII));
+    let planes: Vec<Work> = levels.iter().flat_map(|level| steps::<false>(*level, &planes)).collect();
+    let radii: Vec<Work> = levels.iter().flat_map(|level| steps::<true>(*level, &radii)).collect();
+    for (name, mut works) in [("planes", planes), ("radii", radii)] {
+        let mut group = criterion.benchmark_group(name);
+        group.throughput(Throughput::Elements((TRACKS * LAYERS) as u64));
+        in_turns(&mut group, &mut works);
+        group.finish();
+    }
+    criterion.final_summary();
+}
+
+/// What a second thread gains, for the fit of particles and for the clone engine.
+fn two_threads() {
     let (level, config) = (Level::choose(None, None).expect("a level"), CylinderConfig::default());
-    let (mut hits, mut truth) = (CylinderBatch::default(), CylinderTruth::default());
+    let mut sample = CylinderSample::default();
     let spec = "sim:cylinder,events=1,tracks=10000,seed=1".parse().expect("a simulation");
-    CylinderSim::new(spec, 0, None).read(1, &mut hits, &mut truth);
-    let input = CylinderInput { hits: &hits, seeds: &truth.particles };
-    let workers = [Mutex::new(Worker::default()), Mutex::new(Worker::default())];
+    CylinderSim::new(spec, 0, None).read(1, &mut sample.hits, &mut sample.truth);
+    let engine = Engine::new(Cylinder::new(level, config.clone()).expect("a sequence"));
+    let results = [0, 1].map(|_| Mutex::new(CylinderTracks::default()));
     let fit = |i: usize| {
-        let worker = &mut *workers[i].lock().expect("no panic");
-        for _ in 0..40 {
-            worker.outcome.clear();
-            fit_particles(level, &config, input, 0..1, &mut worker.outcome.results);
+        let tracks = &mut *results[i].lock().expect("no panic");
+        for _ in 0..10 {
+            tracks.clear();
+            let input = CylinderInput { hits: &sample.hits, seeds: &sample.truth.particles };
+            fit_particles(level, &config, input, 0..1, tracks);
         }
     };
+    let workers = [0, 1].map(|_| Mutex::new((engine.workspace(), Outcome::<CylinderTracks>::default())));
     let build = |i: usize| {
-        let Worker { workspace, outcome } = &mut *workers[i].lock().expect("no panic");
-        for _ in 0..3 {
-            outcome.clear();
-            reconstruct(level, &config, input, 0..1, workspace, outcome);
-        }
+        let (workspace, tracks) = &mut *workers[i].lock().expect("no panic");
+        engine.try_run(Cylinder::view(&sample), workspace, tracks).expect("events");
     };
-    // Rounds of one and two threads take turns: a noisy machine is noisy to both.
-    let mut least = [[f64::INFINITY; 2]; 2];
-    let free = free_gain(rounds);
-    for _ in 0..rounds {
-        let works: [&(dyn Fn(usize) + Sync); 2] = [&fit, &build];
-        for (least, work) in least.iter_mut().zip(works) {
-            least[0] = least[0].min(wall(1, 1, |_| (0..2).for_each(work)));
-            least[1] = least[1].min(wall(1, 2, work));
-        }
-    }
-    for (name, [one, two]) in ["fit", "clone engine"].iter().zip(least) {
-        let gain = one / two;
-        println!(
-            "two threads over one, {level}: registers {free:.3}, {name} {gain:.3} ({:.3} of it)",
-            gain / free
-        );
-    }
+    let mut works: Vec<Work> = on_one_and_two("fit", &fit).into();
+    works.extend(on_one_and_two("clone engine", &build));
+    scaling("scaling", &mut works);
 }
 
 fn main() {
-    if std::env::args().any(|argument| argument == "scaling") {
-        return two_threads(if std::env::args().any(|argument| argument == "--test") { 1 } else { 12 });
-    }
-    let passes = if std::env::args().any(|argument| argument == "--test") { 2 } else { 100 };
-    let planes = tracks([0.1, 0.1, 0.5, 0.3, 1.5]);
-    let radii = tracks([0.1, 0.1, 0.5, 0.1, 0.5]);
-    let mut out = Matriplex::default();
-    out.resize(21, TRACKS);
-    let steps = (TRACKS * LAYERS) as f64 / 1e6;
-    for level in Level::usual() {
-        let rounds = 200_000;
-        let peak = least(passes.min(20), || {
-            black_box(dispatch_usual!(level, g => multiply_adds(g, black_box(rounds))));
-        });
-        let peak = 2.0 * 12.0 * (rounds * level.gang()) as f64 / peak / 1e9;
-        println!("{level}: multiply-adds {peak:.0} GFLOP/s");
-        let print = |gang: usize, times: [f64; 2]| {
-            let rates = times.map(|time| steps / time);
-            let share = |i: usize| 100.0 * rates[i] * 1e6 * FLOP[i] / 1e9 / peak;
-            println!(
-                "  x {gang}: planes {:.1}, radii {:.1} million steps/s: {:.0} %, {:.0} %",
-                rates[0],
-                rates[1],
-                share(0),
-                share(1)
-            );
-        };
-        let one = [
-            least(passes, || dispatch_usual!(level, g => through::<_, false>(g, &planes, &mut out))),
-            least(passes, || dispatch_usual!(level, g => through::<_, true>(g, &radii, &mut out))),
-        ];
-        print(level.gang(), one);
-        // Two groups of tracks side by side: one computes while the other waits for its roots and divisions.
-        let two = [
-            least(
-                passes,
-                || dispatch_usual!(level, g => through::<_, false>(Pair::new(g), &planes, &mut out)),
-            ),
-            least(passes, || dispatch_usual!(level, g => through::<_, true>(Pair::new(g), &radii, &mut out))),
-        ];
-        print(2 * level.gang(), two);
-        black_box(&out);
-    }
+    filter();
+    two_threads();
 }

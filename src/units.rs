@@ -3,5 +3,3 @@
 
 /// MeV in one GeV: LHCb files hold momenta in MeV/c.
 pub const MEV_PER_GEV: f64 = 1000.0;
-/// mm in one cm: the cylinder toy files hold lengths in cm.
-pub const MM_PER_CM: f32 = 10.0;

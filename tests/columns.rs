@@ -7,7 +7,8 @@ use peloton::event::{
     SciFiTracks, UtBatch, VeloTracks, VeloUtTracks,
 };
 use peloton::kalman::FitStatus;
-use peloton_io::output::{arrow_schema, timepix::trigger_fields};
+use peloton_io::output::{TableField, arrow_schema, timepix::trigger_fields};
+use peloton_truth::{PARTICLE_FIELDS, TRACK_FIELDS};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -58,7 +59,22 @@ Each column's metadata hold its `unit` and its `description`; the file's metadat
 `output_hash`.
 
 In the tables *per* says what a column has one value for, *int* whether `hash_int` covers the column; `output_hash`
-covers all columns, in this order (those beside the results, such as `event_id`, are in no hash).
+covers all columns, in this order (those beside the results, such as `event_id`, are in no hash: which event it is, is
+input, and no result). Where nothing was measured a value is null: the numbers of an event whose input has none, the
+energy of clusters without a calibration.
+
+NDJSON has one line per event, an object with `event_id`, `run_number`, `event_number`, `status` (by its name) and the list
+`tracks`, each a list of hits, or for `ut` and `scifi-hits` the columns of the hits, whose starts are called `start`. For
+`timepix` it has one line per cluster: times end in `_ns` and the energy in `_keV`; `bounds` are smallest x and y, largest
+x and y, and each of `hits` is x, y, time over threshold in clocks of 25 ns, and ns after the first hit.
+";
+
+const TRUTH: &str = "
+## Tables of the truth
+
+`peloton check --truth-output NAME.parquet` writes two: what became of every particle, to `NAME.particles.parquet`, and of
+every track, to `NAME.tracks.parquet`. `event_id` and the number of the track join them to the results of `run`, and so do
+`run_number` and `event_number` where the input has them. What counts as the same is laid down by the rules (`--rules`).
 ";
 
 fn document() -> String {
@@ -72,6 +88,9 @@ fn document() -> String {
     sequence::<LongTracks>(&mut text, "long", &[]);
     sequence::<CylinderTracks>(&mut text, "cylinder", &[]);
     sequence::<PixelClusters>(&mut text, "timepix", &trigger_fields());
+    text.push_str(TRUTH);
+    table(&mut text, "particle", &PARTICLE_FIELDS);
+    table(&mut text, "track", &TRACK_FIELDS);
     text.push_str("\n## Codes of `status`\n\n| code | name | meaning |\n|---|---|---|\n");
     for status in Status::ALL {
         writeln!(text, "| {} | `{}` | {} |", status.code(), status.name(), status.meaning()).unwrap();
@@ -81,6 +100,16 @@ fn document() -> String {
         writeln!(text, "| {} | `{}` |", status as u8, status.name()).unwrap();
     }
     text
+}
+
+/// The table of a table of the truth.
+fn table(text: &mut String, of: &str, fields: &[TableField]) {
+    write!(text, "\n### One row per {of}\n\n| column | type | unit | meaning |\n|---|---|---|---|\n")
+        .unwrap();
+    for TableField { name, kind, unit, meaning } in fields {
+        let kind = format!("{kind:?}").to_lowercase().replace("words", "list of text");
+        writeln!(text, "| `{name}` | {kind} | {unit} | {meaning} |").unwrap();
+    }
 }
 
 /// The table of one sequence; `beside` are columns that a file may have beside those of the results.
@@ -99,7 +128,13 @@ fn sequence<R: Results>(text: &mut String, name: &str, beside: &[Field]) {
         let ColumnInfo { name, depth, unit, meaning, in_hash_int, .. } = info;
         let int = if *in_hash_int { "yes" } else { "" };
         let per = R::LEVELS[*depth];
-        writeln!(text, "| `{name}` | {} | {per} | {unit} | {int} | {meaning} |", kind(info)).unwrap();
+        let in_file = schema.field_with_name(name).ok().map(|field| &field.metadata()["unit"][..]);
+        let (mut kind, mut unit) = (kind(info), unit.to_string());
+        if let Some(other) = in_file.filter(|other| *other != unit) {
+            kind.push_str(", in files f64");
+            write!(unit, ", in files {other}").unwrap();
+        }
+        writeln!(text, "| `{name}` | {kind} | {per} | {unit} | {int} | {meaning} |").unwrap();
     }
     if !beside.is_empty() {
         text.push_str("\nWith `--trigger` also:\n\n| column | type | per | unit | int | meaning |\n");

@@ -92,15 +92,15 @@ impl<R: Results> Expected<R> {
         Self { whole: whole.results, bad: bad.into(), counters: timeless(counters) }
     }
 
-    /// Panics unless `place` of `found`, which is event `event`, is what it should be.
-    fn assert_event(&self, event: usize, (found, place): (&R, usize), what: &str) {
+    /// Panics unless row `row` of `found`, which is event `event`, is what it should be.
+    fn assert_event(&self, event: usize, (found, row): (&R, usize), what: &str) {
         if !self.bad.contains(&event) {
-            let difference = difference(found, place, &self.whole, event);
+            let difference = difference(found, row, &self.whole, event);
             assert_eq!(difference, None, "{what}: event {event} is not as it is without panics");
             return;
         }
-        assert_eq!(found.statuses()[place], Status::InternalFault, "{what}, event {event}");
-        let ranges = found.ranges(place..place + 1);
+        assert_eq!(found.statuses()[row], Status::InternalFault, "{what}, event {event}");
+        let ranges = found.ranges(row..row + 1);
         assert!(ranges[1..].iter().all(|range| range.is_empty()), "{what}, event {event}: {ranges:?}");
     }
 
@@ -148,9 +148,9 @@ fn contained_in<S: Sequence + Clone>(sequence: &S, events: S::Input<'_>, bad: &[
         }
         let seen = Mutex::new(vec![0; events.events()]);
         let visit = |slice: usize, found: &S::Output| {
-            for place in 0..found.events() {
-                let event = slice * slice_events + place;
-                expected.assert_event(event, (found, place), &what);
+            for row in 0..found.events() {
+                let event = slice * slice_events + row;
+                expected.assert_event(event, (found, row), &what);
                 seen.lock().unwrap()[event] += 1;
             }
         };
@@ -226,7 +226,8 @@ fn pieces() -> [PixelBatch; 6] {
 
 #[test]
 fn of_a_stream_costs_the_hits_under_way_alone() {
-    let config = TimepixConfig { block_hits: 40, ..TimepixConfig::default() };
+    // Hits leave the sorter as soon as the next one comes.
+    let config = TimepixConfig { block_hits: 40, disorder_us: Some(1.0), ..TimepixConfig::default() };
     let layout = Layout::single(256, 256).unwrap();
     for threads in [1, 3] {
         let mut stream = Timepix::new(&config, best_level(), &layout, threads).unwrap();
@@ -243,11 +244,17 @@ fn of_a_stream_costs_the_hits_under_way_alone() {
         assert_eq!(dropped["internal_fault"], 1, "{threads} threads");
         let of = |reason| dropped.get(reason).map_or(0, |count| *count as usize);
         assert_eq!(found + of("lost_hits") + of("masked_hits"), 600, "{threads} threads: {dropped:?}");
-        // What came after the fault is whole, and its mask still holds: hit 512 is on pixel (0, 0).
-        assert!(
-            found_later >= 299 && of("masked_hits") >= 1,
-            "{threads} threads: {found_later}, {dropped:?}"
-        );
+        // On one thread the fault is noticed at once: what comes later is whole but for the mask, which still holds (hit
+        // 512 is on pixel (0, 0)). On several it is noticed when a window is missed, at the end at the latest.
+        let is_little = found_later >= 299 && of("lost_hits") < 50;
+        assert!(threads > 1 || is_little, "{found_later}, {dropped:?}");
         assert_eq!(stream.waiting(), 0);
+        // The next stream loses the three hits of the masked pixel, and nothing else.
+        let mut found = 0;
+        for mut piece in pieces() {
+            piece.block.hits.y.iter_mut().for_each(|y| *y %= 64);
+            stream.push(&piece, &mut |part| found += part.hits()).unwrap();
+        }
+        assert!((597..600).contains(&found), "{threads} threads: {found}");
     }
 }

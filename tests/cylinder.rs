@@ -125,14 +125,14 @@ fn physics_is_the_published_one() {
     let report = check(&tracks(usual(), &with(Builder::BestHit), &sample), &sample);
     near(report.categories[0].efficiency, 0.9316);
     near(report.categories[1].efficiency, 0.9270);
-    near(report.categories[1].fake_rate, 0.0278);
+    near(report.categories[1].ghost_rate, 0.0278);
     let report = check(&tracks(usual(), &with(Builder::CloneEngine), &sample), &sample);
     near(report.categories[0].efficiency, 0.9923);
     near(report.categories[1].efficiency, 0.9923);
-    near(report.categories[1].fake_rate, 0.0076);
+    near(report.categories[1].ghost_rate, 0.0076);
     let best = check(&tracks(usual(), &CylinderConfig::best(), &sample), &sample);
     assert!(best.categories[1].efficiency.unwrap() > report.categories[1].efficiency.unwrap() + 0.001);
-    assert!(best.categories[1].fake_rate.unwrap() < report.categories[1].fake_rate.unwrap() - 0.001);
+    assert!(best.categories[1].ghost_rate.unwrap() < report.categories[1].ghost_rate.unwrap() - 0.001);
 }
 
 /// 100,000 tracks far apart, fitted from the first hits with a wide prior.
@@ -452,7 +452,7 @@ fn what_is_cut_off_is_counted() {
         (hashes(&out.results), cut)
     };
     assert_eq!(run(usual(), &config).1, 0);
-    config.seeding.partners = [4, 2];
+    config.seeding.max_partners = [4, 2];
     let expected = run(Level::usual()[0], &config);
     assert!(expected.1 > 100, "{}", expected.1);
     for level in Level::usual() {

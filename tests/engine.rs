@@ -80,8 +80,8 @@ fn slices_are_used_again() {
         assert_eq!(counters, sliced.counters());
         assert_eq!((counters.events(), sliced.events().count()), (events as u64, events));
         assert_eq!(sliced.slices().count(), slices);
-        let places: Vec<usize> = sliced.events().map(|(_, place)| place).collect();
-        assert_eq!(places, (0..events).map(|event| event % 3).collect::<Vec<_>>());
+        let indices: Vec<usize> = sliced.events().map(|(_, index)| index).collect();
+        assert_eq!(indices, (0..events).map(|event| event % 3).collect::<Vec<_>>());
         let tracks: usize = sliced.slices().map(VeloTracks::tracks).sum();
         assert_eq!(sliced.tracks(), tracks);
         assert!(events == 0 || tracks > 0);
@@ -117,7 +117,7 @@ fn slices_of_clusters() {
         });
         clusters.features.set_len(count as usize);
     }
-    assert_eq!(sliced.events().map(|(_, place)| place).collect::<Vec<_>>(), [0, 1, 0, 1, 2]);
+    assert_eq!(sliced.events().map(|(_, index)| index).collect::<Vec<_>>(), [0, 1, 0, 1, 2]);
     assert_eq!(sliced.slices().map(Results::hits).sum::<usize>(), 5);
 }
 

@@ -3,10 +3,7 @@
 mod common;
 
 use peloton::cylinder::{CylinderConfig, CylinderInput};
-use peloton::event::{
-    CYLINDER_LAYERS, Counters, CylinderBatch, CylinderTracks, CylinderTruth, PixelClusters, PixelHits,
-    VeloTracks,
-};
+use peloton::event::{CYLINDER_LAYERS, CylinderBatch, CylinderTruth, Outcome, PixelClusters, PixelHits};
 use peloton::gpu::cylinder::CylinderStream;
 use peloton::gpu::timepix::PixelStream;
 use peloton::gpu::velo::{Capacity, VeloStream};
@@ -124,8 +121,9 @@ fn velo() {
     let sequence = Velo::new(Level::choose(None, None).unwrap(), config.clone()).unwrap();
     let mut stream = VeloStream::open(&device, &sequence, Capacity::new(2, &config)).unwrap();
     let calls = fail_everywhere(&device.left, || {
-        let (mut tracks, mut counters) = (VeloTracks::default(), Counters::default());
-        stream.run(batch.view().into(), 0..batch.len(), &mut tracks, &mut counters, &mut |_, _| ())?;
+        let mut out = Outcome::default();
+        stream.run(batch.view().into(), 0..batch.len(), &mut out, &mut |_, _| ())?;
+        let tracks = out.results;
         Ok((tracks.hits.to_vec(), tracks.track_start.to_vec(), tracks.status))
     });
     assert!(calls > 40, "{calls} calls");
@@ -154,9 +152,10 @@ fn cylinder() {
     let capacity = peloton::gpu::cylinder::Capacity { events: 2, hits: 60 * CYLINDER_LAYERS, seeds: 60 };
     let mut stream = CylinderStream::open(&device, &CylinderConfig::best(), capacity).unwrap();
     let calls = fail_everywhere(&device.left, || {
-        let (mut tracks, mut counters) = (CylinderTracks::default(), Counters::default());
+        let mut out = Outcome::default();
         let input = CylinderInput { hits: &hits, seeds: &truth.particles };
-        stream.run(input, 0..2, &mut tracks, &mut counters, &mut |_, _| ())?;
+        stream.run(input, 0..2, &mut out, &mut |_, _| ())?;
+        let tracks = out.results;
         Ok((tracks.hits.to_vec(), tracks.chi2.to_vec(), tracks.status))
     });
     assert!(calls > 30, "{calls} calls");

@@ -168,7 +168,7 @@ fn files_give_back_the_events() {
             let vertices = |note: &EventNote| decode_vertices(note.truth.as_ref().unwrap()).unwrap();
             assert_eq!(vertices(&notes[event]), vertices(&expected_notes[event]));
             assert!(vertices(&notes[event]).iter().all(|vertex| vertex.position[0].abs() < 0.2));
-            assert_eq!((notes[event].run, notes[event].number), (1, event as u64));
+            assert_eq!((notes[event].run, notes[event].number), (Some(1), Some(event as u64)));
             assert_eq!(truth(&notes[event], HitsOf::All), truth(&expected_notes[event], HitsOf::All));
         }
     }

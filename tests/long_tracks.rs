@@ -177,6 +177,22 @@ fn hlt1_on_the_seven_events() {
     assert!(found(&report, "02_long_P>5GeV").0 >= 187, "{report}");
     assert!(found(&report, "long_P>5GeV_AND_Pt>1GeV").0 >= 41, "{report}");
     assert!(report.ghosts * 10 <= report.tracks, "{report}");
+    assert_momenta(&report);
+}
+
+#[test]
+fn best_on_the_seven_events() {
+    let Some(data) = data() else { return };
+    let report = check_seven(&data, LongPreset::Best);
+    assert!(found(&report, "01_long").0 >= 250, "{report}");
+    assert!(found(&report, "02_long_P>5GeV").0 >= 208, "{report}");
+    assert!(found(&report, "long_P>5GeV_AND_Pt>1GeV").0 >= 45, "{report}");
+    assert!(report.ghosts * 100 <= 9 * report.tracks, "{report}");
+    assert_momenta(&report);
+}
+
+/// Fails unless momenta and charges are those that the particles have.
+fn assert_momenta(report: &CheckReport) {
     let all = &report.momentum.as_ref().unwrap().all;
     assert!(all.half_width.unwrap() <= 0.012 && all.median.unwrap().abs() <= 0.004, "{all:?}");
     assert!(all.right_charge_rate.unwrap() >= 0.995, "{all:?}");

@@ -7,12 +7,13 @@ use common::{best_level, data, read_raw, simulated, velo};
 use peloton::cylinder::{
     Builder, CylinderConfig, CylinderInput, CylinderWorkspace, SeedSource, fit_particles, reconstruct,
 };
-use peloton::engine::{Pool, SLICE_EVENTS, Sliced};
+use peloton::engine::{Engine, Pool, SLICE_EVENTS, Sliced};
 use peloton::event::{CylinderBatch, CylinderTruth, Outcome, PixelHits, RawBatch, VeloBatch, VeloTracks};
-use peloton::scifi::{self, SciFiScratch};
+use peloton::long::{Bending, Long, LongConfig, LongPreset};
+use peloton::scifi::{self, SciFi, SciFiConfig, SciFiPreset, SciFiScratch};
 use peloton::timepix::{Chain, TimepixConfig};
-use peloton::ut::{self, UtScratch};
-use peloton::velo::Preset;
+use peloton::ut::{self, UtPreset, UtScratch};
+use peloton::velo::{Preset, Velo, VeloBanks, VeloConfig};
 use peloton_sim::CylinderSim;
 use peloton_sim::timepix::{PixelSim, PixelSimSpec};
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -166,6 +167,47 @@ fn from_raw_banks() {
         assert!(pass() > 0, "{name}: the first pass grows");
         assert_eq!(pass(), 0, "{name}: second pass");
         other_decoders(&raw, &geometry);
+        into_the_ut(&raw, &geometry);
+        long_tracks(&raw, &geometry);
+    }
+}
+
+/// Velo tracks into the UT, by all presets.
+fn into_the_ut(raw: &RawBatch, geometry: &Detector) {
+    for preset in UtPreset::ALL {
+        let engine = geometry.velo_ut_engine(best_level(), preset);
+        let (mut workspace, mut outcome) = (engine.workspace(), Outcome::default());
+        let mut pass = || {
+            allocations(|| {
+                engine.try_run(raw.view(), &mut workspace, &mut outcome).unwrap();
+            })
+        };
+        assert!(pass() > 0, "the first pass grows");
+        assert_eq!(pass(), 0, "{preset}: second pass into the UT");
+        assert!(outcome.results.tracks() > 0);
+    }
+}
+
+/// Velo and SciFi tracks, and those through both.
+fn long_tracks(raw: &RawBatch, geometry: &Detector) {
+    for (seeding, matching) in [(SciFiPreset::Best, LongPreset::Best), (SciFiPreset::Hlt1, LongPreset::Hlt1)]
+    {
+        let level = best_level();
+        let velo = Velo::new(level, VeloConfig::default()).unwrap();
+        let velo = velo.with_sensors(geometry.velo.clone(), VeloBanks::Auto);
+        let config = SciFiConfig::preset(seeding);
+        let scifi = SciFi::new(level, config, geometry.scifi.clone(), geometry.polarity).unwrap();
+        let bending = Bending::lhcb(geometry.polarity);
+        let long = Long::new(velo, scifi, LongConfig::preset(matching), bending).unwrap();
+        let engine = Engine::new(long);
+        let (mut workspace, mut outcome) = (engine.workspace(), Outcome::default());
+        let mut pass = || {
+            allocations(|| {
+                engine.try_run(raw.view(), &mut workspace, &mut outcome).unwrap();
+            })
+        };
+        assert!(pass() > 0, "{seeding}: the first pass grows");
+        assert_eq!(pass(), 0, "{seeding}: second pass");
     }
 }
 

@@ -40,7 +40,7 @@ fn files_hold_the_banks_they_should() {
         let (batch, notes) = read(data.join(name), false);
         assert_eq!(batch.statuses(), [Status::Ok; 7], "{name}");
         for (event, note) in notes.iter().enumerate() {
-            assert_eq!((note.run, note.number), (6_718_861, 6001 + event as u64));
+            assert_eq!((note.run, note.number), (Some(6_718_861), Some(6001 + event as u64)));
             for (kind, (version, count)) in BankKind::ALL.into_iter().zip(expected) {
                 let found = banks(&batch, event, kind);
                 assert_eq!(found.len(), count, "{name} {kind:?}");

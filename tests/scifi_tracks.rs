@@ -8,7 +8,7 @@ use common::geometry::Detector;
 use common::{Sharing, data, hashes, hashes_on};
 use peloton::Status;
 use peloton::engine::Engine;
-use peloton::event::{Outcome, RawBatch, Results, SCIFI_ZONES, SciFiBatch, SciFiTracks};
+use peloton::event::{Outcome, RawBatch, SCIFI_ZONES, SciFiBatch, SciFiTracks};
 use peloton::scifi::reference::{ReferenceTrack, find};
 use peloton::scifi::{SciFi, SciFiConfig, SciFiPreset, SciFiScratch, SciFiWorkspace, SeedPass, decode};
 use peloton::simd::Level;
@@ -142,8 +142,8 @@ fn hostile_hits_are_those_of_the_reference() {
         hits
     };
     let all: Vec<usize> = (0..SCIFI_ZONES).collect();
-    cases.push(("all at one x", some(12, &all, &|_| 100.0)));
-    cases.push(("pairs at few x", some(30, &all, &|n| (n % 7) as f32 * 0.25)));
+    cases.push(("all at one x", some(8, &all, &|_| 100.0)));
+    cases.push(("pairs at few x", some(9, &all, &|n| (n % 7) as f32 * 0.25)));
     cases.push(("beyond the tables", some(20, &all, &|n| scattered(n, 9_000.0))));
     cases.push(("empty layers", some(60, &[0, 8, 22, 10, 4], &|n| scattered(n, 400.0))));
     cases.push(("no u and v", some(40, &x_layers, &|n| scattered(n, 300.0))));
@@ -285,6 +285,22 @@ fn hlt1_on_the_seven_events() {
 }
 
 #[test]
+fn best_on_the_seven_events() {
+    let Some(([ghosts, tracks], categories)) = check_seven(SciFiPreset::Best) else { return };
+    assert!(ghosts * 100 <= 6 * tracks, "{ghosts} of {tracks} are ghosts");
+    for (name, least) in [
+        ("00_P>3Gev_Pt>0.5", 118),
+        ("02_long_P>5GeV", 222),
+        ("03_long_P>3GeV", 270),
+        ("10_UT+SciFi_P>3GeV", 45),
+    ] {
+        let (_, found, all, clones) = categories.iter().find(|category| category.0 == name).unwrap();
+        assert!(*found >= least, "{name}: {found} of {all}");
+        assert!(clones * 100 <= *found, "{name}: {clones} clones");
+    }
+}
+
+#[test]
 fn configurations_that_cannot_be_are_refused() {
     let wrong = |change: &dyn Fn(&mut SciFiConfig)| {
         let mut config = SciFiConfig::default();
@@ -303,6 +319,9 @@ fn configurations_that_cannot_be_are_refused() {
         (pass(&|pass| pass.x_tolerance = f32::NAN), "passes[0].x_tolerance"),
         (pass(&|pass| pass.min_x_hits = 7), "passes[0].min_x_hits"),
         (pass(&|pass| pass.min_hits = 3), "passes[0].min_hits"),
+        (pass(&|pass| pass.min_uv_hits = 0), "passes[0].min_uv_hits"),
+        (pass(&|pass| pass.choice = None), "passes[0].choice"),
+        (pass(&|pass| pass.choice.as_mut().unwrap().min_score = f32::NAN), "passes[0].choice"),
     ] {
         assert!(message.contains(words), "{message}");
     }

@@ -5,7 +5,7 @@ mod common;
 use common::data;
 use peloton::event::{Column, PixelBlock, PixelHits};
 use peloton::simd::Level;
-use peloton::timepix::{Algorithm, BorderJoiner, Definition, FindConfig, Finder, TimeSorter, reference};
+use peloton::timepix::{Algorithm, Definition, FindConfig, Finder, TimeSorter, reference};
 use peloton_io::input::Source;
 use peloton_io::input::timepix::{PixelOptions, PixelReader, ReadEnd};
 use proptest::prelude::*;
@@ -63,28 +63,6 @@ proptest! {
             prop_assert_eq!(&labels[..], &expected[..]);
             prop_assert_eq!(clusters as u32, expected.iter().max().map_or(0, |last| last + 1));
         }
-    }
-
-    #[test]
-    fn pieces_are_joined_over_their_borders(
-        hits in hits(),
-        delta in 1u32..200,
-        cuts in prop::collection::vec(0usize..300, 0..8),
-    ) {
-        let config = FindConfig { delta, ..FindConfig::default() };
-        let mut finder = Finder::new(config, SIDE.into(), SIDE.into()).unwrap();
-        let mut starts: Vec<usize> = cuts.into_iter().map(|cut| cut.min(hits.len())).chain([0]).collect();
-        starts.sort_unstable();
-        let (mut labels, mut clusters, mut piece_labels) = (Column::default(), Vec::new(), Column::default());
-        for (i, &start) in starts.iter().enumerate() {
-            let mut piece = PixelHits::default();
-            piece.extend_from(&hits, start..starts.get(i + 1).copied().unwrap_or(hits.len()), 0);
-            clusters.push(finder.run(&piece, &mut piece_labels));
-            labels.extend_from_slice(&piece_labels);
-        }
-        let mut joiner = BorderJoiner::new(SIDE.into(), SIDE.into());
-        joiner.join(config.window(), &hits, &starts, &clusters, &mut labels);
-        prop_assert_eq!(&labels[..], &reference::cluster(&config, &hits)[..]);
     }
 }
 

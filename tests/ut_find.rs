@@ -82,7 +82,7 @@ fn compare(layout: &UtLayout, input: UtFindInput<'_>) -> usize {
             let Outcome { results, mut counters } = out;
             assert_eq!(results.status, expected.status);
             for event in 0..results.status.len() {
-                let found = difference((&results, event), (&expected, event));
+                let found = difference(&results, event, &expected, event);
                 assert_eq!(found, None, "{level}, event {event}, {config:?}");
             }
             for stage in &mut counters.stages {
@@ -115,7 +115,7 @@ fn every_level_finds_what_the_reference_finds_in_simulated_events() {
     let [mut right, mut wrong] = [VeloUtTracks::default(), VeloUtTracks::default()];
     reference(&config, &sample.layout, sample.input(), &mut right);
     reference_with(true, &config, &sample.layout, sample.input(), &mut wrong);
-    assert!((0..raw.len()).any(|event| difference((&right, event), (&wrong, event)).is_some()));
+    assert!((0..raw.len()).any(|event| difference(&right, event, &wrong, event).is_some()));
 }
 
 #[test]
@@ -238,16 +238,18 @@ fn hostile_events() {
             let x0 = x - y * tilt[plane];
             let right = groups[first[plane]..first[plane] + [20, 20, 22, 22][plane]].iter();
             let group = (first[plane] + right.filter(|&&left| left < x0).count()).max(first[plane] + 1) - 1;
-            for low in [y - 97.28, y, y - 48.0] {
-                strips.push((group, x0 + random.within(0.05), low));
+            let border = -673.16 + 96.08 * (i % 15) as f32;
+            for low in [border - 96.08, border] {
+                strips.push((group, x0 + random.within(0.05), low + random.within(4.0)));
             }
         }
     }
     event(strips, &along);
-    // Hits and tracks anywhere, also outside of the detector.
+    // Hits and tracks anywhere, also beside the detector; strips lie near their rows, as those of all geometries do.
     for count in [0, 1, 7, 500, 3000] {
         let strip = |random: &mut Random| {
-            (((random.unit() * 84.0) as usize).min(83), random.within(1200.0), random.within(900.0))
+            let low = -673.16 + 96.08 * (14.0 * random.unit()).floor() + random.within(4.0);
+            (((random.unit() * 84.0) as usize).min(83), random.within(1200.0), low)
         };
         let strips = (0..count).map(|_| strip(&mut random)).collect();
         let slopes = slopes(&mut random, 60);
@@ -262,7 +264,7 @@ fn hostile_events() {
 
     let input = UtFindInput { velo: &velo, hits: &hits };
     let tracks = compare(&layout, input);
-    assert!(tracks > 500, "{tracks}");
+    assert!(tracks > 300, "{tracks}");
     let mut out = Outcome::default();
     find(best_level(), &UtConfig::default(), &layout, input, &mut UtFindWorkspace::default(), &mut out);
     assert_eq!(out.results.status[failed..], [Status::NotFinite, Status::BadBank]);

@@ -1,5 +1,6 @@
 //! The straight-line fit of the Velo against the textbook's filter in f64: every state within 0.01 of its standard
-//! deviation, every chi2 within 0.1 % or 0.001, whatever the track.
+//! deviation, every chi2 within 0.1 % or 0.001, every covariance within 0.1 %, on any track that a search could make, with
+//! the noise of `best`, which learns, and with that of `paper`. What differs more is named in [`kinds`].
 //!
 //! `PELOTON_FIT_TRACKS` says how many tracks of each kind are tried (20,000).
 mod common;
@@ -98,10 +99,11 @@ fn assert_positive(states: &States, track: usize) {
 }
 
 #[track_caller]
-fn assert_close(name: &str, worst: &Worst) {
+fn assert_close(name: &str, worst: &Worst, [most, most_covariance]: [f64; 2]) {
     println!("{name}: of what is allowed, {worst:.3?}");
-    let all = [worst.position, worst.slope, worst.z, worst.covariance, worst.chi2];
-    assert!(worst.tracks > 0 && all.iter().all(|value| *value <= 1.0), "{name}: {worst:?}");
+    let all = [worst.position, worst.slope, worst.z, worst.chi2];
+    assert!(worst.tracks > 0 && all.iter().all(|value| *value <= most), "{name}: {worst:?}");
+    assert!(worst.covariance <= most_covariance, "{name}: {worst:?}");
 }
 
 /// Random numbers for tracks.
@@ -135,24 +137,28 @@ struct Kind {
     /// Share of the pairs in between in which it has no hit.
     missed: f64,
     /// What is done to the hits in the end.
-    turn: fn(&mut Random, &mut [[f64; 3]]),
+    turn: fn(&mut Random, &mut [[f64; 3]], f64),
+    /// How far hits lie apart that `turn` puts at one z, mm.
+    apart: f64,
+    /// Largest difference of a state and of chi2, and of a covariance, in units of what is allowed.
+    most: [f64; 2],
 }
 
-fn as_they_are(_: &mut Random, _: &mut [[f64; 3]]) {}
+fn as_they_are(_: &mut Random, _: &mut [[f64; 3]], _: f64) {}
 
 /// Hits anywhere in the detector, in any order.
-fn anywhere(random: &mut Random, hits: &mut [[f64; 3]]) {
+fn anywhere(random: &mut Random, hits: &mut [[f64; 3]], _: f64) {
     for hit in hits {
         *hit = [random.between(-60.0, 60.0), random.between(-60.0, 60.0), random.between(-300.0, 760.0)];
     }
 }
 
-/// Some hits at the z of the one before and a few millimetres away, some in its very place.
-fn on_one_another(random: &mut Random, hits: &mut [[f64; 3]]) {
+/// Some hits at the z of the one before and some way off, some in its very place.
+fn on_one_another(random: &mut Random, hits: &mut [[f64; 3]], apart: f64) {
     for i in 1..hits.len() {
         let [x, y, z] = hits[i - 1];
         match random.below(4) {
-            0 => hits[i] = [x + random.normal(), y + random.normal(), z],
+            0 => hits[i] = [x + apart * random.normal(), y + apart * random.normal(), z],
             1 => hits[i] = [x, y, z],
             _ => {}
         }
@@ -160,23 +166,31 @@ fn on_one_another(random: &mut Random, hits: &mut [[f64; 3]]) {
 }
 
 /// All in one place but the last.
-fn in_one_place(_: &mut Random, hits: &mut [[f64; 3]]) {
+fn in_one_place(_: &mut Random, hits: &mut [[f64; 3]], _: f64) {
     let last = hits.len() - 1;
     let place = hits[0];
     hits[..last].fill(place);
 }
 
-/// All within a few millimetres on one plane, or so near it that ends do not tell slopes.
-fn on_one_plane(random: &mut Random, hits: &mut [[f64; 3]]) {
+/// All on one plane, or so near it that ends do not tell slopes.
+fn on_one_plane(random: &mut Random, hits: &mut [[f64; 3]], apart: f64) {
     let [x, y, z] = hits[0];
     for hit in hits {
         let off = random.between(0.0, 1.0) * random.below(2) as f64;
-        *hit = [x + random.normal(), y + random.normal(), z + off];
+        *hit = [x + apart * random.normal(), y + apart * random.normal(), z + off];
     }
 }
 
-const USUAL: Kind =
-    Kind { name: "usual", pairs: [3, 26], slope: 0.3, spread: 0.0125, missed: 0.0, turn: as_they_are };
+const USUAL: Kind = Kind {
+    name: "usual",
+    pairs: [3, 26],
+    slope: 0.3,
+    spread: 0.0125,
+    missed: 0.0,
+    turn: as_they_are,
+    apart: 1.0,
+    most: [1.0; 2],
+};
 
 fn kinds() -> Vec<Kind> {
     vec![
@@ -185,7 +199,10 @@ fn kinds() -> Vec<Kind> {
         Kind { name: "all pairs", pairs: [26, 26], ..USUAL },
         Kind { name: "gaps", pairs: [5, 26], missed: 0.6, ..USUAL },
         Kind { name: "steep", slope: 0.6, ..USUAL },
-        Kind { name: "very steep", pairs: [3, 8], slope: 2.0, ..USUAL },
+        // Cut off at the edges of the detector these are bent by up to 2 rad, a chi2 of 10^7. Learning from that raises the
+        // noise a million times and takes it back over tens of hits, each a factor with errors of its own.
+        Kind { name: "very steep", pairs: [3, 8], slope: 2.0, most: [1.0, 1.0], ..USUAL },
+        Kind { name: "bent", slope: 2.0, most: [1.0, 20.0], ..USUAL },
         Kind { name: "along the beam", slope: 1e-4, ..USUAL },
         Kind { name: "exactly straight", spread: 0.0, ..USUAL },
         Kind { name: "off", spread: 1.0, ..USUAL },
@@ -193,6 +210,31 @@ fn kinds() -> Vec<Kind> {
         Kind { name: "in one place", turn: in_one_place, ..USUAL },
         Kind { name: "on one plane", turn: on_one_plane, ..USUAL },
         Kind { name: "anywhere", turn: anywhere, ..USUAL },
+        // No search makes such tracks: hits at one z that lie apart by half a sensor, or by the whole detector, 500 to 5,000 of
+        // their errors. One rounding of 50 mm is 3e-6 mm; a hundredth of the error of 26 hits is 2.4e-5 mm, which a few
+        // of them reach. The bounds are about twice what a million tracks showed.
+        Kind {
+            name: "on one another, 7 mm apart",
+            turn: on_one_another,
+            apart: 7.0,
+            most: [1.0; 2],
+            ..USUAL
+        },
+        Kind { name: "on one plane, 7 mm apart", turn: on_one_plane, apart: 7.0, most: [4.0, 1.0], ..USUAL },
+        Kind {
+            name: "on one another, 50 mm apart",
+            turn: on_one_another,
+            apart: 50.0,
+            most: [12.0, 20.0],
+            ..USUAL
+        },
+        Kind {
+            name: "on one plane, 50 mm apart",
+            turn: on_one_plane,
+            apart: 50.0,
+            most: [10.0, 1.0],
+            ..USUAL
+        },
     ]
 }
 
@@ -216,7 +258,7 @@ impl Kind {
                 |at: f64, t: f64| (at + t * (z - middle) + self.spread * random.normal()).clamp(-60.0, 60.0);
             hits.push([place(x, tx), place(y, ty), z]);
         }
-        (self.turn)(random, &mut hits);
+        (self.turn)(random, &mut hits, self.apart);
         // In micrometres, as files have them.
         hits.iter().map(|hit| hit.map(|value| ((value * 1e3).round() / 1e3) as f32)).collect()
     }
@@ -252,7 +294,7 @@ fn fitted_as_in_f64(config: &FitConfig, preset: Preset) {
             see(&mut sum.covariance, worst.covariance);
             see(&mut sum.chi2, worst.chi2);
         }
-        assert_close(&format!("{preset}, {}", kind.name), &sum);
+        assert_close(&format!("{preset}, {}", kind.name), &sum, kind.most);
     }
 }
 
@@ -325,7 +367,7 @@ fn compare_events(name: &str, batch: &VeloBatch) {
             }
             tracks.hits_of(track).iter().map(|hit| places[hit]).collect()
         });
-        assert_close(&format!("{name}, {preset}"), &worst);
+        assert_close(&format!("{name}, {preset}"), &worst, [1.0; 2]);
     }
 }
 

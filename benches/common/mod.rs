@@ -1,28 +1,100 @@
-//! What several benches need.
+//! What several benches need: criterion with the CPU time of the thread as its measure, and works that take turns.
 #![allow(dead_code, reason = "each bench takes what it needs")]
 
+use criterion::measurement::{Measurement, ValueFormatter, WallTime};
+use criterion::{BenchmarkGroup, BenchmarkId, Criterion};
 use rustix::time::{ClockId, clock_gettime};
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::Duration;
 
-/// CPU time of this thread, ns.
-pub fn now() -> f64 {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    time.tv_sec as f64 * 1e9 + time.tv_nsec as f64
+/// CPU time of this thread: on a busy machine wall-clock time is noise.
+pub struct CpuTime;
+
+impl Measurement for CpuTime {
+    type Intermediate = Duration;
+    type Value = Duration;
+
+    fn start(&self) -> Duration {
+        let time = clock_gettime(ClockId::ThreadCPUTime);
+        Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+    }
+
+    fn end(&self, start: Duration) -> Duration {
+        self.start() - start
+    }
+
+    fn add(&self, one: &Duration, other: &Duration) -> Duration {
+        *one + *other
+    }
+
+    fn zero(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    fn to_f64(&self, value: &Duration) -> f64 {
+        value.as_nanos() as f64
+    }
+
+    fn formatter(&self) -> &dyn ValueFormatter {
+        WallTime.formatter()
+    }
 }
 
-/// A folder of the events' data.
-pub fn data(folder: &str) -> PathBuf {
+/// Whether everything is only to run once.
+pub fn is_test() -> bool {
+    std::env::args().any(|argument| argument == "--test")
+}
+
+/// Criterion as its flags say, over short rounds: [`in_turns`] makes several of each.
+pub fn criterion<M: Measurement + 'static>(measure: M) -> Criterion<M> {
+    let criterion = Criterion::default().with_measurement(measure).without_plots();
+    let criterion = criterion.sample_size(20).nresamples(10_000);
+    criterion
+        .warm_up_time(Duration::from_millis(200))
+        .measurement_time(Duration::from_millis(800))
+        .configure_from_args()
+}
+
+/// Times that each work of a group is measured.
+const ROUNDS: usize = 3;
+
+/// A work and its name.
+pub type Work<'a> = (String, Box<dyn FnMut() + 'a>);
+
+/// Measures works in turns, several rounds: a noisy machine is noisy to all, and rows of a round compare.
+pub fn in_turns<M: Measurement>(group: &mut BenchmarkGroup<'_, M>, works: &mut [Work<'_>]) {
+    for round in 1..=if is_test() { 1 } else { ROUNDS } {
+        for (name, work) in works.iter_mut() {
+            group.bench_function(BenchmarkId::new(&**name, round), |bencher| bencher.iter(&mut **work));
+        }
+    }
+}
+
+/// Whether the command line names something that is told apart by its beginning, or nothing of all this.
+pub fn is_wanted(name: &str, all: &[&str]) -> bool {
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+    let names = |name: &str| words.iter().any(|word| word.starts_with(name));
+    names(name) || !all.iter().any(|other| names(other))
+}
+
+/// A folder of the events' data; none where there is no such folder.
+pub fn data(folder: &str) -> Option<PathBuf> {
     let named = std::env::var_os("PELOTON_DATA").map(PathBuf::from);
-    named.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data")).join(folder)
+    let all = named.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data"));
+    Some(all.join(folder)).filter(|path| path.is_dir())
 }
 
-/// Multiply-adds of [`registers`]: some tenths of a second.
-const STEPS: u64 = 100_000_000;
+/// Says which events are measured.
+pub fn say_events(events: &str) {
+    println!("events: {events}");
+}
 
-/// Independent chains of multiply-adds that never leave the registers.
-fn registers() {
+/// Multiply-adds of [`registers`]: some hundredths of a second.
+const STEPS: u64 = 20_000_000;
+
+/// Independent chains of multiply-adds that never leave the registers: threads share nothing here but the clock.
+pub fn registers() {
     let (scale, add) = (black_box(0.999_f32), black_box(0.5_f32));
     let mut chains = [0.0_f32, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0];
     for _ in 0..STEPS / 8 {
@@ -33,24 +105,26 @@ fn registers() {
     black_box(chains);
 }
 
-/// What a second thread gains where nothing is shared but the clock: for a loop in registers.
-pub fn free_gain(passes: usize) -> f64 {
-    2.0 * wall(passes, 1, |_| registers()) / wall(passes, 2, |_| registers())
+/// A work done twice by one thread, and once by each of two.
+pub fn on_one_and_two<'a>(name: &str, work: &'a (dyn Fn(usize) + Sync)) -> [Work<'a>; 2] {
+    let two = move || {
+        std::thread::scope(|scope| {
+            scope.spawn(|| work(1));
+            work(0);
+        });
+    };
+    [
+        (format!("{name}, 1 thread"), Box::new(move || (0..2).for_each(work))),
+        (format!("{name}, 2 threads"), Box::new(two)),
+    ]
 }
 
-/// Wall clock of `threads` threads that each run `work`, least of several passes, s.
-pub fn wall(passes: usize, threads: usize, work: impl Fn(usize) + Sync) -> f64 {
-    let pass = || {
-        let start = Instant::now();
-        std::thread::scope(|scope| {
-            (0..threads).for_each(|thread| {
-                drop(scope.spawn({
-                    let work = &work;
-                    move || work(thread)
-                }))
-            });
-        });
-        start.elapsed().as_secs_f64()
-    };
-    (0..passes).map(|_| pass()).fold(f64::INFINITY, f64::min)
+/// Measures what a second thread gains, by the wall clock, and beside it for [`registers`].
+pub fn scaling(name: &str, works: &mut Vec<Work<'_>>) {
+    works.extend(on_one_and_two("registers", &|_| registers()));
+    let mut criterion = criterion(WallTime);
+    let mut group = criterion.benchmark_group(name);
+    group.sample_size(10);
+    in_turns(&mut group, works);
+    group.finish();
 }

@@ -5,7 +5,7 @@ use crate::steps::{STATE, TO_PLANES, TO_RADII, Tracks};
 use peloton::cylinder::{Builder, Cylinder, CylinderConfig, CylinderInput, CylinderSample, fit_particles};
 use peloton::dispatch_usual;
 use peloton::engine::{Engine, Sequence};
-use peloton::event::{CylinderTracks, Layout, PixelHits, RawBatch, VeloBatch};
+use peloton::event::{CylinderTracks, Layout, Outcome, PixelHits, RawBatch, VeloBatch};
 use peloton::kalman::matriplex::Matriplex;
 use peloton::scifi::{SciFiGeometry, SciFiHits};
 use peloton::simd::{Isa, Level};
@@ -53,7 +53,7 @@ fn sequence<S: Sequence<Batch: 'static, Output: Default, Workspace: 'static> + '
 ) {
     for level in levels() {
         let (engine, batch) = (Engine::new(make(level)), batch.clone());
-        let (mut workspace, mut results) = (engine.workspace(), S::Output::default());
+        let (mut workspace, mut results) = (engine.workspace(), Outcome::<S::Output>::default());
         let work = move || {
             engine.try_run(S::view(&batch), &mut workspace, &mut results).expect("events of this sequence");
         };
@@ -87,12 +87,11 @@ fn decoders(cases: &mut Vec<Case>) {
             let sequence = Velo::new(level, VeloConfig::default()).expect("a sequence");
             let sequence = sequence.with_sensors(Arc::new(VeloSensors::nominal()), VeloBanks::Auto);
             let (batch, mut scratch) = (batch.clone(), Default::default());
-            let (mut hits, mut counters) = (VeloBatch::default(), Default::default());
+            let mut hits = Outcome::<VeloBatch>::default();
             let work = move || {
-                hits.clear();
                 let events = batch.view();
                 let range = 0..batch.len();
-                sequence.decode(events, range, &mut scratch, &mut hits, &mut counters).expect("raw banks");
+                sequence.decode(events, range, &mut scratch, &mut hits).expect("raw banks");
             };
             cases.push(Case { name: format!("decode {name}, {level}"), stages: &[], work: Box::new(work) });
         }

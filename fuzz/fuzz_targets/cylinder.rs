@@ -4,7 +4,9 @@
 
 use libfuzzer_sys::fuzz_target;
 use peloton::cylinder::{CylinderConfig, CylinderInput, CylinderWorkspace, SeedSource, reconstruct};
-use peloton::event::{CYLINDER_LAYERS, CylinderBatch, CylinderTracks, CylinderTruth, Hasher, Hashes, Outcome};
+use peloton::event::{
+    CYLINDER_LAYERS, CylinderBatch, CylinderTracks, CylinderTruth, Hasher, Hashes, Outcome,
+};
 use peloton::simd::{Isa, Level};
 use peloton_io::input::{CylinderReader, ReadOptions, write_cylinder};
 use std::io::Cursor;

@@ -153,25 +153,33 @@ impl Default for BuildConfig {
 #[serde(deny_unknown_fields, default)]
 pub struct SeedConfig {
     /// Smallest transverse momentum, GeV/c.
-    pub pt: f32,
+    pub min_pt: f32,
     /// Largest distance of a track from the z axis, cm.
-    pub distance: f32,
+    pub max_distance: f32,
     /// Largest |z| where a track comes nearest to the axis, cm.
-    pub z: f32,
+    pub max_z: f32,
     /// Largest distance in z of the middle hit from the line through the others, cm.
-    pub bend_z: f32,
+    pub max_bend_z: f32,
     /// Hits of the second layer that are looked at for one of the first, and hits of the third for one of these pairs;
     /// more are cut off and counted.
-    pub partners: [u32; 2],
+    pub max_partners: [u32; 2],
     /// Fewest hits of a track.
-    pub hits: u32,
+    pub min_hits: u32,
     /// Hits at most that a track may share with better ones.
-    pub shared_hits: u32,
+    pub max_shared_hits: u32,
 }
 
 impl Default for SeedConfig {
     fn default() -> Self {
-        Self { pt: 0.45, distance: 0.45, z: 3.5, bend_z: 0.9, partners: [1024, 128], hits: 8, shared_hits: 2 }
+        Self {
+            min_pt: 0.45,
+            max_distance: 0.45,
+            max_z: 3.5,
+            max_bend_z: 0.9,
+            max_partners: [1024, 128],
+            min_hits: 8,
+            max_shared_hits: 2,
+        }
     }
 }
 
@@ -198,10 +206,10 @@ impl CylinderConfig {
     }
 
     /// Layers that a track may miss.
-    pub(super) fn most_missed(&self) -> u32 {
+    pub(super) fn max_missed(&self) -> u32 {
         match self.seeds {
             SeedSource::Truth => CYLINDER_LAYERS as u32,
-            SeedSource::Hits => (CYLINDER_LAYERS as u32).saturating_sub(self.seeding.hits),
+            SeedSource::Hits => (CYLINDER_LAYERS as u32).saturating_sub(self.seeding.min_hits),
         }
     }
 
@@ -240,14 +248,17 @@ impl CylinderConfig {
         if !(0.0..1e6).contains(&build.hole_penalty) {
             return wrong("build.hole_penalty must be from 0 to a million");
         }
-        if ![seeding.pt, seeding.distance, seeding.z, seeding.bend_z].iter().all(|v| positive(*v)) {
+        if ![seeding.min_pt, seeding.max_distance, seeding.max_z, seeding.max_bend_z]
+            .iter()
+            .all(|v| positive(*v))
+        {
             return wrong("all limits of [cylinder.seeding] must be positive");
         }
-        if !seeding.partners.iter().all(|limit| (1..=4096).contains(limit)) {
-            return wrong("seeding.partners must be from 1 to 4096");
+        if !seeding.max_partners.iter().all(|limit| (1..=4096).contains(limit)) {
+            return wrong("seeding.max_partners must be from 1 to 4096");
         }
-        if !(SEED_LAYERS as u32..=CYLINDER_LAYERS as u32).contains(&seeding.hits) {
-            return wrong("seeding.hits must be from 3 to 10");
+        if !(SEED_LAYERS as u32..=CYLINDER_LAYERS as u32).contains(&seeding.min_hits) {
+            return wrong("seeding.min_hits must be from 3 to 10");
         }
         if !fit.prior.iter().all(|v| positive(*v)) {
             return wrong("fit.prior must be positive");

@@ -125,7 +125,7 @@ fn from_hits<G: Gang>(
         clock.lap(&mut counters.stages[SEED]);
         build_room(g, config, index, seeded, build, counters);
         counters.stages[BUILD].items_in += seeded.good.len() as u64;
-        collect(index, build, seeds, config.seeding.hits as usize, tracks, candidates);
+        collect(index, build, seeds, config.seeding.min_hits as usize, tracks, candidates);
         seeds += seeded.good.len();
         clock.lap(&mut counters.stages[BUILD]);
     }
@@ -146,7 +146,7 @@ fn from_hits<G: Gang>(
     for &track in order.iter() {
         let hits = candidates.hits_of(track as usize);
         let shared: u32 = hits.iter().map(|hit| used[*hit as usize]).sum();
-        if shared <= config.seeding.shared_hits {
+        if shared <= config.seeding.max_shared_hits {
             hits.iter().for_each(|hit| used[*hit as usize] = 1);
             results.push_from(candidates, track as usize);
         }

@@ -9,6 +9,7 @@ use super::config::CylinderConfig;
 use super::geometry::{RADII, SEED_LAYERS};
 use super::index::Index;
 use crate::event::Column;
+use crate::kalman::axis::{AZIMUTH, CHARGE_OVER_PT, MOMENT, Z};
 use crate::kalman::matriplex::Symmetric;
 use crate::kalman::{CURVATURE_PER_TESLA, CylinderState, from_three_hits, scatter, to_radius, within_turn};
 use crate::simd::Gang;
@@ -16,6 +17,15 @@ use crate::simd::varying::{F32, Mask, U32};
 
 /// Seeds that are built at once: their states stay in the second cache however many there are.
 pub(super) const BLOCK: usize = 1 << 12;
+
+/// Windows of pairs in azimuth are this much wider than the formula for small angles says (no unit).
+const WINDOW_MARGIN: f32 = 1.05;
+/// What scattering and the errors of hits add to windows of pairs and of triplets in azimuth, rad, and of pairs in z, cm.
+const PAIR_ERROR_PHI: f32 = 0.01;
+const TRIPLET_ERROR_PHI: f32 = 0.012;
+const PAIR_ERROR_Z: f32 = 0.7;
+/// Standard deviation of the distance from the axis at which tracks come from, in units of the largest one (no unit).
+const SPOT_OF_DISTANCE: f32 = 0.4;
 
 /// Lists of pairs and triplets.
 #[derive(Debug, Default)]
@@ -102,10 +112,11 @@ impl Triplets {
     ) {
         self.pairs.iter_mut().for_each(Column::clear);
         let seeding = &config.seeding;
-        let curvature = (CURVATURE_PER_TESLA * config.field / seeding.pt).abs();
+        let curvature = (CURVATURE_PER_TESLA * config.field / seeding.min_pt).abs();
         // A circle of this curvature turns the azimuth by h (r1 - r0) / 2, a distance from the axis by d / r.
         let [r0, r1, _] = [RADII[0], RADII[1], RADII[2]];
-        let width = 1.05 * (0.5 * curvature * (r1 - r0) + seeding.distance * (1.0 / r0 - 1.0 / r1)) + 0.01;
+        let turn = 0.5 * curvature * (r1 - r0) + seeding.max_distance * (1.0 / r0 - 1.0 / r1);
+        let width = WINDOW_MARGIN * turn + PAIR_ERROR_PHI;
         let layer = index.layer(1);
         let one = U32::splat(g, 1);
         let records = index.hits.padded();
@@ -116,9 +127,9 @@ impl Triplets {
             let (first_row, rows) = layer.rows_of(g, phi, F32::splat(g, width));
             // z0 = 2 z_inner - z_outer for radii of 1 : 2; the errors of hits come on top.
             let middle = z * F32::splat(g, r1 / r0);
-            let reach = F32::splat(g, seeding.z * (r1 / r0 - 1.0) + 0.7);
+            let reach = F32::splat(g, seeding.max_z * (r1 / r0 - 1.0) + PAIR_ERROR_Z);
             let (first_bin, last_bin) = layer.bins(g, middle, reach);
-            let mut limit = Limit::new(g, seeding.partners[0]);
+            let mut limit = Limit::new(g, seeding.max_partners[0]);
             let mut row = U32::splat(g, 0);
             loop {
                 let has_row = row.lt(rows) & lanes;
@@ -153,8 +164,8 @@ impl Triplets {
         // What a distance d from the axis does to the azimuth on the third layer, seen from the other two.
         let lever = (r2 - r1) / (r1 - r0);
         let bend = (1.0 / r1 - 1.0 / r2) - lever * (1.0 / r0 - 1.0 / r1);
-        let width = F32::splat(g, (seeding.distance * bend).abs() + 0.012);
-        let reach = F32::splat(g, seeding.bend_z);
+        let width = F32::splat(g, (seeding.max_distance * bend).abs() + TRIPLET_ERROR_PHI);
+        let reach = F32::splat(g, seeding.max_bend_z);
         let layer = index.layer(2);
         let one = U32::splat(g, 1);
         let records = index.hits.padded();
@@ -171,7 +182,7 @@ impl Triplets {
             let z = lever.mul_add(z1 - z0, z1);
             let (first_row, rows) = layer.rows_of(g, phi, width);
             let (first_bin, last_bin) = layer.bins(g, z, reach);
-            let mut limit = Limit::new(g, seeding.partners[1]);
+            let mut limit = Limit::new(g, seeding.max_partners[1]);
             let mut row = U32::splat(g, 0);
             loop {
                 let has_row = row.lt(rows) & lanes;
@@ -232,21 +243,21 @@ impl Triplets {
             let Triplet { hits, radii, mut state, distance, half, .. } =
                 Triplet::new(g, config, index, places);
             let prior = prior(g, config);
-            let charge_over_pt = state.p[2];
+            let charge_over_pt = state.p[CHARGE_OVER_PT];
             let mut good = lanes;
             // Beam spot as a measurement of the moment: what is known of where tracks come from.
-            let spot = F32::splat(g, (0.4 * seeding.distance) * (0.4 * seeding.distance));
-            state.c.set(3, 3, spot);
-            state.p[3] = state.p[3] - distance;
-            state.c.set(3, 2, half * state.radius * state.radius / charge_over_pt * prior[2]);
+            let spot = SPOT_OF_DISTANCE * seeding.max_distance;
+            let spot = F32::splat(g, spot * spot);
+            state.p[MOMENT] = state.p[MOMENT] - distance;
             let own = half * state.radius * state.radius / charge_over_pt;
-            state.c.set(3, 3, own.mul_add(own * prior[2], spot));
+            state.c.set(MOMENT, CHARGE_OVER_PT, own * prior[CHARGE_OVER_PT]);
+            state.c.set(MOMENT, MOMENT, own.mul_add(own * prior[CHARGE_OVER_PT], spot));
             for layer in 0..SEED_LAYERS {
                 if layer > 0 {
                     good = good & to_radius(g, &mut state, field, radii[layer]);
                 }
                 let [phi, z, var_phi, var_z] = hits[layer];
-                let residual = [within_turn(g, phi - state.p[0]), z - state.p[1]];
+                let residual = [within_turn(g, phi - state.p[AZIMUTH]), z - state.p[Z]];
                 let v = Symmetric::diagonal(g, [var_phi, var_z]);
                 crate::kalman::update(g, &mut state.p, &mut state.c, residual, &v, lanes);
                 if config.material > 0.0 {
@@ -273,8 +284,8 @@ struct Limit<G: Gang> {
 
 impl<G: Gang> Limit<G> {
     #[inline(always)]
-    fn new(g: G, most: u32) -> Self {
-        Self { left: U32::splat(g, most), cut_off: 0 }
+    fn new(g: G, max: u32) -> Self {
+        Self { left: U32::splat(g, max), cut_off: 0 }
     }
 
     /// The lanes of `wanted` that are below their limit.
@@ -330,9 +341,9 @@ impl<G: Gang> Triplet<G> {
         let half = F32::splat(g, 0.5) * field * charge_over_pt;
         let distance = half.neg_mul_add(state.radius * state.radius, moment);
         let origin = slope.neg_mul_add(state.radius, z);
-        let good = charge_over_pt.abs().lt(F32::splat(g, 1.0 / seeding.pt))
-            & distance.abs().lt(F32::splat(g, seeding.distance))
-            & origin.abs().lt(F32::splat(g, seeding.z));
+        let good = charge_over_pt.abs().lt(F32::splat(g, 1.0 / seeding.min_pt))
+            & distance.abs().lt(F32::splat(g, seeding.max_distance))
+            & origin.abs().lt(F32::splat(g, seeding.max_z));
         Self { hits, radii, state, distance, half, good }
     }
 }

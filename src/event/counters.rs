@@ -192,8 +192,8 @@ mod tests {
         part.stages[1].items_in = 7;
         part.count_truncated(Truncation::LateHits, 2);
         part.count_event(Status::Ok);
-        whole.merge_part(&part, 0);
-        whole.merge_part(&part, 4);
+        whole.add_part(&part, 0);
+        whole.add_part(&part, 4);
         assert_eq!([1, 5].map(|stage| whole.stages[stage].items_in), [7, 7]);
         assert_eq!((whole.events(), whole.dropped().collect::<Vec<_>>()), (0, vec![("late_hits", 4)]));
     }

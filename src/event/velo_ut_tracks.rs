@@ -18,9 +18,9 @@ pub struct VeloUtTracks {
     pub ut_hits: Column<u8>,
     /// Number of the Velo track among those of its event (no unit).
     pub velo_track: Column<u32>,
-    /// Charge over momentum, 1/GeV.
+    /// Charge over momentum, 1/(GeV/c).
     pub q_over_p: Column<f32>,
-    /// Variance of charge over momentum, 1/GeV^2.
+    /// Variance of charge over momentum, 1/(GeV/c)^2.
     pub var_q_over_p: Column<f32>,
     /// chi2 of the fit (no unit).
     pub chi2: Column<f32>,
@@ -51,8 +51,8 @@ results! {
         U32 2 [hits] "hits" "1" "LHCbIDs of the track's hits: those in the UT, then those in the Velo from the largest z down";
     }
     others {
-        F32 1 [q_over_p] "q_over_p" "1/GeV" "charge over momentum";
-        F32 1 [var_q_over_p] "var_q_over_p" "1/GeV^2" "variance of charge over momentum";
+        F32 1 [q_over_p] "q_over_p" "c/GeV" "charge over momentum";
+        F32 1 [var_q_over_p] "var_q_over_p" "c^2/GeV^2" "variance of charge over momentum";
         F32 1 [chi2] "chi2" "1" "chi2 of the fit";
         F32 1 [x] "x" "mm" "x in the middle of the UT, z = 2484.6 mm";
         F32 1 [y] "y" "mm" "y in the middle of the UT";

@@ -26,7 +26,7 @@ impl Access {
 /// Places of buffers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
-    places: Vec<Range<usize>>,
+    ranges: Vec<Range<usize>>,
     bytes: usize,
 }
 
@@ -37,30 +37,30 @@ impl Plan {
         let lives: Vec<_> = (0..bytes.len()).map(|buffer| lifetime(steps, buffer)).collect();
         let mut order: Vec<_> = (0..bytes.len()).collect();
         order.sort_by_key(|&buffer| std::cmp::Reverse(bytes[buffer])); // stable
-        let mut places = vec![0..0; bytes.len()];
+        let mut ranges = vec![0..0; bytes.len()];
         let mut placed: Vec<usize> = Vec::new();
         for buffer in order {
             let mut taken: Vec<_> = placed
                 .iter()
                 .filter(|&&other| meet(&lives[buffer], &lives[other]))
-                .map(|&other| places[other].clone())
+                .map(|&other| ranges[other].clone())
                 .collect();
-            taken.sort_by_key(|place| place.start);
+            taken.sort_by_key(|range| range.start);
             let size = bytes[buffer].next_multiple_of(ALIGNMENT);
-            let fit = |start: usize, place: &Range<usize>| {
-                if start + size <= place.start { Err(start) } else { Ok(start.max(place.end)) }
+            let fit = |start: usize, range: &Range<usize>| {
+                if start + size <= range.start { Err(start) } else { Ok(start.max(range.end)) }
             };
             let start = taken.iter().try_fold(0, fit).unwrap_or_else(|start| start);
-            places[buffer] = start..start + size;
+            ranges[buffer] = start..start + size;
             placed.push(buffer);
         }
-        let bytes = places.iter().map(|place| place.end).max().unwrap_or(0);
-        Self { places, bytes }
+        let bytes = ranges.iter().map(|range| range.end).max().unwrap_or(0);
+        Self { ranges, bytes }
     }
 
     /// Where a buffer begins, bytes from the beginning of the arena.
     pub fn start(&self, buffer: usize) -> usize {
-        self.places[buffer].start
+        self.ranges[buffer].start
     }
 
     /// Memory in all, bytes.
@@ -75,18 +75,18 @@ impl Plan {
     pub fn spread(bytes: &[usize]) -> Self {
         const GAP: usize = 4096;
         let mut end = GAP;
-        let place = |size: &usize| {
+        let range = |size: &usize| {
             let start = end;
             end = (start + size + GAP).next_multiple_of(ALIGNMENT);
             start..start + size
         };
-        let places = bytes.iter().map(place).collect();
-        Self { places, bytes: end }
+        let ranges = bytes.iter().map(range).collect();
+        Self { ranges, bytes: end }
     }
 
     /// The first byte that belongs to no buffer of a spread plan, and is not `fresh` any more.
     pub fn trespass(&self, memory: &[u8], fresh: u8) -> Option<usize> {
-        let is_mine = |at: &usize| self.places.iter().any(|place| place.contains(at));
+        let is_mine = |at: &usize| self.ranges.iter().any(|range| range.contains(at));
         (0..memory.len()).filter(|at| memory[*at] != fresh).find(|at| !is_mine(at))
     }
 }

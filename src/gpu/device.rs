@@ -1,6 +1,7 @@
 //! [`Device`] and [`Queue`]: what a sequence asks of a device, be it a GPU or its emulation on the CPU.
 
 use super::mirror::Arguments;
+use crate::event::Column;
 use crate::{Error, Result, Status};
 use std::ops::Range;
 
@@ -17,13 +18,21 @@ pub(super) fn status_of(code: u16) -> Result<Status> {
     known.copied().ok_or_else(|| Error::Device(format!("a status {code} that does not exist")))
 }
 
-/// Where input columns of these sizes are in staging memory, one behind the other in rooms of 256 bytes.
-pub(super) fn staged<const N: usize>(rooms: [usize; N], sizes: [usize; N]) -> [Range<usize>; N] {
+/// Appends the ends of lists, counted from item `first` on.
+pub(super) fn append_starts(to: &mut Column<u32>, ends: &[u32], first: u32) {
+    let from = to.len();
+    to.set_len(from + ends.len());
+    to[from..].iter_mut().zip(ends).for_each(|(to, end)| *to = first + end);
+}
+
+/// Where input columns of these sizes are in staging memory, one behind the other, each with
+/// space for its largest size in whole 256 bytes.
+pub(super) fn staged<const N: usize>(largest: [usize; N], sizes: [usize; N]) -> [Range<usize>; N] {
     let mut start = 0;
     std::array::from_fn(|i| {
-        let place = start..start + sizes[i];
-        start += rooms[i].next_multiple_of(256);
-        place
+        let range = start..start + sizes[i];
+        start += largest[i].next_multiple_of(256);
+        range
     })
 }
 

@@ -75,7 +75,7 @@ impl LongConfig {
         };
         match preset {
             LongPreset::Hlt1 => hlt1,
-            LongPreset::Best => Self { all_pairs: true, ..hlt1 },
+            LongPreset::Best => Self { all_pairs: true, max_chi2: 1.5, ..hlt1 },
         }
     }
 

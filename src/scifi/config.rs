@@ -74,10 +74,31 @@ pub struct SeedPass {
     pub uv_tolerance: f32,
     /// Fewest hits of a track.
     pub min_hits: u32,
+    /// Fewest of them in u and v layers.
+    pub min_uv_hits: u32,
     /// Of how many of its hits a track in x must be the best, lest it is a clone; fewer where it has all six.
     pub min_own_hits: u32,
     /// The same for tracks with six hits.
     pub min_own_of_six: u32,
+    /// How tracks are chosen in the end; without it, as only the last pass may be, all are kept.
+    pub choice: Option<ChoiceConfig>,
+}
+
+/// Numbers of a track that the classifier weighs.
+pub(super) const FEATURES: usize = 14;
+
+/// How the tracks of a pass are chosen: by the weighted sum of what is known of them (`find/choose.rs`), which is the
+/// logarithm of the odds that a track is none but a particle's; then those that share few hits with better ones.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ChoiceConfig {
+    /// Weights of the constant; of missing hits in x, and in u and v; of the logarithms of the chi2 in x and y; of y at the
+    /// origin; of products of these, the bend and its products.
+    pub weights: [f32; FEATURES],
+    /// Smallest sum.
+    pub min_score: f32,
+    /// Hits that a track may share with better ones.
+    pub shared_hits: u32,
 }
 
 impl Default for SeedPass {
@@ -96,8 +117,45 @@ impl SeedPass {
             min_x_hits: 5,
             uv_tolerance: 2.0,
             min_hits: 10,
+            min_uv_hits: 4,
             min_own_hits: 4,
             min_own_of_six: 4,
+            choice: None,
+        }
+    }
+}
+
+/// Weights of the classifiers: logistic regressions on the tracks that the passes find in simulated events (`sim:lhcb`,
+/// seed 1).
+const FIRST_WEIGHTS: [f32; FEATURES] =
+    [5.145, 0.720, -2.611, -0.656, -1.290, -0.780, 0.603, 0.169, 0.121, 0.179, 0.297, 0.217, 0.003, 0.010];
+const SECOND_WEIGHTS: [f32; FEATURES] = [
+    2.725, -1.690, -1.266, -0.238, -0.268, -0.193, 0.096, -0.017, 0.106, 0.076, -0.134, 0.435, 0.009, -0.001,
+];
+
+impl SeedPass {
+    /// First pass of `best`: the published search in wider windows and with a milder clone rule, since the choice follows.
+    fn first() -> Self {
+        Self {
+            x_tolerance: 1.0,
+            min_hits: 9,
+            min_own_hits: 3,
+            min_own_of_six: 2,
+            choice: Some(ChoiceConfig { weights: FIRST_WEIGHTS, min_score: -0.75, shared_hits: 2 }),
+            ..Self::hlt1()
+        }
+    }
+
+    /// Second pass: slower particles and those that scatter, among the hits that are left. Here most of what is found is
+    /// none.
+    fn second() -> Self {
+        Self {
+            min_momentum: 2_000.0,
+            x_tolerance: 1.5,
+            uv_tolerance: 3.0,
+            min_hits: 10,
+            choice: Some(ChoiceConfig { weights: SECOND_WEIGHTS, min_score: -0.25, shared_hits: 2 }),
+            ..Self::first()
         }
     }
 }
@@ -112,7 +170,8 @@ impl SciFiConfig {
     /// The configuration of a preset.
     pub fn preset(preset: SciFiPreset) -> Self {
         let passes = match preset {
-            SciFiPreset::Best | SciFiPreset::Hlt1 => vec![SeedPass::hlt1()],
+            SciFiPreset::Best => vec![SeedPass::first(), SeedPass::second()],
+            SciFiPreset::Hlt1 => vec![SeedPass::hlt1()],
         };
         Self { preset, limits: LimitConfig::default(), resolution: 0.1, passes }
     }
@@ -146,9 +205,19 @@ impl SciFiConfig {
                     return wrong(format!("{} = {value}: above 0 and at most 100 mm", name(key)));
                 }
             }
+            if pass.choice.is_none() && number + 1 < self.passes.len() {
+                let message = "only the last pass may do without, since the others leave hits to the next";
+                return wrong(format!("{}: {message}", name("choice")));
+            }
+            if let Some(choice) = &pass.choice
+                && !choice.weights.iter().chain([&choice.min_score]).all(|value| value.is_finite())
+            {
+                return wrong(format!("{}: weights and min_score must be finite", name("choice")));
+            }
             for (key, value, range) in [
                 ("min_x_hits", pass.min_x_hits, 4..=6),
                 ("min_hits", pass.min_hits, 7..=12),
+                ("min_uv_hits", pass.min_uv_hits, 3..=6),
                 ("min_own_hits", pass.min_own_hits, 0..=6),
                 ("min_own_of_six", pass.min_own_of_six, 0..=6),
             ] {

@@ -104,7 +104,7 @@ impl Index {
             to += zone.len();
             self.close(slot, &mut to);
         }
-        self.tabulate();
+        self.tabulate(g);
         Status::Ok
     }
 
@@ -129,7 +129,7 @@ impl Index {
         }
         self.x.set_len(to);
         self.source.set_len(to);
-        self.tabulate();
+        self.tabulate(g);
     }
 
     /// Begins a layer.
@@ -169,35 +169,43 @@ impl Index {
 
     /// Makes the tables of buckets.
     #[inline(always)]
-    fn tabulate(&mut self) {
+    fn tabulate<G: Gang>(&mut self, g: G) {
         let (x, first) = (self.x.padded(), self.first.padded_mut());
         for slot in 0..SLOTS {
-            let row = &mut first[slot * BUCKETS..][..BUCKETS];
-            let mut done = 0;
+            let mut done = slot * BUCKETS;
             for hit in self.begin[slot]..self.end[slot] {
-                let upto = bucket_of(x[hit as usize], BUCKET, BUCKETS) + 1;
-                if upto > done {
-                    row[done..upto].fill(hit);
-                    done = upto;
+                let upto = slot * BUCKETS + bucket_of(x[hit as usize], BUCKET, BUCKETS) + 1;
+                let value = U32::splat(g, hit);
+                // Whole gangs: what is written too much, in the next row too, is written again.
+                while done < upto {
+                    value.store(&mut first[done..]);
+                    done += G::LANES;
                 }
+                done = upto;
             }
-            row[done..].fill(self.end[slot]);
+            let value = U32::splat(g, self.end[slot]);
+            while done < (slot + 1) * BUCKETS {
+                value.store(&mut first[done..]);
+                done += G::LANES;
+            }
         }
     }
 
     /// Makes the fine table for a layer.
     #[inline(always)]
-    pub(super) fn look_closely(&mut self, half: usize, layer: usize) {
+    pub(super) fn look_closely<G: Gang>(&mut self, g: G, half: usize, layer: usize) {
         let slot = half * HALF_LAYERS + layer;
         self.next.set_len(FINE_BUCKETS);
         let (x, next) = (self.x.padded(), self.next.padded_mut());
         let mut done = 0;
         for hit in self.begin[slot] as usize..self.end[slot] as usize {
             let upto = bucket_of(x[hit], FINE_BUCKET, FINE_BUCKETS) + 1;
-            if upto > done {
-                next[done..upto].fill(x[hit]);
-                done = upto;
+            let value = F32::splat(g, x[hit]);
+            while done < upto {
+                value.store(&mut next[done..]);
+                done += G::LANES;
             }
+            done = upto;
         }
         next[done..FINE_BUCKETS].fill(FAR);
     }
@@ -270,11 +278,14 @@ impl Layer<'_> {
     /// The same of the hits from `begin` to `end`; far away when there is none.
     #[inline(always)]
     pub(super) fn nearest_within<G: Gang>(&self, g: G, x: F32<G>, begin: U32<G>, end: U32<G>) -> Nearest<G> {
-        let (above, _) = self.lower_bound(g, x);
-        let above = above.max(begin).min(end);
+        let (first, first_x) = self.lower_bound(g, x);
+        let above = first.max(begin).min(end);
         let below = above - U32::splat(g, 1);
         let far = F32::splat(g, FAR);
-        let above_x = F32::gather(self.x, above);
+        let above_x = match above.eq(first).all() {
+            true => first_x,
+            false => F32::gather(self.x, above),
+        };
         let below_x = F32::gather(self.x, below);
         let up = above.lt(end).select_f((above_x - x).abs(), far);
         let down = below.lt(begin).select_f(far, (x - below_x).abs());

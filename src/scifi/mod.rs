@@ -17,11 +17,14 @@ mod seeding;
 mod sequence;
 mod state;
 
-pub use config::{LimitConfig, SciFiConfig, SciFiPreset, SeedPass};
+pub use config::{ChoiceConfig, LimitConfig, SciFiConfig, SciFiPreset, SeedPass};
 
 pub use decode::{SciFiScratch, decode};
 #[cfg(feature = "reference")]
-pub use decode::{reference as decode_reference, reference_with as decode_reference_with};
+pub use decode::{
+    position_f64 as decode_position_f64, reference as decode_reference,
+    reference_with as decode_reference_with,
+};
 pub use geometry::{SciFiChannel, SciFiGeometry};
 pub use seeding::{SciFi, SciFiWorkspace};
 pub use sequence::SciFiHits;

@@ -3,15 +3,14 @@
 use super::config::{SciFiConfig, SeedPass};
 use super::decode::{SciFiScratch, decode};
 use super::find::plan::Kind;
-use super::find::{FindScratch, PassCounts, Track};
+use super::find::track::Track;
+use super::find::{ChooseScratch, FindScratch, PassCounts};
 use super::geometry::SciFiGeometry;
 use super::index::{Index, NO_HIT};
 use super::layers::{BY_Z, HALVES};
 use super::state::States;
 use crate::engine::{Sequence, Stage};
-use crate::event::{
-    BankKind, Column, Outcome, RawBatch, RawEvents, SciFiBatch, SciFiTracks, StageClock, Truncation,
-};
+use crate::event::{BankKind, Outcome, RawBatch, RawEvents, SciFiBatch, SciFiTracks, StageClock, Truncation};
 use crate::simd::{Gang, Level};
 use crate::{Result, Status};
 use std::ops::Range;
@@ -44,13 +43,13 @@ pub struct SciFiWorkspace {
 /// Memory of the search for tracks.
 #[derive(Debug, Default)]
 struct SeedingScratch {
-    /// The hits of the event, and those that passes left.
+    /// The hits of the event, or those that the passes before left: passes take turns.
     index: [Index; 2],
     find: FindScratch,
     /// Tracks of a pass, and of all passes.
     tracks: Vec<Track>,
     all: Vec<Track>,
-    used: Column<u32>,
+    choose: ChooseScratch,
 }
 
 impl SciFi {
@@ -159,6 +158,7 @@ fn run<G: Gang>(
         clock.lap(&mut out.counters.stages[SORT]);
         if status == Status::Ok {
             out.counters.stages[SORT].items_out += count;
+            out.counters.stages[FIND].items_in += count;
             find(g, of, scratch, out, &mut clock);
             append_room(g, of, (hits, event), scratch, &mut out.results);
             out.counters.stages[CONFIRM].items_out += scratch.all.len() as u64;
@@ -198,7 +198,8 @@ fn find<G: Gang>(
         if counts.dropped > 0 {
             counters.count_truncated(Truncation::CandidatesInWindow, counts.dropped);
         }
-        scratch.all.extend_from_slice(&scratch.tracks);
+        choose_room(g, of, pass, scratch);
+        clock.lap(&mut counters.stages[CONFIRM]);
     }
 }
 
@@ -229,7 +230,7 @@ fn find_room<G: Gang>(
         #[inline(always)]
         || {
             let rules = (&of.config.passes[pass], &of.kinds[pass][..], &of.config.limits);
-            scratch.find.find_x(g, rules, &mut scratch.index[0], half, counts)
+            scratch.find.find_x(g, rules, &mut scratch.index[pass % 2], half, counts)
         },
     )
 }
@@ -246,7 +247,34 @@ fn confirm_room<G: Gang>(
         #[inline(always)]
         || {
             let SeedingScratch { index, find, tracks, .. } = scratch;
-            find.find_uv(g, &of.config.passes[pass], &index[0], half, counts, tracks);
+            find.find_uv(g, &of.config.passes[pass], &index[pass % 2], half, counts, tracks);
+        },
+    );
+}
+
+/// Chooses among the tracks of a pass, whose hits are numbers in the event, counted from 1, from then on, and leaves the
+/// other hits to the next pass.
+#[inline(never)]
+fn choose_room<G: Gang>(g: G, of: &SciFi, pass: usize, scratch: &mut SeedingScratch) {
+    g.vectorize(
+        #[inline(always)]
+        || {
+            let SeedingScratch { index: [first, second], tracks, all, choose, .. } = scratch;
+            let (present, next) = if pass % 2 == 0 { (first, second) } else { (second, first) };
+            for track in tracks.iter_mut() {
+                track.chi2_x = of.states.chi2_x(track, &present.x);
+            }
+            let choice = of.config.passes[pass].choice.as_ref();
+            choose.choose(choice, present, tracks);
+            for track in tracks.iter_mut() {
+                for hit in track.hits.iter_mut().filter(|hit| **hit != NO_HIT) {
+                    *hit = present.source[*hit as usize] + 1;
+                }
+            }
+            all.extend_from_slice(tracks);
+            if pass + 1 < of.config.passes.len() {
+                next.keep_free(g, present, choose.used.padded());
+            }
         },
     );
 }
@@ -263,16 +291,16 @@ fn append_room<G: Gang>(
     g.vectorize(
         #[inline(always)]
         || {
-            let (index, first) = (&scratch.index[0], hits.of_event(event).start);
+            let first = hits.of_event(event).start;
             for track in &scratch.all {
                 for hit in BY_Z.map(|layer| track.hits[layer]) {
                     if hit != NO_HIT {
-                        out.hits.push(hits.id[first + index.source[hit as usize] as usize]);
+                        out.hits.push(hits.id[first + hit as usize - 1]);
                     }
                 }
                 out.hit_start.push(out.hits.len() as u32);
                 out.state.push(&of.states.of(track));
-                out.chi2_x.push(of.states.chi2_x(track, &index.x));
+                out.chi2_x.push(track.chi2_x);
                 out.chi2_y.push(track.chi2);
             }
             out.track_start.push(out.hit_start.len() as u32 - 1);

@@ -1,6 +1,6 @@
 //! States of tracks: parameters to position and slopes, momentum, covariances.
 
-use super::find::Track;
+use super::find::track::Track;
 use super::index::NO_HIT;
 use super::layers::{CUBIC, SLOPE, UV_LAYERS, X_LAYERS, Z, Z_REFERENCE, Z_STATE, bend};
 use crate::event::SciFiState;

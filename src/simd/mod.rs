@@ -9,7 +9,6 @@ mod isa;
 mod level;
 pub mod math;
 mod pair;
-pub mod reduce;
 pub mod sort;
 mod stack;
 #[cfg(test)]

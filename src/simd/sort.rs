@@ -9,13 +9,13 @@ use super::{Gang, Isa};
 
 /// Longest segment that is sorted by counting on a gang, as measured: beyond it a comparison sort is faster.
 const fn longest<G: Gang>() -> usize {
-    let (per_lane, most) = match G::ISA {
+    let (per_lane, max) = match G::ISA {
         Isa::Avx512 if G::LANES >= 16 => (20, 320),
         Isa::Avx512 | Isa::Avx2 => (10, 160),
         Isa::Portable | Isa::Neon => (4, 64),
         Isa::Scalar => (4, 16),
     };
-    if per_lane * G::LANES < most { per_lane * G::LANES } else { most }
+    if per_lane * G::LANES < max { per_lane * G::LANES } else { max }
 }
 
 /// Sorts `keys` by (key, index): afterwards `order[i]` is the index of the i-th smallest key, so that equal

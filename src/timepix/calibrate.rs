@@ -8,7 +8,7 @@ use std::path::Path;
 /// Smallest energy, keV: what a pixel has whose calibration makes no sense.
 const LEAST: f32 = 0.1;
 /// Largest energy of one hit, eV: a nonsensical calibration cannot make sums overflow.
-const MOST: f32 = 1e9;
+const MAX_ENERGY: f32 = 1e9;
 /// Slopes closer to zero than this make no sense.
 const FLAT: f64 = 1e-12;
 /// Hits whose energies are computed at once: the more, the more parameters are on their way from a table that is
@@ -123,7 +123,7 @@ fn energy([half, shift, t, w]: [f32; 4], tot: f32) -> u32 {
     let energy = t + (v + root);
     // Not a number where the root fails or a pixel makes no sense: then the comparison does not hold.
     let energy = if energy > LEAST { energy } else { LEAST };
-    (energy * 1000.0 + 0.5).min(MOST) as u32
+    (energy * 1000.0 + 0.5).min(MAX_ENERGY) as u32
 }
 
 /// How late small signals are: `a / (E - b)^c + d` ns at the energy E in keV (the form of the calibration

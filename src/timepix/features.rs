@@ -39,7 +39,7 @@ struct Sums {
     /// Of x, y, x^2, y^2, x y, tot, tot x, tot y.
     products: Column<[u64; 8]>,
     /// Largest x, y, tot; 1; the same with all bits turned over, which gives the smallest.
-    most: Column<[u16; 8]>,
+    max: Column<[u16; 8]>,
     energy: Column<u64>,
 }
 
@@ -50,7 +50,7 @@ impl FeatureMaker {
         let PixelClusters { hit_start, hits, features } = clusters;
         features.set_len(len);
         self.sums.products.set_len(PIECE);
-        self.sums.most.set_len(PIECE);
+        self.sums.max.set_len(PIECE);
         self.sums.energy.set_len(PIECE);
         for first in (0..len).step_by(PIECE) {
             let piece = first..len.min(first + PIECE);
@@ -92,7 +92,7 @@ fn sum(
     to: &mut Sums,
 ) {
     let (x, y, tot) = (&hits.x[range.clone()], &hits.y[range.clone()], &hits.tot[range]);
-    let (mut products, mut most, mut energy) = ([0u64; 8], [0u16; 8], 0u64);
+    let (mut products, mut max, mut energy) = ([0u64; 8], [0u16; 8], 0u64);
     let mut next = 0;
     let (mut words, mut energies) = ([0u64; HITS], [0u32; HITS]);
     // Known only at run time, they keep all eight products alike.
@@ -117,12 +117,12 @@ fn sum(
             }
             let parts: [u16; 4] = bytemuck::cast(word);
             for k in 0..8 {
-                most[k] = (most[k] & keep as u16).max(parts[k & 3] ^ turned[k]);
+                max[k] = (max[k] & keep as u16).max(parts[k & 3] ^ turned[k]);
             }
             energy = (energy & keep) + u64::from(hit_energy);
             let place = next.wrapping_sub(1) % PIECE;
             to.products[place] = products;
-            to.most[place] = most;
+            to.max[place] = max;
             to.energy[place] = energy;
         }
     }
@@ -177,8 +177,8 @@ impl Chunk {
     fn read(&mut self, starts: &[u32], hits: &PixelHits, sums: &Sums, clusters: Range<usize>) {
         let of = || clusters.clone();
         let (time, x, y) = (&hits.time[..], &hits.x[..hits.len()], &hits.y[..hits.len()]);
-        let sums = sums.products[of()].iter().zip(&sums.most[of()]).zip(&sums.energy[of()]);
-        for (i, (((products, most), &energy), ends)) in sums.zip(starts.windows(2)).enumerate().take(CHUNK) {
+        let sums = sums.products[of()].iter().zip(&sums.max[of()]).zip(&sums.energy[of()]);
+        for (i, (((products, max), &energy), ends)) in sums.zip(starts.windows(2)).enumerate().take(CHUNK) {
             let (first, last) = (ends[0] as usize, ends[1] as usize - 1);
             self.count[i] = i64::from(ends[1] - ends[0]);
             (self.first[0][i], self.first[1][i]) = (i64::from(x[first]), i64::from(y[first]));
@@ -188,7 +188,7 @@ impl Chunk {
             self.time[i] = time[first];
             self.duration[i] = time[last].abs_diff(time[first]).min(u64::from(u32::MAX)) as u32;
             self.tot[i] = products[5].min(u64::from(u32::MAX)) as u32;
-            let [x_high, y_high, height, _, x_low, y_low, ..] = *most;
+            let [x_high, y_high, height, _, x_low, y_low, ..] = *max;
             for (to, from) in self.bounds.iter_mut().zip([!x_low, !y_low, x_high, y_high]) {
                 to[i] = from;
             }

@@ -8,14 +8,14 @@ use crate::simd::{Gang, Level};
 pub(super) struct Grouper {
     level: Level,
     /// Per cluster: how many hits, then where the next one goes.
-    places: Column<u32>,
+    indices: Column<u32>,
     /// Time, and x, y, time over threshold in one word: a hit is written at once and not in four places.
     records: Column<[u64; 2]>,
 }
 
 impl Grouper {
     pub fn new(level: Level) -> Self {
-        Self { level, places: Column::default(), records: Column::default() }
+        Self { level, indices: Column::default(), records: Column::default() }
     }
 
     /// Appends the `clusters` clusters that leave, without features, in the order of their numbers.
@@ -27,40 +27,40 @@ impl Grouper {
         leaves: impl Fn(usize) -> bool,
         out: &mut PixelClusters,
     ) {
-        let Self { places, records, .. } = self;
-        places.set_len(clusters);
-        places.fill(0);
-        labels.iter().for_each(|label| places[*label as usize] += 1);
+        let Self { indices, records, .. } = self;
+        indices.set_len(clusters);
+        indices.fill(0);
+        labels.iter().for_each(|label| indices[*label as usize] += 1);
         let before = *out.hit_start.last().expect("offsets begin with 0");
         // Those that stay go behind the others, which saves a branch per hit.
         let (mut front, mut back) = (0, labels.len() as u32);
-        for (cluster, place) in places.iter_mut().enumerate() {
-            let size = *place;
+        for (cluster, index) in indices.iter_mut().enumerate() {
+            let size = *index;
             if leaves(cluster) {
-                *place = front;
+                *index = front;
                 front += size;
                 out.hit_start.push(before + front);
             } else {
                 back -= size;
-                *place = back;
+                *index = back;
             }
         }
         records.set_len(labels.len());
-        scatter(hits, labels, places, records);
+        scatter(hits, labels, indices, records);
         let (level, records) = (self.level, &self.records[..front as usize]);
         crate::dispatch_isa!(level, g => unpack_room(g, records, &mut out.hits));
     }
 }
 
 #[inline(never)]
-fn scatter(hits: &PixelHits, labels: &[u32], places: &mut [u32], to: &mut [[u64; 2]]) {
+fn scatter(hits: &PixelHits, labels: &[u32], indices: &mut [u32], to: &mut [[u64; 2]]) {
     let n = labels.len();
     let (time, x, y, tot) = (&hits.time[..n], &hits.x[..n], &hits.y[..n], &hits.tot[..n]);
     for i in 0..n {
-        let place = &mut places[labels[i] as usize];
+        let index = &mut indices[labels[i] as usize];
         let rest = u64::from(x[i]) | u64::from(y[i]) << 16 | u64::from(tot[i]) << 32;
-        to[*place as usize] = [time[i] as u64, rest];
-        *place += 1;
+        to[*index as usize] = [time[i] as u64, rest];
+        *index += 1;
     }
 }
 

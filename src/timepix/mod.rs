@@ -26,7 +26,7 @@ pub use chain::{Chain, ChainCounts, Front};
 pub use config::{Algorithm, DISORDER_US, Definition, FindConfig, MAX_DELTA, TimepixConfig};
 pub use features::FeatureMaker;
 pub use filter::{Cut, Feature, Filter};
-pub use find::{BorderJoiner, Finder, PlainMatrix, plain_loop};
+pub use find::{Finder, PlainMatrix, plain_loop};
 #[cfg(feature = "cuda")]
 pub(crate) use mask::PixelMask;
 pub use sequence::{PixelBatch, Timepix};

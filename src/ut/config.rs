@@ -28,10 +28,64 @@ crate::names!(UtPreset, "preset of the UT", {
     Hlt1Unrestricted => "hlt1-unrestricted",
 });
 
+/// How the best tracklet of a track is chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum UtChoice {
+    /// By the first fit with the magnet's kick at one z, more hits before fewer; then by a discriminant.
+    Kick,
+    /// By what a line through the hits says by itself: how well the Velo track meets it, how straight it is, how many
+    /// hits it has. Hits belong to the best track that has them.
+    Line,
+}
+
+/// Parameters of the choice `line`: a tracklet costs its chi2, less what hits and momentum are worth.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LineConfig {
+    /// How far before the middle of the UT lines through its hits meet Velo tracks: constant, part per |ty|, part per
+    /// ty^2, mm.
+    pub kink: [f32; 3],
+    /// Error of that meeting: constant and part per 1/GeV, mm.
+    pub kink_error: [f32; 2],
+    /// Error of the Velo track's y: constant and part per 1/GeV, mm.
+    pub offset_error: [f32; 2],
+    /// What a fourth hit is worth (no unit).
+    pub fourth_hit: f32,
+    /// What the logarithm of the momentum in GeV is worth (no unit).
+    pub momentum: f32,
+    /// Larger momenta are worth no more, GeV.
+    pub max_momentum: f32,
+    /// Dearer tracklets are dropped (no unit).
+    pub max_cost: f32,
+    /// Hits that no cheaper track has, at least, for a track to be no clone (no unit).
+    pub own_hits: u32,
+    /// True momentum times what the fit says of 1/p (no unit).
+    pub scale: f32,
+}
+
+impl Default for LineConfig {
+    fn default() -> Self {
+        Self {
+            kink: [650.0, 1000.0, -2000.0],
+            kink_error: [0.25, 3.0],
+            offset_error: [0.5, 4.0],
+            fourth_hit: 14.0,
+            momentum: 6.0,
+            max_momentum: 20.0,
+            max_cost: 0.0,
+            own_hits: 2,
+            scale: 1.05,
+        }
+    }
+}
+
 /// Everything that can be set about the way from Velo tracks into the UT.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct UtConfig {
+    /// The preset that the values are based on (no unit).
+    pub preset: UtPreset,
     /// Groups of sectors in which hits are looked for: 1, 3 or 5 around the track's own, or 0 for wherever the window
     /// reaches (no unit).
     pub sectors: u32,
@@ -55,8 +109,12 @@ pub struct UtConfig {
     pub final_momentum: f32,
     /// Tracks of smaller transverse momentum are dropped, MeV.
     pub final_pt: f32,
-    /// Tracks with a smaller discriminant are dropped (no unit).
+    /// How tracklets are chosen (no unit).
+    pub choice: UtChoice,
+    /// Tracks with a smaller discriminant are dropped, by the choice `kick` (no unit).
     pub discriminant: f32,
+    /// Parameters of the choice `line` (no unit).
+    pub line: LineConfig,
 }
 
 impl Default for UtConfig {
@@ -69,6 +127,7 @@ impl UtConfig {
     /// The parameters of a preset.
     pub fn preset(preset: UtPreset) -> Self {
         let paper = Self {
+            preset,
             sectors: 5,
             candidates: 8,
             min_momentum: 1500.0,
@@ -80,7 +139,9 @@ impl UtConfig {
             velo_slope_error: 1e-4,
             final_momentum: 2500.0,
             final_pt: 425.0,
+            choice: UtChoice::Kick,
             discriminant: -0.5,
+            line: LineConfig::default(),
         };
         let hlt1 = Self {
             sectors: 0,
@@ -89,13 +150,21 @@ impl UtConfig {
             min_pt: 275.0,
             final_momentum: 1500.0,
             final_pt: 400.0,
-            ..paper
+            ..paper.clone()
         };
         match preset {
             UtPreset::Paper => paper,
             UtPreset::Hlt1 => hlt1,
             UtPreset::Hlt1Unrestricted => Self { min_pt: 200.0, final_pt: 250.0, ..hlt1 },
-            UtPreset::Best => Self { min_pt: 200.0, final_pt: 250.0, candidates: 64, ..hlt1 },
+            UtPreset::Best => Self {
+                candidates: 64,
+                min_momentum: 2000.0,
+                min_pt: 100.0,
+                final_momentum: 2500.0,
+                final_pt: 100.0,
+                choice: UtChoice::Line,
+                ..hlt1
+            },
         }
     }
 
@@ -117,6 +186,10 @@ impl UtConfig {
             ("slope_tolerance", self.slope_tolerance),
             ("hit_tolerance", self.hit_tolerance),
             ("velo_slope_error", self.velo_slope_error),
+            ("line.kink_error[0]", self.line.kink_error[0]),
+            ("line.offset_error[0]", self.line.offset_error[0]),
+            ("line.max_momentum", self.line.max_momentum),
+            ("line.scale", self.line.scale),
         ] {
             if !(value > 0.0 && value.is_finite()) {
                 return wrong(format!("ut.{name} = {value}: must be positive and finite"));
@@ -127,13 +200,22 @@ impl UtConfig {
             ("y_tolerance_slope", self.y_tolerance_slope),
             ("final_momentum", self.final_momentum),
             ("final_pt", self.final_pt),
+            ("line.kink_error[1]", self.line.kink_error[1]),
+            ("line.offset_error[1]", self.line.offset_error[1]),
+            ("line.fourth_hit", self.line.fourth_hit),
+            ("line.momentum", self.line.momentum),
         ] {
             if !(value >= 0.0 && value.is_finite()) {
                 return wrong(format!("ut.{name} = {value}: must be finite and not negative"));
             }
         }
-        if self.discriminant.is_nan() {
-            return wrong("ut.discriminant is no number".into());
+        for (name, value) in [("discriminant", self.discriminant), ("line.max_cost", self.line.max_cost)] {
+            if value.is_nan() {
+                return wrong(format!("ut.{name} is no number"));
+            }
+        }
+        if !self.line.kink.iter().all(|kink| kink.is_finite()) {
+            return wrong(format!("ut.line.kink = {:?}: must be finite", self.line.kink));
         }
         Ok(())
     }

@@ -44,7 +44,7 @@ impl UtLayout {
     /// # Errors
     /// [`Error::Config`] when the Velo's states are not before the UT.
     pub fn new(geometry: &UtGeometry, tables: UtTables, polarity: f32, velo_z: f32) -> Result<Self> {
-        if !(velo_z.abs() < MAX_VELO_Z) {
+        if velo_z.is_nan() || velo_z.abs() >= MAX_VELO_Z {
             let message = format!("states of Velo tracks at z = {velo_z} mm, not below {MAX_VELO_Z}");
             return Err(Error::Config(message));
         }

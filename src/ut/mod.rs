@@ -1,8 +1,8 @@
 //! The upstream tracker (UT): four planes of silicon strips before the magnet, from raw banks to hits.
 //!
 //! Modules in data-flow order: [`geometry`] (with the magnet's [`tables`], and both of a nominal detector), `decode`, which
-//! holds its own naive twin, `store` (hits by plane, row and x) and `find`, from Velo tracks to tracks with momentum, both with their
-//! naive twin in `reference`.
+//! holds its own naive twin, `store` (hits by plane, row and x) and `find`, from Velo tracks to tracks with momentum, both
+//! with their naive twin in `reference`.
 
 mod config;
 mod decode;
@@ -16,10 +16,13 @@ mod sequence;
 mod store;
 pub mod tables;
 
-pub use config::{UtConfig, UtPreset};
+pub use config::{LineConfig, UtChoice, UtConfig, UtPreset};
 pub use decode::{UtScratch, decode};
 #[cfg(feature = "reference")]
-pub use decode::{reference as decode_reference, reference_with as decode_reference_with};
+pub use decode::{
+    position_f64 as decode_position_f64, reference as decode_reference,
+    reference_with as decode_reference_with,
+};
 pub use find::{UtFindInput, UtFindWorkspace, find};
 pub use geometry::{UtChannel, UtGeometry};
 pub use layout::UtLayout;

@@ -61,8 +61,8 @@ impl UtStore {
     #[inline(always)]
     pub(super) fn span<G: Gang>(&self, g: G, plane: usize, row: U32<G>, buckets: [U32<G>; 2]) -> Span<G> {
         let begin = row.shl::<BUCKET_BITS>() + U32::splat(g, (plane * PLANE_CELLS) as u32);
-        let [first, end] = buckets.map(|bucket| U32::gather(&self.table, begin + bucket));
-        Span { first, end }
+        let first = U32::gather(&self.table, begin + buckets[0]);
+        Span { first, end: U32::gather(&self.table, begin + buckets[1]) }
     }
 
     /// Takes the hits of an event.

@@ -16,19 +16,20 @@ use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
 
 /// A filtered state per lane: position, slopes, the covariance of one projection, chi2 so far. Covariances and chi2
-/// are in units of the hits' variance V, which leaves a hit the variance 1.
+/// are in units of the hits' variance V, which leaves a hit the variance 1. Positions are counted from the last hit, slopes
+/// from those of the line through the track's ends: small numbers, of which single precision loses little. What is kept of
+/// hits is how far they are from the one before ([`Step`]).
 ///
 /// A first hit says nothing of the slope: where the next one lies, d away, the line is uncertain by d^2 V / V, some
 /// 10^7 times the variance of the hit. The textbook's `xx - K xx` then has no digit left in f32. Here nothing
 /// cancels: with S = xx + 1 at the new hit, xx becomes 1 - 1/S = xx / S, xt becomes xt / S, and
 /// tt xx - xt^2, which moving the state does not change, gives tt as (tt + tt xx - xt^2) / S. Before the move these
 /// differences are harmless: no filtered line is known better anywhere than n hits in one place would tell,
-/// V / n, so xx is 1/n at least and tt xx - xt^2 is tt / n at least. The position is the hit less 1/S of its distance, and
+/// V / n, so xx is 1/n at least and tt xx - xt^2 is tt / n at least. The position is 1/S of the hit's distance before it, and
 /// a slope a weighted mean of what it was and what the hit says.
 struct State<G: Gang> {
     x: F32<G>,
     y: F32<G>,
-    z: F32<G>,
     tx: F32<G>,
     ty: F32<G>,
     /// Variance of x, plus that of a hit: 1 to 2.
@@ -39,19 +40,19 @@ struct State<G: Gang> {
 }
 
 impl<G: Gang> State<G> {
-    /// Starts on a hit, with the slopes of the whole track.
+    /// Starts on a hit.
     #[inline(always)]
-    fn start(g: G, config: &FitConfig, [x, y, z]: [F32<G>; 3], tx: F32<G>, ty: F32<G>) -> Self {
+    fn start(g: G, config: &FitConfig, tx: F32<G>, ty: F32<G>) -> Self {
         let (zero, two) = (F32::splat(g, 0.0), F32::splat(g, 2.0));
         // A slope's variance is 1 before it is measured.
-        Self { x, y, z, tx, ty, xx_and_hit: two, xt: zero, tt: F32::splat(g, config.weight), chi2: zero }
+        let tt = F32::splat(g, config.weight);
+        Self { x: zero, y: zero, tx, ty, xx_and_hit: two, xt: zero, tt, chi2: zero }
     }
 
     /// Takes in a hit in the lanes that have one; says what to learn of the noise from it.
     #[inline(always)]
-    fn update(&mut self, g: G, [x, y, z]: [F32<G>; 3], noise: F32<G>, lanes: Mask<G>) -> Surprise<G> {
+    fn update(&mut self, g: G, [x, y, dz]: Step<G>, noise: F32<G>, lanes: Mask<G>) -> Surprise<G> {
         let tt = self.tt + noise;
-        let dz = z - self.z;
         // S is `before + dz * xt`: what it would be without the slope's part, and that part.
         let before = dz.mul_add(self.xt, self.xx_and_hit);
         let xt = dz.mul_add(tt, self.xt);
@@ -61,9 +62,8 @@ impl<G: Gang> State<G> {
         let (rx, ry) = (dz.neg_mul_add(self.tx, dx), dz.neg_mul_add(self.ty, dy));
         let square = rx.mul_add(rx, ry * ry);
         let next = Self {
-            x: inverse.neg_mul_add(rx, x),
-            y: inverse.neg_mul_add(ry, y),
-            z,
+            x: -(inverse * rx),
+            y: -(inverse * ry),
             tx: gain.mul_add(dx, keep * self.tx),
             ty: gain.mul_add(dy, keep * self.ty),
             xx_and_hit: F32::splat(g, 2.0) - inverse,
@@ -81,7 +81,6 @@ impl<G: Gang> State<G> {
         Self {
             x: lanes.select_f(self.x, other.x),
             y: lanes.select_f(self.y, other.y),
-            z: lanes.select_f(self.z, other.z),
             tx: lanes.select_f(self.tx, other.tx),
             ty: lanes.select_f(self.ty, other.ty),
             xx_and_hit: lanes.select_f(self.xx_and_hit, other.xx_and_hit),
@@ -97,23 +96,42 @@ impl<G: Gang> State<G> {
         Self { tt: self.tt + noise, ..*self }
     }
 
-    /// Writes the state, moved to `z`, at index `at` of the columns.
+    /// Writes the state, whose line is given, moved to `z`, at index `at` of the columns.
     #[inline(always)]
-    fn store(&self, config: &FitConfig, z: F32<G>, to: &mut States, at: usize, lanes: Mask<G>) {
+    fn store(
+        &self,
+        config: &FitConfig,
+        line: &Line<G>,
+        z: F32<G>,
+        (to, at): (&mut States, usize),
+        lanes: Mask<G>,
+    ) {
         let g = z.g;
-        let dz = z - self.z;
+        let ([x, y, here], [tx, ty]) = *line;
+        let dz = z - here;
         let xt = dz.mul_add(self.tt, self.xt);
         let xx = dz.mul_add(self.xt + xt, self.xx_and_hit - F32::splat(g, 1.0));
-        let [x, y] = [dz.mul_add(self.tx, self.x), dz.mul_add(self.ty, self.y)];
+        let [x, y] = [dz.mul_add(tx, x), dz.mul_add(ty, y)];
         let variance = 1.0 / config.weight;
         let [xx, xt, tt] = [(xx, XX_ROUNDED_UP), (xt, 1.0), (self.tt, 1.0)]
             .map(|(value, factor)| value * F32::splat(g, variance * factor));
-        let values = [x, y, z, self.tx, self.ty, xx, xt, tt];
-        for (value, column) in values.into_iter().zip(to.columns_mut()) {
+        for (value, column) in [x, y, z, tx, ty, xx, xt, tt].into_iter().zip(to.columns_mut()) {
             same_nan(value).store_some(&mut column[at..], lanes);
         }
     }
+
+    /// Where it is and where it goes, from its last hit and the slopes that its own are counted from.
+    #[inline(always)]
+    fn line(&self, hit: [F32<G>; 3], slopes: [F32<G>; 2]) -> Line<G> {
+        ([hit[0] + self.x, hit[1] + self.y, hit[2]], [slopes[0] + self.tx, slopes[1] + self.ty])
+    }
 }
+
+/// From one hit to the next: x and y, less those of the line that slopes are counted from, and z.
+type Step<G> = [F32<G>; 3];
+
+/// A point (x, y, z) and the slopes of a line through it.
+type Line<G> = ([F32<G>; 3], [F32<G>; 2]);
 
 /// How far off a hit was.
 struct Surprise<G: Gang> {
@@ -155,6 +173,10 @@ pub(crate) const XX_ROUNDED_UP: f32 = 1.0 + 1.0 / (1 << 20) as f32;
 /// Slopes from a track's ends begin a fit when the ends are so far apart, mm: those of no real track are nearer.
 pub(crate) const MIN_LENGTH: f32 = 1.0;
 
+/// Slopes are counted from those of the ends when tx^2 + ty^2 of these is less. Lines much steeper are no tracks', and may be
+/// far from the hits between.
+pub(crate) const MAX_SLOPE2: f32 = 0.25;
+
 /// The value, and one NaN for all NaNs: which one an operation gives is what gangs leave open, and an absurd
 /// configuration can overflow.
 #[inline(always)]
@@ -164,12 +186,7 @@ fn same_nan<G: Gang>(value: F32<G>) -> F32<G> {
 
 /// z of the closest approach of a line to the beam line, mm; a line along the beam stays where it is.
 #[inline(always)]
-fn closest_to_beam<G: Gang>(
-    g: G,
-    config: &FitConfig,
-    [x, y, z]: [F32<G>; 3],
-    [tx, ty]: [F32<G>; 2],
-) -> F32<G> {
+fn closest_to_beam<G: Gang>(g: G, config: &FitConfig, &([x, y, z], [tx, ty]): &Line<G>) -> F32<G> {
     let (bx, by) = (F32::splat(g, config.beam_x), F32::splat(g, config.beam_y));
     let slope2 = tx.mul_add(tx, ty * ty);
     let along = tx.mul_add(bx - x, ty * (by - y));
@@ -192,12 +209,12 @@ pub(super) struct SortedHits<'a> {
     pub ids: &'a [u32],
 }
 
-/// Writes down hit number `number` of each lane.
+/// Writes down the step to hit number `number` of each lane.
 #[inline(always)]
-fn store_hit<G: Gang>(path: &mut Column<f32>, number: usize, hit: [F32<G>; 3]) {
+fn store_step<G: Gang>(path: &mut Column<f32>, number: usize, step: Step<G>) {
     let at = 3 * number * G::LANES;
     path.reserve_total(at + 3 * G::LANES);
-    for (i, value) in hit.into_iter().enumerate() {
+    for (i, value) in step.into_iter().enumerate() {
         value.store(&mut path.padded_mut()[at + i * G::LANES..]);
     }
 }
@@ -246,48 +263,60 @@ pub(super) fn fit<G: Gang>(
         let none = F32::splat(g, 0.0);
         let tx = flat.select_f(none, (bottom[0] - top[0]) / dz);
         let ty = flat.select_f(none, (bottom[1] - top[1]) / dz);
-        let weight = config.weight;
         let mut noise = first_noise(g, config, tx, ty);
-        let backward = top[2].lt(closest_to_beam(g, config, top, [tx, ty]));
+        let backward = top[2].lt(closest_to_beam(g, config, &(top, [tx, ty])));
+        // Slopes are counted from those of the ends, unless these are no track's.
+        let usual = tx.mul_add(tx, ty * ty).lt(F32::splat(g, MAX_SLOPE2));
+        let straight = [tx, ty].map(|slope| usual.select_f(slope, none));
+        let [tx, ty] = [tx, ty].map(|slope| usual.select_f(none, slope));
 
-        let mut down = State::start(g, config, top, tx, ty);
-        let mut up = State::start(g, config, bottom, tx, ty);
+        let (mut down, mut up) = (State::start(g, config, tx, ty), State::start(g, config, tx, ty));
         // Hits are gathered once: the way up reads what the way down wrote.
-        store_hit(path, 0, top);
-        let mut hits = 0;
+        // A hit changes the noise from the next but one on: the next need not wait for it.
+        let (mut hits, mut before, mut known) = (0, top, noise);
         loop {
-            let step = U32::splat(g, hits as u32 + 1);
-            let on = (first + step).lt(last + U32::splat(g, 1)) & lanes;
+            let number = U32::splat(g, hits as u32 + 1);
+            let on = (first + number).lt(last + U32::splat(g, 1)) & lanes;
             if !on.any() {
                 break;
             }
-            let hit = position(sorted, words, first + step);
-            let surprise = down.update(g, hit, noise, on);
+            let hit = position(sorted, words, first + number);
+            let dz = hit[2] - before[2];
+            let across = [0, 1].map(|i| dz.neg_mul_add(straight[i], hit[i] - before[i]));
+            let step = [across[0], across[1], dz];
+            let surprise = down.update(g, step, known, on);
+            known = noise;
             if learns && hits + 1 >= FIRST_TO_LEARN_FROM {
                 noise = on.select_f(next_noise(g, config, noise, &surprise), noise);
             }
-            hits += 1;
-            store_hit(path, hits, hit);
+            store_step(path, hits, step);
+            (hits, before) = (hits + 1, hit);
         }
         // Lanes that had a hit two steps ago, and one step ago: shorter tracks join later.
         let mut behind = [Mask::first(g, 0); 2];
-        for number in (0..hits + 1).rev() {
+        known = noise;
+        for number in (0..hits).rev() {
             let on = (first + U32::splat(g, number as u32)).lt(last) & lanes;
             let at = 3 * number * G::LANES;
-            let hit = [0, 1, 2].map(|i| F32::load(g, &path.padded()[at + i * G::LANES..]));
-            let surprise = up.update(g, hit, noise, on);
+            let step = [0, 1, 2].map(|i| -F32::load(g, &path.padded()[at + i * G::LANES..]));
+            let surprise = up.update(g, step, known, on);
+            known = noise;
             if learns {
                 noise = behind[0].select_f(next_noise(g, config, noise, &surprise), noise);
             }
             behind = [behind[1], on];
         }
         let to = base + at;
-        let end = up.scattered(noise * F32::splat(g, config.noise_end));
-        end.store(config, F32::splat(g, config.end_z), &mut out.end, to, lanes);
-        let beam = up.select(backward, &down).scattered(noise * F32::splat(g, config.noise_beam));
-        let z = closest_to_beam(g, config, [beam.x, beam.y, beam.z], [beam.tx, beam.ty]);
-        beam.store(config, z, &mut out.beam, to, lanes);
-        same_nan(beam.chi2 * F32::splat(g, weight)).store_some(&mut out.chi2[to..], lanes);
+        let [at_beam, at_end] = [config.noise_beam, config.noise_end].map(|size| noise * F32::splat(g, size));
+        let line = up.line(top, straight);
+        let end_z = F32::splat(g, config.end_z);
+        up.scattered(at_end).store(config, &line, end_z, (&mut out.end, to), lanes);
+        let (other, beam) = (down.line(bottom, straight), up.select(backward, &down));
+        let of = |up: F32<G>, down: F32<G>| backward.select_f(up, down);
+        let line = ([0, 1, 2].map(|i| of(line.0[i], other.0[i])), [0, 1].map(|i| of(line.1[i], other.1[i])));
+        let z = closest_to_beam(g, config, &line);
+        beam.scattered(at_beam).store(config, &line, z, (&mut out.beam, to), lanes);
+        same_nan(beam.chi2 * F32::splat(g, config.weight)).store_some(&mut out.chi2[to..], lanes);
         let bits = (backward & lanes).bits();
         for (lane, flag) in out.backward[to..].iter_mut().take(G::LANES).enumerate() {
             *flag = (bits >> lane & 1) as u8;

@@ -12,7 +12,7 @@
 use super::config::{ForwardingConfig, LimitConfig};
 use super::found::Found;
 use super::geometry::{MODULE_Z, PAIRS};
-use super::index::{check_sizes, why_not_sane};
+use super::index::{check_sizes, status_of_bad_hits};
 use super::modules::Modules;
 use crate::Status;
 use crate::event::{Column, Counters, Truncation, VELO_MODULES, VeloEvent};
@@ -56,7 +56,7 @@ pub(super) fn sort(
     }
     let inside = |column: &[f32]| column.iter().all(|value| value.abs() <= limits.coordinate);
     if !(inside(event.x) && inside(event.y) && inside(event.z)) {
-        return why_not_sane(event);
+        return status_of_bad_hits(event);
     }
     modules.open(event);
     order.set_len(event.len());

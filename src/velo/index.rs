@@ -155,8 +155,8 @@ impl<'a, G: Gang> Layer<'a, G> {
 
     /// The hit itself, for an index that may be that of a copy.
     #[inline(always)]
-    pub(super) fn original(&self, place: U32<G>) -> U32<G> {
-        place.lt(self.end).select_u(place, place - (self.end - self.begin))
+    pub(super) fn original(&self, index: U32<G>) -> U32<G> {
+        index.lt(self.end).select_u(index, index - (self.end - self.begin))
     }
 }
 
@@ -230,17 +230,17 @@ impl Index {
     fn close_row<G: Gang>(&mut self, g: G, pair: usize, begin: u32) {
         let row = self.binning.row();
         let cells = &mut self.table[pair * row..(pair + 1) * row];
-        let mut place = begin;
+        let mut index = begin;
         let (turn, again) = cells.split_at_mut(self.binning.bins as usize);
         for cells in turn.chunks_exact_mut(G::LANES) {
             let counts = U32::load(g, cells);
             let (sums, sum) = counts.prefix_sum();
-            (sums - counts + U32::splat(g, place)).store(cells);
-            place += sum;
+            (sums - counts + U32::splat(g, index)).store(cells);
+            index += sum;
         }
-        self.pairs[pair] = (begin, place);
+        self.pairs[pair] = (begin, index);
         for (cell, &first) in again.iter_mut().zip(turn.iter()) {
-            *cell = first + (place - begin);
+            *cell = first + (index - begin);
         }
     }
 
@@ -307,14 +307,14 @@ impl Index {
             // One index and slices of one length: chained iterators spill here.
             let (turns, keys, ranks) = (&turns[..range.len()], &keys[..range.len()], &ranks[..range.len()]);
             for i in 0..range.len() {
-                let place = (cells[keys[i] as usize] + ranks[i]) as usize;
-                hits[place] = [x[i], y[i], z[i], x[i]];
-                source[place] = id[i];
-                turn[place] = turns[i];
+                let index = (cells[keys[i] as usize] + ranks[i]) as usize;
+                hits[index] = [x[i], y[i], z[i], x[i]];
+                source[index] = id[i];
+                turn[index] = turns[i];
             }
             self.copy_first_bins(pair);
         }
-        if sane.all() { Status::Ok } else { why_not_sane(event) }
+        if sane.all() { Status::Ok } else { status_of_bad_hits(event) }
     }
 
     /// Takes over the hits of `all` that no track uses; their order stays. `source` then holds their index
@@ -324,11 +324,11 @@ impl Index {
         self.open(all.hits.len(), beyond);
         for pair in 0..PAIRS {
             let (begin, range) = (self.hits.len(), all.pair(pair));
-            let (places, turns) =
+            let (indices, turns) =
                 (&mut self.source.padded_mut()[begin..], &mut self.turn.padded_mut()[begin..]);
-            let count = all.free(g, range, places, turns);
-            for (hit, &place) in self.hits.padded_mut()[begin..begin + count].iter_mut().zip(&*places) {
-                *hit = all.hits[place as usize];
+            let count = all.free(g, range, indices, turns);
+            for (hit, &index) in self.hits.padded_mut()[begin..begin + count].iter_mut().zip(&*indices) {
+                *hit = all.hits[index as usize];
             }
             keys.set_len(count);
             for at in (0..count).step_by(G::LANES) {
@@ -348,7 +348,7 @@ impl Index {
         &self,
         g: G,
         range: Range<usize>,
-        places: &mut [u32],
+        indices: &mut [u32],
         turns: &mut [f32],
     ) -> usize {
         let (used, turn) = (self.used.padded(), self.turn.padded());
@@ -356,8 +356,8 @@ impl Index {
         for at in range.clone().step_by(G::LANES) {
             let free = U32::load(g, &used[at..]).eq(U32::splat(g, 0)) & Mask::first(g, range.end - at);
             F32::load(g, &turn[at..]).store_packed(&mut turns[kept..], free);
-            let place = U32::iota(g) + U32::splat(g, at as u32);
-            kept += place.store_packed(&mut places[kept..], free);
+            let index = U32::iota(g) + U32::splat(g, at as u32);
+            kept += index.store_packed(&mut indices[kept..], free);
         }
         kept
     }
@@ -422,7 +422,7 @@ pub(super) fn check_sizes(event: &VeloEvent<'_>, limits: &LimitConfig) -> Status
 }
 
 #[cold]
-pub(super) fn why_not_sane(event: &VeloEvent<'_>) -> Status {
+pub(super) fn status_of_bad_hits(event: &VeloEvent<'_>) -> Status {
     let finite = |column: &[f32]| column.iter().all(|v| v.is_finite());
     if finite(event.x) && finite(event.y) && finite(event.z) { Status::OutOfRange } else { Status::NotFinite }
 }

@@ -28,9 +28,12 @@ pub use config::{
 };
 pub use decode::{DecodeScratch, VeloBanks, VeloDecoder, decode};
 #[cfg(feature = "reference")]
-pub use decode::{reference as decode_reference, reference_with as decode_reference_with};
+pub use decode::{
+    position_f64 as decode_position_f64, reference as decode_reference,
+    reference_with as decode_reference_with,
+};
 #[cfg(feature = "cuda")]
-pub(crate) use fit::{MIN_LENGTH, XX_ROUNDED_UP};
+pub(crate) use fit::{MAX_SLOPE2, MIN_LENGTH, XX_ROUNDED_UP};
 pub use run::{fit_tracks, reconstruct};
 pub use scratch::VeloWorkspace;
 pub use sensors::{ALL_SENSORS, VeloSensors};

@@ -36,11 +36,11 @@ impl Modules {
     #[inline(always)]
     pub(super) fn arrange(&mut self, event: &VeloEvent<'_>, module: usize, order: &[u32]) {
         let range = event.module(module);
-        for (place, &from) in range.clone().zip(order) {
+        for (index, &from) in range.clone().zip(order) {
             let hit = range.start + from as usize;
             let [x, y, z] = [event.x[hit], event.y[hit], event.z[hit]];
-            self.hits[place] = [x, y, z, x];
-            self.id[place] = event.id[hit];
+            self.hits[index] = [x, y, z, x];
+            self.id[index] = event.id[hit];
         }
     }
 

@@ -57,9 +57,9 @@ pub fn fit_tracks<Hits: AsRef<[[f32; 3]]>>(
             return Err(Error::Config(wrong));
         }
         let row = number as u32;
-        for (place, &[x, y, z]) in track.iter().enumerate() {
+        for (number_on_track, &[x, y, z]) in track.iter().enumerate() {
             let hit = hits.len() as u32;
-            if place == 0 {
+            if number_on_track == 0 {
                 found.push(&[hit], 0.0);
             } else {
                 found.extend(row, hit);
@@ -88,7 +88,7 @@ fn run<G: Gang>(
     let Outcome { results, counters } = out;
     let VeloWorkspace { index, sort, find: scratch, modules, paper, forwarding, path, found, taken } =
         workspace;
-    let (limits, most) = (&config.limits, config.limits.candidates_in_window);
+    let (limits, max) = (&config.limits, config.limits.candidates_in_window);
     let mut clock = StageClock::start();
     for number in range {
         let event = events.event(number);
@@ -107,15 +107,15 @@ fn run<G: Gang>(
             let mut shared_hits = 1.0;
             match config.preset {
                 Preset::Best => {
-                    find::find(g, &config.best, most, index, scratch, found).add_to(counters);
+                    find::find(g, &config.best, max, index, scratch, found).add_to(counters);
                     shared_hits = config.best.shared_hits;
                 }
                 Preset::Paper => {
-                    let search = paper::Search { config: &config.paper, max_candidates: most };
+                    let search = paper::Search { config: &config.paper, max_candidates: max };
                     paper::find(g, &search, modules, paper, found, counters);
                 }
                 Preset::Forwarding => {
-                    forwarding::find(&config.forwarding, most, modules, forwarding, found, counters);
+                    forwarding::find(&config.forwarding, max, modules, forwarding, found, counters);
                 }
             }
             let (hits, ids) = match config.preset {

@@ -69,7 +69,7 @@ pub fn assert_true_hits(note: &EventNote, hits_of: HitsOf, ids: &[u32], shares: 
     let truth = decode_mc(note.truth.as_ref().unwrap(), hits_of).unwrap();
     let truth: BTreeSet<u32> = truth.particles.iter().flat_map(|p| p.hits.iter().copied()).collect();
     let ids: BTreeSet<u32> = ids.iter().copied().collect();
-    assert!(!truth.is_empty() && truth.is_subset(&ids), "event {}", note.number);
+    assert!(!truth.is_empty() && truth.is_subset(&ids), "event {:?}", note.number);
     let share = truth.len() as f64 / ids.len() as f64;
     assert!(shares.contains(&share), "{share} of the hits are true ones");
 }

@@ -1,42 +1,48 @@
 //! `peloton check`: reconstructs events, or takes tracks made elsewhere, and compares with the truth.
 
-use crate::options::{JobArgs, host, outcome};
+use crate::options::{ConfigArgs, JobArgs, given, host, outcome};
 use clap::Args;
-use peloton::Result;
+use peloton::{Error, Result};
 use peloton_io::output::JobFiles;
-use peloton_job::{CheckOptions, CheckRules};
+use peloton_job::{CheckOptions, CheckRules, truth_files};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Reconstruct events and compare with the truth: efficiency, ghosts, clones
 ///
-/// A line reads: found/particles efficiency (mean over events) [68 % interval], clones (rate), purity, hit
-/// efficiency. Of pixel hits: whether all algorithms find the same clusters, and every hit is accounted for.
+/// Each category of particles has a line: found/particles efficiency (mean over events) [68 % interval], clones (rate),
+/// purity, hit efficiency. Pixel hits have no true particles: what is checked is whether all algorithms find the same
+/// clusters, and whether every hit is in a cluster or counted as dropped.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   peloton check events.ndjson.zst
   peloton check sim:velo,events=1000,seed=7 --rules lhcb --json check.json
   peloton check --sequence cylinder toy.bin.zst --preset paper --builder best-hit
-  peloton check events.ndjson --losses                  why particles are missed, what false tracks are
+  peloton check events.ndjson --losses                  why particles are missed, what ghosts are
   peloton check events.ndjson --tracks tracks.ndjson    score tracks made elsewhere")]
 pub struct Check {
-    /// What counts as found: json (the public events' strict validator), lhcb (of Velo tracks), and for tracks of
-    /// LHCbIDs made elsewhere lhcb-ut, lhcb-seed, lhcb-long; of the sequence cylinder cylinder [default: cylinder for
-    /// that, json for files of hits, else lhcb]
+    /// What counts as found. Velo tracks: json (the strict validator of the public JSON events) or lhcb (LHCb's track
+    /// checker). Tracks of LHCbIDs made elsewhere (--tracks): also lhcb-ut, lhcb-seed, lhcb-long. The cylinder: cylinder
+    /// [default: json for files of hits, lhcb for other Velo events, cylinder for the cylinder]
     #[arg(long, value_name = "RULES")]
     rules: Option<CheckRules>,
     /// Also print efficiencies against momentum, angles, origin and event size, and ghosts against length
     #[arg(long)]
     tables: bool,
-    /// Also print why Velo particles are missed, and what false tracks and clones are made of, by the json rules;
-    /// of tracks made here, from events of hits
+    /// Also print why Velo particles are missed, and what ghosts and clones are made of, by the json rules; for events of
+    /// hits, not of raw banks
     #[arg(long, conflicts_with = "tracks")]
     losses: bool,
-    /// Check these tracks instead of own ones: NDJSON, line i is event i, a list of tracks, each a list of
-    /// hit ids
+    /// Check these tracks instead of own ones: NDJSON as `run --output` writes it, whose lines are matched by the numbers
+    /// of their events, or bare lists of tracks, each a list of hit ids, of which line i is event i
     #[arg(long, value_name = "FILE")]
     tracks: Option<PathBuf>,
+    /// Also write what became of every particle and of every track: of NAME.parquet, NAME.particles.parquet (key, PDG code,
+    /// momentum, origin, categories, whether it was found, hit efficiency) and NAME.tracks.parquet (the particle that it
+    /// is, purity, ghost or clone); docs/columns.md lists the columns
+    #[arg(long, value_name = "NAME.parquet")]
+    truth_output: Option<PathBuf>,
     #[command(flatten)]
     job: JobArgs,
 }
@@ -46,16 +52,38 @@ impl Check {
     pub fn name_files(&self, files: &mut JobFiles) {
         self.job.name_files(files);
         files.read("--tracks", &self.tracks);
+        let tables = self.truth_output.as_deref().map(truth_files).and_then(Result::ok);
+        files.written("--truth-output", tables.into_iter().flatten());
     }
 
     /// Runs the command.
     pub fn execute(&self) -> Result<ExitCode> {
-        let Some(request) = self.job.request()? else { return Ok(ExitCode::SUCCESS) };
+        let own = given(&[
+            ("--rules", self.rules.is_some()),
+            ("--tables", self.tables),
+            ("--losses", self.losses),
+            ("--tracks", self.tracks.is_some()),
+            ("--truth-output", self.truth_output.is_some()),
+        ]);
+        let Some(request) = self.job.request("check", &own)? else { return Ok(ExitCode::SUCCESS) };
+        let ConfigArgs { preset, isa, gang, slice, profile, .. } = &self.job.config;
+        let of_reconstruction = given(&[
+            ("--preset", preset.is_some()),
+            ("--isa", isa.is_some()),
+            ("--gang", gang.is_some()),
+            ("--slice", slice.is_some()),
+            ("--profile", profile.is_some()),
+        ]);
+        if let (Some(_), Some(flag)) = (&self.tracks, of_reconstruction.first()) {
+            let message = format!("{flag} has no effect with --tracks: nothing is reconstructed");
+            return Err(Error::Config(message));
+        }
         let options = CheckOptions {
             rules: self.rules,
             tables: self.tables,
             losses: self.losses,
             tracks: self.tracks.clone(),
+            truth_output: self.truth_output.clone(),
         };
         let checked = peloton_job::check(&request, &options, host(&self.job.report.terminal()))?;
         self.job.report.report(&checked.text, &checked)?;

@@ -38,7 +38,7 @@ impl Compare {
 
     /// Runs the command.
     pub fn execute(&self) -> Result<ExitCode> {
-        let Some(request) = self.job.request()? else { return Ok(ExitCode::SUCCESS) };
+        let Some(request) = self.job.request("compare", &[])? else { return Ok(ExitCode::SUCCESS) };
         let sides = [&self.left[..], &self.right];
         let compared = peloton_job::compare(&request, sides, host(&self.job.report.terminal()))?;
         self.job.report.report(&text::compared(&compared), &compared)?;

@@ -4,26 +4,20 @@ use crate::console;
 use crate::options::{ConfigArgs, SequenceArgs};
 use peloton::simd::Isa;
 use peloton::{Error, Result};
-use peloton_job::{Config, Profile, SequenceName, cpu_name};
+use peloton_job::{Config, Profile, SequenceName, cpu_name, text};
 use std::path::Path;
 
 impl ConfigArgs {
-    /// The configuration, read once; `None` when only `--print-config` was asked for, which is then done.
-    /// `found` is the sequence that the input is for, where that is known: it runs unless another one is named.
-    pub fn load(&self, sequence: &SequenceArgs, found: Option<SequenceName>) -> Result<Option<Config>> {
-        let config = self.resolve(sequence, found)?;
-        sequence.check_for(config.sequence)?;
-        if self.print_config {
-            let (level, threads) = (config.level()?, config.thread_count());
-            console::print(&format!("# runs as {level} on {threads} threads\n{}", config.to_toml()))?;
-            return Ok(None);
-        }
-        Ok(Some(config))
+    /// Prints the configuration, as a file to start from.
+    pub fn print(&self, config: &Config) -> Result<()> {
+        let (level, threads) = (config.level()?, text::count(config.thread_count(), "thread"));
+        console::print(&format!("# runs as {level} on {threads}\n{}", config.to_commented_toml()))
     }
 
     /// The configuration: flags take precedence over `PELOTON_ISA`, that over the configuration file, that over
-    /// the profile, and what is still open is `auto`. Both files may be pipes, which can be read only once.
-    fn resolve(&self, sequence: &SequenceArgs, found: Option<SequenceName>) -> Result<Config> {
+    /// the profile, and what is still open is `auto`. Both files may be pipes, which can be read only once. `found` is the
+    /// sequence that the input is for, where that is known: it runs unless another one is named.
+    pub fn resolve(&self, sequence: &SequenceArgs, found: Option<SequenceName>) -> Result<Config> {
         let text = self.config.as_deref().map(read_text).transpose()?.unwrap_or_default();
         let mut config = Config::from_toml(&text, self.preset).map_err(|error| match &self.config {
             Some(path) => at(path, error),

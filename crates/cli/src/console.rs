@@ -3,9 +3,10 @@
 use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use peloton::{Error, Result};
 use peloton_io::output::{is_standard_output, write_whole};
-use peloton_job::Progress;
+use peloton_job::{Progress, Work};
 use std::io::{ErrorKind, Write};
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 /// Writes to standard output. A reader that has seen enough (a closed pipe) is no error.
 pub fn print(text: &str) -> Result<()> {
@@ -18,7 +19,19 @@ pub fn print(text: &str) -> Result<()> {
 
 /// One line on standard error that says what went wrong.
 pub fn error(message: &str) {
-    note("error", message);
+    note("error", &plainer(message));
+}
+
+/// A message without what only programmers of this program need: the kind of an error, the system's number of it.
+fn plainer(message: &str) -> String {
+    let message = message.strip_prefix("configuration: ").unwrap_or(message);
+    match message.split_once(" (os error ") {
+        Some((before, after)) => match after.split_once(')') {
+            Some((_, rest)) => format!("{before}{rest}"),
+            None => message.into(),
+        },
+        None => message.into(),
+    }
 }
 
 /// One line on standard error that says what may be wrong.
@@ -52,12 +65,15 @@ pub fn write_json(path: &Path, value: &impl serde::Serialize) -> Result<()> {
 pub struct Terminal {
     bar: ProgressBar,
     is_quiet: bool,
+    /// The part of the job that is being done, and a colon; empty for the whole.
+    stage: Mutex<String>,
 }
 
 impl Terminal {
     /// For one job.
     pub fn new(is_quiet: bool) -> Self {
-        Self { bar: ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden()), is_quiet }
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+        Self { bar, is_quiet, stage: Mutex::default() }
     }
 }
 
@@ -70,14 +86,22 @@ fn rate(per_second: f64) -> String {
 }
 
 impl Progress for Terminal {
-    fn begin(&self, items: Option<u64>) {
+    fn stage(&self, name: &str) {
+        *self.stage.lock().unwrap_or_else(PoisonError::into_inner) = format!("{name}: ");
+    }
+
+    fn begin(&self, work: Work) {
         if self.is_quiet {
             return;
         }
+        let Work { what, of, items } = work;
         let template = match items {
-            Some(_) => "{wide_bar} {human_pos}/{human_len} {rate} {eta}",
-            None => "{spinner} {human_pos} {rate}",
+            Some(_) => "{prefix} {wide_bar} {human_pos} of {human_len} {msg}, {rate}, {eta} left",
+            None => "{spinner} {prefix}: {human_pos} {msg}, {rate}, {elapsed}",
         };
+        let stage = self.stage.lock().unwrap_or_else(PoisonError::into_inner);
+        self.bar.set_prefix(format!("{stage}{what}"));
+        self.bar.set_message(of);
         match items {
             Some(items) => self.bar.set_length(items),
             None => self.bar.unset_length(),
@@ -113,6 +137,18 @@ impl Progress for Terminal {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn errors_say_what_users_need() {
+        for (message, expected) in [
+            ("configuration: threads must be 1", "threads must be 1"),
+            ("a.json: No such file or directory (os error 2)", "a.json: No such file or directory"),
+            ("a (os error 2): b", "a: b"),
+            ("a (os error", "a (os error"),
+        ] {
+            assert_eq!(plainer(message), expected);
+        }
+    }
 
     #[test]
     fn rates_have_no_digits_that_say_nothing() {

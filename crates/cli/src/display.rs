@@ -5,21 +5,23 @@ use clap::Args;
 use peloton::Result;
 use peloton_io::output::JobFiles;
 use peloton_job::Frame;
+use peloton_job::text::count;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Draw a frame of pixel hits, and how times, energies and sizes are distributed
+/// Draw a frame of pixel hits, where hits are, and how times, energies and sizes are distributed
 ///
-/// The page stands alone: one HTML file with the pictures in it.
+/// The page stands alone: one HTML file with the pictures in it, which can be zoomed and saved. Frames begin with the
+/// first cluster.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   peloton display --sequence timepix hits.tpx3 --output hits.html
   peloton display --sequence timepix hits.t3pa --event 12 --frame-us 100 --output frame12.html")]
 pub struct Display {
-    /// Number of the frame, from 0
-    #[arg(long, value_name = "K", default_value_t = 0)]
-    event: u64,
+    /// Number of the frame, from 0 [default: the one with the most hits]
+    #[arg(long, value_name = "K")]
+    event: Option<u64>,
     /// Length of a frame, us
     #[arg(long, value_name = "US", default_value_t = 1000.0)]
     frame_us: f64,
@@ -39,16 +41,17 @@ impl Display {
 
     /// Runs the command.
     pub fn execute(&self) -> Result<ExitCode> {
-        let Some(request) = self.job.request()? else { return Ok(ExitCode::SUCCESS) };
+        let Some(request) = self.job.request("display", &[])? else { return Ok(ExitCode::SUCCESS) };
         let frame = Frame { number: self.event, us: self.frame_us };
         let report = self.job.report.beside(Some(&self.output));
         let drawn = peloton_job::display(&request, frame, &self.output, host(&report.terminal()))?;
         let text = format!(
-            "{}: frame {} with {} hits in {} clusters\n",
+            "{}: frame {} with {} in {}, of {}\n",
             drawn.output.display(),
             drawn.event,
-            drawn.frame_hits,
-            drawn.frame_clusters
+            count(drawn.frame_hits as usize, "hit"),
+            count(drawn.frame_clusters as usize, "cluster"),
+            count(drawn.frames as usize, "frame")
         );
         report.report(&text, &drawn)?;
         Ok(ExitCode::SUCCESS)

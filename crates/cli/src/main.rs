@@ -9,6 +9,7 @@ mod compare;
 mod config;
 mod console;
 mod display;
+mod effects;
 mod interrupt;
 mod isa;
 mod latency;
@@ -123,8 +124,11 @@ fn usage(error: &clap::Error) -> ExitCode {
 /// The message of a usage error without the usage text that follows it.
 fn one_line(text: &str) -> String {
     let lines = text.lines().map(str::trim).take_while(|line| !line.starts_with("Usage:"));
-    let message: Vec<_> =
-        lines.filter(|line| !line.is_empty() && !line.starts_with("For more information")).collect();
+    let is_said = |line: &&str| {
+        // How to pass what looks like a flag as something else helps nobody who mistyped a flag.
+        !line.is_empty() && !line.starts_with("For more information") && !line.starts_with("tip: to pass")
+    };
+    let message: Vec<_> = lines.filter(is_said).collect();
     let message = message.join(" ");
     let message = PLAINER.iter().fold(message, |message, (from, to)| message.replace(from, to));
     format!("{} (see --help)", message.trim_start_matches("error: "))

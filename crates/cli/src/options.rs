@@ -1,6 +1,7 @@
 //! The flags that subcommands share.
 
 use crate::console::{self, Terminal};
+use crate::effects;
 use crate::interrupt::CANCEL;
 use crate::sensor::{CylinderArgs, PixelArgs};
 use clap::Args;
@@ -35,7 +36,9 @@ impl<T: FromStr<Err: ToString>> FromStr for Auto<T> {
 pub struct InputArgs {
     /// Files, directories, `-` (standard input), `sim:velo,events=N,seed=K` (simulated hits),
     /// `sim:lhcb,events=N,seed=K` (simulated raw banks), `sim:cylinder,events=N,tracks=N,seed=K`,
-    /// `sim:timepix,preset=am241,hits=N,seed=K`; pixel hits also from `tcp://HOST:PORT` or `udp://HOST:PORT`
+    /// `sim:timepix,preset=am241,hits=N,seed=K`; pixel hits also from
+    /// `tcp://HOST:PORT` or `udp://HOST:PORT`: peloton listens there, for one sender whose end is the end of the job, or for
+    /// datagrams until one is empty or the job is interrupted
     #[arg(value_name = "INPUT")]
     pub inputs: Vec<String>,
     /// Format of the input: auto (from the content), velo-json, velo-ndjson, mdf, banks (a folder of bank
@@ -51,8 +54,8 @@ pub struct InputArgs {
     /// Exit code 1 when more than N events could not be reconstructed [default: when none could]
     #[arg(long, value_name = "N")]
     pub max_bad: Option<u64>,
-    /// Folder of the detector's geometry files, which raw banks need; `nominal` is the detector that simulations have
-    /// unless a folder is given
+    /// Folder of the detector's geometry files, which raw banks need; `nominal` is the ideal detector, which simulated
+    /// events are made with unless a folder is given
     #[arg(long, value_name = "DIR")]
     pub geometry: Option<PathBuf>,
     /// Kind of Velo banks to read, where there are several: auto (retina where present), retina, superpixel
@@ -63,7 +66,8 @@ pub struct InputArgs {
 /// How it is computed.
 #[derive(Args, Debug, Clone, Default)]
 pub struct ConfigArgs {
-    /// What to reconstruct: velo, velo-ut, scifi, long (tracks), ut, scifi-hits (hits of raw banks), timepix, cylinder
+    /// What to reconstruct: velo, velo-ut, scifi, long (tracks), ut, scifi-hits (hits of raw banks), timepix (clusters of
+    /// pixels), cylinder (tracks) [default: what the input is for, else velo]
     #[arg(long, value_name = "S")]
     pub sequence: Option<SequenceName>,
     /// Set of parameters, of all stages that have it: best, paper, forwarding, hlt1, hlt1-unrestricted [default: best]
@@ -78,7 +82,7 @@ pub struct ConfigArgs {
     /// Threads: auto (one per core) or a number [default: auto]
     #[arg(long, value_name = "N")]
     pub threads: Option<Auto<usize>>,
-    /// Events a thread takes at once; changes nothing but speed
+    /// Events that a thread takes at once; changes the speed and never the result
     #[arg(long, value_name = "N")]
     pub slice: Option<usize>,
     /// Where it runs: cpu, gpu, or emulated (the GPU's kernels on the CPU, for tests); on a device --threads is the
@@ -91,7 +95,7 @@ pub struct ConfigArgs {
     /// Profile that `peloton tune` wrote: the fastest level and gang of this CPU
     #[arg(long, value_name = "FILE")]
     pub profile: Option<PathBuf>,
-    /// Print the configuration as TOML and end
+    /// Print the configuration as TOML, with comments, and end
     #[arg(long)]
     pub print_config: bool,
 }
@@ -99,7 +103,7 @@ pub struct ConfigArgs {
 /// What is reported.
 #[derive(Args, Debug, Clone, Default)]
 pub struct ReportArgs {
-    /// Write the results as JSON to a file, or with `-` to standard output instead of the text
+    /// Write what the text says as JSON to a file, or with `-` to standard output instead of the text
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
     /// No text and no progress; warnings and errors are still shown
@@ -125,20 +129,15 @@ impl InputArgs {
         files.read("--geometry", &self.geometry);
     }
 
-    /// Refuses flags that the sequence would not look at.
-    ///
-    /// # Errors
-    /// [`Error::Config`] that names the flag and the sequences it is for.
-    pub fn check_for(&self, name: SequenceName) -> Result<()> {
-        use SequenceName::{SciFi, Ut, Velo};
-        let geometry = self.geometry.is_some().then_some("--geometry");
-        let banks = (self.velo_banks != VeloBanks::Auto).then_some("--velo-banks");
-        for (given, of) in [(geometry, &[Velo, Ut, SciFi][..]), (banks, &[Velo])] {
-            if let Some(flag) = given.filter(|_| !of.contains(&name)) {
-                return Err(other_sequence(flag, of, name));
-            }
-        }
-        Ok(())
+    /// Those of these flags that were given and do not mean the same everywhere.
+    fn given(&self) -> Vec<&'static str> {
+        given(&[
+            ("--events", self.events != EventRange::default()),
+            ("--strict", self.strict),
+            ("--max-bad", self.max_bad.is_some()),
+            ("--geometry", self.geometry.is_some()),
+            ("--velo-banks", self.velo_banks != VeloBanks::Auto),
+        ])
     }
 
     /// What to work on with a configuration.
@@ -159,11 +158,9 @@ impl InputArgs {
     }
 }
 
-/// What to say of a flag of other sequences than the one that runs.
-fn other_sequence(flag: &str, of: &[SequenceName], runs: SequenceName) -> Error {
-    let names = of.iter().map(|name| name.name()).collect::<Vec<_>>().join(", ");
-    let plural = if of.len() == 1 { "" } else { "s" };
-    Error::Config(format!("{flag} is for the sequence{plural} {names}, and this is {runs}: see --sequence"))
+/// The flags that were given.
+pub fn given(flags: &[(&'static str, bool)]) -> Vec<&'static str> {
+    flags.iter().filter(|(_, is_given)| *is_given).map(|(flag, _)| *flag).collect()
 }
 
 impl ConfigArgs {
@@ -171,6 +168,17 @@ impl ConfigArgs {
     pub fn name_files(&self, files: &mut JobFiles) {
         files.read("--config", &self.config);
         files.read("--profile", &self.profile);
+    }
+
+    /// Those of these flags that were given and do not mean the same everywhere.
+    pub fn given(&self) -> Vec<&'static str> {
+        given(&[
+            ("--preset", self.preset.is_some()),
+            ("--gang", self.gang.is_some()),
+            ("--slice", self.slice.is_some()),
+            ("--profile", self.profile.is_some()),
+            ("--device", self.device != Device::Cpu),
+        ])
     }
 }
 
@@ -180,18 +188,9 @@ impl SequenceArgs {
         files.read("--calibration", &self.pixels.calibration);
     }
 
-    /// Refuses flags that the sequence would not look at.
-    ///
-    /// # Errors
-    /// [`Error::Config`] that names the flag and the sequence it is for.
-    pub fn check_for(&self, name: SequenceName) -> Result<()> {
-        use SequenceName::{Cylinder, Timepix};
-        for (sequence, given) in [(Timepix, self.pixels.given()), (Cylinder, self.cylinder.given())] {
-            if let Some(flag) = given.filter(|_| sequence != name) {
-                return Err(other_sequence(flag, &[sequence], name));
-            }
-        }
-        Ok(())
+    /// Those of these flags that were given.
+    pub fn given(&self) -> Vec<&'static str> {
+        [self.pixels.given(), self.cylinder.given()].concat()
     }
 }
 
@@ -246,16 +245,27 @@ impl JobArgs {
         self.report.name_files(files);
     }
 
-    /// What to work on; none when only `--print-config` was asked for, which is then done.
-    pub fn request(&self) -> Result<Option<Request>> {
+    /// What to work on; none when only `--print-config` was asked for, which is then done. `own` are those of the
+    /// command's own flags that were given.
+    pub fn request(&self, command: &str, own: &[&'static str]) -> Result<Option<Request>> {
         let InputArgs { inputs, format, .. } = &self.input;
         let found = SequenceName::of_inputs(inputs, *format);
-        let Some(config) = self.config.load(&self.sequence, found)? else { return Ok(None) };
-        let ConfigArgs { sequence, config: file, .. } = &self.config;
+        let config = self.config.resolve(&self.sequence, found)?;
+        let given = [own, &self.input.given(), &self.config.given(), &self.sequence.given()].concat();
+        effects::check(command, config.sequence, &given)?;
+        self.sequence.cylinder.check_for(config.cylinder.builder)?;
+        let ConfigArgs { sequence, config: file, slice, device, .. } = &self.config;
+        if config.sequence == SequenceName::Timepix && *device == Device::Cpu && slice.is_some() {
+            let message = "--slice is for devices: on the CPU the sequence timepix takes blocks of hits (block_hits, see \
+                           --print-config)";
+            return Err(Error::Config(message.into()));
+        }
+        if self.config.print_config {
+            return self.config.print(&config).map(|()| None);
+        }
         if found == Some(config.sequence) && sequence.is_none() && file.is_none() && !self.report.quiet {
             console::tell(&format!("sequence {}, because the input is for it", config.sequence));
         }
-        self.input.check_for(config.sequence)?;
         self.input.request(config, &self.config, &self.sequence).map(Some)
     }
 }

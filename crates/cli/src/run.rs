@@ -10,20 +10,20 @@ use std::process::ExitCode;
 
 /// Reconstruct events and write the results
 ///
-/// The rate is that of the reconstruction, from input in memory to results in memory; reading and writing run
-/// beside it.
+/// The rate that is printed is that of the reconstruction alone, from input in memory to results in memory; reading and
+/// writing run beside it, and the time of the whole job is printed as well.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   peloton run events.ndjson.zst --output tracks.parquet
-  peloton run events/ --events 0:100 --output - --quiet | head -1
+  peloton run events/ --events 0:100 --output - | head -1
   peloton run --sequence cylinder toy.bin.zst --builder standard --output tracks.parquet
   zcat events.gz | peloton run - --threads 4 --json summary.json")]
 pub struct Run {
-    /// Write the results: .parquet (all columns: one row an event, or a cluster of pixels), .ndjson or .ndjson.zst (one line
-    /// an event: a list of tracks, each a list of hit ids; or the columns of its hits; or one line a cluster), or `-`
-    /// (NDJSON to standard output, instead of the text); clusters of pixels also as .clog. The file appears under its
-    /// name when it is complete
+    /// Write the results: .parquet (all columns: one row per event, or per cluster of pixels), .ndjson or .ndjson.zst (one
+    /// object per line: an event with its numbers, status and tracks as lists of hit ids, or with the columns of its hits;
+    /// or a cluster), or `-` (NDJSON to standard output, instead of the text); clusters of pixels also as .clog.
+    /// docs/columns.md lists all columns. The file appears under its name when it is complete
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]
@@ -39,7 +39,7 @@ impl Run {
 
     /// Runs the command.
     pub fn execute(&self) -> Result<ExitCode> {
-        let Some(request) = self.job.request()? else { return Ok(ExitCode::SUCCESS) };
+        let Some(request) = self.job.request("run", &[])? else { return Ok(ExitCode::SUCCESS) };
         let report = self.job.report.beside(self.output.as_ref());
         let summary = peloton_job::run(&request, self.output.as_deref(), host(&report.terminal()))?;
         report.report(&text::summary(&summary), &summary)?;

@@ -1,5 +1,6 @@
 //! Flags that only one sequence has: those of pixel hits, those of the cylinder detector.
 
+use crate::options::given;
 use clap::Args;
 use peloton::cylinder::{Builder, CylinderConfig, SeedSource};
 use peloton::event::{Edge, Layout, NS_PER_TICK};
@@ -71,20 +72,22 @@ fn delta_ns(text: &str) -> std::result::Result<f64, String> {
 #[derive(Args, Debug, Clone, Default)]
 #[command(next_help_heading = "Sequence timepix")]
 pub struct PixelArgs {
-    /// What a cluster is: neighbours within delta (local), or of an open cluster (global), or of a window
-    /// (static)
+    /// What a cluster is: hits on neighbouring pixels that are linked when they are no more than delta apart in time
+    /// (local), or when the cluster's latest hit is no older than delta (global), or when both are in the delta after the
+    /// cluster's first hit (static) [default: local]
     #[arg(long, value_name = "NAME")]
     pub definition: Option<Definition>,
-    /// Which program finds the clusters; changes nothing but speed
+    /// Which algorithm finds the clusters: fast, open, plain; changes the speed and never the result [default: fast]
     #[arg(long, value_name = "NAME")]
     pub algorithm: Option<Algorithm>,
-    /// Time difference that still links hits, ns
+    /// Time difference that still links hits, ns [default: 200]
     #[arg(long, value_name = "NS", value_parser = delta_ns)]
     pub delta_ns: Option<f64>,
-    /// A difference of exactly delta no longer links
+    /// A time difference of exactly delta does not link hits
     #[arg(long)]
     pub strict_delta: bool,
-    /// How much older than the latest hit before it a hit may be, us [default: by format]
+    /// How late hits may come: by so much a hit may be older than one that came before it, us; later ones are dropped and
+    /// counted [default: by format]
     #[arg(long, value_name = "US")]
     pub disorder_us: Option<f64>,
     /// Sensor: single, single:WxH, apart:CHIPS, apart:CHIPS:WxH, quad, quad:GAP [default: by format]
@@ -126,9 +129,9 @@ impl PixelArgs {
         })
     }
 
-    /// The first of these flags that was given.
-    pub fn given(&self) -> Option<&'static str> {
-        let all = [
+    /// Those of these flags that were given.
+    pub fn given(&self) -> Vec<&'static str> {
+        given(&[
             ("--definition", self.definition.is_some()),
             ("--algorithm", self.algorithm.is_some()),
             ("--delta-ns", self.delta_ns.is_some()),
@@ -141,8 +144,7 @@ impl PixelArgs {
             ("--trigger", self.trigger.is_some()),
             ("--katherine-unit", self.katherine_unit.is_some()),
             ("--when-full", self.when_full.is_some()),
-        ];
-        all.into_iter().find(|(_, is_given)| *is_given).map(|(flag, _)| flag)
+        ])
     }
 
     /// Flags take precedence over the configuration.
@@ -177,12 +179,25 @@ pub struct CylinderArgs {
     /// Candidates kept for each seed
     #[arg(long, value_name = "N")]
     pub candidates: Option<u32>,
-    /// Layers without a hit that a candidate may pass
+    /// Layers without a hit that a track may pass
     #[arg(long, value_name = "N")]
     pub holes: Option<u32>,
 }
 
 impl CylinderArgs {
+    /// Refuses flags that the builder would not look at.
+    ///
+    /// # Errors
+    /// [`Error::Config`] that names the flag.
+    pub fn check_for(&self, builder: Builder) -> Result<()> {
+        if self.candidates.is_some() && builder == Builder::BestHit {
+            let message =
+                "--candidates is for the builders standard and clone-engine: best-hit has one candidate";
+            return Err(Error::Config(message.into()));
+        }
+        Ok(())
+    }
+
     /// Flags take precedence over the configuration.
     pub fn override_config(&self, config: &mut CylinderConfig) {
         config.builder = self.builder.unwrap_or(config.builder);
@@ -191,15 +206,14 @@ impl CylinderArgs {
         config.build.holes = self.holes.unwrap_or(config.build.holes);
     }
 
-    /// The first of these flags that was given.
-    pub fn given(&self) -> Option<&'static str> {
-        let all = [
+    /// Those of these flags that were given.
+    pub fn given(&self) -> Vec<&'static str> {
+        given(&[
             ("--builder", self.builder.is_some()),
             ("--seeds", self.seeds.is_some()),
             ("--candidates", self.candidates.is_some()),
             ("--holes", self.holes.is_some()),
-        ];
-        all.into_iter().find(|(_, is_given)| *is_given).map(|(flag, _)| flag)
+        ])
     }
 }
 

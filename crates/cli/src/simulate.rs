@@ -2,7 +2,7 @@
 
 use crate::options::{Auto, ReportArgs, host};
 use clap::Args;
-use peloton::Result;
+use peloton::{Error, Result};
 use peloton_io::output::JobFiles;
 use peloton_job::{Config, Simulation};
 use std::path::PathBuf;
@@ -35,8 +35,8 @@ pub struct Simulate {
     /// Threads: auto (one per core) or a number; the bytes are the same for any. Pixel hits are made on one
     #[arg(long, value_name = "N", default_value = "auto")]
     threads: Auto<usize>,
-    /// velo: NDJSON, one event a line, .ndjson, .ndjson.zst, or `-` for standard output; lhcb: MDF, .mdf or `-`;
-    /// cylinder: .bin or .bin.zst; pixel hits: .tpx3, .bin (records of 16 bytes) or .txt (burda)
+    /// Where to write. velo: .ndjson or .ndjson.zst, one event per line; lhcb: .mdf or .mdf.zst; cylinder: .bin or
+    /// .bin.zst; pixel hits: .tpx3, .bin (records of 16 bytes) or .txt (burda). `-` is standard output
     #[arg(long, short, value_name = "FILE")]
     output: PathBuf,
     #[command(flatten)]
@@ -53,6 +53,16 @@ impl Simulate {
 
     /// Runs the command.
     pub fn execute(&self) -> Result<ExitCode> {
+        let detector = self.detector.split(',').next().unwrap_or_default();
+        if self.geometry.is_some() && detector != "lhcb" {
+            return Err(Error::Config(format!(
+                "--geometry is for the detector lhcb, and this is {detector}"
+            )));
+        }
+        if self.threads.0.is_some() && detector == "timepix" {
+            let message = "--threads is for events: pixel hits are one stream, which one thread simulates";
+            return Err(Error::Config(message.into()));
+        }
         let config = Config { threads: self.threads.0, ..Config::default() };
         config.validate()?;
         let what = Simulation {

@@ -1,5 +1,6 @@
 //! `peloton soak`: feeds hits over TCP at a given rate for a long time and watches what becomes of them.
 
+use crate::effects;
 use crate::interrupt::CANCEL;
 use crate::latency::Latencies;
 use crate::options::{ConfigArgs, ReportArgs, SequenceArgs};
@@ -12,7 +13,7 @@ use peloton_io::input::timepix::{
     Datagrams, Feed, PixelFormat, PixelOptions, PixelReader, ReadEnd, WhenFull, dropped_datagrams,
 };
 use peloton_io::output::JobFiles;
-use peloton_job::text::table;
+use peloton_job::text::{grouped, rate, table};
 use peloton_job::{Config, SequenceName};
 use peloton_sim::timepix::{PixelSim, PixelSimSpec};
 use serde::Serialize;
@@ -39,10 +40,10 @@ enum Transport {
 
 /// Feed pixel hits over TCP or UDP on this machine at given rates, and account for every one
 ///
-/// First the rate is measured that the chain takes when it is given all it can take. Then hits are sent at each
-/// share of it. With --when-full wait a sender that is too fast is held back, with drop hits are dropped; either
-/// is reported. UDP holds nobody back: what the system has no room for is dropped, and the system says how much
-/// that was. Exit code 1 when a hit is lost without being counted.
+/// The first round sends hits as fast as they are clustered, which measures that rate. Then come rounds at shares of
+/// it. Over TCP with --when-full wait a sender that is too fast has to wait, and the table says by how much it is late;
+/// with drop hits are dropped and counted. Over UDP nobody waits: datagrams that the socket has no room for are dropped
+/// by the operating system, which counts them. Exit code 1 when a hit is neither in a cluster nor counted as dropped.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -58,10 +59,10 @@ pub struct Soak {
     /// Shares of the measured rate, one round each
     #[arg(long, value_name = "SHARE,...", value_delimiter = ',', default_values_t = [0.8, 1.5])]
     share: Vec<f64>,
-    /// Length of a round
+    /// Length of a round, s
     #[arg(long, value_name = "T", default_value_t = 60.0, value_parser = crate::throughput::seconds)]
     seconds: f64,
-    /// Time for measuring the rate
+    /// Time for measuring the rate, s
     #[arg(long, value_name = "T", default_value_t = 3.0, value_parser = crate::throughput::seconds)]
     warm_up: f64,
     #[command(flatten)]
@@ -109,11 +110,13 @@ impl Soak {
     /// Runs the command.
     pub fn execute(&self) -> Result<ExitCode> {
         let timepix = SequenceName::Timepix;
-        let Some(mut config) = self.config.load(&self.sequence, Some(timepix))? else {
-            return Ok(ExitCode::SUCCESS);
-        };
+        let mut config = self.config.resolve(&self.sequence, Some(timepix))?;
         if config.sequence != timepix {
             return Err(Error::Config(format!("soak feeds the sequence {timepix}, not {}", config.sequence)));
+        }
+        effects::check("soak", timepix, &[self.config.given(), self.sequence.given()].concat())?;
+        if self.config.print_config {
+            return self.config.print(&config).map(|()| ExitCode::SUCCESS);
         }
         let spec: PixelSimSpec = self.input.parse()?;
         let mut sim = PixelSim::new(spec);
@@ -331,28 +334,28 @@ fn watch(memory: &mut Option<[f64; 2]>) {
 fn text(rounds: &[Round]) -> String {
     let head = [
         "",
-        "Mhit/s",
-        "sent",
-        "dropped",
-        "by the system",
-        "lost",
-        "held back",
-        "median ms",
+        "hits/s",
+        "hits sent",
+        "dropped here",
+        "dropped by the socket",
+        "not accounted for",
+        "sender late by",
+        "latency: median, ms",
         "99 %",
         "99.9 %",
         "worst",
-        "MiB",
+        "memory, MiB",
     ];
     let mut rows = vec![head.map(String::from)];
     for round in rounds {
         let [median, most, rare, worst] = round.latency_ms.map(|ms| format!("{ms:.2}"));
         rows.push([
-            round.asked.map_or("all it takes".into(), |rate| format!("asked {:.2} Mhit/s", rate / 1e6)),
-            format!("{:.2}", round.hits_per_second / 1e6),
-            round.sent.to_string(),
-            round.dropped.to_string(),
-            round.dropped_by_system.to_string(),
-            round.lost.to_string(),
+            round.asked.map_or("as fast as possible".into(), |asked| format!("at {} hits/s", rate(asked))),
+            rate(round.hits_per_second),
+            grouped(round.sent),
+            grouped(round.dropped),
+            grouped(round.dropped_by_system),
+            grouped(round.lost),
             format!("{:.3} s", round.held_back),
             median,
             most,
@@ -362,6 +365,10 @@ fn text(rounds: &[Round]) -> String {
         ]);
     }
     let lost: u64 = rounds.iter().map(|round| round.lost).sum();
-    let verdict = if lost == 0 { "no hit was lost without being counted" } else { "HITS WERE LOST" };
+    let verdict = if lost == 0 {
+        "every hit is in a cluster or counted as dropped"
+    } else {
+        "HITS ARE MISSING: neither in clusters nor counted"
+    };
     format!("{}\n{verdict}\n", table(&rows))
 }

@@ -10,10 +10,11 @@ use std::time::Duration;
 
 /// Measure events/s, with events from memory
 ///
-/// The wall clock runs from hit columns or raw banks in memory to output columns in memory, which each thread
-/// overwrites slice by slice; reading is outside. Nothing is kept from pass to pass. Passes before and after the
-/// timed ones must give the same hash, and every timed slice as many tracks and hits. Hits of the cylinder detector are
-/// shuffled within their layers first, so hashes differ from those of `run`.
+/// All events are read into memory, and then reconstructed again and again. What is timed is the way from hits or raw
+/// banks in memory to results in memory, by the wall clock; reading and writing are not. Each thread writes its results
+/// over those of its last slice of events, as a program that hands them on does, and keeps nothing from pass to pass.
+/// Passes before and after the timed ones must give the same hash, and timed slices as many tracks and hits as those. Hits
+/// of the cylinder detector are shuffled within their layers first, so that hashes differ from those of `run`.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -21,7 +22,7 @@ Examples:
   peloton throughput events.ndjson.zst --threads 1
   peloton throughput events.ndjson.zst --isa avx2 --gang 16 --repetitions 100 --json throughput.json")]
 pub struct Throughput {
-    /// On a device, measure slices and numbers of streams, too
+    /// On a device, also measure other sizes of slices and numbers of streams
     #[arg(long)]
     scan: bool,
     #[command(flatten)]
@@ -36,7 +37,7 @@ pub struct PlanArgs {
     /// Passes over all events [default: as many as fill --seconds]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     repetitions: Option<u64>,
-    /// Time to fill with passes [default: 3; 0.5 at each level of tune]
+    /// Time to fill with passes, s [default: 3; of tune 0.5 at each level]
     #[arg(long, value_name = "T", value_parser = seconds, conflicts_with = "repetitions")]
     seconds: Option<f64>,
 }
@@ -57,7 +58,7 @@ impl Throughput {
 
     /// Runs the command.
     pub fn execute(&self) -> Result<ExitCode> {
-        let Some(request) = self.job.request()? else { return Ok(ExitCode::SUCCESS) };
+        let Some(request) = self.job.request("throughput", &[])? else { return Ok(ExitCode::SUCCESS) };
         if self.scan && request.device == Device::Cpu {
             return Err(Error::Config("--scan is for devices: add --device gpu or emulated".into()));
         }

@@ -11,9 +11,9 @@ use std::process::ExitCode;
 
 /// Find the fastest instruction set level and gang size of this CPU
 ///
-/// Runs the events on every level and gang size of this build, on one thread unless --threads says otherwise, and writes a
-/// profile that the other commands read with --profile. --isa and --gang narrow the scan. All gang sizes are in
-/// programs built with the cargo feature all-gangs.
+/// Reconstructs events in memory with every instruction set and gang size of this build that the CPU can run, on one
+/// thread unless --threads says otherwise, and writes a profile that the other commands read with --profile. --isa and
+/// --gang narrow the scan. Programs built with the cargo feature all-gangs have all gang sizes.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -40,7 +40,7 @@ impl Tune {
 
     /// Runs the command.
     pub fn execute(&self) -> Result<ExitCode> {
-        let Some(mut request) = self.job.request()? else { return Ok(ExitCode::SUCCESS) };
+        let Some(mut request) = self.job.request("tune", &[])? else { return Ok(ExitCode::SUCCESS) };
         if self.job.config.threads.is_none() {
             request.config.threads = Some(1);
         }
@@ -51,7 +51,7 @@ impl Tune {
             let message = format!("interrupted before every level was measured: {name} was not written");
             return Err(Error::format("tune", message));
         }
-        let mut text = text::tuned(&tuned.profile, tuned.threads);
+        let mut text = text::tuned(&tuned);
         if let Some(path) = &output {
             write_whole(path, tuned.profile.to_toml().as_bytes())?;
             text.push_str(&format!("\nwritten to {name}\n"));

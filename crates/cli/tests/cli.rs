@@ -228,6 +228,12 @@ fn keys_come_in_the_order_of_the_contract() {
     assert!(places.is_sorted(), "{text}");
 }
 
+/// The tracks of each line, as lists of hit ids.
+fn bare_tracks(text: &str) -> Vec<Vec<Vec<u32>>> {
+    let tracks = |line| -> Value { serde_json::from_str::<Value>(line).expect("JSON")["tracks"].take() };
+    text.lines().map(|line| serde_json::from_value(tracks(line)).expect("lists of hit ids")).collect()
+}
+
 #[test]
 fn tracks_are_written() {
     let folder = folder("output");
@@ -237,11 +243,7 @@ fn tracks_are_written() {
         assert_eq!(text(&["run", SIM, "--quiet", "--output", &file]), "");
         std::fs::read(file).expect("written")
     });
-    let lines: Vec<Vec<Vec<u32>>> = String::from_utf8(plain.clone())
-        .unwrap()
-        .lines()
-        .map(|line| serde_json::from_str(line).expect("a list of lists of hit ids"))
-        .collect();
+    let lines = bare_tracks(std::str::from_utf8(&plain).unwrap());
     assert_eq!(lines.len(), 6);
     let tracks: usize = lines.iter().map(Vec::len).sum();
     assert_eq!(json(&["run", SIM])["tracks"], tracks);
@@ -298,7 +300,14 @@ fn check_has_the_keys_of_the_contract_and_scores_tracks_made_elsewhere() {
     assert_eq!(sum("missed"), velo("reconstructible") - velo("reconstructed"));
     assert_eq!(sum("ghosts"), own["ghosts"]);
 
+    // Other programs write bare lists: line i is event i.
     let all = std::fs::read_to_string(&tracks).unwrap();
+    let all: String = bare_tracks(&all).iter().map(|tracks| format!("{tracks:?}\n")).collect();
+    std::fs::write(&tracks, &all).unwrap();
+    for events_flag in ["0:", "2:3"] {
+        let check = |more: &[&str]| json(&[&["check", &events, "--events", events_flag], more].concat());
+        assert_eq!(check(&["--tracks", &tracks])["categories"], check(&[])["categories"]);
+    }
     let (_, tail) = all.split_once('\n').unwrap();
     std::fs::write(&tracks, tail).unwrap();
     assert!(failure(&["check", &events, "--tracks", &tracks]).1.contains("ends before"));
@@ -403,7 +412,7 @@ fn a_reader_that_has_seen_enough_is_no_error() {
         .expect("the program starts");
     let mut line = String::new();
     std::io::BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).expect("a line");
-    assert!(line.starts_with("[["), "{line}");
+    assert!(line.starts_with("{\"event_id\":0,"), "{line}");
     let output = child.wait_with_output().unwrap();
     assert_eq!((output.status.code(), stderr(&output)), (Some(0), String::new()));
 }

@@ -1,15 +1,16 @@
 //! [`check`]: reconstructs events, or takes tracks made elsewhere, and compares with the truth.
 
 use crate::registry::Command;
-use crate::run::reconstruct;
-use crate::stream::stream;
-use crate::system::open;
+use crate::run::{metadata, reconstruct};
+use crate::stream::{Chunk, stream};
+use crate::system::{open, warn_of_problems};
 use crate::track_file::TrackFile;
+use crate::truth_output::TruthOutput;
 use crate::{Host, Request, Source, Summary, System, text};
 use peloton::engine::Sliced;
 use peloton::event::TruthEvent;
 use peloton::{Error, Result};
-use peloton_truth::{CheckReport, Checker, Rules};
+use peloton_truth::{CheckReport, Checker, EventRows, Rules};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
@@ -30,7 +31,13 @@ impl FromStr for CheckRules {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        if text == "cylinder" { Ok(Self::Cylinder) } else { text.parse().map(Self::Tracker) }
+        if text == "cylinder" {
+            return Ok(Self::Cylinder);
+        }
+        text.parse().map(Self::Tracker).map_err(|_| {
+            let names = Rules::ALL.map(|rules| rules.to_string()).join(", ");
+            Error::Config(format!("unknown rules `{text}`: choose one of {names}, cylinder"))
+        })
     }
 }
 
@@ -45,6 +52,18 @@ pub struct CheckOptions {
     pub losses: bool,
     /// Tracks made elsewhere, to check instead of own ones.
     pub tracks: Option<PathBuf>,
+    /// Where tables of all particles and tracks go; [`truth_files`](crate::truth_files) says under which names.
+    pub truth_output: Option<PathBuf>,
+}
+
+impl CheckOptions {
+    /// Begins the tables, if any are wanted.
+    pub(crate) fn truth_tables(&self, request: &Request) -> Result<Option<TruthOutput>> {
+        let Some(path) = &self.truth_output else { return Ok(None) };
+        // Tracks made elsewhere have been made on no level.
+        let level = if self.tracks.is_some() { String::new() } else { request.config.level()?.to_string() };
+        TruthOutput::create(path, &metadata(request, level)).map(Some)
+    }
 }
 
 /// Compares results with the truth, batch by batch.
@@ -53,7 +72,7 @@ pub trait Check<S: System>: Send {
     ///
     /// # Errors
     /// When they cannot be checked.
-    fn add(&mut self, batch: &S::Batch, truth: &[TruthEvent], results: &Sliced<S::Results>) -> Result<()>;
+    fn add(&mut self, chunk: &Chunk<S::Batch, Sliced<S::Results>>) -> Result<()>;
 
     /// What was found, given the summary of the reconstruction.
     ///
@@ -127,13 +146,14 @@ pub fn check(request: &Request, options: &CheckOptions, host: Host<'_>) -> Resul
             let mut opened = open::<S>(request, true, host)?;
             if let Some(path) = &options.tracks {
                 let rules = S::track_rules(request, options, &mut opened)?;
-                return check_tracks::<S>(request, path, rules, &mut *opened.source, host);
+                let mut tables = options.truth_tables(request)?;
+                let report = check_tracks::<S>(request, path, rules, &mut *opened.source, host, &mut tables)?;
+                tables.map_or(Ok(()), TruthOutput::finish)?;
+                return Ok(report.checked(path, request, options));
             }
             let mut checker = S::check(request, options, &mut opened)?;
             let runs = S::executor(request, &request.config, &opened.context)?;
-            let made = reconstruct::<S>(request, &mut opened, runs, host, |chunk| {
-                checker.add(&chunk.batch, &chunk.truth, &chunk.result)
-            });
+            let made = reconstruct::<S>(request, &mut opened, runs, host, |chunk| checker.add(chunk));
             let mut summary = made?;
             let mut checked = checker.finish(&summary, host)?;
             checked.failure = summary.failure.clone();
@@ -155,10 +175,11 @@ fn check_tracks<S: System>(
     rules: Rules,
     source: &mut dyn Source<S::Batch>,
     host: Host<'_>,
-) -> Result<Checked> {
+    tables: &mut Option<TruthOutput>,
+) -> Result<TracksChecked> {
     let (mut checker, mut known) = (Checker::new(rules), KnownHits::default());
+    let count_unknown = source.count_unknown(rules);
     let mut file = TrackFile::open(path)?;
-    file.skip(request.events.first)?;
     let (mut repeated, mut unknown) = (0u64, 0u64);
     let compared = stream::<S::Batch, ()>(
         source,
@@ -167,42 +188,66 @@ fn check_tracks<S: System>(
         host,
         |_| Ok(()),
         |chunk| {
-            for (event, truth) in chunk.truth.iter().enumerate() {
-                let tracks = file.next_event()?;
+            for (event, (truth, id)) in chunk.beside.truth.iter().zip(&chunk.beside.ids).enumerate() {
+                let tracks = file.tracks_of(id)?;
                 for (track, _) in &tracks {
                     let is_repeated = |(at, hit): &(usize, &u32)| track[..*at].contains(hit);
                     repeated += track.iter().enumerate().filter(is_repeated).count() as u64;
-                    let is_unknown = |hit: &&u32| S::is_hit(&chunk.batch, event, **hit) == Some(false);
-                    unknown += track.iter().filter(is_unknown).count() as u64;
                 }
-                known.event(truth, tracks.iter().map(|(hits, _)| hits.as_slice()));
+                let hits = || tracks.iter().map(|(hits, _)| hits.as_slice());
+                unknown += count_unknown(&chunk.batch, event, &mut hits().flatten());
+                known.event(truth, hits());
                 checker.measured_event(truth, tracks.iter().map(|(hits, told)| (hits.as_slice(), *told)));
+                if let Some(tables) = tables {
+                    tables.add(EventRows::of_event(id, truth, &checker.last_event(truth)))?;
+                }
             }
             Ok(())
         },
     );
-    crate::system::warn_of_problems(source, host);
+    warn_of_problems(source, host);
     compared?;
-    if request.events.count.is_none() && !host.is_cancelled() {
-        file.expect_end()?;
-    }
     let name = path.display();
-    for (count, what) in [
-        (repeated, "hit ids come twice in one track"),
-        (unknown, "hit ids are not those of hits of their events"),
-    ] {
-        if count > 0 {
-            host.warn(&format!("{name}: {count} {what}"));
+    if request.events.count.is_none() && !host.is_cancelled() {
+        let rest = file.rest()?;
+        if rest > 0 {
+            host.warn(&format!("{name}: {} of other events than these", text::count(rest, "line")));
+        }
+    }
+    for (number, what) in
+        [(repeated, "named more than once in one track"), (unknown, "of no hit of its event")]
+    {
+        if number > 0 {
+            host.warn(&format!("{name}: {} {what}", text::count(number as usize, "hit id")));
         }
     }
     known.tell(host);
-    let report = report(checker)?;
-    let sequence = request.config.sequence;
-    let mut json =
-        object(&json!({ "sequence": sequence, "repeated_hit_ids": repeated, "unknown_hit_ids": unknown }));
-    json.extend(object(&report));
-    let momenta = report.momentum.as_ref().map(text::momenta).unwrap_or_default();
-    Ok(Checked { text: format!("{name}\n\n{report}{momenta}"), json, is_right: true, failure: None })
+    Ok(TracksChecked { report: report(checker)?, repeated, unknown })
+}
+
+/// What was found of tracks made elsewhere.
+struct TracksChecked {
+    report: CheckReport,
+    /// Hit ids that a track names more than once, and that no hit of its event has.
+    repeated: u64,
+    unknown: u64,
+}
+
+impl TracksChecked {
+    fn checked(self, path: &Path, request: &Request, options: &CheckOptions) -> Checked {
+        let Self { report, repeated, unknown } = self;
+        let sequence = request.config.sequence;
+        let mut json = object(
+            &json!({ "sequence": sequence, "repeated_hit_ids": repeated, "unknown_hit_ids": unknown }),
+        );
+        json.extend(object(&report));
+        let mut text = format!("{}\n\n{report}", path.display());
+        if options.tables {
+            text.push_str(&text::tables(&report));
+        }
+        text.push_str(&report.momentum.as_ref().map(text::momenta).unwrap_or_default());
+        Checked { text, json, is_right: true, failure: None }
+    }
 }
 
 /// What a checker found.
@@ -227,6 +272,6 @@ pub(crate) fn object(value: &impl Serialize) -> Map<String, Value> {
 
 /// What to say where a sequence has no tracks that could be checked.
 pub(crate) fn no_tracks(sequence: &str) -> Error {
-    let message = "makes hits and no tracks: check needs tracks, such as those of --tracks FILE";
-    Error::Unsupported(format!("sequence {sequence} {message}"))
+    let message = "makes hits, and what is checked are tracks: give some with --tracks FILE";
+    Error::Unsupported(format!("the sequence {sequence} {message}"))
 }

@@ -12,7 +12,7 @@ use peloton::event::{Hasher, Hashes, Results, difference};
 use peloton::{Error, Result};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What a comparison found.
 #[derive(Debug, Clone, Serialize)]
@@ -34,6 +34,8 @@ pub struct Compared {
     /// What only some sequences tell.
     #[serde(flatten)]
     pub facts: Map<String, Value>,
+    /// Wall clock of the whole job: input, both sides, the comparison, s.
+    pub wall_seconds: f64,
     /// Why the job as a whole has failed, although it came to its end.
     #[serde(skip)]
     pub failure: Option<String>,
@@ -90,6 +92,7 @@ pub fn compare(request: &Request, sides: [&str; 2], host: Host<'_>) -> Result<Co
 }
 
 fn on_system<S: System>(request: &Request, sides: [&str; 2], host: Host<'_>) -> Result<Compared> {
+    let begin = Instant::now();
     let sides = [side::<S>(request, sides[0])?, side::<S>(request, sides[1])?];
     let mut opened = open::<S>(request, false, host)?;
     let runs = |side: &Request| S::executor(side, &side.config, &opened.context);
@@ -97,11 +100,13 @@ fn on_system<S: System>(request: &Request, sides: [&str; 2], host: Host<'_>) -> 
     let machines = [runs[0].machine(), runs[1].machine()];
     let items = machines.each_ref().map(|machine| batch_items::<S>(&request.config, machine));
     let items = items[0].max(items[1]);
-    let (mut found, mut totals) = (Found::<S>::default(), [Totals::default(); 2]);
+    let (mut found, mut totals) = (Found::<S>::default(), <[Totals; 2]>::default());
+    let context = &opened.context;
     let work = |chunk: &mut Chunk<S::Batch, [Sliced<S::Results>; 2]>| {
         for ((runs, results), totals) in runs.iter_mut().zip(&mut chunk.result).zip(&mut totals) {
             let counters = runs.run(&chunk.batch, results)?;
             totals.add(&counters, Duration::ZERO, &chunk.batch, results);
+            totals.explain::<S>(context, &chunk.batch, &chunk.beside.ids);
             if request.strict {
                 all_ok(&chunk.batch, results)?;
             }
@@ -119,8 +124,9 @@ fn on_system<S: System>(request: &Request, sides: [&str; 2], host: Host<'_>) -> 
         host.warn(&words);
     }
     compared.failure = totals[0].failure(request.max_bad);
+    compared.wall_seconds = begin.elapsed().as_secs_f64();
     if S::IS_STREAM {
-        let clusters = totals.map(|totals| totals.events);
+        let clusters = totals.each_ref().map(|totals| totals.events);
         compared.facts = object(&json!({ "hits": totals[0].hits, "clusters": clusters }));
     }
     Ok(compared)
@@ -230,6 +236,7 @@ impl<S: System> Found<S> {
             right,
             first_difference: self.first,
             facts: Map::new(),
+            wall_seconds: 0.0,
             failure: None,
             row: S::Results::LEVELS[0],
             is_interrupted: host.is_cancelled(),

@@ -115,7 +115,26 @@ impl Config {
 
     /// The configuration as TOML that [`Config::from_toml`] reads back.
     pub fn to_toml(&self) -> String {
-        toml::to_string(self).expect("a configuration of numbers, names and tables is always TOML")
+        let text =
+            toml::to_string(self).expect("a configuration of numbers, names and tables is always TOML");
+        let preset = self.preset;
+        // The preset at the top is enough for stages that have the parameters it gives them.
+        [
+            ("velo", self.velo.preset.to_string(), preset.velo().to_string()),
+            ("ut", self.ut.preset.to_string(), preset.ut().to_string()),
+            ("scifi", self.scifi.preset.to_string(), preset.scifi().to_string()),
+            ("long", self.long.preset.to_string(), preset.long().to_string()),
+        ]
+        .into_iter()
+        .filter(|(_, own, implied)| own == implied)
+        .fold(text, |text, (section, own, _)| {
+            text.replacen(&format!("[{section}]\npreset = \"{own}\"\n"), &format!("[{section}]\n"), 1)
+        })
+    }
+
+    /// The same with what each key means, and its unit, as comments.
+    pub fn to_commented_toml(&self) -> String {
+        crate::config_text::commented(self)
     }
 
     /// Checks all values.
@@ -344,7 +363,6 @@ mod tests {
             "slice_events = 0",
             "sequence = 'muon'",
             "preset = 'worst'",
-            "preset = 'paper'\n[velo]\npreset = 'best'",
             "not toml",
         ] {
             assert!(matches!(Config::from_toml(text, None), Err(Error::Config(_))), "{text}");

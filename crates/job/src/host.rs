@@ -19,10 +19,23 @@ impl Cancel {
     }
 }
 
+/// A part of a job that may take long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Work {
+    /// What is done, such as `reconstructing`.
+    pub what: &'static str,
+    /// What is counted, in the plural, such as `events`.
+    pub of: &'static str,
+    /// How many there are, where that is known.
+    pub items: Option<u64>,
+}
+
 /// Hears how a job gets on. Calls come from several threads.
 pub trait Progress: Sync {
-    /// Work begins: of so many items, where that is known.
-    fn begin(&self, _items: Option<u64>) {}
+    /// What follows is done for this part of a job, such as one of several levels.
+    fn stage(&self, _name: &str) {}
+    /// Work begins.
+    fn begin(&self, _work: Work) {}
     /// So many more items are done.
     fn advance(&self, _items: u64) {}
     /// The work is over.
@@ -49,6 +62,11 @@ pub struct Host<'a> {
 }
 
 impl Host<'_> {
+    /// Tells that work begins; its end is told by [`Progress::end`].
+    pub fn begin(&self, what: &'static str, of: &'static str, items: Option<u64>) {
+        self.progress.begin(Work { what, of, items });
+    }
+
     /// Whether an early end was asked for.
     pub fn is_cancelled(&self) -> bool {
         self.cancel.is_requested()

@@ -2,7 +2,7 @@
 
 use crate::summary::{Totals, hits_of};
 use crate::system::{Runs, warn_of_problems};
-use crate::{Host, Opened, System};
+use crate::{Beside, Host, Opened, System};
 use peloton::engine::{Batch, Sliced};
 use peloton::event::{Counters, Hasher, Hashes, Results};
 use peloton::{Error, Result};
@@ -45,17 +45,18 @@ pub struct Measured {
 /// # Errors
 /// Those of the source, [`Error::Config`] for more than memory can address, [`Error::Format`] for nothing at all.
 pub fn load<S: System>(opened: &mut Opened<S>, host: Host<'_>) -> Result<S::Batch> {
-    let (mut batch, mut truth) = (S::Batch::default(), Vec::new());
+    let (mut batch, mut beside) = (S::Batch::default(), Beside::default());
     let source = &mut *opened.source;
-    host.progress.begin(source.known_items());
+    let of = if S::IS_STREAM { "hits" } else { "events" };
+    host.begin("reading", of, source.known_items());
     let mut read = || {
         while !host.is_cancelled() {
-            let items = source.read(256, &mut batch, &mut truth)?;
+            let items = source.read(256, &mut batch, &mut beside)?;
             if items == 0 {
                 break;
             }
             host.progress.advance(items as u64);
-            truth.clear();
+            beside.clear();
             if batch.memory_items() > MAX_ITEMS {
                 return Err(Error::Config("too many events to hold in memory: use --events".into()));
             }
@@ -83,6 +84,7 @@ pub fn load<S: System>(opened: &mut Opened<S>, host: Host<'_>) -> Result<S::Batc
 /// [`Error::Internal`] when they differ.
 pub fn measure<S: System>(
     runs: &mut Runs<S>,
+    context: &S::Context,
     batch: &S::Batch,
     plan: Plan,
     host: Host<'_>,
@@ -97,6 +99,7 @@ pub fn measure<S: System>(
     let sizes: Vec<_> = output.slices().map(size).collect();
     let mut totals = Totals::default();
     totals.add(&counters, Duration::ZERO, batch, &output);
+    totals.explain::<S>(context, batch, &[]);
     if let (Some(failure), Some(words)) = (totals.failure(None), totals.bad_events()) {
         return Err(Error::format("input", format!("{failure}: {words}")));
     }
@@ -117,9 +120,14 @@ pub fn measure<S: System>(
         best_passes: 1,
         kernels: Vec::new(),
     };
+    // What fills the time is an estimate, and only shown.
+    let wanted = plan.passes.unwrap_or_else(|| (plan.time.as_nanos() / warm_up.as_nanos()).max(1) as u64);
+    let _shown = Shown::begin(wanted, host);
     while !measured.is_complete(plan, host) {
         let left = plan.passes.map_or(u64::MAX, |passes| passes.max(1) - measured.totals.passes);
+        let before = measured.totals.passes;
         measured.round::<S>(runs, batch, round.clamp(1, left), &sizes)?;
+        host.progress.advance(measured.totals.passes - before);
     }
     measured.kernels = runs.take_kernel_times();
     runs.run(batch, &mut output)?;
@@ -127,6 +135,22 @@ pub fn measure<S: System>(
         return Err(Error::Internal("the last pass gave another hash than the first".into()));
     }
     Ok(measured)
+}
+
+/// Shows how a measurement gets on, until it is dropped.
+struct Shown<'a>(Host<'a>);
+
+impl<'a> Shown<'a> {
+    fn begin(passes: u64, host: Host<'a>) -> Self {
+        host.begin("measuring", "passes", Some(passes));
+        Self(host)
+    }
+}
+
+impl Drop for Shown<'_> {
+    fn drop(&mut self) {
+        self.0.progress.end();
+    }
 }
 
 impl Measured {

@@ -5,7 +5,7 @@ use crate::sink::{Done, Sink};
 use crate::stream::{Chunk, stream};
 use crate::summary::{InputKind, Totals};
 use crate::system::{Runs, open, warn_of_problems};
-use crate::{Config, Host, Opened, Request, Summary, System};
+use crate::{Config, Host, Opened, Request, Summary, System, text};
 use peloton::engine::{Batch, Machine, Sliced};
 use peloton::event::{Hasher, Results};
 use peloton::{Error, Result, Status};
@@ -29,7 +29,8 @@ pub fn run(request: &Request, output: Option<&Path>, host: Host<'_>) -> Result<S
             let begin = Instant::now();
             let mut opened = open::<S>(request, false, host)?;
             let runs = S::executor(request, &request.config, &opened.context)?;
-            let metadata = metadata(request, &runs.machine());
+            let Machine { isa, gang, .. } = runs.machine();
+            let metadata = metadata(request, format!("{isa} x {gang}"));
             let create = |path| S::sink(path, &opened.context, &metadata, host.cancel);
             let mut sink = output.map(create).transpose()?;
             let mut wrote = false;
@@ -62,7 +63,7 @@ pub fn run(request: &Request, output: Option<&Path>, host: Host<'_>) -> Result<S
 }
 
 /// What files of results say of how they were made.
-fn metadata(request: &Request, machine: &Machine) -> Metadata {
+pub(crate) fn metadata(request: &Request, level: String) -> Metadata {
     let inputs = if request.inputs.is_empty() { "simulated".into() } else { request.inputs.join("\n") };
     Metadata {
         sequence: request.config.sequence.name().into(),
@@ -70,17 +71,17 @@ fn metadata(request: &Request, machine: &Machine) -> Metadata {
         configuration: request.config.to_toml(),
         inputs,
         geometry: request.geometry.as_ref().map_or(String::new(), |path| path.display().to_string()),
-        level: format!("{} x {}", machine.isa, machine.gang),
+        level,
     }
 }
 
-fn write<B: Batch, R: Results>(sink: &mut dyn Sink<R>, chunk: &Chunk<B, Sliced<R>>) -> Result<()> {
-    let mut event_ids = chunk.batch.event_ids();
+fn write<B, R: Results>(sink: &mut dyn Sink<R>, chunk: &Chunk<B, Sliced<R>>) -> Result<()> {
+    let mut ids = &chunk.beside.ids[..];
     for piece in chunk.result.slices() {
         // Endless streams have no events, hence no numbers.
-        let (these, rest) = event_ids.split_at(piece.items(0).min(event_ids.len()));
+        let (these, rest) = ids.split_at(piece.items(0).min(ids.len()));
         sink.write(these, piece)?;
-        event_ids = rest;
+        ids = rest;
     }
     Ok(())
 }
@@ -98,11 +99,12 @@ pub(crate) fn reconstruct<S: System>(
     let (mut totals, mut hasher) = (Totals::default(), Hasher::<S::Results>::default());
     let mut live = S::is_live(&opened.context).then(Live::new);
     let begin = Instant::now();
-    let source = &mut *opened.source;
+    let (source, context) = (&mut *opened.source, &opened.context);
     let work = |chunk: &mut Chunk<S::Batch, Sliced<S::Results>>| {
         let start = Instant::now();
         let counters = runs.run(&chunk.batch, &mut chunk.result)?;
         totals.add(&counters, start.elapsed(), &chunk.batch, &chunk.result);
+        totals.explain::<S>(context, &chunk.batch, &chunk.beside.ids);
         if let Some(live) = &mut live {
             live.tell(&totals, host);
         }
@@ -149,9 +151,10 @@ impl Live {
         if time < TELL_EVERY {
             return;
         }
-        let rate = (totals.hits - self.hits) as f64 / time.as_secs_f64();
-        let Totals { hits, events, .. } = totals;
-        host.progress.note(&format!("{rate:.0} hits/s, {hits} hits, {events} clusters"));
+        let per_second = (totals.hits - self.hits) as f64 / time.as_secs_f64();
+        let [hits, clusters] = [totals.hits, totals.events].map(text::grouped);
+        host.progress
+            .note(&format!("{} hits/s; {hits} hits, {clusters} clusters so far", text::rate(per_second)));
         (self.last, self.hits) = (Instant::now(), totals.hits);
     }
 }

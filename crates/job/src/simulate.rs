@@ -166,7 +166,7 @@ fn write_events<S: Default>(
     output: &Path,
     host: Host<'_>,
 ) -> Result<(u64, u64)> {
-    host.progress.begin(Some(events));
+    host.begin("simulating", "events", Some(events));
     let mut sink = ByteSink::create(output, host.cancel)?;
     let (mut count, mut items, mut failed) = (0, 0, Ok(()));
     in_order(0..events, what.threads, make, |event: Written| {
@@ -187,11 +187,11 @@ fn write_events<S: Default>(
 /// A toy file, which begins with the number of its events.
 fn cylinder(what: &Simulation, spec: &str, output: &Path, host: Host<'_>) -> Result<Simulated> {
     let spec: CylinderSpec = spec.parse()?;
-    let text = spec.to_string();
+    let (text, events) = (spec.to_string(), spec.events);
     let mut sink = ByteSink::create(output, host.cancel)?;
     let mut made = CylinderSample::default();
     let mut simulation = CylinderSim::new(spec, 0, None);
-    host.progress.begin(None);
+    host.begin("simulating", "events", Some(events));
     let ahead = 2 * what.threads;
     while !host.is_cancelled() {
         let read = simulation.read_on(what.threads, ahead, &mut made.hits, &mut made.truth)?;
@@ -223,7 +223,7 @@ fn pixels(what: &Simulation, spec: &str, output: &Path, host: Host<'_>) -> Resul
     };
     let mut sink = ByteSink::create(output, host.cancel)?;
     let (mut simulation, mut hits, mut written) = (PixelSim::new(spec), PixelHits::default(), 0);
-    host.progress.begin(Some(spec.hits));
+    host.begin("simulating", "hits", Some(spec.hits));
     loop {
         let is_more = simulation.read(HITS, &mut hits);
         write_hits(&hits, format, &mut sink)?;

@@ -3,7 +3,7 @@
 use crate::Cancel;
 use peloton::event::{Hashes, Results};
 use peloton::{Error, Result};
-use peloton_io::input::is_pipe;
+use peloton_io::input::{EventId, is_pipe};
 use peloton_io::output::{Metadata, NdjsonWriter, OutputFile, ParquetWriter, is_standard_output};
 use std::io::{BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -21,11 +21,11 @@ pub enum Done {
 
 /// Takes results piece by piece.
 pub trait Sink<R>: Send {
-    /// Writes the events of one piece; `event_ids` holds the number of each in its source.
+    /// Writes the events of one piece; `ids` says of each which it is.
     ///
     /// # Errors
     /// When the file cannot be written.
-    fn write(&mut self, event_ids: &[u64], piece: &R) -> Result<()>;
+    fn write(&mut self, ids: &[EventId], piece: &R) -> Result<()>;
 
     /// Writes what is still to be written and puts the file in its place: after an error what there is, unless that
     /// would cost a file that was there before. Then the answer is `false`.
@@ -103,10 +103,10 @@ impl<R: Results> FileSink<R> {
 }
 
 impl<R: Results> Sink<R> for FileSink<R> {
-    fn write(&mut self, event_ids: &[u64], piece: &R) -> Result<()> {
+    fn write(&mut self, ids: &[EventId], piece: &R) -> Result<()> {
         match &mut self.writer {
-            Writer::Ndjson(writer) => writer.write(piece).map_err(|e| Error::io(&self.path, e)),
-            Writer::Parquet(writer) => writer.write(event_ids, piece, Vec::new()),
+            Writer::Ndjson(writer) => writer.write(ids, piece).map_err(|e| Error::io(&self.path, e)),
+            Writer::Parquet(writer) => writer.write(ids, piece, Vec::new()),
         }
     }
 
@@ -160,6 +160,7 @@ impl ByteSink {
         } else {
             Compression::None(BufWriter::with_capacity(1 << 16, file))
         };
+        let path = if is_standard_output(path) { Path::new("standard output") } else { path };
         Ok(Self { path: path.into(), to })
     }
 

@@ -12,19 +12,43 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 use peloton::engine::Batch;
 use peloton::event::TruthEvent;
 use peloton::{Error, Result};
+use peloton_io::input::EventId;
 use std::thread;
 use std::time::{Duration, Instant};
 
 /// Chunks that go round: one read, one worked on, one written, one spare.
 const CHUNKS: usize = 4;
 
+/// What is known of the events of a batch beside the batch itself: input that no reconstruction sees.
+#[derive(Debug, Default)]
+pub struct Beside {
+    /// The truth of each event, when it was asked for.
+    pub truth: Vec<TruthEvent>,
+    /// Which event each one is; sources whose events have no numbers of their own leave it to [`Beside::complete`].
+    pub ids: Vec<EventId>,
+}
+
+impl Beside {
+    /// Forgets all events.
+    pub fn clear(&mut self) {
+        self.truth.clear();
+        self.ids.clear();
+    }
+
+    /// Events that nobody has told of have their number in the inputs and no other.
+    pub fn complete(&mut self, numbers: &[u64]) {
+        let rest = numbers.get(self.ids.len()..).unwrap_or_default();
+        self.ids.extend(rest.iter().map(|&number| EventId { number, run: None, event: None }));
+    }
+}
+
 /// A batch of events with what was made of them.
 #[derive(Default)]
 pub struct Chunk<B, T> {
     /// The events.
     pub batch: B,
-    /// The truth of each event, when it was asked for.
-    pub truth: Vec<TruthEvent>,
+    /// Which they are, and their truth.
+    pub beside: Beside,
     /// What the work makes.
     pub result: T,
 }
@@ -40,7 +64,8 @@ pub fn stream<B: Batch, T: Default + Send>(
     mut work: impl FnMut(&mut Chunk<B, T>) -> Result<()>,
     consume: impl FnMut(&Chunk<B, T>) -> Result<()> + Send,
 ) -> Result<Duration> {
-    host.progress.begin(source.known_items());
+    let of = if last.is_some() { "hits" } else { "events" };
+    host.begin("reconstructing", of, source.known_items());
     let (empty_in, empty) = bounded(CHUNKS + 1);
     let (full_in, full) = bounded(CHUNKS);
     let (done_in, done) = bounded(CHUNKS);
@@ -60,7 +85,7 @@ pub fn stream<B: Batch, T: Default + Send>(
             }
         }
         if let Some(batch) = last {
-            let mut chunk = Chunk { batch, truth: Vec::new(), result: T::default() };
+            let mut chunk = Chunk { batch, beside: Beside::default(), result: T::default() };
             worked = worked.and(work(&mut chunk));
             // As above.
             let _ = done_in.send(chunk);
@@ -89,12 +114,13 @@ fn read<B: Batch, T>(
     let mut time = Duration::ZERO;
     for mut chunk in empty {
         chunk.batch.clear();
-        chunk.truth.clear();
+        chunk.beside.clear();
         if host.is_cancelled() {
             return Ok(time);
         }
         let begin = Instant::now();
-        let read = source.read(items, &mut chunk.batch, &mut chunk.truth);
+        let read = source.read(items, &mut chunk.batch, &mut chunk.beside);
+        chunk.beside.complete(chunk.batch.event_ids());
         time += begin.elapsed();
         // What was read before an error is still worked on.
         let is_over = !matches!(read, Ok(1..)) && chunk.batch.is_empty();

@@ -4,6 +4,7 @@ use crate::{Config, EventRange, Host, Request, SequenceName, Source, System};
 use peloton::engine::{Batch, Machine, Sliced};
 use peloton::event::{Counters, Hashes, Results};
 use peloton::{Error, Result, Status};
+use peloton_io::input::EventId;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -27,7 +28,7 @@ pub struct StageTime {
 }
 
 /// Sums over everything that was reconstructed.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Totals {
     /// Counts of all stages.
     pub counters: Counters,
@@ -41,12 +42,23 @@ pub struct Totals {
     pub hits_out: u64,
     /// Events that could not be reconstructed.
     pub bad: u64,
-    /// The first of them, by its number in the source, and what became of it.
-    pub first_bad: Option<(u64, Status)>,
+    /// The first of them.
+    pub first_bad: Option<BadEvent>,
     /// How many equal passes these are the sums of.
     pub passes: u64,
     /// Wall clock from input in memory to results in memory.
     pub time: Duration,
+}
+
+/// An event that could not be reconstructed.
+#[derive(Debug, Clone)]
+pub struct BadEvent {
+    /// Which one it is.
+    pub id: EventId,
+    /// What became of it.
+    pub status: Status,
+    /// Which bank or hit is to blame, once somebody has looked; empty where none is.
+    pub blame: Option<String>,
 }
 
 impl Default for Totals {
@@ -83,26 +95,39 @@ impl Totals {
         let statuses = results.slices().flat_map(R::statuses).zip(batch.event_ids());
         for (&status, &event) in statuses.filter(|(status, _)| **status != Status::Ok) {
             self.bad += 1;
-            self.first_bad.get_or_insert((event, status));
+            self.first_bad.get_or_insert_with(|| {
+                let id = EventId { number: event, run: None, event: None };
+                BadEvent { id, status, blame: None }
+            });
         }
+    }
+
+    /// Finds out which bank or hit the first event failed by, if it is in this batch and nobody has looked.
+    pub fn explain<S: System>(&mut self, context: &S::Context, batch: &S::Batch, ids: &[EventId]) {
+        let Some(bad) = self.first_bad.as_mut().filter(|bad| bad.blame.is_none()) else { return };
+        let Some(event) = batch.event_ids().iter().position(|id| *id == bad.id.number) else { return };
+        bad.id = ids.get(event).copied().unwrap_or(bad.id);
+        bad.blame = Some(S::diagnose(context, batch, event, bad.status).unwrap_or_default());
     }
 
     /// The events that could not be reconstructed in a sentence, if there are any.
     pub fn bad_events(&self) -> Option<String> {
-        let (event, status) = self.first_bad?;
+        let BadEvent { id, status, blame } = self.first_bad.as_ref()?;
         let (name, meaning) = (status.name(), status.meaning());
+        let blame = blame.as_ref().filter(|blame| !blame.is_empty());
+        let blame = blame.map_or(String::new(), |blame| format!("{blame}: "));
         let Self { bad, events, .. } = self;
         Some(format!(
-            "{bad} of {events} events could not be reconstructed; the first is event {event}: {name}: {meaning}"
+            "{bad} of {events} events could not be reconstructed; the first is {id}: {name}: {blame}{meaning}"
         ))
     }
 
     /// Why the job as a whole has failed, if so: nothing, or less than was asked for, could be reconstructed.
     pub fn failure(&self, max_bad: Option<u64>) -> Option<String> {
-        let Self { bad, events, .. } = *self;
+        let Self { bad, events, .. } = self;
         match max_bad {
-            _ if bad > 0 && bad == events => Some("no event could be reconstructed".into()),
-            Some(max) if bad > max => {
+            _ if *bad > 0 && bad == events => Some("no event could be reconstructed".into()),
+            Some(max) if *bad > max => {
                 Some(format!("{bad} events could not be reconstructed, more than --max-bad {max}"))
             }
             _ => None,
@@ -247,7 +272,7 @@ impl Summary {
         self.failure = totals.failure(request.max_bad);
         let unusable = self.dropped.get(UNUSABLE_INPUTS).copied().unwrap_or(0);
         if unusable > 0 && self.failure.is_none() {
-            self.failure = Some(format!("{unusable} of the inputs could not be used"));
+            self.failure = Some(format!("{unusable} of the inputs could not be used, or not to the end"));
         }
         if self.is_interrupted || S::IS_STREAM {
             return;
@@ -257,7 +282,10 @@ impl Summary {
         let found = self.events;
         if found == 0 && count != Some(0) {
             let message = if first > 0 || count.is_some() {
-                format!("--events {first}:{wanted}: the input has no event of this number")
+                match count {
+                    Some(_) => format!("--events {first}:{wanted}: the input has no event of this number"),
+                    None => format!("--events {first}: lies behind the last event of the input"),
+                }
             } else {
                 "there is no event in the input".into()
             };

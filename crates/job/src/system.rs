@@ -3,24 +3,27 @@
 use crate::measure::Measured;
 use crate::sink::{FileSink, Sink};
 use crate::summary::Totals;
-use crate::{Cancel, Check, CheckOptions, Config, EventRange, Host, Request};
+use crate::{Beside, Cancel, Check, CheckOptions, Config, EventRange, Host, Request};
 use peloton::engine::{Batch, Executor, Stage};
-use peloton::event::{Results, TruthEvent};
-use peloton::{Error, Result};
+use peloton::event::Results;
+use peloton::{Error, Result, Status};
 use peloton_io::input::Format;
 use peloton_io::output::Metadata;
 use peloton_truth::Rules;
 use serde_json::{Map, Value};
 use std::path::Path;
 
+/// Says how many of these hits an event of a batch does not have.
+pub type CountUnknown<B> = Box<dyn Fn(&B, usize, &mut dyn Iterator<Item = &u32>) -> u64 + Send + Sync>;
+
 /// Where batches come from.
 pub trait Source<B>: Send {
-    /// Appends up to `items` events, or hits of an endless stream, and the truth of each event that has one; says how
-    /// many. At the end it says 0.
+    /// Appends up to `items` events, or hits of an endless stream, and beside them the truth of each event that has one, and
+    /// which event it is, where its source says more than its number; says how many. At the end it says 0.
     ///
     /// # Errors
     /// When the input cannot be read on.
-    fn read(&mut self, items: usize, batch: &mut B, truth: &mut Vec<TruthEvent>) -> Result<usize>;
+    fn read(&mut self, items: usize, batch: &mut B, beside: &mut Beside) -> Result<usize>;
 
     /// How many there will be, where that is known.
     fn known_items(&self) -> Option<u64> {
@@ -34,6 +37,12 @@ pub trait Source<B>: Send {
 
     /// Has true particles list the hits that these rules ask for.
     fn check_by(&mut self, _rules: Rules) {}
+
+    /// What counts, of hits that tracks made elsewhere name, those that an event does not have; by the rules that these
+    /// tracks are checked by.
+    fn count_unknown(&self, _rules: Rules) -> CountUnknown<B> {
+        Box::new(|_, _, _| 0)
+    }
 
     /// Reasons and counts of what was lost before it could become an event.
     fn dropped(&self) -> Vec<(&'static str, u64)> {
@@ -200,8 +209,14 @@ pub trait System: 'static {
     /// Whether the sequence reads inputs of this format.
     fn reads(format: Format) -> bool;
 
-    /// Whether there is a hit of this name in an event; none where that is not known before it is decoded.
-    fn is_hit(_batch: &Self::Batch, _event: usize, _hit: u32) -> Option<bool> {
+    /// Which bank or hit an event with this status failed by, in words, where one of them is to blame. Nobody is in a
+    /// hurry: it is asked for the first such event of a job alone.
+    fn diagnose(
+        _context: &Self::Context,
+        _batch: &Self::Batch,
+        _event: usize,
+        _status: Status,
+    ) -> Option<String> {
         None
     }
 

@@ -1,6 +1,6 @@
 //! Results as text for people: aligned columns, shares in per cent.
 
-use crate::{Compared, InputKind, Measurement, Profile, Summary, Throughput};
+use crate::{Compared, InputKind, Measurement, Profile, Summary, Throughput, Tuned};
 use peloton::event::Hashes;
 use peloton::simd::{GANGS, Isa};
 use peloton_truth::{
@@ -33,11 +33,11 @@ pub fn summary(summary: &Summary) -> String {
     let rows_are = format!("{}s", summary.row);
     let mut rows = vec![
         ["".into(), "all".into(), format!("per {}", summary.row)],
-        [rows_are.clone(), events.to_string(), "".into()],
-        ["hits".into(), hits.to_string(), per_event(*hits)],
+        [rows_are.clone(), grouped(*events), "".into()],
+        ["hits".into(), grouped(*hits), per_event(*hits)],
     ];
     if summary.has_tracks {
-        rows.push(["tracks".into(), tracks.to_string(), per_event(*tracks)]);
+        rows.push(["tracks".into(), grouped(*tracks), per_event(*tracks)]);
     }
     text.push_str(&table(&rows));
     // Nulls are for programs, and what has a row of its own is not said twice.
@@ -46,16 +46,16 @@ pub fn summary(summary: &Summary) -> String {
         text.push_str(&format!("{}: {}\n", name.replace('_', " "), plain(value)));
     }
     for (reason, count) in &summary.dropped {
-        text.push_str(&format!("dropped {count}: {reason}\n"));
+        text.push_str(&format!("dropped {}: {}\n", grouped(*count), reason.replace('_', " ")));
     }
     text.push('\n');
     if summary.events_per_second.is_finite() {
         let rate_of = if summary.input == InputKind::Live { "taken in" } else { "reconstruction alone" };
         text.push_str(&format!(
-            "{rate_of}: {:.0} {rows_are}/s, {:.0} {rows_are}/s per thread, {:.2} million hits/s\n",
-            summary.events_per_second,
-            summary.events_per_second / *threads as f64,
-            summary.hits_per_second / 1e6,
+            "{rate_of}: {} {rows_are}/s, {} {rows_are}/s per thread, {} hits/s\n",
+            rate(summary.events_per_second),
+            rate(summary.events_per_second / *threads as f64),
+            rate(summary.hits_per_second),
         ));
     }
     text.push_str(&format!("the whole job took {:.2} s{}\n\n", summary.wall_seconds, most_of_it(summary)));
@@ -68,8 +68,26 @@ pub fn summary(summary: &Summary) -> String {
 }
 
 /// A number of things.
-fn count(number: usize, thing: &str) -> String {
-    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
+pub fn count(number: usize, thing: &str) -> String {
+    format!("{} {thing}{}", grouped(number as u64), if number == 1 { "" } else { "s" })
+}
+
+/// A number in groups of three digits.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A rate with three digits or more before the point in groups, and one behind it where there are fewer.
+pub fn rate(per_second: f64) -> String {
+    if per_second < 100.0 { format!("{per_second:.1}") } else { grouped(per_second.round() as u64) }
 }
 
 /// What most of the time of a job went to, where that is the input.
@@ -113,7 +131,7 @@ fn stages(summary: &Summary) -> String {
 
 /// A share in per cent; a dash for none.
 pub fn percent(share: Option<f64>) -> String {
-    share.map_or("-".into(), |share| format!("{:.1} %", 100.0 * share))
+    share.map_or("-".into(), |share| format!("{:.2} %", 100.0 * share))
 }
 
 /// Efficiencies and ghost rates in bins.
@@ -268,9 +286,9 @@ fn edge(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').into()
 }
 
-/// Efficiency, fakes and pulls of the cylinder detector.
+/// Efficiency, ghosts and pulls of the cylinder detector.
 pub fn cylinder(check: &CylinderReport, pulls: &[Pull]) -> String {
-    let mut text = format!("fakes : {}/{} {}\n", check.ghosts, check.tracks, percent(check.ghost_rate));
+    let mut text = format!("ghosts     : {}/{} {}\n", check.ghosts, check.tracks, percent(check.ghost_rate));
     check.categories.iter().for_each(|category| text.push_str(&category_line(category)));
     let mut rows = vec![["pull", "tracks", "mean", "width"].map(String::from)];
     for Pull { parameter, tracks, mean, width } in pulls {
@@ -290,21 +308,21 @@ fn category_line(category: &CylinderCategory) -> String {
     let CylinderCategory { name, reconstructible, reconstructed, efficiency, clones, .. } = category;
     format!(
         "{name:10} : {reconstructed}/{reconstructible} {} [{}, {}], {clones} ({}) clones, pur {}, hit eff {}, \
-         fakes {}/{} {}\n",
+         ghosts {}/{} {}\n",
         percent(*efficiency),
         percent(category.efficiency_low),
         percent(category.efficiency_high),
         percent(category.clone_rate),
         percent(category.purity),
         percent(category.hit_efficiency),
-        category.fakes,
+        category.ghosts,
         category.tracks,
-        percent(category.fake_rate),
+        percent(category.ghost_rate),
     )
 }
 
 fn lengths(check: &CylinderReport) -> String {
-    let mut rows = vec![["hits", "matched", "fake"].map(String::from)];
+    let mut rows = vec![["hits", "matched", "ghosts"].map(String::from)];
     for (hits, [matched, fake]) in check.lengths.iter().enumerate().skip(3) {
         rows.push([hits.to_string(), matched.to_string(), fake.to_string()]);
     }
@@ -329,18 +347,19 @@ fn resolutions(bins: &[Resolution]) -> String {
 }
 
 /// The scan as tables: the whole sequence, then each stage.
-pub fn tuned(profile: &Profile, threads: usize) -> String {
+pub fn tuned(tuned: &Tuned) -> String {
+    let Tuned { profile, threads, wall_seconds, .. } = tuned;
     let Profile { cpu, sequence, preset, .. } = profile;
     let mut text = format!(
-        "{cpu}: {sequence}, preset {preset}, {}, ns per event by gang size\n",
-        count(threads, "thread")
+        "{cpu}: {sequence}, preset {preset}, {}, ns per event by gang size (events from memory; * the fastest)\n",
+        count(*threads, "thread")
     );
     text.push_str(&section("all stages", profile, |one| Some(one.ns_per_event)));
     for stage in sequence.stages() {
         text.push_str(&section(stage.name, profile, |one| one.stages.get(stage.name).copied()));
     }
     let gang = profile.gangs.get(&profile.isa).copied().unwrap_or_default();
-    text.push_str(&format!("\nfastest: {} x {gang}\n", profile.isa));
+    text.push_str(&format!("\nfastest: {} x {gang}\nthe whole scan took {wall_seconds:.2} s\n", profile.isa));
     text
 }
 
@@ -382,7 +401,8 @@ pub fn compared(report: &Compared) -> String {
         None if report.equal => {
             let Hashes { int, output } = report.left.hashes;
             text.push_str(&format!(
-                "equal: {events} {row}s, hash_int {int:016x}, output_hash {output:016x}\n"
+                "equal: {}, hash_int {int:016x}, output_hash {output:016x}\n",
+                count(*events as usize, row)
             ));
         }
         None => text.push_str("the hashes differ\n"),
@@ -391,6 +411,7 @@ pub fn compared(report: &Compared) -> String {
             first.event, first.what
         )),
     }
+    text.push_str(&format!("the whole job took {:.2} s\n", report.wall_seconds));
     if report.is_interrupted {
         text.push_str("interrupted: this is what was compared so far\n");
     }
@@ -422,12 +443,15 @@ pub fn throughput(report: &Throughput) -> String {
         text.push_str(&table(&rows));
     }
     text.push_str(&format!(
-        "{} passes in {:.2} s, equal hashes; fastest round {:.0} {}s/s, {:.2} million hits/s\n",
-        report.repetitions,
+        "{} in {:.2} s, equal hashes; fastest round {} {}s/s, {} hits/s\n",
+        match report.repetitions {
+            1 => "1 pass".into(),
+            passes => format!("{} passes", grouped(passes)),
+        },
         report.seconds,
-        report.events_per_second_best,
+        rate(report.events_per_second_best),
         report.summary.row,
-        report.hits_per_second_best / 1e6
+        rate(report.hits_per_second_best)
     ));
     if let Some(rate) = report.bytes_per_second {
         text.push_str(&format!("{:.1} million bytes/s of raw banks\n", rate / 1e6));

@@ -85,7 +85,7 @@ fn on_system<S: System>(request: &Request, plan: Plan, scan: bool, host: Host<'_
     let load_begin = Instant::now();
     let batch = load(&mut opened, host)?;
     let input_seconds = load_begin.elapsed().as_secs_f64();
-    let measured = measure::<S>(&mut runs, &batch, plan, host)?;
+    let measured = measure::<S>(&mut runs, &opened.context, &batch, plan, host)?;
     let points = if scan { scan_all::<S>(request, &opened.context, &batch, plan, host)? } else { Vec::new() };
     let (machine, totals) = (runs.machine(), &measured.totals);
     let mut summary = Summary::new::<S>(config, &machine, totals, measured.hashes);
@@ -135,7 +135,7 @@ fn scan_all<S: System>(
             let mut config = request.config.clone();
             (config.threads, config.slice_events) = (Some(streams), Some(slice));
             let mut runs = S::executor(request, &config, context)?;
-            let measured = measure::<S>(&mut runs, batch, plan, host)?;
+            let measured = measure::<S>(&mut runs, context, batch, plan, host)?;
             if *expected.get_or_insert(measured.hashes) != measured.hashes {
                 let message = format!("slices of {slice} on {streams} streams gave another hash");
                 return Err(peloton::Error::Internal(message));

@@ -1,16 +1,18 @@
 //! [`TrackFile`]: tracks made elsewhere, one line per event.
 
 use peloton::{Error, Result};
+use peloton_io::input::EventId;
 use peloton_truth::Measured;
 use serde::Deserialize;
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-/// Momenta are told in GeV/c here, hits by their ids.
+/// A track as it is written. Momenta are told in GeV/c here, hits by their ids.
 #[derive(Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
-enum Line {
+enum Written {
     Hits(Vec<u32>),
     Track { hits: Vec<u32>, p: f64, pt: f64, charge: f64 },
 }
@@ -18,13 +20,62 @@ enum Line {
 /// A track made elsewhere: the ids of its hits, and what it says of its momentum, if it does.
 pub type OtherTrack = (Vec<u32>, Option<Measured>);
 
-/// Reads NDJSON of tracks: each line a list of tracks, each a list of hit ids, or such a list with a momentum (GeV/c):
-/// `{"hits": [1, 2], "p": 5.2, "pt": 0.8, "charge": -1}`. Compressed when the name ends in `.zst`.
+impl From<Written> for OtherTrack {
+    fn from(track: Written) -> Self {
+        match track {
+            Written::Hits(hits) => (hits, None),
+            Written::Track { hits, p, pt, charge } => {
+                (hits, Some(Measured { p, pt, charge, qop_error: None }))
+            }
+        }
+    }
+}
+
+/// Tracks of one event.
+pub type Tracks = Vec<OtherTrack>;
+
+/// Reads NDJSON of tracks, compressed when the name ends in `.zst`. A line is what `run --output` writes, an object that
+/// says of which event it is, or a bare list of tracks; then line i is event i of the inputs. The first line says which.
+/// A track is a list of hit ids, or such a list with a momentum (GeV/c): `{"hits": [1, 2], "p": 5.2, "pt": 0.8, "charge":
+/// -1}`.
 pub struct TrackFile {
     path: PathBuf,
     from: Box<dyn BufRead + Send>,
     line: usize,
+    /// Events that lines were read of.
+    events: u64,
     text: String,
+    /// Lines that were read on the way to another event, by their events, and their numbers.
+    passed: HashMap<Key, (usize, Tracks)>,
+    /// Whether lines are bare lists, once one was read.
+    is_bare: Option<bool>,
+}
+
+/// What a line says of its event: the detector's numbers where there are any, its place in the inputs otherwise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Key {
+    Detector(Option<u32>, u64),
+    Place(u64),
+}
+
+impl Key {
+    fn of(id: &EventId) -> Self {
+        id.event.map_or(Self::Place(id.number), |event| Self::Detector(id.run, event))
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Line {
+    Bare(Vec<Written>),
+    Named {
+        event_id: u64,
+        #[serde(default)]
+        run_number: Option<u32>,
+        #[serde(default)]
+        event_number: Option<u64>,
+        tracks: Vec<Written>,
+    },
 }
 
 impl TrackFile {
@@ -37,50 +88,90 @@ impl TrackFile {
         } else {
             Box::new(file)
         };
-        Ok(Self { path: path.into(), from: Box::new(BufReader::new(bytes)), line: 0, text: String::new() })
+        Ok(Self {
+            path: path.into(),
+            from: Box::new(BufReader::new(bytes)),
+            line: 0,
+            events: 0,
+            text: String::new(),
+            passed: HashMap::new(),
+            is_bare: None,
+        })
     }
 
-    /// Passes over the lines of `events` events.
-    pub fn skip(&mut self, events: usize) -> Result<()> {
-        (0..events).try_for_each(|_| self.read_line()?.then_some(()).ok_or_else(|| self.ends_early()))
-    }
-
-    /// The tracks of the next event.
+    /// The tracks of an event.
     ///
     /// # Errors
-    /// [`Error::Format`] when there is no line left or it holds no lists of hit ids.
-    pub fn next_event(&mut self) -> Result<Vec<OtherTrack>> {
-        if !self.read_line()? {
-            return Err(self.ends_early());
+    /// [`Error::Format`] when no line is of this event, two are, or a line holds no lists of hit ids.
+    pub fn tracks_of(&mut self, id: &EventId) -> Result<Tracks> {
+        if let Some((_, tracks)) = self.passed.remove(&Key::of(id)) {
+            return Ok(tracks);
         }
-        let lines: Vec<Line> = serde_json::from_str(&self.text).map_err(|e| {
-            self.wrong(&format!("not a list of tracks, each a list of hit ids or an object: {e}"))
-        })?;
-        let track = |line| match line {
-            Line::Hits(hits) => (hits, None),
-            Line::Track { hits, p, pt, charge } => (hits, Some(Measured { p, pt, charge, qop_error: None })),
-        };
-        Ok(lines.into_iter().map(track).collect())
-    }
-
-    /// Nothing but empty lines may follow.
-    pub fn expect_end(&mut self) -> Result<()> {
-        while self.read_line()? {
-            if !self.text.trim().is_empty() {
-                return Err(self.wrong("there are more lines than events"));
+        while let Some(line) = self.read()? {
+            let (key, tracks) = match line {
+                Line::Bare(tracks) if self.events > id.number => {
+                    return Ok(tracks.into_iter().map(OtherTrack::from).collect());
+                }
+                // Of events before the first one that is looked at.
+                Line::Bare(_) => continue,
+                Line::Named { event_id, run_number, event_number, tracks } => {
+                    let named = EventId { number: event_id, run: run_number, event: event_number };
+                    (Key::of(&named), tracks.into_iter().map(OtherTrack::from).collect())
+                }
+            };
+            if key == Key::of(id) {
+                return Ok(tracks);
+            }
+            if let Some((other, _)) = self.passed.insert(key, (self.line, tracks)) {
+                return Err(self.wrong(&format!("this is the event of line {other} once more")));
             }
         }
-        Ok(())
+        Err(match self.is_bare {
+            Some(false) => Error::format(self.path.display().to_string(), format!("no line is of {id}")),
+            _ => self.wrong("the file ends before the events do"),
+        })
     }
 
-    fn read_line(&mut self) -> Result<bool> {
-        self.text.clear();
-        self.line += 1;
-        self.from.read_line(&mut self.text).map(|bytes| bytes > 0).map_err(|e| Error::io(&self.path, e))
+    /// How many lines are of events that nobody asked for.
+    ///
+    /// # Errors
+    /// [`Error::Format`] when bare lists follow, of which nothing says what they are.
+    pub fn rest(&mut self) -> Result<usize> {
+        let mut lines = self.passed.len();
+        while let Some(line) = self.read()? {
+            if matches!(line, Line::Bare(_)) {
+                return Err(self.wrong("there are more lines than events"));
+            }
+            lines += 1;
+        }
+        Ok(lines)
     }
 
-    fn ends_early(&self) -> Error {
-        self.wrong("the file ends before the events do")
+    /// The next line that is not empty.
+    fn read(&mut self) -> Result<Option<Line>> {
+        loop {
+            self.text.clear();
+            if self.from.read_line(&mut self.text).map_err(|e| Error::io(&self.path, e))? == 0 {
+                self.line += 1;
+                return Ok(None);
+            }
+            self.line += 1;
+            if !self.text.trim().is_empty() {
+                break;
+            }
+        }
+        self.events += 1;
+        let line: Line = serde_json::from_str(&self.text).map_err(|_| {
+            self.wrong(
+                "neither a list of tracks, each a list of hit ids or an object with them, nor an object with event_id and \
+                 tracks",
+            )
+        })?;
+        let is_bare = matches!(line, Line::Bare(_));
+        if *self.is_bare.get_or_insert(is_bare) != is_bare {
+            return Err(self.wrong("lists of tracks and objects that name their events do not mix"));
+        }
+        Ok(Some(line))
     }
 
     fn wrong(&self, message: &str) -> Error {

@@ -7,6 +7,7 @@ use crate::{Config, Host, Measurement, Profile, Request, System};
 use peloton::engine::Stage;
 use peloton::simd::Level;
 use peloton::{Error, Result};
+use std::time::Instant;
 
 /// What a scan over levels found.
 #[derive(Debug, Clone)]
@@ -15,6 +16,8 @@ pub struct Tuned {
     pub profile: Profile,
     /// Threads that it was measured on.
     pub threads: usize,
+    /// Wall clock of the whole scan, s.
+    pub wall_seconds: f64,
     /// Whether every level was measured.
     pub is_complete: bool,
 }
@@ -36,6 +39,7 @@ pub fn tune(request: &Request, plan: Plan, host: Host<'_>) -> Result<Tuned> {
 }
 
 fn on_system<S: System>(request: &Request, plan: Plan, host: Host<'_>) -> Result<Tuned> {
+    let begin = Instant::now();
     let mut levels = levels(&request.config);
     levels.retain(|level| S::HAS_LANES || level.is_usual());
     if levels.is_empty() {
@@ -44,13 +48,13 @@ fn on_system<S: System>(request: &Request, plan: Plan, host: Host<'_>) -> Result
     }
     let mut opened = open::<S>(request, false, host)?;
     let batch = load(&mut opened, host)?;
-    host.progress.begin(Some(levels.len() as u64));
     let (mut scanned, mut expected, mut refused) = (Vec::new(), None, None);
-    for level in &levels {
+    for (number, level) in levels.iter().enumerate() {
         if host.is_cancelled() {
             break;
         }
         let config = Config { isa: Some(level.isa()), gang: Some(level.gang()), ..request.config.clone() };
+        host.progress.stage(&format!("{level} ({} of {})", number + 1, levels.len()));
         let mut runs = match S::executor(request, &config, &opened.context) {
             // Not every sequence has every gang.
             Err(error @ Error::Unsupported(_)) => {
@@ -59,7 +63,7 @@ fn on_system<S: System>(request: &Request, plan: Plan, host: Host<'_>) -> Result
             }
             runs => runs?,
         };
-        let measured = measure::<S>(&mut runs, &batch, plan, host)?;
+        let measured = measure::<S>(&mut runs, &opened.context, &batch, plan, host)?;
         if *expected.get_or_insert(measured.hashes) != measured.hashes {
             return Err(Error::Internal(format!("{level} gave another hash than the levels before it")));
         }
@@ -73,9 +77,7 @@ fn on_system<S: System>(request: &Request, plan: Plan, host: Host<'_>) -> Result
             ns_per_event: measured.best_pass.as_nanos() as f64 / events,
             stages: S::STAGES.iter().zip(&measured.best_counters.stages).map(of_stage).collect(),
         });
-        host.progress.advance(1);
     }
-    host.progress.end();
     if scanned.is_empty()
         && let Some(error) = refused
     {
@@ -85,6 +87,7 @@ fn on_system<S: System>(request: &Request, plan: Plan, host: Host<'_>) -> Result
     Ok(Tuned {
         profile: Profile::new(config.sequence, config.preset_name(), cpu_name(), scanned),
         threads: config.thread_count(),
+        wall_seconds: begin.elapsed().as_secs_f64(),
         is_complete: !host.is_cancelled(),
     })
 }

@@ -54,7 +54,7 @@ fn written(detector: &str, file: &Path) -> Vec<u8> {
         config.sequence = SequenceName::Timepix;
         let inputs = vec!["sim:timepix,preset=pion75,hits=20000,seed=3".into()];
         let request = Request { inputs, config, ..Request::default() };
-        display(&request, Frame { number: 0, us: 60.0 }, file, host).unwrap();
+        display(&request, Frame { number: Some(0), us: 60.0 }, file, host).unwrap();
     } else {
         let detector = detector.into();
         simulate(&Simulation { detector, events: 3, seed: 3, geometry: None, threads: 2 }, file, host)

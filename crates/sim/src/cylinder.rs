@@ -63,9 +63,9 @@ impl FromStr for CylinderSpec {
         for part in parts {
             let (key, value) =
                 part.split_once('=').ok_or_else(|| wrong(format!("`{part}` is not key=value")))?;
-            let whole = |most: u64| {
-                let found = value.parse().ok().filter(|found: &u64| *found <= most);
-                found.ok_or_else(|| wrong(format!("{key}: `{value}` is not a whole number up to {most}")))
+            let whole = |max: u64| {
+                let found = value.parse().ok().filter(|found: &u64| *found <= max);
+                found.ok_or_else(|| wrong(format!("{key}: `{value}` is not a whole number up to {max}")))
             };
             let within = |low: f64, high: f64| {
                 let found = value.parse().ok().filter(|found: &f64| (low..=high).contains(found));
@@ -109,6 +109,11 @@ impl CylinderSim {
     pub fn new(spec: CylinderSpec, first: u64, count: Option<u64>) -> Self {
         let end = first.saturating_add(count.unwrap_or(u64::MAX)).min(spec.events);
         Self { spec, events: first.min(end)..end }
+    }
+
+    /// How many events are left.
+    pub fn left(&self) -> u64 {
+        self.events.end - self.events.start
     }
 
     /// Appends up to `max_events` events and their truth; says how many. The hits of a layer are in no order.

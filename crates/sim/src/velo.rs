@@ -202,3 +202,40 @@ fn describe(
         hits,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashMap;
+
+    /// Where clusters are put, against where the particles crossed the sensors: as far off as the Velo's fit says of hits,
+    /// 12 um, since its weight is 7000 /mm^2.
+    #[test]
+    fn clusters_are_as_far_off_as_the_fit_takes_them_to_be() {
+        let spec: SimSpec = "sim:velo,seed=9".parse().unwrap();
+        let sigma = 1.0 / 7000f64.sqrt();
+        let mut pulls: [Vec<f64>; 2] = Default::default();
+        for number in 0..10 {
+            let mut random = Random::new(spec.seed, number);
+            let (mut flights, _) = collide(&spec, &mut random);
+            let (crossings, _) = transport(&mut flights, &mut random);
+            let places: HashMap<_, _> =
+                crossings.iter().map(|crossing| ((crossing.sensor, crossing.flight), crossing.at)).collect();
+            for (sensor, clusters) in digitise(&spec, &crossings, &mut random).iter().enumerate() {
+                // Of several particles none is where the cluster is.
+                for cluster in clusters.iter().filter(|cluster| cluster.flights.len() == 1) {
+                    let (found, truth) = (position(&cluster.pixels), places[&(sensor, cluster.flights[0])]);
+                    (0..2).for_each(|i| pulls[i].push((found[i] - truth[i]) / sigma));
+                }
+            }
+        }
+        for pulls in pulls {
+            let near: Vec<f64> = pulls.iter().copied().filter(|pull| pull.abs() < 5.0).collect();
+            let mean = near.iter().sum::<f64>() / near.len() as f64;
+            let width = (near.iter().map(|pull| pull * pull).sum::<f64>() / near.len() as f64).sqrt();
+            println!("{} hits: mean {mean:+.3}, width {width:.3}, {}", near.len(), pulls.len() - near.len());
+            assert!(near.len() > 10_000 && near.len() * 1000 > pulls.len() * 995);
+            assert!(mean.abs() < 0.05 && (0.9..1.1).contains(&width), "{mean} {width}");
+        }
+    }
+}

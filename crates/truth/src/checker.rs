@@ -4,9 +4,10 @@ use super::efficiency::{Counter, Sum, ratio};
 use super::matching::{Association, Category, EventCategory, Fate, Match, Matcher, PartCounts};
 use super::momentum::{Measured, Momenta};
 use super::report::{CategoryReport, CheckReport, FastGhosts};
+use super::rows::{EventMatches, ParticleMatch, TrackMatch};
 use super::tables::{ParticleCounts, TrackCounts};
 use super::{Rules, json_rules, lhcb_rules, lhcb_tracks};
-use peloton::event::TruthEvent;
+use peloton::event::{Particle, TruthEvent};
 use peloton::{Error, Result};
 use std::collections::HashSet;
 
@@ -29,6 +30,8 @@ pub struct Checker {
     // Memory that is used again for each event.
     matcher: Matcher,
     associations: Vec<Association>,
+    /// Hits of each track of the event, and its number among those that are not passed over.
+    lengths: Vec<(u32, Option<u32>)>,
     selected: Vec<bool>,
     fates: Vec<Fate>,
 }
@@ -125,6 +128,7 @@ impl Checker {
                 Rules::LhcbUt | Rules::LhcbSeed | Rules::LhcbLong => lhcb_tracks::part_of,
             }),
             associations: Vec::new(),
+            lengths: Vec::new(),
             selected: Vec::new(),
             fates: Vec::new(),
         }
@@ -159,6 +163,7 @@ impl Checker {
     ) {
         let (particles, part) = (truth.particles.len(), self.rules.part());
         self.associations.clear();
+        self.lengths.clear();
         let mut seen = HashSet::new();
         let (mut kept, mut ghosts) = (0u32, 0u32);
         for (track, measured) in tracks {
@@ -166,9 +171,11 @@ impl Checker {
             if !seen.insert(track) {
                 self.repeated += 1;
                 if self.rules == Rules::Json {
+                    self.lengths.push((track.len() as u32, None));
                     continue;
                 }
             }
+            self.lengths.push((track.len() as u32, Some(kept)));
             let before = self.associations.len();
             let parts = self.matcher.parts_of(track);
             let matches = self.rules.associate(self.matcher.shares(track), parts, truth);
@@ -190,6 +197,42 @@ impl Checker {
         }
         self.ghosts += u64::from(ghosts);
         self.ghost_rates.add(ratio(f64::from(ghosts), f64::from(kept)).unwrap_or(0.0));
+    }
+
+    /// What became of each particle and track of the event that was taken last, whose truth this is.
+    pub fn last_event(&self, truth: &TruthEvent) -> EventMatches {
+        let part = self.rules.part();
+        let categories = |particle: &Particle| {
+            let all = self.rules.categories().iter().filter(|category| (category.holds)(particle));
+            all.map(|category| category.name).collect()
+        };
+        let particles = truth.particles.iter().zip(0..).map(|(particle, number)| ParticleMatch {
+            categories: categories(particle),
+            hits: self.matcher.hits_of(number)[part],
+            ..ParticleMatch::default()
+        });
+        let mut matches = EventMatches { particles: particles.collect(), tracks: Vec::new() };
+        let mut of_track = self.associations.chunk_by(|a, b| a.track == b.track).peekable();
+        for (track, &(hits, kept)) in (0..).zip(&self.lengths) {
+            let mut one = TrackMatch { hits, is_repeated: kept.is_none(), ..TrackMatch::default() };
+            let associations = of_track.next_if(|all| Some(all[0].track) == kept).unwrap_or_default();
+            // The first of equals.
+            let best = associations.iter().rev().max_by_key(|association| association.common);
+            if let Some(best) = best {
+                one.particle = Some((best.particle, best.purity()));
+                one.is_clone = matches.particles[best.particle as usize].tracks > 0;
+            }
+            for association in associations {
+                let particle = &mut matches.particles[association.particle as usize];
+                particle.tracks += 1;
+                let share = association.hit_efficiency();
+                if particle.best.is_none_or(|(_, most)| share > most) {
+                    particle.best = Some((track, share));
+                }
+            }
+            matches.tracks.push(one);
+        }
+        matches
     }
 
     /// Takes what a track says of its momentum; what it is stands in the associations from `first` on.

@@ -2,17 +2,21 @@
 //! more than three quarters of its hits are.
 
 use super::efficiency::Counter;
+use super::rows::{EventMatches, ParticleMatch, TrackMatch, cylinder_hits};
 use peloton::event::{CYLINDER_LAYERS, CylinderBatch, CylinderTruth, NO_HIT};
 
 /// Fewest hits of the tracks of the second category.
 const LONG: usize = 7;
+
+/// The categories: all tracks, and those of at least [`LONG`] hits.
+const NAMES: [&str; 2] = ["all", "n_found>=7"];
 
 /// Counts of one category.
 #[derive(Debug, Clone, Copy, Default)]
 struct Category {
     counter: Counter,
     tracks: u64,
-    fakes: u64,
+    ghosts: u64,
     /// Hits of matched tracks, those of them that are the particle's, and all hits of these particles.
     hits: [u64; 3],
 }
@@ -22,8 +26,10 @@ struct Category {
 pub struct CylinderChecker {
     events: u64,
     categories: [Category; 2],
-    /// Tracks by number of hits: matched, fake.
+    /// Tracks by number of hits: matched, ghosts.
     lengths: [[u64; 2]; CYLINDER_LAYERS + 1],
+    /// What became of the event that was taken last.
+    last: EventMatches,
 }
 
 /// What became of the particles and tracks of one category; rates are `None` for 0 / 0.
@@ -52,9 +58,9 @@ pub struct CylinderCategory {
     /// Tracks.
     pub tracks: u64,
     /// Of these, those of no particle.
-    pub fakes: u64,
+    pub ghosts: u64,
     /// Their share.
-    pub fake_rate: Option<f64>,
+    pub ghost_rate: Option<f64>,
 }
 
 /// What the checker found.
@@ -70,7 +76,7 @@ pub struct CylinderReport {
     pub ghost_rate: Option<f64>,
     /// `all`, and `n_found>=7`: tracks of fewer hits dropped.
     pub categories: Vec<CylinderCategory>,
-    /// Tracks by number of hits: matched, fake.
+    /// Tracks by number of hits: matched, ghosts.
     pub lengths: Vec<[u64; 2]>,
 }
 
@@ -87,9 +93,17 @@ impl CylinderChecker {
         let particles = truth.particles.start[event] as usize..truth.particles.start[event + 1] as usize;
         let mut found = vec![[false; 2]; particles.len()];
         self.events += 1;
+        self.last.tracks.clear();
+        self.last.particles.clear();
+        self.last.particles.extend(particles.clone().map(|particle| ParticleMatch {
+            categories: vec![NAMES[0]],
+            hits: cylinder_hits(truth, particle),
+            ..ParticleMatch::default()
+        }));
         for hits in tracks {
             let owner = majority(truth, first_hit, hits);
             let matched = owner.filter(|(_, count)| 4 * count > 3 * hits.len());
+            self.note_track(hits.len(), matched);
             self.lengths[hits.len().min(CYLINDER_LAYERS)][usize::from(matched.is_none())] += 1;
             for (i, category) in self.categories.iter_mut().enumerate() {
                 if i == 1 && hits.len() < LONG {
@@ -97,7 +111,7 @@ impl CylinderChecker {
                 }
                 category.tracks += 1;
                 let Some((particle, count)) = matched else {
-                    category.fakes += 1;
+                    category.ghosts += 1;
                     continue;
                 };
                 let place = &mut found[particle as usize][i];
@@ -105,9 +119,8 @@ impl CylinderChecker {
                     category.counter.clones += 1;
                 }
                 *place = true;
-                let all = truth.particles.hits.iter();
-                let all = all.filter(|column| column[particles.start + particle as usize] != NO_HIT).count();
-                let sums = [hits.len(), count, all];
+                let all = cylinder_hits(truth, particles.start + particle as usize);
+                let sums = [hits.len(), count, all as usize];
                 category.hits.iter_mut().zip(sums).for_each(|(sum, more)| *sum += more as u64);
             }
         }
@@ -117,12 +130,33 @@ impl CylinderChecker {
         }
     }
 
+    /// Notes what a track of so many hits is: which particle, and how many of its hits.
+    fn note_track(&mut self, hits: usize, matched: Option<(u32, usize)>) {
+        let number = self.last.tracks.len() as u32;
+        let mut track = TrackMatch { hits: hits as u32, ..TrackMatch::default() };
+        if let Some((particle, count)) = matched {
+            let fate = &mut self.last.particles[particle as usize];
+            track.particle = Some((particle, count as f64 / hits as f64));
+            track.is_clone = fate.tracks > 0;
+            fate.tracks += 1;
+            let share = count as f64 / f64::from(fate.hits.max(1));
+            if fate.best.is_none_or(|(_, most)| share > most) {
+                fate.best = Some((number, share));
+            }
+        }
+        self.last.tracks.push(track);
+    }
+
+    /// What became of each particle and track of the event that was taken last.
+    pub fn last_event(&self) -> &EventMatches {
+        &self.last
+    }
+
     /// The results so far.
     pub fn report(&self) -> CylinderReport {
         let [all, _] = &self.categories;
         let ratio = |a: u64, b: u64| (b > 0).then(|| a as f64 / b as f64);
-        let names = ["all", "n_found>=7"];
-        let categories = names.iter().zip(&self.categories).map(|(name, category)| {
+        let categories = NAMES.iter().zip(&self.categories).map(|(name, category)| {
             let Counter { reconstructible, reconstructed, clones } = category.counter;
             let interval = category.counter.interval();
             CylinderCategory {
@@ -137,15 +171,15 @@ impl CylinderChecker {
                 purity: ratio(category.hits[1], category.hits[0]),
                 hit_efficiency: ratio(category.hits[1], category.hits[2]),
                 tracks: category.tracks,
-                fakes: category.fakes,
-                fake_rate: ratio(category.fakes, category.tracks),
+                ghosts: category.ghosts,
+                ghost_rate: ratio(category.ghosts, category.tracks),
             }
         });
         CylinderReport {
             events: self.events,
             tracks: all.tracks,
-            ghosts: all.fakes,
-            ghost_rate: ratio(all.fakes, all.tracks),
+            ghosts: all.ghosts,
+            ghost_rate: ratio(all.ghosts, all.tracks),
             categories: categories.collect(),
             lengths: self.lengths.to_vec(),
         }

@@ -9,6 +9,7 @@
 
 use super::matching::{Match, PartCounts};
 use peloton::event::TruthEvent;
+use peloton_io::input::mdf::HitsOf;
 
 /// Parts of the detector.
 const VELO: usize = 0;
@@ -27,6 +28,11 @@ pub(super) fn part_of(hit: u32) -> usize {
         0xB | 3 => UT,
         _ => SCIFI,
     }
+}
+
+/// The detector that a hit is in, by its LHCbID; what is no LHCbID is in the SciFi of no event.
+pub fn detector_of(hit: u32) -> HitsOf {
+    [HitsOf::Velo, HitsOf::Ut, HitsOf::SciFi][part_of(hit)]
 }
 
 /// The particles of `shares` that a track with so many hits in each part is.

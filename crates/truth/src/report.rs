@@ -7,7 +7,7 @@ use serde::Serialize;
 use std::fmt;
 
 /// The result of a check. Serialised, its keys are part of the command line's interface; rates are 0..1,
-/// and nothing (`null`, "n/a" in text) for 0 / 0.
+/// and nothing (`null`, a dash in text) for 0 / 0.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CheckReport {
     /// Tracks.
@@ -87,14 +87,14 @@ pub struct CategoryReport {
     pub sum_hit_efficiency: f64,
 }
 
-/// A rate in per cent with two decimals, or "n/a".
+/// A rate in per cent with two decimals, or a dash.
 struct Percent(Option<f64>);
 
 impl fmt::Display for Percent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            Some(rate) => write!(f, "{:.2}%", 100.0 * rate),
-            None => f.write_str("n/a"),
+            Some(rate) => write!(f, "{:.2} %", 100.0 * rate),
+            None => f.write_str("-"),
         }
     }
 }

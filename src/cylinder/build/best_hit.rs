@@ -35,7 +35,7 @@ pub(super) fn build<G: Gang>(
 ) {
     let field = F32::splat(g, CURVATURE_PER_TESLA * config.field);
     let seeds = seeded.order.len();
-    let most_missed = U32::splat(g, config.most_missed());
+    let max_missed = U32::splat(g, config.max_missed());
     for at in (0..seeds).step_by(G::LANES) {
         let mut lanes = Mask::first(g, seeds - at);
         let seed = U32::load(g, &seeded.order.padded()[at..]);
@@ -55,7 +55,7 @@ pub(super) fn build<G: Gang>(
             let found = is_hit(g, nearest.hit);
             missed = found.select_u(missed, missed + U32::splat(g, 1));
             // What has too few hits is not followed on.
-            lanes = lanes & !most_missed.lt(missed);
+            lanes = lanes & !max_missed.lt(missed);
             take_hit(g, config, index, &mut state, nearest.hit);
             nearest.hit.scatter(&mut out[layer], seed, Mask::first(g, seeds - at));
         }

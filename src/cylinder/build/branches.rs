@@ -6,7 +6,7 @@ use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
 
 /// Candidates of a seed at most: `BuildConfig::candidates` is not larger.
-pub(super) const MOST: usize = 32;
+pub(super) const MAX_CANDIDATES: usize = 32;
 
 /// Branches as they are found: candidate (a lane of the chunk), hit, chi2 of the candidate with the hit.
 #[derive(Debug, Default)]
@@ -18,29 +18,29 @@ pub(super) struct Branches {
     pub of_lane: Column<u32>,
     /// How many there are of each candidate.
     pub count: Column<u32>,
-    most: usize,
+    max: usize,
 }
 
 impl Branches {
-    /// Removes everything and reserves memory for so many candidates of at most `most` branches each.
-    pub fn start(&mut self, candidates: usize, most: usize) {
+    /// Removes everything and reserves memory for so many candidates of at most `max` branches each.
+    pub fn start(&mut self, candidates: usize, max: usize) {
         self.lane.clear();
         self.hit.clear();
         self.chi2.clear();
-        self.most = most;
-        self.of_lane.set_len(candidates * most);
+        self.max = max;
+        self.of_lane.set_len(candidates * max);
         self.count.set_len(candidates);
         self.count.fill(0);
     }
 
     /// Puts the branches of each candidate side by side, in the order in which they were found; how many there was no
     /// room for.
-    pub fn sort_out(&mut self) -> u64 {
+    pub fn by_candidate(&mut self) -> u64 {
         let mut lost = 0;
         for (branch, &lane) in self.lane.iter().enumerate() {
             let count = &mut self.count[lane as usize];
-            if (*count as usize) < self.most {
-                self.of_lane[lane as usize * self.most + *count as usize] = branch as u32;
+            if (*count as usize) < self.max {
+                self.of_lane[lane as usize * self.max + *count as usize] = branch as u32;
                 *count += 1;
             } else {
                 lost += 1;
@@ -51,7 +51,7 @@ impl Branches {
 
     /// The branches of a candidate.
     pub fn of(&self, lane: usize) -> &[u32] {
-        &self.of_lane[lane * self.most..][..self.count[lane] as usize]
+        &self.of_lane[lane * self.max..][..self.count[lane] as usize]
     }
 }
 
@@ -93,10 +93,10 @@ pub(super) fn key(missed: u32, chi2: f32, penalty: f32, parent: usize, ordinal: 
 
 /// The best branches of a seed, best first.
 pub(super) struct Best {
-    keys: [u64; MOST],
-    values: [Survivor; MOST],
+    keys: [u64; MAX_CANDIDATES],
+    values: [Survivor; MAX_CANDIDATES],
     len: usize,
-    most: usize,
+    max: usize,
 }
 
 /// A branch that lives on.
@@ -109,15 +109,20 @@ pub(super) struct Survivor {
 }
 
 impl Best {
-    pub fn new(most: usize) -> Self {
-        Self { keys: [0; MOST], values: [Survivor::default(); MOST], len: 0, most: most.min(MOST) }
+    pub fn new(max: usize) -> Self {
+        Self {
+            keys: [0; MAX_CANDIDATES],
+            values: [Survivor::default(); MAX_CANDIDATES],
+            len: 0,
+            max: max.min(MAX_CANDIDATES),
+        }
     }
 
     /// Offers a branch.
     #[inline(always)]
     pub fn offer(&mut self, key: u64, value: Survivor) {
         let mut at = self.len;
-        if at == self.most {
+        if at == self.max {
             if key >= self.keys[at - 1] {
                 return;
             }

@@ -109,8 +109,8 @@ impl Combinatorial {
         let Inputs { config, index, seeded } = *from;
         let mut lost = 0;
         let seeds = seeded.order.len();
-        let most = config.build.candidates as usize;
-        let lanes = CHUNK * most;
+        let max_candidates = config.build.candidates as usize;
+        let lanes = CHUNK * max_candidates;
         self.states.iter_mut().for_each(|states| states.resize(ELEMENTS, lanes));
         let standard = config.builder == Builder::Standard;
         for first in (0..seeds).step_by(CHUNK) {
@@ -120,7 +120,7 @@ impl Combinatorial {
                 self.list_live(layer - SEED_LAYERS);
                 self.branches.start(self.live.len(), config.build.hits_in_window as usize);
                 self.follow(g, from, layer, counter);
-                lost += self.branches.sort_out();
+                lost += self.branches.by_candidate();
                 if standard {
                     self.copy_branches(g, config, index, layer);
                 }

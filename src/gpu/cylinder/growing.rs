@@ -37,11 +37,11 @@ impl<D: Device> GrowingStream<D> {
         range: Range<usize>,
     ) -> Result<&mut CylinderStream<D::Queue>> {
         let Capacity { events, hits, seeds } = self.capacity;
-        let [most_hits, most_seeds] = largest(input, range);
+        let [max_hits, max_seeds] = largest(input, range);
         let needed = Capacity {
             events,
-            hits: most_hits.saturating_mul(events).min(MAX_HITS).max(hits),
-            seeds: most_seeds.saturating_mul(events).min(MAX_SEEDS).max(seeds),
+            hits: max_hits.saturating_mul(events).min(MAX_HITS).max(hits),
+            seeds: max_seeds.saturating_mul(events).min(MAX_SEEDS).max(seeds),
         };
         if needed != self.capacity {
             // Its memory is free before the larger one is asked for.
@@ -58,11 +58,11 @@ impl<D: Device> GrowingStream<D> {
 
 /// Hits and seeds of the largest event.
 fn largest(CylinderInput { hits, seeds }: CylinderInput<'_>, range: Range<usize>) -> [usize; 2] {
-    range.fold([0, 0], |[most_hits, most_seeds], event| {
+    range.fold([0, 0], |[max_hits, max_seeds], event| {
         let layers = &hits.layer_start[CYLINDER_LAYERS * event..];
         let of_hits = (layers[CYLINDER_LAYERS] - layers[0]) as usize;
         let of_seeds = (seeds.start[event + 1] - seeds.start[event]) as usize;
-        [most_hits.max(of_hits), most_seeds.max(of_seeds)]
+        [max_hits.max(of_hits), max_seeds.max(of_seeds)]
     })
 }
 

@@ -139,12 +139,12 @@ impl<Q: Queue> CylinderStream<Q> {
 
     /// One copy per column, as it is.
     fn copy_in(&mut self, slice: &Slice<'_>) -> Result<()> {
-        let places = inputs(&self.capacity, &slice.size);
+        let ranges = inputs(&self.capacity, &slice.size);
         let staging = self.queue.staging();
-        for (place, column) in places.iter().zip(&slice.columns) {
-            staging[place.clone()].copy_from_slice(column);
+        for (range, column) in ranges.iter().zip(&slice.columns) {
+            staging[range.clone()].copy_from_slice(column);
         }
-        for (to, status) in staging[places[7].clone()].chunks_exact_mut(2).zip(slice.status) {
+        for (to, status) in staging[ranges[7].clone()].chunks_exact_mut(2).zip(slice.status) {
             to.copy_from_slice(&status.code().to_ne_bytes());
         }
         let buffers = [
@@ -157,12 +157,12 @@ impl<Q: Queue> CylinderStream<Q> {
             plan::SEED_START,
             plan::STATUS,
         ];
-        for (place, buffer) in places.iter().zip(buffers) {
-            self.queue.copy_in(place.clone(), self.plan.start(buffer))?;
+        for (range, buffer) in ranges.iter().zip(buffers) {
+            self.queue.copy_in(range.clone(), self.plan.start(buffer))?;
         }
         // Columns of seeds lie one behind the other, on the host and there.
         let column = 4 * slice.size.seeds;
-        let first = places[8].start;
+        let first = ranges[8].start;
         for (number, values) in slice.of_seeds.iter().enumerate() {
             let from = first + number * column;
             self.queue.staging()[from..from + column].copy_from_slice(bytemuck::cast_slice(values));

@@ -3,15 +3,15 @@
 
 use super::args::CylinderArgs;
 use crate::Result;
-use crate::event::{CYLINDER_LAYERS, CYLINDER_STATE, Column, CylinderTracks, Outcome};
-use crate::gpu::device::status_of;
+use crate::event::{CYLINDER_LAYERS, CYLINDER_STATE, CylinderTracks, Outcome};
+use crate::gpu::device::{append_starts, status_of};
 use std::ops::Range;
 
 /// Where the columns are, bytes from the beginning of the piece.
 pub(super) struct Layout {
     /// Tracks, hits, hits cut off in two parts; ends of the events' tracks; status; ends of the tracks' hits, seeds, chi2,
     /// what became of the fits, states; hits.
-    places: [Range<usize>; 9],
+    ranges: [Range<usize>; 9],
     /// Values from one column of states to the next.
     stride: usize,
 }
@@ -24,21 +24,21 @@ impl Layout {
         let column = 4 * seeds;
         let sizes = [16, 4 * events, 2 * events, column, column, column, seeds, states, hits];
         let mut start = 0usize;
-        let places = sizes.map(|size| {
-            let place = start..start + size;
-            start = place.end.next_multiple_of(64);
-            place
+        let ranges = sizes.map(|size| {
+            let range = start..start + size;
+            start = range.end.next_multiple_of(64);
+            range
         });
-        Self { places, stride }
+        Self { ranges, stride }
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.places[8].end
+        self.ranges[8].end
     }
 
     /// Tells the kernels.
     pub(super) fn point_into(&self, base: u64, args: &mut CylinderArgs) {
-        let at = |column: usize| base + self.places[column].start as u64;
+        let at = |column: usize| base + self.ranges[column].start as u64;
         (args.out_summary, args.out_track_end, args.out_status) = (at(0), at(1), at(2));
         (args.out_hit_end, args.out_seed, args.out_chi2) = (at(3), at(4), at(5));
         (args.out_fit, args.out_state, args.out_hits) = (at(6), at(7), at(8));
@@ -48,30 +48,24 @@ impl Layout {
     /// Appends what the kernels wrote; says how many hits windows had no room for.
     pub(super) fn append(&self, bytes: &[u8], out: &mut Outcome<CylinderTracks>) -> Result<u64> {
         let Outcome { results: out, counters } = out;
-        let words = |column: usize| bytemuck::cast_slice::<u8, u32>(&bytes[self.places[column].clone()]);
-        let floats = |column: usize| bytemuck::cast_slice::<u8, f32>(&bytes[self.places[column].clone()]);
+        let words = |column: usize| bytemuck::cast_slice::<u8, u32>(&bytes[self.ranges[column].clone()]);
+        let floats = |column: usize| bytemuck::cast_slice::<u8, f32>(&bytes[self.ranges[column].clone()]);
         let [tracks, hits] = [0, 1].map(|i| words(0)[i] as usize);
         let (tracks_before, hits_before) = (out.tracks() as u32, out.hits.len() as u32);
-        offsets(&mut out.track_start, words(1), tracks_before);
-        for &code in bytemuck::cast_slice::<u8, u16>(&bytes[self.places[2].clone()]) {
+        append_starts(&mut out.track_start, words(1), tracks_before);
+        for &code in bytemuck::cast_slice::<u8, u16>(&bytes[self.ranges[2].clone()]) {
             let status = status_of(code)?;
             out.status.push(status);
             counters.count_event(status);
         }
-        offsets(&mut out.hit_start, &words(3)[..tracks], hits_before);
+        append_starts(&mut out.hit_start, &words(3)[..tracks], hits_before);
         out.seed.extend_from_slice(&words(4)[..tracks]);
         out.chi2.extend_from_slice(&floats(5)[..tracks]);
-        out.fit.extend_from_slice(&bytes[self.places[6].clone()][..tracks]);
+        out.fit.extend_from_slice(&bytes[self.ranges[6].clone()][..tracks]);
         for (column, values) in out.state.iter_mut().zip(floats(7).chunks(self.stride.max(1))) {
             column.extend_from_slice(&values[..tracks]);
         }
         out.hits.extend_from_slice(&words(8)[..hits]);
         Ok(u64::from(words(0)[2]) | u64::from(words(0)[3]) << 32)
     }
-}
-
-fn offsets(to: &mut Column<u32>, ends: &[u32], first: u32) {
-    let from = to.len();
-    to.set_len(from + ends.len());
-    to[from..].iter_mut().zip(ends).for_each(|(to, end)| *to = first + end);
 }

@@ -128,9 +128,9 @@ impl CylinderArgs {
         (self.seed_start, self.vertex, self.seed_hits) = (at(SEED_START), at(VERTEX), at(SEED_HITS));
         (self.state, self.counts) = (at(STATE), at(COUNTS));
         (self.polar, self.polar_radius) = (at(POLAR), at(POLAR_RADIUS));
-        (self.record, self.radius, self.source, self.place) = (at(RECORD), at(RADIUS), at(SOURCE), at(PLACE));
+        (self.record, self.radius, self.source, self.index) = (at(RECORD), at(RADIUS), at(SOURCE), at(PLACE));
         (self.table, self.helix, self.good) = (at(TABLE), at(HELIX_COLUMNS), at(GOOD));
-        (self.places, self.hit_count, self.first_hit) = (at(PLACES), at(HIT_COUNT), at(FIRST_HIT));
+        (self.indices, self.hit_count, self.first_hit) = (at(PLACES), at(HIT_COUNT), at(FIRST_HIT));
         (self.first_track, self.lost) = (at(FIRST_TRACK), at(LOST));
         self.start_sort(base, plan);
     }

@@ -74,7 +74,7 @@ KERNEL(cylinder_gather, CylinderArgs, 256) {
     a.record[i] = a.polar[from];
     a.radius[i] = a.polar_radius[from];
     a.source[i] = from;
-    a.place[from] = i;
+    a.index[from] = i;
 }
 
 // Where each cell begins. One thread a cell.
@@ -98,8 +98,8 @@ __device__ __forceinline__ void load(const CylinderArgs& a, u32 seed, Helix& hel
 }
 
 // The record of a hit in lists, or zeros where there is none, which no formula looks at.
-__device__ __forceinline__ Record record_of(const CylinderArgs& a, u32 place) {
-    return place < STOPPED ? a.record[place] : Record{0.0f, 0.0f, 0.0f, 0.0f};
+__device__ __forceinline__ Record record_of(const CylinderArgs& a, u32 index) {
+    return index < STOPPED ? a.record[index] : Record{0.0f, 0.0f, 0.0f, 0.0f};
 }
 
 // Seeds of particles: their first hits, fitted from the vertex. One thread a seed.
@@ -123,7 +123,7 @@ KERNEL(cylinder_seed, CylinderArgs, 64) {
         const float radius = has ? a.polar_radius[first + number] : a.radii[0];
         if (layer == 0) leave(vertex, a.field, hit, radius, has, helix, reached, measured, chi2);
         else follow(helix, a.field, hit, radius, has, reached, measured, chi2);
-        a.places[u64(layer) * a.stride + seed] = has ? a.place[first + number] : NO_HIT;
+        a.indices[u64(layer) * a.stride + seed] = has ? a.index[first + number] : NO_HIT;
         good = good && has;
     }
     bool arrived;
@@ -151,7 +151,7 @@ __device__ inline Nearby nearby(const CylinderArgs& a, u32 event, u32 layer, con
 }
 
 // Goes to the next hit; says whether there is one.
-__device__ __forceinline__ bool next(const CylinderArgs& a, u32 layer, Nearby& near_by, u32& place) {
+__device__ __forceinline__ bool next(const CylinderArgs& a, u32 layer, Nearby& near_by, u32& index) {
     while (near_by.hit >= near_by.end) {
         if (near_by.rows == 0) return false;
         const u32* cell = near_by.table + (near_by.row & (a.rows - 1)) * a.bins_z[layer];
@@ -160,13 +160,13 @@ __device__ __forceinline__ bool next(const CylinderArgs& a, u32 layer, Nearby& n
         near_by.row++;
         near_by.rows--;
     }
-    place = near_by.hit++;
+    index = near_by.hit++;
     return true;
 }
 
 __device__ __forceinline__ u32 hits_of_seed(const CylinderArgs& a, u32 seed) {
     u32 count = 0;
-    for (u32 layer = 0; layer < LAYERS; layer++) count += a.places[u64(layer) * a.stride + seed] != NO_HIT;
+    for (u32 layer = 0; layer < LAYERS; layer++) count += a.indices[u64(layer) * a.stride + seed] != NO_HIT;
     return count;
 }
 
@@ -192,15 +192,15 @@ KERNEL(cylinder_best_hit, CylinderArgs, 64) {
         u32 nearest = NO_HIT;
         float smallest = __uint_as_float(0x7f800000u);
         Nearby near_by = nearby(a, event, layer, helix, there);
-        for (u32 place; next(a, layer, near_by, place);) {
+        for (u32 index; next(a, layer, near_by, index);) {
             float chi2;
-            distance(helix, a.record[place], chi2);
+            distance(helix, a.record[index], chi2);
             if (!(chi2 < a.chi2 && 0.0f <= chi2 && chi2 < smallest)) continue;
-            nearest = place;
+            nearest = index;
             smallest = chi2;
         }
         take_record(helix, record_of(a, nearest), nearest != NO_HIT);
-        a.places[u64(layer) * a.stride + seed] = nearest;
+        a.indices[u64(layer) * a.stride + seed] = nearest;
     }
     a.hit_count[seed] = hits_of_seed(a, seed);
 }
@@ -226,10 +226,10 @@ template <u32 LANES, u32 THREADS> struct Heaps {
         key[to][own] = key[from][own], hit[to][own] = hit[from][own], chi2[to][own] = chi2[from][own];
     }
 
-    __device__ inline void push(u32& count, u32 most, u64 new_key, u32 new_hit, float new_chi2) {
+    __device__ inline void push(u32& count, u32 max_count, u64 new_key, u32 new_hit, float new_chi2) {
         const u32 own = threadIdx.x;
         u32 at = 0;
-        if (count < most) {
+        if (count < max_count) {
             for (at = count++; at > 0 && key[(at - 1) / 2][own] < new_key; at = (at - 1) / 2) move((at - 1) / 2, at);
         } else {
             if (new_key >= key[0][own]) return;
@@ -262,7 +262,7 @@ template <u32 LANES, u32 THREADS> __device__ inline void clone_engine(const Cyli
     constexpr u32 HIT_BITS = 27, HIT_MASK = (1u << HIT_BITS) - 1;
     const u32 own = threadIdx.x, rank = own % LANES, base = own - rank, warp_base = base % 32;
     const u32 number = blockIdx.x * (THREADS / LANES) + own / LANES, seed = number < a.seeds ? number : a.seeds - 1;
-    const u32 event = event_of_seed(a, seed), most = a.candidates;
+    const u32 event = event_of_seed(a, seed), max_count = a.candidates;
     const bool is_seed = number < a.seeds && a.state[event] == OK;
     Helix helix;
     load(a, seed, helix);
@@ -283,29 +283,29 @@ template <u32 LANES, u32 THREADS> __device__ inline void clone_engine(const Cyli
         const bool exists = rank < count, stopped = exists && hit == STOPPED, live = exists && !stopped;
         Nearby near_by = nearby(a, event, layer, helix, live && reached);
         u32 size = 0, found = 0;
-        for (u32 place; next(a, layer, near_by, place);) {
+        for (u32 index; next(a, layer, near_by, index);) {
             float distance2;
-            distance(helix, a.record[place], distance2);
+            distance(helix, a.record[index], distance2);
             if (!(distance2 < a.chi2 && 0.0f <= distance2)) continue;
             if (found < a.hits_in_window) {
                 const float sum = chi2 + distance2;
-                heaps.push(size, most, branch_key(a, missed, sum, rank, found), place, sum);
+                heaps.push(size, max_count, branch_key(a, missed, sum, rank, found), index, sum);
             } else lost++;
             found++;
         }
-        if (live) heaps.push(size, most, branch_key(a, missed + 1, chi2, rank, 255), NO_HIT, chi2);
+        if (live) heaps.push(size, max_count, branch_key(a, missed + 1, chi2, rank, 255), NO_HIT, chi2);
         heaps.size[own] = size;
         __syncwarp();
 
         u32 branches = 0;
         for (u32 i = 0; i < LANES; i++) branches += heaps.size[base + i];
-        const u32 kept = branches < most ? branches : most;
+        const u32 kept = branches < max_count ? branches : max_count;
         for (u32 i = 0; i < size; i++) {
             const u64 key = heaps.key[i][own];
             u32 better = 0;
             for (u32 other = base; other < base + LANES; other++)
                 for (u32 k = 0; k < heaps.size[other]; k++) better += heaps.key[k][other] < key;
-            if (better >= most) continue;
+            if (better >= max_count) continue;
             survivors.parent[base + better] = rank;
             survivors.hit[base + better] = heaps.hit[i][own];
             survivors.chi2[base + better] = heaps.chi2[i][own];
@@ -314,7 +314,7 @@ template <u32 LANES, u32 THREADS> __device__ inline void clone_engine(const Cyli
         const u32 group = LANES == 32 ? ~0u : (1u << LANES % 32) - 1;
         const u32 all_stopped = __ballot_sync(~0u, stopped) >> warp_base & group;
         const u32 behind = kept + __popc(all_stopped & ((1u << rank) - 1));
-        if (stopped && behind < most) {
+        if (stopped && behind < max_count) {
             survivors.parent[base + behind] = rank;
             survivors.hit[base + behind] = STOPPED;
             survivors.chi2[base + behind] = chi2;
@@ -322,7 +322,7 @@ template <u32 LANES, u32 THREADS> __device__ inline void clone_engine(const Cyli
         __syncwarp();
 
         count = kept + __popc(all_stopped);
-        if (count > most) count = most;
+        if (count > max_count) count = max_count;
         if (rank < count) {
             parent = survivors.parent[own];
             hit = survivors.hit[own];
@@ -345,8 +345,8 @@ template <u32 LANES, u32 THREADS> __device__ inline void clone_engine(const Cyli
     if (rank > 0 || !is_seed) return;
     u32 candidate = u32(best >> 8) & 0xff;
     for (u32 step = BUILT_LAYERS; step-- > 0;) {
-        const u32 note = notes[step][base + candidate], place = note & HIT_MASK;
-        a.places[u64(SEED_LAYERS + step) * a.stride + seed] = place == HIT_MASK ? NO_HIT : place;
+        const u32 note = notes[step][base + candidate], index = note & HIT_MASK;
+        a.indices[u64(SEED_LAYERS + step) * a.stride + seed] = index == HIT_MASK ? NO_HIT : index;
         candidate = note >> HIT_BITS;
     }
     a.hit_count[seed] = hits_of_seed(a, seed);
@@ -405,16 +405,16 @@ KERNEL(cylinder_fit, CylinderArgs, 64) {
     u32 written = 0;
 #pragma unroll 1
     for (u32 layer = 0; layer < LAYERS; layer++) {
-        const u32 place = a.places[u64(layer) * a.stride + seed];
-        if (place == NO_HIT) continue;
-        const Record hit = a.record[place];
-        const float values[3] = {hit.phi, hit.z, a.radius[place]};
+        const u32 index = a.indices[u64(layer) * a.stride + seed];
+        if (index == NO_HIT) continue;
+        const Record hit = a.record[index];
+        const float values[3] = {hit.phi, hit.z, a.radius[index]};
         for (u32 i = 0; i < 3; i++) {
             if (written == 0) ends[0][i] = values[i];
             if (written == last / 2) ends[1][i] = values[i];
             if (written == last) ends[2][i] = values[i];
         }
-        a.out_hits[first + written++] = a.source[place] - first_hit_of(a, event);
+        a.out_hits[first + written++] = a.source[index] - first_hit_of(a, event);
     }
     Helix helix;
     bool reached, measured = true;
@@ -422,9 +422,9 @@ KERNEL(cylinder_fit, CylinderArgs, 64) {
     fit_start(ends, a.field, a.prior, helix, reached);
 #pragma unroll 1
     for (u32 layer = LAYERS; layer-- > 0;) {
-        const u32 place = a.places[u64(layer) * a.stride + seed];
-        const bool has = place != NO_HIT;
-        follow(helix, a.field, record_of(a, place), has ? a.radius[place] : 0.0f, has, reached, measured, chi2);
+        const u32 index = a.indices[u64(layer) * a.stride + seed];
+        const bool has = index != NO_HIT;
+        follow(helix, a.field, record_of(a, index), has ? a.radius[index] : 0.0f, has, reached, measured, chi2);
     }
     Helix result;
     u32 status;

@@ -1,4 +1,4 @@
-// Stable radix sort of 64-bit keys with 32-bit values, eight bits a pass: counts of a tile, their sums, places.
+// Stable radix sort of 64-bit keys with 32-bit values, eight bits a pass: counts of a tile, their sums, indices.
 
 constexpr u32 TILE = 4096, TILE_THREADS = 256, TILE_WARPS = TILE_THREADS / 32, DIGITS = 256;
 
@@ -26,23 +26,23 @@ __device__ inline u32 sum_counts(u32* counts, u32 count) {
     return before;
 }
 
-// Brings keys and values of a tile to their places by digit, those of one digit in their order. A warp has a
+// Brings keys and values of a tile to their indices by digit, those of one digit in their order. A warp has a
 // stretch of the tile to itself. One block of TILE_THREADS a tile.
 __device__ inline void scatter_digits(const u64* keys, const u32* values, u64* other_keys, u32* other_values,
                                       const u32* counts, u32 items, u32 shift) {
-    __shared__ u32 places[TILE_WARPS][DIGITS];
+    __shared__ u32 indices[TILE_WARPS][DIGITS];
     const u32 lane = threadIdx.x % 32, warp = threadIdx.x / 32, own = TILE / TILE_WARPS;
     const u32 begin = blockIdx.x * TILE + warp * own;
-    for (u32 of = 0; of < TILE_WARPS; of++) places[of][threadIdx.x] = 0;
+    for (u32 of = 0; of < TILE_WARPS; of++) indices[of][threadIdx.x] = 0;
     __syncthreads();
     for (u32 i = begin + lane; i < begin + own && i < items; i += 32)
-        atomicAdd(&places[warp][u32(keys[i] >> shift) % DIGITS], 1u);
+        atomicAdd(&indices[warp][u32(keys[i] >> shift) % DIGITS], 1u);
     __syncthreads();
-    u32 place = counts[threadIdx.x * gridDim.x + blockIdx.x];
+    u32 index = counts[threadIdx.x * gridDim.x + blockIdx.x];
     for (u32 of = 0; of < TILE_WARPS; of++) {
-        const u32 count = places[of][threadIdx.x];
-        places[of][threadIdx.x] = place;
-        place += count;
+        const u32 count = indices[of][threadIdx.x];
+        indices[of][threadIdx.x] = index;
+        index += count;
     }
     __syncthreads();
     for (u32 from = begin; from < begin + own; from += 32) {
@@ -57,12 +57,12 @@ __device__ inline void scatter_digits(const u64* keys, const u32* values, u64* o
             peers &= digit >> bit & 1 ? set : ~set;
         }
         const u32 before = __popc(peers & ((1u << lane) - 1));
-        const u32 to = places[warp][digit] + before;
+        const u32 to = indices[warp][digit] + before;
         __syncwarp();
         if (there) {
             other_keys[to] = key;
             other_values[to] = values[i];
-            if (before == 0) places[warp][digit] += __popc(peers);
+            if (before == 0) indices[warp][digit] += __popc(peers);
         }
         __syncwarp();
     }

@@ -65,7 +65,7 @@ struct Event {
 struct Window {
     u32 first, upper, again, count;
 
-    __device__ u32 place(u32 number) const { return number < upper ? first + number : again + (number - upper); }
+    __device__ u32 index(u32 number) const { return number < upper ? first + number : again + (number - upper); }
 };
 
 __device__ inline Window window(const VeloArgs& a, const u32* cells, float middle, float half) {
@@ -91,7 +91,7 @@ __device__ __forceinline__ void limit(const VeloArgs& a, Window& window, u32& cu
 }
 
 struct Nearest {
-    u32 place;
+    u32 index;
     float distance2, variance;
 };
 
@@ -130,14 +130,14 @@ __device__ inline Nearest nearest(const VeloArgs& a, const Event& event, u32 pai
     limit(a, hits, cut);
     Nearest best = {NONE, chi2, 1.0f};
     for (u32 number = 0; number < hits.count; number++) {
-        const u32 place = hits.place(number);
-        if (!used_too && event.used[place]) continue;
-        const VeloHit hit = event.sorted[place];
+        const u32 index = hits.index(number);
+        if (!used_too && event.used[index]) continue;
+        const VeloHit hit = event.sorted[index];
         const float dz = hit.z - line.z;
         const float dx = fused(line.tx, dz, line.x) - hit.x, dy = fused(line.ty, dz, line.y) - hit.y;
         const float distance2 = fused(dx, dx, dy * dy);
         const float own = variance(a, line, at.scatter, dz);
-        if (distance2 * best.variance < best.distance2 * own) best = {place, distance2, own};
+        if (distance2 * best.variance < best.distance2 * own) best = {index, distance2, own};
     }
     return best;
 }
@@ -209,16 +209,16 @@ KERNEL(velo_sort, VeloArgs, 64) {
     close_bins(counts, cells, begin);
     // In any order within the bin first; then each hit counts those before it.
     for (u32 i = begin + threadIdx.x; i < end; i += blockDim.x) {
-        const u32 place = atomicAdd(&counts[phi_bin(a.x[event.first + i], a.y[event.first + i])], 1u);
-        a.unsorted[event.first + place] = i;
+        const u32 index = atomicAdd(&counts[phi_bin(a.x[event.first + i], a.y[event.first + i])], 1u);
+        a.unsorted[event.first + index] = i;
     }
     __syncthreads();
     for (u32 i = begin + threadIdx.x; i < end; i += blockDim.x) {
         const float x = a.x[event.first + i], y = a.y[event.first + i];
         const u32 bin = phi_bin(x, y), last = cells[bin + 1];
-        u32 place = cells[bin];
-        for (u32 other = cells[bin]; other < last; other++) place += a.unsorted[event.first + other] < i;
-        event.sorted[place] = {x, y, a.z[event.first + i], i};
+        u32 index = cells[bin];
+        for (u32 other = cells[bin]; other < last; other++) index += a.unsorted[event.first + other] < i;
+        event.sorted[index] = {x, y, a.z[event.first + i], i};
     }
 }
 
@@ -238,10 +238,10 @@ KERNEL(velo_keep_free, VeloArgs, 64) {
         const VeloHit hit = i < end ? event.sorted[i] : VeloHit{0.0f, 0.0f, 0.0f, 0};
         u32 total;
         // All threads have read when the first one writes.
-        const u32 place = kept + sum_before(free, total);
+        const u32 index = kept + sum_before(free, total);
         if (free) {
-            event.sorted[place] = hit;
-            event.used[place] = 0;
+            event.sorted[index] = hit;
+            event.used[index] = 0;
             atomicAdd(&counts[phi_bin(hit.x, hit.y)], 1u);
         }
         kept += total;

@@ -1,6 +1,6 @@
 // Velo tracks: search, choice and lists of tracks; stands behind velo.cu.
 
-// Candidates as rows: the line through the last two hits, and the places of all hits.
+// Candidates as rows: the line through the last two hits, and the indices of all hits.
 __device__ __forceinline__ Line line_of(const VeloRow& row) {
     return {row.x, row.y, row.z, row.tx, row.ty, row.inverse};
 }
@@ -20,13 +20,13 @@ __device__ inline bool forward(const VeloArgs& a, const Event& event, u32 pair, 
     // One that points where no hits can be never comes back.
     if (!at.can_have_hits) return false;
     const Nearest found = nearest(a, event, pair, line, at, true, a.forward_chi2, cut);
-    if (found.place == NONE) return ++row.missed <= a.skipped_pairs;
-    const VeloHit hit = event.sorted[found.place];
+    if (found.index == NONE) return ++row.missed <= a.skipped_pairs;
+    const VeloHit hit = event.sorted[found.index];
     set_line(row, through(line.x, line.y, line.z, hit.x, hit.y, hit.z));
     u32* hits = a.row_hits + u64(number) * ROW;
-    hits[row.hits++] = found.place;
+    hits[row.hits++] = found.index;
     row.missed = 0;
-    event.used[found.place] = 1;
+    event.used[found.index] = 1;
     for (u32 i = 0; i < 3 && row.hits == 4; i++) event.used[hits[i]] = 1;
     return true;
 }
@@ -68,20 +68,20 @@ __device__ inline Triplet best_triplet(const VeloArgs& a, const Event& event, co
     if (from == 0) cut += cut_here;
     Triplet best = {NONE, NONE, NONE, 0.0f};
     for (u32 number = from; number < outer.count; number += step) {
-        const u32 place = outer.place(number);
-        if (event.used[place]) continue;
-        const VeloHit hit = event.sorted[place];
+        const u32 index = outer.index(number);
+        if (event.used[index]) continue;
+        const VeloHit hit = event.sorted[index];
         const Line line = through(hit, middle);
         const float slopes = slope2(line), moment = line.x * line.ty - line.y * line.tx;
         if (!(slopes < 1.0f && moment * moment < shape.doublet_doca * shape.doublet_doca * slopes)) continue;
         const Meeting at = meet(a, shape.below, line, shape.score, scatter_slope);
         if (!at.can_have_hits) continue;
         const Nearest inner = nearest(a, event, shape.below, line, at, false, shape.score, cut);
-        if (inner.place == NONE) continue;
-        const float doca = distance_to_beam(hit, event.sorted[inner.place]);
+        if (inner.index == NONE) continue;
+        const float doca = distance_to_beam(hit, event.sorted[inner.index]);
         const float score = fused(doca, shape.doca_weight, divided(inner.distance2, inner.variance));
         if (score < shape.score && (best.inner == NONE || score < best.score))
-            best = {place, inner.place, number, score};
+            best = {index, inner.index, number, score};
     }
     return best;
 }
@@ -99,15 +99,15 @@ __device__ inline void list_triplets(const VeloArgs& a, const Event& event, u32 
     const u32 begin = event.pair(current)[0], hits = event.pair(current)[BINS] - begin;
     const u32 lane = threadIdx.x % LANES, groups = blockDim.x / LANES;
     for (u32 from = 0; from < hits; from += groups) {
-        const u32 number = from + threadIdx.x / LANES, place = begin + number;
-        const bool there = number < hits && !event.used[place];
+        const u32 number = from + threadIdx.x / LANES, index = begin + number;
+        const bool there = number < hits && !event.used[index];
         VeloTriplet found = {NONE, NONE, 0.0f, NONE};
         for (u32 of = 0; of < 3; of++) {
             const Shape shape = shape_of(pass, of, current);
             if (shape.above == 0) continue;
             Triplet best = {NONE, NONE, NONE, 0.0f};
             if (there && found.shape == NONE)
-                best = best_triplet(a, event, shape, event.sorted[place], pass.scatter_slope, lane, LANES, cut);
+                best = best_triplet(a, event, shape, event.sorted[index], pass.scatter_slope, lane, LANES, cut);
             for (u32 with = 1; with < LANES; with *= 2) {
                 const Triplet other = {__shfl_xor_sync(~0u, best.outer, with), __shfl_xor_sync(~0u, best.inner, with),
                                        __shfl_xor_sync(~0u, best.number, with), __shfl_xor_sync(~0u, best.score, with)};
@@ -118,7 +118,7 @@ __device__ inline void list_triplets(const VeloArgs& a, const Event& event, u32 
             if (best.inner != NONE) found = {best.outer, best.inner, best.score, of};
         }
         if (lane == 0 && number < hits) {
-            a.triplets[event.first + place] = found;
+            a.triplets[event.first + index] = found;
             if (found.shape != NONE) atomicMin(&a.claim[event.first + found.inner], claim_of(found, number));
         }
     }
@@ -263,7 +263,7 @@ KERNEL(velo_accept, VeloArgs, 128) {
         }
         __syncthreads();
     }
-    // From here on hits are places in the event's columns.
+    // From here on hits are indices in the event's columns.
     for (u32 i = before + threadIdx.x; i < accepted; i += blockDim.x) {
         u32* hits = a.row_hits + u64(list[i]) * ROW;
         for (u32 k = 0; k < a.row[list[i]].hits; k++) hits[k] = event.sorted[hits[k]].source;
@@ -339,11 +339,11 @@ KERNEL(velo_order, VeloArgs, 128) {
             const bool stays = i < count && fate[i] == 1;
             const u32 number = i < count ? order[i] : 0, length = stays ? a.row[number].hits : 0;
             u32 more, more_hits;
-            const u32 place = tracks + sum_before(stays, more);
+            const u32 index = tracks + sum_before(stays, more);
             const u32 first = hits_of_tracks + sum_before(length, more_hits);
             if (stays) {
-                order[place] = number;
-                a.first_hit[event.row + place] = first;
+                order[index] = number;
+                a.first_hit[event.row + index] = first;
             }
             tracks += more;
             hits_of_tracks += more_hits;

@@ -1,9 +1,14 @@
 // Velo tracks: the fit; stands behind velo_find.cu.
 
-// A filtered state: position, slopes, the covariance of one projection, chi2 so far; covariances and chi2 in units of
-// the hits' variance, as in velo/fit.rs.
+// A filtered state: position, less that of the last hit; slopes, less those that all are counted from; the covariance of
+// one projection, chi2 so far; covariances and chi2 in units of the hits' variance, as in velo/fit.rs.
 struct State {
-    float x, y, z, tx, ty, xx_and_hit, xt, tt, chi2;
+    float x, y, tx, ty, xx_and_hit, xt, tt, chi2;
+};
+
+// A point and the slopes of a line through it.
+struct Line {
+    float x, y, z, tx, ty;
 };
 
 // How far off a hit was: its squared distance over the variance of that, and the share of the slope in it.
@@ -11,18 +16,16 @@ struct Surprise {
     float square, share;
 };
 
-__device__ __forceinline__ Surprise update(State& s, float x, float y, float z, float noise) {
+__device__ __forceinline__ Surprise update(State& s, float x, float y, float dz, float noise) {
     const float tt = s.tt + noise;
-    const float dz = z - s.z;
     const float before = fused(dz, s.xt, s.xx_and_hit);
     const float xt = fused(dz, tt, s.xt);
     const float inverse = divided(1.0f, fused(dz, xt, before));
     const float keep = before * inverse, gain = xt * inverse;
     const float dx = x - s.x, dy = y - s.y;
     const float rx = fused(-dz, s.tx, dx), ry = fused(-dz, s.ty, dy);
-    s.x = fused(-inverse, rx, x);
-    s.y = fused(-inverse, ry, y);
-    s.z = z;
+    s.x = -(inverse * rx);
+    s.y = -(inverse * ry);
     s.tx = fused(gain, dx, keep * s.tx);
     s.ty = fused(gain, dy, keep * s.ty);
     s.tt = fused(-s.xt, s.xt, tt * s.xx_and_hit) * inverse;
@@ -47,12 +50,12 @@ __device__ inline float closest_to_beam(const VeloArgs& a, float x, float y, flo
     return z + (slope2 < 1e-12f ? 0.0f : divided(along, larger(slope2, 1e-12f)));
 }
 
-// Writes the state, moved to `z`.
-__device__ inline void store(const VeloArgs& a, float* to, u32 track, const State& s, float z) {
-    const float dz = z - s.z;
+// Writes the state, whose line is given, moved to `z`.
+__device__ inline void store(const VeloArgs& a, float* to, u32 track, const State& s, const Line& l, float z) {
+    const float dz = z - l.z;
     const float xt = fused(dz, s.tt, s.xt);
     const float xx = fused(dz, s.xt + xt, s.xx_and_hit - 1.0f);
-    const float values[8] = {fused(dz, s.tx, s.x), fused(dz, s.ty, s.y), z, s.tx, s.ty,
+    const float values[8] = {fused(dz, l.tx, l.x), fused(dz, l.ty, l.y), z, l.tx, l.ty,
                              xx * a.xx_variance,   xt * a.hit_variance, s.tt * a.hit_variance};
     for (u32 i = 0; i < 8; i++) to[i * a.out_stride + track] = same_nan(values[i]);
 }
@@ -75,24 +78,40 @@ KERNEL(velo_fit, VeloArgs, 64) {
     float noise = fused(slope2, fused(root(slope2), a.noise_steep, a.noise_slope), a.noise_constant);
     const bool backward = zs[top] < closest_to_beam(a, xs[top], ys[top], zs[top], tx, ty);
 
-    State down = {xs[top], ys[top], zs[top], tx, ty, 2.0f, 0.0f, a.hit_weight, 0.0f};
-    State up = {xs[bottom], ys[bottom], zs[bottom], tx, ty, 2.0f, 0.0f, a.hit_weight, 0.0f};
+    // Slopes are counted from those of the ends, unless these are no track's.
+    const bool usual = slope2 < a.max_slope2;
+    const float line_x = usual ? tx : 0.0f, line_y = usual ? ty : 0.0f;
+    State down = {0.0f, 0.0f, usual ? 0.0f : tx, usual ? 0.0f : ty, 2.0f, 0.0f, a.hit_weight, 0.0f};
+    State up = down;
     // From the fourth hit on each tells how much the track scatters; the way up begins with what the way down learned.
+    // A hit changes the noise from the next but one on.
+    float known = noise;
     for (u32 i = 1; i <= last; i++) {
-        const Surprise hit = update(down, xs[hits[i]], ys[hits[i]], zs[hits[i]], noise);
+        const u32 from = hits[i - 1], to = hits[i];
+        const float dz = zs[to] - zs[from];
+        const float x = fused(-dz, line_x, xs[to] - xs[from]), y = fused(-dz, line_y, ys[to] - ys[from]);
+        const Surprise hit = update(down, x, y, dz, known);
+        known = noise;
         if (a.noise_gain > 0.0f && i >= 3) noise = next_noise(a, noise, hit);
     }
+    known = noise;
     for (u32 i = 1; i <= last; i++) {
-        const u32 there = hits[last - i];
-        const Surprise hit = update(up, xs[there], ys[there], zs[there], noise);
+        const u32 from = hits[last - i], to = hits[last - i + 1];
+        const float dz = zs[to] - zs[from];
+        const float x = fused(-dz, line_x, xs[to] - xs[from]), y = fused(-dz, line_y, ys[to] - ys[from]);
+        const Surprise hit = update(up, -x, -y, -dz, known);
+        known = noise;
         if (a.noise_gain > 0.0f && i >= 3) noise = next_noise(a, noise, hit);
     }
     State beam = backward ? up : down;
+    const u32 here = backward ? top : bottom;
     beam.tt += noise * a.noise_beam;
+    const Line at_top = {xs[top] + up.x, ys[top] + up.y, zs[top], line_x + up.tx, line_y + up.ty};
+    const Line at_beam = {xs[here] + beam.x, ys[here] + beam.y, zs[here], line_x + beam.tx, line_y + beam.ty};
     up.tt += noise * a.noise_end;
-    const float z = closest_to_beam(a, beam.x, beam.y, beam.z, beam.tx, beam.ty);
-    store(a, a.out_beam, track, beam, z);
-    store(a, a.out_end, track, up, a.end_z);
+    const float z = closest_to_beam(a, at_beam.x, at_beam.y, at_beam.z, at_beam.tx, at_beam.ty);
+    store(a, a.out_beam, track, beam, at_beam, z);
+    store(a, a.out_end, track, up, at_top, a.end_z);
     a.out_chi2[track] = same_nan(beam.chi2 * a.hit_weight);
     a.out_backward[track] = backward;
 }

@@ -149,8 +149,8 @@ impl<Q: Queue> PixelStream<Q> {
         self.queue.wait()?;
         let [clusters, too_many] = *bytemuck::from_bytes::<[u32; 2]>(&self.queue.staging()[..8]);
         if too_many != 0 {
-            let most = self.args.most_in_window;
-            return Err(Error::Device(format!("more than {most} hits within delta of another: use the CPU")));
+            let max = self.args.most_in_window;
+            return Err(Error::Device(format!("more than {max} hits within delta of another: use the CPU")));
         }
         let layout = Layout::new(count, clusters as usize);
         let start = self.plan.start(plan::OUTPUT);
@@ -175,20 +175,20 @@ impl<Q: Queue> PixelStream<Q> {
 
     /// One copy per column, as it is.
     fn copy_in(&mut self, hits: &PixelHits) -> Result<()> {
-        let places = inputs(self.capacity);
+        let starts = inputs(self.capacity);
         let columns: [&[u8]; 4] = [
             bytemuck::cast_slice(&hits.time),
             bytemuck::cast_slice(&hits.x),
             bytemuck::cast_slice(&hits.y),
             bytemuck::cast_slice(&hits.tot),
         ];
-        for (&place, column) in places.iter().zip(columns) {
-            self.queue.staging()[place..place + column.len()].copy_from_slice(column);
+        for (&start, column) in starts.iter().zip(columns) {
+            self.queue.staging()[start..start + column.len()].copy_from_slice(column);
         }
-        for ((place, column), to) in
-            places.into_iter().zip(columns).zip([plan::TIME, plan::X, plan::Y, plan::TOT])
+        for ((start, column), to) in
+            starts.into_iter().zip(columns).zip([plan::TIME, plan::X, plan::Y, plan::TOT])
         {
-            self.queue.copy_in(place..place + column.len(), self.plan.start(to))?;
+            self.queue.copy_in(start..start + column.len(), self.plan.start(to))?;
         }
         Ok(())
     }

@@ -8,7 +8,7 @@ use std::ops::Range;
 pub(super) struct Layout {
     clusters: usize,
     /// Time, x, y, tot of the hits; end, first time, duration, tot, height, four bounds, eight floats, energy of clusters.
-    places: [Range<usize>; 12],
+    ranges: [Range<usize>; 12],
     /// Values from one column of bounds, or of floats, to the next.
     stride: usize,
 }
@@ -20,20 +20,20 @@ impl Layout {
         let sizes =
             [8 * h, 2 * h, 2 * h, 2 * h, 4 * c, 8 * c, 4 * c, 4 * c, 2 * c, 8 * stride, 32 * stride, 8 * c];
         let mut start = 0usize;
-        let places = sizes.map(|size| {
-            let place = start..start + size;
-            start = place.end.next_multiple_of(64);
-            place
+        let ranges = sizes.map(|size| {
+            let range = start..start + size;
+            start = range.end.next_multiple_of(64);
+            range
         });
-        Self { clusters, places, stride }
+        Self { clusters, ranges, stride }
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.places[11].end
+        self.ranges[11].end
     }
 
     pub(super) fn point_into(&self, base: u64, args: &mut PixelArgs) {
-        let at = |column: usize| base + self.places[column].start as u64;
+        let at = |column: usize| base + self.ranges[column].start as u64;
         (args.out_time, args.out_x, args.out_y, args.out_tot) = (at(0), at(1), at(2), at(3));
         (args.out_end, args.out_first, args.out_duration) = (at(4), at(5), at(6));
         (args.out_sum, args.out_height, args.out_bounds, args.out_floats) = (at(7), at(8), at(9), at(10));
@@ -43,7 +43,7 @@ impl Layout {
 
     /// Copies what the kernels wrote; `out` is emptied first.
     pub(super) fn read(&self, bytes: &[u8], out: &mut PixelClusters) {
-        let of = |column: usize| &bytes[self.places[column].clone()];
+        let of = |column: usize| &bytes[self.ranges[column].clone()];
         let shorts = |column: usize| bytemuck::cast_slice::<u8, u16>(of(column));
         let words = |column: usize| bytemuck::cast_slice::<u8, u32>(of(column));
         let times = |column: usize| bytemuck::cast_slice::<u8, i64>(of(column));

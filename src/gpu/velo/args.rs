@@ -4,10 +4,10 @@ use crate::Status;
 use crate::event::VELO_MODULES;
 use crate::gpu::mirror::{Arguments, definition, mirrored};
 use crate::velo::geometry::{PAIR_HALF_DEPTH, PAIRS, pair_middle};
-use crate::velo::{MAX_WINDOW, MIN_LENGTH, PassConfig, VeloConfig, XX_ROUNDED_UP};
+use crate::velo::{MAX_SLOPE2, MAX_WINDOW, MIN_LENGTH, PassConfig, VeloConfig, XX_ROUNDED_UP};
 
 mirrored! {
-    /// A sorted hit, and its place in the event's columns.
+    /// A sorted hit, and its index in the event's columns.
     struct VeloHit {
         x: f32 = "float",
         y: f32 = "float",
@@ -132,6 +132,9 @@ mirrored! {
         xx_variance: f32 = "float",
         /// Ends of a track as near as this say nothing of its slopes.
         min_length: f32 = "float",
+        /// tx^2 + ty^2 of ends that slopes are counted from, at most.
+        max_slope2: f32 = "float",
+        unused: u32 = "u32",
         noise_constant: f32 = "float",
         noise_slope: f32 = "float",
         noise_steep: f32 = "float",
@@ -205,6 +208,7 @@ impl VeloArgs {
             hit_variance: 1.0 / fit.weight,
             xx_variance: 1.0 / fit.weight * XX_ROUNDED_UP,
             min_length: MIN_LENGTH,
+            max_slope2: MAX_SLOPE2,
             noise_constant: fit.noise_constant * fit.weight,
             noise_slope: fit.noise_slope * fit.weight,
             noise_steep: fit.noise_steep * fit.weight,

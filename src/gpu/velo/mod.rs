@@ -180,20 +180,20 @@ impl<Q: Queue> VeloStream<Q> {
     /// One copy per column, as it is.
     fn copy_in(&mut self, events: VeloEvents<'_>) -> Result<()> {
         let ([x, y, z], [id, module_start], status) = events.columns();
-        let places = inputs(&self.capacity, events.len(), x.len());
+        let ranges = inputs(&self.capacity, events.len(), x.len());
         let staging = self.queue.staging();
-        for (place, column) in places.iter().zip([x, y, z]) {
-            staging[place.clone()].copy_from_slice(bytemuck::cast_slice(column));
+        for (range, column) in ranges.iter().zip([x, y, z]) {
+            staging[range.clone()].copy_from_slice(bytemuck::cast_slice(column));
         }
-        for (place, column) in places[3..].iter().zip([id, module_start]) {
-            staging[place.clone()].copy_from_slice(bytemuck::cast_slice(column));
+        for (range, column) in ranges[3..].iter().zip([id, module_start]) {
+            staging[range.clone()].copy_from_slice(bytemuck::cast_slice(column));
         }
-        for (to, status) in staging[places[5].clone()].chunks_exact_mut(2).zip(status) {
+        for (to, status) in staging[ranges[5].clone()].chunks_exact_mut(2).zip(status) {
             to.copy_from_slice(&status.code().to_ne_bytes());
         }
         let buffers = [plan::X, plan::Y, plan::Z, plan::ID, plan::MODULE_START, plan::STATUS];
-        for (place, buffer) in places.into_iter().zip(buffers) {
-            self.queue.copy_in(place, self.plan.start(buffer))?;
+        for (range, buffer) in ranges.into_iter().zip(buffers) {
+            self.queue.copy_in(range, self.plan.start(buffer))?;
         }
         Ok(())
     }

@@ -2,15 +2,15 @@
 
 use super::args::VeloArgs;
 use crate::Result;
-use crate::event::{Column, Outcome, VeloTracks};
-use crate::gpu::device::status_of;
+use crate::event::{Outcome, VeloTracks};
+use crate::gpu::device::{append_starts, status_of};
 use std::ops::Range;
 
 /// Where the columns are, bytes from the beginning of the piece.
 pub(super) struct Layout {
     tracks: usize,
     /// Ends of the events' tracks, ends of the tracks' hits, hits, status, direction, chi2, states.
-    places: [Range<usize>; 8],
+    ranges: [Range<usize>; 8],
     /// Values from one column of states to the next.
     stride: usize,
 }
@@ -22,21 +22,21 @@ impl Layout {
         let states = 4 * 8 * stride;
         let sizes = [4 * events, 4 * tracks, 4 * hits, 2 * events, tracks, 4 * tracks, states, states];
         let mut start = 0usize;
-        let places = sizes.map(|size| {
-            let place = start..start + size;
-            start = place.end.next_multiple_of(64);
-            place
+        let ranges = sizes.map(|size| {
+            let range = start..start + size;
+            start = range.end.next_multiple_of(64);
+            range
         });
-        Self { tracks, places, stride }
+        Self { tracks, ranges, stride }
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.places[7].end
+        self.ranges[7].end
     }
 
     /// Tells the kernels.
     pub(super) fn point_into(&self, base: u64, args: &mut VeloArgs) {
-        let at = |column: usize| base + self.places[column].start as u64;
+        let at = |column: usize| base + self.ranges[column].start as u64;
         (args.out_track_end, args.out_hit_end, args.out_hits) = (at(0), at(1), at(2));
         (args.out_status, args.out_backward, args.out_chi2) = (at(3), at(4), at(5));
         (args.out_beam, args.out_end) = (at(6), at(7));
@@ -47,17 +47,17 @@ impl Layout {
     pub(super) fn append(&self, bytes: &[u8], out: &mut Outcome<VeloTracks>) -> Result<()> {
         let Outcome { results: out, counters } = out;
         let (tracks, hits) = (out.tracks() as u32, out.hits.len() as u32);
-        let words = |column: usize| bytemuck::cast_slice::<u8, u32>(&bytes[self.places[column].clone()]);
-        let floats = |column: usize| bytemuck::cast_slice::<u8, f32>(&bytes[self.places[column].clone()]);
-        offsets(&mut out.track_start, words(0), tracks);
-        offsets(&mut out.hit_start, words(1), hits);
+        let words = |column: usize| bytemuck::cast_slice::<u8, u32>(&bytes[self.ranges[column].clone()]);
+        let floats = |column: usize| bytemuck::cast_slice::<u8, f32>(&bytes[self.ranges[column].clone()]);
+        append_starts(&mut out.track_start, words(0), tracks);
+        append_starts(&mut out.hit_start, words(1), hits);
         out.hits.extend_from_slice(words(2));
-        for &code in bytemuck::cast_slice::<u8, u16>(&bytes[self.places[3].clone()]) {
+        for &code in bytemuck::cast_slice::<u8, u16>(&bytes[self.ranges[3].clone()]) {
             let status = status_of(code)?;
             out.status.push(status);
             counters.count_event(status);
         }
-        out.backward.extend_from_slice(&bytes[self.places[4].clone()]);
+        out.backward.extend_from_slice(&bytes[self.ranges[4].clone()]);
         out.chi2.extend_from_slice(floats(5));
         for (states, column) in [(&mut out.beam, 6), (&mut out.end, 7)] {
             let values = floats(column).chunks(self.stride.max(1));
@@ -67,10 +67,4 @@ impl Layout {
         }
         Ok(())
     }
-}
-
-fn offsets(to: &mut Column<u32>, ends: &[u32], first: u32) {
-    let from = to.len();
-    to.set_len(from + ends.len());
-    to[from..].iter_mut().zip(ends).for_each(|(to, end)| *to = first + end);
 }

@@ -108,6 +108,28 @@ pub fn from_vertex(p: Point, c: &Square<6>, field: f64, radius: f64, iterations:
     State { radius, p, c }
 }
 
+/// The state at the first of three points (azimuth, z, radius each) of an outward-going helix: the circle through them by
+/// its centre, the way along it by the angle there.
+pub fn from_three_hits(hits: [[f64; 3]; 3], field: f64) -> OnCylinder {
+    let [first, middle, last] =
+        hits.map(|[azimuth, _, radius]| [radius * azimuth.cos(), radius * azimuth.sin()]);
+    let from_first = |point: [f64; 2]| [point[0] - first[0], point[1] - first[1]];
+    let (b, c) = (from_first(middle), from_first(last));
+    let (b2, c2) = (b[0] * b[0] + b[1] * b[1], c[0] * c[0] + c[1] * c[1]);
+    let twice = 2.0 * (b[0] * c[1] - b[1] * c[0]);
+    // The centre, seen from the first point; it lies to the left of a track that turns left.
+    let centre = [(c[1] * b2 - b[1] * c2) / twice, (b[0] * c2 - c[0] * b2) / twice];
+    let radius = centre[0].hypot(centre[1]);
+    let left = twice.signum();
+    let direction = [left * centre[1] / radius, -left * centre[0] / radius];
+    let end = [c[0] - centre[0], c[1] - centre[1]];
+    let cross = centre[1] * end[0] - centre[0] * end[1];
+    let along = -(centre[0] * end[0] + centre[1] * end[1]);
+    let length = radius * left * cross.atan2(along);
+    let moment = first[0] * direction[1] - first[1] * direction[0];
+    [hits[0][0], hits[0][1], left / radius / field, moment, (hits[2][1] - hits[0][1]) / length]
+}
+
 /// How far parameters on a cylinder are moved for derivatives.
 const STEPS: OnCylinder = [1e-6, 1e-4, 1e-5, 1e-5, 1e-6];
 

@@ -17,7 +17,7 @@ mod settle;
 mod words;
 
 #[cfg(feature = "reference")]
-pub use reference::{reference, reference_with};
+pub use reference::{position_f64, reference, reference_with};
 
 use super::geometry::{Boards, LINKS, SciFiGeometry};
 use crate::Status;

@@ -180,3 +180,21 @@ fn hit(geometry: &SciFiGeometry, (channel, half, width): Cluster) -> Option<Hit>
         width: width << 1 | half,
     })
 }
+
+/// Where the fibres of a hit end at the mirror, in f64 from the tables: x at y = 0, z there, y of the end, mm. The hit is
+/// told by its LHCbID and the half of the channel.
+pub fn position_f64(geometry: &SciFiGeometry, id: u32, half: u32) -> Option<[f64; 3]> {
+    let channel = id & 0xF_FFFF;
+    let mat = (channel >> 9) as usize;
+    let [x, x_step, y, y_step] = geometry.across.get(mat)?.map(f64::from);
+    let [z, z_step, slope_x, slope_z] = geometry.along[mat].map(f64::from);
+    let [begin, half_pitch, die_gap, sipm_pitch] =
+        [geometry.begin, geometry.half_pitch, geometry.die_gap, geometry.sipm_pitch].map(f64::from);
+    // From the mat's middle: SiPMs of two dies, whose channels are two halves wide; the first half is the left one.
+    let (sipm, cell) = (channel >> 7 & 3, channel & 127);
+    let dies = f64::from(cell / 64) * die_gap;
+    let u = begin + f64::from(sipm) * sipm_pitch + dies + f64::from(2 * cell + 1 + half) * half_pitch;
+    let y_end = y + u * y_step;
+    let to_middle = |end: f64, slope: f64| end - y_end * slope;
+    Some([to_middle(x + u * x_step, slope_x), to_middle(z + u * z_step, slope_z), y_end])
+}

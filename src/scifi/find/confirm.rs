@@ -1,7 +1,7 @@
 //! Confirmation: tracks in x take in hits of the u and v layers, one lane a track and its first such hit. What a hit
 //! there lies off the track in x tells its y; the y of a track lie on a line from the origin.
 
-use super::Occupancy;
+use super::occupancy::Occupancy;
 use super::triplets::Candidates;
 use crate::event::Column;
 use crate::scifi::config::SeedPass;
@@ -24,6 +24,8 @@ struct Ranges {
     x: [Column<f32>; UV_LAYERS],
     begin: [Column<u32>; UV_LAYERS],
     end: [Column<u32>; UV_LAYERS],
+    /// The same three in one piece, the latter two as bits: one access where trials look them up.
+    records: [Column<[f32; 4]>; UV_LAYERS],
     /// Fewest hits in these layers.
     need: Column<u32>,
 }
@@ -135,6 +137,7 @@ impl Ranges {
                 let hit = U32::gather(column.padded(), candidate);
                 need = none.lt(hit).select_u(need - one, need);
             }
+            let need = need.max(U32::splat(g, of.pass.min_uv_hits));
             need.store(&mut self.need.padded_mut()[at..]);
             let [a, b, c] = of.candidates.parameters.each_ref().map(
                 #[inline(always)]
@@ -153,6 +156,13 @@ impl Ranges {
                 x.store(&mut self.x[layer].padded_mut()[at..]);
                 begin.store(&mut self.begin[layer].padded_mut()[at..]);
                 end.max(begin).store(&mut self.end[layer].padded_mut()[at..]);
+            }
+        }
+        for layer in 0..UV_LAYERS {
+            self.records[layer].set_len(tracks);
+            for track in 0..tracks {
+                let bits = [self.begin[layer][track], self.end[layer][track]].map(f32::from_bits);
+                self.records[layer][track] = [self.x[layer][track], bits[0], bits[1], 0.0];
             }
         }
     }
@@ -215,9 +225,9 @@ impl Trials {
             let track = U32::load(g, &self.track.padded()[at..]);
             let slope = F32::load(g, &self.slope.padded()[at..]);
             let spare = U32::load(g, &self.spare.padded()[at..]);
-            let track_x = F32::gather(ranges.x[layer].padded(), track);
-            let begin = U32::gather(ranges.begin[layer].padded(), track);
-            let end = U32::gather(ranges.end[layer].padded(), track);
+            let [track_x, begin, end, _] =
+                F32::load_records(g, ranges.records[layer].padded(), &self.track.padded()[at..]);
+            let (begin, end) = (begin.to_bits(), end.to_bits());
             let expected = (slope * value(layers.z[layer])).neg_mul_add(value(layers.slope[layer]), track_x);
             let nearest = searched.nearest_within(g, expected, begin, end);
             let is_near = nearest.distance.lt(value(of.pass.uv_tolerance));

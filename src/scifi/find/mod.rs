@@ -9,6 +9,7 @@
 //!   clones     of candidates that share hits the best live                 in order
 //!   confirm    each first u (or v) hit is a trial: y / z says where        one lane a trial
 //!              the next hits must be
+//!   choose     a classifier; of tracks that share hits the better live    in order
 //! ```
 //!
 //! Nothing is cut off at a number: lists grow to what they must hold. Work that no detector gives, such as all hits in one
@@ -17,47 +18,31 @@
 //! Results do not depend on the gang: every list is in the order of its input, or its members are ordered when they are
 //! chosen.
 
+mod choose;
 mod clones;
 mod confirm;
+mod occupancy;
 mod pairs;
 pub(super) mod plan;
+pub(super) mod track;
 mod triplets;
 
 use super::config::{LimitConfig, SeedPass};
 use super::index::Index;
 use super::layers::{UV_LAYERS, X_LAYERS};
-use crate::event::{Column, StageCounter};
+use crate::event::Column;
 use crate::simd::Gang;
-use crate::simd::varying::Mask;
+pub(super) use choose::ChooseScratch;
 use clones::CloneScratch;
 use confirm::{ConfirmScratch, Half, NONE};
+use occupancy::Occupancy;
 use pairs::Pairs;
 use plan::Kind;
+use track::Track;
 use triplets::{Candidates, Search, Triplets};
 
 /// First hits whose pairs are worked on together.
 const FIRSTS: usize = 512;
-
-/// Lanes that did wanted work, and all of them.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Occupancy {
-    active: u64,
-    total: u64,
-}
-
-impl Occupancy {
-    #[inline(always)]
-    fn add<G: Gang>(&mut self, _: G, lanes: Mask<G>) {
-        self.active += lanes.count() as u64;
-        self.total += G::LANES as u64;
-    }
-
-    /// Adds them to a stage.
-    pub(super) fn add_to(self, stage: &mut StageCounter) {
-        stage.lanes_active += self.active;
-        stage.lanes_total += self.total;
-    }
-}
 
 /// Memory of the search.
 #[derive(Debug, Default)]
@@ -68,21 +53,6 @@ pub(super) struct FindScratch {
     clones: CloneScratch,
     tracks: Column<u32>,
     confirm: ConfirmScratch,
-}
-
-/// A track as it is found.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Track {
-    /// Places of the hits in the index, x layers first; `NO_HIT` where there is none.
-    pub(super) hits: [u32; X_LAYERS + UV_LAYERS],
-    /// The parameters in x.
-    pub(super) x: [f32; 3],
-    /// y at the reference, and slope.
-    pub(super) y: [f32; 2],
-    /// What decides between tracks in x; small is good.
-    pub(super) value: f32,
-    /// Sum of the squared distances in y, mm^2.
-    pub(super) chi2: f32,
 }
 
 /// What a pass did.
@@ -108,7 +78,7 @@ impl FindScratch {
         let Self { pairs, triplets, candidates, clones, tracks, .. } = self;
         candidates.len = 0;
         for (number, kind) in kinds.iter().enumerate() {
-            index.look_closely(half, kind.layers[1]);
+            index.look_closely(g, half, kind.layers[1]);
             let search = Search { index, half, pass, kind, number };
             let first = index.layer(half, kind.layers[0]);
             let mut looked_at = 0;
@@ -163,7 +133,7 @@ impl FindScratch {
                 hits: std::array::from_fn(hit),
                 x: candidates.parameters.each_ref().map(|column| column.padded()[candidate]),
                 y: [found.y[winner], found.slope[winner]],
-                value: candidates.value.padded()[candidate],
+                chi2_x: 0.0,
                 chi2: found.chi2[winner],
             });
         }

@@ -1,7 +1,7 @@
 //! Triplets: pairs with each of their middle hits, one lane a triplet; a parabola through the three predicts the hits of
 //! the other x layers, and a step of least squares takes these in.
 
-use super::Occupancy;
+use super::occupancy::Occupancy;
 use super::pairs::{Chord, Pairs};
 use super::plan::Kind;
 use crate::event::Column;

@@ -1,24 +1,21 @@
 //! All passes over the halves of an event.
 
+use super::choice::choose;
+use super::layers::{UV_ZONE, X_ZONE};
+use super::track::{Found, Hits};
 use super::uv::confirm;
 use super::x::{self, CandidateX};
-use super::{Hits, UV_ZONE, X_ZONE};
 use crate::scifi::config::SciFiConfig;
 
-/// A track: its hits, by their numbers in the event, and its parameters.
-#[derive(Debug, Clone)]
-pub(super) struct Found {
-    pub(super) x_hits: [Option<usize>; 6],
-    pub(super) uv_hits: [Option<usize>; 6],
-    pub(super) x: [f32; 3],
-    pub(super) y: [f32; 2],
-    pub(super) chi2: f32,
-}
-
-/// The tracks of an event, given the hits of its zones.
-pub(super) fn all(config: &SciFiConfig, zones: &mut [Hits]) -> Vec<Found> {
+/// The tracks of an event, given the hits of its zones; `x_of` knows the x of a hit.
+pub(super) fn all(
+    config: &SciFiConfig,
+    zones: &mut [Hits],
+    x_of: impl Fn(usize) -> f32 + Copy,
+) -> Vec<Found> {
     let mut all = Vec::new();
     for pass in &config.passes {
+        let mut tracks = Vec::new();
         for half in 0..2 {
             let x_layers = X_ZONE.map(|zone| zones[zone + half].as_slice());
             let uv_layers = UV_ZONE.map(|zone| zones[zone + half].as_slice());
@@ -29,7 +26,7 @@ pub(super) fn all(config: &SciFiConfig, zones: &mut [Hits]) -> Vec<Found> {
                     let number = |layers: &[&[(f32, usize)]; 6], hits: [Option<usize>; 6]| {
                         std::array::from_fn(|layer| hits[layer].map(|hit| layers[layer][hit].1))
                     };
-                    all.push(Found {
+                    tracks.push(Found {
                         x_hits: number(&x_layers, hits),
                         uv_hits: number(&uv_layers, confirmed.hits),
                         x: parameters,
@@ -39,6 +36,12 @@ pub(super) fn all(config: &SciFiConfig, zones: &mut [Hits]) -> Vec<Found> {
                 }
             }
         }
+        if let Some(choice) = &pass.choice {
+            tracks = choose(choice, tracks, x_of);
+            let used = |hit: usize| tracks.iter().any(|track: &Found| track.has(hit));
+            zones.iter_mut().for_each(|zone| zone.retain(|(_, hit)| !used(*hit)));
+        }
+        all.extend(tracks);
     }
     all
 }

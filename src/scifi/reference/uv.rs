@@ -1,7 +1,8 @@
 //! Tracks in x take in hits of the u and v layers.
 
+use super::layers::{UV_SLOPE, UV_Z, bend, distance};
+use super::track::Place;
 use super::x::{CandidateX, nearest};
-use super::{Place, UV_SLOPE, UV_Z, bend, distance};
 use crate::scifi::config::SeedPass;
 
 /// Hits in u and v layers, and the line in y.
@@ -37,6 +38,7 @@ pub(super) fn confirm(
         begin..end.min(layers[layer].len()).max(begin)
     };
     let need = (pass.min_hits as usize).saturating_sub(track.hits.iter().flatten().count());
+    let need = need.max(pass.min_uv_hits as usize);
     let mut best: Option<Confirmed> = None;
     for first in 0..2 {
         for start in range(first) {

@@ -1,7 +1,8 @@
 //! Tracks in x: every pair, every middle hit, the nearest hits of the other layers, and what is left of those that share
 //! hits.
 
-use super::{Place, X_Z, bend, distance};
+use super::layers::{X_Z, bend, distance};
+use super::track::Place;
 use crate::scifi::config::SeedPass;
 
 /// A track in x.

@@ -1,6 +1,5 @@
 //! Finds the clusters of time-ordered hits, by any definition and any of several algorithms.
 
-mod borders;
 mod fixed;
 mod forest;
 mod fragments;
@@ -12,7 +11,6 @@ mod plain;
 use super::config::{Algorithm, Definition, FindConfig};
 use crate::Result;
 use crate::event::{Column, PixelHits};
-pub use borders::BorderJoiner;
 use fixed::Fixed;
 use forest::Forest;
 use fragments::Fragments;

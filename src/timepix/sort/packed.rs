@@ -131,7 +131,7 @@ fn unpack(packing: Packing, words: &[u64], to: &mut PixelHits, start: usize) {
 pub(super) struct Radix {
     other: Column<u64>,
     /// Per pass and digit: how many words, then where the next one goes.
-    places: Column<u32>,
+    indices: Column<u32>,
 }
 
 impl Radix {
@@ -146,25 +146,25 @@ impl Radix {
         let passes = bits.div_ceil(wanted);
         let digit = bits.div_ceil(passes.max(1));
         let table = 1usize << digit;
-        self.places.set_len(table * passes as usize);
-        self.places.fill(0);
+        self.indices.set_len(table * passes as usize);
+        self.indices.fill(0);
         self.other.set_len(words.len());
         match passes {
             0 => {}
-            1 => count::<1>(words, low, digit, &mut self.places),
-            2 => count::<2>(words, low, digit, &mut self.places),
-            3 => count::<3>(words, low, digit, &mut self.places),
-            4 => count::<4>(words, low, digit, &mut self.places),
-            5 => count::<5>(words, low, digit, &mut self.places),
-            6 => count::<6>(words, low, digit, &mut self.places),
-            _ => count::<MAX_PASSES>(words, low, digit, &mut self.places),
+            1 => count::<1>(words, low, digit, &mut self.indices),
+            2 => count::<2>(words, low, digit, &mut self.indices),
+            3 => count::<3>(words, low, digit, &mut self.indices),
+            4 => count::<4>(words, low, digit, &mut self.indices),
+            5 => count::<5>(words, low, digit, &mut self.indices),
+            6 => count::<6>(words, low, digit, &mut self.indices),
+            _ => count::<MAX_PASSES>(words, low, digit, &mut self.indices),
         }
-        for (pass, places) in self.places.chunks_exact_mut(table).enumerate() {
+        for (pass, indices) in self.indices.chunks_exact_mut(table).enumerate() {
             let mut sum = 0;
-            for place in &mut *places {
-                (*place, sum) = (sum, sum + *place);
+            for index in &mut *indices {
+                (*index, sum) = (sum, sum + *index);
             }
-            scatter(words, &mut self.other, low + pass as u32 * digit, places);
+            scatter(words, &mut self.other, low + pass as u32 * digit, indices);
             std::mem::swap(words, &mut self.other);
         }
     }
@@ -172,15 +172,15 @@ impl Radix {
 
 /// Counts the digits of all passes at once.
 #[inline(never)]
-fn count<const PASSES: usize>(words: &[u64], low: u32, digit: u32, places: &mut [u32]) {
+fn count<const PASSES: usize>(words: &[u64], low: u32, digit: u32, indices: &mut [u32]) {
     let table = 1usize << digit;
-    let mut tables = places.chunks_exact_mut(table);
+    let mut tables = indices.chunks_exact_mut(table);
     let mut tables: [&mut [u32]; PASSES] = std::array::from_fn(|_| tables.next().unwrap_or_default());
     for &word in words {
         let mut rest = word >> low;
-        for places in &mut tables {
-            if let Some(place) = places.get_mut(rest as usize & (table - 1)) {
-                *place += 1;
+        for indices in &mut tables {
+            if let Some(index) = indices.get_mut(rest as usize & (table - 1)) {
+                *index += 1;
             }
             rest >>= digit;
         }
@@ -189,11 +189,11 @@ fn count<const PASSES: usize>(words: &[u64], low: u32, digit: u32, places: &mut 
 
 /// One stable pass over the digit at `shift`.
 #[inline(never)]
-fn scatter(from: &[u64], to: &mut [u64], shift: u32, places: &mut [u32]) {
-    let mask = places.len() - 1;
+fn scatter(from: &[u64], to: &mut [u64], shift: u32, indices: &mut [u32]) {
+    let mask = indices.len() - 1;
     for &word in from {
-        let place = &mut places[(word >> shift) as usize & mask];
-        to[*place as usize] = word;
-        *place += 1;
+        let index = &mut indices[(word >> shift) as usize & mask];
+        to[*index as usize] = word;
+        *index += 1;
     }
 }

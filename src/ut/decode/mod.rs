@@ -19,7 +19,7 @@ mod reference;
 mod settle;
 
 #[cfg(feature = "reference")]
-pub use reference::{reference, reference_with};
+pub use reference::{position_f64, reference, reference_with};
 
 use super::geometry::{NO_SECTOR, SECTORS, STRIPS, UtGeometry};
 use crate::Status;

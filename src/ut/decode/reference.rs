@@ -181,3 +181,19 @@ impl Strip {
         })
     }
 }
+
+/// Where the strip of a hit is, in f64 from the tables: x at y = 0, lower end in y, z, mm. The hit is told by its LHCbID,
+/// quarters of a strip, and the version of its bank.
+pub fn position_f64(geometry: &UtGeometry, version: u8, id: u32, quarter: u32) -> Option<[f64; 3]> {
+    let number = if version == 3 { geometry.first_number } else { 0 };
+    let strips = 0..crate::ut::geometry::STRIPS;
+    let sector = geometry
+        .sector_channel
+        .iter()
+        .position(|&first| strips.contains(&id.wrapping_sub(first).wrapping_sub(number)))?;
+    let strip = f64::from(id - geometry.sector_channel[sector] - number) + f64::from(quarter) / 4.0;
+    let [y, y_step, x, x_step] = geometry.across[sector].map(f64::from);
+    let [z, z_step, ..] = geometry.along[sector].map(f64::from);
+    let strip = if version == 4 && z < 0.0 { 511.0 - strip } else { strip };
+    Some([x + strip * x_step, y + strip * y_step, z.abs() + strip * z_step])
+}

@@ -1,13 +1,16 @@
-//! Choose: the best tracklet of each track, doublet by doublet in order.
+//! Choose: the best tracklet of each track, doublet by doublet in order; and which track a hit belongs to.
 
 use super::{Best, MAX_CHI2, NONE, UtFindWorkspace};
+use crate::ut::config::{UtChoice, UtConfig};
 
-/// A tracklet replaces an earlier one of its track when it has no fewer hits and a chi2 below the whole part of the
-/// other's.
-pub(super) fn choose(workspace: &mut UtFindWorkspace) {
+/// Chooses. By the choice `kick` a tracklet replaces an earlier one of its track when it has no fewer hits and a chi2 below
+/// the whole part of the other's; by the choice `line` the first of the cheapest is taken.
+pub(super) fn choose(config: &UtConfig, workspace: &mut UtFindWorkspace) {
     let UtFindWorkspace { tracks, doublets, best, chosen, .. } = workspace;
+    let by_kick = config.choice == UtChoice::Kick;
+    let limit = if by_kick { MAX_CHI2 } else { config.line.max_cost };
     best.set_len(tracks.line.len());
-    best.fill(Best { chi2: MAX_CHI2, hits: 3, doublet: NONE });
+    best.fill(Best { chi2: limit, hits: 3, doublet: NONE });
     let len = doublets.len;
     let (rows, chi2s, counts) =
         (&doublets.row.padded()[..len], &doublets.chi2.padded()[..len], &doublets.count.padded()[..len]);
@@ -15,7 +18,10 @@ pub(super) fn choose(workspace: &mut UtFindWorkspace) {
         let best = &mut best[rows[doublet] as usize];
         let (chi2, hits) = (chi2s[doublet], counts[doublet]);
         if chi2 < best.chi2 && hits >= best.hits {
-            *best = Best { chi2: chi2.trunc(), hits, doublet: doublet as u32 };
+            *best = match config.choice {
+                UtChoice::Kick => Best { chi2: chi2.trunc(), hits, doublet: doublet as u32 },
+                UtChoice::Line => Best { chi2, doublet: doublet as u32, ..*best },
+            };
         }
     }
     chosen.clear();
@@ -26,4 +32,35 @@ pub(super) fn choose(workspace: &mut UtFindWorkspace) {
             chosen.push(doublet);
         }
     }
+    if !by_kick {
+        remove_clones(config.line.own_hits, workspace);
+    }
+}
+
+/// Removes tracks with too few hits that no cheaper track has.
+fn remove_clones(own_hits: u32, workspace: &mut UtFindWorkspace) {
+    let UtFindWorkspace { store, doublets, chosen, cheapest, .. } = workspace;
+    cheapest.set_len(store.hits.len());
+    cheapest.fill(f32::INFINITY);
+    let hits_of = |doublet: u32| {
+        let hits = doublets.hits.iter().map(move |role| role.padded()[doublet as usize]);
+        hits.filter(|&hit| hit != NONE)
+    };
+    let cost = |doublet: u32| doublets.chi2.padded()[doublet as usize];
+    for &doublet in chosen.iter() {
+        for hit in hits_of(doublet) {
+            let cheapest = &mut cheapest[hit as usize];
+            *cheapest = cheapest.min(cost(doublet));
+        }
+    }
+    let mut kept = 0;
+    for at in 0..chosen.len() {
+        let doublet = chosen[at];
+        let own = hits_of(doublet).filter(|&hit| cheapest[hit as usize] == cost(doublet)).count();
+        if own >= own_hits as usize {
+            chosen[kept] = doublet;
+            kept += 1;
+        }
+    }
+    chosen.set_len(kept);
 }

@@ -1,11 +1,12 @@
 //! Complete: the hits nearest to a doublet's line in the other two planes, and a first fit of what comes of it; a lane a
 //! doublet, whosever it is.
 
+use super::fit::Track;
 use super::{Beside, Doublets, KINK, Line, MIDDLE, NONE, SLOPE, SLOT_BITS, Search, Tally, Tracks};
 use crate::event::UT_PLANES;
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
-use crate::ut::config::UtConfig;
+use crate::ut::config::{UtChoice, UtConfig};
 use crate::ut::store::UtStore;
 
 /// Planes of the four roles, on both ways.
@@ -25,13 +26,21 @@ pub(super) struct Tracklet<G: Gang> {
 }
 
 impl<G: Gang> Tracklet<G> {
+    /// How far behind the middle of the UT a hit is, m.
+    #[inline(always)]
+    pub(super) fn depth(&self, g: G, role: usize) -> F32<G> {
+        (self.hits[role].z - F32::splat(g, MIDDLE)) * F32::splat(g, 0.001)
+    }
+
     /// Slopes of the strips of the roles.
     #[inline(always)]
     pub(super) fn slopes(g: G, backward: Mask<G>) -> [F32<G>; UT_PLANES] {
-        std::array::from_fn(|role| {
-            let [there, back] = PLANES.map(|planes| F32::splat(g, SLOPE[planes[role]]));
-            backward.select_f(back, there)
-        })
+        let mut slopes = [F32::splat(g, 0.0); UT_PLANES];
+        for role in 0..UT_PLANES {
+            let [there, back] = [PLANES[0][role], PLANES[1][role]];
+            slopes[role] = backward.select_f(F32::splat(g, SLOPE[back]), F32::splat(g, SLOPE[there]));
+        }
+        slopes
     }
 
     /// Weights of the hits, of which a second and a fourth need not be.
@@ -42,9 +51,13 @@ impl<G: Gang> Tracklet<G> {
         hits: [U32<G>; UT_PLANES],
         has: [Mask<G>; 2],
     ) -> [F32<G>; UT_PLANES] {
-        let none = F32::splat(g, 0.0);
-        let [a, b, c, d] = hits.map(|hit| F32::gather(&store.weight, hit));
-        [a, has[0].select_f(b, none), c, has[1].select_f(d, none)]
+        let mut weights = [F32::splat(g, 0.0); UT_PLANES];
+        for role in 0..UT_PLANES {
+            weights[role] = F32::gather(&store.weight, hits[role]);
+        }
+        weights[1] = has[0].select_f(weights[1], F32::splat(g, 0.0));
+        weights[3] = has[1].select_f(weights[3], F32::splat(g, 0.0));
+        weights
     }
 }
 
@@ -74,15 +87,16 @@ pub(super) fn complete<G: Gang>(
         let back = whole(0).lt(U32::load(g, &backward.padded()[at..]));
         let line = Line::gather(g, &tracks.line, row, layout.velo_z);
         let slope = Tracklet::slopes(g, back);
-        let [first, third] = [&*firsts, &*thirds].map(|hits| U32::load(g, &hits.padded()[at..]));
+        let first = U32::load(g, &firsts.padded()[at..]);
+        let third = U32::load(g, &thirds.padded()[at..]);
         let a = Beside::gather(store, first, &line, slope[0]);
         let c = Beside::gather(store, third, &line, slope[2]);
         let angle = (c.d - a.d) / (c.z - a.z);
         let mut found = [(a, whole(NONE)), (c, whole(NONE))];
         for (role, found) in [1, 3].into_iter().zip(&mut found) {
             let from = found.0;
-            let [there, back_there] = PLANES.map(|planes| whole(planes[role] as u32));
-            let place = row.shl::<2>() + back.select_u(back_there, there);
+            let (there, back_there) = (PLANES[0][role] as u32, PLANES[1][role] as u32);
+            let place = row.shl::<2>() + back.select_u(whole(back_there), whole(there));
             let count = lanes.select_u(U32::gather(&tracks.counts, place), whole(0));
             let slot = place.shl::<SLOT_BITS>();
             let mut nearest = F32::splat(g, config.hit_tolerance);
@@ -103,10 +117,13 @@ pub(super) fn complete<G: Gang>(
             }
         }
         let [(b, second), (d, fourth)] = found;
-        let has = [second, fourth].map(|hit| hit.lt(whole(NONE)));
+        let has = [second.lt(whole(NONE)), fourth.lt(whole(NONE))];
         let weight = Tracklet::weights(g, store, [first, second, third, fourth], has);
         let tracklet = Tracklet { hits: [a, b, c, d], slope, weight, has };
-        let (chi2, kick) = fit_kick(g, config, &line, &tracklet);
+        let [chi2, kick] = match config.choice {
+            UtChoice::Kick => fit_kick(g, config, &line, &tracklet),
+            UtChoice::Line => Track::new(g, layout, line).cost(g, config, &tracklet),
+        };
         second.store(&mut seconds.padded_mut()[at..]);
         fourth.store(&mut fourths.padded_mut()[at..]);
         chi2.store(&mut chi2s.padded_mut()[at..]);
@@ -122,12 +139,8 @@ pub(super) fn complete<G: Gang>(
 /// As in LHCb's program the cosine of tilted strips stands on one side of the equations only: it makes the chi2 of hits
 /// far from the beam larger, which costs no tracks and removes ghosts there.
 #[inline(always)]
-fn fit_kick<G: Gang>(
-    g: G,
-    config: &UtConfig,
-    line: &Line<G>,
-    Tracklet { hits, slope, weight, has }: &Tracklet<G>,
-) -> (F32<G>, F32<G>) {
+fn fit_kick<G: Gang>(g: G, config: &UtConfig, line: &Line<G>, tracklet: &Tracklet<G>) -> [F32<G>; 2] {
+    let Tracklet { hits, slope, weight, has } = tracklet;
     let real = |value: f32| F32::splat(g, value);
     let lever = real(0.001 * (KINK - MIDDLE));
     let per_mm = real(1.0) / (real(KINK) - line.z);
@@ -138,7 +151,7 @@ fn fit_kick<G: Gang>(
     let (mut r, mut s) = (real(0.0), real(0.0));
     for role in 0..UT_PLANES {
         let Beside { d, z } = hits[role];
-        let dz = (z - real(MIDDLE)) * real(0.001);
+        let dz = tracklet.depth(g, role);
         let cosine = slope[role].eq(real(0.0)).select_f(real(1.0), real(COSINE));
         let [x, _] = line.at(z);
         let d = x.mul_add(real(1.0) - cosine, d);
@@ -155,12 +168,12 @@ fn fit_kick<G: Gang>(
     let pull = bend * per_error;
     let mut chi2 = pull * pull;
     for role in 0..UT_PLANES {
-        let dz = (hits[role].z - real(MIDDLE)) * real(0.001);
+        let dz = tracklet.depth(g, role);
         let rest = t.mul_add(dz, x) - hits[role].d;
         chi2 = (weight[role] * rest).mul_add(rest, chi2);
     }
     let freedom = U32::splat(g, 1).count(has[0]).count(has[1]).as_i32().to_f32();
     let sine = |t: F32<G>| t * t.mul_add(t, real(1.0)).sqrt();
     let (before, behind) = (line.tx + bend, t.mul_add(real(0.001), line.tx));
-    (chi2 / freedom, sine(before) - sine(behind))
+    [chi2 / freedom, sine(before) - sine(behind)]
 }

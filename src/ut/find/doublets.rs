@@ -34,10 +34,11 @@ pub(super) fn doublets<G: Gang>(
         let line = Line::gather(g, lines, row, layout.velo_z);
         let mut seen = whole(0);
         for (way, planes) in WAYS.into_iter().enumerate() {
-            let place = planes.map(|plane| row.shl::<2>() + whole(plane as u32));
-            let slot = place.map(|place| place.shl::<SLOT_BITS>());
-            let count = place.map(|place| U32::gather(counts, place));
-            let slope = planes.map(|plane| F32::splat(g, SLOPE[plane]));
+            let (a, c) = (planes[0] as u32, planes[1] as u32);
+            let place = [row.shl::<2>() + whole(a), row.shl::<2>() + whole(c)];
+            let slot = [place[0].shl::<SLOT_BITS>(), place[1].shl::<SLOT_BITS>()];
+            let count = [U32::gather(counts, place[0]), U32::gather(counts, place[1])];
+            let slope = [F32::splat(g, SLOPE[planes[0]]), F32::splat(g, SLOPE[planes[1]])];
             let all = lanes.select_u(count[0] * count[1], whole(0));
             let (mut tried, mut number) = (whole(0), [whole(0); 2]);
             loop {
@@ -48,8 +49,8 @@ pub(super) fn doublets<G: Gang>(
                 tally.step(on);
                 let first = U32::gather(slots, slot[0] + number[0]);
                 let third = U32::gather(slots, slot[1] + number[1]);
-                let [a, c] = [(first, slope[0]), (third, slope[1])]
-                    .map(|(hit, slope)| Beside::gather(store, hit, &line, slope));
+                let a = Beside::gather(store, first, &line, slope[0]);
+                let c = Beside::gather(store, third, &line, slope[1]);
                 let angle = (c.d - a.d) / (c.z - a.z);
                 let good = on & angle.abs().le(F32::splat(g, config.slope_tolerance));
                 first.store_packed(&mut firsts.padded_mut()[*len..], good);

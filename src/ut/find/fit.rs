@@ -10,7 +10,7 @@ use crate::event::{UT_PLANES, VeloUtTracks};
 use crate::simd::Gang;
 use crate::simd::math::ln;
 use crate::simd::varying::{F32, I32, Mask, U32};
-use crate::ut::config::UtConfig;
+use crate::ut::config::{LineConfig, UtChoice, UtConfig};
 use crate::ut::layout::UtLayout;
 
 /// Difference of sines times field integral, in T m, to 1/MeV; negative since the magnet is down.
@@ -24,8 +24,8 @@ const SCATTERING: [f32; 2] = [0.14, 1e4];
 const RESOLUTION: [f32; 2] = [0.12, 3e3];
 /// 1/MeV: tracks are no straighter than that.
 const MIN_INVERSE: f32 = 1e-9;
-/// Momentum times |q/p|: a little above 1, from simulation.
-const MOMENTUM_SCALE: f32 = 1.3;
+/// By how much momenta are multiplied before the choice `kick` cuts on them, as in LHCb's program.
+const KICK_SCALE: f32 = 1.3;
 /// Coefficients of the discriminant: constant, ln p, ln pt, ln chi2; with three hits and with four.
 const DISCRIMINANT: [[f32; 4]; 2] = [
     [0.162_880_17, -0.107_081_175, 0.134_153_13, -0.137_764_85],
@@ -47,7 +47,7 @@ pub(super) fn fit<G: Gang>(
     out: &mut VeloUtTracks,
 ) {
     let UtFindWorkspace { store, tracks, doublets, chosen, .. } = workspace;
-    let layout = search.layout;
+    let Search { config, layout, .. } = search;
     let whole = |value: u32| U32::splat(g, value);
     for at in (0..chosen.len()).step_by(G::LANES) {
         let lanes = Mask::first(g, chosen.len() - at);
@@ -56,52 +56,109 @@ pub(super) fn fit<G: Gang>(
         let back = whole(0).lt(U32::gather(doublets.backward.padded(), doublet));
         let line = Line::gather(g, &tracks.line, row, layout.velo_z);
         let slope = Tracklet::slopes(g, back);
-        let hit = doublets.hits.each_ref().map(|hits| U32::gather(hits.padded(), doublet));
-        let has = [hit[1], hit[3]].map(|hit| hit.lt(whole(NONE)));
-        let tracklet = Tracklet {
-            hits: std::array::from_fn(|role| Beside::gather(store, hit[role], &line, slope[role])),
-            slope,
-            weight: Tracklet::weights(g, store, hit, has),
-            has,
-        };
+        let mut hit = [doublet; UT_PLANES];
+        let none = F32::splat(g, 0.0);
+        let mut hits = [Beside { d: none, z: none }; UT_PLANES];
+        for role in 0..UT_PLANES {
+            hit[role] = U32::gather(doublets.hits[role].padded(), doublet);
+            hits[role] = Beside::gather(store, hit[role], &line, slope[role]);
+        }
+        let has = [hit[1].lt(whole(NONE)), hit[3].lt(whole(NONE))];
+        let tracklet = Tracklet { hits, slope, weight: Tracklet::weights(g, store, hit, has), has };
         let kick = F32::gather(doublets.kick.padded(), doublet);
         let track = Track::new(g, layout, line);
-        let fitted = track.fit(g, &tracklet, kick, layout);
-        let good = lanes & is_good(g, search.config, layout, &track, &fitted, has[0] & has[1]);
-        append(g, search, event, workspace, &Fitted { at, good, ..fitted }, out);
+        let fitted = match config.choice {
+            UtChoice::Kick => track.fit_kick(g, &tracklet, kick),
+            UtChoice::Line => track.fit_line(g, config, &tracklet, kick),
+        };
+        let good = match config.choice {
+            UtChoice::Kick => is_good(g, config, layout, &track, &fitted, has[0] & has[1]),
+            UtChoice::Line => is_sane(g, &fitted),
+        };
+        append(g, search, event, workspace, &Fitted { at, good: good & lanes, ..fitted }, out);
     }
     out.track_start.push(out.tracks() as u32);
 }
 
 /// What a fit needs to know of the Velo tracks.
-struct Track<G: Gang> {
+pub(super) struct Track<G: Gang> {
     line: Line<G>,
     /// 1 + ty^2.
     one: F32<G>,
     ty2: F32<G>,
-    /// Where the kink is, mm, and the same from the middle of the UT, m.
-    kink: F32<G>,
-    lever: F32<G>,
     /// Difference of sines to q/p in 1/MeV.
     per_kick: F32<G>,
 }
 
+/// What is known before the hits are: where the Velo track meets their line, m behind the middle of the UT, how
+/// well, and how well its y is known; weights in 1/mm^2.
+struct Before<G: Gang> {
+    lever: F32<G>,
+    meeting: F32<G>,
+    offset: F32<G>,
+}
+
+/// A line through hits, in distances from the Velo track: x in the middle of the UT in mm, slope per m, offset of the
+/// track in y, and the covariance of the first two.
+struct Solution<G: Gang> {
+    x: F32<G>,
+    t: F32<G>,
+    offset: F32<G>,
+    cov: [F32<G>; 3],
+}
+
+impl<G: Gang> Solution<G> {
+    #[inline(always)]
+    fn new(g: G, tracklet: &Tracklet<G>, before: &Before<G>) -> Self {
+        let Tracklet { hits, slope, weight, .. } = tracklet;
+        let zero = F32::splat(g, 0.0);
+        let reach = before.meeting * before.lever;
+        // Normal equations of x, slope and offset: matrix [a b e; b c f; e f h], right side [r, s, o].
+        let (mut a, mut b, mut c) = (before.meeting, reach, reach * before.lever);
+        let (mut e, mut f, mut h) = (zero, zero, before.offset);
+        let (mut r, mut s, mut o) = (zero, zero, zero);
+        for role in 0..UT_PLANES {
+            let (w, d, dz) = (weight[role], hits[role].d, tracklet.depth(g, role));
+            let tilt = zero - slope[role];
+            let (wz, wt) = (w * dz, w * tilt);
+            (a, b, c) = (a + w, b + wz, wz.mul_add(dz, c));
+            (e, f, h) = (e + wt, wt.mul_add(dz, f), wt.mul_add(tilt, h));
+            (r, s, o) = (w.mul_add(d, r), wz.mul_add(d, s), wt.mul_add(d, o));
+        }
+        // The offset goes first: every tracklet has a tilted strip.
+        let inverse = F32::splat(g, 1.0) / h;
+        let (eh, fh) = (e * inverse, f * inverse);
+        let (a, b, c) = (eh.neg_mul_add(e, a), eh.neg_mul_add(f, b), fh.neg_mul_add(f, c));
+        let (r, s) = (eh.neg_mul_add(o, r), fh.neg_mul_add(o, s));
+        let scale = F32::splat(g, 1.0) / b.neg_mul_add(b, a * c);
+        let x = b.neg_mul_add(s, c * r) * scale;
+        let t = b.neg_mul_add(r, a * s) * scale;
+        let offset = f.neg_mul_add(t, e.neg_mul_add(x, o)) * inverse;
+        Self { x, t, offset, cov: [c * scale, (zero - b) * scale, a * scale] }
+    }
+
+    /// chi2 of the hits, their weights multiplied by `shrink`, and of what goes before.
+    #[inline(always)]
+    fn chi2(&self, g: G, tracklet: &Tracklet<G>, shrink: F32<G>, first: F32<G>) -> F32<G> {
+        let mut chi2 = first;
+        for role in 0..UT_PLANES {
+            let line = self.t.mul_add(tracklet.depth(g, role), self.x);
+            let rest = self.offset.mul_add(tracklet.slope[role], tracklet.hits[role].d - line);
+            chi2 = (tracklet.weight[role] * shrink * rest).mul_add(rest, chi2);
+        }
+        chi2
+    }
+}
+
 impl<G: Gang> Track<G> {
     #[inline(always)]
-    fn new(g: G, layout: &UtLayout, line: Line<G>) -> Self {
+    pub(super) fn new(g: G, layout: &UtLayout, line: Line<G>) -> Self {
         let real = |value: f32| F32::splat(g, value);
         let field = field_integral(g, layout, &line);
         let none = field.abs().lt(real(MIN_FIELD));
         let ty2 = line.ty * line.ty;
-        let kink = ty2.mul_add(ty2.mul_add(real(KINK[2]), real(KINK[1])), real(KINK[0]));
-        Self {
-            line,
-            one: ty2 + real(1.0),
-            ty2,
-            kink,
-            lever: (kink - real(MIDDLE)) * real(0.001),
-            per_kick: none.select_f(real(0.0), real(PER_FIELD) / field),
-        }
+        let per_kick = none.select_f(real(0.0), real(PER_FIELD) / field);
+        Self { line, one: ty2 + real(1.0), ty2, per_kick }
     }
 
     /// Sine of the angle in x of a direction, and by how much it changes with the slope.
@@ -111,78 +168,144 @@ impl<G: Gang> Track<G> {
         (t * root, root + t * t / root)
     }
 
+    /// The fit of LHCb's program: with the kink far behind where lines meet, and an error that covers this.
     #[inline(always)]
-    fn fit(&self, g: G, tracklet: &Tracklet<G>, kick: F32<G>, layout: &UtLayout) -> Fitted<G> {
+    fn fit_kick(&self, g: G, tracklet: &Tracklet<G>, kick: F32<G>) -> Fitted<G> {
         let real = |value: f32| F32::splat(g, value);
-        let Self { line, one, kink, lever, per_kick, .. } = self;
-        let Tracklet { hits, slope, weight, .. } = tracklet;
+        let Self { line, one, ty2, per_kick } = self;
+        let zero = real(0.0);
+        let kink = ty2.mul_add(ty2.mul_add(real(KINK[2]), real(KINK[1])), real(KINK[0]));
+        let lever = (kink - real(MIDDLE)) * real(0.001);
         let inverse_p = (kick * *per_kick).abs().max(real(MIN_INVERSE)) * one.sqrt();
         let error = |[constant, part]: [f32; 2]| inverse_p.mul_add(real(part), real(constant));
         let (scattering, resolution) = (error(SCATTERING), error(RESOLUTION));
-        let velo = real(1.0) / scattering.mul_add(scattering, resolution * resolution);
-        let reach = velo * *lever;
-        // Normal equations of x, slope per m and offset in y: matrix [a b e; b c f; e f h], right side [r, s, o].
-        let (mut a, mut b, mut c) = (velo, reach, reach * *lever);
-        let zero = real(0.0);
-        let (mut e, mut f, mut h) = (zero, zero, zero);
-        let (mut r, mut s, mut o) = (zero, zero, zero);
-        let dz = hits.map(|hit| (hit.z - real(MIDDLE)) * real(0.001));
-        for role in 0..UT_PLANES {
-            let (w, d, dz) = (weight[role], hits[role].d, dz[role]);
-            let tilt = zero - slope[role];
-            let (wz, wt) = (w * dz, w * tilt);
-            (a, b, c) = (a + w, b + wz, wz.mul_add(dz, c));
-            (e, f, h) = (e + wt, wt.mul_add(dz, f), wt.mul_add(tilt, h));
-            (r, s, o) = (w.mul_add(d, r), wz.mul_add(d, s), wt.mul_add(d, o));
-        }
-        // The offset goes first: every tracklet has a tilted strip.
-        let inverse = real(1.0) / h;
-        let (eh, fh) = (e * inverse, f * inverse);
-        let (a, b, c) = (eh.neg_mul_add(e, a), eh.neg_mul_add(f, b), fh.neg_mul_add(f, c));
-        let (r, s) = (eh.neg_mul_add(o, r), fh.neg_mul_add(o, s));
-        let scale = real(1.0) / b.neg_mul_add(b, a * c);
-        let x = b.neg_mul_add(s, c * r) * scale;
-        let t = b.neg_mul_add(r, a * s) * scale;
-        let offset = f.neg_mul_add(t, e.neg_mul_add(x, o)) * inverse;
-        let cov = [c * scale, (zero - b) * scale, a * scale];
-
-        let apart = t.mul_add(*lever, x);
+        let meeting = real(1.0) / scattering.mul_add(scattering, resolution * resolution);
+        let solution = Solution::new(g, tracklet, &Before { lever, meeting, offset: zero });
+        let Solution { x, t, offset, cov } = solution;
+        let apart = t.mul_add(lever, x);
         let behind = t.mul_add(real(0.001), line.tx);
         let shrink = real(1.0) / behind.mul_add(behind, real(1.0));
-        let mut chi2 = velo * (apart * apart).mul_add(shrink, offset * offset / *one);
-        for role in 0..UT_PLANES {
-            let rest = offset.mul_add(slope[role], hits[role].d - t.mul_add(dz[role], x));
-            chi2 = (weight[role] * shrink * rest).mul_add(rest, chi2);
-        }
+        let first = meeting * (apart * apart).mul_add(shrink, offset * offset / *one);
         // Halfway between the Velo track and the hits' line, which is what LHCb's program found best.
-        let per_mm = real(1.0) / (*kink - line.z);
+        let per_mm = real(1.0) / (kink - line.z);
         let before = (real(0.5) * apart).mul_add(per_mm, line.tx);
         let ((sine_before, change_before), (sine_behind, change_behind)) =
             (self.sine(before), self.sine(behind));
         let by_x = change_before * real(0.5) * per_mm;
-        let by_t = by_x.mul_add(*lever, zero - change_behind * real(0.001));
+        let by_t = by_x.mul_add(lever, zero - change_behind * real(0.001));
         let both = by_x * by_t;
         let variance = (by_x * by_x).mul_add(cov[0], (both + both).mul_add(cov[1], by_t * by_t * cov[2]));
-        let [line_x, line_y] = line.at(real(MIDDLE));
-        let per_angle = scattering / (*kink - real(layout.velo_z));
+        let per_angle = scattering * per_mm;
+        Fitted {
+            qop: (sine_before - sine_behind) * *per_kick,
+            var_qop: variance * *per_kick * *per_kick,
+            chi2: solution.chi2(g, tracklet, shrink, first),
+            scale: 1.0,
+            by_slope: zero,
+            scattering: per_angle * per_angle,
+            ..self.state(g, &solution)
+        }
+    }
+
+    /// Where the lines of hits meet the Velo track, and how well; `inverse_p` in 1/GeV.
+    #[inline(always)]
+    fn meeting(&self, g: G, of: &LineConfig, inverse_p: F32<G>) -> Before<G> {
+        let real = |value: f32| F32::splat(g, value);
+        let weight = |[constant, part]: [f32; 2]| {
+            let error = inverse_p * real(part);
+            real(1.0) / error.mul_add(error, real(constant * constant))
+        };
+        let [constant, part, square] = of.kink;
+        let part = self.line.ty.abs().mul_add(real(part), real(constant));
+        let distance = self.ty2.mul_add(real(square), part);
+        Before {
+            lever: distance * real(-0.001),
+            meeting: weight(of.kink_error),
+            offset: weight(of.offset_error),
+        }
+    }
+
+    /// What a tracklet costs by itself, and the slope of its line per m.
+    #[inline(always)]
+    pub(super) fn cost(&self, g: G, config: &UtConfig, tracklet: &Tracklet<G>) -> [F32<G>; 2] {
+        let real = |value: f32| F32::splat(g, value);
+        let of = &config.line;
+        let none = real(0.0);
+        let solution = Solution::new(g, tracklet, &Before { lever: none, meeting: none, offset: none });
+        let Solution { x, t, offset, .. } = solution;
+        let inverse_p = (t * self.per_kick).abs();
+        let before = self.meeting(g, of, inverse_p);
+        let apart = t.mul_add(before.lever, x);
+        let first = (before.meeting * apart).mul_add(apart, before.offset * offset * offset);
+        let chi2 = solution.chi2(g, tracklet, real(1.0), first);
+        let straight = ln(inverse_p.max(real(1.0 / of.max_momentum)));
+        let four = tracklet.has[0] & tracklet.has[1];
+        let worth = four.select_f(real(of.fourth_hit), none);
+        let cost = straight.mul_add(real(of.momentum), chi2 - worth);
+        let angle = self.line.tx.mul_add(self.line.tx, self.ty2).sqrt();
+        let (p, pt) = (real(config.final_momentum * 0.001), real(config.final_pt * 0.001));
+        let enough = (inverse_p * p).le(real(1.0)) & (inverse_p * pt).le(angle);
+        [enough.select_f(cost, real(ABSURD)), t]
+    }
+
+    /// The fit with all that is known; `slope` is that of the line by itself.
+    #[inline(always)]
+    fn fit_line(&self, g: G, config: &UtConfig, tracklet: &Tracklet<G>, slope: F32<G>) -> Fitted<G> {
+        let real = |value: f32| F32::splat(g, value);
+        let before = self.meeting(g, &config.line, (slope * self.per_kick).abs());
+        let solution = Solution::new(g, tracklet, &before);
+        let Solution { x, t, offset, cov } = solution;
+        let apart = t.mul_add(before.lever, x);
+        let first = (before.meeting * apart).mul_add(apart, before.offset * offset * offset);
+        let behind = t.mul_add(real(0.001), self.line.tx);
+        let ((sine_before, _), (sine_behind, change)) = (self.sine(self.line.tx), self.sine(behind));
+        let by_t = change * real(0.001) * self.per_kick;
+        let flight = before.lever.mul_add(real(1000.0), real(MIDDLE) - self.line.z);
+        let error = real(1.0) / (before.meeting * flight * flight);
+        Fitted {
+            qop: (sine_before - sine_behind) * self.per_kick,
+            var_qop: by_t * by_t * cov[2],
+            chi2: solution.chi2(g, tracklet, real(1.0), first),
+            scale: config.line.scale,
+            by_slope: change * self.per_kick,
+            scattering: error,
+            ..self.state(g, &solution)
+        }
+    }
+
+    /// The state in the middle of the UT.
+    #[inline(always)]
+    fn state(&self, g: G, Solution { x, t, offset, cov }: &Solution<G>) -> Fitted<G> {
+        let real = |value: f32| F32::splat(g, value);
+        let [line_x, line_y] = self.line.at(real(MIDDLE));
+        let none = real(0.0);
         Fitted {
             at: 0,
             good: Mask::first(g, 0),
-            qop: (sine_before - sine_behind) * *per_kick,
-            var_qop: variance * *per_kick * *per_kick,
-            chi2,
-            x: line_x + x,
+            qop: none,
+            var_qop: none,
+            chi2: none,
+            scale: 1.0,
+            by_slope: none,
+            x: line_x + *x,
             y: line_y,
-            offset,
-            tx: behind,
-            ty: line.ty,
+            offset: *offset,
+            tx: t.mul_add(real(0.001), self.line.tx),
+            ty: self.line.ty,
             cov_x: [cov[0], cov[1] * real(0.001), cov[2] * real(1e-6)],
-            scattering: per_angle * per_angle,
+            scattering: none,
         }
     }
 }
 
-/// Whether tracks are to be kept.
+/// Whether fits came to an end; comparisons with NaN are false.
+#[inline(always)]
+fn is_sane<G: Gang>(g: G, fitted: &Fitted<G>) -> Mask<G> {
+    let limit = F32::splat(g, ABSURD);
+    fitted.chi2.lt(limit) & (F32::splat(g, 1.0) / fitted.qop.abs()).lt(limit)
+}
+
+/// Whether tracks are to be kept by the choice `kick`.
 #[inline(always)]
 fn is_good<G: Gang>(
     g: G,
@@ -194,14 +317,10 @@ fn is_good<G: Gang>(
 ) -> Mask<G> {
     let real = |value: f32| F32::splat(g, value);
     let zero = real(0.0);
-    let p = real(MOMENTUM_SCALE) / fitted.qop.abs();
+    let p = real(KICK_SCALE) / fitted.qop.abs();
     let pt = p * track.line.tx.mul_add(track.line.tx, track.ty2).sqrt();
-    // Comparisons with NaN are false.
-    let sane = real(config.final_momentum).le(p)
-        & real(config.final_pt).le(pt)
-        & p.lt(real(ABSURD))
-        & fitted.chi2.lt(real(ABSURD));
-    let [hole_x, hole_y] = BEAM_HOLE.map(real);
+    let enough = real(config.final_momentum).le(p) & real(config.final_pt).le(pt) & is_sane(g, fitted);
+    let (hole_x, hole_y) = (real(BEAM_HOLE[0]), real(BEAM_HOLE[1]));
     let side = real(layout.polarity) * fitted.qop;
     let in_beam = (fitted.y + fitted.offset).abs().lt(hole_y);
     let wide = pt.mul_add(real(WIDE[1]), real(WIDE[0]));
@@ -211,34 +330,38 @@ fn is_good<G: Gang>(
     let [three, all] = DISCRIMINANT;
     let k = |of: usize| four.select_f(real(all[of]), real(three[of]));
     let value = k(3).mul_add(ln(fitted.chi2), k(2).mul_add(ln(pt), k(1).mul_add(ln(p), k(0))));
-    (sane & real(config.discriminant).le(value)).and_not(left | right)
+    (enough & real(config.discriminant).le(value)).and_not(left | right)
 }
 
 /// Integral of the field that tracks see up to the UT, T m: from the table, linear in each of its variables.
 #[inline(always)]
 fn field_integral<G: Gang>(g: G, layout: &UtLayout, line: &Line<G>) -> F32<G> {
     let real = |value: f32| F32::splat(g, value);
-    let last = [30, 10, 10];
+    const LAST: [i32; 3] = [30, 10, 10];
+    let zero = real(0.0);
     let steep = real(0.001).lt(line.ty.abs());
     let (x, t) = (steep.select_f(line.y, line.x), steep.select_f(line.ty, line.tx));
     let origin = line.z - x / t;
     let at = [(line.ty + real(0.3)) * real(50.0), (origin + real(250.0)) * real(0.02), line.z * real(0.0125)];
-    let zero = real(0.0);
-    let node: [I32<G>; 3] =
-        std::array::from_fn(|axis| at[axis].max(zero).min(real(last[axis] as f32)).to_i32());
-    let value = |node: [I32<G>; 3]| {
-        let [i, j, k] = [0, 1, 2].map(|axis| node[axis].min(I32::splat(g, last[axis])));
-        let cell = (k * I32::splat(g, 11) + j) * I32::splat(g, 31) + i;
-        F32::gather(&layout.tables.field_integral, cell.to_bits())
-    };
-    let base = value(node);
+    let mut node = [I32::splat(g, 0); 3];
+    for axis in 0..3 {
+        node[axis] = at[axis].max(zero).min(real(LAST[axis] as f32)).to_i32();
+    }
+    let base = table_value(g, layout, node);
     let mut sum = base;
     for axis in 0..3 {
         let mut next = node;
-        next[axis] = next[axis] + I32::splat(g, 1);
+        next[axis] = (next[axis] + I32::splat(g, 1)).min(I32::splat(g, LAST[axis]));
         let part = at[axis] - node[axis].to_f32();
-        let inside = zero.le(at[axis]) & at[axis].le(real(last[axis] as f32));
-        sum = inside.select_f(part.mul_add(value(next) - base, sum), sum);
+        let inside = zero.le(at[axis]) & at[axis].le(real(LAST[axis] as f32));
+        sum = inside.select_f(part.mul_add(table_value(g, layout, next) - base, sum), sum);
     }
     sum
+}
+
+/// The field integral at a node of the table.
+#[inline(always)]
+fn table_value<G: Gang>(g: G, layout: &UtLayout, [i, j, k]: [I32<G>; 3]) -> F32<G> {
+    let cell = (k * I32::splat(g, 11) + j) * I32::splat(g, 31) + i;
+    F32::gather(&layout.tables.field_integral, cell.to_bits())
 }

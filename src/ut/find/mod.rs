@@ -62,6 +62,8 @@ pub struct UtFindWorkspace {
     tracks: Tracks,
     doublets: Doublets,
     best: Column<Best>,
+    /// Per hit of the store the cost of the cheapest track that has it.
+    cheapest: Column<f32>,
     /// Doublets of the tracklets that were chosen, in the order of their tracks.
     chosen: Column<u32>,
 }
@@ -90,13 +92,14 @@ struct Doublets {
     hits: [Column<u32>; UT_PLANES],
     /// How many hits there are.
     count: Column<u32>,
-    /// chi2 per degree of freedom, and the difference of the sines of the angles before and behind the kick.
+    /// By the choice `kick`: chi2 per degree of freedom, and the difference of the sines of the angles before and behind
+    /// the kick. By the choice `line`: the cost, and the slope of the line.
     chi2: Column<f32>,
     kick: Column<f32>,
     len: usize,
 }
 
-/// The best tracklet of a track so far.
+/// The best tracklet of a track so far: its chi2, or its cost.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Pod, Zeroable)]
 struct Best {
@@ -227,7 +230,7 @@ fn run<G: Gang>(g: G, search: &Search<'_>, workspace: &mut UtFindWorkspace, out:
             find_windows(g, search, event, workspace, out);
             clock.lap(&mut out.counters.stages[WINDOWS]);
             find_tracklets(g, search, workspace, out);
-            choose::choose(workspace);
+            choose::choose(search.config, workspace);
             fit_tracklets(g, search, event, workspace, out);
         } else {
             out.results.track_start.push(out.results.tracks() as u32);

@@ -18,6 +18,10 @@ pub(super) struct Fitted<G: Gang> {
     pub(super) qop: F32<G>,
     pub(super) var_qop: F32<G>,
     pub(super) chi2: F32<G>,
+    /// True momentum times what the fit says of 1/p.
+    pub(super) scale: f32,
+    /// Change of q/p with the Velo track's slope, as far as the fit leaves its error out, 1/MeV.
+    pub(super) by_slope: F32<G>,
     /// In the middle of the UT, mm; y is the Velo track's, the offset what hits say of it.
     pub(super) x: F32<G>,
     pub(super) y: F32<G>,
@@ -51,13 +55,16 @@ pub(super) fn append<G: Gang>(
     number.store_packed(&mut out.velo_track.padded_mut()[first..], fitted.good);
 
     let States { cov_xx, cov_xt, cov_tt, .. } = &search.velo.end;
-    let [xx, xt, tt] = [cov_xx, cov_xt, cov_tt].map(|column| F32::gather(column, track));
+    let (xx, xt) = (F32::gather(cov_xx, track), F32::gather(cov_xt, track));
+    let tt = F32::gather(cov_tt, track);
     let reach = F32::splat(g, MIDDLE - search.layout.velo_z);
     let ss = tt + fitted.scattering;
     let ys = reach.mul_add(ss, xt);
     let yy = reach.mul_add(xt + ys, xx);
-    let gev = F32::splat(g, GEV);
-    let Fitted { qop, var_qop, chi2, x, y, tx, ty, cov_x: [cov_xx, cov_xt, cov_tt], .. } = *fitted;
+    let gev = F32::splat(g, GEV / fitted.scale);
+    let by_slope = fitted.by_slope;
+    let var_qop = (by_slope * by_slope).mul_add(ss, fitted.var_qop);
+    let Fitted { qop, chi2, x, y, tx, ty, cov_x: [cov_xx, cov_xt, cov_tt], .. } = *fitted;
     let values = [qop * gev, var_qop * gev * gev, chi2, x, y, tx, ty, cov_xx, cov_xt, cov_tt, yy, ys, ss];
     for (value, column) in values.into_iter().zip(out.floats_mut()) {
         column.set_len(end);

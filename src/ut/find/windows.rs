@@ -99,12 +99,12 @@ pub(super) fn windows<G: Gang>(
         let bin = line.ty.abs().mul_add(real(100.0), real(0.5)).to_i32();
         let bin = bin.max(I32::splat(g, 0)).min(I32::splat(g, LAST_BIN)).to_bits().shl::<2>();
         let mut filled = whole(0);
-        for plane in 0..UT_PLANES {
+        for (plane, &slope) in SLOPE.iter().enumerate() {
             let factor = real(1.0) / F32::gather(&layout.tables.plane_factor, bin + whole(plane as u32));
             let [x, _] = line.at(real(layout.z[plane]));
             let window = Window {
                 plane,
-                slope: real(SLOPE[plane]),
+                slope: real(slope),
                 factor,
                 tolerance: factor / bending,
                 y_tolerance: real(config.y_tolerance),

@@ -1,7 +1,8 @@
 //! The fit of the best tracklet, and whether it is good.
 
+use super::tracklets::Tracklet;
 use super::{Beside, Line, MIDDLE, SLOPE};
-use crate::ut::config::UtConfig;
+use crate::ut::config::{LineConfig, UtChoice, UtConfig};
 use crate::ut::layout::UtLayout;
 
 /// A fitted tracklet: state in the middle of the UT; MeV, mm.
@@ -10,6 +11,10 @@ pub(super) struct Fitted {
     pub(super) qop: f32,
     pub(super) var_qop: f32,
     pub(super) chi2: f32,
+    /// True momentum times what the fit says of 1/p.
+    pub(super) scale: f32,
+    /// Change of q/p with the Velo track's slope, as far as the fit leaves its error out.
+    pub(super) by_slope: f32,
     pub(super) x: f32,
     pub(super) y: f32,
     pub(super) offset: f32,
@@ -19,21 +24,22 @@ pub(super) struct Fitted {
     pub(super) scattering: f32,
 }
 
-pub(super) fn fit(layout: &UtLayout, line: &Line, hits: Vec<Beside>, kick: f32) -> Fitted {
-    let field = integral(layout, line);
-    let per_kick = if field.abs() < 1e-8 { 0.0 } else { -3.3356e-3 / field };
-    let ty2 = line.ty * line.ty;
-    let kink: f32 = ty2.mul_add(ty2.mul_add(71_330.0, 2240.0), 2010.0);
-    let lever = (kink - MIDDLE) * 0.001;
-    let one = ty2 + 1.0;
-    let inverse_p = (kick * per_kick).abs().max(1e-9) * one.sqrt();
-    let (scattering, resolution) = (inverse_p.mul_add(1e4, 0.14), inverse_p.mul_add(3e3, 0.12));
-    let velo = 1.0 / scattering.mul_add(scattering, resolution * resolution);
-    let reach = velo * lever;
-    let (mut a, mut b, mut c) = (velo, reach, reach * lever);
-    let (mut e, mut f, mut h) = (0.0f32, 0.0f32, 0.0f32);
+/// A line through hits: x, slope per m, offset in y, covariance of the first two.
+struct Solution {
+    x: f32,
+    t: f32,
+    offset: f32,
+    cov: [f32; 3],
+}
+
+/// The line through hits which meets the Velo track `lever` m behind the middle of the UT; weights of this and of the
+/// Velo track's y.
+fn solve(hits: &[Beside], [lever, meeting, offset]: [f32; 3]) -> Solution {
+    let reach = meeting * lever;
+    let (mut a, mut b, mut c) = (meeting, reach, reach * lever);
+    let (mut e, mut f, mut h) = (0.0f32, 0.0f32, offset);
     let (mut r, mut s, mut o) = (0.0f32, 0.0f32, 0.0f32);
-    for hit in &hits {
+    for hit in hits {
         let dz = (hit.z - MIDDLE) * 0.001;
         let (w, d) = (hit.weight, hit.d);
         let tilt = 0.0 - SLOPE[hit.plane];
@@ -50,50 +56,154 @@ pub(super) fn fit(layout: &UtLayout, line: &Line, hits: Vec<Beside>, kick: f32) 
     let x = b.mul_add(-s, c * r) * scale;
     let t = b.mul_add(-r, a * s) * scale;
     let offset = f.mul_add(-t, e.mul_add(-x, o)) * inverse;
-    let [xx, xt, tt] = [c * scale, (0.0 - b) * scale, a * scale];
+    Solution { x, t, offset, cov: [c * scale, (0.0 - b) * scale, a * scale] }
+}
+
+impl Solution {
+    fn chi2(&self, hits: &[Beside], shrink: f32, first: f32) -> f32 {
+        hits.iter().fold(first, |chi2, hit| {
+            let dz = (hit.z - MIDDLE) * 0.001;
+            let rest = self.offset.mul_add(SLOPE[hit.plane], hit.d - self.t.mul_add(dz, self.x));
+            (hit.weight * shrink * rest).mul_add(rest, chi2)
+        })
+    }
+}
+
+/// 1 / MeV per difference of sines.
+fn per_kick(layout: &UtLayout, line: &Line) -> f32 {
+    let field = integral(layout, line);
+    if field.abs() < 1e-8 { 0.0 } else { -3.3356e-3 / field }
+}
+
+/// Where lines meet the Velo track, m behind the middle of the UT, and weights: for `inverse_p` in 1/GeV.
+fn meeting(of: &LineConfig, line: &Line, inverse_p: f32) -> [f32; 3] {
+    let weight = |[constant, part]: [f32; 2]| {
+        let error = inverse_p * part;
+        1.0 / error.mul_add(error, constant * constant)
+    };
+    let distance = (line.ty * line.ty).mul_add(of.kink[2], line.ty.abs().mul_add(of.kink[1], of.kink[0]));
+    [distance * -0.001, weight(of.kink_error), weight(of.offset_error)]
+}
+
+/// What a tracklet costs by itself, and the slope of its line per m.
+pub(super) fn cost(config: &UtConfig, layout: &UtLayout, line: &Line, hits: &[Beside]) -> (f32, f32) {
+    let of = &config.line;
+    let solution = solve(hits, [0.0; 3]);
+    let inverse_p = (solution.t * per_kick(layout, line)).abs();
+    let [lever, meeting, offset] = meeting(of, line, inverse_p);
+    let apart = solution.t.mul_add(lever, solution.x);
+    let first = (meeting * apart).mul_add(apart, offset * solution.offset * solution.offset);
+    let chi2 = solution.chi2(hits, 1.0, first);
+    let worth = if hits.len() == 4 { of.fourth_hit } else { 0.0 };
+    let straight = ln(inverse_p.max(1.0 / of.max_momentum));
+    let angle = line.tx.mul_add(line.tx, line.ty * line.ty).sqrt();
+    let (p, pt) = (config.final_momentum * 0.001, config.final_pt * 0.001);
+    let is_enough = inverse_p * p <= 1.0 && inverse_p * pt <= angle;
+    (if is_enough { straight.mul_add(of.momentum, chi2 - worth) } else { 1e12 }, solution.t)
+}
+
+/// The fit of a chosen tracklet.
+pub(super) fn fit(config: &UtConfig, layout: &UtLayout, line: &Line, tracklet: Tracklet) -> Fitted {
+    let Tracklet { hits, kick, .. } = tracklet;
+    match config.choice {
+        UtChoice::Kick => fit_kick(layout, line, hits, kick),
+        UtChoice::Line => fit_line(config, layout, line, hits, kick),
+    }
+}
+
+fn fit_line(config: &UtConfig, layout: &UtLayout, line: &Line, hits: Vec<Beside>, slope: f32) -> Fitted {
+    let per_kick = per_kick(layout, line);
+    let before = meeting(&config.line, line, (slope * per_kick).abs());
+    let solution = solve(&hits, before);
+    let [lever, meeting, offset] = before;
+    let apart = solution.t.mul_add(lever, solution.x);
+    let first = (meeting * apart).mul_add(apart, offset * solution.offset * solution.offset);
+    let one = line.ty * line.ty + 1.0;
+    let behind = solution.t.mul_add(0.001, line.tx);
+    let ((before, _), (behind, change)) = (sine(line.tx, one), sine(behind, one));
+    let by_t = change * 0.001 * per_kick;
+    let flight = lever.mul_add(1000.0, MIDDLE - line.z);
+    Fitted {
+        chi2: solution.chi2(&hits, 1.0, first),
+        qop: (before - behind) * per_kick,
+        var_qop: by_t * by_t * solution.cov[2],
+        scale: config.line.scale,
+        by_slope: change * per_kick,
+        scattering: 1.0 / (meeting * flight * flight),
+        ..state(line, hits, &solution)
+    }
+}
+
+fn fit_kick(layout: &UtLayout, line: &Line, hits: Vec<Beside>, kick: f32) -> Fitted {
+    let per_kick = per_kick(layout, line);
+    let ty2 = line.ty * line.ty;
+    let kink: f32 = ty2.mul_add(ty2.mul_add(71_330.0, 2240.0), 2010.0);
+    let lever = (kink - MIDDLE) * 0.001;
+    let one = ty2 + 1.0;
+    let inverse_p = (kick * per_kick).abs().max(1e-9) * one.sqrt();
+    let (scattering, resolution) = (inverse_p.mul_add(1e4, 0.14), inverse_p.mul_add(3e3, 0.12));
+    let meeting = 1.0 / scattering.mul_add(scattering, resolution * resolution);
+    let solution = solve(&hits, [lever, meeting, 0.0]);
+    let Solution { x, t, offset, cov: [xx, xt, tt] } = solution;
     let apart = t.mul_add(lever, x);
     let behind = t.mul_add(0.001, line.tx);
     let shrink = 1.0 / behind.mul_add(behind, 1.0);
-    let mut chi2 = velo * (apart * apart).mul_add(shrink, offset * offset / one);
-    for hit in &hits {
-        let dz = (hit.z - MIDDLE) * 0.001;
-        let rest = offset.mul_add(SLOPE[hit.plane], hit.d - t.mul_add(dz, x));
-        chi2 = (hit.weight * shrink * rest).mul_add(rest, chi2);
-    }
+    let first = meeting * (apart * apart).mul_add(shrink, offset * offset / one);
     let per_mm = 1.0 / (kink - line.z);
     let before = (0.5 * apart).mul_add(per_mm, line.tx);
-    let sine = |t: f32| {
-        let root = t.mul_add(t, one).sqrt();
-        (t * root, root + t * t / root)
-    };
-    let ((sine_before, change_before), (sine_behind, change_behind)) = (sine(before), sine(behind));
+    let ((sine_before, change_before), (sine_behind, change_behind)) = (sine(before, one), sine(behind, one));
     let by_x = change_before * 0.5 * per_mm;
     let by_t = by_x.mul_add(lever, 0.0 - change_behind * 0.001);
     let both = by_x * by_t;
     let variance = (by_x * by_x).mul_add(xx, (both + both).mul_add(xt, by_t * by_t * tt));
-    let [line_x, line_y] = line.at(MIDDLE);
-    let per_angle = scattering / (kink - layout.velo_z);
+    let per_angle = scattering * per_mm;
     Fitted {
-        hits,
+        chi2: solution.chi2(&hits, shrink, first),
         qop: (sine_before - sine_behind) * per_kick,
         var_qop: variance * per_kick * per_kick,
-        chi2,
-        x: line_x + x,
+        scale: 1.0,
+        by_slope: 0.0,
+        scattering: per_angle * per_angle,
+        ..state(line, hits, &solution)
+    }
+}
+
+/// Sine of an angle in x, given its tangent and 1 + ty^2, and by how much it changes with the tangent.
+fn sine(t: f32, one: f32) -> (f32, f32) {
+    let root = t.mul_add(t, one).sqrt();
+    (t * root, root + t * t / root)
+}
+
+/// The state in the middle of the UT.
+fn state(line: &Line, hits: Vec<Beside>, solution: &Solution) -> Fitted {
+    let [line_x, line_y] = line.at(MIDDLE);
+    let [xx, xt, tt] = solution.cov;
+    Fitted {
+        hits,
+        qop: 0.0,
+        var_qop: 0.0,
+        chi2: 0.0,
+        scale: 1.0,
+        by_slope: 0.0,
+        x: line_x + solution.x,
         y: line_y,
-        offset,
-        tx: behind,
+        offset: solution.offset,
+        tx: solution.t.mul_add(0.001, line.tx),
         ty: line.ty,
         cov: [xx, xt * 0.001, tt * 1e-6],
-        scattering: per_angle * per_angle,
+        scattering: 0.0,
     }
 }
 
 /// Whether a track is to be kept.
 pub(super) fn is_good(config: &UtConfig, layout: &UtLayout, line: &Line, fitted: &Fitted) -> bool {
     let Fitted { qop, chi2, x, y, offset, tx, .. } = *fitted;
+    let is_sane = chi2 < 1e12 && 1.0 / qop.abs() < 1e12;
+    if config.choice == UtChoice::Line {
+        return is_sane;
+    }
     let p = 1.3 / qop.abs();
     let pt = p * line.tx.mul_add(line.tx, line.ty * line.ty).sqrt();
-    let is_sane = p >= config.final_momentum && pt >= config.final_pt && p < 1e12 && chi2 < 1e12;
     let side = layout.polarity * qop;
     let in_beam = (y + offset).abs() < 33.0;
     let wide = pt.mul_add(0.0003, 0.09);
@@ -104,7 +214,8 @@ pub(super) fn is_good(config: &UtConfig, layout: &UtLayout, line: &Line, fitted:
         _ => [0.235_010_73, -0.093_832_36, 0.110_823_68, -0.170_467_1],
     };
     let value = k[3].mul_add(ln(chi2), k[2].mul_add(ln(pt), k[1].mul_add(ln(p), k[0])));
-    is_sane && !left && !right && config.discriminant <= value
+    let is_enough = p >= config.final_momentum && pt >= config.final_pt;
+    is_sane && is_enough && !left && !right && config.discriminant <= value
 }
 
 /// Integral of the field that a track sees up to the UT, T m.

@@ -3,12 +3,13 @@
 mod fit;
 mod tracklets;
 
-use super::config::UtConfig;
+use super::config::{UtChoice, UtConfig};
 use super::find::UtFindInput;
 use super::layout::{BUCKET_WIDTH, BUCKETS, LEFT, LOWEST, ROW_STEP, ROWS, UtLayout};
 use crate::Status;
 use crate::event::{States, UT_GROUPS, UT_PLANES, UtBatch, VeloTracks, VeloUtTracks};
 use fit::Fitted;
+use tracklets::Tracklet;
 
 const SLOPE: [f32; UT_PLANES] = [0.0, 0.087_488_67, -0.087_488_6, 0.0];
 const MIDDLE: f32 = 2484.6;
@@ -78,12 +79,20 @@ pub fn reference_with(
         let event = Event { config, layout, hits, starts };
         let tracks = if status == Status::Ok { velo.of_event(number) } else { 0..0 };
         let first = tracks.start;
+        let mut found = Vec::new();
         for track in tracks {
-            let beam = Line::of(&velo.beam, track);
-            if velo.backward[track] == 0
-                && is_accepted(&beam)
-                && let Some(fitted) = event.track(fault, &Line::of(&velo.end, track))
-            {
+            let is_forward = velo.backward[track] == 0;
+            if is_forward && is_accepted(&Line::of(&velo.beam, track)) {
+                let line = Line::of(&velo.end, track);
+                found.extend(event.best(fault, &line).map(|best| (track, line, best)));
+            }
+        }
+        if config.choice == UtChoice::Line {
+            tracklets::remove_clones(config, &mut found);
+        }
+        for (track, line, best) in found {
+            let fitted = fit::fit(config, layout, &line, best);
+            if fit::is_good(config, layout, &line, &fitted) {
                 push(layout, velo, hits, (track, track - first), &fitted, out);
             }
         }
@@ -99,15 +108,13 @@ fn is_accepted(beam: &Line) -> bool {
 }
 
 impl Event<'_> {
-    /// The best tracklet of a Velo track, when it is good.
-    fn track(&self, fault: bool, line: &Line) -> Option<Fitted> {
+    /// The best tracklet of a Velo track.
+    fn best(&self, fault: bool, line: &Line) -> Option<Tracklet> {
         let windows: Vec<_> = (0..UT_PLANES).map(|plane| self.window(fault, line, plane)).collect();
         if windows.iter().filter(|window| !window.is_empty()).count() < 3 {
             return None;
         }
-        let (hits, kick) = tracklets::best(self.config, line, &windows)?;
-        let fitted = fit::fit(self.layout, line, hits, kick);
-        fit::is_good(self.config, self.layout, line, &fitted).then_some(fitted)
+        tracklets::best(self.config, self.layout, line, &windows)
     }
 
     /// Hits of a plane that a track may have left: those of its own group of sectors first where groups matter, else in
@@ -177,8 +184,10 @@ fn push(
     let ss = velo.end.cov_tt[track] + fitted.scattering;
     let ys = reach.mul_add(ss, velo.end.cov_xt[track]);
     let yy = reach.mul_add(velo.end.cov_xt[track] + ys, velo.end.cov_xx[track]);
-    let Fitted { qop, var_qop, chi2, x, y, tx, ty, cov: [xx, xt, tt], .. } = *fitted;
-    let values = [qop * 1e3, var_qop * 1e3 * 1e3, chi2, x, y, tx, ty, xx, xt, tt, yy, ys, ss];
+    let Fitted { qop, chi2, x, y, tx, ty, cov: [xx, xt, tt], .. } = *fitted;
+    let gev = 1000.0 / fitted.scale;
+    let var_qop = (fitted.by_slope * fitted.by_slope).mul_add(ss, fitted.var_qop);
+    let values = [qop * gev, var_qop * gev * gev, chi2, x, y, tx, ty, xx, xt, tt, yy, ys, ss];
     for (value, column) in values.into_iter().zip(out.floats_mut()) {
         column.push(value);
     }

@@ -1,11 +1,27 @@
 //! Doublets, third and fourth hits, and the best of them.
 
+use super::fit::cost;
 use super::{Beside, KINK, Line, MIDDLE};
-use crate::ut::config::UtConfig;
+use crate::ut::config::{UtChoice, UtConfig};
+use crate::ut::layout::UtLayout;
 
-/// The hits of a track's best tracklet, in the order of their roles, and its kick.
-pub(super) fn best(config: &UtConfig, line: &Line, windows: &[Vec<Beside>]) -> Option<(Vec<Beside>, f32)> {
-    let (mut best_chi2, mut most_hits, mut best) = (1280.0f32, 3, None);
+/// Hits in the order of their roles, what they cost, and the kick or slope.
+pub(super) struct Tracklet {
+    pub(super) hits: Vec<Beside>,
+    pub(super) cost: f32,
+    pub(super) kick: f32,
+}
+
+/// The best tracklet of a track.
+pub(super) fn best(
+    config: &UtConfig,
+    layout: &UtLayout,
+    line: &Line,
+    windows: &[Vec<Beside>],
+) -> Option<Tracklet> {
+    let by_kick = config.choice == UtChoice::Kick;
+    let mut limit = if by_kick { 1280.0f32 } else { config.line.max_cost };
+    let (mut most_hits, mut best) = (3, None);
     let mut seen = 0;
     for planes in [[0, 1, 2, 3], [3, 2, 1, 0]] {
         for first in &windows[planes[0]] {
@@ -28,15 +44,30 @@ pub(super) fn best(config: &UtConfig, line: &Line, windows: &[Vec<Beside>]) -> O
                 };
                 let roles = [Some(*first), near(planes[1], first), Some(*third), near(planes[3], third)];
                 let hits: Vec<_> = roles.into_iter().flatten().collect();
-                let (chi2, kick) = fit_kick(config, line, &hits);
-                if chi2 < best_chi2 && hits.len() >= most_hits {
-                    (best_chi2, most_hits) = (chi2.trunc(), hits.len());
-                    best = Some((hits, kick));
+                let (cost, kick) =
+                    if by_kick { fit_kick(config, line, &hits) } else { cost(config, layout, line, &hits) };
+                if cost < limit && hits.len() >= most_hits {
+                    (limit, most_hits) = if by_kick { (cost.trunc(), hits.len()) } else { (cost, 3) };
+                    best = Some(Tracklet { hits, cost, kick });
                 }
             }
         }
     }
     best
+}
+
+/// Removes tracks with too few hits that no cheaper one has.
+pub(super) fn remove_clones(config: &UtConfig, found: &mut Vec<(usize, Line, Tracklet)>) {
+    let cheapest = |hit: usize| {
+        let with = found.iter().filter(|(.., tracklet)| tracklet.hits.iter().any(|other| other.hit == hit));
+        with.map(|(.., tracklet)| tracklet.cost).fold(f32::INFINITY, f32::min)
+    };
+    let own =
+        |tracklet: &Tracklet| tracklet.hits.iter().filter(|hit| cheapest(hit.hit) == tracklet.cost).count();
+    let keep: Vec<_> =
+        found.iter().map(|(.., tracklet)| own(tracklet) >= config.line.own_hits as usize).collect();
+    let mut keep = keep.into_iter();
+    found.retain(|_| keep.next() == Some(true));
 }
 
 /// chi2 per degree of freedom, and the difference of sines before and behind the kick.

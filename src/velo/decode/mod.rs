@@ -17,7 +17,7 @@ mod retina;
 mod superpixel;
 
 #[cfg(feature = "reference")]
-pub use reference::{reference, reference_with};
+pub use reference::{position_f64, reference, reference_with};
 
 use super::geometry::PITCH;
 use super::sensors::VeloSensors;

@@ -236,3 +236,16 @@ fn append(sensors: &VeloSensors, clusters: &[Cluster], number: u64, out: &mut Ve
     out.event_id.push(number);
     out.status.push(Status::Ok);
 }
+
+/// Where a hit is, in f64 from the tables, mm: told by its LHCbID, and by how far into its pixel the cluster's middle is.
+pub fn position_f64(sensors: &VeloSensors, id: u32, [fx, fy]: [f64; 2]) -> Option<[f64; 3]> {
+    let (row, column, sensor) = (id & 0xFF, (id >> 8 & 0x3FF) as usize, (id >> 18 & 0xFF) as usize);
+    let u = f64::from(*sensors.column_x.get(column)?) + fx * f64::from(sensors.column_pitch[column]);
+    let v = (f64::from(row) + 0.5 + fy) * 0.055;
+    let rows = sensors.rows.get(3 * sensor..3 * sensor + 3)?;
+    let axis = |at: usize| {
+        let [a, b, _, t] = rows[at].map(f64::from);
+        a * u + b * v + t
+    };
+    Some([axis(0), axis(1), axis(2)])
+}

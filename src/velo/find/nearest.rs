@@ -147,11 +147,11 @@ impl<'a, G: Gang> Search<'a, G> {
     /// Cuts windows down to the largest size, and counts what is cut off.
     #[inline(always)]
     pub(super) fn limit(&mut self, g: G, count: U32<G>, lanes: Mask<G>) -> U32<G> {
-        let most = U32::splat(g, self.max_candidates);
-        if (most.lt(count) & lanes).any() {
-            self.tally.cut_short += u64::from((count - count.min(most)).reduce_add(lanes));
+        let max = U32::splat(g, self.max_candidates);
+        if (max.lt(count) & lanes).any() {
+            self.tally.cut_short += u64::from((count - count.min(max)).reduce_add(lanes));
         }
-        count.min(most)
+        count.min(max)
     }
 
     /// Variance of the distance of a hit `dz` away from the line.
@@ -185,16 +185,16 @@ impl<'a, G: Gang> Search<'a, G> {
     ) -> (Window<G>, Mask<G>) {
         let to_layer = layer.z - line.z;
         let scatter = self.scatter(g, line, reach);
-        let most = (reach.chi2 * self.variance(g, line, scatter, to_layer)).sqrt();
+        let max = (reach.chi2 * self.variance(g, line, scatter, to_layer)).sqrt();
         let x = line.tx.mul_add(to_layer, line.x);
         let y = line.ty.mul_add(to_layer, line.y);
         // The hits of a pair are up to half its depth before and behind its middle.
         let turn = (x * line.ty - y * line.tx).abs() * F32::splat(g, PAIR_HALF_DEPTH);
-        let hole = (F32::splat(g, self.inner_radius) - most).max(F32::splat(g, 0.0));
-        let edge = F32::splat(g, self.outer_radius) + most;
+        let hole = (F32::splat(g, self.inner_radius) - max).max(F32::splat(g, 0.0));
+        let edge = F32::splat(g, self.outer_radius) + max;
         let radius2 = x.mul_add(x, y * y);
         let inside = (hole * hole).le(radius2) & radius2.le(edge * edge);
-        let Window { first, count } = layer.around([x, y], most, turn);
+        let Window { first, count } = layer.around([x, y], max, turn);
         (Window { first, count: inside.select_u(count, U32::splat(g, 0)) }, inside)
     }
 

@@ -412,8 +412,8 @@ impl Triplets {
             let line = Line::load(g, doublets.lines.each_ref().map(|column| &column[..]), at);
             let shape = U32::load(g, &doublets.shape[at..]);
             let gaps = Gaps::of_shape(g, shape);
-            let most = gaps.pick(g, shapes, |shape| shape.score);
-            let reach = Reach { used_too: false, chi2: most, scatter_slope: pass.scatter_slope };
+            let max = gaps.pick(g, shapes, |shape| shape.score);
+            let reach = Reach { used_too: false, chi2: max, scatter_slope: pass.scatter_slope };
             let first = &doublets.first[at..];
             let count = lanes.select_u(U32::load(g, &doublets.count[at..]), U32::splat(g, 0));
             let candidates = Candidates { first, count: search.limit(g, count, lanes) };
@@ -426,7 +426,7 @@ impl Triplets {
             let doca = distance_to_beam(g, [x0, y0, z0], [best.x, best.y, best.z]);
             let weight = gaps.pick(g, shapes, |shape| shape.doca_weight);
             let score = doca.mul_add(weight, best.distance2 / best.variance);
-            let good = score.lt(most) & found;
+            let good = score.lt(max) & found;
             U32::load(g, outer).store_packed(&mut outers[kept..], good);
             U32::load(g, &doublets.middle[at..]).store_packed(&mut middles[kept..], good);
             let inner = below[1].select(gaps.below, &below[0]).original(U32::load(g, first) + best.number);

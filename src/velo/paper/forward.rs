@@ -47,12 +47,12 @@ pub(super) fn forward<G: Gang>(
         }
         let is_hit = best.found;
         track.store_packed(&mut extended.padded_mut()[count..], is_hit);
-        count += best.place.store_packed(&mut extended_by.padded_mut()[count..], is_hit);
+        count += best.index.store_packed(&mut extended_by.padded_mut()[count..], is_hit);
 
         let misses = is_hit.select_u(U32::splat(g, 0), misses + U32::splat(g, 1));
         let alive = lanes.and_not(U32::splat(g, config.skipped_pairs).lt(misses));
         is_hit.select_u(from, before_last).store_packed(&mut before.padded_mut()[kept..], alive);
-        is_hit.select_u(best.place, from).store_packed(&mut last.padded_mut()[kept..], alive);
+        is_hit.select_u(best.index, from).store_packed(&mut last.padded_mut()[kept..], alive);
         track.store_packed(&mut row.padded_mut()[kept..], alive);
         kept += misses.store_packed(&mut missed.padded_mut()[kept..], alive);
     }

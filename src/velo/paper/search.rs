@@ -25,7 +25,7 @@ pub(super) struct Line<G: Gang> {
 
 /// The best hit per lane: its index, and its squared distance from the line, mm^2.
 pub(super) struct Best<G: Gang> {
-    pub(super) place: U32<G>,
+    pub(super) index: U32<G>,
     pub(super) scatter: F32<G>,
     pub(super) found: Mask<G>,
 }
@@ -66,16 +66,16 @@ pub(super) fn window<G: Gang>(
 pub(super) fn limit<G: Gang>(
     g: G,
     count: U32<G>,
-    most: u32,
+    max: u32,
     lanes: Mask<G>,
     counters: &mut Counters,
 ) -> U32<G> {
-    let most = U32::splat(g, most);
-    if (most.lt(count) & lanes).any() {
-        let cut_off = (count - count.min(most)).reduce_add(lanes);
+    let max = U32::splat(g, max);
+    if (max.lt(count) & lanes).any() {
+        let cut_off = (count - count.min(max)).reduce_add(lanes);
         counters.count_truncated(Truncation::CandidatesInWindow, u64::from(cut_off));
     }
-    count.min(most)
+    count.min(max)
 }
 
 impl<G: Gang> Line<G> {
@@ -100,7 +100,7 @@ impl<G: Gang> Best<G> {
     /// No hit yet; one must be nearer than `scatter`.
     #[inline(always)]
     pub(super) fn none(g: G, scatter: f32) -> Self {
-        Self { place: U32::splat(g, 0), scatter: F32::splat(g, scatter), found: Mask::first(g, 0) }
+        Self { index: U32::splat(g, 0), scatter: F32::splat(g, scatter), found: Mask::first(g, 0) }
     }
 
     /// Looks for a nearer hit among the candidates. The first of equals wins.
@@ -121,14 +121,14 @@ impl<G: Gang> Best<G> {
             }
             counters.stages[STAGE].lanes_active += on.count() as u64;
             counters.stages[STAGE].lanes_total += G::LANES as u64;
-            let place = window.first + step;
-            let hit = F32::gather_records(hits, place);
+            let index = window.first + step;
+            let hit = F32::gather_records(hits, index);
             let dz = hit[2] - line.z;
             let dx = line.tx.mul_add(dz, line.x) - hit[*x_column];
             let dy = line.ty.mul_add(dz, line.y) - hit[1];
             let scatter = dx.mul_add(dx, dy * dy);
             let better = scatter.lt(self.scatter) & on;
-            self.place = better.select_u(place, self.place);
+            self.index = better.select_u(index, self.index);
             self.scatter = better.select_f(scatter, self.scatter);
             self.found = self.found | better;
             step = step + U32::splat(g, 1);

@@ -80,16 +80,16 @@ impl SeedScratch {
             let mut free_end = listed;
             for at in range.clone().step_by(G::LANES) {
                 let lanes = Mask::first(g, range.end - at);
-                let place = U32::iota(g) + U32::splat(g, at as u32);
-                let [_, _, _, free] = F32::gather_records(&modules.hits, place);
+                let index = U32::iota(g) + U32::splat(g, at as u32);
+                let [_, _, _, free] = F32::gather_records(&modules.hits, index);
                 free_end +=
-                    place.store_packed(&mut self.middle.padded_mut()[free_end..], free.eq(free) & lanes);
+                    index.store_packed(&mut self.middle.padded_mut()[free_end..], free.eq(free) & lanes);
             }
             for at in (listed..free_end).step_by(G::LANES) {
                 let lanes = Mask::first(g, free_end - at);
-                let place = U32::load(g, &self.middle.padded()[at..]);
-                let [_, _, z, _] = F32::gather_records(&modules.hits, place);
-                let middle = F32::gather(phi, place);
+                let index = U32::load(g, &self.middle.padded()[at..]);
+                let [_, _, z, _] = F32::gather_records(&modules.hits, index);
+                let middle = F32::gather(phi, index);
                 let slope = F32::splat(g, config.seed_window_slope);
                 let half = z.abs().mul_add(slope, F32::splat(g, config.seed_window));
                 let zero = U32::splat(g, 0);
@@ -98,7 +98,7 @@ impl SeedScratch {
                     *outer = window(g, phi, modules.range(module), middle, half);
                 }
                 let both = zero.lt(windows[0].count) & zero.lt(windows[1].count) & lanes;
-                place.store_packed(&mut self.middle.padded_mut()[listed..], both);
+                index.store_packed(&mut self.middle.padded_mut()[listed..], both);
                 for (end, window) in windows.into_iter().enumerate() {
                     let count = limit(g, window.count, max_candidates, both, counters);
                     window.first.store_packed(&mut self.first[end].padded_mut()[listed..], both);
@@ -153,7 +153,7 @@ impl SeedScratch {
             let mut best = Best::none(g, config.seed_scatter);
             let hits = Candidates { hits: &modules.hits, x_column: 3, window };
             best.improve(g, &hits, &line, lanes, counters);
-            for (value, column) in [outer, entry, best.place].into_iter().zip(&mut self.triplets) {
+            for (value, column) in [outer, entry, best.index].into_iter().zip(&mut self.triplets) {
                 value.store_packed(&mut column.padded_mut()[listed..], best.found);
             }
             listed += best.scatter.store_packed(&mut self.scatter.padded_mut()[listed..], best.found);

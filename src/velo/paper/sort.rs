@@ -8,7 +8,7 @@ use crate::simd::math::atan2;
 use crate::simd::sort::{float_key, sort_segment};
 use crate::simd::varying::{F32, Mask};
 use crate::velo::config::LimitConfig;
-use crate::velo::index::{check_sizes, why_not_sane};
+use crate::velo::index::{check_sizes, status_of_bad_hits};
 use crate::velo::modules::Modules;
 use std::f32::consts::TAU;
 
@@ -58,14 +58,14 @@ pub(super) fn sort<G: Gang>(
         }
     }
     if !sane.all() {
-        return why_not_sane(event);
+        return status_of_bad_hits(event);
     }
     modules.open(event);
     for module in 0..VELO_MODULES {
         let range = event.module(module);
         sort_segment(g, &keys[range.clone()], &mut order[range.clone()]);
-        for place in range.clone() {
-            phi[place] = unsorted[range.start + order[place] as usize];
+        for index in range.clone() {
+            phi[index] = unsorted[range.start + order[index] as usize];
         }
         modules.arrange(event, module, &order[range]);
     }

@@ -212,8 +212,7 @@ impl Finder<'_> {
             let nearest = self.nearest(below, &line, false, cuts.score, self.pass.scatter_slope);
             let Some(nearest) = nearest else { continue };
             let inner = (below, nearest.place);
-            let doca = distance_to_beam(h0.position(), self.hit(inner).position());
-            let score = doca.mul_add(cuts.doca_weight, nearest.distance2 / nearest.variance);
+            let score = score(cuts.doca_weight, &nearest, h0.position(), self.hit(inner).position());
             if score < cuts.score && best.as_ref().is_none_or(|best| score < best.score) {
                 best = Some(Triplet { hits: [(above, outer), middle, inner], score });
             }
@@ -244,6 +243,14 @@ impl Finder<'_> {
         hole * hole <= radius2 && radius2 <= edge * edge
     }
 
+    /// How far a hit is from a line.
+    fn distance(&self, place: usize, [x, y, z]: [f32; 3], line: &Line, scatter_slope: f32) -> Nearest {
+        let dz = z - line.z;
+        let (dx, dy) = (line.tx.mul_add(dz, line.x) - x, line.ty.mul_add(dz, line.y) - y);
+        let variance = self.variance(line, scatter_slope, dz);
+        Nearest { place, distance2: dx.mul_add(dx, dy * dy), variance }
+    }
+
     /// The hit with the smallest chi2 below `chi2` around a line, the first of equals in its window.
     fn nearest(
         &self,
@@ -268,14 +275,10 @@ impl Finder<'_> {
             if hit.used && !used_too {
                 continue;
             }
-            let dz = hit.z - line.z;
-            let dx = line.tx.mul_add(dz, line.x) - hit.x;
-            let dy = line.ty.mul_add(dz, line.y) - hit.y;
-            let distance2 = dx.mul_add(dx, dy * dy);
-            let variance = self.variance(line, scatter_slope, dz);
-            let (this, other) = (distance2 * best.variance, best.distance2 * variance);
+            let next = self.distance(place, hit.position(), line, scatter_slope);
+            let (this, other) = (next.distance2 * best.variance, best.distance2 * next.variance);
             if self.fault.better(this, other) {
-                best = Nearest { place, distance2, variance };
+                best = next;
             }
         }
         (best.place != usize::MAX).then_some(best)
@@ -293,6 +296,23 @@ fn best_of_each(triplets: Vec<Triplet>, end: usize) -> Vec<Triplet> {
     };
     let stays: Vec<_> = (0..triplets.len()).map(|number| !beaten(number)).collect();
     triplets.into_iter().zip(stays).filter_map(|(triplet, stays)| stays.then_some(triplet)).collect()
+}
+
+/// The score of a triplet: the chi2 of its inner hit, and how far from the beam it passes.
+fn score(doca_weight: f32, inner: &Nearest, h0: [f32; 3], h2: [f32; 3]) -> f32 {
+    distance_to_beam(h0, h2).mul_add(doca_weight, inner.distance2 / inner.variance)
+}
+
+/// The score that a triplet of hits, from the outside in, has in a pass.
+pub(super) fn triplet_score(
+    config: &BestConfig,
+    pass: &PassConfig,
+    doca_weight: f32,
+    [h0, h1, h2]: [[f32; 3]; 3],
+) -> f32 {
+    let finder = Finder { fault: Fault::None, config, pass, most: 0, pairs: Vec::new() };
+    let inner = finder.distance(0, h2, &Line::through(h0, h1), pass.scatter_slope);
+    score(doca_weight, &inner, h0, h2)
 }
 
 /// Distance of closest approach to the beam axis of the line through two hits, mm.

@@ -4,13 +4,13 @@ use super::{max, min};
 use crate::event::{States, VeloTracks};
 use crate::velo::config::FitConfig;
 
-/// A filtered state: position, slopes, the covariance of one projection, chi2 so far; covariances and chi2 in units of
-/// the hits' variance, as the kernel has them. That this is the textbook's filter is for `fit_f64` to show.
+/// A filtered state: position, less that of the last hit; slopes, less those of a line that all are counted from; the
+/// covariance of one projection, chi2 so far; covariances and chi2 in units of the hits' variance, as the kernel has them.
+/// That this is the textbook's filter is for `fit_f64` to show.
 #[derive(Clone, Copy)]
 struct State {
     x: f32,
     y: f32,
-    z: f32,
     tx: f32,
     ty: f32,
     xx_and_hit: f32,
@@ -20,21 +20,24 @@ struct State {
 }
 
 impl State {
-    /// The filter run over hits in the order given. `learn` says what each tells of the noise, from the hit's number,
-    /// its squared distance over the variance of that, and the share of the slope in it.
+    /// The filter run over hits in the order given, each told by how far it is from the one before, x and y less those of
+    /// the line that slopes are counted from. `learn` says what each tells of the noise, from the hit's number, its squared distance
+    /// over the variance of that, and the share of the slope in it.
     fn filter(
         config: &FitConfig,
         [tx, ty]: [f32; 2],
         noise: &mut f32,
-        mut hits: impl Iterator<Item = [f32; 3]>,
+        steps: impl Iterator<Item = [f32; 3]>,
         learn: impl Fn(f32, usize, [f32; 2]) -> f32,
     ) -> Self {
-        let [x, y, z] = hits.next().expect("a track has hits");
-        let mut state = Self { x, y, z, tx, ty, xx_and_hit: 2.0, xt: 0.0, tt: config.weight, chi2: 0.0 };
-        for (before_it, [x, y, z]) in hits.enumerate() {
+        let mut state =
+            Self { x: 0.0, y: 0.0, tx, ty, xx_and_hit: 2.0, xt: 0.0, tt: config.weight, chi2: 0.0 };
+        // A hit changes the noise from the next but one on.
+        let mut known = *noise;
+        for ([x, y, dz], number) in steps.zip(1..) {
             let old = state;
-            let tt = old.tt + *noise;
-            let dz = z - old.z;
+            let tt = old.tt + known;
+            known = *noise;
             let before = dz.mul_add(old.xt, old.xx_and_hit);
             let xt = dz.mul_add(tt, old.xt);
             let inverse = 1.0 / dz.mul_add(xt, before);
@@ -43,9 +46,8 @@ impl State {
             let (rx, ry) = ((-dz).mul_add(old.tx, dx), (-dz).mul_add(old.ty, dy));
             let square = rx.mul_add(rx, ry * ry);
             state = Self {
-                x: (-inverse).mul_add(rx, x),
-                y: (-inverse).mul_add(ry, y),
-                z,
+                x: -(inverse * rx),
+                y: -(inverse * ry),
                 tx: gain.mul_add(dx, keep * old.tx),
                 ty: gain.mul_add(dy, keep * old.ty),
                 xx_and_hit: 2.0 - inverse,
@@ -53,7 +55,7 @@ impl State {
                 tt: (-old.xt).mul_add(old.xt, tt * old.xx_and_hit) * inverse,
                 chi2: square.mul_add(inverse, old.chi2),
             };
-            *noise = learn(*noise, before_it + 1, [square * inverse, 1.0 - keep]);
+            *noise = learn(*noise, number, [square * inverse, 1.0 - keep]);
         }
         state
     }
@@ -63,16 +65,26 @@ impl State {
         Self { tt: self.tt + noise, ..self }
     }
 
-    /// Appends the state, moved to `z`.
-    fn append_to(self, config: &FitConfig, z: f32, states: &mut States) {
-        let dz = z - self.z;
+    /// Where it is and where it goes, from its last hit and the slopes that its own are counted from.
+    fn line(&self, hit: [f32; 3], slopes: [f32; 2]) -> ([f32; 3], [f32; 2]) {
+        ([hit[0] + self.x, hit[1] + self.y, hit[2]], [slopes[0] + self.tx, slopes[1] + self.ty])
+    }
+
+    /// Appends the state, which is at this line, moved to `z`.
+    fn append_to(
+        self,
+        config: &FitConfig,
+        ([x, y, here], [tx, ty]): ([f32; 3], [f32; 2]),
+        z: f32,
+        states: &mut States,
+    ) {
+        let dz = z - here;
         let xt = dz.mul_add(self.tt, self.xt);
         let xx = dz.mul_add(self.xt + xt, self.xx_and_hit - 1.0);
-        let (x, y) = (dz.mul_add(self.tx, self.x), dz.mul_add(self.ty, self.y));
+        let (x, y) = (dz.mul_add(tx, x), dz.mul_add(ty, y));
         let variance = 1.0 / config.weight;
         let rounded_up = 1.0 + 1.0 / 1_048_576.0;
-        let values =
-            [x, y, z, self.tx, self.ty, xx * (variance * rounded_up), xt * variance, self.tt * variance];
+        let values = [x, y, z, tx, ty, xx * (variance * rounded_up), xt * variance, self.tt * variance];
         for (column, value) in states.columns_mut().into_iter().zip(values) {
             column.push(same_nan(value));
         }
@@ -113,12 +125,23 @@ pub(super) fn fit(config: &FitConfig, hits: &[[f32; 3]], out: &mut VeloTracks) {
         let gain = max(share, 0.0) * (config.noise_gain * config.weight);
         min(noise * gain.mul_add(min(square, largest) - usual, 1.0), config.weight)
     };
-    let down = State::filter(config, slopes, &mut noise, hits.iter().copied(), learn);
-    let up = State::filter(config, slopes, &mut noise, hits.iter().rev().copied(), learn);
-    let beam = if backward { up } else { down }.scattered(noise * config.noise_beam);
-    let z = closest_to_beam(config, [beam.x, beam.y, beam.z], [beam.tx, beam.ty]);
-    beam.append_to(config, z, &mut out.beam);
-    up.scattered(noise * config.noise_end).append_to(config, config.end_z, &mut out.end);
+    // Slopes are counted from those of the ends, unless these are no track's.
+    let (straight, first) = if slope2 < 0.25 { (slopes, [0.0; 2]) } else { ([0.0; 2], slopes) };
+    let steps: Vec<[f32; 3]> = hits
+        .windows(2)
+        .map(|pair| {
+            let [dx, dy, dz] = [0, 1, 2].map(|i| pair[1][i] - pair[0][i]);
+            [(-dz).mul_add(straight[0], dx), (-dz).mul_add(straight[1], dy), dz]
+        })
+        .collect();
+    let back = steps.iter().rev().map(|step| step.map(|value| -value));
+    let down = State::filter(config, first, &mut noise, steps.iter().copied(), learn);
+    let up = State::filter(config, first, &mut noise, back, learn);
+    let (beam, last) = if backward { (up, top) } else { (down, bottom) };
+    let (beam, line) = (beam.scattered(noise * config.noise_beam), beam.line(last, straight));
+    beam.append_to(config, line, closest_to_beam(config, line.0, line.1), &mut out.beam);
+    let end = up.scattered(noise * config.noise_end);
+    end.append_to(config, up.line(top, straight), config.end_z, &mut out.end);
     out.chi2.push(same_nan(beam.chi2 * config.weight));
     out.backward.push(u8::from(backward));
 }

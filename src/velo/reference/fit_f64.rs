@@ -129,8 +129,11 @@ pub fn fit_f64(config: &FitConfig, hits: &[[f32; 3]]) -> Filtered {
     let start =
         |[x, y, z]: [f64; 3]| Line { x, y, z, tx, ty, xx: variance, xt: 0.0, tt: 1.0, chi2: 0.0, of_hits };
     let mut follow = |line: Line, hits: &mut dyn Iterator<Item = &[f64; 3]>| {
+        // A hit changes the noise from the next but one on.
+        let mut known = noise;
         hits.skip(1).zip(1..).fold(line, |line, (hit, number)| {
-            let before = line.scattered(noise);
+            let before = line.scattered(known);
+            known = noise;
             if number >= 3 {
                 let (chi2, share) = before.surprise(variance, *hit);
                 let off = chi2.min(f64::from(config.noise_largest_chi2)) - f64::from(config.noise_chi2);

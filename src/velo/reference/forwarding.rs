@@ -92,16 +92,14 @@ impl Finder<'_> {
     /// The free hit of a module that is nearest to the line through the last two hits.
     fn nearest(&self, hits: &[Place], module: usize) -> Option<Place> {
         let [a, b] = [hits.len() - 2, hits.len() - 1].map(|last| self.hit(hits[last]));
-        let (tx, ty) = ((b.x - a.x) / (b.z - a.z), (b.y - a.y) / (b.z - a.z));
+        let tx = (b.x - a.x) / (b.z - a.z);
         let middle = b.x + tx * (MODULE_Z[module] as f32 - b.z);
         let reach = self.config.scatter.sqrt() + tx.abs();
         let inside = |x: f32| middle - reach <= x && x <= middle + reach;
         let mut best = (self.config.scatter, None);
         for place in window(&self.modules, module, self.most, inside) {
             let hit = self.hit(place);
-            let dx = b.x + tx * (hit.z - b.z) - hit.x;
-            let dy = b.y + ty * (hit.z - b.z) - hit.y;
-            let scatter = dx * dx + dy * dy;
+            let scatter = scatter(a, b, hit);
             if !hit.used && self.fault.better(scatter, best.0) {
                 best = (scatter, Some(place));
             }
@@ -115,4 +113,12 @@ impl Finder<'_> {
         hits.iter().filter(|_| free).for_each(|&(module, place)| self.modules[module][place].used = true);
         free.then_some(hits)
     }
+}
+
+/// Squared distance of `hit` from the line through `a` and `b`, mm^2.
+pub(super) fn scatter(a: Hit, b: Hit, hit: Hit) -> f32 {
+    let (tx, ty) = ((b.x - a.x) / (b.z - a.z), (b.y - a.y) / (b.z - a.z));
+    let dx = b.x + tx * (hit.z - b.z) - hit.x;
+    let dy = b.y + ty * (hit.z - b.z) - hit.y;
+    dx * dx + dy * dy
 }

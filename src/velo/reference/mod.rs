@@ -11,6 +11,7 @@ mod fit_f64;
 mod forwarding;
 mod modules;
 mod paper;
+mod scores;
 
 use super::config::{FitConfig, LimitConfig, MAX_WINDOW, Preset, VeloConfig};
 use super::geometry::PAIRS;
@@ -18,6 +19,7 @@ use crate::Status;
 use crate::event::{VELO_MODULES, VeloEvent, VeloEvents, VeloTracks};
 
 pub use fit_f64::{Filtered, Line, fit_f64};
+pub use scores::{Judge, Scores};
 
 /// A comparison that is flipped on purpose, to show that tests which compare with the kernel can fail.
 #[doc(hidden)]

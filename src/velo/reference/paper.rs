@@ -111,7 +111,7 @@ impl Finder<'_> {
 }
 
 /// Squared distance of `hit` from the line through `a` and `b`, mm^2.
-fn scatter(a: Hit, b: Hit, hit: Hit) -> f32 {
+pub(super) fn scatter(a: Hit, b: Hit, hit: Hit) -> f32 {
     let inverse = 1.0 / (b.z - a.z);
     let (tx, ty) = ((b.x - a.x) * inverse, (b.y - a.y) * inverse);
     let dz = hit.z - b.z;

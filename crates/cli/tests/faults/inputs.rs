@@ -145,3 +145,34 @@ fn outputs_are_what_their_names_say() {
     assert!(error.contains(".html"), "{error}");
     assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
 }
+
+#[test]
+fn a_pixel_file_that_breaks_off_is_told_and_the_others_are_read() {
+    let folder = folder("broken");
+    let whole = simulated(&folder, "a.tpx3", "timepix", "200000");
+    let bytes = std::fs::read(&whole).unwrap();
+    let packed = zstd::encode_all(&bytes[..], 1).unwrap();
+    let cut = file(&folder, "cut.tpx3.zst", &packed[..packed.len() / 2]);
+    let all = json(&["run", &whole])["hits"].as_u64().unwrap();
+    let output = path(&folder, "clusters.ndjson");
+    for inputs in [&[&cut[..]][..], &[&cut, &whole], &[&whole, &cut, &whole]] {
+        let _ = std::fs::remove_file(&output);
+        let job = [&["run", "--json", "-", "--output", &output], inputs].concat();
+        let (code, text, error) = said(&job);
+        assert_eq!(code, Some(1), "{error}");
+        // What there was is read, written and summed up.
+        let summary: Value = serde_json::from_str(&text).expect("a summary");
+        let others = all * (inputs.len() as u64 - 1);
+        let hits = summary["hits"].as_u64().unwrap();
+        assert!(hits > others + all / 10 && hits < others + all, "{hits} of {all}");
+        let lines = std::fs::read_to_string(&output).unwrap().lines().count() as u64;
+        assert_eq!(Some(lines), summary["clusters"].as_u64());
+        let told = error.lines().find(|line| line.contains("cut.tpx3.zst")).expect("the file's name");
+        let at = told.split(" bytes into it").next().unwrap().rsplit(' ').next().unwrap();
+        assert!(at.parse::<u64>().unwrap() > bytes.len() as u64 / 10, "{told}");
+        assert!(
+            told.contains("what came before that was read") && error.contains("1 of the inputs"),
+            "{error}"
+        );
+    }
+}

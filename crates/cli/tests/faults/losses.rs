@@ -65,7 +65,9 @@ fn statuses_met_in_decoding_are_told() {
     let name = file(&folder, "events.ndjson", text);
     let error = failure(&["run", &name, "--quiet"], 0);
     assert!(
-        error.contains("1 of 2 events") && error.contains("event 0: out_of_range: A coordinate"),
+        error.contains("1 of 2 events")
+            && error.contains("event 0: out_of_range: hit 0 in module 0 at ")
+            && error.contains(": A coordinate"),
         "{error}"
     );
 }
@@ -150,5 +152,8 @@ fn events_beyond_the_input_are_told() {
         assert!(code == Some(0) && error.is_empty() && !text.contains("NaN"), "{sequence}: {error}{text}");
     }
     let refused = failure(&["run", "--sequence", "timepix", PIXELS, "--events", "0:5"], 2);
-    assert!(refused.contains("--events is not for the sequence timepix"), "{refused}");
+    assert!(
+        refused.contains("--events is for the sequences velo, velo-ut, ut, scifi, scifi-hits, long, cylinder, and this is timepix"),
+        "{refused}"
+    );
 }

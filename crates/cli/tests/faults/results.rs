@@ -140,7 +140,10 @@ fn tracks_of_other_events_are_told() {
     let checked = json(&job);
     assert_eq!((&checked["repeated_hit_ids"], &checked["unknown_hit_ids"]), (&1.into(), &1.into()));
     let (_, _, error) = said(&job);
-    assert!(error.contains("1 hit ids come twice") && error.contains("1 hit ids are not those"), "{error}");
+    assert!(
+        error.contains("1 hit id named more than once") && error.contains("1 hit id of no hit"),
+        "{error}"
+    );
     file(&folder, "tracks.ndjson", "[[4000000000,4000000001]]\n[]\n");
     let (code, _, error) = said(&job);
     assert!(code == Some(0) && error.contains("no hit of any track is among the hits"), "{error}");
@@ -160,4 +163,34 @@ fn banks_of_another_kind_than_the_truth_are_told() {
         error.contains("no hit of any track is among the hits") && error.contains("--velo-banks"),
         "{error}"
     );
+}
+
+#[test]
+fn empty_frames_are_told() {
+    let folder = folder("frames");
+    let page = path(&folder, "page.html");
+    let draw = |more: &[&str]| {
+        said(&[&["display", PIXELS, "--output", &page, "--json", "-", "--quiet"], more].concat())
+    };
+    // Without a number it is the frame with the most hits.
+    let (code, text, error) = draw(&["--frame-us", "50"]);
+    let drawn: Value = serde_json::from_str(&text).unwrap();
+    assert!(code == Some(0) && error.is_empty() && drawn["frame_hits"].as_u64() > Some(100), "{error}{text}");
+    for event in 0..drawn["frames"].as_u64().unwrap() {
+        let (_, text, _) = draw(&["--frame-us", "50", "--event", &event.to_string()]);
+        let one: Value = serde_json::from_str(&text).unwrap();
+        assert!(one["frame_hits"].as_u64() <= drawn["frame_hits"].as_u64());
+    }
+    let (code, _, error) = draw(&["--frame-us", "50", "--event", "1000000"]);
+    assert!(
+        code == Some(0)
+            && error.contains("frame 1000000 has no hits")
+            && error.contains("its frames are 0 to "),
+        "{error}"
+    );
+    // Whoever gets the page does not learn where files lie here.
+    let hits = simulated(&folder, "hits.tpx3", "timepix", "3000");
+    json(&["display", &hits, "--output", &page]);
+    let text = std::fs::read_to_string(&page).unwrap();
+    assert!(text.contains("<h1>hits.tpx3</h1>") && !text.contains(folder.to_str().unwrap()));
 }

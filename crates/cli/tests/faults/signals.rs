@@ -121,7 +121,7 @@ fn jobs_that_wait_for_data_hear_signals() {
         let mut error = BufReader::new(running.0.stderr.take().expect("a pipe"));
         let mut line = String::new();
         error.read_line(&mut line).expect("where it listens");
-        let place = line.trim().rsplit("://").next().unwrap().to_string();
+        let place = line.split("://").nth(1).unwrap().split(";").next().unwrap().to_string();
         assert!(line.contains("waiting for"), "{line}");
         // Who connects and says nothing is waited for as well.
         let sender = connects.then(|| TcpStream::connect(&place).expect("it listens"));

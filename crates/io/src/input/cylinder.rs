@@ -190,7 +190,8 @@ impl CylinderReader {
                 // Where the next record begins is not known.
                 self.current = None;
                 if lost > 0 {
-                    self.problems.add(format!("{name}: with it the last {lost} events are lost"));
+                    self.problems
+                        .add(format!("{name}: the {lost} events after it cannot be found and are lost"));
                 }
                 Err(fault)
             });

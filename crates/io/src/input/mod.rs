@@ -105,6 +105,29 @@ impl FromStr for Format {
     }
 }
 
+/// Which event it is: what its results are found again by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct EventId {
+    /// Number of the event among those of the inputs, from 0.
+    pub number: u64,
+    /// Number of the run, where the input tells it.
+    pub run: Option<u32>,
+    /// Number that the detector gave the event, where the input tells it.
+    pub event: Option<u64>,
+}
+
+impl fmt::Display for EventId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "event {}", self.number)?;
+        match (self.run, self.event) {
+            (Some(run), Some(event)) => write!(f, " (run {run}, number {event})"),
+            (Some(run), None) => write!(f, " (run {run})"),
+            (None, Some(event)) => write!(f, " (number {event})"),
+            (None, None) => Ok(()),
+        }
+    }
+}
+
 /// Where events come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {

@@ -10,7 +10,7 @@ pub const MAX_PROBLEMS: usize = 20;
 pub(super) struct Problems {
     kept: Vec<String>,
     count: u64,
-    /// Files and streams that could not be used at all, beside others that could.
+    /// Files and streams that could not be used at all, beside others that could, or not to their ends.
     unusable: u64,
 }
 
@@ -34,6 +34,12 @@ impl Problems {
         self.unusable += 1;
         self.add(format!("{error}; this input is left out"));
         Ok(())
+    }
+
+    /// Counts an input that can be read no further; what came before is used.
+    pub fn break_off(&mut self, words: &str) {
+        self.unusable += 1;
+        self.add(format!("{words}; what came before that was read"));
     }
 
     pub fn unusable(&self) -> u64 {

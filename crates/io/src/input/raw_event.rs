@@ -1,9 +1,10 @@
 //! [`OpenEvent`]: one event being put together from its banks, and its truth.
 
-use super::mdf::{Banks, bank_type};
+use super::mdf::{Banks, HEADER, bank_type};
 use super::raw_reader::{EventNote, McBanks, McFormat, TruthJudge};
 use peloton::event::{BankKind, RawBatch};
 use peloton::{Error, Result, Status};
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -27,6 +28,9 @@ pub(super) struct OpenEvent {
     pub words: String,
     pub note: EventNote,
     pub truth: bool,
+    /// Banks so far, and the first that came twice.
+    seen: HashSet<(u8, u16)>,
+    twice: Option<(u8, u16)>,
     /// Pieces of the true particles by source, and their version.
     tracks: Vec<(u16, u8, Vec<u8>)>,
     /// Pieces of the true vertices by source, and their version.
@@ -41,6 +45,8 @@ impl OpenEvent {
             words: String::new(),
             note: EventNote::default(),
             truth,
+            seen: HashSet::new(),
+            twice: None,
             tracks: Vec::new(),
             vertices: Vec::new(),
         }
@@ -54,25 +60,48 @@ impl OpenEvent {
     }
 
     pub fn push(&mut self, kind: BankKind, source: u16, version: u8, payload: &[u8], batch: &mut RawBatch) {
+        if !self.seen.insert((kind.code(), source)) {
+            self.twice.get_or_insert((kind.code(), source));
+        }
         if let Err(status) = batch.push_bank(kind, source, version, payload) {
             self.fail(status, &format!("a bank of {} bytes from source {source}", payload.len()));
         }
     }
 
+    /// Why the event cannot be used, once its banks are in the batch and gave it this status.
+    pub fn why(&self, status: Status) -> String {
+        match self.twice {
+            _ if !self.words.is_empty() => self.words.clone(),
+            Some((kind, source)) if status == Status::DuplicateBank => {
+                format!("two raw banks of type {kind} come from source {source}")
+            }
+            _ => status.meaning().into(),
+        }
+    }
+
     pub fn take_banks(&mut self, body: &[u8], batch: &mut RawBatch) {
-        for bank in Banks::new(body) {
+        let mut at = 0;
+        for (number, bank) in Banks::new(body).enumerate() {
             let bank = match bank {
                 Ok(bank) => bank,
-                Err(status) => return self.fail(status, "what should be a raw bank is none"),
+                Err(status) => {
+                    let words =
+                        format!("no whole raw bank begins at byte {at} of the event, behind {number} banks");
+                    return self.fail(status, &words);
+                }
             };
+            at += (HEADER + bank.payload.len()).next_multiple_of(4);
             match bank.kind {
                 bank_type::ODIN => {
                     let word = |at: usize| {
                         let four = bank.payload.get(4 * at..)?.first_chunk()?;
-                        Some(u64::from(u32::from_le_bytes(*four)))
+                        Some(u32::from_le_bytes(*four))
                     };
-                    if let (Some(high), Some(low)) = (word(3), word(4)) {
-                        self.note.number = high << 32 | low;
+                    // Since version 7 the number of the event stands at the end, its lower half first.
+                    let [high, low] = if bank.version < 7 { [3, 4] } else { [9, 8] };
+                    if let (Some(run), Some(high), Some(low)) = (word(0), word(high), word(low)) {
+                        self.note.run = Some(run);
+                        self.note.number = Some(u64::from(high) << 32 | u64::from(low));
                     }
                 }
                 bank_type::MC_TRACKS if self.truth => {
@@ -127,7 +156,8 @@ impl OpenEvent {
     }
 
     fn truth_of_files(&self, folders: impl Iterator<Item = PathBuf>) -> Result<Option<McBanks>> {
-        let name = format!("{}_{}.bin", self.note.run, self.note.number);
+        let (Some(run), Some(number)) = (self.note.run, self.note.number) else { return Ok(None) };
+        let name = format!("{run}_{number}.bin");
         for folder in folders {
             let path = folder.join("tracks").join(&name);
             let Some(tracks) = read_file(&path)? else { continue };

@@ -4,7 +4,7 @@ use super::containers::{FOLDERS, assumed_version, read_container};
 use super::mdf::{Record, Records, decompress, looks_like_record};
 use super::problems::Problems;
 use super::raw_event::{OpenEvent, read_file};
-use super::source::{Entry, Stream, entries, natural_order};
+use super::source::{Entry, STDIN, Stream, entries, natural_order};
 use super::{Format, ReadOptions, Source};
 use peloton::event::RawBatch;
 use peloton::{Error, Result, Status};
@@ -40,10 +40,10 @@ pub struct McBanks {
 /// What is known of an event beside its banks.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct EventNote {
-    /// Number of the run.
-    pub run: u32,
-    /// Number the detector gave the event; 0 when it is not told.
-    pub number: u64,
+    /// Number of the run, where it is told.
+    pub run: Option<u32>,
+    /// Number the detector gave the event, where it is told.
+    pub number: Option<u64>,
     /// The simulated truth, where it was asked for and is there.
     pub truth: Option<McBanks>,
 }
@@ -168,7 +168,7 @@ impl RawReader {
             if reader.options.format == Format::Banks {
                 let place = match source {
                     Source::Path(path) => path.display().to_string(),
-                    Source::Stdin => "-".into(),
+                    Source::Stdin => STDIN.into(),
                 };
                 return Err(Error::format(place, "no folder VP, VPRetinaCluster, UT or FTCluster in it"));
             }
@@ -335,11 +335,11 @@ impl RawReader {
                 event.fail(Status::BadChecksum, "wrong checksum")
             }
             Ok(Some(Record::Event { header, body, compressed: false, .. })) => {
-                event.note.run = header.run;
+                event.note.run = Some(header.run).filter(|run| *run != 0);
                 event.take_banks(body, batch);
             }
             Ok(Some(Record::Event { header, body, .. })) => {
-                event.note.run = header.run;
+                event.note.run = Some(header.run).filter(|run| *run != 0);
                 self.body.clear();
                 match decompress(body, &mut self.body) {
                     Ok(()) => event.take_banks(&self.body, batch),
@@ -370,7 +370,7 @@ impl RawReader {
         }
         let mut event = OpenEvent::new(self.options.truth);
         if let Some((run, number)) = name.split_once('_') {
-            (event.note.run, event.note.number) = (run.parse().unwrap_or(0), number.parse().unwrap_or(0));
+            (event.note.run, event.note.number) = (run.parse().ok(), number.parse().ok());
         }
         for (sub, kind) in FOLDERS {
             let path = folder.join(sub).join(name).with_extension("bin");
@@ -410,7 +410,7 @@ impl RawReader {
     ) -> Result<()> {
         let status = batch.close_event(self.event as u64, event.status);
         if status != Status::Ok {
-            let words = if event.words.is_empty() { status.name() } else { &event.words };
+            let words = event.why(status);
             if self.options.strict {
                 batch.drop_failed();
                 return Err(Error::format(place, words));

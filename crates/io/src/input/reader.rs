@@ -2,7 +2,7 @@
 
 use super::problems::Problems;
 use super::records::{Cut, Records};
-use super::source::{Entry, Stream, entries};
+use super::source::{Entry, STDIN, Stream, entries};
 use super::velo_json::{Trouble, decode, looks_like_event};
 use super::{MAX_EVENT_BYTES, ReadOptions, Source};
 use peloton::event::{TruthEvent, VeloBatch};
@@ -63,7 +63,7 @@ impl VeloReader {
             let streams = entries(source)?;
             let name = match source {
                 Source::Path(path) => path.display().to_string(),
-                Source::Stdin => "-".into(),
+                Source::Stdin => STDIN.into(),
             };
             reader.groups.push_back(Group::new(streams.len(), name));
             reader.waiting.extend(streams);
@@ -284,7 +284,7 @@ impl VeloReader {
 
     /// Counts a problem and keeps its words, or ends the job in strict mode.
     fn problem(&mut self, number: usize, line: u64, message: &str) -> Result<()> {
-        let name = self.current.as_ref().map_or("-", |(name, _)| name.as_str());
+        let name = self.current.as_ref().map_or(STDIN, |(name, _)| name.as_str());
         let place = format!("{name} line {line} (event {number})");
         if self.options.strict {
             return Err(Error::format(place, message));

@@ -7,6 +7,9 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
 
+/// What messages call standard input.
+pub(super) const STDIN: &str = "standard input";
+
 /// A stream that the reader owns.
 pub(super) type Stream = Box<dyn BufRead + Send>;
 
@@ -93,7 +96,7 @@ impl Entry {
     pub fn name(&self) -> String {
         match self {
             Entry::File { path, .. } => path.display().to_string(),
-            Entry::Stdin => "-".into(),
+            Entry::Stdin => STDIN.into(),
             Entry::Stream { name, .. } => name.clone(),
         }
     }

@@ -1,5 +1,8 @@
 //! Results as Arrow: one row an event (or cluster), everything below it as list columns, by the schema alone.
 
+use super::table::{ID_FIELDS, TableField};
+use super::units::Form;
+use crate::input::EventId;
 use arrow_array::{
     ArrayRef, Float32Array, Int64Array, ListArray, RecordBatch, UInt8Array, UInt16Array, UInt32Array,
     UInt64Array,
@@ -11,33 +14,32 @@ use peloton::{Error, Result};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The Arrow schema of results: `event_id` (u64) where rows are events, then the columns of [`Results::COLUMNS`] in
-/// their order, those of tracks and hits as lists, then `extra`. Lists are never null, nor is what is in them (a field
-/// named `element`). Starts of lists are what the lists themselves say, and left out, unless an event has several lists
+/// The Arrow schema of results: `event_id`, `run_number` and `event_number` where rows are events, then the columns of
+/// [`Results::COLUMNS`] in their order, those of tracks and hits as lists, then `extra`. Lists are never null, nor is what
+/// is in them (a field named `element`). Times are in ns and energies in keV, whatever they are in memory. Starts of lists are what the lists themselves say, and left out, unless an event has several lists
 /// of hits: then they are a list, counted from the event's first hit. Each field's metadata hold its `unit` and its
 /// `description`.
 pub fn arrow_schema<R: Results>(extra: &[Field]) -> SchemaRef {
-    let id =
-        R::has_events().then(|| described(ID, DataType::UInt64, "1", "number of the event in its source"));
+    let ids = R::has_events().then(id_fields).into_iter().flatten();
     let columns = R::COLUMNS.iter().filter(|info| is_written(info));
     let columns = columns.map(|info| {
-        let mut kind = data_type(info.kind);
+        let form = Form::of(info);
+        let mut kind = form.data_type(info.kind);
         for _ in 0..info.depth + usize::from(info.kind == Kind::Starts) {
             kind = DataType::List(element(kind));
         }
-        described(info.name, kind, info.unit, info.meaning)
+        described(info.name, kind, form.unit(info.unit), info.meaning).with_nullable(form.is_nullable())
     });
-    Arc::new(Schema::new(id.into_iter().chain(columns).chain(extra.iter().cloned()).collect::<Vec<_>>()))
+    Arc::new(Schema::new(ids.chain(columns).chain(extra.iter().cloned()).collect::<Vec<_>>()))
 }
 
-/// Results as a batch of [`arrow_schema()`]. `event_ids` holds the number of each event in its source (none where rows are
-/// no events), `extra` the columns of the extra fields.
+/// Results as a batch of [`arrow_schema()`]. `ids` says of each event which it is (none where rows are no events), `extra` the columns of the extra fields.
 ///
 /// # Errors
 /// [`Error::Columns`] when lengths do not belong together, or lists are too long for Arrow's 32-bit offsets.
 pub fn arrow_batch<R: Results>(
     schema: &SchemaRef,
-    event_ids: &[u64],
+    ids: &[EventId],
     results: &R,
     extra: Vec<ArrayRef>,
 ) -> Result<RecordBatch> {
@@ -50,10 +52,13 @@ pub fn arrow_batch<R: Results>(
     };
     let mut arrays: Vec<ArrayRef> = Vec::with_capacity(schema.fields().len());
     if R::has_events() {
-        arrays.push(Arc::new(UInt64Array::from(event_ids.to_vec())));
+        arrays.push(Arc::new(UInt64Array::from_iter_values(ids.iter().map(|id| id.number))));
+        arrays.push(Arc::new(ids.iter().map(|id| id.run).collect::<UInt32Array>()));
+        arrays.push(Arc::new(ids.iter().map(|id| id.event).collect::<UInt64Array>()));
     }
     for (info, values) in columns.iter().filter(|(info, _)| is_written(info)) {
-        let mut array = array(*values, info.lists);
+        let converted = Form::of(info).convert(*values);
+        let mut array = converted.unwrap_or_else(|| array(*values, info.lists));
         if info.kind == Kind::Starts {
             let rows = results.items(info.depth) as u32;
             let ends: Vec<u32> = (0..=rows).map(|row| row * (info.lists as u32 + 1)).collect();
@@ -70,7 +75,13 @@ pub fn arrow_batch<R: Results>(
     RecordBatch::try_new(schema.clone(), arrays).map_err(|e| Error::Columns(e.to_string()))
 }
 
-const ID: &str = "event_id";
+/// What tells an event from others, by name and meaning: its number in the inputs, which is always known, and the numbers
+/// that the detector gave.
+fn id_fields() -> [Field; 3] {
+    ID_FIELDS.map(|TableField { name, kind, unit, meaning }| {
+        described(name, kind.data_type(), unit, meaning).with_nullable(name != ID_FIELDS[0].name)
+    })
+}
 
 fn is_written(info: &ColumnInfo) -> bool {
     info.kind != Kind::Starts || info.lists > 1
@@ -86,17 +97,6 @@ pub(super) fn described(name: &str, kind: DataType, unit: &str, description: &st
 /// What is in a list.
 pub(super) fn element(kind: DataType) -> Arc<Field> {
     Arc::new(Field::new("element", kind, false))
-}
-
-fn data_type(kind: Kind) -> DataType {
-    match kind {
-        Kind::Status | Kind::U16 => DataType::UInt16,
-        Kind::Starts | Kind::U32 => DataType::UInt32,
-        Kind::U8 => DataType::UInt8,
-        Kind::U64 => DataType::UInt64,
-        Kind::I64 => DataType::Int64,
-        Kind::F32 => DataType::Float32,
-    }
 }
 
 fn array(values: Values<'_>, lists: usize) -> ArrayRef {

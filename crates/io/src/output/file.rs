@@ -179,7 +179,14 @@ pub(super) fn place_of(path: &Path) -> io::Result<Place> {
     let mut at = path.to_path_buf();
     for _ in 0..MAX_LINKS {
         let parent = at.parent().filter(|parent| *parent != Path::new("")).unwrap_or(Path::new("."));
-        let folder = parent.canonicalize()?;
+        let folder = parent.canonicalize().map_err(|e| {
+            let folder = parent.display();
+            let message = match e.kind() {
+                io::ErrorKind::NotFound => format!("there is no folder {folder}"),
+                kind => format!("the folder {folder}: {kind}"),
+            };
+            io::Error::new(e.kind(), message)
+        })?;
         let Some(name) = at.file_name() else { return Ok(Place::Named(at)) };
         if folder.starts_with("/proc") || folder.starts_with("/dev/fd") {
             return Ok(if name == "1" { Place::StandardOutput } else { Place::Descriptor });

@@ -6,10 +6,13 @@ mod file;
 mod job_files;
 mod ndjson;
 mod parquet;
+mod table;
 pub mod timepix;
+mod units;
 
 pub use arrow::{arrow_batch, arrow_schema};
 pub use file::{OutputFile, is_standard_output, remove_unfinished, write_whole};
 pub use job_files::JobFiles;
 pub use ndjson::NdjsonWriter;
 pub use parquet::{Metadata, ParquetWriter};
+pub use table::{Cell, CellKind, ID_FIELDS, TableField, TableWriter, id_cells};

@@ -1,5 +1,8 @@
-//! [`NdjsonWriter`]: one line per event: a list of tracks, each a list of hit names; or the columns of its hits.
+//! [`NdjsonWriter`]: one line per event: which it is, what became of it, and its tracks as lists of hits, or the columns of
+//! its hits.
 
+use crate::input::EventId;
+use peloton::Status;
 use peloton::event::{ColumnInfo, Results, Values};
 use std::fmt::Display;
 use std::io::{self, Write};
@@ -10,10 +13,11 @@ type Column<'a> = (&'static ColumnInfo, Values<'a>);
 
 /// Writes results as newline-delimited JSON.
 ///
-/// Of tracks each line is a list of lists of hits, e.g. `[[3,17,40],[8,21,44,60]]` for an event of two tracks; an event
-/// without tracks, or one that was dropped, is `[]`, so that line i is always event i. Where the results are hits, each
-/// line holds their columns: `{"start":[0,...],"id":[...],...}`, the first hit of each group and the number of hits, then
-/// column by column.
+/// A line is an event, also of one that was dropped: `{"event_id":0,"run_number":null,"event_number":null,"status":"ok",
+/// "tracks":[[3,17,40],[8,21,44,60]]}` for an event of two tracks. `event_id` is its number among those of the inputs, the
+/// other two are those that the detector gave, null where the input has none. Where the results are hits, their columns
+/// stand in the place of the tracks: `"start":[0,...],"id":[...],...`, the first hit of each group and the number of hits,
+/// then column by column.
 #[derive(Debug)]
 pub struct NdjsonWriter<W: Write> {
     to: W,
@@ -26,24 +30,40 @@ impl<W: Write> NdjsonWriter<W> {
         Self { to, line: String::new() }
     }
 
-    /// Writes the events of one piece.
+    /// Writes the events of one piece; `ids` says of each which it is.
     ///
     /// # Errors
     /// Those of the sink.
-    pub fn write<R: Results>(&mut self, results: &R) -> io::Result<()> {
+    pub fn write<R: Results>(&mut self, ids: &[EventId], results: &R) -> io::Result<()> {
         let columns = results.columns();
-        for event in 0..results.events() {
+        let statuses = results.statuses();
+        for (event, (id, status)) in ids.iter().zip(statuses).enumerate() {
             let ranges = results.ranges(event..event + 1);
             self.line.clear();
+            self.head(id, *status);
             if R::LEVELS.len() > 2 {
                 self.tracks(&columns, &ranges);
             } else {
                 self.hits(&columns, &ranges);
             }
-            self.line.push('\n');
+            self.line.push_str("}\n");
             self.to.write_all(self.line.as_bytes())?;
         }
         Ok(())
+    }
+
+    /// Begins the line with which event it is.
+    fn head(&mut self, id: &EventId, status: Status) {
+        use std::fmt::Write as _;
+        let or_null = |number: Option<u64>| number.map_or("null".into(), |number| number.to_string());
+        let EventId { number, run, event } = *id;
+        let (run, event) = (or_null(run.map(u64::from)), or_null(event));
+        let name = status.name();
+        write!(
+            self.line,
+            "{{\"event_id\":{number},\"run_number\":{run},\"event_number\":{event},\"status\":\"{name}\""
+        )
+        .expect("a String takes everything");
     }
 
     /// Appends an event's tracks to the line, as lists of their hits.
@@ -54,7 +74,7 @@ impl<W: Write> NdjsonWriter<W> {
             _ => None,
         });
         let lists = starts.unwrap_or_default().windows(2);
-        self.line.push('[');
+        self.line.push_str(",\"tracks\":[");
         for (track, ends) in lists.enumerate() {
             let comma = if track == 0 { "" } else { "," };
             self.line.push_str(comma);
@@ -67,15 +87,13 @@ impl<W: Write> NdjsonWriter<W> {
 
     /// Appends the columns of an event's hits to the line.
     fn hits(&mut self, columns: &[Column<'_>], ranges: &[Range<usize>; 3]) {
-        let mut next = '{';
         for (info, values) in columns {
             let name = match values {
                 Values::Status(_) => continue,
                 Values::Starts(_) => "start",
                 _ => info.name,
             };
-            self.line.push(std::mem::replace(&mut next, ','));
-            self.line.push_str(&format!("\"{name}\":"));
+            self.line.push_str(&format!(",\"{name}\":"));
             match values {
                 Values::Starts(starts) => {
                     let Range { start, end } = ranges[info.depth];
@@ -85,7 +103,6 @@ impl<W: Write> NdjsonWriter<W> {
                 values => self.values(*values, ranges[info.depth].clone()),
             }
         }
-        self.line.push('}');
     }
 
     fn values(&mut self, values: Values<'_>, range: Range<usize>) {
@@ -124,7 +141,6 @@ impl<W: Write> NdjsonWriter<W> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use peloton::Status;
     use peloton::event::VeloTracks;
 
     #[test]
@@ -143,7 +159,7 @@ mod tests {
             hits.status.push(Status::Ok);
         }
         let mut writer = NdjsonWriter::new(Vec::new());
-        writer.write(&hits).unwrap();
+        writer.write(&[EventId::default(); 2], &hits).unwrap();
         let text = String::from_utf8(writer.finish().unwrap()).unwrap();
         let lines: Vec<serde_json::Value> =
             text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -160,7 +176,13 @@ mod tests {
         tracks.track_start.extend_from_slice(&[2, 2]);
         tracks.status.extend([Status::Ok, Status::Corrupt]);
         let mut writer = NdjsonWriter::new(Vec::new());
-        writer.write(&tracks).unwrap();
-        assert_eq!(writer.finish().unwrap(), b"[[3,17,40],[8,21]]\n[]\n");
+        let ids = [
+            EventId { number: 7, run: Some(6_718_861), event: Some(6001) },
+            EventId { number: 8, run: None, event: None },
+        ];
+        writer.write(&ids, &tracks).unwrap();
+        let expected = "{\"event_id\":7,\"run_number\":6718861,\"event_number\":6001,\"status\":\"ok\",\"tracks\":[[3,17,40],\
+            [8,21]]}\n{\"event_id\":8,\"run_number\":null,\"event_number\":null,\"status\":\"corrupt\",\"tracks\":[]}\n";
+        assert_eq!(String::from_utf8(writer.finish().unwrap()).unwrap(), expected);
     }
 }

@@ -1,12 +1,13 @@
 //! [`ParquetWriter`]: results of any kind, one row per event (or cluster), tracks and hits as list columns.
 
 use super::arrow::{arrow_batch, arrow_schema};
+use crate::input::EventId;
 use arrow_array::ArrayRef;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::file::metadata::KeyValue;
-use parquet::file::properties::WriterProperties;
+use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
 use parquet::schema::types::ColumnPath;
 use peloton::event::{Hashes, Kind, Results, SCHEMA_VERSION};
 use peloton::{Error, Result};
@@ -81,13 +82,13 @@ impl<R: Results, W: Write + Send> ParquetWriter<R, W> {
         Ok(Self { writer: writer.map_err(|e| failed(&path, e))?, schema, path, group: 0, of: PhantomData })
     }
 
-    /// Writes the events of one piece; `event_ids` holds the number of each in its source (none where rows are no
-    /// events), `extra` the values of the extra columns.
+    /// Writes the events of one piece; `ids` says of each which it is (none where rows are no events), `extra` holds the
+    /// values of the extra columns.
     ///
     /// # Errors
     /// Those of the sink.
-    pub fn write(&mut self, event_ids: &[u64], results: &R, extra: Vec<ArrayRef>) -> Result<()> {
-        let batch = arrow_batch(&self.schema, event_ids, results, extra)?;
+    pub fn write(&mut self, ids: &[EventId], results: &R, extra: Vec<ArrayRef>) -> Result<()> {
+        let batch = arrow_batch(&self.schema, ids, results, extra)?;
         let sizes = item_bytes::<R>();
         let (mut from, rows) = (0, batch.num_rows());
         for row in 0..rows {
@@ -140,11 +141,7 @@ fn item_bytes<R: Results>() -> [usize; 3] {
 /// while the first bytes of such numbers are alike and compress well when they stand together. Ids and times rise
 /// slowly, so that their differences are short. Values of clusters come again and again, and have dictionaries.
 fn properties(schema: &Schema, metadata: &Metadata) -> WriterProperties {
-    let mut properties = WriterProperties::builder()
-        .set_compression(Compression::ZSTD(ZstdLevel::default()))
-        .set_max_row_group_row_count(None)
-        .set_key_value_metadata(Some(metadata.entries()))
-        .set_created_by(concat!("peloton ", env!("CARGO_PKG_VERSION")).into());
+    let mut properties = common_properties(metadata).set_max_row_group_row_count(None);
     for field in schema.fields() {
         let (mut path, mut kind) = (vec![field.name().clone()], field.data_type());
         while let DataType::List(element) = kind {
@@ -152,7 +149,9 @@ fn properties(schema: &Schema, metadata: &Metadata) -> WriterProperties {
             kind = element.data_type();
         }
         let encoding = match kind {
-            DataType::Float32 | DataType::Float64 if path.len() > 1 => Encoding::BYTE_STREAM_SPLIT,
+            DataType::Float32 | DataType::Float64 if path.len() > 1 || is_time(field) => {
+                Encoding::BYTE_STREAM_SPLIT
+            }
             DataType::UInt32 | DataType::Int64 => Encoding::DELTA_BINARY_PACKED,
             _ => continue,
         };
@@ -163,7 +162,25 @@ fn properties(schema: &Schema, metadata: &Metadata) -> WriterProperties {
     properties.build()
 }
 
-fn failed(path: &Path, error: parquet::errors::ParquetError) -> Error {
+/// Whether a column holds times, which rise and hardly ever come again.
+fn is_time(field: &Field) -> bool {
+    field.metadata().get("unit").is_some_and(|unit| unit == "ns")
+}
+
+/// What all files say and how they are packed.
+fn common_properties(metadata: &Metadata) -> WriterPropertiesBuilder {
+    WriterProperties::builder()
+        .set_compression(Compression::ZSTD(ZstdLevel::default()))
+        .set_key_value_metadata(Some(metadata.entries()))
+        .set_created_by(concat!("peloton ", env!("CARGO_PKG_VERSION")).into())
+}
+
+/// How columns are written of which nothing is known.
+pub(super) fn plain_properties(metadata: &Metadata) -> WriterProperties {
+    common_properties(metadata).build()
+}
+
+pub(super) fn failed(path: &Path, error: parquet::errors::ParquetError) -> Error {
     Error::io(path, std::io::Error::other(error))
 }
 
@@ -172,7 +189,7 @@ mod tests {
     use super::*;
     use crate::output::timepix::{trigger_columns, trigger_fields};
     use arrow_array::cast::AsArray;
-    use arrow_array::types::{Float32Type, Float64Type, Int64Type, UInt16Type, UInt32Type, UInt64Type};
+    use arrow_array::types::{Float32Type, Float64Type, UInt16Type, UInt32Type, UInt64Type};
     use arrow_array::{Array, RecordBatch};
     use bytes::Bytes;
     use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
@@ -210,7 +227,7 @@ mod tests {
             .for_each(|(t, x, y, tot)| clusters.hits.push(t, x, y, tot));
         clusters.hit_start.extend_from_slice(&[2, 3]);
         clusters.features.set_len(2);
-        clusters.features.energy.copy_from_slice(&[77, 5_000_000_000]);
+        clusters.features.energy.copy_from_slice(&[0, 5_000_000_000]);
         clusters.features.bounds[3].copy_from_slice(&[8, 9]);
         clusters
     }
@@ -218,7 +235,11 @@ mod tests {
     fn written<R: Results>(pieces: &[(&[u64], &R)]) -> Bytes {
         let metadata = Metadata { sequence: "test".into(), level: "scalar x 1".into(), ..Default::default() };
         let mut writer = ParquetWriter::<R, _>::new(Vec::new(), "test", &metadata, &[]).unwrap();
-        pieces.iter().for_each(|(ids, piece)| writer.write(ids, *piece, Vec::new()).unwrap());
+        for (ids, piece) in pieces {
+            let id = |&number: &u64| EventId { number, run: None, event: Some(6000 + number) };
+            let ids: Vec<_> = ids.iter().map(id).collect();
+            writer.write(&ids, *piece, Vec::new()).unwrap();
+        }
         let hashes = Hashes { int: 0xab, output: 0xcd };
         Bytes::from(writer.finish(Some(hashes)).unwrap())
     }
@@ -236,6 +257,8 @@ mod tests {
         let (batch, _) = read(written(&[(&[40, 41], &tracks)]));
         assert_eq!(batch.num_rows(), 2);
         assert_eq!(batch["event_id"].as_primitive::<UInt64Type>().values(), &[40, 41]);
+        assert_eq!(batch["event_number"].as_primitive::<UInt64Type>().values(), &[6040, 6041]);
+        assert_eq!(batch["run_number"].null_count(), 2);
         let status = batch["status"].as_primitive::<UInt16Type>();
         assert_eq!(status.values(), &[Status::NotFinite.code(), 0]);
         for (place, info) in R::COLUMNS.iter().enumerate().filter(|(_, info)| info.kind != Kind::Starts) {
@@ -270,9 +293,9 @@ mod tests {
                 _ => assert_eq!(values.len(), 2, "{}", info.name),
             }
         }
-        // Nothing else is there: the schema without its starts, and the number of the event.
+        // Nothing else is there: the schema without its starts, and the numbers of the event.
         let starts = R::COLUMNS.iter().filter(|info| info.kind == Kind::Starts).count();
-        assert_eq!(batch.num_columns(), R::COLUMNS.len() - starts + 1);
+        assert_eq!(batch.num_columns(), R::COLUMNS.len() - starts + 3);
     }
 
     #[test]
@@ -314,10 +337,12 @@ mod tests {
         writer.write(&[], &clusters, trigger_columns(&clusters, &pairs)).unwrap();
         let (batch, _) = read(Bytes::from(writer.finish(None).unwrap()));
         assert!(batch.column_by_name("event_id").is_none());
-        assert_eq!(batch["energy"].as_primitive::<UInt64Type>().values(), &[77, 5_000_000_000]);
+        // Without a calibration there is no energy, rather than one of 0.
+        let energy = batch["energy"].as_primitive::<Float64Type>();
+        assert_eq!(energy.iter().collect::<Vec<_>>(), [None, Some(5_000_000.0)]);
         assert_eq!(batch["y_max"].as_primitive::<UInt16Type>().values(), &[8, 9]);
         let times = batch["hit_time"].as_list::<i32>().value(0);
-        assert_eq!(times.as_primitive::<Int64Type>().values(), &[160, 161]);
+        assert_eq!(times.as_primitive::<Float64Type>().values(), &[250.0, 251.5625]);
         let trigger = batch["trigger"].as_primitive::<UInt16Type>();
         assert_eq!(trigger.iter().collect::<Vec<_>>(), [None, Some(9)]);
         let since = batch["hit_since_trigger"].as_list::<i32>().value(0);

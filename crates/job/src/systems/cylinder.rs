@@ -6,17 +6,19 @@ use crate::check::object;
 use crate::measure::Measured;
 use crate::summary::{Totals, UNUSABLE_INPUTS};
 use crate::system::Runs;
+use crate::truth_output::TruthOutput;
 use crate::{
-    Check, CheckOptions, CheckRules, Checked, Config, Host, Opened, Request, Source, Summary, System, text,
+    Beside, Check, CheckOptions, CheckRules, Checked, Chunk, Config, Host, Opened, Request, Source, Summary,
+    System, text,
 };
 use peloton::cylinder::{Cylinder, CylinderConfig, CylinderSample, fit_particles};
 use peloton::engine::{Sequence, Sliced, Stage};
-use peloton::event::{CylinderTracks, TruthEvent};
+use peloton::event::CylinderTracks;
 use peloton::kalman::FitStatus;
 use peloton::{Error, Result};
 use peloton_io::input::{CylinderReader, Format};
 use peloton_sim::{CylinderSim, cylinder_shuffle};
-use peloton_truth::{CylinderChecker, CylinderPulls};
+use peloton_truth::{CylinderChecker, CylinderPulls, EventRows};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -38,7 +40,7 @@ enum CylinderSource {
 struct Numbered(CylinderSource, u64);
 
 impl Source<CylinderSample> for Numbered {
-    fn read(&mut self, events: usize, batch: &mut CylinderSample, _: &mut Vec<TruthEvent>) -> Result<usize> {
+    fn read(&mut self, events: usize, batch: &mut CylinderSample, _: &mut Beside) -> Result<usize> {
         let CylinderSample { hits, truth, event_id } = batch;
         let read = match &mut self.0 {
             CylinderSource::Files(reader) => reader.read(events, hits, truth)?,
@@ -47,6 +49,13 @@ impl Source<CylinderSample> for Numbered {
         event_id.extend(self.1..self.1 + read as u64);
         self.1 += read as u64;
         Ok(read)
+    }
+
+    fn known_items(&self) -> Option<u64> {
+        match &self.0 {
+            CylinderSource::Files(_) => None,
+            CylinderSource::Simulation(sim, _) => Some(sim.left()),
+        }
     }
 
     fn problems(&self) -> (&[String], u64) {
@@ -134,6 +143,7 @@ impl System for CylinderSystem {
             pulls: CylinderPulls::new(f64::from(request.config.cylinder.field)),
             fits: BTreeMap::new(),
             tables: options.tables,
+            rows: options.truth_tables(request)?,
         }))
     }
 
@@ -192,17 +202,18 @@ struct CylinderCheck {
     /// Tracks by what became of their fit.
     fits: BTreeMap<&'static str, u64>,
     tables: bool,
+    rows: Option<TruthOutput>,
 }
 
 impl Check<CylinderSystem> for CylinderCheck {
-    fn add(
-        &mut self,
-        batch: &CylinderSample,
-        _truth: &[TruthEvent],
-        results: &Sliced<CylinderTracks>,
-    ) -> Result<()> {
-        for (number, (tracks, event)) in results.events().enumerate() {
+    fn add(&mut self, chunk: &Chunk<CylinderSample, Sliced<CylinderTracks>>) -> Result<()> {
+        let batch = &chunk.batch;
+        for (number, (tracks, event)) in chunk.result.events().enumerate() {
             self.checker.event(&batch.hits, &batch.truth, number, tracks.hit_lists(event));
+            if let Some(rows) = &mut self.rows {
+                let (id, matches) = (&chunk.beside.ids[number], self.checker.last_event());
+                rows.add(EventRows::of_cylinder(id, &batch.truth, number, matches))?;
+            }
             self.pulls.event(tracks, event, &batch.hits, &batch.truth, number);
             for code in &tracks.fit[tracks.of_event(event)] {
                 *self.fits.entry(FitStatus::ALL[usize::from(*code)].name()).or_insert(0) += 1;
@@ -212,6 +223,7 @@ impl Check<CylinderSystem> for CylinderCheck {
     }
 
     fn finish(self: Box<Self>, _summary: &Summary, _host: Host<'_>) -> Result<Checked> {
+        self.rows.map_or(Ok(()), TruthOutput::finish)?;
         let check = self.checker.report();
         if check.events == 0 {
             return Err(Error::format("input", "there is no event to check"));

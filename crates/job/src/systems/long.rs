@@ -1,16 +1,17 @@
 //! Long tracks: raw banks of Velo and SciFi to tracks through both.
 
+use super::banks::{NaiveDecoder, blame};
 use super::raw::RawSource;
 use super::track_check::{TrackCheck, TrackRows};
 use super::trackers::{pool, tracker_rules};
 use crate::system::Runs;
 use crate::{Check, CheckOptions, Config, Host, Opened, Request, System};
-use peloton::Result;
 use peloton::engine::{Sequence, Stage};
 use peloton::event::{LongTracks, RawBatch};
 use peloton::long::{Bending, Long, LongConfig};
 use peloton::scifi::{SciFi, SciFiConfig, SciFiGeometry};
 use peloton::velo::{Velo, VeloBanks, VeloConfig, VeloSensors};
+use peloton::{Result, Status};
 use peloton_io::input::Format;
 use peloton_truth::{Measured, Rules};
 use std::sync::Arc;
@@ -85,8 +86,16 @@ impl System for LongSystem {
         options: &CheckOptions,
         opened: &mut Opened<Self>,
     ) -> Result<Box<dyn Check<Self>>> {
-        let rules = Self::track_rules(request, options, opened)?;
-        Ok(Box::new(TrackCheck::new(rules, options, rows)))
+        let by = Self::track_rules(request, options, opened)?;
+        TrackCheck::new(request, by, options, rows).map(|check| Box::new(check) as Box<_>)
+    }
+
+    fn diagnose(context: &LongContext, batch: &RawBatch, event: usize, status: Status) -> Option<String> {
+        let decoders = [
+            NaiveDecoder::Velo(context.sensors.clone(), context.banks),
+            NaiveDecoder::SciFi(context.scifi.clone()),
+        ];
+        blame(&decoders, &batch.view().event(event), status)
     }
 
     fn bank_bytes(context: &LongContext, batch: &RawBatch) -> Option<u64> {

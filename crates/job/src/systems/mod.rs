@@ -1,5 +1,6 @@
 //! The systems: what jobs know of each sequence.
 
+mod banks;
 mod cylinder;
 mod inputs;
 mod long;

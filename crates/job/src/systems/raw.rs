@@ -1,13 +1,16 @@
 //! Sources of raw banks: files and streams, and the simulation.
 
+use super::banks::HitNames;
 use super::inputs;
 use crate::summary::UNUSABLE_INPUTS;
-use crate::{Host, Request, Source};
-use peloton::event::{RawBatch, TruthEvent};
+use crate::system::CountUnknown;
+use crate::{Beside, Host, Request, Source};
+use peloton::event::RawBatch;
+use peloton::velo::VeloBanks;
 use peloton::{Error, Result};
 use peloton_io::input::mdf::{HitsOf, decode_mc};
 use peloton_io::input::{
-    EventNote, Format, Geometry, RawReader, ReadOptions, Source as InputSource, find_raw, is_pipe,
+    EventId, EventNote, Format, Geometry, RawReader, ReadOptions, Source as InputSource, find_raw, is_pipe,
     is_raw_stream,
 };
 use peloton_sim::{LhcbDetector, LhcbReader, SimDetector, SimSpec};
@@ -38,6 +41,9 @@ pub struct RawSource {
     notes: Vec<EventNote>,
     /// The hits that true particles list, when the truth is asked for.
     truth: Option<HitsOf>,
+    /// Where the detectors are, and which banks of the Velo are read.
+    geometry: Geometry,
+    banks: VeloBanks,
 }
 
 /// What the inputs of a request hold, once it is known that they are not simulated hits.
@@ -79,17 +85,20 @@ impl RawSource {
             scifi: geometry.scifi()?,
             polarity: geometry.polarity()?,
         };
-        Ok((Self::new(Origin::Simulation(Box::new(simulated)), truth), geometry))
+        let origin = Origin::Simulation(Box::new(simulated));
+        Ok((Self::new(request, origin, geometry.clone(), truth), geometry))
     }
 
     fn files(request: &Request, reader: RawReader, truth: bool) -> Result<Found> {
         let reader = reader.judging_truth(|mc| decode_mc(mc, HitsOf::All).map(drop));
-        let source = Self::new(Origin::Files(Box::new(reader)), truth);
-        Ok(Found::Raw(source, geometry(request, false)?))
+        let geometry = geometry(request, false)?;
+        let source = Self::new(request, Origin::Files(Box::new(reader)), geometry.clone(), truth);
+        Ok(Found::Raw(source, geometry))
     }
 
-    fn new(origin: Origin, truth: bool) -> Self {
-        Self { origin, notes: Vec::new(), truth: truth.then_some(HitsOf::Velo) }
+    fn new(request: &Request, origin: Origin, geometry: Geometry, truth: bool) -> Self {
+        let truth = truth.then_some(HitsOf::Velo);
+        Self { origin, notes: Vec::new(), truth, geometry, banks: request.velo_banks }
     }
 
     /// Looks into the inputs.
@@ -107,10 +116,11 @@ impl RawSource {
             let is_raw =
                 request.format == Format::Mdf || request.format == Format::Auto && is_raw_stream(&head);
             let stream = Cursor::new(head).chain(stream);
+            let name = if name == "-" { "standard input" } else { name };
             if is_raw {
                 return Self::files(request, RawReader::from_stream(name, stream, options), truth);
             }
-            return Ok(Found::OtherPipe(name.clone(), Box::new(stream)));
+            return Ok(Found::OtherPipe(name.into(), Box::new(stream)));
         }
         let sources = inputs::sources(names);
         if !is_raw(&options, &sources)? {
@@ -170,23 +180,26 @@ fn is_named_mdf(path: &Path) -> bool {
 }
 
 impl Source<RawBatch> for RawSource {
-    fn read(&mut self, events: usize, batch: &mut RawBatch, truth: &mut Vec<TruthEvent>) -> Result<usize> {
+    fn read(&mut self, events: usize, batch: &mut RawBatch, beside: &mut Beside) -> Result<usize> {
         self.notes.clear();
+        let before = batch.event_ids().len();
         let read = match &mut self.origin {
-            Origin::Files(reader) => reader.read(events, batch, &mut self.notes)?,
+            Origin::Files(reader) => reader.read(events, batch, &mut self.notes),
             Origin::Simulation(simulated) => {
                 let Simulated { reader, ut, scifi, polarity } = &mut **simulated;
                 let detector = LhcbDetector { ut, scifi, polarity: *polarity };
-                reader.read(events, &detector, batch, &mut self.notes)?
+                reader.read(events, &detector, batch, &mut self.notes)
             }
         };
-        if let Some(hits_of) = self.truth {
-            for note in &self.notes {
+        // What was read before an error has its truth and its numbers, too.
+        for (note, &number) in self.notes.iter().zip(&batch.event_ids()[before..]) {
+            beside.ids.push(EventId { number, run: note.run, event: note.number });
+            if let Some(hits_of) = self.truth {
                 let decode = |mc| decode_mc(mc, hits_of);
-                truth.push(note.truth.as_ref().map(decode).transpose()?.unwrap_or_default());
+                beside.truth.push(note.truth.as_ref().map(decode).transpose()?.unwrap_or_default());
             }
         }
-        Ok(read)
+        read
     }
 
     fn known_items(&self) -> Option<u64> {
@@ -208,6 +221,11 @@ impl Source<RawBatch> for RawSource {
             Origin::Files(reader) => vec![(UNUSABLE_INPUTS, reader.unusable_inputs())],
             Origin::Simulation(_) => Vec::new(),
         }
+    }
+
+    fn count_unknown(&self, rules: Rules) -> CountUnknown<RawBatch> {
+        let names = HitNames::new(&self.geometry, self.banks, rules.hits_of());
+        Box::new(move |batch, event, hits| names.unknown(&batch.view().event(event), hits))
     }
 
     fn check_by(&mut self, rules: Rules) {

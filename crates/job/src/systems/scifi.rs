@@ -1,14 +1,15 @@
 //! SciFi: raw banks to tracks in it.
 
+use super::banks::{NaiveDecoder, blame};
 use super::raw::RawSource;
 use super::track_check::{TrackCheck, TrackRows};
 use super::trackers::{pool, tracker_rules};
 use crate::system::Runs;
 use crate::{Check, CheckOptions, Config, Host, Opened, Request, System};
-use peloton::Result;
 use peloton::engine::{Sequence, Stage};
 use peloton::event::{RawBatch, SciFiTracks};
 use peloton::scifi::{SciFi, SciFiConfig, SciFiGeometry};
+use peloton::{Result, Status};
 use peloton_io::input::Format;
 use peloton_truth::{Measured, Rules};
 use std::sync::Arc;
@@ -71,7 +72,11 @@ impl System for SciFiTracksSystem {
         opened: &mut Opened<Self>,
     ) -> Result<Box<dyn Check<Self>>> {
         let rules = Self::track_rules(request, options, opened)?;
-        Ok(Box::new(TrackCheck::new(rules, options, rows)))
+        TrackCheck::new(request, rules, options, rows).map(|check| Box::new(check) as Box<_>)
+    }
+
+    fn diagnose(context: &SciFiContext, batch: &RawBatch, event: usize, status: Status) -> Option<String> {
+        blame(&[NaiveDecoder::SciFi(context.geometry.clone())], &batch.view().event(event), status)
     }
 
     fn bank_bytes(context: &SciFiContext, batch: &RawBatch) -> Option<u64> {

@@ -1,11 +1,11 @@
 //! [`TrackCheck`]: the check of any sequence whose tracks are lists of LHCbIDs.
 
 use crate::check::{KnownHits, object, report};
-use crate::{Check, CheckOptions, Checked, Host, Summary, System, text};
+use crate::truth_output::TruthOutput;
+use crate::{Check, CheckOptions, Checked, Chunk, Host, Request, Summary, System, text};
 use peloton::Result;
 use peloton::engine::Sliced;
-use peloton::event::TruthEvent;
-use peloton_truth::{Checker, Measured, Rules};
+use peloton_truth::{Checker, EventRows, Measured, Rules};
 
 /// The tracks of one event as a check wants them.
 #[derive(Debug, Default)]
@@ -41,29 +41,44 @@ pub struct TrackCheck<S: System> {
     tables: bool,
     rows: fn(&S::Results, usize, &mut TrackRows),
     event: TrackRows,
+    truth: Option<TruthOutput>,
 }
 
 impl<S: System> TrackCheck<S> {
     /// A check by these rules that has seen nothing.
-    pub fn new(rules: Rules, options: &CheckOptions, rows: fn(&S::Results, usize, &mut TrackRows)) -> Self {
+    ///
+    /// # Errors
+    /// When the tables that are asked for cannot be written.
+    pub fn new(
+        request: &Request,
+        rules: Rules,
+        options: &CheckOptions,
+        rows: fn(&S::Results, usize, &mut TrackRows),
+    ) -> Result<Self> {
         let (checker, known) = (Checker::new(rules), KnownHits::default());
-        Self { checker, known, tables: options.tables, rows, event: TrackRows::default() }
+        let (tables, truth) = (options.tables, options.truth_tables(request)?);
+        Ok(Self { checker, known, tables, rows, event: TrackRows::default(), truth })
     }
 }
 
 impl<S: System> Check<S> for TrackCheck<S> {
-    fn add(&mut self, _batch: &S::Batch, truth: &[TruthEvent], results: &Sliced<S::Results>) -> Result<()> {
-        for ((tracks, event), truth) in results.events().zip(truth) {
+    fn add(&mut self, chunk: &Chunk<S::Batch, Sliced<S::Results>>) -> Result<()> {
+        let events = chunk.result.events().zip(&chunk.beside.truth).zip(&chunk.beside.ids);
+        for (((tracks, event), truth), id) in events {
             self.event.clear();
             (self.rows)(tracks, event, &mut self.event);
             self.known.event(truth, self.event.iter().map(|(ids, _)| ids));
             self.checker.measured_event(truth, self.event.iter());
+            if let Some(tables) = &mut self.truth {
+                tables.add(EventRows::of_event(id, truth, &self.checker.last_event(truth)))?;
+            }
         }
         Ok(())
     }
 
     fn finish(self: Box<Self>, _summary: &Summary, host: Host<'_>) -> Result<Checked> {
         self.known.tell(host);
+        self.truth.map_or(Ok(()), TruthOutput::finish)?;
         let report = report(self.checker)?;
         let mut text = report.to_string();
         if self.tables {

@@ -1,5 +1,6 @@
 //! UT and SciFi: raw banks to hits.
 
+use super::banks::{NaiveDecoder, blame};
 use super::raw::RawSource;
 use crate::check::no_tracks;
 use crate::system::Runs;
@@ -8,7 +9,7 @@ use peloton::engine::{Engine, Pool, SLICE_EVENTS, Sequence, Stage};
 use peloton::event::RawBatch;
 use peloton::scifi::{SciFiGeometry, SciFiHits};
 use peloton::ut::{UtGeometry, UtHits};
-use peloton::{Error, Result};
+use peloton::{Error, Result, Status};
 use peloton_io::input::Format;
 use peloton_truth::Rules;
 use std::sync::Arc;
@@ -38,7 +39,7 @@ pub fn tracker_rules(options: &CheckOptions, default: Rules) -> Result<Rules> {
 }
 
 macro_rules! raw_to_hits {
-    ($(#[$doc:meta])* $system:ident, $sequence:ident, $geometry:ident, $part:ident) => {
+    ($(#[$doc:meta])* $system:ident, $sequence:ident, $geometry:ident, $decoder:ident, $part:ident) => {
         $(#[$doc])*
         pub struct $system;
 
@@ -82,6 +83,16 @@ macro_rules! raw_to_hits {
                 Ok(rules)
             }
 
+            fn diagnose(
+                context: &Self::Context,
+                batch: &RawBatch,
+                event: usize,
+                status: Status,
+            ) -> Option<String> {
+                let decoder = NaiveDecoder::$decoder(context.clone());
+                blame(&[decoder], &batch.view().event(event), status)
+            }
+
             fn check(_: &Request, _: &CheckOptions, _: &mut Opened<Self>) -> Result<Box<dyn Check<Self>>> {
                 Err(no_tracks(Self::NAME))
             }
@@ -97,9 +108,9 @@ macro_rules! raw_to_hits {
 
 raw_to_hits!(
     /// UT banks to UT hits.
-    UtSystem, UtHits, UtGeometry, ut
+    UtSystem, UtHits, UtGeometry, Ut, ut
 );
 raw_to_hits!(
     /// SciFi banks to SciFi hits.
-    SciFiSystem, SciFiHits, SciFiGeometry, scifi
+    SciFiSystem, SciFiHits, SciFiGeometry, SciFi, scifi
 );

@@ -1,19 +1,23 @@
 //! The Velo: hits or raw banks to tracks.
 
+use super::banks::{NaiveDecoder, blame};
 use super::inputs;
 use super::raw::{Found, RawSource, warn_of_format};
 use super::trackers::{pool, tracker_rules};
 use crate::check::{KnownHits, object, report};
 use crate::summary::UNUSABLE_INPUTS;
-use crate::system::Runs;
-use crate::{Check, CheckOptions, Checked, Config, Host, Opened, Request, Source, Summary, System, text};
+use crate::system::{CountUnknown, Runs};
+use crate::truth_output::TruthOutput;
+use crate::{
+    Beside, Check, CheckOptions, Checked, Chunk, Config, Host, Opened, Request, Source, Summary, System, text,
+};
 use peloton::engine::{Sequence, Sliced, Stage};
-use peloton::event::{TruthEvent, VeloTracks};
+use peloton::event::{VELO_MODULES, VeloEvent, VeloTracks};
 use peloton::velo::{FitConfig, Velo, VeloBanks, VeloConfig, VeloInputBatch, VeloSensors};
-use peloton::{Error, Result};
+use peloton::{Error, Result, Status};
 use peloton_io::input::{Format, Geometry, VeloReader};
 use peloton_sim::{SimDetector, SimReader, SimSpec};
-use peloton_truth::{Checker, Rules, VeloHits, VeloLosses, VeloPulls};
+use peloton_truth::{Checker, EventRows, Rules, VeloHits, VeloLosses, VeloPulls};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -51,16 +55,11 @@ enum VeloSource {
 }
 
 impl Source<VeloInputBatch> for VeloSource {
-    fn read(
-        &mut self,
-        events: usize,
-        batch: &mut VeloInputBatch,
-        truth: &mut Vec<TruthEvent>,
-    ) -> Result<usize> {
+    fn read(&mut self, events: usize, batch: &mut VeloInputBatch, beside: &mut Beside) -> Result<usize> {
         match self {
-            Self::Files(reader) => reader.read(events, batch.hits_mut(), truth),
-            Self::Raw(source) => source.read(events, batch.banks_mut(), truth),
-            Self::Simulation(reader, _) => reader.read(events, batch.hits_mut(), truth),
+            Self::Files(reader) => reader.read(events, batch.hits_mut(), &mut beside.truth),
+            Self::Raw(source) => source.read(events, batch.banks_mut(), beside),
+            Self::Simulation(reader, _) => reader.read(events, batch.hits_mut(), &mut beside.truth),
         }
     }
 
@@ -86,6 +85,21 @@ impl Source<VeloInputBatch> for VeloSource {
             Self::Raw(source) => source.dropped(),
             Self::Simulation(..) => Vec::new(),
         }
+    }
+
+    fn count_unknown(&self, rules: Rules) -> CountUnknown<VeloInputBatch> {
+        let in_banks = match self {
+            Self::Raw(source) => Some(source.count_unknown(rules)),
+            Self::Files(_) | Self::Simulation(..) => None,
+        };
+        Box::new(move |batch, event, hits| match (batch, &in_banks) {
+            (VeloInputBatch::Hits(events), _) => {
+                let count = events.view().event(event).len();
+                hits.filter(|hit| **hit as usize >= count).count() as u64
+            }
+            (VeloInputBatch::Banks(banks), Some(in_banks)) => in_banks(banks, event, hits),
+            (VeloInputBatch::Banks(_), None) => 0,
+        })
     }
 
     fn check_by(&mut self, rules: Rules) {
@@ -166,10 +180,18 @@ impl System for VeloSystem {
         matches!(format, Auto | VeloJson | VeloNdjson | Mdf | Banks)
     }
 
-    fn is_hit(batch: &VeloInputBatch, event: usize, hit: u32) -> Option<bool> {
+    fn diagnose(
+        context: &VeloContext,
+        batch: &VeloInputBatch,
+        event: usize,
+        status: Status,
+    ) -> Option<String> {
         match batch {
-            VeloInputBatch::Hits(hits) => Some((hit as usize) < hits.view().event(event).x.len()),
-            VeloInputBatch::Banks(_) => None,
+            VeloInputBatch::Hits(hits) => blame_hit(&hits.view().event(event), status),
+            VeloInputBatch::Banks(banks) => {
+                let decoder = NaiveDecoder::Velo(context.sensors.clone()?, context.banks);
+                blame(&[decoder], &banks.view().event(event), status)
+            }
         }
     }
 
@@ -197,6 +219,7 @@ impl System for VeloSystem {
             fit: request.config.velo.fit.clone(),
             losses,
             tables: options.tables,
+            rows: options.truth_tables(request)?,
         }))
     }
 
@@ -204,6 +227,28 @@ impl System for VeloSystem {
         let velo = context.sequence(&Config::default()).ok()?;
         velo.bank_bytes(Velo::view(batch))
     }
+}
+
+/// Which hit of an event is to blame for a status, or which module for too many.
+fn blame_hit(event: &VeloEvent<'_>, status: Status) -> Option<String> {
+    let position = |hit: usize| [event.x[hit], event.y[hit], event.z[hit]];
+    let size = |hit: usize| position(hit).into_iter().map(f32::abs).fold(0.0, f32::max);
+    let hit = match status {
+        Status::NotFinite => {
+            (0..event.len()).find(|&hit| position(hit).iter().any(|value| !value.is_finite()))?
+        }
+        Status::OutOfRange => (0..event.len()).max_by(|&a, &b| size(a).total_cmp(&size(b)))?,
+        Status::TooManyHits => return Some(format!("{} hits", event.len())),
+        Status::TooManyHitsInModule => {
+            let module = (0..VELO_MODULES).max_by_key(|&module| event.module(module).len())?;
+            return Some(format!("{} hits in module {module}", event.module(module).len()));
+        }
+        _ => return None,
+    };
+    let module = (0..VELO_MODULES).find(|&module| event.module(module).contains(&hit));
+    let module = module.map_or(String::new(), |module| format!(" in module {module}"));
+    let [x, y, z] = position(hit);
+    Some(format!("hit {hit}{module} at x {x}, y {y}, z {z} mm"))
 }
 
 /// Tracks against true particles.
@@ -214,17 +259,18 @@ struct VeloCheck {
     fit: FitConfig,
     losses: Option<VeloLosses>,
     tables: bool,
+    rows: Option<TruthOutput>,
 }
 
 impl Check<VeloSystem> for VeloCheck {
-    fn add(
-        &mut self,
-        batch: &VeloInputBatch,
-        truth: &[TruthEvent],
-        results: &Sliced<VeloTracks>,
-    ) -> Result<()> {
-        for (number, ((tracks, event), truth)) in results.events().zip(truth).enumerate() {
+    fn add(&mut self, chunk: &Chunk<VeloInputBatch, Sliced<VeloTracks>>) -> Result<()> {
+        let Chunk { batch, beside, result } = chunk;
+        let events = result.events().zip(&beside.truth).zip(&beside.ids);
+        for (number, (((tracks, event), truth), id)) in events.enumerate() {
             self.checker.event(truth, tracks.hit_lists(event));
+            if let Some(rows) = &mut self.rows {
+                rows.add(EventRows::of_event(id, truth, &self.checker.last_event(truth)))?;
+            }
             self.known.event(truth, tracks.hit_lists(event));
             let hits = match batch {
                 VeloInputBatch::Hits(hits) => Some(hits.view().event(number)),
@@ -246,6 +292,7 @@ impl Check<VeloSystem> for VeloCheck {
 
     fn finish(self: Box<Self>, _summary: &Summary, host: Host<'_>) -> Result<Checked> {
         self.known.tell(host);
+        self.rows.map_or(Ok(()), TruthOutput::finish)?;
         let report = report(self.checker)?;
         let mut checked =
             Checked { text: report.to_string(), json: object(&report), is_right: true, failure: None };

@@ -1,18 +1,19 @@
 //! Velo and UT: raw banks to Velo tracks with hits in the UT.
 
+use super::banks::{NaiveDecoder, blame};
 use super::raw::RawSource;
+use super::track_check::{TrackCheck, TrackRows};
 use super::trackers::{pool, tracker_rules};
-use crate::check::{KnownHits, object, report};
 use crate::system::Runs;
-use crate::{Check, CheckOptions, Checked, Config, Host, Opened, Request, Summary, System, text};
+use crate::{Check, CheckOptions, Config, Host, Opened, Request, System};
 use peloton::chain::{UtDetector, VeloUt};
-use peloton::engine::{Sequence, Sliced, Stage};
-use peloton::event::{RawBatch, TruthEvent, VeloUtTracks};
+use peloton::engine::{Sequence, Stage};
+use peloton::event::{RawBatch, VeloUtTracks};
 use peloton::ut::UtConfig;
 use peloton::velo::{Velo, VeloBanks, VeloConfig, VeloSensors};
-use peloton::{Error, Result};
+use peloton::{Error, Result, Status};
 use peloton_io::input::Format;
-use peloton_truth::{Checker, Rules};
+use peloton_truth::Rules;
 use std::sync::Arc;
 
 /// Velo and UT banks to tracks through both.
@@ -90,11 +91,15 @@ impl System for VeloUtSystem {
             return Err(Error::Unsupported("--losses is for the sequence velo".into()));
         }
         let rules = Self::track_rules(request, options, opened)?;
-        Ok(Box::new(VeloUtCheck {
-            checker: Checker::new(rules),
-            known: KnownHits::default(),
-            tables: options.tables,
-        }))
+        TrackCheck::new(request, rules, options, rows).map(|check| Box::new(check) as Box<_>)
+    }
+
+    fn diagnose(context: &VeloUtContext, batch: &RawBatch, event: usize, status: Status) -> Option<String> {
+        let decoders = [
+            NaiveDecoder::Velo(context.sensors.clone(), context.banks),
+            NaiveDecoder::Ut(Arc::new(context.ut.geometry.clone())),
+        ];
+        blame(&decoders, &batch.view().event(event), status)
     }
 
     fn bank_bytes(context: &VeloUtContext, batch: &RawBatch) -> Option<u64> {
@@ -102,30 +107,7 @@ impl System for VeloUtSystem {
     }
 }
 
-/// Tracks against true particles.
-struct VeloUtCheck {
-    checker: Checker,
-    known: KnownHits,
-    tables: bool,
-}
-
-impl Check<VeloUtSystem> for VeloUtCheck {
-    fn add(&mut self, _batch: &RawBatch, truth: &[TruthEvent], results: &Sliced<VeloUtTracks>) -> Result<()> {
-        for ((tracks, event), truth) in results.events().zip(truth) {
-            self.checker.event(truth, tracks.hit_lists(event));
-            self.known.event(truth, tracks.hit_lists(event));
-        }
-        Ok(())
-    }
-
-    fn finish(self: Box<Self>, _summary: &Summary, host: Host<'_>) -> Result<Checked> {
-        self.known.tell(host);
-        let report = report(self.checker)?;
-        let mut checked =
-            Checked { text: report.to_string(), json: object(&report), is_right: true, failure: None };
-        if self.tables {
-            checked.text.push_str(&text::tables(&report));
-        }
-        Ok(checked)
-    }
+/// The tracks of an event.
+fn rows(tracks: &VeloUtTracks, event: usize, rows: &mut TrackRows) {
+    tracks.hit_lists(event).for_each(|hits| rows.push(hits.iter().copied(), None));
 }

@@ -147,7 +147,7 @@ impl SimulatedEvent {
             vertices: self.vertices.clone(),
             place: format!("simulated event {}", self.number),
         };
-        EventNote { run: RUN, number: self.number, truth: Some(truth) }
+        EventNote { run: Some(RUN), number: Some(self.number), truth: Some(truth) }
     }
 
     /// Writes the event as an MDF record.

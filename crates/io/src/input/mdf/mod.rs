@@ -16,6 +16,7 @@ mod record;
 mod truth;
 mod write;
 
+pub(super) use banks::HEADER;
 pub use banks::{Bank, Banks};
 pub use compression::{Compression, MAX_BODY, compress, decompress};
 pub use record::{Record, RecordHeader, checksum};

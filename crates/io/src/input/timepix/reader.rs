@@ -55,6 +55,8 @@ struct Current {
     decoder: Box<dyn Decode>,
     buffer: Vec<u8>,
     filled: usize,
+    /// Bytes that were read so far, after decompression.
+    bytes: u64,
 }
 
 impl PixelReader {
@@ -147,8 +149,10 @@ impl PixelReader {
         }
         if let Some(columns) = &mut self.columns {
             let layout = self.layout.as_ref().expect("a source is open");
-            if columns.read(hits, block, &mut self.counts, layout)? {
-                return Ok(ReadEnd::More);
+            match columns.read(hits, block, &mut self.counts, layout) {
+                Ok(true) => return Ok(ReadEnd::More),
+                Ok(false) => {}
+                Err(error) => self.problems.break_off(&error.to_string()),
             }
             self.columns = None;
             return Ok(ReadEnd::EndOfSource);
@@ -157,7 +161,11 @@ impl PixelReader {
         let layout = self.layout.as_ref().expect("a source is open");
         let mut to = Output { block, counts: &mut self.counts, layout };
         while to.block.hits.len() < hits {
-            match current.step(&mut to)? {
+            let step = current.step(&mut to).unwrap_or_else(|error| {
+                self.problems.break_off(&format!("{error}, {} bytes into it", current.bytes));
+                Step::End
+            });
+            match step {
                 Step::Read => {}
                 // Nothing at the moment: what is there should not wait.
                 Step::Idle => break,
@@ -268,7 +276,7 @@ impl PixelReader {
                 return Ok(true);
             }
         };
-        self.current = Some(Current { name, stream, decoder, buffer, filled });
+        self.current = Some(Current { name, stream, decoder, buffer, filled, bytes: filled as u64 });
         Ok(true)
     }
 }
@@ -303,6 +311,7 @@ impl Current {
             Err(e) => return Err(Error::io(&self.name, e)),
         };
         self.filled += read;
+        self.bytes += read as u64;
         if read == 0 {
             self.decoder.finish(&self.buffer[..self.filled], to);
             return Ok(Step::End);

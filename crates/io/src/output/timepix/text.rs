@@ -1,10 +1,11 @@
 //! Clusters as text: one JSON object a line, and the clog format of the Pixet programs.
 
+use crate::output::units::kev;
 use peloton::event::{NS_PER_TICK, PixelClusters, Results, TriggerPairs, Values};
 use std::io::{self, Write};
 use std::ops::Range;
 
-/// Writes one JSON object a cluster: time and duration in ns, energy in keV, bounds as `[x, y, x, y]`, hits as
+/// Writes one JSON object a cluster: time and duration in ns, energy in keV or null without a calibration, bounds as `[x, y, x, y]`, hits as
 /// `[x, y, tot, ns after the first]`; with `pairs` also the count of the latest trigger before the cluster, and for
 /// each hit the ns since the latest trigger before it, null without one.
 ///
@@ -32,7 +33,7 @@ pub fn write_cluster_ndjson(
             range.len(),
             features.tot[cluster],
             features.height[cluster],
-            features.energy[cluster] as f64 / 1000.0,
+            kev(features.energy[cluster]).map_or("null".into(), |kev| kev.to_string()),
             bounds,
         )?;
         for (name, column) in floats.clone() {
@@ -136,6 +137,7 @@ mod tests {
         assert_eq!((&lines[0]["trigger"], &lines[1]["trigger"]), (&serde_json::Value::Null, &9.into()));
         assert_eq!(lines[0]["since_trigger_ns"], serde_json::json!([null, 1.562]));
         assert_eq!((&lines[0]["energy_keV"], &lines[1]["size"]), (&12.345.into(), &1.into()));
+        assert_eq!(lines[1]["energy_keV"], serde_json::Value::Null);
 
         let mut text = Vec::new();
         write_clog(7, &clusters(), &mut text).unwrap();

@@ -3,9 +3,9 @@
 use super::PixelContext;
 use crate::check::object;
 use crate::text::table;
-use crate::{Check, Checked, Host, Request, Summary};
+use crate::{Check, Checked, Chunk, Host, Request, Summary};
 use peloton::engine::Sliced;
-use peloton::event::{Column, PixelClusters, PixelHits, TruthEvent};
+use peloton::event::{Column, PixelClusters, PixelHits};
 use peloton::timepix::{
     Algorithm, Definition, FindConfig, Finder, PixelBatch, TimeSorter, TimepixConfig, reference,
 };
@@ -68,12 +68,8 @@ impl PixelCheck {
 }
 
 impl Check<super::TimepixSystem> for PixelCheck {
-    fn add(
-        &mut self,
-        batch: &PixelBatch,
-        _truth: &[TruthEvent],
-        results: &Sliced<PixelClusters>,
-    ) -> Result<()> {
+    fn add(&mut self, chunk: &Chunk<PixelBatch, Sliced<PixelClusters>>) -> Result<()> {
+        let Chunk { batch, result: results, .. } = chunk;
         self.hits_in += batch.block.hits.len() as u64;
         self.hits_out += results.slices().map(|clusters| clusters.hits.len() as u64).sum::<u64>();
         if !self.is_over {

@@ -134,9 +134,20 @@ impl System for TimepixSystem {
 
     fn check(
         request: &Request,
-        _options: &CheckOptions,
+        options: &CheckOptions,
         opened: &mut Opened<Self>,
     ) -> Result<Box<dyn Check<Self>>> {
+        for (flag, is_given) in [
+            ("--rules", options.rules.is_some()),
+            ("--tables", options.tables),
+            ("--losses", options.losses),
+            ("--truth-output", options.truth_output.is_some()),
+        ] {
+            if is_given {
+                let message = format!("{flag} is for tracks: pixel hits come without true particles");
+                return Err(peloton::Error::Config(message));
+            }
+        }
         PixelCheck::new(request, &opened.context).map(|check| Box::new(check) as Box<_>)
     }
 

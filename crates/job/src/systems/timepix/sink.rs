@@ -6,6 +6,7 @@ use crate::Cancel;
 use crate::sink::{ByteSink, Done, FileFormat, Sink, buffered, put_in_place, unknown_format};
 use peloton::event::{Hashes, PixelClusters, TriggerPairs};
 use peloton::{Error, Result};
+use peloton_io::input::EventId;
 use peloton_io::output::timepix::{trigger_columns, trigger_fields, write_clog, write_cluster_ndjson};
 use peloton_io::output::{Metadata, OutputFile, ParquetWriter};
 use std::io::BufWriter;
@@ -75,7 +76,7 @@ impl ClusterSink {
 }
 
 impl Sink<PixelClusters> for ClusterSink {
-    fn write(&mut self, _event_ids: &[u64], piece: &PixelClusters) -> Result<()> {
+    fn write(&mut self, _ids: &[EventId], piece: &PixelClusters) -> Result<()> {
         let Some(pairing) = self.pairing.clone() else { return self.write_paired(piece, None) };
         let pairs =
             pairing.next().ok_or_else(|| Error::Internal("clusters without their triggers".into()))?;

@@ -4,19 +4,19 @@ use super::pairing::Pairing;
 use super::{PixelContext, TimepixSystem};
 use crate::summary::UNUSABLE_INPUTS;
 use crate::systems::inputs;
-use crate::{Cancel, Host, Opened, Request, Source};
-use peloton::event::{Layout, PixelBlock, TruthEvent};
+use crate::{Beside, Cancel, Host, Opened, Request, Source};
+use peloton::event::{Layout, PixelBlock};
 use peloton::timepix::PixelBatch;
 use peloton::{Error, Result};
 use peloton_io::input::Format;
 use peloton_io::input::timepix::{
-    Datagrams, Fed, Feed, PixelCounts, PixelFormat, PixelOptions, PixelReader, PixelStream, ReadEnd,
-    dropped_datagrams,
+    Datagrams, Fed, Feed, KatherineOptions, PixelCounts, PixelFormat, PixelOptions, PixelReader, PixelStream,
+    ReadEnd, dropped_datagrams,
 };
-use peloton_sim::timepix::PixelSim;
+use peloton_sim::timepix::{PixelSim, PixelSimSpec};
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
-use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::net::{TcpListener, TcpStream, ToSocketAddrs, UdpSocket};
 use std::sync::Arc;
 use std::thread::sleep;
 use std::time::Duration;
@@ -55,6 +55,8 @@ struct PixelSource {
     /// Hits that were looked at before: they come first.
     looked_at: Option<PixelBlock>,
     counts: PixelCounts,
+    /// Hits that there will be, of a simulation.
+    known: Option<u64>,
     /// Hits dropped because they came too fast.
     not_taken: u64,
     socket: Option<UdpSocket>,
@@ -80,7 +82,7 @@ impl PixelSource {
 impl Source<PixelBatch> for PixelSource {
     /// Blocks are as large as the configuration says: a stream that is measured is appended block by block until its
     /// first source ends, as sources have clocks of their own.
-    fn read(&mut self, _items: usize, batch: &mut PixelBatch, _: &mut Vec<TruthEvent>) -> Result<usize> {
+    fn read(&mut self, _items: usize, batch: &mut PixelBatch, _: &mut Beside) -> Result<usize> {
         if batch.end {
             return Ok(0);
         }
@@ -98,6 +100,10 @@ impl Source<PixelBatch> for PixelSource {
         }
         self.feed.give_back(fed.block);
         Ok(hits)
+    }
+
+    fn known_items(&self) -> Option<u64> {
+        self.known
     }
 
     fn dropped(&self) -> Vec<(&'static str, u64)> {
@@ -130,6 +136,10 @@ struct Found {
     disorder_us: f64,
     is_live: bool,
     socket: Option<UdpSocket>,
+    /// Hits that there will be, where that is known.
+    known: Option<u64>,
+    /// How they are written down; none for those that are simulated.
+    format: Option<PixelFormat>,
 }
 
 /// Opens the inputs of a request.
@@ -138,17 +148,22 @@ struct Found {
 /// Those of the readers and sockets.
 pub fn open(request: &Request, host: Host<'_>) -> Result<Opened<TimepixSystem>> {
     let names = inputs::names(request, "sim:timepix,preset=am241,hits=4000000,seed=1");
-    let Found { mut stream, layout, disorder_us, is_live, socket } =
+    let Found { mut stream, layout, disorder_us, is_live, socket, known, format } =
         match inputs::special(&names, &["sim:", "tcp://", "udp://"])? {
             Some(spec) if spec.starts_with("sim:") => {
-                let sim = PixelSim::new(spec.parse()?);
+                let spec: PixelSimSpec = spec.parse()?;
+                let (known, sim) = (Some(spec.hits), PixelSim::new(spec));
                 let (disorder_us, layout) = (sim.disorder_us(), Layout::single(256, 256)?);
                 let stream = Box::new(Simulated { sim, hits: 0, at_end: false });
-                Found { stream, layout, disorder_us, is_live: false, socket: None }
+                Found { stream, layout, disorder_us, is_live: false, socket: None, known, format: None }
             }
             Some(address) => listen(address, options(request), host)?,
             None => from_reader(PixelReader::open(&inputs::sources(&names), options(request))?, false),
         };
+    if request.pixels.katherine != KatherineOptions::default() && format != Some(PixelFormat::Katherine) {
+        let message = "--katherine-unit is for the format katherine, and the input has another one";
+        return Err(Error::Config(message.into()));
+    }
     let mut looked_at = PixelBlock::default();
     let mut masked = Vec::new();
     if let Some(limit) = request.pixels.mask_hot {
@@ -162,6 +177,7 @@ pub fn open(request: &Request, host: Host<'_>) -> Result<Opened<TimepixSystem>> 
         feed,
         looked_at: Some(looked_at).filter(|block| !block.hits.is_empty()),
         counts,
+        known,
         not_taken: 0,
         socket,
         cancel: host.cancel.clone(),
@@ -180,8 +196,16 @@ fn hot_pixels(block: &PixelBlock, limit: u64) -> Vec<(u16, u16)> {
 }
 
 fn from_reader(reader: PixelReader, is_live: bool) -> Found {
-    let (layout, disorder_us) = (reader.layout().clone(), reader.format().usual_disorder_us());
-    Found { stream: Box::new(reader), layout, disorder_us, is_live, socket: None }
+    let (layout, format) = (reader.layout().clone(), reader.format());
+    Found {
+        stream: Box::new(reader),
+        layout,
+        disorder_us: format.usual_disorder_us(),
+        is_live,
+        socket: None,
+        known: None,
+        format: Some(format),
+    }
 }
 
 fn options(request: &Request) -> PixelOptions {
@@ -197,10 +221,17 @@ fn options(request: &Request) -> PixelOptions {
 fn listen(address: &str, options: PixelOptions, host: Host<'_>) -> Result<Found> {
     let failed = |e| Error::io(address, e);
     let place = &address[6..];
+    if place.to_socket_addrs().is_err() {
+        let message =
+            "no address to listen at: it is HOST:PORT, such as tcp://0.0.0.0:5000 or udp://127.0.0.1:5000";
+        return Err(Error::Config(format!("{address}: {message}")));
+    }
     if address.starts_with("tcp://") {
         let listener = TcpListener::bind(place).map_err(failed)?;
         let local = listener.local_addr().map_err(failed)?;
-        host.progress.note(&format!("waiting for a sender on tcp://{local}"));
+        host.progress.note(&format!(
+            "waiting for a sender on tcp://{local}; the job ends when it closes the connection"
+        ));
         let stream = accept(&listener, host).map_err(failed)?;
         let clock = stream.try_clone().map_err(failed)?;
         clock.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
@@ -212,7 +243,8 @@ fn listen(address: &str, options: PixelOptions, host: Host<'_>) -> Result<Found>
     let socket = datagrams.socket().map_err(failed)?;
     let local = socket.local_addr().map_err(failed)?;
     socket.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
-    host.progress.note(&format!("waiting for datagrams on udp://{local}"));
+    host.progress
+        .note(&format!("waiting for datagrams on udp://{local}; an empty one, or Ctrl-C, ends the job"));
     wait(address, host, || socket.peek(&mut [0; 16]))?;
     let reader = PixelReader::from_stream(address, datagrams, options)?;
     Ok(Found { socket: Some(socket), ..from_reader(reader, true) })

@@ -1,0 +1,151 @@
+//! Which flags mean anything to which commands and sequences. One that would be ignored is refused: whoever gave it
+//! expects something of it.
+
+use peloton::{Error, Result};
+use peloton_job::SequenceName;
+use peloton_job::SequenceName::{Cylinder, Long, SciFi, SciFiHits, Timepix, Ut, Velo, VeloUt};
+
+/// Where a flag means something.
+struct Effect {
+    flag: &'static str,
+    sequences: &'static [SequenceName],
+    commands: &'static [&'static str],
+}
+
+const EVERY: &[SequenceName] = &SequenceName::ALL;
+const EVENTS: &[SequenceName] = &[Velo, VeloUt, Ut, SciFi, SciFiHits, Long, Cylinder];
+const RAW: &[SequenceName] = &[Velo, VeloUt, Ut, SciFi, SciFiHits, Long];
+const ON_DEVICES: &[SequenceName] = &[Velo, Timepix, Cylinder];
+const JOBS: &[&str] = &["run", "check", "throughput", "tune", "compare", "display"];
+const COUNTING: &[&str] = &["run", "check", "throughput", "compare"];
+const CHECK: &[&str] = &["check"];
+/// Those, and `soak`, which makes its input itself.
+const ALL: &[&str] = &["run", "check", "throughput", "tune", "compare", "display", "soak"];
+
+const fn effect(
+    flag: &'static str,
+    sequences: &'static [SequenceName],
+    commands: &'static [&'static str],
+) -> Effect {
+    Effect { flag, sequences, commands }
+}
+
+/// All flags that do not mean the same everywhere.
+const EFFECTS: &[Effect] = &[
+    effect("--events", EVENTS, JOBS),
+    effect("--strict", EVERY, COUNTING),
+    effect("--max-bad", EVENTS, COUNTING),
+    effect("--geometry", RAW, JOBS),
+    effect("--velo-banks", &[Velo, VeloUt, Long], JOBS),
+    effect("--preset", &[Velo, VeloUt, SciFi, Long, Cylinder], JOBS),
+    effect("--gang", EVENTS, JOBS),
+    effect("--slice", EVERY, JOBS),
+    effect("--profile", EVERY, &["run", "check", "throughput", "compare", "display", "soak"]),
+    effect("--device", ON_DEVICES, &["run", "check", "throughput", "compare", "display"]),
+    effect("--rules", EVENTS, CHECK),
+    effect("--tables", EVENTS, CHECK),
+    effect("--losses", &[Velo], CHECK),
+    effect("--tracks", RAW, CHECK),
+    effect("--truth-output", EVENTS, CHECK),
+    effect("--definition", &[Timepix], ALL),
+    effect("--algorithm", &[Timepix], ALL),
+    effect("--delta-ns", &[Timepix], ALL),
+    effect("--strict-delta", &[Timepix], ALL),
+    effect("--disorder-us", &[Timepix], ALL),
+    effect("--layout", &[Timepix], JOBS),
+    effect("--calibration", &[Timepix], ALL),
+    effect("--filter", &[Timepix], ALL),
+    effect("--mask-hot", &[Timepix], JOBS),
+    effect("--trigger", &[Timepix], &["run", "throughput"]),
+    effect("--katherine-unit", &[Timepix], JOBS),
+    effect("--when-full", &[Timepix], ALL),
+    effect("--builder", &[Cylinder], ALL),
+    effect("--seeds", &[Cylinder], ALL),
+    effect("--candidates", &[Cylinder], ALL),
+    effect("--holes", &[Cylinder], ALL),
+];
+
+/// Refuses the first of the flags that were given which the command, or the sequence, would not look at.
+///
+/// # Errors
+/// [`Error::Config`] that names the flag, and what it is for.
+pub fn check(command: &str, sequence: SequenceName, given: &[&str]) -> Result<()> {
+    for flag in given {
+        let Some(effect) = EFFECTS.iter().find(|effect| effect.flag == *flag) else { continue };
+        if !effect.sequences.contains(&sequence) {
+            let names: Vec<_> = effect.sequences.iter().map(|name| name.name()).collect();
+            let plural = if names.len() == 1 { "" } else { "s" };
+            let names = names.join(", ");
+            let message =
+                format!("{flag} is for the sequence{plural} {names}, and this is {sequence}: see --sequence");
+            return Err(Error::Config(message));
+        }
+        if !effect.commands.contains(&command) {
+            let commands = effect.commands.join(", ");
+            let message = format!("{flag} means nothing to `peloton {command}`: it is for {commands}");
+            return Err(Error::Config(message));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Cli;
+    use clap::CommandFactory;
+
+    /// Flags that mean the same to every command that has them.
+    const EVERYWHERE: &[&str] = &[
+        "--config",
+        "--format",
+        "--gang",
+        "--help",
+        "--isa",
+        "--json",
+        "--print-config",
+        "--quiet",
+        "--sequence",
+        "--threads",
+    ];
+    /// Those of one command alone, whatever the sequence.
+    const OWN: &[&str] = &[
+        "--output",
+        "--repetitions",
+        "--seconds",
+        "--scan",
+        "--left",
+        "--right",
+        "--event",
+        "--frame-us",
+        "--input",
+        "--transport",
+        "--share",
+        "--warm-up",
+    ];
+
+    #[test]
+    fn every_flag_is_in_the_table() {
+        let cli = Cli::command();
+        let mut seen = 0;
+        for command in cli.get_subcommands().filter(|command| ALL.contains(&command.get_name())) {
+            for flag in command.get_arguments().filter_map(|argument| argument.get_long()) {
+                let flag = format!("--{flag}");
+                let is_known = |list: &[&str]| list.contains(&&flag[..]);
+                let in_table = EFFECTS.iter().any(|effect| effect.flag == flag);
+                assert!(in_table || is_known(EVERYWHERE) || is_known(OWN), "{} {flag}", command.get_name());
+                seen += usize::from(in_table);
+            }
+        }
+        assert!(seen > 100, "{seen}");
+        for Effect { flag, .. } in EFFECTS {
+            assert!(
+                check("run", Velo, &[flag]).is_ok()
+                    || check("run", Timepix, &[flag]).is_ok()
+                    || check("run", Cylinder, &[flag]).is_ok()
+                    || check("check", Velo, &[flag]).is_ok(),
+                "{flag}"
+            );
+        }
+    }
+}

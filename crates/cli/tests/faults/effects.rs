@@ -1,0 +1,123 @@
+//! B14: every flag that a command or a sequence would ignore is refused: all flags, sequences and commands.
+
+use super::*;
+
+/// A flag with a value, the sequences and the commands that it is for.
+type Row = (&'static [&'static str], &'static [&'static str], &'static [&'static str]);
+
+const COMMANDS: [&str; 6] = ["run", "check", "throughput", "tune", "compare", "display"];
+const SEQUENCES: [(&str, &str); 8] = [
+    ("velo", VELO),
+    ("velo-ut", RAW),
+    ("ut", RAW),
+    ("scifi", RAW),
+    ("scifi-hits", RAW),
+    ("long", RAW),
+    ("timepix", PIXELS),
+    ("cylinder", CYLINDER),
+];
+const EVERY: &[&str] = &["velo", "velo-ut", "ut", "scifi", "scifi-hits", "long", "timepix", "cylinder"];
+const LHCB: &[&str] = &["velo", "velo-ut", "ut", "scifi", "scifi-hits", "long"];
+const EVENTS: &[&str] = &["velo", "velo-ut", "ut", "scifi", "scifi-hits", "long", "cylinder"];
+const COUNTING: &[&str] = &["run", "check", "throughput", "compare"];
+
+const FLAGS: &[Row] = &[
+    (&["--events", "0:1"], EVENTS, &COMMANDS),
+    (&["--strict"], EVERY, COUNTING),
+    (&["--max-bad", "3"], EVENTS, COUNTING),
+    (&["--geometry", "nominal"], LHCB, &COMMANDS),
+    (&["--velo-banks", "retina"], &["velo", "velo-ut", "long"], &COMMANDS),
+    (&["--preset", "best"], &["velo", "velo-ut", "scifi", "long", "cylinder"], &COMMANDS),
+    (&["--gang", "auto"], EVENTS, &COMMANDS),
+    (&["--slice", "2"], EVENTS, &COMMANDS),
+    (
+        &["--device", "emulated"],
+        &["velo", "timepix", "cylinder"],
+        &["run", "check", "throughput", "compare", "display"],
+    ),
+    (&["--rules", "lhcb"], EVENTS, &["check"]),
+    (&["--tables"], EVENTS, &["check"]),
+    (&["--losses"], &["velo"], &["check"]),
+    (&["--tracks", "none.ndjson"], LHCB, &["check"]),
+    (&["--truth-output", "none.parquet"], EVENTS, &["check"]),
+    (&["--scan"], &[], &["throughput"]),
+    (&["--definition", "local"], &["timepix"], &COMMANDS),
+    (&["--algorithm", "open"], &["timepix"], &COMMANDS),
+    (&["--delta-ns", "10"], &["timepix"], &COMMANDS),
+    (&["--strict-delta"], &["timepix"], &COMMANDS),
+    (&["--disorder-us", "1"], &["timepix"], &COMMANDS),
+    (&["--layout", "quad"], &["timepix"], &COMMANDS),
+    (&["--calibration", "."], &["timepix"], &COMMANDS),
+    (&["--filter", "size=2:3"], &["timepix"], &COMMANDS),
+    (&["--mask-hot", "3"], &["timepix"], &COMMANDS),
+    (&["--trigger", "rise1"], &["timepix"], &["run", "throughput"]),
+    (&["--katherine-unit", "2"], &["timepix"], &COMMANDS),
+    (&["--when-full", "drop"], &["timepix"], &COMMANDS),
+    (&["--builder", "standard"], &["cylinder"], &COMMANDS),
+    (&["--seeds", "hits"], &["cylinder"], &COMMANDS),
+    (&["--candidates", "3"], &["cylinder"], &COMMANDS),
+    (&["--holes", "1"], &["cylinder"], &COMMANDS),
+];
+
+#[test]
+fn flags_without_effect_are_refused_everywhere() {
+    let (mut refused, mut taken) = (0, 0);
+    for (flag, sequences, commands) in FLAGS {
+        for command in COMMANDS {
+            for (sequence, input) in SEQUENCES {
+                // Nothing runs: what is wrong is told before the configuration is printed.
+                let job = [&[command, "--sequence", sequence, input, "--print-config"], *flag].concat();
+                let output: &[&str] = if command == "display" { &["--output", "a.html"] } else { &[] };
+                let (code, _, error) = said(&[&job[..], output].concat());
+                let is_for_it = sequences.contains(&sequence) && commands.contains(&command);
+                if is_for_it {
+                    assert_eq!((code, &error[..]), (Some(0), ""), "{job:?}");
+                    taken += 1;
+                } else if flag[0] != "--scan" {
+                    assert_eq!(code, Some(2), "{job:?}: {error}");
+                    assert!(error.contains(flag[0]), "{job:?}: {error}");
+                    refused += 1;
+                }
+            }
+        }
+    }
+    assert!(refused > 900 && taken > 200, "{refused} {taken}");
+}
+
+#[test]
+fn what_a_refusal_says() {
+    for (job, words) in [
+        (&["run", PIXELS, "--slice", "4"][..], "blocks of hits"),
+        (
+            &["run", PIXELS, "--preset", "paper"],
+            "--preset is for the sequences velo, velo-ut, scifi, long, cylinder, and this is timepix",
+        ),
+        (
+            &["tune", VELO, "--max-bad", "2"],
+            "--max-bad means nothing to `peloton tune`: it is for run, check",
+        ),
+        (
+            &["display", PIXELS, "--trigger", "rise1", "--output", "a.html"],
+            "--trigger means nothing to `peloton display`",
+        ),
+        (&["soak", "--layout", "quad"], "--layout means nothing to `peloton soak`"),
+        (&["soak", "--preset", "best"], "--preset"),
+        (
+            &["run", "--sequence", "timepix", PIXELS, "--katherine-unit", "2"],
+            "--katherine-unit is for the format katherine",
+        ),
+        (
+            &["run", CYLINDER, "--builder", "best-hit", "--candidates", "4"],
+            "--candidates is for the builders standard",
+        ),
+        (&["check", VELO, "--tracks", "none.ndjson", "--isa", "scalar"], "--isa has no effect with --tracks"),
+        (
+            &["simulate", "--detector", "velo", "--geometry", "nominal", "--output", "-"],
+            "--geometry is for the detector lhcb",
+        ),
+        (&["simulate", "--detector", "timepix", "--threads", "2", "--output", "-"], "--threads"),
+    ] {
+        let error = failure(job, 2);
+        assert!(error.contains(words), "{job:?}: {error}");
+    }
+}

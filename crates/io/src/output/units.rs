@@ -1,0 +1,112 @@
+//! Units of files: what has a unit of the kernels in memory has the one that people use in a file.
+
+use arrow_array::{ArrayRef, Float64Array};
+use arrow_schema::DataType;
+use peloton::event::{ColumnInfo, Kind, Values};
+use std::sync::Arc;
+
+/// eV in a keV.
+const EV_PER_KEV: f64 = 1000.0;
+
+/// How a column of a results schema is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// As it is.
+    Plain,
+    /// Ticks of 1.5625 ns as ns.
+    Nanoseconds,
+    /// eV as keV; null where nothing was measured, as no hit has an energy of 0.
+    KiloElectronVolts,
+}
+
+impl Form {
+    /// The form of a column.
+    pub fn of(info: &ColumnInfo) -> Self {
+        match info.unit {
+            "1.5625 ns" => Self::Nanoseconds,
+            "eV" => Self::KiloElectronVolts,
+            _ => Self::Plain,
+        }
+    }
+
+    /// Type of the values in a file.
+    pub fn data_type(self, kind: Kind) -> DataType {
+        match (self, kind) {
+            (Self::Nanoseconds | Self::KiloElectronVolts, _) => DataType::Float64,
+            (Self::Plain, Kind::Status | Kind::U16) => DataType::UInt16,
+            (Self::Plain, Kind::Starts | Kind::U32) => DataType::UInt32,
+            (Self::Plain, Kind::U8) => DataType::UInt8,
+            (Self::Plain, Kind::U64) => DataType::UInt64,
+            (Self::Plain, Kind::I64) => DataType::Int64,
+            (Self::Plain, Kind::F32) => DataType::Float32,
+        }
+    }
+
+    /// Unit of the values in a file; `unit` is the one in memory.
+    pub fn unit(self, unit: &'static str) -> &'static str {
+        match self {
+            Self::Plain => unit,
+            Self::Nanoseconds => "ns",
+            Self::KiloElectronVolts => "keV",
+        }
+    }
+
+    /// Whether values may be missing.
+    pub fn is_nullable(self) -> bool {
+        self == Self::KiloElectronVolts
+    }
+
+    /// The values in the unit of files; none for a form that changes nothing.
+    pub fn convert(self, values: Values<'_>) -> Option<ArrayRef> {
+        match (self, values) {
+            (Self::Nanoseconds, Values::I64(ticks)) => Some(floats(ticks.iter().map(|&tick| Some(ns(tick))))),
+            (Self::Nanoseconds, Values::U32(ticks)) => {
+                Some(floats(ticks.iter().map(|&tick| Some(ns(tick.into())))))
+            }
+            (Self::KiloElectronVolts, Values::U64(energies)) => {
+                Some(floats(energies.iter().copied().map(kev)))
+            }
+            _ => None,
+        }
+    }
+}
+
+fn floats(values: impl Iterator<Item = Option<f64>>) -> ArrayRef {
+    Arc::new(values.collect::<Float64Array>())
+}
+
+/// Ticks as ns, exactly below six days: a tick is 25/16 ns.
+pub(super) fn ns(ticks: i64) -> f64 {
+    let sixteenths = i128::from(ticks) * 25;
+    sixteenths.div_euclid(16) as f64 + sixteenths.rem_euclid(16) as f64 / 16.0
+}
+
+/// An energy in keV; none where there was no calibration.
+pub(super) fn kev(ev: u64) -> Option<f64> {
+    (ev > 0).then(|| ev as f64 / EV_PER_KEV)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use peloton::event::{PixelClusters, Results};
+
+    #[test]
+    fn times_and_energies_have_the_units_of_people() {
+        assert_eq!([ns(16), ns(1), ns(-1), ns(1 << 50)], [25.0, 1.5625, -1.5625, 1759218604441600.0]);
+        assert_eq!([kev(0), kev(12_345)], [None, Some(12.345)]);
+    }
+
+    #[test]
+    fn what_has_a_form_can_be_converted() {
+        // A column of another type in these units would be written in the unit of the kernels under the name of files'.
+        let clusters = PixelClusters::default();
+        let mut converted = 0;
+        for (info, values) in clusters.columns() {
+            let form = Form::of(info);
+            assert_eq!(form.convert(values).is_some(), form != Form::Plain, "{}", info.name);
+            converted += usize::from(form != Form::Plain);
+        }
+        assert_eq!(converted, 4);
+    }
+}

@@ -1,0 +1,413 @@
+//! The configuration as a file to start from: every key once, each with what it means and its unit.
+
+use crate::Config;
+
+/// What the keys mean, by their tables.
+const MEANINGS: &[(&str, &[(&str, &str)])] = &[
+    (
+        "",
+        &[
+            (
+                "sequence",
+                "what is reconstructed: velo, velo-ut, scifi, long, ut, scifi-hits, timepix, cylinder",
+            ),
+            (
+                "preset",
+                "set of parameters that all stages start from: best, paper, forwarding, hlt1, hlt1-unrestricted",
+            ),
+            ("isa", "instruction set level: auto, scalar, portable, avx2, avx512, neon"),
+            ("gang", "lanes of a gang: auto, 1, 4, 8, 16, 32, 64"),
+            ("threads", "auto (one per core) or a number"),
+            (
+                "slice_events",
+                "events that a thread takes at once: auto or a number; changes nothing but speed",
+            ),
+        ],
+    ),
+    (
+        "velo.limits",
+        &[
+            ("hits", "hits of an event; one with more is refused and counted"),
+            ("hits_in_module", "hits of a module; an event with more is refused and counted"),
+            ("coordinate", "largest |x|, |y| and |z| of a hit, mm"),
+            (
+                "candidates_in_window",
+                "hits looked at in one search window; what lies beyond is counted as dropped",
+            ),
+        ],
+    ),
+    (
+        "velo.best",
+        &[
+            ("hit_resolution", "resolution of a hit in x and in y, mm"),
+            (
+                "scatter_constant",
+                "variance of the scattering angle in one pair of modules, whatever the slope, rad^2",
+            ),
+            ("scatter_slope", "its part proportional to tx^2 + ty^2, rad^2"),
+            ("forward_chi2", "largest chi2 of a hit that a track is continued to"),
+            ("inner_radius", "no hit is expected on a line that passes nearer to the beam line, mm"),
+            ("outer_radius", "nor on one that passes further from it, mm"),
+            ("skipped_pairs", "pairs of modules in a row that a track may miss"),
+            ("shared_hits", "a track is a clone when more than this share of its hits is on longer tracks"),
+        ],
+    ),
+    ("velo.best.first", PASS),
+    ("velo.best.second", PASS),
+    (
+        "velo.paper",
+        &[
+            (
+                "seed_window",
+                "half width of the window in phi for a triplet's outer hits around its middle one, at z = 0, rad",
+            ),
+            ("seed_window_slope", "its growth with |z| of the middle hit, rad/mm"),
+            (
+                "seed_scatter",
+                "largest squared distance of a triplet's last hit from the line of the first two, mm^2",
+            ),
+            ("forward_window", "half width of the window in phi around the extrapolated track, rad"),
+            ("forward_scatter", "largest squared distance of a hit from the extrapolated track, mm^2"),
+            ("skipped_pairs", "pairs of modules in a row that a track may miss"),
+            ("weak_chi2", "largest chi2 per degree of freedom of a track that ends with three hits"),
+            ("weak_weight", "weight of a hit in this chi2, 1/mm^2"),
+        ],
+    ),
+    (
+        "velo.forwarding",
+        &[
+            ("slope", "largest |dx/dz| and |dy/dz| of a pair of hits"),
+            ("scatter", "largest squared distance of a hit from the extrapolated track, mm^2"),
+            ("skipped_modules", "modules of its side in a row that a track may miss"),
+            ("weak_chi2", "largest chi2 per degree of freedom of a track that ends with three hits"),
+            ("weak_weight", "weight of a hit in this chi2, 1/mm^2"),
+        ],
+    ),
+    (
+        "velo.fit",
+        &[
+            ("weight", "weight of a hit: one over the variance of x and of y, 1/mm^2"),
+            ("noise_constant", "variance of the scattering angle per hit, whatever the slope, rad^2"),
+            ("noise_slope", "its part proportional to tx^2 + ty^2, rad^2"),
+            ("noise_steep", "its part proportional to (tx^2 + ty^2)^1.5, rad^2"),
+            ("noise_gain", "how much a hit's chi2 changes that variance; 0: the slopes alone decide"),
+            ("noise_chi2", "the chi2 of a hit that leaves the variance as it is"),
+            ("noise_largest_chi2", "a hit's chi2 counts up to this: hits of others are no scattering"),
+            (
+                "noise_beam",
+                "what scatters between the innermost hit and the beam line, in units of that variance",
+            ),
+            (
+                "noise_end",
+                "what scatters between the last hit and the end of the Velo, in units of that variance",
+            ),
+            ("end_z", "where the state at the end of the Velo is given, mm"),
+            ("beam_x", "x of the beam line, mm"),
+            ("beam_y", "y of the beam line, mm"),
+        ],
+    ),
+    ("velo", &[("preset", "which algorithm runs, and whose parameters it has: best, paper, forwarding")]),
+    (
+        "ut",
+        &[
+            ("preset", "where the other parameters come from: best, paper, hlt1, hlt1-unrestricted"),
+            (
+                "choice",
+                "how tracks are chosen: kick (by a fit with the magnet's kick at one z), line (by the line of hits)",
+            ),
+            (
+                "sectors",
+                "groups of sectors in which hits are looked for: 1, 3 or 5, or 0 for as far as the window reaches",
+            ),
+            ("candidates", "doublets of hits that are tried for a track"),
+            ("min_momentum", "windows are as wide as particles of this momentum bend, MeV/c"),
+            ("min_pt", "windows are as wide as particles of this transverse momentum bend, MeV/c"),
+            ("y_tolerance", "how far above or below its strip a track may pass, mm"),
+            ("y_tolerance_slope", "the same, per mm that it is bent"),
+            ("slope_tolerance", "largest angle between a doublet and the Velo track, rad"),
+            ("hit_tolerance", "largest distance of a third and a fourth hit from the doublet's line, mm"),
+            ("velo_slope_error", "error of the Velo track's slope in the first fit"),
+            ("final_momentum", "tracks of smaller momentum are dropped, MeV/c"),
+            ("final_pt", "tracks of smaller transverse momentum are dropped, MeV/c"),
+            ("discriminant", "tracks with a smaller discriminant are dropped"),
+        ],
+    ),
+    (
+        "ut.line",
+        &[
+            (
+                "kink",
+                "how far before the middle of the UT lines of hits meet Velo tracks: constant, per |ty|, per ty^2, mm",
+            ),
+            ("kink_error", "error of that meeting: constant and per c/GeV, mm"),
+            ("offset_error", "error of the Velo track's y: constant and per c/GeV, mm"),
+            ("fourth_hit", "what a fourth hit is worth"),
+            ("momentum", "what the logarithm of the momentum in GeV/c is worth"),
+            ("max_momentum", "larger momenta are worth no more, GeV/c"),
+            ("max_cost", "tracks that cost more are dropped"),
+            ("own_hits", "hits that no cheaper track has, at least, for a track to be no clone"),
+            ("scale", "true momentum times what the fit says of 1/p"),
+        ],
+    ),
+    (
+        "scifi",
+        &[
+            ("preset", "where the other parameters come from"),
+            ("resolution", "resolution of a hit across its fibre, which covariances go by, mm"),
+        ],
+    ),
+    (
+        "scifi.limits",
+        &[
+            ("hits", "hits of an event; one with more is refused and counted"),
+            ("hits_in_zone", "hits of a zone, a half of a layer; an event with more is refused and counted"),
+            ("coordinate", "largest |x| of a hit, mm"),
+            ("triplets", "triplets of one kind in a half; what lies beyond is counted as dropped"),
+            ("candidates", "candidates of a half in x; what lies beyond is counted as dropped"),
+        ],
+    ),
+    (
+        "scifi.passes",
+        &[
+            (
+                "triplets",
+                "x layers, 0 to 5 by z, of a triplet's first, middle and last hit, for each kind of triplets",
+            ),
+            ("min_momentum", "smallest momentum that windows are made for, MeV/c"),
+            ("x_tolerance", "distance of a hit in another x layer from the parabola through a triplet, mm"),
+            ("min_x_hits", "fewest hits in x"),
+            ("uv_tolerance", "distance of a hit in a u or v layer from where it is expected, mm"),
+            ("min_hits", "fewest hits of a track"),
+            ("min_own_hits", "of how many of its hits a track in x must be the best, lest it is a clone"),
+            ("min_own_of_six", "the same for tracks with six hits"),
+        ],
+    ),
+    (
+        "long",
+        &[
+            ("preset", "where the other parameters come from"),
+            ("max_tx", "largest slope in x at the beam line of Velo tracks that are looked at"),
+            ("max_ty", "the same in y"),
+            (
+                "inner_radius",
+                "Velo tracks that pass the UT nearer to the beam than this are not looked at, mm",
+            ),
+            ("max_change_tx", "largest change of the slope in x"),
+            ("max_change_ty", "largest change of the slope in y"),
+            ("max_distance_x", "largest distance in x where the lines meet in the magnet, mm"),
+            ("max_distance_y", "largest distance in y behind the SciFi, mm"),
+            ("scale_y", "what y of the Velo's line is multiplied with there"),
+            (
+                "weights",
+                "weights of the distances in x and y, and of the slopes' changes in y and x, in the chi2",
+            ),
+            ("max_chi2", "largest chi2 of a pair"),
+            (
+                "all_pairs",
+                "whether all pairs compete, the best first, or each SciFi track takes its best Velo track",
+            ),
+            ("momentum_error", "relative error of a momentum beside that of the slopes"),
+        ],
+    ),
+    (
+        "timepix",
+        &[
+            (
+                "disorder_us",
+                "how much older than the latest hit before it a hit may be, us; left out: by format",
+            ),
+            ("capacity", "hits that may wait for their order, or for their clusters to end"),
+            ("block_hits", "hits that are worked on at once; changes nothing but speed"),
+            (
+                "calibration",
+                "folder with a.txt, b.txt, c.txt, t.txt of an energy calibration; left out: no energies",
+            ),
+            (
+                "time_walk",
+                "[a, b, c, d] of the time walk a / (E - b)^c + d in ns, E in keV; needs a calibration",
+            ),
+            ("filter", "which clusters are kept, such as [\"size=2:100\", \"energy=10:\"]; empty: all"),
+        ],
+    ),
+    (
+        "timepix.find",
+        &[
+            (
+                "definition",
+                "what a cluster is: neighbours within delta (local), of an open cluster (global), of a window (static)",
+            ),
+            ("delta", "time difference that still links hits, ticks of 1.5625 ns: 128 are 200 ns"),
+            ("strict", "whether a difference of exactly delta no longer links"),
+            ("algorithm", "which program finds the clusters: fast, open, plain; changes nothing but speed"),
+        ],
+    ),
+    (
+        "cylinder",
+        &[
+            ("builder", "how tracks are built: best-hit, standard, clone-engine"),
+            ("seeds", "where seeds come from: truth, hits"),
+            ("field", "magnetic field along z, T"),
+            (
+                "material",
+                "thickness of each layer that fits and builders reckon with, radiation lengths; 0 for none",
+            ),
+        ],
+    ),
+    (
+        "cylinder.bins",
+        &[
+            ("phi", "bins of a full turn of azimuth, a power of two"),
+            ("z_half", "half length in z of what is binned, layer by layer, cm"),
+            ("z_width", "width of a bin in z, layer by layer, cm"),
+        ],
+    ),
+    (
+        "cylinder.build",
+        &[
+            ("chi2", "a hit may be taken below this chi2"),
+            ("candidates", "candidates kept for each seed and layer"),
+            ("holes", "layers without a hit that a candidate may pass"),
+            ("window", "half width of the search window, standard deviations"),
+            ("window_phi", "its limit in azimuth, rad"),
+            ("window_z", "its limit in z, cm"),
+            ("hits_in_window", "branches of a candidate on one layer; more are cut off and counted"),
+            (
+                "hole_penalty",
+                "what a missing hit adds to chi2 when candidates are compared; 0: more hits always win",
+            ),
+        ],
+    ),
+    (
+        "cylinder.seeding",
+        &[
+            ("min_pt", "smallest transverse momentum, GeV/c"),
+            ("max_distance", "largest distance of a track from the z axis, cm"),
+            ("max_z", "largest |z| where a track comes nearest to the axis, cm"),
+            ("max_bend_z", "largest distance in z of the middle hit from the line through the others, cm"),
+            (
+                "max_partners",
+                "hits of the second layer looked at for one of the first, and of the third for a pair",
+            ),
+            ("min_hits", "fewest hits of a track"),
+            ("max_shared_hits", "hits that a track may share with better ones"),
+        ],
+    ),
+    (
+        "cylinder.fit",
+        &[(
+            "prior",
+            "standard deviations of the start: azimuth (rad), z (cm), charge / pT (c/GeV), moment (cm), slope",
+        )],
+    ),
+];
+
+/// Of a pass of the search for triplets.
+const PASS: &[(&str, &str)] = &[
+    ("window", "half width of the window for the outer hit of a triplet, 1/256 turn"),
+    ("doublet_doca", "largest distance of a doublet's line from the beam line, mm"),
+    ("score", "largest score of a triplet: its chi2 plus doca_weight times its distance from the beam line"),
+    ("scatter_slope", "variance of the scattering angle proportional to tx^2 + ty^2, rad^2"),
+    ("doca_weight", "score per distance from the beam line, 1/mm"),
+    ("weak_score", "largest score of a track that ends with three hits"),
+    ("gaps", "whether triplets may step over a pair of modules"),
+    ("gap_window", "window of those that do, 1/256 turn"),
+    ("gap_doublet_doca", "largest distance of their doublet's line from the beam line, mm"),
+    ("gap_score", "largest score of those that do"),
+    ("gap_doca_weight", "their score per distance from the beam line, 1/mm"),
+];
+
+/// Keys that are left out where nothing is set, and a value to show them with.
+const LEFT_OUT: &[(&str, &str, &str)] = &[
+    ("timepix", "disorder_us", "2000.0"),
+    ("timepix", "calibration", "\"calibration/\""),
+    ("timepix", "time_walk", "[20.0, 2.0, 1.0, 0.0]"),
+];
+
+/// What a key means.
+fn meaning(table: &str, key: &str) -> Option<&'static str> {
+    let keys = MEANINGS.iter().find(|(name, _)| *name == table)?.1;
+    keys.iter().find(|(name, _)| *name == key).map(|(_, meaning)| *meaning)
+}
+
+/// The configuration as TOML with comments; [`Config::from_toml`] reads it back.
+pub(crate) fn commented(config: &Config) -> String {
+    let mut text = String::new();
+    let mut table = String::new();
+    for line in config.to_toml().lines() {
+        if let Some(name) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
+            // Tables of a list have two brackets.
+            let name = name.trim_matches(['[', ']']);
+            left_out(&mut text, &table);
+            table = name.into();
+        } else if let Some((key, _)) = line.split_once(" = ")
+            && let Some(meaning) = meaning(&table, key)
+        {
+            text.push_str(&format!("# {meaning}\n"));
+        }
+        text.push_str(line);
+        text.push('\n');
+    }
+    left_out(&mut text, &table);
+    text
+}
+
+/// Appends what a table might have and has not, as comments, in front of the empty line that ends it.
+fn left_out(text: &mut String, table: &str) {
+    let header = text.rfind(&format!("[{table}]\n")).unwrap_or(0);
+    let is_there = |key: &str| text[header..].contains(&format!("\n{key} = "));
+    let missing = LEFT_OUT.iter().filter(|(of, key, _)| *of == table && !is_there(key));
+    let lines: String = missing
+        .map(|(_, key, value)| format!("# {}\n# {key} = {value}\n", meaning(table, key).unwrap_or_default()))
+        .collect();
+    let end = text.trim_end().len() + 1;
+    text.insert_str(end.min(text.len()), &lines);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Preset;
+
+    #[test]
+    fn every_key_is_there_once_and_says_what_it_is() {
+        for preset in Preset::ALL {
+            let config = Config::preset(preset);
+            let text = commented(&config);
+            let (mut before, mut table) = ("", String::new());
+            let mut seen = Vec::new();
+            for line in text.lines() {
+                if line.starts_with('[') {
+                    // Tables of a list have one name.
+                    table = format!("{line} {}", seen.len());
+                } else if let Some((key, _)) = line.split_once(" = ").filter(|_| !line.starts_with('#')) {
+                    assert!(
+                        before.starts_with("# "),
+                        "{table} {key}: a comment says what it is, and its unit"
+                    );
+                    let name = format!("{table} {key}");
+                    assert!(!seen.contains(&name), "{name}");
+                    seen.push(name);
+                }
+                before = line;
+            }
+            assert!(text.starts_with("# ") && seen.len() > 60);
+            assert_eq!(Config::from_toml(&text, None).unwrap(), config);
+        }
+    }
+
+    #[test]
+    fn what_may_be_left_out_is_shown() {
+        let text = commented(&Config::default());
+        let shown: String = text
+            .lines()
+            .map(|line| {
+                let key = LEFT_OUT.iter().any(|(_, key, _)| line.starts_with(&format!("# {key} = ")));
+                format!("{}\n", if key { line.trim_start_matches("# ") } else { line })
+            })
+            .collect();
+        let config = Config::from_toml(&shown, None).unwrap();
+        assert!(config.timepix.disorder_us.is_some() && config.timepix.calibration.is_some());
+        assert_eq!(Config::from_toml(&commented(&config), None).unwrap(), config);
+        assert_eq!(commented(&config).matches("calibration = ").count(), 1);
+    }
+}

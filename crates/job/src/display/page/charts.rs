@@ -1,0 +1,190 @@
+//! Distributions, and where hits are.
+
+use super::PixelDisplay;
+use super::colours::{STEPS, heat, of_step, step};
+use super::grid::Cell;
+use super::histogram::Histogram;
+use super::svg::{Axis, Chart, plain};
+use crate::text::grouped;
+use peloton::event::NS_PER_TICK;
+use std::fmt::Write;
+
+/// Drawing area of a distribution, pixels of the screen.
+const SIZE: [f64; 2] = [520.0, 240.0];
+/// Longer side of the map of hits, pixels of the screen.
+const MAP: f64 = 420.0;
+const BAR: &str = "#26547c";
+/// Pixels in the table of the hottest ones.
+const HOTTEST: usize = 10;
+
+/// How a distribution is drawn.
+struct Labels {
+    title: &'static str,
+    name: &'static str,
+    x: String,
+    y: &'static str,
+    /// What one unit of the histogram is on the axis.
+    scale: f64,
+    is_log: bool,
+    /// Whether values are counts of something, which stand in the middle of their bars.
+    is_count: bool,
+}
+
+/// All distributions that have anything in them.
+pub fn distributions(display: &PixelDisplay) -> Vec<String> {
+    let ms = 1e-6 * NS_PER_TICK;
+    // Short streams have axes in us.
+    let is_short = (display.ticks() as f64) * ms < 1.0;
+    let (scale, unit) = if is_short { (1e3 * ms, "us") } else { (ms, "ms") };
+    let labels = |title, name, x: &str, y| Labels {
+        title,
+        name,
+        x: x.into(),
+        y,
+        scale: 1.0,
+        is_log: true,
+        is_count: false,
+    };
+    let toa = Labels {
+        scale,
+        is_log: false,
+        ..labels("Time of arrival", "time", &format!("time since the first cluster, {unit}"), "hits")
+    };
+    let tot = labels("Time over threshold", "tot", "time over threshold, clocks of 25 ns", "hits");
+    let size = Labels { is_count: true, ..labels("Cluster size", "size", "hits in the cluster", "clusters") };
+    let energy = Labels { scale: 1e-3, ..labels("Energy of clusters", "energy", "energy, keV", "clusters") };
+    [(&display.toa, toa), (&display.tot, tot), (&display.size, size), (&display.energy, energy)]
+        .iter()
+        .filter(|(histogram, _)| histogram.total() > 0)
+        .map(|(histogram, labels)| distribution(histogram, labels))
+        .collect()
+}
+
+fn distribution(histogram: &Histogram, labels: &Labels) -> String {
+    let Labels { title, name, x, y, scale, is_log, is_count } = labels;
+    let bins: Vec<_> = histogram.bins().collect();
+    let filled = |bin: &&(i64, u64)| bin.1 > 0;
+    let first = bins.iter().find(filled).map_or(0, |bin| bin.0);
+    let last = bins.iter().rfind(filled).map_or(first, |bin| bin.0);
+    let shift = if *is_count && histogram.width() == 1 { -0.5 } else { 0.0 };
+    let side = |from: i64| [from as f64 + shift, from as f64 + shift + histogram.width() as f64];
+    let across = Axis::linear(scale * side(first)[0], scale * side(last)[1], x);
+    let most = bins.iter().map(|bin| bin.1).max().unwrap_or(1).max(1) as f64;
+    // Half a count is where a logarithmic axis begins, so that one count can be seen.
+    let up = if *is_log { Axis::log(0.5, 1.5 * most.max(2.0), y) } else { Axis::linear(0.0, 1.05 * most, y) };
+    let bottom = up.from;
+    let mut title = format!("{title}: {} {y}", grouped(histogram.total()));
+    if histogram.below() > 0 {
+        let _ = write!(title, ", {} before the first", grouped(histogram.below()));
+    }
+    let mut chart = Chart::new(&title, across, up, SIZE);
+    for &(from, count) in bins.iter().filter(filled) {
+        let [low, high] = side(from);
+        let range = if *is_count && histogram.width() == 1 {
+            plain(from as f64)
+        } else {
+            format!("{} to {}", plain(scale * low), plain(scale * high))
+        };
+        let hover = format!("{range}: {} {y}", grouped(count));
+        chart.bar([scale * low, bottom], [scale * high, count as f64], BAR, &hover);
+    }
+    chart.axes();
+    chart.finish(&format!("class=\"picture\" data-name=\"{name}\""))
+}
+
+/// Clusters by size and time over threshold.
+pub fn tot_of_size(display: &PixelDisplay) -> String {
+    let cells: Vec<_> = display.tot_of_size.cells().collect();
+    let end = |of: fn(&Cell) -> f64| cells.iter().map(of).fold(1.0, f64::max);
+    let x = Axis::log(1.0, end(|cell| cell.0[1]), "hits in the cluster");
+    let y = Axis::log(1.0, end(|cell| cell.1[1]), "time over threshold of the cluster, clocks of 25 ns");
+    let colours = Axis::log(1.0, end(|cell| cell.2 as f64).max(2.0), "clusters");
+    let mut chart = Chart::new("Time over threshold against size", x, y, [400.0, 400.0]);
+    for (across, up, count) in &cells {
+        let hover = format!(
+            "{} to {} hits, {} to {} clocks: {} clusters",
+            plain(across[0]),
+            plain(across[1]),
+            plain(up[0]),
+            plain(up[1]),
+            grouped(*count)
+        );
+        let colour = of_step(step(colours.place(*count as f64)));
+        chart.bar([across[0], up[0]], [across[1], up[1]], &colour, &hover);
+    }
+    chart.axes();
+    chart.colour_bar(&colours, heat);
+    chart.finish("class=\"picture\" data-name=\"tot-size\"")
+}
+
+/// Hits by pixel.
+pub fn occupancy(display: &PixelDisplay) -> String {
+    let [width, height] = display.sensor.map(|side| side as f64);
+    let scale = MAP / width.max(height);
+    let [x, y] =
+        [("x, pixel", width), ("y, pixel", height)].map(|(label, side)| Axis::linear(0.0, side, label));
+    let of = if display.square == 1 { "pixel".into() } else { format!("{0} x {0} pixels", display.square) };
+    let most = display.occupancy.iter().max().copied().unwrap_or(0).max(2) as f64;
+    let colours = Axis::log(1.0, most, &format!("hits per {of}"));
+    let mut chart = Chart::new("Where hits are, over the whole input", x, y, [scale * width, scale * height]);
+    chart.paper("#12121a");
+    let [left, top, across, up] = chart.area();
+    let mut svg = format!(
+        "<svg x=\"{left:.1}\" y=\"{top:.1}\" width=\"{across:.1}\" height=\"{up:.1}\" viewBox=\"0 0 {width} {height}\" \
+         preserveAspectRatio=\"none\" shape-rendering=\"crispEdges\">"
+    );
+    for (number, path) in squares(display, &colours).iter().enumerate().filter(|(_, path)| !path.is_empty()) {
+        let _ = write!(svg, "<path fill=\"{}\" d=\"{path}\"/>", of_step(number));
+    }
+    svg.push_str("</svg>");
+    chart.draw(&svg);
+    chart.axes();
+    chart.colour_bar(&colours, heat);
+    chart.finish("class=\"picture\" data-name=\"occupancy\"")
+}
+
+/// Squares of one step of colour as one path each; equal neighbours in a row are one.
+fn squares(display: &PixelDisplay, colours: &Axis) -> Vec<String> {
+    let (side, height) = (display.square, display.sensor[1]);
+    let columns = display.sensor[0].div_ceil(side);
+    let mut paths = vec![String::new(); STEPS];
+    for (row, counts) in display.occupancy.chunks(columns).enumerate() {
+        let mut from = 0;
+        let steps: Vec<_> =
+            counts.iter().map(|&count| (count > 0).then(|| step(colours.place(count as f64)))).collect();
+        for run in steps.chunk_by(|a, b| a == b) {
+            if let Some(number) = run[0] {
+                let (x, y) = ((from * side) as i64, height as i64 - ((row + 1) * side) as i64);
+                let long = run.len() * side;
+                let _ = write!(paths[number], "M{x} {y}h{long}v{side}h-{long}z");
+            }
+            from += run.len();
+        }
+    }
+    paths
+}
+
+/// The pixels with the most hits, as rows of HTML; nothing where pixels are not counted one by one.
+pub fn hottest(display: &PixelDisplay) -> String {
+    if display.square > 1 {
+        return String::new();
+    }
+    let mut pixels: Vec<_> = display.occupancy.iter().enumerate().filter(|(_, count)| **count > 0).collect();
+    let (hit, all) = (pixels.len() as f64, display.hits as f64);
+    pixels.sort_by_key(|(at, count)| (std::cmp::Reverse(**count), *at));
+    let mean = all / hit.max(1.0);
+    let mut rows = String::from(
+        "<h2>Hottest pixels</h2><table><tr><th>x</th><th>y</th><th>hits</th><th>share of all</th><th>times the mean</th></tr>",
+    );
+    for (at, count) in pixels.into_iter().take(HOTTEST) {
+        let (x, y) = (at % display.sensor[0], at / display.sensor[0]);
+        let (share, times) = (100.0 * *count as f64 / all, *count as f64 / mean);
+        let _ = write!(
+            rows,
+            "<tr><td>{x}</td><td>{y}</td><td>{}</td><td>{share:.2} %</td><td>{times:.1}</td></tr>",
+            grouped(*count)
+        );
+    }
+    rows.push_str("</table><p>--mask-hot N leaves out pixels with more than N hits.</p>");
+    rows
+}

@@ -1,0 +1,137 @@
+//! What a naive decoder tells of the raw banks of one event: which of them is to blame, which hits there are.
+
+use peloton::Status;
+use peloton::event::{BankKind, RawBank, RawBatch, RawEvent, SciFiBatch, UtBatch, VeloBatch};
+use peloton::scifi::{self, SciFiGeometry};
+use peloton::ut::{self, UtGeometry};
+use peloton::velo::{self, VeloBanks, VeloSensors};
+use peloton_io::input::Geometry;
+use peloton_truth::{HitsOf, detector_of};
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// Decodes the banks of one detector without any hurry.
+pub enum NaiveDecoder {
+    /// Of the Velo.
+    Velo(Arc<VeloSensors>, VeloBanks),
+    /// Of the UT.
+    Ut(Arc<UtGeometry>),
+    /// Of the SciFi.
+    SciFi(Arc<SciFiGeometry>),
+}
+
+impl NaiveDecoder {
+    /// The names of the hits of an event, or why it has none.
+    fn ids(&self, event: &RawEvent<'_>) -> Result<Vec<u32>, Status> {
+        let (ids, statuses) = match self {
+            Self::Velo(sensors, banks) => {
+                let mut hits = VeloBatch::default();
+                velo::decode_reference(sensors, *banks, event, 0, &mut hits);
+                (hits.id.to_vec(), hits.status)
+            }
+            Self::Ut(geometry) => {
+                let mut hits = UtBatch::default();
+                ut::decode_reference(geometry, event, &mut hits);
+                (hits.id.to_vec(), hits.status)
+            }
+            Self::SciFi(geometry) => {
+                let mut hits = SciFiBatch::default();
+                scifi::decode_reference(geometry, event, &mut hits);
+                (hits.id.to_vec(), hits.status)
+            }
+        };
+        match statuses.first() {
+            Some(Status::Ok) | None => Ok(ids),
+            Some(status) => Err(*status),
+        }
+    }
+
+    /// The kinds of banks that it reads.
+    fn kinds(&self) -> &'static [BankKind] {
+        match self {
+            Self::Velo(_, VeloBanks::Auto) => &[BankKind::VeloRetina, BankKind::VeloSuperpixel],
+            Self::Velo(_, VeloBanks::Retina) => &[BankKind::VeloRetina],
+            Self::Velo(_, VeloBanks::Superpixel) => &[BankKind::VeloSuperpixel],
+            Self::Ut(_) => &[BankKind::Ut],
+            Self::SciFi(_) => &[BankKind::SciFi],
+        }
+    }
+
+    /// Which bank an event with this status failed by, in words; none where no bank fails alone.
+    fn blame(&self, event: &RawEvent<'_>, status: Status) -> Option<String> {
+        if event.status != Status::Ok {
+            return None;
+        }
+        let kind = *self.kinds().iter().find(|kind| event.has(**kind))?;
+        let banks = event.banks(kind);
+        let fails = |bank: &&RawBank| self.ids(&alone(event, kind, bank).view().event(0)) == Err(status);
+        if let Some(bank) = banks.iter().find(fails) {
+            return Some(format!("the {} bank {}", name(kind), words(bank)));
+        }
+        let differs = banks.iter().find(|bank| bank.version != banks[0].version);
+        differs.map(|bank| {
+            let (first, name) = (words(&banks[0]), name(kind));
+            format!("the {name} bank {} has another version than the one {first}", words(bank))
+        })
+    }
+}
+
+/// Which bank the first of these decoders that fails so has to blame, in words.
+pub fn blame(decoders: &[NaiveDecoder], event: &RawEvent<'_>, status: Status) -> Option<String> {
+    decoders.iter().find_map(|decoder| decoder.blame(event, status))
+}
+
+/// One bank of an event as an event of its own.
+fn alone(event: &RawEvent<'_>, kind: BankKind, bank: &RawBank) -> RawBatch {
+    let mut batch = RawBatch::default();
+    // What was in an event is no longer than a bank can be.
+    let pushed = batch.push_bank(kind, bank.source, bank.version, event.bytes(bank));
+    batch.close_event(0, pushed.err().unwrap_or(Status::Ok));
+    batch
+}
+
+fn words(bank: &RawBank) -> String {
+    let RawBank { bytes, source, version, .. } = bank;
+    format!("of source {source} (version {version}, {bytes} bytes)")
+}
+
+fn name(kind: BankKind) -> &'static str {
+    match kind {
+        BankKind::VeloSuperpixel => "Velo superpixel",
+        BankKind::VeloRetina => "Velo retina",
+        BankKind::Ut => "UT",
+        BankKind::SciFi => "SciFi",
+    }
+}
+
+/// The names of the hits of raw events, for tracks made elsewhere; of those detectors whose geometry there is.
+#[derive(Default)]
+pub struct HitNames(Vec<(HitsOf, NaiveDecoder)>);
+
+impl HitNames {
+    /// Of the detectors whose hits these rules ask for.
+    pub fn new(geometry: &Geometry, banks: VeloBanks, hits_of: HitsOf) -> Self {
+        let wanted = |part| hits_of == part || hits_of == HitsOf::All;
+        let velo = || geometry.velo().ok().map(|sensors| NaiveDecoder::Velo(Arc::new(sensors), banks));
+        let ut = || geometry.ut().ok().map(|geometry| NaiveDecoder::Ut(Arc::new(geometry)));
+        let scifi = || geometry.scifi().ok().map(|geometry| NaiveDecoder::SciFi(Arc::new(geometry)));
+        let parts: [(HitsOf, &dyn Fn() -> Option<NaiveDecoder>); 3] =
+            [(HitsOf::Velo, &velo), (HitsOf::Ut, &ut), (HitsOf::SciFi, &scifi)];
+        let found = parts.into_iter().filter(|(part, _)| wanted(*part));
+        Self(found.filter_map(|(part, decoder)| Some((part, decoder()?))).collect())
+    }
+
+    /// How many of these hits an event does not have. Hits of detectors that cannot be decoded are passed over.
+    pub fn unknown<'a>(&self, event: &RawEvent<'_>, hits: impl Iterator<Item = &'a u32>) -> u64 {
+        let names = |(part, decoder): &(HitsOf, NaiveDecoder)| {
+            let ids: HashSet<u32> = decoder.ids(event).ok()?.into_iter().collect();
+            Some((*part, ids))
+        };
+        let known: Vec<_> = self.0.iter().filter_map(names).collect();
+        let is_unknown = |hit: &&u32| {
+            let names = known.iter().find(|(part, _)| *part == detector_of(**hit));
+            names.is_some_and(|(_, ids)| !ids.contains(hit))
+        };
+        hits.filter(is_unknown).count() as u64
+    }
+}

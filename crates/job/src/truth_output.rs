@@ -1,0 +1,75 @@
+//! [`TruthOutput`]: what became of every particle and of every track, as two tables.
+
+use crate::sink::{Done, buffered, put_in_place};
+use peloton::{Error, Result};
+use peloton_io::output::{Metadata, OutputFile, TableField, TableWriter};
+use peloton_truth::{EventRows, PARTICLE_FIELDS, TRACK_FIELDS};
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+
+/// The files of a truth output: of `NAME.parquet` they are `NAME.particles.parquet` and `NAME.tracks.parquet`.
+///
+/// # Errors
+/// [`Error::Config`] for another ending.
+pub fn truth_files(path: &Path) -> Result<[PathBuf; 2]> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let Some(stem) = name.strip_suffix(".parquet").filter(|stem| !stem.is_empty()) else {
+        let path = path.display();
+        return Err(Error::Config(format!("--truth-output {path}: the name must end in .parquet")));
+    };
+    Ok(["particles", "tracks"].map(|what| path.with_file_name(format!("{stem}.{what}.parquet"))))
+}
+
+/// Writes both tables.
+pub(crate) struct TruthOutput {
+    particles: Table,
+    tracks: Table,
+}
+
+struct Table {
+    path: PathBuf,
+    writer: TableWriter<BufWriter<OutputFile>>,
+}
+
+impl Table {
+    fn create(path: PathBuf, metadata: &Metadata, fields: &[TableField]) -> Result<Self> {
+        let file = BufWriter::new(OutputFile::create(&path)?);
+        Ok(Self { writer: TableWriter::new(file, &path, metadata, fields)?, path })
+    }
+
+    fn finish(self) -> Result<()> {
+        put_in_place(buffered(self.writer.finish()?, &self.path)?, Done::All).map(drop)
+    }
+}
+
+impl TruthOutput {
+    /// Begins the files.
+    ///
+    /// # Errors
+    /// Those of [`truth_files`], and [`Error::Io`] when they cannot be written.
+    pub fn create(path: &Path, metadata: &Metadata) -> Result<Self> {
+        let [particles, tracks] = truth_files(path)?;
+        Ok(Self {
+            particles: Table::create(particles, metadata, &PARTICLE_FIELDS)?,
+            tracks: Table::create(tracks, metadata, &TRACK_FIELDS)?,
+        })
+    }
+
+    /// Writes the rows of an event.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    pub fn add(&mut self, rows: EventRows) -> Result<()> {
+        rows.particles.into_iter().try_for_each(|row| self.particles.writer.push(row))?;
+        rows.tracks.into_iter().try_for_each(|row| self.tracks.writer.push(row))
+    }
+
+    /// Writes what is left and puts both files in their places.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    pub fn finish(self) -> Result<()> {
+        self.particles.finish()?;
+        self.tracks.finish()
+    }
+}

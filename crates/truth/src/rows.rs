@@ -1,0 +1,228 @@
+//! Tables of the truth: what became of every particle and of every track, row by row.
+
+use peloton::event::{CYLINDER_LAYERS, CylinderTruth, NO_HIT, Particle, TruthEvent};
+use peloton_io::input::EventId;
+use peloton_io::output::{Cell, CellKind, ID_FIELDS, TableField, id_cells};
+
+/// What became of the particles and tracks of one event, by the rules of a checker.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct EventMatches {
+    /// One for each particle.
+    pub particles: Vec<ParticleMatch>,
+    /// One for each track.
+    pub tracks: Vec<TrackMatch>,
+}
+
+/// What became of a particle.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ParticleMatch {
+    /// The categories that it belongs to.
+    pub categories: Vec<&'static str>,
+    /// Tracks that are this particle.
+    pub tracks: u32,
+    /// Hits that it left, where the rules look.
+    pub hits: u32,
+    /// The track that has most of its hits, and what share of them; none when no track is this particle.
+    pub best: Option<(u32, f64)>,
+}
+
+/// What a track is.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct TrackMatch {
+    /// Its hits.
+    pub hits: u32,
+    /// The particle that most of its hits are of, and the share of them that are; none for a ghost.
+    pub particle: Option<(u32, f64)>,
+    /// Whether an earlier track of the event is the same particle.
+    pub is_clone: bool,
+    /// Whether it repeats an earlier track hit by hit, and the rules pass it over for that.
+    pub is_repeated: bool,
+}
+
+const fn field(name: &'static str, kind: CellKind, unit: &'static str, meaning: &'static str) -> TableField {
+    TableField { name, kind, unit, meaning }
+}
+
+/// The columns of the table of particles.
+pub const PARTICLE_FIELDS: [TableField; 29] = {
+    use CellKind::{Bool, F64, I64, U32, Words};
+    let [event_id, run_number, event_number] = ID_FIELDS;
+    [
+        event_id,
+        run_number,
+        event_number,
+        field("particle", U32, "1", "number of the particle in its event, from 0, in the order of the input"),
+        field("key", I64, "1", "key that the generator gave the particle; null where there is none"),
+        field("pid", I64, "1", "PDG code; null where it is not known"),
+        field("charge", F64, "e", "charge"),
+        field("p", F64, "GeV/c", "momentum"),
+        field("pt", F64, "GeV/c", "transverse momentum"),
+        field("eta", F64, "1", "pseudorapidity"),
+        field("phi", F64, "rad", "azimuth of the momentum"),
+        field("origin_x", F64, "mm", "x where the particle was made; null where it is not known, as below"),
+        field("origin_y", F64, "mm", "y where the particle was made"),
+        field("origin_z", F64, "mm", "z where the particle was made"),
+        field("mother", I64, "1", "key of the particle that it was made by; null without one"),
+        field("is_long", Bool, "1", "reconstructible in Velo and SciFi; null for other detectors, as below"),
+        field("is_down", Bool, "1", "reconstructible in UT and SciFi"),
+        field("has_velo", Bool, "1", "reconstructible in the Velo"),
+        field("has_ut", Bool, "1", "reconstructible in the UT"),
+        field("has_scifi", Bool, "1", "reconstructible in the SciFi"),
+        field("from_beauty", Bool, "1", "from the decay of a b hadron"),
+        field("from_charm", Bool, "1", "from the decay of a c hadron"),
+        field("from_strange", Bool, "1", "from the decay of a strange hadron"),
+        field("categories", Words, "1", "categories of the rules that it counts in"),
+        field("reconstructible", Bool, "1", "whether it counts in any category"),
+        field("found", Bool, "1", "whether a track is this particle"),
+        field("tracks", U32, "1", "tracks that are this particle: those beyond the first are clones"),
+        field("best_track", U32, "1", "number of the track that has most of its hits; null when not found"),
+        field(
+            "hit_efficiency",
+            F64,
+            "1",
+            "share of its hits that this track has, 0 to 1; null when not found",
+        ),
+    ]
+};
+
+/// The columns of the table of tracks.
+pub const TRACK_FIELDS: [TableField; 11] = {
+    use CellKind::{Bool, F64, I64, U32};
+    let [event_id, run_number, event_number] = ID_FIELDS;
+    [
+        event_id,
+        run_number,
+        event_number,
+        field("track", U32, "1", "number of the track in its event, from 0, as in the results of run"),
+        field("hits", U32, "1", "hits of the track"),
+        field("particle", U32, "1", "number of the particle that it is, in its event; null for a ghost"),
+        field("key", I64, "1", "key of this particle; null for a ghost, or where there is none"),
+        field("purity", F64, "1", "share of its hits that this particle left, 0 to 1; null for a ghost"),
+        field("ghost", Bool, "1", "whether it is no particle"),
+        field("clone", Bool, "1", "whether an earlier track of the event is the same particle"),
+        field(
+            "repeated",
+            Bool,
+            "1",
+            "whether the rules pass it over, as it repeats an earlier track hit by hit",
+        ),
+    ]
+};
+
+/// A row of the table of particles.
+fn particle_row(id: &EventId, number: usize, about: Vec<Cell>, fate: &ParticleMatch) -> Vec<Cell> {
+    let ParticleMatch { categories, tracks, best, .. } = fate;
+    let mut row = id_cells(id).to_vec();
+    row.push((number as u32).into());
+    row.extend(about);
+    row.extend([
+        Cell::Words(categories.clone()),
+        (!categories.is_empty()).into(),
+        (*tracks > 0).into(),
+        (*tracks).into(),
+        best.map(|(track, _)| track).into(),
+        best.map(|(_, share)| share).into(),
+    ]);
+    row
+}
+
+/// A row of the table of tracks.
+fn track_row(id: &EventId, number: usize, track: &TrackMatch, key: Option<i64>) -> Vec<Cell> {
+    let TrackMatch { hits, particle, is_clone, is_repeated } = *track;
+    let mut row = id_cells(id).to_vec();
+    row.extend([
+        (number as u32).into(),
+        hits.into(),
+        particle.map(|(particle, _)| particle).into(),
+        key.into(),
+        particle.map(|(_, purity)| purity).into(),
+        (particle.is_none() && !is_repeated).into(),
+        is_clone.into(),
+        is_repeated.into(),
+    ]);
+    row
+}
+
+/// What is known of a particle, from its key to its flags.
+fn about(particle: &Particle) -> Vec<Cell> {
+    let Particle { key, pid, p, pt, eta, phi, charge, origin, mother, .. } = particle;
+    let [x, y, z] = origin.map_or([None; 3], |origin| origin.map(Some));
+    vec![
+        (*key).into(),
+        (*pid).into(),
+        (*charge).into(),
+        (*p).into(),
+        (*pt).into(),
+        (*eta).into(),
+        (*phi).into(),
+        x.into(),
+        y.into(),
+        z.into(),
+        (*mother).into(),
+        particle.is_long.into(),
+        particle.is_down.into(),
+        particle.has_velo.into(),
+        particle.has_ut.into(),
+        particle.has_scifi.into(),
+        particle.from_beauty.into(),
+        particle.from_charm.into(),
+        particle.from_strange.into(),
+    ]
+}
+
+/// cm in mm.
+const MM_PER_CM: f64 = 10.0;
+
+/// The same of a particle of the cylinder detector.
+fn about_cylinder(truth: &CylinderTruth, particle: usize) -> Vec<Cell> {
+    let [x, y, z, qpt, phi, theta] =
+        truth.particles.vertex.each_ref().map(|column| f64::from(column[particle]));
+    let pt = 1.0 / qpt.abs();
+    let mut cells = vec![Cell::Null, Cell::Null, qpt.signum().into()];
+    cells.extend([pt / libm::sin(theta), pt, -libm::log(libm::tan(0.5 * theta)), phi].map(Cell::Float));
+    cells.extend([x, y, z].map(|cm| Cell::Float(MM_PER_CM * cm)));
+    cells.resize(cells.len() + 9, Cell::Null);
+    cells
+}
+
+/// Rows of both tables.
+#[derive(Debug, Default)]
+pub struct EventRows {
+    /// Of [`PARTICLE_FIELDS`].
+    pub particles: Vec<Vec<Cell>>,
+    /// Of [`TRACK_FIELDS`].
+    pub tracks: Vec<Vec<Cell>>,
+}
+
+impl EventRows {
+    /// Of an event of LHCb.
+    pub fn of_event(id: &EventId, truth: &TruthEvent, matches: &EventMatches) -> Self {
+        let particles = matches.particles.iter().enumerate();
+        let key = |track: &TrackMatch| Some(truth.particles[track.particle?.0 as usize].key);
+        let tracks = matches.tracks.iter().enumerate();
+        Self {
+            particles: particles
+                .map(|(number, fate)| particle_row(id, number, about(&truth.particles[number]), fate))
+                .collect(),
+            tracks: tracks.map(|(number, track)| track_row(id, number, track, key(track))).collect(),
+        }
+    }
+
+    /// Of event `number` of a batch of the cylinder detector.
+    pub fn of_cylinder(id: &EventId, truth: &CylinderTruth, number: usize, matches: &EventMatches) -> Self {
+        let first = truth.particles.start[number] as usize;
+        let particles = matches.particles.iter().enumerate();
+        let tracks = matches.tracks.iter().enumerate();
+        Self {
+            particles: particles
+                .map(|(number, fate)| particle_row(id, number, about_cylinder(truth, first + number), fate))
+                .collect(),
+            tracks: tracks.map(|(number, track)| track_row(id, number, track, None)).collect(),
+        }
+    }
+}
+
+/// Hits of a particle of the cylinder detector.
+pub(super) fn cylinder_hits(truth: &CylinderTruth, particle: usize) -> u32 {
+    (0..CYLINDER_LAYERS).filter(|&layer| truth.particles.hits[layer][particle] != NO_HIT).count() as u32
+}

@@ -1,0 +1,26 @@
+//! How many lanes do wanted work.
+
+use crate::event::StageCounter;
+use crate::simd::Gang;
+use crate::simd::varying::Mask;
+
+/// Lanes that did wanted work, and all of them.
+#[derive(Debug, Clone, Copy, Default)]
+pub(in crate::scifi) struct Occupancy {
+    active: u64,
+    total: u64,
+}
+
+impl Occupancy {
+    #[inline(always)]
+    pub(super) fn add<G: Gang>(&mut self, _: G, lanes: Mask<G>) {
+        self.active += lanes.count() as u64;
+        self.total += G::LANES as u64;
+    }
+
+    /// Adds them to a stage.
+    pub(in crate::scifi) fn add_to(self, stage: &mut StageCounter) {
+        stage.lanes_active += self.active;
+        stage.lanes_total += self.total;
+    }
+}

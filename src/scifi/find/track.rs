@@ -1,0 +1,18 @@
+//! [`Track`]: a track as it is found.
+
+use crate::scifi::layers::{UV_LAYERS, X_LAYERS};
+
+/// A track as it is found.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::scifi) struct Track {
+    /// Places of the hits in the index, x layers first; `NO_HIT` where there is none.
+    pub(in crate::scifi) hits: [u32; X_LAYERS + UV_LAYERS],
+    /// The parameters in x.
+    pub(in crate::scifi) x: [f32; 3],
+    /// y at the reference, and slope.
+    pub(in crate::scifi) y: [f32; 2],
+    /// Sum of the squared distances of the x hits, mm^2.
+    pub(in crate::scifi) chi2_x: f32,
+    /// Sum of the squared distances in y, mm^2.
+    pub(in crate::scifi) chi2: f32,
+}

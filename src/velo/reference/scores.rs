@@ -1,0 +1,80 @@
+//! By what triplets and tracks of three hits are judged: as the searches reckon, in f32 ([`Scores::in_f32`]), and as a
+//! textbook would in f64 ([`Scores::in_f64`]), for tests of how much single precision costs.
+
+use super::modules::{Hit, chi2};
+use super::{find, forwarding, paper};
+use crate::velo::config::{BestConfig, PassConfig};
+
+/// What a search thinks of three hits, from the outside in.
+#[derive(Debug, Clone, Copy)]
+pub struct Scores {
+    /// Preset `best`: chi2 of the inner hit, plus a weight times the distance to the beam (no unit).
+    pub triplet: f64,
+    /// Presets `paper` and `forwarding`: squared distance of the inner hit from the line through the others, mm^2.
+    pub scatter: [f64; 2],
+    /// The same presets: chi2 per degree of freedom of the least-squares line (no unit).
+    pub chi2: f64,
+}
+
+/// How three hits are judged.
+#[derive(Debug, Clone, Copy)]
+pub struct Judge<'a> {
+    /// Of the preset `best`.
+    pub best: &'a BestConfig,
+    /// One of its passes.
+    pub pass: &'a PassConfig,
+    /// Score per distance to the beam, 1/mm.
+    pub doca_weight: f32,
+    /// Weight of a hit in the chi2, 1/mm^2.
+    pub weight: f32,
+}
+
+impl Scores {
+    /// As the searches reckon.
+    pub fn in_f32(judge: &Judge<'_>, hits: [[f32; 3]; 3]) -> Self {
+        let [a, b, c] = hits.map(|[x, y, z]| Hit { key: 0.0, x, y, z, source: 0, used: false });
+        let triplet = find::triplet_score(judge.best, judge.pass, judge.doca_weight, hits);
+        Self {
+            triplet: triplet.into(),
+            scatter: [paper::scatter(a, b, c), forwarding::scatter(a, b, c)].map(f64::from),
+            chi2: chi2(&[a, b, c], judge.weight).into(),
+        }
+    }
+
+    /// As a textbook would.
+    pub fn in_f64(judge: &Judge<'_>, hits: [[f32; 3]; 3]) -> Self {
+        let hits = hits.map(|hit| hit.map(f64::from));
+        let [outer, middle, inner] = hits;
+        // Where the line through the first two is at the third is (1 + r) of the second, less r of the first.
+        let r = (inner[2] - middle[2]) / (middle[2] - outer[2]);
+        let off = [0, 1].map(|i| (1.0 + r) * middle[i] - r * outer[i] - inner[i]);
+        let scatter = off[0] * off[0] + off[1] * off[1];
+        let slope = |i: usize| (middle[i] - outer[i]) / (middle[2] - outer[2]);
+        let slope2 = slope(0).powi(2) + slope(1).powi(2);
+        let [resolution, constant] = [judge.best.hit_resolution, judge.best.scatter_constant].map(f64::from);
+        let angle = constant + f64::from(judge.pass.scatter_slope) * slope2;
+        let variance =
+            resolution.powi(2) * (1.0 + (1.0 + r).powi(2) + r * r) + angle * (inner[2] - middle[2]).powi(2);
+        Self {
+            triplet: scatter / variance + f64::from(judge.doca_weight) * distance_to_beam(outer, inner),
+            scatter: [scatter; 2],
+            chi2: f64::from(judge.weight) * [0, 1].map(|i| line_chi2(hits, i)).iter().sum::<f64>() / 2.0,
+        }
+    }
+}
+
+/// Distance of the line through two points from the z axis, mm. A slope of 3e-5 is as good as none, here as there.
+fn distance_to_beam(a: [f64; 3], b: [f64; 3]) -> f64 {
+    let [x, y] = [0, 1].map(|i| b[i] - a[i]);
+    let across2 = x * x + y * y + 1e-9 * (b[2] - a[2]).powi(2);
+    (a[0] * y - a[1] * x).abs() / across2.sqrt()
+}
+
+/// Sum of squared distances from the least-squares line in x (0) or y (1), by the normal equations.
+fn line_chi2(hits: [[f64; 3]; 3], i: usize) -> f64 {
+    let middle = |axis: usize| hits.iter().map(|hit| hit[axis]).sum::<f64>() / 3.0;
+    let (at, z) = (middle(i), middle(2));
+    let sum = |term: &dyn Fn(&[f64; 3]) -> f64| hits.iter().map(term).sum::<f64>();
+    let slope = sum(&|hit| (hit[2] - z) * (hit[i] - at)) / sum(&|hit| (hit[2] - z).powi(2));
+    sum(&|hit| (hit[i] - at - slope * (hit[2] - z)).powi(2))
+}
