@@ -6,7 +6,7 @@
 mod common;
 
 use common::geometry::Detector;
-use peloton::event::{Counters, CylinderBatch, CylinderTruth, RawBatch, SciFiBatch, UtBatch, VeloBatch};
+use peloton::event::{CylinderBatch, CylinderTruth, Outcome, RawBatch, SciFiBatch, UtBatch, VeloBatch};
 use peloton::kalman::CURVATURE_PER_TESLA;
 use peloton::kalman::reference::{self as filter, single};
 use peloton::scifi::{self, SciFiScratch};
@@ -14,7 +14,7 @@ use peloton::simd::Level;
 use peloton::ut::{self, UtScratch};
 use peloton::velo::geometry::MODULE_Z;
 use peloton::velo::reference::{Judge, Scores};
-use peloton::velo::{self, BestConfig, DecodeScratch, VeloBanks};
+use peloton::velo::{self, BestConfig, DecodeScratch, VeloBanks, VeloDecoder};
 use peloton_sim::{CylinderSim, LhcbReader};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -245,13 +245,13 @@ fn decoded_hits_are_where_f64_puts_them() {
     let geometry = Detector::nominal();
     let raw = banks("sim:lhcb,events=20,seed=8", &geometry);
     let (level, all, view) = (Level::choose(None, None).unwrap(), 0..raw.len(), raw.view());
-    let mut counters = Counters::default();
-    let (mut ut, mut scifi, mut velo) = (UtBatch::default(), SciFiBatch::default(), VeloBatch::default());
-    ut::decode(level, &geometry.ut, view, all.clone(), &mut UtScratch::default(), &mut ut, &mut counters);
-    let scratch = &mut SciFiScratch::default();
-    scifi::decode(level, &geometry.scifi, view, all.clone(), scratch, &mut scifi, &mut counters);
-    let (scratch, sensors, kind) = (&mut DecodeScratch::default(), &geometry.velo, VeloBanks::Auto);
-    velo::decode(level, sensors, kind, view, all, scratch, &mut velo, &mut counters);
+    let (mut ut, mut scifi) = (Outcome::<UtBatch>::default(), Outcome::<SciFiBatch>::default());
+    ut::decode(level, &geometry.ut, view, all.clone(), &mut UtScratch::default(), &mut ut);
+    scifi::decode(level, &geometry.scifi, view, all.clone(), &mut SciFiScratch::default(), &mut scifi);
+    let decoder = VeloDecoder { sensors: &geometry.velo, banks: VeloBanks::Auto };
+    let mut velo = Outcome::<VeloBatch>::default();
+    velo::decode(level, decoder, view, all, &mut DecodeScratch::default(), &mut velo);
+    let (ut, scifi, velo) = (ut.results, scifi.results, velo.results);
 
     let mut worst = [0.0f64; 3];
     let version = view.event(0).banks(peloton::event::BankKind::Ut)[0].version;

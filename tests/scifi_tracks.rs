@@ -224,8 +224,11 @@ fn threads_and_slices_change_nothing() {
     }
 }
 
-/// Ghosts and tracks, then found and all of some categories.
-fn check_seven(preset: SciFiPreset) -> Option<([u64; 2], Vec<(String, u64, u64, u64)>)> {
+/// A category's name, particles found and all, and clones.
+type Counts = (String, u64, u64, u64);
+
+/// Ghosts and tracks, then the counts of all categories.
+fn check_seven(preset: SciFiPreset) -> Option<([u64; 2], Vec<Counts>)> {
     let data = data()?;
     let (_, geometry, raw, notes) = seven_events(&data).next().unwrap();
     let engine = Engine::new(scifi(best_level(), preset, &Detector::open(&geometry)));

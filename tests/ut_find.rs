@@ -179,7 +179,7 @@ fn push(
         put(&mut velo.beam, 0.0);
         put(&mut velo.end, 770.0);
         velo.chi2.push(1.0);
-        velo.backward.push(u8::from(velo.chi2.len() % 7 == 0));
+        velo.backward.push(u8::from(velo.chi2.len().is_multiple_of(7)));
         velo.hits.extend_from_slice(&[1, 2, 3]);
         velo.hit_start.push(velo.hits.len() as u32);
     }
@@ -210,9 +210,9 @@ fn hostile_events() {
     // 300 hits in each of four sectors that lie behind one another, and tracks into them.
     let into: Vec<_> = (0..40).map(|_| [0.11 + random.within(0.01), 0.02 + random.within(0.01)]).collect();
     let mut crowd = Vec::new();
-    for plane in 0..4 {
+    for sector in first {
         for _ in 0..300 {
-            crowd.push((first[plane] + 13, 270.0 + random.within(40.0), 0.4));
+            crowd.push((sector + 13, 270.0 + random.within(40.0), 0.4));
         }
     }
     event(crowd, &into);

@@ -46,7 +46,7 @@ fn errors_of_all_particles_above_3_gev_are_right() {
     // Where scattering is next to nothing hits make the error, and the other way round.
     let share = |place, parameter, p| {
         let is = |pull: &&VeloPull| (pull.place, pull.parameter, pull.p_from) == (place, parameter, p);
-        report.pulls.iter().filter(is).next_back().and_then(|pull| pull.hit_share).expect("this bin")
+        report.pulls.iter().rfind(is).and_then(|pull| pull.hit_share).expect("this bin")
     };
     let (slow, fast) = (share("beam", "tx", 5.0), share("beam", "tx", 30.0));
     assert!(slow < 0.3 && fast > 2.0 * slow, "{slow} {fast}");

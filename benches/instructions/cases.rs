@@ -113,8 +113,7 @@ fn cylinder(cases: &mut Vec<Case>) {
         ("cylinder standard", Builder::Standard),
         ("cylinder clone engine", Builder::CloneEngine),
     ] {
-        let mut config = CylinderConfig::default();
-        config.builder = builder;
+        let config = CylinderConfig { builder, ..CylinderConfig::default() };
         let make = |level| Cylinder::new(level, config.clone()).expect("a sequence");
         sequence(name, &[], &sample, make, cases);
     }

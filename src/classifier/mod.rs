@@ -49,14 +49,14 @@ impl<const INPUTS: usize, const HIDDEN: usize> Network<INPUTS, HIDDEN> {
         const { assert!(INPUTS > 0 && HIDDEN > 0 && HIDDEN <= MAX_HIDDEN) };
         let g = inputs[0].g;
         let mut inputs = inputs;
-        for i in 0..INPUTS {
-            inputs[i] = (inputs[i] - F32::splat(g, self.centre[i])) * F32::splat(g, self.scale[i]);
+        for (i, input) in inputs.iter_mut().enumerate() {
+            *input = (*input - F32::splat(g, self.centre[i])) * F32::splat(g, self.scale[i]);
         }
         let mut sum = F32::splat(g, self.output_bias);
         for unit in 0..HIDDEN {
             let mut inner = F32::splat(g, self.hidden_bias[unit]);
-            for i in 0..INPUTS {
-                inner = inputs[i].mul_add(F32::splat(g, self.hidden[unit][i]), inner);
+            for (i, input) in inputs.into_iter().enumerate() {
+                inner = input.mul_add(F32::splat(g, self.hidden[unit][i]), inner);
             }
             sum = sigmoid(inner).mul_add(F32::splat(g, self.output[unit]), sum);
         }

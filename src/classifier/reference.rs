@@ -9,8 +9,8 @@ impl<const INPUTS: usize, const HIDDEN: usize> Network<INPUTS, HIDDEN> {
         let mut sum = self.output_bias;
         for unit in 0..HIDDEN {
             let mut inner = self.hidden_bias[unit];
-            for i in 0..INPUTS {
-                inner = ((inputs[i] - self.centre[i]) * self.scale[i]).mul_add(self.hidden[unit][i], inner);
+            for (i, input) in inputs.into_iter().enumerate() {
+                inner = ((input - self.centre[i]) * self.scale[i]).mul_add(self.hidden[unit][i], inner);
             }
             sum = sigmoid(inner).mul_add(self.output[unit], sum);
         }
@@ -23,8 +23,8 @@ impl<const INPUTS: usize, const HIDDEN: usize> Network<INPUTS, HIDDEN> {
         let mut sum = f64::from(self.output_bias);
         for unit in 0..HIDDEN {
             let mut inner = f64::from(self.hidden_bias[unit]);
-            for i in 0..INPUTS {
-                let standard = (inputs[i] - f64::from(self.centre[i])) * f64::from(self.scale[i]);
+            for (i, input) in inputs.into_iter().enumerate() {
+                let standard = (input - f64::from(self.centre[i])) * f64::from(self.scale[i]);
                 inner += standard * f64::from(self.hidden[unit][i]);
             }
             sum += sigmoid(inner) * f64::from(self.output[unit]);

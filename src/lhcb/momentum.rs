@@ -28,7 +28,9 @@ impl Bending {
     /// The LHCb magnet with this polarity (Allen 2023 for down, 2025 for up).
     pub fn lhcb(polarity: f32) -> Self {
         let coefficients = match polarity > 0.0 {
-            false => [42.0486, 1239.40737, 486.05664, 6.71587, 632.72838, 2358.5758, -9256.27946, 241.4601],
+            false => {
+                [42.0486, 1_239.407_4, 486.056_64, 6.715_87, 632.728_4, 2_358.575_8, -9_256.279, 241.460_1]
+            }
             true => [34.27448, 1239.076, 565.017, -76.83592, 614.8917, 2071.115, -6795.68, 457.7582],
         };
         Self { coefficients, polarity }

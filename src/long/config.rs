@@ -101,7 +101,7 @@ impl LongConfig {
             ("max_chi2", self.max_chi2),
             ("momentum_error", self.momentum_error),
         ] {
-            if !(value >= 0.0 && value <= 1e6) {
+            if !(0.0..=1e6).contains(&value) {
                 return Err(Error::Config(format!("long.{name} = {value}: from 0 to 1,000,000")));
             }
         }

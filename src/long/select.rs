@@ -75,8 +75,8 @@ impl Selected {
             let inside = tx.abs().le(value(config.max_tx)) & ty.abs().le(value(config.max_ty));
             let backward = &velo.backward.padded()[at..];
             let mut forward = 0u64;
-            for lane in 0..G::LANES {
-                forward |= u64::from(backward[lane] == 0) << lane;
+            for (lane, backward) in backward.iter().take(G::LANES).enumerate() {
+                forward |= u64::from(*backward == 0) << lane;
             }
             let forward = Mask::from_bits(g, forward) & Mask::first(g, range.end - at);
             let dz = value(COMPARED_Z) - load(&end.z);

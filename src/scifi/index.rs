@@ -198,9 +198,9 @@ impl Index {
         self.next.set_len(FINE_BUCKETS);
         let (x, next) = (self.x.padded(), self.next.padded_mut());
         let mut done = 0;
-        for hit in self.begin[slot] as usize..self.end[slot] as usize {
-            let upto = bucket_of(x[hit], FINE_BUCKET, FINE_BUCKETS) + 1;
-            let value = F32::splat(g, x[hit]);
+        for &x in &x[self.begin[slot] as usize..self.end[slot] as usize] {
+            let upto = bucket_of(x, FINE_BUCKET, FINE_BUCKETS) + 1;
+            let value = F32::splat(g, x);
             while done < upto {
                 value.store(&mut next[done..]);
                 done += G::LANES;

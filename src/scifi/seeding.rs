@@ -4,7 +4,7 @@ use super::config::{SciFiConfig, SeedPass};
 use super::decode::{SciFiScratch, decode};
 use super::find::plan::Kind;
 use super::find::track::Track;
-use super::find::{ChooseScratch, FindScratch, PassCounts};
+use super::find::{ChooseScratch, FindScratch, HalfHits, PassCounts, PassRules};
 use super::geometry::SciFiGeometry;
 use super::index::{Index, NO_HIT};
 use super::layers::{BY_Z, HALVES};
@@ -229,7 +229,11 @@ fn find_room<G: Gang>(
     g.vectorize(
         #[inline(always)]
         || {
-            let rules = (&of.config.passes[pass], &of.kinds[pass][..], &of.config.limits);
+            let rules = PassRules {
+                pass: &of.config.passes[pass],
+                kinds: &of.kinds[pass],
+                limits: &of.config.limits,
+            };
             scratch.find.find_x(g, rules, &mut scratch.index[pass % 2], half, counts)
         },
     )
@@ -247,7 +251,8 @@ fn confirm_room<G: Gang>(
         #[inline(always)]
         || {
             let SeedingScratch { index, find, tracks, .. } = scratch;
-            find.find_uv(g, &of.config.passes[pass], &index[pass % 2], half, counts, tracks);
+            let hits = HalfHits { index: &index[pass % 2], half };
+            find.find_uv(g, &of.config.passes[pass], hits, counts, tracks);
         },
     );
 }
@@ -260,7 +265,7 @@ fn choose_room<G: Gang>(g: G, of: &SciFi, pass: usize, scratch: &mut SeedingScra
         #[inline(always)]
         || {
             let SeedingScratch { index: [first, second], tracks, all, choose, .. } = scratch;
-            let (present, next) = if pass % 2 == 0 { (first, second) } else { (second, first) };
+            let (present, next) = if pass.is_multiple_of(2) { (first, second) } else { (second, first) };
             for track in tracks.iter_mut() {
                 track.chi2_x = of.states.chi2_x(track, &present.x);
             }

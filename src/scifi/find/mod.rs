@@ -64,13 +64,28 @@ pub(super) struct PassCounts {
     pub(super) dropped: u64,
 }
 
+/// What one pass goes by.
+#[derive(Clone, Copy)]
+pub(super) struct PassRules<'a> {
+    pub(super) pass: &'a SeedPass,
+    pub(super) kinds: &'a [Kind],
+    pub(super) limits: &'a LimitConfig,
+}
+
+/// The hits of one half of the detector.
+#[derive(Clone, Copy)]
+pub(super) struct HalfHits<'a> {
+    pub(super) index: &'a Index,
+    pub(super) half: usize,
+}
+
 impl FindScratch {
     /// Finds the candidates in x of a half that are no clones; says how many.
     #[inline(always)]
     pub(super) fn find_x<G: Gang>(
         &mut self,
         g: G,
-        (pass, kinds, limits): (&SeedPass, &[Kind], &LimitConfig),
+        PassRules { pass, kinds, limits }: PassRules<'_>,
         index: &mut Index,
         half: usize,
         counts: &mut PassCounts,
@@ -111,8 +126,7 @@ impl FindScratch {
         &mut self,
         g: G,
         pass: &SeedPass,
-        index: &Index,
-        half: usize,
+        HalfHits { index, half }: HalfHits<'_>,
         counts: &mut PassCounts,
         out: &mut Vec<Track>,
     ) {

@@ -69,11 +69,11 @@ impl Weights {
         let (biases, outputs) = (self.inputs * self.hidden, self.inputs * self.hidden + self.hidden);
         let last = self.all.len() - 1;
         let mut sum = self.all[last];
-        for unit in 0..self.hidden {
+        for (unit, response) in units.iter_mut().enumerate().take(self.hidden) {
             let weights = &self.all[unit * self.inputs..][..self.inputs];
             let inner = weights.iter().zip(x).fold(self.all[biases + unit], |sum, (w, x)| sum + w * x);
-            units[unit] = sigmoid(inner);
-            sum += units[unit] * self.all[outputs + unit];
+            *response = sigmoid(inner);
+            sum += *response * self.all[outputs + unit];
         }
         let error = weight * (sigmoid(sum) - f64::from(u8::from(label)));
         gradient[last] += error;
