@@ -1,5 +1,6 @@
 //! All parameters of the search for tracks in the SciFi.
 
+use super::weights;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 
@@ -125,14 +126,6 @@ impl SeedPass {
     }
 }
 
-/// Weights of the classifiers: logistic regressions on the tracks that the passes find in simulated events (`sim:lhcb`,
-/// seed 1).
-const FIRST_WEIGHTS: [f32; FEATURES] =
-    [5.145, 0.720, -2.611, -0.656, -1.290, -0.780, 0.603, 0.169, 0.121, 0.179, 0.297, 0.217, 0.003, 0.010];
-const SECOND_WEIGHTS: [f32; FEATURES] = [
-    2.725, -1.690, -1.266, -0.238, -0.268, -0.193, 0.096, -0.017, 0.106, 0.076, -0.134, 0.435, 0.009, -0.001,
-];
-
 impl SeedPass {
     /// First pass of `best`: the published search in wider windows and with a milder clone rule, since the choice follows.
     fn first() -> Self {
@@ -141,7 +134,11 @@ impl SeedPass {
             min_hits: 9,
             min_own_hits: 3,
             min_own_of_six: 2,
-            choice: Some(ChoiceConfig { weights: FIRST_WEIGHTS, min_score: -0.75, shared_hits: 2 }),
+            choice: Some(ChoiceConfig {
+                weights: weights::FIRST,
+                min_score: weights::MIN_SCORE[0],
+                shared_hits: 2,
+            }),
             ..Self::hlt1()
         }
     }
@@ -154,7 +151,11 @@ impl SeedPass {
             x_tolerance: 1.5,
             uv_tolerance: 3.0,
             min_hits: 10,
-            choice: Some(ChoiceConfig { weights: SECOND_WEIGHTS, min_score: -0.25, shared_hits: 2 }),
+            choice: Some(ChoiceConfig {
+                weights: weights::SECOND,
+                min_score: weights::MIN_SCORE[1],
+                shared_hits: 2,
+            }),
             ..Self::first()
         }
     }

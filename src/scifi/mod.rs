@@ -16,6 +16,7 @@ pub mod reference;
 mod seeding;
 mod sequence;
 mod state;
+mod weights;
 
 pub use config::{ChoiceConfig, LimitConfig, SciFiConfig, SciFiPreset, SeedPass};
 

@@ -160,7 +160,7 @@ fn run<G: Gang>(
             out.counters.stages[SORT].items_out += count;
             out.counters.stages[FIND].items_in += count;
             find(g, of, scratch, out, &mut clock);
-            append_room(g, of, (hits, event), scratch, &mut out.results);
+            append_room(g, of, hits, event, scratch, &mut out.results);
             out.counters.stages[CONFIRM].items_out += scratch.all.len() as u64;
             out.results.status.push(status);
             out.counters.count_event(status);
@@ -186,11 +186,11 @@ fn find<G: Gang>(
         let mut counts = PassCounts::default();
         scratch.tracks.clear();
         for half in 0..HALVES {
-            let candidates = find_room(g, of, (pass, half), scratch, &mut counts);
+            let candidates = find_room(g, of, pass, half, scratch, &mut counts);
             counters.stages[FIND].items_out += candidates as u64;
             counters.stages[CONFIRM].items_in += candidates as u64;
             clock.lap(&mut counters.stages[FIND]);
-            confirm_room(g, of, (pass, half), scratch, &mut counts);
+            confirm_room(g, of, pass, half, scratch, &mut counts);
             clock.lap(&mut counters.stages[CONFIRM]);
         }
         counts.x.add_to(&mut counters.stages[FIND]);
@@ -222,7 +222,8 @@ fn sort_room<G: Gang>(
 fn find_room<G: Gang>(
     g: G,
     of: &SciFi,
-    (pass, half): (usize, usize),
+    pass: usize,
+    half: usize,
     scratch: &mut SeedingScratch,
     counts: &mut PassCounts,
 ) -> usize {
@@ -243,7 +244,8 @@ fn find_room<G: Gang>(
 fn confirm_room<G: Gang>(
     g: G,
     of: &SciFi,
-    (pass, half): (usize, usize),
+    pass: usize,
+    half: usize,
     scratch: &mut SeedingScratch,
     counts: &mut PassCounts,
 ) {
@@ -289,7 +291,8 @@ fn choose_room<G: Gang>(g: G, of: &SciFi, pass: usize, scratch: &mut SeedingScra
 fn append_room<G: Gang>(
     g: G,
     of: &SciFi,
-    (hits, event): (&SciFiBatch, usize),
+    hits: &SciFiBatch,
+    event: usize,
     scratch: &SeedingScratch,
     out: &mut SciFiTracks,
 ) {

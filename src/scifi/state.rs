@@ -64,7 +64,8 @@ fn between<const N: usize>(v: [f64; N], c: &[[f64; N]; N], w: [f64; N]) -> f64 {
 fn covariance<const N: usize>(
     pattern: usize,
     basis: impl Fn(usize) -> [f64; N],
-    (value, slope): ([f64; N], [f64; N]),
+    value: [f64; N],
+    slope: [f64; N],
     variance: f64,
 ) -> [f32; 3] {
     let mut normal = [[0.0; N]; N];
@@ -91,8 +92,8 @@ impl States {
         let of_y = |layer: usize| y_basis(Z[X_LAYERS + layer] - Z_REFERENCE);
         let variance = resolution * resolution;
         let variance_y = variance / (SLOPE[0] * SLOPE[0]);
-        let x = |pattern| covariance(pattern, of_x, (x_basis(at), x_turn), variance);
-        let y = |pattern| covariance(pattern, of_y, (y_basis(at), [0.0, 1.0 / METRE]), variance_y);
+        let x = |pattern| covariance(pattern, of_x, x_basis(at), x_turn, variance);
+        let y = |pattern| covariance(pattern, of_y, y_basis(at), [0.0, 1.0 / METRE], variance_y);
         Self {
             distance: at as f32,
             bend: bend(at) as f32,

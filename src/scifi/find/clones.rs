@@ -1,9 +1,10 @@
 //! Clones in x: of candidates that share hits the best live.
 
+use super::HalfHits;
 use super::triplets::Candidates;
 use crate::event::Column;
 use crate::scifi::config::SeedPass;
-use crate::scifi::index::{Index, NO_HIT};
+use crate::scifi::index::NO_HIT;
 use crate::scifi::layers::X_LAYERS;
 
 /// Values this near are the same candidate's.
@@ -23,8 +24,8 @@ impl CloneScratch {
     #[inline(always)]
     pub(super) fn keep_best(
         &mut self,
-        index: &Index,
-        (half, pass): (usize, &SeedPass),
+        HalfHits { index, half }: HalfHits<'_>,
+        pass: &SeedPass,
         candidates: &Candidates,
         kept: &mut Column<u32>,
     ) {

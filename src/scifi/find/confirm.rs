@@ -42,6 +42,22 @@ struct Trials {
     len: usize,
 }
 
+/// One layer that trials from a first layer on are followed into.
+#[derive(Clone, Copy)]
+struct Step<'a> {
+    ranges: &'a Ranges,
+    first: usize,
+    layer: usize,
+}
+
+/// Trials from a first layer on that have been through all layers.
+#[derive(Clone, Copy)]
+struct Followed<'a> {
+    ranges: &'a Ranges,
+    trials: &'a Trials,
+    first: usize,
+}
+
 /// Tracks with enough hits, and their lines in y.
 #[derive(Debug, Default)]
 pub(super) struct Confirmed {
@@ -111,9 +127,9 @@ impl ConfirmScratch {
         for first in 0..FIRST_LAYERS {
             trials.begin(g, &layers, of, ranges, first);
             for layer in first + 1..UV_LAYERS {
-                trials.follow(g, &layers, of, (ranges, first, layer), counts);
+                trials.follow(g, &layers, of, Step { ranges, first, layer }, counts);
             }
-            confirmed.fit(g, &layers, of, (ranges, trials, first), counts);
+            confirmed.fit(g, &layers, of, Followed { ranges, trials, first }, counts);
         }
         confirmed.choose(of.tracks.len());
     }
@@ -212,7 +228,7 @@ impl Trials {
         g: G,
         layers: &Layers,
         of: &Half<'_>,
-        (ranges, first, layer): (&Ranges, usize, usize),
+        Step { ranges, first, layer }: Step<'_>,
         counts: &mut Occupancy,
     ) {
         let searched = of.index.layer(of.half, X_LAYERS + layer);
@@ -257,7 +273,7 @@ impl Confirmed {
         g: G,
         layers: &Layers,
         of: &Half<'_>,
-        (ranges, trials, first): (&Ranges, &Trials, usize),
+        Followed { ranges, trials, first }: Followed<'_>,
         counts: &mut Occupancy,
     ) {
         let to = self.len;

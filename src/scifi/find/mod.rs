@@ -100,7 +100,7 @@ impl FindScratch {
             for begin in (first.begin..first.end).step_by(FIRSTS) {
                 pairs.len = 0;
                 let firsts = begin..first.end.min(begin + FIRSTS as u32);
-                pairs.list(g, index, (half, kind), firsts, &mut counts.x);
+                pairs.list(g, HalfHits { index, half }, kind, firsts, &mut counts.x);
                 pairs.find_middles(g, index, half, kind);
                 while pairs.len > 0 {
                     // Far above what detectors give: this ends what hostile events would make of it.
@@ -116,7 +116,7 @@ impl FindScratch {
                 }
             }
         }
-        clones.keep_best(index, (half, pass), candidates, tracks);
+        clones.keep_best(HalfHits { index, half }, pass, candidates, tracks);
         tracks.len()
     }
 

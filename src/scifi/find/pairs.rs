@@ -1,5 +1,6 @@
 //! Pairs: first and last hits of a half, one lane a last hit, and those of them with a middle hit where they lead.
 
+use super::HalfHits;
 use super::occupancy::Occupancy;
 use super::plan::Kind;
 use crate::event::Column;
@@ -61,8 +62,8 @@ impl Pairs {
     pub(super) fn list<G: Gang>(
         &mut self,
         g: G,
-        index: &Index,
-        (half, kind): (usize, &Kind),
+        HalfHits { index, half }: HalfHits<'_>,
+        kind: &Kind,
         firsts: std::ops::Range<u32>,
         counts: &mut Occupancy,
     ) {

@@ -1,24 +1,30 @@
 //! The choice among the tracks of a pass.
 
-use super::states::chi2_x;
 use super::track::Found;
-use crate::scifi::config::ChoiceConfig;
+use crate::scifi::config::{ChoiceConfig, FEATURES};
 
 /// Straight between powers of 2, where it is the logarithm.
 fn logarithm(x: f32) -> f32 {
     (x.to_bits() as i32 as f32).mul_add(1.0 / 8_388_608.0, -127.0)
 }
 
-/// How much a track looks like one; `x_of` knows the x of a hit.
-fn score(weights: &[f32], found: &Found, x_of: impl Fn(usize) -> f32) -> f32 {
+/// What the classifier weighs; `x_of` knows the x of a hit.
+pub(super) fn features(found: &Found, x_of: impl Fn(usize) -> f32) -> [f32; FEATURES] {
     let missing = |hits: &[Option<usize>; 6]| hits.iter().filter(|hit| hit.is_none()).count() as f32;
     let (nx, nuv) = (missing(&found.x_hits), missing(&found.uv_hits));
-    let (x, y) = (logarithm(chi2_x(found, x_of) + 0.004), logarithm(found.chi2 + 1.0));
+    let (x, y) = (logarithm(found.chi2_x(x_of) + 0.004), logarithm(found.chi2 + 1.0));
     let origin = (-found.y[1]).mul_add(8520.0, found.y[0]).abs();
     let origin = if origin < 400.0 { origin * 0.01 } else { 400.0f32 * 0.01 };
     let bend = (found.x[2].abs() * 1e6).min(10.0);
-    let linear = [1.0, nx, nuv, x, y, origin, nx * x, nuv * y, nx * y, bend, y * y * 0.1, nx * nuv];
-    let features = linear.into_iter().chain([bend * y, bend * x]);
+    let products = [nx * x, nuv * y, nx * y, bend, y * y * 0.1, nx * nuv, bend * y, bend * x];
+    let mut all = [1.0, nx, nuv, x, y, origin, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
+    all[6..].copy_from_slice(&products);
+    all
+}
+
+/// How much a track looks like one.
+fn score(weights: &[f32], found: &Found, x_of: impl Fn(usize) -> f32) -> f32 {
+    let features = features(found, x_of).into_iter();
     features.zip(weights).fold(0.0, |sum: f32, (feature, weight)| feature.mul_add(*weight, sum))
 }
 

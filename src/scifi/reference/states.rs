@@ -1,5 +1,6 @@
 //! States of tracks, with covariances in f64.
 
+use super::choice::features;
 use super::layers::{UV_SLOPE, UV_Z, X_Z, bend, distance};
 use super::track::{Found, ReferenceTrack};
 
@@ -35,26 +36,14 @@ pub(super) fn state(
         position: [x, ty.mul_add(d as f32, y)],
         slope: [tx, ty],
         qop: x0 / momentum * (-1000.0 / (1e6 * f64::from(polarity))) as f32,
-        chi2: [chi2_x(found, x_of), found.chi2],
+        chi2: [found.chi2_x(&x_of), found.chi2],
+        features: features(found, x_of),
         covariance: [
             covariance(&x_zs, basis_x, slope_x).map(|value| value * variance),
             covariance(&y_zs, basis_y, vec![0.0, 1.0 / 1000.0])
                 .map(|value| value * variance / (UV_SLOPE[0] * UV_SLOPE[0])),
         ],
     }
-}
-
-/// Sum of the squared distances of the x hits to a track; `x_of` knows the x of a hit.
-pub(super) fn chi2_x(found: &Found, x_of: impl Fn(usize) -> f32) -> f32 {
-    let [a, b, c] = found.x;
-    let mut chi2 = 0.0f32;
-    for (z, hit) in X_Z.into_iter().zip(found.x_hits) {
-        if let Some(hit) = hit {
-            let left = x_of(hit) - c.mul_add(bend(z) as f32, b.mul_add(distance(z) as f32, a));
-            chi2 = left.mul_add(left, chi2);
-        }
-    }
-    chi2
 }
 
 /// Of the value at the state's z and the slope there: the fit is a sum over the hits with weights that reproduce each basis

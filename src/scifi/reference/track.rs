@@ -1,5 +1,8 @@
 //! Hits and tracks.
 
+use super::layers::{X_Z, bend, distance};
+use crate::scifi::config::FEATURES;
+
 /// A track of the reference.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReferenceTrack {
@@ -13,6 +16,8 @@ pub struct ReferenceTrack {
     pub qop: f32,
     /// Sums of the squared distances in x and in y, mm^2.
     pub chi2: [f32; 2],
+    /// What a choice weighs.
+    pub features: [f32; FEATURES],
     /// Variance of x, covariance with its slope, variance of the slope; then those of y.
     pub covariance: [[f64; 3]; 2],
 }
@@ -37,5 +42,18 @@ impl Found {
     /// Whether it has this hit.
     pub(super) fn has(&self, hit: usize) -> bool {
         self.x_hits.contains(&Some(hit)) || self.uv_hits.contains(&Some(hit))
+    }
+
+    /// Sum of the squared distances of the x hits to it; `x_of` knows the x of a hit.
+    pub(super) fn chi2_x(&self, x_of: impl Fn(usize) -> f32) -> f32 {
+        let [a, b, c] = self.x;
+        let mut chi2 = 0.0f32;
+        for (z, hit) in X_Z.into_iter().zip(self.x_hits) {
+            if let Some(hit) = hit {
+                let left = x_of(hit) - c.mul_add(bend(z) as f32, b.mul_add(distance(z) as f32, a));
+                chi2 = left.mul_add(left, chi2);
+            }
+        }
+        chi2
     }
 }

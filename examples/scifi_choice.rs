@@ -1,0 +1,227 @@
+//! Makes `src/scifi/weights.rs`, the weights and thresholds of the preset `best` of the SciFi, from simulated events alone.
+//!
+//! ```text
+//! cargo run --release --example scifi_choice > src/scifi/weights.rs
+//! ```
+//! Takes minutes: candidates come from the naive twin, which tells their features.
+
+use peloton::engine::Engine;
+use peloton::event::{Outcome, RawBatch, SciFiBatch, TruthEvent};
+use peloton::scifi::reference::{ReferenceTrack, find};
+use peloton::scifi::{ChoiceConfig, SciFi, SciFiConfig, SciFiGeometry, SciFiPreset, SciFiScratch, decode};
+use peloton::simd::Level;
+use peloton::{Error, Result};
+use peloton_io::input::Geometry;
+use peloton_sim::{LhcbDetector, LhcbReader};
+use peloton_truth::{CheckReport, Checker, HitsOf, Rules, decode_mc};
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+/// Features, as many as a choice has weights.
+const N: usize = 14;
+/// Events of each seed; seeds that weights are fitted to, and those that thresholds are chosen on.
+const EVENTS: u64 = 10;
+const WEIGHT_SEEDS: RangeInclusive<u64> = 101..=140;
+const THRESHOLD_SEEDS: RangeInclusive<u64> = 801..=840;
+/// Thresholds are multiples of this: from and to, for the first and the second pass.
+const STEP: f32 = 0.25;
+const STEPS: [RangeInclusive<i8>; 2] = [-8..=6, -6..=8];
+
+/// Simulated events.
+struct Sample {
+    raw: RawBatch,
+    hits: SciFiBatch,
+    truth: Vec<TruthEvent>,
+    geometry: Arc<SciFiGeometry>,
+    polarity: f32,
+}
+
+impl Sample {
+    fn new(level: Level, seeds: RangeInclusive<u64>) -> Result<Self> {
+        let geometry = Geometry::Nominal;
+        let (ut, scifi, polarity) = (geometry.ut()?, geometry.scifi()?, geometry.polarity()?);
+        let detector = LhcbDetector { ut: &ut, scifi: &scifi, polarity };
+        let (mut raw, mut notes) = (RawBatch::default(), Vec::new());
+        for seed in seeds {
+            let mut reader =
+                LhcbReader::new(format!("sim:lhcb,events={EVENTS},seed={seed}").parse()?, 0, None);
+            while reader.read(64, &detector, &mut raw, &mut notes)? > 0 {}
+        }
+        let without = || Error::Config("a simulated event without truth".into());
+        let truth_of = |note: &peloton_io::input::EventNote| {
+            decode_mc(note.truth.as_ref().ok_or_else(without)?, HitsOf::All)
+        };
+        let truth = notes.iter().map(truth_of).collect::<Result<_>>()?;
+        let mut hits = Outcome::<SciFiBatch>::default();
+        decode(level, &scifi, raw.view(), 0..raw.len(), &mut SciFiScratch::default(), &mut hits);
+        Ok(Self { raw, hits: hits.results, truth, geometry: Arc::new(scifi), polarity })
+    }
+
+    /// What the last pass finds: features, and whether 70 % of the hits are of one particle. It has no choice; the passes
+    /// before it have.
+    fn candidates(&self, config: &SciFiConfig) -> Vec<([f32; N], bool)> {
+        let mut before = config.clone();
+        before.passes.pop();
+        let mut all = Vec::new();
+        for (event, truth) in self.truth.iter().enumerate() {
+            let skip = match before.passes.is_empty() {
+                true => 0,
+                false => find(&before, self.polarity, &self.hits, event).len(),
+            };
+            let found = find(config, self.polarity, &self.hits, event);
+            all.extend(found.iter().skip(skip).map(|track| (track.features, is_true(truth, track))));
+        }
+        all
+    }
+
+    /// What a checker says of a configuration.
+    fn check(&self, level: Level, config: SciFiConfig) -> Result<CheckReport> {
+        let engine = Engine::new(SciFi::new(level, config, self.geometry.clone(), self.polarity)?);
+        let mut out = Outcome::default();
+        engine.try_run(self.raw.view(), &mut engine.workspace(), &mut out)?;
+        let mut checker = Checker::new(Rules::LhcbSeed);
+        for (event, truth) in self.truth.iter().enumerate() {
+            checker.event(truth, out.results.hit_lists(event));
+        }
+        Ok(checker.report())
+    }
+}
+
+fn is_true(truth: &TruthEvent, track: &ReferenceTrack) -> bool {
+    let most = truth.particles.iter().map(|particle| {
+        let of = |hit: &&u32| particle.hits.contains(hit);
+        track.hits.iter().filter(of).count()
+    });
+    most.max().unwrap_or(0) * 10 >= track.hits.len() * 7
+}
+
+/// A logistic regression with ridge 1 by Newton's method, rounded to 0.001.
+fn fit(candidates: &[([f32; N], bool)]) -> [f32; N] {
+    let mut weights = [0.0f64; N];
+    for _ in 0..15 {
+        let (mut matrix, mut step) = ([[0.0f64; N]; N], weights.map(|weight| -weight));
+        (0..N).for_each(|i| matrix[i][i] = 1.0);
+        for (features, label) in candidates {
+            let features = features.map(f64::from);
+            let sum: f64 = features.iter().zip(&weights).map(|(feature, weight)| feature * weight).sum();
+            let odds = 1.0 / (1.0 + (-sum.clamp(-30.0, 30.0)).exp());
+            let variance = odds * (1.0 - odds) + 1e-6;
+            for i in 0..N {
+                step[i] += (f64::from(u8::from(*label)) - odds) * features[i];
+                (0..N).for_each(|j| matrix[i][j] += variance * features[i] * features[j]);
+            }
+        }
+        solve(&mut matrix, &mut step);
+        (0..N).for_each(|i| weights[i] += step[i]);
+    }
+    weights.map(|weight| (weight * 1000.0).round() as f32 / 1000.0)
+}
+
+/// Gauss and Jordan; the matrix is positive definite.
+fn solve(matrix: &mut [[f64; N]; N], values: &mut [f64; N]) {
+    for i in 0..N {
+        let pivot = matrix[i][i];
+        matrix[i].iter_mut().for_each(|value| *value /= pivot);
+        values[i] /= pivot;
+        for k in (0..N).filter(|k| *k != i) {
+            let (factor, row) = (matrix[k][i], matrix[i]);
+            matrix[k].iter_mut().zip(row).for_each(|(value, of)| *value -= factor * of);
+            values[k] -= factor * values[i];
+        }
+    }
+}
+
+fn with(config: &SciFiConfig, weights: [[f32; N]; 2], min_score: [f32; 2]) -> SciFiConfig {
+    let mut config = config.clone();
+    for (pass, (weights, min_score)) in config.passes.iter_mut().zip(weights.into_iter().zip(min_score)) {
+        pass.choice = Some(ChoiceConfig { weights, min_score, shared_hits: 2 });
+    }
+    config
+}
+
+fn found(report: &CheckReport, name: &str) -> [u64; 2] {
+    let category = report.categories.iter().find(|category| category.name == name);
+    category.map_or([0; 2], |category| [category.reconstructed, category.reconstructible])
+}
+
+/// Thresholds of both passes, particles above 5 and 3 GeV/c and true tracks that they find, and all of the report.
+struct Thresholds {
+    found: [u64; 3],
+    min_score: [f32; 2],
+    report: CheckReport,
+}
+
+/// Thresholds: of those with at most 5 % ghosts the pair that finds the most, above 5 GeV/c, then above 3 GeV/c.
+fn thresholds(
+    level: Level,
+    sample: &Sample,
+    config: &SciFiConfig,
+    weights: [[f32; N]; 2],
+) -> Result<Thresholds> {
+    let mut best: Option<Thresholds> = None;
+    for first in STEPS[0].clone() {
+        for second in STEPS[1].clone() {
+            let min_score = [first, second].map(|steps| f32::from(steps) * STEP);
+            let report = sample.check(level, with(config, weights, min_score))?;
+            let particles = ["02_long_P>5GeV", "03_long_P>3GeV"].map(|name| found(&report, name)[0]);
+            let found = [particles[0], particles[1], report.tracks - report.ghosts];
+            let is_more = best.as_ref().is_none_or(|best| found > best.found);
+            if report.ghosts * 20 <= report.tracks && is_more {
+                best = Some(Thresholds { found, min_score, report });
+            }
+        }
+    }
+    best.ok_or_else(|| Error::Config("no thresholds with so few ghosts".into()))
+}
+
+fn main() -> Result<()> {
+    let level = Level::choose(None, None)?;
+    let (to_fit, to_choose) = (Sample::new(level, WEIGHT_SEEDS)?, Sample::new(level, THRESHOLD_SEEDS)?);
+    let best = SciFiConfig::preset(SciFiPreset::Best);
+    let mut config = best.clone();
+    config.passes.truncate(1);
+    config.passes[0].choice = None;
+    let first = to_fit.candidates(&config);
+    let mut weights = [fit(&first), [0.0; N]];
+    let mut chosen = None;
+    // What the second pass finds depends on the threshold of the first, hence twice.
+    let mut min_score = [0.0; 2];
+    for _ in 0..2 {
+        let mut config = with(&best, weights, min_score);
+        config.passes[1].choice = None;
+        let second = to_fit.candidates(&config);
+        weights[1] = fit(&second);
+        let best = thresholds(level, &to_choose, &best, weights)?;
+        min_score = best.min_score;
+        chosen = Some((second, best.report));
+    }
+    let Some((second, report)) = chosen else { return Ok(()) };
+    let counts = |candidates: &[([f32; N], bool)]| {
+        let is_true = candidates.iter().filter(|(_, label)| *label).count();
+        format!("{is_true} true and {} false", candidates.len() - is_true)
+    };
+    let ([five, all_five], [three, all_three]) =
+        (found(&report, "02_long_P>5GeV"), found(&report, "03_long_P>3GeV"));
+    println!("//! Weights and thresholds of the two choices of `best`, made from simulated events alone.");
+    println!(
+        "//!\n//! Written by `cargo run --release --example scifi_choice`, not by hand. Logistic regressions"
+    );
+    println!(
+        "//! (ridge 1, rounded to 0.001) on what a pass finds without a choice in `sim:lhcb,events={EVENTS}`, seeds"
+    );
+    println!("//! {WEIGHT_SEEDS:?}; true is what has 70 % of its hits of one particle.");
+    println!("//! First pass: {}; second: {}.", counts(&first), counts(&second));
+    println!(
+        "//! Thresholds: in steps of {STEP} on seeds {THRESHOLD_SEEDS:?}; of those with at most 5 % ghosts the pair that"
+    );
+    println!(
+        "//! finds the most long particles above 5 GeV/c, then above 3 GeV/c: {five} of {all_five} and {three} of"
+    );
+    println!("//! {all_three}, ghosts {} of {}.\n", report.ghosts, report.tracks);
+    println!("use super::config::FEATURES;\n");
+    for (what, name, weights) in [("first", "FIRST", weights[0]), ("second", "SECOND", weights[1])] {
+        println!("/// Of the {what} pass.\npub(super) const {name}: [f32; FEATURES] =\n    {weights:?};");
+    }
+    println!("/// The smallest sums of both.\npub(super) const MIN_SCORE: [f32; 2] = {min_score:?};");
+    Ok(())
+}
