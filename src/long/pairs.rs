@@ -1,6 +1,7 @@
 //! Pairs of Velo and SciFi tracks that fit together, one lane a Velo track.
 
 use super::config::LongConfig;
+use super::pair_network::PAIRS;
 use super::select::{COMPARED_Z, Selected};
 use crate::event::{Column, SciFiTracks};
 use crate::simd::Gang;
@@ -45,9 +46,18 @@ impl Pairs {
         (self.len, self.lanes) = (0, [0; 2]);
         for track in range {
             let state = scifi.state.get(track);
+            let value = |value| F32::splat(g, value);
             let ([x, y], [tx, ty]) = (state.position, state.slope);
             let y = (COMPARED_Z - SCIFI_Z).mul_add(ty, y);
             let near = selected.near(y, config.max_distance_y);
+            let behind = Behind {
+                x: value(x),
+                y: value(y),
+                tx: value(tx),
+                ty: value(ty),
+                hits: value(scifi.hits_of(track).len() as f32),
+                chi2_y: value(scifi.chi2_y[track]),
+            };
             for column in [&mut self.velo, &mut self.scifi] {
                 column.reserve_total(self.len + near.len());
             }
@@ -56,11 +66,7 @@ impl Pairs {
                 let here = Mask::first(g, near.end - at);
                 self.lanes[0] += here.count() as u64;
                 self.lanes[1] += G::LANES as u64;
-                let scifi = [x, y, tx, ty].map(
-                    #[inline(always)]
-                    |value| F32::splat(g, value),
-                );
-                let (chi2, fits) = chi2(g, config, selected, at, scifi);
+                let (chi2, fits) = chi2(g, config, selected, at, &behind);
                 let fits = fits & here;
                 let number = U32::load(g, &selected.track.padded()[at..]);
                 number.store_packed(&mut self.velo.padded_mut()[self.len..], fits);
@@ -71,14 +77,25 @@ impl Pairs {
     }
 }
 
-/// How well the Velo tracks from place `at` on fit to a SciFi track (x, y behind it, slopes), and which do.
+/// What is known of a SciFi track, in all lanes.
+struct Behind<G: Gang> {
+    x: F32<G>,
+    /// Where y is compared.
+    y: F32<G>,
+    tx: F32<G>,
+    ty: F32<G>,
+    hits: F32<G>,
+    chi2_y: F32<G>,
+}
+
+/// How well the Velo tracks from place `at` on fit to a SciFi track, and which do.
 #[inline(always)]
 fn chi2<G: Gang>(
     g: G,
     config: &LongConfig,
     selected: &Selected,
     at: usize,
-    [x, y, tx, ty]: [F32<G>; 4],
+    &Behind { x, y, tx, ty, hits, chi2_y }: &Behind<G>,
 ) -> (F32<G>, Mask<G>) {
     let value = |value| F32::splat(g, value);
     let velo = |column: &Column<f32>| F32::load(g, &column.padded()[at..]);
@@ -105,5 +122,13 @@ fn chi2<G: Gang>(
         & change_y.abs().le(value(config.max_change_ty))
         & distance_x.abs().le(value(config.max_distance_x))
         & distance_y.abs().le(value(config.max_distance_y));
-    (chi2, near & chi2.le(value(config.max_chi2)))
+    let fits = near & chi2.le(value(config.max_chi2));
+    if config.min_response > 0.0 && fits.any() {
+        let [distance_x, distance_y] = [distance_x.abs(), distance_y.abs()];
+        let [change_x, change_y] = [change_x.abs(), change_y.abs()];
+        let slope = slope2.sqrt();
+        let inputs = [chi2, distance_x, distance_y, change_x, change_y, slope, hits, chi2_y.sqrt()];
+        return (chi2, fits & value(config.min_response).le(PAIRS.response(inputs)));
+    }
+    (chi2, fits)
 }

@@ -1,6 +1,7 @@
 //! The naive twin of the matching: every SciFi track with every Velo track.
 
 use super::config::LongConfig;
+use super::pair_network::PAIRS;
 use crate::event::{SciFiTracks, VeloTracks};
 
 /// A long track: the numbers of its Velo and SciFi track, and its chi2.
@@ -46,7 +47,8 @@ fn chi2(
     let y_behind = 590.0f32.mul_add(state.ty[other], state.y[other]);
     let (distance_x, distance_y) = (behind - before, y_behind - y_before);
     let variance_x = (101.0f32 * 101.0).mul_add(change2, 10.12 * 10.12);
-    let variance_y = (212.1f32 * 212.1).mul_add(tx.mul_add(tx, ty * ty), 1.59 * 1.59);
+    let slope2 = tx.mul_add(tx, ty * ty);
+    let variance_y = (212.1f32 * 212.1).mul_add(slope2, 1.59 * 1.59);
     let [wx, wy, wty, wtx] = config.weights;
     let chi2 = wx * (distance_x * distance_x) / variance_x
         + wy * (distance_y * distance_y) / variance_y
@@ -56,7 +58,18 @@ fn chi2(
         && distance_x.abs() <= config.max_distance_x
         && distance_y.abs() <= config.max_distance_y
         && chi2 <= config.max_chi2;
-    fits.then_some(chi2)
+    let inputs = [
+        chi2,
+        distance_x.abs(),
+        distance_y.abs(),
+        change_x.abs(),
+        change_y.abs(),
+        slope2.sqrt(),
+        scifi.hits_of(other).len() as f32,
+        scifi.chi2_y[other].sqrt(),
+    ];
+    let accepted = config.min_response == 0.0 || PAIRS.reference(inputs) >= config.min_response;
+    (fits && accepted).then_some(chi2)
 }
 
 /// The long tracks of an event, by Velo track.

@@ -44,6 +44,13 @@ struct Matching {
     choice: Choice,
 }
 
+/// The tracks of both detectors.
+#[derive(Clone, Copy)]
+struct Parts<'a> {
+    velo: &'a VeloTracks,
+    scifi: &'a SciFiTracks,
+}
+
 impl Long {
     /// A sequence of these two; the level is that of the Velo's.
     ///
@@ -67,7 +74,8 @@ impl Long {
         out: &mut Outcome<LongTracks>,
     ) {
         let matching = &mut workspace.matching;
-        crate::dispatch!(self.level(), g => run(g, self, (velo, scifi), range, matching, out));
+        let parts = Parts { velo, scifi };
+        crate::dispatch!(self.level(), g => run(g, self, parts, range, matching, out));
     }
 }
 
@@ -122,7 +130,7 @@ impl Sequence for Long {
         self.scifi.run_range(events, range, scifi, scifi_tracks);
         out.counters.add_part(&velo_tracks.counters, 0);
         out.counters.add_part(&scifi_tracks.counters, SCIFI);
-        let parts = (&velo_tracks.results, &scifi_tracks.results);
+        let parts = Parts { velo: &velo_tracks.results, scifi: &scifi_tracks.results };
         crate::dispatch!(self.level(), g => run(g, self, parts, 0..count, matching, out));
     }
 }
@@ -131,21 +139,21 @@ impl Sequence for Long {
 fn run<G: Gang>(
     g: G,
     of: &Long,
-    (velo, scifi): (&VeloTracks, &SciFiTracks),
+    parts: Parts<'_>,
     range: Range<usize>,
     matching: &mut Matching,
     out: &mut Outcome<LongTracks>,
 ) {
     let mut clock = StageClock::start();
     for event in range {
-        let status = match velo.status[event] {
-            Status::Ok => scifi.status[event],
+        let status = match parts.velo.status[event] {
+            Status::Ok => parts.scifi.status[event],
             status => status,
         };
         let stage = &mut out.counters.stages[MATCH];
-        stage.items_in += scifi.of_event(event).len() as u64;
+        stage.items_in += parts.scifi.of_event(event).len() as u64;
         if status == Status::Ok {
-            match_room(g, of, (velo, scifi), event, matching, &mut out.results);
+            match_room(g, of, parts, event, matching, &mut out.results);
             stage.lanes_active += matching.pairs.lanes[0];
             stage.lanes_total += matching.pairs.lanes[1];
             stage.items_out += matching.choice.tracks.len() as u64;
@@ -162,7 +170,7 @@ fn run<G: Gang>(
 fn match_room<G: Gang>(
     g: G,
     of: &Long,
-    (velo, scifi): (&VeloTracks, &SciFiTracks),
+    parts: Parts<'_>,
     event: usize,
     matching: &mut Matching,
     out: &mut LongTracks,
@@ -170,13 +178,13 @@ fn match_room<G: Gang>(
     g.vectorize(
         #[inline(always)]
         || {
-            let Matching { selected, pairs, choice } = matching;
+            let (Matching { selected, pairs, choice }, Parts { velo, scifi }) = (matching, parts);
             let (velo_range, scifi_range) = (velo.of_event(event), scifi.of_event(event));
             selected.select(g, &of.config, velo, velo_range.clone());
             pairs.list(g, &of.config, selected, scifi, scifi_range.clone());
             choice.choose(&of.config, pairs, velo_range, scifi_range);
             for &(velo_track, scifi_track, chi2) in &choice.tracks {
-                append(of, (velo, velo_track as usize), (scifi, scifi_track as usize), out);
+                append(of, parts, velo_track as usize, scifi_track as usize, out);
                 out.chi2.push(f32::from_bits(chi2));
             }
             out.track_start.push(out.hit_start.len() as u32 - 1);
@@ -188,8 +196,9 @@ fn match_room<G: Gang>(
 #[inline(always)]
 fn append(
     of: &Long,
-    (velo, velo_track): (&VeloTracks, usize),
-    (scifi, scifi_track): (&SciFiTracks, usize),
+    Parts { velo, scifi }: Parts<'_>,
+    velo_track: usize,
+    scifi_track: usize,
     out: &mut LongTracks,
 ) {
     // Velo tracks list their hits from the largest z down.

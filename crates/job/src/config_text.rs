@@ -202,6 +202,7 @@ const MEANINGS: &[(&str, &[(&str, &str)])] = &[
                 "weights of the distances in x and y, and of the slopes' changes in y and x, in the chi2",
             ),
             ("max_chi2", "largest chi2 of a pair"),
+            ("min_response", "smallest response of the classifier of pairs, 0 to 1; at 0 it is not asked"),
             (
                 "all_pairs",
                 "whether all pairs compete, the best first, or each SciFi track takes its best Velo track",
