@@ -141,7 +141,8 @@ fn references_share_nothing_with_the_kernels() {
 }
 
 /// Units that a field's doc may name; everything else must say `(no unit)`.
-const UNITS: [&str; 10] = ["mm", "mm^2", "cm", "cm^2", "ns", "GeV/c", "MeV", "rad", "T", "(no unit)"];
+const UNITS: [&str; 11] =
+    ["mm", "mm^2", "cm", "cm^2", "ns", "GeV/c", "c/GeV", "MeV", "rad", "T", "(no unit)"];
 
 #[test]
 fn fields_of_events_have_units() {

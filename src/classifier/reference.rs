@@ -1,7 +1,6 @@
 //! The naive twins: one candidate at a time, in f32 with the same roundings, and in f64 with the textbook's sigmoid.
 
 use super::Network;
-use crate::simd::math::SIGMOID_LIMIT;
 
 impl<const INPUTS: usize, const HIDDEN: usize> Network<INPUTS, HIDDEN> {
     /// What [`Network::response`] gives in a lane, bit for bit.
@@ -33,10 +32,13 @@ impl<const INPUTS: usize, const HIDDEN: usize> Network<INPUTS, HIDDEN> {
     }
 }
 
+/// Beyond this the sigmoid stays what it is.
+const LIMIT: f32 = 80.0;
+
 /// 1 / (1 + e^-x), with e^-x = 2^n e^r and a polynomial for e^r.
 fn sigmoid(x: f32) -> f32 {
-    let x = if x > -SIGMOID_LIMIT { x } else { -SIGMOID_LIMIT };
-    let x = if x < SIGMOID_LIMIT { x } else { SIGMOID_LIMIT };
+    let x = if x > -LIMIT { x } else { -LIMIT };
+    let x = if x < LIMIT { x } else { LIMIT };
     let n = x.mul_add(-std::f32::consts::LOG2_E, 12_582_912.0) - 12_582_912.0;
     let r = (-n).mul_add(3.194_618_3e-5, (-n).mul_add(0.693_115_23, -x));
     let terms = [0.001_392_617_7, 0.008_363_174, 0.041_666_556, 0.166_665_78, 0.5];

@@ -18,7 +18,7 @@ pub struct LongTracks {
     pub beam: States,
     /// SciFi states at z = 9,410 mm; the momentum is that of both parts together.
     pub scifi: SciFiStates,
-    /// Variance of charge over momentum, (c/GeV)^2 (no unit).
+    /// Variance of charge over momentum, (c/GeV)^2.
     pub var_qop: Column<f32>,
     /// How well the parts fit together (no unit).
     pub chi2: Column<f32>,

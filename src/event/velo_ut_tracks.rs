@@ -18,9 +18,9 @@ pub struct VeloUtTracks {
     pub ut_hits: Column<u8>,
     /// Number of the Velo track among those of its event (no unit).
     pub velo_track: Column<u32>,
-    /// Charge over momentum, 1/(GeV/c).
+    /// Charge over momentum, c/GeV.
     pub q_over_p: Column<f32>,
-    /// Variance of charge over momentum, 1/(GeV/c)^2.
+    /// Variance of charge over momentum, (c/GeV)^2.
     pub var_q_over_p: Column<f32>,
     /// chi2 of the fit (no unit).
     pub chi2: Column<f32>,

@@ -113,8 +113,8 @@ impl<G: Gang> State<G> {
         let xx = dz.mul_add(self.xt + xt, self.xx_and_hit - F32::splat(g, 1.0));
         let [x, y] = [dz.mul_add(tx, x), dz.mul_add(ty, y)];
         let variance = 1.0 / config.weight;
-        let [xx, xt, tt] = [(xx, XX_ROUNDED_UP), (xt, 1.0), (self.tt, 1.0)]
-            .map(|(value, factor)| value * F32::splat(g, variance * factor));
+        let xx = xx * F32::splat(g, variance * XX_ROUNDED_UP);
+        let (xt, tt) = (xt * F32::splat(g, variance), self.tt * F32::splat(g, variance));
         for (value, column) in [x, y, z, tx, ty, xx, xt, tt].into_iter().zip(to.columns_mut()) {
             same_nan(value).store_some(&mut column[at..], lanes);
         }
@@ -133,6 +133,15 @@ type Step<G> = [F32<G>; 3];
 /// A point (x, y, z) and the slopes of a line through it.
 type Line<G> = ([F32<G>; 3], [F32<G>; 2]);
 
+/// Lane by lane one line or the other.
+#[inline(always)]
+fn select_line<G: Gang>(lanes: Mask<G>, (from, slopes): &Line<G>, (other_from, other): &Line<G>) -> Line<G> {
+    let x = lanes.select_f(from[0], other_from[0]);
+    let y = lanes.select_f(from[1], other_from[1]);
+    let z = lanes.select_f(from[2], other_from[2]);
+    ([x, y, z], [lanes.select_f(slopes[0], other[0]), lanes.select_f(slopes[1], other[1])])
+}
+
 /// How far off a hit was.
 struct Surprise<G: Gang> {
     /// Its squared distance over the variance of that, the latter in units of a hit's variance, mm^2.
@@ -144,8 +153,9 @@ struct Surprise<G: Gang> {
 /// The variance of the scattering angle in a module, in units of a hit's variance, from the slopes: steep tracks are slow.
 #[inline(always)]
 fn first_noise<G: Gang>(g: G, config: &FitConfig, tx: F32<G>, ty: F32<G>) -> F32<G> {
-    let [constant, slope, steep] = [config.noise_constant, config.noise_slope, config.noise_steep]
-        .map(|noise| F32::splat(g, noise * config.weight));
+    let constant = F32::splat(g, config.noise_constant * config.weight);
+    let slope = F32::splat(g, config.noise_slope * config.weight);
+    let steep = F32::splat(g, config.noise_steep * config.weight);
     let slope2 = tx.mul_add(tx, ty * ty);
     slope2.mul_add(slope2.sqrt().mul_add(steep, slope), constant)
 }
@@ -154,9 +164,9 @@ fn first_noise<G: Gang>(g: G, config: &FitConfig, tx: F32<G>, ty: F32<G>) -> F32
 #[inline(always)]
 fn next_noise<G: Gang>(g: G, config: &FitConfig, noise: F32<G>, hit: &Surprise<G>) -> F32<G> {
     let (weight, zero, one) = (config.weight, F32::splat(g, 0.0), F32::splat(g, 1.0));
-    let [gain, usual, largest] =
-        [config.noise_gain * weight, config.noise_chi2 / weight, config.noise_largest_chi2 / weight]
-            .map(|value| F32::splat(g, value));
+    let gain = F32::splat(g, config.noise_gain * weight);
+    let usual = F32::splat(g, config.noise_chi2 / weight);
+    let largest = F32::splat(g, config.noise_largest_chi2 / weight);
     // Of a track that turns back the share can be negative, -0.2 at least; above 1.2 it never is.
     let growth = (hit.share.max(zero) * gain).mul_add(hit.square.min(largest) - usual, one);
     (noise * growth).min(F32::splat(g, weight))
@@ -267,8 +277,8 @@ pub(super) fn fit<G: Gang>(
         let backward = top[2].lt(closest_to_beam(g, config, &(top, [tx, ty])));
         // Slopes are counted from those of the ends, unless these are no track's.
         let usual = tx.mul_add(tx, ty * ty).lt(F32::splat(g, MAX_SLOPE2));
-        let straight = [tx, ty].map(|slope| usual.select_f(slope, none));
-        let [tx, ty] = [tx, ty].map(|slope| usual.select_f(none, slope));
+        let straight = [usual.select_f(tx, none), usual.select_f(ty, none)];
+        let (tx, ty) = (usual.select_f(none, tx), usual.select_f(none, ty));
 
         let (mut down, mut up) = (State::start(g, config, tx, ty), State::start(g, config, tx, ty));
         // Hits are gathered once: the way up reads what the way down wrote.
@@ -282,8 +292,9 @@ pub(super) fn fit<G: Gang>(
             }
             let hit = position(sorted, words, first + number);
             let dz = hit[2] - before[2];
-            let across = [0, 1].map(|i| dz.neg_mul_add(straight[i], hit[i] - before[i]));
-            let step = [across[0], across[1], dz];
+            let x = dz.neg_mul_add(straight[0], hit[0] - before[0]);
+            let y = dz.neg_mul_add(straight[1], hit[1] - before[1]);
+            let step = [x, y, dz];
             let surprise = down.update(g, step, known, on);
             known = noise;
             if learns && hits + 1 >= FIRST_TO_LEARN_FROM {
@@ -297,8 +308,10 @@ pub(super) fn fit<G: Gang>(
         known = noise;
         for number in (0..hits).rev() {
             let on = (first + U32::splat(g, number as u32)).lt(last) & lanes;
-            let at = 3 * number * G::LANES;
-            let step = [0, 1, 2].map(|i| -F32::load(g, &path.padded()[at + i * G::LANES..]));
+            let path = &path.padded()[3 * number * G::LANES..];
+            let x = -F32::load(g, path);
+            let y = -F32::load(g, &path[G::LANES..]);
+            let step = [x, y, -F32::load(g, &path[2 * G::LANES..])];
             let surprise = up.update(g, step, known, on);
             known = noise;
             if learns {
@@ -307,13 +320,13 @@ pub(super) fn fit<G: Gang>(
             behind = [behind[1], on];
         }
         let to = base + at;
-        let [at_beam, at_end] = [config.noise_beam, config.noise_end].map(|size| noise * F32::splat(g, size));
+        let at_beam = noise * F32::splat(g, config.noise_beam);
+        let at_end = noise * F32::splat(g, config.noise_end);
         let line = up.line(top, straight);
         let end_z = F32::splat(g, config.end_z);
         up.scattered(at_end).store(config, &line, end_z, (&mut out.end, to), lanes);
         let (other, beam) = (down.line(bottom, straight), up.select(backward, &down));
-        let of = |up: F32<G>, down: F32<G>| backward.select_f(up, down);
-        let line = ([0, 1, 2].map(|i| of(line.0[i], other.0[i])), [0, 1].map(|i| of(line.1[i], other.1[i])));
+        let line = select_line(backward, &line, &other);
         let z = closest_to_beam(g, config, &line);
         beam.scattered(at_beam).store(config, &line, z, (&mut out.beam, to), lanes);
         same_nan(beam.chi2 * F32::splat(g, config.weight)).store_some(&mut out.chi2[to..], lanes);

@@ -178,8 +178,21 @@ const MEANINGS: &[(&str, &[(&str, &str)])] = &[
             ("min_x_hits", "fewest hits in x"),
             ("uv_tolerance", "distance of a hit in a u or v layer from where it is expected, mm"),
             ("min_hits", "fewest hits of a track"),
+            ("min_uv_hits", "fewest of them in u and v layers"),
             ("min_own_hits", "of how many of its hits a track in x must be the best, lest it is a clone"),
             ("min_own_of_six", "the same for tracks with six hits"),
+        ],
+    ),
+    (
+        "scifi.passes.choice",
+        &[
+            (
+                "weights",
+                "what a track's numbers are weighted with: a constant; missing hits in x, and in u and v; logarithms of \
+                 the chi2 in x and y; y at the origin; products of these, the bend and its products",
+            ),
+            ("min_score", "smallest weighted sum, the logarithm of the odds that a track is a particle's"),
+            ("shared_hits", "hits that a track may share with better ones"),
         ],
     ),
     (

@@ -13,7 +13,7 @@ use peloton::ut::UtConfig;
 use peloton::velo::{Velo, VeloBanks, VeloConfig, VeloSensors};
 use peloton::{Error, Result, Status};
 use peloton_io::input::Format;
-use peloton_truth::Rules;
+use peloton_truth::{Measured, Rules};
 use std::sync::Arc;
 
 /// Velo and UT banks to tracks through both.
@@ -107,7 +107,15 @@ impl System for VeloUtSystem {
     }
 }
 
-/// The tracks of an event.
+/// Where states are given, the middle of the UT, mm.
+const STATE_Z: f32 = 2484.6;
+
+/// The tracks of an event, with momenta; the slope in x before the magnet is that of a line from the origin, because the
+/// state is given where the magnet has bent the track already.
 fn rows(tracks: &VeloUtTracks, event: usize, rows: &mut TrackRows) {
-    tracks.hit_lists(event).for_each(|hits| rows.push(hits.iter().copied(), None));
+    for (track, hits) in tracks.of_event(event).zip(tracks.hit_lists(event)) {
+        let slopes = [tracks.x[track] / STATE_Z, tracks.ty[track]];
+        let measured = Measured::new(tracks.q_over_p[track], Some(tracks.var_q_over_p[track]), slopes);
+        rows.push(hits.iter().copied(), Some(measured));
+    }
 }
