@@ -6,7 +6,7 @@
 //! Takes minutes: candidates come from the naive twin, which tells their features.
 
 use peloton::engine::Engine;
-use peloton::event::{Outcome, RawBatch, SciFiBatch, TruthEvent};
+use peloton::event::{Outcome, RawBatch, SciFiBatch, SciFiTracks, TruthEvent};
 use peloton::scifi::reference::{ReferenceTrack, find};
 use peloton::scifi::{ChoiceConfig, SciFi, SciFiConfig, SciFiGeometry, SciFiPreset, SciFiScratch, decode};
 use peloton::simd::Level;
@@ -59,29 +59,45 @@ impl Sample {
 
     /// What the last pass finds: features, and whether 70 % of the hits are of one particle. It has no choice; the passes
     /// before it have.
-    fn candidates(&self, config: &SciFiConfig) -> Vec<([f32; N], bool)> {
+    fn candidates(&self, level: Level, config: &SciFiConfig) -> Result<Vec<([f32; N], bool)>> {
         let mut before = config.clone();
         before.passes.pop();
-        let mut all = Vec::new();
-        for (event, truth) in self.truth.iter().enumerate() {
-            let skip = match before.passes.is_empty() {
-                true => 0,
-                false => find(&before, self.polarity, &self.hits, event).len(),
-            };
-            let found = find(config, self.polarity, &self.hits, event);
-            all.extend(found.iter().skip(skip).map(|track| (track.features, is_true(truth, track))));
+        let mut skip = vec![0; self.truth.len()];
+        if !before.passes.is_empty() {
+            let tracks = self.tracks(level, before)?;
+            (0..skip.len()).for_each(|event| skip[event] = tracks.of_event(event).len());
         }
-        all
+        let of_event = |event: usize| {
+            let found = find(config, self.polarity, &self.hits, event);
+            let label = |track: &ReferenceTrack| (track.features, is_true(&self.truth[event], track));
+            found.iter().skip(skip[event]).map(label).collect::<Vec<_>>()
+        };
+        let events: Vec<usize> = (0..skip.len()).collect();
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let part = |events: &[usize]| events.iter().flat_map(|event| of_event(*event)).collect::<Vec<_>>();
+        let part = &part;
+        let parts = std::thread::scope(|scope| {
+            let chunks = events.chunks(events.len().div_ceil(threads).max(1));
+            let running: Vec<_> = chunks.map(|events| scope.spawn(move || part(events))).collect();
+            running.into_iter().map(|thread| thread.join()).collect::<std::thread::Result<Vec<_>>>()
+        });
+        let parts = parts.map_err(|_| Error::Config("the reference panicked".into()))?;
+        Ok(parts.concat())
+    }
+
+    fn tracks(&self, level: Level, config: SciFiConfig) -> Result<SciFiTracks> {
+        let engine = Engine::new(SciFi::new(level, config, self.geometry.clone(), self.polarity)?);
+        let mut out = Outcome::default();
+        engine.try_run(self.raw.view(), &mut engine.workspace(), &mut out)?;
+        Ok(out.results)
     }
 
     /// What a checker says of a configuration.
     fn check(&self, level: Level, config: SciFiConfig) -> Result<CheckReport> {
-        let engine = Engine::new(SciFi::new(level, config, self.geometry.clone(), self.polarity)?);
-        let mut out = Outcome::default();
-        engine.try_run(self.raw.view(), &mut engine.workspace(), &mut out)?;
+        let tracks = self.tracks(level, config)?;
         let mut checker = Checker::new(Rules::LhcbSeed);
         for (event, truth) in self.truth.iter().enumerate() {
-            checker.event(truth, out.results.hit_lists(event));
+            checker.event(truth, tracks.hit_lists(event));
         }
         Ok(checker.report())
     }
@@ -181,7 +197,7 @@ fn main() -> Result<()> {
     let mut config = best.clone();
     config.passes.truncate(1);
     config.passes[0].choice = None;
-    let first = to_fit.candidates(&config);
+    let first = to_fit.candidates(level, &config)?;
     let mut weights = [fit(&first), [0.0; N]];
     let mut chosen = None;
     // What the second pass finds depends on the threshold of the first, hence twice.
@@ -189,7 +205,7 @@ fn main() -> Result<()> {
     for _ in 0..2 {
         let mut config = with(&best, weights, min_score);
         config.passes[1].choice = None;
-        let second = to_fit.candidates(&config);
+        let second = to_fit.candidates(level, &config)?;
         weights[1] = fit(&second);
         let best = thresholds(level, &to_choose, &best, weights)?;
         min_score = best.min_score;
