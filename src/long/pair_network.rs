@@ -2,7 +2,8 @@
 //!
 //! Written by the trainer, not by hand: pairs with chi2 up to 4 of the
 //! tracks of `velo` and `scifi`, presets `best`, in `sim:lhcb,events=10,seed=K`, K = 101 to 140 and 801 to 840. A pair is true
-//! where one particle has 70 % of the hits of both tracks. `LongConfig::min_response` is the threshold that is used.
+//! where one particle has 70 % of the hits of both tracks. What made the table is not in this repository yet.
+//! `LongConfig::min_response` is the threshold that is used.
 //! Weights: seeds 1-799 (of which 101-140), 20233 true and 9439 false candidates.
 //! Threshold: seeds 800-999 (of which 801-840), 19968 true and 9544 false; it keeps 98.00 % and 22.69 %.
 //! Of pairs of a true and a false one 96.033 % are in order.

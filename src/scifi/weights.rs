@@ -1,10 +1,12 @@
 //! Weights and thresholds of the two choices of `best`, made from simulated events alone.
 //!
-//! Written by `cargo run --release --example scifi_choice`, not by hand. Weights: logistic regressions (ridge 1, rounded to
-//! 0.001) on what a pass finds without a choice in `sim:lhcb,events=10,seed=K`, K = 101 to 140; true is what has 70 % of
-//! its hits of one particle. First pass: 42,845 true and 14,020 false; second: 8,032 true and 7,255 false.
-//! Thresholds: in steps of 0.25 on K = 801 to 840 (400 events); of those with at most 5 % ghosts the pair that finds the
-//! most long particles above 5 GeV/c, then above 3 GeV/c: 13,041 of 13,401 and 17,146 of 17,785, ghosts 2,461 of 49,536.
+//! Written by `cargo run --release --example scifi_choice`, not by hand. Logistic regressions
+//! (ridge 1, rounded to 0.001) on what a pass finds without a choice in `sim:lhcb,events=10`, seeds
+//! 101..=140; true is what has 70 % of its hits of one particle.
+//! First pass: 42845 true and 14020 false; second: 8032 true and 7255 false.
+//! Thresholds: in steps of 0.25 on seeds 801..=840; of those with at most 5 % ghosts the pair that
+//! finds the most long particles above 5 GeV/c, then above 3 GeV/c: 13041 of 13401 and 17146 of
+//! 17785, ghosts 2461 of 49536.
 
 use super::config::FEATURES;
 
