@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LongPreset {
-    /// The best physics at the best speed that we know.
+    /// What simulated events say is best: all pairs compete, and a network trained on these events judges them.
     #[default]
     Best,
     /// The matching of LHCb's first trigger stage of 2023.
