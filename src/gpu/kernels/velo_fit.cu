@@ -7,7 +7,7 @@ struct State {
 };
 
 // A point and the slopes of a line through it.
-struct Line {
+struct FittedLine {
     float x, y, z, tx, ty;
 };
 
@@ -51,7 +51,7 @@ __device__ inline float closest_to_beam(const VeloArgs& a, float x, float y, flo
 }
 
 // Writes the state, whose line is given, moved to `z`.
-__device__ inline void store(const VeloArgs& a, float* to, u32 track, const State& s, const Line& l, float z) {
+__device__ inline void store(const VeloArgs& a, float* to, u32 track, const State& s, const FittedLine& l, float z) {
     const float dz = z - l.z;
     const float xt = fused(dz, s.tt, s.xt);
     const float xx = fused(dz, s.xt + xt, s.xx_and_hit - 1.0f);
@@ -106,8 +106,8 @@ KERNEL(velo_fit, VeloArgs, 64) {
     State beam = backward ? up : down;
     const u32 here = backward ? top : bottom;
     beam.tt += noise * a.noise_beam;
-    const Line at_top = {xs[top] + up.x, ys[top] + up.y, zs[top], line_x + up.tx, line_y + up.ty};
-    const Line at_beam = {xs[here] + beam.x, ys[here] + beam.y, zs[here], line_x + beam.tx, line_y + beam.ty};
+    const FittedLine at_top = {xs[top] + up.x, ys[top] + up.y, zs[top], line_x + up.tx, line_y + up.ty};
+    const FittedLine at_beam = {xs[here] + beam.x, ys[here] + beam.y, zs[here], line_x + beam.tx, line_y + beam.ty};
     up.tt += noise * a.noise_end;
     const float z = closest_to_beam(a, at_beam.x, at_beam.y, at_beam.z, at_beam.tx, at_beam.ty);
     store(a, a.out_beam, track, beam, at_beam, z);
