@@ -4,7 +4,7 @@ use peloton::event::{Outcome, TruthEvent, VeloBatch, VeloTracks};
 use peloton::simd::Level;
 use peloton::velo::{Preset, VeloConfig, VeloWorkspace, reconstruct};
 use peloton_sim::SimReader;
-use peloton_truth::{VeloHits, VeloPull, VeloPullReport, VeloPulls};
+use peloton_truth::{StatePull, VeloHits, VeloPullReport, VeloPulls};
 
 fn pulls(config: &VeloConfig, batch: &VeloBatch, truth: &[TruthEvent]) -> Option<VeloPullReport> {
     let mut out = Outcome::default();
@@ -45,7 +45,7 @@ fn errors_of_all_particles_above_3_gev_are_right() {
     assert_eq!(report.pulls.len(), 40, "four parameters at two places, all momenta and four bins");
     // Where scattering is next to nothing hits make the error, and the other way round.
     let share = |place, parameter, p| {
-        let is = |pull: &&VeloPull| (pull.place, pull.parameter, pull.p_from) == (place, parameter, p);
+        let is = |pull: &&StatePull| (pull.place, pull.parameter, pull.p_from) == (place, parameter, p);
         report.pulls.iter().rfind(is).and_then(|pull| pull.hit_share).expect("this bin")
     };
     let (slow, fast) = (share("beam", "tx", 5.0), share("beam", "tx", 30.0));

@@ -34,7 +34,7 @@ pub use hash::{Hasher, Hashes};
 pub use layout::{Layout, MAX_SIDE};
 pub use long_tracks::LongTracks;
 pub use outcome::Outcome;
-pub use particles::{Particle, TrueState, TruthEvent};
+pub use particles::{Particle, TrueState, TrueStates, TruthEvent};
 pub use pixel_clusters::{ClusterFeatures, PixelClusters};
 pub use pixels::{Edge, NS_PER_TICK, PixelBlock, PixelHits, TICKS_PER_CLOCK, TriggerPairs, Triggers};
 pub use raw_banks::{BankKind, RawBank, RawBatch, RawEvent, RawEvents};

@@ -21,8 +21,8 @@ pub struct Particle {
     pub charge: f64,
     /// Where the particle was made, mm; unknown in Velo JSON.
     pub origin: Option<[f32; 3]>,
-    /// How it leaves the Velo towards larger z; of simulations alone, where it does, mm.
-    pub exit: Option<TrueState>,
+    /// Where it passes the places at which tracks are given; of simulations alone.
+    pub states: TrueStates,
     /// Velo and SciFi reconstructible (no unit).
     pub is_long: bool,
     /// UT and SciFi reconstructible (no unit).
@@ -73,6 +73,17 @@ pub struct TrueState {
     pub tx: f64,
     /// dy/dz (no unit).
     pub ty: f64,
+}
+
+/// Where a particle passes the places at which tracks are given; nothing where it does not come to.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct TrueStates {
+    /// As it leaves the Velo towards larger z.
+    pub velo: Option<TrueState>,
+    /// In the middle of the UT, z = 2484.6 mm.
+    pub ut: Option<TrueState>,
+    /// At the end of the SciFi, z = 9410 mm.
+    pub scifi: Option<TrueState>,
 }
 
 impl TrueState {

@@ -5,7 +5,7 @@ use peloton::event::Hashes;
 use peloton::simd::{GANGS, Isa};
 use peloton_truth::{
     CheckReport, CylinderCategory, CylinderReport, Loss, LossReport, MomentumReport, Pull, Resolution,
-    StageLoss, VeloPullReport,
+    StageLoss, StatePull, VeloPullReport,
 };
 
 /// Rows of text in aligned columns, the first to the left and the others to the right.
@@ -227,8 +227,8 @@ pub fn stage_losses(title: &str, losses: &[StageLoss]) -> String {
     format!("\n{}", table(&rows))
 }
 
-/// Fitted states against true ones, and impact parameters.
-pub fn velo_pulls(report: &VeloPullReport) -> String {
+/// Fitted states of prompt particles against true ones.
+pub fn state_pulls(pulls: &[StatePull]) -> String {
     let heads = [
         "state",
         "p, GeV/c",
@@ -242,8 +242,12 @@ pub fn velo_pulls(report: &VeloPullReport) -> String {
     ];
     let mut rows = vec![heads.map(String::from)];
     let known = |share: Option<f64>| share.map_or("-".into(), |share| format!("{:.0} %", 100.0 * share));
-    for pull in &report.pulls {
-        let (scale, unit) = if pull.parameter.starts_with('t') { (1e6, "urad") } else { (1e3, "um") };
+    for pull in pulls {
+        let (scale, unit) = match pull.parameter {
+            "tx" | "ty" => (1e6, "urad"),
+            "q/p" => (100.0, "%"),
+            _ => (1e3, "um"),
+        };
         rows.push([
             format!("{} {}", pull.place, pull.parameter),
             format!("{}-{}", edge(pull.p_from), pull.p_to.map(edge).unwrap_or_default()),
@@ -256,12 +260,17 @@ pub fn velo_pulls(report: &VeloPullReport) -> String {
             known(pull.true_hit_share),
         ]);
     }
-    let mut text = format!(
-        "\nstates of prompt particles above 3 GeV/c, no electrons: pulls are (fitted - true) / sigma,\n\
-         widths and resolutions half of the central 68 %; hits: which share of sigma^2, and of the real\n\
+    format!(
+        "\nstates of prompt particles above 3 GeV/c, no electrons: pulls are (fitted - true) / sigma, those of q/p times\n\
+         the charge; widths and resolutions half of the central 68 %; hits: which share of sigma^2, and of the real\n\
          variance, is due to hit errors, the rest being scattering\n{}",
         table(&rows)
-    );
+    )
+}
+
+/// Fitted states of the Velo against true ones, and impact parameters.
+pub fn velo_pulls(report: &VeloPullReport) -> String {
+    let mut text = state_pulls(&report.pulls);
     let mut rows = vec![["1/pT, c/GeV", "tracks", "impact parameter", "LHCb run 1"].map(String::from)];
     for bin in &report.impact_parameters {
         rows.push([

@@ -24,7 +24,7 @@ mod velo;
 pub use cylinder::{CylinderSim, CylinderSpec};
 pub use cylinder_shuffle::cylinder_shuffle;
 pub use lhcb::magnet::Track;
-pub use lhcb::{Bend, LhcbDetector, LhcbReader, SimulatedEvent};
+pub use lhcb::{Bend, LhcbDetector, LhcbReader, SimulatedEvent, TrueHit};
 pub use spec::{SimDetector, SimSpec};
 pub use threads::in_order;
 pub use velo::simulate_velo;

@@ -7,7 +7,7 @@ use super::flight::{ELECTRON, Flight, angles, norm};
 use super::pixels::{Cluster, Ignition, merge_touching, position};
 use super::random::Random;
 use super::transport::{Crossing, Exit, transport};
-use peloton::event::{Particle, TrueState, TruthEvent, VELO_MODULES, VeloBatch};
+use peloton::event::{Particle, TrueState, TrueStates, TruthEvent, VELO_MODULES, VeloBatch};
 use peloton::units::MEV_PER_GEV;
 use peloton::velo::geometry::{COLUMNS, MODULE, MODULE_Z, ROWS, SENSORS, side};
 
@@ -153,10 +153,10 @@ fn logistic(value: f64) -> f64 {
     1.0 / (1.0 + libm::exp(-value))
 }
 
-/// The state of a particle where it leaves.
-fn leaves(exit: &Exit) -> TrueState {
+/// The state of a particle where it leaves towards larger z.
+pub(super) fn leaves(exit: &Exit) -> Option<TrueState> {
     let ([x, y, z], [dx, dy, dz]) = (exit.at, exit.direction);
-    TrueState { x, y, z, tx: dx / dz, ty: dy / dz }
+    (dz > 0.0).then_some(TrueState { x, y, z, tx: dx / dz, ty: dy / dz })
 }
 
 /// The truth of one particle. Whether trackers further down would see it is drawn from what full
@@ -188,7 +188,7 @@ fn describe(
         phi: rounded(phi, 1e6),
         charge: flight.charge,
         origin: Some(flight.origin.map(micrometres)),
-        exit: exit.filter(|exit| exit.direction[2] > 0.0).map(leaves),
+        states: TrueStates { velo: exit.and_then(leaves), ..TrueStates::default() },
         mother: None,
         is_long,
         is_down: is_long && has_ut,

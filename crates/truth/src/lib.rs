@@ -19,6 +19,7 @@ mod momentum;
 mod report;
 mod rows;
 mod stages;
+mod state_pulls;
 mod tables;
 pub mod train;
 mod velo_pulls;
@@ -35,8 +36,9 @@ pub use peloton_io::input::mdf::{HitsOf, Vertex, decode_mc, decode_vertices};
 pub use report::{CategoryReport, CheckReport, FastGhosts};
 pub use rows::{EventMatches, EventRows, PARTICLE_FIELDS, ParticleMatch, TRACK_FIELDS, TrackMatch};
 pub use stages::{Paired, StageLoss, StageLosses};
+pub use state_pulls::{FittedState, Place, StatePull, StatePulls};
 pub use tables::{EfficiencyBin, EfficiencyTable, GhostBin, GhostTable};
-pub use velo_pulls::{ImpactParameter, VeloHits, VeloPull, VeloPullReport, VeloPulls};
+pub use velo_pulls::{ImpactParameter, VeloHits, VeloPullReport, VeloPulls};
 
 use peloton::Error;
 use std::{fmt, str::FromStr};

@@ -138,7 +138,8 @@ impl OpenEvent {
                     self.fail(Status::Corrupt, "the truth: a piece of it came twice or is missing");
                     return Ok(());
                 };
-                Some(McBanks { tracks, format: McFormat::Bank(version), vertices, place: place.into() })
+                let (format, place) = (McFormat::Bank(version), place.into());
+                Some(McBanks { tracks, format, vertices, states: Vec::new(), place })
             }
             None => self.truth_of_files(folders)?,
         };
@@ -163,7 +164,7 @@ impl OpenEvent {
             let Some(tracks) = read_file(&path)? else { continue };
             let vertices = read_file(&folder.join("PVs").join(&name))?.unwrap_or_default();
             let place = path.display().to_string();
-            return Ok(Some(McBanks { tracks, format: McFormat::File, vertices, place }));
+            return Ok(Some(McBanks { tracks, format: McFormat::File, vertices, states: Vec::new(), place }));
         }
         Ok(None)
     }

@@ -6,7 +6,7 @@ use super::problems::Problems;
 use super::raw_event::{OpenEvent, read_file};
 use super::source::{Entry, STDIN, Stream, entries, natural_order};
 use super::{Format, ReadOptions, Source};
-use peloton::event::RawBatch;
+use peloton::event::{RawBatch, TrueStates};
 use peloton::{Error, Result, Status};
 use std::collections::{BTreeSet, VecDeque};
 use std::io::{BufReader, Read};
@@ -25,7 +25,7 @@ pub enum McFormat {
 }
 
 /// The simulated truth of one event as bytes, for [`truth::decode_mc`](crate::input::mdf::decode_mc).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct McBanks {
     /// True particles and their hits.
     pub tracks: Vec<u8>,
@@ -33,12 +33,22 @@ pub struct McBanks {
     pub format: McFormat,
     /// True vertices; empty when there are none.
     pub vertices: Vec<u8>,
+    /// Where particles pass, by their keys, which rise: what no file has, and simulations hand over beside their banks.
+    pub states: Vec<(u32, TrueStates)>,
     /// What messages call it.
     pub place: String,
 }
 
+impl McBanks {
+    /// Where the particle of this key passes, as far as that is known.
+    pub(crate) fn states_of(&self, key: u32) -> TrueStates {
+        let found = self.states.binary_search_by_key(&key, |(key, _)| *key);
+        found.map(|at| self.states[at].1).unwrap_or_default()
+    }
+}
+
 /// What is known of an event beside its banks.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct EventNote {
     /// Number of the run, where it is told.
     pub run: Option<u32>,

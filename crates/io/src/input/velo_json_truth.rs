@@ -1,7 +1,7 @@
 //! Decodes the simulated truth of a Velo JSON event: rows of values, decoded by the names of the columns.
 
 use super::velo_json::Trouble;
-use peloton::event::{Particle, TruthEvent};
+use peloton::event::{Particle, TrueStates, TruthEvent};
 use peloton::units::MEV_PER_GEV;
 use serde::Deserialize;
 use serde::de::{Deserializer, SeqAccess, Visitor};
@@ -188,7 +188,7 @@ impl Row<'_> {
             from_strange: self.flag(13)?,
             charge: self.number(14)?,
             origin: None,
-            exit: None,
+            states: TrueStates::default(),
             mother: None,
             from_signal: false,
             hits: ids,

@@ -13,7 +13,7 @@ use peloton::scifi::{SciFi, SciFiConfig, SciFiGeometry};
 use peloton::velo::{Velo, VeloBanks, VeloConfig, VeloSensors};
 use peloton::{Result, Status};
 use peloton_io::input::Format;
-use peloton_truth::{Measured, Rules};
+use peloton_truth::{FittedState, Measured, Place, Rules};
 use std::sync::Arc;
 
 /// Raw banks to long tracks.
@@ -103,11 +103,16 @@ impl System for LongSystem {
     }
 }
 
-/// The tracks of an event, with momenta; slopes are those at the beam line.
+/// The tracks of an event, with momenta and states; slopes are those at the beam line.
 fn rows(tracks: &LongTracks, event: usize, rows: &mut TrackRows) {
     for track in tracks.of_event(event) {
         let slopes = [tracks.beam.tx[track], tracks.beam.ty[track]];
         let measured = Measured::new(tracks.scifi.qop[track], Some(tracks.var_qop[track]), slopes);
-        rows.push(tracks.hits_of(track).iter().copied(), Some(measured));
+        let variance = tracks.var_qop[track];
+        let states = [
+            FittedState::of_velo(Place::Beam, &tracks.beam, track),
+            FittedState::of_scifi(&tracks.scifi, track, Some(variance)),
+        ];
+        rows.push(tracks.hits_of(track).iter().copied(), Some(measured), &states);
     }
 }

@@ -11,7 +11,7 @@ use peloton::event::{RawBatch, SciFiTracks};
 use peloton::scifi::{SciFi, SciFiConfig, SciFiGeometry};
 use peloton::{Result, Status};
 use peloton_io::input::Format;
-use peloton_truth::{Measured, Rules};
+use peloton_truth::{FittedState, Measured, Rules};
 use std::sync::Arc;
 
 /// SciFi banks to tracks in the SciFi.
@@ -94,6 +94,8 @@ fn rows(tracks: &SciFiTracks, event: usize, rows: &mut TrackRows) {
     for track in tracks.of_event(event) {
         let before = |at: f32, slope: f32| (at + slope * (MAGNET_Z - STATE_Z)) / MAGNET_Z;
         let slopes = [before(state.x[track], state.tx[track]), before(state.y[track], state.ty[track])];
-        rows.push(tracks.hits_of(track).iter().copied(), Some(Measured::new(state.qop[track], None, slopes)));
+        let measured = Measured::new(state.qop[track], None, slopes);
+        let states = [FittedState::of_scifi(state, track, None)];
+        rows.push(tracks.hits_of(track).iter().copied(), Some(measured), &states);
     }
 }

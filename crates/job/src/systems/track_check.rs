@@ -5,7 +5,8 @@ use crate::truth_output::TruthOutput;
 use crate::{Check, CheckOptions, Checked, Chunk, Host, Request, Summary, System, text};
 use peloton::Result;
 use peloton::engine::Sliced;
-use peloton_truth::{Checker, EventRows, Measured, Rules};
+use peloton_truth::{Checker, EventRows, FittedState, Measured, Rules, StatePulls};
+use serde_json::json;
 
 /// The tracks of one event as a check wants them.
 #[derive(Debug, Default)]
@@ -13,18 +14,36 @@ pub struct TrackRows {
     ids: Vec<u32>,
     /// Where each track's ids end, and what it says of its momentum.
     tracks: Vec<(usize, Option<Measured>)>,
+    states: Vec<FittedState>,
+    /// Where the states of each track end.
+    state_ends: Vec<usize>,
 }
 
 impl TrackRows {
-    /// Appends a track: the LHCbIDs of its hits, and its momentum where it has one.
-    pub fn push(&mut self, ids: impl IntoIterator<Item = u32>, measured: Option<Measured>) {
+    /// Appends a track: the LHCbIDs of its hits, its momentum where it has one, and its states.
+    pub fn push(
+        &mut self,
+        ids: impl IntoIterator<Item = u32>,
+        measured: Option<Measured>,
+        states: &[FittedState],
+    ) {
         self.ids.extend(ids);
         self.tracks.push((self.ids.len(), measured));
+        self.states.extend_from_slice(states);
+        self.state_ends.push(self.states.len());
+    }
+
+    /// The states of a track.
+    fn states(&self, track: usize) -> &[FittedState] {
+        let begin = track.checked_sub(1).map_or(0, |before| self.state_ends[before]);
+        &self.states[begin..self.state_ends[track]]
     }
 
     fn clear(&mut self) {
         self.ids.clear();
         self.tracks.clear();
+        self.states.clear();
+        self.state_ends.clear();
     }
 
     fn iter(&self) -> impl Iterator<Item = (&[u32], Option<Measured>)> {
@@ -33,7 +52,7 @@ impl TrackRows {
     }
 }
 
-/// Compares the tracks of a sequence with the truth: efficiencies, ghosts, momenta. The sequence hands over its columns by
+/// Compares the tracks of a sequence with the truth: efficiencies, ghosts, momenta, pulls of states. The sequence hands over its columns by
 /// `rows`, which appends the tracks of one event.
 pub struct TrackCheck<S: System> {
     checker: Checker,
@@ -41,6 +60,7 @@ pub struct TrackCheck<S: System> {
     tables: bool,
     rows: fn(&S::Results, usize, &mut TrackRows),
     event: TrackRows,
+    pulls: StatePulls,
     truth: Option<TruthOutput>,
 }
 
@@ -57,7 +77,8 @@ impl<S: System> TrackCheck<S> {
     ) -> Result<Self> {
         let (checker, known) = (Checker::new(rules), KnownHits::default());
         let (tables, truth) = (options.tables, options.truth_tables(request)?);
-        Ok(Self { checker, known, tables, rows, event: TrackRows::default(), truth })
+        let (event, pulls) = (TrackRows::default(), StatePulls::default());
+        Ok(Self { checker, known, tables, rows, event, pulls, truth })
     }
 }
 
@@ -69,6 +90,8 @@ impl<S: System> Check<S> for TrackCheck<S> {
             (self.rows)(tracks, event, &mut self.event);
             self.known.event(truth, self.event.iter().map(|(ids, _)| ids));
             self.checker.measured_event(truth, self.event.iter());
+            let matches = self.checker.true_tracks().zip(self.checker.found());
+            self.pulls.event(&truth.particles, matches, |track| self.event.states(track));
             if let Some(tables) = &mut self.truth {
                 tables.add(EventRows::of_event(id, truth, &self.checker.last_event(truth)))?;
             }
@@ -85,6 +108,11 @@ impl<S: System> Check<S> for TrackCheck<S> {
             text.push_str(&text::tables(&report));
         }
         text.push_str(&report.momentum.as_ref().map(text::momenta).unwrap_or_default());
-        Ok(Checked { text, json: object(&report), is_right: true, failure: None })
+        let (mut json, pulls) = (object(&report), self.pulls.report());
+        if !pulls.is_empty() {
+            text.push_str(&text::state_pulls(&pulls));
+            json.insert("states".into(), json!({ "pulls": pulls }));
+        }
+        Ok(Checked { text, json, is_right: true, failure: None })
     }
 }

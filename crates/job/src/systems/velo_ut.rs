@@ -13,7 +13,7 @@ use peloton::ut::UtConfig;
 use peloton::velo::{Velo, VeloBanks, VeloConfig, VeloSensors};
 use peloton::{Error, Result, Status};
 use peloton_io::input::Format;
-use peloton_truth::{Measured, Rules};
+use peloton_truth::{FittedState, Measured, Rules};
 use std::sync::Arc;
 
 /// Velo and UT banks to tracks through both.
@@ -116,6 +116,6 @@ fn rows(tracks: &VeloUtTracks, event: usize, rows: &mut TrackRows) {
     for (track, hits) in tracks.of_event(event).zip(tracks.hit_lists(event)) {
         let slopes = [tracks.x[track] / STATE_Z, tracks.ty[track]];
         let measured = Measured::new(tracks.q_over_p[track], Some(tracks.var_q_over_p[track]), slopes);
-        rows.push(hits.iter().copied(), Some(measured));
+        rows.push(hits.iter().copied(), Some(measured), &[FittedState::of_ut(tracks, track)]);
     }
 }

@@ -18,8 +18,8 @@ use super::pixels::{Cluster, merge_touching};
 use super::random::Random;
 use super::threads::{in_order, take_events};
 use super::transport::transport;
-use super::velo::digitise;
-use peloton::event::{BankKind, RawBatch, UT_PLANES};
+use super::velo::{digitise, leaves};
+use peloton::event::{BankKind, RawBatch, TrueStates, UT_PLANES};
 use peloton::scifi::SciFiGeometry;
 use peloton::ut::UtGeometry;
 use peloton::{Result, Status};
@@ -29,6 +29,7 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::ops::Range;
 use trackers::Through;
+pub use trackers::TrueHit;
 use truth::ParticleHits;
 
 /// Number of every simulated run.
@@ -62,6 +63,8 @@ pub struct SimulatedEvent {
     truth: Vec<u8>,
     vertices: Vec<u8>,
     bends: Vec<Bend>,
+    states: Vec<(u32, TrueStates)>,
+    seen: Vec<TrueHit>,
 }
 
 /// How the magnet bent a particle that is reconstructible in Velo and SciFi and no electron.
@@ -116,6 +119,12 @@ impl SimulatedEvent {
             Bend { p: norm(flight.momentum), charge: flight.charge, velo: one.begin, scifi: one.end }
         };
         let bends = bends.map(bend).collect();
+        let passed = (0u32..).zip(&trackers.states).zip(&hits).filter(|(_, hits)| !hits.is_empty());
+        let states = passed.map(|((key, states), _)| {
+            let exit = exits.get(key as usize).and_then(Option::as_ref);
+            (key, TrueStates { velo: exit.and_then(leaves), ..*states })
+        });
+        let states = states.collect();
         let plane_of = |id| planes.get(&id).copied().unwrap_or(UT_PLANES);
         let vertices = truth::with_tracks(&vertices, &flights, &hits);
         let reconstructible = vertices.iter().filter(|vertex| vertex.tracks >= VERTEX_TRACKS).count() as u32;
@@ -125,12 +134,19 @@ impl SimulatedEvent {
             truth: truth::particles(flights.iter().zip(&hits), plane_of, reconstructible),
             vertices: truth::vertices(&vertices),
             bends,
+            states,
+            seen: trackers.seen,
         }
     }
 
     /// How the magnet bent the event's particles, in no particular order.
     pub fn bends(&self) -> &[Bend] {
         &self.bends
+    }
+
+    /// Where particles passed the planes of the UT and the layers of the SciFi that saw them.
+    pub fn true_hits(&self) -> &[TrueHit] {
+        &self.seen
     }
 
     /// Appends the event to a batch, as a reader of files would.
@@ -145,6 +161,7 @@ impl SimulatedEvent {
             tracks: self.truth.clone(),
             format: McFormat::Bank(MC_VERSION),
             vertices: self.vertices.clone(),
+            states: self.states.clone(),
             place: format!("simulated event {}", self.number),
         };
         EventNote { run: Some(RUN), number: Some(self.number), truth: Some(truth) }

@@ -5,7 +5,7 @@ use super::magnet::Track;
 use crate::flight::{ELECTRON, Flight, PION, deflected, scaled, sum};
 use crate::random::Random;
 use crate::transport::Exit;
-use peloton::event::UT_PLANES;
+use peloton::event::{TrueState, TrueStates, UT_PLANES};
 use peloton::scifi::SciFiChannel;
 use peloton::ut::UtChannel;
 use std::collections::BTreeMap;
@@ -20,6 +20,9 @@ const RICH_Z: f64 = 1500.0;
 const LOST: f64 = 0.08;
 const LOST_IN_MAGNET: f64 = 0.09;
 const LOST_IN_LAYER: f64 = 0.005;
+/// Where the states of tracks are given, mm: in the middle of the UT, at the end of the SciFi.
+const UT_STATE_Z: f64 = 2484.6;
+const SCIFI_STATE_Z: f64 = 9410.0;
 /// z of the planes and layers, mm.
 const UT_Z: [f64; UT_PLANES] = [2327.5, 2372.5, 2597.5, 2642.5];
 const SCIFI_Z: [f64; 12] = [
@@ -55,6 +58,19 @@ pub(super) struct TrackerHits {
     pub scifi: BTreeMap<(u16, u8, u8), Fibres>,
     /// Particles that came to the last layer of the SciFi.
     pub through: Vec<Through>,
+    /// Where each particle passed the middle of the UT and the end of the SciFi.
+    pub states: Vec<TrueStates>,
+    /// Where particles passed the middle of a plane or layer that saw them.
+    pub seen: Vec<TrueHit>,
+}
+
+/// A hit of a tracker, and where the particle that left it passed the layer's nominal z.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TrueHit {
+    /// Name of the hit.
+    pub id: u32,
+    /// Where the particle was.
+    pub at: TrueState,
 }
 
 /// How a particle flew that came through.
@@ -109,12 +125,17 @@ pub(super) fn follow(
         }
     }
     add_noise(detector, random, &mut hits);
+    hits.states.resize(flights.len(), TrueStates::default());
     hits
 }
 
 fn track_of(charge: f64, exit: Exit) -> Track {
     let ([dx, dy, dz], [x, y, z]) = (exit.direction, exit.at);
     Track { x, y, z, tx: dx / dz, ty: dy / dz, qop: charge.signum() / exit.p }
+}
+
+fn state_of(Track { x, y, z, tx, ty, .. }: Track) -> TrueState {
+    TrueState { x, y, z, tx, ty }
 }
 
 /// A soft particle made on the way of another, somewhere in the material before, in and behind the UT, along
@@ -177,13 +198,18 @@ impl Way<'_> {
                 return None;
             }
         }
+        hits.states.resize(hits.states.len().max(number + 1), TrueStates::default());
         for (plane, z) in UT_Z.into_iter().enumerate().filter(|(_, z)| *z > start.z) {
+            if plane == UT_PLANES / 2 && track.z < UT_STATE_Z {
+                hits.states[number].ut = track.to(UT_STATE_Z, polarity).map(state_of);
+            }
             track = track.to(z, polarity)?;
             let smear = UT_SIGMA * random.normal();
             for hit in
                 self.detector.ut.strips_at(plane, line(track, smear)).filter(|_| random.chance(EFFICIENCY))
             {
                 hits.add_ut(hit, Some(number));
+                hits.seen.push(TrueHit { id: hit.id, at: state_of(track) });
             }
             track = scattered(track, flight, self.ut_plane, random);
         }
@@ -201,9 +227,11 @@ impl Way<'_> {
             let hit = self.detector.scifi.channel_at(layer, line(track, smear));
             if let Some(hit) = hit.filter(|_| random.chance(EFFICIENCY)) {
                 hits.add_scifi(hit, random.chance(WIDE), Some(number));
+                hits.seen.push(TrueHit { id: hit.id, at: state_of(track) });
             }
             track = scattered(track, flight, self.scifi_layer, random);
         }
+        hits.states[number].scifi = track.to(SCIFI_STATE_Z, polarity).map(state_of);
         hits.through.push(Through { flight: number, begin: [start.tx, start.ty], end });
         Some(())
     }

@@ -44,7 +44,7 @@ pub fn decode_mc(banks: &McBanks, hits_of: HitsOf) -> Result<TruthEvent> {
     }
     let mut particles = Vec::with_capacity(count);
     for _ in 0..count {
-        particles.push(particle(&mut fields, banks.format, hits_of)?);
+        particles.push(particle(&mut fields, banks, hits_of)?);
     }
     // Banks are filled up to whole words.
     if fields.left() >= 4 {
@@ -53,7 +53,7 @@ pub fn decode_mc(banks: &McBanks, hits_of: HitsOf) -> Result<TruthEvent> {
     Ok(TruthEvent { particles })
 }
 
-fn particle(fields: &mut Fields<'_>, format: McFormat, hits_of: HitsOf) -> Result<Particle> {
+fn particle(fields: &mut Fields<'_>, banks: &McBanks, hits_of: HitsOf) -> Result<Particle> {
     let key = fields.u32("key")?;
     let pid = fields.i32("pid")?;
     let p = f64::from(fields.f32("p")?) / MEV_PER_GEV;
@@ -65,9 +65,9 @@ fn particle(fields: &mut Fields<'_>, format: McFormat, hits_of: HitsOf) -> Resul
         *flag = fields.u8("flag")? != 0;
     }
     let [is_long, is_down, has_velo, has_ut, has_scifi, from_beauty, from_charm, from_strange] = flags;
-    let from_signal = matches!(format, McFormat::Bank(2..)) && fields.u8("from signal")? != 0;
+    let from_signal = matches!(banks.format, McFormat::Bank(2..)) && fields.u8("from signal")? != 0;
     let mother = fields.i32("key of the mother")?;
-    if matches!(format, McFormat::Bank(_)) {
+    if matches!(banks.format, McFormat::Bank(_)) {
         fields.i32("pid of the mother")?;
     }
     fields.take("decay origin", 16)?;
@@ -90,7 +90,7 @@ fn particle(fields: &mut Fields<'_>, format: McFormat, hits_of: HitsOf) -> Resul
         phi,
         charge,
         origin: Some(origin),
-        exit: None,
+        states: banks.states_of(key),
         mother: (mother >= 0).then_some(mother.into()),
         is_long,
         is_down,

@@ -1,0 +1,287 @@
+//! Fitted states against true ones: pulls and resolutions, at any place of any detector.
+
+use peloton::event::{Particle, SciFiStates, States, TrueState, VeloUtTracks};
+use serde::Serialize;
+
+/// The parameters of a state.
+const PARAMETERS: [&str; 5] = ["x", "y", "tx", "ty", "q/p"];
+/// Lower edges of the bins of momentum, GeV/c; slower particles do not count.
+const P_EDGES: [f64; 4] = [3.0, 5.0, 10.0, 30.0];
+/// A particle is prompt when it was made as near to the beam line as this, mm.
+const PROMPT: f64 = 0.2;
+/// Pulls beyond this are counted, and left out of means.
+const FAR: f64 = 5.0;
+/// z of the states in the UT, mm.
+const UT_Z: f64 = 2484.6;
+/// z of the states in the SciFi, mm.
+const SCIFI_Z: f64 = 9410.0;
+
+/// Where states are given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// The closest approach to the beam line.
+    Beam,
+    /// The end of the Velo.
+    VeloEnd,
+    /// The middle of the UT.
+    Ut,
+    /// The end of the SciFi.
+    SciFi,
+}
+
+impl Place {
+    /// All places.
+    pub(super) const ALL: [Place; 4] = [Place::Beam, Place::VeloEnd, Place::Ut, Place::SciFi];
+
+    fn name(self) -> &'static str {
+        match self {
+            Place::Beam => "beam",
+            Place::VeloEnd => "end",
+            Place::Ut => "ut",
+            Place::SciFi => "scifi",
+        }
+    }
+
+    /// Where a particle is there; nothing when it does not come there, or nobody knows.
+    fn truth(self, particle: &Particle) -> Option<TrueState> {
+        match self {
+            Place::Beam => particle.start(),
+            Place::VeloEnd => particle.states.velo,
+            Place::Ut => particle.states.ut,
+            Place::SciFi => particle.states.scifi,
+        }
+    }
+}
+
+/// A fitted state.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FittedState {
+    /// Where it is given.
+    pub place: Place,
+    /// The state.
+    pub at: TrueState,
+    /// Standard deviations of x, y (mm) and their slopes.
+    pub sigma: [f64; 4],
+    /// Charge over momentum and its standard deviation, c/GeV, where they are known.
+    pub qop: Option<[f64; 2]>,
+}
+
+impl FittedState {
+    /// Of a track in the Velo, at one of its ends.
+    pub fn of_velo(place: Place, states: &States, track: usize) -> Self {
+        let States { x, y, z, tx, ty, cov_xx, cov_tt, .. } = states;
+        let [x, y, z, tx, ty, xx, tt] =
+            [x, y, z, tx, ty, cov_xx, cov_tt].map(|column| f64::from(column[track]));
+        let [x_sigma, t_sigma] = [xx, tt].map(f64::sqrt);
+        let sigma = [x_sigma, x_sigma, t_sigma, t_sigma];
+        Self { place, at: TrueState { x, y, z, tx, ty }, sigma, qop: None }
+    }
+
+    /// Of a track in Velo and UT.
+    pub fn of_ut(tracks: &VeloUtTracks, track: usize) -> Self {
+        let VeloUtTracks { x, y, tx, ty, cov_x: [xx, _, tt], cov_y: [yy, _, uu], .. } = tracks;
+        let [x, y, tx, ty] = [x, y, tx, ty].map(|column| f64::from(column[track]));
+        let sigma = [xx, yy, tt, uu].map(|column| f64::from(column[track]).sqrt());
+        let qop = with_error(tracks.q_over_p[track], tracks.var_q_over_p[track]);
+        Self { place: Place::Ut, at: TrueState { x, y, z: UT_Z, tx, ty }, sigma, qop: Some(qop) }
+    }
+
+    /// Of a track in the SciFi; `variance` is that of charge over momentum, where it is known.
+    pub fn of_scifi(states: &SciFiStates, track: usize, variance: Option<f32>) -> Self {
+        let SciFiStates { x, y, tx, ty, qop, cov_xx, cov_tt, cov_yy, cov_uu, .. } = states;
+        let [x, y, tx, ty] = [x, y, tx, ty].map(|column| f64::from(column[track]));
+        let sigma = [cov_xx, cov_yy, cov_tt, cov_uu].map(|column| f64::from(column[track]).sqrt());
+        let qop = variance.map(|variance| with_error(qop[track], variance));
+        Self { place: Place::SciFi, at: TrueState { x, y, z: SCIFI_Z, tx, ty }, sigma, qop }
+    }
+}
+
+fn with_error(value: f32, variance: f32) -> [f64; 2] {
+    [f64::from(value), f64::from(variance).sqrt()]
+}
+
+/// (fitted - true) / sigma, and fitted - true; which share of sigma^2 is due to the errors of the hits.
+#[derive(Debug, Clone, Default)]
+struct Values {
+    pulls: Vec<f64>,
+    residuals: Vec<f64>,
+    hit_shares: Vec<f64>,
+}
+
+/// One parameter in one bin of momentum. A width is half of the central 68 %.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StatePull {
+    /// `beam` (closest approach to the beam line), `end` (of the Velo), `ut` (its middle) or `scifi` (its end).
+    pub place: &'static str,
+    /// Which parameter; of q/p what is fitted and true is multiplied with the true charge, so that a positive mean is a
+    /// momentum that is told too small.
+    pub parameter: &'static str,
+    /// Momentum from this on, GeV/c.
+    pub p_from: f64,
+    /// Below this, GeV/c; nothing when there is no limit.
+    pub p_to: Option<f64>,
+    /// Tracks.
+    pub tracks: u64,
+    /// Mean of (fitted - true) / sigma, of those within 5.
+    pub mean: f64,
+    /// Width of (fitted - true) / sigma.
+    pub width: f64,
+    /// Share of those beyond 5.
+    pub far: f64,
+    /// Width of fitted - true, mm and rad; of q/p in units of the true one.
+    pub resolution: f64,
+    /// Share of sigma^2 that is due to the errors of the hits; the rest is scattering as the fit reckons with it. Of
+    /// each track, the textbook's filter in f64 goes over the same hits with the same noise, and carries along what the
+    /// variances of the hits alone make of the covariance. Nothing when positions of hits are not known.
+    pub hit_share: Option<f64>,
+    /// The same of the real variance, which is `width`^2 in units of sigma^2; the rest is real scattering.
+    pub true_hit_share: Option<f64>,
+}
+
+/// The bin of momentum of a particle that counts: a prompt one, no electron, above 3 GeV/c.
+pub(super) fn bin_of(particle: &Particle) -> Option<usize> {
+    let bin = P_EDGES.iter().rposition(|edge| particle.p >= *edge);
+    bin.filter(|_| is_prompt(particle))
+}
+
+/// Made at a collision, not in a decay or in material, and no electron.
+fn is_prompt(particle: &Particle) -> bool {
+    let Some([x, y, _]) = particle.origin else { return false };
+    let decayed = particle.from_beauty || particle.from_charm || particle.from_strange;
+    !decayed && !particle.is_electron() && f64::from(x).hypot(f64::from(y)) < PROMPT
+}
+
+/// What was seen at one place, by bin of momentum and parameter.
+#[derive(Debug, Clone, Default)]
+pub(super) struct PlaceValues([[Values; PARAMETERS.len()]; P_EDGES.len()]);
+
+impl PlaceValues {
+    /// Adds the state of a particle of this bin; `shares` are those of the hits in the variances of x and slope.
+    pub fn add(&mut self, bin: usize, fitted: &FittedState, particle: &Particle, shares: Option<[f64; 2]>) {
+        let Some(truth) = fitted.place.truth(particle) else { return };
+        let FittedState { at, sigma, qop, .. } = *fitted;
+        let truth = truth.at(at.z);
+        let residuals = [at.x - truth.x, at.y - truth.y, at.tx - truth.tx, at.ty - truth.ty];
+        let mut all: Vec<[f64; 2]> = residuals.into_iter().zip(sigma).map(|pair| pair.into()).collect();
+        if let Some([value, sigma]) = qop {
+            let (sign, p) = (particle.charge.signum(), particle.p);
+            all.push([sign * value * p - 1.0, sigma * p]);
+        }
+        let of_parameters = self.0[bin].iter_mut().zip(all).enumerate();
+        for (number, (values, [residual, sigma])) in of_parameters {
+            values.pulls.push(residual / sigma);
+            values.residuals.push(residual);
+            // x and y of the Velo are equally well known, and so are their slopes.
+            values.hit_shares.extend(shares.map(|shares| shares[number / 2]));
+        }
+    }
+
+    /// The rows of all momenta, then those of each bin.
+    pub fn rows(&self, place: Place) -> Vec<StatePull> {
+        let mut rows = Vec::new();
+        let all = std::iter::once(0..P_EDGES.len()).chain((0..P_EDGES.len()).map(|bin| bin..bin + 1));
+        for bins_of in all {
+            for (number, parameter) in PARAMETERS.into_iter().enumerate() {
+                let p = [bins_of.start, bins_of.end].map(|edge| P_EDGES.get(edge).copied());
+                let values = self.0[bins_of.clone()].iter().map(|parameters| &parameters[number]);
+                rows.extend(pull(place.name(), parameter, p, values));
+            }
+        }
+        rows
+    }
+}
+
+/// Compares the states of tracks with those of the particles that they are: prompt ones, no electrons, above 3 GeV/c. Truth
+/// without states adds nothing.
+#[derive(Debug, Default)]
+pub struct StatePulls {
+    values: [PlaceValues; Place::ALL.len()],
+    seen: Vec<bool>,
+}
+
+impl StatePulls {
+    /// Adds an event: its truth, which track is which particle (numbers, by track), and the states of each track. Of
+    /// several tracks that are a particle the first counts, and of several particles that a track is.
+    pub fn event<'a>(
+        &mut self,
+        particles: &[Particle],
+        matches: impl Iterator<Item = (usize, usize)>,
+        states: impl Fn(usize) -> &'a [FittedState],
+    ) {
+        self.seen.clear();
+        self.seen.resize(particles.len(), false);
+        let mut last = None;
+        for (track, owner) in matches {
+            if last.replace(track) == Some(track) || std::mem::replace(&mut self.seen[owner], true) {
+                continue;
+            }
+            let particle = &particles[owner];
+            let Some(bin) = bin_of(particle) else { continue };
+            for state in states(track) {
+                self.values[state.place as usize].add(bin, state, particle, None);
+            }
+        }
+    }
+
+    /// What was seen so far, place by place; nothing where no particle had a state.
+    pub fn report(&self) -> Vec<StatePull> {
+        Place::ALL.into_iter().zip(&self.values).flat_map(|(place, values)| values.rows(place)).collect()
+    }
+}
+
+fn pull<'a>(
+    place: &'static str,
+    parameter: &'static str,
+    [p_from, p_to]: [Option<f64>; 2],
+    values: impl Iterator<Item = &'a Values>,
+) -> Option<StatePull> {
+    let (mut pulls, mut residuals) = (Vec::new(), Vec::new());
+    let (mut shares, mut shared) = (0.0, 0);
+    for value in values {
+        shares += value.hit_shares.iter().sum::<f64>();
+        shared += value.hit_shares.len();
+        pulls.extend_from_slice(&value.pulls);
+        residuals.extend_from_slice(&value.residuals);
+    }
+    let near: Vec<f64> = pulls.iter().copied().filter(|pull| pull.abs() <= FAR).collect();
+    if pulls.is_empty() {
+        return None;
+    }
+    let (tracks, width_of_pulls) = (pulls.len() as f64, width(&mut pulls));
+    let hit_share = (shared > 0).then(|| shares / shared as f64);
+    Some(StatePull {
+        place,
+        parameter,
+        p_from: p_from.unwrap_or_default(),
+        p_to,
+        tracks: pulls.len() as u64,
+        mean: near.iter().sum::<f64>() / near.len().max(1) as f64,
+        width: width_of_pulls,
+        far: 1.0 - near.len() as f64 / tracks,
+        resolution: width(&mut residuals),
+        hit_share,
+        // More than all is due to chance, and to hits that are better than their errors.
+        true_hit_share: hit_share.map(|share| (share / width_of_pulls.powi(2)).min(1.0)),
+    })
+}
+
+/// Half of the interval between the quantiles of 16 and 84 %.
+pub(super) fn width(values: &mut [f64]) -> f64 {
+    values.sort_unstable_by(f64::total_cmp);
+    let quantile = |share: f64| values[((values.len() - 1) as f64 * share).round() as usize];
+    0.5 * (quantile(0.84) - quantile(0.16))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn widths_are_those_of_the_middle() {
+        let mut values: Vec<f64> = (-1000..=1000).map(f64::from).collect();
+        values.extend([1e9; 20]);
+        values.extend([-1e9; 20]);
+        assert!((width(&mut values) - 694.0).abs() < 2.0, "{}", width(&mut values));
+        assert_eq!(width(&mut [7.0]), 0.0);
+    }
+}
