@@ -42,7 +42,7 @@ pub use results::{MAX_DEPTH, Results};
 pub(crate) use schema::results;
 pub use schema::{ColumnInfo, Kind, Values, ValuesMut};
 pub use scifi_hits::{SCIFI_ZONES, SciFiBatch};
-pub use scifi_tracks::{SciFiState, SciFiStates, SciFiTracks};
+pub use scifi_tracks::{SciFiState, SciFiStates, SciFiTracks, SearchedLines};
 pub use tracks::{States, VeloTracks};
 pub use ut_hits::{UT_GROUPS, UT_PLANES, UtBatch};
 pub use velo_hits::{VELO_MODULES, VeloBatch, VeloEvent, VeloEvents};

@@ -31,6 +31,30 @@ pub struct SciFiStates {
     pub cov_uu: Column<f32>,
 }
 
+/// Tracks as the published search describes them at z = 9,410 mm, with layers that stand upright and fibres that are tilted by
+/// 0.086: what the matching with Velo tracks is tuned to. States say where the tracks are.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct SearchedLines {
+    /// x, mm.
+    pub x: Column<f32>,
+    /// y, mm.
+    pub y: Column<f32>,
+    /// Slope dx/dz (no unit).
+    pub tx: Column<f32>,
+    /// Slope dy/dz (no unit).
+    pub ty: Column<f32>,
+}
+
+impl SearchedLines {
+    /// Appends x, y and their slopes.
+    pub fn push(&mut self, [x, y, tx, ty]: [f32; 4]) {
+        self.x.push(x);
+        self.y.push(y);
+        self.tx.push(tx);
+        self.ty.push(ty);
+    }
+}
+
 /// One state, as in [`SciFiStates`].
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct SciFiState {
@@ -90,6 +114,8 @@ pub struct SciFiTracks {
     pub hits: Column<u32>,
     /// States at z = 9,410 mm.
     pub state: SciFiStates,
+    /// The same tracks as the search describes them.
+    pub searched: SearchedLines,
     /// Sum of the squared distances of the x hits to the track, mm^2.
     pub chi2_x: Column<f32>,
     /// Sum of the squared distances in y of the u and v hits to the track, mm^2.
@@ -118,6 +144,10 @@ results! {
         F32 1 [state.cov_yy] "cov_yy" "mm^2" "variance of y";
         F32 1 [state.cov_yu] "cov_yu" "mm" "covariance of y and ty";
         F32 1 [state.cov_uu] "cov_uu" "1" "variance of ty";
+        F32 1 [searched.x] "searched_x" "mm" "x at z = 9410 mm with upright layers, as the matching takes it";
+        F32 1 [searched.y] "searched_y" "mm" "y at z = 9410 mm with upright layers and fibres tilted by 0.086, as the matching takes it";
+        F32 1 [searched.tx] "searched_tx" "1" "slope dx/dz as the matching takes it";
+        F32 1 [searched.ty] "searched_ty" "1" "slope dy/dz as the matching takes it";
         F32 1 [chi2_x] "chi2_x" "mm^2" "sum of the squared distances of the x hits to the track";
         F32 1 [chi2_y] "chi2_y" "mm^2" "sum of the squared distances in y of the u and v hits to the track";
     }

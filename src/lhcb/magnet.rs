@@ -89,6 +89,12 @@ impl MidPlane {
         Self { value: [value(p), value(q)], slope: [slope(p), slope(q)], bend: [bend(p), bend(q)] }
     }
 
+    /// b0 and b1 of the field b0 + b1 x^2 in the plane y = 0, and b0's first and second derivatives along z, b1's first: T and
+    /// mm.
+    pub(crate) fn terms(&self) -> [f64; 5] {
+        [self.value[0], self.value[1], self.slope[0], self.bend[0], self.slope[1]]
+    }
+
     /// The components along x, y and z at (x, y) mm, T: those that bend positive particles towards larger x where the
     /// magnet's polarity is -1.
     pub fn at(&self, x: f64, y: f64) -> [f64; 3] {

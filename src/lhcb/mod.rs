@@ -2,6 +2,7 @@
 
 pub(crate) mod decode;
 pub mod magnet;
+pub(crate) mod material;
 mod momentum;
 
 pub use momentum::Bending;

@@ -47,7 +47,7 @@ pub struct LongConfig {
     /// Whether all pairs compete, the best first; else each SciFi track takes its best Velo track, and each Velo track the
     /// best of those.
     pub all_pairs: bool,
-    /// Relative error of a momentum beside that of the slopes.
+    /// Relative error of the formula that makes a momentum of slopes.
     pub momentum_error: f32,
 }
 
@@ -74,7 +74,7 @@ impl LongConfig {
             max_chi2: 2.0,
             min_response: 0.0,
             all_pairs: false,
-            momentum_error: 0.006,
+            momentum_error: 0.001,
         };
         match preset {
             LongPreset::Hlt1 => hlt1,

@@ -3,7 +3,7 @@
 use super::config::LongConfig;
 use super::pair_network::PAIRS;
 use super::select::{COMPARED_Z, Selected};
-use crate::event::{Column, SciFiTracks};
+use crate::event::{Column, SciFiTracks, SearchedLines};
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
 use std::ops::Range;
@@ -45,9 +45,9 @@ impl Pairs {
     ) {
         (self.len, self.lanes) = (0, [0; 2]);
         for track in range {
-            let state = scifi.state.get(track);
             let value = |value| F32::splat(g, value);
-            let ([x, y], [tx, ty]) = (state.position, state.slope);
+            let SearchedLines { x, y, tx, ty } = &scifi.searched;
+            let [x, y, tx, ty] = [x[track], y[track], tx[track], ty[track]];
             let y = (COMPARED_Z - SCIFI_Z).mul_add(ty, y);
             let near = selected.near(y, config.max_distance_y);
             let behind = Behind {

@@ -35,7 +35,7 @@ fn chi2(
     track: usize,
     other: usize,
 ) -> Option<f32> {
-    let (end, state) = (&velo.end, &scifi.state);
+    let (end, state) = (&velo.end, &scifi.searched);
     let (tx, ty) = (end.tx[track], end.ty[track]);
     let (change_x, change_y) = (tx - state.tx[other], ty - state.ty[other]);
     let change2 = change_x * change_x;

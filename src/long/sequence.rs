@@ -5,8 +5,11 @@ use super::config::LongConfig;
 use super::pairs::Pairs;
 use super::select::Selected;
 use crate::engine::{Sequence, Stage};
-use crate::event::{LongTracks, Outcome, RawBatch, RawEvents, SciFiTracks, StageClock, States, VeloTracks};
+use crate::event::{
+    LongTracks, Outcome, RawBatch, RawEvents, SciFiTracks, StageClock, States, UT_PLANES, VeloTracks,
+};
 use crate::lhcb::Bending;
+use crate::lhcb::material::Scattering;
 use crate::scifi::{SciFi, SciFiWorkspace};
 use crate::simd::{Gang, Level};
 use crate::velo::{Velo, VeloInput, VeloSequenceWorkspace};
@@ -24,6 +27,8 @@ pub struct Long {
     scifi: SciFi,
     config: LongConfig,
     bending: Bending,
+    /// Variance of the angle by what is before the magnet, at 1 GeV/c.
+    scattering: f32,
 }
 
 /// Scratch memory of one thread.
@@ -58,7 +63,9 @@ impl Long {
     /// [`Error::Config`](crate::Error::Config) for a configuration that cannot be used.
     pub fn new(velo: Velo, scifi: SciFi, config: LongConfig, bending: Bending) -> Result<Self> {
         config.validate()?;
-        Ok(Self { velo, scifi, config, bending })
+        let Scattering { rich, ut_plane, .. } = Scattering::new();
+        let scattering = (rich + UT_PLANES as f64 * ut_plane) as f32;
+        Ok(Self { velo, scifi, config, bending, scattering })
     }
 
     /// Matches the tracks of the events of `range`, which have tracks in both detectors, and appends them to `out`, in order.
@@ -211,8 +218,11 @@ fn append(
     let change = state.slope[0] - velo_tx;
     state.qop = of.bending.qop([velo_tx, velo_ty], state.slope[0]);
     out.scifi.push(&state);
-    // The momentum goes with the change of slope, whose relative error is the momentum's.
-    let of_slopes = (velo.end.cov_tt[velo_track] + state.cov_x[2]) / (change * change);
+    // The momentum goes with the change of slope, whose relative error is the momentum's: slopes before and behind as they
+    // are measured, and what scatters in between and turns slopes as the field does.
+    let [by_hits, by_scattering] = of.scifi.turn(scifi.hits_of(scifi_track));
+    let scattering = (of.scattering + by_scattering) * (state.qop * state.qop);
+    let of_slopes = (velo.end.cov_tt[velo_track] + by_hits + scattering) / (change * change);
     let error = of.config.momentum_error;
     let relative = error.mul_add(error, of_slopes);
     // Beyond 100 % the sign is not known, either.

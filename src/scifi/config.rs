@@ -25,7 +25,7 @@ pub struct SciFiConfig {
     pub preset: SciFiPreset,
     /// What an event may hold.
     pub limits: LimitConfig,
-    /// Resolution of a hit across its fibre, which covariances go by, mm.
+    /// Resolution of a hit across its fibre, which covariances go by, mm; the search does not.
     pub resolution: f32,
     /// The search, pass by pass: each looks at the hits that the ones before it left.
     pub passes: Vec<SeedPass>,

@@ -16,8 +16,12 @@ pub(super) const Z: [f64; HALF_LAYERS] = [
     7826.106, 8035.9048, 8508.1064, 8717.9043, 9193.1064, 9402.9043, 8577.8691, 7895.9189, 9333.041,
     8648.1543, 9262.9824, 7966.1035,
 ];
-/// dx/dy of the fibres of the u and v layers.
+/// dx/dy of the fibres of the u and v layers, as the published search has it.
 pub(super) const SLOPE: [f64; UV_LAYERS] = [0.086, 0.086, -0.086, -0.086, 0.086, -0.086];
+/// The same as it is: the tangent of 5 degrees.
+pub(super) const TILT: f64 = 0.087_488_66;
+/// dz/dy of all layers, which stand upright where the beam does not quite lie.
+pub(super) const LEAN: f64 = 0.0036;
 /// The layers in the order of z.
 pub(super) const BY_Z: [usize; HALF_LAYERS] = [0, 7, 11, 1, 2, 6, 9, 3, 4, 10, 8, 5];
 

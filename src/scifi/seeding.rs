@@ -8,7 +8,7 @@ use super::find::{ChooseScratch, FindScratch, HalfHits, PassCounts, PassRules};
 use super::geometry::SciFiGeometry;
 use super::index::{Index, NO_HIT};
 use super::layers::{BY_Z, HALVES};
-use super::state::States;
+use super::state::{Pattern, States};
 use crate::engine::{Sequence, Stage};
 use crate::event::{BankKind, Outcome, RawBatch, RawEvents, SciFiBatch, SciFiTracks, StageClock, Truncation};
 use crate::simd::{Gang, Level};
@@ -16,6 +16,9 @@ use crate::{Result, Status};
 use std::ops::Range;
 use std::sync::Arc;
 
+/// Bits of an LHCbID below the layer's number, and the number of the first layer.
+const LAYER_SHIFT: u32 = 16;
+const FIRST_LAYER: usize = 4;
 /// Stages after decoding.
 const SORT: usize = 1;
 const FIND: usize = 2;
@@ -73,6 +76,15 @@ impl SciFi {
     /// The configuration.
     pub fn config(&self) -> &SciFiConfig {
         &self.config
+    }
+
+    /// Variances of the slope in x against that of a track that does not scatter, given the LHCbIDs of a track's hits: by the
+    /// errors of the hits, and by scattering at 1 GeV/c.
+    pub(crate) fn turn(&self, ids: &[u32]) -> [f32; 2] {
+        let layers = ids.iter().fold(0u32, |layers, id| layers | 1 << (id >> LAYER_SHIFT & 0xF));
+        let has = |layer: usize| BY_Z.iter().position(|one| *one == layer);
+        let has = |layer: usize| has(layer).is_some_and(|at| layers >> (FIRST_LAYER + at) & 1 == 1);
+        self.states.turn(Pattern::new(has))
     }
 
     /// Finds the tracks of events of `range`, given their hits, and appends them to `out`, in order. An event that cannot
@@ -308,6 +320,7 @@ fn append_room<G: Gang>(
                 }
                 out.hit_start.push(out.hits.len() as u32);
                 out.state.push(&of.states.of(track));
+                out.searched.push(of.states.searched(track));
                 out.chi2_x.push(track.chi2_x);
                 out.chi2_y.push(track.chi2);
             }

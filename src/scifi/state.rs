@@ -1,8 +1,9 @@
 //! States of tracks: parameters to position and slopes, momentum, covariances.
 
 use super::find::track::Track;
+use super::gains::{Gains, InX, InY, PATTERNS, SHAPES, field_at_reference};
 use super::index::NO_HIT;
-use super::layers::{CUBIC, SLOPE, UV_LAYERS, X_LAYERS, Z, Z_REFERENCE, Z_STATE, bend};
+use super::layers::{CUBIC, LEAN, SLOPE, TILT, UV_LAYERS, X_LAYERS, Z, Z_REFERENCE, Z_STATE, bend};
 use crate::event::SciFiState;
 use crate::units::MEV_PER_GEV;
 
@@ -11,8 +12,11 @@ use crate::units::MEV_PER_GEV;
 const MOMENTUM: [f64; 4] = [-6.34025, -4.85287, -12.4491, 4.25461e-8];
 const MOMENTUM_SCALE: f64 = 1e6;
 
-/// Combinations of layers with hits.
-const PATTERNS: usize = 1 << X_LAYERS;
+/// Beyond these the field is that of the nearest place within, mm.
+const MAX_X: f32 = 3000.0;
+const MAX_Y: f32 = 2500.0;
+/// Far from the axis the field is no weaker than this part of that on it: beyond, its expansion says nothing.
+const WEAKEST: f32 = 1.0 / 3.0;
 
 /// What states need to know of the layers.
 #[derive(Debug, Clone)]
@@ -23,111 +27,118 @@ pub(super) struct States {
     turn: f32,
     d: [f32; X_LAYERS],
     bends: [f32; X_LAYERS],
-    /// Covariances of x and y by the layers that have hits.
-    cov_x: Vec<[f32; 3]>,
-    cov_y: Vec<[f32; 3]>,
+    gains: Gains,
+    /// The magnet's field at the reference.
+    field: [f32; 5],
     /// e / p of a particle of unit x0 and factor one, c/GeV.
     per_momentum: f32,
     state_z: f32,
 }
 
-/// The inverse of a symmetric 2 x 2 or 3 x 3 matrix by Gauss and Jordan; nothing when there is none.
-fn inverse<const N: usize>(mut m: [[f64; N]; N]) -> Option<[[f64; N]; N]> {
-    let mut out: [[f64; N]; N] =
-        std::array::from_fn(|i| std::array::from_fn(|j| f64::from(u8::from(i == j))));
-    for pivot in 0..N {
-        // Positive definite, as all of ours are, it needs no other order of pivots.
-        let scale = 1.0 / m[pivot][pivot];
-        if !(scale.is_finite() && m[pivot][pivot] > 1e-9) {
-            return None;
-        }
-        (0..N).for_each(|column| {
-            (m[pivot][column], out[pivot][column]) = (m[pivot][column] * scale, out[pivot][column] * scale)
-        });
-        for row in (0..N).filter(|row| *row != pivot) {
-            let factor = m[row][pivot];
-            for column in 0..N {
-                m[row][column] -= factor * m[pivot][column];
-                out[row][column] -= factor * out[pivot][column];
-            }
-        }
+/// Which layers have hits.
+#[derive(Clone, Copy)]
+pub(super) struct Pattern {
+    x: usize,
+    uv: usize,
+}
+
+impl Pattern {
+    pub(super) fn new(has: impl Fn(usize) -> bool) -> Self {
+        let bits = |layers: std::ops::Range<usize>| {
+            let first = layers.start;
+            layers.fold(0, |bits, layer| bits | usize::from(has(layer)) << (layer - first))
+        };
+        Self { x: bits(0..X_LAYERS), uv: bits(X_LAYERS..X_LAYERS + UV_LAYERS) }
     }
-    Some(out)
 }
 
-/// v C w.
-fn between<const N: usize>(v: [f64; N], c: &[[f64; N]; N], w: [f64; N]) -> f64 {
-    (0..N * N).map(|at| v[at / N] * c[at / N][at % N] * w[at % N]).sum()
+/// A covariance by hits, and what scattering adds to it at a momentum of 1 GeV/c.
+#[inline(always)]
+fn sum(hits: [f32; 3], scattering: [f32; 3], qop2: f32) -> [f32; 3] {
+    let part = |i: usize| scattering[i].mul_add(qop2, hits[i]);
+    [part(0), part(1), part(2)]
 }
-
-/// The covariance of value and slope at the state's z, of fits to the layers of a pattern; zero where too few have hits.
-fn covariance<const N: usize>(
-    pattern: usize,
-    basis: impl Fn(usize) -> [f64; N],
-    value: [f64; N],
-    slope: [f64; N],
-    variance: f64,
-) -> [f32; 3] {
-    let mut normal = [[0.0; N]; N];
-    for b in (0..X_LAYERS).filter(|layer| pattern >> layer & 1 == 1).map(basis) {
-        (0..N * N).for_each(|at| normal[at / N][at % N] += b[at / N] * b[at % N]);
-    }
-    let enough = pattern.count_ones() as usize >= N;
-    let Some(inverse) = inverse(normal).filter(|_| enough) else { return [0.0; 3] };
-    [(value, value), (value, slope), (slope, slope)].map(|(v, w)| (variance * between(v, &inverse, w)) as f32)
-}
-
-/// Lengths are of this size, m: with them in mm the matrices were ill-conditioned.
-const METRE: f64 = 1000.0;
 
 impl States {
     /// For a resolution of hits across their fibres, mm, and a polarity.
     pub(super) fn new(resolution: f64, polarity: f32) -> Self {
         let at = Z_STATE - Z_REFERENCE;
         let turn = 2.0 * at + 3.0 * CUBIC * at * at;
-        let x_basis = |d: f64| [1.0, d / METRE, bend(d) / (METRE * METRE)];
-        let x_turn = [0.0, 1.0 / METRE, turn / (METRE * METRE)];
-        let y_basis = |d: f64| [1.0, d / METRE];
-        let of_x = |layer: usize| x_basis(Z[layer] - Z_REFERENCE);
-        let of_y = |layer: usize| y_basis(Z[X_LAYERS + layer] - Z_REFERENCE);
-        let variance = resolution * resolution;
-        let variance_y = variance / (SLOPE[0] * SLOPE[0]);
-        let x = |pattern| covariance(pattern, of_x, x_basis(at), x_turn, variance);
-        let y = |pattern| covariance(pattern, of_y, y_basis(at), [0.0, 1.0 / METRE], variance_y);
         Self {
             distance: at as f32,
             bend: bend(at) as f32,
             turn: turn as f32,
             d: std::array::from_fn(|layer| (Z[layer] - Z_REFERENCE) as f32),
             bends: std::array::from_fn(|layer| bend(Z[layer] - Z_REFERENCE) as f32),
-            cov_x: (0..PATTERNS).map(x).collect(),
-            cov_y: (0..PATTERNS).map(y).collect(),
+            gains: Gains::new(resolution),
+            field: field_at_reference(),
             per_momentum: (-MEV_PER_GEV / (MOMENTUM_SCALE * f64::from(polarity))) as f32,
             state_z: Z_STATE as f32,
         }
     }
 
-    /// The state of a track.
+    /// Variances of the slope in x against that of a track that does not scatter: by hits, and by scattering at 1 GeV/c.
+    pub(super) fn turn(&self, pattern: Pattern) -> [f32; 2] {
+        self.gains.x[pattern.x].turn
+    }
+
+    /// What the search says of a track at the state's z: x, y, and their slopes.
+    #[inline(always)]
+    pub(super) fn searched(&self, track: &Track) -> [f32; 4] {
+        let ([a, b, c], [y, ty]) = (track.x, track.y);
+        let x = c.mul_add(self.bend, b.mul_add(self.distance, a));
+        [x, ty.mul_add(self.distance, y), c.mul_add(self.turn, b), ty]
+    }
+
+    /// The state of a track. The search has upright layers, fibres that are tilted a little less than they are, and one shape
+    /// of the field for all; what this leaves out is put in here.
     #[inline(always)]
     pub(super) fn of(&self, track: &Track) -> SciFiState {
-        let [a, b, c] = track.x;
-        let [y, ty] = track.y;
-        let x = c.mul_add(self.bend, b.mul_add(self.distance, a));
-        let tx = c.mul_add(self.turn, b);
+        let [x, y, tx, ty] = self.searched(track);
         let x0 = (-tx).mul_add(self.state_z, x);
         let [c0, c1, c2, c3] = MOMENTUM.map(|c| c as f32);
         let momentum = c3.mul_add(x0 * x0, c2.mul_add(ty * ty, c1.mul_add(tx * tx, c0)));
-        let pattern = |layers: std::ops::Range<usize>| {
-            let first = layers.start;
-            layers.fold(0, |bits, layer| bits | usize::from(track.hits[layer] != NO_HIT) << (layer - first))
-        };
+        let qop = x0 / momentum * self.per_momentum;
+        let pattern = Pattern::new(|layer| track.hits[layer] != NO_HIT);
+        let in_x = &self.gains.x[pattern.x];
+        let in_y = &self.gains.y[pattern.x * PATTERNS + pattern.uv];
+        let tilt = (SLOPE[0] / TILT) as f32;
+        let (y, ty) = (y * tilt, ty * tilt);
+        let [dx, dtx, dy, dty] = self.by_field(track, tilt, in_x, in_y);
+        let (x, tx, y, ty) = (x + dx, tx + dtx, y + dy, ty + dty);
+        // All layers lean alike: a fit in their own depth is one in z, off by what y makes of it.
+        let off = LEAN as f32 * y;
+        let shrink = (-(LEAN as f32)).mul_add(ty, 1.0);
         SciFiState {
-            position: [x, ty.mul_add(self.distance, y)],
-            slope: [tx, ty],
-            qop: x0 / momentum * self.per_momentum,
-            cov_x: self.cov_x[pattern(0..X_LAYERS)],
-            cov_y: self.cov_y[pattern(X_LAYERS..X_LAYERS + UV_LAYERS)],
+            position: [(-off).mul_add(tx, x), (-off).mul_add(ty, y)],
+            slope: [tx * shrink, ty * shrink],
+            qop,
+            cov_x: sum(in_x.hits, in_x.scattering, qop * qop),
+            cov_y: sum(in_y.hits, in_y.scattering, qop * qop),
         }
+    }
+
+    /// What the field where the track is, in place of the search's, changes: x and its slope, y and its slope.
+    #[inline(always)]
+    fn by_field(&self, track: &Track, tilt: f32, in_x: &InX, in_y: &InY) -> [f32; 4] {
+        let [b0, b1, slope0, second0, slope1] = self.field;
+        let ([x, tx, c], [y, ty]) = (track.x, track.y.map(|value| value * tilt));
+        let (x, y) = (x.clamp(-MAX_X, MAX_X), y.clamp(-MAX_Y, MAX_Y));
+        let (x2, y2) = (x * x, y * y);
+        // b0 + b1 x^2 - y^2 / 2 (2 b1 + b0'')
+        let [w1, w2] = [x2 - y2, -0.5 * y2];
+        let of = |shapes: &[f32; SHAPES]| w2.mul_add(shapes[2], w1.mul_add(shapes[1], shapes[0]));
+        let weakest = WEAKEST * in_x.bend[0];
+        let bend = of(&in_x.bend);
+        let bend = if bend > weakest { bend } else { weakest };
+        let unit = if bend > 0.0 { c / bend } else { 0.0 };
+        // What bends in y: tx (ty By + Bz) - (1 + ty^2) Bx.
+        let along_x = 2.0 * b1 * x * y;
+        let along_y = w2.mul_add(second0, w1.mul_add(b1, b0));
+        let along_z = y * slope1.mul_add(x2, slope0);
+        let force = tx.mul_add(ty.mul_add(along_y, along_z), -(ty.mul_add(ty, 1.0) * along_x));
+        let unit_y = unit * force / b0;
+        [unit * of(&in_x.value), unit * of(&in_x.slope), unit_y * in_y.left[0], unit_y * in_y.left[1]]
     }
 
     /// Sum of the squared distances of the x hits to a track; `x` has the x of all places.

@@ -214,12 +214,13 @@ pub struct UtChannel {
 pub const STRIP_SLOPE: [f32; UT_PLANES] = [0.0, 0.087_488_67, -0.087_488_6, 0.0];
 
 impl UtGeometry {
-    /// The strips of a plane that a line crosses: `at` gives x and y of the line for a z. The inverse of
-    /// decoding; where sectors overlap there are several.
+    /// The strips of a plane that a line crosses: `at` gives x and y of the line for a z, and what is measured is off by so
+    /// many pitches. The inverse of decoding, to the nearest quarter of a strip; where sectors overlap there are several.
     pub fn strips_at<'a>(
         &'a self,
         plane: usize,
         at: impl Fn(f32) -> [f32; 2] + 'a,
+        off: f32,
     ) -> impl Iterator<Item = UtChannel> + 'a {
         // Of the groups, a line can only meet those that it passes over between the first z and the last.
         let [low, high] = range(self.plane_depth[plane].into_iter().map(|z| {
@@ -235,10 +236,10 @@ impl UtGeometry {
         sectors.filter_map(move |sector| {
             let ([y0, y_step, x0, x_step], [z, _, length, _]) = (self.across[sector], self.along[sector]);
             let [x, y] = at(z.abs());
-            let s = (x - y * STRIP_SLOPE[plane] - x0) / x_step;
+            let s = (x - y * STRIP_SLOPE[plane] - x0) / x_step + off;
             let y_begin = y0 + s * y_step;
             let inside = (0.0..STRIPS as f32).contains(&s) && (y_begin..y_begin + length).contains(&y);
-            if inside { self.strip(sector, (4.0 * s) as u32) } else { None }
+            if inside { self.strip(sector, (4.0 * s + 0.5) as u32) } else { None }
         })
     }
 

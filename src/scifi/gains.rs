@@ -1,0 +1,243 @@
+//! What hits, scattering and the field make of the states of tracks: fits of least squares are linear maps, worked out once
+//! for each combination of layers with hits, in f64.
+
+use super::layers::{CUBIC, SLOPE, TILT, UV_LAYERS, X_LAYERS, Z, Z_REFERENCE, Z_STATE, bend};
+use crate::lhcb::magnet::MidPlane;
+use crate::lhcb::material::Scattering;
+
+/// Combinations of layers with hits.
+pub(super) const PATTERNS: usize = 1 << X_LAYERS;
+/// Lengths are of this size, m: with them in mm the matrices were ill-conditioned.
+const METRE: f64 = 1000.0;
+/// Steps of integrals along z, mm.
+const STEP: f64 = 2.0;
+/// The field b0 + b1 x^2 - y^2 / 2 (2 b1 + b0'') has so many shapes along z: b0, b1, b0''.
+pub(super) const SHAPES: usize = 3;
+
+/// Value and slope at the state's z.
+type Two = [f64; 2];
+
+/// Variance of the value, covariance with the slope, variance of the slope, of errors that are independent.
+fn covariance(errors: impl IntoIterator<Item = Two>) -> [f32; 3] {
+    let mut sum = [0.0; 3];
+    for [value, slope] in errors {
+        sum = [sum[0] + value * value, sum[1] + value * slope, sum[2] + slope * slope];
+    }
+    sum.map(|value| value as f32)
+}
+
+/// Of a track in x: covariances of the state by hits, and by scattering at 1 GeV/c.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct InX {
+    pub(super) hits: [f32; 3],
+    pub(super) scattering: [f32; 3],
+    /// The bend that fits tell of a unit of each shape of the field, and what they leave of value and slope.
+    pub(super) bend: [f32; SHAPES],
+    pub(super) value: [f32; SHAPES],
+    pub(super) slope: [f32; SHAPES],
+    /// Variances of the slope against that of a track that does not scatter: by hits, and by scattering at 1 GeV/c.
+    pub(super) turn: [f32; 2],
+}
+
+/// Of a track in y, which is told by its hits of tilted fibres and its fit in x.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct InY {
+    pub(super) hits: [f32; 3],
+    pub(super) scattering: [f32; 3],
+    /// What a line leaves of value and slope of a unit of the field's first shape.
+    pub(super) left: [f32; 2],
+}
+
+/// Tables by the layers with hits.
+#[derive(Debug, Clone)]
+pub(super) struct Gains {
+    /// By the pattern of x layers.
+    pub(super) x: Vec<InX>,
+    /// By the pattern of x layers, and that of u and v layers.
+    pub(super) y: Vec<InY>,
+}
+
+/// The fit of N parameters, as what each hit makes of them, of value and of slope; nothing where hits do not tell them.
+struct Fit<const N: usize> {
+    parameters: [[f64; N]; X_LAYERS],
+    state: [Two; X_LAYERS],
+}
+
+impl<const N: usize> Fit<N> {
+    fn new(pattern: usize, basis: impl Fn(usize) -> [f64; N], at: [[f64; N]; 2]) -> Option<Self> {
+        let has = |layer: &usize| pattern >> layer & 1 == 1;
+        let mut normal = [[0.0; N]; N];
+        for b in (0..X_LAYERS).filter(has).map(&basis) {
+            (0..N * N).for_each(|place| normal[place / N][place % N] += b[place / N] * b[place % N]);
+        }
+        let inverse = inverse(normal).filter(|_| pattern.count_ones() as usize >= N)?;
+        let (mut parameters, mut state) = ([[0.0; N]; X_LAYERS], [[0.0; 2]; X_LAYERS]);
+        for layer in (0..X_LAYERS).filter(has) {
+            let b = basis(layer);
+            parameters[layer] = inverse.map(|row| dot(row, b));
+            state[layer] = at.map(|at| dot(at, parameters[layer]));
+        }
+        Some(Self { parameters, state })
+    }
+
+    /// What the fit makes of these x or y in the layers.
+    fn of(&self, measured: impl Fn(usize) -> f64) -> Two {
+        let mut sum = [0.0; 2];
+        for (layer, state) in self.state.iter().enumerate() {
+            (0..2).for_each(|i| sum[i] += state[i] * measured(layer));
+        }
+        sum
+    }
+}
+
+fn dot<const N: usize>(a: [f64; N], b: [f64; N]) -> f64 {
+    a.into_iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+/// The inverse of a symmetric matrix by Gauss and Jordan; nothing when there is none.
+fn inverse<const N: usize>(mut m: [[f64; N]; N]) -> Option<[[f64; N]; N]> {
+    let mut out: [[f64; N]; N] =
+        std::array::from_fn(|i| std::array::from_fn(|j| f64::from(u8::from(i == j))));
+    for pivot in 0..N {
+        // Positive definite, as all of ours are, it needs no other order of pivots.
+        let scale = 1.0 / m[pivot][pivot];
+        if !(scale.is_finite() && m[pivot][pivot] > 1e-9) {
+            return None;
+        }
+        (0..N).for_each(|column| {
+            (m[pivot][column], out[pivot][column]) = (m[pivot][column] * scale, out[pivot][column] * scale)
+        });
+        for row in (0..N).filter(|row| *row != pivot) {
+            let factor = m[row][pivot];
+            for column in 0..N {
+                m[row][column] -= factor * m[pivot][column];
+                out[row][column] -= factor * out[pivot][column];
+            }
+        }
+    }
+    Some(out)
+}
+
+/// z from the reference.
+fn distance(layer: usize) -> f64 {
+    Z[layer] - Z_REFERENCE
+}
+
+fn basis_x(d: f64) -> [f64; 3] {
+    [1.0, d / METRE, bend(d) / (METRE * METRE)]
+}
+
+fn basis_y(d: f64) -> [f64; 2] {
+    [1.0, d / METRE]
+}
+
+/// Where a track is, and how it flies, that is bent by each shape of the field from the reference on.
+fn bent(d: f64) -> [[f64; SHAPES]; 2] {
+    let steps = (d.abs() / STEP).ceil().max(1.0);
+    let step = d / steps;
+    let mut sums = [[0.0; SHAPES]; 2];
+    for number in 0..steps as usize {
+        let at = (number as f64 + 0.5) * step;
+        let [b0, b1, _, second, _] = MidPlane::new(Z_REFERENCE + at).terms();
+        for (shape, field) in [b0, b1, second].into_iter().enumerate() {
+            sums[0][shape] += field * step * (d - at);
+            sums[1][shape] += field * step;
+        }
+    }
+    sums
+}
+
+impl Gains {
+    /// For a resolution of hits across their fibres, mm.
+    pub(super) fn new(resolution: f64) -> Self {
+        let end = Z_STATE - Z_REFERENCE;
+        let turn = 2.0 * end + 3.0 * CUBIC * end * end;
+        let at_x = [basis_x(end), [0.0, 1.0 / METRE, turn / (METRE * METRE)]];
+        let at_y = [basis_y(end), [0.0, 1.0 / METRE]];
+        let of_uv = |layer: usize| basis_y(distance(X_LAYERS + layer));
+        let shapes: Vec<_> = (0..X_LAYERS + UV_LAYERS).map(|layer| bent(distance(layer))).collect();
+        let bent = Bent { shapes, end: bent(end) };
+        let in_y: Vec<_> = (0..PATTERNS).map(|pattern| Fit::new(pattern, of_uv, at_y)).collect();
+        let (mut x, mut y) = (vec![InX::default(); PATTERNS], vec![InY::default(); PATTERNS * PATTERNS]);
+        for pattern in 0..PATTERNS {
+            let Some(fit) = Fit::new(pattern, |layer| basis_x(distance(layer)), at_x) else { continue };
+            x[pattern] = in_x(resolution, &fit, &bent);
+            for (number, line) in in_y.iter().enumerate() {
+                if let Some(line) = line {
+                    y[pattern * PATTERNS + number] = of_line(resolution, &fit, line, &bent);
+                }
+            }
+        }
+        Self { x, y }
+    }
+}
+
+/// What the shapes of the field make of tracks in all layers, and where states are.
+struct Bent {
+    shapes: Vec<[[f64; SHAPES]; 2]>,
+    end: [[f64; SHAPES]; 2],
+}
+
+/// How far behind a layer another place is: what scattering there moves per rad.
+fn behind(z: f64, layer: usize) -> f64 {
+    (z - Z[layer]).max(0.0)
+}
+
+fn in_x(resolution: f64, fit: &Fit<3>, bent: &Bent) -> InX {
+    let angle = Scattering::new().scifi_layer.sqrt();
+    let all = 0..X_LAYERS + UV_LAYERS;
+    // What the fit makes of a unit of scattering in a layer, and what is true behind it.
+    let scattered = |by: usize| fit.of(|layer| angle * behind(Z[layer], by));
+    let errors = all.clone().map(|by| {
+        let [value, slope] = scattered(by);
+        [value - angle * behind(Z_STATE, by), slope - angle]
+    });
+    let by_hits = fit.state.map(|state| state.map(|part| resolution * part));
+    let hits = covariance(by_hits);
+    let mut found = InX { hits, scattering: covariance(errors), ..InX::default() };
+    found.turn = [hits[2], covariance(all.map(scattered))[2]];
+    for shape in 0..SHAPES {
+        let x = |layer: usize| bent.shapes[layer][0][shape];
+        let told = (0..X_LAYERS).map(|layer| fit.parameters[layer][2] * x(layer)).sum::<f64>();
+        let [value, slope] = fit.of(x);
+        found.bend[shape] = (told / (METRE * METRE)) as f32;
+        found.value[shape] = (bent.end[0][shape] - value) as f32;
+        found.slope[shape] = (bent.end[1][shape] - slope) as f32;
+    }
+    found
+}
+
+fn of_line(resolution: f64, fit: &Fit<3>, line: &Fit<2>, bent: &Bent) -> InY {
+    let angle = Scattering::new().scifi_layer.sqrt();
+    let slope = |layer: usize| SLOPE[layer] * (TILT / SLOPE[0].abs());
+    // x of the fit in a tilted layer, by x in the upright ones.
+    let predicted = |layer: usize, x: &dyn Fn(usize) -> f64| -> f64 {
+        let b = basis_x(distance(X_LAYERS + layer));
+        (0..X_LAYERS).map(|hit| dot(b, fit.parameters[hit]) * x(hit)).sum()
+    };
+    let by_tilted = (0..UV_LAYERS).map(|hit| line.state[hit].map(|part| part * resolution / slope(hit)));
+    let by_upright = (0..X_LAYERS).map(|hit| {
+        let x = |layer: usize| if layer == hit { resolution } else { 0.0 };
+        line.of(|layer| predicted(layer, &x) / slope(layer))
+    });
+    let all = 0..X_LAYERS + UV_LAYERS;
+    let across = all.clone().map(|by| {
+        let x = |layer: usize| angle * behind(Z[layer], by);
+        line.of(|layer| (predicted(layer, &x) - x(X_LAYERS + layer)) / slope(layer))
+    });
+    let along = all.map(|by| {
+        let [value, slope] = line.of(|layer| angle * behind(Z[X_LAYERS + layer], by));
+        [value - angle * behind(Z_STATE, by), slope - angle]
+    });
+    let [value, turn] = line.of(|layer| bent.shapes[X_LAYERS + layer][0][0]);
+    InY {
+        hits: covariance(by_tilted.chain(by_upright)),
+        scattering: covariance(across.chain(along)),
+        left: [(bent.end[0][0] - value) as f32, (bent.end[1][0] - turn) as f32],
+    }
+}
+
+/// The field at the reference: b0 and b1, b0's slope and second derivative, b1's slope.
+pub(super) fn field_at_reference() -> [f32; 5] {
+    MidPlane::new(Z_REFERENCE).terms().map(|term| term as f32)
+}
