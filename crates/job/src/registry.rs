@@ -2,7 +2,7 @@
 
 use crate::system::System;
 use crate::systems::{
-    CylinderSystem, LongSystem, SciFiSystem, SciFiTracksSystem, TimepixSystem, UtSystem, VeloSystem,
+    CylinderSystem, LongSystem, SciFiHitsSystem, SciFiSystem, TimepixSystem, UtSystem, VeloSystem,
     VeloUtSystem,
 };
 use peloton::engine::Stage;
@@ -51,9 +51,9 @@ systems! {
     /// UT banks to UT hits.
     Ut = "ut": UtSystem,
     /// SciFi banks to SciFi hits.
-    SciFiHits = "scifi-hits": SciFiSystem,
+    SciFiHits = "scifi-hits": SciFiHitsSystem,
     /// SciFi banks to tracks in the SciFi.
-    SciFi = "scifi": SciFiTracksSystem,
+    SciFi = "scifi": SciFiSystem,
     /// Velo and SciFi banks to tracks through both.
     Long = "long": LongSystem,
     /// Pixel hits to clusters; an endless stream.

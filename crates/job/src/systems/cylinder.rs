@@ -1,7 +1,7 @@
 //! The cylinder detector: hits to tracks with states.
 
 use super::inputs;
-use super::trackers::pool;
+use super::over_banks::pool;
 use crate::check::object;
 use crate::measure::Measured;
 use crate::summary::{Totals, UNUSABLE_INPUTS};

@@ -2,8 +2,8 @@
 
 use super::banks::{NaiveDecoder, blame};
 use super::inputs;
+use super::over_banks::{pool, tracker_rules};
 use super::raw::{Found, RawSource, warn_of_format};
-use super::trackers::{pool, tracker_rules};
 use crate::check::{KnownHits, object, report};
 use crate::summary::UNUSABLE_INPUTS;
 use crate::system::{CountUnknown, Runs};
