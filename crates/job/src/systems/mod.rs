@@ -2,6 +2,7 @@
 
 mod banks;
 mod cylinder;
+mod device;
 mod inputs;
 mod long;
 mod over_banks;

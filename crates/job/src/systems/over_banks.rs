@@ -3,8 +3,8 @@
 use super::banks::{NaiveDecoder, blame};
 use super::raw::RawSource;
 use super::track_check::{TrackCheck, TrackRows};
-use crate::check::no_tracks;
 use crate::system::Runs;
+use crate::truth_check::no_tracks;
 use crate::{Check, CheckOptions, CheckRules, Config, Host, Opened, Request, System};
 use peloton::engine::{Engine, Pool, SLICE_EVENTS, Sequence, Stage};
 use peloton::event::{RawBatch, RawEvents};
@@ -87,7 +87,7 @@ impl<S: OverBanks> System for S {
         request: &Request,
         options: &CheckOptions,
         opened: &mut Opened<Self>,
-    ) -> Result<Box<dyn Check<Self>>> {
+    ) -> Result<Box<dyn Check<Self::Batch, Self::Results>>> {
         let rows = S::ROWS.ok_or_else(|| no_tracks(<Self as System>::NAME))?;
         if options.losses {
             return Err(Error::Unsupported("--losses is for the sequence velo".into()));
