@@ -1,7 +1,7 @@
 //! Reading and writing Velo JSON.
 mod common;
 
-use peloton::event::{Particle, TruthEvent, VELO_MODULES, VeloBatch};
+use peloton::event::{Particle, TrueStates, TruthEvent, VELO_MODULES, VeloBatch};
 use peloton::{Error, Status};
 use peloton_io::input::{Format, ReadOptions, Source, VeloReader, write_velo_json};
 use proptest::prelude::*;
@@ -227,7 +227,7 @@ prop_compose! {
             pt: f64::from(pt) / 1e3 / 1000.0,
             charge: -1.0,
             origin: None,
-            exit: None,
+            states: TrueStates::default(),
             mother: None,
             from_signal: false,
             is_long: flags[0], is_down: flags[1], has_velo: flags[2], has_ut: flags[3],

@@ -71,7 +71,9 @@ fn hits_of_the_scifi_are_where_particles_passed() {
             let [x, z] = [hits.x[hit], hits.z[hit]].map(f64::from);
             let residual = residual([x, slope], [z, LEAN], passed);
             off[layer].push(residual);
-            if passed.tx.abs() > 0.2 { steep.push(residual * passed.tx.signum()); }
+            if passed.tx.abs() > 0.2 {
+                steep.push(residual * passed.tx.signum());
+            }
         }
     }
     for (layer, off) in off.into_iter().chain([steep]).enumerate() {

@@ -102,7 +102,7 @@ fn files_hold_the_sample_exactly() {
     assert_eq!((&again.module_start, &again.id), (&batch.module_start, &batch.id));
     // The format has no place for origins and exits.
     for particle in truth.iter_mut().flat_map(|event| &mut event.particles) {
-        (particle.origin, particle.exit) = (None, None);
+        (particle.origin, particle.states) = (None, Default::default());
     }
     assert!(again_truth == truth);
 }

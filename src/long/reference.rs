@@ -3,6 +3,7 @@
 use super::config::LongConfig;
 use super::pair_network::PAIRS;
 use crate::event::{SciFiTracks, VeloTracks};
+use crate::lhcb::Bending;
 
 /// A long track: the numbers of its Velo and SciFi track, and its chi2.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -103,4 +104,35 @@ pub fn match_tracks(
     }
     tracks.sort_by_key(|track| track.velo);
     tracks
+}
+
+/// What tells the momentum of a long track: slopes in x and y at the end of the Velo, and in x in the SciFi; variances of
+/// the first and the last of these (that of the SciFi against a track that does not scatter there), and of the angle by which
+/// 1 GeV/c scatters in between.
+#[derive(Debug, Clone, Copy)]
+pub struct Slopes64 {
+    /// dx/dz and dy/dz.
+    pub velo: [f64; 2],
+    /// dx/dz.
+    pub scifi: f64,
+    /// Of the slopes in x.
+    pub variances: [f64; 2],
+    /// (GeV/c)^2.
+    pub scattering: f64,
+}
+
+/// Charge over momentum, c/GeV, and its variance, in f64; `error` is the relative one of the formula.
+pub fn momentum_f64(bending: &Bending, slopes: &Slopes64, error: f64) -> [f64; 2] {
+    let Slopes64 { velo: [v, y], scifi: t, variances, scattering } = *slopes;
+    let [p0, p1, p2, p3, p4, p5, p6, p7] = bending.coefficients.map(f64::from);
+    let change = t - v;
+    let all =
+        p1 + p2 * t.powi(2) + p3 * t.powi(4) + p4 * t * v + p5 * y.powi(2) + p6 * y.powi(4) + p7 * v * v;
+    let momentum = p0 + all / change.abs().max(1e-6);
+    // Positive particles bend to larger x where the polarity is negative.
+    let sign = if change < 0.0 { f64::from(bending.polarity) } else { -f64::from(bending.polarity) };
+    let qop = sign * 1000.0 / momentum;
+    let angle = variances[0] + variances[1] + scattering * qop * qop;
+    let relative = angle / (change * change) + error * error;
+    [qop, qop * qop * relative.min(1.0)]
 }

@@ -5,9 +5,7 @@ use super::config::LongConfig;
 use super::pairs::Pairs;
 use super::select::Selected;
 use crate::engine::{Sequence, Stage};
-use crate::event::{
-    LongTracks, Outcome, RawBatch, RawEvents, SciFiTracks, StageClock, States, UT_PLANES, VeloTracks,
-};
+use crate::event::{LongTracks, Outcome, RawBatch, RawEvents, SciFiTracks, StageClock, States, VeloTracks};
 use crate::lhcb::Bending;
 use crate::lhcb::material::Scattering;
 use crate::scifi::{STAGES_IN_CHAIN as SCIFI_STAGES, SciFi, SciFiWorkspace};
@@ -63,8 +61,7 @@ impl Long {
     /// [`Error::Config`](crate::Error::Config) for a configuration that cannot be used.
     pub fn new(velo: Velo, scifi: SciFi, config: LongConfig, bending: Bending) -> Result<Self> {
         config.validate()?;
-        let Scattering { rich, ut_plane, .. } = Scattering::new();
-        let scattering = (rich + UT_PLANES as f64 * ut_plane) as f32;
+        let scattering = Scattering::new().before_scifi as f32;
         Ok(Self { velo, scifi, config, bending, scattering })
     }
 

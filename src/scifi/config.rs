@@ -174,7 +174,7 @@ impl SciFiConfig {
             SciFiPreset::Best => vec![SeedPass::first(), SeedPass::second()],
             SciFiPreset::Hlt1 => vec![SeedPass::hlt1()],
         };
-        Self { preset, limits: LimitConfig::default(), resolution: 0.1, passes }
+        Self { preset, limits: LimitConfig::default(), resolution: 0.088, passes }
     }
 
     /// Checks what serde cannot.

@@ -6,6 +6,8 @@
 use super::geometry::{PLANE_START, STRIPS, UtGeometry};
 use super::tables::UtTables;
 use crate::event::UT_PLANES;
+use crate::lhcb::magnet::field;
+use crate::lhcb::material::Scattering;
 use crate::{Error, Result};
 
 /// Rows of whole sectors, where the lowest begins and how far they are apart, mm.
@@ -17,6 +19,10 @@ pub(super) const BUCKETS: usize = 1 << BUCKET_BITS;
 pub(super) const BUCKET_BITS: u32 = 7;
 pub(super) const LEFT: f32 = -896.0;
 pub(super) const BUCKET_WIDTH: f32 = 14.0;
+
+/// Middle of the UT, where states are given, and where its first two planes scatter as one, mm.
+pub(super) const MIDDLE: f32 = 2484.6;
+pub(super) const TWO_PLANES: f32 = 2350.0;
 
 /// Detector, magnet, and where the tracks come from.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,6 +42,12 @@ pub struct UtLayout {
     pub(super) polarity: f32,
     /// z of the Velo tracks' states, mm.
     pub(super) velo_z: f32,
+    /// What is between Velo and UT: z, mm, and the variance of its angles at 1 GeV/c, (GeV/c)^2.
+    pub(super) scatterers: [[f32; 2]; 2],
+    /// The same variance for the first two planes of the UT, which scatter as one in between.
+    pub(super) two_planes: f32,
+    /// The field in the middle of the UT that bends in x, T.
+    pub(super) field: f32,
 }
 
 impl UtLayout {
@@ -66,6 +78,7 @@ impl UtLayout {
             }
             (z[plane], depth[plane]) = (0.5 * (low + high), 0.5 * (high - low));
         }
+        let Scattering { before_ut, ut_plane, .. } = Scattering::new();
         Ok(Self {
             z,
             depth,
@@ -76,6 +89,9 @@ impl UtLayout {
             tables,
             polarity,
             velo_z,
+            scatterers: before_ut.map(|of| of.map(|value| value as f32)),
+            two_planes: (2.0 * ut_plane) as f32,
+            field: field([0.0, 0.0, f64::from(MIDDLE)])[1] as f32,
         })
     }
 }

@@ -131,7 +131,7 @@ mod tests {
                 // Points all over the plane, on no lattice of the detector.
                 let x = (f64::from(i) * 137.3) % 1400.0 - 700.0;
                 let y = (f64::from(i) * 77.7) % 1200.0 - 600.0;
-                let hits = ut.strips_at(plane, |_| [x as f32, y as f32]).collect::<Vec<_>>();
+                let hits = ut.strips_at(plane, |_| [x as f32, y as f32], 0.0).collect::<Vec<_>>();
                 assert!(hits.len() <= 4 && hits.iter().all(|hit| ut.plane_of(hit) == plane));
                 seen += usize::from(!hits.is_empty());
             }
@@ -147,7 +147,7 @@ mod tests {
             let s = (x - y * STRIP_SLOPE[plane] - x0) / x_step;
             let begin = y0 + s * y_step;
             let is_inside = (0.0..STRIPS as f32).contains(&s) && (begin..begin + length).contains(&y);
-            ut.strip(sector, (4.0 * s) as u32).filter(|_| is_inside)
+            ut.strip(sector, (4.0 * s + 0.5) as u32).filter(|_| is_inside)
         };
         (PLANE_START[plane]..PLANE_START[plane + 1]).filter_map(strip).collect()
     }
@@ -167,12 +167,12 @@ mod tests {
                 let dz = f64::from(z) - z0;
                 [(x + tx * dz) as f32, (y + ty * dz) as f32]
             };
-            let fast: Vec<_> = ut.strips_at(b % 4, line).collect();
+            let fast: Vec<_> = ut.strips_at(b % 4, line, 0.0).collect();
             assert_eq!(fast, slow(&ut, b % 4, line), "{b}");
             found += usize::from(!fast.is_empty());
             double += usize::from(fast.len() > 1);
         }
         assert!(found > 10_000 && double > 100, "{found} {double}");
-        assert_eq!(ut.strips_at(0, |_| [f32::NAN, 0.0]).count(), 0);
+        assert_eq!(ut.strips_at(0, |_| [f32::NAN, 0.0], 0.0).count(), 0);
     }
 }

@@ -1,9 +1,10 @@
 //! The naive twin of the search for tracks: scalar, by linear scans, and nothing of the kernels' own.
 //!
-//! [`find`] gives the tracks of one event in the order of the kernels, with the same bits in every number but the
-//! covariances, which it works out in f64.
+//! [`find`] gives the tracks of one event in the order of the kernels, with the same bits in what the search says;
+//! covariances and what the field changes are worked out in f64 ([`Fit`]), and positions to what that leaves.
 
 mod choice;
+mod fit_f64;
 mod layers;
 mod passes;
 mod states;
@@ -13,6 +14,7 @@ mod x;
 
 use super::config::SciFiConfig;
 use crate::event::{SCIFI_ZONES, SciFiBatch};
+pub use fit_f64::{Fit, FittedTrack};
 use layers::{UV_Z, X_Z};
 use states::state;
 use track::Hits;

@@ -1,11 +1,22 @@
 //! States of tracks, with covariances in f64.
 
 use super::choice::features;
+use super::fit_f64::Fit;
 use super::layers::{UV_SLOPE, UV_Z, X_Z, bend, distance};
 use super::track::{Found, ReferenceTrack};
+use crate::lhcb::magnet::MidPlane;
 
 /// Where states are given, mm.
 const STATE_Z: f64 = 9410.0;
+
+/// What the search says at the state's z: x, y, and their slopes.
+fn searched(found: &Found) -> [f32; 4] {
+    let ([a, b, c], [y, ty]) = (found.x, found.y);
+    let d = distance(STATE_Z);
+    let turn = 2.0 * d - 3.0 * 0.00028 * d * d;
+    let x = c.mul_add(bend(STATE_Z) as f32, b.mul_add(d as f32, a));
+    [x, ty.mul_add(d as f32, y), c.mul_add(turn as f32, b), ty]
+}
 
 /// The state of a track; `x_of` knows the x of a hit.
 pub(super) fn state(
@@ -14,63 +25,54 @@ pub(super) fn state(
     polarity: f32,
     x_of: impl Fn(usize) -> f32,
 ) -> ReferenceTrack {
-    let ([a, b, c], [y, ty]) = (found.x, found.y);
-    let d = distance(STATE_Z);
-    let turn = 2.0 * d - 3.0 * 0.00028 * d * d;
-    let x = c.mul_add(bend(STATE_Z) as f32, b.mul_add(d as f32, a));
-    let tx = c.mul_add(turn as f32, b);
+    let [x, y, tx, ty] = searched(found);
     let x0 = (-tx).mul_add(STATE_Z as f32, x);
     let momentum = 4.25461e-8f32
         .mul_add(x0 * x0, (-12.4491f32).mul_add(ty * ty, (-4.85287f32).mul_add(tx * tx, -6.34025)));
+    let qop = x0 / momentum * (-1000.0 / (1e6 * f64::from(polarity))) as f32;
     let there = |hits: [Option<usize>; 6], z: [f64; 6]| -> Vec<f64> {
         hits.into_iter().zip(z).filter_map(|(hit, z)| hit.map(|_| z)).collect()
     };
-    let basis_x = |z: f64| vec![1.0, distance(z) / 1000.0, bend(z) / 1e6];
-    let basis_y = |z: f64| vec![1.0, distance(z) / 1000.0];
-    let slope_x = vec![0.0, 1.0 / 1000.0, turn / 1e6];
-    let variance = resolution * resolution;
-    let x_zs = there(found.x_hits, X_Z);
-    let y_zs = there(found.uv_hits, UV_Z);
+    let tilted = found.uv_hits.iter().zip(UV_Z).zip(UV_SLOPE).filter(|((hit, _), _)| hit.is_some());
+    let tilted: Vec<_> = tilted.map(|((_, z), slope)| [z, slope.signum() * 0.087_488_66]).collect();
+    let fit = Fit::new(&there(found.x_hits, X_Z), &tilted);
+    let tilt = (0.086 / 0.087_488_66) as f32;
+    let (y, ty) = (y * tilt, ty * tilt);
+    let [dx, dtx, dy, dty] = by_field(found, tilt, &fit);
+    let (x, tx, y, ty) = (x + dx, tx + dtx, y + dy, ty + dty);
+    let off = 0.0036f32 * y;
+    let shrink = (-0.0036f32).mul_add(ty, 1.0);
     ReferenceTrack {
         hits: Vec::new(),
-        position: [x, ty.mul_add(d as f32, y)],
-        slope: [tx, ty],
-        qop: x0 / momentum * (-1000.0 / (1e6 * f64::from(polarity))) as f32,
+        position: [(-off).mul_add(tx, x), (-off).mul_add(ty, y)],
+        slope: [tx * shrink, ty * shrink],
+        searched: searched(found),
+        qop,
         chi2: [found.chi2_x(&x_of), found.chi2],
         features: features(found, x_of),
-        covariance: [
-            covariance(&x_zs, basis_x, slope_x).map(|value| value * variance),
-            covariance(&y_zs, basis_y, vec![0.0, 1.0 / 1000.0])
-                .map(|value| value * variance / (UV_SLOPE[0] * UV_SLOPE[0])),
-        ],
+        covariance: fit.covariance(resolution, f64::from(qop)),
     }
 }
 
-/// Of the value at the state's z and the slope there: the fit is a sum over the hits with weights that reproduce each basis
-/// function, so that variances are sums of the weights' squares.
-fn covariance(zs: &[f64], basis: impl Fn(f64) -> Vec<f64>, slope: Vec<f64>) -> [f64; 3] {
-    let rows: Vec<Vec<f64>> = zs.iter().map(|z| basis(*z)).collect();
-    // Orthonormal functions on the hits, by Gram and Schmidt, with what they are of the basis.
-    let size = slope.len();
-    let mut functions: Vec<(Vec<f64>, Vec<f64>)> = Vec::new();
-    for number in 0..size {
-        let mut values: Vec<f64> = rows.iter().map(|row| row[number]).collect();
-        let mut made_of = vec![0.0; size];
-        made_of[number] = 1.0;
-        for (other, other_of) in &functions {
-            let share: f64 = values.iter().zip(other).map(|(a, b)| a * b).sum();
-            values.iter_mut().zip(other).for_each(|(value, other)| *value -= share * other);
-            made_of.iter_mut().zip(other_of).for_each(|(value, other)| *value -= share * other);
-        }
-        let norm = values.iter().map(|value| value * value).sum::<f64>().sqrt();
-        let scaled = |values: Vec<f64>| values.into_iter().map(|value| value / norm).collect();
-        functions.push((scaled(values), scaled(made_of)));
-    }
-    let at = basis(STATE_Z);
-    let of = |wanted: &[f64]| -> Vec<f64> {
-        functions.iter().map(|(_, made_of)| made_of.iter().zip(wanted).map(|(a, b)| a * b).sum()).collect()
+/// What the field where the track is changes, in place of the search's.
+fn by_field(found: &Found, tilt: f32, fit: &Fit) -> [f32; 4] {
+    let [b0, b1, slope0, second0, slope1] = MidPlane::new(8520.0).terms().map(|term| term as f32);
+    let ([x, tx, c], [y, ty]) = (found.x, found.y.map(|value| value * tilt));
+    let (x, y) = (x.clamp(-3000.0, 3000.0), y.clamp(-2500.0, 2500.0));
+    let (w1, w2) = (x * x - y * y, -0.5 * (y * y));
+    let of = |shapes: [f64; 3]| {
+        let [zero, one, two] = shapes.map(|shape| shape as f32);
+        w2.mul_add(two, w1.mul_add(one, zero))
     };
-    let (value, slope) = (of(&at), of(&slope));
-    let product = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
-    [product(&value, &value), product(&value, &slope), product(&slope, &slope)]
+    let shapes = fit.shapes();
+    let weakest = (1.0f32 / 3.0) * shapes.bend[0] as f32;
+    let bend = of(shapes.bend);
+    let bend = if bend > weakest { bend } else { weakest };
+    let unit = if bend > 0.0 { c / bend } else { 0.0 };
+    let along_y = w2.mul_add(second0, w1.mul_add(b1, b0));
+    let along_z = y * slope1.mul_add(x * x, slope0);
+    let force = tx.mul_add(ty.mul_add(along_y, along_z), -(ty.mul_add(ty, 1.0) * (2.0 * b1 * x * y)));
+    let unit_y = unit * force / b0;
+    let [left_y, left_ty] = shapes.in_y.map(|left| left as f32);
+    [unit * of(shapes.value), unit * of(shapes.slope), unit_y * left_y, unit_y * left_ty]
 }

@@ -12,6 +12,8 @@ pub struct ReferenceTrack {
     pub position: [f32; 2],
     /// dx/dz and dy/dz there.
     pub slope: [f32; 2],
+    /// x, y and their slopes as the search has them.
+    pub searched: [f32; 4],
     /// Charge over momentum, c/GeV.
     pub qop: f32,
     /// Sums of the squared distances in x and in y, mm^2.

@@ -4,6 +4,7 @@
 //! its errors and scattering allow. The unknowns are distances from the Velo track.
 
 use super::complete::Tracklet;
+use super::errors::{Errors, Normal};
 use super::output::{Fitted, append};
 use super::{Beside, Line, MIDDLE, NONE, Search, UtFindWorkspace};
 use crate::event::{UT_PLANES, VeloUtTracks};
@@ -11,10 +12,12 @@ use crate::simd::Gang;
 use crate::simd::math::ln;
 use crate::simd::varying::{F32, I32, Mask, U32};
 use crate::ut::config::{LineConfig, UtChoice, UtConfig};
-use crate::ut::layout::UtLayout;
+use crate::ut::layout::{TWO_PLANES, UtLayout};
 
 /// Difference of sines times field integral, in T m, to 1/MeV; negative since the magnet is down.
 const PER_FIELD: f32 = -3.3356e-3;
+/// Half of one over its size, times 1 mm per m.
+const HALF_PER_FIELD: f32 = 0.5 / 3.3356e-3;
 /// A smaller field integral tells no momentum, T m.
 const MIN_FIELD: f32 = 1e-8;
 /// z of the kink as a polynomial of ty^2, mm.
@@ -68,8 +71,8 @@ pub(super) fn fit<G: Gang>(
         let kick = F32::gather(doublets.kick.padded(), doublet);
         let track = Track::new(g, layout, line);
         let fitted = match config.choice {
-            UtChoice::Kick => track.fit_kick(g, &tracklet, kick),
-            UtChoice::Line => track.fit_line(g, config, &tracklet, kick),
+            UtChoice::Kick => track.fit_kick(g, layout, &tracklet, kick),
+            UtChoice::Line => track.fit_line(g, search, &tracklet, kick),
         };
         let good = match config.choice {
             UtChoice::Kick => is_good(g, config, layout, &track, &fitted, has[0] & has[1]),
@@ -92,49 +95,31 @@ pub(super) struct Track<G: Gang> {
 
 /// What is known before the hits are: where the Velo track meets their line, m behind the middle of the UT, how
 /// well, and how well its y is known; weights in 1/mm^2.
-struct Before<G: Gang> {
-    lever: F32<G>,
-    meeting: F32<G>,
-    offset: F32<G>,
+pub(super) struct Before<G: Gang> {
+    pub(super) lever: F32<G>,
+    pub(super) meeting: F32<G>,
+    pub(super) offset: F32<G>,
 }
 
 /// A line through hits, in distances from the Velo track: x in the middle of the UT in mm, slope per m, offset of the
-/// track in y, and the covariance of the first two.
+/// track in y; and the equations that it solves.
 struct Solution<G: Gang> {
     x: F32<G>,
     t: F32<G>,
     offset: F32<G>,
-    cov: [F32<G>; 3],
+    normal: Normal<G>,
 }
 
 impl<G: Gang> Solution<G> {
     #[inline(always)]
     fn new(g: G, tracklet: &Tracklet<G>, before: &Before<G>) -> Self {
-        let Tracklet { hits, slope, weight, .. } = tracklet;
-        let zero = F32::splat(g, 0.0);
-        let reach = before.meeting * before.lever;
-        // Normal equations of x, slope and offset: matrix [a b e; b c f; e f h], right side [r, s, o].
-        let (mut a, mut b, mut c) = (before.meeting, reach, reach * before.lever);
-        let (mut e, mut f, mut h) = (zero, zero, before.offset);
-        let (mut r, mut s, mut o) = (zero, zero, zero);
+        let normal = Normal::new(g, tracklet, before);
+        let mut d = [F32::splat(g, 0.0); UT_PLANES];
         for role in 0..UT_PLANES {
-            let (w, d, dz) = (weight[role], hits[role].d, tracklet.depth(g, role));
-            let tilt = zero - slope[role];
-            let (wz, wt) = (w * dz, w * tilt);
-            (a, b, c) = (a + w, b + wz, wz.mul_add(dz, c));
-            (e, f, h) = (e + wt, wt.mul_add(dz, f), wt.mul_add(tilt, h));
-            (r, s, o) = (w.mul_add(d, r), wz.mul_add(d, s), wt.mul_add(d, o));
+            d[role] = tracklet.hits[role].d;
         }
-        // The offset goes first: every tracklet has a tilted strip.
-        let inverse = F32::splat(g, 1.0) / h;
-        let (eh, fh) = (e * inverse, f * inverse);
-        let (a, b, c) = (eh.neg_mul_add(e, a), eh.neg_mul_add(f, b), fh.neg_mul_add(f, c));
-        let (r, s) = (eh.neg_mul_add(o, r), fh.neg_mul_add(o, s));
-        let scale = F32::splat(g, 1.0) / b.neg_mul_add(b, a * c);
-        let x = b.neg_mul_add(s, c * r) * scale;
-        let t = b.neg_mul_add(r, a * s) * scale;
-        let offset = f.neg_mul_add(t, e.neg_mul_add(x, o)) * inverse;
-        Self { x, t, offset, cov: [c * scale, (zero - b) * scale, a * scale] }
+        let [x, t, offset] = normal.solve(g, tracklet, d);
+        Self { x, t, offset, normal }
     }
 
     /// chi2 of the hits, their weights multiplied by `shrink`, and of what goes before.
@@ -170,7 +155,7 @@ impl<G: Gang> Track<G> {
 
     /// The fit of LHCb's program: with the kink far behind where lines meet, and an error that covers this.
     #[inline(always)]
-    fn fit_kick(&self, g: G, tracklet: &Tracklet<G>, kick: F32<G>) -> Fitted<G> {
+    fn fit_kick(&self, g: G, layout: &UtLayout, tracklet: &Tracklet<G>, kick: F32<G>) -> Fitted<G> {
         let real = |value: f32| F32::splat(g, value);
         let Self { line, one, ty2, per_kick } = self;
         let zero = real(0.0);
@@ -181,7 +166,7 @@ impl<G: Gang> Track<G> {
         let (scattering, resolution) = (error(SCATTERING), error(RESOLUTION));
         let meeting = real(1.0) / scattering.mul_add(scattering, resolution * resolution);
         let solution = Solution::new(g, tracklet, &Before { lever, meeting, offset: zero });
-        let Solution { x, t, offset, cov } = solution;
+        let Solution { x, t, offset, .. } = solution;
         let apart = t.mul_add(lever, x);
         let behind = t.mul_add(real(0.001), line.tx);
         let shrink = real(1.0) / behind.mul_add(behind, real(1.0));
@@ -191,20 +176,21 @@ impl<G: Gang> Track<G> {
         let before = (real(0.5) * apart).mul_add(per_mm, line.tx);
         let ((sine_before, change_before), (sine_behind, change_behind)) =
             (self.sine(before), self.sine(behind));
-        let by_x = change_before * real(0.5) * per_mm;
-        let by_t = by_x.mul_add(lever, zero - change_behind * real(0.001));
-        let both = by_x * by_t;
-        let variance = (by_x * by_x).mul_add(cov[0], (both + both).mul_add(cov[1], by_t * by_t * cov[2]));
-        let per_angle = scattering * per_mm;
-        Fitted {
-            qop: (sine_before - sine_behind) * *per_kick,
-            var_qop: variance * *per_kick * *per_kick,
-            chi2: solution.chi2(g, tracklet, shrink, first),
-            scale: 1.0,
-            by_slope: zero,
-            scattering: per_angle * per_angle,
-            ..self.state(g, &solution)
-        }
+        let turn = change_before / change_behind;
+        let measure = Measure { change: change_behind, turn, half: real(0.5) * per_mm * turn };
+        self.fitted(
+            g,
+            layout,
+            tracklet,
+            &Fit {
+                solution: &solution,
+                before: &Before { lever, meeting, offset: zero },
+                measure,
+                qop: (sine_before - sine_behind) * *per_kick,
+                chi2: solution.chi2(g, tracklet, shrink, first),
+                scale: 1.0,
+            },
+        )
     }
 
     /// Where the lines of hits meet the Velo track, and how well; `inverse_p` in 1/GeV.
@@ -250,52 +236,84 @@ impl<G: Gang> Track<G> {
 
     /// The fit with all that is known; `slope` is that of the line by itself.
     #[inline(always)]
-    fn fit_line(&self, g: G, config: &UtConfig, tracklet: &Tracklet<G>, slope: F32<G>) -> Fitted<G> {
+    fn fit_line(&self, g: G, search: &Search<'_>, tracklet: &Tracklet<G>, slope: F32<G>) -> Fitted<G> {
         let real = |value: f32| F32::splat(g, value);
+        let Search { config, layout, .. } = search;
         let before = self.meeting(g, &config.line, (slope * self.per_kick).abs());
         let solution = Solution::new(g, tracklet, &before);
-        let Solution { x, t, offset, cov } = solution;
+        let Solution { x, t, offset, .. } = solution;
         let apart = t.mul_add(before.lever, x);
         let first = (before.meeting * apart).mul_add(apart, before.offset * offset * offset);
         let behind = t.mul_add(real(0.001), self.line.tx);
-        let ((sine_before, _), (sine_behind, change)) = (self.sine(self.line.tx), self.sine(behind));
-        let by_t = change * real(0.001) * self.per_kick;
-        let flight = before.lever.mul_add(real(1000.0), real(MIDDLE) - self.line.z);
-        let error = real(1.0) / (before.meeting * flight * flight);
-        Fitted {
-            qop: (sine_before - sine_behind) * self.per_kick,
-            var_qop: by_t * by_t * cov[2],
-            chi2: solution.chi2(g, tracklet, real(1.0), first),
-            scale: config.line.scale,
-            by_slope: change * self.per_kick,
-            scattering: error,
-            ..self.state(g, &solution)
-        }
+        let ((sine_before, change_before), (sine_behind, change)) =
+            (self.sine(self.line.tx), self.sine(behind));
+        self.fitted(
+            g,
+            layout,
+            tracklet,
+            &Fit {
+                solution: &solution,
+                before: &before,
+                measure: Measure { change, turn: change_before / change, half: real(0.0) },
+                qop: (sine_before - sine_behind) * self.per_kick,
+                chi2: solution.chi2(g, tracklet, real(1.0), first),
+                scale: config.line.scale,
+            },
+        )
     }
 
-    /// The state in the middle of the UT.
+    /// The state in the middle of the UT. Hits lie on a parabola, since the magnet bends between them, too: what the line
+    /// makes of this is taken out of the state.
     #[inline(always)]
-    fn state(&self, g: G, Solution { x, t, offset, cov }: &Solution<G>) -> Fitted<G> {
+    fn fitted(&self, g: G, layout: &UtLayout, tracklet: &Tracklet<G>, fit: &Fit<'_, G>) -> Fitted<G> {
         let real = |value: f32| F32::splat(g, value);
+        let Fit { solution: Solution { x, t, offset, normal }, before, measure, qop, chi2, scale } = fit;
         let [line_x, line_y] = self.line.at(real(MIDDLE));
-        let none = real(0.0);
+        let (zero, plane) = (real(0.0), real((TWO_PLANES - MIDDLE) * 0.001));
+        let (mut bent, mut behind) = ([zero; UT_PLANES], [zero; UT_PLANES]);
+        for role in 0..UT_PLANES {
+            let dz = tracklet.depth(g, role);
+            bent[role] = dz * dz;
+            behind[role] = zero.lt(dz).select_f(dz - plane, zero);
+        }
+        // Half of the bend per square m: a part of the angle as large as that of the field here in its whole integral.
+        let bend = *t * self.per_kick.abs() * real(layout.field * HALF_PER_FIELD);
+        let [bent_x, bent_t, _] = normal.solve(g, tracklet, bent);
+        let behind = normal.solve(g, tracklet, behind);
+        let errors = Errors::new(g, normal, before, measure, behind);
         Fitted {
             at: 0,
             good: Mask::first(g, 0),
-            qop: none,
-            var_qop: none,
-            chi2: none,
-            scale: 1.0,
-            by_slope: none,
-            x: line_x + *x,
+            qop: *qop,
+            chi2: *chi2,
+            scale: *scale,
+            per_kick: self.per_kick,
+            x: bend.neg_mul_add(bent_x, line_x + *x),
             y: line_y,
             offset: *offset,
-            tx: t.mul_add(real(0.001), self.line.tx),
+            tx: bend.neg_mul_add(bent_t, *t).mul_add(real(0.001), self.line.tx),
             ty: self.line.ty,
-            cov_x: [cov[0], cov[1] * real(0.001), cov[2] * real(1e-6)],
-            scattering: none,
+            errors,
         }
     }
+}
+
+/// A fit as far as it goes.
+struct Fit<'a, G: Gang> {
+    solution: &'a Solution<G>,
+    before: &'a Before<G>,
+    measure: Measure<G>,
+    qop: F32<G>,
+    chi2: F32<G>,
+    scale: f32,
+}
+
+/// How q/p is measured: by `change` times slope behind the magnet, less `turn` times that before it, less `half` times the
+/// distance from the Velo track where lines meet.
+pub(super) struct Measure<G: Gang> {
+    pub(super) change: F32<G>,
+    pub(super) turn: F32<G>,
+    pub(super) half: F32<G>,
 }
 
 /// Whether fits came to an end; comparisons with NaN are false.

@@ -19,13 +19,14 @@
 mod choose;
 mod complete;
 mod doublets;
+mod errors;
 mod fit;
 mod output;
 mod select;
 mod windows;
 
 use super::config::UtConfig;
-use super::layout::UtLayout;
+use super::layout::{MIDDLE, UtLayout};
 use super::store::UtStore;
 use crate::Status;
 use crate::event::{
@@ -43,8 +44,6 @@ const NONE: u32 = u32::MAX;
 
 /// Slope dx/dy of the strips in each plane.
 const SLOPE: [f32; UT_PLANES] = super::geometry::STRIP_SLOPE;
-/// Middle of the UT, mm.
-const MIDDLE: f32 = 2484.6;
 /// Where the magnet's kick is put in the first fit, mm.
 const KINK: f32 = 1780.0;
 /// Tracklets with a larger chi2 per degree of freedom are no candidates.

@@ -1,6 +1,7 @@
 //! The columns of the tracks that are kept.
 
-use super::{MIDDLE, NONE, Search, UtFindWorkspace};
+use super::errors::Errors;
+use super::{NONE, Search, UtFindWorkspace};
 use crate::event::{States, UtBatch, VeloTracks, VeloUtTracks};
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
@@ -14,24 +15,20 @@ pub(super) struct Fitted<G: Gang> {
     pub(super) at: usize,
     /// Those that are kept.
     pub(super) good: Mask<G>,
-    /// 1/MeV, and its variance.
+    /// 1/MeV.
     pub(super) qop: F32<G>,
-    pub(super) var_qop: F32<G>,
     pub(super) chi2: F32<G>,
     /// True momentum times what the fit says of 1/p.
     pub(super) scale: f32,
-    /// Change of q/p with the Velo track's slope, as far as the fit leaves its error out, 1/MeV.
-    pub(super) by_slope: F32<G>,
+    /// Angle to q/p in 1/MeV.
+    pub(super) per_kick: F32<G>,
     /// In the middle of the UT, mm; y is the Velo track's, the offset what hits say of it.
     pub(super) x: F32<G>,
     pub(super) y: F32<G>,
     pub(super) offset: F32<G>,
     pub(super) tx: F32<G>,
     pub(super) ty: F32<G>,
-    /// Variance of x, covariance of x and tx, variance of tx.
-    pub(super) cov_x: [F32<G>; 3],
-    /// Variance of the angle by scattering between Velo and UT.
-    pub(super) scattering: F32<G>,
+    pub(super) errors: Errors<G>,
 }
 
 /// Appends the tracks that are kept.
@@ -55,17 +52,15 @@ pub(super) fn append<G: Gang>(
     number.store_packed(&mut out.velo_track.padded_mut()[first..], fitted.good);
 
     let States { cov_xx, cov_xt, cov_tt, .. } = &search.velo.end;
-    let (xx, xt) = (F32::gather(cov_xx, track), F32::gather(cov_xt, track));
-    let tt = F32::gather(cov_tt, track);
-    let reach = F32::splat(g, MIDDLE - search.layout.velo_z);
-    let ss = tt + fitted.scattering;
-    let ys = reach.mul_add(ss, xt);
-    let yy = reach.mul_add(xt + ys, xx);
+    let cov = [F32::gather(cov_xx, track), F32::gather(cov_xt, track), F32::gather(cov_tt, track)];
     let gev = F32::splat(g, GEV / fitted.scale);
-    let by_slope = fitted.by_slope;
-    let var_qop = (by_slope * by_slope).mul_add(ss, fitted.var_qop);
-    let Fitted { qop, chi2, x, y, tx, ty, cov_x: [cov_xx, cov_xt, cov_tt], .. } = *fitted;
-    let values = [qop * gev, var_qop * gev * gev, chi2, x, y, tx, ty, cov_xx, cov_xt, cov_tt, yy, ys, ss];
+    let Fitted { qop, chi2, x, y, tx, ty, ref errors, .. } = *fitted;
+    let qop = qop * gev;
+    let cov = errors.with(g, search.layout, cov, qop);
+    let per_angle = errors.change * fitted.per_kick * gev;
+    let var_qop = per_angle * per_angle * cov.angle;
+    let ([xx, xt, tt], [yy, ys, ss]) = (cov.x, cov.y);
+    let values = [qop, var_qop, chi2, x, y, tx, ty, xx, xt, tt, yy, ys, ss];
     for (value, column) in values.into_iter().zip(out.floats_mut()) {
         column.set_len(end);
         same_nan(value).store_packed(&mut column.padded_mut()[first..], fitted.good);

@@ -1,5 +1,6 @@
 //! The fit of the best tracklet, and whether it is good.
 
+use super::errors::{Errors, Normal};
 use super::tracklets::Tracklet;
 use super::{Beside, Line, MIDDLE, SLOPE};
 use crate::ut::config::{LineConfig, UtChoice, UtConfig};
@@ -9,54 +10,32 @@ use crate::ut::layout::UtLayout;
 pub(super) struct Fitted {
     pub(super) hits: Vec<Beside>,
     pub(super) qop: f32,
-    pub(super) var_qop: f32,
     pub(super) chi2: f32,
     /// True momentum times what the fit says of 1/p.
     pub(super) scale: f32,
-    /// Change of q/p with the Velo track's slope, as far as the fit leaves its error out.
-    pub(super) by_slope: f32,
+    pub(super) per_kick: f32,
     pub(super) x: f32,
     pub(super) y: f32,
     pub(super) offset: f32,
     pub(super) tx: f32,
     pub(super) ty: f32,
-    pub(super) cov: [f32; 3],
-    pub(super) scattering: f32,
+    pub(super) errors: Errors,
 }
 
-/// A line through hits: x, slope per m, offset in y, covariance of the first two.
+/// A line through hits: x, slope per m, offset in y.
 struct Solution {
     x: f32,
     t: f32,
     offset: f32,
-    cov: [f32; 3],
+    normal: Normal,
 }
 
 /// The line through hits which meets the Velo track `lever` m behind the middle of the UT; weights of this and of the
 /// Velo track's y.
-fn solve(hits: &[Beside], [lever, meeting, offset]: [f32; 3]) -> Solution {
-    let reach = meeting * lever;
-    let (mut a, mut b, mut c) = (meeting, reach, reach * lever);
-    let (mut e, mut f, mut h) = (0.0f32, 0.0f32, offset);
-    let (mut r, mut s, mut o) = (0.0f32, 0.0f32, 0.0f32);
-    for hit in hits {
-        let dz = (hit.z - MIDDLE) * 0.001;
-        let (w, d) = (hit.weight, hit.d);
-        let tilt = 0.0 - SLOPE[hit.plane];
-        let (wz, wt) = (w * dz, w * tilt);
-        (a, b, c) = (a + w, b + wz, wz.mul_add(dz, c));
-        (e, f, h) = (e + wt, wt.mul_add(dz, f), wt.mul_add(tilt, h));
-        (r, s, o) = (w.mul_add(d, r), wz.mul_add(d, s), wt.mul_add(d, o));
-    }
-    let inverse = 1.0 / h;
-    let (eh, fh) = (e * inverse, f * inverse);
-    let (a, b, c) = (eh.mul_add(-e, a), eh.mul_add(-f, b), fh.mul_add(-f, c));
-    let (r, s) = (eh.mul_add(-o, r), fh.mul_add(-o, s));
-    let scale = 1.0 / b.mul_add(-b, a * c);
-    let x = b.mul_add(-s, c * r) * scale;
-    let t = b.mul_add(-r, a * s) * scale;
-    let offset = f.mul_add(-t, e.mul_add(-x, o)) * inverse;
-    Solution { x, t, offset, cov: [c * scale, (0.0 - b) * scale, a * scale] }
+fn solve(hits: &[Beside], before: [f32; 3]) -> Solution {
+    let normal = Normal::new(hits, before);
+    let [x, t, offset] = normal.solve(hits, |hit| hit.d);
+    Solution { x, t, offset, normal }
 }
 
 impl Solution {
@@ -120,17 +99,12 @@ fn fit_line(config: &UtConfig, layout: &UtLayout, line: &Line, hits: Vec<Beside>
     let first = (meeting * apart).mul_add(apart, offset * solution.offset * solution.offset);
     let one = line.ty * line.ty + 1.0;
     let behind = solution.t.mul_add(0.001, line.tx);
-    let ((before, _), (behind, change)) = (sine(line.tx, one), sine(behind, one));
-    let by_t = change * 0.001 * per_kick;
-    let flight = lever.mul_add(1000.0, MIDDLE - line.z);
+    let ((before_sine, change_before), (behind, change)) = (sine(line.tx, one), sine(behind, one));
     Fitted {
         chi2: solution.chi2(&hits, 1.0, first),
-        qop: (before - behind) * per_kick,
-        var_qop: by_t * by_t * solution.cov[2],
+        qop: (before_sine - behind) * per_kick,
         scale: config.line.scale,
-        by_slope: change * per_kick,
-        scattering: 1.0 / (meeting * flight * flight),
-        ..state(line, hits, &solution)
+        ..fitted(layout, line, hits, &solution, (before, per_kick, [change, change_before / change, 0.0]))
     }
 }
 
@@ -144,27 +118,20 @@ fn fit_kick(layout: &UtLayout, line: &Line, hits: Vec<Beside>, kick: f32) -> Fit
     let (scattering, resolution) = (inverse_p.mul_add(1e4, 0.14), inverse_p.mul_add(3e3, 0.12));
     let meeting = 1.0 / scattering.mul_add(scattering, resolution * resolution);
     let solution = solve(&hits, [lever, meeting, 0.0]);
-    let Solution { x, t, offset, cov: [xx, xt, tt] } = solution;
+    let Solution { x, t, offset, .. } = solution;
     let apart = t.mul_add(lever, x);
     let behind = t.mul_add(0.001, line.tx);
     let shrink = 1.0 / behind.mul_add(behind, 1.0);
     let first = meeting * (apart * apart).mul_add(shrink, offset * offset / one);
     let per_mm = 1.0 / (kink - line.z);
     let before = (0.5 * apart).mul_add(per_mm, line.tx);
-    let ((sine_before, change_before), (sine_behind, change_behind)) = (sine(before, one), sine(behind, one));
-    let by_x = change_before * 0.5 * per_mm;
-    let by_t = by_x.mul_add(lever, 0.0 - change_behind * 0.001);
-    let both = by_x * by_t;
-    let variance = (by_x * by_x).mul_add(xx, (both + both).mul_add(xt, by_t * by_t * tt));
-    let per_angle = scattering * per_mm;
+    let ((sine_before, change_before), (sine_behind, change)) = (sine(before, one), sine(behind, one));
+    let turn = change_before / change;
+    let measure = [change, turn, 0.5 * per_mm * turn];
     Fitted {
         chi2: solution.chi2(&hits, shrink, first),
         qop: (sine_before - sine_behind) * per_kick,
-        var_qop: variance * per_kick * per_kick,
-        scale: 1.0,
-        by_slope: 0.0,
-        scattering: per_angle * per_angle,
-        ..state(line, hits, &solution)
+        ..fitted(layout, line, hits, &solution, ([lever, meeting, 0.0], per_kick, measure))
     }
 }
 
@@ -174,24 +141,30 @@ fn sine(t: f32, one: f32) -> (f32, f32) {
     (t * root, root + t * t / root)
 }
 
-/// The state in the middle of the UT.
-fn state(line: &Line, hits: Vec<Beside>, solution: &Solution) -> Fitted {
+/// The state in the middle of the UT; `before` is what the fit knew, the last what q/p is measured by.
+fn fitted(
+    layout: &UtLayout,
+    line: &Line,
+    hits: Vec<Beside>,
+    Solution { x, t, offset, normal }: &Solution,
+    (before, per_kick, measure): ([f32; 3], f32, [f32; 3]),
+) -> Fitted {
     let [line_x, line_y] = line.at(MIDDLE);
-    let [xx, xt, tt] = solution.cov;
+    let depth = |hit: &Beside| (hit.z - MIDDLE) * 0.001;
+    let [bent_x, bent_t, _] = normal.solve(&hits, |hit| depth(hit) * depth(hit));
+    let bend = t * per_kick.abs() * (layout.field * (0.5 / 3.3356e-3));
     Fitted {
-        hits,
         qop: 0.0,
-        var_qop: 0.0,
         chi2: 0.0,
         scale: 1.0,
-        by_slope: 0.0,
-        x: line_x + solution.x,
+        per_kick,
+        x: (-bend).mul_add(bent_x, line_x + x),
         y: line_y,
-        offset: solution.offset,
-        tx: solution.t.mul_add(0.001, line.tx),
+        offset: *offset,
+        tx: (-bend).mul_add(bent_t, *t).mul_add(0.001, line.tx),
         ty: line.ty,
-        cov: [xx, xt * 0.001, tt * 1e-6],
-        scattering: 0.0,
+        errors: Errors::new(&hits, normal, before, measure),
+        hits,
     }
 }
 

@@ -1,6 +1,8 @@
 //! The naive twin of store and search: linear scans over the hits of a plane, one track after another.
 
+mod errors;
 mod fit;
+mod fit_f64;
 mod tracklets;
 
 use super::config::{UtChoice, UtConfig};
@@ -9,6 +11,7 @@ use super::layout::{BUCKET_WIDTH, BUCKETS, LEFT, LOWEST, ROW_STEP, ROWS, UtLayou
 use crate::Status;
 use crate::event::{States, UT_GROUPS, UT_PLANES, UtBatch, VeloTracks, VeloUtTracks};
 use fit::Fitted;
+pub use fit_f64::{UtFit64, UtHit64, VeloEnd64, fit_f64};
 use tracklets::Tracklet;
 
 const SLOPE: [f32; UT_PLANES] = [0.0, 0.087_488_67, -0.087_488_6, 0.0];
@@ -180,14 +183,14 @@ fn push(
     fitted.hits.iter().for_each(|hit| out.hits.push(hits.id[hit.hit]));
     velo.hits_of(track).iter().for_each(|&hit| out.hits.push(hit));
     out.hit_start.push(out.hits.len() as u32);
-    let reach = MIDDLE - layout.velo_z;
-    let ss = velo.end.cov_tt[track] + fitted.scattering;
-    let ys = reach.mul_add(ss, velo.end.cov_xt[track]);
-    let yy = reach.mul_add(velo.end.cov_xt[track] + ys, velo.end.cov_xx[track]);
-    let Fitted { qop, chi2, x, y, tx, ty, cov: [xx, xt, tt], .. } = *fitted;
+    let Fitted { qop, chi2, x, y, tx, ty, ref errors, .. } = *fitted;
     let gev = 1000.0 / fitted.scale;
-    let var_qop = (fitted.by_slope * fitted.by_slope).mul_add(ss, fitted.var_qop);
-    let values = [qop * gev, var_qop * gev * gev, chi2, x, y, tx, ty, xx, xt, tt, yy, ys, ss];
+    let qop = qop * gev;
+    let end = &velo.end;
+    let cov = [end.cov_xx[track], end.cov_xt[track], end.cov_tt[track]];
+    let ([[xx, xt, tt], [yy, ys, ss]], angle) = errors.with(layout, cov, qop);
+    let per_angle = errors.change * fitted.per_kick * gev;
+    let values = [qop, per_angle * per_angle * angle, chi2, x, y, tx, ty, xx, xt, tt, yy, ys, ss];
     for (value, column) in values.into_iter().zip(out.floats_mut()) {
         column.push(value);
     }

@@ -37,8 +37,10 @@ const SCIFI_Z: [f64; 12] = [
 ];
 /// Probability that a plane sees a particle.
 const EFFICIENCY: f64 = 0.985;
-/// Resolution before the readout rounds, mm. SciFi: LHCb's fit has 0.05 + 0.03 x width of the cluster, which is this at least.
-const UT_SIGMA: f64 = 0.04;
+/// Resolution of the UT before the readout rounds to quarters, pitches: with these it is that of strips that tell no more than
+/// which was hit, 1 / sqrt(12), by which hits are weighed.
+const UT_SIGMA: f64 = 0.279_508_5;
+/// Resolution of the SciFi before the readout rounds, mm: LHCb's fit has 0.05 + 0.03 x width of the cluster, which is this at least.
 const SCIFI_SIGMA: f64 = 0.08;
 /// Hits of nobody (noise, and particles of other crossings), per hit of a particle.
 const UT_NOISE: f64 = 0.09;
@@ -212,9 +214,9 @@ impl Way<'_> {
                 hits.states[number].ut = track.to(UT_STATE_Z, polarity).map(state_of);
             }
             track = track.to(z, polarity)?;
-            let smear = UT_SIGMA * random.normal();
+            let off = (UT_SIGMA * random.normal()) as f32;
             for hit in
-                self.detector.ut.strips_at(plane, line(track, smear)).filter(|_| random.chance(EFFICIENCY))
+                self.detector.ut.strips_at(plane, line(track, 0.0), off).filter(|_| random.chance(EFFICIENCY))
             {
                 hits.add_ut(hit, Some(number));
                 hits.seen.push(TrueHit { id: hit.id, at: state_of(track) });

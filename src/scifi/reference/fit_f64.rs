@@ -1,0 +1,233 @@
+//! The fits of a track, in f64 and as the textbook has them: least squares by the method of Gram and Schmidt, errors by
+//! letting each of their sources move the hits.
+
+use super::layers::{bend, distance};
+use crate::lhcb::magnet::field;
+
+/// z of all layers, of states and of the reference, mm.
+const Z: [f64; 12] = [
+    7826.106, 7895.9189, 7966.1035, 8035.9048, 8508.1064, 8577.8691, 8648.1543, 8717.9043, 9193.1064,
+    9262.9824, 9333.041, 9402.9043,
+];
+const STATE_Z: f64 = 9410.0;
+const REFERENCE_Z: f64 = 8520.0;
+/// Mean square of the angle in a layer at 1 GeV/c (Highland): 0.0125 radiation lengths.
+fn angle() -> f64 {
+    0.0136 * 0.0125f64.sqrt() * (1.0 + 0.038 * libm::log(0.0125))
+}
+
+/// Functions of z, and their sums that measured values make.
+struct LeastSquares {
+    zs: Vec<f64>,
+    /// Orthonormal on the hits: values there, and what each is of the basis.
+    functions: Vec<(Vec<f64>, Vec<f64>)>,
+}
+
+impl LeastSquares {
+    fn new(zs: &[f64], basis: impl Fn(f64) -> Vec<f64>) -> Self {
+        let rows: Vec<Vec<f64>> = zs.iter().map(|z| basis(*z)).collect();
+        let size = basis(0.0).len();
+        let mut functions: Vec<(Vec<f64>, Vec<f64>)> = Vec::new();
+        for number in 0..size {
+            let mut values: Vec<f64> = rows.iter().map(|row| row[number]).collect();
+            let mut made_of = vec![0.0; size];
+            made_of[number] = 1.0;
+            for (other, other_of) in &functions {
+                let share: f64 = values.iter().zip(other).map(|(a, b)| a * b).sum();
+                values.iter_mut().zip(other).for_each(|(value, other)| *value -= share * other);
+                made_of.iter_mut().zip(other_of).for_each(|(value, other)| *value -= share * other);
+            }
+            let norm = values.iter().map(|value| value * value).sum::<f64>().sqrt();
+            let scaled = |values: Vec<f64>| values.into_iter().map(|value| value / norm).collect();
+            functions.push((scaled(values), scaled(made_of)));
+        }
+        Self { zs: zs.to_vec(), functions }
+    }
+
+    /// The parameters, in terms of the basis.
+    fn solve(&self, measured: &[f64]) -> Vec<f64> {
+        let mut parameters = vec![0.0; self.functions.len()];
+        for (values, made_of) in &self.functions {
+            let share: f64 = values.iter().zip(measured).map(|(a, b)| a * b).sum();
+            parameters.iter_mut().zip(made_of).for_each(|(parameter, of)| *parameter += share * of);
+        }
+        parameters
+    }
+
+    /// The parameters that these values at the hits' z make.
+    fn of(&self, value: impl Fn(f64) -> f64) -> Vec<f64> {
+        self.solve(&self.zs.iter().map(|z| value(*z)).collect::<Vec<_>>())
+    }
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+/// Lengths in m keep the functions comparable.
+fn basis_x(z: f64) -> Vec<f64> {
+    vec![1.0, distance(z) / 1e3, bend(z) / 1e6]
+}
+
+fn basis_y(z: f64) -> Vec<f64> {
+    vec![1.0, distance(z) / 1e3]
+}
+
+/// x and its slope at the state's z.
+fn state_x(parameters: &[f64]) -> [f64; 2] {
+    let d = distance(STATE_Z);
+    [
+        dot(parameters, &basis_x(STATE_Z)),
+        parameters[1] / 1e3 + parameters[2] * (2.0 * d - 0.00084 * d * d) / 1e6,
+    ]
+}
+
+fn state_y(parameters: &[f64]) -> [f64; 2] {
+    [dot(parameters, &basis_y(STATE_Z)), parameters[1] / 1e3]
+}
+
+/// What the fits make of the shapes of the field: the bend that is told, what is left of x and its slope, of y and its slope.
+pub(super) struct Shapes {
+    pub(super) bend: [f64; 3],
+    pub(super) value: [f64; 3],
+    pub(super) slope: [f64; 3],
+    pub(super) in_y: [f64; 2],
+}
+
+/// The fits of a track to its hits; of u and v layers z and dx/dy of the fibres.
+pub struct Fit {
+    x: LeastSquares,
+    y: LeastSquares,
+    slopes: Vec<f64>,
+}
+
+/// A track as the fits have it: the three parameters in x and the two in y, lengths in m beside the first of each, and the
+/// sums of the squared distances of hits in x and in y, mm^2.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FittedTrack {
+    /// x at the reference, mm, per m, per m^2.
+    pub x: Vec<f64>,
+    /// y there, mm, and per m.
+    pub y: Vec<f64>,
+    /// Sums of squares.
+    pub chi2: [f64; 2],
+}
+
+impl Fit {
+    /// Of hits in upright layers at these z, and in tilted ones at these z and slopes.
+    pub fn new(upright: &[f64], tilted: &[[f64; 2]]) -> Self {
+        let (zs, slopes): (Vec<f64>, Vec<f64>) = tilted.iter().map(|[z, slope]| (*z, *slope)).unzip();
+        Self { x: LeastSquares::new(upright, basis_x), y: LeastSquares::new(&zs, basis_y), slopes }
+    }
+
+    /// The track through these x, of upright and of tilted hits.
+    pub fn track(&self, upright: &[f64], tilted: &[f64]) -> FittedTrack {
+        let x = self.x.solve(upright);
+        let in_y = |(at, hit): (usize, &f64)| (dot(&x, &basis_x(self.y.zs[at])) - hit) / self.slopes[at];
+        let measured: Vec<f64> = tilted.iter().enumerate().map(in_y).collect();
+        let y = self.y.solve(&measured);
+        let chi2 = |fit: &LeastSquares, basis: fn(f64) -> Vec<f64>, parameters: &[f64], hits: &[f64]| {
+            let left = |(z, hit): (&f64, &f64)| (hit - dot(parameters, &basis(*z))).powi(2);
+            fit.zs.iter().zip(hits).map(left).sum()
+        };
+        let chi2 = [chi2(&self.x, basis_x, &x, upright), chi2(&self.y, basis_y, &y, &measured)];
+        FittedTrack { x, y, chi2 }
+    }
+
+    /// What is left of x, tx, y and ty at the state's z when particles fly as `x` and `y` say, and as `at_end` at the end.
+    fn errors(&self, x: impl Fn(f64) -> f64, y: impl Fn(f64) -> f64, end: [[f64; 2]; 2]) -> [[f64; 2]; 2] {
+        let upright: Vec<f64> = self.x.zs.iter().map(|z| x(*z)).collect();
+        let tilted = self.y.zs.iter().zip(&self.slopes).map(|(z, slope)| x(*z) - slope * y(*z));
+        let track = self.track(&upright, &tilted.collect::<Vec<_>>());
+        let found = [state_x(&track.x), state_y(&track.y)];
+        [0, 1].map(|axis| [0, 1].map(|of| found[axis][of] - end[axis][of]))
+    }
+
+    /// The covariances of x and its slope, and of y and its slope, of hits with this resolution, mm, and a particle of this q/p,
+    /// c/GeV.
+    pub fn covariance(&self, resolution: f64, qop: f64) -> [[f64; 3]; 2] {
+        let mut sums = [[0.0; 3]; 2];
+        let mut add = |errors: [[f64; 2]; 2]| {
+            for (sum, [value, slope]) in sums.iter_mut().zip(errors) {
+                (sum[0], sum[1], sum[2]) =
+                    (sum[0] + value * value, sum[1] + value * slope, sum[2] + slope * slope);
+            }
+        };
+        let none = [[0.0; 2]; 2];
+        for hit in 0..self.x.zs.len() + self.y.zs.len() {
+            let mut moved = vec![0.0; self.x.zs.len() + self.y.zs.len()];
+            moved[hit] = resolution;
+            let (upright, tilted) = moved.split_at(self.x.zs.len());
+            let track = self.track(upright, tilted);
+            add([state_x(&track.x), state_y(&track.y)]);
+        }
+        for from in Z {
+            let angle = angle() * qop;
+            let turned = |z: f64| angle * (z - from).max(0.0);
+            let end = [turned(STATE_Z), angle];
+            add(self.errors(turned, |_| 0.0, [end, none[1]]));
+            add(self.errors(|_| 0.0, turned, [none[0], end]));
+        }
+        sums
+    }
+
+    /// Variance of the slope in x against that of a track that does not scatter.
+    pub fn variance_of_turn(&self, resolution: f64, qop: f64) -> f64 {
+        let of_hits = (0..self.x.zs.len()).map(|hit| {
+            let mut moved = vec![0.0; self.x.zs.len()];
+            moved[hit] = resolution;
+            state_x(&self.x.solve(&moved))[1].powi(2)
+        });
+        let scattered = Z.into_iter().map(|from| {
+            let turned = |z: f64| angle() * qop * (z - from).max(0.0);
+            state_x(&self.x.of(turned))[1].powi(2)
+        });
+        of_hits.sum::<f64>() + scattered.sum::<f64>()
+    }
+
+    /// What the fits make of the shapes of the field.
+    pub(super) fn shapes(&self) -> Shapes {
+        let mut shapes = Shapes { bend: [0.0; 3], value: [0.0; 3], slope: [0.0; 3], in_y: [0.0; 2] };
+        for shape in 0..3 {
+            let bent = |z: f64| bent(shape, z);
+            let x = self.x.of(|z| bent(z)[0]);
+            let ([value, slope], end) = (state_x(&x), bent(STATE_Z));
+            (shapes.bend[shape], shapes.value[shape]) = (x[2] / 1e6, end[0] - value);
+            shapes.slope[shape] = end[1] - slope;
+            if shape == 0 {
+                let [value, slope] = state_y(&self.y.of(|z| bent(z)[0]));
+                shapes.in_y = [end[0] - value, end[1] - slope];
+            }
+        }
+        shapes
+    }
+}
+
+/// The field's terms: b0 and b1 of By = b0 + b1 x^2 in the plane y = 0, and b0's second derivative; from the field itself.
+fn term(shape: usize, z: f64) -> f64 {
+    let on_axis = |z: f64| field([0.0, 0.0, z])[1];
+    match shape {
+        0 => on_axis(z),
+        1 => (field([1000.0, 0.0, z])[1] - on_axis(z)) / 1e6,
+        // By falls with y^2 / 2 times 2 b1 + b0''.
+        _ => (on_axis(z) - field([0.0, 1000.0, z])[1]) / 0.5e6 - 2.0 * term(1, z),
+    }
+}
+
+/// Where a particle is that a term of the field bends from the reference on, and how it flies: by Simpson's rule.
+fn bent(shape: usize, z: f64) -> [f64; 2] {
+    const STEPS: usize = 400;
+    let step = (z - REFERENCE_Z) / STEPS as f64;
+    let mut sums = [0.0; 2];
+    for number in 0..=STEPS {
+        let at = REFERENCE_Z + number as f64 * step;
+        let weight = match number {
+            0 | STEPS => 1.0,
+            _ if number % 2 == 1 => 4.0,
+            _ => 2.0,
+        };
+        let force = weight * step / 3.0 * term(shape, at);
+        sums = [sums[0] + force * (z - at), sums[1] + force];
+    }
+    sums
+}

@@ -1,0 +1,169 @@
+//! Errors of fits: what hits, the Velo track and scattering make of states and momenta.
+//!
+//! Fits weigh the place where the Velo track meets the line of the hits by a parametrised error. What their results are
+//! really off by follows from how much each source of errors moves them:
+//! - hits, by their weights;
+//! - the Velo track, whose line is off by its covariance, and material before the UT, which turns it: either makes the hits lie
+//!   on another line, of which the fit holds back the part that the meeting keeps;
+//! - the first two planes of the UT, which turn the particle in front of the last two.
+
+use super::MIDDLE;
+use super::complete::Tracklet;
+use super::fit::{Before, Measure};
+use crate::event::UT_PLANES;
+use crate::simd::Gang;
+use crate::simd::varying::F32;
+use crate::ut::layout::{TWO_PLANES, UtLayout};
+
+/// The normal equations of x, slope and offset, with the offset eliminated.
+pub(super) struct Normal<G: Gang> {
+    a: F32<G>,
+    b: F32<G>,
+    c: F32<G>,
+    e: F32<G>,
+    f: F32<G>,
+    eh: F32<G>,
+    fh: F32<G>,
+    inverse: F32<G>,
+    scale: F32<G>,
+}
+
+impl<G: Gang> Normal<G> {
+    #[inline(always)]
+    pub(super) fn new(g: G, tracklet: &Tracklet<G>, before: &Before<G>) -> Self {
+        let Tracklet { slope, weight, .. } = tracklet;
+        let zero = F32::splat(g, 0.0);
+        let reach = before.meeting * before.lever;
+        // Matrix [a b e; b c f; e f h].
+        let (mut a, mut b, mut c) = (before.meeting, reach, reach * before.lever);
+        let (mut e, mut f, mut h) = (zero, zero, before.offset);
+        for role in 0..UT_PLANES {
+            let (w, dz) = (weight[role], tracklet.depth(g, role));
+            let tilt = zero - slope[role];
+            let (wz, wt) = (w * dz, w * tilt);
+            (a, b, c) = (a + w, b + wz, wz.mul_add(dz, c));
+            (e, f, h) = (e + wt, wt.mul_add(dz, f), wt.mul_add(tilt, h));
+        }
+        // The offset goes first: every tracklet has a tilted strip.
+        let inverse = F32::splat(g, 1.0) / h;
+        let (eh, fh) = (e * inverse, f * inverse);
+        let (a, b, c) = (eh.neg_mul_add(e, a), eh.neg_mul_add(f, b), fh.neg_mul_add(f, c));
+        let scale = F32::splat(g, 1.0) / b.neg_mul_add(b, a * c);
+        Self { a, b, c, e, f, eh, fh, inverse, scale }
+    }
+
+    /// x, slope and offset of the line nearest to hits at these distances from the Velo track.
+    #[inline(always)]
+    pub(super) fn solve(&self, g: G, tracklet: &Tracklet<G>, d: [F32<G>; UT_PLANES]) -> [F32<G>; 3] {
+        let Self { a, b, c, e, f, eh, fh, inverse, scale } = self;
+        let zero = F32::splat(g, 0.0);
+        let (mut r, mut s, mut o) = (zero, zero, zero);
+        for role in 0..UT_PLANES {
+            let w = tracklet.weight[role];
+            let (wz, wt) = (w * tracklet.depth(g, role), w * (zero - tracklet.slope[role]));
+            (r, s, o) = (w.mul_add(d[role], r), wz.mul_add(d[role], s), wt.mul_add(d[role], o));
+        }
+        let (r, s) = (eh.neg_mul_add(o, r), fh.neg_mul_add(o, s));
+        let x = b.neg_mul_add(s, *c * r) * *scale;
+        let t = b.neg_mul_add(r, *a * s) * *scale;
+        [x, t, f.neg_mul_add(t, e.neg_mul_add(x, o)) * *inverse]
+    }
+}
+
+/// What makes up the errors of a fit, but the Velo track's; mm, slopes, 1/mm.
+pub(super) struct Errors<G: Gang> {
+    /// By hits: variance of x, covariance of x and tx, variance of tx; variance of the angle that tells q/p.
+    hits: [F32<G>; 3],
+    angle: F32<G>,
+    /// Where the Velo track meets the line of the hits, z; by how much x, tx and that angle follow it there.
+    meets: F32<G>,
+    follows: [F32<G>; 2],
+    holds: F32<G>,
+    /// How much of the Velo track's slope is in the angle.
+    turn: F32<G>,
+    /// By the first planes of the UT, per rad: x and tx against the truth, and the angle.
+    plane: [F32<G>; 3],
+    /// q/p per angle but for the field.
+    pub(super) change: F32<G>,
+}
+
+/// Variances of a state and of the angle that tells q/p; those in y.
+pub(super) struct Covariance<G: Gang> {
+    pub(super) x: [F32<G>; 3],
+    pub(super) y: [F32<G>; 3],
+    pub(super) angle: F32<G>,
+}
+
+impl<G: Gang> Errors<G> {
+    /// `behind` is what a fit makes of hits that the first planes of the UT have turned away, per 1000 rad.
+    #[inline(always)]
+    pub(super) fn new(
+        g: G,
+        normal: &Normal<G>,
+        before: &Before<G>,
+        measure: &Measure<G>,
+        behind: [F32<G>; 3],
+    ) -> Self {
+        let real = |value: f32| F32::splat(g, value);
+        let (milli, zero) = (real(0.001), real(0.0));
+        let Before { lever, meeting, .. } = before;
+        let Measure { change, turn, half } = measure;
+        let (xx, xt) = (normal.c * normal.scale, zero - normal.b * normal.scale);
+        let tt = normal.a * normal.scale;
+        let per_x = *meeting * lever.mul_add(xt, xx);
+        let per_t = *meeting * lever.mul_add(tt, xt);
+        // Of the fit's own covariance the meeting has the part that its parametrised error makes.
+        let error = real(1.0) / *meeting;
+        let (xx, xt) = ((per_x * error).neg_mul_add(per_x, xx), (per_x * error).neg_mul_add(per_t, xt));
+        let tt = (per_t * error).neg_mul_add(per_t, tt);
+        let hits = [xx.max(zero), xt * milli, tt.max(zero) * (milli * milli)];
+        // The angle is tx less `half` times the distance where lines meet.
+        let (of_x, of_t) = (*half, (*half * *lever).neg_mul_add(real(1000.0), real(1.0)));
+        let angle = of_x * of_x * hits[0] + of_t * of_t * hits[2] - (of_x + of_x) * of_t * hits[1];
+        let follows = [per_x, per_t * milli];
+        let moved = lever.mul_add(per_t, per_x);
+        let holds = half.mul_add(real(1.0) - moved, follows[1]);
+        let (x, t) = (behind[0] * real(1000.0), behind[1]);
+        let depth = real(MIDDLE - TWO_PLANES);
+        let plane = [x - depth, t - real(1.0), half.neg_mul_add((*lever * real(1000.0)).mul_add(t, x), t)];
+        let meets = lever.mul_add(real(1000.0), real(MIDDLE));
+        Self { hits, angle: angle.max(zero), meets, follows, holds, turn: *turn, plane, change: *change }
+    }
+
+    /// With the covariance of the Velo track (of x, of x and its slope, of the slope), and scattering at this q/p, c/GeV.
+    #[inline(always)]
+    pub(super) fn with(&self, g: G, layout: &UtLayout, velo: [F32<G>; 3], qop: F32<G>) -> Covariance<G> {
+        let real = |value: f32| F32::splat(g, value);
+        let [xx, xt, tt] = velo;
+        let qop2 = qop * qop;
+        let far = self.meets - real(layout.velo_z);
+        let at_ut = real(MIDDLE - layout.velo_z);
+        let slope = self.holds.neg_mul_add(far, self.turn);
+        let held = self.holds * self.holds * xx - (self.holds + self.holds) * slope * xt;
+        let mut angle = slope.mul_add(slope * tt, held) + self.angle;
+        // The distance of the Velo track from the line of the hits where they meet, and y in the UT.
+        let mut meeting = far.mul_add(far.mul_add(tt, xt + xt), xx);
+        let (mut ss, mut ys) = (tt, at_ut.mul_add(tt, xt));
+        let mut yy = at_ut.mul_add(xt + ys, xx);
+        for [z, angle2] in layout.scatterers {
+            let (turned, way) = (qop2 * real(angle2), self.meets - real(z));
+            let kept = self.holds.neg_mul_add(way, real(1.0));
+            angle = (kept * kept).mul_add(turned, angle);
+            meeting = (way * way).mul_add(turned, meeting);
+            let way = MIDDLE - z;
+            (ss, ys, yy) = (ss + turned, real(way).mul_add(turned, ys), real(way * way).mul_add(turned, yy));
+        }
+        let (turned, way) = (qop2 * real(layout.two_planes), MIDDLE - TWO_PLANES);
+        (ss, ys, yy) = (ss + turned, real(way).mul_add(turned, ys), real(way * way).mul_add(turned, yy));
+        let [x, t, tells] = self.plane;
+        angle = (tells * tells).mul_add(turned, angle);
+        let [follows_x, follows_t] = self.follows;
+        let follows = [follows_x * follows_x, follows_x * follows_t, follows_t * follows_t];
+        let plane = [x * x, x * t, t * t];
+        let mut in_x = self.hits;
+        for part in 0..3 {
+            in_x[part] = plane[part].mul_add(turned, follows[part].mul_add(meeting, in_x[part]));
+        }
+        Covariance { x: in_x, y: [yy, ys, ss], angle }
+    }
+}
