@@ -6,7 +6,12 @@
 mod common;
 
 use common::geometry::Detector;
-use peloton::event::{CylinderBatch, CylinderTruth, Outcome, RawBatch, SciFiBatch, UtBatch, VeloBatch};
+use common::random::Random;
+use peloton::Status;
+use peloton::event::{
+    BankKind, CylinderBatch, CylinderTruth, Outcome, RawBatch, SciFiBatch, UtBatch, VeloBatch,
+};
+use peloton::cylinder::geometry::RADII;
 use peloton::kalman::CURVATURE_PER_TESLA;
 use peloton::kalman::reference::{self as filter, single};
 use peloton::scifi::{self, SciFiScratch};
@@ -16,22 +21,9 @@ use peloton::velo::geometry::MODULE_Z;
 use peloton::velo::reference::{Judge, Scores};
 use peloton::velo::{self, BestConfig, DecodeScratch, VeloBanks, VeloDecoder};
 use peloton_sim::{CylinderSim, LhcbReader};
-use rand_core::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// What one rounding can do, relative to the number.
 const U: f64 = 1.0 / (1 << 24) as f64;
-
-struct Random(Xoshiro256PlusPlus);
-
-impl Random {
-    fn new(seed: u64) -> Self {
-        Self(Xoshiro256PlusPlus::seed_from_u64(seed))
-    }
-    fn between(&mut self, low: f64, high: f64) -> f64 {
-        low + (high - low) * (self.0.next_u64() >> 11) as f64 / (1u64 << 53) as f64
-    }
-}
 
 /// Hits of three pairs of modules from the largest z down, on a line or near it, in micrometres as files have them.
 fn triplet(random: &mut Random) -> [[f32; 3]; 3] {
@@ -220,6 +212,85 @@ fn seeds_are_as_far_from_the_truth_as_their_hits() {
     }
 }
 
+/// What the beam spot adds to a seed: the moment less the distance from the axis, and the variance of that, with what the
+/// charge's error makes of both: the row of the moment in the covariance, charge first.
+fn spot(p: [f64; 5], radius: f64, prior: f64, max_distance: f64) -> [f64; 3] {
+    let half = 0.5 * FIELD * p[2];
+    let own = half * radius * radius / p[2];
+    let spot = (0.4 * max_distance).powi(2);
+    [half * radius * radius, own * prior, own * own * prior + spot]
+}
+
+/// A whole seed from hits: the helix, the beam spot, three updates, and the way to the fourth layer.
+fn seed_f64(start: &Start, prior: [f64; 5], max_distance: f64) -> filter::State {
+    let p = filter::from_three_hits(start.hits, FIELD);
+    let mut state = filter::State { radius: start.hits[0][2], p, c: [[0.0; 5]; 5] };
+    (0..5).for_each(|i| state.c[i][i] = prior[i]);
+    let [moment, with_charge, variance] = spot(p, state.radius, prior[2], max_distance);
+    state.p[3] = moment;
+    (state.c[3][2], state.c[2][3], state.c[3][3]) = (with_charge, with_charge, variance);
+    for (layer, (hit, sigma)) in start.hits.iter().zip(start.sigma).enumerate() {
+        let [azimuth, z, radius] = *hit;
+        if layer > 0 {
+            state = filter::to_radius(&state, FIELD, radius, 10);
+        }
+        let variance = sigma.map(|sigma| sigma * sigma);
+        state = filter::update(&state, &filter::Measured { radius, position: [azimuth, z], variance }).0;
+    }
+    filter::to_radius(&state, FIELD, f64::from(RADII[3]), 10)
+}
+
+/// The same in single precision, by the steps that kernels share bits with.
+fn seed_f32(start: &Start, prior: [f64; 5], max_distance: f64) -> single::State {
+    let hits = start.hits.map(|hit| hit.map(|value| value as f32));
+    let mut state = single::from_three_hits(hits, FIELD as f32, prior.map(|variance| variance as f32));
+    let p = state.p.map(f64::from);
+    let [moment, with_charge, variance] =
+        spot(p, hits[0][2].into(), prior[2], max_distance).map(|value| value as f32);
+    state.p[3] = moment;
+    (state.c[3][2], state.c[3][3]) = (with_charge, variance);
+    for (layer, ([azimuth, z, radius], sigma)) in hits.into_iter().zip(start.sigma).enumerate() {
+        if layer > 0 {
+            state = single::to_radius(&state, FIELD as f32, radius).0;
+        }
+        let variance = sigma.map(|sigma| (sigma * sigma) as f32);
+        single::update(&mut state, Some(&single::Hit { position: [azimuth, z], variance, radius }));
+    }
+    single::to_radius(&state, FIELD as f32, RADII[3]).0
+}
+
+#[test]
+fn whole_seeds_from_hits_are_those_of_f64() {
+    let config = peloton::cylinder::CylinderConfig::default();
+    let prior = config.fit.prior.map(|sigma| f64::from(sigma).powi(2));
+    let distance = f64::from(config.seeding.max_distance);
+    let (mut worst, mut noticed) = ([0.0f64; 2], 0);
+    let starts = starts("sim:cylinder,events=1,tracks=12000,seed=23", [0, 1, 2]);
+    for start in &starts {
+        let hits = start.hits.map(|hit| hit.map(|value| f64::from(value as f32)));
+        let rounded = Start { hits, ..*start };
+        let (exact, found) = (seed_f64(&rounded, prior, distance), seed_f32(&rounded, prior, distance));
+        let off = |found: &single::State| {
+            let mut off = [0.0f64; 2];
+            for i in 0..5 {
+                let change = f64::from(found.p[i]) - exact.p[i];
+                let change = if i == 0 { filter::turn(change) } else { change };
+                off[0] = off[0].max(change.abs() / exact.c[i][i].sqrt() / 0.01);
+                off[1] = off[1].max((f64::from(found.c[i][i]) / exact.c[i][i] - 1.0).abs() / 0.005);
+            }
+            off
+        };
+        let both = off(&found);
+        (0..2).for_each(|i| worst[i] = if both[i].is_nan() { f64::INFINITY } else { worst[i].max(both[i]) });
+        let mut moved = Start { hits, ..*start };
+        moved.hits[1][0] += 0.1 * start.sigma[1][0];
+        noticed += usize::from(off(&seed_f32(&moved, prior, distance))[0] > 1.0);
+    }
+    println!("states, variances: {worst:.4?} of what is allowed");
+    assert!(starts.len() == 12_000 && worst.iter().all(|worst| *worst < 1.0), "{worst:?}");
+    assert!(noticed > 11_800, "a tenth of a standard deviation: {noticed}");
+}
+
 fn banks(spec: &str, geometry: &Detector) -> RawBatch {
     let detector = geometry.to_fly_through();
     let (mut reader, mut raw) = (LhcbReader::new(spec.parse().unwrap(), 0, None), RawBatch::default());
@@ -318,4 +389,71 @@ fn decoded_strips_are_on_the_lines_that_made_them() {
     let (low, high) = strips.iter().fold((f64::MAX, f64::MIN), |(low, high), v| (low.min(*v), high.max(*v)));
     println!("{} strips: {low:.3} to {high:.3} quarters", strips.len());
     assert!(strips.len() > 20_000 && low > -0.52 && high < 0.52, "{low} {high}");
+}
+
+/// Pixels that touch, columns and rows of one sensor.
+fn cluster(random: &mut Random) -> Vec<[u32; 2]> {
+    let mut pixels = vec![[random.between(20.0, 748.0), random.between(20.0, 236.0)].map(|at| at as u32)];
+    while pixels.len() < random.between(1.0, 9.0) as usize {
+        let [column, row] = pixels[random.between(0.0, pixels.len() as f64) as usize];
+        let next = [column, row].map(|at| at + random.between(0.0, 3.0) as u32 - 1);
+        if !pixels.contains(&next) {
+            pixels.push(next);
+        }
+    }
+    pixels
+}
+
+/// A bank of superpixels with these pixels.
+fn superpixels(pixels: &[[u32; 2]]) -> Vec<u8> {
+    let mut patterns = std::collections::BTreeMap::<(u32, u32), u32>::new();
+    for &[column, row] in pixels {
+        *patterns.entry((column / 2, row / 4)).or_default() |= 1 << (column % 2 * 4 + row % 4);
+    }
+    let alone = u32::from(patterns.len() == 1) << 31;
+    let words = patterns.iter().map(|((column, row), pattern)| alone | column << 14 | row << 8 | pattern);
+    let count = patterns.len() as u32;
+    std::iter::once(count).chain(words).flat_map(u32::to_le_bytes).collect()
+}
+
+/// Clusters of superpixels of any shape, one a sensor: their centre in f64, by the tables of the sensors.
+#[test]
+fn clusters_of_superpixels_are_where_f64_puts_them() {
+    let (geometry, mut random) = (Detector::nominal(), Random::new(9));
+    let (mut raw, mut clusters) = (RawBatch::default(), Vec::new());
+    const EVENTS: u64 = 500;
+    for number in 0..EVENTS {
+        for sensor in 0..208 {
+            let pixels = cluster(&mut random);
+            raw.push_bank(BankKind::VeloSuperpixel, sensor, 2, &superpixels(&pixels)).unwrap();
+            clusters.push(pixels);
+        }
+        raw.close_event(number, Status::Ok);
+    }
+    let (mut out, level) = (Outcome::<VeloBatch>::default(), Level::choose(None, None).unwrap());
+    let decoder = VeloDecoder { sensors: &geometry.velo, banks: VeloBanks::Auto };
+    velo::decode(level, decoder, raw.view(), 0..raw.len(), &mut DecodeScratch::default(), &mut out);
+    let (mut worst, mut noticed, mut seen) = (0.0, 0, 0);
+    for (number, clusters) in clusters.chunks(208).enumerate() {
+        let event = out.results.view().event(number);
+        assert_eq!(event.len(), clusters.len(), "one cluster a sensor");
+        for hit in 0..event.len() {
+            let pixels = &clusters[(event.id[hit] >> 18 & 0xFF) as usize];
+            let n = pixels.len() as u32;
+            let [column, row] = [0, 1].map(|axis| pixels.iter().map(|pixel| pixel[axis]).sum::<u32>());
+            assert_eq!(event.id[hit] & 0x3_FFFF, column / n << 8 | row / n);
+            let part = [column % n, row % n].map(|rest| f64::from(rest) / f64::from(n));
+            let at = |part| velo::decode_position_f64(&geometry.velo, event.id[hit], part).expect("a pixel");
+            let (exact, found) = (at(part), [event.x[hit], event.y[hit], event.z[hit]]);
+            (0..3).for_each(|i| see(&mut worst, found[i], exact[i], VELO_SIZE[i], 2.0));
+            // A hundredth of a pixel.
+            let (wrong, mut off) = (at(part.map(|part| part + 0.01)), 0.0);
+            (0..3).for_each(|i| see(&mut off, found[i], wrong[i], VELO_SIZE[i], 2.0));
+            noticed += usize::from(off > 1.0);
+            seen += 1;
+        }
+    }
+    println!("{seen} clusters: {worst:.3} of what is allowed");
+    assert!(seen == 208 * EVENTS as usize && worst < 1.0, "{worst}");
+    assert!(noticed == seen, "a hundredth of a pixel: {noticed} of {seen}");
 }

@@ -5,14 +5,14 @@ mod common;
 
 use common::geometry::Detector;
 use peloton::event::{Outcome, RawBatch, SciFiBatch, TrueState, UT_GROUPS, UtBatch};
-use peloton::scifi::{self, SciFiScratch};
+use peloton::scifi::{self, SciFiConfig, SciFiScratch};
 use peloton::simd::Level;
 use peloton::ut::{self, UtScratch};
 use peloton_sim::LhcbReader;
 use std::collections::HashMap;
 
 /// Events that nothing was tuned on.
-const SPEC: &str = "sim:lhcb,events=12,seed=5001";
+const SPEC: &str = "sim:lhcb,events=20,seed=5001";
 /// dx/dy of tilted strips and fibres: the tangent of 5 degrees; how far layers of the SciFi lean, dz/dy.
 const TILT: f64 = 0.087_488_66;
 const LEAN: f64 = 0.0036;
@@ -38,11 +38,14 @@ fn simulated(detector: &Detector) -> Sample {
     sample
 }
 
-/// Mean, and half of the central 68 %.
-fn centre_and_width(mut values: Vec<f64>) -> [f64; 2] {
-    values.sort_unstable_by(f64::total_cmp);
-    let quantile = |share: f64| values[((values.len() - 1) as f64 * share).round() as usize];
-    [values.iter().sum::<f64>() / values.len() as f64, 0.5 * (quantile(0.84) - quantile(0.16))]
+/// Fails unless pulls are centred and 1 wide (half of the central 68 %); says how many there are.
+fn assert_normal(name: &str, mut pulls: Vec<f64>) {
+    pulls.sort_unstable_by(f64::total_cmp);
+    let quantile = |share: f64| pulls[((pulls.len() - 1) as f64 * share).round() as usize];
+    let (median, width) = (quantile(0.5), 0.5 * (quantile(0.8413) - quantile(0.1587)));
+    println!("{name}: {} hits, median {median:+.3}, width {width:.3}", pulls.len());
+    assert!(pulls.len() > 1500, "{name}");
+    assert!(median.abs() < 0.08 && (0.94..1.06).contains(&width), "{name}: {median} {width}");
 }
 
 /// The distance in x of a strip or fibre from where a particle passed: x at y = 0 and its slope, z at y = 0 and its slope.
@@ -61,25 +64,29 @@ fn hits_of_the_scifi_are_where_particles_passed() {
     let level = Level::choose(None, None).unwrap();
     scifi::decode(level, &detector.scifi, raw.view(), 0..raw.len(), &mut SciFiScratch::default(), &mut hits);
     let hits = hits.results;
-    let mut off: [Vec<f64>; 4] = Default::default();
-    let mut steep = Vec::new();
+    let resolution = f64::from(SciFiConfig::default().resolution);
+    let (mut pulls, mut steep, mut fallen): ([Vec<f64>; 4], Vec<f64>, Vec<f64>) = Default::default();
     for (event, truth) in truth.iter().enumerate() {
         for hit in hits.of_event(event) {
             let Some(&passed) = truth.get(&hits.id[hit]) else { continue };
             let layer = (hits.id[hit] >> 16 & 3) as usize;
             let slope = [0.0, TILT, -TILT, 0.0][layer];
             let [x, z] = [hits.x[hit], hits.z[hit]].map(f64::from);
-            let residual = residual([x, slope], [z, LEAN], passed);
-            off[layer].push(residual);
-            if passed.tx.abs() > 0.2 {
-                steep.push(residual * passed.tx.signum());
+            let pull = |lean: f64| residual([x, slope], [z, lean], passed) / resolution;
+            pulls[layer].push(pull(LEAN));
+            // Where layers that are taken for upright make the most of it.
+            if (passed.tx * passed.y).abs() > 100.0 {
+                steep.push(pull(LEAN) * (passed.tx * passed.y).signum());
+                fallen.push(pull(0.0) * (passed.tx * passed.y).signum());
             }
         }
     }
-    for (layer, off) in off.into_iter().chain([steep]).enumerate() {
-        let (number, [mean, width]) = (off.len(), centre_and_width(off));
-        println!("layer {layer}: {number} hits, mean {:+.1} um, width {:.1} um", 1e3 * mean, 1e3 * width);
+    for (layer, pulls) in pulls.into_iter().enumerate() {
+        assert_normal(&format!("layer {layer} of the stations"), pulls);
     }
+    assert_normal("steep tracks", steep);
+    let forwards = fallen.iter().filter(|pull| **pull > 1.0).count();
+    assert!(10 * forwards > 9 * fallen.len(), "layers lean: {forwards} of {}", fallen.len());
 }
 
 #[test]
@@ -90,7 +97,7 @@ fn hits_of_the_ut_are_where_particles_passed() {
     let level = Level::choose(None, None).unwrap();
     ut::decode(level, &detector.ut, raw.view(), 0..raw.len(), &mut UtScratch::default(), &mut hits);
     let hits = hits.results;
-    let mut off: [Vec<f64>; 4] = Default::default();
+    let mut pulls: [[Vec<f64>; 2]; 4] = Default::default();
     for (event, truth) in truth.iter().enumerate() {
         for group in 0..UT_GROUPS {
             let at = UT_GROUPS * event + group;
@@ -98,13 +105,14 @@ fn hits_of_the_ut_are_where_particles_passed() {
                 let Some(&passed) = truth.get(&hits.id[hit]) else { continue };
                 let plane = [20, 40, 62, 84].iter().position(|end| group < *end).unwrap();
                 let slope = [0.0, TILT, -TILT, 0.0][plane];
-                let [x, z] = [hits.x[hit], hits.z[hit]].map(f64::from);
-                off[plane].push(residual([x, slope], [z, 0.0], passed));
+                let [x, z, weight] = [hits.x[hit], hits.z[hit], hits.weight[hit]].map(f64::from);
+                let pull = residual([x, slope], [z, 0.0], passed) * weight.sqrt();
+                pulls[plane][usize::from(weight > 500.0)].push(pull);
             }
         }
     }
-    for (plane, off) in off.into_iter().enumerate() {
-        let (number, [mean, width]) = (off.len(), centre_and_width(off));
-        println!("plane {plane}: {number} hits, mean {:+.1} um, width {:.1} um", 1e3 * mean, 1e3 * width);
+    for (plane, [wide, narrow]) in pulls.into_iter().enumerate() {
+        assert_normal(&format!("plane {plane}, wide strips"), wide);
+        assert_normal(&format!("plane {plane}, narrow strips"), narrow);
     }
 }

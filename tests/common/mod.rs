@@ -5,6 +5,7 @@ mod data;
 pub mod decoding;
 pub mod geometry;
 pub mod hostile;
+pub mod random;
 
 pub use data::data;
 use peloton::engine::{Engine, Input, Pool, SLICE_EVENTS, Sequence, Sliced};

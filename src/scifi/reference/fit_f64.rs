@@ -185,6 +185,28 @@ impl Fit {
         of_hits.sum::<f64>() + scattered.sum::<f64>()
     }
 
+    /// The state at z = 9,410 mm of a track that was fitted: x, y and their slopes. What the parabola leaves out of the field
+    /// where the track is, and that layers lean, is put in.
+    pub fn state(&self, track: &FittedTrack) -> [f64; 4] {
+        let ([x, tx], [y, ty]) = (state_x(&track.x), state_y(&track.y));
+        let shapes = self.shapes();
+        let (at_x, at_y) = (track.x[0].clamp(-3000.0, 3000.0), track.y[0].clamp(-2500.0, 2500.0));
+        let weights = [1.0, at_x * at_x - at_y * at_y, -0.5 * at_y * at_y];
+        let bend = dot(&weights, &shapes.bend).max(shapes.bend[0] / 3.0);
+        let unit = if bend > 0.0 { track.x[2] / 1e6 / bend } else { 0.0 };
+        let terms = [0, 1, 2].map(|shape| term(shape, REFERENCE_Z));
+        let (along_x, along_y) = (2.0 * terms[1] * at_x * at_y, dot(&weights, &terms));
+        let falls = |shape| (term(shape, REFERENCE_Z + 1.0) - term(shape, REFERENCE_Z - 1.0)) / 2.0;
+        let along_z = at_y * (falls(0) + falls(1) * at_x * at_x);
+        let (slope_x, slope_y) = (track.x[1] / 1e3, track.y[1] / 1e3);
+        let force = slope_x * (slope_y * along_y + along_z) - (1.0 + slope_y * slope_y) * along_x;
+        let unit_y = unit * force / terms[0];
+        let (x, tx) = (x + unit * dot(&weights, &shapes.value), tx + unit * dot(&weights, &shapes.slope));
+        let (y, ty) = (y + unit_y * shapes.in_y[0], ty + unit_y * shapes.in_y[1]);
+        let shrink = 1.0 - 0.0036 * ty;
+        [x - 0.0036 * y * tx, y - 0.0036 * y * ty, tx * shrink, ty * shrink]
+    }
+
     /// What the fits make of the shapes of the field.
     pub(super) fn shapes(&self) -> Shapes {
         let mut shapes = Shapes { bend: [0.0; 3], value: [0.0; 3], slope: [0.0; 3], in_y: [0.0; 2] };
