@@ -8,10 +8,10 @@ mod common;
 use common::geometry::Detector;
 use common::random::Random;
 use peloton::Status;
+use peloton::cylinder::geometry::RADII;
 use peloton::event::{
     BankKind, CylinderBatch, CylinderTruth, Outcome, RawBatch, SciFiBatch, UtBatch, VeloBatch,
 };
-use peloton::cylinder::geometry::RADII;
 use peloton::kalman::CURVATURE_PER_TESLA;
 use peloton::kalman::reference::{self as filter, single};
 use peloton::scifi::{self, SciFiScratch};

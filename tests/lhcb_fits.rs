@@ -7,8 +7,8 @@ use common::geometry::Detector;
 use common::random::Random;
 use peloton::Status;
 use peloton::event::{
-    Column, Outcome, SCIFI_ZONES, SciFiBatch, SciFiState, SciFiTracks, States, UT_GROUPS, UtBatch, VeloTracks,
-    VeloUtTracks,
+    Column, Outcome, SCIFI_ZONES, SciFiBatch, SciFiState, SciFiTracks, States, UT_GROUPS, UtBatch,
+    VeloTracks, VeloUtTracks,
 };
 use peloton::long::reference::{Slopes64, momentum_f64};
 use peloton::long::{Bending, Long, LongConfig, LongPreset, LongWorkspace};
@@ -190,7 +190,14 @@ fn fits_of_tracks_into_the_ut_are_those_of_f64() {
                     Numbers {
                         states: vec![[fit.x[0], fit.cov_x[0]], [fit.x[1], fit.cov_x[2]], [qop, variance]],
                         chi2: vec![fit.chi2],
-                        variances: vec![fit.cov_x[0], fit.cov_x[2], fit.cov_y[0], fit.cov_y[1], fit.cov_y[2], variance],
+                        variances: vec![
+                            fit.cov_x[0],
+                            fit.cov_x[2],
+                            fit.cov_y[0],
+                            fit.cov_y[1],
+                            fit.cov_y[2],
+                            variance,
+                        ],
                     }
                 };
                 let exact = numbers(&own);
@@ -217,8 +224,8 @@ fn fits_of_tracks_into_the_ut_are_those_of_f64() {
 
 /// z of the layers of the SciFi, those of upright fibres, and the signs of the other ones' slopes.
 const SCIFI_Z: [f64; 12] = [
-    7826.106, 7895.9189, 7966.1035, 8035.9048, 8508.1064, 8577.8691, 8648.1543, 8717.9043, 9193.1064, 9262.9824,
-    9333.041, 9402.9043,
+    7826.106, 7895.9189, 7966.1035, 8035.9048, 8508.1064, 8577.8691, 8648.1543, 8717.9043, 9193.1064,
+    9262.9824, 9333.041, 9402.9043,
 ];
 const SIGN: [f64; 4] = [0.0, 1.0, -1.0, 0.0];
 
@@ -265,7 +272,11 @@ fn fits_of_tracks_in_the_scifi_are_those_of_f64() {
     let mut hits = SciFiBatch::default();
     (0..TRACKS / 3).for_each(|_| scifi_event(&mut random, &mut hits));
     let mut config = SciFiConfig::default();
-    config.passes.iter_mut().filter_map(|pass| pass.choice.as_mut()).for_each(|choice| choice.min_score = -1e9);
+    config
+        .passes
+        .iter_mut()
+        .filter_map(|pass| pass.choice.as_mut())
+        .for_each(|choice| choice.min_score = -1e9);
     let resolution = f64::from(config.resolution);
     let scifi = SciFi::new(level(), config, detector.scifi.clone(), detector.polarity).unwrap();
     let mut out = Outcome::<SciFiTracks>::default();
@@ -300,7 +311,12 @@ fn fits_of_tracks_in_the_scifi_are_those_of_f64() {
 
 /// What f64 says of a track: z and x of hits in upright layers; z, sign of the slope and x of those in tilted ones. Sums of
 /// squares are those of the search, with its tilt; q/p is taken over.
-fn numbers_of(upright: &[(f64, f64)], tilted: &[(f64, f64, f64)], resolution: f64, state: &SciFiState) -> Numbers {
+fn numbers_of(
+    upright: &[(f64, f64)],
+    tilted: &[(f64, f64, f64)],
+    resolution: f64,
+    state: &SciFiState,
+) -> Numbers {
     let zs: Vec<f64> = upright.iter().map(|hit| hit.0).collect();
     let (x, uv): (Vec<f64>, Vec<f64>) =
         (upright.iter().map(|hit| hit.1).collect(), tilted.iter().map(|hit| hit.2).collect());
@@ -358,10 +374,12 @@ fn momenta_of_long_tracks_are_those_of_f64() {
     let mut out = Outcome::default();
     long.match_tracks(&velo, &scifi, 0..TRACKS, &mut LongWorkspace::default(), &mut out);
     let tracks = out.results;
-    let upright: Vec<f64> = SCIFI_Z.into_iter().enumerate().filter(|(at, _)| SIGN[at % 4] == 0.0).map(|(_, z)| z).collect();
+    let upright: Vec<f64> =
+        SCIFI_Z.into_iter().enumerate().filter(|(at, _)| SIGN[at % 4] == 0.0).map(|(_, z)| z).collect();
     let fit = Fit::new(&upright, &[[7895.9189, TILT], [9333.041, -TILT]]);
     let by_hits = fit.variance_of_turn(resolution, 0.0);
-    let scattering = fit.variance_of_turn(resolution, 1.0) - by_hits + BEFORE_SCIFI.map(angle2).iter().sum::<f64>();
+    let scattering =
+        fit.variance_of_turn(resolution, 1.0) - by_hits + BEFORE_SCIFI.map(angle2).iter().sum::<f64>();
     let mut worst = Worst::default();
     for event in 0..TRACKS {
         for track in tracks.of_event(event) {

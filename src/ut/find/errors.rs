@@ -81,6 +81,8 @@ pub(super) struct Errors<G: Gang> {
     holds: F32<G>,
     /// How much of the Velo track's slope is in the angle.
     turn: F32<G>,
+    /// What the bend between the planes makes of an angle before the UT, in x and tx.
+    bends: [F32<G>; 2],
     /// By the first planes of the UT, per rad: x and tx against the truth, and the angle.
     plane: [F32<G>; 3],
     /// q/p per angle but for the field.
@@ -107,7 +109,8 @@ impl<G: Gang> Errors<G> {
         let real = |value: f32| F32::splat(g, value);
         let (milli, zero) = (real(0.001), real(0.0));
         let Before { lever, meeting, .. } = before;
-        let Measure { change, turn, half } = measure;
+        let Measure { change, turn, half, bends: [bend_x, bend_t] } = measure;
+        let rest = real(1.0) - *bend_t;
         let (xx, xt) = (normal.c * normal.scale, zero - normal.b * normal.scale);
         let tt = normal.a * normal.scale;
         let per_x = *meeting * lever.mul_add(xt, xx);
@@ -120,14 +123,25 @@ impl<G: Gang> Errors<G> {
         // The angle is tx less `half` times the distance where lines meet.
         let (of_x, of_t) = (*half, (*half * *lever).neg_mul_add(real(1000.0), real(1.0)));
         let angle = of_x * of_x * hits[0] + of_t * of_t * hits[2] - (of_x + of_x) * of_t * hits[1];
-        let follows = [per_x, per_t * milli];
         let moved = lever.mul_add(per_t, per_x);
-        let holds = half.mul_add(real(1.0) - moved, follows[1]);
+        let follows_t = per_t * milli;
+        let holds = half.mul_add(real(1.0) - moved, follows_t);
         let (x, t) = (behind[0] * real(1000.0), behind[1]);
+        let tells = half.neg_mul_add((*lever * real(1000.0)).mul_add(t, x), t);
         let depth = real(MIDDLE - TWO_PLANES);
-        let plane = [x - depth, t - real(1.0), half.neg_mul_add((*lever * real(1000.0)).mul_add(t, x), t)];
+        let plane = [bend_x.neg_mul_add(t, x) - depth, rest.mul_add(t, real(-1.0)), tells];
+        // The bend goes with the slope: both are taken out of x and tx.
+        let follows = [bend_x.neg_mul_add(follows_t, per_x), rest * follows_t];
+        let [xx, xt, tt] = hits;
+        let x_of_t = bend_x.neg_mul_add(tt, xt);
+        let hits = [
+            bend_x.neg_mul_add(x_of_t, bend_x.neg_mul_add(xt, xx)).max(zero),
+            rest * x_of_t,
+            rest * rest * tt,
+        ];
         let meets = lever.mul_add(real(1000.0), real(MIDDLE));
-        Self { hits, angle: angle.max(zero), meets, follows, holds, turn: *turn, plane, change: *change }
+        let (angle, bends) = (angle.max(zero), [*bend_x, *bend_t]);
+        Self { hits, angle, meets, follows, holds, turn: *turn, bends, plane, change: *change }
     }
 
     /// With the covariance of the Velo track (of x, of x and its slope, of the slope), and scattering at this q/p, c/GeV.
@@ -143,6 +157,7 @@ impl<G: Gang> Errors<G> {
         let mut angle = slope.mul_add(slope * tt, held) + self.angle;
         // The distance of the Velo track from the line of the hits where they meet, and y in the UT.
         let mut meeting = far.mul_add(far.mul_add(tt, xt + xt), xx);
+        let mut cross = far.mul_add(tt, xt);
         let (mut ss, mut ys) = (tt, at_ut.mul_add(tt, xt));
         let mut yy = at_ut.mul_add(xt + ys, xx);
         for [z, angle2] in layout.scatterers {
@@ -150,19 +165,26 @@ impl<G: Gang> Errors<G> {
             let kept = self.holds.neg_mul_add(way, real(1.0));
             angle = (kept * kept).mul_add(turned, angle);
             meeting = (way * way).mul_add(turned, meeting);
+            cross = way.mul_add(turned, cross);
             let way = MIDDLE - z;
             (ss, ys, yy) = (ss + turned, real(way).mul_add(turned, ys), real(way * way).mul_add(turned, yy));
         }
+        let upstream = ss;
         let (turned, way) = (qop2 * real(layout.two_planes), MIDDLE - TWO_PLANES);
         (ss, ys, yy) = (ss + turned, real(way).mul_add(turned, ys), real(way * way).mul_add(turned, yy));
         let [x, t, tells] = self.plane;
         angle = (tells * tells).mul_add(turned, angle);
-        let [follows_x, follows_t] = self.follows;
+        let ([follows_x, follows_t], [bend_x, bend_t]) = (self.follows, self.bends);
         let follows = [follows_x * follows_x, follows_x * follows_t, follows_t * follows_t];
+        let both = [follows_x * bend_x, follows_x * bend_t, follows_t * bend_t];
+        let both = [both[0] + both[0], follows_t.mul_add(bend_x, both[1]), both[2] + both[2]];
+        let bends = [bend_x * bend_x, bend_x * bend_t, bend_t * bend_t];
         let plane = [x * x, x * t, t * t];
         let mut in_x = self.hits;
         for part in 0..3 {
-            in_x[part] = plane[part].mul_add(turned, follows[part].mul_add(meeting, in_x[part]));
+            let by_plane = plane[part].mul_add(turned, in_x[part]);
+            let by_angle = bends[part].mul_add(upstream, by_plane);
+            in_x[part] = follows[part].mul_add(meeting, both[part].mul_add(cross, by_angle));
         }
         Covariance { x: in_x, y: [yy, ys, ss], angle }
     }

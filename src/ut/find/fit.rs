@@ -177,7 +177,8 @@ impl<G: Gang> Track<G> {
         let ((sine_before, change_before), (sine_behind, change_behind)) =
             (self.sine(before), self.sine(behind));
         let turn = change_before / change_behind;
-        let measure = Measure { change: change_behind, turn, half: real(0.5) * per_mm * turn };
+        let (half, bends) = (real(0.5) * per_mm * turn, [zero; 2]);
+        let measure = Measure { change: change_behind, turn, half, bends };
         self.fitted(
             g,
             layout,
@@ -254,7 +255,12 @@ impl<G: Gang> Track<G> {
             &Fit {
                 solution: &solution,
                 before: &before,
-                measure: Measure { change, turn: change_before / change, half: real(0.0) },
+                measure: Measure {
+                    change,
+                    turn: change_before / change,
+                    half: real(0.0),
+                    bends: [real(0.0); 2],
+                },
                 qop: (sine_before - sine_behind) * self.per_kick,
                 chi2: solution.chi2(g, tracklet, real(1.0), first),
                 scale: config.line.scale,
@@ -277,10 +283,12 @@ impl<G: Gang> Track<G> {
             behind[role] = zero.lt(dz).select_f(dz - plane, zero);
         }
         // Half of the bend per square m: a part of the angle as large as that of the field here in its whole integral.
-        let bend = *t * self.per_kick.abs() * real(layout.field * HALF_PER_FIELD);
+        let of_bend = self.per_kick.abs() * real(layout.field * HALF_PER_FIELD);
+        let bend = *t * of_bend;
         let [bent_x, bent_t, _] = normal.solve(g, tracklet, bent);
         let behind = normal.solve(g, tracklet, behind);
-        let errors = Errors::new(g, normal, before, measure, behind);
+        let bends = [of_bend * real(1000.0) * bent_x, of_bend * bent_t];
+        let errors = Errors::new(g, normal, before, &Measure { bends, ..*measure }, behind);
         Fitted {
             at: 0,
             good: Mask::first(g, 0),
@@ -314,6 +322,8 @@ pub(super) struct Measure<G: Gang> {
     pub(super) change: F32<G>,
     pub(super) turn: F32<G>,
     pub(super) half: F32<G>,
+    /// What is taken out of x and slope for the bend between the planes, per slope.
+    pub(super) bends: [F32<G>; 2],
 }
 
 /// Whether fits came to an end; comparisons with NaN are false.

@@ -57,6 +57,7 @@ pub(super) struct Errors {
     follows: [f32; 2],
     holds: f32,
     turn: f32,
+    bends: [f32; 2],
     plane: [f32; 3],
     pub(super) change: f32,
 }
@@ -66,8 +67,9 @@ impl Errors {
         hits: &[Beside],
         normal: &Normal,
         [lever, meeting, _]: [f32; 3],
-        [change, turn, half]: [f32; 3],
+        ([change, turn, half], [bend_x, bend_t]): ([f32; 3], [f32; 2]),
     ) -> Self {
+        let rest = 1.0 - bend_t;
         let behind = normal.solve(hits, |hit| {
             let dz = (hit.z - MIDDLE) * 0.001;
             if 0.0 < dz { dz - (TWO_PLANES - MIDDLE) * 0.001 } else { 0.0 }
@@ -82,17 +84,23 @@ impl Errors {
         let of_hits = [xx.max(0.0), xt * 0.001, tt.max(0.0) * (0.001f32 * 0.001)];
         let (of_x, of_t) = (half, (half * lever).mul_add(-1000.0, 1.0));
         let angle = of_x * of_x * of_hits[0] + of_t * of_t * of_hits[2] - (of_x + of_x) * of_t * of_hits[1];
-        let follows = [per_x, per_t * 0.001];
+        let follows_t = per_t * 0.001;
+        let follows = [bend_x.mul_add(-follows_t, per_x), rest * follows_t];
         let moved = lever.mul_add(per_t, per_x);
         let (x, t) = (behind[0] * 1000.0, behind[1]);
+        let tells = half.mul_add(-(lever * 1000.0).mul_add(t, x), t);
+        let [xx, xt, tt] = of_hits;
+        let x_of_t = bend_x.mul_add(-tt, xt);
+        let var_x = bend_x.mul_add(-x_of_t, bend_x.mul_add(-xt, xx));
         Self {
-            hits: of_hits,
+            hits: [var_x.max(0.0), rest * x_of_t, rest * rest * tt],
             angle: angle.max(0.0),
             meets: lever.mul_add(1000.0, MIDDLE),
             follows,
-            holds: half.mul_add(1.0 - moved, follows[1]),
+            holds: half.mul_add(1.0 - moved, follows_t),
             turn,
-            plane: [x - (MIDDLE - TWO_PLANES), t - 1.0, half.mul_add(-(lever * 1000.0).mul_add(t, x), t)],
+            bends: [bend_x, bend_t],
+            plane: [bend_x.mul_add(-t, x) - (MIDDLE - TWO_PLANES), rest.mul_add(t, -1.0), tells],
             change,
         }
     }
@@ -105,6 +113,7 @@ impl Errors {
         let held = self.holds * self.holds * xx - (self.holds + self.holds) * slope * xt;
         let mut angle = slope.mul_add(slope * tt, held) + self.angle;
         let mut meeting = far.mul_add(far.mul_add(tt, xt + xt), xx);
+        let mut cross = far.mul_add(tt, xt);
         let (mut ss, mut ys) = (tt, at_ut.mul_add(tt, xt));
         let mut yy = at_ut.mul_add(xt + ys, xx);
         for [z, angle2] in layout.scatterers {
@@ -112,17 +121,26 @@ impl Errors {
             let kept = self.holds.mul_add(-way, 1.0);
             angle = (kept * kept).mul_add(turned, angle);
             meeting = (way * way).mul_add(turned, meeting);
+            cross = way.mul_add(turned, cross);
             let way = MIDDLE - z;
             (ss, ys, yy) = (ss + turned, way.mul_add(turned, ys), (way * way).mul_add(turned, yy));
         }
+        let upstream = ss;
         let (turned, way) = (qop2 * layout.two_planes, MIDDLE - TWO_PLANES);
         (ss, ys, yy) = (ss + turned, way.mul_add(turned, ys), (way * way).mul_add(turned, yy));
         let [x, t, tells] = self.plane;
         angle = (tells * tells).mul_add(turned, angle);
-        let [follows_x, follows_t] = self.follows;
+        let ([follows_x, follows_t], [bend_x, bend_t]) = (self.follows, self.bends);
         let follows = [follows_x * follows_x, follows_x * follows_t, follows_t * follows_t];
+        let both = [follows_x * bend_x, follows_x * bend_t, follows_t * bend_t];
+        let both = [both[0] + both[0], follows_t.mul_add(bend_x, both[1]), both[2] + both[2]];
+        let bends = [bend_x * bend_x, bend_x * bend_t, bend_t * bend_t];
         let plane = [x * x, x * t, t * t];
-        let part = |at: usize| plane[at].mul_add(turned, follows[at].mul_add(meeting, self.hits[at]));
+        let part = |at: usize| {
+            let by_plane = plane[at].mul_add(turned, self.hits[at]);
+            let by_angle = bends[at].mul_add(upstream, by_plane);
+            follows[at].mul_add(meeting, both[at].mul_add(cross, by_angle))
+        };
         ([[part(0), part(1), part(2)], [yy, ys, ss]], angle)
     }
 }

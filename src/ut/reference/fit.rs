@@ -152,7 +152,9 @@ fn fitted(
     let [line_x, line_y] = line.at(MIDDLE);
     let depth = |hit: &Beside| (hit.z - MIDDLE) * 0.001;
     let [bent_x, bent_t, _] = normal.solve(&hits, |hit| depth(hit) * depth(hit));
-    let bend = t * per_kick.abs() * (layout.field * (0.5 / 3.3356e-3));
+    let of_bend = per_kick.abs() * (layout.field * (0.5 / 3.3356e-3));
+    let bend = t * of_bend;
+    let bends = [of_bend * 1000.0 * bent_x, of_bend * bent_t];
     Fitted {
         qop: 0.0,
         chi2: 0.0,
@@ -163,7 +165,7 @@ fn fitted(
         offset: *offset,
         tx: (-bend).mul_add(bent_t, *t).mul_add(0.001, line.tx),
         ty: line.ty,
-        errors: Errors::new(&hits, normal, before, measure),
+        errors: Errors::new(&hits, normal, before, (measure, bends)),
         hits,
     }
 }

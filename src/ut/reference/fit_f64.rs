@@ -151,19 +151,25 @@ pub fn fit_f64(config: &UtConfig, layout: &UtLayout, velo: &VeloEnd64, hits: &[U
         }
         false => before[1] * apart * apart + before[2] * line[2] * line[2] + equations.chi2(&distances, line),
     };
-    // Hits lie on a parabola.
-    let squares: Vec<f64> = hits.iter().map(|hit| (hit.z - MIDDLE).powi(2)).collect();
-    let bent = equations.line(&squares);
-    let bend = 0.5e-3 * line[1] * f64::from(layout.field) * per_kick.abs() / 3.3356e-3;
+    let [at_x, at_tx] = state(layout, &track, &equations, line);
     let gev = 1000.0 / scale;
     let errors = errors(layout, &track, &equations, (&distances, halfway), qop * gev);
     UtFit64 {
-        x: [x + tx * (MIDDLE - z) + line[0] - bend * bent[0], tx + line[1] - bend * bent[1]],
+        x: [x + tx * (MIDDLE - z) + at_x, tx + at_tx],
         cov_x: errors.cov_x,
         cov_y: errors.cov_y,
         qop: [qop * gev, errors.qop * gev * gev],
         chi2,
     }
+}
+
+/// x and slope of a line beside the Velo track, in the middle of the UT. Hits lie on a parabola, as strongly bent as the field
+/// is there in its whole integral; what the line makes of that is taken out.
+fn state(layout: &UtLayout, track: &Track, equations: &Equations<'_>, line: [f64; 3]) -> [f64; 2] {
+    let squares: Vec<f64> = equations.hits.iter().map(|hit| (hit.z - MIDDLE).powi(2)).collect();
+    let bent = equations.line(&squares);
+    let bend = 0.5e-3 * line[1] * f64::from(layout.field) * track.per_kick.abs() / 3.3356e-3;
+    [0, 1].map(|i| line[i] - bend * bent[i])
 }
 
 /// What the choice `line` knows of a tracklet of this 1/p, c/GeV.
@@ -219,13 +225,15 @@ fn errors(
     let VeloEnd64 { position: [.., z], covariance: [xx, xt, tt], .. } = track.velo;
     let base = equations.line(distances);
     let of_base = track.qop(base, meets, halfway, 0.0);
+    let at_base = state(layout, track, equations, base);
     let mut found = Errors { cov_x: [0.0; 3], cov_y: [0.0; 3], qop: 0.0 };
     let mut add = |moved: &dyn Fn(&UtHit64) -> f64, truth: [f64; 2], off: f64| {
         // Small enough for derivatives, and large enough for differences.
         const PART: f64 = 1e-4;
         let at: Vec<f64> = hits.iter().zip(distances).map(|(hit, d)| d + PART * moved(hit)).collect();
         let line = equations.line(&at);
-        let x = [0, 1].map(|i| (line[i] - base[i]) / PART - truth[i]);
+        let found_x = state(layout, track, equations, line);
+        let x = [0, 1].map(|i| (found_x[i] - at_base[i]) / PART - truth[i]);
         let change = (track.qop(line, meets, halfway, PART * off) - of_base) / PART;
         found.cov_x =
             [found.cov_x[0] + x[0] * x[0], found.cov_x[1] + x[0] * x[1], found.cov_x[2] + x[1] * x[1]];

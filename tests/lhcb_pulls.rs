@@ -1,0 +1,148 @@
+//! States and momenta of Velo-UT, SciFi and long tracks of simulated events against the truth: errors that are what they say,
+//! in each bin of momentum. The events are none that anything was chosen on.
+
+mod common;
+
+use common::geometry::Detector;
+use peloton::engine::{Engine, Sequence};
+use peloton::event::{LongTracks, Outcome, RawBatch, Results, SciFiTracks, TruthEvent, VeloUtTracks};
+use peloton::long::{Bending, Long, LongConfig, LongPreset};
+use peloton::scifi::{SciFi, SciFiConfig};
+use peloton::simd::Level;
+use peloton::ut::UtPreset;
+use peloton::velo::{Preset, Velo, VeloBanks, VeloConfig};
+use peloton_io::input::EventNote;
+use peloton_sim::LhcbReader;
+use peloton_truth::{Checker, FittedState, HitsOf, Place, Rules, StatePull, StatePulls, decode_mc};
+use std::ops::Range;
+
+struct Sample {
+    raw: RawBatch,
+    truth: Vec<TruthEvent>,
+}
+
+impl Sample {
+    fn new(detector: &Detector) -> Self {
+        let (mut raw, mut notes) = (RawBatch::default(), Vec::<EventNote>::new());
+        for seed in 5100..5110 {
+            let spec = format!("sim:lhcb,events=20,seed={seed}").parse().unwrap();
+            let mut reader = LhcbReader::new(spec, 0, None).with_threads(2);
+            reader.read(20, &detector.to_fly_through(), &mut raw, &mut notes).unwrap();
+        }
+        let of = |note: &EventNote| decode_mc(note.truth.as_ref().expect("truth"), HitsOf::All).unwrap();
+        Self { truth: notes.iter().map(of).collect(), raw }
+    }
+
+    fn run<S>(&self, sequence: S) -> S::Output
+    where
+        S: for<'a> Sequence<Input<'a> = peloton::event::RawEvents<'a>>,
+        S::Output: Results,
+    {
+        let engine = Engine::new(sequence);
+        let mut out = Outcome::default();
+        engine.try_run(self.raw.view(), &mut engine.workspace(), &mut out).unwrap();
+        out.results
+    }
+
+    /// The pulls of tracks, given which there are in an event, their hits, and their states.
+    fn pulls<'a>(
+        &self,
+        rules: Rules,
+        of_event: impl Fn(usize) -> Range<usize>,
+        hits: impl Fn(usize) -> &'a [u32],
+        states: impl Fn(usize) -> Vec<FittedState>,
+    ) -> Vec<StatePull> {
+        let (mut checker, mut pulls) = (Checker::new(rules), StatePulls::default());
+        for (event, truth) in self.truth.iter().enumerate() {
+            let tracks = of_event(event);
+            checker.event(truth, tracks.clone().map(&hits));
+            let states: Vec<Vec<FittedState>> = tracks.map(&states).collect();
+            let matches = checker.true_tracks().zip(checker.found());
+            pulls.event(&truth.particles, matches, |track| &states[track]);
+        }
+        pulls.report()
+    }
+}
+
+/// Fails unless all pulls at a place are centred and as wide as these say: q/p, then all else; the number of bins.
+fn check(name: &str, pulls: &[StatePull], place: &str, [of_qop, of_others]: [Range<f64>; 2]) {
+    let mut rows = 0;
+    for pull in pulls.iter().filter(|pull| pull.place == place) {
+        println!("{name}: {pull:?}");
+        let is_qop = pull.parameter == "q/p";
+        let (widths, mean) = if is_qop { (&of_qop, 0.65) } else { (&of_others, 0.12) };
+        assert!(pull.tracks > 200 && widths.contains(&pull.width), "{name}: {pull:?}");
+        assert!(pull.mean.abs() < mean && pull.far < 0.045, "{name}: {pull:?}");
+        rows += 1;
+    }
+    assert!(rows >= 20, "{name}: {rows}");
+}
+
+fn level() -> Level {
+    Level::choose(None, None).unwrap()
+}
+
+fn scifi(detector: &Detector) -> SciFi {
+    SciFi::new(level(), SciFiConfig::default(), detector.scifi.clone(), detector.polarity).unwrap()
+}
+
+#[test]
+fn errors_of_tracks_into_the_ut_are_right() {
+    let detector = Detector::nominal();
+    let sample = Sample::new(&detector);
+    for (preset, qop) in [(UtPreset::Best, 0.85..1.1), (UtPreset::Hlt1, 0.85..1.25), (UtPreset::Paper, 0.85..1.25)] {
+        let engine = detector.velo_ut_engine(level(), preset);
+        let tracks: VeloUtTracks = sample.run(engine.sequence().clone());
+        let pulls = sample.pulls(
+            Rules::LhcbUt,
+            |event| tracks.of_event(event),
+            |track| &tracks.hits[tracks.hit_start[track] as usize..tracks.hit_start[track + 1] as usize],
+            |track| vec![FittedState::of_ut(&tracks, track)],
+        );
+        check(&preset.to_string(), &pulls, "ut", [qop, 0.8..1.35]);
+    }
+}
+
+#[test]
+fn errors_of_tracks_in_the_scifi_are_right() {
+    let detector = Detector::nominal();
+    let sample = Sample::new(&detector);
+    let tracks: SciFiTracks = sample.run(scifi(&detector));
+    let states = |scale: f64| {
+        let scaled = move |state: FittedState| FittedState { sigma: state.sigma.map(|sigma| scale * sigma), ..state };
+        let tracks = &tracks;
+        sample.pulls(
+            Rules::LhcbSeed,
+            |event| tracks.of_event(event),
+            |track| tracks.hits_of(track),
+            move |track| vec![scaled(FittedState::of_scifi(&tracks.state, track, None))],
+        )
+    };
+    check("scifi", &states(1.0), "scifi", [0.0..0.0, 0.9..1.3]);
+    // Errors that are taken for two thirds of what they are: noticed in every bin.
+    let wrong = states(0.67);
+    assert!(wrong.len() >= 20 && wrong.iter().all(|pull| pull.width > 1.3), "{wrong:?}");
+}
+
+#[test]
+fn errors_of_long_tracks_are_right() {
+    let detector = Detector::nominal();
+    let sample = Sample::new(&detector);
+    let velo = Velo::new(level(), VeloConfig::preset(Preset::Best)).unwrap();
+    let velo = velo.with_sensors(detector.velo.clone(), VeloBanks::Auto);
+    let (config, bending) = (LongConfig::preset(LongPreset::Best), Bending::nominal(detector.polarity));
+    let tracks: LongTracks = sample.run(Long::new(velo, scifi(&detector), config, bending).unwrap());
+    let pulls = sample.pulls(
+        Rules::LhcbLong,
+        |event| tracks.of_event(event),
+        |track| tracks.hits_of(track),
+        |track| {
+            let qop = Some(tracks.var_qop[track]);
+            vec![
+                FittedState::of_velo(Place::Beam, &tracks.beam, track),
+                FittedState::of_scifi(&tracks.scifi, track, qop),
+            ]
+        },
+    );
+    check("long", &pulls, "scifi", [0.93..1.13, 0.9..1.3]);
+}
