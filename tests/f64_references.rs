@@ -367,8 +367,8 @@ fn decoded_hits_are_where_f64_puts_them() {
     assert!(wrong.iter().all(|wrong| *wrong > 10.0), "{wrong:?}");
 }
 
-/// Strips that straight lines cross, decoded: to the nearest quarter of a strip. A line over the first eighth of a sector, or
-/// the last, is taken for the quarter beside it.
+/// Strips that straight lines cross, decoded: to the nearest quarter of a strip. A line over the last eighth of a sector is
+/// taken for its last quarter.
 #[test]
 fn decoded_strips_are_on_the_lines_that_made_them() {
     let (geometry, mut random) = (Detector::nominal(), Random::new(7));
@@ -388,7 +388,7 @@ fn decoded_strips_are_on_the_lines_that_made_them() {
     }
     let (low, high) = strips.iter().fold((f64::MAX, f64::MIN), |(low, high), v| (low.min(*v), high.max(*v)));
     println!("{} strips: {low:.3} to {high:.3} quarters", strips.len());
-    assert!(strips.len() > 20_000 && low > -0.52 && high < 0.52, "{low} {high}");
+    assert!(strips.len() > 20_000 && low > -0.52 && high < 1.02, "{low} {high}");
 }
 
 /// Pixels that touch, columns and rows of one sensor.

@@ -12,7 +12,7 @@ use peloton_sim::LhcbReader;
 use std::collections::HashMap;
 
 /// Events that nothing was tuned on.
-const SPEC: &str = "sim:lhcb,events=20,seed=5001";
+const SPEC: &str = "sim:lhcb,events=60,seed=5001";
 /// dx/dy of tilted strips and fibres: the tangent of 5 degrees; how far layers of the SciFi lean, dz/dy.
 const TILT: f64 = 0.087_488_66;
 const LEAN: f64 = 0.0036;

@@ -239,7 +239,9 @@ impl UtGeometry {
             let s = (x - y * STRIP_SLOPE[plane] - x0) / x_step + off;
             let y_begin = y0 + s * y_step;
             let inside = (0.0..STRIPS as f32).contains(&s) && (y_begin..y_begin + length).contains(&y);
-            if inside { self.strip(sector, (4.0 * s + 0.5) as u32) } else { None }
+            // What is nearest to the end of the last strip is still in it.
+            let quarters = ((4.0 * s + 0.5) as u32).min(4 * STRIPS - 1);
+            if inside { self.strip(sector, quarters) } else { None }
         })
     }
 

@@ -147,7 +147,7 @@ mod tests {
             let s = (x - y * STRIP_SLOPE[plane] - x0) / x_step;
             let begin = y0 + s * y_step;
             let is_inside = (0.0..STRIPS as f32).contains(&s) && (begin..begin + length).contains(&y);
-            ut.strip(sector, (4.0 * s + 0.5) as u32).filter(|_| is_inside)
+            ut.strip(sector, ((4.0 * s + 0.5) as u32).min(4 * STRIPS - 1)).filter(|_| is_inside)
         };
         (PLANE_START[plane]..PLANE_START[plane + 1]).filter_map(strip).collect()
     }
