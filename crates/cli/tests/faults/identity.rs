@@ -99,9 +99,9 @@ fn calibration(folder: &Path) -> String {
 #[test]
 fn hits_of_clusters_tell_their_file_chip_and_energy() {
     let folder = folder("origin");
-    let inputs = ["one.t3pa", "two.t3pa"].map(|name| path(&folder, name));
+    let inputs = ["one.tpx3", "two.tpx3"].map(|name| path(&folder, name));
     for (seed, input) in ["2", "3"].into_iter().zip(&inputs) {
-        let simulation = ["simulate", "--detector", "timepix", "--hits", "2000", "--seed", seed];
+        let simulation = ["simulate", "--detector", "timepix", "--events", "2000", "--seed", seed];
         json(&[&simulation[..], &["--output", input]].concat());
     }
     let calibration = calibration(&folder);
@@ -123,7 +123,8 @@ fn hits_of_clusters_tell_their_file_chip_and_energy() {
         let energies = energies.as_primitive::<Float64Type>().values();
         let sum: f64 = energies.iter().sum();
         assert!((sum - line["energy_keV"].as_f64().unwrap()).abs() < 1e-6, "{line}");
-        assert_eq!(line["hit_energy_keV"], serde_json::json!(&energies[..]));
+        let told = line["hit_energy_keV"].as_array().unwrap().iter().map(|energy| energy.as_f64().unwrap());
+        assert!(told.eq(energies.iter().copied()), "{line}");
         assert!(
             chips.len() == energies.len()
                 && line["hit_chip"].as_array().unwrap().iter().all(|chip| chip == 0)
