@@ -441,7 +441,7 @@ fn clusters_of_superpixels_are_where_f64_puts_them() {
             let pixels = &clusters[(event.id[hit] >> 18 & 0xFF) as usize];
             let n = pixels.len() as u32;
             let [column, row] = [0, 1].map(|axis| pixels.iter().map(|pixel| pixel[axis]).sum::<u32>());
-            assert_eq!(event.id[hit] & 0x3_FFFF, column / n << 8 | row / n);
+            assert_eq!(event.id[hit] & 0x3_FFFF, ((column / n) << 8) | (row / n));
             let part = [column % n, row % n].map(|rest| f64::from(rest) / f64::from(n));
             let at = |part| velo::decode_position_f64(&geometry.velo, event.id[hit], part).expect("a pixel");
             let (exact, found) = (at(part), [event.x[hit], event.y[hit], event.z[hit]]);

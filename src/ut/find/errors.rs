@@ -58,10 +58,10 @@ impl<G: Gang> Normal<G> {
         let Self { a, b, c, e, f, eh, fh, inverse, scale } = self;
         let zero = F32::splat(g, 0.0);
         let (mut r, mut s, mut o) = (zero, zero, zero);
-        for role in 0..UT_PLANES {
+        for (role, d) in d.into_iter().enumerate() {
             let w = tracklet.weight[role];
             let (wz, wt) = (w * tracklet.depth(g, role), w * (zero - tracklet.slope[role]));
-            (r, s, o) = (w.mul_add(d[role], r), wz.mul_add(d[role], s), wt.mul_add(d[role], o));
+            (r, s, o) = (w.mul_add(d, r), wz.mul_add(d, s), wt.mul_add(d, o));
         }
         let (r, s) = (eh.neg_mul_add(o, r), fh.neg_mul_add(o, s));
         let x = b.neg_mul_add(s, *c * r) * *scale;

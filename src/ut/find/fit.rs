@@ -115,8 +115,8 @@ impl<G: Gang> Solution<G> {
     fn new(g: G, tracklet: &Tracklet<G>, before: &Before<G>) -> Self {
         let normal = Normal::new(g, tracklet, before);
         let mut d = [F32::splat(g, 0.0); UT_PLANES];
-        for role in 0..UT_PLANES {
-            d[role] = tracklet.hits[role].d;
+        for (d, hit) in d.iter_mut().zip(&tracklet.hits) {
+            *d = hit.d;
         }
         let [x, t, offset] = normal.solve(g, tracklet, d);
         Self { x, t, offset, normal }

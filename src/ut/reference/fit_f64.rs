@@ -54,7 +54,8 @@ fn solve<const N: usize>(mut a: [[f64; N]; N], mut b: [f64; N]) -> [f64; N] {
     for pivot in 0..N {
         let best = (pivot..N).max_by(|i, j| a[*i][pivot].abs().total_cmp(&a[*j][pivot].abs()));
         let best = best.unwrap_or(pivot);
-        (a.swap(pivot, best), b.swap(pivot, best));
+        a.swap(pivot, best);
+        b.swap(pivot, best);
         for row in (0..N).filter(|row| *row != pivot) {
             let factor = a[row][pivot] / a[pivot][pivot];
             let (upper, right) = (a[pivot], b[pivot]);
