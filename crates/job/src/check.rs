@@ -155,17 +155,26 @@ pub fn check(request: &Request, options: &CheckOptions, host: Host<'_>) -> Resul
             let runs = S::executor(request, &request.config, &opened.context)?;
             let made = reconstruct::<S>(request, &mut opened, runs, host, |chunk| checker.add(chunk));
             let mut summary = made?;
-            let mut checked = checker.finish(&summary, host)?;
-            checked.failure = summary.failure.clone();
             summary.wall_seconds = begin.elapsed().as_secs_f64();
-            checked.text = format!("{}\n{}", text::summary(&summary), checked.text);
-            let mut json = object(&summary);
-            json.extend(std::mem::take(&mut checked.json));
-            checked.json = json;
-            Ok(checked)
+            finish(checker, &summary, host)
         }
     }
     request.config.sequence.run(Run(request, options, host))
+}
+
+/// What a comparison found, behind the summary of the reconstruction.
+pub(crate) fn finish<S: System>(
+    checker: Box<dyn Check<S>>,
+    summary: &Summary,
+    host: Host<'_>,
+) -> Result<Checked> {
+    let mut checked = checker.finish(summary, host)?;
+    checked.failure = summary.failure.clone();
+    checked.text = format!("{}\n{}", text::summary(summary), checked.text);
+    let mut json = object(summary);
+    json.extend(std::mem::take(&mut checked.json));
+    checked.json = json;
+    Ok(checked)
 }
 
 /// Checks tracks made elsewhere, line by line.

@@ -9,6 +9,7 @@
 #![deny(unsafe_code, missing_docs)]
 
 mod check;
+mod check_each;
 mod compare;
 mod config;
 mod config_text;
@@ -19,12 +20,14 @@ mod measure;
 mod preset;
 mod profile;
 mod registry;
+pub mod reproduce;
 mod request;
 mod run;
 mod simulate;
 mod sink;
 mod stream;
 mod summary;
+mod svg;
 mod system;
 mod systems;
 pub mod text;
@@ -34,6 +37,7 @@ mod truth_output;
 mod tune;
 
 pub use check::{Check, CheckOptions, CheckRules, Checked, check};
+pub use check_each::check_each;
 pub use compare::{Compared, compare};
 pub use config::Config;
 pub use device::{Device, LaneOrder, devices_found};
@@ -51,6 +55,6 @@ pub use stream::{Beside, Chunk};
 pub use summary::{InputKind, StageTime, Summary};
 pub use system::{CountUnknown, Opened, Source, System};
 pub use systems::{TrackCheck, TrackRows};
-pub use throughput::{Throughput, throughput};
+pub use throughput::{Throughput, throughput, throughput_each};
 pub use truth_output::truth_files;
 pub use tune::{Tuned, cpu_name, tune};
