@@ -132,7 +132,8 @@ fn velo_tracks(checked: &Checked) -> Result<Table> {
         .columns(Setting, &[("particles", "")])
         .columns(Here, &[("found", ""), ("of", ""), ("efficiency", "%"), ("clones", "%")]);
     for (name, category) in [("long", LONG), ("Velo+UT", VELO_UT), ("all long", "07_long")] {
-        let Found { reconstructible, reconstructed, efficiency, clone_rate } = Found::of(checked, category)?;
+        let Found { reconstructible, reconstructed, efficiency, clone_rate, .. } =
+            Found::of(checked, category)?;
         table.row(vec![
             name.into(),
             Cell::Count(reconstructed),
@@ -150,11 +151,10 @@ fn asked(checked: &[Checked], velo: &Checked) -> Result<Vec<Asked>> {
     let long = |sectors, candidates| {
         Found::of(of(sectors, candidates), LONG).map(|found| 100.0 * found.efficiency.unwrap_or(0.0))
     };
-    let clones =
-        |one: &Checked| Found::of(one, LONG).map(|found| 100.0 * found.clone_rate.unwrap_or(f64::NAN));
     let (one, three, five, more) = (long(0, 3)?, long(1, 3)?, long(2, 3)?, long(2, 4)?);
-    let (fakes, before) = (100.0 * ghost_rate(of(2, 3)).unwrap_or(f64::NAN), clones(velo)?);
-    let after = clones(of(2, 3))?;
+    let fakes = 100.0 * ghost_rate(of(2, 3)).unwrap_or(f64::NAN);
+    let (after, before) = (Found::of(of(2, 3), LONG)?, Found::of(velo, LONG)?);
+    let rate = |found: &Found| Cell::percent(found.clone_rate).text();
     let points = |value: f64| format!("{value:.2} points");
     Ok(vec![
         Asked::new("5 sectors, 8 candidates: at least 95 % of long", format!("{five:.2} %"), five >= 95.0),
@@ -163,8 +163,8 @@ fn asked(checked: &[Checked], velo: &Checked) -> Result<Vec<Asked>> {
         Asked::new("16 candidates add less than 0.7 points to 8", points(more - five), more - five < 0.7),
         Asked::new(
             "clones no more than among the Velo tracks that go in",
-            format!("{after:.2} % of {before:.2} %"),
-            after <= before,
+            format!("{} of {} ({} and {} %)", after.clones, before.clones, rate(&after), rate(&before)),
+            after.clones <= before.clones,
         ),
         Asked::new("fakes at most 7.5 %", format!("{fakes:.2} %"), fakes <= 7.5),
     ])

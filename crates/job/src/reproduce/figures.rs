@@ -21,6 +21,8 @@ pub struct Found {
     pub reconstructed: u64,
     /// Found over all.
     pub efficiency: Option<f64>,
+    /// Tracks beyond the first of each particle.
+    pub clones: u64,
     /// Clones over tracks.
     pub clone_rate: Option<f64>,
 }
@@ -38,6 +40,7 @@ impl Found {
             reconstructible: count("reconstructible"),
             reconstructed: count("reconstructed"),
             efficiency: one["efficiency"].as_f64(),
+            clones: count("clones"),
             clone_rate: one["clone_rate"].as_f64(),
         })
     }
@@ -55,6 +58,18 @@ fn categories_of(checked: &Checked) -> impl Iterator<Item = &Value> {
 /// Names of all categories.
 pub fn categories(checked: &Checked) -> Vec<String> {
     categories_of(checked).filter_map(|one| one["name"].as_str()).map(String::from).collect()
+}
+
+/// The bins of a category against a property.
+pub fn bins<'a>(checked: &'a Checked, category: &str, variable: &str) -> Vec<&'a Value> {
+    let tables = checked.json.get("tables").and_then(Value::as_array).into_iter().flatten();
+    let mut of = tables.filter(|table| table["category"] == category && table["variable"] == variable);
+    of.next().and_then(|table| table["bins"].as_array()).into_iter().flatten().collect()
+}
+
+/// An edge of a bin.
+pub fn edge(bin: &Value, key: &str) -> Cell {
+    bin[key].as_f64().map_or(Cell::Nothing, |edge| Cell::Number(edge, 2))
 }
 
 /// Ghosts over tracks of one category; none without tracks.

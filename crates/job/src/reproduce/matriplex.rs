@@ -1,11 +1,11 @@
 //! Matriplex: figure 2 and the efficiencies of its text.
 
 use super::entry::{Job, SEED};
-use super::figures::{Found, GANGS, ghost_rate_of, stages_ns, told};
+use super::figures::{Found, GANGS, bins, edge, ghost_rate_of, stages_ns, told};
 use super::report::{Asked, Report};
 use super::table::Origin::{Here, Paper, Setting};
 use super::table::{Cell, Table};
-use crate::{Config, Measurement, Preset, Request, SequenceName, tune};
+use crate::{Checked, Config, Measurement, Preset, Request, SequenceName, tune};
 use peloton::Result;
 use peloton::cylinder::{Builder, SeedSource};
 
@@ -17,8 +17,8 @@ const BUILDERS: [(Builder, &str); 3] = [
 ];
 
 /// The paper's events: 10,000 tracks, seeds from the true first three hits.
-fn request(job: &Job<'_>, is_timed: bool) -> Request {
-    let (events, tracks) = (job.size(if is_timed { 2 } else { 20 }, 1), job.size(10_000, 1_000));
+fn request(job: &Job<'_>, is_timed: bool, events: u64) -> Request {
+    let tracks = job.size(10_000, 1_000);
     let simulated = format!("sim:cylinder,events={events},tracks={tracks},seed={SEED}");
     let make = if is_timed { Job::timed } else { Job::request };
     let mut request = make(job, SequenceName::Cylinder, Preset::Paper, &simulated);
@@ -40,7 +40,7 @@ fn configs(base: &Config) -> [Config; 3] {
 /// # Errors
 /// Those of the measurements.
 pub fn figure_2a(job: &Job<'_>) -> Result<Report> {
-    let request = request(job, true);
+    let request = request(job, true, job.size(2, 1));
     let mut scans: Vec<Vec<Measurement>> = Vec::new();
     for (config, (_, name)) in configs(&request.config).into_iter().zip(BUILDERS) {
         job.stage(name);
@@ -84,8 +84,10 @@ pub fn figure_2a(job: &Job<'_>) -> Result<Report> {
 /// # Errors
 /// Those of the measurements.
 pub fn figure_2b(job: &Job<'_>) -> Result<Report> {
-    let request = request(job, true);
     let all = job.options.threads.unwrap_or_else(|| Config::default().thread_count()).max(1);
+    // As many for each thread, so that none is idle.
+    let mut request = request(job, true, job.size(2, 1) * all as u64);
+    request.config.threads = Some(all);
     let mut threads: Vec<usize> =
         std::iter::successors(Some(1), |n| Some(2 * n)).take_while(|n| *n < all).collect();
     threads.push(all);
@@ -128,7 +130,7 @@ pub fn figure_2b(job: &Job<'_>) -> Result<Report> {
 /// # Errors
 /// Those of the checks.
 pub fn efficiency(job: &Job<'_>) -> Result<Report> {
-    let request = request(job, false);
+    let request = request(job, false, job.size(20, 1));
     let checked = job.check(&request, &configs(&request.config), None)?;
     let mut table = Table::new("Efficiency and fakes, candidates with seven hits or more")
         .columns(Setting, &[("builder", "")])
@@ -160,15 +162,39 @@ pub fn efficiency(job: &Job<'_>) -> Result<Report> {
             asked.push(Asked::new(&what, rates, found > 0.99 && wrong < 0.01));
         }
     }
-    let note = "Efficiencies of the paper are of its text (section 3.2); it has none against pT or eta";
+    let mut tables = vec![table];
+    tables.extend([("pt", "GeV/c"), ("eta", "")].map(|(variable, unit)| against(&checked, variable, unit)));
+    let note = "Efficiencies of the paper are of its text (section 3.2); it has none against pT or eta. Fakes are in the bin of \
+                the particle that left most of their hits";
     Ok(Report {
         input: request.inputs.clone(),
         machine: format!("{}, preset paper", job.machine(&request.config)?),
         paper_machine: "events of 10,000 tracks of its own simulation; the same on every machine",
         hashes: checked.iter().map(|one| told(one, "output_hash")).collect(),
-        tables: vec![table],
+        tables,
         asked,
         notes: vec![note.into()],
         ..Report::default()
     })
+}
+
+/// Efficiency, clones and fakes of candidates with seven hits or more against one property.
+fn against(checked: &[Checked], variable: &'static str, unit: &'static str) -> Table {
+    let table = Table::new(&format!("Candidates with seven hits or more against {variable}"))
+        .columns(Setting, &[(variable, unit), ("to", unit)])
+        .columns(Here, &[("particles", ""), ("best hit", "%"), ("clones", "%"), ("fakes", "%")])
+        .columns(Here, &[("combinatorial", "%"), ("clones", "%"), ("fakes", "%")])
+        .columns(Here, &[("clone engine", "%"), ("clones", "%"), ("fakes", "%")]);
+    let mut table = table.drawn(0, &[3, 6, 9], None, false);
+    let all: Vec<_> = checked.iter().map(|one| bins(one, "n_found>=7", variable)).collect();
+    for (at, bin) in all[0].iter().enumerate().filter(|(_, bin)| bin["reconstructible"] != 0) {
+        let particles = Cell::Count(bin["reconstructible"].as_u64().unwrap_or(0));
+        let mut row = vec![edge(bin, "low"), edge(bin, "high"), particles];
+        for bin in all.iter().map(|bins| bins[at]) {
+            let rates = ["efficiency", "clone_rate", "ghost_rate"];
+            row.extend(rates.map(|key| Cell::percent(bin[key].as_f64())));
+        }
+        table.row(row);
+    }
+    table
 }

@@ -1,13 +1,12 @@
 //! Seeding in the SciFi: the slides' throughput, efficiency and ghosts.
 
 use super::entry::{Job, SEED};
-use super::figures::{Found, ghost_rate, stages_ns, told};
+use super::figures::{Found, bins, edge, ghost_rate, stages_ns, told};
 use super::report::Report;
 use super::table::Origin::{Here, Paper, Setting};
 use super::table::{Cell, Table};
 use crate::{Checked, Preset, SequenceName};
 use peloton::Result;
-use serde_json::Value;
 
 /// Presets that are put side by side.
 const PRESETS: [Preset; 2] = [Preset::Hlt1, Preset::Best];
@@ -79,15 +78,6 @@ fn categories(checked: &[Checked]) -> Result<Table> {
     Ok(table)
 }
 
-/// The bins of the efficiency of long particles against a property.
-fn bins<'a>(checked: &'a Checked, variable: &str) -> impl Iterator<Item = &'a Value> {
-    let tables = checked.json.get("tables").and_then(Value::as_array);
-    let one = tables.and_then(|all| {
-        all.iter().find(|table| table["category"] == "01_long" && table["variable"] == variable)
-    });
-    one.and_then(|table| table["bins"].as_array()).into_iter().flatten()
-}
-
 /// Efficiency against one property.
 fn against(checked: &[Checked], variable: &'static str, unit: &'static str) -> Table {
     let table = Table::new(&format!("Efficiency of long tracks against {variable}"))
@@ -95,16 +85,15 @@ fn against(checked: &[Checked], variable: &'static str, unit: &'static str) -> T
         .columns(Here, &[("found, hlt1", ""), ("of", ""), ("hlt1", "%"), ("best", "%")])
         .columns(Here, &[("forward with UT", "%")]);
     let mut table = table.drawn(0, &[4, 5], None, false);
-    let best: Vec<_> = bins(&checked[1], variable).collect();
-    for (bin, best) in bins(&checked[0], variable).zip(best) {
+    let of = |one| bins(one, "01_long", variable);
+    for (bin, best) in of(&checked[0]).into_iter().zip(of(&checked[1])) {
         let count = |key: &str| Cell::Count(bin[key].as_u64().unwrap_or(0));
         if bin["reconstructible"] == 0 {
             continue;
         }
-        let edge = |key: &str| bin[key].as_f64().map_or(Cell::Nothing, |edge| Cell::Number(edge, 2));
         table.row(vec![
-            edge("low"),
-            edge("high"),
+            edge(bin, "low"),
+            edge(bin, "high"),
             count("reconstructed"),
             count("reconstructible"),
             Cell::percent(bin["efficiency"].as_f64()),
