@@ -58,6 +58,13 @@ fn everything_that_can_be_made_is_made() {
             let columns = table["columns"].as_array().expect("columns").len();
             let rows = table["rows"].as_array().expect("rows");
             assert!(rows.iter().all(|row| row.as_array().is_some_and(|row| row.len() == columns)), "{name}");
+            // A stage that is called otherwise would take no time.
+            let is_time =
+                |at: &usize| ["us", "ms", "kHz"].iter().any(|unit| table["columns"][at]["unit"] == *unit);
+            for at in (0..columns).filter(is_time) {
+                let values = rows.iter().filter_map(|row| row[at].as_f64());
+                assert!(values.into_iter().all(|value| value > 0.0), "{name}: {}", table["columns"][at]);
+            }
         }
         assert!(tables.iter().any(|table| !table["rows"].as_array().expect("rows").is_empty()), "{name}");
     }

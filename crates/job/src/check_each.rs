@@ -3,10 +3,11 @@
 use crate::check::finish;
 use crate::registry::Command;
 use crate::run::batch_items;
+use crate::source::warn_of_problems;
 use crate::stream::Chunk;
-use crate::summary::Totals;
-use crate::system::{Runs, open, warn_of_problems};
-use crate::{Check, CheckOptions, Checked, Config, Host, Request, Source, Summary, System};
+use crate::system::{self, Runs, explain, open};
+use crate::totals::Totals;
+use crate::{Check, CheckOptions, Checked, Config, Host, Request, Source, System};
 use peloton::Result;
 use peloton::engine::{Batch, Sliced};
 use peloton::event::Hasher;
@@ -38,7 +39,7 @@ pub fn check_each(
 struct Side<S: System> {
     request: Request,
     runs: Runs<S>,
-    checker: Box<dyn Check<S>>,
+    checker: Box<dyn Check<S::Batch, S::Results>>,
     totals: Totals,
     hasher: Hasher<S::Results>,
 }
@@ -65,14 +66,14 @@ fn on_system<S: System>(
     }
     let source = &mut *opened.source;
     host.begin("reconstructing", "events", source.known_items());
-    let input = run_all(source, &mut sides, host);
+    let input = run_all(source, &opened.context, &mut sides, host);
     host.progress.end();
     warn_of_problems(source, host);
     let input_seconds = input?.as_secs_f64();
     let of_side = |Side { request, runs, checker, totals, hasher }: Side<S>| {
-        let mut summary = Summary::new::<S>(&request.config, &runs.machine(), &totals, hasher.finish());
+        let mut summary = system::summary::<S>(&request.config, &runs.machine(), &totals, hasher.finish());
         summary.add_source(&*opened.source, request.strict)?;
-        summary.judge::<S>(&totals, &request, host);
+        summary.judge(&totals, &request, host);
         summary.input_seconds = input_seconds;
         finish(checker, &summary, host)
     };
@@ -82,6 +83,7 @@ fn on_system<S: System>(
 /// Reconstructs everything by every side; says how long reading took.
 fn run_all<S: System>(
     source: &mut dyn Source<S::Batch>,
+    context: &S::Context,
     sides: &mut [Side<S>],
     host: Host<'_>,
 ) -> Result<Duration> {
@@ -104,6 +106,7 @@ fn run_all<S: System>(
             let start = Instant::now();
             let counters = runs.run(&chunk.batch, &mut chunk.result)?;
             totals.add(&counters, start.elapsed(), &chunk.batch, &chunk.result);
+            explain::<S>(totals, context, &chunk.batch, &chunk.beside.ids);
             chunk.result.slices().for_each(|piece| hasher.update(piece));
             checker.add(&chunk)?;
         }

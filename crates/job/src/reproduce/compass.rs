@@ -237,7 +237,7 @@ pub fn figure_12(job: &Job<'_>) -> Result<Report> {
     (request.config.ut.sectors, request.config.ut.candidates) = (5, 16);
     let configs = [request.config.clone()];
     let measured = &job.throughput(&request, &configs)?[0];
-    let stages = [("ut-decode", Some(52.2)), ("windows", None), ("tracklets", None)];
+    let stages = [("ut decode", Some(52.2)), ("windows", None), ("tracklets", None)];
     let all = stages_ns(measured, &stages.map(|(name, _)| name));
     let mut table = Table::new("Time of the steps of the UT")
         .columns(Setting, &[("step", "")])

@@ -2,8 +2,8 @@
 
 use super::pairing::Pairing;
 use super::{PixelContext, TimepixSystem};
-use crate::summary::UNUSABLE_INPUTS;
 use crate::systems::inputs;
+use crate::totals::UNUSABLE_INPUTS;
 use crate::{Beside, Cancel, Host, Opened, Request, Source};
 use peloton::event::{Layout, PixelBlock};
 use peloton::timepix::PixelBatch;
