@@ -1,6 +1,7 @@
 //! [`check_each`]: several configurations beside each other on the same events.
 
 use crate::check::finish;
+use crate::host::WithoutWarnings;
 use crate::registry::Command;
 use crate::run::batch_items;
 use crate::source::warn_of_problems;
@@ -70,14 +71,18 @@ fn on_system<S: System>(
     host.progress.end();
     warn_of_problems(source, host);
     let input_seconds = input?.as_secs_f64();
-    let of_side = |Side { request, runs, checker, totals, hasher }: Side<S>| {
+    let without_warnings = WithoutWarnings(host.progress);
+    let quiet = Host { progress: &without_warnings, ..host };
+    let of_side = |(number, side): (usize, Side<S>)| {
+        let Side { request, runs, checker, totals, hasher } = side;
+        let host = if number == 0 { host } else { quiet };
         let mut summary = system::summary::<S>(&request.config, &runs.machine(), &totals, hasher.finish());
         summary.add_source(&*opened.source, request.strict)?;
         summary.judge(&totals, &request, host);
         summary.input_seconds = input_seconds;
         finish(checker, &summary, host)
     };
-    sides.into_iter().map(of_side).collect()
+    sides.into_iter().enumerate().map(of_side).collect()
 }
 
 /// Reconstructs everything by every side; says how long reading took.

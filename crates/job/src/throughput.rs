@@ -1,5 +1,6 @@
 //! [`throughput`]: events from memory, again and again.
 
+use crate::host::WithoutWarnings;
 use crate::measure::{Plan, load, measure};
 use crate::registry::Command;
 use crate::summary::InputKind;
@@ -95,11 +96,13 @@ pub fn throughput_each(
         fn on<S: System>(self) -> Result<Vec<Throughput>> {
             let Self(request, configs, plan, host) = self;
             let loaded = Loaded::<S>::new(request, host)?;
-            let of = configs.len();
-            let mut measured = Vec::new();
+            let (of, mut measured) = (configs.len(), Vec::new());
+            let without_warnings = WithoutWarnings(host.progress);
+            let quiet = Host { progress: &without_warnings, ..host };
             for (number, config) in configs.iter().enumerate() {
                 host.progress.stage(&format!("{} of {of}", number + 1));
                 let request = Request { config: config.clone(), ..request.clone() };
+                let host = if number == 0 { host } else { quiet };
                 measured.push(loaded.measure(&request, plan, false, host)?);
             }
             Ok(measured)
