@@ -1,5 +1,5 @@
 //! `peloton reproduce`: every table and figure that can be made is made in its short form, which takes a minute in all. What is
-//! deterministic is asserted: equal hashes on any number of threads, counts that can only rise. Times are printed.
+//! deterministic is asserted: equal hashes on any number of threads, counts that rise with the search. Times are printed.
 
 use peloton_job::reproduce::{ENTRIES, Entry, Making};
 use serde_json::Value;
@@ -101,7 +101,7 @@ fn the_list_and_the_document_name_everything() {
 }
 
 #[test]
-fn compass_counts_can_only_rise_and_do_not_depend_on_threads() {
+fn compass_counts_rise_with_sectors_and_do_not_depend_on_threads() {
     let one = quick("compass-table3", &["--threads", "1"]);
     let more = quick("compass-table3", &["--threads", "3"]);
     assert_eq!(one["hashes"], more["hashes"]);
@@ -109,10 +109,11 @@ fn compass_counts_can_only_rise_and_do_not_depend_on_threads() {
     let (found, of) = (column(&one, "found"), column(&one, "of"));
     assert!(of.iter().all(|all| *all == of[0] && *all > 0.0), "{of:?}");
     assert_eq!(found.len(), 15);
-    // Five sectors hold what three hold, and three what one holds.
+    // Five sectors hold the hits of three, and three those of one. (A wrong tracklet could still win by them, and the count
+    // fall; in these events it does not.)
     for candidates in 0..5 {
         let by_sectors = [found[candidates], found[5 + candidates], found[10 + candidates]];
-        assert!(by_sectors.is_sorted(), "{by_sectors:?}");
+        assert!(by_sectors.is_sorted() && by_sectors[0] < by_sectors[2], "{by_sectors:?}");
     }
 }
 
