@@ -52,4 +52,4 @@ pub use velo_ut_tracks::VeloUtTracks;
 
 /// Version of the columns that are written: their names, types, units and nesting ([`Results::COLUMNS`], and how files
 /// hold them). It rises with every change that a reader of the columns would notice.
-pub const SCHEMA_VERSION: u32 = 3;
+pub const SCHEMA_VERSION: u32 = 4;

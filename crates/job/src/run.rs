@@ -65,6 +65,9 @@ pub fn run(request: &Request, output: Option<&Path>, host: Host<'_>) -> Result<S
 
 fn write<B, R: Results>(sink: &mut dyn Sink<R>, chunk: &Chunk<B, Sliced<R>>) -> Result<()> {
     let mut ids = &chunk.beside.ids[..];
+    if let Some(input) = &chunk.beside.input {
+        sink.begin_input(input);
+    }
     for piece in chunk.result.slices() {
         // Endless streams have no events, hence no numbers.
         let (these, rest) = ids.split_at(piece.items(0).min(ids.len()));

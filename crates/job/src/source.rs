@@ -6,12 +6,15 @@ use peloton::event::TruthEvent;
 use peloton_io::input::EventId;
 use peloton_truth::Rules;
 use serde_json::{Map, Value};
+use std::sync::Arc;
 
 /// What is known of the events of a batch beside the batch itself: input that no reconstruction sees.
 #[derive(Debug, Default)]
 pub struct Beside {
     /// The truth of each event, when it was asked for.
     pub truth: Vec<TruthEvent>,
+    /// Name of the input that the hits of an endless stream came from.
+    pub input: Option<Arc<str>>,
     /// Which event each one is; sources whose events have no numbers of their own leave it to [`Beside::complete`].
     pub ids: Vec<EventId>,
 }
@@ -21,6 +24,7 @@ impl Beside {
     pub fn clear(&mut self) {
         self.truth.clear();
         self.ids.clear();
+        self.input = None;
     }
 
     /// Events that nobody has told of have their number in the inputs and no other.

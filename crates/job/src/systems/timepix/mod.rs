@@ -19,7 +19,7 @@ use peloton::timepix::{PixelBatch, Timepix, TimepixConfig};
 use peloton_io::input::Format;
 use peloton_io::output::Metadata;
 use serde_json::{Map, Value, json};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Pixel hits to clusters; an endless stream.
@@ -29,6 +29,8 @@ pub struct TimepixSystem;
 pub struct PixelContext {
     /// Their sensor.
     pub layout: Layout,
+    /// Folder of their energy calibration.
+    pub calibration: Option<PathBuf>,
     /// Their usual disorder, us.
     pub disorder_us: f64,
     /// Pixels whose hits are dropped.
