@@ -19,7 +19,8 @@ use std::time::Instant;
 /// Reconstructs the events of a request, or takes tracks made elsewhere, and compares with the truth.
 ///
 /// # Errors
-/// Those of the configuration and the inputs, and [`Error::Format`](peloton::Error::Format) when there is no event to check.
+/// Those of the configuration and the inputs, and [`Error::Format`](peloton::Error::Format) when there is no event to
+/// check.
 pub fn check(request: &Request, options: &CheckOptions, host: Host<'_>) -> Result<Checked> {
     struct Run<'a>(&'a Request, &'a CheckOptions, Host<'a>);
     impl Command for Run<'_> {
