@@ -53,7 +53,8 @@ fn categories_have_the_sizes_that_the_experiments_checker_finds() {
         let report = check(rules, &events, |_| Vec::new());
         report.categories.iter().map(|category| category.reconstructible).collect()
     };
-    assert_eq!(sizes(Rules::LhcbUt), ut);
+    // Behind these are categories that the experiment's checker has not.
+    assert_eq!(sizes(Rules::LhcbUt)[..ut.len()], ut);
     assert_eq!(sizes(Rules::LhcbSeed), seed);
     for (at, size) in long {
         assert_eq!(sizes(Rules::LhcbLong)[at], size, "category {at}");

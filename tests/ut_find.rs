@@ -55,7 +55,7 @@ fn configs() -> Vec<UtConfig> {
         configs.push(UtConfig { sectors, candidates, ..UtConfig::preset(UtPreset::Paper) });
     }
     // Everything that can be made of hits comes out.
-    configs.push(UtConfig {
+    configs.extend([UtPreset::Best, UtPreset::Paper].map(|preset| UtConfig {
         min_momentum: 300.0,
         min_pt: 20.0,
         slope_tolerance: 10.0,
@@ -64,8 +64,8 @@ fn configs() -> Vec<UtConfig> {
         final_momentum: 0.0,
         final_pt: 0.0,
         discriminant: f32::NEG_INFINITY,
-        ..UtConfig::default()
-    });
+        ..UtConfig::preset(preset)
+    }));
     configs
 }
 

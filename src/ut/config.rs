@@ -34,6 +34,9 @@ crate::names!(UtPreset, "preset of the UT", {
 pub enum UtChoice {
     /// By the first fit with the magnet's kick at one z, more hits before fewer; then by a discriminant.
     Kick,
+    /// By the same fit, but as Compass's paper has it: four hits before three whatever their chi2, candidates are tracklets
+    /// of three hits or more, not doublets, and the search backward begins where the one forward found none.
+    Compass,
     /// By what a line through the hits says by itself: how well the Velo track meets it, how straight it is, how many
     /// hits it has. Hits belong to the best track that has them.
     Line,
@@ -89,7 +92,7 @@ pub struct UtConfig {
     /// Groups of sectors in which hits are looked for: 1, 3 or 5 around the track's own, or 0 for wherever the window
     /// reaches (no unit).
     pub sectors: u32,
-    /// Doublets of hits that are tried for a track (no unit).
+    /// Doublets of hits that are tried for a track; by the choice `compass`, those with a third hit alone (no unit).
     pub candidates: u32,
     /// Windows are as wide as particles of this momentum bend, MeV.
     pub min_momentum: f32,
@@ -111,7 +114,7 @@ pub struct UtConfig {
     pub final_pt: f32,
     /// How tracklets are chosen (no unit).
     pub choice: UtChoice,
-    /// Tracks with a smaller discriminant are dropped, by the choice `kick` (no unit).
+    /// Tracks with a smaller discriminant are dropped, by the choices `kick` and `compass` (no unit).
     pub discriminant: f32,
     /// Parameters of the choice `line` (no unit).
     pub line: LineConfig,
@@ -139,7 +142,7 @@ impl UtConfig {
             velo_slope_error: 1e-4,
             final_momentum: 2500.0,
             final_pt: 425.0,
-            choice: UtChoice::Kick,
+            choice: UtChoice::Compass,
             discriminant: -0.5,
             line: LineConfig::default(),
         };
@@ -150,6 +153,7 @@ impl UtConfig {
             min_pt: 275.0,
             final_momentum: 1500.0,
             final_pt: 400.0,
+            choice: UtChoice::Kick,
             ..paper.clone()
         };
         match preset {

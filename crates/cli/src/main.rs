@@ -14,6 +14,7 @@ mod interrupt;
 mod isa;
 mod latency;
 mod options;
+mod reproduce;
 mod run;
 mod sensor;
 mod simulate;
@@ -75,6 +76,7 @@ commands! {
     Compare: compare::Compare,
     Simulate: simulate::Simulate,
     Display: display::Display,
+    Reproduce: reproduce::Reproduce,
     Soak: soak::Soak,
     Isa: isa::IsaCommand,
 }

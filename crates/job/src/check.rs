@@ -9,7 +9,7 @@ use crate::system::open;
 use crate::track_file::TrackFile;
 use crate::truth_check::{KnownHits, report};
 use crate::truth_output::TruthOutput;
-use crate::{CheckOptions, Checked, Host, Request, Source, System, text};
+use crate::{Check, CheckOptions, Checked, Host, Request, Source, Summary, System, text};
 use peloton::Result;
 use peloton_truth::{CheckReport, Checker, EventRows, Rules};
 use serde_json::json;
@@ -19,7 +19,8 @@ use std::time::Instant;
 /// Reconstructs the events of a request, or takes tracks made elsewhere, and compares with the truth.
 ///
 /// # Errors
-/// Those of the configuration and the inputs, and [`Error::Format`] when there is no event to check.
+/// Those of the configuration and the inputs, and [`Error::Format`](peloton::Error::Format) when there is no event to
+/// check.
 pub fn check(request: &Request, options: &CheckOptions, host: Host<'_>) -> Result<Checked> {
     struct Run<'a>(&'a Request, &'a CheckOptions, Host<'a>);
     impl Command for Run<'_> {
@@ -39,17 +40,26 @@ pub fn check(request: &Request, options: &CheckOptions, host: Host<'_>) -> Resul
             let runs = S::executor(request, &request.config, &opened.context)?;
             let made = reconstruct::<S>(request, &mut opened, runs, host, |chunk| checker.add(chunk));
             let mut summary = made?;
-            let mut checked = checker.finish(&summary, host)?;
-            checked.failure = summary.failure.clone();
             summary.wall_seconds = begin.elapsed().as_secs_f64();
-            checked.text = format!("{}\n{}", text::summary(&summary), checked.text);
-            let mut json = object(&summary);
-            json.extend(std::mem::take(&mut checked.json));
-            checked.json = json;
-            Ok(checked)
+            finish(checker, &summary, host)
         }
     }
     request.config.sequence.run(Run(request, options, host))
+}
+
+/// What a comparison found, behind the summary of the reconstruction.
+pub(crate) fn finish<B, R>(
+    checker: Box<dyn Check<B, R>>,
+    summary: &Summary,
+    host: Host<'_>,
+) -> Result<Checked> {
+    let mut checked = checker.finish(summary, host)?;
+    checked.failure = summary.failure.clone();
+    checked.text = format!("{}\n{}", text::summary(summary), checked.text);
+    let mut json = object(summary);
+    json.extend(std::mem::take(&mut checked.json));
+    checked.json = json;
+    Ok(checked)
 }
 
 /// Checks tracks made elsewhere, line by line.

@@ -52,6 +52,31 @@ pub struct Silent;
 
 impl Progress for Silent {}
 
+/// Hears what another one hears, but no warnings: of several jobs on the same events the first has told them.
+pub(crate) struct WithoutWarnings<'a>(pub &'a dyn Progress);
+
+impl Progress for WithoutWarnings<'_> {
+    fn stage(&self, name: &str) {
+        self.0.stage(name);
+    }
+
+    fn begin(&self, work: Work) {
+        self.0.begin(work);
+    }
+
+    fn advance(&self, items: u64) {
+        self.0.advance(items);
+    }
+
+    fn end(&self) {
+        self.0.end();
+    }
+
+    fn note(&self, text: &str) {
+        self.0.note(text);
+    }
+}
+
 /// Whom a job tells what goes on, and who may end it.
 #[derive(Clone, Copy)]
 pub struct Host<'a> {

@@ -9,6 +9,7 @@
 #![deny(unsafe_code, missing_docs)]
 
 mod check;
+mod check_each;
 mod compare;
 mod config;
 mod config_text;
@@ -20,6 +21,7 @@ mod measured;
 mod preset;
 mod profile;
 mod registry;
+pub mod reproduce;
 mod request;
 mod run;
 mod sequence_name;
@@ -28,6 +30,7 @@ mod sink;
 mod source;
 mod stream;
 mod summary;
+mod svg;
 mod system;
 mod systems;
 pub mod text;
@@ -39,6 +42,7 @@ mod truth_output;
 mod tune;
 
 pub use check::check;
+pub use check_each::check_each;
 pub use compare::{Compared, compare};
 pub use config::Config;
 pub use device::{Device, LaneOrder, devices_found};
@@ -57,7 +61,7 @@ pub use stream::Chunk;
 pub use summary::{InputKind, StageTime, Summary};
 pub use system::{Opened, System};
 pub use systems::{TrackCheck, TrackRows};
-pub use throughput::{Throughput, throughput};
+pub use throughput::{Throughput, throughput, throughput_each};
 pub use truth_check::{Check, CheckOptions, CheckRules, Checked};
 pub use truth_output::truth_files;
 pub use tune::{Tuned, cpu_name, tune};

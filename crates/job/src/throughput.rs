@@ -1,10 +1,11 @@
 //! [`throughput`]: events from memory, again and again.
 
+use crate::host::WithoutWarnings;
 use crate::measure::{Plan, load, measure};
 use crate::registry::Command;
 use crate::summary::InputKind;
 use crate::system::{self, open};
-use crate::{Host, Request, Summary, System};
+use crate::{Config, Host, Opened, Request, Summary, System};
 use peloton::Result;
 use peloton::engine::Batch;
 use serde::Serialize;
@@ -78,43 +79,98 @@ pub fn throughput(request: &Request, plan: Plan, scan: bool, host: Host<'_>) -> 
     request.config.sequence.run(Run(request, plan, scan, host))
 }
 
+/// As [`throughput`], for several configurations of one sequence, and with the same events, which are read once. All must
+/// give as many tracks and hits in a pass as in their first one, but may differ from each other.
+///
+/// # Errors
+/// Those of the configurations and the inputs.
+pub fn throughput_each(
+    request: &Request,
+    configs: &[Config],
+    plan: Plan,
+    host: Host<'_>,
+) -> Result<Vec<Throughput>> {
+    struct Run<'a>(&'a Request, &'a [Config], Plan, Host<'a>);
+    impl Command for Run<'_> {
+        type Outcome = Result<Vec<Throughput>>;
+        fn on<S: System>(self) -> Result<Vec<Throughput>> {
+            let Self(request, configs, plan, host) = self;
+            let loaded = Loaded::<S>::new(request, host)?;
+            let (of, mut measured) = (configs.len(), Vec::new());
+            let without_warnings = WithoutWarnings(host.progress);
+            let quiet = Host { progress: &without_warnings, ..host };
+            for (number, config) in configs.iter().enumerate() {
+                host.progress.stage(&format!("{} of {of}", number + 1));
+                let request = Request { config: config.clone(), ..request.clone() };
+                let host = if number == 0 { host } else { quiet };
+                measured.push(loaded.measure(&request, plan, false, host)?);
+            }
+            Ok(measured)
+        }
+    }
+    request.config.sequence.run(Run(request, configs, plan, host))
+}
+
 fn on_system<S: System>(request: &Request, plan: Plan, scan: bool, host: Host<'_>) -> Result<Throughput> {
-    let (config, begin) = (&request.config, Instant::now());
-    let mut opened = open::<S>(request, false, host)?;
-    let mut runs = S::executor(request, config, &opened.context)?;
-    let load_begin = Instant::now();
-    let batch = load(&mut opened, host)?;
-    let input_seconds = load_begin.elapsed().as_secs_f64();
-    let measured = measure::<S>(&mut runs, &opened.context, &batch, plan, host)?;
-    let points = if scan { scan_all::<S>(request, &opened.context, &batch, plan, host)? } else { Vec::new() };
-    let (machine, totals) = (runs.machine(), &measured.totals);
-    let mut summary = system::summary::<S>(config, &machine, totals, measured.hashes);
-    summary.add_source(&*opened.source, request.strict)?;
-    summary.judge(totals, request, host);
-    let (seconds, best) = (totals.time.as_secs_f64(), measured.best_pass.as_secs_f64());
-    let all: u64 = measured.kernels.iter().map(|(_, ns)| ns).sum();
-    let kernel = |&(name, ns): &(&'static str, u64)| KernelTime {
-        name,
-        ns_per_event: ns as f64 / (totals.events * totals.passes).max(1) as f64,
-        share: ns as f64 / all.max(1) as f64,
-    };
-    let bytes = S::bank_bytes(&opened.context, &batch);
-    let facts = S::measured_facts(config, &batch, &measured)?;
-    (summary.input, summary.input_seconds) = (InputKind::of(request), input_seconds);
-    summary.wall_seconds = begin.elapsed().as_secs_f64();
-    Ok(Throughput {
-        repetitions: totals.passes,
-        seconds,
-        events_per_second_best: totals.events as f64 / best,
-        hits_per_second_best: totals.hits as f64 / best,
-        bytes_per_second: bytes.map(|bytes| (bytes * totals.passes) as f64 / seconds),
-        device: machine.device.clone(),
-        slice: machine.slice,
-        kernels: measured.kernels.iter().map(kernel).collect(),
-        scan: points,
-        facts,
-        summary,
-    })
+    let begin = Instant::now();
+    let mut measured = Loaded::<S>::new(request, host)?.measure(request, plan, scan, host)?;
+    measured.summary.wall_seconds = begin.elapsed().as_secs_f64();
+    Ok(measured)
+}
+
+/// Events in memory, and where they came from.
+struct Loaded<S: System> {
+    opened: Opened<S>,
+    batch: S::Batch,
+    input_seconds: f64,
+}
+
+impl<S: System> Loaded<S> {
+    fn new(request: &Request, host: Host<'_>) -> Result<Self> {
+        let mut opened = open::<S>(request, false, host)?;
+        let begin = Instant::now();
+        // Says at once, and not after minutes of reading, what cannot run.
+        S::executor(request, &request.config, &opened.context)?;
+        let batch = load(&mut opened, host)?;
+        Ok(Self { opened, batch, input_seconds: begin.elapsed().as_secs_f64() })
+    }
+
+    fn measure(&self, request: &Request, plan: Plan, scan: bool, host: Host<'_>) -> Result<Throughput> {
+        let (Self { opened, batch, input_seconds }, config) = (self, &request.config);
+        let begin = Instant::now();
+        let mut runs = S::executor(request, config, &opened.context)?;
+        let measured = measure::<S>(&mut runs, &opened.context, batch, plan, host)?;
+        let points =
+            if scan { scan_all::<S>(request, &opened.context, batch, plan, host)? } else { Vec::new() };
+        let (machine, totals) = (runs.machine(), &measured.totals);
+        let mut summary = system::summary::<S>(config, &machine, totals, measured.hashes);
+        summary.add_source(&*opened.source, request.strict)?;
+        summary.judge(totals, request, host);
+        let (seconds, best) = (totals.time.as_secs_f64(), measured.best_pass.as_secs_f64());
+        let all: u64 = measured.kernels.iter().map(|(_, ns)| ns).sum();
+        let kernel = |&(name, ns): &(&'static str, u64)| KernelTime {
+            name,
+            ns_per_event: ns as f64 / (totals.events * totals.passes).max(1) as f64,
+            share: ns as f64 / all.max(1) as f64,
+        };
+        let bytes = S::bank_bytes(&opened.context, batch);
+        let facts = S::measured_facts(config, batch, &measured)?;
+        (summary.input, summary.input_seconds) = (InputKind::of(request), *input_seconds);
+        summary.wall_seconds = begin.elapsed().as_secs_f64();
+        Ok(Throughput {
+            repetitions: totals.passes,
+            seconds,
+            events_per_second_best: totals.events as f64 / best,
+            hits_per_second_best: totals.hits as f64 / best,
+            bytes_per_second: bytes.map(|bytes| (bytes * totals.passes) as f64 / seconds),
+            device: machine.device.clone(),
+            slice: machine.slice,
+            kernels: measured.kernels.iter().map(kernel).collect(),
+            scan: points,
+            facts,
+            summary,
+        })
+    }
 }
 
 /// Rates over events per slice and streams (Search by triplet, figure 8); all of them must give the same hashes.

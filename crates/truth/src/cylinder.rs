@@ -1,6 +1,7 @@
 //! The rules of the cylinder toy (`docs/algorithms.md`, "Cylinder: checking"): a track is a particle's when
 //! more than three quarters of its hits are.
 
+use super::cylinder_tables::{CylinderBins, CylinderTable};
 use super::efficiency::Counter;
 use super::rows::{EventMatches, ParticleMatch, TrackMatch, cylinder_hits};
 use peloton::event::{CYLINDER_LAYERS, CylinderBatch, CylinderTruth, NO_HIT};
@@ -26,6 +27,8 @@ struct Category {
 pub struct CylinderChecker {
     events: u64,
     categories: [Category; 2],
+    /// The same against pT and eta.
+    bins: [CylinderBins; 2],
     /// Tracks by number of hits: matched, ghosts.
     lengths: [[u64; 2]; CYLINDER_LAYERS + 1],
     /// What became of the event that was taken last.
@@ -78,6 +81,8 @@ pub struct CylinderReport {
     pub categories: Vec<CylinderCategory>,
     /// Tracks by number of hits: matched, ghosts.
     pub lengths: Vec<[u64; 2]>,
+    /// The categories against pT and eta.
+    pub tables: Vec<CylinderTable>,
 }
 
 impl CylinderChecker {
@@ -91,7 +96,7 @@ impl CylinderChecker {
     ) {
         let first_hit = hits.layer_start[event * CYLINDER_LAYERS] as usize;
         let particles = truth.particles.start[event] as usize..truth.particles.start[event + 1] as usize;
-        let mut found = vec![[false; 2]; particles.len()];
+        let mut found = vec![[0u64; 2]; particles.len()];
         self.events += 1;
         self.last.tracks.clear();
         self.last.particles.clear();
@@ -110,15 +115,18 @@ impl CylinderChecker {
                     continue;
                 }
                 category.tracks += 1;
+                if let Some((particle, _)) = owner {
+                    self.bins[i].track(truth, particles.start + particle as usize, matched.is_none());
+                }
                 let Some((particle, count)) = matched else {
                     category.ghosts += 1;
                     continue;
                 };
                 let place = &mut found[particle as usize][i];
-                if *place {
+                if *place > 0 {
                     category.counter.clones += 1;
                 }
-                *place = true;
+                *place += 1;
                 let all = cylinder_hits(truth, particles.start + particle as usize);
                 let sums = [hits.len(), count, all as usize];
                 category.hits.iter_mut().zip(sums).for_each(|(sum, more)| *sum += more as u64);
@@ -126,7 +134,10 @@ impl CylinderChecker {
         }
         for (i, category) in self.categories.iter_mut().enumerate() {
             category.counter.reconstructible += particles.len() as u64;
-            category.counter.reconstructed += found.iter().filter(|found| found[i]).count() as u64;
+            category.counter.reconstructed += found.iter().filter(|found| found[i] > 0).count() as u64;
+            for (particle, found) in particles.clone().zip(&found) {
+                self.bins[i].particle(truth, particle, found[i]);
+            }
         }
     }
 
@@ -182,6 +193,7 @@ impl CylinderChecker {
             ghost_rate: ratio(all.ghosts, all.tracks),
             categories: categories.collect(),
             lengths: self.lengths.to_vec(),
+            tables: NAMES.iter().zip(&self.bins).flat_map(|(name, bins)| bins.tables(name)).collect(),
         }
     }
 }

@@ -93,8 +93,13 @@ pub(super) const VELO: [Category; 11] = [
     Category { name: "11_long_fromSignal", holds: |p| long(p) && p.from_signal },
 ];
 
-/// The categories of Velo tracks that were extended to the UT.
-pub(super) const UT: [Category; 13] = [
+/// Fast, and not along the beam: those that the paper on Compass UT quotes first.
+fn hard(p: &Particle) -> bool {
+    above_5gev(p) && p.pt > 1.0
+}
+
+/// The categories of Velo tracks that were extended to the UT; the last two are not LHCb's.
+pub(super) const UT: [Category; 15] = [
     Category { name: "01_velo", holds: velo },
     Category { name: "02_velo+UT", holds: velo_ut },
     Category { name: "03_velo+UT_P>5GeV", holds: |p| velo_ut(p) && above_5gev(p) },
@@ -111,6 +116,8 @@ pub(super) const UT: [Category; 13] = [
         name: "13_long_fromB_electrons_P>5GeV",
         holds: |p| long_electron(p) && p.from_beauty && above_5gev(p),
     },
+    Category { name: "velo+UT_P>5GeV_Pt>1GeV", holds: |p| velo_ut(p) && hard(p) },
+    Category { name: "long+UT_P>5GeV_Pt>1GeV", holds: |p| long_hadron(p) && p.has_ut && hard(p) },
 ];
 
 /// The categories of tracks in the SciFi alone. Lines that begin with dashes are parts of the one above them.

@@ -9,6 +9,7 @@
 mod checker;
 mod cylinder;
 mod cylinder_pulls;
+mod cylinder_tables;
 mod efficiency;
 mod json_rules;
 mod lhcb_rules;
@@ -27,6 +28,7 @@ mod velo_pulls;
 pub use checker::Checker;
 pub use cylinder::{CylinderCategory, CylinderChecker, CylinderReport};
 pub use cylinder_pulls::{CylinderPulls, Pull, Resolution};
+pub use cylinder_tables::{CylinderBin, CylinderTable};
 pub use efficiency::{Counter, clopper_pearson};
 pub use lhcb_tracks::detector_of;
 pub use losses::{Loss, LossReport, VeloLosses};

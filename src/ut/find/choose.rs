@@ -4,10 +4,11 @@ use super::{Best, MAX_CHI2, NONE, UtFindWorkspace};
 use crate::ut::config::{UtChoice, UtConfig};
 
 /// Chooses. By the choice `kick` a tracklet replaces an earlier one of its track when it has no fewer hits and a chi2 below
-/// the whole part of the other's; by the choice `line` the first of the cheapest is taken.
+/// the whole part of the other's; by the choice `compass` when it has more hits, or as many and a smaller chi2; by the
+/// choice `line` the first of the cheapest is taken.
 pub(super) fn choose(config: &UtConfig, workspace: &mut UtFindWorkspace) {
     let UtFindWorkspace { tracks, doublets, best, chosen, .. } = workspace;
-    let by_kick = config.choice == UtChoice::Kick;
+    let by_kick = config.choice != UtChoice::Line;
     let limit = if by_kick { MAX_CHI2 } else { config.line.max_cost };
     best.set_len(tracks.line.len());
     best.fill(Best { chi2: limit, hits: 3, doublet: NONE });
@@ -17,11 +18,17 @@ pub(super) fn choose(config: &UtConfig, workspace: &mut UtFindWorkspace) {
     for doublet in 0..len {
         let best = &mut best[rows[doublet] as usize];
         let (chi2, hits) = (chi2s[doublet], counts[doublet]);
-        if chi2 < best.chi2 && hits >= best.hits {
-            *best = match config.choice {
-                UtChoice::Kick => Best { chi2: chi2.trunc(), hits, doublet: doublet as u32 },
-                UtChoice::Line => Best { chi2, doublet: doublet as u32, ..*best },
-            };
+        let is_smaller = chi2 < best.chi2;
+        let (is_better, value) = match config.choice {
+            UtChoice::Kick => (is_smaller && hits >= best.hits, Best { chi2: chi2.trunc(), hits, ..*best }),
+            UtChoice::Compass => {
+                let goes_before = hits > best.hits && chi2 < limit;
+                (goes_before || is_smaller && hits == best.hits, Best { chi2, hits, ..*best })
+            }
+            UtChoice::Line => (is_smaller && hits >= best.hits, Best { chi2, ..*best }),
+        };
+        if is_better {
+            *best = Best { doublet: doublet as u32, ..value };
         }
     }
     chosen.clear();

@@ -61,6 +61,58 @@ impl<G: Gang> Tracklet<G> {
     }
 }
 
+/// Follows the lines of doublets to the other planes, a lane a doublet.
+pub(super) struct Follow<'a, G: Gang> {
+    pub(super) g: G,
+    pub(super) store: &'a UtStore,
+    pub(super) tracks: &'a Tracks,
+    pub(super) line: Line<G>,
+    /// Slope of the doublet against the track's.
+    pub(super) angle: F32<G>,
+    /// Largest distance, mm.
+    pub(super) tolerance: f32,
+}
+
+/// A plane that is searched: row and plane of each lane's window, and the slope of the strips.
+pub(super) struct PlaneOf<G: Gang> {
+    pub(super) place: U32<G>,
+    pub(super) slope: F32<G>,
+}
+
+impl<G: Gang> Follow<'_, G> {
+    /// The hit of a plane that is nearest to the line from hit `from` on; `from` and [`NONE`] where none is near.
+    #[inline(always)]
+    pub(super) fn nearest(
+        &self,
+        plane: PlaneOf<G>,
+        from: Beside<G>,
+        lanes: Mask<G>,
+        tally: &mut Tally<G>,
+    ) -> (Beside<G>, U32<G>) {
+        let Self { g, store, tracks, line, angle, tolerance } = self;
+        let whole = |value: u32| U32::splat(*g, value);
+        let count = lanes.select_u(U32::gather(&tracks.counts, plane.place), whole(0));
+        let slot = plane.place.shl::<SLOT_BITS>();
+        let mut found = (from, whole(NONE));
+        let mut nearest = F32::splat(*g, *tolerance);
+        let mut number = whole(0);
+        loop {
+            let on = number.lt(count);
+            if !on.any() {
+                return found;
+            }
+            tally.step(on);
+            let hit = U32::gather(&tracks.slots, slot + number);
+            let here = Beside::gather(store, hit, line, plane.slope);
+            let distance = (here.d - (here.z - from.z).mul_add(*angle, from.d)).abs();
+            let nearer = on & distance.lt(nearest);
+            nearest = nearer.select_f(distance, nearest);
+            found = (here.select(nearer, found.0), nearer.select_u(hit, found.1));
+            number = number + whole(1);
+        }
+    }
+}
+
 /// Completes all doublets.
 #[inline(always)]
 pub(super) fn complete<G: Gang>(
@@ -92,36 +144,19 @@ pub(super) fn complete<G: Gang>(
         let a = Beside::gather(store, first, &line, slope[0]);
         let c = Beside::gather(store, third, &line, slope[2]);
         let angle = (c.d - a.d) / (c.z - a.z);
+        let follow = Follow { g, store, tracks, line, angle, tolerance: config.hit_tolerance };
         let mut found = [(a, whole(NONE)), (c, whole(NONE))];
         for (role, found) in [1, 3].into_iter().zip(&mut found) {
-            let from = found.0;
             let (there, back_there) = (PLANES[0][role] as u32, PLANES[1][role] as u32);
             let place = row.shl::<2>() + back.select_u(whole(back_there), whole(there));
-            let count = lanes.select_u(U32::gather(&tracks.counts, place), whole(0));
-            let slot = place.shl::<SLOT_BITS>();
-            let mut nearest = F32::splat(g, config.hit_tolerance);
-            let mut number = whole(0);
-            loop {
-                let on = number.lt(count);
-                if !on.any() {
-                    break;
-                }
-                tally.step(on);
-                let hit = U32::gather(&tracks.slots, slot + number);
-                let here = Beside::gather(store, hit, &line, slope[role]);
-                let distance = (here.d - (here.z - from.z).mul_add(angle, from.d)).abs();
-                let nearer = on & distance.lt(nearest);
-                nearest = nearer.select_f(distance, nearest);
-                *found = (here.select(nearer, found.0), nearer.select_u(hit, found.1));
-                number = number + whole(1);
-            }
+            *found = follow.nearest(PlaneOf { place, slope: slope[role] }, found.0, lanes, &mut tally);
         }
         let [(b, second), (d, fourth)] = found;
         let has = [second.lt(whole(NONE)), fourth.lt(whole(NONE))];
         let weight = Tracklet::weights(g, store, [first, second, third, fourth], has);
         let tracklet = Tracklet { hits: [a, b, c, d], slope, weight, has };
         let [chi2, kick] = match config.choice {
-            UtChoice::Kick => fit_kick(g, config, &line, &tracklet),
+            UtChoice::Kick | UtChoice::Compass => fit_kick(g, config, &line, &tracklet),
             UtChoice::Line => Track::new(g, layout, line).cost(g, config, &tracklet),
         };
         second.store(&mut seconds.padded_mut()[at..]);

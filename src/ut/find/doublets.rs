@@ -1,13 +1,16 @@
 //! Doublets: pairs of hits in planes 0 and 2, then in planes 3 and 1, in a direction not too far from the Velo track's; a
-//! lane a track. The first `candidates` of a track are taken, in the order of its hits.
+//! lane a track. The first `candidates` of a track are taken, in the order of its hits; by the choice `compass`, of those
+//! with a hit of a third plane where they lead, and in planes 3 and 1 where planes 0 and 2 gave none.
 
-use super::{Beside, Doublets, Line, SLOPE, SLOT_BITS, Search, Tally, Tracks};
+use super::complete::{Follow, PlaneOf};
+use super::{Beside, Doublets, Line, NONE, SLOPE, SLOT_BITS, Search, Tally, Tracks};
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
+use crate::ut::config::UtChoice;
 use crate::ut::store::UtStore;
 
-/// Planes of the first and of the third hit, on both ways.
-const WAYS: [[usize; 2]; 2] = [[0, 2], [3, 1]];
+/// Planes of the first and of the third hit, on both ways, and of the second and the fourth.
+const WAYS: [[usize; 4]; 2] = [[0, 2, 1, 3], [3, 1, 2, 0]];
 
 /// Lists the doublets of all tracks with enough hits.
 #[inline(always)]
@@ -26,6 +29,7 @@ pub(super) fn doublets<G: Gang>(
     for column in [&mut *row_of, backward, firsts, thirds] {
         column.reserve_total(most);
     }
+    let is_compass = config.choice == UtChoice::Compass;
     let mut tally = Tally::new(g);
     *len = 0;
     for at in (0..rows.len()).step_by(G::LANES) {
@@ -39,7 +43,8 @@ pub(super) fn doublets<G: Gang>(
             let slot = [place[0].shl::<SLOT_BITS>(), place[1].shl::<SLOT_BITS>()];
             let count = [U32::gather(counts, place[0]), U32::gather(counts, place[1])];
             let slope = [F32::splat(g, SLOPE[planes[0]]), F32::splat(g, SLOPE[planes[1]])];
-            let all = lanes.select_u(count[0] * count[1], whole(0));
+            let goes = if is_compass { lanes & seen.lt(whole(1)) } else { lanes };
+            let all = goes.select_u(count[0] * count[1], whole(0));
             let (mut tried, mut number) = (whole(0), [whole(0); 2]);
             loop {
                 let on = tried.lt(all) & seen.lt(whole(config.candidates));
@@ -52,7 +57,19 @@ pub(super) fn doublets<G: Gang>(
                 let a = Beside::gather(store, first, &line, slope[0]);
                 let c = Beside::gather(store, third, &line, slope[1]);
                 let angle = (c.d - a.d) / (c.z - a.z);
-                let good = on & angle.abs().le(F32::splat(g, config.slope_tolerance));
+                let mut good = on & angle.abs().le(F32::splat(g, config.slope_tolerance));
+                if is_compass && good.any() {
+                    let follow = Follow { g, store, tracks, line, angle, tolerance: config.hit_tolerance };
+                    let mut completed = Mask::first(g, 0);
+                    for (plane, from) in [(planes[2], a), (planes[3], c)] {
+                        let place = row.shl::<2>() + whole(plane as u32);
+                        let plane = PlaneOf { place, slope: F32::splat(g, SLOPE[plane]) };
+                        let lanes = good.and_not(completed);
+                        let (_, hit) = follow.nearest(plane, from, lanes, &mut tally);
+                        completed = completed | lanes & hit.lt(whole(NONE));
+                    }
+                    good = good & completed;
+                }
                 first.store_packed(&mut firsts.padded_mut()[*len..], good);
                 third.store_packed(&mut thirds.padded_mut()[*len..], good);
                 whole(way as u32).store_packed(&mut backward.padded_mut()[*len..], good);

@@ -71,11 +71,13 @@ pub(super) fn fit<G: Gang>(
         let kick = F32::gather(doublets.kick.padded(), doublet);
         let track = Track::new(g, layout, line);
         let fitted = match config.choice {
-            UtChoice::Kick => track.fit_kick(g, layout, &tracklet, kick),
+            UtChoice::Kick | UtChoice::Compass => track.fit_kick(g, layout, &tracklet, kick),
             UtChoice::Line => track.fit_line(g, search, &tracklet, kick),
         };
         let good = match config.choice {
-            UtChoice::Kick => is_good(g, config, layout, &track, &fitted, has[0] & has[1]),
+            UtChoice::Kick | UtChoice::Compass => {
+                is_good(g, config, layout, &track, &fitted, has[0] & has[1])
+            }
             UtChoice::Line => is_sane(g, &fitted),
         };
         append(g, search, event, workspace, &Fitted { at, good: good & lanes, ..fitted }, out);

@@ -85,7 +85,7 @@ pub(super) fn cost(config: &UtConfig, layout: &UtLayout, line: &Line, hits: &[Be
 pub(super) fn fit(config: &UtConfig, layout: &UtLayout, line: &Line, tracklet: Tracklet) -> Fitted {
     let Tracklet { hits, kick, .. } = tracklet;
     match config.choice {
-        UtChoice::Kick => fit_kick(layout, line, hits, kick),
+        UtChoice::Kick | UtChoice::Compass => fit_kick(layout, line, hits, kick),
         UtChoice::Line => fit_line(config, layout, line, hits, kick),
     }
 }

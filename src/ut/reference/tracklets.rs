@@ -19,11 +19,15 @@ pub(super) fn best(
     line: &Line,
     windows: &[Vec<Beside>],
 ) -> Option<Tracklet> {
-    let by_kick = config.choice == UtChoice::Kick;
-    let mut limit = if by_kick { 1280.0f32 } else { config.line.max_cost };
+    let (by_kick, by_compass) = (config.choice != UtChoice::Line, config.choice == UtChoice::Compass);
+    let highest = if by_kick { 1280.0f32 } else { config.line.max_cost };
+    let mut limit = highest;
     let (mut most_hits, mut best) = (3, None);
     let mut seen = 0;
     for planes in [[0, 1, 2, 3], [3, 2, 1, 0]] {
+        if by_compass && seen > 0 {
+            break;
+        }
         for first in &windows[planes[0]] {
             for third in &windows[planes[2]] {
                 let angle = (third.d - first.d) / (third.z - first.z);
@@ -31,7 +35,6 @@ pub(super) fn best(
                 if !is_along || seen == config.candidates {
                     continue;
                 }
-                seen += 1;
                 let near = |plane: usize, from: &Beside| {
                     let mut best = (config.hit_tolerance, None);
                     for hit in &windows[plane] {
@@ -44,10 +47,23 @@ pub(super) fn best(
                 };
                 let roles = [Some(*first), near(planes[1], first), Some(*third), near(planes[3], third)];
                 let hits: Vec<_> = roles.into_iter().flatten().collect();
+                if by_compass && hits.len() < 3 {
+                    continue;
+                }
+                seen += 1;
                 let (cost, kick) =
                     if by_kick { fit_kick(config, line, &hits) } else { cost(config, layout, line, &hits) };
-                if cost < limit && hits.len() >= most_hits {
-                    (limit, most_hits) = if by_kick { (cost.trunc(), hits.len()) } else { (cost, 3) };
+                let is_better = if by_compass {
+                    cost < if hits.len() > most_hits { highest } else { limit } && hits.len() >= most_hits
+                } else {
+                    cost < limit && hits.len() >= most_hits
+                };
+                if is_better {
+                    (limit, most_hits) = match config.choice {
+                        UtChoice::Kick => (cost.trunc(), hits.len()),
+                        UtChoice::Compass => (cost, hits.len()),
+                        UtChoice::Line => (cost, 3),
+                    };
                     best = Some(Tracklet { hits, cost, kick });
                 }
             }

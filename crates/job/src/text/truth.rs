@@ -172,7 +172,25 @@ pub fn cylinder(check: &CylinderReport, pulls: &[Pull]) -> String {
 
 /// Lengths of tracks, and resolutions.
 pub fn cylinder_tables(check: &CylinderReport, bins: &[Resolution]) -> String {
-    lengths(check) + &resolutions(bins)
+    lengths(check) + &cylinder_bins(check) + &resolutions(bins)
+}
+
+/// Efficiency, clones and fakes against pT and eta.
+fn cylinder_bins(check: &CylinderReport) -> String {
+    let mut text = String::new();
+    for one in &check.tables {
+        text.push_str(&format!("\n{} against {}\n", one.category, axis(one.variable, one.unit)));
+        let heads = ["from", "to", "found", "of", "efficiency", "clones", "ghosts", "tracks", "ghost rate"];
+        let mut rows = vec![heads.map(String::from)];
+        rows.extend(one.bins.iter().filter(|bin| bin.reconstructible + bin.tracks > 0).map(|bin| {
+            let [found, of, ghosts, tracks] =
+                [bin.reconstructed, bin.reconstructible, bin.ghosts, bin.tracks].map(|n| n.to_string());
+            let [rate, clones, ghost_rate] = [bin.efficiency, bin.clone_rate, bin.ghost_rate].map(percent);
+            [edge(bin.low), edge(bin.high), found, of, rate, clones, ghosts, tracks, ghost_rate]
+        }));
+        text.push_str(&table(&rows));
+    }
+    text
 }
 
 fn category_line(category: &CylinderCategory) -> String {

@@ -1,14 +1,19 @@
 //! Tables and numbers as text.
 
 /// Rows of text in aligned columns, the first to the left and the others to the right.
-pub fn table<const N: usize>(rows: &[[String; N]]) -> String {
-    let widths: [usize; N] =
-        std::array::from_fn(|i| rows.iter().map(|row| row[i].chars().count()).max().unwrap_or(0));
+pub fn table<R: AsRef<[String]>>(rows: &[R]) -> String {
+    let columns = rows.iter().map(|row| row.as_ref().len()).max().unwrap_or(0);
+    let mut widths = vec![0; columns];
+    for row in rows {
+        for (width, cell) in widths.iter_mut().zip(row.as_ref()) {
+            *width = cell.chars().count().max(*width);
+        }
+    }
     let mut text = String::new();
     for row in rows {
-        let mut line = format!("{:width$}", row[0], width = widths[0]);
-        for (cell, width) in row.iter().zip(widths).skip(1) {
-            line.push_str(&format!("  {cell:>width$}"));
+        let mut line = String::new();
+        for (at, (cell, &width)) in row.as_ref().iter().zip(&widths).enumerate() {
+            line.push_str(&if at == 0 { format!("{cell:width$}") } else { format!("  {cell:>width$}") });
         }
         text.push_str(line.trim_end());
         text.push('\n');

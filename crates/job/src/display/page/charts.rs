@@ -4,7 +4,7 @@ use super::PixelDisplay;
 use super::colours::{STEPS, heat, of_step, step};
 use super::grid::Cell;
 use super::histogram::Histogram;
-use super::svg::{Axis, Chart, plain};
+use crate::svg::{Axis, Chart, plain};
 use crate::text::grouped;
 use peloton::event::NS_PER_TICK;
 use std::fmt::Write;

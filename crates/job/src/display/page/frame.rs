@@ -1,8 +1,8 @@
 //! The picture of one frame: pixels by time over threshold, outlines of clusters, and what lies under the mouse.
 
 use super::colours::{STEPS, heat, of_step, step};
-use super::svg::{Axis, Chart, plain};
 use super::{PixelDisplay, TICKS_PER_US};
+use crate::svg::{Axis, Chart, plain};
 use crate::text::{count, grouped};
 use peloton::event::NS_PER_TICK;
 use std::collections::HashMap;

@@ -1,7 +1,7 @@
 //! The page: one file of HTML with the pictures, their data and a script inside it.
 
-use super::svg::escaped;
 use super::{PixelDisplay, charts, frame};
+use crate::svg::escaped;
 use std::fmt::Write;
 
 /// What a page says of itself beside its pictures.

@@ -6,7 +6,6 @@ mod frame;
 mod grid;
 mod histogram;
 mod html;
-mod svg;
 
 use grid::Grid;
 use histogram::Histogram;

@@ -161,6 +161,21 @@ impl Chart {
         );
     }
 
+    /// Adds points with a line through them, broken where `is_dashed`.
+    pub fn line(&mut self, points: &[[f64; 2]], colour: &str, is_dashed: bool) {
+        let mut path = String::new();
+        for (&[x, y], command) in points.iter().zip(std::iter::once('M').chain(std::iter::repeat('L'))) {
+            let [x, y] = self.at(x, y);
+            let _ = write!(path, "{command}{x:.2} {y:.2}");
+            let _ = write!(self.body, "<circle cx=\"{x:.2}\" cy=\"{y:.2}\" r=\"3\" fill=\"{colour}\"/>");
+        }
+        let dash = if is_dashed { " stroke-dasharray=\"5 4\"" } else { "" };
+        let _ = write!(
+            self.body,
+            "<path d=\"{path}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"{dash}/>"
+        );
+    }
+
     fn text(&mut self, [x, y]: [f64; 2], anchor: &str, more: &str, text: &str) {
         let text = escaped(text);
         let _ = write!(
@@ -225,13 +240,18 @@ impl Chart {
 
     /// The whole picture; `more` are attributes of the outermost element.
     pub fn finish(self, more: &str) -> String {
-        let (width, height) = (self.left + self.width + self.right, self.top + self.height + 50.0);
+        let [width, height] = self.size();
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" viewBox=\"0 0 {width:.0} \
              {height:.0}\" font-family=\"sans-serif\" font-size=\"12\" {more}><rect width=\"100%\" height=\"100%\" \
              fill=\"white\"/>{}</svg>",
             self.body
         )
+    }
+
+    /// Width and height of the whole picture, pixels of the screen.
+    pub fn size(&self) -> [f64; 2] {
+        [self.left + self.width + self.right, self.top + self.height + 50.0]
     }
 
     /// The drawing area: left, top, width and height, pixels of the screen.

@@ -1,0 +1,105 @@
+//! `peloton reproduce`: the tables and figures of the papers, made again.
+
+use crate::options::{Auto, ReportArgs, host};
+use crate::throughput::seconds;
+use clap::Args;
+use peloton::{Error, Result};
+use peloton_io::output::{JobFiles, write_whole};
+use peloton_job::reproduce::{ENTRIES, Making, Reproduction, list_text, picture};
+use serde_json::json;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Make tables and figures of the papers again, and put the papers' own numbers beside them
+///
+/// `peloton reproduce list` names every table and figure of the five papers: those that can be made, those that need a GPU,
+/// and those that cannot be made, with the reason. Events are simulated, with seeds that nothing was tuned on, unless
+/// --input gives others. Times are those of one thread unless --threads says otherwise, and of this machine: compare
+/// ratios.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  peloton reproduce list
+  peloton reproduce compass-table3
+  peloton reproduce compass-table3 --quick --json table3.json --svg table3.svg
+  peloton reproduce compass-table3 --input minbias.mdf --geometry DIR    real events: counts alone")]
+pub struct Reproduce {
+    /// Name of the table or figure; `list` for all of them
+    #[arg(value_name = "NAME")]
+    name: String,
+    /// Events in place of the simulated ones: files, or sim:...; may be given several times
+    #[arg(long, value_name = "INPUT")]
+    input: Vec<String>,
+    /// Folder of the detector's geometry files, which raw banks of --input need
+    #[arg(long, value_name = "DIR", requires = "input")]
+    geometry: Option<PathBuf>,
+    /// Few events and short times: shows that it works; the numbers say little
+    #[arg(long)]
+    quick: bool,
+    /// Threads: auto (one per core) or a number [default: auto; 1 where times are measured]
+    #[arg(long, value_name = "N")]
+    threads: Option<Auto<usize>>,
+    /// Time of each measurement, s [default: 1; with --quick 0.05]
+    #[arg(long, value_name = "T", value_parser = seconds)]
+    seconds: Option<f64>,
+    /// Also draw the figure, or the table as one
+    #[arg(long, value_name = "FILE.svg")]
+    svg: Option<PathBuf>,
+    #[command(flatten)]
+    report: ReportArgs,
+}
+
+impl Reproduce {
+    /// Adds what is read and written.
+    pub fn name_files(&self, files: &mut JobFiles) {
+        files.read("--input", &self.input);
+        files.read("--geometry", &self.geometry);
+        files.written("--svg", &self.svg);
+        self.report.name_files(files);
+    }
+
+    /// Runs the command.
+    pub fn execute(&self) -> Result<ExitCode> {
+        if self.name == "list" {
+            return self.list();
+        }
+        let options = Reproduction {
+            inputs: self.input.clone(),
+            geometry: self.geometry.clone(),
+            quick: self.quick,
+            threads: self.threads.and_then(|threads| threads.0),
+            seconds: self.seconds,
+            command: std::env::args().collect::<Vec<_>>().join(" "),
+        };
+        let terminal = self.report.terminal();
+        let report = peloton_job::reproduce::reproduce(&self.name, &options, host(&terminal))?;
+        let mut text = report.text();
+        if let Some(path) = &self.svg {
+            write_whole(path, picture(&report.tables)?.as_bytes())?;
+            text.push_str(&format!("\nwritten to {}\n", path.display()));
+        }
+        self.report.beside(self.svg.as_ref()).report(&text, &report)?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// All entries.
+    fn list(&self) -> Result<ExitCode> {
+        if self.quick || self.svg.is_some() || !self.input.is_empty() {
+            return Err(Error::Config("list makes nothing: leave out --input, --quick and --svg".into()));
+        }
+        let all = ENTRIES.iter().map(|entry| {
+            let (making, by) = match entry.making {
+                Making::Run(_) => ("run", None),
+                Making::Command(command) => ("command", Some(command)),
+                Making::Device(command) => ("device", Some(command)),
+                Making::Impossible(reason) => ("impossible", Some(reason)),
+            };
+            json!({
+                "name": entry.name, "paper": entry.paper, "of": entry.of, "what": entry.what, "making": making,
+                "how": by,
+            })
+        });
+        self.report.report(&list_text(), &all.collect::<Vec<_>>())?;
+        Ok(ExitCode::SUCCESS)
+    }
+}

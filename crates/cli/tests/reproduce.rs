@@ -1,0 +1,132 @@
+//! `peloton reproduce`: every table and figure that can be made is made in its short form, which takes a minute in all. What is
+//! deterministic is asserted: equal hashes on any number of threads, counts that rise with the search. Times are printed.
+
+use peloton_job::reproduce::{ENTRIES, Entry, Making};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::time::Instant;
+
+fn output(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_peloton"));
+    command.arg("reproduce").args(arguments).output().expect("the program starts")
+}
+
+fn words(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("UTF-8")
+}
+
+/// A file of this test's own.
+fn file(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("reproduce");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    folder.join(name)
+}
+
+/// The JSON of an entry's short form, made with these flags.
+fn quick(name: &str, flags: &[&str]) -> Value {
+    let output = output(&[&[name, "--quick", "--json", "-"], flags].concat());
+    assert!(output.status.success(), "{name}: {}", words(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("JSON")
+}
+
+/// The numbers of a column of the first table.
+fn column(report: &Value, name: &str) -> Vec<f64> {
+    let table = &report["tables"][0];
+    let columns = table["columns"].as_array().expect("columns");
+    let at = columns.iter().position(|column| column["name"] == name).expect("a column of this name");
+    let rows = table["rows"].as_array().expect("rows");
+    rows.iter().map(|row| row[at].as_f64().expect("a number")).collect()
+}
+
+#[test]
+fn everything_that_can_be_made_is_made() {
+    let is_run = |entry: &&Entry| matches!(entry.making, Making::Run(_));
+    for Entry { name, .. } in ENTRIES.iter().filter(is_run) {
+        let (begin, json) = (Instant::now(), file(&format!("{name}.json")));
+        let json_path = json.to_str().expect("a path in UTF-8");
+        let output = output(&[name, "--quick", "--json", json_path]);
+        let text = words(&output.stdout);
+        assert!(output.status.success(), "{name}: {}", words(&output.stderr));
+        println!("{text}{name}: {:.1} s\n", begin.elapsed().as_secs_f64());
+        assert!(text.starts_with(name) && text.contains("paper:  ") && text.contains("--quick"), "{text}");
+        let report: Value = serde_json::from_slice(&std::fs::read(&json).expect("the file")).expect("JSON");
+        assert_eq!(report["name"], *name);
+        let tables = report["tables"].as_array().expect("tables");
+        assert!(!tables.is_empty(), "{name}");
+        for table in tables {
+            let columns = table["columns"].as_array().expect("columns").len();
+            let rows = table["rows"].as_array().expect("rows");
+            assert!(rows.iter().all(|row| row.as_array().is_some_and(|row| row.len() == columns)), "{name}");
+            // A stage that is called otherwise would take no time.
+            let is_time =
+                |at: &usize| ["us", "ms", "kHz"].iter().any(|unit| table["columns"][at]["unit"] == *unit);
+            for at in (0..columns).filter(is_time) {
+                let values = rows.iter().filter_map(|row| row[at].as_f64());
+                assert!(values.into_iter().all(|value| value > 0.0), "{name}: {}", table["columns"][at]);
+            }
+        }
+        assert!(tables.iter().any(|table| !table["rows"].as_array().expect("rows").is_empty()), "{name}");
+    }
+}
+
+#[test]
+fn what_cannot_be_made_says_why() {
+    for Entry { name, making, .. } in ENTRIES {
+        let reason = match making {
+            Making::Run(_) => continue,
+            Making::Command(words) | Making::Device(words) | Making::Impossible(words) => words,
+        };
+        let output = output(&[name]);
+        let message = words(&output.stderr);
+        assert!(!output.status.success() && output.stdout.is_empty(), "{name}");
+        assert!(message.lines().count() == 1 && message.contains(reason), "{name}: {message}");
+    }
+    let output = output(&["compass-table4"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(words(&output.stderr).contains("choose one of"), "{}", words(&output.stderr));
+}
+
+#[test]
+fn the_list_and_the_document_name_everything() {
+    let text = words(&output(&["list"]).stdout);
+    let json: Value = serde_json::from_slice(&output(&["list", "--json", "-"]).stdout).expect("JSON");
+    let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/papers.md");
+    let document = std::fs::read_to_string(document).expect("docs/papers.md");
+    assert_eq!(json.as_array().map(Vec::len), Some(ENTRIES.len()));
+    for Entry { name, .. } in ENTRIES {
+        assert!(text.contains(name), "the list lacks {name}");
+        assert!(document.contains(&format!("`{name}`")), "docs/papers.md lacks {name}");
+    }
+}
+
+#[test]
+fn compass_counts_rise_with_sectors_and_do_not_depend_on_threads() {
+    let one = quick("compass-table3", &["--threads", "1"]);
+    let more = quick("compass-table3", &["--threads", "3"]);
+    assert_eq!(one["hashes"], more["hashes"]);
+    assert_eq!(one["tables"][0]["rows"], more["tables"][0]["rows"]);
+    let (found, of) = (column(&one, "found"), column(&one, "of"));
+    assert!(of.iter().all(|all| *all == of[0] && *all > 0.0), "{of:?}");
+    assert_eq!(found.len(), 15);
+    // Five sectors hold the hits of three, and three those of one. (A wrong tracklet could still win by them, and the count
+    // fall; in these events it does not.)
+    for candidates in 0..5 {
+        let by_sectors = [found[candidates], found[5 + candidates], found[10 + candidates]];
+        assert!(by_sectors.is_sorted() && by_sectors[0] < by_sectors[2], "{by_sectors:?}");
+    }
+}
+
+#[test]
+fn pictures_are_drawn_where_there_are_any() {
+    let path = file("table3.svg");
+    let svg = path.to_str().expect("a path in UTF-8");
+    assert!(output(&["compass-table3", "--quick", "--svg", svg]).status.success());
+    let picture = std::fs::read_to_string(&path).expect("the picture");
+    assert!(picture.starts_with("<svg xmlns") && picture.ends_with("</svg>\n"));
+    for word in ["paper: long, sectors 5", "candidates, logarithmic", "stroke-dasharray"] {
+        assert!(picture.contains(word), "{word}");
+    }
+    let output = output(&["triplet-figure6", "--quick", "--svg", svg]);
+    assert_eq!(output.status.code(), Some(2), "{}", words(&output.stderr));
+}

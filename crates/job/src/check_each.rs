@@ -1,0 +1,124 @@
+//! [`check_each`]: several configurations beside each other on the same events.
+
+use crate::check::finish;
+use crate::host::WithoutWarnings;
+use crate::registry::Command;
+use crate::run::batch_items;
+use crate::source::warn_of_problems;
+use crate::stream::Chunk;
+use crate::system::{self, Runs, explain, open};
+use crate::totals::Totals;
+use crate::{Check, CheckOptions, Checked, Config, Host, Request, Source, System};
+use peloton::Result;
+use peloton::engine::{Batch, Sliced};
+use peloton::event::Hasher;
+use std::time::{Duration, Instant};
+
+/// As [`check`](crate::check), for several configurations of one sequence. Events are read or simulated once, and
+/// reconstructed by each configuration in turn, batch by batch.
+///
+/// # Errors
+/// Those of the configurations and the inputs.
+pub fn check_each(
+    request: &Request,
+    configs: &[Config],
+    options: &CheckOptions,
+    host: Host<'_>,
+) -> Result<Vec<Checked>> {
+    struct Run<'a>(&'a Request, &'a [Config], &'a CheckOptions, Host<'a>);
+    impl Command for Run<'_> {
+        type Outcome = Result<Vec<Checked>>;
+        fn on<S: System>(self) -> Result<Vec<Checked>> {
+            let Self(request, configs, options, host) = self;
+            on_system::<S>(request, configs, options, host)
+        }
+    }
+    request.config.sequence.run(Run(request, configs, options, host))
+}
+
+/// One configuration, and what came of it so far.
+struct Side<S: System> {
+    request: Request,
+    runs: Runs<S>,
+    checker: Box<dyn Check<S::Batch, S::Results>>,
+    totals: Totals,
+    hasher: Hasher<S::Results>,
+}
+
+fn on_system<S: System>(
+    request: &Request,
+    configs: &[Config],
+    options: &CheckOptions,
+    host: Host<'_>,
+) -> Result<Vec<Checked>> {
+    let mut opened = open::<S>(request, true, host)?;
+    let mut sides = Vec::new();
+    for config in configs {
+        let request = Request { config: config.clone(), ..request.clone() };
+        let runs = S::executor(&request, config, &opened.context)?;
+        let checker = S::check(&request, options, &mut opened)?;
+        sides.push(Side::<S> {
+            request,
+            runs,
+            checker,
+            totals: Totals::default(),
+            hasher: Hasher::default(),
+        });
+    }
+    let source = &mut *opened.source;
+    host.begin("reconstructing", "events", source.known_items());
+    let input = run_all(source, &opened.context, &mut sides, host);
+    host.progress.end();
+    warn_of_problems(source, host);
+    let input_seconds = input?.as_secs_f64();
+    let without_warnings = WithoutWarnings(host.progress);
+    let quiet = Host { progress: &without_warnings, ..host };
+    let of_side = |(number, side): (usize, Side<S>)| {
+        let Side { request, runs, checker, totals, hasher } = side;
+        let host = if number == 0 { host } else { quiet };
+        let mut summary = system::summary::<S>(&request.config, &runs.machine(), &totals, hasher.finish());
+        summary.add_source(&*opened.source, request.strict)?;
+        summary.judge(&totals, &request, host);
+        summary.input_seconds = input_seconds;
+        finish(checker, &summary, host)
+    };
+    sides.into_iter().enumerate().map(of_side).collect()
+}
+
+/// Reconstructs everything by every side; says how long reading took.
+fn run_all<S: System>(
+    source: &mut dyn Source<S::Batch>,
+    context: &S::Context,
+    sides: &mut [Side<S>],
+    host: Host<'_>,
+) -> Result<Duration> {
+    let mut chunk = Chunk::<S::Batch, Sliced<S::Results>>::default();
+    let items = sides.iter().map(|side| batch_items::<S>(&side.request.config, &side.runs.machine()));
+    let (items, mut reading) = (items.max().unwrap_or(1), Duration::ZERO);
+    while !host.is_cancelled() {
+        chunk.batch.clear();
+        chunk.beside.clear();
+        let begin = Instant::now();
+        let read = source.read(items, &mut chunk.batch, &mut chunk.beside)?;
+        reading += begin.elapsed();
+        let is_over = read == 0;
+        match S::last() {
+            Some(last) if is_over => chunk.batch = last,
+            None if is_over => break,
+            _ => chunk.beside.complete(chunk.batch.event_ids()),
+        }
+        for Side { runs, checker, totals, hasher, .. } in sides.iter_mut() {
+            let start = Instant::now();
+            let counters = runs.run(&chunk.batch, &mut chunk.result)?;
+            totals.add(&counters, start.elapsed(), &chunk.batch, &chunk.result);
+            explain::<S>(totals, context, &chunk.batch, &chunk.beside.ids);
+            chunk.result.slices().for_each(|piece| hasher.update(piece));
+            checker.add(&chunk)?;
+        }
+        if is_over {
+            break;
+        }
+        host.progress.advance(read as u64);
+    }
+    Ok(reading)
+}

@@ -1,0 +1,80 @@
+//! [`Report`]: a reproduced table or figure with everything that must be known to read it.
+
+use super::table::Table;
+use serde::Serialize;
+
+/// Something that is asked of the numbers, and whether it came out.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Asked {
+    /// What is asked.
+    pub what: String,
+    /// What was found.
+    pub found: String,
+    /// Whether that is enough.
+    pub holds: bool,
+}
+
+impl Asked {
+    /// Something that is asked, with what was found.
+    pub fn new(what: &str, found: String, holds: bool) -> Self {
+        Self { what: what.into(), found, holds }
+    }
+}
+
+/// A table or figure of a paper as it came out here.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Report {
+    /// Name of the entry.
+    pub name: &'static str,
+    /// The paper, and which of its tables or figures.
+    pub of: String,
+    /// What it shows.
+    pub what: &'static str,
+    /// What went in here.
+    pub input: Vec<String>,
+    /// What ran here: CPU, instruction set, threads.
+    pub machine: String,
+    /// What the paper's own numbers were made with and on.
+    pub paper_machine: &'static str,
+    /// The tables.
+    pub tables: Vec<Table>,
+    /// What was asked of them.
+    pub asked: Vec<Asked>,
+    /// What else must be known to read them.
+    pub notes: Vec<String>,
+    /// Hashes of the results, of all that must be equal or be repeated.
+    pub hashes: Vec<String>,
+    /// Whether it is the short form, whose numbers say little.
+    pub quick: bool,
+}
+
+impl Report {
+    /// As text for people.
+    pub fn text(&self) -> String {
+        let Self { name, of, what, machine, paper_machine, .. } = self;
+        let mut text = format!("{name}: {of}\n{what}\n\n");
+        for input in &self.input {
+            text.push_str(&format!("input:  {input}\n"));
+        }
+        text.push_str(&format!("here:   {machine}\npaper:  {paper_machine}\n"));
+        for table in &self.tables {
+            text.push_str(&format!("\n{}", table.text()));
+        }
+        if !self.asked.is_empty() {
+            text.push_str("\nAsked, and found\n");
+        }
+        for Asked { what, found, holds } in &self.asked {
+            text.push_str(&format!("  {} {what}: {found}\n", if *holds { "yes" } else { "NO " }));
+        }
+        if !self.notes.is_empty() {
+            text.push('\n');
+        }
+        for note in &self.notes {
+            text.push_str(&format!("- {note}\n"));
+        }
+        if self.quick {
+            text.push_str("- --quick: few events and short times; the numbers say little\n");
+        }
+        text
+    }
+}
