@@ -18,7 +18,7 @@ const N: usize = 14;
 const STEP: f32 = 0.5;
 const STEPS: [RangeInclusive<i8>; 2] = [-3..=6, -3..=6];
 const CRITERION: Criterion =
-    Criterion { most_ghosts: 0.032, categories: ["03_long_P>3GeV", "02_long_P>5GeV"] };
+    Criterion { most_ghosts: 0.048, categories: ["03_long_P>3GeV", "02_long_P>5GeV"] };
 
 /// Simulated events and their hits.
 struct Hits {
@@ -200,5 +200,47 @@ pub fn write(level: Level) -> Result<()> {
         println!("/// Of the {what} pass.\npub(super) const {name}: [f32; FEATURES] =\n    {weights:?};");
     }
     println!("/// The smallest sums of both.\npub(super) const MIN_SCORE: [f32; 2] = {min_score:?};");
+    Ok(())
+}
+
+/// A change of one window, or of the clone rule.
+type Change = fn(&mut SciFiConfig);
+
+/// What else the windows and the clone rule could be.
+const CHANGES: [(&str, Change); 14] = [
+    ("as they are", |_| {}),
+    ("first pass: x within 0.75 mm", |config| config.passes[0].x_tolerance = 0.75),
+    ("first pass: x within 1.25 mm", |config| config.passes[0].x_tolerance = 1.25),
+    ("first pass: u, v within 1.5 mm", |config| config.passes[0].uv_tolerance = 1.5),
+    ("first pass: u, v within 2.5 mm", |config| config.passes[0].uv_tolerance = 2.5),
+    ("first pass: 10 hits", |config| config.passes[0].min_hits = 10),
+    ("both passes: 4 own hits", |config| {
+        config.passes.iter_mut().for_each(|pass| (pass.min_own_hits, pass.min_own_of_six) = (4, 4));
+    }),
+    ("both passes: 2 own hits", |config| {
+        config.passes.iter_mut().for_each(|pass| (pass.min_own_hits, pass.min_own_of_six) = (2, 2));
+    }),
+    ("both passes: 1 shared hit", |config| share(config, 1)),
+    ("both passes: 3 shared hits", |config| share(config, 3)),
+    ("second pass: from 1.5 GeV", |config| config.passes[1].min_momentum = 1_500.0),
+    ("second pass: from 3 GeV", |config| config.passes[1].min_momentum = 3_000.0),
+    ("second pass: x within 2 mm", |config| config.passes[1].x_tolerance = 2.0),
+    ("no second pass", |config| config.passes.truncate(1)),
+];
+
+fn share(config: &mut SciFiConfig, hits: u32) {
+    let choices = config.passes.iter_mut().filter_map(|pass| pass.choice.as_mut());
+    choices.for_each(|choice| choice.shared_hits = hits);
+}
+
+/// Prints what the criterion says of the preset, and of what differs in one thing (weights and thresholds stay).
+pub fn compare(level: Level) -> Result<()> {
+    let hits = Hits::new(level, THRESHOLD_SEEDS)?;
+    for (what, change) in CHANGES {
+        let mut config = SciFiConfig::preset(SciFiPreset::Best);
+        change(&mut config);
+        let report = hits.check(level, config)?;
+        println!("{what}: {:?}, {}", CRITERION.worth(&report), CRITERION.counts(&report));
+    }
     Ok(())
 }

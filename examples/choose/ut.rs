@@ -12,7 +12,10 @@ use peloton::{Error, Result};
 use peloton_truth::{CheckReport, Checker, Rules};
 use std::ops::RangeInclusive;
 
-const CRITERION: Criterion = Criterion { most_ghosts: 0.046, categories: ["07_long", "08_long_P>5GeV"] };
+const CRITERION: Criterion = Criterion { most_ghosts: 0.05, categories: ["07_long", "08_long_P>5GeV"] };
+/// Errors that are tried, `kink_error` and `offset_error`: those that scattering makes, and 0.7 of them. Still smaller ones find
+/// more, but say too little of the error of the momentum (pull 1.8).
+const ERRORS: [[[f32; 2]; 2]; 2] = [[[0.25, 4.0], [0.5, 7.0]], [[0.175, 2.8], [0.35, 4.9]]];
 /// Rounds over all parameters but the cut, one after the other.
 const ROUNDS: usize = 2;
 /// Cuts that are tried.
@@ -29,14 +32,10 @@ const PARAMETERS: [Parameter; 3] = [
     Parameter {
         name: "fourth_hit",
         of: |line| &mut line.fourth_hit,
-        values: &[8.0, 12.0, 16.0, 20.0, 25.0, 30.0, 40.0],
+        values: &[8.0, 12.0, 16.0, 20.0, 25.0, 30.0],
     },
-    Parameter {
-        name: "momentum",
-        of: |line| &mut line.momentum,
-        values: &[4.0, 6.0, 8.0, 10.0, 12.0, 15.0],
-    },
-    Parameter { name: "max_momentum", of: |line| &mut line.max_momentum, values: &[10.0, 20.0, 40.0, 80.0] },
+    Parameter { name: "momentum", of: |line| &mut line.momentum, values: &[2.0, 4.0, 6.0, 8.0, 10.0] },
+    Parameter { name: "max_momentum", of: |line| &mut line.max_momentum, values: &[10.0, 20.0, 40.0] },
 ];
 
 /// Simulated events, their Velo tracks and UT hits.
@@ -89,10 +88,9 @@ fn with_cut(level: Level, hits: &Hits, line: &LineConfig) -> Option<(LineConfig,
     best
 }
 
-/// Prints what is chosen.
-pub fn write(level: Level) -> Result<()> {
-    let (to_fit, to_choose) = (Hits::new(level, WEIGHT_SEEDS)?, Hits::new(level, THRESHOLD_SEEDS)?);
-    let mut line = LineConfig::default();
+/// What the criterion likes best with these errors, but the cut.
+fn tuned(level: Level, hits: &Hits, [kink_error, offset_error]: [[f32; 2]; 2]) -> LineConfig {
+    let mut line = LineConfig { kink_error, offset_error, ..LineConfig::default() };
     for parameter in PARAMETERS {
         *(parameter.of)(&mut line) = parameter.values[parameter.values.len() / 2];
     }
@@ -101,7 +99,7 @@ pub fn write(level: Level) -> Result<()> {
             let worth = |value: &f32| {
                 let mut line = line.clone();
                 *(parameter.of)(&mut line) = *value;
-                let report = with_cut(level, &to_fit, &line).map(|(_, report)| report);
+                let report = with_cut(level, hits, &line).map(|(_, report)| report);
                 (report.and_then(|report| CRITERION.worth(&report)), *value)
             };
             let best = parameter.values.iter().map(worth).reduce(|a, b| if b.0 > a.0 { b } else { a });
@@ -110,12 +108,24 @@ pub fn write(level: Level) -> Result<()> {
             }
         }
     }
+    line
+}
+
+/// Prints what is chosen.
+pub fn write(level: Level) -> Result<()> {
+    let (to_fit, to_choose) = (Hits::new(level, WEIGHT_SEEDS)?, Hits::new(level, THRESHOLD_SEEDS)?);
+    let tried = ERRORS.into_iter().filter_map(|errors| {
+        let (line, report) = with_cut(level, &to_choose, &tuned(level, &to_fit, errors))?;
+        Some((CRITERION.worth(&report), line, report))
+    });
+    let best = tried.reduce(|a, b| if b.0 > a.0 { b } else { a });
     let none = || Error::Config("no cut with so few ghosts".into());
-    let (mut line, report) = with_cut(level, &to_choose, &line).ok_or_else(none)?;
+    let (_, mut line, report) = best.ok_or_else(none)?;
     println!(
         "`sim:lhcb,events={EVENTS}`: seeds {WEIGHT_SEEDS:?} for all but the cut, {THRESHOLD_SEEDS:?} for the cut:"
     );
     println!("{}.", CRITERION.counts(&report));
+    println!("kink_error = {:?}\noffset_error = {:?}", line.kink_error, line.offset_error);
     for parameter in PARAMETERS {
         println!("{} = {}", parameter.name, *(parameter.of)(&mut line));
     }

@@ -28,6 +28,8 @@ pub struct Pair {
     pub scifi: usize,
     /// How well they fit together.
     pub chi2: f32,
+    /// What decides which pairs are tracks, the smallest first: one minus the classifier's response, or the chi2.
+    pub rank: f32,
     /// What the classifier is given.
     pub inputs: [f32; INPUTS],
 }
@@ -63,17 +65,18 @@ fn pair(
         && distance_x.abs() <= config.max_distance_x
         && distance_y.abs() <= config.max_distance_y
         && chi2 <= config.max_chi2;
+    let along = |sign: f32, of: f32| if sign < 0.0 { 0.0 - of } else { of };
     let inputs = [
         chi2,
-        distance_x.abs(),
-        distance_y.abs(),
+        along(change_x, distance_x),
+        along(ty, distance_y),
         change_x.abs(),
-        change_y.abs(),
+        along(ty, change_y),
         slope2.sqrt(),
         scifi.hits_of(other).len() as f32,
         scifi.chi2_y[other].sqrt(),
     ];
-    fits.then_some(Pair { velo: track, scifi: other, chi2, inputs })
+    fits.then_some(Pair { velo: track, scifi: other, chi2, rank: chi2, inputs })
 }
 
 /// The pairs of an event that the classifier takes, by SciFi track.
@@ -82,9 +85,15 @@ pub fn pairs(config: &LongConfig, velo: &VeloTracks, scifi: &SciFiTracks, event:
         let accepted = velo.of_event(event).filter(|track| is_accepted(config, velo, *track));
         accepted.filter_map(move |track| pair(config, velo, scifi, track, other))
     };
-    let all = scifi.of_event(event).flat_map(of_scifi);
-    let is_taken = |pair: &Pair| PAIRS.reference(pair.inputs) >= config.min_response;
-    all.filter(|pair| config.min_response == 0.0 || is_taken(pair)).collect()
+    let mut all: Vec<Pair> = scifi.of_event(event).flat_map(of_scifi).collect();
+    if config.min_response > 0.0 {
+        all.retain_mut(|pair| {
+            let response = PAIRS.reference(pair.inputs);
+            pair.rank = 1.0 - response;
+            response >= config.min_response
+        });
+    }
+    all
 }
 
 /// The long tracks of an event, by Velo track.
@@ -92,7 +101,7 @@ pub fn match_tracks(config: &LongConfig, velo: &VeloTracks, scifi: &SciFiTracks,
     let mut pairs = pairs(config, velo, scifi, event);
     if !config.all_pairs {
         let best = |of: &[Pair]| {
-            of.iter().copied().reduce(|best, one| if one.chi2 < best.chi2 { one } else { best })
+            of.iter().copied().reduce(|best, one| if one.rank < best.rank { one } else { best })
         };
         pairs = pairs.chunk_by(|a, b| a.scifi == b.scifi).filter_map(best).collect();
     }
@@ -101,7 +110,7 @@ pub fn match_tracks(config: &LongConfig, velo: &VeloTracks, scifi: &SciFiTracks,
     while let Some(best) = pairs
         .iter()
         .copied()
-        .min_by(|a, b| a.chi2.total_cmp(&b.chi2).then(a.velo.cmp(&b.velo)).then(a.scifi.cmp(&b.scifi)))
+        .min_by(|a, b| a.rank.total_cmp(&b.rank).then(a.velo.cmp(&b.velo)).then(a.scifi.cmp(&b.scifi)))
     {
         tracks.push(best);
         pairs.retain(|pair| pair.velo != best.velo && pair.scifi != best.scifi);

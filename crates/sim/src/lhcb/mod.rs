@@ -73,8 +73,8 @@ pub struct Bend {
     pub charge: f64,
     /// dx/dz and dy/dz as it leaves the Velo.
     pub velo: [f64; 2],
-    /// The same in the last layer of the SciFi.
-    pub scifi: [f64; 2],
+    /// x in the six upright layers of the SciFi, mm.
+    pub scifi: [f64; 6],
 }
 
 impl SimulatedEvent {
@@ -113,7 +113,7 @@ impl SimulatedEvent {
         });
         let bend = |one: &Through| {
             let flight = &flights[one.flight];
-            Bend { p: norm(flight.momentum), charge: flight.charge, velo: one.begin, scifi: one.end }
+            Bend { p: norm(flight.momentum), charge: flight.charge, velo: one.begin, scifi: one.x }
         };
         let bends = bends.map(bend).collect();
         let plane_of = |id| planes.get(&id).copied().unwrap_or(UT_PLANES);
