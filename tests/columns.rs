@@ -7,7 +7,8 @@ use peloton::event::{
     SciFiTracks, UtBatch, VeloTracks, VeloUtTracks,
 };
 use peloton::kalman::FitStatus;
-use peloton_io::output::{TableField, arrow_schema, timepix::trigger_fields};
+use peloton_io::output::timepix::{origin_fields, trigger_fields};
+use peloton_io::output::{TableField, arrow_schema};
 use peloton_truth::{PARTICLE_FIELDS, TRACK_FIELDS};
 use std::fmt::Write;
 use std::path::Path;
@@ -66,7 +67,8 @@ energy of clusters without a calibration.
 NDJSON has one line per event, an object with `event_id`, `run_number`, `event_number`, `status` (by its name) and the list
 `tracks`, each a list of hits, or for `ut` and `scifi-hits` the columns of the hits, whose starts are called `start`. For
 `timepix` it has one line per cluster: times end in `_ns` and the energy in `_keV`; `bounds` are smallest x and y, largest
-x and y, and each of `hits` is x, y, time over threshold in clocks of 25 ns, and ns after the first hit.
+x and y, and each of `hits` is x, y, time over threshold in clocks of 25 ns, and ns after the first hit; what files have
+beside the columns of memory has the same names, with `_keV` behind that of energies.
 ";
 
 const TRUTH: &str = "
@@ -80,14 +82,16 @@ every track, to `NAME.tracks.parquet`. `event_id` and the number of the track jo
 fn document() -> String {
     let mut text = HEAD.to_string();
     write!(text, "\nVersion of the schemas: {SCHEMA_VERSION}.\n").unwrap();
-    sequence::<VeloTracks>(&mut text, "velo", &[]);
-    sequence::<VeloUtTracks>(&mut text, "velo-ut", &[]);
-    sequence::<UtBatch>(&mut text, "ut", &[]);
-    sequence::<SciFiBatch>(&mut text, "scifi-hits", &[]);
-    sequence::<SciFiTracks>(&mut text, "scifi", &[]);
-    sequence::<LongTracks>(&mut text, "long", &[]);
-    sequence::<CylinderTracks>(&mut text, "cylinder", &[]);
-    sequence::<PixelClusters>(&mut text, "timepix", &trigger_fields());
+    sequence::<VeloTracks>(&mut text, "velo");
+    sequence::<VeloUtTracks>(&mut text, "velo-ut");
+    sequence::<UtBatch>(&mut text, "ut");
+    sequence::<SciFiBatch>(&mut text, "scifi-hits");
+    sequence::<SciFiTracks>(&mut text, "scifi");
+    sequence::<LongTracks>(&mut text, "long");
+    sequence::<CylinderTracks>(&mut text, "cylinder");
+    sequence::<PixelClusters>(&mut text, "timepix");
+    beside(&mut text, "In files also", &origin_fields());
+    beside(&mut text, "With `--trigger` also", &trigger_fields());
     text.push_str(TRUTH);
     table(&mut text, "particle", &PARTICLE_FIELDS);
     table(&mut text, "track", &TRACK_FIELDS);
@@ -112,8 +116,8 @@ fn table(text: &mut String, of: &str, fields: &[TableField]) {
     }
 }
 
-/// The table of one sequence; `beside` are columns that a file may have beside those of the results.
-fn sequence<R: Results>(text: &mut String, name: &str, beside: &[Field]) {
+/// The table of one sequence.
+fn sequence<R: Results>(text: &mut String, name: &str) {
     write!(
         text,
         "\n## Sequence {name}\n\n| column | type | per | unit | int | meaning |\n|---|---|---|---|---|---|\n"
@@ -136,12 +140,14 @@ fn sequence<R: Results>(text: &mut String, name: &str, beside: &[Field]) {
         }
         writeln!(text, "| `{name}` | {kind} | {per} | {unit} | {int} | {meaning} |").unwrap();
     }
-    if !beside.is_empty() {
-        text.push_str("\nWith `--trigger` also:\n\n| column | type | per | unit | int | meaning |\n");
-        text.push_str("|---|---|---|---|---|---|\n");
-        let per = |field: &Field| R::LEVELS[usize::from(field.data_type().is_nested())];
-        beside.iter().for_each(|field| row(text, field, per(field)));
-    }
+}
+
+/// The table of columns that files of clusters have beside those of the results.
+fn beside(text: &mut String, when: &str, fields: &[Field]) {
+    write!(text, "\n{when}:\n\n| column | type | per | unit | int | meaning |\n|---|---|---|---|---|---|\n")
+        .unwrap();
+    let per = |field: &Field| PixelClusters::LEVELS[usize::from(field.data_type().is_nested())];
+    fields.iter().for_each(|field| row(text, field, per(field)));
 }
 
 /// The row of a column that is beside those of the results.
@@ -150,7 +156,7 @@ fn row(text: &mut String, field: &Field, per: &str) {
     while let arrow_schema::DataType::List(element) = kind {
         kind = element.data_type();
     }
-    let kind = kind.to_string().replace("UInt", "u").replace("Float", "f");
+    let kind = kind.to_string().replace("UInt", "u").replace("Float", "f").replace("Utf8", "text");
     let of = |key: &str| &field.metadata()[key];
     writeln!(text, "| `{}` | {kind} | {per} | {} | | {} |", field.name(), of("unit"), of("description"))
         .unwrap();

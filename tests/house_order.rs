@@ -216,11 +216,6 @@ fn libraries_do_not_print() {
 
 /// Files that take names from one another are read together: three of them may be, more are a knot.
 const MAX_CIRCLE: usize = 3;
-/// Larger ones that are known, by one of their files: they may become smaller. What a `System` is names the request, the
-/// summary and the checks, and these name the system; the searches of the SciFi share types with the files that use them.
-const KNOWN_CIRCLES: [(&str, usize); 3] =
-    [("crates/job/src/system.rs", 15), ("src/scifi/find/mod.rs", 5), ("src/scifi/reference/mod.rs", 5)];
-
 #[test]
 fn files_do_not_use_each_other_in_large_circles() {
     let planted = [
@@ -238,10 +233,6 @@ fn files_do_not_use_each_other_in_large_circles() {
     planted[1].text = String::new();
     assert!(circles(&planted).is_empty());
 
-    let limit = |circle: &[String]| {
-        let known = KNOWN_CIRCLES.iter().find(|(file, _)| circle.iter().any(|one| one == file));
-        known.map_or(MAX_CIRCLE, |(_, files)| *files)
-    };
-    let large: Vec<_> = circles(&files()).into_iter().filter(|circle| circle.len() > limit(circle)).collect();
+    let large: Vec<_> = circles(&files()).into_iter().filter(|circle| circle.len() > MAX_CIRCLE).collect();
     assert!(large.is_empty(), "{large:#?}");
 }

@@ -6,13 +6,10 @@ use crate::simd::Level;
 use crate::ut::{
     UtConfig, UtFindInput, UtFindWorkspace, UtGeometry, UtLayout, UtScratch, UtTables, decode, find,
 };
-use crate::velo::{Velo, VeloInput, VeloSequenceWorkspace};
+use crate::velo::{STAGES_IN_CHAIN as VELO_STAGES, Velo, VeloInput, VeloSequenceWorkspace};
 use crate::{Error, Result};
 use std::ops::Range;
 use std::sync::Arc;
-
-/// Stages of the Velo.
-const VELO_STAGES: usize = Velo::STAGES.len();
 
 /// What the UT is to a sequence: its sectors, and the magnet before it.
 #[derive(Debug, Clone, PartialEq)]
@@ -60,18 +57,18 @@ pub struct VeloUtWorkspace {
 impl Sequence for VeloUt {
     const NAME: &'static str = "velo-ut";
     const STAGES: &'static [Stage] = &[
-        Velo::STAGES[0],
-        Velo::STAGES[1],
-        Velo::STAGES[2],
-        Velo::STAGES[3],
-        Stage { name: "ut-decode", input: "raw banks", output: "hits by plane, row and x" },
+        VELO_STAGES[0],
+        VELO_STAGES[1],
+        VELO_STAGES[2],
+        VELO_STAGES[3],
+        Stage { name: "ut decode", input: "raw banks", output: "hits by plane, row and x" },
         Stage {
-            name: "windows",
+            name: "ut windows",
             input: "Velo tracks into the UT",
             output: "tracks with hits in three planes",
         },
         Stage {
-            name: "tracklets",
+            name: "ut tracklets",
             input: "tracks with hits in three planes",
             output: "tracks with momentum",
         },
@@ -118,7 +115,7 @@ impl Sequence for VeloUt {
         hits.clear();
         decode(level, &self.ut.geometry, events, range, scratch, hits);
         out.counters.add_part(&tracks.counters, 0);
-        out.counters.add_part(&hits.counters, VELO_STAGES);
+        out.counters.add_part(&hits.counters, VELO_STAGES.len());
         let input = UtFindInput { velo: &tracks.results, hits: &hits.results };
         find(level, &self.config, &self.layout, input, search, out);
     }

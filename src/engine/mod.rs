@@ -13,6 +13,7 @@ mod stream;
 
 pub use executor::{Executor, Machine};
 pub use pool::Pool;
+pub(crate) use sequence::detector_stages;
 pub use sequence::{Batch, Input, Sequence, Stage};
 pub use slices::Sliced;
 pub use stream::{StreamSequence, Streaming};

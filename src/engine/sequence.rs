@@ -17,6 +17,23 @@ pub struct Stage {
     pub output: &'static str,
 }
 
+/// The stages of a detector's sequence as two constants: `STAGES`, and `STAGES_IN_CHAIN` for sequences over several
+/// detectors, where names say the detector, too.
+macro_rules! detector_stages {
+    ($detector:literal: $($name:literal, $input:literal => $output:literal;)+) => {
+        const STAGES: &[$crate::engine::Stage] =
+            &[$($crate::engine::Stage { name: $name, input: $input, output: $output }),+];
+
+        /// The stages as part of a sequence over several detectors.
+        pub(crate) const STAGES_IN_CHAIN: &[$crate::engine::Stage] = &[$($crate::engine::Stage {
+            name: concat!($detector, " ", $name),
+            input: $input,
+            output: $output,
+        }),+];
+    };
+}
+pub(crate) use detector_stages;
+
 /// Events that a sequence takes, borrowed.
 pub trait Input: Copy + Sync {
     /// Number of events.

@@ -1,6 +1,6 @@
 //! Tracks of the cylinder detector, as columns.
 
-use super::{Column, Results, Starts, results};
+use super::{Column, Starts, results, track_lists};
 use crate::Status;
 
 /// Values of a state in [`CylinderTracks::state`]: radius, five parameters, fifteen elements of the covariance.
@@ -8,7 +8,7 @@ pub const CYLINDER_STATE: usize = 21;
 
 /// Tracks of many events. Event e owns the tracks `[track_start[e], track_start[e + 1])`, track t the entries
 /// `[hit_start[t], hit_start[t + 1])` of `hits`; everything else has one value per track. The table of all columns is
-/// [`Results::COLUMNS`].
+/// [`Results::COLUMNS`](super::Results::COLUMNS).
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CylinderTracks {
     /// First track of each event (no unit).
@@ -66,12 +66,9 @@ results! {
     }
 }
 
-impl CylinderTracks {
-    /// Removes all events and keeps the memory.
-    pub fn clear(&mut self) {
-        Results::clear(self);
-    }
+track_lists!(CylinderTracks);
 
+impl CylinderTracks {
     /// Appends a track of another list to the event that is being filled.
     pub fn push_from(&mut self, other: &Self, track: usize) {
         self.hits.extend_from_slice(other.hits_of(track));
@@ -80,39 +77,5 @@ impl CylinderTracks {
         self.chi2.push(other.chi2[track]);
         self.fit.push(other.fit[track]);
         self.state.iter_mut().zip(&other.state).for_each(|(to, from)| to.push(from[track]));
-    }
-
-    /// Number of events.
-    pub fn events(&self) -> usize {
-        self.status.len()
-    }
-
-    /// Number of tracks of all events.
-    pub fn tracks(&self) -> usize {
-        self.hit_start.len() - 1
-    }
-
-    /// The tracks of one event, as a range into the per-track columns.
-    ///
-    /// # Panics
-    /// When `event >= events()`.
-    pub fn of_event(&self, event: usize) -> std::ops::Range<usize> {
-        self.track_start[event] as usize..self.track_start[event + 1] as usize
-    }
-
-    /// The hits of one track.
-    ///
-    /// # Panics
-    /// When `track >= tracks()`.
-    pub fn hits_of(&self, track: usize) -> &[u32] {
-        &self.hits[self.hit_start[track] as usize..self.hit_start[track + 1] as usize]
-    }
-
-    /// The hit lists of one event's tracks.
-    ///
-    /// # Panics
-    /// When `event >= events()`.
-    pub fn hit_lists(&self, event: usize) -> impl Iterator<Item = &[u32]> {
-        self.of_event(event).map(|track| self.hits_of(track))
     }
 }

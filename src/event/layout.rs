@@ -102,11 +102,38 @@ impl Layout {
         let at = |start: i32, step: u32| (start + place.sign * step as i32) as u16;
         inside.then(|| (at(place.x0, x), at(place.y0, y)))
     }
+
+    /// The chip that a pixel of the matrix is on; none for one between chips.
+    pub fn chip_of(&self, x: u16, y: u16) -> Option<usize> {
+        let [width, height] = self.chip;
+        self.places.iter().position(|place| {
+            let step = |at: u16, start: i32| (i32::from(at) - start) * place.sign;
+            let inside = |step: i32, side: usize| usize::try_from(step).is_ok_and(|step| step < side);
+            inside(step(x, place.x0), width) && inside(step(y, place.y0), height)
+        })
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pixels_are_on_the_chip_that_they_were_placed_from() {
+        for layout in [Layout::quad(3).unwrap(), Layout::apart(5, 20, 30).unwrap()] {
+            let [width, height] = layout.chip_size().map(|side| side as u32);
+            let mut placed = 0;
+            for chip in 0..layout.chips() {
+                for (x, y) in [(0, 0), (width - 1, 0), (0, height - 1), (width - 1, height - 1), (7, 11)] {
+                    let (x, y) = layout.place(chip, x, y).unwrap();
+                    assert_eq!(layout.chip_of(x, y), Some(chip), "{layout:?}");
+                    placed += 1;
+                }
+            }
+            assert_eq!(placed, 5 * layout.chips());
+        }
+        assert_eq!(Layout::quad(3).unwrap().chip_of(257, 10), None, "a pixel between chips");
+    }
 
     #[test]
     fn chips_apart_are_never_neighbours() {

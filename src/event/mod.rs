@@ -20,6 +20,7 @@ mod results;
 mod schema;
 mod scifi_hits;
 mod scifi_tracks;
+mod track_lists;
 mod tracks;
 mod ut_hits;
 mod velo_hits;
@@ -43,6 +44,7 @@ pub(crate) use schema::results;
 pub use schema::{ColumnInfo, Kind, Values, ValuesMut};
 pub use scifi_hits::{SCIFI_ZONES, SciFiBatch};
 pub use scifi_tracks::{SciFiState, SciFiStates, SciFiTracks};
+use track_lists::track_lists;
 pub use tracks::{States, VeloTracks};
 pub use ut_hits::{UT_GROUPS, UT_PLANES, UtBatch};
 pub use velo_hits::{VELO_MODULES, VeloBatch, VeloEvent, VeloEvents};
@@ -50,4 +52,4 @@ pub use velo_ut_tracks::VeloUtTracks;
 
 /// Version of the columns that are written: their names, types, units and nesting ([`Results::COLUMNS`], and how files
 /// hold them). It rises with every change that a reader of the columns would notice.
-pub const SCHEMA_VERSION: u32 = 3;
+pub const SCHEMA_VERSION: u32 = 4;

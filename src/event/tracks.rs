@@ -1,6 +1,6 @@
 //! Velo tracks of a batch of events, as columns.
 
-use super::{Column, Results, Starts, results};
+use super::{Column, Starts, results, track_lists};
 use crate::Status;
 
 /// Straight-line states, one per track: position, slopes and the covariance of one projection. The fit
@@ -43,7 +43,7 @@ impl States {
 
 /// Velo tracks of many events. Event e owns the tracks `[track_start[e], track_start[e + 1])`, track t the entries
 /// `[hit_start[t], hit_start[t + 1])` of `hits`; everything else has one value per track. The table of all columns is
-/// [`Results::COLUMNS`].
+/// [`Results::COLUMNS`](super::Results::COLUMNS).
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct VeloTracks {
     /// First track of each event (no unit).
@@ -94,43 +94,4 @@ results! {
     }
 }
 
-impl VeloTracks {
-    /// Removes all events and keeps the memory.
-    pub fn clear(&mut self) {
-        Results::clear(self);
-    }
-
-    /// Number of events.
-    pub fn events(&self) -> usize {
-        self.status.len()
-    }
-
-    /// Number of tracks of all events.
-    pub fn tracks(&self) -> usize {
-        self.hit_start.len() - 1
-    }
-
-    /// The tracks of one event, as a range into the per-track columns.
-    ///
-    /// # Panics
-    /// When `event >= events()`.
-    pub fn of_event(&self, event: usize) -> std::ops::Range<usize> {
-        self.track_start[event] as usize..self.track_start[event + 1] as usize
-    }
-
-    /// The hits of one track.
-    ///
-    /// # Panics
-    /// When `track >= tracks()`.
-    pub fn hits_of(&self, track: usize) -> &[u32] {
-        &self.hits[self.hit_start[track] as usize..self.hit_start[track + 1] as usize]
-    }
-
-    /// The hit lists of one event's tracks.
-    ///
-    /// # Panics
-    /// When `event >= events()`.
-    pub fn hit_lists(&self, event: usize) -> impl Iterator<Item = &[u32]> {
-        self.of_event(event).map(|track| self.hits_of(track))
-    }
-}
+track_lists!(VeloTracks);

@@ -1,6 +1,6 @@
 //! Velo tracks that were extended into the UT, as columns.
 
-use super::{Column, Starts, results};
+use super::{Column, Starts, results, track_lists};
 use crate::Status;
 
 /// Velo tracks with hits in the UT, of many events. Event e owns the tracks `[track_start[e], track_start[e + 1])`, track
@@ -67,29 +67,9 @@ results! {
     }
 }
 
+track_lists!(VeloUtTracks);
+
 impl VeloUtTracks {
-    /// Number of tracks of all events.
-    pub fn tracks(&self) -> usize {
-        self.hit_start.len() - 1
-    }
-
-    /// The tracks of one event, as a range into the per-track columns.
-    ///
-    /// # Panics
-    /// When there is no such event.
-    pub fn of_event(&self, event: usize) -> std::ops::Range<usize> {
-        self.track_start[event] as usize..self.track_start[event + 1] as usize
-    }
-
-    /// The hit lists of one event's tracks.
-    ///
-    /// # Panics
-    /// When there is no such event.
-    pub fn hit_lists(&self, event: usize) -> impl Iterator<Item = &[u32]> {
-        let range = |track: usize| self.hit_start[track] as usize..self.hit_start[track + 1] as usize;
-        self.of_event(event).map(move |track| &self.hits[range(track)])
-    }
-
     /// Columns of floats with a value per track, in the order of the schema.
     pub(crate) fn floats_mut(&mut self) -> [&mut Column<f32>; 13] {
         let [xx, xt, tt] = &mut self.cov_x;

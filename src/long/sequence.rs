@@ -7,15 +7,15 @@ use super::select::Selected;
 use crate::engine::{Sequence, Stage};
 use crate::event::{LongTracks, Outcome, RawBatch, RawEvents, SciFiTracks, StageClock, States, VeloTracks};
 use crate::lhcb::Bending;
-use crate::scifi::{SciFi, SciFiWorkspace};
+use crate::scifi::{STAGES_IN_CHAIN as SCIFI_STAGES, SciFi, SciFiWorkspace};
 use crate::simd::{Gang, Level};
-use crate::velo::{Velo, VeloInput, VeloSequenceWorkspace};
+use crate::velo::{STAGES_IN_CHAIN as VELO_STAGES, Velo, VeloInput, VeloSequenceWorkspace};
 use crate::{Result, Status};
 use std::ops::Range;
 
 /// First stage of the SciFi, and the stage in which tracks are matched.
-const SCIFI: usize = 4;
-const MATCH: usize = 8;
+const SCIFI: usize = VELO_STAGES.len();
+const MATCH: usize = SCIFI + SCIFI_STAGES.len();
 
 /// Raw banks of Velo and SciFi to long tracks.
 #[derive(Debug, Clone)]
@@ -82,14 +82,14 @@ impl Long {
 impl Sequence for Long {
     const NAME: &'static str = "long";
     const STAGES: &'static [Stage] = &[
-        Stage { name: "velo decode", input: "raw banks", output: "Velo hits by module" },
-        Stage { name: "velo sort", input: "Velo hits by module", output: "Velo hits by phi" },
-        Stage { name: "velo find", input: "Velo hits by phi", output: "Velo tracks as hit lists" },
-        Stage { name: "velo fit", input: "Velo tracks as hit lists", output: "Velo tracks" },
-        Stage { name: "scifi decode", input: "raw banks", output: "SciFi hits by zone and x" },
-        Stage { name: "scifi sort", input: "SciFi hits by zone and x", output: "x by half and layer" },
-        Stage { name: "scifi find", input: "hits of x layers", output: "SciFi tracks in x" },
-        Stage { name: "scifi confirm", input: "hits of u and v layers", output: "SciFi tracks" },
+        VELO_STAGES[0],
+        VELO_STAGES[1],
+        VELO_STAGES[2],
+        VELO_STAGES[3],
+        SCIFI_STAGES[0],
+        SCIFI_STAGES[1],
+        SCIFI_STAGES[2],
+        SCIFI_STAGES[3],
         Stage { name: "match", input: "Velo and SciFi tracks", output: "long tracks" },
     ];
 

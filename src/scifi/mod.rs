@@ -27,5 +27,6 @@ pub use decode::{
     reference_with as decode_reference_with,
 };
 pub use geometry::{SciFiChannel, SciFiGeometry};
+pub(crate) use seeding::STAGES_IN_CHAIN;
 pub use seeding::{SciFi, SciFiWorkspace};
 pub use sequence::SciFiHits;

@@ -9,7 +9,7 @@ use super::geometry::SciFiGeometry;
 use super::index::{Index, NO_HIT};
 use super::layers::{BY_Z, HALVES};
 use super::state::States;
-use crate::engine::{Sequence, Stage};
+use crate::engine::{Sequence, Stage, detector_stages};
 use crate::event::{BankKind, Outcome, RawBatch, RawEvents, SciFiBatch, SciFiTracks, StageClock, Truncation};
 use crate::simd::{Gang, Level};
 use crate::{Result, Status};
@@ -95,14 +95,17 @@ impl SciFi {
     }
 }
 
+detector_stages! {
+    "scifi":
+    "decode", "raw banks" => "hits by zone and x";
+    "sort", "hits by zone and x" => "x by half and layer";
+    "find", "hits of x layers" => "tracks in x";
+    "confirm", "hits of u and v layers" => "tracks";
+}
+
 impl Sequence for SciFi {
     const NAME: &'static str = "scifi";
-    const STAGES: &'static [Stage] = &[
-        Stage { name: "decode", input: "raw banks", output: "hits by zone and x" },
-        Stage { name: "sort", input: "hits by zone and x", output: "x by half and layer" },
-        Stage { name: "find", input: "hits of x layers", output: "tracks in x" },
-        Stage { name: "confirm", input: "hits of u and v layers", output: "tracks" },
-    ];
+    const STAGES: &'static [Stage] = STAGES;
 
     type Input<'a> = RawEvents<'a>;
     type Batch = RawBatch;

@@ -71,7 +71,8 @@ impl<G: Gang> State<G> {
             tt: self.xt.neg_mul_add(self.xt, tt * self.xx_and_hit) * inverse,
             chi2: square.mul_add(inverse, self.chi2),
         };
-        *self = next.select(lanes, self);
+        // Tracks lie side by side by their lengths: mostly all lanes have a hit.
+        *self = if lanes.all() { next } else { next.select(lanes, self) };
         Surprise { square: square * inverse, share: F32::splat(g, 1.0) - keep }
     }
 
@@ -221,12 +222,11 @@ pub(super) struct SortedHits<'a> {
 
 /// Writes down the step to hit number `number` of each lane.
 #[inline(always)]
-fn store_step<G: Gang>(path: &mut Column<f32>, number: usize, step: Step<G>) {
-    let at = 3 * number * G::LANES;
-    path.reserve_total(at + 3 * G::LANES);
-    for (i, value) in step.into_iter().enumerate() {
-        value.store(&mut path.padded_mut()[at + i * G::LANES..]);
-    }
+fn store_step<G: Gang>(path: &mut [f32], number: usize, [x, y, z]: Step<G>) {
+    let path = &mut path[3 * number * G::LANES..][..3 * G::LANES];
+    x.store(&mut path[..G::LANES]);
+    y.store(&mut path[G::LANES..2 * G::LANES]);
+    z.store(&mut path[2 * G::LANES..]);
 }
 
 /// Fits the tracks of `found.order`, given the sorted hits, and appends them, their hits and their
@@ -260,6 +260,8 @@ pub(super) fn fit<G: Gang>(
     }
     let words = found.words();
     let learns = config.noise_gain > 0.0;
+    path.reserve_total(3 * ROW * G::LANES);
+    let path = path.padded_mut();
     for at in (0..tracks).step_by(G::LANES) {
         let lanes = Mask::first(g, tracks - at);
         let row = U32::load(g, &found.order.padded()[at..]);
@@ -308,9 +310,9 @@ pub(super) fn fit<G: Gang>(
         known = noise;
         for number in (0..hits).rev() {
             let on = (first + U32::splat(g, number as u32)).lt(last) & lanes;
-            let path = &path.padded()[3 * number * G::LANES..];
-            let x = -F32::load(g, path);
-            let y = -F32::load(g, &path[G::LANES..]);
+            let path = &path[3 * number * G::LANES..][..3 * G::LANES];
+            let x = -F32::load(g, &path[..G::LANES]);
+            let y = -F32::load(g, &path[G::LANES..2 * G::LANES]);
             let step = [x, y, -F32::load(g, &path[2 * G::LANES..])];
             let surprise = up.update(g, step, known, on);
             known = noise;

@@ -5,7 +5,7 @@ use super::decode::{DecodeScratch, VeloBanks, VeloDecoder, decode};
 use super::run::reconstruct;
 use super::scratch::VeloWorkspace;
 use super::sensors::VeloSensors;
-use crate::engine::{Batch, Input, Sequence, Stage};
+use crate::engine::{Batch, Input, Sequence, Stage, detector_stages};
 use crate::event::{Counters, Outcome, RawBatch, RawEvents, VeloBatch, VeloEvents, VeloTracks};
 use crate::simd::Level;
 use crate::{Error, Result};
@@ -174,14 +174,17 @@ pub struct VeloSequenceWorkspace {
     hits: Outcome<VeloBatch>,
 }
 
+detector_stages! {
+    "velo":
+    "decode", "raw banks, or hits by module" => "hits by module";
+    "sort", "hits by module" => "hits by phi";
+    "find", "hits by phi" => "tracks as hit lists";
+    "fit", "tracks as hit lists" => "states";
+}
+
 impl Sequence for Velo {
     const NAME: &'static str = "velo";
-    const STAGES: &'static [Stage] = &[
-        Stage { name: "decode", input: "raw banks, or hits by module", output: "hits by module" },
-        Stage { name: "sort", input: "hits by module", output: "hits by phi" },
-        Stage { name: "find", input: "hits by phi", output: "tracks as hit lists" },
-        Stage { name: "fit", input: "tracks as hit lists", output: "states" },
-    ];
+    const STAGES: &'static [Stage] = STAGES;
 
     type Input<'a> = VeloInput<'a>;
     type Batch = VeloInputBatch;

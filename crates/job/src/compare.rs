@@ -1,11 +1,12 @@
 //! [`compare`]: do two ways of computing give the same bits?
 
-use crate::check::object;
 use crate::registry::Command;
 use crate::run::{all_ok, batch_items};
+use crate::source::warn_of_problems;
 use crate::stream::{Chunk, stream};
-use crate::summary::Totals;
-use crate::system::{Runs, open};
+use crate::summary::object;
+use crate::system::{Runs, explain, open, preset_name};
+use crate::totals::Totals;
 use crate::{Host, Request, SequenceName, System};
 use peloton::engine::{Batch, Machine, Sliced};
 use peloton::event::{Hasher, Hashes, Results, difference};
@@ -106,7 +107,7 @@ fn on_system<S: System>(request: &Request, sides: [&str; 2], host: Host<'_>) -> 
         for ((runs, results), totals) in runs.iter_mut().zip(&mut chunk.result).zip(&mut totals) {
             let counters = runs.run(&chunk.batch, results)?;
             totals.add(&counters, Duration::ZERO, &chunk.batch, results);
-            totals.explain::<S>(context, &chunk.batch, &chunk.beside.ids);
+            explain::<S>(totals, context, &chunk.batch, &chunk.beside.ids);
             if request.strict {
                 all_ok(&chunk.batch, results)?;
             }
@@ -117,7 +118,7 @@ fn on_system<S: System>(request: &Request, sides: [&str; 2], host: Host<'_>) -> 
         found.add(&chunk.result, chunk.batch.event_ids());
         Ok(())
     });
-    crate::system::warn_of_problems(&*opened.source, host);
+    warn_of_problems(&*opened.source, host);
     done?;
     let mut compared = found.report(&sides, &machines, host);
     if let Some(words) = totals[0].bad_events() {
@@ -218,7 +219,7 @@ impl<S: System> Found<S> {
 
     fn report(self, sides: &[Request; 2], machines: &[Machine; 2], host: Host<'_>) -> Compared {
         let side = |i: usize| Side {
-            preset: sides[i].config.preset_name(),
+            preset: preset_name::<S>(&sides[i].config),
             isa: machines[i].isa,
             gang: machines[i].gang,
             threads: machines[i].threads,

@@ -1,7 +1,5 @@
 //! [`Config`]: everything that decides what comes out and how it is computed, read from TOML.
 
-use crate::registry::Command;
-use crate::system::System;
 use crate::{Preset, SequenceName};
 use peloton::cylinder::CylinderConfig;
 use peloton::long::LongConfig;
@@ -175,18 +173,6 @@ impl Config {
         let cylinder =
             CylinderConfig { builder: self.cylinder.builder, seeds: self.cylinder.seeds, ..cylinder };
         Self { preset, velo, ut, scifi, long, cylinder, ..self.clone() }
-    }
-
-    /// The name of the parameters: the preset's, or `custom` when any parameter differs from the preset.
-    pub fn preset_name(&self) -> String {
-        struct IsPreset<'a>(&'a Config);
-        impl Command for IsPreset<'_> {
-            type Outcome = bool;
-            fn on<S: System>(self) -> bool {
-                S::is_preset(self.0)
-            }
-        }
-        if self.sequence.run(IsPreset(self)) { self.preset.to_string() } else { "custom".into() }
     }
 }
 
@@ -381,23 +367,5 @@ mod tests {
             assert!(error.contains(words) && error.lines().count() == 1, "{text}: {error}");
         }
         assert!(Config::names_sequence("sequence = 'ut'") && !Config::names_sequence("threads = 2"));
-    }
-
-    #[test]
-    fn parameters_off_the_preset_are_called_custom() {
-        let config = Config::default();
-        assert_eq!(config.preset_name(), "best");
-        let mut table = toml::Table::try_from(&config).unwrap();
-        let number = first_integer(&mut table["velo"]).expect("an integer parameter");
-        *number += 1;
-        assert_eq!(Config::from_toml(&table.to_string(), None).unwrap().preset_name(), "custom");
-    }
-
-    fn first_integer(value: &mut toml::Value) -> Option<&mut i64> {
-        match value {
-            toml::Value::Integer(number) => Some(number),
-            toml::Value::Table(table) => table.iter_mut().find_map(|(_, value)| first_integer(value)),
-            _ => None,
-        }
     }
 }

@@ -1,7 +1,9 @@
 //! Times the reconstruction of events in memory.
 
-use crate::summary::{Totals, hits_of};
-use crate::system::{Runs, warn_of_problems};
+use crate::measured::Measured;
+use crate::source::warn_of_problems;
+use crate::system::{Runs, explain};
+use crate::totals::{Totals, hits_of};
 use crate::{Beside, Host, Opened, System};
 use peloton::engine::{Batch, Sliced};
 use peloton::event::{Counters, Hasher, Hashes, Results};
@@ -21,23 +23,6 @@ pub struct Plan {
     pub passes: Option<u64>,
     /// Time to fill.
     pub time: Duration,
-}
-
-/// What was measured.
-#[derive(Debug, Clone)]
-pub struct Measured {
-    /// Sums over all timed passes.
-    pub totals: Totals,
-    /// Hashes of a pass.
-    pub hashes: Hashes,
-    /// Time of one pass in the fastest round.
-    pub best_pass: Duration,
-    /// Sums over the passes of the fastest round.
-    pub best_counters: Counters,
-    /// Number of passes of the fastest round.
-    pub best_passes: u64,
-    /// Time of each kernel of a device, summed over all timed passes, ns.
-    pub kernels: Vec<(&'static str, u64)>,
 }
 
 /// Reads everything into memory, as it is measured with.
@@ -99,7 +84,7 @@ pub fn measure<S: System>(
     let sizes: Vec<_> = output.slices().map(size).collect();
     let mut totals = Totals::default();
     totals.add(&counters, Duration::ZERO, batch, &output);
-    totals.explain::<S>(context, batch, &[]);
+    explain::<S>(&mut totals, context, batch, &[]);
     if let (Some(failure), Some(words)) = (totals.failure(None), totals.bad_events()) {
         return Err(Error::format("input", format!("{failure}: {words}")));
     }

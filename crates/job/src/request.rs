@@ -6,6 +6,7 @@ use peloton::velo::VeloBanks;
 use peloton::{Error, Result};
 use peloton_io::input::Format;
 use peloton_io::input::timepix::{KatherineOptions, WhenFull};
+use peloton_io::output::Metadata;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -71,6 +72,36 @@ pub struct Request {
     pub device: Device,
     /// The command that asks, for the metadata of files.
     pub command: String,
+}
+
+impl Request {
+    /// Whether the CPU runs it.
+    pub(crate) fn is_on_cpu(&self) -> bool {
+        self.device == Device::Cpu
+    }
+
+    /// # Errors
+    /// [`Error::Unsupported`] when a device is to run it.
+    pub(crate) fn cpu_only(&self, sequence: &str) -> Result<()> {
+        if self.is_on_cpu() {
+            return Ok(());
+        }
+        let message = "a device runs the sequences velo, timepix and cylinder only";
+        Err(Error::Unsupported(format!("sequence {sequence}: {message}")))
+    }
+
+    /// What files of results say of how they were made.
+    pub(crate) fn metadata(&self, level: String) -> Metadata {
+        let inputs = if self.inputs.is_empty() { "simulated".into() } else { self.inputs.join("\n") };
+        Metadata {
+            sequence: self.config.sequence.name().into(),
+            command: self.command.clone(),
+            configuration: self.config.to_toml(),
+            inputs,
+            geometry: self.geometry.as_ref().map_or(String::new(), |path| path.display().to_string()),
+            level,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -2,14 +2,15 @@
 
 use crate::registry::Command;
 use crate::sink::{Done, Sink};
+use crate::source::warn_of_problems;
 use crate::stream::{Chunk, stream};
-use crate::summary::{InputKind, Totals};
-use crate::system::{Runs, open, warn_of_problems};
+use crate::summary::InputKind;
+use crate::system::{self, Runs, explain, open};
+use crate::totals::Totals;
 use crate::{Config, Host, Opened, Request, Summary, System, text};
 use peloton::engine::{Batch, Machine, Sliced};
 use peloton::event::{Hasher, Results};
 use peloton::{Error, Result, Status};
-use peloton_io::output::Metadata;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -30,7 +31,7 @@ pub fn run(request: &Request, output: Option<&Path>, host: Host<'_>) -> Result<S
             let mut opened = open::<S>(request, false, host)?;
             let runs = S::executor(request, &request.config, &opened.context)?;
             let Machine { isa, gang, .. } = runs.machine();
-            let metadata = metadata(request, format!("{isa} x {gang}"));
+            let metadata = request.metadata(format!("{isa} x {gang}"));
             let create = |path| S::sink(path, &opened.context, &metadata, host.cancel);
             let mut sink = output.map(create).transpose()?;
             let mut wrote = false;
@@ -62,21 +63,11 @@ pub fn run(request: &Request, output: Option<&Path>, host: Host<'_>) -> Result<S
     request.config.sequence.run(Run(request, output, host))
 }
 
-/// What files of results say of how they were made.
-pub(crate) fn metadata(request: &Request, level: String) -> Metadata {
-    let inputs = if request.inputs.is_empty() { "simulated".into() } else { request.inputs.join("\n") };
-    Metadata {
-        sequence: request.config.sequence.name().into(),
-        command: request.command.clone(),
-        configuration: request.config.to_toml(),
-        inputs,
-        geometry: request.geometry.as_ref().map_or(String::new(), |path| path.display().to_string()),
-        level,
-    }
-}
-
 fn write<B, R: Results>(sink: &mut dyn Sink<R>, chunk: &Chunk<B, Sliced<R>>) -> Result<()> {
     let mut ids = &chunk.beside.ids[..];
+    if let Some(input) = &chunk.beside.input {
+        sink.begin_input(input);
+    }
     for piece in chunk.result.slices() {
         // Endless streams have no events, hence no numbers.
         let (these, rest) = ids.split_at(piece.items(0).min(ids.len()));
@@ -104,7 +95,7 @@ pub(crate) fn reconstruct<S: System>(
         let start = Instant::now();
         let counters = runs.run(&chunk.batch, &mut chunk.result)?;
         totals.add(&counters, start.elapsed(), &chunk.batch, &chunk.result);
-        totals.explain::<S>(context, &chunk.batch, &chunk.beside.ids);
+        explain::<S>(&mut totals, context, &chunk.batch, &chunk.beside.ids);
         if let Some(live) = &mut live {
             live.tell(&totals, host);
         }
@@ -120,7 +111,7 @@ pub(crate) fn reconstruct<S: System>(
         // What counts is what was taken in, not how long the work on it took.
         totals.time = begin.elapsed();
     }
-    let mut summary = Summary::new::<S>(&request.config, &machine, &totals, hasher.finish());
+    let mut summary = system::summary::<S>(&request.config, &machine, &totals, hasher.finish());
     summary.add_source(source, request.strict)?;
     let (dropped, facts) = S::outcome(&opened.context);
     summary.dropped.extend(dropped.into_iter().filter(|(_, count)| *count > 0));
@@ -128,7 +119,7 @@ pub(crate) fn reconstruct<S: System>(
     let is_live = S::is_live(&opened.context);
     summary.input = if is_live { InputKind::Live } else { InputKind::of(request) };
     summary.input_seconds = input_time.as_secs_f64();
-    summary.judge::<S>(&totals, request, host);
+    summary.judge(&totals, request, host);
     if S::IS_STREAM && summary.hits == 0 && !is_live && !summary.is_interrupted {
         summary.failure.get_or_insert("there is no hit in the input".into());
     }

@@ -21,6 +21,9 @@ pub enum Done {
 
 /// Takes results piece by piece.
 pub trait Sink<R>: Send {
+    /// Says which input the results come from that are written from now on; where these are not events.
+    fn begin_input(&mut self, _name: &str) {}
+
     /// Writes the events of one piece; `ids` says of each which it is.
     ///
     /// # Errors

@@ -7,40 +7,15 @@
 //! The same few chunks go round: whoever is too slow makes the others wait, memory stays bounded, and the
 //! order of the events is kept.
 
-use crate::{Host, Source};
+use crate::{Beside, Host, Source};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use peloton::engine::Batch;
-use peloton::event::TruthEvent;
 use peloton::{Error, Result};
-use peloton_io::input::EventId;
 use std::thread;
 use std::time::{Duration, Instant};
 
 /// Chunks that go round: one read, one worked on, one written, one spare.
 const CHUNKS: usize = 4;
-
-/// What is known of the events of a batch beside the batch itself: input that no reconstruction sees.
-#[derive(Debug, Default)]
-pub struct Beside {
-    /// The truth of each event, when it was asked for.
-    pub truth: Vec<TruthEvent>,
-    /// Which event each one is; sources whose events have no numbers of their own leave it to [`Beside::complete`].
-    pub ids: Vec<EventId>,
-}
-
-impl Beside {
-    /// Forgets all events.
-    pub fn clear(&mut self) {
-        self.truth.clear();
-        self.ids.clear();
-    }
-
-    /// Events that nobody has told of have their number in the inputs and no other.
-    pub fn complete(&mut self, numbers: &[u64]) {
-        let rest = numbers.get(self.ids.len()..).unwrap_or_default();
-        self.ids.extend(rest.iter().map(|&number| EventId { number, run: None, event: None }));
-    }
-}
 
 /// A batch of events with what was made of them.
 #[derive(Default)]

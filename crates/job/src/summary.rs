@@ -1,17 +1,13 @@
 //! [`Summary`]: what a run did, with the keys that scripts depend on.
 
-use crate::{Config, EventRange, Host, Request, SequenceName, Source, System};
-use peloton::engine::{Batch, Machine, Sliced};
-use peloton::event::{Counters, Hashes, Results};
-use peloton::{Error, Result, Status};
-use peloton_io::input::EventId;
+use crate::totals::{Totals, UNUSABLE_INPUTS};
+use crate::{EventRange, Host, Request, SequenceName, Source};
+use peloton::engine::{Machine, Stage};
+use peloton::event::Hashes;
+use peloton::{Error, Result};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
-use std::time::Duration;
-
-/// The reason of inputs that were left out.
-pub const UNUSABLE_INPUTS: &str = "unusable_inputs";
 
 /// Time one stage takes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -27,117 +23,16 @@ pub struct StageTime {
     pub occupancy: Option<f64>,
 }
 
-/// Sums over everything that was reconstructed.
-#[derive(Debug, Clone)]
-pub struct Totals {
-    /// Counts of all stages.
-    pub counters: Counters,
-    /// Items of an endless stream's results, events otherwise.
-    pub events: u64,
-    /// Hits that went in.
-    pub hits: u64,
-    /// Tracks that came out.
-    pub tracks: u64,
-    /// Hits in all results.
-    pub hits_out: u64,
-    /// Events that could not be reconstructed.
-    pub bad: u64,
-    /// The first of them.
-    pub first_bad: Option<BadEvent>,
-    /// How many equal passes these are the sums of.
-    pub passes: u64,
-    /// Wall clock from input in memory to results in memory.
-    pub time: Duration,
-}
-
-/// An event that could not be reconstructed.
-#[derive(Debug, Clone)]
-pub struct BadEvent {
-    /// Which one it is.
-    pub id: EventId,
-    /// What became of it.
-    pub status: Status,
-    /// Which bank or hit is to blame, once somebody has looked; empty where none is.
-    pub blame: Option<String>,
-}
-
-impl Default for Totals {
-    fn default() -> Self {
-        Self {
-            counters: Counters::default(),
-            events: 0,
-            hits: 0,
-            tracks: 0,
-            hits_out: 0,
-            bad: 0,
-            first_bad: None,
-            passes: 1,
-            time: Duration::ZERO,
-        }
-    }
-}
-
-impl Totals {
-    /// Adds a batch.
-    pub fn add<B: Batch, R: Results>(
-        &mut self,
-        counters: &Counters,
-        time: Duration,
-        batch: &B,
-        results: &Sliced<R>,
-    ) {
-        self.counters.merge(counters);
-        self.time += time;
-        self.hits += hits_of(batch, counters);
-        self.events += results.slices().map(|piece| piece.items(0) as u64).sum::<u64>();
-        self.tracks += results.tracks() as u64;
-        self.hits_out += results.slices().map(|piece| piece.hits() as u64).sum::<u64>();
-        let statuses = results.slices().flat_map(R::statuses).zip(batch.event_ids());
-        for (&status, &event) in statuses.filter(|(status, _)| **status != Status::Ok) {
-            self.bad += 1;
-            self.first_bad.get_or_insert_with(|| {
-                let id = EventId { number: event, run: None, event: None };
-                BadEvent { id, status, blame: None }
-            });
-        }
-    }
-
-    /// Finds out which bank or hit the first event failed by, if it is in this batch and nobody has looked.
-    pub fn explain<S: System>(&mut self, context: &S::Context, batch: &S::Batch, ids: &[EventId]) {
-        let Some(bad) = self.first_bad.as_mut().filter(|bad| bad.blame.is_none()) else { return };
-        let Some(event) = batch.event_ids().iter().position(|id| *id == bad.id.number) else { return };
-        bad.id = ids.get(event).copied().unwrap_or(bad.id);
-        bad.blame = Some(S::diagnose(context, batch, event, bad.status).unwrap_or_default());
-    }
-
-    /// The events that could not be reconstructed in a sentence, if there are any.
-    pub fn bad_events(&self) -> Option<String> {
-        let BadEvent { id, status, blame } = self.first_bad.as_ref()?;
-        let (name, meaning) = (status.name(), status.meaning());
-        let blame = blame.as_ref().filter(|blame| !blame.is_empty());
-        let blame = blame.map_or(String::new(), |blame| format!("{blame}: "));
-        let Self { bad, events, .. } = self;
-        Some(format!(
-            "{bad} of {events} events could not be reconstructed; the first is {id}: {name}: {blame}{meaning}"
-        ))
-    }
-
-    /// Why the job as a whole has failed, if so: nothing, or less than was asked for, could be reconstructed.
-    pub fn failure(&self, max_bad: Option<u64>) -> Option<String> {
-        let Self { bad, events, .. } = self;
-        match max_bad {
-            _ if *bad > 0 && bad == events => Some("no event could be reconstructed".into()),
-            Some(max) if *bad > max => {
-                Some(format!("{bad} events could not be reconstructed, more than --max-bad {max}"))
-            }
-            _ => None,
-        }
-    }
-}
-
-/// Hits of a batch, which for raw banks only decoding tells.
-pub fn hits_of<B: Batch>(batch: &B, counters: &Counters) -> u64 {
-    batch.hits().unwrap_or(counters.stages[0].items_out)
+/// What a summary tells of the sequence.
+pub(crate) struct Described {
+    /// Name of the parameters.
+    pub preset: String,
+    /// The stages in the order in which they run.
+    pub stages: &'static [Stage],
+    /// What results have one value for, from the outside.
+    pub levels: &'static [&'static str],
+    /// Keys that only this sequence has.
+    pub facts: Map<String, Value>,
 }
 
 /// What a run did. Serialised, it has the keys of the command line's contract, in its order.
@@ -221,23 +116,24 @@ fn finite_or_null<S: Serializer>(value: &f64, to: S) -> std::result::Result<S::O
 
 impl Summary {
     /// The summary of equal passes over the same events.
-    pub(crate) fn new<S: System>(
-        config: &Config,
+    pub(crate) fn new(
+        sequence: SequenceName,
         machine: &Machine,
         totals: &Totals,
         hashes: Hashes,
+        of: Described,
     ) -> Self {
         let Totals { counters, events, hits, tracks, passes, time, .. } = *totals;
         let per_second = |items: u64| (items * passes) as f64 / time.as_secs_f64();
-        let stages = S::STAGES.iter().zip(&counters.stages).map(|(stage, counter)| StageTime {
+        let stages = of.stages.iter().zip(&counters.stages).map(|(stage, counter)| StageTime {
             name: stage.name,
             ns_per_event: counter.ns as f64 / (events * passes).max(1) as f64,
             ns_per_hit: counter.ns as f64 / (hits * passes).max(1) as f64,
             occupancy: counter.occupancy(),
         });
         Self {
-            sequence: config.sequence,
-            preset: config.preset_name(),
+            sequence,
+            preset: of.preset,
             events,
             isa: machine.isa,
             gang: machine.gang,
@@ -251,9 +147,9 @@ impl Summary {
             wall_seconds: 0.0,
             input_seconds: 0.0,
             stages: stages.collect(),
-            facts: S::facts(config, totals),
-            row: S::Results::LEVELS[0],
-            has_tracks: S::Results::LEVELS.contains(&"track"),
+            facts: of.facts,
+            row: of.levels[0],
+            has_tracks: of.levels.contains(&"track"),
             input: InputKind::Read,
             is_interrupted: false,
             failure: None,
@@ -261,7 +157,7 @@ impl Summary {
     }
 
     /// Warns of what could not be reconstructed, and notes whether the job has failed.
-    pub(crate) fn judge<S: System>(&mut self, totals: &Totals, request: &Request, host: Host<'_>) {
+    pub(crate) fn judge(&mut self, totals: &Totals, request: &Request, host: Host<'_>) {
         if let Some(words) = totals.bad_events() {
             host.warn(&words);
         }
@@ -274,7 +170,8 @@ impl Summary {
         if unusable > 0 && self.failure.is_none() {
             self.failure = Some(format!("{unusable} of the inputs could not be used, or not to the end"));
         }
-        if self.is_interrupted || S::IS_STREAM {
+        // Which rows there should be is asked for where they are events.
+        if self.is_interrupted || self.row != "event" {
             return;
         }
         let EventRange { first, count } = request.events;
@@ -309,5 +206,13 @@ impl Summary {
         self.dropped.extend(lost);
         self.facts.extend(source.facts());
         Ok(())
+    }
+}
+
+/// A struct as a JSON object.
+pub(crate) fn object(value: &impl Serialize) -> Map<String, Value> {
+    match serde_json::to_value(value) {
+        Ok(Value::Object(map)) => map,
+        _ => Map::new(),
     }
 }

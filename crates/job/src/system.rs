@@ -1,59 +1,18 @@
 //! [`System`]: what jobs need to know of a sequence beyond running it.
 
-use crate::measure::Measured;
+use crate::measured::Measured;
 use crate::sink::{FileSink, Sink};
-use crate::summary::Totals;
-use crate::{Beside, Cancel, Check, CheckOptions, Config, EventRange, Host, Request};
-use peloton::engine::{Batch, Executor, Stage};
-use peloton::event::Results;
+use crate::summary::Described;
+use crate::totals::Totals;
+use crate::{Cancel, Check, CheckOptions, Config, EventRange, Host, Request, Source, Summary};
+use peloton::engine::{Batch, Executor, Machine, Stage};
+use peloton::event::{Hashes, Results};
 use peloton::{Error, Result, Status};
-use peloton_io::input::Format;
+use peloton_io::input::{EventId, Format};
 use peloton_io::output::Metadata;
 use peloton_truth::Rules;
 use serde_json::{Map, Value};
 use std::path::Path;
-
-/// Says how many of these hits an event of a batch does not have.
-pub type CountUnknown<B> = Box<dyn Fn(&B, usize, &mut dyn Iterator<Item = &u32>) -> u64 + Send + Sync>;
-
-/// Where batches come from.
-pub trait Source<B>: Send {
-    /// Appends up to `items` events, or hits of an endless stream, and beside them the truth of each event that has one, and
-    /// which event it is, where its source says more than its number; says how many. At the end it says 0.
-    ///
-    /// # Errors
-    /// When the input cannot be read on.
-    fn read(&mut self, items: usize, batch: &mut B, beside: &mut Beside) -> Result<usize>;
-
-    /// How many there will be, where that is known.
-    fn known_items(&self) -> Option<u64> {
-        None
-    }
-
-    /// What was wrong with the input without ending the job, and how often in all.
-    fn problems(&self) -> (&[String], u64) {
-        (&[], 0)
-    }
-
-    /// Has true particles list the hits that these rules ask for.
-    fn check_by(&mut self, _rules: Rules) {}
-
-    /// What counts, of hits that tracks made elsewhere name, those that an event does not have; by the rules that these
-    /// tracks are checked by.
-    fn count_unknown(&self, _rules: Rules) -> CountUnknown<B> {
-        Box::new(|_, _, _| 0)
-    }
-
-    /// Reasons and counts of what was lost before it could become an event.
-    fn dropped(&self) -> Vec<(&'static str, u64)> {
-        Vec::new()
-    }
-
-    /// What else is told of the input, as keys and values of the summary.
-    fn facts(&self) -> Map<String, Value> {
-        Map::new()
-    }
-}
 
 /// Inputs that are open, and what running their events needs.
 pub struct Opened<S: System + ?Sized> {
@@ -168,7 +127,7 @@ pub trait System: 'static {
         request: &Request,
         options: &CheckOptions,
         opened: &mut Opened<Self>,
-    ) -> Result<Box<dyn Check<Self>>>;
+    ) -> Result<Box<dyn Check<Self::Batch, Self::Results>>>;
 
     /// Reasons and counts of what was lost, and keys and values of the summary, that are known only after everything
     /// was reconstructed.
@@ -228,12 +187,60 @@ pub trait System: 'static {
     fn remove_first(_waiting: &mut Self::Results, _count: usize) {}
 }
 
-/// Warns of what was wrong with the input without ending the job.
-pub(crate) fn warn_of_problems<B>(source: &dyn Source<B>, host: Host<'_>) {
-    let (problems, count) = source.problems();
-    problems.iter().for_each(|problem| host.warn(problem));
-    let more = count - problems.len() as u64;
-    if more > 0 {
-        host.warn(&format!("and {more} more like these"));
+/// The name of the parameters: the preset's, or `custom` when any parameter differs from the preset.
+pub(crate) fn preset_name<S: System>(config: &Config) -> String {
+    if S::is_preset(config) { config.preset.to_string() } else { "custom".into() }
+}
+
+/// The summary of equal passes over the same events.
+pub(crate) fn summary<S: System>(
+    config: &Config,
+    machine: &Machine,
+    totals: &Totals,
+    hashes: Hashes,
+) -> Summary {
+    let of = Described {
+        preset: preset_name::<S>(config),
+        stages: S::STAGES,
+        levels: S::Results::LEVELS,
+        facts: S::facts(config, totals),
+    };
+    Summary::new(config.sequence, machine, totals, hashes, of)
+}
+
+/// Finds out which bank or hit the first event that failed failed by, if it is in this batch and nobody has looked.
+pub(crate) fn explain<S: System>(
+    totals: &mut Totals,
+    context: &S::Context,
+    batch: &S::Batch,
+    ids: &[EventId],
+) {
+    totals.explain(batch.event_ids(), ids, |event, status| S::diagnose(context, batch, event, status));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::systems::VeloSystem;
+
+    #[test]
+    fn parameters_off_the_preset_are_called_custom() {
+        let config = Config::default();
+        assert_eq!(preset_name::<VeloSystem>(&config), "best");
+        let mut table = toml::Table::try_from(&config).unwrap();
+        let number = first_integer(&mut table["velo"]).expect("an integer parameter");
+        *number += 1;
+        assert_eq!(
+            preset_name::<VeloSystem>(&Config::from_toml(&table.to_string(), None).unwrap()),
+            "custom"
+        );
+    }
+
+    fn first_integer(value: &mut toml::Value) -> Option<&mut i64> {
+        match value {
+            toml::Value::Integer(number) => Some(number),
+            toml::Value::Table(table) => table.iter_mut().find_map(|(_, value)| first_integer(value)),
+            _ => None,
+        }
     }
 }

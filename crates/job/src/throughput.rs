@@ -3,7 +3,7 @@
 use crate::measure::{Plan, load, measure};
 use crate::registry::Command;
 use crate::summary::InputKind;
-use crate::system::open;
+use crate::system::{self, open};
 use crate::{Host, Request, Summary, System};
 use peloton::Result;
 use peloton::engine::Batch;
@@ -88,9 +88,9 @@ fn on_system<S: System>(request: &Request, plan: Plan, scan: bool, host: Host<'_
     let measured = measure::<S>(&mut runs, &opened.context, &batch, plan, host)?;
     let points = if scan { scan_all::<S>(request, &opened.context, &batch, plan, host)? } else { Vec::new() };
     let (machine, totals) = (runs.machine(), &measured.totals);
-    let mut summary = Summary::new::<S>(config, &machine, totals, measured.hashes);
+    let mut summary = system::summary::<S>(config, &machine, totals, measured.hashes);
     summary.add_source(&*opened.source, request.strict)?;
-    summary.judge::<S>(totals, request, host);
+    summary.judge(totals, request, host);
     let (seconds, best) = (totals.time.as_secs_f64(), measured.best_pass.as_secs_f64());
     let all: u64 = measured.kernels.iter().map(|(_, ns)| ns).sum();
     let kernel = |&(name, ns): &(&'static str, u64)| KernelTime {

@@ -2,7 +2,7 @@
 
 use crate::measure::{Plan, load, measure};
 use crate::registry::Command;
-use crate::system::open;
+use crate::system::{open, preset_name};
 use crate::{Config, Host, Measurement, Profile, Request, System};
 use peloton::engine::Stage;
 use peloton::simd::Level;
@@ -85,7 +85,7 @@ fn on_system<S: System>(request: &Request, plan: Plan, host: Host<'_>) -> Result
     }
     let config = &request.config;
     Ok(Tuned {
-        profile: Profile::new(config.sequence, config.preset_name(), cpu_name(), scanned),
+        profile: Profile::new(config.sequence, preset_name::<S>(config), cpu_name(), scanned),
         threads: config.thread_count(),
         wall_seconds: begin.elapsed().as_secs_f64(),
         is_complete: !host.is_cancelled(),

@@ -1,6 +1,6 @@
 //! Clones in x: of candidates that share hits the best live.
 
-use super::HalfHits;
+use super::half::HalfHits;
 use super::triplets::Candidates;
 use crate::event::Column;
 use crate::scifi::config::SeedPass;

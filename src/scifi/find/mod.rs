@@ -21,6 +21,7 @@
 mod choose;
 mod clones;
 mod confirm;
+mod half;
 mod occupancy;
 mod pairs;
 pub(super) mod plan;
@@ -35,6 +36,7 @@ use crate::simd::Gang;
 pub(super) use choose::ChooseScratch;
 use clones::CloneScratch;
 use confirm::{ConfirmScratch, Half, NONE};
+pub(super) use half::HalfHits;
 use occupancy::Occupancy;
 use pairs::Pairs;
 use plan::Kind;
@@ -70,13 +72,6 @@ pub(super) struct PassRules<'a> {
     pub(super) pass: &'a SeedPass,
     pub(super) kinds: &'a [Kind],
     pub(super) limits: &'a LimitConfig,
-}
-
-/// The hits of one half of the detector.
-#[derive(Clone, Copy)]
-pub(super) struct HalfHits<'a> {
-    pub(super) index: &'a Index,
-    pub(super) half: usize,
 }
 
 impl FindScratch {

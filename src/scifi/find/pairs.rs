@@ -1,6 +1,6 @@
 //! Pairs: first and last hits of a half, one lane a last hit, and those of them with a middle hit where they lead.
 
-use super::HalfHits;
+use super::half::HalfHits;
 use super::occupancy::Occupancy;
 use super::plan::Kind;
 use crate::event::Column;

@@ -197,7 +197,7 @@ impl<G: Gang> Beside<G> {
 
 /// Finds the hits in the UT of the Velo tracks of all events, and appends the tracks that have some to `out`, event by
 /// event. An event that failed before gives no tracks and its status. The stages of this part are those behind the Velo's
-/// four: `ut-decode`, of which the store is a part, `windows` and `tracklets`.
+/// four: `ut decode`, of which the store is a part, `ut windows` and `ut tracklets`.
 ///
 /// Output bytes do not depend on `level`. Memory is allocated only while `workspace` and `out` still grow.
 ///

@@ -85,17 +85,59 @@ fn real_events_keep_their_numbers() {
     }
 }
 
-#[test]
-fn clusters_have_the_same_units_in_all_files() {
-    let folder = folder("units");
-    let [text, columns] = ["a.ndjson", "a.parquet"].map(|name| path(&folder, name));
+/// A folder with the energy calibration of one chip, all of whose pixels are alike.
+fn calibration(folder: &Path) -> String {
     let calibration = folder.join("calibration");
     std::fs::create_dir(&calibration).unwrap();
     for (name, value) in [("a.txt", "1.5"), ("b.txt", "20"), ("c.txt", "30"), ("t.txt", "1")] {
         let row = vec![value; 256].join(" ");
         file(&calibration, name, vec![row; 256].join("\n"));
     }
-    for with in [&[][..], &["--calibration", calibration.to_str().unwrap()]] {
+    path(folder, "calibration")
+}
+
+#[test]
+fn hits_of_clusters_tell_their_file_chip_and_energy() {
+    let folder = folder("origin");
+    let inputs = ["one.tpx3", "two.tpx3"].map(|name| path(&folder, name));
+    for (seed, input) in ["2", "3"].into_iter().zip(&inputs) {
+        let simulation = ["simulate", "--detector", "timepix", "--events", "2000", "--seed", seed];
+        json(&[&simulation[..], &["--output", input]].concat());
+    }
+    let calibration = calibration(&folder);
+    let [text, columns] = ["a.ndjson", "a.parquet"].map(|name| path(&folder, name));
+    for output in [&text, &columns] {
+        let job = ["run", &inputs[0], &inputs[1], "--calibration", &calibration, "--output", output];
+        // The mask is looked for in the first hits, before anything else is read: they are the first file's all the same.
+        json(&[&job[..], &["--mask-hot", "100000"]].concat());
+    }
+    let (lines, batch) = (lines(&text), parquet(&columns));
+    let told: Vec<_> = lines.iter().map(|line| line["input"].as_str().unwrap()).collect();
+    assert!(batch["input"].as_string::<i32>().iter().eq(told.iter().map(|name| Some(*name))));
+    let first = told.iter().filter(|name| **name == inputs[0]).count();
+    assert!((100..told.len() - 100).contains(&first) && told[first..].iter().all(|name| *name == inputs[1]));
+
+    let (energies, chips) = (batch["hit_energy"].as_list::<i32>(), batch["hit_chip"].as_list::<i32>());
+    for (cluster, line) in lines.iter().enumerate() {
+        let (energies, chips) = (energies.value(cluster), chips.value(cluster));
+        let energies = energies.as_primitive::<Float64Type>().values();
+        let sum: f64 = energies.iter().sum();
+        assert!((sum - line["energy_keV"].as_f64().unwrap()).abs() < 1e-6, "{line}");
+        let told = line["hit_energy_keV"].as_array().unwrap().iter().map(|energy| energy.as_f64().unwrap());
+        assert!(told.eq(energies.iter().copied()), "{line}");
+        assert!(
+            chips.len() == energies.len()
+                && line["hit_chip"].as_array().unwrap().iter().all(|chip| chip == 0)
+        );
+    }
+}
+
+#[test]
+fn clusters_have_the_same_units_in_all_files() {
+    let folder = folder("units");
+    let [text, columns] = ["a.ndjson", "a.parquet"].map(|name| path(&folder, name));
+    let calibration = calibration(&folder);
+    for with in [&[][..], &["--calibration", &calibration]] {
         let run = |output| json(&[&["run", PIXELS, "--output", output], with].concat());
         assert_eq!(run(&text)["output_hash"], run(&columns)["output_hash"]);
         let (lines, batch) = (lines(&text), parquet(&columns));

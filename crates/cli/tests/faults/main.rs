@@ -39,7 +39,7 @@
 //! | C | negative numbers, TOML errors, progress, `--print-config` | `times_that_are_none_are_refused`, `mistakes_are_told_in_plain_words`, `configurations_name_their_line`, `every_command_tells_how_it_gets_on`, `every_key_is_there_once_and_says_what_it_is` |
 //! | D1 | run and event numbers were lost | `outputs_tell_which_events_they_are_of`, `real_events_keep_their_numbers` |
 //! | D2 | columns said nothing of themselves, files nothing of how they were made | `every_column_of_tracks_comes_back`, `the_file_says_how_it_came_to_be`, `the_documented_columns_are_those_of_the_schemas` |
-//! | D3 | ut and scifi wrote no Parquet; units differed; energy 0 without a calibration | `hits_of_ut_and_scifi_are_sequences_of_their_own`, `clusters_have_the_same_units_in_all_files` |
+//! | D3 | ut and scifi wrote no Parquet; units differed; energy 0 without a calibration; no energy of hits, chip or source file | `hits_of_ut_and_scifi_are_sequences_of_their_own`, `clusters_have_the_same_units_in_all_files`, `hits_of_clusters_tell_their_file_chip_and_energy` |
 //! | D4 | no table of particles and tracks | `tables_of_the_truth_add_up_to_the_report` |
 //! | E | the page of pixels explained nothing | `the_page_has_all_pictures_and_says_what_they_are`, `the_frame_with_the_most_hits_is_drawn_unless_another_is_wanted`, `labels_are_inside_of_the_picture`, `empty_frames_are_told` |
 #![cfg(unix)]

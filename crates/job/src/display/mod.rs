@@ -3,7 +3,8 @@
 mod page;
 
 use crate::sink::is_no_file;
-use crate::system::{open, warn_of_problems};
+use crate::source::warn_of_problems;
+use crate::system::open;
 use crate::systems::TimepixSystem;
 use crate::text::{count, grouped, rate};
 use crate::{Beside, Host, Request, SequenceName, System};

@@ -1,11 +1,11 @@
 //! The cylinder detector: hits to tracks with states.
 
 use super::inputs;
-use super::trackers::pool;
-use crate::check::object;
-use crate::measure::Measured;
-use crate::summary::{Totals, UNUSABLE_INPUTS};
+use super::over_banks::pool;
+use crate::measured::Measured;
+use crate::summary::object;
 use crate::system::Runs;
+use crate::totals::{Totals, UNUSABLE_INPUTS};
 use crate::truth_output::TruthOutput;
 use crate::{
     Beside, Check, CheckOptions, CheckRules, Checked, Chunk, Config, Host, Opened, Request, Source, Summary,
@@ -100,7 +100,7 @@ impl System for CylinderSystem {
 
     fn executor(request: &Request, config: &Config, (): &()) -> Result<Runs<Self>> {
         if !request.is_on_cpu() {
-            return crate::device::cylinder(request, config);
+            return super::device::cylinder(request, config);
         }
         // Events are large: one at a time is enough, and shares them out evenly.
         let config = Config { slice_events: config.slice_events.or(Some(1)), ..config.clone() };
@@ -130,7 +130,7 @@ impl System for CylinderSystem {
         request: &Request,
         options: &CheckOptions,
         _opened: &mut Opened<Self>,
-    ) -> Result<Box<dyn Check<Self>>> {
+    ) -> Result<Box<dyn Check<Self::Batch, Self::Results>>> {
         if let Some(CheckRules::Tracker(rules)) = options.rules {
             let message = format!("--rules {rules} is not for the sequence cylinder: its rules are cylinder");
             return Err(Error::Config(message));
@@ -205,7 +205,7 @@ struct CylinderCheck {
     rows: Option<TruthOutput>,
 }
 
-impl Check<CylinderSystem> for CylinderCheck {
+impl Check<CylinderSample, CylinderTracks> for CylinderCheck {
     fn add(&mut self, chunk: &Chunk<CylinderSample, Sliced<CylinderTracks>>) -> Result<()> {
         let batch = &chunk.batch;
         for (number, (tracks, event)) in chunk.result.events().enumerate() {

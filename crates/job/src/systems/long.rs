@@ -1,25 +1,22 @@
 //! Long tracks: raw banks of Velo and SciFi to tracks through both.
 
-use super::banks::{NaiveDecoder, blame};
-use super::raw::RawSource;
-use super::track_check::{TrackCheck, TrackRows};
-use super::trackers::{pool, tracker_rules};
-use crate::system::Runs;
-use crate::{Check, CheckOptions, Config, Host, Opened, Request, System};
-use peloton::engine::{Sequence, Stage};
-use peloton::event::{LongTracks, RawBatch};
+use super::banks::NaiveDecoder;
+use super::over_banks::{OverBanks, Rows};
+use super::track_check::TrackRows;
+use crate::{Config, Request};
+use peloton::Result;
+use peloton::event::LongTracks;
 use peloton::long::{Bending, Long, LongConfig};
 use peloton::scifi::{SciFi, SciFiConfig, SciFiGeometry};
 use peloton::velo::{Velo, VeloBanks, VeloConfig, VeloSensors};
-use peloton::{Result, Status};
-use peloton_io::input::Format;
+use peloton_io::input::Geometry;
 use peloton_truth::{Measured, Rules};
 use std::sync::Arc;
 
 /// Raw banks to long tracks.
 pub struct LongSystem;
 
-/// What is known of the events.
+/// The detectors, the magnet between them, and which banks of the Velo are read.
 pub struct LongContext {
     sensors: Arc<VeloSensors>,
     banks: VeloBanks,
@@ -27,45 +24,28 @@ pub struct LongContext {
     bending: Bending,
 }
 
-impl LongContext {
-    fn sequence(&self, config: &Config) -> Result<Long> {
-        let level = config.level()?;
-        let velo = Velo::new(level, config.velo.clone())?.with_sensors(self.sensors.clone(), self.banks);
-        let scifi = SciFi::new(level, config.scifi.clone(), self.scifi.clone(), self.bending.polarity)?;
-        Long::new(velo, scifi, config.long.clone(), self.bending)
-    }
-}
-
-impl System for LongSystem {
-    const NAME: &'static str = Long::NAME;
-    const STAGES: &'static [Stage] = Long::STAGES;
-
-    type Batch = RawBatch;
-    type Results = LongTracks;
+impl OverBanks for LongSystem {
+    type Sequence = Long;
     type Context = LongContext;
 
-    fn open(request: &Request, truth: bool, host: Host<'_>) -> Result<Opened<Self>> {
-        let (source, geometry) = RawSource::open(request, Self::NAME, truth, host)?;
-        let context = LongContext {
+    const RULES: Rules = Rules::LhcbLong;
+    const ROWS: Option<Rows<LongTracks>> = Some(rows);
+
+    fn context(request: &Request, geometry: &Geometry) -> Result<LongContext> {
+        Ok(LongContext {
             sensors: Arc::new(geometry.velo()?),
             banks: request.velo_banks,
             scifi: Arc::new(geometry.scifi()?),
             bending: geometry.bending()?,
-        };
-        Ok(Opened { source: Box::new(source), context })
+        })
     }
 
-    fn executor(request: &Request, config: &Config, context: &LongContext) -> Result<Runs<Self>> {
-        request.cpu_only(Self::NAME)?;
-        Ok(pool(context.sequence(config)?, config)?)
-    }
-
-    fn batch_items(_config: &Config, threads: usize) -> usize {
-        256.max(16 * threads)
-    }
-
-    fn reads(format: Format) -> bool {
-        matches!(format, Format::Auto | Format::Mdf | Format::Banks)
+    fn sequence(context: &LongContext, config: &Config) -> Result<Long> {
+        let (level, bending) = (config.level()?, context.bending);
+        let velo =
+            Velo::new(level, config.velo.clone())?.with_sensors(context.sensors.clone(), context.banks);
+        let scifi = SciFi::new(level, config.scifi.clone(), context.scifi.clone(), bending.polarity)?;
+        Long::new(velo, scifi, config.long.clone(), bending)
     }
 
     fn is_preset(config: &Config) -> bool {
@@ -75,31 +55,9 @@ impl System for LongSystem {
             && config.long == LongConfig::preset(preset.long())
     }
 
-    fn track_rules(_request: &Request, options: &CheckOptions, opened: &mut Opened<Self>) -> Result<Rules> {
-        let rules = tracker_rules(options, Rules::LhcbLong)?;
-        opened.source.check_by(rules);
-        Ok(rules)
-    }
-
-    fn check(
-        request: &Request,
-        options: &CheckOptions,
-        opened: &mut Opened<Self>,
-    ) -> Result<Box<dyn Check<Self>>> {
-        let by = Self::track_rules(request, options, opened)?;
-        TrackCheck::new(request, by, options, rows).map(|check| Box::new(check) as Box<_>)
-    }
-
-    fn diagnose(context: &LongContext, batch: &RawBatch, event: usize, status: Status) -> Option<String> {
-        let decoders = [
-            NaiveDecoder::Velo(context.sensors.clone(), context.banks),
-            NaiveDecoder::SciFi(context.scifi.clone()),
-        ];
-        blame(&decoders, &batch.view().event(event), status)
-    }
-
-    fn bank_bytes(context: &LongContext, batch: &RawBatch) -> Option<u64> {
-        context.sequence(&Config::default()).ok()?.bank_bytes(batch.view())
+    fn decoders(context: &LongContext) -> Vec<NaiveDecoder> {
+        let velo = NaiveDecoder::Velo(context.sensors.clone(), context.banks);
+        vec![velo, NaiveDecoder::SciFi(context.scifi.clone())]
     }
 }
 

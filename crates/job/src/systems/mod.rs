@@ -2,21 +2,23 @@
 
 mod banks;
 mod cylinder;
+mod device;
 mod inputs;
 mod long;
+mod over_banks;
 mod raw;
 mod scifi;
 mod timepix;
 mod track_check;
-mod trackers;
+mod ut;
 mod velo;
 mod velo_ut;
 
 pub use cylinder::CylinderSystem;
 pub use long::LongSystem;
-pub use scifi::SciFiTracksSystem;
+pub use scifi::{SciFiHitsSystem, SciFiSystem};
 pub use timepix::{PixelContext, TimepixSystem};
 pub use track_check::{TrackCheck, TrackRows};
-pub use trackers::{SciFiSystem, UtSystem};
+pub use ut::UtSystem;
 pub use velo::VeloSystem;
 pub use velo_ut::VeloUtSystem;

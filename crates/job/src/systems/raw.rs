@@ -2,9 +2,8 @@
 
 use super::banks::HitNames;
 use super::inputs;
-use crate::summary::UNUSABLE_INPUTS;
-use crate::system::CountUnknown;
-use crate::{Beside, Host, Request, Source};
+use crate::totals::UNUSABLE_INPUTS;
+use crate::{Beside, CountUnknown, Host, Request, Source};
 use peloton::event::RawBatch;
 use peloton::velo::VeloBanks;
 use peloton::{Error, Result};

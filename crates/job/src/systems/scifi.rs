@@ -1,86 +1,73 @@
-//! SciFi: raw banks to tracks in it.
+//! SciFi: raw banks to hits, and to tracks in it.
 
-use super::banks::{NaiveDecoder, blame};
-use super::raw::RawSource;
-use super::track_check::{TrackCheck, TrackRows};
-use super::trackers::{pool, tracker_rules};
-use crate::system::Runs;
-use crate::{Check, CheckOptions, Config, Host, Opened, Request, System};
-use peloton::engine::{Sequence, Stage};
-use peloton::event::{RawBatch, SciFiTracks};
-use peloton::scifi::{SciFi, SciFiConfig, SciFiGeometry};
-use peloton::{Result, Status};
-use peloton_io::input::Format;
+use super::banks::NaiveDecoder;
+use super::over_banks::{OverBanks, Rows};
+use super::track_check::TrackRows;
+use crate::{Config, Request};
+use peloton::Result;
+use peloton::event::{SciFiBatch, SciFiTracks};
+use peloton::scifi::{SciFi, SciFiConfig, SciFiGeometry, SciFiHits};
+use peloton_io::input::Geometry;
 use peloton_truth::{Measured, Rules};
 use std::sync::Arc;
 
-/// SciFi banks to tracks in the SciFi.
-pub struct SciFiTracksSystem;
+/// SciFi banks to SciFi hits.
+pub struct SciFiHitsSystem;
 
-/// What is known of the events.
+impl OverBanks for SciFiHitsSystem {
+    type Sequence = SciFiHits;
+    type Context = Arc<SciFiGeometry>;
+
+    const RULES: Rules = Rules::Lhcb;
+    const ROWS: Option<Rows<SciFiBatch>> = None;
+
+    fn context(_request: &Request, geometry: &Geometry) -> Result<Self::Context> {
+        geometry.scifi().map(Arc::new)
+    }
+
+    fn sequence(context: &Self::Context, config: &Config) -> Result<SciFiHits> {
+        Ok(SciFiHits::new(config.level()?, context.clone()))
+    }
+
+    fn is_preset(_config: &Config) -> bool {
+        true
+    }
+
+    fn decoders(context: &Self::Context) -> Vec<NaiveDecoder> {
+        vec![NaiveDecoder::SciFi(context.clone())]
+    }
+}
+
+/// SciFi banks to tracks in the SciFi.
+pub struct SciFiSystem;
+
+/// The detector, and the magnet before it.
 pub struct SciFiContext {
     geometry: Arc<SciFiGeometry>,
     polarity: f32,
 }
 
-impl SciFiContext {
-    fn sequence(&self, config: &Config) -> Result<SciFi> {
-        SciFi::new(config.level()?, config.scifi.clone(), self.geometry.clone(), self.polarity)
-    }
-}
-
-impl System for SciFiTracksSystem {
-    const NAME: &'static str = SciFi::NAME;
-    const STAGES: &'static [Stage] = SciFi::STAGES;
-
-    type Batch = RawBatch;
-    type Results = SciFiTracks;
+impl OverBanks for SciFiSystem {
+    type Sequence = SciFi;
     type Context = SciFiContext;
 
-    fn open(request: &Request, truth: bool, host: Host<'_>) -> Result<Opened<Self>> {
-        let (source, geometry) = RawSource::open(request, Self::NAME, truth, host)?;
-        let context = SciFiContext { geometry: Arc::new(geometry.scifi()?), polarity: geometry.polarity()? };
-        Ok(Opened { source: Box::new(source), context })
+    const RULES: Rules = Rules::LhcbSeed;
+    const ROWS: Option<Rows<SciFiTracks>> = Some(rows);
+
+    fn context(_request: &Request, geometry: &Geometry) -> Result<SciFiContext> {
+        Ok(SciFiContext { geometry: Arc::new(geometry.scifi()?), polarity: geometry.polarity()? })
     }
 
-    fn executor(request: &Request, config: &Config, context: &SciFiContext) -> Result<Runs<Self>> {
-        request.cpu_only(Self::NAME)?;
-        Ok(pool(context.sequence(config)?, config)?)
-    }
-
-    fn batch_items(_config: &Config, threads: usize) -> usize {
-        256.max(16 * threads)
-    }
-
-    fn reads(format: Format) -> bool {
-        matches!(format, Format::Auto | Format::Mdf | Format::Banks)
+    fn sequence(context: &SciFiContext, config: &Config) -> Result<SciFi> {
+        SciFi::new(config.level()?, config.scifi.clone(), context.geometry.clone(), context.polarity)
     }
 
     fn is_preset(config: &Config) -> bool {
         config.scifi == SciFiConfig::preset(config.preset.scifi())
     }
 
-    fn track_rules(_request: &Request, options: &CheckOptions, opened: &mut Opened<Self>) -> Result<Rules> {
-        let rules = tracker_rules(options, Rules::LhcbSeed)?;
-        opened.source.check_by(rules);
-        Ok(rules)
-    }
-
-    fn check(
-        request: &Request,
-        options: &CheckOptions,
-        opened: &mut Opened<Self>,
-    ) -> Result<Box<dyn Check<Self>>> {
-        let rules = Self::track_rules(request, options, opened)?;
-        TrackCheck::new(request, rules, options, rows).map(|check| Box::new(check) as Box<_>)
-    }
-
-    fn diagnose(context: &SciFiContext, batch: &RawBatch, event: usize, status: Status) -> Option<String> {
-        blame(&[NaiveDecoder::SciFi(context.geometry.clone())], &batch.view().event(event), status)
-    }
-
-    fn bank_bytes(context: &SciFiContext, batch: &RawBatch) -> Option<u64> {
-        context.sequence(&Config::default()).ok()?.bank_bytes(batch.view())
+    fn decoders(context: &SciFiContext) -> Vec<NaiveDecoder> {
+        vec![NaiveDecoder::SciFi(context.geometry.clone())]
     }
 }
 

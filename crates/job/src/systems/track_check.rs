@@ -1,10 +1,12 @@
 //! [`TrackCheck`]: the check of any sequence whose tracks are lists of LHCbIDs.
 
-use crate::check::{KnownHits, object, report};
+use crate::summary::object;
+use crate::truth_check::{KnownHits, report};
 use crate::truth_output::TruthOutput;
-use crate::{Check, CheckOptions, Checked, Chunk, Host, Request, Summary, System, text};
+use crate::{Check, CheckOptions, Checked, Chunk, Host, Request, Summary, text};
 use peloton::Result;
 use peloton::engine::Sliced;
+use peloton::event::Results;
 use peloton_truth::{Checker, EventRows, Measured, Rules};
 
 /// The tracks of one event as a check wants them.
@@ -35,16 +37,16 @@ impl TrackRows {
 
 /// Compares the tracks of a sequence with the truth: efficiencies, ghosts, momenta. The sequence hands over its columns by
 /// `rows`, which appends the tracks of one event.
-pub struct TrackCheck<S: System> {
+pub struct TrackCheck<R> {
     checker: Checker,
     known: KnownHits,
     tables: bool,
-    rows: fn(&S::Results, usize, &mut TrackRows),
+    rows: fn(&R, usize, &mut TrackRows),
     event: TrackRows,
     truth: Option<TruthOutput>,
 }
 
-impl<S: System> TrackCheck<S> {
+impl<R: Results> TrackCheck<R> {
     /// A check by these rules that has seen nothing.
     ///
     /// # Errors
@@ -53,7 +55,7 @@ impl<S: System> TrackCheck<S> {
         request: &Request,
         rules: Rules,
         options: &CheckOptions,
-        rows: fn(&S::Results, usize, &mut TrackRows),
+        rows: fn(&R, usize, &mut TrackRows),
     ) -> Result<Self> {
         let (checker, known) = (Checker::new(rules), KnownHits::default());
         let (tables, truth) = (options.tables, options.truth_tables(request)?);
@@ -61,8 +63,8 @@ impl<S: System> TrackCheck<S> {
     }
 }
 
-impl<S: System> Check<S> for TrackCheck<S> {
-    fn add(&mut self, chunk: &Chunk<S::Batch, Sliced<S::Results>>) -> Result<()> {
+impl<B, R: Results> Check<B, R> for TrackCheck<R> {
+    fn add(&mut self, chunk: &Chunk<B, Sliced<R>>) -> Result<()> {
         let events = chunk.result.events().zip(&chunk.beside.truth).zip(&chunk.beside.ids);
         for (((tracks, event), truth), id) in events {
             self.event.clear();

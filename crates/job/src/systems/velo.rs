@@ -2,14 +2,16 @@
 
 use super::banks::{NaiveDecoder, blame};
 use super::inputs;
+use super::over_banks::{pool, tracker_rules};
 use super::raw::{Found, RawSource, warn_of_format};
-use super::trackers::{pool, tracker_rules};
-use crate::check::{KnownHits, object, report};
-use crate::summary::UNUSABLE_INPUTS;
-use crate::system::{CountUnknown, Runs};
+use crate::summary::object;
+use crate::system::Runs;
+use crate::totals::UNUSABLE_INPUTS;
+use crate::truth_check::{KnownHits, report};
 use crate::truth_output::TruthOutput;
 use crate::{
-    Beside, Check, CheckOptions, Checked, Chunk, Config, Host, Opened, Request, Source, Summary, System, text,
+    Beside, Check, CheckOptions, Checked, Chunk, Config, CountUnknown, Host, Opened, Request, Source,
+    Summary, System, text,
 };
 use peloton::engine::{Sequence, Sliced, Stage};
 use peloton::event::{VELO_MODULES, VeloEvent, VeloTracks};
@@ -168,7 +170,7 @@ impl System for VeloSystem {
         if request.is_on_cpu() {
             return Ok(pool(sequence, config)?);
         }
-        crate::device::velo(request, config, sequence)
+        super::device::velo(request, config, sequence)
     }
 
     fn batch_items(_config: &Config, threads: usize) -> usize {
@@ -209,7 +211,7 @@ impl System for VeloSystem {
         request: &Request,
         options: &CheckOptions,
         opened: &mut Opened<Self>,
-    ) -> Result<Box<dyn Check<Self>>> {
+    ) -> Result<Box<dyn Check<Self::Batch, Self::Results>>> {
         let rules = Self::track_rules(request, options, opened)?;
         let losses = options.losses.then(VeloLosses::default);
         Ok(Box::new(VeloCheck {
@@ -262,7 +264,7 @@ struct VeloCheck {
     rows: Option<TruthOutput>,
 }
 
-impl Check<VeloSystem> for VeloCheck {
+impl Check<VeloInputBatch, VeloTracks> for VeloCheck {
     fn add(&mut self, chunk: &Chunk<VeloInputBatch, Sliced<VeloTracks>>) -> Result<()> {
         let Chunk { batch, beside, result } = chunk;
         let events = result.events().zip(&beside.truth).zip(&beside.ids);

@@ -1,74 +1,48 @@
 //! Velo and UT: raw banks to Velo tracks with hits in the UT.
 
-use super::banks::{NaiveDecoder, blame};
-use super::raw::RawSource;
-use super::track_check::{TrackCheck, TrackRows};
-use super::trackers::{pool, tracker_rules};
-use crate::system::Runs;
-use crate::{Check, CheckOptions, Config, Host, Opened, Request, System};
+use super::banks::NaiveDecoder;
+use super::over_banks::{OverBanks, Rows};
+use super::track_check::TrackRows;
+use crate::{Config, Request};
+use peloton::Result;
 use peloton::chain::{UtDetector, VeloUt};
-use peloton::engine::{Sequence, Stage};
-use peloton::event::{RawBatch, VeloUtTracks};
+use peloton::event::VeloUtTracks;
 use peloton::ut::UtConfig;
 use peloton::velo::{Velo, VeloBanks, VeloConfig, VeloSensors};
-use peloton::{Error, Result, Status};
-use peloton_io::input::Format;
+use peloton_io::input::Geometry;
 use peloton_truth::{Measured, Rules};
 use std::sync::Arc;
 
 /// Velo and UT banks to tracks through both.
 pub struct VeloUtSystem;
 
-/// The detector, and which banks of the Velo are read.
+/// The detectors, and which banks of the Velo are read.
 pub struct VeloUtContext {
     sensors: Arc<VeloSensors>,
     banks: VeloBanks,
     ut: Arc<UtDetector>,
 }
 
-impl VeloUtContext {
-    /// The sequence for these events.
-    fn sequence(&self, config: &Config) -> Result<VeloUt> {
-        let velo = Velo::new(config.level()?, config.velo.clone())?;
-        let velo = velo.with_sensors(self.sensors.clone(), self.banks);
-        VeloUt::new(velo, self.ut.clone(), config.ut.clone())
-    }
-}
-
-impl System for VeloUtSystem {
-    const NAME: &'static str = VeloUt::NAME;
-    const STAGES: &'static [Stage] = VeloUt::STAGES;
-
-    type Batch = RawBatch;
-    type Results = VeloUtTracks;
+impl OverBanks for VeloUtSystem {
+    type Sequence = VeloUt;
     type Context = VeloUtContext;
 
-    fn open(request: &Request, truth: bool, host: Host<'_>) -> Result<Opened<Self>> {
-        let (source, geometry) = RawSource::open(request, Self::NAME, truth, host)?;
+    const RULES: Rules = Rules::LhcbUt;
+    const ROWS: Option<Rows<VeloUtTracks>> = Some(rows);
+
+    fn context(request: &Request, geometry: &Geometry) -> Result<VeloUtContext> {
         let ut = UtDetector {
             geometry: geometry.ut()?,
             tables: geometry.ut_tables()?,
             polarity: geometry.polarity()?,
         };
-        let context = VeloUtContext {
-            sensors: Arc::new(geometry.velo()?),
-            banks: request.velo_banks,
-            ut: Arc::new(ut),
-        };
-        Ok(Opened { source: Box::new(source), context })
+        Ok(VeloUtContext { sensors: Arc::new(geometry.velo()?), banks: request.velo_banks, ut: Arc::new(ut) })
     }
 
-    fn executor(request: &Request, config: &Config, context: &VeloUtContext) -> Result<Runs<Self>> {
-        request.cpu_only(Self::NAME)?;
-        Ok(pool(context.sequence(config)?, config)?)
-    }
-
-    fn batch_items(_config: &Config, threads: usize) -> usize {
-        256.max(16 * threads)
-    }
-
-    fn reads(format: Format) -> bool {
-        matches!(format, Format::Auto | Format::Mdf | Format::Banks)
+    fn sequence(context: &VeloUtContext, config: &Config) -> Result<VeloUt> {
+        let velo = Velo::new(config.level()?, config.velo.clone())?;
+        let velo = velo.with_sensors(context.sensors.clone(), context.banks);
+        VeloUt::new(velo, context.ut.clone(), config.ut.clone())
     }
 
     fn is_preset(config: &Config) -> bool {
@@ -76,34 +50,9 @@ impl System for VeloUtSystem {
             && config.ut == UtConfig::preset(config.preset.ut())
     }
 
-    fn track_rules(_request: &Request, options: &CheckOptions, opened: &mut Opened<Self>) -> Result<Rules> {
-        let rules = tracker_rules(options, Rules::LhcbUt)?;
-        opened.source.check_by(rules);
-        Ok(rules)
-    }
-
-    fn check(
-        request: &Request,
-        options: &CheckOptions,
-        opened: &mut Opened<Self>,
-    ) -> Result<Box<dyn Check<Self>>> {
-        if options.losses {
-            return Err(Error::Unsupported("--losses is for the sequence velo".into()));
-        }
-        let rules = Self::track_rules(request, options, opened)?;
-        TrackCheck::new(request, rules, options, rows).map(|check| Box::new(check) as Box<_>)
-    }
-
-    fn diagnose(context: &VeloUtContext, batch: &RawBatch, event: usize, status: Status) -> Option<String> {
-        let decoders = [
-            NaiveDecoder::Velo(context.sensors.clone(), context.banks),
-            NaiveDecoder::Ut(Arc::new(context.ut.geometry.clone())),
-        ];
-        blame(&decoders, &batch.view().event(event), status)
-    }
-
-    fn bank_bytes(context: &VeloUtContext, batch: &RawBatch) -> Option<u64> {
-        context.sequence(&Config::default()).ok()?.bank_bytes(batch.view())
+    fn decoders(context: &VeloUtContext) -> Vec<NaiveDecoder> {
+        let velo = NaiveDecoder::Velo(context.sensors.clone(), context.banks);
+        vec![velo, NaiveDecoder::Ut(Arc::new(context.ut.geometry.clone()))]
     }
 }
 

@@ -8,6 +8,7 @@ use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
 use peloton::event::PixelBlock;
 use peloton::simd::set_default_float_mode;
 use peloton::{Error, Result};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Instant;
 
@@ -23,6 +24,10 @@ pub trait PixelStream: Send + 'static {
     fn read(&mut self, hits: usize, block: &mut PixelBlock) -> Result<ReadEnd>;
     /// What the stream held so far.
     fn counts(&self) -> PixelCounts;
+    /// Name of what the last hits came from.
+    fn source(&self) -> Arc<str> {
+        "".into()
+    }
     /// What was wrong with the stream so far.
     fn troubles(&self) -> PixelTroubles {
         PixelTroubles::default()
@@ -49,6 +54,10 @@ impl PixelStream for Box<dyn PixelStream> {
         (**self).counts()
     }
 
+    fn source(&self) -> Arc<str> {
+        (**self).source()
+    }
+
     fn troubles(&self) -> PixelTroubles {
         (**self).troubles()
     }
@@ -61,6 +70,10 @@ impl PixelStream for PixelReader {
 
     fn counts(&self) -> PixelCounts {
         *PixelReader::counts(self)
+    }
+
+    fn source(&self) -> Arc<str> {
+        PixelReader::source(self).clone()
     }
 
     fn troubles(&self) -> PixelTroubles {
@@ -87,6 +100,8 @@ pub struct Fed {
     pub block: PixelBlock,
     /// Why reading stopped.
     pub end: ReadEnd,
+    /// Name of what the hits came from.
+    pub source: Arc<str>,
     /// What the stream held up to here.
     pub counts: PixelCounts,
     /// Hits dropped up to here because the channel was full.
@@ -170,7 +185,8 @@ fn read_all(
             Err(_) => ReadEnd::More,
         };
         let length = block.hits.len() as u64;
-        let fed = Ok(Fed { block, end, counts: stream.counts(), dropped, read_at: Instant::now() });
+        let (source, counts) = (stream.source(), stream.counts());
+        let fed = Ok(Fed { block, end, source, counts, dropped, read_at: Instant::now() });
         if let Err(error) = read {
             if to_work.send(fed).is_ok() {
                 let _ = to_work.send(Err(error));

@@ -14,6 +14,7 @@ use peloton::event::{Layout, PixelBlock};
 use peloton::{Error, Result};
 use std::collections::VecDeque;
 use std::io::{BufReader, Read};
+use std::sync::Arc;
 
 /// Bytes read at once.
 const BUFFER: usize = 256 << 10;
@@ -37,6 +38,8 @@ pub struct PixelReader {
     current: Option<Current>,
     /// The same for a source that is no stream of bytes.
     columns: Option<Columns>,
+    /// Name of the source that was opened last.
+    source: Arc<str>,
     options: PixelOptions,
     /// The sensor of all sources, known when the first one is open.
     layout: Option<Layout>,
@@ -103,6 +106,7 @@ impl PixelReader {
             waiting: VecDeque::new(),
             current: None,
             columns: None,
+            source: "".into(),
             options,
             layout,
             format: PixelFormat::Auto,
@@ -131,6 +135,11 @@ impl PixelReader {
     /// Format of the source that was opened last.
     pub fn format(&self) -> PixelFormat {
         self.format
+    }
+
+    /// Name of the source that was opened last.
+    pub fn source(&self) -> &Arc<str> {
+        &self.source
     }
 
     /// What the streams held so far.
@@ -231,6 +240,7 @@ impl PixelReader {
     /// Opens one source; false when its format is not known.
     fn open_entry(&mut self, entry: Entry) -> Result<bool> {
         let name = entry.name();
+        self.source = name.as_str().into();
         let path = match &entry {
             Entry::File { path, .. } => Some(path.clone()),
             _ => None,

@@ -1,21 +1,25 @@
 //! Clusters as text: one JSON object a line, and the clog format of the Pixet programs.
 
+use super::origin::Origin;
 use crate::output::units::kev;
 use peloton::event::{NS_PER_TICK, PixelClusters, Results, TriggerPairs, Values};
+use std::fmt::Display;
 use std::io::{self, Write};
 use std::ops::Range;
 
 /// Writes one JSON object a cluster: time and duration in ns, energy in keV or null without a calibration, bounds as `[x, y, x, y]`, hits as
-/// `[x, y, tot, ns after the first]`; with `pairs` also the count of the latest trigger before the cluster, and for
+/// `[x, y, tot, ns after the first]`, the chip and the energy of each hit, and the input they came from; with `pairs` also the count of the latest trigger before the cluster, and for
 /// each hit the ns since the latest trigger before it, null without one.
 ///
 /// # Errors
 /// Those of the sink.
 pub fn write_cluster_ndjson(
     clusters: &PixelClusters,
+    origin: &Origin,
     pairs: Option<&TriggerPairs>,
     to: &mut impl Write,
 ) -> io::Result<()> {
+    let input = serde_json::to_string(&origin.input)?;
     let columns = clusters.columns();
     let floats = columns.iter().filter_map(|(info, values)| match values {
         Values::F32(values) if info.depth == 0 => Some((info.name, *values)),
@@ -45,11 +49,27 @@ pub fn write_cluster_ndjson(
             let comma = if i == clusters.hit_start[cluster] as usize { "" } else { "," };
             write!(to, "{comma}[{x},{y},{tot},{}]", ns(time - features.time[cluster]))?;
         }
-        to.write_all(b"]")?;
+        to.write_all(b"],\"hit_chip\":[")?;
+        write_list(range.clone().map(|hit| origin.chip(clusters, hit)), to)?;
+        to.write_all(b"],\"hit_energy_keV\":[")?;
+        write_list(range.clone().map(|hit| origin.energy_kev(clusters, hit)), to)?;
+        write!(to, "],\"input\":{input}")?;
         if let Some(pairs) = pairs {
             write_pairs(pairs, cluster, range, to)?;
         }
         to.write_all(b"}\n")?;
+    }
+    Ok(())
+}
+
+/// Values with commas between them; null for those that are missing.
+fn write_list<T: Display>(values: impl Iterator<Item = Option<T>>, to: &mut impl Write) -> io::Result<()> {
+    for (number, value) in values.enumerate() {
+        let comma = if number == 0 { "" } else { "," };
+        match value {
+            Some(value) => write!(to, "{comma}{value}")?,
+            None => write!(to, "{comma}null")?,
+        }
     }
     Ok(())
 }
@@ -65,13 +85,7 @@ fn write_pairs(
         _ => write!(to, ",\"trigger\":{}", pairs.counter[cluster])?,
     }
     to.write_all(b",\"since_trigger_ns\":[")?;
-    for i in hits.clone() {
-        let comma = if i == hits.start { "" } else { "," };
-        match pairs.since_ns(i) {
-            Some(ns) => write!(to, "{comma}{ns:.3}")?,
-            None => write!(to, "{comma}null")?,
-        }
-    }
+    write_list(hits.map(|hit| pairs.since_ns(hit).map(|ns| format!("{ns:.3}"))), to)?;
     to.write_all(b"]")
 }
 
@@ -118,6 +132,11 @@ mod tests {
         clusters
     }
 
+    fn origin() -> Origin {
+        let layout = peloton::event::Layout::single(256, 256).unwrap();
+        Origin { input: "run \"7\".t3pa".into(), layout, calibration: None }
+    }
+
     #[test]
     fn lines_are_clusters() {
         let mut text = Vec::new();
@@ -126,7 +145,7 @@ mod tests {
             counter: [0, 9].into_iter().collect(),
             since: [TriggerPairs::NONE, 6, 12].into_iter().collect(),
         };
-        write_cluster_ndjson(&clusters(), Some(&pairs), &mut text).unwrap();
+        write_cluster_ndjson(&clusters(), &origin(), Some(&pairs), &mut text).unwrap();
         let lines: Vec<serde_json::Value> = std::str::from_utf8(&text)
             .unwrap()
             .lines()
@@ -138,6 +157,9 @@ mod tests {
         assert_eq!(lines[0]["since_trigger_ns"], serde_json::json!([null, 1.562]));
         assert_eq!((&lines[0]["energy_keV"], &lines[1]["size"]), (&12.345.into(), &1.into()));
         assert_eq!(lines[1]["energy_keV"], serde_json::Value::Null);
+        assert_eq!(lines[0]["hit_chip"], serde_json::json!([0, 0]));
+        assert_eq!(lines[0]["hit_energy_keV"], serde_json::json!([null, null]));
+        assert_eq!(lines[1]["input"], "run \"7\".t3pa");
 
         let mut text = Vec::new();
         write_clog(7, &clusters(), &mut text).unwrap();

@@ -1,7 +1,7 @@
 //! Do all algorithms find the same clusters, and is every hit accounted for?
 
 use super::PixelContext;
-use crate::check::object;
+use crate::summary::object;
 use crate::text::table;
 use crate::{Check, Checked, Chunk, Host, Request, Summary};
 use peloton::engine::Sliced;
@@ -67,7 +67,7 @@ impl PixelCheck {
     }
 }
 
-impl Check<super::TimepixSystem> for PixelCheck {
+impl Check<PixelBatch, PixelClusters> for PixelCheck {
     fn add(&mut self, chunk: &Chunk<PixelBatch, Sliced<PixelClusters>>) -> Result<()> {
         let Chunk { batch, result: results, .. } = chunk;
         self.hits_in += batch.block.hits.len() as u64;

@@ -5,10 +5,10 @@ mod pairing;
 mod sink;
 mod source;
 
-use crate::check::object;
 use crate::sink::Sink;
-use crate::summary::Totals;
+use crate::summary::object;
 use crate::system::Runs;
+use crate::totals::Totals;
 use crate::{Cancel, Check, CheckOptions, Config, Host, Opened, Request, System};
 use check::PixelCheck;
 use pairing::{Paired, Pairing};
@@ -19,7 +19,7 @@ use peloton::timepix::{PixelBatch, Timepix, TimepixConfig};
 use peloton_io::input::Format;
 use peloton_io::output::Metadata;
 use serde_json::{Map, Value, json};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Pixel hits to clusters; an endless stream.
@@ -29,6 +29,8 @@ pub struct TimepixSystem;
 pub struct PixelContext {
     /// Their sensor.
     pub layout: Layout,
+    /// Folder of their energy calibration.
+    pub calibration: Option<PathBuf>,
     /// Their usual disorder, us.
     pub disorder_us: f64,
     /// Pixels whose hits are dropped.
@@ -81,7 +83,7 @@ impl System for TimepixSystem {
         let runs: Runs<Self> = if request.is_on_cpu() {
             Box::new(Streaming(context.sequence(config)?))
         } else {
-            crate::device::timepix(request, config, context)?
+            super::device::timepix(request, config, context)?
         };
         Ok(match &context.pairing {
             Some(pairing) => Box::new(Paired::new(runs, pairing.clone())),
@@ -136,7 +138,7 @@ impl System for TimepixSystem {
         request: &Request,
         options: &CheckOptions,
         opened: &mut Opened<Self>,
-    ) -> Result<Box<dyn Check<Self>>> {
+    ) -> Result<Box<dyn Check<Self::Batch, Self::Results>>> {
         for (flag, is_given) in [
             ("--rules", options.rules.is_some()),
             ("--tables", options.tables),

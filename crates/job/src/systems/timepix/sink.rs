@@ -5,9 +5,12 @@ use super::pairing::Pairing;
 use crate::Cancel;
 use crate::sink::{ByteSink, Done, FileFormat, Sink, buffered, put_in_place, unknown_format};
 use peloton::event::{Hashes, PixelClusters, TriggerPairs};
+use peloton::timepix::Calibration;
 use peloton::{Error, Result};
 use peloton_io::input::EventId;
-use peloton_io::output::timepix::{trigger_columns, trigger_fields, write_clog, write_cluster_ndjson};
+use peloton_io::output::timepix::{
+    Origin, origin_columns, origin_fields, trigger_columns, trigger_fields, write_clog, write_cluster_ndjson,
+};
 use peloton_io::output::{Metadata, OutputFile, ParquetWriter};
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
@@ -17,6 +20,7 @@ use std::sync::Arc;
 struct ClusterSink {
     path: PathBuf,
     pairing: Option<Arc<Pairing>>,
+    origin: Origin,
     writer: Writer,
 }
 
@@ -39,9 +43,13 @@ pub fn create(
     cancel: &Cancel,
 ) -> Result<Box<dyn Sink<PixelClusters>>> {
     let pairing = context.pairing.clone();
+    let folder = context.calibration.as_deref();
+    let calibration = folder.map(|folder| Calibration::from_folder(&context.layout, folder)).transpose()?;
+    let origin = Origin { input: String::new(), layout: context.layout.clone(), calibration };
     let writer = match FileFormat::of(path) {
         Some(FileFormat::Parquet) => {
-            let fields = pairing.as_ref().map(|_| trigger_fields()).unwrap_or_default();
+            let triggers = pairing.as_ref().map(|_| trigger_fields()).unwrap_or_default();
+            let fields = [origin_fields(), triggers].concat();
             let file = BufWriter::new(OutputFile::create(path)?);
             Writer::Parquet(Box::new(ParquetWriter::new(file, path, metadata, &fields)?))
         }
@@ -52,7 +60,7 @@ pub fn create(
     if let Some(pairing) = &pairing {
         pairing.keep();
     }
-    Ok(Box::new(ClusterSink { path: path.into(), pairing, writer }))
+    Ok(Box::new(ClusterSink { path: path.into(), pairing, origin, writer }))
 }
 
 impl ClusterSink {
@@ -62,20 +70,26 @@ impl ClusterSink {
         }
         let failed = |e| Error::io(&self.path, e);
         match &mut self.writer {
-            Writer::Ndjson(to) => write_cluster_ndjson(clusters, pairs, to).map_err(failed),
+            Writer::Ndjson(to) => write_cluster_ndjson(clusters, &self.origin, pairs, to).map_err(failed),
             Writer::Clog(to, frame) => {
                 *frame += 1;
                 write_clog(*frame - 1, clusters, to).map_err(failed)
             }
             Writer::Parquet(writer) => {
-                let columns = pairs.map(|pairs| trigger_columns(clusters, pairs)).unwrap_or_default();
-                writer.write(&[], clusters, columns)
+                let triggers = pairs.map(|pairs| trigger_columns(clusters, pairs)).unwrap_or_default();
+                writer.write(&[], clusters, [origin_columns(clusters, &self.origin), triggers].concat())
             }
         }
     }
 }
 
 impl Sink<PixelClusters> for ClusterSink {
+    fn begin_input(&mut self, name: &str) {
+        if self.origin.input != name {
+            self.origin.input = name.into();
+        }
+    }
+
     fn write(&mut self, _ids: &[EventId], piece: &PixelClusters) -> Result<()> {
         let Some(pairing) = self.pairing.clone() else { return self.write_paired(piece, None) };
         let pairs =

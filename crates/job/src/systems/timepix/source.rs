@@ -2,8 +2,8 @@
 
 use super::pairing::Pairing;
 use super::{PixelContext, TimepixSystem};
-use crate::summary::UNUSABLE_INPUTS;
 use crate::systems::inputs;
+use crate::totals::UNUSABLE_INPUTS;
 use crate::{Beside, Cancel, Host, Opened, Request, Source};
 use peloton::event::{Layout, PixelBlock};
 use peloton::timepix::PixelBatch;
@@ -28,6 +28,7 @@ const HOT_SAMPLE: usize = 1_000_000;
 
 /// A simulation as a stream.
 struct Simulated {
+    name: Arc<str>,
     sim: PixelSim,
     hits: u64,
     at_end: bool,
@@ -47,13 +48,26 @@ impl PixelStream for Simulated {
     fn counts(&self) -> PixelCounts {
         PixelCounts { hits: self.hits, ..PixelCounts::default() }
     }
+
+    fn source(&self) -> Arc<str> {
+        self.name.clone()
+    }
+}
+
+/// Hits that were looked at before the work began.
+#[derive(Default)]
+struct LookedAt {
+    source: Arc<str>,
+    block: PixelBlock,
+    /// Whether the source ended with them.
+    is_end: bool,
 }
 
 /// A stream of hits, read beside the work.
 struct PixelSource {
     feed: Feed,
     /// Hits that were looked at before: they come first.
-    looked_at: Option<PixelBlock>,
+    looked_at: Option<LookedAt>,
     counts: PixelCounts,
     /// Hits that there will be, of a simulation.
     known: Option<u64>,
@@ -82,16 +96,18 @@ impl PixelSource {
 impl Source<PixelBatch> for PixelSource {
     /// Blocks are as large as the configuration says: a stream that is measured is appended block by block until its
     /// first source ends, as sources have clocks of their own.
-    fn read(&mut self, _items: usize, batch: &mut PixelBatch, _: &mut Beside) -> Result<usize> {
+    fn read(&mut self, _items: usize, batch: &mut PixelBatch, beside: &mut Beside) -> Result<usize> {
         if batch.end {
             return Ok(0);
         }
-        if let Some(block) = self.looked_at.take() {
-            batch.block = block;
+        if let Some(LookedAt { source, block, is_end }) = self.looked_at.take() {
+            beside.input = Some(source);
+            (batch.block, batch.end) = (block, is_end);
             return Ok(batch.block.hits.len());
         }
         let Some(mut fed) = self.next()? else { return Ok(0) };
         batch.end = fed.end == ReadEnd::EndOfSource;
+        beside.input = Some(fed.source);
         let hits = fed.block.hits.len();
         if batch.block.hits.is_empty() && batch.block.triggers.is_empty() {
             std::mem::swap(&mut batch.block, &mut fed.block);
@@ -151,10 +167,11 @@ pub fn open(request: &Request, host: Host<'_>) -> Result<Opened<TimepixSystem>> 
     let Found { mut stream, layout, disorder_us, is_live, socket, known, format } =
         match inputs::special(&names, &["sim:", "tcp://", "udp://"])? {
             Some(spec) if spec.starts_with("sim:") => {
+                let name = spec.into();
                 let spec: PixelSimSpec = spec.parse()?;
                 let (known, sim) = (Some(spec.hits), PixelSim::new(spec));
                 let (disorder_us, layout) = (sim.disorder_us(), Layout::single(256, 256)?);
-                let stream = Box::new(Simulated { sim, hits: 0, at_end: false });
+                let stream = Box::new(Simulated { name, sim, hits: 0, at_end: false });
                 Found { stream, layout, disorder_us, is_live: false, socket: None, known, format: None }
             }
             Some(address) => listen(address, options(request), host)?,
@@ -164,18 +181,20 @@ pub fn open(request: &Request, host: Host<'_>) -> Result<Opened<TimepixSystem>> 
         let message = "--katherine-unit is for the format katherine, and the input has another one";
         return Err(Error::Config(message.into()));
     }
-    let mut looked_at = PixelBlock::default();
+    let (mut looked_at, mut end) = (LookedAt::default(), ReadEnd::More);
     let mut masked = Vec::new();
     if let Some(limit) = request.pixels.mask_hot {
-        while looked_at.hits.len() < HOT_SAMPLE && stream.read(HOT_SAMPLE, &mut looked_at)? == ReadEnd::More {
+        while looked_at.block.hits.len() < HOT_SAMPLE && end == ReadEnd::More {
+            end = stream.read(HOT_SAMPLE, &mut looked_at.block)?;
         }
-        masked = hot_pixels(&looked_at, limit);
+        masked = hot_pixels(&looked_at.block, limit);
     }
+    (looked_at.source, looked_at.is_end) = (stream.source(), end == ReadEnd::EndOfSource);
     let counts = stream.counts();
     let feed = Feed::start(stream, request.config.timepix.block_hits, request.pixels.when_full)?;
     let source = PixelSource {
         feed,
-        looked_at: Some(looked_at).filter(|block| !block.hits.is_empty()),
+        looked_at: Some(looked_at).filter(|looked_at| !looked_at.block.hits.is_empty()),
         counts,
         known,
         not_taken: 0,
@@ -183,7 +202,8 @@ pub fn open(request: &Request, host: Host<'_>) -> Result<Opened<TimepixSystem>> 
         cancel: host.cancel.clone(),
     };
     let pairing = request.pixels.trigger.map(|edge| Arc::new(Pairing::new(edge)));
-    let context = PixelContext { layout, disorder_us, masked, is_live, pairing };
+    let calibration = request.config.timepix.calibration.clone();
+    let context = PixelContext { layout, calibration, disorder_us, masked, is_live, pairing };
     Ok(Opened { source: Box::new(source), context })
 }
 

@@ -1,0 +1,22 @@
+//! [`Measured`]: what repeated passes gave.
+
+use crate::totals::Totals;
+use peloton::event::{Counters, Hashes};
+use std::time::Duration;
+
+/// What was measured.
+#[derive(Debug, Clone)]
+pub struct Measured {
+    /// Sums over all timed passes.
+    pub totals: Totals,
+    /// Hashes of a pass.
+    pub hashes: Hashes,
+    /// Time of one pass in the fastest round.
+    pub best_pass: Duration,
+    /// Sums over the passes of the fastest round.
+    pub best_counters: Counters,
+    /// Number of passes of the fastest round.
+    pub best_passes: u64,
+    /// Time of each kernel of a device, summed over all timed passes, ns.
+    pub kernels: Vec<(&'static str, u64)>,
+}

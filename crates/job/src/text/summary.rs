@@ -1,0 +1,81 @@
+//! Runs as text.
+
+use super::words::{count, grouped, percent, plain, rate, table};
+use crate::{InputKind, Summary};
+
+/// A run in a few aligned lines.
+pub fn summary(summary: &Summary) -> String {
+    let Summary { sequence, preset, events, isa, gang, threads, hashes, tracks, hits, .. } = summary;
+    let per_event = |count: u64| format!("{:.1}", count as f64 / (*events).max(1) as f64);
+    let mut text = format!("{sequence}, preset {preset}, {isa} x {gang}, ");
+    text.push_str(&format!("{}\n\n", count(*threads, "thread")));
+    let rows_are = format!("{}s", summary.row);
+    let mut rows = vec![
+        ["".into(), "all".into(), format!("per {}", summary.row)],
+        [rows_are.clone(), grouped(*events), "".into()],
+        ["hits".into(), grouped(*hits), per_event(*hits)],
+    ];
+    if summary.has_tracks {
+        rows.push(["tracks".into(), grouped(*tracks), per_event(*tracks)]);
+    }
+    text.push_str(&table(&rows));
+    // Nulls are for programs, and what has a row of its own is not said twice.
+    let told = summary.facts.iter().filter(|(name, value)| !value.is_null() && **name != rows_are);
+    for (name, value) in told.filter(|(name, _)| *name != "interrupted") {
+        text.push_str(&format!("{}: {}\n", name.replace('_', " "), plain(value)));
+    }
+    for (reason, count) in &summary.dropped {
+        text.push_str(&format!("dropped {}: {}\n", grouped(*count), reason.replace('_', " ")));
+    }
+    text.push('\n');
+    if summary.events_per_second.is_finite() {
+        let rate_of = if summary.input == InputKind::Live { "taken in" } else { "reconstruction alone" };
+        text.push_str(&format!(
+            "{rate_of}: {} {rows_are}/s, {} {rows_are}/s per thread, {} hits/s\n",
+            rate(summary.events_per_second),
+            rate(summary.events_per_second / *threads as f64),
+            rate(summary.hits_per_second),
+        ));
+    }
+    text.push_str(&format!("the whole job took {:.2} s{}\n\n", summary.wall_seconds, most_of_it(summary)));
+    text.push_str(&stages(summary));
+    text.push_str(&format!("\nhash_int {:016x}  output_hash {:016x}\n", hashes.int, hashes.output));
+    if summary.is_interrupted {
+        text.push_str("interrupted: this is what was made so far\n");
+    }
+    text
+}
+
+/// What most of the time of a job went to, where that is the input.
+fn most_of_it(summary: &Summary) -> &'static str {
+    match summary.input {
+        _ if summary.input_seconds <= 0.5 * summary.wall_seconds => "",
+        InputKind::Read => ", most of it reading",
+        InputKind::Simulated => ", most of it simulation",
+        InputKind::Live => ", most of it waiting for input",
+    }
+}
+
+/// One line per stage: time, share of the time, lane occupancy.
+fn stages(summary: &Summary) -> String {
+    let total: f64 = summary.stages.iter().map(|stage| stage.ns_per_event).sum();
+    let mut rows = vec![[
+        "stage".into(),
+        format!("ns/{}", summary.row),
+        "ns/hit".into(),
+        "share".into(),
+        "lanes busy".into(),
+    ]];
+    for stage in &summary.stages {
+        rows.push([
+            stage.name.into(),
+            format!("{:.0}", stage.ns_per_event),
+            format!("{:.2}", stage.ns_per_hit),
+            percent((total > 0.0).then_some(stage.ns_per_event / total)),
+            percent(stage.occupancy),
+        ]);
+    }
+    let hits: f64 = summary.stages.iter().map(|stage| stage.ns_per_hit).sum();
+    rows.push(["sum".into(), format!("{total:.0}"), format!("{hits:.2}"), "".into(), "".into()]);
+    table(&rows)
+}

@@ -1,0 +1,209 @@
+//! What checks find, as text.
+
+use super::words::{axis, edge, percent, table};
+use peloton_truth::{
+    CheckReport, CylinderCategory, CylinderReport, Loss, LossReport, MomentumReport, Pull, Resolution,
+    StageLoss, VeloPullReport,
+};
+
+/// Efficiencies and ghost rates in bins.
+pub fn tables(report: &CheckReport) -> String {
+    let mut text = String::new();
+    for one in &report.tables {
+        text.push_str(&format!("\n{} against {}\n", one.category, axis(one.variable, one.unit)));
+        let mut rows =
+            vec![["from", "to", "found", "of", "efficiency", "68 % from", "to", "clones"].map(String::from)];
+        rows.extend(one.bins.iter().map(|bin| {
+            let [low, efficiency, high] =
+                [bin.efficiency_low, bin.efficiency, bin.efficiency_high].map(percent);
+            let (found, of) = (bin.reconstructed.to_string(), bin.reconstructible.to_string());
+            [edge(bin.low), edge(bin.high), found, of, efficiency, low, high, percent(bin.clone_rate)]
+        }));
+        text.push_str(&table(&rows));
+    }
+    for one in &report.ghost_tables {
+        text.push_str(&format!("\nghosts against {}\n", axis(one.variable, one.unit)));
+        let mut rows = vec![["from", "to", "ghosts", "tracks", "rate", "68 % from", "to"].map(String::from)];
+        rows.extend(one.bins.iter().map(|bin| {
+            let [low, rate, high] = [bin.ghost_rate_low, bin.ghost_rate, bin.ghost_rate_high].map(percent);
+            [edge(bin.low), edge(bin.high), bin.ghosts.to_string(), bin.tracks.to_string(), rate, low, high]
+        }));
+        text.push_str(&table(&rows));
+    }
+    text
+}
+
+/// Why particles are missed, and what false tracks and clones are made of.
+pub fn losses(report: &LossReport) -> String {
+    let share = |count, of: u64| percent((of > 0).then_some(count as f64 / of as f64));
+    let mut text = String::new();
+    for (title, losses, of, slow) in [
+        ("missed Velo particles", &report.missed, report.particles, true),
+        ("ghosts", &report.ghosts, report.tracks, false),
+        ("clones", &report.clones, report.particles, true),
+    ] {
+        let line = |cause: &str, count: u64, below: u64| {
+            let below = if slow { below.to_string() } else { "".into() };
+            [cause.into(), count.to_string(), share(count, of), below]
+        };
+        let below = if slow { "pT < 150 MeV/c" } else { "" };
+        let mut rows = vec![[title, "number", "share", below].map(String::from)];
+        rows.extend(losses.iter().map(|Loss { cause, count, slow }| line(cause, *count, *slow)));
+        let sum = |value: fn(&Loss) -> u64| losses.iter().map(value).sum();
+        rows.push(line("all", sum(|loss| loss.count), sum(|loss| loss.slow)));
+        text.push('\n');
+        text.push_str(&table(&rows));
+    }
+    text
+}
+
+/// Measured momenta against true ones.
+pub fn momenta(report: &MomentumReport) -> String {
+    let heads =
+        ["p, GeV/c", "tracks", "median dp/p", "half 68 %", "pull of q/p", "right charge", "68 % interval"];
+    let mut rows = vec![heads.map(String::from)];
+    let share = |value: Option<f64>| value.map_or("-".into(), |value| format!("{:.2} %", 100.0 * value));
+    let above = std::iter::once((format!("above {}", edge(report.all.low)), &report.all));
+    let bins = report.bins.iter().map(|bin| (format!("{}-{}", edge(bin.low), edge(bin.high)), bin));
+    for (name, bin) in above.chain(bins).filter(|(_, bin)| bin.tracks > 0) {
+        rows.push([
+            name,
+            bin.tracks.to_string(),
+            bin.median.map_or("-".into(), |median| format!("{:+.2} %", 100.0 * median)),
+            share(bin.half_width),
+            bin.pull_width.map_or("-".into(), |width| format!("{width:.2}")),
+            share(bin.right_charge_rate),
+            format!("{} - {}", share(bin.right_charge_low), share(bin.right_charge_high)),
+        ]);
+    }
+    format!(
+        "\nmomenta of matched tracks of non-electrons, 2 < eta < 5: measured / true - 1\n{}",
+        table(&rows)
+    )
+}
+
+/// Where particles were lost, stage by stage.
+pub fn stage_losses(title: &str, losses: &[StageLoss]) -> String {
+    let mut rows = vec![[title, "entered", "lost", "share", "68 % interval"].map(String::from)];
+    for loss in losses {
+        let interval = format!("{} - {}", percent(loss.low), percent(loss.high));
+        let share = (loss.entered > 0).then_some(loss.lost as f64 / loss.entered as f64);
+        rows.push([
+            loss.stage.into(),
+            loss.entered.to_string(),
+            loss.lost.to_string(),
+            percent(share),
+            interval,
+        ]);
+    }
+    format!("\n{}", table(&rows))
+}
+
+/// Fitted states against true ones, and impact parameters.
+pub fn velo_pulls(report: &VeloPullReport) -> String {
+    let heads = [
+        "state",
+        "p, GeV/c",
+        "tracks",
+        "mean pull",
+        "width",
+        "beyond 5",
+        "resolution",
+        "hits in sigma^2",
+        "hits in truth",
+    ];
+    let mut rows = vec![heads.map(String::from)];
+    let known = |share: Option<f64>| share.map_or("-".into(), |share| format!("{:.0} %", 100.0 * share));
+    for pull in &report.pulls {
+        let (scale, unit) = if pull.parameter.starts_with('t') { (1e6, "urad") } else { (1e3, "um") };
+        rows.push([
+            format!("{} {}", pull.place, pull.parameter),
+            format!("{}-{}", edge(pull.p_from), pull.p_to.map(edge).unwrap_or_default()),
+            pull.tracks.to_string(),
+            format!("{:+.3}", pull.mean),
+            format!("{:.3}", pull.width),
+            percent(Some(pull.far)),
+            format!("{:.1} {unit}", scale * pull.resolution),
+            known(pull.hit_share),
+            known(pull.true_hit_share),
+        ]);
+    }
+    let mut text = format!(
+        "\nstates of prompt particles above 3 GeV/c, no electrons: pulls are (fitted - true) / sigma,\n\
+         widths and resolutions half of the central 68 %; hits: which share of sigma^2, and of the real\n\
+         variance, is due to hit errors, the rest being scattering\n{}",
+        table(&rows)
+    );
+    let mut rows = vec![["1/pT, c/GeV", "tracks", "impact parameter", "LHCb run 1"].map(String::from)];
+    for bin in &report.impact_parameters {
+        rows.push([
+            format!("{}-{}", edge(bin.inverse_pt_from), edge(bin.inverse_pt_to)),
+            bin.tracks.to_string(),
+            format!("{:.1} um", 1e3 * bin.resolution),
+            format!("{:.1} um", 1e3 * bin.lhcb_run1),
+        ]);
+    }
+    text.push('\n');
+    text.push_str(&table(&rows));
+    text
+}
+
+/// Efficiency, ghosts and pulls of the cylinder detector.
+pub fn cylinder(check: &CylinderReport, pulls: &[Pull]) -> String {
+    let mut text = format!("ghosts     : {}/{} {}\n", check.ghosts, check.tracks, percent(check.ghost_rate));
+    check.categories.iter().for_each(|category| text.push_str(&category_line(category)));
+    let mut rows = vec![["pull", "tracks", "mean", "width"].map(String::from)];
+    for Pull { parameter, tracks, mean, width } in pulls {
+        rows.push([(*parameter).into(), tracks.to_string(), format!("{mean:+.4}"), format!("{width:.4}")]);
+    }
+    text.push('\n');
+    text.push_str(&table(&rows));
+    text
+}
+
+/// Lengths of tracks, and resolutions.
+pub fn cylinder_tables(check: &CylinderReport, bins: &[Resolution]) -> String {
+    lengths(check) + &resolutions(bins)
+}
+
+fn category_line(category: &CylinderCategory) -> String {
+    let CylinderCategory { name, reconstructible, reconstructed, efficiency, clones, .. } = category;
+    format!(
+        "{name:10} : {reconstructed}/{reconstructible} {} [{}, {}], {clones} ({}) clones, pur {}, hit eff {}, \
+         ghosts {}/{} {}\n",
+        percent(*efficiency),
+        percent(category.efficiency_low),
+        percent(category.efficiency_high),
+        percent(category.clone_rate),
+        percent(category.purity),
+        percent(category.hit_efficiency),
+        category.ghosts,
+        category.tracks,
+        percent(category.ghost_rate),
+    )
+}
+
+fn lengths(check: &CylinderReport) -> String {
+    let mut rows = vec![["hits", "matched", "ghosts"].map(String::from)];
+    for (hits, [matched, fake]) in check.lengths.iter().enumerate().skip(3) {
+        rows.push([hits.to_string(), matched.to_string(), fake.to_string()]);
+    }
+    format!("\n{}", table(&rows))
+}
+
+fn resolutions(bins: &[Resolution]) -> String {
+    let heads = ["pT from, GeV/c", "tracks", "r-phi, um", "z, um", "pT, %", "phi, mrad", "theta, mrad"];
+    let mut rows = vec![heads.map(String::from)];
+    for bin in bins {
+        rows.push([
+            format!("{:.1}", bin.pt_from),
+            bin.tracks.to_string(),
+            format!("{:.1}", 1e4 * bin.r_phi),
+            format!("{:.0}", 1e4 * bin.z),
+            format!("{:.3}", 100.0 * bin.pt),
+            format!("{:.3}", 1e3 * bin.phi),
+            format!("{:.3}", 1e3 * bin.theta),
+        ]);
+    }
+    format!("\n{}", table(&rows))
+}

@@ -1,0 +1,49 @@
+//! What all tables of tracks can be asked for.
+
+/// Adds the ways to walk the tracks of a table that has the columns `track_start`, `hit_start`, `hits` and `status`.
+macro_rules! track_lists {
+    ($tracks:ty) => {
+        impl $tracks {
+            /// Removes all events and keeps the memory.
+            pub fn clear(&mut self) {
+                $crate::event::Results::clear(self);
+            }
+
+            /// Number of events.
+            pub fn events(&self) -> usize {
+                self.status.len()
+            }
+
+            /// Number of tracks of all events.
+            pub fn tracks(&self) -> usize {
+                self.hit_start.len() - 1
+            }
+
+            /// The tracks of one event, as a range into the per-track columns.
+            ///
+            /// # Panics
+            /// When `event >= events()`.
+            pub fn of_event(&self, event: usize) -> std::ops::Range<usize> {
+                self.track_start[event] as usize..self.track_start[event + 1] as usize
+            }
+
+            /// The hits of one track.
+            ///
+            /// # Panics
+            /// When `track >= tracks()`.
+            pub fn hits_of(&self, track: usize) -> &[u32] {
+                &self.hits[self.hit_start[track] as usize..self.hit_start[track + 1] as usize]
+            }
+
+            /// The hit lists of one event's tracks.
+            ///
+            /// # Panics
+            /// When `event >= events()`.
+            pub fn hit_lists(&self, event: usize) -> impl Iterator<Item = &[u32]> {
+                self.of_event(event).map(|track| self.hits_of(track))
+            }
+        }
+    };
+}
+
+pub(super) use track_lists;
