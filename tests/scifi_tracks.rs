@@ -304,16 +304,16 @@ fn hlt1_on_the_seven_events() {
     }
 }
 
-/// What is found now. Required are 118, 222, 270 and 46 particles and at most 6 % of ghosts, of which there are 3.0 %: of the
-/// second and the last three and one are missing, with thresholds that simulated events chose.
+/// What is found now. Required are 118, 222, 270 and 46 particles and at most 6 % of ghosts, of which there are 5.8 %: of the
+/// second and the last two and one are missing, with thresholds that simulated events chose.
 #[test]
 fn best_on_the_seven_events() {
     let Some(([ghosts, tracks], categories)) = check_seven(SciFiPreset::Best) else { return };
-    assert!(ghosts * 1000 <= 31 * tracks, "{ghosts} of {tracks} are ghosts");
+    assert!(ghosts * 1000 <= 58 * tracks, "{ghosts} of {tracks} are ghosts");
     for (name, least) in [
-        ("00_P>3Gev_Pt>0.5", 119),
-        ("02_long_P>5GeV", 219),
-        ("03_long_P>3GeV", 272),
+        ("00_P>3Gev_Pt>0.5", 120),
+        ("02_long_P>5GeV", 220),
+        ("03_long_P>3GeV", 274),
         ("10_UT+SciFi_P>3GeV", 45),
     ] {
         let (_, found, all, clones) = categories.iter().find(|category| category.0 == name).unwrap();
@@ -322,13 +322,13 @@ fn best_on_the_seven_events() {
     }
 }
 
-/// Events that neither weights nor thresholds were made from: 2.3 % ghosts, 96.7 % and 95.7 %.
+/// Events that neither weights nor thresholds were made from: 3.4 % ghosts, 96.9 % and 95.9 %.
 #[test]
 fn best_on_simulated_events_that_it_was_not_tuned_on() {
     let detector = Detector::nominal();
     let (raw, notes) = simulated_of_seeds(&detector, 20, 5000..=5009);
     let report = check(SciFiPreset::Best, &detector, &raw, &notes);
-    assert!(report.ghosts * 100 <= 3 * report.tracks, "{report}");
+    assert!(report.ghosts * 100 <= 4 * report.tracks, "{report}");
     for (name, percent) in [("02_long_P>5GeV", 96), ("03_long_P>3GeV", 95)] {
         let category = report.categories.iter().find(|category| category.name == name).unwrap();
         assert!(category.reconstructed * 100 >= percent * category.reconstructible, "{report}");

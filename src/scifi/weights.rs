@@ -5,7 +5,7 @@
 //! 101..=140; true is what has 70 % of its hits of one particle.
 //! First pass: 41856 true and 14383 false; second: 8203 true and 7782 false.
 //! Thresholds: in steps of 0.5 on seeds 801..=840, by the criterion of docs/algorithms.md:
-//! 17072 of 17820 and 13022 of 13445, ghosts 1131 of 45788.
+//! 17105 of 17820 and 13049 of 13445, ghosts 1641 of 46740.
 
 use super::config::FEATURES;
 
@@ -16,4 +16,4 @@ pub(super) const FIRST: [f32; FEATURES] =
 pub(super) const SECOND: [f32; FEATURES] =
     [6.445, 0.546, -2.462, -0.375, -1.145, -0.271, 0.448, 0.161, 0.04, 0.254, 0.26, -0.356, -0.005, 0.008];
 /// The smallest sums of both.
-pub(super) const MIN_SCORE: [f32; 2] = [0.5, 0.0];
+pub(super) const MIN_SCORE: [f32; 2] = [0.5, -0.5];
