@@ -180,8 +180,8 @@ fn hlt1_on_the_seven_events() {
     assert_momenta(&report);
 }
 
-/// What is found now. Required are 250, 208 and 45 particles, which is missed, and at most 5 % of ghosts (4.3 %): 2 and 12 are missing. What the
-/// network refuses flies mostly near the beam pipe, whose material simulated events do not have.
+/// What is found now. Required are 250, 208 and 45 particles and at most 5 % of ghosts (4.3 %): two and twelve are missing. What
+/// the network refuses flies mostly near the beam pipe, whose material simulated events do not have.
 #[test]
 fn best_on_the_seven_events() {
     let Some(data) = data() else { return };
