@@ -395,7 +395,7 @@ fn momenta_of_long_tracks_are_those_of_f64() {
             let slope = |column: &Column<f32>| f64::from(column[event]);
             let mut slopes = Slopes64 {
                 velo: [slope(&velo.end.tx), slope(&velo.end.ty)],
-                scifi: slope(&scifi.state.tx),
+                scifi: slope(&scifi.searched.tx),
                 variances: [slope(&velo.end.cov_tt), by_hits],
                 scattering,
             };

@@ -95,8 +95,8 @@ impl Table {
     }
 }
 
-/// The same means for the field of before, which was vertical and depended on z alone, measured by this test at commit
-/// a526271; at z = 7826 mm and 9403 mm.
+/// The same means for the field of before, which was vertical and depended on z alone, at z = 7826 mm and 9403 mm: measured
+/// with a copy of that field, which is not in this repository.
 const BEFORE: [[f64; 4]; 2] =
     [[6.719_420, 3.984_842, 0.003_267, 0.001_609], [10.644_302, 5.618_126, 0.002_008, 0.002_019]];
 

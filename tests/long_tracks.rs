@@ -180,16 +180,16 @@ fn hlt1_on_the_seven_events() {
     assert_momenta(&report);
 }
 
-/// What is found now. Required are 250, 208 and 45 particles, which is missed, and at most 5 % of ghosts, which is not: the
-/// classifier of pairs knows simulated events only, in which it keeps more.
+/// What is found now. Required are 250, 208 and 45 particles and at most 5 % of ghosts (4.3 %): two and twelve are missing. What
+/// the network refuses flies mostly near the beam pipe, whose material simulated events do not have.
 #[test]
 fn best_on_the_seven_events() {
     let Some(data) = data() else { return };
     let report = check_seven(&data, LongPreset::Best);
-    assert!(found(&report, "01_long").0 >= 239, "{report}");
-    assert!(found(&report, "02_long_P>5GeV").0 >= 194, "{report}");
-    assert!(found(&report, "long_P>5GeV_AND_Pt>1GeV").0 >= 44, "{report}");
-    assert!(report.ghosts * 100 <= 4 * report.tracks, "{report}");
+    assert!(found(&report, "01_long").0 >= 248, "{report}");
+    assert!(found(&report, "02_long_P>5GeV").0 >= 196, "{report}");
+    assert!(found(&report, "long_P>5GeV_AND_Pt>1GeV").0 >= 45, "{report}");
+    assert!(report.ghosts * 100 <= 5 * report.tracks, "{report}");
     assert_momenta(&report);
 }
 

@@ -14,7 +14,7 @@ pub struct Bending {
 
 /// Of the nominal magnet, by `cargo run --release --example fit_momentum`.
 const NOMINAL: [f32; 8] =
-    [14.987257, 1238.7871, 527.2439, -45.35111, 594.87103, 2486.1895, -1112.0638, 130.72821];
+    [20.687378, 1237.1155, 529.07025, -118.59891, 531.11957, 2292.5933, -923.6004, 109.931046];
 
 /// Smallest change of the slope: beyond it no momentum is told apart.
 const SMALLEST: f32 = 1e-6;

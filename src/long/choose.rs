@@ -7,8 +7,8 @@ use std::ops::Range;
 /// Memory of this step.
 #[derive(Debug, Default)]
 pub(super) struct Choice {
-    /// Keys of pairs: what decides in the highest bits; then Velo and SciFi track.
-    keys: Vec<(u32, u32, u32)>,
+    /// Keys of pairs: bits of the rank, Velo and SciFi track; and the place of the pair.
+    keys: Vec<(u32, u32, u32, u32)>,
     taken: [Vec<bool>; 2],
     /// The tracks: Velo track, SciFi track, bits of the chi2; by Velo track.
     pub(super) tracks: Vec<(u32, u32, u32)>,
@@ -25,9 +25,9 @@ impl Choice {
     ) {
         let Self { keys, taken, tracks } = self;
         keys.clear();
-        // A chi2 is not negative, so that its bits have its order.
+        // A rank is not negative, so that its bits have its order.
         let pair = |at: usize| {
-            (pairs.chi2.padded()[at].to_bits(), pairs.velo.padded()[at], pairs.scifi.padded()[at])
+            (pairs.rank.padded()[at].to_bits(), pairs.velo.padded()[at], pairs.scifi.padded()[at], at as u32)
         };
         keys.extend((0..pairs.len).map(pair));
         if !config.all_pairs {
@@ -39,13 +39,13 @@ impl Choice {
             taken.resize(count, false);
         }
         tracks.clear();
-        for &(chi2, velo_track, scifi_track) in keys.iter() {
+        for &(_, velo_track, scifi_track, at) in keys.iter() {
             let [velo_taken, scifi_taken] = &mut *taken;
             let one = &mut velo_taken[velo_track as usize - velo.start];
             let other = &mut scifi_taken[scifi_track as usize - scifi.start];
             if !(*one || *other) {
                 (*one, *other) = (true, true);
-                tracks.push((velo_track, scifi_track, chi2));
+                tracks.push((velo_track, scifi_track, pairs.chi2.padded()[at as usize].to_bits()));
             }
         }
         tracks.sort_unstable();
@@ -53,7 +53,7 @@ impl Choice {
 }
 
 /// Keeps the best pair of each SciFi track, which stand together; of equal ones that of the first Velo track.
-fn keep_best_of_each(keys: &mut Vec<(u32, u32, u32)>) {
+fn keep_best_of_each(keys: &mut Vec<(u32, u32, u32, u32)>) {
     let mut kept = 0;
     for at in 0..keys.len() {
         let key = keys[at];

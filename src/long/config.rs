@@ -1,5 +1,6 @@
 //! All parameters of the search for long tracks.
 
+use super::pair_network::PAIRS;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 
@@ -42,7 +43,8 @@ pub struct LongConfig {
     pub weights: [f32; 4],
     /// Largest chi2.
     pub max_chi2: f32,
-    /// Smallest response of the classifier of pairs (`pair_network.rs`), 0 to 1; at 0 it is not asked.
+    /// Smallest response of the classifier of pairs (`pair_network.rs`), 0 to 1, by which pairs then compete; at 0 it is not
+    /// asked, and they compete by chi2.
     pub min_response: f32,
     /// Whether all pairs compete, the best first; else each SciFi track takes its best Velo track, and each Velo track the
     /// best of those.
@@ -78,9 +80,15 @@ impl LongConfig {
         };
         match preset {
             LongPreset::Hlt1 => hlt1,
-            // Chosen on 400 events of `sim:lhcb` (seeds 801 to 840, 10 of each): in steps of 0.005 the smallest response with
-            // at most 4 % ghosts, which were 785 of 19,757; 12,720 of 13,401 particles above 5 GeV/c are found.
-            LongPreset::Best => Self { all_pairs: true, max_chi2: 4.0, min_response: 0.315, ..hlt1 },
+            // Windows and response: `cargo run --release --example choose -- long`.
+            LongPreset::Best => Self {
+                max_change_ty: 0.03,
+                max_distance_x: 40.0,
+                max_chi2: 8.0,
+                min_response: PAIRS.threshold,
+                all_pairs: true,
+                ..hlt1
+            },
         }
     }
 

@@ -27,6 +27,8 @@ pub(super) struct Pairs {
     pub(super) velo: Column<u32>,
     pub(super) scifi: Column<u32>,
     pub(super) chi2: Column<f32>,
+    /// What decides which pairs are tracks, the smallest first: one minus the classifier's response, or the chi2.
+    pub(super) rank: Column<f32>,
     pub(super) len: usize,
     /// Lanes with a Velo track, and all.
     pub(super) lanes: [u64; 2],
@@ -61,16 +63,19 @@ impl Pairs {
             for column in [&mut self.velo, &mut self.scifi] {
                 column.reserve_total(self.len + near.len());
             }
-            self.chi2.reserve_total(self.len + near.len());
+            for column in [&mut self.chi2, &mut self.rank] {
+                column.reserve_total(self.len + near.len());
+            }
             for at in near.clone().step_by(G::LANES) {
                 let here = Mask::first(g, near.end - at);
                 self.lanes[0] += here.count() as u64;
                 self.lanes[1] += G::LANES as u64;
-                let (chi2, fits) = chi2(g, config, selected, at, &behind);
+                let (chi2, rank, fits) = judge(g, config, selected, at, &behind);
                 let fits = fits & here;
                 let number = U32::load(g, &selected.track.padded()[at..]);
                 number.store_packed(&mut self.velo.padded_mut()[self.len..], fits);
                 U32::splat(g, track as u32).store(&mut self.scifi.padded_mut()[self.len..]);
+                rank.store_packed(&mut self.rank.padded_mut()[self.len..], fits);
                 self.len += chi2.store_packed(&mut self.chi2.padded_mut()[self.len..], fits);
             }
         }
@@ -88,15 +93,15 @@ struct Behind<G: Gang> {
     chi2_y: F32<G>,
 }
 
-/// How well the Velo tracks from place `at` on fit to a SciFi track, and which do.
+/// How well the Velo tracks from place `at` on fit to a SciFi track, their rank, and which do.
 #[inline(always)]
-fn chi2<G: Gang>(
+fn judge<G: Gang>(
     g: G,
     config: &LongConfig,
     selected: &Selected,
     at: usize,
     &Behind { x, y, tx, ty, hits, chi2_y }: &Behind<G>,
-) -> (F32<G>, Mask<G>) {
+) -> (F32<G>, F32<G>, Mask<G>) {
     let value = |value| F32::splat(g, value);
     let velo = |column: &Column<f32>| F32::load(g, &column.padded()[at..]);
     let (velo_x, velo_z) = (velo(&selected.x), velo(&selected.z));
@@ -124,11 +129,15 @@ fn chi2<G: Gang>(
         & distance_y.abs().le(value(config.max_distance_y));
     let fits = near & chi2.le(value(config.max_chi2));
     if config.min_response > 0.0 && fits.any() {
-        let [distance_x, distance_y] = [distance_x.abs(), distance_y.abs()];
-        let [change_x, change_y] = [change_x.abs(), change_y.abs()];
+        // Signed as the particle bends, and as it leaves the beam: what scatters it changes y and its slope together.
+        let zero = value(0.0);
+        let along = |sign: F32<G>, of: F32<G>| sign.lt(zero).select_f(zero - of, of);
+        let (distance_x, distance_y) = (along(change_x, distance_x), along(velo_ty, distance_y));
+        let (change_x, change_y) = (change_x.abs(), along(velo_ty, change_y));
         let slope = slope2.sqrt();
         let inputs = [chi2, distance_x, distance_y, change_x, change_y, slope, hits, chi2_y.sqrt()];
-        return (chi2, fits & value(config.min_response).le(PAIRS.response(inputs)));
+        let response = PAIRS.response(inputs);
+        return (chi2, value(1.0) - response, fits & value(config.min_response).le(response));
     }
-    (chi2, fits)
+    (chi2, chi2, fits)
 }

@@ -5,17 +5,6 @@ use super::pair_network::PAIRS;
 use crate::event::{SciFiTracks, VeloTracks};
 use crate::lhcb::Bending;
 
-/// A long track: the numbers of its Velo and SciFi track, and its chi2.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct ReferencePair {
-    /// Number of the Velo track in the batch.
-    pub velo: usize,
-    /// Number of the SciFi track in the batch.
-    pub scifi: usize,
-    /// How well they fit together.
-    pub chi2: f32,
-}
-
 /// Whether a Velo track may reach the SciFi.
 fn is_accepted(config: &LongConfig, velo: &VeloTracks, track: usize) -> bool {
     let beam = &velo.beam;
@@ -28,14 +17,32 @@ fn is_accepted(config: &LongConfig, velo: &VeloTracks, track: usize) -> bool {
         && beam.ty[track].abs() <= config.max_ty
 }
 
-/// How well two tracks fit together; nothing when they do not.
-fn chi2(
+/// Inputs of the classifier of pairs.
+pub const INPUTS: usize = 8;
+
+/// A Velo and a SciFi track that may be one particle's.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Pair {
+    /// Number of the Velo track in the batch.
+    pub velo: usize,
+    /// Number of the SciFi track in the batch.
+    pub scifi: usize,
+    /// How well they fit together.
+    pub chi2: f32,
+    /// What decides which pairs are tracks, the smallest first: one minus the classifier's response, or the chi2.
+    pub rank: f32,
+    /// What the classifier is given.
+    pub inputs: [f32; INPUTS],
+}
+
+/// How well two tracks fit together; nothing when they are not within the windows.
+fn pair(
     config: &LongConfig,
     velo: &VeloTracks,
     scifi: &SciFiTracks,
     track: usize,
     other: usize,
-) -> Option<f32> {
+) -> Option<Pair> {
     let (end, state) = (&velo.end, &scifi.searched);
     let (tx, ty) = (end.tx[track], end.ty[track]);
     let (change_x, change_y) = (tx - state.tx[other], ty - state.ty[other]);
@@ -59,45 +66,52 @@ fn chi2(
         && distance_x.abs() <= config.max_distance_x
         && distance_y.abs() <= config.max_distance_y
         && chi2 <= config.max_chi2;
+    let along = |sign: f32, of: f32| if sign < 0.0 { 0.0 - of } else { of };
     let inputs = [
         chi2,
-        distance_x.abs(),
-        distance_y.abs(),
+        along(change_x, distance_x),
+        along(ty, distance_y),
         change_x.abs(),
-        change_y.abs(),
+        along(ty, change_y),
         slope2.sqrt(),
         scifi.hits_of(other).len() as f32,
         scifi.chi2_y[other].sqrt(),
     ];
-    let accepted = config.min_response == 0.0 || PAIRS.reference(inputs) >= config.min_response;
-    (fits && accepted).then_some(chi2)
+    fits.then_some(Pair { velo: track, scifi: other, chi2, rank: chi2, inputs })
+}
+
+/// The pairs of an event that the classifier takes, by SciFi track.
+pub fn pairs(config: &LongConfig, velo: &VeloTracks, scifi: &SciFiTracks, event: usize) -> Vec<Pair> {
+    let of_scifi = |other| {
+        let accepted = velo.of_event(event).filter(|track| is_accepted(config, velo, *track));
+        accepted.filter_map(move |track| pair(config, velo, scifi, track, other))
+    };
+    let mut all: Vec<Pair> = scifi.of_event(event).flat_map(of_scifi).collect();
+    if config.min_response > 0.0 {
+        all.retain_mut(|pair| {
+            let response = PAIRS.reference(pair.inputs);
+            pair.rank = 1.0 - response;
+            response >= config.min_response
+        });
+    }
+    all
 }
 
 /// The long tracks of an event, by Velo track.
-pub fn match_tracks(
-    config: &LongConfig,
-    velo: &VeloTracks,
-    scifi: &SciFiTracks,
-    event: usize,
-) -> Vec<ReferencePair> {
-    let mut pairs = Vec::new();
-    for other in scifi.of_event(event) {
-        let accepted = velo.of_event(event).filter(|track| is_accepted(config, velo, *track));
-        let fitting = accepted.filter_map(|track| {
-            let chi2 = chi2(config, velo, scifi, track, other)?;
-            Some(ReferencePair { velo: track, scifi: other, chi2 })
-        });
-        match config.all_pairs {
-            true => pairs.extend(fitting),
-            false => pairs.extend(fitting.reduce(|best, one| if one.chi2 < best.chi2 { one } else { best })),
-        }
+pub fn match_tracks(config: &LongConfig, velo: &VeloTracks, scifi: &SciFiTracks, event: usize) -> Vec<Pair> {
+    let mut pairs = pairs(config, velo, scifi, event);
+    if !config.all_pairs {
+        let best = |of: &[Pair]| {
+            of.iter().copied().reduce(|best, one| if one.rank < best.rank { one } else { best })
+        };
+        pairs = pairs.chunk_by(|a, b| a.scifi == b.scifi).filter_map(best).collect();
     }
     // The best pair of all is a track; then the best of those that share nothing with it, and so on.
     let mut tracks = Vec::new();
     while let Some(best) = pairs
         .iter()
         .copied()
-        .min_by(|a, b| a.chi2.total_cmp(&b.chi2).then(a.velo.cmp(&b.velo)).then(a.scifi.cmp(&b.scifi)))
+        .min_by(|a, b| a.rank.total_cmp(&b.rank).then(a.velo.cmp(&b.velo)).then(a.scifi.cmp(&b.scifi)))
     {
         tracks.push(best);
         pairs.retain(|pair| pair.velo != best.velo && pair.scifi != best.scifi);

@@ -212,8 +212,10 @@ fn append(
     copy_state(&velo.beam, velo_track, &mut out.beam);
     let (velo_tx, velo_ty) = (velo.end.tx[velo_track], velo.end.ty[velo_track]);
     let mut state = scifi.state.get(scifi_track);
-    let change = state.slope[0] - velo_tx;
-    state.qop = of.bending.qop([velo_tx, velo_ty], state.slope[0]);
+    // The formula was made for slopes as the search has them.
+    let behind = scifi.searched.tx[scifi_track];
+    let change = behind - velo_tx;
+    state.qop = of.bending.qop([velo_tx, velo_ty], behind);
     out.scifi.push(&state);
     // The momentum goes with the change of slope, whose relative error is the momentum's: slopes before and behind as they
     // are measured, and what scatters in between and turns slopes as the field does.

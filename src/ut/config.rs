@@ -71,12 +71,13 @@ impl Default for LineConfig {
     fn default() -> Self {
         Self {
             kink: [650.0, 1000.0, -2000.0],
-            kink_error: [0.25, 3.0],
-            offset_error: [0.5, 4.0],
-            fourth_hit: 14.0,
-            momentum: 6.0,
+            // These six: `cargo run --release --example choose -- ut`.
+            kink_error: [0.175, 2.8],
+            offset_error: [0.35, 4.9],
+            fourth_hit: 30.0,
+            momentum: 10.0,
             max_momentum: 20.0,
-            max_cost: 0.0,
+            max_cost: -10.0,
             own_hits: 2,
             scale: 1.05,
         }

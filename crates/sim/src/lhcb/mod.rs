@@ -76,8 +76,8 @@ pub struct Bend {
     pub charge: f64,
     /// dx/dz and dy/dz as it leaves the Velo.
     pub velo: [f64; 2],
-    /// The same in the last layer of the SciFi.
-    pub scifi: [f64; 2],
+    /// x in the six upright layers of the SciFi, mm.
+    pub scifi: [f64; 6],
 }
 
 impl SimulatedEvent {
@@ -116,7 +116,7 @@ impl SimulatedEvent {
         });
         let bend = |one: &Through| {
             let flight = &flights[one.flight];
-            Bend { p: norm(flight.momentum), charge: flight.charge, velo: one.begin, scifi: one.end }
+            Bend { p: norm(flight.momentum), charge: flight.charge, velo: one.begin, scifi: one.x }
         };
         let bends = bends.map(bend).collect();
         let passed = (0u32..).zip(&trackers.states).zip(&hits).filter(|(_, hits)| !hits.is_empty());

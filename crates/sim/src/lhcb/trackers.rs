@@ -85,9 +85,10 @@ pub struct TrueHit {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Through {
     pub flight: usize,
-    /// dx/dz and dy/dz where it began, and in the last layer.
+    /// dx/dz and dy/dz where it began.
     pub begin: [f64; 2],
-    pub end: [f64; 2],
+    /// x in the six upright layers of the SciFi, mm.
+    pub x: [f64; 6],
 }
 
 impl TrackerHits {
@@ -229,13 +230,15 @@ impl Way<'_> {
         for (z, material) in self.in_magnet.into_iter().filter(|(z, _)| *z > start.z) {
             track = scattered(track.to(z, polarity)?, flight, material, random);
         }
-        let mut end = [0.0; 2];
+        let mut x = [0.0; 6];
         for (layer, z) in SCIFI_Z.into_iter().enumerate().filter(|(_, z)| *z > start.z) {
             track = track.to(z, polarity)?;
             if flight.is_hadron() && random.chance(LOST_IN_LAYER) {
                 return None;
             }
-            end = [track.tx, track.ty];
+            if matches!(layer % 4, 0 | 3) {
+                x[layer / 4 * 2 + layer % 4 / 3] = track.x;
+            }
             let smear = SCIFI_SIGMA * random.normal();
             let hit = self.detector.scifi.channel_at(layer, line(track, smear));
             if let Some(hit) = hit.filter(|_| random.chance(EFFICIENCY)) {
@@ -245,7 +248,7 @@ impl Way<'_> {
             track = scattered(track, flight, self.scifi_layer, random);
         }
         hits.states[number].scifi = track.to(SCIFI_STATE_Z, polarity).map(state_of);
-        hits.through.push(Through { flight: number, begin: [start.tx, start.ty], end });
+        hits.through.push(Through { flight: number, begin: [start.tx, start.ty], x });
         Some(())
     }
 }

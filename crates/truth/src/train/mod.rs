@@ -167,6 +167,25 @@ pub fn train(table: &Table, training: &Training) -> Result<Trained> {
     })
 }
 
+impl Trained {
+    /// How likely a candidate with these features is a true one, 0 to 1.
+    pub fn response(&self, features: &[f32]) -> f64 {
+        response(&self.network, features)
+    }
+
+    /// Takes another threshold, which was chosen on the candidates of [`THRESHOLD_SEEDS`] in this table by more than how many
+    /// of them are true.
+    pub fn set_threshold(&mut self, table: &Table, threshold: f32) {
+        let rows = table.part(THRESHOLD_SEEDS);
+        self.threshold = threshold;
+        self.kept = [true, false].map(|label| {
+            let of = rows.iter().filter(|row| row.1 == label);
+            let kept = of.clone().filter(|row| self.response(row.0) as f32 >= threshold).count();
+            kept as f64 / of.count() as f64
+        });
+    }
+}
+
 /// The share of pairs in the right order, of responses sorted rising.
 fn ordered(responses: &[(f64, bool)], [all_true, all_false]: [usize; 2]) -> f64 {
     let (mut twice, mut below) = (0u64, 0u64);

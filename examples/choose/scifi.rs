@@ -1,60 +1,39 @@
-//! Makes `src/scifi/weights.rs`, the weights and thresholds of the preset `best` of the SciFi, from simulated events alone.
-//!
-//! ```text
-//! cargo run --release --example scifi_choice > src/scifi/weights.rs
-//! ```
-//! Takes minutes: candidates come from the naive twin, which tells their features.
+//! `src/scifi/weights.rs`: weights and thresholds of both passes. Candidates come from the naive twin, which tells their
+//! features.
 
+use super::sample::{Criterion, EVENTS, Owners, Sample, THRESHOLD_SEEDS, WEIGHT_SEEDS};
 use peloton::engine::Engine;
-use peloton::event::{Outcome, RawBatch, SciFiBatch, SciFiTracks, TruthEvent};
+use peloton::event::{Outcome, SciFiBatch, SciFiTracks};
 use peloton::scifi::reference::{ReferenceTrack, find};
 use peloton::scifi::{ChoiceConfig, SciFi, SciFiConfig, SciFiGeometry, SciFiPreset, SciFiScratch, decode};
 use peloton::simd::Level;
 use peloton::{Error, Result};
-use peloton_io::input::Geometry;
-use peloton_sim::{LhcbDetector, LhcbReader};
-use peloton_truth::{CheckReport, Checker, HitsOf, Rules, decode_mc};
+use peloton_truth::{CheckReport, Checker, Rules};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 /// Features, as many as a choice has weights.
 const N: usize = 14;
-/// Events of each seed; seeds that weights are fitted to, and those that thresholds are chosen on.
-const EVENTS: u64 = 10;
-const WEIGHT_SEEDS: RangeInclusive<u64> = 101..=140;
-const THRESHOLD_SEEDS: RangeInclusive<u64> = 801..=840;
 /// Thresholds are multiples of this: from and to, for the first and the second pass.
-const STEP: f32 = 0.25;
-const STEPS: [RangeInclusive<i8>; 2] = [-8..=6, -6..=8];
+const STEP: f32 = 0.5;
+const STEPS: [RangeInclusive<i8>; 2] = [-3..=6, -3..=6];
+const CRITERION: Criterion =
+    Criterion { most_ghosts: 0.048, categories: ["03_long_P>3GeV", "02_long_P>5GeV"] };
 
-/// Simulated events.
-struct Sample {
-    raw: RawBatch,
+/// Simulated events and their hits.
+struct Hits {
+    sample: Sample,
     hits: SciFiBatch,
-    truth: Vec<TruthEvent>,
     geometry: Arc<SciFiGeometry>,
-    polarity: f32,
 }
 
-impl Sample {
+impl Hits {
     fn new(level: Level, seeds: RangeInclusive<u64>) -> Result<Self> {
-        let geometry = Geometry::Nominal;
-        let (ut, scifi, polarity) = (geometry.ut()?, geometry.scifi()?, geometry.polarity()?);
-        let detector = LhcbDetector { ut: &ut, scifi: &scifi, polarity };
-        let (mut raw, mut notes) = (RawBatch::default(), Vec::new());
-        for seed in seeds {
-            let mut reader =
-                LhcbReader::new(format!("sim:lhcb,events={EVENTS},seed={seed}").parse()?, 0, None);
-            while reader.read(64, &detector, &mut raw, &mut notes)? > 0 {}
-        }
-        let without = || Error::Config("a simulated event without truth".into());
-        let truth_of = |note: &peloton_io::input::EventNote| {
-            decode_mc(note.truth.as_ref().ok_or_else(without)?, HitsOf::All)
-        };
-        let truth = notes.iter().map(truth_of).collect::<Result<_>>()?;
-        let mut hits = Outcome::<SciFiBatch>::default();
-        decode(level, &scifi, raw.view(), 0..raw.len(), &mut SciFiScratch::default(), &mut hits);
-        Ok(Self { raw, hits: hits.results, truth, geometry: Arc::new(scifi), polarity })
+        let sample = Sample::new(seeds)?;
+        let geometry = Arc::new(sample.geometry.scifi()?);
+        let (raw, mut hits) = (&sample.raw, Outcome::<SciFiBatch>::default());
+        decode(level, &geometry, raw.view(), 0..raw.len(), &mut SciFiScratch::default(), &mut hits);
+        Ok(Self { sample, hits: hits.results, geometry })
     }
 
     /// What the last pass finds: features, and whether 70 % of the hits are of one particle. It has no choice; the passes
@@ -62,14 +41,16 @@ impl Sample {
     fn candidates(&self, level: Level, config: &SciFiConfig) -> Result<Vec<([f32; N], bool)>> {
         let mut before = config.clone();
         before.passes.pop();
-        let mut skip = vec![0; self.truth.len()];
+        let mut skip = vec![0; self.sample.truth.len()];
         if !before.passes.is_empty() {
             let tracks = self.tracks(level, before)?;
             (0..skip.len()).for_each(|event| skip[event] = tracks.of_event(event).len());
         }
         let of_event = |event: usize| {
-            let found = find(config, self.polarity, &self.hits, event);
-            let label = |track: &ReferenceTrack| (track.features, is_true(&self.truth[event], track));
+            let found = find(config, self.sample.polarity, &self.hits, event);
+            let owners = Owners::of(&self.sample.truth[event]);
+            let is_true = |track: &ReferenceTrack| !owners.of_most(&track.hits).is_empty();
+            let label = |track: &ReferenceTrack| (track.features, is_true(track));
             found.iter().skip(skip[event]).map(label).collect::<Vec<_>>()
         };
         let events: Vec<usize> = (0..skip.len()).collect();
@@ -86,9 +67,9 @@ impl Sample {
     }
 
     fn tracks(&self, level: Level, config: SciFiConfig) -> Result<SciFiTracks> {
-        let engine = Engine::new(SciFi::new(level, config, self.geometry.clone(), self.polarity)?);
+        let engine = Engine::new(SciFi::new(level, config, self.geometry.clone(), self.sample.polarity)?);
         let mut out = Outcome::default();
-        engine.try_run(self.raw.view(), &mut engine.workspace(), &mut out)?;
+        engine.try_run(self.sample.raw.view(), &mut engine.workspace(), &mut out)?;
         Ok(out.results)
     }
 
@@ -96,19 +77,11 @@ impl Sample {
     fn check(&self, level: Level, config: SciFiConfig) -> Result<CheckReport> {
         let tracks = self.tracks(level, config)?;
         let mut checker = Checker::new(Rules::LhcbSeed);
-        for (event, truth) in self.truth.iter().enumerate() {
+        for (event, truth) in self.sample.truth.iter().enumerate() {
             checker.event(truth, tracks.hit_lists(event));
         }
         Ok(checker.report())
     }
-}
-
-fn is_true(truth: &TruthEvent, track: &ReferenceTrack) -> bool {
-    let most = truth.particles.iter().map(|particle| {
-        let of = |hit: &&u32| particle.hits.contains(hit);
-        track.hits.iter().filter(of).count()
-    });
-    most.max().unwrap_or(0) * 10 >= track.hits.len() * 7
 }
 
 /// A logistic regression with ridge 1 by Newton's method, rounded to 0.001.
@@ -155,22 +128,17 @@ fn with(config: &SciFiConfig, weights: [[f32; N]; 2], min_score: [f32; 2]) -> Sc
     config
 }
 
-fn found(report: &CheckReport, name: &str) -> [u64; 2] {
-    let category = report.categories.iter().find(|category| category.name == name);
-    category.map_or([0; 2], |category| [category.reconstructed, category.reconstructible])
-}
-
-/// Thresholds of both passes, particles above 5 and 3 GeV/c and true tracks that they find, and all of the report.
+/// Thresholds of both passes, and what the events say of them.
 struct Thresholds {
-    found: [u64; 3],
+    worth: i64,
     min_score: [f32; 2],
     report: CheckReport,
 }
 
-/// Thresholds: of those with at most 5 % ghosts the pair that finds the most, above 5 GeV/c, then above 3 GeV/c.
+/// Thresholds: the pair that the criterion likes best; of equal ones the first.
 fn thresholds(
     level: Level,
-    sample: &Sample,
+    sample: &Hits,
     config: &SciFiConfig,
     weights: [[f32; N]; 2],
 ) -> Result<Thresholds> {
@@ -179,20 +147,18 @@ fn thresholds(
         for second in STEPS[1].clone() {
             let min_score = [first, second].map(|steps| f32::from(steps) * STEP);
             let report = sample.check(level, with(config, weights, min_score))?;
-            let particles = ["02_long_P>5GeV", "03_long_P>3GeV"].map(|name| found(&report, name)[0]);
-            let found = [particles[0], particles[1], report.tracks - report.ghosts];
-            let is_more = best.as_ref().is_none_or(|best| found > best.found);
-            if report.ghosts * 20 <= report.tracks && is_more {
-                best = Some(Thresholds { found, min_score, report });
+            let Some(worth) = CRITERION.worth(&report) else { continue };
+            if best.as_ref().is_none_or(|best| worth > best.worth) {
+                best = Some(Thresholds { worth, min_score, report });
             }
         }
     }
     best.ok_or_else(|| Error::Config("no thresholds with so few ghosts".into()))
 }
 
-fn main() -> Result<()> {
-    let level = Level::choose(None, None)?;
-    let (to_fit, to_choose) = (Sample::new(level, WEIGHT_SEEDS)?, Sample::new(level, THRESHOLD_SEEDS)?);
+/// Writes the file.
+pub fn write(level: Level) -> Result<()> {
+    let (to_fit, to_choose) = (Hits::new(level, WEIGHT_SEEDS)?, Hits::new(level, THRESHOLD_SEEDS)?);
     let best = SciFiConfig::preset(SciFiPreset::Best);
     let mut config = best.clone();
     config.passes.truncate(1);
@@ -216,11 +182,9 @@ fn main() -> Result<()> {
         let is_true = candidates.iter().filter(|(_, label)| *label).count();
         format!("{is_true} true and {} false", candidates.len() - is_true)
     };
-    let ([five, all_five], [three, all_three]) =
-        (found(&report, "02_long_P>5GeV"), found(&report, "03_long_P>3GeV"));
     println!("//! Weights and thresholds of the two choices of `best`, made from simulated events alone.");
     println!(
-        "//!\n//! Written by `cargo run --release --example scifi_choice`, not by hand. Logistic regressions"
+        "//!\n//! Written by `cargo run --release --example choose -- scifi`, not by hand. Logistic regressions"
     );
     println!(
         "//! (ridge 1, rounded to 0.001) on what a pass finds without a choice in `sim:lhcb,events={EVENTS}`, seeds"
@@ -228,16 +192,55 @@ fn main() -> Result<()> {
     println!("//! {WEIGHT_SEEDS:?}; true is what has 70 % of its hits of one particle.");
     println!("//! First pass: {}; second: {}.", counts(&first), counts(&second));
     println!(
-        "//! Thresholds: in steps of {STEP} on seeds {THRESHOLD_SEEDS:?}; of those with at most 5 % ghosts the pair that"
+        "//! Thresholds: in steps of {STEP} on seeds {THRESHOLD_SEEDS:?}, by the criterion of docs/algorithms.md:"
     );
-    println!(
-        "//! finds the most long particles above 5 GeV/c, then above 3 GeV/c: {five} of {all_five} and {three} of"
-    );
-    println!("//! {all_three}, ghosts {} of {}.\n", report.ghosts, report.tracks);
+    println!("//! {}.\n", CRITERION.counts(&report));
     println!("use super::config::FEATURES;\n");
     for (what, name, weights) in [("first", "FIRST", weights[0]), ("second", "SECOND", weights[1])] {
         println!("/// Of the {what} pass.\npub(super) const {name}: [f32; FEATURES] =\n    {weights:?};");
     }
     println!("/// The smallest sums of both.\npub(super) const MIN_SCORE: [f32; 2] = {min_score:?};");
+    Ok(())
+}
+
+/// A change of one window, or of the clone rule.
+type Change = fn(&mut SciFiConfig);
+
+/// What else the windows and the clone rule could be.
+const CHANGES: [(&str, Change); 14] = [
+    ("as they are", |_| {}),
+    ("first pass: x within 0.75 mm", |config| config.passes[0].x_tolerance = 0.75),
+    ("first pass: x within 1.25 mm", |config| config.passes[0].x_tolerance = 1.25),
+    ("first pass: u, v within 1.5 mm", |config| config.passes[0].uv_tolerance = 1.5),
+    ("first pass: u, v within 2.5 mm", |config| config.passes[0].uv_tolerance = 2.5),
+    ("first pass: 10 hits", |config| config.passes[0].min_hits = 10),
+    ("both passes: 4 own hits", |config| {
+        config.passes.iter_mut().for_each(|pass| (pass.min_own_hits, pass.min_own_of_six) = (4, 4));
+    }),
+    ("both passes: 2 own hits", |config| {
+        config.passes.iter_mut().for_each(|pass| (pass.min_own_hits, pass.min_own_of_six) = (2, 2));
+    }),
+    ("both passes: 1 shared hit", |config| share(config, 1)),
+    ("both passes: 3 shared hits", |config| share(config, 3)),
+    ("second pass: from 1.5 GeV", |config| config.passes[1].min_momentum = 1_500.0),
+    ("second pass: from 3 GeV", |config| config.passes[1].min_momentum = 3_000.0),
+    ("second pass: x within 2 mm", |config| config.passes[1].x_tolerance = 2.0),
+    ("no second pass", |config| config.passes.truncate(1)),
+];
+
+fn share(config: &mut SciFiConfig, hits: u32) {
+    let choices = config.passes.iter_mut().filter_map(|pass| pass.choice.as_mut());
+    choices.for_each(|choice| choice.shared_hits = hits);
+}
+
+/// Prints what the criterion says of the preset, and of what differs in one thing (weights and thresholds stay).
+pub fn compare(level: Level) -> Result<()> {
+    let hits = Hits::new(level, THRESHOLD_SEEDS)?;
+    for (what, change) in CHANGES {
+        let mut config = SciFiConfig::preset(SciFiPreset::Best);
+        change(&mut config);
+        let report = hits.check(level, config)?;
+        println!("{what}: {:?}, {}", CRITERION.worth(&report), CRITERION.counts(&report));
+    }
     Ok(())
 }

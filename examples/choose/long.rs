@@ -1,0 +1,149 @@
+//! `src/long/pair_network.rs`: the network that judges pairs. Candidates are the pairs of tracks of `velo` and `scifi`, presets
+//! `best`, within windows; of [`WINDOWS`] those are taken whose network the criterion likes best, and `LongConfig` has them.
+
+use super::sample::{Criterion, EVENTS, Owners, Sample, THRESHOLD_SEEDS, WEIGHT_SEEDS};
+use peloton::engine::Engine;
+use peloton::event::{Outcome, SciFiTracks, VeloTracks};
+use peloton::long::reference::{INPUTS, Pair, pairs};
+use peloton::long::{LongConfig, LongPreset};
+use peloton::scifi::{SciFi, SciFiConfig, SciFiPreset};
+use peloton::simd::Level;
+use peloton::{Error, Result};
+use peloton_truth::train::{Table, Trained, Training, train};
+use peloton_truth::{CheckReport, Checker, Rules};
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+/// Windows that are tried: largest distance in x, mm, change of the slope in y, and chi2.
+const WINDOWS: [[f32; 3]; 3] = [[20.0, 0.02, 4.0], [30.0, 0.025, 6.0], [40.0, 0.03, 8.0]];
+/// With 8 units and 20 epochs there are 0.6 % more ghosts, with 32 units as many.
+const TRAINING: Training = Training { hidden: 16, epochs: 40, batch: 32, rate: 0.01, seed: 1, keep: 0.99 };
+/// Thresholds are multiples of this.
+const STEP: f32 = 0.01;
+const CRITERION: Criterion = Criterion { most_ghosts: 0.04, categories: ["01_long", "02_long_P>5GeV"] };
+const NAMES: [&str; INPUTS] =
+    ["chi2", "distance_x", "distance_y", "change_x", "change_y", "slope", "scifi_hits", "scifi_y"];
+
+/// Simulated events and their tracks.
+struct Tracks {
+    sample: Sample,
+    velo: VeloTracks,
+    scifi: SciFiTracks,
+}
+
+impl Tracks {
+    fn new(level: Level, seeds: RangeInclusive<u64>) -> Result<Self> {
+        let sample = Sample::new(seeds)?;
+        let (geometry, config) = (Arc::new(sample.geometry.scifi()?), SciFiConfig::preset(SciFiPreset::Best));
+        let engine = Engine::new(SciFi::new(level, config, geometry, sample.polarity)?);
+        let mut out = Outcome::default();
+        engine.try_run(sample.raw.view(), &mut engine.workspace(), &mut out)?;
+        Ok(Self { velo: sample.velo_tracks(level)?, sample, scifi: out.results })
+    }
+
+    fn pairs(&self, config: &LongConfig) -> Vec<Vec<Pair>> {
+        (0..self.sample.truth.len()).map(|event| pairs(config, &self.velo, &self.scifi, event)).collect()
+    }
+
+    fn fill(&self, pairs: &[Vec<Pair>], table: &mut Table) -> Result<()> {
+        for (event, pairs) in pairs.iter().enumerate() {
+            let owners = Owners::of(&self.sample.truth[event]);
+            for pair in pairs {
+                let velo = owners.of_most(self.velo.hits_of(pair.velo));
+                let scifi = owners.of_most(self.scifi.hits_of(pair.scifi));
+                let is_true = velo.iter().any(|owner| scifi.contains(owner));
+                table.push(self.sample.seeds[event], &pair.inputs, is_true)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What a checker says of the tracks: of the pairs that may be ones the best, then the next that shares nothing with it.
+    fn check(&self, pairs: &[Vec<(f32, Pair)>], threshold: f32) -> CheckReport {
+        let mut checker = Checker::new(Rules::LhcbLong);
+        for (truth, pairs) in self.sample.truth.iter().zip(pairs) {
+            let mut chosen: Vec<&Pair> = Vec::new();
+            for (_, pair) in pairs.iter().filter(|(response, _)| *response >= threshold) {
+                if chosen.iter().all(|other| other.velo != pair.velo && other.scifi != pair.scifi) {
+                    chosen.push(pair);
+                }
+            }
+            let hits = |pair: &&Pair| [self.velo.hits_of(pair.velo), self.scifi.hits_of(pair.scifi)].concat();
+            let tracks: Vec<Vec<u32>> = chosen.iter().map(hits).collect();
+            checker.event(truth, tracks.iter().map(Vec::as_slice));
+        }
+        checker.report()
+    }
+}
+
+/// A network, and what the criterion says of it.
+struct Chosen {
+    worth: i64,
+    trained: Trained,
+    windows: [f32; 3],
+    report: CheckReport,
+}
+
+/// The best network and threshold for some windows.
+fn choose(to_fit: &Tracks, to_choose: &Tracks, windows: [f32; 3]) -> Result<Option<Chosen>> {
+    let [max_distance_x, max_change_ty, max_chi2] = windows;
+    let config = LongConfig {
+        max_distance_x,
+        max_change_ty,
+        max_chi2,
+        min_response: 0.0,
+        ..LongConfig::preset(LongPreset::Best)
+    };
+    let (mut table, pairs) = (Table::new(&NAMES), to_choose.pairs(&config));
+    to_fit.fill(&to_fit.pairs(&config), &mut table)?;
+    to_choose.fill(&pairs, &mut table)?;
+    let mut trained = train(&table, &TRAINING)?;
+    // As the kernel: the threshold and the ranks are those of the network that is written.
+    let best_first = |pairs: Vec<Pair>| {
+        let with = |pair: Pair| (trained.response(&pair.inputs) as f32, pair);
+        let mut pairs: Vec<_> = pairs.into_iter().map(with).collect();
+        pairs.sort_by(|a, b| b.0.total_cmp(&a.0).then((a.1.velo, a.1.scifi).cmp(&(b.1.velo, b.1.scifi))));
+        pairs
+    };
+    let pairs: Vec<_> = pairs.into_iter().map(best_first).collect();
+    let mut best: Option<(i64, f32, CheckReport)> = None;
+    for step in 10..80 {
+        let threshold = step as f32 * STEP;
+        let report = to_choose.check(&pairs, threshold);
+        let Some(worth) = CRITERION.worth(&report) else { continue };
+        if best.as_ref().is_none_or(|best| worth > best.0) {
+            best = Some((worth, threshold, report));
+        }
+    }
+    let Some((worth, threshold, report)) = best else { return Ok(None) };
+    eprintln!("windows {windows:?}: threshold {threshold}: {} ({worth})", CRITERION.counts(&report));
+    trained.set_threshold(&table, threshold);
+    Ok(Some(Chosen { worth, trained, windows, report }))
+}
+
+/// Writes the file.
+pub fn write(level: Level) -> Result<()> {
+    let (to_fit, to_choose) = (Tracks::new(level, WEIGHT_SEEDS)?, Tracks::new(level, THRESHOLD_SEEDS)?);
+    let mut best: Option<Chosen> = None;
+    for windows in WINDOWS {
+        let Some(chosen) = choose(&to_fit, &to_choose, windows)? else { continue };
+        if best.as_ref().is_none_or(|best| chosen.worth > best.worth) {
+            best = Some(chosen);
+        }
+    }
+    let best = best.ok_or_else(|| Error::Config("no threshold with so few ghosts".into()))?;
+    let [x, ty, chi2] = best.windows;
+    let made = format!(
+        "`cargo run --release --example choose -- long`. Candidates are\n//! pairs of tracks of `velo` and `scifi`, presets `best`, \
+         in `sim:lhcb,events={EVENTS}`, seeds {WEIGHT_SEEDS:?} and\n//! {THRESHOLD_SEEDS:?}, with distances in x up to {x} mm, \
+         changes of the slope in y up to {ty} and chi2 up to {chi2}; true is where one\n//! particle has 70 % of the hits of \
+         both. Threshold: a multiple of {STEP}, by the criterion of docs/algorithms.md:\n//! {}.",
+        CRITERION.counts(&best.report)
+    );
+    let what = "Tells pairs of a Velo and a SciFi track that are one particle's from others";
+    print!(
+        "{}",
+        best.trained.to_rust("PAIRS", what, &made, "crate").replace("pub const", "pub(super) const")
+    );
+    Ok(())
+}

@@ -1,0 +1,29 @@
+//! Chooses the presets `best` of Velo-UT, SciFi and long tracks, from simulated events alone.
+//!
+//! ```text
+//! cargo run --release --example choose -- ut                             what `LineConfig::default` has
+//! cargo run --release --example choose -- scifi > src/scifi/weights.rs   minutes
+//! cargo run --release --example choose -- scifi-windows                  windows of the SciFi beside others
+//! cargo run --release --example choose -- long > src/long/pair_network.rs
+//! ```
+//! In this order after a change of the simulation: long tracks are made of those of the SciFi. What is tried and why one is
+//! taken: docs/algorithms.md, "how they are chosen". The same events and the same answer on any machine.
+
+mod long;
+mod sample;
+mod scifi;
+mod ut;
+
+use peloton::simd::Level;
+use peloton::{Error, Result};
+
+fn main() -> Result<()> {
+    let level = Level::choose(None, None)?;
+    match std::env::args().nth(1).as_deref() {
+        Some("ut") => ut::write(level),
+        Some("scifi") => scifi::write(level),
+        Some("scifi-windows") => scifi::compare(level),
+        Some("long") => long::write(level),
+        _ => Err(Error::Config("usage: choose ut|scifi|scifi-windows|long".into())),
+    }
+}

@@ -1,0 +1,108 @@
+//! Simulated events, and the criterion.
+
+use peloton::engine::Engine;
+use peloton::event::{Outcome, RawBatch, TruthEvent, VeloTracks};
+use peloton::simd::Level;
+use peloton::velo::{Preset, Velo, VeloBanks, VeloConfig};
+use peloton::{Error, Result};
+use peloton_io::input::{EventNote, Geometry};
+use peloton_sim::{LhcbDetector, LhcbReader};
+use peloton_truth::{CheckReport, HitsOf, decode_mc};
+use std::collections::HashMap;
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+/// Events of each seed; seeds that weights are fitted to, and those that thresholds are chosen on.
+pub const EVENTS: u64 = 10;
+pub const WEIGHT_SEEDS: RangeInclusive<u64> = 101..=140;
+pub const THRESHOLD_SEEDS: RangeInclusive<u64> = 801..=840;
+
+/// Simulated events, seed after seed.
+pub struct Sample {
+    pub raw: RawBatch,
+    pub truth: Vec<TruthEvent>,
+    pub seeds: Vec<u64>,
+    pub geometry: Geometry,
+    pub polarity: f32,
+}
+
+impl Sample {
+    pub fn new(seeds: RangeInclusive<u64>) -> Result<Self> {
+        let geometry = Geometry::Nominal;
+        let (ut, scifi, polarity) = (geometry.ut()?, geometry.scifi()?, geometry.polarity()?);
+        let detector = LhcbDetector { ut: &ut, scifi: &scifi, polarity };
+        let (mut raw, mut notes, mut of) = (RawBatch::default(), Vec::new(), Vec::new());
+        for seed in seeds {
+            let mut reader =
+                LhcbReader::new(format!("sim:lhcb,events={EVENTS},seed={seed}").parse()?, 0, None);
+            while reader.read(64, &detector, &mut raw, &mut notes)? > 0 {}
+            of.resize(notes.len(), seed);
+        }
+        let without = || Error::Config("a simulated event without truth".into());
+        let truth_of = |note: &EventNote| decode_mc(note.truth.as_ref().ok_or_else(without)?, HitsOf::All);
+        let truth = notes.iter().map(truth_of).collect::<Result<_>>()?;
+        Ok(Self { raw, truth, seeds: of, geometry, polarity })
+    }
+
+    /// The Velo's sequence, preset `best`.
+    pub fn velo(&self, level: Level) -> Result<Velo> {
+        let velo = Velo::new(level, VeloConfig::preset(Preset::Best))?;
+        Ok(velo.with_sensors(Arc::new(self.geometry.velo()?), VeloBanks::Auto))
+    }
+
+    pub fn velo_tracks(&self, level: Level) -> Result<VeloTracks> {
+        let (engine, mut out) = (Engine::new(self.velo(level)?), Outcome::default());
+        engine.try_run(self.raw.view(), &mut engine.workspace(), &mut out)?;
+        Ok(out.results)
+    }
+}
+
+/// Whose hits an event has: the numbers of particles by the name of the hit.
+pub struct Owners(HashMap<u32, Vec<u32>>);
+
+impl Owners {
+    pub fn of(truth: &TruthEvent) -> Self {
+        let mut owners = HashMap::<u32, Vec<u32>>::new();
+        for (number, particle) in (0..).zip(&truth.particles) {
+            particle.hits.iter().for_each(|hit| owners.entry(*hit).or_default().push(number));
+        }
+        Self(owners)
+    }
+
+    /// The particles that have 70 % of these hits.
+    pub fn of_most(&self, hits: &[u32]) -> Vec<u32> {
+        let mut counts = HashMap::<u32, usize>::new();
+        for owner in hits.iter().filter_map(|hit| self.0.get(hit)).flatten() {
+            *counts.entry(*owner).or_default() += 1;
+        }
+        counts.into_iter().filter(|(_, count)| count * 10 >= hits.len() * 7).map(|(owner, _)| owner).collect()
+    }
+}
+
+/// Found and all particles of a category.
+pub fn found(report: &CheckReport, name: &str) -> [u64; 2] {
+    let category = report.categories.iter().find(|category| category.name == name);
+    category.map_or([0; 2], |category| [category.reconstructed, category.reconstructible])
+}
+
+/// The criterion: the largest share of ghosts, and the categories whose particles count.
+pub struct Criterion {
+    pub most_ghosts: f64,
+    pub categories: [&'static str; 2],
+}
+
+impl Criterion {
+    /// Ten times the particles found, less ghosts; nothing with too many ghosts.
+    pub fn worth(&self, report: &CheckReport) -> Option<i64> {
+        let particles: u64 = self.categories.iter().map(|name| found(report, name)[0]).sum();
+        let few = report.ghosts as f64 <= self.most_ghosts * report.tracks as f64;
+        few.then_some(10 * particles as i64 - report.ghosts as i64)
+    }
+
+    /// What is said of the choice: found particles of all, ghosts of tracks.
+    pub fn counts(&self, report: &CheckReport) -> String {
+        let [[a, all_a], [b, all_b]] = self.categories.map(|name| found(report, name));
+        let of = |a, b| format!("{a} of {b}");
+        format!("{} and {}, ghosts {}", of(a, all_a), of(b, all_b), of(report.ghosts, report.tracks))
+    }
+}
