@@ -168,7 +168,7 @@ fn fits_of_tracks_into_the_ut_are_those_of_f64() {
         UtLayout::new(&detector.ut, detector.tables.clone(), detector.polarity, VELO_Z as f32).unwrap();
     let (mut velo, mut hits) = (VeloTracks::default(), UtBatch::default());
     (0..TRACKS / 5).for_each(|_| ut_event(&mut random, &mut velo, &mut hits));
-    for preset in [UtPreset::Best, UtPreset::Hlt1] {
+    for preset in [UtPreset::Best, UtPreset::Hlt1, UtPreset::Paper] {
         let mut config = UtConfig::preset(preset);
         // Whatever the hits say comes out.
         (config.min_momentum, config.min_pt) = (300.0, 20.0);

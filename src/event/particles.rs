@@ -21,7 +21,7 @@ pub struct Particle {
     pub charge: f64,
     /// Where the particle was made, mm; unknown in Velo JSON.
     pub origin: Option<[f32; 3]>,
-    /// Where it passes the places at which tracks are given; of simulations alone.
+    /// Where it passes the places at which tracks are given, mm; of simulations alone.
     pub states: TrueStates,
     /// Velo and SciFi reconstructible (no unit).
     pub is_long: bool,
@@ -78,7 +78,7 @@ pub struct TrueState {
 /// Where a particle passes the places at which tracks are given; nothing where it does not come to.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct TrueStates {
-    /// As it leaves the Velo towards larger z.
+    /// As it leaves the Velo towards larger z, mm.
     pub velo: Option<TrueState>,
     /// In the middle of the UT, z = 2484.6 mm.
     pub ut: Option<TrueState>,

@@ -114,7 +114,7 @@ pub struct SciFiTracks {
     pub hits: Column<u32>,
     /// States at z = 9,410 mm.
     pub state: SciFiStates,
-    /// The same tracks as the search describes them.
+    /// The same tracks as the search describes them, mm.
     pub searched: SearchedLines,
     /// Sum of the squared distances of the x hits to the track, mm^2.
     pub chi2_x: Column<f32>,

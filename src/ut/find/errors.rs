@@ -8,12 +8,29 @@
 //! - the first two planes of the UT, which turn the particle in front of the last two.
 
 use super::MIDDLE;
-use super::complete::Tracklet;
-use super::fit::{Before, Measure};
+use super::tracklet::Tracklet;
 use crate::event::UT_PLANES;
 use crate::simd::Gang;
 use crate::simd::varying::F32;
 use crate::ut::layout::{TWO_PLANES, UtLayout};
+
+/// What is known before the hits are: where the Velo track meets their line, m behind the middle of the UT, how
+/// well, and how well its y is known; weights in 1/mm^2.
+pub(super) struct Before<G: Gang> {
+    pub(super) lever: F32<G>,
+    pub(super) meeting: F32<G>,
+    pub(super) offset: F32<G>,
+}
+
+/// How q/p is measured: by `change` times slope behind the magnet, less `turn` times that before it, less `half` times the
+/// distance from the Velo track where lines meet.
+pub(super) struct Measure<G: Gang> {
+    pub(super) change: F32<G>,
+    pub(super) turn: F32<G>,
+    pub(super) half: F32<G>,
+    /// What is taken out of x and slope for the bend between the planes, per slope.
+    pub(super) bends: [F32<G>; 2],
+}
 
 /// The normal equations of x, slope and offset, with the offset eliminated.
 pub(super) struct Normal<G: Gang> {

@@ -3,9 +3,9 @@
 //! A line through the hits, with an offset of the Velo track in y, which the Velo track meets at the kink, as exactly as
 //! its errors and scattering allow. The unknowns are distances from the Velo track.
 
-use super::complete::Tracklet;
-use super::errors::{Errors, Normal};
+use super::errors::{Before, Errors, Measure, Normal};
 use super::output::{Fitted, append};
+use super::tracklet::Tracklet;
 use super::{Beside, Line, MIDDLE, NONE, Search, UtFindWorkspace};
 use crate::event::{UT_PLANES, VeloUtTracks};
 use crate::simd::Gang;
@@ -93,14 +93,6 @@ pub(super) struct Track<G: Gang> {
     ty2: F32<G>,
     /// Difference of sines to q/p in 1/MeV.
     per_kick: F32<G>,
-}
-
-/// What is known before the hits are: where the Velo track meets their line, m behind the middle of the UT, how
-/// well, and how well its y is known; weights in 1/mm^2.
-pub(super) struct Before<G: Gang> {
-    pub(super) lever: F32<G>,
-    pub(super) meeting: F32<G>,
-    pub(super) offset: F32<G>,
 }
 
 /// A line through hits, in distances from the Velo track: x in the middle of the UT in mm, slope per m, offset of the
@@ -316,16 +308,6 @@ struct Fit<'a, G: Gang> {
     qop: F32<G>,
     chi2: F32<G>,
     scale: f32,
-}
-
-/// How q/p is measured: by `change` times slope behind the magnet, less `turn` times that before it, less `half` times the
-/// distance from the Velo track where lines meet.
-pub(super) struct Measure<G: Gang> {
-    pub(super) change: F32<G>,
-    pub(super) turn: F32<G>,
-    pub(super) half: F32<G>,
-    /// What is taken out of x and slope for the bend between the planes, per slope.
-    pub(super) bends: [F32<G>; 2],
 }
 
 /// Whether fits came to an end; comparisons with NaN are false.

@@ -23,6 +23,7 @@ mod errors;
 mod fit;
 mod output;
 mod select;
+mod tracklet;
 mod windows;
 
 use super::config::UtConfig;

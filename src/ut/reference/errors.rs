@@ -1,6 +1,6 @@
 //! Errors of fits, as `find/errors.rs` has them.
 
-use super::{Beside, MIDDLE, SLOPE};
+use super::line::{Beside, MIDDLE, SLOPE};
 use crate::ut::layout::UtLayout;
 
 /// z in whose stead the first two planes of the UT scatter.

@@ -1,8 +1,8 @@
 //! The fit of the best tracklet, and whether it is good.
 
 use super::errors::{Errors, Normal};
+use super::line::{Beside, Line, MIDDLE, SLOPE};
 use super::tracklets::Tracklet;
-use super::{Beside, Line, MIDDLE, SLOPE};
 use crate::ut::config::{LineConfig, UtChoice, UtConfig};
 use crate::ut::layout::UtLayout;
 

@@ -133,7 +133,7 @@ pub fn fit_f64(config: &UtConfig, layout: &UtLayout, velo: &VeloEnd64, hits: &[U
         hit.x + SLOPE[hit.plane] * (y + ty * dz) - (x + tx * dz)
     };
     let distances: Vec<f64> = hits.iter().map(distance).collect();
-    let halfway = config.choice == UtChoice::Kick;
+    let halfway = config.choice != UtChoice::Line;
     let before = if halfway {
         by_kick(&track, hits, &distances, f64::from(config.velo_slope_error))
     } else {
@@ -200,7 +200,9 @@ fn by_kick(track: &Track, hits: &[UtHit64], distances: &[f64], slope_error: f64)
         }
     }
     let [at, t] = solve(matrix, right);
-    let kick = track.sine(tx + (at + t * meets) / way) - track.sine(tx + t);
+    // The program leaves ty out here.
+    let sine = |t: f64| t * (1.0 + t * t).sqrt();
+    let kick = sine(tx + (at + t * meets) / way) - sine(tx + t);
     let inverse_p = (kick * track.per_kick).abs().max(1e-9) * (1.0 + ty * ty).sqrt();
     let kink = 2010.0 + ty * ty * (2240.0 + ty * ty * 71_330.0);
     let error = (0.14 + 1e4 * inverse_p).powi(2) + (0.12 + 3e3 * inverse_p).powi(2);

@@ -3,55 +3,21 @@
 mod errors;
 mod fit;
 mod fit_f64;
+mod line;
 mod tracklets;
 
 use super::config::{UtChoice, UtConfig};
 use super::find::UtFindInput;
 use super::layout::{BUCKET_WIDTH, BUCKETS, LEFT, LOWEST, ROW_STEP, ROWS, UtLayout};
 use crate::Status;
-use crate::event::{States, UT_GROUPS, UT_PLANES, UtBatch, VeloTracks, VeloUtTracks};
+use crate::event::{UT_GROUPS, UT_PLANES, UtBatch, VeloTracks, VeloUtTracks};
 use fit::Fitted;
 pub use fit_f64::{UtFit64, UtHit64, VeloEnd64, fit_f64};
+use line::{Beside, Line, MIDDLE, SLOPE};
 use tracklets::Tracklet;
 
-const SLOPE: [f32; UT_PLANES] = [0.0, 0.087_488_67, -0.087_488_6, 0.0];
-const MIDDLE: f32 = 2484.6;
-const KINK: f32 = 1780.0;
 /// Hits of a plane that are tried.
 const SLOTS: usize = 16;
-
-/// A straight line, mm.
-#[derive(Clone, Copy)]
-struct Line {
-    x: f32,
-    y: f32,
-    z: f32,
-    tx: f32,
-    ty: f32,
-}
-
-impl Line {
-    fn of(states: &States, track: usize) -> Self {
-        let [x, y, z] = [&states.x, &states.y, &states.z].map(|column| column[track]);
-        Self { x, y, z, tx: states.tx[track], ty: states.ty[track] }
-    }
-
-    fn at(&self, z: f32) -> [f32; 2] {
-        let dz = z - self.z;
-        [dz.mul_add(self.tx, self.x), dz.mul_add(self.ty, self.y)]
-    }
-}
-
-/// A hit beside a line.
-#[derive(Clone, Copy)]
-struct Beside {
-    d: f32,
-    z: f32,
-    weight: f32,
-    plane: usize,
-    /// Its number in the batch.
-    hit: usize,
-}
 
 /// One event and what it is searched with.
 struct Event<'a> {

@@ -1,7 +1,7 @@
 //! Doublets, third and fourth hits, and the best of them.
 
 use super::fit::cost;
-use super::{Beside, KINK, Line, MIDDLE};
+use super::line::{Beside, KINK, Line, MIDDLE};
 use crate::ut::config::{UtChoice, UtConfig};
 use crate::ut::layout::UtLayout;
 
