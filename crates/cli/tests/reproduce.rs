@@ -1,11 +1,12 @@
 //! `peloton reproduce`: every table and figure that can be made is made in its short form, which takes a minute in all. What is
-//! deterministic is asserted: equal hashes on any number of threads, counts that rise with the search. Times are printed.
+//! deterministic is asserted: equal hashes on any number of threads, more particles found in five sectors than in one. Times are
+//! printed.
 
 use peloton_job::reproduce::{ENTRIES, Entry, Making};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
-use std::time::Instant;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 fn output(arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_peloton"));
@@ -58,6 +59,15 @@ fn everything_that_can_be_made_is_made() {
             let columns = table["columns"].as_array().expect("columns").len();
             let rows = table["rows"].as_array().expect("rows");
             assert!(rows.iter().all(|row| row.as_array().is_some_and(|row| row.len() == columns)), "{name}");
+            // Few events have too few particles for rates of this one.
+            let is_few = text.contains("rates are left out");
+            let is_empty = |at: &usize| rows.iter().all(|row| row[at].is_null());
+            for column in (0..columns).filter(is_empty).map(|at| &table["columns"][at]) {
+                let is_allowed = column["origin"] != "here"
+                    || column["name"] == "forward with UT"
+                    || is_few && column["unit"] == "%";
+                assert!(is_allowed, "{name}: nothing in {column} of {}", table["title"]);
+            }
             // A stage that is called otherwise would take no time.
             let is_time =
                 |at: &usize| ["us", "ms", "kHz"].iter().any(|unit| table["columns"][at]["unit"] == *unit);
@@ -101,7 +111,7 @@ fn the_list_and_the_document_name_everything() {
 }
 
 #[test]
-fn compass_counts_rise_with_sectors_and_do_not_depend_on_threads() {
+fn compass_finds_more_in_five_sectors_than_in_one_on_any_number_of_threads() {
     let one = quick("compass-table3", &["--threads", "1"]);
     let more = quick("compass-table3", &["--threads", "3"]);
     assert_eq!(one["hashes"], more["hashes"]);
@@ -109,12 +119,35 @@ fn compass_counts_rise_with_sectors_and_do_not_depend_on_threads() {
     let (found, of) = (column(&one, "found"), column(&one, "of"));
     assert!(of.iter().all(|all| *all == of[0] && *all > 0.0), "{of:?}");
     assert_eq!(found.len(), 15);
-    // Five sectors hold the hits of three, and three those of one. (A wrong tracklet could still win by them, and the count
-    // fall; in these events it does not.)
+    assert_eq!(one["hashes"].as_array().map(Vec::len), Some(15));
+    // Three sectors are between: with more hits a wrong tracklet can win, and the count fall a little.
     for candidates in 0..5 {
         let by_sectors = [found[candidates], found[5 + candidates], found[10 + candidates]];
-        assert!(by_sectors.is_sorted() && by_sectors[0] < by_sectors[2], "{by_sectors:?}");
+        assert!(by_sectors[0] < by_sectors[2], "{by_sectors:?}");
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_table_is_not_written() {
+    let json = file("interrupted.json");
+    // A file of an earlier run would be taken for one of this.
+    let _ = std::fs::remove_file(&json);
+    let child = Command::new(env!("CARGO_BIN_EXE_peloton"))
+        .args(["reproduce", "triplet-figure6", "--quick", "--seconds", "1000", "--json"])
+        .arg(&json)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    std::thread::sleep(Duration::from_millis(1500));
+    let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
+    assert!(kill.success());
+    let output = child.wait_with_output().expect("the program ends");
+    let message = words(&output.stderr);
+    assert_eq!(output.status.code(), Some(130), "{message}");
+    assert!(message.contains("interrupted before the table was complete"), "{message}");
+    assert!(output.stdout.is_empty() && !json.exists(), "{message}");
 }
 
 #[test]

@@ -110,6 +110,17 @@ pub struct Job<'a> {
     pub host: Host<'a>,
 }
 
+/// An error that names the inputs when a check could not use them.
+///
+/// # Errors
+/// [`Error::Format`] with what was wrong.
+pub fn usable(request: &Request, checked: &Checked) -> Result<()> {
+    match &checked.failure {
+        Some(failure) => Err(Error::format(request.inputs.join(", "), failure)),
+        None => Ok(()),
+    }
+}
+
 /// The first seed of samples that numbers are quoted on; nothing was ever tuned on these.
 pub const SEED: u64 = 5000;
 
@@ -168,12 +179,9 @@ impl Job<'_> {
         rules: Option<CheckRules>,
     ) -> Result<Vec<Checked>> {
         let options = CheckOptions { rules, ..CheckOptions::default() };
-        let checked = check_each(request, configs, &options, self.host)?;
-        self.go_on()?;
-        match checked.iter().find_map(|one| one.failure.clone()) {
-            Some(failure) => Err(Error::format("input", failure)),
-            None => Ok(checked),
-        }
+        let checked = self.complete(check_each(request, configs, &options, self.host))?;
+        checked.iter().try_for_each(|one| usable(request, one))?;
+        Ok(checked)
     }
 
     /// Rates of several configurations with the same events in memory.
@@ -181,17 +189,21 @@ impl Job<'_> {
     /// # Errors
     /// Those of the job, and when it was interrupted.
     pub fn throughput(&self, request: &Request, configs: &[Config]) -> Result<Vec<Throughput>> {
-        let measured = throughput_each(request, configs, self.plan(), self.host)?;
-        self.go_on()?;
-        Ok(measured)
+        self.complete(throughput_each(request, configs, self.plan(), self.host))
     }
 
-    /// An error when an early end was asked for: half a table says nothing.
-    pub fn go_on(&self) -> Result<()> {
+    /// What a part of the work gave, or an error when an early end was asked for: half a table says nothing, and what an
+    /// interrupted job complains of (no events, say) is only that it was interrupted.
+    ///
+    /// # Errors
+    /// Those of the part, and when it was interrupted.
+    pub fn complete<T>(&self, part: Result<T>) -> Result<T> {
         if self.host.is_cancelled() {
-            return Err(Error::format("reproduce", "interrupted before the table was complete"));
+            let message =
+                "interrupted before the table was complete, so nothing of it was printed or written";
+            return Err(Error::format("reproduce", message));
         }
-        Ok(())
+        part
     }
 
     /// The CPU, and what runs on it by a configuration.

@@ -9,8 +9,9 @@ use serde_json::Value;
 const MIN_PARTICLES: u64 = 1000;
 
 /// What must be known of tables over gangs.
-pub const GANGS: &str = "Gangs are those of this build: the usual one of each instruction set, or all from 1 to 64 lanes where \
-                         it has the cargo feature all-gangs (cargo run --release --features peloton-cli/all-gangs)";
+pub const GANGS: &str = "Lanes: how many tracks or candidates a kernel works on at once (the gang). The rows are those of this \
+                         build: the usual number of each instruction set, or all from 1 to 64 with the cargo feature \
+                         all-gangs (cargo run --release --features peloton-cli/all-gangs)";
 
 /// What a check found of one category of particles.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -23,7 +24,7 @@ pub struct Found {
     pub efficiency: Option<f64>,
     /// Tracks beyond the first of each particle.
     pub clones: u64,
-    /// Clones over tracks.
+    /// Clone rate by the rules of the check.
     pub clone_rate: Option<f64>,
 }
 
@@ -83,7 +84,7 @@ pub fn ghost_rate(checked: &Checked) -> Option<f64> {
 }
 
 /// A text or number of a check as text.
-pub fn told(checked: &Checked, key: &str) -> String {
+pub fn text_of(checked: &Checked, key: &str) -> String {
     match checked.json.get(key) {
         Some(Value::String(text)) => text.clone(),
         Some(value) => value.to_string(),

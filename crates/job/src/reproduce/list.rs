@@ -7,9 +7,8 @@ use Paper::{Compass, Matriplex, Pixels, SciFi, Triplet};
 
 const DRAWING: Making = Impossible("a drawing, with nothing measured in it");
 const HARDWARE: Making = Impossible("a list of the authors' machines; `peloton isa` shows this one");
-const NO_PEER: Making = Impossible(
-    "it compares with a program that is not in this repository; docs/performance.md has our own runs of such",
-);
+const NO_PEER: Making =
+    Impossible("it compares with LHCb's program of 2019, which is not in this repository");
 
 const fn entry(
     name: &'static str,
@@ -96,7 +95,7 @@ pub const ENTRIES: &[Entry] = &[
         Compass,
         "figure 10",
         "Price and performance of GPUs",
-        Impossible("Compass runs on the CPU alone here, and prices are not ours to measure"),
+        Impossible("Compass runs on the CPU alone here, and prices are not measured"),
     ),
     entry(
         "compass-figure11",
@@ -149,7 +148,7 @@ pub const ENTRIES: &[Entry] = &[
         Matriplex,
         "figure 1",
         "Time of CMS's reconstruction against pile-up",
-        Impossible("it is of CMS's own software"),
+        Impossible("it measures CMS's own software"),
     ),
     entry(
         "matriplex-figure2a",
@@ -164,7 +163,9 @@ pub const ENTRIES: &[Entry] = &[
         Matriplex,
         "figure 3",
         "The same on a Xeon Phi",
-        Impossible("there is no such machine any more; on one with AVX-512 matriplex-figure2a is the same"),
+        Impossible(
+            "no Xeon Phi is at hand; on a CPU with AVX-512 matriplex-figure2a measures vectors of the same width",
+        ),
     ),
     entry(
         "matriplex-efficiency",
@@ -217,7 +218,7 @@ pub const ENTRIES: &[Entry] = &[
         "section 5",
         "Agreement of clusters with another program",
         Command(
-            "peloton check --sequence timepix INPUT (all algorithms here; another program's clusters cannot be read)",
+            "peloton check --sequence timepix INPUT (compares all algorithms here; another program's clusters cannot be read)",
         ),
     ),
 ];
@@ -230,7 +231,7 @@ pub fn list_text() -> String {
         for Entry { name, of, what, making, .. } in ENTRIES.iter().filter(|entry| entry.paper == paper) {
             let how = match making {
                 Run(_) => "yes".to_string(),
-                Command(command) => format!("by {command}"),
+                Command(command) => format!("by another command: {command}"),
                 Device(command) => format!("needs a GPU: {command}"),
                 Impossible(reason) => format!("no: {reason}"),
             };
@@ -239,7 +240,7 @@ pub fn list_text() -> String {
         out.push_str(&format!("{}\n{}\n", paper.title(), left_aligned(&rows)));
     }
     out.push_str(&format!(
-        "{} of {} are made by `peloton reproduce NAME`: those that say yes\n",
+        "`peloton reproduce NAME` makes {} of these {}: those marked yes\n",
         ENTRIES.iter().filter(|entry| matches!(entry.making, Run(_))).count(),
         ENTRIES.len(),
     ));

@@ -1,7 +1,7 @@
 //! Matriplex: figure 2 and the efficiencies of its text.
 
 use super::entry::{Job, SEED};
-use super::figures::{Found, GANGS, bins, edge, ghost_rate_of, stages_ns, told};
+use super::figures::{Found, GANGS, bins, edge, ghost_rate_of, stages_ns, text_of};
 use super::report::{Asked, Report};
 use super::table::Origin::{Here, Paper, Setting};
 use super::table::{Cell, Table};
@@ -44,8 +44,7 @@ pub fn figure_2a(job: &Job<'_>) -> Result<Report> {
     let mut scans: Vec<Vec<Measurement>> = Vec::new();
     for (config, (_, name)) in configs(&request.config).into_iter().zip(BUILDERS) {
         job.stage(name);
-        let tuned = tune(&Request { config, ..request.clone() }, job.plan(), job.host)?;
-        job.go_on()?;
+        let tuned = job.complete(tune(&Request { config, ..request.clone() }, job.plan(), job.host))?;
         scans.push(tuned.profile.measured);
     }
     let table = Table::new("Time of an event against the width of vectors, one thread")
@@ -64,7 +63,7 @@ pub fn figure_2a(job: &Job<'_>) -> Result<Report> {
     }
     let notes = [
         GANGS,
-        "Builders: stage `build` alone, from given seeds. Fit: stage `fit` of the tracks of the best hit",
+        "Columns of builders: the stage `build` alone, from given seeds. Fit: the stage `fit` of the tracks that best hit found",
         "The paper's figure has no numbers; its text: vectors of 8 gain 1.5 to 2 times over one lane. Its program (mkFit \
          of 2017), run by us on one Zen 4 core, takes 14.3 (best hit), 101 to 107 (combinatorial), 81 (clone engine) and \
          3.3 ms (fit) an event of 10,000 tracks",
@@ -105,13 +104,13 @@ pub fn figure_2b(job: &Job<'_>) -> Result<Report> {
         let ms = |one: &crate::Throughput| {
             let all: f64 = one.summary.stages.iter().map(|stage| stage.ns_per_event).sum();
             let share = stages_ns(one, &["build"]) / all.max(1.0);
-            Cell::Number(1e3 * share / one.events_per_second_best, 3)
+            Cell::ratio(1e3 * share, one.events_per_second_best, 3)
         };
         row.extend(three.iter().map(ms));
         table.row(row);
     }
     let notes = [
-        "Wall clock between finished events, times the share of the stage `build`. Threads take whole events",
+        "Wall clock per event, times the share of the stage `build` in the time of all stages. Each thread takes whole events",
         "The paper's figure has no numbers; its text: nearly eightfold for 21 threads on 12 cores with two threads each",
     ];
     Ok(Report {
@@ -159,21 +158,26 @@ pub fn efficiency(job: &Job<'_>) -> Result<Report> {
             let (found, wrong) = (long.efficiency.unwrap_or(0.0), fakes.unwrap_or(1.0));
             let rates = format!("{:.2} %, {:.2} %", 100.0 * found, 100.0 * wrong);
             let what = format!("{name}: efficiency over 99 %, fakes under 1 %");
-            asked.push(Asked::new(&what, rates, found > 0.99 && wrong < 0.01));
+            asked.push(Asked::new(Paper, &what, rates, found > 0.99 && wrong < 0.01));
         }
     }
     let mut tables = vec![table];
     tables.extend([("pt", "GeV/c"), ("eta", "")].map(|(variable, unit)| against(&checked, variable, unit)));
-    let note = "Efficiencies of the paper are of its text (section 3.2); it has none against pT or eta. Fakes are in the bin of \
-                the particle that left most of their hits";
+    let notes = [
+        "The paper's efficiencies and fakes are from its text (section 3.2); it has none against pT or eta. Fakes are in the \
+         bin of the particle that left most of their hits",
+        "Here a track is a particle's when more than three quarters of its hits are, and the clone rate is clones over \
+         particles found. The paper's rates can be defined differently: it says only that candidates with fewer than 7 \
+         hits of a simulated track count neither as found nor as fakes",
+    ];
     Ok(Report {
         input: request.inputs.clone(),
         machine: format!("{}, preset paper", job.machine(&request.config)?),
         paper_machine: "events of 10,000 tracks of its own simulation; the same on every machine",
-        hashes: checked.iter().map(|one| told(one, "output_hash")).collect(),
+        hashes: checked.iter().map(|one| text_of(one, "output_hash")).collect(),
         tables,
         asked,
-        notes: vec![note.into()],
+        notes: notes.map(String::from).to_vec(),
         ..Report::default()
     })
 }

@@ -34,7 +34,7 @@ pub fn reproduce(name: &str, options: &Reproduction, host: Host<'_>) -> Result<R
         let runs = ENTRIES.iter().filter(|entry| matches!(entry.making, Making::Run(_)));
         let names: Vec<_> = runs.map(|entry| entry.name).collect();
         Error::Config(format!(
-            "unknown table or figure `{name}`: choose one of {}; `peloton reproduce list` has all",
+            "unknown table or figure `{name}`: choose one of {}; `peloton reproduce list` names all and says what each shows",
             names.join(", ")
         ))
     })?;
@@ -42,7 +42,9 @@ pub fn reproduce(name: &str, options: &Reproduction, host: Host<'_>) -> Result<R
     let report = match entry.making {
         Making::Run(run) => run(&Job { options, host })?,
         Making::Command(command) => return no(format!("another command makes it: {command}")),
-        Making::Device(command) => return no(format!("it needs a GPU and another command: {command}")),
+        Making::Device(command) => {
+            return no(format!("it needs a GPU, and another command makes it: {command}"));
+        }
         Making::Impossible(reason) => return no(format!("cannot be made here: {reason}")),
     };
     Ok(Report {

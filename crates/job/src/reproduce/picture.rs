@@ -34,7 +34,7 @@ pub fn picture(tables: &[Table]) -> Result<String> {
         (height, width) = (height + up, width.max(across));
     }
     if body.is_empty() {
-        return Err(Error::Config("--svg: nothing in this result can be drawn, so leave it out".into()));
+        return Err(Error::Config("--svg: this result has nothing to draw; leave --svg out".into()));
     }
     Ok(format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" viewBox=\"0 0 {width:.0} \
@@ -77,20 +77,20 @@ fn lines(table: &Table, plot: &Plot) -> Vec<Line> {
 /// The picture of one table with its size.
 fn chart(table: &Table, plot: &Plot, lines: &[Line]) -> (String, [f64; 2]) {
     let all = || lines.iter().flat_map(|line| &line.points);
-    let least = |at: usize| all().map(|point| point[at]).fold(f64::INFINITY, f64::min);
-    let most = |at: usize| all().map(|point| point[at]).fold(f64::NEG_INFINITY, f64::max);
+    let min = |at: usize| all().map(|point| point[at]).fold(f64::INFINITY, f64::min);
+    let max = |at: usize| all().map(|point| point[at]).fold(f64::NEG_INFINITY, f64::max);
     let label = |column: &Column| match column.unit {
         "" => column.name.clone(),
         unit => format!("{}, {unit}", column.name),
     };
     let (x, y) = (&table.columns[plot.x], &table.columns[plot.y[0]]);
     // Shares near to 100 % are told apart only where the axis does not begin at 0.
-    let bottom = if least(1) > 0.5 * most(1) { least(1) - 0.1 * (most(1) - least(1)) } else { 0.0 };
-    let up = Axis::linear(bottom, most(1) + 0.05 * (most(1) - bottom), &label(y));
-    let across = if plot.is_log && least(0) > 0.0 {
-        Axis::log(least(0), most(0), &label(x))
+    let bottom = if min(1) > 0.5 * max(1) { min(1) - 0.1 * (max(1) - min(1)) } else { 0.0 };
+    let up = Axis::linear(bottom, max(1) + 0.05 * (max(1) - bottom), &label(y));
+    let across = if plot.is_log && min(0) > 0.0 {
+        Axis::log(min(0), max(0), &label(x))
     } else {
-        Axis::linear(least(0), most(0), &label(x))
+        Axis::linear(min(0), max(0), &label(x))
     };
     let mut chart = Chart::new(&table.title, across, up, SIZE);
     chart.axes();

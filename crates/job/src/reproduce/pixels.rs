@@ -1,6 +1,6 @@
 //! Pixel clusters: figures 3 and 4.
 
-use super::entry::{Job, SEED};
+use super::entry::{Job, SEED, usable};
 use super::report::Report;
 use super::table::Origin::{Here, Paper, Setting};
 use super::table::{Cell, Table};
@@ -39,17 +39,21 @@ pub fn figure_3(job: &Job<'_>) -> Result<Report> {
     let samples = samples(job, job.size(200_000, 20_000));
     let mut table = Table::new("Cluster sizes, pixels")
         .columns(Setting, &[("sample", "")])
-        .columns(Here, &[("clusters", ""), ("mean size", ""), ("deviation", ""), ("programs that agree", "")])
+        .columns(
+            Here,
+            &[("clusters", ""), ("mean size", ""), ("deviation", ""), ("algorithms that agree", "")],
+        )
         .columns(Paper, &[("mean size", ""), ("deviation", "")]);
     let mut hashes = Vec::new();
     for (sample, preset) in &samples {
         let name = name(sample, *preset);
         job.stage(&name.text());
-        let checked = check(&request(job, sample), &CheckOptions::default(), job.host)?;
-        job.go_on()?;
+        let request = request(job, sample);
+        let checked = job.complete(check(&request, &CheckOptions::default(), job.host))?;
+        usable(&request, &checked)?;
         if !checked.is_right {
             return Err(Error::Internal(format!(
-                "{sample}: algorithms find different clusters, see `check`"
+                "{sample}: the algorithms find different clusters; `peloton check --sequence timepix {sample}` says which"
             )));
         }
         hashes.push(checked.json.get("output_hash").and_then(Value::as_str).unwrap_or_default().into());
@@ -65,8 +69,8 @@ pub fn figure_3(job: &Job<'_>) -> Result<Report> {
             preset.map_or(Cell::Nothing, |preset| Cell::Number(preset.deviation(), 2)),
         ]);
     }
-    let note = "Simulated samples are made with the paper's moments: that they come out again shows that clusters are found \
-                whole. Samples of large clusters have few of them: more hits, nearer moments";
+    let note = "Simulated samples have the paper's mean and deviation of the cluster size; finding the same again shows that \
+                clusters are found whole. A sample of large clusters has few of them, so its mean and deviation scatter more";
     Ok(Report {
         input: samples.into_iter().map(|(sample, _)| sample).collect(),
         machine: job.machine(&Config::default())?,
@@ -86,8 +90,8 @@ pub fn figure_4(job: &Job<'_>) -> Result<Report> {
     let samples = samples(job, job.size(1_000_000, 20_000));
     let all = job.options.threads.unwrap_or_else(|| Config::default().thread_count()).max(1);
     let table = Table::new("Throughput against threads and cluster size")
-        .columns(Setting, &[("sample", ""), ("mean size", "pixels"), ("threads", "")])
-        .columns(Here, &[("throughput", "Mhit/s"), ("over one thread", "")]);
+        .columns(Setting, &[("sample", ""), ("mean size", "pixels"), ("clustering threads", "")])
+        .columns(Here, &[("throughput", "Mhit/s"), ("over 1 clustering thread", "")]);
     let mut table = table.drawn(1, &[3], Some(2), true);
     let mut hashes = Vec::new();
     for (sample, preset) in &samples {
@@ -101,7 +105,7 @@ pub fn figure_4(job: &Job<'_>) -> Result<Report> {
         for (one, threads) in measured.iter().zip(1u64..) {
             let summary = &one.summary;
             if summary.hashes != measured[0].summary.hashes {
-                let message = format!("{sample}: {threads} threads gave another hash than one");
+                let message = format!("{sample}: results on {threads} threads differ from those on one");
                 return Err(Error::Internal(message));
             }
             let size = summary.hits as f64 / summary.events.max(1) as f64;
@@ -110,21 +114,25 @@ pub fn figure_4(job: &Job<'_>) -> Result<Report> {
                 Cell::Number(size, 2),
                 Cell::Count(threads),
                 Cell::Number(one.hits_per_second_best / 1e6, 2),
-                Cell::Number(one.hits_per_second_best / first, 2),
+                Cell::ratio(one.hits_per_second_best, first, 2),
             ]);
         }
         hashes.push(format!("{:016x}", measured[0].summary.hashes.output));
     }
     let notes = [
-        "From hits in memory to clusters with features: sort, search and features; hits of files with calibration, too. One \
-         thread reads, sorts and merges, others take windows in time; the paper's data lane is three threads",
+        "From hits in memory to clusters with features: sort, search and features, and calibration where the hits have \
+         one",
+        "Clustering threads: those that sort windows in time and find their clusters. The first of them also cuts the hits \
+         into windows and merges clusters at their borders, and it is the only one in the rows of 1; the last column is \
+         over that row of the same sample. Hits are in memory, so no thread reads them, unlike in `peloton run`, where \
+         further threads read and write. The paper's data lane is three threads",
         "The paper's figure has no numbers in its text. Its author's program, run by us on one Zen 4 core, clusters 1.1 to \
          1.5 Mhit/s with one lane",
     ];
     Ok(Report {
         input: samples.into_iter().map(|(sample, _)| sample).collect(),
         machine: job.machine(&Config::default())?,
-        paper_machine: "several CPUs, 4 million hits 25 times over",
+        paper_machine: "several CPUs; 4 million hits, repeated 25 times",
         hashes,
         tables: vec![table],
         notes: notes.map(String::from).to_vec(),

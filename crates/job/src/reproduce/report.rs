@@ -1,11 +1,13 @@
 //! [`Report`]: a reproduced table or figure with everything that must be known to read it.
 
-use super::table::Table;
+use super::table::{Origin, Table};
 use serde::Serialize;
 
-/// Something that is asked of the numbers, and whether it came out.
+/// A check of the numbers against a limit.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Asked {
+    /// Who set the limit: the paper, or this project.
+    pub limit: Origin,
     /// What is asked.
     pub what: String,
     /// What was found.
@@ -16,8 +18,8 @@ pub struct Asked {
 
 impl Asked {
     /// Something that is asked, with what was found.
-    pub fn new(what: &str, found: String, holds: bool) -> Self {
-        Self { what: what.into(), found, holds }
+    pub fn new(limit: Origin, what: &str, found: String, holds: bool) -> Self {
+        Self { limit, what: what.into(), found, holds }
     }
 }
 
@@ -38,7 +40,7 @@ pub struct Report {
     pub paper_machine: &'static str,
     /// The tables.
     pub tables: Vec<Table>,
-    /// What was asked of them.
+    /// Checks of them.
     pub asked: Vec<Asked>,
     /// What else must be known to read them.
     pub notes: Vec<String>,
@@ -60,11 +62,17 @@ impl Report {
         for table in &self.tables {
             text.push_str(&format!("\n{}", table.text()));
         }
-        if !self.asked.is_empty() {
-            text.push_str("\nAsked, and found\n");
-        }
-        for Asked { what, found, holds } in &self.asked {
-            text.push_str(&format!("  {} {what}: {found}\n", if *holds { "yes" } else { "NO " }));
+        for (whose, title) in [
+            (Origin::Here, "Checks (limits set by this project)"),
+            (Origin::Paper, "Checks (limits stated in the paper)"),
+        ] {
+            let asked: Vec<_> = self.asked.iter().filter(|one| one.limit == whose).collect();
+            if !asked.is_empty() {
+                text.push_str(&format!("\n{title}\n"));
+            }
+            for Asked { what, found, holds, .. } in asked {
+                text.push_str(&format!("  {} {what}: {found}\n", if *holds { "holds " } else { "MISSED" }));
+            }
         }
         if !self.notes.is_empty() {
             text.push('\n');
@@ -73,7 +81,7 @@ impl Report {
             text.push_str(&format!("- {note}\n"));
         }
         if self.quick {
-            text.push_str("- --quick: few events and short times; the numbers say little\n");
+            text.push_str("- --quick: few events and short times, so the numbers are only rough\n");
         }
         text
     }

@@ -1,17 +1,17 @@
 //! Seeding in the SciFi: the slides' throughput, efficiency and ghosts.
 
 use super::entry::{Job, SEED};
-use super::figures::{Found, bins, edge, ghost_rate, stages_ns, told};
+use super::figures::{Found, bins, edge, ghost_rate, stages_ns, text_of};
 use super::report::Report;
-use super::table::Origin::{Here, Paper, Setting};
+use super::table::Origin::{Here, Paper, Program, Setting};
 use super::table::{Cell, Table};
 use crate::{Checked, Preset, SequenceName};
 use peloton::Result;
 
 /// Presets that are put side by side.
 const PRESETS: [Preset; 2] = [Preset::Hlt1, Preset::Best];
-/// What forward tracking says.
-const NO_FORWARD: &str = "Forward tracking is not in this repository yet: its columns stay empty here";
+/// Why the columns of forward tracking are empty.
+const NO_FORWARD: &str = "Forward tracking is not in this repository yet, so its column or row is empty";
 
 /// Published validation of LHCb's program (2023), 1,000 Bs -> phi phi events, per cent: category, seeding + matching,
 /// forward tracking with the UT.
@@ -40,16 +40,16 @@ pub fn efficiency(job: &Job<'_>) -> Result<Report> {
         tables.push(against(&checked, variable, unit));
     }
     let notes = [
-        "Long particles, no electrons, 2 < eta < 5. The slides have curves without numbers; those of the first table are of \
-         the published validation logs of the same program (2023)",
-        "hlt1: the published search and matching; best: our own",
+        "Long particles, no electrons, 2 < eta < 5. The slides have curves without numbers; those of LHCb's program in \
+         the first table are from its published validation logs of 2023",
+        "Preset hlt1: the published search and matching; preset best: this project's own",
         NO_FORWARD,
     ];
     Ok(Report {
         input: request.inputs.clone(),
         machine: job.machine(&request.config)?,
         paper_machine: "1,000 simulated Bs -> phi phi events of LHCb, RTX A5000",
-        hashes: checked.iter().map(|one| told(one, "output_hash")).collect(),
+        hashes: checked.iter().map(|one| text_of(one, "output_hash")).collect(),
         tables,
         notes: notes.map(String::from).to_vec(),
         ..Report::default()
@@ -61,7 +61,8 @@ fn categories(checked: &[Checked]) -> Result<Table> {
     let mut table = Table::new("Efficiency of long tracks, and ghosts")
         .columns(Setting, &[("particles", "")])
         .columns(Here, &[("of", ""), ("hlt1", "%"), ("best", "%"), ("forward with UT", "%")])
-        .columns(Paper, &[("matching", "%"), ("forward with UT", "%")]);
+        .columns(Program, &[("LHCb's program, 2023: seeding and matching", "%")])
+        .columns(Program, &[("LHCb's program, 2023: forward with UT", "%")]);
     for (name, matching, forward) in PUBLISHED {
         let mut row = vec![name.into(), Cell::Count(Found::of(&checked[0], name)?.reconstructible)];
         for one in checked {
@@ -115,10 +116,10 @@ pub fn throughput(job: &Job<'_>) -> Result<Report> {
     let measured = job.throughput(&request, &configs)?;
     let mut table =
         Table::new("Throughput from raw banks, thousand events/s; time of the steps, us per event")
-            .columns(Setting, &[("way", "")])
+            .columns(Setting, &[("method", "")])
             .columns(Here, &[("throughput", "kHz"), ("Velo", "us"), ("decoding", "us"), ("sort", "us")])
             .columns(Here, &[("seed in x", "us"), ("confirm", "us"), ("match", "us")])
-            .columns(Paper, &[("one GPU, all of HLT1", "kHz")]);
+            .columns(Paper, &[("30 MHz over 200 GPUs", "kHz")]);
     let velo = ["velo decode", "velo sort", "velo find", "velo fit"];
     for (one, preset) in measured.iter().zip(PRESETS) {
         let us = |names: &[&str]| Cell::Number(stages_ns(one, names) / 1e3, 1);
@@ -140,7 +141,7 @@ pub fn throughput(job: &Job<'_>) -> Result<Report> {
     table.row(forward);
     let notes = [
         "The slides: about 200 RTX A5000 take the detector's 30 MHz, so 150 kHz each, for the whole first trigger stage, of \
-         which seeding and matching are a part; their figure has no numbers",
+         which seeding and matching are only a part; the figure of the slides has no numbers",
         NO_FORWARD,
     ];
     Ok(Report {

@@ -11,8 +11,10 @@ pub enum Origin {
     Setting,
     /// This run.
     Here,
-    /// The paper, or the program that it describes.
+    /// The paper.
     Paper,
+    /// Published results of another program, which the name of the column says.
+    Program,
 }
 
 /// A column: its name, its unit (empty for none), and where its values come from.
@@ -45,11 +47,16 @@ impl Cell {
         share.map_or(Self::Nothing, |share| Self::Number(100.0 * share, 2))
     }
 
+    /// One number over another, with so many digits; nothing unless the other is above 0.
+    pub fn ratio(over: f64, under: f64, digits: usize) -> Self {
+        if under > 0.0 { Self::Number(over / under, digits) } else { Self::Nothing }
+    }
+
     /// The value, of numbers.
     pub fn value(&self) -> Option<f64> {
         match self {
             Self::Count(count) => Some(*count as f64),
-            Self::Number(value, _) => Some(*value),
+            Self::Number(value, _) => Some(*value).filter(|value| value.is_finite()),
             Self::Nothing | Self::Word(_) => None,
         }
     }
@@ -58,6 +65,7 @@ impl Cell {
     pub fn text(&self) -> String {
         match self {
             Self::Nothing => "-".into(),
+            Self::Number(value, _) if !value.is_finite() => "-".into(),
             Self::Word(word) => word.clone(),
             Self::Count(count) => text::grouped(*count),
             Self::Number(value, 0) if *value >= 0.0 => text::grouped(value.round() as u64),
@@ -171,6 +179,17 @@ mod tests {
             text,
             "Widths\nlanes  time, us  paper: time, us\n1           2.2                -\n16          0.5             0.75\n"
         );
+    }
+
+    #[test]
+    fn ratios_to_nothing_are_nothing() {
+        assert_eq!(Cell::ratio(3.0, 2.0, 1), Cell::Number(1.5, 1));
+        for under in [0.0, -1.0, f64::NAN] {
+            assert_eq!(Cell::ratio(3.0, under, 1), Cell::Nothing);
+        }
+        let number = Cell::Number(f64::NAN, 1);
+        assert_eq!((number.text(), number.value()), ("-".into(), None));
+        assert_eq!(serde_json::to_value(number).unwrap(), serde_json::Value::Null);
     }
 
     #[test]
