@@ -112,13 +112,12 @@ fn assert_same(found: &SciFiTracks, track: usize, expected: &ReferenceTrack, pla
         wanted.map(|pair| pair.map(f32::to_bits)),
         "{place}"
     );
-    // What the field changes, the reference works out another way.
-    for (found, expected) in [(state.position, expected.position), (state.slope, expected.slope)] {
+    // What the field changes, the reference works out another way: a rounding of 3 m is 0.2 um.
+    for (found, expected, allowed) in
+        [(state.position, expected.position, 2e-3), (state.slope, expected.slope, 1e-6)]
+    {
         for (found, expected) in found.into_iter().zip(expected) {
-            assert!(
-                (found - expected).abs() <= 2e-6 * (1.0 + expected.abs()),
-                "{place}: {found}, {expected}"
-            );
+            assert!((found - expected).abs() <= allowed, "{place}: {found}, {expected}");
         }
     }
     for (found, expected) in [state.cov_x, state.cov_y].into_iter().zip(expected.covariance) {
