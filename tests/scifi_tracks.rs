@@ -315,8 +315,8 @@ fn hlt1_on_the_seven_events() {
     }
 }
 
-/// What is found now. Required are 118, 222, 270 and 46 particles and at most 6 % of ghosts, of which there are 5.8 %: of the
-/// second and the last two and one are missing, with thresholds that simulated events chose.
+/// Found: 120, 220, 274, 45. Required: 118, 222, 270, 46 and at most 6 % ghosts (5.8 %). Missed: two particles above 5 GeV/c,
+/// one of UT and SciFi. Simulated events chose the thresholds.
 #[test]
 fn best_on_the_seven_events() {
     let Some(([ghosts, tracks], categories)) = check_seven(SciFiPreset::Best) else { return };
