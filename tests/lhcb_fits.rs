@@ -48,6 +48,13 @@ struct Numbers {
     chi2: Vec<f64>,
     rounding: f64,
     variances: Vec<f64>,
+    /// Of a place with its slope, and what it can be at most.
+    covariances: Vec<[f64; 2]>,
+}
+
+/// A covariance and its bound, of the three numbers that the covariance of a place and its slope has.
+fn covariance([xx, xt, tt]: [f64; 3]) -> [f64; 2] {
+    [xt, (xx * tt).sqrt()]
 }
 
 impl Worst {
@@ -82,7 +89,9 @@ fn differences(found: &Numbers, exact: &Numbers) -> [f64; 3] {
     let mut chi2 = chi2.map(|(found, exact)| (found - exact).abs() / allowed(*exact));
     let variances = found.variances.iter().zip(&exact.variances);
     let mut variances = variances.map(|(found, exact)| (found / exact - 1.0).abs() / 0.005);
-    [most(&mut states), most(&mut chi2), most(&mut variances)]
+    let covariances = found.covariances.iter().zip(&exact.covariances);
+    let mut covariances = covariances.map(|(found, exact)| (found[0] - exact[0]).abs() / (0.005 * exact[1]));
+    [most(&mut states), most(&mut chi2), most(&mut variances).max(most(&mut covariances))]
 }
 
 /// Where Velo tracks end, mm, and how long the strips of the UT are.
@@ -174,6 +183,8 @@ fn fits_of_tracks_into_the_ut_are_those_of_f64() {
         (config.min_momentum, config.min_pt) = (300.0, 20.0);
         (config.final_momentum, config.final_pt) = (0.0, 0.0);
         (config.discriminant, config.line.max_cost) = (f32::NEG_INFINITY, f32::INFINITY);
+        // Windows alone: all hits of a plane are in one sector here.
+        config.sectors = 0;
         let mut out = Outcome::<VeloUtTracks>::default();
         let input = UtFindInput { velo: &velo, hits: &hits };
         find(level(), &config, &layout, input, &mut UtFindWorkspace::default(), &mut out);
@@ -204,13 +215,14 @@ fn fits_of_tracks_into_the_ut_are_those_of_f64() {
                         chi2: vec![fit.chi2],
                         rounding: 1000.0 * U * own.iter().map(|hit| hit.weight.sqrt()).fold(0.0, f64::max),
                         variances: vec![fit.cov_x[0], fit.cov_x[2], fit.cov_y[0], fit.cov_y[2], variance],
+                        covariances: [fit.cov_x, fit.cov_y].map(covariance).to_vec(),
                     }
                 };
                 let exact = numbers(&own);
                 own[0].x += 0.01;
                 let faulty = numbers(&own);
                 let found = |column: &Column<f32>| f64::from(column[track]);
-                let ([xx, _, tt], [yy, _, ss]) = (&tracks.cov_x, &tracks.cov_y);
+                let ([xx, xt, tt], [yy, ys, ss]) = (&tracks.cov_x, &tracks.cov_y);
                 let variance = found(&tracks.var_q_over_p);
                 let found = Numbers {
                     states: vec![
@@ -221,6 +233,7 @@ fn fits_of_tracks_into_the_ut_are_those_of_f64() {
                     chi2: vec![found(&tracks.chi2)],
                     rounding: 0.0,
                     variances: vec![found(xx), found(tt), found(yy), found(ss), variance],
+                    covariances: vec![[found(xt), 0.0], [found(ys), 0.0]],
                 };
                 worst.add(&found, &exact, &faulty);
             }
@@ -310,6 +323,7 @@ fn fits_of_tracks_in_the_scifi_are_those_of_f64() {
                 chi2: [tracks.chi2_x[track], tracks.chi2_y[track]].map(f64::from).to_vec(),
                 rounding: 0.0,
                 variances: [cov_x[0], cov_x[2], cov_y[0], cov_y[2]].map(f64::from).to_vec(),
+                covariances: [cov_x, cov_y].map(|cov| covariance(cov.map(f64::from))).to_vec(),
             };
             worst.add(&found, &exact, &faulty);
         }
@@ -338,7 +352,8 @@ fn numbers_of(
     let variances = vec![cov_x[0], cov_x[2], cov_y[0], cov_y[2]];
     let states = [[x_state, cov_x[0]], [y_state, cov_y[0]], [tx, cov_x[2]], [ty, cov_y[2]]].to_vec();
     let chi2 = fit(SEARCHED_TILT).track(&x, &uv).chi2.to_vec();
-    Numbers { states, chi2, rounding: 2000.0 * U / SEARCHED_TILT, variances }
+    let covariances = [cov_x, cov_y].map(covariance).to_vec();
+    Numbers { states, chi2, rounding: 2000.0 * U / SEARCHED_TILT, variances, covariances }
 }
 
 #[test]
@@ -406,6 +421,7 @@ fn momenta_of_long_tracks_are_those_of_f64() {
                     chi2: Vec::new(),
                     rounding: 0.0,
                     variances: vec![variance],
+                    covariances: Vec::new(),
                 }
             };
             let exact = numbers(&slopes);
@@ -419,6 +435,7 @@ fn momenta_of_long_tracks_are_those_of_f64() {
                 chi2: Vec::new(),
                 rounding: 0.0,
                 variances: vec![variance],
+                covariances: Vec::new(),
             };
             worst.add(&found, &exact, &faulty);
         }

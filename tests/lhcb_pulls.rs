@@ -1,5 +1,7 @@
-//! States and momenta of Velo-UT, SciFi and long tracks of simulated events against the truth: errors that are what they say,
-//! in each bin of momentum. The events are none that anything was chosen on.
+//! States and momenta of Velo-UT, SciFi and long tracks of simulated events against the truth, in each bin of momentum. The
+//! events are none that anything was chosen on. Errors of momenta are right to a tenth in `best` and of long tracks; limits are
+//! wider where it is known what a fit leaves out (docs/algorithms.md): momenta of `hlt1` and `paper` come out 5 to 7 % large, as
+//! published, so that scattering is taken for too little, and slopes at 3 to 5 GeV/c scatter more than a straight line tells.
 
 mod common;
 
@@ -64,18 +66,29 @@ impl Sample {
     }
 }
 
-/// Fails unless all pulls at a place are centred and as wide as these say: q/p, then all else; the number of bins.
-fn check(name: &str, pulls: &[StatePull], place: &str, [of_qop, of_others]: [Range<f64>; 2]) {
-    let mut rows = 0;
-    for pull in pulls.iter().filter(|pull| pull.place == place) {
-        println!("{name}: {pull:?}");
-        let is_qop = pull.parameter == "q/p";
-        let (widths, mean) = if is_qop { (&of_qop, 0.65) } else { (&of_others, 0.12) };
-        assert!(pull.tracks > 200 && widths.contains(&pull.width), "{name}: {pull:?}");
-        assert!(pull.mean.abs() < mean && pull.far < 0.045, "{name}: {pull:?}");
-        rows += 1;
+/// What pulls may be: widths of q/p and of all else, the mean of q/p, and the share beyond five sigma.
+#[derive(Clone)]
+struct Limits {
+    qop: Range<f64>,
+    others: Range<f64>,
+    mean_qop: f64,
+    far: f64,
+}
+
+impl Limits {
+    /// Fails unless all pulls at a place are within them.
+    fn check(&self, name: &str, pulls: &[StatePull], place: &str) {
+        let mut rows = 0;
+        for pull in pulls.iter().filter(|pull| pull.place == place) {
+            println!("{name}: {pull:?}");
+            let is_qop = pull.parameter == "q/p";
+            let (widths, mean) = if is_qop { (&self.qop, self.mean_qop) } else { (&self.others, 0.1) };
+            assert!(pull.tracks > 200 && widths.contains(&pull.width), "{name}: {pull:?}");
+            assert!(pull.mean.abs() < mean && pull.far < self.far, "{name}: {pull:?}");
+            rows += 1;
+        }
+        assert!(rows >= 20, "{name}: {rows}");
     }
-    assert!(rows >= 20, "{name}: {rows}");
 }
 
 fn level() -> Level {
@@ -87,12 +100,13 @@ fn scifi(detector: &Detector) -> SciFi {
 }
 
 #[test]
-fn errors_of_tracks_into_the_ut_are_right() {
+fn errors_of_tracks_into_the_ut_are_within_limits() {
     let detector = Detector::nominal();
     let sample = Sample::new(&detector);
-    for (preset, qop) in
-        [(UtPreset::Best, 0.85..1.1), (UtPreset::Hlt1, 0.85..1.25), (UtPreset::Paper, 0.85..1.25)]
-    {
+    let best = Limits { qop: 0.9..1.1, others: 0.85..1.33, mean_qop: 0.3, far: 0.02 };
+    let hlt1 = Limits { qop: 0.95..1.25, others: 0.85..1.4, mean_qop: 0.6, far: 0.025 };
+    let paper = Limits { qop: 0.95..1.3, others: 0.8..1.45, mean_qop: 0.65, far: 0.025 };
+    for (preset, limits) in [(UtPreset::Best, best), (UtPreset::Hlt1, hlt1), (UtPreset::Paper, paper)] {
         let engine = detector.velo_ut_engine(level(), preset);
         let tracks: VeloUtTracks = sample.run(engine.sequence().clone());
         let pulls = sample.pulls(
@@ -101,12 +115,12 @@ fn errors_of_tracks_into_the_ut_are_right() {
             |track| &tracks.hits[tracks.hit_start[track] as usize..tracks.hit_start[track + 1] as usize],
             |track| vec![FittedState::of_ut(&tracks, track)],
         );
-        check(&preset.to_string(), &pulls, "ut", [qop, 0.8..1.45]);
+        limits.check(&preset.to_string(), &pulls, "ut");
     }
 }
 
 #[test]
-fn errors_of_tracks_in_the_scifi_are_right() {
+fn errors_of_tracks_in_the_scifi_are_within_limits() {
     let detector = Detector::nominal();
     let sample = Sample::new(&detector);
     let tracks: SciFiTracks = sample.run(scifi(&detector));
@@ -121,14 +135,18 @@ fn errors_of_tracks_in_the_scifi_are_right() {
             move |track| vec![scaled(FittedState::of_scifi(&tracks.state, track, None))],
         )
     };
-    check("scifi", &states(1.0), "scifi", [0.0..0.0, 0.9..1.35]);
-    // Errors that are taken for two thirds of what they are: noticed in every bin.
-    let wrong = states(0.67);
-    assert!(wrong.len() >= 20 && wrong.iter().all(|pull| pull.width > 1.3), "{wrong:?}");
+    let limits = Limits { qop: 0.0..0.0, others: 0.95..1.35, mean_qop: 0.0, far: 0.04 };
+    limits.check("scifi", &states(1.0), "scifi");
+    // Errors that are taken for two thirds of what they are, or half as much again: noticed in every bin.
+    for scale in [0.67, 1.5] {
+        let wrong = states(scale);
+        let is_noticed = |pull: &StatePull| !limits.others.contains(&pull.width);
+        assert!(wrong.len() >= 20 && wrong.iter().all(is_noticed), "{scale}: {wrong:?}");
+    }
 }
 
 #[test]
-fn errors_of_long_tracks_are_right() {
+fn errors_of_long_tracks_are_within_limits() {
     let detector = Detector::nominal();
     let sample = Sample::new(&detector);
     let velo = Velo::new(level(), VeloConfig::preset(Preset::Best)).unwrap();
@@ -147,5 +165,6 @@ fn errors_of_long_tracks_are_right() {
             ]
         },
     );
-    check("long", &pulls, "scifi", [0.93..1.13, 0.9..1.35]);
+    let limits = Limits { qop: 0.93..1.07, others: 0.95..1.35, mean_qop: 0.1, far: 0.04 };
+    limits.check("long", &pulls, "scifi");
 }

@@ -180,8 +180,9 @@ fn hlt1_on_the_seven_events() {
     assert_momenta(&report);
 }
 
-/// What is found now. Required are 250, 208 and 45 particles and at most 5 % of ghosts (4.3 %): two and twelve are missing. What
-/// the network refuses flies mostly near the beam pipe, whose material simulated events do not have.
+/// Found: 248, 196, 45. Required: 250, 208, 45 and at most 5 % ghosts (4.3 %). Missed: two long particles, and twelve above
+/// 5 GeV/c. The network refuses 21 of 244 possible ones above 5 GeV/c, perhaps because of the beam pipe, which simulated events
+/// do not have.
 #[test]
 fn best_on_the_seven_events() {
     let Some(data) = data() else { return };

@@ -112,13 +112,12 @@ fn assert_same(found: &SciFiTracks, track: usize, expected: &ReferenceTrack, pla
         wanted.map(|pair| pair.map(f32::to_bits)),
         "{place}"
     );
-    // What the field changes, the reference works out another way.
-    for (found, expected) in [(state.position, expected.position), (state.slope, expected.slope)] {
+    // What the field changes, the reference works out another way: a rounding of 3 m is 0.2 um.
+    for (found, expected, allowed) in
+        [(state.position, expected.position, 2e-3), (state.slope, expected.slope, 1e-6)]
+    {
         for (found, expected) in found.into_iter().zip(expected) {
-            assert!(
-                (found - expected).abs() <= 2e-6 * (1.0 + expected.abs()),
-                "{place}: {found}, {expected}"
-            );
+            assert!((found - expected).abs() <= allowed, "{place}: {found}, {expected}");
         }
     }
     for (found, expected) in [state.cov_x, state.cov_y].into_iter().zip(expected.covariance) {
@@ -316,8 +315,8 @@ fn hlt1_on_the_seven_events() {
     }
 }
 
-/// What is found now. Required are 118, 222, 270 and 46 particles and at most 6 % of ghosts, of which there are 5.8 %: of the
-/// second and the last two and one are missing, with thresholds that simulated events chose.
+/// Found: 120, 220, 274, 45. Required: 118, 222, 270, 46 and at most 6 % ghosts (5.8 %). Missed: two particles above 5 GeV/c,
+/// one of UT and SciFi. Simulated events chose the thresholds.
 #[test]
 fn best_on_the_seven_events() {
     let Some(([ghosts, tracks], categories)) = check_seven(SciFiPreset::Best) else { return };

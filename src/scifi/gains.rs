@@ -11,7 +11,7 @@ pub(super) const PATTERNS: usize = 1 << X_LAYERS;
 const METRE: f64 = 1000.0;
 /// Steps of integrals along z, mm.
 const STEP: f64 = 2.0;
-/// The field b0 + b1 x^2 - y^2 / 2 (2 b1 + b0'') has so many shapes along z: b0, b1, b0''.
+/// Shapes along z that the field b0 + b1 x^2 - y^2 / 2 (2 b1 + b0'') is a sum of: b0, b1, b0''.
 pub(super) const SHAPES: usize = 3;
 
 /// Value and slope at the state's z.
@@ -31,20 +31,22 @@ fn covariance(errors: impl IntoIterator<Item = Two>) -> [f32; 3] {
 pub(super) struct InX {
     pub(super) hits: [f32; 3],
     pub(super) scattering: [f32; 3],
-    /// The bend that fits tell of a unit of each shape of the field, and what they leave of value and slope.
+    /// For a particle that one unit of each shape of the field bends: the parameter of the curvature that a fit finds.
     pub(super) bend: [f32; SHAPES],
+    /// For the same particle: true x less the fitted one, and true slope less the fitted one, at the state's z.
     pub(super) value: [f32; SHAPES],
     pub(super) slope: [f32; SHAPES],
     /// Variances of the slope against that of a track that does not scatter: by hits, and by scattering at 1 GeV/c.
     pub(super) turn: [f32; 2],
 }
 
-/// Of a track in y, which is told by its hits of tilted fibres and its fit in x.
+/// Of a track in y, which follows from its hits of tilted fibres and its fit in x.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct InY {
     pub(super) hits: [f32; 3],
     pub(super) scattering: [f32; 3],
-    /// What a line leaves of value and slope of a unit of the field's first shape.
+    /// For a particle that one unit of the field's first shape bends: true y less that of the fitted line, and true slope less
+    /// the line's, at the state's z.
     pub(super) left: [f32; 2],
 }
 
@@ -57,13 +59,15 @@ pub(super) struct Gains {
     pub(super) y: Vec<InY>,
 }
 
-/// The fit of N parameters, as what each hit makes of them, of value and of slope; nothing where hits do not tell them.
+/// A least-squares fit of N parameters as a linear map: by how much each layer's hit changes the parameters, and value and
+/// slope at the state's z, per mm.
 struct Fit<const N: usize> {
     parameters: [[f64; N]; X_LAYERS],
     state: [Two; X_LAYERS],
 }
 
 impl<const N: usize> Fit<N> {
+    /// The fit of the layers in a pattern; nothing where these are too few.
     fn new(pattern: usize, basis: impl Fn(usize) -> [f64; N], at: [[f64; N]; 2]) -> Option<Self> {
         let has = |layer: &usize| pattern >> layer & 1 == 1;
         let mut normal = [[0.0; N]; N];
@@ -80,7 +84,7 @@ impl<const N: usize> Fit<N> {
         Some(Self { parameters, state })
     }
 
-    /// What the fit makes of these x or y in the layers.
+    /// Value and slope at the state's z that the fit finds for these x or y in the layers.
     fn of(&self, measured: impl Fn(usize) -> f64) -> Two {
         let mut sum = [0.0; 2];
         for (layer, state) in self.state.iter().enumerate() {
@@ -131,7 +135,8 @@ fn basis_y(d: f64) -> [f64; 2] {
     [1.0, d / METRE]
 }
 
-/// Where a track is, and how it flies, that is bent by each shape of the field from the reference on.
+/// Displacement and change of slope, a distance behind the reference, of a track that one unit of each shape of the field bends
+/// from there on.
 fn bent(d: f64) -> [[f64; SHAPES]; 2] {
     let steps = (d.abs() / STEP).ceil().max(1.0);
     let step = d / steps;
@@ -172,13 +177,13 @@ impl Gains {
     }
 }
 
-/// What the shapes of the field make of tracks in all layers, and where states are.
+/// What [`bent`] gives for all layers, and for the z of states.
 struct Bent {
     shapes: Vec<[[f64; SHAPES]; 2]>,
     end: [[f64; SHAPES]; 2],
 }
 
-/// How far behind a layer another place is: what scattering there moves per rad.
+/// How far z is behind a layer, mm, 0 in front of it: a track that turns in the layer by 1 rad is displaced at z by as much.
 fn behind(z: f64, layer: usize) -> f64 {
     (z - Z[layer]).max(0.0)
 }
@@ -186,7 +191,8 @@ fn behind(z: f64, layer: usize) -> f64 {
 fn in_x(resolution: f64, fit: &Fit<3>, bent: &Bent) -> InX {
     let angle = Scattering::new().scifi_layer.sqrt();
     let all = 0..X_LAYERS + UV_LAYERS;
-    // What the fit makes of a unit of scattering in a layer, and what is true behind it.
+    // Value and slope that the fit finds for a track that turns by one standard deviation in a layer. How far they are from where
+    // this track truly is and flies is the error.
     let scattered = |by: usize| fit.of(|layer| angle * behind(Z[layer], by));
     let errors = all.clone().map(|by| {
         let [value, slope] = scattered(by);
@@ -198,9 +204,9 @@ fn in_x(resolution: f64, fit: &Fit<3>, bent: &Bent) -> InX {
     found.turn = [hits[2], covariance(all.map(scattered))[2]];
     for shape in 0..SHAPES {
         let x = |layer: usize| bent.shapes[layer][0][shape];
-        let told = (0..X_LAYERS).map(|layer| fit.parameters[layer][2] * x(layer)).sum::<f64>();
+        let curvature = (0..X_LAYERS).map(|layer| fit.parameters[layer][2] * x(layer)).sum::<f64>();
         let [value, slope] = fit.of(x);
-        found.bend[shape] = (told / (METRE * METRE)) as f32;
+        found.bend[shape] = (curvature / (METRE * METRE)) as f32;
         found.value[shape] = (bent.end[0][shape] - value) as f32;
         found.slope[shape] = (bent.end[1][shape] - slope) as f32;
     }

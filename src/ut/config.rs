@@ -77,7 +77,7 @@ impl Default for LineConfig {
             fourth_hit: 30.0,
             momentum: 10.0,
             max_momentum: 20.0,
-            max_cost: -10.0,
+            max_cost: -7.0,
             own_hits: 2,
             scale: 1.05,
         }

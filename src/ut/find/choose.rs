@@ -8,6 +8,7 @@ use crate::ut::config::{UtChoice, UtConfig};
 /// choice `line` the first of the cheapest is taken.
 pub(super) fn choose(config: &UtConfig, workspace: &mut UtFindWorkspace) {
     let UtFindWorkspace { tracks, doublets, best, chosen, .. } = workspace;
+    // `kick` and `compass` judge by the chi2 of the same first fit.
     let by_kick = config.choice != UtChoice::Line;
     let limit = if by_kick { MAX_CHI2 } else { config.line.max_cost };
     best.set_len(tracks.line.len());

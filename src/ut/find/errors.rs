@@ -28,7 +28,7 @@ pub(super) struct Measure<G: Gang> {
     pub(super) change: F32<G>,
     pub(super) turn: F32<G>,
     pub(super) half: F32<G>,
-    /// What is taken out of x and slope for the bend between the planes, per slope.
+    /// What is taken out of x, mm, and slope for the bend between the planes, per unit of the whole change of slope.
     pub(super) bends: [F32<G>; 2],
 }
 
@@ -87,26 +87,31 @@ impl<G: Gang> Normal<G> {
     }
 }
 
-/// What makes up the errors of a fit, but the Velo track's; mm, slopes, 1/mm.
+/// What makes up the errors of a fit, but the Velo track's. The angle is the difference of slopes, weighed as [`Measure`] says,
+/// from which q/p follows.
 pub(super) struct Errors<G: Gang> {
-    /// By hits: variance of x, covariance of x and tx, variance of tx; variance of the angle that tells q/p.
+    /// By hits: variance of x, mm^2, covariance of x and tx, mm, variance of tx; variance of the angle.
     hits: [F32<G>; 3],
     angle: F32<G>,
-    /// Where the Velo track meets the line of the hits, z; by how much x, tx and that angle follow it there.
+    /// z where the Velo track meets the line of the hits, mm.
     meets: F32<G>,
+    /// By how much x and tx change when the Velo track is displaced there by 1 mm.
     follows: [F32<G>; 2],
+    /// By how much the angle changes then, 1/mm.
     holds: F32<G>,
-    /// How much of the Velo track's slope is in the angle.
+    /// By how much the angle changes with the Velo track's slope.
     turn: F32<G>,
-    /// What the bend between the planes makes of an angle before the UT, in x and tx.
+    /// A turn of 1 rad by scattering before the UT is taken for the magnet's: by how much the correction for the bend between the
+    /// planes is then wrong in x, mm, and tx.
     bends: [F32<G>; 2],
-    /// By the first planes of the UT, per rad: x and tx against the truth, and the angle.
+    /// A turn of 1 rad by scattering in the first two planes: by how much x, mm, and tx are then off the truth, and the angle.
     plane: [F32<G>; 3],
-    /// q/p per angle but for the field.
+    /// Derivative of the sine by the slope: times the angle and a factor of the field it is q/p.
     pub(super) change: F32<G>,
 }
 
-/// Variances of a state and of the angle that tells q/p; those in y.
+/// Covariances of a state in x and in y (of the place, of place and slope, of the slope), and the variance of the angle from
+/// which q/p follows.
 pub(super) struct Covariance<G: Gang> {
     pub(super) x: [F32<G>; 3],
     pub(super) y: [F32<G>; 3],
@@ -114,7 +119,8 @@ pub(super) struct Covariance<G: Gang> {
 }
 
 impl<G: Gang> Errors<G> {
-    /// `behind` is what a fit makes of hits that the first planes of the UT have turned away, per 1000 rad.
+    /// `behind` is by how much a fit's x, mm, slope, mm per m, and offset change when the first two planes of the UT turn a
+    /// particle by 1 mrad, so that its hits in the last two are displaced.
     #[inline(always)]
     pub(super) fn new(
         g: G,

@@ -16,7 +16,8 @@ use crate::ut::layout::{TWO_PLANES, UtLayout};
 
 /// Difference of sines times field integral, in T m, to 1/MeV; negative since the magnet is down.
 const PER_FIELD: f32 = -3.3356e-3;
-/// Half of one over its size, times 1 mm per m.
+/// Times the field in the UT and a track's `per_kick` it is half of the curvature there, per m and unit of the whole change of
+/// slope: the size of `PER_FIELD` cancels.
 const HALF_PER_FIELD: f32 = 0.5 / 3.3356e-3;
 /// A smaller field integral tells no momentum, T m.
 const MIN_FIELD: f32 = 1e-8;
@@ -27,7 +28,7 @@ const SCATTERING: [f32; 2] = [0.14, 1e4];
 const RESOLUTION: [f32; 2] = [0.12, 3e3];
 /// 1/MeV: tracks are no straighter than that.
 const MIN_INVERSE: f32 = 1e-9;
-/// By how much momenta are multiplied before the choice `kick` cuts on them, as in LHCb's program.
+/// By how much momenta are multiplied before the choices `kick` and `compass` cut on them, as in LHCb's program.
 const KICK_SCALE: f32 = 1.3;
 /// Coefficients of the discriminant: constant, ln p, ln pt, ln chi2; with three hits and with four.
 const DISCRIMINANT: [[f32; 4]; 2] = [
@@ -272,11 +273,13 @@ impl<G: Gang> Track<G> {
         let (zero, plane) = (real(0.0), real((TWO_PLANES - MIDDLE) * 0.001));
         let (mut bent, mut behind) = ([zero; UT_PLANES], [zero; UT_PLANES]);
         for role in 0..UT_PLANES {
+            // Distances by a unit of half the curvature, and by a turn of 1 mrad in the first planes, mm.
             let dz = tracklet.depth(g, role);
             bent[role] = dz * dz;
             behind[role] = zero.lt(dz).select_f(dz - plane, zero);
         }
-        // Half of the bend per square m: a part of the angle as large as that of the field here in its whole integral.
+        // Half of the curvature, per m and unit of slope: of the whole change of slope, the part that falls on a metre here is
+        // the field here over its integral along the whole way.
         let of_bend = self.per_kick.abs() * real(layout.field * HALF_PER_FIELD);
         let bend = *t * of_bend;
         let [bent_x, bent_t, _] = normal.solve(g, tracklet, bent);
@@ -317,7 +320,7 @@ fn is_sane<G: Gang>(g: G, fitted: &Fitted<G>) -> Mask<G> {
     fitted.chi2.lt(limit) & (F32::splat(g, 1.0) / fitted.qop.abs()).lt(limit)
 }
 
-/// Whether tracks are to be kept by the choice `kick`.
+/// Whether tracks are to be kept by the choices `kick` and `compass`.
 #[inline(always)]
 fn is_good<G: Gang>(
     g: G,

@@ -92,8 +92,8 @@ struct Doublets {
     hits: [Column<u32>; UT_PLANES],
     /// How many hits there are.
     count: Column<u32>,
-    /// By the choice `kick`: chi2 per degree of freedom, and the difference of the sines of the angles before and behind
-    /// the kick. By the choice `line`: the cost, and the slope of the line.
+    /// By the choices `kick` and `compass`: chi2 per degree of freedom, and the difference of the sines of the angles before
+    /// and behind the kick. By the choice `line`: the cost, and the slope of the line.
     chi2: Column<f32>,
     kick: Column<f32>,
     len: usize,

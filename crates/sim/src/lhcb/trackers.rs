@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 const UT_PLANE: f64 = 0.012;
 const SCIFI_LAYER: f64 = 0.0125;
 /// Material between Velo and UT (its end and RICH 1): z, mm, and radiation lengths. By `params_predictVUT.txt` particles
-/// scatter by 5.37 mrad GeV/p, which moves them by 4.15 of these per mm of the way, with a correlation of 0.92: as from two
+/// scatter by 5.37 mrad GeV/p and are displaced by 4.15 um GeV/p per mm of the way, with a correlation of 0.92: as from two
 /// equal scatterers at 0.4 and all of the way before the UT.
 const BEFORE_UT: [[f64; 2]; 2] = [[800.0, 0.094], [1680.0, 0.094]];
 /// The same between UT and SciFi (air, frames), by `params_predictUTTF.txt`: 2.84 mrad GeV/p in x, 2.43 in y, with a correlation
@@ -40,7 +40,8 @@ const EFFICIENCY: f64 = 0.985;
 /// Resolution of the UT before the readout rounds to quarters, pitches: with these it is that of strips that tell no more than
 /// which was hit, 1 / sqrt(12), by which hits are weighed.
 const UT_SIGMA: f64 = 0.279_508_5;
-/// Resolution of the SciFi before the readout rounds, mm: LHCb's fit has 0.05 + 0.03 x width of the cluster, which is this at least.
+/// Resolution of the SciFi before the readout rounds, mm: LHCb's fit has 0.05 + 0.03 x width of the cluster, which is this at
+/// least.
 const SCIFI_SIGMA: f64 = 0.08;
 /// Hits of nobody (noise, and particles of other crossings), per hit of a particle.
 const UT_NOISE: f64 = 0.09;
