@@ -15,7 +15,8 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 /// Windows that are tried: largest distance in x, mm, change of the slope in y, and chi2.
-const WINDOWS: [[f32; 3]; 3] = [[20.0, 0.02, 4.0], [30.0, 0.025, 6.0], [40.0, 0.03, 8.0]];
+const WINDOWS: [[f32; 3]; 5] =
+    [[20.0, 0.02, 4.0], [30.0, 0.025, 6.0], [40.0, 0.03, 8.0], [50.0, 0.035, 12.0], [60.0, 0.04, 16.0]];
 /// With 8 units and 20 epochs there are 0.6 % more ghosts, with 32 units as many.
 const TRAINING: Training = Training { hidden: 16, epochs: 40, batch: 32, rate: 0.01, seed: 1, keep: 0.99 };
 /// Thresholds are multiples of this.
