@@ -315,12 +315,12 @@ fn hlt1_on_the_seven_events() {
     }
 }
 
-/// Found: 120, 220, 274, 45. Required: 118, 222, 270, 46 and at most 6 % ghosts (5.8 %). Missed: two particles above 5 GeV/c,
+/// Found: 120, 220, 274, 45. Required: 118, 222, 270, 46 and at most 6 % ghosts (5.9 %). Missed: two particles above 5 GeV/c,
 /// one of UT and SciFi. Simulated events chose the thresholds.
 #[test]
 fn best_on_the_seven_events() {
     let Some(([ghosts, tracks], categories)) = check_seven(SciFiPreset::Best) else { return };
-    assert!(ghosts * 1000 <= 58 * tracks, "{ghosts} of {tracks} are ghosts");
+    assert!(ghosts * 1000 <= 60 * tracks, "{ghosts} of {tracks} are ghosts");
     for (name, least) in [
         ("00_P>3Gev_Pt>0.5", 120),
         ("02_long_P>5GeV", 220),
@@ -333,7 +333,7 @@ fn best_on_the_seven_events() {
     }
 }
 
-/// Events that neither weights nor thresholds were made from: 3.4 % ghosts, 96.9 % and 95.9 %.
+/// Events that neither weights nor thresholds were made from: 3.3 % ghosts, 96.9 % and 95.9 %.
 #[test]
 fn best_on_simulated_events_that_it_was_not_tuned_on() {
     let detector = Detector::nominal();
