@@ -51,6 +51,8 @@ fn lines(table: &Table, plot: &Plot) -> Vec<Line> {
             names.push(name);
         }
     }
+    // Where x is where bins begin, the column behind it says where they end: points lie in the middle.
+    let end = table.columns.get(plot.x + 1).is_some_and(|column| column.name == "to").then_some(plot.x + 1);
     let mut lines = Vec::new();
     for name in &names {
         for &y in &plot.y {
@@ -58,7 +60,9 @@ fn lines(table: &Table, plot: &Plot) -> Vec<Line> {
             let rows = table.rows.iter().filter(|row| plot.by.map(|by| row[by].text()) == *name);
             let point = |row: &Vec<_>| {
                 let value = |at: usize| row.get(at).and_then(super::table::Cell::value);
-                Some([value(plot.x)?, value(y)?])
+                let x = value(plot.x)?;
+                let x = end.and_then(value).map_or(x, |end| 0.5 * (x + end));
+                Some([x, value(y)?])
             };
             let points: Vec<_> = rows.filter_map(point).collect();
             if points.is_empty() {
@@ -84,9 +88,11 @@ fn chart(table: &Table, plot: &Plot, lines: &[Line]) -> (String, [f64; 2]) {
         unit => format!("{}, {unit}", column.name),
     };
     let (x, y) = (&table.columns[plot.x], &table.columns[plot.y[0]]);
+    // Several columns have their names in the legend, and the unit in common.
+    let of_y = if plot.y.len() > 1 && !y.unit.is_empty() { y.unit.to_string() } else { label(y) };
     // Shares near to 100 % are told apart only where the axis does not begin at 0.
     let bottom = if min(1) > 0.5 * max(1) { min(1) - 0.1 * (max(1) - min(1)) } else { 0.0 };
-    let up = Axis::linear(bottom, max(1) + 0.05 * (max(1) - bottom), &label(y));
+    let up = Axis::linear(bottom, max(1) + 0.05 * (max(1) - bottom), &of_y);
     let across = if plot.is_log && min(0) > 0.0 {
         Axis::log(min(0), max(0), &label(x))
     } else {
