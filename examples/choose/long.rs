@@ -21,7 +21,7 @@ const WINDOWS: [[f32; 3]; 5] =
 const TRAINING: Training = Training { hidden: 16, epochs: 40, batch: 32, rate: 0.01, seed: 1, keep: 0.99 };
 /// Thresholds are multiples of this.
 const STEP: f32 = 0.01;
-const CRITERION: Criterion = Criterion { most_ghosts: 0.04, categories: ["01_long", "02_long_P>5GeV"] };
+const CRITERION: Criterion = Criterion { max_ghosts: 0.04, categories: ["01_long", "02_long_P>5GeV"] };
 const NAMES: [&str; INPUTS] =
     ["chi2", "distance_x", "distance_y", "change_x", "change_y", "slope", "scifi_hits", "scifi_y"];
 

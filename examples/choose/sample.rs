@@ -87,7 +87,7 @@ pub fn found(report: &CheckReport, name: &str) -> [u64; 2] {
 
 /// The criterion: the largest share of ghosts, and the categories whose particles count.
 pub struct Criterion {
-    pub most_ghosts: f64,
+    pub max_ghosts: f64,
     pub categories: [&'static str; 2],
 }
 
@@ -95,7 +95,7 @@ impl Criterion {
     /// Ten times the particles found, less ghosts; nothing with too many ghosts.
     pub fn worth(&self, report: &CheckReport) -> Option<i64> {
         let particles: u64 = self.categories.iter().map(|name| found(report, name)[0]).sum();
-        let few = report.ghosts as f64 <= self.most_ghosts * report.tracks as f64;
+        let few = report.ghosts as f64 <= self.max_ghosts * report.tracks as f64;
         few.then_some(10 * particles as i64 - report.ghosts as i64)
     }
 

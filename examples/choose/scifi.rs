@@ -18,7 +18,7 @@ const N: usize = 14;
 const STEP: f32 = 0.5;
 const STEPS: [RangeInclusive<i8>; 2] = [-3..=6, -3..=6];
 const CRITERION: Criterion =
-    Criterion { most_ghosts: 0.048, categories: ["03_long_P>3GeV", "02_long_P>5GeV"] };
+    Criterion { max_ghosts: 0.048, categories: ["03_long_P>3GeV", "02_long_P>5GeV"] };
 
 /// Simulated events and their hits.
 struct Hits {

@@ -1,26 +1,29 @@
 //! Efficiency, clones and fakes of the cylinder's tracks against pT and eta.
 
-use super::efficiency::{Counter, clopper_pearson, ratio};
+use super::efficiency::{Counter, ratio};
+use super::tables::{Axis, EfficiencyBin};
 use peloton::event::CylinderTruth;
 
-/// A property of particles: its name, its unit, and the edges of its bins. The last bin also takes what lies beyond.
-struct Axis {
-    variable: &'static str,
-    unit: &'static str,
-    edges: &'static [f64],
-}
+/// pT and eta of a particle.
+type Properties = [f64; 2];
 
-const AXES: [Axis; 2] = [
+const AXES: [Axis<Properties>; 2] = [
     Axis {
         variable: "pt",
         unit: "GeV/c",
         edges: &[0.0, 0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0],
+        value: |of| Some(of[0]),
     },
-    Axis { variable: "eta", unit: "", edges: &[-1.0, -0.75, -0.5, -0.25, 0.0, 0.25, 0.5, 0.75, 1.0] },
+    Axis {
+        variable: "eta",
+        unit: "",
+        edges: &[-1.0, -0.75, -0.5, -0.25, 0.0, 0.25, 0.5, 0.75, 1.0],
+        value: |of| Some(of[1]),
+    },
 ];
 
 /// pT, GeV/c, and eta of a particle of all events.
-fn properties(truth: &CylinderTruth, particle: usize) -> [f64; 2] {
+fn properties(truth: &CylinderTruth, particle: usize) -> Properties {
     let [.., per_pt, _, theta] = truth.particles.vertex.each_ref().map(|column| f64::from(column[particle]));
     [1.0 / per_pt.abs(), -libm::log(libm::tan(0.5 * theta))]
 }
@@ -41,11 +44,9 @@ impl CylinderBins {
     /// The bins of a particle of all events.
     fn of(&mut self, truth: &CylinderTruth, particle: usize) -> impl Iterator<Item = &mut Bin> {
         let values = properties(truth, particle);
-        self.0.iter_mut().zip(&AXES).zip(values).map(|((bins, axis), value)| {
-            let last = axis.edges.len() - 2;
-            bins.resize(last + 1, Bin::default());
-            let above = axis.edges.partition_point(|edge| *edge <= value);
-            &mut bins[above.saturating_sub(1).min(last)]
+        self.0.iter_mut().zip(&AXES).filter_map(move |(bins, axis)| {
+            bins.resize(axis.bins(), Bin::default());
+            Some(&mut bins[axis.bin(&values)?])
         })
     }
 
@@ -66,7 +67,7 @@ impl CylinderBins {
 
     /// The tables of a category.
     pub fn tables(&self, category: &'static str) -> impl Iterator<Item = CylinderTable> {
-        let table = move |(axis, bins): (&Axis, &Vec<Bin>)| CylinderTable {
+        let table = move |(axis, bins): (&Axis<Properties>, &Vec<Bin>)| CylinderTable {
             category,
             variable: axis.variable,
             unit: axis.unit,
@@ -92,24 +93,9 @@ pub struct CylinderTable {
 /// One bin of a [`CylinderTable`]; rates are `None` for 0 / 0.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct CylinderBin {
-    /// Lower edge, in the table's unit.
-    pub low: f64,
-    /// Upper edge, in the table's unit.
-    pub high: f64,
-    /// Particles.
-    pub reconstructible: u64,
-    /// Of these, those with a track.
-    pub reconstructed: u64,
-    /// Their share.
-    pub efficiency: Option<f64>,
-    /// Lower end of the 68 % Clopper-Pearson interval.
-    pub efficiency_low: Option<f64>,
-    /// Upper end of the interval.
-    pub efficiency_high: Option<f64>,
-    /// Matched tracks beyond the first of each particle.
-    pub clones: u64,
-    /// Clones over reconstructed particles.
-    pub clone_rate: Option<f64>,
+    /// The particles; clones are matched tracks beyond the first of each, over reconstructed particles.
+    #[serde(flatten)]
+    pub particles: EfficiencyBin,
     /// Tracks of which particles of the bin left the most hits.
     pub tracks: u64,
     /// Of these, those of no particle.
@@ -120,21 +106,13 @@ pub struct CylinderBin {
 
 impl CylinderBin {
     fn new(edges: &[f64], bin: &Bin) -> Self {
-        let Bin { counter, tracks, ghosts } = *bin;
-        let interval = clopper_pearson(counter.reconstructed, counter.reconstructible);
+        let Bin { counter, tracks, ghosts } = bin;
+        let clone_rate = |counter: &Counter| ratio(counter.clones as f64, counter.reconstructed as f64);
         Self {
-            low: edges[0],
-            high: edges[1],
-            reconstructible: counter.reconstructible,
-            reconstructed: counter.reconstructed,
-            efficiency: counter.efficiency(),
-            efficiency_low: interval.map(|(low, _)| low),
-            efficiency_high: interval.map(|(_, high)| high),
-            clones: counter.clones,
-            clone_rate: ratio(counter.clones as f64, counter.reconstructed as f64),
-            tracks,
-            ghosts,
-            ghost_rate: ratio(ghosts as f64, tracks as f64),
+            particles: EfficiencyBin::new(edges, counter, clone_rate),
+            tracks: *tracks,
+            ghosts: *ghosts,
+            ghost_rate: ratio(*ghosts as f64, *tracks as f64),
         }
     }
 }

@@ -7,10 +7,10 @@ use std::f64::consts::PI;
 
 /// A binned quantity. The first and last bin also take what lies beyond them.
 pub(super) struct Axis<T: ?Sized> {
-    variable: &'static str,
-    unit: &'static str,
-    edges: &'static [f64],
-    value: fn(&T) -> Option<f64>,
+    pub(super) variable: &'static str,
+    pub(super) unit: &'static str,
+    pub(super) edges: &'static [f64],
+    pub(super) value: fn(&T) -> Option<f64>,
 }
 
 /// A particle and the number of particles of its event.
@@ -23,12 +23,12 @@ const PHI: [f64; 9] = [-PI, -0.75 * PI, -0.5 * PI, -0.25 * PI, 0.0, 0.25 * PI, 0
 const PARTICLES: [f64; 8] = [0.0, 100.0, 200.0, 300.0, 400.0, 500.0, 700.0, 1000.0];
 
 impl<T: ?Sized> Axis<T> {
-    fn bins(&self) -> usize {
+    pub(super) fn bins(&self) -> usize {
         self.edges.len() - 1
     }
 
     /// The bin of `subject`; none when the quantity is not known or not a number.
-    fn bin(&self, subject: &T) -> Option<usize> {
+    pub(super) fn bin(&self, subject: &T) -> Option<usize> {
         let value = (self.value)(subject).filter(|value| !value.is_nan())?;
         let above = self.edges.partition_point(|edge| *edge <= value);
         Some(above.saturating_sub(1).min(self.bins() - 1))
@@ -208,7 +208,7 @@ pub struct EfficiencyBin {
 }
 
 impl EfficiencyBin {
-    fn new(edges: &[f64], counter: &Counter, clone_rate: fn(&Counter) -> Option<f64>) -> Self {
+    pub(super) fn new(edges: &[f64], counter: &Counter, clone_rate: fn(&Counter) -> Option<f64>) -> Self {
         Self {
             low: edges[0],
             high: edges[1],

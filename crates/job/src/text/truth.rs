@@ -2,8 +2,8 @@
 
 use super::words::{axis, edge, percent, table};
 use peloton_truth::{
-    CheckReport, CylinderCategory, CylinderReport, Loss, LossReport, MomentumReport, Pull, Resolution,
-    StageLoss, StatePull, VeloPullReport,
+    CheckReport, CylinderBin, CylinderCategory, CylinderReport, Loss, LossReport, MomentumReport, Pull,
+    Resolution, StageLoss, StatePull, VeloPullReport,
 };
 
 /// Efficiencies and ghost rates in bins.
@@ -182,12 +182,27 @@ fn cylinder_bins(check: &CylinderReport) -> String {
         text.push_str(&format!("\n{} against {}\n", one.category, axis(one.variable, one.unit)));
         let heads = ["from", "to", "found", "of", "efficiency", "clones", "ghosts", "tracks", "ghost rate"];
         let mut rows = vec![heads.map(String::from)];
-        rows.extend(one.bins.iter().filter(|bin| bin.reconstructible + bin.tracks > 0).map(|bin| {
-            let [found, of, ghosts, tracks] =
-                [bin.reconstructed, bin.reconstructible, bin.ghosts, bin.tracks].map(|n| n.to_string());
-            let [rate, clones, ghost_rate] = [bin.efficiency, bin.clone_rate, bin.ghost_rate].map(percent);
-            [edge(bin.low), edge(bin.high), found, of, rate, clones, ghosts, tracks, ghost_rate]
-        }));
+        let is_filled = |bin: &&CylinderBin| bin.particles.reconstructible + bin.tracks > 0;
+        rows.extend(one.bins.iter().filter(is_filled).map(
+            |CylinderBin { particles, tracks, ghosts, ghost_rate }| {
+                let [found, of, ghosts, tracks] =
+                    [particles.reconstructed, particles.reconstructible, *ghosts, *tracks]
+                        .map(|n| n.to_string());
+                let [rate, clones, ghost_rate] =
+                    [particles.efficiency, particles.clone_rate, *ghost_rate].map(percent);
+                [
+                    edge(particles.low),
+                    edge(particles.high),
+                    found,
+                    of,
+                    rate,
+                    clones,
+                    ghosts,
+                    tracks,
+                    ghost_rate,
+                ]
+            },
+        ));
         text.push_str(&table(&rows));
     }
     text
