@@ -54,7 +54,7 @@ fn same_hits(a: &VeloBatch, b: &VeloBatch) -> bool {
 }
 
 const WITH_TRUTH: ReadOptions =
-    ReadOptions { format: Format::Auto, first: 0, count: None, strict: true, truth: true };
+    ReadOptions { format: Format::Auto, first: 0, count: None, strict: true, truth: true, start: Start::default() };
 
 #[test]
 fn what_is_written_is_read_back() {

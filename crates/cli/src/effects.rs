@@ -111,6 +111,9 @@ mod tests {
     /// Those of one command alone, whatever the sequence.
     const OWN: &[&str] = &[
         "--output",
+        "--plan",
+        "--part",
+        "--force",
         "--repetitions",
         "--seconds",
         "--scan",

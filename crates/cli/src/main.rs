@@ -14,6 +14,7 @@ mod interrupt;
 mod isa;
 mod latency;
 mod options;
+mod plan;
 mod reproduce;
 mod run;
 mod sensor;
@@ -78,6 +79,8 @@ commands! {
     Display: display::Display,
     Reproduce: reproduce::Reproduce,
     Soak: soak::Soak,
+    Plan: plan::PlanCommand,
+    Manifest: plan::ManifestCommand,
     Isa: isa::IsaCommand,
 }
 

@@ -11,7 +11,7 @@ pub mod timepix;
 mod units;
 
 pub use arrow::{arrow_batch, arrow_schema};
-pub use file::{OutputFile, is_standard_output, remove_unfinished, write_whole};
+pub use file::{OutputFile, is_standard_output, remove_unfinished, write_durably, write_whole};
 pub use job_files::JobFiles;
 pub use ndjson::NdjsonWriter;
 pub use parquet::{Metadata, ParquetWriter};
