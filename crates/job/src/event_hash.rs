@@ -34,7 +34,7 @@ impl<R: Results> EventHasher<R> {
     pub fn add(&mut self, ids: &[EventId], piece: &R) {
         if !R::has_events() {
             self.source.update(piece);
-            self.is_source_open = true;
+            self.is_source_open |= piece.items(0) > 0;
             return;
         }
         let columns = piece.columns();
@@ -94,7 +94,7 @@ impl<R: Results> EventHasher<R> {
 mod tests {
     use super::*;
     use peloton::Status;
-    use peloton::event::VeloTracks;
+    use peloton::event::{PixelClusters, VeloTracks};
 
     /// Events of so many tracks with three hits each; hits have the number of their event.
     fn tracks(events: &[(u64, u32)]) -> (Vec<EventId>, VeloTracks) {
@@ -141,6 +141,35 @@ mod tests {
         // Number, status, end of the tracks, ends of their hits, the hits.
         let bytes = [&7u64.to_le_bytes()[..], &[0; 2], &words(&[2, 3, 6, 700, 701, 702, 700, 701, 702])].concat();
         assert_eq!(hash(&[&[(3, 1)], &[(7, 2)]]), xxh3_64(&bytes).wrapping_add(hash(&[&[(3, 1)]])));
+    }
+
+    #[test]
+    fn sources_of_rows_add_up() {
+        let clusters = |times: &[i64]| {
+            let mut clusters = PixelClusters::default();
+            for &time in times {
+                clusters.hits.push(time, 1, 2, 7);
+                clusters.hit_start.push(clusters.hits.len() as u32);
+            }
+            clusters.features.set_len(times.len());
+            clusters
+        };
+        let hash = |first: u64, sources: &[&[i64]]| {
+            let mut hasher = EventHasher::default().from_source(first);
+            for source in sources {
+                let (before, after) = source.split_at(source.len() / 2);
+                [before, after, &[]].iter().for_each(|piece| hasher.add(&[], &clusters(piece)));
+                hasher.end_source();
+            }
+            // Nothing follows the last source.
+            hasher.add(&[], &clusters(&[]));
+            hasher.finish()
+        };
+        let whole = hash(0, &[&[4, 5, 6], &[7, 8]]);
+        assert_eq!(hash(0, &[&[4, 5, 6]]).wrapping_add(hash(1, &[&[7, 8]])), whole);
+        assert_ne!(hash(0, &[&[7, 8], &[4, 5, 6]]), whole);
+        let rows = Hasher::of(&clusters(&[7, 8])).int;
+        assert_eq!(hash(1, &[&[7, 8]]), xxh3_64([1u64.to_le_bytes(), rows.to_le_bytes()].as_flattened()));
     }
 
     #[test]

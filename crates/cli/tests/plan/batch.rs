@@ -25,7 +25,8 @@ fn a_job_array_makes_the_same_bytes() {
     };
     // Two at a time, and one part twice at the same time.
     for pair in [[0, 1], [2, 3], [4, 5], [6, 7], [8, 9], [10, 11], [11, 11]] {
-        pair.map(start).map(|mut job| assert!(job.wait().unwrap().success()));
+        let jobs = pair.map(start);
+        jobs.into_iter().for_each(|mut job| assert!(job.wait().unwrap().success()));
     }
     let one = path(&folder, "one");
     json(&["run", "--plan", &plan, "--part", ":", "--output", &one, "--geometry", "nominal"]);
@@ -67,22 +68,26 @@ fn long_part(folder: &Path) -> (String, String) {
     (plan(folder, &["sim:lhcb,events=20000"], 10_000).0, path(folder, "parts"))
 }
 
+/// How many temporary files there are.
+fn temporaries(to: &str) -> usize {
+    let entries = std::fs::read_dir(to).into_iter().flatten().flatten();
+    let names = entries.map(|entry| entry.file_name().into_string().unwrap());
+    names.filter(|name| name.starts_with(".peloton-") && name.ends_with(".part")).count()
+}
+
 /// Starts the long part and waits until it is writing.
 fn begun(plan: &str, to: &str) -> std::process::Child {
+    // A process that was killed left its own.
+    let (before, begin) = (temporaries(to), Instant::now());
     let job = peloton(&["run", "--plan", plan, "--part", "0", "--output", to, "--threads", "1", "--quiet"])
         .stderr(Stdio::null())
         .spawn()
         .expect("the program starts");
-    let begin = Instant::now();
-    let is_temporary = |name: &str| name.starts_with(".peloton-") && name.ends_with(".part");
-    loop {
-        let entries = std::fs::read_dir(to).into_iter().flatten().flatten();
-        if entries.into_iter().any(|entry| is_temporary(&entry.file_name().to_string_lossy())) {
-            return job;
-        }
+    while temporaries(to) == before {
         assert!(begin.elapsed() < Duration::from_secs(60), "it never began");
         sleep(Duration::from_millis(20));
     }
+    job
 }
 
 fn signal(job: &std::process::Child, name: &str) {
@@ -130,10 +135,7 @@ fn a_full_disk_is_told_and_the_part_is_made_later() {
         assert_eq!(told.count(), 1, "{error}");
     }
     assert_eq!(names(&to), ["part-00000.failed.json", "part-00001.failed.json"]);
-    let left = std::fs::read_dir(&to).unwrap().flatten().filter(|entry| {
-        entry.file_name().to_string_lossy().ends_with(".part")
-    });
-    assert_eq!(left.count(), 0);
+    assert_eq!(temporaries(&to), 0);
     let sum = json_of(&["manifest", &to, "--plan", &plan], 1);
     assert!(sum["failed"][1]["reason"].as_str().unwrap().contains("File too large"), "{sum}");
     let (code, _, error) = said(&arguments);

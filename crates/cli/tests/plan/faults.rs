@@ -49,6 +49,7 @@ fn wrong_flags_are_told() {
 fn files_that_cannot_be_planned_are_named() {
     let folder = folder("unplannable");
     let (raw, toy) = (simulated(&folder, "a.mdf", "lhcb", 2), simulated(&folder, "b.bin", "cylinder", 1));
+    let [pixels, other_pixels] = ["e.txt", "f.tpx3"].map(|name| simulated(&folder, name, "timepix", 100));
     let [text, empty] = [("c.txt", "no events"), ("d.mdf", "")].map(|(name, content)| {
         std::fs::write(folder.join(name), content).unwrap();
         path(&folder, name)
@@ -56,6 +57,7 @@ fn files_that_cannot_be_planned_are_named() {
     let output = path(&folder, "plan.json");
     for (inputs, words) in [
         (&[&raw[..], &toy][..], "hold different things"),
+        (&[&pixels, &other_pixels], "hold different things"),
         (&[&raw, "absent.mdf"], "absent.mdf"),
         (&[&raw, &text], "c.txt: unknown format"),
         (&[&raw, &empty], "d.mdf: there is no event in it"),

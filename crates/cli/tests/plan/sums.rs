@@ -109,7 +109,8 @@ fn simulations_and_files_that_cannot_seek_add_up() {
         ("lhcb", ["a.mdf.zst", "b.mdf.zst"], &["--geometry", "nominal"][..]),
         ("velo", ["a.ndjson", "b.ndjson.zst"], &[]),
         ("cylinder", ["a.bin", "b.bin.zst"], &[]),
-        ("timepix", ["a.txt", "b.tpx3"], &[]),
+        ("timepix", ["a.tpx3", "b.tpx3"], &[]),
+        ("timepix", ["a.txt", "b.txt"], &[]),
     ] {
         let events = if detector == "timepix" { 2000 } else { 3 };
         let files = names.map(|name| simulated(&folder, name, detector, events));

@@ -6,6 +6,7 @@ use crate::Host;
 use crate::systems::{inputs, is_named_mdf};
 use peloton::{Error, Result};
 use peloton_io::input::mdf::event_starts;
+use peloton_io::input::timepix::{PixelFormat, PixelOptions, PixelReader};
 use peloton_io::input::{
     CylinderReader, Format, Kind, RawReader, ReadOptions, Source, VeloReader, files, find_raw, is_pipe, kind_of,
 };
@@ -35,8 +36,10 @@ pub fn make(names: &[String], format: Format, part_events: u64, host: Host<'_>) 
         return Ok(cut.plan());
     }
     let named = names.iter().map(|name| inputs_of(name, format)).collect::<Result<Vec<_>>>()?.concat();
-    let kind = named.first().map(|found| found.kind);
-    if let Some(other) = named.iter().find(|found| Some(found.kind) != kind) {
+    let is_other = |found: &&Found| {
+        found.kind != named[0].kind || found.kind == Kind::Pixels && found.format != named[0].format
+    };
+    if let Some(other) = named.iter().find(is_other) {
         let [first, other] = [&named[0], other].map(|found| found.path.display());
         let message = format!("{first} and {other} hold different things: make a plan for each kind");
         return Err(Error::Config(message));
@@ -72,12 +75,17 @@ fn inputs_of(name: &str, format: Format) -> Result<Vec<Found>> {
     if path.is_dir() && is_raw && find_raw(path)? == Some(Format::Banks) {
         return Ok(vec![Found { path: path.into(), kind: Kind::Raw, format: Format::Banks }]);
     }
-    let found = |path: PathBuf| {
-        let kind = kind(&path, format)?;
-        let format = if kind == Kind::Raw { Format::Mdf } else { format };
-        Some(Found { path, kind, format })
+    let known = files(path)?.into_iter().filter_map(|path| kind(&path, format).map(|kind| (path, kind)));
+    let found = |(path, kind): (PathBuf, Kind)| {
+        let format = match kind {
+            Kind::Raw => Format::Mdf,
+            // Files of one format are sorted alike, whichever comes first.
+            Kind::Pixels => Format::Pixels(pixel_format(&path, format)?),
+            _ => format,
+        };
+        Ok(Found { path, kind, format })
     };
-    let all: Vec<_> = files(path)?.into_iter().filter_map(found).collect();
+    let all = known.map(found).collect::<Result<Vec<_>>>()?;
     if all.is_empty() {
         let message = "unknown format: neither raw banks, Velo JSON, events of the cylinder detector nor pixel hits";
         return Err(Error::format(name, message));
@@ -94,6 +102,13 @@ fn kind(path: &Path, format: Format) -> Option<Kind> {
         Format::Pixels(_) => Some(Kind::Pixels),
         _ => kind_of(path).or_else(|| is_named_mdf(path).then_some(Kind::Raw)),
     }
+}
+
+/// The format of a file of pixel hits.
+fn pixel_format(path: &Path, format: Format) -> Result<PixelFormat> {
+    let format = if let Format::Pixels(format) = format { format } else { PixelFormat::Auto };
+    let options = PixelOptions { format, ..PixelOptions::default() };
+    Ok(PixelReader::open(&[Source::Path(path.into())], options)?.format())
 }
 
 /// An input without its events.
