@@ -3,8 +3,8 @@
 use peloton::{Error, Result};
 use peloton_io::output::remove_unfinished;
 use peloton_job::Cancel;
-use std::sync::{Arc, LazyLock};
 use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::{Arc, LazyLock};
 
 /// The wish to end, shared by all jobs of this process.
 pub static CANCEL: LazyLock<Cancel> = LazyLock::new(Cancel::default);

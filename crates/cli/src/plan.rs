@@ -54,7 +54,8 @@ impl PlanCommand {
         let made = plan::make(&self.inputs, self.format, self.part_events, host(&report.terminal()))?;
         made.write(&self.output)?;
         let of = [text::count(made.parts.len(), "part"), text::count(made.inputs.len(), "input")];
-        let events = made.events.map_or(String::new(), |events| format!(", {} events", text::grouped(events)));
+        let events =
+            made.events.map_or(String::new(), |events| format!(", {} events", text::grouped(events)));
         let told = format!("{} of {}{events}: {}\n", of[0], of[1], self.output.display());
         report.report(&told, &made)?;
         Ok(ExitCode::SUCCESS)

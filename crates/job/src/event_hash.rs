@@ -46,7 +46,9 @@ impl<R: Results> EventHasher<R> {
                 let range = ranges[info.depth].clone();
                 match values {
                     Values::Status(values) => {
-                        values[range].iter().for_each(|status| self.bytes.extend(status.code().to_le_bytes()));
+                        values[range]
+                            .iter()
+                            .for_each(|status| self.bytes.extend(status.code().to_le_bytes()));
                     }
                     Values::Starts(starts) => {
                         let starts = &starts[range.start * info.lists..=range.end * info.lists];
@@ -139,7 +141,8 @@ mod tests {
     fn an_event_has_the_documented_hash() {
         let words = |words: &[u32]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<_>>();
         // Number, status, end of the tracks, ends of their hits, the hits.
-        let bytes = [&7u64.to_le_bytes()[..], &[0; 2], &words(&[2, 3, 6, 700, 701, 702, 700, 701, 702])].concat();
+        let bytes =
+            [&7u64.to_le_bytes()[..], &[0; 2], &words(&[2, 3, 6, 700, 701, 702, 700, 701, 702])].concat();
         assert_eq!(hash(&[&[(3, 1)], &[(7, 2)]]), xxh3_64(&bytes).wrapping_add(hash(&[&[(3, 1)]])));
     }
 

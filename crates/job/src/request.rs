@@ -4,8 +4,8 @@ use crate::{Config, Device, Summary};
 use peloton::event::{Edge, Layout};
 use peloton::velo::VeloBanks;
 use peloton::{Error, Result};
-use peloton_io::input::{Format, Start};
 use peloton_io::input::timepix::{KatherineOptions, WhenFull};
+use peloton_io::input::{Format, Start};
 use peloton_io::output::Metadata;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -115,7 +115,8 @@ impl Request {
         match self.events.count {
             Some(count) if count as u64 != summary.events => {
                 let found = summary.events;
-                let message = format!("{found} events where the plan has {count}: it has changed since it was planned");
+                let message =
+                    format!("{found} events where the plan has {count}: it has changed since it was planned");
                 Err(Error::format(self.inputs.join(" "), message))
             }
             _ => Ok(summary),

@@ -44,7 +44,8 @@ fn a_part_that_is_done_is_left_alone() {
         json(&[&["run", "--plan", &plan, "--part", part, "--output", &to], more].concat())
     };
     let first = run("1", &[]);
-    let modified = || std::fs::metadata(Path::new(&to).join("part-00001.parquet")).unwrap().modified().unwrap();
+    let modified =
+        || std::fs::metadata(Path::new(&to).join("part-00001.parquet")).unwrap().modified().unwrap();
     let then = modified();
     // Nothing that changes the speed alone is a reason to run it again.
     assert_eq!(run("1", &["--threads", "1", "--isa", "scalar", "--slice", "3"]), first);

@@ -63,7 +63,10 @@ fn files_that_cannot_be_planned_are_named() {
         (&[&raw, &empty], "d.mdf: there is no event in it"),
     ] {
         let (code, _, found) = said(&[&["plan"], inputs, &["--output", &output, "--quiet"]].concat());
-        assert!(code != Some(0) && found.contains(words) && found.lines().count() == 1, "{inputs:?}: {found}");
+        assert!(
+            code != Some(0) && found.contains(words) && found.lines().count() == 1,
+            "{inputs:?}: {found}"
+        );
         assert!(!Path::new(&output).exists());
     }
 }
@@ -148,5 +151,8 @@ fn nothing_reconstructed_at_all_is_a_failure_of_the_whole() {
     let to = path(&folder, "parts");
     json(&["run", "--plan", &plan, "--part", "0", "--output", &to]);
     let sum = json_of(&["manifest", &to, "--plan", &plan], 1);
-    assert_eq!((&sum["failure"], &sum["is_complete"]), (&"no event could be reconstructed".into(), &true.into()));
+    assert_eq!(
+        (&sum["failure"], &sum["is_complete"]),
+        (&"no event could be reconstructed".into(), &true.into())
+    );
 }

@@ -1,6 +1,9 @@
 //! Jobs in parts: `plan`, `run --plan`, `manifest`.
 #![cfg(unix)]
 
+#[path = "../../../../tests/common/data.rs"]
+mod common;
+
 mod batch;
 mod faults;
 mod same_bytes;
@@ -52,7 +55,17 @@ fn path(folder: &Path, name: &str) -> String {
 fn simulated(folder: &Path, name: &str, detector: &str, events: u64) -> String {
     let (file, events) = (path(folder, name), events.to_string());
     let seed: u64 = name.bytes().map(u64::from).sum();
-    json(&["simulate", "--detector", detector, "--events", &events, "--seed", &seed.to_string(), "-o", &file]);
+    json(&[
+        "simulate",
+        "--detector",
+        detector,
+        "--events",
+        &events,
+        "--seed",
+        &seed.to_string(),
+        "-o",
+        &file,
+    ]);
     file
 }
 

@@ -11,7 +11,10 @@ fn parts_are_the_same_bytes_on_every_instruction_set_and_number_of_threads() {
     let files = files.each_ref().map(|file| &file[..]);
     let (plan, _) = plan(&folder, &files, 2);
     let part = |part: &str, to: &str, how: &[&str]| {
-        json(&[&["run", "--plan", &plan, "--part", part, "--output", to, "--geometry", "nominal"], how].concat())
+        json(
+            &[&["run", "--plan", &plan, "--part", part, "--output", to, "--geometry", "nominal"], how]
+                .concat(),
+        )
     };
     let one = path(&folder, "one");
     part(":", &one, &[]);
@@ -38,7 +41,8 @@ fn the_environment_names_the_instruction_set_of_a_part() {
     let folder = folder("environment");
     let (plan, _) = plan(&folder, &["sim:velo,events=2"], 1);
     let to = path(&folder, "parts");
-    let mut command = peloton(&["run", "--plan", &plan, "--part", "1", "--output", &to, "--quiet", "--json", "-"]);
+    let mut command =
+        peloton(&["run", "--plan", &plan, "--part", "1", "--output", &to, "--quiet", "--json", "-"]);
     let made = command.env(Isa::VARIABLE, "scalar").output().unwrap();
     let made: serde_json::Value = serde_json::from_slice(&made.stdout).unwrap();
     assert_eq!(made["level"], "scalar x 1");

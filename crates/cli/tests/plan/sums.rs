@@ -1,6 +1,6 @@
 //! Parts of any size add up to one run over everything.
 
-use super::{folder, json, path, plan, results, said, simulated};
+use super::{common, folder, json, path, plan, results, said, simulated};
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt64Type;
 use bytes::Bytes;
@@ -12,7 +12,9 @@ fn event_ids(parts: &[(String, Vec<u8>)]) -> Vec<u64> {
     let ids = |(_, bytes): &(String, Vec<u8>)| {
         let reader = ParquetRecordBatchReaderBuilder::try_new(Bytes::from(bytes.clone())).unwrap();
         let batches = reader.build().unwrap().map(|batch| batch.unwrap());
-        batches.flat_map(|batch| batch["event_id"].as_primitive::<UInt64Type>().values().to_vec()).collect::<Vec<_>>()
+        batches
+            .flat_map(|batch| batch["event_id"].as_primitive::<UInt64Type>().values().to_vec())
+            .collect::<Vec<_>>()
     };
     parts.iter().flat_map(ids).collect()
 }
@@ -43,7 +45,8 @@ fn add_up(folder: &Path, inputs: &[&str], part_events: u64, how: &[&str]) -> usi
 #[test]
 fn parts_of_raw_files_add_up_to_the_whole() {
     let folder = folder("raw");
-    let files = [("a.mdf", 9), ("b.mdf", 5), ("c.mdf", 8)].map(|(name, events)| simulated(&folder, name, "lhcb", events));
+    let files = [("a.mdf", 9), ("b.mdf", 5), ("c.mdf", 8)]
+        .map(|(name, events)| simulated(&folder, name, "lhcb", events));
     let files = files.each_ref().map(|file| &file[..]);
     let nominal = ["--geometry", "nominal"];
     for (size, parts) in [(1, 22), (7, 5), (1000, 3)] {
@@ -121,10 +124,42 @@ fn simulations_and_files_that_cannot_seek_add_up() {
 }
 
 #[test]
+fn real_events_and_clusters_add_up() {
+    let Some(data) = common::data() else { return };
+    let folder = folder("real");
+    let name = |name: &str| data.join(name).to_str().unwrap().to_string();
+    let geometry = name("lhcb/geometry");
+    let of_geometry = ["--geometry", &geometry[..], "--sequence", "velo-ut"];
+    // A folder of bank containers, two files of records, text and its folder, a folder of pixel hits.
+    let files = ["lhcb/minbias_retina_truth.mdf", "lhcb/minbias_superpixel.mdf"].map(name);
+    let files = files.each_ref().map(|file| &file[..]);
+    assert_eq!(add_up(&folder, &[&name("lhcb/banks")], 3, &of_geometry), 3);
+    assert_eq!(add_up(&folder, &files, 5, &of_geometry), 4);
+    assert_eq!(add_up(&folder, &[&name("velo/reference10")], 6, &[]), 10);
+    assert_eq!(add_up(&folder, &[&name("timepix/nsls2_tpx3")], 7, &[]), 23);
+    // The parts know the geometry by its content.
+    let to = path(&folder, "parts-5");
+    let plan = path(&folder, "plan-5.json");
+    let copy = folder.join("geometry");
+    std::fs::create_dir(&copy).unwrap();
+    for entry in std::fs::read_dir(&geometry).unwrap().map(|entry| entry.unwrap().path()) {
+        std::fs::copy(&entry, copy.join(entry.file_name().unwrap())).unwrap();
+    }
+    let part = |geometry: &str| {
+        let how = ["--geometry", geometry, "--sequence", "velo-ut"];
+        json(&[&["run", "--plan", &plan, "--part", "2", "--output", &to], &how[..]].concat())
+    };
+    let first = part(&geometry);
+    assert_eq!(part(copy.to_str().unwrap()), first);
+    assert_ne!(part("nominal")["geometry_hash"], first["geometry_hash"]);
+}
+
+#[test]
 fn hash_events_does_not_depend_on_the_order_of_the_parts() {
     let folder = folder("order");
     let how = |events: &'static str| json(&["run", "sim:velo,events=9,seed=4", "--events", events]);
-    let hash = |run: &serde_json::Value| u64::from_str_radix(run["hash_events"].as_str().unwrap(), 16).unwrap();
+    let hash =
+        |run: &serde_json::Value| u64::from_str_radix(run["hash_events"].as_str().unwrap(), 16).unwrap();
     let parts = ["6:3", "0:2", "2:4"].map(|events| hash(&how(events)));
     assert_eq!(parts.into_iter().fold(0, u64::wrapping_add), hash(&how("0:")));
     drop(folder);

@@ -82,7 +82,10 @@ impl OutputFile {
         file.as_file().sync_all().map_err(failed)?;
         file.persist(&place).map_err(|e| failed(e.error))?;
         // A folder is synchronised where the system can open it.
-        place.parent().and_then(|folder| File::open(folder).ok()).map_or(Ok(()), |folder| folder.sync_all().map_err(failed))
+        place
+            .parent()
+            .and_then(|folder| File::open(folder).ok())
+            .map_or(Ok(()), |folder| folder.sync_all().map_err(failed))
     }
 
     /// Puts what a failed job made in its place unless a file is there, which is worth more than a part of another:

@@ -106,14 +106,18 @@ impl Plan {
             Error::Config(format!("--part {part}: the plan has the parts 0 to {last}"))
         })?;
         let input = self.inputs.get(events.input).cloned();
-        let input = input.ok_or_else(|| Error::Config(format!("--part {part}: the plan has no input of it")))?;
+        let input =
+            input.ok_or_else(|| Error::Config(format!("--part {part}: the plan has no input of it")))?;
         Ok(PartSpec { part, events, input })
     }
 
     /// What is wrong with a plan that somebody may have changed: each event of each input must be in one part.
     fn check(&self) -> std::result::Result<(), String> {
         if self.plan_version != PLAN_VERSION {
-            return Err(format!("plan_version is {}, and this program knows {PLAN_VERSION}", self.plan_version));
+            return Err(format!(
+                "plan_version is {}, and this program knows {PLAN_VERSION}",
+                self.plan_version
+            ));
         }
         if self.parts.is_empty() {
             return Err("there are no parts".into());
@@ -181,7 +185,8 @@ mod tests {
             let found = plan.check().expect_err(words);
             assert!(found.contains(words), "{words}: {found}");
         }
-        let pixels = Plan::new(vec![input(0, None), input(0, None)], vec![part(0, 0, None), part(1, 0, None)]);
+        let pixels =
+            Plan::new(vec![input(0, None), input(0, None)], vec![part(0, 0, None), part(1, 0, None)]);
         assert_eq!((pixels.check(), pixels.events), (Ok(()), None));
     }
 }

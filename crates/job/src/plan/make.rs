@@ -8,7 +8,8 @@ use peloton::{Error, Result};
 use peloton_io::input::mdf::event_starts;
 use peloton_io::input::timepix::{PixelFormat, PixelOptions, PixelReader};
 use peloton_io::input::{
-    CylinderReader, Format, Kind, RawReader, ReadOptions, Source, VeloReader, files, find_raw, is_pipe, kind_of,
+    CylinderReader, Format, Kind, RawReader, ReadOptions, Source, VeloReader, files, find_raw, is_pipe,
+    kind_of,
 };
 use peloton_sim::timepix::PixelSimSpec;
 use peloton_sim::{CylinderSpec, SimSpec};
@@ -87,7 +88,8 @@ fn inputs_of(name: &str, format: Format) -> Result<Vec<Found>> {
     };
     let all = known.map(found).collect::<Result<Vec<_>>>()?;
     if all.is_empty() {
-        let message = "unknown format: neither raw banks, Velo JSON, events of the cylinder detector nor pixel hits";
+        let message =
+            "unknown format: neither raw banks, Velo JSON, events of the cylinder detector nor pixel hits";
         return Err(Error::format(name, message));
     }
     Ok(all)

@@ -73,7 +73,8 @@ const NO_COUNTS: [&str; 2] = ["gang", "threads"];
 pub fn manifest(plan: &Plan, from: &Path, verify: bool, max_bad: Option<u64>) -> Result<Manifest> {
     let folder = PartFolder(from);
     let there = folder.parts()?;
-    let looked = (0..plan.parts.len()).map(|part| look(plan, part, folder, verify)).collect::<Result<Vec<_>>>()?;
+    let looked =
+        (0..plan.parts.len()).map(|part| look(plan, part, folder, verify)).collect::<Result<Vec<_>>>()?;
     let made = usual(looked.iter().filter_map(|found| found.as_ref().ok()));
     let mut manifest = Manifest::empty(plan, made);
     for found in looked {
@@ -176,7 +177,8 @@ impl Manifest {
             return self.fail(FailedPart { part, input: spec.input.path, reason, runs });
         };
         if self.made.as_ref() != Some(&made) {
-            let reason = "made by another version, configuration or geometry than most parts: run it again".into();
+            let reason =
+                "made by another version, configuration or geometry than most parts: run it again".into();
             return self.fail(FailedPart { part, input: spec.input.path, reason, runs });
         }
         // What was read back was written by this program.
@@ -224,11 +226,13 @@ impl Manifest {
                 let count = failed.len();
                 Some(format!("{count} of {parts} parts lack; the first is part {part} of {input}: {reason}"))
             }
-            (None, Some(name)) => Some(format!("{name} is no part of the plan: remove it, or make a folder of its own")),
+            (None, Some(name)) => {
+                Some(format!("{name} is no part of the plan: remove it, or make a folder of its own"))
+            }
             (None, None) if *bad > 0 && *bad == events => Some("no event could be reconstructed".into()),
-            (None, None) => max_bad.filter(|max| *bad > *max).map(|max| {
-                format!("{bad} events could not be reconstructed, more than --max-bad {max}")
-            }),
+            (None, None) => max_bad
+                .filter(|max| *bad > *max)
+                .map(|max| format!("{bad} events could not be reconstructed, more than --max-bad {max}")),
         };
     }
 }

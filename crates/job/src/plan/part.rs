@@ -97,7 +97,8 @@ fn request(spec: &PartSpec, how: &Request) -> Result<Request> {
     }
     let PartSpec { events: of, input, .. } = spec;
     let index = |number: u64| {
-        usize::try_from(number).map_err(|_| Error::Config(format!("event {number}: this machine counts less far")))
+        usize::try_from(number)
+            .map_err(|_| Error::Config(format!("event {number}: this machine counts less far")))
     };
     let first = index(input.first_number.saturating_add(of.first_event))?;
     let start = match of.byte {
