@@ -1,0 +1,1 @@
+//! Faults that cannot be made from outside.
