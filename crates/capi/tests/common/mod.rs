@@ -54,10 +54,11 @@ impl Library {
         self.0.path()
     }
 
-    /// Compiles a program of `tests/programs`, and gives its path.
+    /// Compiles a program, named from `tests/programs` on, and gives its path.
     pub fn compile(&self, source: &str, flags: &[&str]) -> PathBuf {
         let number = std::fs::read_dir(self.folder()).map_or(0, Iterator::count);
-        let program = self.folder().join(format!("{}-{number}", source.replace('.', "-")));
+        let name = Path::new(source).file_stem().unwrap_or_default().to_string_lossy();
+        let program = self.folder().join(format!("{name}-{number}"));
         let output = Command::new("c++")
             .args(["-std=c++17", "-O2", "-g", "-Wall", "-Wextra", "-Werror", "-pthread"])
             .args(flags)
