@@ -15,6 +15,7 @@ mod config;
 mod config_text;
 mod device;
 mod display;
+pub mod embed;
 mod host;
 mod measure;
 mod measured;
