@@ -16,6 +16,7 @@ mod config_text;
 mod device;
 mod display;
 mod host;
+mod look;
 mod measure;
 mod measured;
 mod preset;
