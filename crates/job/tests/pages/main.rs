@@ -4,6 +4,9 @@
 //! `PELOTON_SCREENSHOTS=FOLDER` pictures of all pages are left there, to be looked at.
 
 mod chromium;
+#[path = "../report/inputs.rs"]
+mod inputs;
+mod reports;
 
 use chromium::Chromium;
 
