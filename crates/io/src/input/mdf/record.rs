@@ -91,6 +91,20 @@ pub(in crate::input) fn looks_like_record(bytes: &[u8]) -> bool {
     bytes.first_chunk().is_some_and(|head| size_of(head).is_some())
 }
 
+/// How many of these bytes, from the first on, are whole records: a stream that comes in pieces goes on behind them. All
+/// of the bytes where one of the headers is damaged, since only a reader of records can tell what follows.
+pub fn whole_records(bytes: &[u8]) -> usize {
+    let mut at = 0;
+    while let Some(head) = bytes[at..].first_chunk() {
+        match size_of(head) {
+            None => return bytes.len(),
+            Some(size) if size <= bytes.len() - at => at += size,
+            Some(_) => break,
+        }
+    }
+    at
+}
+
 /// One record, as it was cut from the stream.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Record<'a> {
@@ -252,6 +266,20 @@ mod tests {
         assert_eq!(read(&flipped), ["0 8 false", "1 0 true", "2 100 true"]);
         assert_eq!(read(&bytes[..bytes.len() - 1]), ["0 8 true", "1 0 true", "Truncated"]);
         assert_eq!(read(&bytes[..60]), ["0 8 true", "Truncated"]);
+    }
+
+    #[test]
+    fn whole_records_end_where_the_next_one_begins() {
+        let bytes = file(&[&[1; 8], &[2; 100]]);
+        let first = BEFORE_BODY + 8;
+        for (len, whole) in
+            [(0, 0), (first - 1, 0), (first, first), (first + 19, first), (bytes.len(), bytes.len())]
+        {
+            assert_eq!(whole_records(&bytes[..len]), whole, "{len} bytes");
+        }
+        let mut damaged = bytes.clone();
+        damaged[first] ^= 1;
+        assert_eq!(whole_records(&damaged), damaged.len());
     }
 
     #[test]
