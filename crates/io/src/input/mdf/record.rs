@@ -267,7 +267,9 @@ mod tests {
     fn whole_records_end_where_the_next_one_begins() {
         let bytes = file(&[&[1; 8], &[2; 100]]);
         let first = BEFORE_BODY + 8;
-        for (len, whole) in [(0, 0), (first - 1, 0), (first, first), (first + 19, first), (bytes.len(), bytes.len())] {
+        for (len, whole) in
+            [(0, 0), (first - 1, 0), (first, first), (first + 19, first), (bytes.len(), bytes.len())]
+        {
             assert_eq!(whole_records(&bytes[..len]), whole, "{len} bytes");
         }
         let mut damaged = bytes.clone();
