@@ -4,11 +4,30 @@ from typing import Any, final
 
 import numpy as np
 
+__all__ = [
+    "__version__",
+    "SCHEMA_VERSION",
+    "Column",
+    "Engine",
+    "Events",
+    "Reader",
+    "Results",
+    "Stream",
+    "Table",
+    "run",
+    "collect",
+    "check",
+    "throughput",
+    "tune",
+    "compare",
+    "simulate",
+]
+
 __version__: str
 SCHEMA_VERSION: int
 
-Asked = dict[str, Any]
-Progress = Callable[[str, int, int | None], object] | None
+_Asked = dict[str, Any]
+_Progress = Callable[[str, int, int | None], object] | None
 
 @final
 class Column:
@@ -42,7 +61,7 @@ class Results:
 
 @final
 class Engine:
-    def __new__(cls, asked: Asked) -> Engine: ...
+    def __new__(cls, asked: _Asked) -> Engine: ...
     @property
     def config(self) -> str: ...
     @property
@@ -67,32 +86,32 @@ class Events:
 
 @final
 class Reader:
-    def __new__(cls, asked: Asked, truth: bool) -> Reader: ...
+    def __new__(cls, asked: _Asked, truth: bool) -> Reader: ...
     def read(self, events: int) -> Events | None: ...
     def problems(self) -> tuple[list[str], int]: ...
     def dropped(self) -> list[tuple[str, int]]: ...
 
 @final
 class Stream:
-    def __new__(cls, asked: Asked) -> Stream: ...
+    def __new__(cls, asked: _Asked) -> Stream: ...
     def next(self) -> Results | None: ...
     def close(self) -> None: ...
     @property
     def summary(self) -> str | None: ...
 
-def run(asked: Asked, output: str, progress: Progress) -> tuple[str, str | None]: ...
-def collect(asked: Asked, progress: Progress) -> tuple[Results, str, str | None]: ...
+def run(asked: _Asked, output: str, progress: _Progress) -> tuple[str, str | None]: ...
+def collect(asked: _Asked, progress: _Progress) -> tuple[Results, str, str | None]: ...
 def check(
-    asked: Asked,
+    asked: _Asked,
     rules: str | None,
     tracks: str | None,
     losses: bool,
     truth_output: str | None,
-    progress: Progress,
+    progress: _Progress,
 ) -> tuple[str, str, bool, str | None]: ...
-def throughput(asked: Asked, seconds: float, passes: int | None, progress: Progress) -> str: ...
-def tune(asked: Asked, seconds: float, progress: Progress) -> tuple[str, str]: ...
-def compare(asked: Asked, left: str, right: str, progress: Progress) -> str: ...
+def throughput(asked: _Asked, seconds: float, passes: int | None, progress: _Progress) -> str: ...
+def tune(asked: _Asked, seconds: float, progress: _Progress) -> tuple[str, str]: ...
+def compare(asked: _Asked, left: str, right: str, progress: _Progress) -> str: ...
 def simulate(
     detector: str, events: int, seed: int, geometry: str | None, output: str
 ) -> str: ...

@@ -7,7 +7,7 @@ import numpy as np
 
 from peloton import _native
 from peloton._columns import column
-from peloton._options import Config, Options, Path_, request
+from peloton._options import Options, request
 from peloton.errors import ColumnError
 from peloton.events import EventBatch
 from peloton.results import Results, wrap
@@ -23,30 +23,13 @@ class Engine:
     >>> len(engine.run(peloton.simulate("velo", events=5, seed=1)))
     5
 
-    A child of `fork` may use it, and it can be pickled: what a process needs is made again in it. Arguments are those of
-    `Options`; raw banks need a geometry.
+    A child of `fork` may use it, and it can be pickled: what a process needs is made again in it. The
+    first argument is the name of the sequence, the others are those of `peloton.run`; raw banks need a geometry.
     """
 
-    def __init__(
-        self,
-        sequence: str | None = None,
-        preset: str | None = None,
-        isa: str | None = None,
-        gang: int | str | None = None,
-        threads: int | str | None = None,
-        geometry: Path_ | None = None,
-        config: Config | None = None,
-        **options: Unpack[Options],
-    ) -> None:
-        options.update(
-            sequence=sequence,
-            preset=preset,
-            isa=isa,
-            gang=gang,
-            threads=threads,
-            geometry=geometry,
-            config=config,
-        )
+    def __init__(self, name: str | None = None, /, **options: Unpack[Options]) -> None:
+        if name is not None:
+            options["sequence"] = name
         self._asked = request((), **options)
         self._native = _native.Engine(self._asked)
 

@@ -97,8 +97,11 @@ def simulate(
     detector: str = "lhcb",
     events: int = 100,
     seed: int = 1,
-    output: str | os.PathLike[str] | None = None,
-    **options: Unpack[Options],
+    output: Path_ | None = None,
+    *,
+    sequence: str | None = None,
+    geometry: Path_ | None = None,
+    threads: int | None = None,
 ) -> EventBatch:
     """Simulates events with their truth: `velo` (hits), `lhcb` (raw banks), `cylinder` (hits).
 
@@ -110,12 +113,12 @@ def simulate(
     <peloton.EventBatch: 2 events, velo hits>
     """
     if output is not None:
-        geometry = options.get("geometry")
-        _native.simulate(detector, events, seed, None if geometry is None else os.fspath(geometry), os.fspath(output))
+        folder = None if geometry is None else os.fspath(geometry)
+        _native.simulate(detector, events, seed, folder, os.fspath(output))
     name, *parameters = detector.split(",")
     spec = ",".join([f"sim:{name}", f"events={events}", f"seed={seed}", *parameters])
-    if not options.get("sequence"):
-        options["sequence"] = "cylinder" if name == "cylinder" else "velo"
+    sequence = sequence or ("cylinder" if name == "cylinder" else "velo")
+    options = Options(sequence=sequence, geometry=geometry, threads=threads)
     for made in read(spec, batch=max(1, events), truth=True, **options):
         return made
     raise FormatError("there is no event to simulate: events must be at least 1")

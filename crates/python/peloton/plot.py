@@ -17,6 +17,43 @@ def _axes(ax: Any) -> Any:
     return pyplot.subplots()[1]
 
 
+def efficiency(table: dict[str, Any], ax: Any = None, **options: Any) -> Any:
+    """Efficiency in bins with its interval, over the number of particles; empty bins show nothing."""
+    bins = [
+        one
+        for one in table["bins"]
+        if one["reconstructible"] and one["low"] is not None and one["high"] is not None
+    ]
+    ax = _axes(ax)
+    low, high = (np.array([one[edge] for one in bins], float) for edge in ("low", "high"))
+    values = np.array([one["efficiency"] for one in bins])
+    down = values - np.array([one["efficiency_low"] for one in bins])
+    up = np.array([one["efficiency_high"] for one in bins]) - values
+    middle, half = (low + high) / 2, (high - low) / 2
+    options.setdefault("label", table["category"])
+    ax.errorbar(middle, values, yerr=[down, up], xerr=half, fmt="o", markersize=3, **options)
+    unit = f" [{table['unit']}]" if table["unit"] not in ("", "1") else ""
+    ax.set_xlabel(f"{table['variable']}{unit}")
+    ax.set_ylabel("efficiency")
+    ax.legend()
+    return ax
+
+
+def histograms(table: dict[str, Any]) -> tuple[Any, Any]:
+    """Reconstructed and reconstructible particles of a table as `hist.Hist`; bins without an end are left out."""
+    import hist
+
+    bins = [one for one in table["bins"] if one["low"] is not None and one["high"] is not None]
+    edges = [one["low"] for one in bins] + [bins[-1]["high"]]
+    axis = hist.axis.Variable(edges, name=table["variable"], label=f"{table['variable']} [{table['unit']}]")
+    made = []
+    for what in ("reconstructed", "reconstructible"):
+        histogram = hist.Hist(axis)
+        histogram[...] = [one[what] for one in bins]
+        made.append(histogram)
+    return made[0], made[1]
+
+
 def profile(found: "Profile", stage: str | None = None, ax: Any = None) -> Any:
     """Time per event (µs) by instruction set and gang size; the best cell has a frame."""
     from matplotlib.patches import Rectangle

@@ -1,7 +1,12 @@
 """What jobs tell: the JSON of the command line, with names for what is asked for most."""
 
 from html import escape
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from peloton.errors import ConfigError
+
+if TYPE_CHECKING:
+    import pyarrow
 
 
 class Report:
@@ -93,6 +98,42 @@ class CheckReport(Report):
         self.text = text
         #: Whether everything that must hold does.
         self.is_right = is_right
+
+    def table(self, variable: str = "pt", category: str | None = None) -> dict[str, Any]:
+        """Efficiencies of a category of particles in bins of a variable: its `unit`, and `bins` with `low`, `high` (of the bin),
+        `reconstructible`, `reconstructed`, `efficiency` and its interval. Without a category that of the first table.
+        """
+        tables = [table for table in self.json.get("tables", []) if table["variable"] == variable]
+        if not tables:
+            known = sorted({table["variable"] for table in self.json.get("tables", [])})
+            raise ConfigError(f"no table against {variable}: choose from {', '.join(known)}")
+        for table in tables:
+            if category in (None, table["category"]):
+                return dict(table)
+        raise ConfigError(f"no category {category}: choose from {', '.join(t['category'] for t in tables)}")
+
+    @property
+    def tables(self) -> "pyarrow.Table":
+        """All bins of all tables of efficiencies, one a row (needs pyarrow)."""
+        import pyarrow
+
+        rows = []
+        for table in self.json.get("tables", []):
+            about = {key: table[key] for key in ("category", "variable", "unit")}
+            rows += [about | entry for entry in table["bins"]]
+        return pyarrow.Table.from_pylist(rows)
+
+    def plot(self, variable: str = "pt", category: str | None = None, ax: Any = None, **options: Any) -> Any:
+        """Draws efficiencies with their intervals against a variable; gives the axes back (needs matplotlib)."""
+        from peloton.plot import efficiency
+
+        return efficiency(self.table(variable, category), ax, **options)
+
+    def to_hist(self, variable: str = "pt", category: str | None = None) -> tuple[Any, Any]:
+        """Reconstructed and reconstructible particles as histograms (needs hist)."""
+        from peloton.plot import histograms
+
+        return histograms(self.table(variable, category))
 
     def __repr__(self) -> str:
         return self.text

@@ -1,7 +1,7 @@
 """Results as ROOT files."""
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from peloton.errors import InputError, UnsupportedError
 
@@ -16,9 +16,9 @@ def write(results: "Results", path: str | os.PathLike[str]) -> None:
         import uproot
     except ImportError as error:
         raise UnsupportedError(f"{os.fspath(path)}: .root files need uproot and awkward: {error}") from error
-    array = ak.from_arrow(results.to_arrow())
-    # An RNTuple of uproot has no missing values: they are the largest number there is.
-    columns = {name: _filled(array[name]) for name in array.fields}
+    # uproot's RNTuples have no missing values: what is missing is the largest number that there is.
+    table = results.to_arrow()
+    columns = {name: ak.from_arrow(_filled(table[name])) for name in table.column_names}
     name = next(iter(results.counts)) + "s"
     try:
         with uproot.recreate(os.fspath(path)) as file:
@@ -27,12 +27,12 @@ def write(results: "Results", path: str | os.PathLike[str]) -> None:
         raise InputError(f"{os.fspath(path)}: {error}") from error
 
 
-def _filled(values: "object") -> "object":
-    import awkward as ak
-    import numpy as np
+def _filled(values: Any) -> Any:
+    import pyarrow as pa
+    import pyarrow.compute as pc
 
-    if "?" not in str(ak.type(values)):
+    if not values.null_count and not pa.types.is_integer(values.type):
         return values
-    kind = ak.to_numpy(ak.drop_none(values)).dtype
-    missing = np.nan if kind.kind == "f" else np.iinfo(np.uint32 if kind.kind == "O" else kind).max
-    return ak.values_astype(ak.fill_none(values, missing), kind)
+    is_float = pa.types.is_floating(values.type)
+    missing = float("nan") if is_float else 2**values.type.bit_width - 1
+    return pc.fill_null(values, pa.scalar(missing, values.type)).combine_chunks()

@@ -73,7 +73,7 @@ fn check(
     let request = asked.request()?;
     let rules = rules.map(|rules| rules.parse()).transpose().map_err(crate::errors::exception)?;
     let until_end = truth_output.is_some();
-    let options = CheckOptions { rules, tables: true, losses, tracks, truth_output };
+    let options = CheckOptions { rules, tables: false, losses, tracks, truth_output };
     let checked = background::run(py, watch(progress, until_end), move |host| {
         peloton_job::check(&request, &options, host)
     })?;

@@ -13,7 +13,11 @@ use peloton_io::input::EventId;
 use std::any::Any;
 
 /// Reads the inputs of a request, as jobs on its sequence do.
-pub struct Reader(Box<dyn Reads>);
+pub struct Reader {
+    input: Box<dyn Reads>,
+    /// Whether true particles were asked for; simulations make them in any case.
+    truth: bool,
+}
 
 /// Events in memory, which every engine takes that takes events of their kind.
 pub struct ReadEvents {
@@ -62,7 +66,8 @@ impl Reader {
                     let words = "has an endless stream as input, not events";
                     return Err(peloton::Error::Unsupported(format!("the sequence {} {words}", S::NAME)));
                 }
-                open::<S>(self.0, self.1, self.2).map(|opened| Reader(Box::new(opened)))
+                let opened = open::<S>(self.0, self.1, self.2)?;
+                Ok(Reader { input: Box::new(opened), truth: self.1 })
             }
         }
         request.config.sequence.run(Open(request, truth, host))
@@ -73,17 +78,21 @@ impl Reader {
     /// # Errors
     /// When the input cannot be read on.
     pub fn read(&mut self, events: usize) -> Result<Option<ReadEvents>> {
-        self.0.read(events.max(1))
+        let mut read = self.input.read(events.max(1))?;
+        if let Some(read) = read.as_mut().filter(|_| !self.truth) {
+            read.beside.truth.clear();
+        }
+        Ok(read)
     }
 
     /// What was wrong with the input so far without ending it, and how often in all.
     pub fn problems(&self) -> (&[String], u64) {
-        self.0.problems()
+        self.input.problems()
     }
 
     /// Reasons and counts of what was lost before it could become an event.
     pub fn dropped(&self) -> Vec<(&'static str, u64)> {
-        self.0.dropped()
+        self.input.dropped()
     }
 }
 
