@@ -111,6 +111,7 @@ mod tests {
     /// Those of one command alone, whatever the sequence.
     const OWN: &[&str] = &[
         "--output",
+        "--report",
         "--repetitions",
         "--seconds",
         "--scan",

@@ -19,7 +19,7 @@ pub struct StageTime {
     /// Time per hit that went in, ns.
     pub ns_per_hit: f64,
     /// Share of the lanes that did wanted work, 0..1; `None` when the stage does not count them.
-    #[serde(skip)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub occupancy: Option<f64>,
 }
 

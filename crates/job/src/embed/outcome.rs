@@ -136,6 +136,11 @@ impl AnyOutcome {
         self.held.visit(visit);
     }
 
+    /// The results as what they are; none when they are something else.
+    pub fn results<R: Results>(&self) -> Option<&R> {
+        self.held.any().downcast_ref::<Outcome<R>>().map(|outcome| &outcome.results)
+    }
+
     /// The column that `is_it` accepts first.
     pub fn find_column(
         &self,

@@ -17,6 +17,7 @@ pub struct ClusterStream {
     timepix: Timepix,
     decoder: PixelDecoder,
     layout: Layout,
+    block_hits: usize,
     batch: PixelBatch,
     found: PixelClusters,
     /// What happened before the clusters that wait to be taken.
@@ -41,6 +42,7 @@ impl ClusterStream {
             timepix: Timepix::new(&timepix, config.level()?, &layout, threads)?,
             decoder: PixelDecoder::tpx3(layout.clone()),
             layout,
+            block_hits: timepix.block_hits,
             batch: PixelBatch::default(),
             found: PixelClusters::default(),
             taken: Counters::default(),
@@ -55,7 +57,7 @@ impl ClusterStream {
     pub fn tpx3(&mut self, bytes: &[u8]) -> Result<()> {
         for piece in bytes.chunks(PIECE) {
             self.decoder.push(piece, &mut self.batch.block);
-            self.work(false)?;
+            self.work_if_full()?;
         }
         Ok(())
     }
@@ -80,7 +82,7 @@ impl ClusterStream {
                 self.counts.outside += 1;
             }
         }
-        self.work(false)
+        self.work_if_full()
     }
 
     /// The stream is at its end: what waits comes out, and another stream may begin.
@@ -100,9 +102,10 @@ impl ClusterStream {
     /// Moves the clusters that are complete to `to`, with what happened since the last call.
     ///
     /// # Errors
-    /// [`Error::Config`] for an outcome of another sequence.
+    /// [`Error::Config`] for an outcome of another sequence, and as [`tpx3`](Self::tpx3).
     pub fn take(&mut self, to: &mut AnyOutcome) -> Result<()> {
         let outcome = to.begin::<PixelClusters>(Timepix::NAME)?;
+        self.work(false)?;
         outcome.clear();
         std::mem::swap(&mut outcome.results, &mut self.found);
         let now = self.timepix.counters();
@@ -116,6 +119,11 @@ impl ClusterStream {
         let mut counts = self.counts;
         counts.merge(self.decoder.counts());
         counts
+    }
+
+    /// Hits that come in small pieces are worked on together.
+    fn work_if_full(&mut self) -> Result<()> {
+        if self.batch.block.hits.len() >= self.block_hits { self.work(false) } else { Ok(()) }
     }
 
     fn work(&mut self, end: bool) -> Result<()> {
