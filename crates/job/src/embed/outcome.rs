@@ -1,5 +1,6 @@
 //! [`AnyOutcome`]: results of any sequence, as columns that say what they are.
 
+use super::shared::{Kept, SharedResults};
 use peloton::event::{ColumnInfo, Counters, Hasher, Hashes, Outcome, Results, Values};
 use peloton::{Error, Result};
 use peloton_io::input::EventId;
@@ -24,6 +25,7 @@ trait Held: Any + Send {
     fn counters(&self) -> &Counters;
     fn hasher(&self) -> Box<dyn Hashing>;
     fn arrow(&mut self, ids: &[EventId]) -> Result<RecordBatch>;
+    fn take(&mut self) -> (Arc<dyn Kept>, Counters);
     fn any(&self) -> &dyn Any;
     fn any_mut(&mut self) -> &mut dyn Any;
 }
@@ -67,6 +69,10 @@ impl<R: Results> Held for Outcome<R> {
         arrow_shared(ids, &moved)
     }
 
+    fn take(&mut self) -> (Arc<dyn Kept>, Counters) {
+        (Arc::new(std::mem::take(&mut self.results)), std::mem::take(&mut self.counters))
+    }
+
     fn any(&self) -> &dyn Any {
         self
     }
@@ -87,6 +93,12 @@ impl AnyOutcome {
         let outcome = self.held.any_mut().downcast_mut::<Outcome<R>>();
         let outcome = outcome.filter(|_| sequence == self.sequence);
         outcome.ok_or_else(|| wrong_sequence("result", sequence))
+    }
+
+    /// The results as nobody changes them any more; this outcome is then empty and usable again.
+    pub fn share(&mut self) -> SharedResults {
+        let (results, counters) = self.held.take();
+        SharedResults::new(results, std::mem::take(&mut self.ids), counters)
     }
 
     /// The sequence whose results these are.
