@@ -91,6 +91,8 @@ mod tests {
         for _ in 0..5 {
             spares.give_back(VeloTracks::default());
         }
-        assert!((0..KEPT).all(|_| spares.take::<VeloTracks>().is_some()) && spares.take::<VeloTracks>().is_none());
+        assert!(
+            (0..KEPT).all(|_| spares.take::<VeloTracks>().is_some()) && spares.take::<VeloTracks>().is_none()
+        );
     }
 }
