@@ -177,8 +177,14 @@ fn dependencies(manifest: &str) -> Vec<String> {
 }
 
 /// What prints nothing: only the command line talks to people.
-const SILENT: [&str; 6] =
-    ["src/", "crates/io/src/", "crates/sim/src/", "crates/truth/src/", "crates/job/src/", "crates/python/src/"];
+const SILENT: [&str; 6] = [
+    "src/",
+    "crates/io/src/",
+    "crates/sim/src/",
+    "crates/truth/src/",
+    "crates/job/src/",
+    "crates/python/src/",
+];
 /// Write results to standard output when they are asked to.
 const WRITE_RESULTS: [&str; 2] = ["crates/io/src/output/file.rs", "crates/job/src/sink.rs"];
 

@@ -78,7 +78,12 @@ def _datasets(table: Any) -> tuple[Datasets, Datasets, Datasets]:
 
 
 def _lists(column: Any) -> Any:
-    return column.chunk(0) if hasattr(column, "chunk") else column
+    """The lists of a column as one array; a table of no rows has no chunks at all."""
+    import pyarrow as pa
+
+    if not hasattr(column, "num_chunks"):
+        return column
+    return column.chunk(0) if column.num_chunks else pa.array([], column.type)
 
 
 def _flat(column: Any) -> np.ndarray[Any, Any]:

@@ -97,15 +97,14 @@ def check(
     5
     """
     asked = request(inputs, **options)
+    checking = {
+        "rules": rules,
+        "tracks": None if tracks is None else os.fspath(tracks),
+        "losses": losses,
+        "truth_output": None if truth_output is None else os.fspath(truth_output),
+    }
     with reporter(progress) as report:
-        text, found, is_right, failure = _native.check(
-            asked,
-            rules,
-            None if tracks is None else os.fspath(tracks),
-            losses,
-            None if truth_output is None else os.fspath(truth_output),
-            report,
-        )
+        text, found, is_right, failure = _native.check(asked, checking, report)
     checked = CheckReport(json.loads(found), text, is_right)
     _raise(failure, checked)
     return checked

@@ -62,15 +62,14 @@ def clusters(
     definition: str | None = None,
     delta_ns: float | None = None,
     calibration: Path_ | None = None,
-    triggers: str | None = None,
     **options: Unpack[Options],
 ) -> ClusterStream:
     """Clusters of pixel hits: from files, `sim:timepix,...`, `tcp://HOST:PORT` or `udp://HOST:PORT` (listens there), bytes, or an
     iterable of bytes (then say the `format`, such as "tpx3").
 
     `definition` is local, global or static (`peloton run --help`), `delta_ns` the time difference that still links hits,
-    `calibration` the folder of an energy calibration, `triggers` an edge (rise1, fall1, rise2, fall2) to pair hits with.
-    Times are in ns, energies in keV, positions in pixels.
+    `calibration` the folder of an energy calibration. Times are in ns, energies in keV, positions in pixels. Triggers are
+    paired with clusters in files: `peloton.run(source, "clusters.parquet", trigger="rise1")`.
 
     >>> import peloton
     >>> with peloton.clusters("sim:timepix,hits=20000,seed=1") as blocks:
@@ -79,8 +78,6 @@ def clusters(
     """
     options["sequence"] = "timepix"
     options["config"] = _config(options.get("config"), definition, delta_ns, calibration)
-    if triggers is not None:
-        options["trigger"] = triggers
     if isinstance(source, str | os.PathLike):
         return ClusterStream(_native.Stream(request(source, **options)))
     feeder = _Feeder(source)

@@ -9,7 +9,7 @@ use crate::results::Results;
 use peloton::event::{VELO_MODULES, VeloEvents};
 use peloton::{Result, Status};
 use peloton_io::input::EventId;
-use peloton_job::embed::{self, AnyEngine, AnyOutcome, AnyPool, AnyWorkspace};
+use peloton_job::embed::{self, AnyEngine, AnyOutcome, AnyPool, AnyWorkspace, Spares};
 use peloton_job::{Host, Request};
 use pyo3::prelude::*;
 use serde_json::json;
@@ -24,6 +24,8 @@ pub struct Engine {
     request: Arc<Request>,
     engine: AnyEngine,
     seats: Mutex<Seats>,
+    /// Memory of results that Python has let go of.
+    spares: Spares,
 }
 
 /// What runs, while nobody uses it.
@@ -112,7 +114,7 @@ impl Engine {
     fn new(asked: Asked) -> PyResult<Self> {
         let request = asked.request()?;
         let engine = AnyEngine::new(&request).map_err(exception)?;
-        Ok(Self { request: Arc::new(request), engine, seats: Mutex::default() })
+        Ok(Self { request: Arc::new(request), engine, seats: Mutex::default(), spares: Spares::default() })
     }
 
     /// The configuration as TOML.
@@ -167,12 +169,13 @@ impl Engine {
 impl Engine {
     fn run_held<H: Held + 'static>(&self, py: Python<'_>, held: Arc<H>) -> PyResult<Results> {
         let mut seat = self.take_seat().map_err(exception)?;
-        let (engine, working) = (self.engine.clone(), held.clone());
+        let (engine, working, spares) = (self.engine.clone(), held.clone(), self.spares.clone());
         let work = move |_: Host<'_>| {
             let mut outcome = engine.outcome();
+            outcome.reuse(&spares);
             working.run(&mut seat, &engine, &mut outcome)?;
             outcome.set_ids(working.ids());
-            let results = outcome.share();
+            let results = outcome.share(&spares);
             let batch = results.arrow()?;
             Ok((results, batch, seat))
         };

@@ -1,7 +1,7 @@
 //! The jobs: what the subcommands of the command line do. Answers are JSON, with the keys that `--json` gives.
 
 use crate::background::{self, Watch};
-use crate::errors::fault;
+use crate::errors::{exception, fault};
 use crate::request::Asked;
 use crate::results::Results;
 use peloton_job::{CheckOptions, Plan, Simulation, embed};
@@ -59,19 +59,27 @@ fn collect(
     Ok((Results::of(results, request)?, json(&summary)?, summary.failure))
 }
 
+/// What is checked, and how: a dictionary with these keys.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct Checking {
+    rules: Option<String>,
+    tracks: Option<PathBuf>,
+    losses: bool,
+    truth_output: Option<PathBuf>,
+}
+
 /// Compares with the truth; the text, JSON, whether everything that must hold does, and why the job has failed.
 #[pyfunction]
 fn check(
     py: Python<'_>,
     asked: Asked,
-    rules: Option<String>,
-    tracks: Option<PathBuf>,
-    losses: bool,
-    truth_output: Option<PathBuf>,
+    checking: Checking,
     progress: Option<Bound<'_, PyAny>>,
 ) -> PyResult<(String, String, bool, Option<String>)> {
     let request = asked.request()?;
-    let rules = rules.map(|rules| rules.parse()).transpose().map_err(crate::errors::exception)?;
+    let Checking { rules, tracks, losses, truth_output } = checking;
+    let rules = rules.map(|rules| rules.parse()).transpose().map_err(exception)?;
     let until_end = truth_output.is_some();
     let options = CheckOptions { rules, tables: false, losses, tracks, truth_output };
     let checked = background::run(py, watch(progress, until_end), move |host| {

@@ -125,3 +125,35 @@ def test_hdf5_as_pymepix_reads_it(tmp_path):
         from peloton import hdf5
 
         hdf5.write(peloton.run(SMALL["velo"]), tmp_path / "b.hdf5")
+
+
+def test_triggers_in_hdf5(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    from peloton import hdf5
+
+    lists = pa.list_(pa.uint16())
+    table = pa.table(
+        {
+            "time": pa.array([10.0, 2000.0, 3050.0]),
+            "centroid_x": pa.array([1.0, 5.5, 7.0], pa.float32()),
+            "centroid_y": pa.array([2.0, 6.0, 8.0], pa.float32()),
+            "hit_x": pa.array([[1], [5, 6], [7]], lists),
+            "hit_y": pa.array([[2], [6, 6], [8]], lists),
+            "hit_tot": pa.array([[3], [4, 8], [2]], lists),
+            "hit_time": pa.array([[10.0], [2000.0, 2025.0], [3050.0]]),
+            "trigger": pa.array([None, 1, 2], pa.uint16()),
+            "hit_since_trigger": pa.array([None, [500.0, 525.0], [50.0]], pa.list_(pa.float64())),
+        }
+    )
+    hdf5.write(table, tmp_path / "a.hdf5")
+    hdf5.write(table.slice(0, 1), tmp_path / "none.hdf5")
+    with h5py.File(tmp_path / "none.hdf5") as f:
+        assert f["centroided/x"].shape == f["raw/x"].shape == (0,)
+    with h5py.File(tmp_path / "a.hdf5") as f:
+        assert f["centroided/trigger nr"][:].tolist() == [1, 2]
+        assert np.allclose(f["centroided/tof"][:], [500e-9, 50e-9])
+        assert f["centroided/tot avg"][:].tolist() == [150, 50] and f["centroided/tot max"][:].tolist() == [200, 50]
+        assert f["raw/trigger nr"][:].tolist() == [1, 1, 2] and f["raw/x"][:].tolist() == [5, 6, 7]
+        assert np.allclose(f["raw/tof"][:], [500e-9, 525e-9, 50e-9])
+        assert f["triggers/nr"][:].tolist() == [1, 2]
+        assert np.allclose(f["triggers/time"][:], [1500e-9, 3000e-9])

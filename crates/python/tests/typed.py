@@ -27,7 +27,7 @@ def files(path: str) -> int:
 
 def pixels(data: bytes) -> int:
     """Clusters in some bytes."""
-    with peloton.clusters(data, format="tpx3", triggers="rise1") as stream:
+    with peloton.clusters(data, format="tpx3", delta_ns=100.0) as stream:
         return sum(len(block.column("energy")) for block in stream)
 
 

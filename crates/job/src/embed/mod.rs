@@ -20,6 +20,7 @@ mod outcome;
 mod pool;
 mod reader;
 mod shared;
+mod spares;
 mod stream;
 
 pub use batch::{EventBatch, known_status};
@@ -31,4 +32,5 @@ pub use outcome::{AnyHasher, AnyOutcome};
 pub use pool::AnyPool;
 pub use reader::{ReadEvents, Reader};
 pub use shared::SharedResults;
+pub use spares::Spares;
 pub use stream::ClusterStream;
