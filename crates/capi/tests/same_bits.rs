@@ -97,6 +97,10 @@ fn hits_of_the_velo() {
         std::fs::write(&columns, velo_columns(&velo_hits(&events))).expect("a file");
         program.hits(&columns, &expected(&events, "", None));
     }
+    // For bench/boundary.cpp.
+    if let Some(path) = std::env::var_os("PELOTON_COLUMNS") {
+        std::fs::copy(&columns, path).expect("a copy");
+    }
 }
 
 /// Coordinates below the normal numbers are what a host that flushes them to zero would change.
