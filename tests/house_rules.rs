@@ -121,7 +121,11 @@ const GENERATED: [&str; 1] = ["crates/capi/include/peloton.h"];
 fn files_are_short() {
     let rule = |file: &File| {
         let lines = file.text.lines().count();
-        if lines > 500 && !GENERATED.contains(&file.path.as_str()) { vec![file.breach(lines, "more than 500 lines")] } else { Vec::new() }
+        if lines > 500 && !GENERATED.contains(&file.path.as_str()) {
+            vec![file.breach(lines, "more than 500 lines")]
+        } else {
+            Vec::new()
+        }
     };
     let long = "\n".repeat(501);
     check(

@@ -34,7 +34,9 @@ impl peloton_engine {
     pub(crate) fn events(&self) -> Result<&AnyEngine> {
         match &self.kind {
             EngineKind::Events(engine) => Ok(engine),
-            EngineKind::Stream(_) => Err(invalid("this engine is for a stream of hits: see peloton_stream_new")),
+            EngineKind::Stream(_) => {
+                Err(invalid("this engine is for a stream of hits: see peloton_stream_new"))
+            }
         }
     }
 

@@ -76,7 +76,10 @@ impl Held {
         let found = self.outcome.find_column(|at, _| at == index);
         let missing = || {
             let count = self.texts.len();
-            invalid(format!("there is no column {index}: results of {} have {count}", self.outcome.sequence()))
+            invalid(format!(
+                "there is no column {index}: results of {} have {count}",
+                self.outcome.sequence()
+            ))
         };
         let (info, values) = found.ok_or_else(missing)?;
         let [name, unit, meaning] = &self.texts[index];

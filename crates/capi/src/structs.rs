@@ -13,8 +13,15 @@ macro_rules! crossing {
 }
 
 crossing!(
-    peloton_velo_hits, peloton_cylinder_hits, peloton_pixel_hits, peloton_layout, peloton_block, peloton_counters,
-    peloton_column, peloton_velo_tracks, peloton_pixel_counts
+    peloton_velo_hits,
+    peloton_cylinder_hits,
+    peloton_pixel_hits,
+    peloton_layout,
+    peloton_block,
+    peloton_counters,
+    peloton_column,
+    peloton_velo_tracks,
+    peloton_pixel_counts
 );
 
 /// Hits of the Velo, sorted by event and module; borrowed for the call alone, nothing needs to be padded.

@@ -138,9 +138,12 @@ fn events_of(result: *const peloton_result) -> Vec<(u16, Vec<Vec<u32>>)> {
         assert_eq!(peloton_result_velo_tracks(result, &raw mut view), PELOTON_OK);
         let at = |values: *const u32, i: usize| *values.add(i) as usize;
         let hits = |track| {
-            (at(view.hit_start, track)..at(view.hit_start, track + 1)).map(|hit| *view.hits.add(hit)).collect()
+            (at(view.hit_start, track)..at(view.hit_start, track + 1))
+                .map(|hit| *view.hits.add(hit))
+                .collect()
         };
-        let tracks = |event| (at(view.track_start, event)..at(view.track_start, event + 1)).map(hits).collect();
+        let tracks =
+            |event| (at(view.track_start, event)..at(view.track_start, event + 1)).map(hits).collect();
         (0..view.events).map(|event| (*view.status.add(event), tracks(event))).collect()
     }
 }

@@ -73,12 +73,15 @@ fn headers_compile_alone_in_every_language() {
     let include = format!("-I{}", package().join("include").display());
     let strict = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only"];
     let c = folder.path().join("a.c");
-    std::fs::write(&c, "#include <peloton.h>\nint main(void) { return peloton_abi() != PELOTON_ABI; }\n").expect("a file");
+    std::fs::write(&c, "#include <peloton.h>\nint main(void) { return peloton_abi() != PELOTON_ABI; }\n")
+        .expect("a file");
     let cpp = folder.path().join("a.cpp");
-    std::fs::write(&cpp, "#include <peloton.hpp>\nint main() { return !peloton::is_right_library(); }\n").expect("a file");
-    for (compilers, source, standards) in
-        [(["gcc", "clang"], &c, ["-std=c99", "-std=c11"]), (["g++", "clang++"], &cpp, ["-std=c++17", "-std=c++20"])]
-    {
+    std::fs::write(&cpp, "#include <peloton.hpp>\nint main() { return !peloton::is_right_library(); }\n")
+        .expect("a file");
+    for (compilers, source, standards) in [
+        (["gcc", "clang"], &c, ["-std=c99", "-std=c11"]),
+        (["g++", "clang++"], &cpp, ["-std=c++17", "-std=c++20"]),
+    ] {
         for compiler in compilers {
             if tool(compiler, "--version").is_none() {
                 missing(compiler);
@@ -86,9 +89,19 @@ fn headers_compile_alone_in_every_language() {
             }
             for exceptions in [&[][..], &["-fno-exceptions"]] {
                 for standard in standards {
-                    let run = Command::new(compiler).arg(standard).args(strict).args(exceptions).arg(&include).arg(source).output();
+                    let run = Command::new(compiler)
+                        .arg(standard)
+                        .args(strict)
+                        .args(exceptions)
+                        .arg(&include)
+                        .arg(source)
+                        .output();
                     let run = run.expect("a compiler");
-                    assert!(run.status.success(), "{compiler} {standard}: {}", String::from_utf8_lossy(&run.stderr));
+                    assert!(
+                        run.status.success(),
+                        "{compiler} {standard}: {}",
+                        String::from_utf8_lossy(&run.stderr)
+                    );
                 }
             }
         }

@@ -12,7 +12,8 @@ fn has_sanitizers() -> bool {
     let folder = tempfile::tempdir().expect("a folder");
     let source = folder.path().join("a.cpp");
     std::fs::write(&source, "int main() {}\n").expect("a file");
-    let built = Command::new("c++").args(SANITIZED).arg(&source).arg("-o").arg(folder.path().join("a")).output();
+    let built =
+        Command::new("c++").args(SANITIZED).arg(&source).arg("-o").arg(folder.path().join("a")).output();
     built.is_ok_and(|output| output.status.success())
 }
 

@@ -48,11 +48,22 @@ impl Program {
 
     /// Columns of hits, on every instruction set, in every mode, with batches and threads of all kinds.
     fn hits(&self, file: &Path, hashes: &str) {
-        let base = Ask { how: "hits", file, toml: "", geometry: "-", batch: 64, threads: 1, mode: "plain", isa: None };
+        let base = Ask {
+            how: "hits",
+            file,
+            toml: "",
+            geometry: "-",
+            batch: 64,
+            threads: 1,
+            mode: "plain",
+            isa: None,
+        };
         for isa in Isa::ALL.into_iter().filter(|isa| Level::choose(Some(*isa), None).is_ok()) {
             assert_eq!(self.run(&Ask { isa: Some(isa), ..base }), hashes, "{isa}");
         }
-        for (how, batch, threads) in [("hits", 1, 1), ("hits", 3, 1), ("hits-pool", 64, 2), ("hits-pool", 3, 1)] {
+        for (how, batch, threads) in
+            [("hits", 1, 1), ("hits", 3, 1), ("hits-pool", 64, 2), ("hits-pool", 3, 1)]
+        {
             assert_eq!(self.run(&Ask { how, batch, threads, ..base }), hashes, "{how}, batches of {batch}");
         }
         for mode in ["flush", "up", "thread"] {
@@ -69,11 +80,29 @@ impl Program {
         for name in sequences {
             let toml = format!("sequence = '{name}'");
             let hashes = expected(mdf, &toml, Some(Path::new(geometry)));
-            let base = Ask { how: "banks", file: &file, toml: &toml, geometry, batch: 3, threads: 1, mode: "plain", isa: None };
-            for (how, batch, threads) in
-                [("banks", 1, 1), ("banks", 3, 1), ("banks", 64, 1), ("banks-pool", 64, 2), ("blocks", 3, 1), ("blocks", 64, 1)]
-            {
-                assert_eq!(self.run(&Ask { how, batch, threads, ..base }), hashes, "{name}: {how}, batches of {batch}");
+            let base = Ask {
+                how: "banks",
+                file: &file,
+                toml: &toml,
+                geometry,
+                batch: 3,
+                threads: 1,
+                mode: "plain",
+                isa: None,
+            };
+            for (how, batch, threads) in [
+                ("banks", 1, 1),
+                ("banks", 3, 1),
+                ("banks", 64, 1),
+                ("banks-pool", 64, 2),
+                ("blocks", 3, 1),
+                ("blocks", 64, 1),
+            ] {
+                assert_eq!(
+                    self.run(&Ask { how, batch, threads, ..base }),
+                    hashes,
+                    "{name}: {how}, batches of {batch}"
+                );
             }
             assert_eq!(self.run(&Ask { how: "mdf", file: mdf, ..base }), hashes, "{name}: MDF bytes");
             assert_eq!(self.run(&Ask { mode: "flush", ..base }), hashes, "{name}: denormals flushed");
@@ -116,7 +145,8 @@ fn hits_with_denormal_coordinates() {
     assert!(hits.x.iter().any(|x| x.is_subnormal()));
     std::fs::write(&columns, velo_columns(&hits)).expect("a file");
     let engine = AnyEngine::new(&Request::default()).expect("an engine");
-    let (mut workspace, mut outcome, mut hasher) = (engine.workspace(), engine.outcome(), AnyHasher::default());
+    let (mut workspace, mut outcome, mut hasher) =
+        (engine.workspace(), engine.outcome(), AnyHasher::default());
     engine.run(Events::VeloHits(hits.view()), &mut workspace, &mut outcome).expect("a run");
     hasher.add(&outcome).expect("results");
     let hashes = hasher.finish().expect("hashes");
@@ -148,7 +178,16 @@ fn hits_of_the_cylinder() {
     simulate("cylinder,tracks=500", 3, &events);
     std::fs::write(&file, cylinder_columns(&events)).expect("a file");
     let toml = "sequence = 'cylinder'\n[cylinder]\nseeds = 'hits'";
-    let base = Ask { how: "cylinder", file: &file, toml, geometry: "-", batch: 1, threads: 1, mode: "plain", isa: None };
+    let base = Ask {
+        how: "cylinder",
+        file: &file,
+        toml,
+        geometry: "-",
+        batch: 1,
+        threads: 1,
+        mode: "plain",
+        isa: None,
+    };
     let hashes = expected(&events, toml, None);
     for mode in ["plain", "flush", "up", "thread"] {
         assert_eq!(program.run(&Ask { mode, ..base }), hashes, "{mode}");
@@ -165,12 +204,25 @@ fn streams_of_pixel_hits_cut_anywhere() {
     for file in &files {
         for toml in ["sequence = 'timepix'", "sequence = 'timepix'\nthreads = 2"] {
             let hashes = expected(file, toml, None);
-            let base = Ask { how: "tpx3", file, toml, geometry: "-", batch: 1, threads: 1, mode: "plain", isa: None };
+            let base = Ask {
+                how: "tpx3",
+                file,
+                toml,
+                geometry: "-",
+                batch: 1,
+                threads: 1,
+                mode: "plain",
+                isa: None,
+            };
             for batch in [1, 7, 4096, 1_000_003] {
                 let found = program.run(&Ask { batch, ..base });
                 assert_eq!(found, hashes, "{} in pieces of {batch}: {toml}", file.display());
             }
-            assert_eq!(program.run(&Ask { batch: 4096, mode: "thread", ..base }), hashes, "thread under flush");
+            assert_eq!(
+                program.run(&Ask { batch: 4096, mode: "thread", ..base }),
+                hashes,
+                "thread under flush"
+            );
         }
     }
 }

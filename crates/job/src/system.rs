@@ -92,6 +92,11 @@ pub trait System: 'static {
     /// How many events or hits are read at once when so many threads share them.
     fn batch_items(config: &Config, threads: usize) -> usize;
 
+    /// Whether a source of an endless stream ends with this batch.
+    fn ends_source(_batch: &Self::Batch) -> bool {
+        false
+    }
+
     /// What ends an endless stream.
     fn last() -> Option<Self::Batch> {
         None

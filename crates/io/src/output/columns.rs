@@ -1,8 +1,6 @@
 //! [`Memory`]: columns of results as Arrow arrays, by a copy or in the memory where they lie.
 
-use arrow_array::types::{
-    Float32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
-};
+use arrow_array::types::{Float32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type};
 use arrow_array::{ArrayRef, ArrowPrimitiveType, PrimitiveArray, UInt16Array};
 use arrow_buffer::{ArrowNativeType, Buffer, ScalarBuffer};
 use bytes::Bytes;
@@ -53,7 +51,9 @@ impl<R: Results> Memory<'_, R> {
     /// The values of the column at `index` as an array; starts as plain numbers.
     pub fn array(&self, index: usize, values: Values<'_>) -> ArrayRef {
         match values {
-            Values::Status(values) => Arc::new(UInt16Array::from_iter_values(values.iter().map(|s| s.code()))),
+            Values::Status(values) => {
+                Arc::new(UInt16Array::from_iter_values(values.iter().map(|s| s.code())))
+            }
             Values::Starts(values) | Values::U32(values) => self.primitive::<UInt32Type>(index, values),
             Values::U8(values) => self.primitive::<UInt8Type>(index, values),
             Values::U16(values) => self.primitive::<UInt16Type>(index, values),

@@ -11,9 +11,9 @@ mod table;
 pub mod timepix;
 mod units;
 
-pub use arrow_array::RecordBatch;
 pub use arrow::{arrow_batch, arrow_schema, arrow_shared};
-pub use file::{OutputFile, is_standard_output, remove_unfinished, write_whole};
+pub use arrow_array::RecordBatch;
+pub use file::{OutputFile, is_standard_output, remove_unfinished, write_durably, write_whole};
 pub use job_files::JobFiles;
 pub use ndjson::NdjsonWriter;
 pub use parquet::{Metadata, ParquetWriter};

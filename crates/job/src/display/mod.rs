@@ -2,6 +2,7 @@
 
 mod page;
 
+use crate::about::input_name;
 use crate::sink::is_no_file;
 use crate::source::warn_of_problems;
 use crate::system::open;
@@ -136,12 +137,7 @@ fn displayed(request: &Request, frame: Frame, output: &Path, host: Host<'_>) -> 
 
 /// What was read, by the names of the files alone: where they lie is nobody's business who gets the page.
 fn title(inputs: &[String]) -> String {
-    let name = |input: &String| match Path::new(input).file_name() {
-        Some(name) if !input.contains("://") && !input.starts_with("sim:") => {
-            name.to_string_lossy().into_owned()
-        }
-        _ => input.clone(),
-    };
+    let name = |input: &String| input_name(input);
     match inputs {
         [] => "simulated hits".into(),
         _ if inputs.len() > NAMED => format!("{} and {} more inputs", name(&inputs[0]), inputs.len() - 1),

@@ -49,7 +49,8 @@ impl EventBatch {
             let Block { types, sizes, align_log2, source, .. } = block;
             if types.len() != events || sizes.len() != events || *align_log2 > MAX_ALIGN_LOG2 {
                 let what = format!("{} types, {} sizes, align_log2 {align_log2}", types.len(), sizes.len());
-                let words = format!("{events} of each, and an align_log2 of {MAX_ALIGN_LOG2} at most, are wanted");
+                let words =
+                    format!("{events} of each, and an align_log2 of {MAX_ALIGN_LOG2} at most, are wanted");
                 return Err(Error::Columns(format!("block {number} (source {source}) has {what}: {words}")));
             }
         }
@@ -85,7 +86,14 @@ mod tests {
     #[test]
     fn slices_are_transposed_and_checked() {
         let types = [66, 66, 91];
-        let block = |source, payloads| Block { source, version: 4, align_log2: 2, types: &types, sizes: &[3, 8, 1], payloads };
+        let block = |source, payloads| Block {
+            source,
+            version: 4,
+            align_log2: 2,
+            types: &types,
+            sizes: &[3, 8, 1],
+            payloads,
+        };
         let bytes: Vec<u8> = (0..13).collect();
         let mut batch = EventBatch::default();
         batch.bank(66, 4, 9, &[1; 4]);
@@ -98,7 +106,13 @@ mod tests {
         assert_eq!(event.bytes(&banks[0]), [4, 5, 6, 7, 8, 9, 10, 11]);
         assert_eq!(batch.blocks(&[block(7, &bytes), block(2, &bytes[..12])], &[5, 6, 7]).unwrap(), 1);
         assert_eq!(batch.raw().statuses()[3..], [Status::TruncatedBank; 3]);
-        assert!(batch.blocks(&[block(7, &bytes)], &[5, 6]).unwrap_err().to_string().contains("block 0 (source 7)"));
+        assert!(
+            batch
+                .blocks(&[block(7, &bytes)], &[5, 6])
+                .unwrap_err()
+                .to_string()
+                .contains("block 0 (source 7)")
+        );
         assert!(batch.blocks(&[Block { align_log2: 17, ..block(7, &bytes) }], &[5, 6, 7]).is_err());
         assert_eq!((batch.ids().len(), batch.raw().len()), (6, 6));
     }

@@ -211,5 +211,7 @@ impl AnyHasher {
 
 /// Says that something was made for another sequence.
 pub(super) fn wrong_sequence(what: &str, sequence: &str) -> Error {
-    Error::Config(format!("this {what} was made for another sequence than {sequence}: make one of this engine"))
+    Error::Config(format!(
+        "this {what} was made for another sequence than {sequence}: make one of this engine"
+    ))
 }

@@ -50,7 +50,9 @@ impl AnyPool {
     /// As [`AnyEngine::run`](super::AnyEngine::run), and [`Error::System`] in a child of `fork`.
     pub fn run(&mut self, events: Events<'_>, to: &mut AnyOutcome) -> Result<()> {
         if !self.has_threads() {
-            return Err(Error::System("a child of fork has no threads of its parent: make a pool in it".into()));
+            return Err(Error::System(
+                "a child of fork has no threads of its parent: make a pool in it".into(),
+            ));
         }
         self.shares.run(events, to)
     }

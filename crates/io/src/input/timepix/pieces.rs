@@ -56,7 +56,8 @@ mod tests {
     #[test]
     fn pieces_give_what_the_reader_gives() {
         let mut hits = PixelHits::default();
-        (0..5000i64).for_each(|i| hits.push(100 * i, (i * 7 % 256) as u16, (i % 256) as u16, (i % 90) as u16));
+        (0..5000i64)
+            .for_each(|i| hits.push(100 * i, (i * 7 % 256) as u16, (i % 256) as u16, (i % 90) as u16));
         let layout = PixelFormat::Tpx3.default_layout().unwrap();
         let mut bytes = Vec::new();
         write_tpx3(&hits, &mut bytes).unwrap();
