@@ -51,7 +51,9 @@ fn layouts(library: &Library) -> String {
 
 /// What is exported, by name.
 fn symbols(library: &Library) -> Vec<String> {
-    let listed = printed(Command::new("nm").args(["-D", "--defined-only"]).arg(library.folder().join("libpeloton.so")));
+    let listed = printed(
+        Command::new("nm").args(["-D", "--defined-only"]).arg(library.folder().join("libpeloton.so")),
+    );
     let mut names: Vec<String> =
         listed.lines().filter_map(|line| line.split_whitespace().last()).map(String::from).collect();
     names.sort();
@@ -102,7 +104,9 @@ fn changes_need_another_number() {
     let old = "PELOTON_ABI 1\nfunction a\nfunction b\nstruct s 8\n  x 0\n";
     assert!(may_follow(old, old) && may_follow("", old));
     assert!(may_follow(old, &old.replace("function b", "function b\nfunction c")));
-    for changed in [old.replace("function b\n", ""), old.replace("  x 0", "  x 4"), old.replace("s 8", "s 16")] {
+    for changed in
+        [old.replace("function b\n", ""), old.replace("  x 0", "  x 4"), old.replace("s 8", "s 16")]
+    {
         assert!(!may_follow(old, &changed), "{changed}");
         assert!(may_follow(old, &changed.replace("ABI 1", "ABI 2")));
     }

@@ -17,7 +17,14 @@ fn readme_program() -> String {
 /// Installs into a folder and moves it.
 fn installed(folder: &Path) -> PathBuf {
     let (build, first, moved) = (folder.join("build"), folder.join("first"), folder.join("moved/elsewhere"));
-    printed(Command::new("cmake").arg("-S").arg(package()).arg("-B").arg(&build).arg("-DPELOTON_CARGO_FLAGS=--locked --offline"));
+    printed(
+        Command::new("cmake")
+            .arg("-S")
+            .arg(package())
+            .arg("-B")
+            .arg(&build)
+            .arg("-DPELOTON_CARGO_FLAGS=--locked --offline"),
+    );
     printed(Command::new("cmake").arg("--install").arg(&build).arg("--prefix").arg(&first));
     std::fs::create_dir_all(moved.parent().expect("a parent")).expect("a folder");
     std::fs::rename(&first, &moved).expect("moved");
@@ -71,8 +78,11 @@ fn a_moved_package_is_found() {
         return missing("pkg-config");
     }
     let configured = library_folder(&prefix).join("pkgconfig");
-    for (ways, name) in [(&["--cflags", "--libs"][..], "shared"), (&["--static", "--cflags", "--libs"], "static")] {
-        let flags = printed(Command::new("pkg-config").args(ways).arg("peloton").env("PKG_CONFIG_PATH", &configured));
+    for (ways, name) in
+        [(&["--cflags", "--libs"][..], "shared"), (&["--static", "--cflags", "--libs"], "static")]
+    {
+        let flags =
+            printed(Command::new("pkg-config").args(ways).arg("peloton").env("PKG_CONFIG_PATH", &configured));
         let program = folder.path().join(name);
         let mut compile = Command::new("c++");
         compile.arg("-std=c++17").arg("-pthread").arg(&main).arg("-o").arg(&program);
