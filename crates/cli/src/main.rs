@@ -8,6 +8,7 @@ mod check;
 mod compare;
 mod config;
 mod console;
+mod describe;
 mod display;
 mod effects;
 mod interrupt;
@@ -78,6 +79,7 @@ commands! {
     Display: display::Display,
     Reproduce: reproduce::Reproduce,
     Soak: soak::Soak,
+    Describe: describe::Describe,
     Isa: isa::IsaCommand,
 }
 

@@ -1,0 +1,3 @@
+pub fn html(_scene: &super::Scene) -> String {
+    String::new()
+}
