@@ -17,6 +17,7 @@ mod describe;
 mod device;
 mod display;
 mod host;
+mod look;
 mod measure;
 mod measured;
 mod preset;

@@ -1,0 +1,83 @@
+//! The look that all pages have in common: one file of HTML that stands alone, asks for nothing over the network, and is
+//! readable on a telephone, on a dark screen and on paper.
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use serde::Serialize;
+
+/// Text, tables, figures and colours; pages add what only they have.
+const CSS: &str = include_str!("look.css");
+
+/// Colours that there are for series: the classes `s1` to `s8` of the style sheet.
+pub const SERIES: usize = 8;
+
+/// The class of the colour of a series; they begin again behind the last.
+pub fn series_class(number: usize) -> String {
+    format!("s{}", number % SERIES + 1)
+}
+
+/// A page that stands alone.
+pub struct Page<'a> {
+    /// What the browser shows as its name.
+    pub title: &'a str,
+    /// Styles of this page alone.
+    pub css: &'a str,
+    /// What it shows.
+    pub body: Markup,
+    /// A program that runs in it, if it needs any.
+    pub script: Option<&'a str>,
+}
+
+impl Page<'_> {
+    /// The page as HTML. Its policy lets browsers load nothing, whatever is in the text of the page.
+    pub fn html(&self) -> String {
+        let Self { title, css, body, script } = self;
+        let scripts = if script.is_some() { " script-src 'unsafe-inline';" } else { "" };
+        let policy = format!("default-src 'none'; style-src 'unsafe-inline'; img-src data:;{scripts}");
+        let page = html! {
+            (DOCTYPE)
+            html lang="en" {
+                head {
+                    meta charset="utf-8";
+                    meta name="viewport" content="width=device-width, initial-scale=1";
+                    meta http-equiv="Content-Security-Policy" content=(policy);
+                    link rel="icon" href="data:,";
+                    title { (title) }
+                    style { (PreEscaped(CSS)) (PreEscaped(css)) }
+                }
+                body {
+                    (body)
+                    @if let Some(script) = script { script { (PreEscaped(script)) } }
+                }
+            }
+        };
+        page.into_string()
+    }
+}
+
+/// Data as JSON that may stand in a script: no text in it can end the script.
+pub fn script_data(data: &impl Serialize) -> String {
+    let text = serde_json::to_string(data).unwrap_or_else(|_| "null".into());
+    text.replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_in_a_page_is_taken_for_html() {
+        let body = html! { p { ("<script>alert(1)</script>") } };
+        let page = Page { title: "a < b", css: "", body, script: None }.html();
+        assert!(page.contains("<title>a &lt; b</title>") && !page.contains("<script"));
+        assert!(page.contains("default-src 'none'") && !page.contains("script-src"));
+        let with_script = Page { title: "", css: "", body: html! {}, script: Some("let a = 1;") }.html();
+        assert!(with_script.contains("<script>let a = 1;</script>") && with_script.contains("script-src"));
+        assert_eq!(script_data(&["</script>"]), "[\"\\u003c/script>\"]");
+    }
+
+    #[test]
+    fn series_have_colours_and_begin_again() {
+        assert_eq!([0, 7, 8].map(series_class), ["s1", "s8", "s1"]);
+        assert!((1..=SERIES).all(|number| CSS.contains(&format!(".s{number} {{ --series: var(--s{number})"))));
+    }
+}
