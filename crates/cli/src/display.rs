@@ -24,7 +24,7 @@ Examples:
 pub struct Display {
     /// Number of the event, or of the frame of pixel hits, from 0 over all inputs; for .json also A..B, those from A on and
     /// before B [default: the first event; the frame with the most hits]
-    #[arg(long, value_name = "K", allow_hyphen_values = true)]
+    #[arg(long, value_name = "K")]
     event: Option<EventChoice>,
     /// Which view an .svg shows: rz, xy, xz, yz [default: the one that shows most of the detector]
     #[arg(long, value_name = "VIEW")]

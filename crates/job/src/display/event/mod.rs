@@ -13,6 +13,8 @@ mod page;
 mod path;
 mod phoenix;
 mod svg;
+#[cfg(test)]
+mod tests;
 mod view;
 
 pub use choice::EventChoice;
