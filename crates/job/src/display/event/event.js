@@ -127,7 +127,7 @@ function mark(track) {
     const line = one.querySelector(".line");
     if (!line) continue;
     // The points of the line as dots.
-    element(one, "path", { class: "dots", d: line.getAttribute("d").replace(/l/g, "h0m") + "h0" });
+    element(one, "path", { class: "dots", d: line.getAttribute("d").replace(/(?!^)[lm]/g, "h0m") + "h0" });
     one.parentNode.appendChild(one);
   }
 }
@@ -219,6 +219,7 @@ if (table) {
   heads.forEach(({ name, unit, meaning }, column) => {
     const cell = head.appendChild(document.createElement("th"));
     cell.textContent = name;
+    if (event.rows.some((row) => typeof row[column] === "number")) cell.className = "number";
     cell.title = (meaning ? meaning + "; " : "") + "click to sort";
     if (unit && unit !== "1") {
       cell.append(" ", Object.assign(document.createElement("span"), { className: "unit", textContent: unit }));

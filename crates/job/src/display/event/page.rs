@@ -139,7 +139,7 @@ fn help(event: &DrawnEvent) -> String {
     );
     let joins = |track: &Track| track.pieces.iter().any(|piece| piece.line == Line::Join);
     if event.tracks.iter().any(joins) {
-        text.push_str("Where the magnet bends, dashes join two states smoothly: nobody fitted them. ");
+        text.push_str("Where the magnet bends, dotted lines join two states smoothly: nobody fitted them. ");
     }
     if event.hits.iter().any(|hit| hit.length() > 0.0) {
         text.push_str(
@@ -156,7 +156,8 @@ fn help(event: &DrawnEvent) -> String {
 
 /// The columns of the table; the first two, the number and the class, are in every row beside them.
 fn columns(event: &DrawnEvent) -> Vec<ColumnData> {
-    let column = |name: &str, unit, meaning: &str| ColumnData { name: name.into(), unit, meaning: meaning.into() };
+    let column =
+        |name: &str, unit, meaning: &str| ColumnData { name: name.into(), unit, meaning: meaning.into() };
     let mut columns = vec![column("hits", "1", "hits of the track, or of the particle that is missed")];
     columns.extend(event.columns.iter().map(|own| column(own.name, own.unit, own.meaning)));
     if has_momenta(event) {
@@ -182,7 +183,9 @@ fn rows(event: &DrawnEvent) -> Vec<Vec<Value>> {
         let mut row = vec![json!(number.to_string()), json!(event.class(number).name()), json!(track.named)];
         row.extend(track.values.iter().map(|value| rounded(*value)));
         if momenta {
-            row.extend(track.momentum.map_or([f64::NAN; 2], |momentum| [momentum.p, momentum.pt]).map(rounded));
+            row.extend(
+                track.momentum.map_or([f64::NAN; 2], |momentum| [momentum.p, momentum.pt]).map(rounded),
+            );
         }
         if let Some(truth) = &event.truth {
             let found = event.track_match(number).and_then(|found: &TrackMatch| found.particle);

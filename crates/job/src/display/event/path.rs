@@ -105,11 +105,11 @@ fn straight(of: Part, hits: &[Hit], states: &[FittedState]) -> Option<Straight> 
     let backward = is_backward(hits, states);
     Some(match end {
         _ if state.place == Place::Beam && backward => Straight { to: at[2], ..piece },
-        // From the beam to the end of the Velo.
+        // From the beam to the last hit, on the line between both states: what is behind leaves the detector aslant.
         Some(end) => {
             let dz = end.z - at[2];
             let slope = [(end.x - at[0]) / dz, (end.y - at[1]) / dz];
-            Straight { slope, from: at[2], to: end.z, ..piece }
+            Straight { slope, from: at[2], ..piece }
         }
         None if state.place == Place::Beam => Straight { from: at[2], ..piece },
         None => piece,
@@ -144,7 +144,7 @@ pub fn at_z(line: &[Piece], z: f64) -> Option<Point> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use peloton_truth::TrueState;
+    use peloton::event::TrueState;
 
     fn state(place: Place, [x, y, z]: Point, [tx, ty]: [f64; 2]) -> FittedState {
         FittedState { place, at: TrueState { x, y, z, tx, ty }, sigma: [0.0; 4], qop: None }

@@ -46,7 +46,7 @@ fn style() -> String {
         "path{{fill:none;stroke-linecap:round;stroke-linejoin:round}}\
          .sensors{{stroke:{SENSORS};stroke-width:.6}}.hits{{stroke:{HITS};stroke-width:1.6}}\
          .dots{{stroke-width:2.6}}.line{{stroke-width:1}}.state{{stroke-width:.7;opacity:.7}}\
-         .join{{stroke-width:.7;stroke-dasharray:3 2}}.missed .line{{stroke-dasharray:5 3}}"
+         .join{{stroke-width:.9;stroke-dasharray:1.5 3}}.missed .line{{stroke-dasharray:5 3}}"
     );
     for class in Class::ALL {
         let _ = write!(style, ".{}{{stroke:{}}}", class.name(), class.colour());
@@ -61,9 +61,9 @@ fn legend(event: &DrawnEvent) -> String {
         lines.push((format!("{} {number}", class.legend()), format!("class=\"{}\"", class.name())));
     }
     let unused = event.used().iter().filter(|used| !**used).count();
-    lines.push((format!("other {}", count(unused, "hit")), String::new()));
+    lines.push((count(unused, "other hit"), String::new()));
     if event.tracks.iter().flat_map(|track| &track.pieces).any(|piece| piece.line == Line::Join) {
-        lines.push(("dashed: a smooth join, not fitted".into(), "join".into()));
+        lines.push(("dotted: a smooth join, not fitted".into(), "join".into()));
     }
     let longest = lines.iter().map(|(text, _)| text.chars().count()).max().unwrap_or(0) as f64;
     let (width, height) = (CHARACTER * longest + 34.0, LINE * lines.len() as f64 + 8.0);

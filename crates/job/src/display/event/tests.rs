@@ -9,7 +9,14 @@ use peloton_truth::TrackMatch;
 
 /// Three hits in a row that are a track, two more that a missed particle left, one of nobody.
 fn scene() -> Scene {
-    let at = [[1.0, 2.0, 10.0], [11.0, -3.0, 110.0], [21.0, -8.0, 210.0], [-20.0, 9.0, 60.0], [-30.0, 14.0, 160.0], [5.0, 5.0, 0.0]];
+    let at = [
+        [1.0, 2.0, 10.0],
+        [11.0, -3.0, 110.0],
+        [21.0, -8.0, 210.0],
+        [-20.0, 9.0, 60.0],
+        [-30.0, 14.0, 160.0],
+        [5.0, 5.0, 0.0],
+    ];
     let hits: Vec<_> = at.iter().zip(7..).map(|(at, id)| Hit::point(Part::Velo, id, *at)).collect();
     let points = |hits: &[usize]| hits.iter().map(|&hit| at[hit]).collect::<Vec<_>>();
     let track = Track {
@@ -29,7 +36,10 @@ fn scene() -> Scene {
     };
     let fate = |tracks| ParticleMatch { categories: vec!["velo"], tracks, ..ParticleMatch::default() };
     let truth = Truth {
-        particles: vec![particle("pi+ <b>&", &[0, 1, 2]), particle("</script><script>alert(1)</script>", &[3, 4])],
+        particles: vec![
+            particle("pi+ <b>&", &[0, 1, 2]),
+            particle("</script><script>alert(1)</script>", &[3, 4]),
+        ],
         matches: EventMatches {
             particles: vec![fate(1), fate(0)],
             tracks: vec![TrackMatch { hits: 3, particle: Some((0, 1.0)), ..TrackMatch::default() }],
@@ -43,7 +53,12 @@ fn scene() -> Scene {
         tracks: vec![track],
         truth: Some(truth),
     };
-    Scene { sequence: SequenceName::Velo, title: "<script>alert(1)</script>".into(), sensors: Vec::new(), events: vec![event] }
+    Scene {
+        sequence: SequenceName::Velo,
+        title: "<script>alert(1)</script>".into(),
+        sensors: Vec::new(),
+        events: vec![event],
+    }
 }
 
 /// The value of an attribute of the first element that begins with `start`.
@@ -57,7 +72,8 @@ fn ticks(svg: &str, anchor: &str, place: usize) -> [(f64, f64); 2] {
     let texts = svg.split("<text ").skip(1).filter(|text| text.contains(anchor) && !text.contains("rotate"));
     let tick = |text: &str| {
         let value = text.split('>').nth(1)?.split('<').next()?.replace(',', "").parse().ok()?;
-        let places: Vec<f64> = text.split('"').skip(1).step_by(2).take(2).filter_map(|n| n.parse().ok()).collect();
+        let places: Vec<f64> =
+            text.split('"').skip(1).step_by(2).take(2).filter_map(|n| n.parse().ok()).collect();
         Some((*places.get(place)?, value))
     };
     let all: Vec<_> = texts.filter_map(tick).collect();
@@ -123,10 +139,15 @@ fn hits_lie_where_the_data_say() {
 fn lines_are_what_the_truth_says() {
     let scene = scene();
     let event = &scene.events[0];
-    assert_eq!(event.classes(), [(Class::Found, 1), (Class::Missed, 1), (Class::Clone, 0), (Class::Ghost, 0)]);
+    assert_eq!(
+        event.classes(),
+        [(Class::Found, 1), (Class::Missed, 1), (Class::Clone, 0), (Class::Ghost, 0)]
+    );
     let frame = view::Frame::around(View::Xz, &scene, event);
     let svg = elements(&scene, event, View::Xz, &frame);
-    for (element, count) in [("data-t=\"0\"", 1), ("data-t=\"m0\"", 1), ("class=\"line\"", 2), ("class=\"state\"", 1)] {
+    for (element, count) in
+        [("data-t=\"0\"", 1), ("data-t=\"m0\"", 1), ("class=\"line\"", 2), ("class=\"state\"", 1)]
+    {
         assert_eq!(svg.matches(element).count(), count, "{element}");
     }
     // One hit is on no line.
@@ -153,7 +174,8 @@ fn nothing_that_is_hostile_gets_through() {
     assert!(!figure(&scene(), View::Xz).contains("<script"));
     // Not one track, nor a hit; hits and values that are no numbers, or absurd ones.
     let mut empty = scene();
-    empty.events[0] = DrawnEvent { hits: Vec::new(), tracks: Vec::new(), truth: None, ..empty.events[0].clone() };
+    empty.events[0] =
+        DrawnEvent { hits: Vec::new(), tracks: Vec::new(), truth: None, ..empty.events[0].clone() };
     let mut odd = scene();
     odd.events[0].tracks[0].values = vec![f64::NAN];
     odd.events[0].tracks[0].momentum = Some(Momentum { p: f64::INFINITY, pt: f64::NAN, qop: 0.0 });

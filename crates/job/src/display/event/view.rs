@@ -1,6 +1,6 @@
 //! One projection of an event, as SVG in units of a frame.
 
-use super::{Class, DrawnEvent, Hit, Line, Part, Point, Scene};
+use super::{Class, DrawnEvent, Hit, Line, Part, Piece, Point, Scene};
 use crate::svg::Axis;
 use crate::{Sensor, Shape};
 use std::collections::HashSet;
@@ -224,17 +224,17 @@ pub fn elements(scene: &Scene, event: &DrawnEvent, view: View, frame: &Frame) ->
         let _ = write!(svg, "<g class=\"{}\">", class.name());
         let mut dots = Path::default();
         let mut lines = String::new();
-        let mut draw = |id: String, points: &[Point], pieces: &[super::Piece]| {
+        let mut draw = |id: String, points: &[Point], pieces: &[Piece]| {
             let seen =
                 |points: &[Point]| points.iter().map(|p| frame.at(view.project(*p))).collect::<Vec<_>>();
-            let points = seen(points);
-            points.iter().for_each(|point| dots.dot(*point));
+            seen(points).into_iter().for_each(|point| dots.dot(point));
             let (mut state, mut join, mut line) = <(Path, Path, Path)>::default();
             for piece in pieces {
                 let of = if piece.line == Line::State { &mut state } else { &mut join };
                 of.line(seen(&piece.points));
             }
-            line.line(points);
+            // Hits on both sides of a join are not joined by a line of their own.
+            points.chunk_by(|a, b| !is_between(pieces, a, b)).for_each(|part| line.line(seen(part)));
             let _ = write!(lines, "<g data-t=\"{id}\">");
             for (name, path) in [("state", &state), ("join", &join), ("line", &line)] {
                 element(&mut lines, "path", name, path);
@@ -254,6 +254,13 @@ pub fn elements(scene: &Scene, event: &DrawnEvent, view: View, frame: &Frame) ->
         svg.push_str("</g>");
     }
     svg
+}
+
+/// Whether there is a join between two hits of a track.
+fn is_between(pieces: &[Piece], a: &Point, b: &Point) -> bool {
+    let joins = pieces.iter().filter(|piece| piece.line == Line::Join);
+    let middle = |piece: &Piece| 0.5 * (piece.points[0][2] + piece.points[piece.points.len() - 1][2]);
+    joins.map(middle).any(|z| a[2] < z && b[2] > z)
 }
 
 fn element(svg: &mut String, element: &str, class: &str, path: &Path) {
