@@ -55,7 +55,7 @@ function show(view) {
   const [left, bottom] = [MARGIN.left, MARGIN.top + up];
   const at = (range, value, length) => ((value - range[0]) / (range[1] - range[0])) * length;
   let marks = `M${left} ${MARGIN.top}V${bottom}H${left + across}`;
-  for (const value of roundSteps(h, Math.max(across / 80, 2))) {
+  for (const value of roundSteps(h, Math.max(across / 60, 3))) {
     const x = left + at(h, value, across);
     marks += `M${x} ${bottom}v5`;
     element(ticks, "text", { x, y: bottom + 18, "text-anchor": "middle" }, value);

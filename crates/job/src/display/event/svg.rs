@@ -44,7 +44,7 @@ pub fn title(scene: &Scene, event: &DrawnEvent) -> String {
 fn style() -> String {
     let mut style = format!(
         "path{{fill:none;stroke-linecap:round;stroke-linejoin:round}}\
-         .sensors{{stroke:{SENSORS};stroke-width:.6}}.hits{{stroke:{HITS};stroke-width:1.6}}\
+         .sensors{{stroke:{SENSORS};stroke-width:.6}}.hits{{stroke:{HITS};stroke-width:1.6}}.hits.strips{{stroke-width:.5}}\
          .dots{{stroke-width:2.6}}.line{{stroke-width:1}}.state{{stroke-width:.7;opacity:.7}}\
          .join{{stroke-width:.9;stroke-dasharray:1.5 3}}.missed .line{{stroke-dasharray:5 3}}"
     );

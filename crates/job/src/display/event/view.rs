@@ -202,23 +202,20 @@ impl Path {
 }
 
 /// The whole event in one view, as elements of SVG in units of a frame. Their classes are those of the style sheet:
-/// `sensors`, `hits`, and a group for each [`Class`] with `dots` (used hits) and the tracks, each a group of `state` (fitted
+/// `sensors`, `hits` (also `strips`), and a group for each [`Class`] with `dots` (used hits) and the tracks, each a group of `state` (fitted
 /// states), `join` (what lies between two states) and `line` (hits joined).
 pub fn elements(scene: &Scene, event: &DrawnEvent, view: View, frame: &Frame) -> String {
     let mut svg = format!("<path class=\"sensors\" d=\"{}\"/>", outlines(&scene.sensors, view, frame));
     let used = event.used();
     for part in Part::ALL {
-        let mut path = Path::default();
+        let (mut dots, mut strips) = <(Path, Path)>::default();
         let unused = event.hits.iter().zip(&used).filter(|(hit, used)| hit.part == part && !*used);
         for [a, b] in unused.filter_map(|(hit, _)| view.mark(hit)) {
             let [from, to] = [frame.at(a), frame.at(b)];
-            if a == b {
-                path.dot(from);
-            } else {
-                path.line([from, to]);
-            }
+            if a == b { dots.dot(from) } else { strips.line([from, to]) }
         }
-        element(&mut svg, "path", "hits", &path);
+        element(&mut svg, "hits strips", &strips);
+        element(&mut svg, "hits", &dots);
     }
     for (class, _) in event.classes() {
         let _ = write!(svg, "<g class=\"{}\">", class.name());
@@ -237,7 +234,7 @@ pub fn elements(scene: &Scene, event: &DrawnEvent, view: View, frame: &Frame) ->
             points.chunk_by(|a, b| !is_between(pieces, a, b)).for_each(|part| line.line(seen(part)));
             let _ = write!(lines, "<g data-t=\"{id}\">");
             for (name, path) in [("state", &state), ("join", &join), ("line", &line)] {
-                element(&mut lines, "path", name, path);
+                element(&mut lines, name, path);
             }
             lines.push_str("</g>");
         };
@@ -250,7 +247,7 @@ pub fn elements(scene: &Scene, event: &DrawnEvent, view: View, frame: &Frame) ->
             of_class.for_each(|(number, track)| draw(number.to_string(), &track.points, &track.pieces));
         }
         svg.push_str(&lines);
-        element(&mut svg, "path", "dots", &dots);
+        element(&mut svg, "dots", &dots);
         svg.push_str("</g>");
     }
     svg
@@ -263,9 +260,9 @@ fn is_between(pieces: &[Piece], a: &Point, b: &Point) -> bool {
     joins.map(middle).any(|z| a[2] < z && b[2] > z)
 }
 
-fn element(svg: &mut String, element: &str, class: &str, path: &Path) {
+fn element(svg: &mut String, class: &str, path: &Path) {
     if !path.text().is_empty() {
-        let _ = write!(svg, "<{element} class=\"{class}\" d=\"{}\"/>", path.text());
+        let _ = write!(svg, "<path class=\"{class}\" d=\"{}\"/>", path.text());
     }
 }
 
