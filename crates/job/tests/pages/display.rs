@@ -50,6 +50,19 @@ fn pages_of_every_sequence_open_and_are_small() {
     }
 }
 
+#[test]
+fn the_page_of_pixels_opens() {
+    let Some(mut chromium) = Chromium::start() else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let page = drawn(folder.path(), SequenceName::Timepix, "sim:timepix,preset=pion75,hits=20000,seed=1");
+    for (width, dark) in [(400, false), (1400, true)] {
+        let mut tab = chromium.open(&page, [width, 900], dark);
+        assert_eq!(tab.count("svg.picture"), 6);
+        tab.check();
+        picture(&mut tab, &format!("display-timepix-{width}.png"));
+    }
+}
+
 /// The middle of an element in the window, which is scrolled to it.
 fn middle(tab: &mut Tab<'_>, selector: &str) -> [f64; 2] {
     let script = format!(
@@ -94,6 +107,18 @@ fn views_are_linked() {
     frame(&mut tab);
     let boxes = "[...document.querySelectorAll('svg.area')].map((one) => one.getAttribute('viewBox').split(' ').map((n) => Math.round(n)))";
     let zoomed = tab.evaluate(boxes);
+    // Dragged, the view moves, and with it the other one that has z to the right.
+    for (kind, by, buttons) in [("mousePressed", 0.0, 1), ("mouseMoved", 40.0, 1), ("mouseReleased", 40.0, 0)] {
+        let event = json!({
+            "type": kind, "x": x + by, "y": y, "button": "left", "buttons": buttons, "clickCount": 1,
+        });
+        tab.ask("Input.dispatchMouseEvent", event);
+    }
+    frame(&mut tab);
+    let dragged = tab.evaluate(boxes);
+    let moved = |view: usize, side: usize| dragged[view][side] != zoomed[view][side];
+    assert!(moved(0, 0) && moved(1, 0) && !moved(2, 0) && !moved(1, 1), "{zoomed} {dragged}");
+    let zoomed = dragged;
     let address = tab.evaluate("location.href");
     let address = address.as_str().expect("an address").to_string();
     assert!(address.contains("z=") && address.contains("off=ghost"), "{address}");

@@ -50,6 +50,10 @@ function show(view) {
   const unit = [0, 1].map((i) => size[i] / (high[i] - low[i]));
   const [h, v] = keys.map((key) => ranges[key]);
   const box = [(h[0] - low[0]) * unit[0], (high[1] - v[1]) * unit[1], (h[1] - h[0]) * unit[0], (v[1] - v[0]) * unit[1]];
+  // What has not moved is not drawn again.
+  const drawn = [width, ...box].join(" ");
+  if (drawn === view.drawn) return;
+  view.drawn = drawn;
   area.setAttribute("viewBox", box.join(" "));
   ticks.replaceChildren();
   const [left, bottom] = [MARGIN.left, MARGIN.top + up];
@@ -152,6 +156,15 @@ function trackAt(x, y) {
   return null;
 }
 
+// While a view moves it is drawn in less detail.
+let rest = 0;
+function moving() {
+  classes.add("moving");
+  clearTimeout(rest);
+  rest = setTimeout(() => classes.remove("moving"), 200);
+  showAll();
+}
+
 // Zooms a view by a factor about a point, given as shares of its width and height.
 function zoom(view, factor, [x, y]) {
   [x, y].forEach((share, i) => {
@@ -162,7 +175,7 @@ function zoom(view, factor, [x, y]) {
     const about = range[0] + share * long;
     ranges[key] = [about - share * next, about + (1 - share) * next];
   });
-  showAll();
+  moving();
 }
 
 for (const view of views) {
@@ -193,7 +206,7 @@ for (const view of views) {
       ranges[key] = ranges[key].map((value) => value + by);
     });
     held = now;
-    showAll();
+    moving();
   });
   const release = (up) => {
     if (held && !moved && up.type === "pointerup") pin(trackAt(up.clientX, up.clientY), true);

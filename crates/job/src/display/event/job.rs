@@ -13,6 +13,9 @@ use peloton_io::input::is_pipe;
 use peloton_io::output::write_whole;
 use std::path::Path;
 
+/// Pages beyond this are not pleasant to look at, bytes.
+const LARGE: usize = 8 << 20;
+
 /// As what events are drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -57,6 +60,10 @@ pub fn display<S: System>(
         Kind::Svg => svg::figure(&scene, options.view.unwrap_or(View::of(&scene)[0])),
         Kind::Phoenix => phoenix::json(&scene)?,
     };
+    if kind == Kind::Html && text.len() > LARGE {
+        let size = text.len() >> 20;
+        host.warn(&format!("{} has {size} MB: browsers open such a page slowly", output.display()));
+    }
     write_whole(output, text.as_bytes())?;
     let mut drawn = DrawnEvents {
         sequence: scene.sequence,
