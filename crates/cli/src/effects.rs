@@ -112,6 +112,9 @@ mod tests {
     const OWN: &[&str] = &[
         "--output",
         "--report",
+        "--plan",
+        "--part",
+        "--force",
         "--repetitions",
         "--seconds",
         "--scan",

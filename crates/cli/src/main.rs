@@ -14,6 +14,7 @@ mod interrupt;
 mod isa;
 mod latency;
 mod options;
+mod plan;
 mod report;
 mod reproduce;
 mod run;
@@ -82,6 +83,8 @@ commands! {
     Report: report::Report,
     Reproduce: reproduce::Reproduce,
     Soak: soak::Soak,
+    Plan: plan::PlanCommand,
+    Manifest: plan::ManifestCommand,
     Isa: isa::IsaCommand,
 }
 

@@ -64,7 +64,9 @@ impl About {
 /// The name of a file, or an input that is none as it is: where files lie is nobody's business who gets a page.
 pub(crate) fn input_name(input: &str) -> String {
     match Path::new(input).file_name() {
-        Some(name) if !input.contains("://") && !input.starts_with("sim:") => name.to_string_lossy().into_owned(),
+        Some(name) if !input.contains("://") && !input.starts_with("sim:") => {
+            name.to_string_lossy().into_owned()
+        }
         _ => input.into(),
     }
 }

@@ -79,6 +79,8 @@ mod tests {
     #[test]
     fn series_have_colours_and_begin_again() {
         assert_eq!([0, 7, 8].map(series_class), ["s1", "s8", "s1"]);
-        assert!((1..=SERIES).all(|number| CSS.contains(&format!(".s{number} {{ --series: var(--s{number})"))));
+        assert!(
+            (1..=SERIES).all(|number| CSS.contains(&format!(".s{number} {{ --series: var(--s{number})")))
+        );
     }
 }

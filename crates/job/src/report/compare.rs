@@ -37,7 +37,8 @@ struct Difference {
 
 /// The verdict and both sides.
 pub fn section(names: &[String], all: &[CompareData]) -> Markup {
-    let head = ["side", "preset", "level", "gang", "threads", "slice", "hash of integers", "hash of all output"];
+    let head =
+        ["side", "preset", "level", "gang", "threads", "slice", "hash of integers", "hash of all output"];
     html! {
         @for (name, one) in names.iter().zip(all) {
             @if names.len() > 1 { h3 { (name) } }

@@ -67,7 +67,8 @@ impl ReportInput {
             return Err(Error::format(place, message));
         }
         let bytes = std::fs::read(path).map_err(|e| Error::io(path, e))?;
-        let text = String::from_utf8(bytes).map_err(|_| Error::format(&place, "this is not text, so no JSON"))?;
+        let text =
+            String::from_utf8(bytes).map_err(|_| Error::format(&place, "this is not text, so no JSON"))?;
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         if path.extension().is_some_and(|end| end == "toml") {
             let profile = toml::from_str::<toml::Table>(&text);
@@ -78,7 +79,8 @@ impl ReportInput {
         if text.trim().is_empty() {
             return Err(Error::format(place, "the file is empty"));
         }
-        let json = serde_json::from_str(&text).map_err(|e| Error::format(&place, format!("not JSON: {e}")))?;
+        let json =
+            serde_json::from_str(&text).map_err(|e| Error::format(&place, format!("not JSON: {e}")))?;
         Self::from_json(name, json).map_err(|e| at(&place, e))
     }
 

@@ -31,7 +31,10 @@ const MAX_INPUTS: usize = crate::look::SERIES;
 /// [`Error::Config`] without input or with too many.
 pub fn report(inputs: Vec<ReportInput>) -> Result<String> {
     if inputs.is_empty() || inputs.len() > MAX_INPUTS {
-        return Err(Error::Config(format!("a report is of 1 to {MAX_INPUTS} files, and these are {}", inputs.len())));
+        return Err(Error::Config(format!(
+            "a report is of 1 to {MAX_INPUTS} files, and these are {}",
+            inputs.len()
+        )));
     }
     let names: Vec<_> = inputs.iter().map(|input| input.name().to_string()).collect();
     let title = format!("peloton report: {}", names.join(", "));

@@ -27,7 +27,8 @@ struct Definition {
 
 /// The definitions of a cluster, and the algorithms that agree and differ.
 pub fn section(names: &[String], all: &[PixelData]) -> Markup {
-    let head = ["definition of a cluster", "clusters", "hits in a cluster", "algorithms that agree", "that differ"];
+    let head =
+        ["definition of a cluster", "clusters", "hits in a cluster", "algorithms that agree", "that differ"];
     html! {
         @for (name, one) in names.iter().zip(all) {
             @if names.len() > 1 { h3 { (name) } }

@@ -74,7 +74,8 @@ fn changed(input: &ReportInput) -> String {
         return if input.about.command.is_empty() { String::new() } else { "nothing".into() };
     }
     let told = changed.iter().take(MAX_CHANGED);
-    let mut told: Vec<_> = told.map(|one| format!("{} = {} (preset: {})", one.key, one.value, one.preset)).collect();
+    let mut told: Vec<_> =
+        told.map(|one| format!("{} = {} (preset: {})", one.key, one.value, one.preset)).collect();
     if changed.len() > MAX_CHANGED {
         told.push(format!("and {} more", changed.len() - MAX_CHANGED));
     }

@@ -67,7 +67,8 @@ impl SoakData {
 fn rounds<'a>(names: &[String], all: &'a [SoakData]) -> Vec<(String, &'a Round)> {
     let of = names.iter().zip(all).flat_map(|(name, one)| one.rounds.iter().map(move |round| (name, round)));
     let named = of.map(|(name, round)| {
-        let asked = round.asked.map_or("as fast as possible".into(), |asked| format!("{} hits/s", rate(asked)));
+        let asked =
+            round.asked.map_or("as fast as possible".into(), |asked| format!("{} hits/s", rate(asked)));
         (if names.len() > 1 { format!("{name}: {asked}") } else { asked }, round)
     });
     named.collect()
@@ -90,7 +91,8 @@ pub fn section(names: &[String], all: &[SoakData], figures: &mut Figures) -> Mar
 
 fn overview(rounds: &[(String, &Round)]) -> Markup {
     let row = |(name, round): &(String, &Round)| {
-        let counts = [round.sent, round.dropped, round.dropped_by_system, round.late, round.lost].map(grouped);
+        let counts =
+            [round.sent, round.dropped, round.dropped_by_system, round.late, round.lost].map(grouped);
         let mut row = vec![name.clone(), rate(round.hits_per_second), short(round.seconds)];
         row.extend(counts);
         row.extend(round.latency_ms.map(short));
@@ -147,7 +149,8 @@ fn in_time(rounds: &[(String, &Round)], value: impl Fn(&Sample) -> Option<f64>) 
 fn rates(rounds: &[(String, &Round)]) -> Option<Drawing> {
     let curves = Curves {
         title: "Rate".into(),
-        description: "Hits clustered in a second against the time since the round began, a line a round.".into(),
+        description: "Hits clustered in a second against the time since the round began, a line a round."
+            .into(),
         x: "time, s",
         y: "million hits/s",
         x_is_log: false,
@@ -185,7 +188,11 @@ fn fates(rounds: &[(String, &Round)]) -> Option<Drawing> {
             ("lost", round.lost),
         ];
         let segments = parts.into_iter().enumerate();
-        let segments = segments.map(|(colour, (name, hits))| Segment { name: name.into(), value: 1e-6 * hits as f64, colour });
+        let segments = segments.map(|(colour, (name, hits))| Segment {
+            name: name.into(),
+            value: 1e-6 * hits as f64,
+            colour,
+        });
         Bar { name: name.clone(), segments: segments.collect(), said: short(1e-6 * round.sent as f64) }
     });
     let bars = Bars {

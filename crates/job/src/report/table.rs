@@ -58,7 +58,10 @@ mod tests {
 
     #[test]
     fn numbers_have_the_digits_that_say_something() {
-        assert_eq!([1234.5, 12.345, 1.0, 0.01234, 0.0, 1.5e-6].map(short), ["1234", "12.3", "1.00", "0.0123", "0", "1.50e-6"]);
+        assert_eq!(
+            [1234.5, 12.345, 1.0, 0.01234, 0.0, 1.5e-6].map(short),
+            ["1234", "12.3", "1.00", "0.0123", "0", "1.50e-6"]
+        );
         assert_eq!([900.0, 92_000.0, 3e8].map(|ns| time_unit(ns).1), ["ns", "\u{b5}s", "ms"]);
     }
 }

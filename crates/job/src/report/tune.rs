@@ -32,8 +32,10 @@ impl TuneData {
         if self.measured.len() > MAX_MEASURED {
             return Err(format!("{} measurements are more than {MAX_MEASURED}", self.measured.len()));
         }
-        let times = |one: &Measured| one.stages.values().copied().chain([one.ns_per_event]).collect::<Vec<_>>();
-        match self.measured.iter().find(|one| times(one).iter().any(|time| !time.is_finite() || *time < 0.0)) {
+        let times =
+            |one: &Measured| one.stages.values().copied().chain([one.ns_per_event]).collect::<Vec<_>>();
+        match self.measured.iter().find(|one| times(one).iter().any(|time| !time.is_finite() || *time < 0.0))
+        {
             Some(one) => Err(format!("{} x {}: a time is negative or no number", one.isa, one.gang)),
             None => Ok(()),
         }
@@ -71,7 +73,8 @@ fn heat(data: &TuneData, title: &str, time: impl Fn(&Measured) -> Option<f64>) -
     let scalar = timed().find(|(one, _)| one.isa == "scalar" && one.gang == 1).map(|(_, ns)| ns);
     let cells: Vec<Cell> = timed()
         .filter_map(|(one, ns)| {
-            let ratio = scalar.map_or(String::new(), |scalar| format!(", {:.2} times as fast as scalar x 1", scalar / ns));
+            let ratio = scalar
+                .map_or(String::new(), |scalar| format!(", {:.2} times as fast as scalar x 1", scalar / ns));
             let text = short(ns / scale);
             Some(Cell {
                 column: gangs.iter().position(|gang| *gang == one.gang)?,
@@ -84,7 +87,9 @@ fn heat(data: &TuneData, title: &str, time: impl Fn(&Measured) -> Option<f64>) -
         .collect();
     let heat = Heat {
         title: format!("{title}, {unit} per event"),
-        description: format!("Time per event in {unit} for each instruction set and number of lanes of a gang."),
+        description: format!(
+            "Time per event in {unit} for each instruction set and number of lanes of a gang."
+        ),
         columns: gangs.iter().map(u64::to_string).collect(),
         rows: isas.iter().map(|isa| isa.to_string()).collect(),
         x: "lanes of a gang",

@@ -3,7 +3,7 @@
 mod banks;
 mod cylinder;
 mod device;
-mod inputs;
+pub mod inputs;
 mod long;
 mod over_banks;
 mod raw;
@@ -16,6 +16,7 @@ mod velo_ut;
 
 pub use cylinder::CylinderSystem;
 pub use long::LongSystem;
+pub use raw::is_named_mdf;
 pub use scifi::{SciFiHitsSystem, SciFiSystem};
 pub use timepix::{PixelContext, TimepixSystem};
 pub use track_check::{TrackCheck, TrackRows};

@@ -33,7 +33,8 @@ fn program() -> Option<PathBuf> {
         return Some(named.into());
     }
     let folders = std::env::var_os("PATH")?;
-    let found = std::env::split_paths(&folders).map(|folder| folder.join("chromium")).find(|path| path.exists());
+    let found =
+        std::env::split_paths(&folders).map(|folder| folder.join("chromium")).find(|path| path.exists());
     if found.is_none() {
         eprintln!("skipped: there is no chromium to open pages in (install it, or name one in {VARIABLE})");
     }
@@ -107,7 +108,8 @@ impl Chromium {
 
     /// The same with an address, which may end in a fragment.
     pub fn open_address(&mut self, address: &str, [width, height]: [u32; 2], dark: bool) -> Tab<'_> {
-        let target = self.ask(None, "Target.createTarget", json!({ "url": "about:blank" }))["targetId"].clone();
+        let target =
+            self.ask(None, "Target.createTarget", json!({ "url": "about:blank" }))["targetId"].clone();
         let session = self.ask(None, "Target.attachToTarget", json!({ "targetId": target, "flatten": true }));
         let session = session["sessionId"].as_str().expect("a session").to_string();
         self.events.clear();
@@ -194,21 +196,28 @@ impl Tab<'_> {
     }
 
     fn noted(&self, method: &str) -> impl Iterator<Item = &Value> {
-        self.browser.events.iter().filter(move |event| event["method"] == method).map(|event| &event["params"])
+        self.browser
+            .events
+            .iter()
+            .filter(move |event| event["method"] == method)
+            .map(|event| &event["params"])
     }
 
     /// Addresses that the page has asked for, its own first; `data:` stands for no request.
     pub fn requests(&self) -> Vec<String> {
-        let all = self.noted("Network.requestWillBeSent").filter_map(|event| event["request"]["url"].as_str());
+        let all =
+            self.noted("Network.requestWillBeSent").filter_map(|event| event["request"]["url"].as_str());
         all.filter(|address| !address.starts_with("data:")).map(String::from).collect()
     }
 
     /// Errors and warnings on the console, from scripts and from the browser, and exceptions that nobody caught.
     pub fn problems(&self) -> Vec<String> {
         let said = self.noted("Runtime.consoleAPICalled");
-        let said = said.filter(|event| matches!(event["type"].as_str(), Some("error" | "warning" | "assert")));
+        let said =
+            said.filter(|event| matches!(event["type"].as_str(), Some("error" | "warning" | "assert")));
         let logged = self.noted("Log.entryAdded");
-        let logged = logged.filter(|event| matches!(event["entry"]["level"].as_str(), Some("error" | "warning")));
+        let logged =
+            logged.filter(|event| matches!(event["entry"]["level"].as_str(), Some("error" | "warning")));
         let thrown = self.noted("Runtime.exceptionThrown");
         said.chain(logged).chain(thrown).map(Value::to_string).collect()
     }

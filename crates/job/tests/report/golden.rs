@@ -25,6 +25,9 @@ fn drawings_are_those_of_before() {
             std::fs::write(&file, &drawn).unwrap();
         }
         let expected = std::fs::read_to_string(&file).unwrap_or_default();
-        assert!(drawn == expected, "{name} has changed: if it should, look at it and run this test with UPDATE=1");
+        assert!(
+            drawn == expected,
+            "{name} has changed: if it should, look at it and run this test with UPDATE=1"
+        );
     }
 }

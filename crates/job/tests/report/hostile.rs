@@ -18,7 +18,12 @@ fn page_of_file(name: &str, content: &[u8]) -> Result<String, String> {
 
 /// Checks that a page holds nothing but what it should.
 fn is_clean(page: &str) {
-    assert!(!page.contains("<script") && !page.contains("<img") && !page.contains("NaN") && !page.contains("inf\""));
+    assert!(
+        !page.contains("<script")
+            && !page.contains("<img")
+            && !page.contains("NaN")
+            && !page.contains("inf\"")
+    );
     for svg in drawings(page) {
         roxmltree::Document::parse(svg).unwrap_or_else(|e| panic!("{e}: {svg}"));
     }
@@ -26,7 +31,8 @@ fn is_clean(page: &str) {
 
 #[test]
 fn files_that_are_no_results_are_named_with_the_reason() {
-    let many = json!({ "categories": [], "tables": vec![json!({ "variable": "p", "unit": "", "bins": [] }); 3000] });
+    let many =
+        json!({ "categories": [], "tables": vec![json!({ "variable": "p", "unit": "", "bins": [] }); 3000] });
     let many = many.to_string();
     let cases: [(&str, &[u8], &str); 16] = [
         ("a.json", b"", "the file is empty"),
@@ -55,7 +61,12 @@ fn files_that_are_no_results_are_named_with_the_reason() {
 }
 
 /// Puts `value` in place of everything in a JSON value of which `pick` says so, one after the other.
-fn each_replaced(json: &Value, value: &Value, pick: fn(&Value) -> bool, mut with: impl FnMut(&Value)) -> usize {
+fn each_replaced(
+    json: &Value,
+    value: &Value,
+    pick: fn(&Value) -> bool,
+    mut with: impl FnMut(&Value),
+) -> usize {
     fn places(json: &Value, path: String, pick: fn(&Value) -> bool, found: &mut Vec<String>) {
         match json {
             Value::Object(map) => map.iter().for_each(|(key, value)| {
@@ -101,7 +112,9 @@ fn text_in_results_is_never_taken_for_html() {
 fn numbers_that_cannot_be_give_a_page_or_an_error() {
     for (name, text) in INPUTS {
         let json: Value = serde_json::from_str(text).unwrap();
-        for value in [json!(-1), json!(0), json!(1e300), json!(-1e300), json!(u64::MAX), json!(7.5), Value::Null] {
+        for value in
+            [json!(-1), json!(0), json!(1e300), json!(-1e300), json!(u64::MAX), json!(7.5), Value::Null]
+        {
             let replaced = each_replaced(&json, &value, Value::is_number, |changed| {
                 let input = ReportInput::from_json(name.into(), changed.clone());
                 if let Ok(page) = input.and_then(|input| report(vec![input])) {

@@ -90,10 +90,13 @@ fn marks_of_efficiencies_lie_where_their_values_are() {
         let (error, count) = worst(&svg, is_log, [0.0; 2]);
         // Every bin with particles has a mark with the numbers of the JSON, and no other bin has.
         let tables = json["tables"].as_array().unwrap();
-        let table = tables.iter().find(|of| of["variable"] == variable && of["category"] == "01_velo").unwrap();
+        let table =
+            tables.iter().find(|of| of["variable"] == variable && of["category"] == "01_velo").unwrap();
         let known = table["bins"].as_array().unwrap().iter().filter(|bin| !bin["efficiency"].is_null());
         let expected: Vec<_> = known
-            .map(|bin| ["efficiency", "efficiency_low", "efficiency_high"].map(|key| bin[key].as_f64().unwrap()))
+            .map(|bin| {
+                ["efficiency", "efficiency_low", "efficiency_high"].map(|key| bin[key].as_f64().unwrap())
+            })
             .collect();
         let marks = svg.descendants().filter(|node| node.attribute("class") == Some("mark"));
         let found: Vec<_> =
@@ -136,9 +139,8 @@ fn worst_of_heat(svg: &Document<'_>, [x_shift, y_shift, z_shift]: [f64; 3]) -> (
     let z = Scale::of(svg, "value", true, z_shift);
     let [columns, rows] = [&x, &y].map(|axis| axis.ends[1][0] - axis.ends[0][0]);
     let meaning = svg.descendants().filter(|node| node.attribute("class") == Some("scale"));
-    let meaning: Vec<_> = meaning
-        .map(|rect| (colour(&rect), number(&rect, "y") + 0.5 * number(&rect, "height")))
-        .collect();
+    let meaning: Vec<_> =
+        meaning.map(|rect| (colour(&rect), number(&rect, "y") + 0.5 * number(&rect, "height"))).collect();
     let (mut place, mut value, mut count) = (0.0f64, 0.0f64, 0);
     for cell in svg.descendants().filter(|node| node.attribute("class") == Some("cell")) {
         let rect = cell.children().find(|child| child.has_tag_name("rect")).unwrap();
@@ -170,7 +172,8 @@ fn cells_of_heat_maps_have_the_places_and_colours_of_their_values() {
         .filter(|node| node.attribute("class") == Some("cell"))
         .map(|cell| number(&cell, "data-value"))
         .collect();
-    let mut expected: Vec<_> = measured.iter().map(|one| one["ns_per_event"].as_f64().unwrap() / 1e3).collect();
+    let mut expected: Vec<_> =
+        measured.iter().map(|one| one["ns_per_event"].as_f64().unwrap() / 1e3).collect();
     found.sort_by(f64::total_cmp);
     expected.sort_by(f64::total_cmp);
     assert_eq!(found, expected);
@@ -185,5 +188,9 @@ fn cells_of_heat_maps_have_the_places_and_colours_of_their_values() {
     let rect = fastest.children().find(|child| child.has_tag_name("rect")).unwrap();
     assert!((number(&best, "x") + 1.0 - number(&rect, "x")).abs() < 0.02);
     assert!((number(&best, "y") + 1.0 - number(&rect, "y")).abs() < 0.02);
-    assert!(fastest.descendants().any(|node| node.text().is_some_and(|text| text.contains("times as fast as scalar x 1"))));
+    assert!(
+        fastest
+            .descendants()
+            .any(|node| node.text().is_some_and(|text| text.contains("times as fast as scalar x 1")))
+    );
 }

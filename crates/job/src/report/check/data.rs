@@ -191,7 +191,9 @@ impl CheckData {
             return Err(format!("{message} are more than {MAX_TABLES} with {MAX_BINS}"));
         }
         let counts = tables().flat_map(|table| &table.bins).flat_map(|bin| [bin.tracks, bin.ghosts]);
-        if let Some(count) = counts.chain(self.lengths.iter().flatten().copied()).find(|count| *count > MAX_COUNT) {
+        if let Some(count) =
+            counts.chain(self.lengths.iter().flatten().copied()).find(|count| *count > MAX_COUNT)
+        {
             return Err(format!("{count} tracks cannot be"));
         }
         for table in tables() {

@@ -86,7 +86,12 @@ const CLONES: Rate = Rate {
     },
 };
 
-fn figure(names: &[String], all: &[CheckData], [category, variable]: [&str; 2], rate: &Rate) -> Option<Drawing> {
+fn figure(
+    names: &[String],
+    all: &[CheckData],
+    [category, variable]: [&str; 2],
+    rate: &Rate,
+) -> Option<Drawing> {
     let is_it = |table: &&Table| table.category == category && table.variable == variable;
     let tables = names.iter().zip(all).filter_map(|(name, one)| Some((name, one.tables.iter().find(is_it)?)));
     let unit = tables.clone().next()?.1.unit.clone();

@@ -13,7 +13,8 @@ const MAX_BARS: usize = 24;
 
 /// A row for the ghosts, and one for each category; of several inputs one after the other.
 pub fn table(names: &[String], all: &[CheckData]) -> Markup {
-    let named = |what: &str, name: &String| if names.len() > 1 { format!("{what}, {name}") } else { what.into() };
+    let named =
+        |what: &str, name: &String| if names.len() > 1 { format!("{what}, {name}") } else { what.into() };
     let mut rows = Vec::new();
     for (name, one) in names.iter().zip(all) {
         let counts = format!("{}/{}", grouped(one.ghosts), grouped(one.tracks));
@@ -40,8 +41,16 @@ pub fn table(names: &[String], all: &[CheckData]) -> Markup {
             ]);
         }
     }
-    let head =
-        ["category", "efficiency, ghost rate", "68 % interval", "found/all", "clones", "clone rate", "purity", "hit efficiency"];
+    let head = [
+        "category",
+        "efficiency, ghost rate",
+        "68 % interval",
+        "found/all",
+        "clones",
+        "clone rate",
+        "purity",
+        "hit efficiency",
+    ];
     table::table(&head, &rows)
 }
 
@@ -132,7 +141,11 @@ fn clones(names: &[String], all: &[CheckData]) -> Option<Drawing> {
             let of = one.categories.iter().find(|of| of.name == category);
             if let Some((of, rate)) = of.and_then(|of| Some((of, of.clone_rate?))) {
                 let segments = vec![Segment { name: name.clone(), value: 100.0 * rate, colour }];
-                bars.push(Bar { name: category.into(), segments, said: format!("{:.2} % ({})", 100.0 * rate, grouped(of.clones)) });
+                bars.push(Bar {
+                    name: category.into(),
+                    segments,
+                    said: format!("{:.2} % ({})", 100.0 * rate, grouped(of.clones)),
+                });
             }
         }
     }

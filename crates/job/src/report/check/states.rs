@@ -1,6 +1,8 @@
 //! Fitted states: pulls and resolutions.
 
-use super::super::figures::{Curve, Curves, Drawing, Point, PullFigure, RateBin, RateFigure, RateRange, RateSeries, YRange};
+use super::super::figures::{
+    Curve, Curves, Drawing, Point, PullFigure, RateBin, RateFigure, RateRange, RateSeries, YRange,
+};
 use super::super::table::{self, short};
 use super::data::{CheckData, Pull, Resolution};
 use crate::text::grouped;
@@ -48,11 +50,19 @@ pub fn widths(names: &[String], all: &[CheckData]) -> Markup {
                 (Some(from), None) => format!("{from} and more"),
                 (Some(from), Some(to)) => format!("{from} to {to}"),
             };
-            let told = |value: Option<f64>| value.map_or(table::NOTHING.into(), |value| format!("{value:.3}"));
+            let told =
+                |value: Option<f64>| value.map_or(table::NOTHING.into(), |value| format!("{value:.3}"));
             let whose = if names.len() > 1 { format!("{name}: ") } else { String::new() };
             let parameter = format!("{whose}{} {}", pull.parameter, place(&pull.place));
             let resolution = pull.resolution.map_or(table::NOTHING.into(), short);
-            rows.push(vec![parameter, range, grouped(pull.tracks), told(pull.mean), told(pull.width), resolution]);
+            rows.push(vec![
+                parameter,
+                range,
+                grouped(pull.tracks),
+                told(pull.mean),
+                told(pull.width),
+                resolution,
+            ]);
         }
     }
     let head = ["parameter", "p, GeV/c", "tracks", "mean of the pull", "width of the pull", "resolution"];
@@ -75,7 +85,8 @@ pub fn resolutions(names: &[String], all: &[CheckData]) -> Vec<Drawing> {
 
 /// The resolution of each parameter at each place against momentum.
 fn of_states(names: &[String], all: &[CheckData]) -> Vec<Drawing> {
-    let binned = |pull: &&Pull| pull.p_from.is_some() && pull.resolution.is_some() && pull.histogram.is_none();
+    let binned =
+        |pull: &&Pull| pull.p_from.is_some() && pull.resolution.is_some() && pull.histogram.is_none();
     let mut kinds: Vec<(&str, &str)> = Vec::new();
     for pull in all.iter().flat_map(CheckData::all_pulls).filter(binned) {
         if !kinds.contains(&(pull.place.as_str(), pull.parameter.as_str())) {
@@ -101,7 +112,8 @@ fn of_states(names: &[String], all: &[CheckData]) -> Vec<Drawing> {
         };
         let figure = Curves {
             title: format!("Resolution of {parameter} {}", place(at)),
-            description: "Half of the central 68 % of fitted - true against momentum; the last bin has no end.".into(),
+            description:
+                "Half of the central 68 % of fitted - true against momentum; the last bin has no end.".into(),
             x: "momentum p, GeV/c",
             y: &format!("resolution, {unit}"),
             x_is_log: true,
@@ -218,7 +230,8 @@ fn of_cylinder(names: &[String], all: &[CheckData], (name, unit, pick): &OfCylin
     });
     let figure = Curves {
         title: format!("Resolution of {name}"),
-        description: "Standard deviation of fitted - true against transverse momentum; the last bin has no end.".into(),
+        description:
+            "Standard deviation of fitted - true against transverse momentum; the last bin has no end.".into(),
         x: "transverse momentum pT, GeV/c",
         y: &format!("resolution, {unit}"),
         x_is_log: false,

@@ -62,7 +62,8 @@ impl Bars {
         let mut data = Data::new(&["bar", "part", "value"]);
         for bar in &self.bars {
             let rows = bar.segments.iter();
-            data.rows.extend(rows.map(|part| vec![bar.name.clone(), part.name.clone(), part.value.to_string()]));
+            data.rows
+                .extend(rows.map(|part| vec![bar.name.clone(), part.name.clone(), part.value.to_string()]));
         }
         let ticks = axis.ticks();
         let every = ticks.len().div_ceil(7);

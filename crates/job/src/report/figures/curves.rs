@@ -52,7 +52,8 @@ pub struct Curves<'a> {
 impl Curves<'_> {
     /// The drawing; none without any point.
     pub fn drawing(self) -> Option<Drawing> {
-        let points = || self.curves.iter().flat_map(|curve| &curve.points).filter(|point| point.value.is_some());
+        let points =
+            || self.curves.iter().flat_map(|curve| &curve.points).filter(|point| point.value.is_some());
         let [left, right] = ends(points().map(|point| point.x))?;
         let values = points().flat_map(|point| {
             let [low, high] = point.interval.unwrap_or([point.value.unwrap_or(0.0); 2]);

@@ -54,7 +54,8 @@ fn colour(share: f64) -> String {
     let at = share.clamp(0.0, 1.0) * (COLOURS.len() - 1) as f64;
     let first = (at.floor() as usize).min(COLOURS.len() - 2);
     let part = at - first as f64;
-    let mixed = |i: usize| (COLOURS[first][i] + part * (COLOURS[first + 1][i] - COLOURS[first][i])).round() as u8;
+    let mixed =
+        |i: usize| (COLOURS[first][i] + part * (COLOURS[first + 1][i] - COLOURS[first][i])).round() as u8;
     format!("#{:02x}{:02x}{:02x}", mixed(0), mixed(1), mixed(2))
 }
 

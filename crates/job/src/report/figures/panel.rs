@@ -64,7 +64,8 @@ impl Panel {
     pub fn axes(&self, has_x_labels: bool) -> Markup {
         let (right, bottom) = (self.left + self.width, self.top + self.height);
         let middle = [self.left + 0.5 * self.width, self.top + 0.5 * self.height];
-        let (across, up) = (told(&self.x, self.width * LABELS_ACROSS), told(&self.y, self.height * LABELS_UP));
+        let (across, up) =
+            (told(&self.x, self.width * LABELS_ACROSS), told(&self.y, self.height * LABELS_UP));
         let between = |ticks: &[Tick], mark: &dyn Fn(f64) -> String| -> String {
             ticks.iter().filter(|tick| tick.label.is_empty()).map(|tick| mark(tick.value)).collect()
         };

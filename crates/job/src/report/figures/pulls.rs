@@ -76,6 +76,13 @@ impl PullFigure {
              mean 0 and width 1; line: that of this mean and width.",
             grouped(total)
         );
-        Some(Drawing { title, description, keys: Vec::new(), size: [WIDTH, TOP + HEIGHT + BELOW], body, data })
+        Some(Drawing {
+            title,
+            description,
+            keys: Vec::new(),
+            size: [WIDTH, TOP + HEIGHT + BELOW],
+            body,
+            data,
+        })
     }
 }
