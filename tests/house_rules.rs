@@ -114,11 +114,18 @@ fn c_functions_only_in_the_c_interface() {
     );
 }
 
+/// Files that a program writes, and another test compares with what it would write.
+const GENERATED: [&str; 1] = ["crates/capi/include/peloton.h"];
+
 #[test]
 fn files_are_short() {
     let rule = |file: &File| {
         let lines = file.text.lines().count();
-        if lines > 500 { vec![file.breach(lines, "more than 500 lines")] } else { Vec::new() }
+        if lines > 500 && !GENERATED.contains(&file.path.as_str()) {
+            vec![file.breach(lines, "more than 500 lines")]
+        } else {
+            Vec::new()
+        }
     };
     let long = "\n".repeat(501);
     check(

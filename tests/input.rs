@@ -3,7 +3,7 @@ mod common;
 
 use peloton::event::{Particle, TrueStates, TruthEvent, VELO_MODULES, VeloBatch};
 use peloton::{Error, Status};
-use peloton_io::input::{Format, ReadOptions, Source, VeloReader, write_velo_json};
+use peloton_io::input::{Format, ReadOptions, Source, Start, VeloReader, write_velo_json};
 use proptest::prelude::*;
 use std::io::{Cursor, Read};
 
@@ -53,8 +53,14 @@ fn same_hits(a: &VeloBatch, b: &VeloBatch) -> bool {
     columns(a) == columns(b) && a.module_start == b.module_start
 }
 
-const WITH_TRUTH: ReadOptions =
-    ReadOptions { format: Format::Auto, first: 0, count: None, strict: true, truth: true };
+const WITH_TRUTH: ReadOptions = ReadOptions {
+    format: Format::Auto,
+    first: 0,
+    count: None,
+    strict: true,
+    truth: true,
+    start: Start { byte: 0, event: 0 },
+};
 
 #[test]
 fn what_is_written_is_read_back() {

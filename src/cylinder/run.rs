@@ -59,7 +59,7 @@ pub fn reconstruct(
     workspace: &mut CylinderWorkspace,
     out: &mut Outcome<CylinderTracks>,
 ) {
-    crate::dispatch_usual!(level, g => run(g, config, input, range, workspace, out));
+    crate::simd::kernels!(dispatch_usual!(level, g => run(g, config, input, range, workspace, out)));
 }
 
 #[inline(always)]
@@ -258,7 +258,7 @@ pub fn fit_particles(
     range: Range<usize>,
     out: &mut CylinderTracks,
 ) {
-    crate::dispatch_usual!(level, g => fit_events(g, config, input, range, out));
+    crate::simd::kernels!(dispatch_usual!(level, g => fit_events(g, config, input, range, out)));
 }
 
 #[inline(always)]

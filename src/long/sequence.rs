@@ -79,7 +79,7 @@ impl Long {
     ) {
         let matching = &mut workspace.matching;
         let parts = Parts { velo, scifi };
-        crate::dispatch!(self.level(), g => run(g, self, parts, range, matching, out));
+        crate::simd::kernels!(dispatch!(self.level(), g => run(g, self, parts, range, matching, out)));
     }
 }
 
@@ -135,7 +135,7 @@ impl Sequence for Long {
         out.counters.add_part(&velo_tracks.counters, 0);
         out.counters.add_part(&scifi_tracks.counters, SCIFI);
         let parts = Parts { velo: &velo_tracks.results, scifi: &scifi_tracks.results };
-        crate::dispatch!(self.level(), g => run(g, self, parts, 0..count, matching, out));
+        crate::simd::kernels!(dispatch!(self.level(), g => run(g, self, parts, 0..count, matching, out)));
     }
 }
 

@@ -103,7 +103,7 @@ impl SciFi {
         out: &mut Outcome<SciFiTracks>,
     ) {
         let seeding = &mut workspace.seeding;
-        crate::dispatch!(self.level, g => run(g, self, hits, range, seeding, out));
+        crate::simd::kernels!(dispatch!(self.level, g => run(g, self, hits, range, seeding, out)));
     }
 }
 
@@ -149,7 +149,7 @@ impl Sequence for SciFi {
         decode(self.level, &self.geometry, events, range, scratch, hits);
         out.counters.add_part(&hits.counters, 0);
         let hits = &hits.results;
-        crate::dispatch!(self.level, g => run(g, self, hits, 0..count, seeding, out));
+        crate::simd::kernels!(dispatch!(self.level, g => run(g, self, hits, 0..count, seeding, out)));
     }
 }
 

@@ -34,7 +34,7 @@ macro_rules! dispatch {
         $crate::dispatch_arms!($level, $g => $body;
             any [Scalar1 Scalar4 Scalar8 Scalar16 Scalar32 Scalar64
                 Portable1 Portable4 Portable8 Portable16 Portable32 Portable64]
-            x86_64 [SoftwareScalar1 SoftwarePortable4
+            x86_64 [SoftwareScalar1
                 Avx2x1 Avx2x4 Avx2x8 Avx2x16 Avx2x32 Avx2x64
                 Avx512x1 Avx512x4 Avx512x8 Avx512x16 Avx512x32 Avx512x64]
             aarch64 [Neon1 Neon4 Neon8 Neon16 Neon32 Neon64])
@@ -60,7 +60,7 @@ macro_rules! dispatch_usual {
     ($level:expr, $g:ident => $body:expr) => {
         $crate::dispatch_arms!($level, $g => $body;
             any [Scalar1 Portable8]
-            x86_64 [SoftwareScalar1 SoftwarePortable4 Avx2x8 Avx512x16]
+            x86_64 [SoftwareScalar1 Avx2x8 Avx512x16]
             aarch64 [Neon8])
     };
 }
@@ -73,6 +73,26 @@ macro_rules! dispatch_isa {
         $crate::dispatch_usual!($crate::simd::Level::with_usual_gang($level), $g => $body)
     };
 }
+
+/// A dispatch of a detector's kernels: `kernels!(dispatch!(level, g => run(g, input, output)))`.
+///
+/// In the unit tests' build of the library these kernels are there as scalar code alone: building them all a second
+/// time would take as long as the library itself, and every level of every kernel is compared in `tests/`.
+#[cfg(not(test))]
+macro_rules! kernels {
+    ($dispatch:ident!($($call:tt)*)) => {
+        $crate::$dispatch!($($call)*)
+    };
+}
+
+/// See the definition for other builds.
+#[cfg(test)]
+macro_rules! kernels {
+    ($dispatch:ident!($level:expr, $g:ident => $body:expr)) => {
+        $crate::dispatch_arms!($level, $g => $body; any [Scalar1] x86_64 [] aarch64 [])
+    };
+}
+pub(crate) use kernels;
 
 /// The match behind [`dispatch!`](crate::dispatch): one arm for each gang named.
 #[doc(hidden)]

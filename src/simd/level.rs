@@ -29,9 +29,9 @@ impl Level {
         }
         isa.require()?;
         let token = Token::new(isa, gang).ok_or_else(|| {
-            let reason = match cfg!(feature = "all-gangs") {
-                true => "this CPU has no fused multiply-add",
-                false => "this program was built without the feature `all-gangs`",
+            let reason = match PortableContext::new() {
+                None => "this CPU has no fused multiply-add",
+                Some(_) => "this program was built without the feature `all-gangs`",
             };
             Error::Unsupported(format!("{reason}: {isa} has no gang of {gang} lanes"))
         })?;
@@ -48,11 +48,7 @@ impl Level {
             Some(isa) => isa,
             None => Isa::from_environment()?.unwrap_or_else(Isa::best),
         };
-        match gang {
-            Some(gang) => Self::new(isa, gang),
-            // Without a fused multiply-add only the smaller gangs exist.
-            None => Self::new(isa, usual_gang(isa)).or_else(|_| Self::new(isa, 1)),
-        }
+        Self::new(isa, gang.unwrap_or(usual_gang(isa)))
     }
 
     /// Every level and gang size that this CPU can run.
@@ -68,7 +64,7 @@ impl Level {
 
     /// The same instruction set with its usual gang.
     pub fn with_usual_gang(self) -> Self {
-        // A level that runs here has its usual gang, or a smaller one without a fused multiply-add.
+        // A level that runs here has its usual gang.
         Self::choose(Some(self.isa()), None).unwrap_or(self)
     }
 
@@ -179,14 +175,12 @@ fn x4<G: Gang>(g: G) -> X4<G> {
 }
 
 tokens! {
-    // The usual gang of each level, scalar code and what CPUs without a fused multiply-add have.
+    // The usual gang of each level, scalar code, and scalar code for CPUs without a fused multiply-add.
     always {
         Scalar1(Scalar, 1): Scalar<1, ScalarContext> = ScalarContext => Scalar::new;
         #[cfg(target_arch = "x86_64")]
         SoftwareScalar1(Scalar, 1): Scalar<1, SoftwareScalarContext> = SoftwareScalarContext => Scalar::new;
         Portable8(Portable, 8): X2<Portable<PortableContext>> = PortableContext => |c| x2(Portable::new(c));
-        #[cfg(target_arch = "x86_64")]
-        SoftwarePortable4(Portable, 4): Portable<SoftwarePortableContext> = SoftwarePortableContext => Portable::new;
         #[cfg(target_arch = "x86_64")]
         Avx2x8(Avx2, 8): Ymm<Avx2Context> = Avx2Context => Ymm::new;
         #[cfg(target_arch = "x86_64")]

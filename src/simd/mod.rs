@@ -16,6 +16,7 @@ mod tests;
 pub mod varying;
 
 pub use backend::{set_default_float_mode, with_default_float_mode};
+pub(crate) use dispatch::kernels;
 pub use gang::Gang;
 pub use isa::Isa;
 #[doc(hidden)]

@@ -33,7 +33,7 @@ pub fn reconstruct(
     workspace: &mut VeloWorkspace,
     out: &mut Outcome<VeloTracks>,
 ) {
-    crate::dispatch!(level, g => run(g, config, events, range, workspace, out));
+    crate::simd::kernels!(dispatch!(level, g => run(g, config, events, range, workspace, out)));
 }
 
 /// Fits tracks that were found elsewhere, each the positions of its hits (mm) from the largest z down, and appends
@@ -71,7 +71,7 @@ pub fn fit_tracks<Hits: AsRef<[[f32; 3]]>>(
     let ids: Column<u32> = (0..hits.len() as u32).collect();
     let mut path = Column::default();
     let sorted = SortedHits { hits: hits.padded(), ids: ids.padded() };
-    crate::dispatch!(level, g => fit_room(g, config, sorted, &found, &mut path, out));
+    crate::simd::kernels!(dispatch!(level, g => fit_room(g, config, sorted, &found, &mut path, out)));
     out.status.push(Status::Ok);
     Ok(())
 }

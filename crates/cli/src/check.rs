@@ -1,10 +1,11 @@
 //! `peloton check`: reconstructs events, or takes tracks made elsewhere, and compares with the truth.
 
 use crate::options::{ConfigArgs, JobArgs, given, host, outcome};
+use crate::report::PageArgs;
 use clap::Args;
 use peloton::{Error, Result};
 use peloton_io::output::JobFiles;
-use peloton_job::{CheckOptions, CheckRules, truth_files};
+use peloton_job::{About, CheckOptions, CheckRules, truth_files};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -19,6 +20,7 @@ Examples:
   peloton check events.ndjson.zst
   peloton check sim:velo,events=1000,seed=7 --rules lhcb --json check.json
   peloton check --sequence cylinder toy.bin.zst --preset paper --builder best-hit
+  peloton check sim:velo,events=1000,seed=7 --losses --report check.html   a page with figures
   peloton check events.ndjson --losses                  why particles are missed, what ghosts are
   peloton check events.ndjson --tracks tracks.ndjson    score tracks made elsewhere")]
 pub struct Check {
@@ -44,6 +46,8 @@ pub struct Check {
     #[arg(long, value_name = "NAME.parquet")]
     truth_output: Option<PathBuf>,
     #[command(flatten)]
+    page: PageArgs,
+    #[command(flatten)]
     job: JobArgs,
 }
 
@@ -51,6 +55,7 @@ impl Check {
     /// Adds what is read and written.
     pub fn name_files(&self, files: &mut JobFiles) {
         self.job.name_files(files);
+        self.page.name_files(files);
         files.read("--tracks", &self.tracks);
         let tables = self.truth_output.as_deref().map(truth_files).and_then(Result::ok);
         files.written("--truth-output", tables.into_iter().flatten());
@@ -86,7 +91,8 @@ impl Check {
             truth_output: self.truth_output.clone(),
         };
         let checked = peloton_job::check(&request, &options, host(&self.job.report.terminal()))?;
-        self.job.report.report(&checked.text, &checked)?;
+        let about = About::new("check", &request);
+        self.page.report(&self.job.report, &checked.text, about, &checked)?;
         Ok(outcome(checked.failure, checked.is_right))
     }
 }

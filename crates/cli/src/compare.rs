@@ -1,10 +1,11 @@
 //! `peloton compare`: do two ways of computing give the same bits?
 
 use crate::options::{JobArgs, host, outcome};
+use crate::report::PageArgs;
 use clap::Args;
 use peloton::Result;
 use peloton_io::output::JobFiles;
-use peloton_job::text;
+use peloton_job::{About, text};
 use std::process::ExitCode;
 
 /// Reconstruct events in two ways and show the first difference
@@ -27,6 +28,8 @@ pub struct Compare {
     #[arg(long, value_name = "SIDE", default_value = "isa=scalar,gang=1")]
     right: String,
     #[command(flatten)]
+    page: PageArgs,
+    #[command(flatten)]
     job: JobArgs,
 }
 
@@ -34,6 +37,7 @@ impl Compare {
     /// Adds what is read and written.
     pub fn name_files(&self, files: &mut JobFiles) {
         self.job.name_files(files);
+        self.page.name_files(files);
     }
 
     /// Runs the command.
@@ -41,7 +45,8 @@ impl Compare {
         let Some(request) = self.job.request("compare", &[])? else { return Ok(ExitCode::SUCCESS) };
         let sides = [&self.left[..], &self.right];
         let compared = peloton_job::compare(&request, sides, host(&self.job.report.terminal()))?;
-        self.job.report.report(&text::compared(&compared), &compared)?;
+        let about = About::new("compare", &request);
+        self.page.report(&self.job.report, &text::compared(&compared), about, &compared)?;
         Ok(outcome(compared.failure, compared.equal))
     }
 }

@@ -114,6 +114,10 @@ mod tests {
     /// Those of one command alone, whatever the sequence.
     const OWN: &[&str] = &[
         "--output",
+        "--report",
+        "--plan",
+        "--part",
+        "--force",
         "--repetitions",
         "--seconds",
         "--scan",

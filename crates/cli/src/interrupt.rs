@@ -3,8 +3,8 @@
 use peloton::{Error, Result};
 use peloton_io::output::remove_unfinished;
 use peloton_job::Cancel;
-use std::sync::LazyLock;
 use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::{Arc, LazyLock};
 
 /// The wish to end, shared by all jobs of this process.
 pub static CANCEL: LazyLock<Cancel> = LazyLock::new(Cancel::default);
@@ -34,13 +34,15 @@ fn hear(signal: i32) {
 /// Starts to listen.
 #[cfg(unix)]
 pub fn listen() -> Result<()> {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
     let mut wanted = vec![SIGINT, SIGTERM];
     // Who started the program with `nohup` wants it to go on without a terminal.
     if !is_ignored(SIGHUP) {
         wanted.push(SIGHUP);
     }
     let failed = |e| Error::System(format!("cannot listen for signals: {e}"));
+    // A file that may not grow is an error of the write, which names the file, and no reason to be killed.
+    signal_hook::flag::register(SIGXFSZ, Arc::default()).map_err(failed)?;
     let mut signals = signal_hook::iterator::Signals::new(wanted).map_err(failed)?;
     let listener = std::thread::Builder::new().name("peloton-signals".into());
     listener.spawn(move || signals.forever().for_each(hear)).map(drop).map_err(failed)

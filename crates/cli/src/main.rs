@@ -15,8 +15,11 @@ mod interrupt;
 mod isa;
 mod latency;
 mod options;
+mod plan;
+mod report;
 mod reproduce;
 mod run;
+mod samples;
 mod sensor;
 mod simulate;
 mod soak;
@@ -46,6 +49,7 @@ Examples:
   peloton run events.ndjson.zst --output tracks.parquet
   peloton check events.ndjson.zst                  efficiency, ghosts and clones against the truth
   peloton compare events.ndjson.zst --left isa=avx2,gang=16 --right isa=scalar,gang=1
+  peloton check events.ndjson.zst --report check.html   the same as a page with figures
   peloton run sim:velo,events=1000,seed=7 --json -";
 
 macro_rules! commands {
@@ -77,9 +81,12 @@ commands! {
     Compare: compare::Compare,
     Simulate: simulate::Simulate,
     Display: display::Display,
+    Report: report::Report,
     Reproduce: reproduce::Reproduce,
     Soak: soak::Soak,
     Describe: describe::Describe,
+    Plan: plan::PlanCommand,
+    Manifest: plan::ManifestCommand,
     Isa: isa::IsaCommand,
 }
 

@@ -153,6 +153,7 @@ impl InputArgs {
             pixels: sequence.pixels.options()?,
             config,
             device: flags.device,
+            part: None,
             command: std::env::args().collect::<Vec<_>>().join(" "),
         })
     }

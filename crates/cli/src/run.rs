@@ -1,11 +1,17 @@
-//! `peloton run`: reconstructs events and writes the results.
+//! `peloton run`: reconstructs events and writes the results, of a whole job or of parts of a plan.
 
-use crate::options::{JobArgs, host, outcome};
+use crate::console;
+use crate::interrupt::CANCEL;
+use crate::options::{JobArgs, given, host, outcome};
 use clap::Args;
-use peloton::Result;
+use peloton::{Error, Result};
+use peloton_io::input::Format;
 use peloton_io::output::JobFiles;
-use peloton_job::text;
-use std::path::PathBuf;
+use peloton_job::plan::{Plan, Ran, run_part};
+use peloton_job::{EventRange, Request, text};
+use serde_json::json;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Reconstruct events and write the results
@@ -18,31 +24,117 @@ Examples:
   peloton run events.ndjson.zst --output tracks.parquet
   peloton run events/ --events 0:100 --output - | head -1
   peloton run --sequence cylinder toy.bin.zst --builder standard --output tracks.parquet
-  zcat events.gz | peloton run - --threads 4 --json summary.json")]
+  zcat events.gz | peloton run - --threads 4 --json summary.json
+  peloton run --plan plan.json --part 17 --output tracks/")]
 pub struct Run {
     /// Write the results: .parquet (all columns: one row per event, or per cluster of pixels), .ndjson or .ndjson.zst (one
     /// object per line: an event with its numbers, status and tracks as lists of hit ids, or with the columns of its hits;
     /// or a cluster), or `-` (NDJSON to standard output, instead of the text); clusters of pixels also as .clog.
-    /// docs/columns.md lists all columns. The file appears under its name when it is complete
+    /// docs/columns.md lists all columns. The file appears under its name when it is complete. With --plan, the folder of
+    /// the parts: part-00017.parquet, and part-00017.json when it is done
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Run parts of this plan, which `peloton plan` made, instead of the inputs named here
+    #[arg(long, value_name = "FILE", requires_all = ["part", "output"])]
+    plan: Option<PathBuf>,
+    /// Number of the part, from 0, or FIRST:COUNT for several one after the other (`:` for all). A part that is done is
+    /// left as it is
+    #[arg(long, value_name = "K", requires = "plan", value_parser = parts)]
+    part: Option<EventRange>,
+    /// Run the part again although it is done
+    #[arg(long, requires = "plan")]
+    force: bool,
     #[command(flatten)]
     job: JobArgs,
+}
+
+/// One number, or FIRST:COUNT.
+fn parts(text: &str) -> std::result::Result<EventRange, String> {
+    match text.parse() {
+        Ok(first) => Ok(EventRange { first, count: Some(1) }),
+        Err(_) if text.contains(':') => text.parse().map_err(|e: Error| e.to_string()),
+        Err(_) => Err(format!("`{text}` is neither a number from 0 nor FIRST:COUNT")),
+    }
 }
 
 impl Run {
     /// Adds what is read and written.
     pub fn name_files(&self, files: &mut JobFiles) {
         self.job.name_files(files);
-        files.written("--output", &self.output);
+        files.read("--plan", &self.plan);
+        if self.plan.is_none() {
+            files.written("--output", &self.output);
+        }
     }
 
     /// Runs the command.
     pub fn execute(&self) -> Result<ExitCode> {
+        if let (Some(plan), Some(parts), Some(output)) = (&self.plan, self.part, &self.output) {
+            return self.run_parts(&Plan::read(plan)?, parts, output);
+        }
         let Some(request) = self.job.request("run", &[])? else { return Ok(ExitCode::SUCCESS) };
         let report = self.job.report.beside(self.output.as_ref());
         let summary = peloton_job::run(&request, self.output.as_deref(), host(&report.terminal()))?;
         report.report(&text::summary(&summary), &summary)?;
         Ok(outcome(summary.failure, true))
     }
+
+    /// Runs these parts one after the other; one that fails does not keep the others from running.
+    fn run_parts(&self, plan: &Plan, parts: EventRange, output: &Path) -> Result<ExitCode> {
+        let Some(request) = self.request_of(plan)? else { return Ok(ExitCode::SUCCESS) };
+        let terminal = self.job.report.terminal();
+        let (mut done, mut failure) = (Vec::new(), None);
+        let is_one = parts.count == Some(1);
+        for part in numbers(plan, parts)? {
+            match run_part(plan, part, output, &request, self.force, host(&terminal)) {
+                Ok(ran) => done.push(ran),
+                Err(error) if is_one || error.is_usage() || CANCEL.is_requested() => return Err(error),
+                Err(error) => {
+                    console::warning(&format!("part {part}: {error}"));
+                    failure = Some(format!("part {part} could not be made; see above"));
+                }
+            }
+        }
+        let told: String = done.iter().map(text::part).collect();
+        let reports: Vec<_> = done.iter().map(|Ran { report, .. }| report).collect();
+        match &reports[..] {
+            [report] if is_one => self.job.report.report(&told, report)?,
+            reports => self.job.report.report(&told, &json!(reports))?,
+        }
+        Ok(outcome(failure, true))
+    }
+
+    /// How parts are run; what the plan says takes the place of flags that name inputs.
+    fn request_of(&self, plan: &Plan) -> Result<Option<Request>> {
+        let input = &self.job.input;
+        let given = given(&[
+            ("INPUT", !input.inputs.is_empty()),
+            ("--format", input.format != Format::Auto),
+            ("--events", input.events != EventRange::default()),
+            ("--max-bad", input.max_bad.is_some()),
+        ]);
+        if let Some(flag) = given.first() {
+            let message = match *flag {
+                "--max-bad" => "--max-bad is for all parts together: give it to `peloton manifest`".into(),
+                flag => format!("{flag} cannot stand beside --plan, which says what each part reads"),
+            };
+            return Err(Error::Config(message));
+        }
+        let mut job = self.job.clone();
+        if let Some(first) = plan.inputs.first() {
+            job.input.inputs = vec![first.path.clone()];
+            job.input.format = first.format.parse()?;
+        }
+        job.request("run", &[])
+    }
+}
+
+/// The numbers of parts that a flag names.
+fn numbers(plan: &Plan, parts: EventRange) -> Result<Range<usize>> {
+    let all = plan.parts.len();
+    let end = parts.count.map_or(all, |count| parts.first.saturating_add(count));
+    if parts.first >= all || end > all {
+        return Err(Error::Config(format!("--part: the plan has the parts 0 to {}", all.saturating_sub(1))));
+    }
+    Ok(parts.first..end)
 }

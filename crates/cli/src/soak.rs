@@ -4,6 +4,8 @@ use crate::effects;
 use crate::interrupt::CANCEL;
 use crate::latency::Latencies;
 use crate::options::{ConfigArgs, ReportArgs, SequenceArgs};
+use crate::report::PageArgs;
+use crate::samples::{Sample, Samples, resident_mib};
 use clap::{Args, ValueEnum};
 use peloton::event::PixelHits;
 use peloton::simd::set_default_float_mode;
@@ -14,7 +16,7 @@ use peloton_io::input::timepix::{
 };
 use peloton_io::output::JobFiles;
 use peloton_job::text::{grouped, rate, table};
-use peloton_job::{Config, SequenceName};
+use peloton_job::{About, Config, SequenceName};
 use peloton_sim::timepix::{PixelSim, PixelSimSpec};
 use serde::Serialize;
 use std::collections::VecDeque;
@@ -48,7 +50,8 @@ enum Transport {
 #[command(after_help = "\
 Examples:
   peloton soak --seconds 600 --share 0.8
-  peloton soak --input sim:timepix,preset=lead0,hits=4000000 --share 1.5 --when-full drop --json soak.json")]
+  peloton soak --input sim:timepix,preset=lead0,hits=4000000 --share 1.5 --when-full drop --json soak.json
+  peloton soak --seconds 60 --report soak.html     latencies, rates and memory as figures")]
 pub struct Soak {
     /// Hits that are sent again and again
     #[arg(long, value_name = "SIM", default_value = "sim:timepix,preset=am241,hits=2000000,seed=1")]
@@ -68,9 +71,18 @@ pub struct Soak {
     #[command(flatten)]
     config: ConfigArgs,
     #[command(flatten)]
+    page: PageArgs,
+    #[command(flatten)]
     report: ReportArgs,
     #[command(flatten)]
     sequence: SequenceArgs,
+}
+
+/// What all rounds showed.
+#[derive(Debug, Serialize)]
+struct Soaked<'a> {
+    sequence: SequenceName,
+    rounds: &'a [Round],
 }
 
 /// What one round showed.
@@ -94,6 +106,8 @@ struct Round {
     latency_ms: [f64; 4],
     /// Resident memory after the first tenth of the round, and the most after that, MiB.
     memory_mib: Option<[f64; 2]>,
+    /// Rate and memory in the course of the round.
+    samples: Vec<Sample>,
 }
 
 /// When how many hits had been sent.
@@ -105,6 +119,7 @@ impl Soak {
         self.config.name_files(files);
         self.sequence.name_files(files);
         self.report.name_files(files);
+        self.page.name_files(files);
     }
 
     /// Runs the command.
@@ -135,7 +150,9 @@ impl Soak {
             let rate = rounds[0].hits_per_second * share;
             rounds.push(self.round(&config, &hits, Some(rate), self.seconds)?);
         }
-        self.report.report(&text(&rounds), &rounds)?;
+        let about = About::of("soak", std::slice::from_ref(&self.input), &config);
+        let soaked = Soaked { sequence: timepix, rounds: &rounds };
+        self.page.report(&self.report, &text(&rounds), about, &soaked)?;
         let lost: u64 = rounds.iter().map(|round| round.lost).sum();
         Ok(if lost == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
@@ -188,18 +205,20 @@ impl Soak {
         let mut feed = Feed::start(reader, config.timepix.block_hits, when_full)?;
         let (mut latencies, mut dropped) = (Latencies::default(), 0);
         let (start, mut memory) = (Instant::now(), None);
-        let mut looked = start;
+        let mut samples = Samples::default();
         while let Some(fed) = feed.next()? {
             chain.push(&fed.block.hits, fed.end == ReadEnd::EndOfSource);
             dropped = fed.dropped;
             note_latencies(&sent, fed.counts.hits, &mut latencies);
-            feed.give_back(fed.block);
-            if looked.elapsed() > Duration::from_millis(200) {
-                looked = Instant::now();
-                if start.elapsed().as_secs_f64() > 0.1 * seconds {
-                    watch(&mut memory);
+            let passed = start.elapsed();
+            if samples.is_due(passed) {
+                let resident = resident_mib();
+                samples.add(passed, fed.counts.hits, resident);
+                if passed.as_secs_f64() > 0.1 * seconds {
+                    watch(&mut memory, resident);
                 }
             }
+            feed.give_back(fed.block);
         }
         chain.push(&PixelHits::default(), true);
         let time = start.elapsed().as_secs_f64();
@@ -223,6 +242,7 @@ impl Soak {
             held_back,
             latency_ms: [0.5, 0.99, 0.999, 1.0].map(|share| latencies.at(share)),
             memory_mib: memory,
+            samples: samples.into_list(),
         })
     }
 }
@@ -322,11 +342,9 @@ fn note_latencies(sent: &Sent, arrived: u64, latencies: &mut Latencies) {
     }
 }
 
-/// Resident memory, MiB: the first value stays, the second is the largest; none where the system does not say.
-fn watch(memory: &mut Option<[f64; 2]>) {
-    let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
-    let pages = text.split_whitespace().nth(1).and_then(|pages| pages.parse::<f64>().ok());
-    let Some(mib) = pages.map(|pages| pages * 4096.0 / f64::from(1 << 20)) else { return };
+/// Notes resident memory, MiB: the first value stays, the second is the largest.
+fn watch(memory: &mut Option<[f64; 2]>, resident: Option<f64>) {
+    let Some(mib) = resident else { return };
     let [_, most] = memory.get_or_insert([mib; 2]);
     *most = most.max(mib);
 }

@@ -1,10 +1,11 @@
 //! `peloton throughput`: events from memory, again and again.
 
 use crate::options::{JobArgs, host, outcome};
+use crate::report::PageArgs;
 use clap::Args;
 use peloton::{Error, Result};
 use peloton_io::output::JobFiles;
-use peloton_job::{Device, Plan, text};
+use peloton_job::{About, Device, Plan, text};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -20,13 +21,16 @@ use std::time::Duration;
 Examples:
   peloton throughput
   peloton throughput events.ndjson.zst --threads 1
-  peloton throughput events.ndjson.zst --isa avx2 --gang 16 --repetitions 100 --json throughput.json")]
+  peloton throughput events.ndjson.zst --isa avx2 --gang 16 --repetitions 100 --json throughput.json
+  peloton throughput events.ndjson.zst --report throughput.html   stages and lane occupancy as figures")]
 pub struct Throughput {
     /// On a device, also measure other sizes of slices and numbers of streams
     #[arg(long)]
     scan: bool,
     #[command(flatten)]
     plan: PlanArgs,
+    #[command(flatten)]
+    page: PageArgs,
     #[command(flatten)]
     job: JobArgs,
 }
@@ -54,6 +58,7 @@ impl Throughput {
     /// Adds what is read and written.
     pub fn name_files(&self, files: &mut JobFiles) {
         self.job.name_files(files);
+        self.page.name_files(files);
     }
 
     /// Runs the command.
@@ -64,7 +69,8 @@ impl Throughput {
         }
         let terminal = self.job.report.terminal();
         let measured = peloton_job::throughput(&request, self.plan.plan(3.0), self.scan, host(&terminal))?;
-        self.job.report.report(&text::throughput(&measured), &measured)?;
+        let about = About::new("throughput", &request);
+        self.page.report(&self.job.report, &text::throughput(&measured), about, &measured)?;
         Ok(outcome(measured.summary.failure, true))
     }
 }

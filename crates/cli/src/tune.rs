@@ -1,11 +1,12 @@
 //! `peloton tune`: which level and gang size is the fastest here.
 
 use crate::options::{JobArgs, host};
+use crate::report::PageArgs;
 use crate::throughput::PlanArgs;
 use clap::Args;
 use peloton::{Error, Result};
 use peloton_io::output::{JobFiles, write_whole};
-use peloton_job::text;
+use peloton_job::{About, text};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -20,6 +21,7 @@ Examples:
   peloton tune events.ndjson.zst --output this-cpu.toml
   peloton throughput events.ndjson.zst --profile this-cpu.toml
   peloton tune --isa avx2 --seconds 1
+  peloton tune --report tune.html     all levels and gang sizes as heat maps
   peloton tune --sequence cylinder sim:cylinder,events=2,tracks=10000")]
 pub struct Tune {
     /// Where to write the profile [default: peloton-profile.toml; nowhere when --json says where the results go]
@@ -28,6 +30,8 @@ pub struct Tune {
     #[command(flatten)]
     plan: PlanArgs,
     #[command(flatten)]
+    page: PageArgs,
+    #[command(flatten)]
     job: JobArgs,
 }
 
@@ -35,6 +39,7 @@ impl Tune {
     /// Adds what is read and written.
     pub fn name_files(&self, files: &mut JobFiles) {
         self.job.name_files(files);
+        self.page.name_files(files);
         files.written("--output", self.output());
     }
 
@@ -56,7 +61,8 @@ impl Tune {
             write_whole(path, tuned.profile.to_toml().as_bytes())?;
             text.push_str(&format!("\nwritten to {name}\n"));
         }
-        self.job.report.beside(output.as_ref()).report(&text, &tuned.profile)?;
+        let about = About::new("tune", &request);
+        self.page.report(&self.job.report.beside(output.as_ref()), &text, about, &tuned.profile)?;
         Ok(ExitCode::SUCCESS)
     }
 

@@ -222,7 +222,7 @@ fn a_short_soak_loses_nothing() {
         let arguments =
             ["soak", "--seconds", "0.5", "--warm-up", "0.3", "--share", "0.5,2", "--when-full", when_full];
         let rounds = json(&[&arguments[..], &["--input", "sim:timepix,hits=100000", "--quiet"]].concat());
-        let rounds = rounds.as_array().unwrap().clone();
+        let rounds = rounds["rounds"].as_array().unwrap().clone();
         assert_eq!(rounds.len(), 3);
         for round in rounds {
             assert_eq!(round["lost"], 0);
@@ -235,7 +235,7 @@ fn a_short_soak_loses_nothing() {
 fn datagrams_that_the_system_drops_are_counted() {
     let arguments = ["soak", "--transport", "udp", "--seconds", "0.5", "--warm-up", "0.5", "--share", "0.3"];
     let rounds = json(&[&arguments[..], &["--input", "sim:timepix,hits=100000", "--quiet"]].concat());
-    for round in rounds.as_array().unwrap() {
+    for round in rounds["rounds"].as_array().unwrap() {
         assert_eq!(round["lost"], 0, "{round}");
         assert!(round["sent"].as_u64() > Some(1000));
     }

@@ -162,6 +162,11 @@ impl Config {
         Level::choose(self.isa, self.gang)
     }
 
+    /// The same without what changes the speed alone.
+    pub fn of_results(&self) -> Self {
+        Self { isa: None, gang: None, threads: None, slice_events: None, ..self.clone() }
+    }
+
     /// The number of threads that run.
     pub fn thread_count(&self) -> usize {
         self.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, |n| n.get()))

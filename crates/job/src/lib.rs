@@ -1,4 +1,4 @@
-//! What each subcommand of peloton does, as library calls: open any input, run, check, measure, tune, compare.
+//! What each subcommand of peloton does, as library calls: open any input, run, check, measure, tune, compare, report.
 //!
 //! Nothing here prints or reads command lines: a [`Request`] says what is wanted, a [`Host`] is told of progress and
 //! warnings and can ask for an early end, and what comes back is a summary that can be shown as text or as JSON. The
@@ -8,6 +8,7 @@
 //! what runs it, how it is checked) is a [`System`]; `registry` is the one place that lists them.
 #![deny(unsafe_code, missing_docs)]
 
+mod about;
 mod check;
 mod check_each;
 mod compare;
@@ -16,13 +17,17 @@ mod config_text;
 mod describe;
 mod device;
 mod display;
+pub mod embed;
+mod event_hash;
 mod host;
 mod look;
 mod measure;
 mod measured;
+pub mod plan;
 mod preset;
 mod profile;
 mod registry;
+mod report;
 pub mod reproduce;
 mod request;
 mod run;
@@ -44,6 +49,7 @@ mod truth_check;
 mod truth_output;
 mod tune;
 
+pub use about::{About, Changed, WithAbout};
 pub use check::check;
 pub use check_each::check_each;
 pub use compare::{Compared, compare};
@@ -55,7 +61,8 @@ pub use host::{Cancel, Host, Progress, Silent, Work};
 pub use measure::Plan;
 pub use preset::Preset;
 pub use profile::{Measurement, Profile};
-pub use request::{EventRange, PixelOptions, Request};
+pub use report::{ReportInput, report};
+pub use request::{EventRange, PartOfPlan, PixelOptions, Request};
 pub use run::run;
 pub use sensors::{Sensor, Shape};
 pub use sequence_name::SequenceName;

@@ -1,11 +1,11 @@
 //! [`Request`]: what a job works on and how.
 
-use crate::{Config, Device};
+use crate::{Config, Device, Summary};
 use peloton::event::{Edge, Layout};
 use peloton::velo::VeloBanks;
 use peloton::{Error, Result};
-use peloton_io::input::Format;
 use peloton_io::input::timepix::{KatherineOptions, WhenFull};
+use peloton_io::input::{Format, Start};
 use peloton_io::output::Metadata;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -47,6 +47,15 @@ pub struct PixelOptions {
     pub when_full: WhenFull,
 }
 
+/// Which part of a plan a request is. What is written must then be whole and the same on every machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PartOfPlan {
+    /// Where reading begins.
+    pub start: Start,
+    /// Number of the input among those of the plan.
+    pub source: u64,
+}
+
 /// What a job works on, and how.
 #[derive(Debug, Clone, Default)]
 pub struct Request {
@@ -70,6 +79,8 @@ pub struct Request {
     pub config: Config,
     /// Where it runs.
     pub device: Device,
+    /// Which part of a plan it is, if it is one.
+    pub part: Option<PartOfPlan>,
     /// The command that asks, for the metadata of files.
     pub command: String,
 }
@@ -90,16 +101,41 @@ impl Request {
         Err(Error::Unsupported(format!("sequence {sequence}: {message}")))
     }
 
-    /// What files of results say of how they were made.
+    /// What a run made, unless it was to be a part of a plan and is not all of it.
+    ///
+    /// # Errors
+    /// [`Error::System`] for a part that was ended early, [`Error::Format`] for an input with fewer events than planned.
+    pub(crate) fn accept(&self, summary: Summary) -> Result<Summary> {
+        if self.part.is_none() {
+            return Ok(summary);
+        }
+        if summary.is_interrupted {
+            return Err(Error::System("ended before the part was whole: nothing of it was written".into()));
+        }
+        match self.events.count {
+            Some(count) if count as u64 != summary.events => {
+                let found = summary.events;
+                let message =
+                    format!("{found} events where the plan has {count}: it has changed since it was planned");
+                Err(Error::format(self.inputs.join(" "), message))
+            }
+            _ => Ok(summary),
+        }
+    }
+
+    /// What files of results say of how they were made; those of parts nothing that differs from machine to machine.
     pub(crate) fn metadata(&self, level: String) -> Metadata {
+        let is_part = self.part.is_some();
+        let config = if is_part { self.config.of_results() } else { self.config.clone() };
+        let unless_part = |text: String| if is_part { String::new() } else { text };
         let inputs = if self.inputs.is_empty() { "simulated".into() } else { self.inputs.join("\n") };
         Metadata {
             sequence: self.config.sequence.name().into(),
-            command: self.command.clone(),
-            configuration: self.config.to_toml(),
+            command: unless_part(self.command.clone()),
+            configuration: config.to_toml(),
             inputs,
             geometry: self.geometry.as_ref().map_or(String::new(), |path| path.display().to_string()),
-            level,
+            level: unless_part(level),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! [`run`]: reconstructs events and writes the results.
 
+use crate::event_hash::EventHasher;
 use crate::registry::Command;
 use crate::sink::{Done, Sink};
 use crate::source::warn_of_problems;
@@ -11,6 +12,7 @@ use crate::{Config, Host, Opened, Request, Summary, System, text};
 use peloton::engine::{Batch, Machine, Sliced};
 use peloton::event::{Hasher, Results};
 use peloton::{Error, Result, Status};
+use peloton_io::input::EventId;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -40,12 +42,14 @@ pub fn run(request: &Request, output: Option<&Path>, host: Host<'_>) -> Result<S
                 wrote |= !chunk.batch.is_empty();
                 write(&mut **sink, chunk)
             });
+            let made = made.and_then(|summary| request.accept(summary));
             // What was made before an error is written, and what was wrong is told.
             let hashes = made.as_ref().ok().map(|summary| summary.hashes);
             let done = match (&made, wrote) {
+                (Ok(_), _) if request.part.is_some() => Done::Durable,
                 (Ok(_), _) => Done::All,
-                (Err(_), true) => Done::Part,
-                (Err(_), false) => Done::Nothing,
+                (Err(_), true) if request.part.is_none() => Done::Part,
+                (Err(_), _) => Done::Nothing,
             };
             let written = sink.map_or(Ok(true), |sink| sink.finish(hashes, done));
             if matches!(written, Ok(false))
@@ -64,17 +68,21 @@ pub fn run(request: &Request, output: Option<&Path>, host: Host<'_>) -> Result<S
 }
 
 fn write<B, R: Results>(sink: &mut dyn Sink<R>, chunk: &Chunk<B, Sliced<R>>) -> Result<()> {
-    let mut ids = &chunk.beside.ids[..];
     if let Some(input) = &chunk.beside.input {
         sink.begin_input(input);
     }
-    for piece in chunk.result.slices() {
+    pieces(chunk).try_for_each(|(ids, piece)| sink.write(ids, piece))
+}
+
+/// The pieces of the results, and which events they are.
+fn pieces<B, R: Results>(chunk: &Chunk<B, Sliced<R>>) -> impl Iterator<Item = (&[EventId], &R)> {
+    let mut ids = &chunk.beside.ids[..];
+    chunk.result.slices().map(move |piece| {
         // Endless streams have no events, hence no numbers.
         let (these, rest) = ids.split_at(piece.items(0).min(ids.len()));
-        sink.write(these, piece)?;
         ids = rest;
-    }
-    Ok(())
+        (these, piece)
+    })
 }
 
 /// Reconstructs everything once and shows each chunk, in order, to `consume`; warns of what was wrong with the input.
@@ -88,6 +96,10 @@ pub(crate) fn reconstruct<S: System>(
     let machine = runs.machine();
     let items = batch_items::<S>(&request.config, &machine);
     let (mut totals, mut hasher) = (Totals::default(), Hasher::<S::Results>::default());
+    let mut events = EventHasher::<S::Results>::default();
+    if let Some(part) = &request.part {
+        events = events.from_source(part.source);
+    }
     let mut live = S::is_live(&opened.context).then(Live::new);
     let begin = Instant::now();
     let (source, context) = (&mut *opened.source, &opened.context);
@@ -102,7 +114,14 @@ pub(crate) fn reconstruct<S: System>(
         if request.strict { all_ok(&chunk.batch, &chunk.result) } else { Ok(()) }
     };
     let done = stream(source, items, S::last(), host, work, |chunk| {
-        chunk.result.slices().for_each(|piece| hasher.update(piece));
+        for (ids, piece) in pieces(chunk) {
+            hasher.update(piece);
+            events.add(ids, piece);
+        }
+        // What ends everything has no input of its own.
+        if chunk.beside.input.is_some() && S::ends_source(&chunk.batch) {
+            events.end_source();
+        }
         consume(chunk)
     });
     warn_of_problems(source, host);
@@ -112,6 +131,7 @@ pub(crate) fn reconstruct<S: System>(
         totals.time = begin.elapsed();
     }
     let mut summary = system::summary::<S>(&request.config, &machine, &totals, hasher.finish());
+    summary.hash_events = Some(events.finish());
     summary.add_source(source, request.strict)?;
     let (dropped, facts) = S::outcome(&opened.context);
     summary.dropped.extend(dropped.into_iter().filter(|(_, count)| *count > 0));

@@ -13,6 +13,8 @@ use std::path::{Path, PathBuf};
 pub enum Done {
     /// All, or as much as was wanted before it was ended early.
     All,
+    /// All, and the file has to outlive a loss of power before anybody is told that it is there.
+    Durable,
     /// Some, before an error.
     Part,
     /// Nothing, before an error.
@@ -131,6 +133,7 @@ pub fn buffered(buffer: BufWriter<OutputFile>, path: &Path) -> Result<OutputFile
 pub fn put_in_place(file: OutputFile, done: Done) -> Result<bool> {
     match done {
         Done::All => file.finish().map(|()| true),
+        Done::Durable => file.finish_durably().map(|()| true),
         Done::Part => file.keep_part(),
         Done::Nothing => Ok(true),
     }

@@ -19,7 +19,7 @@ pub struct StageTime {
     /// Time per hit that went in, ns.
     pub ns_per_hit: f64,
     /// Share of the lanes that did wanted work, 0..1; `None` when the stage does not count them.
-    #[serde(skip)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub occupancy: Option<f64>,
 }
 
@@ -53,6 +53,10 @@ pub struct Summary {
     /// Hashes of the results.
     #[serde(flatten)]
     pub hashes: Hashes,
+    /// The hashes of all events added up, each with its number, in any order: those of the parts of a job add up to that
+    /// of the whole. Where events are reconstructed over and over there is none.
+    #[serde(serialize_with = "hexadecimal", skip_serializing_if = "Option::is_none")]
+    pub hash_events: Option<u64>,
     /// Number of tracks.
     pub tracks: u64,
     /// Number of hits that went in.
@@ -74,6 +78,9 @@ pub struct Summary {
     /// Keys that only some sequences or inputs have.
     #[serde(flatten)]
     pub facts: Map<String, Value>,
+    /// Number of events that could not be reconstructed.
+    #[serde(skip)]
+    pub bad_events: u64,
     /// What an event is: an event, or an item of an endless stream's results such as a cluster.
     #[serde(skip)]
     pub row: &'static str,
@@ -114,6 +121,10 @@ fn finite_or_null<S: Serializer>(value: &f64, to: S) -> std::result::Result<S::O
     if value.is_finite() { to.serialize_f64(*value) } else { to.serialize_none() }
 }
 
+fn hexadecimal<S: Serializer>(hash: &Option<u64>, to: S) -> std::result::Result<S::Ok, S::Error> {
+    hash.map(|hash| format!("{hash:016x}")).serialize(to)
+}
+
 impl Summary {
     /// The summary of equal passes over the same events.
     pub(crate) fn new(
@@ -139,6 +150,7 @@ impl Summary {
             gang: machine.gang,
             threads: machine.threads,
             hashes,
+            hash_events: None,
             tracks,
             hits,
             dropped: counters.dropped().map(|(reason, count)| (reason, count / passes)).collect(),
@@ -148,6 +160,7 @@ impl Summary {
             input_seconds: 0.0,
             stages: stages.collect(),
             facts: of.facts,
+            bad_events: totals.bad,
             row: of.levels[0],
             has_tracks: of.levels.contains(&"track"),
             input: InputKind::Read,

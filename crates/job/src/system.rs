@@ -1,6 +1,7 @@
 //! [`System`]: what jobs need to know of a sequence beyond running it.
 
 use crate::display::{self, Gather};
+use crate::embed::AnyEngine;
 use crate::measured::Measured;
 use crate::sink::{FileSink, Sink};
 use crate::summary::Described;
@@ -82,8 +83,23 @@ pub trait System: 'static {
     /// Those of the configuration and of the device.
     fn executor(request: &Request, config: &Config, context: &Self::Context) -> Result<Runs<Self>>;
 
+    /// Makes an engine for a program that has its own events: of the configuration and the geometry of a request.
+    ///
+    /// # Errors
+    /// Those of the configuration and of the geometry; [`Error::Unsupported`](peloton::Error::Unsupported) for endless
+    /// streams.
+    fn embed(_request: &Request) -> Result<AnyEngine> {
+        let words = "takes an endless stream, not events";
+        Err(Error::Unsupported(format!("the sequence {} {words}", Self::NAME)))
+    }
+
     /// How many events or hits are read at once when so many threads share them.
     fn batch_items(config: &Config, threads: usize) -> usize;
+
+    /// Whether a source of an endless stream ends with this batch.
+    fn ends_source(_batch: &Self::Batch) -> bool {
+        false
+    }
 
     /// What ends an endless stream.
     fn last() -> Option<Self::Batch> {

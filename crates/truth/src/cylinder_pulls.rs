@@ -1,5 +1,6 @@
 //! Fitted states against true particles: pulls and resolutions.
 
+use super::state_pulls::PullHistogram;
 use peloton::cylinder::Helix;
 use peloton::event::{CYLINDER_LAYERS, CYLINDER_STATE, CylinderBatch, CylinderTracks, CylinderTruth, NO_HIT};
 
@@ -37,11 +38,12 @@ impl Moments {
 pub struct CylinderPulls {
     field: f64,
     pulls: [Moments; 5],
+    histograms: [PullHistogram; 5],
     residuals: [[Moments; 5]; PT_EDGES.len()],
 }
 
 /// Mean and width of a pull.
-#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Pull {
     /// Which parameter.
     pub parameter: &'static str,
@@ -51,6 +53,8 @@ pub struct Pull {
     pub mean: f64,
     /// Its standard deviation.
     pub width: f64,
+    /// Its distribution.
+    pub histogram: PullHistogram,
 }
 
 /// Resolutions in a bin of transverse momentum: standard deviations of fitted - true.
@@ -118,17 +122,24 @@ impl CylinderPulls {
         let bin = PT_EDGES.iter().rposition(|edge| pt >= *edge).unwrap_or(0);
         for i in 0..5 {
             let variance = state[6 + i * (i + 1) / 2 + i];
-            self.pulls[i].add(residuals[i] / variance.sqrt());
+            let pull = residuals[i] / variance.sqrt();
+            self.pulls[i].add(pull);
+            self.histograms[i].add(pull);
             self.residuals[bin][i].add(if i == 2 { residuals[i] * pt } else { residuals[i] });
         }
     }
 
     /// The pulls of all parameters.
     pub fn pulls(&self) -> Vec<Pull> {
-        let pulls = PARAMETERS.iter().zip(&self.pulls);
-        pulls
-            .map(|(parameter, m)| Pull { parameter, tracks: m.n, mean: m.mean(), width: m.width() })
-            .collect()
+        let pulls = PARAMETERS.iter().zip(&self.pulls).zip(&self.histograms);
+        let pull = |((parameter, m), histogram): ((&&'static str, &Moments), &PullHistogram)| Pull {
+            parameter,
+            tracks: m.n,
+            mean: m.mean(),
+            width: m.width(),
+            histogram: histogram.clone(),
+        };
+        pulls.map(pull).collect()
     }
 
     /// The resolutions in bins of transverse momentum; empty bins are left out.

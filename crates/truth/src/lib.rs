@@ -38,7 +38,7 @@ pub use peloton_io::input::mdf::{HitsOf, Vertex, decode_mc, decode_vertices};
 pub use report::{CategoryReport, CheckReport, FastGhosts};
 pub use rows::{EventMatches, EventRows, PARTICLE_FIELDS, ParticleMatch, TRACK_FIELDS, TrackMatch};
 pub use stages::{Paired, StageLoss, StageLosses};
-pub use state_pulls::{FittedState, Place, StatePull, StatePulls};
+pub use state_pulls::{FittedState, Place, PullHistogram, StatePull, StatePulls};
 pub use tables::{EfficiencyBin, EfficiencyTable, GhostBin, GhostTable};
 pub use velo_pulls::{ImpactParameter, VeloHits, VeloPullReport, VeloPulls};
 

@@ -11,6 +11,8 @@ const P_EDGES: [f64; 4] = [3.0, 5.0, 10.0, 30.0];
 const PROMPT: f64 = 0.2;
 /// Pulls beyond this are counted, and left out of means.
 const FAR: f64 = 5.0;
+/// Bins of the distribution of a pull, from -[`FAR`] to [`FAR`].
+const PULL_BINS: usize = 40;
 /// z of the states in the UT, mm.
 const UT_Z: f64 = 2484.6;
 /// z of the states in the SciFi, mm.
@@ -108,6 +110,35 @@ struct Values {
     hit_shares: Vec<f64>,
 }
 
+/// How many pulls lie in each of equal bins; those beyond the ends are in none.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PullHistogram {
+    /// Where the first bin begins, in units of sigma.
+    pub low: f64,
+    /// Where the last bin ends.
+    pub high: f64,
+    /// Tracks, bin by bin.
+    pub counts: Vec<u64>,
+}
+
+impl Default for PullHistogram {
+    fn default() -> Self {
+        Self { low: -FAR, high: FAR, counts: vec![0; PULL_BINS] }
+    }
+}
+
+impl PullHistogram {
+    /// Counts a pull.
+    pub(super) fn add(&mut self, pull: f64) {
+        let place = (pull - self.low) / (self.high - self.low) * self.counts.len() as f64;
+        if place >= 0.0
+            && let Some(count) = self.counts.get_mut(place as usize)
+        {
+            *count += 1;
+        }
+    }
+}
+
 /// One parameter in one bin of momentum. A width is half of the central 68 %.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StatePull {
@@ -136,6 +167,9 @@ pub struct StatePull {
     pub hit_share: Option<f64>,
     /// The same of the real variance, which is `width`^2 in units of sigma^2; the rest is real scattering.
     pub true_hit_share: Option<f64>,
+    /// The distribution of (fitted - true) / sigma; of all momenta together alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub histogram: Option<PullHistogram>,
 }
 
 /// The bin of momentum of a particle that counts: a prompt one, no electron, above 3 GeV/c.
@@ -184,7 +218,8 @@ impl PlaceValues {
             for (number, parameter) in PARAMETERS.into_iter().enumerate() {
                 let p = [bins_of.start, bins_of.end].map(|edge| P_EDGES.get(edge).copied());
                 let values = self.0[bins_of.clone()].iter().map(|parameters| &parameters[number]);
-                rows.extend(pull(place.name(), parameter, p, values));
+                let with_histogram = bins_of.len() == P_EDGES.len();
+                rows.extend(pull(place.name(), parameter, (p, with_histogram), values));
             }
         }
         rows
@@ -232,7 +267,7 @@ impl StatePulls {
 fn pull<'a>(
     place: &'static str,
     parameter: &'static str,
-    [p_from, p_to]: [Option<f64>; 2],
+    ([p_from, p_to], with_histogram): ([Option<f64>; 2], bool),
     values: impl Iterator<Item = &'a Values>,
 ) -> Option<StatePull> {
     let (mut pulls, mut residuals) = (Vec::new(), Vec::new());
@@ -249,6 +284,11 @@ fn pull<'a>(
     }
     let (tracks, width_of_pulls) = (pulls.len() as f64, width(&mut pulls));
     let hit_share = (shared > 0).then(|| shares / shared as f64);
+    let histogram = with_histogram.then(|| {
+        let mut histogram = PullHistogram::default();
+        pulls.iter().for_each(|pull| histogram.add(*pull));
+        histogram
+    });
     Some(StatePull {
         place,
         parameter,
@@ -262,6 +302,7 @@ fn pull<'a>(
         hit_share,
         // More than all is due to chance, and to hits that are better than their errors.
         true_hit_share: hit_share.map(|share| (share / width_of_pulls.powi(2)).min(1.0)),
+        histogram,
     })
 }
 
@@ -275,6 +316,14 @@ pub(super) fn width(values: &mut [f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pulls_are_counted_where_they_lie_and_far_ones_nowhere() {
+        let mut histogram = PullHistogram::default();
+        [-5.0, -4.8, 0.0, 4.99, 5.0, -5.01, f64::NAN, f64::INFINITY].map(|pull| histogram.add(pull));
+        let filled: Vec<_> = histogram.counts.iter().enumerate().filter(|(_, count)| **count > 0).collect();
+        assert_eq!(filled, [(0, &2), (20, &1), (39, &1)]);
+    }
 
     #[test]
     fn widths_are_those_of_the_middle() {

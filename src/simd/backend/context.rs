@@ -111,6 +111,4 @@ baseline_contexts! {
 baseline_contexts! {
     /// The scalar level on a CPU without FMA: exact in software, slow.
     SoftwareScalarContext = Scalar, libm::fmaf;
-    /// The portable level on a CPU without FMA: exact in software, slow.
-    SoftwarePortableContext = Portable, libm::fmaf;
 }

@@ -17,18 +17,16 @@ trait OnGang {
     fn run<G: Gang>(&self, g: G) -> Self::Output;
 }
 
-/// Runs on all supported levels, and on those for CPUs without a fused multiply-add.
+/// Runs on all supported levels, and on the one for CPUs without a fused multiply-add.
 fn on_every_gang<T: OnGang>(test: &T, mut check: impl FnMut(String, T::Output)) {
     for level in Level::supported() {
         check(level.to_string(), crate::dispatch!(level, g => test.run(g)));
     }
     #[cfg(target_arch = "x86_64")]
     {
-        use super::backend::{Portable, Scalar, SoftwarePortableContext, SoftwareScalarContext};
+        use super::backend::{Scalar, SoftwareScalarContext};
         let scalar = Scalar::<1, _>::new(SoftwareScalarContext::new().unwrap());
         check("scalar x 1, software multiply-add".into(), test.run(scalar));
-        let portable = Portable::new(SoftwarePortableContext::new().unwrap());
-        check("portable x 4, software multiply-add".into(), test.run(portable));
     }
 }
 

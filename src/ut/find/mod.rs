@@ -213,7 +213,7 @@ pub fn find(
 ) {
     assert_eq!(velo.events(), hits.status.len(), "events of Velo tracks and of hits");
     let search = Search { config, layout, velo, hits };
-    crate::dispatch!(level, g => run(g, &search, workspace, out));
+    crate::simd::kernels!(dispatch!(level, g => run(g, &search, workspace, out)));
 }
 
 #[inline(always)]

@@ -166,7 +166,7 @@ pub fn decode(
     out: &mut Outcome<VeloBatch>,
 ) {
     let mut clock = StageClock::start();
-    crate::dispatch!(level, g => run(g, decoder, events, range, scratch, out));
+    crate::simd::kernels!(dispatch!(level, g => run(g, decoder, events, range, scratch, out)));
     clock.lap(&mut out.counters.stages[0]);
 }
 

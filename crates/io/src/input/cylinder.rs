@@ -8,7 +8,7 @@
 
 use super::problems::Problems;
 use super::source::{PutBack, Stream, entries};
-use super::{MAX_EVENT_BYTES, ReadOptions, Source};
+use super::{MAX_EVENT_BYTES, ReadOptions, Source, passing};
 use peloton::bytes::Fields;
 use peloton::event::{CYLINDER_LAYERS, CylinderBatch, CylinderTruth, NO_HIT};
 use peloton::simd::with_default_float_mode;
@@ -80,12 +80,23 @@ impl CylinderReader {
     fn new(waiting: VecDeque<super::source::Entry>, options: ReadOptions) -> Self {
         let inputs = waiting.len();
         let problems = Problems::default();
-        Self { waiting, current: None, options, next: 0, inputs, problems, record: Vec::new() }
+        let next = options.start.event;
+        Self { waiting, current: None, options, next, inputs, problems, record: Vec::new() }
     }
 
     /// How many inputs could not be used at all, beside others that could.
     pub fn unusable_inputs(&self) -> u64 {
         self.problems.unusable()
+    }
+
+    /// Passes over all events and says how many there are.
+    ///
+    /// # Errors
+    /// Those of [`CylinderReader::read`].
+    pub fn count(mut self) -> Result<u64> {
+        self.options = passing(self.options);
+        self.read(1, &mut CylinderBatch::default(), &mut CylinderTruth::default())?;
+        Ok(self.next as u64)
     }
 
     /// What went wrong so far, the first problems in words.

@@ -7,12 +7,24 @@ use peloton::ut::{UtGeometry, UtTables};
 use peloton::velo::VeloSensors;
 use peloton::{Error, Result};
 use std::path::{Path, PathBuf};
+use xxhash_rust::xxh3::Xxh3;
 
 /// Longest geometry file, bytes: far above any real one.
 const MAX_FILE: u64 = 16 << 20;
 
 /// The name that stands for the nominal detector where a folder is asked for.
 pub const NOMINAL: &str = "nominal";
+
+/// The files of a folder.
+const FILES: [&str; 7] = [
+    "beamline.bin",
+    "polarity.bin",
+    "scifi_geometry.bin",
+    "ut_boards.bin",
+    "ut_geometry.bin",
+    "ut_tables.bin",
+    "velo_geometry.bin",
+];
 
 /// Geometry and conditions of LHCb.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,6 +50,22 @@ impl Geometry {
             return Err(Error::Config(format!("--geometry {place}: there is no such folder")));
         }
         Ok(Self::Folder(folder.into()))
+    }
+
+    /// XXH3-64 of the names and contents of the files of a folder that there are; none for the nominal detector.
+    ///
+    /// # Errors
+    /// As [`Geometry::velo`].
+    pub fn hash(&self) -> Result<Option<u64>> {
+        let Self::Folder(folder) = self else { return Ok(None) };
+        let mut hasher = Xxh3::new();
+        for name in FILES.into_iter().filter(|name| folder.join(name).exists()) {
+            let (_, bytes) = read(folder, name)?;
+            hasher.update(name.as_bytes());
+            hasher.update(&(bytes.len() as u64).to_le_bytes());
+            hasher.update(&bytes);
+        }
+        Ok(Some(hasher.digest()))
     }
 
     /// Sensors of the Velo.

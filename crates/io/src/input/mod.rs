@@ -33,6 +33,7 @@ pub use kind::{Kind, kind_of};
 pub use problems::MAX_PROBLEMS;
 pub use raw_reader::{EventNote, McBanks, McFormat, RawReader, TruthJudge, find_raw, is_pipe, is_raw_stream};
 pub use reader::VeloReader;
+pub use source::files;
 pub use write::write_velo_json;
 
 /// Longest text of one event, bytes. A longer one is skipped without being kept, with the status
@@ -138,6 +139,16 @@ pub enum Source {
     Stdin,
 }
 
+/// Where reading begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Start {
+    /// The first byte to read of the first source, where an event must begin; other bytes than the first of an MDF file
+    /// that is not compressed only.
+    pub byte: u64,
+    /// Number of the event that begins there; 0 unless other sources were read before.
+    pub event: usize,
+}
+
 /// What to read, and how.
 #[derive(Debug, Clone, Default)]
 pub struct ReadOptions {
@@ -151,6 +162,13 @@ pub struct ReadOptions {
     pub strict: bool,
     /// Whether to read simulated truth. An event without any is then dropped.
     pub truth: bool,
+    /// Where reading begins.
+    pub start: Start,
+}
+
+/// The same options for passing over all events.
+fn passing(options: ReadOptions) -> ReadOptions {
+    ReadOptions { first: usize::MAX, count: None, ..options }
 }
 
 impl ReadOptions {

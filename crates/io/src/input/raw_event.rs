@@ -1,6 +1,6 @@
 //! [`OpenEvent`]: one event being put together from its banks, and its truth.
 
-use super::mdf::{Banks, HEADER, bank_type};
+use super::mdf::{Banks, HEADER, bank_type, odin_numbers};
 use super::raw_reader::{EventNote, McBanks, McFormat, TruthJudge};
 use peloton::event::{BankKind, RawBatch};
 use peloton::{Error, Result, Status};
@@ -93,15 +93,8 @@ impl OpenEvent {
             at += (HEADER + bank.payload.len()).next_multiple_of(4);
             match bank.kind {
                 bank_type::ODIN => {
-                    let word = |at: usize| {
-                        let four = bank.payload.get(4 * at..)?.first_chunk()?;
-                        Some(u32::from_le_bytes(*four))
-                    };
-                    // Since version 7 the number of the event stands at the end, its lower half first.
-                    let [high, low] = if bank.version < 7 { [3, 4] } else { [9, 8] };
-                    if let (Some(run), Some(high), Some(low)) = (word(0), word(high), word(low)) {
-                        self.note.run = Some(run);
-                        self.note.number = Some(u64::from(high) << 32 | u64::from(low));
+                    if let Some((run, number)) = odin_numbers(bank.version, bank.payload) {
+                        (self.note.run, self.note.number) = (Some(run), Some(number));
                     }
                 }
                 bank_type::MC_TRACKS if self.truth => {

@@ -5,7 +5,7 @@ use super::mdf::{Record, Records, decompress, looks_like_record};
 use super::problems::Problems;
 use super::raw_event::{OpenEvent, read_file};
 use super::source::{Entry, STDIN, Stream, entries, natural_order};
-use super::{Format, ReadOptions, Source};
+use super::{Format, ReadOptions, Source, passing};
 use peloton::event::{RawBatch, TrueStates};
 use peloton::{Error, Result, Status};
 use std::collections::{BTreeSet, VecDeque};
@@ -201,8 +201,8 @@ impl RawReader {
             judge: |_| Ok(()),
             waiting: VecDeque::new(),
             current: None,
+            event: options.start.event,
             options,
-            event: 0,
             body: Vec::new(),
             problems: Problems::default(),
             inputs: 1,
@@ -262,6 +262,16 @@ impl RawReader {
         Ok(appended)
     }
 
+    /// Passes over all events and says how many there are.
+    ///
+    /// # Errors
+    /// Those of [`RawReader::read`].
+    pub fn count(mut self) -> Result<u64> {
+        self.options = passing(self.options);
+        self.read(1, &mut RawBatch::default(), &mut Vec::new())?;
+        Ok(self.event as u64)
+    }
+
     /// What went wrong without ending the job: the first [`MAX_PROBLEMS`](super::MAX_PROBLEMS), in words.
     pub fn problems(&self) -> &[String] {
         self.problems.kept()
@@ -292,14 +302,17 @@ impl RawReader {
                 Entry::File { path, .. } => Some(path.parent().unwrap_or(Path::new("")).to_path_buf()),
                 _ => None,
             };
-            let (stream, compressed) = match entry.open() {
+            // Where reading begins is said of the first source alone.
+            let byte = std::mem::take(&mut self.options.start.byte);
+            let opened = if byte > 0 { entry.open_at(byte) } else { entry.open() };
+            let (stream, compressed) = match opened {
                 Ok(opened) => opened,
                 Err(error) => {
                     self.problems.set_aside(error, self.inputs, self.options.strict)?;
                     continue;
                 }
             };
-            let mut records = Records::new(stream);
+            let mut records = if byte > 0 { Records::inside(stream) } else { Records::new(stream) };
             if listed && !records.begins() {
                 self.problems.add(format!("{name}: skipped, not an MDF file"));
                 continue;

@@ -4,7 +4,7 @@ use super::problems::Problems;
 use super::records::{Cut, Records};
 use super::source::{Entry, STDIN, Stream, entries};
 use super::velo_json::{Trouble, decode, looks_like_event};
-use super::{MAX_EVENT_BYTES, ReadOptions, Source};
+use super::{MAX_EVENT_BYTES, ReadOptions, Source, passing};
 use peloton::event::{TruthEvent, VeloBatch};
 use peloton::simd::with_default_float_mode;
 use peloton::{Error, Result, Status};
@@ -86,9 +86,9 @@ impl VeloReader {
             waiting: VecDeque::new(),
             current: None,
             groups: VecDeque::new(),
-            options,
             limit: MAX_EVENT_BYTES,
-            event: 0,
+            event: options.start.event,
+            options,
             text: Vec::new(),
             problems: Problems::default(),
             inputs: [1, 1],
@@ -145,6 +145,16 @@ impl VeloReader {
             }
         }
         Ok(appended)
+    }
+
+    /// Passes over all events and says how many there are.
+    ///
+    /// # Errors
+    /// Those of [`VeloReader::read`].
+    pub fn count(mut self) -> Result<u64> {
+        self.options = passing(self.options);
+        self.read(1, &mut VeloBatch::default(), &mut Vec::new())?;
+        Ok(self.event as u64)
     }
 
     /// What went wrong without ending the job: the first [`MAX_PROBLEMS`](super::MAX_PROBLEMS) problems, in words.

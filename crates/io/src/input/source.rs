@@ -4,7 +4,7 @@ use super::Source;
 use peloton::{Error, Result};
 use std::cmp::Ordering;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::io::{self, BufRead, BufReader, Cursor, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 /// What messages call standard input.
@@ -106,6 +106,17 @@ impl Entry {
         matches!(self, Entry::File { listed: true, .. })
     }
 
+    /// Opens a file that is not compressed at a byte of it.
+    pub fn open_at(self, byte: u64) -> Result<(Stream, bool)> {
+        let name = self.name();
+        let Entry::File { path, .. } = self else {
+            return Err(Error::Config(format!("{name}: only files can be read from a byte on")));
+        };
+        let mut file = File::open(&path).map_err(|e| Error::io(&path, e))?;
+        file.seek(SeekFrom::Start(byte)).map_err(|e| Error::io(&path, e))?;
+        Ok((Box::new(BufReader::with_capacity(BUFFER, file)), false))
+    }
+
     /// Opens the stream; the flag says whether it is compressed.
     pub fn open(self) -> Result<(Stream, bool)> {
         let name = self.name();
@@ -119,6 +130,18 @@ impl Entry {
         };
         decompress(raw).map_err(|e| Error::io(name, e))
     }
+}
+
+/// The files of a source: itself, or those of a folder in the order in which they are read.
+///
+/// # Errors
+/// [`Error::Io`] for what is not there, [`Error::Format`] for a folder without files.
+pub fn files(path: &Path) -> Result<Vec<PathBuf>> {
+    let name = |entry| match entry {
+        Entry::File { path, .. } => Some(path),
+        Entry::Stdin | Entry::Stream { .. } => None,
+    };
+    Ok(entries(&Source::Path(path.into()))?.into_iter().filter_map(name).collect())
 }
 
 /// The streams of one source. A directory gives its files in natural order.
@@ -192,7 +215,7 @@ fn decompress(mut raw: Stream) -> std::io::Result<(Stream, bool)> {
 }
 
 /// zstd's frame magic, or that of a skippable frame, which may come first.
-fn is_zstd(head: &[u8]) -> bool {
+pub(super) fn is_zstd(head: &[u8]) -> bool {
     match *head {
         [a, b, c, d] => {
             let magic = u32::from_le_bytes([a, b, c, d]);

@@ -1,12 +1,10 @@
 //! Results as Arrow: one row an event (or cluster), everything below it as list columns, by the schema alone.
 
+use super::columns::Memory;
 use super::table::{ID_FIELDS, TableField};
 use super::units::Form;
 use crate::input::EventId;
-use arrow_array::{
-    ArrayRef, Float32Array, Int64Array, ListArray, RecordBatch, UInt8Array, UInt16Array, UInt32Array,
-    UInt64Array,
-};
+use arrow_array::{ArrayRef, ListArray, RecordBatch, UInt32Array, UInt64Array};
 use arrow_buffer::{OffsetBuffer, ScalarBuffer};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use peloton::event::{ColumnInfo, Kind, Results, Values};
@@ -43,36 +41,60 @@ pub fn arrow_batch<R: Results>(
     results: &R,
     extra: Vec<ArrayRef>,
 ) -> Result<RecordBatch> {
+    let mut arrays = columns(ids, results, &Memory::Copied)?;
+    arrays.extend(extra);
+    RecordBatch::try_new(schema.clone(), arrays).map_err(|e| Error::Columns(e.to_string()))
+}
+
+/// The same as [`arrow_batch`] without copies: the batch lies in the memory of the results, which live as long as any part
+/// of the batch does. Copied are statuses, and what files have in other units or shapes than memory has: times and energies
+/// of pixels, and starts where an event has several lists.
+///
+/// # Errors
+/// As [`arrow_batch`].
+pub fn arrow_shared<R: Results>(ids: &[EventId], results: &Arc<R>) -> Result<RecordBatch> {
+    let arrays = columns(ids, &**results, &Memory::Shared(results))?;
+    RecordBatch::try_new(arrow_schema::<R>(&[]), arrays).map_err(|e| Error::Columns(e.to_string()))
+}
+
+/// The columns of [`arrow_schema()`].
+fn columns<R: Results>(ids: &[EventId], results: &R, memory: &Memory<'_, R>) -> Result<Vec<ArrayRef>> {
     let columns = results.columns();
     let starts = |depth| {
-        columns.iter().find_map(|(info, values)| match values {
-            Values::Starts(starts) if info.depth == depth => Some((info.lists, *starts)),
+        columns.iter().enumerate().find_map(|(index, (info, values))| match values {
+            Values::Starts(starts) if info.depth == depth => Some((index, info.lists, *starts)),
             _ => None,
         })
     };
-    let mut arrays: Vec<ArrayRef> = Vec::with_capacity(schema.fields().len());
+    let mut arrays: Vec<ArrayRef> = Vec::with_capacity(columns.len() + ID_FIELDS.len());
     if R::has_events() {
         arrays.push(Arc::new(UInt64Array::from_iter_values(ids.iter().map(|id| id.number))));
         arrays.push(Arc::new(ids.iter().map(|id| id.run).collect::<UInt32Array>()));
         arrays.push(Arc::new(ids.iter().map(|id| id.event).collect::<UInt64Array>()));
     }
-    for (info, values) in columns.iter().filter(|(info, _)| is_written(info)) {
+    for (index, (info, values)) in columns.iter().enumerate().filter(|(_, (info, _))| is_written(info)) {
         let converted = Form::of(info).convert(*values);
-        let mut array = converted.unwrap_or_else(|| array(*values, info.lists));
+        let mut array = converted.unwrap_or_else(|| match values {
+            Values::Starts(starts) => Arc::new(counted_starts(starts, info.lists)),
+            values => memory.array(index, *values),
+        });
         if info.kind == Kind::Starts {
             let rows = results.items(info.depth) as u32;
             let ends: Vec<u32> = (0..=rows).map(|row| row * (info.lists as u32 + 1)).collect();
-            array = list(array, &ends)?;
+            array = list(array, &ends, |ends| Memory::<R>::Copied.offsets(0, ends))?;
         }
         for depth in (0..info.depth).rev() {
-            let Some((lists, starts)) = starts(depth) else { continue };
-            let ends: Vec<u32> = starts.iter().step_by(lists).copied().collect();
-            array = list(array, &ends)?;
+            let Some((index, lists, starts)) = starts(depth) else { continue };
+            array = if lists == 1 {
+                list(array, starts, |starts| memory.offsets(index, starts))?
+            } else {
+                let ends: Vec<u32> = starts.iter().step_by(lists).copied().collect();
+                list(array, &ends, |ends| Memory::<R>::Copied.offsets(0, ends))?
+            };
         }
         arrays.push(array);
     }
-    arrays.extend(extra);
-    RecordBatch::try_new(schema.clone(), arrays).map_err(|e| Error::Columns(e.to_string()))
+    Ok(arrays)
 }
 
 /// What tells an event from others, by name and meaning: its number in the inputs, which is always known, and the numbers
@@ -99,32 +121,25 @@ pub(super) fn element(kind: DataType) -> Arc<Field> {
     Arc::new(Field::new("element", kind, false))
 }
 
-fn array(values: Values<'_>, lists: usize) -> ArrayRef {
-    match values {
-        Values::Status(values) => Arc::new(UInt16Array::from_iter_values(values.iter().map(|s| s.code()))),
-        Values::Starts(starts) => {
-            let rows = (starts.len() - 1) / lists;
-            let of_row = |row: usize| &starts[row * lists..=(row + 1) * lists];
-            let counted = |row| of_row(row).iter().map(move |start| start - of_row(row)[0]);
-            Arc::new(UInt32Array::from_iter_values((0..rows).flat_map(counted)))
-        }
-        Values::U8(values) => Arc::new(UInt8Array::from(values.to_vec())),
-        Values::U16(values) => Arc::new(UInt16Array::from(values.to_vec())),
-        Values::U32(values) => Arc::new(UInt32Array::from(values.to_vec())),
-        Values::U64(values) => Arc::new(UInt64Array::from(values.to_vec())),
-        Values::I64(values) => Arc::new(Int64Array::from(values.to_vec())),
-        Values::F32(values) => Arc::new(Float32Array::from(values.to_vec())),
-    }
+/// Starts of an event's several lists, counted from the event's first item.
+fn counted_starts(starts: &[u32], lists: usize) -> UInt32Array {
+    let rows = (starts.len() - 1) / lists;
+    let of_row = |row: usize| &starts[row * lists..=(row + 1) * lists];
+    let counted = |row| of_row(row).iter().map(move |start| start - of_row(row)[0]);
+    UInt32Array::from_iter_values((0..rows).flat_map(counted))
 }
 
-/// Cuts values into lists.
-fn list(values: ArrayRef, starts: &[u32]) -> Result<ArrayRef> {
+/// Cuts values into lists by starts, which `offsets` makes Arrow's own once they are known to rise.
+fn list(
+    values: ArrayRef,
+    starts: &[u32],
+    offsets: impl FnOnce(&[u32]) -> ScalarBuffer<i32>,
+) -> Result<ArrayRef> {
     let wrong = |what: String| Error::Columns(what);
     if i32::try_from(values.len()).is_err() || starts.windows(2).any(|pair| pair[0] > pair[1]) {
         return Err(wrong(format!("{} values in falling or too long lists", values.len())));
     }
-    let offsets: ScalarBuffer<i32> = starts.iter().map(|&start| start as i32).collect();
     let field = element(values.data_type().clone());
-    let list = ListArray::try_new(field, OffsetBuffer::new(offsets), values, None);
+    let list = ListArray::try_new(field, OffsetBuffer::new(offsets(starts)), values, None);
     Ok(Arc::new(list.map_err(|e| wrong(e.to_string()))?))
 }

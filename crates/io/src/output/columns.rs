@@ -1,81 +1,133 @@
-//! The columns of results as rows for people: what documents and `peloton describe` say of them.
+//! [`Memory`]: columns of results as Arrow arrays, by a copy or in the memory where they lie.
 
-use super::arrow_schema;
-use arrow_schema::{DataType, Field};
-use peloton::event::{ColumnInfo, Kind, Results};
-use serde::Serialize;
+use arrow_array::types::{Float32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type};
+use arrow_array::{ArrayRef, ArrowPrimitiveType, PrimitiveArray, UInt16Array};
+use arrow_buffer::{ArrowNativeType, Buffer, ScalarBuffer};
+use bytes::Bytes;
+use peloton::event::{Results, Values};
+use std::sync::Arc;
 
-/// What a table of columns says of one of them.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct ColumnRow {
-    /// Its name.
-    pub name: String,
-    /// Type of its values, in memory and in files.
-    #[serde(rename = "type")]
-    pub kind: String,
-    /// What it has one value for.
-    pub per: &'static str,
-    /// Unit, 1 for none.
-    pub unit: String,
-    /// Whether `hash_int` covers it.
-    pub in_hash_int: bool,
-    /// What its values mean.
-    pub meaning: String,
+/// Where the values of arrays lie.
+pub(super) enum Memory<'a, R> {
+    /// In memory of their own.
+    Copied,
+    /// In these results, whose columns are 64-byte aligned.
+    Shared(&'a Arc<R>),
 }
 
-/// The columns of a sequence: those of its files that say which event it is, then those of its results.
-pub fn column_rows<R: Results>() -> Vec<ColumnRow> {
-    let schema = arrow_schema::<R>(&[]);
-    let ids = schema.fields().iter().filter(|field| R::COLUMNS.iter().all(|info| info.name != field.name()));
-    let mut rows: Vec<_> = ids.map(|field| field_row(field, R::LEVELS[0])).collect();
-    for info in R::COLUMNS {
-        let in_file = schema.field_with_name(info.name).ok().map(|field| &field.metadata()["unit"][..]);
-        let (mut kind, mut unit) = (kind(info), info.unit.to_string());
-        if let Some(other) = in_file.filter(|other| *other != unit) {
-            kind.push_str(", in files f64");
-            unit.push_str(", in files ");
-            unit.push_str(other);
-        }
-        rows.push(ColumnRow {
-            name: info.name.into(),
-            kind,
-            per: R::LEVELS[info.depth],
-            unit,
-            in_hash_int: info.in_hash_int,
-            meaning: info.meaning.into(),
+/// One column of results that are kept as long as somebody reads it.
+struct Column<R> {
+    results: Arc<R>,
+    index: usize,
+}
+
+impl<R: Results> AsRef<[u8]> for Column<R> {
+    fn as_ref(&self) -> &[u8] {
+        let (mut column, mut index) = (&[][..], 0);
+        self.results.for_each_column(&mut |_, values| {
+            if index == self.index {
+                column = bytes_of(values);
+            }
+            index += 1;
         });
-    }
-    rows
-}
-
-/// The columns that files have beside those of results of this type.
-pub fn field_rows<R: Results>(fields: &[Field]) -> Vec<ColumnRow> {
-    let per = |field: &Field| R::LEVELS[usize::from(field.data_type().is_nested())];
-    fields.iter().map(|field| field_row(field, per(field))).collect()
-}
-
-fn field_row(field: &Field, per: &'static str) -> ColumnRow {
-    let mut kind = field.data_type();
-    while let DataType::List(element) = kind {
-        kind = element.data_type();
-    }
-    let kind = kind.to_string().replace("UInt", "u").replace("Float", "f").replace("Utf8", "text");
-    let of = |key: &str| field.metadata().get(key).cloned().unwrap_or_default();
-    ColumnRow {
-        name: field.name().clone(),
-        kind,
-        per,
-        unit: of("unit"),
-        in_hash_int: false,
-        meaning: of("description"),
+        column
     }
 }
 
-fn kind(info: &ColumnInfo) -> String {
-    match info.kind {
-        Kind::Status => "u16".into(),
-        Kind::Starts if info.lists > 1 => "u32, in files a list".into(),
-        Kind::Starts => "u32, not in files".into(),
-        other => format!("{other:?}").to_lowercase(),
+/// The bytes of a column; none of statuses, which are no plain numbers.
+fn bytes_of(values: Values<'_>) -> &[u8] {
+    match values {
+        Values::Status(_) => &[],
+        Values::U8(values) => values,
+        Values::U16(values) => bytemuck::cast_slice(values),
+        Values::Starts(values) | Values::U32(values) => bytemuck::cast_slice(values),
+        Values::U64(values) => bytemuck::cast_slice(values),
+        Values::I64(values) => bytemuck::cast_slice(values),
+        Values::F32(values) => bytemuck::cast_slice(values),
+    }
+}
+
+impl<R: Results> Memory<'_, R> {
+    /// The values of the column at `index` as an array; starts as plain numbers.
+    pub fn array(&self, index: usize, values: Values<'_>) -> ArrayRef {
+        match values {
+            Values::Status(values) => {
+                Arc::new(UInt16Array::from_iter_values(values.iter().map(|s| s.code())))
+            }
+            Values::Starts(values) | Values::U32(values) => self.primitive::<UInt32Type>(index, values),
+            Values::U8(values) => self.primitive::<UInt8Type>(index, values),
+            Values::U16(values) => self.primitive::<UInt16Type>(index, values),
+            Values::U64(values) => self.primitive::<UInt64Type>(index, values),
+            Values::I64(values) => self.primitive::<Int64Type>(index, values),
+            Values::F32(values) => self.primitive::<Float32Type>(index, values),
+        }
+    }
+
+    /// Starts as offsets, whose bits are the same: they end below 2^31.
+    pub fn offsets(&self, index: usize, starts: &[u32]) -> ScalarBuffer<i32> {
+        match self {
+            Self::Copied => starts.iter().map(|&start| start as i32).collect(),
+            Self::Shared(results) => shared(results, index, starts.len()),
+        }
+    }
+
+    fn primitive<T: ArrowPrimitiveType>(&self, index: usize, values: &[T::Native]) -> ArrayRef {
+        let values = match self {
+            Self::Copied => ScalarBuffer::from(values.to_vec()),
+            Self::Shared(results) => shared(results, index, values.len()),
+        };
+        Arc::new(PrimitiveArray::<T>::new(values, None))
+    }
+}
+
+/// The values of a column in its own memory.
+fn shared<T: ArrowNativeType, R: Results>(results: &Arc<R>, index: usize, len: usize) -> ScalarBuffer<T> {
+    let column = Column { results: results.clone(), index };
+    ScalarBuffer::new(Buffer::from(Bytes::from_owner(column)), 0, len)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::input::EventId;
+    use crate::output::{arrow_batch, arrow_schema, arrow_shared};
+    use arrow_array::cast::AsArray;
+    use arrow_array::types::{Float32Type, UInt32Type};
+    use peloton::Status;
+    use peloton::event::{Results, VeloTracks};
+    use std::sync::Arc;
+
+    fn tracks() -> VeloTracks {
+        let mut tracks = VeloTracks::default();
+        for event in 0..5u32 {
+            for track in 0..event {
+                (0..3).for_each(|hit| tracks.hits.push(100 * event + 10 * track + hit));
+                tracks.hit_start.push(tracks.hits.len() as u32);
+                tracks.chi2.push(track as f32);
+                tracks.backward.push(0);
+                for states in [&mut tracks.beam, &mut tracks.end] {
+                    states.columns_mut().into_iter().for_each(|column| column.push(event as f32));
+                }
+            }
+            tracks.track_start.push(tracks.chi2.len() as u32);
+            tracks.push_status(Status::Ok);
+        }
+        tracks
+    }
+
+    #[test]
+    fn shared_batches_equal_copied_ones_and_lie_in_the_results() {
+        let tracks = Arc::new(tracks());
+        let ids: Vec<_> = (0..5).map(|number| EventId { number, ..EventId::default() }).collect();
+        let shared = arrow_shared(&ids, &tracks).unwrap();
+        let copied = arrow_batch(&arrow_schema::<VeloTracks>(&[]), &ids, &*tracks, Vec::new()).unwrap();
+        assert_eq!(shared, copied);
+        let chi2 = shared.column_by_name("chi2").unwrap().as_list::<i32>();
+        assert_eq!(chi2.value_offsets().as_ptr().cast(), tracks.track_start.as_ptr());
+        assert_eq!(chi2.values().as_primitive::<Float32Type>().values().as_ptr(), tracks.chi2.as_ptr());
+        let hits = shared.column_by_name("hits").unwrap().as_list::<i32>().values().as_list::<i32>();
+        assert_eq!(hits.values().as_primitive::<UInt32Type>().values().as_ptr(), tracks.hits.as_ptr());
+        let chi2 = chi2.clone();
+        drop((shared, tracks));
+        assert_eq!(chi2.value(4).as_primitive::<Float32Type>().values()[..], [0.0, 1.0, 2.0, 3.0]);
     }
 }

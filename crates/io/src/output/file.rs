@@ -70,6 +70,24 @@ impl OutputFile {
         }
     }
 
+    /// Puts the whole file in its place when it is safe on the disk, name included.
+    ///
+    /// # Errors
+    /// Those of [`finish`](Self::finish).
+    pub fn finish_durably(self) -> Result<()> {
+        let (path, to) = self.flush()?;
+        let Target::Temporary(temporary) = to else { return Ok(()) };
+        let Temporary { file, place, .. } = *temporary;
+        let failed = |e| Error::io(&path, e);
+        file.as_file().sync_all().map_err(failed)?;
+        file.persist(&place).map_err(|e| failed(e.error))?;
+        // A folder is synchronised where the system can open it.
+        place
+            .parent()
+            .and_then(|folder| File::open(folder).ok())
+            .map_or(Ok(()), |folder| folder.sync_all().map_err(failed))
+    }
+
     /// Puts what a failed job made in its place unless a file is there, which is worth more than a part of another:
     /// that one stays, and the answer is `false`.
     ///
@@ -155,6 +173,16 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
     let mut file = OutputFile::create(path)?;
     file.write_all(bytes).map_err(|e| Error::io(path, e))?;
     file.finish()
+}
+
+/// Writes a whole file at once and returns when it is safe on the disk.
+///
+/// # Errors
+/// Those of [`OutputFile`].
+pub fn write_durably(path: &Path, bytes: &[u8]) -> Result<()> {
+    let mut file = OutputFile::create(path)?;
+    file.write_all(bytes).map_err(|e| Error::io(path, e))?;
+    file.finish_durably()
 }
 
 /// Whether an output of this name goes to standard output: `-`, or the system's own names for it.

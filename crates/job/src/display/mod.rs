@@ -12,6 +12,7 @@ pub(crate) use event::{
 };
 pub(crate) use frames::display as frame;
 
+use crate::about::input_name;
 use crate::registry::Command;
 use crate::text::count;
 use crate::{Host, Request, SequenceName, System};
@@ -162,12 +163,7 @@ pub fn display(
 
 /// What was read, by the names of the files alone: where they lie is nobody's business who gets the page.
 pub(crate) fn title(inputs: &[String]) -> String {
-    let name = |input: &String| match Path::new(input).file_name() {
-        Some(name) if !input.contains("://") && !input.starts_with("sim:") => {
-            name.to_string_lossy().into_owned()
-        }
-        _ => input.clone(),
-    };
+    let name = |input: &String| input_name(input);
     match inputs {
         [] => "simulation".into(),
         _ if inputs.len() > NAMED => format!("{} and {} more inputs", name(&inputs[0]), inputs.len() - 1),

@@ -4,6 +4,7 @@ use super::cylinder_display::GatherCylinder;
 use super::inputs;
 use super::over_banks::pool;
 use crate::display::Gather;
+use crate::embed::{AnyEngine, Events};
 use crate::measured::Measured;
 use crate::summary::object;
 use crate::system::Runs;
@@ -13,7 +14,7 @@ use crate::{
     Beside, Check, CheckOptions, CheckRules, Checked, Chunk, Config, Host, Opened, Request, Source, Summary,
     System, text,
 };
-use peloton::cylinder::{Cylinder, CylinderConfig, CylinderSample, fit_particles};
+use peloton::cylinder::{Cylinder, CylinderConfig, CylinderSample, SeedSource, fit_particles};
 use peloton::engine::{Sequence, Sliced, Stage};
 use peloton::event::CylinderTracks;
 use peloton::kalman::FitStatus;
@@ -107,6 +108,20 @@ impl System for CylinderSystem {
         // Events are large: one at a time is enough, and shares them out evenly.
         let config = Config { slice_events: config.slice_events.or(Some(1)), ..config.clone() };
         Ok(pool(Cylinder::new(config.level()?, config.cylinder.clone())?, &config)?)
+    }
+
+    fn embed(request: &Request) -> Result<AnyEngine> {
+        let Request { config, .. } = request;
+        if config.cylinder.seeds == SeedSource::Truth {
+            let words = "seeds = \"truth\" needs true particles, which come with files and simulations alone";
+            return Err(Error::Config(format!("[cylinder] {words}: say seeds = \"hits\"")));
+        }
+        let cylinder = Cylinder::new(config.level()?, config.cylinder.clone())?;
+        let config = Config { slice_events: config.slice_events.or(Some(1)), ..config.clone() };
+        Ok(AnyEngine::of(cylinder, config, |events| match events {
+            Events::CylinderHits(hits) => Some(hits),
+            _ => None,
+        }))
     }
 
     fn batch_items(_config: &Config, threads: usize) -> usize {

@@ -2,7 +2,7 @@
 
 use crate::Request;
 use peloton::{Error, Result};
-use peloton_io::input::{ReadOptions, Source as InputSource, is_pipe};
+use peloton_io::input::{ReadOptions, Source as InputSource, Start, is_pipe};
 use std::fs::File;
 use std::io::{Read, stdin};
 use std::path::Path;
@@ -40,6 +40,7 @@ pub fn options(request: &Request, truth: bool) -> ReadOptions {
         count: request.events.count,
         strict: request.strict,
         truth,
+        start: request.part.map_or(Start::default(), |part| part.start),
     }
 }
 

@@ -4,6 +4,7 @@ use super::banks::{NaiveDecoder, blame};
 use super::raw::RawSource;
 use super::track_check::{TrackCheck, TrackRows};
 use crate::display::{Gather, GatherTracks, HitsOf};
+use crate::embed::{self, AnyEngine, Events};
 use crate::system::Runs;
 use crate::truth_check::no_tracks;
 use crate::{Check, CheckOptions, CheckRules, Config, Host, Opened, Request, System};
@@ -64,6 +65,15 @@ impl<S: OverBanks> System for S {
     fn executor(request: &Request, config: &Config, context: &S::Context) -> Result<Runs<Self>> {
         request.cpu_only(<Self as System>::NAME)?;
         Ok(pool(S::sequence(context, config)?, config)?)
+    }
+
+    fn embed(request: &Request) -> Result<AnyEngine> {
+        let geometry = embed::geometry(request, <Self as System>::NAME)?;
+        let sequence = S::sequence(&S::context(request, &geometry)?, &request.config)?;
+        Ok(AnyEngine::of(sequence, request.config.clone(), |events| match events {
+            Events::Banks(banks) => Some(banks),
+            _ => None,
+        }))
     }
 
     fn batch_items(_config: &Config, threads: usize) -> usize {

@@ -173,7 +173,7 @@ fn is_raw(options: &ReadOptions, sources: &[InputSource]) -> Result<bool> {
 }
 
 /// Whether the name says what damage at the beginning hides.
-fn is_named_mdf(path: &Path) -> bool {
+pub fn is_named_mdf(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
     path.is_file() && (name.ends_with(".mdf") || name.ends_with(".mdf.zst"))
 }

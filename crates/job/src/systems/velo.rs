@@ -6,6 +6,7 @@ use super::over_banks::{hits_by, pool, tracker_rules};
 use super::raw::{Found, RawSource, warn_of_format};
 use super::track_check::TrackRows;
 use crate::display::{Gather, GatherTracks, HitsOf};
+use crate::embed::{self, AnyEngine, Events};
 use crate::summary::object;
 use crate::system::Runs;
 use crate::totals::UNUSABLE_INPUTS;
@@ -173,6 +174,20 @@ impl System for VeloSystem {
             return Ok(pool(sequence, config)?);
         }
         super::device::velo(request, config, sequence)
+    }
+
+    fn embed(request: &Request) -> Result<AnyEngine> {
+        let sensors = match &request.geometry {
+            Some(_) => Some(Arc::new(embed::geometry(request, Self::NAME)?.velo()?)),
+            None => None,
+        };
+        let context = VeloContext { sensors, banks: request.velo_banks, rules: Rules::Json };
+        let velo = context.sequence(&request.config)?;
+        Ok(AnyEngine::of(velo, request.config.clone(), |events| match events {
+            Events::Banks(banks) => Some(banks.into()),
+            Events::VeloHits(hits) => Some(hits.into()),
+            Events::CylinderHits(_) => None,
+        }))
     }
 
     fn batch_items(_config: &Config, threads: usize) -> usize {

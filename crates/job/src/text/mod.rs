@@ -1,11 +1,13 @@
 //! Results as text for people: aligned columns, shares in per cent.
 
 mod jobs;
+mod plan;
 mod summary;
 mod truth;
 mod words;
 
 pub use jobs::{compared, throughput, tuned};
+pub use plan::{manifest, part};
 pub use summary::summary;
 pub use truth::{cylinder, cylinder_tables, losses, momenta, stage_losses, state_pulls, tables, velo_pulls};
 pub use words::{count, grouped, percent, rate, table};

@@ -40,6 +40,9 @@ pub fn summary(summary: &Summary) -> String {
     text.push_str(&format!("the whole job took {:.2} s{}\n\n", summary.wall_seconds, most_of_it(summary)));
     text.push_str(&stages(summary));
     text.push_str(&format!("\nhash_int {:016x}  output_hash {:016x}\n", hashes.int, hashes.output));
+    if let Some(hash) = summary.hash_events {
+        text.push_str(&format!("hash_events {hash:016x}\n"));
+    }
     if summary.is_interrupted {
         text.push_str("interrupted: this is what was made so far\n");
     }

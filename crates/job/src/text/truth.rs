@@ -162,7 +162,7 @@ pub fn cylinder(check: &CylinderReport, pulls: &[Pull]) -> String {
     let mut text = format!("ghosts     : {}/{} {}\n", check.ghosts, check.tracks, percent(check.ghost_rate));
     check.categories.iter().for_each(|category| text.push_str(&category_line(category)));
     let mut rows = vec![["pull", "tracks", "mean", "width"].map(String::from)];
-    for Pull { parameter, tracks, mean, width } in pulls {
+    for Pull { parameter, tracks, mean, width, .. } in pulls {
         rows.push([(*parameter).into(), tracks.to_string(), format!("{mean:+.4}"), format!("{width:.4}")]);
     }
     text.push('\n');

@@ -108,7 +108,8 @@ fn views_are_linked() {
     let boxes = "[...document.querySelectorAll('svg.area')].map((one) => one.getAttribute('viewBox').split(' ').map((n) => Math.round(n)))";
     let zoomed = tab.evaluate(boxes);
     // Dragged, the view moves, and with it the other one that has z to the right.
-    for (kind, by, buttons) in [("mousePressed", 0.0, 1), ("mouseMoved", 40.0, 1), ("mouseReleased", 40.0, 0)] {
+    for (kind, by, buttons) in [("mousePressed", 0.0, 1), ("mouseMoved", 40.0, 1), ("mouseReleased", 40.0, 0)]
+    {
         let event = json!({
             "type": kind, "x": x + by, "y": y, "button": "left", "buttons": buttons, "clickCount": 1,
         });

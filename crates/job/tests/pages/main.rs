@@ -5,6 +5,9 @@
 
 mod chromium;
 mod display;
+#[path = "../report/inputs.rs"]
+mod inputs;
+mod reports;
 
 use chromium::Chromium;
 

@@ -59,6 +59,15 @@ impl<'a> Banks<'a> {
     }
 }
 
+/// What a bank of type [`ODIN`](super::bank_type::ODIN) says: the number of the run, and that of the event. None when it is
+/// too short.
+pub fn odin_numbers(version: u8, payload: &[u8]) -> Option<(u32, u64)> {
+    let word = |at: usize| Some(u32::from_le_bytes(*payload.get(4 * at..)?.first_chunk()?));
+    // Since version 7 the number of the event stands at the end, its lower half first.
+    let [high, low] = if version < 7 { [3, 4] } else { [9, 8] };
+    Some((word(0)?, u64::from(word(high)?) << 32 | u64::from(word(low)?)))
+}
+
 impl<'a> Iterator for Banks<'a> {
     type Item = Result<Bank<'a>, Status>;
 

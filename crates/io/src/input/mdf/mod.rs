@@ -12,14 +12,16 @@
 
 mod banks;
 mod compression;
+mod index;
 mod record;
 mod truth;
 mod write;
 
 pub(super) use banks::HEADER;
-pub use banks::{Bank, Banks};
+pub use banks::{Bank, Banks, odin_numbers};
 pub use compression::{Compression, MAX_BODY, compress, decompress};
-pub use record::{Record, RecordHeader, checksum};
+pub use index::event_starts;
+pub use record::{Record, RecordHeader, checksum, whole_records};
 pub(super) use record::{Records, looks_like_record};
 pub use truth::{HitsOf, Vertex, decode_mc, decode_vertices};
 pub use write::{put_bank, write_record};

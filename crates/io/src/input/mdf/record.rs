@@ -4,7 +4,7 @@ use crate::input::source::{PutBack, Stream};
 use std::io::{BufRead, Read};
 
 /// Bytes of a record's header without the sub-header.
-const HEAD: usize = 20;
+pub(super) const HEAD: usize = 20;
 /// Bytes of the sub-header of version 3.
 const SUB_HEADER: usize = 28;
 /// Header version 3, sub-header of seven words.
@@ -78,7 +78,7 @@ pub(super) const BEFORE_BODY: usize = HEAD + SUB_HEADER;
 pub(super) const CHECKED: usize = 16;
 
 /// The size of a record, when these bytes can be its beginning.
-fn size_of(head: &[u8; HEAD]) -> Option<usize> {
+pub(super) fn size_of(head: &[u8; HEAD]) -> Option<usize> {
     let size = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
     let same = size(0) == size(4) && size(0) == size(8);
     let plain = head[17] == HEADER_BYTE && head[18] == DATA_BANKS;
@@ -89,6 +89,20 @@ fn size_of(head: &[u8; HEAD]) -> Option<usize> {
 /// Whether a file that begins so may be an MDF file.
 pub(in crate::input) fn looks_like_record(bytes: &[u8]) -> bool {
     bytes.first_chunk().is_some_and(|head| size_of(head).is_some())
+}
+
+/// How many of these bytes, from the first on, are whole records: a stream that comes in pieces goes on behind them. All
+/// of the bytes where one of the headers is damaged, since only a reader of records can tell what follows.
+pub fn whole_records(bytes: &[u8]) -> usize {
+    let mut at = 0;
+    while let Some(head) = bytes[at..].first_chunk() {
+        match size_of(head) {
+            None => return bytes.len(),
+            Some(size) if size <= bytes.len() - at => at += size,
+            Some(_) => break,
+        }
+    }
+    at
 }
 
 /// One record, as it was cut from the stream.
@@ -125,6 +139,11 @@ pub(in crate::input) struct Records {
 impl Records {
     pub fn new(stream: Stream) -> Self {
         Self { stream: PutBack::new(stream), record: Vec::new(), found: false, ended: false }
+    }
+
+    /// The rest of a stream that had records before.
+    pub fn inside(stream: Stream) -> Self {
+        Self { found: true, ..Self::new(stream) }
     }
 
     /// Whether the stream may be one of records, by its beginning, which stays to be read.
@@ -247,6 +266,20 @@ mod tests {
         assert_eq!(read(&flipped), ["0 8 false", "1 0 true", "2 100 true"]);
         assert_eq!(read(&bytes[..bytes.len() - 1]), ["0 8 true", "1 0 true", "Truncated"]);
         assert_eq!(read(&bytes[..60]), ["0 8 true", "Truncated"]);
+    }
+
+    #[test]
+    fn whole_records_end_where_the_next_one_begins() {
+        let bytes = file(&[&[1; 8], &[2; 100]]);
+        let first = BEFORE_BODY + 8;
+        for (len, whole) in
+            [(0, 0), (first - 1, 0), (first, first), (first + 19, first), (bytes.len(), bytes.len())]
+        {
+            assert_eq!(whole_records(&bytes[..len]), whole, "{len} bytes");
+        }
+        let mut damaged = bytes.clone();
+        damaged[first] ^= 1;
+        assert_eq!(whole_records(&damaged), damaged.len());
     }
 
     #[test]

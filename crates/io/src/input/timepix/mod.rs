@@ -8,6 +8,7 @@ mod feed;
 mod katherine;
 mod npy;
 mod parquet;
+mod pieces;
 mod reader;
 mod text;
 mod tpx3;
@@ -21,6 +22,7 @@ use std::{fmt, str::FromStr};
 pub use datagrams::{Datagrams, dropped_datagrams};
 pub use feed::{Fed, Feed, PixelStream, PixelTroubles, WhenFull};
 pub use katherine::KatherineOptions;
+pub use pieces::PixelDecoder;
 pub use reader::{PixelReader, ReadEnd};
 pub use write::{write_hits, write_tpx3};
 

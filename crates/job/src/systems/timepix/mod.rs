@@ -97,6 +97,10 @@ impl System for TimepixSystem {
         config.timepix.block_hits
     }
 
+    fn ends_source(batch: &PixelBatch) -> bool {
+        batch.end
+    }
+
     fn last() -> Option<PixelBatch> {
         Some(PixelBatch { end: true, ..PixelBatch::default() })
     }

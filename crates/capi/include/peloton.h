@@ -1,0 +1,623 @@
+/* peloton.h: reconstruction of particle tracks and pixel clusters, for programs in C and C++.
+ *
+ * Made by cbindgen; crates/capi/README.md describes it. Every function answers with a code (PELOTON_OK is 0), unless it
+ * cannot fail; peloton_last_error() has the words. What is wrong with one event is never a code: it is a status in the
+ * results and a count. Every struct begins with its size, which the caller sets to sizeof. Two static Rust libraries do not
+ * go into one program: link the shared library where another part of the program is made in Rust.
+ */
+
+#ifndef PELOTON_H
+#define PELOTON_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifndef ARROW_C_DATA_INTERFACE
+#define ARROW_C_DATA_INTERFACE
+/* Arrow's C data interface, as its specification gives it. */
+#define ARROW_FLAG_DICTIONARY_ORDERED 1
+#define ARROW_FLAG_NULLABLE 2
+#define ARROW_FLAG_MAP_KEYS_SORTED 4
+struct ArrowSchema {
+  const char *format;
+  const char *name;
+  const char *metadata;
+  int64_t flags;
+  int64_t n_children;
+  struct ArrowSchema **children;
+  struct ArrowSchema *dictionary;
+  void (*release)(struct ArrowSchema *);
+  void *private_data;
+};
+struct ArrowArray {
+  int64_t length;
+  int64_t null_count;
+  int64_t offset;
+  int64_t n_buffers;
+  int64_t n_children;
+  const void **buffers;
+  struct ArrowArray **children;
+  struct ArrowArray *dictionary;
+  void (*release)(struct ArrowArray *);
+  void *private_data;
+};
+#endif
+
+// Everything went well. What is wrong with single events is a status in the results and a count.
+#define PELOTON_OK 0
+
+// A pointer is NULL or misaligned, a length cannot be, a number is none of those that there are.
+#define PELOTON_INVALID_ARGUMENT -1
+
+// The configuration cannot be used, or a workspace, result or batch is for another sequence.
+#define PELOTON_CONFIG -2
+
+// This CPU or this build does not have it.
+#define PELOTON_UNSUPPORTED -3
+
+// A file cannot be read.
+#define PELOTON_IO -4
+
+// Bytes are not what their format promises.
+#define PELOTON_FORMAT -5
+
+// Columns do not belong together, or are too long.
+#define PELOTON_COLUMNS -6
+
+// A device failed.
+#define PELOTON_DEVICE -7
+
+// A fault of the library itself. The handles remain usable.
+#define PELOTON_PANIC -8
+
+// Another thread is using the handle, or the process has no threads of this pool.
+#define PELOTON_BUSY -9
+
+// The field `size` of a struct is none that the library can know.
+#define PELOTON_ABI_MISMATCH -10
+
+// The system gives no more threads or memory.
+#define PELOTON_SYSTEM -11
+
+// The version of this interface. It rises whenever a program built with an older header would go wrong.
+#define PELOTON_ABI 1
+
+// Type of a column: statuses of events, uint16_t.
+#define PELOTON_TYPE_STATUS 0
+
+// Type of a column: first entries of lists, and the end, uint32_t.
+#define PELOTON_TYPE_STARTS 1
+
+// Type of a column: uint8_t.
+#define PELOTON_TYPE_U8 2
+
+// Type of a column: uint16_t.
+#define PELOTON_TYPE_U16 3
+
+// Type of a column: uint32_t.
+#define PELOTON_TYPE_U32 4
+
+// Type of a column: uint64_t.
+#define PELOTON_TYPE_U64 5
+
+// Type of a column: int64_t.
+#define PELOTON_TYPE_I64 6
+
+// Type of a column: float.
+#define PELOTON_TYPE_F32 7
+
+// Raw banks of events, copied once into memory of the library. Filled by one thread, run by any number.
+typedef struct peloton_batch peloton_batch;
+
+// A configured sequence. It never changes: any number of threads may use one engine at once.
+typedef struct peloton_engine peloton_engine;
+
+// Hashes results over any number of runs, as they follow one another; how events are cut into runs does not matter.
+typedef struct peloton_hasher peloton_hasher;
+
+// Threads of the library that run one engine. They are the only threads that it ever starts, but those of a stream whose
+// configuration asks for some.
+typedef struct peloton_pool peloton_pool;
+
+// Results of a run, reused from run to run. Views of its columns are valid until its next run, export or free.
+typedef struct peloton_result peloton_result;
+
+// A stream of pixel hits, and the clusters that wait in it. Where the stream is cut into pieces cannot be seen.
+typedef struct peloton_stream peloton_stream;
+
+// Scratch memory of one thread. It may move between threads, never be in two calls at once.
+typedef struct peloton_workspace peloton_workspace;
+
+// The banks of one source in consecutive events, as event builders hold them.
+typedef struct {
+  // sizeof(peloton_block).
+  size_t size;
+  // Number of the readout board.
+  uint16_t source;
+  // Version of the encoding.
+  uint8_t version;
+  // Payload i begins at the next multiple of 2 to this power of bytes behind payload i - 1; 16 at most.
+  uint8_t align_log2;
+  // Type of each event's bank, as in raw bank headers.
+  const uint8_t *types;
+  // Bytes of each event's payload.
+  const uint16_t *sizes;
+  // The payloads.
+  const uint8_t *payloads;
+  // Bytes from payloads on that may be read.
+  size_t payload_bytes;
+} peloton_block;
+
+// What one stage did.
+typedef struct {
+  // Wall-clock time, ns.
+  uint64_t ns;
+  // Items taken in.
+  uint64_t items_in;
+  // Items handed on.
+  uint64_t items_out;
+  // Lanes that did wanted work, summed over the gang's steps.
+  uint64_t lanes_active;
+  // Lanes there were.
+  uint64_t lanes_total;
+} peloton_stage_counter;
+
+// What happened to events. The library adds to it and never clears it: one for each thread.
+typedef struct {
+  // sizeof(peloton_counters).
+  size_t size;
+  // Events, whatever became of them.
+  uint64_t events;
+  // Tracks.
+  uint64_t tracks;
+  // Hits on tracks, in clusters, or of the sequences that end at hits.
+  uint64_t hits;
+  // Events by status: peloton_status_name.
+  uint64_t status[32];
+  // Items that were cut off, by reason: peloton_truncation_name.
+  uint64_t truncated[16];
+  // What each stage did: peloton_engine_stage.
+  peloton_stage_counter stage[16];
+} peloton_counters;
+
+// Hits of the Velo, sorted by event and module; borrowed for the call alone, nothing needs to be padded.
+typedef struct {
+  // sizeof(peloton_velo_hits).
+  size_t size;
+  // Number of events.
+  size_t events;
+  // Number of hits of all events.
+  size_t hits;
+  // Positions, mm; one value a hit.
+  const float *x;
+  // As x.
+  const float *y;
+  // As x.
+  const float *z;
+  // What tracks name the hit by; one value a hit.
+  const uint32_t *id;
+  // First hit of each of the 52 modules of each event, counted over all events, and the end: 52 * events + 1 values.
+  const uint32_t *module_start;
+  // Status of each event, or NULL: events whose status is not 0 are skipped and keep it.
+  const uint16_t *status_or_null;
+} peloton_velo_hits;
+
+// A column of results: it lies in the result's memory, 64-byte aligned (but statuses), 64 values may be read behind it.
+typedef struct {
+  // sizeof(peloton_column).
+  size_t size;
+  // The values.
+  const void *values;
+  // How many there are.
+  size_t count;
+  // Their type: PELOTON_TYPE_F32 and so on.
+  int32_t type;
+  // What there is one value for: 0 an event (or cluster), 1 a track (or a hit where there are no tracks), 2 a hit.
+  // Starts at depth d cut the items of depth d + 1 into lists.
+  uint32_t depth;
+  // Lists that starts have for each item of their depth; 1 for all other columns.
+  uint32_t lists;
+  // Always 0.
+  uint32_t reserved;
+  // Name of the column; it and the next two live as long as the result.
+  const char *name;
+  // Unit of the values, "1" for none.
+  const char *unit;
+  // What the values mean.
+  const char *meaning;
+} peloton_column;
+
+// States of tracks of the Velo: a line and its covariance, one value a track.
+typedef struct {
+  // x, mm.
+  const float *x;
+  // y, mm.
+  const float *y;
+  // z, mm.
+  const float *z;
+  // dx/dz.
+  const float *tx;
+  // dy/dz.
+  const float *ty;
+  // Variance of x and y, mm^2.
+  const float *cov_xx;
+  // Covariance of x and tx, of y and ty, mm.
+  const float *cov_xt;
+  // Variance of tx and ty.
+  const float *cov_tt;
+} peloton_velo_states;
+
+// Tracks of the sequence velo: the columns themselves, as peloton_column says.
+typedef struct {
+  // sizeof(peloton_velo_tracks).
+  size_t size;
+  // Number of events.
+  size_t events;
+  // Number of tracks of all events.
+  size_t tracks;
+  // Number of hits of all tracks.
+  size_t entries;
+  // First track of each event, and the end: events + 1 values.
+  const uint32_t *track_start;
+  // First hit of each track, and the end: tracks + 1 values.
+  const uint32_t *hit_start;
+  // Names of the hits: entries values.
+  const uint32_t *hits;
+  // What became of each event.
+  const uint16_t *status;
+  // chi2 of the fit; one value a track.
+  const float *chi2;
+  // 1 for tracks that fly against z; one value a track.
+  const uint8_t *backward;
+  // States at the beam line.
+  peloton_velo_states beam;
+  // States at the end of the Velo.
+  peloton_velo_states end;
+} peloton_velo_tracks;
+
+// Hits of the cylinder detector, sorted by event and layer; copied once.
+typedef struct {
+  // sizeof(peloton_cylinder_hits).
+  size_t size;
+  // Number of events.
+  size_t events;
+  // Number of hits of all events.
+  size_t hits;
+  // Positions, cm; one value a hit.
+  const float *x;
+  // As x.
+  const float *y;
+  // As x.
+  const float *z;
+  // Variances along r, r-phi and z, cm^2; one value a hit.
+  const float *var_r;
+  // As var_r.
+  const float *var_rphi;
+  // As var_r.
+  const float *var_z;
+  // First hit of each of the 10 layers of each event, counted over all events, and the end: 10 * events + 1 values.
+  const uint32_t *layer_start;
+  // Status of each event, or NULL, as in peloton_velo_hits.
+  const uint16_t *status_or_null;
+} peloton_cylinder_hits;
+
+// A sensor of pixels.
+typedef struct {
+  // sizeof(peloton_layout).
+  size_t size;
+  // Chips that do not see each other, 1 to 256; 0 is a quad, four chips of 256 x 256 side by side as one sensor.
+  uint32_t chips;
+  // Pixels of a chip in x; nothing for a quad.
+  uint32_t width;
+  // Pixels of a chip in y; nothing for a quad.
+  uint32_t height;
+  // Pixels between the chips of a quad.
+  uint32_t gap;
+} peloton_layout;
+
+// Pixel hits in the order in which they came; copied once.
+typedef struct {
+  // sizeof(peloton_pixel_hits).
+  size_t size;
+  // Number of hits.
+  size_t hits;
+  // Time of arrival, ticks of 1.5625 ns.
+  const int64_t *time;
+  // Column of the pixel on the sensor.
+  const uint16_t *x;
+  // Row of the pixel on the sensor.
+  const uint16_t *y;
+  // Time over threshold, clocks of 25 ns.
+  const uint16_t *tot;
+} peloton_pixel_hits;
+
+// What a stream of pixel hits held so far.
+typedef struct {
+  // sizeof(peloton_pixel_counts).
+  size_t size;
+  // Hits handed on to the search for clusters.
+  uint64_t hits;
+  // Hits on chips or pixels that the sensor does not have: dropped.
+  uint64_t outside;
+  // Edges of trigger inputs.
+  uint64_t triggers;
+  // Words that are no hit by their own account.
+  uint64_t control;
+  // Words of kinds that are not known, or outside every chunk.
+  uint64_t unknown;
+  // Words or chunks that contradict their format, or are cut off.
+  uint64_t malformed;
+} peloton_pixel_counts;
+
+#ifdef __cplusplus
+extern "C" {
+#endif // __cplusplus
+
+// Makes an empty batch.
+// Memory: *batch is the caller's, for peloton_batch_free. Threads: any, any time. Codes: INVALID_ARGUMENT.
+int32_t peloton_batch_new(peloton_batch **batch);
+
+// Removes all events and keeps the memory.
+// Memory: none. Threads: one at a time. Codes: INVALID_ARGUMENT, BUSY.
+int32_t peloton_batch_clear(peloton_batch *batch);
+
+// How many events were closed.
+// Memory: none. Threads: not while another one changes the batch. Codes: INVALID_ARGUMENT, BUSY.
+int32_t peloton_batch_events(const peloton_batch *batch, size_t *events);
+
+// Adds a raw bank to the event that peloton_batch_event will end. Types are those of raw bank headers: banks of the
+// detectors are kept, faults of the readout give the event its status, ODIN its numbers; others are passed over.
+// Memory: bytes of payload are copied. Threads: one at a time. Codes: INVALID_ARGUMENT, BUSY.
+int32_t peloton_batch_bank(peloton_batch *batch,
+                           uint8_t type,
+                           uint8_t version,
+                           uint16_t source,
+                           const uint8_t *payload,
+                           size_t bytes);
+
+// Ends an event; status is 0, or what the caller knows to be wrong with it. became, which may be NULL, gets its status.
+// Memory: none. Threads: one at a time. Codes: INVALID_ARGUMENT, CONFIG (no such status), BUSY.
+int32_t peloton_batch_event(peloton_batch *batch,
+                            uint64_t event_id,
+                            uint16_t status,
+                            uint16_t *became);
+
+// Appends the events of the whole MDF records at the beginning of `bytes`. used gets the number of bytes they were: what
+// is behind is the beginning of a record, to be given again with its end. events gets their number; both may be NULL.
+// Memory: bytes are copied. Threads: one at a time. Codes: INVALID_ARGUMENT, FORMAT (no record at all), BUSY.
+int32_t peloton_batch_mdf(peloton_batch *batch,
+                          const uint8_t *bytes,
+                          size_t n,
+                          size_t *used,
+                          size_t *events);
+
+// Appends a slice of an event builder: `events` events, and of each source one block with a bank of every event. A block
+// whose sizes do not add up gives every event the status truncated_bank; faulty, which may be NULL, gets their number.
+// Memory: blocks and event_ids are borrowed for the call, payloads copied. Threads: one at a time.
+// Codes: INVALID_ARGUMENT, COLUMNS, ABI_MISMATCH, BUSY; nothing is appended then.
+int32_t peloton_batch_blocks(peloton_batch *batch,
+                             const peloton_block *blocks,
+                             size_t block_count,
+                             const uint64_t *event_ids,
+                             size_t events,
+                             size_t *faulty);
+
+// Frees a batch; NULL is nothing.
+// Memory: all of it. Threads: after its last call. Codes: none.
+void peloton_batch_free(peloton_batch *batch);
+
+// Makes an engine of a configuration in TOML, as `peloton run --config` reads it (the key `sequence` names the sequence;
+// without a text, velo), and a folder of geometry files, "nominal", or NULL: then hits alone can be reconstructed.
+// Memory: texts are borrowed for the call; *engine is the caller's, for peloton_engine_free, and NULL on failure.
+// Threads: any, any time.
+// Codes: INVALID_ARGUMENT, CONFIG, UNSUPPORTED, IO, FORMAT.
+int32_t peloton_engine_new(const char *toml,
+                           size_t toml_bytes,
+                           const char *geometry_or_null,
+                           peloton_engine **engine);
+
+// Writes what an engine is as JSON, with a zero byte behind it: version, abi, schema, sequence, preset, isa, gang,
+// features, stages, config (TOML). A text longer than `capacity` is cut off; `needed` says how many bytes all of it takes.
+// Memory: to has capacity bytes, or is NULL with capacity 0; needed may be NULL.
+// Threads: any, any time.
+// Codes: INVALID_ARGUMENT.
+int32_t peloton_engine_json(const peloton_engine *engine,
+                            char *to,
+                            size_t capacity,
+                            size_t *needed);
+
+// The name of a stage, whose counts are those of this number in peloton_counters; NULL for a number that none has.
+// Memory: the engine's. Threads: any, any time. Codes: none.
+const char *peloton_engine_stage(const peloton_engine *engine, uint32_t stage);
+
+// Frees an engine; NULL is nothing.
+// Memory: workspaces, results, pools and streams that were made of it remain usable. Threads: after its last call.
+// Codes: none.
+void peloton_engine_free(peloton_engine *engine);
+
+// Makes a hasher of nothing.
+// Memory: *hasher is the caller's, for peloton_hasher_free. Threads: any, any time. Codes: INVALID_ARGUMENT.
+int32_t peloton_hasher_new(peloton_hasher **hasher);
+
+// Adds the results of a run.
+// Memory: all borrowed for the call. Threads: one at a time.
+// Codes: INVALID_ARGUMENT, CONFIG (of another sequence than the first), BUSY.
+int32_t peloton_hasher_add(peloton_hasher *hasher, const peloton_result *result);
+
+// The hashes of everything so far, those that `peloton run --json` prints: hash[0] is hash_int, hash[1] output_hash.
+// Memory: hash has two numbers. Threads: one at a time. Codes: INVALID_ARGUMENT (nothing was added), BUSY.
+int32_t peloton_hasher_end(const peloton_hasher *hasher, uint64_t *hash);
+
+// Frees a hasher; NULL is nothing.
+// Memory: all of it. Threads: after its last call. Codes: none.
+void peloton_hasher_free(peloton_hasher *hasher);
+
+// The version of the interface that the library has. Where it is not PELOTON_ABI, call nothing else.
+// Memory: none. Threads: any, any time. Codes: none.
+uint32_t peloton_abi(void);
+
+// The version of the library, such as "0.1.0".
+// Memory: static. Threads: any, any time. Codes: none.
+const char *peloton_version(void);
+
+// What went wrong in the last call of this thread that failed, in words; "" when none did.
+// Memory: the library's, until the next call of this thread fails. Threads: any, any time. Codes: none.
+const char *peloton_last_error(void);
+
+// The name of a status, such as "daq_error"; NULL for a number that no status has. Numbers never change.
+// Memory: static. Threads: any, any time. Codes: none.
+const char *peloton_status_name(uint16_t status);
+
+// The name of a reason for which items are cut off; NULL for a number that none has.
+// Memory: static. Threads: any, any time. Codes: none.
+const char *peloton_truncation_name(uint32_t truncation);
+
+// Starts threads that run the engine.
+// Memory: *pool is the caller's, for peloton_pool_free; the engine may go before it. Threads: any, any time.
+// Codes: INVALID_ARGUMENT, SYSTEM.
+int32_t peloton_pool_new(const peloton_engine *engine, size_t threads, peloton_pool **pool);
+
+// Reconstructs the raw banks of a batch on the threads of the pool, as peloton_run_banks does on one.
+// Memory: all borrowed for the call; counters may be NULL. Threads: one at a time.
+// Codes: INVALID_ARGUMENT, CONFIG (another sequence, no geometry), COLUMNS, ABI_MISMATCH, PANIC,
+// BUSY (in a child of fork, too).
+int32_t peloton_pool_run_banks(peloton_pool *pool,
+                               const peloton_batch *batch,
+                               peloton_result *result,
+                               peloton_counters *counters);
+
+// Reconstructs hits of the Velo on the threads of the pool, as peloton_run_hits does on one.
+// Memory: all borrowed for the call; counters may be NULL. Threads: one at a time.
+// Codes: INVALID_ARGUMENT, CONFIG (another sequence, no such status), COLUMNS, ABI_MISMATCH, PANIC,
+// BUSY (in a child of fork, too).
+int32_t peloton_pool_run_hits(peloton_pool *pool,
+                              const peloton_velo_hits *hits,
+                              peloton_result *result,
+                              peloton_counters *counters);
+
+// Ends the threads and frees the pool; NULL is nothing.
+// Memory: all of it. Threads: after its last call. Codes: none.
+void peloton_pool_free(peloton_pool *pool);
+
+// Makes an empty result for the engine, and for every other one of the same sequence.
+// Memory: *result is the caller's, for peloton_result_free. Threads: any, any time. Codes: INVALID_ARGUMENT.
+int32_t peloton_result_new(const peloton_engine *engine, peloton_result **result);
+
+// How many items there are at a depth: 0 events (or clusters), 1 tracks (or hits where there are no tracks), 2 hits.
+// Memory: none. Threads: not during a run into the result. Codes: INVALID_ARGUMENT, BUSY.
+int32_t peloton_result_items(const peloton_result *result, uint32_t depth, size_t *items);
+
+// How many columns there are.
+// Memory: none. Threads: not during a run into the result. Codes: INVALID_ARGUMENT, BUSY.
+int32_t peloton_result_columns(const peloton_result *result, size_t *columns);
+
+// Shows the column at an index, 0 and on; the sequence's columns are those of docs/columns.md, in their order.
+// Memory: view is the caller's with its size set; values are the result's until its next run, export or free.
+// Threads: not during a run into the result.
+// Codes: INVALID_ARGUMENT (no such column), ABI_MISMATCH, BUSY.
+int32_t peloton_result_column_at(const peloton_result *result, size_t index, peloton_column *view);
+
+// Shows the column of a name, such as "chi2"; else as peloton_result_column_at.
+// Memory: name is borrowed for the call. Threads: not during a run into the result.
+// Codes: INVALID_ARGUMENT (no such column), ABI_MISMATCH, BUSY.
+int32_t peloton_result_column(const peloton_result *result, const char *name, peloton_column *view);
+
+// Shows the tracks of the sequence velo, all columns at once; else as peloton_result_column_at.
+// Memory: view is the caller's with its size set; pointers as in peloton_result_column_at.
+// Threads: not during a run into the result.
+// Codes: INVALID_ARGUMENT (results of another sequence), ABI_MISMATCH, BUSY.
+int32_t peloton_result_velo_tracks(const peloton_result *result, peloton_velo_tracks *view);
+
+// Moves the columns out by Arrow's C data interface: a record batch as a struct array, with the schema of the Parquet files
+// (units in the fields' metadata). The values stay where they are, but for statuses, which are copied, and times and
+// energies of pixels, which get the units of files. The result is then empty and usable again.
+// Memory: *schema and *array are the caller's and hold nothing before; they live until their release is called.
+// Threads: one at a time.
+// Codes: INVALID_ARGUMENT, COLUMNS (lists of 2^31 entries; the results are lost), BUSY.
+int32_t peloton_result_arrow(peloton_result *result,
+                             struct ArrowSchema *schema,
+                             struct ArrowArray *array);
+
+// Frees a result; NULL is nothing.
+// Memory: all of it but what was moved out by peloton_result_arrow. Threads: after its last call. Codes: none.
+void peloton_result_free(peloton_result *result);
+
+// Makes a workspace for the engine, and for every other one of the same sequence.
+// Memory: *workspace is the caller's, for peloton_workspace_free. Threads: any, any time. Codes: INVALID_ARGUMENT.
+int32_t peloton_workspace_new(const peloton_engine *engine, peloton_workspace **workspace);
+
+// Frees a workspace; NULL is nothing.
+// Memory: all of it. Threads: after its last call. Codes: none.
+void peloton_workspace_free(peloton_workspace *workspace);
+
+// Reconstructs the raw banks of a batch on this thread: the result is emptied and gets one entry per event, in order.
+// Memory: all borrowed for the call; counters may be NULL.
+// Threads: any number with one engine and one batch, each with a workspace, result and counters of its own.
+// Codes: INVALID_ARGUMENT, CONFIG (another sequence, no geometry), ABI_MISMATCH, PANIC, BUSY.
+int32_t peloton_run_banks(const peloton_engine *engine,
+                          peloton_workspace *workspace,
+                          const peloton_batch *batch,
+                          peloton_result *result,
+                          peloton_counters *counters);
+
+// Reconstructs hits of the Velo, which are read where they lie, on this thread; else as peloton_run_banks.
+// Memory: all borrowed for the call; counters may be NULL.
+// Threads: as peloton_run_banks.
+// Codes: INVALID_ARGUMENT, CONFIG (another sequence, no such status), COLUMNS, ABI_MISMATCH, PANIC, BUSY.
+int32_t peloton_run_hits(const peloton_engine *engine,
+                         peloton_workspace *workspace,
+                         const peloton_velo_hits *hits,
+                         peloton_result *result,
+                         peloton_counters *counters);
+
+// Reconstructs hits of the cylinder detector on this thread; else as peloton_run_banks.
+// Memory: hits are borrowed for the call and copied; counters may be NULL.
+// Threads: as peloton_run_banks.
+// Codes: INVALID_ARGUMENT, CONFIG (another sequence, no such status), COLUMNS, ABI_MISMATCH, PANIC, BUSY.
+int32_t peloton_run_cylinder(const peloton_engine *engine,
+                             peloton_workspace *workspace,
+                             const peloton_cylinder_hits *hits,
+                             peloton_result *result,
+                             peloton_counters *counters);
+
+// Makes a stream for an engine of the sequence timepix, on this sensor; without one, four chips of 256 x 256 that do not
+// see each other. The calling thread does the work, unless the configuration asks for threads.
+// Memory: layout_or_null is borrowed; *stream is the caller's, for peloton_stream_free; the engine may go before it.
+// Threads: any, any time.
+// Codes: INVALID_ARGUMENT (an engine of events), CONFIG, ABI_MISMATCH, SYSTEM.
+int32_t peloton_stream_new(const peloton_engine *engine,
+                           const peloton_layout *layout_or_null,
+                           peloton_stream **stream);
+
+// Takes in raw words of Timepix3 (.tpx3), cut anywhere, inside a word as well.
+// Memory: n bytes are borrowed for the call. Threads: one at a time.
+// Codes: INVALID_ARGUMENT, COLUMNS (clusters were not taken for too long, and are lost), PANIC, BUSY.
+int32_t peloton_stream_tpx3(peloton_stream *stream, const uint8_t *bytes, size_t n);
+
+// Takes in hits; those outside of the sensor are dropped and counted.
+// Memory: hits are borrowed for the call. Threads: one at a time.
+// Codes: INVALID_ARGUMENT, COLUMNS (as peloton_stream_tpx3), ABI_MISMATCH, PANIC, BUSY.
+int32_t peloton_stream_hits(peloton_stream *stream, const peloton_pixel_hits *hits);
+
+// Ends the stream: the clusters that waited for later hits are complete. Another stream may begin.
+// Memory: none. Threads: one at a time. Codes: INVALID_ARGUMENT, COLUMNS, PANIC, BUSY.
+int32_t peloton_stream_end(peloton_stream *stream);
+
+// Moves the clusters that are complete into a result of the engine, in order, with what was counted since the last call.
+// Memory: all borrowed for the call; counters, and counts of the input since the beginning, may be NULL.
+// Threads: one at a time.
+// Codes: INVALID_ARGUMENT, CONFIG (a result of another sequence), ABI_MISMATCH, BUSY.
+int32_t peloton_stream_clusters(peloton_stream *stream,
+                                peloton_result *result,
+                                peloton_counters *counters,
+                                peloton_pixel_counts *counts);
+
+// Frees a stream; NULL is nothing.
+// Memory: all of it. Threads: after its last call. Codes: none.
+void peloton_stream_free(peloton_stream *stream);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif  // __cplusplus
+
+#endif  /* PELOTON_H */

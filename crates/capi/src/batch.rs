@@ -1,0 +1,153 @@
+//! Batches of raw banks.
+
+use crate::guard::{enter, invalid};
+use crate::pointers::{free, hand_over, look, put, put_if_wanted, read_struct, reference, slice, take};
+use crate::structs::peloton_block;
+use peloton_job::embed::{Block, EventBatch, known_status};
+use std::sync::RwLock;
+
+/// Raw banks of events, copied once into memory of the library. Filled by one thread, run by any number.
+pub struct peloton_batch(pub(crate) RwLock<EventBatch>);
+
+const BATCH: &str = "batch";
+
+/// Makes an empty batch.
+/// Memory: *batch is the caller's, for peloton_batch_free. Threads: any, any time. Codes: INVALID_ARGUMENT.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn peloton_batch_new(batch: *mut *mut peloton_batch) -> i32 {
+    // SAFETY: the caller keeps what is said under Memory.
+    enter(|| unsafe { hand_over(batch, || Ok(peloton_batch(RwLock::default()))) })
+}
+
+/// Removes all events and keeps the memory.
+/// Memory: none. Threads: one at a time. Codes: INVALID_ARGUMENT, BUSY.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn peloton_batch_clear(batch: *mut peloton_batch) -> i32 {
+    enter(|| {
+        // SAFETY: the caller's batch lives.
+        let batch = unsafe { reference(batch, BATCH)? };
+        take(&batch.0, BATCH)?.clear();
+        Ok(())
+    })
+}
+
+/// How many events were closed.
+/// Memory: none. Threads: not while another one changes the batch. Codes: INVALID_ARGUMENT, BUSY.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn peloton_batch_events(batch: *const peloton_batch, events: *mut usize) -> i32 {
+    // SAFETY: the caller's batch lives, and events may be written to.
+    enter(|| unsafe {
+        let count = look(&reference(batch, BATCH)?.0, BATCH)?.raw().len();
+        put(events, count, "events")
+    })
+}
+
+/// Adds a raw bank to the event that peloton_batch_event will end. Types are those of raw bank headers: banks of the
+/// detectors are kept, faults of the readout give the event its status, ODIN its numbers; others are passed over.
+/// Memory: bytes of payload are copied. Threads: one at a time. Codes: INVALID_ARGUMENT, BUSY.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn peloton_batch_bank(
+    batch: *mut peloton_batch,
+    r#type: u8,
+    version: u8,
+    source: u16,
+    payload: *const u8,
+    bytes: usize,
+) -> i32 {
+    enter(|| {
+        // SAFETY: the caller's batch lives, and payload holds as many bytes.
+        let (batch, payload) = unsafe { (reference(batch, BATCH)?, slice(payload, bytes, "payload")?) };
+        take(&batch.0, BATCH)?.bank(r#type, version, source, payload);
+        Ok(())
+    })
+}
+
+/// Ends an event; status is 0, or what the caller knows to be wrong with it. became, which may be NULL, gets its status.
+/// Memory: none. Threads: one at a time. Codes: INVALID_ARGUMENT, CONFIG (no such status), BUSY.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn peloton_batch_event(
+    batch: *mut peloton_batch,
+    event_id: u64,
+    status: u16,
+    became: *mut u16,
+) -> i32 {
+    // SAFETY: the caller's batch lives, and became is NULL or may be written to.
+    enter(|| unsafe {
+        let batch = reference(batch, BATCH)?;
+        let closed = take(&batch.0, BATCH)?.close(event_id, known_status(status)?);
+        put_if_wanted(became, closed.code(), "became")
+    })
+}
+
+/// Appends the events of the whole MDF records at the beginning of `bytes`. used gets the number of bytes they were: what
+/// is behind is the beginning of a record, to be given again with its end. events gets their number; both may be NULL.
+/// Memory: bytes are copied. Threads: one at a time. Codes: INVALID_ARGUMENT, FORMAT (no record at all), BUSY.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn peloton_batch_mdf(
+    batch: *mut peloton_batch,
+    bytes: *const u8,
+    n: usize,
+    used: *mut usize,
+    events: *mut usize,
+) -> i32 {
+    // SAFETY: the caller's batch lives, bytes holds n bytes, the others are NULL or may be written to.
+    enter(|| unsafe {
+        let (batch, bytes) = (reference(batch, BATCH)?, slice(bytes, n, "bytes")?);
+        let (taken, count) = take(&batch.0, BATCH)?.mdf(bytes)?;
+        put_if_wanted(used, taken, "used")?;
+        put_if_wanted(events, count, "events")
+    })
+}
+
+/// Appends a slice of an event builder: `events` events, and of each source one block with a bank of every event. A block
+/// whose sizes do not add up gives every event the status truncated_bank; faulty, which may be NULL, gets their number.
+/// Memory: blocks and event_ids are borrowed for the call, payloads copied. Threads: one at a time.
+/// Codes: INVALID_ARGUMENT, COLUMNS, ABI_MISMATCH, BUSY; nothing is appended then.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn peloton_batch_blocks(
+    batch: *mut peloton_batch,
+    blocks: *const peloton_block,
+    block_count: usize,
+    event_ids: *const u64,
+    events: usize,
+    faulty: *mut usize,
+) -> i32 {
+    // SAFETY: the caller's batch lives, and arrays hold as many values as is said.
+    enter(|| unsafe {
+        let batch = reference(batch, BATCH)?;
+        let event_ids = slice(event_ids, events, "event_ids")?;
+        let mut parts = Vec::new();
+        if block_count > 0 {
+            // Blocks lie as far apart as the caller's header says.
+            let stride = read_struct(blocks, "blocks")?.size;
+            if block_count.checked_mul(stride).is_none_or(|bytes| isize::try_from(bytes).is_err()) {
+                return Err(invalid(format!("{block_count} blocks are more than memory can hold")));
+            }
+            for number in 0..block_count {
+                let at = blocks.cast::<u8>().add(number * stride).cast::<peloton_block>();
+                let block = read_struct(at, "a block")?;
+                parts.push(Block {
+                    source: block.source,
+                    version: block.version,
+                    align_log2: block.align_log2,
+                    types: slice(block.types, events, "types of a block")?,
+                    sizes: slice(block.sizes, events, "sizes of a block")?,
+                    payloads: slice(block.payloads, block.payload_bytes, "payloads of a block")?,
+                });
+            }
+        }
+        let found = take(&batch.0, BATCH)?.blocks(&parts, event_ids)?;
+        put_if_wanted(faulty, found, "faulty")
+    })
+}
+
+/// Frees a batch; NULL is nothing.
+/// Memory: all of it. Threads: after its last call. Codes: none.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn peloton_batch_free(batch: *mut peloton_batch) {
+    // SAFETY: the caller's last use of it.
+    enter(|| unsafe {
+        free(batch);
+        Ok(())
+    });
+}

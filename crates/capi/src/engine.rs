@@ -1,0 +1,147 @@
+//! Engines.
+
+use crate::guard::{Result, enter, invalid};
+use crate::names::{PELOTON_ABI, c_text};
+use crate::pointers::{free, hand_over, put, reference, slice, text};
+use peloton_core::event::SCHEMA_VERSION;
+use peloton_job::embed::AnyEngine;
+use peloton_job::{Config, Request, SequenceName};
+use serde_json::{Value, json};
+use std::ffi::{CString, c_char};
+use std::ptr::null;
+
+/// A configured sequence. It never changes: any number of threads may use one engine at once.
+pub struct peloton_engine {
+    pub(crate) kind: EngineKind,
+    stages: Vec<CString>,
+}
+
+/// Sequences of events have an engine; an endless stream has its state in the stream.
+pub(crate) enum EngineKind {
+    Events(AnyEngine),
+    Stream(Config),
+}
+
+impl peloton_engine {
+    pub(crate) fn new(kind: EngineKind) -> Self {
+        let stages = match &kind {
+            EngineKind::Events(engine) => engine.stages(),
+            EngineKind::Stream(config) => config.sequence.stages(),
+        };
+        Self { stages: stages.iter().map(|stage| c_text(stage.name)).collect(), kind }
+    }
+
+    pub(crate) fn events(&self) -> Result<&AnyEngine> {
+        match &self.kind {
+            EngineKind::Events(engine) => Ok(engine),
+            EngineKind::Stream(_) => {
+                Err(invalid("this engine is for a stream of hits: see peloton_stream_new"))
+            }
+        }
+    }
+
+    fn json(&self) -> Result<Value> {
+        let (config, level) = match &self.kind {
+            EngineKind::Events(engine) => (engine.config(), engine.level()),
+            EngineKind::Stream(config) => (config, config.level()?),
+        };
+        let features: &[&str] = if cfg!(feature = "all-gangs") { &["all-gangs"] } else { &[] };
+        let stages: Vec<_> = self.stages.iter().map(|stage| stage.to_string_lossy()).collect();
+        Ok(json!({
+            "version": env!("CARGO_PKG_VERSION"),
+            "abi": PELOTON_ABI,
+            "schema": SCHEMA_VERSION,
+            "sequence": config.sequence.name(),
+            "preset": config.preset.to_string(),
+            "isa": level.isa().name(),
+            "gang": level.gang(),
+            "features": features,
+            "stages": stages,
+            "config": config.to_toml(),
+        }))
+    }
+}
+
+/// Makes an engine of a configuration in TOML, as `peloton run --config` reads it (the key `sequence` names the sequence;
+/// without a text, velo), and a folder of geometry files, "nominal", or NULL: then hits alone can be reconstructed.
+/// Memory: texts are borrowed for the call; *engine is the caller's, for peloton_engine_free, and NULL on failure.
+/// Threads: any, any time.
+/// Codes: INVALID_ARGUMENT, CONFIG, UNSUPPORTED, IO, FORMAT.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn peloton_engine_new(
+    toml: *const c_char,
+    toml_bytes: usize,
+    geometry_or_null: *const c_char,
+    engine: *mut *mut peloton_engine,
+) -> i32 {
+    enter(|| {
+        // SAFETY: the caller keeps what is said under Memory.
+        let (toml, geometry) = unsafe {
+            let toml = slice(toml.cast::<u8>(), toml_bytes, "toml")?;
+            let geometry = (!geometry_or_null.is_null()).then(|| text(geometry_or_null, "geometry"));
+            (toml, geometry.transpose()?)
+        };
+        let make = || {
+            let toml = std::str::from_utf8(toml).map_err(|_| invalid("toml is not UTF-8"))?;
+            let config = Config::from_toml(toml, None)?;
+            if config.sequence == SequenceName::Timepix {
+                config.level()?;
+                return Ok(peloton_engine::new(EngineKind::Stream(config)));
+            }
+            let request = Request { config, geometry: geometry.map(Into::into), ..Request::default() };
+            Ok(peloton_engine::new(EngineKind::Events(AnyEngine::new(&request)?)))
+        };
+        // SAFETY: as above.
+        unsafe { hand_over(engine, make) }
+    })
+}
+
+/// Writes what an engine is as JSON, with a zero byte behind it: version, abi, schema, sequence, preset, isa, gang,
+/// features, stages, config (TOML). A text longer than `capacity` is cut off; `needed` says how many bytes all of it takes.
+/// Memory: to has capacity bytes, or is NULL with capacity 0; needed may be NULL.
+/// Threads: any, any time.
+/// Codes: INVALID_ARGUMENT.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn peloton_engine_json(
+    engine: *const peloton_engine,
+    to: *mut c_char,
+    capacity: usize,
+    needed: *mut usize,
+) -> i32 {
+    // SAFETY: the caller keeps what is said under Memory.
+    enter(|| unsafe {
+        let json = c_text(&reference(engine, "engine")?.json()?.to_string());
+        let bytes = json.as_bytes_with_nul();
+        if !needed.is_null() {
+            put(needed, bytes.len(), "needed")?;
+        }
+        if capacity > 0 {
+            reference(to, "to")?;
+            let text = bytes.len().min(capacity) - 1;
+            std::ptr::copy_nonoverlapping(bytes.as_ptr(), to.cast::<u8>(), text);
+            to.add(text).write(0);
+        }
+        Ok(())
+    })
+}
+
+/// The name of a stage, whose counts are those of this number in peloton_counters; NULL for a number that none has.
+/// Memory: the engine's. Threads: any, any time. Codes: none.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn peloton_engine_stage(engine: *const peloton_engine, stage: u32) -> *const c_char {
+    // SAFETY: the caller's engine lives.
+    let engine = unsafe { reference(engine, "engine") };
+    engine.ok().and_then(|engine| engine.stages.get(stage as usize)).map_or(null(), |name| name.as_ptr())
+}
+
+/// Frees an engine; NULL is nothing.
+/// Memory: workspaces, results, pools and streams that were made of it remain usable. Threads: after its last call.
+/// Codes: none.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn peloton_engine_free(engine: *mut peloton_engine) {
+    // SAFETY: the caller's last use of it.
+    enter(|| unsafe {
+        free(engine);
+        Ok(())
+    });
+}

@@ -1,0 +1,58 @@
+//! Hashes of results.
+
+use crate::guard::{enter, invalid};
+use crate::pointers::{free, hand_over, look, put, reference, take};
+use crate::result::peloton_result;
+use peloton_job::embed::AnyHasher;
+use std::sync::RwLock;
+
+/// Hashes results over any number of runs, as they follow one another; how events are cut into runs does not matter.
+pub struct peloton_hasher(RwLock<AnyHasher>);
+
+const HASHER: &str = "hasher";
+
+/// Makes a hasher of nothing.
+/// Memory: *hasher is the caller's, for peloton_hasher_free. Threads: any, any time. Codes: INVALID_ARGUMENT.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn peloton_hasher_new(hasher: *mut *mut peloton_hasher) -> i32 {
+    // SAFETY: hasher may be written to.
+    enter(|| unsafe { hand_over(hasher, || Ok(peloton_hasher(RwLock::default()))) })
+}
+
+/// Adds the results of a run.
+/// Memory: all borrowed for the call. Threads: one at a time.
+/// Codes: INVALID_ARGUMENT, CONFIG (of another sequence than the first), BUSY.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn peloton_hasher_add(
+    hasher: *mut peloton_hasher,
+    result: *const peloton_result,
+) -> i32 {
+    enter(|| {
+        // SAFETY: the caller's handles live.
+        let (hasher, result) = unsafe { (reference(hasher, HASHER)?, reference(result, "result")?) };
+        Ok(take(&hasher.0, HASHER)?.add(&look(&result.0, "result")?.outcome)?)
+    })
+}
+
+/// The hashes of everything so far, those that `peloton run --json` prints: hash[0] is hash_int, hash[1] output_hash.
+/// Memory: hash has two numbers. Threads: one at a time. Codes: INVALID_ARGUMENT (nothing was added), BUSY.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn peloton_hasher_end(hasher: *const peloton_hasher, hash: *mut u64) -> i32 {
+    // SAFETY: the caller's hasher lives, and hash has two numbers.
+    enter(|| unsafe {
+        let hashes = look(&reference(hasher, HASHER)?.0, HASHER)?.finish();
+        let hashes = hashes.ok_or_else(|| invalid("nothing was added to the hasher"))?;
+        put(hash.cast::<[u64; 2]>(), [hashes.int, hashes.output], "hash")
+    })
+}
+
+/// Frees a hasher; NULL is nothing.
+/// Memory: all of it. Threads: after its last call. Codes: none.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn peloton_hasher_free(hasher: *mut peloton_hasher) {
+    // SAFETY: the caller's last use of it.
+    enter(|| unsafe {
+        free(hasher);
+        Ok(())
+    });
+}

@@ -1,0 +1,167 @@
+//! Pointers from C to references, after every check that can be made of them.
+
+use crate::guard::{Failure, PELOTON_ABI_MISMATCH, Result, busy, invalid};
+use std::ffi::{CStr, c_char};
+use std::mem::{MaybeUninit, size_of};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError};
+
+/// Largest struct that a newer header may have, bytes: what is larger is no size at all.
+const MAX_STRUCT: usize = 4096;
+
+/// A struct that crosses the interface.
+///
+/// # Safety
+/// It is `repr(C)`, begins with `size: usize`, has no padding that anybody reads, and is valid with all bytes zero.
+pub unsafe trait Crossing: Copy {}
+
+fn check<T>(pointer: *const T, name: &str) -> Result<()> {
+    if pointer.is_null() {
+        return Err(invalid(format!("{name} is NULL")));
+    }
+    if !pointer.is_aligned() {
+        return Err(invalid(format!("{name} is not aligned to {} bytes", align_of::<T>())));
+    }
+    Ok(())
+}
+
+/// What a pointer points to.
+///
+/// # Safety
+/// A pointer that is not NULL points to a `T` that lives, and that nobody changes, as long as `'a`.
+pub unsafe fn reference<'a, T>(pointer: *const T, name: &str) -> Result<&'a T> {
+    check(pointer, name)?;
+    // SAFETY: not NULL and aligned; the rest is the caller's promise.
+    Ok(unsafe { &*pointer })
+}
+
+/// `len` values from a pointer on; without values the pointer may be anything.
+///
+/// # Safety
+/// A pointer that is not NULL points to `len` values that live, and that nobody changes, as long as `'a`.
+pub unsafe fn slice<'a, T>(pointer: *const T, len: usize, name: &str) -> Result<&'a [T]> {
+    if len == 0 {
+        return Ok(&[]);
+    }
+    check(pointer, name)?;
+    if len.checked_mul(size_of::<T>()).is_none_or(|bytes| isize::try_from(bytes).is_err()) {
+        return Err(invalid(format!("{name}: {len} values are more than memory can hold")));
+    }
+    // SAFETY: not NULL, aligned, and no longer than memory; the rest is the caller's promise.
+    Ok(unsafe { std::slice::from_raw_parts(pointer, len) })
+}
+
+/// A text that ends with a zero byte.
+///
+/// # Safety
+/// A pointer that is not NULL points to such a text, which lives as long as `'a`.
+pub unsafe fn text<'a>(pointer: *const c_char, name: &str) -> Result<&'a str> {
+    check(pointer, name)?;
+    // SAFETY: not NULL; the rest is the caller's promise.
+    let text = unsafe { CStr::from_ptr(pointer) };
+    text.to_str().map_err(|_| invalid(format!("{name} is not UTF-8")))
+}
+
+/// Hands an object over: writes its pointer to `to`, which becomes NULL first, so that it is NULL when making it fails.
+///
+/// # Safety
+/// A pointer that is not NULL may be written to.
+pub unsafe fn hand_over<T>(to: *mut *mut T, make: impl FnOnce() -> Result<T>) -> Result<()> {
+    check(to, "the pointer to write the new object to")?;
+    // SAFETY: not NULL and aligned; the rest is the caller's promise.
+    unsafe { to.write(std::ptr::null_mut()) };
+    let made = Box::into_raw(Box::new(make()?));
+    // SAFETY: as above.
+    unsafe { to.write(made) };
+    Ok(())
+}
+
+/// Frees an object that was handed over.
+///
+/// # Safety
+/// The pointer is NULL or comes from [`hand_over`], and nobody uses it any more.
+pub unsafe fn free<T>(pointer: *mut T) {
+    if !pointer.is_null() {
+        // SAFETY: it was made by `Box::into_raw`, and is freed once.
+        drop(unsafe { Box::from_raw(pointer) });
+    }
+}
+
+/// Writes a value.
+///
+/// # Safety
+/// A pointer that is not NULL may be written to.
+pub unsafe fn put<T>(to: *mut T, value: T, name: &str) -> Result<()> {
+    check(to, name)?;
+    // SAFETY: not NULL and aligned; the rest is the caller's promise.
+    unsafe { to.write(value) };
+    Ok(())
+}
+
+/// Writes a value, unless the pointer is NULL.
+///
+/// # Safety
+/// As [`put`].
+pub unsafe fn put_if_wanted<T>(to: *mut T, value: T, name: &str) -> Result<()> {
+    // SAFETY: the caller's promise.
+    if to.is_null() { Ok(()) } else { unsafe { put(to, value, name) } }
+}
+
+/// How many bytes of a struct both sides know.
+///
+/// # Safety
+/// A pointer that is not NULL points to a size.
+unsafe fn common_size<T: Crossing>(pointer: *const T, name: &str) -> Result<usize> {
+    check(pointer, name)?;
+    // SAFETY: not NULL and aligned, and every such struct begins with its size.
+    let size = unsafe { pointer.cast::<usize>().read() };
+    if (size_of::<usize>() + 1..=MAX_STRUCT).contains(&size) {
+        return Ok(size.min(size_of::<T>()));
+    }
+    let text = format!("{name}: its field `size` is {size}; set it to sizeof of the struct");
+    Err(Failure { code: PELOTON_ABI_MISMATCH, text })
+}
+
+/// A struct as the caller's header knows it; what a newer header has beyond is passed over, what an older one lacks is zero.
+///
+/// # Safety
+/// A pointer that is not NULL points to as many bytes as its field `size` says.
+pub unsafe fn read_struct<T: Crossing>(pointer: *const T, name: &str) -> Result<T> {
+    // SAFETY: the caller's promise.
+    let size = unsafe { common_size(pointer, name)? };
+    let mut value = MaybeUninit::<T>::zeroed();
+    // SAFETY: `size` bytes lie there by the caller's promise, and in `value`, as it is no more than `T` has.
+    unsafe { std::ptr::copy_nonoverlapping(pointer.cast::<u8>(), value.as_mut_ptr().cast::<u8>(), size) };
+    // SAFETY: all bytes are the caller's or zero, which are valid values of all fields.
+    Ok(unsafe { value.assume_init() })
+}
+
+/// Writes as much of a struct as the caller's header knows, and leaves its field `size` alone.
+///
+/// # Safety
+/// As [`read_struct`], and the bytes may be written to.
+pub unsafe fn write_struct<T: Crossing>(pointer: *mut T, value: &T, name: &str) -> Result<()> {
+    // SAFETY: the caller's promise.
+    let size = unsafe { common_size(pointer, name)? };
+    let (from, skip) = (std::ptr::from_ref(value).cast::<u8>(), size_of::<usize>());
+    // SAFETY: `size` bytes lie at both ends, and a value of this function's own does not overlap with the caller's.
+    unsafe { std::ptr::copy_nonoverlapping(from.add(skip), pointer.cast::<u8>().add(skip), size - skip) };
+    Ok(())
+}
+
+/// Looks into a handle, unless a thread is changing it.
+pub fn look<'a, T>(handle: &'a RwLock<T>, what: &str) -> Result<RwLockReadGuard<'a, T>> {
+    match handle.try_read() {
+        Ok(guard) => Ok(guard),
+        Err(TryLockError::Poisoned(poisoned)) => Ok(PoisonError::into_inner(poisoned)),
+        Err(TryLockError::WouldBlock) => Err(busy(what)),
+    }
+}
+
+/// Takes a handle to change it, unless another thread uses it.
+pub fn take<'a, T>(handle: &'a RwLock<T>, what: &str) -> Result<RwLockWriteGuard<'a, T>> {
+    match handle.try_write() {
+        Ok(guard) => Ok(guard),
+        Err(TryLockError::Poisoned(poisoned)) => Ok(PoisonError::into_inner(poisoned)),
+        Err(TryLockError::WouldBlock) => Err(busy(what)),
+    }
+}

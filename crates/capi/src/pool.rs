@@ -1,0 +1,106 @@
+//! Pools, for callers without threads of their own.
+
+use crate::batch::peloton_batch;
+use crate::engine::peloton_engine;
+use crate::guard::{Failure, PELOTON_BUSY, Result, enter, invalid};
+use crate::pointers::{free, hand_over, look, read_struct, reference, take};
+use crate::result::peloton_result;
+use crate::run::{count, velo_events};
+use crate::structs::{peloton_counters, peloton_velo_hits};
+use peloton_job::embed::{AnyPool, Events};
+use std::sync::RwLock;
+
+/// Threads of the library that run one engine. They are the only threads that it ever starts, but those of a stream whose
+/// configuration asks for some.
+pub struct peloton_pool(RwLock<AnyPool>);
+
+/// More than any machine has cores.
+const MAX_THREADS: usize = 4096;
+
+const POOL: &str = "pool";
+
+/// Starts threads that run the engine.
+/// Memory: *pool is the caller's, for peloton_pool_free; the engine may go before it. Threads: any, any time.
+/// Codes: INVALID_ARGUMENT, SYSTEM.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn peloton_pool_new(
+    engine: *const peloton_engine,
+    threads: usize,
+    pool: *mut *mut peloton_pool,
+) -> i32 {
+    // SAFETY: the caller's engine lives, and pool may be written to.
+    enter(|| unsafe {
+        hand_over(pool, || {
+            if !(1..=MAX_THREADS).contains(&threads) {
+                return Err(invalid(format!("{threads} threads: 1 to {MAX_THREADS} are possible")));
+            }
+            Ok(peloton_pool(RwLock::new(reference(engine, "engine")?.events()?.pool(threads)?)))
+        })
+    })
+}
+
+/// A child of fork has no threads of its parent.
+fn has_threads(pool: &AnyPool) -> Result<()> {
+    if pool.has_threads() {
+        return Ok(());
+    }
+    let text = "pool: a child of fork has no threads of its parent; make a pool in the child".into();
+    Err(Failure { code: PELOTON_BUSY, text })
+}
+
+/// Reconstructs the raw banks of a batch on the threads of the pool, as peloton_run_banks does on one.
+/// Memory: all borrowed for the call; counters may be NULL. Threads: one at a time.
+/// Codes: INVALID_ARGUMENT, CONFIG (another sequence, no geometry), COLUMNS, ABI_MISMATCH, PANIC,
+/// BUSY (in a child of fork, too).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn peloton_pool_run_banks(
+    pool: *mut peloton_pool,
+    batch: *const peloton_batch,
+    result: *mut peloton_result,
+    counters: *mut peloton_counters,
+) -> i32 {
+    // SAFETY: the caller keeps what is said under Memory.
+    enter(|| unsafe {
+        let mut pool = take(&reference(pool, POOL)?.0, POOL)?;
+        has_threads(&pool)?;
+        let batch = look(&reference(batch, "batch")?.0, "batch")?;
+        let mut held = take(&reference(result, "result")?.0, "result")?;
+        pool.run(Events::Banks(batch.raw().view()), &mut held.outcome)?;
+        held.outcome.set_ids(batch.ids());
+        count(&held, counters)
+    })
+}
+
+/// Reconstructs hits of the Velo on the threads of the pool, as peloton_run_hits does on one.
+/// Memory: all borrowed for the call; counters may be NULL. Threads: one at a time.
+/// Codes: INVALID_ARGUMENT, CONFIG (another sequence, no such status), COLUMNS, ABI_MISMATCH, PANIC,
+/// BUSY (in a child of fork, too).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn peloton_pool_run_hits(
+    pool: *mut peloton_pool,
+    hits: *const peloton_velo_hits,
+    result: *mut peloton_result,
+    counters: *mut peloton_counters,
+) -> i32 {
+    // SAFETY: the caller keeps what is said under Memory.
+    enter(|| unsafe {
+        let mut pool = take(&reference(pool, POOL)?.0, POOL)?;
+        has_threads(&pool)?;
+        let (hits, mut statuses) = (read_struct(hits, "hits")?, Vec::new());
+        let events = velo_events(&hits, &mut statuses)?;
+        let mut held = take(&reference(result, "result")?.0, "result")?;
+        pool.run(Events::VeloHits(events), &mut held.outcome)?;
+        count(&held, counters)
+    })
+}
+
+/// Ends the threads and frees the pool; NULL is nothing.
+/// Memory: all of it. Threads: after its last call. Codes: none.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn peloton_pool_free(pool: *mut peloton_pool) {
+    // SAFETY: the caller's last use of it.
+    enter(|| unsafe {
+        free(pool);
+        Ok(())
+    });
+}

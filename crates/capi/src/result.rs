@@ -1,0 +1,264 @@
+//! Results: views of their columns, and Arrow.
+
+use crate::engine::{EngineKind, peloton_engine};
+use crate::guard::{Result, enter, invalid};
+use crate::names::c_text;
+use crate::pointers::{free, hand_over, look, put, reference, take, text, write_struct};
+use crate::structs::{peloton_column, peloton_velo_states, peloton_velo_tracks};
+use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
+use arrow_array::{Array, StructArray};
+use peloton_core::event::{ColumnInfo, Kind, States, Values, VeloTracks};
+use peloton_job::embed::{AnyOutcome, ClusterStream};
+use std::ffi::{CString, c_char, c_void};
+use std::sync::RwLock;
+
+/// Results of a run, reused from run to run. Views of its columns are valid until its next run, export or free.
+pub struct peloton_result(pub(crate) RwLock<Held>);
+
+pub(crate) struct Held {
+    pub(crate) outcome: AnyOutcome,
+    /// Name, unit and meaning of each column.
+    texts: Vec<[CString; 3]>,
+}
+
+const RESULT: &str = "result";
+
+/// Type of a column: statuses of events, uint16_t.
+pub const PELOTON_TYPE_STATUS: i32 = 0;
+/// Type of a column: first entries of lists, and the end, uint32_t.
+pub const PELOTON_TYPE_STARTS: i32 = 1;
+/// Type of a column: uint8_t.
+pub const PELOTON_TYPE_U8: i32 = 2;
+/// Type of a column: uint16_t.
+pub const PELOTON_TYPE_U16: i32 = 3;
+/// Type of a column: uint32_t.
+pub const PELOTON_TYPE_U32: i32 = 4;
+/// Type of a column: uint64_t.
+pub const PELOTON_TYPE_U64: i32 = 5;
+/// Type of a column: int64_t.
+pub const PELOTON_TYPE_I64: i32 = 6;
+/// Type of a column: float.
+pub const PELOTON_TYPE_F32: i32 = 7;
+
+fn type_of(kind: Kind) -> i32 {
+    match kind {
+        Kind::Status => PELOTON_TYPE_STATUS,
+        Kind::Starts => PELOTON_TYPE_STARTS,
+        Kind::U8 => PELOTON_TYPE_U8,
+        Kind::U16 => PELOTON_TYPE_U16,
+        Kind::U32 => PELOTON_TYPE_U32,
+        Kind::U64 => PELOTON_TYPE_U64,
+        Kind::I64 => PELOTON_TYPE_I64,
+        Kind::F32 => PELOTON_TYPE_F32,
+    }
+}
+
+fn address(values: Values<'_>) -> *const c_void {
+    match values {
+        Values::Status(values) => values.as_ptr().cast(),
+        Values::Starts(values) | Values::U32(values) => values.as_ptr().cast(),
+        Values::U8(values) => values.as_ptr().cast(),
+        Values::U16(values) => values.as_ptr().cast(),
+        Values::U64(values) => values.as_ptr().cast(),
+        Values::I64(values) => values.as_ptr().cast(),
+        Values::F32(values) => values.as_ptr().cast(),
+    }
+}
+
+impl Held {
+    fn new(outcome: AnyOutcome) -> Self {
+        let texts = |info: &ColumnInfo| [info.name, info.unit, info.meaning].map(c_text);
+        Self { texts: outcome.infos().iter().map(texts).collect(), outcome }
+    }
+
+    /// The column at an index.
+    fn column(&self, index: usize) -> Result<peloton_column> {
+        let found = self.outcome.find_column(|at, _| at == index);
+        let missing = || {
+            let count = self.texts.len();
+            invalid(format!(
+                "there is no column {index}: results of {} have {count}",
+                self.outcome.sequence()
+            ))
+        };
+        let (info, values) = found.ok_or_else(missing)?;
+        let [name, unit, meaning] = &self.texts[index];
+        Ok(peloton_column {
+            size: size_of::<peloton_column>(),
+            values: address(values),
+            count: values.len(),
+            r#type: type_of(info.kind),
+            depth: info.depth as u32,
+            lists: info.lists as u32,
+            reserved: 0,
+            name: name.as_ptr(),
+            unit: unit.as_ptr(),
+            meaning: meaning.as_ptr(),
+        })
+    }
+}
+
+/// Makes an empty result for the engine, and for every other one of the same sequence.
+/// Memory: *result is the caller's, for peloton_result_free. Threads: any, any time. Codes: INVALID_ARGUMENT.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn peloton_result_new(
+    engine: *const peloton_engine,
+    result: *mut *mut peloton_result,
+) -> i32 {
+    // SAFETY: the caller's engine lives, and result may be written to.
+    enter(|| unsafe {
+        hand_over(result, || {
+            let outcome = match &reference(engine, "engine")?.kind {
+                EngineKind::Events(engine) => engine.outcome(),
+                EngineKind::Stream(_) => ClusterStream::outcome(),
+            };
+            Ok(peloton_result(RwLock::new(Held::new(outcome))))
+        })
+    })
+}
+
+/// How many items there are at a depth: 0 events (or clusters), 1 tracks (or hits where there are no tracks), 2 hits.
+/// Memory: none. Threads: not during a run into the result. Codes: INVALID_ARGUMENT, BUSY.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn peloton_result_items(
+    result: *const peloton_result,
+    depth: u32,
+    items: *mut usize,
+) -> i32 {
+    // SAFETY: the caller's result lives, and items may be written to.
+    enter(|| unsafe {
+        let held = look(&reference(result, RESULT)?.0, RESULT)?;
+        let levels = held.outcome.levels();
+        if depth as usize >= levels.len() {
+            return Err(invalid(format!("depth {depth}: there are {}", levels.join(", "))));
+        }
+        put(items, held.outcome.items(depth as usize), "items")
+    })
+}
+
+/// How many columns there are.
+/// Memory: none. Threads: not during a run into the result. Codes: INVALID_ARGUMENT, BUSY.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn peloton_result_columns(result: *const peloton_result, columns: *mut usize) -> i32 {
+    // SAFETY: the caller's result lives, and columns may be written to.
+    enter(|| unsafe {
+        let count = look(&reference(result, RESULT)?.0, RESULT)?.texts.len();
+        put(columns, count, "columns")
+    })
+}
+
+/// Shows the column at an index, 0 and on; the sequence's columns are those of docs/columns.md, in their order.
+/// Memory: view is the caller's with its size set; values are the result's until its next run, export or free.
+/// Threads: not during a run into the result.
+/// Codes: INVALID_ARGUMENT (no such column), ABI_MISMATCH, BUSY.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn peloton_result_column_at(
+    result: *const peloton_result,
+    index: usize,
+    view: *mut peloton_column,
+) -> i32 {
+    // SAFETY: the caller keeps what is said under Memory.
+    enter(|| unsafe {
+        let held = look(&reference(result, RESULT)?.0, RESULT)?;
+        write_struct(view, &held.column(index)?, "view")
+    })
+}
+
+/// Shows the column of a name, such as "chi2"; else as peloton_result_column_at.
+/// Memory: name is borrowed for the call. Threads: not during a run into the result.
+/// Codes: INVALID_ARGUMENT (no such column), ABI_MISMATCH, BUSY.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn peloton_result_column(
+    result: *const peloton_result,
+    name: *const c_char,
+    view: *mut peloton_column,
+) -> i32 {
+    // SAFETY: the caller keeps what is said under Memory.
+    enter(|| unsafe {
+        let held = look(&reference(result, RESULT)?.0, RESULT)?;
+        let name = text(name, "name")?;
+        let index = held.outcome.infos().iter().position(|info| info.name == name);
+        let missing = || {
+            let names: Vec<_> = held.outcome.infos().iter().map(|info| info.name).collect();
+            invalid(format!("there is no column `{name}`: choose one of {}", names.join(", ")))
+        };
+        write_struct(view, &held.column(index.ok_or_else(missing)?)?, "view")
+    })
+}
+
+/// Shows the tracks of the sequence velo, all columns at once; else as peloton_result_column_at.
+/// Memory: view is the caller's with its size set; pointers as in peloton_result_column_at.
+/// Threads: not during a run into the result.
+/// Codes: INVALID_ARGUMENT (results of another sequence), ABI_MISMATCH, BUSY.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn peloton_result_velo_tracks(
+    result: *const peloton_result,
+    view: *mut peloton_velo_tracks,
+) -> i32 {
+    // SAFETY: the caller keeps what is said under Memory.
+    enter(|| unsafe {
+        let held = look(&reference(result, RESULT)?.0, RESULT)?;
+        let outcome = &held.outcome;
+        let wrong = || invalid(format!("results of {} are no tracks of velo", outcome.sequence()));
+        let tracks = outcome.results::<VeloTracks>().ok_or_else(wrong)?;
+        let states = |states: &States| peloton_velo_states {
+            x: states.x.as_ptr(),
+            y: states.y.as_ptr(),
+            z: states.z.as_ptr(),
+            tx: states.tx.as_ptr(),
+            ty: states.ty.as_ptr(),
+            cov_xx: states.cov_xx.as_ptr(),
+            cov_xt: states.cov_xt.as_ptr(),
+            cov_tt: states.cov_tt.as_ptr(),
+        };
+        let filled = peloton_velo_tracks {
+            size: size_of::<peloton_velo_tracks>(),
+            events: tracks.status.len(),
+            tracks: tracks.chi2.len(),
+            entries: tracks.hits.len(),
+            track_start: tracks.track_start.as_ptr(),
+            hit_start: tracks.hit_start.as_ptr(),
+            hits: tracks.hits.as_ptr(),
+            status: tracks.status.as_ptr().cast(),
+            chi2: tracks.chi2.as_ptr(),
+            backward: tracks.backward.as_ptr(),
+            beam: states(&tracks.beam),
+            end: states(&tracks.end),
+        };
+        write_struct(view, &filled, "view")
+    })
+}
+
+/// Moves the columns out by Arrow's C data interface: a record batch as a struct array, with the schema of the Parquet files
+/// (units in the fields' metadata). The values stay where they are, but for statuses, which are copied, and times and
+/// energies of pixels, which get the units of files. The result is then empty and usable again.
+/// Memory: *schema and *array are the caller's and hold nothing before; they live until their release is called.
+/// Threads: one at a time.
+/// Codes: INVALID_ARGUMENT, COLUMNS (lists of 2^31 entries; the results are lost), BUSY.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn peloton_result_arrow(
+    result: *mut peloton_result,
+    schema: *mut FFI_ArrowSchema,
+    array: *mut FFI_ArrowArray,
+) -> i32 {
+    // SAFETY: the caller's result lives, and schema and array may be written to.
+    enter(|| unsafe {
+        (reference(schema, "schema")?, reference(array, "array")?);
+        let batch = take(&reference(result, RESULT)?.0, RESULT)?.outcome.take_arrow()?;
+        let made = FFI_ArrowSchema::try_from(batch.schema().as_ref());
+        let made = made.map_err(|error| peloton_core::Error::Internal(error.to_string()))?;
+        put(schema, made, "schema")?;
+        put(array, FFI_ArrowArray::new(&StructArray::from(batch).to_data()), "array")
+    })
+}
+
+/// Frees a result; NULL is nothing.
+/// Memory: all of it but what was moved out by peloton_result_arrow. Threads: after its last call. Codes: none.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn peloton_result_free(result: *mut peloton_result) {
+    // SAFETY: the caller's last use of it.
+    enter(|| unsafe {
+        free(result);
+        Ok(())
+    });
+}

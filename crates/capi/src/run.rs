@@ -1,0 +1,222 @@
+//! Workspaces, and runs on the caller's threads.
+
+use crate::batch::peloton_batch;
+use crate::engine::peloton_engine;
+use crate::guard::{Result, enter, invalid};
+use crate::pointers::{free, hand_over, look, read_struct, reference, slice, take, write_struct};
+use crate::result::{Held, peloton_result};
+use crate::structs::{peloton_counters, peloton_cylinder_hits, peloton_velo_hits};
+use peloton_core::Status;
+use peloton_core::cylinder::CylinderInput;
+use peloton_core::event::{CYLINDER_LAYERS, CylinderBatch, CylinderSeeds, VELO_MODULES, VeloEvents};
+use peloton_job::embed::{AnyWorkspace, Events, known_status};
+use std::sync::RwLock;
+
+/// Scratch memory of one thread. It may move between threads, never be in two calls at once.
+pub struct peloton_workspace(pub(crate) RwLock<Scratch>);
+
+pub(crate) struct Scratch {
+    workspace: AnyWorkspace,
+    statuses: Vec<Status>,
+    cylinder: CylinderBatch,
+    /// No seeds, for as many events.
+    seeds: CylinderSeeds,
+}
+
+const WORKSPACE: &str = "workspace";
+
+/// Makes a workspace for the engine, and for every other one of the same sequence.
+/// Memory: *workspace is the caller's, for peloton_workspace_free. Threads: any, any time. Codes: INVALID_ARGUMENT.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn peloton_workspace_new(
+    engine: *const peloton_engine,
+    workspace: *mut *mut peloton_workspace,
+) -> i32 {
+    // SAFETY: the caller's engine lives, and workspace may be written to.
+    enter(|| unsafe {
+        hand_over(workspace, || {
+            let workspace = reference(engine, "engine")?.events()?.workspace();
+            let (statuses, cylinder, seeds) = Default::default();
+            Ok(peloton_workspace(RwLock::new(Scratch { workspace, statuses, cylinder, seeds })))
+        })
+    })
+}
+
+/// Frees a workspace; NULL is nothing.
+/// Memory: all of it. Threads: after its last call. Codes: none.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn peloton_workspace_free(workspace: *mut peloton_workspace) {
+    // SAFETY: the caller's last use of it.
+    enter(|| unsafe {
+        free(workspace);
+        Ok(())
+    });
+}
+
+/// Adds what happened in the run that made these results, unless nobody wants to know.
+///
+/// # Safety
+/// A pointer that is not NULL points to counters that may be written to.
+pub(crate) unsafe fn count(held: &Held, counters: *mut peloton_counters) -> Result<()> {
+    if counters.is_null() {
+        return Ok(());
+    }
+    // SAFETY: the caller's promise.
+    let mut sum = unsafe { read_struct(counters, "counters")? };
+    let outcome = &held.outcome;
+    sum.add(outcome.counters(), outcome.tracks(), outcome.hits());
+    // SAFETY: as above.
+    unsafe { write_struct(counters, &sum, "counters") }
+}
+
+/// Reconstructs the raw banks of a batch on this thread: the result is emptied and gets one entry per event, in order.
+/// Memory: all borrowed for the call; counters may be NULL.
+/// Threads: any number with one engine and one batch, each with a workspace, result and counters of its own.
+/// Codes: INVALID_ARGUMENT, CONFIG (another sequence, no geometry), ABI_MISMATCH, PANIC, BUSY.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn peloton_run_banks(
+    engine: *const peloton_engine,
+    workspace: *mut peloton_workspace,
+    batch: *const peloton_batch,
+    result: *mut peloton_result,
+    counters: *mut peloton_counters,
+) -> i32 {
+    // SAFETY: the caller keeps what is said under Memory and Threads.
+    enter(|| unsafe {
+        let engine = reference(engine, "engine")?.events()?;
+        let mut scratch = take(&reference(workspace, WORKSPACE)?.0, WORKSPACE)?;
+        let batch = look(&reference(batch, "batch")?.0, "batch")?;
+        let mut held = take(&reference(result, "result")?.0, "result")?;
+        engine.run(Events::Banks(batch.raw().view()), &mut scratch.workspace, &mut held.outcome)?;
+        held.outcome.set_ids(batch.ids());
+        count(&held, counters)
+    })
+}
+
+/// Number of starts of `lists` lists in each of so many events.
+fn starts(events: usize, lists: usize) -> Result<usize> {
+    let count = events.checked_mul(lists).and_then(|count| count.checked_add(1));
+    count.ok_or_else(|| invalid(format!("{events} events are more than memory can hold")))
+}
+
+/// Statuses of events; all of them 0 where the caller has none.
+///
+/// # Safety
+/// A pointer that is not NULL points to as many numbers.
+unsafe fn statuses(codes: *const u16, events: usize, to: &mut Vec<Status>) -> Result<()> {
+    to.clear();
+    if codes.is_null() {
+        to.resize(events, Status::Ok);
+        return Ok(());
+    }
+    // SAFETY: the caller's promise.
+    for code in unsafe { slice(codes, events, "status_or_null")? } {
+        to.push(known_status(*code)?);
+    }
+    Ok(())
+}
+
+/// Reconstructs hits of the Velo, which are read where they lie, on this thread; else as peloton_run_banks.
+/// Memory: all borrowed for the call; counters may be NULL.
+/// Threads: as peloton_run_banks.
+/// Codes: INVALID_ARGUMENT, CONFIG (another sequence, no such status), COLUMNS, ABI_MISMATCH, PANIC, BUSY.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn peloton_run_hits(
+    engine: *const peloton_engine,
+    workspace: *mut peloton_workspace,
+    hits: *const peloton_velo_hits,
+    result: *mut peloton_result,
+    counters: *mut peloton_counters,
+) -> i32 {
+    // SAFETY: the caller keeps what is said under Memory and Threads.
+    enter(|| unsafe {
+        let engine = reference(engine, "engine")?.events()?;
+        let hits = read_struct(hits, "hits")?;
+        let mut scratch = take(&reference(workspace, WORKSPACE)?.0, WORKSPACE)?;
+        let mut held = take(&reference(result, "result")?.0, "result")?;
+        let Scratch { workspace, statuses: status, .. } = &mut *scratch;
+        let events = velo_events(&hits, status)?;
+        engine.run(Events::VeloHits(events), workspace, &mut held.outcome)?;
+        count(&held, counters)
+    })
+}
+
+/// The columns of hits that a caller describes.
+///
+/// # Safety
+/// They are as long as is said, and live as long as `'a`.
+pub(crate) unsafe fn velo_events<'a>(
+    hits: &peloton_velo_hits,
+    status: &'a mut Vec<Status>,
+) -> Result<VeloEvents<'a>> {
+    let starts = starts(hits.events, VELO_MODULES)?;
+    // SAFETY: the caller's promise.
+    unsafe {
+        let column = |values: *const f32, name: &str| slice(values, hits.hits, name);
+        let (x, y, z) = (column(hits.x, "x")?, column(hits.y, "y")?, column(hits.z, "z")?);
+        let id = slice(hits.id, hits.hits, "id")?;
+        let module_start = slice(hits.module_start, starts, "module_start")?;
+        statuses(hits.status_or_null, hits.events, status)?;
+        Ok(VeloEvents::new(x, y, z, id, module_start, status)?)
+    }
+}
+
+/// Reconstructs hits of the cylinder detector on this thread; else as peloton_run_banks.
+/// Memory: hits are borrowed for the call and copied; counters may be NULL.
+/// Threads: as peloton_run_banks.
+/// Codes: INVALID_ARGUMENT, CONFIG (another sequence, no such status), COLUMNS, ABI_MISMATCH, PANIC, BUSY.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn peloton_run_cylinder(
+    engine: *const peloton_engine,
+    workspace: *mut peloton_workspace,
+    hits: *const peloton_cylinder_hits,
+    result: *mut peloton_result,
+    counters: *mut peloton_counters,
+) -> i32 {
+    // SAFETY: the caller keeps what is said under Memory and Threads.
+    enter(|| unsafe {
+        let engine = reference(engine, "engine")?.events()?;
+        let hits = read_struct(hits, "hits")?;
+        let mut scratch = take(&reference(workspace, WORKSPACE)?.0, WORKSPACE)?;
+        let mut held = take(&reference(result, "result")?.0, "result")?;
+        let Scratch { workspace, statuses: status, cylinder, seeds } = &mut *scratch;
+        cylinder_events(&hits, status, cylinder)?;
+        seeds.clear();
+        (0..hits.events).for_each(|_| seeds.end_event());
+        let input = CylinderInput { hits: cylinder, seeds };
+        engine.run(Events::CylinderHits(input), workspace, &mut held.outcome)?;
+        count(&held, counters)
+    })
+}
+
+/// Copies the hits that a caller describes.
+///
+/// # Safety
+/// They are as many as is said.
+unsafe fn cylinder_events(
+    hits: &peloton_cylinder_hits,
+    status: &mut Vec<Status>,
+    to: &mut CylinderBatch,
+) -> Result<()> {
+    to.clear();
+    let starts = starts(hits.events, CYLINDER_LAYERS)?;
+    // SAFETY: the caller's promise.
+    let (columns, layer_start) = unsafe {
+        let mut columns = [&[][..]; 6];
+        let pointers = [hits.x, hits.y, hits.z, hits.var_r, hits.var_rphi, hits.var_z];
+        for (column, pointer) in columns.iter_mut().zip(pointers) {
+            *column = slice(pointer, hits.hits, "a column of hits")?;
+        }
+        statuses(hits.status_or_null, hits.events, status)?;
+        (columns, slice(hits.layer_start, starts, "layer_start")?)
+    };
+    let falls = layer_start.windows(2).any(|pair| pair[0] > pair[1]);
+    if falls || layer_start[0] != 0 || layer_start[starts - 1] as usize != hits.hits {
+        let text = format!("layer_start must rise from 0 to {} hits", hits.hits);
+        return Err(peloton_core::Error::Columns(text).into());
+    }
+    to.columns_mut().into_iter().zip(columns).for_each(|(to, values)| to.extend_from_slice(values));
+    to.layer_start.extend_from_slice(&layer_start[1..]);
+    to.status.extend_from_slice(status);
+    Ok(())
+}

@@ -1,0 +1,132 @@
+//! Endless streams of pixel hits.
+
+use crate::engine::{EngineKind, peloton_engine};
+use crate::guard::{Result, enter, invalid};
+use crate::pointers::{free, hand_over, read_struct, reference, slice, take, write_struct};
+use crate::result::peloton_result;
+use crate::run::count;
+use crate::structs::{peloton_counters, peloton_layout, peloton_pixel_counts, peloton_pixel_hits};
+use peloton_core::event::Layout;
+use peloton_io::input::timepix::PixelCounts;
+use peloton_job::embed::ClusterStream;
+use std::sync::RwLock;
+
+/// A stream of pixel hits, and the clusters that wait in it. Where the stream is cut into pieces cannot be seen.
+pub struct peloton_stream(RwLock<ClusterStream>);
+
+const STREAM: &str = "stream";
+
+fn layout_of(layout: &peloton_layout) -> Result<Layout> {
+    let [chips, width, height, gap] =
+        [layout.chips, layout.width, layout.height, layout.gap].map(|n| n as usize);
+    // No sensor has so many: what is larger would not survive a product.
+    if [chips, width, height, gap].iter().any(|number| *number > 1 << 16) {
+        return Err(invalid(format!("layout: {chips} chips of {width} x {height} pixels, gap {gap}")));
+    }
+    Ok(if chips == 0 { Layout::quad(gap)? } else { Layout::apart(chips, width, height)? })
+}
+
+/// Makes a stream for an engine of the sequence timepix, on this sensor; without one, four chips of 256 x 256 that do not
+/// see each other. The calling thread does the work, unless the configuration asks for threads.
+/// Memory: layout_or_null is borrowed; *stream is the caller's, for peloton_stream_free; the engine may go before it.
+/// Threads: any, any time.
+/// Codes: INVALID_ARGUMENT (an engine of events), CONFIG, ABI_MISMATCH, SYSTEM.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn peloton_stream_new(
+    engine: *const peloton_engine,
+    layout_or_null: *const peloton_layout,
+    stream: *mut *mut peloton_stream,
+) -> i32 {
+    // SAFETY: the caller keeps what is said under Memory.
+    enter(|| unsafe {
+        hand_over(stream, || {
+            let EngineKind::Stream(config) = &reference(engine, "engine")?.kind else {
+                return Err(invalid("this engine is for events: a stream needs one of the sequence timepix"));
+            };
+            let layout = match layout_or_null.is_null() {
+                true => None,
+                false => Some(layout_of(&read_struct(layout_or_null, "layout")?)?),
+            };
+            Ok(peloton_stream(RwLock::new(ClusterStream::new(config, layout)?)))
+        })
+    })
+}
+
+/// Takes in raw words of Timepix3 (.tpx3), cut anywhere, inside a word as well.
+/// Memory: n bytes are borrowed for the call. Threads: one at a time.
+/// Codes: INVALID_ARGUMENT, COLUMNS (clusters were not taken for too long, and are lost), PANIC, BUSY.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn peloton_stream_tpx3(stream: *mut peloton_stream, bytes: *const u8, n: usize) -> i32 {
+    enter(|| {
+        // SAFETY: the caller's stream lives, and bytes holds n bytes.
+        let (stream, bytes) = unsafe { (reference(stream, STREAM)?, slice(bytes, n, "bytes")?) };
+        Ok(take(&stream.0, STREAM)?.tpx3(bytes)?)
+    })
+}
+
+/// Takes in hits; those outside of the sensor are dropped and counted.
+/// Memory: hits are borrowed for the call. Threads: one at a time.
+/// Codes: INVALID_ARGUMENT, COLUMNS (as peloton_stream_tpx3), ABI_MISMATCH, PANIC, BUSY.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn peloton_stream_hits(
+    stream: *mut peloton_stream,
+    hits: *const peloton_pixel_hits,
+) -> i32 {
+    // SAFETY: the caller's stream lives, and columns are as long as is said.
+    enter(|| unsafe {
+        let (stream, hits) = (reference(stream, STREAM)?, read_struct(hits, "hits")?);
+        let time = slice(hits.time, hits.hits, "time")?;
+        let column = |values: *const u16, name: &str| slice(values, hits.hits, name);
+        let columns = [column(hits.x, "x")?, column(hits.y, "y")?, column(hits.tot, "tot")?];
+        Ok(take(&stream.0, STREAM)?.hits(time, columns)?)
+    })
+}
+
+/// Ends the stream: the clusters that waited for later hits are complete. Another stream may begin.
+/// Memory: none. Threads: one at a time. Codes: INVALID_ARGUMENT, COLUMNS, PANIC, BUSY.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn peloton_stream_end(stream: *mut peloton_stream) -> i32 {
+    enter(|| {
+        // SAFETY: the caller's stream lives.
+        let stream = unsafe { reference(stream, STREAM)? };
+        Ok(take(&stream.0, STREAM)?.end()?)
+    })
+}
+
+/// Moves the clusters that are complete into a result of the engine, in order, with what was counted since the last call.
+/// Memory: all borrowed for the call; counters, and counts of the input since the beginning, may be NULL.
+/// Threads: one at a time.
+/// Codes: INVALID_ARGUMENT, CONFIG (a result of another sequence), ABI_MISMATCH, BUSY.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn peloton_stream_clusters(
+    stream: *mut peloton_stream,
+    result: *mut peloton_result,
+    counters: *mut peloton_counters,
+    counts: *mut peloton_pixel_counts,
+) -> i32 {
+    // SAFETY: the caller's handles live, and the others are NULL or may be written to.
+    enter(|| unsafe {
+        let mut stream = take(&reference(stream, STREAM)?.0, STREAM)?;
+        let mut held = take(&reference(result, "result")?.0, "result")?;
+        stream.take(&mut held.outcome)?;
+        count(&held, counters)?;
+        if counts.is_null() {
+            return Ok(());
+        }
+        let PixelCounts { hits, outside, triggers, control, unknown, malformed, .. } = stream.counts();
+        let size = size_of::<peloton_pixel_counts>();
+        let filled = peloton_pixel_counts { size, hits, outside, triggers, control, unknown, malformed };
+        write_struct(counts, &filled, "counts")
+    })
+}
+
+/// Frees a stream; NULL is nothing.
+/// Memory: all of it. Threads: after its last call. Codes: none.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn peloton_stream_free(stream: *mut peloton_stream) {
+    // SAFETY: the caller's last use of it.
+    enter(|| unsafe {
+        free(stream);
+        Ok(())
+    });
+}

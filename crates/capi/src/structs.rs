@@ -1,0 +1,295 @@
+//! The structs that cross the interface. Each begins with its size: fields may be added behind without a new ABI.
+
+use crate::pointers::Crossing;
+use peloton_core::Status;
+use peloton_core::event::{Counters, StageCounter};
+use std::ffi::{c_char, c_void};
+
+macro_rules! crossing {
+    ($($type:ty),+) => {
+        // SAFETY: repr(C), begins with `size`, and all fields are numbers, pointers or structs of them.
+        $(unsafe impl Crossing for $type {})+
+    };
+}
+
+crossing!(
+    peloton_velo_hits,
+    peloton_cylinder_hits,
+    peloton_pixel_hits,
+    peloton_layout,
+    peloton_block,
+    peloton_counters,
+    peloton_column,
+    peloton_velo_tracks,
+    peloton_pixel_counts
+);
+
+/// Hits of the Velo, sorted by event and module; borrowed for the call alone, nothing needs to be padded.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct peloton_velo_hits {
+    /// sizeof(peloton_velo_hits).
+    pub size: usize,
+    /// Number of events.
+    pub events: usize,
+    /// Number of hits of all events.
+    pub hits: usize,
+    /// Positions, mm; one value a hit.
+    pub x: *const f32,
+    /// As x.
+    pub y: *const f32,
+    /// As x.
+    pub z: *const f32,
+    /// What tracks name the hit by; one value a hit.
+    pub id: *const u32,
+    /// First hit of each of the 52 modules of each event, counted over all events, and the end: 52 * events + 1 values.
+    pub module_start: *const u32,
+    /// Status of each event, or NULL: events whose status is not 0 are skipped and keep it.
+    pub status_or_null: *const u16,
+}
+
+/// Hits of the cylinder detector, sorted by event and layer; copied once.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct peloton_cylinder_hits {
+    /// sizeof(peloton_cylinder_hits).
+    pub size: usize,
+    /// Number of events.
+    pub events: usize,
+    /// Number of hits of all events.
+    pub hits: usize,
+    /// Positions, cm; one value a hit.
+    pub x: *const f32,
+    /// As x.
+    pub y: *const f32,
+    /// As x.
+    pub z: *const f32,
+    /// Variances along r, r-phi and z, cm^2; one value a hit.
+    pub var_r: *const f32,
+    /// As var_r.
+    pub var_rphi: *const f32,
+    /// As var_r.
+    pub var_z: *const f32,
+    /// First hit of each of the 10 layers of each event, counted over all events, and the end: 10 * events + 1 values.
+    pub layer_start: *const u32,
+    /// Status of each event, or NULL, as in peloton_velo_hits.
+    pub status_or_null: *const u16,
+}
+
+/// Pixel hits in the order in which they came; copied once.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct peloton_pixel_hits {
+    /// sizeof(peloton_pixel_hits).
+    pub size: usize,
+    /// Number of hits.
+    pub hits: usize,
+    /// Time of arrival, ticks of 1.5625 ns.
+    pub time: *const i64,
+    /// Column of the pixel on the sensor.
+    pub x: *const u16,
+    /// Row of the pixel on the sensor.
+    pub y: *const u16,
+    /// Time over threshold, clocks of 25 ns.
+    pub tot: *const u16,
+}
+
+/// A sensor of pixels.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct peloton_layout {
+    /// sizeof(peloton_layout).
+    pub size: usize,
+    /// Chips that do not see each other, 1 to 256; 0 is a quad, four chips of 256 x 256 side by side as one sensor.
+    pub chips: u32,
+    /// Pixels of a chip in x; nothing for a quad.
+    pub width: u32,
+    /// Pixels of a chip in y; nothing for a quad.
+    pub height: u32,
+    /// Pixels between the chips of a quad.
+    pub gap: u32,
+}
+
+/// The banks of one source in consecutive events, as event builders hold them.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct peloton_block {
+    /// sizeof(peloton_block).
+    pub size: usize,
+    /// Number of the readout board.
+    pub source: u16,
+    /// Version of the encoding.
+    pub version: u8,
+    /// Payload i begins at the next multiple of 2 to this power of bytes behind payload i - 1; 16 at most.
+    pub align_log2: u8,
+    /// Type of each event's bank, as in raw bank headers.
+    pub types: *const u8,
+    /// Bytes of each event's payload.
+    pub sizes: *const u16,
+    /// The payloads.
+    pub payloads: *const u8,
+    /// Bytes from payloads on that may be read.
+    pub payload_bytes: usize,
+}
+
+/// What one stage did.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct peloton_stage_counter {
+    /// Wall-clock time, ns.
+    pub ns: u64,
+    /// Items taken in.
+    pub items_in: u64,
+    /// Items handed on.
+    pub items_out: u64,
+    /// Lanes that did wanted work, summed over the gang's steps.
+    pub lanes_active: u64,
+    /// Lanes there were.
+    pub lanes_total: u64,
+}
+
+/// What happened to events. The library adds to it and never clears it: one for each thread.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct peloton_counters {
+    /// sizeof(peloton_counters).
+    pub size: usize,
+    /// Events, whatever became of them.
+    pub events: u64,
+    /// Tracks.
+    pub tracks: u64,
+    /// Hits on tracks, in clusters, or of the sequences that end at hits.
+    pub hits: u64,
+    /// Events by status: peloton_status_name.
+    pub status: [u64; 32],
+    /// Items that were cut off, by reason: peloton_truncation_name.
+    pub truncated: [u64; 16],
+    /// What each stage did: peloton_engine_stage.
+    pub stage: [peloton_stage_counter; 16],
+}
+
+impl peloton_counters {
+    /// Adds the counts of a run.
+    pub fn add(&mut self, counters: &Counters, tracks: usize, hits: usize) {
+        self.events += counters.events();
+        self.tracks += tracks as u64;
+        self.hits += hits as u64;
+        let mut lost = 0;
+        for (reason, count) in counters.dropped() {
+            if let Some(status) = Status::ALL.iter().find(|status| status.name() == reason) {
+                self.status[usize::from(status.code())] += count;
+                lost += count;
+            } else if let Some(what) = crate::names::truncation(reason) {
+                self.truncated[what] += count;
+            }
+        }
+        self.status[0] += counters.events() - lost;
+        for (sum, stage) in self.stage.iter_mut().zip(&counters.stages) {
+            let StageCounter { ns, items_in, items_out, lanes_active, lanes_total } = stage;
+            sum.ns += ns;
+            sum.items_in += items_in;
+            sum.items_out += items_out;
+            sum.lanes_active += lanes_active;
+            sum.lanes_total += lanes_total;
+        }
+    }
+}
+
+/// A column of results: it lies in the result's memory, 64-byte aligned (but statuses), 64 values may be read behind it.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct peloton_column {
+    /// sizeof(peloton_column).
+    pub size: usize,
+    /// The values.
+    pub values: *const c_void,
+    /// How many there are.
+    pub count: usize,
+    /// Their type: PELOTON_TYPE_F32 and so on.
+    pub r#type: i32,
+    /// What there is one value for: 0 an event (or cluster), 1 a track (or a hit where there are no tracks), 2 a hit.
+    /// Starts at depth d cut the items of depth d + 1 into lists.
+    pub depth: u32,
+    /// Lists that starts have for each item of their depth; 1 for all other columns.
+    pub lists: u32,
+    /// Always 0.
+    pub reserved: u32,
+    /// Name of the column; it and the next two live as long as the result.
+    pub name: *const c_char,
+    /// Unit of the values, "1" for none.
+    pub unit: *const c_char,
+    /// What the values mean.
+    pub meaning: *const c_char,
+}
+
+/// States of tracks of the Velo: a line and its covariance, one value a track.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct peloton_velo_states {
+    /// x, mm.
+    pub x: *const f32,
+    /// y, mm.
+    pub y: *const f32,
+    /// z, mm.
+    pub z: *const f32,
+    /// dx/dz.
+    pub tx: *const f32,
+    /// dy/dz.
+    pub ty: *const f32,
+    /// Variance of x and y, mm^2.
+    pub cov_xx: *const f32,
+    /// Covariance of x and tx, of y and ty, mm.
+    pub cov_xt: *const f32,
+    /// Variance of tx and ty.
+    pub cov_tt: *const f32,
+}
+
+/// Tracks of the sequence velo: the columns themselves, as peloton_column says.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct peloton_velo_tracks {
+    /// sizeof(peloton_velo_tracks).
+    pub size: usize,
+    /// Number of events.
+    pub events: usize,
+    /// Number of tracks of all events.
+    pub tracks: usize,
+    /// Number of hits of all tracks.
+    pub entries: usize,
+    /// First track of each event, and the end: events + 1 values.
+    pub track_start: *const u32,
+    /// First hit of each track, and the end: tracks + 1 values.
+    pub hit_start: *const u32,
+    /// Names of the hits: entries values.
+    pub hits: *const u32,
+    /// What became of each event.
+    pub status: *const u16,
+    /// chi2 of the fit; one value a track.
+    pub chi2: *const f32,
+    /// 1 for tracks that fly against z; one value a track.
+    pub backward: *const u8,
+    /// States at the beam line.
+    pub beam: peloton_velo_states,
+    /// States at the end of the Velo.
+    pub end: peloton_velo_states,
+}
+
+/// What a stream of pixel hits held so far.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct peloton_pixel_counts {
+    /// sizeof(peloton_pixel_counts).
+    pub size: usize,
+    /// Hits handed on to the search for clusters.
+    pub hits: u64,
+    /// Hits on chips or pixels that the sensor does not have: dropped.
+    pub outside: u64,
+    /// Edges of trigger inputs.
+    pub triggers: u64,
+    /// Words that are no hit by their own account.
+    pub control: u64,
+    /// Words of kinds that are not known, or outside every chunk.
+    pub unknown: u64,
+    /// Words or chunks that contradict their format, or are cut off.
+    pub malformed: u64,
+}

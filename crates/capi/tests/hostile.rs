@@ -1,0 +1,70 @@
+//! Callers that do everything wrong, under AddressSanitizer and valgrind; allocations; changing engines in mid-run.
+
+mod common;
+
+use common::{Library, missing, printed, tool};
+use std::process::Command;
+
+const SANITIZED: [&str; 2] = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
+
+/// Says whether the compiler's sanitizers are installed.
+fn has_sanitizers() -> bool {
+    let folder = tempfile::tempdir().expect("a folder");
+    let source = folder.path().join("a.cpp");
+    std::fs::write(&source, "int main() {}\n").expect("a file");
+    let built =
+        Command::new("c++").args(SANITIZED).arg(&source).arg("-o").arg(folder.path().join("a")).output();
+    built.is_ok_and(|output| output.status.success())
+}
+
+#[test]
+fn hostile_callers_get_codes() {
+    let library = Library::new();
+    let program = library.compile("hostile.cpp", &[]);
+    assert_eq!(printed(&mut library.command(&program)), "all answers are codes");
+    if has_sanitizers() {
+        let program = library.compile("hostile.cpp", &SANITIZED);
+        assert_eq!(printed(&mut library.command(&program)), "all answers are codes");
+    } else {
+        missing("AddressSanitizer");
+    }
+    if tool("valgrind", "--version").is_none() {
+        return missing("valgrind");
+    }
+    let mut command = library.command("valgrind");
+    command.args(["--quiet", "--error-exitcode=9", "--leak-check=full"]).arg(&program);
+    // valgrind knows no AVX-512.
+    assert_eq!(printed(command.env("PELOTON_ISA", "avx2")), "all answers are codes");
+}
+
+#[test]
+fn random_calls_get_codes() {
+    let library = Library::new();
+    let flags = if has_sanitizers() { &SANITIZED[..] } else { &[] };
+    let program = library.compile("random_calls.cpp", flags);
+    // More by hand: PELOTON_CALLS=10000000.
+    let calls = std::env::var("PELOTON_CALLS").unwrap_or("20000".into());
+    for seed in ["1", "2", "3"] {
+        assert_eq!(printed(library.command(&program).args([seed, &calls])), "done", "seed {seed}");
+    }
+}
+
+#[test]
+fn nothing_is_allocated_once_memory_has_grown() {
+    let library = Library::new();
+    let text = printed(&mut library.command(library.compile("no_alloc.cpp", &[])));
+    assert!(text.starts_with("0 allocations, "), "{text}");
+}
+
+#[test]
+fn engines_change_while_threads_run() {
+    let library = Library::new();
+    for flags in [&[][..], &SANITIZED[..]] {
+        if !flags.is_empty() && !has_sanitizers() {
+            continue;
+        }
+        let program = library.compile("../../examples/farm.cpp", flags);
+        let text = printed(library.command(program).arg("1000"));
+        assert!(text.starts_with("1000 engines, "), "{text}");
+    }
+}

@@ -1,0 +1,224 @@
+//! A C++ program gets the hashes that `peloton run --json` prints: on every instruction set, with any batches and threads, and
+//! whatever the floating-point mode of its host is.
+
+mod common;
+#[path = "common/samples.rs"]
+mod samples;
+
+use common::{Library, data, printed};
+use peloton_core::simd::{Isa, Level};
+use peloton_job::Request;
+use peloton_job::embed::{AnyEngine, AnyHasher, Events};
+use samples::{banks, cylinder_columns, expected, simulate, velo_columns, velo_hits};
+use std::path::{Path, PathBuf};
+
+/// What the program is asked to do.
+struct Ask<'a> {
+    how: &'a str,
+    file: &'a Path,
+    toml: &'a str,
+    geometry: &'a str,
+    batch: usize,
+    threads: usize,
+    mode: &'a str,
+    isa: Option<Isa>,
+}
+
+struct Program {
+    library: Library,
+    path: PathBuf,
+}
+
+impl Program {
+    fn new() -> Self {
+        let library = Library::new();
+        let path = library.compile("same_bits.cpp", &[]);
+        Self { library, path }
+    }
+
+    fn run(&self, ask: &Ask<'_>) -> String {
+        let mut command = self.library.command(&self.path);
+        command.arg(ask.how).arg(ask.file).args([ask.toml, ask.geometry]);
+        command.args([ask.batch.to_string(), ask.threads.to_string()]).arg(ask.mode);
+        if let Some(isa) = ask.isa {
+            command.env("PELOTON_ISA", isa.name());
+        }
+        printed(&mut command)
+    }
+
+    /// Columns of hits, on every instruction set, in every mode, with batches and threads of all kinds.
+    fn hits(&self, file: &Path, hashes: &str) {
+        let base = Ask {
+            how: "hits",
+            file,
+            toml: "",
+            geometry: "-",
+            batch: 64,
+            threads: 1,
+            mode: "plain",
+            isa: None,
+        };
+        for isa in Isa::ALL.into_iter().filter(|isa| Level::choose(Some(*isa), None).is_ok()) {
+            assert_eq!(self.run(&Ask { isa: Some(isa), ..base }), hashes, "{isa}");
+        }
+        for (how, batch, threads) in
+            [("hits", 1, 1), ("hits", 3, 1), ("hits-pool", 64, 2), ("hits-pool", 3, 1)]
+        {
+            assert_eq!(self.run(&Ask { how, batch, threads, ..base }), hashes, "{how}, batches of {batch}");
+        }
+        for mode in ["flush", "up", "thread"] {
+            assert_eq!(self.run(&Ask { mode, ..base }), hashes, "{mode}");
+            assert_eq!(self.run(&Ask { how: "hits-pool", threads: 2, mode, ..base }), hashes, "pool, {mode}");
+        }
+    }
+
+    /// Raw banks one by one, as MDF bytes and as blocks.
+    fn raw(&self, mdf: &Path, geometry: &str, sequences: &[&str]) {
+        let file = mdf.with_extension("banks");
+        let file = self.library.folder().join(file.file_name().expect("a name"));
+        std::fs::write(&file, banks(mdf)).expect("a file");
+        for name in sequences {
+            let toml = format!("sequence = '{name}'");
+            let hashes = expected(mdf, &toml, Some(Path::new(geometry)));
+            let base = Ask {
+                how: "banks",
+                file: &file,
+                toml: &toml,
+                geometry,
+                batch: 3,
+                threads: 1,
+                mode: "plain",
+                isa: None,
+            };
+            for (how, batch, threads) in [
+                ("banks", 1, 1),
+                ("banks", 3, 1),
+                ("banks", 64, 1),
+                ("banks-pool", 64, 2),
+                ("blocks", 3, 1),
+                ("blocks", 64, 1),
+            ] {
+                assert_eq!(
+                    self.run(&Ask { how, batch, threads, ..base }),
+                    hashes,
+                    "{name}: {how}, batches of {batch}"
+                );
+            }
+            assert_eq!(self.run(&Ask { how: "mdf", file: mdf, ..base }), hashes, "{name}: MDF bytes");
+            assert_eq!(self.run(&Ask { mode: "flush", ..base }), hashes, "{name}: denormals flushed");
+            for isa in Isa::ALL.into_iter().filter(|isa| Level::choose(Some(*isa), None).is_ok()) {
+                assert_eq!(self.run(&Ask { isa: Some(isa), ..base }), hashes, "{name}: {isa}");
+            }
+        }
+    }
+}
+
+#[test]
+fn hits_of_the_velo() {
+    let program = Program::new();
+    let folder = program.library.folder();
+    let (events, columns) = (folder.join("velo.ndjson"), folder.join("velo.columns"));
+    simulate("velo", 70, &events);
+    std::fs::write(&columns, velo_columns(&velo_hits(&events))).expect("a file");
+    program.hits(&columns, &expected(&events, "", None));
+    if let Some(data) = data() {
+        let events = data.join("velo/public200.ndjson.zst");
+        std::fs::write(&columns, velo_columns(&velo_hits(&events))).expect("a file");
+        program.hits(&columns, &expected(&events, "", None));
+    }
+}
+
+/// Coordinates below the normal numbers are what a host that flushes them to zero would change.
+#[test]
+fn hits_with_denormal_coordinates() {
+    let program = Program::new();
+    let folder = program.library.folder();
+    let (events, columns) = (folder.join("velo.ndjson"), folder.join("velo.columns"));
+    simulate("velo", 20, &events);
+    let mut hits = velo_hits(&events);
+    hits.x.iter_mut().step_by(7).for_each(|x| *x *= 1e-42);
+    hits.y.iter_mut().step_by(11).for_each(|y| *y *= 1e-42);
+    assert!(hits.x.iter().any(|x| x.is_subnormal()));
+    std::fs::write(&columns, velo_columns(&hits)).expect("a file");
+    let engine = AnyEngine::new(&Request::default()).expect("an engine");
+    let (mut workspace, mut outcome, mut hasher) =
+        (engine.workspace(), engine.outcome(), AnyHasher::default());
+    engine.run(Events::VeloHits(hits.view()), &mut workspace, &mut outcome).expect("a run");
+    hasher.add(&outcome).expect("results");
+    let hashes = hasher.finish().expect("hashes");
+    program.hits(&columns, &format!("{:016x} {:016x}", hashes.int, hashes.output));
+}
+
+const RAW_SEQUENCES: [&str; 6] = ["velo", "velo-ut", "ut", "scifi-hits", "scifi", "long"];
+
+#[test]
+fn raw_banks_of_every_sequence() {
+    let program = Program::new();
+    let mdf = program.library.folder().join("lhcb.mdf");
+    // More by hand: PELOTON_EVENTS=1000.
+    let events = std::env::var("PELOTON_EVENTS").ok().and_then(|text| text.parse().ok());
+    simulate("lhcb", events.unwrap_or(20), &mdf);
+    program.raw(&mdf, "nominal", &RAW_SEQUENCES);
+    if let Some(data) = data() {
+        let lhcb = data.join("lhcb");
+        let geometry = lhcb.join("geometry").display().to_string();
+        program.raw(&lhcb.join("minbias_retina_truth.mdf"), &geometry, &RAW_SEQUENCES);
+    }
+}
+
+#[test]
+fn hits_of_the_cylinder() {
+    let program = Program::new();
+    let folder = program.library.folder();
+    let (events, file) = (folder.join("cylinder.bin"), folder.join("cylinder.columns"));
+    simulate("cylinder,tracks=500", 3, &events);
+    std::fs::write(&file, cylinder_columns(&events)).expect("a file");
+    let toml = "sequence = 'cylinder'\n[cylinder]\nseeds = 'hits'";
+    let base = Ask {
+        how: "cylinder",
+        file: &file,
+        toml,
+        geometry: "-",
+        batch: 1,
+        threads: 1,
+        mode: "plain",
+        isa: None,
+    };
+    let hashes = expected(&events, toml, None);
+    for mode in ["plain", "flush", "up", "thread"] {
+        assert_eq!(program.run(&Ask { mode, ..base }), hashes, "{mode}");
+    }
+}
+
+#[test]
+fn streams_of_pixel_hits_cut_anywhere() {
+    let program = Program::new();
+    let file = program.library.folder().join("hits.tpx3");
+    simulate("timepix", 60_000, &file);
+    let mut files = vec![file];
+    files.extend(data().map(|data| data.join("timepix/nsls2_tpx3/raw_test_data_serval_4_3_0.tpx3")));
+    for file in &files {
+        for toml in ["sequence = 'timepix'", "sequence = 'timepix'\nthreads = 2"] {
+            let hashes = expected(file, toml, None);
+            let base = Ask {
+                how: "tpx3",
+                file,
+                toml,
+                geometry: "-",
+                batch: 1,
+                threads: 1,
+                mode: "plain",
+                isa: None,
+            };
+            for batch in [1, 7, 4096, 1_000_003] {
+                let found = program.run(&Ask { batch, ..base });
+                assert_eq!(found, hashes, "{} in pieces of {batch}: {toml}", file.display());
+            }
+            assert_eq!(
+                program.run(&Ask { batch: 4096, mode: "thread", ..base }),
+                hashes,
+                "thread under flush"
+            );
+        }
+    }
+}

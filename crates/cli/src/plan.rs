@@ -1,0 +1,108 @@
+//! `peloton plan` and `peloton manifest`: a job in parts, and whether all of them are there.
+
+use crate::console;
+use crate::options::{ReportArgs, host, outcome};
+use clap::Args;
+use peloton::Result;
+use peloton_io::input::Format;
+use peloton_io::output::JobFiles;
+use peloton_job::{plan, text};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Cut a job into parts for many machines
+///
+/// Files are looked through once: MDF from header to header, everything else as a whole. Parts begin in the middle of a
+/// file where reading can begin there: in MDF files that are not compressed, folders of bank containers and simulations;
+/// any other file is one part. Parts of 2 to 10 s each are small enough to repeat and large enough to be worth their
+/// start.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  peloton plan /data/run1/*.mdf --part-events 20000 --output plan.json
+  peloton run --plan plan.json --part 17 --geometry /data/geometry --output tracks/
+  peloton run --plan plan.json --part $SLURM_ARRAY_TASK_ID --output tracks/ --quiet
+  peloton manifest tracks/ --plan plan.json")]
+pub struct PlanCommand {
+    /// Files, folders, or one simulation (`sim:lhcb,events=N,seed=K`)
+    #[arg(value_name = "INPUT", required = true)]
+    inputs: Vec<String>,
+    /// Format of the input: auto (from the content), or as `peloton run` has it
+    #[arg(long, value_name = "FORMAT", default_value_t)]
+    format: Format,
+    /// Events of a part at most
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..))]
+    part_events: u64,
+    /// Where the plan is written, as JSON
+    #[arg(long, short, value_name = "FILE")]
+    output: PathBuf,
+    #[command(flatten)]
+    report: ReportArgs,
+}
+
+impl PlanCommand {
+    /// Adds what is read and written.
+    pub fn name_files(&self, files: &mut JobFiles) {
+        files.read("input", &self.inputs);
+        files.written("--output", [&self.output]);
+        self.report.name_files(files);
+    }
+
+    /// Runs the command.
+    pub fn execute(&self) -> Result<ExitCode> {
+        let report = self.report.beside(Some(&self.output));
+        let made = plan::make(&self.inputs, self.format, self.part_events, host(&report.terminal()))?;
+        made.write(&self.output)?;
+        let of = [text::count(made.parts.len(), "part"), text::count(made.inputs.len(), "input")];
+        let events =
+            made.events.map_or(String::new(), |events| format!(", {} events", text::grouped(events)));
+        let told = format!("{} of {}{events}: {}\n", of[0], of[1], self.output.display());
+        report.report(&told, &made)?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Check that every part of a plan is there, and add them up
+///
+/// Writes the sums of all counters, hash_events, and parts that lack with their reasons to _manifest.json in the folder.
+/// Exit code 1 when a part lacks, does not belong to the others, or is no part of the plan.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  peloton manifest tracks/ --plan plan.json
+  peloton manifest tracks/ --plan plan.json --verify --json - | grep hash_events")]
+pub struct ManifestCommand {
+    /// The folder that the parts were written to
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+    /// The plan
+    #[arg(long, value_name = "FILE")]
+    plan: PathBuf,
+    /// Read every file of results and compare its hash, instead of its size alone
+    #[arg(long)]
+    verify: bool,
+    /// Exit code 1 when more than N events could not be reconstructed [default: when none could]
+    #[arg(long, value_name = "N")]
+    max_bad: Option<u64>,
+    #[command(flatten)]
+    report: ReportArgs,
+}
+
+impl ManifestCommand {
+    /// Adds what is read and written.
+    pub fn name_files(&self, files: &mut JobFiles) {
+        files.read("--plan", [&self.plan]);
+        self.report.name_files(files);
+    }
+
+    /// Runs the command.
+    pub fn execute(&self) -> Result<ExitCode> {
+        let plan = plan::Plan::read(&self.plan)?;
+        let manifest = plan::manifest(&plan, &self.folder, self.verify, self.max_bad)?;
+        for failed in &manifest.failed {
+            console::warning(&format!("part {} of {}: {}", failed.part, failed.input, failed.reason));
+        }
+        self.report.report(&text::manifest(&manifest), &manifest)?;
+        Ok(outcome(manifest.failure, true))
+    }
+}

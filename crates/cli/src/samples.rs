@@ -1,0 +1,97 @@
+//! [`Samples`]: how a long round went on, in a fixed amount of memory.
+
+use serde::Serialize;
+use std::time::Duration;
+
+/// Samples at most; when there are so many, two become one.
+const MOST: usize = 256;
+/// How often one is taken at first.
+const INTERVAL: Duration = Duration::from_millis(200);
+
+/// Some time of a round.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Sample {
+    /// Its end, s since the round began.
+    pub seconds: f64,
+    /// Rate in this time, hits/s.
+    pub hits_per_second: f64,
+    /// Resident memory at its end, or the most of several, MiB; none where the system does not say.
+    pub memory_mib: Option<f64>,
+}
+
+/// All samples of a round.
+#[derive(Debug, Clone)]
+pub struct Samples {
+    list: Vec<Sample>,
+    interval: Duration,
+    last: Duration,
+    hits: u64,
+}
+
+impl Default for Samples {
+    fn default() -> Self {
+        Self { list: Vec::new(), interval: INTERVAL, last: Duration::ZERO, hits: 0 }
+    }
+}
+
+impl Samples {
+    /// Whether it is time for one; `time` is since the round began.
+    pub fn is_due(&self, time: Duration) -> bool {
+        time >= self.last + self.interval
+    }
+
+    /// Takes one; `hits` have arrived since the round began.
+    pub fn add(&mut self, time: Duration, hits: u64, memory_mib: Option<f64>) {
+        let passed = time.saturating_sub(self.last).as_secs_f64();
+        if passed <= 0.0 {
+            return;
+        }
+        let hits_per_second = hits.saturating_sub(self.hits) as f64 / passed;
+        self.list.push(Sample { seconds: time.as_secs_f64(), hits_per_second, memory_mib });
+        (self.last, self.hits) = (time, hits);
+        if self.list.len() == MOST {
+            let halves = self.list.chunks(2).map(|pair| Sample {
+                seconds: pair[1].seconds,
+                hits_per_second: 0.5 * (pair[0].hits_per_second + pair[1].hits_per_second),
+                memory_mib: pair.iter().filter_map(|one| one.memory_mib).reduce(f64::max),
+            });
+            self.list = halves.collect();
+            self.interval *= 2;
+        }
+    }
+
+    /// All of them.
+    pub fn into_list(self) -> Vec<Sample> {
+        self.list
+    }
+}
+
+/// Resident memory of this process, MiB; none where the system does not say.
+pub fn resident_mib() -> Option<f64> {
+    let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages = text.split_whitespace().nth(1).and_then(|pages| pages.parse::<f64>().ok());
+    pages.map(|pages| pages * 4096.0 / f64::from(1 << 20))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_rounds_have_few_samples_and_no_hit_is_forgotten() {
+        let mut samples = Samples::default();
+        for tenth in 1..=10_000u64 {
+            let time = Duration::from_millis(100 * tenth);
+            if samples.is_due(time) {
+                samples.add(time, 1000 * tenth, Some(tenth as f64));
+            }
+        }
+        let list = samples.into_list();
+        assert!(list.len() < MOST && list.len() >= MOST / 2 - 1, "{}", list.len());
+        assert!(list.iter().all(|one| (one.hits_per_second - 10_000.0).abs() < 1e-6));
+        assert!(list.is_sorted_by(|a, b| a.seconds < b.seconds && a.memory_mib < b.memory_mib));
+        let mut samples = Samples::default();
+        samples.add(Duration::ZERO, 5, None);
+        assert_eq!(samples.into_list(), []);
+    }
+}

@@ -1,0 +1,122 @@
+//! [`About`]: where results come from, for whoever finds them later: program, machine, inputs, configuration.
+
+use crate::{Config, Request, cpu_name};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::path::Path;
+
+/// Where results come from. It stands in their JSON under the key `about`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct About {
+    /// The subcommand.
+    pub command: String,
+    /// Version of the program.
+    pub version: String,
+    /// The CPU as the system calls it.
+    pub cpu: String,
+    /// Names of the inputs, without the folders that they are in; empty for the simulation that is the default.
+    pub inputs: Vec<String>,
+    /// Parameters that are not those of the preset.
+    pub changed: Vec<Changed>,
+}
+
+/// A parameter that is not the preset's.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Changed {
+    /// Its name as in the TOML, such as `velo.find.max_gap`.
+    pub key: String,
+    /// What it is.
+    pub value: Value,
+    /// What it is in the preset.
+    pub preset: Value,
+}
+
+/// Results with where they come from.
+#[derive(Debug, Clone, Serialize)]
+pub struct WithAbout<T> {
+    /// The results.
+    #[serde(flatten)]
+    pub results: T,
+    /// Where they come from.
+    pub about: About,
+}
+
+impl About {
+    /// Of a job.
+    pub fn new(command: &str, request: &Request) -> Self {
+        Self::of(command, &request.inputs, &request.config)
+    }
+
+    /// Of these inputs and this configuration.
+    pub fn of(command: &str, inputs: &[String], config: &Config) -> Self {
+        Self {
+            command: command.into(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            cpu: cpu_name(),
+            inputs: inputs.iter().map(|input| input_name(input)).collect(),
+            changed: changed(config),
+        }
+    }
+}
+
+/// The name of a file, or an input that is none as it is: where files lie is nobody's business who gets a page.
+pub(crate) fn input_name(input: &str) -> String {
+    match Path::new(input).file_name() {
+        Some(name) if !input.contains("://") && !input.starts_with("sim:") => {
+            name.to_string_lossy().into_owned()
+        }
+        _ => input.into(),
+    }
+}
+
+/// Where a configuration is not that of its preset; what changes the speed alone is told elsewhere.
+fn changed(config: &Config) -> Vec<Changed> {
+    let Config { sequence, isa, gang, threads, .. } = *config;
+    let preset = Config { sequence, isa, gang, threads, ..Config::preset(config.preset) };
+    let [own, of_preset] = [config, &preset].map(|config| serde_json::to_value(config).unwrap_or_default());
+    let mut changed = Vec::new();
+    compare("", &own, &of_preset, &mut changed);
+    changed
+}
+
+fn compare(key: &str, own: &Value, preset: &Value, changed: &mut Vec<Changed>) {
+    if let (Value::Object(own), Value::Object(of_preset)) = (own, preset) {
+        for (name, value) in own {
+            let key = if key.is_empty() { name.clone() } else { format!("{key}.{name}") };
+            compare(&key, value, of_preset.get(name).unwrap_or(&Value::Null), changed);
+        }
+    } else if own != preset {
+        // Paths of calibrations and the like.
+        let named = |value: &Value| match value.as_str() {
+            Some(text) => Value::from(input_name(text)),
+            None => value.clone(),
+        };
+        changed.push(Changed { key: key.into(), value: named(own), preset: named(preset) });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Preset;
+
+    #[test]
+    fn what_differs_from_the_preset_is_told() {
+        for preset in [Preset::Best, Preset::Paper] {
+            assert_eq!(changed(&Config { threads: Some(3), ..Config::preset(preset) }), []);
+        }
+        let config = Config::from_toml("[velo.fit]\nbeam_x = 0.5", None).unwrap();
+        let changed = changed(&config);
+        assert_eq!(changed.len(), 1, "{changed:?}");
+        assert_eq!((&changed[0].key[..], &changed[0].value), ("velo.fit.beam_x", &Value::from(0.5)));
+        assert_eq!(changed[0].preset, 0.0);
+    }
+
+    #[test]
+    fn inputs_have_no_folders() {
+        let inputs = ["/data/secret/events.mdf", "sim:velo,events=3", "udp://0.0.0.0:50000", "-"];
+        assert_eq!(inputs.map(input_name), ["events.mdf", "sim:velo,events=3", "udp://0.0.0.0:50000", "-"]);
+    }
+}

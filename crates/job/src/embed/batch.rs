@@ -1,0 +1,128 @@
+//! [`EventBatch`]: raw banks of events that a program hands over.
+
+use peloton::Status;
+use peloton::event::{BankKind, RawBatch};
+use peloton::{Error, Result};
+use peloton_io::input::mdf::{bank_type, odin_numbers, whole_records};
+use peloton_io::input::{EventId, EventNote, Format, RawReader, ReadOptions};
+use std::io::Cursor;
+
+/// Raw banks of events, and which events they are.
+#[derive(Debug, Default)]
+pub struct EventBatch {
+    pub(super) raw: RawBatch,
+    pub(super) ids: Vec<EventId>,
+    /// What is known of the event being put together.
+    pub(super) open: Open,
+    /// Where the next payload of each block begins.
+    pub(super) offsets: Vec<usize>,
+    notes: Vec<EventNote>,
+}
+
+/// The event being put together.
+#[derive(Debug, Default)]
+pub(super) struct Open {
+    failed: Option<Status>,
+    run: Option<u32>,
+    number: Option<u64>,
+}
+
+impl Open {
+    /// The first failure is the one that counts.
+    pub fn fail(&mut self, status: Status) {
+        self.failed.get_or_insert(status);
+    }
+}
+
+impl EventBatch {
+    /// Removes all events and keeps the memory.
+    pub fn clear(&mut self) {
+        self.raw.clear();
+        self.ids.clear();
+        self.open = Open::default();
+    }
+
+    /// The raw banks of all events that were closed.
+    pub fn raw(&self) -> &RawBatch {
+        &self.raw
+    }
+
+    /// Which events they are.
+    pub fn ids(&self) -> &[EventId] {
+        &self.ids
+    }
+
+    /// Adds a raw bank to the event that [`close`](Self::close) will end. Types are those of raw bank headers: banks of detectors
+    /// are kept, faults of the readout give the event its status, the ODIN bank its numbers; others are passed over. A
+    /// payload that no bank can have gives the event a status as well.
+    pub fn bank(&mut self, kind: u8, version: u8, source: u16, payload: &[u8]) {
+        match kind {
+            bank_type::ODIN => {
+                if let Some((run, number)) = odin_numbers(version, payload) {
+                    (self.open.run, self.open.number) = (Some(run), Some(number));
+                }
+            }
+            code if bank_type::DAQ_ERRORS.contains(&code) => self.open.fail(Status::DaqError),
+            code => {
+                let Some(kind) = BankKind::from_code(code) else { return };
+                if let Err(status) = self.raw.push_bank(kind, source, version, payload) {
+                    self.open.fail(status);
+                }
+            }
+        }
+    }
+
+    /// Ends the event, with a status that the caller knows of; says what became of it.
+    pub fn close(&mut self, event_id: u64, status: Status) -> Status {
+        let Open { failed, run, number } = std::mem::take(&mut self.open);
+        let status = if status == Status::Ok { failed.unwrap_or(status) } else { status };
+        self.ids.push(EventId { number: event_id, run, event: number });
+        self.raw.close_event(event_id, status)
+    }
+
+    /// Appends the events of the whole MDF records at the beginning of `bytes`, which are copied; says how many bytes they
+    /// were, and how many events. What is behind them is the beginning of a record whose end is not there yet. An event that is
+    /// being put together is dropped.
+    ///
+    /// # Errors
+    /// [`Error::Format`] when there is no MDF record at all in `bytes`.
+    pub fn mdf(&mut self, bytes: &[u8]) -> Result<(usize, usize)> {
+        self.drop_open();
+        let used = whole_records(bytes);
+        let options = ReadOptions { format: Format::Mdf, ..ReadOptions::default() };
+        let mut reader = RawReader::from_stream("MDF bytes", Cursor::new(bytes[..used].to_vec()), options);
+        if used == 0 {
+            return Ok((0, 0));
+        }
+        let before = self.ids.len();
+        self.notes.clear();
+        loop {
+            let read = reader.read(usize::MAX, &mut self.raw, &mut self.notes);
+            let first = self.ids.len();
+            let ids = self.notes.drain(..).zip(first as u64..);
+            self.ids.extend(ids.map(|(note, number)| EventId { number, run: note.run, event: note.number }));
+            if read? == 0 {
+                break;
+            }
+        }
+        Ok((used, self.ids.len() - before))
+    }
+
+    /// Drops the banks of an event that was not closed.
+    pub(super) fn drop_open(&mut self) {
+        self.open = Open::default();
+        if self.raw.close_event(0, Status::Corrupt) != Status::Ok {
+            self.raw.drop_failed();
+        }
+    }
+}
+
+/// The status that a caller names by its number.
+///
+/// # Errors
+/// [`Error::Config`] for numbers that nothing has.
+pub fn known_status(code: u16) -> Result<Status> {
+    let last = Status::ALL.len() - 1;
+    let status = Status::ALL.get(usize::from(code)).copied();
+    status.ok_or_else(|| Error::Config(format!("no status has the number {code}: they go from 0 to {last}")))
+}

@@ -1,0 +1,27 @@
+//! Reconstruction for programs that keep their own events, threads and results, by any sequence that a configuration names:
+//! what the bindings to other languages stand on.
+//!
+//! ```text
+//! AnyEngine     the sequence of a Request; shared by any number of threads
+//! AnyWorkspace  scratch memory of one thread
+//! AnyOutcome    results as columns that say what they are, counters, event numbers; AnyHasher hashes them
+//! AnyPool       threads of its own, for callers that have none
+//! EventBatch    raw banks: one by one, as MDF bytes, as the blocks of an event builder
+//! ClusterStream pixel hits to clusters, fed in pieces cut anywhere
+//! ```
+
+mod batch;
+mod blocks;
+mod engine;
+mod join;
+mod outcome;
+mod pool;
+mod stream;
+
+pub use batch::{EventBatch, known_status};
+pub use blocks::Block;
+pub(crate) use engine::geometry;
+pub use engine::{AnyEngine, AnyWorkspace, Events};
+pub use outcome::{AnyHasher, AnyOutcome};
+pub use pool::AnyPool;
+pub use stream::ClusterStream;

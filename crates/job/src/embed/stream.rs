@@ -1,0 +1,140 @@
+//! [`ClusterStream`]: pixel hits to clusters, fed in pieces cut anywhere.
+
+use super::AnyOutcome;
+use super::join::append;
+use crate::Config;
+use peloton::engine::StreamSequence;
+use peloton::event::{Counters, Layout, PixelClusters};
+use peloton::timepix::{PixelBatch, Timepix};
+use peloton::{Error, Result};
+use peloton_io::input::timepix::{PixelCounts, PixelDecoder, PixelFormat};
+
+/// Bytes that are decoded before their hits are worked on.
+const PIECE: usize = 256 << 10;
+
+/// Clusters of an endless stream of pixel hits. Where the stream is cut into pieces cannot be seen in the clusters.
+pub struct ClusterStream {
+    timepix: Timepix,
+    decoder: PixelDecoder,
+    layout: Layout,
+    block_hits: usize,
+    batch: PixelBatch,
+    found: PixelClusters,
+    /// What happened before the clusters that wait to be taken.
+    taken: Counters,
+    /// Hits that came as hits.
+    counts: PixelCounts,
+}
+
+impl ClusterStream {
+    /// A stream from this sensor, or from four chips that do not see each other. One thread runs it, the caller's, unless the
+    /// configuration asks for more.
+    ///
+    /// # Errors
+    /// Those of the configuration and of the system's threads.
+    pub fn new(config: &Config, layout: Option<Layout>) -> Result<Self> {
+        let format = PixelFormat::Tpx3;
+        let layout = layout.map_or_else(|| format.default_layout(), Ok)?;
+        let mut timepix = config.timepix.clone();
+        timepix.disorder_us.get_or_insert(format.usual_disorder_us());
+        let threads = Timepix::threads_for(&timepix, config.threads.unwrap_or(1));
+        Ok(Self {
+            timepix: Timepix::new(&timepix, config.level()?, &layout, threads)?,
+            decoder: PixelDecoder::tpx3(layout.clone()),
+            layout,
+            block_hits: timepix.block_hits,
+            batch: PixelBatch::default(),
+            found: PixelClusters::default(),
+            taken: Counters::default(),
+            counts: PixelCounts::default(),
+        })
+    }
+
+    /// Takes in raw words of Timepix3.
+    ///
+    /// # Errors
+    /// [`Error::Columns`] when so many clusters wait that 32-bit starts do not hold them, and then they are lost.
+    pub fn tpx3(&mut self, bytes: &[u8]) -> Result<()> {
+        for piece in bytes.chunks(PIECE) {
+            self.decoder.push(piece, &mut self.batch.block);
+            self.work_if_full()?;
+        }
+        Ok(())
+    }
+
+    /// Takes in hits; those outside of the sensor are counted and dropped.
+    ///
+    /// # Errors
+    /// [`Error::Columns`] for columns of different lengths, and as [`tpx3`](Self::tpx3).
+    pub fn hits(&mut self, time: &[i64], [x, y, tot]: [&[u16]; 3]) -> Result<()> {
+        if [x.len(), y.len(), tot.len()] != [time.len(); 3] {
+            return Err(Error::Columns("time, x, y and tot must have one length".into()));
+        }
+        for (i, &time) in time.iter().enumerate() {
+            let inside = usize::from(x[i]) < self.layout.width() && usize::from(y[i]) < self.layout.height();
+            // Beyond a thousand years either way differences of times would not be safe.
+            if time.unsigned_abs() >> 62 != 0 {
+                self.counts.malformed += 1;
+            } else if inside {
+                self.batch.block.hits.push(time, x[i], y[i], tot[i]);
+                self.counts.hits += 1;
+            } else {
+                self.counts.outside += 1;
+            }
+        }
+        self.work_if_full()
+    }
+
+    /// The stream is at its end: what waits comes out, and another stream may begin.
+    ///
+    /// # Errors
+    /// As [`tpx3`](Self::tpx3).
+    pub fn end(&mut self) -> Result<()> {
+        self.decoder.finish(&mut self.batch.block);
+        self.work(true)
+    }
+
+    /// Memory for clusters.
+    pub fn outcome() -> AnyOutcome {
+        AnyOutcome::new::<PixelClusters>(Timepix::NAME)
+    }
+
+    /// Moves the clusters that are complete to `to`, with what happened since the last call.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for an outcome of another sequence, and as [`tpx3`](Self::tpx3).
+    pub fn take(&mut self, to: &mut AnyOutcome) -> Result<()> {
+        let outcome = to.begin::<PixelClusters>(Timepix::NAME)?;
+        self.work(false)?;
+        outcome.clear();
+        std::mem::swap(&mut outcome.results, &mut self.found);
+        let now = self.timepix.counters();
+        outcome.counters = now.since(&self.taken);
+        self.taken = now;
+        Ok(())
+    }
+
+    /// What the stream held so far.
+    pub fn counts(&self) -> PixelCounts {
+        let mut counts = self.counts;
+        counts.merge(self.decoder.counts());
+        counts
+    }
+
+    /// Hits that come in small pieces are worked on together.
+    fn work_if_full(&mut self) -> Result<()> {
+        if self.batch.block.hits.len() >= self.block_hits { self.work(false) } else { Ok(()) }
+    }
+
+    fn work(&mut self, end: bool) -> Result<()> {
+        self.batch.end = end;
+        let (found, mut appended) = (&mut self.found, Ok(()));
+        let pushed = self.timepix.push(&self.batch, &mut |part| {
+            if appended.is_ok() {
+                appended = append(found, part);
+            }
+        });
+        self.batch.block.clear();
+        pushed.and(appended).inspect_err(|_| self.found = PixelClusters::default())
+    }
+}

@@ -1,0 +1,190 @@
+//! [`EventHasher`]: one number for a set of events, whatever order and pieces they come in, so that the numbers of the
+//! parts of a job add up to that of the whole.
+
+use bytemuck::cast_slice;
+use peloton::event::{Hasher, Results, Values};
+use peloton_io::input::EventId;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Adds up hashes of events.
+///
+/// The hash of an event is the XXH3-64 of its number (u64) and of its values of the columns that `hash_int` covers, one
+/// column after the other, all little-endian: the status by its code (u16), starts as the end of each list counted from
+/// the first item of the event (u32), all others as they lie in memory. The sum is taken modulo 2^64.
+///
+/// Rows of an endless stream are no events. There a source, such as a file, takes the place of an event: its number is
+/// that of the source, from 0, and the `hash_int` of its rows (u64) follows.
+pub struct EventHasher<R> {
+    sum: u64,
+    bytes: Vec<u8>,
+    sources: u64,
+    source: Hasher<R>,
+    is_source_open: bool,
+}
+
+impl<R: Results> Default for EventHasher<R> {
+    fn default() -> Self {
+        let source = Hasher::default();
+        Self { sum: 0, bytes: Vec::new(), sources: 0, source, is_source_open: false }
+    }
+}
+
+impl<R: Results> EventHasher<R> {
+    /// Adds the events of one piece; `ids` says of each which it is, where rows are events.
+    pub fn add(&mut self, ids: &[EventId], piece: &R) {
+        if !R::has_events() {
+            self.source.update(piece);
+            self.is_source_open |= piece.items(0) > 0;
+            return;
+        }
+        let columns = piece.columns();
+        for (row, id) in ids.iter().enumerate() {
+            let ranges = piece.ranges(row..row + 1);
+            self.bytes.clear();
+            self.bytes.extend(id.number.to_le_bytes());
+            for (info, values) in columns.iter().take_while(|(info, _)| info.in_hash_int) {
+                let range = ranges[info.depth].clone();
+                match values {
+                    Values::Status(values) => {
+                        values[range]
+                            .iter()
+                            .for_each(|status| self.bytes.extend(status.code().to_le_bytes()));
+                    }
+                    Values::Starts(starts) => {
+                        let starts = &starts[range.start * info.lists..=range.end * info.lists];
+                        let ends = starts[1..].iter().flat_map(|end| (end - starts[0]).to_le_bytes());
+                        self.bytes.extend(ends);
+                    }
+                    Values::U8(values) => self.bytes.extend_from_slice(&values[range]),
+                    Values::U16(values) => self.bytes.extend_from_slice(cast_slice(&values[range])),
+                    Values::U32(values) => self.bytes.extend_from_slice(cast_slice(&values[range])),
+                    Values::U64(values) => self.bytes.extend_from_slice(cast_slice(&values[range])),
+                    Values::I64(values) => self.bytes.extend_from_slice(cast_slice(&values[range])),
+                    Values::F32(values) => self.bytes.extend_from_slice(cast_slice(&values[range])),
+                }
+            }
+            self.sum = self.sum.wrapping_add(xxh3_64(&self.bytes));
+        }
+    }
+
+    /// Ends a source of an endless stream.
+    pub fn end_source(&mut self) {
+        let rows = std::mem::take(&mut self.source).finish().int;
+        let words = [self.sources.to_le_bytes(), rows.to_le_bytes()];
+        self.sum = self.sum.wrapping_add(xxh3_64(words.as_flattened()));
+        self.sources += 1;
+        self.is_source_open = false;
+    }
+
+    /// Numbers the sources from this one on.
+    pub fn from_source(mut self, number: u64) -> Self {
+        self.sources = number;
+        self
+    }
+
+    /// The sum of all events so far.
+    pub fn finish(mut self) -> u64 {
+        // A stream that was ended early has an open source.
+        if self.is_source_open {
+            self.end_source();
+        }
+        self.sum
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use peloton::Status;
+    use peloton::event::{PixelClusters, VeloTracks};
+
+    /// Events of so many tracks with three hits each; hits have the number of their event.
+    fn tracks(events: &[(u64, u32)]) -> (Vec<EventId>, VeloTracks) {
+        let mut tracks = VeloTracks::default();
+        for &(number, count) in events {
+            for _ in 0..count {
+                (0..3).for_each(|hit| tracks.hits.push(100 * number as u32 + hit));
+                tracks.hit_start.push(tracks.hits.len() as u32);
+                tracks.chi2.push(number as f32);
+                tracks.backward.push(0);
+                for states in [&mut tracks.beam, &mut tracks.end] {
+                    states.columns_mut().into_iter().for_each(|column| column.push(0.0));
+                }
+            }
+            tracks.track_start.push(tracks.hit_start.len() as u32 - 1);
+            tracks.status.push(Status::Ok);
+        }
+        let id = |&(number, _): &(u64, u32)| EventId { number, run: None, event: None };
+        (events.iter().map(id).collect(), tracks)
+    }
+
+    fn hash(pieces: &[&[(u64, u32)]]) -> u64 {
+        let mut hasher = EventHasher::default();
+        for piece in pieces {
+            let (ids, tracks) = tracks(piece);
+            hasher.add(&ids, &tracks);
+        }
+        hasher.finish()
+    }
+
+    #[test]
+    fn neither_order_nor_pieces_matter() {
+        let events = [(7, 2), (8, 0), (9, 3)];
+        let whole = hash(&[&events]);
+        assert_eq!(hash(&[&events[2..], &events[..2]]), whole);
+        let sum = events.iter().fold(0u64, |sum, event| sum.wrapping_add(hash(&[&[*event]])));
+        assert_eq!(sum, whole);
+        assert_eq!(hash(&[]), 0);
+    }
+
+    #[test]
+    fn an_event_has_the_documented_hash() {
+        let words = |words: &[u32]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<_>>();
+        // Number, status, end of the tracks, ends of their hits, the hits.
+        let bytes =
+            [&7u64.to_le_bytes()[..], &[0; 2], &words(&[2, 3, 6, 700, 701, 702, 700, 701, 702])].concat();
+        assert_eq!(hash(&[&[(3, 1)], &[(7, 2)]]), xxh3_64(&bytes).wrapping_add(hash(&[&[(3, 1)]])));
+    }
+
+    #[test]
+    fn sources_of_rows_add_up() {
+        let clusters = |times: &[i64]| {
+            let mut clusters = PixelClusters::default();
+            for &time in times {
+                clusters.hits.push(time, 1, 2, 7);
+                clusters.hit_start.push(clusters.hits.len() as u32);
+            }
+            clusters.features.set_len(times.len());
+            clusters
+        };
+        let hash = |first: u64, sources: &[&[i64]]| {
+            let mut hasher = EventHasher::default().from_source(first);
+            for source in sources {
+                let (before, after) = source.split_at(source.len() / 2);
+                [before, after, &[]].iter().for_each(|piece| hasher.add(&[], &clusters(piece)));
+                hasher.end_source();
+            }
+            // Nothing follows the last source.
+            hasher.add(&[], &clusters(&[]));
+            hasher.finish()
+        };
+        let whole = hash(0, &[&[4, 5, 6], &[7, 8]]);
+        assert_eq!(hash(0, &[&[4, 5, 6]]).wrapping_add(hash(1, &[&[7, 8]])), whole);
+        assert_ne!(hash(0, &[&[7, 8], &[4, 5, 6]]), whole);
+        let rows = Hasher::of(&clusters(&[7, 8])).int;
+        assert_eq!(hash(1, &[&[7, 8]]), xxh3_64([1u64.to_le_bytes(), rows.to_le_bytes()].as_flattened()));
+    }
+
+    #[test]
+    fn every_number_hit_and_status_matters() {
+        let whole = hash(&[&[(7, 2), (8, 1)]]);
+        for other in [[(7, 2), (9, 1)], [(7, 1), (8, 2)], [(8, 2), (7, 1)], [(7, 2), (8, 0)]] {
+            assert_ne!(hash(&[&other]), whole, "{other:?}");
+        }
+        let (ids, mut events) = tracks(&[(7, 2), (8, 1)]);
+        events.status[1] = Status::TooManyTracks;
+        let mut hasher = EventHasher::default();
+        hasher.add(&ids, &events);
+        assert_ne!(hasher.finish(), whole);
+    }
+}

@@ -1,0 +1,192 @@
+//! [`Plan`]: which events of which inputs each part has, as JSON.
+
+use peloton::{Error, Result};
+use peloton_io::output::write_whole;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// The form of the document.
+const PLAN_VERSION: u32 = 1;
+
+/// A job cut into parts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// The form of this document.
+    pub plan_version: u32,
+    /// Number of events; null for pixel hits, which are no events.
+    pub events: Option<u64>,
+    /// The inputs in the order in which their events are numbered.
+    pub inputs: Vec<PlannedInput>,
+    /// The parts, by their numbers from 0.
+    pub parts: Vec<PlannedPart>,
+}
+
+/// A file, a folder of bank containers or a simulation, and what it is known again by.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlannedInput {
+    /// The absolute path, or `sim:...`.
+    pub path: String,
+    /// The format, as `--format` has it.
+    pub format: String,
+    /// Size, bytes; of a folder all of its files, of a simulation 0.
+    pub size: u64,
+    /// XXH3-64 of the first MiB; of a folder that of the names and sizes of its files; empty for a simulation.
+    pub xxh3_first_mib: String,
+    /// XXH3-64 of the last MiB; empty for a folder or a simulation.
+    pub xxh3_last_mib: String,
+    /// Number of its first event among those of all inputs.
+    pub first_number: u64,
+    /// Number of its events; null for pixel hits.
+    pub events: Option<u64>,
+}
+
+/// Which events a part has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlannedPart {
+    /// Number of the input, from 0.
+    pub input: usize,
+    /// Number of the part's first event in the input, from 0.
+    pub first_event: u64,
+    /// How many events; null for all pixel hits of the input.
+    pub events: Option<u64>,
+    /// The byte at which the first event begins, where reading can begin there.
+    pub byte: Option<u64>,
+}
+
+/// A part with its input: all that its results follow from beside the configuration.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PartSpec {
+    /// Number of the part.
+    pub part: usize,
+    /// Which events.
+    pub events: PlannedPart,
+    /// Of which input.
+    pub input: PlannedInput,
+}
+
+impl Plan {
+    /// The plan of these inputs and parts.
+    pub(super) fn new(inputs: Vec<PlannedInput>, parts: Vec<PlannedPart>) -> Self {
+        let events = inputs.iter().map(|input| input.events).sum();
+        Self { plan_version: PLAN_VERSION, events, inputs, parts }
+    }
+
+    /// Reads a plan.
+    ///
+    /// # Errors
+    /// [`Error::Config`] when there is no such file, or it is no plan.
+    pub fn read(path: &Path) -> Result<Self> {
+        let wrong = |what: String| Error::Config(format!("--plan {}: {what}", path.display()));
+        let text = std::fs::read_to_string(path).map_err(|e| wrong(e.to_string()))?;
+        let plan: Self = serde_json::from_str(&text).map_err(|e| wrong(format!("no plan: {e}")))?;
+        plan.check().map_err(|what| wrong(format!("{what}: make it again with `peloton plan`")))?;
+        Ok(plan)
+    }
+
+    /// Writes the plan.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn write(&self, path: &Path) -> Result<()> {
+        let mut text = serde_json::to_string_pretty(self).map_err(|e| Error::io(path, e.into()))?;
+        text.push('\n');
+        write_whole(path, text.as_bytes())
+    }
+
+    /// The part of this number.
+    ///
+    /// # Errors
+    /// [`Error::Config`] when there is none.
+    pub fn part(&self, part: usize) -> Result<PartSpec> {
+        let events = *self.parts.get(part).ok_or_else(|| {
+            let last = self.parts.len().saturating_sub(1);
+            Error::Config(format!("--part {part}: the plan has the parts 0 to {last}"))
+        })?;
+        let input = self.inputs.get(events.input).cloned();
+        let input =
+            input.ok_or_else(|| Error::Config(format!("--part {part}: the plan has no input of it")))?;
+        Ok(PartSpec { part, events, input })
+    }
+
+    /// What is wrong with a plan that somebody may have changed: each event of each input must be in one part.
+    fn check(&self) -> std::result::Result<(), String> {
+        if self.plan_version != PLAN_VERSION {
+            return Err(format!(
+                "plan_version is {}, and this program knows {PLAN_VERSION}",
+                self.plan_version
+            ));
+        }
+        if self.parts.is_empty() {
+            return Err("there are no parts".into());
+        }
+        let (mut number, mut parts) = (0u64, self.parts.iter().peekable());
+        for (place, input) in self.inputs.iter().enumerate() {
+            let path = &input.path;
+            if input.first_number != number {
+                return Err(format!("first_number of {path} is not {number}"));
+            }
+            let mut next = Some(0u64).filter(|_| input.events.is_some());
+            while let Some(part) = parts.next_if(|part| part.input == place) {
+                if part.first_event != next.unwrap_or(0) || part.events.is_some() != next.is_some() {
+                    return Err(format!("the parts of {path} do not follow each other"));
+                }
+                next = next.zip(part.events).and_then(|(next, count)| next.checked_add(count));
+            }
+            if next != input.events {
+                return Err(format!("the parts of {path} are not all of its events"));
+            }
+            let end = number.checked_add(input.events.unwrap_or(0));
+            number = end.filter(|end| usize::try_from(*end).is_ok()).ok_or("there are too many events")?;
+        }
+        match parts.next() {
+            Some(part) => Err(format!("a part of the input {} is in the wrong place", part.input)),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn input(first_number: u64, events: Option<u64>) -> PlannedInput {
+        let (path, format) = ("sim:velo".into(), "auto".into());
+        let (xxh3_first_mib, xxh3_last_mib) = (String::new(), String::new());
+        PlannedInput { path, format, size: 0, xxh3_first_mib, xxh3_last_mib, first_number, events }
+    }
+
+    fn part(input: usize, first_event: u64, events: Option<u64>) -> PlannedPart {
+        PlannedPart { input, first_event, events, byte: None }
+    }
+
+    #[test]
+    fn each_event_must_be_in_one_part() {
+        let inputs = || vec![input(0, Some(5)), input(5, Some(2))];
+        let parts = || vec![part(0, 0, Some(3)), part(0, 3, Some(2)), part(1, 0, Some(2))];
+        Plan::new(inputs(), parts()).check().unwrap();
+        type Change = fn(&mut Plan);
+        let changes: [(Change, &str); 9] = [
+            (|plan| plan.plan_version = 2, "plan_version"),
+            (|plan| plan.parts.clear(), "no parts"),
+            (|plan| plan.parts.swap(0, 1), "follow"),
+            (|plan| plan.parts.truncate(2), "not all"),
+            (|plan| plan.parts.push(part(1, 2, Some(1))), "not all"),
+            (|plan| plan.parts.push(part(7, 0, Some(1))), "wrong place"),
+            (|plan| plan.parts[1].events = None, "follow"),
+            (|plan| plan.parts[0].events = Some(u64::MAX), "follow"),
+            (|plan| plan.inputs[1].first_number = 4, "first_number"),
+        ];
+        for (change, words) in changes {
+            let mut plan = Plan::new(inputs(), parts());
+            change(&mut plan);
+            let found = plan.check().expect_err(words);
+            assert!(found.contains(words), "{words}: {found}");
+        }
+        let pixels =
+            Plan::new(vec![input(0, None), input(0, None)], vec![part(0, 0, None), part(1, 0, None)]);
+        assert_eq!((pixels.check(), pixels.events), (Ok(()), None));
+    }
+}

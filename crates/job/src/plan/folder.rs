@@ -1,0 +1,124 @@
+//! The folder that parts are written to.
+//!
+//! ```text
+//! part-00017.parquet       the results
+//! part-00017.json          how they were made: the part is done
+//! part-00017.failed.json   why it could not be made
+//! .part-00017.begun        a line for each time that it was begun
+//! _manifest.json           the sum of all parts
+//! ```
+
+use peloton::{Error, Result};
+use peloton_io::output::write_durably;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::fs::{self, OpenOptions};
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+/// The folder that parts are written to.
+#[derive(Debug, Clone, Copy)]
+pub struct PartFolder<'a>(pub &'a Path);
+
+/// Why a part could not be made, as JSON.
+#[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
+pub struct Failure {
+    /// In words.
+    pub reason: String,
+}
+
+impl PartFolder<'_> {
+    /// The results of a part.
+    pub fn results(self, part: usize) -> PathBuf {
+        self.0.join(format!("part-{part:05}.parquet"))
+    }
+
+    /// How they were made.
+    pub fn report(self, part: usize) -> PathBuf {
+        self.0.join(format!("part-{part:05}.json"))
+    }
+
+    /// Why they could not be made.
+    pub fn failure(self, part: usize) -> PathBuf {
+        self.0.join(format!("part-{part:05}.failed.json"))
+    }
+
+    fn begun(self, part: usize) -> PathBuf {
+        self.0.join(format!(".part-{part:05}.begun"))
+    }
+
+    /// The sum of all parts.
+    pub fn manifest(self) -> PathBuf {
+        self.0.join("_manifest.json")
+    }
+
+    /// Makes the folder.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn create(self) -> Result<()> {
+        fs::create_dir_all(self.0).map_err(|e| Error::io(self.0, e))
+    }
+
+    /// Notes that a part is begun.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn begin(self, part: usize) -> Result<()> {
+        let path = self.begun(part);
+        let file = OpenOptions::new().create(true).append(true).open(&path);
+        file.and_then(|mut file| file.write_all(b"begun\n")).map_err(|e| Error::io(path, e))
+    }
+
+    /// How often a part was begun.
+    pub fn times_begun(self, part: usize) -> u64 {
+        fs::read_to_string(self.begun(part)).map_or(0, |text| text.lines().count() as u64)
+    }
+
+    /// Removes what is there of a part that is not done: results that are not those of the plan, or of which nobody knows
+    /// how they were made, and why they could not be made the last time.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn discard(self, part: usize) -> Result<()> {
+        for path in [self.report(part), self.results(part), self.failure(part)] {
+            match fs::remove_file(&path) {
+                Err(e) if e.kind() != ErrorKind::NotFound => return Err(Error::io(path, e)),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The numbers of all parts whose results are there, in order.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn parts(self) -> Result<Vec<usize>> {
+        let failed = |e| Error::io(self.0, e);
+        let mut parts = Vec::new();
+        for entry in fs::read_dir(self.0).map_err(failed)? {
+            let name = entry.map_err(failed)?.file_name();
+            let name = name.to_string_lossy();
+            let number = name.strip_prefix("part-").and_then(|name| name.strip_suffix(".parquet"));
+            parts.extend(number.and_then(|number| number.parse::<usize>().ok()));
+        }
+        parts.sort_unstable();
+        Ok(parts)
+    }
+}
+
+/// A JSON document, if it is there and whole.
+pub fn read<T: DeserializeOwned>(path: &Path) -> Option<T> {
+    serde_json::from_slice(&fs::read(path).ok()?).ok()
+}
+
+/// Writes a JSON document and returns when it is safe on the disk.
+///
+/// # Errors
+/// [`Error::Io`].
+pub fn write(path: &Path, document: &impl Serialize) -> Result<()> {
+    let mut text = serde_json::to_string_pretty(document).map_err(|e| Error::io(path, e.into()))?;
+    text.push('\n');
+    write_durably(path, text.as_bytes())
+}

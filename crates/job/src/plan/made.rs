@@ -1,0 +1,49 @@
+//! [`Made`]: what decides the results of all parts beside the plan.
+
+use super::input::hexadecimal;
+use crate::Request;
+use peloton::{Error, Result};
+use peloton_io::input::Geometry;
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
+
+/// What decides the results of all parts beside the plan: parts that differ in it do not belong together.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Made {
+    /// Version of the program.
+    pub version: String,
+    /// XXH3-64 of the configuration without what changes the speed alone, and of how inputs are read.
+    pub config_hash: String,
+    /// XXH3-64 of the files of geometry and calibration; null where none are named.
+    pub geometry_hash: Option<String>,
+}
+
+impl Made {
+    /// That of a request.
+    ///
+    /// # Errors
+    /// Those of the geometry and calibration files.
+    pub fn of(request: &Request) -> Result<Self> {
+        let Request { strict, velo_banks, pixels, config, .. } = request;
+        let text = format!("{}\n{strict} {velo_banks} {pixels:?}", config.of_results().to_toml());
+        Ok(Self {
+            version: env!("CARGO_PKG_VERSION").into(),
+            config_hash: hexadecimal(xxh3_64(text.as_bytes())),
+            geometry_hash: geometry_hash(request)?.map(hexadecimal),
+        })
+    }
+}
+
+fn geometry_hash(request: &Request) -> Result<Option<u64>> {
+    let geometry = request.geometry.as_deref().map(Geometry::named).transpose()?;
+    let geometry = geometry.as_ref().map(Geometry::hash).transpose()?.flatten();
+    let Some(folder) = &request.config.timepix.calibration else { return Ok(geometry) };
+    let mut hasher = Xxh3::new();
+    for name in ["a.txt", "b.txt", "c.txt", "t.txt"] {
+        let path = folder.join(name);
+        let bytes = std::fs::read(&path).map_err(|e| Error::io(&path, e))?;
+        hasher.update(&(bytes.len() as u64).to_le_bytes());
+        hasher.update(&bytes);
+    }
+    Ok(Some(hasher.digest()))
+}

@@ -1,0 +1,238 @@
+//! [`manifest`]: whether all parts are there and belong together, and their sum.
+
+use super::document::{PartSpec, Plan};
+use super::folder::{self, Failure, PartFolder};
+use super::input::hexadecimal;
+use super::made::Made;
+use super::part::{PartReport, WrittenFile};
+use peloton::{Error, Result};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// A part that is not there, or does not belong to the others.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FailedPart {
+    /// Number of the part.
+    pub part: usize,
+    /// Its input.
+    pub input: String,
+    /// What is wrong, in words.
+    pub reason: String,
+    /// How often it was begun.
+    pub runs: u64,
+}
+
+/// The sum of all parts of a plan.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Manifest {
+    /// Whether every part is there once and belongs to the others, and no file belongs to no part.
+    pub is_complete: bool,
+    /// Number of parts of the plan.
+    pub parts: usize,
+    /// Those of them that are done.
+    pub parts_done: usize,
+    /// What made them; null when no part is done.
+    #[serde(flatten)]
+    pub made: Option<Made>,
+    /// The sequence; null when no part is done.
+    pub sequence: Value,
+    /// The hashes of all events, each with its number, added up: that of one run over all inputs when complete.
+    pub hash_events: String,
+    /// Number of events that could not be reconstructed.
+    pub bad_events: u64,
+    /// The sums of all whole numbers of the parts' summaries.
+    #[serde(flatten)]
+    pub sums: Map<String, Value>,
+    /// The sums of what was dropped, by reason.
+    pub dropped: BTreeMap<String, u64>,
+    /// Wall clock of all parts, s.
+    pub seconds: f64,
+    /// How often parts were begun in all.
+    pub runs: u64,
+    /// Parts that were begun more than once, and how often.
+    pub repeated: BTreeMap<usize, u64>,
+    /// Parts that are not there.
+    pub failed: Vec<FailedPart>,
+    /// Files of results in the folder that are no part of the plan.
+    pub unplanned: Vec<String>,
+    /// Why the job as a whole has failed; null when it has not.
+    pub failure: Option<String>,
+}
+
+/// What is not a count, though a whole number.
+const NO_COUNTS: [&str; 2] = ["gang", "threads"];
+
+/// Looks at all parts in a folder and writes their sum there as `_manifest.json`. With `verify` every file of results is
+/// read; else its size is enough. More than `max_bad` events that could not be reconstructed are a failure, and so are
+/// all of them.
+///
+/// # Errors
+/// [`Error::Io`] when the folder cannot be read or the manifest not be written.
+pub fn manifest(plan: &Plan, from: &Path, verify: bool, max_bad: Option<u64>) -> Result<Manifest> {
+    let folder = PartFolder(from);
+    let there = folder.parts()?;
+    let looked =
+        (0..plan.parts.len()).map(|part| look(plan, part, folder, verify)).collect::<Result<Vec<_>>>()?;
+    let made = usual(looked.iter().filter_map(|found| found.as_ref().ok()));
+    let mut manifest = Manifest::empty(plan, made);
+    for found in looked {
+        match found {
+            Ok(report) => manifest.add(report),
+            Err(failed) => manifest.fail(failed),
+        }
+    }
+    let unplanned = there.into_iter().filter(|part| *part >= plan.parts.len());
+    let name = |part| folder.results(part).file_name().unwrap_or_default().to_string_lossy().into_owned();
+    manifest.unplanned = unplanned.map(name).collect();
+    manifest.judge(max_bad);
+    folder::write(&folder.manifest(), &manifest)?;
+    Ok(manifest)
+}
+
+/// A part that is done, or why it is not.
+fn look(
+    plan: &Plan,
+    part: usize,
+    folder: PartFolder<'_>,
+    verify: bool,
+) -> Result<std::result::Result<PartReport, FailedPart>> {
+    let spec = plan.part(part)?;
+    let report: Option<PartReport> = folder::read(&folder.report(part));
+    let reason = match &report {
+        None => missing(&spec, folder),
+        Some(report) if report.spec != spec => "made by another plan: run it again".into(),
+        Some(report) => match check_file(report, folder, verify) {
+            None => return Ok(Ok(report.clone())),
+            Some(reason) => reason,
+        },
+    };
+    let runs = report.map_or(0, |report| report.runs).max(folder.times_begun(part));
+    Ok(Err(FailedPart { part, input: spec.input.path, reason, runs }))
+}
+
+/// Why a part has no report.
+fn missing(spec: &PartSpec, folder: PartFolder<'_>) -> String {
+    match folder::read::<Failure>(&folder.failure(spec.part)) {
+        Some(failure) => failure.reason,
+        None if folder.times_begun(spec.part) > 0 => "begun and not ended: still running, or killed".into(),
+        None => "not run".into(),
+    }
+}
+
+/// What is wrong with the file of a part, if anything is.
+fn check_file(report: &PartReport, folder: PartFolder<'_>, verify: bool) -> Option<String> {
+    let path = folder.results(report.spec.part);
+    let expected = &report.output;
+    match std::fs::metadata(&path) {
+        Err(e) => return Some(Error::io(&path, e).to_string()),
+        Ok(kind) if kind.len() != expected.size => {
+            return Some(format!("{} has {} bytes and not {}", expected.name, kind.len(), expected.size));
+        }
+        Ok(_) if !verify => return None,
+        Ok(_) => {}
+    }
+    match WrittenFile::of(&path) {
+        Ok(found) if found == *expected => None,
+        Ok(_) => Some(format!("{} is not what was written: run it again", expected.name)),
+        Err(error) => Some(error.to_string()),
+    }
+}
+
+/// What made most of the parts.
+fn usual<'a>(reports: impl Iterator<Item = &'a PartReport>) -> Option<Made> {
+    let mut counts: BTreeMap<&Made, usize> = BTreeMap::new();
+    reports.for_each(|report| *counts.entry(&report.made).or_default() += 1);
+    counts.into_iter().max_by_key(|(_, count)| *count).map(|(made, _)| made.clone())
+}
+
+impl Manifest {
+    fn empty(plan: &Plan, made: Option<Made>) -> Self {
+        Self {
+            is_complete: false,
+            parts: plan.parts.len(),
+            parts_done: 0,
+            made,
+            sequence: Value::Null,
+            hash_events: hexadecimal(0),
+            bad_events: 0,
+            sums: Map::new(),
+            dropped: BTreeMap::new(),
+            seconds: 0.0,
+            runs: 0,
+            repeated: BTreeMap::new(),
+            failed: Vec::new(),
+            unplanned: Vec::new(),
+            failure: None,
+        }
+    }
+
+    fn add(&mut self, report: PartReport) {
+        let PartReport { spec, made, seconds, runs, bad_events, summary, .. } = report;
+        let part = spec.part;
+        let hash = |text: &Value| u64::from_str_radix(text.as_str()?, 16).ok();
+        let Some(hash) = summary.get("hash_events").and_then(hash) else {
+            let reason = "its JSON has no hash_events: run it again".into();
+            return self.fail(FailedPart { part, input: spec.input.path, reason, runs });
+        };
+        if self.made.as_ref() != Some(&made) {
+            let reason =
+                "made by another version, configuration or geometry than most parts: run it again".into();
+            return self.fail(FailedPart { part, input: spec.input.path, reason, runs });
+        }
+        // What was read back was written by this program.
+        let sum = u64::from_str_radix(&self.hash_events, 16).unwrap_or(0).wrapping_add(hash);
+        self.hash_events = hexadecimal(sum);
+        self.parts_done += 1;
+        self.bad_events += bad_events;
+        self.seconds += seconds;
+        self.note_runs(part, runs);
+        for (key, value) in summary {
+            match value {
+                Value::Object(dropped) if key == "dropped" => {
+                    for (reason, count) in dropped {
+                        *self.dropped.entry(reason).or_default() += count.as_u64().unwrap_or(0);
+                    }
+                }
+                Value::Number(count) if count.is_u64() && !NO_COUNTS.contains(&&key[..]) => {
+                    let before = self.sums.get(&key).and_then(Value::as_u64).unwrap_or(0);
+                    self.sums.insert(key, (before + count.as_u64().unwrap_or(0)).into());
+                }
+                value if key == "sequence" => self.sequence = value,
+                _ => {}
+            }
+        }
+    }
+
+    fn fail(&mut self, failed: FailedPart) {
+        self.note_runs(failed.part, failed.runs);
+        self.failed.push(failed);
+    }
+
+    fn note_runs(&mut self, part: usize, runs: u64) {
+        self.runs += runs;
+        if runs > 1 {
+            self.repeated.insert(part, runs);
+        }
+    }
+
+    fn judge(&mut self, max_bad: Option<u64>) {
+        let Self { parts, parts_done, bad_events: bad, failed, unplanned, .. } = self;
+        self.is_complete = parts_done == parts && unplanned.is_empty();
+        let events = self.sums.get("events").and_then(Value::as_u64).unwrap_or(0);
+        self.failure = match (failed.first(), unplanned.first()) {
+            (Some(FailedPart { part, input, reason, .. }), _) => {
+                let count = failed.len();
+                Some(format!("{count} of {parts} parts lack; the first is part {part} of {input}: {reason}"))
+            }
+            (None, Some(name)) => {
+                Some(format!("{name} is no part of the plan: remove it, or make a folder of its own"))
+            }
+            (None, None) if *bad > 0 && *bad == events => Some("no event could be reconstructed".into()),
+            (None, None) => max_bad
+                .filter(|max| *bad > *max)
+                .map(|max| format!("{bad} events could not be reconstructed, more than --max-bad {max}")),
+        };
+    }
+}

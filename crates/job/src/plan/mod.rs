@@ -1,0 +1,22 @@
+//! Plan, part, manifest: a job cut into parts that any number of machines run in any order.
+//!
+//! ```text
+//! make      files --------------------------> plan.json           which events each part has
+//! run_part  plan.json, part 17 -------------> part-00017.parquet  then part-00017.json: this part is done
+//! manifest  plan.json, all part-*.json -----> _manifest.json      sums; parts that are missing, and why
+//! ```
+//! A part is done when its JSON is there and agrees with the plan, the configuration and the version; running it again
+//! does nothing. Its bytes depend on plan and configuration alone: not on the machine, its instruction set or threads.
+
+mod document;
+mod folder;
+mod input;
+mod made;
+mod make;
+mod manifest;
+mod part;
+
+pub use document::{PartSpec, Plan, PlannedInput, PlannedPart};
+pub use make::make;
+pub use manifest::{FailedPart, Manifest, manifest};
+pub use part::{PartReport, Ran, WrittenFile, run_part};

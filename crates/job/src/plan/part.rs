@@ -1,0 +1,195 @@
+//! [`run_part`]: runs one part of a plan, unless it is done.
+
+use super::document::{PartSpec, Plan};
+use super::folder::{self, Failure, PartFolder};
+use super::input::{Identity, hexadecimal};
+use super::made::Made;
+use crate::summary::object;
+use crate::{EventRange, Host, PartOfPlan, Request, run};
+use peloton::{Error, Result};
+use peloton_io::input::{Format, Start};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::time::Instant;
+use xxhash_rust::xxh3::Xxh3;
+
+/// How a part was made.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PartReport {
+    /// Which part.
+    #[serde(flatten)]
+    pub spec: PartSpec,
+    /// What decides its results beside the plan.
+    #[serde(flatten)]
+    pub made: Made,
+    /// Instruction set and lanes, or the device.
+    pub level: String,
+    /// Name of the machine.
+    pub host: String,
+    /// Wall clock, s.
+    pub seconds: f64,
+    /// How often it was begun, the last time included.
+    pub runs: u64,
+    /// The file of results.
+    pub output: WrittenFile,
+    /// Number of events that could not be reconstructed.
+    pub bad_events: u64,
+    /// What `run --json` says.
+    pub summary: Map<String, Value>,
+}
+
+/// A file that was written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WrittenFile {
+    /// Its name in the folder.
+    pub name: String,
+    /// Size, bytes.
+    pub size: u64,
+    /// XXH3-64 of its content.
+    pub xxh3: String,
+}
+
+/// What came of a part.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ran {
+    /// How it was made, now or before.
+    pub report: PartReport,
+    /// Whether it was done before.
+    pub was_done: bool,
+}
+
+/// Runs a part of a plan and writes it to a folder, unless it is done and `force` is false. The request says how; its
+/// inputs and events are those of the part.
+///
+/// # Errors
+/// [`Error::Config`] for what cannot be done in parts, [`Error::Format`] when the input is not what was planned, and those
+/// of [`run`](crate::run()). Nothing is left of the results then, and a file beside them says why.
+pub fn run_part(
+    plan: &Plan,
+    part: usize,
+    to: &Path,
+    how: &Request,
+    force: bool,
+    host: Host<'_>,
+) -> Result<Ran> {
+    let request = request(&plan.part(part)?, how)?;
+    let work = Work { spec: plan.part(part)?, made: Made::of(how)?, folder: PartFolder(to), request };
+    work.folder.create()?;
+    if !force && let Some(report) = work.folder.done(&work.spec, &work.made) {
+        return Ok(Ran { report, was_done: true });
+    }
+    let ran = work.run(host);
+    if let Err(error) = &ran {
+        // The error itself is told; where the disk is full there may be no room for more.
+        let _ = folder::write(&work.folder.failure(part), &Failure { reason: error.to_string() });
+    }
+    ran.map(|report| Ran { report, was_done: false })
+}
+
+/// The request of a part.
+fn request(spec: &PartSpec, how: &Request) -> Result<Request> {
+    if how.pixels.mask_hot.is_some() {
+        let message = "--mask-hot looks at the first hits of all inputs together, and parts are made apart";
+        return Err(Error::Config(message.into()));
+    }
+    let PartSpec { events: of, input, .. } = spec;
+    let index = |number: u64| {
+        usize::try_from(number)
+            .map_err(|_| Error::Config(format!("event {number}: this machine counts less far")))
+    };
+    let first = index(input.first_number.saturating_add(of.first_event))?;
+    let start = match of.byte {
+        Some(byte) => Start { byte, event: first },
+        None => Start { byte: 0, event: index(input.first_number)? },
+    };
+    let events = match of.events {
+        Some(count) => EventRange { first, count: Some(index(count)?) },
+        None => EventRange::default(),
+    };
+    Ok(Request {
+        inputs: vec![input.path.clone()],
+        format: input.format.parse::<Format>()?,
+        events,
+        part: Some(PartOfPlan { start, source: of.input as u64 }),
+        // How much may be lost is asked of all parts together.
+        max_bad: None,
+        ..how.clone()
+    })
+}
+
+/// A part to run.
+struct Work<'a> {
+    spec: PartSpec,
+    made: Made,
+    folder: PartFolder<'a>,
+    request: Request,
+}
+
+impl Work<'_> {
+    fn run(&self, host: Host<'_>) -> Result<PartReport> {
+        let Self { spec, made, folder, request } = self;
+        let (part, begin) = (spec.part, Instant::now());
+        folder.begin(part)?;
+        folder.discard(part)?;
+        Identity::check(&spec.input)?;
+        let path = folder.results(part);
+        let summary = run(request, Some(&path), host)?;
+        let report = PartReport {
+            spec: spec.clone(),
+            made: made.clone(),
+            level: format!("{} x {}", summary.isa, summary.gang),
+            host: host_name(),
+            seconds: begin.elapsed().as_secs_f64(),
+            runs: folder.times_begun(part).max(1),
+            output: WrittenFile::of(&path)?,
+            bad_events: summary.bad_events,
+            summary: object(&summary),
+        };
+        folder::write(&folder.report(part), &report)?;
+        Ok(report)
+    }
+}
+
+impl PartFolder<'_> {
+    /// How a part was made, if it is done.
+    fn done(self, spec: &PartSpec, made: &Made) -> Option<PartReport> {
+        let report: PartReport = folder::read(&self.report(spec.part))?;
+        let size = std::fs::metadata(self.results(spec.part)).ok()?.len();
+        let is_done = report.spec == *spec && report.made == *made && report.output.size == size;
+        is_done.then_some(report)
+    }
+}
+
+impl WrittenFile {
+    /// That of a file as it is now.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn of(path: &Path) -> Result<Self> {
+        let failed = |e| Error::io(path, e);
+        let (mut hasher, mut size) = (Xxh3::new(), 0);
+        let mut file = BufReader::with_capacity(1 << 20, File::open(path).map_err(failed)?);
+        loop {
+            let bytes = file.fill_buf().map_err(failed)?;
+            if bytes.is_empty() {
+                break;
+            }
+            hasher.update(bytes);
+            let read = bytes.len();
+            size += read as u64;
+            file.consume(read);
+        }
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        Ok(Self { name, size, xxh3: hexadecimal(hasher.digest()) })
+    }
+}
+
+/// The name of this machine, where the system tells.
+fn host_name() -> String {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
+    let name = name.or_else(|| std::env::var("HOSTNAME").ok());
+    name.map_or("unknown".into(), |name| name.trim().into())
+}

@@ -1,0 +1,242 @@
+//! What `check` writes of tracks, as far as reports show it.
+
+use serde::Deserialize;
+
+/// Tables and bins at most.
+const MAX_TABLES: usize = 2000;
+const MAX_BINS: usize = 500;
+/// Tracks at most: intervals of more would take long to compute.
+const MAX_COUNT: u64 = 1_000_000_000_000;
+
+/// What `check` writes.
+#[derive(Debug, Deserialize)]
+pub struct CheckData {
+    #[serde(default)]
+    pub tracks: u64,
+    #[serde(default)]
+    pub ghosts: u64,
+    #[serde(default)]
+    pub ghost_rate: Option<f64>,
+    #[serde(default)]
+    pub rules: String,
+    pub categories: Vec<Category>,
+    #[serde(default)]
+    pub tables: Vec<Table>,
+    #[serde(default)]
+    pub ghost_tables: Vec<Table>,
+    /// Tracks of the cylinder by number of hits: matched, ghosts.
+    #[serde(default)]
+    pub lengths: Vec<[u64; 2]>,
+    #[serde(default)]
+    pub losses: Option<Losses>,
+    #[serde(default)]
+    pub states: Option<States>,
+    #[serde(default)]
+    pub momentum: Option<Momentum>,
+    /// Those of the cylinder.
+    #[serde(default)]
+    pub pulls: Vec<Pull>,
+    #[serde(default)]
+    pub resolutions: Vec<Resolution>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Category {
+    pub name: String,
+    pub reconstructible: u64,
+    pub reconstructed: u64,
+    pub efficiency: Option<f64>,
+    pub efficiency_low: Option<f64>,
+    pub efficiency_high: Option<f64>,
+    pub clones: u64,
+    pub clone_rate: Option<f64>,
+    #[serde(default)]
+    pub purity: Option<f64>,
+    #[serde(default)]
+    pub hit_efficiency: Option<f64>,
+    /// The cylinder tells ghosts by category.
+    #[serde(default)]
+    pub ghost_rate: Option<f64>,
+}
+
+/// Shares against one property.
+#[derive(Debug, Deserialize)]
+pub struct Table {
+    /// Of which particles; of ghosts, of none.
+    #[serde(default)]
+    pub category: String,
+    pub variable: String,
+    pub unit: String,
+    pub bins: Vec<Bin>,
+}
+
+/// One bin; which numbers it has depends on the table.
+#[derive(Debug, Deserialize)]
+pub struct Bin {
+    pub low: f64,
+    pub high: f64,
+    #[serde(default)]
+    pub reconstructible: u64,
+    #[serde(default)]
+    pub efficiency: Option<f64>,
+    #[serde(default)]
+    pub efficiency_low: Option<f64>,
+    #[serde(default)]
+    pub efficiency_high: Option<f64>,
+    #[serde(default)]
+    pub clone_rate: Option<f64>,
+    #[serde(default)]
+    pub tracks: u64,
+    #[serde(default)]
+    pub ghosts: u64,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Losses {
+    pub particles: u64,
+    pub tracks: u64,
+    pub missed: Vec<Loss>,
+    pub ghosts: Vec<Loss>,
+    pub clones: Vec<Loss>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Loss {
+    pub cause: String,
+    pub count: u64,
+    pub slow: u64,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct States {
+    pub pulls: Vec<Pull>,
+    #[serde(default)]
+    pub impact_parameters: Vec<Impact>,
+}
+
+/// A pull; those of the cylinder have neither places nor bins of momentum.
+#[derive(Debug, Deserialize)]
+pub struct Pull {
+    #[serde(default)]
+    pub place: String,
+    pub parameter: String,
+    #[serde(default)]
+    pub p_from: Option<f64>,
+    #[serde(default)]
+    pub p_to: Option<f64>,
+    pub tracks: u64,
+    pub mean: Option<f64>,
+    pub width: Option<f64>,
+    #[serde(default)]
+    pub resolution: Option<f64>,
+    #[serde(default)]
+    pub histogram: Option<Histogram>,
+}
+
+/// Numbers of tracks in equal bins.
+#[derive(Debug, Deserialize)]
+pub struct Histogram {
+    pub low: f64,
+    pub high: f64,
+    pub counts: Vec<u64>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Impact {
+    pub inverse_pt_from: f64,
+    pub inverse_pt_to: f64,
+    pub tracks: u64,
+    pub resolution: f64,
+    pub lhcb_run1: f64,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Momentum {
+    pub bins: Vec<MomentumBin>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct MomentumBin {
+    pub low: f64,
+    pub high: f64,
+    pub tracks: u64,
+    pub half_width: Option<f64>,
+    pub right_charge_rate: Option<f64>,
+    pub right_charge_low: Option<f64>,
+    pub right_charge_high: Option<f64>,
+}
+
+/// Resolutions of the cylinder from this transverse momentum on.
+#[derive(Debug, Deserialize)]
+pub struct Resolution {
+    pub pt_from: f64,
+    pub r_phi: f64,
+    pub z: f64,
+    pub pt: f64,
+    pub phi: f64,
+    pub theta: f64,
+}
+
+impl CheckData {
+    /// What is wrong with the numbers, if anything is: figures show only what can be.
+    pub fn validate(&self) -> Result<(), String> {
+        let tables = || self.tables.iter().chain(&self.ghost_tables);
+        let momentum = self.momentum.iter().flat_map(|momentum| &momentum.bins);
+        let histograms = self.all_pulls().filter_map(|pull| pull.histogram.as_ref());
+        let longest = tables().map(|table| table.bins.len()).chain([self.lengths.len()]);
+        let longest = longest.chain(histograms.map(|of| of.counts.len())).max().unwrap_or(0);
+        let count = tables().count().max(self.categories.len()).max(self.all_pulls().count());
+        if count > MAX_TABLES || longest > MAX_BINS {
+            let message = format!("{count} tables with up to {longest} bins");
+            return Err(format!("{message} are more than {MAX_TABLES} with {MAX_BINS}"));
+        }
+        let counts = tables().flat_map(|table| &table.bins).flat_map(|bin| [bin.tracks, bin.ghosts]);
+        if let Some(count) =
+            counts.chain(self.lengths.iter().flatten().copied()).find(|count| *count > MAX_COUNT)
+        {
+            return Err(format!("{count} tracks cannot be"));
+        }
+        for table in tables() {
+            rising(table.bins.iter().map(|bin| [bin.low, bin.high]), &table.variable)?;
+        }
+        rising(momentum.clone().map(|bin| [bin.low, bin.high]), "momentum")?;
+        for pull in self.all_pulls().filter_map(|pull| Some((pull, pull.histogram.as_ref()?))) {
+            rising([[pull.1.low, pull.1.high]].into_iter(), &pull.0.parameter)?;
+        }
+        let categories = self.categories.iter().flat_map(|of| {
+            let Category { efficiency, efficiency_low, efficiency_high, ghost_rate, .. } = *of;
+            [efficiency, efficiency_low, efficiency_high, ghost_rate]
+        });
+        let bins = tables().flat_map(|table| &table.bins).flat_map(|bin| {
+            let Bin { efficiency, efficiency_low, efficiency_high, .. } = *bin;
+            [efficiency, efficiency_low, efficiency_high]
+        });
+        let charges =
+            momentum.flat_map(|bin| [bin.right_charge_rate, bin.right_charge_low, bin.right_charge_high]);
+        let mut rates = categories.chain(bins).chain(charges).chain([self.ghost_rate]).flatten();
+        if let Some(rate) = rates.find(|rate| !(0.0..=1.0).contains(rate)) {
+            return Err(format!("an efficiency or rate of {rate} cannot be"));
+        }
+        // By some rules there can be more clones than particles.
+        let clones = tables().flat_map(|table| &table.bins).filter_map(|bin| bin.clone_rate);
+        let mut clones = clones.chain(self.categories.iter().filter_map(|of| of.clone_rate));
+        match clones.find(|rate| !(0.0..=1e3).contains(rate)) {
+            Some(rate) => Err(format!("a clone rate of {rate} cannot be")),
+            None => Ok(()),
+        }
+    }
+
+    /// Those of all sequences.
+    pub fn all_pulls(&self) -> impl Iterator<Item = &Pull> {
+        self.pulls.iter().chain(self.states.iter().flat_map(|states| &states.pulls))
+    }
+}
+
+/// Checks that bins have widths.
+fn rising(mut bins: impl Iterator<Item = [f64; 2]>, of: &str) -> Result<(), String> {
+    let is_bad = |[low, high]: &[f64; 2]| !(low < high && low.abs() < 1e15 && high.abs() < 1e15);
+    match bins.find(is_bad) {
+        Some([low, high]) => Err(format!("{of} has a bin from {low} to {high}")),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,92 @@
+//! A check against the truth: the checker's table, efficiencies, ghosts, clones, losses, pulls and resolutions.
+
+mod data;
+mod efficiency;
+mod losses;
+mod overview;
+mod states;
+
+pub use data::CheckData;
+
+use super::figures::{Drawing, Figures};
+use maud::{Markup, html};
+
+/// Categories whose figures are seen at once; the others can be opened.
+const OPEN: usize = 2;
+
+/// Everything that was found.
+pub fn section(names: &[String], all: &[CheckData], figures: &mut Figures) -> Markup {
+    html! {
+        (overview::table(names, all))
+        (part("Ghosts and clones", overview::figures(names, all), figures))
+        (part("What is lost, and why", losses::figures(names, all), figures))
+        @let categories = efficiency::categories(names, all);
+        @if !categories.is_empty() {
+            h3 { "Efficiency" }
+            p.soft {
+                "Bars are Clopper-Pearson intervals of 68 %. Grey: how many particles there are"
+                @if names.len() > 1 { " in the first file; ratios are to the first file, their bars those of the other one alone" }
+                ". The first and the last bin also take what lies beyond them."
+            }
+            @for (number, category) in categories.into_iter().enumerate() {
+                details.category open[number < OPEN] {
+                    summary { (category.name) " " span.soft { (category.told) } }
+                    (grid(category.drawings, figures))
+                }
+            }
+        }
+        @let pulls = states::pulls(names, all);
+        @if !pulls.is_empty() {
+            h3 { "Pulls" }
+            p.soft {
+                "Grey: tracks. Dashed: the Gaussian of mean 0 and width 1; line: the one of the mean and width that were \
+                 measured."
+            }
+            (grid(pulls, figures))
+        }
+        (states::widths(names, all))
+        (part("Resolutions", states::resolutions(names, all), figures))
+    }
+}
+
+/// Figures with a heading; nothing without figures.
+fn part(heading: &str, drawings: Vec<Drawing>, figures: &mut Figures) -> Markup {
+    html! {
+        @if !drawings.is_empty() {
+            h3 { (heading) }
+            (grid(drawings, figures))
+        }
+    }
+}
+
+fn grid(drawings: Vec<Drawing>, figures: &mut Figures) -> Markup {
+    html! { div.figures { @for drawing in drawings { (figures.figure(drawing)) } } }
+}
+
+/// The name of a property as it stands on axes.
+fn property(variable: &str, unit: &str) -> String {
+    let name = match variable {
+        "p" => "momentum p",
+        "pt" => "transverse momentum pT",
+        "eta" => "pseudorapidity \u{3b7}",
+        "phi" => "azimuth \u{3c6}",
+        "origin_z" => "z of the origin",
+        "particles_in_event" => "particles in the event",
+        "track_hits" => "hits of the track",
+        other => other,
+    };
+    if unit.is_empty() { name.into() } else { format!("{name}, {unit}") }
+}
+
+/// The same in a heading.
+fn property_in_title(variable: &str) -> &str {
+    match variable {
+        "pt" => "pT",
+        "eta" => "\u{3b7}",
+        "phi" => "\u{3c6}",
+        "origin_z" => "origin z",
+        "particles_in_event" => "event size",
+        "track_hits" => "hits of the track",
+        other => other,
+    }
+}

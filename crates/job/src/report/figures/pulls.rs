@@ -1,0 +1,88 @@
+//! [`PullFigure`]: a distribution of (fitted - true) / sigma with the Gaussian that it should be, and the one that it is.
+
+use super::panel::{BELOW, Panel, WIDTH};
+use super::{Data, Drawing, px};
+use crate::look::series_class;
+use crate::svg::{Axis, plain};
+use crate::text::grouped;
+use maud::html;
+
+const TOP: f64 = 10.0;
+const HEIGHT: f64 = 170.0;
+/// Points of a curve.
+const POINTS: usize = 101;
+
+/// What is drawn.
+pub struct PullFigure {
+    pub title: String,
+    /// Where the bins begin and end, and what is in each.
+    pub range: [f64; 2],
+    pub counts: Vec<u64>,
+    /// All that were counted, those beyond the ends too.
+    pub total: u64,
+    pub mean: f64,
+    pub width: f64,
+    /// Number of the colour.
+    pub colour: usize,
+}
+
+impl PullFigure {
+    /// The drawing; none when nothing was counted.
+    pub fn drawing(self) -> Option<Drawing> {
+        let Self { title, range: [from, to], counts, total, mean, width, colour } = self;
+        let most = *counts.iter().max()? as f64;
+        if most == 0.0 || !(width > 0.0 && mean.is_finite() && width.is_finite()) {
+            return None;
+        }
+        let step = (to - from) / counts.len() as f64;
+        let area = step * total as f64;
+        let gauss = |x: f64, mean: f64, width: f64| {
+            let t = (x - mean) / width;
+            area * (-0.5 * t * t).exp() / (width * std::f64::consts::TAU.sqrt())
+        };
+        let highest = most.max(gauss(0.0, 0.0, 1.0)).max(gauss(mean, mean, width));
+        let x = Axis::linear(from, to, "(fitted - true) / sigma");
+        let panel = Panel::new([x, Axis::linear(0.0, 1.08 * highest, "tracks")], None, [TOP, HEIGHT]);
+        let curve = |mean: f64, width: f64| {
+            let at = |number: usize| from + (to - from) * number as f64 / (POINTS - 1) as f64;
+            let points = (0..POINTS).map(|number| (at(number), gauss(at(number), mean, width)));
+            let places = points.map(|(x, y)| format!("{} {}", px(panel.x(x)), px(panel.y(y))));
+            format!("M{}", places.collect::<Vec<_>>().join("L"))
+        };
+        let mut data = Data::new(&["from", "to", "tracks"]);
+        let body = html! {
+            @for (number, count) in counts.iter().enumerate() {
+                @let low = from + step * number as f64;
+                @if *count > 0 {
+                    @let (left, right, y) = (panel.x(low), panel.x(low + step), panel.y(*count as f64));
+                    rect.grey data-x=(low + 0.5 * step) data-value=(count) x=(px(left)) y=(px(y)) width=(px(right - left))
+                        height=(px(panel.y(0.0) - y)) {
+                        title { (plain(low)) " to " (plain(low + step)) ": " (grouped(*count)) " tracks" }
+                    }
+                }
+            }
+            path.unit d=(curve(0.0, 1.0)) {}
+            g class=(series_class(colour)) { path.line d=(curve(mean, width)) {} }
+            (panel.axes(true))
+            text x=(px(panel.left + 8.0)) y=(px(TOP + 13.0)) { "mean " (format!("{mean:.2}")) }
+            text x=(px(panel.left + 8.0)) y=(px(TOP + 30.0)) { "width " (format!("{width:.2}")) }
+        };
+        for (number, count) in counts.iter().enumerate() {
+            let low = from + step * number as f64;
+            data.rows.push(vec![low.to_string(), (low + step).to_string(), count.to_string()]);
+        }
+        let description = format!(
+            "Distribution of (fitted - true) / sigma of {} tracks: mean {mean:.3}, width {width:.3}. Dashed: the Gaussian of \
+             mean 0 and width 1; line: that of this mean and width.",
+            grouped(total)
+        );
+        Some(Drawing {
+            title,
+            description,
+            keys: Vec::new(),
+            size: [WIDTH, TOP + HEIGHT + BELOW],
+            body,
+            data,
+        })
+    }
+}

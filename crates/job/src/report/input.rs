@@ -1,0 +1,207 @@
+//! [`ReportInput`]: results as other commands wrote them, of which it is known what they are.
+
+use super::check::CheckData;
+use super::compare::CompareData;
+use super::pixels::PixelData;
+use super::soak::SoakData;
+use super::throughput::ThroughputData;
+use super::tune::TuneData;
+use crate::About;
+use peloton::{Error, Result};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// Bytes of a file at most: results are much smaller, events are larger.
+const MAX_BYTES: u64 = 64 << 20;
+/// Largest number: more than any count.
+const MAX_NUMBER: f64 = 1e20;
+
+/// Results of one command.
+#[derive(Debug)]
+pub struct ReportInput {
+    name: String,
+    pub(super) about: About,
+    /// As they were written, for what all commands tell.
+    pub(super) json: Value,
+    results: Results,
+}
+
+#[derive(Debug)]
+enum Results {
+    Check(CheckData),
+    Pixels(PixelData),
+    Throughput(ThroughputData),
+    Tune(TuneData),
+    Compare(CompareData),
+    Soak(SoakData),
+}
+
+/// Results of one kind, by input.
+pub(super) enum Kind {
+    Check(Vec<CheckData>),
+    Pixels(Vec<PixelData>),
+    Throughput(Vec<ThroughputData>),
+    Tune(Vec<TuneData>),
+    Compare(Vec<CompareData>),
+    Soak(Vec<SoakData>),
+}
+
+/// Results that are drawn together.
+pub(super) struct Group {
+    pub heading: String,
+    pub names: Vec<String>,
+    pub kind: Kind,
+}
+
+impl ReportInput {
+    /// Reads a file: JSON of `check`, `throughput`, `tune`, `compare` or `soak`, or the profile that `tune` writes.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when it cannot be read, [`Error::Format`] when it is something else.
+    pub fn read(path: &Path) -> Result<Self> {
+        let size = std::fs::metadata(path).map_err(|e| Error::io(path, e))?.len();
+        let place = path.display().to_string();
+        if size > MAX_BYTES {
+            let message = format!("{} MB are too many for results: is this a file of events?", size >> 20);
+            return Err(Error::format(place, message));
+        }
+        let bytes = std::fs::read(path).map_err(|e| Error::io(path, e))?;
+        let text =
+            String::from_utf8(bytes).map_err(|_| Error::format(&place, "this is not text, so no JSON"))?;
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        if path.extension().is_some_and(|end| end == "toml") {
+            let profile = toml::from_str::<toml::Table>(&text);
+            let json = profile.map(|profile| json!(profile));
+            let json = json.map_err(|e| Error::format(&place, format!("not TOML: {}", e.message())))?;
+            return Self::from_json(name, json).map_err(|e| at(&place, e));
+        }
+        if text.trim().is_empty() {
+            return Err(Error::format(place, "the file is empty"));
+        }
+        let json =
+            serde_json::from_str(&text).map_err(|e| Error::format(&place, format!("not JSON: {e}")))?;
+        Self::from_json(name, json).map_err(|e| at(&place, e))
+    }
+
+    /// Results by the name that figures give them.
+    ///
+    /// # Errors
+    /// [`Error::Format`] when they are of no kind that is known.
+    pub fn from_json(name: String, json: Value) -> Result<Self> {
+        if let Some(number) = too_large(&json) {
+            return Err(Error::format("results", format!("a number of {number:e} cannot be a result")));
+        }
+        let has = |key: &str| json.get(key).is_some();
+        let results = if has("categories") {
+            Results::Check(parse(&json)?)
+        } else if has("definitions") {
+            Results::Pixels(parse(&json)?)
+        } else if has("measured") && has("gangs") {
+            Results::Tune(parse(&json)?)
+        } else if has("left") && has("right") {
+            Results::Compare(parse(&json)?)
+        } else if has("stages") && has("repetitions") {
+            Results::Throughput(parse(&json)?)
+        } else if has("rounds") {
+            Results::Soak(parse(&json)?)
+        } else {
+            let message = "these are no results that a report can show: give what check, throughput, tune, compare or soak \
+                           write with --json FILE";
+            return Err(Error::format("results", message));
+        };
+        let valid = match &results {
+            Results::Check(data) => data.validate(),
+            Results::Pixels(_) | Results::Compare(_) => Ok(()),
+            Results::Throughput(data) => data.validate(),
+            Results::Tune(data) => data.validate(),
+            Results::Soak(data) => data.validate(),
+        };
+        valid.map_err(|message| Error::format("results", message))?;
+        let about = match json.get("about") {
+            Some(about) => parse(about)?,
+            None => About::default(),
+        };
+        Ok(Self { name, about, json, results })
+    }
+
+    /// What figures call it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What it is; results of the same heading are drawn together.
+    fn heading(&self) -> String {
+        let sequence = self.json.get("sequence").and_then(Value::as_str).unwrap_or("unknown sequence");
+        let what = match &self.results {
+            Results::Check(data) => return format!("Check of {sequence} by the rules {}", data.rules),
+            Results::Pixels(_) => "Check",
+            Results::Throughput(_) => "Throughput",
+            Results::Tune(_) => "Instruction sets and gangs",
+            Results::Compare(_) => "Comparison",
+            Results::Soak(_) => "Soak test",
+        };
+        format!("{what} of {sequence}")
+    }
+}
+
+/// The first number that is too large to be drawn.
+fn too_large(json: &Value) -> Option<f64> {
+    match json {
+        Value::Number(number) => number.as_f64().filter(|number| number.abs() > MAX_NUMBER),
+        Value::Array(list) => list.iter().find_map(too_large),
+        Value::Object(map) => map.values().find_map(too_large),
+        _ => None,
+    }
+}
+
+/// An error of results with the place where they are.
+fn at(place: &str, error: Error) -> Error {
+    match error {
+        Error::Format { message, .. } => Error::format(place, message),
+        error => error,
+    }
+}
+
+fn parse<T: DeserializeOwned>(json: &Value) -> Result<T> {
+    T::deserialize(json).map_err(|e| Error::format("results", format!("not as peloton writes them: {e}")))
+}
+
+/// Puts together what is drawn together, in the order of the first of each.
+pub(super) fn groups(inputs: Vec<ReportInput>) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    for (number, input) in inputs.into_iter().enumerate() {
+        let heading = input.heading();
+        let mut name = input.name;
+        if groups.iter().any(|group| group.names.contains(&name)) {
+            name = format!("{name} ({})", number + 1);
+        }
+        let at = match groups.iter().position(|group| group.heading == heading) {
+            Some(at) => at,
+            None => {
+                let kind = match &input.results {
+                    Results::Check(_) => Kind::Check(Vec::new()),
+                    Results::Pixels(_) => Kind::Pixels(Vec::new()),
+                    Results::Throughput(_) => Kind::Throughput(Vec::new()),
+                    Results::Tune(_) => Kind::Tune(Vec::new()),
+                    Results::Compare(_) => Kind::Compare(Vec::new()),
+                    Results::Soak(_) => Kind::Soak(Vec::new()),
+                };
+                groups.push(Group { heading, names: Vec::new(), kind });
+                groups.len() - 1
+            }
+        };
+        groups[at].names.push(name);
+        match (&mut groups[at].kind, input.results) {
+            (Kind::Check(all), Results::Check(data)) => all.push(data),
+            (Kind::Pixels(all), Results::Pixels(data)) => all.push(data),
+            (Kind::Throughput(all), Results::Throughput(data)) => all.push(data),
+            (Kind::Tune(all), Results::Tune(data)) => all.push(data),
+            (Kind::Compare(all), Results::Compare(data)) => all.push(data),
+            (Kind::Soak(all), Results::Soak(data)) => all.push(data),
+            // Headings begin with the kind.
+            _ => {}
+        }
+    }
+    groups
+}

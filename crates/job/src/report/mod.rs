@@ -1,0 +1,72 @@
+//! [`report`]: results that other commands wrote as JSON, as one page of HTML with figures, which stands alone.
+//!
+//! Files of one kind and sequence are drawn into the same figures, with ratios to the first. A page has no scripts and asks
+//! for nothing; each figure has its numbers beside it.
+
+mod check;
+mod compare;
+mod figures;
+mod input;
+mod pixels;
+mod provenance;
+mod soak;
+mod table;
+mod throughput;
+mod tune;
+
+pub use input::ReportInput;
+
+use crate::look::Page;
+use figures::{Figures, key};
+use input::{Group, Kind};
+use maud::{Markup, html};
+use peloton::{Error, Result};
+
+/// Files at most: so many colours there are.
+const MAX_INPUTS: usize = crate::look::SERIES;
+
+/// The page of some results.
+///
+/// # Errors
+/// [`Error::Config`] without input or with too many.
+pub fn report(inputs: Vec<ReportInput>) -> Result<String> {
+    if inputs.is_empty() || inputs.len() > MAX_INPUTS {
+        return Err(Error::Config(format!(
+            "a report is of 1 to {MAX_INPUTS} files, and these are {}",
+            inputs.len()
+        )));
+    }
+    let names: Vec<_> = inputs.iter().map(|input| input.name().to_string()).collect();
+    let title = format!("peloton report: {}", names.join(", "));
+    let provenance = provenance::section(&inputs);
+    let mut figures = Figures::default();
+    let groups = input::groups(inputs);
+    let body = html! {
+        header {
+            h1 { "peloton report" }
+            p.soft { (names.join(", ")) }
+        }
+        (provenance)
+        @for group in &groups { (section(group, &mut figures)) }
+        footer { "Made by peloton " (env!("CARGO_PKG_VERSION")) "." }
+    };
+    Ok(Page { title: &title, css: include_str!("report.css"), body, script: None }.html())
+}
+
+fn section(group: &Group, figures: &mut Figures) -> Markup {
+    let Group { heading, names, .. } = group;
+    html! {
+        section {
+            h2 { (heading) }
+            @if names.len() > 1 { (key(names)) }
+            @match &group.kind {
+                Kind::Check(all) => (check::section(names, all, figures)),
+                Kind::Pixels(all) => (pixels::section(names, all)),
+                Kind::Throughput(all) => (throughput::section(names, all, figures)),
+                Kind::Tune(all) => (tune::section(names, all, figures)),
+                Kind::Compare(all) => (compare::section(names, all)),
+                Kind::Soak(all) => (soak::section(names, all, figures)),
+            }
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! Reports in the browser: on a telephone and on a desk, in the light and in the dark, and printed.
+
+use crate::chromium::{Chromium, Tab};
+use crate::inputs::{INPUTS, page_of};
+use serde_json::json;
+use std::path::{Path, PathBuf};
+
+/// Pages, and how many figures each has.
+fn pages() -> Vec<(String, usize, String)> {
+    let alone = INPUTS.iter().map(|(name, _)| (name.to_string(), page_of(&[*name])));
+    let together = [("presets", &["check", "paper"][..]), ("everything", &INPUTS.map(|(name, _)| name)[..])];
+    let together = together.map(|(name, inputs)| (name.to_string(), page_of(inputs)));
+    let counted = |(name, page): (String, String)| (name, page.matches("<figure").count(), page);
+    alone.chain(together).map(counted).collect()
+}
+
+/// Where pictures are left, if they are wanted.
+fn screenshots() -> Option<PathBuf> {
+    std::env::var_os("PELOTON_SCREENSHOTS").map(PathBuf::from)
+}
+
+/// Checks that no text of a figure lies beyond its drawing or on another text, after everything has been opened.
+fn texts_are_apart(tab: &mut Tab<'_>, name: &str) {
+    tab.evaluate("document.querySelectorAll('details.category').forEach(one => one.open = true)");
+    let found = tab.evaluate(
+        "[...document.querySelectorAll('figure svg')].flatMap(svg => {
+            const frame = svg.getBoundingClientRect();
+            const texts = [...svg.querySelectorAll('text')];
+            const boxes = texts.map(text => text.getBoundingClientRect());
+            const out = texts.filter((text, i) => boxes[i].left < frame.left - 1 || boxes[i].right > frame.right + 1
+                || boxes[i].top < frame.top - 1 || boxes[i].bottom > frame.bottom + 1).map(text => 'cut off: ' + text.textContent);
+            const on = texts.filter((text, i) => boxes.some((box, j) => j < i
+                && Math.min(box.right, boxes[i].right) - Math.max(box.left, boxes[i].left) > 1.5
+                && Math.min(box.bottom, boxes[i].bottom) - Math.max(box.top, boxes[i].top) > 4)).map(text => 'on another: ' + text.textContent);
+            return [...out, ...on].map(what => svg.querySelector('title').textContent + ': ' + what);
+        })",
+    );
+    assert_eq!(found, json!([]), "{name}");
+}
+
+#[test]
+fn reports_open_from_disk_and_fit() {
+    let Some(mut chromium) = Chromium::start() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    for (name, figures, html) in pages() {
+        let file = folder.path().join(format!("{name}.html"));
+        std::fs::write(&file, html).unwrap();
+        for (width, dark) in [(400, false), (400, true), (1400, false), (1400, true)] {
+            let mut tab = chromium.open(&file, [width, 900], dark);
+            tab.check();
+            assert_eq!(tab.count("figure svg") as usize, figures, "{name}");
+            texts_are_apart(&mut tab, &format!("{name}, {width} pixels"));
+            // Colours are those of the scheme.
+            let paper = tab.evaluate("getComputedStyle(document.body).backgroundColor");
+            assert_eq!(paper == "rgb(255, 255, 255)", !dark, "{name}: {paper}");
+            if let Some(folder) = screenshots() {
+                let scheme = if dark { "dark" } else { "light" };
+                tab.screenshot(&Path::new(&folder).join(format!("report-{name}-{width}-{scheme}.png")));
+            }
+        }
+    }
+}
+
+#[test]
+fn printed_reports_have_no_data_and_light_paper() {
+    let Some(mut chromium) = Chromium::start() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("report.html");
+    std::fs::write(&file, page_of(&["check"])).unwrap();
+    let mut tab = chromium.open(&file, [1000, 900], true);
+    tab.ask("Emulation.setEmulatedMedia", json!({ "media": "print", "features": [] }));
+    let seen = tab.evaluate(
+        "[getComputedStyle(document.querySelector('details.data')).display, \
+         getComputedStyle(document.documentElement).getPropertyValue('--paper').trim()]",
+    );
+    assert_eq!(seen, json!(["none", "#fff"]));
+}
