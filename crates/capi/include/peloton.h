@@ -495,7 +495,7 @@ int32_t peloton_pool_run_hits(peloton_pool *pool,
                               peloton_result *result,
                               peloton_counters *counters);
 
-// Ends the threads and frees the pool; NULL is nothing.
+// Tells the threads to end, which they do a moment later, and frees the pool; NULL is nothing.
 // Memory: all of it. Threads: after its last call. Codes: none.
 void peloton_pool_free(peloton_pool *pool);
 

@@ -2,7 +2,7 @@
 
 use crate::guard::{Result, enter, invalid};
 use crate::names::{PELOTON_ABI, c_text};
-use crate::pointers::{free, hand_over, put, reference, slice, text};
+use crate::pointers::{check, free, hand_over, put, reference, slice, text};
 use peloton_core::event::SCHEMA_VERSION;
 use peloton_job::embed::AnyEngine;
 use peloton_job::{Config, Request, SequenceName};
@@ -116,7 +116,7 @@ pub unsafe extern "C" fn peloton_engine_json(
             put(needed, bytes.len(), "needed")?;
         }
         if capacity > 0 {
-            reference(to, "to")?;
+            check(to, "to")?;
             let text = bytes.len().min(capacity) - 1;
             std::ptr::copy_nonoverlapping(bytes.as_ptr(), to.cast::<u8>(), text);
             to.add(text).write(0);

@@ -14,7 +14,8 @@ const MAX_STRUCT: usize = 4096;
 /// It is `repr(C)`, begins with `size: usize`, has no padding that anybody reads, and is valid with all bytes zero.
 pub unsafe trait Crossing: Copy {}
 
-fn check<T>(pointer: *const T, name: &str) -> Result<()> {
+/// Whether a pointer can point to a `T` at all.
+pub fn check<T>(pointer: *const T, name: &str) -> Result<()> {
     if pointer.is_null() {
         return Err(invalid(format!("{name} is NULL")));
     }

@@ -94,7 +94,7 @@ pub unsafe extern "C" fn peloton_pool_run_hits(
     })
 }
 
-/// Ends the threads and frees the pool; NULL is nothing.
+/// Tells the threads to end, which they do a moment later, and frees the pool; NULL is nothing.
 /// Memory: all of it. Threads: after its last call. Codes: none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_pool_free(pool: *mut peloton_pool) {

@@ -3,7 +3,7 @@
 use crate::engine::{EngineKind, peloton_engine};
 use crate::guard::{Result, enter, invalid};
 use crate::names::c_text;
-use crate::pointers::{free, hand_over, look, put, reference, take, text, write_struct};
+use crate::pointers::{check, free, hand_over, look, put, reference, take, text, write_struct};
 use crate::structs::{peloton_column, peloton_velo_states, peloton_velo_tracks};
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
 use arrow_array::{Array, StructArray};
@@ -243,7 +243,8 @@ pub unsafe extern "C" fn peloton_result_arrow(
 ) -> i32 {
     // SAFETY: the caller's result lives, and schema and array may be written to.
     enter(|| unsafe {
-        (reference(schema, "schema")?, reference(array, "array")?);
+        check(schema, "schema")?;
+        check(array, "array")?;
         let batch = take(&reference(result, RESULT)?.0, RESULT)?.outcome.take_arrow()?;
         let made = FFI_ArrowSchema::try_from(batch.schema().as_ref());
         let made = made.map_err(|error| peloton_core::Error::Internal(error.to_string()))?;

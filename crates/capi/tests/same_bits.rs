@@ -31,8 +31,12 @@ struct Program {
 
 impl Program {
     fn new() -> Self {
+        Self::with(&[])
+    }
+
+    fn with(flags: &[&str]) -> Self {
         let library = Library::new();
-        let path = library.compile("same_bits.cpp", &[]);
+        let path = library.compile("same_bits.cpp", flags);
         Self { library, path }
     }
 
@@ -126,6 +130,10 @@ fn hits_of_the_velo() {
         std::fs::write(&columns, velo_columns(&velo_hits(&events))).expect("a file");
         program.hits(&columns, &expected(&events, "", None));
     }
+    // For bench/boundary.cpp.
+    if let Some(path) = std::env::var_os("PELOTON_COLUMNS") {
+        std::fs::copy(&columns, path).expect("a copy");
+    }
 }
 
 /// Coordinates below the normal numbers are what a host that flushes them to zero would change.
@@ -146,7 +154,10 @@ fn hits_with_denormal_coordinates() {
     engine.run(Events::VeloHits(hits.view()), &mut workspace, &mut outcome).expect("a run");
     hasher.add(&outcome).expect("results");
     let hashes = hasher.finish().expect("hashes");
-    program.hits(&columns, &format!("{:016x} {:016x}", hashes.int, hashes.output));
+    let hashes = format!("{:016x} {:016x}", hashes.int, hashes.output);
+    program.hits(&columns, &hashes);
+    // Linked so, a program begins with denormals flushed, and so do all of its threads.
+    Program::with(&["-ffast-math"]).hits(&columns, &hashes);
 }
 
 const RAW_SEQUENCES: [&str; 6] = ["velo", "velo-ut", "ut", "scifi-hits", "scifi", "long"];

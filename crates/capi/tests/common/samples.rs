@@ -1,4 +1,6 @@
 //! Events for the C++ programs: files of columns, beside what reads them by the names of the command line.
+// Each test uses a part of it.
+#![allow(dead_code)]
 
 use peloton_core::event::{BankKind, CylinderBatch, CylinderTruth, RawBatch, VeloBatch};
 use peloton_io::input::{CylinderReader, Format, RawReader, ReadOptions, Source, VeloReader};
