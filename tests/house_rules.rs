@@ -68,7 +68,9 @@ fn unsafe_code_only_in_its_rooms_and_with_a_reason() {
         let lines: Vec<&str> = file.text.lines().collect();
         let in_room = UNSAFE_ROOMS.iter().any(|room| file.path.starts_with(room));
         let mut breaches = Vec::new();
-        for (number, line) in file.code().filter(|(_, line)| has_word(line, "unsafe")) {
+        // The policy of pages has a word of its own for scripts and styles within them.
+        let is_unsafe = |line: &str| has_word(&line.replace("'unsafe-inline'", ""), "unsafe");
+        for (number, line) in file.code().filter(|(_, line)| is_unsafe(line)) {
             // `unsafe fn` of a foreign trait says `# Safety` there; blocks and impls say why they are sound.
             let needs_reason = line.contains("unsafe {") || line.contains("unsafe impl");
             let above = &lines[number.saturating_sub(8)..number];

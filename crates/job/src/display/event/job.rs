@@ -125,10 +125,11 @@ fn collect<S: System>(request: &Request, options: &DisplayOptions, host: Host<'_
     } else {
         muffled.tell();
     }
-    if collected.scene.events.is_empty() && !host.is_cancelled() {
-        return Err(no_event::<S>(request, host));
+    match collected.scene.events.is_empty() {
+        true if host.is_cancelled() => Err(Error::format("input", "interrupted before any event was read")),
+        true => Err(no_event::<S>(request, host)),
+        false => Ok(collected),
     }
-    Ok(collected)
 }
 
 fn collect_once<S: System>(request: &Request, truth: bool, host: Host<'_>) -> Result<Collected> {

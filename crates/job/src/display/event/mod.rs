@@ -273,15 +273,12 @@ impl DrawnEvent {
         self.truth.as_ref()?.matches.tracks.get(track)
     }
 
-    /// The particles that should have a track, have hits here and have no track.
+    /// The particles that should have a track, have hits here and have no track; none where nothing was reconstructed.
     pub fn missed(&self) -> impl Iterator<Item = (&Particle, &ParticleMatch)> {
-        let both = |truth: &'_ Truth| truth.particles.len().min(truth.matches.particles.len());
-        let truth = self.truth.iter().filter(|_| !self.tracks.is_empty() || self.status == Status::Ok);
-        truth.flat_map(move |truth| {
-            let all = truth.particles.iter().zip(&truth.matches.particles).take(both(truth));
-            all.filter(|(particle, fate)| {
-                fate.tracks == 0 && !fate.categories.is_empty() && !particle.points.is_empty()
-            })
+        let truth = self.truth.iter().filter(|_| self.status == Status::Ok);
+        let all = truth.flat_map(|truth| truth.particles.iter().zip(&truth.matches.particles));
+        all.filter(|(particle, fate)| {
+            fate.tracks == 0 && !fate.categories.is_empty() && !particle.points.is_empty()
         })
     }
 

@@ -161,8 +161,8 @@ fn columns(event: &DrawnEvent) -> Vec<ColumnData> {
     let mut columns = vec![column("hits", "1", "hits of the track, or of the particle that is missed")];
     columns.extend(event.columns.iter().map(|own| column(own.name, own.unit, own.meaning)));
     if has_momenta(event) {
-        columns.push(column("p", "GeV/c", "momentum: that of the track; of a missed particle the true one"));
-        columns.push(column("pT", "GeV/c", "transverse momentum"));
+        columns.push(column("p", "GeV/c", "momentum of the track"));
+        columns.push(column("pT", "GeV/c", "transverse momentum of the track"));
     }
     if event.truth.is_some() {
         columns.push(column("particle", "1", "the true particle and its key"));

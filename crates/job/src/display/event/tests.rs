@@ -181,6 +181,7 @@ fn nothing_that_is_hostile_gets_through() {
     odd.events[0].tracks[0].momentum = Some(Momentum { p: f64::INFINITY, pt: f64::NAN, qop: 0.0 });
     odd.events[0].hits[5].ends = [[1e30, -1e30, 1e30]; 2];
     for scene in [empty, odd] {
+        roxmltree::Document::parse(&figure(&scene, View::Xz)).expect("XML");
         for text in [page::html(&scene), figure(&scene, View::Rz), phoenix::json(&scene).unwrap()] {
             assert!(!text.is_empty() && !text.contains("NaN") && !text.contains("inf,"), "{text}");
         }

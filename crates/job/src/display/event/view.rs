@@ -278,8 +278,7 @@ fn outlines(sensors: &[Sensor], view: View, frame: &Frame) -> String {
                 let corners = corners.map(|corner| frame.at(view.project(corner.map(f64::from))));
                 let rounded = corners.map(|corner| corner.map(|value| (2.0 * value).round() as i64));
                 if seen.insert(rounded) {
-                    let [a, b, c, d] = corners;
-                    path.line([a, b, c, d, a]);
+                    path.line(outline(corners));
                 }
             }
             Shape::Radius(radius) => {
@@ -298,6 +297,20 @@ fn outlines(sensors: &[Sensor], view: View, frame: &Frame) -> String {
         }
     }
     path.text
+}
+
+/// The line around four corners; of what is seen from its edge only that edge.
+fn outline(corners: [[f64; 2]; 4]) -> Vec<[f64; 2]> {
+    const THIN: f64 = 0.1;
+    let [a, b, c, d] = corners;
+    let cross = |[ax, ay]: [f64; 2], [bx, by]: [f64; 2]| ax * by - ay * bx;
+    let area = 0.5 * (cross(a, b) + cross(b, c) + cross(c, d) + cross(d, a)).abs();
+    let pairs = [(a, b), (a, c), (a, d), (b, c), (b, d), (c, d)];
+    let length = |(a, b): &([f64; 2], [f64; 2])| (a[0] - b[0]).hypot(a[1] - b[1]);
+    match pairs.into_iter().max_by(|one, other| length(one).total_cmp(&length(other))) {
+        Some(ends) if area < THIN * length(&ends) => vec![ends.0, ends.1],
+        _ => vec![a, b, c, d, a],
+    }
 }
 
 /// Whether a sensor stands aslant by some degrees, as those of u and v layers do: over upright ones they would be a
