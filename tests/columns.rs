@@ -3,12 +3,12 @@
 use arrow_schema::Field;
 use peloton::Status;
 use peloton::event::{
-    ColumnInfo, CylinderTracks, Kind, LongTracks, PixelClusters, Results, SCHEMA_VERSION, SciFiBatch,
-    SciFiTracks, UtBatch, VeloTracks, VeloUtTracks,
+    CylinderTracks, Kind, LongTracks, PixelClusters, Results, SCHEMA_VERSION, SciFiBatch, SciFiTracks,
+    UtBatch, VeloTracks, VeloUtTracks,
 };
 use peloton::kalman::FitStatus;
 use peloton_io::output::timepix::{origin_fields, trigger_fields};
-use peloton_io::output::{TableField, arrow_schema};
+use peloton_io::output::{ColumnRow, TableField, column_rows, field_rows};
 use peloton_truth::{PARTICLE_FIELDS, TRACK_FIELDS};
 use std::fmt::Write;
 use std::path::Path;
@@ -118,55 +118,20 @@ fn table(text: &mut String, of: &str, fields: &[TableField]) {
 
 /// The table of one sequence.
 fn sequence<R: Results>(text: &mut String, name: &str) {
-    write!(
-        text,
-        "\n## Sequence {name}\n\n| column | type | per | unit | int | meaning |\n|---|---|---|---|---|---|\n"
-    )
-    .unwrap();
-    let schema = arrow_schema::<R>(&[]);
-    let ids = schema.fields().iter().filter(|field| R::COLUMNS.iter().all(|info| info.name != field.name()));
-    for field in ids {
-        row(text, field, R::LEVELS[0]);
-    }
-    for info in R::COLUMNS {
-        let ColumnInfo { name, depth, unit, meaning, in_hash_int, .. } = info;
-        let int = if *in_hash_int { "yes" } else { "" };
-        let per = R::LEVELS[*depth];
-        let in_file = schema.field_with_name(name).ok().map(|field| &field.metadata()["unit"][..]);
-        let (mut kind, mut unit) = (kind(info), unit.to_string());
-        if let Some(other) = in_file.filter(|other| *other != unit) {
-            kind.push_str(", in files f64");
-            write!(unit, ", in files {other}").unwrap();
-        }
-        writeln!(text, "| `{name}` | {kind} | {per} | {unit} | {int} | {meaning} |").unwrap();
-    }
+    write!(text, "\n## Sequence {name}\n").unwrap();
+    rows(text, &column_rows::<R>());
 }
 
 /// The table of columns that files of clusters have beside those of the results.
 fn beside(text: &mut String, when: &str, fields: &[Field]) {
-    write!(text, "\n{when}:\n\n| column | type | per | unit | int | meaning |\n|---|---|---|---|---|---|\n")
-        .unwrap();
-    let per = |field: &Field| PixelClusters::LEVELS[usize::from(field.data_type().is_nested())];
-    fields.iter().for_each(|field| row(text, field, per(field)));
+    write!(text, "\n{when}:\n").unwrap();
+    rows(text, &field_rows::<PixelClusters>(fields));
 }
 
-/// The row of a column that is beside those of the results.
-fn row(text: &mut String, field: &Field, per: &str) {
-    let mut kind = field.data_type();
-    while let arrow_schema::DataType::List(element) = kind {
-        kind = element.data_type();
-    }
-    let kind = kind.to_string().replace("UInt", "u").replace("Float", "f").replace("Utf8", "text");
-    let of = |key: &str| &field.metadata()[key];
-    writeln!(text, "| `{}` | {kind} | {per} | {} | | {} |", field.name(), of("unit"), of("description"))
-        .unwrap();
-}
-
-fn kind(info: &ColumnInfo) -> String {
-    match info.kind {
-        Kind::Status => "u16".into(),
-        Kind::Starts if info.lists > 1 => "u32, in files a list".into(),
-        Kind::Starts => "u32, not in files".into(),
-        other => format!("{other:?}").to_lowercase(),
+fn rows(text: &mut String, rows: &[ColumnRow]) {
+    text.push_str("\n| column | type | per | unit | int | meaning |\n|---|---|---|---|---|---|\n");
+    for ColumnRow { name, kind, per, unit, in_hash_int, meaning } in rows {
+        let int = if *in_hash_int { "yes" } else { "" };
+        writeln!(text, "| `{name}` | {kind} | {per} | {unit} | {int} | {meaning} |").unwrap();
     }
 }

@@ -20,6 +20,11 @@ pub(super) const QUARTERS: usize = 48;
 pub(super) const FIRST_QUARTER: u32 = 16;
 /// Links of a board.
 pub const LINKS: usize = 24;
+/// Layers, and the numbers of mats in each.
+pub const LAYERS: usize = 12;
+const MATS_IN_LAYER: usize = MATS / LAYERS;
+/// |y| of the end of the fibres that is read out, mm.
+pub const FIBRE_END: f32 = 2424.0;
 /// Boards at most.
 const MAX_BOARDS: usize = 1024;
 
@@ -180,6 +185,31 @@ impl SciFiGeometry {
             across,
             along,
         }
+    }
+
+    /// The mats of a layer: their numbers in the layer, which leave out those that do not exist, and their corners, in
+    /// order around each, mm.
+    ///
+    /// # Panics
+    /// When `layer >= LAYERS`.
+    pub fn corners(&self, layer: usize) -> impl Iterator<Item = (usize, [[f32; 3]; 4])> + '_ {
+        assert!(layer < LAYERS, "there are {LAYERS} layers");
+        let first = FIRST_MAT + MATS_IN_LAYER * layer;
+        (0..MATS_IN_LAYER).filter_map(move |number| {
+            let ([mx, ux, my, uy], [mz, uz, slope_x, slope_z]) =
+                (self.across[first + number], self.along[first + number]);
+            // Fibres go from the mirror to where they are read out, away from y = 0.
+            let is_upper = number >> 6 & 1 == 1;
+            let end = if is_upper { FIBRE_END } else { -FIBRE_END };
+            let corner = |u: f32, at_end: bool| {
+                let mirror = [mx + u * ux, my + u * uy, mz + u * uz];
+                let dy = if at_end { end - mirror[1] } else { 0.0 };
+                [mirror[0] + slope_x * dy, mirror[1] + dy, mirror[2] + slope_z * dy]
+            };
+            let half = self.begin.abs();
+            let corners = [(-half, false), (half, false), (half, true), (-half, true)];
+            (!slope_z.is_nan()).then(|| (number, corners.map(|(u, at_end)| corner(u, at_end))))
+        })
     }
 
     /// Slopes dx/dy and dz/dy of the fibres that the hit with this LHCbID is on.

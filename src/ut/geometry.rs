@@ -245,6 +245,24 @@ impl UtGeometry {
         })
     }
 
+    /// The corners of the sectors of a plane, in the order of hits and each in order around it, mm.
+    ///
+    /// # Panics
+    /// When `plane >= UT_PLANES`.
+    pub fn corners(&self, plane: usize) -> impl Iterator<Item = [[f32; 3]; 4]> + '_ {
+        let slope = STRIP_SLOPE[plane];
+        (PLANE_START[plane]..PLANE_START[plane + 1]).map(move |sector| {
+            let ([y0, y_step, x0, x_step], [z0, z_step, length, _]) =
+                (self.across[sector], self.along[sector]);
+            [(0.0, 0.0), (0.0, length), (STRIPS as f32, length), (STRIPS as f32, 0.0)].map(
+                |(strip, along)| {
+                    let y = y0 + strip * y_step + along;
+                    [x0 + strip * x_step + slope * y, y, z0.abs() + strip * z_step]
+                },
+            )
+        })
+    }
+
     /// The plane that a strip is in.
     pub fn plane_of(&self, strip: &UtChannel) -> usize {
         let sector = self.sector[LANE_STRIDE * usize::from(strip.board) + usize::from(strip.lane)];

@@ -6,7 +6,7 @@
 //! ```
 //! All lengths in mm.
 
-use super::geometry::{COLUMNS, MODULE, MODULE_Z, PITCH, SENSORS, column_edge, side};
+use super::geometry::{COLUMNS, MODULE, MODULE_Z, PITCH, SENSOR_WIDTH, SENSORS, column_edge, side};
 use crate::Result;
 use crate::bytes::Fields;
 use crate::event::VELO_MODULES;
@@ -58,6 +58,19 @@ impl VeloSensors {
         Ok(Self { module_z, column_x, column_pitch, rows })
     }
 
+    /// The corners of the pixels of a sensor, in order around them, mm; sensors are counted module by module.
+    ///
+    /// # Panics
+    /// When `sensor >= ALL_SENSORS`.
+    pub fn corners(&self, sensor: usize) -> [[f32; 3]; 4] {
+        let rows = &self.rows[3 * sensor..3 * sensor + 3];
+        let half = 0.5 * PITCH as f32;
+        let (first, last) = (self.column_x[0] - half, self.column_x[COLUMNS as usize - 1] + half);
+        let width = SENSOR_WIDTH as f32;
+        [[first, 0.0], [last, 0.0], [last, width], [first, width]]
+            .map(|[u, v]| [0, 1, 2].map(|axis| rows[axis][0] * u + rows[axis][1] * v + rows[axis][3]))
+    }
+
     /// The ideal sensors of [`super::geometry`].
     pub fn nominal() -> Self {
         with_default_float_mode(Self::ideal)
@@ -84,6 +97,24 @@ impl VeloSensors {
             column_x: (0..COLUMNS).map(|column| middle(column) as f32).collect(),
             column_pitch: (0..COLUMNS).map(|column| pitch(column) as f32).collect(),
             rows: rows.map(|row| row.map(|value| value as f32)).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn corners_are_those_of_the_ideal_sensors() {
+        let sensors = VeloSensors::nominal();
+        for number in 0..ALL_SENSORS {
+            let (module, place) = (number / SENSORS, &MODULE[number % SENSORS]);
+            let wanted = place.global(crate::velo::geometry::SENSOR_LENGTH, SENSOR_WIDTH);
+            let [_, _, [x, y, z], _] = sensors.corners(number).map(|corner| corner.map(f64::from));
+            let [dx, dy] = [x - side(module) * wanted[0], y - side(module) * wanted[1]];
+            assert!(dx.abs() < 1e-4 && dy.abs() < 1e-4, "{number}: {dx} {dy}");
+            assert!((z - MODULE_Z[module] - place.z).abs() < 1e-4);
         }
     }
 }

@@ -1,31 +1,41 @@
-//! `peloton display`: pictures of an event.
+//! `peloton display`: pictures of events.
 
-use crate::options::{JobArgs, host};
+use crate::options::{JobArgs, given, host, outcome};
 use clap::Args;
 use peloton::Result;
 use peloton_io::output::JobFiles;
-use peloton_job::Frame;
-use peloton_job::text::count;
+use peloton_job::{DisplayOptions, EventChoice, View};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Draw a frame of pixel hits, where hits are, and how times, energies and sizes are distributed
+/// Draw events, or a frame of pixel hits
 ///
-/// The page stands alone: one HTML file with the pictures in it, which can be zoomed and saved. Frames begin with the
-/// first cluster.
+/// The name of the output says as what: .html is a page that stands alone, with views that can be zoomed and a table of tracks;
+/// .svg is one view for papers; .json is event data for HSF Phoenix (3D). Where the input has truth, tracks are found, clones
+/// or ghosts, and missed particles are drawn, too. A frame of pixel hits is a page; frames begin with the first cluster.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
+  peloton display --sequence long sim:lhcb,events=1,seed=3 --output event.html
+  peloton display --sequence scifi events.mdf --geometry geometry/ --event 4 --view xz --output event.svg
+  peloton display --sequence velo events.ndjson.zst --event 0..10 --output phoenix.json
   peloton display --sequence timepix hits.tpx3 --output hits.html
   peloton display --sequence timepix hits.t3pa --event 12 --frame-us 100 --output frame12.html")]
 pub struct Display {
-    /// Number of the frame, from 0 [default: the one with the most hits]
+    /// Number of the event, or of the frame of pixel hits, from 0 over all inputs; for .json also A..B, those from A on and
+    /// before B [default: the first event; the frame with the most hits]
     #[arg(long, value_name = "K")]
-    event: Option<u64>,
-    /// Length of a frame, us
-    #[arg(long, value_name = "US", default_value_t = 1000.0)]
-    frame_us: f64,
-    /// Where to write the page
+    event: Option<EventChoice>,
+    /// Which view an .svg shows: rz, xy, xz, yz [default: the one that shows most of the detector]
+    #[arg(long, value_name = "VIEW")]
+    view: Option<View>,
+    /// Do not compare with the truth, also where there is one
+    #[arg(long)]
+    no_truth: bool,
+    /// Length of a frame of pixel hits, us [default: 1000]
+    #[arg(long, value_name = "US")]
+    frame_us: Option<f64>,
+    /// Where to write the page, figure or event data: .html, .svg or .json
     #[arg(long, short, value_name = "FILE")]
     output: PathBuf,
     #[command(flatten)]
@@ -41,19 +51,17 @@ impl Display {
 
     /// Runs the command.
     pub fn execute(&self) -> Result<ExitCode> {
-        let Some(request) = self.job.request("display", &[])? else { return Ok(ExitCode::SUCCESS) };
-        let frame = Frame { number: self.event, us: self.frame_us };
-        let report = self.job.report.beside(Some(&self.output));
-        let drawn = peloton_job::display(&request, frame, &self.output, host(&report.terminal()))?;
-        let text = format!(
-            "{}: frame {} with {} in {}, of {}\n",
-            drawn.output.display(),
-            drawn.event,
-            count(drawn.frame_hits as usize, "hit"),
-            count(drawn.frame_clusters as usize, "cluster"),
-            count(drawn.frames as usize, "frame")
-        );
-        report.report(&text, &drawn)?;
-        Ok(ExitCode::SUCCESS)
+        let Self { event, view, no_truth, frame_us, output, job } = self;
+        let own = given(&[
+            ("--view", view.is_some()),
+            ("--no-truth", *no_truth),
+            ("--frame-us", frame_us.is_some()),
+        ]);
+        let Some(request) = job.request("display", &own)? else { return Ok(ExitCode::SUCCESS) };
+        let options = DisplayOptions { events: *event, frame_us: *frame_us, view: *view, truth: !no_truth };
+        let report = job.report.beside(Some(output));
+        let drawn = peloton_job::display(&request, &options, output, host(&report.terminal()))?;
+        report.report(&drawn.text(), &drawn)?;
+        Ok(outcome(drawn.failure().map(String::from), true))
     }
 }

@@ -47,6 +47,9 @@ const EFFECTS: &[Effect] = &[
     effect("--losses", &[Velo], CHECK),
     effect("--tracks", RAW, CHECK),
     effect("--truth-output", EVENTS, CHECK),
+    effect("--view", EVENTS, &["display"]),
+    effect("--no-truth", EVENTS, &["display"]),
+    effect("--frame-us", &[Timepix], &["display"]),
     effect("--definition", &[Timepix], ALL),
     effect("--algorithm", &[Timepix], ALL),
     effect("--delta-ns", &[Timepix], ALL),
@@ -121,7 +124,6 @@ mod tests {
         "--left",
         "--right",
         "--event",
-        "--frame-us",
         "--input",
         "--transport",
         "--share",
@@ -147,7 +149,9 @@ mod tests {
                 check("run", Velo, &[flag]).is_ok()
                     || check("run", Timepix, &[flag]).is_ok()
                     || check("run", Cylinder, &[flag]).is_ok()
-                    || check("check", Velo, &[flag]).is_ok(),
+                    || check("check", Velo, &[flag]).is_ok()
+                    || check("display", Velo, &[flag]).is_ok()
+                    || check("display", Timepix, &[flag]).is_ok(),
                 "{flag}"
             );
         }

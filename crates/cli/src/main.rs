@@ -8,6 +8,7 @@ mod check;
 mod compare;
 mod config;
 mod console;
+mod describe;
 mod display;
 mod effects;
 mod interrupt;
@@ -83,6 +84,7 @@ commands! {
     Report: report::Report,
     Reproduce: reproduce::Reproduce,
     Soak: soak::Soak,
+    Describe: describe::Describe,
     Plan: plan::PlanCommand,
     Manifest: plan::ManifestCommand,
     Isa: isa::IsaCommand,

@@ -1,7 +1,7 @@
 //! [`check_each`]: several configurations beside each other on the same events.
 
 use crate::check::finish;
-use crate::host::WithoutWarnings;
+use crate::host::Muffled;
 use crate::registry::Command;
 use crate::run::batch_items;
 use crate::source::warn_of_problems;
@@ -71,8 +71,8 @@ fn on_system<S: System>(
     host.progress.end();
     warn_of_problems(source, host);
     let input_seconds = input?.as_secs_f64();
-    let without_warnings = WithoutWarnings(host.progress);
-    let quiet = Host { progress: &without_warnings, ..host };
+    let muffled = Muffled::new(host.progress);
+    let quiet = Host { progress: &muffled, ..host };
     let of_side = |(number, side): (usize, Side<S>)| {
         let Side { request, runs, checker, totals, hasher } = side;
         let host = if number == 0 { host } else { quiet };

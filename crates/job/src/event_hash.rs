@@ -77,7 +77,7 @@ impl<R: Results> EventHasher<R> {
     }
 
     /// Numbers the sources from this one on.
-    pub fn from_source(mut self, number: u64) -> Self {
+    pub fn starting_at_source(mut self, number: u64) -> Self {
         self.sources = number;
         self
     }
@@ -158,7 +158,7 @@ mod tests {
             clusters
         };
         let hash = |first: u64, sources: &[&[i64]]| {
-            let mut hasher = EventHasher::default().from_source(first);
+            let mut hasher = EventHasher::default().starting_at_source(first);
             for source in sources {
                 let (before, after) = source.split_at(source.len() / 2);
                 [before, after, &[]].iter().for_each(|piece| hasher.add(&[], &clusters(piece)));

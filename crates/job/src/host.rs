@@ -1,7 +1,7 @@
 //! [`Host`]: whom a job tells what goes on, and who may end it early.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
 /// A wish to end a job early: what was made so far is still written and summed up. Clones share the wish.
 #[derive(Debug, Clone, Default)]
@@ -52,28 +52,50 @@ pub struct Silent;
 
 impl Progress for Silent {}
 
-/// Hears what another one hears, but no warnings: of several jobs on the same events the first has told them.
-pub(crate) struct WithoutWarnings<'a>(pub &'a dyn Progress);
+/// Hears what another one hears, and keeps warnings to itself: of several jobs on the same events one tells them.
+pub(crate) struct Muffled<'a> {
+    progress: &'a dyn Progress,
+    warnings: Mutex<Vec<String>>,
+}
 
-impl Progress for WithoutWarnings<'_> {
+impl<'a> Muffled<'a> {
+    /// Keeps warnings from `progress`.
+    pub fn new(progress: &'a dyn Progress) -> Self {
+        Self { progress, warnings: Mutex::default() }
+    }
+
+    /// Tells the warnings after all.
+    pub fn tell(self) {
+        let warnings = self.warnings.into_inner().unwrap_or_default();
+        warnings.iter().for_each(|text| self.progress.warn(text));
+    }
+}
+
+impl Progress for Muffled<'_> {
     fn stage(&self, name: &str) {
-        self.0.stage(name);
+        self.progress.stage(name);
     }
 
     fn begin(&self, work: Work) {
-        self.0.begin(work);
+        self.progress.begin(work);
     }
 
     fn advance(&self, items: u64) {
-        self.0.advance(items);
+        self.progress.advance(items);
     }
 
     fn end(&self) {
-        self.0.end();
+        self.progress.end();
     }
 
     fn note(&self, text: &str) {
-        self.0.note(text);
+        self.progress.note(text);
+    }
+
+    fn warn(&self, text: &str) {
+        if let Ok(mut warnings) = self.warnings.lock() {
+            warnings.push(text.into());
+        }
     }
 }
 

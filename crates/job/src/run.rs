@@ -98,7 +98,7 @@ pub(crate) fn reconstruct<S: System>(
     let (mut totals, mut hasher) = (Totals::default(), Hasher::<S::Results>::default());
     let mut events = EventHasher::<S::Results>::default();
     if let Some(part) = &request.part {
-        events = events.from_source(part.source);
+        events = events.starting_at_source(part.source);
     }
     let mut live = S::is_live(&opened.context).then(Live::new);
     let begin = Instant::now();

@@ -30,7 +30,8 @@ pub struct Tick {
 impl Axis {
     /// Equal steps are equally long; a range of nothing is widened.
     pub fn linear(from: f64, to: f64, label: &str) -> Self {
-        let to = if to > from { to } else { from + 1.0 };
+        // What is added to a large number must be large enough to be seen.
+        let to = if to > from { to } else { from + 1.0f64.max(1e-9 * from.abs()) };
         Self { from, to, is_log: false, label: label.into() }
     }
 
@@ -285,6 +286,7 @@ mod tests {
         let log = Axis::log(1.0, 100.0, "");
         assert!((log.place(10.0) - 0.5).abs() < 1e-12 && log.place(0.0) == 0.0);
         assert_eq!(Axis::linear(3.0, 3.0, "").place(3.0), 0.0);
+        assert!((1..10).contains(&Axis::linear(1e19, 1e19, "").ticks().len()));
     }
 
     #[test]

@@ -1,16 +1,20 @@
 //! [`System`]: what jobs need to know of a sequence beyond running it.
 
+use crate::display::{self, Gather};
 use crate::embed::AnyEngine;
 use crate::measured::Measured;
 use crate::sink::{FileSink, Sink};
 use crate::summary::Described;
 use crate::totals::Totals;
-use crate::{Cancel, Check, CheckOptions, Config, EventRange, Host, Request, Source, Summary};
+use crate::{
+    Cancel, Check, CheckOptions, Config, DisplayOptions, Displayed, EventRange, Host, Request, Source,
+    Summary,
+};
 use peloton::engine::{Batch, Executor, Machine, Stage};
 use peloton::event::{Hashes, Results};
 use peloton::{Error, Result, Status};
 use peloton_io::input::{EventId, Format};
-use peloton_io::output::Metadata;
+use peloton_io::output::{ColumnRow, Metadata, column_rows};
 use peloton_truth::Rules;
 use serde_json::{Map, Value};
 use std::path::Path;
@@ -126,6 +130,11 @@ pub trait System: 'static {
         FileSink::create(path, metadata, cancel).map(|sink| Box::new(sink) as Box<_>)
     }
 
+    /// The columns of files of results.
+    fn columns() -> Vec<ColumnRow> {
+        column_rows::<Self::Results>()
+    }
+
     /// The rules by which tracks made elsewhere are checked against the truth of these inputs.
     ///
     /// # Errors
@@ -144,6 +153,33 @@ pub trait System: 'static {
         options: &CheckOptions,
         opened: &mut Opened<Self>,
     ) -> Result<Box<dyn Check<Self::Batch, Self::Results>>>;
+
+    /// Makes what gathers the events of a job for pictures.
+    ///
+    /// # Errors
+    /// Where results are not events.
+    fn gather(
+        _request: &Request,
+        _opened: &mut Opened<Self>,
+    ) -> Result<Box<dyn Gather<Self::Batch, Self::Results>>> {
+        Err(Error::Unsupported(format!("the sequence {} has no events to draw", Self::NAME)))
+    }
+
+    /// Draws events, or what a stream has instead of them.
+    ///
+    /// # Errors
+    /// Those of the options, the inputs and the output.
+    fn display(
+        request: &Request,
+        options: &DisplayOptions,
+        output: &Path,
+        host: Host<'_>,
+    ) -> Result<Displayed>
+    where
+        Self: Sized,
+    {
+        display::events::<Self>(request, options, output, host)
+    }
 
     /// Reasons and counts of what was lost, and keys and values of the summary, that are known only after everything
     /// was reconstructed.

@@ -1,6 +1,6 @@
 //! [`throughput`]: events from memory, again and again.
 
-use crate::host::WithoutWarnings;
+use crate::host::Muffled;
 use crate::measure::{Plan, load, measure};
 use crate::registry::Command;
 use crate::summary::InputKind;
@@ -97,8 +97,8 @@ pub fn throughput_each(
             let Self(request, configs, plan, host) = self;
             let loaded = Loaded::<S>::new(request, host)?;
             let (of, mut measured) = (configs.len(), Vec::new());
-            let without_warnings = WithoutWarnings(host.progress);
-            let quiet = Host { progress: &without_warnings, ..host };
+            let muffled = Muffled::new(host.progress);
+            let quiet = Host { progress: &muffled, ..host };
             for (number, config) in configs.iter().enumerate() {
                 host.progress.stage(&format!("{} of {of}", number + 1));
                 let request = Request { config: config.clone(), ..request.clone() };

@@ -50,7 +50,10 @@ fn flags_of_another_sequence_are_refused() {
         (&["soak", "--builder", "standard"], "--builder"),
         (&["run", "--sequence", "ut", RAW, "--velo-banks", "retina"], "--velo-banks"),
         (&["throughput", VELO, "--scan"], "--scan"),
-        (&["display", "--sequence", "velo", VELO, "--output", "a.html"], "--sequence timepix"),
+        (
+            &["display", "--sequence", "velo", VELO, "--frame-us", "9", "--output", "a.html"],
+            "sequence timepix",
+        ),
         (&["run", "--sequence", "cylinder", "--format", "mdf", CYLINDER], "which reads auto, cylinder"),
     ] {
         assert!(failure(job, 2).contains(word), "{job:?}");

@@ -2,17 +2,20 @@
 //! their names when they are whole.
 
 mod arrow;
+mod column_rows;
 mod columns;
 mod file;
 mod job_files;
 mod ndjson;
 mod parquet;
+pub mod phoenix;
 mod table;
 pub mod timepix;
 mod units;
 
 pub use arrow::{arrow_batch, arrow_schema, arrow_shared};
 pub use arrow_array::RecordBatch;
+pub use column_rows::{ColumnRow, column_rows, field_rows};
 pub use file::{OutputFile, is_standard_output, remove_unfinished, write_durably, write_whole};
 pub use job_files::JobFiles;
 pub use ndjson::NdjsonWriter;

@@ -68,7 +68,13 @@ pub(super) trait Runs: Send + Sync {
     fn level(&self) -> Level;
     fn workspace(&self) -> AnyWorkspace;
     fn outcome(&self) -> AnyOutcome;
-    fn run(&self, events: Events<'_>, workspace: &mut AnyWorkspace, to: &mut AnyOutcome) -> Result<()>;
+    fn run(
+        &self,
+        events: Events<'_>,
+        slice_events: usize,
+        workspace: &mut AnyWorkspace,
+        to: &mut AnyOutcome,
+    ) -> Result<()>;
     fn pool(&self, threads: usize, slice_events: usize) -> Result<AnyPool>;
 }
 
@@ -106,11 +112,23 @@ impl<S: Sequence> Runs for Runner<S> {
         AnyOutcome::new::<S::Output>(S::NAME)
     }
 
-    fn run(&self, events: Events<'_>, workspace: &mut AnyWorkspace, to: &mut AnyOutcome) -> Result<()> {
+    fn run(
+        &self,
+        events: Events<'_>,
+        slice_events: usize,
+        workspace: &mut AnyWorkspace,
+        to: &mut AnyOutcome,
+    ) -> Result<()> {
         let workspace = workspace.0.downcast_mut::<S::Workspace>();
         let workspace = workspace.ok_or_else(|| wrong_sequence("workspace", S::NAME))?;
         let events = self.picked(events)?;
-        self.engine.try_run(events, workspace, to.begin::<S::Output>(S::NAME)?)
+        let outcome = to.begin::<S::Output>(S::NAME)?;
+        outcome.clear();
+        // Slice by slice, so that what a stage hands to the next is still in the cache.
+        (0..events.events()).step_by(slice_events).try_for_each(|first| {
+            let range = first..events.events().min(first + slice_events);
+            self.engine.try_run_range(events, range, workspace, outcome)
+        })
     }
 
     fn pool(&self, threads: usize, slice_events: usize) -> Result<AnyPool> {
@@ -178,7 +196,11 @@ impl AnyEngine {
     /// [`Error::Config`] for events, a workspace or an outcome of another sequence, and as
     /// [`Engine::try_run`](peloton::engine::Engine::try_run). Trouble with one event is a status in the results.
     pub fn run(&self, events: Events<'_>, workspace: &mut AnyWorkspace, to: &mut AnyOutcome) -> Result<()> {
-        self.runs.run(events, workspace, to)
+        self.runs.run(events, self.slice_events(), workspace, to)
+    }
+
+    fn slice_events(&self) -> usize {
+        self.config.slice_events.unwrap_or(SLICE_EVENTS).max(1)
     }
 
     /// Starts threads that run this engine.
@@ -186,7 +208,7 @@ impl AnyEngine {
     /// # Errors
     /// For no threads at all, and when the system gives no more.
     pub fn pool(&self, threads: usize) -> Result<AnyPool> {
-        self.runs.pool(threads, self.config.slice_events.unwrap_or(SLICE_EVENTS))
+        self.runs.pool(threads, self.slice_events())
     }
 }
 

@@ -8,20 +8,29 @@
 //! AnyPool       threads of its own, for callers that have none
 //! EventBatch    raw banks: one by one, as MDF bytes, as the blocks of an event builder
 //! ClusterStream pixel hits to clusters, fed in pieces cut anywhere
+//! Reader        the events of any input, batch by batch; each, collect: results of a job in memory
 //! ```
 
 mod batch;
 mod blocks;
+mod each;
 mod engine;
 mod join;
 mod outcome;
 mod pool;
+mod reader;
+mod shared;
+mod spares;
 mod stream;
 
 pub use batch::{EventBatch, known_status};
 pub use blocks::Block;
+pub use each::{collect, each};
 pub(crate) use engine::geometry;
 pub use engine::{AnyEngine, AnyWorkspace, Events};
 pub use outcome::{AnyHasher, AnyOutcome};
 pub use pool::AnyPool;
+pub use reader::{ReadEvents, Reader};
+pub use shared::SharedResults;
+pub use spares::Spares;
 pub use stream::ClusterStream;

@@ -1,5 +1,7 @@
 //! [`AnyOutcome`]: results of any sequence, as columns that say what they are.
 
+use super::shared::{Kept, SharedResults};
+use super::spares::{Lent, Spares};
 use peloton::event::{ColumnInfo, Counters, Hasher, Hashes, Outcome, Results, Values};
 use peloton::{Error, Result};
 use peloton_io::input::EventId;
@@ -24,6 +26,8 @@ trait Held: Any + Send {
     fn counters(&self) -> &Counters;
     fn hasher(&self) -> Box<dyn Hashing>;
     fn arrow(&mut self, ids: &[EventId]) -> Result<RecordBatch>;
+    fn take(&mut self, home: &Spares) -> (Arc<dyn Kept>, Counters);
+    fn reuse(&mut self, spares: &Spares);
     fn any(&self) -> &dyn Any;
     fn any_mut(&mut self) -> &mut dyn Any;
 }
@@ -67,6 +71,17 @@ impl<R: Results> Held for Outcome<R> {
         arrow_shared(ids, &moved)
     }
 
+    fn take(&mut self, home: &Spares) -> (Arc<dyn Kept>, Counters) {
+        let lent = Lent::new(std::mem::take(&mut self.results), home);
+        (Arc::new(lent), std::mem::take(&mut self.counters))
+    }
+
+    fn reuse(&mut self, spares: &Spares) {
+        if let Some(results) = spares.take() {
+            self.results = results;
+        }
+    }
+
     fn any(&self) -> &dyn Any {
         self
     }
@@ -87,6 +102,18 @@ impl AnyOutcome {
         let outcome = self.held.any_mut().downcast_mut::<Outcome<R>>();
         let outcome = outcome.filter(|_| sequence == self.sequence);
         outcome.ok_or_else(|| wrong_sequence("result", sequence))
+    }
+
+    /// Has results written to memory of others that nobody reads any more, where there is some.
+    pub fn reuse(&mut self, spares: &Spares) {
+        self.held.reuse(spares);
+    }
+
+    /// The results as nobody changes them any more, in memory that goes to `home` after the last reader; this outcome is
+    /// then empty and usable again.
+    pub fn share(&mut self, home: &Spares) -> SharedResults {
+        let (results, counters) = self.held.take(home);
+        SharedResults::new(results, std::mem::take(&mut self.ids), counters)
     }
 
     /// The sequence whose results these are.

@@ -14,6 +14,8 @@ use std::path::Path;
 
 /// Bytes of a file at most: results are much smaller, events are larger.
 const MAX_BYTES: u64 = 64 << 20;
+/// Largest number: more than any count.
+const MAX_NUMBER: f64 = 1e20;
 
 /// Results of one command.
 #[derive(Debug)]
@@ -87,6 +89,9 @@ impl ReportInput {
     /// # Errors
     /// [`Error::Format`] when they are of no kind that is known.
     pub fn from_json(name: String, json: Value) -> Result<Self> {
+        if let Some(number) = too_large(&json) {
+            return Err(Error::format("results", format!("a number of {number:e} cannot be a result")));
+        }
         let has = |key: &str| json.get(key).is_some();
         let results = if has("categories") {
             Results::Check(parse(&json)?)
@@ -137,6 +142,16 @@ impl ReportInput {
             Results::Soak(_) => "Soak test",
         };
         format!("{what} of {sequence}")
+    }
+}
+
+/// The first number that is too large to be drawn.
+fn too_large(json: &Value) -> Option<f64> {
+    match json {
+        Value::Number(number) => number.as_f64().filter(|number| number.abs() > MAX_NUMBER),
+        Value::Array(list) => list.iter().find_map(too_large),
+        Value::Object(map) => map.values().find_map(too_large),
+        _ => None,
     }
 }
 

@@ -1,8 +1,15 @@
-//! What a naive decoder tells of the raw banks of one event: which of them is to blame, which hits there are.
+//! What a naive decoder tells of the raw banks of one event: which of them is to blame, which hits there are
+//! and where.
 
+use crate::Sensor;
+use crate::display::{Hit, Part};
 use peloton::Status;
-use peloton::event::{BankKind, RawBank, RawBatch, RawEvent, SciFiBatch, UtBatch, VeloBatch};
+use peloton::event::{
+    BankKind, RawBank, RawBatch, RawEvent, SCIFI_ZONES, SciFiBatch, UT_GROUPS, UtBatch, VeloBatch, VeloEvent,
+};
+use peloton::scifi::geometry::FIBRE_END;
 use peloton::scifi::{self, SciFiGeometry};
+use peloton::ut::geometry::STRIP_SLOPE;
 use peloton::ut::{self, UtGeometry};
 use peloton::velo::{self, VeloBanks, VeloSensors};
 use peloton_io::input::Geometry;
@@ -21,28 +28,42 @@ pub enum NaiveDecoder {
 }
 
 impl NaiveDecoder {
-    /// The names of the hits of an event, or why it has none.
-    fn ids(&self, event: &RawEvent<'_>) -> Result<Vec<u32>, Status> {
-        let (ids, statuses) = match self {
+    /// The hits of an event, or why it has none.
+    pub fn hits(&self, event: &RawEvent<'_>) -> Result<Vec<Hit>, Status> {
+        let (hits, statuses) = match self {
             Self::Velo(sensors, banks) => {
                 let mut hits = VeloBatch::default();
                 velo::decode_reference(sensors, *banks, event, 0, &mut hits);
-                (hits.id.to_vec(), hits.status)
+                (velo_hits(&hits.view().event(0)), hits.status)
             }
             Self::Ut(geometry) => {
                 let mut hits = UtBatch::default();
                 ut::decode_reference(geometry, event, &mut hits);
-                (hits.id.to_vec(), hits.status)
+                (ut_hits(geometry, &hits), hits.status)
             }
             Self::SciFi(geometry) => {
                 let mut hits = SciFiBatch::default();
                 scifi::decode_reference(geometry, event, &mut hits);
-                (hits.id.to_vec(), hits.status)
+                (scifi_hits(geometry, &hits), hits.status)
             }
         };
         match statuses.first() {
-            Some(Status::Ok) | None => Ok(ids),
+            Some(Status::Ok) | None => Ok(hits),
             Some(status) => Err(*status),
+        }
+    }
+
+    /// The names of the hits of an event, or why it has none.
+    fn ids(&self, event: &RawEvent<'_>) -> Result<Vec<u32>, Status> {
+        Ok(self.hits(event)?.into_iter().map(|hit| hit.id).collect())
+    }
+
+    /// Where the hits are measured.
+    pub fn sensors(&self) -> Vec<Sensor> {
+        match self {
+            Self::Velo(sensors, _) => Sensor::of_velo(sensors).collect(),
+            Self::Ut(geometry) => Sensor::of_ut(geometry).collect(),
+            Self::SciFi(geometry) => Sensor::of_scifi(geometry).collect(),
         }
     }
 
@@ -74,6 +95,37 @@ impl NaiveDecoder {
             format!("the {name} bank {} has another version than the one {first}", words(bank))
         })
     }
+}
+
+/// Hits of the Velo as they are drawn.
+pub fn velo_hits(event: &VeloEvent<'_>) -> Vec<Hit> {
+    let at = |hit: usize| [event.x[hit], event.y[hit], event.z[hit]].map(f64::from);
+    (0..event.len()).map(|hit| Hit::point(Part::Velo, event.id[hit], at(hit))).collect()
+}
+
+fn ut_hits(geometry: &UtGeometry, hits: &UtBatch) -> Vec<Hit> {
+    let plane_of = |group: usize| geometry.plane_groups.partition_point(|&first| first <= group) - 1;
+    let of_group = |group: usize| hits.of_group(0, group).zip(std::iter::repeat(plane_of(group)));
+    let hit = |(hit, plane): (usize, usize)| {
+        let [x, z, slope] = [hits.x[hit], hits.z[hit], STRIP_SLOPE[plane]].map(f64::from);
+        let end = |y: f32| [x + slope * f64::from(y), y.into(), z];
+        Hit { part: Part::Ut, id: hits.id[hit], ends: [end(hits.y_begin[hit]), end(hits.y_end[hit])] }
+    };
+    let events = hits.status.len().min(1);
+    (0..events * UT_GROUPS).flat_map(of_group).map(hit).collect()
+}
+
+fn scifi_hits(geometry: &SciFiGeometry, hits: &SciFiBatch) -> Vec<Hit> {
+    let of_zone = |zone: usize| hits.of_zone(0, zone).zip(std::iter::repeat(zone));
+    let hit = |(hit, zone): (usize, usize)| {
+        let [x, z] = [hits.x[hit], hits.z[hit]].map(f64::from);
+        let [slope_x, slope_z] = geometry.slopes(hits.id[hit]).map(f64::from);
+        let end = |y: f32| [x + slope_x * f64::from(y), y.into(), z + slope_z * f64::from(y)];
+        let outer = if zone % 2 == 1 { FIBRE_END } else { -FIBRE_END };
+        Hit { part: Part::SciFi, id: hits.id[hit], ends: [end(hits.y_end[hit]), end(outer)] }
+    };
+    let events = hits.status.len().min(1);
+    (0..events * SCIFI_ZONES).flat_map(of_zone).map(hit).collect()
 }
 
 /// Which bank the first of these decoders that fails so has to blame, in words.

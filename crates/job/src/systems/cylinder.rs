@@ -1,7 +1,9 @@
 //! The cylinder detector: hits to tracks with states.
 
+use super::cylinder_display::GatherCylinder;
 use super::inputs;
 use super::over_banks::pool;
+use crate::display::Gather;
 use crate::embed::{AnyEngine, Events};
 use crate::measured::Measured;
 use crate::summary::object;
@@ -160,6 +162,13 @@ impl System for CylinderSystem {
             tables: options.tables,
             rows: options.truth_tables(request)?,
         }))
+    }
+
+    fn gather(
+        request: &Request,
+        _opened: &mut Opened<Self>,
+    ) -> Result<Box<dyn Gather<Self::Batch, Self::Results>>> {
+        Ok(Box::new(GatherCylinder::new(f64::from(request.config.cylinder.field))))
     }
 
     /// Toy files hold the hits of a layer in the order of their particles: here their order says nothing.

@@ -2,6 +2,7 @@
 
 mod banks;
 mod cylinder;
+mod cylinder_display;
 mod device;
 pub mod inputs;
 mod long;
@@ -16,6 +17,7 @@ mod velo_ut;
 
 pub use cylinder::CylinderSystem;
 pub use long::LongSystem;
+pub use over_banks::Rows;
 pub use raw::is_named_mdf;
 pub use scifi::{SciFiHitsSystem, SciFiSystem};
 pub use timepix::{PixelContext, TimepixSystem};

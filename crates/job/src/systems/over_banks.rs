@@ -3,6 +3,7 @@
 use super::banks::{NaiveDecoder, blame};
 use super::raw::RawSource;
 use super::track_check::{TrackCheck, TrackRows};
+use crate::display::{Gather, GatherTracks, HitsOf};
 use crate::embed::{self, AnyEngine, Events};
 use crate::system::Runs;
 use crate::truth_check::no_tracks;
@@ -106,6 +107,16 @@ impl<S: OverBanks> System for S {
         TrackCheck::new(request, rules, options, rows).map(|check| Box::new(check) as Box<_>)
     }
 
+    fn gather(
+        request: &Request,
+        opened: &mut Opened<Self>,
+    ) -> Result<Box<dyn Gather<Self::Batch, Self::Results>>> {
+        let rules = Self::track_rules(request, &CheckOptions::default(), opened)?;
+        let decoders = S::decoders(&opened.context);
+        let sensors = decoders.iter().flat_map(NaiveDecoder::sensors).collect();
+        Ok(Box::new(GatherTracks { hits: hits_by(decoders), rows: S::ROWS, rules, sensors }))
+    }
+
     fn diagnose(context: &S::Context, batch: &RawBatch, event: usize, status: Status) -> Option<String> {
         blame(&S::decoders(context), &batch.view().event(event), status)
     }
@@ -113,6 +124,14 @@ impl<S: OverBanks> System for S {
     fn bank_bytes(context: &S::Context, batch: &RawBatch) -> Option<u64> {
         S::sequence(context, &Config::default()).ok()?.bank_bytes(batch.view())
     }
+}
+
+/// What finds the hits of an event of raw banks; those of banks that cannot be decoded are left out.
+pub fn hits_by(decoders: Vec<NaiveDecoder>) -> HitsOf<RawBatch> {
+    Box::new(move |banks, event| {
+        let event = banks.view().event(event);
+        decoders.iter().flat_map(|decoder| decoder.hits(&event).unwrap_or_default()).collect()
+    })
 }
 
 /// Threads of the CPU for a sequence.

@@ -36,7 +36,7 @@ impl TrackRows {
     }
 
     /// The states of a track.
-    fn states(&self, track: usize) -> &[FittedState] {
+    pub fn states(&self, track: usize) -> &[FittedState] {
         let begin = track.checked_sub(1).map_or(0, |before| self.state_ends[before]);
         &self.states[begin..self.state_ends[track]]
     }
@@ -48,7 +48,8 @@ impl TrackRows {
         self.state_ends.clear();
     }
 
-    fn iter(&self) -> impl Iterator<Item = (&[u32], Option<Measured>)> {
+    /// The tracks: LHCbIDs of the hits, and the momentum where there is one.
+    pub fn iter(&self) -> impl Iterator<Item = (&[u32], Option<Measured>)> {
         let begins = std::iter::once(0).chain(self.tracks.iter().map(|(end, _)| *end));
         begins.zip(&self.tracks).map(|(begin, (end, measured))| (&self.ids[begin..*end], *measured))
     }

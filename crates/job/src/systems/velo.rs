@@ -1,9 +1,11 @@
 //! The Velo: hits or raw banks to tracks.
 
-use super::banks::{NaiveDecoder, blame};
+use super::banks::{NaiveDecoder, blame, velo_hits};
 use super::inputs;
-use super::over_banks::{pool, tracker_rules};
+use super::over_banks::{hits_by, pool, tracker_rules};
 use super::raw::{Found, RawSource, warn_of_format};
+use super::track_check::TrackRows;
+use crate::display::{Gather, GatherTracks, HitsOf};
 use crate::embed::{self, AnyEngine, Events};
 use crate::summary::object;
 use crate::system::Runs;
@@ -11,7 +13,7 @@ use crate::totals::UNUSABLE_INPUTS;
 use crate::truth_check::{KnownHits, report};
 use crate::truth_output::TruthOutput;
 use crate::{
-    Beside, Check, CheckOptions, Checked, Chunk, Config, CountUnknown, Host, Opened, Request, Source,
+    Beside, Check, CheckOptions, Checked, Chunk, Config, CountUnknown, Host, Opened, Request, Sensor, Source,
     Summary, System, text,
 };
 use peloton::engine::{Sequence, Sliced, Stage};
@@ -20,7 +22,7 @@ use peloton::velo::{FitConfig, Velo, VeloBanks, VeloConfig, VeloInputBatch, Velo
 use peloton::{Error, Result, Status};
 use peloton_io::input::{Format, Geometry, VeloReader};
 use peloton_sim::{SimDetector, SimReader, SimSpec};
-use peloton_truth::{Checker, EventRows, Rules, VeloHits, VeloLosses, VeloPulls};
+use peloton_truth::{Checker, EventRows, FittedState, Place, Rules, VeloHits, VeloLosses, VeloPulls};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -240,9 +242,35 @@ impl System for VeloSystem {
         }))
     }
 
+    fn gather(
+        request: &Request,
+        opened: &mut Opened<Self>,
+    ) -> Result<Box<dyn Gather<Self::Batch, Self::Results>>> {
+        let rules = Self::track_rules(request, &CheckOptions::default(), opened)?;
+        let VeloContext { sensors, banks, .. } = &opened.context;
+        // Hits come from the ideal detector, where nothing else is said.
+        let sensors = sensors.clone().unwrap_or_else(|| Arc::new(VeloSensors::nominal()));
+        let of_banks = hits_by(vec![NaiveDecoder::Velo(sensors.clone(), *banks)]);
+        let hits: HitsOf<VeloInputBatch> = Box::new(move |batch, event| match batch {
+            VeloInputBatch::Hits(hits) => velo_hits(&hits.view().event(event)),
+            VeloInputBatch::Banks(banks) => of_banks(banks, event),
+        });
+        let sensors = Sensor::of_velo(&sensors).collect();
+        Ok(Box::new(GatherTracks { hits, rows: Some(rows), rules, sensors }))
+    }
+
     fn bank_bytes(context: &VeloContext, batch: &VeloInputBatch) -> Option<u64> {
         let velo = context.sequence(&Config::default()).ok()?;
         velo.bank_bytes(Velo::view(batch))
+    }
+}
+
+/// The tracks of an event, with their states.
+fn rows(tracks: &VeloTracks, event: usize, rows: &mut TrackRows) {
+    for track in tracks.of_event(event) {
+        let [beam, end] = [(Place::Beam, &tracks.beam), (Place::VeloEnd, &tracks.end)]
+            .map(|(place, states)| FittedState::of_velo(place, states, track));
+        rows.push(tracks.hits_of(track).iter().copied(), None, &[beam, end]);
     }
 }
 

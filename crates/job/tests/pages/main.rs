@@ -4,6 +4,7 @@
 //! `PELOTON_SCREENSHOTS=FOLDER` pictures of all pages are left there, to be looked at.
 
 mod chromium;
+mod display;
 #[path = "../report/inputs.rs"]
 mod inputs;
 mod reports;

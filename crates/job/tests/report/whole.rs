@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 const CONTENT: [(&str, usize, &[&str]); 8] = [
     (
         "check",
-        32,
+        41,
         &[
             "Check of velo by the rules lhcb",
             "Ghost rate against hits of the track",
@@ -25,7 +25,7 @@ const CONTENT: [(&str, usize, &[&str]); 8] = [
             "Resolution of the impact parameter",
         ],
     ),
-    ("paper", 32, &["Efficiency against p: 01_velo"]),
+    ("paper", 41, &["Efficiency against p: 01_velo"]),
     ("cylinder", 17, &["Ghost rate against pT", "Resolution of pT", "mean ", "width "]),
     ("pixels", 0, &["algorithms that agree", "Every hit"]),
     ("throughput", 2, &["Time of the stages", "Lane occupancy"]),

@@ -4,8 +4,10 @@ use super::PixelDisplay;
 use super::colours::{STEPS, heat, of_step, step};
 use super::grid::Cell;
 use super::histogram::Histogram;
+use super::html::table;
 use crate::svg::{Axis, Chart, plain};
 use crate::text::grouped;
+use maud::Markup;
 use peloton::event::NS_PER_TICK;
 use std::fmt::Write;
 
@@ -164,27 +166,21 @@ fn squares(display: &PixelDisplay, colours: &Axis) -> Vec<String> {
     paths
 }
 
-/// The pixels with the most hits, as rows of HTML; nothing where pixels are not counted one by one.
-pub fn hottest(display: &PixelDisplay) -> String {
+/// The pixels with the most hits, as a table; nothing where pixels are not counted one by one.
+pub fn hottest(display: &PixelDisplay) -> Markup {
     if display.square > 1 {
-        return String::new();
+        return Markup::default();
     }
     let mut pixels: Vec<_> = display.occupancy.iter().enumerate().filter(|(_, count)| **count > 0).collect();
     let (hit, all) = (pixels.len() as f64, display.hits as f64);
     pixels.sort_by_key(|(at, count)| (std::cmp::Reverse(**count), *at));
     let mean = all / hit.max(1.0);
-    let mut rows = String::from(
-        "<h2>Hottest pixels</h2><table><tr><th>x</th><th>y</th><th>hits</th><th>share of all</th><th>times the mean</th></tr>",
-    );
-    for (at, count) in pixels.into_iter().take(HOTTEST) {
-        let (x, y) = (at % display.sensor[0], at / display.sensor[0]);
-        let (share, times) = (100.0 * *count as f64 / all, *count as f64 / mean);
-        let _ = write!(
-            rows,
-            "<tr><td>{x}</td><td>{y}</td><td>{}</td><td>{share:.2} %</td><td>{times:.1}</td></tr>",
-            grouped(*count)
-        );
-    }
-    rows.push_str("</table><p>--mask-hot N leaves out pixels with more than N hits.</p>");
-    rows
+    let row = |(at, count): &(usize, &u64)| {
+        let [x, y] = [at % display.sensor[0], at / display.sensor[0]].map(|place| place.to_string());
+        let (share, times) = (100.0 * **count as f64 / all, **count as f64 / mean);
+        vec![x, y, grouped(**count), format!("{share:.2} %"), format!("{times:.1}")]
+    };
+    let rows: Vec<_> = pixels.iter().take(HOTTEST).map(row).collect();
+    let head = ["x", "y", "hits", "share of all", "times the mean"];
+    table("Hottest pixels", &head, &rows, "--mask-hot N leaves out pixels with more than N hits.")
 }

@@ -1,8 +1,8 @@
 //! The page: one file of HTML with the pictures, their data and a script inside it.
 
 use super::{PixelDisplay, charts, frame};
-use crate::svg::escaped;
-use std::fmt::Write;
+use crate::look::Page;
+use maud::{Markup, PreEscaped, html};
 
 /// What a page says of itself beside its pictures.
 pub struct About {
@@ -15,26 +15,42 @@ pub struct About {
 impl PixelDisplay {
     /// The page as HTML.
     pub fn html(&self, about: &About) -> String {
-        let title = escaped(&about.title);
-        let mut facts = String::new();
-        for (name, value) in &about.facts {
-            let _ = write!(facts, "<tr><th>{}</th><td>{}</td></tr>", escaped(name), escaped(value));
-        }
-        let figure = |picture: String| format!("<figure>{picture}</figure>\n");
-        let frame = figure(frame::picture(self));
-        let others = [charts::occupancy(self)].into_iter().chain(charts::distributions(self));
-        let others: String = others.chain([charts::tot_of_size(self)]).map(figure).collect();
-        format!(
-            "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{title}</title>\n\
-             <style>\n{}</style></head>\n<body><h1>{title}</h1>\n<main>\n<section>{frame}<p class=\"help\">{HELP}</p>\
-             </section>\n<section class=\"about\"><table>{facts}</table>\n{}</section>\n{others}</main>\n\
-             <script>\nconst hits = {};\nconst height = {};\n{}</script></body></html>\n",
-            include_str!("page.css"),
-            charts::hottest(self),
+        let figure = |picture: String| html! { figure { (PreEscaped(picture)) } };
+        let body = html! {
+            h1 { (about.title) }
+            main {
+                section.wide { (figure(frame::picture(self))) p.soft { (HELP) } }
+                section.about {
+                    table { @for (name, value) in &about.facts { tr { th { (name) } td { (value) } } } }
+                    (charts::hottest(self))
+                }
+                (figure(charts::occupancy(self)))
+                @for picture in charts::distributions(self) { (figure(picture)) }
+                (figure(charts::tot_of_size(self)))
+            }
+            footer { "peloton " (env!("CARGO_PKG_VERSION")) }
+        };
+        let script = format!(
+            "const hits = {};\nconst height = {};\n{}",
             frame::data(self),
             self.sensor[1],
-            include_str!("page.js"),
-        )
+            include_str!("page.js")
+        );
+        Page { title: &about.title, css: include_str!("page.css"), body, script: Some(&script) }.html()
+    }
+}
+
+/// A table of numbers with a heading.
+pub fn table(heading: &str, head: &[&str], rows: &[Vec<String>], note: &str) -> Markup {
+    html! {
+        h2 { (heading) }
+        div.scroll {
+            table {
+                thead { tr { @for name in head { th.number { (name) } } } }
+                tbody { @for row in rows { tr { @for cell in row { td.number { (cell) } } } } }
+            }
+        }
+        p.soft { (note) }
     }
 }
 

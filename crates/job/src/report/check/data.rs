@@ -5,6 +5,8 @@ use serde::Deserialize;
 /// Tables and bins at most.
 const MAX_TABLES: usize = 2000;
 const MAX_BINS: usize = 500;
+/// Tracks at most: intervals of more would take long to compute.
+const MAX_COUNT: u64 = 1_000_000_000_000;
 
 /// What `check` writes.
 #[derive(Debug, Deserialize)]
@@ -187,6 +189,12 @@ impl CheckData {
         if count > MAX_TABLES || longest > MAX_BINS {
             let message = format!("{count} tables with up to {longest} bins");
             return Err(format!("{message} are more than {MAX_TABLES} with {MAX_BINS}"));
+        }
+        let counts = tables().flat_map(|table| &table.bins).flat_map(|bin| [bin.tracks, bin.ghosts]);
+        if let Some(count) =
+            counts.chain(self.lengths.iter().flatten().copied()).find(|count| *count > MAX_COUNT)
+        {
+            return Err(format!("{count} tracks cannot be"));
         }
         for table in tables() {
             rising(table.bins.iter().map(|bin| [bin.low, bin.high]), &table.variable)?;

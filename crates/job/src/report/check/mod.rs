@@ -35,7 +35,15 @@ pub fn section(names: &[String], all: &[CheckData], figures: &mut Figures) -> Ma
                 }
             }
         }
-        (part("Pulls", states::pulls(names, all), figures))
+        @let pulls = states::pulls(names, all);
+        @if !pulls.is_empty() {
+            h3 { "Pulls" }
+            p.soft {
+                "Grey: tracks. Dashed: the Gaussian of mean 0 and width 1; line: the one of the mean and width that were \
+                 measured."
+            }
+            (grid(pulls, figures))
+        }
         (states::widths(names, all))
         (part("Resolutions", states::resolutions(names, all), figures))
     }

@@ -67,8 +67,12 @@ impl Curves<'_> {
             YRange::Log | YRange::FromZero => Axis::linear(low.min(0.0), 1.08 * high.max(1e-9), self.y),
         };
         let x = match (self.places, self.x_is_log && left > 0.0) {
-            ([], true) => Axis { label: self.x.into(), ..Axis::log(left, right, self.x) },
-            ([], false) => Axis::linear(left, right, self.x),
+            ([], true) => Axis { label: self.x.into(), ..Axis::log(left / 1.15, 1.15 * right, self.x) },
+            // Axes begin at 0 where that is not far away.
+            ([], false) => {
+                let from = if left >= 0.0 && left < 0.3 * right { 0.0 } else { left };
+                Axis::linear(from, right + 0.03 * (right - from), self.x)
+            }
             _ => Axis::linear(left - 0.3, right + 0.3, ""),
         };
         let panel = Panel::new([x, y], None, [TOP, HEIGHT]);

@@ -8,7 +8,7 @@ use maud::{Markup, html};
 pub const WIDTH: f64 = 440.0;
 /// Width of a character of a label, and height of a line.
 const CHARACTER: f64 = 7.4;
-const LINE: f64 = 17.0;
+const LINE: f64 = 20.0;
 /// Labels of an axis at most, for each of its units of length.
 const LABELS_ACROSS: f64 = 1.0 / 46.0;
 const LABELS_UP: f64 = 1.0 / 24.0;

@@ -133,7 +133,8 @@ impl RateFigure<'_> {
             RateRange::Loss => {
                 let ends = all().filter_map(|bin| bin.interval.map(|[_, high]| high).or(bin.value));
                 let highest = ends.fold(0.0, f64::max);
-                Axis::linear(0.0, (1.1 * highest).clamp(1e-6, 1.04), self.rate)
+                let to = if highest > 0.0 { (1.1 * highest).min(1.04) } else { 0.01 };
+                Axis::linear(0.0, to, self.rate)
             }
         }
     }

@@ -5,11 +5,12 @@ mod pairing;
 mod sink;
 mod source;
 
+use crate::display;
 use crate::sink::Sink;
 use crate::summary::object;
 use crate::system::Runs;
 use crate::totals::Totals;
-use crate::{Cancel, Check, CheckOptions, Config, Host, Opened, Request, System};
+use crate::{Cancel, Check, CheckOptions, Config, DisplayOptions, Displayed, Host, Opened, Request, System};
 use check::PixelCheck;
 use pairing::{Paired, Pairing};
 use peloton::Result;
@@ -17,7 +18,8 @@ use peloton::engine::{Stage, StreamSequence, Streaming};
 use peloton::event::{Layout, PixelClusters};
 use peloton::timepix::{PixelBatch, Timepix, TimepixConfig};
 use peloton_io::input::Format;
-use peloton_io::output::Metadata;
+use peloton_io::output::timepix::origin_fields;
+use peloton_io::output::{ColumnRow, Metadata, column_rows, field_rows};
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -155,6 +157,21 @@ impl System for TimepixSystem {
             }
         }
         PixelCheck::new(request, &opened.context).map(|check| Box::new(check) as Box<_>)
+    }
+
+    fn columns() -> Vec<ColumnRow> {
+        let mut rows = column_rows::<PixelClusters>();
+        rows.extend(field_rows::<PixelClusters>(&origin_fields()));
+        rows
+    }
+
+    fn display(
+        request: &Request,
+        options: &DisplayOptions,
+        output: &Path,
+        host: Host<'_>,
+    ) -> Result<Displayed> {
+        display::frame(request, options, output, host)
     }
 
     fn outcome(context: &PixelContext) -> (Vec<(&'static str, u64)>, Map<String, Value>) {

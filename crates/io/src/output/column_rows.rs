@@ -1,0 +1,81 @@
+//! The columns of results as rows for people: what documents and `peloton describe` say of them.
+
+use super::arrow_schema;
+use arrow_schema::{DataType, Field};
+use peloton::event::{ColumnInfo, Kind, Results};
+use serde::Serialize;
+
+/// What a table of columns says of one of them.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ColumnRow {
+    /// Its name.
+    pub name: String,
+    /// Type of its values, in memory and in files.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// What it has one value for.
+    pub per: &'static str,
+    /// Unit, 1 for none.
+    pub unit: String,
+    /// Whether `hash_int` covers it.
+    pub in_hash_int: bool,
+    /// What its values mean.
+    pub meaning: String,
+}
+
+/// The columns of a sequence: those of its files that say which event it is, then those of its results.
+pub fn column_rows<R: Results>() -> Vec<ColumnRow> {
+    let schema = arrow_schema::<R>(&[]);
+    let ids = schema.fields().iter().filter(|field| R::COLUMNS.iter().all(|info| info.name != field.name()));
+    let mut rows: Vec<_> = ids.map(|field| field_row(field, R::LEVELS[0])).collect();
+    for info in R::COLUMNS {
+        let in_file = schema.field_with_name(info.name).ok().map(|field| &field.metadata()["unit"][..]);
+        let (mut kind, mut unit) = (kind(info), info.unit.to_string());
+        if let Some(other) = in_file.filter(|other| *other != unit) {
+            kind.push_str(", in files f64");
+            unit.push_str(", in files ");
+            unit.push_str(other);
+        }
+        rows.push(ColumnRow {
+            name: info.name.into(),
+            kind,
+            per: R::LEVELS[info.depth],
+            unit,
+            in_hash_int: info.in_hash_int,
+            meaning: info.meaning.into(),
+        });
+    }
+    rows
+}
+
+/// The columns that files have beside those of results of this type.
+pub fn field_rows<R: Results>(fields: &[Field]) -> Vec<ColumnRow> {
+    let per = |field: &Field| R::LEVELS[usize::from(field.data_type().is_nested())];
+    fields.iter().map(|field| field_row(field, per(field))).collect()
+}
+
+fn field_row(field: &Field, per: &'static str) -> ColumnRow {
+    let mut kind = field.data_type();
+    while let DataType::List(element) = kind {
+        kind = element.data_type();
+    }
+    let kind = kind.to_string().replace("UInt", "u").replace("Float", "f").replace("Utf8", "text");
+    let of = |key: &str| field.metadata().get(key).cloned().unwrap_or_default();
+    ColumnRow {
+        name: field.name().clone(),
+        kind,
+        per,
+        unit: of("unit"),
+        in_hash_int: false,
+        meaning: of("description"),
+    }
+}
+
+fn kind(info: &ColumnInfo) -> String {
+    match info.kind {
+        Kind::Status => "u16".into(),
+        Kind::Starts if info.lists > 1 => "u32, in files a list".into(),
+        Kind::Starts => "u32, not in files".into(),
+        other => format!("{other:?}").to_lowercase(),
+    }
+}

@@ -1,0 +1,98 @@
+//! What a sequence writes, and where the sensors of a detector are.
+
+use crate::registry::Command;
+use crate::{Sensor, SequenceName, System};
+use peloton::{Error, Result};
+use peloton_io::input::Geometry;
+use peloton_io::output::ColumnRow;
+use std::path::Path;
+
+/// The columns of the results of a sequence, as its files have them.
+pub fn describe_columns(sequence: SequenceName) -> Vec<ColumnRow> {
+    struct Columns;
+    impl Command for Columns {
+        type Outcome = Vec<ColumnRow>;
+        fn on<S: System>(self) -> Vec<ColumnRow> {
+            S::columns()
+        }
+    }
+    sequence.run(Columns)
+}
+
+/// The sensors of LHCb by a folder of geometry files, or `nominal`: those of the detectors that the folder has files of.
+///
+/// # Errors
+/// Those of the files, and when there is none.
+pub fn describe_geometry(folder: &Path) -> Result<Vec<Sensor>> {
+    let geometry = Geometry::named(folder)?;
+    let parts = [
+        geometry.velo().map(|velo| Sensor::of_velo(&velo).collect::<Vec<_>>()),
+        geometry.ut().map(|ut| Sensor::of_ut(&ut).collect()),
+        geometry.scifi().map(|scifi| Sensor::of_scifi(&scifi).collect()),
+    ];
+    let (mut sensors, mut missing) = (Vec::new(), None);
+    for part in parts {
+        match part {
+            Ok(part) => sensors.extend(part),
+            Err(error @ Error::Io { .. }) => missing = missing.or(Some(error)),
+            Err(error) => return Err(error),
+        }
+    }
+    match missing {
+        Some(error) if sensors.is_empty() => Err(error),
+        _ => Ok(sensors),
+    }
+}
+
+/// The sensors of a simulated detector: `sim:velo`, `sim:lhcb` or `sim:cylinder`.
+///
+/// # Errors
+/// [`Error::Config`] for other inputs.
+pub fn describe_simulation(input: &str) -> Result<Vec<Sensor>> {
+    let detector = input.split(',').next().unwrap_or_default();
+    match detector {
+        "sim:lhcb" => describe_geometry(Path::new(peloton_io::input::NOMINAL)),
+        "sim:velo" => Ok(Sensor::of_velo(&Geometry::Nominal.velo()?).collect()),
+        "sim:cylinder" => Ok(Sensor::of_cylinder().collect()),
+        _ => Err(Error::Config(format!(
+            "{input}: only simulated detectors are described by name: sim:lhcb, sim:velo, sim:cylinder; others by \
+             --geometry DIR"
+        ))),
+    }
+}
+
+/// Sensors as CSV: a line of names, then a line for each sensor, lengths in mm.
+pub fn sensors_as_csv(sensors: &[Sensor]) -> String {
+    let corner = |number: usize| ["x", "y", "z"].map(|axis| format!("{axis}{number}_mm")).join(",");
+    let mut text = format!("detector,plane,sensor,{},radius_mm\n", [0, 1, 2, 3].map(corner).join(","));
+    for sensor in sensors {
+        let Sensor { detector, plane, sensor, shape } = sensor;
+        let shape = match shape {
+            crate::Shape::Corners(corners) => {
+                let values: Vec<_> = corners.iter().flatten().map(f32::to_string).collect();
+                format!("{},", values.join(","))
+            }
+            crate::Shape::Radius(radius) => format!("{}{radius}", ",".repeat(12)),
+        };
+        text.push_str(&format!("{detector},{plane},{sensor},{shape}\n"));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn simulated_detectors_have_their_sensors() {
+        let of = |input: &str| describe_simulation(input).unwrap();
+        assert_eq!((of("sim:velo").len(), of("sim:lhcb,events=3").len()), (208, 208 + 1048 + 1024));
+        let csv = sensors_as_csv(&of("sim:cylinder"));
+        let lines: Vec<_> = csv.lines().collect();
+        assert_eq!((lines.len(), lines[10]), (11, "cylinder,9,0,,,,,,,,,,,,,400"));
+        assert!(lines.iter().all(|line| line.matches(',').count() == 15), "{csv}");
+        let csv = sensors_as_csv(&of("sim:lhcb"));
+        assert!(csv.lines().all(|line| line.matches(',').count() == 15));
+        assert!(describe_simulation("sim:timepix").is_err() && describe_simulation("a.mdf").is_err());
+    }
+}

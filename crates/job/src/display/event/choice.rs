@@ -1,0 +1,66 @@
+//! [`EventChoice`]: which events are drawn.
+
+use crate::EventRange;
+use peloton::{Error, Result};
+use std::str::FromStr;
+
+/// Which events are drawn: `K`, or `A..B` for those from A on and before B, counted from 0 over all inputs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EventChoice {
+    /// Number of the first.
+    pub first: usize,
+    /// How many.
+    pub count: usize,
+}
+
+impl EventChoice {
+    /// The number of the only event.
+    ///
+    /// # Errors
+    /// [`Error::Config`] that begins with `why` when there are several.
+    pub fn single(self, why: &str) -> Result<u64> {
+        match self.count {
+            1 => Ok(self.first as u64),
+            count => Err(Error::Config(format!("--event: {why}, and these are {count}"))),
+        }
+    }
+
+    /// The same as a range.
+    pub fn range(self) -> EventRange {
+        EventRange { first: self.first, count: Some(self.count) }
+    }
+}
+
+impl FromStr for EventChoice {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let wrong =
+            || Error::Config(format!("`{text}` is neither a number, as 3, nor a range A..B, as 0..10"));
+        let number = |text: &str| text.parse::<usize>().map_err(|_| wrong());
+        let Some((first, end)) = text.split_once("..") else {
+            return Ok(Self { first: number(text)?, count: 1 });
+        };
+        let (first, end) = (number(first)?, number(end)?);
+        match end.checked_sub(first).filter(|count| *count > 0) {
+            Some(count) => Ok(Self { first, count }),
+            None => Err(Error::Config(format!("`{text}` has no event in it: B must be more than A"))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_ranges() {
+        let choice = |text: &str| text.parse::<EventChoice>();
+        assert_eq!(choice("7").unwrap(), EventChoice { first: 7, count: 1 });
+        assert_eq!(choice("2..5").unwrap(), EventChoice { first: 2, count: 3 });
+        for wrong in ["", "-1", "3..3", "5..2", "a..b", "1..", "..4", "1...4"] {
+            assert!(choice(wrong).is_err(), "{wrong}");
+        }
+        assert!(choice("2..5").unwrap().single("one").is_err());
+    }
+}

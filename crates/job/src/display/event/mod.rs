@@ -1,0 +1,323 @@
+//! Pictures of events: hits, tracks and what is true of them, the same for every sequence of events.
+//!
+//! ```text
+//! chunk of events --Gather (one per system)--> DrawnEvent --+--> view: one projection as SVG --> svg: a figure
+//!                                                           |                               '--> page: HTML
+//!                                                           '--> phoenix: 3D, for HSF Phoenix
+//! ```
+
+mod choice;
+mod gather;
+mod job;
+mod page;
+mod path;
+mod phoenix;
+mod svg;
+#[cfg(test)]
+mod tests;
+mod view;
+
+pub use choice::EventChoice;
+pub use gather::{Gather, GatherTracks, Gathered, HitsOf, Of};
+pub use job::display;
+pub use path::{Line, Piece};
+pub use view::View;
+
+use crate::Sensor;
+use peloton::Status;
+use peloton_io::input::EventId;
+use peloton_truth::{EventMatches, ParticleMatch, TrackMatch};
+
+/// A part of a detector that hits are of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Part {
+    /// Of LHCb.
+    Velo,
+    /// Of LHCb.
+    Ut,
+    /// Of LHCb.
+    SciFi,
+    /// The cylinder detector.
+    Cylinder,
+}
+
+impl Part {
+    /// All parts.
+    pub const ALL: [Part; 4] = [Part::Velo, Part::Ut, Part::SciFi, Part::Cylinder];
+
+    /// What people call it; the same as [`Sensor::detector`].
+    pub fn name(self) -> &'static str {
+        match self {
+            Part::Velo => "Velo",
+            Part::Ut => "UT",
+            Part::SciFi => "SciFi",
+            Part::Cylinder => "cylinder",
+        }
+    }
+}
+
+/// A point in space, mm.
+pub type Point = [f64; 3];
+
+/// A hit: a point, or a strip or fibre that measures one direction alone.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Hit {
+    /// Where it is.
+    pub part: Part,
+    /// What tracks name it by.
+    pub id: u32,
+    /// Both ends of the strip; the same point twice of a pixel.
+    pub ends: [Point; 2],
+}
+
+impl Hit {
+    /// A hit that is a point.
+    pub fn point(part: Part, id: u32, at: Point) -> Self {
+        Self { part, id, ends: [at; 2] }
+    }
+
+    /// Half way between the ends.
+    pub fn middle(&self) -> Point {
+        let [a, b] = self.ends;
+        std::array::from_fn(|axis| 0.5 * (a[axis] + b[axis]))
+    }
+
+    /// How long the strip is, mm; 0 for a point.
+    pub fn length(&self) -> f64 {
+        let [a, b] = self.ends;
+        (0..3).map(|axis| (b[axis] - a[axis]).powi(2)).sum::<f64>().sqrt()
+    }
+
+    /// The point of the strip, or of its extension, at this y.
+    pub fn at_y(&self, y: f64) -> Point {
+        let [a, b] = self.ends;
+        let long = b[1] - a[1];
+        if long == 0.0 {
+            return self.middle();
+        }
+        let share = (y - a[1]) / long;
+        [a[0] + share * (b[0] - a[0]), y, a[2] + share * (b[2] - a[2])]
+    }
+
+    /// Whether all coordinates are numbers.
+    pub fn is_finite(&self) -> bool {
+        self.ends.iter().flatten().all(|value| value.is_finite())
+    }
+}
+
+/// A track as it is drawn.
+#[derive(Debug, Clone, Default)]
+pub struct Track {
+    /// Its hits, as indices into those of the event, in its own order; hits that the event does not have are left out.
+    pub hits: Vec<usize>,
+    /// How many hits it names.
+    pub named: usize,
+    /// Where its hits are: of a strip the point nearest to the fitted line.
+    pub points: Vec<Point>,
+    /// What was fitted, piece by piece.
+    pub pieces: Vec<Piece>,
+    /// Whether it flies towards smaller z, from the last of its points to the first.
+    pub is_backward: bool,
+    /// Its momentum, where it is measured.
+    pub momentum: Option<Momentum>,
+    /// One value for each of [`DrawnEvent::columns`].
+    pub values: Vec<f64>,
+}
+
+/// A measured momentum.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Momentum {
+    /// Momentum, GeV/c.
+    pub p: f64,
+    /// Transverse momentum, GeV/c.
+    pub pt: f64,
+    /// Charge over momentum, c/GeV.
+    pub qop: f64,
+}
+
+/// A true particle as it is drawn.
+#[derive(Debug, Clone, Default)]
+pub struct Particle {
+    /// In words: PDG code and key, as far as they are known.
+    pub name: String,
+    /// Momentum, GeV/c.
+    pub p: f64,
+    /// Transverse momentum, GeV/c.
+    pub pt: f64,
+    /// Pseudorapidity.
+    pub eta: f64,
+    /// Its hits, as indices into those of the event, from the smallest z up, or from inside out.
+    pub hits: Vec<usize>,
+    /// Where they are.
+    pub points: Vec<Point>,
+}
+
+/// What is true of an event.
+#[derive(Debug, Clone, Default)]
+pub struct Truth {
+    /// All particles.
+    pub particles: Vec<Particle>,
+    /// What became of particles and tracks.
+    pub matches: EventMatches,
+}
+
+/// A column of the table of tracks.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrackColumn {
+    /// Its name.
+    pub name: &'static str,
+    /// Unit, 1 for none.
+    pub unit: &'static str,
+    /// What the values mean.
+    pub meaning: &'static str,
+}
+
+/// An event as it is drawn. Lengths are mm.
+#[derive(Debug, Clone)]
+pub struct DrawnEvent {
+    /// Which one it is.
+    pub id: EventId,
+    /// What became of it.
+    pub status: Status,
+    /// Its hits.
+    pub hits: Vec<Hit>,
+    /// What is told of each track.
+    pub columns: Vec<TrackColumn>,
+    /// Its tracks.
+    pub tracks: Vec<Track>,
+    /// What is true of it, where that is known.
+    pub truth: Option<Truth>,
+}
+
+/// What a line in the picture is, by the truth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Class {
+    /// A track of an event without truth.
+    Track,
+    /// The first track of a particle.
+    Found,
+    /// Another track of a particle that has one.
+    Clone,
+    /// A track of no particle.
+    Ghost,
+    /// A particle that should have a track and has none.
+    Missed,
+}
+
+impl Class {
+    /// All classes, those on top last.
+    pub const ALL: [Class; 5] = [Class::Track, Class::Found, Class::Missed, Class::Clone, Class::Ghost];
+
+    /// One such, and the name of its style.
+    pub fn name(self) -> &'static str {
+        match self {
+            Class::Track => "track",
+            Class::Found => "found",
+            Class::Clone => "clone",
+            Class::Ghost => "ghost",
+            Class::Missed => "missed",
+        }
+    }
+
+    /// What a legend says.
+    pub fn legend(self) -> &'static str {
+        match self {
+            Class::Track => "tracks",
+            Class::Found => "found",
+            Class::Clone => "clones",
+            Class::Ghost => "ghosts",
+            Class::Missed => "missed",
+        }
+    }
+
+    /// What it is, in a sentence.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Class::Track => "tracks; the input has no truth to compare with",
+            Class::Found => "tracks that are a true particle, the first of each",
+            Class::Clone => "further tracks of a particle that has one",
+            Class::Ghost => "tracks that are no particle",
+            Class::Missed => "reconstructible particles without a track: their hits are joined",
+        }
+    }
+
+    /// Its colour, of the palette of Okabe and Ito.
+    pub fn colour(self) -> &'static str {
+        match self {
+            Class::Track => "#0072b2",
+            Class::Found => "#009e73",
+            Class::Clone => "#cc79a7",
+            Class::Ghost => "#d55e00",
+            Class::Missed => "#56b4e9",
+        }
+    }
+
+    fn of(track: Option<&TrackMatch>) -> Self {
+        match track {
+            None => Class::Track,
+            Some(track) if track.is_clone || track.is_repeated => Class::Clone,
+            Some(track) if track.particle.is_some() => Class::Found,
+            Some(_) => Class::Ghost,
+        }
+    }
+}
+
+impl DrawnEvent {
+    /// What a track is.
+    pub fn class(&self, track: usize) -> Class {
+        Class::of(self.track_match(track))
+    }
+
+    /// What the truth says of a track.
+    pub fn track_match(&self, track: usize) -> Option<&TrackMatch> {
+        self.truth.as_ref()?.matches.tracks.get(track)
+    }
+
+    /// The particles that should have a track, have hits here and have no track.
+    pub fn missed(&self) -> impl Iterator<Item = (&Particle, &ParticleMatch)> {
+        let both = |truth: &'_ Truth| truth.particles.len().min(truth.matches.particles.len());
+        let truth = self.truth.iter().filter(|_| !self.tracks.is_empty() || self.status == Status::Ok);
+        truth.flat_map(move |truth| {
+            let all = truth.particles.iter().zip(&truth.matches.particles).take(both(truth));
+            all.filter(|(particle, fate)| {
+                fate.tracks == 0 && !fate.categories.is_empty() && !particle.points.is_empty()
+            })
+        })
+    }
+
+    /// How many lines there are of a class.
+    pub fn count(&self, class: Class) -> usize {
+        match class {
+            Class::Missed => self.missed().count(),
+            _ => (0..self.tracks.len()).filter(|&track| self.class(track) == class).count(),
+        }
+    }
+
+    /// The classes that lines of this event are of, with how many there are.
+    pub fn classes(&self) -> Vec<(Class, usize)> {
+        let known = |class: &Class| (*class == Class::Track) == self.truth.is_none();
+        Class::ALL.into_iter().filter(known).map(|class| (class, self.count(class))).collect()
+    }
+
+    /// For each hit whether it is on a track, or on a missed particle.
+    pub fn used(&self) -> Vec<bool> {
+        let mut used = vec![false; self.hits.len()];
+        let on_tracks = self.tracks.iter().flat_map(|track| &track.hits);
+        let missed = self.missed().flat_map(|(particle, _)| &particle.hits);
+        on_tracks.chain(missed).for_each(|&hit| used[hit] = true);
+        used
+    }
+}
+
+/// Everything that is drawn: events, and the detector that they are in.
+#[derive(Debug, Clone)]
+pub struct Scene {
+    /// What was reconstructed.
+    pub sequence: crate::SequenceName,
+    /// What was read, in words.
+    pub title: String,
+    /// Sensors or layers.
+    pub sensors: Vec<Sensor>,
+    /// The events.
+    pub events: Vec<DrawnEvent>,
+}

@@ -1,0 +1,155 @@
+//! [`Reader`]: the events of any input, batch by batch, for programs that reconstruct them themselves.
+
+use super::Events;
+use crate::registry::Command;
+use crate::system::open;
+use crate::{Beside, Host, Opened, Request, System};
+use peloton::Result;
+use peloton::cylinder::{Cylinder, CylinderSample};
+use peloton::engine::{Batch, Sequence};
+use peloton::event::{RawBatch, TruthEvent};
+use peloton::velo::{Velo, VeloInput, VeloInputBatch};
+use peloton_io::input::EventId;
+use std::any::Any;
+
+/// Reads the inputs of a request, as jobs on its sequence do.
+pub struct Reader {
+    input: Box<dyn Reads>,
+    /// Whether true particles were asked for; simulations make them in any case.
+    truth: bool,
+}
+
+/// Events in memory, which every engine takes that takes events of their kind.
+pub struct ReadEvents {
+    batch: Box<dyn Any + Send + Sync>,
+    beside: Beside,
+}
+
+trait Reads: Send {
+    fn read(&mut self, events: usize) -> Result<Option<ReadEvents>>;
+    fn problems(&self) -> (&[String], u64);
+    fn dropped(&self) -> Vec<(&'static str, u64)>;
+}
+
+impl<S: System> Reads for Opened<S> {
+    fn read(&mut self, events: usize) -> Result<Option<ReadEvents>> {
+        let (mut batch, mut beside) = (S::Batch::default(), Beside::default());
+        while batch.len() < events {
+            if self.source.read(events - batch.len(), &mut batch, &mut beside)? == 0 {
+                break;
+            }
+        }
+        beside.complete(batch.event_ids());
+        Ok((!batch.is_empty()).then(|| ReadEvents { batch: Box::new(batch), beside }))
+    }
+
+    fn problems(&self) -> (&[String], u64) {
+        self.source.problems()
+    }
+
+    fn dropped(&self) -> Vec<(&'static str, u64)> {
+        self.source.dropped()
+    }
+}
+
+impl Reader {
+    /// Opens the inputs; `truth` says whether the true particles are read, too.
+    ///
+    /// # Errors
+    /// Those of the readers, and for the sequence of an endless stream, whose input has no events.
+    pub fn open(request: &Request, truth: bool, host: Host<'_>) -> Result<Self> {
+        struct Open<'a>(&'a Request, bool, Host<'a>);
+        impl Command for Open<'_> {
+            type Outcome = Result<Reader>;
+            fn on<S: System>(self) -> Result<Reader> {
+                if S::IS_STREAM {
+                    let words = "has an endless stream as input, not events";
+                    return Err(peloton::Error::Unsupported(format!("the sequence {} {words}", S::NAME)));
+                }
+                let opened = open::<S>(self.0, self.1, self.2)?;
+                Ok(Reader { input: Box::new(opened), truth: self.1 })
+            }
+        }
+        request.config.sequence.run(Open(request, truth, host))
+    }
+
+    /// The next events, at most so many; none at the end.
+    ///
+    /// # Errors
+    /// When the input cannot be read on.
+    pub fn read(&mut self, events: usize) -> Result<Option<ReadEvents>> {
+        let mut read = self.input.read(events.max(1))?;
+        if let Some(read) = read.as_mut().filter(|_| !self.truth) {
+            read.beside.truth.clear();
+        }
+        Ok(read)
+    }
+
+    /// What was wrong with the input so far without ending it, and how often in all.
+    pub fn problems(&self) -> (&[String], u64) {
+        self.input.problems()
+    }
+
+    /// Reasons and counts of what was lost before it could become an event.
+    pub fn dropped(&self) -> Vec<(&'static str, u64)> {
+        self.input.dropped()
+    }
+}
+
+impl ReadEvents {
+    /// The events, as engines take them.
+    pub fn events(&self) -> Events<'_> {
+        let batch = &*self.batch;
+        if let Some(sample) = batch.downcast_ref::<CylinderSample>() {
+            return Events::CylinderHits(Cylinder::view(sample));
+        }
+        if let Some(batch) = batch.downcast_ref::<VeloInputBatch>() {
+            return match Velo::view(batch) {
+                VeloInput::Hits(hits) => Events::VeloHits(hits),
+                VeloInput::Banks(banks) => Events::Banks(banks),
+            };
+        }
+        let banks = batch.downcast_ref::<RawBatch>();
+        Events::Banks(banks.expect("systems of events have hits or raw banks as input").view())
+    }
+
+    /// Which events they are.
+    pub fn ids(&self) -> &[EventId] {
+        &self.beside.ids
+    }
+
+    /// The true particles of each event of LHCb, where they were asked for and are known.
+    pub fn truth(&self) -> &[TruthEvent] {
+        &self.beside.truth
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Cancel, Config, SequenceName, Silent};
+
+    #[test]
+    fn events_are_read_once_whatever_the_batches() {
+        let (progress, cancel) = (Silent, Cancel::default());
+        let host = Host { progress: &progress, cancel: &cancel };
+        let sequences = [
+            (SequenceName::Velo, "sim:velo,events=7,seed=1", true),
+            (SequenceName::Ut, "sim:lhcb,events=7,seed=1", true),
+            (SequenceName::Cylinder, "sim:cylinder,events=7,tracks=20,seed=1", false),
+        ];
+        for (sequence, input, has_truth) in sequences {
+            let config = Config { sequence, ..Config::default() };
+            let request = Request { inputs: vec![input.into()], config, ..Request::default() };
+            let mut reader = Reader::open(&request, true, host).unwrap();
+            let (mut numbers, mut sizes) = (Vec::new(), Vec::new());
+            while let Some(read) = reader.read(3).unwrap() {
+                assert_eq!(read.events().len(), read.ids().len());
+                assert_eq!(read.truth().len(), if has_truth { read.ids().len() } else { 0 });
+                sizes.push(read.ids().len());
+                numbers.extend(read.ids().iter().map(|id| id.number));
+            }
+            assert_eq!((numbers, sizes), ((0..7).collect(), vec![3, 3, 1]), "{sequence}");
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! What pictures show of events of the cylinder detector, whose files are in cm.
+
+use crate::Sensor;
+use crate::display::{Gather, Gathered, Hit, Line, Momentum, Of, Part, Particle, Piece, Point, Track, Truth};
+use peloton::cylinder::{CylinderSample, Helix};
+use peloton::event::{CYLINDER_LAYERS, CylinderEvent, CylinderTracks, CylinderTruth, NO_HIT};
+use peloton_truth::CylinderChecker;
+
+/// mm in a cm.
+const MM_PER_CM: f64 = 10.0;
+/// Points of a fitted helix.
+const STEPS: usize = 24;
+
+/// Gathers its events.
+pub struct GatherCylinder {
+    /// Field along z, T.
+    field: f64,
+}
+
+impl GatherCylinder {
+    /// For a detector in this field, T.
+    pub fn new(field: f64) -> Self {
+        Self { field }
+    }
+
+    fn track(&self, tracks: &CylinderTracks, track: usize, hits: &[Hit]) -> Track {
+        let own: Vec<_> = tracks.hits_of(track).iter().map(|&hit| hit as usize).collect();
+        let points: Vec<Point> = own.iter().filter_map(|&hit| hits.get(hit)).map(Hit::middle).collect();
+        let [radius, azimuth, z, qpt, phi, theta] =
+            [0, 1, 2, 3, 4, 5].map(|column| f64::from(tracks.state[column][track]));
+        let start = [radius * azimuth.cos(), radius * azimuth.sin(), z, qpt, phi, theta];
+        let end = points.iter().map(|p| p[0].hypot(p[1]) / MM_PER_CM).fold(radius, f64::max);
+        let pt = 1.0 / qpt.abs();
+        let p = pt / theta.sin();
+        Track {
+            named: own.len(),
+            hits: own.into_iter().filter(|hit| *hit < hits.len()).collect(),
+            points,
+            pieces: helix(Helix::new(start, self.field), radius, end),
+            momentum: p.is_finite().then_some(Momentum { p, pt, qop: qpt.signum() / p }),
+            ..Track::default()
+        }
+    }
+}
+
+/// The helix of a state from one radius to another, cm.
+fn helix(state: Helix, from: f64, to: f64) -> Vec<Piece> {
+    let radius = |step: usize| from + (to - from) * step as f64 / STEPS as f64;
+    let points: Vec<Point> = (0..=STEPS)
+        .map_while(|step| state.at_radius(radius(step)))
+        .map(|at| at.position.map(|value| MM_PER_CM * value))
+        .take_while(|point| point.iter().all(|value| value.is_finite()))
+        .collect();
+    if points.len() < 2 { Vec::new() } else { vec![Piece { line: Line::State, points }] }
+}
+
+impl Gather<CylinderSample, CylinderTracks> for GatherCylinder {
+    fn sensors(&self) -> Vec<Sensor> {
+        Sensor::of_cylinder().collect()
+    }
+
+    fn event(&mut self, of: &Of<'_, CylinderSample, CylinderTracks>) -> Gathered {
+        let (batch, number) = (&of.chunk.batch, of.number);
+        let event = batch.hits.event(number);
+        let hits: Vec<Hit> = (0..event.len()).map(|hit| point(&event, hit)).collect();
+        let tracks = of.results.of_event(of.event).map(|track| self.track(of.results, track, &hits));
+        let tracks = tracks.collect();
+        let mut checker = CylinderChecker::default();
+        checker.event(&batch.hits, &batch.truth, number, of.results.hit_lists(of.event));
+        let first = batch.truth.particles.start[number] as usize;
+        let end = batch.truth.particles.start[number + 1] as usize;
+        let particles = (first..end).map(|at| particle(&batch.truth, at, at - first, &hits)).collect();
+        Gathered { hits, tracks, truth: Some(Truth { particles, matches: checker.last_event().clone() }) }
+    }
+}
+
+fn point(event: &CylinderEvent<'_>, hit: usize) -> Hit {
+    let at = [event.x[hit], event.y[hit], event.z[hit]].map(|cm| MM_PER_CM * f64::from(cm));
+    Hit::point(Part::Cylinder, hit as u32, at)
+}
+
+/// A particle by its number among those of all events and of its own.
+fn particle(truth: &CylinderTruth, at: usize, number: usize, hits: &[Hit]) -> Particle {
+    let [.., qpt, _, theta] = truth.particles.vertex.each_ref().map(|column| f64::from(column[at]));
+    let on_layers = (0..CYLINDER_LAYERS).map(|layer| truth.particles.hits[layer][at]);
+    let own: Vec<_> = on_layers.filter(|hit| *hit != NO_HIT).map(|hit| hit as usize).collect();
+    let own: Vec<_> = own.into_iter().filter(|hit| *hit < hits.len()).collect();
+    let pt = 1.0 / qpt.abs();
+    Particle {
+        name: format!("particle {number}"),
+        p: pt / theta.sin(),
+        pt,
+        eta: -(0.5 * theta).tan().ln(),
+        points: own.iter().map(|&hit| hits[hit].middle()).collect(),
+        hits: own,
+    }
+}

@@ -1,0 +1,62 @@
+"""Real-time particle track and pixel cluster reconstruction.
+
+>>> import peloton
+>>> tracks = peloton.run("sim:velo,events=3,seed=1")
+>>> len(tracks), tracks.column("chi2").dtype
+(3, dtype('float32'))
+
+Inputs are those of the command line: files, folders, `sim:...`, and for clusters addresses. Results are columns, which
+pyarrow, polars, pandas and duckdb read in place, and awkward through `to_awkward()`.
+"""
+
+from peloton._native import SCHEMA_VERSION, __version__
+from peloton.engine import Engine
+from peloton.errors import (
+    ColumnError,
+    ConfigError,
+    Error,
+    FormatError,
+    InputError,
+    InternalError,
+    PelotonWarning,
+    UnsupportedError,
+)
+from peloton.events import EventBatch, Reader, read, simulate
+from peloton.jobs import check, compare, run, throughput, tune
+from peloton.reports import CheckReport, Comparison, Profile, Summary, Throughput
+from peloton.results import Clusters, Hits, Results, Tracks
+from peloton.streams import ClusterStream, clusters
+
+__all__ = [
+    "SCHEMA_VERSION",
+    "CheckReport",
+    "ClusterStream",
+    "Clusters",
+    "ColumnError",
+    "Comparison",
+    "ConfigError",
+    "Engine",
+    "Error",
+    "EventBatch",
+    "FormatError",
+    "Hits",
+    "InputError",
+    "InternalError",
+    "PelotonWarning",
+    "Profile",
+    "Reader",
+    "Results",
+    "Summary",
+    "Throughput",
+    "Tracks",
+    "UnsupportedError",
+    "__version__",
+    "check",
+    "clusters",
+    "compare",
+    "read",
+    "run",
+    "simulate",
+    "throughput",
+    "tune",
+]

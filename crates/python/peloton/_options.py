@@ -1,0 +1,140 @@
+"""Keyword arguments that all jobs have, as the native half takes them."""
+
+import json
+import os
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, TypedDict, Unpack
+
+from peloton.errors import ConfigError
+
+Path_ = str | os.PathLike[str]
+Config = Mapping[str, Any] | str | os.PathLike[str]
+
+
+class Options(TypedDict, total=False):
+    """What every job takes beside its inputs; all keys may be left out.
+
+    sequence: velo, velo-ut, scifi, long (tracks), ut, scifi-hits (hits), timepix (clusters), cylinder (tracks); without it
+        what the input is for, else velo.
+    preset: best, paper, forwarding, hlt1, hlt1-unrestricted.
+    isa, gang, threads, slice_events: how it is computed; results never depend on them. Without them, or with "auto",
+        the best of this CPU, and a thread for each core.
+    geometry: folder of the detector's geometry files, or "nominal"; raw banks need one.
+    velo_banks: auto, retina, superpixel.
+    config: a dictionary, TOML text, or the path of a TOML file (`peloton run --print-config`).
+    format: format of the inputs; without it, by their content.
+    events: which ones: slice(first, end), or a pair of first and count.
+    strict: whether the first event that fails ends the job.
+    max_bad: so many events may fail at most.
+    mask_hot: drop pixels with more hits than this in the first million.
+    trigger: pair hits with this edge of a trigger input: rise1, fall1, rise2, fall2.
+    """
+
+    sequence: str | None
+    preset: str | None
+    isa: str | None
+    gang: int | str | None
+    threads: int | str | None
+    slice_events: int | None
+    geometry: Path_ | None
+    velo_banks: str | None
+    config: Config | None
+    format: str | None
+    events: slice | tuple[int, int] | None
+    strict: bool
+    max_bad: int | None
+    mask_hot: int | None
+    trigger: str | None
+
+
+KEYS = frozenset(Options.__annotations__)
+
+
+def request(inputs: Path_ | Iterable[Path_], **options: Unpack[Options]) -> dict[str, Any]:
+    """The request of a job, with every key that the native half asks for."""
+    unknown = sorted(set(options) - KEYS)
+    if unknown:
+        raise TypeError(f"unknown argument {', '.join(unknown)}: choose from {', '.join(sorted(KEYS))}")
+    first, count = _events(options.get("events"))
+    geometry = options.get("geometry")
+    return {
+        "inputs": _inputs(inputs),
+        "format": options.get("format"),
+        "first": first,
+        "count": count,
+        "strict": bool(options.get("strict", False)),
+        "max_bad": options.get("max_bad"),
+        "geometry": None if geometry is None else os.fspath(geometry),
+        "velo_banks": options.get("velo_banks"),
+        "sequence": options.get("sequence"),
+        "preset": options.get("preset"),
+        "isa": options.get("isa"),
+        "gang": _number("gang", options.get("gang")),
+        "threads": _number("threads", options.get("threads")),
+        "slice_events": _number("slice_events", options.get("slice_events")),
+        "config": _toml(options.get("config")),
+        "mask_hot": options.get("mask_hot"),
+        "trigger": options.get("trigger"),
+        "command": " ".join(sys.argv),
+    }
+
+
+def _inputs(inputs: Path_ | Iterable[Path_]) -> list[str]:
+    if isinstance(inputs, str | os.PathLike):
+        return [os.fspath(inputs)]
+    return [os.fspath(one) for one in inputs]
+
+
+def _number(name: str, value: int | str | None) -> int | None:
+    if value is None or value == "auto":
+        return None
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise ConfigError(f"{name}: {value!r} is neither a number nor 'auto'")
+    return value
+
+
+def _events(events: slice | tuple[int, int] | None) -> tuple[int, int | None]:
+    if events is None:
+        return 0, None
+    if isinstance(events, slice):
+        first, end = events.start or 0, events.stop
+        if events.step not in (None, 1) or first < 0 or (end is not None and end < first):
+            raise ConfigError(f"events: {events} is not slice(first, end) with 0 <= first <= end")
+        return first, None if end is None else end - first
+    first, count = events
+    if first < 0 or count < 0:
+        raise ConfigError(f"events: {events} is not a pair of first and count")
+    return first, count
+
+
+def _toml(config: Config | None) -> str:
+    if config is None:
+        return ""
+    if isinstance(config, Mapping):
+        return "\n".join(_table(config, ""))
+    if isinstance(config, str) and ("\n" in config or "=" in config or not config):
+        return config
+    try:
+        return Path(config).read_text()
+    except OSError as error:
+        raise ConfigError(f"config: {error}") from error
+
+
+def _table(values: Mapping[str, Any], name: str) -> list[str]:
+    """The lines of a TOML table: its own keys before the tables in it."""
+    lines = [f"[{name}]"] if name else []
+    tables = {key: value for key, value in values.items() if isinstance(value, Mapping)}
+    for key, value in values.items():
+        if key in tables or value is None:
+            continue
+        if isinstance(value, os.PathLike):
+            value = os.fspath(value)
+        try:
+            lines.append(f"{key} = {json.dumps(value, allow_nan=False)}")
+        except (TypeError, ValueError) as error:
+            raise ConfigError(f"config: {key}: {error}") from error
+    for key, table in tables.items():
+        lines.extend(_table(table, f"{name}.{key}" if name else key))
+    return lines

@@ -1,0 +1,312 @@
+"""Runs a job in parts on a Dask cluster.
+
+    from dask.distributed import Client
+    import peloton.distributed
+
+    with Client("tcp://scheduler:8786") as client:
+        manifest = peloton.distributed.run(["a.mdf", "b.mdf"], "tracks/", client, geometry="geometry/")
+    print(manifest.hash_events)
+
+Each part is one task, and what a task returns is a few numbers: results go to files in a folder that all machines
+share. A part that is done is not run again, so that the same call after a crash finishes what lacks.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from peloton.errors import Error
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+__all__ = ["FailedPart", "Manifest", "PartError", "PartsFailed", "run", "run_part"]
+
+# A part has all threads of its worker, so that a worker runs one at a time.
+_one_at_a_time = threading.Lock()
+
+
+@dataclass(frozen=True)
+class FailedPart:
+    """A part that is not there, or does not belong to the others."""
+
+    part: int
+    input: str
+    reason: str
+    runs: int
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """The sum of all parts, as ``_manifest.json`` has it."""
+
+    is_complete: bool
+    """Whether every part is there once and belongs to the others."""
+    parts: int
+    """Number of parts of the plan."""
+    parts_done: int
+    """Those of them that are done."""
+    hash_events: str
+    """The hashes of all events added up: that of one run over all inputs when complete."""
+    runs: int
+    """How often parts were begun in all."""
+    failed: list[FailedPart]
+    """Parts that are not there, with reasons."""
+    document: dict[str, Any] = field(repr=False)
+    """All of ``_manifest.json``: the sums of all counters too."""
+
+    @classmethod
+    def of(cls, document: dict[str, Any]) -> Manifest:
+        """The manifest that a document describes."""
+        names = ("is_complete", "parts", "parts_done", "hash_events", "runs")
+        failed = [FailedPart(**part) for part in document["failed"]]
+        return cls(**{name: document[name] for name in names}, failed=failed, document=document)
+
+
+class PartError(Error):
+    """A part that could not be made."""
+
+
+class PartsFailed(Error):
+    """Some parts could not be made; all others are there."""
+
+    def __init__(self, manifest: Manifest) -> None:
+        super().__init__(manifest.document["failure"] or "not all parts are there")
+        self.manifest = manifest
+
+
+def run(
+    inputs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    output: str | os.PathLike[str],
+    client: Client | None = None,
+    *,
+    part_events: int = 10_000,
+    retries: int = 2,
+    on_error: str = "raise",
+    progress: bool | None = None,
+    program: str | None = None,
+    **engine: Any,
+) -> Manifest:
+    """Reconstructs inputs in parts on a Dask cluster and adds the parts up.
+
+    Parameters
+    ----------
+    inputs
+        Files, folders or ``sim:...``; or a plan that ``peloton plan`` made, a file whose name ends in ``.json``.
+    output
+        Folder of the parts, which all workers share: ``part-00017.parquet`` and ``part-00017.json`` each.
+    client
+        Of the cluster; without it, a cluster of this machine's cores is started for the call.
+    part_events
+        Events of a part at most; parts of 2 to 10 s each are a good size.
+    retries
+        How often a part that fails is tried again. A part whose workers die is given up by Dask when
+        ``distributed.scheduler.allowed-failures`` + 1 of them are dead; it is then tried once more after all others, alone,
+        since it may merely have waited at workers that died of another part.
+    on_error
+        ``"raise"``: `PartsFailed` at the end when parts lack; ``"skip"``: return the manifest, which names them.
+    progress
+        Whether to show how many parts are done; by default on a terminal.
+    program
+        The command line program; by default ``peloton`` on the path of each worker.
+    **engine
+        Flags of ``peloton run``: ``sequence="long"``, ``geometry="geometry/"``, ``preset="hlt1"``, ``strict=True``.
+    """
+    if on_error not in ("raise", "skip"):
+        raise ValueError(f'on_error={on_error!r}: it is "raise" or "skip"')
+    folder = Path(output).absolute()
+    folder.mkdir(parents=True, exist_ok=True)
+    plan = _plan(inputs, folder, part_events, program)
+    flags = _flags(engine)
+    if client is None:
+        from distributed import Client
+
+        with _local_cluster() as cluster, Client(cluster) as client:
+            reasons = _run_parts(client, plan, folder, flags, retries, progress, program)
+    else:
+        reasons = _run_parts(client, plan, folder, flags, retries, progress, program)
+    for part, reason in reasons.items():
+        _write_reason(folder / f"part-{part:05}.failed.json", reason)
+    done = _call([_program(program), "manifest", str(folder), "--plan", str(plan), "--quiet", "--json", "-"])
+    if not done.stdout:
+        raise PartError(_message(done))
+    manifest = Manifest.of(json.loads(done.stdout))
+    if done.returncode and on_error == "raise":
+        raise PartsFailed(manifest)
+    return manifest
+
+
+def run_part(
+    plan: str,
+    part: int,
+    output: str,
+    flags: Iterable[str] = (),
+    threads: int | None = None,
+    program: str | None = None,
+) -> dict[str, Any]:
+    """Runs one part, unless it is done, and says the little that there is to say of it."""
+    with _one_at_a_time:
+        threads = threads or _threads_of_worker()
+        done = _call(
+            [_program(program), "run", "--plan", plan, "--part", str(part), "--output", output]
+            + ["--threads", str(threads), "--quiet", "--json", "-", *flags]
+        )
+    if done.returncode:
+        raise PartError(_message(done))
+    report = json.loads(done.stdout)
+    return {name: report[name] for name in ("part", "host", "level", "seconds", "runs")}
+
+
+def _run_parts(
+    client: Client,
+    plan: Path,
+    folder: Path,
+    flags: list[str],
+    retries: int,
+    progress: bool | None,
+    program: str | None,
+) -> dict[int, str]:
+    """Runs all parts; says of those that failed why."""
+    from distributed import as_completed
+    from distributed.scheduler import KilledWorker
+
+    parts = range(len(json.loads(plan.read_text())["parts"]))
+
+    def submit(some: Iterable[int]) -> dict[Future[Any], int]:
+        how = {"output": str(folder), "flags": flags, "program": program}
+        # Not pure: Dask would remember a part by its arguments, whatever became of the files.
+        return {
+            client.submit(run_part, str(plan), part, **how, retries=retries, pure=False): part for part in some
+        }
+
+    reasons: dict[int, str] = {}
+    suspects = []
+    show = sys.stderr.isatty() if progress is None else progress
+    futures = submit(parts)
+    for count, future in enumerate(as_completed(list(futures)), 1):
+        # Dask forgets a future that nobody holds.
+        part = futures.pop(future)
+        if future.status != "finished":
+            error = future.exception()
+            reasons[part] = str(error)
+            if isinstance(error, KilledWorker):
+                suspects.append(part)
+        if show:
+            failed = f", {len(reasons)} failed" if reasons else ""
+            end = "\n" if count == len(parts) else ""
+            print(f"\r{count} of {len(parts)} parts{failed}", end=end, file=sys.stderr, flush=True)
+    # Dask suspects all parts that a worker had when it died. Alone, a part shows whether it was the one.
+    for part in suspects:
+        (future,) = submit([part])
+        error = future.exception()
+        if isinstance(error, KilledWorker):
+            reasons[part] = f"{error.allowed_failures + 1} workers died while they ran it, and nothing else"
+        elif error is not None:
+            reasons[part] = str(error)
+        else:
+            del reasons[part]
+    return reasons
+
+
+def _local_cluster() -> Any:
+    """A cluster of this machine's cores."""
+    from distributed import LocalCluster
+
+    cluster: Any = LocalCluster(processes=True, threads_per_worker=1, dashboard_address=":0")
+    # Workers that die while they start are replaced, too.
+    cluster.adapt(minimum=len(cluster.workers), maximum=len(cluster.workers))
+    return cluster
+
+
+def _plan(
+    inputs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    folder: Path,
+    part_events: int,
+    program: str | None,
+) -> Path:
+    """The plan that is given, or one that is made of the inputs in the folder of the parts."""
+    given = [inputs] if isinstance(inputs, (str, os.PathLike)) else list(inputs)
+    names = [os.fspath(name) for name in given]
+    if len(names) == 1 and names[0].endswith(".json") and "parts" in _keys(names[0]):
+        return Path(names[0]).absolute()
+    plan = folder / "_plan.json"
+    done = _call(
+        [_program(program), "plan", *names, "--part-events", str(part_events), "--output", str(plan), "--quiet"]
+    )
+    if done.returncode:
+        raise PartError(_message(done))
+    return plan
+
+
+def _keys(path: str) -> Iterable[str]:
+    """The keys of a JSON document; events of hits are JSON, too, but have no parts."""
+    try:
+        document = json.loads(Path(path).read_text())
+    except (OSError, ValueError):
+        return ()
+    return document.keys() if isinstance(document, dict) else ()
+
+
+def _flags(engine: Mapping[str, Any]) -> list[str]:
+    """Arguments of Python as flags of the command line."""
+    flags = []
+    for name, value in engine.items():
+        flag = "--" + name.replace("_", "-")
+        if flag in ("--json", "--quiet", "--plan", "--part", "--output", "--threads"):
+            raise TypeError(f"{name} is not for the caller: parts have it from the cluster")
+        if value is True:
+            flags.append(flag)
+        elif value is not None and value is not False:
+            flags += [flag, os.fspath(value) if isinstance(value, os.PathLike) else str(value)]
+    return flags
+
+
+def _threads_of_worker() -> int:
+    """Threads of the worker that runs this task; one where there is none."""
+    from distributed import get_worker
+
+    try:
+        return int(get_worker().state.nthreads)
+    except ValueError:
+        return 1
+
+
+def _program(program: str | None) -> str:
+    """The command line program."""
+    found = shutil.which(program or os.environ.get("PELOTON_PROGRAM", "peloton"))
+    if found is None:
+        raise FileNotFoundError(
+            "there is no program `peloton` on the path: install it, or say where it is with program=..."
+        )
+    return found
+
+
+def _call(command: list[str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+
+
+def _message(done: subprocess.CompletedProcess[str]) -> str:
+    """What the program said of its failure."""
+    lines = [line for line in done.stderr.splitlines() if line]
+    errors = [line.removeprefix("error: ") for line in lines if line.startswith("error: ")]
+    if errors:
+        return errors[-1]
+    if done.returncode < 0:
+        return f"killed by signal {-done.returncode}"
+    return lines[-1] if lines else f"exit code {done.returncode} without a word"
+
+
+def _write_reason(path: Path, reason: str) -> None:
+    """Writes why a part failed where the manifest looks for it."""
+    temporary = path.with_name("." + path.name)
+    temporary.write_text(json.dumps({"reason": reason}) + "\n")
+    temporary.replace(path)

@@ -1,0 +1,124 @@
+"""Events in memory: read from inputs batch by batch, or simulated."""
+
+import os
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import Any, Unpack
+
+import numpy as np
+
+from peloton import _native
+from peloton._options import Options, Path_, request
+from peloton.errors import FormatError
+
+
+class EventBatch:
+    """Events as they were read: hits, or raw banks."""
+
+    def __init__(self, native: _native.Events) -> None:
+        self._native = native
+
+    def __len__(self) -> int:
+        return len(self._native)
+
+    def __repr__(self) -> str:
+        return f"<peloton.EventBatch: {len(self):,} events, {self.kind}>"
+
+    @property
+    def kind(self) -> str:
+        """What they are: `velo hits`, `cylinder hits` or `banks`."""
+        return self._native.kind
+
+    @cached_property
+    def ids(self) -> list[tuple[int, int | None, int | None]]:
+        """Of each event its number among those of the inputs, and the run and event numbers that the detector gave."""
+        return self._native.ids()
+
+    def hits(self) -> dict[str, np.ndarray[Any, Any]]:
+        """Columns of hits of the Velo, as `Engine.run` takes them: x, y, z in mm, id, module_start."""
+        names = ("x", "y", "z", "id", "module_start")
+        return {name: np.asarray(self._native.hits(name)) for name in names}
+
+    def banks(self, event: int) -> list[tuple[int, int, int, bytes]]:
+        """The raw banks of an event: type, version, source, payload."""
+        return self._native.banks(event)
+
+    def truth(self) -> _native.Table | None:
+        """The true particles, one a row, for pyarrow, polars and others: momenta in GeV/c, origins in mm, hits by id.
+
+        None where they were not asked for, or the input has none.
+        """
+        return self._native.truth()
+
+
+class Reader(Iterator[EventBatch]):
+    """Reads inputs batch by batch, in memory that does not grow with them."""
+
+    def __init__(self, native: _native.Reader, batch: int) -> None:
+        self._native = native
+        self._batch = batch
+
+    def __next__(self) -> EventBatch:
+        events = self._native.read(self._batch)
+        if events is None:
+            raise StopIteration
+        return EventBatch(events)
+
+    @property
+    def problems(self) -> tuple[list[str], int]:
+        """What was wrong with the input so far without ending it (the first few), and how often in all."""
+        return self._native.problems()
+
+    @property
+    def dropped(self) -> dict[str, int]:
+        """What was lost before it could become an event, by reason."""
+        return dict(self._native.dropped())
+
+
+def read(
+    inputs: Path_ | Iterable[Path_],
+    batch: int = 1000,
+    truth: bool = False,
+    **options: Unpack[Options],
+) -> Reader:
+    """Reads events, `batch` at a time; with `truth` their true particles, too.
+
+    >>> import peloton
+    >>> [len(events) for events in peloton.read("sim:velo,events=5,seed=1", batch=2)]
+    [2, 2, 1]
+
+    Events of LHCb that are raw banks can be given to an engine of any LHCb sequence; name the one to read for with `sequence`
+    where files hold more than one kind of event.
+    """
+    return Reader(_native.Reader(request(inputs, **options), truth), batch)
+
+
+def simulate(
+    detector: str = "lhcb",
+    events: int = 100,
+    seed: int = 1,
+    output: Path_ | None = None,
+    *,
+    sequence: str | None = None,
+    geometry: Path_ | None = None,
+    threads: int | None = None,
+) -> EventBatch:
+    """Simulates events with their truth: `velo` (hits), `lhcb` (raw banks), `cylinder` (hits).
+
+    The same seed gives the same events everywhere. With `output` they are written to a file as well: `.ndjson`, `.mdf` or
+    `.bin`.
+
+    >>> import peloton
+    >>> peloton.simulate("velo", events=2, seed=7)
+    <peloton.EventBatch: 2 events, velo hits>
+    """
+    if output is not None:
+        folder = None if geometry is None else os.fspath(geometry)
+        _native.simulate(detector, events, seed, folder, os.fspath(output))
+    name, *parameters = detector.split(",")
+    spec = ",".join([f"sim:{name}", f"events={events}", f"seed={seed}", *parameters])
+    sequence = sequence or ("cylinder" if name == "cylinder" else "velo")
+    options = Options(sequence=sequence, geometry=geometry, threads=threads)
+    for made in read(spec, batch=max(1, events), truth=True, **options):
+        return made
+    raise FormatError("there is no event to simulate: events must be at least 1")

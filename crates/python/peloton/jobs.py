@@ -1,0 +1,154 @@
+"""Jobs: what the subcommands of the command line do."""
+
+import json
+import os
+from collections.abc import Callable, Iterable
+from typing import Unpack, overload
+
+from peloton import _native
+from peloton._options import Options, Path_, request
+from peloton._progress import reporter
+from peloton.errors import FormatError
+from peloton.reports import CheckReport, Comparison, Profile, Summary, Throughput
+from peloton.results import Results, wrap
+
+#: Called now and then with what is done, how much of it, and of how much (None where nobody knows).
+Progress = Callable[[str, int, int | None], object]
+Shown = Progress | bool | None
+
+
+@overload
+def run(
+    inputs: Path_ | Iterable[Path_], output: None = None, progress: Shown = None, **options: Unpack[Options]
+) -> Results: ...
+@overload
+def run(
+    inputs: Path_ | Iterable[Path_], output: Path_, progress: Shown = None, **options: Unpack[Options]
+) -> Summary: ...
+
+
+def run(
+    inputs: Path_ | Iterable[Path_],
+    output: Path_ | None = None,
+    progress: Shown = None,
+    **options: Unpack[Options],
+) -> Results | Summary:
+    """Reconstructs all events of the inputs.
+
+    Without `output` the results come back in memory, with it they are written (`.parquet`, `.ndjson`, `.clog`, each also
+    `.zst` but the first) and the summary comes back. Positions are in mm, slopes without unit, momenta in GeV/c; the sequence
+    `cylinder` has cm.
+
+    >>> import peloton
+    >>> tracks = peloton.run("sim:velo,events=3,seed=1", preset="best", threads=1)
+    >>> tracks.column("beam_x").shape == tracks.column("chi2").shape
+    True
+
+    `progress` is called as `progress(what, done, of)`, or True for a bar of tqdm; without it there is a bar where a person
+    looks and tqdm is installed. Ctrl-C raises KeyboardInterrupt; what was written before is then a valid file.
+    Events that could not be reconstructed are counted in `dropped`, and told by one PelotonWarning; FormatError says that none
+    could.
+    """
+    asked = request(inputs, **options)
+    with reporter(progress) as report:
+        if output is not None:
+            summary, failure = _native.run(asked, os.fspath(output), report)
+            made: Results | Summary = Summary(json.loads(summary))
+        else:
+            native, summary, failure = _native.collect(asked, report)
+            results = wrap(native)
+            about = json.loads(summary)
+            results.__dict__["summary"] = Summary(about)
+            results.__dict__["counters"] = {
+                "events": about["events"],
+                "dropped": about["dropped"],
+                "stages": about["stages"],
+            }
+            made = results
+    _raise(failure, made)
+    return made
+
+
+def _raise(failure: str | None, made: object) -> None:
+    if failure is not None:
+        error = FormatError(failure)
+        error.__dict__["results"] = made
+        raise error
+
+
+def check(
+    inputs: Path_ | Iterable[Path_],
+    rules: str | None = None,
+    tracks: Path_ | None = None,
+    losses: bool = False,
+    truth_output: Path_ | None = None,
+    progress: Shown = None,
+    **options: Unpack[Options],
+) -> CheckReport:
+    """Reconstructs events and compares with their truth: efficiencies, ghosts, clones, with their intervals.
+
+    `rules` decide what counts as found (those of the sequence without it); `tracks` is a file of tracks made elsewhere, to
+    check instead of own ones; `losses` finds out why particles are missed; `truth_output` ("NAME.parquet") writes what became
+    of every particle and track.
+
+    >>> import peloton
+    >>> report = peloton.check("sim:velo,events=5,seed=1")
+    >>> report.json["events"]
+    5
+    """
+    asked = request(inputs, **options)
+    checking = {
+        "rules": rules,
+        "tracks": None if tracks is None else os.fspath(tracks),
+        "losses": losses,
+        "truth_output": None if truth_output is None else os.fspath(truth_output),
+    }
+    with reporter(progress) as report:
+        text, found, is_right, failure = _native.check(asked, checking, report)
+    checked = CheckReport(json.loads(found), text, is_right)
+    _raise(failure, checked)
+    return checked
+
+
+def throughput(
+    inputs: Path_ | Iterable[Path_],
+    seconds: float = 2.0,
+    passes: int | None = None,
+    progress: Shown = None,
+    **options: Unpack[Options],
+) -> Throughput:
+    """Measures events/s with input in memory, for so many seconds, or exactly so many passes."""
+    asked = request(inputs, **options)
+    with reporter(progress) as report:
+        return Throughput(json.loads(_native.throughput(asked, seconds, passes, report)))
+
+
+def tune(
+    inputs: Path_ | Iterable[Path_],
+    seconds: float = 1.0,
+    progress: Shown = None,
+    **options: Unpack[Options],
+) -> Profile:
+    """Measures every instruction set and gang size of this CPU, so many seconds each."""
+    asked = request(inputs, **options)
+    with reporter(progress) as report:
+        found, toml = _native.tune(asked, seconds, report)
+    return Profile(json.loads(found), toml)
+
+
+def compare(
+    inputs: Path_ | Iterable[Path_],
+    left: str = "",
+    right: str = "",
+    progress: Shown = None,
+    **options: Unpack[Options],
+) -> Comparison:
+    """Reconstructs in two ways and compares bit by bit; a way is a text such as "isa=scalar,threads=1" or "preset=paper".
+
+    >>> import peloton
+    >>> peloton.compare("sim:velo,events=5,seed=1", "isa=scalar", "threads=2").equal
+    True
+    """
+    asked = request(inputs, **options)
+    with reporter(progress) as report:
+        return Comparison(json.loads(_native.compare(asked, left, right, report)))

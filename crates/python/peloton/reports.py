@@ -1,0 +1,142 @@
+"""What jobs tell: the JSON of the command line, with names for what is asked for most."""
+
+from html import escape
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from peloton.errors import ConfigError
+
+if TYPE_CHECKING:
+    import pyarrow
+
+
+class Report:
+    """A JSON object with the keys that the command line gives."""
+
+    #: Keys that are shown.
+    _SHOWN: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, json: dict[str, Any]) -> None:
+        self.json = json
+
+    def __getitem__(self, key: str) -> Any:
+        return self.json[key]
+
+    def _rows(self) -> list[tuple[str, str]]:
+        return [(key, _text(self.json[key])) for key in self._SHOWN if key in self.json]
+
+    def __repr__(self) -> str:
+        told = ", ".join(f"{key}={value}" for key, value in self._rows())
+        return f"<peloton.{type(self).__name__}: {told}>"
+
+    def _repr_html_(self) -> str:
+        cells = (f"<tr><th>{escape(key)}</th><td>{escape(value)}</td></tr>" for key, value in self._rows())
+        return f"<table>{''.join(cells)}</table>"
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:,.6g}"
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
+class Summary(Report):
+    """What a run did: counts, rates (events/s), times (s), hashes."""
+
+    _SHOWN = ("sequence", "preset", "events", "tracks", "hits", "dropped", "events_per_second", "output_hash")
+
+
+class Throughput(Report):
+    """What repeated passes over events in memory gave."""
+
+    _SHOWN = ("sequence", "preset", "isa", "gang", "threads", "events", "events_per_second_best", "events_per_second")
+
+    @property
+    def events_per_second(self) -> float:
+        """Rate of the fastest round of passes, events/s."""
+        return float(self.json["events_per_second_best"])
+
+
+class Comparison(Report):
+    """Whether two ways of computing give the same bits."""
+
+    _SHOWN = ("sequence", "events", "equal", "different_events", "first_difference")
+
+    @property
+    def equal(self) -> bool:
+        """Whether all columns are equal, bit by bit."""
+        return bool(self.json["equal"])
+
+
+class Profile(Report):
+    """Which instruction set and gang size were measured to be the fastest here."""
+
+    _SHOWN = ("sequence", "preset", "cpu", "isa", "gangs")
+
+    def __init__(self, json: dict[str, Any], toml: str) -> None:
+        super().__init__(json)
+        #: The profile as the command line's `--profile` takes it.
+        self.toml = toml
+
+    @property
+    def best(self) -> dict[str, Any]:
+        """Arguments for the fastest: `peloton.Engine(**profile.best)`."""
+        isa = self.json["isa"]
+        return {"sequence": self.json["sequence"], "isa": isa, "gang": self.json["gangs"][isa]}
+
+    def plot(self, stage: str | None = None, ax: Any = None) -> Any:
+        """Draws time per event by instruction set and gang size; gives the axes back (needs matplotlib)."""
+        from peloton.plot import profile
+
+        return profile(self, stage, ax)
+
+
+class CheckReport(Report):
+    """Efficiencies, ghosts and clones, with their intervals."""
+
+    def __init__(self, json: dict[str, Any], text: str, is_right: bool) -> None:
+        super().__init__(json)
+        self.text = text
+        #: Whether everything that must hold does.
+        self.is_right = is_right
+
+    def table(self, variable: str = "pt", category: str | None = None) -> dict[str, Any]:
+        """Efficiencies of a category of particles in bins of a variable: its `unit`, and `bins` with `low`, `high` (of the bin),
+        `reconstructible`, `reconstructed`, `efficiency` and its interval. Without a category that of the first table.
+        """
+        tables = [table for table in self.json.get("tables", []) if table["variable"] == variable]
+        if not tables:
+            known = sorted({table["variable"] for table in self.json.get("tables", [])})
+            raise ConfigError(f"no table against {variable}: choose from {', '.join(known)}")
+        for table in tables:
+            if category in (None, table["category"]):
+                return dict(table)
+        raise ConfigError(f"no category {category}: choose from {', '.join(t['category'] for t in tables)}")
+
+    @property
+    def tables(self) -> "pyarrow.Table":
+        """All bins of all tables of efficiencies, one a row (needs pyarrow)."""
+        import pyarrow
+
+        rows = []
+        for table in self.json.get("tables", []):
+            about = {key: table[key] for key in ("category", "variable", "unit")}
+            rows += [about | entry for entry in table["bins"]]
+        return pyarrow.Table.from_pylist(rows)
+
+    def plot(self, variable: str = "pt", category: str | None = None, ax: Any = None, **options: Any) -> Any:
+        """Draws efficiencies with their intervals against a variable; gives the axes back (needs matplotlib)."""
+        from peloton.plot import efficiency
+
+        return efficiency(self.table(variable, category), ax, **options)
+
+    def to_hist(self, variable: str = "pt", category: str | None = None) -> tuple[Any, Any]:
+        """Reconstructed and reconstructible particles as histograms (needs hist)."""
+        from peloton.plot import histograms
+
+        return histograms(self.table(variable, category))
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(self.text)}</pre>"

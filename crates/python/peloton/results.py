@@ -1,0 +1,202 @@
+"""Results: columns of tracks, hits or clusters."""
+
+import json
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from peloton import _native
+from peloton.errors import ColumnError
+
+if TYPE_CHECKING:
+    import awkward
+    import pandas
+    import polars
+    import pyarrow
+
+
+@dataclass(frozen=True)
+class Field:
+    """A column: its name, what there is one value for (0 for rows, 1 for what is in them, ...), its unit and meaning."""
+
+    name: str
+    depth: int
+    unit: str
+    meaning: str
+
+
+@dataclass(frozen=True)
+class Hashes:
+    """Hashes of results: over what is the same on every device, and over everything; as the command line gives them."""
+
+    hash_int: str
+    output_hash: str
+
+
+class Results:
+    """Results of a run, one row an event (or cluster), and everything below it as lists.
+
+    The columns are those of the files that the command line writes (docs/columns.md), with their units. They lie in memory
+    once: `pyarrow.table(results)`, `polars.DataFrame(results)`, `pandas.DataFrame.from_arrow(results)` and `column` read
+    them there, and keep them as long as they need them. Times and energies of pixels are converted to ns and keV once.
+    """
+
+    def __init__(self, native: _native.Results) -> None:
+        self._native = native
+
+    def __len__(self) -> int:
+        return len(self._native)
+
+    def __repr__(self) -> str:
+        counts = (f"{count:,} {level}s" for level, count in self.counts.items())
+        return f"<peloton.{type(self).__name__}: {', '.join(counts)}>"
+
+    def __getitem__(self, row: int) -> dict[str, Any]:
+        """One row, as plain Python values.
+
+        >>> import peloton
+        >>> peloton.run("sim:velo,events=3,seed=1")[0]["status"]
+        0
+        """
+        size = len(self)
+        if not -size <= row < size:
+            raise IndexError(f"row {row} of {size}")
+        row %= size
+        return {field.name: self._value(field, row) for field in self.fields}
+
+    def _value(self, field: Field, row: int) -> Any:
+        try:
+            values = self.column(field.name)
+        except ColumnError:
+            return None
+        if field.depth == 0:
+            return values[row].item() if len(values) == len(self) else values[self._rows(values, row)].tolist()
+        starts = self.starts(0)
+        first, end = int(starts[row]), int(starts[row + 1])
+        if field.depth == 1:
+            return values[first:end].tolist()
+        inner = self.starts(1)
+        return [values[inner[item] : inner[item + 1]].tolist() for item in range(first, end)]
+
+    def _rows(self, values: np.ndarray[Any, Any], row: int) -> slice:
+        # Starts of several lists: as many for each row.
+        each = len(values) // len(self)
+        return slice(row * each, (row + 1) * each)
+
+    @cached_property
+    def fields(self) -> list[Field]:
+        """The columns, in their order."""
+        return [Field(**field) for field in json.loads(self._native.schema)]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many events, tracks and hits there are, or clusters and hits."""
+        return {level: self._native.items(depth) for depth, level in enumerate(self._native.levels)}
+
+    @property
+    def status(self) -> np.ndarray[Any, np.dtype[np.uint16]]:
+        """What became of each event: 0 for reconstructed, else a code of docs/columns.md."""
+        return self.column("status")
+
+    @cached_property
+    def counters(self) -> dict[str, Any]:
+        """Counts of the run: `events`, `dropped` by reason, and `stages` with their times in ns; empty where a summary has
+        them."""
+        counters: dict[str, Any] = json.loads(self._native.counters)
+        return counters
+
+    @property
+    def dropped(self) -> dict[str, int]:
+        """What was lost, by reason; empty where nothing was."""
+        dropped: dict[str, int] = self.counters["dropped"]
+        return dropped
+
+    @cached_property
+    def hash(self) -> Hashes:
+        """The hashes that `peloton run --json -` gives for the same events."""
+        return Hashes(*self._native.hashes())
+
+    def column(self, name: str) -> np.ndarray[Any, Any]:
+        """The values of a column, of all rows behind one another, where they lie: read-only and without a copy.
+
+        `starts` says where the lists begin.
+        """
+        return np.asarray(self._native.column(name))
+
+    def starts(self, depth: int = 0) -> np.ndarray[Any, np.dtype[np.int32]]:
+        """Where the lists of each row (depth 0) or of each track (1) begin, and where the last one ends."""
+        return np.asarray(self._native.starts(depth))
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self._native.__arrow_c_stream__(requested_schema)
+
+    def __arrow_c_schema__(self) -> object:
+        return self._native.__arrow_c_schema__()
+
+    def to_arrow(self) -> "pyarrow.Table":
+        """As a table of pyarrow, in the same memory."""
+        import pyarrow
+
+        return pyarrow.table(self)
+
+    def to_polars(self) -> "polars.DataFrame":
+        """As a data frame of polars."""
+        import polars
+
+        return polars.DataFrame(self)
+
+    def to_pandas(self) -> "pandas.DataFrame":
+        """As a data frame of pandas, whose columns are Arrow's."""
+        import pandas
+
+        return self.to_arrow().to_pandas(types_mapper=pandas.ArrowDtype)
+
+    def to_awkward(self) -> "awkward.Array":
+        """As an array of records: `tracks.beam.x`, `tracks.hits`; units in `attrs["units"]`. In the same memory."""
+        from peloton.awkward import to_awkward
+
+        return to_awkward(self)
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Writes a file: `.parquet` and `.ndjson` as the command line does, `.root` as an RNTuple (needs uproot)."""
+        if os.fspath(path).endswith(".root"):
+            from peloton.root import write
+
+            write(self, path)
+            return
+        self._native.write(os.fspath(path))
+
+
+class Tracks(Results):
+    """Tracks of events."""
+
+
+class Hits(Results):
+    """Hits of events, decoded from raw banks."""
+
+
+class Clusters(Results):
+    """Clusters of pixels."""
+
+    def to_hdf5(self, path: str | os.PathLike[str]) -> None:
+        """Writes a file with the layout of pymepix (needs h5py)."""
+        from peloton.hdf5 import write
+
+        write(self, path)
+
+    def plot_frame(self, ax: Any = None, **options: Any) -> Any:
+        """Draws the energies, or times over threshold, of all pixels; gives the axes back (needs matplotlib)."""
+        from peloton.plot import frame
+
+        return frame(self, ax, **options)
+
+
+def wrap(native: _native.Results) -> Results:
+    """The results as the class that fits them."""
+    levels = native.levels
+    if levels[0] == "cluster":
+        return Clusters(native)
+    return Tracks(native) if "track" in levels else Hits(native)

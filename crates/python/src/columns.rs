@@ -1,0 +1,101 @@
+//! Columns across the border: out as `__array_interface__` over memory that stays, in as the buffers of others.
+
+use crate::errors::{fault, named};
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef};
+use arrow_schema::DataType;
+use pyo3::buffer::{Element, PyBuffer};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+/// Values of one column, which numpy reads where they lie.
+#[pyclass(frozen, module = "peloton._native")]
+pub struct Column(ArrayRef);
+
+/// Of nested lists the innermost values, of all rows behind one another.
+pub fn innermost(array: &ArrayRef) -> ArrayRef {
+    match array.data_type() {
+        DataType::List(_) => innermost(array.as_list::<i32>().values()),
+        _ => array.clone(),
+    }
+}
+
+impl Column {
+    /// Of values that are no lists.
+    ///
+    /// # Errors
+    /// For types that numpy does not have, and columns with values that are missing.
+    pub fn new(name: &str, array: ArrayRef) -> PyResult<Self> {
+        if array.null_count() > 0 {
+            let words = "values are missing, which numpy cannot say: read it with pyarrow or polars";
+            return Err(named("ColumnError", &format!("{name}: {words}")));
+        }
+        Ok(Self(array))
+    }
+
+    fn kind(&self) -> Option<&'static str> {
+        Some(match self.0.data_type() {
+            DataType::UInt8 => "|u1",
+            DataType::UInt16 => "<u2",
+            DataType::UInt32 => "<u4",
+            DataType::UInt64 => "<u8",
+            DataType::Int32 => "<i4",
+            DataType::Int64 => "<i8",
+            DataType::Float32 => "<f4",
+            DataType::Float64 => "<f8",
+            _ => return None,
+        })
+    }
+}
+
+#[pymethods]
+impl Column {
+    fn __len__(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Where the values lie, as numpy asks for it; they are read-only, and kept as long as this object is.
+    #[getter]
+    fn __array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let kind = self.kind().ok_or_else(|| fault("a column of a type that numpy does not have"))?;
+        let data = self.0.to_data();
+        // The offset of a slice counts in values, all of which have the size that the kind ends with.
+        let size = usize::from(kind.as_bytes()[2] - b'0');
+        let address = data.buffers()[0].as_ptr() as usize + size * data.offset();
+        let interface = PyDict::new(py);
+        interface.set_item("shape", (self.0.len(),))?;
+        interface.set_item("typestr", kind)?;
+        interface.set_item("data", (address, true))?;
+        interface.set_item("version", 3)?;
+        Ok(interface)
+    }
+}
+
+/// Values of a column that Python owns.
+pub struct Borrowed<T: Element>(PyBuffer<T>);
+
+impl<T: Element> Borrowed<T> {
+    /// Borrows one contiguous dimension of the right type; the Python side has looked before, so that a refusal here names
+    /// the column and no more.
+    pub fn new(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let wrong = |why: &str| named("ColumnError", &format!("{name}: {why}"));
+        let buffer = PyBuffer::<T>::get(object).map_err(|e| wrong(&e.to_string()))?;
+        if buffer.dimensions() != 1 || buffer.as_slice_ptr().is_none() {
+            return Err(wrong("not one contiguous dimension: make it so with numpy.ascontiguousarray"));
+        }
+        Ok(Self(buffer))
+    }
+
+    /// The values.
+    pub fn values(&self) -> &[T] {
+        let Some(values) = self.0.as_slice_ptr() else { return &[] };
+        // SAFETY: Python's buffer protocol promises that these values lie there, contiguous and of this type (`PyBuffer::get`
+        // compares format, size and alignment), until the buffer is released, which happens when `self` is dropped. T is a
+        // plain number, of which any bits are a value. That nobody else writes to the column during a run is what
+        // `Engine.run` asks of its caller.
+        #[allow(unsafe_code)]
+        unsafe {
+            values.as_ref()
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! [`Engine`]: reconstructs events in memory.
+
+use crate::background::{self, Watch, lock};
+use crate::columns::Borrowed;
+use crate::errors::{exception, named};
+use crate::events::Events;
+use crate::request::Asked;
+use crate::results::Results;
+use peloton::event::{VELO_MODULES, VeloEvents};
+use peloton::{Result, Status};
+use peloton_io::input::EventId;
+use peloton_job::embed::{self, AnyEngine, AnyOutcome, AnyPool, AnyWorkspace, Spares};
+use peloton_job::{Host, Request};
+use pyo3::prelude::*;
+use serde_json::json;
+use std::sync::{Arc, Mutex};
+
+/// So few events are worked on without a thread to wait for: nobody interrupts them.
+const FEW_EVENTS: usize = 32;
+
+/// An engine. Any number of Python threads may use it at once: each takes a seat, and a new one when none is free.
+#[pyclass(frozen, module = "peloton._native")]
+pub struct Engine {
+    request: Arc<Request>,
+    engine: AnyEngine,
+    seats: Mutex<Seats>,
+    /// Memory of results that Python has let go of.
+    spares: Spares,
+}
+
+/// What runs, while nobody uses it.
+#[derive(Default)]
+struct Seats {
+    /// The process that they were made in: a child of `fork` has none of the threads.
+    process: u32,
+    free: Vec<Seat>,
+}
+
+/// Scratch memory, or threads with theirs.
+enum Seat {
+    One(AnyWorkspace),
+    Many(AnyPool),
+}
+
+impl Seat {
+    fn new(engine: &AnyEngine) -> Result<Self> {
+        Ok(match engine.config().thread_count() {
+            1 => Self::One(engine.workspace()),
+            threads => Self::Many(engine.pool(threads)?),
+        })
+    }
+
+    fn run(&mut self, engine: &AnyEngine, events: embed::Events<'_>, to: &mut AnyOutcome) -> Result<()> {
+        match self {
+            Self::One(workspace) => engine.run(events, workspace, to),
+            Self::Many(pool) => pool.run(events, to),
+        }
+    }
+}
+
+/// Something that has events.
+trait Held: Send + Sync {
+    fn run(&self, seat: &mut Seat, engine: &AnyEngine, to: &mut AnyOutcome) -> Result<()>;
+    fn count(&self) -> usize;
+    fn ids(&self) -> &[EventId];
+}
+
+impl Held for embed::ReadEvents {
+    fn run(&self, seat: &mut Seat, engine: &AnyEngine, to: &mut AnyOutcome) -> Result<()> {
+        seat.run(engine, self.events(), to)
+    }
+
+    fn count(&self) -> usize {
+        self.ids().len()
+    }
+
+    fn ids(&self) -> &[EventId] {
+        embed::ReadEvents::ids(self)
+    }
+}
+
+/// Columns of hits of the Velo that Python owns.
+struct Hits {
+    position: [Borrowed<f32>; 3],
+    id: Borrowed<u32>,
+    module_start: Borrowed<u32>,
+    status: Vec<Status>,
+}
+
+impl Hits {
+    fn events(&self) -> Result<VeloEvents<'_>> {
+        let [x, y, z] = self.position.each_ref().map(Borrowed::values);
+        VeloEvents::new(x, y, z, self.id.values(), self.module_start.values(), &self.status)
+    }
+}
+
+impl Held for Hits {
+    fn run(&self, seat: &mut Seat, engine: &AnyEngine, to: &mut AnyOutcome) -> Result<()> {
+        seat.run(engine, embed::Events::VeloHits(self.events()?), to)
+    }
+
+    fn count(&self) -> usize {
+        self.status.len()
+    }
+
+    fn ids(&self) -> &[EventId] {
+        &[]
+    }
+}
+
+#[pymethods]
+impl Engine {
+    #[new]
+    fn new(asked: Asked) -> PyResult<Self> {
+        let request = asked.request()?;
+        let engine = AnyEngine::new(&request).map_err(exception)?;
+        Ok(Self { request: Arc::new(request), engine, seats: Mutex::default(), spares: Spares::default() })
+    }
+
+    /// The configuration as TOML.
+    #[getter]
+    fn config(&self) -> String {
+        self.request.config.to_toml()
+    }
+
+    /// What runs, as JSON.
+    #[getter]
+    fn info(&self) -> String {
+        let (level, config) = (self.engine.level(), &self.request.config);
+        let info = json!({
+            "sequence": self.engine.name(),
+            "preset": config.preset.to_string(),
+            "isa": level.isa().name(),
+            "gang": level.gang(),
+            "threads": config.thread_count(),
+            "stages": self.engine.stages().iter().map(|stage| stage.name).collect::<Vec<_>>(),
+        });
+        info.to_string()
+    }
+
+    /// Reconstructs events that a reader read.
+    fn run(&self, py: Python<'_>, events: &Bound<'_, Events>) -> PyResult<Results> {
+        self.run_held(py, events.get().read.clone())
+    }
+
+    /// Reconstructs hits of the Velo in columns of the caller's.
+    fn run_hits(
+        &self,
+        py: Python<'_>,
+        position: [Bound<'_, PyAny>; 3],
+        id: &Bound<'_, PyAny>,
+        module_start: &Bound<'_, PyAny>,
+    ) -> PyResult<Results> {
+        let [x, y, z] = &position;
+        let position = [Borrowed::new("x", x)?, Borrowed::new("y", y)?, Borrowed::new("z", z)?];
+        let module_start = Borrowed::<u32>::new("module_start", module_start)?;
+        let starts = module_start.values().len();
+        if starts % VELO_MODULES != 1 {
+            let words = format!("{starts} values, which is not {VELO_MODULES} times the events and one more");
+            return Err(named("ColumnError", &format!("module_start: {words}")));
+        }
+        let status = vec![Status::Ok; starts / VELO_MODULES];
+        let hits = Hits { position, id: Borrowed::new("id", id)?, module_start, status };
+        hits.events().map_err(exception)?;
+        self.run_held(py, Arc::new(hits))
+    }
+}
+
+impl Engine {
+    fn run_held<H: Held + 'static>(&self, py: Python<'_>, held: Arc<H>) -> PyResult<Results> {
+        let mut seat = self.take_seat().map_err(exception)?;
+        let (engine, working, spares) = (self.engine.clone(), held.clone(), self.spares.clone());
+        let work = move |_: Host<'_>| {
+            let mut outcome = engine.outcome();
+            outcome.reuse(&spares);
+            working.run(&mut seat, &engine, &mut outcome)?;
+            outcome.set_ids(working.ids());
+            let results = outcome.share(&spares);
+            let batch = results.arrow()?;
+            Ok((results, batch, seat))
+        };
+        let (results, batch, seat) = if held.count() <= FEW_EVENTS {
+            background::at_once(py, work)?
+        } else {
+            background::run(py, Watch::default(), work)?
+        };
+        // Columns of Python's are given back by this thread, which holds its lock.
+        drop(held);
+        self.give_back(seat);
+        Ok(Results::new(results, batch, self.request.clone()))
+    }
+
+    // Both are called with the interpreter's lock: no `fork` finds the mutex locked.
+    fn take_seat(&self) -> Result<Seat> {
+        let mut seats = lock(&self.seats);
+        if seats.process != std::process::id() {
+            seats.process = std::process::id();
+            // Their threads are those of the parent: nothing may wait for them.
+            std::mem::forget(std::mem::take(&mut seats.free));
+        }
+        let free = seats.free.pop();
+        drop(seats);
+        free.map_or_else(|| Seat::new(&self.engine), Ok)
+    }
+
+    fn give_back(&self, seat: Seat) {
+        lock(&self.seats).free.push(seat);
+    }
+}

@@ -1,0 +1,33 @@
+//! The native half of the Python package `peloton`: jobs, engines and results, without any of the convenience. The Python
+//! files beside it (`../peloton`) are what users see.
+//!
+//! Work runs on threads without the interpreter's lock; the calling thread looks for signals and reports progress
+//! meanwhile (`background`).
+#![deny(missing_docs)]
+
+mod background;
+mod capsule;
+mod columns;
+mod engine;
+mod errors;
+mod events;
+mod jobs;
+mod request;
+mod results;
+mod stream;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("SCHEMA_VERSION", peloton::event::SCHEMA_VERSION)?;
+    module.add_class::<columns::Column>()?;
+    module.add_class::<engine::Engine>()?;
+    module.add_class::<events::Events>()?;
+    module.add_class::<events::Reader>()?;
+    module.add_class::<results::Results>()?;
+    module.add_class::<stream::Stream>()?;
+    module.add_class::<capsule::Table>()?;
+    jobs::register(module)
+}

@@ -1,0 +1,81 @@
+//! Keyword arguments as the request of a job.
+
+use crate::errors::exception;
+use peloton::simd::Isa;
+use peloton::{Error, Result};
+use peloton_io::input::Format;
+use peloton_job::{Config, Device, EventRange, PixelOptions, Preset, Request, SequenceName};
+use pyo3::prelude::*;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// What the Python side says of a job: a dictionary with these keys, each of them there.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Asked {
+    inputs: Vec<String>,
+    format: Option<String>,
+    first: usize,
+    count: Option<usize>,
+    strict: bool,
+    max_bad: Option<u64>,
+    geometry: Option<PathBuf>,
+    velo_banks: Option<String>,
+    sequence: Option<String>,
+    preset: Option<String>,
+    isa: Option<String>,
+    gang: Option<usize>,
+    threads: Option<usize>,
+    slice_events: Option<usize>,
+    config: String,
+    mask_hot: Option<u64>,
+    trigger: Option<String>,
+    command: String,
+}
+
+impl Asked {
+    /// The request.
+    pub fn request(self) -> PyResult<Request> {
+        self.resolve().map_err(exception)
+    }
+
+    /// As the command line does it: arguments take precedence over `PELOTON_ISA`, that over the configuration, and a sequence
+    /// that nobody names is the one that the input is for.
+    fn resolve(self) -> Result<Request> {
+        let preset = self.preset.as_deref().map(Preset::from_str).transpose()?;
+        let mut config = Config::from_toml(&self.config, preset)?;
+        let format: Format = parsed(self.format)?;
+        let sequence = self.sequence.as_deref().map(SequenceName::from_str).transpose()?;
+        let named = sequence.or_else(|| Config::names_sequence(&self.config).then_some(config.sequence));
+        let found = named.or_else(|| SequenceName::of_inputs(&self.inputs, format));
+        config.sequence = found.unwrap_or_default();
+        config.isa = match self.isa.as_deref() {
+            Some("auto") => None,
+            Some(isa) => Some(isa.parse()?),
+            None => Isa::from_environment()?.or(config.isa),
+        };
+        config.gang = self.gang.or(config.gang);
+        config.threads = self.threads.or(config.threads);
+        config.slice_events = self.slice_events.or(config.slice_events);
+        config.validate()?;
+        let trigger = self.trigger.as_deref().map(str::parse).transpose()?;
+        Ok(Request {
+            inputs: self.inputs,
+            format,
+            events: EventRange { first: self.first, count: self.count },
+            strict: self.strict,
+            max_bad: self.max_bad,
+            geometry: self.geometry,
+            velo_banks: parsed(self.velo_banks)?,
+            pixels: PixelOptions { mask_hot: self.mask_hot, trigger, ..PixelOptions::default() },
+            config,
+            device: Device::Cpu,
+            command: self.command,
+        })
+    }
+}
+
+/// A name, or what goes without one.
+fn parsed<T: FromStr<Err = Error> + Default>(name: Option<String>) -> Result<T> {
+    name.map_or_else(|| Ok(T::default()), |name| name.parse())
+}

@@ -1,0 +1,141 @@
+//! [`Results`]: what a sequence made, in memory that every reader of it keeps.
+
+use crate::capsule;
+use crate::columns::{Column, innermost};
+use crate::errors::{exception, named};
+use arrow_array::RecordBatch;
+use peloton::event::{ColumnInfo, Kind};
+use peloton_job::Request;
+use peloton_job::embed::SharedResults;
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+use serde_json::{Map, Value, json};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Results of a run.
+#[pyclass(frozen, module = "peloton._native")]
+pub struct Results {
+    results: SharedResults,
+    batch: RecordBatch,
+    request: Arc<Request>,
+}
+
+impl Results {
+    /// Of the columns and the same as Arrow.
+    pub fn new(results: SharedResults, batch: RecordBatch, request: Arc<Request>) -> Self {
+        Self { results, batch, request }
+    }
+
+    /// Of the columns.
+    ///
+    /// # Errors
+    /// For lists too long for Arrow.
+    pub fn of(results: SharedResults, request: Arc<Request>) -> PyResult<Self> {
+        let batch = results.arrow().map_err(exception)?;
+        Ok(Self::new(results, batch, request))
+    }
+}
+
+#[pymethods]
+impl Results {
+    fn __len__(&self) -> usize {
+        self.batch.num_rows()
+    }
+
+    /// What there is one value for at each depth: `event`, `track`, `hit`.
+    #[getter]
+    fn levels(&self) -> Vec<&'static str> {
+        self.results.levels().to_vec()
+    }
+
+    /// Number of items at a depth.
+    fn items(&self, depth: usize) -> usize {
+        self.results.items(depth)
+    }
+
+    /// Name, depth, unit and meaning of every column of the Arrow table, as JSON.
+    #[getter]
+    fn schema(&self) -> String {
+        let infos = self.results.infos();
+        let schema = self.batch.schema();
+        let fields = schema.fields().iter().map(|field| {
+            let about = |key: &str| field.metadata().get(key).cloned().unwrap_or_default();
+            let depth = infos.iter().find(|info| info.name == field.name()).map_or(0, |info| info.depth);
+            let (unit, meaning) = (about("unit"), about("description"));
+            json!({ "name": field.name(), "depth": depth, "unit": unit, "meaning": meaning })
+        });
+        Value::from(fields.collect::<Vec<_>>()).to_string()
+    }
+
+    /// The hashes that a job over the same events gives, as hexadecimal numbers.
+    fn hashes(&self, py: Python<'_>) -> [String; 2] {
+        let hashes = py.detach(|| self.results.hashes());
+        [hashes.int, hashes.output].map(|hash| format!("{hash:016x}"))
+    }
+
+    /// Counts of the run, as JSON.
+    #[getter]
+    fn counters(&self) -> String {
+        let counters = self.results.counters();
+        let dropped: Map<_, _> = counters.dropped().map(|(reason, n)| (reason.into(), n.into())).collect();
+        let stages = self.request.config.sequence.stages().iter().zip(&counters.stages);
+        let stages = stages.map(|(stage, counter)| {
+            json!({
+                "name": stage.name, "ns": counter.ns, "items_in": counter.items_in,
+                "items_out": counter.items_out, "occupancy": counter.occupancy(),
+            })
+        });
+        json!({ "events": counters.events(), "dropped": dropped, "stages": stages.collect::<Vec<_>>() })
+            .to_string()
+    }
+
+    /// The values of a column, of all rows behind one another.
+    fn column(&self, name: &str) -> PyResult<Column> {
+        let Some(array) = self.batch.column_by_name(name) else {
+            let schema = self.batch.schema();
+            let names: Vec<_> = schema.fields().iter().map(|field| field.name().as_str()).collect();
+            return Err(named(
+                "ColumnError",
+                &format!("no column `{name}`: choose one of {}", names.join(", ")),
+            ));
+        };
+        Column::new(name, innermost(array))
+    }
+
+    /// Where the lists of a depth begin and end in the columns of the next one.
+    fn starts(&self, depth: usize) -> PyResult<Column> {
+        use arrow_array::cast::AsArray;
+        let inside = |info: &&ColumnInfo| info.depth > depth && info.kind != Kind::Starts;
+        let info = self.results.infos().iter().find(inside);
+        let column = info.and_then(|info| self.batch.column_by_name(info.name));
+        let wrong = || named("ColumnError", &format!("nothing is in lists at the depth {depth}"));
+        let mut lists = column.ok_or_else(wrong)?.as_list_opt::<i32>().ok_or_else(wrong)?;
+        for _ in 0..depth {
+            lists = lists.values().as_list_opt::<i32>().ok_or_else(wrong)?;
+        }
+        let offsets = lists.offsets().inner().clone();
+        let array = arrow_array::Int32Array::new(offsets, None);
+        Column::new("starts", Arc::new(array))
+    }
+
+    /// Writes the file of a job whose results these are.
+    fn write(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        py.detach(|| self.results.write(&path, &self.request)).map_err(exception)
+    }
+
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        // A wish, which a producer may ignore.
+        let _ = requested_schema;
+        capsule::stream(py, &self.batch)
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        capsule::schema(py, &self.batch.schema())
+    }
+}

@@ -1,0 +1,242 @@
+"""peloton.distributed on a Dask cluster of this machine: the same bytes as one process, whatever dies meanwhile."""
+
+import itertools
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("distributed")
+
+import psutil
+from distributed import Client, LocalCluster
+
+import peloton.distributed
+from peloton.distributed import PartsFailed
+
+ROOT = Path(__file__).resolve().parents[3]
+PROGRAM = os.environ.get("PELOTON_PROGRAM") or str(ROOT / "target/release/peloton")
+NOMINAL = {"geometry": "nominal"}
+
+
+def call(*arguments):
+    """What `--json -` says of a command that must succeed."""
+    command = [PROGRAM, *map(str, arguments), "--quiet", "--json", "-"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def results(folder):
+    """The bytes of all parts by their names."""
+    return {path.name: path.read_bytes() for path in sorted(Path(folder).glob("part-*.parquet"))}
+
+
+def reports(folder):
+    """The JSON of all parts that are done, by their numbers."""
+    paths = [path for path in Path(folder).glob("part-*.json") if "failed" not in path.name]
+    return {report["part"]: report for report in (json.loads(path.read_text()) for path in paths)}
+
+
+def wait_for(what, seconds=60):
+    """Waits until `what` says yes, and gives what it said."""
+    end = time.monotonic() + seconds
+    while not (found := what()):
+        assert time.monotonic() < end, "it never came"
+        time.sleep(0.02)
+    return found
+
+
+def one_process(plan, folder, **how):
+    """The parts that one process makes, one after the other."""
+    flags = [text for key, value in how.items() for text in (f"--{key}", value)]
+    call("run", "--plan", plan, "--part", ":", "--output", folder, *flags)
+    return results(folder)
+
+
+def wrapper(folder, part, does):
+    """A program that does something else when it is to run this part."""
+    path = folder / "wrapper"
+    path.write_text(f'#!/bin/sh\ncase " $* " in *" --part {part} "*) {does};; esac\nexec "{PROGRAM}" "$@"\n')
+    path.chmod(0o755)
+    return str(path)
+
+
+@pytest.fixture(scope="session")
+def files(tmp_path_factory):
+    """Three files of 9, 5 and 8 raw events."""
+    folder = tmp_path_factory.mktemp("files")
+    names = [str(folder / name) for name in ("a.mdf", "b.mdf", "c.mdf")]
+    for seed, (name, events) in enumerate(zip(names, (9, 5, 8))):
+        call("simulate", "--detector", "lhcb", "--events", events, "--seed", seed, "--output", name)
+    return names
+
+
+@pytest.fixture(scope="module")
+def client():
+    """Two workers that are processes, each with one thread."""
+    cluster = LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0")
+    with cluster, Client(cluster) as client:
+        yield client
+
+
+@pytest.mark.parametrize("part_events", [1, 2, 7, 1000])
+def test_parts_are_those_of_one_process(client, files, levels, tmp_path, part_events):
+    # Each worker has another instruction set, where there are two.
+    levels = {levels[0], levels[-1]}
+    workers = client.scheduler_info(n_workers=-1)["workers"]
+    for worker, level in zip(workers, itertools.cycle(sorted(levels))):
+        client.run(os.environ.update, {"PELOTON_ISA": level}, workers=[worker])
+    manifest = peloton.distributed.run(
+        files, tmp_path / "cluster", client, part_events=part_events, program=PROGRAM, **NOMINAL
+    )
+    expected = one_process(tmp_path / "cluster/_plan.json", tmp_path / "one", **NOMINAL)
+    assert results(tmp_path / "cluster") == expected
+    assert manifest.is_complete and manifest.parts == len(expected) == {1: 22, 2: 12, 7: 5, 1000: 3}[part_events]
+    whole = call("run", *files, "--geometry", "nominal")
+    assert manifest.hash_events == whole["hash_events"]
+    assert [manifest.document[key] for key in ("events", "tracks")] == [whole["events"], whole["tracks"]]
+    made_on = {report["level"].split()[0] for report in reports(tmp_path / "cluster").values()}
+    assert made_on == levels or part_events == 1000
+
+
+def test_a_worker_that_is_killed_costs_its_parts_again_and_nothing_else(client, tmp_path):
+    folder = tmp_path / "parts"
+    workers = list(client.run(os.getpid).values())
+
+    def kill_one_that_writes():
+        wait_for(lambda: list(folder.glob(".peloton-*.part")))
+        busy = [worker for worker in map(psutil.Process, workers) if worker.children()]
+        # As a batch system does it: the worker and what it started.
+        for process in [busy[0], *busy[0].children()]:
+            process.kill()
+
+    killer = threading.Thread(target=kill_one_that_writes)
+    killer.start()
+    how = {"part_events": 20, "program": PROGRAM, "sequence": "velo"}
+    manifest = peloton.distributed.run("sim:lhcb,events=160,seed=3", folder, client, **how)
+    killer.join()
+    assert manifest.is_complete and manifest.parts == 8
+    assert manifest.runs > 8 and manifest.document["repeated"]
+    assert sorted(reports(folder)) == list(range(8))
+    # What the killed process left is hidden and none of the results.
+    assert list(folder.glob(".peloton-*.part"))
+    plan = folder / "_plan.json"
+    assert results(folder) == one_process(plan, tmp_path / "one", sequence="velo")
+
+
+def test_a_part_that_kills_its_workers_fails_alone(files, tmp_path):
+    program = wrapper(tmp_path, 5, "kill -9 $PPID; exit 1")
+    # The cluster is the one that `run` starts itself.
+    with pytest.raises(PartsFailed) as caught:
+        peloton.distributed.run(files, tmp_path / "parts", part_events=2, program=program, **NOMINAL)
+    manifest = caught.value.manifest
+    assert [failed.part for failed in manifest.failed] == [5]
+    assert manifest.failed[0].reason == "4 workers died while they ran it, and nothing else"
+    assert "part 5" in str(caught.value) and files[1] in str(caught.value)
+    assert manifest.parts_done == 11
+    expected = one_process(tmp_path / "parts/_plan.json", tmp_path / "one", **NOMINAL)
+    del expected["part-00005.parquet"]
+    assert results(tmp_path / "parts") == expected
+
+
+def test_a_part_that_fails_is_tried_again_and_named(client, files, tmp_path):
+    tried = tmp_path / "tried"
+    program = wrapper(tmp_path, 1, f"echo x >> {tried}; echo error: no luck >&2; exit 1")
+    how = {"part_events": 7, "program": program, "retries": 2, **NOMINAL}
+    manifest = peloton.distributed.run(files, tmp_path / "parts", client, on_error="skip", **how)
+    assert [(failed.part, failed.reason) for failed in manifest.failed] == [(1, "no luck")]
+    assert len(tried.read_text().splitlines()) == 3
+    # The example ends with exit code 1, and with 0 once the part is made.
+    example = [sys.executable, str(ROOT / "crates/python/examples/dask_tracks.py"), str(tmp_path / "parts"), *files]
+    example += ["--part-events", "7", "--geometry", "nominal", "--workers", "1"]
+
+    def ended(program):
+        done = subprocess.run(example, env=environment(program), capture_output=True, text=True)
+        return done.returncode, done.stdout + done.stderr
+
+    code, text = ended(program)
+    assert code == 1 and "no luck" in text, text
+    code, text = ended(PROGRAM)
+    assert code == 0 and "5 of 5 parts" in text, text
+
+
+def environment(program=PROGRAM):
+    """That of the example."""
+    return {**os.environ, "PELOTON_PROGRAM": program}
+
+
+def test_a_client_that_is_killed_is_started_again_and_finishes_what_lacks(tmp_path):
+    folder = tmp_path / "parts"
+    example = [sys.executable, str(ROOT / "crates/python/examples/dask_tracks.py"), str(folder)]
+    example += ["sim:lhcb,events=100,seed=3", "--part-events", "10", "--sequence", "velo"]
+    first = subprocess.Popen(example, env=environment(), stderr=subprocess.DEVNULL)
+    wait_for(lambda: len(reports(folder)) >= 2)
+    # Workers see that the cluster is gone; what they run comes to its end.
+    processes = psutil.Process(first.pid).children(recursive=True)
+    first.send_signal(signal.SIGKILL)
+    first.wait()
+    psutil.wait_procs(processes, timeout=30)
+    before = reports(folder)
+    assert 2 <= len(before) < 10
+    again = subprocess.run(example, env=environment(), capture_output=True, text=True)
+    assert again.returncode == 0, again.stderr
+    after = reports(folder)
+    # Those that were done are not run again, and all others are done now.
+    assert sorted(after) == list(range(10))
+    assert {part: after[part] for part in before} == before
+    manifest = json.loads((folder / "_manifest.json").read_text())
+    assert manifest["runs"] <= 12
+    assert manifest["hash_events"] == call("run", "sim:lhcb,events=100,seed=3", "--sequence", "velo")["hash_events"]
+
+
+def test_the_folder_is_one_data_set(files, tmp_path):
+    import awkward
+    import dask.dataframe
+    import polars
+    import pyarrow.dataset
+    import xxhash
+
+    folder = tmp_path / "parts"
+    call("plan", *files, "--part-events", 3, "--output", tmp_path / "plan.json")
+    one_process(tmp_path / "plan.json", folder, **NOMINAL)
+    sum_of_parts = call("manifest", folder, "--plan", tmp_path / "plan.json")
+    numbers = list(range(22))
+    lazily = polars.scan_parquet(folder / "*.parquet").collect()
+    assert lazily["event_id"].to_list() == numbers
+    table = pyarrow.dataset.dataset(sorted(map(str, folder.glob("*.parquet")))).to_table()
+    assert table["event_id"].to_pylist() == numbers
+    frame = dask.dataframe.read_parquet(str(folder / "*.parquet"), columns=["event_id"])
+    assert sorted(frame["event_id"].compute()) == numbers
+    events = awkward.from_parquet(str(folder / "*.parquet"))
+    assert events["event_id"].to_list() == numbers
+    assert awkward.sum(awkward.num(events["hits"], axis=1)) == sum_of_parts["tracks"]
+
+    # hash_events as it is documented, from the files alone.
+    def hash_of(event):
+        hits = event["hits"]
+        lengths = [len(track) for track in hits]
+        ends = [sum(lengths[: count + 1]) for count in range(len(lengths))]
+        words = [len(hits), *ends, *(hit for track in hits for hit in track)]
+        head = event["event_id"].to_bytes(8, "little") + event["status"].to_bytes(2, "little")
+        return xxhash.xxh3_64_intdigest(head + b"".join(word.to_bytes(4, "little") for word in words))
+
+    found = sum(map(hash_of, table.to_pylist())) % 2**64
+    assert f"{found:016x}" == sum_of_parts["hash_events"]
+
+
+def test_wrong_arguments_are_told(tmp_path, files):
+    with pytest.raises(ValueError, match="raise"):
+        peloton.distributed.run(files, tmp_path, on_error="ignore", program=PROGRAM)
+    with pytest.raises(TypeError, match="threads"):
+        peloton.distributed.run(files, tmp_path, threads=3, program=PROGRAM)
+    with pytest.raises(FileNotFoundError, match="program="):
+        peloton.distributed.run(files, tmp_path, program="no-such-program")
+    with pytest.raises(peloton.distributed.PartError, match="absent.mdf"):
+        peloton.distributed.run("absent.mdf", tmp_path, program=PROGRAM)

@@ -1,0 +1,59 @@
+"""What the documentation shows runs, and types are what they say."""
+
+import doctest
+import importlib
+import inspect
+import pkgutil
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import peloton
+
+PACKAGE = Path(__file__).resolve().parents[1]
+MODULES = ["peloton", *(f"peloton.{one.name}" for one in pkgutil.iter_modules(peloton.__path__) if one.name != "_native")]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_in_documentation(name):
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    assert doctest.testmod(importlib.import_module(name), optionflags=flags).failed == 0
+
+
+def test_help_has_units_and_an_example():
+    for one in (peloton.run, peloton.Engine.run, peloton.clusters):
+        text = inspect.getdoc(one)
+        assert re.search(r"\b(mm|GeV/c|ns)\b", text) and ">>>" in text, one
+    # Everything that users see says what it is.
+    for name in peloton.__all__:
+        if name[0].isalpha():
+            assert getattr(getattr(peloton, name), "__doc__", None), name
+
+
+def test_examples_of_the_readme():
+    text = (PACKAGE / "README.md").read_text()
+    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    assert len(blocks) >= 3
+    for block in blocks:
+        exec(compile(block, "README.md", "exec"), {})
+
+
+def _run(*command: str) -> None:
+    # Not from the folder of the package's sources, which lack the native half.
+    folder = PACKAGE / "tests"
+    told = subprocess.run([sys.executable, "-m", *command], capture_output=True, text=True, cwd=folder)
+    assert told.returncode == 0, told.stdout + told.stderr
+
+
+def test_types():
+    pytest.importorskip("mypy")
+    for what in (["-p", "peloton"], ["typed.py"]):
+        _run("mypy", "--strict", "--config-file", "../pyproject.toml", *what)
+
+
+def test_stubs_are_those_of_the_module():
+    pytest.importorskip("mypy")
+    _run("mypy.stubtest", "peloton._native", "--mypy-config-file", "../pyproject.toml")
