@@ -135,8 +135,8 @@ def test_clusters_are_those_of_a_run(tmp_path):
 
 def test_progress_is_told():
     told = []
-    peloton.run("sim:velo,events=3000,seed=1", progress=lambda *words: told.append(words))
-    assert told[-1] == ("reconstructing", 3000, 3000)
+    peloton.run("sim:velo,events=600,seed=1", progress=lambda *words: told.append(words))
+    assert told[-1] == ("reconstructing", 600, 600)
     assert [done for _, done, _ in told] == sorted(done for _, done, _ in told)
 
     def failing(*_words):

@@ -39,7 +39,7 @@ events = few
 hits = few.hits()
 if "engine" in sys.argv[2]:
     import numpy
-    many = 100
+    many = 40
     starts = hits["module_start"].astype(numpy.uint64)
     shift = numpy.repeat(numpy.arange(many, dtype=numpy.uint64) * starts[-1], len(starts) - 1)
     starts = numpy.concatenate([[0], (numpy.tile(starts[1:], many) + shift)]).astype(numpy.uint32)

@@ -1,5 +1,6 @@
 """The interpreter is free while work runs, and threads share engines."""
 
+import hashlib
 import os
 import threading
 import time
@@ -46,19 +47,28 @@ def _busy(work, threads: int) -> float:
     return time.perf_counter() - begin
 
 
-def test_two_threads_are_nearly_twice_as_fast(capsys):
-    """A figure, and a low bar: machines of tests are shared."""
+def test_two_threads_gain_what_two_cpus_give(capsys):
+    """Beside a loop that needs nothing but a CPU, in turns: machines of tests are shared."""
     if (os.cpu_count() or 1) < 2:
         pytest.skip("one CPU")
     engine = peloton.Engine(threads=1)
-    events = peloton.simulate("velo", events=1000, seed=1)
+    events = peloton.simulate("velo", events=500, seed=1)
+    text = bytes(30_000_000)
 
     def work() -> None:
         for _ in range(2):
             engine.run(events)
 
+    def loop() -> None:
+        # Lets go of the interpreter's lock.
+        hashlib.sha256(text).digest()
+
+    gains: dict[str, list[float]] = {"engine": [], "loop": []}
     work()
-    gains = [2 * _busy(work, 1) / _busy(work, 2) for _ in range(4)]
+    for _ in range(5):
+        for name, one in (("engine", work), ("loop", loop)):
+            gains[name].append(2 * _busy(one, 1) / _busy(one, 2))
+    engine_gain, loop_gain = max(gains["engine"]), max(gains["loop"])
     with capsys.disabled():
-        print(f"\ntwo threads: {max(gains):.2f} times as fast as one")
-    assert max(gains) > 1.2
+        print(f"\ntwo threads: {engine_gain:.2f} times as fast as one; a loop: {loop_gain:.2f}")
+    assert engine_gain > 0.6 * loop_gain
