@@ -7,9 +7,9 @@ use common::{data, missing, package, printed, tool};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The README's C++ program.
-fn readme_program() -> String {
-    let text = std::fs::read_to_string(package().join("README.md")).expect("the README");
+/// The C++ program of a README.
+fn readme_program(readme: &str) -> String {
+    let text = std::fs::read_to_string(package().join(readme)).expect("the README");
     let (_, rest) = text.split_once("```cpp\n").expect("a block of C++");
     rest.split_once("```").expect("its end").0.to_string()
 }
@@ -58,7 +58,7 @@ fn a_moved_package_is_found() {
     let folder = tempfile::tempdir().expect("a folder");
     let prefix = installed(folder.path());
     let main = folder.path().join("main.cpp");
-    std::fs::write(&main, readme_program()).expect("a file");
+    std::fs::write(&main, readme_program("README.md")).expect("a file");
     for compiler in ["g++", "clang++"] {
         if tool(compiler, "--version").is_none() {
             missing(compiler);
@@ -88,5 +88,11 @@ fn a_moved_package_is_found() {
         compile.arg("-std=c++17").arg("-pthread").arg(&main).arg("-o").arg(&program);
         printed(compile.args(flags.split_whitespace()));
         works(&program, &prefix);
+        let (text, program) = (folder.path().join("short.cpp"), folder.path().join("short"));
+        std::fs::write(&text, readme_program("../../README.md")).expect("a file");
+        let mut compile = Command::new("c++");
+        compile.arg("-std=c++17").arg("-pthread").arg(&text).arg("-o").arg(&program);
+        printed(compile.args(flags.split_whitespace()));
+        printed(Command::new(&program).env("LD_LIBRARY_PATH", library_folder(&prefix)));
     }
 }

@@ -6,7 +6,8 @@ mod host_mode;
 
 use host_mode::HostMode;
 use peloton_job::{
-    Cancel, Config, Frame, Host, Preset, Request, SequenceName, Silent, Simulation, display, run, simulate,
+    Cancel, Config, DisplayOptions, Host, Preset, Request, SequenceName, Silent, Simulation, display, run,
+    simulate,
 };
 use std::path::Path;
 
@@ -54,7 +55,10 @@ fn written(detector: &str, file: &Path) -> Vec<u8> {
         config.sequence = SequenceName::Timepix;
         let inputs = vec!["sim:timepix,preset=pion75,hits=20000,seed=3".into()];
         let request = Request { inputs, config, ..Request::default() };
-        display(&request, Frame { number: Some(0), us: 60.0 }, file, host).unwrap();
+        let first = "0".parse().unwrap();
+        let options =
+            DisplayOptions { events: Some(first), frame_us: Some(60.0), ..DisplayOptions::default() };
+        display(&request, &options, file, host).unwrap();
     } else {
         let detector = detector.into();
         simulate(&Simulation { detector, events: 3, seed: 3, geometry: None, threads: 2 }, file, host)

@@ -6,6 +6,8 @@ use serde::Serialize;
 
 /// Text, tables, figures and colours; pages add what only they have.
 const CSS: &str = include_str!("look.css");
+/// What browsers may do with a page: without a script of its own, and with one.
+const POLICIES: &str = include_str!("policy.txt");
 
 /// Colours that there are for series: the classes `s1` to `s8` of the style sheet.
 pub const SERIES: usize = 8;
@@ -31,8 +33,7 @@ impl Page<'_> {
     /// The page as HTML. Its policy lets browsers load nothing, whatever is in the text of the page.
     pub fn html(&self) -> String {
         let Self { title, css, body, script } = self;
-        let scripts = if script.is_some() { " script-src 'unsafe-inline';" } else { "" };
-        let policy = format!("default-src 'none'; style-src 'unsafe-inline'; img-src data:;{scripts}");
+        let policy = POLICIES.lines().nth(usize::from(script.is_some())).unwrap_or_default();
         let page = html! {
             (DOCTYPE)
             html lang="en" {

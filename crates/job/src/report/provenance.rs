@@ -8,9 +8,12 @@ use serde_json::Value;
 /// Parameters that differ from the preset's and are told at most.
 const MAX_CHANGED: usize = 40;
 
+/// The name of a row, and what an input tells there; nothing when it does not.
+type Row = (&'static str, fn(&ReportInput) -> String);
+
 /// A row for each thing that any of the inputs tells, a column for each input.
 pub fn section(inputs: &[ReportInput]) -> Markup {
-    let rows: Vec<(&str, fn(&ReportInput) -> String)> = vec![
+    let rows: Vec<Row> = vec![
         ("command", |input| input.about.command.clone()),
         ("version", |input| input.about.version.clone()),
         ("CPU", |input| match input.about.cpu.is_empty() {
@@ -29,6 +32,7 @@ pub fn section(inputs: &[ReportInput]) -> Markup {
         ("dropped", dropped),
         ("hash of integers", |input| text(&input.json, "hash_int")),
         ("hash of all output", |input| text(&input.json, "output_hash")),
+        ("hash of events", |input| text(&input.json, "hash_events")),
     ];
     let told = rows.into_iter().map(|(name, of)| (name, inputs.iter().map(of).collect::<Vec<_>>()));
     let told: Vec<_> = told.filter(|(_, cells)| cells.iter().any(|cell| !cell.is_empty())).collect();

@@ -62,6 +62,25 @@ fn reports_open_from_disk_and_fit() {
 }
 
 #[test]
+fn categories_close_and_open() {
+    let Some(mut chromium) = Chromium::start() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("report.html");
+    std::fs::write(&file, page_of(&["check"])).unwrap();
+    let mut tab = chromium.open(&file, [1000, 900], false);
+    let summary = "document.querySelector('details.category summary')";
+    let open = |tab: &mut Tab<'_>| tab.evaluate("document.querySelector('details.category').open") == true;
+    assert!(open(&mut tab));
+    for is_open in [false, true] {
+        let place = tab.evaluate(&format!(
+            "{summary}.scrollIntoView(), (box => [box.x + 20, box.y + 10])({summary}.getBoundingClientRect())"
+        ));
+        tab.click(place[0].as_f64().unwrap(), place[1].as_f64().unwrap());
+        assert_eq!(open(&mut tab), is_open);
+    }
+}
+
+#[test]
 fn printed_reports_have_no_data_and_light_paper() {
     let Some(mut chromium) = Chromium::start() else { return };
     let folder = tempfile::tempdir().unwrap();

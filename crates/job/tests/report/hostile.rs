@@ -82,7 +82,7 @@ fn each_replaced(
     let mut found = Vec::new();
     places(json, String::new(), pick, &mut found);
     // Some of them are enough where there are many of a kind.
-    let every = found.len().div_ceil(40);
+    let every = found.len().div_ceil(20);
     for place in found.iter().step_by(every) {
         let mut changed = json.clone();
         *changed.pointer_mut(place).unwrap() = value.clone();

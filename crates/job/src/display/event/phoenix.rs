@@ -30,7 +30,7 @@ fn phoenix_event(scene: &Scene, event: &DrawnEvent) -> PhoenixEvent {
     let mut made = PhoenixEvent::new(event.id.run.unwrap_or(0), event.id.event.unwrap_or(event.id.number));
     for part in Part::ALL {
         let hits = event.hits.iter().filter(|hit| hit.part == part);
-        made.add_hits(part.name(), hits.map(|hit| hit_of(hit)).collect());
+        made.add_hits(part.name(), hits.map(hit_of).collect());
     }
     for (class, _) in event.classes().into_iter().filter(|(class, _)| *class != Class::Missed) {
         let of_class = event.tracks.iter().enumerate().filter(|(number, _)| event.class(*number) == class);

@@ -119,7 +119,8 @@ impl Frame {
             }
         }
         for axis in [0, 1] {
-            if !(low[axis] < high[axis]) {
+            // Of nothing both are infinite.
+            if low[axis] >= high[axis] {
                 (low[axis], high[axis]) = (-1.0, 1.0);
             }
             let room = MARGIN * (high[axis] - low[axis]);

@@ -95,8 +95,11 @@ pub fn key(names: &[String]) -> Markup {
     html! {
         div.keys {
             @for (number, name) in names.iter().enumerate() {
-                span class={ "key " (series_class(number)) } { (SHAPES[number % SHAPES.len()].1) }
-                " " span { (name) } " "
+                span.entry {
+                    span class={ "key " (series_class(number)) } { (SHAPES[number % SHAPES.len()].1) }
+                    " " (name)
+                }
+                " "
             }
         }
     }
