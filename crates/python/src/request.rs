@@ -71,6 +71,7 @@ impl Asked {
             config,
             device: Device::Cpu,
             command: self.command,
+            ..Request::default()
         })
     }
 }
