@@ -56,7 +56,6 @@ impl Page<'_> {
 }
 
 /// Data as JSON that may stand in a script: no text in it can end the script.
-#[allow(dead_code, reason = "only pages with scripts need it")]
 pub fn script_data(data: &impl Serialize) -> String {
     let text = serde_json::to_string(data).unwrap_or_else(|_| "null".into());
     text.replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
