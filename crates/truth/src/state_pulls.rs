@@ -320,7 +320,9 @@ mod tests {
     #[test]
     fn pulls_are_counted_where_they_lie_and_far_ones_nowhere() {
         let mut histogram = PullHistogram::default();
-        [-5.0, -4.8, 0.0, 4.99, 5.0, -5.01, f64::NAN, f64::INFINITY].map(|pull| histogram.add(pull));
+        for pull in [-5.0, -4.8, 0.0, 4.99, 5.0, -5.01, f64::NAN, f64::INFINITY] {
+            histogram.add(pull);
+        }
         let filled: Vec<_> = histogram.counts.iter().enumerate().filter(|(_, count)| **count > 0).collect();
         assert_eq!(filled, [(0, &2), (20, &1), (39, &1)]);
     }
