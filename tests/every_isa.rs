@@ -118,10 +118,8 @@ fn every_level_has_every_gang() {
 #[test]
 fn every_level_has_its_usual_gang() {
     for isa in Isa::supported() {
-        // Four portable lanes are what CPUs without a fused multiply-add have.
         let usual: &[usize] = match isa {
             Isa::Scalar => &[1],
-            Isa::Portable if cfg!(target_arch = "x86_64") => &[4, 8],
             Isa::Portable | Isa::Avx2 | Isa::Neon => &[8],
             Isa::Avx512 => &[16],
         };
