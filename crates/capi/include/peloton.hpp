@@ -224,7 +224,7 @@ private:
   std::size_t index_;
 };
 
-/// Tracks of the sequence velo: all of them, or those of an event. Valid as long as the columns are.
+/// Tracks of the sequence velo: all of them, or those of an event. Valid as long as this object and the columns are.
 class VeloTracks : public peloton_velo_tracks {
 public:
   VeloTracks() noexcept : peloton_velo_tracks{} { size = sizeof(peloton_velo_tracks); }
@@ -248,11 +248,15 @@ public:
   private:
     Iterator begin_, end_;
   };
-  Iterator begin() const noexcept { return {*this, 0}; }
-  Iterator end() const noexcept { return {*this, tracks}; }
-  Range of_event(std::size_t event) const noexcept {
+  Iterator begin() const & noexcept { return {*this, 0}; }
+  Iterator end() const & noexcept { return {*this, tracks}; }
+  Range of_event(std::size_t event) const & noexcept {
     return {{*this, track_start[event]}, {*this, track_start[event + 1]}};
   }
+  // Tracks refer to this object: it needs a name.
+  Iterator begin() const && = delete;
+  Iterator end() const && = delete;
+  Range of_event(std::size_t) const && = delete;
 };
 
 /// Results of a run; views of its columns are valid until its next run, export or end.
@@ -261,6 +265,11 @@ public:
   Result() noexcept = default;
   std::int32_t try_make(const Engine &engine) noexcept {
     return fill([&](peloton_result **to) { return peloton_result_new(engine.get(), to); });
+  }
+  /// Number of events.
+  std::size_t events() const noexcept {
+    std::size_t count = 0;
+    return peloton_result_items(get(), 0, &count) == PELOTON_OK ? count : 0;
   }
   std::int32_t try_column(const char *name, peloton_column &view) const noexcept {
     view.size = sizeof view;

@@ -1,20 +1,30 @@
 //! Endless streams of pixel hits.
 
 use crate::engine::{EngineKind, peloton_engine};
-use crate::guard::{Result, enter, invalid};
-use crate::pointers::{free, hand_over, read_struct, reference, slice, take, write_struct};
+use crate::guard::{Failure, PELOTON_BUSY, Result, enter, invalid};
+use crate::pointers::{free, hand_over, look, read_struct, reference, slice, take, write_struct};
 use crate::result::peloton_result;
 use crate::run::count;
 use crate::structs::{peloton_counters, peloton_layout, peloton_pixel_counts, peloton_pixel_hits};
 use peloton_core::event::Layout;
 use peloton_io::input::timepix::PixelCounts;
 use peloton_job::embed::ClusterStream;
-use std::sync::RwLock;
+use std::sync::{RwLock, RwLockWriteGuard};
 
 /// A stream of pixel hits, and the clusters that wait in it. Where the stream is cut into pieces cannot be seen.
 pub struct peloton_stream(RwLock<ClusterStream>);
 
 const STREAM: &str = "stream";
+
+/// Takes a stream to change it, unless another thread uses it, or its threads are those of a parent process.
+fn take_stream(stream: &peloton_stream) -> Result<RwLockWriteGuard<'_, ClusterStream>> {
+    let taken = take(&stream.0, STREAM)?;
+    if taken.has_threads() {
+        return Ok(taken);
+    }
+    let text = "a child of fork has no threads of its parent: make a stream in it".into();
+    Err(Failure { code: PELOTON_BUSY, text })
+}
 
 fn layout_of(layout: &peloton_layout) -> Result<Layout> {
     let [chips, width, height, gap] =
@@ -60,7 +70,7 @@ pub unsafe extern "C" fn peloton_stream_tpx3(stream: *mut peloton_stream, bytes:
     enter(|| {
         // SAFETY: the caller's stream lives, and bytes holds n bytes.
         let (stream, bytes) = unsafe { (reference(stream, STREAM)?, slice(bytes, n, "bytes")?) };
-        Ok(take(&stream.0, STREAM)?.tpx3(bytes)?)
+        Ok(take_stream(stream)?.tpx3(bytes)?)
     })
 }
 
@@ -78,7 +88,7 @@ pub unsafe extern "C" fn peloton_stream_hits(
         let time = slice(hits.time, hits.hits, "time")?;
         let column = |values: *const u16, name: &str| slice(values, hits.hits, name);
         let columns = [column(hits.x, "x")?, column(hits.y, "y")?, column(hits.tot, "tot")?];
-        Ok(take(&stream.0, STREAM)?.hits(time, columns)?)
+        Ok(take_stream(stream)?.hits(time, columns)?)
     })
 }
 
@@ -89,7 +99,7 @@ pub unsafe extern "C" fn peloton_stream_end(stream: *mut peloton_stream) -> i32 
     enter(|| {
         // SAFETY: the caller's stream lives.
         let stream = unsafe { reference(stream, STREAM)? };
-        Ok(take(&stream.0, STREAM)?.end()?)
+        Ok(take_stream(stream)?.end()?)
     })
 }
 
@@ -106,8 +116,15 @@ pub unsafe extern "C" fn peloton_stream_clusters(
 ) -> i32 {
     // SAFETY: the caller's handles live, and the others are NULL or may be written to.
     enter(|| unsafe {
-        let mut stream = take(&reference(stream, STREAM)?.0, STREAM)?;
+        let mut stream = take_stream(reference(stream, STREAM)?)?;
         let mut held = take(&reference(result, "result")?.0, "result")?;
+        // Before anything is moved: a struct of a wrong size costs nothing.
+        if !counters.is_null() {
+            read_struct(counters, "counters")?;
+        }
+        if !counts.is_null() {
+            read_struct(counts, "counts")?;
+        }
         stream.take(&mut held.outcome)?;
         count(&held, counters)?;
         if counts.is_null() {
@@ -124,9 +141,12 @@ pub unsafe extern "C" fn peloton_stream_clusters(
 /// Memory: all of it. Threads: after its last call. Codes: none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_stream_free(stream: *mut peloton_stream) {
-    // SAFETY: the caller's last use of it.
+    // SAFETY: the caller's last use of it. What a child of `fork` inherited is left alone: its end would wait for threads
+    // that only the parent has.
     enter(|| unsafe {
-        free(stream);
+        if stream.is_null() || look(&reference(stream, STREAM)?.0, STREAM)?.has_threads() {
+            free(stream);
+        }
         Ok(())
     });
 }

@@ -9,10 +9,10 @@ use peloton_job::{SequenceName, describe_columns, describe_geometry, describe_si
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Tell where the sensors of a detector are, or which columns a sequence writes
+/// Print where the sensors of a detector are, or which columns a sequence writes
 ///
-/// Sensors are told as CSV: the corners of Velo sensors, UT sectors and SciFi mats, the radii of cylinders, in mm. Both are
-/// told as JSON with --json.
+/// Sensors as CSV: the corners of Velo sensors, UT sectors and SciFi mats, the radii of cylinders, in mm. Both as JSON with
+/// --json.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:

@@ -64,8 +64,8 @@ impl PlanCommand {
 
 /// Check that every part of a plan is there, and add them up
 ///
-/// Writes the sums of all counters, hash_events, and parts that lack with their reasons to _manifest.json in the folder.
-/// Exit code 1 when a part lacks, does not belong to the others, or is no part of the plan.
+/// Writes the sums of all counters, hash_events, and missing parts with their reasons to _manifest.json in the folder.
+/// Exit code 1 when a part is missing, does not belong to the others, or is no part of the plan.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:

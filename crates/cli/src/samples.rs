@@ -4,7 +4,7 @@ use serde::Serialize;
 use std::time::Duration;
 
 /// Samples at most; when there are so many, two become one.
-const MOST: usize = 256;
+const MAX_SAMPLES: usize = 256;
 /// How often one is taken at first.
 const INTERVAL: Duration = Duration::from_millis(200);
 
@@ -49,11 +49,18 @@ impl Samples {
         let hits_per_second = hits.saturating_sub(self.hits) as f64 / passed;
         self.list.push(Sample { seconds: time.as_secs_f64(), hits_per_second, memory_mib });
         (self.last, self.hits) = (time, hits);
-        if self.list.len() == MOST {
-            let halves = self.list.chunks(2).map(|pair| Sample {
-                seconds: pair[1].seconds,
-                hits_per_second: 0.5 * (pair[0].hits_per_second + pair[1].hits_per_second),
-                memory_mib: pair.iter().filter_map(|one| one.memory_mib).reduce(f64::max),
+        if self.list.len() == MAX_SAMPLES {
+            let mut begin = 0.0;
+            let halves = self.list.chunks(2).map(|pair| {
+                // By the time that each took: a slow one may have taken long.
+                let (first, second) = (pair[0].seconds - begin, pair[1].seconds - pair[0].seconds);
+                begin = pair[1].seconds;
+                let hits = pair[0].hits_per_second * first + pair[1].hits_per_second * second;
+                Sample {
+                    seconds: pair[1].seconds,
+                    hits_per_second: hits / (first + second),
+                    memory_mib: pair.iter().filter_map(|one| one.memory_mib).reduce(f64::max),
+                }
             });
             self.list = halves.collect();
             self.interval *= 2;
@@ -68,9 +75,9 @@ impl Samples {
 
 /// Resident memory of this process, MiB; none where the system does not say.
 pub fn resident_mib() -> Option<f64> {
-    let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
-    let pages = text.split_whitespace().nth(1).and_then(|pages| pages.parse::<f64>().ok());
-    pages.map(|pages| pages * 4096.0 / f64::from(1 << 20))
+    let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let kib = text.lines().find_map(|line| line.strip_prefix("VmRSS:"))?.split_whitespace().next()?;
+    kib.parse::<f64>().ok().map(|kib| kib / 1024.0)
 }
 
 #[cfg(test)]
@@ -87,7 +94,7 @@ mod tests {
             }
         }
         let list = samples.into_list();
-        assert!(list.len() < MOST && list.len() >= MOST / 2 - 1, "{}", list.len());
+        assert!(list.len() < MAX_SAMPLES && list.len() >= MAX_SAMPLES / 2 - 1, "{}", list.len());
         assert!(list.iter().all(|one| (one.hits_per_second - 10_000.0).abs() < 1e-6));
         assert!(list.is_sorted_by(|a, b| a.seconds < b.seconds && a.memory_mib < b.memory_mib));
         let mut samples = Samples::default();

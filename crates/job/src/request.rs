@@ -1,5 +1,6 @@
 //! [`Request`]: what a job works on and how.
 
+use crate::totals::UNUSABLE_INPUTS;
 use crate::{Config, Device, Summary};
 use peloton::event::{Edge, Layout};
 use peloton::velo::VeloBanks;
@@ -111,6 +112,9 @@ impl Request {
         }
         if summary.is_interrupted {
             return Err(Error::System("ended before the part was whole: nothing of it was written".into()));
+        }
+        if summary.dropped.get(UNUSABLE_INPUTS).is_some_and(|inputs| *inputs > 0) {
+            return Err(Error::format(self.inputs.join(" "), "could not be read to its end"));
         }
         match self.events.count {
             Some(count) if count as u64 != summary.events => {

@@ -8,7 +8,7 @@
     print(manifest.hash_events)
 
 Each part is one task, and what a task returns is a few numbers: results go to files in a folder that all machines
-share. A part that is done is not run again, so that the same call after a crash finishes what lacks.
+share. A part that is done is not run again, so that the same call after a crash makes the missing parts.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def run(
         ``distributed.scheduler.allowed-failures`` + 1 of them are dead; it is then tried once more after all others, alone,
         since it may merely have waited at workers that died of another part.
     on_error
-        ``"raise"``: `PartsFailed` at the end when parts lack; ``"skip"``: return the manifest, which names them.
+        ``"raise"``: `PartsFailed` at the end when parts are missing; ``"skip"``: return the manifest, which names them.
     progress
         Whether to show how many parts are done; by default on a terminal.
     program

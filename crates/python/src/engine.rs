@@ -63,6 +63,8 @@ trait Held: Send + Sync {
     fn run(&self, seat: &mut Seat, engine: &AnyEngine, to: &mut AnyOutcome) -> Result<()>;
     fn count(&self) -> usize;
     fn ids(&self) -> &[EventId];
+    /// Whether the columns are Python's, so that nobody may go on reading them when a run was interrupted.
+    fn is_borrowed(&self) -> bool;
 }
 
 impl Held for embed::ReadEvents {
@@ -76,6 +78,10 @@ impl Held for embed::ReadEvents {
 
     fn ids(&self) -> &[EventId] {
         embed::ReadEvents::ids(self)
+    }
+
+    fn is_borrowed(&self) -> bool {
+        false
     }
 }
 
@@ -105,6 +111,10 @@ impl Held for Hits {
 
     fn ids(&self) -> &[EventId] {
         &[]
+    }
+
+    fn is_borrowed(&self) -> bool {
+        true
     }
 }
 
@@ -182,7 +192,8 @@ impl Engine {
         let (results, batch, seat) = if held.count() <= FEW_EVENTS {
             background::at_once(py, work)?
         } else {
-            background::run(py, Watch::default(), work)?
+            let watch = Watch { until_end: held.is_borrowed(), ..Watch::default() };
+            background::run(py, watch, work)?
         };
         // Columns of Python's are given back by this thread, which holds its lock.
         drop(held);

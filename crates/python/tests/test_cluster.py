@@ -7,7 +7,6 @@ import re
 import signal
 import subprocess
 import sys
-import textwrap
 import threading
 import time
 from pathlib import Path
@@ -247,9 +246,8 @@ def test_wrong_arguments_are_told(tmp_path, files):
 def test_the_readme(tmp_path):
     pytest.importorskip("awkward")
     (block,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-    # Worker processes import the file again.
     script = tmp_path / "readme.py"
-    script.write_text("if __name__ == '__main__':\n" + textwrap.indent(block, "    "))
+    script.write_text(block)
     environment = {**os.environ, "PATH": f"{Path(PROGRAM).parent}:{os.environ['PATH']}"}
     done = subprocess.run([sys.executable, script], cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

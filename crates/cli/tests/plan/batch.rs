@@ -24,7 +24,7 @@ fn a_job_array_makes_the_same_bytes() {
         peloton(&arguments).spawn().expect("the program starts")
     };
     // Two at a time, and one part twice at the same time.
-    for pair in [[0, 1], [2, 3], [4, 5], [6, 7], [8, 9], [10, 11], [11, 11]] {
+    for pair in [[0, 1], [2, 3], [4, 5], [6, 7], [8, 9], [10, 10], [11, 11]] {
         let jobs = pair.map(start);
         jobs.into_iter().for_each(|mut job| assert!(job.wait().unwrap().success()));
     }
@@ -32,7 +32,9 @@ fn a_job_array_makes_the_same_bytes() {
     json(&["run", "--plan", &plan, "--part", ":", "--output", &one, "--geometry", "nominal"]);
     assert!(results(&to) == results(&one), "some part has other bytes");
     let [array, one] = [&to, &one].map(|to| json(&["manifest", to, "--plan", &plan]));
-    assert_eq!((&array["hash_events"], &array["runs"]), (&one["hash_events"], &12.into()));
+    let sums = |of: &serde_json::Value| (of["hash_events"].clone(), of["parts_done"].clone(), of["is_complete"].clone());
+    assert_eq!(sums(&array), sums(&one));
+    assert_eq!(array["parts_done"], 12);
 }
 
 #[test]

@@ -9,7 +9,7 @@
 
 use peloton::{Error, Result};
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use tempfile::{Builder, NamedTempFile};
@@ -81,11 +81,12 @@ impl OutputFile {
         let failed = |e| Error::io(&path, e);
         file.as_file().sync_all().map_err(failed)?;
         file.persist(&place).map_err(|e| failed(e.error))?;
-        // A folder is synchronised where the system can open it.
-        place
-            .parent()
-            .and_then(|folder| File::open(folder).ok())
-            .map_or(Ok(()), |folder| folder.sync_all().map_err(failed))
+        // A folder is synchronised where the system can do that; the file is whole and in its place.
+        let folder = place.parent().and_then(|folder| File::open(folder).ok());
+        match folder.map_or(Ok(()), |folder| folder.sync_all()) {
+            Err(e) if !matches!(e.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => Err(failed(e)),
+            _ => Ok(()),
+        }
     }
 
     /// Puts what a failed job made in its place unless a file is there, which is worth more than a part of another:

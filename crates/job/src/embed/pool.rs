@@ -28,7 +28,9 @@ impl<S: Sequence> Shares for Shared<S> {
         let outcome = to.begin::<S::Output>(S::NAME)?;
         outcome.clear();
         outcome.counters = self.pool.try_run(self.runner.picked(events)?, &mut self.results)?;
-        self.results.slices().try_for_each(|slice| append(&mut outcome.results, slice))
+        let joined = self.results.slices().try_for_each(|slice| append(&mut outcome.results, slice));
+        // Columns may be of different lengths then.
+        joined.inspect_err(|_| outcome.clear())
     }
 }
 

@@ -24,6 +24,9 @@ pub struct ClusterStream {
     taken: Counters,
     /// Hits that came as hits.
     counts: PixelCounts,
+    threads: usize,
+    /// The process that the threads belong to.
+    process: u32,
 }
 
 impl ClusterStream {
@@ -47,7 +50,15 @@ impl ClusterStream {
             found: PixelClusters::default(),
             taken: Counters::default(),
             counts: PixelCounts::default(),
+            threads,
+            process: std::process::id(),
         })
+    }
+
+    /// Whether the threads that it needs are there: a child of `fork` has none, and would wait for them for ever, at the
+    /// end of the stream as well.
+    pub fn has_threads(&self) -> bool {
+        self.threads <= 1 || self.process == std::process::id()
     }
 
     /// Takes in raw words of Timepix3.

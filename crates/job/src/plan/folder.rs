@@ -75,13 +75,13 @@ impl PartFolder<'_> {
         fs::read_to_string(self.begun(part)).map_or(0, |text| text.lines().count() as u64)
     }
 
-    /// Removes what is there of a part that is not done: results that are not those of the plan, or of which nobody knows
-    /// how they were made, and why they could not be made the last time.
+    /// Removes what says of a part that it is done, or why it could not be made the last time. Results stay until others take
+    /// their place; without their report they are not done.
     ///
     /// # Errors
     /// [`Error::Io`].
     pub fn discard(self, part: usize) -> Result<()> {
-        for path in [self.report(part), self.results(part), self.failure(part)] {
+        for path in [self.report(part), self.failure(part)] {
             match fs::remove_file(&path) {
                 Err(e) if e.kind() != ErrorKind::NotFound => return Err(Error::io(path, e)),
                 _ => {}
@@ -90,21 +90,22 @@ impl PartFolder<'_> {
         Ok(())
     }
 
-    /// The numbers of all parts whose results are there, in order.
+    /// Names of all Parquet files that are there, in order.
     ///
     /// # Errors
     /// [`Error::Io`].
-    pub fn parts(self) -> Result<Vec<usize>> {
+    pub fn files(self) -> Result<Vec<String>> {
         let failed = |e| Error::io(self.0, e);
-        let mut parts = Vec::new();
+        let mut files = Vec::new();
         for entry in fs::read_dir(self.0).map_err(failed)? {
-            let name = entry.map_err(failed)?.file_name();
-            let name = name.to_string_lossy();
-            let number = name.strip_prefix("part-").and_then(|name| name.strip_suffix(".parquet"));
-            parts.extend(number.and_then(|number| number.parse::<usize>().ok()));
+            let name = entry.map_err(failed)?.file_name().to_string_lossy().into_owned();
+            // Those under way begin with a point.
+            if name.ends_with(".parquet") && !name.starts_with('.') {
+                files.push(name);
+            }
         }
-        parts.sort_unstable();
-        Ok(parts)
+        files.sort_unstable();
+        Ok(files)
     }
 }
 

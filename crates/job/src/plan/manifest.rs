@@ -8,7 +8,7 @@ use super::part::{PartReport, WrittenFile};
 use peloton::{Error, Result};
 use serde::Serialize;
 use serde_json::{Map, Value};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// A part that is not there, or does not belong to the others.
@@ -72,7 +72,7 @@ const NO_COUNTS: [&str; 2] = ["gang", "threads"];
 /// [`Error::Io`] when the folder cannot be read or the manifest not be written.
 pub fn manifest(plan: &Plan, from: &Path, verify: bool, max_bad: Option<u64>) -> Result<Manifest> {
     let folder = PartFolder(from);
-    let there = folder.parts()?;
+    let there = folder.files()?;
     let looked =
         (0..plan.parts.len()).map(|part| look(plan, part, folder, verify)).collect::<Result<Vec<_>>>()?;
     let made = usual(looked.iter().filter_map(|found| found.as_ref().ok()));
@@ -83,9 +83,9 @@ pub fn manifest(plan: &Plan, from: &Path, verify: bool, max_bad: Option<u64>) ->
             Err(failed) => manifest.fail(failed),
         }
     }
-    let unplanned = there.into_iter().filter(|part| *part >= plan.parts.len());
     let name = |part| folder.results(part).file_name().unwrap_or_default().to_string_lossy().into_owned();
-    manifest.unplanned = unplanned.map(name).collect();
+    let planned: BTreeSet<_> = (0..plan.parts.len()).map(name).collect();
+    manifest.unplanned = there.into_iter().filter(|name| !planned.contains(name)).collect();
     manifest.judge(max_bad);
     folder::write(&folder.manifest(), &manifest)?;
     Ok(manifest)
@@ -224,7 +224,9 @@ impl Manifest {
         self.failure = match (failed.first(), unplanned.first()) {
             (Some(FailedPart { part, input, reason, .. }), _) => {
                 let count = failed.len();
-                Some(format!("{count} of {parts} parts lack; the first is part {part} of {input}: {reason}"))
+                Some(format!(
+                    "{count} of {parts} parts are missing; the first is part {part} of {input}: {reason}"
+                ))
             }
             (None, Some(name)) => {
                 Some(format!("{name} is no part of the plan: remove it, or make a folder of its own"))

@@ -132,9 +132,9 @@ impl Work<'_> {
     fn run(&self, host: Host<'_>) -> Result<PartReport> {
         let Self { spec, made, folder, request } = self;
         let (part, begin) = (spec.part, Instant::now());
+        Identity::check(&spec.input)?;
         folder.begin(part)?;
         folder.discard(part)?;
-        Identity::check(&spec.input)?;
         let path = folder.results(part);
         let summary = run(request, Some(&path), host)?;
         let report = PartReport {

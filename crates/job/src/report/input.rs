@@ -10,6 +10,7 @@ use crate::About;
 use peloton::{Error, Result};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use std::io::Read;
 use std::path::Path;
 
 /// Bytes of a file at most: results are much smaller, events are larger.
@@ -66,7 +67,10 @@ impl ReportInput {
             let message = format!("{} MB are too many for results: is this a file of events?", size >> 20);
             return Err(Error::format(place, message));
         }
-        let bytes = std::fs::read(path).map_err(|e| Error::io(path, e))?;
+        // Pipes and devices say nothing of their size.
+        let mut bytes = Vec::new();
+        let file = std::fs::File::open(path).map_err(|e| Error::io(path, e))?;
+        file.take(MAX_BYTES).read_to_end(&mut bytes).map_err(|e| Error::io(path, e))?;
         let text =
             String::from_utf8(bytes).map_err(|_| Error::format(&place, "this is not text, so no JSON"))?;
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();

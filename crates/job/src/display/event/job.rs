@@ -181,7 +181,7 @@ fn no_event<S: System>(request: &Request, host: Host<'_>) -> Error {
     let EventRange { first, count } = request.events;
     let wanted = match count {
         Some(1) => format!("event {first}"),
-        Some(count) => format!("events {first} to {}", first.saturating_add(count) - 1),
+        Some(count) => format!("events {first} to {}", first.saturating_add(count).saturating_sub(1)),
         None => format!("events from {first} on"),
     };
     let message = match count_events::<S>(request, host) {

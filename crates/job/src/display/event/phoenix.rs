@@ -18,11 +18,13 @@ pub fn json(scene: &Scene) -> Result<String> {
     serde_json::to_string(&Value::Object(events)).map_err(|error| Error::Internal(error.to_string()))
 }
 
+/// The name of an event. Its number over all inputs comes first: other numbers may be there twice, and events are in the
+/// order of their names.
 fn key(event: &DrawnEvent) -> String {
     let id = &event.id;
     match (id.run, id.event) {
-        (Some(run), Some(number)) => format!("run {run}, event {number}"),
-        _ => format!("event {}", id.number),
+        (Some(run), Some(number)) => format!("{:06}: run {run}, event {number}", id.number),
+        _ => format!("{:06}", id.number),
     }
 }
 

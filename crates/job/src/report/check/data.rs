@@ -232,9 +232,10 @@ impl CheckData {
     }
 }
 
-/// Checks that bins have widths.
+/// Checks that bins have widths, and edges that logarithms bear.
 fn rising(mut bins: impl Iterator<Item = [f64; 2]>, of: &str) -> Result<(), String> {
-    let is_bad = |[low, high]: &[f64; 2]| !(low < high && low.abs() < 1e15 && high.abs() < 1e15);
+    let can_be = |edge: f64| edge == 0.0 || (1e-15..1e15).contains(&edge.abs());
+    let is_bad = |[low, high]: &[f64; 2]| !(low < high && can_be(*low) && can_be(*high));
     match bins.find(is_bad) {
         Some([low, high]) => Err(format!("{of} has a bin from {low} to {high}")),
         None => Ok(()),
