@@ -10,7 +10,7 @@ use peloton::event::{VELO_MODULES, VeloEvents};
 use peloton::{Result, Status};
 use peloton_io::input::EventId;
 use peloton_job::embed::{self, AnyEngine, AnyOutcome, AnyPool, AnyWorkspace, Spares};
-use peloton_job::{Host, Request};
+use peloton_job::{Cancel, Host, Request};
 use pyo3::prelude::*;
 use serde_json::json;
 use std::sync::{Arc, Mutex};
@@ -43,6 +43,13 @@ enum Seat {
 }
 
 impl Seat {
+    /// Lets `cancel` end the next run between two slices; threads of a pool work on to its end.
+    fn end_by(&mut self, cancel: &Cancel) {
+        if let Self::One(workspace) = self {
+            workspace.end_by(cancel);
+        }
+    }
+
     fn new(engine: &AnyEngine) -> Result<Self> {
         Ok(match engine.config().thread_count() {
             1 => Self::One(engine.workspace()),
@@ -180,7 +187,8 @@ impl Engine {
     fn run_held<H: Held + 'static>(&self, py: Python<'_>, held: Arc<H>) -> PyResult<Results> {
         let mut seat = self.take_seat().map_err(exception)?;
         let (engine, working, spares) = (self.engine.clone(), held.clone(), self.spares.clone());
-        let work = move |_: Host<'_>| {
+        let work = move |host: Host<'_>| {
+            seat.end_by(host.cancel);
             let mut outcome = engine.outcome();
             outcome.reuse(&spares);
             working.run(&mut seat, &engine, &mut outcome)?;

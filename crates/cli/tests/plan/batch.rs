@@ -32,7 +32,9 @@ fn a_job_array_makes_the_same_bytes() {
     json(&["run", "--plan", &plan, "--part", ":", "--output", &one, "--geometry", "nominal"]);
     assert!(results(&to) == results(&one), "some part has other bytes");
     let [array, one] = [&to, &one].map(|to| json(&["manifest", to, "--plan", &plan]));
-    let sums = |of: &serde_json::Value| (of["hash_events"].clone(), of["parts_done"].clone(), of["is_complete"].clone());
+    let sums = |of: &serde_json::Value| {
+        (of["hash_events"].clone(), of["parts_done"].clone(), of["is_complete"].clone())
+    };
     assert_eq!(sums(&array), sums(&one));
     assert_eq!(array["parts_done"], 12);
 }

@@ -3,7 +3,7 @@
 use super::outcome::{AnyOutcome, wrong_sequence};
 use super::pool::AnyPool;
 use crate::registry::Command;
-use crate::{Config, Request, System};
+use crate::{Cancel, Config, Request, System};
 use peloton::cylinder::CylinderInput;
 use peloton::engine::{Engine, Input, SLICE_EVENTS, Sequence, Stage};
 use peloton::event::{RawEvents, VeloEvents};
@@ -59,7 +59,17 @@ pub struct AnyEngine {
 }
 
 /// Scratch memory of one thread, for every engine of the sequence that it was made for.
-pub struct AnyWorkspace(Box<dyn Any + Send>);
+pub struct AnyWorkspace {
+    memory: Box<dyn Any + Send>,
+    cancel: Cancel,
+}
+
+impl AnyWorkspace {
+    /// Lets `cancel` end runs with this workspace, after the slice under way.
+    pub fn end_by(&mut self, cancel: &Cancel) {
+        self.cancel = cancel.clone();
+    }
+}
 
 /// What is called through a table of functions, once per batch.
 pub(super) trait Runs: Send + Sync {
@@ -105,7 +115,7 @@ impl<S: Sequence> Runs for Runner<S> {
     }
 
     fn workspace(&self) -> AnyWorkspace {
-        AnyWorkspace(Box::new(self.engine.workspace()))
+        AnyWorkspace { memory: Box::new(self.engine.workspace()), cancel: Cancel::default() }
     }
 
     fn outcome(&self) -> AnyOutcome {
@@ -119,13 +129,17 @@ impl<S: Sequence> Runs for Runner<S> {
         workspace: &mut AnyWorkspace,
         to: &mut AnyOutcome,
     ) -> Result<()> {
-        let workspace = workspace.0.downcast_mut::<S::Workspace>();
+        let AnyWorkspace { memory, cancel } = workspace;
+        let workspace = memory.downcast_mut::<S::Workspace>();
         let workspace = workspace.ok_or_else(|| wrong_sequence("workspace", S::NAME))?;
         let events = self.picked(events)?;
         let outcome = to.begin::<S::Output>(S::NAME)?;
         outcome.clear();
         // Slice by slice, so that what a stage hands to the next is still in the cache.
         (0..events.events()).step_by(slice_events).try_for_each(|first| {
+            if cancel.is_requested() {
+                return Err(Error::System("the run was ended early".into()));
+            }
             let range = first..events.events().min(first + slice_events);
             self.engine.try_run_range(events, range, workspace, outcome)
         })
@@ -194,7 +208,8 @@ impl AnyEngine {
     ///
     /// # Errors
     /// [`Error::Config`] for events, a workspace or an outcome of another sequence, and as
-    /// [`Engine::try_run`](peloton::engine::Engine::try_run). Trouble with one event is a status in the results.
+    /// [`Engine::try_run`](peloton::engine::Engine::try_run); [`Error::System`] when it was ended early
+    /// ([`AnyWorkspace::end_by`]). Trouble with one event is a status in the results.
     pub fn run(&self, events: Events<'_>, workspace: &mut AnyWorkspace, to: &mut AnyOutcome) -> Result<()> {
         self.runs.run(events, self.slice_events(), workspace, to)
     }
