@@ -138,7 +138,9 @@ impl Request {
             command: unless_part(self.command.clone()),
             configuration: config.to_toml(),
             inputs,
-            geometry: self.geometry.as_ref().map_or(String::new(), |path| path.display().to_string()),
+            geometry: unless_part(
+                self.geometry.as_ref().map_or(String::new(), |path| path.display().to_string()),
+            ),
             level: unless_part(level),
         }
     }

@@ -8,6 +8,7 @@ from typing import Any, Self, Unpack
 
 from peloton import _native
 from peloton._options import Options, Path_, request
+from peloton.errors import Error
 from peloton.reports import Summary
 from peloton.results import Clusters, Results, wrap
 
@@ -22,11 +23,17 @@ class ClusterStream(Iterator[Clusters]):
         self._feeder = feeder
 
     def __next__(self) -> Clusters:
-        while (block := self._native.next()) is not None:
-            if len(block):
-                results = wrap(block)
-                assert isinstance(results, Clusters)
-                return results
+        try:
+            while (block := self._native.next()) is not None:
+                if len(block):
+                    results = wrap(block)
+                    assert isinstance(results, Clusters)
+                    return results
+        except Error:
+            # What went wrong in the source is why.
+            if self._feeder is not None:
+                self._feeder.raise_failure()
+            raise
         if self._feeder is not None:
             self._feeder.raise_failure()
         raise StopIteration
@@ -123,17 +130,18 @@ class _Feeder:
         self._thread.start()
 
     def _feed(self, pieces: Iterable[bytes | bytearray | memoryview]) -> None:
-        try:
-            with open(self._write, "wb", buffering=0) as pipe:
+        # The pipe ends last: whoever reads its end finds the failure.
+        with open(self._write, "wb", buffering=0) as pipe:
+            try:
                 for piece in pieces:
                     rest = memoryview(piece).cast("B")
                     while rest:
                         rest = rest[pipe.write(rest) :]
-        except BrokenPipeError:
-            # Nobody wants more.
-            pass
-        except BaseException as error:
-            self._failure = error
+            except BrokenPipeError:
+                # Nobody wants more.
+                pass
+            except BaseException as error:
+                self._failure = error
 
     def raise_failure(self) -> None:
         """Tells what went wrong in the source, once everything is read."""

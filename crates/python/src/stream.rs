@@ -1,7 +1,7 @@
 //! [`Stream`]: results of a job while it runs, piece by piece.
 
 use crate::background::{Heard, lock};
-use crate::errors::{exception, fault, warn};
+use crate::errors::{exception, fault, named, warn};
 use crate::request::Asked;
 use crate::results::Results;
 use peloton::{Error, Result};
@@ -79,7 +79,8 @@ impl Stream {
                     let json = serde_json::to_string(&summary).map_err(|e| fault(&e.to_string()))?;
                     *lock(&self.summary) = Some(json);
                     warn(py, self.heard.take_warnings())?;
-                    return Ok(None);
+                    // A stream that came to its end may have failed as a whole.
+                    return summary.failure.map_or(Ok(None), |failure| Err(named("FormatError", &failure)));
                 }
                 Some(Err(RecvTimeoutError::Disconnected)) => return Err(fault("a job is gone")),
                 Some(Err(RecvTimeoutError::Timeout)) => {}

@@ -197,3 +197,11 @@ def test_configurations():
     assert (again.config, repr(again)) == (engine.config, repr(engine))
     events = peloton.simulate("velo", events=3, seed=1)
     assert again.run(events).hash == engine.run(events).hash
+
+
+def test_clusters_fail_where_runs_fail(tmp_path):
+    path = tmp_path / "nothing.tpx3"
+    path.write_bytes(bytes(800))
+    for whole in (peloton.run, lambda source: list(peloton.clusters(source))):
+        with pytest.raises(peloton.FormatError):
+            whole(path)

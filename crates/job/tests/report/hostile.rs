@@ -95,16 +95,20 @@ fn each_replaced(
 fn text_in_results_is_never_taken_for_html() {
     for (name, text) in INPUTS {
         let json: Value = serde_json::from_str(text).unwrap();
-        let mut pages = 0;
+        // Some texts are not shown, such as keys of settings.
+        let (mut pages, mut shown) = (0, 0);
         let replaced = each_replaced(&json, &EVIL.into(), Value::is_string, |changed| {
-            let input = ReportInput::from_json(EVIL.into(), changed.clone());
+            let input = ReportInput::from_json("plain".into(), changed.clone());
             if let Ok(page) = input.and_then(|input| report(vec![input])) {
                 is_clean(&page);
-                assert!(page.contains("&lt;script&gt;"));
                 pages += 1;
+                shown += usize::from(page.contains("&lt;script&gt;"));
             }
         });
-        assert!(replaced > 5 && pages > 5, "{name}: {replaced} texts, {pages} pages");
+        assert!(
+            replaced > 5 && pages > 5 && shown > 0,
+            "{name}: {replaced} texts, {pages} pages, {shown} show it"
+        );
     }
 }
 
