@@ -20,8 +20,8 @@ use std::process::ExitCode;
 #[command(after_help = "\
 Examples:
   peloton plan /data/run1/*.mdf --part-events 20000 --output plan.json
-  peloton run --plan plan.json --part 17 --geometry /data/geometry --output tracks/
-  peloton run --plan plan.json --part $SLURM_ARRAY_TASK_ID --output tracks/ --quiet
+  peloton run --plan plan.json --part 17 --geometry nominal --output tracks/
+  peloton run --plan plan.json --part $SLURM_ARRAY_TASK_ID --output tracks/
   peloton manifest tracks/ --plan plan.json")]
 pub struct PlanCommand {
     /// Files, folders, or one simulation (`sim:lhcb,events=N,seed=K`)
@@ -70,7 +70,7 @@ impl PlanCommand {
 #[command(after_help = "\
 Examples:
   peloton manifest tracks/ --plan plan.json
-  peloton manifest tracks/ --plan plan.json --verify --json - | grep hash_events")]
+  peloton manifest tracks/ --plan plan.json --verify --json -")]
 pub struct ManifestCommand {
     /// The folder that the parts were written to
     #[arg(value_name = "DIR")]

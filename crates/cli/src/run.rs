@@ -23,9 +23,18 @@ use std::process::ExitCode;
 Examples:
   peloton run events.ndjson.zst --output tracks.parquet
   peloton run events/ --events 0:100 --output - | head -1
-  peloton run --sequence cylinder toy.bin.zst --builder standard --output tracks.parquet
   zcat events.gz | peloton run - --threads 4 --json summary.json
-  peloton run --plan plan.json --part 17 --output tracks/")]
+  peloton run --plan plan.json --part 17 --output tracks/
+
+Of each sequence:
+  peloton run --sequence velo events.ndjson.zst --output tracks.parquet
+  peloton run --sequence velo-ut b.mdf --geometry geometry/ --preset hlt1
+  peloton run --sequence scifi b.mdf --geometry geometry/ --output t.parquet
+  peloton run --sequence long sim:lhcb,events=100 --output tracks.ndjson
+  peloton run --sequence ut b.mdf --geometry geometry/ --output hits.parquet
+  peloton run --sequence scifi-hits sim:lhcb,events=9 --output - | head -1
+  peloton run --sequence timepix hits.tpx3 --output clusters.parquet
+  peloton run --sequence cylinder toy.bin.zst --builder standard")]
 pub struct Run {
     /// Write the results: .parquet (all columns: one row per event, or per cluster of pixels), .ndjson or .ndjson.zst (one
     /// object per line: an event with its numbers, status and tracks as lists of hit ids, or with the columns of its hits;

@@ -50,8 +50,8 @@ enum Transport {
 #[command(after_help = "\
 Examples:
   peloton soak --seconds 600 --share 0.8
-  peloton soak --input sim:timepix,preset=lead0,hits=4000000 --share 1.5 --when-full drop --json soak.json
-  peloton soak --seconds 60 --report soak.html     latencies, rates and memory as figures")]
+  peloton soak --input sim:timepix,preset=lead0 --share 1.5 --when-full drop
+  peloton soak --seconds 60 --report soak.html  latencies and memory as figures")]
 pub struct Soak {
     /// Hits that are sent again and again
     #[arg(long, value_name = "SIM", default_value = "sim:timepix,preset=am241,hits=2000000,seed=1")]
