@@ -24,10 +24,10 @@ use std::process::ExitCode;
     hide = true,
     after_help = "\
 Examples:
-  source <(peloton completions bash)      for this shell alone
   peloton completions bash > ~/.local/share/bash-completion/completions/peloton
   peloton completions zsh > ~/.zfunc/_peloton
-  peloton completions fish > ~/.config/fish/completions/peloton.fish"
+  peloton completions fish > ~/.config/fish/completions/peloton.fish
+  source <(peloton completions bash)      for this shell alone"
 )]
 pub struct Completions {
     /// Which shell

@@ -9,7 +9,7 @@ use peloton::simd::Isa;
 use peloton::velo::VeloBanks;
 use peloton::{Error, Result};
 use peloton_io::input::Format;
-use peloton_io::output::{JobFiles, is_standard_output};
+use peloton_io::output::{Fields, JobFiles, is_standard_output};
 use peloton_job::{Config, Device, EventRange, Host, Preset, Request, SequenceName};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -156,6 +156,7 @@ impl InputArgs {
             pixels: sequence.pixels.options()?,
             config,
             device: flags.device,
+            fields: Fields::default(),
             part: None,
             command: std::env::args().collect::<Vec<_>>().join(" "),
         })

@@ -6,7 +6,7 @@ use crate::options::{JobArgs, given, host, outcome};
 use clap::Args;
 use peloton::{Error, Result};
 use peloton_io::input::Format;
-use peloton_io::output::JobFiles;
+use peloton_io::output::{Fields, JobFiles};
 use peloton_job::plan::{Plan, Ran, run_part};
 use peloton_job::{EventRange, Request, text};
 use serde_json::json;
@@ -23,6 +23,7 @@ use std::process::ExitCode;
 Examples:
   peloton run events.ndjson.zst --output tracks.parquet
   peloton run events/ --events 0:100 --output - | head -1
+  peloton run events/ --output tracks.ndjson.zst --named-fields
   zcat events.gz | peloton run - --threads 4 --json summary.json
   peloton run --plan plan.json --part 17 --output tracks/
 
@@ -43,6 +44,10 @@ pub struct Run {
     /// the parts: part-00017.parquet, and part-00017.json when it is done
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// In NDJSON, write each track (of the sequences ut and scifi-hits each hit) as an object of all its columns, by the names that
+    /// `peloton describe --sequence S` lists, instead of a list of hit ids
+    #[arg(long, requires = "output", conflicts_with = "plan")]
+    named_fields: bool,
     /// Run parts of this plan, which `peloton plan` made, instead of the inputs named here
     #[arg(long, value_name = "FILE", requires_all = ["part", "output"])]
     plan: Option<PathBuf>,
@@ -81,11 +86,27 @@ impl Run {
         if let (Some(plan), Some(parts), Some(output)) = (&self.plan, self.part, &self.output) {
             return self.run_parts(&Plan::read(plan)?, parts, output);
         }
-        let Some(request) = self.job.request("run", &[])? else { return Ok(ExitCode::SUCCESS) };
+        let own = given(&[("--named-fields", self.named_fields)]);
+        let Some(mut request) = self.job.request("run", &own)? else { return Ok(ExitCode::SUCCESS) };
+        if self.named_fields {
+            self.is_ndjson()?;
+            request.fields = Fields::Named;
+        }
         let report = self.job.report.beside(self.output.as_ref());
         let summary = peloton_job::run(&request, self.output.as_deref(), host(&report.terminal()))?;
         report.report(&text::summary(&summary), &summary)?;
         Ok(outcome(summary.failure, true))
+    }
+
+    /// Refuses a format that has all columns anyway.
+    fn is_ndjson(&self) -> Result<()> {
+        match &self.output {
+            Some(path) if path.extension().is_some_and(|end| end == "parquet") => {
+                let message = "--named-fields is for NDJSON: Parquet has all columns by their names";
+                Err(Error::Config(message.into()))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Runs these parts one after the other; one that fails does not keep the others from running.
