@@ -56,8 +56,8 @@ impl PlanCommand {
         let of = [text::count(made.parts.len(), "part"), text::count(made.inputs.len(), "input")];
         let events =
             made.events.map_or(String::new(), |events| format!(", {} events", text::grouped(events)));
-        let told = format!("{} of {}{events}: {}\n", of[0], of[1], self.output.display());
-        report.report(&told, &made)?;
+        let text = format!("{} of {}{events}: {}\n", of[0], of[1], self.output.display());
+        report.report(&text, &made)?;
         Ok(ExitCode::SUCCESS)
     }
 }

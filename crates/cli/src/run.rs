@@ -125,11 +125,11 @@ impl Run {
                 }
             }
         }
-        let told: String = done.iter().map(text::part).collect();
+        let text: String = done.iter().map(text::part).collect();
         let reports: Vec<_> = done.iter().map(|Ran { report, .. }| report).collect();
         match &reports[..] {
-            [report] if is_one => self.job.report.report(&told, report)?,
-            reports => self.job.report.report(&told, &json!(reports))?,
+            [report] if is_one => self.job.report.report(&text, report)?,
+            reports => self.job.report.report(&text, &json!(reports))?,
         }
         Ok(outcome(failure, true))
     }

@@ -71,9 +71,13 @@ fn distribution(histogram: &Histogram, labels: &Labels) -> String {
     let shift = if *is_count && histogram.width() == 1 { -0.5 } else { 0.0 };
     let side = |from: i64| [from as f64 + shift, from as f64 + shift + histogram.width() as f64];
     let across = Axis::linear(scale * side(first)[0], scale * side(last)[1], x);
-    let most = bins.iter().map(|bin| bin.1).max().unwrap_or(1).max(1) as f64;
+    let highest = bins.iter().map(|bin| bin.1).max().unwrap_or(1).max(1) as f64;
     // Half a count is where a logarithmic axis begins, so that one count can be seen.
-    let up = if *is_log { Axis::log(0.5, 1.5 * most.max(2.0), y) } else { Axis::linear(0.0, 1.05 * most, y) };
+    let up = if *is_log {
+        Axis::log(0.5, 1.5 * highest.max(2.0), y)
+    } else {
+        Axis::linear(0.0, 1.05 * highest, y)
+    };
     let bottom = up.from;
     let mut title = format!("{title}: {} {y}", grouped(histogram.total()));
     if histogram.below() > 0 {
@@ -126,8 +130,8 @@ pub fn occupancy(display: &PixelDisplay) -> String {
     let [x, y] =
         [("x, pixel", width), ("y, pixel", height)].map(|(label, side)| Axis::linear(0.0, side, label));
     let of = if display.square == 1 { "pixel".into() } else { format!("{0} x {0} pixels", display.square) };
-    let most = display.occupancy.iter().max().copied().unwrap_or(0).max(2) as f64;
-    let colours = Axis::log(1.0, most, &format!("hits per {of}"));
+    let highest = display.occupancy.iter().max().copied().unwrap_or(0).max(2) as f64;
+    let colours = Axis::log(1.0, highest, &format!("hits per {of}"));
     let mut chart = Chart::new("Where hits are, over the whole input", x, y, [scale * width, scale * height]);
     chart.paper("#12121a");
     let [left, top, across, up] = chart.area();

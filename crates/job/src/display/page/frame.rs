@@ -23,9 +23,9 @@ pub fn picture(display: &PixelDisplay) -> String {
     let [x, y] = axes;
     let mut chart = Chart::new(&title(display), x, y, [scale * width, scale * height]);
     chart.paper(PAPER);
-    let most = display.chosen.hits.iter().map(|hit| hit.2).max().unwrap_or(1).max(2);
-    let least = display.chosen.hits.iter().map(|hit| hit.2).min().unwrap_or(1).max(1);
-    let colours = Axis::log(f64::from(least), f64::from(most), "time over threshold, clocks of 25 ns");
+    let largest = display.chosen.hits.iter().map(|hit| hit.2).max().unwrap_or(1).max(2);
+    let smallest = display.chosen.hits.iter().map(|hit| hit.2).min().unwrap_or(1).max(1);
+    let colours = Axis::log(f64::from(smallest), f64::from(largest), "time over threshold, clocks of 25 ns");
     let [left, top, across, up] = chart.area();
     let mut svg = format!(
         "<svg class=\"sensor\" x=\"{left:.1}\" y=\"{top:.1}\" width=\"{across:.1}\" height=\"{up:.1}\" viewBox=\"0 0 {width} \
