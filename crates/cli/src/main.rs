@@ -151,7 +151,7 @@ fn usage(error: &clap::Error) -> ExitCode {
             if kind == ErrorKind::InvalidSubcommand && !message.contains("tip:") {
                 message = with_subcommand(&message);
             }
-            console::error(&message);
+            console::error(&format!("{message} (see {})", help()));
             ExitCode::from(2)
         }
     }
@@ -162,7 +162,7 @@ fn with_subcommand(message: &str) -> String {
     let program = whole_command();
     let given = message.split('\'').nth(1).unwrap_or_default();
     match suggest::closest(given, program.get_subcommands().map(clap::Command::get_name)) {
-        Some(name) => message.replace(" (see --help)", &format!("; did you mean `{name}`? (see --help)")),
+        Some(name) => format!("{message}; did you mean `{name}`?"),
         None => message.into(),
     }
 }
@@ -177,7 +177,17 @@ fn one_line(text: &str) -> String {
     let message: Vec<_> = lines.filter(is_said).collect();
     let message = message.join(" ");
     let message = PLAINER.iter().fold(message, |message, (from, to)| message.replace(from, to));
-    format!("{} (see --help)", suggest::with_suggestion(message.trim_start_matches("error: ")))
+    suggest::with_suggestion(message.trim_start_matches("error: "))
+}
+
+/// What to type to read more: the help of the subcommand that was typed, if one was.
+fn help() -> String {
+    let program = whole_command();
+    let typed = std::env::args().nth(1).filter(|word| program.find_subcommand(word).is_some());
+    match typed {
+        Some(name) => format!("peloton {name} --help"),
+        None => "peloton --help".into(),
+    }
 }
 
 /// What to say instead of words of the standard library, or words that come twice.

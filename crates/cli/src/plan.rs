@@ -98,7 +98,8 @@ impl ManifestCommand {
     /// Runs the command.
     pub fn execute(&self) -> Result<ExitCode> {
         let plan = plan::Plan::read(&self.plan)?;
-        let manifest = plan::manifest(&plan, &self.folder, self.verify, self.max_bad)?;
+        let manifest =
+            plan::manifest(&plan, &self.folder, self.verify, self.max_bad, host(&self.report.terminal()))?;
         for failed in &manifest.failed {
             console::warning(&format!("part {} of {}: {}", failed.part, failed.input, failed.reason));
         }

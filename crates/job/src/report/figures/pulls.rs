@@ -95,3 +95,16 @@ fn rounded(value: f64) -> String {
         _ => text,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::rounded;
+
+    #[test]
+    fn nothing_has_no_sign() {
+        assert_eq!(
+            [-0.001, 0.0, -0.006, 0.994, -1.2].map(rounded),
+            ["0.00", "0.00", "-0.01", "0.99", "-1.20"]
+        );
+    }
+}
