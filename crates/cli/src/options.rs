@@ -269,7 +269,7 @@ impl JobArgs {
             return self.config.print(&config).map(|()| None);
         }
         if found == Some(config.sequence) && sequence.is_none() && file.is_none() && !self.report.quiet {
-            console::tell(&format!("sequence {}, because the input is for it", config.sequence));
+            console::inform(&format!("sequence {}, because the input is for it", config.sequence));
         }
         self.input.request(config, &self.config, &self.sequence).map(Some)
     }

@@ -407,4 +407,19 @@ mod tests {
         assert_eq!(rows(&cut), rows(&whole));
         assert!(rows(&cut).len() > 2 && rows(&cut).iter().sum::<i64>() == 50, "{:?}", rows(&cut));
     }
+
+    #[test]
+    fn row_groups_have_4096_events_and_clusters_are_not_counted() {
+        let rows = |file: Bytes| -> Vec<i64> {
+            read(file).1.row_groups().iter().map(|group| group.num_rows()).collect()
+        };
+        let mut empty = VeloTracks::default();
+        (0..10_000).for_each(|_| empty.push_failed(Status::NotFinite));
+        let ids: Vec<u64> = (0..10_000).collect();
+        assert_eq!(rows(written(&[(&ids, &empty)])), [4096, 4096, 1808]);
+        let mut many = PixelClusters::default();
+        many.features.set_len(10_000);
+        many.hit_start.extend_from_slice(&vec![0; 10_000]);
+        assert_eq!(rows(written(&[(&[], &many)])), [10_000]);
+    }
 }

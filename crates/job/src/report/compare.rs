@@ -55,9 +55,12 @@ pub fn section(names: &[String], all: &[CompareData]) -> Markup {
     }
 }
 
+/// The name of a row, and what a side has there.
+type Row = (&'static str, fn(&Side) -> String);
+
 /// Both sides beside each other, which narrow windows have room for.
 fn rows(left: &Side, right: &Side) -> Vec<Vec<String>> {
-    let of: [(&str, fn(&Side) -> String); 7] = [
+    let of: [Row; 7] = [
         ("preset", |side| side.preset.clone()),
         ("level", |side| side.isa.clone()),
         ("gang", |side| side.gang.to_string()),

@@ -113,17 +113,17 @@ function canShow([from, to], [low, high]) {
 
 // What the address says: ranges, what is switched off, which track is marked.
 function restore() {
-  const said = new Map(location.hash.slice(1).split("&").map((part) => part.split("=")));
+  const given = new Map(location.hash.slice(1).split("&").map((part) => part.split("=")));
   for (const key in ranges) {
-    const range = (said.get(key) || "").split(",").map(Number);
+    const range = (given.get(key) || "").split(",").map(Number);
     ranges[key] = range.length === 2 && canShow(range, wholeOf(key)) ? range : [...wholeOf(key)];
   }
-  const off = (said.get("off") || "").split(",");
+  const off = (given.get("off") || "").split(",");
   for (const one of switches) {
     one.checked = !off.includes(one.value);
     classes.toggle("off-" + one.value, !one.checked);
   }
-  pinned = said.get("t") ?? null;
+  pinned = given.get("t") ?? null;
   mark(pinned);
   showAll();
 }
