@@ -65,7 +65,8 @@ input, and no result). Where nothing was measured a value is null: the numbers o
 energy of clusters without a calibration.
 
 NDJSON has one line per event, an object with `event_id`, `run_number`, `event_number`, `status` (by its name) and the list
-`tracks`, each a list of hits, or for `ut` and `scifi-hits` the columns of the hits, whose starts are called `start`. For
+`tracks`, each a list of hits, or for `ut` and `scifi-hits` the columns of the hits, whose starts are called `start`. With
+`run --named-fields` each track (of `ut` and `scifi-hits` each of the list `hits`) is an object of its columns by their names. For
 `timepix` it has one line per cluster: times end in `_ns` and the energy in `_keV`; `bounds` are smallest x and y, largest
 x and y, and each of `hits` is x, y, time over threshold in clocks of 25 ns, and ns after the first hit; what files have
 beside the columns of memory has the same names, with `_keV` behind that of energies.

@@ -162,7 +162,7 @@ fn empty_directories_are_errors() {
     };
     let open = || open_with(false);
     assert!(open().err().unwrap().to_string().contains("holds no files"));
-    std::fs::write(folder.join("readme.txt"), "hello").unwrap();
+    std::fs::write(folder.join("notes.txt"), "hello").unwrap();
     std::fs::write(folder.join("empty.json"), "").unwrap();
     // A file that cannot be used is told, and ends the job only when nothing may be wrong.
     let mut reader = open().unwrap();

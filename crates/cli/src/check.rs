@@ -19,10 +19,17 @@ use std::process::ExitCode;
 Examples:
   peloton check events.ndjson.zst
   peloton check sim:velo,events=1000,seed=7 --rules lhcb --json check.json
-  peloton check --sequence cylinder toy.bin.zst --preset paper --builder best-hit
-  peloton check sim:velo,events=1000,seed=7 --losses --report check.html   a page with figures
-  peloton check events.ndjson --losses                  why particles are missed, what ghosts are
-  peloton check events.ndjson --tracks tracks.ndjson    score tracks made elsewhere")]
+  peloton check sim:velo --losses --report check.html  a page with figures
+  peloton check events.ndjson --losses                 why particles are missed
+  peloton check events.ndjson --tracks tracks.ndjson   tracks made elsewhere
+
+Of each sequence:
+  peloton check --sequence velo events.ndjson.zst
+  peloton check --sequence velo-ut sim:lhcb,events=200,signal=b --preset paper
+  peloton check --sequence scifi b.mdf --geometry geometry/ --tables
+  peloton check --sequence long sim:lhcb,events=200 --report long.html
+  peloton check --sequence timepix hits.t3pa           do all algorithms agree?
+  peloton check --sequence cylinder toy.bin.zst --builder best-hit")]
 pub struct Check {
     /// What counts as found. Velo tracks: json (the strict validator of the public JSON events) or lhcb (LHCb's track
     /// checker). Tracks of LHCbIDs made elsewhere (--tracks): also lhcb-ut, lhcb-seed, lhcb-long. The cylinder: cylinder

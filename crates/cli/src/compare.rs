@@ -16,8 +16,8 @@ use std::process::ExitCode;
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  peloton compare events.ndjson.zst --left isa=avx2,gang=16 --right isa=scalar,gang=1
-  peloton compare sim:velo,events=500,seed=3 --left threads=1 --right threads=8,slice=1
+  peloton compare sim:velo --left isa=avx2,gang=16 --right isa=scalar,gang=1
+  peloton compare sim:velo --left threads=1 --right threads=8,slice=1
   peloton compare events.ndjson.zst --right gpu
   peloton compare events.ndjson.zst --right emulated:reverse,slice=8")]
 pub struct Compare {

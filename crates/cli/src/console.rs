@@ -40,7 +40,7 @@ pub fn warning(message: &str) {
 }
 
 /// One line on standard error that is good to know.
-pub fn tell(message: &str) {
+pub fn inform(message: &str) {
     // Nowhere is left to complain to when standard error is gone.
     let _ = writeln!(std::io::stderr(), "{message}");
 }
@@ -125,7 +125,7 @@ impl Progress for Terminal {
 
     fn note(&self, text: &str) {
         if !self.is_quiet {
-            self.bar.suspend(|| tell(text));
+            self.bar.suspend(|| inform(text));
         }
     }
 

@@ -16,11 +16,17 @@ use std::process::ExitCode;
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
+  peloton display sim:velo --output event.html
+  peloton display sim:velo --event 4 --view xy --output event.svg
+  peloton display sim:velo --event 0..10 --output phoenix.json
+
+Of each sequence:
+  peloton display --sequence velo events.ndjson.zst --output event.html
+  peloton display --sequence velo-ut b.mdf --geometry geometry/ -o event.html
+  peloton display --sequence scifi sim:lhcb --view xz --output event.svg
   peloton display --sequence long sim:lhcb,events=1,seed=3 --output event.html
-  peloton display --sequence scifi events.mdf --geometry geometry/ --event 4 --view xz --output event.svg
-  peloton display --sequence velo events.ndjson.zst --event 0..10 --output phoenix.json
-  peloton display --sequence timepix hits.tpx3 --output hits.html
-  peloton display --sequence timepix hits.t3pa --event 12 --frame-us 100 --output frame12.html")]
+  peloton display --sequence timepix hits.t3pa --frame-us 100 --output hits.html
+  peloton display --sequence cylinder sim:cylinder,tracks=20 -o event.html")]
 pub struct Display {
     /// Number of the event, or of the frame of pixel hits, from 0 over all inputs; for .json also A..B, those from A on and
     /// before B [default: the first event; the frame with the most hits]

@@ -42,6 +42,7 @@ const EFFECTS: &[Effect] = &[
     effect("--slice", EVERY, JOBS),
     effect("--profile", EVERY, &["run", "check", "throughput", "compare", "display", "soak"]),
     effect("--device", ON_DEVICES, &["run", "check", "throughput", "compare", "display"]),
+    effect("--named-fields", EVENTS, &["run"]),
     effect("--rules", EVENTS, CHECK),
     effect("--tables", EVENTS, CHECK),
     effect("--losses", &[Velo], CHECK),

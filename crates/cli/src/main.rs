@@ -6,6 +6,7 @@
 
 mod check;
 mod compare;
+mod completions;
 mod config;
 mod console;
 mod describe;
@@ -14,6 +15,7 @@ mod effects;
 mod interrupt;
 mod isa;
 mod latency;
+mod man;
 mod options;
 mod plan;
 mod report;
@@ -23,14 +25,15 @@ mod samples;
 mod sensor;
 mod simulate;
 mod soak;
+mod suggest;
 mod throughput;
 mod tune;
 mod version;
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
-use peloton::Result;
 use peloton::simd::with_default_float_mode;
+use peloton::{Error, Result};
 use peloton_io::output::JobFiles;
 use std::process::ExitCode;
 
@@ -45,12 +48,13 @@ struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
-  peloton throughput                               events/s of this machine on simulated events
+  peloton throughput                              events/s of this machine
   peloton run events.ndjson.zst --output tracks.parquet
-  peloton check events.ndjson.zst                  efficiency, ghosts and clones against the truth
-  peloton compare events.ndjson.zst --left isa=avx2,gang=16 --right isa=scalar,gang=1
-  peloton check events.ndjson.zst --report check.html   the same as a page with figures
-  peloton run sim:velo,events=1000,seed=7 --json -";
+  peloton run sim:velo,events=1000,seed=7 --json -
+  peloton check events.ndjson.zst                 efficiency, ghosts and clones
+  peloton check sim:velo --report check.html      the same with figures
+  peloton display sim:velo --output event.html    an event with its tracks
+  peloton compare sim:velo --left isa=avx2 --right isa=scalar";
 
 macro_rules! commands {
     ($($name:ident: $command:ty,)+) => {
@@ -88,29 +92,46 @@ commands! {
     Plan: plan::PlanCommand,
     Manifest: plan::ManifestCommand,
     Isa: isa::IsaCommand,
+    Completions: completions::Completions,
+    Man: man::ManCommand,
 }
 
-/// Parses the command line and does what it says.
-fn main() -> ExitCode {
+/// The whole command line.
+fn whole_command() -> clap::Command {
     let command = Cli::command().version(env!("CARGO_PKG_VERSION")).long_version(version::TEXT.as_str());
     // `--delta-ns -3` is a wrong value and not an unknown flag.
     let takes_numbers = |arg: clap::Arg| {
         let takes_value = arg.get_action().takes_values() && !arg.is_positional();
         arg.allow_negative_numbers(takes_value)
     };
-    let command = command.mut_subcommands(|command| command.mut_args(takes_numbers));
-    let parsed = command.try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches));
+    command.mut_subcommands(|command| command.mut_args(takes_numbers))
+}
+
+/// Parses the command line and does what it says.
+fn main() -> ExitCode {
+    let parsed = whole_command().try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches));
     let result = match parsed {
         Ok(cli) => interrupt::listen().and_then(|()| with_default_float_mode(|| dispatch(&cli.command))),
         Err(error) => return usage(&error),
     };
     let code = result.unwrap_or_else(|error| {
-        console::error(&error.to_string());
+        console::error(&text_of(&error));
         ExitCode::from(if error.is_usage() { 2 } else { 1 })
     });
     let Some(signal) = interrupt::signal() else { return code };
     console::warning(&format!("interrupted by signal {signal}: this is what was done until then"));
     ExitCode::from(interrupt::exit_code(signal))
+}
+
+/// What an error says, and what was meant where a name is like one that there is.
+fn text_of(error: &Error) -> String {
+    if let Error::Io { path, source } = error
+        && source.kind() == std::io::ErrorKind::NotFound
+        && let Some(input) = suggest::input_like(&path.to_string_lossy())
+    {
+        return format!("{error}; did you mean `{input}`?");
+    }
+    suggest::with_suggestion(&error.to_string())
 }
 
 /// Help and version go out as they are; everything else as one line.
@@ -125,10 +146,24 @@ fn usage(error: &clap::Error) -> ExitCode {
             let _ = error.print();
             ExitCode::from(2)
         }
-        _ => {
-            console::error(&one_line(&text.to_string()));
+        kind => {
+            let mut message = one_line(&text.to_string());
+            if kind == ErrorKind::InvalidSubcommand && !message.contains("tip:") {
+                message = with_subcommand(&message);
+            }
+            console::error(&format!("{message} (see {})", help()));
             ExitCode::from(2)
         }
+    }
+}
+
+/// The message of an unknown subcommand, and the one that was meant if one is alike: more of them than clap finds.
+fn with_subcommand(message: &str) -> String {
+    let program = whole_command();
+    let given = message.split('\'').nth(1).unwrap_or_default();
+    match suggest::closest(given, program.get_subcommands().map(clap::Command::get_name)) {
+        Some(name) => format!("{message}; did you mean `{name}`?"),
+        None => message.into(),
     }
 }
 
@@ -142,7 +177,17 @@ fn one_line(text: &str) -> String {
     let message: Vec<_> = lines.filter(is_said).collect();
     let message = message.join(" ");
     let message = PLAINER.iter().fold(message, |message, (from, to)| message.replace(from, to));
-    format!("{} (see --help)", message.trim_start_matches("error: "))
+    suggest::with_suggestion(message.trim_start_matches("error: "))
+}
+
+/// What to type to read more: the help of the subcommand that was typed, if one was.
+fn help() -> String {
+    let program = whole_command();
+    let typed = std::env::args().nth(1).filter(|word| program.find_subcommand(word).is_some());
+    match typed {
+        Some(name) => format!("peloton {name} --help"),
+        None => "peloton --help".into(),
+    }
 }
 
 /// What to say instead of words of the standard library, or words that come twice.
@@ -153,3 +198,54 @@ const PLAINER: [(&str, &str); 5] = [
     ("number too large to fit in target type", "this number is too large"),
     (": configuration: ", ": "),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// All lines of examples, with the subcommand whose help has them.
+    fn examples() -> Vec<(String, String)> {
+        let program = whole_command();
+        let all = program.get_subcommands().chain([&program]).flat_map(|command| {
+            let text = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            assert!(text.starts_with("Examples:\n"), "{}", command.get_name());
+            let lines =
+                text.lines().filter(|line| line.starts_with("  ")).map(str::to_string).collect::<Vec<_>>();
+            lines.into_iter().map(|line| (command.get_name().to_string(), line))
+        });
+        all.collect()
+    }
+
+    #[test]
+    fn examples_are_valid_commands() {
+        let examples = examples();
+        assert!(examples.len() > 60, "{}", examples.len());
+        for (command, line) in &examples {
+            // Two spaces and more divide a command from what is said of it; pipes and redirections are the shell's.
+            let line_of_words = line.replace("$SLURM_ARRAY_TASK_ID", "0");
+            let command_line = line_of_words.trim().split("  ").next().unwrap_or_default();
+            let words = command_line.split(" | ").flat_map(|part| part.split(" && "));
+            for part in words
+                .filter_map(|part| part.split_once("peloton ").filter(|(before, _)| !before.contains("/")))
+            {
+                let words = part.1.split(" > ").next().unwrap_or_default().trim_end_matches(')');
+                let parsed = whole_command()
+                    .try_get_matches_from(["peloton"].into_iter().chain(words.split_whitespace()));
+                assert!(parsed.is_ok(), "{command}: {line}: {}", parsed.unwrap_err());
+            }
+            assert!(line.len() <= 80, "{command}: a terminal of 80 columns would break: {line}");
+        }
+    }
+
+    #[test]
+    fn sequences_have_examples() {
+        let examples = examples();
+        for sequence in peloton_job::SequenceName::ALL {
+            let flag = format!("--sequence {sequence} ");
+            assert!(
+                examples.iter().any(|(command, line)| command == "run" && line.contains(&flag)),
+                "{sequence}"
+            );
+        }
+    }
+}

@@ -9,7 +9,7 @@ use peloton::simd::Isa;
 use peloton::velo::VeloBanks;
 use peloton::{Error, Result};
 use peloton_io::input::Format;
-use peloton_io::output::{JobFiles, is_standard_output};
+use peloton_io::output::{Fields, JobFiles, is_standard_output};
 use peloton_job::{Config, Device, EventRange, Host, Preset, Request, SequenceName};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -33,13 +33,14 @@ impl<T: FromStr<Err: ToString>> FromStr for Auto<T> {
 
 /// Which events.
 #[derive(Args, Debug, Clone, Default)]
+#[command(next_help_heading = "Input")]
 pub struct InputArgs {
     /// Files, directories, `-` (standard input), `sim:velo,events=N,seed=K` (simulated hits),
     /// `sim:lhcb,events=N,seed=K` (simulated raw banks), `sim:cylinder,events=N,tracks=N,seed=K`,
     /// `sim:timepix,preset=am241,hits=N,seed=K`; pixel hits also from
     /// `tcp://HOST:PORT` or `udp://HOST:PORT`: peloton listens there, for one sender whose end is the end of the job, or for
     /// datagrams until one is empty or the job is interrupted
-    #[arg(value_name = "INPUT")]
+    #[arg(value_name = "INPUT", help_heading = None::<&str>)]
     pub inputs: Vec<String>,
     /// Format of the input: auto (from the content), velo-json, velo-ndjson, mdf, banks (a folder of bank
     /// containers), cylinder; of pixel hits t3pa, burda, tpx3, tpx4, katherine, hits16, npy, parquet
@@ -65,6 +66,7 @@ pub struct InputArgs {
 
 /// How it is computed.
 #[derive(Args, Debug, Clone, Default)]
+#[command(next_help_heading = "Computation")]
 pub struct ConfigArgs {
     /// What to reconstruct: velo, velo-ut, scifi, long (tracks), ut, scifi-hits (hits of raw banks), timepix (clusters of
     /// pixels), cylinder (tracks) [default: what the input is for, else velo]
@@ -102,6 +104,7 @@ pub struct ConfigArgs {
 
 /// What is reported.
 #[derive(Args, Debug, Clone, Default)]
+#[command(next_help_heading = "Report")]
 pub struct ReportArgs {
     /// Write what the text says as JSON to a file, or with `-` to standard output instead of the text
     #[arg(long, value_name = "FILE")]
@@ -153,6 +156,7 @@ impl InputArgs {
             pixels: sequence.pixels.options()?,
             config,
             device: flags.device,
+            fields: Fields::default(),
             part: None,
             command: std::env::args().collect::<Vec<_>>().join(" "),
         })
@@ -265,7 +269,7 @@ impl JobArgs {
             return self.config.print(&config).map(|()| None);
         }
         if found == Some(config.sequence) && sequence.is_none() && file.is_none() && !self.report.quiet {
-            console::tell(&format!("sequence {}, because the input is for it", config.sequence));
+            console::inform(&format!("sequence {}, because the input is for it", config.sequence));
         }
         self.input.request(config, &self.config, &self.sequence).map(Some)
     }

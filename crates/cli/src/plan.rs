@@ -20,8 +20,8 @@ use std::process::ExitCode;
 #[command(after_help = "\
 Examples:
   peloton plan /data/run1/*.mdf --part-events 20000 --output plan.json
-  peloton run --plan plan.json --part 17 --geometry /data/geometry --output tracks/
-  peloton run --plan plan.json --part $SLURM_ARRAY_TASK_ID --output tracks/ --quiet
+  peloton run --plan plan.json --part 17 --geometry nominal --output tracks/
+  peloton run --plan plan.json --part $SLURM_ARRAY_TASK_ID --output tracks/
   peloton manifest tracks/ --plan plan.json")]
 pub struct PlanCommand {
     /// Files, folders, or one simulation (`sim:lhcb,events=N,seed=K`)
@@ -56,8 +56,8 @@ impl PlanCommand {
         let of = [text::count(made.parts.len(), "part"), text::count(made.inputs.len(), "input")];
         let events =
             made.events.map_or(String::new(), |events| format!(", {} events", text::grouped(events)));
-        let told = format!("{} of {}{events}: {}\n", of[0], of[1], self.output.display());
-        report.report(&told, &made)?;
+        let text = format!("{} of {}{events}: {}\n", of[0], of[1], self.output.display());
+        report.report(&text, &made)?;
         Ok(ExitCode::SUCCESS)
     }
 }
@@ -70,7 +70,7 @@ impl PlanCommand {
 #[command(after_help = "\
 Examples:
   peloton manifest tracks/ --plan plan.json
-  peloton manifest tracks/ --plan plan.json --verify --json - | grep hash_events")]
+  peloton manifest tracks/ --plan plan.json --verify --json -")]
 pub struct ManifestCommand {
     /// The folder that the parts were written to
     #[arg(value_name = "DIR")]
@@ -98,7 +98,8 @@ impl ManifestCommand {
     /// Runs the command.
     pub fn execute(&self) -> Result<ExitCode> {
         let plan = plan::Plan::read(&self.plan)?;
-        let manifest = plan::manifest(&plan, &self.folder, self.verify, self.max_bad)?;
+        let manifest =
+            plan::manifest(&plan, &self.folder, self.verify, self.max_bad, host(&self.report.terminal()))?;
         for failed in &manifest.failed {
             console::warning(&format!("part {} of {}: {}", failed.part, failed.input, failed.reason));
         }

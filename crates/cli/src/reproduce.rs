@@ -22,7 +22,7 @@ Examples:
   peloton reproduce list
   peloton reproduce compass-table3
   peloton reproduce compass-table3 --quick --json table3.json --svg table3.svg
-  peloton reproduce compass-table3 --input minbias.mdf --geometry DIR    real events: counts alone")]
+  peloton reproduce compass-table3 --input minbias.mdf --geometry geometry/")]
 pub struct Reproduce {
     /// Name of the table or figure; `list` for all of them
     #[arg(value_name = "NAME")]

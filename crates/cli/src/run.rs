@@ -6,7 +6,7 @@ use crate::options::{JobArgs, given, host, outcome};
 use clap::Args;
 use peloton::{Error, Result};
 use peloton_io::input::Format;
-use peloton_io::output::JobFiles;
+use peloton_io::output::{Fields, JobFiles};
 use peloton_job::plan::{Plan, Ran, run_part};
 use peloton_job::{EventRange, Request, text};
 use serde_json::json;
@@ -23,9 +23,19 @@ use std::process::ExitCode;
 Examples:
   peloton run events.ndjson.zst --output tracks.parquet
   peloton run events/ --events 0:100 --output - | head -1
-  peloton run --sequence cylinder toy.bin.zst --builder standard --output tracks.parquet
+  peloton run events/ --output tracks.ndjson.zst --named-fields
   zcat events.gz | peloton run - --threads 4 --json summary.json
-  peloton run --plan plan.json --part 17 --output tracks/")]
+  peloton run --plan plan.json --part 17 --output tracks/
+
+Of each sequence:
+  peloton run --sequence velo events.ndjson.zst --output tracks.parquet
+  peloton run --sequence velo-ut b.mdf --geometry geometry/ --preset hlt1
+  peloton run --sequence scifi b.mdf --geometry geometry/ --output t.parquet
+  peloton run --sequence long sim:lhcb,events=100 --output tracks.ndjson
+  peloton run --sequence ut b.mdf --geometry geometry/ --output hits.parquet
+  peloton run --sequence scifi-hits sim:lhcb,events=9 --output - | head -1
+  peloton run --sequence timepix hits.tpx3 --output clusters.parquet
+  peloton run --sequence cylinder toy.bin.zst --builder standard")]
 pub struct Run {
     /// Write the results: .parquet (all columns: one row per event, or per cluster of pixels), .ndjson or .ndjson.zst (one
     /// object per line: an event with its numbers, status and tracks as lists of hit ids, or with the columns of its hits;
@@ -34,6 +44,10 @@ pub struct Run {
     /// the parts: part-00017.parquet, and part-00017.json when it is done
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// In NDJSON, write each track (of the sequences ut and scifi-hits each hit) as an object of all its columns, by the names that
+    /// `peloton describe --sequence S` lists, instead of a list of hit ids
+    #[arg(long, requires = "output", conflicts_with = "plan")]
+    named_fields: bool,
     /// Run parts of this plan, which `peloton plan` made, instead of the inputs named here
     #[arg(long, value_name = "FILE", requires_all = ["part", "output"])]
     plan: Option<PathBuf>,
@@ -72,11 +86,27 @@ impl Run {
         if let (Some(plan), Some(parts), Some(output)) = (&self.plan, self.part, &self.output) {
             return self.run_parts(&Plan::read(plan)?, parts, output);
         }
-        let Some(request) = self.job.request("run", &[])? else { return Ok(ExitCode::SUCCESS) };
+        let own = given(&[("--named-fields", self.named_fields)]);
+        let Some(mut request) = self.job.request("run", &own)? else { return Ok(ExitCode::SUCCESS) };
+        if self.named_fields {
+            self.is_ndjson()?;
+            request.fields = Fields::Named;
+        }
         let report = self.job.report.beside(self.output.as_ref());
         let summary = peloton_job::run(&request, self.output.as_deref(), host(&report.terminal()))?;
         report.report(&text::summary(&summary), &summary)?;
         Ok(outcome(summary.failure, true))
+    }
+
+    /// Refuses a format that has all columns anyway.
+    fn is_ndjson(&self) -> Result<()> {
+        match &self.output {
+            Some(path) if path.extension().is_some_and(|end| end == "parquet") => {
+                let message = "--named-fields is for NDJSON: Parquet has all columns by their names";
+                Err(Error::Config(message.into()))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Runs these parts one after the other; one that fails does not keep the others from running.
@@ -95,11 +125,11 @@ impl Run {
                 }
             }
         }
-        let told: String = done.iter().map(text::part).collect();
+        let text: String = done.iter().map(text::part).collect();
         let reports: Vec<_> = done.iter().map(|Ran { report, .. }| report).collect();
         match &reports[..] {
-            [report] if is_one => self.job.report.report(&told, report)?,
-            reports => self.job.report.report(&told, &json!(reports))?,
+            [report] if is_one => self.job.report.report(&text, report)?,
+            reports => self.job.report.report(&text, &json!(reports))?,
         }
         Ok(outcome(failure, true))
     }

@@ -14,10 +14,11 @@ use std::process::ExitCode;
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  peloton simulate --detector velo --events 1000 --seed 7 --output events.ndjson.zst
-  peloton simulate --detector velo --events 10 --seed 1 --output - | peloton check -
+  peloton simulate --events 1000 --seed 7 --output events.ndjson.zst
+  peloton simulate --detector velo --events 10 --output - | peloton check -
   peloton simulate --detector lhcb --events 1000 --output events.mdf
-  peloton simulate --detector timepix,preset=pion45 --events 1000000 --output hits.tpx3")]
+  peloton simulate --detector cylinder,tracks=5000 --output toy.bin.zst
+  peloton simulate --detector timepix,preset=pion45 --output hits.tpx3")]
 pub struct Simulate {
     /// Detector: velo, lhcb, cylinder, timepix; with parameters, if any, as an input of `sim:` has them:
     /// lhcb,velo=superpixel,signal=b or timepix,preset=lead0,rate=1e6. They take precedence over --events and --seed

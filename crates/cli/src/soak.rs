@@ -16,7 +16,7 @@ use peloton_io::input::timepix::{
 };
 use peloton_io::output::JobFiles;
 use peloton_job::text::{grouped, rate, table};
-use peloton_job::{About, Config, SequenceName};
+use peloton_job::{About, Config, Progress, SequenceName, Work};
 use peloton_sim::timepix::{PixelSim, PixelSimSpec};
 use serde::Serialize;
 use std::collections::VecDeque;
@@ -50,8 +50,8 @@ enum Transport {
 #[command(after_help = "\
 Examples:
   peloton soak --seconds 600 --share 0.8
-  peloton soak --input sim:timepix,preset=lead0,hits=4000000 --share 1.5 --when-full drop --json soak.json
-  peloton soak --seconds 60 --report soak.html     latencies, rates and memory as figures")]
+  peloton soak --input sim:timepix,preset=lead0 --share 1.5 --when-full drop
+  peloton soak --seconds 60 --report soak.html  latencies and memory as figures")]
 pub struct Soak {
     /// Hits that are sent again and again
     #[arg(long, value_name = "SIM", default_value = "sim:timepix,preset=am241,hits=2000000,seed=1")]
@@ -141,14 +141,17 @@ impl Soak {
         // Whole datagrams.
         hits.set_len((hits.len() / DATAGRAM).max(1) * DATAGRAM);
         let hits = Arc::new(hits);
-        let measured = self.round(&config, &hits, None, self.warm_up)?;
+        let terminal = self.report.terminal();
+        terminal.stage("as fast as possible");
+        let measured = self.round(&config, &hits, None, self.warm_up, &terminal)?;
         let mut rounds = vec![measured];
         for share in &self.share {
             if CANCEL.is_requested() {
                 break;
             }
-            let rate = rounds[0].hits_per_second * share;
-            rounds.push(self.round(&config, &hits, Some(rate), self.seconds)?);
+            let asked = rounds[0].hits_per_second * share;
+            terminal.stage(&format!("at {} hits/s", rate(asked)));
+            rounds.push(self.round(&config, &hits, Some(asked), self.seconds, &terminal)?);
         }
         let about = About::of("soak", std::slice::from_ref(&self.input), &config);
         let soaked = Soaked { sequence: timepix, rounds: &rounds };
@@ -164,6 +167,7 @@ impl Soak {
         hits: &Arc<PixelHits>,
         rate: Option<f64>,
         seconds: f64,
+        progress: &impl Progress,
     ) -> Result<Round> {
         let failed = |e| Error::io("loopback", e);
         let options = PixelOptions { format: PixelFormat::Hits16, ..PixelOptions::default() };
@@ -205,11 +209,15 @@ impl Soak {
         let mut feed = Feed::start(reader, config.timepix.block_hits, when_full)?;
         let (mut latencies, mut dropped) = (Latencies::default(), 0);
         let (start, mut memory) = (Instant::now(), None);
-        let mut samples = Samples::default();
+        let (mut samples, mut arrived) = (Samples::default(), 0);
+        let planned = rate.map(|rate| (rate * seconds) as u64);
+        progress.begin(Work { what: "sending", of: "hits", items: planned });
         while let Some(fed) = feed.next()? {
             chain.push(&fed.block.hits, fed.end == ReadEnd::EndOfSource);
             dropped = fed.dropped;
             note_latencies(&sent, fed.counts.hits, &mut latencies);
+            progress.advance(fed.counts.hits.saturating_sub(arrived));
+            arrived = fed.counts.hits;
             let passed = start.elapsed();
             if samples.is_due(passed) {
                 let resident = resident_mib();
@@ -220,6 +228,7 @@ impl Soak {
             }
             feed.give_back(fed.block);
         }
+        progress.end();
         chain.push(&PixelHits::default(), true);
         let time = start.elapsed().as_secs_f64();
         let panicked = || Error::Internal("the sending thread panicked".into());
@@ -345,8 +354,8 @@ fn note_latencies(sent: &Sent, arrived: u64, latencies: &mut Latencies) {
 /// Notes resident memory, MiB: the first value stays, the second is the largest.
 fn watch(memory: &mut Option<[f64; 2]>, resident: Option<f64>) {
     let Some(mib) = resident else { return };
-    let [_, most] = memory.get_or_insert([mib; 2]);
-    *most = most.max(mib);
+    let [_, largest] = memory.get_or_insert([mib; 2]);
+    *largest = largest.max(mib);
 }
 
 fn text(rounds: &[Round]) -> String {
@@ -366,7 +375,7 @@ fn text(rounds: &[Round]) -> String {
     ];
     let mut rows = vec![head.map(String::from)];
     for round in rounds {
-        let [median, most, rare, worst] = round.latency_ms.map(|ms| format!("{ms:.2}"));
+        let [median, usual, rare, worst] = round.latency_ms.map(|ms| format!("{ms:.2}"));
         rows.push([
             round.asked.map_or("as fast as possible".into(), |asked| format!("at {} hits/s", rate(asked))),
             rate(round.hits_per_second),
@@ -376,10 +385,10 @@ fn text(rounds: &[Round]) -> String {
             grouped(round.lost),
             format!("{:.3} s", round.held_back),
             median,
-            most,
+            usual,
             rare,
             worst,
-            round.memory_mib.map_or("-".into(), |[first, most]| format!("{first:.0} to {most:.0}")),
+            round.memory_mib.map_or("-".into(), |[first, largest]| format!("{first:.0} to {largest:.0}")),
         ]);
     }
     let lost: u64 = rounds.iter().map(|round| round.lost).sum();

@@ -21,8 +21,9 @@ use std::time::Duration;
 Examples:
   peloton throughput
   peloton throughput events.ndjson.zst --threads 1
-  peloton throughput events.ndjson.zst --isa avx2 --gang 16 --repetitions 100 --json throughput.json
-  peloton throughput events.ndjson.zst --report throughput.html   stages and lane occupancy as figures")]
+  peloton throughput events.ndjson.zst --isa avx2 --gang 16 --repetitions 100
+  peloton throughput --sequence long sim:lhcb,events=100 --json speed.json
+  peloton throughput --report speed.html    stages and lane occupancy as figures")]
 pub struct Throughput {
     /// On a device, also measure other sizes of slices and numbers of streams
     #[arg(long)]

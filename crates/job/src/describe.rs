@@ -55,7 +55,7 @@ pub fn describe_simulation(input: &str) -> Result<Vec<Sensor>> {
         "sim:velo" => Ok(Sensor::of_velo(&Geometry::Nominal.velo()?).collect()),
         "sim:cylinder" => Ok(Sensor::of_cylinder().collect()),
         _ => Err(Error::Config(format!(
-            "{input}: only simulated detectors are described by name: sim:lhcb, sim:velo, sim:cylinder; others by \
+            "`{input}`: only simulated detectors are described by name: sim:lhcb, sim:velo, sim:cylinder; others by \
              --geometry DIR"
         ))),
     }

@@ -7,7 +7,7 @@ use peloton::velo::VeloBanks;
 use peloton::{Error, Result};
 use peloton_io::input::timepix::{KatherineOptions, WhenFull};
 use peloton_io::input::{Format, Start};
-use peloton_io::output::Metadata;
+use peloton_io::output::{Fields, Metadata};
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -80,6 +80,8 @@ pub struct Request {
     pub config: Config,
     /// Where it runs.
     pub device: Device,
+    /// How much lines of NDJSON say of tracks and hits.
+    pub fields: Fields,
     /// Which part of a plan it is, if it is one.
     pub part: Option<PartOfPlan>,
     /// The command that asks, for the metadata of files.

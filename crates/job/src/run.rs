@@ -34,7 +34,7 @@ pub fn run(request: &Request, output: Option<&Path>, host: Host<'_>) -> Result<S
             let runs = S::executor(request, &request.config, &opened.context)?;
             let Machine { isa, gang, .. } = runs.machine();
             let metadata = request.metadata(format!("{isa} x {gang}"));
-            let create = |path| S::sink(path, &opened.context, &metadata, host.cancel);
+            let create = |path| S::sink(path, request, &opened.context, &metadata, host.cancel);
             let mut sink = output.map(create).transpose()?;
             let mut wrote = false;
             let made = reconstruct::<S>(request, &mut opened, runs, host, |chunk| {

@@ -4,7 +4,7 @@ use crate::Cancel;
 use peloton::event::{Hashes, Results};
 use peloton::{Error, Result};
 use peloton_io::input::{EventId, is_pipe};
-use peloton_io::output::{Metadata, NdjsonWriter, OutputFile, ParquetWriter, is_standard_output};
+use peloton_io::output::{Fields, Metadata, NdjsonWriter, OutputFile, ParquetWriter, is_standard_output};
 use std::io::{BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
@@ -92,13 +92,15 @@ impl<R: Results> FileSink<R> {
     /// # Errors
     /// [`Error::Config`] for a name whose format is unknown, and then no file is touched; [`Error::Io`] when it cannot
     /// be written.
-    pub fn create(path: &Path, metadata: &Metadata, cancel: &Cancel) -> Result<Self> {
+    pub fn create(path: &Path, fields: Fields, metadata: &Metadata, cancel: &Cancel) -> Result<Self> {
         let writer = match FileFormat::of(path) {
             Some(FileFormat::Parquet) => {
                 let file = BufWriter::new(OutputFile::create(path)?);
                 Writer::Parquet(Box::new(ParquetWriter::new(file, path, metadata, &[])?))
             }
-            Some(FileFormat::Ndjson) => Writer::Ndjson(NdjsonWriter::new(ByteSink::create(path, cancel)?)),
+            Some(FileFormat::Ndjson) => {
+                Writer::Ndjson(NdjsonWriter::new(ByteSink::create(path, cancel)?, fields))
+            }
             Some(FileFormat::Clog) | None => {
                 return Err(unknown_format(path, ".parquet, .ndjson or .ndjson.zst"));
             }

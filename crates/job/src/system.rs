@@ -123,11 +123,12 @@ pub trait System: 'static {
     /// [`Error::Config`](peloton::Error::Config) for a name whose format is unknown, and then no file is touched.
     fn sink(
         path: &Path,
+        request: &Request,
         _context: &Self::Context,
         metadata: &Metadata,
         cancel: &Cancel,
     ) -> Result<Box<dyn Sink<Self::Results>>> {
-        FileSink::create(path, metadata, cancel).map(|sink| Box::new(sink) as Box<_>)
+        FileSink::create(path, request.fields, metadata, cancel).map(|sink| Box::new(sink) as Box<_>)
     }
 
     /// The columns of files of results.

@@ -3,7 +3,8 @@
 use peloton::{Error, Result};
 use peloton_io::input::EventId;
 use peloton_truth::Measured;
-use serde::Deserialize;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -15,6 +16,20 @@ use std::path::{Path, PathBuf};
 enum Written {
     Hits(Vec<u32>),
     Track { hits: Vec<u32>, p: f64, pt: f64, charge: f64 },
+    Named(Named),
+}
+
+/// A track with the columns of some sequence, of which the hits count.
+#[derive(Deserialize)]
+struct Named {
+    hits: Vec<u32>,
+    /// A part of a momentum, which is a mistake.
+    #[serde(default, rename = "p", alias = "pt", alias = "charge", deserialize_with = "incomplete")]
+    _momentum: (),
+}
+
+fn incomplete<'de, D: Deserializer<'de>>(_: D) -> std::result::Result<(), D::Error> {
+    Err(D::Error::custom("a momentum is p, pt and charge"))
 }
 
 /// A track made elsewhere: the ids of its hits, and what it says of its momentum, if it does.
@@ -27,6 +42,7 @@ impl From<Written> for OtherTrack {
             Written::Track { hits, p, pt, charge } => {
                 (hits, Some(Measured { p, pt, charge, qop_error: None }))
             }
+            Written::Named(Named { hits, .. }) => (hits, None),
         }
     }
 }
@@ -36,8 +52,8 @@ pub type Tracks = Vec<OtherTrack>;
 
 /// Reads NDJSON of tracks, compressed when the name ends in `.zst`. A line is what `run --output` writes, an object that
 /// says of which event it is, or a bare list of tracks; then line i is event i of the inputs. The first line says which.
-/// A track is a list of hit ids, or such a list with a momentum (GeV/c): `{"hits": [1, 2], "p": 5.2, "pt": 0.8, "charge":
-/// -1}`.
+/// A track is a list of hit ids, or an object with them, and with a momentum (GeV/c) if it has one: `{"hits": [1, 2], "p":
+/// 5.2, "pt": 0.8, "charge": -1}`.
 pub struct TrackFile {
     path: PathBuf,
     from: Box<dyn BufRead + Send>,

@@ -165,14 +165,20 @@ fn files_of(directory: &Path) -> std::io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(directory)? {
         let path = entry?.path();
-        let hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
         // A dangling link is an error when it is opened, not something to pass over.
-        if !hidden && !path.is_dir() {
+        if !is_no_data(&path) && !path.is_dir() {
             files.push(path);
         }
     }
     files.sort_by(|a, b| natural_order(&a.to_string_lossy(), &b.to_string_lossy()));
     Ok(files)
+}
+
+/// Whether a file of a folder is hidden, or is there for people by its name: `README`, `LICENSE`, or Markdown.
+fn is_no_data(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+    let stem = name.split('.').next().unwrap_or_default();
+    name.starts_with('.') || name.ends_with(".md") || ["readme", "license", "licence"].contains(&stem)
 }
 
 /// Orders names as people count: runs of digits by their value, all else by character.
@@ -239,6 +245,22 @@ mod tests {
         );
         assert_eq!(natural_order("a", "a"), Ordering::Equal);
         assert_eq!(natural_order("7", "a"), Ordering::Less);
+    }
+
+    #[test]
+    fn files_for_people_are_no_data() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in
+            ["b.t3pa", "a.t3pa", "README.md", "readme", "LICENSE.txt", "notes.MD", ".hidden", "readme2.txt"]
+        {
+            std::fs::write(folder.path().join(name), "1 2 3\n").unwrap();
+        }
+        let found = files(folder.path()).unwrap();
+        let names: Vec<_> = found.iter().map(|path| path.file_name().unwrap().to_str().unwrap()).collect();
+        assert_eq!(names, ["a.t3pa", "b.t3pa", "readme2.txt"]);
+        // One that is named itself is read.
+        let named = folder.path().join("README.md");
+        assert_eq!(files(&named).unwrap(), [named]);
     }
 
     #[test]

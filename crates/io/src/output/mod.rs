@@ -18,6 +18,6 @@ pub use arrow_array::RecordBatch;
 pub use column_rows::{ColumnRow, column_rows, field_rows};
 pub use file::{OutputFile, is_standard_output, remove_unfinished, write_durably, write_whole};
 pub use job_files::JobFiles;
-pub use ndjson::NdjsonWriter;
+pub use ndjson::{Fields, NdjsonWriter};
 pub use parquet::{Metadata, ParquetWriter};
 pub use table::{Cell, CellKind, ID_FIELDS, TableField, TableWriter, id_cells};

@@ -1,4 +1,4 @@
-//! [`NdjsonWriter`]: one line per event: which it is, what became of it, and its tracks as lists of hits, or the columns of
+//! [`NdjsonWriter`]: one line per event: which it is, what became of it, and its tracks as lists of hits or as objects, or
 //! its hits.
 
 use crate::input::EventId;
@@ -17,17 +17,29 @@ type Column<'a> = (&'static ColumnInfo, Values<'a>);
 /// "tracks":[[3,17,40],[8,21,44,60]]}` for an event of two tracks. `event_id` is its number among those of the inputs, the
 /// other two are those that the detector gave, null where the input has none. Where the results are hits, their columns
 /// stand in the place of the tracks: `"start":[0,...],"id":[...],...`, the first hit of each group and the number of hits,
-/// then column by column.
+/// then column by column. With [`Fields::Named`] each track, or each of such hits, is an object of its columns:
+/// `"tracks":[{"hits":[3,17,40],"chi2":0.5,...}]`, `"hits":[{"id":7,...}]`.
 #[derive(Debug)]
 pub struct NdjsonWriter<W: Write> {
     to: W,
+    fields: Fields,
     line: String,
+}
+
+/// How much a line says of a track or hit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Fields {
+    /// Of tracks the hits alone.
+    #[default]
+    Lists,
+    /// Every column, by its name.
+    Named,
 }
 
 impl<W: Write> NdjsonWriter<W> {
     /// Writes to `to`, line by line: give it a buffer.
-    pub fn new(to: W) -> Self {
-        Self { to, line: String::new() }
+    pub fn new(to: W, fields: Fields) -> Self {
+        Self { to, fields, line: String::new() }
     }
 
     /// Writes the events of one piece; `ids` says of each which it is.
@@ -41,10 +53,14 @@ impl<W: Write> NdjsonWriter<W> {
             let ranges = results.ranges(event..event + 1);
             self.line.clear();
             self.head(id, *status);
-            if R::LEVELS.len() > 2 {
-                self.tracks(&columns, &ranges);
-            } else {
-                self.hits(&columns, &ranges);
+            match (R::LEVELS.len() > 2, self.fields) {
+                (true, Fields::Lists) => self.tracks(&columns, &ranges),
+                (true, Fields::Named) => self.objects("tracks", &columns, &ranges),
+                (false, Fields::Lists) => self.hits(&columns, &ranges),
+                (false, Fields::Named) => {
+                    self.starts(&columns, &ranges);
+                    self.objects("hits", &columns, &ranges);
+                }
             }
             self.line.push_str("}\n");
             self.to.write_all(self.line.as_bytes())?;
@@ -85,22 +101,51 @@ impl<W: Write> NdjsonWriter<W> {
         self.line.push(']');
     }
 
+    /// Appends an event's tracks, or hits, to the line, as objects of their columns.
+    fn objects(&mut self, name: &str, columns: &[Column<'_>], ranges: &[Range<usize>; 3]) {
+        let starts = columns.iter().find_map(|(info, values)| match values {
+            Values::Starts(starts) if info.depth == 1 => Some(*starts),
+            _ => None,
+        });
+        self.line.push_str(&format!(",\"{name}\":["));
+        for (number, item) in ranges[1].clone().enumerate() {
+            self.line.push_str(if number == 0 { "{" } else { ",{" });
+            let mut comma = "";
+            for (info, values) in columns {
+                if info.depth == 0 || matches!(values, Values::Starts(_)) {
+                    continue;
+                }
+                self.line.push_str(&format!("{comma}\"{}\":", info.name));
+                comma = ",";
+                match starts.filter(|_| info.depth == 2) {
+                    Some(starts) => self.values(*values, starts[item] as usize..starts[item + 1] as usize),
+                    None => self.value(*values, item),
+                }
+            }
+            self.line.push('}');
+        }
+        self.line.push(']');
+    }
+
+    /// Appends where groups of an event's hits begin.
+    fn starts(&mut self, columns: &[Column<'_>], ranges: &[Range<usize>; 3]) {
+        for (info, values) in columns {
+            if let Values::Starts(starts) = values {
+                let Range { start, end } = ranges[info.depth];
+                let starts = &starts[start * info.lists..=end * info.lists];
+                self.line.push_str(",\"start\":");
+                self.list(starts.iter().map(|start| start - starts[0]));
+            }
+        }
+    }
+
     /// Appends the columns of an event's hits to the line.
     fn hits(&mut self, columns: &[Column<'_>], ranges: &[Range<usize>; 3]) {
+        self.starts(columns, ranges);
         for (info, values) in columns {
-            let name = match values {
-                Values::Status(_) => continue,
-                Values::Starts(_) => "start",
-                _ => info.name,
-            };
-            self.line.push_str(&format!(",\"{name}\":"));
-            match values {
-                Values::Starts(starts) => {
-                    let Range { start, end } = ranges[info.depth];
-                    let starts = &starts[start * info.lists..=end * info.lists];
-                    self.list(starts.iter().map(|start| start - starts[0]));
-                }
-                values => self.values(*values, ranges[info.depth].clone()),
+            if !matches!(values, Values::Status(_) | Values::Starts(_)) {
+                self.line.push_str(&format!(",\"{}\":", info.name));
+                self.values(*values, ranges[info.depth].clone());
             }
         }
     }
@@ -117,6 +162,24 @@ impl<W: Write> NdjsonWriter<W> {
         }
     }
 
+    /// Appends one value to the line.
+    fn value(&mut self, values: Values<'_>, at: usize) {
+        use std::fmt::Write as _;
+        let to = &mut self.line;
+        let written = match values {
+            Values::Status(values) => write!(to, "{}", values[at].code()),
+            Values::Starts(values) | Values::U32(values) => write!(to, "{}", values[at]),
+            Values::U8(values) => write!(to, "{}", values[at]),
+            Values::U16(values) => write!(to, "{}", values[at]),
+            Values::U64(values) => write!(to, "{}", values[at]),
+            Values::I64(values) => write!(to, "{}", values[at]),
+            // JSON has no number for what is not finite.
+            Values::F32(values) if !values[at].is_finite() => write!(to, "null"),
+            Values::F32(values) => write!(to, "{}", values[at]),
+        };
+        written.expect("a String takes everything");
+    }
+
     /// Appends a list to the line.
     fn list(&mut self, values: impl IntoIterator<Item: Display>) {
         use std::fmt::Write as _;
@@ -126,6 +189,14 @@ impl<W: Write> NdjsonWriter<W> {
             write!(self.line, "{comma}{value}").expect("a String takes everything");
         }
         self.line.push(']');
+    }
+
+    /// Hands on what was written so far.
+    ///
+    /// # Errors
+    /// Those of the sink.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
     }
 
     /// Flushes and gives the sink back.
@@ -158,7 +229,7 @@ mod tests {
             }
             hits.status.push(Status::Ok);
         }
-        let mut writer = NdjsonWriter::new(Vec::new());
+        let mut writer = NdjsonWriter::new(Vec::new(), Fields::Lists);
         writer.write(&[EventId::default(); 2], &hits).unwrap();
         let text = String::from_utf8(writer.finish().unwrap()).unwrap();
         let lines: Vec<serde_json::Value> =
@@ -175,7 +246,7 @@ mod tests {
         tracks.hit_start.extend_from_slice(&[3, 5]);
         tracks.track_start.extend_from_slice(&[2, 2]);
         tracks.status.extend([Status::Ok, Status::Corrupt]);
-        let mut writer = NdjsonWriter::new(Vec::new());
+        let mut writer = NdjsonWriter::new(Vec::new(), Fields::Lists);
         let ids = [
             EventId { number: 7, run: Some(6_718_861), event: Some(6001) },
             EventId { number: 8, run: None, event: None },
@@ -184,5 +255,36 @@ mod tests {
         let expected = "{\"event_id\":7,\"run_number\":6718861,\"event_number\":6001,\"status\":\"ok\",\"tracks\":[[3,17,40],\
             [8,21]]}\n{\"event_id\":8,\"run_number\":null,\"event_number\":null,\"status\":\"corrupt\",\"tracks\":[]}\n";
         assert_eq!(String::from_utf8(writer.finish().unwrap()).unwrap(), expected);
+    }
+
+    #[test]
+    fn tracks_may_be_objects_of_their_columns() {
+        let mut tracks = VeloTracks::default();
+        tracks.set_items(1, 2);
+        tracks.chi2.copy_from_slice(&[0.5, f32::NAN]);
+        tracks.backward.copy_from_slice(&[0, 1]);
+        tracks.hits.extend_from_slice(&[3, 17, 40, 8, 21]);
+        tracks.hit_start.extend_from_slice(&[3, 5]);
+        tracks.track_start.extend_from_slice(&[2, 2]);
+        tracks.status.extend([Status::Ok, Status::Corrupt]);
+        let mut writer = NdjsonWriter::new(Vec::new(), Fields::Named);
+        writer.write(&[EventId::default(); 2], &tracks).unwrap();
+        let text = String::from_utf8(writer.finish().unwrap()).unwrap();
+        let lines: Vec<serde_json::Value> =
+            text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let first = lines[0]["tracks"][0].as_object().unwrap();
+        let names = VeloTracks::COLUMNS
+            .iter()
+            .filter(|info| info.depth > 0 && info.kind != peloton::event::Kind::Starts);
+        let mut names: Vec<_> = names.map(|info| info.name).collect();
+        names.sort_unstable();
+        assert_eq!(first.keys().map(String::as_str).collect::<Vec<_>>(), names);
+        assert_eq!((&first["chi2"], &first["hits"]), (&0.5.into(), &serde_json::json!([3, 17, 40])));
+        let second = &lines[0]["tracks"][1];
+        assert_eq!((&second["chi2"], &second["backward"]), (&serde_json::Value::Null, &1.into()));
+        assert_eq!(
+            (&second["hits"], &lines[1]["tracks"]),
+            (&serde_json::json!([8, 21]), &serde_json::json!([]))
+        );
     }
 }

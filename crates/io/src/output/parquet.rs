@@ -19,6 +19,10 @@ use std::path::{Path, PathBuf};
 /// so much is what the writer holds back.
 const ROW_GROUP_BYTES: usize = 32 << 20;
 
+/// Events of a row group at most: what programs that read groups in parallel share out. Clusters of pixels are too small to be
+/// counted.
+const ROW_GROUP_EVENTS: usize = 4096;
+
 /// How results came to be: written into the file, so that it can be told later. What is empty is left out.
 #[derive(Debug, Clone, Default)]
 pub struct Metadata {
@@ -67,6 +71,8 @@ pub struct ParquetWriter<R, W: Write + Send> {
     path: PathBuf,
     /// Bytes in memory of what the open row group holds.
     group: usize,
+    /// Rows of it.
+    group_rows: usize,
     of: PhantomData<fn(&R)>,
 }
 
@@ -79,7 +85,14 @@ impl<R: Results, W: Write + Send> ParquetWriter<R, W> {
         let (path, schema) = (path.into(), arrow_schema::<R>(extra));
         let properties = properties(&schema, metadata);
         let writer = ArrowWriter::try_new(to, schema.clone(), Some(properties));
-        Ok(Self { writer: writer.map_err(|e| failed(&path, e))?, schema, path, group: 0, of: PhantomData })
+        Ok(Self {
+            writer: writer.map_err(|e| failed(&path, e))?,
+            schema,
+            path,
+            group: 0,
+            group_rows: 0,
+            of: PhantomData,
+        })
     }
 
     /// Writes the events of one piece; `ids` says of each which it is (none where rows are no events), `extra` holds the
@@ -94,7 +107,9 @@ impl<R: Results, W: Write + Send> ParquetWriter<R, W> {
         for row in 0..rows {
             let items = results.ranges(row..row + 1).map(|range| range.len());
             self.group += items.iter().zip(sizes).map(|(items, bytes)| items * bytes).sum::<usize>();
-            let is_full = self.group >= ROW_GROUP_BYTES;
+            self.group_rows += 1;
+            let has_events = R::LEVELS[0] == "event" && self.group_rows == ROW_GROUP_EVENTS;
+            let is_full = self.group >= ROW_GROUP_BYTES || has_events;
             if is_full || row + 1 == rows {
                 let part = batch.slice(from, row + 1 - from);
                 self.writer.write(&part).map_err(|e| failed(&self.path, e))?;
@@ -102,7 +117,7 @@ impl<R: Results, W: Write + Send> ParquetWriter<R, W> {
             }
             if is_full {
                 self.writer.flush().map_err(|e| failed(&self.path, e))?;
-                self.group = 0;
+                (self.group, self.group_rows) = (0, 0);
             }
         }
         Ok(())
@@ -391,5 +406,20 @@ mod tests {
         };
         assert_eq!(rows(&cut), rows(&whole));
         assert!(rows(&cut).len() > 2 && rows(&cut).iter().sum::<i64>() == 50, "{:?}", rows(&cut));
+    }
+
+    #[test]
+    fn row_groups_have_4096_events_and_clusters_are_not_counted() {
+        let rows = |file: Bytes| -> Vec<i64> {
+            read(file).1.row_groups().iter().map(|group| group.num_rows()).collect()
+        };
+        let mut empty = VeloTracks::default();
+        (0..10_000).for_each(|_| empty.push_failed(Status::NotFinite));
+        let ids: Vec<u64> = (0..10_000).collect();
+        assert_eq!(rows(written(&[(&ids, &empty)])), [4096, 4096, 1808]);
+        let mut many = PixelClusters::default();
+        many.features.set_len(10_000);
+        many.hit_start.extend_from_slice(&vec![0; 10_000]);
+        assert_eq!(rows(written(&[(&[], &many)])), [10_000]);
     }
 }

@@ -5,7 +5,7 @@ use crate::{Cancel, Request};
 use peloton::event::{ColumnInfo, Counters, Hasher, Hashes, Results};
 use peloton::{Error, Result};
 use peloton_io::input::EventId;
-use peloton_io::output::{RecordBatch, arrow_shared};
+use peloton_io::output::{Fields, RecordBatch, arrow_shared};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -55,7 +55,8 @@ impl<R: Results> Kept for R {
             return Err(Error::Config(format!("{}: {words}", path.display())));
         }
         let metadata = request.metadata(request.config.level()?.to_string());
-        let mut sink = Box::new(FileSink::<R>::create(path, &metadata, &Cancel::default())?);
+        let mut sink =
+            Box::new(FileSink::<R>::create(path, Fields::default(), &metadata, &Cancel::default())?);
         sink.write(ids, self)?;
         sink.finish(Some(self.hashes()), Done::All).map(drop)
     }

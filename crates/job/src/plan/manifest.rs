@@ -5,6 +5,7 @@ use super::folder::{self, Failure, PartFolder};
 use super::input::hexadecimal;
 use super::made::Made;
 use super::part::{PartReport, WrittenFile};
+use crate::Host;
 use peloton::{Error, Result};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -70,11 +71,27 @@ const NO_COUNTS: [&str; 2] = ["gang", "threads"];
 ///
 /// # Errors
 /// [`Error::Io`] when the folder cannot be read or the manifest not be written.
-pub fn manifest(plan: &Plan, from: &Path, verify: bool, max_bad: Option<u64>) -> Result<Manifest> {
+pub fn manifest(
+    plan: &Plan,
+    from: &Path,
+    verify: bool,
+    max_bad: Option<u64>,
+    host: Host<'_>,
+) -> Result<Manifest> {
     let folder = PartFolder(from);
     let there = folder.files()?;
-    let looked =
-        (0..plan.parts.len()).map(|part| look(plan, part, folder, verify)).collect::<Result<Vec<_>>>()?;
+    host.begin(if verify { "reading" } else { "looking" }, "parts", Some(plan.parts.len() as u64));
+    let look = |part| {
+        if host.is_cancelled() {
+            return Err(Error::System("ended before all parts were looked at".into()));
+        }
+        let found = look(plan, part, folder, verify);
+        host.progress.advance(1);
+        found
+    };
+    let looked = (0..plan.parts.len()).map(look).collect::<Result<Vec<_>>>();
+    host.progress.end();
+    let looked = looked?;
     let made = usual(looked.iter().filter_map(|found| found.as_ref().ok()));
     let mut manifest = Manifest::empty(plan, made);
     for found in looked {

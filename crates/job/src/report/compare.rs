@@ -37,8 +37,6 @@ struct Difference {
 
 /// The verdict and both sides.
 pub fn section(names: &[String], all: &[CompareData]) -> Markup {
-    let head =
-        ["side", "preset", "level", "gang", "threads", "slice", "hash of integers", "hash of all output"];
     html! {
         @for (name, one) in names.iter().zip(all) {
             @if names.len() > 1 { h3 { (name) } }
@@ -52,17 +50,24 @@ pub fn section(names: &[String], all: &[CompareData]) -> Markup {
                     " First difference: event " (event) ", " (what) "."
                 }
             }
-            @let rows = [("left", &one.left), ("right", &one.right)].map(|(name, side)| row(name, side));
-            (table(&head, &rows))
+            (table(&["", "left", "right"], &rows(&one.left, &one.right)))
         }
     }
 }
 
-fn row(name: &str, side: &Side) -> Vec<String> {
-    let Side { preset, isa, gang, threads, slice, hash_int, output_hash } = side;
-    let numbers = [gang, threads, slice].map(u64::to_string);
-    let mut row = vec![name.to_string(), preset.clone(), isa.clone()];
-    row.extend(numbers);
-    row.extend([hash_int.clone(), output_hash.clone()]);
-    row
+/// The name of a row, and what a side has there.
+type Row = (&'static str, fn(&Side) -> String);
+
+/// Both sides beside each other, which narrow windows have room for.
+fn rows(left: &Side, right: &Side) -> Vec<Vec<String>> {
+    let of: [Row; 7] = [
+        ("preset", |side| side.preset.clone()),
+        ("level", |side| side.isa.clone()),
+        ("gang", |side| side.gang.to_string()),
+        ("threads", |side| side.threads.to_string()),
+        ("slice", |side| side.slice.to_string()),
+        ("hash of integers", |side| side.hash_int.clone()),
+        ("hash of all output", |side| side.output_hash.clone()),
+    ];
+    of.into_iter().map(|(name, of)| vec![name.into(), of(left), of(right)]).collect()
 }

@@ -10,18 +10,24 @@ use crate::About;
 use peloton::{Error, Result};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use std::collections::HashSet;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Bytes of a file at most: results are much smaller, events are larger.
 const MAX_BYTES: u64 = 64 << 20;
 /// Largest number: more than any count.
 const MAX_NUMBER: f64 = 1e20;
 
+/// Folders of a file's name at most.
+const MAX_FOLDERS: usize = 4;
+
 /// Results of one command.
 #[derive(Debug)]
 pub struct ReportInput {
     name: String,
+    /// The file, where it was read from one.
+    path: Option<PathBuf>,
     pub(super) about: About,
     /// As they were written, for what all commands tell.
     pub(super) json: Value,
@@ -78,14 +84,19 @@ impl ReportInput {
             let profile = toml::from_str::<toml::Table>(&text);
             let json = profile.map(|profile| json!(profile));
             let json = json.map_err(|e| Error::format(&place, format!("not TOML: {}", e.message())))?;
-            return Self::from_json(name, json).map_err(|e| at(&place, e));
+            return Self::of_file(path, name, json);
         }
         if text.trim().is_empty() {
             return Err(Error::format(place, "the file is empty"));
         }
         let json =
             serde_json::from_str(&text).map_err(|e| Error::format(&place, format!("not JSON: {e}")))?;
-        Self::from_json(name, json).map_err(|e| at(&place, e))
+        Self::of_file(path, name, json)
+    }
+
+    fn of_file(path: &Path, name: String, json: Value) -> Result<Self> {
+        let input = Self::from_json(name, json).map_err(|e| at(&path.display().to_string(), e))?;
+        Ok(Self { path: Some(path.into()), ..input })
     }
 
     /// Results by the name that figures give them.
@@ -126,7 +137,7 @@ impl ReportInput {
             Some(about) => parse(about)?,
             None => About::default(),
         };
-        Ok(Self { name, about, json, results })
+        Ok(Self { name, path: None, about, json, results })
     }
 
     /// What figures call it.
@@ -171,15 +182,41 @@ fn parse<T: DeserializeOwned>(json: &Value) -> Result<T> {
     T::deserialize(json).map_err(|e| Error::format("results", format!("not as peloton writes them: {e}")))
 }
 
+/// Gives inputs of the same name different ones: with as much of their folders before them as tells them apart, or with their
+/// numbers.
+pub(super) fn name_apart(inputs: &mut [ReportInput]) {
+    let own: Vec<_> = inputs.iter().map(|input| input.name.clone()).collect();
+    let with_folders = |number: usize, folders: usize| {
+        let parents = inputs[number].path.iter().flat_map(|path| path.ancestors().skip(1)).take(folders);
+        let parents = parents.filter_map(|folder| folder.file_name());
+        parents.fold(own[number].clone(), |name, folder| format!("{}/{name}", folder.to_string_lossy()))
+    };
+    let mut names = own.clone();
+    for number in 0..own.len() {
+        let same: Vec<_> = (0..own.len()).filter(|other| own[*other] == own[number]).collect();
+        if same.len() == 1 {
+            continue;
+        }
+        let is_enough = |folders: &usize| {
+            let different: HashSet<_> = same.iter().map(|other| with_folders(*other, *folders)).collect();
+            different.len() == same.len()
+        };
+        names[number] = match (1..MAX_FOLDERS).find(is_enough) {
+            Some(folders) => with_folders(number, folders),
+            None => format!("{} ({})", own[number], number + 1),
+        };
+    }
+    for (input, name) in inputs.iter_mut().zip(names) {
+        input.name = name;
+    }
+}
+
 /// Puts together what is drawn together, in the order of the first of each.
 pub(super) fn groups(inputs: Vec<ReportInput>) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
-    for (number, input) in inputs.into_iter().enumerate() {
+    for input in inputs {
         let heading = input.heading();
-        let mut name = input.name;
-        if groups.iter().any(|group| group.names.contains(&name)) {
-            name = format!("{name} ({})", number + 1);
-        }
+        let name = input.name;
         let at = match groups.iter().position(|group| group.heading == heading) {
             Some(at) => at,
             None => {

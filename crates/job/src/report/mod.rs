@@ -29,13 +29,14 @@ const MAX_INPUTS: usize = crate::look::SERIES;
 ///
 /// # Errors
 /// [`Error::Config`] without input or with too many.
-pub fn report(inputs: Vec<ReportInput>) -> Result<String> {
+pub fn report(mut inputs: Vec<ReportInput>) -> Result<String> {
     if inputs.is_empty() || inputs.len() > MAX_INPUTS {
         return Err(Error::Config(format!(
             "a report is of 1 to {MAX_INPUTS} files, and these are {}",
             inputs.len()
         )));
     }
+    input::name_apart(&mut inputs);
     let names: Vec<_> = inputs.iter().map(|input| input.name().to_string()).collect();
     let title = format!("peloton report: {}", names.join(", "));
     let provenance = provenance::section(&inputs);

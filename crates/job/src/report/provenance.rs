@@ -1,11 +1,12 @@
 //! Where the results come from: program, machine, inputs, configuration, hashes.
 
 use super::input::ReportInput;
+use crate::SequenceName;
 use crate::text::grouped;
 use maud::{Markup, html};
 use serde_json::Value;
 
-/// Parameters that differ from the preset's and are told at most.
+/// Parameters that differ from the preset's and are listed at most.
 const MAX_CHANGED: usize = 40;
 
 /// The name of a row, and what an input tells there; nothing when it does not.
@@ -27,15 +28,16 @@ pub fn section(inputs: &[ReportInput]) -> Markup {
         ("preset", |input| text(&input.json, "preset")),
         ("differs from the preset", changed),
         ("input", |input| input.about.inputs.join(", ")),
-        ("events", |input| text(&input.json, "events")),
+        ("events", |input| if is_stream(input) { String::new() } else { text(&input.json, "events") }),
+        ("clusters", |input| if is_stream(input) { text(&input.json, "events") } else { String::new() }),
         ("hits", |input| text(&input.json, "hits")),
         ("dropped", dropped),
         ("hash of integers", |input| text(&input.json, "hash_int")),
         ("hash of all output", |input| text(&input.json, "output_hash")),
         ("hash of events", |input| text(&input.json, "hash_events")),
     ];
-    let told = rows.into_iter().map(|(name, of)| (name, inputs.iter().map(of).collect::<Vec<_>>()));
-    let told: Vec<_> = told.filter(|(_, cells)| cells.iter().any(|cell| !cell.is_empty())).collect();
+    let rows = rows.into_iter().map(|(name, of)| (name, inputs.iter().map(of).collect::<Vec<_>>()));
+    let rows: Vec<_> = rows.filter(|(_, cells)| cells.iter().any(|cell| !cell.is_empty())).collect();
     html! {
         section.provenance {
             div.scroll {
@@ -44,7 +46,7 @@ pub fn section(inputs: &[ReportInput]) -> Markup {
                         thead { tr { th {} @for input in inputs { th { (input.name()) } } } }
                     }
                     tbody {
-                        @for (name, cells) in &told {
+                        @for (name, cells) in &rows {
                             tr { th { (name) } @for cell in cells { td { (cell) } } }
                         }
                     }
@@ -52,6 +54,11 @@ pub fn section(inputs: &[ReportInput]) -> Markup {
             }
         }
     }
+}
+
+/// Whether the input is a stream of pixel hits, whose results are clusters and no events.
+fn is_stream(input: &ReportInput) -> bool {
+    input.json.get("sequence").is_some_and(|name| name == SequenceName::Timepix.name())
 }
 
 /// A value as text; nothing for none.
@@ -77,13 +84,16 @@ fn changed(input: &ReportInput) -> String {
     if changed.is_empty() {
         return if input.about.command.is_empty() { String::new() } else { "nothing".into() };
     }
-    let told = changed.iter().take(MAX_CHANGED);
-    let mut told: Vec<_> =
-        told.map(|one| format!("{} = {} (preset: {})", one.key, one.value, one.preset)).collect();
+    // What is chosen by the input, or not at all, has no value in a preset.
+    let value = |value: &Value| if value.is_null() { "auto".into() } else { value.to_string() };
+    let listed = changed.iter().take(MAX_CHANGED);
+    let listed =
+        listed.map(|one| format!("{} = {} (preset: {})", one.key, value(&one.value), value(&one.preset)));
+    let mut listed: Vec<_> = listed.collect();
     if changed.len() > MAX_CHANGED {
-        told.push(format!("and {} more", changed.len() - MAX_CHANGED));
+        listed.push(format!("and {} more", changed.len() - MAX_CHANGED));
     }
-    told.join("; ")
+    listed.join("; ")
 }
 
 fn dropped(input: &ReportInput) -> String {
@@ -91,6 +101,6 @@ fn dropped(input: &ReportInput) -> String {
     if dropped.is_empty() {
         return "nothing".into();
     }
-    let told = dropped.iter().map(|(reason, count)| format!("{}: {count}", reason.replace('_', " ")));
-    told.collect::<Vec<_>>().join(", ")
+    let counts = dropped.iter().map(|(reason, count)| format!("{}: {count}", reason.replace('_', " ")));
+    counts.collect::<Vec<_>>().join(", ")
 }

@@ -80,7 +80,7 @@ fn heat(data: &TuneData, title: &str, time: impl Fn(&Measured) -> Option<f64>) -
                 column: gangs.iter().position(|gang| *gang == one.gang)?,
                 row: isas.iter().position(|isa| *isa == one.isa)?,
                 value: ns / scale,
-                told: format!("{} x {}: {text} {unit}{ratio}", one.isa, one.gang),
+                hover: format!("{} x {}: {text} {unit}{ratio}", one.isa, one.gang),
                 text,
             })
         })

@@ -134,3 +134,46 @@ fn views_are_linked() {
     frame(&mut whole);
     assert!(whole.evaluate(boxes) != zoomed);
 }
+
+#[test]
+fn addresses_that_nobody_wrote_by_hand_do_no_harm() {
+    let Some(mut chromium) = Chromium::start() else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let page = drawn(folder.path(), SequenceName::Velo, "sim:velo,events=1,seed=3");
+    let page = page.canonicalize().expect("the page is there");
+    let boxes = "[...document.querySelectorAll('svg.area')].map((one) => one.getAttribute('viewBox'))";
+    let whole = chromium.open(&page, [1000, 800], false).evaluate(boxes);
+    for fragment in [
+        "z=100000000000000000,100000000000000016",
+        "z=-1e308,1e308",
+        "z=1e-300,2e-300&r=0,1e300",
+        "z=5,5",
+        "z=NaN,Infinity&x=a,b",
+        "z=0,1e-9",
+        "t=%22%5D&off=%3Cscript%3E",
+        "t=999999999&off=&&&===",
+    ] {
+        let mut tab =
+            chromium.open_address(&format!("file://{}#{fragment}", page.display()), [1000, 800], false);
+        frame(&mut tab);
+        // Ranges that no view can show are those of the whole detector.
+        assert_eq!(tab.evaluate(boxes), whole, "{fragment}");
+        assert!(tab.count("svg.plot g.ticks text") < 100, "{fragment}");
+        tab.check();
+    }
+}
+
+#[test]
+fn a_key_on_a_switch_does_not_load_the_page_again() {
+    let Some(mut chromium) = Chromium::start() else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let page = drawn(folder.path(), SequenceName::Velo, "sim:velo,events=1,seed=3");
+    let mut tab = chromium.open(&page, [1000, 800], false);
+    tab.evaluate("window.isTheSame = true; document.querySelector('#switches input[value=ghost]').focus()");
+    for kind in ["keyDown", "keyUp"] {
+        let key = json!({ "type": kind, "key": "Enter", "code": "Enter", "text": "\r", "windowsVirtualKeyCode": 13 });
+        tab.ask("Input.dispatchKeyEvent", key);
+    }
+    frame(&mut tab);
+    assert_eq!(tab.evaluate("window.isTheSame === true && !location.search"), true);
+}

@@ -34,7 +34,20 @@ fn files_that_are_no_results_are_named_with_the_reason() {
     let many =
         json!({ "categories": [], "tables": vec![json!({ "variable": "p", "unit": "", "bins": [] }); 3000] });
     let many = many.to_string();
-    let cases: [(&str, &[u8], &str); 16] = [
+    let loss = |number: usize| json!({ "cause": number.to_string(), "count": 1, "slow": 0 });
+    let losses: Vec<_> = (0..200_000).map(loss).collect();
+    let losses = json!({
+        "categories": [], "tables": [], "rules": "json",
+        "losses": { "particles": 1, "tracks": 1, "missed": losses, "ghosts": [], "clones": [] },
+    });
+    let losses = losses.to_string();
+    let bins = vec![json!({ "low": 1, "high": 2, "tracks": 1 }); 10_000];
+    let momenta =
+        json!({ "categories": [], "tables": [], "rules": "lhcb-long", "momentum": { "bins": bins } })
+            .to_string();
+    let cases: [(&str, &[u8], &str); 18] = [
+        ("a.json", losses.as_bytes(), "up to 200000 bins are more than"),
+        ("a.json", momenta.as_bytes(), "up to 10000 bins are more than"),
         ("a.json", b"", "the file is empty"),
         ("a.json", b" \n", "the file is empty"),
         ("a.json", b"{\"categories\": [NaN]}", "not JSON: "),
@@ -58,6 +71,29 @@ fn files_that_are_no_results_are_named_with_the_reason() {
     }
     assert!(ReportInput::read("/nonexistent/a.json".as_ref()).is_err());
     assert!(report(Vec::new()).is_err());
+}
+
+#[test]
+fn files_of_the_same_name_are_told_apart() {
+    let root = tempfile::tempdir().unwrap();
+    let read = |name: &str| {
+        let path = root.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, input("check")).unwrap();
+        ReportInput::read(&path).unwrap()
+    };
+    let page = |names: &[&str]| report(names.iter().map(|name| read(name)).collect()).unwrap();
+    let told = page(&["before/check.json", "after/check.json", "paper.json"]);
+    for label in ["01_velo, before/check<", "01_velo, after/check<", "01_velo, paper<"] {
+        assert!(told.contains(label), "{label}");
+    }
+    let told = page(&["a/run/check.json", "b/run/check.json"]);
+    assert!(told.contains("01_velo, a/run/check<") && told.contains("01_velo, b/run/check<"));
+    // The same file twice has no folder that tells it apart.
+    let told = page(&["check.json", "check.json"]);
+    assert!(told.contains("01_velo, check (1)<") && told.contains("01_velo, check (2)<"));
+    let told = page(&["<script>alert(1)</script>/check.json", "b/check.json"]);
+    is_clean(&told);
 }
 
 /// Puts `value` in place of everything in a JSON value of which `pick` says so, one after the other.

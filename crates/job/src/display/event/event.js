@@ -27,12 +27,15 @@ function element(parent, name, attributes, text) {
   return made;
 }
 
-function roundSteps([from, to], most) {
-  const rough = (to - from) / most;
+function roundSteps([from, to], count) {
+  const rough = (to - from) / count;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((n) => n * power).find((step) => step >= rough);
   const steps = [];
-  for (let n = Math.ceil(from / step); n * step <= to; n++) steps.push(Number((n * step).toPrecision(12)));
+  // Far away from 0 a number and the next one may be the same.
+  for (let n = Math.ceil(from / step); n * step <= to && steps.length <= 2 * count; n++) {
+    steps.push(Number((n * step).toPrecision(12)));
+  }
   return steps;
 }
 
@@ -97,20 +100,30 @@ function showAll() {
   });
 }
 
+// Limits of zooming and moving, in lengths of the whole range.
+const [CLOSEST, WIDEST, FARTHEST] = [1e-4, 2, 50];
+
+// Whether a view can show a range: addresses are written by people, too.
+function canShow([from, to], [low, high]) {
+  const whole = high - low;
+  const share = (to - from) / whole;
+  const away = Math.max(Math.abs(from - low), Math.abs(to - high)) / whole;
+  return share >= 0.99 * CLOSEST && share <= 1.01 * WIDEST && away <= FARTHEST;
+}
+
 // What the address says: ranges, what is switched off, which track is marked.
 function restore() {
-  const said = new Map(location.hash.slice(1).split("&").map((part) => part.split("=")));
+  const given = new Map(location.hash.slice(1).split("&").map((part) => part.split("=")));
   for (const key in ranges) {
-    const range = (said.get(key) || "").split(",").map(Number);
-    const isRange = range.length === 2 && range.every(Number.isFinite) && range[0] < range[1];
-    ranges[key] = isRange ? range : [...wholeOf(key)];
+    const range = (given.get(key) || "").split(",").map(Number);
+    ranges[key] = range.length === 2 && canShow(range, wholeOf(key)) ? range : [...wholeOf(key)];
   }
-  const off = (said.get("off") || "").split(",");
+  const off = (given.get("off") || "").split(",");
   for (const one of switches) {
     one.checked = !off.includes(one.value);
     classes.toggle("off-" + one.value, !one.checked);
   }
-  pinned = said.get("t") ?? null;
+  pinned = given.get("t") ?? null;
   mark(pinned);
   showAll();
 }
@@ -170,8 +183,8 @@ function zoom(view, factor, [x, y]) {
   [x, y].forEach((share, i) => {
     const key = view.keys[i];
     const [range, whole] = [ranges[key], wholeOf(key)];
-    const [long, most] = [range[1] - range[0], whole[1] - whole[0]];
-    const next = Math.min(Math.max(long * factor, most * 1e-4), most * 2);
+    const [long, all] = [range[1] - range[0], whole[1] - whole[0]];
+    const next = Math.min(Math.max(long * factor, all * CLOSEST), all * WIDEST);
     const about = range[0] + share * long;
     ranges[key] = [about - share * next, about + (1 - share) * next];
   });

@@ -90,7 +90,7 @@ fn switches(event: &DrawnEvent) -> Markup {
         }
     };
     html! {
-        form #switches {
+        div #switches role="group" aria-label="what is shown" {
             @if !event.tracks.is_empty() || event.truth.is_some() {
                 @for (class, number) in event.classes() {
                     (switch(class.name(), format!("{} {}", class.legend(), grouped(number as u64)), class.meaning()))
@@ -134,23 +134,30 @@ fn caption(view: View) -> &'static str {
 }
 
 fn help(event: &DrawnEvent) -> String {
-    let mut text = String::from(
-        "Dots are hits; thick lines join the hits of a track, thin ones are its fitted states carried on along themselves. ",
-    );
+    let has_tracks = !event.tracks.is_empty() || event.truth.is_some();
+    let mut text = String::from("Dots are hits");
+    text.push_str(match has_tracks {
+        true => "; thick lines join the hits of a track, thin ones are its fitted states carried on along themselves. ",
+        false => ". ",
+    });
     let joins = |track: &Track| track.pieces.iter().any(|piece| piece.line == Line::Join);
     if event.tracks.iter().any(joins) {
         text.push_str("Where the magnet bends, dotted lines join two states smoothly: nobody fitted them. ");
     }
     if event.hits.iter().any(|hit| hit.length() > 0.0) {
-        text.push_str(
-            "A strip or fibre measures one direction: its hit is drawn where the track crosses it, and long unused ones only \
-             seen from above. ",
-        );
+        text.push_str("A strip or fibre measures one direction: ");
+        text.push_str(match has_tracks {
+            true => {
+                "its hit is drawn where the track crosses it, and long unused ones only seen from above. "
+            }
+            false => "long ones are only seen from above. ",
+        });
     }
-    text.push_str(
-        "Wheel: zoom; drag: move; double click: the whole view; the mouse on a track or its row marks it everywhere, a click \
-         keeps it. The address keeps the view.",
-    );
+    text.push_str("Wheel: zoom; drag: move; double click: the whole view");
+    if has_tracks {
+        text.push_str("; the mouse on a track or its row marks it everywhere, a click keeps it");
+    }
+    text.push_str(". The address keeps the view.");
     text
 }
 

@@ -5,6 +5,7 @@ use super::colours::{STEPS, heat, of_step, step};
 use super::grid::Cell;
 use super::histogram::Histogram;
 use super::html::table;
+use super::strokes::{Along, Strokes};
 use crate::svg::{Axis, Chart, plain};
 use crate::text::grouped;
 use maud::Markup;
@@ -71,9 +72,13 @@ fn distribution(histogram: &Histogram, labels: &Labels) -> String {
     let shift = if *is_count && histogram.width() == 1 { -0.5 } else { 0.0 };
     let side = |from: i64| [from as f64 + shift, from as f64 + shift + histogram.width() as f64];
     let across = Axis::linear(scale * side(first)[0], scale * side(last)[1], x);
-    let most = bins.iter().map(|bin| bin.1).max().unwrap_or(1).max(1) as f64;
+    let highest = bins.iter().map(|bin| bin.1).max().unwrap_or(1).max(1) as f64;
     // Half a count is where a logarithmic axis begins, so that one count can be seen.
-    let up = if *is_log { Axis::log(0.5, 1.5 * most.max(2.0), y) } else { Axis::linear(0.0, 1.05 * most, y) };
+    let up = if *is_log {
+        Axis::log(0.5, 1.5 * highest.max(2.0), y)
+    } else {
+        Axis::linear(0.0, 1.05 * highest, y)
+    };
     let bottom = up.from;
     let mut title = format!("{title}: {} {y}", grouped(histogram.total()));
     if histogram.below() > 0 {
@@ -126,30 +131,35 @@ pub fn occupancy(display: &PixelDisplay) -> String {
     let [x, y] =
         [("x, pixel", width), ("y, pixel", height)].map(|(label, side)| Axis::linear(0.0, side, label));
     let of = if display.square == 1 { "pixel".into() } else { format!("{0} x {0} pixels", display.square) };
-    let most = display.occupancy.iter().max().copied().unwrap_or(0).max(2) as f64;
-    let colours = Axis::log(1.0, most, &format!("hits per {of}"));
+    let highest = display.occupancy.iter().max().copied().unwrap_or(0).max(2) as f64;
+    let colours = Axis::log(1.0, highest, &format!("hits per {of}"));
     let mut chart = Chart::new("Where hits are, over the whole input", x, y, [scale * width, scale * height]);
     chart.paper("#12121a");
     let [left, top, across, up] = chart.area();
+    let side = display.square;
     let mut svg = format!(
         "<svg x=\"{left:.1}\" y=\"{top:.1}\" width=\"{across:.1}\" height=\"{up:.1}\" viewBox=\"0 0 {width} {height}\" \
-         preserveAspectRatio=\"none\" shape-rendering=\"crispEdges\">"
+         preserveAspectRatio=\"none\" shape-rendering=\"crispEdges\"><g fill=\"none\" stroke-width=\"{side}\" \
+         transform=\"translate(0 {})\">",
+        0.5 * side as f64
     );
-    for (number, path) in squares(display, &colours).iter().enumerate().filter(|(_, path)| !path.is_empty()) {
-        let _ = write!(svg, "<path fill=\"{}\" d=\"{path}\"/>", of_step(number));
+    for (number, rows) in squares(display, &colours).iter().enumerate() {
+        if !rows.path().is_empty() {
+            let _ = write!(svg, "<path stroke=\"{}\" d=\"{}\"/>", of_step(number), rows.path());
+        }
     }
-    svg.push_str("</svg>");
+    svg.push_str("</g></svg>");
     chart.draw(&svg);
     chart.axes();
     chart.colour_bar(&colours, heat);
     chart.finish("class=\"picture\" data-name=\"occupancy\"")
 }
 
-/// Squares of one step of colour as one path each; equal neighbours in a row are one.
-fn squares(display: &PixelDisplay, colours: &Axis) -> Vec<String> {
+/// Squares of one step of colour as lines that are as wide as they are; equal neighbours in a row are one.
+fn squares(display: &PixelDisplay, colours: &Axis) -> Vec<Strokes> {
     let (side, height) = (display.square, display.sensor[1]);
     let columns = display.sensor[0].div_ceil(side);
-    let mut paths = vec![String::new(); STEPS];
+    let mut paths = vec![Strokes::default(); STEPS];
     for (row, counts) in display.occupancy.chunks(columns).enumerate() {
         let mut from = 0;
         let steps: Vec<_> =
@@ -157,8 +167,7 @@ fn squares(display: &PixelDisplay, colours: &Axis) -> Vec<String> {
         for run in steps.chunk_by(|a, b| a == b) {
             if let Some(number) = run[0] {
                 let (x, y) = ((from * side) as i64, height as i64 - ((row + 1) * side) as i64);
-                let long = run.len() * side;
-                let _ = write!(paths[number], "M{x} {y}h{long}v{side}h-{long}z");
+                paths[number].push([x, y], Along::X, (run.len() * side) as i64);
             }
             from += run.len();
         }

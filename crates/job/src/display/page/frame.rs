@@ -1,15 +1,16 @@
 //! The picture of one frame: pixels by time over threshold, outlines of clusters, and what lies under the mouse.
 
 use super::colours::{STEPS, heat, of_step, step};
+use super::strokes::{Along, Strokes};
 use super::{PixelDisplay, TICKS_PER_US};
 use crate::svg::{Axis, Chart, plain};
 use crate::text::{count, grouped};
 use peloton::event::NS_PER_TICK;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write;
 
 /// Longer side of the picture, pixels of the screen.
-const SIDE: f64 = 760.0;
+const SIDE: f64 = 480.0;
 /// Width of the lines around clusters, pixels of the sensor.
 const OUTLINE: f64 = 0.14;
 const PAPER: &str = "#12121a";
@@ -23,16 +24,17 @@ pub fn picture(display: &PixelDisplay) -> String {
     let [x, y] = axes;
     let mut chart = Chart::new(&title(display), x, y, [scale * width, scale * height]);
     chart.paper(PAPER);
-    let most = display.chosen.hits.iter().map(|hit| hit.2).max().unwrap_or(1).max(2);
-    let least = display.chosen.hits.iter().map(|hit| hit.2).min().unwrap_or(1).max(1);
-    let colours = Axis::log(f64::from(least), f64::from(most), "time over threshold, clocks of 25 ns");
+    let largest = display.chosen.hits.iter().map(|hit| hit.2).max().unwrap_or(1).max(2);
+    let smallest = display.chosen.hits.iter().map(|hit| hit.2).min().unwrap_or(1).max(1);
+    let colours = Axis::log(f64::from(smallest), f64::from(largest), "time over threshold, clocks of 25 ns");
     let [left, top, across, up] = chart.area();
     let mut svg = format!(
         "<svg class=\"sensor\" x=\"{left:.1}\" y=\"{top:.1}\" width=\"{across:.1}\" height=\"{up:.1}\" viewBox=\"0 0 {width} \
-         {height}\" preserveAspectRatio=\"none\"><g shape-rendering=\"crispEdges\">"
+         {height}\" preserveAspectRatio=\"none\"><g shape-rendering=\"crispEdges\"><g fill=\"none\" stroke-width=\"1\" \
+         transform=\"translate(0 0.5)\">"
     );
     svg.push_str(&pixels(display, &colours));
-    svg.push_str("</g>");
+    svg.push_str("</g></g>");
     svg.push_str(&outlines(display));
     svg.push_str("</svg>");
     chart.draw(&svg);
@@ -63,50 +65,56 @@ fn shown(display: &PixelDisplay) -> HashMap<(u16, u16), (u16, u32)> {
     hits.map(|&(x, y, tot, _, cluster)| ((x, y), (tot, cluster))).collect()
 }
 
-/// Pixels of one colour as one path; y points up.
+/// Pixels of one colour as one path of lines as wide as a pixel; y points up.
 fn pixels(display: &PixelDisplay, colours: &Axis) -> String {
-    let mut steps: Vec<Vec<(u16, u16)>> = vec![Vec::new(); STEPS];
-    for (pixel, (tot, _)) in shown(display) {
-        steps[step(colours.place(f64::from(tot.max(1))))].push(pixel);
+    let mut steps: Vec<Vec<[i64; 2]>> = vec![Vec::new(); STEPS];
+    for ((x, y), (tot, _)) in shown(display) {
+        steps[step(colours.place(f64::from(tot.max(1))))].push([x.into(), from_top(display, y)]);
     }
     let mut svg = String::new();
     for (number, pixels) in steps.iter_mut().enumerate().filter(|(_, pixels)| !pixels.is_empty()) {
-        pixels.sort_unstable();
-        let _ = write!(svg, "<path fill=\"{}\" d=\"", of_step(number));
-        for (x, y) in pixels {
-            let _ = write!(svg, "M{x} {}h1v1h-1z", display.sensor[1] - 1 - usize::from(*y));
-        }
-        svg.push_str("\"/>");
+        pixels.sort_unstable_by_key(|[x, y]| [*y, *x]);
+        let mut rows = Strokes::default();
+        rows.push_joined(Along::X, pixels.iter().copied());
+        let _ = write!(svg, "<path stroke=\"{}\" d=\"{}\"/>", of_step(number), rows.path());
     }
     svg
+}
+
+/// Rows above a pixel.
+fn from_top(display: &PixelDisplay, y: u16) -> i64 {
+    display.sensor[1] as i64 - 1 - i64::from(y)
 }
 
 /// The edges between pixels of a cluster and those that are not of it.
 fn outlines(display: &PixelDisplay) -> String {
     let shown = shown(display);
-    let mut pixels: Vec<_> = shown.iter().map(|(pixel, (_, cluster))| (*pixel, *cluster)).collect();
-    pixels.sort_unstable();
-    let mut path = String::new();
-    for ((x, y), cluster) in pixels {
+    // By row and by column, so that edges that continue one another are one line.
+    let (mut across, mut down) = (BTreeSet::new(), BTreeSet::new());
+    for ((x, y), (_, cluster)) in &shown {
         let is_inside = |dx: i32, dy: i32| {
-            let near = (u16::try_from(i32::from(x) + dx), u16::try_from(i32::from(y) + dy));
+            let near = (u16::try_from(i32::from(*x) + dx), u16::try_from(i32::from(*y) + dy));
             let (Ok(x), Ok(y)) = near else { return false };
-            shown.get(&(x, y)).is_some_and(|(_, other)| *other == cluster)
+            shown.get(&(x, y)).is_some_and(|(_, other)| other == cluster)
         };
-        let (left, top) = (usize::from(x), display.sensor[1] - 1 - usize::from(y));
-        for (dx, dy, edge) in [
-            (-1, 0, format!("M{left} {top}v1")),
-            (1, 0, format!("M{} {top}v1", left + 1)),
-            (0, 1, format!("M{left} {top}h1")),
-            (0, -1, format!("M{left} {}h1", top + 1)),
-        ] {
-            if !is_inside(dx, dy) {
-                path.push_str(&edge);
+        let (left, top) = (i64::from(*x), from_top(display, *y));
+        for (dx, edge) in [(-1, left), (1, left + 1)] {
+            if !is_inside(dx, 0) {
+                down.insert([edge, top]);
+            }
+        }
+        for (dy, edge) in [(1, top), (-1, top + 1)] {
+            if !is_inside(0, dy) {
+                across.insert([edge, left]);
             }
         }
     }
+    let mut lines = Strokes::default();
+    lines.push_joined(Along::X, across.into_iter().map(|[y, x]| [x, y]));
+    lines.push_joined(Along::Y, down);
     format!(
-        "<path class=\"outlines\" d=\"{path}\" fill=\"none\" stroke=\"#9fe8ff\" stroke-width=\"{OUTLINE}\"/>"
+        "<path class=\"outlines\" d=\"{}\" fill=\"none\" stroke=\"#9fe8ff\" stroke-width=\"{OUTLINE}\"/>",
+        lines.path()
     )
 }
 

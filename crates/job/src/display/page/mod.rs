@@ -6,6 +6,7 @@ mod frame;
 mod grid;
 mod histogram;
 mod html;
+mod strokes;
 
 use grid::Grid;
 use histogram::Histogram;
@@ -255,10 +256,11 @@ mod tests {
         let picture = |display: &PixelDisplay| frame::picture(display);
         let count = |text: &str, what: &str| text.matches(what).count();
         let [one, none] = [Some(4), Some(2)].map(|number| picture(&display(number)));
-        assert_eq!(count(&one, "h1v1h-1z"), 3);
-        assert_eq!(count(&none, "h1v1h-1z"), 0);
-        // Three pixels in an L have eight edges to the outside.
+        // One pixel, and below it two that are neighbours in a row.
+        assert!(one.contains("d=\"m8 7h1m-2 1h2\""), "{one}");
+        assert_eq!((count(&one, "<path stroke="), count(&none, "<path stroke=")), (1, 0));
+        // Three pixels in an L have six sides.
         let outlines = one.split("class=\"outlines\" d=\"").nth(1).unwrap().split('"').next().unwrap();
-        assert_eq!(count(outlines, "M"), 8);
+        assert_eq!(count(outlines, "m"), 6);
     }
 }

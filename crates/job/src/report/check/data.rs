@@ -184,7 +184,11 @@ impl CheckData {
         let momentum = self.momentum.iter().flat_map(|momentum| &momentum.bins);
         let histograms = self.all_pulls().filter_map(|pull| pull.histogram.as_ref());
         let longest = tables().map(|table| table.bins.len()).chain([self.lengths.len()]);
-        let longest = longest.chain(histograms.map(|of| of.counts.len())).max().unwrap_or(0);
+        let losses = self.losses.iter().flat_map(|losses| [&losses.missed, &losses.ghosts, &losses.clones]);
+        let longest = longest.chain(losses.map(Vec::len)).chain(histograms.map(|of| of.counts.len()));
+        let impacts = self.states.iter().map(|states| states.impact_parameters.len());
+        let longest = longest.chain(impacts).chain([momentum.clone().count(), self.resolutions.len()]);
+        let longest = longest.max().unwrap_or(0);
         let count = tables().count().max(self.categories.len()).max(self.all_pulls().count());
         if count > MAX_TABLES || longest > MAX_BINS {
             let message = format!("{count} tables with up to {longest} bins");

@@ -10,7 +10,7 @@ use crate::text::{grouped, percent};
 pub struct CategoryFigures {
     pub name: String,
     /// Its efficiency in words.
-    pub told: String,
+    pub summary: String,
     pub drawings: Vec<Drawing>,
 }
 
@@ -35,8 +35,8 @@ pub fn categories(names: &[String], all: &[CheckData]) -> Vec<CategoryFigures> {
             let of = one.categories.iter().find(|of| of.name == name)?;
             Some(format!("{} of {}", percent(of.efficiency), grouped(of.reconstructible)))
         };
-        let told = all.iter().filter_map(of).collect::<Vec<_>>().join("; ");
-        categories.push(CategoryFigures { name: name.into(), told, drawings });
+        let summary = all.iter().filter_map(of).collect::<Vec<_>>().join("; ");
+        categories.push(CategoryFigures { name: name.into(), summary, drawings });
     }
     categories
 }

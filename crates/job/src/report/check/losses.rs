@@ -3,6 +3,7 @@
 use super::super::figures::{Bar, Bars, Drawing, Segment};
 use super::data::{CheckData, Loss, Losses};
 use crate::text::grouped;
+use std::collections::HashSet;
 
 /// What is lost, and how it is listed.
 type Kind = (&'static str, &'static str, fn(&Losses) -> (&Vec<Loss>, u64));
@@ -22,8 +23,9 @@ pub fn figures(names: &[String], all: &[CheckData]) -> Vec<Drawing> {
 
 fn figure(known: &[(&String, &Losses)], (title, of, pick): &Kind, several: bool) -> Option<Drawing> {
     let mut causes: Vec<&str> = Vec::new();
+    let mut seen = HashSet::new();
     for loss in known.iter().flat_map(|(_, losses)| pick(losses).0) {
-        if !causes.contains(&loss.cause.as_str()) {
+        if seen.insert(loss.cause.as_str()) {
             causes.push(&loss.cause);
         }
     }

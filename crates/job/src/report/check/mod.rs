@@ -30,7 +30,7 @@ pub fn section(names: &[String], all: &[CheckData], figures: &mut Figures) -> Ma
             }
             @for (number, category) in categories.into_iter().enumerate() {
                 details.category open[number < OPEN] {
-                    summary { (category.name) " " span.soft { (category.told) } }
+                    summary { (category.name) " " span.soft { (category.summary) } }
                     (grid(category.drawings, figures))
                 }
             }

@@ -8,6 +8,9 @@ use super::data::{CheckData, Pull, Resolution};
 use crate::text::grouped;
 use maud::{Markup, html};
 
+/// Tracks that a resolution needs at least: of fewer, half of the central 68 % is no width.
+const MIN_TRACKS: u64 = 10;
+
 /// Where states are given, in words.
 fn place(name: &str) -> &str {
     match name {
@@ -50,7 +53,7 @@ pub fn widths(names: &[String], all: &[CheckData]) -> Markup {
                 (Some(from), None) => format!("{from} and more"),
                 (Some(from), Some(to)) => format!("{from} to {to}"),
             };
-            let told =
+            let number =
                 |value: Option<f64>| value.map_or(table::NOTHING.into(), |value| format!("{value:.3}"));
             let whose = if names.len() > 1 { format!("{name}: ") } else { String::new() };
             let parameter = format!("{whose}{} {}", pull.parameter, place(&pull.place));
@@ -59,8 +62,8 @@ pub fn widths(names: &[String], all: &[CheckData]) -> Markup {
                 parameter,
                 range,
                 grouped(pull.tracks),
-                told(pull.mean),
-                told(pull.width),
+                number(pull.mean),
+                number(pull.width),
                 resolution,
             ]);
         }
@@ -85,8 +88,12 @@ pub fn resolutions(names: &[String], all: &[CheckData]) -> Vec<Drawing> {
 
 /// The resolution of each parameter at each place against momentum.
 fn of_states(names: &[String], all: &[CheckData]) -> Vec<Drawing> {
-    let binned =
-        |pull: &&Pull| pull.p_from.is_some() && pull.resolution.is_some() && pull.histogram.is_none();
+    let binned = |pull: &&Pull| {
+        pull.p_from.is_some()
+            && pull.resolution.is_some()
+            && pull.histogram.is_none()
+            && pull.tracks >= MIN_TRACKS
+    };
     let mut kinds: Vec<(&str, &str)> = Vec::new();
     for pull in all.iter().flat_map(CheckData::all_pulls).filter(binned) {
         if !kinds.contains(&(pull.place.as_str(), pull.parameter.as_str())) {
@@ -132,7 +139,7 @@ fn impact(names: &[String], all: &[CheckData]) -> Option<Drawing> {
     let middle = |from: f64, to: f64| 0.5 * (from + to);
     let mut curves = Vec::new();
     for (name, states) in &known {
-        let points = states.impact_parameters.iter().filter(|of| of.tracks > 0).map(|of| Point {
+        let points = states.impact_parameters.iter().filter(|of| of.tracks >= MIN_TRACKS).map(|of| Point {
             x: middle(of.inverse_pt_from, of.inverse_pt_to),
             value: Some(1e3 * of.resolution),
             interval: None,
@@ -163,7 +170,7 @@ fn impact(names: &[String], all: &[CheckData]) -> Option<Drawing> {
 
 fn momentum(names: &[String], all: &[CheckData]) -> Option<Drawing> {
     let curves = names.iter().zip(all).filter_map(|(name, one)| {
-        let bins = one.momentum.as_ref()?.bins.iter().filter(|bin| bin.tracks > 0);
+        let bins = one.momentum.as_ref()?.bins.iter().filter(|bin| bin.tracks >= MIN_TRACKS);
         let point = |bin: &super::data::MomentumBin| Point {
             x: (bin.low.max(0.5 * bin.high / 2.0) * bin.high).max(0.0).sqrt(),
             value: bin.half_width.map(|width| 100.0 * width),
@@ -212,7 +219,7 @@ type OfCylinder = (&'static str, &'static str, fn(&Resolution) -> f64);
 const CYLINDER: [OfCylinder; 5] = [
     ("r-phi", "cm", |of| of.r_phi),
     ("z", "cm", |of| of.z),
-    ("pT", "of pT", |of| of.pt),
+    ("pT", "of the true value", |of| of.pt),
     ("phi", "rad", |of| of.phi),
     ("theta", "rad", |of| of.theta),
 ];

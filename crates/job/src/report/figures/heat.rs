@@ -30,9 +30,9 @@ pub struct Cell {
     pub row: usize,
     /// What its colour says, more than 0.
     pub value: f64,
-    /// What stands in it, and what is told about it.
+    /// What stands in it, and what the mouse says of it.
     pub text: String,
-    pub told: String,
+    pub hover: String,
 }
 
 /// What is drawn.
@@ -63,12 +63,12 @@ impl Heat {
     /// The drawing; none without any cell.
     pub fn drawing(self) -> Option<Drawing> {
         let values = || self.cells.iter().map(|cell| cell.value);
-        let (least, most) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
-        if self.cells.is_empty() || !(least > 0.0 && most.is_finite()) {
+        let (least, greatest) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
+        if self.cells.is_empty() || !(least > 0.0 && greatest.is_finite()) {
             return None;
         }
         let best = self.cells.iter().min_by(|a, b| a.value.total_cmp(&b.value))?;
-        let scale = Axis::log(least, if most > 1.02 * least { most } else { 1.02 * least }, &self.z);
+        let scale = Axis::log(least, if greatest > 1.02 * least { greatest } else { 1.02 * least }, &self.z);
         let longest = self.rows.iter().map(|name| name.chars().count()).max().unwrap_or(0);
         let left = 7.4 * longest as f64 + 34.0;
         let wide = ((WIDTH - left - BAR) / self.columns.len() as f64).min(WIDEST);
@@ -79,7 +79,7 @@ impl Heat {
                 @let [x, y] = place(cell);
                 @let share = scale.place(cell.value);
                 g.cell data-x=(cell.column) data-y=(cell.row) data-value=(cell.value) {
-                    title { (cell.told) }
+                    title { (cell.hover) }
                     rect fill=(colour(share)) x=(px(x + 1.0)) y=(px(y + 1.0)) width=(px(wide - 2.0)) height=(px(CELL - 2.0)) {}
                     text style={ "fill:" (if share < 0.5 { "#000" } else { "#fff" }) } x=(px(x + 0.5 * wide))
                         y=(px(y + 0.5 * CELL + 4.5)) text-anchor="middle" { (cell.text) }
@@ -120,7 +120,7 @@ fn meaning(scale: &Axis, left: f64, height: f64) -> Markup {
     let at = |value: f64| TOP + height * (1.0 - scale.place(value));
     // Ranges between two round numbers have no labels of their own.
     let ends = [scale.from, scale.to].map(|value| (value, plain((value * 100.0).round() / 100.0)));
-    let told: Vec<(f64, String)> = match ticks.len() {
+    let labels: Vec<(f64, String)> = match ticks.len() {
         0 | 1 => ends.to_vec(),
         _ => ticks.into_iter().map(|tick| (tick.value, tick.label)).collect(),
     };
@@ -131,7 +131,7 @@ fn meaning(scale: &Axis, left: f64, height: f64) -> Markup {
             @let top = TOP + height - step * (number + 1) as f64;
             rect.scale x=(px(left)) y=(px(top)) width="12" height=(px(step + 0.4)) fill=(colour((number as f64 + 0.5) / pieces as f64)) {}
         }
-        @for (value, label) in told {
+        @for (value, label) in labels {
             (tick_mark("value", value, [left + 12.0, at(value)], [4.0, 0.0]))
             text.label x=(px(left + 19.0)) y=(px(at(value) + 4.5)) { (label) }
         }

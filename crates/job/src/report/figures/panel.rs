@@ -51,7 +51,7 @@ impl Panel {
 
     /// Lines behind the marks, one at each number of the axis to the left.
     pub fn grid(&self) -> Markup {
-        let lines = told(&self.y, self.height * LABELS_UP);
+        let lines = labelled(&self.y, self.height * LABELS_UP);
         let path: String = lines
             .iter()
             .filter(|tick| !tick.label.is_empty())
@@ -65,7 +65,7 @@ impl Panel {
         let (right, bottom) = (self.left + self.width, self.top + self.height);
         let middle = [self.left + 0.5 * self.width, self.top + 0.5 * self.height];
         let (across, up) =
-            (told(&self.x, self.width * LABELS_ACROSS), told(&self.y, self.height * LABELS_UP));
+            (labelled(&self.x, self.width * LABELS_ACROSS), labelled(&self.y, self.height * LABELS_UP));
         let between = |ticks: &[Tick], mark: &dyn Fn(f64) -> String| -> String {
             ticks.iter().filter(|tick| tick.label.is_empty()).map(|tick| mark(tick.value)).collect()
         };
@@ -97,7 +97,7 @@ impl Panel {
         let right = self.left + self.width;
         html! {
             path.axis d={ "M" (px(right)) " " (px(self.top)) "v" (px(self.height)) } {}
-            @for tick in told(axis, self.height * LABELS_UP).iter().filter(|tick| !tick.label.is_empty()) {
+            @for tick in labelled(axis, self.height * LABELS_UP).iter().filter(|tick| !tick.label.is_empty()) {
                 @let y = self.top + self.height * (1.0 - axis.place(tick.value));
                 (tick_mark("count", tick.value, [right, y], [LONG, 0.0]))
                 text.on-grey x=(px(right + 8.0)) y=(px(y + 4.5)) { (tick.label) }
@@ -130,13 +130,13 @@ fn upright([x, y]: [f64; 2], text: &str) -> Markup {
 
 /// Room for the labels of an axis that runs up.
 fn room(axis: &Axis, height: f64) -> f64 {
-    let ticks = told(axis, height * LABELS_UP);
+    let ticks = labelled(axis, height * LABELS_UP);
     let longest = ticks.iter().map(|tick| tick.label.chars().count()).max().unwrap_or(0);
     CHARACTER * longest as f64 + LINE + 10.0
 }
 
 /// The ticks of an axis, with as many labels as have room.
-fn told(axis: &Axis, room: f64) -> Vec<Tick> {
+fn labelled(axis: &Axis, room: f64) -> Vec<Tick> {
     let mut ticks = axis.ticks();
     let labels = ticks.iter().filter(|tick| !tick.label.is_empty()).count();
     let every = (labels as f64 / room.max(2.0)).ceil().max(1.0) as usize;

@@ -30,8 +30,8 @@ impl PullFigure {
     /// The drawing; none when nothing was counted.
     pub fn drawing(self) -> Option<Drawing> {
         let Self { title, range: [from, to], counts, total, mean, width, colour } = self;
-        let most = *counts.iter().max()? as f64;
-        if most == 0.0 || !(width > 0.0 && mean.is_finite() && width.is_finite()) {
+        let highest_bin = *counts.iter().max()? as f64;
+        if highest_bin == 0.0 || !(width > 0.0 && mean.is_finite() && width.is_finite()) {
             return None;
         }
         let step = (to - from) / counts.len() as f64;
@@ -40,7 +40,7 @@ impl PullFigure {
             let t = (x - mean) / width;
             area * (-0.5 * t * t).exp() / (width * std::f64::consts::TAU.sqrt())
         };
-        let highest = most.max(gauss(0.0, 0.0, 1.0)).max(gauss(mean, mean, width));
+        let highest = highest_bin.max(gauss(0.0, 0.0, 1.0)).max(gauss(mean, mean, width));
         let x = Axis::linear(from, to, "(fitted - true) / sigma");
         let panel = Panel::new([x, Axis::linear(0.0, 1.08 * highest, "tracks")], None, [TOP, HEIGHT]);
         let curve = |mean: f64, width: f64| {
@@ -64,8 +64,8 @@ impl PullFigure {
             path.unit d=(curve(0.0, 1.0)) {}
             g class=(series_class(colour)) { path.line d=(curve(mean, width)) {} }
             (panel.axes(true))
-            text x=(px(panel.left + 8.0)) y=(px(TOP + 13.0)) { "mean " (format!("{mean:.2}")) }
-            text x=(px(panel.left + 8.0)) y=(px(TOP + 30.0)) { "width " (format!("{width:.2}")) }
+            text x=(px(panel.left + 8.0)) y=(px(TOP + 13.0)) { "mean " (rounded(mean)) }
+            text x=(px(panel.left + 8.0)) y=(px(TOP + 30.0)) { "width " (rounded(width)) }
         };
         for (number, count) in counts.iter().enumerate() {
             let low = from + step * number as f64;
@@ -84,5 +84,27 @@ impl PullFigure {
             body,
             data,
         })
+    }
+}
+
+/// With two digits, and no sign before 0.00.
+fn rounded(value: f64) -> String {
+    let text = format!("{value:.2}");
+    match text.strip_prefix("-0.00") {
+        Some("") => "0.00".into(),
+        _ => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rounded;
+
+    #[test]
+    fn nothing_has_no_sign() {
+        assert_eq!(
+            [-0.001, 0.0, -0.006, 0.994, -1.2].map(rounded),
+            ["0.00", "0.00", "-0.01", "0.99", "-1.20"]
+        );
     }
 }

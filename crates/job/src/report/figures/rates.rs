@@ -73,8 +73,8 @@ impl RateFigure<'_> {
         if all().all(|bin| bin.value.is_none()) {
             return None;
         }
-        let most = self.series[0].bins.iter().map(|bin| bin.count).max().unwrap_or(0);
-        let counts = Axis::linear(0.0, 1.2 * most.max(1) as f64, self.counted);
+        let largest = self.series[0].bins.iter().map(|bin| bin.count).max().unwrap_or(0);
+        let counts = Axis::linear(0.0, 1.2 * largest.max(1) as f64, self.counted);
         let main = Panel::new([self.across(), self.up()], Some(&counts), [TOP, HEIGHT]);
         let ratio = self.ratio_panel(&main);
         let bottom = ratio.as_ref().unwrap_or(&main);
@@ -183,12 +183,12 @@ impl RateFigure<'_> {
 
     /// The panel of the ratios to the first series, below the main one.
     fn ratio_panel(&self, main: &Panel) -> Option<Panel> {
-        let mut most = 0.0f64;
+        let mut furthest = 0.0f64;
         for number in 1..self.series.len() {
             let away = self.ratios(number).flat_map(|(_, ratio)| ratio.map(|one| (one - 1.0).abs()));
-            most = away.fold(most, f64::max);
+            furthest = away.fold(furthest, f64::max);
         }
-        let half = (1.15 * most).clamp(0.005, MAX_RATIO - 1.0);
+        let half = (1.15 * furthest).clamp(0.005, MAX_RATIO - 1.0);
         (self.series.len() > 1).then(|| Panel {
             x: main.x.clone(),
             y: Axis::linear((1.0 - half).max(0.0), 1.0 + half, "ratio"),

@@ -133,6 +133,7 @@ impl System for TimepixSystem {
 
     fn sink(
         path: &Path,
+        _request: &Request,
         context: &PixelContext,
         metadata: &Metadata,
         cancel: &Cancel,

@@ -3,7 +3,7 @@
 use super::PixelContext;
 use super::pairing::Pairing;
 use crate::Cancel;
-use crate::sink::{ByteSink, Done, FileFormat, Sink, buffered, put_in_place, unknown_format};
+use crate::sink::{ByteSink, Done, FileFormat, Sink, buffered, is_no_file, put_in_place, unknown_format};
 use peloton::event::{Hashes, PixelClusters, TriggerPairs};
 use peloton::timepix::Calibration;
 use peloton::{Error, Result};
@@ -12,7 +12,7 @@ use peloton_io::output::timepix::{
     Origin, origin_columns, origin_fields, trigger_columns, trigger_fields, write_clog, write_cluster_ndjson,
 };
 use peloton_io::output::{Metadata, OutputFile, ParquetWriter};
-use std::io::BufWriter;
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -70,7 +70,11 @@ impl ClusterSink {
         }
         let failed = |e| Error::io(&self.path, e);
         match &mut self.writer {
-            Writer::Ndjson(to) => write_cluster_ndjson(clusters, &self.origin, pairs, to).map_err(failed),
+            Writer::Ndjson(to) => {
+                write_cluster_ndjson(clusters, &self.origin, pairs, to).map_err(failed)?;
+                // Whoever reads a live stream behind a pipe wants to see what there is.
+                if is_no_file(&self.path) { to.flush().map_err(failed) } else { Ok(()) }
+            }
             Writer::Clog(to, frame) => {
                 *frame += 1;
                 write_clog(*frame - 1, clusters, to).map_err(failed)

@@ -1,0 +1,76 @@
+//! [`Strokes`]: many horizontal or vertical lines as one short path.
+
+use std::fmt::Write;
+
+/// A path of lines, each of which begins at a step from the end of the one before: half as long as with places.
+#[derive(Debug, Clone, Default)]
+pub struct Strokes {
+    path: String,
+    at: [i64; 2],
+}
+
+/// Which way lines go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Along {
+    /// To the right.
+    X,
+    /// Downwards.
+    Y,
+}
+
+impl Strokes {
+    /// Adds a line from a place on.
+    pub fn push(&mut self, [x, y]: [i64; 2], along: Along, length: i64) {
+        let [dx, dy] = [x - self.at[0], y - self.at[1]];
+        // A step to a negative number needs nothing between the two.
+        let gap = if dy < 0 { "" } else { " " };
+        let (letter, end) = match along {
+            Along::X => ('h', [x + length, y]),
+            Along::Y => ('v', [x, y + length]),
+        };
+        let _ = write!(self.path, "m{dx}{gap}{dy}{letter}{length}");
+        self.at = end;
+    }
+
+    /// Adds lines of length 1, given in the order of their rows (or columns) and in it of their places: neighbours are one.
+    pub fn push_joined(&mut self, along: Along, places: impl IntoIterator<Item = [i64; 2]>) {
+        let next = |[x, y]: [i64; 2], length| match along {
+            Along::X => [x + length, y],
+            Along::Y => [x, y + length],
+        };
+        let mut open: Option<([i64; 2], i64)> = None;
+        for place in places {
+            open = match open {
+                Some((from, length)) if next(from, length) == place => Some((from, length + 1)),
+                before => {
+                    if let Some((from, length)) = before {
+                        self.push(from, along, length);
+                    }
+                    Some((place, 1))
+                }
+            };
+        }
+        if let Some((from, length)) = open {
+            self.push(from, along, length);
+        }
+    }
+
+    /// The path; empty without lines.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_are_one_line_and_steps_are_short() {
+        let mut strokes = Strokes::default();
+        strokes.push_joined(Along::X, [[2, 5], [3, 5], [4, 5], [6, 5], [1, 4]]);
+        strokes.push_joined(Along::Y, [[9, 1], [9, 2]]);
+        assert_eq!(strokes.path(), "m2 5h3m1 0h1m-6-1h1m7-3v2");
+        assert_eq!(Strokes::default().path(), "");
+    }
+}
