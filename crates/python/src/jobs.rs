@@ -22,7 +22,8 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(simulate, module)?)
 }
 
-fn json(value: &impl Serialize) -> PyResult<String> {
+/// What an answer is told as.
+pub fn json(value: &impl Serialize) -> PyResult<String> {
     serde_json::to_string(value).map_err(|e| fault(&e.to_string()))
 }
 
