@@ -20,6 +20,7 @@ __all__ = [
     "throughput",
     "tune",
     "compare",
+    "display",
     "simulate",
     "SEQUENCES",
     "make_plan",
@@ -113,6 +114,9 @@ def check(
 def throughput(asked: _Asked, seconds: float, passes: int | None, progress: _Progress) -> str: ...
 def tune(asked: _Asked, seconds: float, progress: _Progress) -> tuple[str, str]: ...
 def compare(asked: _Asked, left: str, right: str, progress: _Progress) -> str: ...
+def display(
+    asked: _Asked, drawing: dict[str, Any], output: str, progress: _Progress
+) -> tuple[str, str | None]: ...
 def simulate(
     detector: str, events: int, seed: int, geometry: str | None, output: str
 ) -> str: ...

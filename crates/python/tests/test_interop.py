@@ -54,19 +54,21 @@ def test_rows_are_those_of_arrow(results):
 def test_a_number_that_some_rows_lack_is_there_in_the_others(tmp_path):
     path = tmp_path / "a.mdf"
     peloton.simulate("lhcb", events=3, seed=1, output=path)
-    # The number of the run in the headers of the first event and the last one: simulated events have none.
     data, begin, begins = bytearray(path.read_bytes()), 0, []
     while begin < len(data):
         begins.append(begin)
         begin += int.from_bytes(data[begin : begin + 4], "little")
-    for begin, number in ((begins[0], 7), (begins[2], 2**32 - 1)):
-        data[begin + 36 : begin + 40] = number.to_bytes(4, "little")
-        # A checksum of 0 is none.
-        data[begin + 12 : begin + 16] = bytes(4)
+    # The second event loses its numbers: its first bank is ODIN's no longer, the header of the record has no checksum and no
+    # number of the run.
+    second = begins[1]
+    assert data[second + 52] == 16
+    data[second + 52] = 200
+    data[second + 12 : second + 16] = data[second + 36 : second + 40] = bytes(4)
     path.write_bytes(data)
     results = peloton.run(path, sequence="velo", geometry="nominal")
-    assert [results[row]["run_number"] for row in range(-3, 3)] == 2 * [7, None, 2**32 - 1]
-    assert [results[row]["event_number"] for row in range(3)] == 3 * [None]
+    numbers = [(results[row]["run_number"], results[row]["event_number"]) for row in range(3)]
+    assert numbers == [(1, 0), (None, None), (1, 2)]
+    assert results[-2]["run_number"] is None and results[-1]["run_number"] == 1
     with pytest.raises(peloton.ColumnError, match="run_number: values are missing"):
         results.column("run_number")
 
