@@ -29,5 +29,5 @@ def test_notebook(path):
             (Path(folder) / f"{path.stem}-{number}.png").write_bytes(base64.b64decode(picture))
 
 
-def test_there_are_four():
-    assert len(NOTEBOOKS) == 4
+def test_there_are_five():
+    assert len(NOTEBOOKS) == 5
