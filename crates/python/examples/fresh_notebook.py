@@ -44,7 +44,9 @@ def main(wheel: Path, folder: Path, program: str | None) -> None:
     for name in ("cargo", "rustc", "peloton"):
         if shutil.which(name, path=path):
             sys.exit(f"{name} is on the path {path}: this shows nothing")
-    variables = {**os.environ, "PATH": path, "MPLBACKEND": "Agg"}
+    variables = {**os.environ, "PATH": path}
+    # Figures go into the notebook.
+    variables.pop("MPLBACKEND", None)
 
     def timed(what, *command):
         begin = time.perf_counter()
