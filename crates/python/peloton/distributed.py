@@ -151,7 +151,8 @@ def run_part(
 ) -> dict[str, Any]:
     """Runs one part, unless it is done, and says how it was made: what ``part-00017.json`` has.
 
-    This is all that a scheduler of your own needs; ``threads`` are those that a part may have.
+    This is all that a scheduler of your own needs; ``threads`` are those that a part may have. Nobody is warned of events that
+    could not be reconstructed: they are counted.
     """
     report, _was_done = _native.run_part(os.fspath(plan), part, _request(**options), os.fspath(output), force)
     return dict(json.loads(report))

@@ -16,9 +16,9 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(add_parts, module)?)
 }
 
-/// What is waited for when somebody interrupts: whatever puts a file in place.
+/// What is waited for when somebody interrupts: whatever puts a file in place. What was lost is counted in the files.
 fn to_the_end<'py>() -> Watch<'py> {
-    Watch { until_end: true, ..Watch::default() }
+    Watch { until_end: true, is_quiet: true, ..Watch::default() }
 }
 
 /// Cuts the inputs of a request into parts and writes the plan.

@@ -203,6 +203,31 @@ def test_a_client_that_is_killed_is_started_again_and_finishes_what_lacks(tmp_pa
     assert manifest["hash_events"] == call("run", "sim:lhcb,events=100,seed=3", "--sequence", "velo")["hash_events"]
 
 
+LIMITED = """
+import resource, sys
+import peloton, peloton.distributed
+
+# Files of 8 KiB at most.
+resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 13, 1 << 13))
+try:
+    peloton.distributed.run_part(sys.argv[1], 1, sys.argv[2], geometry="nominal")
+except peloton.InputError as error:
+    print(error)
+"""
+
+
+def test_a_full_disk_is_told_and_the_part_is_made_later(client, files, tmp_path):
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    call("plan", *files, "--part-events", 7, "--output", tmp_path / "plan.json")
+    limited = [sys.executable, "-c", LIMITED, tmp_path / "plan.json", folder]
+    told = subprocess.run(limited, capture_output=True, text=True)
+    assert "part-00001.parquet" in told.stdout and "File too large" in told.stdout, told.stdout + told.stderr
+    assert [path.name for path in folder.iterdir() if "begun" not in path.name] == ["part-00001.failed.json"]
+    manifest = peloton.distributed.run(tmp_path / "plan.json", folder, client, **NOMINAL)
+    assert manifest.is_complete and manifest.document["repeated"] == {"1": 2}
+
+
 def test_the_folder_is_one_data_set(files, tmp_path):
     import awkward
     import dask.dataframe

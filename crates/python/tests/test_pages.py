@@ -1,8 +1,9 @@
 """What the documentation shows runs, and types are what they say."""
 
 import doctest
-import importlib
+import importlib.metadata
 import inspect
+import os
 import pkgutil
 import re
 import subprocess
@@ -46,6 +47,16 @@ def _run(*command: str) -> None:
     folder = PACKAGE / "tests"
     told = subprocess.run([sys.executable, "-m", *command], capture_output=True, text=True, cwd=folder)
     assert told.returncode == 0, told.stdout + told.stderr
+
+
+@pytest.mark.skipif(os.environ.get("CI") != "true", reason="environments of one's own may have other versions")
+def test_every_package_is_pinned():
+    lines = (PACKAGE / "tests" / "constraints.txt").read_text().splitlines()
+    pinned = dict(line.split("==") for line in lines if not line.startswith("#"))
+    names = {one.metadata["Name"].lower().replace("_", "-"): one.version for one in importlib.metadata.distributions()}
+    for name in ("pip", "setuptools", "peloton-tracking"):
+        names.pop(name, None)
+    assert {name: pinned.get(name) for name in names} == names
 
 
 def test_types():
