@@ -68,7 +68,7 @@ SHARE = 0.9
 #: A machine that gives a loop less is busy with something else.
 QUIET = 1.7
 #: Rounds on a quiet machine after which the answer is no, and seconds after which nobody waits for one any more.
-ROUNDS, PATIENCE = 8, 60
+ROUNDS, PATIENCE = 8, 20
 
 
 def test_two_threads_gain_what_two_cpus_give(capsys):
