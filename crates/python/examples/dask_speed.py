@@ -8,6 +8,7 @@ import argparse
 import json
 import shutil
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from distributed import Client, LocalCluster
@@ -27,7 +28,7 @@ def main() -> None:
     how = {"geometry": arguments.geometry, "sequence": arguments.sequence}
     cluster, one = arguments.folder / "cluster", arguments.folder / "one"
 
-    def timed(work) -> float:
+    def timed(work: Callable[[], object]) -> float:
         begin = time.perf_counter()
         work()
         return time.perf_counter() - begin

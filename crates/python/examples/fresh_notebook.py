@@ -13,6 +13,7 @@ import sys
 import time
 import venv
 from pathlib import Path
+from typing import Any
 
 NOTEBOOK = Path(__file__).resolve().parents[1] / "notebooks" / "tour.py"
 
@@ -48,7 +49,7 @@ def main(wheel: Path, folder: Path, program: str | None) -> None:
     # Figures go into the notebook.
     variables.pop("MPLBACKEND", None)
 
-    def timed(what, *command):
+    def timed(what: str, *command: str) -> None:
         begin = time.perf_counter()
         subprocess.run(command, check=True, cwd=folder, env=variables)
         print(f"{what}: {time.perf_counter() - begin:.1f} s", flush=True)
@@ -66,14 +67,14 @@ def main(wheel: Path, folder: Path, program: str | None) -> None:
     print(f"look at {folder / 'efficiency.png'} and {folder / 'event.html'}")
 
 
-def compare(found: list, program: str) -> None:
+def compare(found: list[Any], program: str) -> None:
     """Compares with what the program says of the same events."""
     summary, reports = found
     events = "sim:velo,events=300,seed=1"
 
-    def told(*command: str) -> dict:
+    def told(*command: str) -> dict[str, Any]:
         done = subprocess.run([program, *command, "--quiet", "--json", "-"], check=True, capture_output=True, text=True)
-        return json.loads(done.stdout)
+        return dict(json.loads(done.stdout))
 
     expected = [("run", summary, told("run", events))]
     expected += [(f"check {name}", one, told("check", events, "--preset", name)) for name, one in reports.items()]

@@ -7,6 +7,7 @@ makes the missing part alone; and whether a third one has nothing to do. Ends wi
 """
 
 import argparse
+import contextlib
 import json
 import os
 import random
@@ -77,11 +78,12 @@ def make_files(folder: Path, files: int, events: int) -> list[Path]:
 def kill_workers(parent: psutil.Process, done: threading.Event, killed: list[int]) -> None:
     """Kills a worker every 3 s."""
     while not done.wait(3):
-        workers = [child for child in parent.children() if "spawn_main" in " ".join(child.cmdline())]
-        if workers:
-            worker = random.choice(workers)
-            worker.kill()
-            killed.append(worker.pid)
+        with contextlib.suppress(psutil.NoSuchProcess):
+            workers = [child for child in parent.children() if "spawn_main" in " ".join(child.cmdline())]
+            if workers:
+                worker = random.choice(workers)
+                worker.kill()
+                killed.append(worker.pid)
 
 
 def run(parts: Path, paths: list[Path], poison: Path | None, killed: list[int] | None) -> tuple[int, str]:
@@ -95,13 +97,10 @@ def run(parts: Path, paths: list[Path], poison: Path | None, killed: list[int] |
         variables |= {"DASK_DISTRIBUTED__WORKER__PRELOAD": str(preload), "POISON": str(poison)}
     process = subprocess.Popen(command, env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     over = threading.Event()
-    killer = threading.Thread(target=lambda: kill_workers(psutil.Process(process.pid), over, killed))
     if killed is not None:
-        killer.start()
+        threading.Thread(target=kill_workers, args=(psutil.Process(process.pid), over, killed)).start()
     out, error = process.communicate()
     over.set()
-    if killed is not None:
-        killer.join()
     # Dask has much to say of workers that die.
     said = [line for line in (out + error).splitlines() if line.startswith("part ") or " parts, hash_events " in line]
     return process.returncode, "\n".join(said)
@@ -110,7 +109,7 @@ def run(parts: Path, paths: list[Path], poison: Path | None, killed: list[int] |
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--files", type=int, default=24)
+    parser.add_argument("--files", type=int, default=24, help="at least 17")
     parser.add_argument("--events", type=int, default=200, help="of each file")
     arguments = parser.parse_args()
     folder: Path = arguments.folder.resolve()
@@ -121,7 +120,8 @@ def main() -> None:
     paths = make_files(folder, arguments.files, arguments.events)
     timer.tell(f"{len(paths)} files of {arguments.events} events")
 
-    poison, parts, killed = paths[16], folder / "parts", []
+    poison, parts = paths[16], folder / "parts"
+    killed: list[int] = []
     code, said = run(parts, paths, poison, killed)
     timer.tell(f"two workers, {len(killed)} of which were killed")
     print(said)

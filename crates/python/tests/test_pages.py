@@ -61,7 +61,8 @@ def test_every_package_is_pinned():
 
 def test_types():
     pytest.importorskip("mypy")
-    for what in (["-p", "peloton"], ["typed.py"]):
+    examples = sorted(map(str, (PACKAGE / "examples").glob("*.py")))
+    for what in (["-p", "peloton"], ["typed.py"], *([one] for one in examples)):
         _run("mypy", "--strict", "--config-file", "../pyproject.toml", *what)
 
 
