@@ -162,9 +162,11 @@ impl Config {
         Level::choose(self.isa, self.gang)
     }
 
-    /// The same without what changes the speed alone.
+    /// The same without what changes the speed alone, and without where a calibration lies, which differs from machine to
+    /// machine: what it says is told by the hash of its files.
     pub fn of_results(&self) -> Self {
-        Self { isa: None, gang: None, threads: None, slice_events: None, ..self.clone() }
+        let timepix = TimepixConfig { calibration: None, ..self.timepix.clone() };
+        Self { isa: None, gang: None, threads: None, slice_events: None, timepix, ..self.clone() }
     }
 
     /// The number of threads that run.

@@ -23,6 +23,7 @@ from peloton.errors import (
 )
 from peloton.events import EventBatch, Reader, read, simulate
 from peloton.jobs import check, compare, run, throughput, tune
+from peloton.pictures import Picture, display
 from peloton.reports import CheckReport, Comparison, Profile, Summary, Throughput
 from peloton.results import Clusters, Hits, Results, Tracks
 from peloton.streams import ClusterStream, clusters
@@ -43,6 +44,7 @@ __all__ = [
     "InputError",
     "InternalError",
     "PelotonWarning",
+    "Picture",
     "Profile",
     "Reader",
     "Results",
@@ -54,6 +56,7 @@ __all__ = [
     "check",
     "clusters",
     "compare",
+    "display",
     "read",
     "run",
     "simulate",

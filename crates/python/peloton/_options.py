@@ -2,10 +2,13 @@
 
 import json
 import os
+import re
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
+
+import numpy as np
 
 from peloton.errors import ConfigError
 
@@ -129,12 +132,40 @@ def _table(values: Mapping[str, Any], name: str) -> list[str]:
     for key, value in values.items():
         if key in tables or value is None:
             continue
-        if isinstance(value, os.PathLike):
-            value = os.fspath(value)
         try:
-            lines.append(f"{key} = {json.dumps(value, allow_nan=False)}")
+            lines.append(f"{_key(key)} = {_value(value)}")
         except (TypeError, ValueError) as error:
             raise ConfigError(f"config: {key}: {error}") from error
     for key, table in tables.items():
-        lines.extend(_table(table, f"{name}.{key}" if name else key))
+        lines.extend(_table(table, f"{name}.{_key(key)}" if name else _key(key)))
     return lines
+
+
+def _key(key: object) -> str:
+    """A key of a table, in quotes unless it can stand without."""
+    if not isinstance(key, str):
+        raise ConfigError(f"config: the key {key!r} is no text")
+    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else _string(key)
+
+
+def _value(value: Any) -> str:
+    """A value as TOML has it."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, os.PathLike):
+        value = os.fspath(value)
+    if isinstance(value, str):
+        return _string(value)
+    if isinstance(value, Mapping):
+        pairs = (f"{_key(key)} = {_value(one)}" for key, one in value.items() if one is not None)
+        return f"{{ {', '.join(pairs)} }}"
+    if isinstance(value, list | tuple | np.ndarray):
+        return f"[{', '.join(map(_value, value))}]"
+    return json.dumps(value, allow_nan=False)
+
+
+def _string(text: str) -> str:
+    """Text in quotes. JSON escapes what TOML wants escaped, but for one character, as TOML has it."""
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        raise ConfigError(f"config: {text!r} is no Unicode text")
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

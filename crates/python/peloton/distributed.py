@@ -15,21 +15,21 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import subprocess
 import sys
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
+from peloton import _native
+from peloton._options import Options, request
 from peloton.errors import Error
 
 if TYPE_CHECKING:
     from distributed import Client, Future
 
-__all__ = ["FailedPart", "Manifest", "PartError", "PartsFailed", "run", "run_part"]
+__all__ = ["FailedPart", "Manifest", "PartsFailed", "run", "run_part"]
 
 # A part has all threads of its worker, so that a worker runs one at a time.
 _one_at_a_time = threading.Lock()
@@ -72,10 +72,6 @@ class Manifest:
         return cls(**{name: document[name] for name in names}, failed=failed, document=document)
 
 
-class PartError(Error):
-    """A part that could not be made."""
-
-
 class PartsFailed(Error):
     """Some parts could not be made; all others are there."""
 
@@ -93,8 +89,7 @@ def run(
     retries: int = 2,
     on_error: str = "raise",
     progress: bool | None = None,
-    program: str | None = None,
-    **engine: Any,
+    **options: Unpack[Options],
 ) -> Manifest:
     """Reconstructs inputs in parts on a Dask cluster and adds the parts up.
 
@@ -116,76 +111,81 @@ def run(
         ``"raise"``: `PartsFailed` at the end when parts are missing; ``"skip"``: return the manifest, which names them.
     progress
         Whether to show how many parts are done; by default on a terminal.
-    program
-        The command line program; by default ``peloton`` on the path of each worker.
-    **engine
-        Flags of ``peloton run``: ``sequence="long"``, ``geometry="geometry/"``, ``preset="hlt1"``, ``strict=True``.
+    **options
+        Those of `peloton.run`: ``sequence="long"``, ``geometry="geometry/"``, ``preset="hlt1"``, ``strict=True``. A
+        configuration that is a file is read here, geometry and calibration by the workers.
     """
     if on_error not in ("raise", "skip"):
         raise ValueError(f'on_error={on_error!r}: it is "raise" or "skip"')
+    for name in ("threads", "events"):
+        if options.get(name) is not None:
+            raise TypeError(f"{name} is not for the caller: parts have it from the cluster and the plan")
     folder = Path(output).absolute()
     folder.mkdir(parents=True, exist_ok=True)
-    plan = _plan(inputs, folder, part_events, program)
-    flags = _flags(engine)
+    max_bad = options.pop("max_bad", None)
+    plan = _plan(inputs, folder, part_events, options)
+    job = _Job(str(plan), str(folder), _request(**options), retries)
+    parts = range(len(json.loads(plan.read_text())["parts"]))
     if client is None:
         from distributed import Client
 
         with _local_cluster() as cluster, Client(cluster) as client:
-            reasons = _run_parts(client, plan, folder, flags, retries, progress, program)
+            reasons = _run_parts(client, job, parts, progress)
     else:
-        reasons = _run_parts(client, plan, folder, flags, retries, progress, program)
+        reasons = _run_parts(client, job, parts, progress)
     for part, reason in reasons.items():
         _write_reason(folder / f"part-{part:05}.failed.json", reason)
-    done = _call([_program(program), "manifest", str(folder), "--plan", str(plan), "--quiet", "--json", "-"])
-    if not done.stdout:
-        raise PartError(_message(done))
-    manifest = Manifest.of(json.loads(done.stdout))
-    if done.returncode and on_error == "raise":
+    manifest = Manifest.of(json.loads(_native.add_parts(str(folder), str(plan), False, max_bad)))
+    if on_error == "raise" and manifest.document["failure"] is not None:
         raise PartsFailed(manifest)
     return manifest
 
 
 def run_part(
-    plan: str,
+    plan: str | os.PathLike[str],
     part: int,
-    output: str,
-    flags: Iterable[str] = (),
-    threads: int | None = None,
-    program: str | None = None,
+    output: str | os.PathLike[str],
+    *,
+    force: bool = False,
+    **options: Unpack[Options],
 ) -> dict[str, Any]:
-    """Runs one part, unless it is done, and says the little that there is to say of it."""
+    """Runs one part, unless it is done, and says how it was made: what ``part-00017.json`` has.
+
+    This is all that a scheduler of your own needs; ``threads`` are those that a part may have. Nobody is warned of events that
+    could not be reconstructed: they are counted.
+    """
+    report, _was_done = _native.run_part(os.fspath(plan), part, _request(**options), os.fspath(output), force)
+    return dict(json.loads(report))
+
+
+@dataclass(frozen=True)
+class _Job:
+    """What all parts of a job have in common."""
+
+    plan: str
+    output: str
+    asked: dict[str, Any]
+    retries: int
+
+
+def _run_on_worker(job: _Job, part: int) -> dict[str, Any]:
+    """Runs one part with the threads of this worker, and says the little that there is to say of it."""
+    asked = {**job.asked, "threads": _threads_of_worker()}
     with _one_at_a_time:
-        threads = threads or _threads_of_worker()
-        done = _call(
-            [_program(program), "run", "--plan", plan, "--part", str(part), "--output", output]
-            + ["--threads", str(threads), "--quiet", "--json", "-", *flags]
-        )
-    if done.returncode:
-        raise PartError(_message(done))
-    report = json.loads(done.stdout)
+        text, _was_done = _native.run_part(job.plan, part, asked, job.output, False)
+    report = json.loads(text)
     return {name: report[name] for name in ("part", "host", "level", "seconds", "runs")}
 
 
-def _run_parts(
-    client: Client,
-    plan: Path,
-    folder: Path,
-    flags: list[str],
-    retries: int,
-    progress: bool | None,
-    program: str | None,
-) -> dict[int, str]:
+def _run_parts(client: Client, job: _Job, parts: range, progress: bool | None) -> dict[int, str]:
     """Runs all parts; says of those that failed why."""
     from distributed import as_completed
     from distributed.scheduler import KilledWorker
 
-    parts = range(len(json.loads(plan.read_text())["parts"]))
-
     def submit(some: Iterable[int]) -> dict[Future[Any], int]:
-        how = {"output": str(folder), "flags": flags, "program": program}
         # Not pure: Dask would remember a part by its arguments, whatever became of the files.
         return {
-            client.submit(run_part, str(plan), part, **how, retries=retries, pure=False): part for part in some
+            client.submit(_run_on_worker, job, part, retries=job.retries, pure=False): part for part in some
         }
 
     reasons: dict[int, str] = {}
@@ -231,7 +231,7 @@ def _plan(
     inputs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
     folder: Path,
     part_events: int,
-    program: str | None,
+    options: Options,
 ) -> Path:
     """The plan that is given, or one that is made of the inputs in the folder of the parts."""
     given = [inputs] if isinstance(inputs, (str, os.PathLike)) else list(inputs)
@@ -239,11 +239,7 @@ def _plan(
     if len(names) == 1 and names[0].endswith(".json") and "parts" in _keys(names[0]):
         return Path(names[0]).absolute()
     plan = folder / "_plan.json"
-    done = _call(
-        [_program(program), "plan", *names, "--part-events", str(part_events), "--output", str(plan), "--quiet"]
-    )
-    if done.returncode:
-        raise PartError(_message(done))
+    _native.make_plan(request(names, format=options.get("format")), part_events, str(plan))
     return plan
 
 
@@ -256,18 +252,13 @@ def _keys(path: str) -> Iterable[str]:
     return document.keys() if isinstance(document, dict) else ()
 
 
-def _flags(engine: Mapping[str, Any]) -> list[str]:
-    """Arguments of Python as flags of the command line."""
-    flags = []
-    for name, value in engine.items():
-        flag = "--" + name.replace("_", "-")
-        if flag in ("--json", "--quiet", "--plan", "--part", "--output", "--threads"):
-            raise TypeError(f"{name} is not for the caller: parts have it from the cluster")
-        if value is True:
-            flags.append(flag)
-        elif value is not None and value is not False:
-            flags += [flag, os.fspath(value) if isinstance(value, os.PathLike) else str(value)]
-    return flags
+def _request(**options: Unpack[Options]) -> dict[str, Any]:
+    """The request of each part; its inputs, and their format, are those of the plan."""
+    geometry = options.get("geometry")
+    # Workers need not work in this folder.
+    if geometry is not None and os.path.isdir(geometry):
+        options["geometry"] = os.path.abspath(geometry)
+    return request((), **options)
 
 
 def _threads_of_worker() -> int:
@@ -278,31 +269,6 @@ def _threads_of_worker() -> int:
         return int(get_worker().state.nthreads)
     except ValueError:
         return 1
-
-
-def _program(program: str | None) -> str:
-    """The command line program."""
-    found = shutil.which(program or os.environ.get("PELOTON_PROGRAM", "peloton"))
-    if found is None:
-        raise FileNotFoundError(
-            "there is no program `peloton` on the path: install it, or say where it is with program=..."
-        )
-    return found
-
-
-def _call(command: list[str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
-
-
-def _message(done: subprocess.CompletedProcess[str]) -> str:
-    """What the program said of its failure."""
-    lines = [line for line in done.stderr.splitlines() if line]
-    errors = [line.removeprefix("error: ") for line in lines if line.startswith("error: ")]
-    if errors:
-        return errors[-1]
-    if done.returncode < 0:
-        return f"killed by signal {-done.returncode}"
-    return lines[-1] if lines else f"exit code {done.returncode} without a word"
 
 
 def _write_reason(path: Path, reason: str) -> None:

@@ -31,7 +31,10 @@ def efficiency(table: dict[str, Any], ax: Any = None, **options: Any) -> Any:
     up = np.array([one["efficiency_high"] for one in bins]) - values
     middle, half = (low + high) / 2, (high - low) / 2
     options.setdefault("label", table["category"])
-    ax.errorbar(middle, values, yerr=[down, up], xerr=half, fmt="o", markersize=3, **options)
+    # Series of one figure that agree lie on each other: each has a mark of its own, around that of the one before.
+    before = len(ax.containers)
+    options = {"fmt": "os^Dv"[before % 5], "markersize": 3 + 3 * (before % 5), "fillstyle": "none"} | options
+    ax.errorbar(middle, values, yerr=[down, up], xerr=half, **options)
     unit = f" [{table['unit']}]" if table["unit"] not in ("", "1") else ""
     ax.set_xlabel(f"{table['variable']}{unit}")
     ax.set_ylabel("efficiency")

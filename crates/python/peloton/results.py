@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from peloton import _native
-from peloton.errors import ColumnError
 
 if TYPE_CHECKING:
     import awkward
@@ -68,12 +67,12 @@ class Results:
         return {field.name: self._value(field, row) for field in self.fields}
 
     def _value(self, field: Field, row: int) -> Any:
-        try:
-            values = self.column(field.name)
-        except ColumnError:
-            return None
         if field.depth == 0:
+            if self._native.is_missing(field.name, row):
+                return None
+            values = np.asarray(self._native.column(field.name, True))
             return values[row].item() if len(values) == len(self) else values[self._rows(values, row)].tolist()
+        values = self.column(field.name)
         starts = self.starts(0)
         first, end = int(starts[row]), int(starts[row + 1])
         if field.depth == 1:

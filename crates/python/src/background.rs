@@ -77,6 +77,8 @@ pub struct Watch<'py> {
     pub until_end: bool,
     /// Asks for an early end.
     pub cancel: Cancel,
+    /// Whether nobody is to be warned: the answer says what was lost.
+    pub is_quiet: bool,
 }
 
 /// Works on another thread. An exception of a signal handler, such as `KeyboardInterrupt`, ends the work early.
@@ -114,7 +116,9 @@ pub fn run<T: Send + 'static>(
     if let Some(progress) = &watch.progress {
         heard.report(progress)?;
     }
-    errors::warn(py, heard.take_warnings())?;
+    if !watch.is_quiet {
+        errors::warn(py, heard.take_warnings())?;
+    }
     Ok(result)
 }
 

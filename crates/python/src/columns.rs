@@ -33,6 +33,11 @@ impl Column {
         Ok(Self(array))
     }
 
+    /// Of values some of which are missing: anything may stand in their places.
+    pub fn filled(array: ArrayRef) -> Self {
+        Self(array)
+    }
+
     fn kind(&self) -> Option<&'static str> {
         Some(match self.0.data_type() {
             DataType::UInt8 => "|u1",

@@ -219,7 +219,13 @@ impl Engine {
         }
         let free = seats.free.pop();
         drop(seats);
-        free.map_or_else(|| Seat::new(&self.engine), Ok)
+        free.map_or_else(
+            || {
+                self.spares.add_user();
+                Seat::new(&self.engine)
+            },
+            Ok,
+        )
     }
 
     fn give_back(&self, seat: Seat) {

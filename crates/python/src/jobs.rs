@@ -4,7 +4,7 @@ use crate::background::{self, Watch};
 use crate::errors::{exception, fault};
 use crate::request::Asked;
 use crate::results::Results;
-use peloton_job::{CheckOptions, Plan, Simulation, embed};
+use peloton_job::{CheckOptions, DisplayOptions, Plan, Simulation, embed};
 use pyo3::prelude::*;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -19,10 +19,12 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(throughput, module)?)?;
     module.add_function(wrap_pyfunction!(tune, module)?)?;
     module.add_function(wrap_pyfunction!(compare, module)?)?;
+    module.add_function(wrap_pyfunction!(display, module)?)?;
     module.add_function(wrap_pyfunction!(simulate, module)?)
 }
 
-fn json(value: &impl Serialize) -> PyResult<String> {
+/// What an answer is told as.
+pub fn json(value: &impl Serialize) -> PyResult<String> {
     serde_json::to_string(value).map_err(|e| fault(&e.to_string()))
 }
 
@@ -138,6 +140,36 @@ fn compare(
         peloton_job::compare(&request, [&left, &right], host)
     })?;
     json(&compared)
+}
+
+/// What is drawn: a dictionary with these keys.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct Drawing {
+    event: Option<String>,
+    view: Option<String>,
+    truth: bool,
+    frame_us: Option<f64>,
+}
+
+/// Draws an event, or a frame of pixel hits; what was drawn, and why the job as a whole has failed.
+#[pyfunction]
+fn display(
+    py: Python<'_>,
+    asked: Asked,
+    drawing: Drawing,
+    output: PathBuf,
+    progress: Option<Bound<'_, PyAny>>,
+) -> PyResult<(String, Option<String>)> {
+    let request = asked.request()?;
+    let Drawing { event, view, truth, frame_us } = drawing;
+    let events = event.map(|event| event.parse()).transpose().map_err(exception)?;
+    let view = view.map(|view| view.parse()).transpose().map_err(exception)?;
+    let options = DisplayOptions { events, frame_us, view, truth };
+    let drawn = background::run(py, watch(progress, true), move |host| {
+        peloton_job::display(&request, &options, &output, host)
+    })?;
+    Ok((json(&drawn)?, drawn.failure().map(String::from)))
 }
 
 /// Writes simulated events with their truth.

@@ -12,10 +12,12 @@ mod engine;
 mod errors;
 mod events;
 mod jobs;
+mod parts;
 mod request;
 mod results;
 mod stream;
 
+use peloton_job::SequenceName;
 use pyo3::prelude::*;
 
 #[pymodule]
@@ -29,5 +31,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<results::Results>()?;
     module.add_class::<stream::Stream>()?;
     module.add_class::<capsule::Table>()?;
+    module.add("SEQUENCES", SequenceName::ALL.map(SequenceName::name))?;
+    parts::register(module)?;
     jobs::register(module)
 }

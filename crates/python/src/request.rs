@@ -4,6 +4,7 @@ use crate::errors::exception;
 use peloton::simd::Isa;
 use peloton::{Error, Result};
 use peloton_io::input::Format;
+use peloton_job::plan::Plan;
 use peloton_job::{Config, Device, EventRange, PixelOptions, Preset, Request, SequenceName};
 use pyo3::prelude::*;
 use std::path::PathBuf;
@@ -37,6 +38,15 @@ impl Asked {
     /// The request.
     pub fn request(self) -> PyResult<Request> {
         self.resolve().map_err(exception)
+    }
+
+    /// How the parts of a plan are run: what the plan says takes the place of the inputs.
+    pub fn of_plan(mut self, plan: &Plan) -> PyResult<Request> {
+        if let Some(first) = plan.inputs.first() {
+            self.inputs = vec![first.path.clone()];
+            self.format = Some(first.format.clone());
+        }
+        self.request()
     }
 
     /// As the command line does it: arguments take precedence over `PELOTON_ISA`, that over the configuration, and a sequence

@@ -3,7 +3,7 @@
 use crate::capsule;
 use crate::columns::{Column, innermost};
 use crate::errors::{exception, named};
-use arrow_array::RecordBatch;
+use arrow_array::{Array, ArrayRef, RecordBatch};
 use peloton::event::{ColumnInfo, Kind};
 use peloton_job::Request;
 use peloton_job::embed::SharedResults;
@@ -34,6 +34,18 @@ impl Results {
     pub fn of(results: SharedResults, request: Arc<Request>) -> PyResult<Self> {
         let batch = results.arrow().map_err(exception)?;
         Ok(Self::new(results, batch, request))
+    }
+
+    fn array(&self, name: &str) -> PyResult<&ArrayRef> {
+        let Some(array) = self.batch.column_by_name(name) else {
+            let schema = self.batch.schema();
+            let names: Vec<_> = schema.fields().iter().map(|field| field.name().as_str()).collect();
+            return Err(named(
+                "ColumnError",
+                &format!("no column `{name}`: choose one of {}", names.join(", ")),
+            ));
+        };
+        Ok(array)
     }
 }
 
@@ -90,17 +102,18 @@ impl Results {
             .to_string()
     }
 
-    /// The values of a column, of all rows behind one another.
-    fn column(&self, name: &str) -> PyResult<Column> {
-        let Some(array) = self.batch.column_by_name(name) else {
-            let schema = self.batch.schema();
-            let names: Vec<_> = schema.fields().iter().map(|field| field.name().as_str()).collect();
-            return Err(named(
-                "ColumnError",
-                &format!("no column `{name}`: choose one of {}", names.join(", ")),
-            ));
-        };
-        Column::new(name, innermost(array))
+    /// The values of a column, of all rows behind one another; with `filled` also of a column with values that are missing,
+    /// in whose places anything may stand.
+    #[pyo3(signature = (name, filled=false))]
+    fn column(&self, name: &str, filled: bool) -> PyResult<Column> {
+        let array = innermost(self.array(name)?);
+        if filled { Ok(Column::filled(array)) } else { Column::new(name, array) }
+    }
+
+    /// Whether a column has no value for a row.
+    fn is_missing(&self, name: &str, row: usize) -> PyResult<bool> {
+        let array = self.array(name)?;
+        Ok(row < array.len() && array.is_null(row))
     }
 
     /// Where the lists of a depth begin and end in the columns of the next one.

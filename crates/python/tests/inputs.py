@@ -1,13 +1,13 @@
 """A small input for each sequence."""
 
-#: Sequence and input.
-SMALL = {
+from peloton import _native
+
+#: Those that are not for the raw banks of LHCb.
+_OTHER = {
     "velo": "sim:velo,events=12,seed=3",
-    "velo-ut": "sim:lhcb,events=4,seed=5",
-    "scifi": "sim:lhcb,events=4,seed=5",
-    "long": "sim:lhcb,events=4,seed=5",
-    "ut": "sim:lhcb,events=4,seed=5",
-    "scifi-hits": "sim:lhcb,events=4,seed=5",
     "cylinder": "sim:cylinder,events=3,tracks=200,seed=2",
     "timepix": "sim:timepix,hits=20000,seed=4",
 }
+
+#: Sequence and input, of every sequence that there is.
+SMALL = {name: _OTHER.get(name, "sim:lhcb,events=4,seed=5") for name in _native.SEQUENCES}

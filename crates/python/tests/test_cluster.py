@@ -15,6 +15,7 @@ import pytest
 
 pytest.importorskip("distributed")
 
+import dask
 import psutil
 from distributed import Client, LocalCluster
 
@@ -61,11 +62,19 @@ def one_process(plan, folder, **how):
     return results(folder)
 
 
-def wrapper(folder, part, does):
-    """A program that does something else when it is to run this part."""
-    path = folder / "wrapper"
-    path.write_text(f'#!/bin/sh\ncase " $* " in *" --part {part} "*) {does};; esac\nexec "{PROGRAM}" "$@"\n')
-    path.chmod(0o755)
+def before_parts(folder, does):
+    """A file that Dask loads in each worker, where this is then done before a part."""
+    path = folder / "before_parts.py"
+    path.write_text(
+        "import os, time\n"
+        "from peloton import _native\n"
+        "run_part = _native.run_part\n"
+        "def after_that(plan, part, *how):\n"
+        f"    {does}\n"
+        "    return run_part(plan, part, *how)\n"
+        "def dask_setup(worker):\n"
+        "    _native.run_part = after_that\n"
+    )
     return str(path)
 
 
@@ -95,7 +104,7 @@ def test_parts_are_those_of_one_process(client, files, levels, tmp_path, part_ev
     for worker, level in zip(workers, itertools.cycle(sorted(levels))):
         client.run(os.environ.update, {"PELOTON_ISA": level}, workers=[worker])
     manifest = peloton.distributed.run(
-        files, tmp_path / "cluster", client, part_events=part_events, program=PROGRAM, **NOMINAL
+        files, tmp_path / "cluster", client, part_events=part_events, **NOMINAL
     )
     expected = one_process(tmp_path / "cluster/_plan.json", tmp_path / "one", **NOMINAL)
     assert results(tmp_path / "cluster") == expected
@@ -112,15 +121,17 @@ def test_a_worker_that_is_killed_costs_its_parts_again_and_nothing_else(client, 
     workers = list(client.run(os.getpid).values())
 
     def kill_one_that_writes():
-        wait_for(lambda: list(folder.glob(".peloton-*.part")))
-        busy = [worker for worker in map(psutil.Process, workers) if worker.children()]
-        # As a batch system does it: the worker and what it started.
-        for process in [busy[0], *busy[0].children()]:
-            process.kill()
+        def one_that_writes():
+            for worker in map(psutil.Process, workers):
+                if any(Path(file.path).name.startswith(".peloton-") for file in worker.open_files()):
+                    return worker
+            return None
+
+        wait_for(one_that_writes).kill()
 
     killer = threading.Thread(target=kill_one_that_writes)
     killer.start()
-    how = {"part_events": 20, "program": PROGRAM, "sequence": "velo"}
+    how = {"part_events": 20, "sequence": "velo"}
     manifest = peloton.distributed.run("sim:lhcb,events=160,seed=3", folder, client, **how)
     killer.join()
     assert manifest.is_complete and manifest.parts == 8
@@ -133,10 +144,10 @@ def test_a_worker_that_is_killed_costs_its_parts_again_and_nothing_else(client, 
 
 
 def test_a_part_that_kills_its_workers_fails_alone(files, tmp_path):
-    program = wrapper(tmp_path, 5, "kill -9 $PPID; exit 1")
+    deadly = before_parts(tmp_path, "if part == 5: os.kill(os.getpid(), 9)")
     # The cluster is the one that `run` starts itself.
-    with pytest.raises(PartsFailed) as caught:
-        peloton.distributed.run(files, tmp_path / "parts", part_events=2, program=program, **NOMINAL)
+    with dask.config.set({"distributed.worker.preload": [deadly]}), pytest.raises(PartsFailed) as caught:
+        peloton.distributed.run(files, tmp_path / "parts", part_events=2, **NOMINAL)
     manifest = caught.value.manifest
     assert [failed.part for failed in manifest.failed] == [5]
     assert manifest.failed[0].reason == "4 workers died while they ran it, and nothing else"
@@ -147,37 +158,32 @@ def test_a_part_that_kills_its_workers_fails_alone(files, tmp_path):
     assert results(tmp_path / "parts") == expected
 
 
-def test_a_part_that_fails_is_tried_again_and_named(client, files, tmp_path):
+def test_a_part_that_fails_is_tried_again_and_named(files, tmp_path):
     tried = tmp_path / "tried"
-    program = wrapper(tmp_path, 1, f"echo x >> {tried}; echo error: no luck >&2; exit 1")
-    how = {"part_events": 7, "program": program, "retries": 2, **NOMINAL}
-    manifest = peloton.distributed.run(files, tmp_path / "parts", client, on_error="skip", **how)
-    assert [(failed.part, failed.reason) for failed in manifest.failed] == [(1, "no luck")]
-    assert len(tried.read_text().splitlines()) == 3
-    # The example ends with exit code 1, and with 0 once the part is made.
+    unlucky = before_parts(tmp_path, f"if part == 1: print('x', file=open({str(tried)!r}, 'a')); raise OSError('no luck')")
+    # The example ends with exit code 1, and with 0 once the part is made. There is no program on its path.
     example = [sys.executable, str(ROOT / "crates/python/examples/dask_tracks.py"), str(tmp_path / "parts"), *files]
     example += ["--part-events", "7", "--geometry", "nominal", "--workers", "1"]
 
-    def ended(program):
-        done = subprocess.run(example, env=environment(program), capture_output=True, text=True)
+    def ended(**variables):
+        environment = {**os.environ, "PATH": "/usr/bin:/bin", **variables}
+        done = subprocess.run(example, env=environment, capture_output=True, text=True)
         return done.returncode, done.stdout + done.stderr
 
-    code, text = ended(program)
+    code, text = ended(DASK_DISTRIBUTED__WORKER__PRELOAD=unlucky)
     assert code == 1 and "no luck" in text, text
-    code, text = ended(PROGRAM)
+    assert len(tried.read_text().splitlines()) == 3
+    failed = json.loads((tmp_path / "parts/_manifest.json").read_text())["failed"]
+    assert [(one["part"], one["reason"]) for one in failed] == [(1, "no luck")]
+    code, text = ended()
     assert code == 0 and "5 of 5 parts" in text, text
-
-
-def environment(program=PROGRAM):
-    """That of the example."""
-    return {**os.environ, "PELOTON_PROGRAM": program}
 
 
 def test_a_client_that_is_killed_is_started_again_and_finishes_what_lacks(tmp_path):
     folder = tmp_path / "parts"
     example = [sys.executable, str(ROOT / "crates/python/examples/dask_tracks.py"), str(folder)]
     example += ["sim:lhcb,events=100,seed=3", "--part-events", "10", "--sequence", "velo"]
-    first = subprocess.Popen(example, env=environment(), stderr=subprocess.DEVNULL)
+    first = subprocess.Popen(example, stderr=subprocess.DEVNULL)
     wait_for(lambda: len(reports(folder)) >= 2)
     # Workers see that the cluster is gone; what they run comes to its end.
     processes = psutil.Process(first.pid).children(recursive=True)
@@ -186,7 +192,7 @@ def test_a_client_that_is_killed_is_started_again_and_finishes_what_lacks(tmp_pa
     psutil.wait_procs(processes, timeout=30)
     before = reports(folder)
     assert 2 <= len(before) < 10
-    again = subprocess.run(example, env=environment(), capture_output=True, text=True)
+    again = subprocess.run(example, capture_output=True, text=True)
     assert again.returncode == 0, again.stderr
     after = reports(folder)
     # Those that were done are not run again, and all others are done now.
@@ -195,6 +201,31 @@ def test_a_client_that_is_killed_is_started_again_and_finishes_what_lacks(tmp_pa
     manifest = json.loads((folder / "_manifest.json").read_text())
     assert manifest["runs"] <= 12
     assert manifest["hash_events"] == call("run", "sim:lhcb,events=100,seed=3", "--sequence", "velo")["hash_events"]
+
+
+LIMITED = """
+import resource, sys
+import peloton, peloton.distributed
+
+# Files of 8 KiB at most.
+resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 13, 1 << 13))
+try:
+    peloton.distributed.run_part(sys.argv[1], 1, sys.argv[2], geometry="nominal")
+except peloton.InputError as error:
+    print(error)
+"""
+
+
+def test_a_full_disk_is_told_and_the_part_is_made_later(client, files, tmp_path):
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    call("plan", *files, "--part-events", 7, "--output", tmp_path / "plan.json")
+    limited = [sys.executable, "-c", LIMITED, tmp_path / "plan.json", folder]
+    told = subprocess.run(limited, capture_output=True, text=True)
+    assert "part-00001.parquet" in told.stdout and "File too large" in told.stdout, told.stdout + told.stderr
+    assert [path.name for path in folder.iterdir() if "begun" not in path.name] == ["part-00001.failed.json"]
+    manifest = peloton.distributed.run(tmp_path / "plan.json", folder, client, **NOMINAL)
+    assert manifest.is_complete and manifest.document["repeated"] == {"1": 2}
 
 
 def test_the_folder_is_one_data_set(files, tmp_path):
@@ -234,13 +265,15 @@ def test_the_folder_is_one_data_set(files, tmp_path):
 
 def test_wrong_arguments_are_told(tmp_path, files):
     with pytest.raises(ValueError, match="raise"):
-        peloton.distributed.run(files, tmp_path, on_error="ignore", program=PROGRAM)
+        peloton.distributed.run(files, tmp_path, on_error="ignore")
     with pytest.raises(TypeError, match="threads"):
-        peloton.distributed.run(files, tmp_path, threads=3, program=PROGRAM)
-    with pytest.raises(FileNotFoundError, match="program="):
-        peloton.distributed.run(files, tmp_path, program="no-such-program")
-    with pytest.raises(peloton.distributed.PartError, match="absent.mdf"):
-        peloton.distributed.run("absent.mdf", tmp_path, program=PROGRAM)
+        peloton.distributed.run(files, tmp_path, threads=3)
+    with pytest.raises(TypeError, match="colour"):
+        peloton.distributed.run(files, tmp_path, colour="red")
+    with pytest.raises(peloton.ConfigError, match="part_events|part-events"):
+        peloton.distributed.run(files, tmp_path, part_events=0)
+    with pytest.raises(peloton.InputError, match="absent.mdf"):
+        peloton.distributed.run("absent.mdf", tmp_path)
 
 
 def test_the_readme(tmp_path):
@@ -248,7 +281,8 @@ def test_the_readme(tmp_path):
     (block,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     script = tmp_path / "readme.py"
     script.write_text(block)
-    environment = {**os.environ, "PATH": f"{Path(PROGRAM).parent}:{os.environ['PATH']}"}
+    # The package alone is enough: no program is on the path.
+    environment = {**os.environ, "PATH": "/usr/bin:/bin"}
     done = subprocess.run([sys.executable, script], cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert len(results(tmp_path / "tracks")) == 4

@@ -14,7 +14,7 @@ import pytest
 pytest.importorskip("distributed")
 
 from distributed import Client
-from test_cluster import NOMINAL, PROGRAM, call, one_process, results, wait_for
+from test_cluster import NOMINAL, before_parts, call, one_process, results, wait_for
 
 import peloton.distributed
 
@@ -69,18 +69,16 @@ def start(processes, *command):
 
 def test_a_link_that_is_down_for_a_while_changes_nothing(networks, processes, tmp_path):
     port = 18786
+    # Parts that last long enough for the link to go down in the middle of one.
+    slow = before_parts(tmp_path, "time.sleep(1)")
     dask = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "0.0.0.0", "--port", str(port)]
     start(processes, *dask, "--dashboard-address", ":0")
     for number, name in enumerate(networks, 1):
         worker = ["ip", "netns", "exec", name, sys.executable, "-m", "distributed.cli.dask_worker"]
         worker += [f"tcp://{address(number, 1)}:{port}", "--nthreads", "1", "--host", address(number, 2)]
-        start(processes, *worker, "--no-dashboard")
+        start(processes, *worker, "--no-dashboard", "--preload", slow)
     file = str(tmp_path / "a.mdf")
     call("simulate", "--detector", "lhcb", "--events", 40, "--seed", 1, "--output", file)
-    # Parts that last long enough for the link to go down in the middle of one.
-    slow = tmp_path / "slow"
-    slow.write_text(f'#!/bin/sh\ncase " $* " in *" --part "*) sleep 1;; esac\nexec "{PROGRAM}" "$@"\n')
-    slow.chmod(0o755)
     folder = tmp_path / "parts"
 
     def cut():
@@ -93,7 +91,7 @@ def test_a_link_that_is_down_for_a_while_changes_nothing(networks, processes, tm
         client.wait_for_workers(2, timeout=60)
         cutter = threading.Thread(target=cut)
         cutter.start()
-        manifest = peloton.distributed.run(file, folder, client, part_events=1, program=str(slow), **NOMINAL)
+        manifest = peloton.distributed.run(file, folder, client, part_events=1, **NOMINAL)
         cutter.join()
     assert manifest.is_complete and manifest.parts == 40
     assert results(folder) == one_process(folder / "_plan.json", tmp_path / "one", **NOMINAL)

@@ -10,11 +10,13 @@ NOTEBOOKS = sorted((Path(__file__).resolve().parents[1] / "notebooks").glob("*.p
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_notebook(path):
+def test_notebook(path, tmp_path):
     jupytext = pytest.importorskip("jupytext")
     nbclient = pytest.importorskip("nbclient")
     notebook = jupytext.read(path)
-    nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
+    # What it writes, it writes there.
+    where = {"metadata": {"path": str(tmp_path)}}
+    nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3", resources=where).execute()
     pictures = [
         output.data["image/png"]
         for cell in notebook.cells
@@ -29,5 +31,5 @@ def test_notebook(path):
             (Path(folder) / f"{path.stem}-{number}.png").write_bytes(base64.b64decode(picture))
 
 
-def test_there_are_four():
-    assert len(NOTEBOOKS) == 4
+def test_there_are_five():
+    assert len(NOTEBOOKS) == 5

@@ -1,8 +1,9 @@
 """What the documentation shows runs, and types are what they say."""
 
 import doctest
-import importlib
+import importlib.metadata
 import inspect
+import os
 import pkgutil
 import re
 import subprocess
@@ -48,9 +49,20 @@ def _run(*command: str) -> None:
     assert told.returncode == 0, told.stdout + told.stderr
 
 
+@pytest.mark.skipif(os.environ.get("CI") != "true", reason="environments of one's own may have other versions")
+def test_every_package_is_pinned():
+    lines = (PACKAGE / "tests" / "constraints.txt").read_text().splitlines()
+    pinned = dict(line.split("==") for line in lines if not line.startswith("#"))
+    names = {one.metadata["Name"].lower().replace("_", "-"): one.version for one in importlib.metadata.distributions()}
+    for name in ("pip", "setuptools", "peloton-tracking"):
+        names.pop(name, None)
+    assert {name: pinned.get(name) for name in names} == names
+
+
 def test_types():
     pytest.importorskip("mypy")
-    for what in (["-p", "peloton"], ["typed.py"]):
+    examples = sorted(map(str, (PACKAGE / "examples").glob("*.py")))
+    for what in (["-p", "peloton"], ["typed.py"], *([one] for one in examples)):
         _run("mypy", "--strict", "--config-file", "../pyproject.toml", *what)
 
 

@@ -58,28 +58,50 @@ def _busy(work, threads: int) -> float:
     return time.perf_counter() - begin
 
 
+def _gain(work) -> float:
+    """How many times as fast two threads are as one."""
+    return 2 * _busy(work, 1) / _busy(work, 2)
+
+
+#: Of what two CPUs give to a loop, so much an engine must give: 1.8 of 2.0.
+SHARE = 0.9
+#: A machine that gives a loop less is busy with something else.
+QUIET = 1.7
+#: Rounds on a quiet machine after which the answer is no, and seconds after which nobody waits for one any more.
+ROUNDS, PATIENCE = 8, 20
+
+
 def test_two_threads_gain_what_two_cpus_give(capsys):
-    """Beside a loop that needs nothing but a CPU, in turns: machines of tests are shared."""
-    if (os.cpu_count() or 1) < 2:
+    """Beside a loop that needs nothing but registers, in turns: machines of tests are shared, and a round counts only where the
+    loop before and behind it had two CPUs. With a lock held during runs no round would give more than 1.
+    """
+    if len(os.sched_getaffinity(0)) < 2:
         pytest.skip("one CPU")
     engine = peloton.Engine(threads=1)
-    events = peloton.simulate("velo", events=500, seed=1)
-    text = bytes(30_000_000)
+    events = peloton.simulate("velo", events=200, seed=1)
 
     def work() -> None:
-        for _ in range(2):
-            engine.run(events)
+        for _ in range(3):
+            # Held while the next ones are made, as users do it.
+            tracks = engine.run(events)
+        assert len(tracks) == 200
 
     def loop() -> None:
         # Lets go of the interpreter's lock.
-        hashlib.sha256(text).digest()
+        hashlib.pbkdf2_hmac("sha256", b"a", b"b", 150_000)
 
-    gains: dict[str, list[float]] = {"engine": [], "loop": []}
-    work()
-    for _ in range(5):
-        for name, one in (("engine", work), ("loop", loop)):
-            gains[name].append(2 * _busy(one, 1) / _busy(one, 2))
-    engine_gain, loop_gain = max(gains["engine"]), max(gains["loop"])
+    _busy(work, 2)
+    shares, end = [], time.monotonic() + PATIENCE
+    before = _gain(loop)
+    while len(shares) < ROUNDS and time.monotonic() < end:
+        found, after = _gain(work), _gain(loop)
+        if min(before, after) >= QUIET:
+            shares.append(found / max(before, after))
+            if shares[-1] >= SHARE:
+                break
+        before = after
     with capsys.disabled():
-        print(f"\ntwo threads: {engine_gain:.2f} times as fast as one; a loop: {loop_gain:.2f}")
-    assert engine_gain > 0.6 * loop_gain
+        print(f"\ntwo threads gain, of what they gain in a loop: {', '.join(f'{share:.2f}' for share in shares)}")
+    if len(shares) < ROUNDS and max(shares, default=0) < SHARE:
+        pytest.skip("the machine was busy most of the time")
+    assert max(shares) >= SHARE

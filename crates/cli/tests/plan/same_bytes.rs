@@ -37,6 +37,35 @@ fn parts_are_the_same_bytes_on_every_instruction_set_and_number_of_threads() {
 }
 
 #[test]
+fn parts_know_a_calibration_by_its_content() {
+    let folder = folder("calibration");
+    let (plan, _) = plan(&folder, &["sim:timepix,hits=2000,seed=1"], 1000);
+    let calibration = |name: &str, a: &str| {
+        let folder = folder.join(name);
+        std::fs::create_dir(&folder).unwrap();
+        for (name, value) in [("a.txt", a), ("b.txt", "20"), ("c.txt", "30"), ("t.txt", "1")] {
+            let row = vec![value; 256].join(" ");
+            std::fs::write(folder.join(name), vec![row; 256].join("\n")).unwrap();
+        }
+        folder.to_str().unwrap().to_string()
+    };
+    let [here, there, other] =
+        [("here", "1.5"), ("there", "1.5"), ("other", "1.6")].map(|(name, a)| calibration(name, a));
+    let run = |to: &str, calibration: &str| {
+        let to = path(&folder, to);
+        let how = ["--plan", &plan, "--part", "0", "--output", &to, "--calibration", calibration];
+        (json(&[&["run"], &how[..]].concat()), results(&to))
+    };
+    let (first, bytes) = run("parts", &here);
+    // Where it lies is in no file: another machine has it elsewhere, and what is done is left alone.
+    assert_eq!(run("parts", &there), (first.clone(), bytes.clone()));
+    assert!(run("elsewhere", &there).1 == bytes, "the path of the calibration is in the part");
+    let (changed, _) = run("parts", &other);
+    assert_eq!((&changed["runs"], &changed["config_hash"]), (&2.into(), &first["config_hash"]));
+    assert_ne!(changed["geometry_hash"], first["geometry_hash"]);
+}
+
+#[test]
 fn the_environment_names_the_instruction_set_of_a_part() {
     let folder = folder("environment");
     let (plan, _) = plan(&folder, &["sim:velo,events=2"], 1);

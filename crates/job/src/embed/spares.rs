@@ -2,26 +2,43 @@
 
 use peloton::event::{ColumnInfo, Results, Values, ValuesMut};
 use std::any::Any;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// So many results at most are kept.
+/// So many results at most are kept for each user: while one is being made its user may hold the one before.
 const KEPT: usize = 2;
 
 /// Memory of results that nobody reads any more: what fresh memory costs is a good part of what fast kernels cost. Nobody
 /// waits for it: when another thread is at it, there is none.
 #[derive(Clone, Default)]
-pub struct Spares(Arc<Mutex<Vec<Box<dyn Any + Send>>>>);
+pub struct Spares(Arc<Shared>);
+
+#[derive(Default)]
+struct Shared {
+    kept: Mutex<Vec<Box<dyn Any + Send>>>,
+    users: AtomicUsize,
+}
 
 impl Spares {
+    /// One more thread makes results beside the others.
+    pub fn add_user(&self) {
+        self.0.users.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How many results are kept at most; somebody uses them, whether told of or not.
+    fn most(&self) -> usize {
+        KEPT * self.0.users.load(Ordering::Relaxed).max(1)
+    }
+
     /// Memory for results of this type, if there is any.
     pub(super) fn take<R: Results>(&self) -> Option<R> {
-        let spare = self.0.try_lock().ok()?.pop()?;
+        let spare = self.0.kept.try_lock().ok()?.pop()?;
         spare.downcast().ok().map(|results| *results)
     }
 
     fn give_back<R: Results>(&self, results: R) {
-        if let Ok(mut kept) = self.0.try_lock()
-            && kept.len() < KEPT
+        if let Ok(mut kept) = self.0.kept.try_lock()
+            && kept.len() < self.most()
         {
             kept.push(Box::new(results));
         }
@@ -88,11 +105,12 @@ mod tests {
         drop(reader);
         let again: VeloTracks = spares.take().expect("the memory");
         assert_eq!((again.events(), again.chi2.padded().as_ptr()), (0, memory));
-        for _ in 0..5 {
-            spares.give_back(VeloTracks::default());
+        for (users, kept) in [(0, KEPT), (1, KEPT), (3, 3 * KEPT)] {
+            let spares = Spares::default();
+            (0..users).for_each(|_| spares.add_user());
+            (0..10).for_each(|_| spares.give_back(VeloTracks::default()));
+            let taken = (0..10).filter(|_| spares.take::<VeloTracks>().is_some()).count();
+            assert_eq!(taken, kept, "{users} users");
         }
-        assert!(
-            (0..KEPT).all(|_| spares.take::<VeloTracks>().is_some()) && spares.take::<VeloTracks>().is_none()
-        );
     }
 }
