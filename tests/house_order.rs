@@ -29,7 +29,7 @@ const MAY_USE: [(&str, &[&str]); 17] = [
     ("velo", &BELOW_DETECTORS),
     ("ut", &BELOW_DETECTORS),
     ("scifi", &BELOW_DETECTORS),
-    ("long", &["simd", "event", "engine", "lhcb", "velo", "scifi"]),
+    ("long", &["simd", "event", "engine", "lhcb", "velo", "scifi", "ut", "chain"]),
     ("timepix", &BELOW_DETECTORS),
     ("cylinder", &["simd", "event", "engine", "lhcb", "kalman"]),
     ("chain", &["simd", "event", "engine", "velo", "ut", "scifi"]),

@@ -7,9 +7,11 @@ use common::{best_level, data, read_raw, simulated, velo};
 use peloton::cylinder::{
     Builder, CylinderConfig, CylinderInput, CylinderWorkspace, SeedSource, fit_particles, reconstruct,
 };
-use peloton::engine::{Engine, Pool, SLICE_EVENTS, Sliced};
-use peloton::event::{CylinderBatch, CylinderTruth, Outcome, PixelHits, RawBatch, VeloBatch, VeloTracks};
-use peloton::long::{Bending, Long, LongConfig, LongPreset};
+use peloton::engine::{Engine, Pool, SLICE_EVENTS, Sequence, Sliced};
+use peloton::event::{
+    CylinderBatch, CylinderTruth, Outcome, PixelHits, RawBatch, RawEvents, VeloBatch, VeloTracks,
+};
+use peloton::long::{Bending, Long, LongConfig, LongPreset, LongUt};
 use peloton::scifi::{self, SciFi, SciFiConfig, SciFiPreset, SciFiScratch};
 use peloton::timepix::{Chain, TimepixConfig};
 use peloton::ut::{self, UtPreset, UtScratch};
@@ -198,17 +200,23 @@ fn long_tracks(raw: &RawBatch, geometry: &Detector) {
         let config = SciFiConfig::preset(seeding);
         let scifi = SciFi::new(level, config, geometry.scifi.clone(), geometry.polarity).unwrap();
         let bending = Bending::lhcb(geometry.polarity);
-        let long = Long::new(velo, scifi, LongConfig::preset(matching), bending).unwrap();
-        let engine = Engine::new(long);
-        let (mut workspace, mut outcome) = (engine.workspace(), Outcome::default());
-        let mut pass = || {
-            allocations(|| {
-                engine.try_run(raw.view(), &mut workspace, &mut outcome).unwrap();
-            })
-        };
-        assert!(pass() > 0, "{seeding}: the first pass grows");
-        assert_eq!(pass(), 0, "{seeding}: second pass");
+        let config = LongConfig::preset(matching);
+        let (ut, parts) = (geometry.ut_detector(), (velo.clone(), scifi.clone()));
+        second_pass(&Engine::new(Long::new(velo, scifi, config.clone(), bending).unwrap()), raw);
+        second_pass(&Engine::new(LongUt::new(parts.0, ut, parts.1, config, bending).unwrap()), raw);
     }
+}
+
+/// Fails unless the second pass over the events allocates nothing.
+fn second_pass<S: for<'a> Sequence<Input<'a> = RawEvents<'a>>>(engine: &Engine<S>, raw: &RawBatch) {
+    let (mut workspace, mut outcome) = (engine.workspace(), Outcome::default());
+    let mut pass = || {
+        allocations(|| {
+            engine.try_run(raw.view(), &mut workspace, &mut outcome).unwrap();
+        })
+    };
+    assert!(pass() > 0, "{}: the first pass grows", S::NAME);
+    assert_eq!(pass(), 0, "{}: second pass", S::NAME);
 }
 
 fn other_decoders(raw: &RawBatch, geometry: &Detector) {

@@ -1,17 +1,19 @@
-//! `src/long/pair_network.rs`: the network that judges pairs. Candidates are the pairs of tracks of `velo` and `scifi`, presets
-//! `best`, within windows; of [`WINDOWS`] those are taken whose network the criterion likes best, and `LongConfig` has them.
+//! `src/long/pair_network.rs` and `pair_ut_network.rs`: the networks that judge pairs, the second with their hits in the UT.
+//! Candidates are the pairs of tracks of `velo` and `scifi`, presets `best`, within windows; of [`WINDOWS`] those are taken whose
+//! network the criterion likes best, and `LongConfig` has them. The second network takes those of the first.
 
-use super::sample::{Criterion, EVENTS, Owners, Sample, THRESHOLD_SEEDS, WEIGHT_SEEDS};
+use super::sample::{BEAUTY_SEEDS, Criterion, EVENTS, Owners, Sample, THRESHOLD_SEEDS, WEIGHT_SEEDS};
 use peloton::engine::Engine;
-use peloton::event::{Outcome, SciFiTracks, VeloTracks};
-use peloton::long::reference::{INPUTS, Pair, pairs};
-use peloton::long::{LongConfig, LongPreset};
+use peloton::event::{Outcome, SciFiTracks, UtBatch, VeloTracks};
+use peloton::long::reference::{INPUTS, INPUTS_UT, Pair, Parts, UtPart, pairs};
+use peloton::long::{Bending, LongConfig, LongPreset};
 use peloton::scifi::{SciFi, SciFiConfig, SciFiPreset};
 use peloton::simd::Level;
+use peloton::ut::{UtLayout, UtScratch, decode};
+use peloton::velo::{Preset, VeloConfig};
 use peloton::{Error, Result};
 use peloton_truth::train::{Table, Trained, Training, train};
 use peloton_truth::{CheckReport, Checker, Rules};
-use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 /// Windows that are tried: largest distance in x, mm, change of the slope in y, and chi2.
@@ -22,28 +24,52 @@ const TRAINING: Training = Training { hidden: 16, epochs: 40, batch: 32, rate: 0
 /// Thresholds are multiples of this.
 const STEP: f32 = 0.01;
 const CRITERION: Criterion = Criterion { max_ghosts: 0.04, categories: ["01_long", "02_long_P>5GeV"] };
-const NAMES: [&str; INPUTS] =
-    ["chi2", "distance_x", "distance_y", "change_x", "change_y", "slope", "scifi_hits", "scifi_y"];
+const NAMES: [&str; INPUTS_UT] = [
+    "distance_x",
+    "distance_y",
+    "change_y",
+    "ln_bend",
+    "ln_slope",
+    "scifi_hits",
+    "scifi_y",
+    "ln_chi2",
+    "velo_hits",
+    "ln_velo_chi2",
+    "ut_hits",
+    "ut_distance",
+];
 
 /// Simulated events and their tracks.
 struct Tracks {
     sample: Sample,
     velo: VeloTracks,
     scifi: SciFiTracks,
+    /// Hits in the UT, where they are asked.
+    ut: Option<(UtLayout, UtBatch)>,
+    bending: Bending,
 }
 
 impl Tracks {
-    fn new(level: Level, seeds: RangeInclusive<u64>) -> Result<Self> {
-        let sample = Sample::new(seeds)?;
+    fn new(level: Level, sample: Sample, with_ut: bool) -> Result<Self> {
         let (geometry, config) = (Arc::new(sample.geometry.scifi()?), SciFiConfig::preset(SciFiPreset::Best));
         let engine = Engine::new(SciFi::new(level, config, geometry, sample.polarity)?);
         let mut out = Outcome::default();
         engine.try_run(sample.raw.view(), &mut engine.workspace(), &mut out)?;
-        Ok(Self { velo: sample.velo_tracks(level)?, sample, scifi: out.results })
+        let ut = with_ut.then(|| hits_in_ut(level, &sample)).transpose()?;
+        let bending = sample.geometry.bending()?;
+        Ok(Self { velo: sample.velo_tracks(level)?, sample, scifi: out.results, ut, bending })
     }
 
     fn pairs(&self, config: &LongConfig) -> Vec<Vec<Pair>> {
-        (0..self.sample.truth.len()).map(|event| pairs(config, &self.velo, &self.scifi, event)).collect()
+        let of = |(layout, hits)| UtPart { layout, hits, bending: &self.bending };
+        let ut = self.ut.as_ref().map(|(layout, hits)| of((layout, hits)));
+        let parts = Parts { velo: &self.velo, scifi: &self.scifi, ut };
+        (0..self.sample.truth.len()).map(|event| pairs(config, &parts, event)).collect()
+    }
+
+    /// What the network is given of a pair.
+    fn inputs(&self, pair: &Pair) -> Vec<f32> {
+        if self.ut.is_some() { pair.inputs_ut().to_vec() } else { pair.inputs.to_vec() }
     }
 
     fn fill(&self, pairs: &[Vec<Pair>], table: &mut Table) -> Result<()> {
@@ -53,7 +79,7 @@ impl Tracks {
                 let velo = owners.of_most(self.velo.hits_of(pair.velo));
                 let scifi = owners.of_most(self.scifi.hits_of(pair.scifi));
                 let is_true = velo.iter().any(|owner| scifi.contains(owner));
-                table.push(self.sample.seeds[event], &pair.inputs, is_true)?;
+                table.push(self.sample.seeds[event], &self.inputs(pair), is_true)?;
             }
         }
         Ok(())
@@ -69,12 +95,23 @@ impl Tracks {
                     chosen.push(pair);
                 }
             }
-            let hits = |pair: &&Pair| [self.velo.hits_of(pair.velo), self.scifi.hits_of(pair.scifi)].concat();
+            let hits = |pair: &&Pair| {
+                [self.velo.hits_of(pair.velo), &pair.ut_hits, self.scifi.hits_of(pair.scifi)].concat()
+            };
             let tracks: Vec<Vec<u32>> = chosen.iter().map(hits).collect();
             checker.event(truth, tracks.iter().map(Vec::as_slice));
         }
         checker.report()
     }
+}
+
+/// Hits in the UT.
+fn hits_in_ut(level: Level, sample: &Sample) -> Result<(UtLayout, UtBatch)> {
+    let (geometry, raw, mut hits) = (sample.geometry.ut()?, &sample.raw, Outcome::<UtBatch>::default());
+    let end_z = VeloConfig::preset(Preset::Best).fit.end_z;
+    let layout = UtLayout::new(&geometry, sample.geometry.ut_tables()?, sample.polarity, end_z)?;
+    decode(level, &geometry, raw.view(), 0..raw.len(), &mut UtScratch::default(), &mut hits);
+    Ok((layout, hits.results))
 }
 
 /// A network, and what the criterion says of it.
@@ -93,15 +130,17 @@ fn choose(to_fit: &Tracks, to_choose: &Tracks, windows: [f32; 3]) -> Result<Opti
         max_change_ty,
         max_chi2,
         min_response: 0.0,
+        min_response_ut: 0.0,
         ..LongConfig::preset(LongPreset::Best)
     };
-    let (mut table, pairs) = (Table::new(&NAMES), to_choose.pairs(&config));
+    let names = if to_fit.ut.is_some() { &NAMES[..] } else { &NAMES[..INPUTS] };
+    let (mut table, pairs) = (Table::new(names), to_choose.pairs(&config));
     to_fit.fill(&to_fit.pairs(&config), &mut table)?;
     to_choose.fill(&pairs, &mut table)?;
     let mut trained = train(&table, &TRAINING)?;
     // As the kernel: the threshold and the ranks are those of the network that is written.
     let best_first = |pairs: Vec<Pair>| {
-        let with = |pair: Pair| (trained.response(&pair.inputs) as f32, pair);
+        let with = |pair: Pair| (trained.response(&to_choose.inputs(&pair)) as f32, pair);
         let mut pairs: Vec<_> = pairs.into_iter().map(with).collect();
         pairs.sort_by(|a, b| b.0.total_cmp(&a.0).then((a.1.velo, a.1.scifi).cmp(&(b.1.velo, b.1.scifi))));
         pairs
@@ -122,29 +161,35 @@ fn choose(to_fit: &Tracks, to_choose: &Tracks, windows: [f32; 3]) -> Result<Opti
     Ok(Some(Chosen { worth, trained, windows, report }))
 }
 
-/// Writes the file.
-pub fn write(level: Level) -> Result<()> {
-    let (to_fit, to_choose) = (Tracks::new(level, WEIGHT_SEEDS)?, Tracks::new(level, THRESHOLD_SEEDS)?);
+/// Writes the file of one of the networks.
+pub fn write(level: Level, with_ut: bool) -> Result<()> {
+    let to_fit = Tracks::new(level, Sample::with_beauty(WEIGHT_SEEDS)?, with_ut)?;
+    let to_choose = Tracks::new(level, Sample::new(THRESHOLD_SEEDS)?, with_ut)?;
+    let taken = LongConfig::preset(LongPreset::Best);
+    let taken = [[taken.max_distance_x, taken.max_change_ty, taken.max_chi2]];
     let mut best: Option<Chosen> = None;
-    for windows in WINDOWS {
-        let Some(chosen) = choose(&to_fit, &to_choose, windows)? else { continue };
+    for windows in if with_ut { &taken[..] } else { &WINDOWS } {
+        let Some(chosen) = choose(&to_fit, &to_choose, *windows)? else { continue };
         if best.as_ref().is_none_or(|best| chosen.worth > best.worth) {
             best = Some(chosen);
         }
     }
     let best = best.ok_or_else(|| Error::Config("no threshold with so few ghosts".into()))?;
     let [x, ty, chi2] = best.windows;
+    let (command, constant) = if with_ut { ("long-ut", "PAIRS_UT") } else { ("long", "PAIRS") };
     let made = format!(
-        "`cargo run --release --example choose -- long`. Candidates are\n//! pairs of tracks of `velo` and `scifi`, presets `best`, \
-         in `sim:lhcb,events={EVENTS}`, seeds {WEIGHT_SEEDS:?} and\n//! {THRESHOLD_SEEDS:?}, with distances in x up to {x} mm, \
-         changes of the slope in y up to {ty} and chi2 up to {chi2}; true is where one\n//! particle has 70 % of the hits of \
-         both. Threshold: a multiple of {STEP}, by the criterion of docs/algorithms.md:\n//! {}.",
+        "`cargo run --release --example choose -- {command}`. Candidates are\n//! pairs of tracks of `velo` and `scifi`, presets \
+         `best`, in `sim:lhcb,events={EVENTS}`, seeds {WEIGHT_SEEDS:?} and,\n//! with `signal=b`, {BEAUTY_SEEDS:?}; \
+         {THRESHOLD_SEEDS:?}; with distances in x up to {x} mm, changes of the slope in y up to {ty} and\n//! chi2 up to {chi2}; \
+         true is where one particle has 70 % of the hits of both. Threshold: a multiple of {STEP}, by the\n//! criterion of \
+         docs/algorithms.md: {}.",
         CRITERION.counts(&best.report)
     );
     let what = "Tells pairs of a Velo and a SciFi track that are one particle's from others";
+    let what = if with_ut { format!("{what}, by their hits in the UT, too") } else { what.into() };
     print!(
         "{}",
-        best.trained.to_rust("PAIRS", what, &made, "crate").replace("pub const", "pub(super) const")
+        best.trained.to_rust(constant, &what, &made, "crate").replace("pub const", "pub(super) const")
     );
     Ok(())
 }

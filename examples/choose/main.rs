@@ -5,6 +5,7 @@
 //! cargo run --release --example choose -- scifi > src/scifi/weights.rs   minutes
 //! cargo run --release --example choose -- scifi-windows                  windows of the SciFi beside others
 //! cargo run --release --example choose -- long > src/long/pair_network.rs
+//! cargo run --release --example choose -- long-ut > src/long/pair_ut_network.rs
 //! ```
 //! In this order after a change of the simulation: long tracks are made of those of the SciFi. What is tried and why one is
 //! taken: docs/algorithms.md, "how they are chosen". The same events and the same answer on any machine.
@@ -23,7 +24,8 @@ fn main() -> Result<()> {
         Some("ut") => ut::write(level),
         Some("scifi") => scifi::write(level),
         Some("scifi-windows") => scifi::compare(level),
-        Some("long") => long::write(level),
-        _ => Err(Error::Config("usage: choose ut|scifi|scifi-windows|long".into())),
+        Some("long") => long::write(level, false),
+        Some("long-ut") => long::write(level, true),
+        _ => Err(Error::Config("usage: choose ut|scifi|scifi-windows|long|long-ut".into())),
     }
 }

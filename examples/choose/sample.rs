@@ -16,6 +16,8 @@ use std::sync::Arc;
 pub const EVENTS: u64 = 10;
 pub const WEIGHT_SEEDS: RangeInclusive<u64> = 101..=140;
 pub const THRESHOLD_SEEDS: RangeInclusive<u64> = 801..=840;
+/// Seeds of events with b hadrons, for weights: minimum bias has few of their stiff particles.
+pub const BEAUTY_SEEDS: RangeInclusive<u64> = 141..=160;
 
 /// Simulated events, seed after seed.
 pub struct Sample {
@@ -27,14 +29,25 @@ pub struct Sample {
 }
 
 impl Sample {
+    /// Minimum bias.
     pub fn new(seeds: RangeInclusive<u64>) -> Result<Self> {
+        Self::of(seeds.map(|seed| (seed, "none")))
+    }
+
+    /// Minimum bias, and events with b hadrons.
+    pub fn with_beauty(seeds: RangeInclusive<u64>) -> Result<Self> {
+        Self::of(seeds.map(|seed| (seed, "none")).chain(BEAUTY_SEEDS.map(|seed| (seed, "b"))))
+    }
+
+    /// Events of seeds with such signals.
+    fn of(seeds: impl Iterator<Item = (u64, &'static str)>) -> Result<Self> {
         let geometry = Geometry::Nominal;
         let (ut, scifi, polarity) = (geometry.ut()?, geometry.scifi()?, geometry.polarity()?);
         let detector = LhcbDetector { ut: &ut, scifi: &scifi, polarity };
         let (mut raw, mut notes, mut of) = (RawBatch::default(), Vec::new(), Vec::new());
-        for seed in seeds {
-            let mut reader =
-                LhcbReader::new(format!("sim:lhcb,events={EVENTS},seed={seed}").parse()?, 0, None);
+        for (seed, signal) in seeds {
+            let spec = format!("sim:lhcb,events={EVENTS},seed={seed},signal={signal}").parse()?;
+            let mut reader = LhcbReader::new(spec, 0, None);
             while reader.read(64, &detector, &mut raw, &mut notes)? > 0 {}
             of.resize(notes.len(), seed);
         }

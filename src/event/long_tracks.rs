@@ -12,7 +12,8 @@ pub struct LongTracks {
     pub track_start: Starts,
     /// First entry in `hits` of each track (no unit).
     pub hit_start: Starts,
-    /// LHCbIDs of the hits of the tracks, from the smallest z up: those in the Velo, then those in the SciFi (no unit).
+    /// LHCbIDs of the hits of the tracks, from the smallest z up: those in the Velo, in the UT (sequence `long-ut`), in the SciFi
+    /// (no unit).
     pub hits: Column<u32>,
     /// Velo states at the closest approach to the beam line, mm.
     pub beam: States,
@@ -32,7 +33,7 @@ results! {
         Status 0 [status] "status" "1" "what became of the event";
         Starts 0 [track_start] "track_start" "1" "first track of the event";
         Starts 1 [hit_start] "hit_start" "1" "first hit of the track";
-        U32 2 [hits] "hits" "1" "LHCbIDs of the track's hits, from the smallest z up: those in the Velo, then those in the SciFi";
+        U32 2 [hits] "hits" "1" "LHCbIDs of the track's hits, from the smallest z up: those in the Velo, in the UT (sequence `long-ut`), in the SciFi";
     }
     others {
         F32 1 [scifi.qop] "qop" "c/GeV" "charge over momentum";

@@ -10,7 +10,7 @@ pub(super) struct Choice {
     /// Keys of pairs: bits of the rank, Velo and SciFi track; and the place of the pair.
     keys: Vec<(u32, u32, u32, u32)>,
     taken: [Vec<bool>; 2],
-    /// The tracks: Velo track, SciFi track, bits of the chi2; by Velo track.
+    /// The tracks: Velo track, SciFi track, pair; by Velo track.
     pub(super) tracks: Vec<(u32, u32, u32)>,
 }
 
@@ -29,7 +29,8 @@ impl Choice {
         let pair = |at: usize| {
             (pairs.rank.padded()[at].to_bits(), pairs.velo.padded()[at], pairs.scifi.padded()[at], at as u32)
         };
-        keys.extend((0..pairs.len).map(pair));
+        let is_taken = |at: &usize| pairs.rank.padded()[*at] < f32::INFINITY;
+        keys.extend((0..pairs.len).filter(is_taken).map(pair));
         if !config.all_pairs {
             keep_best_of_each(keys);
         }
@@ -45,7 +46,7 @@ impl Choice {
             let other = &mut scifi_taken[scifi_track as usize - scifi.start];
             if !(*one || *other) {
                 (*one, *other) = (true, true);
-                tracks.push((velo_track, scifi_track, pairs.chi2.padded()[at as usize].to_bits()));
+                tracks.push((velo_track, scifi_track, at));
             }
         }
         tracks.sort_unstable();

@@ -1,6 +1,7 @@
 //! All parameters of the search for long tracks.
 
 use super::pair_network::PAIRS;
+use super::pair_ut_network::PAIRS_UT;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 
@@ -46,6 +47,8 @@ pub struct LongConfig {
     /// Smallest response of the classifier of pairs (`pair_network.rs`), 0 to 1, by which pairs then compete; at 0 it is not
     /// asked, and they compete by chi2.
     pub min_response: f32,
+    /// The same with hits in the UT (`pair_ut_network.rs`).
+    pub min_response_ut: f32,
     /// Whether all pairs compete, the best first; else each SciFi track takes its best Velo track, and each Velo track the
     /// best of those.
     pub all_pairs: bool,
@@ -75,6 +78,7 @@ impl LongConfig {
             weights: [0.8, 0.2, 937.5, 2.0],
             max_chi2: 2.0,
             min_response: 0.0,
+            min_response_ut: 0.0,
             all_pairs: false,
             momentum_error: 0.001,
         };
@@ -82,10 +86,11 @@ impl LongConfig {
             LongPreset::Hlt1 => hlt1,
             // Windows and response: `cargo run --release --example choose -- long`.
             LongPreset::Best => Self {
-                max_change_ty: 0.03,
-                max_distance_x: 40.0,
-                max_chi2: 8.0,
+                max_change_ty: 0.04,
+                max_distance_x: 60.0,
+                max_chi2: 16.0,
                 min_response: PAIRS.threshold,
+                min_response_ut: PAIRS_UT.threshold,
                 all_pairs: true,
                 ..hlt1
             },
@@ -113,6 +118,7 @@ impl LongConfig {
             ("weights[3]", wtx),
             ("max_chi2", self.max_chi2),
             ("min_response", self.min_response),
+            ("min_response_ut", self.min_response_ut),
             ("momentum_error", self.momentum_error),
         ] {
             if !(0.0..=1e6).contains(&value) {

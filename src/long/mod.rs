@@ -1,17 +1,22 @@
 //! Long tracks: a track in the Velo and one in the SciFi that the magnet connects, and their momentum.
 //!
-//! Modules in data-flow order: `select` (Velo tracks that may reach the SciFi, by y), `pairs` (which belong together, as a classifier has it),
-//! and `reference`, the naive twin; the momentum is [`crate::lhcb::Bending`]'s. [`Long`] is the sequence from raw banks.
+//! Modules in data-flow order: `matcher` with `select` (Velo tracks that may reach the SciFi, by y), `pairs` (which belong together,
+//! as a classifier has it) and `choose`, and `reference`, the naive twin; the momentum is [`crate::lhcb::Bending`]'s. [`Long`] is the
+//! sequence from raw banks, [`LongUt`] the one that gives tracks their hits in the UT.
 
 mod choose;
 mod config;
+mod matcher;
 mod pair_network;
+mod pair_ut_network;
 mod pairs;
 #[cfg(feature = "reference")]
 pub mod reference;
 mod select;
 mod sequence;
+mod with_ut;
 
 pub use crate::lhcb::Bending;
 pub use config::{LongConfig, LongPreset};
 pub use sequence::{Long, LongWorkspace};
+pub use with_ut::{LongUt, LongUtInput, LongUtWorkspace};

@@ -1,11 +1,16 @@
-//! Pairs of Velo and SciFi tracks that fit together, one lane a Velo track.
+//! Pairs of Velo and SciFi tracks that fit together, one lane a Velo track; then how likely each is one particle's, one lane
+//! a pair.
 
 use super::config::LongConfig;
+use super::matcher::Parts;
 use super::pair_network::PAIRS;
+use super::pair_ut_network::PAIRS_UT;
 use super::select::{COMPARED_Z, Selected};
 use crate::event::{Column, SciFiTracks, SearchedLines};
 use crate::simd::Gang;
+use crate::simd::math::ln;
 use crate::simd::varying::{F32, Mask, U32};
+use crate::ut::Attached;
 use std::ops::Range;
 
 /// Where the states of SciFi tracks are, mm.
@@ -20,14 +25,20 @@ const PER_TX2: f32 = -1_418.42;
 /// Variances of the distances in x and y, mm^2: constant, and per square of the change of slope, and of the slope.
 const VARIANCE_X: [f32; 2] = [10.12 * 10.12, 101.0 * 101.0];
 const VARIANCE_Y: [f32; 2] = [1.59 * 1.59, 212.1 * 212.1];
+/// About what scattering makes of the distances in x and y, mm, and of the change of the slope in y: constant, and per change of
+/// the slope in x, which goes with 1/p.
+const SCATTERED: [[f32; 2]; 3] = [[0.7, 26.0], [2.0, 50.0], [0.001, 0.012]];
 
 /// Pairs.
 #[derive(Debug, Default)]
 pub(super) struct Pairs {
+    /// Number of the Velo track in the batch, and its place among the selected ones.
     pub(super) velo: Column<u32>,
+    place: Column<u32>,
     pub(super) scifi: Column<u32>,
     pub(super) chi2: Column<f32>,
-    /// What decides which pairs are tracks, the smallest first: one minus the classifier's response, or the chi2.
+    /// What decides which pairs are tracks, the smallest first: one minus the classifier's response, or the chi2; infinite
+    /// where the classifier refuses the pair.
     pub(super) rank: Column<f32>,
     pub(super) len: usize,
     /// Lanes with a Velo track, and all.
@@ -35,7 +46,7 @@ pub(super) struct Pairs {
 }
 
 impl Pairs {
-    /// Lists the pairs of the SciFi tracks of `range`.
+    /// Lists the pairs of the SciFi tracks of `range` that are within the windows, ranked by chi2.
     #[inline(always)]
     pub(super) fn list<G: Gang>(
         &mut self,
@@ -52,92 +63,207 @@ impl Pairs {
             let [x, y, tx, ty] = [x[track], y[track], tx[track], ty[track]];
             let y = (COMPARED_Z - SCIFI_Z).mul_add(ty, y);
             let near = selected.near(y, config.max_distance_y);
-            let behind = Behind {
-                x: value(x),
-                y: value(y),
-                tx: value(tx),
-                ty: value(ty),
-                hits: value(scifi.hits_of(track).len() as f32),
-                chi2_y: value(scifi.chi2_y[track]),
-            };
-            for column in [&mut self.velo, &mut self.scifi] {
+            let behind = Behind { x: value(x), y: value(y), tx: value(tx), ty: value(ty) };
+            for column in [&mut self.velo, &mut self.place, &mut self.scifi] {
                 column.reserve_total(self.len + near.len());
             }
-            for column in [&mut self.chi2, &mut self.rank] {
-                column.reserve_total(self.len + near.len());
-            }
+            self.chi2.reserve_total(self.len + near.len());
             for at in near.clone().step_by(G::LANES) {
                 let here = Mask::first(g, near.end - at);
                 self.lanes[0] += here.count() as u64;
                 self.lanes[1] += G::LANES as u64;
-                let (chi2, rank, fits) = judge(g, config, selected, at, &behind);
-                let fits = fits & here;
+                let apart = Apart::new(g, config, &Before::load(g, selected, at), &behind);
+                let fits = apart.is_near(g, config) & here;
+                if !fits.any() {
+                    continue;
+                }
+                let place = U32::splat(g, at as u32) + U32::iota(g);
+                place.store_packed(&mut self.place.padded_mut()[self.len..], fits);
                 let number = U32::load(g, &selected.track.padded()[at..]);
                 number.store_packed(&mut self.velo.padded_mut()[self.len..], fits);
                 U32::splat(g, track as u32).store(&mut self.scifi.padded_mut()[self.len..]);
-                rank.store_packed(&mut self.rank.padded_mut()[self.len..], fits);
-                self.len += chi2.store_packed(&mut self.chi2.padded_mut()[self.len..], fits);
+                self.len += apart.chi2.store_packed(&mut self.chi2.padded_mut()[self.len..], fits);
             }
+        }
+        self.rank.set_len(self.len);
+        self.rank.copy_from_slice(&self.chi2.padded()[..self.len]);
+    }
+
+    /// Ranks the pairs by what the classifier takes them for, where there is one; `ut` are their hits in the UT.
+    #[inline(always)]
+    pub(super) fn rank<G: Gang>(
+        &mut self,
+        g: G,
+        config: &LongConfig,
+        selected: &Selected,
+        Parts { velo, scifi, .. }: Parts<'_>,
+        ut: Option<&Attached>,
+    ) {
+        let least = if ut.is_some() { config.min_response_ut } else { config.min_response };
+        if least <= 0.0 {
+            return;
+        }
+        let value = |value| F32::splat(g, value);
+        for at in (0..self.len).step_by(G::LANES) {
+            let lanes = Mask::first(g, self.len - at);
+            let none = U32::splat(g, 0);
+            let index = |column: &Column<u32>| lanes.select_u(U32::load(g, &column.padded()[at..]), none);
+            let (place, track) = (index(&self.place), index(&self.scifi));
+            let behind = Behind::gather(g, scifi, track);
+            let apart = Apart::new(g, config, &Before::gather(selected, place), &behind);
+            let velo_track = index(&self.velo);
+            let quality = Quality {
+                velo_hits: count_of(g, &velo.hit_start, velo_track),
+                velo_chi2: F32::gather(&velo.chi2, velo_track),
+                scifi_hits: count_of(g, &scifi.hit_start, track),
+                scifi_chi2: F32::gather(&scifi.chi2_y, track),
+            };
+            let inputs = apart.inputs(g, &quality);
+            let response = match ut {
+                None => PAIRS.response(inputs),
+                Some(ut) => {
+                    let load = |column: &Column<f32>| F32::load(g, &column.padded()[at..]);
+                    let [a, b, c, d, e, f, h, i, j, k] = inputs;
+                    let (hits, distance) = (load(&ut.count), load(&ut.distance2).sqrt());
+                    PAIRS_UT.response([a, b, c, d, e, f, h, i, j, k, hits, distance])
+                }
+            };
+            let taken = value(least).le(response);
+            let rank = taken.select_f(value(1.0) - response, value(f32::INFINITY));
+            rank.store(&mut self.rank.padded_mut()[at..]);
         }
     }
 }
 
-/// What is known of a SciFi track, in all lanes.
+/// What is known of Velo tracks at their end, a lane each; y where it is compared.
+struct Before<G: Gang> {
+    x: F32<G>,
+    y: F32<G>,
+    z: F32<G>,
+    tx: F32<G>,
+    ty: F32<G>,
+}
+
+impl<G: Gang> Before<G> {
+    #[inline(always)]
+    fn load(g: G, selected: &Selected, at: usize) -> Self {
+        let load = |column: &Column<f32>| F32::load(g, &column.padded()[at..]);
+        let Selected { x, y, z, tx, ty, .. } = selected;
+        Self { x: load(x), y: load(y), z: load(z), tx: load(tx), ty: load(ty) }
+    }
+
+    #[inline(always)]
+    fn gather(selected: &Selected, place: U32<G>) -> Self {
+        let load = |column: &Column<f32>| F32::gather(column, place);
+        let Selected { x, y, z, tx, ty, .. } = selected;
+        Self { x: load(x), y: load(y), z: load(z), tx: load(tx), ty: load(ty) }
+    }
+}
+
+/// What is known of SciFi tracks, a lane each; y where it is compared.
 struct Behind<G: Gang> {
     x: F32<G>,
-    /// Where y is compared.
     y: F32<G>,
     tx: F32<G>,
     ty: F32<G>,
-    hits: F32<G>,
-    chi2_y: F32<G>,
 }
 
-/// How well the Velo tracks from place `at` on fit to a SciFi track, their rank, and which do.
-#[inline(always)]
-fn judge<G: Gang>(
-    g: G,
-    config: &LongConfig,
-    selected: &Selected,
-    at: usize,
-    &Behind { x, y, tx, ty, hits, chi2_y }: &Behind<G>,
-) -> (F32<G>, F32<G>, Mask<G>) {
-    let value = |value| F32::splat(g, value);
-    let velo = |column: &Column<f32>| F32::load(g, &column.padded()[at..]);
-    let (velo_x, velo_z) = (velo(&selected.x), velo(&selected.z));
-    let (velo_tx, velo_ty) = (velo(&selected.tx), velo(&selected.ty));
-    let (change_x, change_y) = (velo_tx - tx, velo_ty - ty);
-    let change2 = change_x * change_x;
-    let of_change =
-        change2.mul_add(value(PER_CHANGE2), change_x.abs().mul_add(value(PER_CHANGE), value(MAGNET_Z)));
-    let of_slope = (velo_tx * velo_tx) * value(PER_TX2);
-    let magnet = of_change + x.abs().mul_add(value(PER_X), of_slope);
-    let before = (magnet - velo_z).mul_add(velo_tx, velo_x);
-    let behind = (magnet - value(SCIFI_Z)).mul_add(tx, x);
-    let (distance_x, distance_y) = (behind - before, y - velo(&selected.y));
-    let variance_x = change2.mul_add(value(VARIANCE_X[1]), value(VARIANCE_X[0]));
-    let slope2 = velo_tx.mul_add(velo_tx, velo_ty * velo_ty);
-    let variance_y = slope2.mul_add(value(VARIANCE_Y[1]), value(VARIANCE_Y[0]));
-    let [wx, wy, wty, wtx] = config.weights;
-    let of_x = value(wx) * (distance_x * distance_x) / variance_x;
-    let of_y = value(wy) * (distance_y * distance_y) / variance_y;
-    let of_slopes = change2.mul_add(value(wtx), value(wty) * (change_y * change_y));
-    let chi2 = of_x + of_y + of_slopes;
-    let near = change_x.abs().le(value(config.max_change_tx))
-        & change_y.abs().le(value(config.max_change_ty))
-        & distance_x.abs().le(value(config.max_distance_x))
-        & distance_y.abs().le(value(config.max_distance_y));
-    let fits = near & chi2.le(value(config.max_chi2));
-    if config.min_response > 0.0 && fits.any() {
-        // Signed as the particle bends, and as it leaves the beam: what scatters it changes y and its slope together.
-        let zero = value(0.0);
-        let along = |sign: F32<G>, of: F32<G>| sign.lt(zero).select_f(zero - of, of);
-        let (distance_x, distance_y) = (along(change_x, distance_x), along(velo_ty, distance_y));
-        let (change_x, change_y) = (change_x.abs(), along(velo_ty, change_y));
-        let slope = slope2.sqrt();
-        let inputs = [chi2, distance_x, distance_y, change_x, change_y, slope, hits, chi2_y.sqrt()];
-        let response = PAIRS.response(inputs);
-        return (chi2, value(1.0) - response, fits & value(config.min_response).le(response));
+impl<G: Gang> Behind<G> {
+    #[inline(always)]
+    fn gather(g: G, scifi: &SciFiTracks, track: U32<G>) -> Self {
+        let SearchedLines { x, y, tx, ty } = &scifi.searched;
+        let load = |column: &Column<f32>| F32::gather(column, track);
+        let ty = load(ty);
+        let y = F32::splat(g, COMPARED_Z - SCIFI_Z).mul_add(ty, load(y));
+        Self { x: load(x), y, tx: load(tx), ty }
     }
-    (chi2, chi2, fits)
+}
+
+/// How far apart Velo and SciFi tracks are, a pair a lane.
+struct Apart<G: Gang> {
+    chi2: F32<G>,
+    /// Where the lines meet in the magnet, and in y behind the SciFi, mm.
+    distance_x: F32<G>,
+    distance_y: F32<G>,
+    /// Of the slopes.
+    change_x: F32<G>,
+    change_y: F32<G>,
+    /// The Velo track's slope in y, and the square of that to the beam.
+    velo_ty: F32<G>,
+    slope2: F32<G>,
+}
+
+impl<G: Gang> Apart<G> {
+    #[inline(always)]
+    fn new(g: G, config: &LongConfig, velo: &Before<G>, &Behind { x, y, tx, ty }: &Behind<G>) -> Self {
+        let value = |value| F32::splat(g, value);
+        let (change_x, change_y) = (velo.tx - tx, velo.ty - ty);
+        let change2 = change_x * change_x;
+        let of_change =
+            change2.mul_add(value(PER_CHANGE2), change_x.abs().mul_add(value(PER_CHANGE), value(MAGNET_Z)));
+        let of_slope = (velo.tx * velo.tx) * value(PER_TX2);
+        let magnet = of_change + x.abs().mul_add(value(PER_X), of_slope);
+        let before = (magnet - velo.z).mul_add(velo.tx, velo.x);
+        let behind = (magnet - value(SCIFI_Z)).mul_add(tx, x);
+        let (distance_x, distance_y) = (behind - before, y - velo.y);
+        let variance_x = change2.mul_add(value(VARIANCE_X[1]), value(VARIANCE_X[0]));
+        let slope2 = velo.tx.mul_add(velo.tx, velo.ty * velo.ty);
+        let variance_y = slope2.mul_add(value(VARIANCE_Y[1]), value(VARIANCE_Y[0]));
+        let [wx, wy, wty, wtx] = config.weights;
+        let of_x = value(wx) * (distance_x * distance_x) / variance_x;
+        let of_y = value(wy) * (distance_y * distance_y) / variance_y;
+        let of_slopes = change2.mul_add(value(wtx), value(wty) * (change_y * change_y));
+        let chi2 = of_x + of_y + of_slopes;
+        Self { chi2, distance_x, distance_y, change_x, change_y, velo_ty: velo.ty, slope2 }
+    }
+
+    /// Which pairs are within the windows.
+    #[inline(always)]
+    fn is_near(&self, g: G, config: &LongConfig) -> Mask<G> {
+        let within = |of: F32<G>, most: f32| of.abs().le(F32::splat(g, most));
+        within(self.change_x, config.max_change_tx)
+            & within(self.change_y, config.max_change_ty)
+            & within(self.distance_x, config.max_distance_x)
+            & within(self.distance_y, config.max_distance_y)
+            & self.chi2.le(F32::splat(g, config.max_chi2))
+    }
+
+    /// What the classifier is given: distances as parts of what scattering makes of them at this momentum, signed as the
+    /// particle bends, and as it leaves the beam, since what scatters it changes y and its slope together.
+    #[inline(always)]
+    fn inputs(&self, g: G, quality: &Quality<G>) -> [F32<G>; 10] {
+        let value = |value| F32::splat(g, value);
+        let along = |sign: F32<G>, of: F32<G>| sign.lt(value(0.0)).select_f(value(0.0) - of, of);
+        let bend = self.change_x.abs();
+        let part =
+            |of: F32<G>, [constant, per_bend]: [f32; 2]| of / bend.mul_add(value(per_bend), value(constant));
+        let of_ln = |of: F32<G>, constant: f32| ln(of + value(constant));
+        [
+            part(along(self.change_x, self.distance_x), SCATTERED[0]),
+            part(along(self.velo_ty, self.distance_y), SCATTERED[1]),
+            part(along(self.velo_ty, self.change_y), SCATTERED[2]),
+            of_ln(bend, 0.01),
+            of_ln(self.slope2.sqrt(), 0.005),
+            quality.scifi_hits,
+            quality.scifi_chi2.sqrt(),
+            of_ln(self.chi2, 0.01),
+            quality.velo_hits,
+            of_ln(quality.velo_chi2, 1.0),
+        ]
+    }
+}
+
+/// How good the tracks of pairs are.
+struct Quality<G: Gang> {
+    velo_hits: F32<G>,
+    velo_chi2: F32<G>,
+    scifi_hits: F32<G>,
+    scifi_chi2: F32<G>,
+}
+
+/// How many hits tracks have.
+#[inline(always)]
+fn count_of<G: Gang>(g: G, starts: &[u32], track: U32<G>) -> F32<G> {
+    let next = U32::gather(starts, track + U32::splat(g, 1));
+    (next - U32::gather(starts, track)).as_i32().to_f32()
 }

@@ -2,8 +2,33 @@
 
 use super::config::LongConfig;
 use super::pair_network::PAIRS;
-use crate::event::{SciFiTracks, VeloTracks};
+use super::pair_ut_network::PAIRS_UT;
+use crate::event::{SciFiTracks, UtBatch, VeloTracks};
 use crate::lhcb::Bending;
+use crate::ut::UtLayout;
+use crate::ut::reference::{attach, ln};
+
+/// What is matched.
+#[derive(Debug, Clone, Copy)]
+pub struct Parts<'a> {
+    /// Tracks in the Velo.
+    pub velo: &'a VeloTracks,
+    /// Tracks in the SciFi.
+    pub scifi: &'a SciFiTracks,
+    /// The UT, when tracks are given hits in it.
+    pub ut: Option<UtPart<'a>>,
+}
+
+/// The UT, and how momenta are told.
+#[derive(Debug, Clone, Copy)]
+pub struct UtPart<'a> {
+    /// Planes, and the magnet before them.
+    pub layout: &'a UtLayout,
+    /// Hits.
+    pub hits: &'a UtBatch,
+    /// The magnet.
+    pub bending: &'a Bending,
+}
 
 /// Whether a Velo track may reach the SciFi.
 fn is_accepted(config: &LongConfig, velo: &VeloTracks, track: usize) -> bool {
@@ -17,11 +42,13 @@ fn is_accepted(config: &LongConfig, velo: &VeloTracks, track: usize) -> bool {
         && beam.ty[track].abs() <= config.max_ty
 }
 
-/// Inputs of the classifier of pairs.
-pub const INPUTS: usize = 8;
+/// Inputs of the classifier of pairs, and of the one that knows of the UT.
+pub const INPUTS: usize = 10;
+/// See [`INPUTS`].
+pub const INPUTS_UT: usize = 12;
 
 /// A Velo and a SciFi track that may be one particle's.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Pair {
     /// Number of the Velo track in the batch.
     pub velo: usize,
@@ -33,6 +60,32 @@ pub struct Pair {
     pub rank: f32,
     /// What the classifier is given.
     pub inputs: [f32; INPUTS],
+    /// Names of the hits in the UT, by plane.
+    pub ut_hits: Vec<u32>,
+    /// Sum of the squares of their distances, mm^2.
+    pub ut_distance2: f32,
+}
+
+impl Pair {
+    /// What the classifier that knows of the UT is given.
+    pub fn inputs_ut(&self) -> [f32; INPUTS_UT] {
+        let mut inputs = [0.0; INPUTS_UT];
+        inputs[..INPUTS].copy_from_slice(&self.inputs);
+        inputs[INPUTS..].copy_from_slice(&[self.ut_hits.len() as f32, self.ut_distance2.sqrt()]);
+        inputs
+    }
+
+    /// With its hits in the UT.
+    fn with_ut(self, velo: &VeloTracks, scifi: &SciFiTracks, ut: &UtPart<'_>, event: usize) -> Self {
+        let end = &velo.end;
+        let [x, y, tx, ty] = [&end.x, &end.y, &end.tx, &end.ty].map(|column| column[self.velo]);
+        let behind = scifi.searched.tx[self.scifi];
+        let bend = ut.bending.qop([tx, ty], behind).abs();
+        let bend = if behind < tx { -bend } else { bend };
+        let attached = attach(ut.layout, ut.hits, event, [x, y, tx, ty], bend);
+        let ut_hits = attached.hits.into_iter().map(|hit| ut.hits.id[hit]).collect();
+        Self { ut_hits, ut_distance2: attached.distance2, ..self }
+    }
 }
 
 /// How well two tracks fit together; nothing when they are not within the windows.
@@ -67,42 +120,54 @@ fn pair(
         && distance_y.abs() <= config.max_distance_y
         && chi2 <= config.max_chi2;
     let along = |sign: f32, of: f32| if sign < 0.0 { 0.0 - of } else { of };
+    let bend = change_x.abs();
     let inputs = [
-        chi2,
-        along(change_x, distance_x),
-        along(ty, distance_y),
-        change_x.abs(),
-        along(ty, change_y),
-        slope2.sqrt(),
+        along(change_x, distance_x) / bend.mul_add(26.0, 0.7),
+        along(ty, distance_y) / bend.mul_add(50.0, 2.0),
+        along(ty, change_y) / bend.mul_add(0.012, 0.001),
+        ln(bend + 0.01),
+        ln(slope2.sqrt() + 0.005),
         scifi.hits_of(other).len() as f32,
         scifi.chi2_y[other].sqrt(),
+        ln(chi2 + 0.01),
+        velo.hits_of(track).len() as f32,
+        ln(velo.chi2[track] + 1.0),
     ];
-    fits.then_some(Pair { velo: track, scifi: other, chi2, rank: chi2, inputs })
+    let (ut_hits, ut_distance2) = (Vec::new(), 0.0);
+    fits.then_some(Pair { velo: track, scifi: other, chi2, rank: chi2, inputs, ut_hits, ut_distance2 })
 }
 
 /// The pairs of an event that the classifier takes, by SciFi track.
-pub fn pairs(config: &LongConfig, velo: &VeloTracks, scifi: &SciFiTracks, event: usize) -> Vec<Pair> {
-    let of_scifi = |other| {
+pub fn pairs(config: &LongConfig, Parts { velo, scifi, ut }: &Parts<'_>, event: usize) -> Vec<Pair> {
+    let mut all = Vec::new();
+    for other in scifi.of_event(event) {
         let accepted = velo.of_event(event).filter(|track| is_accepted(config, velo, *track));
-        accepted.filter_map(move |track| pair(config, velo, scifi, track, other))
-    };
-    let mut all: Vec<Pair> = scifi.of_event(event).flat_map(of_scifi).collect();
-    if config.min_response > 0.0 {
+        let found = accepted.filter_map(|track| pair(config, velo, scifi, track, other));
+        all.extend(found.map(|pair| match ut {
+            Some(ut) => pair.with_ut(velo, scifi, ut, event),
+            None => pair,
+        }));
+    }
+    let least = if ut.is_some() { config.min_response_ut } else { config.min_response };
+    if least > 0.0 {
         all.retain_mut(|pair| {
-            let response = PAIRS.reference(pair.inputs);
+            let response = match ut {
+                Some(_) => PAIRS_UT.reference(pair.inputs_ut()),
+                None => PAIRS.reference(pair.inputs),
+            };
             pair.rank = 1.0 - response;
-            response >= config.min_response
+            response >= least
         });
     }
     all
 }
 
 /// The long tracks of an event, by Velo track.
-pub fn match_tracks(config: &LongConfig, velo: &VeloTracks, scifi: &SciFiTracks, event: usize) -> Vec<Pair> {
-    let mut pairs = pairs(config, velo, scifi, event);
+pub fn match_tracks(config: &LongConfig, parts: &Parts<'_>, event: usize) -> Vec<Pair> {
+    let mut pairs = pairs(config, parts, event);
     if !config.all_pairs {
         let best = |of: &[Pair]| {
-            of.iter().copied().reduce(|best, one| if one.rank < best.rank { one } else { best })
+            of.iter().reduce(|best, one| if one.rank < best.rank { one } else { best }).cloned()
         };
         pairs = pairs.chunk_by(|a, b| a.scifi == b.scifi).filter_map(best).collect();
     }
@@ -110,11 +175,11 @@ pub fn match_tracks(config: &LongConfig, velo: &VeloTracks, scifi: &SciFiTracks,
     let mut tracks = Vec::new();
     while let Some(best) = pairs
         .iter()
-        .copied()
         .min_by(|a, b| a.rank.total_cmp(&b.rank).then(a.velo.cmp(&b.velo)).then(a.scifi.cmp(&b.scifi)))
+        .cloned()
     {
-        tracks.push(best);
         pairs.retain(|pair| pair.velo != best.velo && pair.scifi != best.scifi);
+        tracks.push(best);
     }
     tracks.sort_by_key(|track| track.velo);
     tracks

@@ -67,17 +67,22 @@ pub struct LineConfig {
     pub scale: f32,
 }
 
+impl LineConfig {
+    /// Where tracks bend, as `kink` has it.
+    pub(super) const KINK: [f32; 3] = [650.0, 1000.0, -2000.0];
+}
+
 impl Default for LineConfig {
     fn default() -> Self {
         Self {
-            kink: [650.0, 1000.0, -2000.0],
+            kink: Self::KINK,
             // These six: `cargo run --release --example choose -- ut`.
             kink_error: [0.175, 2.8],
             offset_error: [0.35, 4.9],
             fourth_hit: 30.0,
-            momentum: 10.0,
+            momentum: 4.0,
             max_momentum: 20.0,
-            max_cost: -7.0,
+            max_cost: 0.0,
             own_hits: 2,
             scale: 1.05,
         }

@@ -23,6 +23,7 @@ pub use decode::{
     position_f64 as decode_position_f64, reference as decode_reference,
     reference_with as decode_reference_with,
 };
+pub(crate) use find::{Attached, Bent};
 pub use find::{UtFindInput, UtFindWorkspace, find};
 pub use geometry::{UtChannel, UtGeometry};
 pub use layout::UtLayout;

@@ -58,9 +58,14 @@ impl Detector {
         let velo_preset = if preset == UtPreset::Paper { Preset::Paper } else { Preset::Best };
         let velo = Velo::new(level, VeloConfig::preset(velo_preset)).expect("a configuration");
         let velo = velo.with_sensors(self.velo.clone(), VeloBanks::Auto);
-        let ut =
-            UtDetector { geometry: (*self.ut).clone(), tables: self.tables.clone(), polarity: self.polarity };
-        let sequence = VeloUt::new(velo, Arc::new(ut), UtConfig::preset(preset)).expect("a configuration");
+        let sequence =
+            VeloUt::new(velo, self.ut_detector(), UtConfig::preset(preset)).expect("a configuration");
         Engine::new(sequence)
+    }
+
+    /// The UT, and the magnet before it.
+    pub fn ut_detector(&self) -> Arc<UtDetector> {
+        let (geometry, tables) = ((*self.ut).clone(), self.tables.clone());
+        Arc::new(UtDetector { geometry, tables, polarity: self.polarity })
     }
 }

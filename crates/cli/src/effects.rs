@@ -3,7 +3,7 @@
 
 use peloton::{Error, Result};
 use peloton_job::SequenceName;
-use peloton_job::SequenceName::{Cylinder, Long, SciFi, SciFiHits, Timepix, Ut, Velo, VeloUt};
+use peloton_job::SequenceName::{Cylinder, Long, LongUt, SciFi, SciFiHits, Timepix, Ut, Velo, VeloUt};
 
 /// Where a flag means something.
 struct Effect {
@@ -13,8 +13,8 @@ struct Effect {
 }
 
 const EVERY: &[SequenceName] = &SequenceName::ALL;
-const EVENTS: &[SequenceName] = &[Velo, VeloUt, Ut, SciFi, SciFiHits, Long, Cylinder];
-const RAW: &[SequenceName] = &[Velo, VeloUt, Ut, SciFi, SciFiHits, Long];
+const EVENTS: &[SequenceName] = &[Velo, VeloUt, Ut, SciFi, SciFiHits, Long, LongUt, Cylinder];
+const RAW: &[SequenceName] = &[Velo, VeloUt, Ut, SciFi, SciFiHits, Long, LongUt];
 const ON_DEVICES: &[SequenceName] = &[Velo, Timepix, Cylinder];
 const JOBS: &[&str] = &["run", "check", "throughput", "tune", "compare", "display"];
 const COUNTING: &[&str] = &["run", "check", "throughput", "compare"];
@@ -36,8 +36,8 @@ const EFFECTS: &[Effect] = &[
     effect("--strict", EVERY, COUNTING),
     effect("--max-bad", EVENTS, COUNTING),
     effect("--geometry", RAW, JOBS),
-    effect("--velo-banks", &[Velo, VeloUt, Long], JOBS),
-    effect("--preset", &[Velo, VeloUt, SciFi, Long, Cylinder], JOBS),
+    effect("--velo-banks", &[Velo, VeloUt, Long, LongUt], JOBS),
+    effect("--preset", &[Velo, VeloUt, SciFi, Long, LongUt, Cylinder], JOBS),
     effect("--gang", EVENTS, JOBS),
     effect("--slice", EVERY, JOBS),
     effect("--profile", EVERY, &["run", "check", "throughput", "compare", "display", "soak"]),

@@ -68,7 +68,7 @@ pub struct InputArgs {
 #[derive(Args, Debug, Clone, Default)]
 #[command(next_help_heading = "Computation")]
 pub struct ConfigArgs {
-    /// What to reconstruct: velo, velo-ut, scifi, long (tracks), ut, scifi-hits (hits of raw banks), timepix (clusters of
+    /// What to reconstruct: velo, velo-ut, scifi, long, long-ut (tracks), ut, scifi-hits (hits of raw banks), timepix (clusters of
     /// pixels), cylinder (tracks) [default: what the input is for, else velo]
     #[arg(long, value_name = "S")]
     pub sequence: Option<SequenceName>,

@@ -9,7 +9,7 @@ const MEANINGS: &[(&str, &[(&str, &str)])] = &[
         &[
             (
                 "sequence",
-                "what is reconstructed: velo, velo-ut, scifi, long, ut, scifi-hits, timepix, cylinder",
+                "what is reconstructed: velo, velo-ut, scifi, long, long-ut, ut, scifi-hits, timepix, cylinder",
             ),
             (
                 "preset",
@@ -216,6 +216,7 @@ const MEANINGS: &[(&str, &[(&str, &str)])] = &[
             ),
             ("max_chi2", "largest chi2 of a pair"),
             ("min_response", "smallest response of the classifier of pairs, 0 to 1; at 0 it is not asked"),
+            ("min_response_ut", "the same with hits in the UT, of the sequence long-ut"),
             (
                 "all_pairs",
                 "whether all pairs compete, the best first, or each SciFi track takes its best Velo track",

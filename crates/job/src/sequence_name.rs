@@ -22,6 +22,8 @@ macro_rules! with_all_sequences {
             SciFi = "scifi": SciFiSystem,
             /// Velo and SciFi banks to tracks through both.
             Long = "long": LongSystem,
+            /// Velo, UT and SciFi banks to tracks through all of them.
+            LongUt = "long-ut": LongUtSystem,
             /// Pixel hits to clusters; an endless stream.
             Timepix = "timepix": TimepixSystem,
             /// Hits of the cylinder detector to tracks with states.

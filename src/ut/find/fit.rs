@@ -143,7 +143,7 @@ impl<G: Gang> Track<G> {
 
     /// Sine of the angle in x of a direction, and by how much it changes with the slope.
     #[inline(always)]
-    fn sine(&self, t: F32<G>) -> (F32<G>, F32<G>) {
+    pub(super) fn sine(&self, t: F32<G>) -> (F32<G>, F32<G>) {
         let root = t.mul_add(t, self.one).sqrt();
         (t * root, root + t * t / root)
     }
@@ -350,7 +350,7 @@ fn is_good<G: Gang>(
 
 /// Integral of the field that tracks see up to the UT, T m: from the table, linear in each of its variables.
 #[inline(always)]
-fn field_integral<G: Gang>(g: G, layout: &UtLayout, line: &Line<G>) -> F32<G> {
+pub(super) fn field_integral<G: Gang>(g: G, layout: &UtLayout, line: &Line<G>) -> F32<G> {
     let real = |value: f32| F32::splat(g, value);
     const LAST: [i32; 3] = [30, 10, 10];
     let zero = real(0.0);

@@ -16,6 +16,7 @@
 //! Everything is computed in distances from the Velo track, which are small where coordinates are large. Results do not
 //! depend on the gang: lanes never see one another, and what one of them makes is chosen from in order.
 
+mod attach;
 mod choose;
 mod complete;
 mod doublets;
@@ -25,6 +26,8 @@ mod output;
 mod select;
 mod tracklet;
 mod windows;
+
+pub(crate) use attach::{Attached, Bent};
 
 use super::config::UtConfig;
 use super::layout::{MIDDLE, UtLayout};

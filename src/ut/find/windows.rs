@@ -11,7 +11,7 @@ use crate::simd::Gang;
 use crate::simd::varying::{F32, I32, Mask, U32};
 use crate::ut::config::UtConfig;
 use crate::ut::layout::UtLayout;
-use crate::ut::store::{UtStore, bucket_of, row_of};
+use crate::ut::store::{Near, UtStore};
 
 /// More than rounding moves the edge of a window, mm.
 const ROUNDING: f32 = 0.05;
@@ -34,13 +34,6 @@ struct Window<G: Gang> {
     own_group: I32<G>,
 }
 
-/// Where in the store a window is.
-struct Cells<G: Gang> {
-    buckets: [U32<G>; 2],
-    first_row: U32<G>,
-    last_row: U32<G>,
-}
-
 impl<G: Gang> Window<G> {
     /// Whether hits, of which records are given, may be the track's.
     #[inline(always)]
@@ -51,9 +44,9 @@ impl<G: Gang> Window<G> {
         d.abs().le(self.tolerance) & (low - t).le(y) & y.le(high + t)
     }
 
-    /// The cells of the store that hits of the window can be in: a little more, as the plane has a depth.
+    /// Where hits of the window can be: a little more, as the plane has a depth.
     #[inline(always)]
-    fn cells(&self, g: G, layout: &UtLayout, line: &Line<G>) -> Cells<G> {
+    fn near(&self, g: G, layout: &UtLayout, line: &Line<G>) -> Near<G> {
         let depth = F32::splat(g, layout.depth[self.plane]);
         let [x, y] = line.at(F32::splat(g, layout.z[self.plane]));
         let middle = y.neg_mul_add(self.slope, x);
@@ -61,12 +54,7 @@ impl<G: Gang> Window<G> {
         let reach = depth.mul_add(along, self.tolerance) + F32::splat(g, ROUNDING);
         let t = (self.tolerance * self.factor).mul_add(self.y_tolerance_slope, self.y_tolerance);
         let y_reach = depth.mul_add(line.ty.abs(), t) + F32::splat(g, ROUNDING);
-        let (below, above) = (F32::splat(g, layout.below), F32::splat(g, layout.above));
-        Cells {
-            buckets: [bucket_of(g, middle - reach), bucket_of(g, middle + reach) + U32::splat(g, 1)],
-            first_row: row_of(g, y - y_reach - above),
-            last_row: row_of(g, y + y_reach + below),
-        }
+        Near { plane: self.plane, x: [middle - reach, middle + reach], y: [y - y_reach, y + y_reach] }
     }
 }
 
@@ -142,46 +130,26 @@ impl<G: Gang> Seek<'_, G> {
         let Self { config, layout, store, .. } = *self;
         let plane = window.plane;
         let whole = |value: u32| U32::splat(g, value);
-        let Cells { buckets, first_row, last_row } = window.cells(g, layout, line);
         let inner = [plane, plane + 1].map(|plane| layout.plane_groups[plane] as u32);
         let slot = place.shl::<SLOT_BITS>();
-        let (mut count, mut row, mut searching) = (whole(0), first_row, lanes);
-        let mut mixed = Mask::first(g, 0);
-        // Two rows at once; in a real detector there are no more.
-        while searching.any() {
-            let one = store.span(g, plane, row, buckets);
-            let two = store.span(g, plane, row + whole(1), buckets);
-            let of_one = one.end - one.first;
-            let of_two = row.lt(last_row).select_u(two.end - two.first, whole(0));
-            let total = searching.select_u(of_one + of_two, whole(0));
-            let gap = two.first - one.end;
-            let mut number = whole(0);
-            loop {
-                let on = number.lt(total);
-                if !on.any() {
-                    break;
-                }
-                self.tally.step(on);
-                let hit = one.first + number + number.lt(of_one).select_u(whole(0), gap);
-                let mut good = on & window.holds(F32::gather_records(store.hits.padded(), hit), line);
-                if config.sectors > 0 {
-                    let group = U32::gather(&store.group, hit);
-                    let ring = ring_of(g, group.as_i32(), window.own_group);
-                    good = good
-                        & ring.lt(whole(config.sectors))
-                        & whole(inner[0]).lt(group)
-                        & group.lt(whole(inner[1] - 1));
-                    mixed = mixed | good & whole(0).lt(ring);
-                }
-                let fits = good & count.lt(whole(SLOTS as u32));
-                self.lost = self.lost.count(good.and_not(fits));
-                hit.scatter(self.slots, slot + count, fits);
-                count = count.count(fits);
-                number = number + whole(1);
+        let (mut count, mut mixed) = (whole(0), Mask::first(g, 0));
+        store.visit(g, layout, &window.near(g, layout, line), lanes, |hit, on| {
+            self.tally.step(on);
+            let mut good = on & window.holds(F32::gather_records(store.hits.padded(), hit), line);
+            if config.sectors > 0 {
+                let group = U32::gather(&store.group, hit);
+                let ring = ring_of(g, group.as_i32(), window.own_group);
+                good = good
+                    & ring.lt(whole(config.sectors))
+                    & whole(inner[0]).lt(group)
+                    & group.lt(whole(inner[1] - 1));
+                mixed = mixed | good & whole(0).lt(ring);
             }
-            row = row + whole(2);
-            searching = searching & row.lt(last_row + whole(1));
-        }
+            let fits = good & count.lt(whole(SLOTS as u32));
+            self.lost = self.lost.count(good.and_not(fits));
+            hit.scatter(self.slots, slot + count, fits);
+            count = count.count(fits);
+        });
         if (mixed & whole(1).lt(count)).any() {
             order_by_ring(store, window.own_group, self.slots, slot, count);
         }

@@ -136,7 +136,7 @@ fn fit_kick(layout: &UtLayout, line: &Line, hits: Vec<Beside>, kick: f32) -> Fit
 }
 
 /// Sine of an angle in x, given its tangent and 1 + ty^2, and by how much it changes with the tangent.
-fn sine(t: f32, one: f32) -> (f32, f32) {
+pub(super) fn sine(t: f32, one: f32) -> (f32, f32) {
     let root = t.mul_add(t, one).sqrt();
     (t * root, root + t * t / root)
 }
@@ -194,7 +194,7 @@ pub(super) fn is_good(config: &UtConfig, layout: &UtLayout, line: &Line, fitted:
 }
 
 /// Integral of the field that a track sees up to the UT, T m.
-fn integral(layout: &UtLayout, line: &Line) -> f32 {
+pub(super) fn integral(layout: &UtLayout, line: &Line) -> f32 {
     let origin = if line.ty.abs() > 0.001 { line.z - line.y / line.ty } else { line.z - line.x / line.tx };
     let at = [(line.ty + 0.3) * 50.0, (origin + 250.0) * 0.02, line.z * 0.0125];
     let last = [30, 10, 10];
@@ -216,7 +216,7 @@ fn integral(layout: &UtLayout, line: &Line) -> f32 {
 }
 
 /// Natural logarithm.
-fn ln(x: f32) -> f32 {
+pub(crate) fn ln(x: f32) -> f32 {
     const ROOT: u32 = 0x3f35_04f3;
     let bits = x.to_bits().wrapping_sub(ROOT);
     let exponent = (bits as i32 >> 23) as f32;

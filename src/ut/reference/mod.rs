@@ -1,5 +1,6 @@
 //! The naive twin of store and search: linear scans over the hits of a plane, one track after another.
 
+mod attach;
 mod errors;
 mod fit;
 mod fit_f64;
@@ -11,9 +12,12 @@ use super::find::UtFindInput;
 use super::layout::{BUCKET_WIDTH, BUCKETS, LEFT, LOWEST, ROW_STEP, ROWS, UtLayout};
 use crate::Status;
 use crate::event::{UT_GROUPS, UT_PLANES, UtBatch, VeloTracks, VeloUtTracks};
+pub(crate) use attach::attach;
 use fit::Fitted;
+pub(crate) use fit::ln;
 pub use fit_f64::{UtFit64, UtHit64, VeloEnd64, fit_f64};
 use line::{Beside, Line, MIDDLE, SLOPE};
+use std::ops::Range;
 use tracklets::Tracklet;
 
 /// Hits of a plane that are tried.
@@ -128,6 +132,13 @@ impl Event<'_> {
         found.sort_by_key(|(_, ring, _)| *ring);
         found.into_iter().map(|(.., hit)| hit).collect()
     }
+}
+
+/// Numbers in the batch of an event's hits in a plane.
+fn hits_of_plane(layout: &UtLayout, hits: &UtBatch, event: usize, plane: usize) -> Range<usize> {
+    let [first, end] = [plane, plane + 1]
+        .map(|plane| hits.group_start[UT_GROUPS * event + layout.plane_groups[plane]] as usize);
+    first..end
 }
 
 /// The cell of so many that a distance lies in.

@@ -1,12 +1,14 @@
-//! Long tracks: raw banks of Velo and SciFi to tracks through both.
+//! Long tracks: raw banks of Velo and SciFi to tracks through both, and with the UT to tracks through all three.
 
 use super::banks::NaiveDecoder;
 use super::over_banks::{OverBanks, Rows};
 use super::track_check::TrackRows;
+use super::velo_ut::ut_detector;
 use crate::{Config, Request};
 use peloton::Result;
+use peloton::chain::UtDetector;
 use peloton::event::LongTracks;
-use peloton::long::{Bending, Long, LongConfig};
+use peloton::long::{Bending, Long, LongConfig, LongUt};
 use peloton::scifi::{SciFi, SciFiConfig, SciFiGeometry};
 use peloton::velo::{Velo, VeloBanks, VeloConfig, VeloSensors};
 use peloton_io::input::Geometry;
@@ -15,6 +17,9 @@ use std::sync::Arc;
 
 /// Raw banks to long tracks.
 pub struct LongSystem;
+
+/// Raw banks to long tracks with their hits in the UT.
+pub struct LongUtSystem;
 
 /// The detectors, the magnet between them, and which banks of the Velo are read.
 pub struct LongContext {
@@ -41,24 +46,70 @@ impl OverBanks for LongSystem {
     }
 
     fn sequence(context: &LongContext, config: &Config) -> Result<Long> {
-        let (level, bending) = (config.level()?, context.bending);
-        let velo =
-            Velo::new(level, config.velo.clone())?.with_sensors(context.sensors.clone(), context.banks);
-        let scifi = SciFi::new(level, config.scifi.clone(), context.scifi.clone(), bending.polarity)?;
-        Long::new(velo, scifi, config.long.clone(), bending)
+        let (velo, scifi) = context.parts(config)?;
+        Long::new(velo, scifi, config.long.clone(), context.bending)
     }
 
     fn is_preset(config: &Config) -> bool {
-        let preset = config.preset;
-        config.velo == VeloConfig::preset(preset.velo())
-            && config.scifi == SciFiConfig::preset(preset.scifi())
-            && config.long == LongConfig::preset(preset.long())
+        are_presets(config)
     }
 
     fn decoders(context: &LongContext) -> Vec<NaiveDecoder> {
         let velo = NaiveDecoder::Velo(context.sensors.clone(), context.banks);
         vec![velo, NaiveDecoder::SciFi(context.scifi.clone())]
     }
+}
+
+/// What [`LongContext`] says, and the UT.
+pub struct LongUtContext {
+    long: LongContext,
+    ut: Arc<UtDetector>,
+}
+
+impl OverBanks for LongUtSystem {
+    type Sequence = LongUt;
+    type Context = LongUtContext;
+
+    const RULES: Rules = Rules::LhcbLong;
+    const ROWS: Option<Rows<LongTracks>> = Some(rows);
+
+    fn context(request: &Request, geometry: &Geometry) -> Result<LongUtContext> {
+        let ut = Arc::new(ut_detector(geometry)?);
+        Ok(LongUtContext { long: LongSystem::context(request, geometry)?, ut })
+    }
+
+    fn sequence(LongUtContext { long, ut }: &LongUtContext, config: &Config) -> Result<LongUt> {
+        let (velo, scifi) = long.parts(config)?;
+        LongUt::new(velo, ut.clone(), scifi, config.long.clone(), long.bending)
+    }
+
+    fn is_preset(config: &Config) -> bool {
+        are_presets(config)
+    }
+
+    fn decoders(LongUtContext { long, ut }: &LongUtContext) -> Vec<NaiveDecoder> {
+        let mut all = LongSystem::decoders(long);
+        all.insert(1, NaiveDecoder::Ut(Arc::new(ut.geometry.clone())));
+        all
+    }
+}
+
+impl LongContext {
+    /// The sequences of Velo and SciFi.
+    fn parts(&self, config: &Config) -> Result<(Velo, SciFi)> {
+        let level = config.level()?;
+        let velo = Velo::new(level, config.velo.clone())?.with_sensors(self.sensors.clone(), self.banks);
+        let polarity = self.bending.polarity;
+        Ok((velo, SciFi::new(level, config.scifi.clone(), self.scifi.clone(), polarity)?))
+    }
+}
+
+/// Whether all parameters are those of the preset; long tracks take none of the UT's search.
+fn are_presets(config: &Config) -> bool {
+    let preset = config.preset;
+    config.velo == VeloConfig::preset(preset.velo())
+        && config.scifi == SciFiConfig::preset(preset.scifi())
+        && config.long == LongConfig::preset(preset.long())
 }
 
 /// The tracks of an event, with momenta and states; slopes are those at the beam line.

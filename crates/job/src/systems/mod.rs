@@ -16,7 +16,7 @@ mod velo;
 mod velo_ut;
 
 pub use cylinder::CylinderSystem;
-pub use long::LongSystem;
+pub use long::{LongSystem, LongUtSystem};
 pub use over_banks::Rows;
 pub use raw::is_named_mdf;
 pub use scifi::{SciFiHitsSystem, SciFiSystem};

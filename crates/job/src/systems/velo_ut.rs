@@ -31,12 +31,8 @@ impl OverBanks for VeloUtSystem {
     const ROWS: Option<Rows<VeloUtTracks>> = Some(rows);
 
     fn context(request: &Request, geometry: &Geometry) -> Result<VeloUtContext> {
-        let ut = UtDetector {
-            geometry: geometry.ut()?,
-            tables: geometry.ut_tables()?,
-            polarity: geometry.polarity()?,
-        };
-        Ok(VeloUtContext { sensors: Arc::new(geometry.velo()?), banks: request.velo_banks, ut: Arc::new(ut) })
+        let ut = Arc::new(ut_detector(geometry)?);
+        Ok(VeloUtContext { sensors: Arc::new(geometry.velo()?), banks: request.velo_banks, ut })
     }
 
     fn sequence(context: &VeloUtContext, config: &Config) -> Result<VeloUt> {
@@ -54,6 +50,12 @@ impl OverBanks for VeloUtSystem {
         let velo = NaiveDecoder::Velo(context.sensors.clone(), context.banks);
         vec![velo, NaiveDecoder::Ut(Arc::new(context.ut.geometry.clone()))]
     }
+}
+
+/// The UT, and the magnet before it.
+pub(super) fn ut_detector(geometry: &Geometry) -> Result<UtDetector> {
+    let (tables, polarity) = (geometry.ut_tables()?, geometry.polarity()?);
+    Ok(UtDetector { geometry: geometry.ut()?, tables, polarity })
 }
 
 /// Where states are given, the middle of the UT, mm.

@@ -1,0 +1,315 @@
+//! Attach: hits in the UT for tracks of known momentum, of which Velo and SciFi have told it; a lane a track.
+//!
+//! The magnet bends such a track where velo-ut's fit has lines meet; hits near to where it passes the first plane with any
+//! set it right, and hits nearest to that are taken in the planes behind. What has most hits wins, then what lies nearest
+//! together: LHCb's way of 2025 (Allen, `TrackMatchingAddUTHitsTools`), in distances from the Velo track.
+
+use super::fit::{Track, field_integral};
+use super::{Beside, Line, MIDDLE, NONE, SLOPE, Tally};
+use crate::event::{Column, UT_PLANES, UtBatch};
+use crate::simd::Gang;
+use crate::simd::varying::{F32, Mask, U32};
+use crate::ut::config::LineConfig;
+use crate::ut::layout::UtLayout;
+use crate::ut::store::{Near, UtStore};
+
+/// Hits of one plane that are tried for a track at most: more are counted as dropped.
+const SLOTS: usize = 1 << SLOT_BITS;
+const SLOT_BITS: u32 = 3;
+/// Slots of a track, all planes.
+const TRACK_BITS: u32 = SLOT_BITS + 2;
+/// Planes that a first hit can be in: two hits are the least.
+const FIRST_PLANES: usize = UT_PLANES - 1;
+/// How far from where it is expected a first hit may be in each plane: constant, mm, part per 1/GeV, least and most, mm.
+const FIRST: [[f32; 4]; UT_PLANES] = [
+    [0.8333, 33.333, 1.2, 8.5],
+    [0.8333, 33.333, 1.2, 8.5],
+    [1.3333, 33.333, 1.5, 9.5],
+    [1.3333, 33.333, 1.5, 9.5],
+];
+/// The same for those that follow; none follow in the first plane.
+const NEXT: [[f32; 4]; UT_PLANES] =
+    [[0.0; 4], [0.2, 6.0, 0.5, 2.0], [0.4, 12.0, 1.0, 4.0], [0.4, 12.0, 1.0, 4.0]];
+/// How far beyond its ends a strip is hit, mm.
+const Y_TOLERANCE: f32 = 2.0;
+/// More than rounding moves the edge of a window, mm.
+const ROUNDING: f32 = 0.05;
+/// Field integral in T m times q/p in 1/GeV over this is a change of slope.
+const PER_FIELD: f32 = 3.3356;
+/// Beyond any sum of squares of distances, mm^2.
+const FAR: f32 = 1e9;
+
+/// The tracks: x, y, tx, ty at the end of the Velo, mm; 1/p in 1/GeV, positive where the track bends to larger x.
+#[derive(Debug, Default)]
+pub(crate) struct Bent {
+    pub(crate) line: Column<[f32; 4]>,
+    pub(crate) bend: Column<f32>,
+}
+
+/// What is found, and memory.
+#[derive(Debug, Default)]
+pub(crate) struct Attached {
+    store: UtStore,
+    /// Hits of the store near to the tracks of a gang.
+    slots: Column<u32>,
+    /// Per plane, and track: the hit's place in the store, or [`NONE`].
+    hits: [Column<u32>; UT_PLANES],
+    /// Hits of each track.
+    pub(crate) count: Column<f32>,
+    /// Sum of the squares of their distances from where the hits before them say, mm^2.
+    pub(crate) distance2: Column<f32>,
+    /// Near hits that were left out.
+    pub(crate) lost: u64,
+    /// Lanes with work, and all.
+    pub(crate) lanes: [u64; 2],
+}
+
+/// A track, lane by lane: its line, and where it goes in the UT.
+struct Course<G: Gang> {
+    line: Line<G>,
+    /// Change of the slope, and z where it is put.
+    turn: F32<G>,
+    kink: F32<G>,
+    /// Size of the 1/p.
+    inverse_p: F32<G>,
+}
+
+impl<G: Gang> Course<G> {
+    #[inline(always)]
+    fn new(g: G, layout: &UtLayout, line: Line<G>, bend: F32<G>) -> Self {
+        let real = |value: f32| F32::splat(g, value);
+        let [constant, part, square] = LineConfig::KINK;
+        let part = line.ty.abs().mul_add(real(part), real(constant));
+        let distance = (line.ty * line.ty).mul_add(real(square), part);
+        let (_, change) = Track::new(g, layout, line).sine(line.tx);
+        let turn = bend * field_integral(g, layout, &line).abs() / (change * real(PER_FIELD));
+        Self { line, turn, kink: real(MIDDLE) - distance, inverse_p: bend.abs() }
+    }
+
+    /// A tolerance.
+    #[inline(always)]
+    fn tolerance(&self, g: G, [constant, part, least, most]: [f32; 4]) -> F32<G> {
+        let real = |value: f32| F32::splat(g, value);
+        self.inverse_p.mul_add(real(part), real(constant)).max(real(least)).min(real(most))
+    }
+
+    /// How far a hit is from where a turn leads, mm.
+    #[inline(always)]
+    fn distance(&self, hit: &Beside<G>, turn: F32<G>) -> F32<G> {
+        turn.neg_mul_add(hit.z - self.kink, hit.d)
+    }
+
+    /// A turn, set right by a hit.
+    #[inline(always)]
+    fn with(&self, g: G, hit: &Beside<G>, turn: F32<G>) -> F32<G> {
+        F32::splat(g, 0.5) * (turn + hit.d / (hit.z - self.kink))
+    }
+
+    /// Where near hits of a plane can be.
+    #[inline(always)]
+    fn near(&self, g: G, layout: &UtLayout, plane: usize, tolerance: F32<G>) -> Near<G> {
+        let real = |value: f32| F32::splat(g, value);
+        let (z, depth) = (real(layout.z[plane]), real(layout.depth[plane]));
+        let [x, y] = self.line.at(z);
+        let middle = y.neg_mul_add(real(SLOPE[plane]), (z - self.kink).mul_add(self.turn, x));
+        let along = (self.line.ty.neg_mul_add(real(SLOPE[plane]), self.line.tx) + self.turn).abs();
+        let reach = depth.mul_add(along, tolerance) + real(ROUNDING);
+        let y_reach = depth.mul_add(self.line.ty.abs(), real(Y_TOLERANCE + ROUNDING));
+        Near { plane, x: [middle - reach, middle + reach], y: [y - y_reach, y + y_reach] }
+    }
+}
+
+/// Hits of tracks, lane by lane.
+#[derive(Clone, Copy)]
+struct Hits<G: Gang> {
+    hits: [U32<G>; UT_PLANES],
+    count: U32<G>,
+    distance2: F32<G>,
+}
+
+impl<G: Gang> Hits<G> {
+    #[inline(always)]
+    fn none(g: G, distance2: f32) -> Self {
+        let (none, count) = (U32::splat(g, NONE), U32::splat(g, 0));
+        Self { hits: [none; UT_PLANES], count, distance2: F32::splat(g, distance2) }
+    }
+
+    /// These, and others in some lanes.
+    #[inline(always)]
+    fn or(&mut self, other: &Self, lanes: Mask<G>) {
+        for plane in 0..UT_PLANES {
+            self.hits[plane] = lanes.select_u(other.hits[plane], self.hits[plane]);
+        }
+        self.count = lanes.select_u(other.count, self.count);
+        self.distance2 = lanes.select_f(other.distance2, self.distance2);
+    }
+}
+
+impl Attached {
+    /// Takes the hits of an event.
+    #[inline(always)]
+    pub(crate) fn fill<G: Gang>(&mut self, g: G, layout: &UtLayout, hits: &UtBatch, event: usize) {
+        self.store.fill(g, layout, hits, event);
+    }
+
+    /// Numbers in the event of a track's hits, by plane.
+    #[inline(always)]
+    pub(crate) fn hits_of(&self, track: usize) -> impl Iterator<Item = u32> {
+        let places = self.hits.iter().map(move |plane| plane.padded()[track]);
+        places.filter(|place| *place != NONE).map(|place| self.store.number[place as usize])
+    }
+
+    /// Finds the hits of all tracks.
+    #[inline(always)]
+    pub(crate) fn attach<G: Gang>(&mut self, g: G, layout: &UtLayout, tracks: &Bent) {
+        let len = tracks.bend.len();
+        self.slots.set_len(G::LANES << TRACK_BITS);
+        self.hits.iter_mut().for_each(|plane| plane.set_len(len));
+        self.count.set_len(len);
+        self.distance2.set_len(len);
+        let (mut tally, mut lost) = (Tally::new(g), U32::splat(g, 0));
+        for at in (0..len).step_by(G::LANES) {
+            let lanes = Mask::first(g, len - at);
+            let row = lanes.select_u(U32::iota(g) + U32::splat(g, at as u32), U32::splat(g, 0));
+            let line = Line::gather(g, &tracks.line, row, layout.velo_z);
+            let bend = F32::load(g, &tracks.bend.padded()[at..]);
+            let course = Course::new(g, layout, line, lanes.select_f(bend, F32::splat(g, 1.0)));
+            let (counts, left_out) = self.collect(g, layout, &course, lanes, &mut tally);
+            lost = lost + left_out;
+            let best = self.choose(g, &course, counts, &mut tally);
+            for (plane, hits) in self.hits.iter_mut().zip(best.hits) {
+                hits.store(&mut plane.padded_mut()[at..]);
+            }
+            best.count.as_i32().to_f32().store(&mut self.count.padded_mut()[at..]);
+            let some = U32::splat(g, 0).lt(best.count);
+            let distance2 = some.select_f(best.distance2, F32::splat(g, 0.0));
+            distance2.store(&mut self.distance2.padded_mut()[at..]);
+        }
+        self.lost = u64::from(lost.reduce_add(Mask::first(g, G::LANES)));
+        let all = Mask::first(g, G::LANES);
+        self.lanes = [u64::from(tally.active.reduce_add(all)), tally.steps * G::LANES as u64];
+    }
+
+    /// Writes the hits near to where the tracks pass each plane into their slots: how many there are, and how many were left
+    /// out.
+    #[inline(always)]
+    fn collect<G: Gang>(
+        &mut self,
+        g: G,
+        layout: &UtLayout,
+        course: &Course<G>,
+        lanes: Mask<G>,
+        tally: &mut Tally<G>,
+    ) -> ([U32<G>; UT_PLANES], U32<G>) {
+        let Self { store, slots, .. } = self;
+        let (whole, real) = (|value: u32| U32::splat(g, value), |value: f32| F32::splat(g, value));
+        let (mut counts, mut lost) = ([whole(0); UT_PLANES], whole(0));
+        for plane in 0..UT_PLANES {
+            let tolerance = course.tolerance(g, FIRST[plane]);
+            let near = course.near(g, layout, plane, tolerance);
+            let slot = U32::iota(g).shl::<TRACK_BITS>() + whole((plane << SLOT_BITS) as u32);
+            let mut count = whole(0);
+            store.visit(g, layout, &near, lanes, |hit, on| {
+                tally.step(on);
+                let [x0, z, low, high] = F32::gather_records(store.hits.padded(), hit);
+                let [x, y] = course.line.at(z);
+                let here = Beside { d: y.mul_add(real(SLOPE[plane]), x0) - x, z };
+                let reaches = (low - real(Y_TOLERANCE)).le(y) & y.le(high + real(Y_TOLERANCE));
+                let good = on & reaches & course.distance(&here, course.turn).abs().le(tolerance);
+                let fits = good & count.lt(whole(SLOTS as u32));
+                lost = lost.count(good.and_not(fits));
+                hit.scatter(slots, slot + count, fits);
+                count = count.count(fits);
+            });
+            counts[plane] = count;
+        }
+        (counts, lost)
+    }
+
+    /// The best hits of each track.
+    #[inline(always)]
+    fn choose<G: Gang>(
+        &self,
+        g: G,
+        course: &Course<G>,
+        counts: [U32<G>; UT_PLANES],
+        tally: &mut Tally<G>,
+    ) -> Hits<G> {
+        let whole = |value: u32| U32::splat(g, value);
+        let slot = |plane: usize| U32::iota(g).shl::<TRACK_BITS>() + whole((plane << SLOT_BITS) as u32);
+        let mut best = Hits::none(g, FAR);
+        for first in 0..FIRST_PLANES {
+            let mut number = whole(0);
+            loop {
+                let on = number.lt(counts[first]);
+                if !on.any() {
+                    break;
+                }
+                let hit = on.select_u(U32::gather(&self.slots, slot(first) + number), whole(0));
+                let here = Beside::gather(&self.store, hit, &course.line, F32::splat(g, SLOPE[first]));
+                let mut turn = course.with(g, &here, course.turn);
+                let mut found = Hits::none(g, 0.0);
+                (found.hits[first], found.count) = (hit, whole(1));
+                for plane in first + 1..UT_PLANES {
+                    let lanes = on.select_u(counts[plane], whole(0));
+                    turn = self.follow(
+                        g,
+                        course,
+                        Plane { plane, slot: slot(plane), count: lanes },
+                        turn,
+                        &mut found,
+                        tally,
+                    );
+                }
+                let better = best.count.lt(found.count)
+                    | found.count.eq(best.count) & found.distance2.lt(best.distance2);
+                best.or(&found, on & better & whole(1).lt(found.count));
+                number = number + whole(1);
+            }
+        }
+        best
+    }
+
+    /// Takes the hit of a plane that is nearest to where the turn leads, if there is one, and sets the turn right by it.
+    #[inline(always)]
+    fn follow<G: Gang>(
+        &self,
+        g: G,
+        course: &Course<G>,
+        of: Plane<G>,
+        turn: F32<G>,
+        found: &mut Hits<G>,
+        tally: &mut Tally<G>,
+    ) -> F32<G> {
+        let whole = |value: u32| U32::splat(g, value);
+        let mut nearest = course.tolerance(g, NEXT[of.plane]);
+        let (mut taken, mut next, mut number) = (whole(NONE), turn, whole(0));
+        loop {
+            let on = number.lt(of.count);
+            if !on.any() {
+                break;
+            }
+            tally.step(on);
+            let hit = on.select_u(U32::gather(&self.slots, of.slot + number), whole(0));
+            let here = Beside::gather(&self.store, hit, &course.line, F32::splat(g, SLOPE[of.plane]));
+            let distance = course.distance(&here, turn).abs();
+            let nearer = on & distance.lt(nearest);
+            nearest = nearer.select_f(distance, nearest);
+            taken = nearer.select_u(hit, taken);
+            next = nearer.select_f(course.with(g, &here, turn), next);
+            number = number + whole(1);
+        }
+        let has = taken.lt(whole(NONE));
+        found.hits[of.plane] = taken;
+        found.count = found.count.count(has);
+        found.distance2 = has.select_f(nearest.mul_add(nearest, found.distance2), found.distance2);
+        next
+    }
+}
+
+/// A plane whose near hits are in slots, lane by lane.
+struct Plane<G: Gang> {
+    plane: usize,
+    slot: U32<G>,
+    count: U32<G>,
+}
