@@ -88,7 +88,7 @@ fn document() -> String {
     sequence::<UtBatch>(&mut text, "ut");
     sequence::<SciFiBatch>(&mut text, "scifi-hits");
     sequence::<SciFiTracks>(&mut text, "scifi");
-    sequence::<LongTracks>(&mut text, "long");
+    sequence::<LongTracks>(&mut text, "long, and long-ut");
     sequence::<CylinderTracks>(&mut text, "cylinder");
     sequence::<PixelClusters>(&mut text, "timepix");
     beside(&mut text, "In files also", &origin_fields());

@@ -29,7 +29,7 @@ fn results_are_read_where_they_lie() {
     let (events, cylinder) = (library.folder().join("a.bin"), library.folder().join("a.columns"));
     samples::simulate("cylinder,tracks=300", 2, &events);
     std::fs::write(&cylinder, samples::cylinder_columns(&events)).expect("a file");
-    for name in ["velo", "velo-ut", "ut", "scifi-hits", "scifi", "long", "timepix", "cylinder"] {
+    for name in ["velo", "velo-ut", "ut", "scifi-hits", "scifi", "long", "long-ut", "timepix", "cylinder"] {
         let (how, file, geometry) = match name {
             "timepix" => ("tpx3", &tpx3, "-"),
             "cylinder" => ("cylinder", &cylinder, "-"),

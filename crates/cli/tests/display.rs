@@ -6,13 +6,14 @@ use std::process::{Command, Output};
 
 const LHCB: &str = "sim:lhcb,events=3,seed=5";
 /// What has events to draw, with a simulation of it, and the detectors with hits.
-const SEQUENCES: [(&str, &str, &[&str]); 7] = [
+const SEQUENCES: [(&str, &str, &[&str]); 8] = [
     ("velo", "sim:velo,events=3,seed=5", &["Velo"]),
     ("velo-ut", LHCB, &["UT", "Velo"]),
     ("ut", LHCB, &["UT"]),
     ("scifi-hits", LHCB, &["SciFi"]),
     ("scifi", LHCB, &["SciFi"]),
     ("long", LHCB, &["SciFi", "Velo"]),
+    ("long-ut", LHCB, &["SciFi", "UT", "Velo"]),
     ("cylinder", "sim:cylinder,events=3,tracks=40,seed=5", &["cylinder"]),
 ];
 

@@ -44,7 +44,7 @@ fn request(sequence: SequenceName, input: &str) -> Request {
 
 #[test]
 fn every_command_tells_how_it_gets_on() {
-    use SequenceName::{Cylinder, Long, SciFi, SciFiHits, Timepix, Ut, Velo, VeloUt};
+    use SequenceName::{Cylinder, Long, LongUt, SciFi, SciFiHits, Timepix, Ut, Velo, VeloUt};
     for (sequence, input, of, items) in [
         (Velo, "sim:velo,events=3", "events", 3),
         (Ut, "sim:lhcb,events=2", "events", 2),
@@ -52,6 +52,7 @@ fn every_command_tells_how_it_gets_on() {
         (SciFiHits, "sim:lhcb,events=2", "events", 2),
         (VeloUt, "sim:lhcb,events=2", "events", 2),
         (Long, "sim:lhcb,events=2", "events", 2),
+        (LongUt, "sim:lhcb,events=2", "events", 2),
         (Timepix, "sim:timepix,hits=3000", "hits", 3000),
         (Cylinder, "sim:cylinder,events=2,tracks=50", "events", 2),
     ] {

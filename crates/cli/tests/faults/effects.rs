@@ -6,19 +6,21 @@ use super::*;
 type Row = (&'static [&'static str], &'static [&'static str], &'static [&'static str]);
 
 const COMMANDS: [&str; 6] = ["run", "check", "throughput", "tune", "compare", "display"];
-const SEQUENCES: [(&str, &str); 8] = [
+const SEQUENCES: [(&str, &str); 9] = [
     ("velo", VELO),
     ("velo-ut", RAW),
     ("ut", RAW),
     ("scifi", RAW),
     ("scifi-hits", RAW),
     ("long", RAW),
+    ("long-ut", RAW),
     ("timepix", PIXELS),
     ("cylinder", CYLINDER),
 ];
-const EVERY: &[&str] = &["velo", "velo-ut", "ut", "scifi", "scifi-hits", "long", "timepix", "cylinder"];
-const LHCB: &[&str] = &["velo", "velo-ut", "ut", "scifi", "scifi-hits", "long"];
-const EVENTS: &[&str] = &["velo", "velo-ut", "ut", "scifi", "scifi-hits", "long", "cylinder"];
+const EVERY: &[&str] =
+    &["velo", "velo-ut", "ut", "scifi", "scifi-hits", "long", "long-ut", "timepix", "cylinder"];
+const LHCB: &[&str] = &["velo", "velo-ut", "ut", "scifi", "scifi-hits", "long", "long-ut"];
+const EVENTS: &[&str] = &["velo", "velo-ut", "ut", "scifi", "scifi-hits", "long", "long-ut", "cylinder"];
 const COUNTING: &[&str] = &["run", "check", "throughput", "compare"];
 
 const FLAGS: &[Row] = &[
@@ -26,8 +28,8 @@ const FLAGS: &[Row] = &[
     (&["--strict"], EVERY, COUNTING),
     (&["--max-bad", "3"], EVENTS, COUNTING),
     (&["--geometry", "nominal"], LHCB, &COMMANDS),
-    (&["--velo-banks", "retina"], &["velo", "velo-ut", "long"], &COMMANDS),
-    (&["--preset", "best"], &["velo", "velo-ut", "scifi", "long", "cylinder"], &COMMANDS),
+    (&["--velo-banks", "retina"], &["velo", "velo-ut", "long", "long-ut"], &COMMANDS),
+    (&["--preset", "best"], &["velo", "velo-ut", "scifi", "long", "long-ut", "cylinder"], &COMMANDS),
     (&["--gang", "auto"], EVENTS, &COMMANDS),
     (&["--slice", "2"], EVENTS, &COMMANDS),
     (
@@ -93,7 +95,7 @@ fn what_a_refusal_says() {
         (&["run", PIXELS, "--slice", "4"][..], "blocks of hits"),
         (
             &["run", PIXELS, "--preset", "paper"],
-            "--preset is for the sequences velo, velo-ut, scifi, long, cylinder, and this is timepix",
+            "--preset is for the sequences velo, velo-ut, scifi, long, long-ut, cylinder, and this is timepix",
         ),
         (
             &["tune", VELO, "--max-bad", "2"],

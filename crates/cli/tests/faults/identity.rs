@@ -53,7 +53,7 @@ fn outputs_tell(folder: &Path, job: &[&str], expected: &[[Option<u64>; 3]]) -> V
 fn outputs_tell_which_events_they_are_of() {
     let folder = folder("identity");
     let simulated = [0, 1, 2].map(|event| [Some(event), Some(1), Some(event)]);
-    for sequence in ["velo", "velo-ut", "ut", "scifi", "scifi-hits", "long"] {
+    for sequence in ["velo", "velo-ut", "ut", "scifi", "scifi-hits", "long", "long-ut"] {
         let job = ["--sequence", sequence, "sim:lhcb,events=3"];
         outputs_tell(&folder, &job, &simulated);
         outputs_tell(&folder, &[&job[..], &["--events", "2:1", "--threads", "2"]].concat(), &simulated[2..]);
@@ -72,7 +72,7 @@ fn real_events_keep_their_numbers() {
             .map(|name| data.join(name).display().to_string());
     let folder = folder("real-identity");
     let expected: Vec<_> = (0..7).map(|event| [Some(event), Some(6_718_861), Some(6001 + event)]).collect();
-    for sequence in ["velo", "velo-ut", "ut", "scifi", "scifi-hits", "long"] {
+    for sequence in ["velo", "velo-ut", "ut", "scifi", "scifi-hits", "long", "long-ut"] {
         outputs_tell(&folder, &["--sequence", sequence, &events, "--geometry", &geometry], &expected);
     }
     let text = path(&folder, "a.ndjson");

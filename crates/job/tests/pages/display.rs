@@ -6,11 +6,12 @@ use serde_json::json;
 use std::path::{Path, PathBuf};
 
 /// Simulated events of each kind that has tracks.
-const EVENTS: [(SequenceName, &str); 5] = [
+const EVENTS: [(SequenceName, &str); 6] = [
     (SequenceName::Velo, "sim:velo,events=1,seed=3"),
     (SequenceName::VeloUt, "sim:lhcb,events=1,seed=3"),
     (SequenceName::SciFi, "sim:lhcb,events=1,seed=3"),
     (SequenceName::Long, "sim:lhcb,events=1,seed=3"),
+    (SequenceName::LongUt, "sim:lhcb,events=1,seed=3"),
     (SequenceName::Cylinder, "sim:cylinder,events=1,tracks=60,seed=3"),
 ];
 
