@@ -1,6 +1,8 @@
 //! Callers that do everything wrong, under AddressSanitizer and valgrind; allocations; changing engines in mid-run.
 
 mod common;
+#[path = "common/samples.rs"]
+mod samples;
 
 use common::{Library, missing, printed, tool};
 use std::process::Command;
@@ -58,15 +60,18 @@ fn nothing_is_allocated_once_memory_has_grown() {
     assert!(text.starts_with("0 allocations, "), "{text}");
 }
 
+/// Readout, two workers and the exchange of engines, each in a thread; one bank in 10,000 is damaged.
 #[test]
 fn engines_change_while_threads_run() {
     let library = Library::new();
-    for flags in [&[][..], &SANITIZED[..]] {
+    let mdf = library.folder().join("lhcb.mdf");
+    samples::simulate("lhcb", 7, &mdf);
+    for (flags, slices) in [(&[][..], "1000"), (&SANITIZED[..], "200")] {
         if !flags.is_empty() && !has_sanitizers() {
             continue;
         }
         let program = library.compile("../../examples/farm.cpp", flags);
-        let text = printed(library.command(program).arg("1000"));
-        assert!(text.starts_with("1000 engines, "), "{text}");
+        let text = printed(library.command(program).arg(&mdf).args(["nominal", slices, "1000"]));
+        assert!(text.contains(", 0 wrong"), "{text}");
     }
 }
