@@ -46,10 +46,13 @@ fn random_calls_get_codes() {
     let library = Library::new();
     let flags = if has_sanitizers() { &SANITIZED[..] } else { &[] };
     let program = library.compile("random_calls.cpp", flags);
+    let mdf = library.folder().join("lhcb.mdf");
+    samples::simulate("lhcb", 3, &mdf);
     // More by hand: PELOTON_CALLS=10000000.
     let calls = std::env::var("PELOTON_CALLS").unwrap_or("20000".into());
     for seed in ["1", "2", "3"] {
-        assert_eq!(printed(library.command(&program).args([seed, &calls])), "done", "seed {seed}");
+        let text = printed(library.command(&program).args([seed, &calls]).arg(&mdf));
+        assert!(text.starts_with(&format!("{calls} calls, ")), "seed {seed}: {text}");
     }
 }
 
@@ -58,6 +61,14 @@ fn nothing_is_allocated_once_memory_has_grown() {
     let library = Library::new();
     let text = printed(&mut library.command(library.compile("no_alloc.cpp", &[])));
     assert!(text.starts_with("0 allocations, "), "{text}");
+}
+
+/// Pools and streams with threads in a child of fork, which has none of them.
+#[test]
+fn children_of_fork_are_told_and_do_not_hang() {
+    let library = Library::new();
+    let program = library.compile("fork.cpp", &[]);
+    assert_eq!(printed(&mut library.command(program)), "parent and child are well");
 }
 
 /// Readout, two workers and the exchange of engines, each in a thread; one bank in 10,000 is damaged.
