@@ -121,4 +121,43 @@ mod tests {
         assert!(batch.blocks(&[BankBlock { align_log2: 17, ..block(7, &bytes) }], &[5, 6, 7]).is_err());
         assert_eq!((batch.ids().len(), batch.raw().len()), (6, 6));
     }
+
+    #[test]
+    fn events_have_the_numbers_of_their_odin_banks() {
+        let odin = |event: usize| {
+            let mut payload = [0_u8; 40];
+            payload[0] = 9;
+            payload[32] = 100 + event as u8;
+            payload
+        };
+        let (events, version) = (20, 7);
+        let ids: Vec<u64> = (0..events as u64).collect();
+        let numbers: Vec<u8> = (0..events).flat_map(odin).collect();
+        let hits: Vec<u8> = (0..4 * events).map(|byte| byte as u8).collect();
+        let (of_odin, of_ut) = (vec![bank_type::ODIN; events], vec![66; events]);
+        let (long, short) = (vec![40; events], vec![4; events]);
+        let blocks = [
+            BankBlock { source: 1, version, align_log2: 2, types: &of_odin, sizes: &long, payloads: &numbers },
+            BankBlock { source: 2, version, align_log2: 2, types: &of_ut, sizes: &short, payloads: &hits },
+        ];
+        let mut expected = EventBatch::default();
+        for event in 0..events {
+            expected.bank(bank_type::ODIN, version, 1, &odin(event));
+            expected.bank(66, version, 2, &hits[4 * event..][..4]);
+            expected.close(event as u64, Status::Ok);
+        }
+        assert!(expected.ids()[3].event == Some(103) && expected.ids()[3].run == Some(9), "{:?}", expected.ids()[3]);
+        let mut together = EventBatch::default();
+        assert_eq!(together.blocks(&blocks, &ids).unwrap(), 0);
+        // Event by event, since one bank is of another type.
+        let mut other = of_ut.clone();
+        other[7] = 255;
+        let mut apart = EventBatch::default();
+        assert_eq!(apart.blocks(&[blocks[0], BankBlock { types: &other, ..blocks[1] }], &ids).unwrap(), 0);
+        for batch in [&together, &apart] {
+            assert_eq!((batch.ids(), batch.raw().event_ids()), (expected.ids(), expected.raw().event_ids()));
+        }
+        let banks = |batch: &EventBatch, event| batch.raw().view().event(event).banks(BankKind::Ut).len();
+        assert_eq!([banks(&together, 7), banks(&apart, 7), banks(&apart, 8)], [1, 0, 1]);
+    }
 }
