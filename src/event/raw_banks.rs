@@ -104,7 +104,7 @@ pub(super) fn copy_payload(words: &mut [u32], first: usize, limit: usize, from: 
     } else {
         to[..bytes].copy_from_slice(&from[..bytes]);
     }
-    if bytes % 4 > 0 {
+    if !bytes.is_multiple_of(4) {
         let last = &mut words[first + bytes / 4];
         *last = u32::from_le(last.to_le() & ((1 << (8 * (bytes % 4))) - 1));
     }

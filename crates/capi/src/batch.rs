@@ -19,7 +19,7 @@ pub(crate) struct Filled {
 
 /// The memory of blocks that nobody needs any more, for other ones.
 fn emptied<'a>(blocks: Vec<BankBlock<'_>>) -> Vec<BankBlock<'a>> {
-    blocks.into_iter().filter_map(|_| None).collect()
+    blocks.into_iter().map_while(|_| None).collect()
 }
 
 const BATCH: &str = "batch";

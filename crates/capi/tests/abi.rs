@@ -109,7 +109,14 @@ fn list(header: &str, layouts: &str) -> String {
 struct Listed<'a> {
     number: u32,
     single: Vec<&'a str>,
-    structs: BTreeMap<&'a str, (usize, Vec<(&'a str, usize)>)>,
+    structs: BTreeMap<&'a str, Layout<'a>>,
+}
+
+/// The size of a struct, its fields and where they lie, bytes.
+#[derive(Default)]
+struct Layout<'a> {
+    size: usize,
+    fields: Vec<(&'a str, usize)>,
 }
 
 impl<'a> Listed<'a> {
@@ -122,11 +129,11 @@ impl<'a> Listed<'a> {
                 listed.number = number as u32;
             } else if let Some(name) = words.strip_prefix("struct ") {
                 open = name;
-                listed.structs.insert(name, (number, Vec::new()));
-            } else if let (Some(field), Some((_, fields))) =
+                listed.structs.insert(name, Layout { size: number, ..Layout::default() });
+            } else if let (Some(field), Some(layout)) =
                 (words.strip_prefix("  "), listed.structs.get_mut(open))
             {
-                fields.push((field, number));
+                layout.fields.push((field, number));
             } else {
                 listed.single.push(line);
             }
@@ -138,8 +145,8 @@ impl<'a> Listed<'a> {
     fn broken_by(&self, new: &Listed<'a>) -> Vec<String> {
         let gone = self.single.iter().filter(|line| !new.single.contains(line));
         let mut broken: Vec<_> = gone.map(|line| format!("gone or changed: {line}")).collect();
-        for (name, (size, fields)) in &self.structs {
-            let Some((new_size, new_fields)) = new.structs.get(name) else {
+        for (name, Layout { size, fields }) in &self.structs {
+            let Some(Layout { size: new_size, fields: new_fields }) = new.structs.get(name) else {
                 broken.push(format!("struct {name} is gone"));
                 continue;
             };

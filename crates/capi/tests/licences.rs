@@ -188,7 +188,8 @@ fn licences_of_all_that_is_compiled_in_are_there() {
     }
     assert!(crates.iter().all(|of| !of.licence.is_empty()));
     let made = document(&crates);
-    for words in ["Facebook", "Apache Software Foundation", "Permission is hereby granted", "Meta Platforms"] {
+    for words in ["Facebook", "Apache Software Foundation", "Permission is hereby granted", "Meta Platforms"]
+    {
         assert!(made.contains(words), "no `{words}`");
     }
     let path = root().join("THIRD-PARTY.md");

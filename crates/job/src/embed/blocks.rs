@@ -137,7 +137,14 @@ mod tests {
         let (of_odin, of_ut) = (vec![bank_type::ODIN; events], vec![66; events]);
         let (long, short) = (vec![40; events], vec![4; events]);
         let blocks = [
-            BankBlock { source: 1, version, align_log2: 2, types: &of_odin, sizes: &long, payloads: &numbers },
+            BankBlock {
+                source: 1,
+                version,
+                align_log2: 2,
+                types: &of_odin,
+                sizes: &long,
+                payloads: &numbers,
+            },
             BankBlock { source: 2, version, align_log2: 2, types: &of_ut, sizes: &short, payloads: &hits },
         ];
         let mut expected = EventBatch::default();
@@ -146,7 +153,11 @@ mod tests {
             expected.bank(66, version, 2, &hits[4 * event..][..4]);
             expected.close(event as u64, Status::Ok);
         }
-        assert!(expected.ids()[3].event == Some(103) && expected.ids()[3].run == Some(9), "{:?}", expected.ids()[3]);
+        assert!(
+            expected.ids()[3].event == Some(103) && expected.ids()[3].run == Some(9),
+            "{:?}",
+            expected.ids()[3]
+        );
         let mut together = EventBatch::default();
         assert_eq!(together.blocks(&blocks, &ids).unwrap(), 0);
         // Event by event, since one bank is of another type.
