@@ -1,10 +1,17 @@
-//! Gives the shared library its SONAME: programs look for the ABI that they were built with, not for a bare name.
+//! Gives the shared library its SONAME, libpeloton.so.PELOTON_ABI: programs look for the interface that they were built with,
+//! not for a bare name, and not for a version that says nothing of it.
+
+/// Where the number of the interface stands.
+const NAMES: &str = "src/names.rs";
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
-    let target = std::env::var("CARGO_CFG_TARGET_OS").unwrap_or_default();
-    if target == "linux" {
-        let major = std::env::var("CARGO_PKG_VERSION_MAJOR").unwrap_or_default();
-        println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libpeloton.so.{major}");
+    println!("cargo:rerun-if-changed={NAMES}");
+    let names = std::fs::read_to_string(NAMES).expect(NAMES);
+    let number =
+        names.lines().find_map(|line| line.strip_prefix("pub const PELOTON_ABI: u32 = ")?.strip_suffix(';'));
+    let number = number.expect("src/names.rs says `pub const PELOTON_ABI: u32 = N;`");
+    if std::env::var("CARGO_CFG_TARGET_OS").is_ok_and(|target| target == "linux") {
+        println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libpeloton.so.{number}");
     }
 }

@@ -3,6 +3,7 @@
 //! A batch of events is a few [`Column`]s and CSR offsets, exactly Arrow's list layout: one allocation
 //! each, 64-byte aligned, padded so that a full gang may load past the end of any segment.
 
+mod bank_blocks;
 mod column;
 mod counters;
 mod cylinder;
@@ -26,6 +27,7 @@ mod ut_hits;
 mod velo_hits;
 mod velo_ut_tracks;
 
+pub use bank_blocks::BankBlock;
 pub use column::{Column, PAD, Starts};
 pub use counters::{Counters, MAX_STAGES, StageClock, StageCounter, Truncation};
 pub use cylinder::{CYLINDER_LAYERS, CylinderBatch, CylinderEvent, CylinderSeeds, CylinderTruth, NO_HIT};

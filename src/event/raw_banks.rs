@@ -1,6 +1,7 @@
 //! Raw banks of a batch of events: what the readout boards sent, sorted by detector and source.
 
 use super::Column;
+use super::bank_blocks::Sorted;
 use crate::Status;
 
 /// Kinds of raw banks that hits are decoded from.
@@ -37,15 +38,16 @@ impl BankKind {
         Self::ALL.into_iter().find(|kind| kind.code() == code)
     }
 
-    /// Where a bank stands among those of its kind: the order of what it reads out.
-    fn rank(self, version: u8, source: u16) -> u16 {
-        match (self, version) {
+    /// Where a bank stands among those of an event: by kind, then in the order of what it reads out.
+    pub(super) fn key(self, version: u8, source: u16) -> u32 {
+        let rank = match (self, version) {
             // The upper bits say on which side of the beam the sensors stand.
             (Self::VeloRetina, 4) => source & 0x1FF,
             // Several numbers stand for one board; that of a board which cannot be comes last.
             (Self::Ut, 4) if source >> 11 != 0 => (2 * (source & 0xFF) + (source >> 10 & 1)).wrapping_sub(2),
             _ => source,
-        }
+        };
+        (self as u32) << 16 | u32::from(rank)
     }
 }
 
@@ -73,13 +75,39 @@ pub struct RawBank {
 /// | `status` | [`Status`] | events | anything but `Ok`: the event has no banks here and is skipped |
 #[derive(Debug, Clone)]
 pub struct RawBatch {
-    words: Column<u32>,
-    banks: Vec<RawBank>,
-    bank_start: Vec<u32>,
-    event_id: Vec<u64>,
-    status: Vec<Status>,
-    /// Banks of the event being put in.
-    open: Vec<(BankKind, RawBank)>,
+    pub(super) words: Column<u32>,
+    pub(super) banks: Vec<RawBank>,
+    pub(super) bank_start: Vec<u32>,
+    pub(super) event_id: Vec<u64>,
+    pub(super) status: Vec<Status>,
+    /// Banks of the event being put in, with their keys.
+    pub(super) open: Vec<(u32, RawBank)>,
+    /// Whether the keys rise from bank to bank: the usual order, in which nothing needs to be sorted.
+    rises: bool,
+    /// Blocks of an event builder, as they are put in.
+    pub(super) blocks: Vec<Sorted>,
+}
+
+/// Bytes that are copied at once: a length that the compiler knows costs no call and no branch on it.
+const CHUNK: usize = 64;
+
+/// Copies the first `bytes` of `from` to the word `first`, and fills the last word up with zeros. What lies behind them in `from`
+/// may be read, and words before `limit` written.
+#[inline(always)]
+pub(super) fn copy_payload(words: &mut [u32], first: usize, limit: usize, from: &[u8], bytes: usize) {
+    let to: &mut [u8] = bytemuck::cast_slice_mut(&mut words[first..limit]);
+    let chunks = bytes.div_ceil(CHUNK) * CHUNK;
+    if chunks <= from.len() && chunks <= to.len() {
+        for (to, from) in to.chunks_exact_mut(CHUNK).zip(from[..chunks].chunks_exact(CHUNK)) {
+            to.copy_from_slice(from);
+        }
+    } else {
+        to[..bytes].copy_from_slice(&from[..bytes]);
+    }
+    if !bytes.is_multiple_of(4) {
+        let last = &mut words[first + bytes / 4];
+        *last = u32::from_le(last.to_le() & ((1 << (8 * (bytes % 4))) - 1));
+    }
 }
 
 impl Default for RawBatch {
@@ -91,6 +119,8 @@ impl Default for RawBatch {
             event_id: Vec::new(),
             status: Vec::new(),
             open: Vec::new(),
+            rises: true,
+            blocks: Vec::new(),
         }
     }
 }
@@ -103,7 +133,12 @@ impl RawBatch {
         self.bank_start.truncate(1);
         self.event_id.clear();
         self.status.clear();
+        self.drop_open();
+    }
+
+    fn drop_open(&mut self) {
         self.open.clear();
+        self.rises = true;
     }
 
     /// Number of events.
@@ -141,35 +176,55 @@ impl RawBatch {
         payload: &[u8],
     ) -> std::result::Result<(), Status> {
         let bytes = u16::try_from(payload.len()).map_err(|_| Status::OversizedBank)?;
+        self.push_first(kind, source, version, payload, bytes)
+    }
+
+    /// As [`push_bank`](Self::push_bank), of the first bytes of `from`; what lies behind them may be read, which is faster
+    /// than to stop at their end.
+    ///
+    /// # Panics
+    /// When `from` has fewer bytes.
+    pub fn push_first(
+        &mut self,
+        kind: BankKind,
+        source: u16,
+        version: u8,
+        from: &[u8],
+        bytes: u16,
+    ) -> std::result::Result<(), Status> {
         let first = self.words.len();
-        let end = first + payload.len().div_ceil(4);
         let first_word = u32::try_from(first).map_err(|_| Status::OversizedBank)?;
-        self.words.set_len(end);
-        if end > first {
-            self.words[end - 1] = 0;
-        }
-        bytemuck::cast_slice_mut(&mut self.words[first..])[..payload.len()].copy_from_slice(payload);
-        self.open.push((kind, RawBank { first: first_word, bytes, source, version }));
+        self.words.set_len(first + usize::from(bytes).div_ceil(4));
+        // The padding behind the words takes what is copied too much.
+        let words = self.words.padded_mut();
+        copy_payload(words, first, words.len(), from, bytes.into());
+        let key = kind.key(version, source);
+        self.rises &= self.open.last().is_none_or(|(last, _)| *last < key);
+        self.open.push((key, RawBank { first: first_word, bytes, source, version }));
         Ok(())
     }
 
     /// Ends the event: sorts its banks, and drops them all when `status` is not `Ok` or one of them came
     /// twice. Returns what became of the event.
     pub fn close_event(&mut self, event_id: u64, status: Status) -> Status {
-        let key = |(kind, bank): &(BankKind, RawBank)| (*kind as usize, kind.rank(bank.version, bank.source));
-        self.open.sort_unstable_by_key(|entry| (key(entry), entry.1.first));
-        let twice = self.open.windows(2).any(|pair| key(&pair[0]) == key(&pair[1]));
+        let mut twice = false;
+        if !self.rises {
+            self.open.sort_unstable_by_key(|(key, bank)| (*key, bank.first));
+            twice = self.open.windows(2).any(|pair| pair[0].0 == pair[1].0);
+        }
         let status = if status == Status::Ok && twice { Status::DuplicateBank } else { status };
         if status != Status::Ok {
             let first = self.open.iter().map(|(_, bank)| bank.first as usize).min();
             self.words.set_len(first.unwrap_or(self.words.len()));
-            self.open.clear();
+            self.drop_open();
         }
+        let before = self.banks.len();
+        self.banks.extend(self.open.iter().map(|(_, bank)| bank));
         for kind in BankKind::ALL {
-            self.banks.extend(self.open.iter().filter(|(of, _)| *of == kind).map(|(_, bank)| bank));
-            self.bank_start.push(self.banks.len() as u32);
+            let end = self.open.partition_point(|(key, _)| *key >> 16 <= kind as u32);
+            self.bank_start.push((before + end) as u32);
         }
-        self.open.clear();
+        self.drop_open();
         self.event_id.push(event_id);
         self.status.push(status);
         status
@@ -301,6 +356,48 @@ mod tests {
         assert_eq!(event.bytes(&event.banks(BankKind::VeloRetina)[0]), [9, 1, 2, 3, 4]);
         assert_eq!(event.words(&event.banks(BankKind::VeloRetina)[0])[1], 4, "filled up with zeros");
         assert!(!event.has(BankKind::VeloSuperpixel) && event.has(BankKind::SciFi));
+    }
+
+    #[test]
+    fn banks_are_the_same_in_any_order_and_from_longer_bytes() {
+        let from: Vec<u8> = (0..4000u32).map(|i| (i % 251 + 1) as u8).collect();
+        let lengths = [0u16, 1, 2, 3, 4, 5, 60, 63, 64, 65, 127, 128, 130, 3999, 4000];
+        let fill = |numbers: &[u16], exact: bool| {
+            let mut batch = RawBatch::default();
+            // What lay in the memory before must not shine through.
+            batch.push_bank(BankKind::Ut, 0, 3, &[0xFF; 20_000]).unwrap();
+            assert_eq!(batch.close_event(0, Status::DaqError), Status::DaqError);
+            batch.drop_failed();
+            for number in numbers {
+                let bytes = lengths[usize::from(*number)];
+                let kind = if number % 2 == 0 { BankKind::Ut } else { BankKind::VeloRetina };
+                let from = if exact { &from[..usize::from(bytes)] } else { &from[..] };
+                batch.push_first(kind, *number, 3, from, bytes).unwrap();
+            }
+            assert_eq!(batch.close_event(1, Status::Ok), Status::Ok);
+            batch
+        };
+        let numbers: Vec<u16> = (0..lengths.len() as u16).collect();
+        let (odd, even): (Vec<u16>, Vec<u16>) = numbers.iter().partition(|number| *number % 2 == 1);
+        let mut backwards = numbers.clone();
+        backwards.reverse();
+        for order in [&[&odd[..], &even].concat(), &numbers, &backwards] {
+            for exact in [true, false] {
+                let batch = fill(order, exact);
+                let event = batch.view().event(0);
+                for (kind, expected) in [(BankKind::VeloRetina, &odd), (BankKind::Ut, &even)] {
+                    let banks = event.banks(kind);
+                    assert_eq!(&banks.iter().map(|bank| bank.source).collect::<Vec<_>>(), expected);
+                    for bank in banks {
+                        let bytes = usize::from(lengths[usize::from(bank.source)]);
+                        assert_eq!(event.bytes(bank), &from[..bytes]);
+                        let words = bytemuck::cast_slice::<u32, u8>(event.words(bank));
+                        assert!(words[bytes..].iter().all(|byte| *byte == 0), "{bytes} bytes");
+                    }
+                }
+                assert!(!event.has(BankKind::SciFi) && !event.has(BankKind::VeloSuperpixel));
+            }
+        }
     }
 
     #[test]

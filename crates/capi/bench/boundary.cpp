@@ -1,30 +1,29 @@
-// What the boundary costs: a loop of a C++ program over hits in memory, and the ways of raw banks into a batch.
+// What the boundary costs: loops of a C++ program over events in memory, and the ways of raw banks into a batch.
 //
-// usage: boundary hits FILE PASSES            µs per event of the loop, beside `peloton throughput --threads 1`
-//        boundary banks MDF GEOMETRY PASSES   µs per event: bank by bank, as blocks, as MDF bytes, and the Velo sequence
-// FILE is a file of columns, as PELOTON_COLUMNS=FILE cargo test --test same_bits writes it.
+// usage: boundary hits FILE PASSES                    the Velo sequence over hits, 4 events a call
+//        boundary raw MDF GEOMETRY PASSES             the same over raw banks, which lie in a batch
+//        boundary ways MDF GEOMETRY PASSES [EVENTS]   bank by bank, as blocks of an event builder, as MDF bytes, and the Velo sequence
+// FILE is a file of columns, as PELOTON_COLUMNS=FILE cargo test --test same_bits writes it. The first two are for
+// against_throughput.py, beside `peloton throughput --threads 1`; `ways` prints CPU time, us per event, the least of its passes.
+// EVENTS is the size of the slice (those of the file, again and again).
+#include "../examples/mdf_banks.hpp"
+
 #include <peloton.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
-#include <cstring>
-#include <fstream>
-#include <iterator>
+#include <ctime>
 #include <map>
-#include <string>
 #include <tuple>
-#include <vector>
 
 namespace {
-using Clock = std::chrono::steady_clock;
 using Bytes = std::vector<std::uint8_t>;
 
-double since(Clock::time_point begin) { return std::chrono::duration<double, std::micro>(Clock::now() - begin).count(); }
-
-Bytes read_file(const char *path) {
-  std::ifstream file(path, std::ios::binary);
-  return Bytes(std::istreambuf_iterator<char>(file), {});
+/// CPU time of this thread, us.
+double now() {
+  std::timespec time;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return 1e6 * double(time.tv_sec) + 1e-3 * double(time.tv_nsec);
 }
 
 template <class T> const T *take(const std::uint8_t *&at, std::size_t count) {
@@ -33,9 +32,9 @@ template <class T> const T *take(const std::uint8_t *&at, std::size_t count) {
   return values;
 }
 
-/// Least time of some passes over all events, 64 at once, as the event count and µs per event.
 int hits(const char *path, int passes) {
-  Bytes bytes = read_file(path);
+  std::ifstream file(path, std::ios::binary);
+  Bytes bytes(std::istreambuf_iterator<char>(file), {});
   const std::uint8_t *at = bytes.data();
   std::size_t events = *take<std::uint64_t>(at, 1), count = *take<std::uint64_t>(at, 1);
   auto *x = take<float>(at, count), *y = take<float>(at, count), *z = take<float>(at, count);
@@ -50,11 +49,8 @@ int hits(const char *path, int passes) {
     std::for_each(own.rbegin(), own.rend(), [from = own[0]](std::uint32_t &value) { value -= from; });
     starts.push_back(own);
   }
-  double best = 1e30;
   std::size_t tracks = 0;
-  for (int pass = 0; pass < passes; ++pass) {
-    tracks = 0;
-    auto begin = Clock::now();
+  for (int pass = 0; pass < passes; ++pass)
     for (std::size_t number = 0; number < starts.size(); ++number) {
       std::size_t from = start[52 * slice * number];
       auto &own = starts[number];
@@ -63,45 +59,43 @@ int hits(const char *path, int passes) {
       peloton::run(engine, workspace, view, result);
       tracks += result.velo_tracks().tracks;
     }
-    best = std::min(best, since(begin) / double(events));
-  }
-  std::printf("%zu events, %zu tracks: %.3f us per event\n", events, tracks, best);
+  std::printf("%zu events, %zu tracks\n", events, tracks / std::size_t(passes));
   return 0;
 }
 
-struct Bank {
-  std::uint8_t type, version;
-  std::uint16_t source;
-  const std::uint8_t *payload;
-  std::uint16_t bytes;
+int raw(const char *path, const char *geometry, int passes) {
+  MdfFile file(path);
+  peloton::Engine engine("", geometry);
+  auto workspace = engine.workspace();
+  auto result = engine.result();
+  peloton::Batch batch;
+  batch.mdf({file.bytes.data(), file.bytes.size()});
+  std::size_t tracks = 0;
+  for (int pass = 0; pass < passes; ++pass) {
+    peloton::run(engine, workspace, batch, result);
+    tracks += result.velo_tracks().tracks;
+  }
+  std::printf("%zu events, %zu tracks\n", file.events.size(), tracks / std::size_t(passes));
+  return 0;
+}
+
+/// Data by source, as an event builder has it: payloads begin at multiples of 8 bytes.
+struct Source {
+  Bytes types, payloads;
+  std::vector<std::uint16_t> sizes;
 };
 
-int banks(const char *path, const char *geometry, int passes) {
-  Bytes bytes = read_file(path);
-  std::vector<std::vector<Bank>> events;
-  for (std::size_t at = 0; at + 48 <= bytes.size();) {
-    std::uint32_t size;
-    std::memcpy(&size, &bytes[at], 4);
-    std::vector<Bank> event;
-    for (std::size_t bank = at + 48; bank + 8 <= at + size;) {
-      auto pair = [&](std::size_t i) { return std::uint16_t(bytes[bank + i] | bytes[bank + i + 1] << 8); };
-      std::uint16_t length = pair(2);
-      if (bytes[bank + 4] == 63 || bytes[bank + 4] == 73)
-        event.push_back({bytes[bank + 4], bytes[bank + 5], pair(6), &bytes[bank + 8], std::uint16_t(length - 8)});
-      bank += (length + 3u) / 4 * 4;
-    }
-    events.push_back(event);
-    at += size;
-  }
-  // The same by source, payloads at multiples of 8 bytes.
-  struct Source {
-    Bytes types, payloads;
-    std::vector<std::uint16_t> sizes;
-  };
+int ways(const char *path, const char *geometry, int passes, std::size_t wanted) {
+  MdfFile file(path);
+  std::vector<std::vector<Bank>> events(wanted > 0 ? wanted : file.events.size());
   std::map<std::tuple<int, int, int>, Source> sources;
   std::vector<std::uint64_t> ids;
+  Bytes bytes;
   for (std::size_t number = 0; number < events.size(); ++number, ids.push_back(number))
-    for (auto &bank : events[number]) {
+    for (auto &bank : file.events[number % file.events.size()]) {
+      if (bank.type != 63 && bank.type != 73)
+        continue;
+      events[number].push_back(bank);
       auto &source = sources[{bank.type, bank.version, bank.source}];
       source.types.resize(number, 255), source.sizes.resize(number, 0);
       source.payloads.resize((source.payloads.size() + 7) / 8 * 8);
@@ -120,28 +114,29 @@ int banks(const char *path, const char *geometry, int passes) {
   auto result = engine.result();
   peloton::Batch batch;
   double best[4] = {1e30, 1e30, 1e30, 1e30};
+  auto timed = [&](int which, std::size_t of, auto work) {
+    double begin = now();
+    work();
+    best[which] = std::min(best[which], (now() - begin) / double(of));
+  };
   for (int pass = 0; pass < passes; ++pass) {
-    auto timed = [&](int which, auto work) {
-      auto begin = Clock::now();
-      work();
-      best[which] = std::min(best[which], since(begin) / double(events.size()));
-    };
     batch.clear();
-    timed(2, [&] { batch.mdf({bytes.data(), bytes.size()}); });
+    timed(2, file.events.size(), [&] { batch.mdf({file.bytes.data(), file.bytes.size()}); });
     batch.clear();
-    timed(1, [&] { batch.blocks({blocks.data(), blocks.size()}, {ids.data(), ids.size()}); });
-    batch.clear();
-    timed(0, [&] {
+    timed(0, events.size(), [&] {
       for (std::size_t number = 0; number < events.size(); ++number) {
         for (auto &bank : events[number])
           batch.bank(bank.type, bank.version, bank.source, {bank.payload, bank.bytes});
         batch.event(number);
       }
     });
-    timed(3, [&] { peloton::run(engine, workspace, batch, result); });
+    batch.clear();
+    timed(1, events.size(), [&] { batch.blocks({blocks.data(), blocks.size()}, {ids.data(), ids.size()}); });
+    timed(3, events.size(), [&] { peloton::run(engine, workspace, batch, result); });
   }
-  std::printf("%zu events, us per event: bank by bank %.2f, blocks %.2f, MDF bytes (all banks) %.2f; velo %.2f\n",
-              events.size(), best[0], best[1], best[2], best[3]);
+  std::printf("%zu events, %zu blocks, us per event: bank by bank %.2f, blocks %.2f, MDF bytes (all banks) %.2f; velo %.2f\n",
+              events.size(), blocks.size(), best[0], best[1], best[2], best[3]);
+  std::printf("blocks cost %.1f %% of the Velo sequence\n", 100 * best[1] / best[3]);
   return 0;
 }
 } // namespace
@@ -150,8 +145,10 @@ int main(int count, char **argument) {
   std::string what = count > 3 ? argument[1] : "";
   if (what == "hits")
     return hits(argument[2], std::stoi(argument[3]));
-  if (what == "banks" && count > 4)
-    return banks(argument[2], argument[3], std::stoi(argument[4]));
-  std::fprintf(stderr, "usage: boundary hits FILE PASSES | boundary banks MDF GEOMETRY PASSES\n");
+  if (what == "raw" && count > 4)
+    return raw(argument[2], argument[3], std::stoi(argument[4]));
+  if (what == "ways" && count > 4)
+    return ways(argument[2], argument[3], std::stoi(argument[4]), count > 5 ? std::stoul(argument[5]) : 0);
+  std::fprintf(stderr, "usage: boundary hits FILE PASSES | raw MDF GEOMETRY PASSES | ways MDF GEOMETRY PASSES [EVENTS]\n");
   return 2;
 }

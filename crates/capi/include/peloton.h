@@ -79,7 +79,8 @@ struct ArrowArray {
 // The system gives no more threads or memory.
 #define PELOTON_SYSTEM -11
 
-// The version of this interface. It rises whenever a program built with an older header would go wrong.
+// The version of this interface. It rises whenever a program built with an older header would go wrong; the SONAME of the
+// shared library ends with it (build.rs reads this line).
 #define PELOTON_ABI 1
 
 // Type of a column: statuses of events, uint16_t.

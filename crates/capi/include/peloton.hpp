@@ -1,7 +1,8 @@
 // peloton.hpp: the C interface as C++17 classes, header only. Objects own their handles and can be moved, not copied.
 //
-// Every operation has two forms: `run` throws peloton::Error, `try_run` is noexcept and answers with a code. With exceptions
-// switched off (-fno-exceptions) only the second forms exist. Ownership and threads: crates/capi/README.md.
+// Every operation that can fail has two forms: `run` throws peloton::Error, `try_run` is noexcept and answers with a code; objects
+// that are made of an engine have a constructor that throws, and `try_make`. With exceptions switched off (-fno-exceptions)
+// only the second forms exist. Ownership and threads: crates/capi/README.md.
 #ifndef PELOTON_HPP
 #define PELOTON_HPP
 
@@ -120,6 +121,10 @@ public:
       return PELOTON_ABI_MISMATCH;
     return fill([&](peloton_engine **to) { return peloton_engine_new(toml.data(), toml.size(), geometry, to); });
   }
+  /// Writes version, ISA, configuration and so on as JSON; `needed` gets the bytes of all of it, with the zero behind it.
+  std::int32_t try_json(char *to, std::size_t capacity, std::size_t *needed = nullptr) const noexcept {
+    return peloton_engine_json(get(), to, capacity, needed);
+  }
   /// The name of a stage, whose counts are counters.stage[number].
   const char *stage(std::uint32_t number) const noexcept { return peloton_engine_stage(get(), number); }
 #ifdef PELOTON_EXCEPTIONS
@@ -131,9 +136,9 @@ public:
   /// Version, ISA, configuration and so on, as JSON.
   std::string json() const {
     std::size_t needed = 0;
-    check(peloton_engine_json(get(), nullptr, 0, &needed));
+    check(try_json(nullptr, 0, &needed));
     std::string text(needed, '\0');
-    check(peloton_engine_json(get(), text.data(), text.size(), nullptr));
+    check(try_json(text.data(), text.size()));
     text.resize(needed - 1);
     return text;
   }
@@ -149,21 +154,20 @@ public:
   std::int32_t try_make(const Engine &engine) noexcept {
     return fill([&](peloton_workspace **to) { return peloton_workspace_new(engine.get(), to); });
   }
+#ifdef PELOTON_EXCEPTIONS
+  explicit Workspace(const Engine &engine) { check(try_make(engine)); }
+#endif
 };
 
 /// Raw banks of events.
 class Batch : public detail::Handle<peloton_batch, peloton_batch_free> {
 public:
-  /// Makes the batch; without memory for it, it stays false.
+  /// An empty batch, which cannot fail.
   Batch() noexcept {
     fill([](peloton_batch **to) { return peloton_batch_new(to); });
   }
-  std::int32_t clear() noexcept { return peloton_batch_clear(get()); }
-  std::size_t events() const noexcept {
-    std::size_t count = 0;
-    peloton_batch_events(get(), &count);
-    return count;
-  }
+  std::int32_t try_clear() noexcept { return peloton_batch_clear(get()); }
+  std::int32_t try_events(std::size_t &count) const noexcept { return peloton_batch_events(get(), &count); }
   std::int32_t try_bank(std::uint8_t type, std::uint8_t version, std::uint16_t source,
                         Span<const std::uint8_t> payload) noexcept {
     return peloton_batch_bank(get(), type, version, source, payload.data(), payload.size());
@@ -179,6 +183,14 @@ public:
     return peloton_batch_blocks(get(), blocks.data(), blocks.size(), ids.data(), ids.size(), faulty);
   }
 #ifdef PELOTON_EXCEPTIONS
+  /// Removes all events and keeps the memory.
+  void clear() { check(try_clear()); }
+  /// Number of events.
+  std::size_t events() const {
+    std::size_t count = 0;
+    check(try_events(count));
+    return count;
+  }
   void bank(std::uint8_t type, std::uint8_t version, std::uint16_t source, Span<const std::uint8_t> payload) {
     check(try_bank(type, version, source, payload));
   }
@@ -266,10 +278,13 @@ public:
   std::int32_t try_make(const Engine &engine) noexcept {
     return fill([&](peloton_result **to) { return peloton_result_new(engine.get(), to); });
   }
-  /// Number of events.
-  std::size_t events() const noexcept {
-    std::size_t count = 0;
-    return peloton_result_items(get(), 0, &count) == PELOTON_OK ? count : 0;
+  std::int32_t try_items(std::uint32_t depth, std::size_t &count) const noexcept {
+    return peloton_result_items(get(), depth, &count);
+  }
+  std::int32_t try_columns(std::size_t &count) const noexcept { return peloton_result_columns(get(), &count); }
+  std::int32_t try_column_at(std::size_t index, peloton_column &view) const noexcept {
+    view.size = sizeof view;
+    return peloton_result_column_at(get(), index, &view);
   }
   std::int32_t try_column(const char *name, peloton_column &view) const noexcept {
     view.size = sizeof view;
@@ -280,6 +295,27 @@ public:
     return peloton_result_arrow(get(), &schema, &array);
   }
 #ifdef PELOTON_EXCEPTIONS
+  explicit Result(const Engine &engine) { check(try_make(engine)); }
+  /// Number of items at a depth: 0 events (or clusters), 1 tracks (or hits where there are no tracks), 2 hits.
+  std::size_t items(std::uint32_t depth) const {
+    std::size_t count = 0;
+    check(try_items(depth, count));
+    return count;
+  }
+  /// Number of events.
+  std::size_t events() const { return items(0); }
+  /// Number of columns.
+  std::size_t columns() const {
+    std::size_t count = 0;
+    check(try_columns(count));
+    return count;
+  }
+  /// The column at an index: its name, type and values.
+  peloton_column column_at(std::size_t index) const {
+    peloton_column view{};
+    check(try_column_at(index, view));
+    return view;
+  }
   /// A column of any sequence by its name (docs/columns.md); T must be its type. Statuses are std::uint16_t, starts
   /// std::uint32_t.
   template <class T> Span<const T> column(const char *name) const {
@@ -297,7 +333,14 @@ public:
     check(try_velo_tracks(view));
     return view;
   }
+  /// Moves the columns out; schema and array hold nothing before, and belong to the caller.
+  void arrow(ArrowSchema &schema, ArrowArray &array) { check(try_arrow(schema, array)); }
 #endif
+};
+
+/// hash_int and output_hash of `peloton run --json`.
+struct Hashes {
+  std::uint64_t hash_int = 0, output_hash = 0;
 };
 
 /// Hashes results over runs, as `peloton run --json` does.
@@ -307,7 +350,21 @@ public:
     fill([](peloton_hasher **to) { return peloton_hasher_new(to); });
   }
   std::int32_t try_add(const Result &result) noexcept { return peloton_hasher_add(get(), result.get()); }
-  std::int32_t try_end(std::uint64_t (&hash)[2]) const noexcept { return peloton_hasher_end(get(), hash); }
+  std::int32_t try_end(Hashes &hashes) const noexcept {
+    std::uint64_t hash[2];
+    std::int32_t code = peloton_hasher_end(get(), hash);
+    if (code == PELOTON_OK)
+      hashes = {hash[0], hash[1]};
+    return code;
+  }
+#ifdef PELOTON_EXCEPTIONS
+  void add(const Result &result) { check(try_add(result)); }
+  Hashes end() const {
+    Hashes hashes;
+    check(try_end(hashes));
+    return hashes;
+  }
+#endif
 };
 
 /// Runs on the calling thread.
@@ -337,6 +394,12 @@ public:
   std::int32_t try_run(const peloton_velo_hits &hits, Result &result, Counters *counters = nullptr) noexcept {
     return peloton_pool_run_hits(get(), &hits, result.get(), counters);
   }
+#ifdef PELOTON_EXCEPTIONS
+  Pool(const Engine &engine, std::size_t threads) { check(try_make(engine, threads)); }
+  template <class Events> void run(const Events &events, Result &result, Counters *counters = nullptr) {
+    check(try_run(events, result, counters));
+  }
+#endif
 };
 
 /// An endless stream of pixel hits.
@@ -355,19 +418,21 @@ public:
                             peloton_pixel_counts *counts = nullptr) noexcept {
     return peloton_stream_clusters(get(), result.get(), counters, counts);
   }
+#ifdef PELOTON_EXCEPTIONS
+  explicit Stream(const Engine &engine, const peloton_layout *layout = nullptr) { check(try_make(engine, layout)); }
+  void tpx3(Span<const std::uint8_t> bytes) { check(try_tpx3(bytes)); }
+  void hits(const peloton_pixel_hits &hits) { check(try_hits(hits)); }
+  void end() { check(try_end()); }
+  /// Moves the clusters that are complete into the result.
+  void clusters(Result &result, Counters *counters = nullptr, peloton_pixel_counts *counts = nullptr) {
+    check(try_clusters(result, counters, counts));
+  }
+#endif
 };
 
 #ifdef PELOTON_EXCEPTIONS
-inline Workspace Engine::workspace() const {
-  Workspace made;
-  check(made.try_make(*this));
-  return made;
-}
-inline Result Engine::result() const {
-  Result made;
-  check(made.try_make(*this));
-  return made;
-}
+inline Workspace Engine::workspace() const { return Workspace(*this); }
+inline Result Engine::result() const { return Result(*this); }
 /// Runs raw banks or hits on the calling thread.
 template <class Events>
 void run(const Engine &engine, Workspace &workspace, const Events &events, Result &result,

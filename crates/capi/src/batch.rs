@@ -3,11 +3,24 @@
 use crate::guard::{enter, invalid};
 use crate::pointers::{free, hand_over, look, put, put_if_wanted, read_struct, reference, slice, take};
 use crate::structs::peloton_block;
-use peloton_job::embed::{Block, EventBatch, known_status};
+use peloton_core::event::BankBlock;
+use peloton_job::embed::{EventBatch, known_status};
 use std::sync::RwLock;
 
 /// Raw banks of events, copied once into memory of the library. Filled by one thread, run by any number.
-pub struct peloton_batch(pub(crate) RwLock<EventBatch>);
+pub struct peloton_batch(pub(crate) RwLock<Filled>);
+
+#[derive(Default)]
+pub(crate) struct Filled {
+    pub(crate) events: EventBatch,
+    /// Memory for the blocks of a call.
+    blocks: Vec<BankBlock<'static>>,
+}
+
+/// The memory of blocks that nobody needs any more, for other ones.
+fn emptied<'a>(blocks: Vec<BankBlock<'_>>) -> Vec<BankBlock<'a>> {
+    blocks.into_iter().map_while(|_| None).collect()
+}
 
 const BATCH: &str = "batch";
 
@@ -26,7 +39,7 @@ pub unsafe extern "C" fn peloton_batch_clear(batch: *mut peloton_batch) -> i32 {
     enter(|| {
         // SAFETY: the caller's batch lives.
         let batch = unsafe { reference(batch, BATCH)? };
-        take(&batch.0, BATCH)?.clear();
+        take(&batch.0, BATCH)?.events.clear();
         Ok(())
     })
 }
@@ -37,7 +50,7 @@ pub unsafe extern "C" fn peloton_batch_clear(batch: *mut peloton_batch) -> i32 {
 pub unsafe extern "C" fn peloton_batch_events(batch: *const peloton_batch, events: *mut usize) -> i32 {
     // SAFETY: the caller's batch lives, and events may be written to.
     enter(|| unsafe {
-        let count = look(&reference(batch, BATCH)?.0, BATCH)?.raw().len();
+        let count = look(&reference(batch, BATCH)?.0, BATCH)?.events.raw().len();
         put(events, count, "events")
     })
 }
@@ -57,7 +70,7 @@ pub unsafe extern "C" fn peloton_batch_bank(
     enter(|| {
         // SAFETY: the caller's batch lives, and payload holds as many bytes.
         let (batch, payload) = unsafe { (reference(batch, BATCH)?, slice(payload, bytes, "payload")?) };
-        take(&batch.0, BATCH)?.bank(r#type, version, source, payload);
+        take(&batch.0, BATCH)?.events.bank(r#type, version, source, payload);
         Ok(())
     })
 }
@@ -74,7 +87,7 @@ pub unsafe extern "C" fn peloton_batch_event(
     // SAFETY: the caller's batch lives, and became is NULL or may be written to.
     enter(|| unsafe {
         let batch = reference(batch, BATCH)?;
-        let closed = take(&batch.0, BATCH)?.close(event_id, known_status(status)?);
+        let closed = take(&batch.0, BATCH)?.events.close(event_id, known_status(status)?);
         put_if_wanted(became, closed.code(), "became")
     })
 }
@@ -93,7 +106,7 @@ pub unsafe extern "C" fn peloton_batch_mdf(
     // SAFETY: the caller's batch lives, bytes holds n bytes, the others are NULL or may be written to.
     enter(|| unsafe {
         let (batch, bytes) = (reference(batch, BATCH)?, slice(bytes, n, "bytes")?);
-        let (taken, count) = take(&batch.0, BATCH)?.mdf(bytes)?;
+        let (taken, count) = take(&batch.0, BATCH)?.events.mdf(bytes)?;
         put_if_wanted(used, taken, "used")?;
         put_if_wanted(events, count, "events")
     })
@@ -114,9 +127,10 @@ pub unsafe extern "C" fn peloton_batch_blocks(
 ) -> i32 {
     // SAFETY: the caller's batch lives, and arrays hold as many values as is said.
     enter(|| unsafe {
-        let batch = reference(batch, BATCH)?;
         let event_ids = slice(event_ids, events, "event_ids")?;
-        let mut parts = Vec::new();
+        let mut batch = take(&reference(batch, BATCH)?.0, BATCH)?;
+        let Filled { events: batch, blocks: memory } = &mut *batch;
+        let mut parts = emptied(std::mem::take(memory));
         if block_count > 0 {
             // Blocks lie as far apart as the caller's header says.
             let stride = read_struct(blocks, "blocks")?.size;
@@ -126,7 +140,7 @@ pub unsafe extern "C" fn peloton_batch_blocks(
             for number in 0..block_count {
                 let at = blocks.cast::<u8>().add(number * stride).cast::<peloton_block>();
                 let block = read_struct(at, "a block")?;
-                parts.push(Block {
+                parts.push(BankBlock {
                     source: block.source,
                     version: block.version,
                     align_log2: block.align_log2,
@@ -136,7 +150,8 @@ pub unsafe extern "C" fn peloton_batch_blocks(
                 });
             }
         }
-        let found = take(&batch.0, BATCH)?.blocks(&parts, event_ids)?;
+        let found = batch.blocks(&parts, event_ids)?;
+        *memory = emptied(parts);
         put_if_wanted(faulty, found, "faulty")
     })
 }

@@ -7,7 +7,8 @@ use std::ffi::{CString, c_char};
 use std::ptr::null;
 use std::sync::LazyLock;
 
-/// The version of this interface. It rises whenever a program built with an older header would go wrong.
+/// The version of this interface. It rises whenever a program built with an older header would go wrong; the SONAME of the
+/// shared library ends with it (build.rs reads this line).
 pub const PELOTON_ABI: u32 = 1;
 
 static STATUSES: LazyLock<Vec<CString>> =

@@ -12,7 +12,11 @@ const MAX_STRUCT: usize = 4096;
 ///
 /// # Safety
 /// It is `repr(C)`, begins with `size: usize`, has no padding that anybody reads, and is valid with all bytes zero.
-pub unsafe trait Crossing: Copy {}
+pub unsafe trait Crossing: Copy {
+    /// The sizes that it has had, bytes: the first one with this number of the interface, and one more each time that fields were
+    /// added behind; the last one is its own.
+    const SIZES: &'static [usize];
+}
 
 /// Whether a pointer can point to a `T` at all.
 pub fn check<T>(pointer: *const T, name: &str) -> Result<()> {
@@ -107,7 +111,8 @@ pub unsafe fn put_if_wanted<T>(to: *mut T, value: T, name: &str) -> Result<()> {
     if to.is_null() { Ok(()) } else { unsafe { put(to, value, name) } }
 }
 
-/// How many bytes of a struct both sides know.
+/// How many bytes of a struct both sides know: whole fields, since a size between those that it has had counts as the one
+/// below. No caller has less than the first one.
 ///
 /// # Safety
 /// A pointer that is not NULL points to a size.
@@ -115,10 +120,14 @@ unsafe fn common_size<T: Crossing>(pointer: *const T, name: &str) -> Result<usiz
     check(pointer, name)?;
     // SAFETY: not NULL and aligned, and every such struct begins with its size.
     let size = unsafe { pointer.cast::<usize>().read() };
-    if (size_of::<usize>() + 1..=MAX_STRUCT).contains(&size) {
-        return Ok(size.min(size_of::<T>()));
+    let known = T::SIZES.iter().rev().find(|known| **known <= size);
+    if let Some(known) = known.filter(|_| size <= MAX_STRUCT) {
+        return Ok(*known);
     }
-    let text = format!("{name}: its field `size` is {size}; set it to sizeof of the struct");
+    let text = format!(
+        "{name}: its field `size` is {size}; set it to sizeof of the struct, which is {}",
+        size_of::<T>()
+    );
     Err(Failure { code: PELOTON_ABI_MISMATCH, text })
 }
 
@@ -164,5 +173,54 @@ pub fn take<'a, T>(handle: &'a RwLock<T>, what: &str) -> Result<RwLockWriteGuard
         Ok(guard) => Ok(guard),
         Err(TryLockError::Poisoned(poisoned)) => Ok(PoisonError::into_inner(poisoned)),
         Err(TryLockError::WouldBlock) => Err(busy(what)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A struct that grew twice: `b` alone would end in the middle of a version.
+    #[repr(C)]
+    #[derive(Debug, Clone, Copy, PartialEq)]
+    struct Grown {
+        size: usize,
+        a: u64,
+        b: u32,
+        c: u32,
+        d: u64,
+    }
+
+    // SAFETY: repr(C), begins with `size`, all fields are numbers, and there is no padding.
+    unsafe impl Crossing for Grown {
+        const SIZES: &'static [usize] = &[16, 24, 32];
+    }
+
+    const ALL: Grown = Grown { size: 32, a: 1, b: 2, c: 3, d: 4 };
+
+    #[test]
+    fn structs_of_older_and_newer_headers_are_read_and_written() {
+        let sizes: Vec<usize> = (0..40).chain([MAX_STRUCT, MAX_STRUCT + 1, usize::MAX]).collect();
+        for size in sizes {
+            let given = Grown { size, ..ALL };
+            let mut written = Grown { size, a: 0, b: 0, c: 0, d: 0 };
+            // SAFETY: both are whole structs, and no more than that is read or written whatever `size` says.
+            let (read, wrote) =
+                unsafe { (read_struct(&raw const given, "s"), write_struct(&raw mut written, &ALL, "s")) };
+            let expected = match size {
+                16..24 => Grown { b: 0, c: 0, d: 0, ..given },
+                24..32 => Grown { d: 0, ..given },
+                32..=MAX_STRUCT => given,
+                _ => {
+                    let codes = [read.unwrap_err().code, wrote.unwrap_err().code];
+                    assert_eq!(codes, [PELOTON_ABI_MISMATCH; 2], "{size}");
+                    assert_eq!((written.a, written.d), (0, 0), "{size}");
+                    continue;
+                }
+            };
+            assert_eq!(read.unwrap(), expected, "{size}");
+            wrote.unwrap();
+            assert_eq!(written, expected, "{size}");
+        }
     }
 }

@@ -3,16 +3,21 @@
 use crate::batch::peloton_batch;
 use crate::engine::peloton_engine;
 use crate::guard::{Failure, PELOTON_BUSY, Result, enter, invalid};
-use crate::pointers::{free, hand_over, look, read_struct, reference, take};
+use crate::pointers::{free, hand_over, reference, take};
 use crate::result::peloton_result;
-use crate::run::{count, velo_events};
+use crate::run::{Copies, Given};
 use crate::structs::{peloton_counters, peloton_velo_hits};
-use peloton_job::embed::{AnyPool, Events};
+use peloton_job::embed::AnyPool;
 use std::sync::RwLock;
 
 /// Threads of the library that run one engine. They are the only threads that it ever starts, but those of a stream whose
 /// configuration asks for some.
-pub struct peloton_pool(RwLock<AnyPool>);
+pub struct peloton_pool(RwLock<Crew>);
+
+struct Crew {
+    pool: AnyPool,
+    copies: Copies,
+}
 
 /// More than any machine has cores.
 const MAX_THREADS: usize = 4096;
@@ -34,18 +39,34 @@ pub unsafe extern "C" fn peloton_pool_new(
             if !(1..=MAX_THREADS).contains(&threads) {
                 return Err(invalid(format!("{threads} threads: 1 to {MAX_THREADS} are possible")));
             }
-            Ok(peloton_pool(RwLock::new(reference(engine, "engine")?.events()?.pool(threads)?)))
+            let pool = reference(engine, "engine")?.events()?.pool(threads)?;
+            Ok(peloton_pool(RwLock::new(Crew { pool, copies: Copies::default() })))
         })
     })
 }
 
-/// A child of fork has no threads of its parent.
-fn has_threads(pool: &AnyPool) -> Result<()> {
-    if pool.has_threads() {
-        return Ok(());
-    }
-    let text = "pool: a child of fork has no threads of its parent; make a pool in the child".into();
-    Err(Failure { code: PELOTON_BUSY, text })
+/// A run on the threads of the pool, of the events that `events` finds.
+///
+/// # Safety
+/// Handles are NULL or live, and counters are NULL or may be written to.
+unsafe fn run(
+    pool: *mut peloton_pool,
+    result: *mut peloton_result,
+    counters: *mut peloton_counters,
+    events: impl for<'a> FnOnce(&'a mut Copies) -> Result<Given<'a>>,
+) -> i32 {
+    // SAFETY: the caller's promise.
+    enter(|| unsafe {
+        let mut crew = take(&reference(pool, POOL)?.0, POOL)?;
+        let Crew { pool, copies } = &mut *crew;
+        if !pool.has_threads() {
+            let text = "pool: a child of fork has no threads of its parent; make a pool in the child".into();
+            return Err(Failure { code: PELOTON_BUSY, text });
+        }
+        let given = events(copies)?;
+        let mut held = take(&reference(result, "result")?.0, "result")?;
+        given.run(&mut held, counters, |events, outcome| pool.run(events, outcome))
+    })
 }
 
 /// Reconstructs the raw banks of a batch on the threads of the pool, as peloton_run_banks does on one.
@@ -60,15 +81,7 @@ pub unsafe extern "C" fn peloton_pool_run_banks(
     counters: *mut peloton_counters,
 ) -> i32 {
     // SAFETY: the caller keeps what is said under Memory.
-    enter(|| unsafe {
-        let mut pool = take(&reference(pool, POOL)?.0, POOL)?;
-        has_threads(&pool)?;
-        let batch = look(&reference(batch, "batch")?.0, "batch")?;
-        let mut held = take(&reference(result, "result")?.0, "result")?;
-        pool.run(Events::Banks(batch.raw().view()), &mut held.outcome)?;
-        held.outcome.set_ids(batch.ids());
-        count(&held, counters)
-    })
+    unsafe { run(pool, result, counters, |_| Given::banks(batch)) }
 }
 
 /// Reconstructs hits of the Velo on the threads of the pool, as peloton_run_hits does on one.
@@ -83,15 +96,7 @@ pub unsafe extern "C" fn peloton_pool_run_hits(
     counters: *mut peloton_counters,
 ) -> i32 {
     // SAFETY: the caller keeps what is said under Memory.
-    enter(|| unsafe {
-        let mut pool = take(&reference(pool, POOL)?.0, POOL)?;
-        has_threads(&pool)?;
-        let (hits, mut statuses) = (read_struct(hits, "hits")?, Vec::new());
-        let events = velo_events(&hits, &mut statuses)?;
-        let mut held = take(&reference(result, "result")?.0, "result")?;
-        pool.run(Events::VeloHits(events), &mut held.outcome)?;
-        count(&held, counters)
-    })
+    unsafe { run(pool, result, counters, |copies| Given::velo(hits, copies)) }
 }
 
 /// Tells the threads to end, which they do a moment later, and frees the pool; NULL is nothing.

@@ -1,6 +1,6 @@
 //! Workspaces, and runs on the caller's threads.
 
-use crate::batch::peloton_batch;
+use crate::batch::{Filled, peloton_batch};
 use crate::engine::peloton_engine;
 use crate::guard::{Result, enter, invalid};
 use crate::pointers::{free, hand_over, look, read_struct, reference, slice, take, write_struct};
@@ -9,14 +9,20 @@ use crate::structs::{peloton_counters, peloton_cylinder_hits, peloton_velo_hits}
 use peloton_core::Status;
 use peloton_core::cylinder::CylinderInput;
 use peloton_core::event::{CYLINDER_LAYERS, CylinderBatch, CylinderSeeds, VELO_MODULES, VeloEvents};
-use peloton_job::embed::{AnyWorkspace, Events, known_status};
-use std::sync::RwLock;
+use peloton_job::embed::{AnyOutcome, AnyWorkspace, Events, known_status};
+use std::sync::{RwLock, RwLockReadGuard};
 
 /// Scratch memory of one thread. It may move between threads, never be in two calls at once.
 pub struct peloton_workspace(pub(crate) RwLock<Scratch>);
 
 pub(crate) struct Scratch {
     workspace: AnyWorkspace,
+    copies: Copies,
+}
+
+/// What of the caller's events has to be in another form.
+#[derive(Default)]
+pub(crate) struct Copies {
     statuses: Vec<Status>,
     cylinder: CylinderBatch,
     /// No seeds, for as many events.
@@ -36,8 +42,7 @@ pub unsafe extern "C" fn peloton_workspace_new(
     enter(|| unsafe {
         hand_over(workspace, || {
             let workspace = reference(engine, "engine")?.events()?.workspace();
-            let (statuses, cylinder, seeds) = Default::default();
-            Ok(peloton_workspace(RwLock::new(Scratch { workspace, statuses, cylinder, seeds })))
+            Ok(peloton_workspace(RwLock::new(Scratch { workspace, copies: Copies::default() })))
         })
     })
 }
@@ -69,6 +74,102 @@ pub(crate) unsafe fn count(held: &Held, counters: *mut peloton_counters) -> Resu
     unsafe { write_struct(counters, &sum, "counters") }
 }
 
+/// A run on this thread, of the events that `events` finds: what all of these functions do.
+///
+/// # Safety
+/// Handles are NULL or live, and counters are NULL or may be written to.
+unsafe fn run(
+    engine: *const peloton_engine,
+    workspace: *mut peloton_workspace,
+    result: *mut peloton_result,
+    counters: *mut peloton_counters,
+    events: impl for<'a> FnOnce(&'a mut Copies) -> Result<Given<'a>>,
+) -> i32 {
+    // SAFETY: the caller's promise.
+    enter(|| unsafe {
+        let engine = reference(engine, "engine")?.events()?;
+        let mut scratch = take(&reference(workspace, WORKSPACE)?.0, WORKSPACE)?;
+        let Scratch { workspace, copies } = &mut *scratch;
+        let given = events(copies)?;
+        let mut held = take(&reference(result, "result")?.0, "result")?;
+        given.run(&mut held, counters, |events, outcome| engine.run(events, workspace, outcome))
+    })
+}
+
+/// Events that a caller gives.
+pub(crate) enum Given<'a> {
+    Banks(RwLockReadGuard<'a, Filled>),
+    Velo(VeloEvents<'a>),
+    Cylinder(CylinderInput<'a>),
+}
+
+impl<'a> Given<'a> {
+    /// Raw banks.
+    ///
+    /// # Safety
+    /// A pointer that is not NULL points to a batch that lives as long as `'a`.
+    pub(crate) unsafe fn banks(batch: *const peloton_batch) -> Result<Self> {
+        // SAFETY: the caller's promise.
+        Ok(Self::Banks(look(&unsafe { reference(batch, "batch")? }.0, "batch")?))
+    }
+
+    /// Hits of the Velo.
+    ///
+    /// # Safety
+    /// A pointer that is not NULL points to a struct of the size that it says, whose columns are as long as it says and live as
+    /// long as `'a`.
+    pub(crate) unsafe fn velo(hits: *const peloton_velo_hits, copies: &'a mut Copies) -> Result<Self> {
+        // SAFETY: the caller's promise.
+        unsafe { Ok(Self::Velo(velo_events(&read_struct(hits, "hits")?, &mut copies.statuses)?)) }
+    }
+
+    /// Hits of the cylinder detector.
+    ///
+    /// # Safety
+    /// As [`velo`](Self::velo).
+    unsafe fn cylinder(hits: *const peloton_cylinder_hits, copies: &'a mut Copies) -> Result<Self> {
+        let Copies { statuses, cylinder, seeds } = copies;
+        // SAFETY: the caller's promise.
+        let events = unsafe {
+            let hits = read_struct(hits, "hits")?;
+            cylinder_events(&hits, statuses, cylinder)?;
+            hits.events
+        };
+        seeds.clear();
+        (0..events).for_each(|_| seeds.end_event());
+        Ok(Self::Cylinder(CylinderInput { hits: cylinder, seeds }))
+    }
+
+    /// Runs them, keeps their numbers and counts what happened.
+    ///
+    /// # Safety
+    /// Counters are NULL or may be written to.
+    pub(crate) unsafe fn run(
+        &self,
+        held: &mut Held,
+        counters: *mut peloton_counters,
+        run: impl FnOnce(Events<'_>, &mut AnyOutcome) -> peloton_core::Result<()>,
+    ) -> Result<()> {
+        // Before anything is run: a struct of a wrong size costs nothing.
+        if !counters.is_null() {
+            // SAFETY: the caller's promise.
+            unsafe { read_struct(counters, "counters")? };
+        }
+        let outcome = &mut held.outcome;
+        match self {
+            Self::Banks(filled) => {
+                let batch = &filled.events;
+                run(Events::Banks(batch.raw().view()), outcome)?;
+                outcome.set_ids(batch.ids());
+            }
+            Self::Velo(hits) => run(Events::VeloHits(*hits), outcome)?,
+            Self::Cylinder(input) => run(Events::CylinderHits(*input), outcome)?,
+        }
+        // SAFETY: the caller's promise.
+        unsafe { count(held, counters) }
+    }
+}
+
 /// Reconstructs the raw banks of a batch on this thread: the result is emptied and gets one entry per event, in order.
 /// Memory: all borrowed for the call; counters may be NULL.
 /// Threads: any number with one engine and one batch, each with a workspace, result and counters of its own.
@@ -82,15 +183,7 @@ pub unsafe extern "C" fn peloton_run_banks(
     counters: *mut peloton_counters,
 ) -> i32 {
     // SAFETY: the caller keeps what is said under Memory and Threads.
-    enter(|| unsafe {
-        let engine = reference(engine, "engine")?.events()?;
-        let mut scratch = take(&reference(workspace, WORKSPACE)?.0, WORKSPACE)?;
-        let batch = look(&reference(batch, "batch")?.0, "batch")?;
-        let mut held = take(&reference(result, "result")?.0, "result")?;
-        engine.run(Events::Banks(batch.raw().view()), &mut scratch.workspace, &mut held.outcome)?;
-        held.outcome.set_ids(batch.ids());
-        count(&held, counters)
-    })
+    unsafe { run(engine, workspace, result, counters, |_| Given::banks(batch)) }
 }
 
 /// Number of starts of `lists` lists in each of so many events.
@@ -129,26 +222,14 @@ pub unsafe extern "C" fn peloton_run_hits(
     counters: *mut peloton_counters,
 ) -> i32 {
     // SAFETY: the caller keeps what is said under Memory and Threads.
-    enter(|| unsafe {
-        let engine = reference(engine, "engine")?.events()?;
-        let hits = read_struct(hits, "hits")?;
-        let mut scratch = take(&reference(workspace, WORKSPACE)?.0, WORKSPACE)?;
-        let mut held = take(&reference(result, "result")?.0, "result")?;
-        let Scratch { workspace, statuses: status, .. } = &mut *scratch;
-        let events = velo_events(&hits, status)?;
-        engine.run(Events::VeloHits(events), workspace, &mut held.outcome)?;
-        count(&held, counters)
-    })
+    unsafe { run(engine, workspace, result, counters, |copies| Given::velo(hits, copies)) }
 }
 
 /// The columns of hits that a caller describes.
 ///
 /// # Safety
 /// They are as long as is said, and live as long as `'a`.
-pub(crate) unsafe fn velo_events<'a>(
-    hits: &peloton_velo_hits,
-    status: &'a mut Vec<Status>,
-) -> Result<VeloEvents<'a>> {
+unsafe fn velo_events<'a>(hits: &peloton_velo_hits, status: &'a mut Vec<Status>) -> Result<VeloEvents<'a>> {
     let starts = starts(hits.events, VELO_MODULES)?;
     // SAFETY: the caller's promise.
     unsafe {
@@ -174,19 +255,7 @@ pub unsafe extern "C" fn peloton_run_cylinder(
     counters: *mut peloton_counters,
 ) -> i32 {
     // SAFETY: the caller keeps what is said under Memory and Threads.
-    enter(|| unsafe {
-        let engine = reference(engine, "engine")?.events()?;
-        let hits = read_struct(hits, "hits")?;
-        let mut scratch = take(&reference(workspace, WORKSPACE)?.0, WORKSPACE)?;
-        let mut held = take(&reference(result, "result")?.0, "result")?;
-        let Scratch { workspace, statuses: status, cylinder, seeds } = &mut *scratch;
-        cylinder_events(&hits, status, cylinder)?;
-        seeds.clear();
-        (0..hits.events).for_each(|_| seeds.end_event());
-        let input = CylinderInput { hits: cylinder, seeds };
-        engine.run(Events::CylinderHits(input), workspace, &mut held.outcome)?;
-        count(&held, counters)
-    })
+    unsafe { run(engine, workspace, result, counters, |copies| Given::cylinder(hits, copies)) }
 }
 
 /// Copies the hits that a caller describes.

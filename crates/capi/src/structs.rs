@@ -1,4 +1,4 @@
-//! The structs that cross the interface. Each begins with its size: fields may be added behind without a new ABI.
+//! The structs that cross the interface. Each begins with its size: fields may be added behind without another PELOTON_ABI.
 
 use crate::pointers::Crossing;
 use peloton_core::Status;
@@ -6,22 +6,31 @@ use peloton_core::event::{Counters, StageCounter};
 use std::ffi::{c_char, c_void};
 
 macro_rules! crossing {
-    ($($type:ty),+) => {
-        // SAFETY: repr(C), begins with `size`, and all fields are numbers, pointers or structs of them.
-        $(unsafe impl Crossing for $type {})+
+    ($($type:ty: [$($size:literal),+]),+ $(,)?) => {
+        $(
+            // SAFETY: repr(C), begins with `size`, and all fields are numbers, pointers or structs of them.
+            unsafe impl Crossing for $type {
+                const SIZES: &'static [usize] = &[$($size),+];
+            }
+            const _: () = assert!(
+                matches!(<$type>::SIZES, [.., last] if *last == size_of::<$type>()),
+                "a struct with a field more has one more size here"
+            );
+        )+
     };
 }
 
+// The sizes that each one has had, since the first one with this PELOTON_ABI: a field that is added behind adds one.
 crossing!(
-    peloton_velo_hits,
-    peloton_cylinder_hits,
-    peloton_pixel_hits,
-    peloton_layout,
-    peloton_block,
-    peloton_counters,
-    peloton_column,
-    peloton_velo_tracks,
-    peloton_pixel_counts
+    peloton_velo_hits: [72],
+    peloton_cylinder_hits: [88],
+    peloton_pixel_hits: [48],
+    peloton_layout: [24],
+    peloton_block: [48],
+    peloton_counters: [1056],
+    peloton_column: [64],
+    peloton_velo_tracks: [208],
+    peloton_pixel_counts: [56],
 );
 
 /// Hits of the Velo, sorted by event and module; borrowed for the call alone, nothing needs to be padded.

@@ -1,5 +1,7 @@
 //! Faults that cannot be made from outside: sequences that panic.
 
+mod routes;
+
 use crate::engine::{EngineKind, peloton_engine, peloton_engine_free};
 use crate::guard::{PELOTON_BUSY, PELOTON_OK, PELOTON_PANIC, enter};
 use crate::names::peloton_last_error;
@@ -8,9 +10,9 @@ use crate::result::{peloton_result, peloton_result_free, peloton_result_new, pel
 use crate::run::{peloton_run_hits, peloton_workspace, peloton_workspace_free, peloton_workspace_new};
 use crate::structs::{peloton_counters, peloton_velo_hits, peloton_velo_tracks};
 use peloton_core::engine::{Sequence, Stage};
-use peloton_core::event::{Outcome, VELO_MODULES, VeloEvents, VeloTracks};
+use peloton_core::event::{Outcome, VELO_MODULES, VeloEvents};
 use peloton_core::simd::Level;
-use peloton_core::velo::{Velo, VeloConfig, VeloInput, VeloInputBatch};
+use peloton_core::velo::{Velo, VeloConfig, VeloInput};
 use peloton_core::{Result, Status};
 use peloton_job::Config;
 use peloton_job::embed::{AnyEngine, Events};
@@ -27,37 +29,37 @@ const FAULTY: usize = 137;
 /// Panics outside of events, once.
 static PANICS_OUTSIDE: AtomicBool = AtomicBool::new(false);
 
-/// The Velo, with a fault.
+/// A sequence with a fault.
 #[derive(Debug)]
-struct Faulty(Velo);
+struct Faulty<S>(S);
 
-impl Sequence for Faulty {
-    const NAME: &'static str = "velo";
-    const STAGES: &'static [Stage] = Velo::STAGES;
-    type Input<'a> = VeloInput<'a>;
-    type Batch = VeloInputBatch;
-    type Output = VeloTracks;
-    type Workspace = <Velo as Sequence>::Workspace;
+impl<S: Sequence> Sequence for Faulty<S> {
+    const NAME: &'static str = S::NAME;
+    const STAGES: &'static [Stage] = S::STAGES;
+    type Input<'a> = S::Input<'a>;
+    type Batch = S::Batch;
+    type Output = S::Output;
+    type Workspace = S::Workspace;
 
     fn level(&self) -> Level {
         self.0.level()
     }
 
-    fn view(batch: &VeloInputBatch) -> VeloInput<'_> {
-        Velo::view(batch)
+    fn view(batch: &S::Batch) -> S::Input<'_> {
+        S::view(batch)
     }
 
-    fn accept(&self, events: VeloInput<'_>) -> Result<()> {
+    fn accept(&self, events: S::Input<'_>) -> Result<()> {
         assert!(!PANICS_OUTSIDE.swap(false, Ordering::Relaxed), "planted outside of events");
         self.0.accept(events)
     }
 
     fn run_range(
         &self,
-        events: VeloInput<'_>,
+        events: S::Input<'_>,
         range: Range<usize>,
-        workspace: &mut Self::Workspace,
-        out: &mut Outcome<VeloTracks>,
+        workspace: &mut S::Workspace,
+        out: &mut Outcome<S::Output>,
     ) {
         let planted = range.contains(&FAULTY);
         self.0.run_range(events, range, workspace, out);

@@ -107,3 +107,22 @@ fn headers_compile_alone_in_every_language() {
         }
     }
 }
+
+/// Every `try_` of peloton.hpp is asked of an empty object, and so is the form that throws.
+#[test]
+fn what_can_fail_throws_or_answers_with_a_code() {
+    let read = |name: &str| std::fs::read_to_string(package().join(name)).expect("a text");
+    let (header, program) = (read("include/peloton.hpp"), read("tests/programs/twins.cpp"));
+    let names = header.split("std::int32_t try_").skip(1).filter_map(|rest| rest.split('(').next());
+    let names: std::collections::BTreeSet<_> = names.collect();
+    assert!(names.len() > 18, "{names:?}");
+    for name in names {
+        assert!(program.contains(&format!("try_{name}(")), "try_{name} is not in twins.cpp");
+    }
+    let library = common::Library::new();
+    for flags in [&[][..], &["-fno-exceptions"], &["-std=c++20"]] {
+        let twins = library.compile("twins.cpp", flags);
+        let text = common::printed(&mut library.command(twins));
+        assert!(text.ends_with("operations"), "{text}");
+    }
+}

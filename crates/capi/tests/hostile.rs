@@ -1,6 +1,8 @@
 //! Callers that do everything wrong, under AddressSanitizer and valgrind; allocations; changing engines in mid-run.
 
 mod common;
+#[path = "common/samples.rs"]
+mod samples;
 
 use common::{Library, missing, printed, tool};
 use std::process::Command;
@@ -44,10 +46,13 @@ fn random_calls_get_codes() {
     let library = Library::new();
     let flags = if has_sanitizers() { &SANITIZED[..] } else { &[] };
     let program = library.compile("random_calls.cpp", flags);
+    let mdf = library.folder().join("lhcb.mdf");
+    samples::simulate("lhcb", 3, &mdf);
     // More by hand: PELOTON_CALLS=10000000.
     let calls = std::env::var("PELOTON_CALLS").unwrap_or("20000".into());
     for seed in ["1", "2", "3"] {
-        assert_eq!(printed(library.command(&program).args([seed, &calls])), "done", "seed {seed}");
+        let text = printed(library.command(&program).args([seed, &calls]).arg(&mdf));
+        assert!(text.starts_with(&format!("{calls} calls, ")), "seed {seed}: {text}");
     }
 }
 
@@ -58,15 +63,26 @@ fn nothing_is_allocated_once_memory_has_grown() {
     assert!(text.starts_with("0 allocations, "), "{text}");
 }
 
+/// Pools and streams with threads in a child of fork, which has none of them.
+#[test]
+fn children_of_fork_are_told_and_do_not_hang() {
+    let library = Library::new();
+    let program = library.compile("fork.cpp", &[]);
+    assert_eq!(printed(&mut library.command(program)), "parent and child are well");
+}
+
+/// Readout, two workers and the exchange of engines, each in a thread; one bank in 10,000 is damaged.
 #[test]
 fn engines_change_while_threads_run() {
     let library = Library::new();
-    for flags in [&[][..], &SANITIZED[..]] {
+    let mdf = library.folder().join("lhcb.mdf");
+    samples::simulate("lhcb", 7, &mdf);
+    for (flags, slices) in [(&[][..], "1000"), (&SANITIZED[..], "200")] {
         if !flags.is_empty() && !has_sanitizers() {
             continue;
         }
         let program = library.compile("../../examples/farm.cpp", flags);
-        let text = printed(library.command(program).arg("1000"));
-        assert!(text.starts_with("1000 engines, "), "{text}");
+        let text = printed(library.command(program).arg(&mdf).args(["nominal", slices, "1000"]));
+        assert!(text.contains(", 0 wrong"), "{text}");
     }
 }

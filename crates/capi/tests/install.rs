@@ -57,6 +57,13 @@ fn a_moved_package_is_found() {
     }
     let folder = tempfile::tempdir().expect("a folder");
     let prefix = installed(folder.path());
+    for name in ["LICENSE-MIT", "LICENSE-APACHE", "THIRD-PARTY.md"] {
+        let (there, ours) = (prefix.join("share/doc/peloton").join(name), package().join("../..").join(name));
+        let read = |path: &Path| std::fs::read(path).unwrap_or_else(|_| panic!("no {}", path.display()));
+        assert!(read(&there) == read(&ours), "{} differs", there.display());
+    }
+    let soname = format!("libpeloton.so.{}", common::abi());
+    assert!(library_folder(&prefix).join(&soname).is_file(), "no {soname}");
     let main = folder.path().join("main.cpp");
     std::fs::write(&main, readme_program("README.md")).expect("a file");
     for compiler in ["g++", "clang++"] {

@@ -27,6 +27,13 @@ struct Ask<'a> {
 struct Program {
     library: Library,
     path: PathBuf,
+    /// Not only on the best instruction set: by hand, with PELOTON_EVENTS.
+    every_way_on_every_isa: bool,
+}
+
+/// The instruction sets of this machine.
+fn isas() -> impl Iterator<Item = Isa> {
+    Isa::ALL.into_iter().filter(|isa| Level::choose(Some(*isa), None).is_ok())
 }
 
 impl Program {
@@ -37,7 +44,7 @@ impl Program {
     fn with(flags: &[&str]) -> Self {
         let library = Library::new();
         let path = library.compile("same_bits.cpp", flags);
-        Self { library, path }
+        Self { library, path, every_way_on_every_isa: std::env::var_os("PELOTON_EVENTS").is_some() }
     }
 
     fn run(&self, ask: &Ask<'_>) -> String {
@@ -62,7 +69,7 @@ impl Program {
             mode: "plain",
             isa: None,
         };
-        for isa in Isa::ALL.into_iter().filter(|isa| Level::choose(Some(*isa), None).is_ok()) {
+        for isa in isas() {
             assert_eq!(self.run(&Ask { isa: Some(isa), ..base }), hashes, "{isa}");
         }
         for (how, batch, threads) in
@@ -94,25 +101,27 @@ impl Program {
                 mode: "plain",
                 isa: None,
             };
-            for (how, batch, threads) in [
-                ("banks", 1, 1),
-                ("banks", 3, 1),
-                ("banks", 64, 1),
-                ("banks-pool", 64, 2),
-                ("blocks", 3, 1),
-                ("blocks", 64, 1),
-            ] {
-                assert_eq!(
-                    self.run(&Ask { how, batch, threads, ..base }),
-                    hashes,
-                    "{name}: {how}, batches of {batch}"
-                );
+            let file_of = |how: &str| if how.starts_with("mdf") { mdf } else { &file };
+            for isa in [None].into_iter().chain(isas().map(Some)) {
+                let all = isa.is_none() || self.every_way_on_every_isa;
+                for (how, batch) in [("banks", 1), ("banks", 3), ("banks", 64), ("blocks", 1), ("blocks", 3)]
+                    .into_iter()
+                    .chain([("blocks", 64), ("mdf", 1), ("mdf", 3), ("mdf", 64)])
+                    .filter(|way| all || *way == ("banks", 3))
+                {
+                    let one = Ask { how, file: file_of(how), batch, isa, ..base };
+                    assert_eq!(self.run(&one), hashes, "{name}: {how}, batches of {batch}, {isa:?}");
+                    if all {
+                        let how = &format!("{how}-pool");
+                        assert_eq!(
+                            self.run(&Ask { how, threads: 2, ..one }),
+                            hashes,
+                            "{name}: {how} {batch}, {isa:?}"
+                        );
+                    }
+                }
             }
-            assert_eq!(self.run(&Ask { how: "mdf", file: mdf, ..base }), hashes, "{name}: MDF bytes");
             assert_eq!(self.run(&Ask { mode: "flush", ..base }), hashes, "{name}: denormals flushed");
-            for isa in Isa::ALL.into_iter().filter(|isa| Level::choose(Some(*isa), None).is_ok()) {
-                assert_eq!(self.run(&Ask { isa: Some(isa), ..base }), hashes, "{name}: {isa}");
-            }
         }
     }
 }

@@ -34,6 +34,13 @@ pub fn missing(what: &str) {
     eprintln!("skipped: missing {what}");
 }
 
+/// The number of the interface, with which the SONAME ends.
+pub fn abi() -> u32 {
+    let header = std::fs::read_to_string(package().join("include/peloton.h")).expect("the header");
+    let number = header.lines().find_map(|line| line.strip_prefix("#define PELOTON_ABI ")?.parse().ok());
+    number.expect("PELOTON_ABI")
+}
+
 /// The shared library under the name that programs look for, in a folder of its own.
 pub struct Library(tempfile::TempDir);
 
@@ -43,7 +50,8 @@ impl Library {
         let folder = tempfile::tempdir().expect("a folder");
         let library = built().join("deps/libpeloton.so");
         assert!(library.is_file(), "{} is not there: cargo build first", library.display());
-        for name in ["libpeloton.so", "libpeloton.so.0"] {
+        let soname = format!("libpeloton.so.{}", abi());
+        for name in ["libpeloton.so", &soname] {
             std::fs::copy(&library, folder.path().join(name)).expect("a copy");
         }
         Self(folder)

@@ -2,6 +2,7 @@
 // cannot be, structs of wrong sizes, handles of other sequences. Nothing crashes or leaks, and every answer is a code.
 #include <peloton.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -221,7 +222,7 @@ void runs(Handles &h) {
   wrong.hits = 2, EXPECT(run(wrong), PELOTON_COLUMNS), wrong = good;
   wrong.x = reinterpret_cast<const float *>(reinterpret_cast<std::uintptr_t>(x.data()) + 1);
   EXPECT(run(wrong), INVALID), wrong = good;
-  wrong.size = 16, EXPECT(run(wrong), PELOTON_COLUMNS, INVALID), wrong = good;
+  wrong.size = 16, EXPECT(run(wrong), PELOTON_ABI_MISMATCH), wrong = good;
   start[20] = 7, EXPECT(run(good), PELOTON_COLUMNS), start[20] = 3;
   status[0] = 500, EXPECT(run(good), PELOTON_CONFIG), status[0] = 0;
 
@@ -273,14 +274,18 @@ void results(Handles &h) {
   EXPECT(peloton_result_velo_tracks(h.other_result, &tracks), INVALID);
   EXPECT(peloton_result_velo_tracks(nullptr, &tracks), INVALID);
   EXPECT(peloton_result_velo_tracks(h.result, nullptr), INVALID);
-  // An older header's struct: what it does not know stays as it was.
-  tracks = peloton_velo_tracks{};
-  tracks.size = offsetof(peloton_velo_tracks, track_start);
-  EXPECT(peloton_result_velo_tracks(h.result, &tracks), PELOTON_OK);
-  if (tracks.track_start != nullptr || tracks.size != offsetof(peloton_velo_tracks, track_start))
+  // A newer header's struct: what this library does not know stays as it was.
+  struct {
+    peloton_velo_tracks known;
+    std::uint64_t added;
+  } newer{{}, 7};
+  newer.known.size = sizeof newer;
+  EXPECT(peloton_result_velo_tracks(h.result, &newer.known), PELOTON_OK);
+  if (newer.known.track_start == nullptr || newer.known.size != sizeof newer || newer.added != 7)
     ++failures;
-  for (std::size_t size : {std::size_t(0), std::size_t(8), SIZE_MAX}) {
-    view.size = tracks.size = size;
+  // No header has had a smaller one: not even one that ends where a field does, or in the middle of one.
+  for (std::size_t size : {std::size_t(0), std::size_t(8), offsetof(peloton_velo_tracks, end), sizeof tracks - 4, SIZE_MAX}) {
+    tracks.size = size, view.size = size == SIZE_MAX ? size : std::min(size, sizeof view - 1);
     EXPECT(peloton_result_column(h.result, "chi2", &view), PELOTON_ABI_MISMATCH);
     EXPECT(peloton_result_velo_tracks(h.result, &tracks), PELOTON_ABI_MISMATCH);
   }

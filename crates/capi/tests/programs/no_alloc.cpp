@@ -2,7 +2,6 @@
 // goes through malloc, which this program replaces.
 #include <peloton.hpp>
 
-#include <array>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -54,15 +53,28 @@ struct Hits {
   }
 };
 
-/// Raw banks that hold nothing: what counts is the way in.
-void fill(peloton::Batch &batch) {
-  const std::array<std::uint8_t, 4> payload{};
-  for (std::uint64_t event = 0; event < 100; ++event) {
-    for (std::uint16_t source = 0; source < 208; ++source)
-      batch.try_bank(73, 4, source, {payload.data(), payload.size()});
-    batch.try_event(event);
+/// Raw banks that hold nothing: what counts is the way in, bank by bank and as the blocks of an event builder.
+struct Banks {
+  static constexpr std::uint16_t sources = 208;
+  static constexpr std::size_t events = 100;
+  std::vector<std::uint8_t> types = std::vector<std::uint8_t>(events, 73), payloads = std::vector<std::uint8_t>(4 * events);
+  std::vector<std::uint16_t> sizes = std::vector<std::uint16_t>(events, 4);
+  std::vector<std::uint64_t> ids = std::vector<std::uint64_t>(events);
+  std::vector<peloton_block> blocks;
+  Banks() {
+    for (std::uint16_t source = 0; source < sources; ++source)
+      blocks.push_back(
+          {sizeof(peloton_block), source, 4, 2, types.data(), sizes.data(), payloads.data(), payloads.size()});
   }
-}
+  void fill(peloton::Batch &batch) const {
+    for (std::uint64_t event = 0; event < events; ++event) {
+      for (std::uint16_t source = 0; source < sources; ++source)
+        batch.try_bank(73, 4, source, {payloads.data(), 4});
+      batch.try_event(event);
+    }
+    batch.try_blocks({blocks.data(), blocks.size()}, {ids.data(), ids.size()});
+  }
+};
 
 std::size_t tracks(const peloton::Engine &engine) {
   Hits hits(100);
@@ -70,14 +82,15 @@ std::size_t tracks(const peloton::Engine &engine) {
   auto workspace = engine.workspace();
   auto result = engine.result();
   peloton::Batch batch;
+  const Banks banks;
   peloton::Counters counters;
   peloton::VeloTracks tracks;
   for (int pass = 0; pass < 105; ++pass) {
     counting = pass >= 5;
     peloton::try_run(engine, workspace, view, result, &counters);
     result.try_velo_tracks(tracks);
-    batch.clear();
-    fill(batch);
+    batch.try_clear();
+    banks.fill(batch);
     peloton::try_run(engine, workspace, batch, result, &counters);
   }
   counting = false;

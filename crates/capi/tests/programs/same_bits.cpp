@@ -1,7 +1,7 @@
 // Reconstructs a file of events through peloton.hpp and prints hash_int and output_hash.
 //
 // usage: same_bits HOW FILE TOML GEOMETRY BATCH THREADS [MODE]
-//   HOW      hits, banks, mdf, blocks, hits-pool, banks-pool; cylinder; tpx3 (BATCH is then the bytes of a piece), tpx3-hits
+//   HOW      hits, banks, mdf, blocks, and each with -pool behind; cylinder; tpx3 (BATCH is then the bytes of a piece), tpx3-hits
 //   FILE     as tests/same_bits.rs writes it: words of 8 bytes (counts), then columns
 //   GEOMETRY a folder, "nominal", or "-" for none
 //   MODE     the floating-point mode of the host: plain, flush (denormals to zero), up (rounds up), thread (made under flush)
@@ -50,6 +50,11 @@ struct Reader {
   bool is_over() const { return at >= bytes.size(); }
 };
 
+void print(const peloton::Hasher &hasher) {
+  auto hashes = hasher.end();
+  std::printf("%016" PRIx64 " %016" PRIx64 "\n", hashes.hash_int, hashes.output_hash);
+}
+
 struct Job {
   peloton::Engine engine;
   peloton::Workspace workspace = engine.workspace();
@@ -61,9 +66,9 @@ struct Job {
 
   Job(const std::string &toml, const char *geometry, std::size_t batch, std::size_t threads)
       : engine(toml, geometry), batch(batch), threads(threads) {
-    peloton::check(pool.try_make(engine, threads));
+    pool = peloton::Pool(engine, threads);
   }
-  void add() { peloton::check(hasher.try_add(result)); }
+  void add() { hasher.add(result); }
 };
 
 void hits(Job &job, const Bytes &bytes, bool pooled) {
@@ -82,7 +87,7 @@ void hits(Job &job, const Bytes &bytes, bool pooled) {
     view.x = x.data() + from, view.y = y.data() + from, view.z = z.data() + from, view.id = id.data() + from;
     view.module_start = starts.data(), view.status_or_null = status.data() + first;
     if (pooled)
-      peloton::check(job.pool.try_run(view, job.result, &job.counters));
+      job.pool.run(view, job.result, &job.counters);
     else
       peloton::run(job.engine, job.workspace, view, job.result, &job.counters);
     job.add();
@@ -107,7 +112,7 @@ void cylinder(Job &job, const Bytes &bytes) {
 
 void run_batch(Job &job, const peloton::Batch &batch, bool pooled) {
   if (pooled)
-    peloton::check(job.pool.try_run(batch, job.result, &job.counters));
+    job.pool.run(batch, job.result, &job.counters);
   else
     peloton::run(job.engine, job.workspace, batch, job.result, &job.counters);
   job.add();
@@ -133,7 +138,7 @@ void banks(Job &job, const Bytes &bytes, bool pooled) {
 }
 
 /// By source, as event builders hold it. A source that sends nothing in an event has a bank of a type that is passed over.
-void blocks(Job &job, const Bytes &bytes) {
+void blocks(Job &job, const Bytes &bytes, bool pooled) {
   Reader reader{bytes};
   struct Source {
     std::vector<std::uint8_t> types, payloads;
@@ -172,20 +177,20 @@ void blocks(Job &job, const Bytes &bytes) {
     }
     if (batch.blocks({views.data(), views.size()}, {ids.data(), ids.size()}) != 0)
       throw std::runtime_error("blocks that do not add up");
-    run_batch(job, batch, false);
+    run_batch(job, batch, pooled);
     batch.clear();
   }
 }
 
 /// Bytes as they come from a file or a socket: pieces of about ten events, cut anywhere.
-void mdf(Job &job, const Bytes &bytes) {
+void mdf(Job &job, const Bytes &bytes, bool pooled) {
   peloton::Batch batch;
   std::size_t piece = 1'000'003, end = 0, at = 0;
   while (at < bytes.size()) {
     end = std::min(bytes.size(), end + piece);
     at += batch.mdf({bytes.data() + at, end - at});
     if (batch.events() >= job.batch || at == bytes.size()) {
-      run_batch(job, batch, false);
+      run_batch(job, batch, pooled);
       batch.clear();
     }
   }
@@ -194,13 +199,12 @@ void mdf(Job &job, const Bytes &bytes) {
 void pixels(const std::string &toml, const Bytes &bytes, std::size_t piece, bool as_hits) {
   peloton::Engine engine{toml};
   peloton::Result result = engine.result();
-  peloton::Stream stream;
-  peloton::check(stream.try_make(engine));
+  peloton::Stream stream(engine);
   peloton::Hasher hasher;
   peloton::Counters counters;
   auto take = [&] {
-    peloton::check(stream.try_clusters(result, &counters));
-    peloton::check(hasher.try_add(result));
+    stream.clusters(result, &counters);
+    hasher.add(result);
   };
   if (as_hits) {
     Reader reader{bytes};
@@ -210,21 +214,19 @@ void pixels(const std::string &toml, const Bytes &bytes, std::size_t piece, bool
     auto tot = reader.column<std::uint16_t>(count);
     for (std::size_t at = 0; at < count; at += piece) {
       peloton_pixel_hits view{sizeof view, std::min(piece, count - at), &time[at], &x[at], &y[at], &tot[at]};
-      peloton::check(stream.try_hits(view));
+      stream.hits(view);
       take();
     }
   } else {
     for (std::size_t at = 0; at < bytes.size(); at += piece) {
-      peloton::check(stream.try_tpx3({bytes.data() + at, std::min(piece, bytes.size() - at)}));
+      stream.tpx3({bytes.data() + at, std::min(piece, bytes.size() - at)});
       if (piece > 4000 || at % 65536 == 0)
         take();
     }
   }
-  peloton::check(stream.try_end());
+  stream.end();
   take();
-  std::uint64_t hash[2];
-  peloton::check(hasher.try_end(hash));
-  std::printf("%016" PRIx64 " %016" PRIx64 "\n", hash[0], hash[1]);
+  print(hasher);
 }
 
 void work(char **argument) {
@@ -234,22 +236,23 @@ void work(char **argument) {
   if (how == "tpx3" || how == "tpx3-hits")
     return pixels(argument[3], bytes, batch, how == "tpx3-hits");
   Job job(argument[3], std::strcmp(argument[4], "-") == 0 ? nullptr : argument[4], batch, threads);
-  bool pooled = how == "hits-pool" || how == "banks-pool";
-  if (how == "hits" || how == "hits-pool")
+  // A pool where there are threads for it: one of a single thread, too.
+  std::size_t pool = how.rfind("-pool");
+  bool pooled = pool != std::string::npos;
+  how.resize(std::min(how.size(), pool));
+  if (how == "hits")
     hits(job, bytes, pooled);
-  else if (how == "banks" || how == "banks-pool")
+  else if (how == "banks")
     banks(job, bytes, pooled);
   else if (how == "blocks")
-    blocks(job, bytes);
+    blocks(job, bytes, pooled);
   else if (how == "mdf")
-    mdf(job, bytes);
+    mdf(job, bytes, pooled);
   else if (how == "cylinder")
     cylinder(job, bytes);
   else
     throw std::runtime_error("unknown HOW: " + how);
-  std::uint64_t hash[2];
-  peloton::check(job.hasher.try_end(hash));
-  std::printf("%016" PRIx64 " %016" PRIx64 "\n", hash[0], hash[1]);
+  print(job.hasher);
 }
 } // namespace
 

@@ -56,19 +56,31 @@ impl EventBatch {
     /// are kept, faults of the readout give the event its status, the ODIN bank its numbers; others are passed over. A
     /// payload that no bank can have gives the event a status as well.
     pub fn bank(&mut self, kind: u8, version: u8, source: u16, payload: &[u8]) {
-        match kind {
-            bank_type::ODIN => {
-                if let Some((run, number)) = odin_numbers(version, payload) {
-                    (self.open.run, self.open.number) = (Some(run), Some(number));
-                }
+        match u16::try_from(payload.len()) {
+            Ok(bytes) => self.first_bytes(kind, version, source, payload, bytes),
+            Err(_) if BankKind::from_code(kind).is_some() => self.open.fail(Status::OversizedBank),
+            Err(_) => self.other_bank(kind, version, payload),
+        }
+    }
+
+    /// Adds a raw bank whose payload is the first bytes of `from`.
+    pub(super) fn first_bytes(&mut self, kind: u8, version: u8, source: u16, from: &[u8], bytes: u16) {
+        let Some(kind) = BankKind::from_code(kind) else {
+            return self.other_bank(kind, version, &from[..usize::from(bytes)]);
+        };
+        if let Err(status) = self.raw.push_first(kind, source, version, from, bytes) {
+            self.open.fail(status);
+        }
+    }
+
+    /// What a bank says that no hits are decoded from.
+    fn other_bank(&mut self, kind: u8, version: u8, payload: &[u8]) {
+        if kind == bank_type::ODIN {
+            if let Some((run, number)) = odin_numbers(version, payload) {
+                (self.open.run, self.open.number) = (Some(run), Some(number));
             }
-            code if bank_type::DAQ_ERRORS.contains(&code) => self.open.fail(Status::DaqError),
-            code => {
-                let Some(kind) = BankKind::from_code(code) else { return };
-                if let Err(status) = self.raw.push_bank(kind, source, version, payload) {
-                    self.open.fail(status);
-                }
-            }
+        } else if bank_type::DAQ_ERRORS.contains(&kind) {
+            self.open.fail(Status::DaqError);
         }
     }
 

@@ -1,39 +1,20 @@
-//! [`Block`]: what an event builder has, which holds data by source and not by event.
+//! Slices of event builders, which hold data by source and not by event.
 
 use super::EventBatch;
 use peloton::Status;
+use peloton::event::{BankBlock, BankKind};
 use peloton::{Error, Result};
-
-/// The banks of one source in consecutive events: payload i is `sizes[i]` bytes, of type `types[i]`.
-#[derive(Debug, Clone, Copy)]
-pub struct Block<'a> {
-    /// Number of the readout board.
-    pub source: u16,
-    /// Version of the encoding.
-    pub version: u8,
-    /// Payload i begins at the next multiple of 2 to this power of bytes behind payload i - 1.
-    pub align_log2: u8,
-    /// Type of each bank, as in raw bank headers.
-    pub types: &'a [u8],
-    /// Length of each payload, bytes.
-    pub sizes: &'a [u16],
-    /// The payloads.
-    pub payloads: &'a [u8],
-}
+use peloton_io::input::EventId;
+use peloton_io::input::mdf::{bank_type, odin_numbers};
 
 /// Alignment of payloads at most: 2 to this power of bytes.
 const MAX_ALIGN_LOG2: u8 = 16;
 
-impl Block<'_> {
-    /// Where a payload begins that comes behind `end` bytes.
-    fn start(&self, end: usize) -> usize {
-        end.next_multiple_of(1 << self.align_log2)
-    }
-
-    /// Whether all payloads lie in the bytes that there are; checked before any of them is read.
-    fn adds_up(&self) -> bool {
-        self.sizes.iter().fold(0, |end, &size| self.start(end) + usize::from(size)) <= self.payloads.len()
-    }
+/// Whether a block holds nothing that makes an event other than its detectors' banks do: events can be put in all at once.
+fn is_plain(block: &BankBlock<'_>) -> bool {
+    let is_passed_over =
+        |kind: &u8| BankKind::from_code(*kind).is_none() && !bank_type::DAQ_ERRORS.contains(kind);
+    block.kind().is_some() || block.types.iter().all(is_passed_over)
 }
 
 impl EventBatch {
@@ -43,10 +24,10 @@ impl EventBatch {
     ///
     /// # Errors
     /// [`Error::Columns`] for a block with another number of events, or an alignment that cannot be; nothing is appended then.
-    pub fn blocks(&mut self, blocks: &[Block<'_>], event_ids: &[u64]) -> Result<usize> {
+    pub fn blocks(&mut self, blocks: &[BankBlock<'_>], event_ids: &[u64]) -> Result<usize> {
         let events = event_ids.len();
         for (number, block) in blocks.iter().enumerate() {
-            let Block { types, sizes, align_log2, source, .. } = block;
+            let BankBlock { types, sizes, align_log2, source, .. } = block;
             if types.len() != events || sizes.len() != events || *align_log2 > MAX_ALIGN_LOG2 {
                 let what = format!("{} types, {} sizes, align_log2 {align_log2}", types.len(), sizes.len());
                 let words =
@@ -62,19 +43,43 @@ impl EventBatch {
             }
             return Ok(faulty);
         }
+        if blocks.iter().all(is_plain) && self.raw.push_blocks(blocks, event_ids) {
+            let first = self.ids.len();
+            self.ids.extend(event_ids.iter().map(|id| EventId { number: *id, run: None, event: None }));
+            for block in blocks.iter().filter(|block| block.types.contains(&bank_type::ODIN)) {
+                number(&mut self.ids[first..], block);
+            }
+            return Ok(0);
+        }
+        // Event by event: some have a status, or other boards than the rest.
         let mut ends = std::mem::take(&mut self.offsets);
         ends.clear();
         ends.resize(blocks.len(), 0);
         for (event, id) in event_ids.iter().enumerate() {
             for (block, end) in blocks.iter().zip(&mut ends) {
-                let start = block.start(*end);
-                *end = start + usize::from(block.sizes[event]);
-                self.bank(block.types[event], block.version, block.source, &block.payloads[start..*end]);
+                let (start, bytes) = (block.start(*end), block.sizes[event]);
+                *end = start + usize::from(bytes);
+                let (kind, version, source) = (block.types[event], block.version, block.source);
+                self.first_bytes(kind, version, source, &block.payloads[start..], bytes);
             }
             self.close(*id, Status::Ok);
         }
         self.offsets = ends;
         Ok(0)
+    }
+}
+
+/// Numbers the events as the ODIN banks of a block have it.
+fn number(ids: &mut [EventId], block: &BankBlock<'_>) {
+    let mut end = 0;
+    for (event, id) in ids.iter_mut().enumerate() {
+        let start = block.start(end);
+        end = start + usize::from(block.sizes[event]);
+        if block.types[event] == bank_type::ODIN
+            && let Some((run, number)) = odin_numbers(block.version, &block.payloads[start..end])
+        {
+            (id.run, id.event) = (Some(run), Some(number));
+        }
     }
 }
 
@@ -86,7 +91,7 @@ mod tests {
     #[test]
     fn slices_are_transposed_and_checked() {
         let types = [66, 66, 91];
-        let block = |source, payloads| Block {
+        let block = |source, payloads| BankBlock {
             source,
             version: 4,
             align_log2: 2,
@@ -113,7 +118,57 @@ mod tests {
                 .to_string()
                 .contains("block 0 (source 7)")
         );
-        assert!(batch.blocks(&[Block { align_log2: 17, ..block(7, &bytes) }], &[5, 6, 7]).is_err());
+        assert!(batch.blocks(&[BankBlock { align_log2: 17, ..block(7, &bytes) }], &[5, 6, 7]).is_err());
         assert_eq!((batch.ids().len(), batch.raw().len()), (6, 6));
+    }
+
+    #[test]
+    fn events_have_the_numbers_of_their_odin_banks() {
+        let odin = |event: usize| {
+            let mut payload = [0_u8; 40];
+            payload[0] = 9;
+            payload[32] = 100 + event as u8;
+            payload
+        };
+        let (events, version) = (20, 7);
+        let ids: Vec<u64> = (0..events as u64).collect();
+        let numbers: Vec<u8> = (0..events).flat_map(odin).collect();
+        let hits: Vec<u8> = (0..4 * events).map(|byte| byte as u8).collect();
+        let (of_odin, of_ut) = (vec![bank_type::ODIN; events], vec![66; events]);
+        let (long, short) = (vec![40; events], vec![4; events]);
+        let blocks = [
+            BankBlock {
+                source: 1,
+                version,
+                align_log2: 2,
+                types: &of_odin,
+                sizes: &long,
+                payloads: &numbers,
+            },
+            BankBlock { source: 2, version, align_log2: 2, types: &of_ut, sizes: &short, payloads: &hits },
+        ];
+        let mut expected = EventBatch::default();
+        for event in 0..events {
+            expected.bank(bank_type::ODIN, version, 1, &odin(event));
+            expected.bank(66, version, 2, &hits[4 * event..][..4]);
+            expected.close(event as u64, Status::Ok);
+        }
+        assert!(
+            expected.ids()[3].event == Some(103) && expected.ids()[3].run == Some(9),
+            "{:?}",
+            expected.ids()[3]
+        );
+        let mut together = EventBatch::default();
+        assert_eq!(together.blocks(&blocks, &ids).unwrap(), 0);
+        // Event by event, since one bank is of another type.
+        let mut other = of_ut.clone();
+        other[7] = 255;
+        let mut apart = EventBatch::default();
+        assert_eq!(apart.blocks(&[blocks[0], BankBlock { types: &other, ..blocks[1] }], &ids).unwrap(), 0);
+        for batch in [&together, &apart] {
+            assert_eq!((batch.ids(), batch.raw().event_ids()), (expected.ids(), expected.raw().event_ids()));
+        }
+        let banks = |batch: &EventBatch, event| batch.raw().view().event(event).banks(BankKind::Ut).len();
+        assert_eq!([banks(&together, 7), banks(&apart, 7), banks(&apart, 8)], [1, 0, 1]);
     }
 }

@@ -24,7 +24,6 @@ mod spares;
 mod stream;
 
 pub use batch::{EventBatch, known_status};
-pub use blocks::Block;
 pub use each::{collect, each};
 pub(crate) use engine::geometry;
 pub use engine::{AnyEngine, AnyWorkspace, Events};
