@@ -169,7 +169,7 @@ fn hits_with_denormal_coordinates() {
     Program::with(&["-ffast-math"]).hits(&columns, &hashes);
 }
 
-const RAW_SEQUENCES: [&str; 6] = ["velo", "velo-ut", "ut", "scifi-hits", "scifi", "long"];
+const RAW_SEQUENCES: [&str; 7] = ["velo", "velo-ut", "ut", "scifi-hits", "scifi", "long", "long-ut"];
 
 #[test]
 fn raw_banks_of_every_sequence() {

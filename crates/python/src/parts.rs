@@ -59,8 +59,8 @@ fn add_parts(
     verify: bool,
     max_bad: Option<u64>,
 ) -> PyResult<String> {
-    let sum = background::run(py, to_the_end(), move |_| {
-        plan::manifest(&plan::Plan::read(&plan)?, &folder, verify, max_bad)
+    let sum = background::run(py, to_the_end(), move |host| {
+        plan::manifest(&plan::Plan::read(&plan)?, &folder, verify, max_bad, host)
     })?;
     json(&sum)
 }
