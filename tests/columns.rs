@@ -88,7 +88,8 @@ fn document() -> String {
     sequence::<UtBatch>(&mut text, "ut");
     sequence::<SciFiBatch>(&mut text, "scifi-hits");
     sequence::<SciFiTracks>(&mut text, "scifi");
-    sequence::<LongTracks>(&mut text, "long, and long-ut");
+    sequence::<LongTracks>(&mut text, "long");
+    text.push_str("\nThe sequence `long-ut` has the same columns.\n");
     sequence::<CylinderTracks>(&mut text, "cylinder");
     sequence::<PixelClusters>(&mut text, "timepix");
     beside(&mut text, "In files also", &origin_fields());

@@ -32,6 +32,7 @@ Of each sequence:
   peloton run --sequence velo-ut b.mdf --geometry geometry/ --preset hlt1
   peloton run --sequence scifi b.mdf --geometry geometry/ --output t.parquet
   peloton run --sequence long sim:lhcb,events=100 --output tracks.ndjson
+  peloton run --sequence long-ut sim:lhcb,events=100 --output t.parquet
   peloton run --sequence ut b.mdf --geometry geometry/ --output hits.parquet
   peloton run --sequence scifi-hits sim:lhcb,events=9 --output - | head -1
   peloton run --sequence timepix hits.tpx3 --output clusters.parquet

@@ -78,7 +78,7 @@ fn bytes_are_those_of_the_first_version() {
         let bytes = velo_bytes(&velo("sim:velo,events=6,seed=5", 0, None, threads));
         assert_eq!(hash(&bytes), 0x786b_9b4f_c4e4_2a8d, "velo, {threads} threads");
         let bytes = lhcb_bytes("sim:lhcb,events=3,seed=5", threads);
-        assert_eq!(hash(&bytes), 0x47d8_e6d0_faec_51fc, "lhcb, {threads} threads");
+        assert_eq!(hash(&bytes), 0x98d9_67a1_683b_44e8, "lhcb, {threads} threads");
         let bytes = lhcb_bytes("sim:lhcb,events=3,seed=5,velo=superpixel,signal=b", threads);
         assert_eq!(hash(&bytes), 0x150b_8b4e_fc2a_401c, "superpixels, {threads} threads");
         let spec = "sim:cylinder,events=3,seed=5,tracks=1500,inefficiency=0.1,noise=40,material=0.01";
