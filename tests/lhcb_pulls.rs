@@ -71,6 +71,8 @@ impl Sample {
 struct Limits {
     qop: Range<f64>,
     others: Range<f64>,
+    /// The largest width of slopes at 3 to 5 GeV/c, of which some bounce off a nucleus within the SciFi: that is in no covariance.
+    soft_slopes: f64,
     mean_qop: f64,
     far: f64,
 }
@@ -83,7 +85,9 @@ impl Limits {
             println!("{name}: {pull:?}");
             let is_qop = pull.parameter == "q/p";
             let (widths, mean) = if is_qop { (&self.qop, self.mean_qop) } else { (&self.others, 0.1) };
-            assert!(pull.tracks > 200 && widths.contains(&pull.width), "{name}: {pull:?}");
+            let is_soft = pull.parameter == "tx" && pull.p_to == Some(5.0);
+            let widest = if is_soft { widths.end.max(self.soft_slopes) } else { widths.end };
+            assert!(pull.tracks > 200 && (widths.start..widest).contains(&pull.width), "{name}: {pull:?}");
             assert!(pull.mean.abs() < mean && pull.far < self.far, "{name}: {pull:?}");
             rows += 1;
         }
@@ -103,9 +107,9 @@ fn scifi(detector: &Detector) -> SciFi {
 fn errors_of_tracks_into_the_ut_are_within_limits() {
     let detector = Detector::nominal();
     let sample = Sample::new(&detector);
-    let best = Limits { qop: 0.9..1.1, others: 0.85..1.33, mean_qop: 0.3, far: 0.02 };
-    let hlt1 = Limits { qop: 0.95..1.25, others: 0.85..1.4, mean_qop: 0.6, far: 0.025 };
-    let paper = Limits { qop: 0.95..1.3, others: 0.8..1.45, mean_qop: 0.65, far: 0.025 };
+    let best = Limits { qop: 0.9..1.1, others: 0.85..1.33, soft_slopes: 0.0, mean_qop: 0.3, far: 0.02 };
+    let hlt1 = Limits { qop: 0.95..1.25, others: 0.85..1.4, soft_slopes: 0.0, mean_qop: 0.6, far: 0.025 };
+    let paper = Limits { qop: 0.95..1.3, others: 0.8..1.45, soft_slopes: 0.0, mean_qop: 0.65, far: 0.025 };
     for (preset, limits) in [(UtPreset::Best, best), (UtPreset::Hlt1, hlt1), (UtPreset::Paper, paper)] {
         let engine = detector.velo_ut_engine(level(), preset);
         let tracks: VeloUtTracks = sample.run(engine.sequence().clone());
@@ -135,8 +139,7 @@ fn errors_of_tracks_in_the_scifi_are_within_limits() {
             move |track| vec![scaled(FittedState::of_scifi(&tracks.state, track, None))],
         )
     };
-    // Slopes at 3 to 5 GeV/c: what bounces off a nucleus within the SciFi is in no covariance.
-    let limits = Limits { qop: 0.0..0.0, others: 0.95..1.43, mean_qop: 0.0, far: 0.045 };
+    let limits = Limits { qop: 0.0..0.0, others: 0.95..1.35, soft_slopes: 1.43, mean_qop: 0.0, far: 0.04 };
     limits.check("scifi", &states(1.0), "scifi");
     // Errors that are taken for two thirds of what they are, or half as much again: noticed in every bin.
     for scale in [0.67, 1.5] {
@@ -166,6 +169,6 @@ fn errors_of_long_tracks_are_within_limits() {
             ]
         },
     );
-    let limits = Limits { qop: 0.93..1.07, others: 0.95..1.43, mean_qop: 0.1, far: 0.045 };
+    let limits = Limits { qop: 0.93..1.07, others: 0.95..1.35, soft_slopes: 1.43, mean_qop: 0.1, far: 0.04 };
     limits.check("long", &pulls, "scifi");
 }

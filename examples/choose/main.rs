@@ -7,7 +7,8 @@
 //! cargo run --release --example choose -- long > src/long/pair_network.rs
 //! cargo run --release --example choose -- long-ut > src/long/pair_ut_network.rs
 //! ```
-//! In this order after a change of the simulation: long tracks are made of those of the SciFi. What is tried and why one is
+//! In this order after a change of the simulation: long tracks are made of those of the SciFi, and `long-ut` takes the windows that
+//! `LongConfig` has, to which those of `long` are copied by hand before. What is tried and why one is
 //! taken: docs/algorithms.md, "how they are chosen". The same events and the same answer on any machine.
 
 mod long;

@@ -81,12 +81,6 @@ impl LongUt {
         let parts = Parts { velo, scifi, ut: Some(ut) };
         self.matcher.run_on(self.level(), parts, range, &mut workspace.matching, out);
     }
-
-    /// Where planes and magnet are, for the naive twin.
-    #[cfg(feature = "reference")]
-    pub fn layout(&self) -> Option<&UtLayout> {
-        self.matcher.layout.as_ref()
-    }
 }
 
 impl Sequence for LongUt {
@@ -96,12 +90,12 @@ impl Sequence for LongUt {
         VELO_STAGES[1],
         VELO_STAGES[2],
         VELO_STAGES[3],
-        Stage { name: "ut decode", input: "raw banks", output: "hits by plane, row and x" },
+        Stage { name: "ut decode", input: "raw banks", output: "UT hits" },
         SCIFI_STAGES[0],
         SCIFI_STAGES[1],
         SCIFI_STAGES[2],
         SCIFI_STAGES[3],
-        Stage { name: "match", input: "Velo and SciFi tracks", output: "long tracks" },
+        Stage { name: "match", input: "Velo and SciFi tracks, UT hits", output: "long tracks" },
     ];
 
     type Input<'a> = RawEvents<'a>;

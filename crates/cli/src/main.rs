@@ -125,8 +125,14 @@ fn main() -> ExitCode {
 
 /// What an error says, and what was meant where a name is like one that there is.
 fn text_of(error: &Error) -> String {
+    // A path behind a flag is no input.
+    let words: Vec<_> = std::env::args_os().collect();
+    let follows_flag = |path: &std::path::Path| {
+        words.windows(2).any(|two| two[0].to_string_lossy().starts_with("--") && path == two[1].as_os_str())
+    };
     if let Error::Io { path, source } = error
         && source.kind() == std::io::ErrorKind::NotFound
+        && !follows_flag(path)
         && let Some(input) = suggest::input_like(&path.to_string_lossy())
     {
         return format!("{error}; did you mean `{input}`?");
@@ -183,9 +189,9 @@ fn one_line(text: &str) -> String {
 /// What to type to read more: the help of the subcommand that was typed, if one was.
 fn help() -> String {
     let program = whole_command();
-    let typed = std::env::args().nth(1).filter(|word| program.find_subcommand(word).is_some());
+    let typed = std::env::args_os().nth(1).filter(|word| program.find_subcommand(word).is_some());
     match typed {
-        Some(name) => format!("peloton {name} --help"),
+        Some(name) => format!("peloton {} --help", name.display()),
         None => "peloton --help".into(),
     }
 }

@@ -158,9 +158,15 @@ impl InputArgs {
             device: flags.device,
             fields: Fields::default(),
             part: None,
-            command: std::env::args().collect::<Vec<_>>().join(" "),
+            command: command_line(),
         })
     }
+}
+
+/// What was typed; bytes that are no UTF-8 are replaced.
+pub fn command_line() -> String {
+    let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
+    words.collect::<Vec<_>>().join(" ")
 }
 
 /// The flags that were given.

@@ -1,6 +1,6 @@
 //! `peloton reproduce`: the tables and figures of the papers, made again.
 
-use crate::options::{Auto, ReportArgs, host};
+use crate::options::{Auto, ReportArgs, command_line, host};
 use crate::throughput::seconds;
 use clap::Args;
 use peloton::{Error, Result};
@@ -69,7 +69,7 @@ impl Reproduce {
             quick: self.quick,
             threads: self.threads.and_then(|threads| threads.0),
             seconds: self.seconds,
-            command: std::env::args().collect::<Vec<_>>().join(" "),
+            command: command_line(),
         };
         let terminal = self.report.terminal();
         let report = peloton_job::reproduce::reproduce(&self.name, &options, host(&terminal))?;

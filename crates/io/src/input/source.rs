@@ -174,11 +174,12 @@ fn files_of(directory: &Path) -> std::io::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Whether a file of a folder is hidden, or is there for people by its name: `README`, `LICENSE`, or Markdown.
+/// Whether a file of a folder is hidden, or is there for people by its name: `README`, `LICENSE`, also as text, or Markdown.
 fn is_no_data(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
-    let stem = name.split('.').next().unwrap_or_default();
-    name.starts_with('.') || name.ends_with(".md") || ["readme", "license", "licence"].contains(&stem)
+    let (stem, end) = name.split_once('.').unwrap_or((&name, ""));
+    let is_for_people = ["readme", "license", "licence"].contains(&stem) && ["", "txt", "rst"].contains(&end);
+    name.starts_with('.') || name.ends_with(".md") || is_for_people
 }
 
 /// Orders names as people count: runs of digits by their value, all else by character.

@@ -191,14 +191,6 @@ impl<W: Write> NdjsonWriter<W> {
         self.line.push(']');
     }
 
-    /// Hands on what was written so far.
-    ///
-    /// # Errors
-    /// Those of the sink.
-    pub fn flush(&mut self) -> io::Result<()> {
-        self.to.flush()
-    }
-
     /// Flushes and gives the sink back.
     ///
     /// # Errors

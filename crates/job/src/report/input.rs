@@ -201,9 +201,13 @@ pub(super) fn name_apart(inputs: &mut [ReportInput]) {
             let different: HashSet<_> = same.iter().map(|other| with_folders(*other, *folders)).collect();
             different.len() == same.len()
         };
-        names[number] = match (1..MAX_FOLDERS).find(is_enough) {
+        names[number] = match (1..=MAX_FOLDERS).find(is_enough) {
             Some(folders) => with_folders(number, folders),
-            None => format!("{} ({})", own[number], number + 1),
+            None => {
+                let numbered = |count: usize| format!("{} ({count})", own[number]);
+                let is_free = |name: &String| !own.contains(name) && !names.contains(name);
+                (number + 1..).map(numbered).find(is_free).unwrap_or_default()
+            }
         };
     }
     for (input, name) in inputs.iter_mut().zip(names) {
