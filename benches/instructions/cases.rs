@@ -2,21 +2,26 @@
 
 use crate::callgrind::NOT_STORED;
 use crate::steps::{STATE, TO_PLANES, TO_RADII, Tracks};
+use peloton::chain::{UtDetector, VeloUt};
 use peloton::cylinder::{Builder, Cylinder, CylinderConfig, CylinderInput, CylinderSample, fit_particles};
 use peloton::dispatch_usual;
 use peloton::engine::{Engine, Sequence};
 use peloton::event::{CylinderTracks, Layout, Outcome, PixelHits, RawBatch, VeloBatch};
 use peloton::kalman::matriplex::Matriplex;
-use peloton::scifi::{SciFiGeometry, SciFiHits};
+use peloton::long::{Bending, LongConfig, LongUt};
+use peloton::scifi::{SciFi, SciFiConfig, SciFiGeometry, SciFiHits};
 use peloton::simd::{Isa, Level};
 use peloton::timepix::{Chain, TimepixConfig};
-use peloton::ut::{UtGeometry, UtHits};
+use peloton::ut::{UtConfig, UtGeometry, UtHits, UtTables};
 use peloton::velo::{Velo, VeloBanks, VeloConfig, VeloInputBatch, VeloSensors};
 use peloton_sim::timepix::{PixelSim, PixelSimSpec};
 use peloton_sim::{CylinderSim, LhcbDetector, LhcbReader, SimReader, SimSpec};
 use std::hint::black_box;
 use std::rc::Rc;
 use std::sync::Arc;
+
+/// The magnet of the simulated events.
+const POLARITY: f32 = -1.0;
 
 /// Something to count.
 pub struct Case {
@@ -72,7 +77,7 @@ fn velo(cases: &mut Vec<Case>) {
 
 fn raw_events(spec: &str) -> RawBatch {
     let (ut, scifi) = (UtGeometry::nominal(), SciFiGeometry::nominal());
-    let detector = LhcbDetector { ut: &ut, scifi: &scifi, polarity: -1.0 };
+    let detector = LhcbDetector { ut: &ut, scifi: &scifi, polarity: POLARITY };
     let mut batch = RawBatch::default();
     let mut reader = LhcbReader::new(spec.parse().expect("a simulation"), 0, None);
     reader.read(usize::MAX, &detector, &mut batch, &mut Vec::new()).expect("events");
@@ -101,6 +106,26 @@ fn decoders(cases: &mut Vec<Case>) {
     sequence("decode ut", &[], &batch, |level| UtHits::new(level, geometry.clone()), cases);
     let geometry = Arc::new(SciFiGeometry::nominal());
     sequence("decode scifi", &[], &batch, |level| SciFiHits::new(level, geometry.clone()), cases);
+    through_detectors(&batch, cases);
+}
+
+/// Whole sequences over several detectors.
+fn through_detectors(batch: &Rc<RawBatch>, cases: &mut Vec<Case>) {
+    let velo = |level| {
+        let velo = Velo::new(level, VeloConfig::default()).expect("a sequence");
+        velo.with_sensors(Arc::new(VeloSensors::nominal()), VeloBanks::Auto)
+    };
+    let bending = Bending::nominal(POLARITY);
+    let (geometry, tables) = (UtGeometry::nominal(), UtTables::nominal());
+    let ut = Arc::new(UtDetector { geometry, tables, polarity: POLARITY });
+    let fibres = Arc::new(SciFiGeometry::nominal());
+    let velo_ut = |level| VeloUt::new(velo(level), ut.clone(), UtConfig::default()).expect("a sequence");
+    sequence("velo-ut", &[], batch, velo_ut, cases);
+    let long_ut = |level| {
+        let scifi = SciFi::new(level, SciFiConfig::default(), fibres.clone(), POLARITY).expect("a sequence");
+        LongUt::new(velo(level), ut.clone(), scifi, LongConfig::default(), bending).expect("a sequence")
+    };
+    sequence("long-ut", &[], batch, long_ut, cases);
 }
 
 fn cylinder(cases: &mut Vec<Case>) {
