@@ -2,8 +2,9 @@
  *
  * Made by cbindgen; crates/capi/README.md describes it. Every function answers with a code (PELOTON_OK is 0), unless it
  * cannot fail; peloton_last_error() has the words. What is wrong with one event is never a code: it is a status in the
- * results and a count. Every struct begins with its size, which the caller sets to sizeof. Two static Rust libraries do not
- * go into one program: link the shared library where another part of the program is made in Rust.
+ * results and a count. Every struct that is handed over by itself begins with its size, which the caller sets to sizeof; those
+ * inside of others have none, and never grow. Two static Rust libraries do not go into one program: link the shared
+ * library where another part of the program is made in Rust.
  */
 
 #ifndef PELOTON_H
@@ -64,7 +65,7 @@ struct ArrowArray {
 // Columns do not belong together, or are too long.
 #define PELOTON_COLUMNS -6
 
-// A device failed.
+// Reserved for devices: no function of this version answers with it.
 #define PELOTON_DEVICE -7
 
 // A fault of the library itself. The handles remain usable.
@@ -76,7 +77,7 @@ struct ArrowArray {
 // The field `size` of a struct is none that the library can know.
 #define PELOTON_ABI_MISMATCH -10
 
-// The system gives no more threads or memory.
+// The system gives no more threads.
 #define PELOTON_SYSTEM -11
 
 // The version of this interface. It rises whenever a program built with an older header would go wrong; the SONAME of the
@@ -385,7 +386,9 @@ int32_t peloton_batch_event(peloton_batch *batch,
 
 // Appends the events of the whole MDF records at the beginning of `bytes`. used gets the number of bytes they were: what
 // is behind is the beginning of a record, to be given again with its end. events gets their number; both may be NULL.
-// Memory: bytes are copied. Threads: one at a time. Codes: INVALID_ARGUMENT, FORMAT (no record at all), BUSY.
+// Memory: bytes are copied. Threads: one at a time.
+// Codes: INVALID_ARGUMENT (also while an event has banks and peloton_batch_event did not end it), FORMAT (no record at
+// all), BUSY.
 int32_t peloton_batch_mdf(peloton_batch *batch,
                           const uint8_t *bytes,
                           size_t n,
@@ -395,7 +398,8 @@ int32_t peloton_batch_mdf(peloton_batch *batch,
 // Appends a slice of an event builder: `events` events, and of each source one block with a bank of every event. A block
 // whose sizes do not add up gives every event the status truncated_bank; faulty, which may be NULL, gets their number.
 // Memory: blocks and event_ids are borrowed for the call, payloads copied. Threads: one at a time.
-// Codes: INVALID_ARGUMENT, COLUMNS, ABI_MISMATCH, BUSY; nothing is appended then.
+// Codes: INVALID_ARGUMENT (also while an event has banks and peloton_batch_event did not end it), COLUMNS, ABI_MISMATCH,
+// BUSY; nothing is appended then.
 int32_t peloton_batch_blocks(peloton_batch *batch,
                              const peloton_block *blocks,
                              size_t block_count,

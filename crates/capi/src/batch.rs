@@ -1,7 +1,9 @@
 //! Batches of raw banks.
 
-use crate::guard::{enter, invalid};
-use crate::pointers::{free, hand_over, look, put, put_if_wanted, read_struct, reference, slice, take};
+use crate::guard::{Result, enter, invalid};
+use crate::pointers::{
+    check_if_wanted, free, hand_over, look, put, put_if_wanted, read_struct, reference, slice, take,
+};
 use crate::structs::peloton_block;
 use peloton_core::event::BankBlock;
 use peloton_job::embed::{EventBatch, known_status};
@@ -15,6 +17,18 @@ pub(crate) struct Filled {
     pub(crate) events: EventBatch,
     /// Memory for the blocks of a call.
     blocks: Vec<BankBlock<'static>>,
+}
+
+impl Filled {
+    /// The events, unless one is open: whole events cannot be appended behind the banks of one that has not ended.
+    fn whole(&mut self) -> Result<&mut EventBatch> {
+        if self.events.is_open() {
+            let text = "batch: banks were given for an event that has not ended; end it with peloton_batch_event, or \
+                        empty the batch with peloton_batch_clear";
+            return Err(invalid(text));
+        }
+        Ok(&mut self.events)
+    }
 }
 
 /// The memory of blocks that nobody needs any more, for other ones.
@@ -87,6 +101,7 @@ pub unsafe extern "C" fn peloton_batch_event(
     // SAFETY: the caller's batch lives, and became is NULL or may be written to.
     enter(|| unsafe {
         let batch = reference(batch, BATCH)?;
+        check_if_wanted(became, "became")?;
         let closed = take(&batch.0, BATCH)?.events.close(event_id, known_status(status)?);
         put_if_wanted(became, closed.code(), "became")
     })
@@ -94,7 +109,9 @@ pub unsafe extern "C" fn peloton_batch_event(
 
 /// Appends the events of the whole MDF records at the beginning of `bytes`. used gets the number of bytes they were: what
 /// is behind is the beginning of a record, to be given again with its end. events gets their number; both may be NULL.
-/// Memory: bytes are copied. Threads: one at a time. Codes: INVALID_ARGUMENT, FORMAT (no record at all), BUSY.
+/// Memory: bytes are copied. Threads: one at a time.
+/// Codes: INVALID_ARGUMENT (also while an event has banks and peloton_batch_event did not end it), FORMAT (no record at
+/// all), BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_batch_mdf(
     batch: *mut peloton_batch,
@@ -106,7 +123,9 @@ pub unsafe extern "C" fn peloton_batch_mdf(
     // SAFETY: the caller's batch lives, bytes holds n bytes, the others are NULL or may be written to.
     enter(|| unsafe {
         let (batch, bytes) = (reference(batch, BATCH)?, slice(bytes, n, "bytes")?);
-        let (taken, count) = take(&batch.0, BATCH)?.events.mdf(bytes)?;
+        check_if_wanted(used, "used")?;
+        check_if_wanted(events, "events")?;
+        let (taken, count) = take(&batch.0, BATCH)?.whole()?.mdf(bytes)?;
         put_if_wanted(used, taken, "used")?;
         put_if_wanted(events, count, "events")
     })
@@ -115,7 +134,8 @@ pub unsafe extern "C" fn peloton_batch_mdf(
 /// Appends a slice of an event builder: `events` events, and of each source one block with a bank of every event. A block
 /// whose sizes do not add up gives every event the status truncated_bank; faulty, which may be NULL, gets their number.
 /// Memory: blocks and event_ids are borrowed for the call, payloads copied. Threads: one at a time.
-/// Codes: INVALID_ARGUMENT, COLUMNS, ABI_MISMATCH, BUSY; nothing is appended then.
+/// Codes: INVALID_ARGUMENT (also while an event has banks and peloton_batch_event did not end it), COLUMNS, ABI_MISMATCH,
+/// BUSY; nothing is appended then.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_batch_blocks(
     batch: *mut peloton_batch,
@@ -128,7 +148,9 @@ pub unsafe extern "C" fn peloton_batch_blocks(
     // SAFETY: the caller's batch lives, and arrays hold as many values as is said.
     enter(|| unsafe {
         let event_ids = slice(event_ids, events, "event_ids")?;
+        check_if_wanted(faulty, "faulty")?;
         let mut batch = take(&reference(batch, BATCH)?.0, BATCH)?;
+        batch.whole()?;
         let Filled { events: batch, blocks: memory } = &mut *batch;
         let mut parts = emptied(std::mem::take(memory));
         if block_count > 0 {

@@ -75,13 +75,14 @@ pub unsafe extern "C" fn peloton_engine_new(
     engine: *mut *mut peloton_engine,
 ) -> i32 {
     enter(|| {
-        // SAFETY: the caller keeps what is said under Memory.
-        let (toml, geometry) = unsafe {
-            let toml = slice(toml.cast::<u8>(), toml_bytes, "toml")?;
-            let geometry = (!geometry_or_null.is_null()).then(|| text(geometry_or_null, "geometry"));
-            (toml, geometry.transpose()?)
-        };
+        // All checks: *engine is NULL when one of them fails.
         let make = || {
+            // SAFETY: the caller keeps what is said under Memory.
+            let (toml, geometry) = unsafe {
+                let toml = slice(toml.cast::<u8>(), toml_bytes, "toml")?;
+                let geometry = (!geometry_or_null.is_null()).then(|| text(geometry_or_null, "geometry"));
+                (toml, geometry.transpose()?)
+            };
             let toml = std::str::from_utf8(toml).map_err(|_| invalid("toml is not UTF-8"))?;
             let config = Config::from_toml(toml, None)?;
             if config.sequence == SequenceName::Timepix {

@@ -21,7 +21,7 @@ pub const PELOTON_IO: i32 = -4;
 pub const PELOTON_FORMAT: i32 = -5;
 /// Columns do not belong together, or are too long.
 pub const PELOTON_COLUMNS: i32 = -6;
-/// A device failed.
+/// Reserved for devices: no function of this version answers with it.
 pub const PELOTON_DEVICE: i32 = -7;
 /// A fault of the library itself. The handles remain usable.
 pub const PELOTON_PANIC: i32 = -8;
@@ -29,7 +29,7 @@ pub const PELOTON_PANIC: i32 = -8;
 pub const PELOTON_BUSY: i32 = -9;
 /// The field `size` of a struct is none that the library can know.
 pub const PELOTON_ABI_MISMATCH: i32 = -10;
-/// The system gives no more threads or memory.
+/// The system gives no more threads.
 pub const PELOTON_SYSTEM: i32 = -11;
 
 /// Why a call failed.

@@ -102,6 +102,11 @@ pub unsafe fn put<T>(to: *mut T, value: T, name: &str) -> Result<()> {
     Ok(())
 }
 
+/// Whether a value can be written, or nobody wants it: to be asked before a call changes anything.
+pub fn check_if_wanted<T>(to: *const T, name: &str) -> Result<()> {
+    if to.is_null() { Ok(()) } else { check(to, name) }
+}
+
 /// Writes a value, unless the pointer is NULL.
 ///
 /// # Safety

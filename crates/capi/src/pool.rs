@@ -3,7 +3,7 @@
 use crate::batch::peloton_batch;
 use crate::engine::peloton_engine;
 use crate::guard::{Failure, PELOTON_BUSY, Result, enter, invalid};
-use crate::pointers::{free, hand_over, reference, take};
+use crate::pointers::{free, hand_over, look, reference, take};
 use crate::result::peloton_result;
 use crate::run::{Copies, Given};
 use crate::structs::{peloton_counters, peloton_velo_hits};
@@ -103,9 +103,12 @@ pub unsafe extern "C" fn peloton_pool_run_hits(
 /// Memory: all of it. Threads: after its last call. Codes: none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_pool_free(pool: *mut peloton_pool) {
-    // SAFETY: the caller's last use of it.
+    // SAFETY: the caller's last use of it. What a child of `fork` inherited is left alone: its threads are the parent's, and may
+    // hold what its end needs.
     enter(|| unsafe {
-        free(pool);
+        if pool.is_null() || look(&reference(pool, POOL)?.0, POOL)?.pool.has_threads() {
+            free(pool);
+        }
         Ok(())
     });
 }

@@ -276,8 +276,10 @@ unsafe fn cylinder_events(
         for (column, pointer) in columns.iter_mut().zip(pointers) {
             *column = slice(pointer, hits.hits, "a column of hits")?;
         }
+        // Before anything is made for each event: what has no starts for so many events costs no memory.
+        let layer_start = slice(hits.layer_start, starts, "layer_start")?;
         statuses(hits.status_or_null, hits.events, status)?;
-        (columns, slice(hits.layer_start, starts, "layer_start")?)
+        (columns, layer_start)
     };
     let falls = layer_start.windows(2).any(|pair| pair[0] > pair[1]);
     if falls || layer_start[0] != 0 || layer_start[starts - 1] as usize != hits.hits {

@@ -1,8 +1,9 @@
-//! The structs that cross the interface. Each begins with its size: fields may be added behind without another PELOTON_ABI.
+//! The structs that cross the interface. Each that a caller hands over by itself begins with its size: fields may be added
+//! behind without another PELOTON_ABI. Those inside of others never grow.
 
 use crate::pointers::Crossing;
 use peloton_core::Status;
-use peloton_core::event::{Counters, StageCounter};
+use peloton_core::event::{Counters, MAX_STAGES, StageCounter, Truncation};
 use std::ffi::{c_char, c_void};
 
 macro_rules! crossing {
@@ -176,6 +177,10 @@ pub struct peloton_counters {
     /// What each stage did: peloton_engine_stage.
     pub stage: [peloton_stage_counter; 16],
 }
+
+const _: () = assert!(Status::ALL.len() <= 32, "status[32] has no place for every status");
+const _: () = assert!(Truncation::ALL.len() <= 16, "truncated[16] has no place for every reason");
+const _: () = assert!(MAX_STAGES <= 16, "stage[16] has no place for every stage");
 
 impl peloton_counters {
     /// Adds the counts of a run.

@@ -16,18 +16,20 @@ use peloton_core::velo::{Velo, VeloConfig, VeloInput};
 use peloton_core::{Result, Status};
 use peloton_job::Config;
 use peloton_job::embed::{AnyEngine, Events};
+use std::cell::Cell;
 use std::ffi::CStr;
 use std::mem::zeroed;
 use std::ops::Range;
 use std::ptr::{null, null_mut};
-use std::sync::atomic::{AtomicBool, Ordering};
 
 const EVENTS: usize = 1000;
 /// The event in which the sequence panics.
 const FAULTY: usize = 137;
 
-/// Panics outside of events, once.
-static PANICS_OUTSIDE: AtomicBool = AtomicBool::new(false);
+thread_local! {
+    /// Panics outside of events, once, in runs of this thread: tests run side by side.
+    static PANICS_OUTSIDE: Cell<bool> = const { Cell::new(false) };
+}
 
 /// A sequence with a fault.
 #[derive(Debug)]
@@ -50,7 +52,7 @@ impl<S: Sequence> Sequence for Faulty<S> {
     }
 
     fn accept(&self, events: S::Input<'_>) -> Result<()> {
-        assert!(!PANICS_OUTSIDE.swap(false, Ordering::Relaxed), "planted outside of events");
+        assert!(!PANICS_OUTSIDE.replace(false), "planted outside of events");
         self.0.accept(events)
     }
 
@@ -183,7 +185,7 @@ fn a_panic_costs_its_event_and_nothing_else() {
             assert!(events_of(result) == expected);
             peloton_pool_free(pool);
         }
-        PANICS_OUTSIDE.store(true, Ordering::Relaxed);
+        PANICS_OUTSIDE.set(true);
         assert_eq!(peloton_run_hits(faulty, workspace, &raw const view, result, null_mut()), PELOTON_PANIC);
         let text = CStr::from_ptr(peloton_last_error()).to_str().unwrap();
         assert!(text.contains("planted outside of events"), "{text}");

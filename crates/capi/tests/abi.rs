@@ -89,8 +89,18 @@ fn symbols(library: &Library) -> Vec<String> {
     names
 }
 
+/// The sizes that each struct has had, oldest first, as `src/structs.rs` lists them: what the library tells older headers
+/// by.
+fn sizes(source: &str) -> String {
+    let (_, list) = source.split_once("\ncrossing!(\n").expect("the list of structs");
+    let (list, _) = list.split_once("\n);").expect("its end");
+    let mut lines: Vec<_> = list.lines().map(|line| line.trim().replace([':', '[', ']', ','], "")).collect();
+    lines.sort();
+    lines.iter().map(|line| format!("sizes {line}\n")).collect()
+}
+
 /// The interface as `abi.txt` lists it.
-fn list(header: &str, layouts: &str) -> String {
+fn list(header: &str, sizes: &str, layouts: &str) -> String {
     let mut text = String::new();
     for line in header.lines() {
         let constant = line.strip_prefix("#define PELOTON_").and_then(|rest| rest.split_once(' '));
@@ -101,7 +111,7 @@ fn list(header: &str, layouts: &str) -> String {
         }
     }
     prototypes(header).iter().for_each(|function| writeln!(text, "function {function}").expect("text"));
-    text + layouts + "\n"
+    text + sizes + layouts + "\n"
 }
 
 /// A list, read again: the number of the interface, lines by their first words, structs with their fields.
@@ -109,6 +119,8 @@ fn list(header: &str, layouts: &str) -> String {
 struct Listed<'a> {
     number: u32,
     single: Vec<&'a str>,
+    /// Sizes that structs have had.
+    sizes: BTreeMap<&'a str, Vec<&'a str>>,
     structs: BTreeMap<&'a str, Layout<'a>>,
 }
 
@@ -127,6 +139,9 @@ impl<'a> Listed<'a> {
             let number = last.parse().unwrap_or(0);
             if line.starts_with("PELOTON_ABI ") {
                 listed.number = number as u32;
+            } else if let Some(history) = line.strip_prefix("sizes ") {
+                let mut words = history.split(' ');
+                listed.sizes.insert(words.next().unwrap_or_default(), words.collect());
             } else if let Some(name) = words.strip_prefix("struct ") {
                 open = name;
                 listed.structs.insert(name, Layout { size: number, ..Layout::default() });
@@ -145,6 +160,11 @@ impl<'a> Listed<'a> {
     fn broken_by(&self, new: &Listed<'a>) -> Vec<String> {
         let gone = self.single.iter().filter(|line| !new.single.contains(line));
         let mut broken: Vec<_> = gone.map(|line| format!("gone or changed: {line}")).collect();
+        for (name, sizes) in &self.sizes {
+            if !new.sizes.get(name).is_some_and(|new_sizes| new_sizes.starts_with(sizes)) {
+                broken.push(format!("struct {name}: sizes that headers have had changed or went away"));
+            }
+        }
         for (name, Layout { size, fields }) in &self.structs {
             let Some(Layout { size: new_size, fields: new_fields }) = new.structs.get(name) else {
                 broken.push(format!("struct {name} is gone"));
@@ -186,9 +206,17 @@ fn the_interface_is_the_one_that_is_listed() {
     let header = header();
     let declared: Vec<_> = prototypes(&header).iter().map(|text| name_of(text).to_string()).collect();
     assert_eq!(symbols(&library), declared, "exported on the left, declared on the right");
-    let now = list(&header, &layouts(&library));
+    let source = std::fs::read_to_string(package().join("src/structs.rs")).expect("structs.rs");
+    let now = list(&header, &sizes(&source), &layouts(&library));
+    let of_now = Listed::new(&now);
+    let says_its_size = |(_, layout): &(_, &Layout<'_>)| layout.fields.first() == Some(&("size_t size", 0));
+    let latest = of_now.structs.iter().filter(says_its_size).map(|(name, of)| (*name, of.size.to_string()));
+    let last = |sizes: &Vec<&str>| sizes.last().map(ToString::to_string).unwrap_or_default();
+    let listed_last = of_now.sizes.iter().map(|(name, sizes)| (*name, last(sizes)));
+    assert!(latest.eq(listed_last), "structs with a size, and the sizes in src/structs.rs:\n{now}");
     let path = package().join("abi.txt");
-    let listed = std::fs::read_to_string(&path).unwrap_or_default();
+    let listed = std::fs::read_to_string(&path)
+        .expect("abi.txt: without it nobody knows what older programs count on");
     let broken = broken(&listed, &now);
     let words = "programs built before would go wrong: raise PELOTON_ABI in src/names.rs and peloton.hpp";
     assert!(broken.is_empty(), "{words}\n{}", broken.join("\n"));
@@ -204,6 +232,7 @@ const OLD: &str = "PELOTON_ABI 1
 constant PELOTON_OK 0
 function int32_t a(const uint8_t *bytes, size_t n)
 function int32_t b(void)
+sizes s 16 24
 struct s 24
   size_t size 0
   float *x 8
@@ -229,6 +258,11 @@ fn what_breaks_programs_needs_another_number() {
         ("last 16\n", "last 16\n  uint32_t added 20\n"),
         ("struct inner 8\n  uint64_t ns 0\n", "struct inner 16\n  uint64_t ns 0\n  uint64_t added 8\n"),
         ("struct inner 8\n  uint64_t ns 0\n", ""),
+        ("sizes s 16 24", "sizes s 24"),
+        ("sizes s 16 24", "sizes s 24 32"),
+        ("sizes s 16 24", "sizes s 16"),
+        ("sizes s 16 24", "sizes s 16 20 24"),
+        ("sizes s 16 24\n", ""),
     ] {
         let new = OLD.replace(from, to);
         assert!(new != OLD && !broken(OLD, &new).is_empty(), "`{to}` for `{from}` is no breach");
@@ -243,6 +277,7 @@ fn what_is_added_needs_no_other_number() {
         ("function int32_t b(void)", "function int32_t b(void)\nfunction void c(void)"),
         ("constant PELOTON_OK 0", "constant PELOTON_OK 0\nconstant PELOTON_NEW -12"),
         ("struct s 24", "struct new 8\n  size_t size 0\nstruct s 24"),
+        ("sizes s 16 24", "sizes new 8\nsizes s 16 24 32"),
         (
             "struct s 24\n  size_t size 0\n  float *x 8\n  uint32_t last 16\n",
             "struct s 32\n  size_t size 0\n  float *x 8\n  uint32_t last 16\n  uint64_t added 24\n",

@@ -41,6 +41,9 @@ fn hostile_callers_get_codes() {
     assert_eq!(printed(command.env("PELOTON_ISA", "avx2")), "all answers are codes");
 }
 
+/// Of so many calls of a group one works at least: calls that are all refused would find no fault behind the checks.
+const LEAST_SHARE: usize = 10;
+
 #[test]
 fn random_calls_get_codes() {
     let library = Library::new();
@@ -48,11 +51,24 @@ fn random_calls_get_codes() {
     let program = library.compile("random_calls.cpp", flags);
     let mdf = library.folder().join("lhcb.mdf");
     samples::simulate("lhcb", 3, &mdf);
-    // More by hand: PELOTON_CALLS=10000000.
-    let calls = std::env::var("PELOTON_CALLS").unwrap_or("20000".into());
+    // More by hand: PELOTON_SECONDS=600, for each seed.
+    let seconds = std::env::var("PELOTON_SECONDS").ok();
+    let calls = if seconds.is_some() { "1000000000" } else { "20000" };
     for seed in ["1", "2", "3"] {
-        let text = printed(library.command(&program).args([seed, &calls]).arg(&mdf));
-        assert!(text.starts_with(&format!("{calls} calls, ")), "seed {seed}: {text}");
+        let mut command = library.command(&program);
+        let text = printed(command.args([seed, calls]).arg(&mdf).args(&seconds));
+        println!("seed {seed}: {text}");
+        let (all, groups) = text.split_once('\n').expect("calls, and groups of them");
+        assert!(seconds.is_some() || all == format!("{calls} calls"), "seed {seed}: {text}");
+        assert_eq!(groups.lines().count(), 16, "{text}");
+        for line in groups.lines() {
+            let words: Vec<_> = line.split(' ').collect();
+            let [calls, worked] = [1, 2].map(|at| words[at].parse::<usize>().expect("a number"));
+            assert!(
+                calls > 0 && worked * LEAST_SHARE >= calls,
+                "seed {seed}: hardly any call of {line} worked"
+            );
+        }
     }
 }
 

@@ -20,6 +20,10 @@ const PRODUCTS: [&str; 3] = ["peloton-capi", "peloton-cli", "peloton-python"];
 /// named one is needed.
 const IN_C: [(&str, &str); 2] = [("zstd-sys", "zstd/LICENSE"), ("liblzma-sys", "xz/COPYING.0BSD")];
 
+/// Crates that name a library to link with and bring none along: pyo3 is linked with the Python that loads the module, and
+/// rayon-core only keeps a second rayon out.
+const NOT_IN_C: [&str; 3] = ["pyo3", "pyo3-ffi", "rayon-core"];
+
 /// A crate that is compiled in.
 #[derive(Debug)]
 struct Crate {
@@ -28,6 +32,8 @@ struct Crate {
     licence: String,
     repository: String,
     folder: PathBuf,
+    /// The library that it links with.
+    links: Option<String>,
 }
 
 fn root() -> PathBuf {
@@ -89,6 +95,7 @@ fn crates() -> Vec<Crate> {
             licence: text(&of["license"]),
             repository: text(&of["repository"]),
             folder: manifest.parent().map(Path::to_path_buf).unwrap_or_default(),
+            links: of["links"].as_str().map(String::from),
         })
     };
     let mut crates: Vec<_> = seen.iter().filter_map(of).collect();
@@ -187,6 +194,13 @@ fn licences_of_all_that_is_compiled_in_are_there() {
         assert!(crates.iter().any(|of| of.name == name), "{name} is not found");
     }
     assert!(crates.iter().all(|of| !of.licence.is_empty()));
+    let linking: BTreeSet<_> =
+        crates.iter().filter(|of| of.links.is_some()).map(|of| of.name.as_str()).collect();
+    let known = IN_C.iter().map(|(name, _)| *name).chain(NOT_IN_C).collect();
+    assert_eq!(
+        linking, known,
+        "a library in C has a licence of its own: name it in IN_C, or say why not in NOT_IN_C"
+    );
     let made = document(&crates);
     for words in ["Facebook", "Apache Software Foundation", "Permission is hereby granted", "Meta Platforms"]
     {
@@ -224,6 +238,7 @@ fn one_licence_of_several_is_chosen() {
         licence: licence.into(),
         repository: "somewhere".into(),
         folder: folder.path().into(),
+        links: None,
     };
     for name in ["LICENSE-MIT", "LICENSE-APACHE", "NOTICE", "README.md"] {
         std::fs::write(folder.path().join(name), name).expect("a file");

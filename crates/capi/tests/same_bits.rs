@@ -5,11 +5,11 @@ mod common;
 #[path = "common/samples.rs"]
 mod samples;
 
-use common::{Library, data, printed};
+use common::{Library, data, package, printed};
 use peloton_core::simd::{Isa, Level};
-use peloton_job::Request;
 use peloton_job::embed::{AnyEngine, AnyHasher, Events};
-use samples::{banks, cylinder_columns, expected, simulate, velo_columns, velo_hits};
+use peloton_job::{Request, SequenceName};
+use samples::{banks, cylinder_columns, expected, pixel_columns, simulate, velo_columns, velo_hits};
 use std::path::{Path, PathBuf};
 
 /// What the program is asked to do.
@@ -169,7 +169,21 @@ fn hits_with_denormal_coordinates() {
     Program::with(&["-ffast-math"]).hits(&columns, &hashes);
 }
 
-const RAW_SEQUENCES: [&str; 7] = ["velo", "velo-ut", "ut", "scifi-hits", "scifi", "long", "long-ut"];
+/// The sequences of raw banks: all but those of other detectors. A new one is tested, and is to be named in the README.
+fn raw_sequences() -> Vec<&'static str> {
+    let others = [SequenceName::Timepix, SequenceName::Cylinder];
+    SequenceName::ALL.into_iter().filter(|name| !others.contains(name)).map(SequenceName::name).collect()
+}
+
+#[test]
+fn the_readme_names_every_sequence() {
+    let readme = std::fs::read_to_string(package().join("README.md")).expect("README.md");
+    let (_, table) = readme.split_once("| sequence | events | function |").expect("the table");
+    let (table, _) = table.split_once("\n\n").expect("its end");
+    for name in SequenceName::ALL {
+        assert!(table.contains(&format!("`{name}`")), "no row has `{name}`");
+    }
+}
 
 #[test]
 fn raw_banks_of_every_sequence() {
@@ -178,11 +192,11 @@ fn raw_banks_of_every_sequence() {
     // More by hand: PELOTON_EVENTS=1000.
     let events = std::env::var("PELOTON_EVENTS").ok().and_then(|text| text.parse().ok());
     simulate("lhcb", events.unwrap_or(20), &mdf);
-    program.raw(&mdf, "nominal", &RAW_SEQUENCES);
+    program.raw(&mdf, "nominal", &raw_sequences());
     if let Some(data) = data() {
         let lhcb = data.join("lhcb");
         let geometry = lhcb.join("geometry").display().to_string();
-        program.raw(&lhcb.join("minbias_retina_truth.mdf"), &geometry, &RAW_SEQUENCES);
+        program.raw(&lhcb.join("minbias_retina_truth.mdf"), &geometry, &raw_sequences());
     }
 }
 
@@ -217,7 +231,9 @@ fn streams_of_pixel_hits_cut_anywhere() {
     simulate("timepix", 60_000, &file);
     let mut files = vec![file];
     files.extend(data().map(|data| data.join("timepix/nsls2_tpx3/raw_test_data_serval_4_3_0.tpx3")));
+    let columns = program.library.folder().join("hits.columns");
     for file in &files {
+        std::fs::write(&columns, pixel_columns(file)).expect("a file");
         for toml in ["sequence = 'timepix'", "sequence = 'timepix'\nthreads = 2"] {
             let hashes = expected(file, toml, None);
             let base = Ask {
@@ -233,6 +249,8 @@ fn streams_of_pixel_hits_cut_anywhere() {
             for batch in [1, 7, 4096, 1_000_003] {
                 let found = program.run(&Ask { batch, ..base });
                 assert_eq!(found, hashes, "{} in pieces of {batch}: {toml}", file.display());
+                let found = program.run(&Ask { how: "tpx3-hits", file: &columns, batch, ..base });
+                assert_eq!(found, hashes, "{}, {batch} hits a call: {toml}", file.display());
             }
             assert_eq!(
                 program.run(&Ask { batch: 4096, mode: "thread", ..base }),

@@ -2,7 +2,8 @@
 // Each test uses a part of it.
 #![allow(dead_code)]
 
-use peloton_core::event::{BankKind, CylinderBatch, CylinderTruth, RawBatch, VeloBatch};
+use peloton_core::event::{BankKind, CylinderBatch, CylinderTruth, PixelBlock, RawBatch, VeloBatch};
+use peloton_io::input::timepix::{PixelDecoder, PixelFormat};
 use peloton_io::input::{CylinderReader, Format, RawReader, ReadOptions, Source, VeloReader};
 use peloton_job::{Cancel, Config, Host, Request, Silent, Simulation};
 use std::path::Path;
@@ -66,6 +67,21 @@ pub fn cylinder_columns(path: &Path) -> Vec<u8> {
         bytes.extend(column.iter().flat_map(|value| value.to_le_bytes()));
     }
     bytes.extend(batch.layer_start.iter().flat_map(|value| value.to_le_bytes()));
+    bytes
+}
+
+/// Columns of the hits in a `.tpx3` file, in the order in which they lie there.
+pub fn pixel_columns(path: &Path) -> Vec<u8> {
+    let mut decoder = PixelDecoder::tpx3(PixelFormat::Tpx3.default_layout().expect("a layout"));
+    let mut block = PixelBlock::default();
+    decoder.push(&std::fs::read(path).expect("a file"), &mut block);
+    decoder.finish(&mut block);
+    let hits = block.hits;
+    let mut bytes = words(&[hits.len() as u64]);
+    bytes.extend(hits.time.iter().flat_map(|value| value.to_le_bytes()));
+    for column in [&hits.x, &hits.y, &hits.tot] {
+        bytes.extend(column.iter().flat_map(|value| value.to_le_bytes()));
+    }
     bytes
 }
 

@@ -47,18 +47,25 @@ void engines(Handles &h) {
   EXPECT(make("sequence = 'scifi'", "nominal", &h.scifi), PELOTON_OK);
   EXPECT(make("sequence = 'cylinder'\n[cylinder]\nseeds = 'hits'", nullptr, &h.cylinder), PELOTON_OK);
   EXPECT(make("sequence = 'timepix'", nullptr, &h.timepix), PELOTON_OK);
-  peloton_engine *none = h.velo;
-  EXPECT(make("sequence = 'nonsense'", nullptr, &none), PELOTON_CONFIG);
-  if (none != nullptr)
-    ++failures;
-  EXPECT(make("sequence = 'long'", nullptr, &none), PELOTON_CONFIG);
-  EXPECT(make("sequence = 'cylinder'", nullptr, &none), PELOTON_CONFIG);
-  EXPECT(make("sequence = 'long'", "/there/is/none", &none), PELOTON_CONFIG);
-  EXPECT(make("gang = 3", nullptr, &none), PELOTON_CONFIG, PELOTON_UNSUPPORTED);
-  EXPECT(peloton_engine_new("\xff\xfe", 2, nullptr, &none), INVALID);
-  EXPECT(peloton_engine_new(nullptr, 5, nullptr, &none), INVALID);
-  EXPECT(peloton_engine_new("", SIZE_MAX, nullptr, &none), INVALID);
-  EXPECT(peloton_engine_new("", 0, "\xff", &none), INVALID);
+  peloton_engine *none = nullptr;
+  // *engine is NULL after every failure, whatever it was before.
+  auto none_of = [&](const char *toml, std::size_t bytes, const char *geometry) {
+    none = h.velo;
+    std::int32_t code = peloton_engine_new(toml, bytes, geometry, &none);
+    if (none != nullptr)
+      std::fprintf(stderr, "code %d leaves an engine behind\n", code), ++failures;
+    return code;
+  };
+  auto none_like = [&](const char *toml, const char *geometry) { return none_of(toml, std::strlen(toml), geometry); };
+  EXPECT(none_like("sequence = 'nonsense'", nullptr), PELOTON_CONFIG);
+  EXPECT(none_like("sequence = 'long'", nullptr), PELOTON_CONFIG);
+  EXPECT(none_like("sequence = 'cylinder'", nullptr), PELOTON_CONFIG);
+  EXPECT(none_like("sequence = 'long'", "/there/is/none"), PELOTON_CONFIG);
+  EXPECT(none_like("gang = 3", nullptr), PELOTON_CONFIG, PELOTON_UNSUPPORTED);
+  EXPECT(none_of("\xff\xfe", 2, nullptr), INVALID);
+  EXPECT(none_of(nullptr, 5, nullptr), INVALID);
+  EXPECT(none_of("", SIZE_MAX, nullptr), INVALID);
+  EXPECT(none_of("", 0, "\xff"), INVALID);
   EXPECT(peloton_engine_new("", 0, nullptr, nullptr), INVALID);
   EXPECT(peloton_engine_new(nullptr, 0, nullptr, &none), PELOTON_OK);
   peloton_engine_free(none);
@@ -169,6 +176,60 @@ void batches(Handles &h) {
   }
 }
 
+/// An address that no value of its type can have.
+template <class T> T *odd(T *pointer) {
+  return reinterpret_cast<T *>(reinterpret_cast<std::uintptr_t>(pointer) + 1);
+}
+
+/// Calls that fail change nothing: neither for a place that cannot be written to, nor while an event is open.
+void unchanged(Handles &h) {
+  std::size_t before = 0, after = 0, count[2] = {};
+  std::uint16_t became[2] = {};
+  const std::uint8_t bytes[16] = {};
+  // One record of an event without banks: its length three times, no checksum, kind of header and data, masks and numbers.
+  const std::uint32_t record[12] = {48, 48, 48, 0, 0x37 << 8 | 1 << 16};
+  const auto *mdf = reinterpret_cast<const std::uint8_t *>(record);
+  const std::uint8_t type = 66;
+  const std::uint16_t size = 8;
+  const std::uint64_t id = 3;
+  auto block = sized<peloton_block>();
+  block.source = 1, block.version = 4, block.align_log2 = 2, block.types = &type, block.sizes = &size;
+  block.payloads = bytes, block.payload_bytes = 8;
+  peloton_batch *batch = nullptr;
+  EXPECT(peloton_batch_new(&batch), PELOTON_OK);
+  auto same = [&](int line) {
+    EXPECT(peloton_batch_events(batch, &after), PELOTON_OK);
+    if (after != before)
+      std::fprintf(stderr, "line %d: %zu events became %zu\n", line, before, after), ++failures;
+  };
+  EXPECT(peloton_batch_mdf(batch, mdf, sizeof record, odd(count), nullptr), INVALID), same(__LINE__);
+  EXPECT(peloton_batch_mdf(batch, mdf, sizeof record, nullptr, odd(count)), INVALID), same(__LINE__);
+  EXPECT(peloton_batch_blocks(batch, &block, 1, &id, 1, odd(count)), INVALID), same(__LINE__);
+  EXPECT(peloton_batch_event(batch, 1, 0, odd(became)), INVALID), same(__LINE__);
+  EXPECT(peloton_batch_events(batch, odd(count)), INVALID);
+  EXPECT(peloton_batch_mdf(batch, mdf, sizeof record, count, &before), PELOTON_OK);
+  if (count[0] != sizeof record || before != 1)
+    ++failures;
+  same(__LINE__);
+  EXPECT(peloton_batch_bank(batch, 66, 4, 1, bytes, 8), PELOTON_OK);
+  EXPECT(peloton_batch_mdf(batch, mdf, sizeof record, nullptr, nullptr), INVALID), same(__LINE__);
+  if (std::strstr(peloton_last_error(), "peloton_batch_event") == nullptr)
+    ++failures;
+  EXPECT(peloton_batch_blocks(batch, &block, 1, &id, 1, nullptr), INVALID), same(__LINE__);
+  // The bank is still there: a second one of its board makes the event a damaged one.
+  EXPECT(peloton_batch_bank(batch, 66, 4, 1, bytes, 8), PELOTON_OK);
+  EXPECT(peloton_batch_event(batch, 2, 0, became), PELOTON_OK);
+  if (became[0] == 0)
+    ++failures;
+  EXPECT(peloton_batch_blocks(batch, &block, 1, &id, 1, nullptr), PELOTON_OK);
+  EXPECT(peloton_batch_bank(batch, 66, 4, 1, bytes, 8), PELOTON_OK);
+  EXPECT(peloton_batch_clear(batch), PELOTON_OK);
+  EXPECT(peloton_batch_mdf(batch, mdf, sizeof record, nullptr, nullptr), PELOTON_OK);
+  auto counters = sized<peloton_counters>();
+  EXPECT(peloton_run_banks(h.velo, h.workspace, batch, h.result, odd(&counters)), INVALID);
+  peloton_batch_free(batch);
+}
+
 void runs(Handles &h) {
   auto counters = sized<peloton_counters>();
   EXPECT(peloton_run_banks(h.velo, h.workspace, h.batch, h.result, &counters), PELOTON_OK);
@@ -220,8 +281,7 @@ void runs(Handles &h) {
   wrong.hits = SIZE_MAX, EXPECT(run(wrong), INVALID), wrong = good;
   wrong.events = 0, EXPECT(run(wrong), PELOTON_COLUMNS), wrong = good;
   wrong.hits = 2, EXPECT(run(wrong), PELOTON_COLUMNS), wrong = good;
-  wrong.x = reinterpret_cast<const float *>(reinterpret_cast<std::uintptr_t>(x.data()) + 1);
-  EXPECT(run(wrong), INVALID), wrong = good;
+  wrong.x = odd(good.x), EXPECT(run(wrong), INVALID), wrong = good;
   wrong.size = 16, EXPECT(run(wrong), PELOTON_ABI_MISMATCH), wrong = good;
   start[20] = 7, EXPECT(run(good), PELOTON_COLUMNS), start[20] = 3;
   status[0] = 500, EXPECT(run(good), PELOTON_CONFIG), status[0] = 0;
@@ -241,6 +301,10 @@ void runs(Handles &h) {
   bent.var_z = nullptr, EXPECT(bend(bent), INVALID), bent = cylinder;
   bent.layer_start = nullptr, EXPECT(bend(bent), INVALID), bent = cylinder;
   bent.events = SIZE_MAX, EXPECT(bend(bent), INVALID), bent = cylinder;
+  bent.events = SIZE_MAX / 64, EXPECT(bend(bent), INVALID), bent = cylinder;
+  bent.events = SIZE_MAX / 64, bent.layer_start = nullptr, EXPECT(bend(bent), INVALID), bent = cylinder;
+  // Fewer than memory could hold: no starts, so nothing is made for them.
+  bent.events = SIZE_MAX / 4096, bent.layer_start = nullptr, EXPECT(bend(bent), INVALID), bent = cylinder;
   bent.hits = SIZE_MAX, EXPECT(bend(bent), INVALID), bent = cylinder;
   bent.hits = 2, EXPECT(bend(bent), PELOTON_COLUMNS), bent = cylinder;
   layers[4] = 9, EXPECT(bend(cylinder), PELOTON_COLUMNS);
@@ -357,7 +421,7 @@ void streams(Handles &h) {
 
 int main() {
   Handles h;
-  engines(h), objects(h), batches(h), runs(h), results(h), streams(h);
+  engines(h), objects(h), batches(h), unchanged(h), runs(h), results(h), streams(h);
   // Twice: what was made of an engine outlives it.
   for (auto *engine : {h.velo, h.cylinder, h.timepix, h.scifi})
     peloton_engine_free(engine);

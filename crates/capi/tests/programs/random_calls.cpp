@@ -1,4 +1,5 @@
-// Random sequences of calls with random banks, hits and bytes: no crash, no leak, no code that is not one.
+// Random sequences of calls with random banks, hits and bytes: no crash, no leak, no code that is not one. Prints how many calls
+// there were, and a line for each group of them: its name, its calls, and how many of those worked.
 //
 // usage: random_calls SEED CALLS [MDF [SECONDS]]   events of MDF are damaged and fed, too; ends at CALLS or SECONDS
 #include <peloton.hpp>
@@ -23,6 +24,11 @@ const std::string configurations[] = {
     "sequence = 'scifi'\nthreads = 3",
     "sequence = 'timepix'\nthreads = 2",
     "preset = 'none'",
+};
+/// A group of calls that do one thing, and how many of 100,000 calls are of it.
+struct Group {
+  const char *name;
+  std::size_t share, calls, worked;
 };
 constexpr std::size_t SLOTS = 5; // Of the first configurations there is always an engine, with what is made of it.
 
@@ -71,12 +77,13 @@ struct Caller {
   }
   /// Other objects.
   std::int32_t make_others() {
-    std::size_t i = below(SLOTS);
+    // Mostly of an engine that fits: calls with NULL find little.
+    std::size_t i = below(SLOTS), fits = below(8);
     switch (below(4)) {
     case 0:
-      return peloton_stream_free(stream), peloton_stream_new(engines[i], nullptr, &stream);
+      return peloton_stream_free(stream), peloton_stream_new(engines[fits ? 3 : i], nullptr, &stream);
     case 1:
-      return peloton_pool_free(pool), peloton_pool_new(engines[i], below(3), &pool);
+      return peloton_pool_free(pool), peloton_pool_new(engines[fits ? 0 : i], fits ? 1 + below(2) : 0, &pool);
     case 2:
       return peloton_hasher_free(hasher), peloton_hasher_new(&hasher);
     default:
@@ -192,29 +199,47 @@ struct Caller {
       peloton_batch_clear(batch);
     return code;
   }
-  std::int32_t call() {
+  std::int32_t call(std::size_t group) {
     std::size_t i = below(SLOTS), j = below(6) ? i : below(SLOTS);
     std::uint64_t hash[2];
-    switch (below(24)) {
-    case 0: case 1: case 2: case 3: return banks();
-    case 4: case 5: return blocks();
-    case 6: case 7: case 8: return run_banks(i, j);
-    case 9: case 10: return hits(below(4) ? 0 : i, below(4) ? 0 : j);
-    case 11: return cylinder(below(4) ? 4 : i, below(4) ? 4 : j);
-    case 12: case 13: return view(results[i]);
-    case 14: return arrow(results[i]);
-    case 15: return peloton_hasher_add(hasher, results[i]);
-    case 16: return peloton_hasher_end(hasher, hash);
-    case 17: return peloton_stream_tpx3(stream, bytes.data(), some_bytes());
-    case 18: return pixels();
-    case 19: return peloton_stream_clusters(stream, results[j], &counters, nullptr);
-    case 20: return below(8) ? PELOTON_OK : peloton_stream_end(stream);
-    case 21: return below(100) ? PELOTON_OK : records();
-    case 22: return below(2000) ? PELOTON_OK : make(i, below(8) ? i : below(std::size(configurations)));
-    default: return below(200) ? PELOTON_OK : make_others();
+    switch (group) {
+    case 0: return banks();
+    case 1: return blocks();
+    case 2: return run_banks(i, j);
+    case 3: return hits(below(4) ? 0 : i, below(4) ? 0 : j);
+    case 4: return cylinder(below(4) ? 4 : i, below(4) ? 4 : j);
+    case 5: return view(results[i]);
+    case 6: return arrow(results[i]);
+    case 7: return peloton_hasher_add(hasher, results[below(4) ? 0 : i]);
+    case 8: return peloton_hasher_end(hasher, hash);
+    case 9: return peloton_stream_tpx3(stream, bytes.data(), some_bytes());
+    case 10: return pixels();
+    case 11: return peloton_stream_clusters(stream, results[below(2) ? 3 : j], &counters, nullptr);
+    case 12: return peloton_stream_end(stream);
+    case 13: return records();
+    case 14: return make(i, below(8) ? i : below(std::size(configurations)));
+    default: return make_others();
     }
   }
 };
+
+Group groups[] = {
+    {"banks", 19000, 0, 0},  {"blocks", 9500, 0, 0},      {"run_banks", 14200, 0, 0},   {"hits", 9500, 0, 0},
+    {"cylinder", 4800, 0, 0}, {"column", 9500, 0, 0},      {"arrow", 4800, 0, 0},        {"hasher_add", 4800, 0, 0},
+    {"hasher_end", 4800, 0, 0}, {"stream_tpx3", 4800, 0, 0}, {"stream_hits", 4800, 0, 0}, {"stream_clusters", 8500, 0, 0},
+    {"stream_end", 600, 0, 0}, {"mdf", 250, 0, 0},           {"engine", 100, 0, 0},         {"others", 600, 0, 0},
+};
+
+Group &choose(Caller &caller) {
+  std::size_t all = 0;
+  for (auto &group : groups)
+    all += group.share;
+  std::size_t number = caller.below(all);
+  auto *group = groups;
+  for (; number >= group->share; ++group)
+    number -= group->share;
+  return *group;
+}
 } // namespace
 
 int main(int arguments, char **argument) {
@@ -223,13 +248,16 @@ int main(int arguments, char **argument) {
   using Clock = std::chrono::steady_clock;
   auto end = Clock::now() + std::chrono::seconds(arguments > 4 ? std::stoi(argument[4]) : 1'000'000);
   Caller caller(std::stoull(argument[1]), arguments > 3 ? argument[3] : nullptr);
-  std::size_t calls = 0, worked = 0;
+  std::size_t calls = 0;
   for (std::size_t all = std::stoull(argument[2]); calls < all && (calls % 1000 > 0 || Clock::now() < end); ++calls) {
-    std::int32_t code = caller.call();
-    worked += code == PELOTON_OK;
+    Group &group = choose(caller);
+    std::int32_t code = caller.call(std::size_t(&group - groups));
+    ++group.calls, group.worked += code == PELOTON_OK;
     if (code > 0 || code < PELOTON_SYSTEM || code == PELOTON_PANIC)
       return std::fprintf(stderr, "call %zu: code %d: %s\n", calls, code, peloton_last_error()), 1;
   }
-  std::printf("%zu calls, %zu worked\n", calls, worked);
+  std::printf("%zu calls\n", calls);
+  for (const auto &group : groups)
+    std::printf("%s %zu %zu\n", group.name, group.calls, group.worked);
   return 0;
 }

@@ -1,7 +1,7 @@
 // Reconstructs a file of events through peloton.hpp and prints hash_int and output_hash.
 //
 // usage: same_bits HOW FILE TOML GEOMETRY BATCH THREADS [MODE]
-//   HOW      hits, banks, mdf, blocks, and each with -pool behind; cylinder; tpx3 (BATCH is then the bytes of a piece), tpx3-hits
+//   HOW      hits, banks, mdf, blocks, and each with -pool behind; cylinder; tpx3, tpx3-hits (BATCH is then the bytes or hits of a piece)
 //   FILE     as tests/same_bits.rs writes it: words of 8 bytes (counts), then columns
 //   GEOMETRY a folder, "nominal", or "-" for none
 //   MODE     the floating-point mode of the host: plain, flush (denormals to zero), up (rounds up), thread (made under flush)
@@ -215,7 +215,8 @@ void pixels(const std::string &toml, const Bytes &bytes, std::size_t piece, bool
     for (std::size_t at = 0; at < count; at += piece) {
       peloton_pixel_hits view{sizeof view, std::min(piece, count - at), &time[at], &x[at], &y[at], &tot[at]};
       stream.hits(view);
-      take();
+      if (piece > 4000 || at % 65536 == 0)
+        take();
     }
   } else {
     for (std::size_t at = 0; at < bytes.size(); at += piece) {

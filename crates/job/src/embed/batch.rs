@@ -22,6 +22,8 @@ pub struct EventBatch {
 /// The event being put together.
 #[derive(Debug, Default)]
 pub(super) struct Open {
+    /// A bank was given, of whatever type.
+    begun: bool,
     failed: Option<Status>,
     run: Option<u32>,
     number: Option<u64>,
@@ -47,6 +49,11 @@ impl EventBatch {
         &self.raw
     }
 
+    /// Whether an event has banks and did not end: [`mdf`](Self::mdf) and [`blocks`](Self::blocks) would drop it.
+    pub fn is_open(&self) -> bool {
+        self.open.begun
+    }
+
     /// Which events they are.
     pub fn ids(&self) -> &[EventId] {
         &self.ids
@@ -56,6 +63,7 @@ impl EventBatch {
     /// are kept, faults of the readout give the event its status, the ODIN bank its numbers; others are passed over. A
     /// payload that no bank can have gives the event a status as well.
     pub fn bank(&mut self, kind: u8, version: u8, source: u16, payload: &[u8]) {
+        self.open.begun = true;
         match u16::try_from(payload.len()) {
             Ok(bytes) => self.first_bytes(kind, version, source, payload, bytes),
             Err(_) if BankKind::from_code(kind).is_some() => self.open.fail(Status::OversizedBank),
@@ -86,7 +94,7 @@ impl EventBatch {
 
     /// Ends the event, with a status that the caller knows of; says what became of it.
     pub fn close(&mut self, event_id: u64, status: Status) -> Status {
-        let Open { failed, run, number } = std::mem::take(&mut self.open);
+        let Open { failed, run, number, .. } = std::mem::take(&mut self.open);
         let status = if status == Status::Ok { failed.unwrap_or(status) } else { status };
         self.ids.push(EventId { number: event_id, run, event: number });
         self.raw.close_event(event_id, status)

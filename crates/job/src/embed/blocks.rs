@@ -102,7 +102,9 @@ mod tests {
         let bytes: Vec<u8> = (0..13).collect();
         let mut batch = EventBatch::default();
         batch.bank(66, 4, 9, &[1; 4]);
+        assert!(batch.is_open());
         assert_eq!(batch.blocks(&[block(7, &bytes), block(2, &bytes)], &[5, 6, 7]).unwrap(), 0);
+        assert!(!batch.is_open());
         assert_eq!(batch.raw().statuses(), [Status::Ok, Status::Ok, Status::DaqError]);
         assert_eq!(batch.raw().event_ids(), [5, 6, 7]);
         let event = batch.raw().view().event(1);
