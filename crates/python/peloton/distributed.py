@@ -336,7 +336,9 @@ def _with_whole_paths(config: str) -> str:
         # The native half says what is wrong.
         return config
     timepix = values.get("timepix")
-    folder = timepix.get("calibration") if isinstance(timepix, dict) else None
+    if not isinstance(timepix, dict):
+        return config
+    folder = timepix.get("calibration")
     if not isinstance(folder, str) or os.path.isabs(folder):
         return config
     return toml({**values, "timepix": {**timepix, "calibration": os.path.abspath(folder)}})

@@ -300,7 +300,7 @@ def test_a_part_that_was_done_when_its_workers_died_is_done(files, tmp_path):
 
 
 def test_a_full_disk_leaves_the_reasons_in_the_exception(client, files, tmp_path, monkeypatch):
-    def no_room(*_):
+    def no_room(*_, **__):
         raise peloton.InputError("_manifest.json: No space left on device")
 
     monkeypatch.setattr(peloton.distributed._native, "add_parts", no_room)
