@@ -21,7 +21,7 @@ def main() -> int:
     parser.add_argument("--geometry")
     parser.add_argument("--sequence")
     arguments = parser.parse_args()
-    # A worker that holds columns of events needs more than Dask sees of it: say what the machine has for each.
+    # Dask restarts a worker whose process takes 95 % of this, columns of events included: say what the machine has for each.
     cluster = LocalCluster(
         n_workers=arguments.workers,
         threads_per_worker=1,

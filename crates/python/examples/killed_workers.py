@@ -1,7 +1,7 @@
 """Many files on a Dask cluster whose workers die: `python killed_workers.py FOLDER [--files 24] [--events 200]`.
 
 Makes files of simulated raw events, damages one of them, and runs dask_tracks.py over all with two worker processes. Meanwhile a
-worker, whichever it is, is killed every 3 s, and another file kills whoever reads it, as one does that needs more memory than
+worker, whichever it is, is killed every few seconds, and another file kills whoever reads it, as one does that needs more memory than
 there is. Then looks whether all parts but that file's are there, and are those that one process makes; whether a second run
 makes the missing part alone; and whether a third one has nothing to do. Ends with an error where something is not as it must be.
 """
@@ -56,11 +56,9 @@ class Timer:
     def __init__(self) -> None:
         self.begin = time.perf_counter()
 
-    def tell(self, what: str) -> float:
-        took = time.perf_counter() - self.begin
-        print(f"{what}: {took:.1f} s", flush=True)
+    def tell(self, what: str) -> None:
+        print(f"{what}: {time.perf_counter() - self.begin:.1f} s", flush=True)
         self.begin = time.perf_counter()
-        return took
 
 
 def make_files(folder: Path, files: int, events: int) -> list[Path]:
@@ -75,15 +73,20 @@ def make_files(folder: Path, files: int, events: int) -> list[Path]:
     return paths
 
 
-def kill_workers(parent: psutil.Process, done: threading.Event, killed: list[int]) -> None:
-    """Kills a worker every 3 s."""
+def kill_workers(parent: psutil.Process, parts: Path, done: threading.Event, killed: list[int]) -> None:
+    """Kills a worker every 3 s, but only when a part was finished since the last one: on a slow machine none ever would be."""
+    before: set[str] = set()
     while not done.wait(3):
+        finished = {path.name for path in parts.glob("part-*.parquet")}
+        if finished <= before:
+            continue
         with contextlib.suppress(psutil.NoSuchProcess):
             workers = [child for child in parent.children() if "spawn_main" in " ".join(child.cmdline())]
             if workers:
                 worker = random.choice(workers)
                 worker.kill()
                 killed.append(worker.pid)
+                before = finished
 
 
 def run(parts: Path, paths: list[Path], poison: Path | None, killed: list[int] | None) -> tuple[int, str]:
@@ -98,7 +101,7 @@ def run(parts: Path, paths: list[Path], poison: Path | None, killed: list[int] |
     process = subprocess.Popen(command, env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     over = threading.Event()
     if killed is not None:
-        threading.Thread(target=kill_workers, args=(psutil.Process(process.pid), over, killed)).start()
+        threading.Thread(target=kill_workers, args=(psutil.Process(process.pid), parts, over, killed)).start()
     out, error = process.communicate()
     over.set()
     # Dask has much to say of workers that die.
@@ -151,9 +154,8 @@ def main() -> None:
     must(again["dropped"] == whole["dropped"], "and so is what was dropped, by reason")
 
     code, said = run(parts, paths, None, None)
-    took = timer.tell("a third run")
+    timer.tell("a third run")
     must(code == 0 and json.loads((parts / "_manifest.json").read_text())["runs"] == again["runs"], "nothing was run")
-    must(took < 5, "in less than 5 s")
 
 
 # Worker processes import this file again.

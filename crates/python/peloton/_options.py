@@ -19,7 +19,7 @@ Config = Mapping[str, Any] | str | os.PathLike[str]
 class Options(TypedDict, total=False):
     """What every job takes beside its inputs; all keys may be left out.
 
-    sequence: velo, velo-ut, scifi, long (tracks), ut, scifi-hits (hits), timepix (clusters), cylinder (tracks); without it
+    sequence: velo, velo-ut, scifi, long, long-ut (tracks), ut, scifi-hits (hits), timepix (clusters), cylinder (tracks); without it
         what the input is for, else velo.
     preset: best, paper, forwarding, hlt1, hlt1-unrestricted.
     isa, gang, threads, slice_events: how it is computed; results never depend on them. Without them, or with "auto",
@@ -77,7 +77,7 @@ def request(inputs: Path_ | Iterable[Path_], **options: Unpack[Options]) -> dict
         "gang": _number("gang", options.get("gang")),
         "threads": _number("threads", options.get("threads")),
         "slice_events": _number("slice_events", options.get("slice_events")),
-        "config": _toml(options.get("config")),
+        "config": toml(options.get("config")),
         "mask_hot": options.get("mask_hot"),
         "trigger": options.get("trigger"),
         "command": " ".join(sys.argv),
@@ -112,7 +112,8 @@ def _events(events: slice | tuple[int, int] | None) -> tuple[int, int | None]:
     return first, count
 
 
-def _toml(config: Config | None) -> str:
+def toml(config: Config | None) -> str:
+    """A configuration as TOML."""
     if config is None:
         return ""
     if isinstance(config, Mapping):
@@ -120,8 +121,8 @@ def _toml(config: Config | None) -> str:
     if isinstance(config, str) and ("\n" in config or "=" in config or not config):
         return config
     try:
-        return Path(config).read_text()
-    except OSError as error:
+        return Path(config).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"config: {error}") from error
 
 

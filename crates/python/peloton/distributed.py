@@ -13,18 +13,20 @@ share. A part that is done is not run again, so that the same call after a crash
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
 import threading
+import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from peloton import _native
-from peloton._options import Options, request
-from peloton.errors import Error
+from peloton._options import Options, request, toml
+from peloton.errors import ConfigError, Error, InputError
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -79,13 +81,17 @@ class PartsFailed(Error):
         super().__init__(manifest.document["failure"] or "not all parts are there")
         self.manifest = manifest
 
+    def __reduce__(self) -> tuple[type[PartsFailed], tuple[Manifest]]:
+        # An exception is else made again of its text.
+        return PartsFailed, (self.manifest,)
+
 
 def run(
     inputs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
     output: str | os.PathLike[str],
     client: Client | None = None,
     *,
-    part_events: int = 10_000,
+    part_events: int | None = None,
     retries: int = 2,
     on_error: str = "raise",
     progress: bool | None = None,
@@ -102,9 +108,9 @@ def run(
     client
         Of the cluster; without it, a cluster of this machine's cores is started for the call.
     part_events
-        Events of a part at most; parts of 2 to 10 s each are a good size.
+        Events of a part at most, 10000 without it; parts of 2 to 10 s each are a good size. Not for a plan, which is cut already.
     retries
-        How often a part that fails is tried again. A part whose workers die is given up by Dask when
+        How often a part that fails is tried again, unless its configuration is wrong. A part whose workers die is given up by Dask when
         ``distributed.scheduler.allowed-failures`` + 1 of them are dead; it is then tried once more after all others, alone,
         since it may merely have waited at workers that died of another part.
     on_error
@@ -120,12 +126,13 @@ def run(
     for name in ("threads", "events"):
         if options.get(name) is not None:
             raise TypeError(f"{name} is not for the caller: parts have it from the cluster and the plan")
+    max_bad, format = options.pop("max_bad", None), options.pop("format", None)
+    asked = _request(**options)
+    _native.check_request(asked)
     folder = Path(output).absolute()
-    folder.mkdir(parents=True, exist_ok=True)
-    max_bad = options.pop("max_bad", None)
-    plan = _plan(inputs, folder, part_events, options)
-    job = _Job(str(plan), str(folder), _request(**options), retries)
-    parts = range(len(json.loads(plan.read_text())["parts"]))
+    plan = _plan(inputs, folder, part_events, format)
+    job = _Job(str(plan), str(folder), asked, retries)
+    parts = range(len(json.loads(plan.read_text(encoding="utf-8"))["parts"]))
     if client is None:
         from distributed import Client
 
@@ -135,7 +142,13 @@ def run(
         reasons = _run_parts(client, job, parts, progress)
     for part, reason in reasons.items():
         _write_reason(folder / f"part-{part:05}.failed.json", reason)
-    manifest = Manifest.of(json.loads(_native.add_parts(str(folder), str(plan), False, max_bad)))
+    try:
+        manifest = Manifest.of(json.loads(_native.add_parts(str(folder), str(plan), max_bad, reasons)))
+    except InputError as error:
+        # Where there is no room for the manifest, the exception says what it would have.
+        for part, reason in sorted(reasons.items()):
+            error.add_note(f"part {part}: {reason}")
+        raise
     if on_error == "raise" and manifest.document["failure"] is not None:
         raise PartsFailed(manifest)
     return manifest
@@ -154,6 +167,10 @@ def run_part(
     This is all that a scheduler of your own needs; ``threads`` are those that a part may have. Nobody is warned of events that
     could not be reconstructed: they are counted.
     """
+    for name in ("events", "format"):
+        _leave_to_the_plan(name, options.get(name))
+    if options.get("max_bad") is not None:
+        raise TypeError("max_bad is for all parts together: give it to `run`, or to `peloton manifest`")
     report, _was_done = _native.run_part(os.fspath(plan), part, _request(**options), os.fspath(output), force)
     return dict(json.loads(report))
 
@@ -171,10 +188,14 @@ class _Job:
 def _run_on_worker(job: _Job, part: int) -> dict[str, Any]:
     """Runs one part with the threads of this worker, and says the little that there is to say of it."""
     asked = {**job.asked, "threads": _threads_of_worker()}
-    with _one_at_a_time:
-        text, _was_done = _native.run_part(job.plan, part, asked, job.output, False)
+    try:
+        with _one_at_a_time:
+            text, _was_done = _native.run_part(job.plan, part, asked, job.output, False)
+    except ConfigError as error:
+        # Told and not raised: Dask tries again what is raised, and this is as wrong the next time.
+        return {"part": part, "wrong": _words(error)}
     report = json.loads(text)
-    return {name: report[name] for name in ("part", "host", "level", "seconds", "runs")}
+    return {name: report[name] for name in ("part", "host", "level", "seconds", "runs", *_MADE)}
 
 
 def _run_parts(client: Client, job: _Job, parts: range, progress: bool | None) -> dict[int, str]:
@@ -189,32 +210,67 @@ def _run_parts(client: Client, job: _Job, parts: range, progress: bool | None) -
         }
 
     reasons: dict[int, str] = {}
+    made: set[_Made] = set()
+
+    def note(part: int, future: Future[Any]) -> BaseException | None:
+        """Notes what became of a part."""
+        reasons.pop(part, None)
+        error: BaseException | None = future.exception()
+        if error is not None:
+            reasons[part] = _words(error)
+        elif "wrong" in (told := future.result()):
+            reasons[part] = told["wrong"]
+        else:
+            made.add(_made(told))
+        return error
+
     suspects = []
     show = sys.stderr.isatty() if progress is None else progress
     futures = submit(parts)
     for count, future in enumerate(as_completed(list(futures)), 1):
         # Dask forgets a future that nobody holds.
         part = futures.pop(future)
-        if future.status != "finished":
-            error = future.exception()
-            reasons[part] = str(error)
-            if isinstance(error, KilledWorker):
-                suspects.append(part)
+        if isinstance(note(part, future), KilledWorker):
+            suspects.append(part)
         if show:
             failed = f", {len(reasons)} failed" if reasons else ""
             end = "\n" if count == len(parts) else ""
             print(f"\r{count} of {len(parts)} parts{failed}", end=end, file=sys.stderr, flush=True)
     # Dask suspects all parts that a worker had when it died. Alone, a part shows whether it was the one.
+    killers = []
     for part in suspects:
         (future,) = submit([part])
-        error = future.exception()
+        error = note(part, future)
         if isinstance(error, KilledWorker):
             reasons[part] = f"{error.allowed_failures + 1} workers died while they ran it, and nothing else"
-        elif error is not None:
-            reasons[part] = str(error)
-        else:
+            killers.append(part)
+    # A worker may have died when the part was done already.
+    for part in killers:
+        if _made_of_part(Path(job.output), part) in made:
             del reasons[part]
     return reasons
+
+
+#: What parts that belong together have in common.
+_MADE = ("version", "config_hash", "geometry_hash")
+_Made = tuple[str | None, ...]
+
+
+def _made(report: dict[str, Any]) -> _Made:
+    return tuple(report[name] for name in _MADE)
+
+
+def _made_of_part(folder: Path, part: int) -> _Made | None:
+    """How a part in the folder was made, if it is there."""
+    try:
+        return _made(json.loads((folder / f"part-{part:05}.json").read_text(encoding="utf-8")))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _words(error: BaseException) -> str:
+    """What an exception says; some say nothing but their name."""
+    return str(error) or repr(error)
 
 
 def _local_cluster() -> Any:
@@ -230,23 +286,32 @@ def _local_cluster() -> Any:
 def _plan(
     inputs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
     folder: Path,
-    part_events: int,
-    options: Options,
+    part_events: int | None,
+    format: str | None,
 ) -> Path:
     """The plan that is given, or one that is made of the inputs in the folder of the parts."""
     given = [inputs] if isinstance(inputs, (str, os.PathLike)) else list(inputs)
     names = [os.fspath(name) for name in given]
     if len(names) == 1 and names[0].endswith(".json") and "parts" in _keys(names[0]):
+        _leave_to_the_plan("format", format)
+        _leave_to_the_plan("part_events", part_events)
+        folder.mkdir(parents=True, exist_ok=True)
         return Path(names[0]).absolute()
+    folder.mkdir(parents=True, exist_ok=True)
     plan = folder / "_plan.json"
-    _native.make_plan(request(names, format=options.get("format")), part_events, str(plan))
+    _native.make_plan(request(names, format=format), 10_000 if part_events is None else part_events, str(plan))
     return plan
+
+
+def _leave_to_the_plan(name: str, value: object) -> None:
+    if value is not None:
+        raise TypeError(f"{name} cannot stand beside a plan, which says what each part reads")
 
 
 def _keys(path: str) -> Iterable[str]:
     """The keys of a JSON document; events of hits are JSON, too, but have no parts."""
     try:
-        document = json.loads(Path(path).read_text())
+        document = json.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return ()
     return document.keys() if isinstance(document, dict) else ()
@@ -254,11 +319,29 @@ def _keys(path: str) -> Iterable[str]:
 
 def _request(**options: Unpack[Options]) -> dict[str, Any]:
     """The request of each part; its inputs, and their format, are those of the plan."""
-    geometry = options.get("geometry")
     # Workers need not work in this folder.
-    if geometry is not None and os.path.isdir(geometry):
+    geometry = options.get("geometry")
+    if geometry is not None and os.fspath(geometry).rstrip("/") != "nominal":
         options["geometry"] = os.path.abspath(geometry)
-    return request((), **options)
+    asked = request((), **options)
+    asked["config"] = _with_whole_paths(asked["config"])
+    return asked
+
+
+def _with_whole_paths(config: str) -> str:
+    """A configuration as TOML, in which the calibration of pixels has its whole path."""
+    try:
+        values = tomllib.loads(config)
+    except tomllib.TOMLDecodeError:
+        # The native half says what is wrong.
+        return config
+    timepix = values.get("timepix")
+    if not isinstance(timepix, dict):
+        return config
+    folder = timepix.get("calibration")
+    if not isinstance(folder, str) or os.path.isabs(folder):
+        return config
+    return toml({**values, "timepix": {**timepix, "calibration": os.path.abspath(folder)}})
 
 
 def _threads_of_worker() -> int:
@@ -274,5 +357,7 @@ def _threads_of_worker() -> int:
 def _write_reason(path: Path, reason: str) -> None:
     """Writes why a part failed where the manifest looks for it."""
     temporary = path.with_name("." + path.name)
-    temporary.write_text(json.dumps({"reason": reason}) + "\n")
-    temporary.replace(path)
+    # The manifest has it from memory, too: where the disk is full there may be no room for this.
+    with contextlib.suppress(OSError):
+        temporary.write_text(json.dumps({"reason": reason}) + "\n", encoding="utf-8")
+        temporary.replace(path)

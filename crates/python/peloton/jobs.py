@@ -65,11 +65,12 @@ def run(
                 "stages": about["stages"],
             }
             made = results
-    _raise(failure, made)
+    raise_failure(failure, made)
     return made
 
 
-def _raise(failure: str | None, made: object) -> None:
+def raise_failure(failure: str | None, made: object) -> None:
+    """Raises why a job as a whole has failed, with what it made nevertheless as `results`."""
     if failure is not None:
         error = FormatError(failure)
         error.__dict__["results"] = made
@@ -106,7 +107,7 @@ def check(
     with reporter(progress) as report:
         text, found, is_right, failure = _native.check(asked, checking, report)
     checked = CheckReport(json.loads(found), text, is_right)
-    _raise(failure, checked)
+    raise_failure(failure, checked)
     return checked
 
 

@@ -11,7 +11,7 @@ from typing import Any, Unpack
 from peloton import _native
 from peloton._options import Options, Path_, request
 from peloton._progress import Progress, reporter
-from peloton.errors import FormatError
+from peloton.jobs import raise_failure
 
 
 class Picture:
@@ -49,7 +49,7 @@ def display(
     `event` is its number from 0 over all inputs; without it the first event, or the frame (of `frame_us`, 1000 us) with the most
     hits. Lengths are in mm. Where the input has truth, tracks are found, clones or ghosts, unless `truth` is False. With
     `output` a file is written, `.html`, `.svg` (one `view`: rz, xy, xz or yz) or `.json` for HSF Phoenix, and what was drawn comes
-    back.
+    back. Where no event could be reconstructed, `results` of the FormatError is what would come back.
 
     >>> import peloton
     >>> peloton.display("sim:velo,events=2,seed=1", event=1)
@@ -65,7 +65,7 @@ def display(
     with tempfile.TemporaryDirectory() as folder, reporter(progress) as report:
         path = Path(folder) / "page.html" if output is None else Path(output)
         drawn, failure = _native.display(asked, drawing, os.fspath(path), report)
-        if failure is not None:
-            raise FormatError(failure)
         told: dict[str, Any] = json.loads(drawn)
-        return Picture(told, path.read_text()) if output is None else told
+        made = Picture(told, path.read_text(encoding="utf-8")) if output is None else told
+    raise_failure(failure, made)
+    return made

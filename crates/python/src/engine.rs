@@ -9,7 +9,7 @@ use crate::results::Results;
 use peloton::event::{VELO_MODULES, VeloEvents};
 use peloton::{Result, Status};
 use peloton_io::input::EventId;
-use peloton_job::embed::{self, AnyEngine, AnyOutcome, AnyPool, AnyWorkspace, Spares};
+use peloton_job::embed::{self, AnyEngine, AnyOutcome, AnyPool, AnyWorkspace, SpareUser, Spares};
 use peloton_job::{Cancel, Host, Request};
 use pyo3::prelude::*;
 use serde_json::json;
@@ -36,8 +36,15 @@ struct Seats {
     free: Vec<Seat>,
 }
 
+/// What one Python thread at a time runs with.
+struct Seat {
+    runner: Runner,
+    /// Gone with the seat, which a run that fails or is interrupted does not give back.
+    _user: SpareUser,
+}
+
 /// Scratch memory, or threads with theirs.
-enum Seat {
+enum Runner {
     One(AnyWorkspace),
     Many(AnyPool),
 }
@@ -45,22 +52,23 @@ enum Seat {
 impl Seat {
     /// Lets `cancel` end the next run between two slices; threads of a pool work on to its end.
     fn end_by(&mut self, cancel: &Cancel) {
-        if let Self::One(workspace) = self {
+        if let Runner::One(workspace) = &mut self.runner {
             workspace.end_by(cancel);
         }
     }
 
-    fn new(engine: &AnyEngine) -> Result<Self> {
-        Ok(match engine.config().thread_count() {
-            1 => Self::One(engine.workspace()),
-            threads => Self::Many(engine.pool(threads)?),
-        })
+    fn new(engine: &AnyEngine, spares: &Spares) -> Result<Self> {
+        let runner = match engine.config().thread_count() {
+            1 => Runner::One(engine.workspace()),
+            threads => Runner::Many(engine.pool(threads)?),
+        };
+        Ok(Self { runner, _user: spares.add_user() })
     }
 
     fn run(&mut self, engine: &AnyEngine, events: embed::Events<'_>, to: &mut AnyOutcome) -> Result<()> {
-        match self {
-            Self::One(workspace) => engine.run(events, workspace, to),
-            Self::Many(pool) => pool.run(events, to),
+        match &mut self.runner {
+            Runner::One(workspace) => engine.run(events, workspace, to),
+            Runner::Many(pool) => pool.run(events, to),
         }
     }
 }
@@ -215,17 +223,11 @@ impl Engine {
         if seats.process != std::process::id() {
             seats.process = std::process::id();
             // Their threads are those of the parent: nothing may wait for them.
-            std::mem::forget(std::mem::take(&mut seats.free));
+            std::mem::take(&mut seats.free).into_iter().for_each(|seat| std::mem::forget(seat.runner));
         }
         let free = seats.free.pop();
         drop(seats);
-        free.map_or_else(
-            || {
-                self.spares.add_user();
-                Seat::new(&self.engine)
-            },
-            Ok,
-        )
+        free.map_or_else(|| Seat::new(&self.engine, &self.spares), Ok)
     }
 
     fn give_back(&self, seat: Seat) {

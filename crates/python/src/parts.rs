@@ -7,10 +7,12 @@ use crate::jobs::json;
 use crate::request::Asked;
 use peloton_job::plan;
 use pyo3::prelude::*;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// Adds the functions to the module.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(check_request, module)?)?;
     module.add_function(wrap_pyfunction!(make_plan, module)?)?;
     module.add_function(wrap_pyfunction!(run_part, module)?)?;
     module.add_function(wrap_pyfunction!(add_parts, module)?)
@@ -19,6 +21,12 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 /// What is waited for when somebody interrupts: whatever puts a file in place. What was lost is counted in the files.
 fn to_the_end<'py>() -> Watch<'py> {
     Watch { until_end: true, is_quiet: true, ..Watch::default() }
+}
+
+/// Whether parts can be run in this way. Names and numbers alone are looked at: files and CPUs are those of the workers.
+#[pyfunction]
+fn check_request(asked: Asked) -> PyResult<()> {
+    plan::check_request(&asked.request()?).map_err(exception)
 }
 
 /// Cuts the inputs of a request into parts and writes the plan.
@@ -50,17 +58,17 @@ fn run_part(
     Ok((json(&ran.report)?, ran.was_done))
 }
 
-/// Looks at all parts in a folder and writes their sum there.
+/// Looks at all parts in a folder and writes their sum there; parts that were not made fail for these reasons.
 #[pyfunction]
 fn add_parts(
     py: Python<'_>,
     folder: PathBuf,
     plan: PathBuf,
-    verify: bool,
     max_bad: Option<u64>,
+    not_made: BTreeMap<usize, String>,
 ) -> PyResult<String> {
     let sum = background::run(py, to_the_end(), move |host| {
-        plan::manifest(&plan::Plan::read(&plan)?, &folder, verify, max_bad, host)
+        plan::manifest_after(&plan::Plan::read(&plan)?, &folder, false, max_bad, &not_made, host)
     })?;
     json(&sum)
 }

@@ -3,12 +3,14 @@
 import itertools
 import json
 import os
+import pickle
 import re
 import signal
 import subprocess
 import sys
 import threading
 import time
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -20,6 +22,7 @@ import psutil
 from distributed import Client, LocalCluster
 
 import peloton.distributed
+from peloton import _options
 from peloton.distributed import PartsFailed
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -120,11 +123,17 @@ def test_a_worker_that_is_killed_costs_its_parts_again_and_nothing_else(client, 
     folder = tmp_path / "parts"
     workers = list(client.run(os.getpid).values())
 
+    def writes(worker):
+        return any(Path(file.path).name.startswith(".peloton-") for file in worker.open_files())
+
     def kill_one_that_writes():
         def one_that_writes():
-            for worker in map(psutil.Process, workers):
-                if any(Path(file.path).name.startswith(".peloton-") for file in worker.open_files()):
+            for worker in filter(writes, map(psutil.Process, workers)):
+                # It may be done by now: look again while it stands still.
+                worker.suspend()
+                if writes(worker):
                     return worker
+                worker.resume()
             return None
 
         wait_for(one_that_writes).kill()
@@ -183,7 +192,8 @@ def test_a_client_that_is_killed_is_started_again_and_finishes_what_lacks(tmp_pa
     folder = tmp_path / "parts"
     example = [sys.executable, str(ROOT / "crates/python/examples/dask_tracks.py"), str(folder)]
     example += ["sim:lhcb,events=100,seed=3", "--part-events", "10", "--sequence", "velo"]
-    first = subprocess.Popen(example, stderr=subprocess.DEVNULL)
+    slow = {**os.environ, "DASK_DISTRIBUTED__WORKER__PRELOAD": before_parts(tmp_path, "time.sleep(0.5)")}
+    first = subprocess.Popen(example, env=slow, stderr=subprocess.DEVNULL)
     wait_for(lambda: len(reports(folder)) >= 2)
     # Workers see that the cluster is gone; what they run comes to its end.
     processes = psutil.Process(first.pid).children(recursive=True)
@@ -216,7 +226,7 @@ except peloton.InputError as error:
 """
 
 
-def test_a_full_disk_is_told_and_the_part_is_made_later(client, files, tmp_path):
+def test_a_file_that_may_not_grow_is_told_and_the_part_is_made_later(client, files, tmp_path):
     folder = tmp_path / "parts"
     folder.mkdir()
     call("plan", *files, "--part-events", 7, "--output", tmp_path / "plan.json")
@@ -263,7 +273,74 @@ def test_the_folder_is_one_data_set(files, tmp_path):
     assert f"{found:016x}" == sum_of_parts["hash_events"]
 
 
+def test_results_of_another_configuration_are_no_success(client, files, tmp_path):
+    folder = tmp_path / "parts"
+    assert peloton.distributed.run(files, folder, client, part_events=7, **NOMINAL).is_complete
+    before = results(folder)
+    with pytest.raises(PartsFailed, match="no such folder") as caught:
+        peloton.distributed.run(files, folder, client, part_events=7, geometry=tmp_path / "absent")
+    manifest = caught.value.manifest
+    assert manifest.parts_done == 0 and [failed.part for failed in manifest.failed] == list(range(5))
+    # It goes through a pipe, and nothing was tried again or taken away.
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert type(again) is PartsFailed and str(again) == str(caught.value) and again.manifest == manifest
+    assert results(folder) == before and manifest.runs == 5
+    assert peloton.distributed.run(files, folder, client, part_events=7, **NOMINAL).runs == 5
+
+
+def test_a_part_that_was_done_when_its_workers_died_is_done(files, tmp_path):
+    folder = tmp_path / "parts"
+    # Dies behind part 1, and does part 0 in peace.
+    deadly = before_parts(
+        tmp_path, "if part == 1: run_part(plan, part, *how); os.kill(os.getpid(), 9)"
+    )
+    with dask.config.set({"distributed.worker.preload": [deadly]}):
+        manifest = peloton.distributed.run(files, folder, part_events=7, **NOMINAL)
+    assert manifest.is_complete and manifest.failed == []
+
+
+def test_a_full_disk_leaves_the_reasons_in_the_exception(client, files, tmp_path, monkeypatch):
+    def no_room(*_, **__):
+        raise peloton.InputError("_manifest.json: No space left on device")
+
+    monkeypatch.setattr(peloton.distributed._native, "add_parts", no_room)
+    monkeypatch.setattr(Path, "write_text", no_room)
+    with pytest.raises(peloton.InputError, match="No space") as caught:
+        peloton.distributed.run(files, tmp_path / "parts", client, part_events=1000, geometry=tmp_path / "absent")
+    assert [note.split(":")[0] for note in caught.value.__notes__] == ["part 0", "part 1", "part 2"]
+    assert peloton.distributed._words(AssertionError()) == "AssertionError()"
+
+
+def test_names_of_folders_are_those_of_the_caller(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    # The built-in detector, whatever folders there are.
+    (tmp_path / "nominal").mkdir()
+    for given, expected in (("nominal", "nominal"), (Path("a/b"), str(tmp_path / "a/b")), ("./nominal", str(tmp_path / "nominal"))):
+        assert peloton.distributed._request(geometry=given)["geometry"] == expected
+    config = {"sequence": "timepix", "timepix": {"calibration": "energy", "disorder_us": 5.0}}
+    whole = {"sequence": "timepix", "timepix": {"calibration": str(tmp_path / "energy"), "disorder_us": 5.0}}
+    for given in (config, _options.toml(config)):
+        assert tomllib.loads(peloton.distributed._request(config=given)["config"]) == whole
+    for text in ("", "a = b = c\n", "timepix = 3\n"):
+        assert peloton.distributed._request(config=text)["config"] == text
+
+
 def test_wrong_arguments_are_told(tmp_path, files):
+    # Before anything is made.
+    absent = tmp_path / "absent"
+    for wrong in ({"preset": "bset"}, {"sequence": "lnog"}, {"config": "colour = 1"}, {"mask_hot": 3}, {"velo_banks": "x"}):
+        with pytest.raises(peloton.ConfigError):
+            peloton.distributed.run(files, absent, **wrong)
+    assert not absent.exists()
+    # What a plan says.
+    call("plan", *files, "--output", tmp_path / "plan.json")
+    for settled in ({"format": "mdf"}, {"part_events": 3}, {"events": (0, 3)}):
+        with pytest.raises(TypeError, match=next(iter(settled))):
+            peloton.distributed.run(tmp_path / "plan.json", absent, **settled)
+    for settled in ({"format": "mdf"}, {"events": (0, 3)}, {"max_bad": 3}):
+        with pytest.raises(TypeError, match=next(iter(settled))):
+            peloton.distributed.run_part(tmp_path / "plan.json", 0, absent, **settled)
+    assert not absent.exists()
     with pytest.raises(ValueError, match="raise"):
         peloton.distributed.run(files, tmp_path, on_error="ignore")
     with pytest.raises(TypeError, match="threads"):

@@ -19,7 +19,7 @@ def test_every_sequence_is_drawn(sequence, tmp_path):
     assert html.unescape(page) == picture.page and "<svg" in picture.page
     # The same page as a file.
     told = peloton.display(SMALL[sequence], output=tmp_path / "a.html", sequence=sequence)
-    assert (tmp_path / "a.html").read_text() == picture.page
+    assert (tmp_path / "a.html").read_text(encoding="utf-8") == picture.page
     assert {**told, "output": ""} == {**picture.json, "output": ""}
 
 
@@ -41,3 +41,13 @@ def test_what_cannot_be_drawn_is_told(tmp_path):
             peloton.display("sim:velo,events=2", **how)
     with pytest.raises(peloton.Error, match="7"):
         peloton.display("sim:velo,events=2", event=7)
+
+
+def test_a_bad_event_is_told_and_drawn(tmp_path):
+    peloton.simulate("velo", events=1, seed=1, output=tmp_path / "a.ndjson")
+    text = (tmp_path / "a.ndjson").read_text()
+    (tmp_path / "b.ndjson").write_text(text[: len(text) // 2] + "\n")
+    with pytest.warns(peloton.PelotonWarning), pytest.raises(peloton.FormatError, match="no event") as caught:
+        peloton.display(tmp_path / "b.ndjson")
+    picture = caught.value.results
+    assert isinstance(picture, peloton.Picture) and picture.json["tracks"] == 0 and "<svg" in picture.page

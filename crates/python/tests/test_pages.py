@@ -8,6 +8,7 @@ import pkgutil
 import re
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -53,10 +54,29 @@ def _run(*command: str) -> None:
 def test_every_package_is_pinned():
     lines = (PACKAGE / "tests" / "constraints.txt").read_text().splitlines()
     pinned = dict(line.split("==") for line in lines if not line.startswith("#"))
-    names = {one.metadata["Name"].lower().replace("_", "-"): one.version for one in importlib.metadata.distributions()}
-    for name in ("pip", "setuptools", "peloton-tracking"):
-        names.pop(name, None)
-    assert {name: pinned.get(name) for name in names} == names
+    named = (PACKAGE / "tests" / "requirements.txt").read_text().splitlines()
+    needed = _needed(line for line in named if not line.startswith(("#", "-")))
+    assert len(needed) > len(named) and {name: pinned.get(name) for name in needed} == needed
+
+
+def _needed(lines: Iterable[str]) -> dict[str, str]:
+    """Versions of what requirements name and of what that needs in turn; an environment in use may hold more."""
+    requirements = pytest.importorskip("packaging.requirements")
+    found: dict[str, str] = {}
+    seen, ahead = set(), list(lines)
+    while ahead:
+        if (line := ahead.pop()) in seen:
+            continue
+        seen.add(line)
+        wanted = requirements.Requirement(line)
+        there = importlib.metadata.distribution(wanted.name)
+        found[re.sub("[-_.]+", "-", wanted.name).lower()] = there.version
+        for needs in there.requires or ():
+            marker = requirements.Requirement(needs).marker
+            if marker is None or any(marker.evaluate({"extra": extra}) for extra in ("", *wanted.extras)):
+                ahead.append(needs)
+    found.pop("setuptools", None)
+    return found
 
 
 def test_types():

@@ -58,9 +58,26 @@ def _busy(work, threads: int) -> float:
     return time.perf_counter() - begin
 
 
-def _gain(work) -> float:
-    """How many times as fast two threads are as one."""
-    return 2 * _busy(work, 1) / _busy(work, 2)
+class Times:
+    """Wall times of the same work in one thread and in two, round by round."""
+
+    def __init__(self) -> None:
+        self.one: list[float] = []
+        self.two: list[float] = []
+
+    def add(self, work) -> None:
+        self.one.append(_busy(work, 1))
+        self.two.append(_busy(work, 2))
+
+    def gain(self) -> float:
+        """How many times as fast two threads are as one: by the least times, which others on the machine disturbed least."""
+        return 2 * min(self.one) / min(self.two)
+
+
+def _gain(work, times: Times) -> float:
+    """How many times as fast two threads are as one, this time."""
+    times.add(work)
+    return 2 * times.one[-1] / times.two[-1]
 
 
 #: Of what two CPUs give to a loop, so much an engine must give: 1.8 of 2.0.
@@ -69,11 +86,14 @@ SHARE = 0.9
 QUIET = 1.7
 #: Rounds on a quiet machine after which the answer is no, and seconds after which nobody waits for one any more.
 ROUNDS, PATIENCE = 8, 20
+#: So many rounds at least are compared.
+FEWEST = 3
 
 
 def test_two_threads_gain_what_two_cpus_give(capsys):
     """Beside a loop that needs nothing but registers, in turns: machines of tests are shared, and a round counts only where the
-    loop before and behind it had two CPUs. With a lock held during runs no round would give more than 1.
+    loop before and behind it had two CPUs. The least times of all such rounds are compared. With a lock held during runs two
+    threads would gain 1.
     """
     if len(os.sched_getaffinity(0)) < 2:
         pytest.skip("one CPU")
@@ -91,17 +111,24 @@ def test_two_threads_gain_what_two_cpus_give(capsys):
         hashlib.pbkdf2_hmac("sha256", b"a", b"b", 150_000)
 
     _busy(work, 2)
-    shares, end = [], time.monotonic() + PATIENCE
-    before = _gain(loop)
-    while len(shares) < ROUNDS and time.monotonic() < end:
-        found, after = _gain(work), _gain(loop)
+    loops, works, end = Times(), Times(), time.monotonic() + PATIENCE
+    share = 0.0
+    before = _gain(loop, loops)
+    while len(works.one) < ROUNDS and time.monotonic() < end:
+        found, around = Times(), Times()
+        found.add(work)
+        after = _gain(loop, around)
         if min(before, after) >= QUIET:
-            shares.append(found / max(before, after))
-            if shares[-1] >= SHARE:
+            works.one += found.one
+            works.two += found.two
+            loops.one += around.one
+            loops.two += around.two
+            share = works.gain() / loops.gain()
+            if len(works.one) >= FEWEST and share >= SHARE:
                 break
         before = after
     with capsys.disabled():
-        print(f"\ntwo threads gain, of what they gain in a loop: {', '.join(f'{share:.2f}' for share in shares)}")
-    if len(shares) < ROUNDS and max(shares, default=0) < SHARE:
+        print(f"\ntwo threads gain, of what they gain in a loop: {share:.2f}, in {len(works.one)} quiet rounds")
+    if len(works.one) < (FEWEST if share >= SHARE else ROUNDS):
         pytest.skip("the machine was busy most of the time")
-    assert max(shares) >= SHARE
+    assert share >= SHARE

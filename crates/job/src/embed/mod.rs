@@ -31,5 +31,5 @@ pub use outcome::{AnyHasher, AnyOutcome};
 pub use pool::AnyPool;
 pub use reader::{ReadEvents, Reader};
 pub use shared::SharedResults;
-pub use spares::Spares;
+pub use spares::{SpareUser, Spares};
 pub use stream::ClusterStream;

@@ -20,9 +20,10 @@ struct Shared {
 }
 
 impl Spares {
-    /// One more thread makes results beside the others.
-    pub fn add_user(&self) {
+    /// One more thread makes results beside the others, until what comes back is dropped.
+    pub fn add_user(&self) -> SpareUser {
         self.0.users.fetch_add(1, Ordering::Relaxed);
+        SpareUser(self.clone())
     }
 
     /// How many results are kept at most; somebody uses them, whether told of or not.
@@ -41,6 +42,19 @@ impl Spares {
             && kept.len() < self.most()
         {
             kept.push(Box::new(results));
+        }
+    }
+}
+
+/// One thread that makes results. Without it less memory is kept.
+#[must_use]
+pub struct SpareUser(Spares);
+
+impl Drop for SpareUser {
+    fn drop(&mut self) {
+        self.0.0.users.fetch_sub(1, Ordering::Relaxed);
+        if let Ok(mut kept) = self.0.0.kept.try_lock() {
+            kept.truncate(self.0.most());
         }
     }
 }
@@ -107,10 +121,17 @@ mod tests {
         assert_eq!((again.events(), again.chi2.padded().as_ptr()), (0, memory));
         for (users, kept) in [(0, KEPT), (1, KEPT), (3, 3 * KEPT)] {
             let spares = Spares::default();
-            (0..users).for_each(|_| spares.add_user());
-            (0..10).for_each(|_| spares.give_back(VeloTracks::default()));
-            let taken = (0..10).filter(|_| spares.take::<VeloTracks>().is_some()).count();
-            assert_eq!(taken, kept, "{users} users");
+            let users: Vec<_> = (0..users).map(|_| spares.add_user()).collect();
+            let fill = || (0..10).for_each(|_| spares.give_back(VeloTracks::default()));
+            let taken = || (0..10).filter(|_| spares.take::<VeloTracks>().is_some()).count();
+            fill();
+            assert_eq!(taken(), kept, "{} users", users.len());
+            // Users that are gone leave no more than one user has, however many there were.
+            fill();
+            drop(users);
+            assert_eq!(taken(), KEPT);
+            fill();
+            assert_eq!(taken(), KEPT);
         }
     }
 }

@@ -78,6 +78,22 @@ pub fn manifest(
     max_bad: Option<u64>,
     host: Host<'_>,
 ) -> Result<Manifest> {
+    manifest_after(plan, from, verify, max_bad, &BTreeMap::new(), host)
+}
+
+/// [`manifest`] after a call that could not make some parts, with reasons. They count as failed whatever is in the folder: what
+/// lies there of them was made before, perhaps in another way.
+///
+/// # Errors
+/// As [`manifest`].
+pub fn manifest_after(
+    plan: &Plan,
+    from: &Path,
+    verify: bool,
+    max_bad: Option<u64>,
+    not_made: &BTreeMap<usize, String>,
+    host: Host<'_>,
+) -> Result<Manifest> {
     let folder = PartFolder(from);
     let there = folder.files()?;
     host.begin(if verify { "reading" } else { "looking" }, "parts", Some(plan.parts.len() as u64));
@@ -85,7 +101,7 @@ pub fn manifest(
         if host.is_cancelled() {
             return Err(Error::System("ended before all parts were looked at".into()));
         }
-        let found = look(plan, part, folder, verify);
+        let found = look(plan, part, folder, verify, not_made.get(&part));
         host.progress.advance(1);
         found
     };
@@ -114,13 +130,15 @@ fn look(
     part: usize,
     folder: PartFolder<'_>,
     verify: bool,
+    not_made: Option<&String>,
 ) -> Result<std::result::Result<PartReport, FailedPart>> {
     let spec = plan.part(part)?;
     let report: Option<PartReport> = folder::read(&folder.report(part));
-    let reason = match &report {
-        None => missing(&spec, folder),
-        Some(report) if report.spec != spec => "made by another plan: run it again".into(),
-        Some(report) => match check_file(report, folder, verify) {
+    let reason = match (not_made, &report) {
+        (Some(reason), _) => reason.clone(),
+        (None, None) => missing(&spec, folder),
+        (None, Some(report)) if report.spec != spec => "made by another plan: run it again".into(),
+        (None, Some(report)) => match check_file(report, folder, verify) {
             None => return Ok(Ok(report.clone())),
             Some(reason) => reason,
         },

@@ -18,5 +18,5 @@ mod part;
 
 pub use document::{PartSpec, Plan, PlannedInput, PlannedPart};
 pub use make::make;
-pub use manifest::{FailedPart, Manifest, manifest};
-pub use part::{PartReport, Ran, WrittenFile, run_part};
+pub use manifest::{FailedPart, Manifest, manifest, manifest_after};
+pub use part::{PartReport, Ran, WrittenFile, check_request, run_part};

@@ -75,6 +75,7 @@ pub fn run_part(
     force: bool,
     host: Host<'_>,
 ) -> Result<Ran> {
+    check_request(how)?;
     let request = request(&plan.part(part)?, how)?;
     let work = Work { spec: plan.part(part)?, made: Made::of(how)?, folder: PartFolder(to), request };
     work.folder.create()?;
@@ -89,12 +90,20 @@ pub fn run_part(
     ran.map(|report| Ran { report, was_done: false })
 }
 
-/// The request of a part.
-fn request(spec: &PartSpec, how: &Request) -> Result<Request> {
+/// Whether parts can be run in this way, as far as the request alone says it.
+///
+/// # Errors
+/// [`Error::Config`] for what cannot be done in parts.
+pub fn check_request(how: &Request) -> Result<()> {
     if how.pixels.mask_hot.is_some() {
         let message = "--mask-hot looks at the first hits of all inputs together, and parts are made apart";
         return Err(Error::Config(message.into()));
     }
+    Ok(())
+}
+
+/// The request of a part.
+fn request(spec: &PartSpec, how: &Request) -> Result<Request> {
     let PartSpec { events: of, input, .. } = spec;
     let index = |number: u64| {
         usize::try_from(number)
