@@ -15,7 +15,7 @@ use crate::ut::store::{Near, UtStore};
 
 /// Hits of one plane that are tried for a track at most: more are counted as dropped.
 const SLOTS: usize = 1 << SLOT_BITS;
-const SLOT_BITS: u32 = 3;
+const SLOT_BITS: u32 = 4;
 /// Slots of a track, all planes.
 const TRACK_BITS: u32 = SLOT_BITS + 2;
 /// Planes that a first hit can be in: two hits are the least.
@@ -125,13 +125,16 @@ struct Hits<G: Gang> {
     hits: [U32<G>; UT_PLANES],
     count: U32<G>,
     distance2: F32<G>,
+    /// The turn, set right by these.
+    turn: F32<G>,
 }
 
 impl<G: Gang> Hits<G> {
     #[inline(always)]
     fn none(g: G, distance2: f32) -> Self {
         let (none, count) = (U32::splat(g, NONE), U32::splat(g, 0));
-        Self { hits: [none; UT_PLANES], count, distance2: F32::splat(g, distance2) }
+        let [distance2, turn] = [distance2, 0.0].map(|value| F32::splat(g, value));
+        Self { hits: [none; UT_PLANES], count, distance2, turn }
     }
 
     /// These, and others in some lanes.
@@ -247,19 +250,12 @@ impl Attached {
                 }
                 let hit = on.select_u(U32::gather(&self.slots, slot(first) + number), whole(0));
                 let here = Beside::gather(&self.store, hit, &course.line, F32::splat(g, SLOPE[first]));
-                let mut turn = course.with(g, &here, course.turn);
                 let mut found = Hits::none(g, 0.0);
                 (found.hits[first], found.count) = (hit, whole(1));
+                found.turn = course.with(g, &here, course.turn);
                 for plane in first + 1..UT_PLANES {
-                    let lanes = on.select_u(counts[plane], whole(0));
-                    turn = self.follow(
-                        g,
-                        course,
-                        Plane { plane, slot: slot(plane), count: lanes },
-                        turn,
-                        &mut found,
-                        tally,
-                    );
+                    let count = on.select_u(counts[plane], whole(0));
+                    self.follow(g, course, &Plane { plane, slot: slot(plane), count }, &mut found, tally);
                 }
                 let better = best.count.lt(found.count)
                     | found.count.eq(best.count) & found.distance2.lt(best.distance2);
@@ -276,12 +272,11 @@ impl Attached {
         &self,
         g: G,
         course: &Course<G>,
-        of: Plane<G>,
-        turn: F32<G>,
+        of: &Plane<G>,
         found: &mut Hits<G>,
         tally: &mut Tally<G>,
-    ) -> F32<G> {
-        let whole = |value: u32| U32::splat(g, value);
+    ) {
+        let (whole, turn) = (|value: u32| U32::splat(g, value), found.turn);
         let mut nearest = course.tolerance(g, NEXT[of.plane]);
         let (mut taken, mut next, mut number) = (whole(NONE), turn, whole(0));
         loop {
@@ -303,7 +298,7 @@ impl Attached {
         found.hits[of.plane] = taken;
         found.count = found.count.count(has);
         found.distance2 = has.select_f(nearest.mul_add(nearest, found.distance2), found.distance2);
-        next
+        found.turn = next;
     }
 }
 

@@ -8,7 +8,7 @@ use crate::ut::config::LineConfig;
 use crate::ut::layout::{BUCKET_WIDTH, BUCKETS, LEFT, LOWEST, ROW_STEP, ROWS, UtLayout};
 
 /// Hits of a plane that are tried.
-const SLOTS: usize = 8;
+const SLOTS: usize = 16;
 
 /// A hit beside the track's straight line.
 #[derive(Clone, Copy)]
