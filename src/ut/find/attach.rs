@@ -207,7 +207,7 @@ impl Attached {
         let Self { store, slots, .. } = self;
         let (whole, real) = (|value: u32| U32::splat(g, value), |value: f32| F32::splat(g, value));
         let (mut counts, mut lost) = ([whole(0); UT_PLANES], whole(0));
-        for plane in 0..UT_PLANES {
+        for (plane, found) in counts.iter_mut().enumerate() {
             let tolerance = course.tolerance(g, FIRST[plane]);
             let near = course.near(g, layout, plane, tolerance);
             let slot = U32::iota(g).shl::<TRACK_BITS>() + whole((plane << SLOT_BITS) as u32);
@@ -224,7 +224,7 @@ impl Attached {
                 hit.scatter(slots, slot + count, fits);
                 count = count.count(fits);
             });
-            counts[plane] = count;
+            *found = count;
         }
         (counts, lost)
     }
