@@ -253,8 +253,8 @@ impl Attached {
                 let mut found = Hits::none(g, 0.0);
                 (found.hits[first], found.count) = (hit, whole(1));
                 found.turn = course.with(g, &here, course.turn);
-                for plane in first + 1..UT_PLANES {
-                    let count = on.select_u(counts[plane], whole(0));
+                for (plane, &count) in counts.iter().enumerate().skip(first + 1) {
+                    let count = on.select_u(count, whole(0));
                     self.follow(g, course, &Plane { plane, slot: slot(plane), count }, &mut found, tally);
                 }
                 let better = best.count.lt(found.count)
