@@ -25,11 +25,11 @@ const IN_MAGNET: [[f64; 2]; 2] = [[3736.0, 0.024], [6733.0, 0.024]];
 /// Nuclei that hadrons bounce off, per radiation length: between those of aluminium, 0.12, and carbon, 0.22 (Particle Data Group,
 /// Atomic and nuclear properties of materials: the inverse of the nuclear collision length less that of the interaction length).
 const ELASTIC_PER_X0: f64 = 0.15;
-/// The part of them that hits a single nucleon; slopes of the spectra of the momentum transfer's square, 1/(GeV/c)^2: of a whole
-/// nucleus, 14.5 A^0.66 between carbon and aluminium, and of a nucleon.
-const QUASI_ELASTIC: f64 = 0.2;
-const NUCLEUS_SLOPE: f64 = 100.0;
-const NUCLEON_SLOPE: f64 = 10.0;
+/// Slopes of the two exponentials in the momentum transfer's square, 1/(GeV/c)^2, and the share of the flatter one, as Geant4's
+/// G4HadronElastic has them between carbon (76, 10, 0.29) and aluminium (131, 10, 0.20).
+const FLATTER: f64 = 0.2;
+const SLOPE: f64 = 100.0;
+const FLATTER_SLOPE: f64 = 10.0;
 /// Part of hadrons that end in RICH 1, between the UT and the SciFi, and in each layer of the SciFi.
 const LOST: f64 = 0.08;
 const LOST_IN_MAGNET: f64 = 0.09;
@@ -281,7 +281,7 @@ fn scattered(track: Track, flight: &Flight, material: Material, random: &mut Ran
         if flight.pid.abs() == ELECTRON { libm::exp(-material.x0 * random.exponential()) } else { 1.0 };
     let (mut tx, mut ty) = (track.tx + angle * random.normal(), track.ty + angle * random.normal());
     if flight.is_hadron() && random.chance(ELASTIC_PER_X0 * material.x0) {
-        let slope = if random.chance(QUASI_ELASTIC) { NUCLEON_SLOPE } else { NUCLEUS_SLOPE };
+        let slope = if random.chance(FLATTER) { FLATTER_SLOPE } else { SLOPE };
         // The transfer's square falls off exponentially where both of its components are normal.
         let transfer = (0.5 / slope).sqrt() / p;
         (tx, ty) = (tx + transfer * random.normal(), ty + transfer * random.normal());
