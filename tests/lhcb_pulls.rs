@@ -8,7 +8,7 @@ mod common;
 use common::geometry::Detector;
 use peloton::engine::{Engine, Sequence};
 use peloton::event::{LongTracks, Outcome, RawBatch, Results, SciFiTracks, TruthEvent, VeloUtTracks};
-use peloton::long::{Bending, Long, LongConfig, LongPreset};
+use peloton::long::{Bending, Long, LongConfig, LongPreset, LongUt};
 use peloton::scifi::{SciFi, SciFiConfig};
 use peloton::simd::Level;
 use peloton::ut::UtPreset;
@@ -156,7 +156,15 @@ fn errors_of_long_tracks_are_within_limits() {
     let velo = Velo::new(level(), VeloConfig::preset(Preset::Best)).unwrap();
     let velo = velo.with_sensors(detector.velo.clone(), VeloBanks::Auto);
     let (config, bending) = (LongConfig::preset(LongPreset::Best), Bending::nominal(detector.polarity));
-    let tracks: LongTracks = sample.run(Long::new(velo, scifi(&detector), config, bending).unwrap());
+    let (ut, parts) = (detector.ut_detector(), (velo.clone(), scifi(&detector)));
+    let long = Long::new(velo, scifi(&detector), config.clone(), bending).unwrap();
+    let long_ut = LongUt::new(parts.0, ut, parts.1, config, bending).unwrap();
+    for (name, tracks) in [("long", sample.run(long)), ("long-ut", sample.run(long_ut))] {
+        check_long(&sample, name, &tracks);
+    }
+}
+
+fn check_long(sample: &Sample, name: &str, tracks: &LongTracks) {
     let pulls = sample.pulls(
         Rules::LhcbLong,
         |event| tracks.of_event(event),
@@ -170,5 +178,5 @@ fn errors_of_long_tracks_are_within_limits() {
         },
     );
     let limits = Limits { qop: 0.93..1.07, others: 0.95..1.35, soft_slopes: 1.43, mean_qop: 0.1, far: 0.04 };
-    limits.check("long", &pulls, "scifi");
+    limits.check(name, &pulls, "scifi");
 }

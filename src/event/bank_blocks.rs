@@ -3,6 +3,7 @@
 use super::raw_banks::copy_payload;
 use super::{BankKind, RawBank, RawBatch};
 use crate::Status;
+use std::ops::Range;
 
 /// The banks of one source in consecutive events: payload i is `sizes[i]` bytes, of type `types[i]`.
 #[derive(Debug, Clone, Copy)]
@@ -22,16 +23,18 @@ pub struct BankBlock<'a> {
 }
 
 impl BankBlock<'_> {
-    /// Where a payload begins that comes behind `end` bytes. (`next_multiple_of` would divide.)
+    /// Where a payload of so many bytes lies that comes behind `end` bytes. One without bytes lies where the last one ends: the
+    /// bytes between need not be there. (`next_multiple_of` would divide.)
     #[inline(always)]
-    pub fn start(&self, end: usize) -> usize {
-        let below = (1 << self.align_log2) - 1;
-        (end + below) & !below
+    pub fn place(&self, end: usize, bytes: u16) -> Range<usize> {
+        let below = if bytes == 0 { 0 } else { (1 << self.align_log2) - 1 };
+        let start = (end + below) & !below;
+        start..start + usize::from(bytes)
     }
 
     /// Whether all payloads lie in the bytes that there are; to be checked before any of them is read.
     pub fn adds_up(&self) -> bool {
-        self.sizes.iter().fold(0, |end, &size| self.start(end) + usize::from(size)) <= self.payloads.len()
+        self.sizes.iter().fold(0, |end, &size| self.place(end, size).end) <= self.payloads.len()
     }
 
     /// The kind of all of its banks; none when they are of several types, or hits are not decoded from them.
@@ -98,10 +101,10 @@ impl RawBatch {
             let block = &blocks[of.index];
             let (source, version) = (block.source, block.version);
             for (event, bytes) in block.sizes[first..first + ids.len()].iter().copied().enumerate() {
-                let start = block.start(of.end);
-                of.end = start + usize::from(bytes);
+                let payload = block.place(of.end, bytes);
+                of.end = payload.end;
                 let at = next[event];
-                copy_payload(words, at, limit[event], &block.payloads[start..], bytes.into());
+                copy_payload(words, at, limit[event], &block.payloads[payload.start..], bytes.into());
                 next[event] = at + words_of(bytes);
                 banks[event * per_event + place] = RawBank { first: at as u32, bytes, source, version };
             }
@@ -166,10 +169,8 @@ mod tests {
             assert!(found.push_blocks(&blocks, &ids));
             for (event, id) in ids.iter().enumerate() {
                 for block in &blocks {
-                    let before = block.sizes[..event]
-                        .iter()
-                        .fold(0, |end, size| block.start(end) + usize::from(*size));
-                    let payload = &block.payloads[block.start(before)..][..block.sizes[event].into()];
+                    let before = block.sizes[..event].iter().fold(0, |end, size| block.place(end, *size).end);
+                    let payload = &block.payloads[block.place(before, block.sizes[event])];
                     let Some(kind) = block.kind() else { continue };
                     expected.push_bank(kind, block.source, block.version, payload).unwrap();
                 }
@@ -189,6 +190,12 @@ mod tests {
                 }
             }
         }
+        // Nothing to align where there is nothing: no byte is missing.
+        let (types, sizes) = ([66; 2], [3, 0]);
+        let short =
+            BankBlock { align_log2: 2, types: &types, sizes: &sizes, payloads: &[1, 2, 3], ..blocks[0] };
+        assert!(short.adds_up() && !BankBlock { sizes: &[3, 1], ..short }.adds_up());
+        assert!(found.push_blocks(&[short], &[7, 8]));
         let before = found.len();
         assert!(!found.push_blocks(&[blocks[0], blocks[1], blocks[0]], &ids), "one board twice");
         assert!(!found.push_blocks(&blocks[4..5], &ids), "no bank of a detector");

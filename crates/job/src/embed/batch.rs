@@ -49,7 +49,7 @@ impl EventBatch {
         &self.raw
     }
 
-    /// Whether an event has banks and did not end: [`mdf`](Self::mdf) and [`blocks`](Self::blocks) would drop it.
+    /// Whether an event has banks and did not end: [`mdf`](Self::mdf) and [`blocks`](Self::blocks) refuse it.
     pub fn is_open(&self) -> bool {
         self.open.begun
     }
@@ -101,13 +101,12 @@ impl EventBatch {
     }
 
     /// Appends the events of the whole MDF records at the beginning of `bytes`, which are copied; says how many bytes they
-    /// were, and how many events. What is behind them is the beginning of a record whose end is not there yet. An event that is
-    /// being put together is dropped.
+    /// were, and how many events. What is behind them is the beginning of a record whose end is not there yet.
     ///
     /// # Errors
-    /// [`Error::Format`] when there is no MDF record at all in `bytes`.
+    /// [`Error::Format`] when there is no MDF record at all in `bytes`, [`Error::Columns`] while an event is being put together.
     pub fn mdf(&mut self, bytes: &[u8]) -> Result<(usize, usize)> {
-        self.drop_open();
+        self.refuse_open()?;
         let used = whole_records(bytes);
         let options = ReadOptions { format: Format::Mdf, ..ReadOptions::default() };
         let mut reader = RawReader::from_stream("MDF bytes", Cursor::new(bytes[..used].to_vec()), options);
@@ -128,12 +127,13 @@ impl EventBatch {
         Ok((used, self.ids.len() - before))
     }
 
-    /// Drops the banks of an event that was not closed.
-    pub(super) fn drop_open(&mut self) {
-        self.open = Open::default();
-        if self.raw.close_event(0, Status::Corrupt) != Status::Ok {
-            self.raw.drop_failed();
+    /// Fails while an event is open: whole events cannot be appended behind its banks.
+    pub(super) fn refuse_open(&self) -> Result<()> {
+        if self.is_open() {
+            let text = "banks were given for an event that has not ended: close it, or clear the batch";
+            return Err(Error::Columns(text.into()));
         }
+        Ok(())
     }
 }
 

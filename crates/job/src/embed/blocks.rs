@@ -20,10 +20,11 @@ fn is_plain(block: &BankBlock<'_>) -> bool {
 impl EventBatch {
     /// Appends a slice of an event builder: `event_ids.len()` events, and of each source one block with a bank of every
     /// event. A block whose sizes do not add up gives every event the status `truncated_bank`. Says how many such blocks
-    /// there are. An event that is being put together is dropped.
+    /// there are.
     ///
     /// # Errors
-    /// [`Error::Columns`] for a block with another number of events, or an alignment that cannot be; nothing is appended then.
+    /// [`Error::Columns`] for a block with another number of events, for an alignment that cannot be, and while an event is being
+    /// put together; nothing is appended then.
     pub fn blocks(&mut self, blocks: &[BankBlock<'_>], event_ids: &[u64]) -> Result<usize> {
         let events = event_ids.len();
         for (number, block) in blocks.iter().enumerate() {
@@ -35,7 +36,7 @@ impl EventBatch {
                 return Err(Error::Columns(format!("block {number} (source {source}) has {what}: {words}")));
             }
         }
-        self.drop_open();
+        self.refuse_open()?;
         let faulty = blocks.iter().filter(|block| !block.adds_up()).count();
         if faulty > 0 {
             for id in event_ids {
@@ -57,10 +58,11 @@ impl EventBatch {
         ends.resize(blocks.len(), 0);
         for (event, id) in event_ids.iter().enumerate() {
             for (block, end) in blocks.iter().zip(&mut ends) {
-                let (start, bytes) = (block.start(*end), block.sizes[event]);
-                *end = start + usize::from(bytes);
+                let bytes = block.sizes[event];
+                let place = block.place(*end, bytes);
+                *end = place.end;
                 let (kind, version, source) = (block.types[event], block.version, block.source);
-                self.first_bytes(kind, version, source, &block.payloads[start..], bytes);
+                self.first_bytes(kind, version, source, &block.payloads[place.start..], bytes);
             }
             self.close(*id, Status::Ok);
         }
@@ -73,10 +75,10 @@ impl EventBatch {
 fn number(ids: &mut [EventId], block: &BankBlock<'_>) {
     let mut end = 0;
     for (event, id) in ids.iter_mut().enumerate() {
-        let start = block.start(end);
-        end = start + usize::from(block.sizes[event]);
+        let place = block.place(end, block.sizes[event]);
+        end = place.end;
         if block.types[event] == bank_type::ODIN
-            && let Some((run, number)) = odin_numbers(block.version, &block.payloads[start..end])
+            && let Some((run, number)) = odin_numbers(block.version, &block.payloads[place])
         {
             (id.run, id.event) = (Some(run), Some(number));
         }
@@ -103,6 +105,10 @@ mod tests {
         let mut batch = EventBatch::default();
         batch.bank(66, 4, 9, &[1; 4]);
         assert!(batch.is_open());
+        // Whole events behind the banks of one that has not ended would make it vanish.
+        assert!(batch.blocks(&[block(7, &bytes)], &[5, 6, 7]).is_err() && batch.mdf(&[]).is_err());
+        assert!(batch.is_open() && batch.raw().is_empty());
+        batch.clear();
         assert_eq!(batch.blocks(&[block(7, &bytes), block(2, &bytes)], &[5, 6, 7]).unwrap(), 0);
         assert!(!batch.is_open());
         assert_eq!(batch.raw().statuses(), [Status::Ok, Status::Ok, Status::DaqError]);
