@@ -173,6 +173,25 @@ fn finer_parts_split_all_that_coarser_ones_do() {
 }
 
 #[test]
+fn seeds_of_the_scifi_stand_beside_long_tracks() {
+    let one = quick("scifi-efficiency", &["--threads", "1"]);
+    let more = quick("scifi-efficiency", &["--threads", "3"]);
+    assert_eq!((&one["hashes"], &one["tables"]), (&more["hashes"], &more["tables"]));
+    assert_eq!(one["hashes"].as_array().map(Vec::len), Some(4));
+    // A long track needs a seed: as many particles, and more of them with seeds.
+    let of = |table, preset: &str, name: &str| {
+        let rows = cells(&one, table, "particles", "setting");
+        let at = rows.iter().position(|row| **row == name).expect("the particles");
+        let count = cells(&one, table, "of", "here")[at].as_u64().expect("a count");
+        (count, cells(&one, table, preset, "here")[at].as_f64().expect("a rate"))
+    };
+    for preset in ["hlt1", "best"] {
+        let [(long, matched), (all, seeded)] = [0, 1].map(|table| of(table, preset, "02_long_P>5GeV"));
+        assert!(long == all && matched < seeded, "{preset}: {matched} of {long}, {seeded} of {all}");
+    }
+}
+
+#[test]
 fn slices_and_threads_are_scanned() {
     let report = quick("triplet-figure8", &["--threads", "2"]);
     let [slices, threads] = ["events in a slice", "threads"].map(|name| cells(&report, 0, name, "setting"));
