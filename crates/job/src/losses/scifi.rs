@@ -84,7 +84,7 @@ impl SciFiLosses {
 
 /// Whether a pass could make a track of hits in these layers of a half, one bit each.
 fn is_enough(pass: &SeedPass, layers: u32) -> bool {
-    let is_x = |layer: &usize| layer % 4 == 0 || layer % 4 == 3;
+    let is_x = |layer: &usize| matches!(layer % 4, 0 | 3);
     let has = |layer: usize| layers >> layer & 1 == 1;
     let x: Vec<_> = (0..LAYERS).filter(is_x).map(has).collect();
     let (all, in_x) = (layers.count_ones(), x.iter().filter(|has| **has).count() as u32);
