@@ -12,7 +12,7 @@ mod shape;
 
 use crate::event::{Column, PixelHits};
 use crate::simd::{Gang, Level};
-use ordered::{is_in_time_room, is_ordered_room};
+use ordered::{first_from_room, is_in_time_room, is_ordered_room};
 use packed::{Packing, TOT_BITS, pack_room, unpack_room};
 use radix::Radix;
 pub use shape::SortShape;
@@ -153,7 +153,8 @@ impl TimeSorter {
         std::mem::swap(&mut self.waiting, out);
         self.waiting.clear();
         // Only hits between the first that stays and the last that leaves are in question.
-        let first = out.time.iter().position(|hit| *hit >= time).unwrap_or(out.len());
+        let level = self.level;
+        let first = crate::dispatch_isa!(level, g => first_from_room(g, &out.time, time));
         let end = out.time.iter().rposition(|hit| *hit < time).map_or(first, |last| first.max(last + 1));
         let stay = &mut self.waiting;
         stay.set_len(end - first + 1);

@@ -3,8 +3,10 @@
 use crate::event::PixelHits;
 use crate::simd::Gang;
 
-/// Hits that are looked at before there is an answer.
+/// Hits that are looked at before there is an answer; where one in question makes all of them be looked at one by one,
+/// fewer.
 const CHUNK: usize = 512;
+const SMALL_CHUNK: usize = 64;
 
 /// Whether hits are in the order (time, x, y).
 #[inline(never)]
@@ -50,7 +52,7 @@ pub(super) fn is_in_time_room<G: Gang>(g: G, time: &[i64], latest: &mut i64, bou
 #[inline(always)]
 fn is_in_time(time: &[i64], latest: &mut i64, [disorder, floor]: [i64; 2]) -> bool {
     let mut is_late = false;
-    for chunk in time.chunks(CHUNK) {
+    for chunk in time.chunks(SMALL_CHUNK) {
         let (first, last) = chunk.iter().fold((i64::MAX, *latest), |(a, b), &t| (a.min(t), b.max(t)));
         if first < last.saturating_sub(disorder).max(floor) {
             // Some hit may be late: one by one.
@@ -62,4 +64,19 @@ fn is_in_time(time: &[i64], latest: &mut i64, [disorder, floor]: [i64; 2]) -> bo
         *latest = last;
     }
     !is_late
+}
+
+/// The number of the first hit that is not before `limit`.
+#[inline(never)]
+pub(super) fn first_from_room<G: Gang>(g: G, time: &[i64], limit: i64) -> usize {
+    g.vectorize(
+        #[inline(always)]
+        || {
+            let has_one = |chunk: &[i64]| chunk.iter().fold(false, |any, time| any | (*time >= limit));
+            let chunk = time.chunks(SMALL_CHUNK).take_while(|chunk| !has_one(chunk)).count();
+            let start = time.len().min(chunk * SMALL_CHUNK);
+            let rest = time[start..].iter().position(|time| *time >= limit);
+            start + rest.unwrap_or(time.len() - start)
+        },
+    )
 }
