@@ -18,7 +18,9 @@ use std::hint::select_unpredictable;
 use std::ops::Range;
 
 /// Hits of one block of both loops: few enough that links stay in the fastest cache.
-const TURN: usize = 1024;
+const TURN: usize = 4096;
+/// The same where few hits are in the window.
+const SPARSE_TURN: usize = 1024;
 /// Capacity for the links of a block, three a hit at most.
 const LINKS: usize = 1 << 14;
 
@@ -37,7 +39,8 @@ pub(super) struct Fragments {
     pieces: Box<Pieces>,
     links: Box<[[u32; 2]; LINKS]>,
     recent: Recent,
-    /// Whether the table lacks hits of the last block.
+    /// Whether the last block had too many hits in the window; whether the table lacks hits of it.
+    is_dense: bool,
     is_behind: bool,
     /// Time that the table counts from, which may be before the earliest that a hit can have; and the latest
     /// time in it, none when it is empty.
@@ -70,6 +73,7 @@ impl Fragments {
             pieces: pieces(stride),
             links: Box::new([[0; 2]; LINKS]),
             recent: Recent::new(level),
+            is_dense: false,
             is_behind: false,
             base: 0,
             latest: None,
@@ -105,15 +109,17 @@ impl Fragments {
                 self.rebase(base_of(hits.time[start], window));
                 continue;
             }
-            for turn in (start..end).step_by(TURN) {
-                let range = turn..end.min(turn + TURN);
+            while start < end {
+                // One hit with many before it makes a block dense: while blocks are sparse they are short.
+                let turn = if self.is_dense { TURN } else { SPARSE_TURN };
+                let range = start..end.min(start + turn);
+                start = range.end;
                 let links = self.block(window, hits, range, forest.len(), labels);
                 forest.grow(links.0);
                 for &[a, b] in &self.links[..links.1] {
                     forest.join(a, b);
                 }
             }
-            start = end;
         }
         self.latest = Some(last);
         let clusters = forest.number_sets();
@@ -160,7 +166,9 @@ impl Fragments {
         next: u32,
         labels: &mut Column<u32>,
     ) -> (u32, usize) {
-        if let Some(patterns) = self.recent.patterns(window, hits, range.clone()) {
+        let patterns = self.recent.patterns(window, hits, range.clone());
+        self.is_dense = patterns.is_none();
+        if let Some(patterns) = patterns {
             self.is_behind = true;
             let first = range.start - before(&range);
             return link_recent(
