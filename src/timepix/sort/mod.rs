@@ -38,7 +38,8 @@ pub struct TimeSorter {
     /// Places in order.
     order: Column<u64>,
     radix: Radix,
-    leaving: PixelHits,
+    /// Memory for hits on their way out, lent while they are sorted.
+    leaving: Option<PixelHits>,
     left: PixelHits,
 }
 
@@ -57,7 +58,7 @@ impl TimeSorter {
             words: Column::default(),
             order: Column::default(),
             radix: Radix::new(SortShape::of_this_cpu()),
-            leaving: PixelHits::default(),
+            leaving: None,
             left: PixelHits::default(),
         }
     }
@@ -116,11 +117,11 @@ impl TimeSorter {
 
     /// What leaves is told from what stays before anything is sorted: what stays is sorted with what comes before it.
     fn take_all_of(&mut self, end: bool, out: &mut PixelHits) {
-        let mut leaving = std::mem::take(&mut self.leaving);
+        let mut leaving = self.leaving.take().unwrap_or_default();
         leaving.clear();
         self.take_unsorted(end, &mut leaving);
         self.append_sorted(&leaving, out);
-        self.leaving = leaving;
+        self.leaving = Some(leaving);
     }
 
     /// As [`TimeSorter::take`], or with `end` as [`TimeSorter::finish`], but `out`, which is empty, gets the hits in
