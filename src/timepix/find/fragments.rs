@@ -189,10 +189,10 @@ impl Fragments {
     fn catch_up(&mut self, window: u32, hits: &PixelHits, end: usize, labels: &[u32]) {
         let reach = hits.time[end].saturating_sub(i64::from(window));
         let first = hits.time[..end].partition_point(|time| *time < reach);
-        for i in first..end {
+        for (i, &fragment) in labels[..end].iter().enumerate().skip(first) {
             let pixel = self.pixel(hits.x[i], hits.y[i]);
             let time = (hits.time[i] as u32).wrapping_sub(self.base as u32);
-            self.last[pixel] = Last { time, fragment: labels[i] };
+            self.last[pixel] = Last { time, fragment };
         }
         self.is_behind = false;
     }
