@@ -66,6 +66,60 @@ proptest! {
     }
 }
 
+/// Long stretches with few hits in the window, many, or no pauses of any length, one after the other.
+fn stretches() -> impl Strategy<Value = PixelHits> {
+    let stretch = (1usize..1500, prop::sample::select(vec![0u64, 1, 4, 20, 90, 5000, 1 << 33]), any::<u64>());
+    prop::collection::vec(stretch, 1..5).prop_map(|stretches| {
+        let (mut time, mut hits) = (-100_000i64, PixelHits::default());
+        for (len, step, mut random) in stretches {
+            for _ in 0..len {
+                random =
+                    random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                time += (random >> 33) as i64 % (step + 1) as i64;
+                let pixel = (random >> 20) as u16;
+                hits.push(time, pixel % SIDE, pixel / SIDE % SIDE, 1);
+            }
+        }
+        hits
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    #[test]
+    fn stretches_with_few_and_with_many_hits_in_the_window(
+        hits in stretches(),
+        delta in prop::sample::select(vec![1u32, 20, 128, 1925, 1926, 1927, 4000, 1 << 30]),
+        again in 0usize..3000,
+    ) {
+        let plain = FindConfig { delta, algorithm: Algorithm::Plain, ..FindConfig::default() };
+        let fast = FindConfig { algorithm: Algorithm::Fast, ..plain };
+        let sides = [SIDE.into(), SIDE.into()];
+        let find = |config, hits: &PixelHits| {
+            let mut labels = Column::default();
+            Finder::new(config, sides[0], sides[1]).unwrap().run(hits, &mut labels);
+            labels
+        };
+        let expected = find(plain, &hits);
+        // What comes again, as hits of clusters that were not complete do.
+        let from = again.min(hits.len());
+        let reach = hits.time.get(from).map_or(i64::MAX, |time| time.saturating_sub(i64::from(delta)));
+        let mut rest = PixelHits::default();
+        rest.extend_from(&hits, from..hits.len(), 0);
+        let rest_expected = find(plain, &rest);
+        for level in Level::supported() {
+            let mut finder = Finder::at_level(fast, level, sides[0], sides[1]).unwrap();
+            let mut labels = Column::default();
+            finder.run(&hits, &mut labels);
+            prop_assert_eq!(&labels[..], &expected[..], "{}", level);
+            finder.forget(&hits, hits.time.partition_point(|time| *time < reach));
+            finder.run(&rest, &mut labels);
+            prop_assert_eq!(&labels[..], &rest_expected[..], "{}", level);
+        }
+    }
+}
+
 /// A planted fault: another window must be seen.
 #[test]
 fn one_tick_makes_a_difference() {

@@ -179,7 +179,13 @@ fn timepix(cases: &mut Vec<Case>) {
     let mut hits = PixelHits::default();
     while sim.read(usize::MAX, &mut hits) {}
     let hits = Rc::new(hits);
-    let config = TimepixConfig { disorder_us: Some(sim.disorder_us()), ..TimepixConfig::default() };
+    // The same passes on every CPU.
+    let config = TimepixConfig {
+        disorder_us: Some(sim.disorder_us()),
+        sort_digit_bits: Some(9),
+        sort_part_hits: Some(1 << 12),
+        ..TimepixConfig::default()
+    };
     let layout = Layout::single(256, 256).expect("a chip");
     for level in levels() {
         let (hits, mut chain) = (hits.clone(), Chain::new(&config, level, &layout).expect("a chain"));

@@ -15,6 +15,7 @@ mod stack;
 mod tests;
 pub mod varying;
 
+pub(crate) use backend::is_amd;
 pub use backend::{prefetch, set_default_float_mode, with_default_float_mode};
 pub(crate) use dispatch::kernels;
 pub use gang::Gang;

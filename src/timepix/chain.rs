@@ -89,7 +89,7 @@ impl Front {
             walk: config.time_walk.map(TimeWalk::new).transpose()?,
             mask: PixelMask::new(layout.width()),
             work: PixelHits::default(),
-            sorter: TimeSorter::new(level, disorder, config.capacity),
+            sorter: TimeSorter::new(level, disorder, config.capacity).with_shape(config.sort_shape()),
             hits_in: 0,
             masked: 0,
         })

@@ -1,6 +1,7 @@
 //! [`FindConfig`]: what a cluster is; [`TimepixConfig`]: everything about the way from hits to clusters.
 
 use super::filter::Filter;
+use super::sort::{DIGIT_BITS, PART_HITS, SortShape};
 use crate::event::NS_PER_TICK;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -98,6 +99,12 @@ pub struct TimepixConfig {
     pub capacity: usize,
     /// Hits that are worked on at once; changes nothing but speed.
     pub block_hits: usize,
+    /// Most bits of a digit of the sort by time, 6 to 13; without it, as suits the CPU. Changes nothing but speed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sort_digit_bits: Option<u32>,
+    /// Hits that are sorted at once; without it, as suits the CPU. Changes nothing but speed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sort_part_hits: Option<usize>,
     /// Folder with the files a.txt, b.txt, c.txt, t.txt of an energy calibration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calibration: Option<PathBuf>,
@@ -121,6 +128,8 @@ impl Default for TimepixConfig {
             disorder_us: None,
             capacity: 1 << 24,
             block_hits: 1 << 15,
+            sort_digit_bits: None,
+            sort_part_hits: None,
             calibration: None,
             time_walk: None,
             find: FindConfig::default(),
@@ -135,6 +144,15 @@ impl TimepixConfig {
         (self.disorder_us.unwrap_or(DISORDER_US) * (1000.0 / NS_PER_TICK)) as i64
     }
 
+    /// How the sort by time goes about its work.
+    pub fn sort_shape(&self) -> SortShape {
+        let usual = SortShape::of_this_cpu();
+        SortShape {
+            digit_bits: self.sort_digit_bits.unwrap_or(usual.digit_bits),
+            part_hits: self.sort_part_hits.unwrap_or(usual.part_hits),
+        }
+    }
+
     /// Checks the values.
     ///
     /// # Errors
@@ -146,6 +164,10 @@ impl TimepixConfig {
         }
         if !(1..=1 << 28).contains(&self.capacity) || !(1..=1 << 24).contains(&self.block_hits) {
             return wrong("capacity must be 1 to 2^28 and block_hits 1 to 2^24");
+        }
+        let shape = self.sort_shape();
+        if !DIGIT_BITS.contains(&shape.digit_bits) || !PART_HITS.contains(&shape.part_hits) {
+            return wrong("sort_digit_bits must be 6 to 13 and sort_part_hits 2^10 to 2^24");
         }
         if self.time_walk.is_some() && self.calibration.is_none() {
             return wrong("time_walk needs a calibration: it is a function of the energy");

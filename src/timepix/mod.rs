@@ -30,7 +30,7 @@ pub use find::{Finder, PlainMatrix, plain_loop};
 #[cfg(feature = "cuda")]
 pub(crate) use mask::PixelMask;
 pub use sequence::{PixelBatch, Timepix};
-pub use sort::TimeSorter;
+pub use sort::{SortShape, TimeSorter};
 pub use stream::Clusterer;
 pub use trigger::TriggerPairer;
 pub use window::{WindowClusters, WindowFinder};

@@ -38,7 +38,7 @@ impl Clusterer {
         capacity: usize,
     ) -> Result<Self> {
         Ok(Self {
-            finder: Finder::new(config, width, height)?,
+            finder: Finder::at_level(config, level, width, height)?,
             hits: PixelHits::default(),
             carried: 0,
             capacity,

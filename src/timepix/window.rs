@@ -5,7 +5,7 @@ use super::config::FindConfig;
 use super::features::FeatureMaker;
 use super::find::Finder;
 use super::group::Grouper;
-use super::sort::TimeSorter;
+use super::sort::{SortShape, TimeSorter};
 use crate::Result;
 use crate::event::{Column, PixelClusters, PixelHits};
 use crate::simd::Level;
@@ -53,7 +53,7 @@ impl WindowFinder {
         Ok(Self {
             sorter: TimeSorter::new(level, 0, usize::MAX),
             sorted: PixelHits::default(),
-            finder: Finder::new(config, width, height)?,
+            finder: Finder::at_level(config, level, width, height)?,
             level,
             calibration,
             maker: FeatureMaker::default(),
@@ -63,9 +63,15 @@ impl WindowFinder {
         })
     }
 
-    /// Clusters the hits of a window, which may come in any order and are used up; `out` is emptied first. Hits of
+    /// The same with sizes of its own choice for the sort.
+    pub fn with_sort(mut self, shape: SortShape) -> Self {
+        self.sorter = self.sorter.with_shape(shape);
+        self
+    }
+
+    /// Clusters the hits of a window, which may come in any order; `out` is emptied first. Hits of
     /// earlier windows are before `begin`, those of later ones not before `end`.
-    pub fn run(&mut self, hits: &mut PixelHits, [begin, end]: [i64; 2], out: &mut WindowClusters) {
+    pub fn run(&mut self, hits: &PixelHits, [begin, end]: [i64; 2], out: &mut WindowClusters) {
         let start = Instant::now();
         out.inner.clear();
         out.border.clear();

@@ -171,7 +171,11 @@ impl ManyWorkers {
     fn new(config: &TimepixConfig, level: Level, layout: &Layout, workers: usize) -> Result<Self> {
         let front = Front::new(config, level, layout)?;
         let sides = [layout.width(), layout.height()];
-        let finder = || WindowFinder::new(config.find, level, front.calibration(), sides);
+        let shape = config.sort_shape();
+        let finder = || {
+            WindowFinder::new(config.find, level, front.calibration(), sides)
+                .map(|finder| finder.with_sort(shape))
+        };
         let own = finder()?;
         let workers = (1..workers).map(|_| Worker::start(finder()?)).collect::<Result<Vec<_>>>()?;
         let back = Back {
@@ -245,7 +249,7 @@ impl ManyWorkers {
             worker.under_way += 1;
             self.under_way.push_back(UnderWay::At(i));
         } else {
-            self.own.run(&mut window.hits, window.between, &mut window.found);
+            self.own.run(&window.hits, window.between, &mut window.found);
             self.under_way.push_back(UnderWay::Done(window));
         }
     }
@@ -290,7 +294,7 @@ impl Worker {
         let work = move || {
             set_default_float_mode();
             while let Ok(mut window) = inbox.recv() {
-                finder.run(&mut window.hits, window.between, &mut window.found);
+                finder.run(&window.hits, window.between, &mut window.found);
                 if outbox.send(window).is_err() {
                     return;
                 }

@@ -234,6 +234,11 @@ const MEANINGS: &[(&str, &[(&str, &str)])] = &[
             ("capacity", "hits that may wait for their order, or for their clusters to end"),
             ("block_hits", "hits that are worked on at once; changes nothing but speed"),
             (
+                "sort_digit_bits",
+                "bits of a digit of the sort by time, 6 to 13; left out: as suits the CPU (speed alone)",
+            ),
+            ("sort_part_hits", "hits that are sorted at once; left out: as suits the CPU (speed alone)"),
+            (
                 "calibration",
                 "folder with a.txt, b.txt, c.txt, t.txt of an energy calibration; left out: no energies",
             ),

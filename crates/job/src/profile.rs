@@ -1,7 +1,8 @@
 //! [`Profile`]: which level was measured to be the fastest on a CPU; `peloton tune` writes it.
 
 use crate::config::toml_error;
-use crate::{Config, SequenceName};
+use crate::registry::Command;
+use crate::{Config, SequenceName, System};
 use peloton::simd::Isa;
 use peloton::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -21,6 +22,9 @@ pub struct Profile {
     pub isa: String,
     /// The best gang size of each level, lanes.
     pub gangs: BTreeMap<String, usize>,
+    /// Sizes that were the fastest with that level, by their keys in the configuration; none where it has none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub sizes: BTreeMap<String, usize>,
     /// Everything that was measured.
     pub measured: Vec<Measurement>,
 }
@@ -52,7 +56,7 @@ impl Profile {
         let fastest = best.values().min_by(|a, b| a.ns_per_event.total_cmp(&b.ns_per_event));
         let isa = fastest.map(|one| one.isa.clone()).unwrap_or_default();
         let gangs = best.iter().map(|(isa, one)| (isa.to_string(), one.gang)).collect();
-        Self { sequence, preset, cpu, isa, gangs, measured }
+        Self { sequence, preset, cpu, isa, gangs, sizes: BTreeMap::new(), measured }
     }
 
     /// Reads a profile.
@@ -96,7 +100,22 @@ impl Profile {
         {
             config.gang = self.gangs.get(isa.name()).copied();
         }
-        Ok(())
+        config.sequence.run(SetSizes(&self.sizes, config))
+    }
+}
+
+/// Sets sizes where a configuration leaves them open.
+struct SetSizes<'a>(&'a BTreeMap<String, usize>, &'a mut Config);
+
+impl Command for SetSizes<'_> {
+    type Outcome = Result<()>;
+    fn on<S: System>(self) -> Result<()> {
+        match self.0.iter().find(|(name, value)| !S::set_size(self.1, name, **value)) {
+            Some((name, _)) => {
+                Err(Error::Config(format!("the profile has a size `{name}`, which {} has not", S::NAME)))
+            }
+            None => self.1.validate(),
+        }
     }
 }
 
@@ -125,6 +144,27 @@ mod tests {
         assert_eq!(profile.gangs, BTreeMap::from([("portable".into(), 4), ("scalar".into(), 4)]));
         assert_eq!(Profile::from_toml(&profile.to_toml()).unwrap(), profile);
         assert!(Profile::from_toml(&profile.to_toml().replace("portable", "fast")).is_err());
+    }
+
+    #[test]
+    fn sizes_fill_in_what_is_open_and_unknown_or_wrong_ones_are_refused() {
+        let mut profile = Profile::new(SequenceName::Timepix, "best".into(), "a CPU".into(), Vec::new());
+        profile.isa = "scalar".into();
+        profile.sizes = BTreeMap::from([("block_hits".into(), 1 << 14), ("sort_digit_bits".into(), 8)]);
+        assert_eq!(Profile::from_toml(&profile.to_toml()).unwrap(), profile);
+        let open = || Config { sequence: SequenceName::Timepix, ..Config::default() };
+        let mut config = open();
+        profile.apply(&mut config).unwrap();
+        assert_eq!((config.timepix.block_hits, config.timepix.sort_digit_bits), (1 << 14, Some(8)));
+        let mut config = open();
+        config.timepix.block_hits = 1000;
+        config.timepix.sort_digit_bits = Some(11);
+        profile.apply(&mut config).unwrap();
+        assert_eq!((config.timepix.block_hits, config.timepix.sort_digit_bits), (1000, Some(11)));
+        for (name, value) in [("no_such_size", 1), ("sort_digit_bits", 40), ("block_hits", 0)] {
+            profile.sizes = BTreeMap::from([(name.into(), value)]);
+            assert!(profile.apply(&mut open()).is_err(), "{name} {value}");
+        }
     }
 
     #[test]

@@ -52,6 +52,9 @@ pub(crate) fn open<S: System>(request: &Request, truth: bool, host: Host<'_>) ->
 /// What runs the events of a system.
 pub type Runs<S> = Box<dyn Executor<<S as System>::Batch, <S as System>::Results>>;
 
+/// Names and values of sizes.
+pub type Sizes = &'static [(&'static str, usize)];
+
 /// What jobs need to know of a sequence: where its input comes from, what runs it, how its results are checked.
 pub trait System: 'static {
     /// The name on the command line and in results.
@@ -115,6 +118,15 @@ pub trait System: 'static {
     /// For values that cannot be used.
     fn override_key(_config: &mut Config, _key: &str, _value: &str) -> Result<bool> {
         Ok(false)
+    }
+
+    /// Sizes that `tune` tries beside the level, in groups of which the later begin with what was best of the earlier: of
+    /// each, keys of the configuration and their values. They change the speed and nothing else.
+    const SIZES: &'static [&'static [Sizes]] = &[];
+
+    /// Sets a size of [`System::SIZES`] where the configuration leaves it open; false for names that are none.
+    fn set_size(_config: &mut Config, _name: &str, _value: usize) -> bool {
+        false
     }
 
     /// Creates the file for results.

@@ -2,7 +2,7 @@
 
 use crate::measure::{Plan, load, measure};
 use crate::registry::Command;
-use crate::system::{open, preset_name};
+use crate::system::{Sizes, open, preset_name};
 use crate::{Config, Host, Measurement, Profile, Request, System};
 use peloton::engine::Stage;
 use peloton::simd::Level;
@@ -20,6 +20,8 @@ pub struct Tuned {
     pub wall_seconds: f64,
     /// Whether every level was measured.
     pub is_complete: bool,
+    /// Sizes that were tried with the fastest level, and the time of each, ns per event.
+    pub sizes: Vec<(Sizes, f64)>,
 }
 
 /// Measures the events of a request on every level and gang size, or those that its configuration names.
@@ -84,12 +86,59 @@ fn on_system<S: System>(request: &Request, plan: Plan, host: Host<'_>) -> Result
         return Err(error);
     }
     let config = &request.config;
+    let mut profile = Profile::new(config.sequence, preset_name::<S>(config), cpu_name(), scanned);
+    let mut sizes = Vec::new();
+    if !S::SIZES.is_empty() && request.is_on_cpu() && !host.is_cancelled() {
+        let mut time = |config: &Config| -> Result<f64> {
+            let mut runs = S::executor(request, config, &opened.context)?;
+            let measured = measure::<S>(&mut runs, &opened.context, &batch, plan, host)?;
+            if expected.is_some_and(|expected| expected != measured.hashes) {
+                return Err(Error::Internal("sizes that change the speed alone gave another hash".into()));
+            }
+            Ok(measured.best_pass.as_nanos() as f64 / measured.totals.events.max(1) as f64)
+        };
+        sizes = try_sizes::<S>(config, &mut profile, host, &mut time)?;
+    }
     Ok(Tuned {
-        profile: Profile::new(config.sequence, preset_name::<S>(config), cpu_name(), scanned),
+        profile,
+        sizes,
         threads: config.thread_count(),
         wall_seconds: begin.elapsed().as_secs_f64(),
         is_complete: !host.is_cancelled(),
     })
+}
+
+/// Tries sizes with the fastest level, and notes those that are faster than what is usual by more than chance.
+fn try_sizes<S: System>(
+    config: &Config,
+    profile: &mut Profile,
+    host: Host<'_>,
+    time: &mut dyn FnMut(&Config) -> Result<f64>,
+) -> Result<Vec<(Sizes, f64)>> {
+    let mut base = config.clone();
+    profile.apply(&mut base)?;
+    let mut tried = Vec::new();
+    for group in S::SIZES {
+        host.progress.stage("sizes");
+        // Anew for each group: what was measured long ago may have had another machine.
+        let (mut best, mut chosen) = (0.99 * time(&base)?, None);
+        for sizes in group.iter().take_while(|_| !host.is_cancelled()) {
+            let mut config = base.clone();
+            sizes.iter().for_each(|(name, value)| {
+                S::set_size(&mut config, name, *value);
+            });
+            let ns = time(&config)?;
+            tried.push((*sizes, ns));
+            if ns < best {
+                (best, chosen) = (ns, Some((sizes, config)));
+            }
+        }
+        if let Some((sizes, config)) = chosen {
+            profile.sizes.extend(sizes.iter().map(|(name, value)| (name.to_string(), *value)));
+            base = config;
+        }
+    }
+    Ok(tried)
 }
 
 /// The levels to scan: all that run here, or those the configuration names.

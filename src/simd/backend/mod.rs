@@ -6,6 +6,7 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod context;
+mod cpu;
 mod float_mode;
 #[cfg(target_arch = "aarch64")]
 mod neon;
@@ -18,6 +19,7 @@ pub use avx2::Ymm;
 #[cfg(target_arch = "x86_64")]
 pub use avx512::Zmm;
 pub use context::*;
+pub(crate) use cpu::is_amd;
 pub use float_mode::{set_default_float_mode, with_default_float_mode};
 #[cfg(target_arch = "aarch64")]
 pub use neon::Quad;

@@ -11,11 +11,16 @@
 
 use super::forest::Forest;
 use super::neighbours::{Pieces, pieces};
+use super::recent::{REACH, Recent, before};
 use crate::event::{Column, PixelHits};
+use crate::simd::Level;
+use std::hint::select_unpredictable;
 use std::ops::Range;
 
 /// Hits of one block of both loops: few enough that links stay in the fastest cache.
 const TURN: usize = 4096;
+/// The same where few hits are in the window.
+const SPARSE_TURN: usize = 1024;
 /// Capacity for the links of a block, three a hit at most.
 const LINKS: usize = 1 << 14;
 
@@ -33,6 +38,10 @@ pub(super) struct Fragments {
     last: Vec<Last>,
     pieces: Box<Pieces>,
     links: Box<[[u32; 2]; LINKS]>,
+    recent: Recent,
+    /// Whether the last block had too many hits in the window; whether the table lacks hits of it.
+    is_dense: bool,
+    is_behind: bool,
     /// Time that the table counts from, which may be before the earliest that a hit can have; and the latest
     /// time in it, none when it is empty.
     base: i128,
@@ -56,13 +65,16 @@ struct Block<'a> {
 }
 
 impl Fragments {
-    pub fn new(width: usize, height: usize) -> Self {
+    pub fn new(level: Level, width: usize, height: usize) -> Self {
         let stride = STRIDES.into_iter().find(|stride| *stride >= width + 2).unwrap_or(STRIDES[5]);
         Self {
             stride,
             last: vec![Last::default(); stride * (height + 2) + 2],
             pieces: pieces(stride),
             links: Box::new([[0; 2]; LINKS]),
+            recent: Recent::new(level),
+            is_dense: false,
+            is_behind: false,
             base: 0,
             latest: None,
         }
@@ -87,6 +99,8 @@ impl Fragments {
         if !is_past || begin < self.base || !fits {
             self.clear(begin);
         }
+        self.recent.begin();
+        self.is_behind = false;
         let mut start = 0;
         while start < hits.len() {
             let reach = self.base + i128::from(u32::MAX);
@@ -95,15 +109,17 @@ impl Fragments {
                 self.rebase(base_of(hits.time[start], window));
                 continue;
             }
-            for turn in (start..end).step_by(TURN) {
-                let range = turn..end.min(turn + TURN);
-                let links = self.turn(window, hits, range, forest.len(), labels);
+            while start < end {
+                // One hit with many before it makes a block dense: while blocks are sparse they are short.
+                let turn = if self.is_dense { TURN } else { SPARSE_TURN };
+                let range = start..end.min(start + turn);
+                start = range.end;
+                let links = self.block(window, hits, range, forest.len(), labels);
                 forest.grow(links.0);
                 for &[a, b] in &self.links[..links.1] {
                     forest.join(a, b);
                 }
             }
-            start = end;
         }
         self.latest = Some(last);
         let clusters = forest.number_sets();
@@ -139,6 +155,46 @@ impl Fragments {
 
     fn pixel(&self, x: u16, y: u16) -> usize {
         (usize::from(y) + 1) * self.stride + usize::from(x) + 1
+    }
+
+    /// One block, by the hits just before each or by the table.
+    fn block(
+        &mut self,
+        window: u32,
+        hits: &PixelHits,
+        range: Range<usize>,
+        next: u32,
+        labels: &mut Column<u32>,
+    ) -> (u32, usize) {
+        let patterns = self.recent.patterns(window, hits, range.clone());
+        self.is_dense = patterns.is_none();
+        if let Some(patterns) = patterns {
+            self.is_behind = true;
+            let first = range.start - before(&range);
+            return link_recent(
+                patterns,
+                range.start - first,
+                next,
+                &mut labels[first..range.end],
+                &mut self.links,
+            );
+        }
+        if self.is_behind {
+            self.catch_up(window, hits, range.start, labels);
+        }
+        self.turn(window, hits, range, next, labels)
+    }
+
+    /// Brings hits before number `end` into the table, as far as they may be neighbours of later ones.
+    fn catch_up(&mut self, window: u32, hits: &PixelHits, end: usize, labels: &[u32]) {
+        let reach = hits.time[end].saturating_sub(i64::from(window));
+        let first = hits.time[..end].partition_point(|time| *time < reach);
+        for (i, &fragment) in labels[..end].iter().enumerate().skip(first) {
+            let pixel = self.pixel(hits.x[i], hits.y[i]);
+            let time = (hits.time[i] as u32).wrapping_sub(self.base as u32);
+            self.last[pixel] = Last { time, fragment };
+        }
+        self.is_behind = false;
     }
 
     /// One block: labels become fragments. Returns how many fragments there are now, and how many links.
@@ -210,4 +266,43 @@ impl Fragments {
         }
         (next, count)
     }
+}
+
+/// Fragments by patterns of linked hits just before: labels from number `from` on become fragments. Returns how many
+/// fragments there are now, and how many links.
+#[inline(never)]
+fn link_recent(
+    patterns: &[u32],
+    from: usize,
+    mut next: u32,
+    labels: &mut [u32],
+    links: &mut [[u32; 2]; LINKS],
+) -> (u32, usize) {
+    let patterns = &patterns[..labels.len()];
+    let mut count = 0;
+    // The nearest hit of a pattern, and what of the pattern is not linked with that hit.
+    let nearest = |pattern: u32, of: usize| {
+        let pattern = u64::from(pattern);
+        let distance = (pattern | 1 << REACH).trailing_zeros();
+        let hit = of.saturating_sub(1 + distance as usize);
+        (hit, (pattern >> distance >> 1) as u32 & !patterns[hit])
+    };
+    for i in from..labels.len() {
+        let pattern = patterns[i];
+        let (first, rest) = nearest(pattern, i);
+        // About a half of all hits begin a fragment where clusters are small: no branch foresees which.
+        let fragment = select_unpredictable(pattern == 0, next, labels[first]);
+        next += u32::from(pattern == 0);
+        labels[i] = fragment;
+        let (second, mut others) = nearest(rest, first);
+        links[count & (LINKS - 1)] = [fragment, labels[second]];
+        count += usize::from(rest != 0);
+        let mut last = second;
+        while others != 0 {
+            (last, others) = nearest(others, last);
+            links[count & (LINKS - 1)] = [fragment, labels[last]];
+            count += 1;
+        }
+    }
+    (next, count)
 }

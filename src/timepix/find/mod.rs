@@ -7,10 +7,12 @@ mod global;
 mod neighbours;
 mod open;
 mod plain;
+mod recent;
 
 use super::config::{Algorithm, Definition, FindConfig};
 use crate::Result;
 use crate::event::{Column, PixelHits};
+use crate::simd::Level;
 use fixed::Fixed;
 use forest::Forest;
 use fragments::Fragments;
@@ -39,11 +41,19 @@ impl Finder {
     /// # Errors
     /// Those of [`FindConfig::validate`].
     pub fn new(config: FindConfig, width: usize, height: usize) -> Result<Self> {
+        Self::at_level(config, Level::choose(None, None)?, width, height)
+    }
+
+    /// The same, with the instructions of a level.
+    ///
+    /// # Errors
+    /// Those of [`FindConfig::validate`].
+    pub fn at_level(config: FindConfig, level: Level, width: usize, height: usize) -> Result<Self> {
         config.validate()?;
         let engine = match (config.algorithm, config.definition) {
             (Algorithm::Open, definition) => Engine::Open(Box::new(Open::new(width, height, definition))),
             (Algorithm::Plain, Definition::Local) => Engine::Plain(PlainMatrix::new(width, height)),
-            (_, Definition::Local) => Engine::Fragments(Box::new(Fragments::new(width, height))),
+            (_, Definition::Local) => Engine::Fragments(Box::new(Fragments::new(level, width, height))),
             (_, Definition::Global) => Engine::Global(Global::new(width, height)),
             (_, Definition::Static) => Engine::Fixed(Fixed::new(width, height)),
         };

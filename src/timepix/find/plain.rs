@@ -18,35 +18,48 @@ impl PlainMatrix {
     }
 }
 
+/// The root of a hit's tree, the path to it halved.
+#[inline(always)]
 fn find(parent: &mut [u32], mut i: u32) -> u32 {
-    while parent[i as usize] != i {
-        parent[i as usize] = parent[parent[i as usize] as usize];
-        i = parent[i as usize];
+    loop {
+        let above = parent[i as usize];
+        if above == i {
+            return i;
+        }
+        let next = parent[above as usize];
+        parent[i as usize] = next;
+        i = next;
     }
-    i
 }
 
 /// Clusters time-ordered hits by the local definition: `parent` becomes the first hit of each hit's cluster.
 /// Returns how many clusters there are.
+///
+/// What a C programmer writes at first, and as fast as C compilers make that: no idea of its own but that the root of the
+/// new hit is kept at hand while its neighbours are joined.
 pub fn plain_loop(window: u32, hits: &PixelHits, matrix: &mut PlainMatrix, parent: &mut [u32]) -> usize {
     let (width, last) = (matrix.width, &mut matrix.last[..]);
+    let n = hits.len();
+    let (time, x, y, parent) = (&hits.time[..n], &hits.x[..n], &hits.y[..n], &mut parent[..n]);
     last.fill(NONE);
-    for (i, &time) in hits.time.iter().enumerate() {
-        parent[i] = i as u32;
-        let pixel = (usize::from(hits.y[i]) + 1) * width + usize::from(hits.x[i]) + 1;
-        for row in [pixel - width, pixel, pixel + width] {
-            for neighbour in [row - 1, row, row + 1] {
-                let j = last[neighbour];
-                if j != NONE && time.abs_diff(hits.time[j as usize]) <= u64::from(window) {
-                    let (a, b) = (find(parent, i as u32), find(parent, j));
-                    parent[a.max(b) as usize] = a.min(b);
+    for i in 0..n {
+        let mut own = i as u32;
+        parent[i] = own;
+        let corner = usize::from(y[i]) * width + usize::from(x[i]);
+        let near = &last[corner..corner + 2 * width + 3];
+        for row in [&near[..3], &near[width..width + 3], &near[2 * width..]] {
+            for &j in row {
+                // In order of time no difference is negative.
+                if j != NONE && time[i].wrapping_sub(time[j as usize]) as u64 <= u64::from(window) {
+                    let other = find(parent, j);
+                    (parent[own.max(other) as usize], own) = (own.min(other), own.min(other));
                 }
             }
         }
-        last[pixel] = i as u32;
+        last[corner + width + 1] = i as u32;
     }
     let mut clusters = 0;
-    for i in 0..hits.len() {
+    for i in 0..n {
         parent[i] = parent[parent[i] as usize];
         clusters += usize::from(parent[i] == i as u32);
     }

@@ -5,11 +5,18 @@
 //! (time, x, y, input). A hit that comes later than promised is counted and dropped; whether it does depends
 //! on the stream alone and not on how it is cut into blocks.
 
+mod ordered;
 mod packed;
+mod radix;
+mod shape;
 
 use crate::event::{Column, PixelHits};
 use crate::simd::{Gang, Level};
-use packed::{Packing, Radix, pack_room, unpack_room};
+use ordered::{first_from_room, is_in_time_room, is_ordered_room};
+use packed::{Packing, TOT_BITS, pack_room, unpack_room};
+use radix::Radix;
+pub use shape::SortShape;
+pub(super) use shape::{DIGIT_BITS, PART_HITS};
 
 /// Sorts a stream of hits by time.
 #[derive(Debug)]
@@ -26,9 +33,13 @@ pub struct TimeSorter {
     late: u64,
     forced: u64,
     level: Level,
-    /// Packed hits, or an index of them.
+    /// Packed hits, or their times and places.
     words: Column<u64>,
+    /// Places in order.
+    order: Column<u64>,
     radix: Radix,
+    /// Memory for hits on their way out, lent while they are sorted.
+    leaving: Option<PixelHits>,
     left: PixelHits,
 }
 
@@ -45,9 +56,17 @@ impl TimeSorter {
             forced: 0,
             level,
             words: Column::default(),
-            radix: Radix::default(),
+            order: Column::default(),
+            radix: Radix::new(SortShape::of_this_cpu()),
+            leaving: None,
             left: PixelHits::default(),
         }
+    }
+
+    /// The same with sizes of its own choice.
+    pub fn with_shape(mut self, shape: SortShape) -> Self {
+        self.radix = Radix::new(shape);
+        self
     }
 
     /// Takes hits in; those that come too late are counted.
@@ -56,11 +75,9 @@ impl TimeSorter {
         self.waiting.extend_from(hits, 0..hits.len(), 0);
         let Some(&start) = hits.time.first() else { return };
         let mut latest = self.latest.unwrap_or(start);
-        let mut is_late = false;
-        for &time in &hits.time[..] {
-            is_late |= time < latest.saturating_sub(self.disorder).max(self.floor);
-            latest = latest.max(time);
-        }
+        let (level, disorder, floor) = (self.level, self.disorder, self.floor);
+        let is_late =
+            !crate::dispatch_isa!(level, g => is_in_time_room(g, &hits.time, &mut latest, [disorder, floor]));
         if is_late {
             self.drop_late(first);
         }
@@ -90,12 +107,21 @@ impl TimeSorter {
 
     /// Appends to `out`, in order, all hits that nothing can come before any more.
     pub fn take(&mut self, out: &mut PixelHits) {
-        if let Some(latest) = self.latest {
-            self.take_before(Some(latest.saturating_sub(self.disorder)), out);
-        }
-        if let Some(time) = self.overflow() {
-            self.take_before(Some(time), out);
-        }
+        self.take_all_of(false, out);
+    }
+
+    /// Appends everything to `out`, in order, and is ready for another stream.
+    pub fn finish(&mut self, out: &mut PixelHits) {
+        self.take_all_of(true, out);
+    }
+
+    /// What leaves is told from what stays before anything is sorted: what stays is sorted with what comes before it.
+    fn take_all_of(&mut self, end: bool, out: &mut PixelHits) {
+        let mut leaving = self.leaving.take().unwrap_or_default();
+        leaving.clear();
+        self.take_unsorted(end, &mut leaving);
+        self.append_sorted(&leaving, out);
+        self.leaving = Some(leaving);
     }
 
     /// As [`TimeSorter::take`], or with `end` as [`TimeSorter::finish`], but `out`, which is empty, gets the hits in
@@ -127,18 +153,23 @@ impl TimeSorter {
         self.floor = self.floor.max(time);
         std::mem::swap(&mut self.waiting, out);
         self.waiting.clear();
-        // Only the last hits are in question.
-        let first = out.time.iter().position(|hit| *hit >= time).unwrap_or(out.len());
-        let mut kept = first;
-        for i in first..out.len() {
+        // Only hits between the first that stays and the last that leaves are in question.
+        let level = self.level;
+        let first = crate::dispatch_isa!(level, g => first_from_room(g, &out.time, time));
+        let end = out.time.iter().rposition(|hit| *hit < time).map_or(first, |last| first.max(last + 1));
+        let stay = &mut self.waiting;
+        stay.set_len(end - first + 1);
+        let (mut kept, mut staying) = (first, 0);
+        for i in first..end {
             let hit = out.get(i);
-            if hit.0 < time {
-                (out.time[kept], out.x[kept], out.y[kept], out.tot[kept]) = hit;
-                kept += 1;
-            } else {
-                self.waiting.push(hit.0, hit.1, hit.2, hit.3);
-            }
+            // Written to both sides: which one it belongs to is hard to foresee.
+            (out.time[kept], out.x[kept], out.y[kept], out.tot[kept]) = hit;
+            (stay.time[staying], stay.x[staying], stay.y[staying], stay.tot[staying]) = hit;
+            kept += usize::from(hit.0 < time);
+            staying += usize::from(hit.0 >= time);
         }
+        stay.set_len(staying);
+        stay.extend_from(out, end..out.len(), 0);
         out.set_len(kept);
     }
 
@@ -155,18 +186,10 @@ impl TimeSorter {
         Some(self.left.time.select_nth_unstable(middle).1.saturating_add(1))
     }
 
-    /// Sorts hits, all of them, into `out`; takes their memory in exchange for its own.
-    pub(super) fn sort(&mut self, hits: &mut PixelHits, out: &mut PixelHits) {
-        std::mem::swap(&mut self.waiting, hits);
-        hits.clear();
+    /// Sorts hits, all of them, into `out`.
+    pub(super) fn sort(&mut self, hits: &PixelHits, out: &mut PixelHits) {
         out.clear();
-        self.take_before(None, out);
-    }
-
-    /// Appends everything to `out`, in order, and is ready for another stream.
-    pub fn finish(&mut self, out: &mut PixelHits) {
-        self.take_before(None, out);
-        (self.latest, self.floor) = (None, i64::MIN);
+        self.append_sorted(hits, out);
     }
 
     /// Hits that came too late, dropped.
@@ -184,58 +207,51 @@ impl TimeSorter {
         self.waiting.len()
     }
 
-    /// Sorts what waits and appends what is older than `time`, or everything, to `out`.
-    fn take_before(&mut self, time: Option<i64>, out: &mut PixelHits) {
-        self.floor = self.floor.max(time.unwrap_or(i64::MIN));
-        if self.waiting.is_empty() {
-            return;
-        }
-        self.left.clear();
+    /// Appends hits to `out`, in order.
+    fn append_sorted(&mut self, hits: &PixelHits, out: &mut PixelHits) {
         let level = self.level;
-        if !crate::dispatch_isa!(level, g => self.take_packed(g, time, out)) {
-            self.take_indexed(time, out);
-        }
-        std::mem::swap(&mut self.waiting, &mut self.left);
+        crate::dispatch_isa!(level, g => {
+            if is_ordered_room(g, hits) {
+                out.extend_from(hits, 0..hits.len(), 0);
+            } else if let Some(packing) = Packing::of(g, hits) {
+                self.sort_packed(g, packing, hits, out);
+            } else {
+                self.sort_indexed(g, hits, out);
+            }
+        });
     }
 
-    /// By whole hits in one word each; false, and nothing done, where they do not fit.
+    /// By whole hits in one word each.
     #[inline(always)]
-    fn take_packed<G: Gang>(&mut self, g: G, time: Option<i64>, out: &mut PixelHits) -> bool {
-        let Some(packing) = Packing::of(g, &self.waiting) else { return false };
-        pack_room(g, packing, &self.waiting, &mut self.words);
-        self.radix.sort_hits(packing, &mut self.words);
-        let limit = time.map_or(u64::MAX, |time| packing.limit(time));
-        let is_before = |word: &u64| time.is_none() || *word < limit;
-        let (leaving, staying) = self.words.split_at(self.words.partition_point(is_before));
-        unpack_room(g, packing, leaving, out);
-        unpack_room(g, packing, staying, &mut self.left);
-        true
+    fn sort_packed<G: Gang>(&mut self, g: G, packing: Packing, hits: &PixelHits, out: &mut PixelHits) {
+        pack_room(g, packing, hits, &mut self.words);
+        self.radix.sort(g, TOT_BITS, &mut self.words, |part| unpack_room(g, packing, part, out));
     }
 
     /// The same through an index, for hits that span much time on a large sensor.
     #[inline(never)]
-    fn take_indexed(&mut self, time: Option<i64>, out: &mut PixelHits) {
-        let Self { waiting: hits, words, radix, .. } = self;
+    fn sort_indexed<G: Gang>(&mut self, g: G, hits: &PixelHits, out: &mut PixelHits) {
+        let Self { words, order, radix, .. } = self;
         let (first, last) = hits.time.iter().fold((i64::MAX, i64::MIN), |(a, b), &t| (a.min(t), b.max(t)));
         let bits = |value: u64| u64::BITS - value.leading_zeros();
         let (time_bits, place_bits) = (bits(last.abs_diff(first)), bits(hits.len() as u64));
         let key = |i: u64| (hits.time[i as usize], hits.x[i as usize], hits.y[i as usize], i);
         words.clear();
+        order.clear();
         if time_bits + place_bits <= u64::BITS {
             let word = |i: usize| (hits.time[i].abs_diff(first)) << place_bits | i as u64;
             (0..hits.len()).for_each(|i| words.push(word(i)));
-            radix.sort(place_bits, time_bits, words);
-            words.iter_mut().for_each(|word| *word &= (1 << place_bits) - 1);
-            let ties = words.chunk_by_mut(|a, b| hits.time[*a as usize] == hits.time[*b as usize]);
+            radix.sort(g, place_bits, words, |part| order.extend_from_slice(part));
+            order.iter_mut().for_each(|word| *word &= (1 << place_bits) - 1);
+            let ties = order.chunk_by_mut(|a, b| hits.time[*a as usize] == hits.time[*b as usize]);
             ties.filter(|ties| ties.len() > 1).for_each(|ties| ties.sort_unstable_by_key(|i| key(*i)));
         } else {
-            (0..hits.len() as u64).for_each(|i| words.push(i));
-            words.sort_unstable_by_key(|i| key(*i));
+            (0..hits.len() as u64).for_each(|i| order.push(i));
+            order.sort_unstable_by_key(|i| key(*i));
         }
-        for &i in &self.words[..] {
-            let hit = self.waiting.get(i as usize);
-            let to = if time.is_none_or(|time| hit.0 < time) { &mut *out } else { &mut self.left };
-            to.push(hit.0, hit.1, hit.2, hit.3);
+        for &i in &order[..] {
+            let (time, x, y, tot) = hits.get(i as usize);
+            out.push(time, x, y, tot);
         }
     }
 }

@@ -9,21 +9,13 @@ use crate::event::{Column, PixelHits};
 use crate::simd::Gang;
 
 /// Bits of the time over threshold, which the sort leaves alone.
-const TOT_BITS: u32 = u16::BITS;
-/// Most bits of a digit: the counters of a pass share the fastest cache with little else.
-const MAX_DIGIT: u32 = 13;
-/// Least bits of a digit, and how much fewer there are than in the number of hits: counters cost time, too.
-const MIN_DIGIT: u32 = 6;
-/// Most passes: 64 bits in digits of at least six.
-const MAX_PASSES: usize = 11;
+pub(super) const TOT_BITS: u32 = u16::BITS;
 
 /// Where the parts of a hit are in its word.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Packing {
     /// Time that words count from.
     first: i64,
-    /// Bits of the time.
-    time_bits: u32,
     x_bits: u32,
     y_bits: u32,
 }
@@ -44,19 +36,7 @@ impl Packing {
         let bits = |value: u64| u64::BITS - value.leading_zeros();
         let (x_bits, y_bits) = (bits(x.into()), bits(y.into()));
         let time_bits = bits(last.abs_diff(first));
-        (time_bits + x_bits + y_bits + TOT_BITS <= u64::BITS).then_some(Self {
-            first,
-            time_bits,
-            x_bits,
-            y_bits,
-        })
-    }
-
-    /// Words below this one are hits before `time`.
-    pub fn limit(&self, time: i64) -> u64 {
-        let shift = self.x_bits + self.y_bits + TOT_BITS;
-        let ticks = if time > self.first { time.abs_diff(self.first) } else { 0 };
-        ticks.checked_shl(shift).filter(|word| word >> shift == ticks).unwrap_or(u64::MAX)
+        (time_bits + x_bits + y_bits + TOT_BITS <= u64::BITS).then_some(Self { first, x_bits, y_bits })
     }
 }
 
@@ -123,77 +103,5 @@ fn unpack(packing: Packing, words: &[u64], to: &mut PixelHits, start: usize) {
         x[i] = (pixel >> y_bits & x_mask) as u16;
         // Two shifts: together they may be those of a whole word.
         time[i] = first.wrapping_add((pixel >> y_bits >> x_bits) as i64);
-    }
-}
-
-/// Scratch of [`Radix::sort`].
-#[derive(Debug, Default)]
-pub(super) struct Radix {
-    other: Column<u64>,
-    /// Per pass and digit: how many words, then where the next one goes.
-    indices: Column<u32>,
-}
-
-impl Radix {
-    /// Sorts whole hits; equal ones but for the time over threshold keep their order.
-    pub fn sort_hits(&mut self, packing: Packing, words: &mut Column<u64>) {
-        self.sort(TOT_BITS, packing.time_bits + packing.x_bits + packing.y_bits, words);
-    }
-
-    /// Sorts words by `bits` bits from `low` on; equal ones keep their order.
-    pub fn sort(&mut self, low: u32, bits: u32, words: &mut Column<u64>) {
-        let wanted = words.len().max(1).ilog2().saturating_sub(2).clamp(MIN_DIGIT, MAX_DIGIT);
-        let passes = bits.div_ceil(wanted);
-        let digit = bits.div_ceil(passes.max(1));
-        let table = 1usize << digit;
-        self.indices.set_len(table * passes as usize);
-        self.indices.fill(0);
-        self.other.set_len(words.len());
-        match passes {
-            0 => {}
-            1 => count::<1>(words, low, digit, &mut self.indices),
-            2 => count::<2>(words, low, digit, &mut self.indices),
-            3 => count::<3>(words, low, digit, &mut self.indices),
-            4 => count::<4>(words, low, digit, &mut self.indices),
-            5 => count::<5>(words, low, digit, &mut self.indices),
-            6 => count::<6>(words, low, digit, &mut self.indices),
-            _ => count::<MAX_PASSES>(words, low, digit, &mut self.indices),
-        }
-        for (pass, indices) in self.indices.chunks_exact_mut(table).enumerate() {
-            let mut sum = 0;
-            for index in &mut *indices {
-                (*index, sum) = (sum, sum + *index);
-            }
-            scatter(words, &mut self.other, low + pass as u32 * digit, indices);
-            std::mem::swap(words, &mut self.other);
-        }
-    }
-}
-
-/// Counts the digits of all passes at once.
-#[inline(never)]
-fn count<const PASSES: usize>(words: &[u64], low: u32, digit: u32, indices: &mut [u32]) {
-    let table = 1usize << digit;
-    let mut tables = indices.chunks_exact_mut(table);
-    let mut tables: [&mut [u32]; PASSES] = std::array::from_fn(|_| tables.next().unwrap_or_default());
-    for &word in words {
-        let mut rest = word >> low;
-        for indices in &mut tables {
-            if let Some(index) = indices.get_mut(rest as usize & (table - 1)) {
-                *index += 1;
-            }
-            rest >>= digit;
-        }
-    }
-}
-
-/// One stable pass over the digit at `shift`.
-#[inline(never)]
-fn scatter(from: &[u64], to: &mut [u64], shift: u32, indices: &mut [u32]) {
-    let mask = indices.len() - 1;
-    for &word in from {
-        let index = &mut indices[(word >> shift) as usize & mask];
-        to[*index as usize] = word;
-        *index += 1;
     }
 }

@@ -19,6 +19,17 @@ pub fn tuned(tuned: &Tuned) -> String {
     for stage in sequence.stages() {
         text.push_str(&section(stage.name, profile, |one| one.stages.get(stage.name).copied()));
     }
+    let name = |(name, value): (&str, usize)| format!("{name} {value}");
+    for (sizes, ns) in &tuned.sizes {
+        let names: Vec<String> = sizes.iter().map(|&size| name(size)).collect();
+        text.push_str(&format!("\n{}: {ns:.1} ns", names.join(", ")));
+    }
+    if !tuned.sizes.is_empty() {
+        let best = profile.sizes.iter().map(|(key, value)| name((key, *value)));
+        let best: Vec<String> = best.collect();
+        let best = if best.is_empty() { "the usual ones".into() } else { best.join(", ") };
+        text.push_str(&format!("\nfastest sizes: {best}\n"));
+    }
     let gang = profile.gangs.get(&profile.isa).copied().unwrap_or_default();
     text.push_str(&format!("\nfastest: {} x {gang}\nthe whole scan took {wall_seconds:.2} s\n", profile.isa));
     text

@@ -8,7 +8,7 @@ mod source;
 use crate::display;
 use crate::sink::Sink;
 use crate::summary::object;
-use crate::system::Runs;
+use crate::system::{Runs, Sizes};
 use crate::totals::Totals;
 use crate::{Cancel, Check, CheckOptions, Config, DisplayOptions, Displayed, Host, Opened, Request, System};
 use check::PixelCheck;
@@ -72,6 +72,17 @@ impl System for TimepixSystem {
     const STAGES: &'static [Stage] = Timepix::STAGES;
     const IS_STREAM: bool = true;
     const HAS_LANES: bool = false;
+    const SIZES: &'static [&'static [Sizes]] = &[
+        &[
+            &[("sort_digit_bits", 8), ("sort_part_hits", 1 << 12)],
+            &[("sort_digit_bits", 9), ("sort_part_hits", 1 << 12)],
+            &[("sort_digit_bits", 9), ("sort_part_hits", 1 << 13)],
+            &[("sort_digit_bits", 10), ("sort_part_hits", 1 << 14)],
+            &[("sort_digit_bits", 11), ("sort_part_hits", 1 << 14)],
+            &[("sort_digit_bits", 13), ("sort_part_hits", 1 << 16)],
+        ],
+        &[&[("block_hits", 1 << 13)], &[("block_hits", 1 << 14)], &[("block_hits", 1 << 16)]],
+    ];
 
     type Batch = PixelBatch;
     type Results = PixelClusters;
@@ -115,7 +126,25 @@ impl System for TimepixSystem {
     }
 
     fn is_preset(config: &Config) -> bool {
-        config.timepix == TimepixConfig::default()
+        // Sizes change the speed alone.
+        let TimepixConfig { block_hits, sort_digit_bits, sort_part_hits, .. } = config.timepix;
+        config.timepix == TimepixConfig { block_hits, sort_digit_bits, sort_part_hits, ..Default::default() }
+    }
+
+    fn set_size(config: &mut Config, name: &str, value: usize) -> bool {
+        let timepix = &mut config.timepix;
+        match name {
+            "block_hits" if timepix.block_hits == TimepixConfig::default().block_hits => {
+                timepix.block_hits = value
+            }
+            "sort_digit_bits" if timepix.sort_digit_bits.is_none() => {
+                timepix.sort_digit_bits = u32::try_from(value).ok();
+            }
+            "sort_part_hits" if timepix.sort_part_hits.is_none() => timepix.sort_part_hits = Some(value),
+            "block_hits" | "sort_digit_bits" | "sort_part_hits" => {}
+            _ => return false,
+        }
+        true
     }
 
     fn override_key(config: &mut Config, key: &str, value: &str) -> Result<bool> {

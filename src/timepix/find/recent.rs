@@ -1,0 +1,188 @@
+//! Links to the few hits just before, where few hits are within the window: no table of pixels, nothing to wait for.
+//!
+//! Where never more than [`REACH`] hits lie in the window before a hit, its neighbours are among these. Each hit is
+//! compared with the one before it, then with the one before that, and so on: columns against themselves, as many hits
+//! at once as a register holds. What comes out is a pattern for each hit, whose bit `k` says that it is linked with the
+//! hit `k + 1` places before it. Neighbours that are linked with each other are one fragment already: patterns of both
+//! say so.
+
+use crate::event::{Column, PixelHits};
+use crate::simd::{Gang, Level};
+use std::ops::Range;
+
+/// Hits before a hit that it is compared with: the bits of a pattern.
+pub(super) const REACH: usize = u32::BITS as usize;
+/// Hits before a block that are looked at.
+const BEFORE: usize = REACH + 1;
+/// Longest window: the times of a hit and of those before it fit 16 bits when pauses are cut.
+const MAX_WINDOW: u32 = (1 << 16) / (REACH as u32 + 2) - 2;
+/// Hits of which patterns are made at once.
+const CHUNK: usize = 64;
+/// Distances that are looked at before it is asked whether any hit has more in the window before it.
+const GROUP: usize = 8;
+/// Bits of half a pattern.
+const HALF: usize = REACH / 2;
+
+/// Patterns of a block of hits and of those before it.
+#[derive(Debug)]
+pub(super) struct Recent {
+    level: Level,
+    /// Time, modulo 2^16, in which every pause longer than the window is a tick longer than it.
+    clock: Column<u16>,
+    patterns: Column<u32>,
+    /// Where the last block ended.
+    end: usize,
+}
+
+impl Recent {
+    pub fn new(level: Level) -> Self {
+        Self { level, clock: Column::default(), patterns: Column::default(), end: 0 }
+    }
+
+    /// Forgets the last block: other hits come.
+    pub fn begin(&mut self) {
+        self.end = 0;
+    }
+
+    /// Makes the patterns of a block; none when hits may have neighbours further back. There is a pattern of each hit
+    /// that [`before`] says is looked at before the block, too.
+    pub fn patterns(&mut self, window: u32, hits: &PixelHits, block: Range<usize>) -> Option<&[u32]> {
+        if window > MAX_WINDOW {
+            return None;
+        }
+        let before = before(&block);
+        let all = block.start - before..block.end;
+        let level = self.level;
+        if crate::dispatch_isa!(level, g => is_dense_room(g, window, &hits.time[all.clone()])) {
+            self.end = 0;
+            return None;
+        }
+        let Self { clock, patterns, .. } = self;
+        // Without patterns of hits before the block links are noted that are none too few.
+        let known = if self.end == block.start { patterns.len() } else { 0 };
+        let kept = known.min(before);
+        if kept > 0 {
+            patterns.copy_within(known - kept..known, before - kept);
+        }
+        patterns.set_len(all.len());
+        patterns[..before - kept].fill(0);
+        clock.set_len(all.len());
+        cut_pauses(window, &hits.time[all.clone()], clock);
+        let look = Look {
+            window: window as u16,
+            x: &hits.x.padded()[all.start..],
+            y: &hits.y.padded()[all.start..],
+        };
+        crate::dispatch_isa!(level, g => look.run(g, clock, before, patterns));
+        self.end = block.end;
+        Some(&self.patterns[..])
+    }
+}
+
+/// How many hits before a block are looked at.
+pub(super) fn before(block: &Range<usize>) -> usize {
+    block.start.min(BEFORE)
+}
+
+/// The clock of some hits, which begins at 0.
+fn cut_pauses(window: u32, time: &[i64], clock: &mut [u16]) {
+    let (mut now, mut last) = (0u16, time.first().copied().unwrap_or_default());
+    for (&time, clock) in time.iter().zip(clock) {
+        now = now.wrapping_add(time.abs_diff(last).min(u64::from(window) + 1) as u16);
+        (*clock, last) = (now, time);
+    }
+}
+
+/// Columns of the hits, padded.
+struct Look<'a> {
+    window: u16,
+    x: &'a [u16],
+    y: &'a [u16],
+}
+
+impl Look<'_> {
+    /// Makes patterns from number `from` on.
+    #[inline(never)]
+    fn run<G: Gang>(&self, g: G, clock: &Column<u16>, from: usize, patterns: &mut Column<u32>) {
+        g.vectorize(
+            #[inline(always)]
+            || {
+                let (len, clock) = (clock.len(), clock.padded());
+                let aligned = from.max(REACH).min(len);
+                for i in from..aligned {
+                    let linked = (1..=i).filter(|d| self.is_linked(clock, i, *d));
+                    patterns[i] = linked.fold(0, |pattern, d| pattern | 1 << (d - 1));
+                }
+                for start in (aligned..len).step_by(CHUNK) {
+                    self.chunk(clock, start, patterns.padded_mut());
+                }
+            },
+        )
+    }
+
+    #[inline(always)]
+    fn is_linked(&self, clock: &[u16], i: usize, distance: usize) -> bool {
+        let j = i - distance;
+        is_near(self.x[i], self.x[j])
+            & is_near(self.y[i], self.y[j])
+            & (clock[i].wrapping_sub(clock[j]) <= self.window)
+    }
+
+    #[inline(always)]
+    fn chunk(&self, clock: &[u16], start: usize, patterns: &mut [u32]) {
+        let of = |column: &[u16], start: usize| -> [u16; CHUNK] {
+            let column = &column[start..start + CHUNK];
+            std::array::from_fn(|i| column[i])
+        };
+        let (x, y, now) = (of(self.x, start), of(self.y, start), of(clock, start));
+        let mut found = [[0u16; CHUNK]; 2];
+        for group in 0..REACH / GROUP {
+            let nearest = &clock[start - 1 - group * GROUP..][..CHUNK];
+            let some = (0..CHUNK)
+                .fold(0, |some, i| some | u16::from(now[i].wrapping_sub(nearest[i]) <= self.window));
+            if some == 0 {
+                break;
+            }
+            let found = &mut found[group * GROUP / HALF];
+            for k in 0..GROUP {
+                let from = start - 1 - group * GROUP - k;
+                let (x_before, y_before) = (&self.x[from..from + CHUNK], &self.y[from..from + CHUNK]);
+                let before = &clock[from..from + CHUNK];
+                let bit = 1u16 << ((group * GROUP + k) % HALF);
+                for i in 0..CHUNK {
+                    let linked = is_near(x[i], x_before[i])
+                        & is_near(y[i], y_before[i])
+                        & (now[i].wrapping_sub(before[i]) <= self.window);
+                    found[i] |= if linked { bit } else { 0 };
+                }
+            }
+        }
+        let [low, high] = found;
+        for (i, pattern) in patterns[start..start + CHUNK].iter_mut().enumerate() {
+            *pattern = u32::from(low[i]) | u32::from(high[i]) << HALF;
+        }
+    }
+}
+
+/// Whether a hit has more than [`REACH`] hits in the window before it.
+#[inline(never)]
+fn is_dense_room<G: Gang>(g: G, window: u32, time: &[i64]) -> bool {
+    g.vectorize(
+        #[inline(always)]
+        || {
+            let (now, before) = (time.get(BEFORE..).unwrap_or_default(), time);
+            now.chunks(CHUNK).zip(before.chunks(CHUNK)).any(|(now, before)| {
+                let pairs = now.iter().zip(before);
+                pairs.fold(false, |dense, (now, before)| {
+                    dense | (now.wrapping_sub(*before) as u64 <= u64::from(window))
+                })
+            })
+        },
+    )
+}
+
+/// Whether two places are the same or next to each other; no sensor is so wide that the ends of the range meet.
+#[inline(always)]
+fn is_near(a: u16, b: u16) -> bool {
+    a.wrapping_sub(b).wrapping_add(1) <= 2
+}

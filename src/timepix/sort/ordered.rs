@@ -1,0 +1,82 @@
+//! What can be said about many hits at once: whether they are in order, whether any is late.
+
+use crate::event::PixelHits;
+use crate::simd::Gang;
+
+/// Hits that are looked at before there is an answer; where one in question makes all of them be looked at one by one,
+/// fewer.
+const CHUNK: usize = 512;
+const SMALL_CHUNK: usize = 64;
+
+/// Whether hits are in the order (time, x, y).
+#[inline(never)]
+pub(super) fn is_ordered_room<G: Gang>(g: G, hits: &PixelHits) -> bool {
+    g.vectorize(
+        #[inline(always)]
+        || is_ordered(hits),
+    )
+}
+
+#[inline(always)]
+fn is_ordered(hits: &PixelHits) -> bool {
+    for start in (1..hits.len()).step_by(CHUNK) {
+        let end = hits.len().min(start + CHUNK);
+        let (now, before) = (start..end, start - 1..end - 1);
+        let n = end - start;
+        let (time, time_before) = (&hits.time[now.clone()][..n], &hits.time[before.clone()][..n]);
+        let (x, x_before) = (&hits.x[now.clone()][..n], &hits.x[before.clone()][..n]);
+        let (y, y_before) = (&hits.y[now][..n], &hits.y[before][..n]);
+        let mut wrong = 0;
+        for i in 0..n {
+            let pixel = |x: u16, y: u16| u32::from(x) << 16 | u32::from(y);
+            let is_smaller = pixel(x[i], y[i]) < pixel(x_before[i], y_before[i]);
+            let (is_earlier, is_tie) = (time[i] < time_before[i], time[i] == time_before[i]);
+            wrong |= u32::from(is_earlier | is_tie & is_smaller);
+        }
+        if wrong != 0 {
+            return false;
+        }
+    }
+    true
+}
+
+/// Whether no hit is older than `disorder` before the latest so far, or than the floor; `latest` is renewed.
+#[inline(never)]
+pub(super) fn is_in_time_room<G: Gang>(g: G, time: &[i64], latest: &mut i64, bounds: [i64; 2]) -> bool {
+    g.vectorize(
+        #[inline(always)]
+        || is_in_time(time, latest, bounds),
+    )
+}
+
+#[inline(always)]
+fn is_in_time(time: &[i64], latest: &mut i64, [disorder, floor]: [i64; 2]) -> bool {
+    let mut is_late = false;
+    for chunk in time.chunks(SMALL_CHUNK) {
+        let (first, last) = chunk.iter().fold((i64::MAX, *latest), |(a, b), &t| (a.min(t), b.max(t)));
+        if first < last.saturating_sub(disorder).max(floor) {
+            // Some hit may be late: one by one.
+            for &time in chunk {
+                is_late |= time < latest.saturating_sub(disorder).max(floor);
+                *latest = time.max(*latest);
+            }
+        }
+        *latest = last;
+    }
+    !is_late
+}
+
+/// The number of the first hit that is not before `limit`.
+#[inline(never)]
+pub(super) fn first_from_room<G: Gang>(g: G, time: &[i64], limit: i64) -> usize {
+    g.vectorize(
+        #[inline(always)]
+        || {
+            let has_one = |chunk: &[i64]| chunk.iter().fold(false, |any, time| any | (*time >= limit));
+            let chunk = time.chunks(SMALL_CHUNK).take_while(|chunk| !has_one(chunk)).count();
+            let start = time.len().min(chunk * SMALL_CHUNK);
+            let rest = time[start..].iter().position(|time| *time >= limit);
+            start + rest.unwrap_or(time.len() - start)
+        },
+    )
+}

@@ -1,0 +1,297 @@
+//! [`Radix`]: sorts words by digits from the lowest, a part of them at a time.
+//!
+//! A stream is nearly in order: what is older than everything behind the first few thousand hits is among these, and
+//! can be sorted without the rest. So however long the stream, what a pass reads and writes stays in a near cache, and
+//! the time of a part needs fewer bits than that of all.
+
+use super::shape::SortShape;
+use crate::event::Column;
+use crate::simd::Gang;
+
+/// Most passes: 64 bits in digits of at least six.
+const MAX_PASSES: usize = 11;
+/// Words for each place that one may be moved by before they count as disordered: a branch that is not foreseen costs as much
+/// as a pass. And places to begin with.
+const WORDS_PER_MOVE: usize = 32;
+const FIRST_MOVES: usize = 64;
+
+/// Sorts words by some of their bits; holds what it needs for that.
+#[derive(Debug)]
+pub(super) struct Radix {
+    shape: SortShape,
+    other: Column<u64>,
+    /// Per pass and digit: how many words, then where the next one goes.
+    places: Column<u32>,
+    /// Per part, the least bits to sort by of what comes behind it.
+    limits: Column<u64>,
+}
+
+impl Radix {
+    pub fn new(shape: SortShape) -> Self {
+        Self { shape, other: Column::default(), places: Column::default(), limits: Column::default() }
+    }
+
+    /// Sorts words by their bits from `low` on, where equal ones keep their order, and hands them over part by part.
+    pub fn sort<G: Gang>(&mut self, g: G, low: u32, words: &mut Column<u64>, mut visit: impl FnMut(&[u64])) {
+        if insert_few(low, words) {
+            return visit(words);
+        }
+        self.other.set_len(words.len());
+        let part = self.shape.part_hits;
+        self.limits.clear();
+        self.limits.push(u64::MAX);
+        let mut least = u64::MAX;
+        for part in words.chunks(part).skip(1).rev() {
+            least = least_room(g, part).min(least);
+            self.limits.push(least);
+        }
+        let (mut from, mut end) = (0, 0);
+        for i in (0..self.limits.len()).rev() {
+            end = words.len().min(end + part);
+            let limit = self.limits[i] >> low << low;
+            let leaving = if i == 0 { end } else { from + self.split(limit, &mut words[from..end]) };
+            visit(self.sort_part(g, low, from..leaving, words));
+            from = leaving;
+        }
+    }
+
+    /// Brings what is below `limit` to the front; all keep their order. Says how much that is.
+    fn split(&mut self, limit: u64, words: &mut [u64]) -> usize {
+        let Some(first) = words.iter().position(|word| *word >= limit) else { return words.len() };
+        let (mut front, mut back) = (first, 0);
+        for i in first..words.len() {
+            let word = words[i];
+            (words[front], self.other[back]) = (word, word);
+            front += usize::from(word < limit);
+            back += usize::from(word >= limit);
+        }
+        words[front..].copy_from_slice(&self.other[..back]);
+        front
+    }
+
+    fn sort_part<'a, G: Gang>(
+        &'a mut self,
+        g: G,
+        low: u32,
+        range: std::ops::Range<usize>,
+        words: &'a mut [u64],
+    ) -> &'a [u64] {
+        let Self { shape, other, places, .. } = self;
+        let part = &mut words[range.clone()];
+        if part.len() < 2 {
+            return part;
+        }
+        let (least, most) = extent_room(g, part);
+        // Words are told apart by what they are above the least.
+        let base = least >> low << low;
+        let bits = u64::BITS - ((most - base) >> low).leading_zeros();
+        let (passes, digit) = shape.passes(bits, part.len());
+        let table = 1usize << digit;
+        places.set_len(table * passes as usize);
+        places.fill(0);
+        let by = Digits { base, low, digit };
+        count_room(g, part, by, passes, places);
+        let other = &mut other[range];
+        for (pass, places) in places.chunks_exact_mut(table).enumerate() {
+            let mut sum = 0;
+            for place in &mut *places {
+                (*place, sum) = (sum, sum + *place);
+            }
+            let by = Digits { low: low + pass as u32 * digit, ..by };
+            if pass % 2 == 0 {
+                scatter_room(g, part, by, other, places)
+            } else {
+                scatter_room(g, other, by, part, places)
+            }
+        }
+        if passes % 2 == 1 { other } else { part }
+    }
+}
+
+/// Sorts words of which few are out of order, by moving these; gives up, with all words there and equal ones in their
+/// order, when many are.
+fn insert_few(low: u32, words: &mut [u64]) -> bool {
+    let mut moves = 0;
+    for i in 1..words.len() {
+        let word = words[i];
+        let is_later = |other: u64| other >> low > word >> low;
+        if !is_later(words[i - 1]) {
+            continue;
+        }
+        let allowed = FIRST_MOVES + i / WORDS_PER_MOVE;
+        let mut place = i;
+        while place > 0 && is_later(words[place - 1]) && moves < allowed {
+            words[place] = words[place - 1];
+            place -= 1;
+            moves += 1;
+        }
+        words[place] = word;
+        if moves >= allowed {
+            return false;
+        }
+    }
+    true
+}
+
+/// Which bits a pass sorts by.
+#[derive(Debug, Clone, Copy)]
+struct Digits {
+    /// Words count from here.
+    base: u64,
+    low: u32,
+    digit: u32,
+}
+
+#[inline(never)]
+fn least_room<G: Gang>(g: G, words: &[u64]) -> u64 {
+    extent_room(g, words).0
+}
+
+#[inline(never)]
+fn extent_room<G: Gang>(g: G, words: &[u64]) -> (u64, u64) {
+    g.vectorize(
+        #[inline(always)]
+        || words.iter().fold((u64::MAX, 0), |(a, b), word| (a.min(*word), b.max(*word))),
+    )
+}
+
+#[inline(never)]
+fn count_room<G: Gang>(g: G, words: &[u64], by: Digits, passes: u32, places: &mut [u32]) {
+    g.vectorize(
+        #[inline(always)]
+        || match passes {
+            0 => {}
+            1 => count::<1>(words, by, places),
+            2 => count::<2>(words, by, places),
+            3 => count::<3>(words, by, places),
+            4 => count::<4>(words, by, places),
+            5 => count::<5>(words, by, places),
+            6 => count::<6>(words, by, places),
+            _ => count::<MAX_PASSES>(words, by, places),
+        },
+    );
+}
+
+/// Counts the digits of all passes at once.
+#[inline(always)]
+fn count<const PASSES: usize>(words: &[u64], by: Digits, places: &mut [u32]) {
+    let table = 1usize << by.digit;
+    let mut tables = places.chunks_exact_mut(table);
+    let mut tables: [&mut [u32]; PASSES] = std::array::from_fn(|_| tables.next().unwrap_or_default());
+    for &word in words {
+        let mut rest = word.wrapping_sub(by.base) >> by.low;
+        for places in &mut tables {
+            if let Some(place) = places.get_mut(rest as usize & (table - 1)) {
+                *place += 1;
+            }
+            rest >>= by.digit;
+        }
+    }
+}
+
+#[inline(never)]
+fn scatter_room<G: Gang>(g: G, from: &[u64], by: Digits, to: &mut [u64], places: &mut [u32]) {
+    g.vectorize(
+        #[inline(always)]
+        || scatter(from, by, to, places),
+    );
+}
+
+/// One stable pass.
+#[inline(always)]
+fn scatter(from: &[u64], by: Digits, to: &mut [u64], places: &mut [u32]) {
+    let mask = places.len() - 1;
+    for &word in from {
+        let place = &mut places[(word.wrapping_sub(by.base) >> by.low) as usize & mask];
+        to[*place as usize] = word;
+        *place += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simd::Level;
+    use proptest::prelude::*;
+
+    const LOW: u32 = 8;
+
+    /// Keys in some order; the low bits number them, so that it shows whether equal ones keep their order.
+    fn words(keys: impl Iterator<Item = u64>) -> Vec<u64> {
+        keys.enumerate().map(|(i, key)| key << LOW | i as u64 % 256).collect()
+    }
+
+    fn sorted(shape: SortShape, level: Level, words: &[u64]) -> Vec<u64> {
+        let (mut radix, mut sorted) = (Radix::new(shape), Vec::new());
+        let mut words: Column<u64> = words.iter().copied().collect();
+        crate::dispatch_isa!(level, g => radix.sort(g, LOW, &mut words, |part| sorted.extend_from_slice(part)));
+        sorted
+    }
+
+    fn check(words: &[u64]) {
+        let mut expected = words.to_vec();
+        expected.sort_by_key(|word| word >> LOW);
+        for level in Level::supported() {
+            for shape in [
+                SortShape::FEW_PASSES,
+                SortShape::SMALL_DIGITS,
+                SortShape { digit_bits: 6, part_hits: 64 },
+                SortShape { digit_bits: 8, part_hits: 7 },
+            ] {
+                assert_eq!(sorted(shape, level, words), expected, "{level}, {shape:?}");
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+
+        #[test]
+        fn any_order_and_any_bits(
+            keys in prop::collection::vec(any::<u64>(), 0..900),
+            bits in 0u32..=56,
+            step in 0u64..40,
+        ) {
+            let mask = (1u64 << bits) - 1;
+            check(&words(keys.iter().map(|key| key & mask)));
+            // Nearly in order: a stream in which keys grow by `step` and are off by a few bits.
+            check(&words(keys.iter().zip(0u64..).map(|(key, i)| i * step + (key & mask & 0xfff))));
+        }
+
+        #[test]
+        fn a_few_out_of_place(
+            len in 2usize..900,
+            moved in prop::collection::vec((0usize..900, 0usize..900), 0..6),
+        ) {
+            let mut keys: Vec<u64> = (0..len as u64).map(|i| i / 3 * 5).collect();
+            moved.iter().for_each(|(a, b)| keys.swap(a % len, b % len));
+            check(&words(keys.into_iter()));
+        }
+    }
+
+    #[test]
+    fn in_order_reversed_equal_and_in_blocks() {
+        for len in [0u64, 1, 2, 63, 64, 65, 500, 20_000] {
+            check(&words(0..len));
+            check(&words((0..len).rev()));
+            check(&words((0..len).map(|_| 77)));
+            check(&words((0..len).map(|i| i % 2)));
+            // The earliest comes last, so that nothing can be sorted without the rest.
+            check(&words((1..len).chain([0])));
+            check(&words((0..len).map(|i| (i ^ 0x1ff) << 20)));
+            check(&words((0..len).map(|i| (1 << 55) + (i * 7919 % 1009))));
+        }
+    }
+
+    #[test]
+    fn disorder_is_given_up_on_before_it_costs_much() {
+        let mut reversed = words((0..100_000).rev());
+        assert!(!insert_few(LOW, &mut reversed));
+        // Where it gave up: behind it all is as it was.
+        let touched = reversed.iter().zip(words((0..100_000).rev())).rposition(|(a, b)| *a != b).unwrap();
+        assert!(touched < 64, "{touched}");
+        let mut ordered = words(0..1000);
+        ordered.swap(3, 20);
+        assert!(insert_few(LOW, &mut ordered) && ordered.is_sorted());
+    }
+}
