@@ -228,7 +228,7 @@ fn sort_room<G: Gang>(
 ) -> Status {
     g.vectorize(
         #[inline(always)]
-        || scratch.index[0].fill(g, &of.config.limits, hits, event),
+        || scratch.index[0].fill(g, &of.config.limits, of.config.passes[0].x_tolerance, hits, event),
     )
 }
 
@@ -294,8 +294,8 @@ fn choose_room<G: Gang>(g: G, of: &SciFi, pass: usize, scratch: &mut SeedingScra
                 }
             }
             all.extend_from_slice(tracks);
-            if pass + 1 < of.config.passes.len() {
-                next.keep_free(g, present, choose.used.padded());
+            if let Some(pass) = of.config.passes.get(pass + 1) {
+                next.keep_free(g, pass.x_tolerance, present, choose.used.padded());
             }
         },
     );
