@@ -7,7 +7,7 @@ use super::find::track::Track;
 use super::find::{ChooseScratch, FindScratch, HalfHits, PassCounts, PassRules};
 use super::geometry::SciFiGeometry;
 use super::index::{Index, NO_HIT};
-use super::layers::{BY_Z, HALVES};
+use super::layers::{BY_Z, HALF_LAYERS, HALVES};
 use super::state::{Pattern, States};
 use crate::engine::{Sequence, Stage, detector_stages};
 use crate::event::{BankKind, Outcome, RawBatch, RawEvents, SciFiBatch, SciFiTracks, StageClock, Truncation};
@@ -82,9 +82,11 @@ impl SciFi {
     /// errors of the hits, and by scattering at 1 GeV/c.
     pub(crate) fn turn(&self, ids: &[u32]) -> [f32; 2] {
         let layers = ids.iter().fold(0u32, |layers, id| layers | 1 << (id >> LAYER_SHIFT & 0xF));
-        let has = |layer: usize| BY_Z.iter().position(|one| *one == layer);
-        let has = |layer: usize| has(layer).is_some_and(|at| layers >> (FIRST_LAYER + at) & 1 == 1);
-        self.states.turn(Pattern::new(has))
+        let mut has = [false; HALF_LAYERS];
+        for (at, layer) in BY_Z.into_iter().enumerate() {
+            has[layer] = layers >> (FIRST_LAYER + at) & 1 == 1;
+        }
+        self.states.turn(Pattern::new(|layer| has[layer]))
     }
 
     /// Finds the tracks of events of `range`, given their hits, and appends them to `out`, in order. An event that cannot

@@ -53,8 +53,9 @@ impl CloneScratch {
             let enough = if hits == X_LAYERS as u32 { pass.min_own_of_six } else { pass.min_own_hits };
             if own >= enough {
                 let kind = candidates.kind.padded()[candidate];
-                let [first, middle, last] = pass.triplets[kind as usize]
-                    .map(|layer| u64::from(candidates.hits[layer].padded()[candidate]));
+                let place = |layer: usize| u64::from(candidates.hits[layer].padded()[candidate]);
+                let [first, middle, last] = pass.triplets[kind as usize];
+                let [first, middle, last] = [place(first), place(middle), place(last)];
                 let key = u64::from(kind) << 60 | first << 40 | last << 20 | middle;
                 keys.push((key, candidate as u32));
             }
