@@ -6,7 +6,7 @@ use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 /// A response of the network without the UT below which a pair is hardly ever taken with it.
-const LIKELY: f32 = 0.05;
+const LIKELY: f32 = 0.1;
 
 /// A ready configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

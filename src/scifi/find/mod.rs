@@ -111,7 +111,7 @@ impl FindScratch {
                 }
             }
         }
-        clones.keep_best(HalfHits { index, half }, pass, candidates, tracks);
+        clones.keep_best(g, HalfHits { index, half }, pass, candidates, tracks);
         tracks.len()
     }
 
