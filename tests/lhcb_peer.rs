@@ -4,7 +4,7 @@
 mod common;
 
 use common::{data, read_raw};
-use peloton_truth::{CheckReport, Checker, HitsOf, Measured, Paired, Rules, TruthEvent, decode_mc};
+use peloton_truth::{CheckReport, Checker, HitsOf, Measured, PairedChecker, Rules, TruthEvent, decode_mc};
 use std::path::Path;
 
 /// One event's tracks: hits, and momenta where the program told them.
@@ -95,20 +95,12 @@ fn what_two_programs_find_is_compared_particle_by_particle() {
     let Some(data) = data() else { return };
     let truths = truths(&data);
     let (one, other) = (tracks(&data, "velout"), tracks(&data, "velout_unrestricted"));
-    let mut paired = Paired::default();
-    let mut checkers = [Checker::new(Rules::LhcbUt), Checker::new(Rules::LhcbUt)];
+    let (mut paired, mut checker) = (PairedChecker::new(Rules::LhcbUt), Checker::new(Rules::LhcbUt));
     for (event, truth) in truths.iter().enumerate() {
-        let mut found = [&one, &other].map(|_| vec![false; truth.particles.len()]);
-        for ((checker, tracks), found) in checkers.iter_mut().zip([&one, &other]).zip(&mut found) {
-            checker.event(truth, tracks[event].iter().map(|(hits, _)| hits.as_slice()));
-            checker.found().for_each(|particle| found[particle] = true);
-        }
-        for (number, particle) in truth.particles.iter().enumerate() {
-            if Rules::LhcbUt.holds("08_long_P>5GeV", particle).unwrap() {
-                paired.add(found[0][number], found[1][number]);
-            }
-        }
+        checker.event(truth, one[event].iter().map(|(hits, _)| hits.as_slice()));
+        paired.event(truth, checker.found(), other[event].iter().map(|(hits, _)| hits.as_slice()));
     }
+    let paired = paired.report().into_iter().find(|one| one.name == "08_long_P>5GeV").unwrap().paired;
     println!("{paired:?}");
     assert_eq!((paired.both + paired.first_only, paired.both + paired.second_only), (167, 204));
     assert_eq!(paired.both + paired.first_only + paired.second_only + paired.neither, 244);

@@ -2,13 +2,13 @@
 //! its first, middle and last hit, carried outwards, with a wide covariance.
 
 use super::config::CylinderConfig;
-use super::hit::{Follow, is_hit};
+use super::hit::{Follow, is_hit, next_gang};
 use super::index::Index;
 use crate::event::{CYLINDER_LAYERS, Column, CylinderTracks, NO_HIT};
 use crate::kalman::matriplex::{Symmetric, packed};
 use crate::kalman::{CURVATURE_PER_TESLA, CylinderHit, FitStatus, Output, from_three_hits, step};
-use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
+use crate::simd::{Gang, prefetch};
 
 /// Tracks to fit: hits by layer, and which of them the fit starts from.
 #[derive(Debug, Default)]
@@ -50,6 +50,15 @@ fn hit_at<G: Gang>(index: &Index, place: U32<G>) -> CylinderHit<G> {
     let [phi, z, var_phi, var_z] = F32::gather_records(index.hits.padded(), place);
     let radius = F32::gather(&index.radius, place);
     CylinderHit { position: [phi, z], variance: [var_phi, var_z], radius }
+}
+
+/// Asks for the memory of what the next gang will read with [`hit_at`].
+#[inline(always)]
+fn prefetch_places<G: Gang>(index: &Index, places: &Column<u32>, at: usize) {
+    for &place in next_gang::<G>(places, at) {
+        prefetch(&index.hits, place);
+        prefetch(&index.radius, place);
+    }
 }
 
 /// A value, and one NaN for all NaNs: which one an operation gives is what gangs leave open.
@@ -144,6 +153,7 @@ pub(super) fn fit<G: Gang>(
         let mut follow = Follow::inwards(g, state, outer.reached, config.material);
         for layer in (0..CYLINDER_LAYERS).rev() {
             let place = U32::load(g, &tracks.hits[layer].padded()[at..]);
+            prefetch_places::<G>(index, &tracks.hits[layer], at);
             follow.take(g, field, &hit_at(index, place), is_hit(g, place));
         }
         store(g, &Fitted::new(g, &follow), out, base + at, lanes);

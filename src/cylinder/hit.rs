@@ -1,14 +1,14 @@
 //! Hits in lanes, as the filter takes them.
 
-use crate::event::{CylinderEvent, NO_HIT};
+use crate::event::{Column, CylinderEvent, NO_HIT};
 use crate::kalman::matriplex::Symmetric;
 use crate::kalman::{
     CylinderHit, CylinderState, FitStatus, Output, Started, judge, output, scatter, to_radius, update,
     within_turn,
 };
-use crate::simd::Gang;
 use crate::simd::math::atan2;
 use crate::simd::varying::{F32, Mask, U32};
+use crate::simd::{Gang, prefetch};
 
 /// The hits of an event named by `index`; lanes without one get some other hit.
 #[inline(always)]
@@ -21,6 +21,24 @@ pub(super) fn gather_hit<G: Gang>(event: &CylinderEvent<'_>, index: U32<G>) -> C
         F32::gather(event.var_rphi, index),
         F32::gather(event.var_z, index),
     )
+}
+
+/// Asks for the memory of what the next gang will read with [`gather_hit`], and of the index values of the gang after it:
+/// hits of tracks are in no order, and without this the filter waits for most of them.
+#[inline(always)]
+pub(super) fn prefetch_hits<G: Gang>(event: &CylinderEvent<'_>, indices: &Column<u32>, at: usize) {
+    for &index in next_gang::<G>(indices, at) {
+        for column in [event.x, event.y, event.z, event.var_rphi, event.var_z] {
+            prefetch(column, index);
+        }
+    }
+    prefetch(indices, (at + 3 * G::LANES) as u32);
+}
+
+/// The values of the next gang behind the one at `at`; none at the end.
+#[inline(always)]
+pub(super) fn next_gang<G: Gang>(indices: &Column<u32>, at: usize) -> &[u32] {
+    indices.padded().get(at + G::LANES..at + 2 * G::LANES).unwrap_or(&[])
 }
 
 /// From x, y, z and the variances along r-phi and z.

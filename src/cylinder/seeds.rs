@@ -4,13 +4,13 @@
 use super::build::Seeded;
 use super::config::CylinderConfig;
 use super::geometry::{RADII, SEED_LAYERS};
-use super::hit::{Follow, gather_hit, is_hit};
+use super::hit::{Follow, gather_hit, is_hit, prefetch_hits};
 use super::index::Index;
 use crate::event::{CylinderEvent, CylinderSeeds};
 use crate::kalman::{CURVATURE_PER_TESLA, VertexState, from_vertex, to_radius};
-use crate::simd::Gang;
 use crate::simd::math::sincos;
 use crate::simd::varying::{F32, Mask, U32};
+use crate::simd::{Gang, prefetch};
 use std::ops::Range;
 
 /// The starts of the particles from `at` on.
@@ -19,6 +19,7 @@ fn vertex<G: Gang>(g: G, seeds: &CylinderSeeds, at: usize) -> VertexState<G> {
     let mut p = [F32::splat(g, 0.0); 6];
     for (value, column) in p.iter_mut().zip(&seeds.vertex) {
         *value = F32::load(g, &column.padded()[at..]);
+        prefetch(column, (at + 3 * G::LANES) as u32);
     }
     published_start(g, p)
 }
@@ -48,11 +49,13 @@ pub(super) fn follow_from_vertex<G: Gang>(
     let field = F32::splat(g, CURVATURE_PER_TESLA * config.field);
     let first = U32::load(g, &seeds.hits[0].padded()[at..]);
     let (has, mut hit) = (is_hit(g, first), gather_hit(event, first));
+    prefetch_hits::<G>(event, &seeds.hits[0], at);
     hit.radius = has.select_f(hit.radius, F32::splat(g, RADII[0]));
     let started = from_vertex(g, &vertex(g, seeds, at), field, &hit, has);
     let mut follow = Follow::behind_first(g, started, has, config.material);
     for column in &seeds.hits[1..layers] {
         let index = U32::load(g, &column.padded()[at..]);
+        prefetch_hits::<G>(event, column, at);
         follow.take(g, field, &gather_hit(event, index), is_hit(g, index));
     }
     follow

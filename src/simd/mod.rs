@@ -15,7 +15,7 @@ mod stack;
 mod tests;
 pub mod varying;
 
-pub use backend::{set_default_float_mode, with_default_float_mode};
+pub use backend::{prefetch, set_default_float_mode, with_default_float_mode};
 pub(crate) use dispatch::kernels;
 pub use gang::Gang;
 pub use isa::Isa;

@@ -22,6 +22,8 @@ Examples:
   peloton check sim:velo --losses --report check.html  a page with figures
   peloton check events.ndjson --losses                 why particles are missed
   peloton check events.ndjson --tracks tracks.ndjson   tracks made elsewhere
+  peloton check events.ndjson --against tracks.ndjson  beside them, particle by particle
+  peloton check --sequence long sim:lhcb --losses      at which step particles are lost
 
 Of each sequence:
   peloton check --sequence velo events.ndjson.zst
@@ -39,14 +41,19 @@ pub struct Check {
     /// Also print efficiencies against momentum, angles, origin and event size, and ghosts against length
     #[arg(long)]
     tables: bool,
-    /// Also print why Velo particles are missed, and what ghosts and clones are made of, by the json rules; for events of
-    /// hits, not of raw banks
+    /// Also print where particles were lost. Of velo-ut, scifi, long and long-ut: at which step, from hits in too few layers
+    /// to other tracks that took their place. Of velo, for events of hits and not of raw banks: why Velo particles are
+    /// missed, and what ghosts and clones are made of, by the json rules
     #[arg(long, conflicts_with = "tracks")]
     losses: bool,
     /// Check these tracks instead of own ones: NDJSON as `run --output` writes it, whose lines are matched by the numbers
     /// of their events, or bare lists of tracks, each a list of hit ids, of which line i is event i
     #[arg(long, value_name = "FILE")]
     tracks: Option<PathBuf>,
+    /// Also compare with the tracks of this file, which is as that of --tracks, particle by particle: found by both, by one
+    /// alone, by neither
+    #[arg(long, value_name = "FILE")]
+    against: Option<PathBuf>,
     /// Also write what became of every particle and of every track: of NAME.parquet, NAME.particles.parquet (key, PDG code,
     /// momentum, origin, categories, whether it was found, hit efficiency) and NAME.tracks.parquet (the particle that it
     /// is, purity, ghost or clone); docs/columns.md lists the columns
@@ -64,6 +71,7 @@ impl Check {
         self.job.name_files(files);
         self.page.name_files(files);
         files.read("--tracks", &self.tracks);
+        files.read("--against", &self.against);
         let tables = self.truth_output.as_deref().map(truth_files).and_then(Result::ok);
         files.written("--truth-output", tables.into_iter().flatten());
     }
@@ -75,6 +83,7 @@ impl Check {
             ("--tables", self.tables),
             ("--losses", self.losses),
             ("--tracks", self.tracks.is_some()),
+            ("--against", self.against.is_some()),
             ("--truth-output", self.truth_output.is_some()),
         ]);
         let Some(request) = self.job.request("check", &own)? else { return Ok(ExitCode::SUCCESS) };
@@ -95,6 +104,7 @@ impl Check {
             tables: self.tables,
             losses: self.losses,
             tracks: self.tracks.clone(),
+            against: self.against.clone(),
             truth_output: self.truth_output.clone(),
         };
         let checked = peloton_job::check(&request, &options, host(&self.job.report.terminal()))?;

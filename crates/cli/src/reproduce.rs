@@ -90,7 +90,6 @@ impl Reproduce {
         let all = ENTRIES.iter().map(|entry| {
             let (making, by) = match entry.making {
                 Making::Run(_) => ("run", None),
-                Making::Command(command) => ("command", Some(command)),
                 Making::Device(command) => ("device", Some(command)),
                 Making::Impossible(reason) => ("impossible", Some(reason)),
             };

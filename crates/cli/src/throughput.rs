@@ -3,9 +3,9 @@
 use crate::options::{JobArgs, host, outcome};
 use crate::report::PageArgs;
 use clap::Args;
-use peloton::{Error, Result};
+use peloton::Result;
 use peloton_io::output::JobFiles;
-use peloton_job::{About, Device, Plan, text};
+use peloton_job::{About, Plan, text};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -23,9 +23,10 @@ Examples:
   peloton throughput events.ndjson.zst --threads 1
   peloton throughput events.ndjson.zst --isa avx2 --gang 16 --repetitions 100
   peloton throughput --sequence long sim:lhcb,events=100 --json speed.json
+  peloton throughput sim:velo,events=1000 --scan --seconds 0.5
   peloton throughput --report speed.html    stages and lane occupancy as figures")]
 pub struct Throughput {
-    /// On a device, also measure other sizes of slices and numbers of streams
+    /// Also measure other sizes of slices and numbers of threads, up to --threads; on a device numbers of streams
     #[arg(long)]
     scan: bool,
     #[command(flatten)]
@@ -65,9 +66,6 @@ impl Throughput {
     /// Runs the command.
     pub fn execute(&self) -> Result<ExitCode> {
         let Some(request) = self.job.request("throughput", &[])? else { return Ok(ExitCode::SUCCESS) };
-        if self.scan && request.device == Device::Cpu {
-            return Err(Error::Config("--scan is for devices: add --device gpu or emulated".into()));
-        }
         let terminal = self.job.report.terminal();
         let measured = peloton_job::throughput(&request, self.plan.plan(3.0), self.scan, host(&terminal))?;
         let about = About::new("throughput", &request);

@@ -357,6 +357,26 @@ fn throughput_measures_what_run_computes() {
 }
 
 #[test]
+fn throughput_scans_slices_and_threads() {
+    let scan = |sequence: &str, input: &str| {
+        let flags = ["--threads", "2", "--repetitions", "1", "--scan"];
+        let report = json(&[&["throughput", "--sequence", sequence, input], &flags[..]].concat());
+        let points = report["scan"].as_array().expect("points").clone();
+        points
+            .iter()
+            .map(|point| ["slice", "streams"].map(|key| point[key].as_u64().unwrap()))
+            .collect::<Vec<_>>()
+    };
+    // Slices on threads that have nothing to do are left out, but not of the smallest.
+    assert_eq!(scan("velo", SIM), [[1, 1], [1, 2], [4, 1]]);
+    assert_eq!(scan("cylinder", "sim:cylinder,events=1,tracks=50,seed=4"), [[1, 1], [1, 2]]);
+    let of_pixels = scan("timepix", "sim:timepix,preset=am241,hits=9000,seed=2");
+    assert_eq!(of_pixels, [[1024, 1], [1024, 2], [4096, 1], [4096, 2]]);
+    let text = stdout(&output(&["throughput", SIM, "--threads", "1", "--repetitions", "1", "--scan"]));
+    assert!(text.contains("slice  threads  events/s"), "{text}");
+}
+
+#[test]
 fn compare_says_equal_or_where_not() {
     let equal = json(&["compare", SIM, "--left", "threads=2,slice=1", "--right", "isa=scalar,gang=1"]);
     assert_eq!((&equal["equal"], &equal["first_difference"]), (&true.into(), &Value::Null));

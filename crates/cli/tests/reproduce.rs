@@ -85,7 +85,7 @@ fn what_cannot_be_made_says_why() {
     for Entry { name, making, .. } in ENTRIES {
         let reason = match making {
             Making::Run(_) => continue,
-            Making::Command(words) | Making::Device(words) | Making::Impossible(words) => words,
+            Making::Device(words) | Making::Impossible(words) => words,
         };
         let output = output(&[name]);
         let message = words(&output.stderr);
@@ -125,6 +125,81 @@ fn compass_finds_more_in_five_sectors_than_in_one_on_any_number_of_threads() {
         let by_sectors = [found[candidates], found[5 + candidates], found[10 + candidates]];
         assert!(by_sectors[0] < by_sectors[2], "{by_sectors:?}");
     }
+}
+
+/// A column of a table, whatever its values.
+fn cells<'a>(report: &'a Value, table: usize, name: &str, origin: &str) -> Vec<&'a Value> {
+    let table = &report["tables"][table];
+    let columns = table["columns"].as_array().expect("columns");
+    let is_it = |column: &Value| column["name"] == name && column["origin"] == origin;
+    let at = columns.iter().position(is_it).expect("a column of this name");
+    table["rows"].as_array().expect("rows").iter().map(|row| &row[at]).collect()
+}
+
+fn numbers(report: &Value, table: usize, name: &str) -> Vec<f64> {
+    cells(report, table, name, "here").into_iter().map(|cell| cell.as_f64().expect("a number")).collect()
+}
+
+#[test]
+fn global_clusters_and_those_of_a_wider_window_are_local_ones_put_together() {
+    let one = quick("pixels-agreement", &["--threads", "1"]);
+    assert_eq!(one["hashes"], quick("pixels-agreement", &["--threads", "3"])["hashes"]);
+    let [first, second] = ["clusters, first", "clusters, second"].map(|name| numbers(&one, 0, name));
+    let (identical, sets) = (numbers(&one, 0, "identical"), numbers(&one, 0, "intersection over union"));
+    assert_eq!(first.len(), 30);
+    for row in 0..first.len() {
+        assert!(second[row] <= first[row] && identical[row] <= second[row] && second[row] > 0.0, "row {row}");
+        let of_sets = 100.0 * identical[row] / (first[row] + second[row] - identical[row]);
+        assert!((of_sets - sets[row]).abs() < 1e-9, "row {row}");
+    }
+    // Of small clusters both definitions agree, as in the paper; rows come in threes.
+    assert!(sets[..2].iter().all(|share| *share > 99.9), "{sets:?}");
+}
+
+#[test]
+fn finer_parts_split_all_that_coarser_ones_do() {
+    let report = quick("pixels-splitting", &[]);
+    for (table, count, is_rising) in [(0, 4, false), (1, 4, false), (2, 3, true)] {
+        let split = numbers(&report, table, "split");
+        assert_eq!(split.len(), 10 * count);
+        for shares in split.chunks(count) {
+            let is_ordered = |two: &[f64]| if is_rising { two[0] <= two[1] } else { two[0] >= two[1] };
+            assert!(shares.windows(2).all(is_ordered), "table {table}: {shares:?}");
+        }
+        assert!(split.iter().any(|share| *share > 0.0), "table {table}");
+    }
+    let (border, split) = (numbers(&report, 0, "border clusters"), numbers(&report, 0, "split"));
+    assert!(border.iter().zip(&split).all(|(border, split)| border >= split));
+}
+
+#[test]
+fn seeds_of_the_scifi_stand_beside_long_tracks() {
+    let one = quick("scifi-efficiency", &["--threads", "1"]);
+    let more = quick("scifi-efficiency", &["--threads", "3"]);
+    assert_eq!((&one["hashes"], &one["tables"]), (&more["hashes"], &more["tables"]));
+    assert_eq!(one["hashes"].as_array().map(Vec::len), Some(4));
+    // A long track needs a seed: as many particles, and more of them with seeds.
+    let of = |table, preset: &str, name: &str| {
+        let rows = cells(&one, table, "particles", "setting");
+        let at = rows.iter().position(|row| **row == name).expect("the particles");
+        let count = cells(&one, table, "of", "here")[at].as_u64().expect("a count");
+        (count, cells(&one, table, preset, "here")[at].as_f64().expect("a rate"))
+    };
+    for preset in ["hlt1", "best"] {
+        let [(long, matched), (all, seeded)] = [0, 1].map(|table| of(table, preset, "02_long_P>5GeV"));
+        assert!(long == all && matched < seeded, "{preset}: {matched} of {long}, {seeded} of {all}");
+    }
+}
+
+#[test]
+fn slices_and_threads_are_scanned() {
+    let report = quick("triplet-figure8", &["--threads", "2"]);
+    let [slices, threads] = ["events in a slice", "threads"].map(|name| cells(&report, 0, name, "setting"));
+    assert!(
+        slices.iter().any(|slice| **slice == 1) && slices.iter().any(|slice| **slice == 16),
+        "{slices:?}"
+    );
+    assert_eq!(threads[..2], [&Value::from(1), &Value::from(2)]);
 }
 
 #[cfg(unix)]

@@ -1,5 +1,6 @@
 //! [`check`]: reconstructs events, or takes tracks made elsewhere, and compares with the truth.
 
+use crate::against::Against;
 use crate::registry::Command;
 use crate::run::reconstruct;
 use crate::source::warn_of_problems;
@@ -32,9 +33,15 @@ pub fn check(request: &Request, options: &CheckOptions, host: Host<'_>) -> Resul
             if let Some(path) = &options.tracks {
                 let rules = S::track_rules(request, options, &mut opened)?;
                 let mut tables = options.truth_tables(request)?;
-                let report = check_tracks::<S>(request, path, rules, &mut *opened.source, host, &mut tables)?;
+                let mut against = Against::open(options, rules)?;
+                let beside = BesideTracks { rules, tables: &mut tables, against: &mut against };
+                let report = check_tracks::<S>(request, path, &mut *opened.source, host, beside)?;
                 tables.map_or(Ok(()), TruthOutput::finish)?;
-                return Ok(report.checked(path, request, options));
+                let mut checked = report.checked(path, request, options);
+                if let Some(against) = against {
+                    against.finish(host, request.events.count.is_none(), &mut checked)?;
+                }
+                return Ok(checked);
             }
             let mut checker = S::check(request, options, &mut opened)?;
             let runs = S::executor(request, &request.config, &opened.context)?;
@@ -62,14 +69,20 @@ pub(crate) fn finish<B, R>(
     Ok(checked)
 }
 
+/// By what tracks made elsewhere are checked, and what else is made of them.
+struct BesideTracks<'a> {
+    rules: Rules,
+    tables: &'a mut Option<TruthOutput>,
+    against: &'a mut Option<Against>,
+}
+
 /// Checks tracks made elsewhere, line by line.
 fn check_tracks<S: System>(
     request: &Request,
     path: &Path,
-    rules: Rules,
     source: &mut dyn Source<S::Batch>,
     host: Host<'_>,
-    tables: &mut Option<TruthOutput>,
+    BesideTracks { rules, tables, against }: BesideTracks<'_>,
 ) -> Result<TracksChecked> {
     let (mut checker, mut known) = (Checker::new(rules), KnownHits::default());
     let count_unknown = source.count_unknown(rules);
@@ -92,6 +105,9 @@ fn check_tracks<S: System>(
                 unknown += count_unknown(&chunk.batch, event, &mut hits().flatten());
                 known.event(truth, hits());
                 checker.measured_event(truth, tracks.iter().map(|(hits, told)| (hits.as_slice(), *told)));
+                if let Some(against) = against {
+                    against.event(id, truth, checker.found())?;
+                }
                 if let Some(tables) = tables {
                     tables.add(EventRows::of_event(id, truth, &checker.last_event(truth)))?;
                 }

@@ -9,6 +9,7 @@
 #![deny(unsafe_code, missing_docs)]
 
 mod about;
+mod against;
 mod check;
 mod check_each;
 mod compare;
@@ -21,6 +22,7 @@ pub mod embed;
 mod event_hash;
 mod host;
 mod look;
+mod losses;
 mod measure;
 mod measured;
 pub mod plan;

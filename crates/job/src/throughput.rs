@@ -34,7 +34,7 @@ pub struct Throughput {
     pub slice: usize,
     /// Time on a device, by kernel; empty for the CPU.
     pub kernels: Vec<KernelTime>,
-    /// Rates for other slices and numbers of streams of a device; empty unless asked for.
+    /// Rates for other slices and numbers of threads, or of streams of a device; empty unless asked for.
     pub scan: Vec<ScanPoint>,
     /// What only some sequences tell.
     #[serde(flatten)]
@@ -52,18 +52,18 @@ pub struct KernelTime {
     pub share: f64,
 }
 
-/// The rate with other slices and streams.
+/// The rate with other slices and threads.
 #[derive(Debug, Clone, Serialize)]
 pub struct ScanPoint {
-    /// Events of a slice.
+    /// Events of a slice; of an endless stream hits of a block.
     pub slice: usize,
-    /// Streams.
+    /// Streams of a device; on the CPU threads.
     pub streams: usize,
     /// Rate of the fastest round of passes.
     pub events_per_second: f64,
 }
 
-/// Measures events/s with input in memory; with `scan`, on a device, also for other slices and numbers of streams.
+/// Measures events/s with input in memory; with `scan` also for other slices and numbers of threads, or of streams of a device.
 ///
 /// # Errors
 /// Those of the configuration, the inputs and the device.
@@ -173,7 +173,24 @@ impl<S: System> Loaded<S> {
     }
 }
 
-/// Rates over events per slice and streams (Search by triplet, figure 8); all of them must give the same hashes.
+/// The slices that a scan goes over, the smallest first, and the numbers of threads or streams.
+fn scanned<S: System>(request: &Request) -> (&'static [usize], Vec<usize>) {
+    if !request.is_on_cpu() {
+        return (&[16, 64, 256, 1024, 4096, 8192], (1..=4).collect());
+    }
+    let all = request.config.thread_count();
+    let mut threads: Vec<_> =
+        std::iter::successors(Some(1), |n| Some(2 * n)).take_while(|n| *n < all).collect();
+    threads.push(all);
+    let slices: &[usize] = if S::IS_STREAM {
+        &[1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18]
+    } else {
+        &[1, 4, 16, 64, 256, 1024]
+    };
+    (slices, threads)
+}
+
+/// Rates over events per slice and threads or streams (Search by triplet, figure 8); all of them must give the same hashes.
 fn scan_all<S: System>(
     request: &Request,
     context: &S::Context,
@@ -182,18 +199,24 @@ fn scan_all<S: System>(
     host: Host<'_>,
 ) -> Result<Vec<ScanPoint>> {
     let (mut points, mut expected) = (Vec::new(), None);
-    for slice in [16, 64, 256, 1024, 4096, 8192] {
-        for streams in 1..=4 {
-            let is_first = slice == 16;
+    let (slices, threads) = scanned::<S>(request);
+    for &slice in slices {
+        for &streams in &threads {
+            let is_first = slice == slices[0];
             if host.is_cancelled() || (slice * streams > batch.len() && !is_first) {
                 continue;
             }
             let mut config = request.config.clone();
-            (config.threads, config.slice_events) = (Some(streams), Some(slice));
+            config.threads = Some(streams);
+            if S::IS_STREAM && request.is_on_cpu() {
+                config.timepix.block_hits = slice;
+            } else {
+                config.slice_events = Some(slice);
+            }
             let mut runs = S::executor(request, &config, context)?;
             let measured = measure::<S>(&mut runs, context, batch, plan, host)?;
             if *expected.get_or_insert(measured.hashes) != measured.hashes {
-                let message = format!("slices of {slice} on {streams} streams gave another hash");
+                let message = format!("slices of {slice} on {streams} threads or streams gave another hash");
                 return Err(peloton::Error::Internal(message));
             }
             let events_per_second = measured.totals.events as f64 / measured.best_pass.as_secs_f64();

@@ -47,6 +47,8 @@ pub struct CheckOptions {
     pub losses: bool,
     /// Tracks made elsewhere, to check instead of own ones.
     pub tracks: Option<PathBuf>,
+    /// Tracks made elsewhere, to compare with particle by particle.
+    pub against: Option<PathBuf>,
     /// Where tables of all particles and tracks go; [`truth_files`](crate::truth_files) says under which names.
     pub truth_output: Option<PathBuf>,
 }

@@ -84,13 +84,14 @@ def check(
     losses: bool = False,
     truth_output: Path_ | None = None,
     progress: Shown = None,
+    against: Path_ | None = None,
     **options: Unpack[Options],
 ) -> CheckReport:
     """Reconstructs events and compares with their truth: efficiencies, ghosts, clones, with their intervals.
 
     `rules` decide what counts as found (those of the sequence without it); `tracks` is a file of tracks made elsewhere, to
-    check instead of own ones; `losses` finds out why particles are missed; `truth_output` ("NAME.parquet") writes what became
-    of every particle and track.
+    check instead of own ones; `losses` finds out why particles are missed; `against` is a file of tracks to compare with,
+    particle by particle; `truth_output` ("NAME.parquet") writes what became of every particle and track.
 
     >>> import peloton
     >>> report = peloton.check("sim:velo,events=5,seed=1")
@@ -101,6 +102,7 @@ def check(
     checking = {
         "rules": rules,
         "tracks": None if tracks is None else os.fspath(tracks),
+        "against": None if against is None else os.fspath(against),
         "losses": losses,
         "truth_output": None if truth_output is None else os.fspath(truth_output),
     }

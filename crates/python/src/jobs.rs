@@ -67,6 +67,7 @@ fn collect(
 struct Checking {
     rules: Option<String>,
     tracks: Option<PathBuf>,
+    against: Option<PathBuf>,
     losses: bool,
     truth_output: Option<PathBuf>,
 }
@@ -80,10 +81,10 @@ fn check(
     progress: Option<Bound<'_, PyAny>>,
 ) -> PyResult<(String, String, bool, Option<String>)> {
     let request = asked.request()?;
-    let Checking { rules, tracks, losses, truth_output } = checking;
+    let Checking { rules, tracks, against, losses, truth_output } = checking;
     let rules = rules.map(|rules| rules.parse()).transpose().map_err(exception)?;
     let until_end = truth_output.is_some();
-    let options = CheckOptions { rules, tables: false, losses, tracks, truth_output };
+    let options = CheckOptions { rules, tables: false, losses, tracks, against, truth_output };
     let checked = background::run(py, watch(progress, until_end), move |host| {
         peloton_job::check(&request, &options, host)
     })?;

@@ -65,9 +65,20 @@ struct Totals {
 
 impl Rules {
     /// Whether a particle is of a category, by its name in reports; none where there is no such category.
-    pub fn holds(self, category: &str, particle: &peloton::event::Particle) -> Option<bool> {
+    pub fn holds(self, category: &str, particle: &Particle) -> Option<bool> {
         let category = self.categories().iter().find(|one| one.name == category)?;
         Some((category.holds)(particle))
+    }
+
+    /// The categories of particles, in the order of reports. Names may come twice: lines that begin with dashes are parts of
+    /// the one above them.
+    pub fn category_names(self) -> impl Iterator<Item = &'static str> {
+        self.categories().iter().map(|category| category.name)
+    }
+
+    /// Which particles belong to them.
+    pub(super) fn tests(self) -> impl Iterator<Item = fn(&Particle) -> bool> {
+        self.categories().iter().map(|category| category.holds)
     }
 
     fn categories(self) -> &'static [Category] {
@@ -80,8 +91,21 @@ impl Rules {
         }
     }
 
+    /// Counts hits in common as these rules ask for them.
+    pub(super) fn matcher(self) -> Matcher {
+        Matcher::new(match self {
+            Rules::Json | Rules::Lhcb => |_| 0,
+            Rules::LhcbUt | Rules::LhcbSeed | Rules::LhcbLong => lhcb_tracks::part_of,
+        })
+    }
+
     /// Which particles a track is, with their shares, and the part of the detector that hit efficiencies are of.
-    fn associate(self, shares: &[(u32, PartCounts)], track: PartCounts, truth: &TruthEvent) -> Vec<Match> {
+    pub(super) fn associate(
+        self,
+        shares: &[(u32, PartCounts)],
+        track: PartCounts,
+        truth: &TruthEvent,
+    ) -> Vec<Match> {
         match self {
             Rules::Json => single(shares, |common| json_rules::accepts(common, track[0])),
             Rules::Lhcb => single(shares, |common| lhcb_rules::accepts(common, track[0])),
@@ -123,10 +147,7 @@ impl Checker {
             momenta: Momenta::default(),
             totals: rules.categories().iter().map(|_| totals()).collect(),
             track_counts: TrackCounts::new(),
-            matcher: Matcher::new(match rules {
-                Rules::Json | Rules::Lhcb => |_| 0,
-                Rules::LhcbUt | Rules::LhcbSeed | Rules::LhcbLong => lhcb_tracks::part_of,
-            }),
+            matcher: rules.matcher(),
             associations: Vec::new(),
             lengths: Vec::new(),
             selected: Vec::new(),

@@ -1,4 +1,4 @@
-//! [`StageLosses`]: at which stage of a chain particles were lost. [`Paired`]: what two programs found of the same particles.
+//! [`StageLosses`]: at which stage of a chain particles were lost.
 
 use super::efficiency::clopper_pearson;
 use serde::Serialize;
@@ -70,28 +70,24 @@ pub struct StageLoss {
     pub high: Option<f64>,
 }
 
-/// How many of the same particles two programs found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-pub struct Paired {
-    /// Found by both.
-    pub both: u64,
-    /// Found by the first alone.
-    pub first_only: u64,
-    /// Found by the second alone.
-    pub second_only: u64,
-    /// Found by neither.
-    pub neither: u64,
+/// Where the particles of one category were lost.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LossTable {
+    /// The category.
+    pub category: &'static str,
+    /// Particles of it.
+    pub particles: u64,
+    /// Of these, those that no track is.
+    pub lost: u64,
+    /// By stage.
+    pub stages: Vec<StageLoss>,
 }
 
-impl Paired {
-    /// Takes a particle.
-    pub fn add(&mut self, first: bool, second: bool) {
-        *match (first, second) {
-            (true, true) => &mut self.both,
-            (true, false) => &mut self.first_only,
-            (false, true) => &mut self.second_only,
-            (false, false) => &mut self.neither,
-        } += 1;
+impl StageLosses {
+    /// The table of a category.
+    pub fn table(&self, category: &'static str) -> LossTable {
+        let Self { lost, particles, .. } = self;
+        LossTable { category, particles: *particles, lost: lost.iter().sum(), stages: self.report() }
     }
 }
 
@@ -110,15 +106,8 @@ mod tests {
         let counts: Vec<_> =
             twice.report().iter().map(|line| (line.stage, line.entered, line.lost)).collect();
         assert_eq!(counts, [("acceptance", 10, 2), ("window", 8, 0), ("fit", 8, 4)]);
+        let table = twice.table("all");
+        assert_eq!((table.particles, table.lost, table.stages.len()), (10, 6, 3));
         assert_eq!(StageLosses::new(&["a"]).report()[0].low, None);
-    }
-
-    #[test]
-    fn pairs_are_counted() {
-        let mut paired = Paired::default();
-        [(true, true), (true, false), (true, false), (false, false)]
-            .into_iter()
-            .for_each(|(a, b)| paired.add(a, b));
-        assert_eq!(paired, Paired { both: 1, first_only: 2, second_only: 0, neither: 1 });
     }
 }

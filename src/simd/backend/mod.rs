@@ -10,6 +10,7 @@ mod float_mode;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 mod portable;
+mod prefetch;
 mod scalar;
 
 #[cfg(target_arch = "x86_64")]
@@ -21,6 +22,7 @@ pub use float_mode::{set_default_float_mode, with_default_float_mode};
 #[cfg(target_arch = "aarch64")]
 pub use neon::Quad;
 pub use portable::Portable;
+pub use prefetch::prefetch;
 pub use scalar::Scalar;
 
 /// What a gather from `from` reads: never empty (nothing becomes one zero), with the index of its last

@@ -49,7 +49,6 @@ fn flags_of_another_sequence_are_refused() {
         (&["soak", "--sequence", "velo"][..], "soak feeds the sequence timepix"),
         (&["soak", "--builder", "standard"], "--builder"),
         (&["run", "--sequence", "ut", RAW, "--velo-banks", "retina"], "--velo-banks"),
-        (&["throughput", VELO, "--scan"], "--scan"),
         (
             &["display", "--sequence", "velo", VELO, "--frame-us", "9", "--output", "a.html"],
             "sequence timepix",

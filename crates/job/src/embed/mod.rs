@@ -27,6 +27,7 @@ pub use batch::{EventBatch, known_status};
 pub use each::{collect, each};
 pub(crate) use engine::geometry;
 pub use engine::{AnyEngine, AnyWorkspace, Events};
+pub(crate) use join::append;
 pub use outcome::{AnyHasher, AnyOutcome};
 pub use pool::AnyPool;
 pub use reader::{ReadEvents, Reader};

@@ -62,8 +62,6 @@ impl Paper {
 pub enum Making {
     /// By this function.
     Run(fn(&Job<'_>) -> Result<Report>),
-    /// By another command, which is named.
-    Command(&'static str),
     /// On a GPU alone, by the command that is named.
     Device(&'static str),
     /// Not at all, and why.

@@ -1,12 +1,11 @@
 //! [`ENTRIES`]: every table and figure of the papers, and how it comes about here.
 
 use super::entry::{Entry, Making, Paper};
-use super::{compass, matriplex, pixels, scifi, triplet};
-use Making::{Command, Device, Impossible, Run};
+use super::{agreement, compass, machines, matriplex, pixels, scifi, splitting, triplet};
+use Making::{Device, Impossible, Run};
 use Paper::{Compass, Matriplex, Pixels, SciFi, Triplet};
 
 const DRAWING: Making = Impossible("a drawing, with nothing measured in it");
-const HARDWARE: Making = Impossible("a list of the authors' machines; `peloton isa` shows this one");
 const NO_PEER: Making =
     Impossible("it compares with LHCb's program of 2019, which is not in this repository");
 
@@ -29,7 +28,7 @@ pub const ENTRIES: &[Entry] = &[
         "Detector, candidate windows, steps of the search, framework",
         DRAWING,
     ),
-    entry("triplet-tables1-2", Triplet, "tables I and II", "CPUs and GPUs", HARDWARE),
+    entry("triplet-tables1-2", Triplet, "tables I and II", "CPUs and GPUs", Run(machines::triplet)),
     entry(
         "triplet-efficiency",
         Triplet,
@@ -58,8 +57,8 @@ pub const ENTRIES: &[Entry] = &[
         "triplet-figure8",
         Triplet,
         "figure 8",
-        "Throughput by events in a slice and by streams",
-        Device("peloton throughput sim:velo,events=32768 --preset best --device gpu --scan"),
+        "Throughput by events in a slice and by threads",
+        Run(triplet::figure_8),
     ),
     entry(
         "compass-figures1-8",
@@ -75,7 +74,7 @@ pub const ENTRIES: &[Entry] = &[
         "Blocks and threads of CUDA kernels that decode the UT",
         Impossible("the UT is decoded on the CPU alone; there is no such kernel here"),
     ),
-    entry("compass-table2", Compass, "table 2", "GPUs and CPU", HARDWARE),
+    entry("compass-table2", Compass, "table 2", "GPUs and CPU", Run(machines::compass)),
     entry(
         "compass-table3",
         Compass,
@@ -216,14 +215,19 @@ pub const ENTRIES: &[Entry] = &[
         "pixels-agreement",
         Pixels,
         "section 5",
-        "Agreement of clusters with another program",
-        Command(
-            "peloton check --sequence timepix INPUT (compares all algorithms here; another program's clusters cannot be read)",
-        ),
+        "Agreement of clusters by two definitions and two time windows",
+        Run(agreement::agreement),
+    ),
+    entry(
+        "pixels-splitting",
+        Pixels,
+        "section 3.2",
+        "Clusters that are split when hits are shared out by number, area or time",
+        Run(splitting::splitting),
     ),
 ];
 
-/// The list for people, paper by paper: what runs, what another command or a GPU makes, and what cannot be made.
+/// The list for people, paper by paper: what runs, what a GPU makes, and what cannot be made.
 pub fn list_text() -> String {
     let mut out = String::new();
     for paper in Paper::ALL {
@@ -231,7 +235,6 @@ pub fn list_text() -> String {
         for Entry { name, of, what, making, .. } in ENTRIES.iter().filter(|entry| entry.paper == paper) {
             let how = match making {
                 Run(_) => "yes".to_string(),
-                Command(command) => format!("by another command: {command}"),
                 Device(command) => format!("needs a GPU: {command}"),
                 Impossible(reason) => format!("no: {reason}"),
             };

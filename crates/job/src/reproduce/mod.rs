@@ -3,15 +3,19 @@
 //! An entry runs the same checks and measurements as the other commands do, on simulated events or given ones, and puts what
 //! comes out beside the paper's numbers in a [`Table`]. Text, JSON and pictures are made of that.
 
+mod agreement;
 mod compass;
 mod entry;
 mod figures;
 mod list;
+mod machines;
 mod matriplex;
 mod picture;
+mod pixel_clusters;
 mod pixels;
 mod report;
 mod scifi;
+mod splitting;
 mod table;
 mod triplet;
 
@@ -41,7 +45,6 @@ pub fn reproduce(name: &str, options: &Reproduction, host: Host<'_>) -> Result<R
     let no = |words: String| Err(Error::Unsupported(format!("{name}: {words}")));
     let report = match entry.making {
         Making::Run(run) => run(&Job { options, host })?,
-        Making::Command(command) => return no(format!("another command makes it: {command}")),
         Making::Device(command) => {
             return no(format!("it needs a GPU, and another command makes it: {command}"));
         }

@@ -10,7 +10,7 @@ use peloton_sim::timepix::PixelPreset;
 use serde_json::Value;
 
 /// The samples: those of the simulation, or the inputs that were given, each by itself.
-fn samples(job: &Job<'_>, hits: u64) -> Vec<(String, Option<PixelPreset>)> {
+pub(super) fn samples(job: &Job<'_>, hits: u64) -> Vec<(String, Option<PixelPreset>)> {
     if !job.is_simulated() {
         return job.options.inputs.iter().map(|input| (input.clone(), None)).collect();
     }
@@ -21,13 +21,13 @@ fn samples(job: &Job<'_>, hits: u64) -> Vec<(String, Option<PixelPreset>)> {
 }
 
 /// A request for one sample.
-fn request(job: &Job<'_>, sample: &str) -> Request {
+pub(super) fn request(job: &Job<'_>, sample: &str) -> Request {
     let request = job.timed(SequenceName::Timepix, Preset::Best, sample);
     Request { inputs: vec![sample.into()], ..request }
 }
 
 /// The name of a sample in a table.
-fn name(sample: &str, preset: Option<PixelPreset>) -> Cell {
+pub(super) fn name(sample: &str, preset: Option<PixelPreset>) -> Cell {
     preset.map_or(sample, |preset| preset.name()).into()
 }
 

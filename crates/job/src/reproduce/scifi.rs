@@ -5,7 +5,7 @@ use super::figures::{Found, bins, edge, ghost_rate, stages_ns, text_of};
 use super::report::Report;
 use super::table::Origin::{Here, Paper, Program, Setting};
 use super::table::{Cell, Table};
-use crate::{Checked, Preset, SequenceName};
+use crate::{Checked, Config, Preset, Request, SequenceName};
 use peloton::Result;
 
 /// Presets that are put side by side.
@@ -26,6 +26,19 @@ const PUBLISHED: [(&str, f64, f64); 6] = [
 /// Ghosts of the same, per cent.
 const PUBLISHED_GHOSTS: [f64; 2] = [7.63, 3.55];
 
+/// The same of its seeds, per cent.
+const PUBLISHED_SEEDS: [(&str, f64); 8] = [
+    ("00_P>3Gev_Pt>0.5", 85.61),
+    ("01_long", 75.62),
+    ("02_long_P>5GeV", 87.82),
+    ("03_long_P>3GeV", 86.31),
+    ("05_long_from_B", 83.34),
+    ("06_long_from_B_P>5GeV", 90.87),
+    ("08_UT+SciFi", 60.78),
+    ("10_UT+SciFi_P>3GeV", 84.21),
+];
+const PUBLISHED_SEED_GHOSTS: f64 = 13.43;
+
 /// Efficiency against p, pt and eta, and ghosts, of seeding and matching.
 ///
 /// # Errors
@@ -35,13 +48,20 @@ pub fn efficiency(job: &Job<'_>) -> Result<Report> {
     let request = job.request(SequenceName::Long, Preset::Hlt1, &simulated);
     let configs = PRESETS.map(|preset| request.config.with_preset(preset));
     let checked = job.check(&request, &configs, None)?;
-    let mut tables = vec![categories(&checked)?];
+    job.stage("seeds");
+    let seeds = Request {
+        config: Config { sequence: SequenceName::SciFi, ..request.config.clone() },
+        ..request.clone()
+    };
+    let configs = PRESETS.map(|preset| seeds.config.with_preset(preset));
+    let seeds = job.check(&seeds, &configs, None)?;
+    let mut tables = vec![categories(&checked)?, seed_categories(&seeds)?];
     for (variable, unit) in [("p", "GeV/c"), ("pt", "GeV/c"), ("eta", "")] {
         tables.push(against(&checked, variable, unit));
     }
     let notes = [
         "Long particles, no electrons, 2 < eta < 5. The slides have curves without numbers; those of LHCb's program in \
-         the first table are from its published validation logs of 2023",
+         the first two tables are from its published validation logs of 2023",
         "Preset hlt1: the published search and matching; preset best: this project's own",
         NO_FORWARD,
     ];
@@ -49,7 +69,7 @@ pub fn efficiency(job: &Job<'_>) -> Result<Report> {
         input: request.inputs.clone(),
         machine: job.machine(&request.config)?,
         paper_machine: "1,000 simulated Bs -> phi phi events of LHCb, RTX A5000",
-        hashes: checked.iter().map(|one| text_of(one, "output_hash")).collect(),
+        hashes: checked.iter().chain(&seeds).map(|one| text_of(one, "output_hash")).collect(),
         tables,
         notes: notes.map(String::from).to_vec(),
         ..Report::default()
@@ -75,6 +95,27 @@ fn categories(checked: &[Checked]) -> Result<Table> {
     row.extend(checked.iter().map(|one| Cell::percent(ghost_rate(one))));
     row.push(Cell::Nothing);
     row.extend(PUBLISHED_GHOSTS.map(|rate| Cell::Number(rate, 2)));
+    table.row(row);
+    Ok(table)
+}
+
+/// Efficiencies and ghosts of the seeds alone.
+fn seed_categories(checked: &[Checked]) -> Result<Table> {
+    let mut table = Table::new("Efficiency of tracks in the SciFi (seeds), and ghosts")
+        .columns(Setting, &[("particles", "")])
+        .columns(Here, &[("of", ""), ("hlt1", "%"), ("best", "%")])
+        .columns(Program, &[("LHCb's program, 2023", "%")]);
+    for (name, published) in PUBLISHED_SEEDS {
+        let mut row = vec![name.into(), Cell::Count(Found::of(&checked[0], name)?.reconstructible)];
+        for one in checked {
+            row.push(Cell::percent(Found::of(one, name)?.efficiency));
+        }
+        row.push(Cell::Number(published, 2));
+        table.row(row);
+    }
+    let mut row = vec!["ghosts".into(), Cell::Nothing];
+    row.extend(checked.iter().map(|one| Cell::percent(ghost_rate(one))));
+    row.push(Cell::Number(PUBLISHED_SEED_GHOSTS, 2));
     table.row(row);
     Ok(table)
 }

@@ -152,8 +152,10 @@ impl System for CylinderSystem {
             let message = format!("--rules {rules} is not for the sequence cylinder: its rules are cylinder");
             return Err(Error::Config(message));
         }
-        if options.losses {
-            return Err(Error::Config("--losses is for the sequence velo".into()));
+        for (flag, is_given) in [("--losses", options.losses), ("--against", options.against.is_some())] {
+            if is_given {
+                return Err(Error::Config(format!("{flag} is not for the sequence cylinder")));
+            }
         }
         Ok(Box::new(CylinderCheck {
             checker: CylinderChecker::default(),

@@ -2,8 +2,10 @@
 
 use super::banks::NaiveDecoder;
 use super::over_banks::{OverBanks, Rows};
+use super::scifi::scifi_losses;
 use super::track_check::TrackRows;
 use super::velo_ut::ut_detector;
+use crate::losses::{FindLosses, LongLosses, Matching};
 use crate::{Config, Request};
 use peloton::Result;
 use peloton::chain::UtDetector;
@@ -50,6 +52,16 @@ impl OverBanks for LongSystem {
         Long::new(velo, scifi, config.long.clone(), context.bending)
     }
 
+    fn losses(context: &LongContext, config: &Config) -> Result<Option<Box<dyn FindLosses>>> {
+        let (velo, scifi) = context.parts(config)?;
+        let make = |config| {
+            let long = Long::new(velo.clone(), scifi.clone(), config, context.bending)?;
+            Ok(Matching::Long(Box::new(long), Box::default()))
+        };
+        let seeds = scifi_losses(&context.scifi, context.bending.polarity, config)?;
+        Ok(Some(Box::new(LongLosses::new(velo.clone(), seeds, None, &config.long, make)?)))
+    }
+
     fn is_preset(config: &Config) -> bool {
         are_presets(config)
     }
@@ -81,6 +93,19 @@ impl OverBanks for LongUtSystem {
     fn sequence(LongUtContext { long, ut }: &LongUtContext, config: &Config) -> Result<LongUt> {
         let (velo, scifi) = long.parts(config)?;
         LongUt::new(velo, ut.clone(), scifi, config.long.clone(), long.bending)
+    }
+
+    fn losses(
+        LongUtContext { long, ut }: &LongUtContext,
+        config: &Config,
+    ) -> Result<Option<Box<dyn FindLosses>>> {
+        let (velo, scifi) = long.parts(config)?;
+        let make = |config| {
+            let long = LongUt::new(velo.clone(), ut.clone(), scifi.clone(), config, long.bending)?;
+            Ok(Matching::LongUt(Box::new(long), Box::default()))
+        };
+        let seeds = scifi_losses(&long.scifi, long.bending.polarity, config)?;
+        Ok(Some(Box::new(LongLosses::new(velo.clone(), seeds, Some(ut.clone()), &config.long, make)?)))
     }
 
     fn is_preset(config: &Config) -> bool {

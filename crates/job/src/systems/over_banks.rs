@@ -5,6 +5,7 @@ use super::raw::RawSource;
 use super::track_check::{TrackCheck, TrackRows};
 use crate::display::{Gather, GatherTracks, HitsOf};
 use crate::embed::{self, AnyEngine, Events};
+use crate::losses::FindLosses;
 use crate::system::Runs;
 use crate::truth_check::no_tracks;
 use crate::{Check, CheckOptions, CheckRules, Config, Host, Opened, Request, System};
@@ -44,6 +45,14 @@ pub trait OverBanks: 'static {
 
     /// Whether the parameters are those of the preset.
     fn is_preset(config: &Config) -> bool;
+
+    /// What finds out where the sequence lost particles; none where it ends at hits.
+    ///
+    /// # Errors
+    /// Those of the configuration.
+    fn losses(_context: &Self::Context, _config: &Config) -> Result<Option<Box<dyn FindLosses>>> {
+        Ok(None)
+    }
 
     /// Decoders that can tell which bank is to blame.
     fn decoders(context: &Self::Context) -> Vec<NaiveDecoder>;
@@ -100,11 +109,19 @@ impl<S: OverBanks> System for S {
         opened: &mut Opened<Self>,
     ) -> Result<Box<dyn Check<Self::Batch, Self::Results>>> {
         let rows = S::ROWS.ok_or_else(|| no_tracks(<Self as System>::NAME))?;
-        if options.losses {
-            return Err(Error::Unsupported("--losses is for the sequence velo".into()));
-        }
         let rules = Self::track_rules(request, options, opened)?;
-        TrackCheck::new(request, rules, options, rows).map(|check| Box::new(check) as Box<_>)
+        let mut check = TrackCheck::new(request, rules, options, rows)?;
+        if options.losses {
+            if rules != S::RULES {
+                let message =
+                    format!("--losses goes by the rules {}, not by {rules}: leave out --rules", S::RULES);
+                return Err(Error::Config(message));
+            }
+            let losses = S::losses(&opened.context, &request.config)?;
+            let losses = losses.ok_or_else(|| no_tracks(<Self as System>::NAME))?;
+            check = check.with_losses(losses, rules);
+        }
+        Ok(Box::new(check))
     }
 
     fn gather(

@@ -3,6 +3,7 @@
 use super::banks::NaiveDecoder;
 use super::over_banks::{OverBanks, Rows};
 use super::track_check::TrackRows;
+use crate::losses::{FindLosses, SciFiLosses};
 use crate::{Config, Request};
 use peloton::Result;
 use peloton::event::{SciFiBatch, SciFiTracks};
@@ -62,6 +63,11 @@ impl OverBanks for SciFiSystem {
         SciFi::new(config.level()?, config.scifi.clone(), context.geometry.clone(), context.polarity)
     }
 
+    fn losses(context: &SciFiContext, config: &Config) -> Result<Option<Box<dyn FindLosses>>> {
+        let losses = scifi_losses(&context.geometry, context.polarity, config)?;
+        Ok(Some(Box::new(losses)))
+    }
+
     fn is_preset(config: &Config) -> bool {
         config.scifi == SciFiConfig::preset(config.preset.scifi())
     }
@@ -69,6 +75,17 @@ impl OverBanks for SciFiSystem {
     fn decoders(context: &SciFiContext) -> Vec<NaiveDecoder> {
         vec![NaiveDecoder::SciFi(context.geometry.clone())]
     }
+}
+
+/// What finds out where tracks in the SciFi were lost.
+pub(super) fn scifi_losses(
+    geometry: &Arc<SciFiGeometry>,
+    polarity: f32,
+    config: &Config,
+) -> Result<SciFiLosses> {
+    let level = config.level()?;
+    let make = |config| SciFi::new(level, config, geometry.clone(), polarity);
+    SciFiLosses::new(geometry.clone(), &config.scifi, make)
 }
 
 /// Where the magnet bends, mm, and where states are.

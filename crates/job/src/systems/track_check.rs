@@ -1,12 +1,14 @@
 //! [`TrackCheck`]: the check of any sequence whose tracks are lists of LHCbIDs.
 
+use crate::against::Against;
+use crate::losses::{FindLosses, Losses, losses_text};
 use crate::summary::object;
 use crate::truth_check::{KnownHits, report};
 use crate::truth_output::TruthOutput;
 use crate::{Check, CheckOptions, Checked, Chunk, Host, Request, Summary, text};
 use peloton::Result;
 use peloton::engine::Sliced;
-use peloton::event::Results;
+use peloton::event::{RawBatch, Results};
 use peloton_truth::{Checker, EventRows, FittedState, Measured, Rules, StatePulls};
 use serde_json::json;
 
@@ -65,6 +67,10 @@ pub struct TrackCheck<R> {
     event: TrackRows,
     pulls: StatePulls,
     truth: Option<TruthOutput>,
+    losses: Option<Losses>,
+    against: Option<Against>,
+    /// Whether all events of the inputs are checked.
+    is_whole: bool,
 }
 
 impl<R: Results> TrackCheck<R> {
@@ -81,20 +87,33 @@ impl<R: Results> TrackCheck<R> {
         let (checker, known) = (Checker::new(rules), KnownHits::default());
         let (tables, truth) = (options.tables, options.truth_tables(request)?);
         let (event, pulls) = (TrackRows::default(), StatePulls::default());
-        Ok(Self { checker, known, tables, rows, event, pulls, truth })
+        let (losses, against) = (None, Against::open(options, rules)?);
+        let is_whole = request.events.count.is_none();
+        Ok(Self { checker, known, tables, rows, event, pulls, truth, losses, against, is_whole })
+    }
+
+    /// Has it find out, too, where particles were lost; `rules` are those of the sequence.
+    pub fn with_losses(self, of: Box<dyn FindLosses>, rules: Rules) -> Self {
+        Self { losses: Some(Losses::new(of, rules)), ..self }
     }
 }
 
-impl<B, R: Results> Check<B, R> for TrackCheck<R> {
-    fn add(&mut self, chunk: &Chunk<B, Sliced<R>>) -> Result<()> {
+impl<R: Results> Check<RawBatch, R> for TrackCheck<R> {
+    fn add(&mut self, chunk: &Chunk<RawBatch, Sliced<R>>) -> Result<()> {
         let events = chunk.result.events().zip(&chunk.beside.truth).zip(&chunk.beside.ids);
-        for (((tracks, event), truth), id) in events {
+        for (number, (((tracks, event), truth), id)) in events.enumerate() {
             self.event.clear();
             (self.rows)(tracks, event, &mut self.event);
             self.known.event(truth, self.event.iter().map(|(ids, _)| ids));
             self.checker.measured_event(truth, self.event.iter());
             let matches = self.checker.true_tracks().zip(self.checker.found());
             self.pulls.event(&truth.particles, matches, |track| self.event.states(track));
+            if let Some(losses) = &mut self.losses {
+                losses.event(&chunk.batch, number, truth, self.checker.found());
+            }
+            if let Some(against) = &mut self.against {
+                against.event(id, truth, self.checker.found())?;
+            }
             if let Some(tables) = &mut self.truth {
                 tables.add(EventRows::of_event(id, truth, &self.checker.last_event(truth)))?;
             }
@@ -116,6 +135,13 @@ impl<B, R: Results> Check<B, R> for TrackCheck<R> {
             text.push_str(&text::state_pulls(&pulls));
             json.insert("states".into(), json!({ "pulls": pulls }));
         }
-        Ok(Checked { text, json, is_right: true, failure: None })
+        if let Some(losses) = &self.losses {
+            let tables = losses.report();
+            text.push_str(&losses_text(&tables));
+            json.insert("lost".into(), json!(tables));
+        }
+        let mut checked = Checked { text, json, is_right: true, failure: None };
+        self.against.map_or(Ok(()), |against| against.finish(host, self.is_whole, &mut checked))?;
+        Ok(checked)
     }
 }

@@ -5,6 +5,7 @@ use super::inputs;
 use super::over_banks::{hits_by, pool, tracker_rules};
 use super::raw::{Found, RawSource, warn_of_format};
 use super::track_check::TrackRows;
+use crate::against::Against;
 use crate::display::{Gather, GatherTracks, HitsOf};
 use crate::embed::{self, AnyEngine, Events};
 use crate::summary::object;
@@ -239,6 +240,8 @@ impl System for VeloSystem {
             losses,
             tables: options.tables,
             rows: options.truth_tables(request)?,
+            against: Against::open(options, rules)?,
+            is_whole: request.events.count.is_none(),
         }))
     }
 
@@ -305,6 +308,9 @@ struct VeloCheck {
     losses: Option<VeloLosses>,
     tables: bool,
     rows: Option<TruthOutput>,
+    against: Option<Against>,
+    /// Whether all events of the inputs are checked.
+    is_whole: bool,
 }
 
 impl Check<VeloInputBatch, VeloTracks> for VeloCheck {
@@ -315,6 +321,9 @@ impl Check<VeloInputBatch, VeloTracks> for VeloCheck {
             self.checker.event(truth, tracks.hit_lists(event));
             if let Some(rows) = &mut self.rows {
                 rows.add(EventRows::of_event(id, truth, &self.checker.last_event(truth)))?;
+            }
+            if let Some(against) = &mut self.against {
+                against.event(id, truth, self.checker.found())?;
             }
             self.known.event(truth, tracks.hit_lists(event));
             let hits = match batch {
@@ -353,6 +362,7 @@ impl Check<VeloInputBatch, VeloTracks> for VeloCheck {
             checked.text.push_str(&text::velo_pulls(&pulls));
             checked.json.insert("states".into(), json!(pulls));
         }
+        self.against.map_or(Ok(()), |against| against.finish(host, self.is_whole, &mut checked))?;
         Ok(checked)
     }
 }

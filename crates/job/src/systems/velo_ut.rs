@@ -3,6 +3,7 @@
 use super::banks::NaiveDecoder;
 use super::over_banks::{OverBanks, Rows};
 use super::track_check::TrackRows;
+use crate::losses::{FindLosses, VeloUtLosses};
 use crate::{Config, Request};
 use peloton::Result;
 use peloton::chain::{UtDetector, VeloUt};
@@ -36,9 +37,12 @@ impl OverBanks for VeloUtSystem {
     }
 
     fn sequence(context: &VeloUtContext, config: &Config) -> Result<VeloUt> {
-        let velo = Velo::new(config.level()?, config.velo.clone())?;
-        let velo = velo.with_sensors(context.sensors.clone(), context.banks);
-        VeloUt::new(velo, context.ut.clone(), config.ut.clone())
+        VeloUt::new(context.velo(config)?, context.ut.clone(), config.ut.clone())
+    }
+
+    fn losses(context: &VeloUtContext, config: &Config) -> Result<Option<Box<dyn FindLosses>>> {
+        let losses = VeloUtLosses::new(context.velo(config)?, context.ut.clone(), config.ut.clone())?;
+        Ok(Some(Box::new(losses)))
     }
 
     fn is_preset(config: &Config) -> bool {
@@ -49,6 +53,13 @@ impl OverBanks for VeloUtSystem {
     fn decoders(context: &VeloUtContext) -> Vec<NaiveDecoder> {
         let velo = NaiveDecoder::Velo(context.sensors.clone(), context.banks);
         vec![velo, NaiveDecoder::Ut(Arc::new(context.ut.geometry.clone()))]
+    }
+}
+
+impl VeloUtContext {
+    fn velo(&self, config: &Config) -> Result<Velo> {
+        let velo = Velo::new(config.level()?, config.velo.clone())?;
+        Ok(velo.with_sensors(self.sensors.clone(), self.banks))
     }
 }
 

@@ -95,7 +95,8 @@ pub fn throughput(report: &Throughput) -> String {
         text.push_str(&table(&rows));
     }
     if !report.scan.is_empty() {
-        let mut rows = vec![["slice", "streams", "events/s"].map(String::from)];
+        let of = if report.device.is_some() { "streams" } else { "threads" };
+        let mut rows = vec![["slice".into(), of.into(), format!("{}s/s", report.summary.row)]];
         rows.extend(report.scan.iter().map(|point| {
             let rate = format!("{:.0}", point.events_per_second);
             [point.slice.to_string(), point.streams.to_string(), rate]

@@ -150,6 +150,7 @@ impl System for TimepixSystem {
             ("--rules", options.rules.is_some()),
             ("--tables", options.tables),
             ("--losses", options.losses),
+            ("--against", options.against.is_some()),
             ("--truth-output", options.truth_output.is_some()),
         ] {
             if is_given {

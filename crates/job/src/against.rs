@@ -1,0 +1,103 @@
+//! [`Against`]: tracks that were made elsewhere beside those that are checked, particle by particle.
+
+use crate::text;
+use crate::track_file::TrackFile;
+use crate::{CheckOptions, Checked, Host};
+use peloton::Result;
+use peloton::event::TruthEvent;
+use peloton_io::input::EventId;
+use peloton_truth::{PairedCategory, PairedChecker, Rules};
+use serde_json::json;
+use std::path::PathBuf;
+
+/// Pairs what is checked with the tracks of a file.
+pub struct Against {
+    path: PathBuf,
+    file: TrackFile,
+    checker: PairedChecker,
+}
+
+impl Against {
+    /// Opens the file, if one is named.
+    ///
+    /// # Errors
+    /// Those of the file.
+    pub fn open(options: &CheckOptions, rules: Rules) -> Result<Option<Self>> {
+        let Some(path) = &options.against else { return Ok(None) };
+        let (file, checker) = (TrackFile::open(path)?, PairedChecker::new(rules));
+        Ok(Some(Self { path: path.clone(), file, checker }))
+    }
+
+    /// Takes an event, and the particles that were found in it.
+    ///
+    /// # Errors
+    /// Those of the file.
+    pub fn event(
+        &mut self,
+        id: &EventId,
+        truth: &TruthEvent,
+        found: impl Iterator<Item = usize>,
+    ) -> Result<()> {
+        let tracks = self.file.tracks_of(id)?;
+        self.checker.event(truth, found, tracks.iter().map(|(hits, _)| hits.as_slice()));
+        Ok(())
+    }
+
+    /// Adds what was found to what is told of a check; `is_whole` where all events were checked, so that all of the file
+    /// was needed.
+    ///
+    /// # Errors
+    /// Those of the file.
+    pub fn finish(mut self, host: Host<'_>, is_whole: bool, checked: &mut Checked) -> Result<()> {
+        let name = self.path.display();
+        if is_whole && !host.is_cancelled() {
+            let rest = self.file.rest()?;
+            if rest > 0 {
+                host.warn(&format!("{name}: {} of other events than these", text::count(rest, "line")));
+            }
+        }
+        let categories = self.checker.report();
+        checked.text.push_str(&table(&name.to_string(), &categories));
+        checked
+            .json
+            .insert("paired".into(), json!({ "against": name.to_string(), "categories": categories }));
+        Ok(())
+    }
+}
+
+/// The pairs as text; categories without particles are left out.
+fn table(name: &str, categories: &[PairedCategory]) -> String {
+    let heads = [
+        "particles found",
+        "of",
+        "by both",
+        "here alone",
+        "there alone",
+        "by neither",
+        "here, 68 %",
+        "there, 68 %",
+        "share of here among alone, 68 %",
+    ];
+    let mut rows = vec![heads.map(String::from)];
+    let interval = |ends: Option<[f64; 2]>| {
+        ends.map_or("-".into(), |[low, high]| format!("{:.1} - {:.1} %", 100.0 * low, 100.0 * high))
+    };
+    for category in categories.iter().filter(|category| category.paired.particles() > 0) {
+        let PairedCategory { name, paired, .. } = category;
+        rows.push([
+            name.to_string(),
+            paired.particles().to_string(),
+            paired.both.to_string(),
+            paired.first_only.to_string(),
+            paired.second_only.to_string(),
+            paired.neither.to_string(),
+            interval(category.first_interval),
+            interval(category.second_interval),
+            interval(category.first_only_interval),
+        ]);
+    }
+    format!(
+        "\npaired with {name}: here are the tracks that are checked, there those of this file\n{}",
+        text::table(&rows)
+    )
+}

@@ -1,0 +1,164 @@
+//! [`Losses`]: where the particles that a sequence did not find were lost.
+//!
+//! A particle is asked for step by step. First whether the detectors and the stages before give what is needed of it: hits in
+//! enough layers, a Velo track, a track in the SciFi. Then the last search runs on this particle alone, in events made of
+//! its tracks and its hits:
+//!
+//! ```text
+//!   its own hits, later cuts open        nothing?  windows and tolerances lost it
+//!   its own hits, cuts as configured     nothing?  the cuts, or the classifier
+//!   all hits of the event                nothing?  hits of others, which fitted better
+//!   found until here                               other tracks, which took its hits or its place
+//! ```
+//! So every lost particle has one step, and the steps of a table add up. Nothing of this needs to be known to the searches.
+
+mod kept;
+mod long;
+mod scifi;
+mod velo_ut;
+
+pub use long::{LongLosses, Matching};
+pub use scifi::SciFiLosses;
+pub use velo_ut::VeloUtLosses;
+
+use crate::text;
+use peloton::engine::Sequence;
+use peloton::event::{Outcome, RawBatch, RawEvents, Results, TruthEvent, VeloTracks};
+use peloton::velo::{Velo, VeloInput, VeloSequenceWorkspace};
+use peloton_truth::{LossTable, Rules, StageLosses, TrackMatcher};
+
+/// Says of one sequence where it lost particles.
+pub trait FindLosses: Send {
+    /// The steps, in the order in which they are asked for.
+    fn steps(&self) -> &'static [&'static str];
+
+    /// The categories of particles that there are tables for.
+    fn categories(&self) -> &'static [&'static str];
+
+    /// Takes up an event: what the stages before make of it.
+    fn take(&mut self, banks: RawEvents<'_>, event: usize, truth: &TruthEvent);
+
+    /// The step that lost a particle of this event which no track is.
+    fn lost_at(&mut self, truth: &TruthEvent, particle: usize) -> usize;
+}
+
+/// How a search is run on one particle alone, from what helps it most to what it has in the event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Alone {
+    /// On its own hits, with all cuts behind the windows open.
+    Open,
+    /// On its own hits.
+    OwnHits,
+    /// On all hits of the event.
+    AllHits,
+}
+
+/// The first way in which a search does not find a particle, as a number; the next one when it does in all: then other tracks
+/// are to blame.
+fn step_alone(mut finds: impl FnMut(Alone) -> bool) -> usize {
+    const WAYS: [Alone; 3] = [Alone::Open, Alone::OwnHits, Alone::AllHits];
+    WAYS.iter().position(|&alone| !finds(alone)).unwrap_or(WAYS.len())
+}
+
+/// Tables of what a sequence lost.
+pub struct Losses {
+    of: Box<dyn FindLosses>,
+    rules: Rules,
+    tables: Vec<(&'static str, StageLosses)>,
+    found: Vec<bool>,
+}
+
+impl Losses {
+    /// Tables without particles; `rules` are those of the sequence.
+    pub fn new(of: Box<dyn FindLosses>, rules: Rules) -> Self {
+        let table = |&category: &&'static str| (category, StageLosses::new(of.steps()));
+        let tables = of.categories().iter().map(table).collect();
+        Self { of, rules, tables, found: Vec::new() }
+    }
+
+    /// Takes an event, and the particles that were found in it.
+    pub fn event(
+        &mut self,
+        banks: &RawBatch,
+        event: usize,
+        truth: &TruthEvent,
+        found: impl Iterator<Item = usize>,
+    ) {
+        self.found.clear();
+        self.found.resize(truth.particles.len(), false);
+        found.for_each(|particle| self.found[particle] = true);
+        self.of.take(banks.view(), event, truth);
+        for (number, particle) in truth.particles.iter().enumerate() {
+            // Most particles are in several categories, and one answer holds for all of them.
+            let mut lost_at = None;
+            for (category, table) in &mut self.tables {
+                if self.rules.holds(category, particle) == Some(true) {
+                    let is_lost = !self.found[number];
+                    let step = || self.of.lost_at(truth, number);
+                    table.add(is_lost.then(|| *lost_at.get_or_insert_with(step)));
+                }
+            }
+        }
+    }
+
+    /// The tables.
+    pub fn report(&self) -> Vec<LossTable> {
+        self.tables.iter().map(|(category, table)| table.table(category)).collect()
+    }
+}
+
+/// Tables as text.
+pub fn losses_text(tables: &[LossTable]) -> String {
+    let title = |table: &LossTable| format!("{}: {} of {} lost", table.category, table.lost, table.particles);
+    tables.iter().map(|table| text::stage_losses(&title(table), &table.stages)).collect()
+}
+
+/// Velo tracks of one event at a time, and which particles they are.
+pub struct VeloPart {
+    velo: Velo,
+    workspace: VeloSequenceWorkspace,
+    /// The event's tracks.
+    pub tracks: Outcome<VeloTracks>,
+    matcher: TrackMatcher,
+    /// The particles that each track is.
+    particles: Vec<Vec<usize>>,
+}
+
+impl VeloPart {
+    /// For a Velo with sensors.
+    pub fn new(velo: Velo) -> Self {
+        let (workspace, tracks) = Default::default();
+        Self { velo, workspace, tracks, matcher: TrackMatcher::new(Rules::Lhcb), particles: Vec::new() }
+    }
+
+    /// Finds the tracks of an event.
+    pub fn take(&mut self, banks: RawEvents<'_>, event: usize, truth: &TruthEvent) {
+        self.tracks.clear();
+        self.velo.run_range(VeloInput::Banks(banks), event..event + 1, &mut self.workspace, &mut self.tracks);
+        self.matcher.index(truth);
+        let lists = self.tracks.results.hit_lists(0);
+        self.particles = lists.map(|hits| self.matcher.particles(truth, hits)).collect();
+    }
+
+    /// Appends to `own` an event of the tracks that are this particle; says whether there are any.
+    pub fn append_own(&self, particle: usize, own: &mut VeloTracks) -> bool {
+        append_own(&self.tracks.results, &self.particles, particle, own)
+    }
+}
+
+/// Appends an event of those tracks of the first event of `tracks` that are a particle; says whether there are any.
+fn append_own<R: Results>(tracks: &R, particles: &[Vec<usize>], particle: usize, own: &mut R) -> bool {
+    let is_own = |track: usize| particles[track].contains(&particle);
+    kept::append_kept(own, tracks, is_own);
+    (0..particles.len()).any(is_own)
+}
+
+/// Whether the first event of an outcome has a track that is a particle of the event that the matcher has taken up.
+fn finds<'a>(
+    matcher: &mut TrackMatcher,
+    truth: &TruthEvent,
+    particle: usize,
+    mut tracks: impl Iterator<Item = &'a [u32]>,
+) -> bool {
+    tracks.any(|hits| matcher.particles(truth, hits).contains(&particle))
+}

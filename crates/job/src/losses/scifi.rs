@@ -1,0 +1,170 @@
+//! [`SciFiLosses`]: where the sequence `scifi` lost particles.
+
+use super::kept::append_kept;
+use super::{Alone, FindLosses, append_own, finds, step_alone};
+use peloton::engine::Sequence;
+use peloton::event::{Outcome, RawEvents, SciFiBatch, SciFiTracks, TruthEvent};
+use peloton::scifi::{SciFi, SciFiConfig, SciFiGeometry, SciFiScratch, SciFiWorkspace, SeedPass, decode};
+use peloton::{Result, Status};
+use peloton_truth::{Rules, TrackMatcher};
+use std::sync::Arc;
+
+/// The steps; the last four are those of [`Alone`].
+pub(super) const STEPS: [&str; 6] = [
+    "event not reconstructed",
+    "fewer hits than a track needs",
+    "windows and tolerances",
+    "classifier",
+    "hits of others",
+    "other tracks",
+];
+pub(super) const FAILED: usize = 0;
+const FEW_HITS: usize = 1;
+const ALONE: usize = 2;
+
+/// Layers of the SciFi: x, u, v, x in each of three stations.
+const LAYERS: usize = 12;
+/// Hits that tracks may share when the choice is open: all of them.
+const ALL_HITS: u32 = 12;
+
+/// Runs the search in the SciFi on single particles.
+pub struct SciFiLosses {
+    geometry: Arc<SciFiGeometry>,
+    scratch: SciFiScratch,
+    hits: Outcome<SciFiBatch>,
+    own_hits: SciFiBatch,
+    search: Search,
+    /// The event's tracks, and the particles that each of them is.
+    tracks: Outcome<SciFiTracks>,
+    particles: Vec<Vec<usize>>,
+}
+
+/// The search for the tracks of given hits.
+struct Search {
+    /// As configured, and with the choice open.
+    scifi: SciFi,
+    open: SciFi,
+    workspace: SciFiWorkspace,
+    matcher: TrackMatcher,
+    found: Outcome<SciFiTracks>,
+}
+
+impl SciFiLosses {
+    /// For a sequence over this detector; `make` makes one of a configuration.
+    ///
+    /// # Errors
+    /// Those of `make`.
+    pub fn new(
+        geometry: Arc<SciFiGeometry>,
+        config: &SciFiConfig,
+        make: impl Fn(SciFiConfig) -> Result<SciFi>,
+    ) -> Result<Self> {
+        let mut open = config.clone();
+        for choice in open.passes.iter_mut().filter_map(|pass| pass.choice.as_mut()) {
+            (choice.min_score, choice.shared_hits) = (f32::MIN, ALL_HITS);
+        }
+        let (scifi, open) = (make(config.clone())?, make(open)?);
+        let matcher = TrackMatcher::new(Rules::LhcbSeed);
+        let (workspace, found) = Default::default();
+        let search = Search { scifi, open, workspace, matcher, found };
+        let (scratch, hits, own_hits, tracks) = Default::default();
+        Ok(Self { geometry, scratch, hits, own_hits, search, tracks, particles: Vec::new() })
+    }
+
+    /// Whether the event was reconstructed.
+    pub(super) fn is_ok(&self) -> bool {
+        self.tracks.results.status[0] == Status::Ok
+    }
+
+    /// Appends to `own` an event of the tracks that are this particle; says whether there are any.
+    pub(super) fn append_own(&self, particle: usize, own: &mut SciFiTracks) -> bool {
+        append_own(&self.tracks.results, &self.particles, particle, own)
+    }
+}
+
+/// Whether a pass could make a track of hits in these layers of a half, one bit each.
+fn is_enough(pass: &SeedPass, layers: u32) -> bool {
+    let is_x = |layer: &usize| matches!(layer % 4, 0 | 3);
+    let has = |layer: usize| layers >> layer & 1 == 1;
+    let x: Vec<_> = (0..LAYERS).filter(is_x).map(has).collect();
+    let (all, in_x) = (layers.count_ones(), x.iter().filter(|has| **has).count() as u32);
+    let is_triplet = |kind: &[usize; 3]| kind.iter().all(|&layer| x[layer]);
+    in_x >= pass.min_x_hits
+        && all - in_x >= pass.min_uv_hits
+        && all >= pass.min_hits
+        && pass.triplets.iter().any(is_triplet)
+}
+
+impl Search {
+    fn finds(&mut self, truth: &TruthEvent, particle: usize, hits: &SciFiBatch, is_open: bool) -> bool {
+        let scifi = if is_open { &self.open } else { &self.scifi };
+        self.found.clear();
+        scifi.find(hits, 0..1, &mut self.workspace, &mut self.found);
+        finds(&mut self.matcher, truth, particle, self.found.results.hit_lists(0))
+    }
+}
+
+impl FindLosses for SciFiLosses {
+    fn steps(&self) -> &'static [&'static str] {
+        &STEPS
+    }
+
+    fn categories(&self) -> &'static [&'static str] {
+        &["02_long_P>5GeV", "03_long_P>3GeV", "10_UT+SciFi_P>3GeV"]
+    }
+
+    fn take(&mut self, banks: RawEvents<'_>, event: usize, truth: &TruthEvent) {
+        let Search { scifi, workspace, matcher, .. } = &mut self.search;
+        self.hits.clear();
+        decode(scifi.level(), &self.geometry, banks, event..event + 1, &mut self.scratch, &mut self.hits);
+        self.tracks.clear();
+        scifi.find(&self.hits.results, 0..1, workspace, &mut self.tracks);
+        matcher.index(truth);
+        let lists = self.tracks.results.hit_lists(0);
+        self.particles = lists.map(|hits| matcher.particles(truth, hits)).collect();
+    }
+
+    fn lost_at(&mut self, truth: &TruthEvent, particle: usize) -> usize {
+        if !self.is_ok() {
+            return FAILED;
+        }
+        let Self { search, own_hits, hits, .. } = self;
+        let hits = &hits.results;
+        own_hits.clear();
+        let ids = &truth.particles[particle].hits;
+        append_kept(own_hits, hits, |hit| ids.contains(&hits.id[hit]));
+        // Zones are halves of layers, lower and upper; tracks stay in their half.
+        let layers = |half: usize| {
+            let is_hit = |layer: &usize| !own_hits.of_zone(0, 2 * layer + half).is_empty();
+            (0..LAYERS).filter(is_hit).fold(0, |layers, layer| layers | 1 << layer)
+        };
+        let passes = &search.scifi.config().passes;
+        if ![0, 1].map(layers).iter().any(|&layers| passes.iter().any(|pass| is_enough(pass, layers))) {
+            return FEW_HITS;
+        }
+        ALONE
+            + step_alone(|alone| match alone {
+                Alone::Open => search.finds(truth, particle, own_hits, true),
+                Alone::OwnHits => search.finds(truth, particle, own_hits, false),
+                Alone::AllHits => search.finds(truth, particle, hits, true),
+            })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_track_needs_its_triplet_and_enough_hits() {
+        let pass = &SciFiConfig::default().passes[0];
+        assert_eq!((pass.min_x_hits, pass.min_uv_hits, pass.min_hits), (5, 4, 9));
+        let all = (1 << LAYERS) - 1;
+        assert!(is_enough(pass, all));
+        // Without the x layers 0 and 1 by z neither kind has its first hit; without one of them the other does.
+        assert!(is_enough(pass, all & !1) && !is_enough(pass, all & !0b1001));
+        // Without one layer of u and v, two, three.
+        assert!(is_enough(pass, all & !0b10) && is_enough(pass, all & !0b110));
+        assert!(!is_enough(pass, all & !0b10_0110));
+    }
+}
