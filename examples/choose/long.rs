@@ -131,6 +131,7 @@ fn choose(to_fit: &Tracks, to_choose: &Tracks, windows: [f32; 3]) -> Result<Opti
         max_chi2,
         min_response: 0.0,
         min_response_ut: 0.0,
+        min_response_before_ut: 0.0,
         ..LongConfig::preset(LongPreset::Best)
     };
     let names = if to_fit.ut.is_some() { &NAMES[..] } else { &NAMES[..INPUTS] };

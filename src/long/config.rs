@@ -5,6 +5,9 @@ use super::pair_ut_network::PAIRS_UT;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 
+/// A response of the network without the UT below which a pair is hardly ever taken with it.
+const LIKELY: f32 = 0.1;
+
 /// A ready configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -49,6 +52,8 @@ pub struct LongConfig {
     pub min_response: f32,
     /// The same with hits in the UT (`pair_ut_network.rs`).
     pub min_response_ut: f32,
+    /// Smallest response of the classifier without the UT of pairs that are looked for in the UT; at 0 all are.
+    pub min_response_before_ut: f32,
     /// Whether all pairs compete, the best first; else each SciFi track takes its best Velo track, and each Velo track the
     /// best of those.
     pub all_pairs: bool,
@@ -79,6 +84,7 @@ impl LongConfig {
             max_chi2: 2.0,
             min_response: 0.0,
             min_response_ut: 0.0,
+            min_response_before_ut: 0.0,
             all_pairs: false,
             momentum_error: 0.001,
         };
@@ -91,6 +97,7 @@ impl LongConfig {
                 max_chi2: 16.0,
                 min_response: PAIRS.threshold,
                 min_response_ut: PAIRS_UT.threshold,
+                min_response_before_ut: LIKELY,
                 all_pairs: true,
                 ..hlt1
             },
@@ -119,6 +126,7 @@ impl LongConfig {
             ("max_chi2", self.max_chi2),
             ("min_response", self.min_response),
             ("min_response_ut", self.min_response_ut),
+            ("min_response_before_ut", self.min_response_before_ut),
             ("momentum_error", self.momentum_error),
         ] {
             if !(0.0..=1e6).contains(&value) {

@@ -133,7 +133,8 @@ fn match_room<G: Gang>(
             pairs.list(g, &of.config, selected, scifi, scifi_range.clone());
             let with_ut = ut.zip(of.layout.as_ref());
             if let Some((ut, layout)) = with_ut {
-                let Matching { pairs, bent, attached, .. } = matching;
+                let Matching { selected, pairs, bent, attached, .. } = matching;
+                pairs.keep_likely(g, &of.config, selected, parts);
                 bent.take(of, parts, pairs);
                 attached.fill(g, layout, ut, event);
                 attached.attach(g, layout, bent);

@@ -96,7 +96,7 @@ impl Pairs {
         g: G,
         config: &LongConfig,
         selected: &Selected,
-        Parts { velo, scifi, .. }: Parts<'_>,
+        parts: Parts<'_>,
         ut: Option<&Attached>,
     ) {
         let least = if ut.is_some() { config.min_response_ut } else { config.min_response };
@@ -105,20 +105,7 @@ impl Pairs {
         }
         let value = |value| F32::splat(g, value);
         for at in (0..self.len).step_by(G::LANES) {
-            let lanes = Mask::first(g, self.len - at);
-            let none = U32::splat(g, 0);
-            let index = |column: &Column<u32>| lanes.select_u(U32::load(g, &column.padded()[at..]), none);
-            let (place, track) = (index(&self.place), index(&self.scifi));
-            let behind = Behind::gather(g, scifi, track);
-            let apart = Apart::new(g, config, &Before::gather(selected, place), &behind);
-            let velo_track = index(&self.velo);
-            let quality = Quality {
-                velo_hits: count_of(g, &velo.hit_start, velo_track),
-                velo_chi2: F32::gather(&velo.chi2, velo_track),
-                scifi_hits: count_of(g, &scifi.hit_start, track),
-                scifi_chi2: F32::gather(&scifi.chi2_y, track),
-            };
-            let inputs = apart.inputs(g, &quality);
+            let inputs = self.inputs(g, config, selected, parts, at);
             let response = match ut {
                 None => PAIRS.response(inputs),
                 Some(ut) => {
@@ -132,6 +119,58 @@ impl Pairs {
             let rank = taken.select_f(value(1.0) - response, value(f32::INFINITY));
             rank.store(&mut self.rank.padded_mut()[at..]);
         }
+    }
+
+    /// Drops the pairs that the classifier without the UT takes for most unlikely: hits in the UT cost more than it does.
+    #[inline(always)]
+    pub(super) fn keep_likely<G: Gang>(
+        &mut self,
+        g: G,
+        config: &LongConfig,
+        selected: &Selected,
+        parts: Parts<'_>,
+    ) {
+        let least = config.min_response_before_ut;
+        if least <= 0.0 {
+            return;
+        }
+        let mut kept = 0;
+        for at in (0..self.len).step_by(G::LANES) {
+            let response = PAIRS.response(self.inputs(g, config, selected, parts, at));
+            let likely = F32::splat(g, least).le(response) & Mask::first(g, self.len - at);
+            for column in [&mut self.velo, &mut self.place, &mut self.scifi] {
+                U32::load(g, &column.padded()[at..]).store_packed(&mut column.padded_mut()[kept..], likely);
+            }
+            let chi2 = F32::load(g, &self.chi2.padded()[at..]);
+            chi2.store_packed(&mut self.rank.padded_mut()[kept..], likely);
+            kept += chi2.store_packed(&mut self.chi2.padded_mut()[kept..], likely);
+        }
+        self.len = kept;
+    }
+
+    /// What the classifier is given of the pairs from `at` on.
+    #[inline(always)]
+    fn inputs<G: Gang>(
+        &self,
+        g: G,
+        config: &LongConfig,
+        selected: &Selected,
+        Parts { velo, scifi, .. }: Parts<'_>,
+        at: usize,
+    ) -> [F32<G>; 10] {
+        let (lanes, none) = (Mask::first(g, self.len - at), U32::splat(g, 0));
+        let index = |column: &Column<u32>| lanes.select_u(U32::load(g, &column.padded()[at..]), none);
+        let (place, track) = (index(&self.place), index(&self.scifi));
+        let behind = Behind::gather(g, scifi, track);
+        let apart = Apart::new(g, config, &Before::gather(selected, place), &behind);
+        let velo_track = index(&self.velo);
+        let quality = Quality {
+            velo_hits: count_of(g, &velo.hit_start, velo_track),
+            velo_chi2: F32::gather(&velo.chi2, velo_track),
+            scifi_hits: count_of(g, &scifi.hit_start, track),
+            scifi_chi2: F32::gather(&scifi.chi2_y, track),
+        };
+        apart.inputs(g, &quality)
     }
 }
 
@@ -232,25 +271,33 @@ impl<G: Gang> Apart<G> {
     /// particle bends, and as it leaves the beam, since what scatters it changes y and its slope together.
     #[inline(always)]
     fn inputs(&self, g: G, quality: &Quality<G>) -> [F32<G>; 10] {
-        let value = |value| F32::splat(g, value);
-        let along = |sign: F32<G>, of: F32<G>| sign.lt(value(0.0)).select_f(value(0.0) - of, of);
         let bend = self.change_x.abs();
-        let part =
-            |of: F32<G>, [constant, per_bend]: [f32; 2]| of / bend.mul_add(value(per_bend), value(constant));
-        let of_ln = |of: F32<G>, constant: f32| ln(of + value(constant));
         [
-            part(along(self.change_x, self.distance_x), SCATTERED[0]),
-            part(along(self.velo_ty, self.distance_y), SCATTERED[1]),
-            part(along(self.velo_ty, self.change_y), SCATTERED[2]),
-            of_ln(bend, 0.01),
-            of_ln(self.slope2.sqrt(), 0.005),
+            part(along(self.change_x, self.distance_x), bend, SCATTERED[0]),
+            part(along(self.velo_ty, self.distance_y), bend, SCATTERED[1]),
+            part(along(self.velo_ty, self.change_y), bend, SCATTERED[2]),
+            ln(bend + F32::splat(g, 0.01)),
+            ln(self.slope2.sqrt() + F32::splat(g, 0.005)),
             quality.scifi_hits,
             quality.scifi_chi2.sqrt(),
-            of_ln(self.chi2, 0.01),
+            ln(self.chi2 + F32::splat(g, 0.01)),
             quality.velo_hits,
-            of_ln(quality.velo_chi2, 1.0),
+            ln(quality.velo_chi2 + F32::splat(g, 1.0)),
         ]
     }
+}
+
+/// A distance with the sign that it has along another.
+#[inline(always)]
+fn along<G: Gang>(sign: F32<G>, of: F32<G>) -> F32<G> {
+    let zero = F32::splat(of.g, 0.0);
+    sign.lt(zero).select_f(zero - of, of)
+}
+
+/// A distance as a part of what scattering makes of it, for a change of the slope.
+#[inline(always)]
+fn part<G: Gang>(of: F32<G>, bend: F32<G>, [constant, per_bend]: [f32; 2]) -> F32<G> {
+    of / bend.mul_add(F32::splat(of.g, per_bend), F32::splat(of.g, constant))
 }
 
 /// How good the tracks of pairs are.

@@ -143,10 +143,14 @@ pub fn pairs(config: &LongConfig, Parts { velo, scifi, ut }: &Parts<'_>, event: 
     for other in scifi.of_event(event) {
         let accepted = velo.of_event(event).filter(|track| is_accepted(config, velo, *track));
         let found = accepted.filter_map(|track| pair(config, velo, scifi, track, other));
-        all.extend(found.map(|pair| match ut {
-            Some(ut) => pair.with_ut(velo, scifi, ut, event),
-            None => pair,
-        }));
+        match ut {
+            Some(ut) => {
+                let least = config.min_response_before_ut;
+                let likely = found.filter(|pair| least <= 0.0 || PAIRS.reference(pair.inputs) >= least);
+                all.extend(likely.map(|pair| pair.with_ut(velo, scifi, ut, event)));
+            }
+            None => all.extend(found),
+        }
     }
     let least = if ut.is_some() { config.min_response_ut } else { config.min_response };
     if least > 0.0 {

@@ -2,9 +2,9 @@
 //! from which both ends of a window come without a search.
 
 use super::config::LimitConfig;
-use super::layers::{HALF_LAYERS, HALVES, ZONE};
+use super::layers::{HALF_LAYERS, HALVES, X_LAYERS, ZONE};
 use crate::Status;
-use crate::event::{Column, SCIFI_ZONES, SciFiBatch};
+use crate::event::{Column, PAD, SCIFI_ZONES, SciFiBatch};
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
 
@@ -13,7 +13,7 @@ pub(super) const SLOTS: usize = HALVES * HALF_LAYERS;
 /// Sentinels before and behind the hits of a layer.
 const GUARD: usize = 8;
 /// x of the sentinels, far beyond every hit and every prediction that is searched for, mm.
-const FAR: f32 = 1e30;
+pub(super) const FAR: f32 = 1e30;
 /// What is searched for is cut off here, below the sentinels, mm.
 const SEARCHED: f32 = 1e29;
 /// The place of a hit that is not there: a sentinel.
@@ -28,6 +28,12 @@ const BUCKETS: usize = 832;
 const FINE_BUCKET: f32 = 2.0;
 const FINE_BUCKETS: usize = 3_328;
 
+/// Width of a cell in which hits are marked, mm, and cells: with the margin, which is more than rounding makes of a distance,
+/// the usual tolerances of 0.5, 1, and 1.5 mm are in two, three, and four cells at most.
+const CELL: f32 = 1.0625;
+const CELLS: usize = 6_272;
+const MARGIN: f32 = 0.002;
+
 /// The hits of an event, sorted by half, layer and x.
 #[derive(Debug, Default)]
 pub(super) struct Index {
@@ -40,8 +46,28 @@ pub(super) struct Index {
     end: [u32; SLOTS],
     /// Per layer and bucket the first hit in it or behind it.
     first: Column<u32>,
-    /// The x of that hit, per bucket of the fine table, of one layer at a time.
-    next: Column<f32>,
+    /// The same per bucket of the fine table, of one layer at a time; and the bits of that hit's x.
+    next_place: Column<u32>,
+    next: Column<u32>,
+    /// Per cell, a bit for each x layer that has a hit within the tolerance of some place in it.
+    marks: Column<u32>,
+    /// Bucket of each hit of a layer, while tables are made.
+    buckets: Column<u32>,
+}
+
+/// The first of the hits from `place` on that is not below `x`, and its x.
+#[inline(always)]
+fn not_below<G: Gang>(all: &[f32], place: U32<G>, x: F32<G>) -> (U32<G>, F32<G>) {
+    let mut hit = place;
+    let mut there = F32::gather(all, hit);
+    loop {
+        let below = there.lt(x);
+        if !below.any() {
+            return (hit, there);
+        }
+        hit = hit.count(below);
+        there = F32::gather(all, hit);
+    }
 }
 
 /// A layer of a half, to be searched.
@@ -60,22 +86,29 @@ fn bucket<G: Gang>(g: G, x: F32<G>, width: f32, buckets: usize) -> U32<G> {
     at.max(F32::splat(g, 0.0)).min(F32::splat(g, (buckets - 1) as f32)).to_i32().to_bits()
 }
 
-/// The same for one value: the same operations.
+/// Writes a value from `done` up to `upto`, and some more in whole gangs, which is written again later; the new `done`.
 #[inline(always)]
-fn bucket_of(x: f32, width: f32, buckets: usize) -> usize {
-    let at = x.mul_add(1.0 / width, REACH / width);
-    let at = if at > 0.0 { at } else { 0.0 };
-    let last = (buckets - 1) as f32;
-    (if at < last { at } else { last }) as usize
+fn fill_to<G: Gang>(g: G, row: &mut [u32], done: usize, upto: usize, value: u32) -> usize {
+    let value = U32::splat(g, value);
+    let mut at = done;
+    // Once in any case: most hits are near, and so no branch is guessed wrongly.
+    loop {
+        value.store(&mut row[at..]);
+        at += G::LANES;
+        if at >= upto {
+            return upto;
+        }
+    }
 }
 
 impl Index {
-    /// Takes over the hits of an event; says why it cannot.
+    /// Takes over the hits of an event, for a pass with this tolerance in x; says why it cannot.
     #[inline(always)]
     pub(super) fn fill<G: Gang>(
         &mut self,
         g: G,
         limits: &LimitConfig,
+        tolerance: f32,
         hits: &SciFiBatch,
         event: usize,
     ) -> Status {
@@ -105,12 +138,13 @@ impl Index {
             self.close(slot, &mut to);
         }
         self.tabulate(g);
+        self.mark(g, tolerance);
         Status::Ok
     }
 
-    /// Takes over the hits of another index that are not used.
+    /// Takes over the hits of another index that are not used, for a pass with this tolerance in x.
     #[inline(always)]
-    pub(super) fn keep_free<G: Gang>(&mut self, g: G, all: &Self, used: &[u32]) {
+    pub(super) fn keep_free<G: Gang>(&mut self, g: G, tolerance: f32, all: &Self, used: &[u32]) {
         let room = all.x.len();
         self.x.set_len(room);
         self.source.set_len(room);
@@ -130,6 +164,7 @@ impl Index {
         self.x.set_len(to);
         self.source.set_len(to);
         self.tabulate(g);
+        self.mark(g, tolerance);
     }
 
     /// Begins a layer.
@@ -172,49 +207,88 @@ impl Index {
     fn tabulate<G: Gang>(&mut self, g: G) {
         let (x, first) = (self.x.padded(), self.first.padded_mut());
         for slot in 0..SLOTS {
-            let mut done = slot * BUCKETS;
-            for hit in self.begin[slot]..self.end[slot] {
-                let upto = slot * BUCKETS + bucket_of(x[hit as usize], BUCKET, BUCKETS) + 1;
-                let value = U32::splat(g, hit);
-                // Whole gangs: what is written too much, in the next row too, is written again.
-                while done < upto {
-                    value.store(&mut first[done..]);
-                    done += G::LANES;
-                }
-                done = upto;
+            let (begin, end) = (self.begin[slot] as usize, self.end[slot] as usize);
+            let row = &mut first[slot * BUCKETS..][..BUCKETS + PAD];
+            self.buckets.reserve_total(end - begin);
+            let buckets = self.buckets.padded_mut();
+            for at in (begin..end).step_by(G::LANES) {
+                bucket(g, F32::load(g, &x[at..]), BUCKET, BUCKETS).store(&mut buckets[at - begin..]);
             }
-            let value = U32::splat(g, self.end[slot]);
-            while done < (slot + 1) * BUCKETS {
-                value.store(&mut first[done..]);
-                done += G::LANES;
+            let mut done = 0;
+            for (hit, &bucket) in (begin as u32..end as u32).zip(&buckets[..end - begin]) {
+                done = fill_to(g, row, done, bucket as usize + 1, hit);
+            }
+            fill_to(g, row, done, BUCKETS, end as u32);
+        }
+    }
+
+    /// Marks where hits of the x layers are near.
+    #[inline(always)]
+    fn mark<G: Gang>(&mut self, g: G, tolerance: f32) {
+        let reach = tolerance + MARGIN;
+        let wide = (2.0 * reach / CELL).ceil() as usize + 1;
+        self.marks.set_len(CELLS);
+        self.marks.fill(0);
+        let (x, marks) = (self.x.padded(), &mut self.marks[..CELLS]);
+        for slot in (0..SLOTS).filter(|slot| slot % HALF_LAYERS < X_LAYERS) {
+            let (begin, end) = (self.begin[slot] as usize, self.end[slot] as usize);
+            self.buckets.reserve_total(end - begin);
+            let cells = self.buckets.padded_mut();
+            for at in (begin..end).step_by(G::LANES) {
+                let from = F32::load(g, &x[at..]) - F32::splat(g, reach);
+                bucket(g, from, CELL, CELLS).store(&mut cells[at - begin..]);
+            }
+            for &cell in &cells[..end - begin] {
+                let cell = cell as usize;
+                marks[cell..(cell + wide).min(CELLS)].iter_mut().for_each(|mark| *mark |= 1 << slot);
             }
         }
     }
 
-    /// Makes the fine table for a layer.
+    /// Makes the fine tables for a layer.
     #[inline(always)]
     pub(super) fn look_closely<G: Gang>(&mut self, g: G, half: usize, layer: usize) {
         let slot = half * HALF_LAYERS + layer;
         self.next.set_len(FINE_BUCKETS);
-        let (x, next) = (self.x.padded(), self.next.padded_mut());
-        let mut done = 0;
-        for &x in &x[self.begin[slot] as usize..self.end[slot] as usize] {
-            let upto = bucket_of(x, FINE_BUCKET, FINE_BUCKETS) + 1;
-            let value = F32::splat(g, x);
-            while done < upto {
-                value.store(&mut next[done..]);
-                done += G::LANES;
-            }
-            done = upto;
+        self.next_place.set_len(FINE_BUCKETS);
+        let (begin, end) = (self.begin[slot] as usize, self.end[slot] as usize);
+        let (x, places) = (self.x.padded(), self.next_place.padded_mut());
+        self.buckets.reserve_total(end - begin);
+        let buckets = self.buckets.padded_mut();
+        for at in (begin..end).step_by(G::LANES) {
+            bucket(g, F32::load(g, &x[at..]), FINE_BUCKET, FINE_BUCKETS).store(&mut buckets[at - begin..]);
         }
-        next[done..FINE_BUCKETS].fill(FAR);
+        let (mut done, next) = (0, self.next.padded_mut());
+        for (hit, &bucket) in (begin as u32..end as u32).zip(&buckets[..end - begin]) {
+            let upto = bucket as usize + 1;
+            fill_to(g, next, done, upto, x[hit as usize].to_bits());
+            done = fill_to(g, places, done, upto, hit);
+        }
+        fill_to(g, next, done, FINE_BUCKETS, FAR.to_bits());
+        fill_to(g, places, done, FINE_BUCKETS, end as u32);
     }
 
     /// A hit at or before the first one that is not below `x`, of the layer of [`look_closely`](Self::look_closely): when
     /// this one is too large, there is none.
     #[inline(always)]
     pub(super) fn next<G: Gang>(&self, g: G, x: F32<G>) -> F32<G> {
-        F32::gather(self.next.padded(), bucket(g, x, FINE_BUCKET, FINE_BUCKETS))
+        U32::gather(self.next.padded(), bucket(g, x, FINE_BUCKET, FINE_BUCKETS)).as_f32()
+    }
+
+    /// The first hit of that layer that is not below `x`, or the sentinel behind the last, and its x.
+    #[inline(always)]
+    pub(super) fn first_from<G: Gang>(&self, g: G, x: F32<G>) -> (U32<G>, F32<G>) {
+        let x = x.min(F32::splat(g, SEARCHED));
+        let bucket = bucket(g, x, FINE_BUCKET, FINE_BUCKETS);
+        let place = U32::gather(self.next_place.padded(), bucket);
+        not_below(self.x.padded(), place, x)
+    }
+
+    /// Lanes where a hit of an x layer may be within the tolerance that the index was made for.
+    #[inline(always)]
+    pub(super) fn is_marked<G: Gang>(&self, g: G, half: usize, layer: usize, x: F32<G>) -> Mask<G> {
+        let marks = U32::gather(self.marks.padded(), bucket(g, x, CELL, CELLS));
+        U32::splat(g, 0).lt(marks & U32::splat(g, 1 << (half * HALF_LAYERS + layer)))
     }
 
     /// A layer of a half.
@@ -249,16 +323,7 @@ impl Layer<'_> {
     #[inline(always)]
     pub(super) fn lower_bound<G: Gang>(&self, g: G, x: F32<G>) -> (U32<G>, F32<G>) {
         let x = x.min(F32::splat(g, SEARCHED));
-        let mut hit = U32::gather(self.first, bucket(g, x, BUCKET, BUCKETS));
-        let mut there = F32::gather(self.x, hit);
-        loop {
-            let below = there.lt(x);
-            if !below.any() {
-                return (hit, there);
-            }
-            hit = hit.count(below);
-            there = F32::gather(self.x, hit);
-        }
+        not_below(self.x, U32::gather(self.first, bucket(g, x, BUCKET, BUCKETS)), x)
     }
 
     /// The hit nearest to `x`; of two that are equally near the lower one.
@@ -268,27 +333,6 @@ impl Layer<'_> {
         let below = above - U32::splat(g, 1);
         let below_x = F32::gather(self.x, below);
         let (up, down) = (above_x - x, x - below_x);
-        let is_below = down.le(up);
-        Nearest {
-            hit: is_below.select_u(below, above),
-            x: is_below.select_f(below_x, above_x),
-            distance: is_below.select_f(down, up),
-        }
-    }
-    /// The same of the hits from `begin` to `end`; far away when there is none.
-    #[inline(always)]
-    pub(super) fn nearest_within<G: Gang>(&self, g: G, x: F32<G>, begin: U32<G>, end: U32<G>) -> Nearest<G> {
-        let (first, first_x) = self.lower_bound(g, x);
-        let above = first.max(begin).min(end);
-        let below = above - U32::splat(g, 1);
-        let far = F32::splat(g, FAR);
-        let above_x = match above.eq(first).all() {
-            true => first_x,
-            false => F32::gather(self.x, above),
-        };
-        let below_x = F32::gather(self.x, below);
-        let up = above.lt(end).select_f((above_x - x).abs(), far);
-        let down = below.lt(begin).select_f(far, (x - below_x).abs());
         let is_below = down.le(up);
         Nearest {
             hit: is_below.select_u(below, above),

@@ -7,7 +7,7 @@ use super::find::track::Track;
 use super::find::{ChooseScratch, FindScratch, HalfHits, PassCounts, PassRules};
 use super::geometry::SciFiGeometry;
 use super::index::{Index, NO_HIT};
-use super::layers::{BY_Z, HALVES};
+use super::layers::{BY_Z, HALF_LAYERS, HALVES};
 use super::state::{Pattern, States};
 use crate::engine::{Sequence, Stage, detector_stages};
 use crate::event::{BankKind, Outcome, RawBatch, RawEvents, SciFiBatch, SciFiTracks, StageClock, Truncation};
@@ -82,9 +82,11 @@ impl SciFi {
     /// errors of the hits, and by scattering at 1 GeV/c.
     pub(crate) fn turn(&self, ids: &[u32]) -> [f32; 2] {
         let layers = ids.iter().fold(0u32, |layers, id| layers | 1 << (id >> LAYER_SHIFT & 0xF));
-        let has = |layer: usize| BY_Z.iter().position(|one| *one == layer);
-        let has = |layer: usize| has(layer).is_some_and(|at| layers >> (FIRST_LAYER + at) & 1 == 1);
-        self.states.turn(Pattern::new(has))
+        let mut has = [false; HALF_LAYERS];
+        for (at, layer) in BY_Z.into_iter().enumerate() {
+            has[layer] = layers >> (FIRST_LAYER + at) & 1 == 1;
+        }
+        self.states.turn(Pattern::new(|layer| has[layer]))
     }
 
     /// Finds the tracks of events of `range`, given their hits, and appends them to `out`, in order. An event that cannot
@@ -228,7 +230,7 @@ fn sort_room<G: Gang>(
 ) -> Status {
     g.vectorize(
         #[inline(always)]
-        || scratch.index[0].fill(g, &of.config.limits, hits, event),
+        || scratch.index[0].fill(g, &of.config.limits, of.config.passes[0].x_tolerance, hits, event),
     )
 }
 
@@ -294,8 +296,8 @@ fn choose_room<G: Gang>(g: G, of: &SciFi, pass: usize, scratch: &mut SeedingScra
                 }
             }
             all.extend_from_slice(tracks);
-            if pass + 1 < of.config.passes.len() {
-                next.keep_free(g, present, choose.used.padded());
+            if let Some(pass) = of.config.passes.get(pass + 1) {
+                next.keep_free(g, pass.x_tolerance, present, choose.used.padded());
             }
         },
     );

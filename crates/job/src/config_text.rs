@@ -218,6 +218,10 @@ const MEANINGS: &[(&str, &[(&str, &str)])] = &[
             ("min_response", "smallest response of the classifier of pairs, 0 to 1; at 0 it is not asked"),
             ("min_response_ut", "the same with hits in the UT, of the sequence long-ut"),
             (
+                "min_response_before_ut",
+                "smallest response without the UT of pairs that are looked for in the UT; at 0 all are",
+            ),
+            (
                 "all_pairs",
                 "whether all pairs compete, the best first, or each SciFi track takes its best Velo track",
             ),

@@ -6,6 +6,8 @@ use crate::event::Column;
 use crate::scifi::config::SeedPass;
 use crate::scifi::index::NO_HIT;
 use crate::scifi::layers::X_LAYERS;
+use crate::simd::Gang;
+use crate::simd::varying::{F32, Mask, U32};
 
 /// Values this near are the same candidate's.
 const SAME: f32 = 0.01;
@@ -22,8 +24,9 @@ impl CloneScratch {
     /// Writes the candidates that are the best of enough of their hits to `kept`, in the order of their kind, first, last
     /// and middle hit.
     #[inline(always)]
-    pub(super) fn keep_best(
+    pub(super) fn keep_best<G: Gang>(
         &mut self,
+        g: G,
         HalfHits { index, half }: HalfHits<'_>,
         pass: &SeedPass,
         candidates: &Candidates,
@@ -41,23 +44,33 @@ impl CloneScratch {
         }
         // What stands for a missing hit is nobody's.
         smallest[NO_HIT as usize] = f32::NEG_INFINITY;
-        keys.clear();
-        for candidate in 0..candidates.len {
-            let value = candidates.value.padded()[candidate];
-            let (mut own, mut hits) = (0, 0);
+        kept.clear();
+        kept.reserve_total(candidates.len);
+        let mut len = 0;
+        let (none, same) = (U32::splat(g, NO_HIT), F32::splat(g, SAME));
+        for at in (0..candidates.len).step_by(G::LANES) {
+            let value = F32::load(g, &candidates.value.padded()[at..]);
+            let (mut own, mut hits) = (none, none);
             for column in &candidates.hits {
-                let hit = column.padded()[candidate];
-                own += u32::from((smallest[hit as usize] - value).abs() < SAME);
-                hits += u32::from(hit != NO_HIT);
+                let hit = U32::load(g, &column.padded()[at..]);
+                own = own.count((F32::gather(smallest.padded(), hit) - value).abs().lt(same));
+                hits = hits.count(none.lt(hit));
             }
-            let enough = if hits == X_LAYERS as u32 { pass.min_own_of_six } else { pass.min_own_hits };
-            if own >= enough {
-                let kind = candidates.kind.padded()[candidate];
-                let [first, middle, last] = pass.triplets[kind as usize]
-                    .map(|layer| u64::from(candidates.hits[layer].padded()[candidate]));
-                let key = u64::from(kind) << 60 | first << 40 | last << 20 | middle;
-                keys.push((key, candidate as u32));
-            }
+            let has_all = hits.eq(U32::splat(g, X_LAYERS as u32));
+            let least =
+                has_all.select_u(U32::splat(g, pass.min_own_of_six), U32::splat(g, pass.min_own_hits));
+            let best = !own.lt(least) & Mask::first(g, candidates.len - at);
+            let number = U32::splat(g, at as u32) + U32::iota(g);
+            len += number.store_packed(&mut kept.padded_mut()[len..], best);
+        }
+        keys.clear();
+        for &candidate in &kept.padded()[..len] {
+            let at = candidate as usize;
+            let kind = candidates.kind.padded()[at];
+            let place = |layer: usize| u64::from(candidates.hits[layer].padded()[at]);
+            let [first, middle, last] = pass.triplets[kind as usize];
+            let [first, middle, last] = [place(first), place(middle), place(last)];
+            keys.push((u64::from(kind) << 60 | first << 40 | last << 20 | middle, candidate));
         }
         keys.sort_unstable();
         kept.clear();

@@ -5,7 +5,7 @@ use super::occupancy::Occupancy;
 use super::triplets::Candidates;
 use crate::event::Column;
 use crate::scifi::config::SeedPass;
-use crate::scifi::index::{Index, NO_HIT};
+use crate::scifi::index::{FAR, Index, NO_HIT, Nearest};
 use crate::scifi::layers::{SLOPE, UV_LAYERS, X_LAYERS, Z, Z_REFERENCE, bend};
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
@@ -15,6 +15,8 @@ const INNER: f32 = 2.0;
 const OUTER: f32 = 2_700.0;
 /// Layers in which a search begins.
 const FIRST_LAYERS: usize = 2;
+/// Hits that are looked at in one step.
+const UNROLL: usize = 4;
 /// The winner of tracks that have none.
 pub(super) const NONE: u32 = u32::MAX;
 
@@ -24,38 +26,40 @@ struct Ranges {
     x: [Column<f32>; UV_LAYERS],
     begin: [Column<u32>; UV_LAYERS],
     end: [Column<u32>; UV_LAYERS],
-    /// The same three in one piece, the latter two as bits: one access where trials look them up.
-    records: [Column<[f32; 4]>; UV_LAYERS],
     /// Fewest hits in these layers.
     need: Column<u32>,
+    /// x of the hits that one track may have, layer by layer, and far ones behind them.
+    hits: [Column<f32>; UV_LAYERS],
 }
 
-/// Tracks in x with the hits that were found so far.
+/// A track in x in one layer, and the hits that it may have there.
+#[derive(Clone, Copy, Default)]
+struct Window<'a> {
+    /// x of the track at y = 0.
+    x: f32,
+    /// x of the hits, and far ones behind them.
+    hits: &'a [f32],
+    /// Place of the first of them, and their number.
+    begin: u32,
+    len: usize,
+}
+
+/// A track in x that is followed from its hits in a first layer.
+#[derive(Clone, Copy)]
+struct Start<'a> {
+    track: usize,
+    first: usize,
+    /// Fewest hits.
+    need: u32,
+    windows: &'a [Window<'a>; UV_LAYERS],
+}
+
+/// Tracks in x with hits enough.
 #[derive(Debug, Default)]
 struct Trials {
     track: Column<u32>,
     hits: [Column<u32>; UV_LAYERS],
-    /// y / z so far.
-    slope: Column<f32>,
-    /// Layers that may still be missed.
-    spare: Column<u32>,
     len: usize,
-}
-
-/// One layer that trials from a first layer on are followed into.
-#[derive(Clone, Copy)]
-struct Step<'a> {
-    ranges: &'a Ranges,
-    first: usize,
-    layer: usize,
-}
-
-/// Trials from a first layer on that have been through all layers.
-#[derive(Clone, Copy)]
-struct Followed<'a> {
-    ranges: &'a Ranges,
-    trials: &'a Trials,
-    first: usize,
 }
 
 /// Tracks with enough hits, and their lines in y.
@@ -123,14 +127,18 @@ impl ConfirmScratch {
         let layers = Layers::new();
         let Self { ranges, trials, confirmed } = self;
         ranges.find(g, &layers, of);
-        confirmed.len = 0;
-        for first in 0..FIRST_LAYERS {
-            trials.begin(g, &layers, of, ranges, first);
-            for layer in first + 1..UV_LAYERS {
-                trials.follow(g, &layers, of, Step { ranges, first, layer }, counts);
+        trials.len = 0;
+        for track in 0..of.tracks.len() {
+            let mut need = ranges.need[track];
+            let windows = ranges.windows(g, of.index, track);
+            for first in 0..FIRST_LAYERS {
+                // What has fewer hits than another cannot win.
+                need = trials.follow(g, &layers, of, Start { track, first, need, windows: &windows }, counts);
             }
-            confirmed.fit(g, &layers, of, Followed { ranges, trials, first }, counts);
         }
+        confirmed.fit(g, &layers, of, ranges, trials);
+        let fitted = trials.len.next_multiple_of(G::LANES);
+        counts.add_all(trials.len, fitted);
         confirmed.choose(of.tracks.len());
     }
 }
@@ -155,10 +163,10 @@ impl Ranges {
             }
             let need = need.max(U32::splat(g, of.pass.min_uv_hits));
             need.store(&mut self.need.padded_mut()[at..]);
-            let [a, b, c] = of.candidates.parameters.each_ref().map(
-                #[inline(always)]
-                |column| F32::gather(column.padded(), candidate),
-            );
+            let [a, b, c] = &of.candidates.parameters;
+            let a = F32::gather(a.padded(), candidate);
+            let b = F32::gather(b.padded(), candidate);
+            let c = F32::gather(c.padded(), candidate);
             for layer in 0..UV_LAYERS {
                 let value = |value| F32::splat(g, value);
                 let x = c.mul_add(value(layers.bend[layer]), b.mul_add(value(layers.d[layer]), a));
@@ -174,130 +182,141 @@ impl Ranges {
                 end.max(begin).store(&mut self.end[layer].padded_mut()[at..]);
             }
         }
-        for layer in 0..UV_LAYERS {
-            self.records[layer].set_len(tracks);
-            for track in 0..tracks {
-                let bits = [self.begin[layer][track], self.end[layer][track]].map(f32::from_bits);
-                self.records[layer][track] = [self.x[layer][track], bits[0], bits[1], 0.0];
+    }
+
+    /// A track in all layers.
+    #[inline(always)]
+    fn windows<G: Gang>(&mut self, g: G, index: &Index, track: usize) -> [Window<'_>; UV_LAYERS] {
+        let Self { x, begin, end, hits, .. } = self;
+        let mut windows = [Window::default(); UV_LAYERS];
+        for (layer, (window, hits)) in windows.iter_mut().zip(hits).enumerate() {
+            let (begin, end) = (begin[layer][track], end[layer][track]);
+            let len = (end - begin) as usize;
+            let padded = len + UNROLL + 1;
+            hits.reserve_total(padded);
+            let hits = hits.padded_mut();
+            for at in (0..padded).step_by(G::LANES) {
+                let there = Mask::first(g, len.saturating_sub(at));
+                let x = F32::load(g, &index.x.padded()[begin as usize + at..]);
+                there.select_f(x, F32::splat(g, FAR)).store(&mut hits[at..]);
             }
+            *window = Window { x: x[layer][track], hits: &hits[..padded], begin, len };
+        }
+        windows
+    }
+}
+
+impl Window<'_> {
+    /// The nearest of the hits, of two that are equally near the lower one; far away when there is none. All hits are looked
+    /// at in turn: they are few, and this is faster than a search with a table, which lanes would have to gather from.
+    #[inline(always)]
+    fn nearest<G: Gang>(&self, g: G, x: F32<G>) -> Nearest<G> {
+        let mut place = U32::splat(g, self.begin);
+        let (mut below_x, mut above_x) = (F32::splat(g, -FAR), F32::splat(g, self.hits[0]));
+        for at in (0..self.len).step_by(UNROLL) {
+            let hits: &[f32] = &self.hits[at..=at + UNROLL];
+            for number in 0..UNROLL {
+                let is_below = F32::splat(g, hits[number]).lt(x);
+                below_x = is_below.select_f(F32::splat(g, hits[number]), below_x);
+                above_x = is_below.select_f(F32::splat(g, hits[number + 1]), above_x);
+                place = place.count(is_below);
+            }
+        }
+        let (up, down) = (above_x - x, x - below_x);
+        let is_below = down.le(up);
+        Nearest {
+            hit: is_below.select_u(place - U32::splat(g, 1), place),
+            x: is_below.select_f(below_x, above_x),
+            distance: is_below.select_f(down, up),
         }
     }
 }
 
 impl Trials {
-    /// One trial for each track and each of its hits in layer `first`.
-    #[inline(always)]
-    fn begin<G: Gang>(&mut self, g: G, layers: &Layers, of: &Half<'_>, ranges: &Ranges, first: usize) {
-        self.len = 0;
-        let most = (UV_LAYERS - first) as u32;
-        for track in 0..of.tracks.len() {
-            let (begin, end) = (ranges.begin[first][track] as usize, ranges.end[first][track] as usize);
-            let need = ranges.need[track];
-            if need > most {
-                continue;
-            }
-            self.reserve(end - begin);
-            let x = F32::splat(g, ranges.x[first][track]);
-            for at in (begin..end).step_by(G::LANES) {
-                let hit = U32::splat(g, at as u32) + U32::iota(g);
-                let y =
-                    (x - F32::load(g, &of.index.x.padded()[at..])) * F32::splat(g, layers.per_slope[first]);
-                let to = self.len + at - begin;
-                U32::splat(g, track as u32).store(&mut self.track.padded_mut()[to..]);
-                U32::splat(g, most - need).store(&mut self.spare.padded_mut()[to..]);
-                hit.store(&mut self.hits[first].padded_mut()[to..]);
-                (y * F32::splat(g, layers.per_z[first])).store(&mut self.slope.padded_mut()[to..]);
-            }
-            self.len += end - begin;
-        }
-    }
-
     #[inline(always)]
     fn reserve(&mut self, more: usize) {
         let len = self.len + more;
         self.hits.iter_mut().for_each(|column| column.reserve_total(len));
         self.track.reserve_total(len);
-        self.spare.reserve_total(len);
-        self.slope.reserve_total(len);
     }
 
-    /// Takes in the nearest hit of a layer, and drops the trials that cannot get enough hits any more.
+    /// Follows a track from each of its hits in a first layer, one lane a hit, through the layers behind: in each it takes in
+    /// the nearest hit. What cannot get enough hits is dropped. Says how many hits the best has, or are needed.
     #[inline(always)]
     fn follow<G: Gang>(
         &mut self,
         g: G,
         layers: &Layers,
         of: &Half<'_>,
-        Step { ranges, first, layer }: Step<'_>,
+        Start { track, first, mut need, windows }: Start<'_>,
         counts: &mut Occupancy,
-    ) {
-        let searched = of.index.layer(of.half, X_LAYERS + layer);
+    ) -> u32 {
         let value = |value| F32::splat(g, value);
         let (one, none) = (U32::splat(g, 1), U32::splat(g, NO_HIT));
-        let mut kept = 0;
-        for at in (0..self.len).step_by(G::LANES) {
-            let here = Mask::first(g, self.len - at);
-            counts.add(g, here);
-            let track = U32::load(g, &self.track.padded()[at..]);
-            let slope = F32::load(g, &self.slope.padded()[at..]);
-            let spare = U32::load(g, &self.spare.padded()[at..]);
-            let [track_x, begin, end, _] =
-                F32::load_records(g, ranges.records[layer].padded(), &self.track.padded()[at..]);
-            let (begin, end) = (begin.to_bits(), end.to_bits());
-            let expected = (slope * value(layers.z[layer])).neg_mul_add(value(layers.slope[layer]), track_x);
-            let nearest = searched.nearest_within(g, expected, begin, end);
-            let is_near = nearest.distance.lt(value(of.pass.uv_tolerance));
-            let y = (track_x - nearest.x) * value(layers.per_slope[layer]);
-            let mean = y.mul_add(value(layers.per_z[layer]), slope) * value(0.5);
-            let alive = (is_near | none.lt(spare)) & here;
-            for column in &mut self.hits[first..layer] {
-                U32::load(g, &column.padded()[at..]).store_packed(&mut column.padded_mut()[kept..], alive);
+        let from = &windows[first];
+        self.reserve(from.len);
+        for at in (0..from.len).step_by(G::LANES) {
+            let Some(misses) = ((UV_LAYERS - first) as u32).checked_sub(need) else { break };
+            let mut alive = Mask::first(g, from.len - at);
+            let place = from.begin as usize + at;
+            let mut hits = [none; UV_LAYERS];
+            hits[first] = U32::splat(g, place as u32) + U32::iota(g);
+            let y = (value(from.x) - F32::load(g, &of.index.x.padded()[place..]))
+                * value(layers.per_slope[first]);
+            let mut slope = y * value(layers.per_z[first]);
+            let mut spare = U32::splat(g, misses);
+            for layer in first + 1..UV_LAYERS {
+                counts.add(g, alive);
+                let track_x = value(windows[layer].x);
+                let expected =
+                    (slope * value(layers.z[layer])).neg_mul_add(value(layers.slope[layer]), track_x);
+                let nearest = windows[layer].nearest(g, expected);
+                let is_near = nearest.distance.lt(value(of.pass.uv_tolerance));
+                let y = (track_x - nearest.x) * value(layers.per_slope[layer]);
+                let mean = y.mul_add(value(layers.per_z[layer]), slope) * value(0.5);
+                alive = (is_near | none.lt(spare)) & alive;
+                if !alive.any() {
+                    break;
+                }
+                hits[layer] = is_near.select_u(nearest.hit, none);
+                slope = is_near.select_f(mean, slope);
+                spare = is_near.select_u(spare, spare - one);
             }
-            let hit = is_near.select_u(nearest.hit, none);
-            hit.store_packed(&mut self.hits[layer].padded_mut()[kept..], alive);
-            track.store_packed(&mut self.track.padded_mut()[kept..], alive);
-            let slope = is_near.select_f(mean, slope);
-            slope.store_packed(&mut self.slope.padded_mut()[kept..], alive);
-            let spare = is_near.select_u(spare, spare - one);
-            kept += spare.store_packed(&mut self.spare.padded_mut()[kept..], alive);
+            if alive.any() {
+                need += spare.reduce_max(alive);
+                U32::splat(g, track as u32).store(&mut self.track.padded_mut()[self.len..]);
+                let mut count = 0;
+                for (hit, column) in hits.into_iter().zip(&mut self.hits) {
+                    count = hit.store_packed(&mut column.padded_mut()[self.len..], alive);
+                }
+                self.len += count;
+            }
         }
-        self.len = kept;
+        need
     }
 }
 
 impl Confirmed {
     /// Fits lines to the y of the trials that are left, and appends them.
     #[inline(always)]
-    fn fit<G: Gang>(
-        &mut self,
-        g: G,
-        layers: &Layers,
-        of: &Half<'_>,
-        Followed { ranges, trials, first }: Followed<'_>,
-        counts: &mut Occupancy,
-    ) {
-        let to = self.len;
-        self.len += trials.len;
-        self.hits.iter_mut().for_each(|column| column.set_len(to + trials.len));
+    fn fit<G: Gang>(&mut self, g: G, layers: &Layers, of: &Half<'_>, ranges: &Ranges, trials: &Trials) {
+        self.len = trials.len;
+        self.hits.iter_mut().for_each(|column| column.set_len(trials.len));
         for column in [&mut self.track, &mut self.count] {
-            column.set_len(to + trials.len);
+            column.set_len(trials.len);
         }
         for column in [&mut self.y, &mut self.slope, &mut self.chi2] {
-            column.set_len(to + trials.len);
+            column.set_len(trials.len);
         }
         let (zero, one, none) = (F32::splat(g, 0.0), F32::splat(g, 1.0), U32::splat(g, NO_HIT));
         for at in (0..trials.len).step_by(G::LANES) {
-            counts.add(g, Mask::first(g, trials.len - at));
             let track = U32::load(g, &trials.track.padded()[at..]);
             let mut y = [zero; UV_LAYERS];
             let mut there = [Mask::first(g, 0); UV_LAYERS];
             let mut sums = [zero; 5];
             for layer in 0..UV_LAYERS {
-                let hit = match layer < first {
-                    true => none,
-                    false => U32::load(g, &trials.hits[layer].padded()[at..]),
-                };
-                hit.store(&mut self.hits[layer].padded_mut()[to + at..]);
+                let hit = U32::load(g, &trials.hits[layer].padded()[at..]);
+                hit.store(&mut self.hits[layer].padded_mut()[at..]);
                 let x = F32::gather(ranges.x[layer].padded(), track);
                 let hit_x = F32::gather(of.index.x.padded(), hit);
                 there[layer] = none.lt(hit);
@@ -319,11 +338,11 @@ impl Confirmed {
                 let left = y[layer] - slope.mul_add(F32::splat(g, layers.d[layer]), at_reference);
                 chi2 = there[layer].select_f(left.mul_add(left, chi2), chi2);
             }
-            track.store(&mut self.track.padded_mut()[to + at..]);
-            n.to_i32().to_bits().store(&mut self.count.padded_mut()[to + at..]);
-            at_reference.store(&mut self.y.padded_mut()[to + at..]);
-            slope.store(&mut self.slope.padded_mut()[to + at..]);
-            chi2.store(&mut self.chi2.padded_mut()[to + at..]);
+            track.store(&mut self.track.padded_mut()[at..]);
+            n.to_i32().to_bits().store(&mut self.count.padded_mut()[at..]);
+            at_reference.store(&mut self.y.padded_mut()[at..]);
+            slope.store(&mut self.slope.padded_mut()[at..]);
+            chi2.store(&mut self.chi2.padded_mut()[at..]);
         }
     }
 

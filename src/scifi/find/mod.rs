@@ -4,11 +4,11 @@
 //! ```text
 //!   pairs      first and last hit of particles from near the origin        one lane a last hit
 //!   middles    those with a hit where a particle of that charge bends to   one lane a pair
-//!   triplets   parabola, nearest hits of the other three x layers          one lane a triplet
-//!   fit        at least two of these, a step of least squares              one lane a triplet with one of them
+//!   triplets   parabola; may there be hits in two other x layers?          one lane a triplet
+//!   fit        nearest hits of these layers, a step of least squares       one lane a triplet that may have them
 //!   clones     of candidates that share hits the best live                 in order
-//!   confirm    each first u (or v) hit is a trial: y / z says where        one lane a trial
-//!              the next hits must be
+//!   confirm    each first u (or v) hit of a track is a trial: y / z says   one lane a trial of one track
+//!              where the next hits must be
 //!   choose     a classifier; of tracks that share hits the better live    in order
 //! ```
 //!
@@ -41,7 +41,7 @@ use occupancy::Occupancy;
 use pairs::Pairs;
 use plan::Kind;
 use track::Track;
-use triplets::{Candidates, Search, Triplets};
+use triplets::{Candidates, Search};
 
 /// First hits whose pairs are worked on together.
 const FIRSTS: usize = 512;
@@ -50,7 +50,7 @@ const FIRSTS: usize = 512;
 #[derive(Debug, Default)]
 pub(super) struct FindScratch {
     pairs: Pairs,
-    triplets: Triplets,
+    triplets: Pairs,
     candidates: Candidates,
     clones: CloneScratch,
     tracks: Column<u32>,
@@ -96,22 +96,22 @@ impl FindScratch {
                 pairs.len = 0;
                 let firsts = begin..first.end.min(begin + FIRSTS as u32);
                 pairs.list(g, HalfHits { index, half }, kind, firsts, &mut counts.x);
-                pairs.find_middles(g, index, half, kind);
+                pairs.find_middles(g, index, kind);
                 while pairs.len > 0 {
                     // Far above what detectors give: this ends what hostile events would make of it.
                     let left = (limits.triplets as usize).saturating_sub(looked_at);
                     counts.dropped += pairs.len.saturating_sub(left) as u64;
                     pairs.len = pairs.len.min(left);
                     looked_at += pairs.len;
-                    search.first_layers(g, pairs, triplets, &mut counts.x);
-                    search.last_layer(g, triplets, candidates, &mut counts.x);
+                    search.list(g, pairs, triplets, &mut counts.x);
+                    search.fit(g, triplets, candidates, &mut counts.x);
                     let most = limits.candidates as usize;
                     counts.dropped += candidates.len.saturating_sub(most) as u64;
                     candidates.len = candidates.len.min(most);
                 }
             }
         }
-        clones.keep_best(HalfHits { index, half }, pass, candidates, tracks);
+        clones.keep_best(g, HalfHits { index, half }, pass, candidates, tracks);
         tracks.len()
     }
 

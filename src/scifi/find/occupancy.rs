@@ -18,6 +18,13 @@ impl Occupancy {
         self.total += G::LANES as u64;
     }
 
+    /// Adds lanes of several steps.
+    #[inline(always)]
+    pub(super) fn add_all(&mut self, active: usize, total: usize) {
+        self.active += active as u64;
+        self.total += total as u64;
+    }
+
     /// Adds them to a stage.
     pub(in crate::scifi) fn add_to(self, stage: &mut StageCounter) {
         stage.lanes_active += self.active;

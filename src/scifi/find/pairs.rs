@@ -14,6 +14,10 @@ pub(super) struct Pairs {
     pub(super) first: Column<u32>,
     pub(super) last: Column<u32>,
     pub(super) middle: Column<u32>,
+    /// Their x, mm.
+    pub(super) first_x: Column<f32>,
+    pub(super) last_x: Column<f32>,
+    pub(super) middle_x: Column<f32>,
     pub(super) len: usize,
 }
 
@@ -81,6 +85,7 @@ impl Pairs {
             self.reserve(end - from);
             let (first_place, first_x) = (U32::splat(g, first), F32::splat(g, first_x));
             let (firsts_to, lasts_to) = (self.first.padded_mut(), self.last.padded_mut());
+            let (first_xs_to, last_xs_to) = (self.first_x.padded_mut(), self.last_x.padded_mut());
             for at in (from..end).step_by(G::LANES) {
                 let last_x = F32::load(g, &x[at..]);
                 let inside = low.le(last_x) & last_x.le(high) & Mask::first(g, end - at);
@@ -92,45 +97,72 @@ impl Pairs {
                 let leads = index.next(g, chord.from).le(chord.to) & inside;
                 let last = U32::splat(g, at as u32) + U32::iota(g);
                 first_place.store(&mut firsts_to[self.len..]);
+                first_x.store(&mut first_xs_to[self.len..]);
+                last_x.store_packed(&mut last_xs_to[self.len..], leads);
                 self.len += last.store_packed(&mut lasts_to[self.len..], leads);
             }
         }
     }
 
     #[inline(always)]
-    fn reserve(&mut self, more: usize) {
+    pub(super) fn reserve(&mut self, more: usize) {
         for column in [&mut self.first, &mut self.last, &mut self.middle] {
+            column.reserve_total(self.len + more);
+        }
+        for column in [&mut self.first_x, &mut self.last_x, &mut self.middle_x] {
             column.reserve_total(self.len + more);
         }
     }
 
     /// Finds the first middle hit of each pair, and drops those without.
     #[inline(always)]
-    pub(super) fn find_middles<G: Gang>(&mut self, g: G, index: &Index, half: usize, kind: &Kind) {
-        let layer = index.layer(half, kind.layers[1]);
-        let x = index.x.padded();
+    pub(super) fn find_middles<G: Gang>(&mut self, g: G, index: &Index, kind: &Kind) {
         let mut kept = 0;
         for at in (0..self.len).step_by(G::LANES) {
-            let first = U32::load(g, &self.first.padded()[at..]);
-            let last = U32::load(g, &self.last.padded()[at..]);
-            let chord = Chord::new(g, kind, F32::gather(x, first), F32::gather(x, last));
-            let (middle, middle_x) = layer.lower_bound(g, chord.from);
+            let pair = self.load(g, at);
+            let chord = Chord::new(g, kind, pair.first_x, pair.last_x);
+            let (middle, middle_x) = index.first_from(g, chord.from);
             let leads = middle_x.le(chord.to) & Mask::first(g, self.len - at);
-            kept += self.keep(kept, [first, last, middle], leads);
+            kept += self.keep(kept, &Triplet { middle, middle_x, ..pair }, leads);
         }
         self.len = kept;
     }
 
+    /// Pairs and their middle hits.
+    #[inline(always)]
+    pub(super) fn load<G: Gang>(&self, g: G, at: usize) -> Triplet<G> {
+        let place = |column: &Column<u32>| U32::load(g, &column.padded()[at..]);
+        let x = |column: &Column<f32>| F32::load(g, &column.padded()[at..]);
+        Triplet {
+            first: place(&self.first),
+            middle: place(&self.middle),
+            last: place(&self.last),
+            first_x: x(&self.first_x),
+            middle_x: x(&self.middle_x),
+            last_x: x(&self.last_x),
+        }
+    }
+
     /// Moves pairs to place `at`, at most where they were loaded from; says how many.
     #[inline(always)]
-    pub(super) fn keep<G: Gang>(
-        &mut self,
-        at: usize,
-        [first, last, middle]: [U32<G>; 3],
-        lanes: Mask<G>,
-    ) -> usize {
+    pub(super) fn keep<G: Gang>(&mut self, at: usize, triplet: &Triplet<G>, lanes: Mask<G>) -> usize {
+        let Triplet { first, middle, last, first_x, middle_x, last_x } = triplet;
+        first_x.store_packed(&mut self.first_x.padded_mut()[at..], lanes);
+        middle_x.store_packed(&mut self.middle_x.padded_mut()[at..], lanes);
+        last_x.store_packed(&mut self.last_x.padded_mut()[at..], lanes);
         first.store_packed(&mut self.first.padded_mut()[at..], lanes);
         last.store_packed(&mut self.last.padded_mut()[at..], lanes);
         middle.store_packed(&mut self.middle.padded_mut()[at..], lanes)
     }
+}
+
+/// Pairs and middle hits, lane by lane: places in the index, and x.
+#[derive(Clone, Copy)]
+pub(super) struct Triplet<G: Gang> {
+    pub(super) first: U32<G>,
+    pub(super) middle: U32<G>,
+    pub(super) last: U32<G>,
+    pub(super) first_x: F32<G>,
+    pub(super) middle_x: F32<G>,
+    pub(super) last_x: F32<G>,
 }

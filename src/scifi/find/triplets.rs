@@ -2,7 +2,7 @@
 //! the other x layers, and a step of least squares takes these in.
 
 use super::occupancy::Occupancy;
-use super::pairs::{Chord, Pairs};
+use super::pairs::{Chord, Pairs, Triplet};
 use super::plan::Kind;
 use crate::event::Column;
 use crate::scifi::config::SeedPass;
@@ -15,13 +15,6 @@ use crate::simd::varying::{F32, Mask, U32};
 const FIVE_HITS: f32 = 10.0;
 /// Weight of the score in the value that decides between candidates; the other part is their bend.
 const SCORE_WEIGHT: f32 = 1_000.0;
-
-/// Triplets with the hits of two more layers.
-#[derive(Debug, Default)]
-pub(super) struct Triplets {
-    hits: [Column<u32>; 5],
-    len: usize,
-}
 
 /// Candidates in x.
 #[derive(Debug, Default)]
@@ -88,12 +81,6 @@ pub(super) struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Of the other layers one may have no hit, or two.
-    #[inline(always)]
-    fn may_miss_two(&self) -> bool {
-        self.pass.min_x_hits < 5
-    }
-
     /// The nearest hit of one of the other layers, its distance, and whether it is near enough.
     #[inline(always)]
     fn nearest<G: Gang>(&self, g: G, parabola: &Parabola<G>, other: usize) -> (Nearest<G>, F32<G>, Mask<G>) {
@@ -104,96 +91,79 @@ impl Search<'_> {
         (nearest, nearest.x - x, is_near)
     }
 
-    /// Looks at the middle hits of pairs, takes in two of the other layers, and leaves in `pairs` those that have another
-    /// middle hit.
+    /// Looks at the middle hits of pairs: `triplets` are those that may have hits enough in the other layers. Leaves in
+    /// `pairs` those that have another middle hit.
     #[inline(always)]
-    pub(super) fn first_layers<G: Gang>(
+    pub(super) fn list<G: Gang>(
         &self,
         g: G,
         pairs: &mut Pairs,
-        triplets: &mut Triplets,
+        triplets: &mut Pairs,
         counts: &mut Occupancy,
     ) {
         let x = self.index.x.padded();
-        triplets.hits.iter_mut().for_each(|column| column.reserve_total(pairs.len));
-        let mut to = triplets.hits.each_mut().map(|column| column.padded_mut());
-        let (mut found, mut kept) = (0, 0);
+        triplets.len = 0;
+        triplets.reserve(pairs.len);
+        let least = U32::splat(g, self.pass.min_x_hits - 3 - 1);
+        let mut kept = 0;
         for at in (0..pairs.len).step_by(G::LANES) {
             let here = Mask::first(g, pairs.len - at);
             counts.add(g, here);
-            let first = U32::load(g, &pairs.first.padded()[at..]);
-            let last = U32::load(g, &pairs.last.padded()[at..]);
-            let middle = U32::load(g, &pairs.middle.padded()[at..]);
-            let chord = Chord::new(g, self.kind, F32::gather(x, first), F32::gather(x, last));
-            let parabola = Parabola::new(g, self.kind, &chord, F32::gather(x, middle));
-            let following = middle + U32::splat(g, 1);
-            let more = F32::gather(x, following).le(chord.to) & here;
-            let mut hits = [first, middle, last, first, first];
-            let mut any = Mask::first(g, 0);
-            // A loop, so that the search stands here once.
-            for other in 0..2 {
-                let (nearest, _, is_near) = self.nearest(g, &parabola, other);
-                hits[3 + other] = is_near.select_u(nearest.hit, U32::splat(g, NO_HIT));
-                any = any | is_near;
+            let triplet = pairs.load(g, at);
+            let chord = Chord::new(g, self.kind, triplet.first_x, triplet.last_x);
+            let parabola = Parabola::new(g, self.kind, &chord, triplet.middle_x);
+            let mut number = U32::splat(g, 0);
+            for layer in self.kind.others {
+                let x = parabola.x(g, self.kind, layer);
+                number = number.count(self.index.is_marked(g, self.half, layer, x));
             }
-            if self.may_miss_two() {
-                any = here;
+            let enough = least.lt(number) & here;
+            triplets.len += triplets.keep(triplets.len, &triplet, enough);
+            let middle = triplet.middle + U32::splat(g, 1);
+            let middle_x = F32::gather(x, middle);
+            let more = middle_x.le(chord.to) & here;
+            if more.any() {
+                kept += pairs.keep(kept, &Triplet { middle, middle_x, ..triplet }, more);
             }
-            let any = any & here;
-            let mut count = 0;
-            for (hit, to) in hits.into_iter().zip(&mut to) {
-                count = hit.store_packed(&mut to[found..], any);
-            }
-            found += count;
-            kept += pairs.keep(kept, [first, last, following], more);
         }
         pairs.len = kept;
-        triplets.len = found;
     }
 
-    /// Takes in the last layer, and fits: the candidates of triplets.
+    /// Takes in the other layers, and fits: the candidates of triplets.
     #[inline(always)]
-    pub(super) fn last_layer<G: Gang>(
+    pub(super) fn fit<G: Gang>(
         &self,
         g: G,
-        triplets: &Triplets,
+        triplets: &Pairs,
         candidates: &mut Candidates,
         counts: &mut Occupancy,
     ) {
-        let (x, kind) = (self.index.x.padded(), self.kind);
-        let (one, zero) = (U32::splat(g, 1), F32::splat(g, 0.0));
+        let kind = self.kind;
+        let zero = F32::splat(g, 0.0);
         candidates.reserve(triplets.len);
         for at in (0..triplets.len).step_by(G::LANES) {
             let here = Mask::first(g, triplets.len - at);
             counts.add(g, here);
-            let hits: [U32<G>; 5] = std::array::from_fn(
-                #[inline(always)]
-                |hit| U32::load(g, &triplets.hits[hit].padded()[at..]),
-            );
-            let [first, middle, last] = [hits[0], hits[1], hits[2]];
-            let chord = Chord::new(g, kind, F32::gather(x, first), F32::gather(x, last));
-            let parabola = Parabola::new(g, kind, &chord, F32::gather(x, middle));
-            let (third, third_distance, third_is_near) = self.nearest(g, &parabola, 2);
-
+            let Triplet { first, middle, last, first_x, middle_x, last_x } = triplets.load(g, at);
+            let chord = Chord::new(g, kind, first_x, last_x);
+            let parabola = Parabola::new(g, kind, &chord, middle_x);
             let none = U32::splat(g, NO_HIT);
-            let (a_is_near, b_is_near) = (none.lt(hits[3]), none.lt(hits[4]));
-            let near = [a_is_near, b_is_near, third_is_near];
-            let others = [hits[3], hits[4], third_is_near.select_u(third.hit, none)];
-            let a = F32::gather(x, hits[3]) - parabola.x(g, kind, kind.others[0]);
-            let b = F32::gather(x, hits[4]) - parabola.x(g, kind, kind.others[1]);
-            let distance = [
-                a_is_near.select_f(a, zero),
-                b_is_near.select_f(b, zero),
-                third_is_near.select_f(third_distance, zero),
-            ];
-            let number = U32::splat(g, 3).count(near[0]).count(near[1]).count(near[2]);
+            let (mut others, mut distance, mut near) = ([none; 3], [zero; 3], [here; 3]);
+            let mut number = U32::splat(g, 3);
+            let mut pattern = none;
+            // A loop, so that the search stands here once.
+            for other in 0..3 {
+                let (nearest, away, is_near) = self.nearest(g, &parabola, other);
+                others[other] = is_near.select_u(nearest.hit, none);
+                distance[other] = is_near.select_f(away, zero);
+                near[other] = is_near;
+                number = number.count(is_near);
+                pattern = pattern + is_near.select_u(U32::splat(g, 1 << other), none);
+            }
             let enough = U32::splat(g, self.pass.min_x_hits - 1).lt(number) & here;
             if !enough.any() {
                 continue;
             }
-            let pattern = near[0].select_u(one, none)
-                + near[1].select_u(U32::splat(g, 2), none)
-                + near[2].select_u(U32::splat(g, 4), none);
             let change = change(g, kind, pattern, distance);
             let shift = Parabola { at: change[0], slope: change[1], bend: change[2] };
             let mut score = zero;

@@ -218,7 +218,7 @@ mod tests {
 
     /// Keys in some order; the low bits number them, so that it shows whether equal ones keep their order.
     fn words(keys: impl Iterator<Item = u64>) -> Vec<u64> {
-        keys.enumerate().map(|(i, key)| key << LOW | i as u64 % 256).collect()
+        keys.enumerate().map(|(i, key)| (key << LOW) | (i as u64 % 256)).collect()
     }
 
     fn sorted(shape: SortShape, level: Level, words: &[u64]) -> Vec<u64> {

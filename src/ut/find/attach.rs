@@ -244,7 +244,8 @@ impl Attached {
         for first in 0..FIRST_PLANES {
             let mut number = whole(0);
             loop {
-                let on = number.lt(counts[first]);
+                // What begins here cannot win where there are more hits than it can have.
+                let on = number.lt(counts[first]) & best.count.lt(whole((UT_PLANES - first + 1) as u32));
                 if !on.any() {
                     break;
                 }
