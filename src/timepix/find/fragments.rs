@@ -39,6 +39,7 @@ pub(super) struct Fragments {
     pieces: Box<Pieces>,
     links: Box<[[u32; 2]; LINKS]>,
     recent: Recent,
+    height: usize,
     /// Whether the last block had too many hits in the window; whether the table lacks hits of it.
     is_dense: bool,
     is_behind: bool,
@@ -73,6 +74,7 @@ impl Fragments {
             pieces: pieces(stride),
             links: Box::new([[0; 2]; LINKS]),
             recent: Recent::new(level),
+            height,
             is_dense: false,
             is_behind: false,
             base: 0,
@@ -166,7 +168,10 @@ impl Fragments {
         next: u32,
         labels: &mut Column<u32>,
     ) -> (u32, usize) {
-        let patterns = self.recent.patterns(window, hits, range.clone());
+        // A hit beyond the matrix, which no reader lets pass, is for the table to refuse.
+        let top = hits.y[range.clone()].iter().fold(0, |top: u16, y| top.max(*y));
+        let is_on_matrix = usize::from(top) < self.height;
+        let patterns = if is_on_matrix { self.recent.patterns(window, hits, range.clone()) } else { None };
         self.is_dense = patterns.is_none();
         if let Some(patterns) = patterns {
             self.is_behind = true;
