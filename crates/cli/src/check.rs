@@ -22,8 +22,8 @@ Examples:
   peloton check sim:velo --losses --report check.html  a page with figures
   peloton check events.ndjson --losses                 why particles are missed
   peloton check events.ndjson --tracks tracks.ndjson   tracks made elsewhere
-  peloton check events.ndjson --against tracks.ndjson  beside them, particle by particle
-  peloton check --sequence long sim:lhcb --losses      at which step particles are lost
+  peloton check events.ndjson --against other.ndjson   beside other tracks
+  peloton check --sequence long sim:lhcb --losses      at which step they are
 
 Of each sequence:
   peloton check --sequence velo events.ndjson.zst

@@ -124,11 +124,12 @@ impl TimeSorter {
         self.leaving = Some(leaving);
     }
 
-    /// As [`TimeSorter::take`], or with `end` as [`TimeSorter::finish`], but `out`, which is empty, gets the hits in
+    /// As [`TimeSorter::take`], or with `end` as [`TimeSorter::finish`], but `out`, whatever it held, gets the hits in
     /// the order in which they came: to be sorted by whoever works on them. Says between which times they are: what
     /// left earlier is before the first, what is to come not before the second.
     pub(super) fn take_unsorted(&mut self, end: bool, out: &mut PixelHits) -> [i64; 2] {
         let from = self.floor;
+        out.clear();
         if end {
             std::mem::swap(&mut self.waiting, out);
             (self.latest, self.floor) = (None, i64::MIN);
@@ -313,6 +314,30 @@ mod tests {
             let (rows, late) = expected(&hits, disorder);
             prop_assert_eq!((0..out.len()).map(|i| out.get(i)).collect::<Vec<_>>(), rows);
             prop_assert_eq!((sorter.late(), sorter.forced(), sorter.waiting()), (late, 0, 0));
+        }
+    }
+
+    #[test]
+    fn memory_with_other_hits_in_it_may_be_lent() {
+        let hits = |times: &[i64]| {
+            let mut hits = PixelHits::default();
+            times.iter().for_each(|time| hits.push(*time, 1, 2, 3));
+            hits
+        };
+        let level = Level::choose(None, None).unwrap();
+        let mut sorter = TimeSorter::new(level, 10, 100);
+        let mut out = hits(&[7, 8, 9]);
+        sorter.take_unsorted(false, &mut out);
+        assert!(out.is_empty());
+        for _ in 0..2 {
+            // Of the second stream nothing is left over from the first, nor from what was lent.
+            sorter.push(&hits(&[5, 25, 17]));
+            let mut out = hits(&[1, 2]);
+            sorter.take_unsorted(false, &mut out);
+            assert_eq!(out.time[..], [5]);
+            let mut out = hits(&[3, 4]);
+            sorter.take_unsorted(true, &mut out);
+            assert_eq!(out.time[..], [25, 17]);
         }
     }
 
