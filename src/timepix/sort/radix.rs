@@ -14,6 +14,9 @@ const MAX_PASSES: usize = 11;
 /// as a pass. And places to begin with.
 const WORDS_PER_MOVE: usize = 32;
 const FIRST_MOVES: usize = 64;
+/// Parts whose words may wait for later ones before all the rest is sorted at once: else words in no order at all would be
+/// looked at as often as there are parts.
+const WAITING_PARTS: usize = 4;
 
 /// Sorts words by some of their bits; holds what it needs for that.
 #[derive(Debug)]
@@ -48,6 +51,9 @@ impl Radix {
         let (mut from, mut end) = (0, 0);
         for i in (0..self.limits.len()).rev() {
             end = words.len().min(end + part);
+            if end - from > WAITING_PARTS * part {
+                return visit(self.sort_part(g, low, from..words.len(), words));
+            }
             let limit = self.limits[i] >> low << low;
             let leaving = if i == 0 { end } else { from + self.split(limit, &mut words[from..end]) };
             visit(self.sort_part(g, low, from..leaving, words));
@@ -281,6 +287,21 @@ mod tests {
             check(&words((0..len).map(|i| (i ^ 0x1ff) << 20)));
             check(&words((0..len).map(|i| (1 << 55) + (i * 7919 % 1009))));
         }
+    }
+
+    #[test]
+    fn what_is_in_no_order_is_not_looked_at_again_and_again() {
+        let shape = SortShape { digit_bits: 9, part_hits: 64 };
+        let parts = |keys: &mut dyn Iterator<Item = u64>| {
+            let (mut radix, mut parts) = (Radix::new(shape), 0);
+            let mut words: Column<u64> = words(keys).into_iter().collect();
+            let level = Level::choose(None, None).unwrap();
+            crate::dispatch_isa!(level, g => radix.sort(g, LOW, &mut words, |_| parts += 1));
+            parts
+        };
+        assert!(parts(&mut (0..64_000).rev()) <= WAITING_PARTS + 1);
+        // A stream in blocks whose hits are reversed is sorted part by part.
+        assert_eq!(parts(&mut (0..64_000).map(|i| i ^ 31)), 1000);
     }
 
     #[test]
