@@ -19,7 +19,7 @@ import os
 import sys
 import threading
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
@@ -273,14 +273,23 @@ def _words(error: BaseException) -> str:
     return str(error) or repr(error)
 
 
-def _local_cluster() -> Any:
-    """A cluster of this machine's cores."""
+@contextlib.contextmanager
+def _local_cluster() -> Iterator[Any]:
+    """A cluster of this machine's cores, which is closed at the end."""
     from distributed import LocalCluster
 
     cluster: Any = LocalCluster(processes=True, threads_per_worker=1, dashboard_address=":0")
+    workers = len(cluster.workers)
     # Workers that die while they start are replaced, too.
-    cluster.adapt(minimum=len(cluster.workers), maximum=len(cluster.workers))
-    return cluster
+    adaptive = cluster.adapt(minimum=workers, maximum=workers)
+    try:
+        yield cluster
+    finally:
+        adaptive.stop()
+        # Closing fails where the process of a worker that died is only just being started again.
+        with contextlib.suppress(TimeoutError):
+            cluster.wait_for_workers(workers, timeout=10)
+        cluster.close()
 
 
 def _plan(
