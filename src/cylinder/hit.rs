@@ -23,7 +23,7 @@ pub(super) fn gather_hit<G: Gang>(event: &CylinderEvent<'_>, index: U32<G>) -> C
     )
 }
 
-/// Asks for the memory of what the next gang will read with [`gather_hit`], and of the index values of the gang after it:
+/// Asks for the memory of what the next gang will read with [`gather_hit`], and of the indices of a later gang:
 /// hits of tracks are in no order, and without this the filter waits for most of them.
 #[inline(always)]
 pub(super) fn prefetch_hits<G: Gang>(event: &CylinderEvent<'_>, indices: &Column<u32>, at: usize) {

@@ -9,6 +9,20 @@ pub(super) struct Forest {
     parent: Column<u32>,
 }
 
+/// The root of a tree, from one of its members; the path to it is halved.
+#[inline(always)]
+pub(super) fn root(parent: &mut [u32], mut of: u32) -> u32 {
+    loop {
+        let above = parent[of as usize];
+        if above == of {
+            return of;
+        }
+        let next = parent[above as usize];
+        parent[of as usize] = next;
+        of = next;
+    }
+}
+
 impl Forest {
     pub fn clear(&mut self) {
         self.parent.clear();
@@ -29,17 +43,8 @@ impl Forest {
 
     /// The smallest number of the set of `of`. Halves the path.
     #[inline(always)]
-    pub fn root(&mut self, mut of: u32) -> u32 {
-        let parent = &mut self.parent[..];
-        loop {
-            let above = parent[of as usize];
-            if above == of {
-                return of;
-            }
-            let next = parent[above as usize];
-            parent[of as usize] = next;
-            of = next;
-        }
+    pub fn root(&mut self, of: u32) -> u32 {
+        root(&mut self.parent, of)
     }
 
     /// Makes one set of two; returns its root.

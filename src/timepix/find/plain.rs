@@ -1,5 +1,6 @@
 //! The plain loop: last hit per pixel, nine neighbours, union-find with path halving.
 
+use super::forest::root;
 use crate::event::PixelHits;
 
 /// No hit yet.
@@ -15,20 +16,6 @@ impl PlainMatrix {
     /// For a sensor of `width` x `height` pixels.
     pub fn new(width: usize, height: usize) -> Self {
         Self { width: width + 2, last: vec![NONE; (width + 2) * (height + 2)] }
-    }
-}
-
-/// The root of a hit's tree, the path to it halved.
-#[inline(always)]
-fn find(parent: &mut [u32], mut i: u32) -> u32 {
-    loop {
-        let above = parent[i as usize];
-        if above == i {
-            return i;
-        }
-        let next = parent[above as usize];
-        parent[i as usize] = next;
-        i = next;
     }
 }
 
@@ -51,7 +38,7 @@ pub fn plain_loop(window: u32, hits: &PixelHits, matrix: &mut PlainMatrix, paren
             for &j in row {
                 // In order of time no difference is negative.
                 if j != NONE && time[i].wrapping_sub(time[j as usize]) as u64 <= u64::from(window) {
-                    let other = find(parent, j);
+                    let other = root(parent, j);
                     (parent[own.max(other) as usize], own) = (own.min(other), own.min(other));
                 }
             }
