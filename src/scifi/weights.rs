@@ -10,9 +10,11 @@
 use super::config::FEATURES;
 
 /// Of the first pass.
+#[rustfmt::skip]
 pub(super) const FIRST: [f32; FEATURES] =
     [15.851, 2.36, -2.47, -0.508, -1.676, -1.039, 0.64, 0.149, -0.04, 0.137, 0.692, -0.453, -0.001, -0.005, -1.1];
 /// Of the second pass.
+#[rustfmt::skip]
 pub(super) const SECOND: [f32; FEATURES] =
     [12.161, 0.456, -2.365, -0.469, -1.348, -0.302, 0.342, 0.134, -0.023, 0.231, 0.444, -0.488, 0.004, 0.016, -0.828];
 /// The smallest sums of both.
