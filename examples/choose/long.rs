@@ -21,7 +21,7 @@ use std::sync::Arc;
 /// Windows that are tried: largest distance in x, mm, change of the slope in y, and chi2.
 const WINDOWS: [[f32; 3]; 5] =
     [[20.0, 0.02, 4.0], [30.0, 0.025, 6.0], [40.0, 0.03, 8.0], [50.0, 0.035, 12.0], [60.0, 0.04, 16.0]];
-/// With 24 units there are 0.1 % fewer particles.
+/// With 24 units the criterion says 0.2 % less.
 const TRAINING: Training = Training { hidden: 32, epochs: 24, batch: 64, rate: 0.015, seed: 1, keep: 0.99 };
 /// Thresholds are multiples of this.
 const STEP: f32 = 0.01;

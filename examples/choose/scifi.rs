@@ -219,7 +219,9 @@ pub fn write(level: Level) -> Result<()> {
     println!("//! {}.\n", CRITERION.counts(&report));
     println!("use super::config::FEATURES;\n");
     for (what, name, weights) in [("first", "FIRST", weights[0]), ("second", "SECOND", weights[1])] {
-        println!("/// Of the {what} pass.\n#[rustfmt::skip]\npub(super) const {name}: [f32; FEATURES] =\n    {weights:?};");
+        println!(
+            "/// Of the {what} pass.\n#[rustfmt::skip]\npub(super) const {name}: [f32; FEATURES] =\n    {weights:?};"
+        );
     }
     println!("/// The smallest sums of both.\npub(super) const MIN_SCORE: [f32; 2] = {min_score:?};");
     Ok(())
