@@ -191,7 +191,8 @@ const MEANINGS: &[(&str, &[(&str, &str)])] = &[
             (
                 "weights",
                 "what a track's numbers are weighted with: a constant; missing hits in x, and in u and v; logarithms of \
-                 the chi2 in x and y; y at the origin; products of these, the bend and its products",
+                 the chi2 in x and y; y at the origin; products of these, the bend and its products; the logarithm of how many \
+                 tracks there are to choose from",
             ),
             ("min_score", "smallest weighted sum, the logarithm of the odds that a track is a particle's"),
             ("shared_hits", "hits that a track may share with better ones"),
