@@ -27,7 +27,7 @@ pub struct Calorimeter {
 impl Sequence for Calorimeter {
     const NAME: &'static str = "calorimeter";
     const STAGES: &'static [Stage] =
-        &[Stage { name: "calibrate", input: "charges of cells", output: "cells above the threshold" }];
+        &[Stage { name: "calibrate", input: "charges of cells", output: "cells above the threshold", parts: &[] }];
 
     type Input<'a> = &'a Charges;
     type Batch = Charges;

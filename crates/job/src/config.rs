@@ -211,7 +211,7 @@ struct File {
 pub(crate) fn cylinder(preset: Preset) -> CylinderConfig {
     match preset {
         Preset::Best | Preset::Hlt1 | Preset::Hlt1Unrestricted => CylinderConfig::best(),
-        Preset::Paper | Preset::Forwarding => CylinderConfig::default(),
+        Preset::Paper | Preset::PaperLiteral | Preset::Forwarding => CylinderConfig::default(),
     }
 }
 

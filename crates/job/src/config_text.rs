@@ -13,7 +13,7 @@ const MEANINGS: &[(&str, &[(&str, &str)])] = &[
             ),
             (
                 "preset",
-                "set of parameters that all stages start from: best, paper, forwarding, hlt1, hlt1-unrestricted",
+                "set of parameters that all stages start from: best, paper, paper-literal, forwarding, hlt1, hlt1-unrestricted",
             ),
             ("isa", "instruction set level: auto, scalar, portable, avx2, avx512, neon"),
             ("gang", "lanes of a gang: auto, 1, 4, 8, 16, 32, 64"),
@@ -106,7 +106,7 @@ const MEANINGS: &[(&str, &[(&str, &str)])] = &[
             ("beam_y", "y of the beam line, mm"),
         ],
     ),
-    ("velo", &[("preset", "which algorithm runs, and whose parameters it has: best, paper, forwarding")]),
+    ("velo", &[("preset", "which algorithm runs, and whose parameters it has: best, paper, paper-literal, forwarding")]),
     (
         "ut",
         &[

@@ -1,22 +1,43 @@
-//! Weak track filter: which tracks of three hits are tracks.
+//! Weak track filter: which tracks of three hits are tracks, one lane a track.
 
+use crate::simd::Gang;
+use crate::simd::varying::{F32, Mask, U32};
 use crate::velo::config::PaperConfig;
-use crate::velo::found::Found;
-use crate::velo::modules::Modules;
+use crate::velo::found::{Found, LEN_AT, ROW};
+use crate::velo::modules::{Modules, three_hit_chi2};
 
 /// Accepts all candidates with four hits or more, and those with three that are straight and whose hits are on
 /// none of the longer ones.
-pub(super) fn accept(config: &PaperConfig, modules: &Modules, found: &mut Found) {
-    for row in 0..found.rows.len() as u32 {
-        let accepted = match *found.hits_of(row) {
-            [a, b, c] => {
-                let free = [a, b, c].into_iter().all(|hit| modules.is_free(hit));
-                free && modules.three_hit_chi2([a, b, c], config.weak_weight) < config.weak_chi2
-            }
-            _ => true,
-        };
-        if accepted {
-            found.tracks.push(row);
+#[inline(always)]
+pub(super) fn accept<G: Gang>(g: G, config: &PaperConfig, modules: &Modules, found: &mut Found) {
+    let candidates = found.rows.len();
+    found.tracks.set_len(candidates);
+    let Found { rows, tracks, .. } = found;
+    let words: &[u32] = bytemuck::cast_slice(rows.padded());
+    let mut accepted = 0;
+    for at in (0..candidates).step_by(G::LANES) {
+        let lanes = Mask::first(g, candidates - at);
+        let row = U32::iota(g) + U32::splat(g, at as u32);
+        let word = row * U32::splat(g, ROW as u32);
+        let len = U32::gather(words, word + U32::splat(g, LEN_AT as u32));
+        let is_weak = len.eq(U32::splat(g, 3)) & lanes;
+        let mut keep = lanes.and_not(is_weak);
+        if is_weak.any() {
+            let hits = [0, 1, 2].map(|number| U32::gather(words, word + U32::splat(g, number)));
+            let hits = hits.map(|hit| F32::gather_records(&modules.hits, hit));
+            let [a, b, c] = hits.map(|[_, _, _, free]| free.eq(free));
+            let hits = hits.map(|[x, y, z, _]| [x, y, z]);
+            let weight = F32::splat(g, config.weak_weight);
+            let chi2 = three_hit_chi2(
+                hits,
+                weight,
+                #[inline(always)]
+                |value| F32::splat(g, value),
+            );
+            let is_straight = chi2.lt(F32::splat(g, config.weak_chi2));
+            keep = keep | (is_weak & a & b & c & is_straight);
         }
+        accepted += row.store_packed(&mut tracks.padded_mut()[accepted..], keep);
     }
+    tracks.set_len(accepted);
 }
