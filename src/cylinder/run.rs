@@ -2,14 +2,15 @@
 
 use super::build::{Build, Inputs, Seeded};
 use super::config::{CylinderConfig, SeedSource};
-use super::fit::{self, Fitted, Tracks};
+use super::fit::{self, Fit, Fitted, Tracks};
 use super::index::Index;
 use super::seeds::{self, EventParticles};
+use super::threads::Threads;
 use super::triplets::Triplets;
 use crate::Status;
 use crate::event::{
-    CYLINDER_LAYERS, Column, Counters, CylinderBatch, CylinderEvent, CylinderSeeds, CylinderTracks, NO_HIT,
-    Outcome, StageClock, Truncation,
+    CYLINDER_LAYERS, Column, CylinderBatch, CylinderEvent, CylinderSeeds, CylinderTracks, NO_HIT, Outcome,
+    StageClock, Truncation,
 };
 use crate::simd::varying::Mask;
 use crate::simd::{Gang, Level};
@@ -26,6 +27,7 @@ pub struct CylinderWorkspace {
     index: Index,
     seeded: Seeded,
     build: Build,
+    threads: Threads,
     tracks: Tracks,
     triplets: Triplets,
     /// Tracks of seeds from hits before the worse ones of those that share hits are dropped.
@@ -81,21 +83,21 @@ fn run<G: Gang>(
         if status == Status::Ok {
             match config.seeds {
                 SeedSource::Truth => {
-                    let CylinderWorkspace { index, seeded, build, tracks, .. } = workspace;
+                    let CylinderWorkspace { index, seeded, build, threads, tracks, .. } = workspace;
                     let seeds = EventParticles::new(input.seeds, number);
                     seed_room(g, config, &event, index, seeds, seeded);
                     counters.stages[SEED].items_out += seeded.good.len() as u64;
                     clock.lap(&mut counters.stages[SEED]);
-                    build_room(g, config, index, seeded, build, counters);
+                    threads.build(g, &Inputs { config, index, seeded }, build, counters, BUILD);
                     counters.stages[BUILD].items_in += seeded.good.len() as u64;
                     clock.lap(&mut counters.stages[BUILD]);
                     tracks.clear();
                     collect(index, build, 0, 0, tracks, results);
-                    fit_room(g, config, index, tracks, results);
+                    threads.fit(g, Fit { config, index, tracks }, results);
                 }
                 SeedSource::Hits => from_hits(g, config, workspace, out, &mut clock),
             }
-            out.counters.stages[FIT].items_in += workspace.tracks.hits[0].len() as u64;
+            out.counters.stages[FIT].items_in += workspace.tracks.len() as u64;
         }
         let Outcome { results, counters } = &mut *out;
         results.track_start.push(results.tracks() as u32);
@@ -115,7 +117,8 @@ fn from_hits<G: Gang>(
     clock: &mut StageClock,
 ) {
     let Outcome { results, counters } = out;
-    let CylinderWorkspace { index, seeded, build, tracks, triplets, candidates, order, used } = workspace;
+    let CylinderWorkspace { index, seeded, build, threads, tracks, triplets, candidates, order, used } =
+        workspace;
     triplets.start(index);
     tracks.clear();
     candidates.clear();
@@ -123,7 +126,7 @@ fn from_hits<G: Gang>(
     while triplet_room(g, config, index, triplets, seeded) {
         counters.stages[SEED].items_out += seeded.good.len() as u64;
         clock.lap(&mut counters.stages[SEED]);
-        build_room(g, config, index, seeded, build, counters);
+        threads.build(g, &Inputs { config, index, seeded }, build, counters, BUILD);
         counters.stages[BUILD].items_in += seeded.good.len() as u64;
         collect(index, build, seeds, config.seeding.min_hits as usize, tracks, candidates);
         seeds += seeded.good.len();
@@ -131,7 +134,7 @@ fn from_hits<G: Gang>(
     }
     counters.count_truncated(Truncation::CandidatesInWindow, triplets.take_cut_off());
     clock.lap(&mut counters.stages[SEED]);
-    fit_room(g, config, index, tracks, candidates);
+    threads.fit(g, Fit { config, index, tracks }, candidates);
     order.clear();
     order.extend(0..candidates.tracks() as u32);
     let rank = |track: &u32| {
@@ -214,35 +217,6 @@ fn seed_room<G: Gang>(
     g.vectorize(
         #[inline(always)]
         || seeds::from_truth(g, config, event, index, particles, seeded),
-    );
-}
-
-#[inline(never)]
-fn build_room<G: Gang>(
-    g: G,
-    config: &CylinderConfig,
-    index: &Index,
-    seeded: &Seeded,
-    build: &mut Build,
-    counters: &mut Counters,
-) {
-    g.vectorize(
-        #[inline(always)]
-        || build.run(g, &Inputs { config, index, seeded }, counters, BUILD),
-    );
-}
-
-#[inline(never)]
-fn fit_room<G: Gang>(
-    g: G,
-    config: &CylinderConfig,
-    index: &Index,
-    tracks: &mut Tracks,
-    out: &mut CylinderTracks,
-) {
-    g.vectorize(
-        #[inline(always)]
-        || fit::fit(g, config, index, tracks, out),
     );
 }
 

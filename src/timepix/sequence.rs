@@ -131,7 +131,12 @@ impl StreamSequence for Timepix {
         Stage { name: "calibrate", input: "hits as read out", output: "hits at their true time", parts: &[] },
         Stage { name: "sort", input: "hits at their true time", output: "hits in order of time", parts: &[] },
         Stage { name: "find", input: "hits in order of time", output: "clusters as hit lists", parts: &[] },
-        Stage { name: "features", input: "clusters as hit lists", output: "clusters with features", parts: &[] },
+        Stage {
+            name: "features",
+            input: "clusters as hit lists",
+            output: "clusters with features",
+            parts: &[],
+        },
     ];
 
     type Piece = PixelBatch;

@@ -106,7 +106,13 @@ const MEANINGS: &[(&str, &[(&str, &str)])] = &[
             ("beam_y", "y of the beam line, mm"),
         ],
     ),
-    ("velo", &[("preset", "which algorithm runs, and whose parameters it has: best, paper, paper-literal, forwarding")]),
+    (
+        "velo",
+        &[(
+            "preset",
+            "which algorithm runs, and whose parameters it has: best, paper, paper-literal, forwarding",
+        )],
+    ),
     (
         "ut",
         &[

@@ -23,19 +23,24 @@ pub(super) fn accept<G: Gang>(g: G, config: &PaperConfig, modules: &Modules, fou
         let is_weak = len.eq(U32::splat(g, 3)) & lanes;
         let mut keep = lanes.and_not(is_weak);
         if is_weak.any() {
-            let hits = [0, 1, 2].map(|number| U32::gather(words, word + U32::splat(g, number)));
-            let hits = hits.map(|hit| F32::gather_records(&modules.hits, hit));
-            let [a, b, c] = hits.map(|[_, _, _, free]| free.eq(free));
-            let hits = hits.map(|[x, y, z, _]| [x, y, z]);
+            let zero = F32::splat(g, 0.0);
+            let mut hits = [[zero; 3]; 3];
+            let mut are_free = is_weak;
+            for (number, hit) in hits.iter_mut().enumerate() {
+                let index = U32::gather(words, word + U32::splat(g, number as u32));
+                let [x, y, z, free] = F32::gather_records(&modules.hits, index);
+                *hit = [x, y, z];
+                are_free = are_free & free.eq(free);
+            }
             let weight = F32::splat(g, config.weak_weight);
             let chi2 = three_hit_chi2(
-                hits,
+                &hits,
                 weight,
                 #[inline(always)]
                 |value| F32::splat(g, value),
             );
             let is_straight = chi2.lt(F32::splat(g, config.weak_chi2));
-            keep = keep | (is_weak & a & b & c & is_straight);
+            keep = keep | (are_free & is_straight);
         }
         accepted += row.store_packed(&mut tracks.padded_mut()[accepted..], keep);
     }
