@@ -63,7 +63,7 @@ pub struct CylinderConfig {
     pub builder: Builder,
     /// Where seeds come from.
     pub seeds: SeedSource,
-    /// Threads that share the seeds and tracks of one event, chunk by chunk; they change the speed and never the result. For
+    /// Threads that share the hits, seeds and tracks of one event, part by part; they change the speed and never the result. For
     /// large events: each of them is started anew for each event (no unit).
     pub event_threads: u32,
     /// Field along z, T.

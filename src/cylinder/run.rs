@@ -77,7 +77,7 @@ fn run<G: Gang>(
     for number in range {
         let Outcome { results, counters } = &mut *out;
         let event = input.hits.event(number);
-        let status = bin_room(g, config, &event, &mut workspace.index);
+        let status = workspace.threads.bin(g, config, &event, &mut workspace.index);
         counters.stages[BIN].items_in += event.len() as u64;
         clock.lap(&mut counters.stages[BIN]);
         if status == Status::Ok {
@@ -167,20 +167,33 @@ fn collect(
     out: &mut CylinderTracks,
 ) {
     let seeds = build.hits[0].len();
+    // Room for all, so that nothing is looked at twice; what is not needed is given back.
+    let (mut kept, mut hits) = (tracks.len(), out.hits.len());
+    let mut row = out.seed.len();
+    tracks.hits.iter_mut().for_each(|column| column.set_len(kept + seeds));
+    out.hits.set_len(hits + CYLINDER_LAYERS * seeds);
+    out.seed.set_len(row + seeds);
+    out.hit_start.set_len(row + seeds + 1);
     for seed in 0..seeds {
         let places: [u32; CYLINDER_LAYERS] = std::array::from_fn(|layer| build.hits[layer][seed]);
         if places.iter().filter(|place| **place != NO_HIT).count() < min_hits {
             continue;
         }
         for (layer, place) in places.into_iter().enumerate() {
-            tracks.hits[layer].push(place);
+            tracks.hits[layer][kept] = place;
             if place != NO_HIT {
-                out.hits.push(index.source[place as usize]);
+                out.hits[hits] = index.source[place as usize];
+                hits += 1;
             }
         }
-        out.seed.push((first + seed) as u32);
-        out.hit_start.push(out.hits.len() as u32);
+        (kept, row) = (kept + 1, row + 1);
+        out.seed[row - 1] = (first + seed) as u32;
+        out.hit_start[row] = hits as u32;
     }
+    tracks.hits.iter_mut().for_each(|column| column.set_len(kept));
+    out.hits.set_len(hits);
+    out.seed.set_len(row);
+    out.hit_start.set_len(row + 1);
 }
 
 #[inline(never)]
@@ -194,14 +207,6 @@ fn triplet_room<G: Gang>(
     g.vectorize(
         #[inline(always)]
         || triplets.next_block(g, config, index, seeded),
-    )
-}
-
-#[inline(never)]
-fn bin_room<G: Gang>(g: G, config: &CylinderConfig, event: &CylinderEvent<'_>, index: &mut Index) -> Status {
-    g.vectorize(
-        #[inline(always)]
-        || index.sort(g, &config.bins, event),
     )
 }
 

@@ -1,21 +1,28 @@
-//! [`Threads`]: threads within one event, which share its seeds and its tracks.
+//! [`Threads`]: threads within one event, which share its layers, seeds and tracks.
 //!
 //! ```text
+//! layers            | layer 0 | layer 1 | layer 2 | ...     who is free sorts the hits of the next one
 //! seeds by azimuth  | chunk 0 | chunk 1 | chunk 2 | ...     64 seeds each; who is free takes the next one
-//! tracks            | first part  | second part  | ...      one part for each thread
+//! tracks            | part 0  | part 1  | part 2  | ...     512 tracks each, to be fitted
 //! ```
-//! Which thread builds which chunk is left to chance. What it finds does not depend on that, and is put where one thread
+//! Which thread takes what is left to chance. What it finds does not depend on that, and is put where one thread
 //! alone would have put it. Further threads are started for each event, and end with it; where the system gives none,
 //! those that there are do all of it.
 
 use super::build::{Build, CHUNK, Inputs};
+use super::config::CylinderConfig;
 use super::fit::{self, Ends, Fit};
-use crate::event::{Counters, CylinderTracks};
+use super::index::{Index, Sorting};
+use crate::Status;
+use crate::event::{Counters, CylinderEvent, CylinderTracks};
 use crate::simd::{Gang, set_default_float_mode};
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::thread::{Builder, scope};
 
+/// Hits that are worth a thread to sort them.
+const SORTED: usize = 8192;
 /// Tracks that are fitted together.
 const PART: usize = 512;
 
@@ -70,6 +77,35 @@ impl Threads {
             other.counters = Counters::default();
         }
         (&mut self.ends, taking_part)
+    }
+
+    /// Sorts the hits of an event into the index.
+    pub fn bin<G: Gang>(
+        &mut self,
+        g: G,
+        config: &CylinderConfig,
+        event: &CylinderEvent<'_>,
+        index: &mut Index,
+    ) -> Status {
+        let mut layers = match index.start(&config.bins, event) {
+            Ok(layers) => layers,
+            Err(status) => return status,
+        };
+        // A few hits are sorted before a thread is there.
+        let (_, others) = self.others(config.event_threads, &Items::new(event.len(), SORTED));
+        if others.is_empty() {
+            layers.iter_mut().for_each(|layer| layer_room(g, layer, event));
+        } else {
+            let left = Mutex::new(layers.iter_mut());
+            let work = || {
+                while let Some(layer) = take(&left) {
+                    layer_room(g, layer, event);
+                }
+            };
+            share(others, &|_| work(), work);
+        }
+        let are_fine = layers.iter().all(|layer| layer.is_fine);
+        if are_fine { Status::Ok } else { Status::NotFinite }
     }
 
     /// Grows every seed.
@@ -139,6 +175,11 @@ impl Threads {
     }
 }
 
+/// The next of the items.
+fn take<T>(items: &Mutex<impl Iterator<Item = T>>) -> Option<T> {
+    items.lock().unwrap_or_else(PoisonError::into_inner).next()
+}
+
 /// Runs `of_other` for each of the others on a thread of its own, as far as the system gives threads, and `own` on this one.
 fn share(others: &mut [Other], of_other: &(impl Fn(&mut Other) + Sync), own: impl FnOnce()) {
     scope(|scope| {
@@ -153,6 +194,14 @@ fn share(others: &mut [Other], of_other: &(impl Fn(&mut Other) + Sync), own: imp
         }
         own();
     });
+}
+
+#[inline(never)]
+fn layer_room<G: Gang>(g: G, layer: &mut Sorting<'_>, event: &CylinderEvent<'_>) {
+    g.vectorize(
+        #[inline(always)]
+        || layer.sort(g, event),
+    );
 }
 
 #[inline(never)]

@@ -202,18 +202,29 @@ fn together<G: Gang>(g: G, tiles: Tiles, factors: &[Column<f32>; 2], product: &m
     for tile in 0..count {
         for lane in (0..matrices).step_by(G::LANES) {
             let at = tile * ELEMENTS * stride + lane;
-            let mut two = [Matrix::<G, N, N>::splat(g, 0.0); 2];
-            for (matrix, from) in two.iter_mut().zip(factors) {
-                for i in 0..N {
-                    for j in 0..N {
-                        matrix.0[i][j] = F32::load(g, &from.padded()[at + (i * N + j) * stride..]);
-                    }
-                }
-            }
-            let result = multiply::<Dense, G, N, N, N>(g, &two[0], &two[1]);
+            let [left, right] = factors.each_ref().map(|from| &from.padded()[at..]);
+            let product = &mut product.padded_mut()[at..];
+            let mut b = [[F32::splat(g, 0.0); N]; N];
             for i in 0..N {
                 for j in 0..N {
-                    result.0[i][j].store(&mut product.padded_mut()[at + (i * N + j) * stride..]);
+                    b[i][j] = F32::load(g, &right[(i * N + j) * stride..]);
+                }
+            }
+            // Row by row: six sums stay in registers.
+            for i in 0..N {
+                let first = F32::load(g, &left[i * N * stride..]);
+                let mut row = [F32::splat(g, 0.0); N];
+                for j in 0..N {
+                    row[j] = first * b[0][j];
+                }
+                for k in 1..N {
+                    let a = F32::load(g, &left[(i * N + k) * stride..]);
+                    for j in 0..N {
+                        row[j] = a.mul_add(b[k][j], row[j]);
+                    }
+                }
+                for j in 0..N {
+                    row[j].store(&mut product[(i * N + j) * stride..]);
                 }
             }
         }
