@@ -5,7 +5,7 @@ use super::config::{CylinderConfig, SeedSource};
 use super::fit::{self, Fit, Fitted, Tracks};
 use super::index::Index;
 use super::seeds::{self, EventParticles};
-use super::threads::Threads;
+use super::threads::{Seeding, Threads};
 use super::triplets::Triplets;
 use crate::Status;
 use crate::event::{
@@ -85,7 +85,7 @@ fn run<G: Gang>(
                 SeedSource::Truth => {
                     let CylinderWorkspace { index, seeded, build, threads, tracks, .. } = workspace;
                     let seeds = EventParticles::new(input.seeds, number);
-                    seed_room(g, config, &event, index, seeds, seeded);
+                    threads.seed(g, &Seeding { config, event: &event, index, seeds }, seeded);
                     counters.stages[SEED].items_out += seeded.good.len() as u64;
                     clock.lap(&mut counters.stages[SEED]);
                     threads.build(g, &Inputs { config, index, seeded }, build, counters, BUILD);
@@ -210,21 +210,6 @@ fn triplet_room<G: Gang>(
     )
 }
 
-#[inline(never)]
-fn seed_room<G: Gang>(
-    g: G,
-    config: &CylinderConfig,
-    event: &CylinderEvent<'_>,
-    index: &Index,
-    particles: EventParticles<'_>,
-    seeded: &mut Seeded,
-) {
-    g.vectorize(
-        #[inline(always)]
-        || seeds::from_truth(g, config, event, index, particles, seeded),
-    );
-}
-
 /// Fits all hits of given particles outwards, from their true vertices with mkFit's start (`docs/algorithms.md`,
 /// "Cylinder: seeds from truth"), and appends the states at the last hits: from event columns to stored states, without an index.
 ///
@@ -282,7 +267,7 @@ fn fit_from_vertex<G: Gang>(
     base: usize,
     out: &mut CylinderTracks,
 ) {
-    let EventParticles { all, range } = particles;
+    let EventParticles { all, range, .. } = particles;
     for at in (0..range.len()).step_by(G::LANES) {
         let lanes = Mask::first(g, range.len() - at);
         let first = range.start + at;

@@ -3,16 +3,17 @@
 //! ```text
 //! layers            | layer 0 | layer 1 | layer 2 | ...     who is free sorts the hits of the next one
 //! seeds by azimuth  | chunk 0 | chunk 1 | chunk 2 | ...     64 seeds each; who is free takes the next one
-//! tracks            | part 0  | part 1  | part 2  | ...     512 tracks each, to be fitted
+//! particles, tracks | part 0  | part 1  | part 2  | ...     512 tracks each, to make seeds of, to fit
 //! ```
 //! Which thread takes what is left to chance. What it finds does not depend on that, and is put where one thread
 //! alone would have put it. Further threads are started for each event, and end with it; where the system gives none,
 //! those that there are do all of it.
 
-use super::build::{Build, CHUNK, Inputs};
+use super::build::{Build, CHUNK, Inputs, Seeded};
 use super::config::CylinderConfig;
 use super::fit::{self, Ends, Fit};
 use super::index::{Index, Sorting};
+use super::seeds::{self, EventParticles};
 use crate::Status;
 use crate::event::{Counters, CylinderEvent, CylinderTracks};
 use crate::simd::{Gang, set_default_float_mode};
@@ -23,7 +24,7 @@ use std::thread::{Builder, scope};
 
 /// Hits that are worth a thread to sort them.
 const SORTED: usize = 8192;
-/// Tracks that are fitted together.
+/// Seeds that are made together, and tracks that are fitted together.
 const PART: usize = 512;
 
 /// What the threads of an event reuse.
@@ -37,12 +38,21 @@ pub(super) struct Threads {
 /// What a further thread reuses.
 #[derive(Debug, Default)]
 struct Other {
+    seeded: Seeded,
     build: Build,
     ends: Ends,
     fitted: CylinderTracks,
     /// The seeds or tracks that it worked on, and what it counted.
     done: Vec<Range<usize>>,
     counters: Counters,
+}
+
+/// What seeds of particles are made from.
+pub(super) struct Seeding<'a> {
+    pub config: &'a CylinderConfig,
+    pub event: &'a CylinderEvent<'a>,
+    pub index: &'a Index,
+    pub seeds: EventParticles<'a>,
 }
 
 /// Items that threads take, some at once.
@@ -106,6 +116,33 @@ impl Threads {
         }
         let are_fine = layers.iter().all(|layer| layer.is_fine);
         if are_fine { Status::Ok } else { Status::NotFinite }
+    }
+
+    /// Makes the seeds of particles.
+    pub fn seed<G: Gang>(&mut self, g: G, from: &Seeding<'_>, seeded: &mut Seeded) {
+        let particles = Items::new(from.seeds.range.len(), PART);
+        let (_, others) = self.others(from.config.event_threads, &particles);
+        seeded.resize(particles.count);
+        if others.is_empty() {
+            seed_room(g, from, 0..particles.count, seeded);
+        } else {
+            let of_other = |other: &mut Other| {
+                other.seeded.resize(particles.count);
+                while let Some(range) = particles.take() {
+                    seed_room(g, from, range.clone(), &mut other.seeded);
+                    other.done.push(range);
+                }
+            };
+            share(others, &of_other, || {
+                while let Some(range) = particles.take() {
+                    seed_room(g, from, range, seeded);
+                }
+            });
+            for Other { seeded: from, done, .. } in others {
+                done.drain(..).for_each(|range| seeded.take(from, range));
+            }
+        }
+        seeded.sort();
     }
 
     /// Grows every seed.
@@ -201,6 +238,15 @@ fn layer_room<G: Gang>(g: G, layer: &mut Sorting<'_>, event: &CylinderEvent<'_>)
     g.vectorize(
         #[inline(always)]
         || layer.sort(g, event),
+    );
+}
+
+#[inline(never)]
+fn seed_room<G: Gang>(g: G, from: &Seeding<'_>, range: Range<usize>, seeded: &mut Seeded) {
+    let Seeding { config, event, index, seeds } = from;
+    g.vectorize(
+        #[inline(always)]
+        || seeds::from_truth(g, config, event, index, seeds.part(range), seeded),
     );
 }
 

@@ -46,6 +46,18 @@ impl Seeded {
         self.hits.iter_mut().for_each(|column| column.set_len(seeds));
     }
 
+    /// Takes the seeds of `range` that `other` has.
+    pub fn take(&mut self, other: &Self, range: Range<usize>) {
+        for element in 0..ELEMENTS {
+            let from = &other.states.row(element)[range.clone()];
+            self.states.row_mut(element)[range.clone()].copy_from_slice(from);
+        }
+        self.good[range.clone()].copy_from_slice(&other.good[range.clone()]);
+        for (column, from) in self.hits.iter_mut().zip(&other.hits) {
+            column[range.clone()].copy_from_slice(&from[range.clone()]);
+        }
+    }
+
     #[inline(always)]
     pub fn store<G: Gang>(&mut self, state: &CylinderState<G>, lane: usize) {
         store_state(&mut self.states, state, lane);

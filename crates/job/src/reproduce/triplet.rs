@@ -92,7 +92,8 @@ pub fn efficiency(job: &Job<'_>) -> Result<Report> {
 
 /// What each switch between `paper` and the letter of the paper does.
 fn switches(paper: &Checked, switched: &[Checked]) -> Result<Table> {
-    let names = categories(paper);
+    let mut names = categories(paper);
+    names.retain(|name| Found::of(paper, name).is_ok_and(|found| found.reconstructible > 0));
     let labels: Vec<_> = names.iter().map(|name| (name.as_str(), "%")).collect();
     let mut table = Table::new("Preset paper with what the letter of the paper says otherwise")
         .columns(Setting, &[("switched on", "")])
