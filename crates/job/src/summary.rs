@@ -156,9 +156,7 @@ impl Summary {
                 ns_per_event: per_event(counter.ns),
                 ns_per_hit: counter.ns as f64 / (hits * passes).max(1) as f64,
                 occupancy: counter.occupancy(),
-                parts: parts
-                    .map(|(name, ns)| PartTime { name, ns_per_event: per_event(ns) })
-                    .collect(),
+                parts: parts.map(|(name, ns)| PartTime { name, ns_per_event: per_event(ns) }).collect(),
             }
         });
         Self {
