@@ -57,7 +57,9 @@ pub fn reference_with(
 /// Hits of each plane that a track may have left.
 type Windows = [Vec<Beside>; UT_PLANES];
 
-/// Reconstructs all events, with windows from `fill`.
+/// Reconstructs all events, with windows from `fill`. This and what it calls for each track is always inlined, so that with
+/// the instructions of a level a fused multiply-add is no call.
+#[inline(always)]
 fn search(
     config: &UtConfig,
     layout: &UtLayout,
@@ -106,6 +108,7 @@ struct Tolerances {
 }
 
 /// Whether a track flies into the UT.
+#[inline(always)]
 fn is_accepted(beam: &Line) -> bool {
     let [x, y] = beam.at(MIDDLE);
     x.mul_add(x, y * y) > 33.0 * 33.0 && beam.tx.abs() <= 0.35 && beam.ty.abs() <= 0.30
@@ -113,6 +116,7 @@ fn is_accepted(beam: &Line) -> bool {
 
 impl Event<'_> {
     /// The best tracklet of a Velo track.
+    #[inline(always)]
     fn best(&self, line: &Line, windows: &Windows) -> Option<Tracklet> {
         if windows.iter().filter(|window| !window.is_empty()).count() < 3 {
             return None;
@@ -121,6 +125,7 @@ impl Event<'_> {
     }
 
     /// What a window is made of.
+    #[inline(always)]
     fn tolerances(&self, line: &Line, plane: usize) -> Tolerances {
         let Self { config, layout, .. } = self;
         let inverse_angle = (1.0 / line.tx.mul_add(line.tx, line.ty * line.ty).sqrt()).min(500.0);
@@ -135,6 +140,7 @@ impl Event<'_> {
     }
 
     /// A hit beside the track, if it may have left it.
+    #[inline(always)]
     fn beside(&self, line: &Line, plane: usize, of: &Tolerances, hit: usize) -> Option<Beside> {
         let Self { config, hits, .. } = self;
         let z = hits.z[hit];

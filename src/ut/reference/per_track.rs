@@ -4,8 +4,10 @@
 //! the order of y, two binary searches say where those of the track's y begin and end, and from both ends hits that are
 //! too far away are left out. What is in between is looked at again when tracklets are made.
 
-use super::{Event, Line, search};
+use super::line::Beside;
+use super::{Event, Line, Tolerances, search};
 use crate::event::{UT_GROUPS, UT_PLANES, VeloUtTracks};
+use crate::simd::{Isa, Level};
 use crate::ut::config::UtConfig;
 use crate::ut::find::UtFindInput;
 use crate::ut::layout::{ROW_STEP, UtLayout};
@@ -23,24 +25,26 @@ pub struct Ranges {
     pub size: [[i16; MOST_GROUPS]; UT_PLANES],
 }
 
-/// Reconstructs all events, a track at a time, and appends their tracks to `out`: the same tracks as
+/// Reconstructs all events, a track at a time and in scalar code, and appends their tracks to `out`: the same tracks as
 /// [`find`](crate::ut::find) as long as no window has more hits than that one takes.
 ///
 /// # Panics
 /// When the configuration has no number of `sectors`.
 pub fn per_track(config: &UtConfig, layout: &UtLayout, input: UtFindInput<'_>, out: &mut VeloUtTracks) {
     assert!(config.sectors > 0, "ut.sectors = 0: windows of this form are those of groups of sectors");
-    search(config, layout, input, out, |event, line, windows| {
-        for (plane, window) in windows.iter_mut().enumerate() {
-            window.clear();
-            let tolerances = event.tolerances(line, plane);
-            event.ranges_of(line, plane, |_, first, size| {
-                window.extend(
-                    (first..first + size).filter_map(|hit| event.beside(line, plane, &tolerances, hit)),
-                );
-            });
-        }
-    });
+    let scalar = Level::choose(Some(Isa::Scalar), None).expect("every CPU has scalar code");
+    crate::dispatch_arms!(scalar, _g => search(
+        config,
+        layout,
+        input,
+        out,
+        #[inline(always)]
+        |event, line, windows| {
+            for (plane, window) in windows.iter_mut().enumerate() {
+                event.fill(line, plane, window);
+            }
+        },
+    ); any [Scalar1] x86_64 [SoftwareScalar1] aarch64 []);
 }
 
 /// The windows of one Velo track of an event, whether it points at the UT or not.
@@ -57,7 +61,8 @@ pub fn ranges(
     let mut ranges = Ranges::default();
     for plane in 0..UT_PLANES {
         let begin = starts[layout.plane_groups[plane]] as usize;
-        of.ranges_of(&line, plane, |ring, first, size| {
+        let tolerances = of.tolerances(&line, plane);
+        of.ranges_of(&line, plane, &tolerances, |ring, first, size| {
             ranges.first[plane][ring] = (first - begin) as i16;
             ranges.size[plane][ring] = size as i16;
         });
@@ -66,10 +71,34 @@ pub fn ranges(
 }
 
 impl Event<'_> {
-    /// Calls `see` with the number, the first hit and the size of each range that is not empty.
-    fn ranges_of(&self, line: &Line, plane: usize, mut see: impl FnMut(usize, usize, usize)) {
-        let Self { config, layout, hits, starts } = self;
+    /// Makes the window of a plane.
+    #[inline(always)]
+    fn fill(&self, line: &Line, plane: usize, window: &mut Vec<Beside>) {
+        window.clear();
         let tolerances = self.tolerances(line, plane);
+        self.ranges_of(
+            line,
+            plane,
+            &tolerances,
+            #[inline(always)]
+            |_, first, size| {
+                for hit in first..first + size {
+                    window.extend(self.beside(line, plane, &tolerances, hit));
+                }
+            },
+        );
+    }
+
+    /// Calls `see` with the number, the first hit and the size of each range that is not empty.
+    #[inline(always)]
+    fn ranges_of(
+        &self,
+        line: &Line,
+        plane: usize,
+        tolerances: &Tolerances,
+        mut see: impl FnMut(usize, usize, usize),
+    ) {
+        let Self { config, layout, hits, starts } = self;
         let inner = layout.plane_groups[plane] as i32 + 1..layout.plane_groups[plane + 1] as i32 - 1;
         let depth = layout.depth[plane];
         let [_, y] = line.at(layout.z[plane]);
@@ -88,11 +117,10 @@ impl Event<'_> {
             let of_group = &hits.y_begin[begin..starts[group as usize + 1] as usize];
             let mut first = begin + of_group.partition_point(|&low| low < lowest);
             let mut end = begin + of_group.partition_point(|&low| low <= y + reach);
-            let is_near = |hit: usize| self.beside(line, plane, &tolerances, hit).is_some();
-            while first < end && !is_near(first) {
+            while first < end && self.beside(line, plane, tolerances, first).is_none() {
                 first += 1;
             }
-            while first < end && !is_near(end - 1) {
+            while first < end && self.beside(line, plane, tolerances, end - 1).is_none() {
                 end -= 1;
             }
             if first < end {

@@ -15,6 +15,7 @@ pub(super) struct Tracklet {
 }
 
 /// The best tracklet of a track.
+#[inline(always)]
 pub(super) fn best(config: &UtConfig, layout: &UtLayout, line: &Line, windows: &Windows) -> Option<Tracklet> {
     let (by_kick, by_compass) = (config.choice != UtChoice::Line, config.choice == UtChoice::Compass);
     let highest = if by_kick { 1280.0f32 } else { config.line.max_cost };
@@ -32,17 +33,10 @@ pub(super) fn best(config: &UtConfig, layout: &UtLayout, line: &Line, windows: &
                 if !is_along || seen == config.candidates {
                     continue;
                 }
-                let near = |plane: usize, from: &Beside| {
-                    let mut best = (config.hit_tolerance, None);
-                    for hit in &windows[plane] {
-                        let distance = (hit.d - (hit.z - from.z).mul_add(angle, from.d)).abs();
-                        if distance < best.0 {
-                            best = (distance, Some(*hit));
-                        }
-                    }
-                    best.1
-                };
-                let roles = [Some(*first), near(planes[1], first), Some(*third), near(planes[3], third)];
+                let tolerance = config.hit_tolerance;
+                let second = nearest(&windows[planes[1]], first, angle, tolerance);
+                let fourth = nearest(&windows[planes[3]], third, angle, tolerance);
+                let roles = [Some(*first), second, Some(*third), fourth];
                 let hits = || roles.into_iter().flatten();
                 let count = hits().count();
                 if by_compass && count < 3 {
@@ -73,6 +67,19 @@ pub(super) fn best(config: &UtConfig, layout: &UtLayout, line: &Line, windows: &
     best
 }
 
+/// The hit nearest to the line from another hit on, at an angle to the track.
+#[inline(always)]
+fn nearest(window: &[Beside], from: &Beside, angle: f32, tolerance: f32) -> Option<Beside> {
+    let mut best = (tolerance, None);
+    for hit in window {
+        let distance = (hit.d - (hit.z - from.z).mul_add(angle, from.d)).abs();
+        if distance < best.0 {
+            best = (distance, Some(*hit));
+        }
+    }
+    best.1
+}
+
 /// Removes tracks with too few hits that no cheaper one has.
 pub(super) fn remove_clones(config: &UtConfig, found: &mut Vec<(usize, Line, Tracklet)>) {
     let cheapest = |hit: usize| {
@@ -88,6 +95,7 @@ pub(super) fn remove_clones(config: &UtConfig, found: &mut Vec<(usize, Line, Tra
 }
 
 /// chi2 per degree of freedom, and the difference of sines before and behind the kick.
+#[inline(always)]
 fn fit_kick(config: &UtConfig, line: &Line, roles: &[Option<Beside>; UT_PLANES]) -> (f32, f32) {
     let hits = || roles.iter().flatten();
     let lever = 0.001 * (KINK - MIDDLE);
