@@ -32,6 +32,7 @@ pub fn source(prelude: &str) -> String {
         &velo::definitions(),
         include_str!("kernels/velo.cu"),
         include_str!("kernels/velo_find.cu"),
+        include_str!("kernels/velo_order.cu"),
         include_str!("kernels/velo_fit.cu"),
         &timepix::definitions(),
         include_str!("kernels/timepix.cu"),
