@@ -116,8 +116,8 @@ fn parts_of_a_scattered_particle_are_one_track() {
         (2 * pair + 1, [x, 0.5 * x, z])
     };
     let event = |kink| (11..=18).map(|pair| hit(pair, kink)).collect::<Vec<_>>();
-    // Of 0.004 the track is followed, of 0.05 it is two.
-    let batch = batch_of(&[0.004, 0.0065, 0.05].map(event));
+    // Of 0.004 the track is followed, of 0.03 it is two.
+    let batch = batch_of(&[0.004, 0.0065, 0.03].map(event));
     let lengths = |join_chi2| {
         let mut config = VeloConfig::default();
         config.best.join_chi2 = join_chi2;
