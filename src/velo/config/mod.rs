@@ -135,12 +135,12 @@ impl Default for BestConfig {
             gap_doca_weight: 0.0,
         };
         let second = PassConfig {
-            window: 10.0,
+            window: 12.0,
             doublet_doca: 30.0,
             score: 40.0,
             scatter_slope: 2e-5,
             doca_weight: 0.5,
-            weak_score: 16.0,
+            weak_score: 15.0,
             gaps: true,
             gap_window: 0.5,
             gap_doublet_doca: 1.15,
