@@ -9,7 +9,7 @@ use peloton::event::{
     Column, Outcome, RawBatch, Results, States, UT_GROUPS, UtBatch, VeloTracks, VeloUtTracks, difference,
 };
 use peloton::simd::Level;
-use peloton::ut::reference::{reference, reference_with};
+use peloton::ut::reference::{per_track, ranges, reference, reference_with};
 use peloton::ut::{UtConfig, UtFindInput, UtFindWorkspace, UtLayout, UtPreset, UtScratch, decode, find};
 use peloton::velo::{Preset, VeloInput};
 use peloton::{Status, engine::Sequence};
@@ -90,6 +90,15 @@ fn compare(layout: &UtLayout, input: UtFindInput<'_>) -> usize {
                 (stage.ns, stage.lanes_total) = (0, 0);
             }
             assert_eq!(*first.get_or_insert(counters), counters, "{level}, {config:?}");
+        }
+        // The paper's form takes all hits of a window.
+        let is_full = |(reason, _)| reason == "candidates_in_window";
+        if config.sectors > 0 && !first.is_some_and(|counters| counters.dropped().any(is_full)) {
+            let mut out = VeloUtTracks::default();
+            per_track(&config, layout, input, &mut out);
+            for event in 0..out.status.len() {
+                assert_eq!(difference(&out, event, &expected, event), None, "event {event}, {config:?}");
+            }
         }
         tracks += expected.tracks();
     }
@@ -276,6 +285,30 @@ fn hostile_events() {
         dropped.iter().any(|&(reason, count)| reason == "candidates_in_window" && count > 1000),
         "{dropped:?}"
     );
+}
+
+/// A window in the paper's layout goes from the first to the last hit that the track may have left, whatever is between.
+#[test]
+fn windows_in_the_layout_of_the_paper() {
+    let layout = layout(&Detector::nominal());
+    let (z, config) = ([2327.5, 2372.5, 2597.5, 2642.5], UtConfig::preset(UtPreset::Paper));
+    let (mut velo, mut hits) = (VeloTracks::default(), UtBatch::default());
+    // A track at x = 232.75 mm, y = 46.55 mm in the first plane, which has groups of 99.4 mm or so from -797 mm on.
+    let own = (0..20).filter(|&group| Detector::nominal().ut.group_x[group] < 232.75).count() - 1;
+    let near =
+        [(own, 232.0, 0.4), (own, 250.0, 0.5), (own, 233.0, 0.6), (own, 290.0, 0.7), (own, 234.0, -96.0)];
+    let left = [(own - 1, 232.5, 0.4), (own + 2, 233.5, 0.4), (own + 3, 233.0, 0.4)];
+    let strips = near.into_iter().chain(left).collect();
+    push(z, strips, &[[0.1, 0.02], [-0.1, -0.02]], &mut velo, &mut hits);
+    let input = UtFindInput { velo: &velo, hits: &hits };
+    let found = ranges(&config, &layout, input, 0, 0);
+    // By group: one hit at the left, then five of the own group in the order of y, of which the lowest is too low and the
+    // highest too far; one at the second to the right.
+    assert_eq!((found.first[0], found.size[0]), ([2, 0, 0, 0, 6], [3, 1, 0, 0, 1]));
+    assert_eq!(found.size[1..], [[0; 5]; 3]);
+    let one = ranges(&UtConfig { sectors: 1, ..config.clone() }, &layout, input, 0, 0);
+    assert_eq!((one.first[0], one.size[0]), ([2, 0, 0, 0, 0], [3, 0, 0, 0, 0]));
+    assert_eq!(ranges(&config, &layout, input, 0, 1), Default::default());
 }
 
 #[test]

@@ -122,6 +122,9 @@ pub struct UtConfig {
     pub choice: UtChoice,
     /// Tracks with a smaller discriminant are dropped, by the choices `kick` and `compass` (no unit).
     pub discriminant: f32,
+    /// Whether tracks are dropped that the magnet bends into the hole for the beam or out of the SciFi, by the choices
+    /// `kick` and `compass` (no unit).
+    pub fiducial: bool,
     /// Parameters of the choice `line` (no unit).
     pub line: LineConfig,
 }
@@ -150,6 +153,8 @@ impl UtConfig {
             final_pt: 425.0,
             choice: UtChoice::Compass,
             discriminant: -0.5,
+            // The paper has no such cut.
+            fiducial: false,
             line: LineConfig::default(),
         };
         let hlt1 = Self {
@@ -160,6 +165,7 @@ impl UtConfig {
             final_momentum: 1500.0,
             final_pt: 400.0,
             choice: UtChoice::Kick,
+            fiducial: true,
             ..paper.clone()
         };
         match preset {

@@ -121,7 +121,8 @@ const MEANINGS: &[(&str, &[(&str, &str)])] = &[
             ("preset", "where the other parameters come from: best, paper, hlt1, hlt1-unrestricted"),
             (
                 "choice",
-                "how tracks are chosen: kick (by a fit with the magnet's kick at one z), line (by the line of hits)",
+                "how tracks are chosen: kick (by a fit with the magnet's kick at one z), compass (the same, as its paper \
+                 has it), line (by the line of hits)",
             ),
             (
                 "sectors",
@@ -138,6 +139,7 @@ const MEANINGS: &[(&str, &[(&str, &str)])] = &[
             ("final_momentum", "tracks of smaller momentum are dropped, MeV/c"),
             ("final_pt", "tracks of smaller transverse momentum are dropped, MeV/c"),
             ("discriminant", "tracks with a smaller discriminant are dropped"),
+            ("fiducial", "whether tracks bent into the hole for the beam or out of the SciFi are dropped"),
         ],
     ),
     (

@@ -345,7 +345,8 @@ fn is_good<G: Gang>(
     let [three, all] = DISCRIMINANT;
     let k = |of: usize| four.select_f(real(all[of]), real(three[of]));
     let value = k(3).mul_add(ln(fitted.chi2), k(2).mul_add(ln(pt), k(1).mul_add(ln(p), k(0))));
-    (enough & real(config.discriminant).le(value)).and_not(left | right)
+    let good = enough & real(config.discriminant).le(value);
+    if config.fiducial { good.and_not(left | right) } else { good }
 }
 
 /// Integral of the field that tracks see up to the UT, T m: from the table, linear in each of its variables.

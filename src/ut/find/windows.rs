@@ -132,7 +132,7 @@ impl<G: Gang> Seek<'_, G> {
         let whole = |value: u32| U32::splat(g, value);
         let inner = [plane, plane + 1].map(|plane| layout.plane_groups[plane] as u32);
         let slot = place.shl::<SLOT_BITS>();
-        let (mut count, mut mixed) = (whole(0), Mask::first(g, 0));
+        let mut count = whole(0);
         store.visit(g, layout, &window.near(g, layout, line), lanes, |hit, on| {
             self.tally.step(on);
             let mut good = on & window.holds(F32::gather_records(store.hits.padded(), hit), line);
@@ -143,14 +143,13 @@ impl<G: Gang> Seek<'_, G> {
                     & ring.lt(whole(config.sectors))
                     & whole(inner[0]).lt(group)
                     & group.lt(whole(inner[1] - 1));
-                mixed = mixed | good & whole(0).lt(ring);
             }
             let fits = good & count.lt(whole(SLOTS as u32));
             self.lost = self.lost.count(good.and_not(fits));
             hit.scatter(self.slots, slot + count, fits);
             count = count.count(fits);
         });
-        if (mixed & whole(1).lt(count)).any() {
+        if config.sectors > 0 && whole(1).lt(count).any() {
             order_by_ring(store, window.own_group, self.slots, slot, count);
         }
         count
@@ -175,7 +174,8 @@ fn ring_of<G: Gang>(g: G, group: I32<G>, own: I32<G>) -> U32<G> {
     twice.max(I32::splat(g, -1) - twice).max(I32::splat(g, 0)).to_bits()
 }
 
-/// Puts the hits of inner rings first. Few tracks are so near to the edge of a group that it matters: lane by lane.
+/// Puts the hits of inner rings first, and those of a ring in the order of the event, in which they come by group and y:
+/// the order of the paper. Lane by lane, as there are few.
 #[inline(never)]
 fn order_by_ring<G: Gang>(store: &UtStore, own: I32<G>, slots: &mut [u32], slot: U32<G>, count: U32<G>) {
     let mut memory = [[0; MOST_LANES]; 3];
@@ -186,14 +186,14 @@ fn order_by_ring<G: Gang>(store: &UtStore, own: I32<G>, slots: &mut [u32], slot:
     for lane in 0..G::LANES {
         let (first, count) = (firsts[lane] as usize, counts[lane] as usize);
         let Some(hits) = slots.get_mut(first..first + count) else { continue };
-        let ring = |hit: u32| {
+        let place = |hit: u32| {
             let away = 2 * (store.group[hit as usize] as i32 - owns[lane] as i32);
-            away.max(-1 - away).max(0)
+            (away.max(-1 - away).max(0), store.number[hit as usize])
         };
-        // In place and stable: there are few, and nothing is allocated.
+        // In place: nothing is allocated.
         for end in 1..hits.len() {
             let mut at = end;
-            while at > 0 && ring(hits[at]) < ring(hits[at - 1]) {
+            while at > 0 && place(hits[at]) < place(hits[at - 1]) {
                 hits.swap(at - 1, at);
                 at -= 1;
             }

@@ -190,7 +190,8 @@ pub(super) fn is_good(config: &UtConfig, layout: &UtLayout, line: &Line, fitted:
     };
     let value = k[3].mul_add(ln(chi2), k[2].mul_add(ln(pt), k[1].mul_add(ln(p), k[0])));
     let is_enough = p >= config.final_momentum && pt >= config.final_pt;
-    is_sane && is_enough && !left && !right && config.discriminant <= value
+    let is_outside = config.fiducial && (left || right);
+    is_sane && is_enough && !is_outside && config.discriminant <= value
 }
 
 /// Integral of the field that a track sees up to the UT, T m.

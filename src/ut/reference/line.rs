@@ -16,11 +16,13 @@ pub(super) struct Line {
 }
 
 impl Line {
+    #[inline(always)]
     pub(super) fn of(states: &States, track: usize) -> Self {
         let [x, y, z] = [&states.x, &states.y, &states.z].map(|column| column[track]);
         Self { x, y, z, tx: states.tx[track], ty: states.ty[track] }
     }
 
+    #[inline(always)]
     pub(super) fn at(&self, z: f32) -> [f32; 2] {
         let dz = z - self.z;
         [dz.mul_add(self.tx, self.x), dz.mul_add(self.ty, self.y)]

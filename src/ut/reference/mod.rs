@@ -5,6 +5,7 @@ mod errors;
 mod fit;
 mod fit_f64;
 mod line;
+mod per_track;
 mod tracklets;
 
 use super::config::{UtChoice, UtConfig};
@@ -17,6 +18,7 @@ use fit::Fitted;
 pub(crate) use fit::ln;
 pub use fit_f64::{UtFit64, UtHit64, VeloEnd64, fit_f64};
 use line::{Beside, Line, MIDDLE, SLOPE};
+pub use per_track::{Ranges, per_track, ranges};
 use std::ops::Range;
 use tracklets::Tracklet;
 
@@ -42,9 +44,30 @@ pub fn reference_with(
     fault: bool,
     config: &UtConfig,
     layout: &UtLayout,
-    UtFindInput { velo, hits }: UtFindInput<'_>,
+    input: UtFindInput<'_>,
     out: &mut VeloUtTracks,
 ) {
+    search(config, layout, input, out, |event, line, windows| {
+        for (plane, window) in windows.iter_mut().enumerate() {
+            *window = event.window(fault, line, plane);
+        }
+    });
+}
+
+/// Hits of each plane that a track may have left.
+type Windows = [Vec<Beside>; UT_PLANES];
+
+/// Reconstructs all events, with windows from `fill`. This and what it calls for each track is always inlined, so that with
+/// the instructions of a level a fused multiply-add is no call.
+#[inline(always)]
+fn search(
+    config: &UtConfig,
+    layout: &UtLayout,
+    UtFindInput { velo, hits }: UtFindInput<'_>,
+    out: &mut VeloUtTracks,
+    fill: impl Fn(&Event<'_>, &Line, &mut Windows),
+) {
+    let (mut windows, mut found) = (Windows::default(), Vec::new());
     for number in 0..velo.events() {
         let status =
             if velo.status[number] == Status::Ok { hits.status[number] } else { velo.status[number] };
@@ -52,18 +75,18 @@ pub fn reference_with(
         let event = Event { config, layout, hits, starts };
         let tracks = if status == Status::Ok { velo.of_event(number) } else { 0..0 };
         let first = tracks.start;
-        let mut found = Vec::new();
         for track in tracks {
             let is_forward = velo.backward[track] == 0;
             if is_forward && is_accepted(&Line::of(&velo.beam, track)) {
                 let line = Line::of(&velo.end, track);
-                found.extend(event.best(fault, &line).map(|best| (track, line, best)));
+                fill(&event, &line, &mut windows);
+                found.extend(event.best(&line, &windows).map(|best| (track, line, best)));
             }
         }
         if config.choice == UtChoice::Line {
             tracklets::remove_clones(config, &mut found);
         }
-        for (track, line, best) in found {
+        for (track, line, best) in found.drain(..) {
             let fitted = fit::fit(config, layout, &line, best);
             if fit::is_good(config, layout, &line, &fitted) {
                 push(layout, velo, hits, (track, track - first), &fitted, out);
@@ -74,7 +97,18 @@ pub fn reference_with(
     }
 }
 
+/// How far from a track hits of a plane may be.
+struct Tolerances {
+    /// In x, mm.
+    x: f32,
+    /// Deflection at the plane over that in the middle of the UT.
+    factor: f32,
+    /// The group of sectors that the track points at; one less than the first of the plane left of them all.
+    own_group: i32,
+}
+
 /// Whether a track flies into the UT.
+#[inline(always)]
 fn is_accepted(beam: &Line) -> bool {
     let [x, y] = beam.at(MIDDLE);
     x.mul_add(x, y * y) > 33.0 * 33.0 && beam.tx.abs() <= 0.35 && beam.ty.abs() <= 0.30
@@ -82,54 +116,68 @@ fn is_accepted(beam: &Line) -> bool {
 
 impl Event<'_> {
     /// The best tracklet of a Velo track.
-    fn best(&self, fault: bool, line: &Line) -> Option<Tracklet> {
-        let windows: Vec<_> = (0..UT_PLANES).map(|plane| self.window(fault, line, plane)).collect();
+    #[inline(always)]
+    fn best(&self, line: &Line, windows: &Windows) -> Option<Tracklet> {
         if windows.iter().filter(|window| !window.is_empty()).count() < 3 {
             return None;
         }
-        tracklets::best(self.config, self.layout, line, &windows)
+        tracklets::best(self.config, self.layout, line, windows)
+    }
+
+    /// What a window is made of.
+    #[inline(always)]
+    fn tolerances(&self, line: &Line, plane: usize) -> Tolerances {
+        let Self { config, layout, .. } = self;
+        let inverse_angle = (1.0 / line.tx.mul_add(line.tx, line.ty * line.ty).sqrt()).min(500.0);
+        let momentum = (config.min_pt * inverse_angle).max(config.min_momentum);
+        let bin = (line.ty.abs().mul_add(100.0, 0.5) as usize).min(29);
+        let factor = 1.0 / layout.tables.plane_factor[4 * bin + plane];
+        let groups = layout.plane_groups[plane]..layout.plane_groups[plane + 1];
+        let [x, _] = line.at(layout.z[plane]);
+        let left = layout.group_x[groups.clone()].iter().filter(|&&left| left < x).count();
+        let own_group = groups.start as i32 + left as i32 - 1;
+        Tolerances { x: factor / (4.0212e-5 * momentum), factor, own_group }
+    }
+
+    /// A hit beside the track, if it may have left it.
+    #[inline(always)]
+    fn beside(&self, line: &Line, plane: usize, of: &Tolerances, hit: usize) -> Option<Beside> {
+        let Self { config, hits, .. } = self;
+        let z = hits.z[hit];
+        let [x, y] = line.at(z);
+        let d = y.mul_add(SLOPE[plane], hits.x[hit]) - x;
+        let t = (d * of.factor).abs().mul_add(config.y_tolerance_slope, config.y_tolerance);
+        let is_near = d.abs() <= of.x && hits.y_begin[hit] - t <= y && y <= hits.y_end[hit] + t;
+        is_near.then_some(Beside { d, z, weight: hits.weight[hit], plane, hit })
     }
 
     /// Hits of a plane that a track may have left: those of its own group of sectors first where groups matter, else in
     /// the order of the store.
     fn window(&self, fault: bool, line: &Line, plane: usize) -> Vec<Beside> {
         let Self { config, layout, hits, starts } = self;
-        let inverse_angle = (1.0 / line.tx.mul_add(line.tx, line.ty * line.ty).sqrt()).min(500.0);
-        let momentum = (config.min_pt * inverse_angle).max(config.min_momentum);
-        let bin = (line.ty.abs().mul_add(100.0, 0.5) as usize).min(29);
-        let factor = 1.0 / layout.tables.plane_factor[4 * bin + plane];
-        let tolerance = factor / (4.0212e-5 * momentum) * if fault { 0.99 } else { 1.0 };
+        let mut tolerances = self.tolerances(line, plane);
+        tolerances.x *= if fault { 0.99 } else { 1.0 };
         let groups = layout.plane_groups[plane]..layout.plane_groups[plane + 1];
-        let [x, _] = line.at(layout.z[plane]);
-        let left = layout.group_x[groups.clone()].iter().filter(|&&left| left < x).count();
-        let own = groups.start as i32 + left as i32 - 1;
         let mut found = Vec::new();
         for group in groups.clone() {
-            let away = group as i32 - own;
+            let away = group as i32 - tolerances.own_group;
             let ring = if away < 0 { -2 * away - 1 } else { 2 * away };
             let is_inside = group > groups.start && group < groups.end - 1 && ring < config.sectors as i32;
             for hit in starts[group] as usize..starts[group + 1] as usize {
-                let z = hits.z[hit];
-                let [x, y] = line.at(z);
-                let d = y.mul_add(SLOPE[plane], hits.x[hit]) - x;
-                let t = (d * factor).abs().mul_add(config.y_tolerance_slope, config.y_tolerance);
-                let is_near = d.abs() <= tolerance && hits.y_begin[hit] - t <= y && y <= hits.y_end[hit] + t;
-                if is_near && (is_inside || config.sectors == 0) {
+                let beside = self.beside(line, plane, &tolerances, hit);
+                if let Some(beside) = beside.filter(|_| is_inside || config.sectors == 0) {
                     let middle = (hits.y_begin[hit] + hits.y_end[hit]) * 0.5;
                     let row = cell(middle - LOWEST, ROW_STEP, ROWS);
                     let bucket = cell(hits.x[hit] - LEFT, BUCKET_WIDTH, BUCKETS);
-                    let ring = if config.sectors == 0 { 0 } else { ring };
-                    found.push((
-                        (row, bucket, hit),
-                        ring,
-                        Beside { d, z, weight: hits.weight[hit], plane, hit },
-                    ));
+                    found.push(((row, bucket, hit), ring, beside));
                 }
             }
         }
         found.sort_by_key(|(place, ..)| *place);
         found.truncate(SLOTS);
-        found.sort_by_key(|(_, ring, _)| *ring);
+        if config.sectors > 0 {
+            found.sort_by_key(|(_, ring, hit)| (*ring, hit.hit));
+        }
         found.into_iter().map(|(.., hit)| hit).collect()
     }
 }

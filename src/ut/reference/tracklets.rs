@@ -1,7 +1,9 @@
 //! Doublets, third and fourth hits, and the best of them.
 
+use super::Windows;
 use super::fit::cost;
 use super::line::{Beside, KINK, Line, MIDDLE};
+use crate::event::UT_PLANES;
 use crate::ut::config::{UtChoice, UtConfig};
 use crate::ut::layout::UtLayout;
 
@@ -13,12 +15,8 @@ pub(super) struct Tracklet {
 }
 
 /// The best tracklet of a track.
-pub(super) fn best(
-    config: &UtConfig,
-    layout: &UtLayout,
-    line: &Line,
-    windows: &[Vec<Beside>],
-) -> Option<Tracklet> {
+#[inline(always)]
+pub(super) fn best(config: &UtConfig, layout: &UtLayout, line: &Line, windows: &Windows) -> Option<Tracklet> {
     let (by_kick, by_compass) = (config.choice != UtChoice::Line, config.choice == UtChoice::Compass);
     let highest = if by_kick { 1280.0f32 } else { config.line.max_cost };
     let mut limit = highest;
@@ -35,41 +33,51 @@ pub(super) fn best(
                 if !is_along || seen == config.candidates {
                     continue;
                 }
-                let near = |plane: usize, from: &Beside| {
-                    let mut best = (config.hit_tolerance, None);
-                    for hit in &windows[plane] {
-                        let distance = (hit.d - (hit.z - from.z).mul_add(angle, from.d)).abs();
-                        if distance < best.0 {
-                            best = (distance, Some(*hit));
-                        }
-                    }
-                    best.1
-                };
-                let roles = [Some(*first), near(planes[1], first), Some(*third), near(planes[3], third)];
-                let hits: Vec<_> = roles.into_iter().flatten().collect();
-                if by_compass && hits.len() < 3 {
+                let tolerance = config.hit_tolerance;
+                let second = nearest(&windows[planes[1]], first, angle, tolerance);
+                let fourth = nearest(&windows[planes[3]], third, angle, tolerance);
+                let roles = [Some(*first), second, Some(*third), fourth];
+                let hits = || roles.into_iter().flatten();
+                let count = hits().count();
+                if by_compass && count < 3 {
                     continue;
                 }
                 seen += 1;
-                let (cost, kick) =
-                    if by_kick { fit_kick(config, line, &hits) } else { cost(config, layout, line, &hits) };
-                let is_better = if by_compass {
-                    cost < if hits.len() > most_hits { highest } else { limit } && hits.len() >= most_hits
+                let (cost, kick) = if by_kick {
+                    fit_kick(config, line, &roles)
                 } else {
-                    cost < limit && hits.len() >= most_hits
+                    cost(config, layout, line, &hits().collect::<Vec<_>>())
+                };
+                let is_better = if by_compass {
+                    cost < if count > most_hits { highest } else { limit } && count >= most_hits
+                } else {
+                    cost < limit && count >= most_hits
                 };
                 if is_better {
                     (limit, most_hits) = match config.choice {
-                        UtChoice::Kick => (cost.trunc(), hits.len()),
-                        UtChoice::Compass => (cost, hits.len()),
+                        UtChoice::Kick => (cost.trunc(), count),
+                        UtChoice::Compass => (cost, count),
                         UtChoice::Line => (cost, 3),
                     };
-                    best = Some(Tracklet { hits, cost, kick });
+                    best = Some(Tracklet { hits: hits().collect(), cost, kick });
                 }
             }
         }
     }
     best
+}
+
+/// The hit nearest to the line from another hit on, at an angle to the track.
+#[inline(always)]
+fn nearest(window: &[Beside], from: &Beside, angle: f32, tolerance: f32) -> Option<Beside> {
+    let mut best = (tolerance, None);
+    for hit in window {
+        let distance = (hit.d - (hit.z - from.z).mul_add(angle, from.d)).abs();
+        if distance < best.0 {
+            best = (distance, Some(*hit));
+        }
+    }
+    best.1
 }
 
 /// Removes tracks with too few hits that no cheaper one has.
@@ -87,7 +95,9 @@ pub(super) fn remove_clones(config: &UtConfig, found: &mut Vec<(usize, Line, Tra
 }
 
 /// chi2 per degree of freedom, and the difference of sines before and behind the kick.
-fn fit_kick(config: &UtConfig, line: &Line, hits: &[Beside]) -> (f32, f32) {
+#[inline(always)]
+fn fit_kick(config: &UtConfig, line: &Line, roles: &[Option<Beside>; UT_PLANES]) -> (f32, f32) {
+    let hits = || roles.iter().flatten();
     let lever = 0.001 * (KINK - MIDDLE);
     let per_mm = 1.0 / (KINK - line.z);
     let per_error = 1.0 / config.velo_slope_error;
@@ -95,7 +105,7 @@ fn fit_kick(config: &UtConfig, line: &Line, hits: &[Beside]) -> (f32, f32) {
     let velo = root * root;
     let (mut a, mut b, mut c) = (velo, velo * lever, velo * lever * lever);
     let (mut r, mut s) = (0.0f32, 0.0f32);
-    for hit in hits {
+    for hit in hits() {
         let dz = (hit.z - MIDDLE) * 0.001;
         let cosine = [1.0, 0.996_175_3, 0.996_175_3, 1.0][hit.plane];
         let [x, _] = line.at(hit.z);
@@ -112,12 +122,12 @@ fn fit_kick(config: &UtConfig, line: &Line, hits: &[Beside]) -> (f32, f32) {
     let bend = t.mul_add(lever, x) * per_mm;
     let pull = bend * per_error;
     let mut chi2 = pull * pull;
-    for hit in hits {
+    for hit in hits() {
         let dz = (hit.z - MIDDLE) * 0.001;
         let rest = t.mul_add(dz, x) - hit.d;
         chi2 = (hit.weight * rest).mul_add(rest, chi2);
     }
     let sine = |t: f32| t * t.mul_add(t, 1.0).sqrt();
     let (before, behind) = (line.tx + bend, t.mul_add(0.001, line.tx));
-    (chi2 / (hits.len() as f32 - 1.0), sine(before) - sine(behind))
+    (chi2 / (hits().count() as f32 - 1.0), sine(before) - sine(behind))
 }

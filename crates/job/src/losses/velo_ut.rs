@@ -66,6 +66,7 @@ impl VeloUtLosses {
             final_momentum: 0.0,
             final_pt: 0.0,
             discriminant: f32::NEG_INFINITY,
+            fiducial: false,
             ..config.clone()
         };
         open.line.max_cost = f32::INFINITY;
@@ -101,7 +102,7 @@ impl FindLosses for VeloUtLosses {
     }
 
     fn categories(&self) -> &'static [&'static str] {
-        &["03_velo+UT_P>5GeV", "07_long", "08_long_P>5GeV"]
+        &["03_velo+UT_P>5GeV", "07_long", "08_long_P>5GeV", "long+UT_P>5GeV_Pt>1GeV"]
     }
 
     fn take(&mut self, banks: RawEvents<'_>, event: usize, truth: &TruthEvent) {

@@ -1,0 +1,161 @@
+//! Speed of the search for hits of Velo tracks in the UT (store, windows, tracklets): the seven public LHCb events, or
+//! simulated ones. CPU time of one thread, and events/s.
+//!
+//! `cargo bench --bench ut` measures preset `hlt1` on each level (`levels/`); the presets on the level chosen by default
+//! (`presets/`), and beside `paper` the form in which the paper runs it on CPUs, one track after another, in scalar code
+//! that finds the same tracks; and by the wall clock what a second thread gains for the sequence `velo-ut`, preset `best`,
+//! from raw banks (`scaling/`). `-- presets` and the like only those. Each row comes in several rounds, in turns: rows of
+//! one round compare.
+
+mod common;
+
+use common::{Work, criterion, data, in_turns, on_one_and_two, say_events, scaling};
+use criterion::Throughput;
+use peloton::chain::{UtDetector, VeloUt};
+use peloton::engine::Engine;
+use peloton::event::{Outcome, RawBatch, Results, UtBatch, VeloTracks, VeloUtTracks, difference};
+use peloton::simd::Level;
+use peloton::ut::reference::per_track;
+use peloton::ut::{UtConfig, UtFindInput, UtFindWorkspace, UtLayout, UtPreset, UtScratch, decode, find};
+use peloton::velo::{Velo, VeloBanks, VeloConfig, VeloInput};
+use peloton_io::input::{Geometry, RawReader, ReadOptions, Source};
+use peloton_sim::{LhcbDetector, LhcbReader};
+use std::sync::{Arc, Mutex};
+
+/// Events, and what is searched in them.
+struct Sample {
+    raw: RawBatch,
+    sensors: Arc<peloton::velo::VeloSensors>,
+    detector: Arc<UtDetector>,
+    layout: UtLayout,
+    velo: VeloTracks,
+    hits: UtBatch,
+}
+
+impl Sample {
+    fn read() -> Self {
+        let mut raw = RawBatch::default();
+        let mut notes = Vec::new();
+        let geometry = match data("lhcb") {
+            Some(folder) => {
+                say_events("the seven public ones");
+                let file = Source::Path(folder.join("minbias_retina_truth.mdf"));
+                let mut reader = RawReader::open(&[file], ReadOptions::default()).expect("events");
+                while reader.read(64, &mut raw, &mut notes).expect("events") > 0 {}
+                Geometry::Folder(folder.join("geometry"))
+            }
+            None => {
+                let (spec, nominal) = ("sim:lhcb,events=20,seed=1", Geometry::Nominal);
+                say_events(spec);
+                let (ut, scifi) = (nominal.ut().expect("geometry"), nominal.scifi().expect("geometry"));
+                let polarity = nominal.polarity().expect("geometry");
+                let detector = LhcbDetector { ut: &ut, scifi: &scifi, polarity };
+                let mut reader = LhcbReader::new(spec.parse().expect("a simulation"), 0, None);
+                reader.read(usize::MAX, &detector, &mut raw, &mut notes).expect("events");
+                nominal
+            }
+        };
+        let detector = UtDetector {
+            geometry: geometry.ut().expect("geometry"),
+            tables: geometry.ut_tables().expect("geometry"),
+            polarity: geometry.polarity().expect("geometry"),
+        };
+        let sensors = Arc::new(geometry.velo().expect("geometry"));
+        let level = Level::choose(None, None).expect("a level");
+        let engine = Engine::new(velo(level, &sensors));
+        let velo_z = engine.sequence().config().fit.end_z;
+        let (mut velo, mut hits) = (Outcome::default(), Outcome::default());
+        let (events, all) = (raw.view(), 0..raw.len());
+        let banks = VeloInput::Banks(events);
+        engine.try_run(banks, &mut engine.workspace(), &mut velo).expect("raw banks");
+        decode(level, &detector.geometry, events, all, &mut UtScratch::default(), &mut hits);
+        let layout = UtLayout::new(&detector.geometry, detector.tables.clone(), detector.polarity, velo_z);
+        let layout = layout.expect("states before the UT");
+        let (velo, hits, detector) = (velo.results, hits.results, Arc::new(detector));
+        Self { raw, sensors, detector, layout, velo, hits }
+    }
+
+    fn input(&self) -> UtFindInput<'_> {
+        UtFindInput { velo: &self.velo, hits: &self.hits }
+    }
+
+    /// The search of all events; fails unless the tracks are those expected.
+    fn search(&self, level: Level, preset: UtPreset, expected: Option<&VeloUtTracks>) -> Work<'_> {
+        let config = UtConfig::preset(preset);
+        let (mut workspace, mut out) = (UtFindWorkspace::default(), Outcome::default());
+        let mut work = move |out: &mut Outcome<VeloUtTracks>| {
+            out.clear();
+            find(level, &config, &self.layout, self.input(), &mut workspace, out);
+        };
+        work(&mut out);
+        if let Some(expected) = expected {
+            assert_same(expected, &out.results);
+        }
+        (preset.to_string(), Box::new(move || work(&mut out)))
+    }
+}
+
+fn velo(level: Level, sensors: &Arc<peloton::velo::VeloSensors>) -> Velo {
+    let velo = Velo::new(level, VeloConfig::default()).expect("a sequence");
+    velo.with_sensors(sensors.clone(), VeloBanks::Auto)
+}
+
+fn assert_same(expected: &VeloUtTracks, found: &VeloUtTracks) {
+    for event in 0..expected.status.len() {
+        assert_eq!(difference(found, event, expected, event), None, "event {event}");
+    }
+}
+
+/// All tracks of a preset on a level.
+fn tracks(sample: &Sample, level: Level, preset: UtPreset) -> VeloUtTracks {
+    let (config, mut out) = (UtConfig::preset(preset), Outcome::default());
+    let mut workspace = UtFindWorkspace::default();
+    find(level, &config, &sample.layout, sample.input(), &mut workspace, &mut out);
+    out.results
+}
+
+fn main() {
+    let sample = Sample::read();
+    let usual = Level::choose(None, None).expect("a level");
+    let mut criterion_cpu = criterion(common::CpuTime);
+
+    let mut group = criterion_cpu.benchmark_group("levels");
+    group.throughput(Throughput::Elements(sample.raw.len() as u64));
+    let expected = tracks(&sample, usual, UtPreset::Hlt1);
+    let level = |level: Level| {
+        let (_, work) = sample.search(level, UtPreset::Hlt1, Some(&expected));
+        (level.to_string(), work)
+    };
+    in_turns(&mut group, &mut Level::supported().into_iter().map(level).collect::<Vec<_>>());
+    group.finish();
+
+    let mut group = criterion_cpu.benchmark_group("presets");
+    group.throughput(Throughput::Elements(sample.raw.len() as u64));
+    let mut rows: Vec<_> =
+        UtPreset::ALL.into_iter().map(|preset| sample.search(usual, preset, None)).collect();
+    let (config, mut out) = (UtConfig::preset(UtPreset::Paper), VeloUtTracks::default());
+    per_track(&config, &sample.layout, sample.input(), &mut out);
+    assert_same(&tracks(&sample, usual, UtPreset::Paper), &out);
+    let from = &sample;
+    let one_after_another = move || {
+        out.clear();
+        per_track(&config, &from.layout, from.input(), &mut out);
+    };
+    rows.push(("paper, one track after another".into(), Box::new(one_after_another)));
+    in_turns(&mut group, &mut rows);
+    group.finish();
+    criterion_cpu.final_summary();
+
+    let config = UtConfig::preset(UtPreset::Best);
+    let whole = VeloUt::new(velo(usual, &sample.sensors), sample.detector.clone(), config);
+    let engine = Engine::new(whole.expect("a sequence"));
+    let workers = [0, 1].map(|_| Mutex::new((engine.workspace(), Outcome::default())));
+    let track = |i: usize| {
+        let mut worker = workers[i].lock().expect("no panic");
+        let (workspace, out) = &mut *worker;
+        for _ in 0..20 {
+            engine.try_run(sample.raw.view(), workspace, out).expect("raw banks");
+        }
+    };
+    scaling("scaling", &mut on_one_and_two("velo-ut", &track).into());
+}

@@ -1,0 +1,134 @@
+//! Compass as its paper runs it on CPUs (section V.C): one track after another, its windows and at once its tracklets.
+//!
+//! Windows are ranges of hits in groups of sectors, as the paper has them (section V.A, figure 7): hits of a group come in
+//! the order of y, two binary searches say where those of the track's y begin and end, and from both ends hits that are
+//! too far away are left out. What is in between is looked at again when tracklets are made.
+
+use super::line::Beside;
+use super::{Event, Line, Tolerances, search};
+use crate::event::{UT_GROUPS, UT_PLANES, VeloUtTracks};
+use crate::simd::{Isa, Level};
+use crate::ut::config::UtConfig;
+use crate::ut::find::UtFindInput;
+use crate::ut::layout::{ROW_STEP, UtLayout};
+
+/// Groups of sectors in which hits of a track are looked for at most.
+const MOST_GROUPS: usize = 5;
+
+/// The windows of a track in the paper's layout: for each plane the first hits of its groups in the order in which they are
+/// searched, relative to the first hit of the plane, and how many hits there are; none is a size of 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Ranges {
+    /// First hits.
+    pub first: [[i16; MOST_GROUPS]; UT_PLANES],
+    /// Numbers of hits.
+    pub size: [[i16; MOST_GROUPS]; UT_PLANES],
+}
+
+/// Reconstructs all events, a track at a time and in scalar code, and appends their tracks to `out`: the same tracks as
+/// [`find`](crate::ut::find) as long as no window has more hits than that one takes.
+///
+/// # Panics
+/// When the configuration has no number of `sectors`.
+pub fn per_track(config: &UtConfig, layout: &UtLayout, input: UtFindInput<'_>, out: &mut VeloUtTracks) {
+    assert!(config.sectors > 0, "ut.sectors = 0: windows of this form are those of groups of sectors");
+    let scalar = Level::choose(Some(Isa::Scalar), None).expect("every CPU has scalar code");
+    crate::dispatch_arms!(scalar, _g => search(
+        config,
+        layout,
+        input,
+        out,
+        #[inline(always)]
+        |event, line, windows| {
+            for (plane, window) in windows.iter_mut().enumerate() {
+                event.fill(line, plane, window);
+            }
+        },
+    ); any [Scalar1] x86_64 [SoftwareScalar1] aarch64 []);
+}
+
+/// The windows of one Velo track of an event, whether it points at the UT or not.
+pub fn ranges(
+    config: &UtConfig,
+    layout: &UtLayout,
+    UtFindInput { velo, hits }: UtFindInput<'_>,
+    event: usize,
+    track: usize,
+) -> Ranges {
+    let starts = &hits.group_start[UT_GROUPS * event..=UT_GROUPS * (event + 1)];
+    let of = Event { config, layout, hits, starts };
+    let line = Line::of(&velo.end, velo.of_event(event).start + track);
+    let mut ranges = Ranges::default();
+    for plane in 0..UT_PLANES {
+        let begin = starts[layout.plane_groups[plane]] as usize;
+        let tolerances = of.tolerances(&line, plane);
+        of.ranges_of(&line, plane, &tolerances, |ring, first, size| {
+            ranges.first[plane][ring] = (first - begin) as i16;
+            ranges.size[plane][ring] = size as i16;
+        });
+    }
+    ranges
+}
+
+impl Event<'_> {
+    /// Makes the window of a plane.
+    #[inline(always)]
+    fn fill(&self, line: &Line, plane: usize, window: &mut Vec<Beside>) {
+        window.clear();
+        let tolerances = self.tolerances(line, plane);
+        self.ranges_of(
+            line,
+            plane,
+            &tolerances,
+            #[inline(always)]
+            |_, first, size| {
+                for hit in first..first + size {
+                    window.extend(self.beside(line, plane, &tolerances, hit));
+                }
+            },
+        );
+    }
+
+    /// Calls `see` with the number, the first hit and the size of each range that is not empty.
+    #[inline(always)]
+    fn ranges_of(
+        &self,
+        line: &Line,
+        plane: usize,
+        tolerances: &Tolerances,
+        mut see: impl FnMut(usize, usize, usize),
+    ) {
+        let Self { config, layout, hits, starts } = self;
+        let inner = layout.plane_groups[plane] as i32 + 1..layout.plane_groups[plane + 1] as i32 - 1;
+        let depth = layout.depth[plane];
+        let [_, y] = line.at(layout.z[plane]);
+        let bend = tolerances.x * tolerances.factor;
+        let reach =
+            bend.mul_add(config.y_tolerance_slope, config.y_tolerance) + depth * line.ty.abs() + ROUNDING;
+        // Strips begin no lower than this when they reach up to the track.
+        let lowest = y - reach - (ROW_STEP + layout.below + layout.above);
+        for ring in 0..config.sectors as usize {
+            let away = (ring as i32 + 1) / 2;
+            let group = tolerances.own_group + if ring % 2 == 1 { -away } else { away };
+            if !inner.contains(&group) {
+                continue;
+            }
+            let begin = starts[group as usize] as usize;
+            let of_group = &hits.y_begin[begin..starts[group as usize + 1] as usize];
+            let mut first = begin + of_group.partition_point(|&low| low < lowest);
+            let mut end = begin + of_group.partition_point(|&low| low <= y + reach);
+            while first < end && self.beside(line, plane, tolerances, first).is_none() {
+                first += 1;
+            }
+            while first < end && self.beside(line, plane, tolerances, end - 1).is_none() {
+                end -= 1;
+            }
+            if first < end {
+                see(ring, first, end - first);
+            }
+        }
+    }
+}
+
+/// More than rounding moves the edge of a window, mm.
+const ROUNDING: f32 = 0.05;
