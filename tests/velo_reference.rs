@@ -107,6 +107,47 @@ fn slices_make_no_difference() {
     }
 }
 
+/// A particle that scatters in a module by more than a track is followed over: two tracks, which are joined.
+#[test]
+fn parts_of_a_scattered_particle_are_one_track() {
+    let hit = |pair: usize, kink: f32| {
+        let z = module_z(2 * pair + 1);
+        let x = 0.1 * z + if pair < 15 { kink * (z - module_z(31)) } else { 0.0 };
+        (2 * pair + 1, [x, 0.5 * x, z])
+    };
+    let event = |kink| (11..=18).map(|pair| hit(pair, kink)).collect::<Vec<_>>();
+    // Of 0.004 the track is followed, of 0.03 it is two.
+    let batch = batch_of(&[0.004, 0.0065, 0.03].map(event));
+    let lengths = |join_chi2| {
+        let mut config = VeloConfig::default();
+        config.best.join_chi2 = join_chi2;
+        let tracks = check(&config, &batch, &[]);
+        let starts = &tracks.hit_start;
+        let lengths = |event: usize| {
+            let of = tracks.track_start[event] as usize..tracks.track_start[event + 1] as usize;
+            of.map(|track| starts[track + 1] - starts[track]).collect::<Vec<_>>()
+        };
+        [0, 1, 2].map(lengths)
+    };
+    assert_eq!(lengths(50.0), [vec![8], vec![8], vec![4, 4]]);
+    assert_eq!(lengths(0.0), [vec![8], vec![4, 4], vec![4, 4]]);
+}
+
+/// Three hits in a line that passes near the beam between the second and the third are no track.
+#[test]
+fn no_triplet_passes_the_beam() {
+    let event = |x: f32| {
+        let hit = |step: usize| {
+            let module = 25 - 2 * step;
+            (module, [x - 15.0 * step as f32, 1.5, module_z(module)])
+        };
+        [0, 1, 2].map(hit).to_vec()
+    };
+    let batch = batch_of(&[37.0, 22.0].map(event));
+    let tracks = check(&VeloConfig::default(), &batch, &[]);
+    assert_eq!(&tracks.track_start[..], [0, 1, 1]);
+}
+
 /// Hits may claim any z, so a track's first and last hit may be one denormal number apart: no slope comes of that.
 #[test]
 fn tracks_of_no_length() {

@@ -9,7 +9,7 @@ pub const CUDA: &str = include_str!("kernels/cuda.h");
 pub const EMULATED: &str = include_str!("kernels/emulated.h");
 
 /// All kernels.
-pub const KERNELS: [Kernel; 37] = {
+pub const KERNELS: [Kernel; 38] = {
     let sequences: [&[Kernel]; 3] = [&velo::KERNELS, &timepix::KERNELS, &cylinder::KERNELS];
     let mut all = [Kernel(""); velo::KERNELS.len() + timepix::KERNELS.len() + cylinder::KERNELS.len()];
     let (mut i, mut of, mut number) = (0, 0, 0);
@@ -32,6 +32,7 @@ pub fn source(prelude: &str) -> String {
         &velo::definitions(),
         include_str!("kernels/velo.cu"),
         include_str!("kernels/velo_find.cu"),
+        include_str!("kernels/velo_order.cu"),
         include_str!("kernels/velo_fit.cu"),
         &timepix::definitions(),
         include_str!("kernels/timepix.cu"),

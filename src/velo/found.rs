@@ -15,10 +15,16 @@ pub(super) struct Row {
     /// Score of the triplet it began with.
     pub(super) score: f32,
     /// Whether it shares a hit with another track, 0 or 1.
-    pub(super) shares: u32,
+    pub(super) shares: u16,
+    /// The pairs of its first and of its last hit: those of the preset `best` alone.
+    pub(super) high: u8,
+    /// See `high`.
+    pub(super) low: u8,
     pub(super) len: u32,
 }
 
+/// The place of the word that has [`Row::shares`], [`Row::high`] in its third byte and [`Row::low`] in its fourth.
+pub(super) const ENDS_AT: usize = ROW - 2;
 /// The place of [`Row::len`] among the words of a row.
 pub(super) const LEN_AT: usize = ROW - 1;
 
@@ -47,12 +53,13 @@ impl Found {
 
     /// Appends a candidate of a few hits.
     #[inline(always)]
-    pub(super) fn push<const N: usize>(&mut self, hits: &[u32; N], score: f32) {
+    pub(super) fn push<const N: usize>(&mut self, hits: &[u32; N], score: f32) -> &mut Row {
         let at = self.rows.len();
         self.rows.set_len(at + 1);
         let row = &mut self.rows.padded_mut()[at];
         row.hits[..N].copy_from_slice(hits);
-        (row.score, row.shares, row.len) = (score, 0, N as u32);
+        (row.score, row.shares, row.high, row.low, row.len) = (score, 0, 0, 0, N as u32);
+        row
     }
 
     /// Appends a hit to a candidate; returns how many it has then.
@@ -62,6 +69,15 @@ impl Found {
         row.hits[row.len as usize] = hit;
         row.len += 1;
         row.len as usize
+    }
+
+    /// Appends the hits of another candidate.
+    pub(super) fn append(&mut self, row: u32, other: u32) {
+        let Row { hits, shares, low, len, .. } = self.rows[other as usize];
+        let row = &mut self.rows[row as usize];
+        let end = (row.len + len) as usize;
+        row.hits[row.len as usize..end].copy_from_slice(&hits[..len as usize]);
+        (row.shares, row.low, row.len) = (row.shares | shares, low, end as u32);
     }
 
     /// Notes that the track in `row` has taken a hit that was in use before, as [`Marks::take`] tells.

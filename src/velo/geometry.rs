@@ -16,10 +16,24 @@ pub const PAIRS: usize = VELO_MODULES / 2;
 /// Half the distance between the first and the last sensor plane of a pair, rounded up, mm.
 pub const PAIR_HALF_DEPTH: f32 = 7.0;
 
+/// Distances from the beam axis between which a point in a pair is on a sensor in most cases, mm.
+pub(crate) const MOST_ON_SENSORS: [f32; 2] = [6.0, 42.0];
+
 /// z of the middle of a pair, where lines meet it, mm.
 pub const fn pair_middle(pair: usize) -> f32 {
     ((MODULE_Z[2 * pair] + MODULE_Z[2 * pair + 1]) / 2.0) as f32
 }
+
+/// [`pair_middle`] of all pairs, mm.
+pub(crate) static PAIR_MIDDLES: [f32; PAIRS] = {
+    let mut middles = [0.0; PAIRS];
+    let mut pair = 0;
+    while pair < PAIRS {
+        middles[pair] = pair_middle(pair);
+        pair += 1;
+    }
+    middles
+};
 
 /// Nominal z of the modules, mm.
 pub const MODULE_Z: [f64; VELO_MODULES] = [

@@ -302,15 +302,20 @@ impl Index {
             self.close_row(g, pair, begin as u32);
             let row = self.binning.row();
             let cells = &self.table[pair * row..(pair + 1) * row];
-            let (hits, source) = (self.hits.padded_mut(), self.source.padded_mut());
-            let turn = self.turn.padded_mut();
+            for at in (0..range.len()).step_by(G::LANES) {
+                let first = U32::gather(cells, U32::load(g, &keys.padded()[at..]));
+                (first + U32::load(g, &ranks.padded()[at..])).store(&mut keys.padded_mut()[at..]);
+            }
             // One index and slices of one length: chained iterators spill here.
-            let (turns, keys, ranks) = (&turns[..range.len()], &keys[..range.len()], &ranks[..range.len()]);
+            let end = begin + range.len();
+            let (hits, source) = (&mut self.hits.padded_mut()[..end], &mut self.source.padded_mut()[..end]);
+            let turn = &mut self.turn.padded_mut()[..end];
+            let (turns, places) = (&turns[..range.len()], &keys[..range.len()]);
             for i in 0..range.len() {
-                let index = (cells[keys[i] as usize] + ranks[i]) as usize;
-                hits[index] = [x[i], y[i], z[i], x[i]];
-                source[index] = id[i];
-                turn[index] = turns[i];
+                let place = places[i] as usize;
+                hits[place] = [x[i], y[i], z[i], x[i]];
+                source[place] = id[i];
+                turn[place] = turns[i];
             }
             self.copy_first_bins(pair);
         }

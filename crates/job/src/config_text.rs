@@ -46,7 +46,15 @@ const MEANINGS: &[(&str, &[(&str, &str)])] = &[
             ),
             ("scatter_slope", "its part proportional to tx^2 + ty^2, rad^2"),
             ("forward_chi2", "largest chi2 of a hit that a track is continued to"),
-            ("inner_radius", "no hit is expected on a line that passes nearer to the beam line, mm"),
+            (
+                "join_chi2",
+                "tracks of which one begins in the pair after the other's last are one up to this sum of chi2",
+            ),
+            (
+                "inner_radius",
+                "no hit of a triplet is expected on a line that passes nearer to the beam line, mm",
+            ),
+            ("forward_inner_radius", "nor one that a track is continued to, mm"),
             ("outer_radius", "nor on one that passes further from it, mm"),
             ("skipped_pairs", "pairs of modules in a row that a track may miss"),
             ("shared_hits", "a track is a clone when more than this share of its hits is on longer tracks"),

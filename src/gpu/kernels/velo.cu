@@ -106,14 +106,15 @@ __device__ __forceinline__ float variance(const VeloArgs& a, const Line& line, f
     return fused(fused(r, r, r) + 1.0f, a.two_hit_variances, scatter * (dz * dz));
 }
 
-__device__ inline Meeting meet(const VeloArgs& a, u32 pair, const Line& line, float chi2, float scatter_slope) {
+__device__ inline Meeting meet(const VeloArgs& a, u32 pair, const Line& line, float chi2, float scatter_slope,
+                              float inner_radius) {
     Meeting at;
     const float to_pair = a.pair_middle[pair] - line.z;
     at.scatter = fused(slope2(line), scatter_slope, a.scatter_constant);
     at.reach = root(chi2 * variance(a, line, at.scatter, to_pair));
     at.x = fused(line.tx, to_pair, line.x);
     at.y = fused(line.ty, to_pair, line.y);
-    const float hole = larger(a.inner_radius - at.reach, 0.0f), edge = a.outer_radius + at.reach;
+    const float hole = larger(inner_radius - at.reach, 0.0f), edge = a.outer_radius + at.reach;
     const float radius2 = fused(at.x, at.x, at.y * at.y);
     at.can_have_hits = hole * hole <= radius2 && radius2 <= edge * edge;
     return at;

@@ -16,7 +16,7 @@ __device__ inline bool forward(const VeloArgs& a, const Event& event, u32 pair, 
     const Line line = line_of(row);
     // A triplet over a gap may end in this very pair.
     if (line.z <= a.pair_middle[pair] + a.pair_half_depth) return row.missed <= a.skipped_pairs;
-    const Meeting at = meet(a, pair, line, a.forward_chi2, a.scatter_slope);
+    const Meeting at = meet(a, pair, line, a.forward_chi2, a.scatter_slope, a.forward_inner_radius);
     // One that points where no hits can be never comes back.
     if (!at.can_have_hits) return false;
     const Nearest found = nearest(a, event, pair, line, at, true, a.forward_chi2, cut);
@@ -26,6 +26,7 @@ __device__ inline bool forward(const VeloArgs& a, const Event& event, u32 pair, 
     u32* hits = a.row_hits + u64(number) * ROW;
     hits[row.hits++] = found.index;
     row.missed = 0;
+    row.low = pair;
     event.used[found.index] = 1;
     for (u32 i = 0; i < 3 && row.hits == 4; i++) event.used[hits[i]] = 1;
     return true;
@@ -74,8 +75,9 @@ __device__ inline Triplet best_triplet(const VeloArgs& a, const Event& event, co
         const Line line = through(hit, middle);
         const float slopes = slope2(line), moment = line.x * line.ty - line.y * line.tx;
         if (!(slopes < 1.0f && moment * moment < shape.doublet_doca * shape.doublet_doca * slopes)) continue;
-        const Meeting at = meet(a, shape.below, line, shape.score, scatter_slope);
-        if (!at.can_have_hits) continue;
+        const Meeting at = meet(a, shape.below, line, shape.score, scatter_slope, a.inner_radius);
+        // Past the beam there are ghosts alone.
+        if (!(fused(at.x, line.x, at.y * line.y) > 0.0f) || !at.can_have_hits) continue;
         const Nearest inner = nearest(a, event, shape.below, line, at, false, shape.score, cut);
         if (inner.index == NONE) continue;
         const float doca = distance_to_beam(hit, event.sorted[inner.index]);
@@ -176,6 +178,8 @@ template <u32 LANES> __device__ inline void find(const VeloArgs& a) {
             row.score = triplet.score;
             row.hits = 3;
             row.missed = 0;
+            row.high = current + (triplet.shape == 1 ? 2 : 1);
+            row.low = current - (triplet.shape == 2 ? 2 : 1);
             // Candidates count in the order of the walk, then of shapes, then of middle hits.
             row.order = (PAIRS - 1 - current) << 27 | triplet.shape << 25 | i;
             u32* of_row = a.row_hits + u64(event.row + number) * ROW;
@@ -230,6 +234,7 @@ KERNEL(velo_accept, VeloArgs, 128) {
     __syncthreads();
     for (u32 number = begin + threadIdx.x; number < end; number += blockDim.x) {
         a.row[number].pass = a.pass;
+        a.row[number].weak = a.row[number].hits == 3;
         if (a.row[number].hits > 3) list[atomicAdd(&accepted, 1u)] = number;
         else if (a.row[number].score < a.passes[a.pass].weak_score) weak[atomicAdd(&weak_count, 1u)] = number;
     }
@@ -269,142 +274,4 @@ KERNEL(velo_accept, VeloArgs, 128) {
         for (u32 k = 0; k < a.row[list[i]].hits; k++) hits[k] = event.sorted[hits[k]].source;
     }
     if (threadIdx.x == 0) a.accepted_count[event.number] = accepted;
-}
-
-// Long before short; those of one length in the order of passes, weak ones by score, others as they were found.
-__device__ __forceinline__ bool goes_before(const VeloRow& one, const VeloRow& other) {
-    if (one.hits != other.hits) return one.hits > other.hits;
-    if (one.pass != other.pass) return one.pass < other.pass;
-    const u32 own = one.hits == 3 ? rising(one.score) : 0, others = other.hits == 3 ? rising(other.score) : 0;
-    return own != others ? own < others : one.order < other.order;
-}
-
-// Orders the tracks and drops those of which too many hits are on tracks before them, turn by turn as above.
-// One block an event.
-KERNEL(velo_order, VeloArgs, 128) {
-    __shared__ u32 undecided;
-    const Event event(a, blockIdx.x);
-    u32 tracks = 0, hits_of_tracks = 0;
-    if (a.state[event.number] == OK) {
-        const u32 count = a.accepted_count[event.number];
-        const u32* list = a.accepted + event.row;
-        u32* order = a.order + event.row;
-        u32* fate = a.active + event.row;
-        u64* claim = a.claim + event.first;
-        u8* taken = a.taken + event.first;
-        for (u32 i = threadIdx.x; i < count; i += blockDim.x) {
-            const VeloRow own = a.row[list[i]];
-            u32 rank = 0;
-            for (u32 other = 0; other < count; other++) rank += goes_before(a.row[list[other]], own);
-            order[rank] = list[i];
-            fate[i] = 0;
-        }
-        __syncthreads();
-        for (u32 left = count; left > 0;) {
-            if (threadIdx.x == 0) undecided = 0;
-            for (u32 i = threadIdx.x; i < count; i += blockDim.x) {
-                if (fate[i] != 0) continue;
-                const u32* hits = a.row_hits + u64(order[i]) * ROW;
-                for (u32 k = 0; k < a.row[order[i]].hits; k++) atomicMin(&claim[hits[k]], u64(i));
-            }
-            __syncthreads();
-            for (u32 i = threadIdx.x; i < count; i += blockDim.x) {
-                if (fate[i] != 0) continue;
-                const u32* hits = a.row_hits + u64(order[i]) * ROW;
-                const u32 length = a.row[order[i]].hits;
-                if (!all_hits(hits, length, claim, i)) {
-                    atomicAdd(&undecided, 1u);
-                    continue;
-                }
-                u32 held = 0;
-                for (u32 k = 0; k < length; k++) held += taken[hits[k]];
-                const bool keep = float(held) <= a.shared_hits * float(length);
-                for (u32 k = 0; k < length && keep; k++) taken[hits[k]] = 1;
-                // What was claimed is given back in the next step.
-                fate[i] = keep ? 1 | 4 : 2 | 4;
-            }
-            __syncthreads();
-            left = undecided;
-            for (u32 i = threadIdx.x; i < count; i += blockDim.x) {
-                if (fate[i] != 0 && !(fate[i] & 4)) continue;
-                fate[i] &= 3;
-                const u32* hits = a.row_hits + u64(order[i]) * ROW;
-                for (u32 k = 0; k < a.row[order[i]].hits; k++) claim[hits[k]] = NONE64;
-            }
-            __syncthreads();
-        }
-        // The tracks that stay, and where the hits of each begin.
-        for (u32 from = 0; from < count; from += blockDim.x) {
-            const u32 i = from + threadIdx.x;
-            const bool stays = i < count && fate[i] == 1;
-            const u32 number = i < count ? order[i] : 0, length = stays ? a.row[number].hits : 0;
-            u32 more, more_hits;
-            const u32 index = tracks + sum_before(stays, more);
-            const u32 first = hits_of_tracks + sum_before(length, more_hits);
-            if (stays) {
-                order[index] = number;
-                a.first_hit[event.row + index] = first;
-            }
-            tracks += more;
-            hits_of_tracks += more_hits;
-        }
-    }
-    if (threadIdx.x == 0) {
-        a.track_count[event.number] = tracks;
-        a.hit_count[event.number] = hits_of_tracks;
-    }
-}
-
-// Where the tracks and hits of each event begin, and the sums for the host. One block in all.
-KERNEL(velo_offsets, VeloArgs, 1024) {
-    __shared__ u32 given_up, cut[2];
-    if (threadIdx.x == 0) given_up = cut[0] = cut[1] = 0;
-    __syncthreads();
-    u32 tracks = 0, hits = 0;
-    for (u32 from = 0; from < a.events; from += blockDim.x) {
-        const u32 event = from + threadIdx.x;
-        const bool there = event < a.events;
-        u32 more, more_hits;
-        const u32 first = tracks + sum_before(there ? a.track_count[event] : 0, more);
-        const u32 first_hit = hits + sum_before(there ? a.hit_count[event] : 0, more_hits);
-        if (there) {
-            a.track_count[event] = first;
-            a.hit_count[event] = first_hit;
-            if (a.state[event] == TOO_MANY_TRACKS && a.status[event] == OK) atomicAdd(&given_up, 1u);
-            // Sums of 16 bits each cannot overflow.
-            atomicAdd(&cut[0], a.cut_short[event] & 0xffff);
-            atomicAdd(&cut[1], a.cut_short[event] >> 16);
-        }
-        tracks += more;
-        hits += more_hits;
-    }
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        a.summary[0] = tracks;
-        a.summary[1] = hits;
-        a.summary[2] = given_up;
-        a.summary[3] = cut[0];
-        a.summary[4] = cut[1];
-    }
-}
-
-// Writes the lists of the tracks of an event. One block an event.
-KERNEL(velo_list, VeloArgs, 128) {
-    const Event event(a, blockIdx.x);
-    const bool last = event.number + 1 == a.events;
-    const u32 first = a.track_count[event.number], first_hit = a.hit_count[event.number];
-    const u32 end = last ? a.summary[0] : a.track_count[event.number + 1];
-    if (threadIdx.x == 0) {
-        a.out_track_end[event.number] = end;
-        a.out_status[event.number] = u16(a.state[event.number]);
-    }
-    for (u32 i = threadIdx.x; i < end - first; i += blockDim.x) {
-        const u32 number = a.order[event.row + i], length = a.row[number].hits;
-        const u32* hits = a.row_hits + u64(number) * ROW;
-        u32* to = a.out_hits + first_hit + a.first_hit[event.row + i];
-        for (u32 k = 0; k < length; k++) to[k] = a.id[event.first + hits[k]];
-        a.out_hit_end[first + i] = first_hit + a.first_hit[event.row + i] + length;
-        a.row_of_track[first + i] = number;
-        a.event_of_track[first + i] = event.number;
-    }
 }

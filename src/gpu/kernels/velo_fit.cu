@@ -1,4 +1,4 @@
-// Velo tracks: the fit; stands behind velo_find.cu.
+// Velo tracks: the fit; stands behind velo_order.cu.
 
 // A filtered state: position, less that of the last hit; slopes, less those that all are counted from; the covariance of
 // one projection, chi2 so far; covariances and chi2 in units of the hits' variance, as in velo/fit.rs.

@@ -3,7 +3,7 @@
 use crate::Status;
 use crate::event::VELO_MODULES;
 use crate::gpu::mirror::{Arguments, definition, mirrored};
-use crate::velo::geometry::{PAIR_HALF_DEPTH, PAIRS, pair_middle};
+use crate::velo::geometry::{MOST_ON_SENSORS, PAIR_HALF_DEPTH, PAIRS, pair_middle};
 use crate::velo::{MAX_SLOPE2, MAX_WINDOW, MIN_LENGTH, PassConfig, VeloConfig, XX_ROUNDED_UP};
 
 mirrored! {
@@ -43,7 +43,11 @@ mirrored! {
         /// Pairs missed in a row.
         missed: u32 = "u32",
         pass: u32 = "u32",
-        unused: u32 = "u32",
+        /// Whether it was accepted with three hits.
+        weak: u32 = "u32",
+        /// Pairs of the first and of the last hit.
+        high: u32 = "u32",
+        low: u32 = "u32",
     }
 }
 
@@ -122,7 +126,12 @@ mirrored! {
         scatter_constant: f32 = "float",
         scatter_slope: f32 = "float",
         forward_chi2: f32 = "float",
+        join_chi2: f32 = "float",
+        /// Squares of the radii between which most hits of sensors are, mm^2.
+        sensors_inner2: f32 = "float",
+        sensors_outer2: f32 = "float",
         inner_radius: f32 = "float",
+        forward_inner_radius: f32 = "float",
         outer_radius: f32 = "float",
         skipped_pairs: u32 = "u32",
         shared_hits: f32 = "float",
@@ -200,7 +209,11 @@ impl VeloArgs {
             scatter_constant: best.scatter_constant,
             scatter_slope: best.scatter_slope,
             forward_chi2: best.forward_chi2,
+            join_chi2: best.join_chi2,
+            sensors_inner2: MOST_ON_SENSORS[0] * MOST_ON_SENSORS[0],
+            sensors_outer2: MOST_ON_SENSORS[1] * MOST_ON_SENSORS[1],
             inner_radius: best.inner_radius,
+            forward_inner_radius: best.forward_inner_radius,
             outer_radius: best.outer_radius,
             skipped_pairs: best.skipped_pairs,
             shared_hits: best.shared_hits,

@@ -17,13 +17,14 @@ use plan::{Blocks, FIRST_HALF, Launch, SECOND_HALF, SUMMARY_VALUES};
 use std::ops::Range;
 
 /// The kernels of the sequence in the order of their first launch.
-pub const KERNELS: [Kernel; 10] = [
+pub const KERNELS: [Kernel; 11] = [
     Kernel("velo_check"),
     Kernel("velo_sort"),
     Kernel("velo_find_first"),
     Kernel("velo_accept"),
     Kernel("velo_keep_free"),
     Kernel("velo_find_second"),
+    Kernel("velo_join"),
     Kernel("velo_order"),
     Kernel("velo_offsets"),
     Kernel("velo_list"),

@@ -113,7 +113,7 @@ const fn launch(name: &'static str, blocks: Blocks, threads: u32, pass: u32) -> 
 }
 
 /// Until the sizes of the output are known.
-pub(super) const FIRST_HALF: [Launch; 9] = [
+pub(super) const FIRST_HALF: [Launch; 10] = [
     launch("velo_check", Blocks::PerEvent, 128, 0),
     launch("velo_sort", Blocks::PerPair, 64, 0),
     launch("velo_find_first", Blocks::PerEvent, 128, 0),
@@ -121,6 +121,7 @@ pub(super) const FIRST_HALF: [Launch; 9] = [
     launch("velo_keep_free", Blocks::PerPair, 64, 1),
     launch("velo_find_second", Blocks::PerEvent, 128, 1),
     launch("velo_accept", Blocks::PerEvent, 128, 1),
+    launch("velo_join", Blocks::PerEvent, 128, 1),
     launch("velo_order", Blocks::PerEvent, 128, 1),
     launch("velo_offsets", Blocks::One, 1024, 1),
 ];
@@ -155,7 +156,7 @@ const ACCEPT: Access = Access {
 
 /// What each step takes and makes, in order: copy-in, the first half, the summary to the host, the second half,
 /// copy-out.
-pub(super) const STEPS: [Access; 14] = [
+pub(super) const STEPS: [Access; 15] = [
     Access { reads: &[], writes: &[X, Y, Z, ID, MODULE_START, STATUS] },
     Access {
         reads: &[X, Y, Z, MODULE_START, STATUS],
@@ -167,6 +168,10 @@ pub(super) const STEPS: [Access; 14] = [
     Access { reads: &[MODULE_START, STATE, SORTED, USED, CELLS], writes: &[SORTED, USED, CELLS] },
     FIND,
     ACCEPT,
+    Access {
+        reads: &[X, Y, Z, MODULE_START, STATE, ACCEPTED, ACCEPTED_COUNT, ROWS, ROW_HITS],
+        writes: &[ACTIVE, OTHER_ACTIVE, ORDER, FIRST_HIT, ROWS, ROW_HITS, ACCEPTED, ACCEPTED_COUNT],
+    },
     Access {
         reads: &[MODULE_START, STATE, ACCEPTED, ACCEPTED_COUNT, ROWS, ROW_HITS, TAKEN, CLAIM],
         writes: &[ORDER, FIRST_HIT, ACTIVE, TAKEN, CLAIM, TRACK_COUNT, HIT_COUNT],

@@ -105,11 +105,16 @@ pub struct BestConfig {
     pub scatter_slope: f32,
     /// Largest chi2 of a hit that a track is forwarded to (no unit).
     pub forward_chi2: f32,
-    /// A line that passes nearer to the beam axis has no hit to find there. The sensors' inner edge is at 5.1 mm
-    /// when the Velo is closed; the rest is for lines that bend, mm.
+    /// A line that passes nearer to the beam axis has no hit to find there: when a triplet is looked for. The sensors'
+    /// inner edge is at 5.1 mm when the Velo is closed; the rest is for lines that bend, mm.
     pub inner_radius: f32,
+    /// The same where a track is forwarded, mm.
+    pub forward_inner_radius: f32,
     /// Nor has one that passes further from it: the sensors' outer corners are at 50.7 mm, mm.
     pub outer_radius: f32,
+    /// Two tracks are one when one begins in the pair after the one where the other ends, and each meets the other's hit
+    /// there: largest sum of both chi2; 0: never (no unit).
+    pub join_chi2: f32,
     /// Pairs in a row a track may miss (no unit).
     pub skipped_pairs: u32,
     /// First pass: narrow windows over all hits (no unit).
@@ -138,13 +143,13 @@ impl Default for BestConfig {
         let second = PassConfig {
             window: 12.0,
             doublet_doca: 30.0,
-            score: 30.0,
+            score: 40.0,
             scatter_slope: 2e-5,
             doca_weight: 0.5,
-            weak_score: 14.0,
+            weak_score: 15.0,
             gaps: true,
-            gap_window: 2.0,
-            gap_doublet_doca: 2.0,
+            gap_window: 0.5,
+            gap_doublet_doca: 1.15,
             gap_score: 8.0,
             gap_doca_weight: 7.0,
         };
@@ -153,7 +158,9 @@ impl Default for BestConfig {
             scatter_constant: 1e-7,
             scatter_slope: 2e-5,
             forward_chi2: 20.0,
+            join_chi2: 50.0,
             inner_radius: 3.0,
+            forward_inner_radius: 5.0,
             outer_radius: 50.7,
             skipped_pairs: 1,
             first,
@@ -333,6 +340,7 @@ impl VeloConfig {
         for (name, value) in [
             ("best.first.doca_weight", best.first.doca_weight),
             ("best.first.gap_doca_weight", best.first.gap_doca_weight),
+            ("best.join_chi2", best.join_chi2),
             ("best.second.doca_weight", best.second.doca_weight),
             ("best.second.gap_doca_weight", best.second.gap_doca_weight),
             ("paper.seed_window_slope", self.paper.seed_window_slope),
@@ -359,11 +367,13 @@ impl VeloConfig {
         if !(0.0..=1.0).contains(&best.shared_hits) {
             return wrong(format!("best.shared_hits = {}: a share is from 0 to 1", best.shared_hits));
         }
-        if !(0.0..best.outer_radius).contains(&best.inner_radius) {
-            return wrong(format!(
-                "best.inner_radius = {}: not from 0 to best.outer_radius",
-                best.inner_radius
-            ));
+        for (name, radius) in [
+            ("best.inner_radius", best.inner_radius),
+            ("best.forward_inner_radius", best.forward_inner_radius),
+        ] {
+            if !(0.0..best.outer_radius).contains(&radius) {
+                return wrong(format!("{name} = {radius}: not from 0 to best.outer_radius"));
+            }
         }
         if best.skipped_pairs as usize > PAIRS {
             return wrong(format!("best.skipped_pairs = {}: at most {PAIRS}", best.skipped_pairs));

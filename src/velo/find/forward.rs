@@ -31,6 +31,7 @@ pub(super) fn forward<G: Gang>(
         used_too: true,
         chi2: F32::splat(g, config.forward_chi2),
         scatter_slope: config.scatter_slope,
+        inner_radius: config.forward_inner_radius,
     };
     let layer = index.layer(g, pair);
     let mut lines = columns_of_lines(active.lines.padded_mut(), active.room);
@@ -76,6 +77,7 @@ pub(super) fn forward<G: Gang>(
     let mut marks = index.marks();
     for (&row, &hit) in extended.padded()[..count].iter().zip(extended_by.padded()) {
         let len = found.extend(row, hit);
+        found.rows[row as usize].low = pair as u8;
         found.note_shared(row, marks.take(hit, row));
         if len == 4 {
             let [a, b, c, ..] = found.rows[row as usize].hits;

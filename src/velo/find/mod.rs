@@ -18,16 +18,20 @@
 //!   hits that are left. Both cost less than one pass with wide windows, and find fewer ghosts.
 //! - chi2 with a scattering term that grows with the slope, not a fixed distance; a triplet also pays for its
 //!   distance to the beam line. Of triplets that share an outer hit only the best lives.
-//! - Three-hit tracks compete for hits, best first; tracks that share most hits with longer ones are clones.
+//! - A triplet's doublet meets the next pair on the same side of the beam as its hits. A third of all ghosts do not.
+//! - Three-hit tracks compete for hits, best first; tracks that share most hits with longer ones are clones. Tracks of
+//!   which one begins where the other ends are one.
 //!
 //! Results do not depend on the gang: within a step no lane sees what another one does, a triplet or track
 //! takes the first of equally good hits in the order of its window, and everything else is decided in order.
 
 mod forward;
+mod join;
 mod nearest;
 mod scratch;
 mod seed;
 mod select;
+mod shapes;
 mod tally;
 
 use super::config::BestConfig;
@@ -68,7 +72,29 @@ pub(super) fn find<G: Gang>(
         search.tally.add_to(g, &mut counts);
         select::accept(pass, index, number == 1, first_row, &mut scratch.weak, found);
     }
+    if config.join_chi2 > 0.0 {
+        join_room(g, config, max_candidates, &index[0], &mut scratch.join, found);
+    }
     counts
+}
+
+/// Joins tracks, as a function of its own like [`walk`].
+#[inline(never)]
+fn join_room<G: Gang>(
+    g: G,
+    config: &BestConfig,
+    max_candidates: u32,
+    index: &Index,
+    scratch: &mut join::JoinScratch,
+    found: &mut Found,
+) {
+    g.vectorize(
+        #[inline(always)]
+        || {
+            let search = nearest::Search::new(g, config, &config.second, max_candidates);
+            scratch.join(g, &search, index, found)
+        },
+    );
 }
 
 /// Visits the pairs of a pass, as a function of its own: everything below is inlined into it, and without such

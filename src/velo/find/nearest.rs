@@ -17,8 +17,7 @@ pub(super) struct Search<'a, G: Gang> {
     two_hit_variances: f32,
     scatter_constant: f32,
     max_candidates: u32,
-    /// Where hits can be, distances from the beam axis, mm.
-    inner_radius: f32,
+    /// No hits are further from the beam axis, mm.
     outer_radius: f32,
 }
 
@@ -85,6 +84,13 @@ impl<G: Gang> Line<G> {
         }
     }
 
+    /// One line for all lanes.
+    #[inline(always)]
+    pub(super) fn splat(g: G, line: [f32; 6]) -> Self {
+        let [x, y, z, tx, ty, inverse] = line.map(|value| F32::splat(g, value));
+        Self { x, y, z, tx, ty, inverse }
+    }
+
     /// The line from hit `a` to hit `b`.
     #[inline(always)]
     pub(super) fn through(g: G, a: [F32<G>; 3], b: [F32<G>; 3]) -> Self {
@@ -119,6 +125,8 @@ pub(super) struct Reach<G: Gang> {
     pub(super) chi2: F32<G>,
     /// Scattering variance per tx^2 + ty^2, rad^2.
     pub(super) scatter_slope: f32,
+    /// No hits are looked for nearer to the beam axis, mm.
+    pub(super) inner_radius: f32,
 }
 
 /// The windows of lines in a layer: hits from the first of each lane on, counted in the layer.
@@ -139,7 +147,6 @@ impl<'a, G: Gang> Search<'a, G> {
             two_hit_variances: 2.0 * (config.hit_resolution * config.hit_resolution),
             scatter_constant: config.scatter_constant,
             max_candidates,
-            inner_radius: config.inner_radius,
             outer_radius: config.outer_radius,
         }
     }
@@ -168,9 +175,24 @@ impl<'a, G: Gang> Search<'a, G> {
 
     /// Variance of the scattering angle in the second hit of the line.
     #[inline(always)]
-    fn scatter(&self, g: G, line: &Line<G>, reach: Reach<G>) -> F32<G> {
+    pub(super) fn scatter(&self, g: G, line: &Line<G>, reach: Reach<G>) -> F32<G> {
         let per_slope2 = F32::splat(g, reach.scatter_slope);
         line.slope2().mul_add(per_slope2, F32::splat(g, self.scatter_constant))
+    }
+
+    /// How far from the line a hit is: distance^2 (mm^2) and its variance.
+    #[inline(always)]
+    pub(super) fn distance(
+        &self,
+        g: G,
+        line: &Line<G>,
+        scatter: F32<G>,
+        [x, y, z]: [F32<G>; 3],
+    ) -> (F32<G>, F32<G>) {
+        let dz = z - line.z;
+        let dx = line.tx.mul_add(dz, line.x) - x;
+        let dy = line.ty.mul_add(dz, line.y) - y;
+        (dx.mul_add(dx, dy * dy), self.variance(g, line, scatter, dz))
     }
 
     /// The window of a layer that has all hits with a small enough chi2, and the lanes whose line meets the
@@ -190,7 +212,7 @@ impl<'a, G: Gang> Search<'a, G> {
         let y = line.ty.mul_add(to_layer, line.y);
         // The hits of a pair are up to half its depth before and behind its middle.
         let turn = (x * line.ty - y * line.tx).abs() * F32::splat(g, PAIR_HALF_DEPTH);
-        let hole = (F32::splat(g, self.inner_radius) - max).max(F32::splat(g, 0.0));
+        let hole = (F32::splat(g, reach.inner_radius) - max).max(F32::splat(g, 0.0));
         let edge = F32::splat(g, self.outer_radius) + max;
         let radius2 = x.mul_add(x, y * y);
         let inside = (hole * hole).le(radius2) & radius2.le(edge * edge);
@@ -229,11 +251,7 @@ impl<'a, G: Gang> Search<'a, G> {
             }
             let [x, y, z, free_x] = F32::load_records(g, &layer.hits[steps as usize..], first);
             let x = if reach.used_too { x } else { free_x };
-            let dz = z - line.z;
-            let dx = line.tx.mul_add(dz, line.x) - x;
-            let dy = line.ty.mul_add(dz, line.y) - y;
-            let distance2 = dx.mul_add(dx, dy * dy);
-            let variance = self.variance(g, line, scatter, dz);
+            let (distance2, variance) = self.distance(g, line, scatter, [x, y, z]);
             let better = (distance2 * best.variance).lt(best.distance2 * variance) & on;
             best.number = better.select_u(number, best.number);
             best.x = better.select_f(x, best.x);

@@ -8,6 +8,7 @@ use crate::event::{Column, PAD};
 pub(in crate::velo) struct FindScratch {
     pub(super) active: Active,
     pub(super) seeds: SeedScratch,
+    pub(super) join: super::join::JoinScratch,
     /// Tracks that the current step extends, and by which hit.
     pub(super) extended: Column<u32>,
     pub(super) extended_by: Column<u32>,

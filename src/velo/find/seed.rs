@@ -3,20 +3,17 @@
 
 use super::nearest::{Candidates, Line, Reach, Search, columns_of_lines};
 use super::scratch::FindScratch;
+use super::shapes::{Gaps, SHAPES, Shape, shapes};
 use crate::event::{Column, PAD};
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
-use crate::velo::config::PassConfig;
 use crate::velo::found::Found;
-use crate::velo::geometry::PAIRS;
 use crate::velo::index::{Binning, Index};
 
 /// Doublets looked at in one go: their memory stays in the first cache.
 const BLOCK: usize = 512;
 /// A block and what a full gang may write behind it.
 const ROOM: usize = BLOCK + PAD;
-/// Shapes of triplets: of three pairs in a row, and with a gap above or below the middle hit.
-const SHAPES: usize = 3;
 /// tx^2 + ty^2 of a seed: the acceptance ends at 45 degrees.
 const MAX_SLOPE2: f32 = 1.0;
 
@@ -116,76 +113,15 @@ pub(super) fn seed<G: Gang>(
     let shapes = shapes(search.pass, current);
     seeds.open(g, index, current);
     while seeds.list_doublets(g, search, index, &shapes) {
-        seeds.doublets.cut(g, search, index, &shapes);
+        seeds.doublets.cut(g, index, &shapes);
+        seeds.doublets.open_windows(g, search, index, &shapes);
         seeds.triplets.search(g, search, index, &shapes, &seeds.doublets);
         seeds.keep_best_of_each_middle();
     }
     for end in [2, 0] {
         seeds.keep_best_of_each(end);
     }
-    start_tracks(g, index, scratch, found);
-}
-
-/// Where the hits of a triplet are, and what it must fulfil.
-#[derive(Clone, Copy)]
-struct Shape {
-    /// Pairs of the outer and of the inner hit.
-    above: usize,
-    below: usize,
-    /// Half width of the window for the outer hit, in 1/256 turn; none when there are no such triplets.
-    window: Option<f32>,
-    /// Largest distance of a doublet to the beam line, mm.
-    doublet_doca: f32,
-    score: f32,
-    doca_weight: f32,
-}
-
-/// The shapes around a pair, in order of preference: a middle hit that has a triplet of one makes none of the
-/// next.
-#[inline(always)]
-fn shapes(pass: &PassConfig, current: usize) -> [Shape; SHAPES] {
-    let near = Shape {
-        above: current + 1,
-        below: current - 1,
-        window: Some(pass.window),
-        doublet_doca: pass.doublet_doca,
-        score: pass.score,
-        doca_weight: pass.doca_weight,
-    };
-    let gap = Shape {
-        doublet_doca: pass.gap_doublet_doca,
-        score: pass.gap_score,
-        doca_weight: pass.gap_doca_weight,
-        ..near
-    };
-    let (above, below) = ((current + 2).min(PAIRS - 1), current.saturating_sub(2));
-    let window = |there: bool| (pass.gaps && there).then_some(pass.gap_window);
-    [
-        near,
-        Shape { above, window: window(above == current + 2), ..gap },
-        Shape { below, window: window(below + 2 == current), ..gap },
-    ]
-}
-
-/// Lanes of doublets over a gap, and those of them whose gap is below the middle hit.
-#[derive(Clone, Copy)]
-struct Gaps<G: Gang> {
-    any: Mask<G>,
-    below: Mask<G>,
-}
-
-impl<G: Gang> Gaps<G> {
-    /// From the number of the shape.
-    #[inline(always)]
-    fn of_shape(g: G, shape: U32<G>) -> Self {
-        Self { any: U32::splat(g, 0).lt(shape), below: U32::splat(g, 1).lt(shape) }
-    }
-
-    /// One of two values per lane.
-    #[inline(always)]
-    fn pick(&self, g: G, shapes: &[Shape; SHAPES], value: impl Fn(&Shape) -> f32) -> F32<G> {
-        self.any.select_f(F32::splat(g, value(&shapes[1])), F32::splat(g, value(&shapes[0])))
-    }
+    start_tracks(g, index, &shapes, scratch, found);
 }
 
 impl SeedScratch {
@@ -345,23 +281,20 @@ impl SeedScratch {
 }
 
 impl Doublets {
-    /// Keeps the doublets that may be a particle's and that have hits to be extended to.
+    /// Keeps the doublets that may be a particle's: their line passes near the beam, and meets the next pair on the
+    /// same side of it.
     #[inline(always)]
-    fn cut<G: Gang>(&mut self, g: G, search: &Search<'_, G>, index: &Index, shapes: &[Shape; SHAPES]) {
-        let pass = search.pass;
+    fn cut<G: Gang>(&mut self, g: G, index: &Index, shapes: &[Shape; SHAPES]) {
         let above = [index.layer(g, shapes[0].above), index.layer(g, shapes[1].above)];
         let below = [index.layer(g, shapes[0].below), index.layer(g, shapes[2].below)];
-        let Self {
-            outer: outers, middle: middles, shape: shape_of, lines, first: firsts, count: counts, ..
-        } = self;
+        let Self { outer: outers, middle: middles, shape: shape_of, lines, .. } = self;
         let mut lines = lines.each_mut().map(|column| &mut column[..]);
         let begin = self.begin.map(|begin| U32::splat(g, begin as u32));
-        let one = U32::splat(g, 1);
+        let (none, one) = (U32::splat(g, 0), U32::splat(g, 1));
         let mut kept = 0;
         for at in (0..self.len).step_by(G::LANES) {
             let lanes = Mask::first(g, self.len - at);
             let number = U32::iota(g) + U32::splat(g, at as u32);
-            let none = U32::splat(g, 0);
             let shape = number.lt(begin[1]).select_u(none, one) + number.lt(begin[2]).select_u(none, one);
             let gaps = Gaps::of_shape(g, shape);
             let [_, y0, z0, free_x0] = F32::load_records(g, above[0].hits, &outers[at..]);
@@ -371,12 +304,11 @@ impl Doublets {
             let slope2 = line.slope2();
             let moment = line.x * line.ty - line.y * line.tx;
             let doca2 = gaps.pick(g, shapes, |shape| shape.doublet_doca * shape.doublet_doca);
-            let good = slope2.lt(F32::splat(g, MAX_SLOPE2)) & (moment * moment).lt(doca2 * slope2) & lanes;
-            let chi2 = gaps.pick(g, shapes, |shape| shape.score);
-            let reach = Reach { used_too: false, chi2, scatter_slope: pass.scatter_slope };
-            let next = below[1].select(gaps.below, &below[0]);
-            let (window, _) = search.window(g, &next, &line, reach);
-            let good = none.lt(window.count) & good;
+            let to_next = below[1].select(gaps.below, &below[0]).z - line.z;
+            let [x, y] = [line.tx.mul_add(to_next, line.x), line.ty.mul_add(to_next, line.y)];
+            let same_side = F32::splat(g, 0.0).lt(x.mul_add(line.x, y * line.y));
+            let near = slope2.lt(F32::splat(g, MAX_SLOPE2)) & (moment * moment).lt(doca2 * slope2);
+            let good = near & same_side & lanes;
             // Only gaps above the middle hit move the outer one.
             let previous = above[0].select(number.lt(begin[1]), &above[1]);
             let previous = above[0].select(gaps.below, &previous);
@@ -384,6 +316,45 @@ impl Doublets {
             line.store_packed(&mut lines, kept, good);
             outer.store_packed(&mut outers[kept..], good);
             U32::load(g, &middles[at..]).store_packed(&mut middles[kept..], good);
+            kept += shape.store_packed(&mut shape_of[kept..], good);
+        }
+        self.len = kept;
+    }
+
+    /// Keeps those that have hits to be extended to.
+    #[inline(always)]
+    fn open_windows<G: Gang>(
+        &mut self,
+        g: G,
+        search: &Search<'_, G>,
+        index: &Index,
+        shapes: &[Shape; SHAPES],
+    ) {
+        let below = [index.layer(g, shapes[0].below), index.layer(g, shapes[2].below)];
+        let Self {
+            outer: outers, middle: middles, shape: shape_of, lines, first: firsts, count: counts, ..
+        } = self;
+        let mut lines = lines.each_mut().map(|column| &mut column[..]);
+        let mut kept = 0;
+        for at in (0..self.len).step_by(G::LANES) {
+            let lanes = Mask::first(g, self.len - at);
+            let line = Line::load(g, lines.each_ref().map(|column| &**column), at);
+            let shape = U32::load(g, &shape_of[at..]);
+            let gaps = Gaps::of_shape(g, shape);
+            let chi2 = gaps.pick(g, shapes, |shape| shape.score);
+            let reach = Reach {
+                used_too: false,
+                chi2,
+                scatter_slope: search.pass.scatter_slope,
+                inner_radius: search.config.inner_radius,
+            };
+            let next = below[1].select(gaps.below, &below[0]);
+            let (window, _) = search.window(g, &next, &line, reach);
+            let good = U32::splat(g, 0).lt(window.count) & lanes;
+            let (outer, middle) = (U32::load(g, &outers[at..]), U32::load(g, &middles[at..]));
+            line.store_packed(&mut lines, kept, good);
+            outer.store_packed(&mut outers[kept..], good);
+            middle.store_packed(&mut middles[kept..], good);
             shape.store_packed(&mut shape_of[kept..], good);
             window.first.store_packed(&mut firsts[kept..], good);
             kept += window.count.store_packed(&mut counts[kept..], good);
@@ -413,7 +384,12 @@ impl Triplets {
             let shape = U32::load(g, &doublets.shape[at..]);
             let gaps = Gaps::of_shape(g, shape);
             let max = gaps.pick(g, shapes, |shape| shape.score);
-            let reach = Reach { used_too: false, chi2: max, scatter_slope: pass.scatter_slope };
+            let reach = Reach {
+                used_too: false,
+                chi2: max,
+                scatter_slope: pass.scatter_slope,
+                inner_radius: search.config.inner_radius,
+            };
             let first = &doublets.first[at..];
             let count = lanes.select_u(U32::load(g, &doublets.count[at..]), U32::splat(g, 0));
             let candidates = Candidates { first, count: search.limit(g, count, lanes) };
@@ -449,14 +425,22 @@ fn distance_to_beam<G: Gang>(g: G, a: [F32<G>; 3], b: [F32<G>; 3]) -> F32<G> {
 
 /// Seeds become tracks under way; their line is that of the last two hits.
 #[inline(always)]
-fn start_tracks<G: Gang>(g: G, index: &Index, scratch: &mut FindScratch, found: &mut Found) {
+fn start_tracks<G: Gang>(
+    g: G,
+    index: &Index,
+    shapes: &[Shape; SHAPES],
+    scratch: &mut FindScratch,
+    found: &mut Found,
+) {
     let FindScratch { seeds, active, .. } = scratch;
     let (inner, middle) = (&mut seeds.first, &mut seeds.middle);
     inner.set_len(seeds.seeds.len());
     middle.set_len(seeds.seeds.len());
     let first_row = found.rows.len() as u32;
+    let ends = shapes.each_ref().map(|shape| (shape.above as u8, shape.below as u8));
     for ((seed, inner), middle) in seeds.seeds.iter().zip(inner.iter_mut()).zip(middle.iter_mut()) {
-        found.push(&seed.hits, seed.score);
+        let row = found.push(&seed.hits, seed.score);
+        (row.high, row.low) = ends[seed.shape as usize];
         (*middle, *inner) = (seed.hits[1], seed.hits[2]);
     }
     let hits = index.hits.padded();

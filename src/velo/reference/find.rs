@@ -1,5 +1,6 @@
 //! Naive search for tracks: two passes of forwarding and seeding, pair by pair from the largest z down.
 
+use super::join::{Track, join};
 use super::{BINS, Fault, Hit, max, min, phi_turn, window};
 use crate::velo::config::{BestConfig, MAX_WINDOW, PassConfig, VeloConfig};
 use crate::velo::geometry::{PAIR_HALF_DEPTH, PAIRS, pair_middle};
@@ -23,17 +24,17 @@ struct Candidate {
 
 /// The line through two hits: the second hit, the slopes, and 1 / (z of the second - z of the first).
 #[derive(Clone, Copy)]
-struct Line {
-    x: f32,
-    y: f32,
-    z: f32,
-    tx: f32,
-    ty: f32,
+pub(super) struct Line {
+    pub(super) x: f32,
+    pub(super) y: f32,
+    pub(super) z: f32,
+    pub(super) tx: f32,
+    pub(super) ty: f32,
     inverse: f32,
 }
 
 impl Line {
-    fn through(a: [f32; 3], b: [f32; 3]) -> Self {
+    pub(super) fn through(a: [f32; 3], b: [f32; 3]) -> Self {
         let inverse = 1.0 / (b[2] - a[2]);
         let (tx, ty) = ((b[0] - a[0]) * inverse, (b[1] - a[1]) * inverse);
         Self { x: b[0], y: b[1], z: b[2], tx, ty, inverse }
@@ -59,30 +60,31 @@ struct Triplet {
 }
 
 /// The hit nearest to a line: its index, and chi2 = distance2 / variance.
-struct Nearest {
+pub(super) struct Nearest {
     place: usize,
-    distance2: f32,
-    variance: f32,
+    pub(super) distance2: f32,
+    pub(super) variance: f32,
 }
 
 /// The tracks of both passes, as indices in the event's columns.
 pub(super) fn find(fault: Fault, config: &VeloConfig, mut pairs: Vec<Vec<Hit>>) -> Vec<Vec<usize>> {
     let mut tracks = Vec::new();
-    for pass in [&config.best.first, &config.best.second] {
-        let most = config.limits.candidates_in_window as usize;
+    let most = config.limits.candidates_in_window as usize;
+    for (number, pass) in [&config.best.first, &config.best.second].into_iter().enumerate() {
         let mut finder = Finder { fault, config: &config.best, pass, most, pairs };
         let candidates = finder.candidates();
-        tracks.extend(finder.accept(&candidates));
+        tracks.extend(finder.accept(number, &candidates));
         pairs = finder.pairs;
         pairs.iter_mut().for_each(|hits| hits.retain(|hit| !hit.used));
     }
-    tracks
+    let finder = Finder { fault, config: &config.best, pass: &config.best.second, most, pairs };
+    join(&finder, tracks)
 }
 
 /// One pass over the hits of an event.
-struct Finder<'a> {
+pub(super) struct Finder<'a> {
     fault: Fault,
-    config: &'a BestConfig,
+    pub(super) config: &'a BestConfig,
     pass: &'a PassConfig,
     /// Candidates in a window.
     most: usize,
@@ -117,19 +119,25 @@ impl Finder<'_> {
 
     /// All with four hits or more; then, the best first, those with three and a good score whose hits no
     /// track has.
-    fn accept(&mut self, candidates: &[Candidate]) -> Vec<Vec<usize>> {
-        let (long, mut weak): (Vec<_>, Vec<_>) = candidates.iter().partition(|track| track.hits.len() > 3);
-        weak.retain(|track| track.score < self.pass.weak_score);
-        weak.sort_by(|a, b| a.score.total_cmp(&b.score)); // stable
+    fn accept(&mut self, pass: usize, candidates: &[Candidate]) -> Vec<Track> {
+        let (long, mut weak): (Vec<_>, Vec<_>) =
+            candidates.iter().enumerate().partition(|(_, track)| track.hits.len() > 3);
+        weak.retain(|(_, track)| track.score < self.pass.weak_score);
+        weak.sort_by(|(_, a), (_, b)| a.score.total_cmp(&b.score)); // stable
         let mut accepted = long;
-        for track in weak {
+        for (number, track) in weak {
             if track.hits.iter().all(|&place| !self.hit(place).used) {
                 track.hits.iter().for_each(|&place| self.use_hit(place));
-                accepted.push(track);
+                accepted.push((number, track));
             }
         }
-        let sources = |track: &Candidate| track.hits.iter().map(|&place| self.hit(place).source).collect();
-        accepted.into_iter().map(sources).collect()
+        let whole = |(number, track): (usize, &Candidate)| Track {
+            hits: track.hits.iter().map(|&place| self.hit(place).source).collect(),
+            positions: track.hits.iter().map(|&place| self.hit(place).position()).collect(),
+            pairs: [track.hits[0].0, track.hits[track.hits.len() - 1].0],
+            found: (pass, number),
+        };
+        accepted.into_iter().map(whole).collect()
     }
 
     /// Looks for the next hit of each active candidate; used hits may be taken again.
@@ -143,7 +151,7 @@ impl Finder<'_> {
             }
             // One that points where no hits can be never comes back.
             let (point, reach) = self.meeting(pair, &track.line, forward_chi2, scatter_slope);
-            if !self.can_have_hits(point, reach) {
+            if !self.can_have_hits(self.config.forward_inner_radius, point, reach) {
                 return false;
             }
             let Some(nearest) = self.nearest(pair, &track.line, true, forward_chi2, scatter_slope) else {
@@ -209,6 +217,12 @@ impl Finder<'_> {
             if h0.used || !(slope2 < MAX_SLOPE2 && moment * moment < doca2 * slope2) {
                 continue;
             }
+            // Past the beam there are ghosts alone.
+            let ([x, y], _) = self.meeting(below, &line, cuts.score, self.pass.scatter_slope);
+            let same_side = x.mul_add(line.x, y * line.y) > 0.0;
+            if !same_side {
+                continue;
+            }
             let nearest = self.nearest(below, &line, false, cuts.score, self.pass.scatter_slope);
             let Some(nearest) = nearest else { continue };
             let inner = (below, nearest.place);
@@ -236,15 +250,21 @@ impl Finder<'_> {
     }
 
     /// Whether there can be a hit within `reach` of a point.
-    fn can_have_hits(&self, [x, y]: [f32; 2], reach: f32) -> bool {
-        let hole = max(self.config.inner_radius - reach, 0.0);
+    fn can_have_hits(&self, inner_radius: f32, [x, y]: [f32; 2], reach: f32) -> bool {
+        let hole = max(inner_radius - reach, 0.0);
         let edge = self.config.outer_radius + reach;
         let radius2 = x.mul_add(x, y * y);
         hole * hole <= radius2 && radius2 <= edge * edge
     }
 
     /// How far a hit is from a line.
-    fn distance(&self, place: usize, [x, y, z]: [f32; 3], line: &Line, scatter_slope: f32) -> Nearest {
+    pub(super) fn distance(
+        &self,
+        place: usize,
+        [x, y, z]: [f32; 3],
+        line: &Line,
+        scatter_slope: f32,
+    ) -> Nearest {
         let dz = z - line.z;
         let (dx, dy) = (line.tx.mul_add(dz, line.x) - x, line.ty.mul_add(dz, line.y) - y);
         let variance = self.variance(line, scatter_slope, dz);
@@ -261,7 +281,9 @@ impl Finder<'_> {
         scatter_slope: f32,
     ) -> Option<Nearest> {
         let ([x, y], reach) = self.meeting(pair, line, chi2, scatter_slope);
-        if !self.can_have_hits([x, y], reach) {
+        let BestConfig { inner_radius, forward_inner_radius, .. } = *self.config;
+        let inner_radius = if used_too { forward_inner_radius } else { inner_radius };
+        if !self.can_have_hits(inner_radius, [x, y], reach) {
             return None;
         }
         // The window: how far the hit may be, and how far the line turns within the pair's depth.

@@ -9,6 +9,7 @@ mod find;
 mod fit;
 mod fit_f64;
 mod forwarding;
+mod join;
 mod modules;
 mod paper;
 mod scores;

@@ -1,0 +1,264 @@
+//! Joining: a particle that scatters in a module may leave two tracks, one that ends there and one that begins in the next
+//! pair.
+
+use super::nearest::{Line, Reach, Search, columns_of_lines};
+use crate::event::{Column, PAD};
+use crate::simd::Gang;
+use crate::simd::varying::{F32, Mask, U32};
+use crate::velo::found::{ENDS_AT, Found, LEN_AT, ROW};
+use crate::velo::geometry::{MOST_ON_SENSORS, PAIR_MIDDLES, PAIRS};
+use crate::velo::index::Index;
+use std::ops::Range;
+
+/// No track.
+const NONE: u32 = u32::MAX;
+
+/// One end of tracks, of those that another may go on from, by pair of modules.
+#[derive(Debug, Default)]
+struct Ends {
+    /// As found: row, pair, the hit at that end, and the one next to it.
+    found: [Column<u32>; 4],
+    len: usize,
+    /// In the order of pairs: row, hit, and the one next to it.
+    row: Column<u32>,
+    hit: Column<u32>,
+    inner: Column<u32>,
+    /// Lines through the hits next to the ends and those there, in columns of `room` values.
+    lines: Column<f32>,
+    room: usize,
+    /// Where the tracks of each pair begin, and where the last ones end.
+    begin: [u32; PAIRS + 1],
+}
+
+impl Ends {
+    /// Empties the list and reserves memory for the ends of so many tracks.
+    fn open(&mut self, tracks: usize) {
+        self.len = 0;
+        self.found.iter_mut().for_each(|column| column.reserve_total(tracks));
+    }
+
+    /// Appends the ends of tracks whose line meets the pair beside the last one where most hits of sensors are.
+    #[inline(always)]
+    fn add<G: Gang>(&mut self, g: G, index: &Index, end: End<G>, lanes: Mask<G>) {
+        let mut places = [[0; PAD]; 2];
+        end.hit.store(&mut places[0]);
+        end.inner.store(&mut places[1]);
+        let line = line_of(g, index, &places[0], &places[1]);
+        let there = end.next.lt(U32::splat(g, PAIRS as u32)) & lanes;
+        let to_next = F32::gather(&PAIR_MIDDLES, end.next) - line.z;
+        let [x, y] = [line.tx.mul_add(to_next, line.x), line.ty.mul_add(to_next, line.y)];
+        let radius2 = x.mul_add(x, y * y);
+        let [inner2, outer2] = MOST_ON_SENSORS.map(|radius| F32::splat(g, radius * radius));
+        let good = inner2.lt(radius2) & radius2.lt(outer2) & there;
+        let mut count = 0;
+        for (value, column) in [end.row, end.pair, end.hit, end.inner].into_iter().zip(&mut self.found) {
+            count = value.store_packed(&mut column.padded_mut()[self.len..], good);
+        }
+        self.len += count;
+    }
+
+    /// Brings them into the order of pairs.
+    fn sort(&mut self) {
+        let [rows, pairs, hits, inners] = self.found.each_ref().map(|column| &column.padded()[..self.len]);
+        for column in [&mut self.row, &mut self.hit, &mut self.inner] {
+            column.set_len(self.len);
+        }
+        let mut places = [0; PAIRS + 1];
+        for &pair in pairs {
+            places[pair as usize] += 1;
+        }
+        let mut sum = 0;
+        for (place, begin) in places.iter_mut().zip(&mut self.begin) {
+            *begin = sum;
+            sum += std::mem::replace(place, sum);
+        }
+        for i in 0..self.len {
+            let place = &mut places[pairs[i] as usize];
+            let at = *place as usize;
+            (self.row[at], self.hit[at], self.inner[at]) = (rows[i], hits[i], inners[i]);
+            *place += 1;
+        }
+    }
+
+    fn of_pair(&self, pair: usize) -> Range<usize> {
+        self.begin[pair] as usize..self.begin[pair + 1] as usize
+    }
+
+    /// Makes the lines at the ends.
+    #[inline(always)]
+    fn make_lines<G: Gang>(&mut self, g: G, index: &Index) {
+        self.room = self.len + PAD;
+        self.lines.reserve_total(6 * self.room);
+        let mut lines = columns_of_lines(self.lines.padded_mut(), self.room);
+        for at in (0..self.len).step_by(G::LANES) {
+            let line = line_of(g, index, &self.hit.padded()[at..], &self.inner.padded()[at..]);
+            line.store_packed(&mut lines, at, Mask::first(g, G::LANES));
+        }
+    }
+
+    /// Their columns.
+    #[inline(always)]
+    fn lines(&self) -> [&[f32]; 6] {
+        std::array::from_fn(|column| &self.lines.padded()[column * self.room..(column + 1) * self.room])
+    }
+}
+
+/// Lines to hits from those next to them.
+#[inline(always)]
+fn line_of<G: Gang>(g: G, index: &Index, hit: &[u32], inner: &[u32]) -> Line<G> {
+    let [x0, y0, z0, _] = F32::load_records(g, index.hits.padded(), inner);
+    let [x1, y1, z1, _] = F32::load_records(g, index.hits.padded(), hit);
+    Line::through(g, [x0, y0, z0], [x1, y1, z1])
+}
+
+/// One end of a track per lane: its row, the pair of its last hit and the one beyond, its last hit and the one before.
+#[derive(Clone, Copy)]
+struct End<G: Gang> {
+    row: U32<G>,
+    pair: U32<G>,
+    next: U32<G>,
+    hit: U32<G>,
+    inner: U32<G>,
+}
+
+/// Memory of joining.
+#[derive(Debug, Default)]
+pub(super) struct JoinScratch {
+    /// Ends of tracks at low z, and at high z.
+    low: Ends,
+    high: Ends,
+    /// Of each low end the row of the best high end, and the score.
+    partner: Column<u32>,
+    score: Column<f32>,
+    /// Per row the low end that has it, and the row that follows.
+    holder: Column<u32>,
+    next: Column<u32>,
+}
+
+impl JoinScratch {
+    /// Joins to every track that ends the best of those that begin in the next pair; of several that want the same the
+    /// best has it. Of equals it is the one that was found first.
+    #[inline(always)]
+    pub(super) fn join<G: Gang>(&mut self, g: G, search: &Search<'_, G>, index: &Index, found: &mut Found) {
+        self.list_ends(g, index, found);
+        if self.find_partners(g, search, index) {
+            self.choose(found);
+        }
+    }
+
+    /// Lists the ends of all tracks.
+    #[inline(always)]
+    fn list_ends<G: Gang>(&mut self, g: G, index: &Index, found: &Found) {
+        let count = found.tracks.len();
+        self.low.open(count);
+        self.high.open(count);
+        let words = found.words();
+        let (zero, one) = (U32::splat(g, 0), U32::splat(g, 1));
+        for at in (0..count).step_by(G::LANES) {
+            let lanes = Mask::first(g, count - at);
+            let row = lanes.select_u(U32::load(g, &found.tracks.padded()[at..]), zero);
+            let begin = row.shl::<{ ROW.trailing_zeros() }>();
+            let len = U32::gather(words, begin + U32::splat(g, LEN_AT as u32));
+            let ends = U32::gather(words, begin + U32::splat(g, ENDS_AT as u32));
+            let (high, low) = (ends.shr::<16>() & U32::splat(g, 255), ends.shr::<24>());
+            let hit = |number: U32<G>| U32::gather(words, begin + number);
+            let end = End { row, pair: high, next: high + one, hit: hit(zero), inner: hit(one) };
+            self.high.add(g, index, end, lanes);
+            let end =
+                End { row, pair: low, next: low - one, hit: hit(len - one), inner: hit(len - one - one) };
+            self.low.add(g, index, end, lanes);
+        }
+    }
+
+    /// Finds the partner of each low end; says whether any has one.
+    #[inline(always)]
+    fn find_partners<G: Gang>(&mut self, g: G, search: &Search<'_, G>, index: &Index) -> bool {
+        let Self { low, high, partner, score, .. } = self;
+        for ends in [&mut *low, &mut *high] {
+            ends.sort();
+            ends.make_lines(g, index);
+        }
+        partner.set_len(low.len);
+        score.set_len(low.len);
+        let (lows, highs) = (low.lines(), high.lines());
+        let (highs, rows) = (highs.map(|column| &column[..high.len]), &high.row[..high.len]);
+        let max = F32::splat(g, search.config.join_chi2);
+        let reach = Reach {
+            used_too: true,
+            chi2: max,
+            scatter_slope: search.config.scatter_slope,
+            inner_radius: 0.0,
+        };
+        let mut any = false;
+        for pair in 1..PAIRS {
+            let (ends, others) = (low.of_pair(pair), high.of_pair(pair - 1));
+            if others.is_empty() {
+                partner[ends].fill(NONE);
+                continue;
+            }
+            for at in ends.clone().step_by(G::LANES) {
+                let lanes = Mask::first(g, ends.end - at);
+                let line = Line::load(g, lows, at);
+                let scatter = search.scatter(g, &line, reach);
+                let (mut best, mut who) = (max, U32::splat(g, NONE));
+                for other in others.clone() {
+                    let back = Line::splat(g, highs.map(|column| column[other]));
+                    let (distance2, variance) = search.distance(g, &line, scatter, [back.x, back.y, back.z]);
+                    // Hardly any come near.
+                    if !(distance2.lt(max * variance) & lanes).any() {
+                        continue;
+                    }
+                    let chi2 = distance2 / variance;
+                    let scatter = search.scatter(g, &back, reach);
+                    let (distance2, variance) = search.distance(g, &back, scatter, [line.x, line.y, line.z]);
+                    let sum = chi2 + distance2 / variance;
+                    let row = U32::splat(g, rows[other]);
+                    let better = sum.lt(best) | (sum.eq(best) & row.lt(who) & sum.lt(max));
+                    best = (better & lanes).select_f(sum, best);
+                    who = (better & lanes).select_u(row, who);
+                }
+                any |= who.lt(U32::splat(g, NONE)).any();
+                best.store(&mut score.padded_mut()[at..]);
+                who.store(&mut partner.padded_mut()[at..]);
+            }
+        }
+        any
+    }
+
+    /// Gives each track that is wanted to one that wants it, and joins them.
+    fn choose(&mut self, found: &mut Found) {
+        let Self { low, partner, score, holder, next, .. } = self;
+        for column in [&mut *holder, &mut *next] {
+            column.set_len(found.rows.len());
+            column.fill(NONE);
+        }
+        let wanted = || partner.iter().enumerate().filter(|(_, partner)| **partner != NONE);
+        for (number, &partner) in wanted() {
+            let holder = &mut holder[partner as usize];
+            let rank = |number: usize| (score[number], low.row[number]);
+            if *holder == NONE || rank(number) < rank(*holder as usize) {
+                *holder = number as u32;
+            }
+        }
+        for (number, &partner) in wanted() {
+            if holder[partner as usize] == number as u32 {
+                next[low.row[number] as usize] = partner;
+            }
+        }
+        let mut kept = 0;
+        for i in 0..found.tracks.len() {
+            let row = found.tracks[i];
+            if holder[row as usize] != NONE {
+                continue;
+            }
+            found.tracks[kept] = row;
+            kept += 1;
+            let mut other = next[row as usize];
+            while other != NONE {
+                found.append(row, other);
+                other = next[other as usize];
+            }
+        }
+        found.tracks.set_len(kept);
+    }
+}
