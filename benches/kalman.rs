@@ -6,7 +6,7 @@
 //! products, divisions and roots in the machine code (avx512 x 16).
 //!
 //! `cargo bench --bench kalman` measures all; `-- planes` and the like a part. `-- scaling` shows by the wall clock what a
-//! second thread gains, for the fit of particles, for the clone engine and for a loop in registers. Each row comes in
+//! second thread gains, for the fit of particles, for the clone engine (`within an event`: threads share the one) and for a loop in registers. Each row comes in
 //! several rounds, in turns: rows of one round compare.
 
 mod common;
@@ -83,7 +83,21 @@ fn filter() {
     criterion.final_summary();
 }
 
-/// What a second thread gains, for the fit of particles and for the clone engine.
+/// The same event twice, by threads that share it.
+fn within_event(level: Level, event_threads: u32, sample: &CylinderSample) -> Work<'_> {
+    let config = CylinderConfig { event_threads, ..CylinderConfig::default() };
+    let engine = Engine::new(Cylinder::new(level, config).expect("a sequence"));
+    let (mut workspace, mut tracks) = (engine.workspace(), Outcome::<CylinderTracks>::default());
+    let run = move || {
+        for _ in 0..2 {
+            engine.try_run(Cylinder::view(sample), &mut workspace, &mut tracks).expect("events");
+        }
+    };
+    let threads = if event_threads == 1 { "1 thread" } else { "2 threads" };
+    (format!("within an event, {threads}"), Box::new(run))
+}
+
+/// What a second thread gains, for the fit of particles and for the clone engine, with events of their own and within one.
 fn two_threads() {
     let (level, config) = (Level::choose(None, None).expect("a level"), CylinderConfig::default());
     let mut sample = CylinderSample::default();
@@ -106,6 +120,7 @@ fn two_threads() {
     };
     let mut works: Vec<Work> = on_one_and_two("fit", &fit).into();
     works.extend(on_one_and_two("clone engine", &build));
+    works.extend([1, 2].map(|event_threads| within_event(level, event_threads, &sample)));
     scaling("scaling", &mut works);
 }
 

@@ -13,8 +13,8 @@ use common::{Work, criterion, data, in_turns, on_one_and_two, say_events, scalin
 use criterion::Throughput;
 use peloton::chain::{UtDetector, VeloUt};
 use peloton::engine::Engine;
-use peloton::event::{Outcome, RawBatch, Results, UtBatch, VeloTracks, VeloUtTracks, difference};
-use peloton::simd::Level;
+use peloton::event::{Outcome, RawBatch, UtBatch, VeloTracks, VeloUtTracks, difference};
+use peloton::simd::{Isa, Level};
 use peloton::ut::reference::per_track;
 use peloton::ut::{UtConfig, UtFindInput, UtFindWorkspace, UtLayout, UtPreset, UtScratch, decode, find};
 use peloton::velo::{Velo, VeloBanks, VeloConfig, VeloInput};
@@ -136,10 +136,10 @@ fn main() {
     let (config, mut out) = (UtConfig::preset(UtPreset::Paper), VeloUtTracks::default());
     per_track(&config, &sample.layout, sample.input(), &mut out);
     assert_same(&tracks(&sample, usual, UtPreset::Paper), &out);
-    let from = &sample;
+    let (from, scalar) = (&sample, Level::choose(Some(Isa::Scalar), None).expect("a level"));
     let one_after_another = move || {
         out.clear();
-        per_track(&config, &from.layout, from.input(), &mut out);
+        peloton::dispatch_usual!(scalar, _g => per_track(&config, &from.layout, from.input(), &mut out));
     };
     rows.push(("paper, one track after another".into(), Box::new(one_after_another)));
     in_turns(&mut group, &mut rows);

@@ -19,7 +19,7 @@ use std::sync::Mutex;
 
 /// Runs one thread's engine over all events.
 fn work(level: Level, preset: Preset, events: &VeloBatch) -> impl FnMut() -> usize {
-    let config = VeloConfig { preset, ..VeloConfig::default() };
+    let config = VeloConfig::preset(preset);
     let engine = Engine::new(Velo::new(level, config).expect("a sequence"));
     let (mut workspace, mut tracks) = (engine.workspace(), Outcome::<VeloTracks>::default());
     move || {

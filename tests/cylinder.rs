@@ -79,6 +79,41 @@ fn every_gang_gives_the_same_bits() {
     }
 }
 
+/// Results and what was counted, for threads that share each event: all that depends on them is the time.
+#[test]
+fn threads_within_an_event_give_the_same_bits() {
+    let mut sample = simulated("sim:cylinder,events=2,tracks=1500,seed=4,inefficiency=0.05,noise=300");
+    let mut more = |spec: &str| {
+        CylinderSim::new(spec.parse().unwrap(), 0, None).read(8, &mut sample.0, &mut sample.1);
+    };
+    // Fewer seeds than a chunk has, none, and as many as two have, behind larger events.
+    ["events=1,tracks=3", "events=1,tracks=0", "events=1,tracks=128", "events=1,tracks=2000"]
+        .iter()
+        .for_each(|one| more(&format!("sim:cylinder,{one},seed=5")));
+    for builder in [Builder::BestHit, Builder::Standard, Builder::CloneEngine] {
+        for seeds in [SeedSource::Truth, SeedSource::Hits] {
+            let run = |event_threads| {
+                let mut config = CylinderConfig { seeds, event_threads, ..with(builder) };
+                config.build.hits_in_window = 2;
+                let (mut workspace, mut out) = (CylinderWorkspace::default(), Outcome::default());
+                let input = CylinderInput { hits: &sample.0, seeds: &sample.1.particles };
+                reconstruct(usual(), &config, input, 0..sample.0.len(), &mut workspace, &mut out);
+                let lanes = out.counters.stages.map(|stage| (stage.lanes_active, stage.lanes_total));
+                (hashes(&out.results), lanes, out.counters.dropped().collect::<Vec<_>>())
+            };
+            let alone = run(1);
+            assert!(builder == Builder::BestHit || !alone.2.is_empty(), "windows of two hits overflow");
+            for threads in [2, 3, 7] {
+                assert_eq!(run(threads), alone, "{builder}, seeds from {seeds}, {threads} threads");
+            }
+        }
+    }
+    for event_threads in [0, 257] {
+        let config = CylinderConfig { event_threads, ..CylinderConfig::default() };
+        assert!(matches!(config.validate(), Err(Error::Config(text)) if text.contains("event_threads")));
+    }
+}
+
 #[test]
 fn the_clone_engine_finds_what_the_copies_find() {
     let mut samples = vec![

@@ -127,14 +127,28 @@ fn counts_since_a_moment_are_what_was_added() {
     counters.count_event(Status::Ok);
     counters.count_event(Status::NotFinite);
     counters.count_truncated(Truncation::LateHits, 4);
-    counters.stages[2] = StageCounter { ns: 5, items_in: 7, items_out: 6, lanes_active: 3, lanes_total: 8 };
+    counters.stages[2] = StageCounter {
+        ns: 5,
+        parts: [1, 2, 0, 0],
+        items_in: 7,
+        items_out: 6,
+        lanes_active: 3,
+        lanes_total: 8,
+    };
     let before = counters;
     assert_eq!(counters.since(&before), Counters::default());
 
     let mut more = Counters::default();
     more.count_event(Status::InternalFault);
     more.count_truncated(Truncation::LateHits, 2);
-    more.stages[2] = StageCounter { ns: 1, items_in: 2, items_out: 3, lanes_active: 4, lanes_total: 5 };
+    more.stages[2] = StageCounter {
+        ns: 1,
+        parts: [0, 1, 0, 0],
+        items_in: 2,
+        items_out: 3,
+        lanes_active: 4,
+        lanes_total: 5,
+    };
     more.stages[7].items_out = 9;
     counters.merge(&more);
     assert_eq!(counters.since(&before), more);

@@ -44,7 +44,7 @@ fn triplet(random: &mut Random) -> [[f32; 3]; 3] {
 }
 
 /// How far each score of f32 may be from that of f64.
-fn allowed(judge: &Judge<'_>, hits: [[f32; 3]; 3], exact: &Scores) -> [f64; 4] {
+fn allowed(judge: &Judge<'_>, hits: [[f32; 3]; 3], exact: &Scores) -> [f64; 5] {
     let [a, b, c] = hits.map(|hit| hit.map(f64::from));
     let r = ((c[2] - b[2]) / (b[2] - a[2])).abs();
     let largest = |axis: usize| [a, b, c].iter().map(|hit| hit[axis].abs()).fold(0.0, f64::max);
@@ -62,33 +62,37 @@ fn allowed(judge: &Judge<'_>, hits: [[f32; 3]; 3], exact: &Scores) -> [f64; 4] {
     let off = 6.0 * U * largest(0).hypot(largest(1));
     let weight = f64::from(judge.weight);
     let chi2 = weight * of_square(2.0 * exact.chi2 / weight, 2.0 * off) / 2.0 + 8.0 * U * exact.chi2;
-    [triplet, scatter, scatter, chi2]
+    // The scatter over what a line shares out among the hits.
+    let seed_chi2 = weight * scatter / (1.0 + (1.0 + r).powi(2) + r * r) / 2.0 + 8.0 * U * exact.seed_chi2;
+    [triplet, scatter, scatter, chi2, seed_chi2]
 }
 
 #[test]
 fn scores_of_triplets_are_those_of_f64() {
     let (best, mut random) = (BestConfig::default(), Random::new(3));
     let paper = velo::PaperConfig::default();
-    let (mut worst, mut noticed) = ([0.0f64; 4], [0; 4]);
+    let (mut worst, mut noticed) = ([0.0f64; 5], [0; 5]);
     const TRIPLETS: usize = 200_000;
     for number in 0..TRIPLETS {
         let pass = [&best.first, &best.second][number % 2];
         let doca_weight = [pass.doca_weight, pass.gap_doca_weight][number / 2 % 2];
         let judge = Judge { best: &best, pass, doca_weight, weight: paper.weak_weight };
         let hits = triplet(&mut random);
-        let scores = |scores: Scores| [scores.triplet, scores.scatter[0], scores.scatter[1], scores.chi2];
+        let scores = |scores: Scores| {
+            [scores.triplet, scores.scatter[0], scores.scatter[1], scores.chi2, scores.seed_chi2]
+        };
         let exact = Scores::in_f64(&judge, hits);
         let allowed = allowed(&judge, hits, &exact);
         let (found, exact) = (scores(Scores::in_f32(&judge, hits)), scores(exact));
         let mut moved = hits;
         moved[1][0] += 0.001;
         let faulty = scores(Scores::in_f32(&judge, moved));
-        for i in 0..4 {
+        for i in 0..5 {
             worst[i] = worst[i].max((found[i] - exact[i]).abs() / allowed[i]);
             noticed[i] += usize::from((faulty[i] - exact[i]).abs() > allowed[i]);
         }
     }
-    println!("triplet, scatter of paper, of forwarding, chi2: {worst:.3?} of what is allowed");
+    println!("triplet, scatter of paper, of forwarding, chi2, that of seeds: {worst:.3?} of what is allowed");
     assert!(worst.iter().all(|worst| *worst < 1.0), "{worst:?}");
     assert!(noticed.iter().all(|noticed| 10 * noticed > 9 * TRIPLETS), "a micrometre: {noticed:?}");
 }

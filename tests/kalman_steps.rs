@@ -2,6 +2,7 @@
 #![allow(clippy::needless_range_loop, reason = "matrices")]
 
 use peloton::dispatch_usual;
+use peloton::kalman::layouts::{Layout, Products};
 use peloton::kalman::matriplex::{Matriplex, Matrix, Symmetric};
 use peloton::kalman::{CURVATURE_PER_TESLA, PlaneState, from_three_hits, reference, to_plane, update};
 use peloton::simd::varying::{F32, Mask};
@@ -202,6 +203,37 @@ fn three_measured_dimensions_of_six() {
         assert!((f64::from(found) - chi2).abs() < 1e-5, "{level}: {found} {chi2}");
         for (found, expected) in out.iter().zip(&expected) {
             assert!((f64::from(*found) - expected).abs() < 1e-5, "{level}: {found} {expected}");
+        }
+    }
+}
+
+/// Products of the factors that [`Products`] has, as they are in the array: left factor times right factor, in f64.
+#[test]
+fn products_are_the_same_in_every_layout() {
+    let bits = |products: &Products, count: usize| -> Vec<u32> {
+        (0..count).flat_map(|pair| products.product(pair)).map(f32::to_bits).collect()
+    };
+    for level in Level::supported() {
+        for count in [1, 17, 130, 600] {
+            let layouts = [1, 16, 100, 256, usize::MAX].map(Layout::Matriplex);
+            let mut plain = Products::new(level, Layout::Array, count);
+            assert!(bits(&plain, count).iter().all(|bits| *bits == 0), "zeros before");
+            plain.multiply();
+            for pair in 0..count {
+                let [a, b] = plain.factors(pair).map(|factor| factor.map(f64::from));
+                for (element, found) in plain.product(pair).into_iter().enumerate() {
+                    let (i, j) = (element / 6, element % 6);
+                    let exact: f64 = (0..6).map(|k| a[6 * i + k] * b[6 * k + j]).sum();
+                    assert!((f64::from(found) - exact).abs() < 1e-6, "pair {pair}: {found} {exact}");
+                }
+            }
+            let expected = bits(&plain, count);
+            for layout in layouts.into_iter().chain([Layout::ArrayInLanes]) {
+                let mut products = Products::new(level, layout, count);
+                assert_eq!(products.factors(count - 1), plain.factors(count - 1), "{layout:?}");
+                products.multiply();
+                assert!(bits(&products, count) == expected, "{level}, {layout:?}, {count} pairs");
+            }
         }
     }
 }

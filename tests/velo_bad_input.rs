@@ -155,10 +155,12 @@ fn the_fullest_windows_end_and_say_what_they_left_out() {
 #[test]
 fn parameters_that_make_no_sense_are_refused_by_name() {
     type Parameter = fn(&mut VeloConfig) -> &mut f32;
-    let parameters: [(&str, [f32; 2], Parameter); 7] = [
+    let parameters: [(&str, [f32; 2], Parameter); 9] = [
         ("paper.seed_window", [0.0, -0.1], |config| &mut config.paper.seed_window),
         ("paper.seed_window_slope", [-1e-9, -0.1], |config| &mut config.paper.seed_window_slope),
         ("paper.forward_window", [0.0, -0.1], |config| &mut config.paper.forward_window),
+        ("paper.seed_chi2", [0.0, -0.1], |config| &mut config.paper.seed_chi2),
+        ("paper.forward_angle2", [0.0, -0.1], |config| &mut config.paper.forward_angle2),
         ("paper.weak_weight", [0.0, -0.1], |config| &mut config.paper.weak_weight),
         ("forwarding.slope", [0.0, -0.1], |config| &mut config.forwarding.slope),
         ("forwarding.scatter", [0.0, -0.1], |config| &mut config.forwarding.scatter),

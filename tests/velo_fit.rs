@@ -404,3 +404,73 @@ fn tracks_of_real_events_are_fitted_as_in_f64() {
     let Some(data) = common::data() else { return };
     compare_events("public200", &common::read_all(&data.join("velo/public200.ndjson.zst")).0);
 }
+
+/// The line through n hits by the normal equations in f64: its position and slope at the mean z, and chi2; weights are equal.
+struct LeastSquares {
+    z: f64,
+    zz: f64,
+    at: [f64; 2],
+    slope: [f64; 2],
+    chi2: f64,
+}
+
+fn least_squares(hits: &[[f32; 3]], weight: f64) -> LeastSquares {
+    let n = hits.len() as f64;
+    let sum = |term: &dyn Fn([f64; 3]) -> f64| hits.iter().map(|hit| term(hit.map(f64::from))).sum::<f64>();
+    let z = sum(&|hit| hit[2]) / n;
+    let zz = sum(&|hit| (hit[2] - z).powi(2));
+    let at = [0, 1].map(|i| sum(&|hit| hit[i]) / n);
+    let slope = [0, 1].map(|i| sum(&|hit| (hit[2] - z) * hit[i]) / zz);
+    let of = |i: usize| sum(&|hit| (hit[i] - at[i] - slope[i] * (hit[2] - z)).powi(2));
+    LeastSquares { z, zz, at, slope, chi2: weight * (of(0) + of(1)) }
+}
+
+#[test]
+fn the_fit_of_the_paper_is_a_least_squares_line() {
+    let config = VeloConfig::preset(Preset::PaperLiteral).fit;
+    let weight = f64::from(config.weight);
+    let mut random = Xoshiro256PlusPlus::from_seed([9; 32]);
+    let mut between =
+        |low: f64, high: f64| low + (high - low) * f64::from(random.next_u32()) / 4_294_967_296.0;
+    let track = |_| -> Vec<[f32; 3]> {
+        let (last, hits) = (between(2.0, 25.0) as usize, between(3.0, 15.0) as usize);
+        let [x, y, tx, ty] = [1.0, 1.0, 0.3, 0.3].map(|reach| between(-reach, reach));
+        let pairs = (0..=last).rev().take(hits.min(last + 1));
+        let hit = |pair: usize| {
+            let z = MODULE_Z[2 * pair];
+            [x + tx * z + between(-0.05, 0.05), y + ty * z + between(-0.05, 0.05), z].map(|v| v as f32)
+        };
+        pairs.map(hit).collect()
+    };
+    let tracks: Vec<_> = (0..2000).map(track).collect();
+    let level = Level::choose(None, None).unwrap();
+    let (mut fitted, mut kalman) = (VeloTracks::default(), VeloTracks::default());
+    fit_tracks(level, &config, &tracks, &mut fitted).unwrap();
+    fit_tracks(level, &VeloConfig::preset(Preset::Paper).fit, &tracks, &mut kalman).unwrap();
+    let mut noticed = 0;
+    for (track, hits) in tracks.iter().enumerate() {
+        let line = least_squares(hits, weight);
+        // How far each state is off, in standard deviations, and its variances, relative.
+        let off = |fitted: &VeloTracks| {
+            let mut off: f64 = (f64::from(fitted.chi2[track]) - line.chi2).abs() / (0.1 * line.chi2 + 0.1);
+            for states in [&fitted.beam, &fitted.end] {
+                let value = |column: &Column<f32>| f64::from(column[track]);
+                let dz = value(&states.z) - line.z;
+                let (xx, tt) =
+                    (1.0 / weight / hits.len() as f64 + dz * dz / weight / line.zz, 1.0 / weight / line.zz);
+                let positions = [value(&states.x), value(&states.y)];
+                let slopes = [value(&states.tx), value(&states.ty)];
+                for i in 0..2 {
+                    off = off.max((positions[i] - line.at[i] - line.slope[i] * dz).abs() / xx.sqrt());
+                    off = off.max((slopes[i] - line.slope[i]).abs() / tt.sqrt());
+                }
+                off = off.max((value(&states.cov_xx) / xx - 1.0).abs());
+                off = off.max((value(&states.cov_tt) / tt - 1.0).abs());
+            }
+            off
+        };
+        assert!(off(&fitted) < 0.01, "track {track}: {}", off(&fitted));
+        noticed += usize::from(off(&kalman) > 0.01);
+    }
+    assert!(noticed > 1900, "the fit with scattering is as good: {noticed}");
+}

@@ -57,7 +57,7 @@ fn check(config: &VeloConfig, batch: &VeloBatch, faults: &[Fault]) -> VeloTracks
 fn fault_seen_in(preset: Preset) -> &'static [Fault] {
     match preset {
         Preset::Best => &[Fault::CloneAtLimit, Fault::Farthest],
-        Preset::Paper | Preset::Forwarding => &[Fault::Farthest],
+        Preset::Paper | Preset::PaperLiteral | Preset::Forwarding => &[Fault::Farthest],
     }
 }
 
@@ -306,6 +306,24 @@ fn any_events_best() {
 #[test]
 fn any_events_paper() {
     any_events(Preset::Paper);
+}
+
+#[test]
+fn any_events_paper_literal() {
+    any_events(Preset::PaperLiteral);
+}
+
+#[test]
+fn each_switch_of_paper() {
+    let batch = simulated(40);
+    let tracks = [(false, false), (true, false), (false, true)].map(|(fit, angle)| {
+        let mut config = VeloConfig::preset(Preset::Paper);
+        (config.paper.seed_by_fit, config.paper.forward_by_angle) = (fit, angle);
+        check(&config, &batch, &[Fault::Farthest])
+    });
+    for (a, b) in [(0, 1), (0, 2), (1, 2)] {
+        assert!(first_difference(&tracks[a], &tracks[b]).is_some(), "{a} and {b} are the same");
+    }
 }
 
 #[test]

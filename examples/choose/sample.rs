@@ -8,6 +8,8 @@ use peloton::{Error, Result};
 use peloton_io::input::{EventNote, Geometry};
 use peloton_sim::{LhcbDetector, LhcbReader};
 use peloton_truth::{CheckReport, HitsOf, decode_mc};
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -16,7 +18,8 @@ use std::sync::Arc;
 pub const EVENTS: u64 = 10;
 pub const WEIGHT_SEEDS: RangeInclusive<u64> = 101..=140;
 pub const THRESHOLD_SEEDS: RangeInclusive<u64> = 801..=840;
-/// Seeds of events with b hadrons, for weights: minimum bias has few of their stiff particles.
+/// Seeds of events whose pairs weights are fitted to, and those of events with b hadrons, which have more stiff particles.
+pub const PAIR_SEEDS: RangeInclusive<u64> = 161..=400;
 pub const BEAUTY_SEEDS: RangeInclusive<u64> = 141..=160;
 
 /// Simulated events, seed after seed.
@@ -89,6 +92,39 @@ impl Owners {
             *counts.entry(*owner).or_default() += 1;
         }
         counts.into_iter().filter(|(_, count)| count * 10 >= hits.len() * 7).map(|(owner, _)| owner).collect()
+    }
+}
+
+/// How often a candidate of these particles is learnt from: as often as the criterion counts it, particles above 5 GeV/c twice.
+pub fn copies(truth: &TruthEvent, owners: &[u32]) -> usize {
+    let counts_twice = |owner: &u32| {
+        let particle = &truth.particles[*owner as usize];
+        let accepted = particle.eta > 2.0 && particle.eta < 5.0 && !particle.is_electron();
+        particle.is_long && accepted && particle.p > 5.0
+    };
+    if owners.iter().any(counts_twice) { 2 } else { 1 }
+}
+
+/// Share of candidates whose chi2 are made larger before weights are fitted: simulated chi2 have shorter tails than real ones,
+/// since the Velo has no beam pipe there and all hits are measured equally well.
+const WIDENED: f64 = 0.3;
+
+/// Draws how much larger the chi2 of a candidate's tracks are than simulated.
+pub struct Widening(Xoshiro256PlusPlus);
+
+impl Widening {
+    pub fn new() -> Self {
+        Self(Xoshiro256PlusPlus::seed_from_u64(1))
+    }
+
+    /// A number between 0 and 1, not 0.
+    pub fn even(&mut self) -> f64 {
+        ((self.0.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64
+    }
+
+    /// The factor of a chi2, 1 to infinity: most often 1, else with the density of 1 / factor^2.
+    pub fn factor(&mut self) -> f64 {
+        if self.even() < WIDENED { 1.0 / self.even() } else { 1.0 }
     }
 }
 

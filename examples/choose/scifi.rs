@@ -1,7 +1,7 @@
 //! `src/scifi/weights.rs`: weights and thresholds of both passes. Candidates come from the naive twin, which tells their
 //! features.
 
-use super::sample::{Criterion, EVENTS, Owners, Sample, THRESHOLD_SEEDS, WEIGHT_SEEDS};
+use super::sample::{Criterion, EVENTS, Owners, Sample, THRESHOLD_SEEDS, WEIGHT_SEEDS, Widening, copies};
 use peloton::engine::Engine;
 use peloton::event::{Outcome, SciFiBatch, SciFiTracks};
 use peloton::scifi::reference::{ReferenceTrack, find};
@@ -13,12 +13,17 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 /// Features, as many as a choice has weights.
-const N: usize = 14;
+const N: usize = 15;
+/// Where the logarithm of the chi2 in y is among them.
+const Y: usize = 4;
 /// Thresholds are multiples of this: from and to, for the first and the second pass.
 const STEP: f32 = 0.5;
 const STEPS: [RangeInclusive<i8>; 2] = [-3..=6, -3..=6];
 const CRITERION: Criterion =
     Criterion { max_ghosts: 0.048, categories: ["03_long_P>3GeV", "02_long_P>5GeV"] };
+
+/// A track of a pass without a choice: features, whether 70 % of the hits are of one particle, and how often it is learnt from.
+type Candidate = ([f32; N], bool, usize);
 
 /// Simulated events and their hits.
 struct Hits {
@@ -36,9 +41,8 @@ impl Hits {
         Ok(Self { sample, hits: hits.results, geometry })
     }
 
-    /// What the last pass finds: features, and whether 70 % of the hits are of one particle. It has no choice; the passes
-    /// before it have.
-    fn candidates(&self, level: Level, config: &SciFiConfig) -> Result<Vec<([f32; N], bool)>> {
+    /// What the last pass finds. It has no choice; the passes before it have.
+    fn candidates(&self, level: Level, config: &SciFiConfig) -> Result<Vec<Candidate>> {
         let mut before = config.clone();
         before.passes.pop();
         let mut skip = vec![0; self.sample.truth.len()];
@@ -49,8 +53,10 @@ impl Hits {
         let of_event = |event: usize| {
             let found = find(config, self.sample.polarity, &self.hits, event);
             let owners = Owners::of(&self.sample.truth[event]);
-            let is_true = |track: &ReferenceTrack| !owners.of_most(&track.hits).is_empty();
-            let label = |track: &ReferenceTrack| (track.features, is_true(track));
+            let label = |track: &ReferenceTrack| {
+                let of = owners.of_most(&track.hits);
+                (track.features, !of.is_empty(), copies(&self.sample.truth[event], &of))
+            };
             found.iter().skip(skip[event]).map(label).collect::<Vec<_>>()
         };
         let events: Vec<usize> = (0..skip.len()).collect();
@@ -84,13 +90,29 @@ impl Hits {
     }
 }
 
+/// What is learnt from: candidates with a larger chi2 in y, some of them twice.
+fn widened(candidates: &[Candidate]) -> Vec<([f32; N], bool)> {
+    let mut widening = Widening::new();
+    let all = candidates.iter().flat_map(|candidate| std::iter::repeat_n(candidate, candidate.2));
+    let widen = |(features, label, _): &Candidate| {
+        let mut features = *features;
+        features[Y] += libm::log2(widening.factor()) as f32;
+        let [_, missing_x, missing_uv, _, y, _, _, _, _, bend, ..] = features;
+        [features[7], features[8], features[10], features[12]] =
+            [missing_uv * y, missing_x * y, y * y * 0.1, bend * y];
+        (features, *label)
+    };
+    all.map(widen).collect()
+}
+
 /// A logistic regression with ridge 1 by Newton's method, rounded to 0.001.
-fn fit(candidates: &[([f32; N], bool)]) -> [f32; N] {
+fn fit(candidates: &[Candidate]) -> [f32; N] {
+    let candidates = widened(candidates);
     let mut weights = [0.0f64; N];
     for _ in 0..15 {
         let (mut matrix, mut step) = ([[0.0f64; N]; N], weights.map(|weight| -weight));
         (0..N).for_each(|i| matrix[i][i] = 1.0);
-        for (features, label) in candidates {
+        for (features, label) in &candidates {
             let features = features.map(f64::from);
             let sum: f64 = features.iter().zip(&weights).map(|(feature, weight)| feature * weight).sum();
             let odds = 1.0 / (1.0 + (-sum.clamp(-30.0, 30.0)).exp());
@@ -178,8 +200,8 @@ pub fn write(level: Level) -> Result<()> {
         chosen = Some((second, best.report));
     }
     let Some((second, report)) = chosen else { return Ok(()) };
-    let counts = |candidates: &[([f32; N], bool)]| {
-        let is_true = candidates.iter().filter(|(_, label)| *label).count();
+    let counts = |candidates: &[Candidate]| {
+        let is_true = candidates.iter().filter(|(_, label, _)| *label).count();
         format!("{is_true} true and {} false", candidates.len() - is_true)
     };
     println!("//! Weights and thresholds of the two choices of `best`, made from simulated events alone.");
@@ -197,7 +219,9 @@ pub fn write(level: Level) -> Result<()> {
     println!("//! {}.\n", CRITERION.counts(&report));
     println!("use super::config::FEATURES;\n");
     for (what, name, weights) in [("first", "FIRST", weights[0]), ("second", "SECOND", weights[1])] {
-        println!("/// Of the {what} pass.\npub(super) const {name}: [f32; FEATURES] =\n    {weights:?};");
+        println!(
+            "/// Of the {what} pass.\n#[rustfmt::skip]\npub(super) const {name}: [f32; FEATURES] =\n    {weights:?};"
+        );
     }
     println!("/// The smallest sums of both.\npub(super) const MIN_SCORE: [f32; 2] = {min_score:?};");
     Ok(())

@@ -26,8 +26,12 @@ pub struct Calorimeter {
 
 impl Sequence for Calorimeter {
     const NAME: &'static str = "calorimeter";
-    const STAGES: &'static [Stage] =
-        &[Stage { name: "calibrate", input: "charges of cells", output: "cells above the threshold" }];
+    const STAGES: &'static [Stage] = &[Stage {
+        name: "calibrate",
+        input: "charges of cells",
+        output: "cells above the threshold",
+        parts: &[],
+    }];
 
     type Input<'a> = &'a Charges;
     type Batch = Charges;

@@ -61,16 +61,18 @@ impl Sequence for VeloUt {
         VELO_STAGES[1],
         VELO_STAGES[2],
         VELO_STAGES[3],
-        Stage { name: "ut decode", input: "raw banks", output: "hits by plane, row and x" },
+        Stage { name: "ut decode", input: "raw banks", output: "hits by plane, row and x", parts: &[] },
         Stage {
             name: "ut windows",
             input: "Velo tracks into the UT",
             output: "tracks with hits in three planes",
+            parts: &[],
         },
         Stage {
             name: "ut tracklets",
             input: "tracks with hits in three planes",
             output: "tracks with momentum",
+            parts: &[],
         },
     ];
 

@@ -6,6 +6,9 @@ use crate::event::CYLINDER_LAYERS;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 
+/// Most threads of one event.
+const MAX_EVENT_THREADS: u32 = 256;
+
 /// How tracks are built from seeds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -60,6 +63,9 @@ pub struct CylinderConfig {
     pub builder: Builder,
     /// Where seeds come from.
     pub seeds: SeedSource,
+    /// Threads that share the hits, seeds and tracks of one event, part by part; they change the speed and never the result. For
+    /// large events: each of them is started anew for each event (no unit).
+    pub event_threads: u32,
     /// Field along z, T.
     pub field: f32,
     /// Thickness of each layer in radiation lengths that fits and builders reckon with; 0 for none.
@@ -79,6 +85,7 @@ impl Default for CylinderConfig {
         Self {
             builder: Builder::default(),
             seeds: SeedSource::default(),
+            event_threads: 1,
             field: 3.8112,
             material: 0.0,
             bins: BinConfig::default(),
@@ -221,6 +228,9 @@ impl CylinderConfig {
         let wrong = |what: &str| Err(Error::Config(format!("[cylinder] {what}")));
         let positive = |value: f32| value > 0.0 && value < 1e9;
         let Self { bins, build, seeding, fit, .. } = self;
+        if !(1..=MAX_EVENT_THREADS).contains(&self.event_threads) {
+            return wrong("event_threads must be from 1 to 256");
+        }
         if self.field.is_nan() || self.field.abs() > 100.0 || self.field == 0.0 {
             return wrong("field must not be 0 or beyond 100 T");
         }

@@ -9,14 +9,13 @@ use crate::kalman::matriplex::{Symmetric, packed};
 use crate::kalman::{CURVATURE_PER_TESLA, CylinderHit, FitStatus, Output, from_three_hits, step};
 use crate::simd::varying::{F32, Mask, U32};
 use crate::simd::{Gang, prefetch};
+use std::ops::Range;
 
-/// Tracks to fit: hits by layer, and which of them the fit starts from.
+/// Tracks to fit: their hits by layer.
 #[derive(Debug, Default)]
 pub(super) struct Tracks {
     /// Place in the sorted index by layer, or [`NO_HIT`].
     pub hits: [Column<u32>; CYLINDER_LAYERS],
-    /// First, middle and last hit of each track.
-    ends: [Column<u32>; 3],
 }
 
 impl Tracks {
@@ -25,23 +24,41 @@ impl Tracks {
         self.hits.iter_mut().for_each(Column::clear);
     }
 
-    /// Chooses the hits that the fits start from.
-    fn find_ends(&mut self) {
-        let tracks = self.hits[0].len();
-        self.ends.iter_mut().for_each(|column| column.set_len(tracks));
-        for track in 0..tracks {
+    /// Number of tracks.
+    pub fn len(&self) -> usize {
+        self.hits[0].len()
+    }
+}
+
+/// What fits start from: first, middle and last hit of some of the tracks.
+#[derive(Debug, Default)]
+pub(super) struct Ends([Column<u32>; 3]);
+
+impl Ends {
+    /// Chooses the hits of the tracks of `range`.
+    fn find(&mut self, tracks: &Tracks, range: Range<usize>) {
+        self.0.iter_mut().for_each(|column| column.set_len(range.len()));
+        for (number, track) in range.enumerate() {
             let mut list = [NO_HIT; CYLINDER_LAYERS];
             let mut count = 0;
-            for column in &self.hits {
+            for column in &tracks.hits {
                 list[count] = column[track];
                 count += usize::from(column[track] != NO_HIT);
             }
             let last = count.saturating_sub(1);
-            for (end, at) in self.ends.iter_mut().zip([0, last / 2, last]) {
-                end[track] = list[at];
+            for (end, at) in self.0.iter_mut().zip([0, last / 2, last]) {
+                end[number] = list[at];
             }
         }
     }
+}
+
+/// Tracks, and what they were found in.
+#[derive(Clone, Copy)]
+pub(super) struct Fit<'a> {
+    pub config: &'a CylinderConfig,
+    pub index: &'a Index,
+    pub tracks: &'a Tracks,
 }
 
 /// Hits of the sorted index.
@@ -120,26 +137,34 @@ pub(super) fn make_room(out: &mut CylinderTracks, tracks: usize) {
     out.fit.set_len(end);
 }
 
-/// Fits the tracks and appends their states.
+/// Copies the states of the tracks at `range` to tracks from `at` on.
+pub(super) fn copy(from: &CylinderTracks, range: Range<usize>, to: &mut CylinderTracks, at: usize) {
+    let end = at + range.len();
+    for (from, to) in from.state.iter().zip(&mut to.state) {
+        to[at..end].copy_from_slice(&from[range.clone()]);
+    }
+    to.chi2[at..end].copy_from_slice(&from.chi2[range.clone()]);
+    to.fit[at..end].copy_from_slice(&from.fit[range]);
+}
+
+/// Fits the tracks of `range` and writes their states to tracks from `first` on.
 #[inline(always)]
 pub(super) fn fit<G: Gang>(
     g: G,
-    config: &CylinderConfig,
-    index: &Index,
-    tracks: &mut Tracks,
+    Fit { config, index, tracks }: Fit<'_>,
+    range: Range<usize>,
+    starts: &mut Ends,
     out: &mut CylinderTracks,
+    first: usize,
 ) {
     let field = F32::splat(g, CURVATURE_PER_TESLA * config.field);
-    tracks.find_ends();
-    let count = tracks.hits[0].len();
-    let base = out.fit.len();
-    make_room(out, count);
-    for at in (0..count).step_by(G::LANES) {
-        let lanes = Mask::first(g, count - at);
+    starts.find(tracks, range.clone());
+    for (number, at) in range.clone().enumerate().step_by(G::LANES) {
+        let lanes = Mask::first(g, range.end - at);
         let mut ends = [[F32::splat(g, 0.0); 3]; 3];
         let mut last_radius = ends[0][0];
-        for (end, column) in ends.iter_mut().zip(&tracks.ends) {
-            let hit = hit_at(index, U32::load(g, &column.padded()[at..]));
+        for (end, column) in ends.iter_mut().zip(&starts.0) {
+            let hit = hit_at(index, U32::load(g, &column.padded()[number..]));
             *end = [hit.position[0], hit.position[1], hit.radius];
             last_radius = hit.radius;
         }
@@ -156,6 +181,6 @@ pub(super) fn fit<G: Gang>(
             prefetch_places::<G>(index, &tracks.hits[layer], at);
             follow.take(g, field, &hit_at(index, place), is_hit(g, place));
         }
-        store(g, &Fitted::new(g, &follow), out, base + at, lanes);
+        store(g, &Fitted::new(g, &follow), out, first + number, lanes);
     }
 }

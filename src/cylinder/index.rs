@@ -64,14 +64,21 @@ impl Index {
         }
     }
 
-    /// Sorts the hits of an event. The order is by layer, row, bin and input.
-    #[inline(always)]
-    pub fn sort<G: Gang>(&mut self, g: G, bins: &BinConfig, event: &CylinderEvent<'_>) -> Status {
+    /// Makes room to sort the hits of an event: by layer, row, bin and input. What is left to do is done layer by layer, in
+    /// any order, by [`Sorting::sort`].
+    ///
+    /// # Errors
+    /// The status of an event that cannot be sorted.
+    pub fn start(
+        &mut self,
+        bins: &BinConfig,
+        event: &CylinderEvent<'_>,
+    ) -> Result<[Sorting<'_>; CYLINDER_LAYERS], Status> {
         if event.status != Status::Ok {
-            return event.status;
+            return Err(event.status);
         }
         if event.len() >= 1 << 27 {
-            return Status::TooManyHits;
+            return Err(Status::TooManyHits);
         }
         self.bins.clone_from(bins);
         self.layer_start = event.layer_start;
@@ -89,43 +96,102 @@ impl Index {
         }
         self.table_start[CYLINDER_LAYERS] = cells;
         self.table.set_len(cells);
-        self.table.fill(0);
-        if !self.convert(g, event) {
-            return Status::NotFinite;
+
+        let starts = &self.layer_start;
+        let mut hits = by_layer(&mut self.hits, starts);
+        let mut radius = by_layer(&mut self.radius, starts);
+        let mut source = by_layer(&mut self.source, starts);
+        let mut place = by_layer(&mut self.place, starts);
+        let mut keys = by_layer(&mut self.keys, starts);
+        let mut polar = self.polar.each_mut().map(|column| by_layer(column, starts));
+        let mut table = by_layer(&mut self.table, &self.table_start);
+        Ok(std::array::from_fn(|layer| Sorting {
+            first: starts[layer],
+            bins_z: bins_z(bins, layer),
+            rows: bins.phi,
+            z_low: -bins.z_half[layer],
+            per_z: 1.0 / bins.z_width[layer],
+            per_phi: bins.phi as f32 / std::f32::consts::TAU,
+            hits: std::mem::take(&mut hits[layer]),
+            radius: std::mem::take(&mut radius[layer]),
+            source: std::mem::take(&mut source[layer]),
+            place: std::mem::take(&mut place[layer]),
+            keys: std::mem::take(&mut keys[layer]),
+            polar: polar.each_mut().map(|column| std::mem::take(&mut column[layer])),
+            table: std::mem::take(&mut table[layer]),
+            is_fine: false,
+        }))
+    }
+}
+
+/// A column cut where layers begin.
+fn by_layer<'a, T>(
+    mut rest: &'a mut [T],
+    starts: &[usize; CYLINDER_LAYERS + 1],
+) -> [&'a mut [T]; CYLINDER_LAYERS] {
+    std::array::from_fn(|layer| {
+        let (one, behind) = std::mem::take(&mut rest).split_at_mut(starts[layer + 1] - starts[layer]);
+        rest = behind;
+        one
+    })
+}
+
+/// One layer of an index while its hits are sorted: the layer's part of all columns.
+pub(super) struct Sorting<'a> {
+    /// The first of its hits among all.
+    first: usize,
+    bins_z: u32,
+    rows: u32,
+    z_low: f32,
+    per_z: f32,
+    per_phi: f32,
+    hits: &'a mut [[f32; 4]],
+    radius: &'a mut [f32],
+    source: &'a mut [u32],
+    place: &'a mut [u32],
+    keys: &'a mut [u32],
+    polar: [&'a mut [f32]; 5],
+    table: &'a mut [u32],
+    /// Whether all hits are numbers and off the axis.
+    pub is_fine: bool,
+}
+
+impl Sorting<'_> {
+    /// Sorts the hits of the layer, if all are fine.
+    #[inline(always)]
+    pub fn sort<G: Gang>(&mut self, g: G, event: &CylinderEvent<'_>) {
+        self.is_fine = self.convert(g, event);
+        if self.is_fine {
+            self.place_all();
         }
-        self.place_all();
-        Status::Ok
     }
 
     /// Polar form and cell of each hit; whether all are numbers and off the axis.
     #[inline(always)]
     fn convert<G: Gang>(&mut self, g: G, event: &CylinderEvent<'_>) -> bool {
         let mut fine = Mask::first(g, G::LANES);
-        for layer in 0..CYLINDER_LAYERS {
-            let view = self.layer(layer);
-            let (rows, bins_z) = (view.rows, view.bins_z);
-            let (z_low, per_z, per_phi) = (view.z_low, view.per_z, view.per_phi);
-            let end = self.layer_start[layer + 1];
-            for at in (self.layer_start[layer]..end).step_by(G::LANES) {
-                let lanes = Mask::first(g, end - at);
-                let position = [event.x, event.y, event.z].map(|column| &column[at..]);
-                let [x, y, z] = [
-                    F32::load_some(position[0], lanes),
-                    F32::load_some(position[1], lanes),
-                    F32::load_some(position[2], lanes),
-                ];
-                let var_rphi = F32::load_some(&event.var_rphi[at..], lanes);
-                let var_z = F32::load_some(&event.var_z[at..], lanes);
-                let hit = polar(g, [x, y, z], var_rphi, var_z);
-                fine = fine & (is_usable(g, &hit) | !lanes);
-                let row = Layer::row_of(g, rows, per_phi, hit.position[0]);
-                let bin = Layer::bin_of(g, bins_z, z_low, per_z, hit.position[1]);
-                let key = row * U32::splat(g, bins_z) + bin;
-                key.store_some(&mut self.keys.padded_mut()[at..], lanes);
-                let values = [hit.position[0], hit.position[1], hit.variance[0], hit.variance[1], hit.radius];
-                for (column, value) in self.polar.iter_mut().zip(values) {
-                    value.store_some(&mut column.padded_mut()[at..], lanes);
-                }
+        let (rows, bins_z) = (self.rows, self.bins_z);
+        let (z_low, per_z, per_phi) = (self.z_low, self.per_z, self.per_phi);
+        let count = self.keys.len();
+        for to in (0..count).step_by(G::LANES) {
+            let (at, lanes) = (self.first + to, Mask::first(g, count - to));
+            let position = [event.x, event.y, event.z].map(|column| &column[at..]);
+            let [x, y, z] = [
+                F32::load_some(position[0], lanes),
+                F32::load_some(position[1], lanes),
+                F32::load_some(position[2], lanes),
+            ];
+            let var_rphi = F32::load_some(&event.var_rphi[at..], lanes);
+            let var_z = F32::load_some(&event.var_z[at..], lanes);
+            let hit = polar(g, [x, y, z], var_rphi, var_z);
+            fine = fine & (is_usable(g, &hit) | !lanes);
+            let row = Layer::row_of(g, rows, per_phi, hit.position[0]);
+            let bin = Layer::bin_of(g, bins_z, z_low, per_z, hit.position[1]);
+            let key = row * U32::splat(g, bins_z) + bin;
+            key.store_some(&mut self.keys[to..], lanes);
+            let values = [hit.position[0], hit.position[1], hit.variance[0], hit.variance[1], hit.radius];
+            for (column, value) in self.polar.iter_mut().zip(values) {
+                value.store_some(&mut column[to..], lanes);
             }
         }
         fine.all()
@@ -133,28 +199,27 @@ impl Index {
 
     /// Counts and places.
     fn place_all(&mut self) {
-        for layer in 0..CYLINDER_LAYERS {
-            let table = &mut self.table[self.table_start[layer]..self.table_start[layer + 1]];
-            let range = self.layer_start[layer]..self.layer_start[layer + 1];
-            for &key in &self.keys[range.clone()] {
-                table[key as usize] += 1;
-            }
-            let mut end = range.start as u32;
-            for cell in table.iter_mut() {
-                end += *cell;
-                *cell = end;
-            }
-            // From the last hit down, so that equal keys keep their order; cells end as the starts.
-            for hit in range.rev() {
-                let cell = &mut table[self.keys[hit] as usize];
-                *cell -= 1;
-                let to = *cell as usize;
-                let [phi, z, var_phi, var_z, radius] = self.polar.each_ref().map(|column| column[hit]);
-                self.hits[to] = [phi, z, var_phi, var_z];
-                self.radius[to] = radius;
-                self.source[to] = hit as u32;
-                self.place[hit] = to as u32;
-            }
+        let first = self.first as u32;
+        self.table.fill(0);
+        for &key in self.keys.iter() {
+            self.table[key as usize] += 1;
+        }
+        let mut end = first;
+        for cell in self.table.iter_mut() {
+            end += *cell;
+            *cell = end;
+        }
+        // From the last hit down, so that equal keys keep their order; cells end as the starts.
+        for hit in (0..self.keys.len()).rev() {
+            let cell = &mut self.table[self.keys[hit] as usize];
+            *cell -= 1;
+            let place = *cell;
+            let to = (place - first) as usize;
+            let [phi, z, var_phi, var_z, radius] = self.polar.each_ref().map(|column| column[hit]);
+            self.hits[to] = [phi, z, var_phi, var_z];
+            self.radius[to] = radius;
+            self.source[to] = first + hit as u32;
+            self.place[hit] = place;
         }
     }
 }

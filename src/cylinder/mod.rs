@@ -15,6 +15,7 @@ pub mod reference;
 mod run;
 pub(crate) mod seeds;
 mod sequence;
+mod threads;
 mod triplets;
 
 pub use config::{BinConfig, BuildConfig, Builder, CylinderConfig, FitConfig, SeedConfig, SeedSource};

@@ -2,14 +2,15 @@
 
 use super::build::{Build, Inputs, Seeded};
 use super::config::{CylinderConfig, SeedSource};
-use super::fit::{self, Fitted, Tracks};
+use super::fit::{self, Fit, Fitted, Tracks};
 use super::index::Index;
 use super::seeds::{self, EventParticles};
+use super::threads::{Seeding, Threads};
 use super::triplets::Triplets;
 use crate::Status;
 use crate::event::{
-    CYLINDER_LAYERS, Column, Counters, CylinderBatch, CylinderEvent, CylinderSeeds, CylinderTracks, NO_HIT,
-    Outcome, StageClock, Truncation,
+    CYLINDER_LAYERS, Column, CylinderBatch, CylinderEvent, CylinderSeeds, CylinderTracks, NO_HIT, Outcome,
+    StageClock, Truncation,
 };
 use crate::simd::varying::Mask;
 use crate::simd::{Gang, Level};
@@ -26,6 +27,7 @@ pub struct CylinderWorkspace {
     index: Index,
     seeded: Seeded,
     build: Build,
+    threads: Threads,
     tracks: Tracks,
     triplets: Triplets,
     /// Tracks of seeds from hits before the worse ones of those that share hits are dropped.
@@ -75,27 +77,27 @@ fn run<G: Gang>(
     for number in range {
         let Outcome { results, counters } = &mut *out;
         let event = input.hits.event(number);
-        let status = bin_room(g, config, &event, &mut workspace.index);
+        let status = workspace.threads.bin(g, config, &event, &mut workspace.index);
         counters.stages[BIN].items_in += event.len() as u64;
         clock.lap(&mut counters.stages[BIN]);
         if status == Status::Ok {
             match config.seeds {
                 SeedSource::Truth => {
-                    let CylinderWorkspace { index, seeded, build, tracks, .. } = workspace;
+                    let CylinderWorkspace { index, seeded, build, threads, tracks, .. } = workspace;
                     let seeds = EventParticles::new(input.seeds, number);
-                    seed_room(g, config, &event, index, seeds, seeded);
+                    threads.seed(g, &Seeding { config, event: &event, index, seeds }, seeded);
                     counters.stages[SEED].items_out += seeded.good.len() as u64;
                     clock.lap(&mut counters.stages[SEED]);
-                    build_room(g, config, index, seeded, build, counters);
+                    threads.build(g, &Inputs { config, index, seeded }, build, counters, BUILD);
                     counters.stages[BUILD].items_in += seeded.good.len() as u64;
                     clock.lap(&mut counters.stages[BUILD]);
                     tracks.clear();
                     collect(index, build, 0, 0, tracks, results);
-                    fit_room(g, config, index, tracks, results);
+                    threads.fit(g, Fit { config, index, tracks }, results);
                 }
                 SeedSource::Hits => from_hits(g, config, workspace, out, &mut clock),
             }
-            out.counters.stages[FIT].items_in += workspace.tracks.hits[0].len() as u64;
+            out.counters.stages[FIT].items_in += workspace.tracks.len() as u64;
         }
         let Outcome { results, counters } = &mut *out;
         results.track_start.push(results.tracks() as u32);
@@ -115,7 +117,8 @@ fn from_hits<G: Gang>(
     clock: &mut StageClock,
 ) {
     let Outcome { results, counters } = out;
-    let CylinderWorkspace { index, seeded, build, tracks, triplets, candidates, order, used } = workspace;
+    let CylinderWorkspace { index, seeded, build, threads, tracks, triplets, candidates, order, used } =
+        workspace;
     triplets.start(index);
     tracks.clear();
     candidates.clear();
@@ -123,7 +126,7 @@ fn from_hits<G: Gang>(
     while triplet_room(g, config, index, triplets, seeded) {
         counters.stages[SEED].items_out += seeded.good.len() as u64;
         clock.lap(&mut counters.stages[SEED]);
-        build_room(g, config, index, seeded, build, counters);
+        threads.build(g, &Inputs { config, index, seeded }, build, counters, BUILD);
         counters.stages[BUILD].items_in += seeded.good.len() as u64;
         collect(index, build, seeds, config.seeding.min_hits as usize, tracks, candidates);
         seeds += seeded.good.len();
@@ -131,7 +134,7 @@ fn from_hits<G: Gang>(
     }
     counters.count_truncated(Truncation::CandidatesInWindow, triplets.take_cut_off());
     clock.lap(&mut counters.stages[SEED]);
-    fit_room(g, config, index, tracks, candidates);
+    threads.fit(g, Fit { config, index, tracks }, candidates);
     order.clear();
     order.extend(0..candidates.tracks() as u32);
     let rank = |track: &u32| {
@@ -164,20 +167,33 @@ fn collect(
     out: &mut CylinderTracks,
 ) {
     let seeds = build.hits[0].len();
+    // Room for all, so that nothing is looked at twice; what is not needed is given back.
+    let (mut kept, mut hits) = (tracks.len(), out.hits.len());
+    let mut row = out.seed.len();
+    tracks.hits.iter_mut().for_each(|column| column.set_len(kept + seeds));
+    out.hits.set_len(hits + CYLINDER_LAYERS * seeds);
+    out.seed.set_len(row + seeds);
+    out.hit_start.set_len(row + seeds + 1);
     for seed in 0..seeds {
         let places: [u32; CYLINDER_LAYERS] = std::array::from_fn(|layer| build.hits[layer][seed]);
         if places.iter().filter(|place| **place != NO_HIT).count() < min_hits {
             continue;
         }
         for (layer, place) in places.into_iter().enumerate() {
-            tracks.hits[layer].push(place);
+            tracks.hits[layer][kept] = place;
             if place != NO_HIT {
-                out.hits.push(index.source[place as usize]);
+                out.hits[hits] = index.source[place as usize];
+                hits += 1;
             }
         }
-        out.seed.push((first + seed) as u32);
-        out.hit_start.push(out.hits.len() as u32);
+        (kept, row) = (kept + 1, row + 1);
+        out.seed[row - 1] = (first + seed) as u32;
+        out.hit_start[row] = hits as u32;
     }
+    tracks.hits.iter_mut().for_each(|column| column.set_len(kept));
+    out.hits.set_len(hits);
+    out.seed.set_len(row);
+    out.hit_start.set_len(row + 1);
 }
 
 #[inline(never)]
@@ -192,58 +208,6 @@ fn triplet_room<G: Gang>(
         #[inline(always)]
         || triplets.next_block(g, config, index, seeded),
     )
-}
-
-#[inline(never)]
-fn bin_room<G: Gang>(g: G, config: &CylinderConfig, event: &CylinderEvent<'_>, index: &mut Index) -> Status {
-    g.vectorize(
-        #[inline(always)]
-        || index.sort(g, &config.bins, event),
-    )
-}
-
-#[inline(never)]
-fn seed_room<G: Gang>(
-    g: G,
-    config: &CylinderConfig,
-    event: &CylinderEvent<'_>,
-    index: &Index,
-    particles: EventParticles<'_>,
-    seeded: &mut Seeded,
-) {
-    g.vectorize(
-        #[inline(always)]
-        || seeds::from_truth(g, config, event, index, particles, seeded),
-    );
-}
-
-#[inline(never)]
-fn build_room<G: Gang>(
-    g: G,
-    config: &CylinderConfig,
-    index: &Index,
-    seeded: &Seeded,
-    build: &mut Build,
-    counters: &mut Counters,
-) {
-    g.vectorize(
-        #[inline(always)]
-        || build.run(g, &Inputs { config, index, seeded }, counters, BUILD),
-    );
-}
-
-#[inline(never)]
-fn fit_room<G: Gang>(
-    g: G,
-    config: &CylinderConfig,
-    index: &Index,
-    tracks: &mut Tracks,
-    out: &mut CylinderTracks,
-) {
-    g.vectorize(
-        #[inline(always)]
-        || fit::fit(g, config, index, tracks, out),
-    );
 }
 
 /// Fits all hits of given particles outwards, from their true vertices with mkFit's start (`docs/algorithms.md`,
@@ -303,7 +267,7 @@ fn fit_from_vertex<G: Gang>(
     base: usize,
     out: &mut CylinderTracks,
 ) {
-    let EventParticles { all, range } = particles;
+    let EventParticles { all, range, .. } = particles;
     for at in (0..range.len()).step_by(G::LANES) {
         let lanes = Mask::first(g, range.len() - at);
         let first = range.start + at;

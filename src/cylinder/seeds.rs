@@ -61,34 +61,39 @@ pub(super) fn follow_from_vertex<G: Gang>(
     follow
 }
 
-/// The particles of one event among all.
+/// The particles of one event among all, and which of them are meant.
 #[derive(Debug, Clone)]
 pub(super) struct EventParticles<'a> {
     pub all: &'a CylinderSeeds,
     pub range: Range<usize>,
+    pub part: Range<usize>,
 }
 
 impl<'a> EventParticles<'a> {
     pub fn new(all: &'a CylinderSeeds, event: usize) -> Self {
-        Self { all, range: all.start[event] as usize..all.start[event + 1] as usize }
+        let range = all.start[event] as usize..all.start[event + 1] as usize;
+        Self { all, part: 0..range.len(), range }
+    }
+
+    /// Some of the particles of the event.
+    pub fn part(&self, part: Range<usize>) -> Self {
+        Self { part, ..self.clone() }
     }
 }
 
-/// The seeds of one event.
+/// The seeds of particles of one event; `seeded` has room for those of all, and they are not in order yet.
 #[inline(always)]
 pub(super) fn from_truth<G: Gang>(
     g: G,
     config: &CylinderConfig,
     event: &CylinderEvent<'_>,
     index: &Index,
-    EventParticles { all: seeds, range }: EventParticles<'_>,
+    EventParticles { all: seeds, range, part }: EventParticles<'_>,
     seeded: &mut Seeded,
 ) {
     let field = F32::splat(g, CURVATURE_PER_TESLA * config.field);
-    let count = range.len();
-    seeded.resize(count);
-    for at in (0..count).step_by(G::LANES) {
-        let lanes = Mask::first(g, count - at);
+    for at in part.clone().step_by(G::LANES) {
+        let lanes = Mask::first(g, part.end - at);
         let mut follow = follow_from_vertex(g, config, event, seeds, range.start + at, SEED_LAYERS);
         let reached = to_radius(g, &mut follow.state, field, F32::splat(g, RADII[SEED_LAYERS]));
         let mut good = reached & follow.reached & follow.measured;
@@ -102,5 +107,4 @@ pub(super) fn from_truth<G: Gang>(
         let flag = good.select_u(U32::splat(g, 1), U32::splat(g, 0));
         flag.store_some(&mut seeded.good.padded_mut()[at..], lanes);
     }
-    seeded.sort();
 }

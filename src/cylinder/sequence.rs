@@ -71,10 +71,10 @@ impl Batch for CylinderSample {
 impl Sequence for Cylinder {
     const NAME: &'static str = "cylinder";
     const STAGES: &'static [Stage] = &[
-        Stage { name: "bin", input: "hits by layer", output: "hits by azimuth and z" },
-        Stage { name: "seed", input: "hits by azimuth and z", output: "seeds with states" },
-        Stage { name: "build", input: "seeds with states", output: "tracks as hit lists" },
-        Stage { name: "fit", input: "tracks as hit lists", output: "states" },
+        Stage { name: "bin", input: "hits by layer", output: "hits by azimuth and z", parts: &[] },
+        Stage { name: "seed", input: "hits by azimuth and z", output: "seeds with states", parts: &[] },
+        Stage { name: "build", input: "seeds with states", output: "tracks as hit lists", parts: &[] },
+        Stage { name: "fit", input: "tracks as hit lists", output: "states", parts: &[] },
     ];
 
     type Input<'a> = CylinderInput<'a>;

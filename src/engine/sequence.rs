@@ -15,20 +15,30 @@ pub struct Stage {
     pub input: &'static str,
     /// What it makes.
     pub output: &'static str,
+    /// Names of the parts that some of its algorithms time apart ([`StageCounter::parts`](crate::event::StageCounter)).
+    pub parts: &'static [&'static str],
 }
 
 /// The stages of a detector's sequence as two constants: `STAGES`, and `STAGES_IN_CHAIN` for sequences over several
 /// detectors, where names say the detector, too.
 macro_rules! detector_stages {
-    ($detector:literal: $($name:literal, $input:literal => $output:literal;)+) => {
+    (@parts) => { &[] };
+    (@parts $parts:expr) => { $parts };
+    ($detector:literal: $($name:literal, $input:literal => $output:literal $(, $parts:expr)?;)+) => {
         const STAGES: &[$crate::engine::Stage] =
-            &[$($crate::engine::Stage { name: $name, input: $input, output: $output }),+];
+            &[$($crate::engine::Stage {
+                name: $name,
+                input: $input,
+                output: $output,
+                parts: $crate::engine::detector_stages!(@parts $($parts)?),
+            }),+];
 
         /// The stages as part of a sequence over several detectors.
         pub(crate) const STAGES_IN_CHAIN: &[$crate::engine::Stage] = &[$($crate::engine::Stage {
             name: concat!($detector, " ", $name),
             input: $input,
             output: $output,
+            parts: $crate::engine::detector_stages!(@parts $($parts)?),
         }),+];
     };
 }

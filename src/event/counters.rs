@@ -7,6 +7,8 @@ use std::time::Instant;
 
 /// Stages a sequence has at most.
 pub const MAX_STAGES: usize = 16;
+/// Parts of a stage that are timed apart, at most.
+pub const MAX_PARTS: usize = 4;
 
 /// A list that was cut short inside an event that is reconstructed all the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,6 +66,8 @@ impl Truncation {
 pub struct StageCounter {
     /// Wall-clock time, summed over threads, ns.
     pub ns: u64,
+    /// Of it the time of the parts that the stage tells apart, in the order of [`Stage::parts`](crate::engine::Stage), ns.
+    pub parts: [u64; MAX_PARTS],
     /// Items taken in: hits, or candidates (no unit).
     pub items_in: u64,
     /// Items handed on: hits, candidates or tracks (no unit).
@@ -83,6 +87,7 @@ impl StageCounter {
     /// Adds the counts of other events.
     pub fn add(&mut self, other: &Self) {
         self.ns += other.ns;
+        self.parts.iter_mut().zip(&other.parts).for_each(|(sum, ns)| *sum += ns);
         self.items_in += other.items_in;
         self.items_out += other.items_out;
         self.lanes_active += other.lanes_active;
@@ -127,6 +132,7 @@ impl Counters {
         let mut since = *self;
         for (stage, before) in since.stages.iter_mut().zip(&before.stages) {
             stage.ns -= before.ns;
+            stage.parts.iter_mut().zip(&before.parts).for_each(|(now, before)| *now -= before);
             stage.items_in -= before.items_in;
             stage.items_out -= before.items_out;
             stage.lanes_active -= before.lanes_active;
@@ -166,9 +172,22 @@ impl StageClock {
     /// can be told apart by stage, too (`benches/instructions`).
     #[inline(never)]
     pub fn lap(&mut self, stage: &mut StageCounter) {
+        stage.ns += self.restart();
+    }
+
+    /// Adds the time since the start or the last call to a part of `stage`.
+    #[inline(never)]
+    pub fn lap_part(&mut self, stage: &mut StageCounter, part: usize) {
+        stage.parts[part] += self.restart();
+    }
+
+    /// The time since the start or the last call, ns.
+    #[inline(always)]
+    fn restart(&mut self) -> u64 {
         let now = Instant::now();
-        stage.ns += (now - self.0).as_nanos() as u64;
+        let ns = (now - self.0).as_nanos() as u64;
         self.0 = now;
+        ns
     }
 }
 

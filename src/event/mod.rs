@@ -29,7 +29,7 @@ mod velo_ut_tracks;
 
 pub use bank_blocks::BankBlock;
 pub use column::{Column, PAD, Starts};
-pub use counters::{Counters, MAX_STAGES, StageClock, StageCounter, Truncation};
+pub use counters::{Counters, MAX_PARTS, MAX_STAGES, StageClock, StageCounter, Truncation};
 pub use cylinder::{CYLINDER_LAYERS, CylinderBatch, CylinderEvent, CylinderSeeds, CylinderTruth, NO_HIT};
 pub use cylinder_tracks::{CYLINDER_STATE, CylinderTracks};
 pub use difference::difference;

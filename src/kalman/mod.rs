@@ -15,6 +15,7 @@
     reason = "matrices: rows and columns are numbers, and loops are written out with constants"
 )]
 
+pub mod layouts;
 mod material;
 pub mod matriplex;
 mod plane;

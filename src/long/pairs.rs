@@ -41,6 +41,8 @@ pub(super) struct Pairs {
     /// where the classifier refuses the pair.
     pub(super) rank: Column<f32>,
     pub(super) len: usize,
+    /// How many were listed.
+    listed: usize,
     /// Lanes with a Velo track, and all.
     pub(super) lanes: [u64; 2],
 }
@@ -85,6 +87,7 @@ impl Pairs {
                 self.len += apart.chi2.store_packed(&mut self.chi2.padded_mut()[self.len..], fits);
             }
         }
+        self.listed = self.len;
         self.rank.set_len(self.len);
         self.rank.copy_from_slice(&self.chi2.padded()[..self.len]);
     }
@@ -110,9 +113,9 @@ impl Pairs {
                 None => PAIRS.response(inputs),
                 Some(ut) => {
                     let load = |column: &Column<f32>| F32::load(g, &column.padded()[at..]);
-                    let [a, b, c, d, e, f, h, i, j, k] = inputs;
+                    let [a, b, c, d, e, f, h, i, j, k, l] = inputs;
                     let (hits, distance) = (load(&ut.count), load(&ut.distance2).sqrt());
-                    PAIRS_UT.response([a, b, c, d, e, f, h, i, j, k, hits, distance])
+                    PAIRS_UT.response([a, b, c, d, e, f, h, i, j, k, l, hits, distance])
                 }
             };
             let taken = value(least).le(response);
@@ -157,7 +160,7 @@ impl Pairs {
         selected: &Selected,
         Parts { velo, scifi, .. }: Parts<'_>,
         at: usize,
-    ) -> [F32<G>; 10] {
+    ) -> [F32<G>; 11] {
         let (lanes, none) = (Mask::first(g, self.len - at), U32::splat(g, 0));
         let index = |column: &Column<u32>| lanes.select_u(U32::load(g, &column.padded()[at..]), none);
         let (place, track) = (index(&self.place), index(&self.scifi));
@@ -170,7 +173,7 @@ impl Pairs {
             scifi_hits: count_of(g, &scifi.hit_start, track),
             scifi_chi2: F32::gather(&scifi.chi2_y, track),
         };
-        apart.inputs(g, &quality)
+        apart.inputs(g, &quality, self.listed)
     }
 }
 
@@ -268,9 +271,10 @@ impl<G: Gang> Apart<G> {
     }
 
     /// What the classifier is given: distances as parts of what scattering makes of them at this momentum, signed as the
-    /// particle bends, and as it leaves the beam, since what scatters it changes y and its slope together.
+    /// particle bends, and as it leaves the beam, since what scatters it changes y and its slope together;
+    /// and how many pairs the event has, since where there are many, more of them are none.
     #[inline(always)]
-    fn inputs(&self, g: G, quality: &Quality<G>) -> [F32<G>; 10] {
+    fn inputs(&self, g: G, quality: &Quality<G>, listed: usize) -> [F32<G>; 11] {
         let bend = self.change_x.abs();
         [
             part(along(self.change_x, self.distance_x), bend, SCATTERED[0]),
@@ -283,6 +287,7 @@ impl<G: Gang> Apart<G> {
             ln(self.chi2 + F32::splat(g, 0.01)),
             quality.velo_hits,
             ln(quality.velo_chi2 + F32::splat(g, 1.0)),
+            ln(F32::splat(g, listed as f32)),
         ]
     }
 }

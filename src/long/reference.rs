@@ -43,9 +43,9 @@ fn is_accepted(config: &LongConfig, velo: &VeloTracks, track: usize) -> bool {
 }
 
 /// Inputs of the classifier of pairs, and of the one that knows of the UT.
-pub const INPUTS: usize = 10;
+pub const INPUTS: usize = 11;
 /// See [`INPUTS`].
-pub const INPUTS_UT: usize = 12;
+pub const INPUTS_UT: usize = 13;
 
 /// A Velo and a SciFi track that may be one particle's.
 #[derive(Debug, Clone, PartialEq)]
@@ -132,6 +132,7 @@ fn pair(
         ln(chi2 + 0.01),
         velo.hits_of(track).len() as f32,
         ln(velo.chi2[track] + 1.0),
+        0.0,
     ];
     let (ut_hits, ut_distance2) = (Vec::new(), 0.0);
     fits.then_some(Pair { velo: track, scifi: other, chi2, rank: chi2, inputs, ut_hits, ut_distance2 })
@@ -139,18 +140,17 @@ fn pair(
 
 /// The pairs of an event that the classifier takes, by SciFi track.
 pub fn pairs(config: &LongConfig, Parts { velo, scifi, ut }: &Parts<'_>, event: usize) -> Vec<Pair> {
-    let mut all = Vec::new();
+    let mut all: Vec<Pair> = Vec::new();
     for other in scifi.of_event(event) {
         let accepted = velo.of_event(event).filter(|track| is_accepted(config, velo, *track));
-        let found = accepted.filter_map(|track| pair(config, velo, scifi, track, other));
-        match ut {
-            Some(ut) => {
-                let least = config.min_response_before_ut;
-                let likely = found.filter(|pair| least <= 0.0 || PAIRS.reference(pair.inputs) >= least);
-                all.extend(likely.map(|pair| pair.with_ut(velo, scifi, ut, event)));
-            }
-            None => all.extend(found),
-        }
+        all.extend(accepted.filter_map(|track| pair(config, velo, scifi, track, other)));
+    }
+    let count = all.len() as f32;
+    all.iter_mut().for_each(|pair| pair.inputs[INPUTS - 1] = ln(count));
+    if let Some(ut) = ut {
+        let least = config.min_response_before_ut;
+        all.retain(|pair| least <= 0.0 || PAIRS.reference(pair.inputs) >= least);
+        all = all.into_iter().map(|pair| pair.with_ut(velo, scifi, ut, event)).collect();
     }
     let least = if ut.is_some() { config.min_response_ut } else { config.min_response };
     if least > 0.0 {

@@ -69,7 +69,7 @@ impl Sequence for Long {
         SCIFI_STAGES[1],
         SCIFI_STAGES[2],
         SCIFI_STAGES[3],
-        Stage { name: "match", input: "Velo and SciFi tracks", output: "long tracks" },
+        Stage { name: "match", input: "Velo and SciFi tracks", output: "long tracks", parts: &[] },
     ];
 
     type Input<'a> = RawEvents<'a>;

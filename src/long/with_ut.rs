@@ -90,12 +90,12 @@ impl Sequence for LongUt {
         VELO_STAGES[1],
         VELO_STAGES[2],
         VELO_STAGES[3],
-        Stage { name: "ut decode", input: "raw banks", output: "UT hits" },
+        Stage { name: "ut decode", input: "raw banks", output: "UT hits", parts: &[] },
         SCIFI_STAGES[0],
         SCIFI_STAGES[1],
         SCIFI_STAGES[2],
         SCIFI_STAGES[3],
-        Stage { name: "match", input: "Velo and SciFi tracks, UT hits", output: "long tracks" },
+        Stage { name: "match", input: "Velo and SciFi tracks, UT hits", output: "long tracks", parts: &[] },
     ];
 
     type Input<'a> = RawEvents<'a>;

@@ -86,7 +86,7 @@ pub struct SeedPass {
 }
 
 /// Numbers of a track that the classifier weighs.
-pub(super) const FEATURES: usize = 14;
+pub(super) const FEATURES: usize = 15;
 
 /// How the tracks of a pass are chosen: by the weighted sum of what is known of them (`find/choose.rs`), which is the
 /// logarithm of the odds that a track is none but a particle's; then those that share few hits with better ones.
@@ -94,7 +94,7 @@ pub(super) const FEATURES: usize = 14;
 #[serde(deny_unknown_fields)]
 pub struct ChoiceConfig {
     /// Weights of the constant; of missing hits in x, and in u and v; of the logarithms of the chi2 in x and y; of y at the
-    /// origin; of products of these, the bend and its products.
+    /// origin; of products of these, the bend and its products; of the logarithm of the number of tracks to choose from.
     pub weights: [f32; FEATURES],
     /// Smallest sum.
     pub min_score: f32,

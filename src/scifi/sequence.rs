@@ -25,7 +25,7 @@ impl SciFiHits {
 impl Sequence for SciFiHits {
     const NAME: &'static str = "scifi-hits";
     const STAGES: &'static [Stage] =
-        &[Stage { name: "decode", input: "raw banks", output: "hits by zone and x" }];
+        &[Stage { name: "decode", input: "raw banks", output: "hits by zone and x", parts: &[] }];
 
     type Input<'a> = RawEvents<'a>;
     type Batch = RawBatch;

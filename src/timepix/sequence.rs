@@ -128,10 +128,15 @@ impl Timepix {
 impl StreamSequence for Timepix {
     const NAME: &'static str = "timepix";
     const STAGES: &'static [Stage] = &[
-        Stage { name: "calibrate", input: "hits as read out", output: "hits at their true time" },
-        Stage { name: "sort", input: "hits at their true time", output: "hits in order of time" },
-        Stage { name: "find", input: "hits in order of time", output: "clusters as hit lists" },
-        Stage { name: "features", input: "clusters as hit lists", output: "clusters with features" },
+        Stage { name: "calibrate", input: "hits as read out", output: "hits at their true time", parts: &[] },
+        Stage { name: "sort", input: "hits at their true time", output: "hits in order of time", parts: &[] },
+        Stage { name: "find", input: "hits in order of time", output: "clusters as hit lists", parts: &[] },
+        Stage {
+            name: "features",
+            input: "clusters as hit lists",
+            output: "clusters with features",
+            parts: &[],
+        },
     ];
 
     type Piece = PixelBatch;

@@ -25,7 +25,7 @@ impl UtHits {
 impl Sequence for UtHits {
     const NAME: &'static str = "ut";
     const STAGES: &'static [Stage] =
-        &[Stage { name: "decode", input: "raw banks", output: "hits by group and y" }];
+        &[Stage { name: "decode", input: "raw banks", output: "hits by group and y", parts: &[] }];
 
     type Input<'a> = RawEvents<'a>;
     type Batch = RawBatch;

@@ -2,7 +2,7 @@
 //! its own order, in `index`.)
 
 use crate::event::{Column, VELO_MODULES, VeloEvent};
-use std::ops::Range;
+use std::ops::{Add, Div, Mul, Range, Sub};
 
 /// The hits of an event, module by module.
 #[derive(Debug)]
@@ -62,24 +62,37 @@ impl Modules {
 
     /// chi2 per degree of freedom of the least-squares line through three hits of `weight` 1/mm^2 each.
     pub(super) fn three_hit_chi2(&self, hits: [u32; 3], weight: f32) -> f32 {
-        let hits = hits.map(|hit| self.hits[hit as usize]);
-        let mean = |column: usize| (hits[0][column] + hits[1][column] + hits[2][column]) / 3.0;
-        let [x, y, z] = [mean(0), mean(1), mean(2)];
-        let [mut zz, mut zx, mut zy] = [0.0; 3];
-        for hit in &hits {
-            let dz = hit[2] - z;
-            zz += dz * dz;
-            zx += dz * (hit[0] - x);
-            zy += dz * (hit[1] - y);
-        }
-        let (tx, ty) = (zx / zz, zy / zz);
-        let mut sum = 0.0;
-        for hit in &hits {
-            let dz = hit[2] - z;
-            let (dx, dy) = ((hit[0] - x) - tx * dz, (hit[1] - y) - ty * dz);
-            sum += weight * (dx * dx + dy * dy);
-        }
-        const DEGREES_OF_FREEDOM: f32 = 2.0;
-        sum / DEGREES_OF_FREEDOM
+        let hits = hits.map(|hit| self.hits[hit as usize]).map(|[x, y, z, _]| [x, y, z]);
+        three_hit_chi2(&hits, weight, |value| value)
     }
+}
+
+/// The same of positions x, y, z: of one track, or of one in each lane. `number` makes a constant of a number.
+#[inline(always)]
+pub(super) fn three_hit_chi2<T>(hits: &[[T; 3]; 3], weight: T, number: impl Fn(f32) -> T) -> T
+where
+    T: Copy + Add<Output = T> + Sub<Output = T> + Mul<Output = T> + Div<Output = T>,
+{
+    let three = number(3.0);
+    let mut mean = [number(0.0); 3];
+    for (column, mean) in mean.iter_mut().enumerate() {
+        *mean = (hits[0][column] + hits[1][column] + hits[2][column]) / three;
+    }
+    let [x, y, z] = mean;
+    let [mut zz, mut zx, mut zy] = [number(0.0); 3];
+    for hit in hits {
+        let dz = hit[2] - z;
+        zz = zz + dz * dz;
+        zx = zx + dz * (hit[0] - x);
+        zy = zy + dz * (hit[1] - y);
+    }
+    let (tx, ty) = (zx / zz, zy / zz);
+    let mut sum = number(0.0);
+    for hit in hits {
+        let dz = hit[2] - z;
+        let (dx, dy) = ((hit[0] - x) - tx * dz, (hit[1] - y) - ty * dz);
+        sum = sum + weight * (dx * dx + dy * dy);
+    }
+    const DEGREES_OF_FREEDOM: f32 = 2.0;
+    sum / number(DEGREES_OF_FREEDOM)
 }

@@ -95,7 +95,7 @@ fn run<G: Gang>(
         // Each stage is a function of its own, see `find`.
         let status = match config.preset {
             Preset::Best => sort_room(g, &mut index[0], &event, limits, sort),
-            Preset::Paper => {
+            Preset::Paper | Preset::PaperLiteral => {
                 paper::sort(g, &event, limits, modules, paper, [&mut sort.keys, &mut sort.ranks])
             }
             Preset::Forwarding => forwarding::sort(&event, limits, modules, &mut sort.ranks),
@@ -110,7 +110,7 @@ fn run<G: Gang>(
                     find::find(g, &config.best, max, index, scratch, found).add_to(counters);
                     shared_hits = config.best.shared_hits;
                 }
-                Preset::Paper => {
+                Preset::Paper | Preset::PaperLiteral => {
                     let search = paper::Search { config: &config.paper, max_candidates: max };
                     paper::find(g, &search, modules, paper, found, counters);
                 }
@@ -120,7 +120,7 @@ fn run<G: Gang>(
             }
             let (hits, ids) = match config.preset {
                 Preset::Best => (&index[0].hits, &index[0].source),
-                Preset::Paper | Preset::Forwarding => (&modules.hits, &modules.id),
+                _ => (&modules.hits, &modules.id),
             };
             taken.set_len(hits.len());
             find::order_and_kill_clones(shared_hits, taken, found);

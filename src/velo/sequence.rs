@@ -178,7 +178,7 @@ detector_stages! {
     "velo":
     "decode", "raw banks, or hits by module" => "hits by module";
     "sort", "hits by module" => "hits by phi";
-    "find", "hits by phi" => "tracks as hit lists";
+    "find", "hits by phi" => "tracks as hit lists", super::paper::PARTS;
     "fit", "tracks as hit lists" => "states";
 }
 

@@ -199,7 +199,8 @@ impl peloton_counters {
         }
         self.status[0] += counters.events() - lost;
         for (sum, stage) in self.stage.iter_mut().zip(&counters.stages) {
-            let StageCounter { ns, items_in, items_out, lanes_active, lanes_total } = stage;
+            // Parts of stages are for tables of the program alone.
+            let StageCounter { ns, parts: _, items_in, items_out, lanes_active, lanes_total } = stage;
             sum.ns += ns;
             sum.items_in += items_in;
             sum.items_out += items_out;

@@ -70,6 +70,7 @@ const EFFECTS: &[Effect] = &[
     effect("--seeds", &[Cylinder], ALL),
     effect("--candidates", &[Cylinder], ALL),
     effect("--holes", &[Cylinder], ALL),
+    effect("--event-threads", &[Cylinder], ALL),
 ];
 
 /// Refuses the first of the flags that were given which the command, or the sequence, would not look at.

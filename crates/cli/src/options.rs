@@ -72,7 +72,7 @@ pub struct ConfigArgs {
     /// pixels), cylinder (tracks) [default: what the input is for, else velo]
     #[arg(long, value_name = "S")]
     pub sequence: Option<SequenceName>,
-    /// Set of parameters, of all stages that have it: best, paper, forwarding, hlt1, hlt1-unrestricted [default: best]
+    /// Set of parameters, of all stages that have it: best, paper, paper-literal, forwarding, hlt1, hlt1-unrestricted [default: best]
     #[arg(long, value_name = "NAME")]
     pub preset: Option<Preset>,
     /// Instruction set level: auto, scalar, portable, avx2, avx512, neon [default: auto]

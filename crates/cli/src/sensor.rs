@@ -182,6 +182,9 @@ pub struct CylinderArgs {
     /// Layers without a hit that a track may pass
     #[arg(long, value_name = "N")]
     pub holes: Option<u32>,
+    /// Threads that share the seeds of one event, for each of --threads; for large events [default: 1]
+    #[arg(long, value_name = "N")]
+    pub event_threads: Option<u32>,
 }
 
 impl CylinderArgs {
@@ -204,6 +207,7 @@ impl CylinderArgs {
         config.seeds = self.seeds.unwrap_or(config.seeds);
         config.build.candidates = self.candidates.unwrap_or(config.build.candidates);
         config.build.holes = self.holes.unwrap_or(config.build.holes);
+        config.event_threads = self.event_threads.unwrap_or(config.event_threads);
     }
 
     /// Those of these flags that were given.
@@ -213,6 +217,7 @@ impl CylinderArgs {
             ("--seeds", self.seeds.is_some()),
             ("--candidates", self.candidates.is_some()),
             ("--holes", self.holes.is_some()),
+            ("--event-threads", self.event_threads.is_some()),
         ])
     }
 }

@@ -200,6 +200,20 @@ fn run_tells_the_same_about_every_kind_of_input() {
     let names: Vec<_> = simulated["stages"].as_array().unwrap().iter().map(|stage| &stage["name"]).collect();
     assert_eq!(names, ["decode", "sort", "find", "fit"]);
     assert!(simulated["stages"][2]["ns_per_event"].as_f64() > Some(0.0));
+    assert_eq!(
+        simulated["stages"][2]["parts"],
+        serde_json::Value::Null,
+        "best does not time its parts apart"
+    );
+    for preset in ["paper", "paper-literal"] {
+        let find = &json(&["run", SIM, "--preset", preset])["stages"][2];
+        let parts = find["parts"].as_array().expect("parts");
+        let names: Vec<_> = parts.iter().map(|part| &part["name"]).collect();
+        assert_eq!(names, ["windows", "seeding", "forwarding", "filter"]);
+        let sum: f64 = parts.iter().map(|part| part["ns_per_event"].as_f64().unwrap()).sum();
+        let whole = find["ns_per_event"].as_f64().unwrap();
+        assert!(0.5 * whole < sum && sum <= whole, "{find}");
+    }
     assert_eq!(simulated["hash_int"].as_str().map(str::len), Some(16));
 
     for file in [&plain, &packed] {

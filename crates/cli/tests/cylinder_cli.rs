@@ -65,6 +65,15 @@ fn files_threads_and_levels_give_the_same_hashes() {
     assert_eq!(peloton(&differ).status.code(), Some(1));
     let passes = json(&["throughput", "--sequence", "cylinder", SIM, "--repetitions", "2", "--threads", "1"]);
     assert!(passes["us_per_track_best"][4][1].as_f64() > Some(0.0));
+
+    // Threads that share an event change nothing but the time.
+    let shared = ["compare", "--sequence", "cylinder", SIM, "--right", "event_threads=3"];
+    assert!(peloton(&shared).status.success());
+    let mut command =
+        vec!["throughput", "--sequence", "cylinder", SIM, "--repetitions", "2", "--threads", "1"];
+    command.extend(["--event-threads", "2"]);
+    let within = json(&command);
+    assert_eq!((&within["output_hash"], &within["preset"]), (&passes["output_hash"], &passes["preset"]));
 }
 
 #[test]

@@ -166,7 +166,8 @@ impl Config {
     /// machine: what it says is told by the hash of its files.
     pub fn of_results(&self) -> Self {
         let timepix = TimepixConfig { calibration: None, ..self.timepix.clone() };
-        Self { isa: None, gang: None, threads: None, slice_events: None, timepix, ..self.clone() }
+        let cylinder = CylinderConfig { event_threads: 1, ..self.cylinder.clone() };
+        Self { isa: None, gang: None, threads: None, slice_events: None, timepix, cylinder, ..self.clone() }
     }
 
     /// The number of threads that run.
@@ -177,8 +178,9 @@ impl Config {
     /// The same with the parameters of another preset.
     pub fn with_preset(&self, preset: Preset) -> Self {
         let Self { velo, ut, scifi, long, cylinder, .. } = Self::preset(preset);
-        let cylinder =
-            CylinderConfig { builder: self.cylinder.builder, seeds: self.cylinder.seeds, ..cylinder };
+        // Builder, seeds and threads are choices, not parameters.
+        let CylinderConfig { builder, seeds, event_threads, .. } = self.cylinder;
+        let cylinder = CylinderConfig { builder, seeds, event_threads, ..cylinder };
         Self { preset, velo, ut, scifi, long, cylinder, ..self.clone() }
     }
 }
@@ -211,7 +213,7 @@ struct File {
 pub(crate) fn cylinder(preset: Preset) -> CylinderConfig {
     match preset {
         Preset::Best | Preset::Hlt1 | Preset::Hlt1Unrestricted => CylinderConfig::best(),
-        Preset::Paper | Preset::Forwarding => CylinderConfig::default(),
+        Preset::Paper | Preset::PaperLiteral | Preset::Forwarding => CylinderConfig::default(),
     }
 }
 

@@ -13,7 +13,7 @@ const MEANINGS: &[(&str, &[(&str, &str)])] = &[
             ),
             (
                 "preset",
-                "set of parameters that all stages start from: best, paper, forwarding, hlt1, hlt1-unrestricted",
+                "set of parameters that all stages start from: best, paper, paper-literal, forwarding, hlt1, hlt1-unrestricted",
             ),
             ("isa", "instruction set level: auto, scalar, portable, avx2, avx512, neon"),
             ("gang", "lanes of a gang: auto, 1, 4, 8, 16, 32, 64"),
@@ -74,8 +74,18 @@ const MEANINGS: &[(&str, &[(&str, &str)])] = &[
                 "seed_scatter",
                 "largest squared distance of a triplet's last hit from the line of the first two, mm^2",
             ),
+            (
+                "seed_by_fit",
+                "whether a triplet is judged by the chi2 of its least-squares line in place of that distance",
+            ),
+            ("seed_chi2", "largest chi2 per degree of freedom of such a triplet"),
             ("forward_window", "half width of the window in phi around the extrapolated track, rad"),
             ("forward_scatter", "largest squared distance of a hit from the extrapolated track, mm^2"),
+            (
+                "forward_by_angle",
+                "whether a hit is judged by that squared distance over dz^2 in place of the distance",
+            ),
+            ("forward_angle2", "largest (dx^2 + dy^2) / dz^2 of such a hit"),
             ("skipped_pairs", "pairs of modules in a row that a track may miss"),
             ("weak_chi2", "largest chi2 per degree of freedom of a track that ends with three hits"),
             ("weak_weight", "weight of a hit in this chi2, 1/mm^2"),
@@ -114,7 +124,13 @@ const MEANINGS: &[(&str, &[(&str, &str)])] = &[
             ("beam_y", "y of the beam line, mm"),
         ],
     ),
-    ("velo", &[("preset", "which algorithm runs, and whose parameters it has: best, paper, forwarding")]),
+    (
+        "velo",
+        &[(
+            "preset",
+            "which algorithm runs, and whose parameters it has: best, paper, paper-literal, forwarding",
+        )],
+    ),
     (
         "ut",
         &[
@@ -199,7 +215,8 @@ const MEANINGS: &[(&str, &[(&str, &str)])] = &[
             (
                 "weights",
                 "what a track's numbers are weighted with: a constant; missing hits in x, and in u and v; logarithms of \
-                 the chi2 in x and y; y at the origin; products of these, the bend and its products",
+                 the chi2 in x and y; y at the origin; products of these, the bend and its products; the logarithm of how many \
+                 tracks there are to choose from",
             ),
             ("min_score", "smallest weighted sum, the logarithm of the odds that a track is a particle's"),
             ("shared_hits", "hits that a track may share with better ones"),
@@ -280,6 +297,7 @@ const MEANINGS: &[(&str, &[(&str, &str)])] = &[
         &[
             ("builder", "how tracks are built: best-hit, standard, clone-engine"),
             ("seeds", "where seeds come from: truth, hits"),
+            ("event_threads", "threads that share one event; they change the speed and never the result"),
             ("field", "magnetic field along z, T"),
             (
                 "material",

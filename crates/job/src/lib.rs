@@ -72,7 +72,7 @@ pub use simulate::{Simulated, Simulation, simulate};
 pub use sink::ByteSink;
 pub use source::{Beside, CountUnknown, Source};
 pub use stream::Chunk;
-pub use summary::{InputKind, StageTime, Summary};
+pub use summary::{InputKind, PartTime, StageTime, Summary};
 pub use system::{Opened, System};
 pub use systems::{TrackCheck, TrackRows};
 pub use throughput::{Throughput, throughput, throughput_each};

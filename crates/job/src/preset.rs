@@ -15,6 +15,8 @@ pub enum Preset {
     Best,
     /// Algorithms by the steps of their papers.
     Paper,
+    /// The same, and of the Velo to the letter of its paper.
+    PaperLiteral,
     /// The sequential track forwarding of the Velo.
     Forwarding,
     /// The cuts of LHCb's first trigger stage in 2023.
@@ -26,6 +28,7 @@ pub enum Preset {
 peloton::names!(Preset, "preset", {
     Best => "best",
     Paper => "paper",
+    PaperLiteral => "paper-literal",
     Forwarding => "forwarding",
     Hlt1 => "hlt1",
     Hlt1Unrestricted => "hlt1-unrestricted",
@@ -37,6 +40,7 @@ impl Preset {
         match self {
             Self::Best | Self::Hlt1 | Self::Hlt1Unrestricted => velo::Preset::Best,
             Self::Paper => velo::Preset::Paper,
+            Self::PaperLiteral => velo::Preset::PaperLiteral,
             Self::Forwarding => velo::Preset::Forwarding,
         }
     }
@@ -45,7 +49,7 @@ impl Preset {
     pub fn ut(self) -> UtPreset {
         match self {
             Self::Best => UtPreset::Best,
-            Self::Paper | Self::Forwarding => UtPreset::Paper,
+            Self::Paper | Self::PaperLiteral | Self::Forwarding => UtPreset::Paper,
             Self::Hlt1 => UtPreset::Hlt1,
             Self::Hlt1Unrestricted => UtPreset::Hlt1Unrestricted,
         }
@@ -55,7 +59,7 @@ impl Preset {
     pub fn scifi(self) -> SciFiPreset {
         match self {
             Self::Best => SciFiPreset::Best,
-            Self::Paper | Self::Forwarding | Self::Hlt1 | Self::Hlt1Unrestricted => SciFiPreset::Hlt1,
+            _ => SciFiPreset::Hlt1,
         }
     }
 
@@ -63,7 +67,7 @@ impl Preset {
     pub fn long(self) -> LongPreset {
         match self {
             Self::Best => LongPreset::Best,
-            Self::Paper | Self::Forwarding | Self::Hlt1 | Self::Hlt1Unrestricted => LongPreset::Hlt1,
+            _ => LongPreset::Hlt1,
         }
     }
 }

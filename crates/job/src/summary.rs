@@ -21,6 +21,18 @@ pub struct StageTime {
     /// Share of the lanes that did wanted work, 0..1; `None` when the stage does not count them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub occupancy: Option<f64>,
+    /// Time of its parts, where the algorithm times them apart.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<PartTime>,
+}
+
+/// Time of a part of a stage.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PartTime {
+    /// Name of the part.
+    pub name: &'static str,
+    /// Time per event on one thread, ns.
+    pub ns_per_event: f64,
 }
 
 /// What a summary tells of the sequence.
@@ -136,11 +148,16 @@ impl Summary {
     ) -> Self {
         let Totals { counters, events, hits, tracks, passes, time, .. } = *totals;
         let per_second = |items: u64| (items * passes) as f64 / time.as_secs_f64();
-        let stages = of.stages.iter().zip(&counters.stages).map(|(stage, counter)| StageTime {
-            name: stage.name,
-            ns_per_event: counter.ns as f64 / (events * passes).max(1) as f64,
-            ns_per_hit: counter.ns as f64 / (hits * passes).max(1) as f64,
-            occupancy: counter.occupancy(),
+        let per_event = |ns: u64| ns as f64 / (events * passes).max(1) as f64;
+        let stages = of.stages.iter().zip(&counters.stages).map(|(stage, counter)| {
+            let parts = stage.parts.iter().zip(counter.parts).filter(|(_, ns)| *ns > 0);
+            StageTime {
+                name: stage.name,
+                ns_per_event: per_event(counter.ns),
+                ns_per_hit: counter.ns as f64 / (hits * passes).max(1) as f64,
+                occupancy: counter.occupancy(),
+                parts: parts.map(|(name, ns)| PartTime { name, ns_per_event: per_event(ns) }).collect(),
+            }
         });
         Self {
             sequence,

@@ -21,7 +21,7 @@ class Options(TypedDict, total=False):
 
     sequence: velo, velo-ut, scifi, long, long-ut (tracks), ut, scifi-hits (hits), timepix (clusters), cylinder (tracks); without it
         what the input is for, else velo.
-    preset: best, paper, forwarding, hlt1, hlt1-unrestricted.
+    preset: best, paper, paper-literal, forwarding, hlt1, hlt1-unrestricted.
     isa, gang, threads, slice_events: how it is computed; results never depend on them. Without them, or with "auto",
         the best of this CPU, and a thread for each core.
     geometry: folder of the detector's geometry files, or "nominal"; raw banks need one.

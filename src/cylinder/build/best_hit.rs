@@ -9,6 +9,7 @@ use crate::event::{CYLINDER_LAYERS, Column, NO_HIT, StageCounter};
 use crate::kalman::{CURVATURE_PER_TESLA, to_radius, within_turn};
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
+use std::ops::Range;
 
 struct Nearest<G: Gang> {
     hit: U32<G>,
@@ -25,19 +26,19 @@ impl<G: Gang> Visit<G> for Nearest<G> {
     }
 }
 
-/// The hit of each seed on each layer behind the seed's, or [`NO_HIT`], into `out`.
+/// The hit of each seed at `range` of their order on each layer behind the seed's, or [`NO_HIT`], into `out`.
 #[inline(always)]
 pub(super) fn build<G: Gang>(
     g: G,
     &Inputs { config, index, seeded }: &Inputs<'_>,
+    range: Range<usize>,
     out: &mut [Column<u32>; CYLINDER_LAYERS],
     counter: &mut StageCounter,
 ) {
     let field = F32::splat(g, CURVATURE_PER_TESLA * config.field);
-    let seeds = seeded.order.len();
     let max_missed = U32::splat(g, config.max_missed());
-    for at in (0..seeds).step_by(G::LANES) {
-        let mut lanes = Mask::first(g, seeds - at);
+    for at in range.clone().step_by(G::LANES) {
+        let mut lanes = Mask::first(g, range.end - at);
         let seed = U32::load(g, &seeded.order.padded()[at..]);
         let mut state = seeded.gather(g, seed);
         lanes = lanes & seeded.is_good(seed);
@@ -57,7 +58,7 @@ pub(super) fn build<G: Gang>(
             // What has too few hits is not followed on.
             lanes = lanes & !max_missed.lt(missed);
             take_hit(g, config, index, &mut state, nearest.hit);
-            nearest.hit.scatter(&mut out[layer], seed, Mask::first(g, seeds - at));
+            nearest.hit.scatter(&mut out[layer], seed, Mask::first(g, range.end - at));
         }
     }
 }

@@ -10,7 +10,7 @@
 
 use super::branches::{Best, Branches, Note, Survivor, key};
 use super::search::{Windows, search};
-use super::{ELEMENTS, Inputs, Seeded, gather_state, store_state, take_hit};
+use super::{CHUNK, ELEMENTS, Inputs, Seeded, gather_state, store_state, take_hit};
 use crate::cylinder::config::{Builder, CylinderConfig};
 use crate::cylinder::geometry::{RADII, SEED_LAYERS};
 use crate::cylinder::index::Index;
@@ -19,9 +19,8 @@ use crate::kalman::matriplex::Matriplex;
 use crate::kalman::{CURVATURE_PER_TESLA, scatter, to_radius, within_turn};
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
+use std::ops::Range;
 
-/// Seeds in a chunk: their candidates' states stay in the second cache, the gangs full.
-const CHUNK: usize = 64;
 /// A branch without a hit.
 const NONE: u32 = u32::MAX;
 /// A candidate with too many holes: it is kept and not followed.
@@ -97,24 +96,25 @@ pub(super) struct Combinatorial {
 }
 
 impl Combinatorial {
-    /// The hits of the best candidate of each seed into `out`; returns how many candidates windows could not hold.
+    /// The hits of the best candidate of each seed at `range` of their order into `out`; returns how many candidates windows
+    /// could not hold.
     #[inline(always)]
     pub fn build<G: Gang>(
         &mut self,
         g: G,
         from: &Inputs<'_>,
+        range: Range<usize>,
         out: &mut [Column<u32>; CYLINDER_LAYERS],
         counter: &mut StageCounter,
     ) -> u64 {
         let Inputs { config, index, seeded } = *from;
         let mut lost = 0;
-        let seeds = seeded.order.len();
         let max_candidates = config.build.candidates as usize;
         let lanes = CHUNK * max_candidates;
         self.states.iter_mut().for_each(|states| states.resize(ELEMENTS, lanes));
         let standard = config.builder == Builder::Standard;
-        for first in (0..seeds).step_by(CHUNK) {
-            let chunk = &seeded.order[first..seeds.min(first + CHUNK)];
+        for first in range.clone().step_by(CHUNK) {
+            let chunk = &seeded.order[first..range.end.min(first + CHUNK)];
             self.start(seeded, chunk);
             for layer in SEED_LAYERS..CYLINDER_LAYERS {
                 self.list_live(layer - SEED_LAYERS);

@@ -15,6 +15,10 @@ use crate::kalman::{CylinderState, scatter, update, within_turn};
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
 use combinatorial::Combinatorial;
+use std::ops::Range;
+
+/// Seeds that are built together: their candidates' states stay in the second cache, the gangs full.
+pub(super) const CHUNK: usize = 64;
 
 /// Elements of a state on a known radius.
 const ELEMENTS: usize = 5 + 15;
@@ -40,6 +44,18 @@ impl Seeded {
         self.good.set_len(seeds);
         self.order.set_len(seeds);
         self.hits.iter_mut().for_each(|column| column.set_len(seeds));
+    }
+
+    /// Takes the seeds of `range` that `other` has.
+    pub fn take(&mut self, other: &Self, range: Range<usize>) {
+        for element in 0..ELEMENTS {
+            let from = &other.states.row(element)[range.clone()];
+            self.states.row_mut(element)[range.clone()].copy_from_slice(from);
+        }
+        self.good[range.clone()].copy_from_slice(&other.good[range.clone()]);
+        for (column, from) in self.hits.iter_mut().zip(&other.hits) {
+            column[range.clone()].copy_from_slice(&from[range.clone()]);
+        }
     }
 
     #[inline(always)]
@@ -139,23 +155,40 @@ pub(super) struct Build {
 }
 
 impl Build {
-    /// Grows every seed.
-    #[inline(always)]
-    pub fn run<G: Gang>(&mut self, g: G, from: &Inputs<'_>, counters: &mut Counters, stage: usize) {
-        let Inputs { config, seeded, .. } = *from;
+    /// Makes room for what is found, and puts the hits of the seeds there.
+    pub fn start(&mut self, seeded: &Seeded) {
         let seeds = seeded.good.len();
         self.hits.iter_mut().for_each(|column| column.set_len(seeds));
         for layer in 0..SEED_LAYERS {
             self.hits[layer].copy_from_slice(&seeded.hits[layer]);
         }
-        match config.builder {
-            Builder::BestHit => {
-                best_hit::build(g, from, &mut self.hits, &mut counters.stages[stage]);
-            }
+    }
+
+    /// Grows the seeds at `range` of their order, which begins where a chunk begins.
+    #[inline(always)]
+    pub fn run<G: Gang>(
+        &mut self,
+        g: G,
+        from: &Inputs<'_>,
+        range: Range<usize>,
+        counters: &mut Counters,
+        stage: usize,
+    ) {
+        let stage_counter = &mut counters.stages[stage];
+        match from.config.builder {
+            Builder::BestHit => best_hit::build(g, from, range, &mut self.hits, stage_counter),
             Builder::Standard | Builder::CloneEngine => {
-                let stage = &mut counters.stages[stage];
-                let lost = self.combinatorial.build(g, from, &mut self.hits, stage);
+                let lost = self.combinatorial.build(g, from, range, &mut self.hits, stage_counter);
                 counters.count_truncated(Truncation::CandidatesInWindow, lost);
+            }
+        }
+    }
+
+    /// Takes the hits that `other` has found for the seeds at `range` of their order.
+    pub fn take(&mut self, other: &Self, seeded: &Seeded, range: Range<usize>) {
+        for layer in SEED_LAYERS..CYLINDER_LAYERS {
+            for &seed in &seeded.order[range.clone()] {
+                self.hits[layer][seed as usize] = other.hits[layer][seed as usize];
             }
         }
     }

@@ -41,8 +41,9 @@ impl ChooseScratch {
         used.set_len(index.x.len());
         used.fill(0);
         keys.clear();
+        let crowd = logarithm(tracks.len() as f32);
         for (number, track) in tracks.iter().enumerate() {
-            let score = score(choice, track);
+            let score = score(choice, track, crowd);
             if score > choice.min_score {
                 keys.push(u64::from(falling(score)) << 32 | number as u64);
             }
@@ -82,9 +83,10 @@ fn logarithm(x: f32) -> f32 {
     (x.to_bits() as i32 as f32).mul_add(1.0 / (1 << 23) as f32, -127.0)
 }
 
-/// How much a track looks like one.
+/// How much a track looks like one; `crowd` is the logarithm of the number of tracks that are there to choose from: where there
+/// are many, more of them are none.
 #[inline(always)]
-fn score(choice: &ChoiceConfig, track: &Track) -> f32 {
+fn score(choice: &ChoiceConfig, track: &Track, crowd: f32) -> f32 {
     let missing = |layers: std::ops::Range<usize>| {
         track.hits[layers].iter().map(|&hit| u32::from(hit == NO_HIT)).sum::<u32>() as f32
     };
@@ -109,6 +111,7 @@ fn score(choice: &ChoiceConfig, track: &Track) -> f32 {
         missing_x * missing_uv,
         bend * y,
         bend * x,
+        crowd,
     ];
     features
         .iter()

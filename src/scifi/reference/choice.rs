@@ -17,8 +17,10 @@ pub(super) fn features(found: &Found, x_of: impl Fn(usize) -> f32) -> [f32; FEAT
     let origin = if origin < 400.0 { origin * 0.01 } else { 400.0f32 * 0.01 };
     let bend = (found.x[2].abs() * 1e6).min(10.0);
     let products = [nx * x, nuv * y, nx * y, bend, y * y * 0.1, nx * nuv, bend * y, bend * x];
-    let mut all = [1.0, nx, nuv, x, y, origin, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
-    all[6..].copy_from_slice(&products);
+    let mut all = [0.0; FEATURES];
+    all[..6].copy_from_slice(&[1.0, nx, nuv, x, y, origin]);
+    all[6..14].copy_from_slice(&products);
+    all[14] = logarithm(found.crowd as f32);
     all
 }
 

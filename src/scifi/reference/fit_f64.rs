@@ -238,7 +238,7 @@ fn term(shape: usize, z: f64) -> f64 {
 
 /// Where a particle is that a term of the field bends from the reference on, and how it flies: by Simpson's rule.
 fn bent(shape: usize, z: f64) -> [f64; 2] {
-    const STEPS: usize = 100;
+    const STEPS: usize = 200;
     let step = (z - REFERENCE_Z) / STEPS as f64;
     let mut sums = [0.0; 2];
     for number in 0..=STEPS {

@@ -32,10 +32,13 @@ pub(super) fn all(
                         x: parameters,
                         y: confirmed.y,
                         chi2: confirmed.chi2,
+                        crowd: 0,
                     });
                 }
             }
         }
+        let crowd = tracks.len();
+        tracks.iter_mut().for_each(|track| track.crowd = crowd);
         if let Some(choice) = &pass.choice {
             tracks = choose(choice, tracks, x_of);
             let used = |hit: usize| tracks.iter().any(|track: &Found| track.has(hit));

@@ -38,6 +38,8 @@ pub(super) struct Found {
     pub(super) x: [f32; 3],
     pub(super) y: [f32; 2],
     pub(super) chi2: f32,
+    /// How many tracks its pass finds before it chooses.
+    pub(super) crowd: usize,
 }
 
 impl Found {

@@ -7,7 +7,6 @@
 use super::line::Beside;
 use super::{Event, Line, Tolerances, search};
 use crate::event::{UT_GROUPS, UT_PLANES, VeloUtTracks};
-use crate::simd::{Isa, Level};
 use crate::ut::config::UtConfig;
 use crate::ut::find::UtFindInput;
 use crate::ut::layout::{ROW_STEP, UtLayout};
@@ -25,15 +24,16 @@ pub struct Ranges {
     pub size: [[i16; MOST_GROUPS]; UT_PLANES],
 }
 
-/// Reconstructs all events, a track at a time and in scalar code, and appends their tracks to `out`: the same tracks as
-/// [`find`](crate::ut::find) as long as no window has more hits than that one takes.
+/// Reconstructs all events, a track at a time, and appends their tracks to `out`: the same tracks as
+/// [`find`](crate::ut::find) as long as no window has more hits than that one takes. Always inlined: a caller that has the
+/// instruction gets fused multiply-adds that are no calls.
 ///
 /// # Panics
 /// When the configuration has no number of `sectors`.
+#[inline(always)]
 pub fn per_track(config: &UtConfig, layout: &UtLayout, input: UtFindInput<'_>, out: &mut VeloUtTracks) {
     assert!(config.sectors > 0, "ut.sectors = 0: windows of this form are those of groups of sectors");
-    let scalar = Level::choose(Some(Isa::Scalar), None).expect("every CPU has scalar code");
-    crate::dispatch_arms!(scalar, _g => search(
+    search(
         config,
         layout,
         input,
@@ -44,7 +44,7 @@ pub fn per_track(config: &UtConfig, layout: &UtLayout, input: UtFindInput<'_>, o
                 event.fill(line, plane, window);
             }
         },
-    ); any [Scalar1] x86_64 [SoftwareScalar1] aarch64 []);
+    );
 }
 
 /// The windows of one Velo track of an event, whether it points at the UT or not.

@@ -12,7 +12,7 @@ pub use paper::PaperConfig;
 
 /// A ready configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "kebab-case")]
 pub enum Preset {
     /// The best physics at the best speed that we know: two passes of triplet search (`find`).
     #[default]
@@ -20,19 +20,24 @@ pub enum Preset {
     /// Search by triplet by the steps of its paper (IEEE 8778210) with the constants of LHCb's public code of that
     /// time: modules by side, phi windows.
     Paper,
+    /// The same to the letter of the paper: triplets by the chi2 of their least-squares line, hits of tracks by
+    /// (dx^2 + dy^2) / dz^2, tracks fitted by least squares.
+    PaperLiteral,
     /// The sequential track forwarding of the paper's section II.A: the baseline.
     Forwarding,
 }
 
 impl Preset {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Best, Self::Paper, Self::Forwarding];
+    pub const ALL: [Self; 4] = [Self::Best, Self::Paper, Self::PaperLiteral, Self::Forwarding];
 }
 
 impl std::str::FromStr for Preset {
     type Err = Error;
     fn from_str(name: &str) -> Result<Self> {
-        let unknown = || Error::Config(format!("no preset {name:?}; there are best, paper and forwarding"));
+        let unknown = || {
+            Error::Config(format!("no preset {name:?}; there are best, paper, paper-literal and forwarding"))
+        };
         Self::ALL.into_iter().find(|preset| preset.to_string() == name).ok_or_else(unknown)
     }
 }
@@ -42,6 +47,7 @@ impl std::fmt::Display for Preset {
         f.write_str(match self {
             Self::Best => "best",
             Self::Paper => "paper",
+            Self::PaperLiteral => "paper-literal",
             Self::Forwarding => "forwarding",
         })
     }
@@ -57,7 +63,7 @@ pub struct VeloConfig {
     pub limits: LimitConfig,
     /// Parameters of the preset `best` (no unit).
     pub best: BestConfig,
-    /// Parameters of the preset `paper` (no unit).
+    /// Parameters of the presets `paper` and `paper-literal` (no unit).
     pub paper: PaperConfig,
     /// Parameters of the preset `forwarding` (no unit).
     pub forwarding: ForwardingConfig,
@@ -249,6 +255,12 @@ impl FitConfig {
             ..Self::default()
         }
     }
+
+    /// A least-squares line: nothing scatters, and hits weigh `weight` 1/mm^2. Without noise the filter's state at either
+    /// end is that of the line through all hits.
+    fn least_squares(weight: f32) -> Self {
+        Self { weight, noise_constant: 0.0, noise_slope: 0.0, ..Self::published() }
+    }
 }
 
 impl Default for FitConfig {
@@ -276,11 +288,16 @@ pub(crate) const MAX_WINDOW: u32 = 16;
 impl VeloConfig {
     /// The configuration of a preset.
     pub fn preset(preset: Preset) -> Self {
+        let paper = match preset {
+            Preset::PaperLiteral => PaperConfig::literal(),
+            Preset::Best | Preset::Paper | Preset::Forwarding => PaperConfig::default(),
+        };
         let fit = match preset {
             Preset::Best => FitConfig::default(),
             Preset::Paper | Preset::Forwarding => FitConfig::published(),
+            Preset::PaperLiteral => FitConfig::least_squares(paper.weak_weight),
         };
-        Self { preset, fit, ..Self::default() }
+        Self { preset, paper, fit, ..Self::default() }
     }
 
     /// Checks what serde cannot.
@@ -307,6 +324,8 @@ impl VeloConfig {
             ("best.outer_radius", best.outer_radius),
             ("paper.seed_window", self.paper.seed_window),
             ("paper.forward_window", self.paper.forward_window),
+            ("paper.seed_chi2", self.paper.seed_chi2),
+            ("paper.forward_angle2", self.paper.forward_angle2),
             ("paper.weak_weight", self.paper.weak_weight),
             ("forwarding.slope", self.forwarding.slope),
             ("forwarding.scatter", self.forwarding.scatter),

@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Parameters of the preset `paper`. The paper prints none; these are those of the public code of its time, LHCb's
-/// Allen of 2019 (`docs/algorithms.md`, "Velo: preset `paper`").
+/// Parameters of the presets `paper` and `paper-literal`. The paper prints none; these are those of the public code of its
+/// time, LHCb's Allen of 2019 (`docs/algorithms.md`, "Velo: preset `paper`"), which also judges hits otherwise than the
+/// paper says: `seed_by_fit` and `forward_by_angle` switch from the one to the other ([`PaperConfig::literal`] has both).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PaperConfig {
@@ -13,10 +14,20 @@ pub struct PaperConfig {
     pub seed_window_slope: f32,
     /// Largest squared distance of a triplet's last hit from the line of the first two, mm^2.
     pub seed_scatter: f32,
+    /// Whether a triplet is judged by the chi2 of the least-squares line through its hits, as in the paper, and not by that
+    /// distance (no unit).
+    pub seed_by_fit: bool,
+    /// Largest chi2 per degree of freedom of such a triplet, hits weighing `weak_weight` (no unit).
+    pub seed_chi2: f32,
     /// Half width of the phi window of forwarding around the extrapolated track, rad.
     pub forward_window: f32,
     /// Largest squared distance of a hit from the extrapolated track, mm^2.
     pub forward_scatter: f32,
+    /// Whether a hit is judged by that squared distance over dz^2, where dz is from the track's last hit to it, as in the
+    /// paper, and not by the distance (no unit).
+    pub forward_by_angle: bool,
+    /// Largest (dx^2 + dy^2) / dz^2 of such a hit (no unit).
+    pub forward_angle2: f32,
     /// Pairs in a row a track may miss (no unit).
     pub skipped_pairs: u32,
     /// Largest chi2 per degree of freedom of a track that ends with three hits (no unit).
@@ -31,11 +42,28 @@ impl Default for PaperConfig {
             seed_window: 0.03,
             seed_window_slope: 0.0002,
             seed_scatter: 0.1,
+            seed_by_fit: false,
+            seed_chi2: 16.0,
             forward_window: 0.052,
             forward_scatter: 0.1,
+            forward_by_angle: false,
+            forward_angle2: 4e-5,
             skipped_pairs: 1,
             weak_chi2: 20.0,
             weak_weight: 3966.94,
         }
+    }
+}
+
+impl PaperConfig {
+    /// Judges hits as the paper says.
+    pub fn literal() -> Self {
+        Self { seed_by_fit: true, forward_by_angle: true, ..Self::default() }
+    }
+
+    /// Largest sum of squared residuals of a triplet's least-squares line, both projections, mm^2.
+    pub(in crate::velo) fn seed_residuals(&self) -> f32 {
+        const DEGREES_OF_FREEDOM: f32 = 2.0;
+        self.seed_chi2 * DEGREES_OF_FREEDOM / self.weak_weight
     }
 }

@@ -1,7 +1,7 @@
 //! Track forwarding: every track under way looks for its next hit in both modules of a pair, one lane a track.
 
 use super::scratch::{Active, PaperScratch, Step};
-use super::search::{Best, Candidates, Line, limit, window};
+use super::search::{Best, Candidates, Line, Measure, limit, window};
 use super::sort::phi_on_side;
 use crate::event::Counters;
 use crate::simd::Gang;
@@ -27,6 +27,11 @@ pub(super) fn forward<G: Gang>(
     extended.set_len(tracks);
     extended_by.set_len(tracks);
     let half = F32::splat(g, config.forward_window);
+    let (measure, max) = if config.forward_by_angle {
+        (Measure::Angle, config.forward_angle2)
+    } else {
+        (Measure::Distance, config.forward_scatter)
+    };
     let (mut kept, mut count) = (0, 0);
     for at in (0..tracks).step_by(G::LANES) {
         let lanes = Mask::first(g, tracks - at);
@@ -36,13 +41,13 @@ pub(super) fn forward<G: Gang>(
         let track = U32::load(g, &row.padded()[at..]);
         let misses = U32::load(g, &missed.padded()[at..]);
         let line = Line::through(g, &modules.hits, before_last, from);
-        let mut best = Best::none(g, config.forward_scatter);
+        let mut best = Best::none(g, max);
         for module in [2 * pair, 2 * pair + 1] {
             let dz = F32::splat(g, MODULE_Z[module] as f32) - line.z;
             let [x, y] = [line.tx.mul_add(dz, line.x), line.ty.mul_add(dz, line.y)];
             let mut window = window(g, phi, modules.range(module), phi_on_side(g, x, y, module), half);
             window.count = limit(g, window.count, max_candidates, lanes, counters);
-            let hits = Candidates { hits: &modules.hits, x_column: 0, window };
+            let hits = Candidates { hits: &modules.hits, x_column: 0, measure, window };
             best.improve(g, &hits, &line, lanes, counters);
         }
         let is_hit = best.found;

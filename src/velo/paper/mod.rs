@@ -1,4 +1,4 @@
-//! Search by triplet by the steps of its paper (preset `paper`): D. H. Cámpora Pérez, N. Neufeld, A. Riscos Núñez,
+//! Search by triplet by the steps of its paper (presets `paper` and `paper-literal`): D. H. Cámpora Pérez, N. Neufeld, A. Riscos Núñez,
 //! "A fast local algorithm for track reconstruction on parallel architectures", section III, IEEE 8778210. The paper
 //! prints no constants; those here are of LHCb's public code of 2019 (`docs/algorithms.md`, "Velo: preset `paper`").
 //!
@@ -12,9 +12,10 @@
 //!            h2 <- - - - - h1 - - - - - - h0          one lane a doublet (h0, h1)
 //! ```
 //!
-//! Where the paper leaves open what is done, it is done as in [`PaperConfig`](super::PaperConfig)'s source. Two things are laid out
-//! differently and give the same tracks: windows are opened when a hit is seeded and not for every hit
-//! beforehand, and doublets are listed so that lanes do not wait for the hit with the most candidates.
+//! Where the paper leaves open what is done, it is done as in [`PaperConfig`](super::PaperConfig)'s source. What that source
+//! does otherwise than the paper says is a switch of [`PaperConfig`](super::PaperConfig); `paper-literal` has all of them as in the
+//! paper. Two things are laid out differently and give the same tracks: windows are opened when a hit is seeded and not for every
+//! hit beforehand, and doublets are listed so that lanes do not wait for the hit with the most candidates.
 //!
 //! Results do not depend on the gang, for the reasons given in `find`.
 
@@ -25,16 +26,24 @@ mod seed;
 mod sort;
 mod weak;
 
-use super::config::LimitConfig;
+use super::config::{LimitConfig, PaperConfig};
+use super::find::STAGE;
 use super::found::Found;
 use super::geometry::PAIRS;
 use super::modules::Modules;
 use crate::Status;
-use crate::event::{Column, Counters, VeloEvent};
+use crate::event::{Column, Counters, StageClock, VeloEvent};
 use crate::simd::Gang;
 
 use scratch::Step;
 pub(super) use scratch::{PaperScratch, Search};
+
+/// The steps of [`find`] that are timed apart, in the order of their numbers: the paper's figure 6.
+pub(super) const PARTS: &[&str] = &["windows", "seeding", "forwarding", "filter"];
+const WINDOWS: usize = 0;
+const SEEDING: usize = 1;
+const FORWARDING: usize = 2;
+const FILTER: usize = 3;
 
 /// Sorts the hits of one event. The status says when the event cannot be reconstructed.
 #[inline(never)]
@@ -65,12 +74,19 @@ pub(super) fn find<G: Gang>(
     found.clear();
     scratch.active.set_len(0);
     let Search { config, max_candidates } = *search;
+    let mut clock = StageClock::start();
     for pair in (1..PAIRS - 1).rev() {
         let next = Step { config, max_candidates, pair: pair - 1 };
         forward_step(g, &next, modules, scratch, found, counters);
-        seed_step(g, &Step { pair, ..next }, modules, scratch, found, counters);
+        clock.lap_part(&mut counters.stages[STAGE], FORWARDING);
+        let step = Step { pair, ..next };
+        windows_step(g, &step, modules, scratch, counters);
+        clock.lap_part(&mut counters.stages[STAGE], WINDOWS);
+        seed_step(g, &step, modules, scratch, found, counters);
+        clock.lap_part(&mut counters.stages[STAGE], SEEDING);
     }
-    weak::accept(config, modules, found);
+    filter_step(g, config, modules, found);
+    clock.lap_part(&mut counters.stages[STAGE], FILTER);
 }
 
 /// [`forward::forward`] as a function of its own, see `find`.
@@ -86,6 +102,31 @@ fn forward_step<G: Gang>(
     g.vectorize(
         #[inline(always)]
         || forward::forward(g, step, modules, scratch, found, counters),
+    );
+}
+
+/// The candidate windows of a pair's hits, as a function of its own.
+#[inline(never)]
+fn windows_step<G: Gang>(
+    g: G,
+    step: &Step<'_>,
+    modules: &Modules,
+    scratch: &mut PaperScratch,
+    counters: &mut Counters,
+) {
+    let PaperScratch { phi, seeds, .. } = scratch;
+    g.vectorize(
+        #[inline(always)]
+        || seeds.open_windows(g, step, modules, phi, counters),
+    );
+}
+
+/// [`weak::accept`] as a function of its own.
+#[inline(never)]
+fn filter_step<G: Gang>(g: G, config: &PaperConfig, modules: &Modules, found: &mut Found) {
+    g.vectorize(
+        #[inline(always)]
+        || weak::accept(g, config, modules, found),
     );
 }
 

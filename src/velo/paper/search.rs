@@ -21,9 +21,43 @@ pub(super) struct Line<G: Gang> {
     pub(super) z: F32<G>,
     pub(super) tx: F32<G>,
     pub(super) ty: F32<G>,
+    /// One over the distance in z from the first hit to the second, 1/mm.
+    inverse: F32<G>,
 }
 
-/// The best hit per lane: its index, and its squared distance from the line, mm^2.
+/// What a hit near a line is judged by; small is good.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Measure {
+    /// Its squared distance from the line at its z, mm^2.
+    Distance,
+    /// The squared residuals of the least-squares line through it and the two hits of the line, summed, mm^2.
+    Fit,
+    /// Its squared distance over the square of dz from the second hit (no unit).
+    Angle,
+}
+
+impl Measure {
+    /// The measure of hits `dz` behind the second hit of their line, at squared distances `square` from it.
+    ///
+    /// The line extrapolates to (1 + r) times the second hit less r times the first, r = dz / (z1 - z0). All three hits are
+    /// measured equally well, so the best line leaves each its part of the distance d: the parts are as 1 + r, r and 1,
+    /// their squares sum up to d^2 / ((1 + r)^2 + r^2 + 1).
+    #[inline(always)]
+    fn of<G: Gang>(self, g: G, square: F32<G>, dz: F32<G>, line: &Line<G>) -> F32<G> {
+        match self {
+            Self::Distance => square,
+            Self::Fit => {
+                let one = F32::splat(g, 1.0);
+                let r = dz * line.inverse;
+                let middle = r + one;
+                square / r.mul_add(r, middle.mul_add(middle, one))
+            }
+            Self::Angle => square / (dz * dz),
+        }
+    }
+}
+
+/// The best hit per lane: its index, and its measure.
 pub(super) struct Best<G: Gang> {
     pub(super) index: U32<G>,
     pub(super) scatter: F32<G>,
@@ -85,30 +119,31 @@ impl<G: Gang> Line<G> {
         let [x0, y0, z0, _] = F32::gather_records(hits, a);
         let [x, y, z, _] = F32::gather_records(hits, b);
         let inverse = F32::splat(g, 1.0) / (z - z0);
-        Self { x, y, z, tx: (x - x0) * inverse, ty: (y - y0) * inverse }
+        Self { x, y, z, tx: (x - x0) * inverse, ty: (y - y0) * inverse, inverse }
     }
 }
 
-/// The hits of a window per lane, of which column `x_column` (0: all, 3: free ones), y and z count.
+/// The hits of a window per lane, of which column `x_column` (0: all, 3: free ones), y and z count, and their measure.
 pub(super) struct Candidates<'a, G: Gang> {
     pub hits: &'a [[f32; 4]],
     pub x_column: usize,
+    pub measure: Measure,
     pub window: Window<G>,
 }
 
 impl<G: Gang> Best<G> {
-    /// No hit yet; one must be nearer than `scatter`.
+    /// No hit yet; the measure of one must be below `scatter`.
     #[inline(always)]
     pub(super) fn none(g: G, scatter: f32) -> Self {
         Self { index: U32::splat(g, 0), scatter: F32::splat(g, scatter), found: Mask::first(g, 0) }
     }
 
-    /// Looks for a nearer hit among the candidates. The first of equals wins.
+    /// Looks for a better hit among the candidates. The first of equals wins.
     #[inline(always)]
     pub(super) fn improve(
         &mut self,
         g: G,
-        Candidates { hits, x_column, window }: &Candidates<'_, G>,
+        Candidates { hits, x_column, measure, window }: &Candidates<'_, G>,
         line: &Line<G>,
         lanes: Mask<G>,
         counters: &mut Counters,
@@ -126,7 +161,7 @@ impl<G: Gang> Best<G> {
             let dz = hit[2] - line.z;
             let dx = line.tx.mul_add(dz, line.x) - hit[*x_column];
             let dy = line.ty.mul_add(dz, line.y) - hit[1];
-            let scatter = dx.mul_add(dx, dy * dy);
+            let scatter = measure.of(g, dx.mul_add(dx, dy * dy), dz, line);
             let better = scatter.lt(self.scatter) & on;
             self.index = better.select_u(index, self.index);
             self.scatter = better.select_f(scatter, self.scatter);

@@ -1,7 +1,7 @@
 //! Track seeding: the best triplet around each free hit of a pair of modules, its outer hits on the same side.
 
 use super::scratch::{Active, PaperScratch, Step};
-use super::search::{Best, Candidates, Line, Window, limit, window};
+use super::search::{Best, Candidates, Line, Measure, Window, limit, window};
 use crate::event::{Column, Counters};
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
@@ -20,12 +20,12 @@ pub(super) struct SeedScratch {
     /// Doublets: index of the outer hit, and entry of `middle`.
     outer: Column<u32>,
     entry: Column<u32>,
-    /// Those of them that have an inner hit, and its squared distance from their line, mm^2.
+    /// Those of them that have an inner hit, and its measure.
     triplets: [Column<u32>; 3],
     scatter: Column<f32>,
 }
 
-/// Makes the seeds around `pair` and appends them to the tracks under way.
+/// Makes the seeds around `pair`, whose windows are open, and appends them to the tracks under way.
 #[inline(always)]
 pub(super) fn seed<G: Gang>(
     g: G,
@@ -35,8 +35,7 @@ pub(super) fn seed<G: Gang>(
     found: &mut Found,
     counters: &mut Counters,
 ) {
-    let PaperScratch { phi, seeds, active, .. } = scratch;
-    seeds.open_windows(g, step, modules, phi, counters);
+    let PaperScratch { seeds, active, .. } = scratch;
     let doublets = seeds.list_doublets(modules);
     let triplets = seeds.find_inner(g, step.config, modules, doublets, counters);
     let SeedScratch { middle, triplets: [outer, entry, inner], scatter, .. } = seeds;
@@ -60,7 +59,7 @@ pub(super) fn seed<G: Gang>(
 impl SeedScratch {
     /// Lists the free hits of a pair that have candidates in the modules before and after, with the windows.
     #[inline(always)]
-    fn open_windows<G: Gang>(
+    pub(super) fn open_windows<G: Gang>(
         &mut self,
         g: G,
         step: &Step<'_>,
@@ -140,6 +139,11 @@ impl SeedScratch {
     ) -> usize {
         self.triplets.iter_mut().for_each(|column| column.set_len(doublets));
         self.scatter.set_len(doublets);
+        let (measure, max) = if config.seed_by_fit {
+            (Measure::Fit, config.seed_residuals())
+        } else {
+            (Measure::Distance, config.seed_scatter)
+        };
         let mut listed = 0;
         for at in (0..doublets).step_by(G::LANES) {
             let lanes = Mask::first(g, doublets - at);
@@ -150,8 +154,8 @@ impl SeedScratch {
                 first: U32::gather(&self.first[1], entry),
                 count: U32::gather(&self.count[1], entry),
             };
-            let mut best = Best::none(g, config.seed_scatter);
-            let hits = Candidates { hits: &modules.hits, x_column: 3, window };
+            let mut best = Best::none(g, max);
+            let hits = Candidates { hits: &modules.hits, x_column: 3, measure, window };
             best.improve(g, &hits, &line, lanes, counters);
             for (value, column) in [outer, entry, best.index].into_iter().zip(&mut self.triplets) {
                 value.store_packed(&mut column.padded_mut()[listed..], best.found);

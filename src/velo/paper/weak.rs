@@ -1,22 +1,48 @@
-//! Weak track filter: which tracks of three hits are tracks.
+//! Weak track filter: which tracks of three hits are tracks, one lane a track.
 
+use crate::simd::Gang;
+use crate::simd::varying::{F32, Mask, U32};
 use crate::velo::config::PaperConfig;
-use crate::velo::found::Found;
-use crate::velo::modules::Modules;
+use crate::velo::found::{Found, LEN_AT, ROW};
+use crate::velo::modules::{Modules, three_hit_chi2};
 
 /// Accepts all candidates with four hits or more, and those with three that are straight and whose hits are on
 /// none of the longer ones.
-pub(super) fn accept(config: &PaperConfig, modules: &Modules, found: &mut Found) {
-    for row in 0..found.rows.len() as u32 {
-        let accepted = match *found.hits_of(row) {
-            [a, b, c] => {
-                let free = [a, b, c].into_iter().all(|hit| modules.is_free(hit));
-                free && modules.three_hit_chi2([a, b, c], config.weak_weight) < config.weak_chi2
+#[inline(always)]
+pub(super) fn accept<G: Gang>(g: G, config: &PaperConfig, modules: &Modules, found: &mut Found) {
+    let candidates = found.rows.len();
+    found.tracks.set_len(candidates);
+    let Found { rows, tracks, .. } = found;
+    let words: &[u32] = bytemuck::cast_slice(rows.padded());
+    let mut accepted = 0;
+    for at in (0..candidates).step_by(G::LANES) {
+        let lanes = Mask::first(g, candidates - at);
+        let row = U32::iota(g) + U32::splat(g, at as u32);
+        let word = row * U32::splat(g, ROW as u32);
+        let len = U32::gather(words, word + U32::splat(g, LEN_AT as u32));
+        let is_weak = len.eq(U32::splat(g, 3)) & lanes;
+        let mut keep = lanes.and_not(is_weak);
+        if is_weak.any() {
+            let zero = F32::splat(g, 0.0);
+            let mut hits = [[zero; 3]; 3];
+            let mut are_free = is_weak;
+            for (number, hit) in hits.iter_mut().enumerate() {
+                let index = U32::gather(words, word + U32::splat(g, number as u32));
+                let [x, y, z, free] = F32::gather_records(&modules.hits, index);
+                *hit = [x, y, z];
+                are_free = are_free & free.eq(free);
             }
-            _ => true,
-        };
-        if accepted {
-            found.tracks.push(row);
+            let weight = F32::splat(g, config.weak_weight);
+            let chi2 = three_hit_chi2(
+                &hits,
+                weight,
+                #[inline(always)]
+                |value| F32::splat(g, value),
+            );
+            let is_straight = chi2.lt(F32::splat(g, config.weak_chi2));
+            keep = keep | (are_free & is_straight);
         }
+        accepted += row.store_packed(&mut tracks.padded_mut()[accepted..], keep);
     }
+    tracks.set_len(accepted);
 }

@@ -85,7 +85,7 @@ pub fn reconstruct_with(fault: Fault, config: &VeloConfig, events: VeloEvents<'_
         if status == Status::Ok {
             let (tracks, shared) = match config.preset {
                 Preset::Best => (find::find(fault, config, sort(&event)), config.best.shared_hits),
-                Preset::Paper => (paper::find(fault, config, &event), 1.0),
+                Preset::Paper | Preset::PaperLiteral => (paper::find(fault, config, &event), 1.0),
                 Preset::Forwarding => (forwarding::find(fault, config, &event), 1.0),
             };
             for track in without_clones(fault, shared, tracks, event.len()) {

@@ -73,14 +73,19 @@ impl Finder<'_> {
         let [a, b] = [hits.len() - 2, hits.len() - 1].map(|last| self.hit(hits[last]));
         let inverse = 1.0 / (b.z - a.z);
         let (tx, ty) = ((b.x - a.x) * inverse, (b.y - a.y) * inverse);
-        let mut best = (self.config.forward_scatter, None);
+        let by_angle = self.config.forward_by_angle;
+        let most = if by_angle { self.config.forward_angle2 } else { self.config.forward_scatter };
+        let mut best = (most, None);
         for module in [2 * pair, 2 * pair + 1] {
             let dz = MODULE_Z[module] as f32 - b.z;
             let phi = phi(module, tx.mul_add(dz, b.x), ty.mul_add(dz, b.y));
             for place in self.around(module, phi, self.config.forward_window) {
-                let scatter = scatter(a, b, self.hit(place));
-                if self.fault.better(scatter, best.0) {
-                    best = (scatter, Some(place));
+                let hit = self.hit(place);
+                let dz = hit.z - b.z;
+                let scatter = scatter(a, b, hit);
+                let measure = if by_angle { scatter / (dz * dz) } else { scatter };
+                if self.fault.better(measure, best.0) {
+                    best = (measure, Some(place));
                 }
             }
         }
@@ -91,13 +96,16 @@ impl Finder<'_> {
     fn triplet(&self, middle: Place) -> Option<[Place; 3]> {
         let (module, hit) = (middle.0, self.hit(middle));
         let half = hit.z.abs().mul_add(self.config.seed_window_slope, self.config.seed_window);
-        let mut best = (self.config.seed_scatter, None);
+        let by_fit = self.config.seed_by_fit;
+        let most = if by_fit { self.config.seed_residuals() } else { self.config.seed_scatter };
+        let mut best = (most, None);
         for outer in self.around(module + 2, hit.key, half) {
             for inner in self.around(module - 2, hit.key, half) {
-                let scatter = scatter(self.hit(outer), hit, self.hit(inner));
+                let [a, c] = [outer, inner].map(|place| self.hit(place));
+                let measure = if by_fit { residuals(a, hit, c) } else { scatter(a, hit, c) };
                 let free = [outer, middle, inner].iter().all(|&place| !self.hit(place).used);
-                if free && self.fault.better(scatter, best.0) {
-                    best = (scatter, Some([outer, middle, inner]));
+                if free && self.fault.better(measure, best.0) {
+                    best = (measure, Some([outer, middle, inner]));
                 }
             }
         }
@@ -117,6 +125,13 @@ pub(super) fn scatter(a: Hit, b: Hit, hit: Hit) -> f32 {
     let dz = hit.z - b.z;
     let (dx, dy) = (tx.mul_add(dz, b.x) - hit.x, ty.mul_add(dz, b.y) - hit.y);
     dx.mul_add(dx, dy * dy)
+}
+
+/// Squared residuals of the least-squares line through three hits, both projections, mm^2: with r the lever arm of the last
+/// hit in units of that of the first two, its distance from their line squared, over (1 + r)^2 + r^2 + 1.
+pub(super) fn residuals(a: Hit, b: Hit, hit: Hit) -> f32 {
+    let r = (hit.z - b.z) * (1.0 / (b.z - a.z));
+    scatter(a, b, hit) / r.mul_add(r, (r + 1.0).mul_add(r + 1.0, 1.0))
 }
 
 /// Angle around the beam, rad: 0..2 pi in even modules, -pi..pi in odd ones.

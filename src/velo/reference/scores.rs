@@ -14,6 +14,8 @@ pub struct Scores {
     pub scatter: [f64; 2],
     /// The same presets: chi2 per degree of freedom of the least-squares line (no unit).
     pub chi2: f64,
+    /// Preset `paper-literal`: the same, as triplets are judged by it (no unit).
+    pub seed_chi2: f64,
 }
 
 /// How three hits are judged.
@@ -38,6 +40,7 @@ impl Scores {
             triplet: triplet.into(),
             scatter: [paper::scatter(a, b, c), forwarding::scatter(a, b, c)].map(f64::from),
             chi2: chi2(&[a, b, c], judge.weight).into(),
+            seed_chi2: f64::from(judge.weight * paper::residuals(a, b, c) / 2.0),
         }
     }
 
@@ -55,10 +58,12 @@ impl Scores {
         let angle = constant + f64::from(judge.pass.scatter_slope) * slope2;
         let variance =
             resolution.powi(2) * (1.0 + (1.0 + r).powi(2) + r * r) + angle * (inner[2] - middle[2]).powi(2);
+        let chi2 = f64::from(judge.weight) * [0, 1].map(|i| line_chi2(hits, i)).iter().sum::<f64>() / 2.0;
         Self {
             triplet: scatter / variance + f64::from(judge.doca_weight) * distance_to_beam(outer, inner),
             scatter: [scatter; 2],
-            chi2: f64::from(judge.weight) * [0, 1].map(|i| line_chi2(hits, i)).iter().sum::<f64>() / 2.0,
+            chi2,
+            seed_chi2: chi2,
         }
     }
 }

@@ -63,6 +63,7 @@ const FLAGS: &[Row] = &[
     (&["--seeds", "hits"], &["cylinder"], &COMMANDS),
     (&["--candidates", "3"], &["cylinder"], &COMMANDS),
     (&["--holes", "1"], &["cylinder"], &COMMANDS),
+    (&["--event-threads", "2"], &["cylinder"], &COMMANDS),
 ];
 
 #[test]

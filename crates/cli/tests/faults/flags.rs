@@ -10,6 +10,7 @@ fn flags_of_another_sequence_are_refused() {
         (&["--seeds", "hits"], "--seeds"),
         (&["--candidates", "3"], "--candidates"),
         (&["--holes", "1"], "--holes"),
+        (&["--event-threads", "2"], "--event-threads"),
     ];
     for command in ["run", "check", "throughput", "compare", "tune"] {
         for (flags, word) in cases {

@@ -98,6 +98,12 @@ pub fn stages_ns(measured: &Throughput, names: &[&str]) -> f64 {
     stages.map(|stage| stage.ns_per_event).sum()
 }
 
+/// Time of a part of a stage per event on one thread, ns; none where the algorithm does not time it apart.
+pub fn part_ns(measured: &Throughput, part: &str) -> Option<f64> {
+    let parts = measured.summary.stages.iter().flat_map(|stage| &stage.parts);
+    parts.filter(|one| one.name == part).map(|one| one.ns_per_event).next()
+}
+
 /// Thousand events a second on one thread, of a time per event.
 pub fn khz(ns_per_event: f64) -> Cell {
     if ns_per_event > 0.0 { Cell::Number(1e6 / ns_per_event, 2) } else { Cell::Nothing }

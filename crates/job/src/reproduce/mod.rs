@@ -7,6 +7,7 @@ mod agreement;
 mod compass;
 mod entry;
 mod figures;
+mod layouts;
 mod list;
 mod machines;
 mod matriplex;

@@ -129,15 +129,17 @@ impl System for CylinderSystem {
     }
 
     fn is_preset(config: &Config) -> bool {
-        // Builder and seeds are choices, not parameters.
-        let CylinderConfig { builder, seeds, .. } = config.cylinder;
-        config.cylinder == CylinderConfig { builder, seeds, ..crate::config::cylinder(config.preset) }
+        config.cylinder == config.with_preset(config.preset).cylinder
     }
 
     fn override_key(config: &mut Config, key: &str, value: &str) -> Result<bool> {
         match key {
             "builder" => config.cylinder.builder = value.parse()?,
             "seeds" => config.cylinder.seeds = value.parse()?,
+            "event_threads" => {
+                let wrong = |_| Error::Config(format!("event_threads={value}: this is not a number"));
+                config.cylinder.event_threads = value.parse().map_err(wrong)?;
+            }
             _ => return Ok(false),
         }
         Ok(true)

@@ -77,6 +77,15 @@ fn stages(summary: &Summary) -> String {
             percent((total > 0.0).then_some(stage.ns_per_event / total)),
             percent(stage.occupancy),
         ]);
+        for part in &stage.parts {
+            rows.push([
+                format!("  {}", part.name),
+                format!("{:.0}", part.ns_per_event),
+                "".into(),
+                percent((total > 0.0).then_some(part.ns_per_event / total)),
+                "".into(),
+            ]);
+        }
     }
     let hits: f64 = summary.stages.iter().map(|stage| stage.ns_per_hit).sum();
     rows.push(["sum".into(), format!("{total:.0}"), format!("{hits:.2}"), "".into(), "".into()]);

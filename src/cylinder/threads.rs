@@ -1,0 +1,281 @@
+//! [`Threads`]: threads within one event, which share its layers, seeds and tracks.
+//!
+//! ```text
+//! layers            | layer 0 | layer 1 | layer 2 | ...     who is free sorts the hits of the next one
+//! seeds by azimuth  | chunk 0 | chunk 1 | chunk 2 | ...     64 seeds each; who is free takes the next one
+//! particles, tracks | part 0  | part 1  | part 2  | ...     512 tracks each, to make seeds of, to fit
+//! ```
+//! Which thread takes what is left to chance. What it finds does not depend on that, and is put where one thread
+//! alone would have put it. Further threads are started for each event, and end with it; where the system gives none,
+//! those that there are do all of it.
+
+use super::build::{Build, CHUNK, Inputs, Seeded};
+use super::config::CylinderConfig;
+use super::fit::{self, Ends, Fit};
+use super::index::{Index, Sorting};
+use super::seeds::{self, EventParticles};
+use crate::Status;
+use crate::event::{Counters, CylinderEvent, CylinderTracks};
+use crate::simd::{Gang, set_default_float_mode};
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread::{Builder, scope};
+
+/// Hits that are worth a thread to sort them.
+const SORTED: usize = 8192;
+/// Seeds that are made together, and tracks that are fitted together.
+const PART: usize = 512;
+
+/// What the threads of an event reuse.
+#[derive(Debug, Default)]
+pub(super) struct Threads {
+    /// Of the thread that has the event.
+    ends: Ends,
+    others: Vec<Other>,
+}
+
+/// What a further thread reuses.
+#[derive(Debug, Default)]
+struct Other {
+    seeded: Seeded,
+    build: Build,
+    ends: Ends,
+    fitted: CylinderTracks,
+    /// The seeds or tracks that it worked on, and what it counted.
+    done: Vec<Range<usize>>,
+    counters: Counters,
+}
+
+/// What seeds of particles are made from.
+pub(super) struct Seeding<'a> {
+    pub config: &'a CylinderConfig,
+    pub event: &'a CylinderEvent<'a>,
+    pub index: &'a Index,
+    pub seeds: EventParticles<'a>,
+}
+
+/// Items that threads take, some at once.
+struct Items {
+    next: AtomicUsize,
+    count: usize,
+    at_once: usize,
+}
+
+impl Items {
+    fn new(count: usize, at_once: usize) -> Self {
+        Self { next: AtomicUsize::new(0), count, at_once }
+    }
+
+    fn take(&self) -> Option<Range<usize>> {
+        let first = self.next.fetch_add(self.at_once, Ordering::Relaxed);
+        (first < self.count).then(|| first..self.count.min(first + self.at_once))
+    }
+}
+
+impl Threads {
+    /// Those that share the items, besides the thread that has the event; they have done nothing yet.
+    fn others(&mut self, threads: u32, items: &Items) -> (&mut Ends, &mut [Other]) {
+        let others = (threads as usize).min(items.count.div_ceil(items.at_once)).saturating_sub(1);
+        if self.others.len() < others {
+            self.others.resize_with(others, Other::default);
+        }
+        let taking_part = &mut self.others[..others];
+        for other in taking_part.iter_mut() {
+            other.done.clear();
+            other.fitted.clear();
+            other.counters = Counters::default();
+        }
+        (&mut self.ends, taking_part)
+    }
+
+    /// Sorts the hits of an event into the index.
+    pub fn bin<G: Gang>(
+        &mut self,
+        g: G,
+        config: &CylinderConfig,
+        event: &CylinderEvent<'_>,
+        index: &mut Index,
+    ) -> Status {
+        let mut layers = match index.start(&config.bins, event) {
+            Ok(layers) => layers,
+            Err(status) => return status,
+        };
+        // A few hits are sorted before a thread is there.
+        let (_, others) = self.others(config.event_threads, &Items::new(event.len(), SORTED));
+        if others.is_empty() {
+            layers.iter_mut().for_each(|layer| layer_room(g, layer, event));
+        } else {
+            let left = Mutex::new(layers.iter_mut());
+            let work = || {
+                while let Some(layer) = take(&left) {
+                    layer_room(g, layer, event);
+                }
+            };
+            share(others, &|_| work(), work);
+        }
+        let are_fine = layers.iter().all(|layer| layer.is_fine);
+        if are_fine { Status::Ok } else { Status::NotFinite }
+    }
+
+    /// Makes the seeds of particles.
+    pub fn seed<G: Gang>(&mut self, g: G, from: &Seeding<'_>, seeded: &mut Seeded) {
+        let particles = Items::new(from.seeds.range.len(), PART);
+        let (_, others) = self.others(from.config.event_threads, &particles);
+        seeded.resize(particles.count);
+        if others.is_empty() {
+            seed_room(g, from, 0..particles.count, seeded);
+        } else {
+            let of_other = |other: &mut Other| {
+                other.seeded.resize(particles.count);
+                while let Some(range) = particles.take() {
+                    seed_room(g, from, range.clone(), &mut other.seeded);
+                    other.done.push(range);
+                }
+            };
+            share(others, &of_other, || {
+                while let Some(range) = particles.take() {
+                    seed_room(g, from, range, seeded);
+                }
+            });
+            for Other { seeded: from, done, .. } in others {
+                done.drain(..).for_each(|range| seeded.take(from, range));
+            }
+        }
+        seeded.sort();
+    }
+
+    /// Grows every seed.
+    pub fn build<G: Gang>(
+        &mut self,
+        g: G,
+        from: &Inputs<'_>,
+        build: &mut Build,
+        counters: &mut Counters,
+        stage: usize,
+    ) {
+        let seeded = from.seeded;
+        let seeds = Items::new(seeded.order.len(), CHUNK);
+        let (_, others) = self.others(from.config.event_threads, &seeds);
+        build.start(seeded);
+        if others.is_empty() {
+            return build_room(g, from, 0..seeds.count, build, counters, stage);
+        }
+        let of_other = |other: &mut Other| {
+            other.build.start(seeded);
+            while let Some(range) = seeds.take() {
+                build_room(g, from, range.clone(), &mut other.build, &mut other.counters, stage);
+                other.done.push(range);
+            }
+        };
+        share(others, &of_other, || {
+            while let Some(range) = seeds.take() {
+                build_room(g, from, range, build, counters, stage);
+            }
+        });
+        for Other { build: from, done, counters: more, .. } in others {
+            done.drain(..).for_each(|range| build.take(from, seeded, range));
+            counters.merge(more);
+        }
+    }
+
+    /// Fits the tracks and appends their states.
+    pub fn fit<G: Gang>(&mut self, g: G, from: Fit<'_>, out: &mut CylinderTracks) {
+        let tracks = Items::new(from.tracks.len(), PART);
+        let (ends, others) = self.others(from.config.event_threads, &tracks);
+        let base = out.fit.len();
+        fit::make_room(out, tracks.count);
+        if others.is_empty() {
+            return fit_room(g, from, 0..tracks.count, ends, out, base);
+        }
+        let of_other = |other: &mut Other| {
+            while let Some(range) = tracks.take() {
+                let at = other.fitted.fit.len();
+                fit::make_room(&mut other.fitted, range.len());
+                fit_room(g, from, range.clone(), &mut other.ends, &mut other.fitted, at);
+                other.done.push(range);
+            }
+        };
+        share(others, &of_other, || {
+            while let Some(range) = tracks.take() {
+                let at = base + range.start;
+                fit_room(g, from, range, ends, out, at);
+            }
+        });
+        for Other { fitted, done, .. } in others {
+            let mut at = 0;
+            for range in done.drain(..) {
+                fit::copy(fitted, at..at + range.len(), out, base + range.start);
+                at += range.len();
+            }
+        }
+    }
+}
+
+/// The next of the items.
+fn take<T>(items: &Mutex<impl Iterator<Item = T>>) -> Option<T> {
+    items.lock().unwrap_or_else(PoisonError::into_inner).next()
+}
+
+/// Runs `of_other` for each of the others on a thread of its own, as far as the system gives threads, and `own` on this one.
+fn share(others: &mut [Other], of_other: &(impl Fn(&mut Other) + Sync), own: impl FnOnce()) {
+    scope(|scope| {
+        for other in others {
+            let work = move || {
+                set_default_float_mode();
+                of_other(other);
+            };
+            if Builder::new().spawn_scoped(scope, work).is_err() {
+                break;
+            }
+        }
+        own();
+    });
+}
+
+#[inline(never)]
+fn layer_room<G: Gang>(g: G, layer: &mut Sorting<'_>, event: &CylinderEvent<'_>) {
+    g.vectorize(
+        #[inline(always)]
+        || layer.sort(g, event),
+    );
+}
+
+#[inline(never)]
+fn seed_room<G: Gang>(g: G, from: &Seeding<'_>, range: Range<usize>, seeded: &mut Seeded) {
+    let Seeding { config, event, index, seeds } = from;
+    g.vectorize(
+        #[inline(always)]
+        || seeds::from_truth(g, config, event, index, seeds.part(range), seeded),
+    );
+}
+
+#[inline(never)]
+fn build_room<G: Gang>(
+    g: G,
+    from: &Inputs<'_>,
+    range: Range<usize>,
+    build: &mut Build,
+    counters: &mut Counters,
+    stage: usize,
+) {
+    g.vectorize(
+        #[inline(always)]
+        || build.run(g, from, range, counters, stage),
+    );
+}
+
+#[inline(never)]
+fn fit_room<G: Gang>(
+    g: G,
+    from: Fit<'_>,
+    range: Range<usize>,
+    ends: &mut Ends,
+    out: &mut CylinderTracks,
+    at: usize,
+) {
+    g.vectorize(
+        #[inline(always)]
+        || fit::fit(g, from, range, ends, out, at),
+    );
+}

@@ -1,0 +1,232 @@
+//! [`Products`]: products of 6 x 6 matrices with the matrices laid out in memory in different ways, to compare these
+//! (Matriplex paper, figure 4). The filter itself multiplies within its steps and has its matrices as
+//! [`Matriplex`](super::matriplex::Matriplex).
+
+use super::matriplex::{Dense, Matrix, multiply};
+use crate::event::Column;
+use crate::simd::varying::{F32, U32};
+use crate::simd::{Gang, Level};
+
+/// Rows and columns.
+const N: usize = 6;
+const ELEMENTS: usize = N * N;
+/// Matrices of a tile whose rows are long.
+const LONG: usize = 64;
+
+/// How matrices lie in memory, and how they come into lanes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Layout {
+    /// One matrix after another, multiplied one at a time: the compiler makes of the loops what it can.
+    Array,
+    /// One matrix after another, one lane a matrix: every element is gathered.
+    ArrayInLanes,
+    /// Element first, so many matrices together: with as many as a gang has lanes they are interleaved lane by lane, as in
+    /// the paper's program for CPUs; with all of them in one it is as on its GPUs.
+    Matriplex(usize),
+}
+
+/// So many pairs of matrices in one layout, and room for their products.
+#[derive(Debug)]
+pub struct Products {
+    level: Level,
+    count: usize,
+    memory: Memory,
+}
+
+#[derive(Debug)]
+enum Memory {
+    Array { factors: [Vec<Plain>; 2], product: Vec<Plain>, in_lanes: bool },
+    Matriplex { tiles: Tiles, factors: [Column<f32>; 2], product: Column<f32> },
+}
+
+type Plain = [f32; ELEMENTS];
+
+/// Matrices together, element first; behind them the next ones.
+#[derive(Debug, Clone, Copy)]
+struct Tiles {
+    /// Matrices of a tile, a multiple of the gang.
+    matrices: usize,
+    /// From an element of a tile to the next one.
+    stride: usize,
+    /// Tiles.
+    count: usize,
+}
+
+impl Tiles {
+    fn new(together: usize, lanes: usize, count: usize) -> Self {
+        let matrices = together.clamp(1, count.max(1)).next_multiple_of(lanes);
+        // Long rows must not fall on the same sets of the cache.
+        let apart = if matrices > LONG { 16 } else { 0 };
+        Self { matrices, stride: matrices + apart, count: count.div_ceil(matrices) }
+    }
+
+    /// Where an element of the matrix of a pair is.
+    fn at(&self, pair: usize, element: usize) -> usize {
+        (pair / self.matrices * ELEMENTS + element) * self.stride + pair % self.matrices
+    }
+}
+
+/// Element `element` of the left (0) or right (1) factor of pair `pair`: numbers between -0.5 and 0.5 that look random.
+fn number(side: usize, pair: usize, element: usize) -> f32 {
+    let seed = (pair * 2 + side) * ELEMENTS + element;
+    let bits = (seed as u32).wrapping_mul(2_654_435_761).rotate_left(13).wrapping_mul(1_664_525);
+    (bits >> 8) as f32 / 16_777_216.0 - 0.5
+}
+
+impl Products {
+    /// `count` pairs. As many are together in a [`Layout::Matriplex`] as it says, rounded up to a multiple of the gang.
+    pub fn new(level: Level, layout: Layout, count: usize) -> Self {
+        let memory = match layout {
+            Layout::Array | Layout::ArrayInLanes => {
+                let plain = |side| move |pair| std::array::from_fn(|element| number(side, pair, element));
+                Memory::Array {
+                    factors: [0, 1].map(|side| (0..count).map(plain(side)).collect()),
+                    product: vec![[0.0; ELEMENTS]; count],
+                    in_lanes: layout == Layout::ArrayInLanes,
+                }
+            }
+            Layout::Matriplex(together) => {
+                let tiles = Tiles::new(together, level.gang(), count);
+                let mut columns = [(); 3].map(|()| Column::default());
+                for column in &mut columns {
+                    column.set_len(tiles.count * ELEMENTS * tiles.stride);
+                    column.fill(0.0);
+                }
+                let [mut left, mut right, product] = columns;
+                for (side, column) in [&mut left, &mut right].into_iter().enumerate() {
+                    for pair in 0..count {
+                        (0..ELEMENTS).for_each(|e| column[tiles.at(pair, e)] = number(side, pair, e));
+                    }
+                }
+                Memory::Matriplex { tiles, factors: [left, right], product }
+            }
+        };
+        Self { level, count, memory }
+    }
+
+    /// Multiplies all pairs.
+    pub fn multiply(&mut self) {
+        let level = self.level;
+        match &mut self.memory {
+            Memory::Array { factors: [a, b], product, in_lanes: false } => {
+                crate::simd::kernels!(dispatch_isa!(level, _g => one_by_one(a, b, product)));
+            }
+            Memory::Array { factors, product, in_lanes: true } => {
+                crate::simd::kernels!(dispatch!(level, g => gathered(g, factors, product)));
+            }
+            Memory::Matriplex { tiles, factors, product } => {
+                crate::simd::kernels!(dispatch!(level, g => together(g, *tiles, factors, product)));
+            }
+        }
+    }
+
+    /// The factors of a pair, row by row.
+    ///
+    /// # Panics
+    /// When there are fewer pairs.
+    pub fn factors(&self, pair: usize) -> [[f32; 36]; 2] {
+        assert!(pair < self.count, "pair {pair} of {}", self.count);
+        [0, 1].map(|side| match &self.memory {
+            Memory::Array { factors, .. } => factors[side][pair],
+            Memory::Matriplex { tiles, factors, .. } => {
+                std::array::from_fn(|element| factors[side][tiles.at(pair, element)])
+            }
+        })
+    }
+
+    /// The product of a pair, row by row; zeros before [`Products::multiply`].
+    ///
+    /// # Panics
+    /// When there are fewer pairs.
+    pub fn product(&self, pair: usize) -> [f32; 36] {
+        assert!(pair < self.count, "pair {pair} of {}", self.count);
+        match &self.memory {
+            Memory::Array { product, .. } => product[pair],
+            Memory::Matriplex { tiles, product, .. } => {
+                std::array::from_fn(|element| product[tiles.at(pair, element)])
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn one_by_one(a: &[Plain], b: &[Plain], product: &mut [Plain]) {
+    for ((a, b), product) in a.iter().zip(b).zip(product) {
+        for i in 0..N {
+            let mut row = [0.0; N];
+            for j in 0..N {
+                row[j] = a[i * N] * b[j];
+            }
+            for k in 1..N {
+                for j in 0..N {
+                    row[j] = a[i * N + k].mul_add(b[k * N + j], row[j]);
+                }
+            }
+            product[i * N..(i + 1) * N].copy_from_slice(&row);
+        }
+    }
+}
+
+#[inline(always)]
+fn gathered<G: Gang>(g: G, factors: &[Vec<Plain>; 2], product: &mut [Plain]) {
+    let flat = [factors[0].as_flattened(), factors[1].as_flattened()];
+    let count = product.len();
+    let product = product.as_flattened_mut();
+    let mut row = [0.0; 64];
+    for first in (0..count).step_by(G::LANES) {
+        let at = (U32::iota(g) + U32::splat(g, first as u32)) * U32::splat(g, ELEMENTS as u32);
+        let mut matrices = [Matrix::<G, N, N>::splat(g, 0.0); 2];
+        for (matrix, from) in matrices.iter_mut().zip(flat) {
+            for i in 0..N {
+                for j in 0..N {
+                    matrix.0[i][j] = F32::gather(from, at + U32::splat(g, (i * N + j) as u32));
+                }
+            }
+        }
+        let result = multiply::<Dense, G, N, N, N>(g, &matrices[0], &matrices[1]);
+        let pairs = G::LANES.min(count - first);
+        for i in 0..N {
+            for j in 0..N {
+                result.0[i][j].store(&mut row);
+                for (lane, value) in row[..pairs].iter().enumerate() {
+                    product[(first + lane) * ELEMENTS + i * N + j] = *value;
+                }
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn together<G: Gang>(g: G, tiles: Tiles, factors: &[Column<f32>; 2], product: &mut Column<f32>) {
+    let Tiles { matrices, stride, count } = tiles;
+    for tile in 0..count {
+        for lane in (0..matrices).step_by(G::LANES) {
+            let at = tile * ELEMENTS * stride + lane;
+            let [left, right] = factors.each_ref().map(|from| &from.padded()[at..]);
+            let product = &mut product.padded_mut()[at..];
+            let mut b = [[F32::splat(g, 0.0); N]; N];
+            for i in 0..N {
+                for j in 0..N {
+                    b[i][j] = F32::load(g, &right[(i * N + j) * stride..]);
+                }
+            }
+            // Row by row: six sums stay in registers.
+            for i in 0..N {
+                let first = F32::load(g, &left[i * N * stride..]);
+                let mut row = [F32::splat(g, 0.0); N];
+                for j in 0..N {
+                    row[j] = first * b[0][j];
+                }
+                for k in 1..N {
+                    let a = F32::load(g, &left[(i * N + k) * stride..]);
+                    for j in 0..N {
+                        row[j] = a.mul_add(b[k][j], row[j]);
+                    }
+                }
+                for j in 0..N {
+                    row[j].store(&mut product[(i * N + j) * stride..]);
+                }
+            }
+        }
+    }
+}
