@@ -43,7 +43,7 @@ fn throughput_tells_the_kernels_apart_and_scans() {
     );
     let kernels = report["kernels"].as_array().expect("kernels");
     let shares: f64 = kernels.iter().map(|kernel| kernel["share"].as_f64().expect("a share")).sum();
-    assert!(kernels.len() == 10 && (shares - 1.0).abs() < 1e-9, "{kernels:?}");
+    assert!(kernels.len() == 11 && (shares - 1.0).abs() < 1e-9, "{kernels:?}");
     let scan = report["scan"].as_array().expect("points");
     assert!(scan.iter().any(|point| point["streams"] == 4 && point["slice"] == 16), "{scan:?}");
 }
