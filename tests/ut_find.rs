@@ -293,7 +293,7 @@ fn windows_in_the_layout_of_the_paper() {
     let layout = layout(&Detector::nominal());
     let (z, config) = ([2327.5, 2372.5, 2597.5, 2642.5], UtConfig::preset(UtPreset::Paper));
     let (mut velo, mut hits) = (VeloTracks::default(), UtBatch::default());
-    // A track at x = 232.75 mm, y = 46.55 mm in the first plane, which has groups of 99.4 mm or so from -797 mm on.
+    // A track at x = 232.75 mm, y = 46.55 mm in the first plane.
     let own = (0..20).filter(|&group| Detector::nominal().ut.group_x[group] < 232.75).count() - 1;
     let near =
         [(own, 232.0, 0.4), (own, 250.0, 0.5), (own, 233.0, 0.6), (own, 290.0, 0.7), (own, 234.0, -96.0)];
