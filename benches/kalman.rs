@@ -13,7 +13,7 @@ mod common;
 #[path = "common/steps.rs"]
 mod steps;
 
-use common::{CpuTime, Work, criterion, in_turns, on_one_and_two, scaling};
+use common::{Apart, CpuTime, Work, criterion, in_turns, on_one_and_two, scaling};
 use criterion::Throughput;
 use peloton::cylinder::{Cylinder, CylinderConfig, CylinderInput, CylinderSample, fit_particles};
 use peloton::dispatch_usual;
@@ -24,7 +24,6 @@ use peloton::simd::varying::{F32, Mask};
 use peloton::simd::{Gang, Level, Pair};
 use peloton_sim::CylinderSim;
 use std::hint::black_box;
-use std::sync::Mutex;
 use steps::{LAYERS, STATE, TO_PLANES, TO_RADII, Tracks};
 
 const TRACKS: usize = 9_600;
@@ -104,18 +103,18 @@ fn two_threads() {
     let spec = "sim:cylinder,events=1,tracks=10000,seed=1".parse().expect("a simulation");
     CylinderSim::new(spec, 0, None).read(1, &mut sample.hits, &mut sample.truth);
     let engine = Engine::new(Cylinder::new(level, config.clone()).expect("a sequence"));
-    let results = [0, 1].map(|_| Mutex::new(CylinderTracks::default()));
+    let results = [0, 1].map(|_| Apart::new(CylinderTracks::default()));
     let fit = |i: usize| {
-        let tracks = &mut *results[i].lock().expect("no panic");
+        let tracks = &mut *results[i].lock();
         for _ in 0..10 {
             tracks.clear();
             let input = CylinderInput { hits: &sample.hits, seeds: &sample.truth.particles };
             fit_particles(level, &config, input, 0..1, tracks);
         }
     };
-    let workers = [0, 1].map(|_| Mutex::new((engine.workspace(), Outcome::<CylinderTracks>::default())));
+    let workers = [0, 1].map(|_| Apart::new((engine.workspace(), Outcome::<CylinderTracks>::default())));
     let build = |i: usize| {
-        let (workspace, tracks) = &mut *workers[i].lock().expect("no panic");
+        let (workspace, tracks) = &mut *workers[i].lock();
         engine.try_run(Cylinder::view(&sample), workspace, tracks).expect("events");
     };
     let mut works: Vec<Work> = on_one_and_two("fit", &fit).into();

@@ -12,7 +12,7 @@
 
 mod common;
 
-use common::{CpuTime, Work, criterion, in_turns, is_test, is_wanted, on_one_and_two, scaling};
+use common::{Apart, CpuTime, Work, criterion, in_turns, is_test, is_wanted, on_one_and_two, scaling};
 use criterion::Throughput;
 use peloton::event::{Column, Layout, PixelBlock, PixelHits};
 use peloton::simd::Level;
@@ -24,7 +24,6 @@ use peloton_io::input::timepix::{PixelFormat, PixelOptions, PixelReader, ReadEnd
 use peloton_sim::timepix::{PixelPreset, PixelSim, PixelSimSpec};
 use std::hint::black_box;
 use std::path::Path;
-use std::sync::Mutex;
 
 /// A stream as it is read out and in order of time.
 struct Sample {
@@ -143,10 +142,10 @@ fn rows<'a>(sample: &'a Sample, calibration: &Path) -> Vec<Work<'a>> {
 fn two_threads(sample: &Sample, calibration: &Path) {
     let middle = sample.sorted.len() / 2;
     let halves = [0..middle, middle..sample.sorted.len()].map(|range| {
-        Mutex::new((part(&sample.sorted, range), finder(Algorithm::Fast), Column::<u32>::default()))
+        Apart::new((part(&sample.sorted, range), finder(Algorithm::Fast), Column::<u32>::default()))
     });
     let find = |i: usize| {
-        let (hits, finder, labels) = &mut *halves[i].lock().expect("no panic");
+        let (hits, finder, labels) = &mut *halves[i].lock();
         black_box(finder.run(hits, labels));
     };
     let (config, layout) = chain_config(sample, Some(calibration));

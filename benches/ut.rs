@@ -9,7 +9,7 @@
 
 mod common;
 
-use common::{Work, criterion, data, in_turns, on_one_and_two, say_events, scaling};
+use common::{Apart, Work, criterion, data, in_turns, on_one_and_two, say_events, scaling};
 use criterion::Throughput;
 use peloton::chain::{UtDetector, VeloUt};
 use peloton::engine::Engine;
@@ -20,7 +20,7 @@ use peloton::ut::{UtConfig, UtFindInput, UtFindWorkspace, UtLayout, UtPreset, Ut
 use peloton::velo::{Velo, VeloBanks, VeloConfig, VeloInput};
 use peloton_io::input::{Geometry, RawReader, ReadOptions, Source};
 use peloton_sim::{LhcbDetector, LhcbReader};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 /// Events, and what is searched in them.
 struct Sample {
@@ -149,9 +149,9 @@ fn main() {
     let config = UtConfig::preset(UtPreset::Best);
     let whole = VeloUt::new(velo(usual, &sample.sensors), sample.detector.clone(), config);
     let engine = Engine::new(whole.expect("a sequence"));
-    let workers = [0, 1].map(|_| Mutex::new((engine.workspace(), Outcome::default())));
+    let workers = [0, 1].map(|_| Apart::new((engine.workspace(), Outcome::default())));
     let track = |i: usize| {
-        let mut worker = workers[i].lock().expect("no panic");
+        let mut worker = workers[i].lock();
         let (workspace, out) = &mut *worker;
         for _ in 0..20 {
             engine.try_run(sample.raw.view(), workspace, out).expect("raw banks");

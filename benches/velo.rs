@@ -7,7 +7,7 @@
 
 mod common;
 
-use common::{Work, criterion, data, in_turns, on_one_and_two, say_events, scaling};
+use common::{Apart, Work, criterion, data, in_turns, on_one_and_two, say_events, scaling};
 use criterion::Throughput;
 use peloton::engine::Engine;
 use peloton::event::{Outcome, VeloBatch, VeloTracks};
@@ -15,7 +15,6 @@ use peloton::simd::Level;
 use peloton::velo::{Preset, Velo, VeloConfig};
 use peloton_io::input::{ReadOptions, Source, VeloReader};
 use peloton_sim::SimReader;
-use std::sync::Mutex;
 
 /// Runs one thread's engine over all events.
 fn work(level: Level, preset: Preset, events: &VeloBatch) -> impl FnMut() -> usize {
@@ -73,9 +72,9 @@ fn main() {
     group.finish();
     criterion_cpu.final_summary();
 
-    let workers = [0, 1].map(|_| Mutex::new(work(usual, Preset::Best, &events)));
+    let workers = [0, 1].map(|_| Apart::new(work(usual, Preset::Best, &events)));
     let track = |i: usize| {
-        workers[i].lock().expect("no panic")();
+        workers[i].lock()();
     };
     scaling("scaling", &mut on_one_and_two("tracking", &track).into());
 }

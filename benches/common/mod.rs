@@ -6,6 +6,7 @@ use criterion::{BenchmarkGroup, BenchmarkId, Criterion};
 use rustix::time::{ClockId, clock_gettime};
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 /// CPU time of this thread: on a busy machine wall-clock time is noise.
@@ -103,6 +104,22 @@ pub fn registers() {
         }
     }
     black_box(chains);
+}
+
+/// What one thread alone writes to, on cache lines of its own: neighbours in memory that share one wait for each other, which
+/// takes a quarter of what a second thread gains.
+#[repr(align(128))]
+pub struct Apart<T>(Mutex<T>);
+
+impl<T> Apart<T> {
+    pub fn new(of_a_thread: T) -> Self {
+        Self(Mutex::new(of_a_thread))
+    }
+
+    /// For the one thread that uses it.
+    pub fn lock(&self) -> MutexGuard<'_, T> {
+        self.0.lock().expect("no panic")
+    }
 }
 
 /// A work done twice by one thread, and once by each of two.
