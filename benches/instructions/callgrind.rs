@@ -3,12 +3,36 @@
 //! Callgrind collects within [`super::counted_region`] alone. It writes a dump before each `StageClock::lap`, which ends a
 //! stage of a sequence, and before [`super::end_of_case`]; each dump counts from the one before.
 
-use super::Counts;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Argument of the program that is counted.
-pub const CHILD: &str = "--counted";
+/// What is counted of a kernel or a stage of it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Cost {
+    pub instructions: u64,
+    /// Lines that came into the first-level cache, and of these, lines from beyond the second level: with caches alone.
+    pub lines: [u64; 2],
+}
+
+impl Cost {
+    fn add(&mut self, other: &Self) {
+        self.instructions += other.instructions;
+        self.lines.iter_mut().zip(other.lines).for_each(|(sum, lines)| *sum += lines);
+    }
+}
+
+/// Costs by kernel, level and stage.
+pub type Costs = BTreeMap<String, Cost>;
+
+/// Which cases are counted, and how.
+#[derive(Clone, Copy)]
+pub struct What {
+    /// Argument of the program that is counted.
+    pub child: &'static str,
+    /// Sizes of the caches that are simulated, in callgrind's words.
+    pub caches: &'static [&'static str],
+}
 
 /// Name of a stage that is too short to be compared.
 pub const NOT_STORED: &str = "-";
@@ -23,7 +47,7 @@ pub fn is_installed() -> bool {
 }
 
 /// Counts all cases.
-pub fn count() -> Result<Counts, String> {
+pub fn count(what: What) -> Result<Costs, String> {
     let folder = tempfile::tempdir().map_err(|e| format!("a folder for callgrind: {e}"))?;
     let out = folder.path().join("dump");
     let program = std::env::current_exe().map_err(|e| format!("this program: {e}"))?;
@@ -33,7 +57,8 @@ pub fn count() -> Result<Counts, String> {
         .arg(format!("--toggle-collect={REGION}"))
         .arg(format!("--dump-before=*{END}*"))
         .arg(format!("--dump-before={LAP}"))
-        .args([program.as_os_str(), CHILD.as_ref()])
+        .args(what.caches)
+        .args([program.as_os_str(), what.child.as_ref()])
         .stderr(Stdio::inherit())
         .output()
         .map_err(|e| format!("valgrind: {e}"))?;
@@ -46,47 +71,57 @@ pub fn count() -> Result<Counts, String> {
     assign(&cases, &dumps)
 }
 
-/// What one dump says: whether it ends a case, and the instructions in it.
+/// What one dump says: whether it ends a case, and what was counted in it.
 struct Dump {
     ends_case: bool,
-    instructions: u64,
+    cost: Cost,
 }
 
 fn dump(path: &Path) -> Result<Dump, String> {
     let text = std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
     let after = |key: &str| text.lines().find_map(|line| line.strip_prefix(key));
-    let instructions = after("totals:").and_then(|count| count.trim().parse().ok());
+    let events = after("events:").unwrap_or("").split_whitespace();
+    // Numbers at the end that are zero are left out.
+    let totals = after("totals:").ok_or_else(|| format!("{}: no totals", path.display()))?;
+    let totals = totals.split_whitespace().map(str::parse).chain(std::iter::repeat(Ok(0_u64)));
+    let mut cost = Cost::default();
+    for (event, total) in events.zip(totals) {
+        let total = total.map_err(|e| format!("{}: {e}", path.display()))?;
+        match event {
+            "Ir" => cost.instructions = total,
+            "D1mr" | "D1mw" => cost.lines[0] += total,
+            "DLmr" | "DLmw" => cost.lines[1] += total,
+            _ => {}
+        }
+    }
     let trigger = after("desc: Trigger:").unwrap_or("");
-    Ok(Dump {
-        ends_case: trigger.contains(END),
-        instructions: instructions.ok_or_else(|| format!("{}: no totals", path.display()))?,
-    })
+    Ok(Dump { ends_case: trigger.contains(END), cost })
 }
 
 /// Sums the dumps by case and stage. `cases` has a line for each case: its name, and the stages between the clock's laps,
-/// which come again with each event; without them the case is one number.
-fn assign(cases: &str, dumps: &[Dump]) -> Result<Counts, String> {
-    let mut counts = Counts::new();
+/// which come again with each batch of events; without them the case is one number.
+fn assign(cases: &str, dumps: &[Dump]) -> Result<Costs, String> {
+    let mut costs = Costs::new();
     let mut dumps = dumps.iter();
     for line in cases.lines() {
         let (name, stages) = line.split_once(": ").ok_or_else(|| format!("not a case: {line}"))?;
-        let stages: Vec<&str> = stages.split_whitespace().collect();
+        let stages: Vec<&str> = stages.split(", ").filter(|stage| !stage.is_empty()).collect();
         // Laps before the region, when everything runs for the first time, have nothing in them.
-        let counted: Vec<u64> = {
+        let counted: Vec<Cost> = {
             let mut of_case = Vec::new();
             for dump in dumps.by_ref() {
-                of_case.push(dump.instructions);
+                of_case.push(dump.cost);
                 if dump.ends_case {
                     break;
                 }
             }
-            of_case.into_iter().filter(|instructions| *instructions > 0).collect()
+            of_case.into_iter().filter(|cost| cost.instructions > 0).collect()
         };
         let Some((rest, laps)) = counted.split_last() else {
             return Err(format!("{name}: nothing was counted"));
         };
         if stages.is_empty() {
-            counts.insert(name.into(), counted.iter().sum());
+            counted.iter().for_each(|cost| costs.entry(name.into()).or_default().add(cost));
             continue;
         }
         if laps.len() % stages.len() != 0 || laps.is_empty() {
@@ -94,9 +129,9 @@ fn assign(cases: &str, dumps: &[Dump]) -> Result<Counts, String> {
         }
         // What comes after the last lap belongs to the last stage.
         let all = laps.iter().zip(stages.iter().cycle()).chain([(rest, &stages[stages.len() - 1])]);
-        for (instructions, stage) in all.filter(|(_, stage)| **stage != NOT_STORED) {
-            *counts.entry(format!("{name}, {stage}")).or_default() += instructions;
+        for (cost, stage) in all.filter(|(_, stage)| **stage != NOT_STORED) {
+            costs.entry(format!("{name}, {stage}")).or_default().add(cost);
         }
     }
-    Ok(counts)
+    Ok(costs)
 }

@@ -21,13 +21,13 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 /// The magnet of the simulated events.
-const POLARITY: f32 = -1.0;
+pub const POLARITY: f32 = -1.0;
 
 /// Something to count.
 pub struct Case {
     pub name: String,
     /// Stages that the clock tells apart, in their order; none where all of it is one number.
-    pub stages: &'static [&'static str],
+    pub stages: Vec<&'static str>,
     pub work: Box<dyn FnMut()>,
 }
 
@@ -51,7 +51,7 @@ pub fn all() -> Vec<Case> {
 /// A sequence on one batch of events.
 fn sequence<S: Sequence<Batch: 'static, Output: Default, Workspace: 'static> + 'static>(
     name: &str,
-    stages: &'static [&'static str],
+    stages: &[&'static str],
     batch: &Rc<S::Batch>,
     make: impl Fn(Level) -> S,
     cases: &mut Vec<Case>,
@@ -62,7 +62,7 @@ fn sequence<S: Sequence<Batch: 'static, Output: Default, Workspace: 'static> + '
         let work = move || {
             engine.try_run(S::view(&batch), &mut workspace, &mut results).expect("events of this sequence");
         };
-        cases.push(Case { name: format!("{name}, {level}"), stages, work: Box::new(work) });
+        cases.push(Case { name: format!("{name}, {level}"), stages: stages.to_vec(), work: Box::new(work) });
     }
 }
 
@@ -75,7 +75,7 @@ fn velo(cases: &mut Vec<Case>) {
     sequence("velo", &["sort", "find", "fit"], &batch, make, cases);
 }
 
-fn raw_events(spec: &str) -> RawBatch {
+pub fn raw_events(spec: &str) -> RawBatch {
     let (ut, scifi) = (UtGeometry::nominal(), SciFiGeometry::nominal());
     let detector = LhcbDetector { ut: &ut, scifi: &scifi, polarity: POLARITY };
     let mut batch = RawBatch::default();
@@ -98,7 +98,11 @@ fn decoders(cases: &mut Vec<Case>) {
                 let range = 0..batch.len();
                 sequence.decode(events, range, &mut scratch, &mut hits).expect("raw banks");
             };
-            cases.push(Case { name: format!("decode {name}, {level}"), stages: &[], work: Box::new(work) });
+            cases.push(Case {
+                name: format!("decode {name}, {level}"),
+                stages: Vec::new(),
+                work: Box::new(work),
+            });
         }
     }
     let batch = Rc::new(retina);
@@ -150,7 +154,7 @@ fn cylinder(cases: &mut Vec<Case>) {
             let input = CylinderInput { hits: &sample.hits, seeds: &sample.truth.particles };
             fit_particles(level, &config, input, 0..1, &mut tracks);
         };
-        cases.push(Case { name: format!("cylinder fit, {level}"), stages: &[], work: Box::new(work) });
+        cases.push(Case { name: format!("cylinder fit, {level}"), stages: Vec::new(), work: Box::new(work) });
     }
 }
 
@@ -164,21 +168,29 @@ fn kalman(cases: &mut Vec<Case>) {
     for level in levels() {
         let (tracks, mut out) = (Tracks::new(TRACKS, TO_PLANES), out());
         let work = move || dispatch_usual!(level, g => tracks.through::<_, false>(g, &mut out));
-        cases.push(Case { name: format!("kalman planes, {level}"), stages: &[], work: Box::new(work) });
+        cases.push(Case {
+            name: format!("kalman planes, {level}"),
+            stages: Vec::new(),
+            work: Box::new(work),
+        });
     }
     for level in levels() {
         let (tracks, mut out) = (Tracks::new(TRACKS, TO_RADII), out());
         let work = move || dispatch_usual!(level, g => tracks.through::<_, true>(g, &mut out));
-        cases.push(Case { name: format!("kalman radii, {level}"), stages: &[], work: Box::new(work) });
+        cases.push(Case { name: format!("kalman radii, {level}"), stages: Vec::new(), work: Box::new(work) });
     }
 }
 
 /// The search is scalar code and the same on each level.
 fn timepix(cases: &mut Vec<Case>) {
-    let mut sim = PixelSim::new(PixelSimSpec { hits: 40_000, ..PixelSimSpec::default() });
+    cases.extend(levels().map(|level| Case { name: format!("timepix, {level}"), ..pixels(level, 40_000) }));
+}
+
+/// The chain for so many simulated hits.
+pub fn pixels(level: Level, hits: u64) -> Case {
+    let mut sim = PixelSim::new(PixelSimSpec { hits, ..PixelSimSpec::default() });
     let mut hits = PixelHits::default();
     while sim.read(usize::MAX, &mut hits) {}
-    let hits = Rc::new(hits);
     // The same passes on every CPU.
     let config = TimepixConfig {
         disorder_us: Some(sim.disorder_us()),
@@ -187,12 +199,10 @@ fn timepix(cases: &mut Vec<Case>) {
         ..TimepixConfig::default()
     };
     let layout = Layout::single(256, 256).expect("a chip");
-    for level in levels() {
-        let (hits, mut chain) = (hits.clone(), Chain::new(&config, level, &layout).expect("a chain"));
-        let work = move || {
-            black_box(chain.push(&hits, true).len());
-        };
-        let stages = &[NOT_STORED, "sort", "find", "features"];
-        cases.push(Case { name: format!("timepix, {level}"), stages, work: Box::new(work) });
-    }
+    let mut chain = Chain::new(&config, level, &layout).expect("a chain");
+    let work = move || {
+        black_box(chain.push(&hits, true).len());
+    };
+    let stages = vec![NOT_STORED, "sort", "find", "features"];
+    Case { name: "timepix".into(), stages, work: Box::new(work) }
 }

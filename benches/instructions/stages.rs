@@ -1,0 +1,112 @@
+//! What each stage of the sequences costs per event: a table of instructions and of bytes between caches.
+
+use crate::callgrind::{Cost, What, count};
+use crate::cases::{Case, POLARITY, pixels, raw_events};
+use peloton::chain::{UtDetector, VeloUt};
+use peloton::engine::{Engine, SLICE_EVENTS, Sequence};
+use peloton::event::{Outcome, RawBatch};
+use peloton::long::{Bending, LongConfig, LongUt};
+use peloton::scifi::{SciFi, SciFiConfig, SciFiGeometry};
+use peloton::simd::{Isa, Level};
+use peloton::ut::{UtConfig, UtGeometry, UtTables};
+use peloton::velo::{Velo, VeloBanks, VeloConfig, VeloSensors};
+use std::sync::Arc;
+
+/// Caches of a core of Zen 5: 48 KiB in 12 ways, and 1 MiB in 16 that callgrind takes for the last one.
+pub const CACHES: What = What {
+    child: "--stages-counted",
+    caches: &["--cache-sim=yes", "--D1=49152,12,64", "--LL=1048576,16,64"],
+};
+
+/// Slices of events, as many as a thread takes at once: raw banks and results of all are more than its caches hold.
+const SLICES: usize = 10;
+const EVENTS: usize = SLICES * SLICE_EVENTS;
+const HITS: u64 = 400_000;
+const LINE: u64 = 64;
+
+/// Stages in the order of the clock's laps, for one slice.
+type Laps = Vec<&'static str>;
+
+/// Each event's laps, event by event.
+fn by_event(laps: &[&'static str]) -> Laps {
+    laps.iter().copied().cycle().take(laps.len() * SLICE_EVENTS).collect()
+}
+
+fn velo() -> Laps {
+    [vec!["velo decode"], by_event(&["velo sort", "velo find", "velo fit"])].concat()
+}
+
+/// Two passes over both halves, a choice at the end of each, and the tracks handed out.
+fn scifi() -> Laps {
+    let (find, confirm) = ("scifi find", "scifi confirm");
+    let pass = [find, confirm, find, confirm, confirm];
+    let event = [&["scifi sort"], &pass[..], &pass[..], &[confirm]].concat();
+    [vec!["scifi decode"], by_event(&event)].concat()
+}
+
+/// The sequences on AVX2, which valgrind can run.
+pub fn all() -> Vec<Case> {
+    let level = Level::choose(Some(Isa::Avx2), None).expect("asked for by `print`");
+    let batches: Vec<RawBatch> = (0..SLICES)
+        .map(|slice| {
+            raw_events(&format!("sim:lhcb,events={SLICE_EVENTS},seed={}", 5000 + slice * SLICE_EVENTS))
+        })
+        .collect();
+    let batches = Arc::new(batches);
+    let velo_sequence = || {
+        let velo = Velo::new(level, VeloConfig::default()).expect("a sequence");
+        velo.with_sensors(Arc::new(VeloSensors::nominal()), VeloBanks::Auto)
+    };
+    let (geometry, tables) = (UtGeometry::nominal(), UtTables::nominal());
+    let ut = Arc::new(UtDetector { geometry, tables, polarity: POLARITY });
+    let fibres = Arc::new(SciFiGeometry::nominal());
+    let scifi_sequence = SciFi::new(level, SciFiConfig::default(), fibres, POLARITY).expect("a sequence");
+    let bending = Bending::nominal(POLARITY);
+    let velo_ut = VeloUt::new(velo_sequence(), ut.clone(), UtConfig::default()).expect("a sequence");
+    let long_ut = LongUt::new(velo_sequence(), ut, scifi_sequence, LongConfig::default(), bending);
+    let in_ut = by_event(&["ut decode", "ut windows", "ut tracklets"]);
+    vec![
+        case(velo_ut, [velo(), vec!["ut decode"], in_ut].concat(), &batches),
+        case(
+            long_ut.expect("a sequence"),
+            [velo(), vec!["ut decode"], scifi(), by_event(&["match"])].concat(),
+            &batches,
+        ),
+        pixels(level, HITS),
+    ]
+}
+
+fn case<S>(sequence: S, stages: Laps, batches: &Arc<Vec<RawBatch>>) -> Case
+where
+    S: Sequence<Batch = RawBatch, Output: Default, Workspace: 'static> + 'static,
+{
+    let (engine, batches) = (Engine::new(sequence), batches.clone());
+    let (mut workspace, mut results) = (engine.workspace(), Outcome::<S::Output>::default());
+    let work = move || {
+        for batch in batches.iter() {
+            engine.try_run(S::view(batch), &mut workspace, &mut results).expect("raw banks");
+        }
+    };
+    Case { name: S::NAME.into(), stages, work: Box::new(work) }
+}
+
+/// Counts and prints the table.
+pub fn print() -> Result<(), String> {
+    Level::choose(Some(Isa::Avx2), None).map_err(|e| e.to_string())?;
+    let costs = count(CACHES)?;
+    println!(
+        "preset best, AVX2, caches of 48 KiB and 1 MiB: per event, of {EVENTS} simulated ones; per pixel hit, of {HITS}"
+    );
+    println!(
+        "| {:<24} | instructions | bytes into the first cache | from beyond the second |",
+        "sequence, stage"
+    );
+    println!("|{0:-<26}|{0:->14}|{0:->28}|{0:->24}|", "");
+    for (name, Cost { instructions, lines: [first, second] }) in costs {
+        let items = if name.starts_with("timepix") { HITS } else { EVENTS as u64 };
+        let [instructions, first, second] =
+            [instructions, first * LINE, second * LINE].map(|sum| sum / items);
+        println!("| {name:<24} | {instructions:>12} | {first:>26} | {second:>22} |");
+    }
+    Ok(())
+}
