@@ -7,9 +7,9 @@ use super::pair_network::PAIRS;
 use super::pair_ut_network::PAIRS_UT;
 use super::select::{COMPARED_Z, Selected};
 use crate::event::{Column, SciFiTracks, SearchedLines};
-use crate::simd::Gang;
 use crate::simd::math::ln;
 use crate::simd::varying::{F32, Mask, U32};
+use crate::simd::{Gang, inlined};
 use crate::ut::Attached;
 use std::ops::Range;
 
@@ -60,7 +60,7 @@ impl Pairs {
     ) {
         (self.len, self.lanes) = (0, [0; 2]);
         for track in range {
-            let value = |value| F32::splat(g, value);
+            let value = inlined!(|value| F32::splat(g, value));
             let SearchedLines { x, y, tx, ty } = &scifi.searched;
             let [x, y, tx, ty] = [x[track], y[track], tx[track], ty[track]];
             let y = (COMPARED_Z - SCIFI_Z).mul_add(ty, y);
@@ -106,13 +106,13 @@ impl Pairs {
         if least <= 0.0 {
             return;
         }
-        let value = |value| F32::splat(g, value);
+        let value = inlined!(|value| F32::splat(g, value));
         for at in (0..self.len).step_by(G::LANES) {
             let inputs = self.inputs(g, config, selected, parts, at);
             let response = match ut {
                 None => PAIRS.response(inputs),
                 Some(ut) => {
-                    let load = |column: &Column<f32>| F32::load(g, &column.padded()[at..]);
+                    let load = inlined!(|column: &Column<f32>| F32::load(g, &column.padded()[at..]));
                     let [a, b, c, d, e, f, h, i, j, k, l] = inputs;
                     let (hits, distance) = (load(&ut.count), load(&ut.distance2).sqrt());
                     PAIRS_UT.response([a, b, c, d, e, f, h, i, j, k, l, hits, distance])
@@ -162,7 +162,8 @@ impl Pairs {
         at: usize,
     ) -> [F32<G>; 11] {
         let (lanes, none) = (Mask::first(g, self.len - at), U32::splat(g, 0));
-        let index = |column: &Column<u32>| lanes.select_u(U32::load(g, &column.padded()[at..]), none);
+        let index =
+            inlined!(|column: &Column<u32>| lanes.select_u(U32::load(g, &column.padded()[at..]), none));
         let (place, track) = (index(&self.place), index(&self.scifi));
         let behind = Behind::gather(g, scifi, track);
         let apart = Apart::new(g, config, &Before::gather(selected, place), &behind);
@@ -189,14 +190,14 @@ struct Before<G: Gang> {
 impl<G: Gang> Before<G> {
     #[inline(always)]
     fn load(g: G, selected: &Selected, at: usize) -> Self {
-        let load = |column: &Column<f32>| F32::load(g, &column.padded()[at..]);
+        let load = inlined!(|column: &Column<f32>| F32::load(g, &column.padded()[at..]));
         let Selected { x, y, z, tx, ty, .. } = selected;
         Self { x: load(x), y: load(y), z: load(z), tx: load(tx), ty: load(ty) }
     }
 
     #[inline(always)]
     fn gather(selected: &Selected, place: U32<G>) -> Self {
-        let load = |column: &Column<f32>| F32::gather(column, place);
+        let load = inlined!(|column: &Column<f32>| F32::gather(column, place));
         let Selected { x, y, z, tx, ty, .. } = selected;
         Self { x: load(x), y: load(y), z: load(z), tx: load(tx), ty: load(ty) }
     }
@@ -214,7 +215,7 @@ impl<G: Gang> Behind<G> {
     #[inline(always)]
     fn gather(g: G, scifi: &SciFiTracks, track: U32<G>) -> Self {
         let SearchedLines { x, y, tx, ty } = &scifi.searched;
-        let load = |column: &Column<f32>| F32::gather(column, track);
+        let load = inlined!(|column: &Column<f32>| F32::gather(column, track));
         let ty = load(ty);
         let y = F32::splat(g, COMPARED_Z - SCIFI_Z).mul_add(ty, load(y));
         Self { x: load(x), y, tx: load(tx), ty }
@@ -238,7 +239,7 @@ struct Apart<G: Gang> {
 impl<G: Gang> Apart<G> {
     #[inline(always)]
     fn new(g: G, config: &LongConfig, velo: &Before<G>, &Behind { x, y, tx, ty }: &Behind<G>) -> Self {
-        let value = |value| F32::splat(g, value);
+        let value = inlined!(|value| F32::splat(g, value));
         let (change_x, change_y) = (velo.tx - tx, velo.ty - ty);
         let change2 = change_x * change_x;
         let of_change =
@@ -262,7 +263,7 @@ impl<G: Gang> Apart<G> {
     /// Which pairs are within the windows.
     #[inline(always)]
     fn is_near(&self, g: G, config: &LongConfig) -> Mask<G> {
-        let within = |of: F32<G>, most: f32| of.abs().le(F32::splat(g, most));
+        let within = inlined!(|of: F32<G>, most: f32| of.abs().le(F32::splat(g, most)));
         within(self.change_x, config.max_change_tx)
             & within(self.change_y, config.max_change_ty)
             & within(self.distance_x, config.max_distance_x)

@@ -3,8 +3,8 @@
 
 use super::config::LongConfig;
 use crate::event::{Column, VeloTracks};
-use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
+use crate::simd::{Gang, inlined};
 use std::ops::Range;
 
 /// Where the acceptance is judged, and where y is compared, mm.
@@ -62,11 +62,11 @@ impl Selected {
         self.unsorted.reserve_total(range.len());
         self.unsorted_y.reserve_total(range.len());
         self.bucket.reserve_total(range.len());
-        let value = |value| F32::splat(g, value);
+        let value = inlined!(|value| F32::splat(g, value));
         let (beam, end) = (&velo.beam, &velo.end);
         let mut len = 0;
         for at in range.clone().step_by(G::LANES) {
-            let load = |column: &Column<f32>| F32::load(g, &column.padded()[at..]);
+            let load = inlined!(|column: &Column<f32>| F32::load(g, &column.padded()[at..]));
             let (tx, ty) = (load(&beam.tx), load(&beam.ty));
             let dz = value(UT_Z) - load(&beam.z);
             let (x, y) = (dz.mul_add(tx, load(&beam.x)), dz.mul_add(ty, load(&beam.y)));

@@ -2,8 +2,8 @@
 //! coefficients are minimax fits for the intervals named beside them; the stated errors are measured by the
 //! tests below against f64.
 
-use super::Gang;
 use super::varying::{F32, I32, U32};
+use super::{Gang, inlined};
 use std::f32::consts::{FRAC_2_PI, FRAC_PI_2, PI};
 
 /// What the f32 constants leave out of pi/2 and pi.
@@ -64,9 +64,9 @@ pub fn atan2<G: Gang>(y: F32<G>, x: F32<G>) -> F32<G> {
     let x_sign = x.to_bits() & top;
     let turned = (angle.to_bits() ^ steep.select_u(x_sign ^ top, x_sign)).as_f32();
     let left = x.to_bits().as_i32().lt(I32::splat(x.g, 0));
-    let axis = |steep_axis, left_axis| {
+    let axis = inlined!(|steep_axis, left_axis| {
         steep.select_f(splat(x, steep_axis), left.select_f(splat(x, left_axis), splat(x, 0.0)))
-    };
+    });
     let angle = axis(FRAC_PI_2, PI) + (turned + axis(FRAC_PI_2_REST, PI_REST));
     (angle.to_bits() | y.to_bits() & top).as_f32()
 }

@@ -17,7 +17,7 @@ pub mod varying;
 
 pub(crate) use backend::is_amd;
 pub use backend::{prefetch, set_default_float_mode, with_default_float_mode};
-pub(crate) use dispatch::kernels;
+pub(crate) use dispatch::{inlined, kernels};
 pub use gang::Gang;
 pub use isa::Isa;
 #[doc(hidden)]

@@ -11,8 +11,8 @@
 
 use super::layout::{BUCKET_BITS, BUCKET_WIDTH, BUCKETS, LEFT, LOWEST, ROW_STEP, ROWS, UtLayout};
 use crate::event::{Column, UT_GROUPS, UT_PLANES, UtBatch};
-use crate::simd::Gang;
 use crate::simd::varying::{F32, I32, Mask, U32};
+use crate::simd::{Gang, inlined};
 
 /// Buckets of a plane, and of all.
 const PLANE_CELLS: usize = ROWS * BUCKETS;
@@ -75,7 +75,7 @@ impl UtStore {
         lanes: Mask<G>,
         mut see: impl FnMut(U32<G>, Mask<G>),
     ) {
-        let whole = |value: u32| U32::splat(g, value);
+        let whole = inlined!(|value: u32| U32::splat(g, value));
         let [left, right] = near.x;
         let buckets = [bucket_of(g, left), bucket_of(g, right) + whole(1)];
         let [low, high] = near.y;
@@ -164,7 +164,7 @@ impl UtStore {
             let base = U32::splat(g, (plane * PLANE_CELLS) as u32);
             // What a gang writes beyond the plane is overwritten by the next one, or is padding.
             for at in (first..end).step_by(G::LANES) {
-                let load = |column: &Column<f32>| F32::load(g, &column.padded()[at..]);
+                let load = inlined!(|column: &Column<f32>| F32::load(g, &column.padded()[at..]));
                 let middle = (load(&hits.y_begin) + load(&hits.y_end)) * F32::splat(g, 0.5);
                 let cell = base + row_of(g, middle).shl::<BUCKET_BITS>() + bucket_of(g, load(&hits.x));
                 cell.store(&mut self.cell.padded_mut()[at - begin..]);

@@ -7,8 +7,8 @@ use crate::event::Column;
 use crate::scifi::config::SeedPass;
 use crate::scifi::index::{FAR, Index, NO_HIT, Nearest};
 use crate::scifi::layers::{SLOPE, UV_LAYERS, X_LAYERS, Z, Z_REFERENCE, bend};
-use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
+use crate::simd::{Gang, inlined};
 
 /// The y that a half covers: a little beyond the middle, and to the ends of the fibres, mm.
 const INNER: f32 = 2.0;
@@ -98,7 +98,7 @@ struct Layers {
 
 impl Layers {
     fn new() -> Self {
-        let z = |layer: usize| Z[X_LAYERS + layer];
+        let z = inlined!(|layer: usize| Z[X_LAYERS + layer]);
         Self {
             d: std::array::from_fn(|layer| (z(layer) - Z_REFERENCE) as f32),
             bend: std::array::from_fn(|layer| bend(z(layer) - Z_REFERENCE) as f32),
@@ -168,7 +168,7 @@ impl Ranges {
             let b = F32::gather(b.padded(), candidate);
             let c = F32::gather(c.padded(), candidate);
             for layer in 0..UV_LAYERS {
-                let value = |value| F32::splat(g, value);
+                let value = inlined!(|value| F32::splat(g, value));
                 let x = c.mul_add(value(layers.bend[layer]), b.mul_add(value(layers.d[layer]), a));
                 let slope = value(layers.slope[layer]);
                 let (from, to) = (slope.neg_mul_add(value(low), x), slope.neg_mul_add(value(high), x));
@@ -251,7 +251,7 @@ impl Trials {
         Start { track, first, mut need, windows }: Start<'_>,
         counts: &mut Occupancy,
     ) -> u32 {
-        let value = |value| F32::splat(g, value);
+        let value = inlined!(|value| F32::splat(g, value));
         let (one, none) = (U32::splat(g, 1), U32::splat(g, NO_HIT));
         let from = &windows[first];
         self.reserve(from.len);

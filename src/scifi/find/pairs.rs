@@ -5,8 +5,8 @@ use super::occupancy::Occupancy;
 use super::plan::Kind;
 use crate::event::Column;
 use crate::scifi::index::Index;
-use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
+use crate::simd::{Gang, inlined};
 
 /// Pairs of places in the index, and the middle hit that is looked at.
 #[derive(Debug, Default)]
@@ -39,7 +39,7 @@ impl<G: Gang> Chord<G> {
     /// Through a first and a last hit.
     #[inline(always)]
     pub(super) fn new(g: G, kind: &Kind, first: F32<G>, last: F32<G>) -> Self {
-        let value = |value| F32::splat(g, value);
+        let value = inlined!(|value| F32::splat(g, value));
         let tx = (last - first) * value(kind.per_length);
         let x = tx.neg_mul_add(value(kind.first_d), first);
         let x0 = tx.neg_mul_add(value(kind.first_z), first);
@@ -131,8 +131,8 @@ impl Pairs {
     /// Pairs and their middle hits.
     #[inline(always)]
     pub(super) fn load<G: Gang>(&self, g: G, at: usize) -> Triplet<G> {
-        let place = |column: &Column<u32>| U32::load(g, &column.padded()[at..]);
-        let x = |column: &Column<f32>| F32::load(g, &column.padded()[at..]);
+        let place = inlined!(|column: &Column<u32>| U32::load(g, &column.padded()[at..]));
+        let x = inlined!(|column: &Column<f32>| F32::load(g, &column.padded()[at..]));
         Triplet {
             first: place(&self.first),
             middle: place(&self.middle),

@@ -8,8 +8,8 @@ use crate::event::Column;
 use crate::scifi::config::SeedPass;
 use crate::scifi::index::{Index, NO_HIT, Nearest};
 use crate::scifi::layers::X_LAYERS;
-use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
+use crate::simd::{Gang, inlined};
 
 /// What a candidate with five hits pays.
 const FIVE_HITS: f32 = 10.0;
@@ -53,7 +53,7 @@ impl<G: Gang> Parabola<G> {
     /// Through a triplet.
     #[inline(always)]
     fn new(g: G, kind: &Kind, chord: &Chord<G>, middle: F32<G>) -> Self {
-        let value = |value| F32::splat(g, value);
+        let value = inlined!(|value| F32::splat(g, value));
         let bend = (chord.middle - middle) * value(kind.bend_of_sagitta);
         Self {
             at: bend.neg_mul_add(value(kind.x_of_bend), chord.x),

@@ -7,8 +7,8 @@
 use super::fit::{Track, field_integral};
 use super::{Beside, Line, MIDDLE, NONE, SLOPE, Tally};
 use crate::event::{Column, UT_PLANES, UtBatch};
-use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
+use crate::simd::{Gang, inlined};
 use crate::ut::config::LineConfig;
 use crate::ut::layout::UtLayout;
 use crate::ut::store::{Near, UtStore};
@@ -77,7 +77,7 @@ struct Course<G: Gang> {
 impl<G: Gang> Course<G> {
     #[inline(always)]
     fn new(g: G, layout: &UtLayout, line: Line<G>, bend: F32<G>) -> Self {
-        let real = |value: f32| F32::splat(g, value);
+        let real = inlined!(|value: f32| F32::splat(g, value));
         let [constant, part, square] = LineConfig::KINK;
         let part = line.ty.abs().mul_add(real(part), real(constant));
         let distance = (line.ty * line.ty).mul_add(real(square), part);
@@ -89,7 +89,7 @@ impl<G: Gang> Course<G> {
     /// A tolerance.
     #[inline(always)]
     fn tolerance(&self, g: G, [constant, part, least, most]: [f32; 4]) -> F32<G> {
-        let real = |value: f32| F32::splat(g, value);
+        let real = inlined!(|value: f32| F32::splat(g, value));
         self.inverse_p.mul_add(real(part), real(constant)).max(real(least)).min(real(most))
     }
 
@@ -108,7 +108,7 @@ impl<G: Gang> Course<G> {
     /// Where near hits of a plane can be.
     #[inline(always)]
     fn near(&self, g: G, layout: &UtLayout, plane: usize, tolerance: F32<G>) -> Near<G> {
-        let real = |value: f32| F32::splat(g, value);
+        let real = inlined!(|value: f32| F32::splat(g, value));
         let (z, depth) = (real(layout.z[plane]), real(layout.depth[plane]));
         let [x, y] = self.line.at(z);
         let middle = y.neg_mul_add(real(SLOPE[plane]), (z - self.kink).mul_add(self.turn, x));
@@ -205,25 +205,33 @@ impl Attached {
         tally: &mut Tally<G>,
     ) -> ([U32<G>; UT_PLANES], U32<G>) {
         let Self { store, slots, .. } = self;
-        let (whole, real) = (|value: u32| U32::splat(g, value), |value: f32| F32::splat(g, value));
+        let whole = inlined!(|value: u32| U32::splat(g, value));
+        let real = inlined!(|value: f32| F32::splat(g, value));
         let (mut counts, mut lost) = ([whole(0); UT_PLANES], whole(0));
         for (plane, found) in counts.iter_mut().enumerate() {
             let tolerance = course.tolerance(g, FIRST[plane]);
             let near = course.near(g, layout, plane, tolerance);
             let slot = U32::iota(g).shl::<TRACK_BITS>() + whole((plane << SLOT_BITS) as u32);
             let mut count = whole(0);
-            store.visit(g, layout, &near, lanes, |hit, on| {
-                tally.step(on);
-                let [x0, z, low, high] = F32::gather_records(store.hits.padded(), hit);
-                let [x, y] = course.line.at(z);
-                let here = Beside { d: y.mul_add(real(SLOPE[plane]), x0) - x, z };
-                let reaches = (low - real(Y_TOLERANCE)).le(y) & y.le(high + real(Y_TOLERANCE));
-                let good = on & reaches & course.distance(&here, course.turn).abs().le(tolerance);
-                let fits = good & count.lt(whole(SLOTS as u32));
-                lost = lost.count(good.and_not(fits));
-                hit.scatter(slots, slot + count, fits);
-                count = count.count(fits);
-            });
+            store.visit(
+                g,
+                layout,
+                &near,
+                lanes,
+                #[inline(always)]
+                |hit, on| {
+                    tally.step(on);
+                    let [x0, z, low, high] = F32::gather_records(store.hits.padded(), hit);
+                    let [x, y] = course.line.at(z);
+                    let here = Beside { d: y.mul_add(real(SLOPE[plane]), x0) - x, z };
+                    let reaches = (low - real(Y_TOLERANCE)).le(y) & y.le(high + real(Y_TOLERANCE));
+                    let good = on & reaches & course.distance(&here, course.turn).abs().le(tolerance);
+                    let fits = good & count.lt(whole(SLOTS as u32));
+                    lost = lost.count(good.and_not(fits));
+                    hit.scatter(slots, slot + count, fits);
+                    count = count.count(fits);
+                },
+            );
             *found = count;
         }
         (counts, lost)
@@ -238,8 +246,9 @@ impl Attached {
         counts: [U32<G>; UT_PLANES],
         tally: &mut Tally<G>,
     ) -> Hits<G> {
-        let whole = |value: u32| U32::splat(g, value);
-        let slot = |plane: usize| U32::iota(g).shl::<TRACK_BITS>() + whole((plane << SLOT_BITS) as u32);
+        let whole = inlined!(|value: u32| U32::splat(g, value));
+        let slot =
+            inlined!(|plane: usize| U32::iota(g).shl::<TRACK_BITS>() + whole((plane << SLOT_BITS) as u32));
         let mut best = Hits::none(g, FAR);
         for first in 0..FIRST_PLANES {
             let mut number = whole(0);
@@ -277,7 +286,8 @@ impl Attached {
         found: &mut Hits<G>,
         tally: &mut Tally<G>,
     ) {
-        let (whole, turn) = (|value: u32| U32::splat(g, value), found.turn);
+        let whole = inlined!(|value: u32| U32::splat(g, value));
+        let turn = found.turn;
         let mut nearest = course.tolerance(g, NEXT[of.plane]);
         let (mut taken, mut next, mut number) = (whole(NONE), turn, whole(0));
         loop {

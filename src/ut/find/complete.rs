@@ -5,8 +5,8 @@ use super::fit::Track;
 use super::tracklet::{PLANES, Tracklet};
 use super::{Beside, Doublets, KINK, Line, MIDDLE, NONE, SLOT_BITS, Search, Tally, Tracks};
 use crate::event::UT_PLANES;
-use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
+use crate::simd::{Gang, inlined};
 use crate::ut::config::{UtChoice, UtConfig};
 use crate::ut::store::UtStore;
 
@@ -42,7 +42,7 @@ impl<G: Gang> Follow<'_, G> {
         tally: &mut Tally<G>,
     ) -> (Beside<G>, U32<G>) {
         let Self { g, store, tracks, line, angle, tolerance } = self;
-        let whole = |value: u32| U32::splat(*g, value);
+        let whole = inlined!(|value: u32| U32::splat(*g, value));
         let count = lanes.select_u(U32::gather(&tracks.counts, plane.place), whole(0));
         let slot = plane.place.shl::<SLOT_BITS>();
         let mut found = (from, whole(NONE));
@@ -75,7 +75,7 @@ pub(super) fn complete<G: Gang>(
     doublets: &mut Doublets,
 ) -> Tally<G> {
     let Search { config, layout, .. } = search;
-    let whole = |value: u32| U32::splat(g, value);
+    let whole = inlined!(|value: u32| U32::splat(g, value));
     let Doublets { row: rows, backward, hits, count: counts, chi2: chi2s, kick: kicks, len } = doublets;
     let [firsts, seconds, thirds, fourths] = hits;
     for column in [&mut *seconds, fourths, counts] {
@@ -128,7 +128,7 @@ pub(super) fn complete<G: Gang>(
 #[inline(always)]
 fn fit_kick<G: Gang>(g: G, config: &UtConfig, line: &Line<G>, tracklet: &Tracklet<G>) -> [F32<G>; 2] {
     let Tracklet { hits, slope, weight, has } = tracklet;
-    let real = |value: f32| F32::splat(g, value);
+    let real = inlined!(|value: f32| F32::splat(g, value));
     let lever = real(0.001 * (KINK - MIDDLE));
     let per_mm = real(1.0) / (real(KINK) - line.z);
     let per_error = real(1.0 / config.velo_slope_error);
@@ -160,7 +160,7 @@ fn fit_kick<G: Gang>(g: G, config: &UtConfig, line: &Line<G>, tracklet: &Trackle
         chi2 = (weight[role] * rest).mul_add(rest, chi2);
     }
     let freedom = U32::splat(g, 1).count(has[0]).count(has[1]).as_i32().to_f32();
-    let sine = |t: F32<G>| t * t.mul_add(t, real(1.0)).sqrt();
+    let sine = inlined!(|t: F32<G>| t * t.mul_add(t, real(1.0)).sqrt());
     let (before, behind) = (line.tx + bend, t.mul_add(real(0.001), line.tx));
     [chi2 / freedom, sine(before) - sine(behind)]
 }

@@ -4,8 +4,8 @@
 
 use super::complete::{Follow, PlaneOf};
 use super::{Beside, Doublets, Line, NONE, SLOPE, SLOT_BITS, Search, Tally, Tracks};
-use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
+use crate::simd::{Gang, inlined};
 use crate::ut::config::UtChoice;
 use crate::ut::store::UtStore;
 
@@ -22,7 +22,7 @@ pub(super) fn doublets<G: Gang>(
     found: &mut Doublets,
 ) -> Tally<G> {
     let Search { config, layout, .. } = search;
-    let whole = |value: u32| U32::splat(g, value);
+    let whole = inlined!(|value: u32| U32::splat(g, value));
     let Tracks { line: lines, slots, counts, rows, .. } = tracks;
     let Doublets { row: row_of, backward, hits: [firsts, _, thirds, _], len, .. } = found;
     let most = rows.len() * config.candidates as usize;

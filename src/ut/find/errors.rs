@@ -10,8 +10,8 @@
 use super::MIDDLE;
 use super::tracklet::Tracklet;
 use crate::event::UT_PLANES;
-use crate::simd::Gang;
 use crate::simd::varying::F32;
+use crate::simd::{Gang, inlined};
 use crate::ut::layout::{TWO_PLANES, UtLayout};
 
 /// What is known before the hits are: where the Velo track meets their line, m behind the middle of the UT, how
@@ -129,7 +129,7 @@ impl<G: Gang> Errors<G> {
         measure: &Measure<G>,
         behind: [F32<G>; 3],
     ) -> Self {
-        let real = |value: f32| F32::splat(g, value);
+        let real = inlined!(|value: f32| F32::splat(g, value));
         let (milli, zero) = (real(0.001), real(0.0));
         let Before { lever, meeting, .. } = before;
         let Measure { change, turn, half, bends: [bend_x, bend_t] } = measure;
@@ -170,7 +170,7 @@ impl<G: Gang> Errors<G> {
     /// With the covariance of the Velo track (of x, of x and its slope, of the slope), and scattering at this q/p, c/GeV.
     #[inline(always)]
     pub(super) fn with(&self, g: G, layout: &UtLayout, velo: [F32<G>; 3], qop: F32<G>) -> Covariance<G> {
-        let real = |value: f32| F32::splat(g, value);
+        let real = inlined!(|value: f32| F32::splat(g, value));
         let [xx, xt, tt] = velo;
         let qop2 = qop * qop;
         let far = self.meets - real(layout.velo_z);

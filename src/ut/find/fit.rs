@@ -8,9 +8,9 @@ use super::output::{Fitted, append};
 use super::tracklet::Tracklet;
 use super::{Beside, Line, MIDDLE, NONE, Search, UtFindWorkspace};
 use crate::event::{UT_PLANES, VeloUtTracks};
-use crate::simd::Gang;
 use crate::simd::math::ln;
 use crate::simd::varying::{F32, I32, Mask, U32};
+use crate::simd::{Gang, inlined};
 use crate::ut::config::{LineConfig, UtChoice, UtConfig};
 use crate::ut::layout::{TWO_PLANES, UtLayout};
 
@@ -52,7 +52,7 @@ pub(super) fn fit<G: Gang>(
 ) {
     let UtFindWorkspace { store, tracks, doublets, chosen, .. } = workspace;
     let Search { config, layout, .. } = search;
-    let whole = |value: u32| U32::splat(g, value);
+    let whole = inlined!(|value: u32| U32::splat(g, value));
     for at in (0..chosen.len()).step_by(G::LANES) {
         let lanes = Mask::first(g, chosen.len() - at);
         let doublet = lanes.select_u(U32::load(g, &chosen.padded()[at..]), whole(0));
@@ -133,7 +133,7 @@ impl<G: Gang> Solution<G> {
 impl<G: Gang> Track<G> {
     #[inline(always)]
     pub(super) fn new(g: G, layout: &UtLayout, line: Line<G>) -> Self {
-        let real = |value: f32| F32::splat(g, value);
+        let real = inlined!(|value: f32| F32::splat(g, value));
         let field = field_integral(g, layout, &line);
         let none = field.abs().lt(real(MIN_FIELD));
         let ty2 = line.ty * line.ty;
@@ -151,13 +151,13 @@ impl<G: Gang> Track<G> {
     /// The fit of LHCb's program: with the kink far behind where lines meet, and an error that covers this.
     #[inline(always)]
     fn fit_kick(&self, g: G, layout: &UtLayout, tracklet: &Tracklet<G>, kick: F32<G>) -> Fitted<G> {
-        let real = |value: f32| F32::splat(g, value);
+        let real = inlined!(|value: f32| F32::splat(g, value));
         let Self { line, one, ty2, per_kick } = self;
         let zero = real(0.0);
         let kink = ty2.mul_add(ty2.mul_add(real(KINK[2]), real(KINK[1])), real(KINK[0]));
         let lever = (kink - real(MIDDLE)) * real(0.001);
         let inverse_p = (kick * *per_kick).abs().max(real(MIN_INVERSE)) * one.sqrt();
-        let error = |[constant, part]: [f32; 2]| inverse_p.mul_add(real(part), real(constant));
+        let error = inlined!(|[constant, part]: [f32; 2]| inverse_p.mul_add(real(part), real(constant)));
         let (scattering, resolution) = (error(SCATTERING), error(RESOLUTION));
         let meeting = real(1.0) / scattering.mul_add(scattering, resolution * resolution);
         let solution = Solution::new(g, tracklet, &Before { lever, meeting, offset: zero });
@@ -192,11 +192,11 @@ impl<G: Gang> Track<G> {
     /// Where the lines of hits meet the Velo track, and how well; `inverse_p` in 1/GeV.
     #[inline(always)]
     fn meeting(&self, g: G, of: &LineConfig, inverse_p: F32<G>) -> Before<G> {
-        let real = |value: f32| F32::splat(g, value);
-        let weight = |[constant, part]: [f32; 2]| {
+        let real = inlined!(|value: f32| F32::splat(g, value));
+        let weight = inlined!(|[constant, part]: [f32; 2]| {
             let error = inverse_p * real(part);
             real(1.0) / error.mul_add(error, real(constant * constant))
-        };
+        });
         let [constant, part, square] = of.kink;
         let part = self.line.ty.abs().mul_add(real(part), real(constant));
         let distance = self.ty2.mul_add(real(square), part);
@@ -210,7 +210,7 @@ impl<G: Gang> Track<G> {
     /// What a tracklet costs by itself, and the slope of its line per m.
     #[inline(always)]
     pub(super) fn cost(&self, g: G, config: &UtConfig, tracklet: &Tracklet<G>) -> [F32<G>; 2] {
-        let real = |value: f32| F32::splat(g, value);
+        let real = inlined!(|value: f32| F32::splat(g, value));
         let of = &config.line;
         let none = real(0.0);
         let solution = Solution::new(g, tracklet, &Before { lever: none, meeting: none, offset: none });
@@ -233,7 +233,7 @@ impl<G: Gang> Track<G> {
     /// The fit with all that is known; `slope` is that of the line by itself.
     #[inline(always)]
     fn fit_line(&self, g: G, search: &Search<'_>, tracklet: &Tracklet<G>, slope: F32<G>) -> Fitted<G> {
-        let real = |value: f32| F32::splat(g, value);
+        let real = inlined!(|value: f32| F32::splat(g, value));
         let Search { config, layout, .. } = search;
         let before = self.meeting(g, &config.line, (slope * self.per_kick).abs());
         let solution = Solution::new(g, tracklet, &before);
@@ -267,7 +267,7 @@ impl<G: Gang> Track<G> {
     /// makes of this is taken out of the state.
     #[inline(always)]
     fn fitted(&self, g: G, layout: &UtLayout, tracklet: &Tracklet<G>, fit: &Fit<'_, G>) -> Fitted<G> {
-        let real = |value: f32| F32::splat(g, value);
+        let real = inlined!(|value: f32| F32::splat(g, value));
         let Fit { solution: Solution { x, t, offset, normal }, before, measure, qop, chi2, scale } = fit;
         let [line_x, line_y] = self.line.at(real(MIDDLE));
         let (zero, plane) = (real(0.0), real((TWO_PLANES - MIDDLE) * 0.001));
@@ -330,7 +330,7 @@ fn is_good<G: Gang>(
     fitted: &Fitted<G>,
     four: Mask<G>,
 ) -> Mask<G> {
-    let real = |value: f32| F32::splat(g, value);
+    let real = inlined!(|value: f32| F32::splat(g, value));
     let zero = real(0.0);
     let p = real(KICK_SCALE) / fitted.qop.abs();
     let pt = p * track.line.tx.mul_add(track.line.tx, track.ty2).sqrt();
@@ -343,7 +343,7 @@ fn is_good<G: Gang>(
     let left = side.lt(zero) & (in_beam & (zero - hole_x).lt(x) & x.lt(zero) | wide.lt(tx));
     let right = zero.lt(side) & (in_beam & zero.lt(x) & x.lt(hole_x) | tx.lt(zero - wide));
     let [three, all] = DISCRIMINANT;
-    let k = |of: usize| four.select_f(real(all[of]), real(three[of]));
+    let k = inlined!(|of: usize| four.select_f(real(all[of]), real(three[of])));
     let value = k(3).mul_add(ln(fitted.chi2), k(2).mul_add(ln(pt), k(1).mul_add(ln(p), k(0))));
     let good = enough & real(config.discriminant).le(value);
     if config.fiducial { good.and_not(left | right) } else { good }
@@ -352,7 +352,7 @@ fn is_good<G: Gang>(
 /// Integral of the field that tracks see up to the UT, T m: from the table, linear in each of its variables.
 #[inline(always)]
 pub(super) fn field_integral<G: Gang>(g: G, layout: &UtLayout, line: &Line<G>) -> F32<G> {
-    let real = |value: f32| F32::splat(g, value);
+    let real = inlined!(|value: f32| F32::splat(g, value));
     const LAST: [i32; 3] = [30, 10, 10];
     let zero = real(0.0);
     let steep = real(0.001).lt(line.ty.abs());

@@ -146,6 +146,7 @@ impl<G: Gang> Tally<G> {
         self.steps += 1;
     }
 
+    #[inline(always)]
     fn add_to(&self, g: G, stage: &mut StageCounter) {
         stage.lanes_active += u64::from(self.active.reduce_add(Mask::first(g, G::LANES)));
         stage.lanes_total += self.steps * G::LANES as u64;

@@ -2,8 +2,8 @@
 
 use super::{MIDDLE, Tracks};
 use crate::event::{Column, States, VeloTracks};
-use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
+use crate::simd::{Gang, inlined};
 
 /// Radius of the hole for the beam, mm, and the largest slopes.
 const HOLE: f32 = 33.0;
@@ -16,11 +16,11 @@ pub(super) fn select<G: Gang>(g: G, velo: &VeloTracks, event: usize, tracks: &mu
     let range = velo.of_event(event);
     let States { x, y, z, tx, ty, .. } = &velo.beam;
     let Tracks { number, line, .. } = tracks;
-    let real = |value: f32| F32::splat(g, value);
+    let real = inlined!(|value: f32| F32::splat(g, value));
     number.reserve_total(range.len());
     let mut kept = 0;
     for at in range.clone().step_by(G::LANES) {
-        let load = |column: &Column<f32>| F32::load(g, &column.padded()[at..]);
+        let load = inlined!(|column: &Column<f32>| F32::load(g, &column.padded()[at..]));
         let (tx, ty) = (load(tx), load(ty));
         let dz = real(MIDDLE) - load(z);
         let (x, y) = (dz.mul_add(tx, load(x)), dz.mul_add(ty, load(y)));

@@ -7,8 +7,8 @@
 
 use super::{Line, SLOPE, SLOT_BITS, SLOTS, Search, Tally, Tracks};
 use crate::event::{StageCounter, UT_PLANES};
-use crate::simd::Gang;
 use crate::simd::varying::{F32, I32, Mask, U32};
+use crate::simd::{Gang, inlined};
 use crate::ut::config::UtConfig;
 use crate::ut::layout::UtLayout;
 use crate::ut::store::{Near, UtStore};
@@ -68,7 +68,8 @@ pub(super) fn windows<G: Gang>(
     stage: &mut StageCounter,
 ) -> u64 {
     let Search { config, layout, .. } = search;
-    let (whole, real) = (|value: u32| U32::splat(g, value), |value: f32| F32::splat(g, value));
+    let whole = inlined!(|value: u32| U32::splat(g, value));
+    let real = inlined!(|value: f32| F32::splat(g, value));
     let Tracks { line: lines, slots, counts, rows, .. } = tracks;
     let count = lines.len();
     slots.set_len((count * UT_PLANES) << SLOT_BITS);
@@ -129,26 +130,33 @@ impl<G: Gang> Seek<'_, G> {
     fn hits(&mut self, g: G, window: &Window<G>, line: &Line<G>, lanes: Mask<G>, place: U32<G>) -> U32<G> {
         let Self { config, layout, store, .. } = *self;
         let plane = window.plane;
-        let whole = |value: u32| U32::splat(g, value);
+        let whole = inlined!(|value: u32| U32::splat(g, value));
         let inner = [plane, plane + 1].map(|plane| layout.plane_groups[plane] as u32);
         let slot = place.shl::<SLOT_BITS>();
         let mut count = whole(0);
-        store.visit(g, layout, &window.near(g, layout, line), lanes, |hit, on| {
-            self.tally.step(on);
-            let mut good = on & window.holds(F32::gather_records(store.hits.padded(), hit), line);
-            if config.sectors > 0 {
-                let group = U32::gather(&store.group, hit);
-                let ring = ring_of(g, group.as_i32(), window.own_group);
-                good = good
-                    & ring.lt(whole(config.sectors))
-                    & whole(inner[0]).lt(group)
-                    & group.lt(whole(inner[1] - 1));
-            }
-            let fits = good & count.lt(whole(SLOTS as u32));
-            self.lost = self.lost.count(good.and_not(fits));
-            hit.scatter(self.slots, slot + count, fits);
-            count = count.count(fits);
-        });
+        store.visit(
+            g,
+            layout,
+            &window.near(g, layout, line),
+            lanes,
+            #[inline(always)]
+            |hit, on| {
+                self.tally.step(on);
+                let mut good = on & window.holds(F32::gather_records(store.hits.padded(), hit), line);
+                if config.sectors > 0 {
+                    let group = U32::gather(&store.group, hit);
+                    let ring = ring_of(g, group.as_i32(), window.own_group);
+                    good = good
+                        & ring.lt(whole(config.sectors))
+                        & whole(inner[0]).lt(group)
+                        & group.lt(whole(inner[1] - 1));
+                }
+                let fits = good & count.lt(whole(SLOTS as u32));
+                self.lost = self.lost.count(good.and_not(fits));
+                hit.scatter(self.slots, slot + count, fits);
+                count = count.count(fits);
+            },
+        );
         if config.sectors > 0 && whole(1).lt(count).any() {
             order_by_ring(store, window.own_group, self.slots, slot, count);
         }
@@ -186,10 +194,10 @@ fn order_by_ring<G: Gang>(store: &UtStore, own: I32<G>, slots: &mut [u32], slot:
     for lane in 0..G::LANES {
         let (first, count) = (firsts[lane] as usize, counts[lane] as usize);
         let Some(hits) = slots.get_mut(first..first + count) else { continue };
-        let place = |hit: u32| {
+        let place = inlined!(|hit: u32| {
             let away = 2 * (store.group[hit as usize] as i32 - owns[lane] as i32);
             (away.max(-1 - away).max(0), store.number[hit as usize])
-        };
+        });
         // In place: nothing is allocated.
         for end in 1..hits.len() {
             let mut at = end;

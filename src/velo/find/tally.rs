@@ -28,6 +28,7 @@ impl<G: Gang> Tally<G> {
         self.vectors += u64::from(steps);
     }
 
+    #[inline(always)]
     pub(super) fn add_to(&self, g: G, counts: &mut FindCounts) {
         counts.lanes_active += u64::from(self.active.reduce_add(Mask::first(g, G::LANES)));
         counts.lanes_total += self.vectors * G::LANES as u64;
