@@ -3,8 +3,8 @@
 use arrow_schema::Field;
 use peloton::Status;
 use peloton::event::{
-    CylinderTracks, Kind, LongTracks, PixelClusters, Results, SCHEMA_VERSION, SciFiBatch, SciFiTracks,
-    UtBatch, VeloTracks, VeloUtTracks,
+    CylinderFits, CylinderTracks, Kind, LongTracks, PixelClusters, Results, SCHEMA_VERSION, SciFiBatch,
+    SciFiTracks, UtBatch, VeloTracks, VeloUtTracks,
 };
 use peloton::kalman::FitStatus;
 use peloton_io::output::timepix::{origin_fields, trigger_fields};
@@ -44,6 +44,7 @@ fn columns_have_one_name_each_and_say_what_they_are() {
     check::<SciFiTracks>();
     check::<LongTracks>();
     check::<CylinderTracks>();
+    check::<CylinderFits>();
     check::<PixelClusters>();
 }
 
@@ -91,6 +92,7 @@ fn document() -> String {
     sequence::<LongTracks>(&mut text, "long");
     text.push_str("\nThe sequence `long-ut` has the same columns.\n");
     sequence::<CylinderTracks>(&mut text, "cylinder");
+    sequence::<CylinderFits>(&mut text, "cylinder-fit");
     sequence::<PixelClusters>(&mut text, "timepix");
     beside(&mut text, "In files also", &origin_fields());
     beside(&mut text, "With `--trigger` also", &trigger_fields());
@@ -101,7 +103,7 @@ fn document() -> String {
     for status in Status::ALL {
         writeln!(text, "| {} | `{}` | {} |", status.code(), status.name(), status.meaning()).unwrap();
     }
-    text.push_str("\n## Codes of `fit` (sequence cylinder)\n\n| code | name |\n|---|---|\n");
+    text.push_str("\n## Codes of `fit` (sequences cylinder, cylinder-fit)\n\n| code | name |\n|---|---|\n");
     for status in FitStatus::ALL {
         writeln!(text, "| {} | `{}` |", status as u8, status.name()).unwrap();
     }

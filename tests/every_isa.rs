@@ -4,7 +4,8 @@ mod common;
 
 use common::{Sharing, hashes, hashes_on, hostile, samples, velo, velo_at};
 use peloton::cylinder::{
-    Builder, CylinderConfig, CylinderInput, CylinderWorkspace, SeedSource, fit_particles, reconstruct,
+    Builder, CylinderConfig, CylinderFitWorkspace, CylinderInput, CylinderWorkspace, SeedSource,
+    fit_particles, fit_tracks, reconstruct,
 };
 use peloton::event::{CylinderBatch, CylinderTracks, CylinderTruth, Hasher, Outcome, VeloBatch};
 use peloton::simd::{Isa, Level};
@@ -66,10 +67,12 @@ fn cylinder_events() {
                 assert!(out.tracks() > 200, "{level}, {builder}: {} tracks", out.tracks());
                 let mut fits = CylinderTracks::default();
                 fit_particles(level, &config, input, 0..2, &mut fits);
+                let mut given = Outcome::default();
+                fit_tracks(level, &config, input, 0..2, &mut CylinderFitWorkspace::default(), &mut given);
                 let mut hasher = Hasher::<CylinderTracks>::default();
                 hasher.update(&out);
                 let bits: Vec<u32> = fits.state.iter().flat_map(|c| c.iter().map(|x| x.to_bits())).collect();
-                (hasher.finish(), bits, fits.fit)
+                (hasher.finish(), bits, fits.fit, Hasher::of(&given.results))
             };
             let expected = on(Level::new(Isa::Scalar, 1).unwrap());
             for level in Level::usual() {

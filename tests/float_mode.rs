@@ -8,7 +8,7 @@ mod host_mode;
 use common::geometry::Detector;
 use common::{Sharing, best_level, data, hashes, hashes_on, simulated, velo};
 use host_mode::HostMode;
-use peloton::cylinder::{Cylinder, CylinderConfig, CylinderInput, fit_particles};
+use peloton::cylinder::{Cylinder, CylinderConfig, CylinderFit, CylinderInput, fit_particles};
 use peloton::engine::{Engine, Executor, Sequence, Sliced, Streaming};
 use peloton::event::{
     CylinderBatch, CylinderTracks, CylinderTruth, Hasher, Hashes, Layout, Outcome, PixelHits, RawBatch,
@@ -92,6 +92,8 @@ impl Inputs {
         all.extend(ways("scifi-hits", &Engine::new(SciFiHits::new(level, geometry.scifi.clone())), banks));
         let cylinder = Cylinder::new(level, CylinderConfig::best()).unwrap();
         all.extend(ways("cylinder", &Engine::new(cylinder), self.cylinder_input()));
+        let fit = CylinderFit::new(level, CylinderConfig::best()).unwrap();
+        all.extend(ways("cylinder-fit", &Engine::new(fit), self.cylinder_input()));
         all.push(("cylinder, fit of particles".into(), self.cylinder_fits()));
         for threads in [1, 2] {
             all.push((format!("timepix workers, {threads}"), of(self.of_workers(threads))));

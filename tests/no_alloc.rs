@@ -5,7 +5,8 @@ mod common;
 use common::geometry::Detector;
 use common::{best_level, data, read_raw, simulated, velo};
 use peloton::cylinder::{
-    Builder, CylinderConfig, CylinderInput, CylinderWorkspace, SeedSource, fit_particles, reconstruct,
+    Builder, CylinderConfig, CylinderFitWorkspace, CylinderInput, CylinderWorkspace, SeedSource,
+    fit_particles, fit_tracks, reconstruct,
 };
 use peloton::engine::{Engine, Pool, SLICE_EVENTS, Sequence, Sliced};
 use peloton::event::{
@@ -134,12 +135,15 @@ fn on_cylinders() {
         for seeds in [SeedSource::Truth, SeedSource::Hits] {
             let config = CylinderConfig { builder, seeds, ..CylinderConfig::best() };
             let (mut workspace, mut outcome) = (CylinderWorkspace::default(), Outcome::default());
+            let (mut refit, mut fits) = (CylinderFitWorkspace::default(), Outcome::default());
             let mut pass = || {
                 outcome.clear();
                 let input = CylinderInput { hits: &hits, seeds: &truth.particles };
                 let range = 0..hits.len();
                 reconstruct(level, &config, input, range, &mut workspace, &mut outcome);
                 fit_particles(level, &config, input, 0..hits.len(), &mut outcome.results);
+                fits.clear();
+                fit_tracks(level, &config, input, 0..hits.len(), &mut refit, &mut fits);
                 outcome.results.tracks()
             };
             let mut found = 0;

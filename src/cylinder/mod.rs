@@ -1,7 +1,8 @@
 //! Ten concentric cylinders in a field along their axis: the detector that the Kalman filter is proven on.
 //!
 //! Modules in data-flow order: [`geometry`], `index` (bin), `seeds`, `build`, `fit`. [`reconstruct`] runs them over a
-//! slice of events; [`fit_particles`] is the fit alone. Units are cm, GeV/c, T.
+//! slice of events; [`fit_particles`] is the fit alone, [`fit_tracks`] that of given tracks with a smoothed state at
+//! each hit (`refit`). Units are cm, GeV/c, T.
 
 pub(crate) mod build;
 mod config;
@@ -12,6 +13,7 @@ pub(crate) mod hit;
 pub(crate) mod index;
 #[cfg(feature = "reference")]
 pub mod reference;
+mod refit;
 mod run;
 pub(crate) mod seeds;
 mod sequence;
@@ -20,5 +22,6 @@ mod triplets;
 
 pub use config::{BinConfig, BuildConfig, Builder, CylinderConfig, FitConfig, SeedConfig, SeedSource};
 pub use helix::Helix;
+pub use refit::{CylinderFit, CylinderFitWorkspace, fit_tracks};
 pub use run::{CylinderInput, CylinderWorkspace, fit_particles, reconstruct};
 pub use sequence::{Cylinder, CylinderSample};

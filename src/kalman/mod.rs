@@ -32,7 +32,7 @@ pub use material::{noise, scatter};
 pub use plane::{PlaneState, to_plane};
 pub use radius::{RadiusJacobian, Step, step, to_radius};
 pub use sanity::{FitStatus, judge};
-pub use smooth::{Filtered, smooth};
+pub use smooth::{Filtered, carry_back, smooth};
 pub use start::{CylinderHit, Started, VertexState, from_three_hits, from_vertex};
 pub use state::{CylinderState, Output, axis, output, within_turn};
 pub use update::{Update, update};

@@ -56,6 +56,24 @@ pub fn smooth<G: Gang>(g: G, layer: &Filtered<G>, next: &CylinderState<G>) -> (C
     (out, sane)
 }
 
+/// [`smooth`] where nothing scatters: there is nothing to weigh then, and the smoothed state is the later one carried
+/// back by the inverse of the step, C_smoothed = F^-1 C_next F^-T. Neither the covariance nor the noise of `layer` counts.
+#[inline(always)]
+pub fn carry_back<G: Gang>(g: G, layer: &Filtered<G>, next: &CylinderState<G>) -> CylinderState<G> {
+    let back = inverse(g, &layer.jacobian);
+    let mut change = Matrix::<G, 5, 1>::splat(g, 0.0);
+    unroll!(I < 5; {
+        change.0[I][0] = next.p[I] - layer.predicted[I];
+    });
+    let change = multiply::<RadiusJacobian, G, 5, 5, 1>(g, &back, &change);
+    let mut out = layer.state;
+    out.c = similarity::<RadiusJacobian, G, 5, 5>(g, &back, &next.c);
+    unroll!(I < 5; {
+        out.p[I] = out.p[I] + change.0[I][0];
+    });
+    out
+}
+
 /// The inverse of a step: it has the same structure.
 #[inline(always)]
 fn inverse<G: Gang>(g: G, f: &Matrix<G, 5, 5>) -> Matrix<G, 5, 5> {

@@ -31,7 +31,8 @@ Of each sequence:
   peloton check --sequence scifi b.mdf --geometry geometry/ --tables
   peloton check --sequence long sim:lhcb,events=200 --report long.html
   peloton check --sequence timepix hits.t3pa           do all algorithms agree?
-  peloton check --sequence cylinder toy.bin.zst --builder best-hit")]
+  peloton check --sequence cylinder toy.bin.zst --builder best-hit
+  peloton check --sequence cylinder-fit sim:cylinder,tracks=1000")]
 pub struct Check {
     /// What counts as found. Velo tracks: json (the strict validator of the public JSON events) or lhcb (LHCb's track
     /// checker). Tracks of LHCbIDs made elsewhere (--tracks): also lhcb-ut, lhcb-seed, lhcb-long. The cylinder: cylinder

@@ -3,7 +3,9 @@
 
 use peloton::{Error, Result};
 use peloton_job::SequenceName;
-use peloton_job::SequenceName::{Cylinder, Long, LongUt, SciFi, SciFiHits, Timepix, Ut, Velo, VeloUt};
+use peloton_job::SequenceName::{
+    Cylinder, CylinderFit, Long, LongUt, SciFi, SciFiHits, Timepix, Ut, Velo, VeloUt,
+};
 
 /// Where a flag means something.
 struct Effect {
@@ -13,7 +15,7 @@ struct Effect {
 }
 
 const EVERY: &[SequenceName] = &SequenceName::ALL;
-const EVENTS: &[SequenceName] = &[Velo, VeloUt, Ut, SciFi, SciFiHits, Long, LongUt, Cylinder];
+const EVENTS: &[SequenceName] = &[Velo, VeloUt, Ut, SciFi, SciFiHits, Long, LongUt, Cylinder, CylinderFit];
 const RAW: &[SequenceName] = &[Velo, VeloUt, Ut, SciFi, SciFiHits, Long, LongUt];
 /// Those that end at tracks of LHCb.
 const TRACKS: &[SequenceName] = &[Velo, VeloUt, SciFi, Long, LongUt];
@@ -39,7 +41,7 @@ const EFFECTS: &[Effect] = &[
     effect("--max-bad", EVENTS, COUNTING),
     effect("--geometry", RAW, JOBS),
     effect("--velo-banks", &[Velo, VeloUt, Long, LongUt], JOBS),
-    effect("--preset", &[Velo, VeloUt, SciFi, Long, LongUt, Cylinder], JOBS),
+    effect("--preset", &[Velo, VeloUt, SciFi, Long, LongUt, Cylinder, CylinderFit], JOBS),
     effect("--gang", EVENTS, JOBS),
     effect("--slice", EVERY, JOBS),
     effect("--profile", EVERY, &["run", "check", "throughput", "compare", "display", "soak"]),

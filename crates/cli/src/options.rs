@@ -69,7 +69,7 @@ pub struct InputArgs {
 #[command(next_help_heading = "Computation")]
 pub struct ConfigArgs {
     /// What to reconstruct: velo, velo-ut, scifi, long, long-ut (tracks), ut, scifi-hits (hits of raw banks), timepix (clusters of
-    /// pixels), cylinder (tracks) [default: what the input is for, else velo]
+    /// pixels), cylinder (tracks), cylinder-fit (states of given tracks) [default: what the input is for, else velo]
     #[arg(long, value_name = "S")]
     pub sequence: Option<SequenceName>,
     /// Set of parameters, of all stages that have it: best, paper, paper-literal, forwarding, hlt1, hlt1-unrestricted [default: best]

@@ -36,7 +36,8 @@ Of each sequence:
   peloton run --sequence ut b.mdf --geometry geometry/ --output hits.parquet
   peloton run --sequence scifi-hits sim:lhcb,events=9 --output - | head -1
   peloton run --sequence timepix hits.tpx3 --output clusters.parquet
-  peloton run --sequence cylinder toy.bin.zst --builder standard")]
+  peloton run --sequence cylinder toy.bin.zst --builder standard
+  peloton run --sequence cylinder-fit toy.bin.zst --output fits.parquet")]
 pub struct Run {
     /// Write the results: .parquet (all columns: one row per event, or per cluster of pixels), .ndjson or .ndjson.zst (one
     /// object per line: an event with its numbers, status and tracks as lists of hit ids, or with the columns of its hits;

@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 
 const LHCB: &str = "sim:lhcb,events=3,seed=5";
 /// What has events to draw, with a simulation of it, and the detectors with hits.
-const SEQUENCES: [(&str, &str, &[&str]); 8] = [
+const SEQUENCES: [(&str, &str, &[&str]); 9] = [
     ("velo", "sim:velo,events=3,seed=5", &["Velo"]),
     ("velo-ut", LHCB, &["UT", "Velo"]),
     ("ut", LHCB, &["UT"]),
@@ -15,6 +15,7 @@ const SEQUENCES: [(&str, &str, &[&str]); 8] = [
     ("long", LHCB, &["SciFi", "Velo"]),
     ("long-ut", LHCB, &["SciFi", "UT", "Velo"]),
     ("cylinder", "sim:cylinder,events=3,tracks=40,seed=5", &["cylinder"]),
+    ("cylinder-fit", "sim:cylinder,events=3,tracks=40,seed=5", &["cylinder"]),
 ];
 
 fn peloton(arguments: &[&str]) -> Output {

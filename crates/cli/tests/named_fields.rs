@@ -40,6 +40,7 @@ fn every_sequence_names_all_its_columns() {
         ("scifi", "sim:lhcb,events=2,seed=4", "tracks"),
         ("long", "sim:lhcb,events=2,seed=4", "tracks"),
         ("cylinder", "sim:cylinder,events=2,tracks=20", "tracks"),
+        ("cylinder-fit", "sim:cylinder,events=2,tracks=20", "tracks"),
         ("ut", "sim:lhcb,events=2,seed=4", "hits"),
         ("scifi-hits", "sim:lhcb,events=2,seed=4", "hits"),
     ] {

@@ -9,7 +9,7 @@ const MEANINGS: &[(&str, &[(&str, &str)])] = &[
         &[
             (
                 "sequence",
-                "what is reconstructed: velo, velo-ut, scifi, long, long-ut, ut, scifi-hits, timepix, cylinder",
+                "what is reconstructed: velo, velo-ut, scifi, long, long-ut, ut, scifi-hits, timepix, cylinder, cylinder-fit",
             ),
             (
                 "preset",

@@ -4,8 +4,8 @@ use crate::SequenceName;
 use crate::sequence_name::with_all_sequences;
 use crate::system::System;
 use crate::systems::{
-    CylinderSystem, LongSystem, LongUtSystem, SciFiHitsSystem, SciFiSystem, TimepixSystem, UtSystem,
-    VeloSystem, VeloUtSystem,
+    CylinderFitSystem, CylinderSystem, LongSystem, LongUtSystem, SciFiHitsSystem, SciFiSystem, TimepixSystem,
+    UtSystem, VeloSystem, VeloUtSystem,
 };
 use peloton::engine::Stage;
 use peloton::simd::with_default_float_mode;

@@ -28,6 +28,8 @@ macro_rules! with_all_sequences {
             Timepix = "timepix": TimepixSystem,
             /// Hits of the cylinder detector to tracks with states.
             Cylinder = "cylinder": CylinderSystem,
+            /// Given tracks of the cylinder detector to smoothed states.
+            CylinderFit = "cylinder-fit": CylinderFitSystem,
         }
     };
 }

@@ -19,7 +19,7 @@ Config = Mapping[str, Any] | str | os.PathLike[str]
 class Options(TypedDict, total=False):
     """What every job takes beside its inputs; all keys may be left out.
 
-    sequence: velo, velo-ut, scifi, long, long-ut (tracks), ut, scifi-hits (hits), timepix (clusters), cylinder (tracks); without it
+    sequence: velo, velo-ut, scifi, long, long-ut (tracks), ut, scifi-hits (hits), timepix (clusters), cylinder (tracks), cylinder-fit (states); without it
         what the input is for, else velo.
     preset: best, paper, paper-literal, forwarding, hlt1, hlt1-unrestricted.
     isa, gang, threads, slice_events: how it is computed; results never depend on them. Without them, or with "auto",

@@ -26,7 +26,7 @@ def to_awkward(results: "Results") -> ak.Array:
         prefix = f"{levels[1]}_"
         columns = {field.name.removeprefix(prefix): flat[field.name] for field in inside}
         top[item] = _records(columns)
-        if {"qpt", "theta", "phi"} <= set(columns):
+        if {"qpt", "theta", "phi"} <= {field.name for field in inside if field.depth == 1}:
             top[item] = _with_momentum(top[item])
     array = ak.zip(top, depth_limit=1)
     array.attrs["units"] = units

@@ -6,6 +6,7 @@ from peloton import _native
 _OTHER = {
     "velo": "sim:velo,events=12,seed=3",
     "cylinder": "sim:cylinder,events=3,tracks=200,seed=2",
+    "cylinder-fit": "sim:cylinder,events=3,tracks=200,seed=2",
     "timepix": "sim:timepix,hits=20000,seed=4",
 }
 

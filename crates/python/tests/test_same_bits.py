@@ -33,7 +33,7 @@ def test_engines_in_batches(sequence, summary):
     config = {"cylinder": {"seeds": "hits"}} if sequence == "cylinder" else None
     flags = ["--seeds", "hits"] if sequence == "cylinder" else []
     expected = summary(source, "--sequence", sequence, *flags)
-    geometry = None if sequence in ("velo", "cylinder") else "nominal"
+    geometry = None if sequence in ("velo", "cylinder", "cylinder-fit") else "nominal"
     for threads in (1, 2):
         engine = peloton.Engine(sequence, threads=threads, geometry=geometry, config=config)
         for batch in (1, 3, 64):

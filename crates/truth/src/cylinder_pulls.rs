@@ -11,20 +11,20 @@ const PT_EDGES: [f64; 6] = [0.0, 1.0, 2.0, 4.0, 6.0, 8.0];
 
 /// Sums of a distribution.
 #[derive(Debug, Clone, Copy, Default)]
-struct Moments {
-    n: u64,
+pub(crate) struct Moments {
+    pub n: u64,
     sum: f64,
     square: f64,
 }
 
 impl Moments {
-    fn add(&mut self, value: f64) {
+    pub fn add(&mut self, value: f64) {
         self.n += 1;
         self.sum += value;
         self.square += value * value;
     }
 
-    fn mean(&self) -> f64 {
+    pub fn mean(&self) -> f64 {
         self.sum / self.n as f64
     }
 
@@ -107,7 +107,11 @@ impl CylinderPulls {
 
     /// Adds one track of a particle from `vertex`: x, y, z, charge / pT, phi, theta.
     pub fn track(&mut self, tracks: &CylinderTracks, track: usize, vertex: [f64; 6]) {
-        let state: [f64; CYLINDER_STATE] = tracks.state.each_ref().map(|column| f64::from(column[track]));
+        self.state(tracks.state.each_ref().map(|column| f64::from(column[track])), vertex);
+    }
+
+    /// Adds one state, as columns have it, of a particle from `vertex`.
+    pub fn state(&mut self, state: [f64; CYLINDER_STATE], vertex: [f64; 6]) {
         let radius = state[0];
         let Some(truth) = Helix::new(vertex, self.field).at_radius(radius) else { return };
         let [x, y, z] = truth.position;

@@ -8,6 +8,7 @@
 
 mod checker;
 mod cylinder;
+mod cylinder_fit_pulls;
 mod cylinder_pulls;
 mod cylinder_tables;
 mod efficiency;
@@ -29,6 +30,7 @@ mod velo_pulls;
 
 pub use checker::Checker;
 pub use cylinder::{CylinderCategory, CylinderChecker, CylinderReport};
+pub use cylinder_fit_pulls::{CylinderFitPulls, LayerPulls};
 pub use cylinder_pulls::{CylinderPulls, Pull, Resolution};
 pub use cylinder_tables::{CylinderBin, CylinderTable};
 pub use efficiency::{Counter, clopper_pearson};

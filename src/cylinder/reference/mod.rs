@@ -1,4 +1,4 @@
-//! The naive twin of seeds from truth, of all builders and of the fits: the same hit lists and states, bit by bit, from
+//! The naive twin of seeds from truth, of all builders and of all fits: the same hit lists and states, bit by bit, from
 //! loops over one seed and all hits of a layer.
 //!
 //! It shares nothing with the kernels but configuration and geometry, and imports nothing from `simd/`. What decides
@@ -7,6 +7,7 @@
 mod build;
 mod fit;
 mod layers;
+mod refit;
 
 use super::config::CylinderConfig;
 use super::geometry::{RADII, SEED_LAYERS};
@@ -14,6 +15,8 @@ use crate::event::{CYLINDER_LAYERS, CylinderEvent, CylinderSeeds, NO_HIT};
 use crate::kalman::reference::single::{State, to_radius};
 use crate::kalman::{CURVATURE_PER_TESLA, FitStatus};
 use layers::Layers;
+
+pub use refit::{FittedTrack, fit_tracks};
 
 /// A comparison that is flipped on purpose, to show that tests which compare with the kernels can fail.
 #[doc(hidden)]
@@ -25,6 +28,8 @@ pub enum Fault {
     Farthest,
     /// A candidate with exactly the allowed number of holes may have one more.
     HoleAtLimit,
+    /// States of given tracks are those of the filter alone.
+    FilteredOnly,
 }
 
 /// What becomes of a seed.

@@ -6,7 +6,7 @@ use super::*;
 type Row = (&'static [&'static str], &'static [&'static str], &'static [&'static str]);
 
 const COMMANDS: [&str; 6] = ["run", "check", "throughput", "tune", "compare", "display"];
-const SEQUENCES: [(&str, &str); 9] = [
+const SEQUENCES: [(&str, &str); 10] = [
     ("velo", VELO),
     ("velo-ut", RAW),
     ("ut", RAW),
@@ -16,11 +16,23 @@ const SEQUENCES: [(&str, &str); 9] = [
     ("long-ut", RAW),
     ("timepix", PIXELS),
     ("cylinder", CYLINDER),
+    ("cylinder-fit", CYLINDER),
 ];
-const EVERY: &[&str] =
-    &["velo", "velo-ut", "ut", "scifi", "scifi-hits", "long", "long-ut", "timepix", "cylinder"];
+const EVERY: &[&str] = &[
+    "velo",
+    "velo-ut",
+    "ut",
+    "scifi",
+    "scifi-hits",
+    "long",
+    "long-ut",
+    "timepix",
+    "cylinder",
+    "cylinder-fit",
+];
 const LHCB: &[&str] = &["velo", "velo-ut", "ut", "scifi", "scifi-hits", "long", "long-ut"];
-const EVENTS: &[&str] = &["velo", "velo-ut", "ut", "scifi", "scifi-hits", "long", "long-ut", "cylinder"];
+const EVENTS: &[&str] =
+    &["velo", "velo-ut", "ut", "scifi", "scifi-hits", "long", "long-ut", "cylinder", "cylinder-fit"];
 const COUNTING: &[&str] = &["run", "check", "throughput", "compare"];
 
 const FLAGS: &[Row] = &[
@@ -29,7 +41,11 @@ const FLAGS: &[Row] = &[
     (&["--max-bad", "3"], EVENTS, COUNTING),
     (&["--geometry", "nominal"], LHCB, &COMMANDS),
     (&["--velo-banks", "retina"], &["velo", "velo-ut", "long", "long-ut"], &COMMANDS),
-    (&["--preset", "best"], &["velo", "velo-ut", "scifi", "long", "long-ut", "cylinder"], &COMMANDS),
+    (
+        &["--preset", "best"],
+        &["velo", "velo-ut", "scifi", "long", "long-ut", "cylinder", "cylinder-fit"],
+        &COMMANDS,
+    ),
     (&["--gang", "auto"], EVENTS, &COMMANDS),
     (&["--slice", "2"], EVENTS, &COMMANDS),
     (
@@ -97,7 +113,7 @@ fn what_a_refusal_says() {
         (&["run", PIXELS, "--slice", "4"][..], "blocks of hits"),
         (
             &["run", PIXELS, "--preset", "paper"],
-            "--preset is for the sequences velo, velo-ut, scifi, long, long-ut, cylinder, and this is timepix",
+            "--preset is for the sequences velo, velo-ut, scifi, long, long-ut, cylinder, cylinder-fit, and this is timepix",
         ),
         (
             &["tune", VELO, "--max-bad", "2"],

@@ -245,7 +245,7 @@ fn count(fields: &mut Fields, field: &str, size: usize) -> Result<usize> {
 fn decode(place: &str, record: &[u8], batch: &mut CylinderBatch, truth: &mut CylinderTruth) -> Result<()> {
     let mut fields = Fields::new(place, record);
     let tracks = count(&mut fields, "tracks", TRACK)?;
-    let mut particles = vec![None; tracks];
+    let mut particles: Vec<Option<Particle>> = vec![None; tracks];
     for _ in 0..tracks {
         let mut track = Fields::new(place, fields.take("track", TRACK)?);
         let (label, particle) = read_track(&mut track)?;
@@ -288,13 +288,19 @@ fn decode(place: &str, record: &[u8], batch: &mut CylinderBatch, truth: &mut Cyl
         track.and_then(|track| u32::try_from(*track).ok()).filter(|track| (*track as usize) < tracks)
     };
     truth.particle_of.extend(records.iter().map(|record| owner(record).unwrap_or(NO_HIT)));
-    for particle in particles.into_iter().flatten() {
-        let (vertex, hits): ([f32; 6], [i32; CYLINDER_LAYERS]) = particle;
-        let place_of = |layer: usize| {
-            let hit = usize::try_from(hits[layer]).ok().map(|hit| starts[layer] + hit);
-            hit.filter(|hit| *hit < starts[layer + 1]).map_or(NO_HIT, |hit| hit as u32)
-        };
-        truth.particles.push(vertex, std::array::from_fn(place_of));
+    for (vertex, hits) in particles.into_iter().flatten() {
+        let mut places = [NO_HIT; CYLINDER_LAYERS];
+        for (layer, place) in places.iter_mut().enumerate() {
+            // Numbers below zero: none on this layer.
+            let Ok(hit) = usize::try_from(hits[layer]) else { continue };
+            let count = starts[layer + 1] - starts[layer];
+            if hit >= count {
+                let words = format!("a track has number {hit} on layer {layer}, which has {count}");
+                return Err(fields.wrong("hit of a track", &words));
+            }
+            *place = (starts[layer] + hit) as u32;
+        }
+        truth.particles.push(vertex, places);
     }
     Ok(())
 }

@@ -137,6 +137,7 @@ mod tests {
             (SequenceName::Velo, "sim:velo,events=7,seed=1", true),
             (SequenceName::Ut, "sim:lhcb,events=7,seed=1", true),
             (SequenceName::Cylinder, "sim:cylinder,events=7,tracks=20,seed=1", false),
+            (SequenceName::CylinderFit, "sim:cylinder,events=7,tracks=20,seed=1", false),
         ];
         for (sequence, input, has_truth) in sequences {
             let config = Config { sequence, ..Config::default() };

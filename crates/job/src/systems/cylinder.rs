@@ -76,6 +76,44 @@ impl Source<CylinderSample> for Numbered {
     }
 }
 
+/// Opens the inputs of a request: hits with their true particles.
+pub(super) fn open(request: &Request) -> Result<Box<dyn Source<CylinderSample>>> {
+    let names = inputs::names(request, "sim:cylinder,events=3,tracks=10000,seed=1");
+    let first = request.events.first as u64;
+    let source = match inputs::special(&names, &["sim:"])? {
+        Some(spec) => {
+            let count = request.events.count.map(|count| count as u64);
+            let sim = CylinderSim::new(spec.parse()?, first, count);
+            CylinderSource::Simulation(sim, request.config.thread_count())
+        }
+        None => {
+            let (sources, options) = (inputs::sources(&names), inputs::options(request, true));
+            CylinderReader::open(&sources, options).map(CylinderSource::Files)?
+        }
+    };
+    Ok(Box::new(Numbered(source, first)))
+}
+
+/// Refuses what a check of tracks of the cylinder detector does not know.
+pub(super) fn refuse(sequence: &str, options: &CheckOptions) -> Result<()> {
+    if let Some(CheckRules::Tracker(rules)) = options.rules {
+        let message = format!("--rules {rules} is not for the sequence {sequence}: its rules are cylinder");
+        return Err(Error::Config(message));
+    }
+    for (flag, is_given) in [("--losses", options.losses), ("--against", options.against.is_some())] {
+        if is_given {
+            return Err(Error::Config(format!("{flag} is not for the sequence {sequence}")));
+        }
+    }
+    Ok(())
+}
+
+/// Toy files hold the hits of a layer in the order of their particles: a farm sees them in none.
+pub(super) fn shuffle(batch: &mut CylinderSample) {
+    let all = 0..batch.hits.len();
+    cylinder_shuffle(&mut batch.hits, &mut batch.truth, all, SHUFFLE);
+}
+
 impl System for CylinderSystem {
     const NAME: &'static str = Cylinder::NAME;
     const STAGES: &'static [Stage] = Cylinder::STAGES;
@@ -85,20 +123,7 @@ impl System for CylinderSystem {
     type Context = ();
 
     fn open(request: &Request, _truth: bool, _host: Host<'_>) -> Result<Opened<Self>> {
-        let names = inputs::names(request, "sim:cylinder,events=3,tracks=10000,seed=1");
-        let first = request.events.first as u64;
-        let source = match inputs::special(&names, &["sim:"])? {
-            Some(spec) => {
-                let count = request.events.count.map(|count| count as u64);
-                let sim = CylinderSim::new(spec.parse()?, first, count);
-                CylinderSource::Simulation(sim, request.config.thread_count())
-            }
-            None => {
-                let (sources, options) = (inputs::sources(&names), inputs::options(request, true));
-                CylinderReader::open(&sources, options).map(CylinderSource::Files)?
-            }
-        };
-        Ok(Opened { source: Box::new(Numbered(source, first)), context: () })
+        Ok(Opened { source: open(request)?, context: () })
     }
 
     fn executor(request: &Request, config: &Config, (): &()) -> Result<Runs<Self>> {
@@ -150,15 +175,7 @@ impl System for CylinderSystem {
         options: &CheckOptions,
         _opened: &mut Opened<Self>,
     ) -> Result<Box<dyn Check<Self::Batch, Self::Results>>> {
-        if let Some(CheckRules::Tracker(rules)) = options.rules {
-            let message = format!("--rules {rules} is not for the sequence cylinder: its rules are cylinder");
-            return Err(Error::Config(message));
-        }
-        for (flag, is_given) in [("--losses", options.losses), ("--against", options.against.is_some())] {
-            if is_given {
-                return Err(Error::Config(format!("{flag} is not for the sequence cylinder")));
-            }
-        }
+        refuse(Self::NAME, options)?;
         Ok(Box::new(CylinderCheck {
             checker: CylinderChecker::default(),
             pulls: CylinderPulls::new(f64::from(request.config.cylinder.field)),
@@ -175,10 +192,8 @@ impl System for CylinderSystem {
         Ok(Box::new(GatherCylinder::new(f64::from(request.config.cylinder.field))))
     }
 
-    /// Toy files hold the hits of a layer in the order of their particles: here their order says nothing.
     fn prepare_for_measuring(batch: &mut CylinderSample) {
-        let all = 0..batch.hits.len();
-        cylinder_shuffle(&mut batch.hits, &mut batch.truth, all, SHUFFLE);
+        shuffle(batch);
     }
 
     /// Each stage and the fit of given particles (`fit_particles`), us per track on one thread, in the fastest round.

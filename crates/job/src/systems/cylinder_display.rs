@@ -3,7 +3,7 @@
 use crate::Sensor;
 use crate::display::{Gather, Gathered, Hit, Line, Momentum, Of, Part, Particle, Piece, Point, Track, Truth};
 use peloton::cylinder::{CylinderSample, Helix};
-use peloton::event::{CYLINDER_LAYERS, CylinderEvent, CylinderTracks, CylinderTruth, NO_HIT};
+use peloton::event::{CYLINDER_LAYERS, CylinderEvent, CylinderFits, CylinderTracks, CylinderTruth, NO_HIT};
 use peloton_truth::CylinderChecker;
 
 /// mm in a cm.
@@ -23,11 +23,11 @@ impl GatherCylinder {
         Self { field }
     }
 
-    fn track(&self, tracks: &CylinderTracks, track: usize, hits: &[Hit]) -> Track {
-        let own: Vec<_> = tracks.hits_of(track).iter().map(|&hit| hit as usize).collect();
+    /// A track by its hits and the state at the innermost one: radius and parameters.
+    fn track(&self, own: &[u32], state: [f32; 6], hits: &[Hit]) -> Track {
+        let own: Vec<_> = own.iter().map(|&hit| hit as usize).collect();
         let points: Vec<Point> = own.iter().filter_map(|&hit| hits.get(hit)).map(Hit::middle).collect();
-        let [radius, azimuth, z, qpt, phi, theta] =
-            [0, 1, 2, 3, 4, 5].map(|column| f64::from(tracks.state[column][track]));
+        let [radius, azimuth, z, qpt, phi, theta] = state.map(f64::from);
         let start = [radius * azimuth.cos(), radius * azimuth.sin(), z, qpt, phi, theta];
         let end = points.iter().map(|p| p[0].hypot(p[1]) / MM_PER_CM).fold(radius, f64::max);
         let pt = 1.0 / qpt.abs();
@@ -40,6 +40,24 @@ impl GatherCylinder {
             momentum: p.is_finite().then_some(Momentum { p, pt, qop: qpt.signum() / p }),
             ..Track::default()
         }
+    }
+
+    /// An event with its tracks: the hits of each, and its state.
+    fn gathered<'a>(
+        &self,
+        batch: &CylinderSample,
+        number: usize,
+        tracks: impl Iterator<Item = (&'a [u32], [f32; 6])> + Clone,
+    ) -> Gathered {
+        let event = batch.hits.event(number);
+        let hits: Vec<Hit> = (0..event.len()).map(|hit| point(&event, hit)).collect();
+        let mut checker = CylinderChecker::default();
+        checker.event(&batch.hits, &batch.truth, number, tracks.clone().map(|(hits, _)| hits));
+        let tracks = tracks.map(|(own, state)| self.track(own, state, &hits)).collect();
+        let first = batch.truth.particles.start[number] as usize;
+        let end = batch.truth.particles.start[number + 1] as usize;
+        let particles = (first..end).map(|at| particle(&batch.truth, at, at - first, &hits)).collect();
+        Gathered { hits, tracks, truth: Some(Truth { particles, matches: checker.last_event().clone() }) }
     }
 }
 
@@ -60,17 +78,27 @@ impl Gather<CylinderSample, CylinderTracks> for GatherCylinder {
     }
 
     fn event(&mut self, of: &Of<'_, CylinderSample, CylinderTracks>) -> Gathered {
-        let (batch, number) = (&of.chunk.batch, of.number);
-        let event = batch.hits.event(number);
-        let hits: Vec<Hit> = (0..event.len()).map(|hit| point(&event, hit)).collect();
-        let tracks = of.results.of_event(of.event).map(|track| self.track(of.results, track, &hits));
-        let tracks = tracks.collect();
-        let mut checker = CylinderChecker::default();
-        checker.event(&batch.hits, &batch.truth, number, of.results.hit_lists(of.event));
-        let first = batch.truth.particles.start[number] as usize;
-        let end = batch.truth.particles.start[number + 1] as usize;
-        let particles = (first..end).map(|at| particle(&batch.truth, at, at - first, &hits)).collect();
-        Gathered { hits, tracks, truth: Some(Truth { particles, matches: checker.last_event().clone() }) }
+        let found = of.results;
+        let state = |track: usize| [0, 1, 2, 3, 4, 5].map(|column| found.state[column][track]);
+        let tracks = found.of_event(of.event).map(|track| (found.hits_of(track), state(track)));
+        self.gathered(&of.chunk.batch, of.number, tracks)
+    }
+}
+
+impl Gather<CylinderSample, CylinderFits> for GatherCylinder {
+    fn sensors(&self) -> Vec<Sensor> {
+        Sensor::of_cylinder().collect()
+    }
+
+    fn event(&mut self, of: &Of<'_, CylinderSample, CylinderFits>) -> Gathered {
+        let found = of.results;
+        let state = |track: usize| {
+            let first = found.hit_start[track] as usize;
+            // A track without hits has no state either.
+            [0, 1, 2, 3, 4, 5].map(|column| found.state[column].get(first).copied().unwrap_or(f32::NAN))
+        };
+        let tracks = found.of_event(of.event).map(|track| (found.hits_of(track), state(track)));
+        self.gathered(&of.chunk.batch, of.number, tracks)
     }
 }
 

@@ -3,6 +3,7 @@
 mod banks;
 mod cylinder;
 mod cylinder_display;
+mod cylinder_fit;
 mod device;
 pub mod inputs;
 mod long;
@@ -16,6 +17,7 @@ mod velo;
 mod velo_ut;
 
 pub use cylinder::CylinderSystem;
+pub use cylinder_fit::CylinderFitSystem;
 pub use long::{LongSystem, LongUtSystem};
 pub use over_banks::Rows;
 pub use raw::is_named_mdf;

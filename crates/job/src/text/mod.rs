@@ -9,5 +9,8 @@ mod words;
 pub use jobs::{compared, throughput, tuned};
 pub use plan::{manifest, part};
 pub use summary::summary;
-pub use truth::{cylinder, cylinder_tables, losses, momenta, stage_losses, state_pulls, tables, velo_pulls};
+pub use truth::{
+    cylinder, cylinder_fit, cylinder_fit_tables, cylinder_tables, losses, momenta, stage_losses, state_pulls,
+    tables, velo_pulls,
+};
 pub use words::{count, grouped, percent, rate, table};

@@ -2,8 +2,8 @@
 
 use super::words::{axis, edge, percent, table};
 use peloton_truth::{
-    CheckReport, CylinderBin, CylinderCategory, CylinderReport, Loss, LossReport, MomentumReport, Pull,
-    Resolution, StageLoss, StatePull, VeloPullReport,
+    CheckReport, CylinderBin, CylinderCategory, CylinderReport, LayerPulls, Loss, LossReport, MomentumReport,
+    Pull, Resolution, StageLoss, StatePull, VeloPullReport,
 };
 
 /// Efficiencies and ghost rates in bins.
@@ -173,6 +173,28 @@ pub fn cylinder(check: &CylinderReport, pulls: &[Pull]) -> String {
 /// Lengths of tracks, and resolutions.
 pub fn cylinder_tables(check: &CylinderReport, bins: &[Resolution]) -> String {
     lengths(check) + &cylinder_bins(check) + &resolutions(bins)
+}
+
+/// Pulls of smoothed states, layer by layer.
+pub fn cylinder_fit(layers: &[LayerPulls]) -> String {
+    let mut heads = vec!["layer".into(), "tracks".into()];
+    let pulls = layers.first().map_or(&[][..], |layer| &layer.pulls);
+    heads.extend(pulls.iter().map(|pull| format!("{}: mean, width", pull.parameter)));
+    heads.extend(["chi2 filtered", "smoothed"].map(String::from));
+    let mut rows = vec![heads];
+    for LayerPulls { layer, chi2_filtered, chi2_smoothed, pulls, .. } in layers {
+        let tracks = pulls.first().map_or(0, |pull| pull.tracks);
+        let mut row = vec![layer.to_string(), tracks.to_string()];
+        row.extend(pulls.iter().map(|pull| format!("{:+.4} {:.4}", pull.mean, pull.width)));
+        row.extend([chi2_filtered, chi2_smoothed].map(|chi2| format!("{chi2:.3}")));
+        rows.push(row);
+    }
+    format!("pulls of the smoothed states\n{}", table(&rows))
+}
+
+/// Resolutions of smoothed states, layer by layer.
+pub fn cylinder_fit_tables(layers: &[LayerPulls]) -> String {
+    layers.iter().map(|layer| format!("\nlayer {}{}", layer.layer, resolutions(&layer.resolutions))).collect()
 }
 
 /// Efficiency, clones and fakes against pT and eta.

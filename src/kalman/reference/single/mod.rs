@@ -2,12 +2,14 @@
 //! every gang can be compared with it bit by bit. It imports nothing from `simd/`.
 
 mod maths;
+mod smooth;
 mod start;
 mod written;
 
 use maths::{atan_tail, fma, max};
 
 pub use maths::{atan2, sincos, within_turn};
+pub use smooth::{Filtered, carry_back, noise, smooth};
 pub use start::{from_three_hits, from_vertex};
 pub use written::{judge, written};
 
@@ -84,8 +86,17 @@ fn arc(reach: f32, half_curvature: f32) -> [f32; 5] {
     ]
 }
 
+/// The derivatives of a step to another cylinder: `None` where they are 0.
+pub type Derivatives = [[Option<f32>; 5]; 5];
+
 /// The state on another cylinder, if the track gets there.
 pub fn to_radius(state: &State, field: f32, radius: f32) -> (State, bool) {
+    let (state, _, reached) = step(state, field, radius);
+    (state, reached)
+}
+
+/// The state on another cylinder, the derivatives, and whether the track gets there.
+pub fn step(state: &State, field: f32, radius: f32) -> (State, Derivatives, bool) {
     let [azimuth, z, k, q, slope] = state.p;
     let r = state.radius;
     let per_charge = 0.5 * field * fma(radius, radius, -(r * r));
@@ -119,7 +130,7 @@ pub fn to_radius(state: &State, field: f32, radius: f32) -> (State, bool) {
     let reached =
         inside(q, r) && inside(q_new, radius) && tau.abs() < 1.0 && tangent.abs() < 1.0 && 0.0 < turned;
     let p = [azimuth + change, fma(slope, length, z), k, q_new, slope];
-    (State { radius, p, c: similarity(&f, &state.c) }, reached)
+    (State { radius, p, c: similarity(&f, &state.c) }, f, reached)
 }
 
 /// Takes in a hit on the state's own cylinder, if there is one; its chi2, and whether the residual had a covariance.
@@ -161,14 +172,8 @@ pub fn update(state: &mut State, hit: Option<&Hit>) -> (f32, bool) {
 
 /// Adds what a layer of `thickness` radiation lengths does to the covariance.
 pub fn scatter(state: &mut State, thickness: f32) {
-    let [_, _, k, moment, slope] = state.p;
-    let axis = axis_of(state.radius, moment);
-    let steep2 = fma(slope, slope, 1.0);
-    let path = state.radius / axis;
-    let angle2 = 0.0136 * 0.0136 * thickness * k * k * path / steep2.sqrt();
-    let c = &mut state.c;
-    c[2][2] += angle2 * (k * slope * (k * slope));
-    c[3][3] += angle2 * (axis * axis * steep2);
-    c[4][2] += angle2 * (k * slope * steep2);
-    c[4][4] += angle2 * (steep2 * steep2);
+    let noise = noise(state, thickness);
+    for (i, j) in [(2, 2), (3, 3), (4, 2), (4, 4)] {
+        state.c[i][j] += noise[i][j];
+    }
 }

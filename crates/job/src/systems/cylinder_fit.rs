@@ -1,0 +1,159 @@
+//! Given tracks of the cylinder detector to smoothed states.
+
+use super::cylinder::{open, refuse, shuffle};
+use super::cylinder_display::GatherCylinder;
+use super::over_banks::pool;
+use crate::display::Gather;
+use crate::embed::{AnyEngine, Events};
+use crate::measured::Measured;
+use crate::summary::object;
+use crate::system::Runs;
+use crate::truth_output::TruthOutput;
+use crate::{Check, CheckOptions, Checked, Chunk, Config, Host, Opened, Request, Summary, System, text};
+use peloton::cylinder::{CylinderFit, CylinderSample};
+use peloton::engine::{Sequence, Sliced, Stage};
+use peloton::event::CylinderFits;
+use peloton::kalman::FitStatus;
+use peloton::{Error, Result};
+use peloton_io::input::Format;
+use peloton_truth::{CylinderChecker, CylinderFitPulls, EventRows};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+
+/// Given tracks of the cylinder detector to smoothed states: the tracks of files, with the hits that they name, and the
+/// particles of simulations.
+pub struct CylinderFitSystem;
+
+fn engine(config: &Config) -> Result<(CylinderFit, Config)> {
+    // Events are large: one at a time is enough, and shares them out evenly.
+    let with_slices = Config { slice_events: config.slice_events.or(Some(1)), ..config.clone() };
+    Ok((CylinderFit::new(config.level()?, config.cylinder.clone())?, with_slices))
+}
+
+impl System for CylinderFitSystem {
+    const NAME: &'static str = CylinderFit::NAME;
+    const STAGES: &'static [Stage] = CylinderFit::STAGES;
+
+    type Batch = CylinderSample;
+    type Results = CylinderFits;
+    type Context = ();
+
+    fn open(request: &Request, _truth: bool, _host: Host<'_>) -> Result<Opened<Self>> {
+        Ok(Opened { source: open(request)?, context: () })
+    }
+
+    fn executor(request: &Request, config: &Config, (): &()) -> Result<Runs<Self>> {
+        request.cpu_only(Self::NAME)?;
+        let (fit, config) = engine(config)?;
+        Ok(pool(fit, &config)?)
+    }
+
+    fn embed(request: &Request) -> Result<AnyEngine> {
+        let (fit, config) = engine(&request.config)?;
+        // Events of files and simulations have tracks; hits that a program has in memory alone have none.
+        Ok(AnyEngine::of(fit, config, |events| match events {
+            Events::CylinderHits(input) if !input.seeds.is_empty() || input.hits.x.is_empty() => Some(input),
+            _ => None,
+        }))
+    }
+
+    fn batch_items(_config: &Config, threads: usize) -> usize {
+        2 * threads
+    }
+
+    fn is_preset(config: &Config) -> bool {
+        config.cylinder == config.with_preset(config.preset).cylinder
+    }
+
+    fn check(
+        request: &Request,
+        options: &CheckOptions,
+        _opened: &mut Opened<Self>,
+    ) -> Result<Box<dyn Check<Self::Batch, Self::Results>>> {
+        refuse(Self::NAME, options)?;
+        Ok(Box::new(FitCheck {
+            checker: CylinderChecker::default(),
+            pulls: CylinderFitPulls::new(f64::from(request.config.cylinder.field)),
+            fits: BTreeMap::new(),
+            tables: options.tables,
+            rows: options.truth_tables(request)?,
+        }))
+    }
+
+    fn gather(
+        request: &Request,
+        _opened: &mut Opened<Self>,
+    ) -> Result<Box<dyn Gather<Self::Batch, Self::Results>>> {
+        Ok(Box::new(GatherCylinder::new(f64::from(request.config.cylinder.field))))
+    }
+
+    fn prepare_for_measuring(batch: &mut CylinderSample) {
+        shuffle(batch);
+    }
+
+    /// Each stage, us per track on one thread, in the fastest round.
+    fn measured_facts(
+        _config: &Config,
+        _batch: &CylinderSample,
+        measured: &Measured,
+    ) -> Result<Map<String, Value>> {
+        let tracks = measured.best_passes as f64 * measured.totals.tracks.max(1) as f64;
+        let stages = Self::STAGES.iter().zip(&measured.best_counters.stages);
+        let us: Vec<_> =
+            stages.map(|(stage, counter)| (stage.name, counter.ns as f64 / 1e3 / tracks)).collect();
+        Ok(object(&json!({ "us_per_track_best": us, "hits_shuffled_in_layers": true })))
+    }
+
+    fn reads(format: Format) -> bool {
+        matches!(format, Format::Auto | Format::Cylinder)
+    }
+}
+
+/// Smoothed states against true particles.
+struct FitCheck {
+    checker: CylinderChecker,
+    pulls: CylinderFitPulls,
+    /// Tracks by what became of their fit.
+    fits: BTreeMap<&'static str, u64>,
+    tables: bool,
+    rows: Option<TruthOutput>,
+}
+
+impl Check<CylinderSample, CylinderFits> for FitCheck {
+    fn add(&mut self, chunk: &Chunk<CylinderSample, Sliced<CylinderFits>>) -> Result<()> {
+        let batch = &chunk.batch;
+        for (number, (fits, event)) in chunk.result.events().enumerate() {
+            self.checker.event(&batch.hits, &batch.truth, number, fits.hit_lists(event));
+            if let Some(rows) = &mut self.rows {
+                let (id, matches) = (&chunk.beside.ids[number], self.checker.last_event());
+                rows.add(EventRows::of_cylinder(id, &batch.truth, number, matches))?;
+            }
+            self.pulls.event(fits, event, &batch.hits, &batch.truth, number);
+            for code in &fits.fit[fits.of_event(event)] {
+                *self.fits.entry(FitStatus::ALL[usize::from(*code)].name()).or_insert(0) += 1;
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>, _summary: &Summary, _host: Host<'_>) -> Result<Checked> {
+        self.rows.map_or(Ok(()), TruthOutput::finish)?;
+        let check = self.checker.report();
+        if check.events == 0 {
+            return Err(Error::format("input", "there is no event to check"));
+        }
+        let layers = self.pulls.report();
+        let mut text = text::cylinder_fit(&layers);
+        for (name, count) in &self.fits {
+            text.push_str(&format!("{count} fits: {name}\n"));
+        }
+        if self.tables {
+            text.push_str(&text::cylinder_fit_tables(&layers));
+        }
+        let mut json = object(&check);
+        json.extend(object(&json!({
+            "rules": "cylinder", "fits": self.fits, "compared": self.pulls.tracks(), "layers": layers,
+        })));
+        Ok(Checked { text, json, is_right: true, failure: None })
+    }
+}

@@ -1,0 +1,82 @@
+//! Hit lists of given tracks, packed: hit k of every track in one column, whatever layers tracks miss.
+
+use crate::Status;
+use crate::cylinder::seeds::EventParticles;
+use crate::event::{CYLINDER_LAYERS, Column, CylinderEvent, CylinderFits, NO_HIT};
+
+/// The tracks of an event.
+#[derive(Debug, Default)]
+pub(super) struct Lists {
+    /// Hit k of each track from inside out, counted from the event's first hit, or [`NO_HIT`] behind the last one.
+    pub hits: [Column<u32>; CYLINDER_LAYERS],
+    /// First, middle and last hit of each track.
+    pub ends: [Column<u32>; 3],
+    /// Hits of each track.
+    pub count: Column<u32>,
+    /// Where the tracks begin among those of the results, and their hits.
+    pub first: [usize; 2],
+}
+
+impl Lists {
+    /// Number of tracks.
+    pub fn tracks(&self) -> usize {
+        self.count.len()
+    }
+
+    /// Takes the tracks of an event and makes room for their states; gives the event's status.
+    pub fn pack(
+        &mut self,
+        event: &CylinderEvent<'_>,
+        tracks: &EventParticles<'_>,
+        out: &mut CylinderFits,
+    ) -> Status {
+        if event.status != Status::Ok {
+            return event.status;
+        }
+        // Gathers count in i32.
+        if event.len() >= 1 << 27 {
+            return Status::TooManyHits;
+        }
+        let range = tracks.range.clone();
+        let is_on_layer = |layer: usize| {
+            let hits = event.layer_start[layer]..event.layer_start[layer + 1];
+            let given = &tracks.all.hits[layer][range.clone()];
+            given.iter().all(|&hit| hit == NO_HIT || hits.contains(&(hit as usize)))
+        };
+        if !(0..CYLINDER_LAYERS).all(is_on_layer) {
+            return Status::Corrupt;
+        }
+        self.first = [out.fit.len(), out.hits.len()];
+        self.count.set_len(range.len());
+        self.hits.iter_mut().chain(&mut self.ends).for_each(|column| column.set_len(range.len()));
+        let mut end = out.hits.len();
+        out.hits.set_len(end + CYLINDER_LAYERS * range.len());
+        for (number, track) in range.clone().enumerate() {
+            let mut list = [NO_HIT; CYLINDER_LAYERS];
+            let mut count = 0;
+            for column in &tracks.all.hits {
+                list[count] = column[track];
+                count += usize::from(column[track] != NO_HIT);
+            }
+            // What is behind the last hit is NO_HIT in any case.
+            self.hits.iter_mut().zip(list).for_each(|(column, hit)| column[number] = hit);
+            let last = count.saturating_sub(1);
+            for (column, at) in self.ends.iter_mut().zip([0, last / 2, last]) {
+                column[number] = list[at];
+            }
+            self.count[number] = count as u32;
+            out.hits[end..end + CYLINDER_LAYERS].copy_from_slice(&list);
+            end += count;
+            out.hit_start.push(end as u32);
+            out.track.push(number as u32);
+        }
+        let fitted = self.first[0] + range.len();
+        out.hits.set_len(end);
+        out.chi2.set_len(fitted);
+        out.fit.set_len(fitted);
+        out.chi2_filtered.set_len(end);
+        out.chi2_smoothed.set_len(end);
+        out.state.iter_mut().for_each(|column| column.set_len(end));
+        Status::Ok
+    }
+}
