@@ -5,7 +5,7 @@
 //! it. Instead of simulated samples, `PELOTON_PIXELS` may name files of records of 16 bytes in order of time (`.bin`, with
 //! colons between). `fast` is the search alone, from hits in order of time to labels; `plain` is the plain loop, `open` the
 //! published algorithm 1; `chain` is everything from hits in the order of their readout to clusters with features, with
-//! energies by a calibration of each pixel among them or without, on each instruction set.
+//! energies by a calibration of each pixel among them or without, on each instruction set; `frames` is the search on frames.
 //! `scaling` shows by the wall clock what a second thread gains, for the search on two halves of a stream, for the chain on
 //! two workers and for a loop in registers.
 //! All programs must find the same clusters. Each row comes in several rounds, in turns: rows of one round compare.
@@ -24,6 +24,9 @@ use peloton_io::input::timepix::{PixelFormat, PixelOptions, PixelReader, ReadEnd
 use peloton_sim::timepix::{PixelPreset, PixelSim, PixelSimSpec};
 use std::hint::black_box;
 use std::path::Path;
+
+/// Length of a frame, ticks: 100 us.
+const FRAME: i64 = 64_000;
 
 /// A stream as it is read out and in order of time.
 struct Sample {
@@ -138,6 +141,35 @@ fn rows<'a>(sample: &'a Sample, calibration: &Path) -> Vec<Work<'a>> {
     rows
 }
 
+/// The search on frames of 100 us: by the raster, as if a tick was allowed between hits, and the plain loop.
+fn on_frames(sample: &Sample) -> Vec<Work<'static>> {
+    let mut frames = PixelHits::default();
+    frames.extend_from(&sample.sorted, 0..sample.sorted.len(), 0);
+    frames.time.iter_mut().for_each(|time| *time = *time / FRAME * 2);
+    let (mut sorter, mut hits) = (TimeSorter::new(level(), i64::MAX, 1 << 28), PixelHits::default());
+    sorter.push(&frames);
+    sorter.finish(&mut hits);
+    let hits = std::rc::Rc::new(hits);
+    let mut expected = None;
+    let ways = [
+        ("frames", 0, Algorithm::Fast),
+        ("frames, fragments", 1, Algorithm::Fast),
+        ("frames, plain", 0, Algorithm::Plain),
+    ];
+    ways.map(|(name, delta, algorithm)| {
+        let config = FindConfig { delta, algorithm, ..FindConfig::default() };
+        let (mut finder, mut labels) = (Finder::new(config, 256, 256).expect("a finder"), Column::default());
+        let clusters = finder.run(&hits, &mut labels);
+        assert_eq!(*expected.get_or_insert(clusters), clusters, "{}: {name}", sample.name);
+        let hits = hits.clone();
+        let run = move || {
+            black_box(finder.run(&hits, &mut labels));
+        };
+        (name.to_string(), Box::new(run) as Box<_>)
+    })
+    .into()
+}
+
 /// What a second thread gains, for the search on two halves of a stream, and for the chain on two workers.
 fn two_threads(sample: &Sample, calibration: &Path) {
     let middle = sample.sorted.len() / 2;
@@ -156,9 +188,9 @@ fn two_threads(sample: &Sample, calibration: &Path) {
         let blocks = &blocks;
         let run = move || {
             for block in blocks {
-                black_box(chain.push(block, false).len());
+                black_box(chain.push(block, false));
             }
-            black_box(chain.push(&PixelHits::default(), true).len());
+            black_box(chain.push(&PixelHits::default(), true));
         };
         works.push((name.into(), Box::new(run)));
     }
@@ -182,6 +214,7 @@ fn main() {
         let mut group = criterion.benchmark_group(&sample.name);
         group.throughput(Throughput::Elements(sample.sorted.len() as u64));
         in_turns(&mut group, &mut rows(&sample, calibration.path()));
+        in_turns(&mut group, &mut on_frames(&sample));
         group.finish();
         two_threads(&sample, calibration.path());
     }

@@ -124,8 +124,8 @@ impl Inputs {
         let layout = Layout::single(256, 256).unwrap();
         let mut workers = Workers::new(&self.timepix, best_level(), &layout, threads).unwrap();
         let mut hasher = Hasher::default();
-        hasher.update(workers.push(&self.pixels, false));
-        hasher.update(workers.push(&PixelHits::default(), true));
+        workers.push(&self.pixels, false).iter().for_each(|part| hasher.update(part));
+        workers.push(&PixelHits::default(), true).iter().for_each(|part| hasher.update(part));
         hasher.finish()
     }
 

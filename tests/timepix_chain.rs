@@ -29,7 +29,9 @@ fn run_on(
     block: usize,
 ) -> (PixelClusters, ChainCounts) {
     let mut chain = Workers::new(config, level, layout, workers).unwrap();
-    let take = |all: &mut PixelClusters, more: &PixelClusters| all.extend_from(more, 0..more.len());
+    let take = |all: &mut PixelClusters, parts: &mut [PixelClusters]| {
+        parts.iter().for_each(|more| all.extend_from(more, 0..more.len()));
+    };
     let mut all = PixelClusters::default();
     let mut part = PixelHits::default();
     for start in (0..hits.len()).step_by(block) {
@@ -160,6 +162,23 @@ fn algorithms_levels_and_blocks_agree_on_every_preset() {
             }
             assert!(all.iter().all(|labels| *labels == all[0]), "{name}, {definition:?}");
         }
+    }
+}
+
+/// Workers filter what they find, and the merger what it merges.
+#[test]
+fn filters_keep_and_count_the_same_clusters_on_every_number_of_threads() {
+    let layout = Layout::single(256, 256).unwrap();
+    let (hits, disorder, _) = simulated(PixelPreset::Lead0, 200_000, 5.0);
+    let filter = "size=3:200,linearity=:0.9".parse().unwrap();
+    let config = TimepixConfig { disorder_us: Some(disorder), filter, ..TimepixConfig::default() };
+    let level = Level::choose(None, None).unwrap();
+    let (expected, counts) = run(&config, level, &layout, &hits, 5000);
+    assert!(counts.filtered_clusters > 100 && counts.clusters > 100);
+    for workers in 2..5 {
+        let (found, counted) = run_on(workers, &config, level, &layout, &hits, 5000);
+        assert!(found == expected, "{workers}");
+        assert_eq!(counted, counts, "{workers}");
     }
 }
 

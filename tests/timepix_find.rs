@@ -120,6 +120,52 @@ proptest! {
     }
 }
 
+/// Hits of frames; pixels may come twice.
+fn frames() -> impl Strategy<Value = PixelHits> {
+    let start = prop::sample::select(vec![0i64, -7, i64::MIN, i64::MAX - 100]);
+    let sides = prop::sample::select(vec![2u16, 5, SIDE]);
+    (prop::collection::vec((0i64..6, 0..SIDE, 0..SIDE), 0..300), start, sides).prop_map(
+        |(rows, start, side)| {
+            let mut hits = PixelHits::default();
+            rows.into_iter()
+                .for_each(|(frame, x, y)| hits.push(start + frame * frame, x % side, y % side, 1));
+            hits
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    /// No time may lie between hits: as they come, which is hardly ever in order of x and y, and as they are sorted.
+    #[test]
+    fn frames_are_clustered_as_the_reference_does(hits in frames()) {
+        let mut sorted = PixelHits::default();
+        let mut sorter = TimeSorter::new(Level::choose(None, None).unwrap(), i64::MAX, 1 << 20);
+        sorter.push(&hits);
+        sorter.finish(&mut sorted);
+        let mut by_time = PixelHits::default();
+        let mut order: Vec<usize> = (0..hits.len()).collect();
+        order.sort_by_key(|i| hits.time[*i]);
+        order.into_iter().for_each(|i| by_time.push(hits.time[i], hits.x[i], hits.y[i], 1));
+        let config = FindConfig { delta: 0, ..FindConfig::default() };
+        for level in Level::supported() {
+            let mut finder = Finder::at_level(config, level, SIDE.into(), SIDE.into()).unwrap();
+            let mut labels = Column::default();
+            // What earlier runs leave behind must not be seen.
+            for hits in [&sorted, &by_time, &sorted, &sorted] {
+                let clusters = finder.run(hits, &mut labels);
+                prop_assert_eq!(&labels[..], &reference::cluster(&config, hits)[..], "{}", level);
+                prop_assert_eq!(clusters, labels.iter().max().map_or(0, |last| *last as usize + 1));
+            }
+        }
+        for definition in [Definition::Global, Definition::Static] {
+            let other = FindConfig { definition, ..config };
+            prop_assert_eq!(reference::cluster(&other, &sorted), reference::cluster(&config, &sorted));
+        }
+    }
+}
+
 /// A planted fault: another window must be seen.
 #[test]
 fn one_tick_makes_a_difference() {

@@ -55,7 +55,7 @@ fn read(bytes: &[u8], format: PixelFormat, piece: usize) -> Option<(PixelBlock, 
     panic!("reading does not end");
 }
 
-const FORMATS: [PixelFormat; 7] = [
+const FORMATS: [PixelFormat; 9] = [
     PixelFormat::T3pa,
     PixelFormat::Burda,
     PixelFormat::Tpx3,
@@ -63,6 +63,8 @@ const FORMATS: [PixelFormat; 7] = [
     PixelFormat::Katherine,
     PixelFormat::Hits16,
     PixelFormat::Npy,
+    PixelFormat::Frames,
+    PixelFormat::Pmf,
 ];
 
 /// Runs a stream's hits through the chain: whatever the times are.
@@ -93,7 +95,7 @@ proptest! {
     #[test]
     fn random_text(
         text in "[0-9 \t\n#I.-]{0,2000}",
-        format in prop::sample::select(vec![PixelFormat::T3pa, PixelFormat::Burda]),
+        format in prop::sample::select(vec![PixelFormat::T3pa, PixelFormat::Burda, PixelFormat::Frames, PixelFormat::Pmf]),
         piece in 1usize..300,
     ) {
         let whole = read(text.as_bytes(), format, usize::MAX);

@@ -41,11 +41,10 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
             for start in (0..hits.len()).step_by(usize::from(*block) + 1) {
                 let mut part = PixelHits::default();
                 part.extend_from(&hits, start..hits.len().min(start + usize::from(*block) + 1), 0);
-                let clusters = chain.push(&part, false);
-                all.extend_from(clusters, 0..clusters.len());
+                chain.push(&part, false).iter().for_each(|part| all.extend_from(part, 0..part.len()));
             }
-            let clusters = chain.push(&PixelHits::default(), true);
-            all.extend_from(clusters, 0..clusters.len());
+            let last = chain.push(&PixelHits::default(), true);
+            last.iter().for_each(|part| all.extend_from(part, 0..part.len()));
             let counts = chain.counts();
             assert_eq!(counts.hits_in - before.hits_in, hits.len() as u64);
             assert_eq!(counts.hits_out - before.hits_out, all.hits.len() as u64);

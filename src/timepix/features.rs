@@ -146,9 +146,10 @@ fn finish_room<G: Gang>(
 /// Features from sums, a chunk of clusters after the other.
 #[inline(always)]
 fn finish(starts: &[u32], hits: &PixelHits, sums: &Sums, clusters: Range<usize>, to: &mut ClusterFeatures) {
+    // What is behind the last cluster of a chunk are numbers of an earlier one, which nobody reads.
+    let mut chunk = Chunk::default();
     for start in (0..clusters.len()).step_by(CHUNK) {
         let end = clusters.len().min(start + CHUNK);
-        let mut chunk = Chunk::default();
         chunk.read(&starts[start..end + 1], hits, sums, start..end);
         chunk.shapes();
         chunk.write(clusters.start + start..clusters.start + end, to);

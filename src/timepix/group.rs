@@ -18,37 +18,49 @@ impl Grouper {
         Self { level, indices: Column::default(), records: Column::default() }
     }
 
-    /// Appends the `clusters` clusters that leave, without features, in the order of their numbers.
-    pub fn run(
+    /// Appends clusters that leave, without features, in the order of their numbers: those before the first of
+    /// `table_ends` to the first table, those from there on and before the second to the second, and so on; the last of
+    /// `table_ends` is the number of all clusters.
+    pub fn run<const N: usize>(
         &mut self,
         hits: &PixelHits,
         labels: &[u32],
-        clusters: usize,
+        table_ends: [usize; N],
         leaves: impl Fn(usize) -> bool,
-        out: &mut PixelClusters,
+        mut out: [&mut PixelClusters; N],
     ) {
         let Self { indices, records, .. } = self;
+        let clusters = table_ends.last().copied().unwrap_or(0);
         indices.set_len(clusters);
         indices.fill(0);
         labels.iter().for_each(|label| indices[*label as usize] += 1);
-        let before = *out.hit_start.last().expect("offsets begin with 0");
         // Those that stay go behind the others, which saves a branch per hit.
         let (mut front, mut back) = (0, labels.len() as u32);
-        for (cluster, index) in indices.iter_mut().enumerate() {
-            let size = *index;
-            if leaves(cluster) {
-                *index = front;
-                front += size;
-                out.hit_start.push(before + front);
-            } else {
-                back -= size;
-                *index = back;
+        let (mut first, mut ends) = (0, [0; N]);
+        for ((table_end, out), end) in table_ends.into_iter().zip(&mut out).zip(&mut ends) {
+            let before = *out.hit_start.last().expect("offsets begin with 0");
+            let begin = front;
+            for (i, index) in indices[first..table_end].iter_mut().enumerate() {
+                let size = *index;
+                if leaves(first + i) {
+                    *index = front;
+                    front += size;
+                    out.hit_start.push(before + (front - begin));
+                } else {
+                    back -= size;
+                    *index = back;
+                }
             }
+            (first, *end) = (table_end, front as usize);
         }
         records.set_len(labels.len());
         scatter(hits, labels, indices, records);
-        let (level, records) = (self.level, &self.records[..front as usize]);
-        crate::dispatch_isa!(level, g => unpack_room(g, records, &mut out.hits));
+        let (level, mut begin) = (self.level, 0);
+        for (out, end) in out.into_iter().zip(ends) {
+            let records = &self.records[begin..end];
+            crate::dispatch_isa!(level, g => unpack_room(g, records, &mut out.hits));
+            begin = end;
+        }
     }
 }
 

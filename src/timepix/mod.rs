@@ -12,6 +12,7 @@ mod filter;
 mod find;
 mod group;
 mod mask;
+mod merge;
 #[cfg(feature = "reference")]
 pub mod reference;
 mod sequence;

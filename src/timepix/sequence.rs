@@ -101,9 +101,9 @@ impl Timepix {
         self.hits_in += hits.len() as u64;
         let workers = &mut self.workers;
         match catch_unwind(AssertUnwindSafe(move || { workers }.push(hits, end))).ok() {
-            Some(clusters) => {
-                self.hits_out += clusters.hits.len() as u64;
-                visit(clusters);
+            Some(parts) => {
+                self.hits_out += parts.iter().map(|clusters| clusters.hits.len() as u64).sum::<u64>();
+                parts.iter_mut().for_each(visit);
                 Ok(())
             }
             None => self.begin_anew(),

@@ -90,7 +90,7 @@ impl Clusterer {
             self.forced += 1;
             open = clusters;
         }
-        self.grouper.run(&self.hits, &self.labels, clusters, |cluster| cluster < open, out);
+        self.grouper.run(&self.hits, &self.labels, [clusters], |cluster| cluster < open, [out]);
         self.keep(open);
     }
 

@@ -3,24 +3,33 @@
 use super::calibrate::Calibration;
 use super::config::FindConfig;
 use super::features::FeatureMaker;
+use super::filter::Filter;
 use super::find::Finder;
 use super::group::Grouper;
 use super::sort::{SortShape, TimeSorter};
 use crate::Result;
 use crate::event::{Column, PixelClusters, PixelHits};
-use crate::simd::Level;
+use crate::simd::{Gang, Level};
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
+
+/// Hits that are looked at at once for those of clusters at a border.
+const CHUNK: usize = 1024;
 
 /// What was found in a window.
 #[derive(Debug, Default)]
 pub struct WindowClusters {
-    /// Clusters that keep away from both ends: they are complete. With features.
-    pub inner: PixelClusters,
+    /// Clusters that keep away from both ends: they are complete. With features, in order: those before, in and after
+    /// the longest stretch in which none of the others begins. That stretch is nearly all of a window, and leaves as it
+    /// is; of the others each has its place among merged ones.
+    pub inner: [PixelClusters; 3],
     /// The hits of all others, in order of time: they may be neighbours of hits outside.
     pub border: PixelHits,
     /// Hits of later windows are not before this time.
     pub end: i64,
+    /// Clusters that the filter removed, and their hits.
+    pub filtered: [u64; 2],
     /// Time that sorting, finding and features took, ns.
     pub ns: [u64; 3],
 }
@@ -33,9 +42,11 @@ pub struct WindowFinder {
     level: Level,
     calibration: Option<Arc<Calibration>>,
     maker: FeatureMaker,
+    filter: Filter,
     labels: Column<u32>,
-    /// Per cluster: 1 for one at a border.
+    /// Per cluster: 1 for one at a border; and which these are, in order.
     at_border: Column<u8>,
+    borders: Column<u32>,
     grouper: Grouper,
 }
 
@@ -57,8 +68,10 @@ impl WindowFinder {
             level,
             calibration,
             maker: FeatureMaker::default(),
+            filter: Filter::default(),
             labels: Column::default(),
             at_border: Column::default(),
+            borders: Column::default(),
             grouper: Grouper::new(level),
         })
     }
@@ -69,11 +82,17 @@ impl WindowFinder {
         self
     }
 
+    /// The same for clusters that pass a filter.
+    pub fn with_filter(mut self, filter: Filter) -> Self {
+        self.filter = filter;
+        self
+    }
+
     /// Clusters the hits of a window, which may come in any order; `out` is emptied first. Hits of
     /// earlier windows are before `begin`, those of later ones not before `end`.
     pub fn run(&mut self, hits: &PixelHits, [begin, end]: [i64; 2], out: &mut WindowClusters) {
         let start = Instant::now();
-        out.inner.clear();
+        out.inner.iter_mut().for_each(PixelClusters::clear);
         out.border.clear();
         let mut sorted = std::mem::take(&mut self.sorted);
         self.sorter.sort(hits, &mut sorted);
@@ -91,32 +110,82 @@ impl WindowFinder {
         self.split(hits, out);
         let found = start.elapsed();
         let (level, maker, calibration) = (self.level, &mut self.maker, self.calibration.as_deref());
-        crate::dispatch_isa!(level, g => maker.run(g, calibration, &mut out.inner));
+        crate::dispatch_isa!(level, g => {
+            for clusters in &mut out.inner {
+                maker.run(g, calibration, clusters);
+            }
+        });
+        out.filtered = [0; 2];
+        for clusters in &mut out.inner {
+            let (clusters, hits) = self.filter.apply(clusters);
+            out.filtered = [out.filtered[0] + clusters, out.filtered[1] + hits];
+        }
         [out.ns[1], out.ns[2]] = [found, start.elapsed() - found].map(|time| time.as_nanos() as u64);
     }
 
     /// Hits outside are not between `begin` and `end`, so only what is within delta of these can have neighbours
     /// there.
     fn find_borders(&mut self, hits: &PixelHits, clusters: usize, begin: i64, end: i64) {
-        let Self { labels, at_border, .. } = self;
+        let Self { labels, at_border, borders, .. } = self;
         let reach = i64::from(self.finder.config().window());
         at_border.set_len(clusters);
         at_border.fill(0);
+        borders.clear();
         let head = hits.time.partition_point(|time| *time < begin.saturating_add(reach));
         let tail = hits.time.partition_point(|time| *time < end.saturating_sub(reach));
-        let ends = labels[..head].iter().chain(&labels[tail.max(head)..]);
-        ends.for_each(|label| at_border[*label as usize] = 1);
+        for &label in labels[..head].iter().chain(&labels[tail.max(head)..]) {
+            let at_border = &mut at_border[label as usize];
+            if *at_border == 0 {
+                *at_border = 1;
+                borders.push(label);
+            }
+        }
+        borders.sort_unstable();
+    }
+
+    /// The longest stretch of clusters none of which is at a border.
+    fn longest_stretch(&self) -> Range<usize> {
+        let (mut begin, mut longest) = (0, 0..0);
+        for end in self.borders.iter().map(|border| *border as usize).chain([self.at_border.len()]) {
+            if end - begin > longest.len() {
+                longest = begin..end;
+            }
+            begin = end + 1;
+        }
+        longest
     }
 
     /// Inner clusters by cluster, hits at the borders by time.
     fn split(&mut self, hits: &PixelHits, out: &mut WindowClusters) {
+        let longest = self.longest_stretch();
         let Self { labels, at_border, grouper, .. } = self;
-        grouper.run(hits, labels, at_border.len(), |cluster| at_border[cluster] == 0, &mut out.inner);
-        for (i, &label) in labels.iter().enumerate() {
-            if at_border[label as usize] == 1 {
-                let (time, x, y, tot) = hits.get(i);
-                out.border.push(time, x, y, tot);
+        let ends = [longest.start, longest.end, at_border.len()];
+        let inner = out.inner.each_mut();
+        grouper.run(hits, labels, ends, |cluster| at_border[cluster] == 0, inner);
+        // Most chunks have no hit of another cluster.
+        let (level, inside) = (self.level, longest.start as u32..longest.end as u32);
+        for (start, chunk) in (0..).step_by(CHUNK).zip(labels.chunks(CHUNK)) {
+            if crate::dispatch_isa!(level, g => are_within_room(g, chunk, &inside)) {
+                continue;
+            }
+            for (i, &label) in (start..).zip(chunk) {
+                if at_border[label as usize] == 1 {
+                    let (time, x, y, tot) = hits.get(i);
+                    out.border.push(time, x, y, tot);
+                }
             }
         }
     }
+}
+
+/// Whether all labels are within a range; a function of its own, which enters the feature context.
+#[inline(never)]
+fn are_within_room<G: Gang>(g: G, labels: &[u32], range: &Range<u32>) -> bool {
+    g.vectorize(
+        #[inline(always)]
+        || {
+            let (first, len) = (range.start, range.end - range.start);
+            labels.iter().fold(0, |out, label| out | u32::from(label.wrapping_sub(first) >= len)) == 0
+        },
+    )
 }

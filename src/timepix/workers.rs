@@ -6,21 +6,18 @@
 //!                    worker 1        ...                  ^
 //!                     ...   '--- hits at borders -> merger
 //! ```
-//! One worker is the calling thread, which takes a window when the others have enough. A window is all hits between two times. A worker sorts it and finds its clusters as if there was nothing else. Those that keep away from both ends
-//! are complete. All others may have neighbours in other windows, so their hits are clustered once more by the
-//! merger: a cluster that crosses a border has all of its hits there, and nothing else is a neighbour of it.
+//! One worker is the calling thread, which takes a window when the others have enough. A window is all hits between two
+//! times. A worker sorts it and finds its clusters as if there was nothing else. Those that keep away from both ends are
+//! complete, and their tables leave as they are. All others may have neighbours in other windows, so their hits are clustered
+//! once more by the merger.
 
-use super::{
-    Calibration, Chain, ChainCounts, Clusterer, Definition, FeatureMaker, Front, TimepixConfig,
-    WindowClusters, WindowFinder,
-};
+use super::merge::Merger;
+use super::{Chain, ChainCounts, Definition, Front, TimepixConfig, WindowClusters, WindowFinder};
 use crate::event::{Counters, Layout, PixelClusters, PixelHits, StageClock};
 use crate::simd::{Level, set_default_float_mode, with_default_float_mode};
 use crate::{Error, Result};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use std::collections::VecDeque;
-use std::sync::Arc;
-
 use std::thread::JoinHandle;
 
 /// Windows under way in each worker: one worked on, one waiting.
@@ -79,24 +76,8 @@ pub struct ManyWorkers {
     unused: Vec<Window>,
     /// In order.
     under_way: VecDeque<UnderWay>,
-    back: Back,
+    merger: Merger,
     counters: Counters,
-}
-
-/// The merger, and what waits to leave in order.
-struct Back {
-    merger: Clusterer,
-    maker: FeatureMaker,
-    level: Level,
-    calibration: Option<Arc<Calibration>>,
-    /// Complete clusters of workers and of the merger, each in order.
-    inner: Queue,
-    merged: Queue,
-    /// What the merger found last.
-    found: PixelClusters,
-    config: TimepixConfig,
-    out: PixelClusters,
-    counts: ChainCounts,
 }
 
 impl Workers {
@@ -123,10 +104,10 @@ impl Workers {
         }
     }
 
-    /// As [`Chain::push`].
-    pub fn push(&mut self, hits: &PixelHits, end: bool) -> &mut PixelClusters {
+    /// As [`Chain::push`]; clusters come in as many tables as it takes, in order.
+    pub fn push(&mut self, hits: &PixelHits, end: bool) -> &mut [PixelClusters] {
         match self {
-            Self::One(chain) => chain.push(hits, end),
+            Self::One(chain) => std::slice::from_mut(chain.push(hits, end)),
             Self::Many(workers) => workers.push(hits, end),
         }
     }
@@ -136,7 +117,7 @@ impl Workers {
         match self {
             Self::One(chain) => chain.counts(),
             Self::Many(workers) => {
-                let mut counts = ChainCounts { forced: workers.back.merger.forced(), ..workers.back.counts };
+                let mut counts = workers.merger.counts();
                 workers.front.count(&mut counts);
                 counts
             }
@@ -174,22 +155,11 @@ impl ManyWorkers {
         let shape = config.sort_shape();
         let finder = || {
             WindowFinder::new(config.find, level, front.calibration(), sides)
-                .map(|finder| finder.with_sort(shape))
+                .map(|finder| finder.with_sort(shape).with_filter(config.filter.clone()))
         };
         let own = finder()?;
         let workers = (1..workers).map(|_| Worker::start(finder()?)).collect::<Result<Vec<_>>>()?;
-        let back = Back {
-            merger: Clusterer::new(config.find, level, sides, config.capacity)?,
-            maker: FeatureMaker::default(),
-            level,
-            calibration: front.calibration(),
-            inner: Default::default(),
-            merged: Default::default(),
-            found: PixelClusters::default(),
-            config: config.clone(),
-            out: PixelClusters::default(),
-            counts: ChainCounts::default(),
-        };
+        let merger = Merger::new(config, level, front.calibration(), sides)?;
         Ok(Self {
             front,
             part: PixelHits::default(),
@@ -197,18 +167,18 @@ impl ManyWorkers {
             own,
             unused: Vec::new(),
             under_way: VecDeque::new(),
-            back,
+            merger,
             counters: Counters::default(),
         })
     }
 
-    fn push(&mut self, hits: &PixelHits, end: bool) -> &mut PixelClusters {
+    fn push(&mut self, hits: &PixelHits, end: bool) -> &mut [PixelClusters] {
         with_default_float_mode(|| self.take_in(hits, end));
-        &mut self.back.out
+        self.merger.out()
     }
 
     fn take_in(&mut self, hits: &PixelHits, end: bool) {
-        self.back.out.clear();
+        self.merger.clear();
         if hits.len() <= WINDOW {
             self.send(hits, end);
         } else {
@@ -223,11 +193,11 @@ impl ManyWorkers {
         while self.collect(end) {}
         let mut clock = StageClock::start();
         if end {
-            self.back.finish();
+            self.merger.finish();
         }
-        self.back.counts.count(&self.back.config.filter, &mut self.back.out);
+        self.merger.count_out();
         clock.lap(&mut self.counters.stages[3]);
-        self.counters.stages[3].items_out = self.back.counts.clusters;
+        self.counters.stages[3].items_out = self.merger.counts().clusters;
     }
 
     /// Gives what nothing can come before any more to a worker.
@@ -256,7 +226,7 @@ impl ManyWorkers {
 
     /// Takes the oldest window, waiting for it or not; false when there is none.
     fn collect(&mut self, wait: bool) -> bool {
-        let (window, worker) = match self.under_way.pop_front() {
+        let (mut window, worker) = match self.under_way.pop_front() {
             None => return false,
             Some(UnderWay::Done(window)) => (window, None),
             Some(UnderWay::At(worker)) => {
@@ -274,7 +244,7 @@ impl ManyWorkers {
             stage.ns += ns;
         }
         let mut clock = StageClock::start();
-        self.back.add(&window.found);
+        self.merger.add(&mut window.found);
         clock.lap(&mut self.counters.stages[3]);
         match worker {
             Some(i) => {
@@ -315,100 +285,5 @@ impl Drop for Worker {
             // Whoever waited for an answer has seen a panic already.
             let _ = thread.join();
         }
-    }
-}
-
-impl Back {
-    /// Takes what a worker found, window by window, and lets out what is in order.
-    fn add(&mut self, found: &WindowClusters) {
-        self.merger.input().extend_from(&found.border, 0..found.border.len(), 0);
-        if self.merger.is_over(found.end) {
-            self.merge(true);
-        } else if self.merger.is_ready() {
-            self.merge(false);
-        }
-        let end = (self.merger.first_waiting().unwrap_or(found.end), 0, 0);
-        let Self { inner, merged, out, .. } = self;
-        let mut gone = 0;
-        leave([(&inner.clusters, &mut inner.gone), (&merged.clusters, &mut merged.gone)], end, out);
-        if inner.gone == inner.clusters.len() {
-            // Nothing is before the clusters of this window: most need not wait.
-            leave([(&found.inner, &mut gone), (&merged.clusters, &mut merged.gone)], end, out);
-        }
-        inner.remove_gone();
-        merged.remove_gone();
-        inner.clusters.extend_from(&found.inner, gone..found.inner.len());
-    }
-
-    /// The stream is at its end.
-    fn finish(&mut self) {
-        self.merge(true);
-        let Self { inner, merged, out, .. } = self;
-        leave([(&inner.clusters, &mut inner.gone), (&merged.clusters, &mut merged.gone)], NEVER, out);
-        inner.remove_gone();
-        merged.remove_gone();
-    }
-
-    /// Clusters the hits at borders, as far as they are complete.
-    fn merge(&mut self, all: bool) {
-        let (found, level, maker) = (&mut self.found, self.level, &mut self.maker);
-        found.clear();
-        self.merger.run(all, found);
-        let calibration = self.calibration.as_deref();
-        crate::dispatch_isa!(level, g => maker.run(g, calibration, found));
-        self.merged.clusters.extend_from(found, 0..found.len());
-    }
-}
-
-/// Lets out, in order, the clusters of two lists that began before `end`; how many of each have left is noted.
-fn leave(mut lists: [(&PixelClusters, &mut usize); 2], end: Key, out: &mut PixelClusters) {
-    loop {
-        let [a, b] = lists.each_ref().map(|(list, gone)| key(list, **gone));
-        let (list, limit) = if a < b { (0, b.min(end)) } else { (1, a.min(end)) };
-        let (clusters, gone) = &mut lists[list];
-        let run = count_before(clusters, **gone, limit);
-        if run == 0 {
-            return;
-        }
-        out.extend_from(clusters, **gone..**gone + run);
-        **gone += run;
-    }
-}
-
-/// What clusters are ordered by: time, x and y of the first hit.
-type Key = (i64, u32, u32);
-/// Later than every cluster.
-const NEVER: Key = (i64::MAX, u32::MAX, u32::MAX);
-
-/// Clusters in order, of which the first ones have left.
-#[derive(Default)]
-struct Queue {
-    clusters: PixelClusters,
-    gone: usize,
-}
-
-/// Key of a cluster, [`NEVER`] behind the last one.
-fn key(clusters: &PixelClusters, cluster: usize) -> Key {
-    if cluster == clusters.len() {
-        return NEVER;
-    }
-    let (hits, place) = (&clusters.hits, clusters.hit_start[cluster] as usize);
-    (hits.time[place], hits.x[place].into(), hits.y[place].into())
-}
-
-/// How many clusters from number `first` on come before `limit`: they are in order.
-fn count_before(clusters: &PixelClusters, first: usize, limit: Key) -> usize {
-    let (mut low, mut high) = (first, clusters.len());
-    while low < high {
-        let middle = low.midpoint(high);
-        if key(clusters, middle) < limit { low = middle + 1 } else { high = middle }
-    }
-    low - first
-}
-
-impl Queue {
-    /// Frees the memory of what has left.
-    fn remove_gone(&mut self) {
-        self.clusters.remove_front(std::mem::take(&mut self.gone));
     }
 }

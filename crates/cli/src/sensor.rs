@@ -80,7 +80,7 @@ pub struct PixelArgs {
     /// Which algorithm finds the clusters: fast, open, plain; changes the speed and never the result [default: fast]
     #[arg(long, value_name = "NAME")]
     pub algorithm: Option<Algorithm>,
-    /// Time difference that still links hits, ns [default: 200]
+    /// Time difference that still links hits, ns; for frames always 0 [default: 200]
     #[arg(long, value_name = "NS", value_parser = delta_ns)]
     pub delta_ns: Option<f64>,
     /// A time difference of exactly delta does not link hits

@@ -56,6 +56,64 @@ fn formats_threads_and_levels_give_the_same_hashes() {
     assert!(passes["hits_per_second"].as_f64() > Some(0.0));
 }
 
+/// Frames from the simulation and from files, on any number of threads, by any algorithm and definition.
+#[test]
+fn frames_are_clustered_one_by_one() {
+    const FRAMES: &str = "sim:timepix,preset=pion45,hits=20000,seed=5,frame=50";
+    let run = |more: &[&str]| json(&[&["run", "--sequence", "timepix", "--quiet"], more].concat());
+    let expected = run(&[FRAMES, "--threads", "1"]);
+    // The same hits in a stream make other clusters: of these some lie in two frames, and some are one in a frame.
+    assert!(expected["clusters"].as_u64() > Some(500));
+    assert_ne!(expected["clusters"], run(&[FRAMES.strip_suffix(",frame=50").unwrap()])["clusters"]);
+    assert_eq!((&expected["hits"], &expected["dropped"]), (&expected["hits_out"], &serde_json::json!({})));
+    let same = |found: &Value| {
+        for key in ["hash_int", "output_hash", "clusters", "hits"] {
+            assert_eq!(found[key], expected[key], "{key}");
+        }
+    };
+    for more in [
+        &["--threads", "3"][..],
+        &["--isa", "scalar"],
+        &["--algorithm", "plain"],
+        &["--definition", "global"],
+        &["--definition", "static", "--delta-ns", "500"],
+    ] {
+        same(&run(&[&[FRAMES], more].concat()));
+    }
+    let path = temporary("made.frames");
+    let file = path.to_str().unwrap();
+    let detector = FRAMES.strip_prefix("sim:").unwrap();
+    assert!(peloton(&["simulate", "--detector", detector, "--output", file, "--quiet"]).status.success());
+    same(&run(&[file, "--format", "frames"]));
+    // The same frames as matrices.
+    let text = std::fs::read_to_string(&path).unwrap();
+    let mut frames: Vec<Vec<u64>> = Vec::new();
+    for line in text.lines() {
+        let [frame, x, y, value] = *line.split(' ').map(|word| word.parse().unwrap()).collect::<Vec<u64>>()
+        else {
+            panic!("{line}")
+        };
+        frames.resize(frames.len().max(frame as usize + 1), vec![0; 1 << 16]);
+        frames[frame as usize][(y * 256 + x) as usize] = value;
+    }
+    let row = |row: &[u64]| row.iter().map(|value| format!("{value} ")).collect::<String>();
+    let rows: Vec<String> = frames.iter().flat_map(|frame| frame.chunks(256).map(row)).collect();
+    std::fs::write(&path, rows.join("\n")).unwrap();
+    same(&run(&[file, "--format", "pmf"]));
+    std::fs::remove_file(&path).unwrap();
+    for (detector, output) in [(detector, "f.txt"), ("timepix,hits=10", "f.frames")] {
+        let output = temporary(output);
+        let refused = peloton(&["simulate", "--detector", detector, "--output", output.to_str().unwrap()]);
+        assert!(String::from_utf8_lossy(&refused.stderr).contains("frames"));
+        assert!(!refused.status.success() && !output.exists());
+    }
+    let report = json(&["check", "--sequence", "timepix", "sim:timepix,hits=8000,frame=100", "--quiet"]);
+    assert_eq!((&report["all_accounted"], &report["late"]), (&true.into(), &0.into()));
+    let definitions = report["definitions"].as_array().unwrap();
+    assert!(definitions.iter().all(|row| row["differ"] == serde_json::json!([])));
+    assert!(definitions.iter().all(|row| row["clusters"] == definitions[0]["clusters"]));
+}
+
 #[test]
 fn all_programs_agree() {
     let report = json(&["check", "--sequence", "timepix", "sim:timepix,hits=10000", "--quiet"]);

@@ -207,20 +207,27 @@ fn cylinder(what: &Simulation, spec: &str, output: &Path, host: Host<'_>) -> Res
     Ok(Simulated { hits: Some(hits), ..what.written(text, events, output) })
 }
 
-/// Pixel hits: .tpx3, .bin (records of 16 bytes), or burda text.
+/// Pixel hits: .tpx3, .bin (records of 16 bytes), .frames, or burda text.
 fn pixels(what: &Simulation, spec: &str, output: &Path, host: Host<'_>) -> Result<Simulated> {
     let spec: PixelSimSpec = spec.parse()?;
     let name = output.file_name().unwrap_or_default().to_string_lossy();
     let format = match name.trim_end_matches(".zst").rsplit_once('.') {
         Some((_, "tpx3")) => PixelFormat::Tpx3,
         Some((_, "bin")) => PixelFormat::Hits16,
+        Some((_, "frames")) => PixelFormat::Frames,
         Some((_, "txt")) => PixelFormat::Burda,
         None if name == "-" => PixelFormat::Burda,
         _ => {
-            let message = format!("--output {name}: the name must end in .tpx3, .bin or .txt, or be -");
+            let message =
+                format!("--output {name}: the name must end in .tpx3, .bin, .frames or .txt, or be -");
             return Err(Error::Config(message));
         }
     };
+    if (format == PixelFormat::Frames) != (spec.frame_us > 0.0) {
+        let message =
+            "files .frames are for simulations of frames (frame=US), others for those of single hits";
+        return Err(Error::Config(format!("--output {name}: {message}")));
+    }
     let mut sink = ByteSink::create(output, host.cancel)?;
     let (mut simulation, mut hits, mut written) = (PixelSim::new(spec), PixelHits::default(), 0);
     host.begin("simulating", "hits", Some(spec.hits));

@@ -7,6 +7,7 @@ mod global;
 mod neighbours;
 mod open;
 mod plain;
+mod raster;
 mod recent;
 
 use super::config::{Algorithm, Definition, FindConfig};
@@ -19,6 +20,7 @@ use fragments::Fragments;
 use global::Global;
 use open::Open;
 pub use plain::{PlainMatrix, plain_loop};
+use raster::Raster;
 
 /// Finds clusters on a sensor of a certain size.
 pub struct Finder {
@@ -29,6 +31,8 @@ pub struct Finder {
 
 enum Engine {
     Fragments(Box<Fragments>),
+    /// Frames, and what serves where hits of a frame are in another order.
+    Raster(Box<(Raster, Fragments)>),
     Global(Global),
     Fixed(Fixed),
     Open(Box<Open>),
@@ -53,6 +57,10 @@ impl Finder {
         let engine = match (config.algorithm, config.definition) {
             (Algorithm::Open, definition) => Engine::Open(Box::new(Open::new(width, height, definition))),
             (Algorithm::Plain, Definition::Local) => Engine::Plain(PlainMatrix::new(width, height)),
+            (_, Definition::Local) if config.window() == 0 => {
+                let fragments = Fragments::new(level, width, height);
+                Engine::Raster(Box::new((Raster::new(level, width, height), fragments)))
+            }
             (_, Definition::Local) => Engine::Fragments(Box::new(Fragments::new(level, width, height))),
             (_, Definition::Global) => Engine::Global(Global::new(width, height)),
             (_, Definition::Static) => Engine::Fixed(Fixed::new(width, height)),
@@ -75,6 +83,11 @@ impl Finder {
         let forest = &mut self.forest;
         match &mut self.engine {
             Engine::Fragments(engine) => engine.run(window, hits, forest, labels) as usize,
+            Engine::Raster(engines) => {
+                let (raster, fragments) = &mut **engines;
+                let clusters = raster.run(hits, forest, labels);
+                clusters.unwrap_or_else(|| fragments.run(window, hits, forest, labels)) as usize
+            }
             Engine::Global(engine) => engine.run(window, hits, forest, labels) as usize,
             Engine::Fixed(engine) => engine.run(window, hits, labels) as usize,
             Engine::Open(engine) => engine.run(window, hits, labels) as usize,
@@ -90,8 +103,10 @@ impl Finder {
     /// Some hits from number `from` on of the last run will come again, as the first ones of the next run.
     /// Without this call the next run may have to start from scratch, which is slower and finds the same.
     pub fn forget(&mut self, hits: &PixelHits, from: usize) {
-        if let Engine::Fragments(engine) = &mut self.engine {
-            engine.forget(hits, from);
+        match &mut self.engine {
+            Engine::Fragments(engine) => engine.forget(hits, from),
+            Engine::Raster(engines) => engines.1.forget(hits, from),
+            _ => {}
         }
     }
 }

@@ -63,7 +63,7 @@ pub enum Format {
 
 impl Format {
     /// All formats with their names.
-    pub const NAMES: [(&'static str, Format); 14] = [
+    pub const NAMES: [(&'static str, Format); 16] = [
         ("auto", Format::Auto),
         ("velo-json", Format::VeloJson),
         ("velo-ndjson", Format::VeloNdjson),
@@ -72,6 +72,8 @@ impl Format {
         ("cylinder", Format::Cylinder),
         ("t3pa", Format::Pixels(timepix::PixelFormat::T3pa)),
         ("burda", Format::Pixels(timepix::PixelFormat::Burda)),
+        ("frames", Format::Pixels(timepix::PixelFormat::Frames)),
+        ("pmf", Format::Pixels(timepix::PixelFormat::Pmf)),
         ("tpx3", Format::Pixels(timepix::PixelFormat::Tpx3)),
         ("tpx4", Format::Pixels(timepix::PixelFormat::Tpx4)),
         ("katherine", Format::Pixels(timepix::PixelFormat::Katherine)),

@@ -1,5 +1,6 @@
 //! Simulated streams of pixel hits with the cluster sizes of the ten samples of Celko et al., figure 3.
 
+mod frames;
 mod preset;
 mod shape;
 mod spec;
@@ -8,6 +9,7 @@ pub use preset::PixelPreset;
 pub use spec::PixelSimSpec;
 
 use super::random::Random;
+use frames::Frames;
 use peloton::event::{NS_PER_TICK, PixelHits};
 use preset::Sizes;
 use shape::Shaper;
@@ -32,6 +34,7 @@ pub struct PixelSim {
     clock: f64,
     waiting: BinaryHeap<Waiting>,
     cluster: PixelHits,
+    frames: Frames,
     made: u64,
     clusters: u64,
 }
@@ -47,6 +50,7 @@ impl PixelSim {
             clock: START,
             waiting: BinaryHeap::new(),
             cluster: PixelHits::default(),
+            frames: Frames::new(spec.frame_us),
             made: 0,
             clusters: 0,
         }
@@ -56,7 +60,11 @@ impl PixelSim {
     /// stream has at least as many hits as its specification says: the last cluster is whole.
     pub fn read(&mut self, until: usize, hits: &mut PixelHits) -> bool {
         while hits.len() < until {
-            if self.made < self.spec.hits {
+            if self.spec.frame_us > 0.0 {
+                if !self.add_frame(hits) {
+                    return false;
+                }
+            } else if self.made < self.spec.hits {
                 self.add_cluster(hits);
             } else if let Some(Reverse((_, _, (time, x, y, tot)))) = self.waiting.pop() {
                 hits.push(time, x, y, tot);
@@ -74,11 +82,24 @@ impl PixelSim {
 
     /// The most that a hit of this stream can be older than one before it, us.
     pub fn disorder_us(&self) -> f64 {
+        if self.spec.frame_us > 0.0 {
+            return 0.0;
+        }
         // Clusters last up to a microsecond.
         1.0 + LONGEST_WAIT * self.spec.delay_us
     }
 
-    fn add_cluster(&mut self, hits: &mut PixelHits) {
+    /// Appends the hits of the next frame; says whether there was one.
+    fn add_frame(&mut self, hits: &mut PixelHits) -> bool {
+        while self.made < self.spec.hits && (self.clock as i64) < self.frames.end() {
+            self.make_cluster();
+            self.frames.add(&self.cluster);
+        }
+        self.frames.take(self.made < self.spec.hits, hits)
+    }
+
+    /// Makes the next cluster.
+    fn make_cluster(&mut self) {
         let ns_per_cluster = 1e9 * self.spec.preset.mean() / self.spec.rate;
         self.clock += self.random.exponential() * ns_per_cluster / NS_PER_TICK;
         self.cluster.clear();
@@ -86,6 +107,10 @@ impl PixelSim {
         self.shaper.make(size, self.clock as i64, &mut self.random, &mut self.cluster);
         self.made += self.cluster.len() as u64;
         self.clusters += 1;
+    }
+
+    fn add_cluster(&mut self, hits: &mut PixelHits) {
+        self.make_cluster();
         if self.spec.delay_us == 0.0 {
             hits.extend_from(&self.cluster, 0..self.cluster.len(), 0);
             return;

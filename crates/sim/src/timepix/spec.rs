@@ -18,11 +18,21 @@ pub struct PixelSimSpec {
     pub rate: f64,
     /// Mean time that a hit waits to be read out, us; 0 leaves clusters one after the other; key `delay`.
     pub delay_us: f64,
+    /// How long the shutter of a frame is open, us: hits have the number of their frame for a time, in ticks, those of a
+    /// pixel are one, and come frame by frame in order of x and y; 0 for single hits; key `frame`.
+    pub frame_us: f64,
 }
 
 impl Default for PixelSimSpec {
     fn default() -> Self {
-        Self { preset: PixelPreset::Am241, hits: 4_000_000, seed: 1, rate: 1e7, delay_us: 20.0 }
+        Self {
+            preset: PixelPreset::Am241,
+            hits: 4_000_000,
+            seed: 1,
+            rate: 1e7,
+            delay_us: 20.0,
+            frame_us: 0.0,
+        }
     }
 }
 
@@ -55,8 +65,9 @@ impl FromStr for PixelSimSpec {
                 "seed" => spec.seed = whole()?,
                 "rate" => spec.rate = within(1.0, 1e9)?,
                 "delay" => spec.delay_us = within(0.0, 1e6)?,
+                "frame" => spec.frame_us = within(0.0, 1e6)?,
                 _ => {
-                    let known = "preset, hits, seed, rate, delay";
+                    let known = "preset, hits, seed, rate, delay, frame";
                     return Err(wrong(format!("unknown key `{key}`; there are: {known}")));
                 }
             }
@@ -67,8 +78,13 @@ impl FromStr for PixelSimSpec {
 
 impl fmt::Display for PixelSimSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { preset, hits, seed, rate, delay_us } = self;
-        write!(f, "sim:timepix,preset={},hits={hits},seed={seed},rate={rate},delay={delay_us}", preset.name())
+        let Self { preset, hits, seed, rate, delay_us, frame_us } = self;
+        write!(
+            f,
+            "sim:timepix,preset={},hits={hits},seed={seed},rate={rate},delay={delay_us}",
+            preset.name()
+        )?;
+        if *frame_us > 0.0 { write!(f, ",frame={frame_us}") } else { Ok(()) }
     }
 }
 
@@ -81,6 +97,9 @@ mod tests {
         let spec: PixelSimSpec = "sim:timepix,preset=lead90large,hits=20,seed=7,delay=0".parse().unwrap();
         assert_eq!((spec.preset, spec.hits, spec.seed), (PixelPreset::Lead90Large, 20, 7));
         assert_eq!(spec.to_string().parse::<PixelSimSpec>().unwrap(), spec);
+        let frames: PixelSimSpec = "sim:timepix,frame=100".parse().unwrap();
+        assert_eq!(frames.frame_us, 100.0);
+        assert_eq!(frames.to_string().parse::<PixelSimSpec>().unwrap(), frames);
         for (text, words) in [
             ("sim:velo", "must begin with `sim:timepix`"),
             ("sim:timepix,preset=iron", "am241"),
@@ -88,6 +107,7 @@ mod tests {
             ("sim:timepix,hits=-1", "whole number"),
             ("sim:timepix,rate=0", "from 1 to"),
             ("sim:timepix,delay=NaN", "from 0 to"),
+            ("sim:timepix,frame=-1", "from 0 to"),
             ("sim:timepix,colour=1", "unknown key"),
         ] {
             let error = text.parse::<PixelSimSpec>().unwrap_err().to_string();

@@ -6,6 +6,7 @@
 mod datagrams;
 mod feed;
 mod katherine;
+mod matrices;
 mod npy;
 mod parquet;
 mod pieces;
@@ -37,6 +38,11 @@ pub enum PixelFormat {
     T3pa,
     /// Text of IEAP: `pixel ToA fToA ToT`, one hit a line.
     Burda,
+    /// Text of frames, one hit a line: `frame x y value`; never guessed. The time of a hit is the number of its frame, in
+    /// ticks.
+    Frames,
+    /// Text of frames as matrices, one after another, of the Pixet programs; never guessed. Times as in `Frames`.
+    Pmf,
     /// Raw words of SERVAL and SPIDR for Timepix3.
     Tpx3,
     /// Raw words of ASI readouts for Timepix4.
@@ -53,10 +59,12 @@ pub enum PixelFormat {
 
 impl PixelFormat {
     /// All formats with their names.
-    pub const NAMES: [(&'static str, PixelFormat); 9] = [
+    pub const NAMES: [(&'static str, PixelFormat); 11] = [
         ("auto", PixelFormat::Auto),
         ("t3pa", PixelFormat::T3pa),
         ("burda", PixelFormat::Burda),
+        ("frames", PixelFormat::Frames),
+        ("pmf", PixelFormat::Pmf),
         ("tpx3", PixelFormat::Tpx3),
         ("tpx4", PixelFormat::Tpx4),
         ("katherine", PixelFormat::Katherine),
@@ -86,8 +94,14 @@ impl PixelFormat {
         match self {
             Self::Tpx4 => 200_000.0,
             Self::T3pa => 1e7,
+            Self::Frames | Self::Pmf => 0.0,
             _ => 2000.0,
         }
+    }
+
+    /// Whether hits have the number of a frame and no time of their own: clusters are those of frames.
+    pub fn is_of_frames(self) -> bool {
+        matches!(self, Self::Frames | Self::Pmf)
     }
 
     /// The sensor that files of this format come from unless told otherwise: one chip, or four that do not

@@ -1,6 +1,7 @@
 //! [`PixelReader`]: hits from files, directories and streams, a block at a time.
 
 use super::katherine::Katherine;
+use super::matrices::Matrices;
 use super::npy::Records;
 use super::parquet::Columns;
 use super::text::{Kind, Text};
@@ -273,6 +274,8 @@ impl PixelReader {
         let decoder: Box<dyn Decode> = match format {
             PixelFormat::T3pa => Box::new(Text::new(Kind::T3pa)),
             PixelFormat::Auto | PixelFormat::Burda => Box::new(Text::new(Kind::Burda)),
+            PixelFormat::Frames => Box::new(Text::new(Kind::Frames)),
+            PixelFormat::Pmf => Box::new(Matrices::default()),
             PixelFormat::Tpx3 => Box::new(Tpx3::default()),
             PixelFormat::Tpx4 => Box::new(Tpx4::default()),
             PixelFormat::Katherine => Box::new(Katherine::new(self.options.katherine)),

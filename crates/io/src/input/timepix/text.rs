@@ -1,4 +1,4 @@
-//! Text formats, one hit a line: `.t3pa` of the Pixet programs and the IEAP's burda format.
+//! Text formats, one hit a line: `.t3pa` of the Pixet programs, the IEAP's burda format, and frames.
 
 use super::{Decode, Output};
 use peloton::event::TICKS_PER_CLOCK;
@@ -17,6 +17,7 @@ const MAX_CLOCKS: u64 = 1 << 58;
 pub(super) enum Kind {
     T3pa,
     Burda,
+    Frames,
 }
 
 pub(super) struct Text {
@@ -84,6 +85,7 @@ impl Text {
                 let understood = numbers.and_then(|(numbers, count)| match self.kind {
                     Kind::T3pa => self.t3pa(&numbers[..count], to),
                     Kind::Burda => burda(&numbers[..count], to),
+                    Kind::Frames => frames(&numbers[..count], to),
                 });
                 if understood.is_none() {
                     self.fault(line, to);
@@ -137,6 +139,15 @@ fn burda(values: &[u64], to: &mut Output<'_>) -> Option<()> {
     let &[pixel, toa, fine, tot] = values else { return None };
     let pixel = u32::try_from(pixel).ok()?;
     to.hit(0, pixel & 0xFF, pixel >> 8, ticks(toa, fine, 15)?, saturate(tot));
+    Some(())
+}
+
+/// A hit of a frame, whose number stands for the time.
+fn frames(values: &[u64], to: &mut Output<'_>) -> Option<()> {
+    let &[frame, x, y, value] = values else { return None };
+    let frame = i64::try_from(frame).ok().filter(|frame| frame >> 62 == 0)?;
+    let pixel = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
+    to.hit(0, pixel(x), pixel(y), frame, saturate(value));
     Some(())
 }
 
@@ -194,6 +205,15 @@ mod tests {
             assert_eq!(hits.get(2), (144, 5, 0, 1));
             assert_eq!((hits.len(), counts.hits, counts.malformed, counts.outside), (3, 3, 2, 1));
         }
+    }
+
+    #[test]
+    fn lines_of_frames() {
+        let text = b"# frame x y value\n0 3 4 70000\n7 255 0 1\n7 256 0 1\n4611686018427387904 0 0 1\n1 2 3\n-1 0 0 1\n";
+        let (hits, counts) = decode(Kind::Frames, text, 7);
+        assert_eq!(hits.get(0), (0, 3, 4, u16::MAX));
+        assert_eq!(hits.get(1), (7, 255, 0, 1));
+        assert_eq!((counts.hits, counts.outside, counts.malformed, counts.control), (2, 1, 3, 1));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Writes hits: burda text, records of 16 bytes, and `.tpx3` words.
+//! Writes hits: burda text, frames, records of 16 bytes, and `.tpx3` words.
 
 use super::PixelFormat;
 use peloton::event::{PixelHits, TICKS_PER_CLOCK};
@@ -8,16 +8,21 @@ use std::io::{self, Write};
 /// Hits of one `.tpx3` chunk: its size in bytes is 16 bits wide.
 const CHUNK: usize = 8000;
 
-/// Writes hits of one chip in `format`: burda, hits16, or tpx3 (see [`write_tpx3`]).
+/// Writes hits of one chip in `format`: burda, frames, hits16, or tpx3 (see [`write_tpx3`]).
 ///
 /// # Errors
 /// [`Error::Config`] for a format that cannot be written, [`Error::Io`] of the sink.
 pub fn write_hits(hits: &PixelHits, format: PixelFormat, to: &mut impl Write) -> Result<()> {
     let written = match format {
         PixelFormat::Burda => burda(hits, to),
+        PixelFormat::Frames => frames(hits, to),
         PixelFormat::Hits16 => records(hits, to),
         PixelFormat::Tpx3 => write_tpx3(hits, to),
-        other => return Err(Error::Config(format!("{other} cannot be written: use burda, hits16 or tpx3"))),
+        other => {
+            return Err(Error::Config(format!(
+                "{other} cannot be written: use burda, frames, hits16 or tpx3"
+            )));
+        }
     };
     written.map_err(|e| Error::io("output", e))
 }
@@ -33,6 +38,15 @@ fn burda(hits: &PixelHits, to: &mut impl Write) -> io::Result<()> {
         let (time, x, y, tot) = hits.get(i);
         let (toa, fine) = clocks(time);
         writeln!(to, "{}\t{toa}\t{fine}\t{tot}", u32::from(y) * 256 + u32::from(x))?;
+    }
+    Ok(())
+}
+
+/// Times are numbers of frames.
+fn frames(hits: &PixelHits, to: &mut impl Write) -> io::Result<()> {
+    for i in 0..hits.len() {
+        let (frame, x, y, value) = hits.get(i);
+        writeln!(to, "{frame} {x} {y} {value}")?;
     }
     Ok(())
 }
@@ -91,7 +105,7 @@ mod tests {
                 (i % 1024) as u16,
             );
         }
-        for format in [PixelFormat::Burda, PixelFormat::Hits16, PixelFormat::Tpx3] {
+        for format in [PixelFormat::Burda, PixelFormat::Frames, PixelFormat::Hits16, PixelFormat::Tpx3] {
             let mut bytes = Vec::new();
             write_hits(&hits, format, &mut bytes).unwrap();
             let layout = Some(Layout::single(256, 256).unwrap());

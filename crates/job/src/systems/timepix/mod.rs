@@ -37,6 +37,8 @@ pub struct PixelContext {
     pub disorder_us: f64,
     /// Pixels whose hits are dropped.
     pub masked: Vec<(u16, u16)>,
+    /// Whether their times are numbers of frames.
+    pub is_of_frames: bool,
     /// Whether they come from a socket.
     pub is_live: bool,
     /// Pairs hits with triggers, when that was asked for.
@@ -48,6 +50,10 @@ impl PixelContext {
     pub fn configuration(&self, config: &Config) -> TimepixConfig {
         let mut timepix = config.timepix.clone();
         timepix.disorder_us.get_or_insert(self.disorder_us);
+        if self.is_of_frames {
+            // By every definition, clusters are what is connected within a frame.
+            (timepix.find.delta, timepix.find.strict) = (0, false);
+        }
         timepix
     }
 

@@ -154,6 +154,8 @@ struct Found {
     socket: Option<UdpSocket>,
     /// Hits that there will be, where that is known.
     known: Option<u64>,
+    /// Whether their times are numbers of frames.
+    is_of_frames: bool,
     /// How they are written down; none for those that are simulated.
     format: Option<PixelFormat>,
 }
@@ -164,21 +166,35 @@ struct Found {
 /// Those of the readers and sockets.
 pub fn open(request: &Request, host: Host<'_>) -> Result<Opened<TimepixSystem>> {
     let names = inputs::names(request, "sim:timepix,preset=am241,hits=4000000,seed=1");
-    let Found { mut stream, layout, disorder_us, is_live, socket, known, format } =
+    let Found { mut stream, layout, disorder_us, is_live, socket, known, is_of_frames, format } =
         match inputs::special(&names, &["sim:", "tcp://", "udp://"])? {
             Some(spec) if spec.starts_with("sim:") => {
                 let name = spec.into();
                 let spec: PixelSimSpec = spec.parse()?;
                 let (known, sim) = (Some(spec.hits), PixelSim::new(spec));
                 let (disorder_us, layout) = (sim.disorder_us(), Layout::single(256, 256)?);
+                let is_of_frames = spec.frame_us > 0.0;
                 let stream = Box::new(Simulated { name, sim, hits: 0, at_end: false });
-                Found { stream, layout, disorder_us, is_live: false, socket: None, known, format: None }
+                Found {
+                    stream,
+                    layout,
+                    disorder_us,
+                    is_live: false,
+                    socket: None,
+                    known,
+                    is_of_frames,
+                    format: None,
+                }
             }
             Some(address) => listen(address, options(request), host)?,
             None => from_reader(PixelReader::open(&inputs::sources(&names), options(request))?, false),
         };
     if request.pixels.katherine != KatherineOptions::default() && format != Some(PixelFormat::Katherine) {
         let message = "--katherine-unit is for the format katherine, and the input has another one";
+        return Err(Error::Config(message.into()));
+    }
+    if is_of_frames && request.config.timepix.time_walk.is_some() {
+        let message = "timepix: time_walk corrects times of arrival, and hits of frames have none";
         return Err(Error::Config(message.into()));
     }
     let (mut looked_at, mut end) = (LookedAt::default(), ReadEnd::More);
@@ -203,7 +219,7 @@ pub fn open(request: &Request, host: Host<'_>) -> Result<Opened<TimepixSystem>> 
     };
     let pairing = request.pixels.trigger.map(|edge| Arc::new(Pairing::new(edge)));
     let calibration = request.config.timepix.calibration.clone();
-    let context = PixelContext { layout, calibration, disorder_us, masked, is_live, pairing };
+    let context = PixelContext { layout, calibration, disorder_us, masked, is_of_frames, is_live, pairing };
     Ok(Opened { source: Box::new(source), context })
 }
 
@@ -224,6 +240,7 @@ fn from_reader(reader: PixelReader, is_live: bool) -> Found {
         is_live,
         socket: None,
         known: None,
+        is_of_frames: format.is_of_frames(),
         format: Some(format),
     }
 }

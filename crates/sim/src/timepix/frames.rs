@@ -1,0 +1,80 @@
+//! Frames: what a chip with a shutter makes of hits. A pixel has one value a frame, and the time of a hit is lost.
+
+use peloton::event::{NS_PER_TICK, PixelHits};
+
+/// Hits on their way into frames.
+pub(super) struct Frames {
+    /// How long the shutter is open, ticks.
+    length: i64,
+    /// Number of the frame that is open.
+    frame: i64,
+    /// Time, x, y, time over threshold of hits in this frame and later ones.
+    waiting: Vec<(i64, u16, u16, u16)>,
+}
+
+impl Frames {
+    /// Of shutters that are open for so long, us.
+    pub fn new(us: f64) -> Self {
+        Self { length: ((us * 1000.0 / NS_PER_TICK) as i64).max(1), frame: 0, waiting: Vec::new() }
+    }
+
+    /// When the frame that is open ends, ticks.
+    pub fn end(&self) -> i64 {
+        (self.frame + 1) * self.length
+    }
+
+    /// Takes a cluster in.
+    pub fn add(&mut self, cluster: &PixelHits) {
+        self.waiting.extend((0..cluster.len()).map(|i| cluster.get(i)));
+    }
+
+    /// Appends the hits of the frame that is open, and opens the next one that has hits; clusters that come later do
+    /// not begin before its end. False when there is nothing left and will be nothing.
+    pub fn take(&mut self, is_more: bool, hits: &mut PixelHits) -> bool {
+        let end = self.end();
+        self.waiting.sort_unstable_by_key(|&(time, x, y, tot)| (time >= end, x, y, time, tot));
+        let count = self.waiting.partition_point(|hit| hit.0 < end);
+        let mut last = None;
+        for (_, x, y, tot) in self.waiting.drain(..count) {
+            if last == Some((x, y)) {
+                let sum = hits.tot.last_mut().expect("there is a hit before");
+                *sum = sum.saturating_add(tot);
+            } else {
+                hits.push(self.frame, x, y, tot);
+                last = Some((x, y));
+            }
+        }
+        self.frame += 1;
+        match self.waiting.iter().map(|hit| hit.0).min() {
+            Some(first) => self.frame = self.frame.max(first.div_euclid(self.length)),
+            None if !is_more => return count > 0,
+            None => {}
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{PixelSim, PixelSimSpec};
+    use peloton::event::PixelHits;
+
+    fn read(spec: &str, piece: usize) -> PixelHits {
+        let (mut sim, mut hits) =
+            (PixelSim::new(spec.parse::<PixelSimSpec>().unwrap()), PixelHits::default());
+        while sim.read(hits.len() + piece, &mut hits) {}
+        hits
+    }
+
+    #[test]
+    fn frames_are_rasters_and_do_not_depend_on_pieces() {
+        let spec = "sim:timepix,preset=pion45,hits=20000,frame=50";
+        let hits = read(spec, 1000);
+        assert_eq!(read(spec, 1), hits);
+        let rows: Vec<_> = (0..hits.len()).map(|i| (hits.time[i], hits.x[i], hits.y[i])).collect();
+        assert!(rows.windows(2).all(|pair| pair[0] < pair[1]));
+        assert!(rows.len() > 19_000 && rows.last().unwrap().0 > 30);
+        // Frames without hits are passed over.
+        assert!(read("sim:timepix,hits=50,rate=1,frame=1", 1).len() > 40);
+    }
+}

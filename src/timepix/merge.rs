@@ -1,0 +1,235 @@
+//! [`Merger`]: what several workers found becomes one stream again (the paper, section 3.3).
+//!
+//! A cluster that crosses a border has all of its hits among those that the workers put aside, and nothing else is a
+//! neighbour of it: these few are clustered once more. Clusters leave in the order of their first hits. Between the first
+//! and the last border clusters of a window lies a stretch in which none begins, nearly all of it: its table leaves as it
+//! is, without a copy.
+
+use super::calibrate::Calibration;
+use super::chain::ChainCounts;
+use super::config::TimepixConfig;
+use super::features::FeatureMaker;
+use super::filter::Filter;
+use super::stream::Clusterer;
+use super::window::WindowClusters;
+use crate::Result;
+use crate::event::PixelClusters;
+use crate::simd::Level;
+use std::sync::Arc;
+
+/// Hits of a table that leaves as it is, at least: fewer are copied, so that there are not many small tables.
+const WHOLE: usize = 1 << 10;
+
+/// Hits at borders that are clustered whenever a window comes, at most.
+const FEW: usize = 512;
+
+/// Merges clusters at borders, and puts all in order.
+pub(super) struct Merger {
+    clusterer: Clusterer,
+    maker: FeatureMaker,
+    filter: Filter,
+    level: Level,
+    calibration: Option<Arc<Calibration>>,
+    /// Complete clusters of workers and of the merger that wait, each in order.
+    inner: Queue,
+    merged: Queue,
+    /// What was merged last.
+    found: PixelClusters,
+    out: Parts,
+    counts: ChainCounts,
+}
+
+impl Merger {
+    /// For sensors with these sides.
+    ///
+    /// # Errors
+    /// Those of the configuration.
+    pub fn new(
+        config: &TimepixConfig,
+        level: Level,
+        calibration: Option<Arc<Calibration>>,
+        sides: [usize; 2],
+    ) -> Result<Self> {
+        Ok(Self {
+            clusterer: Clusterer::new(config.find, level, sides, config.capacity)?,
+            maker: FeatureMaker::default(),
+            filter: config.filter.clone(),
+            level,
+            calibration,
+            inner: Queue::default(),
+            merged: Queue::default(),
+            found: PixelClusters::default(),
+            out: Parts::default(),
+            counts: ChainCounts::default(),
+        })
+    }
+
+    /// What came out, and what was filtered or cut.
+    pub fn counts(&self) -> ChainCounts {
+        ChainCounts { forced: self.clusterer.forced(), ..self.counts }
+    }
+
+    /// What came out since it was last emptied, in order.
+    pub fn out(&mut self) -> &mut [PixelClusters] {
+        self.out.all()
+    }
+
+    /// Empties what came out.
+    pub fn clear(&mut self) {
+        self.out.used = 0;
+    }
+
+    /// Counts what came out since it was last emptied.
+    pub fn count_out(&mut self) {
+        for part in self.out.all() {
+            self.counts.clusters += part.len() as u64;
+            self.counts.hits_out += part.hits.len() as u64;
+        }
+    }
+
+    /// Takes what a worker found, window by window, and lets out what is in order.
+    pub fn add(&mut self, found: &mut WindowClusters) {
+        let [clusters, hits] = found.filtered;
+        self.counts.filtered_clusters += clusters;
+        self.counts.filtered += hits;
+        self.clusterer.input().extend_from(&found.border, 0..found.border.len(), 0);
+        if self.clusterer.is_over(found.end) {
+            self.merge(true);
+        } else if self.clusterer.is_ready() || self.clusterer.waiting() <= FEW {
+            // Whole tables wait for what is merged, so few hits are worth a run.
+            self.merge(false);
+        }
+        let end = (self.clusterer.first_waiting().unwrap_or(found.end), 0, 0);
+        let Self { inner, merged, out, .. } = self;
+        leave([(&inner.clusters, &mut inner.gone), (&merged.clusters, &mut merged.gone)], end, out);
+        for clusters in found.inner.iter_mut().filter(|clusters| !clusters.is_empty()) {
+            let mut gone = 0;
+            // Where nothing that is before the clusters of this window waits, most need not wait.
+            if inner.gone == inner.clusters.len() {
+                let first = key(clusters, 0).min(end);
+                leave([(&*clusters, &mut gone), (&merged.clusters, &mut merged.gone)], first, out);
+                let limit = key(&merged.clusters, merged.gone).min(end);
+                if clusters.hits.len() >= WHOLE && key(clusters, clusters.len() - 1) < limit {
+                    out.add(clusters);
+                    continue;
+                }
+                leave([(&*clusters, &mut gone), (&merged.clusters, &mut merged.gone)], end, out);
+            }
+            inner.clusters.extend_from(clusters, gone..clusters.len());
+        }
+        inner.remove_gone();
+        merged.remove_gone();
+    }
+
+    /// The stream is at its end.
+    pub fn finish(&mut self) {
+        self.merge(true);
+        let Self { inner, merged, out, .. } = self;
+        leave([(&inner.clusters, &mut inner.gone), (&merged.clusters, &mut merged.gone)], NEVER, out);
+        inner.remove_gone();
+        merged.remove_gone();
+    }
+
+    /// Clusters the hits at borders, as far as they are complete.
+    fn merge(&mut self, all: bool) {
+        let (found, level, maker) = (&mut self.found, self.level, &mut self.maker);
+        found.clear();
+        self.clusterer.run(all, found);
+        let calibration = self.calibration.as_deref();
+        crate::dispatch_isa!(level, g => maker.run(g, calibration, found));
+        let (clusters, hits) = self.filter.apply(found);
+        self.counts.filtered_clusters += clusters;
+        self.counts.filtered += hits;
+        self.merged.clusters.extend_from(found, 0..found.len());
+    }
+}
+
+/// Lets out, in order, the clusters of two lists that began before `end`; how many of each have left is noted.
+fn leave(mut lists: [(&PixelClusters, &mut usize); 2], end: Key, out: &mut Parts) {
+    loop {
+        let [a, b] = lists.each_ref().map(|(list, gone)| key(list, **gone));
+        let (list, limit) = if a < b { (0, b.min(end)) } else { (1, a.min(end)) };
+        let (clusters, gone) = &mut lists[list];
+        let run = count_before(clusters, **gone, limit);
+        if run == 0 {
+            return;
+        }
+        out.last().extend_from(clusters, **gone..**gone + run);
+        **gone += run;
+    }
+}
+
+/// What clusters are ordered by: time, x and y of the first hit.
+type Key = (i64, u32, u32);
+/// Later than every cluster.
+const NEVER: Key = (i64::MAX, u32::MAX, u32::MAX);
+
+/// Clusters in order, of which the first ones have left.
+#[derive(Default)]
+struct Queue {
+    clusters: PixelClusters,
+    gone: usize,
+}
+
+/// Key of a cluster, [`NEVER`] behind the last one.
+fn key(clusters: &PixelClusters, cluster: usize) -> Key {
+    if cluster == clusters.len() {
+        return NEVER;
+    }
+    let (hits, place) = (&clusters.hits, clusters.hit_start[cluster] as usize);
+    (hits.time[place], hits.x[place].into(), hits.y[place].into())
+}
+
+/// How many clusters from number `first` on come before `limit`: they are in order.
+fn count_before(clusters: &PixelClusters, first: usize, limit: Key) -> usize {
+    let (mut low, mut high) = (first, clusters.len());
+    while low < high {
+        let middle = low.midpoint(high);
+        if key(clusters, middle) < limit { low = middle + 1 } else { high = middle }
+    }
+    low - first
+}
+
+impl Queue {
+    /// Frees the memory of what has left.
+    fn remove_gone(&mut self) {
+        self.clusters.remove_front(std::mem::take(&mut self.gone));
+    }
+}
+
+/// Clusters on their way out: as many tables as it takes, whose memory is used again.
+#[derive(Default)]
+struct Parts {
+    tables: Vec<PixelClusters>,
+    used: usize,
+}
+
+impl Parts {
+    fn all(&mut self) -> &mut [PixelClusters] {
+        &mut self.tables[..self.used]
+    }
+
+    /// The table that the next clusters go to.
+    fn last(&mut self) -> &mut PixelClusters {
+        if self.used == 0 {
+            self.begin();
+        }
+        &mut self.tables[self.used - 1]
+    }
+
+    /// Takes a whole table; what comes back in its place is empty.
+    fn add(&mut self, clusters: &mut PixelClusters) {
+        if !self.last().is_empty() {
+            self.begin();
+        }
+        std::mem::swap(self.last(), clusters);
+    }
+
+    fn begin(&mut self) {
+        if self.used == self.tables.len() {
+            self.tables.push(PixelClusters::default());
+        }
+        self.tables[self.used].clear();
+        self.used += 1;
+    }
+}
