@@ -84,8 +84,7 @@ impl Pairs {
             for (&first, &at) in firsts.iter().zip(gangs) {
                 let first_x = x[first as usize];
                 let centre = first_x * kind.scale;
-                let (low, high) =
-                    (F32::splat(g, centre - kind.window), F32::splat(g, centre + kind.window));
+                let (low, high) = (F32::splat(g, centre - kind.window), F32::splat(g, centre + kind.window));
                 let last_x = F32::load(g, &x[at as usize..]);
                 let inside = low.le(last_x) & last_x.le(high) & Mask::first(g, end - at as usize);
                 counts.add(g, inside);
