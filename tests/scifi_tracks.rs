@@ -315,17 +315,17 @@ fn hlt1_on_the_seven_events() {
     }
 }
 
-/// Found: 120, 224, 278, 45. Required: 118, 222, 270, 46 and at most 6 % ghosts (5.7 %). Missed: one particle of UT and SciFi.
-/// Simulated events chose the thresholds.
+/// Found: 121, 228, 281, 44. Required: 118, 222, 270, 46 and at most 6 % ghosts (4.8 %). Missed: two particles of UT and
+/// SciFi; it was one before simulated events chose the windows, which find more of all others with fewer ghosts.
 #[test]
 fn best_on_the_seven_events() {
     let Some(([ghosts, tracks], categories)) = check_seven(SciFiPreset::Best) else { return };
-    assert!(ghosts * 1000 <= 57 * tracks, "{ghosts} of {tracks} are ghosts");
+    assert!(ghosts * 1000 <= 49 * tracks, "{ghosts} of {tracks} are ghosts");
     for (name, least) in [
-        ("00_P>3Gev_Pt>0.5", 120),
-        ("02_long_P>5GeV", 224),
-        ("03_long_P>3GeV", 278),
-        ("10_UT+SciFi_P>3GeV", 45),
+        ("00_P>3Gev_Pt>0.5", 121),
+        ("02_long_P>5GeV", 228),
+        ("03_long_P>3GeV", 281),
+        ("10_UT+SciFi_P>3GeV", 44),
     ] {
         let (_, found, all, clones) = categories.iter().find(|category| category.0 == name).unwrap();
         assert!(*found >= least, "{name}: {found} of {all}");
@@ -333,7 +333,7 @@ fn best_on_the_seven_events() {
     }
 }
 
-/// Events that neither weights nor thresholds were made from: 3.3 % ghosts, 96.9 % and 95.9 %.
+/// Events that neither windows, weights nor thresholds were made from.
 #[test]
 fn best_on_simulated_events_that_it_was_not_tuned_on() {
     let detector = Detector::nominal();

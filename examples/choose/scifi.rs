@@ -5,7 +5,9 @@ use super::sample::{Criterion, EVENTS, Owners, Sample, THRESHOLD_SEEDS, WEIGHT_S
 use peloton::engine::Engine;
 use peloton::event::{Outcome, SciFiBatch, SciFiTracks};
 use peloton::scifi::reference::{ReferenceTrack, find};
-use peloton::scifi::{ChoiceConfig, SciFi, SciFiConfig, SciFiGeometry, SciFiPreset, SciFiScratch, decode};
+use peloton::scifi::{
+    ChoiceConfig, SciFi, SciFiConfig, SciFiGeometry, SciFiPreset, SciFiScratch, SeedPass, decode,
+};
 use peloton::simd::Level;
 use peloton::{Error, Result};
 use peloton_truth::{CheckReport, Checker, Rules};
@@ -231,26 +233,31 @@ pub fn write(level: Level) -> Result<()> {
 type Change = fn(&mut SciFiConfig);
 
 /// What else the windows and the clone rule could be.
-const CHANGES: [(&str, Change); 14] = [
+const CHANGES: [(&str, Change); 19] = [
     ("as they are", |_| {}),
     ("first pass: x within 0.75 mm", |config| config.passes[0].x_tolerance = 0.75),
-    ("first pass: x within 1.25 mm", |config| config.passes[0].x_tolerance = 1.25),
+    ("first pass: x within 1 mm", |config| config.passes[0].x_tolerance = 1.0),
+    ("first pass: u, v within 0.75 mm", |config| config.passes[0].uv_tolerance = 0.75),
     ("first pass: u, v within 1.5 mm", |config| config.passes[0].uv_tolerance = 1.5),
-    ("first pass: u, v within 2.5 mm", |config| config.passes[0].uv_tolerance = 2.5),
-    ("first pass: 10 hits", |config| config.passes[0].min_hits = 10),
-    ("both passes: 4 own hits", |config| {
-        config.passes.iter_mut().for_each(|pass| (pass.min_own_hits, pass.min_own_of_six) = (4, 4));
-    }),
-    ("both passes: 2 own hits", |config| {
-        config.passes.iter_mut().for_each(|pass| (pass.min_own_hits, pass.min_own_of_six) = (2, 2));
-    }),
+    ("first pass: 9 hits", |config| config.passes[0].min_hits = 9),
+    ("first pass: from 3 GeV", |config| config.passes[0].min_momentum = 3_000.0),
+    ("first pass: from 5 GeV", |config| config.passes[0].min_momentum = 5_000.0),
+    ("first pass: 4 own hits", |config| own(&mut config.passes[0], 4, 4)),
+    ("second pass: 3 own hits, 2 of six", |config| own(&mut config.passes[1], 3, 2)),
     ("both passes: 1 shared hit", |config| share(config, 1)),
     ("both passes: 3 shared hits", |config| share(config, 3)),
     ("second pass: from 1.5 GeV", |config| config.passes[1].min_momentum = 1_500.0),
-    ("second pass: from 3 GeV", |config| config.passes[1].min_momentum = 3_000.0),
-    ("second pass: x within 2 mm", |config| config.passes[1].x_tolerance = 2.0),
+    ("second pass: from 2.5 GeV", |config| config.passes[1].min_momentum = 2_500.0),
+    ("second pass: x within 1.5 mm", |config| config.passes[1].x_tolerance = 1.5),
+    ("second pass: u, v within 1.5 mm", |config| config.passes[1].uv_tolerance = 1.5),
+    ("second pass: u, v within 3 mm", |config| config.passes[1].uv_tolerance = 3.0),
+    ("second pass: 10 hits", |config| config.passes[1].min_hits = 10),
     ("no second pass", |config| config.passes.truncate(1)),
 ];
+
+fn own(pass: &mut SeedPass, hits: u32, of_six: u32) {
+    (pass.min_own_hits, pass.min_own_of_six) = (hits, of_six);
+}
 
 fn share(config: &mut SciFiConfig, hits: u32) {
     let choices = config.passes.iter_mut().filter_map(|pass| pass.choice.as_mut());

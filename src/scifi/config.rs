@@ -127,11 +127,12 @@ impl SeedPass {
 }
 
 impl SeedPass {
-    /// First pass of `best`: the published search in wider windows and with a milder clone rule, since the choice follows.
+    /// First pass of `best`: the published search for particles from 4 GeV/c on, with half the windows in u and v and with a
+    /// milder clone rule, since the choice follows. What it misses is left to the second pass.
     fn first() -> Self {
         Self {
-            x_tolerance: 1.0,
-            min_hits: 9,
+            min_momentum: 4_000.0,
+            uv_tolerance: 1.0,
             min_own_hits: 3,
             min_own_of_six: 2,
             choice: Some(ChoiceConfig {
@@ -143,20 +144,18 @@ impl SeedPass {
         }
     }
 
-    /// Second pass: slower particles and those that scatter, among the hits that are left. Here most of what is found is
-    /// none.
+    /// Second pass: slower particles and those that scatter or lack hits, among the hits that are left.
     fn second() -> Self {
         Self {
             min_momentum: 2_000.0,
-            x_tolerance: 1.5,
-            uv_tolerance: 3.0,
-            min_hits: 10,
+            x_tolerance: 1.0,
+            min_hits: 9,
             choice: Some(ChoiceConfig {
                 weights: weights::SECOND,
                 min_score: weights::MIN_SCORE[1],
                 shared_hits: 2,
             }),
-            ..Self::first()
+            ..Self::hlt1()
         }
     }
 }

@@ -326,6 +326,15 @@ impl Layer<'_> {
         not_below(self.x, U32::gather(self.first, bucket(g, x, BUCKET, BUCKETS)), x)
     }
 
+    /// Places between which all hits from `low` to `high` lie, and some that are not far.
+    #[inline(always)]
+    pub(super) fn around<G: Gang>(&self, g: G, low: F32<G>, high: F32<G>) -> (U32<G>, U32<G>) {
+        let from = U32::gather(self.first, bucket(g, low, BUCKET, BUCKETS));
+        let next = bucket(g, high, BUCKET, BUCKETS) + U32::splat(g, 1);
+        let is_last = next.eq(U32::splat(g, BUCKETS as u32));
+        (from, is_last.select_u(U32::splat(g, self.end), U32::gather(self.first, next)))
+    }
+
     /// The hit nearest to `x`; of two that are equally near the lower one.
     #[inline(always)]
     pub(super) fn nearest<G: Gang>(&self, g: G, x: F32<G>) -> Nearest<G> {

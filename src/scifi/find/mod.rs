@@ -21,6 +21,7 @@
 mod choose;
 mod clones;
 mod confirm;
+mod cut;
 mod half;
 mod occupancy;
 mod pairs;
@@ -36,6 +37,7 @@ use crate::simd::Gang;
 pub(super) use choose::ChooseScratch;
 use clones::CloneScratch;
 use confirm::{ConfirmScratch, Half, NONE};
+use cut::Cut;
 pub(super) use half::HalfHits;
 use occupancy::Occupancy;
 use pairs::Pairs;
@@ -49,6 +51,7 @@ const FIRSTS: usize = 512;
 /// Memory of the search.
 #[derive(Debug, Default)]
 pub(super) struct FindScratch {
+    cut: Cut,
     pairs: Pairs,
     triplets: Pairs,
     candidates: Candidates,
@@ -85,7 +88,7 @@ impl FindScratch {
         half: usize,
         counts: &mut PassCounts,
     ) -> usize {
-        let Self { pairs, triplets, candidates, clones, tracks, .. } = self;
+        let Self { cut, pairs, triplets, candidates, clones, tracks, .. } = self;
         candidates.len = 0;
         for (number, kind) in kinds.iter().enumerate() {
             index.look_closely(g, half, kind.layers[1]);
@@ -95,7 +98,8 @@ impl FindScratch {
             for begin in (first.begin..first.end).step_by(FIRSTS) {
                 pairs.len = 0;
                 let firsts = begin..first.end.min(begin + FIRSTS as u32);
-                pairs.list(g, HalfHits { index, half }, kind, firsts, &mut counts.x);
+                cut.list(g, HalfHits { index, half }, kind, firsts);
+                pairs.list(g, HalfHits { index, half }, kind, cut, &mut counts.x);
                 pairs.find_middles(g, index, kind);
                 while pairs.len > 0 {
                     // Far above what detectors give: this ends what hostile events would make of it.

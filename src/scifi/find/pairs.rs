@@ -1,5 +1,6 @@
 //! Pairs: first and last hits of a half, one lane a last hit, and those of them with a middle hit where they lead.
 
+use super::cut::Cut;
 use super::half::HalfHits;
 use super::occupancy::Occupancy;
 use super::plan::Kind;
@@ -7,6 +8,9 @@ use crate::event::Column;
 use crate::scifi::index::Index;
 use crate::simd::varying::{F32, Mask, U32};
 use crate::simd::{Gang, inlined};
+
+/// Gangs of last hits for which there is room made at once.
+const BLOCK: usize = 64;
 
 /// Pairs of places in the index, and the middle hit that is looked at.
 #[derive(Debug, Default)]
@@ -60,42 +64,34 @@ impl<G: Gang> Chord<G> {
 }
 
 impl Pairs {
-    /// Lists the pairs that begin with the hits of `firsts` and have hits near where their middle hit must be; the index
-    /// looks closely at the middle layer.
+    /// Lists the pairs of the first hits of `cut` that have hits near where their middle hit must be; the index looks closely
+    /// at the middle layer.
     #[inline(always)]
     pub(super) fn list<G: Gang>(
         &mut self,
         g: G,
         HalfHits { index, half }: HalfHits<'_>,
         kind: &Kind,
-        firsts: std::ops::Range<u32>,
+        cut: &Cut,
         counts: &mut Occupancy,
     ) {
-        let last = index.layer(half, kind.layers[2]);
-        let (x, end) = (index.x.padded(), last.end as usize);
-        let mut from = last.begin as usize;
-        for first in firsts {
-            let first_x = x[first as usize];
-            let centre = first_x * kind.scale;
-            let (low, high) = (F32::splat(g, centre - kind.window), F32::splat(g, centre + kind.window));
-            // Sentinels end both loops; windows begin later for each hit.
-            while x[from] < centre - kind.window {
-                from += 1;
-            }
-            self.reserve(end - from);
-            let (first_place, first_x) = (U32::splat(g, first), F32::splat(g, first_x));
+        let (x, end) = (index.x.padded(), index.layer(half, kind.layers[2]).end as usize);
+        let (firsts, gangs) = cut.gangs();
+        for (firsts, gangs) in firsts.chunks(BLOCK).zip(gangs.chunks(BLOCK)) {
+            self.reserve(BLOCK * G::LANES);
             let (firsts_to, lasts_to) = (self.first.padded_mut(), self.last.padded_mut());
             let (first_xs_to, last_xs_to) = (self.first_x.padded_mut(), self.last_x.padded_mut());
-            for at in (from..end).step_by(G::LANES) {
-                let last_x = F32::load(g, &x[at..]);
-                let inside = low.le(last_x) & last_x.le(high) & Mask::first(g, end - at);
-                if !inside.any() {
-                    break;
-                }
+            for (&first, &at) in firsts.iter().zip(gangs) {
+                let first_x = x[first as usize];
+                let centre = first_x * kind.scale;
+                let (low, high) = (F32::splat(g, centre - kind.window), F32::splat(g, centre + kind.window));
+                let last_x = F32::load(g, &x[at as usize..]);
+                let inside = low.le(last_x) & last_x.le(high) & Mask::first(g, end - at as usize);
                 counts.add(g, inside);
+                let (first_place, first_x) = (U32::splat(g, first), F32::splat(g, first_x));
                 let chord = Chord::new(g, kind, first_x, last_x);
                 let leads = index.next(g, chord.from).le(chord.to) & inside;
-                let last = U32::splat(g, at as u32) + U32::iota(g);
+                let last = U32::splat(g, at) + U32::iota(g);
                 first_place.store(&mut firsts_to[self.len..]);
                 first_x.store(&mut first_xs_to[self.len..]);
                 last_x.store_packed(&mut last_xs_to[self.len..], leads);
