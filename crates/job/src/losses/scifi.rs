@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn a_track_needs_its_triplet_and_enough_hits() {
         let pass = &SciFiConfig::default().passes[0];
-        assert_eq!((pass.min_x_hits, pass.min_uv_hits, pass.min_hits), (5, 4, 9));
+        assert_eq!((pass.min_x_hits, pass.min_uv_hits, pass.min_hits), (5, 4, 10));
         let all = (1 << LAYERS) - 1;
         assert!(is_enough(pass, all));
         // Without the x layers 0 and 1 by z neither kind has its first hit; without one of them the other does.
