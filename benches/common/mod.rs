@@ -107,7 +107,7 @@ pub fn registers() {
 }
 
 /// What one thread alone writes to, on cache lines of its own: neighbours in memory that share one wait for each other, which
-/// takes a quarter of what a second thread gains.
+/// takes half of what a second thread gains.
 #[repr(align(128))]
 pub struct Apart<T>(Mutex<T>);
 

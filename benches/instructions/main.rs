@@ -125,8 +125,13 @@ fn main() -> ExitCode {
         run_all(stages::all(), true);
         return ExitCode::SUCCESS;
     }
-    if has("--test") || has(COMPARED.child) {
-        run_all(cases::all(), has(COMPARED.child));
+    if has(COMPARED.child) {
+        run_all(cases::all(), true);
+        return ExitCode::SUCCESS;
+    }
+    if has("--test") {
+        run_all(cases::all(), false);
+        run_all(stages::all(), false);
         return ExitCode::SUCCESS;
     }
     if !callgrind::is_installed() {
