@@ -17,6 +17,7 @@ use peloton_io::input::EventNote;
 use peloton_sim::LhcbReader;
 use peloton_truth::{Checker, FittedState, HitsOf, Place, Rules, StatePull, StatePulls, decode_mc};
 use std::ops::Range;
+use std::sync::OnceLock;
 
 struct Sample {
     raw: RawBatch,
@@ -24,9 +25,15 @@ struct Sample {
 }
 
 impl Sample {
+    /// The events of all tests of this file, made once.
+    fn shared(detector: &Detector) -> &'static Self {
+        static SHARED: OnceLock<Sample> = OnceLock::new();
+        SHARED.get_or_init(|| Self::new(detector))
+    }
+
     fn new(detector: &Detector) -> Self {
         let (mut raw, mut notes) = (RawBatch::default(), Vec::<EventNote>::new());
-        for seed in 5100..5110 {
+        for seed in 5100..5150 {
             let spec = format!("sim:lhcb,events=20,seed={seed}").parse().unwrap();
             let mut reader = LhcbReader::new(spec, 0, None).with_threads(2);
             reader.read(20, &detector.to_fly_through(), &mut raw, &mut notes).unwrap();
@@ -71,10 +78,10 @@ impl Sample {
 struct Limits {
     qop: Range<f64>,
     others: Range<f64>,
-    /// The largest width of slopes at 3 to 5 GeV/c, of which some bounce off a nucleus within the SciFi: that is in no covariance.
-    soft_slopes: f64,
     mean_qop: f64,
     far: f64,
+    /// The share of slopes at 3 to 5 GeV/c, of which some bounce off a nucleus within the SciFi: that is in no covariance.
+    far_soft: f64,
 }
 
 impl Limits {
@@ -86,9 +93,9 @@ impl Limits {
             let is_qop = pull.parameter == "q/p";
             let (widths, mean) = if is_qop { (&self.qop, self.mean_qop) } else { (&self.others, 0.1) };
             let is_soft = pull.parameter == "tx" && pull.p_to == Some(5.0);
-            let widest = if is_soft { widths.end.max(self.soft_slopes) } else { widths.end };
-            assert!(pull.tracks > 200 && (widths.start..widest).contains(&pull.width), "{name}: {pull:?}");
-            assert!(pull.mean.abs() < mean && pull.far < self.far, "{name}: {pull:?}");
+            let far = if is_soft { self.far_soft } else { self.far };
+            assert!(pull.tracks > 200 && widths.contains(&pull.width), "{name}: {pull:?}");
+            assert!(pull.mean.abs() < mean && pull.far < far, "{name}: {pull:?}");
             rows += 1;
         }
         assert!(rows >= 20, "{name}: {rows}");
@@ -106,10 +113,10 @@ fn scifi(detector: &Detector) -> SciFi {
 #[test]
 fn errors_of_tracks_into_the_ut_are_within_limits() {
     let detector = Detector::nominal();
-    let sample = Sample::new(&detector);
-    let best = Limits { qop: 0.9..1.1, others: 0.85..1.33, soft_slopes: 0.0, mean_qop: 0.3, far: 0.02 };
-    let hlt1 = Limits { qop: 0.95..1.25, others: 0.85..1.4, soft_slopes: 0.0, mean_qop: 0.6, far: 0.025 };
-    let paper = Limits { qop: 0.95..1.3, others: 0.8..1.45, soft_slopes: 0.0, mean_qop: 0.65, far: 0.025 };
+    let sample = Sample::shared(&detector);
+    let best = Limits { qop: 0.9..1.1, others: 0.85..1.33, mean_qop: 0.3, far: 0.02, far_soft: 0.02 };
+    let hlt1 = Limits { qop: 0.95..1.25, others: 0.85..1.4, mean_qop: 0.6, far: 0.025, far_soft: 0.025 };
+    let paper = Limits { qop: 0.95..1.3, others: 0.8..1.45, mean_qop: 0.65, far: 0.025, far_soft: 0.025 };
     for (preset, limits) in [(UtPreset::Best, best), (UtPreset::Hlt1, hlt1), (UtPreset::Paper, paper)] {
         let engine = detector.velo_ut_engine(level(), preset);
         let tracks: VeloUtTracks = sample.run(engine.sequence().clone());
@@ -126,7 +133,7 @@ fn errors_of_tracks_into_the_ut_are_within_limits() {
 #[test]
 fn errors_of_tracks_in_the_scifi_are_within_limits() {
     let detector = Detector::nominal();
-    let sample = Sample::new(&detector);
+    let sample = Sample::shared(&detector);
     let tracks: SciFiTracks = sample.run(scifi(&detector));
     let states = |scale: f64| {
         let scaled =
@@ -139,7 +146,7 @@ fn errors_of_tracks_in_the_scifi_are_within_limits() {
             move |track| vec![scaled(FittedState::of_scifi(&tracks.state, track, None))],
         )
     };
-    let limits = Limits { qop: 0.0..0.0, others: 0.95..1.35, soft_slopes: 1.43, mean_qop: 0.0, far: 0.04 };
+    let limits = Limits { qop: 0.0..0.0, others: 0.95..1.35, mean_qop: 0.0, far: 0.03, far_soft: 0.045 };
     limits.check("scifi", &states(1.0), "scifi");
     // Errors that are taken for two thirds of what they are, or half as much again: noticed in every bin.
     for scale in [0.67, 1.5] {
@@ -152,7 +159,7 @@ fn errors_of_tracks_in_the_scifi_are_within_limits() {
 #[test]
 fn errors_of_long_tracks_are_within_limits() {
     let detector = Detector::nominal();
-    let sample = Sample::new(&detector);
+    let sample = Sample::shared(&detector);
     let velo = Velo::new(level(), VeloConfig::preset(Preset::Best)).unwrap();
     let velo = velo.with_sensors(detector.velo.clone(), VeloBanks::Auto);
     let (config, bending) = (LongConfig::preset(LongPreset::Best), Bending::nominal(detector.polarity));
@@ -160,7 +167,7 @@ fn errors_of_long_tracks_are_within_limits() {
     let long = Long::new(velo, scifi(&detector), config.clone(), bending).unwrap();
     let long_ut = LongUt::new(parts.0, ut, parts.1, config, bending).unwrap();
     for (name, tracks) in [("long", sample.run(long)), ("long-ut", sample.run(long_ut))] {
-        check_long(&sample, name, &tracks);
+        check_long(sample, name, &tracks);
     }
 }
 
@@ -177,7 +184,7 @@ fn check_long(sample: &Sample, name: &str, tracks: &LongTracks) {
             ]
         },
     );
-    // The width of q/p above 30 GeV/c, of 770 tracks, is known to 3 %.
-    let limits = Limits { qop: 0.93..1.1, others: 0.95..1.35, soft_slopes: 1.43, mean_qop: 0.1, far: 0.04 };
+    // The width of q/p above 30 GeV/c, of some 3,800 tracks, is known to 1.2 %.
+    let limits = Limits { qop: 0.93..1.07, others: 0.95..1.35, mean_qop: 0.1, far: 0.03, far_soft: 0.045 };
     limits.check(name, &pulls, "scifi");
 }
