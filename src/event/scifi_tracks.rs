@@ -71,6 +71,18 @@ pub struct SciFiState {
 }
 
 impl SciFiStates {
+    /// The columns, in schema order.
+    pub fn columns(&self) -> [&Column<f32>; 11] {
+        let Self { x, y, tx, ty, qop, cov_xx, cov_xt, cov_tt, cov_yy, cov_yu, cov_uu } = self;
+        [x, y, tx, ty, qop, cov_xx, cov_xt, cov_tt, cov_yy, cov_yu, cov_uu]
+    }
+
+    /// The columns to write, in schema order.
+    pub fn columns_mut(&mut self) -> [&mut Column<f32>; 11] {
+        let Self { x, y, tx, ty, qop, cov_xx, cov_xt, cov_tt, cov_yy, cov_yu, cov_uu } = self;
+        [x, y, tx, ty, qop, cov_xx, cov_xt, cov_tt, cov_yy, cov_yu, cov_uu]
+    }
+
     /// Appends a state.
     pub fn push(&mut self, state: &SciFiState) {
         self.x.push(state.position[0]);

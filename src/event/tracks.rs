@@ -26,6 +26,12 @@ pub struct States {
 }
 
 impl States {
+    /// The columns, in schema order.
+    pub fn columns(&self) -> [&Column<f32>; 8] {
+        let Self { x, y, z, tx, ty, cov_xx, cov_xt, cov_tt } = self;
+        [x, y, z, tx, ty, cov_xx, cov_xt, cov_tt]
+    }
+
     /// The columns to write, in schema order.
     pub fn columns_mut(&mut self) -> [&mut Column<f32>; 8] {
         [

@@ -1,5 +1,7 @@
 //! Momentum from the change of slope in the magnet.
 
+use crate::simd::varying::F32;
+use crate::simd::{Gang, inlined};
 use serde::{Deserialize, Serialize};
 
 /// How a magnet bends: p = p0 + (p1 + p2 T^2 + p3 T^4 + p4 T V + p5 y^2 + p6 y^4 + p7 V^2) / |T - V| in MeV, with the slopes
@@ -51,6 +53,29 @@ impl Bending {
         let momentum = p0 + all / size;
         let sign = if change < 0.0 { self.polarity } else { -self.polarity };
         sign * 1000.0 / momentum
+    }
+
+    /// The same, lane by lane.
+    #[inline(always)]
+    pub(crate) fn qop_of_lanes<G: Gang>(
+        &self,
+        g: G,
+        [velo_tx, velo_ty]: [F32<G>; 2],
+        scifi_tx: F32<G>,
+    ) -> F32<G> {
+        let real = inlined!(|value: f32| F32::splat(g, value));
+        let [p0, p1, p2, p3, p4, p5, p6, p7] = self.coefficients;
+        let (t2, y2) = (scifi_tx * scifi_tx, velo_ty * velo_ty);
+        let of_scifi = t2.mul_add(t2.mul_add(real(p3), real(p2)), real(p1));
+        let of_both = scifi_tx.mul_add(velo_tx * real(p4), of_scifi);
+        let of_y = y2.mul_add(y2.mul_add(real(p6), real(p5)), of_both);
+        let all = (velo_tx * velo_tx).mul_add(real(p7), of_y);
+        let change = scifi_tx - velo_tx;
+        let size = change.abs();
+        let size = real(SMALLEST).lt(size).select_f(size, real(SMALLEST));
+        let momentum = real(p0) + all / size;
+        let sign = change.lt(real(0.0)).select_f(real(self.polarity), real(-self.polarity));
+        sign * real(1000.0) / momentum
     }
 }
 

@@ -70,10 +70,10 @@ impl Pairs {
                 column.reserve_total(self.len + near.len());
             }
             self.chi2.reserve_total(self.len + near.len());
+            self.lanes[0] += near.len() as u64;
+            self.lanes[1] += near.len().next_multiple_of(G::LANES) as u64;
             for at in near.clone().step_by(G::LANES) {
                 let here = Mask::first(g, near.end - at);
-                self.lanes[0] += here.count() as u64;
-                self.lanes[1] += G::LANES as u64;
                 let apart = Apart::new(g, config, &Before::load(g, selected, at), &behind);
                 let fits = apart.is_near(g, config) & here;
                 if !fits.any() {

@@ -28,11 +28,20 @@ pub(super) struct Selected {
     pub(super) z: Column<f32>,
     pub(super) len: usize,
     /// First track of each bucket.
-    begin: Vec<u32>,
-    /// The same before they are sorted.
+    begin: Begin,
+    /// Numbers of the tracks before they are sorted, and their buckets.
     unsorted: Column<u32>,
-    unsorted_y: Column<f32>,
     bucket: Column<u32>,
+}
+
+/// First track of each bucket, and the end of the last.
+#[derive(Debug)]
+struct Begin([u32; BUCKETS + 1]);
+
+impl Default for Begin {
+    fn default() -> Self {
+        Self([0; BUCKETS + 1])
+    }
 }
 
 /// The bucket of a y.
@@ -40,6 +49,12 @@ pub(super) struct Selected {
 fn bucket<G: Gang>(g: G, y: F32<G>) -> U32<G> {
     let at = (y - F32::splat(g, LOWEST)) * F32::splat(g, 1.0 / WIDTH);
     at.max(F32::splat(g, 0.0)).min(F32::splat(g, (BUCKETS - 1) as f32)).to_i32().to_bits()
+}
+
+/// Where tracks are in y where that is compared, given y, z and the slope at the end of the Velo.
+#[inline(always)]
+fn compared_y<G: Gang>(g: G, config: &LongConfig, [y, z, ty]: [F32<G>; 3]) -> F32<G> {
+    F32::splat(g, config.scale_y) * (F32::splat(g, COMPARED_Z) - z).mul_add(ty, y)
 }
 
 #[inline(always)]
@@ -60,7 +75,6 @@ impl Selected {
         range: Range<usize>,
     ) {
         self.unsorted.reserve_total(range.len());
-        self.unsorted_y.reserve_total(range.len());
         self.bucket.reserve_total(range.len());
         let value = inlined!(|value| F32::splat(g, value));
         let (beam, end) = (&velo.beam, &velo.end);
@@ -73,60 +87,72 @@ impl Selected {
             let radius2 = x.mul_add(x, y * y);
             let outside = value(config.inner_radius * config.inner_radius).lt(radius2);
             let inside = tx.abs().le(value(config.max_tx)) & ty.abs().le(value(config.max_ty));
-            let backward = &velo.backward.padded()[at..];
             let mut forward = 0u64;
-            for (lane, backward) in backward.iter().take(G::LANES).enumerate() {
+            for (lane, backward) in velo.backward.padded()[at..at + G::LANES].iter().enumerate() {
                 forward |= u64::from(*backward == 0) << lane;
             }
             let forward = Mask::from_bits(g, forward) & Mask::first(g, range.end - at);
-            let dz = value(COMPARED_Z) - load(&end.z);
-            let there = value(config.scale_y) * dz.mul_add(load(&end.ty), load(&end.y));
+            let there = compared_y(g, config, [load(&end.y), load(&end.z), load(&end.ty)]);
             let accepted = outside & inside & forward;
             let number = U32::splat(g, at as u32) + U32::iota(g);
             number.store_packed(&mut self.unsorted.padded_mut()[len..], accepted);
-            there.store_packed(&mut self.unsorted_y.padded_mut()[len..], accepted);
             len += bucket(g, there).store_packed(&mut self.bucket.padded_mut()[len..], accepted);
         }
-        self.sort(velo, len);
+        self.len = len;
+        self.sort();
+        self.take(g, config, velo);
     }
 
-    /// Puts the tracks in the order of their buckets.
+    /// Puts the numbers of the tracks in the order of their buckets.
     #[inline(always)]
-    fn sort(&mut self, velo: &VeloTracks, len: usize) {
-        self.begin.clear();
-        self.begin.resize(BUCKETS + 1, 0);
-        for &bucket in &self.bucket.padded()[..len] {
-            self.begin[bucket as usize + 1] += 1;
+    fn sort(&mut self) {
+        let Self { track, begin: Begin(begin), unsorted, bucket, len, .. } = self;
+        let (unsorted, bucket) = (&unsorted.padded()[..*len], &bucket.padded()[..*len]);
+        begin.fill(0);
+        for &bucket in bucket {
+            begin[(bucket as usize + 1).min(BUCKETS)] += 1;
         }
-        for bucket in 0..BUCKETS {
-            self.begin[bucket + 1] += self.begin[bucket];
+        let mut before = 0;
+        for begin in begin.iter_mut() {
+            before += *begin;
+            *begin = before;
         }
-        self.len = len;
-        self.track.set_len(len);
-        for column in [&mut self.x, &mut self.tx, &mut self.ty, &mut self.y, &mut self.z] {
-            column.set_len(len);
-        }
-        for number in 0..len {
-            let place = &mut self.begin[self.bucket.padded()[number] as usize];
-            let to = *place as usize;
+        track.set_len(*len);
+        for (&number, &bucket) in unsorted.iter().zip(bucket) {
+            let place = &mut begin[(bucket as usize).min(BUCKETS)];
+            track[*place as usize] = number;
             *place += 1;
-            let track = self.unsorted.padded()[number];
-            let from = track as usize;
-            self.track[to] = track;
-            self.x[to] = velo.end.x[from];
-            self.tx[to] = velo.end.tx[from];
-            self.ty[to] = velo.end.ty[from];
-            self.z[to] = velo.end.z[from];
-            self.y[to] = self.unsorted_y.padded()[number];
         }
         // Each bucket's place has moved to its end, the beginning of the next.
-        self.begin.copy_within(0..BUCKETS, 1);
-        self.begin[0] = 0;
+        begin.copy_within(0..BUCKETS, 1);
+        begin[0] = 0;
+    }
+
+    /// What pairs need of the tracks, in their order.
+    #[inline(always)]
+    fn take<G: Gang>(&mut self, g: G, config: &LongConfig, velo: &VeloTracks) {
+        let Self { track, x, tx, ty, y, z, len, .. } = self;
+        for column in [&mut *x, &mut *tx, &mut *ty, &mut *y, &mut *z] {
+            column.set_len(*len);
+        }
+        for at in (0..*len).step_by(G::LANES) {
+            let lanes = Mask::first(g, *len - at);
+            let number = lanes.select_u(U32::load(g, &track.padded()[at..]), U32::splat(g, 0));
+            let end = &velo.end;
+            let gather = inlined!(|column: &Column<f32>| F32::gather(column, number));
+            let [end_y, end_z, end_ty] = [gather(&end.y), gather(&end.z), gather(&end.ty)];
+            let columns = [&mut *x, &mut *tx, &mut *ty, &mut *y, &mut *z];
+            let there = compared_y(g, config, [end_y, end_z, end_ty]);
+            let values = [gather(&end.x), gather(&end.tx), end_ty, there, end_z];
+            for (column, value) in columns.into_iter().zip(values) {
+                value.store(&mut column.padded_mut()[at..]);
+            }
+        }
     }
 
     /// Where the tracks are that may be within `distance` of `y`.
     #[inline(always)]
     pub(super) fn near(&self, y: f32, distance: f32) -> Range<usize> {
-        self.begin[bucket_of(y - distance)] as usize..self.begin[bucket_of(y + distance) + 1] as usize
+        self.begin.0[bucket_of(y - distance)] as usize..self.begin.0[bucket_of(y + distance) + 1] as usize
     }
 }
