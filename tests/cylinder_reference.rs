@@ -80,7 +80,7 @@ fn compare(config: &CylinderConfig, sample: &Sample) {
             reference::fit_particle(config, &hits.event(event), &truth.particles, particle)
         })
         .collect();
-    for level in Level::usual() {
+    for level in Level::supported() {
         if let Some(text) = departure(&found(level, config, sample), &tracks, true) {
             panic!("{level}, {}: {text}", config.builder);
         }
@@ -120,7 +120,7 @@ fn faults_are_noticed() {
     ] {
         let mut config = CylinderConfig { builder, ..CylinderConfig::default() };
         config.build.holes = 1;
-        let tracks = found(Level::usual()[0], &config, &sample);
+        let tracks = found(Level::supported()[0], &config, &sample);
         assert!(departure(&tracks, &expected(Fault::None, &config, &sample), true).is_none());
         for fault in faults {
             let wrong = expected(*fault, &config, &sample);

@@ -52,7 +52,7 @@ pub struct CylinderInput<'a> {
 /// Output bytes do not depend on `level`, nor on how events are cut into ranges.
 ///
 /// # Panics
-/// When `range` is not within the events, or `level` is not a usual one ([`Level::is_usual`]).
+/// When `range` is not within the events.
 pub fn reconstruct(
     level: Level,
     config: &CylinderConfig,
@@ -61,7 +61,7 @@ pub fn reconstruct(
     workspace: &mut CylinderWorkspace,
     out: &mut Outcome<CylinderTracks>,
 ) {
-    crate::simd::kernels!(dispatch_usual!(level, g => run(g, config, input, range, workspace, out)));
+    crate::simd::kernels!(dispatch!(level, g => run(g, config, input, range, workspace, out)));
 }
 
 #[inline(always)]
@@ -214,7 +214,7 @@ fn triplet_room<G: Gang>(
 /// "Cylinder: seeds from truth"), and appends the states at the last hits: from event columns to stored states, without an index.
 ///
 /// # Panics
-/// When `range` is not within the events, or `level` is not a usual one ([`Level::is_usual`]).
+/// When `range` is not within the events.
 pub fn fit_particles(
     level: Level,
     config: &CylinderConfig,
@@ -222,7 +222,7 @@ pub fn fit_particles(
     range: Range<usize>,
     out: &mut CylinderTracks,
 ) {
-    crate::simd::kernels!(dispatch_usual!(level, g => fit_events(g, config, input, range, out)));
+    crate::simd::kernels!(dispatch!(level, g => fit_events(g, config, input, range, out)));
 }
 
 #[inline(always)]
