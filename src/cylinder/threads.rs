@@ -10,8 +10,10 @@
 //! those that there are do all of it.
 
 use super::build::{Build, CHUNK, Inputs, Seeded};
-use super::config::CylinderConfig;
-use super::fit::{self, Ends, Fit};
+use super::config::{CylinderConfig, FitForm};
+use super::fit::{self, Ends, Fit, Form};
+use super::fit_global::FollowGlobal;
+use super::hit::Follow;
 use super::index::{Index, Sorting};
 use super::seeds::{self, EventParticles};
 use crate::Status;
@@ -265,8 +267,22 @@ fn build_room<G: Gang>(
     );
 }
 
-#[inline(never)]
 fn fit_room<G: Gang>(
+    g: G,
+    from: Fit<'_>,
+    range: Range<usize>,
+    ends: &mut Ends,
+    out: &mut CylinderTracks,
+    at: usize,
+) {
+    match from.config.fit.form {
+        FitForm::Cylinder => form_room::<G, Follow<G>>(g, from, range, ends, out, at),
+        FitForm::Global => form_room::<G, FollowGlobal<G>>(g, from, range, ends, out, at),
+    }
+}
+
+#[inline(never)]
+fn form_room<G: Gang, F: Form<G>>(
     g: G,
     from: Fit<'_>,
     range: Range<usize>,
@@ -276,6 +292,6 @@ fn fit_room<G: Gang>(
 ) {
     g.vectorize(
         #[inline(always)]
-        || fit::fit(g, from, range, ends, out, at),
+        || fit::fit::<G, F>(g, from, range, ends, out, at),
     );
 }

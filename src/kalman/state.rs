@@ -77,7 +77,7 @@ pub fn within_turn<G: Gang>(g: G, angle: F32<G>) -> F32<G> {
 
 /// An angle as it is written out: within -pi..=pi.
 #[inline(always)]
-fn written_angle<G: Gang>(g: G, angle: F32<G>) -> F32<G> {
+pub(super) fn written_angle<G: Gang>(g: G, angle: F32<G>) -> F32<G> {
     use std::f32::consts::PI;
     within_turn(g, angle).max(F32::splat(g, -PI)).min(F32::splat(g, PI))
 }
