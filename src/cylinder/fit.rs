@@ -6,7 +6,9 @@ use super::hit::{Follow, is_hit, next_gang};
 use super::index::Index;
 use crate::event::{CYLINDER_LAYERS, Column, CylinderTracks, NO_HIT};
 use crate::kalman::matriplex::{Symmetric, packed};
-use crate::kalman::{CURVATURE_PER_TESLA, CylinderHit, CylinderState, FitStatus, Output, from_three_hits, step};
+use crate::kalman::{
+    CURVATURE_PER_TESLA, CylinderHit, CylinderState, FitStatus, Output, from_three_hits, step,
+};
 use crate::simd::varying::{F32, Mask, U32};
 use crate::simd::{Gang, prefetch};
 use std::ops::Range;

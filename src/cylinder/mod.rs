@@ -21,7 +21,9 @@ mod sequence;
 mod threads;
 mod triplets;
 
-pub use config::{BinConfig, BuildConfig, Builder, CylinderConfig, FitConfig, FitForm, SeedConfig, SeedSource};
+pub use config::{
+    BinConfig, BuildConfig, Builder, CylinderConfig, FitConfig, FitForm, SeedConfig, SeedSource,
+};
 pub use helix::Helix;
 pub use refit::{CylinderFit, CylinderFitWorkspace, fit_tracks};
 pub use run::{CylinderInput, CylinderWorkspace, fit_particles, reconstruct};

@@ -2,10 +2,10 @@
 
 use super::config::CylinderConfig;
 use super::run::{CylinderInput, CylinderWorkspace, reconstruct};
+use crate::Result;
 use crate::engine::{Batch, Input, Sequence, Stage};
 use crate::event::{CylinderBatch, CylinderTracks, CylinderTruth, Outcome};
 use crate::simd::Level;
-use crate::Result;
 use std::ops::Range;
 
 /// Hits of the cylinder detector to tracks with states.

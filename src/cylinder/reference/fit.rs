@@ -7,8 +7,8 @@ use crate::cylinder::geometry::RADII;
 use crate::event::{CYLINDER_LAYERS, CylinderSeeds, NO_HIT};
 use crate::kalman::FitStatus;
 use crate::kalman::reference::single::{
-    GlobalState, Hit, State, from_three_hits, from_vertex, judge, scatter, sincos, take, to_global, to_radius,
-    update, written, written_global,
+    GlobalState, Hit, State, from_three_hits, from_vertex, judge, scatter, sincos, take, to_global,
+    to_radius, update, written, written_global,
 };
 
 /// A filter on its way.
@@ -73,12 +73,7 @@ impl Follow {
 }
 
 /// A track with a state as it is written out.
-fn track(
-    hits: [u32; CYLINDER_LAYERS],
-    state: State,
-    chi2: f32,
-    [reached, measured]: [bool; 2],
-) -> Track {
+fn track(hits: [u32; CYLINDER_LAYERS], state: State, chi2: f32, [reached, measured]: [bool; 2]) -> Track {
     let mut fit = judge(&state, reached, measured);
     if fit == FitStatus::Ok && !(-1.0 < chi2 && chi2 < f32::INFINITY) {
         fit = FitStatus::NotFinite;

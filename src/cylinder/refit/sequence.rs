@@ -1,13 +1,13 @@
 //! [`CylinderFit`]: the sequence from given tracks to smoothed states.
 
 use super::{CylinderFitWorkspace, fit_tracks};
+use crate::Result;
 use crate::cylinder::config::CylinderConfig;
 use crate::cylinder::run::CylinderInput;
 use crate::cylinder::sequence::CylinderSample;
 use crate::engine::{Sequence, Stage};
 use crate::event::{CylinderFits, Outcome};
 use crate::simd::Level;
-use crate::Result;
 use std::ops::Range;
 
 /// Given tracks of the cylinder detector to a smoothed state at each of their hits. No track is searched for: which

@@ -85,11 +85,7 @@ impl<G: Gang> OnRadius<G> {
         let (sine2, cosine2) = (hit_sine * hit_sine, hit_cosine * hit_cosine);
         let mut v = Symmetric::diagonal(
             g,
-            [
-                cosine2.mul_add(radial, sine2 * tangential),
-                sine2.mul_add(radial, cosine2 * tangential),
-                var_z,
-            ],
+            [cosine2.mul_add(radial, sine2 * tangential), sine2.mul_add(radial, cosine2 * tangential), var_z],
         );
         v.set(1, 0, hit_sine * hit_cosine * (radial - tangential));
         let residual = [along - self.radius, across, z - self.p[2]];

@@ -30,26 +30,43 @@ pub fn global_to_radius(state: &GlobalState, field: f64, radius: f64, iterations
     GlobalState { p, c: multiply(&multiply(&f, &state.c), &transpose(&f)) }
 }
 
-/// Takes in a hit; gives the chi2, too.
+/// From x and y to axes along the radius of (`x`, `y`) and across; the other axes stay.
+fn to_axes<const N: usize>(x: f64, y: f64) -> Square<N> {
+    let (cosine, sine) = (x / x.hypot(y), y / x.hypot(y));
+    std::array::from_fn(|i| {
+        std::array::from_fn(|j| match (i, j) {
+            (0, 0) | (1, 1) => cosine,
+            (0, 1) => sine,
+            (1, 0) => -sine,
+            _ => f64::from(u8::from(i == j)),
+        })
+    })
+}
+
+fn turned<const N: usize>(axes: &Square<N>, c: &Square<N>) -> Square<N> {
+    multiply(&multiply(axes, c), &transpose(axes))
+}
+
+/// Takes in a hit; gives the chi2, too. The axes are those along the radius of the state and across: with those of x and y, even
+/// f64 loses the hit's small error along the radius beside a wide covariance.
 pub fn global_update(state: &GlobalState, hit: &GlobalHit) -> (GlobalState, f64) {
-    let [x, y, _] = hit.position;
-    let radius = x.hypot(y);
-    // From axes along the radius, r-phi and z to x, y and z.
-    let turn = [[x / radius, -y / radius, 0.0], [y / radius, x / radius, 0.0], [0.0, 0.0, 1.0]];
+    let [x, y, ..] = state.p;
+    let axes = to_axes::<3>(x, y);
     let own = std::array::from_fn(|i| std::array::from_fn(|j| if i == j { hit.variance[i] } else { 0.0 }));
-    let v: Square<3> = multiply(&multiply(&turn, &own), &transpose(&turn));
-    let c = &state.c;
+    let v = turned(&axes, &turned(&transpose(&to_axes::<3>(hit.position[0], hit.position[1])), &own));
+    let all = to_axes::<6>(x, y);
+    let c = &turned(&all, &state.c);
     let s: Square<3> = std::array::from_fn(|i| std::array::from_fn(|j| c[i][j] + v[i][j]));
     let weight = inverse(&s);
-    let residual: [f64; 3] = std::array::from_fn(|i| hit.position[i] - state.p[i]);
+    let apart: [[f64; 1]; 3] = std::array::from_fn(|i| [hit.position[i] - state.p[i]]);
+    let residual = multiply(&axes, &apart).map(|[value]| value);
     let with: [[f64; 3]; 6] = std::array::from_fn(|i| [c[i][0], c[i][1], c[i][2]]);
     let gain = multiply(&with, &weight);
     let taken = multiply(&gain, &transpose(&with));
-    let mut out = *state;
-    for i in 0..6 {
-        out.p[i] += (0..3).map(|k| gain[i][k] * residual[k]).sum::<f64>();
-        (0..6).for_each(|j| out.c[i][j] -= taken[i][j]);
-    }
+    let change = multiply(&transpose(&all), &multiply(&gain, &residual.map(|value| [value])));
+    let left = std::array::from_fn(|i| std::array::from_fn(|j| c[i][j] - taken[i][j]));
+    let p = std::array::from_fn(|i| state.p[i] + change[i][0]);
+    let out = GlobalState { p, c: turned(&transpose(&all), &left) };
     let chi2 = (0..3).flat_map(|i| (0..3).map(move |j| (i, j)));
     (out, chi2.map(|(i, j)| residual[i] * weight[i][j] * residual[j]).sum())
 }

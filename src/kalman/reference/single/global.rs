@@ -2,7 +2,7 @@
 
 use super::maths::{atan2, fma, sincos};
 use super::written::angle;
-use super::{Hit, State, arc, axis_of, inside, noise_angle2, similarity};
+use super::{Hit, State, arc, axis_of, inside, noise_angle2, similarity, similarity_with};
 
 /// A state in one frame for all tracks: the lower triangle of the covariance counts.
 #[derive(Debug, Clone, Copy)]
@@ -83,14 +83,7 @@ fn to_radius(state: &GlobalState, field: f32, radius: f32) -> (OnRadius, bool) {
         [some(along_by[0]), some(along_by[1]), o, some(along_by[2]), some(along_by[3]), o],
         [z_by[0], z_by[1], i, z_by[2], z_by[3], some(-(length * fma(slope, slope, 1.0)))],
         [o, o, o, i, o, o],
-        [
-            some(phi_by[0]),
-            some(phi_by[1]),
-            o,
-            some(fma(field, length, phi_by[2])),
-            some(1.0 + phi_by[3]),
-            o,
-        ],
+        [some(phi_by[0]), some(phi_by[1]), o, some(fma(field, length, phi_by[2])), some(1.0 + phi_by[3]), o],
         [o, o, o, o, o, i],
     ];
     let p = [x_new, y_new, fma(slope, length, z), k, fma(curvature, length, phi), theta];
@@ -101,7 +94,9 @@ fn to_radius(state: &GlobalState, field: f32, radius: f32) -> (OnRadius, bool) {
         && 0.0 < sine_theta
         && tau.abs() < 1.0
         && 0.0 < turned;
-    (OnRadius { p, c: similarity(&f, &state.c), sine, cosine, radius, axis, slope }, reached)
+    let mut ones = [[false; 6]; 6];
+    [2, 3, 5].into_iter().for_each(|i| ones[i][i] = true);
+    (OnRadius { p, c: similarity_with(&f, &ones, &state.c), sine, cosine, radius, axis, slope }, reached)
 }
 
 /// Adds what a layer does to the covariance.

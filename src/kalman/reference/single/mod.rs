@@ -40,6 +40,15 @@ pub struct Hit {
 
 /// f c f^T: the products with ones first, as they need no multiplication.
 fn similarity<const R: usize, const N: usize>(f: &[[Option<f32>; N]; R], c: &[[f32; N]; N]) -> [[f32; R]; R] {
+    similarity_with(f, &f.map(|row| row.map(|f| f == Some(1.0))), c)
+}
+
+/// The same where values may be 1 by chance: what is 1 beforehand is said.
+fn similarity_with<const R: usize, const N: usize>(
+    f: &[[Option<f32>; N]; R],
+    ones: &[[bool; N]; R],
+    c: &[[f32; N]; N],
+) -> [[f32; R]; R] {
     let at = |i: usize, j: usize| c[i.max(j)][i.min(j)];
     // What a sum begins with changes nothing; one without a term is 0.
     let begin = |row: &[Option<f32>; N]| if row.iter().all(Option::is_none) { 0.0 } else { -0.0 };
@@ -54,11 +63,11 @@ fn similarity<const R: usize, const N: usize>(f: &[[Option<f32>; N]; R], c: &[[f
         });
         for l in 0..=i {
             let mut sum = begin(&f[l]);
-            for (f, row) in f[l].iter().zip(row) {
-                sum = if *f == Some(1.0) { sum + row } else { sum };
+            for (one, row) in ones[l].iter().zip(row) {
+                sum = if *one { sum + row } else { sum };
             }
-            for (f, row) in f[l].iter().zip(row) {
-                sum = if *f == Some(1.0) { sum } else { f.map_or(sum, |f| fma(f, row, sum)) };
+            for ((one, f), row) in ones[l].iter().zip(&f[l]).zip(row) {
+                sum = if *one { sum } else { f.map_or(sum, |f| fma(f, row, sum)) };
             }
             out[i][l] = sum;
         }
