@@ -158,42 +158,36 @@ fn random_events_and_settings() {
     let all = (events, build, limits, kinds, 0.0f64..0.5, broken);
     let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(150) };
     let seen = std::cell::Cell::new([0usize; FitStatus::ALL.len()]);
-    let result =
-        TestRunner::new(config).run(&all, |(events, build, limits, (builder, form), lost, broken)| {
-            let (count, noise, seed, material) = events;
-            let mut config =
-                CylinderConfig { builder: BUILDERS[builder], material, ..CylinderConfig::default() };
-            (config.build.candidates, config.build.holes, config.build.hits_in_window, ..) =
-                (build.0, build.1, build.2);
-            (config.build.hole_penalty, config.build.window) = (build.3, build.4);
-            (config.build.window_phi, config.build.window_z, config.build.chi2) =
-                (limits.0, limits.1, limits.2);
-            config.bins.phi = 1 << limits.3;
-            config.fit.form = FORMS[form];
-            config.validate().unwrap();
-            let text = format!(
-                "sim:cylinder,events=1,tracks={count},noise={noise},seed={seed},inefficiency={lost:.3}"
-            );
-            let mut sample = simulated(&text);
-            for (column, index, value) in broken {
-                // Vertices may be anything; an event whose hits are no numbers is refused before the rooms compared here.
-                let vertices = &mut sample.1.particles.vertex;
-                if column < 6 && !vertices[column].is_empty() {
-                    let at = index.index(vertices[column].len());
-                    vertices[column][at] = value;
-                } else if column >= 6 && value.is_finite() && !sample.0.z.is_empty() {
-                    let at = index.index(sample.0.z.len());
-                    sample.0.z[at] = value;
-                }
+    let result = TestRunner::new(config).run(&all, |(events, build, limits, kinds, lost, broken)| {
+        let (count, noise, seed, material) = events;
+        let mut config = CylinderConfig { builder: BUILDERS[kinds.0], material, ..CylinderConfig::default() };
+        (config.build.candidates, config.build.holes, config.build.hits_in_window, ..) =
+            (build.0, build.1, build.2);
+        (config.build.hole_penalty, config.build.window) = (build.3, build.4);
+        (config.build.window_phi, config.build.window_z, config.build.chi2) = (limits.0, limits.1, limits.2);
+        config.bins.phi = 1 << limits.3;
+        config.fit.form = FORMS[kinds.1];
+        config.validate().unwrap();
+        let text =
+            format!("sim:cylinder,events=1,tracks={count},noise={noise},seed={seed},inefficiency={lost:.3}");
+        let mut sample = simulated(&text);
+        for (column, index, value) in broken {
+            // Vertices may be anything; an event whose hits are no numbers is refused before the rooms compared here.
+            let vertices = &mut sample.1.particles.vertex;
+            if column < 6 && !vertices[column].is_empty() {
+                let at = index.index(vertices[column].len());
+                vertices[column][at] = value;
+            } else if column >= 6 && value.is_finite() && !sample.0.z.is_empty() {
+                let at = index.index(sample.0.z.len());
+                sample.0.z[at] = value;
             }
-            compare(&config, &sample);
-            let mut statuses = seen.get();
-            expected(Fault::None, &config, &sample)
-                .iter()
-                .for_each(|track| statuses[track.fit as usize] += 1);
-            seen.set(statuses);
-            Ok(())
-        });
+        }
+        compare(&config, &sample);
+        let mut statuses = seen.get();
+        expected(Fault::None, &config, &sample).iter().for_each(|track| statuses[track.fit as usize] += 1);
+        seen.set(statuses);
+        Ok(())
+    });
     result.unwrap();
     println!("{:?}", seen.get());
     assert!(seen.get()[0] > 1000 && seen.get()[1..].iter().sum::<usize>() > 10);
