@@ -71,8 +71,8 @@ fn cylinder_events() {
                 assert!(out.tracks() > 200, "{level}, {builder}: {} tracks", out.tracks());
                 let mut fits = CylinderTracks::default();
                 fit_particles(level, &config, input, 0..2, &mut fits);
-                let mut given = Outcome::default();
-                fit_tracks(level, &config, input, 0..2, &mut CylinderFitWorkspace::default(), &mut given);
+                let (mut given, mut memory) = (Outcome::default(), CylinderFitWorkspace::default());
+                fit_tracks(level.with_usual_gang(), &config, input, 0..2, &mut memory, &mut given);
                 let mut hasher = Hasher::<CylinderTracks>::default();
                 hasher.update(&out);
                 let bits: Vec<u32> = fits.state.iter().flat_map(|c| c.iter().map(|x| x.to_bits())).collect();

@@ -35,7 +35,7 @@ pub struct CylinderFitWorkspace {
 /// Output bytes do not depend on `level`, nor on how events are cut into ranges.
 ///
 /// # Panics
-/// When `range` is not within the events.
+/// When `range` is not within the events, or `level` is not a usual one ([`Level::is_usual`]).
 pub fn fit_tracks(
     level: Level,
     config: &CylinderConfig,
@@ -44,7 +44,7 @@ pub fn fit_tracks(
     workspace: &mut CylinderFitWorkspace,
     out: &mut Outcome<CylinderFits>,
 ) {
-    crate::simd::kernels!(dispatch!(level, g => run(g, config, input, range, workspace, out)));
+    crate::simd::kernels!(dispatch_usual!(level, g => run(g, config, input, range, workspace, out)));
 }
 
 #[inline(always)]

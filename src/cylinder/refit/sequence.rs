@@ -1,13 +1,13 @@
 //! [`CylinderFit`]: the sequence from given tracks to smoothed states.
 
 use super::{CylinderFitWorkspace, fit_tracks};
-use crate::Result;
 use crate::cylinder::config::CylinderConfig;
 use crate::cylinder::run::CylinderInput;
 use crate::cylinder::sequence::CylinderSample;
 use crate::engine::{Sequence, Stage};
 use crate::event::{CylinderFits, Outcome};
 use crate::simd::Level;
+use crate::{Error, Result};
 use std::ops::Range;
 
 /// Given tracks of the cylinder detector to a smoothed state at each of their hits. No track is searched for: which
@@ -19,12 +19,16 @@ pub struct CylinderFit {
 }
 
 impl CylinderFit {
-    /// A sequence on a level.
+    /// A sequence for the usual gang of an instruction set.
     ///
     /// # Errors
-    /// [`Error::Config`](crate::Error::Config) for a configuration that cannot be used.
+    /// [`Error::Config`] for a configuration that cannot be used, [`Error::Unsupported`] for another gang.
     pub fn new(level: Level, config: CylinderConfig) -> Result<Self> {
         config.validate()?;
+        if !level.is_usual() {
+            let what = "the sequence cylinder-fit is built for the usual gang of each instruction set alone";
+            return Err(Error::Unsupported(format!("{what}, not for {level}")));
+        }
         Ok(Self { level, config })
     }
 
