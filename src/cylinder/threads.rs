@@ -235,7 +235,7 @@ fn share(others: &mut [Other], of_other: &(impl Fn(&mut Other) + Sync), own: imp
     });
 }
 
-/// Bins and seeds do not depend on the gang: one for each instruction set is enough.
+/// The layers' hits, and seeds, on the usual gang of an instruction set: large kernels that no choice of gangs is wanted for.
 fn layer_room(level: Level, layer: &mut Sorting<'_>, event: &CylinderEvent<'_>) {
     kernels!(dispatch_isa!(level, g => layer.sort(g, event)));
 }
