@@ -64,7 +64,8 @@ pub(super) struct Fit<'a> {
 }
 
 /// Hits of the sorted index.
-#[inline(always)]
+#[cfg_attr(not(feature = "small-kernels"), inline(always))]
+#[cfg_attr(feature = "small-kernels", inline(never))]
 fn hit_at<G: Gang>(index: &Index, place: U32<G>) -> CylinderHit<G> {
     let [phi, z, var_phi, var_z] = F32::gather_records(index.hits.padded(), place);
     let radius = F32::gather(&index.radius, place);
@@ -131,7 +132,8 @@ impl<G: Gang> Fitted<G> {
 }
 
 /// Writes states of lanes to tracks from `at` on.
-#[inline(always)]
+#[cfg_attr(not(feature = "small-kernels"), inline(always))]
+#[cfg_attr(feature = "small-kernels", inline(never))]
 pub(super) fn store<G: Gang>(
     g: G,
     Fitted { radius, state, chi2, status }: &Fitted<G>,

@@ -25,7 +25,8 @@ pub(super) fn scattering<G: Gang>(
 
 /// What a layer of `thickness` radiation lengths on the state's own radius adds to the covariance: the momentum keeps its
 /// size, and charge / pT changes with the polar angle.
-#[inline(always)]
+#[cfg_attr(not(feature = "small-kernels"), inline(always))]
+#[cfg_attr(feature = "small-kernels", inline(never))]
 pub fn noise<G: Gang>(g: G, state: &CylinderState<G>, thickness: f32) -> Symmetric<G, 5> {
     let [_, _, charge_over_pt, moment, slope] = state.p;
     let one = F32::splat(g, 1.0);
@@ -42,7 +43,8 @@ pub fn noise<G: Gang>(g: G, state: &CylinderState<G>, thickness: f32) -> Symmetr
 }
 
 /// Adds the [`noise`] of a layer to the covariance.
-#[inline(always)]
+#[cfg_attr(not(feature = "small-kernels"), inline(always))]
+#[cfg_attr(feature = "small-kernels", inline(never))]
 pub fn scatter<G: Gang>(g: G, state: &mut CylinderState<G>, thickness: f32) {
     let noise = noise(g, state, thickness);
     for (i, j) in [(2, 2), (3, 3), (4, 2), (4, 4)] {

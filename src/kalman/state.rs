@@ -83,7 +83,8 @@ pub(super) fn written_angle<G: Gang>(g: G, angle: F32<G>) -> F32<G> {
 }
 
 /// The state as it is written out.
-#[inline(always)]
+#[cfg_attr(not(feature = "small-kernels"), inline(always))]
+#[cfg_attr(feature = "small-kernels", inline(never))]
 pub fn output<G: Gang>(g: G, state: &CylinderState<G>) -> Output<G> {
     let [azimuth, z, charge_over_pt, moment, slope] = state.p;
     let one = F32::splat(g, 1.0);

@@ -58,7 +58,8 @@ pub struct OnRadius<G: Gang> {
 
 impl<G: Gang> OnRadius<G> {
     /// Adds what a layer of `thickness` radiation lengths at the state's radius does to the covariance.
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small-kernels"), inline(always))]
+    #[cfg_attr(feature = "small-kernels", inline(never))]
     pub fn scatter(&mut self, g: G, thickness: f32) {
         let slope = self.slope;
         let charge_over_pt = self.p[3];
@@ -73,7 +74,8 @@ impl<G: Gang> OnRadius<G> {
     }
 
     /// Takes in a hit at the state's radius in the lanes of `lanes`.
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small-kernels"), inline(always))]
+    #[cfg_attr(feature = "small-kernels", inline(never))]
     pub fn measure(&mut self, g: G, hit: &GlobalHit<G>, lanes: Mask<G>) -> Update<G> {
         let [cosine, sine] = self.direction;
         let [x, y, z] = hit.position;
@@ -101,7 +103,8 @@ impl<G: Gang> OnRadius<G> {
     }
 
     /// The state with the covariance of x and y.
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small-kernels"), inline(always))]
+    #[cfg_attr(feature = "small-kernels", inline(never))]
     pub fn to_global(&self) -> GlobalState<G> {
         let [cosine, sine] = self.direction;
         let mut c = self.c;
@@ -130,7 +133,8 @@ impl Pattern<6, 5> for FromCylinder {
 
 impl<G: Gang> GlobalState<G> {
     /// The same state and covariance.
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small-kernels"), inline(always))]
+    #[cfg_attr(feature = "small-kernels", inline(never))]
     pub fn from_cylinder(g: G, state: &CylinderState<G>) -> Self {
         let [azimuth, z, charge_over_pt, moment, slope] = state.p;
         let one = F32::splat(g, 1.0);
@@ -149,7 +153,8 @@ impl<G: Gang> GlobalState<G> {
     }
 
     /// In the lanes of `lanes` this state, in the others `other`.
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small-kernels"), inline(always))]
+    #[cfg_attr(feature = "small-kernels", inline(never))]
     pub fn select(&self, lanes: Mask<G>, other: &Self) -> Self {
         let mut out = *other;
         for i in 0..6 {
@@ -162,7 +167,8 @@ impl<G: Gang> GlobalState<G> {
     }
 
     /// The state as it is written out, and its radius: the covariance is that along r-phi.
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small-kernels"), inline(always))]
+    #[cfg_attr(feature = "small-kernels", inline(never))]
     pub fn output(&self, g: G) -> (Output<G>, F32<G>) {
         let [x, y, z, charge_over_pt, phi, theta] = self.p;
         let radius = x.mul_add(x, y * y).sqrt();

@@ -29,7 +29,8 @@ const BENDING: [usize; 4] = [0, 1, 3, 4];
 
 /// The states on the cylinder of radius `radius`, and the lanes that get there, moving outwards at both ends and turning by
 /// less than a quarter; in the others the state means nothing. `field` is the curvature of charge / pT = 1.
-#[inline(always)]
+#[cfg_attr(not(feature = "small-kernels"), inline(always))]
+#[cfg_attr(feature = "small-kernels", inline(never))]
 pub fn global_to_radius<G: Gang>(
     g: G,
     state: &GlobalState<G>,
