@@ -216,7 +216,7 @@ pub fn fit_particles(
     range: Range<usize>,
     out: &mut CylinderTracks,
 ) {
-    kernels!(dispatch_isa!(level, g => fit_events(g, config, input, range, out)));
+    kernels!(dispatch!(level, g => fit_events(g, config, input, range, out)));
 }
 
 #[inline(always)]
