@@ -70,8 +70,8 @@ fn every_gang_gives_the_same_bits() {
         for builder in [Builder::BestHit, Builder::Standard, Builder::CloneEngine] {
             for material in [0.0, 0.01] {
                 let config = CylinderConfig { material, ..with(builder) };
-                let expected = hashes(&tracks(Level::usual()[0], &config, sample));
-                for level in Level::usual() {
+                let expected = hashes(&tracks(Level::supported()[0], &config, sample));
+                for level in Level::supported() {
                     assert_eq!(hashes(&tracks(level, &config, sample)), expected, "{level}, {builder}");
                 }
             }
@@ -222,8 +222,8 @@ fn fits_of_particles_agree_between_gangs_and_are_flagged() {
         assert_eq!(out.fit.len(), 4000);
         out
     };
-    let expected = fits(Level::usual()[0]);
-    for level in Level::usual() {
+    let expected = fits(Level::supported()[0]);
+    for level in Level::supported() {
         let found = fits(level);
         assert_eq!(found.fit, expected.fit, "{level}");
         for (a, b) in found.state.iter().zip(&expected.state) {
@@ -468,7 +468,7 @@ fn seeds_from_hits_find_the_particles() {
         println!("{builder}: {:?}", report.categories[0]);
         assert!(report.categories[0].efficiency.unwrap() > 0.97);
         assert!(report.ghost_rate.unwrap() < 0.02 && report.categories[0].clone_rate.unwrap() < 0.01);
-        for level in Level::usual() {
+        for level in Level::supported() {
             assert_eq!(hashes(&tracks(level, &config, &sample)), hashes(&found), "{level}");
         }
     }
@@ -488,9 +488,9 @@ fn what_is_cut_off_is_counted() {
     };
     assert_eq!(run(usual(), &config).1, 0);
     config.seeding.max_partners = [4, 2];
-    let expected = run(Level::usual()[0], &config);
+    let expected = run(Level::supported()[0], &config);
     assert!(expected.1 > 100, "{}", expected.1);
-    for level in Level::usual() {
+    for level in Level::supported() {
         assert_eq!(run(level, &config), expected, "{level}");
     }
 }

@@ -2,7 +2,7 @@
 
 use peloton::cylinder::reference::{self, Fault, Track};
 use peloton::cylinder::{
-    Builder, CylinderConfig, CylinderInput, CylinderWorkspace, fit_particles, reconstruct,
+    Builder, CylinderConfig, CylinderInput, CylinderWorkspace, FitConfig, FitForm, fit_particles, reconstruct,
 };
 use peloton::event::{CylinderBatch, CylinderTracks, CylinderTruth, NO_HIT, Outcome};
 use peloton::kalman::FitStatus;
@@ -80,7 +80,7 @@ fn compare(config: &CylinderConfig, sample: &Sample) {
             reference::fit_particle(config, &hits.event(event), &truth.particles, particle)
         })
         .collect();
-    for level in Level::usual() {
+    for level in Level::supported() {
         if let Some(text) = departure(&found(level, config, sample), &tracks, true) {
             panic!("{level}, {}: {text}", config.builder);
         }
@@ -93,6 +93,7 @@ fn compare(config: &CylinderConfig, sample: &Sample) {
     }
 }
 
+const FORMS: [FitForm; 2] = [FitForm::Cylinder, FitForm::Global];
 const BUILDERS: [Builder; 3] = [Builder::BestHit, Builder::Standard, Builder::CloneEngine];
 
 #[test]
@@ -104,7 +105,10 @@ fn levels_give_what_the_reference_gives() {
     for (sample, material) in samples.iter().zip([0.0, 0.01]) {
         for builder in BUILDERS {
             for config in [CylinderConfig::default(), CylinderConfig::best()] {
-                compare(&CylinderConfig { builder, material, ..config }, sample);
+                for form in FORMS {
+                    let fit = FitConfig { form, ..config.fit };
+                    compare(&CylinderConfig { builder, material, fit, ..config.clone() }, sample);
+                }
             }
         }
     }
@@ -120,7 +124,7 @@ fn faults_are_noticed() {
     ] {
         let mut config = CylinderConfig { builder, ..CylinderConfig::default() };
         config.build.holes = 1;
-        let tracks = found(Level::usual()[0], &config, &sample);
+        let tracks = found(Level::supported()[0], &config, &sample);
         assert!(departure(&tracks, &expected(Fault::None, &config, &sample), true).is_none());
         for fault in faults {
             let wrong = expected(*fault, &config, &sample);
@@ -150,17 +154,19 @@ fn random_events_and_settings() {
     let build = (1u32..9, 0u32..4, 1u32..20, prop_oneof![Just(0.0f32), 1.0f32..30.0], 0.5f32..8.0);
     let limits = (1e-3f32..0.9, 1e-2f32..60.0, 1.0f32..100.0, 3u32..10);
     let broken = prop::collection::vec((0usize..8, any::<prop::sample::Index>(), strange()), 0..6);
-    let all = (events, build, limits, 0usize..3, 0.0f64..0.5, broken);
+    let kinds = (0usize..3, 0usize..2);
+    let all = (events, build, limits, kinds, 0.0f64..0.5, broken);
     let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(150) };
     let seen = std::cell::Cell::new([0usize; FitStatus::ALL.len()]);
-    let result = TestRunner::new(config).run(&all, |(events, build, limits, builder, lost, broken)| {
+    let result = TestRunner::new(config).run(&all, |(events, build, limits, kinds, lost, broken)| {
         let (count, noise, seed, material) = events;
-        let mut config = CylinderConfig { builder: BUILDERS[builder], material, ..CylinderConfig::default() };
+        let mut config = CylinderConfig { builder: BUILDERS[kinds.0], material, ..CylinderConfig::default() };
         (config.build.candidates, config.build.holes, config.build.hits_in_window, ..) =
             (build.0, build.1, build.2);
         (config.build.hole_penalty, config.build.window) = (build.3, build.4);
         (config.build.window_phi, config.build.window_z, config.build.chi2) = (limits.0, limits.1, limits.2);
         config.bins.phi = 1 << limits.3;
+        config.fit.form = FORMS[kinds.1];
         config.validate().unwrap();
         let text =
             format!("sim:cylinder,events=1,tracks={count},noise={noise},seed={seed},inefficiency={lost:.3}");

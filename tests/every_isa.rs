@@ -4,7 +4,7 @@ mod common;
 
 use common::{Sharing, hashes, hashes_on, hostile, samples, velo, velo_at};
 use peloton::cylinder::{
-    Builder, CylinderConfig, CylinderFitWorkspace, CylinderInput, CylinderWorkspace, SeedSource,
+    Builder, CylinderConfig, CylinderFitWorkspace, CylinderInput, CylinderWorkspace, FitForm, SeedSource,
     fit_particles, fit_tracks, reconstruct,
 };
 use peloton::event::{CylinderBatch, CylinderTracks, CylinderTruth, Hasher, Outcome, VeloBatch};
@@ -56,10 +56,14 @@ fn cylinder_events() {
     while sim.read(8, &mut hits, &mut truth) > 0 {}
     let input = CylinderInput { hits: &hits, seeds: &truth.particles };
     for builder in [Builder::BestHit, Builder::Standard, Builder::CloneEngine] {
-        for (seeds, material) in
-            [(SeedSource::Truth, 0.0), (SeedSource::Truth, 0.01), (SeedSource::Hits, 0.0)]
-        {
-            let config = CylinderConfig { builder, seeds, material, ..CylinderConfig::best() };
+        for (seeds, material, form) in [
+            (SeedSource::Truth, 0.0, FitForm::Cylinder),
+            (SeedSource::Truth, 0.01, FitForm::Global),
+            (SeedSource::Truth, 0.01, FitForm::Cylinder),
+            (SeedSource::Hits, 0.0, FitForm::Global),
+        ] {
+            let mut config = CylinderConfig { builder, seeds, material, ..CylinderConfig::best() };
+            config.fit.form = form;
             let on = |level: Level| {
                 let (mut workspace, mut out) = (CylinderWorkspace::default(), Outcome::default());
                 reconstruct(level, &config, input, 0..2, &mut workspace, &mut out);
@@ -67,16 +71,16 @@ fn cylinder_events() {
                 assert!(out.tracks() > 200, "{level}, {builder}: {} tracks", out.tracks());
                 let mut fits = CylinderTracks::default();
                 fit_particles(level, &config, input, 0..2, &mut fits);
-                let mut given = Outcome::default();
-                fit_tracks(level, &config, input, 0..2, &mut CylinderFitWorkspace::default(), &mut given);
+                let (mut given, mut memory) = (Outcome::default(), CylinderFitWorkspace::default());
+                fit_tracks(level.with_usual_gang(), &config, input, 0..2, &mut memory, &mut given);
                 let mut hasher = Hasher::<CylinderTracks>::default();
                 hasher.update(&out);
                 let bits: Vec<u32> = fits.state.iter().flat_map(|c| c.iter().map(|x| x.to_bits())).collect();
                 (hasher.finish(), bits, fits.fit, Hasher::of(&given.results))
             };
             let expected = on(Level::new(Isa::Scalar, 1).unwrap());
-            for level in Level::usual() {
-                assert!(on(level) == expected, "{level}, {builder}, seeds from {seeds}");
+            for level in Level::supported() {
+                assert!(on(level) == expected, "{level}, {builder}, seeds from {seeds}, fit {form}");
             }
         }
     }

@@ -33,6 +33,17 @@ pub enum SeedSource {
     Hits,
 }
 
+/// The parameters of the filter that fits found tracks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FitForm {
+    /// Five on the cylinder of a hit, which measures azimuth and z.
+    #[default]
+    Cylinder,
+    /// Six in one frame for all tracks, and hits that measure x, y and z: the published form.
+    Global,
+}
+
 macro_rules! names {
     ($type:ident, $what:literal, $($variant:ident = $name:literal),*) => {
         impl std::fmt::Display for $type {
@@ -53,6 +64,7 @@ macro_rules! names {
     };
 }
 names!(Builder, "builder", BestHit = "best-hit", Standard = "standard", CloneEngine = "clone-engine");
+names!(FitForm, "form of the fit", Cylinder = "cylinder", Global = "global");
 names!(SeedSource, "source of seeds", Truth = "truth", Hits = "hits");
 
 /// Everything that can be set.
@@ -194,14 +206,18 @@ impl Default for SeedConfig {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct FitConfig {
+    /// Which parameters the filter has.
+    pub form: FitForm,
     /// Standard deviations of the start, which is the helix through three hits: azimuth (rad), z (cm), charge / pT
     /// (c/GeV), moment (cm), slope.
     pub prior: [f32; 5],
+    /// Standard deviation of hits along the radius, cm: of the global form alone.
+    pub radial_error: f32,
 }
 
 impl Default for FitConfig {
     fn default() -> Self {
-        Self { prior: [0.1, 10.0, 1.0, 3.0, 1.0] }
+        Self { form: FitForm::default(), prior: [0.1, 10.0, 1.0, 3.0, 1.0], radial_error: 0.001 }
     }
 }
 
@@ -272,6 +288,9 @@ impl CylinderConfig {
         }
         if !fit.prior.iter().all(|v| positive(*v)) {
             return wrong("fit.prior must be positive");
+        }
+        if !(1e-6..1e3).contains(&fit.radial_error) {
+            return wrong("fit.radial_error must be from 1e-6 to 1000");
         }
         Ok(())
     }

@@ -6,7 +6,9 @@ use super::hit::{Follow, is_hit, next_gang};
 use super::index::Index;
 use crate::event::{CYLINDER_LAYERS, Column, CylinderTracks, NO_HIT};
 use crate::kalman::matriplex::{Symmetric, packed};
-use crate::kalman::{CURVATURE_PER_TESLA, CylinderHit, FitStatus, Output, from_three_hits, step};
+use crate::kalman::{
+    CURVATURE_PER_TESLA, CylinderHit, CylinderState, FitStatus, Output, from_three_hits, step,
+};
 use crate::simd::varying::{F32, Mask, U32};
 use crate::simd::{Gang, prefetch};
 use std::ops::Range;
@@ -62,7 +64,8 @@ pub(super) struct Fit<'a> {
 }
 
 /// Hits of the sorted index.
-#[inline(always)]
+#[cfg_attr(not(feature = "small-kernels"), inline(always))]
+#[cfg_attr(feature = "small-kernels", inline(never))]
 fn hit_at<G: Gang>(index: &Index, place: U32<G>) -> CylinderHit<G> {
     let [phi, z, var_phi, var_z] = F32::gather_records(index.hits.padded(), place);
     let radius = F32::gather(&index.radius, place);
@@ -84,12 +87,40 @@ fn same_nan<G: Gang>(value: F32<G>) -> F32<G> {
     value.eq(value).select_f(value, F32::splat(value.g, f32::NAN))
 }
 
-/// A gang of states, as [`Follow::finish`] leaves them.
+/// A gang of states as they are written out.
 pub(super) struct Fitted<G: Gang> {
-    radius: F32<G>,
-    state: Output<G>,
-    chi2: F32<G>,
-    status: U32<G>,
+    pub radius: F32<G>,
+    pub state: Output<G>,
+    pub chi2: F32<G>,
+    pub status: U32<G>,
+}
+
+/// A filter from hit to hit inwards, in parameters of its own.
+pub(super) trait Form<G: Gang> {
+    /// Before any hit.
+    fn start(g: G, config: &CylinderConfig, state: &CylinderState<G>, reached: Mask<G>) -> Self;
+
+    /// Goes to the hit and takes it in, in the lanes that have one.
+    fn take(&mut self, g: G, field: F32<G>, hit: &CylinderHit<G>, has: Mask<G>);
+
+    fn fitted(&self, g: G) -> Fitted<G>;
+}
+
+impl<G: Gang> Form<G> for Follow<G> {
+    #[inline(always)]
+    fn start(g: G, config: &CylinderConfig, state: &CylinderState<G>, reached: Mask<G>) -> Self {
+        Self::inwards(g, *state, reached, config.material)
+    }
+
+    #[inline(always)]
+    fn take(&mut self, g: G, field: F32<G>, hit: &CylinderHit<G>, has: Mask<G>) {
+        self.take(g, field, hit, has);
+    }
+
+    #[inline(always)]
+    fn fitted(&self, g: G) -> Fitted<G> {
+        Fitted::new(g, self)
+    }
 }
 
 impl<G: Gang> Fitted<G> {
@@ -101,7 +132,8 @@ impl<G: Gang> Fitted<G> {
 }
 
 /// Writes states of lanes to tracks from `at` on.
-#[inline(always)]
+#[cfg_attr(not(feature = "small-kernels"), inline(always))]
+#[cfg_attr(feature = "small-kernels", inline(never))]
 pub(super) fn store<G: Gang>(
     g: G,
     Fitted { radius, state, chi2, status }: &Fitted<G>,
@@ -147,9 +179,9 @@ pub(super) fn copy(from: &CylinderTracks, range: Range<usize>, to: &mut Cylinder
     to.fit[at..end].copy_from_slice(&from.fit[range]);
 }
 
-/// Fits the tracks of `range` and writes their states to tracks from `first` on.
+/// Fits the tracks of `range` in the parameters of `F` and writes their states to tracks from `first` on.
 #[inline(always)]
-pub(super) fn fit<G: Gang>(
+pub(super) fn fit<G: Gang, F: Form<G>>(
     g: G,
     Fit { config, index, tracks }: Fit<'_>,
     range: Range<usize>,
@@ -175,12 +207,12 @@ pub(super) fn fit<G: Gang>(
         let mut state = from_three_hits(g, ends, field, prior);
         let outer = step(g, &state, field, last_radius);
         (state.p, state.c, state.radius) = (outer.p, Symmetric::diagonal(g, prior), last_radius);
-        let mut follow = Follow::inwards(g, state, outer.reached, config.material);
+        let mut follow = F::start(g, config, &state, outer.reached);
         for layer in (0..CYLINDER_LAYERS).rev() {
             let place = U32::load(g, &tracks.hits[layer].padded()[at..]);
             prefetch_places::<G>(index, &tracks.hits[layer], at);
             follow.take(g, field, &hit_at(index, place), is_hit(g, place));
         }
-        store(g, &Fitted::new(g, &follow), out, first + number, lanes);
+        store(g, &follow.fitted(g), out, first + number, lanes);
     }
 }

@@ -148,10 +148,23 @@ impl<G: Gang> Follow<G> {
     #[inline(always)]
     pub fn finish(&self, g: G) -> (Output<G>, U32<G>) {
         let state = output(g, &self.state);
-        let status = judge(g, &state, self.reached, self.measured);
-        // A chi2 is a sum of squares; anything else comes of a state that is no longer one.
-        let sane = F32::splat(g, -1.0).lt(self.chi2) & self.chi2.lt(F32::splat(g, f32::INFINITY));
-        let fine = status.eq(U32::splat(g, FitStatus::Ok as u32));
-        (state, (fine.and_not(sane)).select_u(U32::splat(g, FitStatus::NotFinite as u32), status))
+        let status = judged(g, &state, self.reached, self.measured, self.chi2);
+        (state, status)
     }
+}
+
+/// The status of a state as it is written out.
+#[inline(always)]
+pub(super) fn judged<G: Gang>(
+    g: G,
+    state: &Output<G>,
+    reached: Mask<G>,
+    measured: Mask<G>,
+    chi2: F32<G>,
+) -> U32<G> {
+    let status = judge(g, state, reached, measured);
+    // A chi2 is a sum of squares; anything else comes of a state that is no longer one.
+    let sane = F32::splat(g, -1.0).lt(chi2) & chi2.lt(F32::splat(g, f32::INFINITY));
+    let fine = status.eq(U32::splat(g, FitStatus::Ok as u32));
+    (fine.and_not(sane)).select_u(U32::splat(g, FitStatus::NotFinite as u32), status)
 }

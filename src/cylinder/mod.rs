@@ -7,6 +7,7 @@
 pub(crate) mod build;
 mod config;
 mod fit;
+mod fit_global;
 pub mod geometry;
 mod helix;
 pub(crate) mod hit;
@@ -20,7 +21,9 @@ mod sequence;
 mod threads;
 mod triplets;
 
-pub use config::{BinConfig, BuildConfig, Builder, CylinderConfig, FitConfig, SeedConfig, SeedSource};
+pub use config::{
+    BinConfig, BuildConfig, Builder, CylinderConfig, FitConfig, FitForm, SeedConfig, SeedSource,
+};
 pub use helix::Helix;
 pub use refit::{CylinderFit, CylinderFitWorkspace, fit_tracks};
 pub use run::{CylinderInput, CylinderWorkspace, fit_particles, reconstruct};

@@ -13,7 +13,7 @@ use crate::event::{
     StageClock, Truncation,
 };
 use crate::simd::varying::Mask;
-use crate::simd::{Gang, Level};
+use crate::simd::{Gang, Level, kernels, with_default_float_mode};
 use std::ops::Range;
 
 const BIN: usize = 0;
@@ -52,7 +52,7 @@ pub struct CylinderInput<'a> {
 /// Output bytes do not depend on `level`, nor on how events are cut into ranges.
 ///
 /// # Panics
-/// When `range` is not within the events, or `level` is not a usual one ([`Level::is_usual`]).
+/// When `range` is not within the events.
 pub fn reconstruct(
     level: Level,
     config: &CylinderConfig,
@@ -61,12 +61,11 @@ pub fn reconstruct(
     workspace: &mut CylinderWorkspace,
     out: &mut Outcome<CylinderTracks>,
 ) {
-    crate::simd::kernels!(dispatch_usual!(level, g => run(g, config, input, range, workspace, out)));
+    with_default_float_mode(|| run(level, config, input, range, workspace, out));
 }
 
-#[inline(always)]
-fn run<G: Gang>(
-    g: G,
+fn run(
+    level: Level,
     config: &CylinderConfig,
     input: CylinderInput<'_>,
     range: Range<usize>,
@@ -77,7 +76,7 @@ fn run<G: Gang>(
     for number in range {
         let Outcome { results, counters } = &mut *out;
         let event = input.hits.event(number);
-        let status = workspace.threads.bin(g, config, &event, &mut workspace.index);
+        let status = workspace.threads.bin(level, config, &event, &mut workspace.index);
         counters.stages[BIN].items_in += event.len() as u64;
         clock.lap(&mut counters.stages[BIN]);
         if status == Status::Ok {
@@ -85,17 +84,17 @@ fn run<G: Gang>(
                 SeedSource::Truth => {
                     let CylinderWorkspace { index, seeded, build, threads, tracks, .. } = workspace;
                     let seeds = EventParticles::new(input.seeds, number);
-                    threads.seed(g, &Seeding { config, event: &event, index, seeds }, seeded);
+                    threads.seed(level, &Seeding { config, event: &event, index, seeds }, seeded);
                     counters.stages[SEED].items_out += seeded.good.len() as u64;
                     clock.lap(&mut counters.stages[SEED]);
-                    threads.build(g, &Inputs { config, index, seeded }, build, counters, BUILD);
+                    threads.build(level, &Inputs { config, index, seeded }, build, counters, BUILD);
                     counters.stages[BUILD].items_in += seeded.good.len() as u64;
                     clock.lap(&mut counters.stages[BUILD]);
                     tracks.clear();
                     collect(index, build, 0, 0, tracks, results);
-                    threads.fit(g, Fit { config, index, tracks }, results);
+                    threads.fit(level, Fit { config, index, tracks }, results);
                 }
-                SeedSource::Hits => from_hits(g, config, workspace, out, &mut clock),
+                SeedSource::Hits => from_hits(level, config, workspace, out, &mut clock),
             }
             out.counters.stages[FIT].items_in += workspace.tracks.len() as u64;
         }
@@ -108,9 +107,8 @@ fn run<G: Gang>(
 }
 
 /// Seeds from hits, block by block; of tracks that share hits the better ones, with more hits or else less chi2, stay.
-#[inline(always)]
-fn from_hits<G: Gang>(
-    g: G,
+fn from_hits(
+    level: Level,
     config: &CylinderConfig,
     workspace: &mut CylinderWorkspace,
     out: &mut Outcome<CylinderTracks>,
@@ -123,10 +121,10 @@ fn from_hits<G: Gang>(
     tracks.clear();
     candidates.clear();
     let mut seeds = 0;
-    while triplet_room(g, config, index, triplets, seeded) {
+    while triplet_room(level, config, index, triplets, seeded) {
         counters.stages[SEED].items_out += seeded.good.len() as u64;
         clock.lap(&mut counters.stages[SEED]);
-        threads.build(g, &Inputs { config, index, seeded }, build, counters, BUILD);
+        threads.build(level, &Inputs { config, index, seeded }, build, counters, BUILD);
         counters.stages[BUILD].items_in += seeded.good.len() as u64;
         collect(index, build, seeds, config.seeding.min_hits as usize, tracks, candidates);
         seeds += seeded.good.len();
@@ -134,7 +132,7 @@ fn from_hits<G: Gang>(
     }
     counters.count_truncated(Truncation::CandidatesInWindow, triplets.take_cut_off());
     clock.lap(&mut counters.stages[SEED]);
-    threads.fit(g, Fit { config, index, tracks }, candidates);
+    threads.fit(level, Fit { config, index, tracks }, candidates);
     order.clear();
     order.extend(0..candidates.tracks() as u32);
     let rank = |track: &u32| {
@@ -196,25 +194,21 @@ fn collect(
     out.hit_start.set_len(row + 1);
 }
 
-#[inline(never)]
-fn triplet_room<G: Gang>(
-    g: G,
+fn triplet_room(
+    level: Level,
     config: &CylinderConfig,
     index: &Index,
     triplets: &mut Triplets,
     seeded: &mut Seeded,
 ) -> bool {
-    g.vectorize(
-        #[inline(always)]
-        || triplets.next_block(g, config, index, seeded),
-    )
+    kernels!(dispatch_isa!(level, g => triplets.next_block(g, config, index, seeded)))
 }
 
 /// Fits all hits of given particles outwards, from their true vertices with mkFit's start (`docs/algorithms.md`,
 /// "Cylinder: seeds from truth"), and appends the states at the last hits: from event columns to stored states, without an index.
 ///
 /// # Panics
-/// When `range` is not within the events, or `level` is not a usual one ([`Level::is_usual`]).
+/// When `range` is not within the events.
 pub fn fit_particles(
     level: Level,
     config: &CylinderConfig,
@@ -222,7 +216,7 @@ pub fn fit_particles(
     range: Range<usize>,
     out: &mut CylinderTracks,
 ) {
-    crate::simd::kernels!(dispatch_usual!(level, g => fit_events(g, config, input, range, out)));
+    kernels!(dispatch!(level, g => fit_events(g, config, input, range, out)));
 }
 
 #[inline(always)]
@@ -238,24 +232,9 @@ fn fit_events<G: Gang>(
         let particles = EventParticles::new(input.seeds, number);
         let base = out.fit.len();
         fit::make_room(out, particles.range.len());
-        particles_room(g, config, &event, particles, base, out);
+        fit_from_vertex(g, config, &event, particles, base, out);
         out.status.push(event.status);
     }
-}
-
-#[inline(never)]
-fn particles_room<G: Gang>(
-    g: G,
-    config: &CylinderConfig,
-    event: &CylinderEvent<'_>,
-    particles: EventParticles<'_>,
-    base: usize,
-    out: &mut CylinderTracks,
-) {
-    g.vectorize(
-        #[inline(always)]
-        || fit_from_vertex(g, config, event, particles, base, out),
-    );
 }
 
 #[inline(always)]

@@ -2,10 +2,10 @@
 
 use super::config::CylinderConfig;
 use super::run::{CylinderInput, CylinderWorkspace, reconstruct};
+use crate::Result;
 use crate::engine::{Batch, Input, Sequence, Stage};
 use crate::event::{CylinderBatch, CylinderTracks, CylinderTruth, Outcome};
 use crate::simd::Level;
-use crate::{Error, Result};
 use std::ops::Range;
 
 /// Hits of the cylinder detector to tracks with states.
@@ -16,16 +16,12 @@ pub struct Cylinder {
 }
 
 impl Cylinder {
-    /// A sequence for the usual gang of an instruction set.
+    /// A sequence on a level.
     ///
     /// # Errors
-    /// [`Error::Config`] for a configuration that cannot be used, [`Error::Unsupported`] for another gang.
+    /// [`Error::Config`](crate::Error::Config) for a configuration that cannot be used.
     pub fn new(level: Level, config: CylinderConfig) -> Result<Self> {
         config.validate()?;
-        if !level.is_usual() {
-            let what = "the sequence cylinder is built for the usual gang of each instruction set alone";
-            return Err(Error::Unsupported(format!("{what}, not for {level}")));
-        }
         Ok(Self { level, config })
     }
 

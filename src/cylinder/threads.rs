@@ -10,13 +10,15 @@
 //! those that there are do all of it.
 
 use super::build::{Build, CHUNK, Inputs, Seeded};
-use super::config::CylinderConfig;
+use super::config::{CylinderConfig, FitForm};
 use super::fit::{self, Ends, Fit};
+use super::fit_global::FollowGlobal;
+use super::hit::Follow;
 use super::index::{Index, Sorting};
 use super::seeds::{self, EventParticles};
 use crate::Status;
 use crate::event::{Counters, CylinderEvent, CylinderTracks};
-use crate::simd::{Gang, set_default_float_mode};
+use crate::simd::{Level, kernels, set_default_float_mode};
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -90,9 +92,9 @@ impl Threads {
     }
 
     /// Sorts the hits of an event into the index.
-    pub fn bin<G: Gang>(
+    pub fn bin(
         &mut self,
-        g: G,
+        level: Level,
         config: &CylinderConfig,
         event: &CylinderEvent<'_>,
         index: &mut Index,
@@ -104,12 +106,12 @@ impl Threads {
         // A few hits are sorted before a thread is there.
         let (_, others) = self.others(config.event_threads, &Items::new(event.len(), SORTED));
         if others.is_empty() {
-            layers.iter_mut().for_each(|layer| layer_room(g, layer, event));
+            layers.iter_mut().for_each(|layer| layer_room(level, layer, event));
         } else {
             let left = Mutex::new(layers.iter_mut());
             let work = || {
                 while let Some(layer) = take(&left) {
-                    layer_room(g, layer, event);
+                    layer_room(level, layer, event);
                 }
             };
             share(others, &|_| work(), work);
@@ -119,23 +121,23 @@ impl Threads {
     }
 
     /// Makes the seeds of particles.
-    pub fn seed<G: Gang>(&mut self, g: G, from: &Seeding<'_>, seeded: &mut Seeded) {
+    pub fn seed(&mut self, level: Level, from: &Seeding<'_>, seeded: &mut Seeded) {
         let particles = Items::new(from.seeds.range.len(), PART);
         let (_, others) = self.others(from.config.event_threads, &particles);
         seeded.resize(particles.count);
         if others.is_empty() {
-            seed_room(g, from, 0..particles.count, seeded);
+            seed_room(level, from, 0..particles.count, seeded);
         } else {
             let of_other = |other: &mut Other| {
                 other.seeded.resize(particles.count);
                 while let Some(range) = particles.take() {
-                    seed_room(g, from, range.clone(), &mut other.seeded);
+                    seed_room(level, from, range.clone(), &mut other.seeded);
                     other.done.push(range);
                 }
             };
             share(others, &of_other, || {
                 while let Some(range) = particles.take() {
-                    seed_room(g, from, range, seeded);
+                    seed_room(level, from, range, seeded);
                 }
             });
             for Other { seeded: from, done, .. } in others {
@@ -146,9 +148,9 @@ impl Threads {
     }
 
     /// Grows every seed.
-    pub fn build<G: Gang>(
+    pub fn build(
         &mut self,
-        g: G,
+        level: Level,
         from: &Inputs<'_>,
         build: &mut Build,
         counters: &mut Counters,
@@ -159,18 +161,18 @@ impl Threads {
         let (_, others) = self.others(from.config.event_threads, &seeds);
         build.start(seeded);
         if others.is_empty() {
-            return build_room(g, from, 0..seeds.count, build, counters, stage);
+            return build_room(level, from, 0..seeds.count, build, counters, stage);
         }
         let of_other = |other: &mut Other| {
             other.build.start(seeded);
             while let Some(range) = seeds.take() {
-                build_room(g, from, range.clone(), &mut other.build, &mut other.counters, stage);
+                build_room(level, from, range.clone(), &mut other.build, &mut other.counters, stage);
                 other.done.push(range);
             }
         };
         share(others, &of_other, || {
             while let Some(range) = seeds.take() {
-                build_room(g, from, range, build, counters, stage);
+                build_room(level, from, range, build, counters, stage);
             }
         });
         for Other { build: from, done, counters: more, .. } in others {
@@ -180,26 +182,26 @@ impl Threads {
     }
 
     /// Fits the tracks and appends their states.
-    pub fn fit<G: Gang>(&mut self, g: G, from: Fit<'_>, out: &mut CylinderTracks) {
+    pub fn fit(&mut self, level: Level, from: Fit<'_>, out: &mut CylinderTracks) {
         let tracks = Items::new(from.tracks.len(), PART);
         let (ends, others) = self.others(from.config.event_threads, &tracks);
         let base = out.fit.len();
         fit::make_room(out, tracks.count);
         if others.is_empty() {
-            return fit_room(g, from, 0..tracks.count, ends, out, base);
+            return fit_room(level, from, 0..tracks.count, ends, out, base);
         }
         let of_other = |other: &mut Other| {
             while let Some(range) = tracks.take() {
                 let at = other.fitted.fit.len();
                 fit::make_room(&mut other.fitted, range.len());
-                fit_room(g, from, range.clone(), &mut other.ends, &mut other.fitted, at);
+                fit_room(level, from, range.clone(), &mut other.ends, &mut other.fitted, at);
                 other.done.push(range);
             }
         };
         share(others, &of_other, || {
             while let Some(range) = tracks.take() {
                 let at = base + range.start;
-                fit_room(g, from, range, ends, out, at);
+                fit_room(level, from, range, ends, out, at);
             }
         });
         for Other { fitted, done, .. } in others {
@@ -233,49 +235,42 @@ fn share(others: &mut [Other], of_other: &(impl Fn(&mut Other) + Sync), own: imp
     });
 }
 
-#[inline(never)]
-fn layer_room<G: Gang>(g: G, layer: &mut Sorting<'_>, event: &CylinderEvent<'_>) {
-    g.vectorize(
-        #[inline(always)]
-        || layer.sort(g, event),
-    );
+/// The layers' hits, and seeds, on the usual gang of an instruction set: large kernels that no choice of gangs is wanted for.
+fn layer_room(level: Level, layer: &mut Sorting<'_>, event: &CylinderEvent<'_>) {
+    kernels!(dispatch_isa!(level, g => layer.sort(g, event)));
 }
 
-#[inline(never)]
-fn seed_room<G: Gang>(g: G, from: &Seeding<'_>, range: Range<usize>, seeded: &mut Seeded) {
+fn seed_room(level: Level, from: &Seeding<'_>, range: Range<usize>, seeded: &mut Seeded) {
     let Seeding { config, event, index, seeds } = from;
-    g.vectorize(
-        #[inline(always)]
-        || seeds::from_truth(g, config, event, index, seeds.part(range), seeded),
-    );
+    let part = seeds.part(range);
+    kernels!(dispatch_isa!(level, g => seeds::from_truth(g, config, event, index, part, seeded)));
 }
 
-#[inline(never)]
-fn build_room<G: Gang>(
-    g: G,
+fn build_room(
+    level: Level,
     from: &Inputs<'_>,
     range: Range<usize>,
     build: &mut Build,
     counters: &mut Counters,
     stage: usize,
 ) {
-    g.vectorize(
-        #[inline(always)]
-        || build.run(g, from, range, counters, stage),
-    );
+    kernels!(dispatch!(level, g => build.run(g, from, range, counters, stage)));
 }
 
-#[inline(never)]
-fn fit_room<G: Gang>(
-    g: G,
+fn fit_room(
+    level: Level,
     from: Fit<'_>,
     range: Range<usize>,
     ends: &mut Ends,
     out: &mut CylinderTracks,
     at: usize,
 ) {
-    g.vectorize(
-        #[inline(always)]
-        || fit::fit(g, from, range, ends, out, at),
-    );
+    match from.config.fit.form {
+        FitForm::Cylinder => {
+            kernels!(dispatch!(level, g => fit::fit::<_, Follow<_>>(g, from, range, ends, out, at)));
+        }
+        FitForm::Global => {
+            kernels!(dispatch!(level, g => fit::fit::<_, FollowGlobal<_>>(g, from, range, ends, out, at)));
+        }
+    }
 }

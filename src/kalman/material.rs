@@ -9,18 +9,30 @@ use crate::simd::varying::F32;
 /// Highland's constant, GeV/c; his logarithm is left out.
 const HIGHLAND: f32 = 0.0136;
 
+/// The variance of an angle of scattering, (13.6 MeV / p)^2 times the path through the layer in radiation lengths: p is the
+/// root of `steep2` over charge / pT, and `path` what the way is longer for not going along the radius.
+#[inline(always)]
+pub(super) fn scattering<G: Gang>(
+    g: G,
+    charge_over_pt: F32<G>,
+    steep2: F32<G>,
+    path: F32<G>,
+    thickness: f32,
+) -> F32<G> {
+    let scale = F32::splat(g, HIGHLAND * HIGHLAND * thickness);
+    scale * charge_over_pt * charge_over_pt * path / steep2.sqrt()
+}
+
 /// What a layer of `thickness` radiation lengths on the state's own radius adds to the covariance: the momentum keeps its
 /// size, and charge / pT changes with the polar angle.
-#[inline(always)]
+#[cfg_attr(not(feature = "small-kernels"), inline(always))]
+#[cfg_attr(feature = "small-kernels", inline(never))]
 pub fn noise<G: Gang>(g: G, state: &CylinderState<G>, thickness: f32) -> Symmetric<G, 5> {
     let [_, _, charge_over_pt, moment, slope] = state.p;
     let one = F32::splat(g, 1.0);
     let axis = axis_of(g, state.radius, moment);
     let steep2 = slope.mul_add(slope, one);
-    // (13.6 MeV / p)^2 times the path through the layer in radiation lengths; p is the root of steep2 over charge_over_pt.
-    let path = state.radius / axis;
-    let scale = F32::splat(g, HIGHLAND * HIGHLAND * thickness);
-    let angle2 = scale * charge_over_pt * charge_over_pt * path / steep2.sqrt();
+    let angle2 = scattering(g, charge_over_pt, steep2, state.radius / axis, thickness);
     let by_slope = charge_over_pt * slope;
     let mut out = Symmetric::splat(g, 0.0);
     out.set(2, 2, angle2 * (by_slope * by_slope));
@@ -31,7 +43,8 @@ pub fn noise<G: Gang>(g: G, state: &CylinderState<G>, thickness: f32) -> Symmetr
 }
 
 /// Adds the [`noise`] of a layer to the covariance.
-#[inline(always)]
+#[cfg_attr(not(feature = "small-kernels"), inline(always))]
+#[cfg_attr(feature = "small-kernels", inline(never))]
 pub fn scatter<G: Gang>(g: G, state: &mut CylinderState<G>, thickness: f32) {
     let noise = noise(g, state, thickness);
     for (i, j) in [(2, 2), (3, 3), (4, 2), (4, 4)] {

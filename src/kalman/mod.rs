@@ -15,6 +15,7 @@
     reason = "matrices: rows and columns are numbers, and loops are written out with constants"
 )]
 
+mod global;
 pub mod layouts;
 mod material;
 pub mod matriplex;
@@ -28,6 +29,7 @@ mod start;
 mod state;
 mod update;
 
+pub use global::{GlobalHit, GlobalState, OnRadius, global_to_radius};
 pub use material::{noise, scatter};
 pub use plane::{PlaneState, to_plane};
 pub use radius::{RadiusJacobian, Step, step, to_radius};

@@ -79,7 +79,8 @@ impl<G: Gang> Arc<G> {
 }
 
 /// Parameters on the cylinder of radius `radius`. `field` is the curvature of charge / pT = 1.
-#[inline(always)]
+#[cfg_attr(not(feature = "small-kernels"), inline(always))]
+#[cfg_attr(feature = "small-kernels", inline(never))]
 pub fn step<G: Gang>(g: G, state: &CylinderState<G>, field: F32<G>, radius: F32<G>) -> Step<G> {
     let [azimuth, z, charge_over_pt, q, slope] = state.p;
     let (one, half) = (F32::splat(g, 1.0), F32::splat(g, 0.5));
@@ -126,7 +127,8 @@ pub fn step<G: Gang>(g: G, state: &CylinderState<G>, field: F32<G>, radius: F32<
 
 /// Moves the states to the cylinder of radius `radius`; says in which lanes that is possible. In the others the
 /// state means nothing.
-#[inline(always)]
+#[cfg_attr(not(feature = "small-kernels"), inline(always))]
+#[cfg_attr(feature = "small-kernels", inline(never))]
 pub fn to_radius<G: Gang>(g: G, state: &mut CylinderState<G>, field: F32<G>, radius: F32<G>) -> Mask<G> {
     let step = step(g, state, field, radius);
     state.c = similarity::<RadiusJacobian, G, 5, 5>(g, &step.jacobian, &state.c);

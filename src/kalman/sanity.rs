@@ -64,7 +64,8 @@ fn code<G: Gang>(g: G, status: FitStatus) -> U32<G> {
 
 /// The code of [`FitStatus`] of each lane, given the lanes that reached all radii and those whose residuals all had
 /// a covariance. The five parameters that a state at fixed radius has are looked at, the gravest cause is named.
-#[inline(always)]
+#[cfg_attr(not(feature = "small-kernels"), inline(always))]
+#[cfg_attr(feature = "small-kernels", inline(never))]
 pub fn judge<G: Gang>(g: G, state: &Output<G>, reached: Mask<G>, measured: Mask<G>) -> U32<G> {
     let (zero, one) = (F32::splat(g, 0.0), F32::splat(g, 1.0));
     // A sum of zeros unless something is NaN or infinite.

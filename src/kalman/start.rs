@@ -49,7 +49,8 @@ pub struct Started<G: Gang> {
 
 /// The states where tracks from a vertex first leave the cylinder of the hit's radius, with the hit taken in, in the
 /// lanes of `has`.
-#[inline(always)]
+#[cfg_attr(not(feature = "small-kernels"), inline(always))]
+#[cfg_attr(feature = "small-kernels", inline(never))]
 pub fn from_vertex<G: Gang>(
     g: G,
     vertex: &VertexState<G>,
@@ -66,7 +67,8 @@ pub fn from_vertex<G: Gang>(
 }
 
 /// The parameters on the cylinder, their derivatives, and the lanes that get there.
-#[inline(always)]
+#[cfg_attr(not(feature = "small-kernels"), inline(always))]
+#[cfg_attr(feature = "small-kernels", inline(never))]
 fn leave<G: Gang>(
     g: G,
     vertex: &[F32<G>; 6],
@@ -134,7 +136,8 @@ struct Measured<G: Gang> {
 ///
 /// A start may know next to nothing of a direction, and the covariance before the hit then holds nothing but that; so it
 /// is never made. With gain K and L = (1 - K H) F the covariance is L C L^T + K V K^T, a sum of squares.
-#[inline(always)]
+#[cfg_attr(not(feature = "small-kernels"), inline(always))]
+#[cfg_attr(feature = "small-kernels", inline(never))]
 fn first<G: Gang>(
     g: G,
     f: &Matrix<G, 5, 6>,
@@ -226,7 +229,8 @@ fn norm2<G: Gang>(v: [F32<G>; 2]) -> F32<G> {
 
 /// The state at the first of three hits (azimuth, z, radius each) on the helix through them, with a diagonal
 /// covariance `prior`. Lanes whose hits cannot be on an outward-going track get a state that reaches nothing.
-#[inline(always)]
+#[cfg_attr(not(feature = "small-kernels"), inline(always))]
+#[cfg_attr(feature = "small-kernels", inline(never))]
 pub fn from_three_hits<G: Gang>(
     g: G,
     hits: ThreeHits<G>,

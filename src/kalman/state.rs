@@ -77,13 +77,14 @@ pub fn within_turn<G: Gang>(g: G, angle: F32<G>) -> F32<G> {
 
 /// An angle as it is written out: within -pi..=pi.
 #[inline(always)]
-fn written_angle<G: Gang>(g: G, angle: F32<G>) -> F32<G> {
+pub(super) fn written_angle<G: Gang>(g: G, angle: F32<G>) -> F32<G> {
     use std::f32::consts::PI;
     within_turn(g, angle).max(F32::splat(g, -PI)).min(F32::splat(g, PI))
 }
 
 /// The state as it is written out.
-#[inline(always)]
+#[cfg_attr(not(feature = "small-kernels"), inline(always))]
+#[cfg_attr(feature = "small-kernels", inline(never))]
 pub fn output<G: Gang>(g: G, state: &CylinderState<G>) -> Output<G> {
     let [azimuth, z, charge_over_pt, moment, slope] = state.p;
     let one = F32::splat(g, 1.0);

@@ -18,7 +18,8 @@ pub struct Update<G: Gang> {
 ///
 /// With S = C_DD + V, gain K = C_D S^-1: p += K residual, C -= K C_D^T; in the measured rows the same is written
 /// V S^-1 C, which subtracts nothing: a wide prior loses no digits there.
-#[inline(always)]
+#[cfg_attr(not(feature = "small-kernels"), inline(always))]
+#[cfg_attr(feature = "small-kernels", inline(never))]
 pub fn update<G: Gang, const N: usize, const D: usize>(
     g: G,
     p: &mut [F32<G>; N],

@@ -1,7 +1,7 @@
 //! Long tracks: a track in the Velo and one in the SciFi that the magnet connects, and their momentum.
 //!
 //! Modules in data-flow order: `matcher` with `select` (Velo tracks that may reach the SciFi, by y), `pairs` (which belong together,
-//! as a classifier has it) `choose` and `write`, and `reference`, the naive twin; the momentum is [`crate::lhcb::Bending`]'s. [`Long`] is the
+//! as a classifier has it), `choose` and `write`, and `reference`, the naive twin; the momentum is [`crate::lhcb::Bending`]'s. [`Long`] is the
 //! sequence from raw banks, [`LongUt`] the one that gives tracks their hits in the UT.
 
 mod choose;

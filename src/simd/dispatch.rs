@@ -65,8 +65,8 @@ macro_rules! dispatch_usual {
     };
 }
 
-/// [`dispatch!`](crate::dispatch) for code that only the instruction set makes faster and no lane: it is compiled once for
-/// each instruction set, whatever the gang size of the level.
+/// [`dispatch!`](crate::dispatch) for code that only the instruction set makes faster and no lane, and for kernels of which no
+/// gang needs to be chosen: it is compiled once for each instruction set, whatever the gang size of the level.
 #[macro_export]
 macro_rules! dispatch_isa {
     ($level:expr, $g:ident => $body:expr) => {

@@ -48,7 +48,8 @@ pub fn atan_tail<G: Gang>(square: F32<G>) -> F32<G> {
 /// Zeros and infinities as IEEE-754 has them: on the axes exactly the f32 nearest to the angle, `y = -0` below
 /// the cut and `y = +0` above it, and `atan2(±0, +0) = ±0`, `atan2(±0, -0) = ±pi`, 45 degrees between two
 /// infinities as between any equal |x| and |y|. NaN in either gives NaN.
-#[inline(always)]
+#[cfg_attr(not(feature = "small-kernels"), inline(always))]
+#[cfg_attr(feature = "small-kernels", inline(never))]
 pub fn atan2<G: Gang>(y: F32<G>, x: F32<G>) -> F32<G> {
     let (ax, ay) = (x.abs(), y.abs());
     // The angle to the nearer axis. Comparisons with NaN are false, which leaves a NaN in the ratio.
@@ -75,7 +76,8 @@ pub fn atan2<G: Gang>(y: F32<G>, x: F32<G>) -> F32<G> {
 pub const SINCOS_LIMIT: f32 = 65_536.0;
 
 /// Sine and cosine of `x` in radians; error at most 2 ULP. `x` beyond ±[`SINCOS_LIMIT`] and NaN give NaN.
-#[inline(always)]
+#[cfg_attr(not(feature = "small-kernels"), inline(always))]
+#[cfg_attr(feature = "small-kernels", inline(never))]
 pub fn sincos<G: Gang>(x: F32<G>) -> (F32<G>, F32<G>) {
     // sin(r) = r + r^3 S(r^2) and cos(r) = 1 - r^2/2 + r^4 C(r^2) for |r| up to pi/4; 0.07 ULP from the fits.
     const S: [f32; 3] = [-0.166_666_55, 0.008_332_156, -0.000_195_146_32];

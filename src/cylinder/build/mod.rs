@@ -97,20 +97,23 @@ impl Seeded {
     }
 }
 
-#[inline(always)]
+#[cfg_attr(not(feature = "small-kernels"), inline(always))]
+#[cfg_attr(feature = "small-kernels", inline(never))]
 fn store_state<G: Gang>(to: &mut Matriplex, state: &CylinderState<G>, lane: usize) {
     to.store(0, lane, &Matrix([state.p]));
     to.store_symmetric(5, lane, &state.c);
 }
 
-#[inline(always)]
+#[cfg_attr(not(feature = "small-kernels"), inline(always))]
+#[cfg_attr(feature = "small-kernels", inline(never))]
 fn gather_state<G: Gang>(g: G, from: &Matriplex, index: U32<G>, radius: f32) -> CylinderState<G> {
     let Matrix([p]) = from.gather(g, 0, index);
     CylinderState { radius: F32::splat(g, radius), p, c: from.gather_symmetric(g, 5, index) }
 }
 
 /// Takes in hits of the sorted index, in the lanes that have one; all lanes cross the layer.
-#[inline(always)]
+#[cfg_attr(not(feature = "small-kernels"), inline(always))]
+#[cfg_attr(feature = "small-kernels", inline(never))]
 fn take_hit<G: Gang>(
     g: G,
     config: &CylinderConfig,

@@ -38,7 +38,8 @@ pub(super) struct Windows<'a> {
 
 /// Shows `visit` all hits with a chi2 below the cut in the windows of the states, which are on the layer's radius and
 /// within a turn of azimuth 0. A lane's hits come in the order of the index.
-#[inline(always)]
+#[cfg_attr(not(feature = "small-kernels"), inline(always))]
+#[cfg_attr(feature = "small-kernels", inline(never))]
 pub(super) fn search<G: Gang>(
     g: G,
     Windows { config, layer }: &Windows<'_>,

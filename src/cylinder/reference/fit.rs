@@ -2,12 +2,13 @@
 
 use super::layers::Layers;
 use super::{Track, field};
-use crate::cylinder::config::CylinderConfig;
+use crate::cylinder::config::{CylinderConfig, FitForm};
 use crate::cylinder::geometry::RADII;
 use crate::event::{CYLINDER_LAYERS, CylinderSeeds, NO_HIT};
 use crate::kalman::FitStatus;
 use crate::kalman::reference::single::{
-    Hit, State, from_three_hits, from_vertex, judge, scatter, sincos, to_radius, update, written,
+    GlobalState, Hit, State, from_three_hits, from_vertex, judge, scatter, sincos, take, to_global,
+    to_radius, update, written, written_global,
 };
 
 /// A filter on its way.
@@ -67,13 +68,36 @@ impl Follow {
     }
 
     pub fn finish(self, hits: [u32; CYLINDER_LAYERS]) -> Track {
-        let state = written(&self.state);
-        let mut fit = judge(&state, self.reached, self.measured);
-        if fit == FitStatus::Ok && !(-1.0 < self.chi2 && self.chi2 < f32::INFINITY) {
-            fit = FitStatus::NotFinite;
-        }
-        Track { hits, state, chi2: self.chi2, fit }
+        track(hits, written(&self.state), self.chi2, [self.reached, self.measured])
     }
+}
+
+/// A track with a state as it is written out.
+fn track(hits: [u32; CYLINDER_LAYERS], state: State, chi2: f32, [reached, measured]: [bool; 2]) -> Track {
+    let mut fit = judge(&state, reached, measured);
+    if fit == FitStatus::Ok && !(-1.0 < chi2 && chi2 < f32::INFINITY) {
+        fit = FitStatus::NotFinite;
+    }
+    Track { hits, state, chi2, fit }
+}
+
+/// The same from outside in for six parameters.
+fn global_inwards(
+    config: &CylinderConfig,
+    layers: &Layers,
+    hits: [u32; CYLINDER_LAYERS],
+    mut state: GlobalState,
+    mut reached: bool,
+) -> Track {
+    let radial = config.fit.radial_error * config.fit.radial_error;
+    let (mut measured, mut sum) = (true, 0.0);
+    for hit in hits.iter().rev().filter_map(|hit| hit_of(layers, *hit)) {
+        let (chi2, there, sane) = take(&mut state, field(config), config.material, radial, &hit);
+        reached &= there;
+        measured &= sane;
+        sum += chi2;
+    }
+    track(hits, written_global(&state), sum, [reached, measured])
 }
 
 fn hit_of(layers: &Layers, hit: u32) -> Option<Hit> {
@@ -93,6 +117,9 @@ pub(super) fn inwards(config: &CylinderConfig, layers: &Layers, hits: [u32; CYLI
     let start = from_three_hits(ends, field(config), prior);
     let (outer, reached) = to_radius(&start, field(config), ends[2][2]);
     let state = State { c: start.c, ..outer };
+    if config.fit.form == FitForm::Global {
+        return global_inwards(config, layers, hits, to_global(&state), reached);
+    }
     let mut follow = Follow { state, reached, measured: true, chi2: 0.0 };
     for hit in hits.iter().rev() {
         follow.take(config, hit_of(layers, *hit).as_ref(), true);

@@ -12,7 +12,7 @@ pub use plan::Capacity;
 use super::device::{Device, Kernel, Queue, settled, staged};
 use super::pool::DeviceStream;
 use crate::cylinder::geometry::SEED_LAYERS;
-use crate::cylinder::{Builder, Cylinder, CylinderConfig, CylinderInput, SeedSource};
+use crate::cylinder::{Builder, Cylinder, CylinderConfig, CylinderInput, FitForm, SeedSource};
 use crate::event::{CYLINDER_LAYERS, CylinderTracks, Outcome, Truncation};
 use crate::{Error, Result, Status};
 use args::{CylinderArgs, cells_of_event};
@@ -242,6 +242,9 @@ fn builder(config: &CylinderConfig) -> Result<(&'static str, u32, usize)> {
     }
     if config.material > 0.0 {
         return unsupported("layers have no material; scattering runs on CPUs only");
+    }
+    if config.fit.form != FitForm::Cylinder {
+        return unsupported("the fit has five parameters; its global form runs on CPUs only");
     }
     match (config.builder, config.build.candidates) {
         (Builder::BestHit, _) => Ok(("cylinder_best_hit", 64, 1)),

@@ -1,6 +1,7 @@
 //! The naive twin of the filter, in f64: helices by stepping (`docs/algorithms.md`, "Cylinder: transport"), derivatives by
 //! differences, dense matrices. It shares no formula with the kernels but the textbook's.
 
+pub mod global;
 mod linear;
 pub mod single;
 

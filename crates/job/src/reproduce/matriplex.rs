@@ -7,7 +7,8 @@ use super::table::Origin::{Here, Paper, Setting};
 use super::table::{Cell, Table};
 use crate::{Checked, Config, Measurement, Preset, Request, SequenceName, tune};
 use peloton::Result;
-use peloton::cylinder::{Builder, SeedSource};
+use peloton::cylinder::{Builder, FitForm, SeedSource};
+use peloton::simd::Isa;
 
 /// The builders with their names in the paper.
 const BUILDERS: [(Builder, &str); 3] = [
@@ -15,6 +16,9 @@ const BUILDERS: [(Builder, &str); 3] = [
     (Builder::Standard, "combinatorial"),
     (Builder::CloneEngine, "clone engine"),
 ];
+
+/// What is timed against the width of vectors.
+const TIMED: [&str; 5] = ["best hit", "combinatorial", "clone engine", "fit", "fit of 6 parameters"];
 
 /// The paper's events: 10,000 tracks, seeds from the true first three hits.
 fn request(job: &Job<'_>, is_timed: bool, events: u64) -> Request {
@@ -42,28 +46,33 @@ fn configs(base: &Config) -> [Config; 3] {
 pub fn figure_2a(job: &Job<'_>) -> Result<Report> {
     let request = request(job, true, job.size(2, 1));
     let mut scans: Vec<Vec<Measurement>> = Vec::new();
-    for (config, (_, name)) in configs(&request.config).into_iter().zip(BUILDERS) {
+    let mut global = configs(&request.config)[0].clone();
+    global.cylinder.fit.form = FitForm::Global;
+    let names = BUILDERS.map(|(_, name)| name).into_iter().chain(["fit of 6 parameters"]);
+    for (config, name) in configs(&request.config).into_iter().chain([global]).zip(names) {
         job.stage(name);
         let tuned = job.complete(tune(&Request { config, ..request.clone() }, job.plan(), job.host))?;
         scans.push(tuned.profile.measured);
     }
     let table = Table::new("Time of an event against the width of vectors, one thread")
         .columns(Setting, &[("instruction set", ""), ("lanes", "")])
-        .columns(Here, &[("best hit", "ms"), ("combinatorial", "ms"), ("clone engine", "ms"), ("fit", "ms")]);
-    let mut table = table.drawn(1, &[2, 3, 4, 5], Some(0), true);
+        .columns(Here, &TIMED.map(|name| (name, "ms")));
+    let mut table = table.drawn(1, &[2, 3, 4, 5, 6], Some(0), true);
     for (at, level) in scans[0].iter().enumerate() {
         let ms = |scan: &[Measurement], stage: &str| {
             let ns = scan.get(at).and_then(|one| one.stages.get(stage));
             ns.map_or(Cell::Nothing, |ns| Cell::Number(ns / 1e6, 3))
         };
         let mut row = vec![level.isa.as_str().into(), Cell::Count(level.gang as u64)];
-        row.extend(scans.iter().map(|scan| ms(scan, "build")));
-        row.push(ms(&scans[0], "fit"));
+        row.extend(scans[..BUILDERS.len()].iter().map(|scan| ms(scan, "build")));
+        row.extend([ms(&scans[0], "fit"), ms(&scans[BUILDERS.len()], "fit")]);
         table.row(row);
     }
+    let gains = gains(&table);
     let notes = [
         GANGS,
-        "Columns of builders: the stage `build` alone, from given seeds. Fit: the stage `fit` of the tracks that best hit found",
+        "Columns of builders: the stage `build` alone, from given seeds. Fit: the stage `fit` of the tracks that best hit \
+         found, of 5 parameters on a cylinder and of the paper's 6 with hits of 3 coordinates ([cylinder.fit] form)",
         "The paper's figure has no numbers; its text: vectors of 8 gain 1.5 to 2 times over one lane. Its program (mkFit \
          of 2017), run by us on one Zen 4 core, takes 14.3 (best hit), 101 to 107 (combinatorial), 81 (clone engine) and \
          3.3 ms (fit) an event of 10,000 tracks",
@@ -72,10 +81,38 @@ pub fn figure_2a(job: &Job<'_>) -> Result<Report> {
         input: request.inputs.clone(),
         machine: format!("{}, preset paper", job.machine(&request.config)?),
         paper_machine: "2 x Xeon E5-2620 (Sandy Bridge, AVX), events of 10,000 tracks",
-        tables: vec![table],
+        tables: vec![table, gains],
         notes: notes.map(String::from).to_vec(),
         ..Report::default()
     })
+}
+
+/// What the fastest number of lanes of each instruction set gains, from rows of an instruction set, a number of lanes and
+/// times.
+fn gains(times: &Table) -> Table {
+    let mut table = Table::new("What the fastest number of lanes gains")
+        .columns(Setting, &[("instruction set", ""), ("over", "")])
+        .columns(Here, &TIMED.map(|name| (name, "times")));
+    let time = |row: &[Cell], column: usize| row[2 + column].value().filter(|ms| *ms > 0.0);
+    let one_lane = |set: &Cell| times.rows.iter().find(|row| row[0] == *set && row[1] == Cell::Count(1));
+    let scalar = one_lane(&Isa::Scalar.name().into());
+    let mut sets: Vec<&Cell> = times.rows.iter().map(|row| &row[0]).collect();
+    sets.dedup();
+    for set in sets {
+        let of_set = || times.rows.iter().filter(|row| row[0] == *set);
+        let least = |column| of_set().filter_map(|row| time(row, column)).reduce(f64::min);
+        for (name, base) in [("1 lane of it", one_lane(set)), ("scalar x 1", scalar)] {
+            let Some(base) = base else { continue };
+            let gain = |column| match (time(base, column), least(column)) {
+                (Some(base), Some(least)) => Cell::ratio(base, least, 2),
+                _ => Cell::Nothing,
+            };
+            let mut row = vec![set.clone(), name.into()];
+            row.extend((0..TIMED.len()).map(gain));
+            table.row(row);
+        }
+    }
+    table
 }
 
 /// Figure 2b: time against the number of threads.

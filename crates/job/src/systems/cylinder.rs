@@ -202,17 +202,12 @@ impl System for CylinderSystem {
         batch: &CylinderSample,
         measured: &Measured,
     ) -> Result<Map<String, Value>> {
-        let per_track = |ns: f64, tracks: u64| ns / 1e3 / tracks.max(1) as f64;
-        let passes = measured.best_passes as f64;
-        let stages = Self::STAGES.iter().zip(&measured.best_counters.stages);
-        let mut us: Vec<_> = stages
-            .map(|(stage, counter)| {
-                (stage.name, per_track(counter.ns as f64 / passes, measured.totals.tracks))
-            })
-            .collect();
-        let particles = batch.truth.particles.len() as u64;
-        us.push(("fit_particles", per_track(particle_fit(config, batch)?, particles)));
-        Ok(object(&json!({ "us_per_track_best": us, "hits_shuffled_in_layers": true })))
+        let particles = batch.truth.particles.len().max(1) as f64;
+        Ok(us_per_track(
+            Self::STAGES,
+            measured,
+            &[("fit_particles", particle_fit(config, batch)? / particles)],
+        ))
     }
 
     fn reads(format: Format) -> bool {
@@ -223,6 +218,19 @@ impl System for CylinderSystem {
         let CylinderConfig { builder, seeds, .. } = config.cylinder;
         object(&json!({ "builder": builder.to_string(), "seeds": seeds.to_string() }))
     }
+}
+
+/// Each stage on one thread in the fastest round, and what else was timed (ns per track).
+pub(super) fn us_per_track(
+    stages: &[Stage],
+    measured: &Measured,
+    others: &[(&'static str, f64)],
+) -> Map<String, Value> {
+    let tracks = measured.best_passes as f64 * measured.totals.tracks.max(1) as f64;
+    let stages = stages.iter().zip(&measured.best_counters.stages);
+    let ns = stages.map(|(stage, counter)| (stage.name, counter.ns as f64 / tracks));
+    let us: Vec<_> = ns.chain(others.iter().copied()).map(|(name, ns)| (name, ns / 1e3)).collect();
+    object(&json!({ "us_per_track_best": us, "hits_shuffled_in_layers": true }))
 }
 
 /// The shortest time of the fit of all particles on one thread, ns.

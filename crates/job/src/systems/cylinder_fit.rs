@@ -1,6 +1,6 @@
 //! Given tracks of the cylinder detector to smoothed states.
 
-use super::cylinder::{open, refuse, shuffle};
+use super::cylinder::{open, refuse, shuffle, us_per_track};
 use super::cylinder_display::GatherCylinder;
 use super::over_banks::pool;
 use crate::display::Gather;
@@ -97,11 +97,7 @@ impl System for CylinderFitSystem {
         _batch: &CylinderSample,
         measured: &Measured,
     ) -> Result<Map<String, Value>> {
-        let tracks = measured.best_passes as f64 * measured.totals.tracks.max(1) as f64;
-        let stages = Self::STAGES.iter().zip(&measured.best_counters.stages);
-        let us: Vec<_> =
-            stages.map(|(stage, counter)| (stage.name, counter.ns as f64 / 1e3 / tracks)).collect();
-        Ok(object(&json!({ "us_per_track_best": us, "hits_shuffled_in_layers": true })))
+        Ok(us_per_track(Self::STAGES, measured, &[]))
     }
 
     fn reads(format: Format) -> bool {

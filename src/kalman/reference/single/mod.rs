@@ -1,13 +1,16 @@
 //! The naive twin of the kernels in f32: one track, dense matrices, the same operations in the same order, so that
 //! every gang can be compared with it bit by bit. It imports nothing from `simd/`.
 
+mod global;
 mod maths;
 mod smooth;
 mod start;
 mod written;
 
 use maths::{atan_tail, fma, max};
+use smooth::noise_angle2;
 
+pub use global::{GlobalState, take, to_global, written_global};
 pub use maths::{atan2, sincos, within_turn};
 pub use smooth::{Filtered, carry_back, noise, smooth};
 pub use start::{from_three_hits, from_vertex};
@@ -37,23 +40,34 @@ pub struct Hit {
 
 /// f c f^T: the products with ones first, as they need no multiplication.
 fn similarity<const R: usize, const N: usize>(f: &[[Option<f32>; N]; R], c: &[[f32; N]; N]) -> [[f32; R]; R] {
+    similarity_with(f, &f.map(|row| row.map(|f| f == Some(1.0))), c)
+}
+
+/// The same where values may be 1 by chance: what is 1 beforehand is said.
+fn similarity_with<const R: usize, const N: usize>(
+    f: &[[Option<f32>; N]; R],
+    ones: &[[bool; N]; R],
+    c: &[[f32; N]; N],
+) -> [[f32; R]; R] {
     let at = |i: usize, j: usize| c[i.max(j)][i.min(j)];
+    // What a sum begins with changes nothing; one without a term is 0.
+    let begin = |row: &[Option<f32>; N]| if row.iter().all(Option::is_none) { 0.0 } else { -0.0 };
     let mut out = [[0.0; R]; R];
     for i in 0..R {
         let row: [f32; N] = std::array::from_fn(|j| {
-            let mut sum = -0.0;
+            let mut sum = begin(&f[i]);
             for (m, f) in f[i].iter().enumerate() {
                 sum = f.map_or(sum, |f| fma(f, at(m, j), sum));
             }
             sum
         });
         for l in 0..=i {
-            let mut sum = -0.0;
-            for (f, row) in f[l].iter().zip(row) {
-                sum = if *f == Some(1.0) { sum + row } else { sum };
+            let mut sum = begin(&f[l]);
+            for (one, row) in ones[l].iter().zip(row) {
+                sum = if *one { sum + row } else { sum };
             }
-            for (f, row) in f[l].iter().zip(row) {
-                sum = if *f == Some(1.0) { sum } else { f.map_or(sum, |f| fma(f, row, sum)) };
+            for ((one, f), row) in ones[l].iter().zip(&f[l]).zip(row) {
+                sum = if *one { sum } else { f.map_or(sum, |f| fma(f, row, sum)) };
             }
             out[i][l] = sum;
         }

@@ -22,14 +22,18 @@ pub fn noise(state: &State, thickness: f32) -> [[f32; 5]; 5] {
     let [_, _, k, moment, slope] = state.p;
     let axis = axis_of(state.radius, moment);
     let steep2 = fma(slope, slope, 1.0);
-    let path = state.radius / axis;
-    let angle2 = 0.0136 * 0.0136 * thickness * k * k * path / steep2.sqrt();
+    let angle2 = noise_angle2(k, steep2, state.radius / axis, thickness);
     let mut out = [[0.0; 5]; 5];
     out[2][2] = angle2 * (k * slope * (k * slope));
     out[3][3] = angle2 * (axis * axis * steep2);
     out[4][2] = angle2 * (k * slope * steep2);
     out[4][4] = angle2 * (steep2 * steep2);
     out
+}
+
+/// The variance of an angle of scattering.
+pub(super) fn noise_angle2(k: f32, steep2: f32, path: f32, thickness: f32) -> f32 {
+    0.0136 * 0.0136 * thickness * k * k * path / steep2.sqrt()
 }
 
 /// The inverse of a step.

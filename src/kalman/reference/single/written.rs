@@ -5,12 +5,16 @@ use super::{State, axis_of};
 use crate::kalman::FitStatus;
 use std::f32::consts::PI;
 
+/// An angle within -pi..=pi.
+pub(super) fn angle(angle: f32) -> f32 {
+    min(max(within_turn(angle), -PI), PI)
+}
+
 /// Azimuth, z, charge / pT, phi and theta; the covariance has r-phi first.
 pub fn written(state: &State) -> State {
     let State { radius: r, p: [azimuth, z, k, moment, slope], c } = *state;
     let axis = axis_of(r, moment);
     let phi = azimuth + atan2(moment, axis);
-    let angle = |angle: f32| min(max(within_turn(angle), -PI), PI);
     let p = [angle(azimuth), z, k, angle(phi), atan2(1.0, slope)];
     let per_moment = 1.0 / axis;
     let per_slope = -(1.0 / fma(slope, slope, 1.0));
