@@ -74,17 +74,19 @@ impl Pairs {
             self.lanes[1] += near.len().next_multiple_of(G::LANES) as u64;
             for at in near.clone().step_by(G::LANES) {
                 let here = Mask::first(g, near.end - at);
-                let apart = Apart::new(g, config, &Before::load(g, selected, at), &behind);
-                let fits = apart.is_near(g, config) & here;
-                if !fits.any() {
+                let apart = Apart::new(g, &Before::load(g, selected, at), &behind);
+                let near = apart.is_near(g, config) & here;
+                if !near.any() {
                     continue;
                 }
+                let chi2 = apart.chi2(g, config);
+                let fits = near & chi2.le(F32::splat(g, config.max_chi2));
                 let place = U32::splat(g, at as u32) + U32::iota(g);
                 place.store_packed(&mut self.place.padded_mut()[self.len..], fits);
                 let number = U32::load(g, &selected.track.padded()[at..]);
                 number.store_packed(&mut self.velo.padded_mut()[self.len..], fits);
                 U32::splat(g, track as u32).store(&mut self.scifi.padded_mut()[self.len..]);
-                self.len += apart.chi2.store_packed(&mut self.chi2.padded_mut()[self.len..], fits);
+                self.len += chi2.store_packed(&mut self.chi2.padded_mut()[self.len..], fits);
             }
         }
         self.listed = self.len;
@@ -166,7 +168,7 @@ impl Pairs {
             inlined!(|column: &Column<u32>| lanes.select_u(U32::load(g, &column.padded()[at..]), none));
         let (place, track) = (index(&self.place), index(&self.scifi));
         let behind = Behind::gather(g, scifi, track);
-        let apart = Apart::new(g, config, &Before::gather(selected, place), &behind);
+        let apart = Apart::new(g, &Before::gather(selected, place), &behind);
         let velo_track = index(&self.velo);
         let quality = Quality {
             velo_hits: count_of(g, &velo.hit_start, velo_track),
@@ -174,7 +176,7 @@ impl Pairs {
             scifi_hits: count_of(g, &scifi.hit_start, track),
             scifi_chi2: F32::gather(&scifi.chi2_y, track),
         };
-        apart.inputs(g, &quality, self.listed)
+        apart.inputs(g, config, &quality, self.listed)
     }
 }
 
@@ -224,7 +226,6 @@ impl<G: Gang> Behind<G> {
 
 /// How far apart Velo and SciFi tracks are, a pair a lane.
 struct Apart<G: Gang> {
-    chi2: F32<G>,
     /// Where the lines meet in the magnet, and in y behind the SciFi, mm.
     distance_x: F32<G>,
     distance_y: F32<G>,
@@ -238,7 +239,7 @@ struct Apart<G: Gang> {
 
 impl<G: Gang> Apart<G> {
     #[inline(always)]
-    fn new(g: G, config: &LongConfig, velo: &Before<G>, &Behind { x, y, tx, ty }: &Behind<G>) -> Self {
+    fn new(g: G, velo: &Before<G>, &Behind { x, y, tx, ty }: &Behind<G>) -> Self {
         let value = inlined!(|value| F32::splat(g, value));
         let (change_x, change_y) = (velo.tx - tx, velo.ty - ty);
         let change2 = change_x * change_x;
@@ -249,15 +250,23 @@ impl<G: Gang> Apart<G> {
         let before = (magnet - velo.z).mul_add(velo.tx, velo.x);
         let behind = (magnet - value(SCIFI_Z)).mul_add(tx, x);
         let (distance_x, distance_y) = (behind - before, y - velo.y);
-        let variance_x = change2.mul_add(value(VARIANCE_X[1]), value(VARIANCE_X[0]));
         let slope2 = velo.tx.mul_add(velo.tx, velo.ty * velo.ty);
+        Self { distance_x, distance_y, change_x, change_y, velo_ty: velo.ty, slope2 }
+    }
+
+    /// How badly the two fit together.
+    #[inline(always)]
+    fn chi2(&self, g: G, config: &LongConfig) -> F32<G> {
+        let value = inlined!(|value| F32::splat(g, value));
+        let &Self { distance_x, distance_y, change_x, change_y, slope2, .. } = self;
+        let change2 = change_x * change_x;
+        let variance_x = change2.mul_add(value(VARIANCE_X[1]), value(VARIANCE_X[0]));
         let variance_y = slope2.mul_add(value(VARIANCE_Y[1]), value(VARIANCE_Y[0]));
         let [wx, wy, wty, wtx] = config.weights;
         let of_x = value(wx) * (distance_x * distance_x) / variance_x;
         let of_y = value(wy) * (distance_y * distance_y) / variance_y;
         let of_slopes = change2.mul_add(value(wtx), value(wty) * (change_y * change_y));
-        let chi2 = of_x + of_y + of_slopes;
-        Self { chi2, distance_x, distance_y, change_x, change_y, velo_ty: velo.ty, slope2 }
+        of_x + of_y + of_slopes
     }
 
     /// Which pairs are within the windows.
@@ -268,14 +277,13 @@ impl<G: Gang> Apart<G> {
             & within(self.change_y, config.max_change_ty)
             & within(self.distance_x, config.max_distance_x)
             & within(self.distance_y, config.max_distance_y)
-            & self.chi2.le(F32::splat(g, config.max_chi2))
     }
 
     /// What the classifier is given: distances as parts of what scattering makes of them at this momentum, signed as the
     /// particle bends, and as it leaves the beam, since what scatters it changes y and its slope together;
     /// and how many pairs the event has, since where there are many, more of them are none.
     #[inline(always)]
-    fn inputs(&self, g: G, quality: &Quality<G>, listed: usize) -> [F32<G>; 11] {
+    fn inputs(&self, g: G, config: &LongConfig, quality: &Quality<G>, listed: usize) -> [F32<G>; 11] {
         let bend = self.change_x.abs();
         [
             part(along(self.change_x, self.distance_x), bend, SCATTERED[0]),
@@ -285,7 +293,7 @@ impl<G: Gang> Apart<G> {
             ln(self.slope2.sqrt() + F32::splat(g, 0.005)),
             quality.scifi_hits,
             quality.scifi_chi2.sqrt(),
-            ln(self.chi2 + F32::splat(g, 0.01)),
+            ln(self.chi2(g, config) + F32::splat(g, 0.01)),
             quality.velo_hits,
             ln(quality.velo_chi2 + F32::splat(g, 1.0)),
             ln(F32::splat(g, listed as f32)),

@@ -11,8 +11,8 @@ use std::ops::Range;
 const UT_Z: f32 = 2_484.6;
 pub(super) const COMPARED_Z: f32 = 10_000.0;
 /// Buckets in y, their width, and the y of the first, mm.
-const BUCKETS: usize = 128;
-const WIDTH: f32 = 64.0;
+const BUCKETS: usize = 256;
+const WIDTH: f32 = 32.0;
 const LOWEST: f32 = -0.5 * BUCKETS as f32 * WIDTH;
 
 /// Velo tracks by y: what pairs need of them, as columns.

@@ -143,6 +143,11 @@ impl UtStore {
         let [x, z, low, high] =
             [&hits.x, &hits.z, &hits.y_begin, &hits.y_end].map(|column| &column[range.clone()]);
         let weights = &hits.weight[range.clone()];
+        // All of one length, so that one check of a place serves for all columns.
+        let count = range.len();
+        let (cell, rank) = (&cell[..count], &rank[..count]);
+        let (records, weight) = (&mut records[..count], &mut weight[..count]);
+        let (number, group) = (&mut number[..count], &mut group[..count]);
         for of in 0..UT_GROUPS {
             for hit in starts[of] as usize - range.start..starts[of + 1] as usize - range.start {
                 let place = (cells[cell[hit] as usize] + rank[hit]) as usize;
