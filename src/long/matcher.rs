@@ -3,10 +3,11 @@
 use super::choose::Choice;
 use super::config::LongConfig;
 use super::pairs::Pairs;
+use super::parts::Parts;
 use super::select::Selected;
 use super::write::{Turns, append};
 use crate::Status;
-use crate::event::{LongTracks, Outcome, SciFiTracks, StageClock, Truncation, UtBatch, VeloTracks};
+use crate::event::{LongTracks, Outcome, StageClock, Truncation};
 use crate::lhcb::Bending;
 use crate::lhcb::material::Scattering;
 use crate::scifi::SciFi;
@@ -38,26 +39,6 @@ pub(super) struct Matching {
     pub(super) attached: Attached,
     pub(super) choice: Choice,
     pub(super) turns: Turns,
-}
-
-/// What the detectors saw.
-#[derive(Clone, Copy)]
-pub(super) struct Parts<'a> {
-    pub(super) velo: &'a VeloTracks,
-    pub(super) scifi: &'a SciFiTracks,
-    pub(super) ut: Option<&'a UtBatch>,
-}
-
-impl Parts<'_> {
-    /// What became of an event: the first detector along the beam that failed says it.
-    fn status(&self, event: usize) -> Status {
-        let all = [
-            Some(self.velo.status[event]),
-            self.ut.map(|ut| ut.status[event]),
-            Some(self.scifi.status[event]),
-        ];
-        all.into_iter().flatten().find(|status| *status != Status::Ok).unwrap_or(Status::Ok)
-    }
 }
 
 impl Matcher {

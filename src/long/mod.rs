@@ -10,6 +10,7 @@ mod matcher;
 mod pair_network;
 mod pair_ut_network;
 mod pairs;
+mod parts;
 #[cfg(feature = "reference")]
 pub mod reference;
 mod select;

@@ -2,9 +2,9 @@
 //! a pair.
 
 use super::config::LongConfig;
-use super::matcher::Parts;
 use super::pair_network::PAIRS;
 use super::pair_ut_network::PAIRS_UT;
+use super::parts::Parts;
 use super::select::{COMPARED_Z, Selected};
 use crate::event::{Column, SciFiTracks, SearchedLines};
 use crate::simd::math::ln;

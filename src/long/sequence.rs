@@ -1,7 +1,8 @@
 //! [`Long`]: the sequence from raw banks to long tracks.
 
 use super::config::LongConfig;
-use super::matcher::{Matcher, Matching, Parts};
+use super::matcher::{Matcher, Matching};
+use super::parts::Parts;
 use crate::Result;
 use crate::engine::{Sequence, Stage};
 use crate::event::{LongTracks, Outcome, RawBatch, RawEvents, SciFiTracks, VeloTracks};

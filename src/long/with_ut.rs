@@ -1,7 +1,8 @@
 //! [`LongUt`]: the sequence from raw banks to long tracks with their hits in the UT.
 
 use super::config::LongConfig;
-use super::matcher::{Matcher, Matching, Parts};
+use super::matcher::{Matcher, Matching};
+use super::parts::Parts;
 use crate::chain::UtDetector;
 use crate::engine::{Sequence, Stage};
 use crate::event::{BankKind, LongTracks, Outcome, RawBatch, RawEvents, SciFiTracks, UtBatch, VeloTracks};

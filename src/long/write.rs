@@ -1,7 +1,8 @@
 //! The chosen tracks as columns: hits track by track, everything else a lane a track.
 
 use super::choose::Choice;
-use super::matcher::{Matcher, Matching, Parts};
+use super::matcher::{Matcher, Matching};
+use super::parts::Parts;
 use crate::event::{Column, LongTracks};
 use crate::simd::varying::{F32, Mask, U32};
 use crate::simd::{Gang, inlined};
