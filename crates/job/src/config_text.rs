@@ -346,10 +346,17 @@ const MEANINGS: &[(&str, &[(&str, &str)])] = &[
     ),
     (
         "cylinder.fit",
-        &[(
-            "prior",
-            "standard deviations of the start: azimuth (rad), z (cm), charge / pT (c/GeV), moment (cm), slope",
-        )],
+        &[
+            (
+                "form",
+                "parameters of the fit of found tracks: cylinder (5), global (6, hits of 3 coordinates)",
+            ),
+            (
+                "prior",
+                "standard deviations of the start: azimuth (rad), z (cm), charge / pT (c/GeV), moment (cm), slope",
+            ),
+            ("radial_error", "standard deviation of hits along the radius, cm; of the form global alone"),
+        ],
     ),
 ];
 
