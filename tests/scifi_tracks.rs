@@ -70,14 +70,23 @@ fn made_up(hits: &[(usize, f32)]) -> SciFiBatch {
     batch
 }
 
-/// Fails unless all levels find the tracks of the naive twin, with the same bits; says how many there are.
+/// A configuration that copies hits and one that reads them in place, on every level.
+fn both_forms(config: &SciFiConfig) -> impl Iterator<Item = (Level, SciFiConfig)> {
+    let of_level =
+        move |level| [true, false].map(|compact| (level, SciFiConfig { compact, ..config.clone() }));
+    Level::supported().into_iter().flat_map(of_level)
+}
+
+/// Fails unless all levels find the tracks of the naive twin, with the same bits, with hits in one block and in place; says
+/// how many there are.
 fn compare_with_reference(name: &str, config: &SciFiConfig, hits: &SciFiBatch) -> usize {
     let detector = Detector::nominal();
     let events = hits.status.len();
     let expected: Vec<Vec<ReferenceTrack>> =
         (0..events).map(|event| find(config, detector.polarity, hits, event)).collect();
-    for level in Level::supported() {
-        let scifi = SciFi::new(level, config.clone(), detector.scifi.clone(), detector.polarity).unwrap();
+    for (level, config) in both_forms(config) {
+        let name = format!("{name}, compact = {}", config.compact);
+        let scifi = SciFi::new(level, config, detector.scifi.clone(), detector.polarity).unwrap();
         let (mut workspace, mut out) = (SciFiWorkspace::default(), Outcome::<SciFiTracks>::default());
         scifi.find(hits, 0..events, &mut workspace, &mut out);
         let found = &out.results;
@@ -198,10 +207,10 @@ fn hits_that_cannot_be_are_refused() {
         (Status::TooManyHits, too_many),
         (Status::Ok, vec![(7, 4.0), (7, 4.0)]),
     ];
-    for level in Level::supported() {
+    for (level, config) in both_forms(&config) {
         for (expected, hits) in &cases {
             let mut out = Outcome::<SciFiTracks>::default();
-            let scifi = scifi(level, SciFiPreset::Best, &detector);
+            let scifi = SciFi::new(level, config.clone(), detector.scifi.clone(), -1.0).unwrap();
             scifi.find(&made_up(hits), 0..1, &mut SciFiWorkspace::default(), &mut out);
             assert_eq!((out.results.status[0], out.results.tracks()), (*expected, 0), "{level}");
         }
@@ -220,8 +229,8 @@ fn what_is_cut_is_counted_and_the_same_everywhere() {
             _ => config.limits.candidates = 500,
         }
         let mut first = None;
-        for level in Level::supported() {
-            let scifi = SciFi::new(level, config.clone(), detector.scifi.clone(), -1.0).unwrap();
+        for (level, config) in both_forms(&config) {
+            let scifi = SciFi::new(level, config, detector.scifi.clone(), -1.0).unwrap();
             let mut out = Outcome::<SciFiTracks>::default();
             scifi.find(&hits, 0..1, &mut SciFiWorkspace::default(), &mut out);
             let dropped: Vec<_> = out.counters.dropped().collect();
@@ -237,12 +246,16 @@ fn threads_and_slices_change_nothing() {
     let detector = Detector::nominal();
     let (raw, _) = simulated(&detector, 40, 32);
     for preset in SciFiPreset::ALL {
-        let engine = Engine::new(scifi(best_level(), preset, &detector));
-        let (expected, tracks) = hashes(&engine, raw.view());
+        let (expected, tracks) = hashes(&Engine::new(scifi(best_level(), preset, &detector)), raw.view());
         assert!(tracks > 40 * 30, "{preset}: {tracks}");
-        for slice_events in [1, 7, 64] {
-            let (found, _) = hashes_on(Sharing { threads: 2, slice_events }, &engine, raw.view());
-            assert!(found == expected, "{preset}, slices of {slice_events}");
+        for compact in [true, false] {
+            let config = SciFiConfig { compact, ..SciFiConfig::preset(preset) };
+            let (geometry, polarity) = (detector.scifi.clone(), detector.polarity);
+            let engine = Engine::new(SciFi::new(best_level(), config, geometry, polarity).unwrap());
+            for slice_events in [1, 7, 64] {
+                let (found, _) = hashes_on(Sharing { threads: 2, slice_events }, &engine, raw.view());
+                assert!(found == expected, "{preset}, compact = {compact}, slices of {slice_events}");
+            }
         }
     }
 }

@@ -29,6 +29,9 @@ const VARIANCE_Y: [f32; 2] = [1.59 * 1.59, 212.1 * 212.1];
 /// the slope in x, which goes with 1/p.
 const SCATTERED: [[f32; 2]; 3] = [[0.7, 26.0], [2.0, 50.0], [0.001, 0.012]];
 
+/// Numbers that the classifier is given of a pair, without its hits in the UT.
+const INPUTS: usize = 11;
+
 /// Pairs.
 #[derive(Debug, Default)]
 pub(super) struct Pairs {
@@ -43,6 +46,9 @@ pub(super) struct Pairs {
     pub(super) len: usize,
     /// How many were listed.
     listed: usize,
+    /// What the classifier is given of the pairs that [`keep_likely`](Self::keep_likely) left.
+    given: [Column<f32>; INPUTS],
+    is_given: bool,
     /// Lanes with a Velo track, and all.
     pub(super) lanes: [u64; 2],
 }
@@ -89,7 +95,7 @@ impl Pairs {
                 self.len += chi2.store_packed(&mut self.chi2.padded_mut()[self.len..], fits);
             }
         }
-        self.listed = self.len;
+        (self.listed, self.is_given) = (self.len, false);
         self.rank.set_len(self.len);
         self.rank.copy_from_slice(&self.chi2.padded()[..self.len]);
     }
@@ -110,11 +116,15 @@ impl Pairs {
         }
         let value = inlined!(|value| F32::splat(g, value));
         for at in (0..self.len).step_by(G::LANES) {
-            let inputs = self.inputs(g, config, selected, parts, at);
+            let load = inlined!(|column: &Column<f32>| F32::load(g, &column.padded()[at..]));
+            let inputs = if self.is_given {
+                self.given.each_ref().map(load)
+            } else {
+                self.inputs(g, config, selected, parts, at)
+            };
             let response = match ut {
                 None => PAIRS.response(inputs),
                 Some(ut) => {
-                    let load = inlined!(|column: &Column<f32>| F32::load(g, &column.padded()[at..]));
                     let [a, b, c, d, e, f, h, i, j, k, l] = inputs;
                     let (hits, distance) = (load(&ut.count), load(&ut.distance2).sqrt());
                     PAIRS_UT.response([a, b, c, d, e, f, h, i, j, k, l, hits, distance])
@@ -139,10 +149,15 @@ impl Pairs {
         if least <= 0.0 {
             return;
         }
+        self.given.iter_mut().for_each(|column| column.set_len(self.len));
+        self.is_given = true;
         let mut kept = 0;
         for at in (0..self.len).step_by(G::LANES) {
-            let response = PAIRS.response(self.inputs(g, config, selected, parts, at));
-            let likely = F32::splat(g, least).le(response) & Mask::first(g, self.len - at);
+            let inputs = self.inputs(g, config, selected, parts, at);
+            let likely = F32::splat(g, least).le(PAIRS.response(inputs)) & Mask::first(g, self.len - at);
+            for (input, column) in inputs.into_iter().zip(&mut self.given) {
+                input.store_packed(&mut column.padded_mut()[kept..], likely);
+            }
             for column in [&mut self.velo, &mut self.place, &mut self.scifi] {
                 U32::load(g, &column.padded()[at..]).store_packed(&mut column.padded_mut()[kept..], likely);
             }
@@ -162,7 +177,7 @@ impl Pairs {
         selected: &Selected,
         Parts { velo, scifi, .. }: Parts<'_>,
         at: usize,
-    ) -> [F32<G>; 11] {
+    ) -> [F32<G>; INPUTS] {
         let (lanes, none) = (Mask::first(g, self.len - at), U32::splat(g, 0));
         let index =
             inlined!(|column: &Column<u32>| lanes.select_u(U32::load(g, &column.padded()[at..]), none));
@@ -283,7 +298,7 @@ impl<G: Gang> Apart<G> {
     /// particle bends, and as it leaves the beam, since what scatters it changes y and its slope together;
     /// and how many pairs the event has, since where there are many, more of them are none.
     #[inline(always)]
-    fn inputs(&self, g: G, config: &LongConfig, quality: &Quality<G>, listed: usize) -> [F32<G>; 11] {
+    fn inputs(&self, g: G, config: &LongConfig, quality: &Quality<G>, listed: usize) -> [F32<G>; INPUTS] {
         let bend = self.change_x.abs();
         [
             part(along(self.change_x, self.distance_x), bend, SCATTERED[0]),

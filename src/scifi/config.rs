@@ -27,6 +27,9 @@ pub struct SciFiConfig {
     pub limits: LimitConfig,
     /// Resolution of a hit across its fibre, which covariances go by, mm; the search does not.
     pub resolution: f32,
+    /// Whether the x of an event's hits are copied to one block, half by half, for the search; otherwise it reads the event's
+    /// columns. Both find the same.
+    pub compact: bool,
     /// The search, pass by pass: each looks at the hits that the ones before it left.
     pub passes: Vec<SeedPass>,
 }
@@ -173,7 +176,7 @@ impl SciFiConfig {
             SciFiPreset::Best => vec![SeedPass::first(), SeedPass::second()],
             SciFiPreset::Hlt1 => vec![SeedPass::hlt1()],
         };
-        Self { preset, limits: LimitConfig::default(), resolution: 0.088, passes }
+        Self { preset, limits: LimitConfig::default(), resolution: 0.088, compact: true, passes }
     }
 
     /// Checks what serde cannot.

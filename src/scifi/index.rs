@@ -1,23 +1,19 @@
-//! The hits of an event as the search reads them: x alone, layer by layer of each half, between sentinels, and tables
-//! from which both ends of a window come without a search.
+//! The hits of an event as the search reads them: x alone, and tables from which both ends of a window come without a
+//! search. x stands in one block, layer by layer of each half, or where the event's columns have it: what is read, and what
+//! is found, is the same.
 
-use super::config::LimitConfig;
+use super::config::{LimitConfig, SciFiConfig};
 use super::layers::{HALF_LAYERS, HALVES, X_LAYERS, ZONE};
 use crate::Status;
 use crate::event::{Column, PAD, SCIFI_ZONES, SciFiBatch};
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
+use std::ops::Range;
 
 /// Layers of both halves.
 pub(super) const SLOTS: usize = HALVES * HALF_LAYERS;
-/// Sentinels before and behind the hits of a layer.
-const GUARD: usize = 8;
-/// x of the sentinels, far beyond every hit and every prediction that is searched for, mm.
+/// Where no hit is, mm: far beyond every hit and every prediction that is searched for.
 pub(super) const FAR: f32 = 1e30;
-/// What is searched for is cut off here, below the sentinels, mm.
-const SEARCHED: f32 = 1e29;
-/// The place of a hit that is not there: a sentinel.
-pub(super) const NO_HIT: u32 = 0;
 
 /// Half the width of the tables, mm: the fibres end at 3.2 m. What lies beyond is in the outermost buckets.
 const REACH: f32 = 3_300.0;
@@ -34,28 +30,34 @@ const CELL: f32 = 1.0625;
 const CELLS: usize = 6_272;
 const MARGIN: f32 = 0.002;
 
-/// The hits of an event, sorted by half, layer and x.
+/// The hits of an event, each layer of a half sorted by x.
 #[derive(Debug, Default)]
 pub(super) struct Index {
-    /// x, mm.
-    pub(super) x: Column<f32>,
-    /// Number of each hit in the event.
-    pub(super) source: Column<u32>,
-    /// First hit of each layer and the one behind its last.
+    /// Whether x and numbers are copied; otherwise places are those in the event.
+    is_copy: bool,
+    /// x, mm, and number of each hit in the event, by half, layer and x.
+    x: Column<f32>,
+    source: Column<u32>,
+    /// Number of places.
+    len: usize,
+    /// First hit of each layer and the one behind its last, and the last one's x; of an empty layer it is below every x.
     begin: [u32; SLOTS],
     end: [u32; SLOTS],
+    last: [f32; SLOTS],
     /// Per layer and bucket the first hit in it or behind it.
     first: Column<u32>,
     /// The same per bucket of the fine table, of one layer at a time; and the bits of that hit's x.
     next_place: Column<u32>,
     next: Column<u32>,
+    /// x of the last hit of that layer.
+    next_last: f32,
     /// Per cell, a bit for each x layer that has a hit within the tolerance of some place in it.
     marks: Column<u32>,
     /// Bucket of each hit of a layer, while tables are made.
     buckets: Column<u32>,
 }
 
-/// The first of the hits from `place` on that is not below `x`, and its x.
+/// The first of the hits from `place` on that is not below `x`, and its x; there must be one.
 #[inline(always)]
 fn not_below<G: Gang>(all: &[f32], place: U32<G>, x: F32<G>) -> (U32<G>, F32<G>) {
     let mut hit = place;
@@ -73,9 +75,10 @@ fn not_below<G: Gang>(all: &[f32], place: U32<G>, x: F32<G>) -> (U32<G>, F32<G>)
 /// A layer of a half, to be searched.
 #[derive(Clone, Copy)]
 pub(super) struct Layer<'a> {
-    pub(super) x: &'a [f32],
+    x: &'a [f32],
     pub(super) begin: u32,
     pub(super) end: u32,
+    last: f32,
     first: &'a [u32],
 }
 
@@ -101,111 +104,149 @@ fn fill_to<G: Gang>(g: G, row: &mut [u32], done: usize, upto: usize, value: u32)
     }
 }
 
+/// Says whether the x of a layer are finite, near the detector, and in order; copies them.
+#[inline(always)]
+fn check<G: Gang>(
+    g: G,
+    limits: &LimitConfig,
+    from: &[f32],
+    len: usize,
+    mut copy: Option<&mut [f32]>,
+) -> Status {
+    let (mut finite, mut near) = (true, true);
+    for at in (0..len).step_by(G::LANES) {
+        let x = F32::load(g, &from[at..]);
+        let (here, followed) = (Mask::first(g, len - at), Mask::first(g, len - at - 1));
+        finite &= !here.and_not(x.abs().lt(F32::splat(g, f32::INFINITY))).any();
+        near &= !here.and_not(x.abs().le(F32::splat(g, limits.coordinate))).any();
+        near &= !followed.and_not(x.le(F32::load(g, &from[at + 1..]))).any();
+        if let Some(copy) = &mut copy {
+            x.store(&mut copy[at..]);
+        }
+    }
+    match (finite, near) {
+        (true, true) => Status::Ok,
+        (true, false) => Status::OutOfRange,
+        (false, _) => Status::NotFinite,
+    }
+}
+
 impl Index {
-    /// Takes over the hits of an event, for a pass with this tolerance in x; says why it cannot.
+    /// Takes over the hits of an event, for a pass with the configuration's first tolerance in x; says why it cannot.
     #[inline(always)]
     pub(super) fn fill<G: Gang>(
         &mut self,
         g: G,
-        limits: &LimitConfig,
-        tolerance: f32,
+        config: &SciFiConfig,
         hits: &SciFiBatch,
         event: usize,
     ) -> Status {
-        let all = hits.of_event(event);
+        let (limits, all) = (&config.limits, hits.of_event(event));
         let most = (0..SCIFI_ZONES).map(|zone| hits.of_zone(event, zone).len()).max().unwrap_or(0);
         if all.len() > limits.hits as usize || most > limits.hits_in_zone as usize {
             return Status::TooManyHits;
         }
-        let room = all.len() + SLOTS * 2 * GUARD;
-        self.x.set_len(room);
-        self.source.set_len(room);
-        self.first.set_len(SLOTS * BUCKETS);
+        self.begin_event(config.compact, all.len());
         let mut to = 0;
         for slot in 0..SLOTS {
             let zone = hits.of_zone(event, ZONE[slot % HALF_LAYERS] + slot / HALF_LAYERS);
-            let from = (zone.start - all.start) as u32;
-            self.open(slot, &mut to);
-            let status = self.copy(g, limits, &hits.x.padded()[zone.start..], zone.len(), to);
+            let from = zone.start - all.start;
+            let x = &hits.x.padded()[zone.start..];
+            let copy = if self.is_copy { Some(&mut self.x.padded_mut()[to..]) } else { None };
+            let status = check(g, limits, x, zone.len(), copy);
             if status != Status::Ok {
                 return status;
             }
-            for at in (0..zone.len()).step_by(G::LANES) {
-                let number = U32::splat(g, from + at as u32) + U32::iota(g);
-                number.store(&mut self.source.padded_mut()[to + at..]);
+            if self.is_copy {
+                for at in (0..zone.len()).step_by(G::LANES) {
+                    let number = U32::splat(g, (from + at) as u32) + U32::iota(g);
+                    number.store(&mut self.source.padded_mut()[to + at..]);
+                }
             }
+            let begin = if self.is_copy { to } else { from };
+            self.close(slot, begin..begin + zone.len(), x[..zone.len()].last().copied());
             to += zone.len();
-            self.close(slot, &mut to);
         }
-        self.tabulate(g);
-        self.mark(g, tolerance);
+        let x = &hits.x.padded()[all.start..];
+        self.tabulate(g, x);
+        self.mark(g, x, config.passes[0].x_tolerance);
         Status::Ok
     }
 
-    /// Takes over the hits of another index that are not used, for a pass with this tolerance in x.
+    /// Takes over the hits of another index that are not used (places from 1 on), for a pass with this tolerance in x; it stands
+    /// beside the x of the event.
     #[inline(always)]
-    pub(super) fn keep_free<G: Gang>(&mut self, g: G, tolerance: f32, all: &Self, used: &[u32]) {
-        let room = all.x.len();
-        self.x.set_len(room);
-        self.source.set_len(room);
-        self.first.set_len(SLOTS * BUCKETS);
-        let mut to = 0;
+    pub(super) fn keep_free<G: Gang>(
+        &mut self,
+        g: G,
+        tolerance: f32,
+        (all, event_x): (&Self, &[f32]),
+        used: &[u32],
+    ) {
+        self.begin_event(true, all.len);
+        let (x, mut to) = (all.x(event_x), 0);
         for slot in 0..SLOTS {
-            self.open(slot, &mut to);
             let (begin, end) = (all.begin[slot] as usize, all.end[slot] as usize);
+            let opened = to;
             for at in (begin..end).step_by(G::LANES) {
-                let free = U32::load(g, &used[at..]).eq(U32::splat(g, 0)) & Mask::first(g, end - at);
-                F32::load(g, &all.x.padded()[at..]).store_packed(&mut self.x.padded_mut()[to..], free);
-                let source = U32::load(g, &all.source.padded()[at..]);
+                let free = U32::load(g, &used[at + 1..]).eq(U32::splat(g, 0)) & Mask::first(g, end - at);
+                F32::load(g, &x[at..]).store_packed(&mut self.x.padded_mut()[to..], free);
+                let source = if all.is_copy {
+                    U32::load(g, &all.source.padded()[at..])
+                } else {
+                    U32::splat(g, at as u32) + U32::iota(g)
+                };
                 to += source.store_packed(&mut self.source.padded_mut()[to..], free);
             }
-            self.close(slot, &mut to);
+            let last = self.x.padded()[opened..to].last().copied();
+            self.close(slot, opened..to, last);
         }
-        self.x.set_len(to);
-        self.source.set_len(to);
-        self.tabulate(g);
-        self.mark(g, tolerance);
+        self.len = to;
+        self.tabulate(g, event_x);
+        self.mark(g, event_x, tolerance);
     }
 
-    /// Begins a layer.
+    /// Begins an event of so many hits at most.
     #[inline(always)]
-    fn open(&mut self, slot: usize, to: &mut usize) {
-        self.x.padded_mut()[*to..*to + GUARD].fill(-FAR);
-        *to += GUARD;
-        self.begin[slot] = *to as u32;
+    fn begin_event(&mut self, is_copy: bool, len: usize) {
+        (self.is_copy, self.len) = (is_copy, len);
+        if is_copy {
+            self.x.set_len(len);
+            self.source.set_len(len);
+        }
+        self.first.set_len(SLOTS * BUCKETS);
     }
 
-    /// Ends a layer.
+    /// Notes where a layer is, and its last x.
     #[inline(always)]
-    fn close(&mut self, slot: usize, to: &mut usize) {
-        self.end[slot] = *to as u32;
-        self.x.padded_mut()[*to..*to + GUARD].fill(FAR);
-        *to += GUARD;
+    fn close(&mut self, slot: usize, places: Range<usize>, last: Option<f32>) {
+        (self.begin[slot], self.end[slot]) = (places.start as u32, places.end as u32);
+        self.last[slot] = last.unwrap_or(-FAR);
     }
 
-    /// Copies the x of a layer, which must be finite, near the detector, and in order.
+    /// x of all places, mm; `event` has those of the event.
     #[inline(always)]
-    fn copy<G: Gang>(&mut self, g: G, limits: &LimitConfig, from: &[f32], len: usize, to: usize) -> Status {
-        let (mut finite, mut near) = (true, true);
-        for at in (0..len).step_by(G::LANES) {
-            let x = F32::load(g, &from[at..]);
-            let (here, followed) = (Mask::first(g, len - at), Mask::first(g, len - at - 1));
-            finite &= !here.and_not(x.abs().lt(F32::splat(g, f32::INFINITY))).any();
-            near &= !here.and_not(x.abs().le(F32::splat(g, limits.coordinate))).any();
-            near &= !followed.and_not(x.le(F32::load(g, &from[at + 1..]))).any();
-            x.store(&mut self.x.padded_mut()[to + at..]);
-        }
-        match (finite, near) {
-            (true, true) => Status::Ok,
-            (true, false) => Status::OutOfRange,
-            (false, _) => Status::NotFinite,
-        }
+    pub(super) fn x<'a>(&'a self, event: &'a [f32]) -> &'a [f32] {
+        if self.is_copy { self.x.padded() } else { event }
+    }
+
+    /// Number of a hit in the event.
+    #[inline(always)]
+    pub(super) fn source(&self, place: u32) -> u32 {
+        if self.is_copy { self.source[place as usize] } else { place }
+    }
+
+    /// The place of a hit that is not there: behind all others. It may be read.
+    #[inline(always)]
+    pub(super) fn none(&self) -> u32 {
+        self.len as u32
     }
 
     /// Makes the tables of buckets.
     #[inline(always)]
-    fn tabulate<G: Gang>(&mut self, g: G) {
-        let (x, first) = (self.x.padded(), self.first.padded_mut());
+    fn tabulate<G: Gang>(&mut self, g: G, event_x: &[f32]) {
+        let x = if self.is_copy { self.x.padded() } else { event_x };
+        let first = self.first.padded_mut();
         for slot in 0..SLOTS {
             let (begin, end) = (self.begin[slot] as usize, self.end[slot] as usize);
             let row = &mut first[slot * BUCKETS..][..BUCKETS + PAD];
@@ -224,12 +265,13 @@ impl Index {
 
     /// Marks where hits of the x layers are near.
     #[inline(always)]
-    fn mark<G: Gang>(&mut self, g: G, tolerance: f32) {
+    fn mark<G: Gang>(&mut self, g: G, event_x: &[f32], tolerance: f32) {
         let reach = tolerance + MARGIN;
         let wide = (2.0 * reach / CELL).ceil() as usize + 1;
         self.marks.set_len(CELLS);
         self.marks.fill(0);
-        let (x, marks) = (self.x.padded(), &mut self.marks[..CELLS]);
+        let x = if self.is_copy { self.x.padded() } else { event_x };
+        let marks = &mut self.marks[..CELLS];
         for slot in (0..SLOTS).filter(|slot| slot % HALF_LAYERS < X_LAYERS) {
             let (begin, end) = (self.begin[slot] as usize, self.end[slot] as usize);
             self.buckets.reserve_total(end - begin);
@@ -247,12 +289,14 @@ impl Index {
 
     /// Makes the fine tables for a layer.
     #[inline(always)]
-    pub(super) fn look_closely<G: Gang>(&mut self, g: G, half: usize, layer: usize) {
+    pub(super) fn look_closely<G: Gang>(&mut self, g: G, event_x: &[f32], half: usize, layer: usize) {
         let slot = half * HALF_LAYERS + layer;
         self.next.set_len(FINE_BUCKETS);
         self.next_place.set_len(FINE_BUCKETS);
         let (begin, end) = (self.begin[slot] as usize, self.end[slot] as usize);
-        let (x, places) = (self.x.padded(), self.next_place.padded_mut());
+        self.next_last = self.last[slot];
+        let x = if self.is_copy { self.x.padded() } else { event_x };
+        let places = self.next_place.padded_mut();
         self.buckets.reserve_total(end - begin);
         let buckets = self.buckets.padded_mut();
         for at in (begin..end).step_by(G::LANES) {
@@ -275,13 +319,12 @@ impl Index {
         U32::gather(self.next.padded(), bucket(g, x, FINE_BUCKET, FINE_BUCKETS)).as_f32()
     }
 
-    /// The first hit of that layer that is not below `x`, or the sentinel behind the last, and its x.
+    /// The first hit of that layer that is not below `x`, or the last, and its x; `all` has those of all places.
     #[inline(always)]
-    pub(super) fn first_from<G: Gang>(&self, g: G, x: F32<G>) -> (U32<G>, F32<G>) {
-        let x = x.min(F32::splat(g, SEARCHED));
+    pub(super) fn first_from<G: Gang>(&self, g: G, all: &[f32], x: F32<G>) -> (U32<G>, F32<G>) {
+        let x = x.min(F32::splat(g, self.next_last));
         let bucket = bucket(g, x, FINE_BUCKET, FINE_BUCKETS);
-        let place = U32::gather(self.next_place.padded(), bucket);
-        not_below(self.x.padded(), place, x)
+        not_below(all, U32::gather(self.next_place.padded(), bucket), x)
     }
 
     /// Lanes where a hit of an x layer may be within the tolerance that the index was made for.
@@ -291,22 +334,17 @@ impl Index {
         U32::splat(g, 0).lt(marks & U32::splat(g, 1 << (half * HALF_LAYERS + layer)))
     }
 
-    /// A layer of a half.
+    /// A layer of a half; `all` has the x of all places.
     #[inline(always)]
-    pub(super) fn layer(&self, half: usize, layer: usize) -> Layer<'_> {
+    pub(super) fn layer<'a>(&'a self, all: &'a [f32], half: usize, layer: usize) -> Layer<'a> {
         let slot = half * HALF_LAYERS + layer;
         Layer {
-            x: self.x.padded(),
+            x: all,
             begin: self.begin[slot],
             end: self.end[slot],
+            last: self.last[slot],
             first: &self.first.padded()[slot * BUCKETS..][..BUCKETS],
         }
-    }
-
-    /// The places of all hits of a half's x layers, sentinels between them included.
-    pub(super) fn places(&self, half: usize, layers: std::ops::Range<usize>) -> std::ops::Range<usize> {
-        let slot = half * HALF_LAYERS;
-        self.begin[slot + layers.start] as usize..self.end[slot + layers.end - 1] as usize
     }
 }
 
@@ -319,11 +357,28 @@ pub(super) struct Nearest<G: Gang> {
 }
 
 impl Layer<'_> {
-    /// The first hit that is not below `x`, or the sentinel behind the last, and its x.
+    /// Whether it has no hit.
     #[inline(always)]
-    pub(super) fn lower_bound<G: Gang>(&self, g: G, x: F32<G>) -> (U32<G>, F32<G>) {
-        let x = x.min(F32::splat(g, SEARCHED));
-        not_below(self.x, U32::gather(self.first, bucket(g, x, BUCKET, BUCKETS)), x)
+    pub(super) fn is_empty(&self) -> bool {
+        self.begin == self.end
+    }
+
+    /// The first hit that is not below `x` and its x, where there is one; and the lanes where all are below: there the hit is
+    /// one at the last x.
+    #[inline(always)]
+    fn search<G: Gang>(&self, g: G, x: F32<G>) -> (U32<G>, F32<G>, Mask<G>) {
+        let last = F32::splat(g, self.last);
+        let within = x.min(last);
+        let place = U32::gather(self.first, bucket(g, within, BUCKET, BUCKETS));
+        let (hit, there) = not_below(self.x, place, within);
+        (hit, there, last.lt(x))
+    }
+
+    /// The first hit that is not below `x`, or the place behind the last.
+    #[inline(always)]
+    pub(super) fn lower_bound<G: Gang>(&self, g: G, x: F32<G>) -> U32<G> {
+        let (hit, _, is_behind) = self.search(g, x);
+        is_behind.select_u(U32::splat(g, self.end), hit)
     }
 
     /// Places between which all hits from `low` to `high` lie, and some that are not far.
@@ -335,18 +390,18 @@ impl Layer<'_> {
         (from, is_last.select_u(U32::splat(g, self.end), U32::gather(self.first, next)))
     }
 
-    /// The hit nearest to `x`; of two that are equally near the lower one.
+    /// The hit nearest to `x`; of two that are equally near the lower one. There must be a hit.
     #[inline(always)]
     pub(super) fn nearest<G: Gang>(&self, g: G, x: F32<G>) -> Nearest<G> {
-        let (above, above_x) = self.lower_bound(g, x);
-        let below = above - U32::splat(g, 1);
+        let (above, above_x, is_behind) = self.search(g, x);
+        let one = U32::splat(g, 1);
+        // Behind all hits the nearest is the last: `above_x - x` is negative there, which no distance below is.
+        let above = is_behind.select_u(U32::splat(g, self.end) - one, above);
+        // Of the first hit itself: it is then below, too.
+        let below = above.max(U32::splat(g, self.begin) + one) - one;
         let below_x = F32::gather(self.x, below);
-        let (up, down) = (above_x - x, x - below_x);
-        let is_below = down.le(up);
-        Nearest {
-            hit: is_below.select_u(below, above),
-            x: is_below.select_f(below_x, above_x),
-            distance: is_below.select_f(down, up),
-        }
+        let is_below = (x - below_x).le(above_x - x);
+        let nearest_x = is_below.select_f(below_x, above_x);
+        Nearest { hit: is_below.select_u(below, above), x: nearest_x, distance: (nearest_x - x).abs() }
     }
 }

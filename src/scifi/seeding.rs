@@ -3,10 +3,10 @@
 use super::config::{SciFiConfig, SeedPass};
 use super::decode::{SciFiScratch, decode};
 use super::find::plan::Kind;
-use super::find::track::Track;
+use super::find::track::{NO_HIT, Track};
 use super::find::{ChooseScratch, FindScratch, HalfHits, PassCounts, PassRules};
 use super::geometry::SciFiGeometry;
-use super::index::{Index, NO_HIT};
+use super::index::Index;
 use super::layers::{BY_Z, HALF_LAYERS, HALVES};
 use super::state::{Pattern, States};
 use crate::engine::{Sequence, Stage, detector_stages};
@@ -176,7 +176,8 @@ fn run<G: Gang>(
         if status == Status::Ok {
             out.counters.stages[SORT].items_out += count;
             out.counters.stages[FIND].items_in += count;
-            find(g, of, scratch, out, &mut clock);
+            let event_x = &hits.x.padded()[hits.of_event(event).start..];
+            find(g, Searched { of, event_x }, scratch, out, &mut clock);
             append_room(g, of, hits, event, scratch, &mut out.results);
             out.counters.stages[CONFIRM].items_out += scratch.all.len() as u64;
             out.results.status.push(status);
@@ -188,18 +189,25 @@ fn run<G: Gang>(
     }
 }
 
+/// What is searched: by which sequence, and the x of the event's hits.
+#[derive(Clone, Copy)]
+struct Searched<'a> {
+    of: &'a SciFi,
+    event_x: &'a [f32],
+}
+
 /// All passes over an event; each stage is a function of its own.
 #[inline(always)]
 fn find<G: Gang>(
     g: G,
-    of: &SciFi,
+    of: Searched<'_>,
     scratch: &mut SeedingScratch,
     out: &mut Outcome<SciFiTracks>,
     clock: &mut StageClock,
 ) {
     scratch.all.clear();
     let counters = &mut out.counters;
-    for pass in 0..of.config.passes.len() {
+    for pass in 0..of.of.config.passes.len() {
         let mut counts = PassCounts::default();
         scratch.tracks.clear();
         for half in 0..HALVES {
@@ -230,7 +238,7 @@ fn sort_room<G: Gang>(
 ) -> Status {
     g.vectorize(
         #[inline(always)]
-        || scratch.index[0].fill(g, &of.config.limits, of.config.passes[0].x_tolerance, hits, event),
+        || scratch.index[0].fill(g, &of.config, hits, event),
     )
 }
 
@@ -238,7 +246,7 @@ fn sort_room<G: Gang>(
 #[inline(never)]
 fn find_room<G: Gang>(
     g: G,
-    of: &SciFi,
+    Searched { of, event_x }: Searched<'_>,
     pass: usize,
     half: usize,
     scratch: &mut SeedingScratch,
@@ -251,6 +259,7 @@ fn find_room<G: Gang>(
                 pass: &of.config.passes[pass],
                 kinds: &of.kinds[pass],
                 limits: &of.config.limits,
+                event_x,
             };
             scratch.find.find_x(g, rules, &mut scratch.index[pass % 2], half, counts)
         },
@@ -260,7 +269,7 @@ fn find_room<G: Gang>(
 #[inline(never)]
 fn confirm_room<G: Gang>(
     g: G,
-    of: &SciFi,
+    Searched { of, event_x }: Searched<'_>,
     pass: usize,
     half: usize,
     scratch: &mut SeedingScratch,
@@ -270,7 +279,7 @@ fn confirm_room<G: Gang>(
         #[inline(always)]
         || {
             let SeedingScratch { index, find, tracks, .. } = scratch;
-            let hits = HalfHits { index: &index[pass % 2], half };
+            let hits = HalfHits::new(&index[pass % 2], event_x, half);
             find.find_uv(g, &of.config.passes[pass], hits, counts, tracks);
         },
     );
@@ -279,25 +288,30 @@ fn confirm_room<G: Gang>(
 /// Chooses among the tracks of a pass, whose hits are numbers in the event, counted from 1, from then on, and leaves the
 /// other hits to the next pass.
 #[inline(never)]
-fn choose_room<G: Gang>(g: G, of: &SciFi, pass: usize, scratch: &mut SeedingScratch) {
+fn choose_room<G: Gang>(
+    g: G,
+    Searched { of, event_x }: Searched<'_>,
+    pass: usize,
+    scratch: &mut SeedingScratch,
+) {
     g.vectorize(
         #[inline(always)]
         || {
             let SeedingScratch { index: [first, second], tracks, all, choose, .. } = scratch;
             let (present, next) = if pass.is_multiple_of(2) { (first, second) } else { (second, first) };
             for track in tracks.iter_mut() {
-                track.chi2_x = of.states.chi2_x(track, &present.x);
+                track.chi2_x = of.states.chi2_x(track, present.x(event_x));
             }
             let choice = of.config.passes[pass].choice.as_ref();
             choose.choose(choice, present, tracks);
             for track in tracks.iter_mut() {
                 for hit in track.hits.iter_mut().filter(|hit| **hit != NO_HIT) {
-                    *hit = present.source[*hit as usize] + 1;
+                    *hit = present.source(*hit - 1) + 1;
                 }
             }
             all.extend_from_slice(tracks);
             if let Some(pass) = of.config.passes.get(pass + 1) {
-                next.keep_free(g, pass.x_tolerance, present, choose.used.padded());
+                next.keep_free(g, pass.x_tolerance, (present, event_x), choose.used.padded());
             }
         },
     );

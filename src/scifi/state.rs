@@ -1,8 +1,7 @@
 //! States of tracks: parameters to position and slopes, momentum, covariances.
 
-use super::find::track::Track;
+use super::find::track::{NO_HIT, Track};
 use super::gains::{Gains, InX, InY, PATTERNS, SHAPES, field_at_reference};
-use super::index::NO_HIT;
 use super::layers::{CUBIC, LEAN, SLOPE, TILT, UV_LAYERS, X_LAYERS, Z, Z_REFERENCE, Z_STATE, bend};
 use crate::event::SciFiState;
 use crate::units::MEV_PER_GEV;
@@ -141,7 +140,7 @@ impl States {
         [unit * of(&in_x.value), unit * of(&in_x.slope), unit_y * in_y.left[0], unit_y * in_y.left[1]]
     }
 
-    /// Sum of the squared distances of the x hits to a track; `x` has the x of all places.
+    /// Sum of the squared distances of the x hits to a track; `x` has that of all places.
     #[inline(always)]
     pub(super) fn chi2_x(&self, track: &Track, x: &[f32]) -> f32 {
         let [a, b, c] = track.x;
@@ -149,7 +148,7 @@ impl States {
         for layer in 0..X_LAYERS {
             let hit = track.hits[layer];
             if hit != NO_HIT {
-                let left = x[hit as usize] - c.mul_add(self.bends[layer], b.mul_add(self.d[layer], a));
+                let left = x[hit as usize - 1] - c.mul_add(self.bends[layer], b.mul_add(self.d[layer], a));
                 sum = left.mul_add(left, sum);
             }
         }

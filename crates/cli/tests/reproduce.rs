@@ -192,6 +192,16 @@ fn seeds_of_the_scifi_stand_beside_long_tracks() {
 }
 
 #[test]
+fn hits_of_the_scifi_in_one_block_and_in_place_give_the_same_tracks() {
+    let report = quick("scifi-shared-memory", &[]);
+    assert_eq!(report["asked"][0]["holds"], true, "{report}");
+    let hits = numbers(&report, 1, "hits of an event");
+    assert!(hits.is_sorted() && hits[0] > 0.0, "{hits:?}");
+    // One of all levels, and one of each size of events.
+    assert_eq!(report["hashes"].as_array().map(Vec::len), Some(1 + hits.len()));
+}
+
+#[test]
 fn slices_and_threads_are_scanned() {
     let report = quick("triplet-figure8", &["--threads", "2"]);
     let [slices, threads] = ["events in a slice", "threads"].map(|name| cells(&report, 0, name, "setting"));

@@ -180,6 +180,11 @@ const MEANINGS: &[(&str, &[(&str, &str)])] = &[
         &[
             ("preset", "where the other parameters come from"),
             ("resolution", "resolution of a hit across its fibre, which covariances go by, mm"),
+            (
+                "compact",
+                "whether x of the hits is copied to one block, half by half, for the search, or read where decoding put it; \
+                 both find the same",
+            ),
         ],
     ),
     (

@@ -1,10 +1,10 @@
 //! The choice among the tracks of a pass: a classifier tells tracks from ghosts, and of tracks that share hits the better
 //! ones live.
 
-use super::track::Track;
+use super::track::{NO_HIT, Track};
 use crate::event::Column;
 use crate::scifi::config::{ChoiceConfig, FEATURES};
-use crate::scifi::index::{Index, NO_HIT};
+use crate::scifi::index::Index;
 use crate::scifi::layers::{UV_LAYERS, X_LAYERS, Z_REFERENCE};
 
 /// What logarithms are taken of is this at least, mm^2: below it a chi2 says nothing.
@@ -22,7 +22,7 @@ const MOST_BEND: f32 = 10.0;
 pub(in crate::scifi) struct ChooseScratch {
     /// Bits that rise as the score falls, then the number of the track.
     keys: Vec<u64>,
-    /// Per place in the index, whether a chosen track has the hit: 0 or 1.
+    /// Per place in the index, counted from 1, whether a chosen track has the hit: 0 or 1.
     pub(in crate::scifi) used: Column<u32>,
     chosen: Vec<bool>,
 }
@@ -38,7 +38,7 @@ impl ChooseScratch {
     ) {
         let Some(choice) = choice else { return };
         let Self { keys, used, chosen } = self;
-        used.set_len(index.x.len());
+        used.set_len(index.none() as usize + 1);
         used.fill(0);
         keys.clear();
         let crowd = logarithm(tracks.len() as f32);

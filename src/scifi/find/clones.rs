@@ -4,7 +4,6 @@ use super::half::HalfHits;
 use super::triplets::Candidates;
 use crate::event::Column;
 use crate::scifi::config::SeedPass;
-use crate::scifi::index::NO_HIT;
 use crate::scifi::layers::X_LAYERS;
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
@@ -27,14 +26,18 @@ impl CloneScratch {
     pub(super) fn keep_best<G: Gang>(
         &mut self,
         g: G,
-        HalfHits { index, half }: HalfHits<'_>,
+        hits: HalfHits<'_>,
         pass: &SeedPass,
         candidates: &Candidates,
         kept: &mut Column<u32>,
     ) {
         let Self { smallest, keys } = self;
-        smallest.set_len(index.x.len());
-        smallest[index.places(half, 0..X_LAYERS)].fill(f32::INFINITY);
+        let none = hits.index.none();
+        smallest.set_len(none as usize + 1);
+        for layer in 0..X_LAYERS {
+            let layer = hits.layer(layer);
+            smallest[layer.begin as usize..layer.end as usize].fill(f32::INFINITY);
+        }
         for candidate in 0..candidates.len {
             let value = candidates.value.padded()[candidate];
             for column in &candidates.hits {
@@ -43,20 +46,20 @@ impl CloneScratch {
             }
         }
         // What stands for a missing hit is nobody's.
-        smallest[NO_HIT as usize] = f32::NEG_INFINITY;
+        smallest[none as usize] = f32::NEG_INFINITY;
         kept.clear();
         kept.reserve_total(candidates.len);
         let mut len = 0;
-        let (none, same) = (U32::splat(g, NO_HIT), F32::splat(g, SAME));
+        let (none, zero, same) = (U32::splat(g, none), U32::splat(g, 0), F32::splat(g, SAME));
         for at in (0..candidates.len).step_by(G::LANES) {
             let value = F32::load(g, &candidates.value.padded()[at..]);
-            let (mut own, mut hits) = (none, none);
+            let (mut own, mut missing) = (zero, zero);
             for column in &candidates.hits {
                 let hit = U32::load(g, &column.padded()[at..]);
                 own = own.count((F32::gather(smallest.padded(), hit) - value).abs().lt(same));
-                hits = hits.count(none.lt(hit));
+                missing = missing.count(hit.eq(none));
             }
-            let has_all = hits.eq(U32::splat(g, X_LAYERS as u32));
+            let has_all = missing.eq(zero);
             let least =
                 has_all.select_u(U32::splat(g, pass.min_own_of_six), U32::splat(g, pass.min_own_hits));
             let best = !own.lt(least) & Mask::first(g, candidates.len - at);

@@ -1,11 +1,12 @@
 //! Confirmation: tracks in x take in hits of the u and v layers, one lane a track and its first such hit. What a hit
 //! there lies off the track in x tells its y; the y of a track lie on a line from the origin.
 
+use super::half::HalfHits;
 use super::occupancy::Occupancy;
 use super::triplets::Candidates;
 use crate::event::Column;
 use crate::scifi::config::SeedPass;
-use crate::scifi::index::{FAR, Index, NO_HIT, Nearest};
+use crate::scifi::index::{FAR, Nearest};
 use crate::scifi::layers::{SLOPE, UV_LAYERS, X_LAYERS, Z, Z_REFERENCE, bend};
 use crate::simd::varying::{F32, Mask, U32};
 use crate::simd::{Gang, inlined};
@@ -112,8 +113,7 @@ impl Layers {
 
 /// A half in which tracks are confirmed, and what they are.
 pub(super) struct Half<'a> {
-    pub(super) index: &'a Index,
-    pub(super) half: usize,
+    pub(super) hits: HalfHits<'a>,
     pub(super) pass: &'a SeedPass,
     pub(super) candidates: &'a Candidates,
     /// The tracks in x: numbers of candidates.
@@ -130,7 +130,7 @@ impl ConfirmScratch {
         trials.len = 0;
         for track in 0..of.tracks.len() {
             let mut need = ranges.need[track];
-            let windows = ranges.windows(g, of.index, track);
+            let windows = ranges.windows(g, of.hits.x, track);
             for first in 0..FIRST_LAYERS {
                 // What has fewer hits than another cannot win.
                 need = trials.follow(g, &layers, of, Start { track, first, need, windows: &windows }, counts);
@@ -152,14 +152,14 @@ impl Ranges {
         self.begin.iter_mut().for_each(|column| column.set_len(tracks));
         self.end.iter_mut().for_each(|column| column.set_len(tracks));
         self.need.set_len(tracks);
-        let (low, high) = if of.half == 0 { (-OUTER, INNER) } else { (-INNER, OUTER) };
-        let (one, none) = (U32::splat(g, 1), U32::splat(g, NO_HIT));
+        let (low, high) = if of.hits.half == 0 { (-OUTER, INNER) } else { (-INNER, OUTER) };
+        let (one, none) = (U32::splat(g, 1), U32::splat(g, of.hits.index.none()));
         for at in (0..tracks).step_by(G::LANES) {
             let candidate = U32::load(g, &of.tracks.padded()[at..]);
             let mut need = U32::splat(g, of.pass.min_hits);
             for column in &of.candidates.hits {
                 let hit = U32::gather(column.padded(), candidate);
-                need = none.lt(hit).select_u(need - one, need);
+                need = hit.eq(none).select_u(need, need - one);
             }
             let need = need.max(U32::splat(g, of.pass.min_uv_hits));
             need.store(&mut self.need.padded_mut()[at..]);
@@ -172,9 +172,9 @@ impl Ranges {
                 let x = c.mul_add(value(layers.bend[layer]), b.mul_add(value(layers.d[layer]), a));
                 let slope = value(layers.slope[layer]);
                 let (from, to) = (slope.neg_mul_add(value(low), x), slope.neg_mul_add(value(high), x));
-                let searched = of.index.layer(of.half, X_LAYERS + layer);
-                let (begin, _) = searched.lower_bound(g, from.min(to));
-                let (end, _) = searched.lower_bound(g, from.max(to));
+                let searched = of.hits.layer(X_LAYERS + layer);
+                let begin = searched.lower_bound(g, from.min(to));
+                let end = searched.lower_bound(g, from.max(to));
                 // As published: the first hit beyond the end, too.
                 let end = (end + one).min(U32::splat(g, searched.end));
                 x.store(&mut self.x[layer].padded_mut()[at..]);
@@ -186,7 +186,7 @@ impl Ranges {
 
     /// A track in all layers.
     #[inline(always)]
-    fn windows<G: Gang>(&mut self, g: G, index: &Index, track: usize) -> [Window<'_>; UV_LAYERS] {
+    fn windows<G: Gang>(&mut self, g: G, all: &[f32], track: usize) -> [Window<'_>; UV_LAYERS] {
         let Self { x, begin, end, hits, .. } = self;
         let mut windows = [Window::default(); UV_LAYERS];
         for (layer, (window, hits)) in windows.iter_mut().zip(hits).enumerate() {
@@ -195,11 +195,10 @@ impl Ranges {
             let padded = len + UNROLL + 1;
             hits.reserve_total(padded);
             let hits = hits.padded_mut();
-            for at in (0..padded).step_by(G::LANES) {
-                let there = Mask::first(g, len.saturating_sub(at));
-                let x = F32::load(g, &index.x.padded()[begin as usize + at..]);
-                there.select_f(x, F32::splat(g, FAR)).store(&mut hits[at..]);
+            for at in (0..len).step_by(G::LANES) {
+                F32::load(g, &all[begin as usize + at..]).store(&mut hits[at..]);
             }
+            hits[len..padded].fill(FAR);
             *window = Window { x: x[layer][track], hits: &hits[..padded], begin, len };
         }
         windows
@@ -252,7 +251,8 @@ impl Trials {
         counts: &mut Occupancy,
     ) -> u32 {
         let value = inlined!(|value| F32::splat(g, value));
-        let (one, none) = (U32::splat(g, 1), U32::splat(g, NO_HIT));
+        let (zero, one) = (U32::splat(g, 0), U32::splat(g, 1));
+        let none = U32::splat(g, of.hits.index.none());
         let from = &windows[first];
         self.reserve(from.len);
         for at in (0..from.len).step_by(G::LANES) {
@@ -261,8 +261,7 @@ impl Trials {
             let place = from.begin as usize + at;
             let mut hits = [none; UV_LAYERS];
             hits[first] = U32::splat(g, place as u32) + U32::iota(g);
-            let y = (value(from.x) - F32::load(g, &of.index.x.padded()[place..]))
-                * value(layers.per_slope[first]);
+            let y = (value(from.x) - F32::load(g, &of.hits.x[place..])) * value(layers.per_slope[first]);
             let mut slope = y * value(layers.per_z[first]);
             let mut spare = U32::splat(g, misses);
             for layer in first + 1..UV_LAYERS {
@@ -274,7 +273,7 @@ impl Trials {
                 let is_near = nearest.distance.lt(value(of.pass.uv_tolerance));
                 let y = (track_x - nearest.x) * value(layers.per_slope[layer]);
                 let mean = y.mul_add(value(layers.per_z[layer]), slope) * value(0.5);
-                alive = (is_near | none.lt(spare)) & alive;
+                alive = (is_near | zero.lt(spare)) & alive;
                 if !alive.any() {
                     break;
                 }
@@ -308,7 +307,8 @@ impl Confirmed {
         for column in [&mut self.y, &mut self.slope, &mut self.chi2] {
             column.set_len(trials.len);
         }
-        let (zero, one, none) = (F32::splat(g, 0.0), F32::splat(g, 1.0), U32::splat(g, NO_HIT));
+        let (zero, one) = (F32::splat(g, 0.0), F32::splat(g, 1.0));
+        let none = U32::splat(g, of.hits.index.none());
         for at in (0..trials.len).step_by(G::LANES) {
             let track = U32::load(g, &trials.track.padded()[at..]);
             let mut y = [zero; UV_LAYERS];
@@ -318,8 +318,8 @@ impl Confirmed {
                 let hit = U32::load(g, &trials.hits[layer].padded()[at..]);
                 hit.store(&mut self.hits[layer].padded_mut()[at..]);
                 let x = F32::gather(ranges.x[layer].padded(), track);
-                let hit_x = F32::gather(of.index.x.padded(), hit);
-                there[layer] = none.lt(hit);
+                let hit_x = F32::gather(of.hits.x, hit);
+                there[layer] = hit.lt(none);
                 y[layer] = (x - hit_x) * F32::splat(g, layers.per_slope[layer]);
                 let d = F32::splat(g, layers.d[layer]);
                 let [n, sum_d, sum_dd, sum_y, sum_dy] = sums;

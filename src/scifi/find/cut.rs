@@ -25,17 +25,17 @@ impl Cut {
     pub(super) fn list<G: Gang>(
         &mut self,
         g: G,
-        HalfHits { index, half }: HalfHits<'_>,
+        hits: HalfHits<'_>,
         kind: &Kind,
         firsts: std::ops::Range<u32>,
     ) {
-        let last = index.layer(half, kind.layers[2]);
+        let last = hits.layer(kind.layers[2]);
         let (begin, number) = (firsts.start as usize, firsts.len());
         self.from.set_len(number);
         self.to.set_len(number);
         let (scale, window) = (F32::splat(g, kind.scale), F32::splat(g, kind.window));
         for at in (0..number).step_by(G::LANES) {
-            let centre = F32::load(g, &index.x.padded()[begin + at..]) * scale;
+            let centre = F32::load(g, &hits.x[begin + at..]) * scale;
             let (from, to) = last.around(g, centre - window, centre + window);
             from.store(&mut self.from.padded_mut()[at..]);
             to.store(&mut self.to.padded_mut()[at..]);

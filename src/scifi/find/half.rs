@@ -1,10 +1,26 @@
 //! [`HalfHits`]: what each step of the search reads.
 
-use crate::scifi::index::Index;
+use crate::scifi::index::{Index, Layer};
 
 /// The hits of one half of the detector.
 #[derive(Clone, Copy)]
 pub(in crate::scifi) struct HalfHits<'a> {
-    pub(in crate::scifi) index: &'a Index,
-    pub(in crate::scifi) half: usize,
+    pub(super) index: &'a Index,
+    /// x of all places, mm.
+    pub(super) x: &'a [f32],
+    pub(super) half: usize,
+}
+
+impl<'a> HalfHits<'a> {
+    /// Of an index, and the x of its event's hits.
+    #[inline(always)]
+    pub(in crate::scifi) fn new(index: &'a Index, event_x: &'a [f32], half: usize) -> Self {
+        Self { index, x: index.x(event_x), half }
+    }
+
+    /// A layer.
+    #[inline(always)]
+    pub(super) fn layer(&self, layer: usize) -> Layer<'a> {
+        self.index.layer(self.x, self.half, layer)
+    }
 }

@@ -42,7 +42,7 @@ pub(super) use half::HalfHits;
 use occupancy::Occupancy;
 use pairs::Pairs;
 use plan::Kind;
-use track::Track;
+use track::{NO_HIT, Track};
 use triplets::{Candidates, Search};
 
 /// First hits whose pairs are worked on together.
@@ -75,6 +75,8 @@ pub(super) struct PassRules<'a> {
     pub(super) pass: &'a SeedPass,
     pub(super) kinds: &'a [Kind],
     pub(super) limits: &'a LimitConfig,
+    /// x of the event's hits, mm.
+    pub(super) event_x: &'a [f32],
 }
 
 impl FindScratch {
@@ -83,7 +85,7 @@ impl FindScratch {
     pub(super) fn find_x<G: Gang>(
         &mut self,
         g: G,
-        PassRules { pass, kinds, limits }: PassRules<'_>,
+        PassRules { pass, kinds, limits, event_x }: PassRules<'_>,
         index: &mut Index,
         half: usize,
         counts: &mut PassCounts,
@@ -91,16 +93,17 @@ impl FindScratch {
         let Self { cut, pairs, triplets, candidates, clones, tracks, .. } = self;
         candidates.len = 0;
         for (number, kind) in kinds.iter().enumerate() {
-            index.look_closely(g, half, kind.layers[1]);
-            let search = Search { index, half, pass, kind, number };
-            let first = index.layer(half, kind.layers[0]);
+            index.look_closely(g, event_x, half, kind.layers[1]);
+            let hits = HalfHits::new(index, event_x, half);
+            let search = Search { hits, pass, kind, number };
+            let first = hits.layer(kind.layers[0]);
             let mut looked_at = 0;
             for begin in (first.begin..first.end).step_by(FIRSTS) {
                 pairs.len = 0;
                 let firsts = begin..first.end.min(begin + FIRSTS as u32);
-                cut.list(g, HalfHits { index, half }, kind, firsts);
-                pairs.list(g, HalfHits { index, half }, kind, cut, &mut counts.x);
-                pairs.find_middles(g, index, kind);
+                cut.list(g, hits, kind, firsts);
+                pairs.list(g, hits, kind, cut, &mut counts.x);
+                pairs.find_middles(g, hits, kind);
                 while pairs.len > 0 {
                     // Far above what detectors give: this ends what hostile events would make of it.
                     let left = (limits.triplets as usize).saturating_sub(looked_at);
@@ -115,7 +118,7 @@ impl FindScratch {
                 }
             }
         }
-        clones.keep_best(g, HalfHits { index, half }, pass, candidates, tracks);
+        clones.keep_best(g, HalfHits::new(index, event_x, half), pass, candidates, tracks);
         tracks.len()
     }
 
@@ -125,12 +128,12 @@ impl FindScratch {
         &mut self,
         g: G,
         pass: &SeedPass,
-        HalfHits { index, half }: HalfHits<'_>,
+        hits: HalfHits<'_>,
         counts: &mut PassCounts,
         out: &mut Vec<Track>,
     ) {
         let Self { candidates, tracks, confirm, .. } = self;
-        confirm.confirm(g, &Half { index, half, pass, candidates, tracks }, &mut counts.uv);
+        confirm.confirm(g, &Half { hits, pass, candidates, tracks }, &mut counts.uv);
         let found = &confirm.confirmed;
         for (track, &candidate) in tracks.iter().enumerate() {
             let winner = found.winner[track];
@@ -138,9 +141,13 @@ impl FindScratch {
                 continue;
             }
             let (candidate, winner) = (candidate as usize, winner as usize);
-            let hit = |layer: usize| match layer.checked_sub(X_LAYERS) {
+            let place = |layer: usize| match layer.checked_sub(X_LAYERS) {
                 None => candidates.hits[layer].padded()[candidate],
                 Some(layer) => found.hits[layer][winner],
+            };
+            let hit = |layer: usize| match place(layer) {
+                place if place == hits.index.none() => NO_HIT,
+                place => place + 1,
             };
             out.push(Track {
                 hits: std::array::from_fn(hit),

@@ -5,7 +5,6 @@ use super::half::HalfHits;
 use super::occupancy::Occupancy;
 use super::plan::Kind;
 use crate::event::Column;
-use crate::scifi::index::Index;
 use crate::simd::varying::{F32, Mask, U32};
 use crate::simd::{Gang, inlined};
 
@@ -70,12 +69,12 @@ impl Pairs {
     pub(super) fn list<G: Gang>(
         &mut self,
         g: G,
-        HalfHits { index, half }: HalfHits<'_>,
+        hits: HalfHits<'_>,
         kind: &Kind,
         cut: &Cut,
         counts: &mut Occupancy,
     ) {
-        let (x, end) = (index.x.padded(), index.layer(half, kind.layers[2]).end as usize);
+        let (x, end) = (hits.x, hits.layer(kind.layers[2]).end as usize);
         let (firsts, gangs) = cut.gangs();
         for (firsts, gangs) in firsts.chunks(BLOCK).zip(gangs.chunks(BLOCK)) {
             self.reserve(BLOCK * G::LANES);
@@ -90,7 +89,7 @@ impl Pairs {
                 counts.add(g, inside);
                 let (first_place, first_x) = (U32::splat(g, first), F32::splat(g, first_x));
                 let chord = Chord::new(g, kind, first_x, last_x);
-                let leads = index.next(g, chord.from).le(chord.to) & inside;
+                let leads = hits.index.next(g, chord.from).le(chord.to) & inside;
                 let last = U32::splat(g, at) + U32::iota(g);
                 first_place.store(&mut firsts_to[self.len..]);
                 first_x.store(&mut first_xs_to[self.len..]);
@@ -112,13 +111,14 @@ impl Pairs {
 
     /// Finds the first middle hit of each pair, and drops those without.
     #[inline(always)]
-    pub(super) fn find_middles<G: Gang>(&mut self, g: G, index: &Index, kind: &Kind) {
+    pub(super) fn find_middles<G: Gang>(&mut self, g: G, hits: HalfHits<'_>, kind: &Kind) {
         let mut kept = 0;
         for at in (0..self.len).step_by(G::LANES) {
             let pair = self.load(g, at);
             let chord = Chord::new(g, kind, pair.first_x, pair.last_x);
-            let (middle, middle_x) = index.first_from(g, chord.from);
-            let leads = middle_x.le(chord.to) & Mask::first(g, self.len - at);
+            let (middle, middle_x) = hits.index.first_from(g, hits.x, chord.from);
+            let inside = chord.from.le(middle_x) & middle_x.le(chord.to);
+            let leads = inside & Mask::first(g, self.len - at);
             kept += self.keep(kept, &Triplet { middle, middle_x, ..pair }, leads);
         }
         self.len = kept;

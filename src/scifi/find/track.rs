@@ -2,10 +2,13 @@
 
 use crate::scifi::layers::{UV_LAYERS, X_LAYERS};
 
+/// Stands for a hit that is not there.
+pub(in crate::scifi) const NO_HIT: u32 = 0;
+
 /// A track as it is found.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::scifi) struct Track {
-    /// Places of the hits in the index, x layers first; `NO_HIT` where there is none.
+    /// Places of the hits in the index, counted from 1, x layers first; [`NO_HIT`] where there is none.
     pub(in crate::scifi) hits: [u32; X_LAYERS + UV_LAYERS],
     /// The parameters in x.
     pub(in crate::scifi) x: [f32; 3],

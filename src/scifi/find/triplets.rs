@@ -1,12 +1,13 @@
 //! Triplets: pairs with each of their middle hits, one lane a triplet; a parabola through the three predicts the hits of
 //! the other x layers, and a step of least squares takes these in.
 
+use super::half::HalfHits;
 use super::occupancy::Occupancy;
 use super::pairs::{Chord, Pairs, Triplet};
 use super::plan::Kind;
 use crate::event::Column;
 use crate::scifi::config::SeedPass;
-use crate::scifi::index::{Index, NO_HIT, Nearest};
+use crate::scifi::index::{Layer, Nearest};
 use crate::scifi::layers::X_LAYERS;
 use crate::simd::varying::{F32, Mask, U32};
 use crate::simd::{Gang, inlined};
@@ -19,7 +20,7 @@ const SCORE_WEIGHT: f32 = 1_000.0;
 /// Candidates in x.
 #[derive(Debug, Default)]
 pub(super) struct Candidates {
-    /// Places of the hits, layer by layer; [`NO_HIT`] where there is none.
+    /// Places of the hits, layer by layer; [`Index::none`](crate::scifi::index::Index::none) where there is none.
     pub(super) hits: [Column<u32>; X_LAYERS],
     /// The three parameters.
     pub(super) parameters: [Column<f32>; 3],
@@ -72,8 +73,7 @@ impl<G: Gang> Parabola<G> {
 
 /// The search of one kind of triplets in one half.
 pub(super) struct Search<'a> {
-    pub(super) index: &'a Index,
-    pub(super) half: usize,
+    pub(super) hits: HalfHits<'a>,
     pub(super) pass: &'a SeedPass,
     pub(super) kind: &'a Kind,
     /// Number of the kind.
@@ -81,12 +81,16 @@ pub(super) struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// The nearest hit of one of the other layers, its distance, and whether it is near enough.
+    /// The nearest hit of a layer that has one, its distance, and whether it is near enough.
     #[inline(always)]
-    fn nearest<G: Gang>(&self, g: G, parabola: &Parabola<G>, other: usize) -> (Nearest<G>, F32<G>, Mask<G>) {
-        let layer = self.kind.others[other];
-        let x = parabola.x(g, self.kind, layer);
-        let nearest = self.index.layer(self.half, layer).nearest(g, x);
+    fn nearest<G: Gang>(
+        &self,
+        g: G,
+        parabola: &Parabola<G>,
+        (number, layer): (usize, &Layer<'_>),
+    ) -> (Nearest<G>, F32<G>, Mask<G>) {
+        let x = parabola.x(g, self.kind, number);
+        let nearest = layer.nearest(g, x);
         let is_near = nearest.distance.lt(F32::splat(g, self.pass.x_tolerance));
         (nearest, nearest.x - x, is_near)
     }
@@ -101,7 +105,8 @@ impl Search<'_> {
         triplets: &mut Pairs,
         counts: &mut Occupancy,
     ) {
-        let x = self.index.x.padded();
+        let HalfHits { index, x, half } = self.hits;
+        let end = U32::splat(g, self.hits.layer(self.kind.layers[1]).end);
         triplets.len = 0;
         triplets.reserve(pairs.len);
         let least = U32::splat(g, self.pass.min_x_hits - 3 - 1);
@@ -115,13 +120,13 @@ impl Search<'_> {
             let mut number = U32::splat(g, 0);
             for layer in self.kind.others {
                 let x = parabola.x(g, self.kind, layer);
-                number = number.count(self.index.is_marked(g, self.half, layer, x));
+                number = number.count(index.is_marked(g, half, layer, x));
             }
             let enough = least.lt(number) & here;
             triplets.len += triplets.keep(triplets.len, &triplet, enough);
             let middle = triplet.middle + U32::splat(g, 1);
             let middle_x = F32::gather(x, middle);
-            let more = middle_x.le(chord.to) & here;
+            let more = middle_x.le(chord.to) & here.and_not(middle.eq(end));
             if more.any() {
                 kept += pairs.keep(kept, &Triplet { middle, middle_x, ..triplet }, more);
             }
@@ -140,6 +145,7 @@ impl Search<'_> {
     ) {
         let kind = self.kind;
         let zero = F32::splat(g, 0.0);
+        let layers = kind.others.map(|layer| self.hits.layer(layer));
         candidates.reserve(triplets.len);
         for at in (0..triplets.len).step_by(G::LANES) {
             let here = Mask::first(g, triplets.len - at);
@@ -147,18 +153,22 @@ impl Search<'_> {
             let Triplet { first, middle, last, first_x, middle_x, last_x } = triplets.load(g, at);
             let chord = Chord::new(g, kind, first_x, last_x);
             let parabola = Parabola::new(g, kind, &chord, middle_x);
-            let none = U32::splat(g, NO_HIT);
-            let (mut others, mut distance, mut near) = ([none; 3], [zero; 3], [here; 3]);
+            let none = U32::splat(g, self.hits.index.none());
+            let (mut others, mut distance, mut near) = ([none; 3], [zero; 3], [Mask::first(g, 0); 3]);
             let mut number = U32::splat(g, 3);
-            let mut pattern = none;
+            let (mut pattern, nothing) = (U32::splat(g, 0), U32::splat(g, 0));
             // A loop, so that the search stands here once.
-            for other in 0..3 {
-                let (nearest, away, is_near) = self.nearest(g, &parabola, other);
+            for (other, layer) in layers.iter().enumerate() {
+                if layer.is_empty() {
+                    continue;
+                }
+                let layer = (kind.others[other], layer);
+                let (nearest, away, is_near) = self.nearest(g, &parabola, layer);
                 others[other] = is_near.select_u(nearest.hit, none);
                 distance[other] = is_near.select_f(away, zero);
                 near[other] = is_near;
                 number = number.count(is_near);
-                pattern = pattern + is_near.select_u(U32::splat(g, 1 << other), none);
+                pattern = pattern + is_near.select_u(U32::splat(g, 1 << other), nothing);
             }
             let enough = U32::splat(g, self.pass.min_x_hits - 1).lt(number) & here;
             if !enough.any() {

@@ -16,8 +16,6 @@ use crate::ut::store::{Near, UtStore};
 /// Hits of one plane that are tried for a track at most: more are counted as dropped.
 const SLOTS: usize = 1 << SLOT_BITS;
 const SLOT_BITS: u32 = 4;
-/// Slots of a track, all planes.
-const TRACK_BITS: u32 = SLOT_BITS + 2;
 /// Planes that a first hit can be in: two hits are the least.
 const FIRST_PLANES: usize = UT_PLANES - 1;
 /// How far from where it is expected a first hit may be in each plane: constant, mm, part per 1/GeV, least and most, mm.
@@ -51,7 +49,7 @@ pub(crate) struct Bent {
 pub(crate) struct Attached {
     store: UtStore,
     /// Hits of the store near to the tracks of a gang.
-    slots: Column<u32>,
+    slots: Slots,
     /// Per plane, and track: the hit's place in the store, or [`NONE`].
     hits: [Column<u32>; UT_PLANES],
     /// Hits of each track.
@@ -62,6 +60,24 @@ pub(crate) struct Attached {
     pub(crate) lost: u64,
     /// Lanes with work, and all.
     pub(crate) lanes: [u64; 2],
+}
+
+/// Hits of the store near to the tracks of a gang: by plane and number among the track's hits there, a row each, with a lane
+/// for each track.
+#[derive(Debug, Default)]
+struct Slots {
+    hit: Column<u32>,
+    /// How far in x it is from the track's straight line, and in z from where this is bent, mm; and the one over the other, a
+    /// change of slope.
+    d: Column<f32>,
+    lever: Column<f32>,
+    turn: Column<f32>,
+}
+
+/// Where a row of slots begins.
+#[inline(always)]
+fn row<G: Gang>(_: G, plane: usize, number: usize) -> usize {
+    ((plane << SLOT_BITS) + number) * G::LANES
 }
 
 /// A track, lane by lane: its line, and where it goes in the UT.
@@ -91,18 +107,6 @@ impl<G: Gang> Course<G> {
     fn tolerance(&self, g: G, [constant, part, least, most]: [f32; 4]) -> F32<G> {
         let real = inlined!(|value: f32| F32::splat(g, value));
         self.inverse_p.mul_add(real(part), real(constant)).max(real(least)).min(real(most))
-    }
-
-    /// How far a hit is from where a turn leads, mm.
-    #[inline(always)]
-    fn distance(&self, hit: &Beside<G>, turn: F32<G>) -> F32<G> {
-        turn.neg_mul_add(hit.z - self.kink, hit.d)
-    }
-
-    /// A turn, set right by a hit.
-    #[inline(always)]
-    fn with(&self, g: G, hit: &Beside<G>, turn: F32<G>) -> F32<G> {
-        F32::splat(g, 0.5) * (turn + hit.d / (hit.z - self.kink))
     }
 
     /// Where near hits of a plane can be.
@@ -166,7 +170,7 @@ impl Attached {
     #[inline(always)]
     pub(crate) fn attach<G: Gang>(&mut self, g: G, layout: &UtLayout, tracks: &Bent) {
         let len = tracks.bend.len();
-        self.slots.set_len(G::LANES << TRACK_BITS);
+        self.slots.set_len(row(g, UT_PLANES, 0));
         self.hits.iter_mut().for_each(|plane| plane.set_len(len));
         self.count.set_len(len);
         self.distance2.set_len(len);
@@ -179,7 +183,8 @@ impl Attached {
             let course = Course::new(g, layout, line, lanes.select_f(bend, F32::splat(g, 1.0)));
             let (counts, left_out) = self.collect(g, layout, &course, lanes, &mut tally);
             lost = lost + left_out;
-            let best = self.choose(g, &course, counts, &mut tally);
+            self.slots.weigh(g, &self.store, &course, counts);
+            let best = self.slots.choose(g, &course, counts, &mut tally);
             for (plane, hits) in self.hits.iter_mut().zip(best.hits) {
                 hits.store(&mut plane.padded_mut()[at..]);
             }
@@ -211,7 +216,7 @@ impl Attached {
         for (plane, found) in counts.iter_mut().enumerate() {
             let tolerance = course.tolerance(g, FIRST[plane]);
             let near = course.near(g, layout, plane, tolerance);
-            let slot = U32::iota(g).shl::<TRACK_BITS>() + whole((plane << SLOT_BITS) as u32);
+            let mut slot = U32::iota(g) + whole(row(g, plane, 0) as u32);
             let mut count = whole(0);
             store.visit(
                 g,
@@ -225,16 +230,45 @@ impl Attached {
                     let [x, y] = course.line.at(z);
                     let here = Beside { d: y.mul_add(real(SLOPE[plane]), x0) - x, z };
                     let reaches = (low - real(Y_TOLERANCE)).le(y) & y.le(high + real(Y_TOLERANCE));
-                    let good = on & reaches & course.distance(&here, course.turn).abs().le(tolerance);
+                    let distance = course.turn.neg_mul_add(here.z - course.kink, here.d);
+                    let good = on & reaches & distance.abs().le(tolerance);
                     let fits = good & count.lt(whole(SLOTS as u32));
                     lost = lost.count(good.and_not(fits));
-                    hit.scatter(slots, slot + count, fits);
+                    hit.scatter(&mut slots.hit, slot, fits);
+                    slot = fits.select_u(slot + whole(G::LANES as u32), slot);
                     count = count.count(fits);
                 },
             );
             *found = count;
         }
         (counts, lost)
+    }
+}
+
+impl Slots {
+    fn set_len(&mut self, len: usize) {
+        self.hit.set_len(len);
+        for column in [&mut self.d, &mut self.lever, &mut self.turn] {
+            column.set_len(len);
+        }
+    }
+
+    /// Works out once, for all trials, where the hits are beside their tracks.
+    #[inline(always)]
+    fn weigh<G: Gang>(&mut self, g: G, store: &UtStore, course: &Course<G>, counts: [U32<G>; UT_PLANES]) {
+        let all = Mask::first(g, G::LANES);
+        for (plane, count) in counts.into_iter().enumerate() {
+            for number in 0..count.reduce_max(all) {
+                let at = row(g, plane, number as usize);
+                let whole = inlined!(|value: u32| U32::splat(g, value));
+                let hit = whole(number).lt(count).select_u(U32::load(g, &self.hit[at..]), whole(0));
+                let here = Beside::gather(store, hit, &course.line, F32::splat(g, SLOPE[plane]));
+                let lever = here.z - course.kink;
+                here.d.store(&mut self.d[at..]);
+                lever.store(&mut self.lever[at..]);
+                (here.d / lever).store(&mut self.turn[at..]);
+            }
+        }
     }
 
     /// The best hits of each track.
@@ -247,30 +281,27 @@ impl Attached {
         tally: &mut Tally<G>,
     ) -> Hits<G> {
         let whole = inlined!(|value: u32| U32::splat(g, value));
-        let slot =
-            inlined!(|plane: usize| U32::iota(g).shl::<TRACK_BITS>() + whole((plane << SLOT_BITS) as u32));
         let mut best = Hits::none(g, FAR);
         for first in 0..FIRST_PLANES {
-            let mut number = whole(0);
-            loop {
+            for number in 0..SLOTS {
                 // What begins here cannot win where there are more hits than it can have.
-                let on = number.lt(counts[first]) & best.count.lt(whole((UT_PLANES - first + 1) as u32));
+                let on = whole(number as u32).lt(counts[first])
+                    & best.count.lt(whole((UT_PLANES - first + 1) as u32));
                 if !on.any() {
                     break;
                 }
-                let hit = on.select_u(U32::gather(&self.slots, slot(first) + number), whole(0));
-                let here = Beside::gather(&self.store, hit, &course.line, F32::splat(g, SLOPE[first]));
+                let at = row(g, first, number);
                 let mut found = Hits::none(g, 0.0);
-                (found.hits[first], found.count) = (hit, whole(1));
-                found.turn = course.with(g, &here, course.turn);
+                (found.hits[first], found.count) = (U32::load(g, &self.hit[at..]), whole(1));
+                found.turn = mean(course.turn, F32::load(g, &self.turn[at..]));
                 for (plane, &count) in counts.iter().enumerate().skip(first + 1) {
+                    let tolerance = course.tolerance(g, NEXT[plane]);
                     let count = on.select_u(count, whole(0));
-                    self.follow(g, course, &Plane { plane, slot: slot(plane), count }, &mut found, tally);
+                    self.follow(g, &Plane { plane, count, tolerance }, &mut found, tally);
                 }
                 let better = best.count.lt(found.count)
                     | found.count.eq(best.count) & found.distance2.lt(best.distance2);
                 best.or(&found, on & better & whole(1).lt(found.count));
-                number = number + whole(1);
             }
         }
         best
@@ -278,44 +309,41 @@ impl Attached {
 
     /// Takes the hit of a plane that is nearest to where the turn leads, if there is one, and sets the turn right by it.
     #[inline(always)]
-    fn follow<G: Gang>(
-        &self,
-        g: G,
-        course: &Course<G>,
-        of: &Plane<G>,
-        found: &mut Hits<G>,
-        tally: &mut Tally<G>,
-    ) {
+    fn follow<G: Gang>(&self, g: G, of: &Plane<G>, found: &mut Hits<G>, tally: &mut Tally<G>) {
         let whole = inlined!(|value: u32| U32::splat(g, value));
         let turn = found.turn;
-        let mut nearest = course.tolerance(g, NEXT[of.plane]);
-        let (mut taken, mut next, mut number) = (whole(NONE), turn, whole(0));
-        loop {
-            let on = number.lt(of.count);
+        let (mut nearest, mut taken, mut next) = (of.tolerance, whole(NONE), turn);
+        for number in 0..SLOTS {
+            let on = whole(number as u32).lt(of.count);
             if !on.any() {
                 break;
             }
             tally.step(on);
-            let hit = on.select_u(U32::gather(&self.slots, of.slot + number), whole(0));
-            let here = Beside::gather(&self.store, hit, &course.line, F32::splat(g, SLOPE[of.plane]));
-            let distance = course.distance(&here, turn).abs();
+            let at = row(g, of.plane, number);
+            let (d, lever) = (F32::load(g, &self.d[at..]), F32::load(g, &self.lever[at..]));
+            let distance = turn.neg_mul_add(lever, d).abs();
             let nearer = on & distance.lt(nearest);
             nearest = nearer.select_f(distance, nearest);
-            taken = nearer.select_u(hit, taken);
-            next = nearer.select_f(course.with(g, &here, turn), next);
-            number = number + whole(1);
+            taken = nearer.select_u(U32::load(g, &self.hit[at..]), taken);
+            next = nearer.select_f(F32::load(g, &self.turn[at..]), next);
         }
         let has = taken.lt(whole(NONE));
         found.hits[of.plane] = taken;
         found.count = found.count.count(has);
         found.distance2 = has.select_f(nearest.mul_add(nearest, found.distance2), found.distance2);
-        found.turn = next;
+        found.turn = has.select_f(mean(turn, next), turn);
     }
 }
 
-/// A plane whose near hits are in slots, lane by lane.
+/// A turn, set right by that of a hit.
+#[inline(always)]
+fn mean<G: Gang>(turn: F32<G>, of_hit: F32<G>) -> F32<G> {
+    F32::splat(turn.g, 0.5) * (turn + of_hit)
+}
+
+/// A plane whose near hits are in slots: how many there are, and how near they must be, mm.
 struct Plane<G: Gang> {
     plane: usize,
-    slot: U32<G>,
     count: U32<G>,
+    tolerance: F32<G>,
 }

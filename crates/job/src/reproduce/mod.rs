@@ -16,6 +16,7 @@ mod pixel_clusters;
 mod pixels;
 mod report;
 mod scifi;
+mod scifi_memory;
 mod splitting;
 mod table;
 mod triplet;
