@@ -132,7 +132,7 @@ macro_rules! tokens {
         #[derive(Debug, Clone, Copy)]
         pub enum Token {
             $($(#[$on])* $variant($gang),)*
-            $($(#[$on2])* #[cfg(feature = $feature)] $variant2($gang2),)*
+            $($(#[$on2])* #[cfg(feature = $feature)] $variant2(Added<$gang2>),)*
         }
 
         impl Token {
@@ -144,7 +144,7 @@ macro_rules! tokens {
                 })*
                 $($(#[$on2])* #[cfg(feature = $feature)]
                 if (isa, lanes) == (Isa::$isa2, $lanes2) && let Some(context) = $context2::new() {
-                    return Some(Self::$variant2($new2(context)));
+                    return Some(Self::$variant2(added($new2(context))));
                 })*
                 None
             }
@@ -172,6 +172,20 @@ fn x2<G: Gang>(g: G) -> X2<G> {
 #[cfg(feature = "all-gangs")]
 fn x4<G: Gang>(g: G) -> X4<G> {
     Pair::new(x2(g))
+}
+
+/// A gang that the feature adds.
+#[cfg(all(feature = "all-gangs", not(feature = "small-kernels")))]
+type Added<G> = G;
+/// As without the feature `small-kernels`, with operations that are calls.
+#[cfg(all(feature = "all-gangs", feature = "small-kernels"))]
+type Added<G> = super::Called<G>;
+
+#[cfg(feature = "all-gangs")]
+fn added<G: Gang>(g: G) -> Added<G> {
+    #[cfg(feature = "small-kernels")]
+    let g = super::Called::new(g);
+    g
 }
 
 tokens! {

@@ -1,6 +1,8 @@
 //! How we compute; knows nothing of detectors.
 
 mod backend;
+#[cfg(feature = "small-kernels")]
+mod called;
 #[cfg(doctest)]
 mod closed;
 mod dispatch;
@@ -17,6 +19,8 @@ pub mod varying;
 
 pub(crate) use backend::is_amd;
 pub use backend::{prefetch, set_default_float_mode, with_default_float_mode};
+#[cfg(feature = "small-kernels")]
+pub use called::Called;
 pub(crate) use dispatch::{inlined, kernels};
 pub use gang::Gang;
 pub use isa::Isa;
