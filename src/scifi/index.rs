@@ -104,6 +104,12 @@ fn fill_to<G: Gang>(g: G, row: &mut [u32], done: usize, upto: usize, value: u32)
     }
 }
 
+/// x of all places: of the copy, or of the event. A function of the parts, as who fills a table borrows the rest.
+#[inline(always)]
+fn places_x<'a>(is_copy: bool, copy: &'a Column<f32>, event: &'a [f32]) -> &'a [f32] {
+    if is_copy { copy.padded() } else { event }
+}
+
 /// Says whether the x of a layer are finite, near the detector, and in order; copies them.
 #[inline(always)]
 fn check<G: Gang>(
@@ -227,7 +233,7 @@ impl Index {
     /// x of all places, mm; `event` has those of the event.
     #[inline(always)]
     pub(super) fn x<'a>(&'a self, event: &'a [f32]) -> &'a [f32] {
-        if self.is_copy { self.x.padded() } else { event }
+        places_x(self.is_copy, &self.x, event)
     }
 
     /// Number of a hit in the event.
@@ -245,7 +251,7 @@ impl Index {
     /// Makes the tables of buckets.
     #[inline(always)]
     fn tabulate<G: Gang>(&mut self, g: G, event_x: &[f32]) {
-        let x = if self.is_copy { self.x.padded() } else { event_x };
+        let x = places_x(self.is_copy, &self.x, event_x);
         let first = self.first.padded_mut();
         for slot in 0..SLOTS {
             let (begin, end) = (self.begin[slot] as usize, self.end[slot] as usize);
@@ -270,7 +276,7 @@ impl Index {
         let wide = (2.0 * reach / CELL).ceil() as usize + 1;
         self.marks.set_len(CELLS);
         self.marks.fill(0);
-        let x = if self.is_copy { self.x.padded() } else { event_x };
+        let x = places_x(self.is_copy, &self.x, event_x);
         let marks = &mut self.marks[..CELLS];
         for slot in (0..SLOTS).filter(|slot| slot % HALF_LAYERS < X_LAYERS) {
             let (begin, end) = (self.begin[slot] as usize, self.end[slot] as usize);
@@ -295,7 +301,7 @@ impl Index {
         self.next_place.set_len(FINE_BUCKETS);
         let (begin, end) = (self.begin[slot] as usize, self.end[slot] as usize);
         self.next_last = self.last[slot];
-        let x = if self.is_copy { self.x.padded() } else { event_x };
+        let x = places_x(self.is_copy, &self.x, event_x);
         let places = self.next_place.padded_mut();
         self.buckets.reserve_total(end - begin);
         let buckets = self.buckets.padded_mut();

@@ -14,8 +14,7 @@ use crate::ut::layout::UtLayout;
 use crate::ut::store::{Near, UtStore};
 
 /// Hits of one plane that are tried for a track at most: more are counted as dropped.
-const SLOTS: usize = 1 << SLOT_BITS;
-const SLOT_BITS: u32 = 4;
+const SLOTS: usize = 16;
 /// Planes that a first hit can be in: two hits are the least.
 const FIRST_PLANES: usize = UT_PLANES - 1;
 /// How far from where it is expected a first hit may be in each plane: constant, mm, part per 1/GeV, least and most, mm.
@@ -77,7 +76,7 @@ struct Slots {
 /// Where a row of slots begins.
 #[inline(always)]
 fn row<G: Gang>(_: G, plane: usize, number: usize) -> usize {
-    ((plane << SLOT_BITS) + number) * G::LANES
+    (plane * SLOTS + number) * G::LANES
 }
 
 /// A track, lane by lane: its line, and where it goes in the UT.

@@ -122,8 +122,10 @@ pub fn shared_memory(job: &Job<'_>) -> Result<Report> {
          search reads x in the column of the decoded event ([scifi] compact = false). The instructions of the search are the same",
         "Search: stages `find` and `confirm`, of preset hlt1. Sort: checks the hits, copies them, and makes the tables from \
          which windows come",
-        "On the slides' GPU the block is on the chip and the event's columns are not. Here the column of x is as dense as the \
-         block, and the first-level cache holds it: a CPU has nothing that the copy could gain",
+        "On the slides' GPU the block is on the chip and the event's columns are not. On a CPU both are dense columns of one \
+         length, which its caches hold alike",
+        "Simulated events without hits in a detector have no bank of it and are refused: a warning says how many. They count as \
+         events here, so that times and hits of an event are lower by their share",
     ];
     Ok(Report {
         input: request.inputs.clone(),
