@@ -1,13 +1,13 @@
 //! `src/long/pair_network.rs` and `pair_ut_network.rs`: the networks that judge pairs, the second with their hits in the UT.
-//! Candidates are the pairs of tracks of `velo` and `scifi`, presets `best`, within windows; of [`WINDOWS`] those are taken whose
-//! network the criterion likes best, and `LongConfig` has them. The second network takes those of the first.
+//! Candidates are the pairs of tracks of `velo` and `scifi`, presets `best`, within windows; of [`WINDOWS`] the narrowest are taken
+//! that the criterion likes as well as any, and `LongConfig` has them. The second network takes those of the first.
 
 use super::sample::{
     BEAUTY_SEEDS, Criterion, EVENTS, Owners, PAIR_SEEDS, Sample, THRESHOLD_SEEDS, Widening, copies,
 };
 use peloton::engine::Engine;
 use peloton::event::{Outcome, SciFiTracks, UtBatch, VeloTracks};
-use peloton::long::reference::{INPUTS, INPUTS_UT, Pair, Parts, UtPart, pairs};
+use peloton::long::reference::{INPUTS, INPUTS_UT, Pair, Parts, UtPart, match_tracks, pairs};
 use peloton::long::{Bending, LongConfig, LongPreset};
 use peloton::scifi::{SciFi, SciFiConfig, SciFiPreset};
 use peloton::simd::Level;
@@ -18,16 +18,16 @@ use peloton_truth::train::{Table, Trained, Training, train};
 use peloton_truth::{CheckReport, Checker, Rules};
 use std::sync::Arc;
 
-/// Windows that are tried: largest distance in x, mm, change of the slope in y, and chi2.
+/// Windows that are tried, narrow ones first: largest distance in x, mm, change of the slope in y, and chi2.
 const WINDOWS: [[f32; 3]; 5] =
     [[20.0, 0.02, 4.0], [30.0, 0.025, 6.0], [40.0, 0.03, 8.0], [50.0, 0.035, 12.0], [60.0, 0.04, 16.0]];
+/// Wider windows, which take longer, are taken for what is more than one part in this many by the criterion.
+const ENOUGH: i64 = 1_000;
 /// With 24 units the criterion says 0.2 % less.
 const TRAINING: Training = Training { hidden: 32, epochs: 24, batch: 64, rate: 0.015, seed: 1, keep: 0.99 };
 /// Thresholds are multiples of this.
 const STEP: f32 = 0.01;
 const CRITERION: Criterion = Criterion { max_ghosts: 0.04, categories: ["01_long", "02_long_P>5GeV"] };
-/// With hits in the UT: four fifths.
-const CRITERION_UT: Criterion = Criterion { max_ghosts: 0.032, ..CRITERION };
 const NAMES: [&str; INPUTS_UT] = [
     "distance_x",
     "distance_y",
@@ -106,6 +106,23 @@ impl Tracks {
         Ok(())
     }
 
+    /// What a checker says of the tracks that `long` finds.
+    fn check_long(&self) -> CheckReport {
+        let config = LongConfig::preset(LongPreset::Best);
+        let parts = Parts { velo: &self.velo, scifi: &self.scifi, ut: None };
+        let mut checker = Checker::new(Rules::LhcbLong);
+        for (event, truth) in self.sample.truth.iter().enumerate() {
+            let tracks = match_tracks(&config, &parts, event);
+            let tracks: Vec<_> = tracks.iter().map(|pair| self.hits_of(pair)).collect();
+            checker.event(truth, tracks.iter().map(Vec::as_slice));
+        }
+        checker.report()
+    }
+
+    fn hits_of(&self, pair: &Pair) -> Vec<u32> {
+        [self.velo.hits_of(pair.velo), &pair.ut_hits, self.scifi.hits_of(pair.scifi)].concat()
+    }
+
     /// What a checker says of the tracks: of the pairs that may be ones the best, then the next that shares nothing with it.
     fn check(&self, pairs: &[Vec<(f32, Pair)>], threshold: f32) -> CheckReport {
         let mut checker = Checker::new(Rules::LhcbLong);
@@ -116,10 +133,7 @@ impl Tracks {
                     chosen.push(pair);
                 }
             }
-            let hits = |pair: &&Pair| {
-                [self.velo.hits_of(pair.velo), &pair.ut_hits, self.scifi.hits_of(pair.scifi)].concat()
-            };
-            let tracks: Vec<Vec<u32>> = chosen.iter().map(hits).collect();
+            let tracks: Vec<_> = chosen.iter().map(|pair| self.hits_of(pair)).collect();
             checker.event(truth, tracks.iter().map(Vec::as_slice));
         }
         checker.report()
@@ -167,7 +181,13 @@ fn choose(to_fit: &Tracks, to_choose: &Tracks, windows: [f32; 3]) -> Result<Opti
         ..LongConfig::preset(LongPreset::Best)
     };
     let with_ut = to_fit.ut.is_some();
-    let (names, criterion) = if with_ut { (&NAMES[..], CRITERION_UT) } else { (&NAMES[..INPUTS], CRITERION) };
+    let names = if with_ut { &NAMES[..] } else { &NAMES[..INPUTS] };
+    // Hits in the UT are there to find fewer ghosts: as few as can be, while no fewer particles are found than by `long`.
+    let least = with_ut.then(|| CRITERION.particles(&to_choose.check_long()));
+    let worth = |report: &CheckReport| match least {
+        None => CRITERION.worth(report),
+        Some(least) => (CRITERION.particles(report) >= least).then_some(-(report.ghosts as i64)),
+    };
     let (mut table, pairs) = (Table::new(names), to_choose.pairs(&config));
     to_fit.fill(&to_fit.pairs(&config), &mut table, Some(Widening::new()))?;
     to_choose.fill(&pairs, &mut table, None)?;
@@ -184,7 +204,7 @@ fn choose(to_fit: &Tracks, to_choose: &Tracks, windows: [f32; 3]) -> Result<Opti
     for step in 10..90 {
         let threshold = step as f32 * STEP;
         let report = to_choose.check(&pairs, threshold);
-        let Some(worth) = criterion.worth(&report) else { continue };
+        let Some(worth) = worth(&report) else { continue };
         if best.as_ref().is_none_or(|best| worth > best.0) {
             best = Some((worth, threshold, report));
         }
@@ -201,13 +221,13 @@ pub fn write(level: Level, with_ut: bool) -> Result<()> {
     let to_choose = Tracks::new(level, Sample::new(THRESHOLD_SEEDS)?, with_ut)?;
     let taken = LongConfig::preset(LongPreset::Best);
     let taken = [[taken.max_distance_x, taken.max_change_ty, taken.max_chi2]];
-    let mut best: Option<Chosen> = None;
-    for windows in if with_ut { &taken[..] } else { &WINDOWS } {
-        let Some(chosen) = choose(&to_fit, &to_choose, *windows)? else { continue };
-        if best.as_ref().is_none_or(|best| chosen.worth > best.worth) {
-            best = Some(chosen);
-        }
-    }
+    let windows = if with_ut { &taken[..] } else { &WINDOWS };
+    let chosen: Result<Vec<_>> =
+        windows.iter().map(|windows| choose(&to_fit, &to_choose, *windows)).collect();
+    let chosen: Vec<_> = chosen?.into_iter().flatten().collect();
+    let most = chosen.iter().map(|chosen| chosen.worth).max();
+    let enough = |chosen: &Chosen| most.is_some_and(|most| (most - chosen.worth) * ENOUGH <= most.abs());
+    let best = chosen.into_iter().find(enough);
     let best = best.ok_or_else(|| Error::Config("no threshold with so few ghosts".into()))?;
     let [x, ty, chi2] = best.windows;
     let (command, constant) = if with_ut { ("long-ut", "PAIRS_UT") } else { ("long", "PAIRS") };

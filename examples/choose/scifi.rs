@@ -233,7 +233,7 @@ pub fn write(level: Level) -> Result<()> {
 type Change = fn(&mut SciFiConfig);
 
 /// What else the windows and the clone rule could be.
-const CHANGES: [(&str, Change); 19] = [
+const CHANGES: [(&str, Change); 21] = [
     ("as they are", |_| {}),
     ("first pass: x within 0.75 mm", |config| config.passes[0].x_tolerance = 0.75),
     ("first pass: x within 1 mm", |config| config.passes[0].x_tolerance = 1.0),
@@ -243,7 +243,9 @@ const CHANGES: [(&str, Change); 19] = [
     ("first pass: from 3 GeV", |config| config.passes[0].min_momentum = 3_000.0),
     ("first pass: from 5 GeV", |config| config.passes[0].min_momentum = 5_000.0),
     ("first pass: 4 own hits", |config| own(&mut config.passes[0], 4, 4)),
+    ("second pass: 5 hits in x", |config| config.passes[1].min_x_hits = 5),
     ("second pass: 3 own hits, 2 of six", |config| own(&mut config.passes[1], 3, 2)),
+    ("second pass: from 2 GeV", |config| config.passes[1].min_momentum = 2_000.0),
     ("both passes: 1 shared hit", |config| share(config, 1)),
     ("both passes: 3 shared hits", |config| share(config, 3)),
     ("second pass: from 1.5 GeV", |config| config.passes[1].min_momentum = 1_500.0),

@@ -32,35 +32,40 @@ impl Tracks {
     }
 }
 
-/// What fits start from: first, middle and last hit of some of the tracks.
-#[derive(Debug, Default)]
-pub(super) struct Ends([Column<u32>; 3]);
-
-impl Ends {
-    /// Chooses the hits of the tracks of `range`.
-    fn find(&mut self, tracks: &Tracks, range: Range<usize>) {
-        self.0.iter_mut().for_each(|column| column.set_len(range.len()));
-        for (number, track) in range.enumerate() {
-            let mut list = [NO_HIT; CYLINDER_LAYERS];
-            let mut count = 0;
-            for column in &tracks.hits {
-                list[count] = column[track];
-                count += usize::from(column[track] != NO_HIT);
-            }
-            let last = count.saturating_sub(1);
-            for (end, at) in self.0.iter_mut().zip([0, last / 2, last]) {
-                end[number] = list[at];
-            }
-        }
-    }
-}
-
 /// Tracks, and what they were found in.
 #[derive(Clone, Copy)]
 pub(super) struct Fit<'a> {
     pub config: &'a CylinderConfig,
     pub index: &'a Index,
     pub tracks: &'a Tracks,
+}
+
+/// What the fits of a gang start from: first, middle and last hit of each track from `at` on.
+#[cfg_attr(not(feature = "small-kernels"), inline(always))]
+#[cfg_attr(feature = "small-kernels", inline(never))]
+fn ends<G: Gang>(g: G, tracks: &Tracks, at: usize) -> [U32<G>; 3] {
+    let (zero, one) = (U32::splat(g, 0), U32::splat(g, 1));
+    let mut count = zero;
+    for column in &tracks.hits {
+        let place = U32::load(g, &column.padded()[at..]);
+        count = count + is_hit(g, place).select_u(one, zero);
+    }
+    let last = count - zero.lt(count).select_u(one, zero);
+    let mut ends = [
+        (zero, U32::splat(g, NO_HIT)),
+        (last.shr::<1>(), U32::splat(g, NO_HIT)),
+        (last, U32::splat(g, NO_HIT)),
+    ];
+    let mut number = zero;
+    for column in &tracks.hits {
+        let place = U32::load(g, &column.padded()[at..]);
+        let has = is_hit(g, place);
+        for (wanted, end) in &mut ends {
+            *end = (has & number.eq(*wanted)).select_u(place, *end);
+        }
+        number = number + has.select_u(one, zero);
+    }
+    ends.map(|(_, end)| end)
 }
 
 /// Hits of the sorted index.
@@ -185,26 +190,24 @@ pub(super) fn fit<G: Gang, F: Form<G>>(
     g: G,
     Fit { config, index, tracks }: Fit<'_>,
     range: Range<usize>,
-    starts: &mut Ends,
     out: &mut CylinderTracks,
     first: usize,
 ) {
     let field = F32::splat(g, CURVATURE_PER_TESLA * config.field);
-    starts.find(tracks, range.clone());
     for (number, at) in range.clone().enumerate().step_by(G::LANES) {
         let lanes = Mask::first(g, range.end - at);
-        let mut ends = [[F32::splat(g, 0.0); 3]; 3];
-        let mut last_radius = ends[0][0];
-        for (end, column) in ends.iter_mut().zip(&starts.0) {
-            let hit = hit_at(index, U32::load(g, &column.padded()[number..]));
-            *end = [hit.position[0], hit.position[1], hit.radius];
+        let mut three = [[F32::splat(g, 0.0); 3]; 3];
+        let mut last_radius = three[0][0];
+        for (hit_of, place) in three.iter_mut().zip(ends(g, tracks, at)) {
+            let hit = hit_at(index, place);
+            *hit_of = [hit.position[0], hit.position[1], hit.radius];
             last_radius = hit.radius;
         }
         let mut prior = [F32::splat(g, 0.0); 5];
         for (variance, sigma) in prior.iter_mut().zip(config.fit.prior) {
             *variance = F32::splat(g, sigma * sigma);
         }
-        let mut state = from_three_hits(g, ends, field, prior);
+        let mut state = from_three_hits(g, three, field, prior);
         let outer = step(g, &state, field, last_radius);
         (state.p, state.c, state.radius) = (outer.p, Symmetric::diagonal(g, prior), last_radius);
         let mut follow = F::start(g, config, &state, outer.reached);

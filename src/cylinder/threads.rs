@@ -11,7 +11,7 @@
 
 use super::build::{Build, CHUNK, Inputs, Seeded};
 use super::config::{CylinderConfig, FitForm};
-use super::fit::{self, Ends, Fit};
+use super::fit::{self, Fit};
 use super::fit_global::FollowGlobal;
 use super::hit::Follow;
 use super::index::{Index, Sorting};
@@ -32,8 +32,6 @@ const PART: usize = 512;
 /// What the threads of an event reuse.
 #[derive(Debug, Default)]
 pub(super) struct Threads {
-    /// Of the thread that has the event.
-    ends: Ends,
     others: Vec<Other>,
 }
 
@@ -42,7 +40,6 @@ pub(super) struct Threads {
 struct Other {
     seeded: Seeded,
     build: Build,
-    ends: Ends,
     fitted: CylinderTracks,
     /// The seeds or tracks that it worked on, and what it counted.
     done: Vec<Range<usize>>,
@@ -77,7 +74,7 @@ impl Items {
 
 impl Threads {
     /// Those that share the items, besides the thread that has the event; they have done nothing yet.
-    fn others(&mut self, threads: u32, items: &Items) -> (&mut Ends, &mut [Other]) {
+    fn others(&mut self, threads: u32, items: &Items) -> &mut [Other] {
         let others = (threads as usize).min(items.count.div_ceil(items.at_once)).saturating_sub(1);
         if self.others.len() < others {
             self.others.resize_with(others, Other::default);
@@ -88,7 +85,7 @@ impl Threads {
             other.fitted.clear();
             other.counters = Counters::default();
         }
-        (&mut self.ends, taking_part)
+        taking_part
     }
 
     /// Sorts the hits of an event into the index.
@@ -104,7 +101,7 @@ impl Threads {
             Err(status) => return status,
         };
         // A few hits are sorted before a thread is there.
-        let (_, others) = self.others(config.event_threads, &Items::new(event.len(), SORTED));
+        let others = self.others(config.event_threads, &Items::new(event.len(), SORTED));
         if others.is_empty() {
             layers.iter_mut().for_each(|layer| layer_room(level, layer, event));
         } else {
@@ -123,7 +120,7 @@ impl Threads {
     /// Makes the seeds of particles.
     pub fn seed(&mut self, level: Level, from: &Seeding<'_>, seeded: &mut Seeded) {
         let particles = Items::new(from.seeds.range.len(), PART);
-        let (_, others) = self.others(from.config.event_threads, &particles);
+        let others = self.others(from.config.event_threads, &particles);
         seeded.resize(particles.count);
         if others.is_empty() {
             seed_room(level, from, 0..particles.count, seeded);
@@ -158,7 +155,7 @@ impl Threads {
     ) {
         let seeded = from.seeded;
         let seeds = Items::new(seeded.order.len(), CHUNK);
-        let (_, others) = self.others(from.config.event_threads, &seeds);
+        let others = self.others(from.config.event_threads, &seeds);
         build.start(seeded);
         if others.is_empty() {
             return build_room(level, from, 0..seeds.count, build, counters, stage);
@@ -184,24 +181,24 @@ impl Threads {
     /// Fits the tracks and appends their states.
     pub fn fit(&mut self, level: Level, from: Fit<'_>, out: &mut CylinderTracks) {
         let tracks = Items::new(from.tracks.len(), PART);
-        let (ends, others) = self.others(from.config.event_threads, &tracks);
+        let others = self.others(from.config.event_threads, &tracks);
         let base = out.fit.len();
         fit::make_room(out, tracks.count);
         if others.is_empty() {
-            return fit_room(level, from, 0..tracks.count, ends, out, base);
+            return fit_room(level, from, 0..tracks.count, out, base);
         }
         let of_other = |other: &mut Other| {
             while let Some(range) = tracks.take() {
                 let at = other.fitted.fit.len();
                 fit::make_room(&mut other.fitted, range.len());
-                fit_room(level, from, range.clone(), &mut other.ends, &mut other.fitted, at);
+                fit_room(level, from, range.clone(), &mut other.fitted, at);
                 other.done.push(range);
             }
         };
         share(others, &of_other, || {
             while let Some(range) = tracks.take() {
                 let at = base + range.start;
-                fit_room(level, from, range, ends, out, at);
+                fit_room(level, from, range, out, at);
             }
         });
         for Other { fitted, done, .. } in others {
@@ -257,20 +254,13 @@ fn build_room(
     kernels!(dispatch!(level, g => build.run(g, from, range, counters, stage)));
 }
 
-fn fit_room(
-    level: Level,
-    from: Fit<'_>,
-    range: Range<usize>,
-    ends: &mut Ends,
-    out: &mut CylinderTracks,
-    at: usize,
-) {
+fn fit_room(level: Level, from: Fit<'_>, range: Range<usize>, out: &mut CylinderTracks, at: usize) {
     match from.config.fit.form {
         FitForm::Cylinder => {
-            kernels!(dispatch!(level, g => fit::fit::<_, Follow<_>>(g, from, range, ends, out, at)));
+            kernels!(dispatch!(level, g => fit::fit::<_, Follow<_>>(g, from, range, out, at)));
         }
         FitForm::Global => {
-            kernels!(dispatch!(level, g => fit::fit::<_, FollowGlobal<_>>(g, from, range, ends, out, at)));
+            kernels!(dispatch!(level, g => fit::fit::<_, FollowGlobal<_>>(g, from, range, out, at)));
         }
     }
 }

@@ -64,6 +64,8 @@ pub trait Gang: Copy + Send + Sync + std::fmt::Debug + 'static {
     /// [`Gang::f_gather_records`] with the index in memory, the first `LANES` values of `index`: addresses are
     /// read from there faster than they are taken out of a register.
     fn f_load_records(self, from: &[[f32; 4]], index: &[u32]) -> [Self::F; 4];
+    /// Into the first `LANES` records of `to`: what [`Gang::f_gather_records`] reads.
+    fn f_store_records(self, columns: [Self::F; 4], to: &mut [[f32; 4]]);
     /// a + b
     fn f_add(self, a: Self::F, b: Self::F) -> Self::F;
     /// a - b

@@ -130,6 +130,12 @@ impl<G: Gang> Gang for Pair<G> {
         [(a, e), (b, f), (c, g), (d, h)]
     }
     #[inline(always)]
+    fn f_store_records(self, [a, b, c, d]: [Self::F; 4], to: &mut [[f32; 4]]) {
+        let (low, high) = to.split_at_mut(Self::HALF);
+        self.0.f_store_records([a.0, b.0, c.0, d.0], low);
+        self.0.f_store_records([a.1, b.1, c.1, d.1], high);
+    }
+    #[inline(always)]
     fn u_scatter(self, value: Self::U, to: &mut [u32], index: Self::U, mask: Self::M) {
         self.0.u_scatter(value.0, to, index.0, mask.0);
         self.0.u_scatter(value.1, to, index.1, mask.1);

@@ -181,6 +181,12 @@ impl<G: Gang, const N: usize> Gang for Stack<G, N> {
         self.f_gather_records(from, self.u_load(index))
     }
     #[inline(always)]
+    fn f_store_records(self, columns: [Self::F; 4], to: &mut [[f32; 4]]) {
+        for (i, to) in to[..Self::LANES].chunks_exact_mut(G::LANES).enumerate() {
+            self.0.f_store_records(columns.map(|column| column[i]), to);
+        }
+    }
+    #[inline(always)]
     fn u_scatter(self, value: Self::U, to: &mut [u32], index: Self::U, mask: Self::M) {
         for i in Self::parts() {
             self.0.u_scatter(value[i], to, index[i], mask[i]);

@@ -184,6 +184,11 @@ impl<G: Gang> F32<G> {
         let [a, b, c, d] = g.f_load_records(from, index);
         [Self { g, v: a }, Self { g, v: b }, Self { g, v: c }, Self { g, v: d }]
     }
+    /// Four values of each lane into the first `LANES` records of `to`; panics when it is shorter.
+    #[inline(always)]
+    pub fn store_records([a, b, c, d]: [Self; 4], to: &mut [[f32; 4]]) {
+        a.g.f_store_records([a.v, b.v, c.v, d.v], to);
+    }
     /// Into the first `LANES` values of `to`; panics when it is shorter.
     #[inline(always)]
     pub fn store(self, to: &mut [f32]) {

@@ -4,30 +4,29 @@ mod best_hit;
 mod branches;
 mod combinatorial;
 pub(crate) mod search;
+mod states;
 
 use super::config::{Builder, CylinderConfig};
 use super::geometry::{RADII, SEED_LAYERS};
 use super::hit::is_hit;
 use super::index::Index;
 use crate::event::{CYLINDER_LAYERS, Column, Counters, Truncation};
-use crate::kalman::matriplex::{Matriplex, Matrix, Symmetric};
+use crate::kalman::matriplex::Symmetric;
 use crate::kalman::{CylinderState, scatter, update, within_turn};
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
 use combinatorial::Combinatorial;
+use states::States;
 use std::ops::Range;
 
 /// Seeds that are built together: their candidates' states stay in the second cache, the gangs full.
 pub(super) const CHUNK: usize = 64;
 
-/// Elements of a state on a known radius.
-const ELEMENTS: usize = 5 + 15;
-
 /// Seeds with their states on the layer behind them.
 #[derive(Debug, Default)]
 pub(super) struct Seeded {
     /// Parameters and covariance of each seed.
-    pub states: Matriplex,
+    states: States,
     /// 1 for seeds that have a state.
     pub good: Column<u32>,
     /// The seeds by azimuth: neighbours look at the same hits.
@@ -40,7 +39,7 @@ pub(super) struct Seeded {
 impl Seeded {
     /// Reserves memory.
     pub fn resize(&mut self, seeds: usize) {
-        self.states.resize(ELEMENTS, seeds);
+        self.states.resize(seeds);
         self.good.set_len(seeds);
         self.order.set_len(seeds);
         self.hits.iter_mut().for_each(|column| column.set_len(seeds));
@@ -48,10 +47,7 @@ impl Seeded {
 
     /// Takes the seeds of `range` that `other` has.
     pub fn take(&mut self, other: &Self, range: Range<usize>) {
-        for element in 0..ELEMENTS {
-            let from = &other.states.row(element)[range.clone()];
-            self.states.row_mut(element)[range.clone()].copy_from_slice(from);
-        }
+        self.states.take(&other.states, range.clone());
         self.good[range.clone()].copy_from_slice(&other.good[range.clone()]);
         for (column, from) in self.hits.iter_mut().zip(&other.hits) {
             column[range.clone()].copy_from_slice(&from[range.clone()]);
@@ -60,12 +56,12 @@ impl Seeded {
 
     #[inline(always)]
     pub fn store<G: Gang>(&mut self, state: &CylinderState<G>, lane: usize) {
-        store_state(&mut self.states, state, lane);
+        self.states.store(state, lane);
     }
 
     #[inline(always)]
     fn gather<G: Gang>(&self, g: G, seed: U32<G>) -> CylinderState<G> {
-        gather_state(g, &self.states, seed, RADII[SEED_LAYERS])
+        self.states.gather(g, seed, RADII[SEED_LAYERS])
     }
 
     #[inline(always)]
@@ -76,39 +72,23 @@ impl Seeded {
     /// Orders the seeds by azimuth, by counting.
     pub fn sort(&mut self) {
         const BINS: usize = 1024;
-        let seeds = self.good.len();
         let bin = |azimuth: f32| {
             let turns = azimuth * (1.0 / std::f32::consts::TAU) + 4.0;
             ((turns - turns.floor()) * BINS as f32) as usize % BINS
         };
         self.count.set_len(BINS);
         self.count.fill(0);
-        let azimuths = &self.states.row(0)[..seeds];
-        azimuths.iter().for_each(|azimuth| self.count[bin(*azimuth)] += 1);
+        self.states.azimuths().for_each(|azimuth| self.count[bin(azimuth)] += 1);
         let mut start = 0;
         for count in self.count.iter_mut() {
             (*count, start) = (start, start + *count);
         }
-        for (seed, azimuth) in azimuths.iter().enumerate() {
-            let place = &mut self.count[bin(*azimuth)];
+        for (seed, azimuth) in self.states.azimuths().enumerate() {
+            let place = &mut self.count[bin(azimuth)];
             self.order[*place as usize] = seed as u32;
             *place += 1;
         }
     }
-}
-
-#[cfg_attr(not(feature = "small-kernels"), inline(always))]
-#[cfg_attr(feature = "small-kernels", inline(never))]
-fn store_state<G: Gang>(to: &mut Matriplex, state: &CylinderState<G>, lane: usize) {
-    to.store(0, lane, &Matrix([state.p]));
-    to.store_symmetric(5, lane, &state.c);
-}
-
-#[cfg_attr(not(feature = "small-kernels"), inline(always))]
-#[cfg_attr(feature = "small-kernels", inline(never))]
-fn gather_state<G: Gang>(g: G, from: &Matriplex, index: U32<G>, radius: f32) -> CylinderState<G> {
-    let Matrix([p]) = from.gather(g, 0, index);
-    CylinderState { radius: F32::splat(g, radius), p, c: from.gather_symmetric(g, 5, index) }
 }
 
 /// Takes in hits of the sorted index, in the lanes that have one; all lanes cross the layer.

@@ -125,6 +125,7 @@ impl Gang for Traced {
         f_gather(from: &[f32], index: Node) -> Node;
         f_gather_records(from: &[[f32; 4]], index: Node) -> [Node; 4];
         f_load_records(from: &[[f32; 4]], index: &[u32]) -> [Node; 4];
+        f_store_records(columns: [Node; 4], to: &mut [[f32; 4]]);
         f_reduce_min(value: Node, mask: Node) -> f32;
         i_load(from: &[i32]) -> Node;
         i_store(value: Node, to: &mut [i32]);

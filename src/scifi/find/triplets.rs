@@ -12,8 +12,11 @@ use crate::scifi::layers::X_LAYERS;
 use crate::simd::varying::{F32, Mask, U32};
 use crate::simd::{Gang, inlined};
 
-/// What a candidate with five hits pays.
-const FIVE_HITS: f32 = 10.0;
+/// What the score of a candidate with fewer than six hits is multiplied by.
+const FEWER_HITS: f32 = 10.0;
+/// What a candidate with four hits pays beside that, mm^2: its fit has one degree of freedom, and without this it would take
+/// hits from better candidates with more.
+const FOUR_HITS: f32 = 2.0;
 /// Weight of the score in the value that decides between candidates; the other part is their bend.
 const SCORE_WEIGHT: f32 = 1_000.0;
 
@@ -186,7 +189,8 @@ impl Search<'_> {
                 let left = near[other].select_f(left, zero);
                 score = left.mul_add(left, score);
             }
-            let score = number.eq(U32::splat(g, 6)).select_f(score, score * F32::splat(g, FIVE_HITS));
+            let score = number.eq(U32::splat(g, 6)).select_f(score, score * F32::splat(g, FEWER_HITS));
+            let score = number.lt(U32::splat(g, 5)).select_f(score + F32::splat(g, FOUR_HITS), score);
             let score = score + F32::splat(g, kind.offset);
             let bend = parabola.bend + shift.bend;
             let value = score.mul_add(F32::splat(g, SCORE_WEIGHT), bend.abs());

@@ -156,6 +156,9 @@ fn candidate(
     if used.len() < 6 {
         score *= 10.0;
     }
+    if used.len() < 5 {
+        score += 2.0;
+    }
     score += (0.01 * order[0] as f64) as f32;
     let parameters: [f32; 3] = std::array::from_fn(|at| parabola[at] + change[at]);
     let value = score.mul_add(1000.0, parameters[2].abs());

@@ -207,6 +207,24 @@ impl<C: HasAvx2> Gang for Ymm<C> {
         unsafe { self.records(|lane| from.as_ptr().add(places[lane] as usize).cast()) }
     }
     #[inline(always)]
+    fn f_store_records(self, [a, b, c, d]: [Self::F; 4], to: &mut [[f32; 4]]) {
+        let to: *mut f32 = to[..N].as_mut_ptr().cast();
+        // SAFETY: `to` has a record for each lane, so all four stores are inside it; the token proves AVX2.
+        unsafe {
+            // A 4 x 4 transposition in each half: lane i and lane i + 4 in the halves of one register.
+            let ab = [_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b)];
+            let cd = [_mm256_unpacklo_ps(c, d), _mm256_unpackhi_ps(c, d)];
+            let zero = _mm256_shuffle_ps::<0x44>(ab[0], cd[0]);
+            let one = _mm256_shuffle_ps::<0xEE>(ab[0], cd[0]);
+            let two = _mm256_shuffle_ps::<0x44>(ab[1], cd[1]);
+            let three = _mm256_shuffle_ps::<0xEE>(ab[1], cd[1]);
+            _mm256_storeu_ps(to, _mm256_permute2f128_ps::<0x20>(zero, one));
+            _mm256_storeu_ps(to.add(8), _mm256_permute2f128_ps::<0x20>(two, three));
+            _mm256_storeu_ps(to.add(16), _mm256_permute2f128_ps::<0x31>(zero, one));
+            _mm256_storeu_ps(to.add(24), _mm256_permute2f128_ps::<0x31>(two, three));
+        }
+    }
+    #[inline(always)]
     fn u_scatter(self, value: Self::U, to: &mut [u32], index: Self::U, mask: Self::M) {
         let (mut values, mut places) = ([0; N], [0; N]);
         self.u_store(value, &mut values);

@@ -169,6 +169,27 @@ impl Gang for Zmm {
         unsafe { self.records(|lane| from.as_ptr().add(places[lane] as usize).cast()) }
     }
     #[inline(always)]
+    fn f_store_records(self, [a, b, c, d]: [Self::F; 4], to: &mut [[f32; 4]]) {
+        let to: *mut f32 = to[..N].as_mut_ptr().cast();
+        // SAFETY: `to` has a record for each lane, so all four stores are inside it; the token proves AVX-512.
+        unsafe {
+            // A 4 x 4 transposition in each quarter: lanes i, i + 4, i + 8, i + 12 in the quarters of one register.
+            let ab = [_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b)];
+            let cd = [_mm512_unpacklo_ps(c, d), _mm512_unpackhi_ps(c, d)];
+            let zero = _mm512_shuffle_ps::<0x44>(ab[0], cd[0]);
+            let one = _mm512_shuffle_ps::<0xEE>(ab[0], cd[0]);
+            let two = _mm512_shuffle_ps::<0x44>(ab[1], cd[1]);
+            let three = _mm512_shuffle_ps::<0xEE>(ab[1], cd[1]);
+            // Then one of quarters: lanes 0, 4, 1, 5 and 2, 6, 3, 7 side by side, and the same behind them.
+            let low = [_mm512_shuffle_f32x4::<0x44>(zero, one), _mm512_shuffle_f32x4::<0x44>(two, three)];
+            let high = [_mm512_shuffle_f32x4::<0xEE>(zero, one), _mm512_shuffle_f32x4::<0xEE>(two, three)];
+            _mm512_storeu_ps(to, _mm512_shuffle_f32x4::<0x88>(low[0], low[1]));
+            _mm512_storeu_ps(to.add(16), _mm512_shuffle_f32x4::<0xDD>(low[0], low[1]));
+            _mm512_storeu_ps(to.add(32), _mm512_shuffle_f32x4::<0x88>(high[0], high[1]));
+            _mm512_storeu_ps(to.add(48), _mm512_shuffle_f32x4::<0xDD>(high[0], high[1]));
+        }
+    }
+    #[inline(always)]
     fn u_scatter(self, value: Self::U, to: &mut [u32], index: Self::U, mask: Self::M) {
         let len = to.len().min(1 << 31) as i32;
         // SAFETY: the token proves AVX-512; lanes whose index is not in the slice are masked off, and the

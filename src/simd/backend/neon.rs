@@ -155,6 +155,12 @@ impl Gang for Quad {
         self.f_gather_records(from, self.u_load(index))
     }
     #[inline(always)]
+    fn f_store_records(self, [a, b, c, d]: [Self::F; 4], to: &mut [[f32; 4]]) {
+        let to = &mut to[..N];
+        // SAFETY: `to` has a record for each lane; the token proves NEON.
+        unsafe { vst4q_f32(to.as_mut_ptr().cast(), float32x4x4_t(a, b, c, d)) }
+    }
+    #[inline(always)]
     fn u_scatter(self, value: Self::U, to: &mut [u32], index: Self::U, mask: Self::M) {
         let (mut values, mut places) = ([0; N], [0; N]);
         self.u_store(value, &mut values);

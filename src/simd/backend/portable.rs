@@ -137,6 +137,12 @@ impl<C: Context> Gang for Portable<C> {
         self.f_gather_records(from, self.u_load(index))
     }
     #[inline(always)]
+    fn f_store_records(self, columns: [Self::F; 4], to: &mut [[f32; 4]]) {
+        for (record, row) in to[..N].iter_mut().zip(f32x4::transpose(columns)) {
+            *record = row.to_array();
+        }
+    }
+    #[inline(always)]
     fn u_scatter(self, value: Self::U, to: &mut [u32], index: Self::U, mask: Self::M) {
         let (mut values, mut places) = ([0; N], [0; N]);
         self.u_store(value, &mut values);

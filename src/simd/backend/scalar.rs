@@ -125,6 +125,13 @@ impl<const N: usize, C: Context> Gang for Scalar<N, C> {
         self.f_gather_records(from, self.u_load(index))
     }
     #[inline(always)]
+    fn f_store_records(self, [a, b, c, d]: [Self::F; 4], to: &mut [[f32; 4]]) {
+        let to = &mut to[..N];
+        for i in 0..N {
+            to[i] = [a[i], b[i], c[i], d[i]];
+        }
+    }
+    #[inline(always)]
     fn u_scatter(self, value: Self::U, to: &mut [u32], index: Self::U, mask: Self::M) {
         for i in 0..N {
             if mask[i]

@@ -19,10 +19,15 @@ struct Seen {
     gathered: [Vec<u32>; 2],
     /// Records by an index in registers and by one in memory, column after column.
     records: [Vec<u32>; 2],
+    /// Records of the value with each of [`SALT`].
+    stored_records: Vec<u32>,
     stored: [Vec<u32>; 2],
     packed: [(usize, Vec<u32>); 2],
     scattered: Vec<u32>,
 }
+
+/// What makes four columns of one.
+const SALT: [u32; 4] = [0, 1, 2, 4];
 
 fn floats(bits: &[u32]) -> Vec<f32> {
     bits.iter().map(|&u| f32::from_bits(u)).collect()
@@ -50,6 +55,7 @@ impl Memory {
                 if records == 0 { 0 } else { memory[4 * record + column] }
             })
             .collect();
+        let stored_records = (0..4 * lanes).map(|at| self.value[at / 4] ^ SALT[at % 4]).collect();
         let mut stored = memory.clone();
         for i in (0..lanes.min(memory.len())).filter(|&i| on(i)) {
             stored[i] = self.value[i];
@@ -65,6 +71,7 @@ impl Memory {
             loaded: [loaded.clone(), loaded],
             gathered: [gathered.clone(), gathered],
             records: [records.clone(), records],
+            stored_records,
             stored: [stored.clone(), stored],
             packed: [(packed.len(), packed.clone()), (packed.len(), packed)],
             scattered,
@@ -99,6 +106,13 @@ impl OnGang for Memory {
         assert_eq!((packed[G::LANES], packed_f[G::LANES]), (7, 7.0), "wrote behind the gang");
         packed.truncate(count);
         packed_f.truncate(count_f);
+        let mut stored_records = vec![[7.0; 4]; G::LANES + 1];
+        let columns_of = SALT.map(|salt| {
+            let salted: Vec<u32> = self.value.iter().map(|value| value ^ salt).collect();
+            g.f_load(&floats(&salted))
+        });
+        alone(g, || g.f_store_records(columns_of, &mut stored_records));
+        assert_eq!(stored_records.pop(), Some([7.0; 4]), "wrote behind the gang");
         let mut scattered = self.memory.clone();
         alone(g, || g.u_scatter(value, &mut scattered, index, mask));
         let seen = Seen {
@@ -114,6 +128,7 @@ impl OnGang for Memory {
                 columns(g, || g.f_gather_records(records, index)),
                 columns(g, || g.f_load_records(records, &self.index)),
             ],
+            stored_records: bits(stored_records.as_flattened()),
             stored: [stored, bits(&stored_f)],
             packed: [(count, packed), (count_f, bits(&packed_f))],
             scattered,
@@ -191,6 +206,7 @@ impl OnGang for Whole {
         assert!(panics(&mut || _ = g.u_load(&u[..short])));
         assert!(panics(&mut || _ = g.f_load_records(&[[0.0; 4]], &u[..short])));
         assert!(panics(&mut || g.f_store(g.f_splat(0.0), &mut vec![0.0; short])));
+        assert!(panics(&mut || g.f_store_records([g.f_splat(0.0); 4], &mut vec![[0.0; 4]; short])));
         assert!(panics(&mut || g.i_store(g.i_splat(0), &mut vec![0; short])));
         assert!(panics(&mut || g.u_store(g.u_splat(0), &mut vec![0; short])));
         let all = g.m_first(lanes);

@@ -128,7 +128,7 @@ pub struct BestConfig {
 impl Default for BestConfig {
     fn default() -> Self {
         let first = PassConfig {
-            window: 0.5,
+            window: 0.3,
             doublet_doca: 3.0,
             score: 17.0,
             scatter_slope: 2e-5,
@@ -148,7 +148,7 @@ impl Default for BestConfig {
             doca_weight: 0.5,
             weak_score: 15.0,
             gaps: true,
-            gap_window: 0.5,
+            gap_window: 0.25,
             gap_doublet_doca: 1.15,
             gap_score: 8.0,
             gap_doca_weight: 7.0,
