@@ -2,7 +2,8 @@
 //!
 //! Seeds are taken in chunks. On a layer all candidates of the chunk's seeds, back to back, go through the lanes: what
 //! their last branch took is taken in, they are carried to the layer, and the hits of their windows are noted as
-//! branches. Then, seed by seed, the best branches become the candidates of the next layer.
+//! branches. These are compared in one loop, whatever seed they are of; the best of each seed become the candidates of
+//! the next layer.
 //!
 //! The clone engine keeps notes (parent, hit) and copies a state when a survivor is next loaded: its parent's state is
 //! gathered. The standard builder makes a full copy of the state for every branch, with the hit taken in, and again
