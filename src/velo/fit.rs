@@ -230,7 +230,7 @@ fn store_step<G: Gang>(path: &mut [f32], number: usize, [x, y, z]: Step<G>) {
 }
 
 /// Fits the tracks of `found.order`, given the sorted hits, and appends them, their hits and their
-/// states to `out`.
+/// states to `out`; where events begin is left to the caller.
 #[inline(always)]
 pub(super) fn fit<G: Gang>(
     g: G,
@@ -252,7 +252,6 @@ pub(super) fn fit<G: Gang>(
         out.hits.set_len(first + hits.len());
         out.hit_start.push(out.hits.len() as u32);
     }
-    out.track_start.push((base + tracks) as u32);
     out.chi2.set_len(base + tracks);
     out.backward.set_len(base + tracks);
     for states in [&mut out.beam, &mut out.end] {

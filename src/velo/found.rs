@@ -15,15 +15,17 @@ pub(super) struct Row {
     /// Score of the triplet it began with.
     pub(super) score: f32,
     /// Whether it shares a hit with another track, 0 or 1.
-    pub(super) shares: u16,
-    /// The pairs of its first and of its last hit: those of the preset `best` alone.
+    pub(super) shares: u8,
+    /// Whether it is of the second of two events, 0 or 1: of the preset `best` alone, as the next two.
+    pub(super) second: u8,
+    /// The pairs of its first and of its last hit.
     pub(super) high: u8,
     /// See `high`.
     pub(super) low: u8,
     pub(super) len: u32,
 }
 
-/// The place of the word that has [`Row::shares`], [`Row::high`] in its third byte and [`Row::low`] in its fourth.
+/// The place of the word that has [`Row::second`] in its second byte, [`Row::high`] in its third and [`Row::low`] in its fourth.
 pub(super) const ENDS_AT: usize = ROW - 2;
 /// The place of [`Row::len`] among the words of a row.
 pub(super) const LEN_AT: usize = ROW - 1;
@@ -58,7 +60,8 @@ impl Found {
         self.rows.set_len(at + 1);
         let row = &mut self.rows.padded_mut()[at];
         row.hits[..N].copy_from_slice(hits);
-        (row.score, row.shares, row.high, row.low, row.len) = (score, 0, 0, 0, N as u32);
+        (row.score, row.len) = (score, N as u32);
+        (row.shares, row.second, row.high, row.low) = (0, 0, 0, 0);
         row
     }
 
@@ -69,6 +72,14 @@ impl Found {
         row.hits[row.len as usize] = hit;
         row.len += 1;
         row.len as usize
+    }
+
+    /// Appends a hit in `pair` to a candidate that has `len` of them.
+    #[inline(always)]
+    pub(super) fn extend_in(&mut self, row: u32, len: u32, hit: u32, pair: usize) {
+        let row = &mut self.rows.padded_mut()[row as usize];
+        row.hits[len as usize] = hit;
+        (row.len, row.low) = (len + 1, pair as u8);
     }
 
     /// Appends the hits of another candidate.
@@ -89,6 +100,23 @@ impl Found {
             self.rows[row as usize].shares = 1;
             self.rows[before as usize - 1].shares = 1;
         }
+    }
+
+    /// Brings the tracks of the first of two events before those of the second; says how many those are.
+    pub(super) fn part_events(&mut self) -> usize {
+        let Self { rows, tracks, order } = self;
+        // Those that were accepted are not needed any more.
+        tracks.set_len(order.len());
+        tracks.copy_from_slice(order);
+        let (mut first, mut second) =
+            (0, tracks.iter().filter(|&&row| rows[row as usize].second == 0).count());
+        let of_first = second;
+        for &row in tracks.iter() {
+            let place = if rows[row as usize].second == 0 { &mut first } else { &mut second };
+            order[*place] = row;
+            *place += 1;
+        }
+        of_first
     }
 
     /// The rows as words, [`ROW`] each.

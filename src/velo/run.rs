@@ -3,7 +3,7 @@
 use super::config::{FitConfig, LimitConfig, Preset, VeloConfig};
 use super::fit::SortedHits;
 use super::found::{Found, ROW};
-use super::index::{Index, SortScratch};
+use super::index::{EVENTS, Index, SortScratch};
 use super::scratch::VeloWorkspace;
 use super::{find, fit, forwarding, paper};
 use crate::event::{Column, Outcome, StageClock, VeloEvent, VeloEvents, VeloTracks};
@@ -72,6 +72,7 @@ pub fn fit_tracks<Hits: AsRef<[[f32; 3]]>>(
     let mut path = Column::default();
     let sorted = SortedHits { hits: hits.padded(), ids: ids.padded() };
     crate::simd::kernels!(dispatch!(level, g => fit_room(g, config, sorted, &found, &mut path, out)));
+    out.track_start.push(out.tracks() as u32);
     out.status.push(Status::Ok);
     Ok(())
 }
@@ -85,56 +86,114 @@ fn run<G: Gang>(
     workspace: &mut VeloWorkspace,
     out: &mut Outcome<VeloTracks>,
 ) {
+    if config.preset == Preset::Best {
+        let mut first = range.start;
+        while first < range.end {
+            let end = range.end.min(first + EVENTS);
+            run_best(g, config, events, first..end, workspace, out);
+            first = end;
+        }
+    } else {
+        run_others(g, config, events, range, workspace, out);
+    }
+}
+
+/// The preset `best`, of up to two events side by side.
+#[inline(always)]
+fn run_best<G: Gang>(
+    g: G,
+    config: &VeloConfig,
+    events: VeloEvents<'_>,
+    range: Range<usize>,
+    workspace: &mut VeloWorkspace,
+    out: &mut Outcome<VeloTracks>,
+) {
     let Outcome { results, counters } = out;
-    let VeloWorkspace { index, sort, find: scratch, modules, paper, forwarding, path, found, taken } =
-        workspace;
+    let VeloWorkspace { index, sort, find: scratch, path, found, taken, .. } = workspace;
     let (limits, max) = (&config.limits, config.limits.candidates_in_window);
+    let mut clock = StageClock::start();
+    // Events beyond the limit are refused, and need no memory.
+    let admitted = |number| events.event(number).len().min(limits.hits as usize);
+    index[0].open(range.clone().map(admitted).sum(), max);
+    let mut sorted = 0;
+    // Each stage is a function of its own, see `find`.
+    for (slot, number) in range.clone().enumerate() {
+        let event = events.event(number);
+        let status = sort_room(g, slot, &mut index[0], &event, limits, sort);
+        results.status.push(status);
+        counters.count_event(status);
+        counters.stages[SORT].items_in += event.len() as u64;
+        sorted += if status == Status::Ok { event.len() as u64 } else { 0 };
+    }
+    if range.len() == 1 {
+        index[0].no_hits(1);
+    }
+    clock.lap(&mut counters.stages[SORT]);
+
+    find::find(g, &config.best, max, index, scratch, found).add_to(counters);
+    let (hits, ids) = (&index[0].hits, &index[0].source);
+    taken.set_len(hits.len());
+    find::order_and_kill_clones(config.best.shared_hits, taken, found);
+    let of_first = found.part_events();
+    counters.stages[find::STAGE].items_in += sorted;
+    counters.stages[find::STAGE].items_out += found.order.len() as u64;
+    clock.lap(&mut counters.stages[find::STAGE]);
+
+    let base = results.tracks();
+    let sorted = SortedHits { hits: hits.padded(), ids: ids.padded() };
+    fit_room(g, &config.fit, sorted, found, path, results);
+    for end in &[of_first, found.order.len()][..range.len()] {
+        results.track_start.push((base + end) as u32);
+    }
+    counters.stages[FIT].items_in += found.order.len() as u64;
+    counters.stages[FIT].items_out += found.order.len() as u64;
+    clock.lap(&mut counters.stages[FIT]);
+}
+
+/// The other presets, event by event.
+#[inline(always)]
+fn run_others<G: Gang>(
+    g: G,
+    config: &VeloConfig,
+    events: VeloEvents<'_>,
+    range: Range<usize>,
+    workspace: &mut VeloWorkspace,
+    out: &mut Outcome<VeloTracks>,
+) {
+    let Outcome { results, counters } = out;
+    let VeloWorkspace { sort, modules, paper, forwarding, path, found, taken, .. } = workspace;
+    let (limits, max) = (&config.limits, config.limits.candidates_in_window);
+    let is_forwarding = config.preset == Preset::Forwarding;
     let mut clock = StageClock::start();
     for number in range {
         let event = events.event(number);
-        // Each stage is a function of its own, see `find`.
-        let status = match config.preset {
-            Preset::Best => sort_room(g, &mut index[0], &event, limits, sort),
-            Preset::Paper | Preset::PaperLiteral => {
-                paper::sort(g, &event, limits, modules, paper, [&mut sort.keys, &mut sort.ranks])
-            }
-            Preset::Forwarding => forwarding::sort(&event, limits, modules, &mut sort.ranks),
+        let status = if is_forwarding {
+            forwarding::sort(&event, limits, modules, &mut sort.ranks)
+        } else {
+            paper::sort(g, &event, limits, modules, paper, [&mut sort.keys, &mut sort.ranks])
         };
         counters.stages[SORT].items_in += event.len() as u64;
         clock.lap(&mut counters.stages[SORT]);
         if status == Status::Ok {
-            // A track is a clone when more than this share of its hits is on longer ones: of `best` alone.
-            let mut shared_hits = 1.0;
-            match config.preset {
-                Preset::Best => {
-                    find::find(g, &config.best, max, index, scratch, found).add_to(counters);
-                    shared_hits = config.best.shared_hits;
-                }
-                Preset::Paper | Preset::PaperLiteral => {
-                    let search = paper::Search { config: &config.paper, max_candidates: max };
-                    paper::find(g, &search, modules, paper, found, counters);
-                }
-                Preset::Forwarding => {
-                    forwarding::find(&config.forwarding, max, modules, forwarding, found, counters);
-                }
+            if is_forwarding {
+                forwarding::find(&config.forwarding, max, modules, forwarding, found, counters);
+            } else {
+                let search = paper::Search { config: &config.paper, max_candidates: max };
+                paper::find(g, &search, modules, paper, found, counters);
             }
-            let (hits, ids) = match config.preset {
-                Preset::Best => (&index[0].hits, &index[0].source),
-                _ => (&modules.hits, &modules.id),
-            };
-            taken.set_len(hits.len());
-            find::order_and_kill_clones(shared_hits, taken, found);
+            taken.set_len(modules.hits.len());
+            // A track is a clone when more than this share of its hits is on longer ones: none is.
+            find::order_and_kill_clones(1.0, taken, found);
             counters.stages[find::STAGE].items_in += event.len() as u64;
             counters.stages[find::STAGE].items_out += found.order.len() as u64;
             clock.lap(&mut counters.stages[find::STAGE]);
 
-            let sorted = SortedHits { hits: hits.padded(), ids: ids.padded() };
+            let sorted = SortedHits { hits: modules.hits.padded(), ids: modules.id.padded() };
             fit_room(g, &config.fit, sorted, found, path, results);
             counters.stages[FIT].items_in += found.order.len() as u64;
             counters.stages[FIT].items_out += found.order.len() as u64;
-        } else {
-            results.track_start.push(results.tracks() as u32);
         }
+        results.track_start.push(results.tracks() as u32);
         results.status.push(status);
         counters.count_event(status);
         clock.lap(&mut counters.stages[FIT]);
@@ -144,6 +203,7 @@ fn run<G: Gang>(
 #[inline(never)]
 fn sort_room<G: Gang>(
     g: G,
+    slot: usize,
     index: &mut Index,
     event: &VeloEvent<'_>,
     limits: &LimitConfig,
@@ -151,7 +211,7 @@ fn sort_room<G: Gang>(
 ) -> Status {
     g.vectorize(
         #[inline(always)]
-        || index.sort(g, event, limits, scratch),
+        || index.sort(g, slot, event, limits, scratch),
     )
 }
 

@@ -1,7 +1,7 @@
 //! Forwarding: every track under way looks for its next hit, one lane a track.
 
 use super::nearest::{Candidates, Line, Reach, Search, columns_of_lines};
-use super::scratch::FindScratch;
+use super::scratch::{FindScratch, OF_SECOND};
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
 use crate::velo::found::Found;
@@ -24,9 +24,8 @@ pub(super) fn forward<G: Gang>(
     pair: usize,
 ) {
     let config = search.config;
-    let FindScratch { active, extended, extended_by, .. } = scratch;
-    extended.reserve_total(active.len);
-    extended_by.reserve_total(active.len);
+    let FindScratch { active, extended, confirmed, .. } = scratch;
+    extended.iter_mut().chain([&mut *confirmed]).for_each(|column| column.reserve_total(active.len));
     let reach = Reach {
         used_too: true,
         chi2: F32::splat(g, config.forward_chi2),
@@ -37,7 +36,8 @@ pub(super) fn forward<G: Gang>(
     let mut lines = columns_of_lines(active.lines.padded_mut(), active.room);
     let (first_of, count_of) = (active.first.padded_mut(), active.count.padded_mut());
     let (rows_of, missed_of) = (active.row.padded_mut(), active.missed.padded_mut());
-    let none = U32::splat(g, 0);
+    let hits_of = active.hits.padded_mut();
+    let (none, one) = (U32::splat(g, 0), U32::splat(g, 1));
     // Windows first: the search then reads their indices from memory.
     for at in (0..active.len).step_by(G::LANES) {
         let line = Line::load(g, lines.each_ref().map(|column| &**column), at);
@@ -45,15 +45,16 @@ pub(super) fn forward<G: Gang>(
         // A triplet over a gap may have its last hit in this very pair: it waits for the next one.
         let ahead = (layer.z + F32::splat(g, PAIR_HALF_DEPTH)).lt(line.z);
         let searching = ahead & Mask::first(g, active.len - at);
-        let (window, inside) = search.window(g, &layer, &line, reach);
+        let first = U32::load(g, &hits_of[at..]).lt(U32::splat(g, OF_SECOND));
+        let (window, inside) = search.window(g, &layer, first, &line, reach);
         let count = search.limit(g, window.count, searching);
-        let more = inside.select_u(missed + U32::splat(g, 1), U32::splat(g, GONE));
+        let more = inside.select_u(missed + one, U32::splat(g, GONE));
         window.first.store(&mut first_of[at..]);
         searching.select_u(count, none).store(&mut count_of[at..]);
         searching.select_u(more, missed).store(&mut missed_of[at..]);
     }
-    let (extended_rows, extended_hits) = (extended.padded_mut(), extended_by.padded_mut());
-    let (mut kept, mut count) = (0, 0);
+    let [extended, lengths, extended_by] = extended.each_mut().map(|column| column.padded_mut());
+    let (mut kept, mut count, mut count_confirmed) = (0, 0, 0);
     for at in (0..active.len).step_by(G::LANES) {
         let lanes = Mask::first(g, active.len - at);
         let line = Line::load(g, lines.each_ref().map(|column| &**column), at);
@@ -61,29 +62,38 @@ pub(super) fn forward<G: Gang>(
         let first = &first_of[at..];
         let candidates = Candidates { first, count: U32::load(g, &count_of[at..]) };
         let (best, is_hit) = search.nearest(g, &layer, candidates, &line, reach);
-        let place = layer.original(U32::load(g, first) + best.number);
-        row.store_packed(&mut extended_rows[count..], is_hit);
-        count += place.store_packed(&mut extended_hits[count..], is_hit);
+        let marked = U32::load(g, &hits_of[at..]);
+        let is_first = marked.lt(U32::splat(g, OF_SECOND));
+        let hits = marked & U32::splat(g, OF_SECOND - 1);
+        let place = layer.original(is_first, U32::load(g, first) + best.number);
+        let fourth = is_hit & hits.eq(U32::splat(g, 3));
+        count_confirmed += row.store_packed(&mut confirmed.padded_mut()[count_confirmed..], fourth);
+        row.store_packed(&mut extended[count..], is_hit);
+        hits.store_packed(&mut lengths[count..], is_hit);
+        count += place.store_packed(&mut extended_by[count..], is_hit);
 
         let next = Line::through(g, [line.x, line.y, line.z], [best.x, best.y, best.z]);
         let missed = is_hit.select_u(none, U32::load(g, &missed_of[at..]));
         let alive = missed.lt(U32::splat(g, config.skipped_pairs + 1)) & lanes;
         next.select(is_hit, &line).store_packed(&mut lines, kept, alive);
         row.store_packed(&mut rows_of[kept..], alive);
+        marked.count(is_hit).store_packed(&mut hits_of[kept..], alive);
         kept += missed.store_packed(&mut missed_of[kept..], alive);
     }
     active.len = kept;
 
     let mut marks = index.marks();
-    for (&row, &hit) in extended.padded()[..count].iter().zip(extended_by.padded()) {
-        let len = found.extend(row, hit);
-        found.rows[row as usize].low = pair as u8;
+    let (extended, lengths, extended_by) = (&extended[..count], &lengths[..count], &extended_by[..count]);
+    for i in 0..count {
+        let (row, hit) = (extended[i], extended_by[i]);
+        found.extend_in(row, lengths[i], hit, pair);
         found.note_shared(row, marks.take(hit, row));
-        if len == 4 {
-            let [a, b, c, ..] = found.rows[row as usize].hits;
-            for hit in [a, b, c] {
-                found.note_shared(row, marks.take(hit, row));
-            }
+    }
+    // A track of three hits may yet be dropped: it takes them when it has a fourth. Who shares a hit does not depend on the order.
+    for &row in &confirmed.padded()[..count_confirmed] {
+        let [a, b, c, ..] = found.rows[row as usize].hits;
+        for hit in [a, b, c] {
+            found.note_shared(row, marks.take(hit, row));
         }
     }
 }

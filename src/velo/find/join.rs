@@ -3,13 +3,15 @@
 
 use super::nearest::{Line, Reach, Search, columns_of_lines};
 use crate::event::{Column, PAD};
-use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
+use crate::simd::{Gang, inlined};
 use crate::velo::found::{ENDS_AT, Found, LEN_AT, ROW};
 use crate::velo::geometry::{MOST_ON_SENSORS, PAIR_MIDDLES, PAIRS};
-use crate::velo::index::Index;
+use crate::velo::index::{EVENTS, Index};
 use std::ops::Range;
 
+/// The pairs of both events: those of the second count from [`PAIRS`] on.
+const PLACES: usize = EVENTS * PAIRS;
 /// No track.
 const NONE: u32 = u32::MAX;
 
@@ -26,8 +28,8 @@ struct Ends {
     /// Lines through the hits next to the ends and those there, in columns of `room` values.
     lines: Column<f32>,
     room: usize,
-    /// Where the tracks of each pair begin, and where the last ones end.
-    begin: [u32; PAIRS + 1],
+    /// Where the tracks of each pair of each event begin, and where the last ones end.
+    begin: Column<u32>,
 }
 
 impl Ends {
@@ -63,12 +65,13 @@ impl Ends {
         for column in [&mut self.row, &mut self.hit, &mut self.inner] {
             column.set_len(self.len);
         }
-        let mut places = [0; PAIRS + 1];
+        let mut places = [0; PLACES + 1];
         for &pair in pairs {
             places[pair as usize] += 1;
         }
         let mut sum = 0;
-        for (place, begin) in places.iter_mut().zip(&mut self.begin) {
+        self.begin.set_len(places.len());
+        for (place, begin) in places.iter_mut().zip(self.begin.iter_mut()) {
             *begin = sum;
             sum += std::mem::replace(place, sum);
         }
@@ -111,7 +114,8 @@ fn line_of<G: Gang>(g: G, index: &Index, hit: &[u32], inner: &[u32]) -> Line<G> 
     Line::through(g, [x0, y0, z0], [x1, y1, z1])
 }
 
-/// One end of a track per lane: its row, the pair of its last hit and the one beyond, its last hit and the one before.
+/// One end of a track per lane: its row, the pair of its last hit (among those of both events) and the one beyond, its last hit
+/// and the one before.
 #[derive(Clone, Copy)]
 struct End<G: Gang> {
     row: U32<G>,
@@ -161,11 +165,17 @@ impl JoinScratch {
             let len = U32::gather(words, begin + U32::splat(g, LEN_AT as u32));
             let ends = U32::gather(words, begin + U32::splat(g, ENDS_AT as u32));
             let (high, low) = (ends.shr::<16>() & U32::splat(g, 255), ends.shr::<24>());
-            let hit = |number: U32<G>| U32::gather(words, begin + number);
-            let end = End { row, pair: high, next: high + one, hit: hit(zero), inner: hit(one) };
+            let of_event = (ends.shr::<8>() & one) * U32::splat(g, PAIRS as u32);
+            let hit = inlined!(|number: U32<G>| U32::gather(words, begin + number));
+            let end = End { row, pair: high + of_event, next: high + one, hit: hit(zero), inner: hit(one) };
             self.high.add(g, index, end, lanes);
-            let end =
-                End { row, pair: low, next: low - one, hit: hit(len - one), inner: hit(len - one - one) };
+            let end = End {
+                row,
+                pair: low + of_event,
+                next: low - one,
+                hit: hit(len - one),
+                inner: hit(len - one - one),
+            };
             self.low.add(g, index, end, lanes);
         }
     }
@@ -190,7 +200,8 @@ impl JoinScratch {
             inner_radius: 0.0,
         };
         let mut any = false;
-        for pair in 1..PAIRS {
+        // No track goes on below the first pair, so that none of the second event meets one of the first.
+        for pair in 1..PLACES {
             let (ends, others) = (low.of_pair(pair), high.of_pair(pair - 1));
             if others.is_empty() {
                 partner[ends].fill(NONE);

@@ -23,7 +23,8 @@
 //!   which one begins where the other ends are one.
 //!
 //! Results do not depend on the gang: within a step no lane sees what another one does, a triplet or track
-//! takes the first of equally good hits in the order of its window, and everything else is decided in order.
+//! takes the first of equally good hits in the order of its window, and everything else is decided in order. For the same reason two
+//! events can be searched side by side ([`EVENTS`](super::index::EVENTS)): no lane looks at hits of the other event.
 
 mod forward;
 mod join;
@@ -44,7 +45,7 @@ pub(super) use scratch::FindScratch;
 pub(super) use select::order_and_kill_clones;
 pub(super) use tally::{FindCounts, STAGE};
 
-/// Finds the tracks of an event, in both passes.
+/// Finds the tracks of the events of the index, in both passes.
 #[inline(always)]
 pub(super) fn find<G: Gang>(
     g: G,

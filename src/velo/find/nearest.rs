@@ -196,12 +196,13 @@ impl<'a, G: Gang> Search<'a, G> {
     }
 
     /// The window of a layer that has all hits with a small enough chi2, and the lanes whose line meets the
-    /// layer where hits can be; the other windows are empty.
+    /// layer where hits can be; the other windows are empty. `first` are the lanes of the first event.
     #[inline(always)]
     pub(super) fn window(
         &self,
         g: G,
         layer: &Layer<'_, G>,
+        first: Mask<G>,
         line: &Line<G>,
         reach: Reach<G>,
     ) -> (Window<G>, Mask<G>) {
@@ -216,7 +217,7 @@ impl<'a, G: Gang> Search<'a, G> {
         let edge = F32::splat(g, self.outer_radius) + max;
         let radius2 = x.mul_add(x, y * y);
         let inside = (hole * hole).le(radius2) & radius2.le(edge * edge);
-        let Window { first, count } = layer.around([x, y], max, turn);
+        let Window { first, count } = layer.around(first, [x, y], max, turn);
         (Window { first, count: inside.select_u(count, U32::splat(g, 0)) }, inside)
     }
 

@@ -9,23 +9,28 @@ pub(in crate::velo) struct FindScratch {
     pub(super) active: Active,
     pub(super) seeds: SeedScratch,
     pub(super) join: super::join::JoinScratch,
-    /// Tracks that the current step extends, and by which hit.
-    pub(super) extended: Column<u32>,
-    pub(super) extended_by: Column<u32>,
+    /// Tracks that the current step extends, how many hits they have before, and by which hit.
+    pub(super) extended: [Column<u32>; 3],
+    /// Those of them that had three hits.
+    pub(super) confirmed: Column<u32>,
     /// Weak tracks: bits of the score, then the row.
     pub(super) weak: Column<u64>,
     /// Bins of the hits that are left of a pair.
     pub(super) keys: Column<u32>,
 }
 
-/// The tracks that are still followed, as columns: line through the last two hits, row, and pairs missed in a
-/// row; then the windows of the current step.
+/// What the number of hits of a track of the second event has on top.
+pub(super) const OF_SECOND: u32 = 32;
+
+/// The tracks that are still followed, as columns: line through the last two hits, row, number of hits, and pairs missed in
+/// a row; then the windows of the current step.
 #[derive(Debug, Default)]
 pub(super) struct Active {
     /// The six columns of the lines, each of `room` values.
     pub(super) lines: Column<f32>,
     pub(super) room: usize,
     pub(super) row: Column<u32>,
+    pub(super) hits: Column<u32>,
     pub(super) missed: Column<u32>,
     pub(super) first: Column<u32>,
     pub(super) count: Column<u32>,
@@ -38,7 +43,7 @@ impl Active {
         self.len = 0;
         self.room = self.room.max(tracks + PAD);
         self.lines.reserve_total(6 * self.room);
-        for column in [&mut self.row, &mut self.missed, &mut self.first, &mut self.count] {
+        for column in [&mut self.row, &mut self.hits, &mut self.missed, &mut self.first, &mut self.count] {
             column.reserve_total(tracks);
         }
     }

@@ -2,13 +2,13 @@
 //! of the search has one, whatever the number of candidates of a hit.
 
 use super::nearest::{Candidates, Line, Reach, Search, columns_of_lines};
-use super::scratch::FindScratch;
+use super::scratch::{FindScratch, OF_SECOND};
 use super::shapes::{Gaps, SHAPES, Shape, shapes};
 use crate::event::{Column, PAD};
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
 use crate::velo::found::Found;
-use crate::velo::index::{Binning, Index};
+use crate::velo::index::{EVENTS, Index, Window};
 
 /// Doublets looked at in one go: their memory stays in the first cache.
 const BLOCK: usize = 512;
@@ -118,8 +118,10 @@ pub(super) fn seed<G: Gang>(
         seeds.triplets.search(g, search, index, &shapes, &seeds.doublets);
         seeds.keep_best_of_each_middle();
     }
-    for end in [2, 0] {
-        seeds.keep_best_of_each(end);
+    if seeds.some_share_an_end() {
+        for end in [2, 0] {
+            seeds.keep_best_of_each(end);
+        }
     }
     start_tracks(g, index, &shapes, scratch, found);
 }
@@ -133,10 +135,15 @@ impl SeedScratch {
             self.claim.resize(index.hits.len(), 0);
         }
         self.next = Next::default();
-        let range = index.pair(current);
-        self.middle.reserve_total(range.len());
-        self.turn.reserve_total(range.len());
-        let count = index.free(g, range, self.middle.padded_mut(), self.turn.padded_mut());
+        let mut count = 0;
+        for event in 0..EVENTS {
+            let range = index.pair(event, current);
+            self.middle.reserve_total(count + range.len());
+            self.turn.reserve_total(count + range.len());
+            let (middles, turns) =
+                (&mut self.middle.padded_mut()[count..], &mut self.turn.padded_mut()[count..]);
+            count += index.free(g, range, middles, turns);
+        }
         self.middle.set_len(count);
     }
 
@@ -146,10 +153,11 @@ impl SeedScratch {
         &mut self,
         g: G,
         search: &mut Search<'_, G>,
-        binning: Binning,
-        row: &[u32],
+        index: &Index,
+        above: usize,
         half_width: f32,
     ) {
+        let (binning, above) = (index.binning, index.layer(g, above));
         let half = F32::splat(g, binning.width(half_width));
         let hits = self.middle.len();
         for column in [&mut self.entry, &mut self.first, &mut self.count] {
@@ -160,11 +168,12 @@ impl SeedScratch {
         let mut kept = 0;
         for at in (0..hits).step_by(G::LANES) {
             let lanes = Mask::first(g, hits - at);
-            let [from, to] = binning.cells(g, F32::load(g, &self.turn.padded()[at..]), half);
-            let first = U32::gather(row, from);
-            let count = search.limit(g, U32::gather(row, to) - first, lanes);
+            let middle = U32::load(g, &self.middle.padded()[at..]);
+            let cells = binning.cells(g, F32::load(g, &self.turn.padded()[at..]), half);
+            let Window { first, count } = above.between(index.of_first(g, middle), cells);
+            let count = search.limit(g, count, lanes);
             let some = U32::splat(g, 0).lt(count) & lanes;
-            U32::load(g, &self.middle.padded()[at..]).store_packed(&mut entries[kept..], some);
+            middle.store_packed(&mut entries[kept..], some);
             first.store_packed(&mut firsts[kept..], some);
             kept += count.store_packed(&mut counts[kept..], some);
         }
@@ -188,7 +197,7 @@ impl SeedScratch {
             let shape = &shapes[self.next.shape];
             if let Some(window) = shape.window {
                 if (self.next.entry, self.next.written) == (0, 0) {
-                    self.open_windows(g, search, index.binning, index.row(shape.above), window);
+                    self.open_windows(g, search, index, shape.above, window);
                 }
                 len = self.list_shape(g, len);
             } else {
@@ -256,15 +265,23 @@ impl SeedScratch {
         }
     }
 
+    /// Whether any two seeds have the same first or the same last hit; hardly any do. First and last hits are in other
+    /// pairs of modules.
+    fn some_share_an_end(&mut self) -> bool {
+        let claim = &mut self.claim[..];
+        for (i, &Seed { hits: [first, _, last], .. }) in self.seeds.iter().enumerate() {
+            claim[first as usize] = i as u32;
+            claim[last as usize] = i as u32;
+        }
+        self.seeds.iter().enumerate().fold(false, |any, (i, &Seed { hits: [first, _, last], .. })| {
+            any | (claim[first as usize] != i as u32) | (claim[last as usize] != i as u32)
+        })
+    }
+
     /// Of the seeds that share their first (`end` 0) or last (2) hit only the best stays, the first of equals.
     fn keep_best_of_each(&mut self, end: usize) {
         for (i, seed) in self.seeds.iter().enumerate() {
             self.claim[seed.hits[end] as usize] = i as u32;
-        }
-        // Hardly any share one.
-        let holds = |(i, seed): (usize, &Seed)| self.claim[seed.hits[end] as usize] == i as u32;
-        if self.seeds.iter().enumerate().fold(true, |all, seed| all & holds(seed)) {
-            return;
         }
         for (i, seed) in self.seeds.iter().enumerate().rev() {
             let holder = &mut self.claim[seed.hits[end] as usize];
@@ -312,10 +329,11 @@ impl Doublets {
             // Only gaps above the middle hit move the outer one.
             let previous = above[0].select(number.lt(begin[1]), &above[1]);
             let previous = above[0].select(gaps.below, &previous);
-            let outer = previous.original(U32::load(g, &outers[at..]));
+            let middle = U32::load(g, &middles[at..]);
+            let outer = previous.original(index.of_first(g, middle), U32::load(g, &outers[at..]));
             line.store_packed(&mut lines, kept, good);
             outer.store_packed(&mut outers[kept..], good);
-            U32::load(g, &middles[at..]).store_packed(&mut middles[kept..], good);
+            middle.store_packed(&mut middles[kept..], good);
             kept += shape.store_packed(&mut shape_of[kept..], good);
         }
         self.len = kept;
@@ -349,9 +367,9 @@ impl Doublets {
                 inner_radius: search.config.inner_radius,
             };
             let next = below[1].select(gaps.below, &below[0]);
-            let (window, _) = search.window(g, &next, &line, reach);
-            let good = U32::splat(g, 0).lt(window.count) & lanes;
             let (outer, middle) = (U32::load(g, &outers[at..]), U32::load(g, &middles[at..]));
+            let (window, _) = search.window(g, &next, index.of_first(g, middle), &line, reach);
+            let good = U32::splat(g, 0).lt(window.count) & lanes;
             line.store_packed(&mut lines, kept, good);
             outer.store_packed(&mut outers[kept..], good);
             middle.store_packed(&mut middles[kept..], good);
@@ -404,8 +422,10 @@ impl Triplets {
             let score = doca.mul_add(weight, best.distance2 / best.variance);
             let good = score.lt(max) & found;
             U32::load(g, outer).store_packed(&mut outers[kept..], good);
-            U32::load(g, &doublets.middle[at..]).store_packed(&mut middles[kept..], good);
-            let inner = below[1].select(gaps.below, &below[0]).original(U32::load(g, first) + best.number);
+            let middle = U32::load(g, &doublets.middle[at..]);
+            middle.store_packed(&mut middles[kept..], good);
+            let next = below[1].select(gaps.below, &below[0]);
+            let inner = next.original(index.of_first(g, middle), U32::load(g, first) + best.number);
             inner.store_packed(&mut inners[kept..], good);
             shape.store_packed(&mut shape_of[kept..], good);
             kept += score.store_packed(&mut scores[kept..], good);
@@ -440,6 +460,7 @@ fn start_tracks<G: Gang>(
     let ends = shapes.each_ref().map(|shape| (shape.above as u8, shape.below as u8));
     for ((seed, inner), middle) in seeds.seeds.iter().zip(inner.iter_mut()).zip(middle.iter_mut()) {
         let row = found.push(&seed.hits, seed.score);
+        row.second = u8::from(seed.hits[1] >= index.second);
         (row.high, row.low) = ends[seed.shape as usize];
         (*middle, *inner) = (seed.hits[1], seed.hits[2]);
     }
@@ -454,6 +475,9 @@ fn start_tracks<G: Gang>(
         let row = U32::iota(g) + U32::splat(g, first_row + at as u32);
         row.store(&mut active.row.padded_mut()[to..]);
         U32::splat(g, 0).store(&mut active.missed.padded_mut()[to..]);
+        let first = index.of_first(g, U32::load(g, &middle.padded()[at..]));
+        let hits = first.select_u(U32::splat(g, 3), U32::splat(g, 3 + OF_SECOND));
+        hits.store(&mut active.hits.padded_mut()[to..]);
     }
     active.len += seeds.seeds.len();
 }
