@@ -145,10 +145,8 @@ impl Bent {
         }
         for at in (0..pairs.len).step_by(G::LANES) {
             let (lanes, none) = (Mask::first(g, pairs.len - at), U32::splat(g, 0));
-            let [track, other] = [&pairs.velo, &pairs.scifi].map(
-                #[inline(always)]
-                |column| lanes.select_u(U32::load(g, &column.padded()[at..]), none),
-            );
+            let track = lanes.select_u(U32::load(g, &pairs.velo.padded()[at..]), none);
+            let other = lanes.select_u(U32::load(g, &pairs.scifi.padded()[at..]), none);
             let (tx, ty) = (F32::gather(&end.tx, track), F32::gather(&end.ty, track));
             let behind = F32::gather(&scifi.searched.tx, other);
             let bend = of.bending.qop_of_lanes(g, [tx, ty], behind).abs();

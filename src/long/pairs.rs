@@ -118,7 +118,21 @@ impl Pairs {
         for at in (0..self.len).step_by(G::LANES) {
             let load = inlined!(|column: &Column<f32>| F32::load(g, &column.padded()[at..]));
             let inputs = if self.is_given {
-                self.given.each_ref().map(load)
+                // `map` of so many columns is a call.
+                let [a, b, c, d, e, f, h, i, j, k, l] = &self.given;
+                [
+                    load(a),
+                    load(b),
+                    load(c),
+                    load(d),
+                    load(e),
+                    load(f),
+                    load(h),
+                    load(i),
+                    load(j),
+                    load(k),
+                    load(l),
+                ]
             } else {
                 self.inputs(g, config, selected, parts, at)
             };

@@ -49,10 +49,7 @@ pub(super) fn append<G: Gang>(
         }
         F32::gather(pairs.chi2.padded(), pair).store(&mut out.chi2.padded_mut()[to..]);
 
-        let before = [&velo.end.tx, &velo.end.ty].map(
-            #[inline(always)]
-            |column| F32::gather(column, track),
-        );
+        let before = [F32::gather(&velo.end.tx, track), F32::gather(&velo.end.ty, track)];
         // The formula was made for slopes as the search has them.
         let behind = F32::gather(&scifi.searched.tx, other);
         let change = behind - before[0];

@@ -24,10 +24,11 @@ const BUCKETS: usize = 832;
 const FINE_BUCKET: f32 = 2.0;
 const FINE_BUCKETS: usize = 3_328;
 
-/// Width of a cell in which hits are marked, mm, and cells: with the margin, which is more than rounding makes of a distance,
-/// the usual tolerances of 0.5, 1, and 1.5 mm are in two, three, and four cells at most.
-const CELL: f32 = 1.0625;
-const CELLS: usize = 6_272;
+/// Width of a cell in which hits are marked, mm, and cells, of which two share a word: with the margin, which is more than
+/// rounding makes of a distance, the usual tolerances of 0.5 and 0.8 mm are in three and four cells at most.
+const CELL: f32 = 0.54;
+const CELLS: usize = 12_288;
+const CELLS_OF_WORD: usize = 2;
 const MARGIN: f32 = 0.002;
 
 /// The hits of an event, each layer of a half sorted by x.
@@ -51,7 +52,7 @@ pub(super) struct Index {
     next: Column<u32>,
     /// x of the last hit of that layer.
     next_last: f32,
-    /// Per cell, a bit for each x layer that has a hit within the tolerance of some place in it.
+    /// Per word a bit for each cell of it and each x layer that has a hit within the tolerance of some place in the cell.
     marks: Column<u32>,
     /// Bucket of each hit of a layer, while tables are made.
     buckets: Column<u32>,
@@ -87,6 +88,12 @@ pub(super) struct Layer<'a> {
 fn bucket<G: Gang>(g: G, x: F32<G>, width: f32, buckets: usize) -> U32<G> {
     let at = x.mul_add(F32::splat(g, 1.0 / width), F32::splat(g, REACH / width));
     at.max(F32::splat(g, 0.0)).min(F32::splat(g, (buckets - 1) as f32)).to_i32().to_bits()
+}
+
+/// The bit of the first cell of a word in a layer, and behind it that of the second.
+#[inline(always)]
+fn first_bit(slot: usize) -> usize {
+    CELLS_OF_WORD * (slot / HALF_LAYERS * X_LAYERS + slot % HALF_LAYERS)
 }
 
 /// Writes a value from `done` up to `upto`, and some more in whole gangs, which is written again later; the new `done`.
@@ -274,10 +281,15 @@ impl Index {
     fn mark<G: Gang>(&mut self, g: G, event_x: &[f32], tolerance: f32) {
         let reach = tolerance + MARGIN;
         let wide = (2.0 * reach / CELL).ceil() as usize + 1;
-        self.marks.set_len(CELLS);
+        // A bit for each cell that a hit is near to, and the words that they are in wherever they begin. What is as wide as a
+        // number has bits marks all of its words: a mark too many costs time alone.
+        let near = if wide < u64::BITS as usize { (1 << wide) - 1 } else { u64::MAX };
+        let span = (wide + CELLS_OF_WORD - 1).div_ceil(CELLS_OF_WORD);
+        let words = CELLS / CELLS_OF_WORD;
+        self.marks.set_len(words);
         self.marks.fill(0);
         let x = places_x(self.is_copy, &self.x, event_x);
-        let marks = &mut self.marks[..CELLS];
+        let marks = &mut self.marks[..words];
         for slot in (0..SLOTS).filter(|slot| slot % HALF_LAYERS < X_LAYERS) {
             let (begin, end) = (self.begin[slot] as usize, self.end[slot] as usize);
             self.buckets.reserve_total(end - begin);
@@ -286,9 +298,14 @@ impl Index {
                 let from = F32::load(g, &x[at..]) - F32::splat(g, reach);
                 bucket(g, from, CELL, CELLS).store(&mut cells[at - begin..]);
             }
+            let (bit, in_word) = (first_bit(slot), (1 << CELLS_OF_WORD) - 1);
             for &cell in &cells[..end - begin] {
-                let cell = cell as usize;
-                marks[cell..(cell + wide).min(CELLS)].iter_mut().for_each(|mark| *mark |= 1 << slot);
+                let word = cell as usize / CELLS_OF_WORD;
+                let mut near = near.rotate_left(cell % CELLS_OF_WORD as u32);
+                for mark in &mut marks[word..words.min(word + span)] {
+                    *mark |= ((near & in_word) as u32) << bit;
+                    near = near.rotate_right(CELLS_OF_WORD as u32);
+                }
             }
         }
     }
@@ -336,8 +353,12 @@ impl Index {
     /// Lanes where a hit of an x layer may be within the tolerance that the index was made for.
     #[inline(always)]
     pub(super) fn is_marked<G: Gang>(&self, g: G, half: usize, layer: usize, x: F32<G>) -> Mask<G> {
-        let marks = U32::gather(self.marks.padded(), bucket(g, x, CELL, CELLS));
-        U32::splat(g, 0).lt(marks & U32::splat(g, 1 << (half * HALF_LAYERS + layer)))
+        let cell = bucket(g, x, CELL, CELLS);
+        let marks = U32::gather(self.marks.padded(), cell.shr::<1>());
+        let bit = 1 << first_bit(half * HALF_LAYERS + layer);
+        let is_first = (cell & U32::splat(g, 1)).eq(U32::splat(g, 0));
+        let bit = is_first.select_u(U32::splat(g, bit), U32::splat(g, bit << 1));
+        U32::splat(g, 0).lt(marks & bit)
     }
 
     /// A layer of a half; `all` has the x of all places.

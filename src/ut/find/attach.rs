@@ -136,7 +136,7 @@ impl<G: Gang> Hits<G> {
     #[inline(always)]
     fn none(g: G, distance2: f32) -> Self {
         let (none, count) = (U32::splat(g, NONE), U32::splat(g, 0));
-        let [distance2, turn] = [distance2, 0.0].map(|value| F32::splat(g, value));
+        let (distance2, turn) = (F32::splat(g, distance2), F32::splat(g, 0.0));
         Self { hits: [none; UT_PLANES], count, distance2, turn }
     }
 

@@ -158,7 +158,12 @@ impl<G: Gang> Seek<'_, G> {
             },
         );
         if config.sectors > 0 && whole(1).lt(count).any() {
-            order_by_ring(store, window.own_group, self.slots, slot, count);
+            let mut lanes = [[0; MOST_LANES]; 3];
+            let [owns, firsts, counts] = &mut lanes;
+            window.own_group.to_bits().store(owns);
+            slot.store(firsts);
+            count.store(counts);
+            order_by_ring(store, lanes.each_ref().map(|values| &values[..G::LANES]), self.slots);
         }
         count
     }
@@ -183,21 +188,16 @@ fn ring_of<G: Gang>(g: G, group: I32<G>, own: I32<G>) -> U32<G> {
 }
 
 /// Puts the hits of inner rings first, and those of a ring in the order of the event, in which they come by group and y:
-/// the order of the paper. Lane by lane, as there are few.
+/// the order of the paper. Lane by lane, as there are few: their own groups, first slots and numbers of hits are given.
 #[inline(never)]
-fn order_by_ring<G: Gang>(store: &UtStore, own: I32<G>, slots: &mut [u32], slot: U32<G>, count: U32<G>) {
-    let mut memory = [[0; MOST_LANES]; 3];
-    let [owns, firsts, counts] = &mut memory;
-    own.to_bits().store(owns);
-    slot.store(firsts);
-    count.store(counts);
-    for lane in 0..G::LANES {
-        let (first, count) = (firsts[lane] as usize, counts[lane] as usize);
+fn order_by_ring(store: &UtStore, [owns, firsts, counts]: [&[u32]; 3], slots: &mut [u32]) {
+    for ((&own, &first), &count) in owns.iter().zip(firsts).zip(counts) {
+        let (first, count) = (first as usize, count as usize);
         let Some(hits) = slots.get_mut(first..first + count) else { continue };
-        let place = inlined!(|hit: u32| {
-            let away = 2 * (store.group[hit as usize] as i32 - owns[lane] as i32);
+        let place = |hit: u32| {
+            let away = 2 * (store.group[hit as usize] as i32 - own as i32);
             (away.max(-1 - away).max(0), store.number[hit as usize])
-        });
+        };
         // In place: nothing is allocated.
         for end in 1..hits.len() {
             let mut at = end;
