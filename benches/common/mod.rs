@@ -6,8 +6,9 @@ use criterion::{BenchmarkGroup, BenchmarkId, Criterion};
 use rustix::time::{ClockId, clock_gettime};
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// CPU time of this thread: on a busy machine wall-clock time is noise.
 pub struct CpuTime;
@@ -91,8 +92,10 @@ pub fn say_events(events: &str) {
     println!("events: {events}");
 }
 
-/// Multiply-adds of [`registers`]: some hundredths of a second.
-const STEPS: u64 = 20_000_000;
+/// Multiply-adds of [`registers`]: some hundredths of a second, so that starting a thread does not count.
+const STEPS: u64 = 100_000_000;
+/// Messages of [`between_cores`].
+const MESSAGES: u64 = 20_000;
 
 /// Independent chains of multiply-adds that never leave the registers: threads share nothing here but the clock.
 pub fn registers() {
@@ -104,6 +107,26 @@ pub fn registers() {
         }
     }
     black_box(chains);
+}
+
+/// Time that a word takes from one core to another, ns: on a virtual machine it says whether its cores are neighbours, which
+/// may change from minute to minute.
+fn between_cores() -> f64 {
+    let word = AtomicU64::new(0);
+    let say_after = |first: u64| {
+        for i in 0..MESSAGES {
+            while word.load(Ordering::Acquire) != 2 * i + first {
+                std::hint::spin_loop();
+            }
+            word.store(2 * i + first + 1, Ordering::Release);
+        }
+    };
+    let start = Instant::now();
+    std::thread::scope(|scope| {
+        scope.spawn(|| say_after(1));
+        say_after(0);
+    });
+    start.elapsed().as_nanos() as f64 / (2 * MESSAGES) as f64
 }
 
 /// What one thread alone writes to, on cache lines of its own: neighbours in memory that share one wait for each other, which
@@ -138,6 +161,9 @@ pub fn on_one_and_two<'a>(name: &str, work: &'a (dyn Fn(usize) + Sync)) -> [Work
 
 /// Measures what a second thread gains, by the wall clock, and beside it for [`registers`].
 pub fn scaling(name: &str, works: &mut Vec<Work<'_>>) {
+    if !is_test() {
+        println!("{name}: a word from one core to the other takes {:.0} ns", between_cores());
+    }
     works.extend(on_one_and_two("registers", &|_| registers()));
     let mut criterion = criterion(WallTime);
     let mut group = criterion.benchmark_group(name);

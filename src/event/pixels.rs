@@ -1,6 +1,7 @@
 //! Hits of hybrid pixel detectors (Timepix3, Timepix4) and the triggers that come with them, as columns.
 
 use super::Column;
+use crate::simd::copy_to_hand_over;
 
 /// Ticks in 25 ns, the coarse clock: time is counted in whole ticks of 1.5625 ns, the fine clock.
 pub const TICKS_PER_CLOCK: i64 = 16;
@@ -64,6 +65,15 @@ impl PixelHits {
         self.x.extend_from_slice(&other.x[range.clone()]);
         self.y.extend_from_slice(&other.y[range.clone()]);
         self.tot.extend_from_slice(&other.tot[range]);
+    }
+
+    /// Becomes a copy of other hits, where another core has read this table and will read it.
+    pub fn copy_to_hand_over(&mut self, other: &PixelHits) {
+        self.set_len(other.len());
+        copy_to_hand_over(&other.time, &mut self.time);
+        copy_to_hand_over(&other.x, &mut self.x);
+        copy_to_hand_over(&other.y, &mut self.y);
+        copy_to_hand_over(&other.tot, &mut self.tot);
     }
 
     /// Removes the first `count` hits.

@@ -18,7 +18,7 @@ mod tests;
 pub mod varying;
 
 pub(crate) use backend::is_amd;
-pub use backend::{prefetch, set_default_float_mode, with_default_float_mode};
+pub use backend::{copy_to_hand_over, prefetch, set_default_float_mode, with_default_float_mode};
 #[cfg(feature = "small-kernels")]
 pub use called::Called;
 pub(crate) use dispatch::{inlined, kernels};

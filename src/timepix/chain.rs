@@ -10,6 +10,7 @@ use super::stream::Clusterer;
 use crate::Result;
 use crate::event::{Counters, Layout, PixelClusters, PixelHits, StageClock, Truncation};
 use crate::simd::{Level, with_default_float_mode};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// What became of the hits of a stream. In all `hits_in` is the sum of the others and what still waits.
@@ -107,7 +108,7 @@ impl Front {
 
     /// Takes hits in and appends to `sorted` what nothing can come before any more; with `end`, everything.
     pub fn push(&mut self, hits: &PixelHits, end: bool, sorted: &mut PixelHits, counters: &mut Counters) {
-        let mut clock = self.take_in(hits, counters);
+        let mut clock = self.take_in(hits, 0..hits.len(), counters);
         if end {
             self.sorter.finish(sorted);
         } else {
@@ -116,39 +117,40 @@ impl Front {
         clock.lap(&mut counters.stages[1]);
     }
 
-    /// The same for several threads, which sort for themselves: `slice`, which is empty, gets the hits in the order
-    /// in which they came. Says between which times they are: earlier slices are before the first, later ones not
+    /// The same for several threads, which sort for themselves, and for some of the hits: `slice`, which is empty, gets
+    /// hits in the order in which they came. Says between which times they are: earlier slices are before the first, later ones not
     /// before the second.
     pub fn push_unsorted(
         &mut self,
         hits: &PixelHits,
+        part: Range<usize>,
         end: bool,
         slice: &mut PixelHits,
         counters: &mut Counters,
     ) -> [i64; 2] {
-        let mut clock = self.take_in(hits, counters);
+        let mut clock = self.take_in(hits, part, counters);
         let between = self.sorter.take_unsorted(end, slice);
         clock.lap(&mut counters.stages[1]);
         between
     }
 
     /// Masks, corrects and hands to the sorter; gives the clock of the sort.
-    fn take_in(&mut self, hits: &PixelHits, counters: &mut Counters) -> StageClock {
+    fn take_in(&mut self, hits: &PixelHits, part: Range<usize>, counters: &mut Counters) -> StageClock {
         let mut clock = StageClock::start();
         let [calibrate, sort, find, ..] = &mut counters.stages;
-        self.hits_in += hits.len() as u64;
+        self.hits_in += part.len() as u64;
         let walk = self.walk.as_ref().zip(self.calibration.as_ref());
-        let hits = if self.mask.is_empty() && walk.is_none() {
-            hits
+        let (hits, part) = if self.mask.is_empty() && walk.is_none() {
+            (hits, part)
         } else {
-            self.masked += self.mask.copy_unmasked(hits, &mut self.work);
+            self.masked += self.mask.copy_unmasked(hits, part, &mut self.work);
             if let Some((walk, calibration)) = walk {
                 walk.correct(calibration, &mut self.work);
             }
-            &self.work
+            (&self.work, 0..self.work.len())
         };
         clock.lap(calibrate);
-        self.sorter.push(hits);
+        self.sorter.push_part(hits, part);
         (calibrate.items_in, calibrate.items_out) = (self.hits_in, self.hits_in - self.masked);
         (sort.items_in, sort.items_out) = (calibrate.items_out, calibrate.items_out - self.sorter.late());
         find.items_in = sort.items_out;

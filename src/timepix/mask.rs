@@ -1,6 +1,7 @@
 //! [`PixelMask`]: pixels whose hits are dropped.
 
 use crate::event::PixelHits;
+use std::ops::Range;
 
 /// Pixels whose hits are dropped, such as noisy ones.
 #[derive(Debug)]
@@ -30,20 +31,21 @@ impl PixelMask {
         self.masked.is_empty()
     }
 
-    /// Copies the hits whose pixels are not masked; returns how many are.
-    pub fn copy_unmasked(&self, from: &PixelHits, to: &mut PixelHits) -> u64 {
+    /// Copies those of some hits whose pixels are not masked; returns how many are.
+    pub fn copy_unmasked(&self, from: &PixelHits, part: Range<usize>, to: &mut PixelHits) -> u64 {
         to.clear();
+        let hits = part.len();
         if self.is_empty() {
-            to.extend_from(from, 0..from.len(), 0);
+            to.extend_from(from, part, 0);
             return 0;
         }
-        for i in 0..from.len() {
+        for i in part {
             let (time, x, y, tot) = from.get(i);
             if !self.masked.get(self.index(x, y)).copied().unwrap_or(false) {
                 to.push(time, x, y, tot);
             }
         }
-        (from.len() - to.len()) as u64
+        (hits - to.len()) as u64
     }
 
     fn index(&self, x: u16, y: u16) -> usize {
@@ -62,10 +64,10 @@ mod tests {
             hits.push(i64::from(i), i % 4, i / 4, i);
         }
         let mut mask = PixelMask::new(4);
-        assert_eq!((mask.copy_unmasked(&hits, &mut kept), kept.len()), (0, 12));
+        assert_eq!((mask.copy_unmasked(&hits, 0..hits.len(), &mut kept), kept.len()), (0, 12));
         mask.insert(1, 2);
         mask.insert(3, 0);
-        assert_eq!(mask.copy_unmasked(&hits, &mut kept), 2);
+        assert_eq!(mask.copy_unmasked(&hits, 0..hits.len(), &mut kept), 2);
         assert_eq!(kept.tot[..], [0, 1, 2, 4, 5, 6, 7, 8, 10, 11]);
     }
 }

@@ -76,7 +76,7 @@ impl Merger {
 
     /// Empties what came out.
     pub fn clear(&mut self) {
-        self.out.used = 0;
+        self.out.clear();
     }
 
     /// Counts what came out since it was last emptied.
@@ -87,8 +87,9 @@ impl Merger {
         }
     }
 
-    /// Takes what a worker found, window by window, and lets out what is in order.
-    pub fn add(&mut self, found: &mut WindowClusters) {
+    /// Takes what a worker found, window by window, and lets out what is in order. Workers have numbers, the calling
+    /// thread's is [`OWN`].
+    pub fn add(&mut self, found: &mut WindowClusters, worker: usize) {
         let [clusters, hits] = found.filtered;
         self.counts.filtered_clusters += clusters;
         self.counts.filtered += hits;
@@ -110,7 +111,7 @@ impl Merger {
                 leave([(&*clusters, &mut gone), (&merged.clusters, &mut merged.gone)], first, out);
                 let limit = key(&merged.clusters, merged.gone).min(end);
                 if clusters.hits.len() >= WHOLE && key(clusters, clusters.len() - 1) < limit {
-                    out.add(clusters);
+                    out.add(clusters, worker);
                     continue;
                 }
                 leave([(&*clusters, &mut gone), (&merged.clusters, &mut merged.gone)], end, out);
@@ -197,39 +198,58 @@ impl Queue {
     }
 }
 
-/// Clusters on their way out: as many tables as it takes, whose memory is used again.
+/// Number of the calling thread among those that work.
+pub(super) const OWN: usize = 0;
+
+/// Clusters on their way out: as many tables as it takes. Their memory goes back to the worker that wrote to it, whose
+/// caches may still hold it: to write to what another core has written takes several times as long.
 #[derive(Default)]
 struct Parts {
     tables: Vec<PixelClusters>,
-    used: usize,
+    /// Per table, the worker whose memory it is.
+    workers: Vec<usize>,
+    /// Per worker, memory that is not in use.
+    unused: Vec<Vec<PixelClusters>>,
 }
 
 impl Parts {
     fn all(&mut self) -> &mut [PixelClusters] {
-        &mut self.tables[..self.used]
+        &mut self.tables
+    }
+
+    fn clear(&mut self) {
+        for (table, worker) in self.tables.drain(..).zip(self.workers.drain(..)) {
+            self.unused[worker].push(table);
+        }
     }
 
     /// The table that the next clusters go to.
     fn last(&mut self) -> &mut PixelClusters {
-        if self.used == 0 {
-            self.begin();
+        if self.workers.last() != Some(&OWN) {
+            let table = self.unused(OWN);
+            self.push(table, OWN);
         }
-        &mut self.tables[self.used - 1]
+        self.tables.last_mut().expect("one was pushed")
     }
 
-    /// Takes a whole table; what comes back in its place is empty.
-    fn add(&mut self, clusters: &mut PixelClusters) {
-        if !self.last().is_empty() {
-            self.begin();
-        }
-        std::mem::swap(self.last(), clusters);
+    /// Takes a whole table of a worker; what comes back in its place is empty.
+    fn add(&mut self, clusters: &mut PixelClusters, worker: usize) {
+        let table = self.unused(worker);
+        self.push(std::mem::replace(clusters, table), worker);
     }
 
-    fn begin(&mut self) {
-        if self.used == self.tables.len() {
-            self.tables.push(PixelClusters::default());
+    fn push(&mut self, table: PixelClusters, worker: usize) {
+        self.tables.push(table);
+        self.workers.push(worker);
+    }
+
+    /// An empty table for a worker.
+    fn unused(&mut self, worker: usize) -> PixelClusters {
+        if self.unused.len() <= worker {
+            self.unused.resize_with(worker + 1, Vec::new);
         }
-        self.tables[self.used].clear();
-        self.used += 1;
+        let mut table = self.unused[worker].pop().unwrap_or_default();
+        table.clear();
+        table
     }
 }

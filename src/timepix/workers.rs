@@ -6,30 +6,43 @@
 //!                    worker 1        ...                  ^
 //!                     ...   '--- hits at borders -> merger
 //! ```
-//! One worker is the calling thread, which takes a window when the others have enough. A window is all hits between two
+//! One worker is the calling thread, which takes a window when the others have enough, and takes one back when it would
+//! have to wait for them. A window is all hits between two
 //! times. A worker sorts it and finds its clusters as if there was nothing else. Those that keep away from both ends are
 //! complete, and their tables leave as they are. All others may have neighbours in other windows, so their hits are clustered
 //! once more by the merger.
+//!
+//! Memory that one core writes to after another has read or written it costs several times as much as memory of its own, so
+//! windows and tables go back to the worker that they were made for.
 
-use super::merge::Merger;
+use super::merge::{Merger, OWN};
 use super::{Chain, ChainCounts, Definition, Front, TimepixConfig, WindowClusters, WindowFinder};
 use crate::event::{Counters, Layout, PixelClusters, PixelHits, StageClock};
 use crate::simd::{Level, set_default_float_mode, with_default_float_mode};
 use crate::{Error, Result};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::thread::JoinHandle;
 
-/// Windows under way in each worker: one worked on, one waiting.
-const PER_LANE: usize = 2;
+/// Windows under way in each worker at most; few hits make many.
+const PER_WORKER: usize = 8;
 /// Windows for each worker that are under way or wait for earlier ones at most.
-const WAITING: usize = 4;
-/// Hits that make a window at most, but for those that waited: workers take turns.
-const WINDOW: usize = 1 << 15;
+const WAITING: usize = 8;
+/// Hits that make a window at most, but for those that waited: workers take turns. With all that is made of them on the
+/// way (100 bytes a hit) they stay in a cache of the second level of 1 or 2 MiB.
+const WINDOW: usize = 1 << 14;
+/// Hits that a worker has, beyond those of a window that the calling thread takes for itself: so many that it does not run out
+/// of them meanwhile, however far it is with the first of its windows.
+const AHEAD: usize = 2 * WINDOW;
 
 /// A window on its way to a worker and back.
 #[derive(Default)]
 struct Window {
+    /// Windows are numbered in the order of their times.
+    number: u64,
+    /// Whose memory it is: [`OWN`], or 1 for the first of the other workers.
+    home: usize,
     hits: PixelHits,
     between: [i64; 2],
     found: WindowClusters,
@@ -40,18 +53,19 @@ struct Window {
 enum UnderWay {
     /// At a worker.
     At(usize),
-    /// Worked on by the calling thread.
+    /// Worked on by the calling thread, whoever was to do it.
     Done(Window),
 }
 
 /// A thread of its own.
 struct Worker {
-    /// Windows that it has.
+    /// Windows that it has, and the hits in them.
     under_way: usize,
-    /// Memory that it had before, which its caches may still hold.
-    unused: Vec<Window>,
+    hits: usize,
     /// None once the worker is to end.
     windows: Option<Sender<Window>>,
+    /// The other end of it: what it has not begun can be taken back.
+    waiting: Receiver<Window>,
     answers: Receiver<Window>,
     thread: Option<JoinHandle<()>>,
 }
@@ -67,15 +81,18 @@ pub enum Workers {
 /// Several workers, only for the local definition.
 pub struct ManyWorkers {
     front: Front,
-    /// Of hits that are pushed, those that make a window.
+    /// Hits on their way to a window: memory that no other thread sees.
     part: PixelHits,
     /// All workers but that of the calling thread.
     workers: Vec<Worker>,
     /// The worker of the calling thread.
     own: WindowFinder,
-    unused: Vec<Window>,
+    /// Per worker, the calling thread's first: memory that it had before, which its caches may still hold.
+    unused: Vec<Vec<Window>>,
     /// In order.
     under_way: VecDeque<UnderWay>,
+    /// Windows that are under way no more.
+    gone: u64,
     merger: Merger,
     counters: Counters,
 }
@@ -158,6 +175,7 @@ impl ManyWorkers {
                 .map(|finder| finder.with_sort(shape).with_filter(config.filter.clone()))
         };
         let own = finder()?;
+        let unused = (0..workers).map(|_| Vec::new()).collect();
         let workers = (1..workers).map(|_| Worker::start(finder()?)).collect::<Result<Vec<_>>>()?;
         let merger = Merger::new(config, level, front.calibration(), sides)?;
         Ok(Self {
@@ -165,8 +183,9 @@ impl ManyWorkers {
             part: PixelHits::default(),
             workers,
             own,
-            unused: Vec::new(),
+            unused,
             under_way: VecDeque::new(),
+            gone: 0,
             merger,
             counters: Counters::default(),
         })
@@ -179,16 +198,11 @@ impl ManyWorkers {
 
     fn take_in(&mut self, hits: &PixelHits, end: bool) {
         self.merger.clear();
-        if hits.len() <= WINDOW {
-            self.send(hits, end);
-        } else {
-            let mut part = std::mem::take(&mut self.part);
-            for start in (0..hits.len()).step_by(WINDOW) {
-                part.clear();
-                part.extend_from(hits, start..hits.len().min(start + WINDOW), 0);
-                self.send(&part, end && start + WINDOW >= hits.len());
-            }
-            self.part = part;
+        // Without hits, too: others may leave now.
+        for start in (0..hits.len().max(1)).step_by(WINDOW) {
+            let part = start..hits.len().min(start + WINDOW);
+            let is_last = part.end == hits.len();
+            self.send(hits, part, end && is_last);
         }
         while self.collect(end) {}
         let mut clock = StageClock::start();
@@ -200,25 +214,31 @@ impl ManyWorkers {
         self.counters.stages[3].items_out = self.merger.counts().clusters;
     }
 
-    /// Gives what nothing can come before any more to a worker.
-    fn send(&mut self, hits: &PixelHits, end: bool) {
+    /// Takes some hits in, and gives what nothing can come before any more to a worker.
+    fn send(&mut self, hits: &PixelHits, part: Range<usize>, end: bool) {
         while self.collect(self.under_way.len() >= WAITING * (self.workers.len() + 1)) {}
-        let free = self.workers.iter().enumerate().min_by_key(|(_, worker)| worker.under_way);
-        let free = free.filter(|(_, worker)| worker.under_way < PER_LANE).map(|(i, _)| i);
-        let unused = free.map_or(&mut self.unused, |i| &mut self.workers[i].unused);
-        let mut window = unused.pop().unwrap_or_default();
-        window.hits.clear();
-        window.between = self.front.push_unsorted(hits, end, &mut window.hits, &mut self.counters);
-        if window.hits.is_empty() {
-            unused.push(window);
-        } else if let Some(i) = free {
-            let worker = &mut self.workers[i];
+        let between = self.front.push_unsorted(hits, part, end, &mut self.part, &mut self.counters);
+        let hits = self.part.len();
+        if hits == 0 {
+            return;
+        }
+        let least = self.workers.iter_mut().enumerate().min_by_key(|(_, worker)| worker.hits);
+        let free = least.filter(|(_, worker)| worker.hits < AHEAD + hits && worker.under_way < PER_WORKER);
+        let home = free.as_ref().map_or(OWN, |(i, _)| i + 1);
+        let mut window = self.unused[home].pop().unwrap_or_default();
+        let number = self.gone + self.under_way.len() as u64;
+        (window.number, window.home, window.between) = (number, home, between);
+        if let Some((i, worker)) = free {
+            let mut clock = StageClock::start();
+            window.hits.copy_to_hand_over(&self.part);
+            clock.lap(&mut self.counters.stages[1]);
+            (worker.under_way, worker.hits) = (worker.under_way + 1, worker.hits + hits);
             if let Some(windows) = &worker.windows {
                 windows.send(window).expect("a worker lives as long as its windows");
             }
-            worker.under_way += 1;
             self.under_way.push_back(UnderWay::At(i));
         } else {
+            std::mem::swap(&mut window.hits, &mut self.part);
             self.own.run(&window.hits, window.between, &mut window.found);
             self.under_way.push_back(UnderWay::Done(window));
         }
@@ -226,41 +246,62 @@ impl ManyWorkers {
 
     /// Takes the oldest window, waiting for it or not; false when there is none.
     fn collect(&mut self, wait: bool) -> bool {
-        let (mut window, worker) = match self.under_way.pop_front() {
-            None => return false,
-            Some(UnderWay::Done(window)) => (window, None),
-            Some(UnderWay::At(worker)) => {
-                let answers = &self.workers[worker].answers;
-                let answer = if wait { answers.recv().ok() } else { answers.try_recv().ok() };
-                let Some(window) = answer else {
-                    assert!(!wait, "a worker ended with windows under way");
-                    self.under_way.push_front(UnderWay::At(worker));
-                    return false;
-                };
-                (window, Some(worker))
-            }
-        };
+        let Some(mut window) = self.take_oldest(wait) else { return false };
+        self.gone += 1;
         for (stage, ns) in self.counters.stages[1..].iter_mut().zip(window.found.ns) {
             stage.ns += ns;
         }
         let mut clock = StageClock::start();
-        self.merger.add(&mut window.found);
+        self.merger.add(&mut window.found, window.home);
         clock.lap(&mut self.counters.stages[3]);
-        match worker {
-            Some(i) => {
-                self.workers[i].under_way -= 1;
-                self.workers[i].unused.push(window);
+        self.unused[window.home].push(window);
+        true
+    }
+
+    /// The oldest window; none where it is not done and nobody is to wait, or where there is none.
+    fn take_oldest(&mut self, wait: bool) -> Option<Window> {
+        while let &UnderWay::At(worker) = self.under_way.front()? {
+            let answers = &self.workers[worker].answers;
+            let mut answer = answers.try_recv().ok();
+            if answer.is_none() {
+                if !wait {
+                    return None;
+                }
+                if self.take_back() {
+                    continue;
+                }
+                answer = self.workers[worker].answers.recv().ok();
+                assert!(answer.is_some(), "a worker ended with windows under way");
             }
-            None => self.unused.push(window),
+            self.workers[worker].has_less(answer.as_ref());
+            self.under_way.pop_front();
+            return answer;
         }
+        match self.under_way.pop_front() {
+            Some(UnderWay::Done(window)) => Some(window),
+            _ => None,
+        }
+    }
+
+    /// Works on a window that waits for its worker; false when there is none.
+    fn take_back(&mut self) -> bool {
+        let Some(worker) = self.workers.iter_mut().max_by_key(|worker| worker.waiting.len()) else {
+            return false;
+        };
+        let Ok(mut window) = worker.waiting.try_recv() else { return false };
+        worker.has_less(Some(&window));
+        self.own.run(&window.hits, window.between, &mut window.found);
+        let place = (window.number - self.gone) as usize;
+        self.under_way[place] = UnderWay::Done(window);
         true
     }
 }
 
 impl Worker {
     fn start(mut finder: WindowFinder) -> Result<Self> {
-        let (windows, inbox) = bounded::<Window>(PER_LANE);
-        let (outbox, answers) = bounded(PER_LANE + 1);
+        let (windows, inbox) = bounded::<Window>(PER_WORKER);
+        let waiting = inbox.clone();
+        let (outbox, answers) = bounded(PER_WORKER);
         let work = move || {
             set_default_float_mode();
             while let Ok(mut window) = inbox.recv() {
@@ -274,7 +315,13 @@ impl Worker {
             .name("peloton-pixels".into())
             .spawn(work)
             .map_err(|e| Error::System(format!("cannot start a worker: {e}")))?;
-        Ok(Self { under_way: 0, unused: Vec::new(), windows: Some(windows), answers, thread: Some(thread) })
+        Ok(Self { under_way: 0, hits: 0, windows: Some(windows), waiting, answers, thread: Some(thread) })
+    }
+
+    /// A window is no longer there.
+    fn has_less(&mut self, window: Option<&Window>) {
+        self.under_way -= 1;
+        self.hits -= window.map_or(0, |window| window.hits.len());
     }
 }
 

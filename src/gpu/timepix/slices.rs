@@ -83,7 +83,7 @@ impl<D: Device> PixelDevice<D> {
     fn take_in(&mut self, hits: &PixelHits) {
         let mut clock = StageClock::start();
         self.counts.hits_in += hits.len() as u64;
-        self.counts.masked += self.mask.copy_unmasked(hits, &mut self.moved);
+        self.counts.masked += self.mask.copy_unmasked(hits, 0..hits.len(), &mut self.moved);
         if let Some((walk, calibration)) = self.walk.as_ref().zip(self.calibration.as_ref()) {
             with_default_float_mode(|| walk.correct(calibration, &mut self.moved));
         }

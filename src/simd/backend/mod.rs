@@ -8,6 +8,7 @@ mod avx512;
 mod context;
 mod cpu;
 mod float_mode;
+mod hand_over;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 mod portable;
@@ -21,6 +22,7 @@ pub use avx512::Zmm;
 pub use context::*;
 pub(crate) use cpu::is_amd;
 pub use float_mode::{set_default_float_mode, with_default_float_mode};
+pub use hand_over::copy_to_hand_over;
 #[cfg(target_arch = "aarch64")]
 pub use neon::Quad;
 pub use portable::Portable;

@@ -219,3 +219,19 @@ impl OnGang for Whole {
 fn whole_gangs_touch_their_lanes_only_and_refuse_short_slices() {
     on_every_gang(&Whole, |_, ()| ());
 }
+
+#[test]
+fn what_is_handed_over_is_a_copy_from_any_place_to_any_place() {
+    let from: Vec<u16> = (0..200).collect();
+    for (first, place, len) in
+        (0..9).flat_map(|a| (0..9).flat_map(move |b| [0, 1, 7, 8, 9, 64, 150].map(|n| (a, b, n))))
+    {
+        let mut to = vec![u16::MAX; 200];
+        copy_to_hand_over(&from[first..first + len], &mut to[place..place + len]);
+        assert_eq!(to[place..place + len], from[first..first + len]);
+        assert!(
+            to[..place].iter().chain(&to[place + len..]).all(|value| *value == u16::MAX),
+            "{first} {place} {len}"
+        );
+    }
+}

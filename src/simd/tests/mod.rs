@@ -5,7 +5,7 @@ mod lanes;
 mod masks;
 mod memory;
 
-use super::{Gang, Level};
+use super::{Gang, Level, copy_to_hand_over};
 use proptest::prelude::*;
 
 /// The largest gang: every test works on this many values, in as many gangs as that takes.

@@ -17,6 +17,7 @@ use packed::{Packing, TOT_BITS, pack_room, unpack_room};
 use radix::Radix;
 pub use shape::SortShape;
 pub(super) use shape::{DIGIT_BITS, PART_HITS};
+use std::ops::Range;
 
 /// Sorts a stream of hits by time.
 #[derive(Debug)]
@@ -71,13 +72,19 @@ impl TimeSorter {
 
     /// Takes hits in; those that come too late are counted.
     pub fn push(&mut self, hits: &PixelHits) {
+        self.push_part(hits, 0..hits.len());
+    }
+
+    /// The same for some of the hits.
+    pub(super) fn push_part(&mut self, hits: &PixelHits, part: Range<usize>) {
         let first = self.waiting.len();
-        self.waiting.extend_from(hits, 0..hits.len(), 0);
-        let Some(&start) = hits.time.first() else { return };
+        self.waiting.extend_from(hits, part.clone(), 0);
+        let time = &hits.time[part];
+        let Some(&start) = time.first() else { return };
         let mut latest = self.latest.unwrap_or(start);
         let (level, disorder, floor) = (self.level, self.disorder, self.floor);
         let is_late =
-            !crate::dispatch_isa!(level, g => is_in_time_room(g, &hits.time, &mut latest, [disorder, floor]));
+            !crate::dispatch_isa!(level, g => is_in_time_room(g, time, &mut latest, [disorder, floor]));
         if is_late {
             self.drop_late(first);
         }
@@ -161,11 +168,13 @@ impl TimeSorter {
         let stay = &mut self.waiting;
         stay.set_len(end - first + 1);
         let (mut kept, mut staying) = (first, 0);
+        let (time_out, x, y, tot) = (&mut out.time[..], &mut out.x[..], &mut out.y[..], &mut out.tot[..]);
+        let to = (&mut stay.time[..], &mut stay.x[..], &mut stay.y[..], &mut stay.tot[..]);
         for i in first..end {
-            let hit = out.get(i);
+            let hit = (time_out[i], x[i], y[i], tot[i]);
             // Written to both sides: which one it belongs to is hard to foresee.
-            (out.time[kept], out.x[kept], out.y[kept], out.tot[kept]) = hit;
-            (stay.time[staying], stay.x[staying], stay.y[staying], stay.tot[staying]) = hit;
+            (time_out[kept], x[kept], y[kept], tot[kept]) = hit;
+            (to.0[staying], to.1[staying], to.2[staying], to.3[staying]) = hit;
             kept += usize::from(hit.0 < time);
             staying += usize::from(hit.0 >= time);
         }

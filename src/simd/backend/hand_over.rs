@@ -1,0 +1,35 @@
+//! [`copy_to_hand_over`]: copies what another core will read.
+
+use bytemuck::Pod;
+
+/// Copies values into memory that another core has read and will read again; nobody here reads it.
+///
+/// A core that writes to a line of memory first fetches it and takes it away from all others, which takes several times as long
+/// where another has it, most between distant cores. Written past the caches nothing is fetched.
+///
+/// # Panics
+/// When the slices differ in length.
+pub fn copy_to_hand_over<T: Pod>(from: &[T], to: &mut [T]) {
+    assert_eq!(from.len(), to.len(), "as many values on both sides");
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_sfence, _mm_stream_si128};
+        let (from, to): (&[u8], &mut [u8]) = (bytemuck::cast_slice(from), bytemuck::cast_slice_mut(to));
+        let head = to.as_ptr().align_offset(16).min(to.len());
+        let blocks = (to.len() - head) / 16;
+        let tail = head + 16 * blocks;
+        to[..head].copy_from_slice(&from[..head]);
+        to[tail..].copy_from_slice(&from[tail..]);
+        for start in (head..tail).step_by(16) {
+            let (from, to) = (&from[start..start + 16], &mut to[start..start + 16]);
+            // SAFETY: both are 16 bytes, the second at a multiple of 16; every x86-64 has these instructions.
+            unsafe {
+                _mm_stream_si128(to.as_mut_ptr().cast::<__m128i>(), _mm_loadu_si128(from.as_ptr().cast()))
+            };
+        }
+        // SAFETY: every x86-64 has it. Such stores come in any order, so whoever is told of them later must find them done.
+        unsafe { _mm_sfence() };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    to.copy_from_slice(from);
+}
