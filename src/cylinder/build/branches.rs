@@ -11,69 +11,53 @@ pub(super) struct Branches {
     pub lane: Column<u32>,
     pub hit: Column<u32>,
     pub chi2: Column<f32>,
-    /// Branches of each candidate, side by side: numbers in the columns above.
-    of_lane: Column<u32>,
-    /// How many there are of each candidate, and how many there may be.
-    count: Column<u32>,
-    max: u32,
+    /// Branches that their candidate had no room for.
+    pub lost: u64,
 }
 
 impl Branches {
-    /// Removes everything and reserves memory for so many candidates of at most `max` branches each.
-    pub fn start(&mut self, candidates: usize, max: u32) {
+    /// Removes everything.
+    pub fn start(&mut self) {
         self.lane.clear();
         self.hit.clear();
         self.chi2.clear();
-        self.max = max;
-        self.of_lane.set_len(candidates * max as usize);
-        self.count.set_len(candidates);
-        self.count.fill(0);
-    }
-
-    /// Shows each branch, as candidate, number among those of the candidate and chi2, in the order in which they were found; how
-    /// many a candidate has no room for.
-    #[inline(always)]
-    pub fn visit(&mut self, mut branch: impl FnMut(u32, u32, f32)) -> u64 {
-        let mut lost = 0;
-        for (number, (&lane, &chi2)) in self.lane.iter().zip(self.chi2.iter()).enumerate() {
-            let order = self.count[lane as usize];
-            if order == self.max {
-                lost += 1;
-                continue;
-            }
-            self.count[lane as usize] = order + 1;
-            self.of_lane[(lane * self.max + order) as usize] = number as u32;
-            branch(lane, order, chi2);
-        }
-        lost
-    }
-
-    /// The number of a candidate's branch in the columns.
-    #[inline(always)]
-    pub fn number(&self, lane: u32, order: u32) -> usize {
-        self.of_lane[(lane * self.max + order) as usize] as usize
+        self.lost = 0;
     }
 }
 
 /// Notes what a search finds for the candidates of one gang.
 pub(super) struct Note<'a, G: Gang> {
-    pub to: &'a mut Branches,
+    to: &'a mut Branches,
     /// The candidates.
-    pub lane: U32<G>,
+    lane: U32<G>,
     /// Their chi2 so far.
-    pub chi2: F32<G>,
+    chi2: F32<G>,
+    /// How many branches each may still have.
+    room: U32<G>,
+}
+
+impl<'a, G: Gang> Note<'a, G> {
+    /// For candidates with so much chi2 so far, of at most `max` branches each.
+    #[inline(always)]
+    pub fn new(to: &'a mut Branches, lane: U32<G>, chi2: F32<G>, max: u32) -> Self {
+        Self { to, lane, chi2, room: U32::splat(lane.g, max) }
+    }
 }
 
 impl<G: Gang> Visit<G> for Note<'_, G> {
     #[inline(always)]
-    fn visit(&mut self, _: G, hit: U32<G>, chi2: F32<G>, found: Mask<G>) {
+    fn visit(&mut self, g: G, hit: U32<G>, chi2: F32<G>, found: Mask<G>) {
+        let (zero, one) = (U32::splat(g, 0), U32::splat(g, 1));
+        let fits = found & zero.lt(self.room);
+        self.to.lost += (found.count() - fits.count()) as u64;
+        self.room = self.room - fits.select_u(one, zero);
         let at = self.to.lane.len();
         self.to.lane.reserve_total(at + G::LANES);
         self.to.hit.reserve_total(at + G::LANES);
         self.to.chi2.reserve_total(at + G::LANES);
-        let count = self.lane.store_packed(&mut self.to.lane.padded_mut()[at..], found);
-        hit.store_packed(&mut self.to.hit.padded_mut()[at..], found);
-        (self.chi2 + chi2).store_packed(&mut self.to.chi2.padded_mut()[at..], found);
+        let count = self.lane.store_packed(&mut self.to.lane.padded_mut()[at..], fits);
+        hit.store_packed(&mut self.to.hit.padded_mut()[at..], fits);
+        (self.chi2 + chi2).store_packed(&mut self.to.chi2.padded_mut()[at..], fits);
         self.to.lane.set_len(at + count);
         self.to.hit.set_len(at + count);
         self.to.chi2.set_len(at + count);
@@ -86,35 +70,38 @@ impl<G: Gang> Visit<G> for Note<'_, G> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Key(u64);
 
-/// Behind all numbers of a candidate's branches: windows give fewer hits (`CylinderConfig::validate`).
-const NO_ORDER: u64 = 0xff;
+/// Bits of a branch's number: 64 seeds of 32 candidates have at most 64 hits each in their windows
+/// (`CylinderConfig::validate`).
+pub(super) const BRANCH_BITS: u32 = 18;
+/// The number of the branch without a hit.
+pub(super) const NO_BRANCH: u32 = (1 << BRANCH_BITS) - 1;
+/// Bits of a candidate's place among those of its seed.
+const RANK_BITS: u32 = 6;
 
 impl Key {
     /// Worse than any branch.
-    const LAST: u64 = u64::MAX;
+    pub const LAST: Self = Self(u64::MAX);
 
-    /// `candidate` is its place among those of the seed, best first; `order` that of the branch among those of the candidate.
+    /// `rank` is the candidate's place among those of the seed, best first; `branch` the number of the branch.
     #[inline(always)]
-    pub fn new(missed: u32, chi2: f32, penalty: f32, candidate: u32, order: Option<u32>) -> Self {
+    pub fn new(missed: u32, chi2: f32, penalty: f32, rank: u32, branch: u32) -> Self {
         let (first, cost) =
             if penalty > 0.0 { (0, penalty.mul_add(missed as f32, chi2)) } else { (missed, chi2) };
-        let order = order.map_or(NO_ORDER, u64::from);
         // A sum of squares: its bits are in its order.
-        let cost = u64::from(first) << 48 | u64::from(cost.to_bits()) << 16;
-        Self(cost | u64::from(candidate) << 8 | order)
+        let cost = u64::from(first) << 32 | u64::from(cost.to_bits());
+        Self((cost << RANK_BITS | u64::from(rank)) << BRANCH_BITS | u64::from(branch))
     }
 
-    /// The candidate.
+    /// The candidate, by its place among those of the seed.
     #[inline(always)]
     pub fn candidate(self) -> usize {
-        (self.0 >> 8 & 0xff) as usize
+        (self.0 >> BRANCH_BITS) as usize & ((1 << RANK_BITS) - 1)
     }
 
-    /// The branch of it, unless it is the one without a hit.
+    /// The branch of it, or [`NO_BRANCH`].
     #[inline(always)]
-    pub fn order(self) -> Option<u32> {
-        let order = self.0 & NO_ORDER;
-        (order != NO_ORDER).then_some(order as u32)
+    pub fn branch(self) -> u32 {
+        self.0 as u32 & NO_BRANCH
     }
 }
 
@@ -130,7 +117,7 @@ impl Best {
     pub fn start(&mut self, seeds: usize, max: usize) {
         self.max = max;
         self.keys.set_len(seeds * max);
-        self.keys.fill(Key::LAST);
+        self.keys.fill(Key::LAST.0);
     }
 
     /// Offers a branch. Where it comes to stand is not predictable, so that each place is written.
@@ -148,9 +135,9 @@ impl Best {
         }
     }
 
-    /// Those of a seed.
+    /// Those of a seed, and [`Key::LAST`] in the places that are left.
+    #[inline(always)]
     pub fn of(&self, seed: usize) -> impl Iterator<Item = Key> {
-        let keys = self.keys[seed * self.max..][..self.max].iter();
-        keys.take_while(|key| **key != Key::LAST).map(|key| Key(*key))
+        self.keys[seed * self.max..][..self.max].iter().map(|key| Key(*key))
     }
 }

@@ -9,7 +9,7 @@
 //! gathered. The standard builder makes a full copy of the state for every branch, with the hit taken in, and again
 //! for every survivor. Both do the same arithmetic on the same numbers.
 
-use super::branches::{Best, Branches, Key, Note};
+use super::branches::{BRANCH_BITS, Best, Branches, Key, NO_BRANCH, Note};
 use super::search::{Windows, search};
 use super::states::States;
 use super::{CHUNK, Inputs, Seeded, take_hit};
@@ -18,31 +18,19 @@ use crate::cylinder::geometry::{RADII, SEED_LAYERS};
 use crate::cylinder::index::Index;
 use crate::event::{CYLINDER_LAYERS, Column, NO_HIT, StageCounter};
 use crate::kalman::{CURVATURE_PER_TESLA, scatter, to_radius, within_turn};
+use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
-use crate::simd::{Gang, inlined};
-use bytemuck::{Pod, Zeroable};
 use std::ops::Range;
 
 /// A candidate with too many holes: it is kept and not followed.
 const STOPPED: u32 = u32::MAX - 1;
+/// In place of a branch: the candidate has stopped and stays as it is.
+const STAYS: u32 = NO_BRANCH - 1;
 
-/// A candidate after one layer.
-#[derive(Debug, Clone, Copy, Default, Pod, Zeroable)]
-#[repr(C)]
-struct Candidate {
-    /// The candidate before this layer.
-    parent: u32,
-    /// What it took here: a position in the sorted index, [`NO_HIT`], or [`STOPPED`].
-    hit: u32,
-    /// Layers without a hit so far.
-    holes: u32,
-    /// Layers missed, stopped ones counted.
-    missed: u32,
-    chi2: f32,
-    /// Where its state is: a lane of the layer's states.
-    state: u32,
-    /// The seed, a number in the chunk.
-    seed: u32,
+/// A candidate of the layer before, with its branch, as one number.
+#[inline(always)]
+fn picked_of(candidate: usize, branch: u32) -> u32 {
+    (candidate as u32) << BRANCH_BITS | branch
 }
 
 /// The candidates after one layer, seed by seed; of a seed those that were followed to this layer come best first.
@@ -50,12 +38,40 @@ struct Candidate {
 struct Candidates {
     /// First candidate of each seed, and the end.
     start: Column<u32>,
-    all: Column<Candidate>,
+    /// The candidate before this layer.
+    parent: Column<u32>,
+    /// What it took here: a position in the sorted index, [`NO_HIT`], or [`STOPPED`].
+    hit: Column<u32>,
+    /// Layers without a hit so far.
+    holes: Column<u32>,
+    /// Layers missed, stopped ones counted.
+    missed: Column<u32>,
+    chi2: Column<f32>,
+    /// Where its state is: a lane of the layer's states.
+    state: Column<u32>,
+    /// The seed, a number in the chunk, and its place among the candidates of the seed.
+    seed: Column<u32>,
+    rank: Column<u32>,
 }
 
 impl Candidates {
+    #[inline(always)]
     fn of(&self, seed: usize) -> Range<usize> {
         self.start[seed] as usize..self.start[seed + 1] as usize
+    }
+
+    #[inline(always)]
+    fn len(&self) -> usize {
+        self.hit.len()
+    }
+
+    /// Sets the number of candidates; what new ones are is arbitrary.
+    fn set_len(&mut self, len: usize) {
+        let Self { start: _, parent, hit, holes, missed, chi2, state, seed, rank } = self;
+        for column in [parent, hit, holes, missed, state, seed, rank] {
+            column.set_len(len);
+        }
+        chi2.set_len(len);
     }
 }
 
@@ -70,11 +86,16 @@ pub(super) struct Combinatorial {
     copies: States,
     branches: Branches,
     best: Best,
-    /// The candidates that are followed: their number, where their state is, the hit to take in, their chi2.
-    live: Column<u32>,
+    /// The candidates that are followed: where their state is, the hit to take in, their chi2, and what else their branches are
+    /// compared by.
     from: Column<u32>,
     hit: Column<u32>,
     chi2: Column<f32>,
+    seed: Column<u32>,
+    rank: Column<u32>,
+    missed: Column<u32>,
+    /// The branches that become candidates, seed by seed.
+    picked: Column<u32>,
     /// The lane of each candidate that is followed.
     lane_of: Column<u32>,
 }
@@ -101,13 +122,15 @@ impl Combinatorial {
             let chunk = &seeded.order[first..range.end.min(first + CHUNK)];
             self.start(seeded, chunk);
             for layer in SEED_LAYERS..CYLINDER_LAYERS {
-                self.list_live(layer - SEED_LAYERS);
+                self.list_live(g, layer - SEED_LAYERS);
                 self.follow(g, from, layer, counter);
                 if standard {
                     self.copy_branches(g, config, index, layer);
                 }
-                lost += self.compare(config, layer - SEED_LAYERS, chunk.len());
-                self.select(config, layer - SEED_LAYERS, chunk.len());
+                lost += self.branches.lost;
+                self.compare(config, chunk.len());
+                self.pick(config, layer - SEED_LAYERS, chunk.len());
+                self.select(g, config, layer - SEED_LAYERS);
                 if standard {
                     self.copy_survivors(g, config, layer);
                 }
@@ -121,41 +144,51 @@ impl Combinatorial {
     /// One candidate a seed.
     fn start(&mut self, seeded: &Seeded, chunk: &[u32]) {
         let candidates = &mut self.layers[0];
-        candidates.start.clear();
-        candidates.all.clear();
+        candidates.start.set_len(chunk.len() + 1);
+        candidates.set_len(chunk.len());
         for (lane, &seed) in chunk.iter().enumerate() {
-            candidates.start.push(lane as u32);
+            candidates.start[lane] = lane as u32;
             let good = seeded.good[seed as usize] > 0;
-            let hit = if good { NO_HIT } else { STOPPED };
-            candidates.all.push(Candidate { hit, state: seed, seed: lane as u32, ..Candidate::default() });
+            candidates.hit[lane] = if good { NO_HIT } else { STOPPED };
+            (candidates.state[lane], candidates.seed[lane]) = (seed, lane as u32);
         }
-        candidates.start.push(chunk.len() as u32);
+        candidates.start[chunk.len()] = chunk.len() as u32;
+        let Candidates { parent, holes, missed, rank, .. } = candidates;
+        [parent, holes, missed, rank].into_iter().for_each(|column| column.fill(0));
+        candidates.chi2.fill(0.0);
     }
 
     /// The candidates that are followed, back to back.
-    fn list_live(&mut self, step: usize) {
-        let candidates = &self.layers[step].all;
+    #[cfg_attr(not(feature = "small-kernels"), inline(always))]
+    #[cfg_attr(feature = "small-kernels", inline(never))]
+    fn list_live<G: Gang>(&mut self, g: G, step: usize) {
+        let candidates = &self.layers[step];
         let count = candidates.len();
-        for column in [&mut self.live, &mut self.from, &mut self.hit, &mut self.lane_of] {
-            column.set_len(count);
-        }
-        self.chi2.set_len(count);
-        let lane_of = &mut self.lane_of[..count];
-        let (numbers, from) = (&mut self.live[..count], &mut self.from[..count]);
-        let (hits, chi2) = (&mut self.hit[..count], &mut self.chi2[..count]);
+        let Self { from, hit, chi2, seed, rank, missed, lane_of, .. } = self;
+        let Candidates { hit: hits, state, seed: seeds, rank: ranks, missed: all_missed, .. } = candidates;
+        let columns = [(from, state), (hit, hits), (seed, seeds), (rank, ranks), (missed, all_missed)];
+        let mut columns = columns.map(|(to, all)| {
+            to.set_len(count);
+            (to, all)
+        });
+        chi2.set_len(count);
+        lane_of.set_len(count);
+        let (zero, one) = (U32::splat(g, 0), U32::splat(g, 1));
         let mut live = 0;
-        for (i, candidate) in candidates.iter().enumerate() {
-            numbers[live] = i as u32;
-            from[live] = candidate.state;
-            hits[live] = candidate.hit;
-            chi2[live] = candidate.chi2;
-            lane_of[i] = live as u32;
-            live += usize::from(candidate.hit != STOPPED);
+        for at in (0..count).step_by(G::LANES) {
+            let is_stopped = U32::load(g, &hits.padded()[at..]).eq(U32::splat(g, STOPPED));
+            let is_live = Mask::first(g, count - at) & !is_stopped;
+            let live_here = is_live.select_u(one, zero);
+            let lane = live_here.prefix_sum().0 - live_here + U32::splat(g, live as u32);
+            lane.store(&mut lane_of.padded_mut()[at..]);
+            for (to, all) in &mut columns {
+                U32::load(g, &all.padded()[at..]).store_packed(&mut to.padded_mut()[live..], is_live);
+            }
+            let all_chi2 = F32::load(g, &candidates.chi2.padded()[at..]);
+            live += all_chi2.store_packed(&mut chi2.padded_mut()[live..], is_live);
         }
-        for column in [&mut self.live, &mut self.from, &mut self.hit] {
-            column.set_len(live);
-        }
-        self.chi2.set_len(live);
+        columns.into_iter().for_each(|(to, _)| to.set_len(live));
+        chi2.set_len(live);
     }
 
     /// Takes in, carries on, searches: all candidates through the lanes.
@@ -172,9 +205,9 @@ impl Combinatorial {
         let is_first = layer == SEED_LAYERS;
         let windows = Windows { config: &config.build, layer: index.layer(layer) };
         let [before, now] = &mut self.states;
-        self.branches.start(self.live.len(), config.build.hits_in_window);
-        for at in (0..self.live.len()).step_by(G::LANES) {
-            let mut lanes = Mask::first(g, self.live.len() - at);
+        self.branches.start();
+        for at in (0..self.from.len()).step_by(G::LANES) {
+            let mut lanes = Mask::first(g, self.from.len() - at);
             let from = U32::load(g, &self.from.padded()[at..]);
             // Seeds come on the first radius.
             let (source, radius) =
@@ -190,7 +223,7 @@ impl Combinatorial {
             now.store(&state, at);
             let lane = U32::iota(g) + U32::splat(g, at as u32);
             let chi2 = F32::load(g, &self.chi2.padded()[at..]);
-            let mut note = Note { to: &mut self.branches, lane, chi2 };
+            let mut note = Note::new(&mut self.branches, lane, chi2, config.build.hits_in_window);
             search(g, &windows, &state, lanes, &mut note, counter);
         }
     }
@@ -211,17 +244,16 @@ impl Combinatorial {
     /// The standard builder's copies: the state of each survivor, from its branch or, without a hit, its parent.
     #[inline(always)]
     fn copy_survivors<G: Gang>(&mut self, g: G, config: &CylinderConfig, layer: usize) {
-        let candidates = &mut self.layers[layer - SEED_LAYERS + 1].all;
+        let candidates = &mut self.layers[layer - SEED_LAYERS + 1];
         let count = candidates.len();
         // What was live before this layer is written down in the candidates by now.
-        let live = self.live.len() as u32;
+        let live = self.from.len() as u32;
         let (sources, hits) = (&mut self.from, &mut self.hit);
         sources.set_len(count);
         hits.set_len(count);
-        for (lane, candidate) in candidates.iter_mut().enumerate() {
-            (sources[lane], hits[lane]) = (candidate.state, candidate.hit);
-            candidate.state = lane as u32;
-        }
+        sources.copy_from_slice(&candidates.state);
+        hits.copy_from_slice(&candidates.hit);
+        candidates.state.iter_mut().zip(0..).for_each(|(state, lane)| *state = lane);
         let [to, from] = &mut self.states;
         for at in (0..count).step_by(G::LANES) {
             let source = U32::load(g, &sources.padded()[at..]);
@@ -245,71 +277,93 @@ impl Combinatorial {
         self.states.swap(0, 1);
     }
 
-    /// Finds the best branches of each seed; returns how many more branches than a window may give there were.
-    fn compare(&mut self, config: &CylinderConfig, step: usize, seeds: usize) -> u64 {
+    /// Finds the best branches of each seed. Not inlined: of these min and max of 64 bits the compiler makes vectors for AVX2 that take
+    /// three times as long.
+    #[inline(never)]
+    fn compare(&mut self, config: &CylinderConfig, seeds: usize) {
         let (build, penalty) = (&config.build, config.build.hole_penalty);
-        let Candidates { start, all } = &self.layers[step];
-        let live = &self.live[..];
-        self.best.start(seeds, build.candidates as usize);
-        let lost = self.branches.visit(inlined!(|lane, order, chi2| {
-            let number = live[lane as usize];
-            let Candidate { missed, seed, .. } = all[number as usize];
-            let rank = number - start[seed as usize];
-            self.best.offer(seed, Key::new(missed, chi2, penalty, rank, Some(order)));
-        }));
-        for &number in live {
-            let Candidate { missed, chi2, seed, .. } = all[number as usize];
-            let rank = number - start[seed as usize];
-            self.best.offer(seed, Key::new(missed + 1, chi2, penalty, rank, None));
+        let Self { best, branches, chi2, seed, rank, missed, .. } = self;
+        best.start(seeds, build.candidates as usize);
+        let branches = branches.lane.iter().zip(branches.chi2.iter());
+        for (number, (&lane, &chi2)) in (0..).zip(branches) {
+            let lane = lane as usize;
+            best.offer(seed[lane], Key::new(missed[lane], chi2, penalty, rank[lane], number));
         }
-        lost
+        for ((&seed, &rank), (&missed, &chi2)) in
+            seed.iter().zip(rank.iter()).zip(missed.iter().zip(chi2.iter()))
+        {
+            best.offer(seed, Key::new(missed + 1, chi2, penalty, rank, NO_BRANCH));
+        }
     }
 
-    /// The best branches of each seed become the candidates of the next layer.
-    fn select(&mut self, config: &CylinderConfig, step: usize, seeds: usize) {
-        let (build, standard) = (&config.build, config.builder == Builder::Standard);
-        let max = build.candidates as usize;
-        let lanes = self.live.len();
+    /// Lists the best branches of each seed, and behind them, as far as there is room, its candidates that stopped earlier.
+    #[inline(never)]
+    fn pick(&mut self, config: &CylinderConfig, step: usize, seeds: usize) {
+        let max = config.build.candidates as usize;
+        let has_stopped = self.from.len() < self.layers[step].len();
         let (before, after) = self.layers.split_at_mut(step + 1);
         let (before, after) = (&before[step], &mut after[0]);
-        let candidates = &before.all[..];
         after.start.set_len(seeds + 1);
-        after.all.set_len(seeds * max);
-        let (hits, all_chi2) = (&self.branches.hit[..], &self.branches.chi2[..]);
+        // Of each seed all places are written, and the next ones begin where the last branch is.
+        after.set_len((seeds + 1) * max);
+        self.picked.set_len((seeds + 1) * max);
         let mut count = 0;
         for seed in 0..seeds {
-            let first = count;
-            after.start[seed] = first as u32;
-            let range = before.of(seed);
-            for key in self.best.of(seed) {
-                let parent = range.start + key.candidate();
-                let lane = self.lane_of[parent];
-                let from = candidates[parent];
-                let holes = from.holes;
-                let without = if holes < build.holes { NO_HIT } else { STOPPED };
-                let next = Candidate { parent: parent as u32, state: lane, ..from };
-                after.all[count] = match key.order() {
-                    Some(order) => {
-                        let branch = self.branches.number(lane, order);
-                        let state = if standard { (lanes + branch) as u32 } else { lane };
-                        Candidate { hit: hits[branch], chi2: all_chi2[branch], state, ..next }
-                    }
-                    None => Candidate { hit: without, holes: holes + 1, missed: from.missed + 1, ..next },
-                };
-                count += 1;
+            after.start[seed] = count as u32;
+            let (range, places) = (before.of(seed), count..count + max);
+            let to = self.picked[places.clone()].iter_mut().zip(&mut after.seed[places.clone()]);
+            let to = to.zip(&mut after.rank[places]);
+            let mut picked = 0;
+            for ((key, rank), ((pick, seed_of), rank_of)) in self.best.of(seed).zip(0..).zip(to) {
+                *pick = picked_of(range.start + key.candidate(), key.branch());
+                (*seed_of, *rank_of) = (seed as u32, rank);
+                picked += usize::from(key != Key::LAST);
             }
-            // Candidates that stopped earlier fill what is left of the list.
-            let room = max - (count - first);
-            let is_stopped = |number: &usize| candidates[*number].hit == STOPPED;
-            for stopped in range.filter(is_stopped).take(room) {
-                let Candidate { missed, .. } = candidates[stopped];
-                let (parent, missed) = (stopped as u32, missed + 1);
-                after.all[count] = Candidate { parent, missed, state: 0, ..candidates[stopped] };
-                count += 1;
+            count += picked;
+            if has_stopped {
+                let is_stopped = |number: &usize| before.hit[*number] == STOPPED;
+                for stopped in range.filter(is_stopped).take(max - picked) {
+                    self.picked[count] = picked_of(stopped, STAYS);
+                    (after.seed[count], after.rank[count]) = (seed as u32, picked as u32);
+                    (count, picked) = (count + 1, picked + 1);
+                }
             }
         }
         after.start[seeds] = count as u32;
-        after.all.set_len(count);
+        after.set_len(count);
+    }
+
+    /// The branches that were picked become the candidates of the next layer.
+    #[cfg_attr(not(feature = "small-kernels"), inline(always))]
+    #[cfg_attr(feature = "small-kernels", inline(never))]
+    fn select<G: Gang>(&mut self, g: G, config: &CylinderConfig, step: usize) {
+        let standard = config.builder == Builder::Standard;
+        let (before, after) = self.layers.split_at_mut(step + 1);
+        let (before, after) = (&before[step], &mut after[0]);
+        let (zero, one) = (U32::splat(g, 0), U32::splat(g, 1));
+        let lanes = U32::splat(g, self.from.len() as u32);
+        let (max_holes, stopped) = (U32::splat(g, config.build.holes), U32::splat(g, STOPPED));
+        for at in (0..after.len()).step_by(G::LANES) {
+            let picked = U32::load(g, &self.picked.padded()[at..]);
+            let parent = picked.shr::<BRANCH_BITS>();
+            let branch = picked & U32::splat(g, NO_BRANCH);
+            let (stays, has_hit) = (branch.eq(U32::splat(g, STAYS)), branch.lt(U32::splat(g, STAYS)));
+            let holes = U32::gather(&before.holes, parent);
+            let without =
+                stays.select_u(stopped, holes.lt(max_holes).select_u(U32::splat(g, NO_HIT), stopped));
+            let hit = has_hit.select_u(U32::gather(&self.branches.hit, branch), without);
+            let chi2 = F32::gather(&before.chi2, parent);
+            let chi2 = has_hit.select_f(F32::gather(&self.branches.chi2, branch), chi2);
+            let missed = U32::gather(&before.missed, parent) + has_hit.select_u(zero, one);
+            let lane = stays.select_u(zero, U32::gather(&self.lane_of, parent));
+            let state = if standard { has_hit.select_u(lanes + branch, lane) } else { lane };
+            parent.store(&mut after.parent.padded_mut()[at..]);
+            hit.store(&mut after.hit.padded_mut()[at..]);
+            (holes + (has_hit | stays).select_u(zero, one)).store(&mut after.holes.padded_mut()[at..]);
+            missed.store(&mut after.missed.padded_mut()[at..]);
+            chi2.store(&mut after.chi2.padded_mut()[at..]);
+            state.store(&mut after.state.padded_mut()[at..]);
+        }
     }
 
     /// The hits of each seed's best candidate.
@@ -325,14 +379,14 @@ impl Combinatorial {
         for (lane, &seed) in chunk.iter().enumerate() {
             let range = last.of(lane);
             let key = |number: &usize| {
-                let Candidate { missed, chi2, .. } = last.all[*number];
-                Key::new(missed, chi2, penalty, (number - range.start) as u32, None)
+                let (missed, chi2) = (last.missed[*number], last.chi2[*number]);
+                Key::new(missed, chi2, penalty, (number - range.start) as u32, NO_BRANCH)
             };
             let mut candidate = range.clone().min_by_key(key).unwrap_or(range.start);
             for step in (1..=steps).rev() {
-                let Candidate { hit, parent, .. } = self.layers[step].all[candidate];
+                let hit = self.layers[step].hit[candidate];
                 out[SEED_LAYERS + step - 1][seed as usize] = if hit == STOPPED { NO_HIT } else { hit };
-                candidate = parent as usize;
+                candidate = self.layers[step].parent[candidate] as usize;
             }
         }
     }
