@@ -30,6 +30,29 @@ fn a_device_is_compared_with_the_cpu() {
     }
 }
 
+/// One table has the stages of one side and the kernels of the other, and copies apart.
+#[test]
+fn a_comparison_tells_stages_and_kernels_of_both_sides() {
+    let args = ["compare", "sim:velo,events=12,seed=4", "--left", "cpu", "--right", "emulated,threads=1"];
+    let report = json(&args);
+    let parts = |side: &str| report[side]["parts"].as_array().map(Vec::len);
+    assert_eq!((&report["equal"], parts("right")), (&true.into(), Some(11)));
+    assert!(
+        report["left"]["parts"].as_array().is_some_and(|all| all.iter().any(|part| part["name"] == "find")),
+        "{report}"
+    );
+    let ns = |side: &str| report[side]["wall_ns_per_event"].as_f64().expect("a time");
+    let kernels: f64 = report["right"]["parts"]
+        .as_array()
+        .expect("kernels")
+        .iter()
+        .map(|part| part["ns_per_event"].as_f64().expect("a time"))
+        .sum();
+    assert!(ns("left") > 0.0 && kernels > 0.0 && ns("right") >= kernels, "{report}");
+    let text = String::from_utf8(peloton(&args).stdout).expect("text");
+    assert!(text.contains("copies and waiting") && text.contains("wall clock"), "{text}");
+}
+
 #[test]
 fn throughput_tells_the_kernels_apart_and_scans() {
     let input = "sim:velo,events=20,seed=4";

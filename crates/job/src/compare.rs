@@ -6,14 +6,15 @@ use crate::source::warn_of_problems;
 use crate::stream::{Chunk, stream};
 use crate::summary::object;
 use crate::system::{Runs, explain, open, preset_name};
+use crate::throughput::KernelTime;
 use crate::totals::Totals;
 use crate::{Host, Request, SequenceName, System};
 use peloton::engine::{Batch, Machine, Sliced};
-use peloton::event::{Hasher, Hashes, Results, difference};
+use peloton::event::{Counters, Hasher, Hashes, Results, difference};
 use peloton::{Error, Result};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// What a comparison found.
 #[derive(Debug, Clone, Serialize)]
@@ -61,6 +62,14 @@ pub struct Side {
     pub threads: usize,
     /// What one of them takes at once.
     pub slice: usize,
+    /// Wall clock from input in memory to results in memory, ns per event. Every event is worked on once, memory that
+    /// grows included: `throughput` measures.
+    pub wall_ns_per_event: f64,
+    /// Whether it is a device.
+    #[serde(skip)]
+    pub is_device: bool,
+    /// Time by stage, summed over threads; on a device by kernel.
+    pub parts: Vec<KernelTime>,
     /// Hashes of the results.
     #[serde(flatten)]
     pub hashes: Hashes,
@@ -105,8 +114,9 @@ fn on_system<S: System>(request: &Request, sides: [&str; 2], host: Host<'_>) -> 
     let context = &opened.context;
     let work = |chunk: &mut Chunk<S::Batch, [Sliced<S::Results>; 2]>| {
         for ((runs, results), totals) in runs.iter_mut().zip(&mut chunk.result).zip(&mut totals) {
+            let start = Instant::now();
             let counters = runs.run(&chunk.batch, results)?;
-            totals.add(&counters, Duration::ZERO, &chunk.batch, results);
+            totals.add(&counters, start.elapsed(), &chunk.batch, results);
             explain::<S>(totals, context, &chunk.batch, &chunk.beside.ids);
             if request.strict {
                 all_ok(&chunk.batch, results)?;
@@ -121,6 +131,12 @@ fn on_system<S: System>(request: &Request, sides: [&str; 2], host: Host<'_>) -> 
     warn_of_problems(&*opened.source, host);
     done?;
     let mut compared = found.report(&sides, &machines, host);
+    for ((side, runs), totals) in
+        [&mut compared.left, &mut compared.right].into_iter().zip(&mut runs).zip(&totals)
+    {
+        side.wall_ns_per_event = totals.time.as_nanos() as f64 / totals.events.max(1) as f64;
+        side.parts = KernelTime::all(&parts::<S>(runs, &totals.counters), totals.events);
+    }
     if let Some(words) = totals[0].bad_events() {
         host.warn(&words);
     }
@@ -131,6 +147,14 @@ fn on_system<S: System>(request: &Request, sides: [&str; 2], host: Host<'_>) -> 
         compared.facts = object(&json!({ "hits": totals[0].hits, "clusters": clusters }));
     }
     Ok(compared)
+}
+
+/// What took how long, ns: kernels of a device, else stages.
+fn parts<S: System>(runs: &mut Runs<S>, counters: &Counters) -> Vec<(&'static str, u64)> {
+    if runs.machine().device.is_some() {
+        return runs.take_kernel_times();
+    }
+    S::STAGES.iter().zip(&counters.stages).map(|(stage, counter)| (stage.name, counter.ns)).collect()
 }
 
 /// The request with `KEY=VALUE,...` in place of what it says.
@@ -224,6 +248,9 @@ impl<S: System> Found<S> {
             gang: machines[i].gang,
             threads: machines[i].threads,
             slice: machines[i].slice,
+            wall_ns_per_event: 0.0,
+            is_device: machines[i].device.is_some(),
+            parts: Vec::new(),
             hashes: self.hashers[i].finish(),
         };
         let (left, right) = (side(0), side(1));

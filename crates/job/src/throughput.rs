@@ -41,7 +41,7 @@ pub struct Throughput {
     pub facts: Map<String, Value>,
 }
 
-/// Time of one kernel on a device.
+/// Time of one kernel on a device, or of one stage.
 #[derive(Debug, Clone, Serialize)]
 pub struct KernelTime {
     /// Name of the kernel.
@@ -50,6 +50,19 @@ pub struct KernelTime {
     pub ns_per_event: f64,
     /// Share of all kernels' time, 0..1.
     pub share: f64,
+}
+
+impl KernelTime {
+    /// From times in ns that are sums over so many events.
+    pub(crate) fn all(times: &[(&'static str, u64)], events: u64) -> Vec<Self> {
+        let all: u64 = times.iter().map(|(_, ns)| ns).sum();
+        let one = |&(name, ns): &(&'static str, u64)| Self {
+            name,
+            ns_per_event: ns as f64 / events.max(1) as f64,
+            share: ns as f64 / all.max(1) as f64,
+        };
+        times.iter().map(one).collect()
+    }
 }
 
 /// The rate with other slices and threads.
@@ -147,12 +160,6 @@ impl<S: System> Loaded<S> {
         summary.add_source(&*opened.source, request.strict)?;
         summary.judge(totals, request, host);
         let (seconds, best) = (totals.time.as_secs_f64(), measured.best_pass.as_secs_f64());
-        let all: u64 = measured.kernels.iter().map(|(_, ns)| ns).sum();
-        let kernel = |&(name, ns): &(&'static str, u64)| KernelTime {
-            name,
-            ns_per_event: ns as f64 / (totals.events * totals.passes).max(1) as f64,
-            share: ns as f64 / all.max(1) as f64,
-        };
         let bytes = S::bank_bytes(&opened.context, batch);
         let facts = S::measured_facts(config, batch, &measured)?;
         (summary.input, summary.input_seconds) = (InputKind::of(request), *input_seconds);
@@ -165,7 +172,7 @@ impl<S: System> Loaded<S> {
             bytes_per_second: bytes.map(|bytes| (bytes * totals.passes) as f64 / seconds),
             device: machine.device.clone(),
             slice: machine.slice,
-            kernels: measured.kernels.iter().map(kernel).collect(),
+            kernels: KernelTime::all(&measured.kernels, totals.events * totals.passes),
             scan: points,
             facts,
             summary,

@@ -100,9 +100,13 @@ fn the_sequence_is_chosen_by_the_input() {
             let chosen = json(&job);
             assert_eq!(chosen["sequence"], sequence, "{command} {input}");
             let named = json(&[&job[..], &["--sequence", sequence]].concat());
-            for key in ["output_hash", "left"] {
-                assert_eq!(chosen[key], named[key], "{command} {input}");
+            // Of a comparison the times differ from run to run.
+            for path in ["/output_hash", "/left/output_hash"] {
+                assert_eq!(chosen.pointer(path), named.pointer(path), "{command} {input}");
             }
+            let hash =
+                if command == "compare" { &named["left"]["output_hash"] } else { &named["output_hash"] };
+            assert!(hash.is_string() || command == "check", "{command} {input}");
             let told = said(&job).2.contains("because the input is for it");
             assert_eq!(told, sequence != "velo", "{command} {input}");
         }

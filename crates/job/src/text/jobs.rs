@@ -83,11 +83,43 @@ pub fn compared(report: &Compared) -> String {
             first.event, first.what
         )),
     }
+    text.push_str(&times([&report.left, &report.right], row));
     text.push_str(&format!("the whole job took {:.2} s\n", report.wall_seconds));
     if report.is_interrupted {
         text.push_str("interrupted: this is what was compared so far\n");
     }
     text
+}
+
+/// Stages and kernels of both sides in one table; what a device needs beside its kernels are copies, waiting and the host's part.
+fn times(sides: [&Side; 2], row: &str) -> String {
+    let cell = |ns: Option<f64>| ns.map_or("-".to_string(), |ns| format!("{ns:.0}"));
+    let mut rows = vec![[format!("ns/{row}"), "left".into(), "right".into()]];
+    let mut names: Vec<&str> = Vec::new();
+    for part in sides.iter().flat_map(|side| &side.parts) {
+        if !names.contains(&part.name) {
+            names.push(part.name);
+        }
+    }
+    let of = |side: &Side, name: &str| {
+        side.parts.iter().find(|part| part.name == name).map(|part| part.ns_per_event)
+    };
+    rows.extend(
+        names.iter().map(|name| [name.to_string(), cell(of(sides[0], name)), cell(of(sides[1], name))]),
+    );
+    let rest = |side: &Side| {
+        let kernels: f64 = side.parts.iter().map(|part| part.ns_per_event).sum();
+        side.is_device.then_some((side.wall_ns_per_event - kernels).max(0.0))
+    };
+    if sides.iter().any(|side| side.is_device) {
+        rows.push(["copies and waiting".into(), cell(rest(sides[0])), cell(rest(sides[1]))]);
+    }
+    rows.push([
+        "wall clock".into(),
+        cell(Some(sides[0].wall_ns_per_event)),
+        cell(Some(sides[1].wall_ns_per_event)),
+    ]);
+    table(&rows)
 }
 
 /// What repeated passes gave.
@@ -102,6 +134,10 @@ pub fn throughput(report: &Throughput) -> String {
         rows.extend(report.kernels.iter().map(|kernel| {
             [kernel.name.into(), format!("{:.0}", kernel.ns_per_event), percent(Some(kernel.share))]
         }));
+        // Of several streams kernels and copies run side by side, and nothing may be left.
+        let kernels: f64 = report.kernels.iter().map(|kernel| kernel.ns_per_event).sum();
+        let all = 1e9 / report.summary.events_per_second;
+        rows.push(["copies and waiting".into(), format!("{:.0}", (all - kernels).max(0.0)), String::new()]);
         text.push('\n');
         text.push_str(&table(&rows));
     }
