@@ -2,13 +2,22 @@
 
 mod common;
 
+use common::geometry::Detector;
+use common::scifi::{hostile_hits, made_up};
 use common::{Sharing, hashes, hashes_on, hostile, samples, velo, velo_at};
 use peloton::cylinder::{
     Builder, CylinderConfig, CylinderFitWorkspace, CylinderInput, CylinderWorkspace, FitForm, SeedSource,
     fit_particles, fit_tracks, reconstruct,
 };
-use peloton::event::{CylinderBatch, CylinderTracks, CylinderTruth, Hasher, Outcome, VeloBatch};
+use peloton::engine::{Engine, Sequence};
+use peloton::event::{
+    CylinderBatch, CylinderTracks, CylinderTruth, Hasher, Outcome, RawBatch, RawEvents, SciFiBatch,
+    SciFiTracks, VeloBatch,
+};
+use peloton::long::LongPreset;
+use peloton::scifi::{SciFiPreset, SciFiWorkspace};
 use peloton::simd::{Isa, Level};
+use peloton::ut::UtPreset;
 use peloton::velo::Preset;
 use peloton_sim::CylinderSim;
 use proptest::test_runner::{Config as ProptestConfig, TestRunner};
@@ -84,6 +93,60 @@ fn cylinder_events() {
             }
         }
     }
+}
+
+/// Panics when a level gives other bits than scalar code; says how many tracks there are.
+fn compare_sequences<S>(raw: &RawBatch, what: &str, on: impl Fn(Level) -> Engine<S>) -> usize
+where
+    S: for<'a> Sequence<Input<'a> = RawEvents<'a>, Batch = RawBatch>,
+{
+    let (expected, tracks) = hashes(&on(Level::new(Isa::Scalar, 1).unwrap()), raw.view());
+    for level in Level::supported() {
+        assert!(hashes(&on(level), raw.view()).0 == expected, "{} {what} on {level}", S::NAME);
+    }
+    tracks
+}
+
+/// From raw banks into the UT, the SciFi, and through all of it. Few events: emulated CPUs run this, too.
+#[test]
+fn events_of_trackers() {
+    let detector = Detector::nominal();
+    let raw = detector.simulated(2, 46).0;
+    for preset in UtPreset::ALL {
+        let tracks = compare_sequences(&raw, preset.name(), |level| detector.velo_ut_engine(level, preset));
+        assert!(tracks > 20, "{preset}: {tracks} tracks");
+    }
+    for preset in LongPreset::ALL {
+        let without =
+            compare_sequences(&raw, preset.name(), |level| Engine::new(detector.long(level, preset)));
+        let with =
+            compare_sequences(&raw, preset.name(), |level| Engine::new(detector.long_ut(level, preset)));
+        assert!(without > 20 && with > 20, "{preset}: {without} and {with} tracks");
+    }
+}
+
+/// Crowds, holes and hits on one another in the SciFi.
+#[test]
+fn hostile_hits_in_the_scifi() {
+    let detector = Detector::nominal();
+    let on = |level: Level, preset: SciFiPreset, hits: &SciFiBatch| {
+        let (mut workspace, mut out) = (SciFiWorkspace::default(), Outcome::<SciFiTracks>::default());
+        detector.scifi(level, preset).find(hits, 0..1, &mut workspace, &mut out);
+        let dropped: Vec<_> = out.counters.dropped().collect();
+        (Hasher::of(&out.results), out.results.tracks(), dropped)
+    };
+    let mut tracks = 0;
+    for (name, hits) in hostile_hits() {
+        let hits = made_up(&hits);
+        for preset in SciFiPreset::ALL {
+            let expected = on(Level::new(Isa::Scalar, 1).unwrap(), preset, &hits);
+            for level in Level::supported() {
+                assert!(on(level, preset, &hits) == expected, "{name}, {preset} on {level}");
+            }
+            tracks += expected.1;
+        }
+    }
+    assert!(tracks > 100, "{tracks} tracks");
 }
 
 #[test]

@@ -5,7 +5,9 @@ mod common;
 use common::geometry::Detector;
 use common::{best_level, data};
 use peloton::Status;
-use peloton::event::{BankKind, Outcome, RawBatch, SciFiBatch, TrueStates, UtBatch, VeloBatch};
+use peloton::engine::Engine;
+use peloton::event::{BankKind, Outcome, RawBatch, Results, SciFiBatch, TrueStates, UtBatch, VeloBatch};
+use peloton::long::LongPreset;
 use peloton::scifi::{self, SciFiScratch};
 use peloton::simd::Level;
 use peloton::ut::{self, UtScratch};
@@ -143,6 +145,22 @@ fn events_have_the_size_of_real_ones() {
         let tolerance = if real > 30.0 { 0.12 } else { 0.4 };
         println!("{name}: {mean:.1} per event, real {real:.1}");
         assert!((mean / real - 1.0).abs() < tolerance, "{name}: {mean} per event, not {real}");
+    }
+}
+
+/// A crossing without collisions is an event that saw nothing, not one without detectors.
+#[test]
+fn events_without_hits_have_banks() {
+    for geometry in geometries() {
+        let (raw, _) = batch(&events("sim:lhcb,events=3,seed=5,pileup=0", &geometry));
+        let ut = decoded_ut(best_level(), &geometry, &raw).results;
+        let scifi = decoded_scifi(best_level(), &geometry, &raw).results;
+        assert_eq!((ut.hits(), scifi.hits()), (0, 0));
+        assert_eq!((&ut.status[..], &scifi.status[..]), (&[Status::Ok; 3][..], &[Status::Ok; 3][..]));
+        let engine = Engine::new(geometry.long_ut(best_level(), LongPreset::Best));
+        let mut out = Outcome::default();
+        engine.try_run(raw.view(), &mut engine.workspace(), &mut out).unwrap();
+        assert_eq!((out.results.tracks(), out.results.statuses()), (0, &[Status::Ok; 3][..]));
     }
 }
 

@@ -14,54 +14,13 @@ use peloton::long::reference::{Parts, UtPart, match_tracks};
 use peloton::long::{
     Bending, Long, LongConfig, LongPreset, LongUt, LongUtInput, LongUtWorkspace, LongWorkspace,
 };
-use peloton::scifi::{SciFi, SciFiConfig, SciFiPreset};
 use peloton::simd::{Isa, Level};
 use peloton::ut::{UtLayout, UtScratch, decode};
-use peloton::velo::{Preset, Velo, VeloBanks, VeloConfig};
-use peloton_io::input::EventNote;
-use peloton_sim::LhcbReader;
 use peloton_truth::{CheckReport, Checker, HitsOf, Measured, Rules, decode_mc};
 use std::path::Path;
 
-fn scifi_preset(preset: LongPreset) -> SciFiPreset {
-    match preset {
-        LongPreset::Best => SciFiPreset::Best,
-        LongPreset::Hlt1 => SciFiPreset::Hlt1,
-    }
-}
-
-fn velo(level: Level, detector: &Detector) -> Velo {
-    let velo = Velo::new(level, VeloConfig::preset(Preset::Best)).unwrap();
-    velo.with_sensors(detector.velo.clone(), VeloBanks::Auto)
-}
-
-fn scifi(level: Level, preset: LongPreset, detector: &Detector) -> SciFi {
-    let config = SciFiConfig::preset(scifi_preset(preset));
-    SciFi::new(level, config, detector.scifi.clone(), detector.polarity).unwrap()
-}
-
-fn long(level: Level, preset: LongPreset, detector: &Detector) -> Long {
-    let (velo, scifi) = (velo(level, detector), scifi(level, preset, detector));
-    Long::new(velo, scifi, LongConfig::preset(preset), Bending::lhcb(detector.polarity)).unwrap()
-}
-
-fn long_ut(level: Level, preset: LongPreset, detector: &Detector) -> LongUt {
-    let (velo, scifi) = (velo(level, detector), scifi(level, preset, detector));
-    let (config, bending) = (LongConfig::preset(preset), Bending::lhcb(detector.polarity));
-    LongUt::new(velo, detector.ut_detector(), scifi, config, bending).unwrap()
-}
-
 fn best_level() -> Level {
     Level::choose(None, None).unwrap()
-}
-
-fn simulated(detector: &Detector, events: u64, seed: u64) -> RawBatch {
-    let spec = format!("sim:lhcb,events={events},seed={seed}").parse().unwrap();
-    let (mut raw, mut notes) = (RawBatch::default(), Vec::<EventNote>::new());
-    LhcbReader::new(spec, 0, None)
-        .read(events as usize, &detector.to_fly_through(), &mut raw, &mut notes)
-        .unwrap();
-    raw
 }
 
 /// Events as far as they are reconstructed before the matching.
@@ -76,9 +35,10 @@ impl Sample {
     fn new(detector: &Detector, preset: LongPreset, raw: &RawBatch) -> Self {
         let (mut velo_tracks, mut ut, mut scifi_tracks) =
             (Outcome::<VeloTracks>::default(), Outcome::<UtBatch>::default(), Outcome::default());
-        let engine = Engine::new(velo(best_level(), detector));
+        let (velo, scifi) = detector.parts_of_long(best_level(), preset);
+        let engine = Engine::new(velo);
         engine.try_run(raw.view(), &mut engine.workspace(), &mut velo_tracks).unwrap();
-        let engine = Engine::new(scifi(best_level(), preset, detector));
+        let engine = Engine::new(scifi);
         engine.try_run(raw.view(), &mut engine.workspace(), &mut scifi_tracks).unwrap();
         decode(best_level(), &detector.ut, raw.view(), 0..raw.len(), &mut UtScratch::default(), &mut ut);
         Self {
@@ -95,10 +55,10 @@ impl Sample {
         let (mut out, all) = (Outcome::default(), 0..velo.events());
         if with_ut {
             let input = LongUtInput { velo, ut, scifi };
-            let long = long_ut(level, preset, detector);
+            let long = detector.long_ut(level, preset);
             long.match_tracks(input, all, &mut LongUtWorkspace::default(), &mut out);
         } else {
-            let long = long(level, preset, detector);
+            let long = detector.long(level, preset);
             long.match_tracks(velo, scifi, all, &mut LongWorkspace::default(), &mut out);
         }
         out
@@ -150,7 +110,7 @@ fn compare_with_reference(detector: &Detector, raw: &RawBatch) -> [usize; 2] {
 #[test]
 fn simulated_tracks_are_matched_as_the_reference_does() {
     let detector = Detector::nominal();
-    let [tracks, ut_hits] = compare_with_reference(&detector, &simulated(&detector, 20, 41));
+    let [tracks, ut_hits] = compare_with_reference(&detector, &detector.simulated(20, 41).0);
     assert!(tracks > 20 * 20 && ut_hits > 3 * tracks, "{tracks} {ut_hits}");
 }
 
@@ -158,7 +118,7 @@ fn simulated_tracks_are_matched_as_the_reference_does() {
 #[test]
 fn hits_in_the_ut_are_seen_to_a_tenth_of_a_millimetre() {
     let (detector, preset) = (Detector::nominal(), LongPreset::Best);
-    let mut sample = Sample::new(&detector, preset, &simulated(&detector, 5, 45));
+    let mut sample = Sample::new(&detector, preset, &detector.simulated(5, 45).0);
     let before = sample.found(best_level(), preset, true).results;
     sample.ut.x.iter_mut().for_each(|x| *x += 0.1);
     let behind = sample.found(best_level(), preset, true).results;
@@ -170,7 +130,7 @@ fn hits_in_the_ut_are_seen_to_a_tenth_of_a_millimetre() {
 fn hostile_hits_in_the_ut_are_taken_as_the_reference_does() {
     let detector = Detector::nominal();
     let preset = LongPreset::Best;
-    let sample = || Sample::new(&detector, preset, &simulated(&detector, 12, 44));
+    let sample = || Sample::new(&detector, preset, &detector.simulated(12, 44).0);
     let crowds: [fn(&mut UtBatch, usize); 3] = [
         |ut, hit| ut.x[hit] = 30.0,
         |ut, hit| ut.x[hit] *= 0.1,
@@ -222,20 +182,20 @@ where
 #[test]
 fn levels_threads_and_slices_change_nothing() {
     let detector = Detector::nominal();
-    let raw = simulated(&detector, 30, 42);
+    let raw = detector.simulated(30, 42).0;
     for preset in LongPreset::ALL {
-        compare_everywhere(preset, &raw, |level| long(level, preset, &detector));
-        compare_everywhere(preset, &raw, |level| long_ut(level, preset, &detector));
+        compare_everywhere(preset, &raw, |level| detector.long(level, preset));
+        compare_everywhere(preset, &raw, |level| detector.long_ut(level, preset));
     }
 }
 
 #[test]
 fn an_event_without_one_of_the_detectors_has_no_tracks() {
     let detector = Detector::nominal();
-    let mut raw = simulated(&detector, 1, 43);
+    let mut raw = detector.simulated(1, 43).0;
     raw.close_event(7, Status::Ok);
     raw.close_event(8, Status::BadChecksum);
-    let engine = Engine::new(long(best_level(), LongPreset::Best, &detector));
+    let engine = Engine::new(detector.long(best_level(), LongPreset::Best));
     let mut out = Outcome::default();
     engine.try_run(raw.view(), &mut engine.workspace(), &mut out).unwrap();
     assert_eq!(out.results.statuses(), [Status::Ok, Status::MissingBanks, Status::BadChecksum]);
@@ -246,7 +206,7 @@ fn an_event_without_one_of_the_detectors_has_no_tracks() {
     let mut hasher = Hasher::<LongTracks>::default();
     hasher.update(&out.results);
     assert_ne!(hasher.finish().int, 0);
-    let engine = Engine::new(long_ut(best_level(), LongPreset::Best, &detector));
+    let engine = Engine::new(detector.long_ut(best_level(), LongPreset::Best));
     let mut out = Outcome::default();
     engine.try_run(raw.view(), &mut engine.workspace(), &mut out).unwrap();
     assert_eq!(out.results.statuses(), [Status::Ok, Status::MissingBanks, Status::BadChecksum]);
@@ -289,16 +249,16 @@ fn require_of_seven(preset: LongPreset, with_ut: bool, least: [u64; 3], most_gho
     assert_momenta(&report);
 }
 
-/// The published program: 219, 187, 41, and 23 ghosts of 259 tracks.
+/// Found: these, and 22 ghosts of 277 tracks. The published program, and what is asked: 219, 187, 41; 23 ghosts of 259 tracks, 10 %.
 #[test]
 fn hlt1_on_the_seven_events() {
-    require_of_seven(LongPreset::Hlt1, false, [219, 187, 41], 100);
+    require_of_seven(LongPreset::Hlt1, false, [237, 206, 45], 80);
 }
 
 /// As without the UT: hits are added to the same tracks.
 #[test]
 fn hlt1_with_hits_in_the_ut_on_the_seven_events() {
-    require_of_seven(LongPreset::Hlt1, true, [219, 187, 41], 100);
+    require_of_seven(LongPreset::Hlt1, true, [237, 206, 45], 80);
 }
 
 /// Found: 269, 214, 46, and 10 ghosts of 303 tracks. Asked: 250, 208, 45 and at most 5 % ghosts.
@@ -317,9 +277,7 @@ fn best_with_hits_in_the_ut_on_the_seven_events() {
 #[test]
 fn hits_in_the_ut_are_the_particles_own() {
     let detector = Detector::nominal();
-    let spec = "sim:lhcb,events=20,seed=5005".parse().unwrap();
-    let (mut raw, mut notes) = (RawBatch::default(), Vec::<EventNote>::new());
-    LhcbReader::new(spec, 0, None).read(20, &detector.to_fly_through(), &mut raw, &mut notes).unwrap();
+    let (raw, notes) = detector.simulated(20, 5005);
     let sample = Sample::new(&detector, LongPreset::Best, &raw);
     let tracks = sample.found(best_level(), LongPreset::Best, true).results;
     let (mut own, mut all, mut complete, mut with_three) = (0, 0, 0, 0);

@@ -5,6 +5,7 @@ mod common;
 
 use common::decoding::seven_events;
 use common::geometry::Detector;
+use common::scifi::{hostile_hits, made_up};
 use common::{Sharing, data, hashes, hashes_on};
 use peloton::Status;
 use peloton::engine::Engine;
@@ -13,14 +14,8 @@ use peloton::scifi::reference::{ReferenceTrack, find};
 use peloton::scifi::{SciFi, SciFiConfig, SciFiPreset, SciFiScratch, SciFiWorkspace, SeedPass, decode};
 use peloton::simd::Level;
 use peloton_io::input::EventNote;
-use peloton_sim::LhcbReader;
 use peloton_truth::{CheckReport, Checker, HitsOf, Rules, decode_mc};
 use std::ops::RangeInclusive;
-
-/// The sequence of a preset.
-fn scifi(level: Level, preset: SciFiPreset, detector: &Detector) -> SciFi {
-    SciFi::new(level, SciFiConfig::preset(preset), detector.scifi.clone(), detector.polarity).unwrap()
-}
 
 fn best_level() -> Level {
     Level::choose(None, None).unwrap()
@@ -33,10 +28,6 @@ fn decoded(detector: &Detector, raw: &RawBatch) -> SciFiBatch {
     hits.results
 }
 
-fn simulated(detector: &Detector, events: u64, seed: u64) -> (RawBatch, Vec<EventNote>) {
-    simulated_of_seeds(detector, events, seed..=seed)
-}
-
 /// So many events of each seed.
 fn simulated_of_seeds(
     detector: &Detector,
@@ -45,29 +36,9 @@ fn simulated_of_seeds(
 ) -> (RawBatch, Vec<EventNote>) {
     let (mut raw, mut notes) = (RawBatch::default(), Vec::new());
     for seed in seeds {
-        let spec = format!("sim:lhcb,events={events},seed={seed}").parse().unwrap();
-        LhcbReader::new(spec, 0, None)
-            .read(events as usize, &detector.to_fly_through(), &mut raw, &mut notes)
-            .unwrap();
+        detector.simulate(events, seed, &mut raw, &mut notes);
     }
     (raw, notes)
-}
-
-/// Hits that are made up: zone, x.
-fn made_up(hits: &[(usize, f32)]) -> SciFiBatch {
-    let mut batch = SciFiBatch::default();
-    for zone in 0..SCIFI_ZONES {
-        for (number, (_, x)) in hits.iter().enumerate().filter(|(_, hit)| hit.0 == zone) {
-            batch.x.push(*x);
-            batch.z.push(0.0);
-            batch.y_end.push(0.0);
-            batch.id.push(number as u32);
-            batch.width.push(0);
-        }
-        batch.zone_start.push(batch.x.len() as u32);
-    }
-    batch.status.push(Status::Ok);
-    batch
 }
 
 /// A configuration that copies hits and one that reads them in place, on every level.
@@ -140,7 +111,7 @@ fn assert_same(found: &SciFiTracks, track: usize, expected: &ReferenceTrack, pla
 #[test]
 fn simulated_events_are_those_of_the_reference() {
     let detector = Detector::nominal();
-    let (raw, _) = simulated(&detector, 12, 31);
+    let (raw, _) = detector.simulated(12, 31);
     let hits = decoded(&detector, &raw);
     for preset in SciFiPreset::ALL {
         let tracks = compare_with_reference("simulated", &SciFiConfig::preset(preset), &hits);
@@ -159,38 +130,25 @@ fn the_seven_events_are_those_of_the_reference() {
     }
 }
 
-/// Numbers without a lattice.
-fn scattered(number: usize, width: f32) -> f32 {
-    ((number * 7919) % 10_007) as f32 / 10_007.0 * width - 0.5 * width
-}
-
 #[test]
 fn hostile_hits_are_those_of_the_reference() {
-    let x_layers = [0, 6, 8, 14, 16, 22];
-    let mut cases: Vec<(&str, Vec<(usize, f32)>)> = vec![("nothing", Vec::new())];
-    let some = |count: usize, zones: &[usize], x: &dyn Fn(usize) -> f32| -> Vec<(usize, f32)> {
-        let mut hits: Vec<_> = (0..count * zones.len()).map(|n| (zones[n % zones.len()], x(n))).collect();
-        hits.sort_by(|a, b| a.1.total_cmp(&b.1));
-        hits
-    };
-    let all: Vec<usize> = (0..SCIFI_ZONES).collect();
-    cases.push(("all at one x", some(8, &all, &|_| 100.0)));
-    cases.push(("pairs at few x", some(9, &all, &|n| (n % 7) as f32 * 0.25)));
-    cases.push(("beyond the tables", some(20, &all, &|n| scattered(n, 9_000.0))));
-    cases.push(("empty layers", some(60, &[0, 8, 22, 10, 4], &|n| scattered(n, 400.0))));
-    cases.push(("no u and v", some(40, &x_layers, &|n| scattered(n, 300.0))));
-    let mut crowded = some(40, &all, &|n| scattered(n, 2_000.0));
-    crowded.extend(some(400, &[8], &|n| scattered(n, 1_000.0)));
-    crowded.sort_by(|a, b| a.1.total_cmp(&b.1));
-    cases.push(("400 in a zone", crowded));
-    cases.push((
-        "2,000 in a half",
-        some(167, &all[..12].iter().map(|layer| 2 * layer).collect::<Vec<_>>(), &|n| scattered(n, 5_000.0)),
-    ));
-    for (name, hits) in cases {
+    for (name, hits) in hostile_hits() {
         for preset in SciFiPreset::ALL {
             compare_with_reference(name, &SciFiConfig::preset(preset), &made_up(&hits));
         }
+    }
+}
+
+/// Whatever the window in x, what is looked at beforehand leaves out no hit in it: two cells, as many as a number has bits, more.
+#[test]
+fn narrow_and_wide_windows_are_those_of_the_reference() {
+    let detector = Detector::nominal();
+    let hits = decoded(&detector, &detector.simulated(1, 33).0);
+    for tolerance in [0.1, 16.7, 17.0, 100.0] {
+        let mut config = SciFiConfig::preset(SciFiPreset::Best);
+        config.passes.iter_mut().for_each(|pass| pass.x_tolerance = tolerance);
+        let tracks = compare_with_reference(&format!("{tolerance} mm"), &config, &hits);
+        assert!(tracks > 10, "{tolerance} mm: {tracks} tracks");
     }
 }
 
@@ -244,9 +202,9 @@ fn what_is_cut_is_counted_and_the_same_everywhere() {
 #[test]
 fn threads_and_slices_change_nothing() {
     let detector = Detector::nominal();
-    let (raw, _) = simulated(&detector, 40, 32);
+    let (raw, _) = detector.simulated(40, 32);
     for preset in SciFiPreset::ALL {
-        let (expected, tracks) = hashes(&Engine::new(scifi(best_level(), preset, &detector)), raw.view());
+        let (expected, tracks) = hashes(&Engine::new(detector.scifi(best_level(), preset)), raw.view());
         assert!(tracks > 40 * 30, "{preset}: {tracks}");
         for compact in [true, false] {
             let config = SciFiConfig { compact, ..SciFiConfig::preset(preset) };
@@ -262,7 +220,7 @@ fn threads_and_slices_change_nothing() {
 
 /// What a checker says of events.
 fn check(preset: SciFiPreset, detector: &Detector, raw: &RawBatch, notes: &[EventNote]) -> CheckReport {
-    let engine = Engine::new(scifi(best_level(), preset, detector));
+    let engine = Engine::new(detector.scifi(best_level(), preset));
     let mut out = Outcome::default();
     engine.try_run(raw.view(), &mut engine.workspace(), &mut out).unwrap();
     let mut checker = Checker::new(Rules::LhcbSeed);
@@ -290,7 +248,7 @@ fn check_seven(preset: SciFiPreset) -> Option<([u64; 2], Vec<Counts>)> {
 fn hlt1_finds_what_the_published_program_finds() {
     let Some(data) = data() else { return };
     let (_, geometry, raw, _) = seven_events(&data).next().unwrap();
-    let engine = Engine::new(scifi(best_level(), SciFiPreset::Hlt1, &Detector::open(&geometry)));
+    let engine = Engine::new(Detector::open(&geometry).scifi(best_level(), SciFiPreset::Hlt1));
     let mut out = Outcome::default();
     engine.try_run(raw.view(), &mut engine.workspace(), &mut out).unwrap();
     let dump = std::fs::read_to_string(data.join("lhcb/peer_2023/seeds.ndjson")).unwrap();

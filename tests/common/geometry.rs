@@ -2,12 +2,14 @@
 
 use peloton::chain::{UtDetector, VeloUt};
 use peloton::engine::Engine;
-use peloton::scifi::SciFiGeometry;
+use peloton::event::RawBatch;
+use peloton::long::{Bending, Long, LongConfig, LongPreset, LongUt};
+use peloton::scifi::{SciFi, SciFiConfig, SciFiGeometry, SciFiPreset};
 use peloton::simd::Level;
 use peloton::ut::{UtConfig, UtGeometry, UtPreset, UtTables};
 use peloton::velo::{Preset, Velo, VeloBanks, VeloConfig, VeloSensors};
-use peloton_io::input::Geometry;
-use peloton_sim::LhcbDetector;
+use peloton_io::input::{EventNote, Geometry};
+use peloton_sim::{LhcbDetector, LhcbReader};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -47,6 +49,20 @@ impl Detector {
         LhcbDetector { ut: &self.ut, scifi: &self.scifi, polarity: self.polarity }
     }
 
+    /// So many simulated events, with their truth.
+    pub fn simulated(&self, events: u64, seed: u64) -> (RawBatch, Vec<EventNote>) {
+        let (mut raw, mut notes) = (RawBatch::default(), Vec::new());
+        self.simulate(events, seed, &mut raw, &mut notes);
+        (raw, notes)
+    }
+
+    /// Appends so many simulated events.
+    pub fn simulate(&self, events: u64, seed: u64, raw: &mut RawBatch, notes: &mut Vec<EventNote>) {
+        let spec = format!("sim:lhcb,events={events},seed={seed}").parse().expect("a simulation");
+        let mut reader = LhcbReader::new(spec, 0, None);
+        reader.read(events as usize, &self.to_fly_through(), raw, notes).expect("events");
+    }
+
     /// Raw banks to Velo tracks.
     pub fn velo_engine(&self, level: Level, preset: Preset) -> Engine<Velo> {
         let velo = Velo::new(level, VeloConfig::preset(preset)).expect("a configuration");
@@ -61,6 +77,36 @@ impl Detector {
         let sequence =
             VeloUt::new(velo, self.ut_detector(), UtConfig::preset(preset)).expect("a configuration");
         Engine::new(sequence)
+    }
+
+    /// Raw banks to tracks in the SciFi.
+    pub fn scifi(&self, level: Level, preset: SciFiPreset) -> SciFi {
+        let config = SciFiConfig::preset(preset);
+        SciFi::new(level, config, self.scifi.clone(), self.polarity).expect("a configuration")
+    }
+
+    /// Raw banks to long tracks.
+    pub fn long(&self, level: Level, preset: LongPreset) -> Long {
+        let (velo, scifi) = self.parts_of_long(level, preset);
+        let (config, bending) = (LongConfig::preset(preset), Bending::lhcb(self.polarity));
+        Long::new(velo, scifi, config, bending).expect("a configuration")
+    }
+
+    /// Raw banks to long tracks with hits in the UT.
+    pub fn long_ut(&self, level: Level, preset: LongPreset) -> LongUt {
+        let (velo, scifi) = self.parts_of_long(level, preset);
+        let (config, bending) = (LongConfig::preset(preset), Bending::lhcb(self.polarity));
+        LongUt::new(velo, self.ut_detector(), scifi, config, bending).expect("a configuration")
+    }
+
+    /// What finds the tracks that are matched.
+    pub fn parts_of_long(&self, level: Level, preset: LongPreset) -> (Velo, SciFi) {
+        let velo = Velo::new(level, VeloConfig::preset(Preset::Best)).expect("a configuration");
+        let scifi = match preset {
+            LongPreset::Best => SciFiPreset::Best,
+            LongPreset::Hlt1 => SciFiPreset::Hlt1,
+        };
+        (velo.with_sensors(self.velo.clone(), VeloBanks::Auto), self.scifi(level, scifi))
     }
 
     /// The UT, and the magnet before it.

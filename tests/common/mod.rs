@@ -6,6 +6,7 @@ pub mod decoding;
 pub mod geometry;
 pub mod hostile;
 pub mod random;
+pub mod scifi;
 
 pub use data::data;
 use peloton::engine::{Engine, Input, Pool, SLICE_EVENTS, Sequence, Sliced};

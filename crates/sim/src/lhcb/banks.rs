@@ -65,6 +65,15 @@ pub(super) fn superpixels(sensor: usize, clusters: &[Cluster]) -> (SimBank, Vec<
     (bank, clusters.iter().map(id).collect())
 }
 
+/// Real boards send a bank without hits, too, and a detector without any bank counts as missing: where nothing was seen, the first
+/// board says so.
+fn one_at_least(mut boards: BTreeMap<u16, Vec<u16>>) -> BTreeMap<u16, Vec<u16>> {
+    if boards.is_empty() {
+        boards.insert(0, Vec::new());
+    }
+    boards
+}
+
 /// Banks of the UT, version 3.
 pub(super) fn ut(hits: &TrackerHits) -> Vec<SimBank> {
     let mut boards = BTreeMap::<u16, Vec<u16>>::new();
@@ -77,7 +86,7 @@ pub(super) fn ut(hits: &TrackerHits) -> Vec<SimBank> {
         payload.extend(words.iter().flat_map(|word| word.to_le_bytes()));
         (BankKind::Ut.code(), 3, board, payload)
     };
-    boards.into_iter().map(bank).collect()
+    one_at_least(boards).into_iter().map(bank).collect()
 }
 
 /// Banks of the SciFi, version 5.
@@ -110,5 +119,5 @@ pub(super) fn scifi(hits: &TrackerHits) -> Vec<SimBank> {
         payload.resize(payload.len().next_multiple_of(4), 0);
         (BankKind::SciFi.code(), 5, board, payload)
     };
-    boards.into_iter().map(bank).collect()
+    one_at_least(boards).into_iter().map(bank).collect()
 }
