@@ -4,6 +4,7 @@
 //! cargo run --release --example choose -- ut                             what `LineConfig::default` has
 //! cargo run --release --example choose -- scifi > src/scifi/weights.rs   minutes
 //! cargo run --release --example choose -- scifi-windows                  windows of the SciFi beside others
+//! cargo run --release --example choose -- scifi-second                   and of its second pass, each with weights of its own
 //! cargo run --release --example choose -- long > src/long/pair_network.rs
 //! cargo run --release --example choose -- long-ut > src/long/pair_ut_network.rs
 //! ```
@@ -25,8 +26,9 @@ fn main() -> Result<()> {
         Some("ut") => ut::write(level),
         Some("scifi") => scifi::write(level),
         Some("scifi-windows") => scifi::compare(level),
+        Some("scifi-second") => scifi::compare_second(level),
         Some("long") => long::write(level, false),
         Some("long-ut") => long::write(level, true),
-        _ => Err(Error::Config("usage: choose ut|scifi|scifi-windows|long|long-ut".into())),
+        _ => Err(Error::Config("usage: choose ut|scifi|scifi-windows|scifi-second|long|long-ut".into())),
     }
 }

@@ -180,28 +180,48 @@ fn thresholds(
     best.ok_or_else(|| Error::Config("no thresholds with so few ghosts".into()))
 }
 
+/// Weights of both passes, what those of the second are made from, and thresholds.
+struct Trained {
+    weights: [[f32; N]; 2],
+    second: Vec<Candidate>,
+    chosen: Thresholds,
+}
+
+/// Fits the second pass of a configuration to candidates, and chooses thresholds, with these weights of the first pass.
+fn train(
+    level: Level,
+    [to_fit, to_choose]: [&Hits; 2],
+    config: &SciFiConfig,
+    first: [f32; N],
+) -> Result<Trained> {
+    let mut weights = [first, [0.0; N]];
+    // What the second pass finds depends on the threshold of the first, hence twice.
+    let mut once = |min_score: [f32; 2]| {
+        let mut open = with(config, weights, min_score);
+        open.passes[1].choice = None;
+        let second = to_fit.candidates(level, &open)?;
+        weights[1] = fit(&second);
+        Ok(Trained { weights, second, chosen: thresholds(level, to_choose, config, weights)? })
+    };
+    let min_score = once([0.0; 2])?.chosen.min_score;
+    once(min_score)
+}
+
+/// Candidates of the first pass.
+fn first_candidates(level: Level, to_fit: &Hits, config: &SciFiConfig) -> Result<Vec<Candidate>> {
+    let mut config = config.clone();
+    config.passes.truncate(1);
+    config.passes[0].choice = None;
+    to_fit.candidates(level, &config)
+}
+
 /// Writes the file.
 pub fn write(level: Level) -> Result<()> {
     let (to_fit, to_choose) = (Hits::new(level, WEIGHT_SEEDS)?, Hits::new(level, THRESHOLD_SEEDS)?);
     let best = SciFiConfig::preset(SciFiPreset::Best);
-    let mut config = best.clone();
-    config.passes.truncate(1);
-    config.passes[0].choice = None;
-    let first = to_fit.candidates(level, &config)?;
-    let mut weights = [fit(&first), [0.0; N]];
-    let mut chosen = None;
-    // What the second pass finds depends on the threshold of the first, hence twice.
-    let mut min_score = [0.0; 2];
-    for _ in 0..2 {
-        let mut config = with(&best, weights, min_score);
-        config.passes[1].choice = None;
-        let second = to_fit.candidates(level, &config)?;
-        weights[1] = fit(&second);
-        let best = thresholds(level, &to_choose, &best, weights)?;
-        min_score = best.min_score;
-        chosen = Some((second, best.report));
-    }
-    let Some((second, report)) = chosen else { return Ok(()) };
+    let first = first_candidates(level, &to_fit, &best)?;
+    let Trained { weights, second, chosen } = train(level, [&to_fit, &to_choose], &best, fit(&first))?;
+    let Thresholds { min_score, report, .. } = chosen;
     let counts = |candidates: &[Candidate]| {
         let is_true = candidates.iter().filter(|(_, label, _)| *label).count();
         format!("{is_true} true and {} false", candidates.len() - is_true)
@@ -226,6 +246,24 @@ pub fn write(level: Level) -> Result<()> {
         );
     }
     println!("/// The smallest sums of both.\npub(super) const MIN_SCORE: [f32; 2] = {min_score:?};");
+    Ok(())
+}
+
+/// Momenta from which the second pass looks, MeV, and windows in x, mm, that are tried.
+const SECOND: [(f64, f32); 6] =
+    [(2_500.0, 0.8), (2_500.0, 1.0), (2_250.0, 0.8), (2_250.0, 1.0), (2_000.0, 0.8), (2_000.0, 1.0)];
+
+/// Prints what the criterion says of momenta and windows of the second pass, with weights and thresholds of their own.
+pub fn compare_second(level: Level) -> Result<()> {
+    let (to_fit, to_choose) = (Hits::new(level, WEIGHT_SEEDS)?, Hits::new(level, THRESHOLD_SEEDS)?);
+    let mut config = SciFiConfig::preset(SciFiPreset::Best);
+    let first = fit(&first_candidates(level, &to_fit, &config)?);
+    for (min_momentum, x_tolerance) in SECOND {
+        (config.passes[1].min_momentum, config.passes[1].x_tolerance) = (min_momentum, x_tolerance);
+        let chosen = train(level, [&to_fit, &to_choose], &config, first)?.chosen;
+        let counts = CRITERION.counts(&chosen.report);
+        println!("from {min_momentum} MeV, x within {x_tolerance} mm: {}, {counts}", chosen.worth);
+    }
     Ok(())
 }
 
