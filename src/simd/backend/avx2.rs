@@ -184,7 +184,7 @@ impl<C: HasAvx2> Gang for Ymm<C> {
     fn u_gather(self, from: &[u32], index: Self::U) -> Self::U {
         let (from, last) = gather_source(from);
         let index = self.u_min(index, self.u_splat(last));
-        // Eight loads: the gather instruction takes 1.4 times as long on CPUs of AMD (Zen 3, Zen 4), and longer still on those of
+        // Eight loads: the gather instruction takes longer on CPUs of AMD (Zen 3, Zen 4), and longer still on those of
         // Intel whose microcode guards it (Gather Data Sampling).
         // SAFETY: every index is at most the last of a slice that is not empty; the token proves AVX2.
         unsafe {

@@ -107,7 +107,8 @@ impl Index {
     }
 }
 
-/// Memory of [`Index::sort`]: per hit of a pair its record, its direction, and the cell of its bin. Other presets have ranks.
+/// Memory of [`Index::sort`]: per hit of a pair its record, its direction, its bin and then its index, and its number
+/// in the bin.
 #[derive(Debug, Default)]
 pub(in crate::velo) struct SortScratch {
     records: Column<[f32; 4]>,
