@@ -34,7 +34,7 @@ fn by_event(laps: &[&'static str]) -> Laps {
 
 /// The preset `best` of the Velo takes two events at a time.
 fn velo() -> Laps {
-    let pairs = vec![["velo sort", "velo find", "velo fit"]; SLICE_EVENTS / 2];
+    let pairs = [["velo sort", "velo find", "velo fit"]; SLICE_EVENTS / 2];
     [vec!["velo decode"], pairs.concat()].concat()
 }
 
