@@ -287,7 +287,7 @@ const CHANGES: [(&str, Change); 21] = [
     ("both passes: 1 shared hit", |config| share(config, 1)),
     ("both passes: 3 shared hits", |config| share(config, 3)),
     ("second pass: from 1.5 GeV", |config| config.passes[1].min_momentum = 1_500.0),
-    ("second pass: from 2.5 GeV", |config| config.passes[1].min_momentum = 2_500.0),
+    ("second pass: from 3 GeV", |config| config.passes[1].min_momentum = 3_000.0),
     ("second pass: x within 1.5 mm", |config| config.passes[1].x_tolerance = 1.5),
     ("second pass: u, v within 1.5 mm", |config| config.passes[1].uv_tolerance = 1.5),
     ("second pass: u, v within 3 mm", |config| config.passes[1].uv_tolerance = 3.0),

@@ -150,8 +150,8 @@ impl SeedPass {
     /// Second pass: slower particles and those that scatter or lack hits, among the hits that are left.
     fn second() -> Self {
         Self {
-            min_momentum: 2_250.0,
-            x_tolerance: 0.8,
+            min_momentum: 2_500.0,
+            x_tolerance: 1.0,
             min_x_hits: 4,
             min_hits: 9,
             choice: Some(ChoiceConfig {

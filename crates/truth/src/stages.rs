@@ -75,6 +75,9 @@ pub struct StageLoss {
 pub struct LossTable {
     /// The category.
     pub category: &'static str,
+    /// The part of the detector that its particles are in; none where they are in any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub part: Option<&'static str>,
     /// Particles of it.
     pub particles: u64,
     /// Of these, those that no track is.
@@ -84,10 +87,10 @@ pub struct LossTable {
 }
 
 impl StageLosses {
-    /// The table of a category.
-    pub fn table(&self, category: &'static str) -> LossTable {
+    /// The table of a category, in a part of the detector where one is given.
+    pub fn table(&self, category: &'static str, part: Option<&'static str>) -> LossTable {
         let Self { lost, particles, .. } = self;
-        LossTable { category, particles: *particles, lost: lost.iter().sum(), stages: self.report() }
+        LossTable { category, part, particles: *particles, lost: lost.iter().sum(), stages: self.report() }
     }
 }
 
@@ -106,7 +109,7 @@ mod tests {
         let counts: Vec<_> =
             twice.report().iter().map(|line| (line.stage, line.entered, line.lost)).collect();
         assert_eq!(counts, [("acceptance", 10, 2), ("window", 8, 0), ("fit", 8, 4)]);
-        let table = twice.table("all");
+        let table = twice.table("all", None);
         assert_eq!((table.particles, table.lost, table.stages.len()), (10, 6, 3));
         assert_eq!(StageLosses::new(&["a"]).report()[0].low, None);
     }

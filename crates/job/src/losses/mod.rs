@@ -35,6 +35,16 @@ pub trait FindLosses: Send {
     /// The categories of particles that there are tables for.
     fn categories(&self) -> &'static [&'static str];
 
+    /// Parts of the detector that are searched apart, so that the first category has a table of each.
+    fn parts(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// The number of the part that a particle of the event taken up is in.
+    fn part_of(&self, _truth: &TruthEvent, _particle: usize) -> Option<usize> {
+        None
+    }
+
     /// Takes up an event: what the stages before make of it.
     fn take(&mut self, banks: RawEvents<'_>, event: usize, truth: &TruthEvent);
 
@@ -64,15 +74,24 @@ fn step_alone(mut finds: impl FnMut(Alone) -> bool) -> usize {
 pub struct Losses {
     of: Box<dyn FindLosses>,
     rules: Rules,
-    tables: Vec<(&'static str, StageLosses)>,
+    tables: Vec<Table>,
     found: Vec<bool>,
+}
+
+/// What is lost of a category; of those in one part of the detector, where a number says which.
+struct Table {
+    category: &'static str,
+    part: Option<usize>,
+    losses: StageLosses,
 }
 
 impl Losses {
     /// Tables without particles; `rules` are those of the sequence.
     pub fn new(of: Box<dyn FindLosses>, rules: Rules) -> Self {
-        let table = |&category: &&'static str| (category, StageLosses::new(of.steps()));
-        let tables = of.categories().iter().map(table).collect();
+        let table = |category, part| Table { category, part, losses: StageLosses::new(of.steps()) };
+        let categories = of.categories();
+        let mut tables: Vec<_> = categories.iter().map(|category| table(*category, None)).collect();
+        tables.extend((0..of.parts().len()).map(|part| table(categories[0], Some(part))));
         Self { of, rules, tables, found: Vec::new() }
     }
 
@@ -91,11 +110,12 @@ impl Losses {
         for (number, particle) in truth.particles.iter().enumerate() {
             // Most particles are in several categories, and one answer holds for all of them.
             let mut lost_at = None;
-            for (category, table) in &mut self.tables {
-                if self.rules.holds(category, particle) == Some(true) {
+            for Table { category, part, losses } in &mut self.tables {
+                let is_there = |part| self.of.part_of(truth, number) == Some(part);
+                if self.rules.holds(category, particle) == Some(true) && part.is_none_or(is_there) {
                     let is_lost = !self.found[number];
                     let step = || self.of.lost_at(truth, number);
-                    table.add(is_lost.then(|| *lost_at.get_or_insert_with(step)));
+                    losses.add(is_lost.then(|| *lost_at.get_or_insert_with(step)));
                 }
             }
         }
@@ -103,13 +123,19 @@ impl Losses {
 
     /// The tables.
     pub fn report(&self) -> Vec<LossTable> {
-        self.tables.iter().map(|(category, table)| table.table(category)).collect()
+        let parts = self.of.parts();
+        let name = |part: &usize| parts[*part];
+        let table = |table: &Table| table.losses.table(table.category, table.part.as_ref().map(name));
+        self.tables.iter().map(table).collect()
     }
 }
 
 /// Tables as text.
 pub fn losses_text(tables: &[LossTable]) -> String {
-    let title = |table: &LossTable| format!("{}: {} of {} lost", table.category, table.lost, table.particles);
+    let title = |table: &LossTable| {
+        let part = table.part.map(|part| format!(", {part}")).unwrap_or_default();
+        format!("{}{part}: {} of {} lost", table.category, table.lost, table.particles)
+    };
     tables.iter().map(|table| text::stage_losses(&title(table), &table.stages)).collect()
 }
 

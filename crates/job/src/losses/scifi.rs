@@ -22,6 +22,8 @@ pub(super) const FAILED: usize = 0;
 const FEW_HITS: usize = 1;
 const ALONE: usize = 2;
 
+/// The halves of the SciFi, in the order of their zones.
+const HALVES: [&str; 2] = ["lower half", "upper half"];
 /// Layers of the SciFi: x, u, v, x in each of three stations.
 const LAYERS: usize = 12;
 /// Hits that tracks may share when the choice is open: all of them.
@@ -111,6 +113,22 @@ impl FindLosses for SciFiLosses {
 
     fn categories(&self) -> &'static [&'static str] {
         &["02_long_P>5GeV", "03_long_P>3GeV", "10_UT+SciFi_P>3GeV"]
+    }
+
+    fn parts(&self) -> &'static [&'static str] {
+        &HALVES
+    }
+
+    /// The half with most of the particle's hits.
+    fn part_of(&self, truth: &TruthEvent, particle: usize) -> Option<usize> {
+        let ids = &truth.particles[particle].hits;
+        let hits = &self.hits.results;
+        let count = |half: usize| -> usize {
+            let zones = (0..LAYERS).map(|layer| hits.of_zone(0, 2 * layer + half));
+            zones.flatten().filter(|&hit| ids.contains(&hits.id[hit])).count()
+        };
+        let [lower, upper] = [0, 1].map(count);
+        (lower != upper).then_some(usize::from(upper > lower))
     }
 
     fn take(&mut self, banks: RawEvents<'_>, event: usize, truth: &TruthEvent) {
