@@ -6,6 +6,7 @@ use peloton::velo::geometry::MODULE_Z;
 use peloton::velo::{Preset, Velo, VeloConfig, VeloWorkspace, reconstruct};
 use peloton::{Error, Status};
 use peloton_sim::{SimSpec, simulate_velo};
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 /// Columns of `hits` hits at one point, given to the modules by `module_of`, which must not fall.
@@ -101,11 +102,16 @@ fn failed_events_leave_their_neighbours_untouched() {
     let mut alone = VeloBatch::default();
     simulate_velo(&spec, 0, &mut alone);
     simulate_velo(&spec, 1, &mut alone);
+    let simulate = |numbers: Range<u64>, batch: &mut VeloBatch| {
+        for number in numbers {
+            simulate_velo(&spec, number, batch);
+        }
+    };
     for ((status, push_bad), place) in cases.iter().flat_map(|case| [0, 1, 2].map(|place| (case, place))) {
         let mut batch = VeloBatch::default();
-        (0..place).for_each(|number| simulate_velo(&spec, number, &mut batch));
+        simulate(0..place, &mut batch);
         push_bad(&mut batch);
-        (place..2).for_each(|number| simulate_velo(&spec, number, &mut batch));
+        simulate(place..2, &mut batch);
         let place = place as usize;
         let mut statuses = [Status::Ok; 3];
         statuses[place] = *status;
