@@ -122,6 +122,24 @@ fn a_cut_loses_particles_at_its_own_step() {
     assert!(twelve[1] > hlt1[1] && hlt1[3] == 0, "{hlt1:?} {twelve:?}");
 }
 
+/// The halves of the SciFi are searched apart: nearly every particle has its hits in one of them.
+#[test]
+fn halves_of_the_scifi_have_tables_of_their_own() {
+    let report = check("scifi", &[SIM, "--losses"]);
+    let tables = report["lost"].as_array().expect("tables");
+    let counts = |part: Option<&str>| {
+        let is_it = |table: &&Value| table["category"] == "02_long_P>5GeV" && table["part"].as_str() == part;
+        let table = tables.iter().find(is_it).expect("a table");
+        ["particles", "lost"].map(|count| table[count].as_u64().expect("a count"))
+    };
+    let [all, lower, upper] = [None, Some("lower half"), Some("upper half")].map(counts);
+    let in_halves = [lower[0] + upper[0], lower[1] + upper[1]];
+    assert!(in_halves[0] <= all[0] && in_halves[1] <= all[1], "{lower:?} and {upper:?} of {all:?}");
+    assert!(in_halves[0] * 50 > all[0] * 49, "{lower:?} and {upper:?} of {all:?}");
+    // As many are in the one as in the other, but for chance.
+    assert!(lower[0] > all[0] / 3 && upper[0] > all[0] / 3, "{lower:?} and {upper:?} of {all:?}");
+}
+
 #[test]
 fn losses_go_by_the_rules_of_the_sequence() {
     let message = failure(&["check", "--sequence", "long", SIM, "--losses", "--rules", "lhcb-seed"]);
