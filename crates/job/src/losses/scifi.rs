@@ -172,6 +172,41 @@ impl FindLosses for SciFiLosses {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use peloton::event::RawBatch;
+    use peloton::simd::Level;
+    use peloton_io::input::Geometry;
+    use peloton_sim::{LhcbDetector, LhcbReader};
+    use peloton_truth::{HitsOf, decode_mc};
+
+    /// The magnet bends in x: who leaves upwards has its hits in the upper half.
+    #[test]
+    fn the_half_is_the_one_that_a_particle_flies_into() {
+        let nominal = Geometry::Nominal;
+        let (ut, scifi) = (nominal.ut().unwrap(), Arc::new(nominal.scifi().unwrap()));
+        let polarity = nominal.polarity().unwrap();
+        let (mut raw, mut notes) = (RawBatch::default(), Vec::new());
+        LhcbReader::new("sim:lhcb,events=5,seed=5000".parse().unwrap(), 0, None)
+            .read(5, &LhcbDetector { ut: &ut, scifi: &scifi, polarity }, &mut raw, &mut notes)
+            .unwrap();
+        let level = Level::choose(None, None).unwrap();
+        let make = |config| SciFi::new(level, config, scifi.clone(), polarity);
+        let mut losses = SciFiLosses::new(scifi.clone(), &SciFiConfig::default(), make).unwrap();
+        let mut in_half = [0, 0];
+        for (event, note) in notes.iter().enumerate() {
+            let truth = decode_mc(note.truth.as_ref().unwrap(), HitsOf::All).unwrap();
+            losses.take(raw.view(), event, &truth);
+            for (number, particle) in truth.particles.iter().enumerate() {
+                // Steep and fast enough to stay where it flies to.
+                let up = particle.phi.sin();
+                if particle.is_long && particle.p > 5.0 && up.abs() > 0.5 {
+                    let half = usize::from(up > 0.0);
+                    in_half[half] += 1;
+                    assert_eq!(losses.part_of(&truth, number), Some(half), "event {event}, {particle:?}");
+                }
+            }
+        }
+        assert!(in_half.iter().all(|&count| count > 20), "{in_half:?}");
+    }
 
     #[test]
     fn a_track_needs_its_triplet_and_enough_hits() {
