@@ -141,9 +141,28 @@ impl Gang for Zmm {
     fn u_gather(self, from: &[u32], index: Self::U) -> Self::U {
         let (from, last) = gather_source(from);
         let index = self.u_min(index, self.u_splat(last));
-        // SAFETY: every index is at most the last of a slice that is not empty and, as a signed number, not
-        // negative; the token proves AVX-512.
-        unsafe { _mm512_i32gather_epi32::<4>(index, from.as_ptr().cast()) }
+        // Sixteen loads, as with AVX2: on a Zen 4 the gather instruction takes longer.
+        // SAFETY: every index is at most the last of a slice that is not empty; the token proves AVX-512.
+        unsafe {
+            let quarters = [
+                _mm512_castsi512_si128(index),
+                _mm512_extracti32x4_epi32::<1>(index),
+                _mm512_extracti32x4_epi32::<2>(index),
+                _mm512_extracti32x4_epi32::<3>(index),
+            ];
+            let mut four = [_mm_setzero_si128(); 4];
+            for (four, quarter) in four.iter_mut().zip(quarters) {
+                let (ab, cd) = (_mm_cvtsi128_si64(quarter) as u64, _mm_extract_epi64::<1>(quarter) as u64);
+                let at = |index: u64| *from.get_unchecked(index as usize) as i32;
+                *four = _mm_cvtsi32_si128(at(ab as u32 as u64));
+                *four = _mm_insert_epi32::<1>(*four, at(ab >> 32));
+                *four = _mm_insert_epi32::<2>(*four, at(cd as u32 as u64));
+                *four = _mm_insert_epi32::<3>(*four, at(cd >> 32));
+            }
+            let low = _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(four[0]), four[1]);
+            let high = _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(four[2]), four[3]);
+            _mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), high)
+        }
     }
     #[inline(always)]
     fn f_gather_records(self, from: &[[f32; 4]], index: Self::U) -> [Self::F; 4] {
