@@ -10,7 +10,7 @@
 //! ended with, and both states have what the way up ended with.
 
 use super::config::FitConfig;
-use super::found::{Found, LEN_AT, ROW};
+use super::found::{Found, HITS_AT, LEN_AT, ROW};
 use crate::event::{Column, States, VeloTracks};
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
@@ -264,8 +264,9 @@ pub(super) fn fit<G: Gang>(
     for at in (0..tracks).step_by(G::LANES) {
         let lanes = Mask::first(g, tracks - at);
         let row = U32::load(g, &found.order.padded()[at..]);
-        let first = row * U32::splat(g, ROW as u32);
-        let len = U32::gather(words, first + U32::splat(g, LEN_AT as u32));
+        let word = row * U32::splat(g, ROW as u32);
+        let len = U32::gather(words, word + U32::splat(g, LEN_AT as u32));
+        let first = word + U32::splat(g, HITS_AT as u32);
         let last = first + len - U32::splat(g, 1);
         let top = position(sorted, words, first);
         let bottom = position(sorted, words, last);

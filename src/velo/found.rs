@@ -10,8 +10,6 @@ pub(super) const ROW: usize = 32;
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Pod, Zeroable)]
 pub(super) struct Row {
-    /// The hits, as indices among the sorted hits; `len` of them.
-    pub(super) hits: [u32; ROW - 3],
     /// Score of the triplet it began with.
     pub(super) score: f32,
     /// Whether it shares a hit with another track, 0 or 1.
@@ -23,12 +21,16 @@ pub(super) struct Row {
     /// See `high`.
     pub(super) low: u8,
     pub(super) len: u32,
+    /// The hits, as indices among the sorted hits; `len` of them.
+    pub(super) hits: [u32; ROW - 3],
 }
 
 /// The place of the word that has [`Row::second`] in its second byte, [`Row::high`] in its third and [`Row::low`] in its fourth.
-pub(super) const ENDS_AT: usize = ROW - 2;
+pub(super) const ENDS_AT: usize = 1;
 /// The place of [`Row::len`] among the words of a row.
-pub(super) const LEN_AT: usize = ROW - 1;
+pub(super) const LEN_AT: usize = 2;
+/// The place of the first hit among the words of a row.
+pub(super) const HITS_AT: usize = 3;
 
 /// The track candidates of an event.
 #[derive(Debug, Default)]

@@ -5,7 +5,7 @@ use super::nearest::{Line, Reach, Search, columns_of_lines};
 use crate::event::{Column, PAD};
 use crate::simd::varying::{F32, Mask, U32};
 use crate::simd::{Gang, inlined};
-use crate::velo::found::{ENDS_AT, Found, LEN_AT, ROW};
+use crate::velo::found::{ENDS_AT, Found, HITS_AT, LEN_AT, ROW};
 use crate::velo::geometry::{MOST_ON_SENSORS, PAIR_MIDDLES, PAIRS};
 use crate::velo::index::{EVENTS, Index};
 use std::ops::Range;
@@ -42,10 +42,9 @@ impl Ends {
     /// Appends the ends of tracks whose line meets the pair beside the last one where most hits of sensors are.
     #[inline(always)]
     fn add<G: Gang>(&mut self, g: G, index: &Index, end: End<G>, lanes: Mask<G>) {
-        let mut places = [[0; PAD]; 2];
-        end.hit.store(&mut places[0]);
-        end.inner.store(&mut places[1]);
-        let line = line_of(g, index, &places[0], &places[1]);
+        let [x0, y0, z0, _] = F32::gather_records(index.hits.padded(), end.inner);
+        let [x1, y1, z1, _] = F32::gather_records(index.hits.padded(), end.hit);
+        let line = Line::through(g, [x0, y0, z0], [x1, y1, z1]);
         let there = end.next.lt(U32::splat(g, PAIRS as u32)) & lanes;
         let to_next = F32::gather(&PAIR_MIDDLES, end.next) - line.z;
         let [x, y] = [line.tx.mul_add(to_next, line.x), line.ty.mul_add(to_next, line.y)];
@@ -166,7 +165,8 @@ impl JoinScratch {
             let ends = U32::gather(words, begin + U32::splat(g, ENDS_AT as u32));
             let (high, low) = (ends.shr::<16>() & U32::splat(g, 255), ends.shr::<24>());
             let of_event = (ends.shr::<8>() & one) * U32::splat(g, PAIRS as u32);
-            let hit = inlined!(|number: U32<G>| U32::gather(words, begin + number));
+            let first = begin + U32::splat(g, HITS_AT as u32);
+            let hit = inlined!(|number: U32<G>| U32::gather(words, first + number));
             let end = End { row, pair: high + of_event, next: high + one, hit: hit(zero), inner: hit(one) };
             self.high.add(g, index, end, lanes);
             let end = End {

@@ -3,7 +3,7 @@
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
 use crate::velo::config::PaperConfig;
-use crate::velo::found::{Found, LEN_AT, ROW};
+use crate::velo::found::{Found, HITS_AT, LEN_AT, ROW};
 use crate::velo::modules::{Modules, three_hit_chi2};
 
 /// Accepts all candidates with four hits or more, and those with three that are straight and whose hits are on
@@ -27,7 +27,7 @@ pub(super) fn accept<G: Gang>(g: G, config: &PaperConfig, modules: &Modules, fou
             let mut hits = [[zero; 3]; 3];
             let mut are_free = is_weak;
             for (number, hit) in hits.iter_mut().enumerate() {
-                let index = U32::gather(words, word + U32::splat(g, number as u32));
+                let index = U32::gather(words, word + U32::splat(g, (HITS_AT + number) as u32));
                 let [x, y, z, free] = F32::gather_records(&modules.hits, index);
                 *hit = [x, y, z];
                 are_free = are_free & free.eq(free);
