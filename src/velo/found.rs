@@ -6,7 +6,8 @@ use bytemuck::{Pod, Zeroable};
 /// Words of a candidate: its hits, one per pair of modules at most, and what else [`Row`] holds.
 pub(super) const ROW: usize = 32;
 
-/// A track candidate. All of it in one piece: who extends a track finds the rest nearby.
+/// A track candidate. All of it in one piece, and what every step needs, with the first 13 hits, in one cache line: who extends a
+/// track finds the rest nearby.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Pod, Zeroable)]
 pub(super) struct Row {
@@ -22,7 +23,7 @@ pub(super) struct Row {
     pub(super) low: u8,
     pub(super) len: u32,
     /// The hits, as indices among the sorted hits; `len` of them.
-    pub(super) hits: [u32; ROW - 3],
+    pub(super) hits: [u32; ROW - HITS_AT],
 }
 
 /// The place of the word that has [`Row::second`] in its second byte, [`Row::high`] in its third and [`Row::low`] in its fourth.

@@ -2,7 +2,7 @@
 
 use super::config::{FitConfig, LimitConfig, Preset, VeloConfig};
 use super::fit::SortedHits;
-use super::found::{Found, ROW};
+use super::found::{Found, HITS_AT, ROW};
 use super::index::{EVENTS, Index, SortScratch};
 use super::scratch::VeloWorkspace;
 use super::{find, fit, forwarding, paper};
@@ -12,7 +12,7 @@ use crate::{Error, Result, Status};
 use std::ops::Range;
 
 /// Hits that a track may have, at most.
-const MAX_HITS: usize = ROW - 3;
+const MAX_HITS: usize = ROW - HITS_AT;
 
 const SORT: usize = 1;
 const FIT: usize = 3;

@@ -76,6 +76,20 @@ mask_logic! {
     mask_not_and = "kandnw";
 }
 
+/// `a + b` in the lanes of `mask`, `a` in the others. Of the intrinsic, for a constant `b`, the compiler makes two instructions: the mask
+/// spread over a register, and a subtraction.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn add_masked(a: __m512i, mask: __mmask16, b: __m512i) -> __m512i {
+    let mut sum = a;
+    // SAFETY: reads three registers and writes one of them.
+    unsafe {
+        asm!("vpaddd {a}{{{mask}}}, {a}, {b}", a = inout(zmm_reg) sum, mask = in(kreg) mask, b = in(zmm_reg) b,
+            options(pure, nomem, nostack, preserves_flags));
+    }
+    sum
+}
+
 impl Gang for Zmm {
     const LANES: usize = N;
     const ISA: Isa = Isa::Avx512;
@@ -253,7 +267,7 @@ impl Gang for Zmm {
         u_add(a: U, b: U) -> U { _mm512_add_epi32(a, b) }
         u_sub(a: U, b: U) -> U { _mm512_sub_epi32(a, b) }
         u_mul(a: U, b: U) -> U { _mm512_mullo_epi32(a, b) }
-        u_count(a: U, mask: M) -> U { _mm512_mask_add_epi32(a, mask, a, _mm512_set1_epi32(1)) }
+        u_count(a: U, mask: M) -> U { add_masked(a, mask, _mm512_set1_epi32(1)) }
         u_and(a: U, b: U) -> U { _mm512_and_si512(a, b) }
         u_or(a: U, b: U) -> U { _mm512_or_si512(a, b) }
         u_xor(a: U, b: U) -> U { _mm512_xor_si512(a, b) }
