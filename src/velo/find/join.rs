@@ -42,7 +42,9 @@ impl Ends {
     /// Appends the ends of tracks whose line meets the pair beside the last one where most hits of sensors are.
     #[inline(always)]
     fn add<G: Gang>(&mut self, g: G, index: &Index, end: End<G>, lanes: Mask<G>) {
-        let line = line_of(g, index, end.hit, end.inner);
+        let [x0, y0, z0, _] = F32::gather_records(index.hits.padded(), end.inner);
+        let [x1, y1, z1, _] = F32::gather_records(index.hits.padded(), end.hit);
+        let line = Line::through(g, [x0, y0, z0], [x1, y1, z1]);
         let there = end.next.lt(U32::splat(g, PAIRS as u32)) & lanes;
         let to_next = F32::gather(&PAIR_MIDDLES, end.next) - line.z;
         let [x, y] = [line.tx.mul_add(to_next, line.x), line.ty.mul_add(to_next, line.y)];
@@ -91,8 +93,7 @@ impl Ends {
         self.lines.reserve_total(6 * self.room);
         let mut lines = columns_of_lines(self.lines.padded_mut(), self.room);
         for at in (0..self.len).step_by(G::LANES) {
-            let [hit, inner] = [&self.hit, &self.inner].map(|column| &column.padded()[at..]);
-            let line = line_of(g, index, U32::load(g, hit), U32::load(g, inner));
+            let line = line_of(g, index, &self.hit.padded()[at..], &self.inner.padded()[at..]);
             line.store_packed(&mut lines, at, Mask::first(g, G::LANES));
         }
     }
@@ -106,9 +107,9 @@ impl Ends {
 
 /// Lines to hits from those next to them.
 #[inline(always)]
-fn line_of<G: Gang>(g: G, index: &Index, hit: U32<G>, inner: U32<G>) -> Line<G> {
-    let [x0, y0, z0, _] = F32::gather_records(index.hits.padded(), inner);
-    let [x1, y1, z1, _] = F32::gather_records(index.hits.padded(), hit);
+fn line_of<G: Gang>(g: G, index: &Index, hit: &[u32], inner: &[u32]) -> Line<G> {
+    let [x0, y0, z0, _] = F32::load_records(g, index.hits.padded(), inner);
+    let [x1, y1, z1, _] = F32::load_records(g, index.hits.padded(), hit);
     Line::through(g, [x0, y0, z0], [x1, y1, z1])
 }
 
