@@ -2,15 +2,13 @@
 //! its first, middle and last hit, carried outwards, with a wide covariance.
 
 use super::config::CylinderConfig;
-use super::hit::{Follow, is_hit, next_gang};
+use super::hit::{Follow, Hits, is_hit, load_ahead};
 use super::index::Index;
 use crate::event::{CYLINDER_LAYERS, Column, CylinderTracks, NO_HIT};
 use crate::kalman::matriplex::{Symmetric, packed};
-use crate::kalman::{
-    CURVATURE_PER_TESLA, CylinderHit, CylinderState, FitStatus, Output, from_three_hits, step,
-};
+use crate::kalman::{CURVATURE_PER_TESLA, CylinderHit, CylinderState, Output, from_three_hits, step};
 use crate::simd::varying::{F32, Mask, U32};
-use crate::simd::{Gang, prefetch};
+use crate::simd::{Gang, inlined, prefetch};
 use std::ops::Range;
 
 /// Tracks to fit: their hits by layer.
@@ -77,10 +75,12 @@ fn hit_at<G: Gang>(index: &Index, place: U32<G>) -> CylinderHit<G> {
     CylinderHit { position: [phi, z], variance: [var_phi, var_z], radius }
 }
 
-/// Asks for the memory of what the next gang will read with [`hit_at`].
+/// Asks for the memory of what the next gang will read with [`hit_at`]: the records of hits are too many to stay in
+/// the caches from where they were made to here.
 #[inline(always)]
 fn prefetch_places<G: Gang>(index: &Index, places: &Column<u32>, at: usize) {
-    for &place in next_gang::<G>(places, at) {
+    let next = places.padded().get(at + G::LANES..at + 2 * G::LANES).unwrap_or(&[]);
+    for &place in next {
         prefetch(&index.hits, place);
         prefetch(&index.radius, place);
     }
@@ -136,16 +136,16 @@ impl<G: Gang> Fitted<G> {
     }
 }
 
-/// Writes states of lanes to tracks from `at` on.
+/// Writes states of lanes to the tracks `to`.
 #[cfg_attr(not(feature = "small-kernels"), inline(always))]
 #[cfg_attr(feature = "small-kernels", inline(never))]
 pub(super) fn store<G: Gang>(
     g: G,
     Fitted { radius, state, chi2, status }: &Fitted<G>,
     out: &mut CylinderTracks,
-    at: usize,
-    lanes: Mask<G>,
+    to: Range<usize>,
 ) {
+    let (at, lanes) = (to.start, Mask::first(g, to.len()));
     same_nan(*radius).store_some(&mut out.state[0][at..], lanes);
     for i in 0..5 {
         same_nan(state.p[i]).store_some(&mut out.state[1 + i][at..], lanes);
@@ -154,15 +154,16 @@ pub(super) fn store<G: Gang>(
         }
     }
     same_nan(*chi2).store_some(&mut out.chi2[at..], lanes);
-    for status_code in FitStatus::ALL {
-        let bits = (status.eq(U32::splat(g, status_code as u32)) & lanes).bits();
-        if bits != 0 {
-            for (lane, code) in out.fit[at..].iter_mut().take(G::LANES).enumerate() {
-                if bits >> lane & 1 == 1 {
-                    *code = status_code as u8;
-                }
-            }
-        }
+    store_codes(*status, &mut out.fit[to]);
+}
+
+/// The codes of the lanes, as far as there is room for them.
+#[inline(always)]
+pub(super) fn store_codes<G: Gang>(codes: U32<G>, to: &mut [u8]) {
+    let mut values = [0; 64];
+    codes.store(&mut values);
+    for (to, code) in to.iter_mut().zip(&values[..G::LANES]) {
+        *to = *code as u8;
     }
 }
 
@@ -193,9 +194,18 @@ pub(super) fn fit<G: Gang, F: Form<G>>(
     out: &mut CylinderTracks,
     first: usize,
 ) {
+    const LAST: usize = CYLINDER_LAYERS - 1;
     let field = F32::splat(g, CURVATURE_PER_TESLA * config.field);
+    let read = inlined!(|layer: usize, at: usize| {
+        let place = load_ahead(g, &tracks.hits[layer], at);
+        Hits { hit: hit_at(index, place), has: is_hit(g, place) }
+    });
+    if range.is_empty() {
+        return;
+    }
+    let mut ahead = read(LAST, range.start);
     for (number, at) in range.clone().enumerate().step_by(G::LANES) {
-        let lanes = Mask::first(g, range.end - at);
+        let next = (at + G::LANES).min(range.end - 1);
         let mut three = [[F32::splat(g, 0.0); 3]; 3];
         let mut last_radius = three[0][0];
         for (hit_of, place) in three.iter_mut().zip(ends(g, tracks, at)) {
@@ -212,10 +222,13 @@ pub(super) fn fit<G: Gang, F: Form<G>>(
         (state.p, state.c, state.radius) = (outer.p, Symmetric::diagonal(g, prior), last_radius);
         let mut follow = F::start(g, config, &state, outer.reached);
         for layer in (0..CYLINDER_LAYERS).rev() {
-            let place = U32::load(g, &tracks.hits[layer].padded()[at..]);
+            let Hits { hit, has } = ahead;
             prefetch_places::<G>(index, &tracks.hits[layer], at);
-            follow.take(g, field, &hit_at(index, place), is_hit(g, place));
+            // Behind the innermost, the outermost of the next gang.
+            let (before, from) = if layer > 0 { (layer - 1, at) } else { (LAST, next) };
+            ahead = read(before, from);
+            follow.take(g, field, &hit, has);
         }
-        store(g, &follow.fitted(g), out, first + number, lanes);
+        store(g, &follow.fitted(g), out, first + number..first + range.len().min(number + G::LANES));
     }
 }

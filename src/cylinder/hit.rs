@@ -13,32 +13,36 @@ use crate::simd::{Gang, prefetch};
 /// The hits of an event named by `index`; lanes without one get some other hit.
 #[inline(always)]
 pub(super) fn gather_hit<G: Gang>(event: &CylinderEvent<'_>, index: U32<G>) -> CylinderHit<G> {
-    let x = F32::gather(event.x, index);
-    let y = F32::gather(event.y, index);
-    polar(
-        index.g,
-        [x, y, F32::gather(event.z, index)],
-        F32::gather(event.var_rphi, index),
-        F32::gather(event.var_z, index),
-    )
+    let columns = [event.x, event.y, event.z, event.var_rphi, event.var_z];
+    let [x, y, z, var_rphi, var_z] = F32::gather_columns(columns, index);
+    polar(index.g, [x, y, z], var_rphi, var_z)
 }
 
-/// Asks for the memory of what the next gang will read with [`gather_hit`], and of the indices of a later gang:
-/// hits of tracks are in no order, and without this the filter waits for most of them.
-#[inline(always)]
-pub(super) fn prefetch_hits<G: Gang>(event: &CylinderEvent<'_>, indices: &Column<u32>, at: usize) {
-    for &index in next_gang::<G>(indices, at) {
-        for column in [event.x, event.y, event.z, event.var_rphi, event.var_z] {
-            prefetch(column, index);
-        }
+/// One hit of each track of a gang, and which lanes have one.
+///
+/// Hits of tracks are in no order. A filter that reads each before it takes in the one in front of it does not wait for
+/// memory: there is enough to do until it is there.
+#[derive(Clone, Copy)]
+pub(super) struct Hits<G: Gang> {
+    pub hit: CylinderHit<G>,
+    pub has: Mask<G>,
+}
+
+impl<G: Gang> Hits<G> {
+    /// Those that `indices` names from `at` on, of an event.
+    #[inline(always)]
+    pub fn read(g: G, event: &CylinderEvent<'_>, indices: &Column<u32>, at: usize) -> Self {
+        let index = load_ahead(g, indices, at);
+        Self { hit: gather_hit(event, index), has: is_hit(g, index) }
     }
-    prefetch(indices, (at + 3 * G::LANES) as u32);
 }
 
-/// The values of the next gang behind the one at `at`; none at the end.
+/// The values of a column from `at` on; asks for the memory of those of a later gang: more columns than a CPU follows by
+/// itself are read together.
 #[inline(always)]
-pub(super) fn next_gang<G: Gang>(indices: &Column<u32>, at: usize) -> &[u32] {
-    indices.padded().get(at + G::LANES..at + 2 * G::LANES).unwrap_or(&[])
+pub(super) fn load_ahead<G: Gang>(g: G, column: &Column<u32>, at: usize) -> U32<G> {
+    prefetch(column, (at + 4 * G::LANES) as u32);
+    U32::load(g, &column.padded()[at..])
 }
 
 /// From x, y, z and the variances along r-phi and z.

@@ -3,8 +3,9 @@
 use super::build::{Build, Inputs, Seeded};
 use super::config::{CylinderConfig, SeedSource};
 use super::fit::{self, Fit, Fitted, Tracks};
+use super::hit::Follow;
 use super::index::Index;
-use super::seeds::{self, EventParticles};
+use super::seeds::{EventParticles, FromVertices};
 use super::threads::{Seeding, Threads};
 use super::triplets::Triplets;
 use crate::Status;
@@ -12,8 +13,7 @@ use crate::event::{
     CYLINDER_LAYERS, Column, CylinderBatch, CylinderEvent, CylinderSeeds, CylinderTracks, NO_HIT, Outcome,
     StageClock, Truncation,
 };
-use crate::simd::varying::Mask;
-use crate::simd::{Gang, Level, kernels, with_default_float_mode};
+use crate::simd::{Gang, Level, inlined, kernels, with_default_float_mode};
 use std::ops::Range;
 
 const BIN: usize = 0;
@@ -246,11 +246,15 @@ fn fit_from_vertex<G: Gang>(
     base: usize,
     out: &mut CylinderTracks,
 ) {
-    let EventParticles { all, range, .. } = particles;
-    for at in (0..range.len()).step_by(G::LANES) {
-        let lanes = Mask::first(g, range.len() - at);
-        let first = range.start + at;
-        let follow = seeds::follow_from_vertex(g, config, event, all, first, CYLINDER_LAYERS);
-        fit::store(g, &Fitted::new(g, &follow), out, base + at, lanes);
-    }
+    let EventParticles { all: seeds, range, .. } = particles;
+    let (first, end) = (range.start, range.end);
+    let filters = FromVertices { config, event, seeds, layers: CYLINDER_LAYERS };
+    filters.each(
+        g,
+        range,
+        inlined!(|particle: usize, follow: Follow<G>| {
+            let to = base + particle - first..base + end.min(particle + G::LANES) - first;
+            fit::store(g, &Fitted::new(g, &follow), out, to);
+        }),
+    );
 }

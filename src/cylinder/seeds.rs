@@ -4,13 +4,13 @@
 use super::build::Seeded;
 use super::config::CylinderConfig;
 use super::geometry::{RADII, SEED_LAYERS};
-use super::hit::{Follow, gather_hit, is_hit, prefetch_hits};
+use super::hit::{Follow, Hits, is_hit};
 use super::index::Index;
 use crate::event::{CylinderEvent, CylinderSeeds};
 use crate::kalman::{CURVATURE_PER_TESLA, VertexState, from_vertex, to_radius};
 use crate::simd::math::sincos;
 use crate::simd::varying::{F32, Mask, U32};
-use crate::simd::{Gang, prefetch};
+use crate::simd::{Gang, inlined, prefetch};
 use std::ops::Range;
 
 /// The starts of the particles from `at` on.
@@ -19,7 +19,7 @@ fn vertex<G: Gang>(g: G, seeds: &CylinderSeeds, at: usize) -> VertexState<G> {
     let mut p = [F32::splat(g, 0.0); 6];
     for (value, column) in p.iter_mut().zip(&seeds.vertex) {
         *value = F32::load(g, &column.padded()[at..]);
-        prefetch(column, (at + 3 * G::LANES) as u32);
+        prefetch(column, (at + 4 * G::LANES) as u32);
     }
     published_start(g, p)
 }
@@ -36,29 +36,56 @@ pub(crate) fn published_start<G: Gang>(g: G, p: [F32<G>; 6]) -> VertexState<G> {
     VertexState { p, variance: squares }
 }
 
-/// A filter from the vertices of the particles from `at` on through their hits on the first `layers` layers.
-#[inline(always)]
-pub(super) fn follow_from_vertex<G: Gang>(
-    g: G,
-    config: &CylinderConfig,
-    event: &CylinderEvent<'_>,
-    seeds: &CylinderSeeds,
-    at: usize,
-    layers: usize,
-) -> Follow<G> {
-    let field = F32::splat(g, CURVATURE_PER_TESLA * config.field);
-    let first = U32::load(g, &seeds.hits[0].padded()[at..]);
-    let (has, mut hit) = (is_hit(g, first), gather_hit(event, first));
-    prefetch_hits::<G>(event, &seeds.hits[0], at);
-    hit.radius = has.select_f(hit.radius, F32::splat(g, RADII[0]));
-    let started = from_vertex(g, &vertex(g, seeds, at), field, &hit, has);
-    let mut follow = Follow::behind_first(g, started, has, config.material);
-    for column in &seeds.hits[1..layers] {
-        let index = U32::load(g, &column.padded()[at..]);
-        prefetch_hits::<G>(event, column, at);
-        follow.take(g, field, &gather_hit(event, index), is_hit(g, index));
+/// Filters from the vertices of particles through their hits on the first layers.
+#[derive(Clone, Copy)]
+pub(super) struct FromVertices<'a> {
+    pub config: &'a CylinderConfig,
+    pub event: &'a CylinderEvent<'a>,
+    pub seeds: &'a CylinderSeeds,
+    pub layers: usize,
+}
+
+impl FromVertices<'_> {
+    /// Calls `done` with the number of the first particle and the filter of each gang of particles of `range`.
+    #[inline(always)]
+    pub fn each<G: Gang>(self, g: G, range: Range<usize>, mut done: impl FnMut(usize, Follow<G>)) {
+        if range.is_empty() {
+            return;
+        }
+        let Self { event, seeds, layers, .. } = self;
+        let mut ahead = Hits::read(g, event, &seeds.hits[0], range.start);
+        for at in range.clone().step_by(G::LANES) {
+            let next = (at + G::LANES).min(range.end - 1);
+            let read = inlined!(|layer: usize| {
+                let (layer, at) = if layer < layers { (layer, at) } else { (0, next) };
+                Hits::read(g, event, &seeds.hits[layer], at)
+            });
+            done(at, self.follow(g, at, &mut ahead, read));
+        }
     }
-    follow
+
+    /// One gang: `ahead` are the hits on the first layer and become what `read` gives for the layer behind the last.
+    #[inline(always)]
+    fn follow<G: Gang>(
+        self,
+        g: G,
+        at: usize,
+        ahead: &mut Hits<G>,
+        read: impl Fn(usize) -> Hits<G>,
+    ) -> Follow<G> {
+        let field = F32::splat(g, CURVATURE_PER_TESLA * self.config.field);
+        let Hits { mut hit, has } = *ahead;
+        *ahead = read(1);
+        hit.radius = has.select_f(hit.radius, F32::splat(g, RADII[0]));
+        let started = from_vertex(g, &vertex(g, self.seeds, at), field, &hit, has);
+        let mut follow = Follow::behind_first(g, started, has, self.config.material);
+        for layer in 1..self.layers {
+            let Hits { hit, has } = *ahead;
+            *ahead = read(layer + 1);
+            follow.take(g, field, &hit, has);
+        }
+        follow
+    }
 }
 
 /// The particles of one event among all, and which of them are meant.
@@ -92,19 +119,24 @@ pub(super) fn from_truth<G: Gang>(
     seeded: &mut Seeded,
 ) {
     let field = F32::splat(g, CURVATURE_PER_TESLA * config.field);
-    for at in part.clone().step_by(G::LANES) {
-        let lanes = Mask::first(g, part.end - at);
-        let mut follow = follow_from_vertex(g, config, event, seeds, range.start + at, SEED_LAYERS);
-        let reached = to_radius(g, &mut follow.state, field, F32::splat(g, RADII[SEED_LAYERS]));
-        let mut good = reached & follow.reached & follow.measured;
-        for layer in 0..SEED_LAYERS {
-            let hit = U32::load(g, &seeds.hits[layer].padded()[range.start + at..]);
-            good = good & is_hit(g, hit);
-            let place = is_hit(g, hit).select_u(U32::gather(&index.place, hit), hit);
-            place.store_some(&mut seeded.hits[layer].padded_mut()[at..], lanes);
-        }
-        seeded.store(&follow.state, at);
-        let flag = good.select_u(U32::splat(g, 1), U32::splat(g, 0));
-        flag.store_some(&mut seeded.good.padded_mut()[at..], lanes);
-    }
+    let (first, end) = (range.start, range.start + part.end);
+    let filters = FromVertices { config, event, seeds, layers: SEED_LAYERS };
+    filters.each(
+        g,
+        first + part.start..end,
+        inlined!(|particle: usize, mut follow: Follow<G>| {
+            let (at, lanes) = (particle - first, Mask::first(g, end - particle));
+            let reached = to_radius(g, &mut follow.state, field, F32::splat(g, RADII[SEED_LAYERS]));
+            let mut good = reached & follow.reached & follow.measured;
+            for layer in 0..SEED_LAYERS {
+                let hit = U32::load(g, &seeds.hits[layer].padded()[particle..]);
+                good = good & is_hit(g, hit);
+                let place = is_hit(g, hit).select_u(U32::gather(&index.place, hit), hit);
+                place.store_some(&mut seeded.hits[layer].padded_mut()[at..], lanes);
+            }
+            seeded.store(&follow.state, at);
+            let flag = good.select_u(U32::splat(g, 1), U32::splat(g, 0));
+            flag.store_some(&mut seeded.good.padded_mut()[at..], lanes);
+        }),
+    );
 }

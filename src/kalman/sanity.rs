@@ -1,6 +1,6 @@
 //! What is wrong with a fitted state, if anything.
 
-use super::matriplex::{Symmetric, unroll};
+use super::matriplex::unroll;
 use super::state::Output;
 use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
@@ -54,7 +54,7 @@ impl FitStatus {
 
 /// Largest |charge / pT|, c/GeV.
 const MOST_CURVED: f32 = 1e6;
-/// Eigenvalues of the correlation matrix down to minus this are rounding.
+/// Eigenvalues of the correlation matrix down to minus this are rounding: the diagonal grows by as much.
 const EPSILON: f32 = 1e-5;
 
 #[inline(always)]
@@ -67,28 +67,19 @@ fn code<G: Gang>(g: G, status: FitStatus) -> U32<G> {
 #[cfg_attr(not(feature = "small-kernels"), inline(always))]
 #[cfg_attr(feature = "small-kernels", inline(never))]
 pub fn judge<G: Gang>(g: G, state: &Output<G>, reached: Mask<G>, measured: Mask<G>) -> U32<G> {
-    let (zero, one) = (F32::splat(g, 0.0), F32::splat(g, 1.0));
+    let zero = F32::splat(g, 0.0);
     // A sum of zeros unless something is NaN or infinite.
     let mut sum = zero;
     let mut positive = reached | !reached;
-    let mut scale = [zero; 5];
     unroll!(I < 5; {
         sum = (state.p[I] * zero) + sum;
         unroll!(J < I + 1; {
             sum = (state.c.0[I][J] * zero) + sum;
         });
         positive = positive & zero.lt(state.c.0[I][I]);
-        scale[I] = one / state.c.0[I][I].sqrt();
     });
     let finite = sum.eq(zero);
-    let mut correlation = Symmetric::<G, 5>::splat(g, 0.0);
-    unroll!(I < 5; {
-        unroll!(J < I + 1; {
-            correlation.0[I][J] = state.c.0[I][J] * scale[I] * scale[J];
-        });
-        correlation.0[I][I] = F32::splat(g, 1.0 + EPSILON);
-    });
-    let (_, definite) = correlation.factor(g);
+    let definite = state.c.is_definite(g, 1.0 + EPSILON);
     let momentum = state.p[2].abs().lt(F32::splat(g, MOST_CURVED));
     let found = momentum.select_u(code(g, FitStatus::Ok), code(g, FitStatus::Momentum));
     let found = definite.select_u(found, code(g, FitStatus::Indefinite));

@@ -19,6 +19,19 @@
 
 use super::Isa;
 
+/// The columns, all as long as the shortest.
+#[inline(always)]
+pub(super) fn same_length<T, const K: usize>(mut columns: [&[T]; K]) -> [&[T]; K] {
+    let mut shortest = usize::MAX;
+    for column in columns {
+        shortest = shortest.min(column.len());
+    }
+    for column in &mut columns {
+        *column = &column[..shortest];
+    }
+    columns
+}
+
 /// A gang of `LANES` lanes of 32 bits. See the module text for the rules that hold on every gang.
 ///
 /// `F`, `I`, `U` are `LANES` values of `f32`, `i32`, `u32`; `M` is one yes or no per lane. Lane 0 is the
@@ -58,6 +71,17 @@ pub trait Gang: Copy + Send + Sync + std::fmt::Debug + 'static {
     fn f_store_packed(self, value: Self::F, to: &mut [f32], mask: Self::M) -> usize;
     /// `from[index]` per lane, index clamped (module text).
     fn f_gather(self, from: &[f32], index: Self::U) -> Self::F;
+    /// `from[index]` per lane of several columns, the index clamped to the last element of the shortest. Addresses are
+    /// taken out of the register once for all of them.
+    #[inline(always)]
+    fn f_gather_columns<const K: usize>(self, from: [&[f32]; K], index: Self::U) -> [Self::F; K] {
+        let from = same_length(from);
+        let mut out = [self.f_splat(0.0); K];
+        for (out, column) in out.iter_mut().zip(from) {
+            *out = self.f_gather(column, index);
+        }
+        out
+    }
     /// `from[index]` per lane, four values at once: one memory access a lane where [`Gang::f_gather`] of four
     /// columns has four. Index clamped (module text).
     fn f_gather_records(self, from: &[[f32; 4]], index: Self::U) -> [Self::F; 4];

@@ -117,6 +117,15 @@ impl<G: Gang> Gang for Pair<G> {
     memory!(i32, I, i_load, i_store);
     memory!(u32, U, u_load, u_store, u_load_some, u_store_some, u_store_packed, u_gather);
     #[inline(always)]
+    fn f_gather_columns<const K: usize>(self, from: [&[f32]; K], index: Self::U) -> [Self::F; K] {
+        let (low, high) = (self.0.f_gather_columns(from, index.0), self.0.f_gather_columns(from, index.1));
+        let mut out = [self.f_splat(0.0); K];
+        for (out, halves) in out.iter_mut().zip(low.into_iter().zip(high)) {
+            *out = halves;
+        }
+        out
+    }
+    #[inline(always)]
     fn f_gather_records(self, from: &[[f32; 4]], index: Self::U) -> [Self::F; 4] {
         let [a, b, c, d] = self.0.f_gather_records(from, index.0);
         let [e, f, g, h] = self.0.f_gather_records(from, index.1);

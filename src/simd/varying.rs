@@ -170,6 +170,15 @@ impl<G: Gang> F32<G> {
     pub fn gather(from: &[f32], index: U32<G>) -> Self {
         Self { g: index.g, v: index.g.f_gather(from, index.v) }
     }
+    /// `from[index]` of several columns, index clamped to the last element of the shortest.
+    #[inline(always)]
+    pub fn gather_columns<const K: usize>(from: [&[f32]; K], index: U32<G>) -> [Self; K] {
+        let mut out = [Self::splat(index.g, 0.0); K];
+        for (out, v) in out.iter_mut().zip(index.g.f_gather_columns(from, index.v)) {
+            out.v = v;
+        }
+        out
+    }
     /// `from[index]`, four values at once, index clamped to the last record.
     #[inline(always)]
     pub fn gather_records(from: &[[f32; 4]], index: U32<G>) -> [Self; 4] {

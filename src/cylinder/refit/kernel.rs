@@ -3,7 +3,8 @@
 
 use super::lists::Lists;
 use crate::cylinder::config::CylinderConfig;
-use crate::cylinder::hit::{gather_hit, is_hit, is_usable, prefetch_hits};
+use crate::cylinder::fit::store_codes;
+use crate::cylinder::hit::{Hits, gather_hit, is_hit, is_usable};
 use crate::event::{CYLINDER_LAYERS, CYLINDER_STATE, Column, CylinderEvent, CylinderFits};
 use crate::kalman::matriplex::{Matriplex, Matrix, Symmetric, packed, similarity};
 use crate::kalman::{
@@ -90,24 +91,17 @@ pub(super) fn fit<G: Gang>(
             measured: lanes | !lanes,
             chi2: F32::splat(g, 0.0),
         };
+        let mut ahead = Hits::read(g, event, &lists.hits[0], at);
         for number in 0..tracks.most {
-            prefetch_hits::<G>(event, &lists.hits[number], at);
-            let index = tracks.hit(g, number);
-            let (hit, has) = (gather_hit(event, index), is_hit(g, index));
+            let Hits { hit, has } = ahead;
+            ahead = Hits::read(g, event, &lists.hits[(number + 1).min(tracks.most - 1)], at);
             forwards(g, config, (number, &hit, has), &mut follow, scratch);
         }
         let status = backwards(g, config, tracks, &follow, scratch);
         let chi2 = follow.chi2;
         chi2.eq(chi2).select_f(chi2, F32::splat(g, f32::NAN)).store_some(&mut out.chi2[first + at..], lanes);
-        let codes = &mut out.fit[first + at..];
-        for fit in FitStatus::ALL {
-            let bits = (status.eq(code(g, fit)) & lanes).bits();
-            for (lane, to) in codes.iter_mut().take(G::LANES).enumerate() {
-                if bits >> lane & 1 == 1 {
-                    *to = fit as u8;
-                }
-            }
-        }
+        let end = lists.tracks().min(at + G::LANES);
+        store_codes(status, &mut out.fit[first + at..first + end]);
         first_hit += hand_over(g, &lists.count[at..], scratch, out, first_hit);
     }
 }

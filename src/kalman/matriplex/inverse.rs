@@ -74,6 +74,38 @@ impl<G: Gang, const N: usize> Symmetric<G, N> {
         (l, positive)
     }
 
+    /// Lanes in which the matrix with its diagonal times `grown` is positive definite: all pivots of L D L^T are positive,
+    /// which needs no root and no scale.
+    #[inline(always)]
+    pub fn is_definite(&self, g: G, grown: f32) -> Mask<G> {
+        let mut positive = Mask::first(g, G::LANES);
+        // L, and L D.
+        let (mut l, mut scaled) = (*self, *self);
+        unroll!(J < N; {
+            unroll!(I < N; {
+                if I >= J {
+                    let mut sum = self.0[I][J];
+                    if I == J {
+                        sum = sum * F32::splat(g, grown);
+                    }
+                    unroll!(M < J; {
+                        sum = l.0[J][M].neg_mul_add(scaled.0[I][M], sum);
+                    });
+                    scaled.0[I][J] = sum;
+                }
+            });
+            let pivot = scaled.0[J][J];
+            positive = positive & F32::splat(g, 0.0).lt(pivot);
+            let reciprocal = F32::splat(g, 1.0) / pivot;
+            unroll!(I < N; {
+                if I > J {
+                    l.0[I][J] = scaled.0[I][J] * reciprocal;
+                }
+            });
+        });
+        positive
+    }
+
     /// The inverse by Cholesky's factors, and the lanes in which the matrix is positive definite; in the others
     /// the inverse means nothing.
     #[inline(always)]

@@ -1,8 +1,8 @@
 //! [`Ymm`]: eight lanes in a 256-bit register, AVX2 with FMA. A mask is a register of all-ones and all-zeros.
 
 use super::{
-    Avx2Context, Avx512Context, Context, gather_record_source, gather_source, index_too_short, lanewise,
-    memory_through_u32, scatter_lanes,
+    Avx2Context, Avx512Context, Context, gather_columns_source, gather_record_source, gather_source,
+    index_too_short, lanewise, memory_through_u32, scatter_lanes,
 };
 use crate::simd::{Gang, Isa};
 use std::arch::x86_64::*;
@@ -21,11 +21,62 @@ unsafe impl HasAvx2 for Avx512Context {}
 #[derive(Debug, Clone, Copy)]
 pub struct Ymm<C: HasAvx2>(C);
 
+/// Four indices, taken out of a register two at a time.
+///
+/// # Safety
+/// The CPU has AVX2.
+#[inline(always)]
+pub(super) unsafe fn four_places(index: __m128i) -> [usize; 4] {
+    // SAFETY: the caller's.
+    let (ab, cd) = unsafe { (_mm_cvtsi128_si64(index) as u64, _mm_extract_epi64::<1>(index) as u64) };
+    [ab as u32 as usize, (ab >> 32) as usize, cd as u32 as usize, (cd >> 32) as usize]
+}
+
+/// Four values by their places.
+///
+/// # Safety
+/// All places are within the slice, and the CPU has AVX2.
+#[inline(always)]
+pub(super) unsafe fn four(from: &[u32], [a, b, c, d]: [usize; 4]) -> __m128i {
+    // SAFETY: the caller's.
+    unsafe {
+        let value = _mm_cvtsi32_si128(*from.get_unchecked(a) as i32);
+        let value = _mm_insert_epi32::<1>(value, *from.get_unchecked(b) as i32);
+        let value = _mm_insert_epi32::<2>(value, *from.get_unchecked(c) as i32);
+        _mm_insert_epi32::<3>(value, *from.get_unchecked(d) as i32)
+    }
+}
+
 impl<C: HasAvx2> Ymm<C> {
     /// The gang, given the context.
     #[inline(always)]
     pub(in crate::simd) fn new(context: C) -> Self {
         Self(context)
+    }
+
+    /// `from[index]` of each column. Eight loads: the gather instruction takes longer on CPUs of AMD (Zen 3, Zen 4), and
+    /// longer still on those of Intel whose microcode guards it (Gather Data Sampling).
+    ///
+    /// # Safety
+    /// Every index is below the length of each column.
+    #[inline(always)]
+    unsafe fn columns<const K: usize>(self, from: [&[u32]; K], index: __m256i) -> [__m256i; K] {
+        // SAFETY: the caller's; the token proves AVX2.
+        unsafe {
+            let halves = [_mm256_castsi256_si128(index), _mm256_extracti128_si256::<1>(index)];
+            let mut fours = [[_mm_setzero_si128(); 2]; K];
+            for (number, half) in halves.into_iter().enumerate() {
+                let places = four_places(half);
+                for (fours, from) in fours.iter_mut().zip(from) {
+                    fours[number] = four(from, places);
+                }
+            }
+            let mut out = [_mm256_setzero_si256(); K];
+            for (out, four) in out.iter_mut().zip(fours) {
+                *out = _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(four[0]), four[1]);
+            }
+            out
+        }
     }
 
     /// The records at the addresses of the lanes, as columns.
@@ -183,30 +234,20 @@ impl<C: HasAvx2> Gang for Ymm<C> {
     #[inline(always)]
     fn u_gather(self, from: &[u32], index: Self::U) -> Self::U {
         let (from, last) = gather_source(from);
-        let index = self.u_min(index, self.u_splat(last));
-        // Eight loads: the gather instruction takes longer on CPUs of AMD (Zen 3, Zen 4), and longer still on those of
-        // Intel whose microcode guards it (Gather Data Sampling).
-        // SAFETY: every index is at most the last of a slice that is not empty; the token proves AVX2.
-        unsafe {
-            let (low, high) = (_mm256_castsi256_si128(index), _mm256_extracti128_si256::<1>(index));
-            let pairs = [
-                _mm_cvtsi128_si64(low),
-                _mm_extract_epi64::<1>(low),
-                _mm_cvtsi128_si64(high),
-                _mm_extract_epi64::<1>(high),
-            ];
-            let mut values = [0; N];
-            for (two, pair) in values.as_chunks_mut::<2>().0.iter_mut().zip(pairs) {
-                let (first, second) = (pair as u32 as usize, (pair as u64 >> 32) as usize);
-                *two = [*from.get_unchecked(first) as i32, *from.get_unchecked(second) as i32];
-            }
-            let [a, b, c, d, e, f, g, h] = values;
-            let low = _mm_insert_epi32::<1>(_mm_cvtsi32_si128(a), b);
-            let low = _mm_insert_epi32::<3>(_mm_insert_epi32::<2>(low, c), d);
-            let high = _mm_insert_epi32::<1>(_mm_cvtsi32_si128(e), f);
-            let high = _mm_insert_epi32::<3>(_mm_insert_epi32::<2>(high, g), h);
-            _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(low), high)
+        // SAFETY: every index is at most the last of a slice that is not empty.
+        let [out] = unsafe { self.columns([from], self.u_min(index, self.u_splat(last))) };
+        out
+    }
+    #[inline(always)]
+    fn f_gather_columns<const K: usize>(self, from: [&[f32]; K], index: Self::U) -> [Self::F; K] {
+        let (from, last) = gather_columns_source(from);
+        // SAFETY: every index is at most the last of slices that are not empty.
+        let columns = unsafe { self.columns(from, self.u_min(index, self.u_splat(last))) };
+        let mut out = [self.f_splat(0.0); K];
+        for (out, column) in out.iter_mut().zip(columns) {
+            *out = self.u_as_f(column);
         }
+        out
     }
     #[inline(always)]
     fn f_gather_records(self, from: &[[f32; 4]], index: Self::U) -> [Self::F; 4] {

@@ -29,6 +29,9 @@ pub use portable::Portable;
 pub use prefetch::prefetch;
 pub use scalar::Scalar;
 
+#[cfg(target_arch = "x86_64")]
+use super::gang::same_length;
+
 /// What a gather from `from` reads: never empty (nothing becomes one zero), with the index of its last
 /// element. No branch, so that a gang of many registers stays one straight line.
 #[inline(always)]
@@ -36,6 +39,22 @@ fn gather_source(from: &[u32]) -> (&[u32], u32) {
     let from = if from.is_empty() { &[0] } else { from };
     // Hardware gathers take signed 32-bit indices, so elements from 2^31 on are out of reach on every gang.
     (from, (from.len() - 1).min(i32::MAX as usize) as u32)
+}
+
+/// The same for columns, all of them as long as the shortest, as bits.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn gather_columns_source<const K: usize>(from: [&[f32]; K]) -> ([&[u32]; K], u32) {
+    let mut sources = [gather_source(&[]); K];
+    for (source, column) in sources.iter_mut().zip(same_length(from)) {
+        *source = gather_source(bits(column));
+    }
+    let last = sources.first().map_or(0, |source| source.1);
+    let mut columns: [&[u32]; K] = [&[]; K];
+    for (column, source) in columns.iter_mut().zip(sources) {
+        *column = source.0;
+    }
+    (columns, last)
 }
 
 /// The same for records of four values.

@@ -17,6 +17,8 @@ struct Memory {
 struct Seen {
     loaded: [Vec<u32>; 2],
     gathered: [Vec<u32>; 2],
+    /// The same index into the memory, its values with a salt, and its first half.
+    gathered_columns: Vec<u32>,
     /// Records by an index in registers and by one in memory, column after column.
     records: [Vec<u32>; 2],
     /// Records of the value with each of [`SALT`].
@@ -47,6 +49,15 @@ impl Memory {
         let gathered = (0..lanes)
             .map(|i| memory.get(self.index[i] as usize).or(memory.last()).copied().unwrap_or(0))
             .collect::<Vec<_>>();
+        let half = memory.len() / 2;
+        let gathered_columns =
+            [0, SALT[1], 0].iter().flat_map(|salt| (0..lanes).map(move |lane| (lane, salt)));
+        let gathered_columns = gathered_columns
+            .map(|(lane, salt)| match half {
+                0 => 0,
+                _ => memory[(self.index[lane] as usize).min(half - 1)] ^ salt,
+            })
+            .collect();
         let records: Vec<_> = (0..4)
             .flat_map(|column| (0..lanes).map(move |lane| (column, lane)))
             .map(|(column, lane)| {
@@ -70,6 +81,7 @@ impl Memory {
         Seen {
             loaded: [loaded.clone(), loaded],
             gathered: [gathered.clone(), gathered],
+            gathered_columns,
             records: [records.clone(), records],
             stored_records,
             stored: [stored.clone(), stored],
@@ -79,7 +91,7 @@ impl Memory {
     }
 }
 
-fn columns<G: Gang>(g: G, operation: impl FnOnce() -> [G::F; 4]) -> Vec<u32> {
+fn columns<G: Gang, const K: usize>(g: G, operation: impl FnOnce() -> [G::F; K]) -> Vec<u32> {
     let columns = alone(g, operation);
     columns.into_iter().flat_map(|column| vector(g, || g.f_bits(column))).collect()
 }
@@ -115,6 +127,7 @@ impl OnGang for Memory {
         assert_eq!(stored_records.pop(), Some([7.0; 4]), "wrote behind the gang");
         let mut scattered = self.memory.clone();
         alone(g, || g.u_scatter(value, &mut scattered, index, mask));
+        let salted: Vec<u32> = self.memory.iter().map(|value| value ^ SALT[1]).collect();
         let seen = Seen {
             loaded: [
                 vector(g, || g.u_load_some(&self.memory, mask)),
@@ -124,6 +137,10 @@ impl OnGang for Memory {
                 vector(g, || g.u_gather(&self.memory, index)),
                 vector(g, || g.f_bits(g.f_gather(&memory_f, index))),
             ],
+            gathered_columns: {
+                let (salted, half) = (floats(&salted), &memory_f[..memory_f.len() / 2]);
+                columns(g, || g.f_gather_columns([&memory_f, &salted, half], index))
+            },
             records: [
                 columns(g, || g.f_gather_records(records, index)),
                 columns(g, || g.f_load_records(records, &self.index)),

@@ -44,17 +44,18 @@ pub fn written(state: &State) -> State {
 pub fn judge(state: &State, reached: bool, measured: bool) -> FitStatus {
     let State { p, c, .. } = state;
     let values = || p.iter().copied().chain((0..5).flat_map(|i| c[i][..=i].to_vec()));
-    let scale: [f32; 5] = std::array::from_fn(|i| 1.0 / c[i][i].sqrt());
-    // Cholesky's factor of the correlations, its diagonal as reciprocals.
-    let mut l = [[0.0; 5]; 5];
+    // L D L^T of the covariance, its diagonal grown by what is rounding: L, and L D.
+    let (mut l, mut scaled) = ([[0.0; 5]; 5], [[0.0; 5]; 5]);
     let mut definite = true;
     for j in 0..5 {
-        let pivot = (0..j).fold(1.0 + 1e-5, |pivot, m| fma(-l[j][m], l[j][m], pivot));
-        definite &= 0.0 < pivot;
-        l[j][j] = 1.0 / f32::sqrt(pivot);
+        for i in j..5 {
+            let start = if i == j { c[i][j] * (1.0 + 1e-5) } else { c[i][j] };
+            scaled[i][j] = (0..j).fold(start, |sum, m| fma(-l[j][m], scaled[i][m], sum));
+        }
+        definite &= 0.0 < scaled[j][j];
+        let reciprocal = 1.0 / scaled[j][j];
         for i in j + 1..5 {
-            let start = c[i][j] * scale[i] * scale[j];
-            l[i][j] = (0..j).fold(start, |sum, m| fma(-l[i][m], l[j][m], sum)) * l[j][j];
+            l[i][j] = scaled[i][j] * reciprocal;
         }
     }
     if !reached {
