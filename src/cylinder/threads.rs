@@ -251,7 +251,7 @@ fn build_room(
     counters: &mut Counters,
     stage: usize,
 ) {
-    kernels!(dispatch!(level, g => build.run(g, from, range, counters, stage)));
+    kernels!(dispatch_wide!(level, g => build.run(g, from, range, counters, stage)));
 }
 
 fn fit_room(level: Level, from: Fit<'_>, range: Range<usize>, out: &mut CylinderTracks, at: usize) {

@@ -63,7 +63,7 @@ impl Matcher {
         matching: &mut Matching,
         out: &mut Outcome<LongTracks>,
     ) {
-        crate::simd::kernels!(dispatch!(level, g => self.run(g, parts, range, matching, out)));
+        crate::simd::kernels!(dispatch_wide!(level, g => self.run(g, parts, range, matching, out)));
     }
 
     #[inline(always)]
@@ -147,7 +147,7 @@ impl Bent {
             let (lanes, none) = (Mask::first(g, pairs.len - at), U32::splat(g, 0));
             let track = lanes.select_u(U32::load(g, &pairs.velo.padded()[at..]), none);
             let other = lanes.select_u(U32::load(g, &pairs.scifi.padded()[at..]), none);
-            let (tx, ty) = (F32::gather(&end.tx, track), F32::gather(&end.ty, track));
+            let [tx, ty] = F32::gather_columns([&end.tx, &end.ty], track);
             let behind = F32::gather(&scifi.searched.tx, other);
             let bend = of.bending.qop_of_lanes(g, [tx, ty], behind).abs();
             let bend = behind.lt(tx).select_f(-bend, bend);

@@ -228,9 +228,9 @@ impl<G: Gang> Before<G> {
 
     #[inline(always)]
     fn gather(selected: &Selected, place: U32<G>) -> Self {
-        let load = inlined!(|column: &Column<f32>| F32::gather(column, place));
         let Selected { x, y, z, tx, ty, .. } = selected;
-        Self { x: load(x), y: load(y), z: load(z), tx: load(tx), ty: load(ty) }
+        let [x, y, z, tx, ty] = F32::gather_columns([x, y, z, tx, ty], place);
+        Self { x, y, z, tx, ty }
     }
 }
 
@@ -246,10 +246,8 @@ impl<G: Gang> Behind<G> {
     #[inline(always)]
     fn gather(g: G, scifi: &SciFiTracks, track: U32<G>) -> Self {
         let SearchedLines { x, y, tx, ty } = &scifi.searched;
-        let load = inlined!(|column: &Column<f32>| F32::gather(column, track));
-        let ty = load(ty);
-        let y = F32::splat(g, COMPARED_Z - SCIFI_Z).mul_add(ty, load(y));
-        Self { x: load(x), y, tx: load(tx), ty }
+        let [x, y, tx, ty] = F32::gather_columns([x, y, tx, ty], track);
+        Self { x, y: F32::splat(g, COMPARED_Z - SCIFI_Z).mul_add(ty, y), tx, ty }
     }
 }
 

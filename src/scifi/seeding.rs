@@ -104,8 +104,18 @@ impl SciFi {
         workspace: &mut SciFiWorkspace,
         out: &mut Outcome<SciFiTracks>,
     ) {
-        let seeding = &mut workspace.seeding;
-        crate::simd::kernels!(dispatch!(self.level, g => run(g, self, hits, range, seeding, out)));
+        self.find_in(hits, range, &mut workspace.seeding, out);
+    }
+
+    /// The one place where the search is compiled.
+    fn find_in(
+        &self,
+        hits: &SciFiBatch,
+        range: Range<usize>,
+        seeding: &mut SeedingScratch,
+        out: &mut Outcome<SciFiTracks>,
+    ) {
+        crate::simd::kernels!(dispatch_wide!(self.level, g => run(g, self, hits, range, seeding, out)));
     }
 }
 
@@ -150,8 +160,7 @@ impl Sequence for SciFi {
         let count = range.len();
         decode(self.level, &self.geometry, events, range, scratch, hits);
         out.counters.add_part(&hits.counters, 0);
-        let hits = &hits.results;
-        crate::simd::kernels!(dispatch!(self.level, g => run(g, self, hits, 0..count, seeding, out)));
+        self.find_in(&hits.results, 0..count, seeding, out);
     }
 }
 

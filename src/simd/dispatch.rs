@@ -37,6 +37,7 @@ macro_rules! dispatch {
             x86_64 [SoftwareScalar1
                 Avx2x1 Avx2x4 Avx2x8 Avx2x16 Avx2x32 Avx2x64
                 Avx512x1 Avx512x4 Avx512x8 Avx512x16 Avx512x32 Avx512x64]
+            x86_64_twice []
             aarch64 [Neon1 Neon4 Neon8 Neon16 Neon32 Neon64])
     };
 }
@@ -47,6 +48,49 @@ macro_rules! dispatch {
 macro_rules! dispatch {
     ($level:expr, $g:ident => $body:expr) => {
         $crate::dispatch_usual!($level, $g => $body)
+    };
+}
+
+/// [`dispatch!`](crate::dispatch) for kernels in which one operation waits for the one before: two registers of AVX2 side by side are
+/// faster there than one, so the gang of 8 lanes is taken twice. With all other gangs nothing is gained.
+///
+/// ```
+/// use peloton::simd::{Gang, Isa, Level};
+///
+/// fn lanes<G: Gang>(_: G) -> usize {
+///     G::LANES
+/// }
+///
+/// for level in Level::usual() {
+///     let twice = if level.isa() == Isa::Avx2 { 2 } else { 1 };
+///     assert_eq!(peloton::dispatch_wide!(level, g => lanes(g)), twice * level.gang());
+/// }
+/// ```
+#[cfg(feature = "all-gangs")]
+#[macro_export]
+macro_rules! dispatch_wide {
+    ($level:expr, $g:ident => $body:expr) => {
+        $crate::dispatch_arms!($level, $g => $body;
+            any [Scalar1 Scalar4 Scalar8 Scalar16 Scalar32 Scalar64
+                Portable1 Portable4 Portable8 Portable16 Portable32 Portable64]
+            x86_64 [SoftwareScalar1
+                Avx2x1 Avx2x4 Avx2x16 Avx2x32 Avx2x64
+                Avx512x1 Avx512x4 Avx512x8 Avx512x16 Avx512x32 Avx512x64]
+            x86_64_twice [Avx2x8]
+            aarch64 [Neon1 Neon4 Neon8 Neon16 Neon32 Neon64])
+    };
+}
+
+/// As with the feature `all-gangs`, for the gangs that are there without it.
+#[cfg(not(feature = "all-gangs"))]
+#[macro_export]
+macro_rules! dispatch_wide {
+    ($level:expr, $g:ident => $body:expr) => {
+        $crate::dispatch_arms!($level, $g => $body;
+            any [Scalar1 Portable8]
+            x86_64 [SoftwareScalar1 Avx512x16]
+            x86_64_twice [Avx2x8]
+            aarch64 [Neon8])
     };
 }
 
@@ -61,6 +105,7 @@ macro_rules! dispatch_usual {
         $crate::dispatch_arms!($level, $g => $body;
             any [Scalar1 Portable8]
             x86_64 [SoftwareScalar1 Avx2x8 Avx512x16]
+            x86_64_twice []
             aarch64 [Neon8])
     };
 }
@@ -89,7 +134,7 @@ macro_rules! kernels {
 #[cfg(test)]
 macro_rules! kernels {
     ($dispatch:ident!($level:expr, $g:ident => $body:expr)) => {
-        $crate::dispatch_arms!($level, $g => $body; any [Scalar1] x86_64 [] aarch64 [])
+        $crate::dispatch_arms!($level, $g => $body; any [Scalar1] x86_64 [] x86_64_twice [] aarch64 [])
     };
 }
 pub(crate) use kernels;
@@ -110,13 +155,18 @@ pub(crate) use inlined;
 #[macro_export]
 macro_rules! dispatch_arms {
     ($level:expr, $g:ident => $body:expr;
-        any [$($any:ident)*] x86_64 [$($x86_64:ident)*] aarch64 [$($aarch64:ident)*]) => {
+        any [$($any:ident)*] x86_64 [$($x86_64:ident)*] x86_64_twice [$($twice:ident)*] aarch64 [$($aarch64:ident)*]) => {
         $crate::simd::with_default_float_mode(|| match $crate::simd::Level::token($level) {
             $($crate::simd::Token::$any($g) =>
                 $crate::simd::Gang::vectorize($g, #[inline(always)] || $body),)*
             $(#[cfg(target_arch = "x86_64")]
             $crate::simd::Token::$x86_64($g) =>
                 $crate::simd::Gang::vectorize($g, #[inline(always)] || $body),)*
+            $(#[cfg(target_arch = "x86_64")]
+            $crate::simd::Token::$twice($g) => $crate::simd::Gang::vectorize($g, #[inline(always)] || {
+                let $g = $crate::simd::Pair::new($g);
+                $body
+            }),)*
             $(#[cfg(target_arch = "aarch64")]
             $crate::simd::Token::$aarch64($g) =>
                 $crate::simd::Gang::vectorize($g, #[inline(always)] || $body),)*

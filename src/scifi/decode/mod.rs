@@ -78,7 +78,7 @@ pub fn decode(
     out: &mut Outcome<SciFiBatch>,
 ) {
     let mut clock = StageClock::start();
-    crate::simd::kernels!(dispatch!(level, g => run(g, geometry, events, range, scratch, out)));
+    crate::simd::kernels!(dispatch_wide!(level, g => run(g, geometry, events, range, scratch, out)));
     clock.lap(&mut out.counters.stages[0]);
 }
 

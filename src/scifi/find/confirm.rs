@@ -164,9 +164,7 @@ impl Ranges {
             let need = need.max(U32::splat(g, of.pass.min_uv_hits));
             need.store(&mut self.need.padded_mut()[at..]);
             let [a, b, c] = &of.candidates.parameters;
-            let a = F32::gather(a.padded(), candidate);
-            let b = F32::gather(b.padded(), candidate);
-            let c = F32::gather(c.padded(), candidate);
+            let [a, b, c] = F32::gather_columns([a.padded(), b.padded(), c.padded()], candidate);
             for layer in 0..UV_LAYERS {
                 let value = inlined!(|value| F32::splat(g, value));
                 let x = c.mul_add(value(layers.bend[layer]), b.mul_add(value(layers.d[layer]), a));
