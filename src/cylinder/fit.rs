@@ -4,7 +4,7 @@
 use super::config::CylinderConfig;
 use super::hit::{Follow, Hits, is_hit, load_ahead};
 use super::index::Index;
-use crate::event::{CYLINDER_LAYERS, Column, CylinderTracks, NO_HIT};
+use crate::event::{CYLINDER_LAYERS, Column, CylinderTracks, NO_HIT, PAD};
 use crate::kalman::matriplex::{Symmetric, packed};
 use crate::kalman::{CURVATURE_PER_TESLA, CylinderHit, CylinderState, Output, from_three_hits, step};
 use crate::simd::varying::{F32, Mask, U32};
@@ -160,7 +160,7 @@ pub(super) fn store<G: Gang>(
 /// The codes of the lanes, as far as there is room for them.
 #[inline(always)]
 pub(super) fn store_codes<G: Gang>(codes: U32<G>, to: &mut [u8]) {
-    let mut values = [0; 64];
+    let mut values = [0; PAD];
     codes.store(&mut values);
     for (to, code) in to.iter_mut().zip(&values[..G::LANES]) {
         *to = *code as u8;

@@ -20,8 +20,7 @@ pub(super) fn gather_hit<G: Gang>(event: &CylinderEvent<'_>, index: U32<G>) -> C
 
 /// One hit of each track of a gang, and which lanes have one.
 ///
-/// Hits of tracks are in no order. A filter that reads each before it takes in the one in front of it does not wait for
-/// memory: there is enough to do until it is there.
+/// Hits of tracks are in no order. A filter reads each hit one step before it takes it in: then it waits less for memory.
 #[derive(Clone, Copy)]
 pub(super) struct Hits<G: Gang> {
     pub hit: CylinderHit<G>,
@@ -37,12 +36,17 @@ impl<G: Gang> Hits<G> {
     }
 }
 
-/// The values of a column from `at` on; asks for the memory of those of a later gang: more columns than a CPU follows by
-/// itself are read together.
+/// The values of a column from `at` on; asks for the memory of those of a later gang.
 #[inline(always)]
 pub(super) fn load_ahead<G: Gang>(g: G, column: &Column<u32>, at: usize) -> U32<G> {
-    prefetch(column, (at + 4 * G::LANES) as u32);
+    prefetch_later::<G, _>(column, at);
     U32::load(g, &column.padded()[at..])
+}
+
+/// Asks for the memory of a later gang than the one at `at`: more columns than a CPU follows by itself are read together.
+#[inline(always)]
+pub(super) fn prefetch_later<G: Gang, T>(column: &[T], at: usize) {
+    prefetch(column, (at + 4 * G::LANES) as u32);
 }
 
 /// From x, y, z and the variances along r-phi and z.

@@ -4,13 +4,13 @@
 use super::build::Seeded;
 use super::config::CylinderConfig;
 use super::geometry::{RADII, SEED_LAYERS};
-use super::hit::{Follow, Hits, is_hit};
+use super::hit::{Follow, Hits, is_hit, prefetch_later};
 use super::index::Index;
 use crate::event::{CylinderEvent, CylinderSeeds};
 use crate::kalman::{CURVATURE_PER_TESLA, VertexState, from_vertex, to_radius};
 use crate::simd::math::sincos;
 use crate::simd::varying::{F32, Mask, U32};
-use crate::simd::{Gang, inlined, prefetch};
+use crate::simd::{Gang, inlined};
 use std::ops::Range;
 
 /// The starts of the particles from `at` on.
@@ -19,7 +19,7 @@ fn vertex<G: Gang>(g: G, seeds: &CylinderSeeds, at: usize) -> VertexState<G> {
     let mut p = [F32::splat(g, 0.0); 6];
     for (value, column) in p.iter_mut().zip(&seeds.vertex) {
         *value = F32::load(g, &column.padded()[at..]);
-        prefetch(column, (at + 4 * G::LANES) as u32);
+        prefetch_later::<G, _>(column, at);
     }
     published_start(g, p)
 }

@@ -27,32 +27,15 @@
 ///     assert_eq!(peloton::dispatch!(level, g => count_below(g, &values, 41.5)), 42);
 /// }
 /// ```
-#[cfg(feature = "all-gangs")]
 #[macro_export]
 macro_rules! dispatch {
     ($level:expr, $g:ident => $body:expr) => {
-        $crate::dispatch_arms!($level, $g => $body;
-            any [Scalar1 Scalar4 Scalar8 Scalar16 Scalar32 Scalar64
-                Portable1 Portable4 Portable8 Portable16 Portable32 Portable64]
-            x86_64 [SoftwareScalar1
-                Avx2x1 Avx2x4 Avx2x8 Avx2x16 Avx2x32 Avx2x64
-                Avx512x1 Avx512x4 Avx512x8 Avx512x16 Avx512x32 Avx512x64]
-            x86_64_twice []
-            aarch64 [Neon1 Neon4 Neon8 Neon16 Neon32 Neon64])
-    };
-}
-
-/// As with the feature `all-gangs`, for the gangs that are there without it.
-#[cfg(not(feature = "all-gangs"))]
-#[macro_export]
-macro_rules! dispatch {
-    ($level:expr, $g:ident => $body:expr) => {
-        $crate::dispatch_usual!($level, $g => $body)
+        $crate::dispatch_gangs!($level, $g => $body; once [Avx2x8] twice [])
     };
 }
 
 /// [`dispatch!`](crate::dispatch) for kernels in which one operation waits for the one before: two registers of AVX2 side by side are
-/// faster there than one, so the gang of 8 lanes is taken twice. With all other gangs nothing is gained.
+/// faster there than one, so the gang of 8 lanes is taken twice. All other gangs stay as they are.
 ///
 /// ```
 /// use peloton::simd::{Gang, Isa, Level};
@@ -66,30 +49,40 @@ macro_rules! dispatch {
 ///     assert_eq!(peloton::dispatch_wide!(level, g => lanes(g)), twice * level.gang());
 /// }
 /// ```
-#[cfg(feature = "all-gangs")]
 #[macro_export]
 macro_rules! dispatch_wide {
     ($level:expr, $g:ident => $body:expr) => {
+        $crate::dispatch_gangs!($level, $g => $body; once [] twice [Avx2x8])
+    };
+}
+
+/// The gangs of the build, with those of one register of AVX2 `once` or `twice`.
+#[cfg(feature = "all-gangs")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! dispatch_gangs {
+    ($level:expr, $g:ident => $body:expr; once [$($once:ident)*] twice [$($twice:ident)*]) => {
         $crate::dispatch_arms!($level, $g => $body;
             any [Scalar1 Scalar4 Scalar8 Scalar16 Scalar32 Scalar64
                 Portable1 Portable4 Portable8 Portable16 Portable32 Portable64]
             x86_64 [SoftwareScalar1
-                Avx2x1 Avx2x4 Avx2x16 Avx2x32 Avx2x64
+                Avx2x1 Avx2x4 $($once)* Avx2x16 Avx2x32 Avx2x64
                 Avx512x1 Avx512x4 Avx512x8 Avx512x16 Avx512x32 Avx512x64]
-            x86_64_twice [Avx2x8]
+            x86_64_twice [$($twice)*]
             aarch64 [Neon1 Neon4 Neon8 Neon16 Neon32 Neon64])
     };
 }
 
 /// As with the feature `all-gangs`, for the gangs that are there without it.
 #[cfg(not(feature = "all-gangs"))]
+#[doc(hidden)]
 #[macro_export]
-macro_rules! dispatch_wide {
-    ($level:expr, $g:ident => $body:expr) => {
+macro_rules! dispatch_gangs {
+    ($level:expr, $g:ident => $body:expr; once [$($once:ident)*] twice [$($twice:ident)*]) => {
         $crate::dispatch_arms!($level, $g => $body;
             any [Scalar1 Portable8]
-            x86_64 [SoftwareScalar1 Avx512x16]
-            x86_64_twice [Avx2x8]
+            x86_64 [SoftwareScalar1 $($once)* Avx512x16]
+            x86_64_twice [$($twice)*]
             aarch64 [Neon8])
     };
 }

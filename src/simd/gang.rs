@@ -71,8 +71,8 @@ pub trait Gang: Copy + Send + Sync + std::fmt::Debug + 'static {
     fn f_store_packed(self, value: Self::F, to: &mut [f32], mask: Self::M) -> usize;
     /// `from[index]` per lane, index clamped (module text).
     fn f_gather(self, from: &[f32], index: Self::U) -> Self::F;
-    /// `from[index]` per lane of several columns, the index clamped to the last element of the shortest. Addresses are
-    /// taken out of the register once for all of them.
+    /// `from[index]` per lane of several columns, the index clamped to the last element of the shortest. AVX2 and AVX-512
+    /// take the addresses out of the register once for all columns, other gangs gather one column after the other.
     #[inline(always)]
     fn f_gather_columns<const K: usize>(self, from: [&[f32]; K], index: Self::U) -> [Self::F; K] {
         let from = same_length(from);

@@ -82,7 +82,8 @@ impl Level {
         dispatch!(self, g => of(g))
     }
 
-    /// The number of lanes, asked of the gang that will run.
+    /// The number of lanes, asked of the gang that will run. Kernels of [`dispatch_wide!`](crate::dispatch_wide) take twice as many
+    /// on AVX2 with 8.
     pub fn gang(self) -> usize {
         fn of<G: Gang>(_: G) -> usize {
             G::LANES

@@ -94,7 +94,9 @@ pub(super) fn fit<G: Gang>(
         let mut ahead = Hits::read(g, event, &lists.hits[0], at);
         for number in 0..tracks.most {
             let Hits { hit, has } = ahead;
-            ahead = Hits::read(g, event, &lists.hits[(number + 1).min(tracks.most - 1)], at);
+            if number + 1 < tracks.most {
+                ahead = Hits::read(g, event, &lists.hits[number + 1], at);
+            }
             forwards(g, config, (number, &hit, has), &mut follow, scratch);
         }
         let status = backwards(g, config, tracks, &follow, scratch);

@@ -75,7 +75,7 @@ impl<G: Gang, const N: usize> Symmetric<G, N> {
     }
 
     /// Lanes in which the matrix with its diagonal times `grown` is positive definite: all pivots of L D L^T are positive,
-    /// which needs no root and no scale.
+    /// which needs no root, and no scale for pivots above 3e-39.
     #[inline(always)]
     pub fn is_definite(&self, g: G, grown: f32) -> Mask<G> {
         let mut positive = Mask::first(g, G::LANES);

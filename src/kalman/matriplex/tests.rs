@@ -169,11 +169,17 @@ fn what_is_not_positive_definite_is_said_to_be() {
         for i in 0..3 {
             s.set(i, i, crate::simd::varying::F32::splat(g, 1.0));
         }
-        let good = s.factor(g).1.bits();
+        let good = s.factor(g).1.bits() & s.is_definite(g, 1.0).bits();
         s.set(0, 2, crate::simd::varying::F32::splat(g, -0.9));
-        good & !s.factor(g).1.bits()
+        good & !s.factor(g).1.bits() & !s.is_definite(g, 1.0).bits()
+    }
+    /// A matrix of ones is singular: growing its diagonal makes it definite.
+    fn singular<G: Gang>(g: G) -> u64 {
+        let ones = Symmetric::<G, 3>::splat(g, 1.0);
+        ones.is_definite(g, 1.0 + 1e-5).bits() & !ones.is_definite(g, 1.0).bits()
     }
     for level in Level::usual() {
         assert_eq!(dispatch_usual!(level, g => positive(g)).count_ones() as usize, level.gang());
+        assert_eq!(dispatch_usual!(level, g => singular(g)).count_ones() as usize, level.gang());
     }
 }

@@ -241,7 +241,7 @@ impl<C: HasAvx2> Gang for Ymm<C> {
     #[inline(always)]
     fn f_gather_columns<const K: usize>(self, from: [&[f32]; K], index: Self::U) -> [Self::F; K] {
         let (from, last) = gather_columns_source(from);
-        // SAFETY: every index is at most the last of slices that are not empty.
+        // SAFETY: every index is at most the last of slices of one length, none of them empty.
         let columns = unsafe { self.columns(from, self.u_min(index, self.u_splat(last))) };
         let mut out = [self.f_splat(0.0); K];
         for (out, column) in out.iter_mut().zip(columns) {

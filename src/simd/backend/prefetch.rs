@@ -3,7 +3,7 @@
 /// Asks for the memory of an element that will be read soon. Nothing happens where there is no such element, or no
 /// instruction for it: results never depend on it.
 ///
-/// For elements in no order, which the CPU cannot foresee: asked for while the gang before is computed, they have come from
+/// For elements in no order, which the CPU cannot foresee, and for more columns than it follows by itself: asked for while the gang before is computed, they have come from
 /// the second or third cache when they are read.
 #[inline(always)]
 pub fn prefetch<T>(from: &[T], index: u32) {

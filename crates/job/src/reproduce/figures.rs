@@ -11,7 +11,8 @@ const MIN_PARTICLES: u64 = 1000;
 /// What must be known of tables over gangs.
 pub const GANGS: &str = "Lanes: how many tracks or candidates a kernel works on at once (the gang). The rows are those of this \
                          build: the usual number of each instruction set, or all from 1 to 64 with the cargo feature \
-                         all-gangs (cargo run --release --features peloton-cli/all-gangs)";
+                         all-gangs (cargo run --release --features peloton-cli/all-gangs). With AVX2 and 8 lanes, SciFi, \
+                         matching and builders of the cylinder work on 16";
 
 /// What a check found of one category of particles.
 #[derive(Debug, Clone, Copy, PartialEq)]
