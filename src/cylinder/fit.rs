@@ -195,14 +195,14 @@ pub(super) fn fit<G: Gang, F: Form<G>>(
     first: usize,
 ) {
     const LAST: usize = CYLINDER_LAYERS - 1;
+    if range.is_empty() {
+        return;
+    }
     let field = F32::splat(g, CURVATURE_PER_TESLA * config.field);
     let read = inlined!(|layer: usize, at: usize| {
         let place = load_ahead(g, &tracks.hits[layer], at);
         Hits { hit: hit_at(index, place), has: is_hit(g, place) }
     });
-    if range.is_empty() {
-        return;
-    }
     let mut ahead = read(LAST, range.start);
     for (number, at) in range.clone().enumerate().step_by(G::LANES) {
         let next = (at + G::LANES).min(range.end - 1);

@@ -162,6 +162,65 @@ fn cramer_is_cholesky() {
     }
 }
 
+/// The smallest pivot of L D L^T, up to the first that is not positive.
+fn smallest_pivot<const N: usize>(mut a: [[f64; N]; N]) -> f64 {
+    let mut smallest = f64::INFINITY;
+    for j in 0..N {
+        smallest = smallest.min(a[j][j]);
+        if a[j][j] <= 0.0 {
+            break;
+        }
+        let row = a[j];
+        for line in &mut a[j + 1..] {
+            let share = line[j] / row[j];
+            for (value, above) in line.iter_mut().zip(row) {
+                *value -= share * above;
+            }
+        }
+    }
+    smallest
+}
+
+#[test]
+fn definite_is_what_f64_says() {
+    const N: usize = 5;
+    let (mut random, mut matrices, mut expected) = (Random(7), Matriplex::default(), vec![]);
+    matrices.resize(N * N, 4000);
+    let mut lane = 0;
+    while lane < 4000 {
+        let mut a = [[0.0; N]; N];
+        for i in 0..N {
+            for j in 0..=i {
+                let value = if i == j { 1.0 + random.next() } else { 0.5 * random.next() };
+                (a[i][j], a[j][i]) = (value, value);
+            }
+        }
+        let pivot = smallest_pivot(a.map(|row| row.map(f64::from)));
+        // What is nearer is for rounding to decide.
+        if pivot.abs() > 1e-3 {
+            for (element, value) in (0..).zip((0..N).flat_map(|i| a[i][..=i].to_vec())) {
+                matrices.row_mut(element)[lane] = value;
+            }
+            expected.push(pivot > 0.0);
+            lane += 1;
+        }
+    }
+    fn found<G: Gang>(g: G, matrices: &Matriplex) -> Vec<bool> {
+        let gangs = (0..4000).step_by(G::LANES);
+        gangs
+            .flat_map(|at| {
+                let bits = matrices.load_symmetric::<G, N>(g, 0, at).is_definite(g, 1.0).bits();
+                (0..G::LANES).map(move |lane| bits >> lane & 1 == 1)
+            })
+            .collect()
+    }
+    let definite = expected.iter().filter(|definite| **definite).count();
+    assert!((500..3500).contains(&definite), "{definite} of 4000 are definite");
+    for level in Level::usual() {
+        assert_eq!(dispatch_usual!(level, g => found(g, &matrices)), expected, "{level}");
+    }
+}
+
 #[test]
 fn what_is_not_positive_definite_is_said_to_be() {
     fn positive<G: Gang>(g: G) -> u64 {

@@ -1,8 +1,8 @@
 //! [`Ymm`]: eight lanes in a 256-bit register, AVX2 with FMA. A mask is a register of all-ones and all-zeros.
 
 use super::{
-    Avx2Context, Avx512Context, Context, gather_columns_source, gather_record_source, gather_source,
-    index_too_short, lanewise, memory_through_u32, scatter_lanes,
+    Avx2Context, Avx512Context, Context, gather_record_source, gathers_by_columns, index_too_short, lanewise,
+    memory_through_u32, scatter_lanes,
 };
 use crate::simd::{Gang, Isa};
 use std::arch::x86_64::*;
@@ -231,24 +231,7 @@ impl<C: HasAvx2> Gang for Ymm<C> {
         self.u_store(packed, to);
         bits.count_ones() as usize
     }
-    #[inline(always)]
-    fn u_gather(self, from: &[u32], index: Self::U) -> Self::U {
-        let (from, last) = gather_source(from);
-        // SAFETY: every index is at most the last of a slice that is not empty.
-        let [out] = unsafe { self.columns([from], self.u_min(index, self.u_splat(last))) };
-        out
-    }
-    #[inline(always)]
-    fn f_gather_columns<const K: usize>(self, from: [&[f32]; K], index: Self::U) -> [Self::F; K] {
-        let (from, last) = gather_columns_source(from);
-        // SAFETY: every index is at most the last of slices of one length, none of them empty.
-        let columns = unsafe { self.columns(from, self.u_min(index, self.u_splat(last))) };
-        let mut out = [self.f_splat(0.0); K];
-        for (out, column) in out.iter_mut().zip(columns) {
-            *out = self.u_as_f(column);
-        }
-        out
-    }
+    gathers_by_columns!();
     #[inline(always)]
     fn f_gather_records(self, from: &[[f32; 4]], index: Self::U) -> [Self::F; 4] {
         let (from, last) = gather_record_source(from);

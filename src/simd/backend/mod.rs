@@ -45,14 +45,9 @@ fn gather_source(from: &[u32]) -> (&[u32], u32) {
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn gather_columns_source<const K: usize>(from: [&[f32]; K]) -> ([&[u32]; K], u32) {
-    let mut sources = [gather_source(&[]); K];
-    for (source, column) in sources.iter_mut().zip(same_length(from)) {
-        *source = gather_source(bits(column));
-    }
-    let last = sources.first().map_or(0, |source| source.1);
-    let mut columns: [&[u32]; K] = [&[]; K];
-    for (column, source) in columns.iter_mut().zip(sources) {
-        *column = source.0;
+    let (mut columns, mut last): ([&[u32]; K], _) = ([&[]; K], 0);
+    for (column, from) in columns.iter_mut().zip(same_length(from)) {
+        (*column, last) = gather_source(bits(from));
     }
     (columns, last)
 }
@@ -169,6 +164,33 @@ macro_rules! memory_through_u32 {
     };
 }
 use memory_through_u32;
+
+/// Gathers of a gang that has the unsafe function `columns`, `from[index]` of columns that are long enough.
+#[cfg(target_arch = "x86_64")]
+macro_rules! gathers_by_columns {
+    () => {
+        #[inline(always)]
+        fn u_gather(self, from: &[u32], index: Self::U) -> Self::U {
+            let (from, last) = super::gather_source(from);
+            // SAFETY: every index is at most the last of a slice that is not empty.
+            let [out] = unsafe { self.columns([from], self.u_min(index, self.u_splat(last))) };
+            out
+        }
+        #[inline(always)]
+        fn f_gather_columns<const K: usize>(self, from: [&[f32]; K], index: Self::U) -> [Self::F; K] {
+            let (from, last) = super::gather_columns_source(from);
+            // SAFETY: every index is at most the last of slices of one length, none of them empty.
+            let columns = unsafe { self.columns(from, self.u_min(index, self.u_splat(last))) };
+            let mut out = [self.f_splat(0.0); K];
+            for (out, column) in out.iter_mut().zip(columns) {
+                *out = self.u_as_f(column);
+            }
+            out
+        }
+    };
+}
+#[cfg(target_arch = "x86_64")]
+use gathers_by_columns;
 
 /// Lane-wise operations of a gang: `name(arguments) -> type { expression }`.
 macro_rules! lanewise {

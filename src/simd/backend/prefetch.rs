@@ -3,8 +3,8 @@
 /// Asks for the memory of an element that will be read soon. Nothing happens where there is no such element, or no
 /// instruction for it: results never depend on it.
 ///
-/// For elements in no order, which the CPU cannot foresee, and for more columns than it follows by itself: asked for while the gang before is computed, they have come from
-/// the second or third cache when they are read.
+/// For elements in no order, which the CPU cannot foresee, and for more columns than it follows by itself: asked for while
+/// the gang before is computed, they have come from the second or third cache when they are read.
 #[inline(always)]
 pub fn prefetch<T>(from: &[T], index: u32) {
     let address = from.as_ptr().wrapping_add(index as usize);
