@@ -4,7 +4,7 @@ mod common;
 
 use common::geometry::Detector;
 use common::scifi::{hostile_hits, made_up};
-use common::{Sharing, hashes, hashes_on, hostile, samples, velo, velo_at};
+use common::{Sharing, hashes, hashes_on, hostile, levels_in_turn, samples, velo, velo_at};
 use peloton::cylinder::{
     Builder, CylinderConfig, CylinderFitWorkspace, CylinderInput, CylinderWorkspace, FitForm, SeedSource,
     fit_particles, fit_tracks, reconstruct,
@@ -154,11 +154,13 @@ fn hostile_events() {
     // Batches are random, how many events they hold as well: so many that there are enough of them.
     const EVENTS: usize = 2_000;
     let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(20) };
-    let (events, tracks) = (Cell::new(0), Cell::new(0));
+    let (batches, events, tracks) = (Cell::new(0), Cell::new(0), Cell::new(0));
     while events.get() < EVENTS {
         let result = TestRunner::new(config.clone()).run(&hostile::batch(), |batch| {
+            let levels = levels_in_turn(batches.get());
+            batches.set(batches.get() + 1);
             for preset in Preset::ALL {
-                tracks.set(tracks.get() + compare_levels(preset, &batch, &Level::supported()));
+                tracks.set(tracks.get() + compare_levels(preset, &batch, &levels));
                 compare_slices(preset, &batch);
             }
             events.set(events.get() + batch.len());

@@ -1,6 +1,7 @@
 //! The kernels against their naive twin: every level gives the reference's tracks, bit for bit.
 mod common;
 
+use common::levels_in_turn;
 use peloton::event::{Counters, Outcome, VELO_MODULES, VeloBatch, VeloTracks, difference};
 use peloton::simd::Level;
 use peloton::velo::geometry::MODULE_Z;
@@ -27,10 +28,15 @@ fn in_slices(level: Level, config: &VeloConfig, batch: &VeloBatch, slice: usize)
     (out.results, out.counters)
 }
 
-/// Where the first level that does not give the reference's tracks departs from them.
-fn departure(config: &VeloConfig, batch: &VeloBatch, expected: &VeloTracks) -> Option<String> {
+/// Where the first of these levels that does not give the reference's tracks departs from them.
+fn departure(
+    levels: Vec<Level>,
+    config: &VeloConfig,
+    batch: &VeloBatch,
+    expected: &VeloTracks,
+) -> Option<String> {
     let mut dropped: Option<Vec<_>> = None;
-    Level::supported().into_iter().find_map(|level| {
+    levels.into_iter().find_map(|level| {
         let (tracks, counters) = in_slices(level, config, batch, batch.len().max(1));
         if let Some(what) = first_difference(expected, &tracks) {
             return Some(format!("{level}: {what}"));
@@ -44,11 +50,17 @@ fn departure(config: &VeloConfig, batch: &VeloBatch, expected: &VeloTracks) -> O
 /// Checks every level against the reference, and that each planted fault would have been noticed.
 #[track_caller]
 fn check(config: &VeloConfig, batch: &VeloBatch, faults: &[Fault]) -> VeloTracks {
+    check_on(Level::supported(), config, batch, faults)
+}
+
+/// The same on these levels.
+#[track_caller]
+fn check_on(levels: Vec<Level>, config: &VeloConfig, batch: &VeloBatch, faults: &[Fault]) -> VeloTracks {
     let expected = reference::reconstruct(config, batch.view());
-    assert_eq!(departure(config, batch, &expected), None);
+    assert_eq!(departure(levels.clone(), config, batch, &expected), None);
     for &fault in faults {
         let wrong = reference::reconstruct_with(fault, config, batch.view());
-        assert!(departure(config, batch, &wrong).is_some(), "{fault:?} went unnoticed");
+        assert!(departure(levels.clone(), config, batch, &wrong).is_some(), "{fault:?} went unnoticed");
     }
     expected
 }
@@ -69,6 +81,7 @@ fn simulated(events: u64) -> VeloBatch {
     batch
 }
 
+/// On the usual gangs: `every_isa` compares all gangs with scalar code on the same events.
 #[test]
 fn real_events() -> Result<(), Error> {
     let Some(data) = common::data() else { return Ok(()) };
@@ -77,9 +90,9 @@ fn real_events() -> Result<(), Error> {
     let (ten, _) = common::reference10().expect("beside the others");
     for preset in Preset::ALL {
         let config = VeloConfig::preset(preset);
-        let tracks = check(&config, &batch, fault_seen_in(preset));
+        let tracks = check_on(Level::usual(), &config, &batch, fault_seen_in(preset));
         assert!(tracks.tracks() > 200 * 100, "{} tracks", tracks.tracks());
-        check(&config, &ten, &[]);
+        check_on(Level::usual(), &config, &ten, &[]);
     }
     Ok(())
 }
@@ -96,10 +109,10 @@ fn simulated_events() {
 #[test]
 fn slices_make_no_difference() {
     let batch = simulated(70);
-    for config in Preset::ALL.map(VeloConfig::preset) {
+    for (number, config) in Preset::ALL.map(VeloConfig::preset).into_iter().enumerate() {
         let expected = reference::reconstruct(&config, batch.view());
-        for level in Level::supported() {
-            for slice in [1, 7, 64] {
+        for (turn, slice) in [1, 7, 64].into_iter().enumerate() {
+            for level in levels_in_turn(number + turn) {
                 let (tracks, _) = in_slices(level, &config, &batch, slice);
                 assert_eq!(first_difference(&expected, &tracks), None, "{level}, slices of {slice}");
             }
@@ -337,12 +350,14 @@ fn any_events(preset: Preset) {
     let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
     let mut seen = std::collections::BTreeMap::<Status, usize>::new();
     let (seen_so_far, faults) = (std::cell::RefCell::new(&mut seen), std::cell::Cell::new(0));
+    let number = std::cell::Cell::new(0);
     let case = (configs(preset), prop::collection::vec(event(), EVENTS));
     TestRunner::new_with_rng(settings, rng)
         .run(&case, |(config, events)| {
             let batch = batch_of(&events);
             let expected = reference::reconstruct(&config, batch.view());
-            prop_assert_eq!(departure(&config, &batch, &expected), None);
+            prop_assert_eq!(departure(levels_in_turn(number.get()), &config, &batch, &expected), None);
+            number.set(number.get() + 1);
             for &status in &expected.status {
                 *seen_so_far.borrow_mut().entry(status).or_default() += 1;
             }

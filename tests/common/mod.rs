@@ -74,6 +74,13 @@ pub fn best_level() -> Level {
     Level::choose(None, None).expect("there is always one")
 }
 
+/// The levels to compare on the batch of this number: the usual ones, and every fourth of the gangs that `all-gangs` adds, so that each
+/// of these has its turn.
+pub fn levels_in_turn(number: usize) -> Vec<Level> {
+    let turn = |(index, level): &(usize, Level)| level.is_usual() || index % 4 == number % 4;
+    Level::supported().into_iter().enumerate().filter(turn).map(|(_, level)| level).collect()
+}
+
 /// Hits to Velo tracks.
 pub fn velo_at(level: Level, preset: Preset) -> Engine<Velo> {
     Engine::new(Velo::new(level, VeloConfig::preset(preset)).expect("a configuration"))
