@@ -51,7 +51,7 @@ pub fn check(request: &Request, options: &CheckOptions, host: Host<'_>) -> Resul
             finish(checker, &summary, host)
         }
     }
-    request.config.sequence.run(Run(request, options, host))
+    request.config.sequence.run_events(Run(request, options, host))
 }
 
 /// What a comparison found, behind the summary of the reconstruction.

@@ -33,7 +33,7 @@ pub fn check_each(
             on_system::<S>(request, configs, options, host)
         }
     }
-    request.config.sequence.run(Run(request, configs, options, host))
+    request.config.sequence.run_events(Run(request, configs, options, host))
 }
 
 /// One configuration, and what came of it so far.

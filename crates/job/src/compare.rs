@@ -98,7 +98,7 @@ pub fn compare(request: &Request, sides: [&str; 2], host: Host<'_>) -> Result<Co
             on_system::<S>(request, sides, host)
         }
     }
-    request.config.sequence.run(Compare(request, sides, host))
+    request.config.sequence.run_events(Compare(request, sides, host))
 }
 
 fn on_system<S: System>(request: &Request, sides: [&str; 2], host: Host<'_>) -> Result<Compared> {

@@ -35,6 +35,20 @@ macro_rules! systems_of_names {
 with_all_sequences!(systems_of_names);
 
 impl SequenceName {
+    /// [`Self::run`] for a command that reconstructs events, which is the larger part of what this crate compiles for each system.
+    #[cfg(not(test))]
+    pub(crate) fn run_events<C: Command>(self, command: C) -> C::Outcome {
+        self.run(command)
+    }
+
+    /// In the unit tests' build for the Velo alone: building these commands for all systems a second time would take as long as
+    /// the crate itself, and the tests of the command line run every one of them.
+    #[cfg(test)]
+    pub(crate) fn run_events<C: Command>(self, command: C) -> C::Outcome {
+        assert_eq!(self, Self::Velo, "unit tests reconstruct events of the Velo alone");
+        with_default_float_mode(|| command.on::<VeloSystem>())
+    }
+
     /// The stages in the order in which they run.
     pub fn stages(self) -> &'static [Stage] {
         struct Stages;

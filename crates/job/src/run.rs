@@ -64,7 +64,7 @@ pub fn run(request: &Request, output: Option<&Path>, host: Host<'_>) -> Result<S
             Ok(summary)
         }
     }
-    request.config.sequence.run(Run(request, output, host))
+    request.config.sequence.run_events(Run(request, output, host))
 }
 
 fn write<B, R: Results>(sink: &mut dyn Sink<R>, chunk: &Chunk<B, Sliced<R>>) -> Result<()> {

@@ -89,7 +89,7 @@ pub fn throughput(request: &Request, plan: Plan, scan: bool, host: Host<'_>) -> 
             on_system::<S>(request, plan, scan, host)
         }
     }
-    request.config.sequence.run(Run(request, plan, scan, host))
+    request.config.sequence.run_events(Run(request, plan, scan, host))
 }
 
 /// As [`throughput`], for several configurations of one sequence, and with the same events, which are read once. All must
@@ -121,7 +121,7 @@ pub fn throughput_each(
             Ok(measured)
         }
     }
-    request.config.sequence.run(Run(request, configs, plan, host))
+    request.config.sequence.run_events(Run(request, configs, plan, host))
 }
 
 fn on_system<S: System>(request: &Request, plan: Plan, scan: bool, host: Host<'_>) -> Result<Throughput> {

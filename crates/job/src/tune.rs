@@ -37,7 +37,7 @@ pub fn tune(request: &Request, plan: Plan, host: Host<'_>) -> Result<Tuned> {
             on_system::<S>(request, plan, host)
         }
     }
-    request.config.sequence.run(Tune(request, plan, host))
+    request.config.sequence.run_events(Tune(request, plan, host))
 }
 
 fn on_system<S: System>(request: &Request, plan: Plan, host: Host<'_>) -> Result<Tuned> {

@@ -158,7 +158,7 @@ pub fn display(
             S::display(request, options, output, host)
         }
     }
-    request.config.sequence.run(Run(request, options, output, host))
+    request.config.sequence.run_events(Run(request, options, output, host))
 }
 
 /// What was read, by the names of the files alone: where they lie is nobody's business who gets the page.

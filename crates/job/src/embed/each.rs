@@ -22,7 +22,7 @@ pub fn each(
     host: Host<'_>,
     take: impl FnMut(SharedResults) -> Result<()> + Send,
 ) -> Result<Summary> {
-    request.config.sequence.run(Pieces { request, host, take, whole: false })
+    request.config.sequence.run_events(Pieces { request, host, take, whole: false })
 }
 
 /// Reconstructs all events of a request and gives the results as one.
@@ -36,7 +36,7 @@ pub fn collect(request: &Request, host: Host<'_>) -> Result<(SharedResults, Summ
         all = Some(results);
         Ok(())
     };
-    let summary = request.config.sequence.run(Pieces { request, host, take, whole: true })?;
+    let summary = request.config.sequence.run_events(Pieces { request, host, take, whole: true })?;
     let missing = || peloton::Error::Internal("a job without results".into());
     Ok((all.ok_or_else(missing)?, summary))
 }

@@ -165,7 +165,7 @@ impl AnyEngine {
                 S::embed(self.0)
             }
         }
-        request.config.sequence.run(Embed(request))
+        request.config.sequence.run_events(Embed(request))
     }
 
     /// Of a sequence, which takes the events that `pick` picks.
