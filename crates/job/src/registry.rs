@@ -42,7 +42,7 @@ impl SequenceName {
     }
 
     /// In the unit tests' build for the Velo alone: building these commands for all systems a second time would take as long as
-    /// the crate itself, and the tests of the command line run every one of them.
+    /// the crate itself, and tests of the command line run them for the others.
     #[cfg(test)]
     pub(crate) fn run_events<C: Command>(self, command: C) -> C::Outcome {
         assert_eq!(self, Self::Velo, "unit tests reconstruct events of the Velo alone");
