@@ -74,8 +74,8 @@ pub fn best_level() -> Level {
     Level::choose(None, None).expect("there is always one")
 }
 
-/// The levels to compare on the batch of this number: the usual ones, and every fourth of the gangs that `all-gangs` adds, so that each
-/// of these has its turn.
+/// The levels to compare in the round of this number: the usual ones, and every fourth of the gangs that `all-gangs` adds, so that
+/// four rounds in a row have all of them.
 pub fn levels_in_turn(number: usize) -> Vec<Level> {
     let turn = |(index, level): &(usize, Level)| level.is_usual() || index % 4 == number % 4;
     Level::supported().into_iter().enumerate().filter(turn).map(|(_, level)| level).collect()
