@@ -9,7 +9,7 @@
 //! b0 and b1 are cubic splines, fitted to what is public of the real field: transport of particles from behind the UT to
 //! the first and the last layer of the SciFi (`data/lhcb/field/test_UT_T1.tab`, `test_UT_T3.tab`, every third node, 5 to
 //! 30 GeV/c), the tables of the UT for the field before it, and how the field falls from layer to layer of the SciFi
-//! (`params_predictT.txt`), with a weak pull towards smooth curves. `tests/lhcb_magnet.rs` says how far they agree.
+//! (`params_predictT.txt`), with a weak pull towards smooth curves. `tests/lhcb/magnet.rs` says how far they agree.
 
 /// z of the splines' first knot and their distance, mm.
 const FIRST: f64 = -600.0;

@@ -1,6 +1,6 @@
 //! Whether a Velo track is a particle: small, for tests.
 //!
-//! Written by the trainer, not by hand: `cargo test --release --test classifier_training`.
+//! Written by the trainer, not by hand: `cargo test --release --test library classifier_training`.
 //! Weights: seeds 1-799, 9869 true and 54 false candidates.
 //! Threshold: seeds 800-999, 6855 true and 35 false; it keeps 98.00 % and 80.00 %.
 //! Of pairs of a true and a false one 90.368 % are in order.

@@ -1,0 +1,207 @@
+//! The same bits on every instruction set level and gang size.
+
+use crate::common::geometry::Detector;
+use crate::common::scifi::{hostile_hits, made_up};
+use crate::common::{Sharing, hashes, hashes_on, hostile, levels_in_turn, samples, velo, velo_at};
+use peloton::cylinder::{
+    Builder, CylinderConfig, CylinderFitWorkspace, CylinderInput, CylinderWorkspace, FitForm, SeedSource,
+    fit_particles, fit_tracks, reconstruct,
+};
+use peloton::engine::{Engine, Sequence};
+use peloton::event::{
+    CylinderBatch, CylinderTracks, CylinderTruth, Hasher, Outcome, RawBatch, RawEvents, SciFiBatch,
+    SciFiTracks, VeloBatch, VeloEvents,
+};
+use peloton::long::LongPreset;
+use peloton::scifi::{SciFiPreset, SciFiWorkspace};
+use peloton::simd::{Isa, Level};
+use peloton::ut::UtPreset;
+use peloton::velo::Preset;
+use peloton_sim::CylinderSim;
+use proptest::test_runner::{Config as ProptestConfig, TestRunner};
+use std::cell::Cell;
+
+/// Panics when a level gives other bits than scalar code; says how many tracks there are.
+fn compare_levels(preset: Preset, events: VeloEvents, levels: &[Level]) -> usize {
+    let scalar = Level::new(Isa::Scalar, 1).unwrap();
+    let (expected, tracks) = hashes(&velo_at(scalar, preset), events);
+    for &level in levels {
+        let (found, _) = hashes(&velo_at(level, preset), events);
+        assert_eq!(found.int, expected.int, "{preset:?} on {level}: hit lists, offsets or status");
+        assert_eq!(found.output, expected.output, "{preset:?} on {level}: a float");
+    }
+    tracks
+}
+
+/// Panics when two threads, or slices of other sizes, give other bits than one thread.
+fn compare_slices(preset: Preset, batch: &VeloBatch) {
+    let engine = velo(preset);
+    let (expected, _) = hashes(&engine, batch.view());
+    for slice_events in [1, 7, 64] {
+        let (found, _) = hashes_on(Sharing { threads: 2, slice_events }, &engine, batch.view());
+        assert!(found == expected, "{preset:?}, slices of {slice_events}");
+    }
+}
+
+/// Every preset on all events with the usual gangs, and on a quarter of them, another one each, with those that `all-gangs` adds.
+#[test]
+fn real_and_simulated_events() {
+    for (name, batch) in samples() {
+        for (number, preset) in Preset::ALL.into_iter().enumerate() {
+            let mut tracks = 0;
+            for quarter in 0..4 {
+                let events = batch.view().range(quarter * batch.len() / 4..(quarter + 1) * batch.len() / 4);
+                tracks += compare_levels(preset, events, &levels_in_turn(number + quarter));
+            }
+            assert!(tracks > 50 * batch.len(), "{preset}, {name}: {tracks} tracks in {} events", batch.len());
+        }
+    }
+}
+
+/// The Kalman fit and all builders, seeds from truth and from hits: the hash of each level is that of scalar code. Few
+/// tracks: emulated CPUs run this, too.
+#[test]
+fn cylinder_events() {
+    let (mut hits, mut truth) = (CylinderBatch::default(), CylinderTruth::default());
+    let text = "sim:cylinder,events=2,tracks=120,seed=4,noise=60,inefficiency=0.03";
+    let mut sim = CylinderSim::new(text.parse().unwrap(), 0, None);
+    while sim.read(8, &mut hits, &mut truth) > 0 {}
+    let input = CylinderInput { hits: &hits, seeds: &truth.particles };
+    for builder in [Builder::BestHit, Builder::Standard, Builder::CloneEngine] {
+        for (seeds, material, form) in [
+            (SeedSource::Truth, 0.0, FitForm::Cylinder),
+            (SeedSource::Truth, 0.01, FitForm::Global),
+            (SeedSource::Truth, 0.01, FitForm::Cylinder),
+            (SeedSource::Hits, 0.0, FitForm::Global),
+        ] {
+            let mut config = CylinderConfig { builder, seeds, material, ..CylinderConfig::best() };
+            config.fit.form = form;
+            let on = |level: Level| {
+                let (mut workspace, mut out) = (CylinderWorkspace::default(), Outcome::default());
+                reconstruct(level, &config, input, 0..2, &mut workspace, &mut out);
+                let out = out.results;
+                assert!(out.tracks() > 200, "{level}, {builder}: {} tracks", out.tracks());
+                let mut fits = CylinderTracks::default();
+                fit_particles(level, &config, input, 0..2, &mut fits);
+                let (mut given, mut memory) = (Outcome::default(), CylinderFitWorkspace::default());
+                fit_tracks(level.with_usual_gang(), &config, input, 0..2, &mut memory, &mut given);
+                let mut hasher = Hasher::<CylinderTracks>::default();
+                hasher.update(&out);
+                let bits: Vec<u32> = fits.state.iter().flat_map(|c| c.iter().map(|x| x.to_bits())).collect();
+                (hasher.finish(), bits, fits.fit, Hasher::of(&given.results))
+            };
+            let expected = on(Level::new(Isa::Scalar, 1).unwrap());
+            for level in Level::supported() {
+                assert!(on(level) == expected, "{level}, {builder}, seeds from {seeds}, fit {form}");
+            }
+        }
+    }
+}
+
+/// Panics when a level gives other bits than scalar code; says how many tracks there are.
+fn compare_sequences<S>(raw: &RawBatch, what: &str, on: impl Fn(Level) -> Engine<S>) -> usize
+where
+    S: for<'a> Sequence<Input<'a> = RawEvents<'a>, Batch = RawBatch>,
+{
+    let (expected, tracks) = hashes(&on(Level::new(Isa::Scalar, 1).unwrap()), raw.view());
+    for level in Level::supported() {
+        assert!(hashes(&on(level), raw.view()).0 == expected, "{} {what} on {level}", S::NAME);
+    }
+    tracks
+}
+
+/// From raw banks into the UT, the SciFi, and through all of it. Few events: emulated CPUs run this, too.
+#[test]
+fn events_of_trackers() {
+    let detector = Detector::nominal();
+    let raw = detector.simulated(2, 46).0;
+    for preset in UtPreset::ALL {
+        let tracks = compare_sequences(&raw, preset.name(), |level| detector.velo_ut_engine(level, preset));
+        assert!(tracks > 20, "{preset}: {tracks} tracks");
+    }
+    for preset in LongPreset::ALL {
+        let without =
+            compare_sequences(&raw, preset.name(), |level| Engine::new(detector.long(level, preset)));
+        let with =
+            compare_sequences(&raw, preset.name(), |level| Engine::new(detector.long_ut(level, preset)));
+        assert!(without > 20 && with > 20, "{preset}: {without} and {with} tracks");
+    }
+}
+
+/// Crowds, holes and hits on one another in the SciFi.
+#[test]
+fn hostile_hits_in_the_scifi() {
+    let detector = Detector::nominal();
+    let on = |level: Level, preset: SciFiPreset, hits: &SciFiBatch| {
+        let (mut workspace, mut out) = (SciFiWorkspace::default(), Outcome::<SciFiTracks>::default());
+        detector.scifi(level, preset).find(hits, 0..1, &mut workspace, &mut out);
+        let dropped: Vec<_> = out.counters.dropped().collect();
+        (Hasher::of(&out.results), out.results.tracks(), dropped)
+    };
+    let mut tracks = 0;
+    for (name, hits) in hostile_hits() {
+        let hits = made_up(&hits);
+        for preset in SciFiPreset::ALL {
+            let expected = on(Level::new(Isa::Scalar, 1).unwrap(), preset, &hits);
+            for level in Level::supported() {
+                assert!(on(level, preset, &hits) == expected, "{name}, {preset} on {level}");
+            }
+            tracks += expected.1;
+        }
+    }
+    assert!(tracks > 100, "{tracks} tracks");
+}
+
+#[test]
+fn hostile_events() {
+    // Batches are random, how many events they hold as well: so many that there are enough of them.
+    const EVENTS: usize = 2_000;
+    let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(20) };
+    let (events, tracks) = (Cell::new(0), Cell::new(0));
+    // A failure is made smaller on the levels that it was found on, so these change between runs alone.
+    let mut runs = 0;
+    while events.get() < EVENTS || runs < 4 {
+        let levels = levels_in_turn(runs);
+        runs += 1;
+        let result = TestRunner::new(config.clone()).run(&hostile::batch(), |batch| {
+            for preset in Preset::ALL {
+                tracks.set(tracks.get() + compare_levels(preset, batch.view(), &levels));
+                compare_slices(preset, &batch);
+            }
+            events.set(events.get() + batch.len());
+            Ok(())
+        });
+        result.unwrap();
+    }
+    println!("{} tracks in {} events", tracks.get(), events.get());
+    assert!(tracks.get() > 3 * events.get(), "{} tracks in {} events", tracks.get(), events.get());
+}
+
+/// The gang sizes that are built for a level.
+fn gangs(isa: Isa) -> Vec<usize> {
+    Level::supported().into_iter().filter(|level| level.isa() == isa).map(Level::gang).collect()
+}
+
+/// A level that lacks a gang size, or a build without the feature, makes this fail where all sizes are tested.
+#[cfg(feature = "all-gangs")]
+#[test]
+fn every_level_has_every_gang() {
+    for isa in Isa::supported() {
+        assert_eq!(gangs(isa), peloton::simd::GANGS, "{isa}");
+    }
+}
+
+#[cfg(not(feature = "all-gangs"))]
+#[test]
+fn every_level_has_its_usual_gang() {
+    for isa in Isa::supported() {
+        let usual: &[usize] = match isa {
+            Isa::Scalar => &[1],
+            Isa::Portable | Isa::Avx2 | Isa::Neon => &[8],
+            Isa::Avx512 => &[16],
+        };
+        assert_eq!(gangs(isa), usual, "{isa}");
+        let chosen = Level::choose(Some(isa), None).unwrap();
+        assert!(chosen.is_usual() && usual.contains(&chosen.gang()), "{chosen}");
+    }
+}

@@ -1,0 +1,11 @@
+//! The GPU modules, run on the CPU by an emulation of CUDA.
+#![cfg(feature = "cuda")]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod cylinder;
+mod faults;
+mod kernels;
+mod timepix;
+mod velo;

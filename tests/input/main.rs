@@ -1,0 +1,9 @@
+//! Files of events: what is read, and what is said of broken ones.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod events;
+mod faults;
+mod raw;
+mod raw_faults;

@@ -1,0 +1,141 @@
+//! `docs/columns.md`, the documented table of columns, is what the schemas say. With `UPDATE=1` the test writes it.
+
+use arrow_schema::Field;
+use peloton::Status;
+use peloton::event::{
+    CylinderFits, CylinderTracks, Kind, LongTracks, PixelClusters, Results, SCHEMA_VERSION, SciFiBatch,
+    SciFiTracks, UtBatch, VeloTracks, VeloUtTracks,
+};
+use peloton::kalman::FitStatus;
+use peloton_io::output::timepix::{origin_fields, trigger_fields};
+use peloton_io::output::{ColumnRow, TableField, column_rows, field_rows};
+use peloton_truth::{PARTICLE_FIELDS, TRACK_FIELDS};
+use std::fmt::Write;
+use std::path::Path;
+
+#[test]
+fn the_documented_columns_are_those_of_the_schemas() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/columns.md");
+    let expected = document();
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(&file, &expected).unwrap();
+    }
+    let found = std::fs::read_to_string(&file).unwrap_or_default();
+    assert!(found == expected, "docs/columns.md is not what the schemas say: run this test with UPDATE=1");
+}
+
+#[test]
+fn columns_have_one_name_each_and_say_what_they_are() {
+    fn check<R: Results>() {
+        for (place, info) in R::COLUMNS.iter().enumerate() {
+            assert!(R::COLUMNS[..place].iter().all(|other| other.name != info.name), "{}", info.name);
+            assert!(!info.meaning.is_empty() && !info.unit.is_empty(), "{}", info.name);
+            assert!(info.depth < R::LEVELS.len(), "{}", info.name);
+        }
+        // What hash_int covers comes first, and starts before what they cut.
+        assert!(R::COLUMNS.is_sorted_by_key(|info| !info.in_hash_int));
+        let starts = R::COLUMNS.iter().filter(|info| info.kind == Kind::Starts);
+        assert!(starts.map(|info| info.depth).eq(0..R::LEVELS.len() - 1));
+    }
+    check::<VeloTracks>();
+    check::<VeloUtTracks>();
+    check::<UtBatch>();
+    check::<SciFiBatch>();
+    check::<SciFiTracks>();
+    check::<LongTracks>();
+    check::<CylinderTracks>();
+    check::<CylinderFits>();
+    check::<PixelClusters>();
+}
+
+const HEAD: &str = "\
+# Columns
+
+Made from the schemas in `src/event` by `UPDATE=1 cargo test --release --test library columns`; do not edit.
+
+In memory results are columns with offsets (`Results::COLUMNS`). A Parquet file has one row per event (per cluster for
+the sequence `timepix`): values per track or hit are lists, the hits of tracks lists of lists. The offsets between them
+are not written, as the lists say the same; only where the hits of an event are in groups, their starts are a list.
+Each column's metadata hold its `unit` and its `description`; the file's metadata hold, each as `peloton.NAME`:
+`schema_version`, `version`, `sequence`, `command`, `configuration` (TOML), `inputs`, `geometry`, `level`, `hash_int` and
+`output_hash`.
+
+In the tables *per* says what a column has one value for, *int* whether `hash_int` covers the column; `output_hash`
+covers all columns, in this order (those beside the results, such as `event_id`, are in no hash: which event it is, is
+input, and no result). Where nothing was measured a value is null: the numbers of an event whose input has none, the
+energy of clusters without a calibration.
+
+NDJSON has one line per event, an object with `event_id`, `run_number`, `event_number`, `status` (by its name) and the list
+`tracks`, each a list of hits, or for `ut` and `scifi-hits` the columns of the hits, whose starts are called `start`. With
+`run --named-fields` each track (of `ut` and `scifi-hits` each of the list `hits`) is an object of its columns by their names. For
+`timepix` it has one line per cluster: times end in `_ns` and the energy in `_keV`; `bounds` are smallest x and y, largest
+x and y, and each of `hits` is x, y, time over threshold in clocks of 25 ns, and ns after the first hit; what files have
+beside the columns of memory has the same names, with `_keV` behind that of energies.
+";
+
+const TRUTH: &str = "
+## Tables of the truth
+
+`peloton check --truth-output NAME.parquet` writes two: what became of every particle, to `NAME.particles.parquet`, and of
+every track, to `NAME.tracks.parquet`. `event_id` and the number of the track join them to the results of `run`, and so do
+`run_number` and `event_number` where the input has them. What counts as the same is laid down by the rules (`--rules`).
+";
+
+fn document() -> String {
+    let mut text = HEAD.to_string();
+    write!(text, "\nVersion of the schemas: {SCHEMA_VERSION}.\n").unwrap();
+    sequence::<VeloTracks>(&mut text, "velo");
+    sequence::<VeloUtTracks>(&mut text, "velo-ut");
+    sequence::<UtBatch>(&mut text, "ut");
+    sequence::<SciFiBatch>(&mut text, "scifi-hits");
+    sequence::<SciFiTracks>(&mut text, "scifi");
+    sequence::<LongTracks>(&mut text, "long");
+    text.push_str("\nThe sequence `long-ut` has the same columns.\n");
+    sequence::<CylinderTracks>(&mut text, "cylinder");
+    sequence::<CylinderFits>(&mut text, "cylinder-fit");
+    sequence::<PixelClusters>(&mut text, "timepix");
+    beside(&mut text, "In files also", &origin_fields());
+    beside(&mut text, "With `--trigger` also", &trigger_fields());
+    text.push_str(TRUTH);
+    table(&mut text, "particle", &PARTICLE_FIELDS);
+    table(&mut text, "track", &TRACK_FIELDS);
+    text.push_str("\n## Codes of `status`\n\n| code | name | meaning |\n|---|---|---|\n");
+    for status in Status::ALL {
+        writeln!(text, "| {} | `{}` | {} |", status.code(), status.name(), status.meaning()).unwrap();
+    }
+    text.push_str("\n## Codes of `fit` (sequences cylinder, cylinder-fit)\n\n| code | name |\n|---|---|\n");
+    for status in FitStatus::ALL {
+        writeln!(text, "| {} | `{}` |", status as u8, status.name()).unwrap();
+    }
+    text
+}
+
+/// The table of a table of the truth.
+fn table(text: &mut String, of: &str, fields: &[TableField]) {
+    write!(text, "\n### One row per {of}\n\n| column | type | unit | meaning |\n|---|---|---|---|\n")
+        .unwrap();
+    for TableField { name, kind, unit, meaning } in fields {
+        let kind = format!("{kind:?}").to_lowercase().replace("words", "list of text");
+        writeln!(text, "| `{name}` | {kind} | {unit} | {meaning} |").unwrap();
+    }
+}
+
+/// The table of one sequence.
+fn sequence<R: Results>(text: &mut String, name: &str) {
+    write!(text, "\n## Sequence {name}\n").unwrap();
+    rows(text, &column_rows::<R>());
+}
+
+/// The table of columns that files of clusters have beside those of the results.
+fn beside(text: &mut String, when: &str, fields: &[Field]) {
+    write!(text, "\n{when}:\n").unwrap();
+    rows(text, &field_rows::<PixelClusters>(fields));
+}
+
+fn rows(text: &mut String, rows: &[ColumnRow]) {
+    text.push_str("\n| column | type | per | unit | int | meaning |\n|---|---|---|---|---|---|\n");
+    for ColumnRow { name, kind, per, unit, in_hash_int, meaning } in rows {
+        let int = if *in_hash_int { "yes" } else { "" };
+        writeln!(text, "| `{name}` | {kind} | {per} | {unit} | {int} | {meaning} |").unwrap();
+    }
+}

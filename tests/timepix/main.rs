@@ -1,0 +1,8 @@
+//! Clusters of pixels.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod chain;
+mod find;
+mod input;
