@@ -24,6 +24,21 @@ impl Job {
         Self(command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program starts"))
     }
 
+    /// Waits until it is at work: until it has used 200 ms of CPU, as far as the system tells, and no longer than [`BEGUN`].
+    fn wait_until_at_work(&self) {
+        let begin = Instant::now();
+        while begin.elapsed() < BEGUN && self.ticks().is_none_or(|ticks| ticks < 20) {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// CPU time in hundredths of a second: what Linux tells in fields 14 and 15, of which the name in brackets is the second.
+    fn ticks(&self) -> Option<u64> {
+        let text = std::fs::read_to_string(format!("/proc/{}/stat", self.0.id())).ok()?;
+        let fields = text.rsplit_once(')')?.1.split_whitespace().skip(11).take(2);
+        fields.map(|field| field.parse::<u64>().ok()).sum()
+    }
+
     fn signal(&self, signal: &str) {
         let kill = Command::new("kill").args([signal, &self.0.id().to_string()]).status().expect("kill");
         assert!(kill.success());
@@ -49,7 +64,7 @@ fn hangups_are_ignored() -> bool {
     u64::from_str_radix(mask.trim(), 16).is_ok_and(|mask| mask & 1 == 1)
 }
 
-/// Time in which a job has begun its work.
+/// Time in which a job has begun its work, for certain.
 const BEGUN: Duration = Duration::from_millis(1500);
 
 #[test]
@@ -81,7 +96,7 @@ fn every_command_ends_with_the_code_of_the_signal() {
         };
         let quiet: &[&str] = if number % 2 == 0 { &["--quiet"] } else { &[] };
         let running = Job::start(&[job, quiet].concat());
-        std::thread::sleep(BEGUN);
+        running.wait_until_at_work();
         running.signal(signal);
         let (ended, error) = running.end(&job.join(" "));
         assert_eq!(ended, Some(code), "{job:?} {signal}: {error}");
@@ -93,7 +108,7 @@ fn every_command_ends_with_the_code_of_the_signal() {
 fn an_interrupted_tune_leaves_the_profile_alone() {
     let profile = file(&folder("tune"), "profile.toml", "precious");
     let running = Job::start(&["tune", VELO, "--seconds", "1000", "--output", &profile]);
-    std::thread::sleep(BEGUN);
+    running.wait_until_at_work();
     running.signal("-INT");
     let (code, error) = running.end("tune");
     assert_eq!(code, Some(130), "{error}");
@@ -107,7 +122,7 @@ fn nohup_keeps_a_job_alive() {
     command.arg(env!("CARGO_BIN_EXE_peloton")).args(["run", "sim:velo,events=100000000", "--quiet"]);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     let running = Job(command.spawn().expect("nohup"));
-    std::thread::sleep(BEGUN);
+    running.wait_until_at_work();
     running.signal("-HUP");
     std::thread::sleep(Duration::from_millis(300));
     running.signal("-TERM");

@@ -1,7 +1,7 @@
 //! Which source file takes names from which other one of its crate, by its `use` lines. A name that a module passes on
 //! (`pub use`) belongs to the file that it comes from.
 
-use crate::files::File;
+use super::house::File;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A module: the folder of its crate, then its path in the crate.

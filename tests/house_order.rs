@@ -1,8 +1,13 @@
-//! Who may use whom: the order of the rooms of the library and of the crates, and who prints. As in `rules`, each
+//! Who may use whom: the order of the rooms of the library and of the crates, and who prints. As in `house_rules`, each
 //! rule is tried on planted breaches first.
 
-use crate::files::{File, check, files, has_word};
-use crate::imports::circles;
+#[path = "common/house.rs"]
+mod house;
+#[path = "common/imports.rs"]
+mod imports;
+
+use house::{File, check, files, has_word};
+use imports::circles;
 use std::path::Path;
 
 /// What everything in `src` may use, and the rooms below it: error, what it says of names, and bytes.

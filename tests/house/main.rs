@@ -1,6 +1,0 @@
-//! The rules that this project keeps.
-
-mod files;
-mod imports;
-mod order;
-mod rules;
