@@ -209,15 +209,16 @@ impl Sorting<'_> {
             end += *cell;
             *cell = end;
         }
+        // Not by `map`, hit by hit: some builds have that as a call.
+        let [phi, z, var_phi, var_z, radius] = &self.polar;
         // From the last hit down, so that equal keys keep their order; cells end as the starts.
         for hit in (0..self.keys.len()).rev() {
             let cell = &mut self.table[self.keys[hit] as usize];
             *cell -= 1;
             let place = *cell;
             let to = (place - first) as usize;
-            let [phi, z, var_phi, var_z, radius] = self.polar.each_ref().map(|column| column[hit]);
-            self.hits[to] = [phi, z, var_phi, var_z];
-            self.radius[to] = radius;
+            self.hits[to] = [phi[hit], z[hit], var_phi[hit], var_z[hit]];
+            self.radius[to] = radius[hit];
             self.source[to] = first + hit as u32;
             self.place[hit] = place;
         }
