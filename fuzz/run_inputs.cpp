@@ -14,11 +14,11 @@ int main(int argc, char **argv) {
     for (int i = 1; i < argc; ++i) {
         std::fprintf(stderr, "%s\n", argv[i]);
         std::ifstream file(argv[i], std::ios::binary);
-        const std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
-        if (!file.good() && !file.eof()) {
+        if (!file) {
             std::fprintf(stderr, "this file cannot be read\n");
             return 1;
         }
+        const std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
         LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t *>(bytes.data()), bytes.size());
     }
 }

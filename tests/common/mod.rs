@@ -1,6 +1,7 @@
 //! What several integration tests share.
 #![allow(dead_code)] // Each test program uses its own part of it.
 
+pub mod cylinder;
 mod data;
 pub mod decoding;
 pub mod geometry;

@@ -1,28 +1,16 @@
 //! The fit of given tracks of the cylinder detector: against its naive twin bit by bit, against f64, against the truth.
 
+use crate::common::best_level;
+use crate::common::cylinder::{Sample, simulated};
 use peloton::Status;
 use peloton::cylinder::reference::{self, Fault, FittedTrack};
 use peloton::cylinder::{CylinderConfig, CylinderFitWorkspace, CylinderInput, fit_tracks};
-use peloton::event::{CylinderBatch, CylinderFits, CylinderTruth, NO_HIT, Outcome};
+use peloton::event::{CylinderFits, NO_HIT, Outcome};
 use peloton::kalman::{CURVATURE_PER_TESLA, FitStatus, reference as filter};
 use peloton::simd::Level;
-use peloton_sim::CylinderSim;
 use peloton_truth::CylinderFitPulls;
 use proptest::prelude::*;
 use proptest::test_runner::{Config as ProptestConfig, TestRunner};
-
-type Sample = (CylinderBatch, CylinderTruth);
-
-fn simulated(text: &str) -> Sample {
-    let (mut batch, mut truth) = (CylinderBatch::default(), CylinderTruth::default());
-    let mut sim = CylinderSim::new(text.parse().unwrap(), 0, None);
-    while sim.read(8, &mut batch, &mut truth) > 0 {}
-    (batch, truth)
-}
-
-fn usual() -> Level {
-    Level::choose(None, None).unwrap()
-}
 
 fn found(level: Level, config: &CylinderConfig, (hits, truth): &Sample) -> CylinderFits {
     let (input, mut out) = (CylinderInput { hits, seeds: &truth.particles }, Outcome::default());
@@ -94,7 +82,10 @@ fn every_level_gives_what_the_twin_gives() {
             assert_eq!(departure(&found, &wanted), None, "{level}");
         }
         let wrong = expected(Fault::FilteredOnly, &config, &sample);
-        assert!(departure(&found(usual(), &config, &sample), &wrong).is_some(), "the fault went unnoticed");
+        assert!(
+            departure(&found(best_level(), &config, &sample), &wrong).is_some(),
+            "the fault went unnoticed"
+        );
     }
 }
 
@@ -164,7 +155,7 @@ fn what_is_no_track_is_told() {
     for (track, kept) in [(41, 0), (42, 2)] {
         sample.1.particles.hits[kept..].iter_mut().for_each(|column| column[track] = NO_HIT);
     }
-    let out = found(usual(), &CylinderConfig::best(), &sample);
+    let out = found(best_level(), &CylinderConfig::best(), &sample);
     assert_eq!(out.status, [Status::Corrupt, Status::Corrupt, Status::Ok]);
     assert_eq!((out.tracks(), out.of_event(2)), (20, 0..20));
     assert_eq!(out.track[19], 19);
@@ -181,7 +172,7 @@ fn pulls_are_normal_at_each_layer() {
         ("sim:cylinder,events=1,tracks=10000,seed=5002,inefficiency=0.05,material=0.01", 0.01),
     ] {
         let (sample, config) = (simulated(text), CylinderConfig { material, ..CylinderConfig::best() });
-        let out = found(usual(), &config, &sample);
+        let out = found(best_level(), &config, &sample);
         let fine = out.fit.iter().filter(|fit| **fit == 0).count();
         assert!(fine as f64 > 0.995 * out.tracks() as f64, "{fine} of {}", out.tracks());
         let mut pulls = CylinderFitPulls::new(f64::from(config.field));
@@ -254,7 +245,7 @@ fn states_are_those_of_f64() {
 /// States that were compared, and the largest distances.
 fn distance_from_f64(config: &CylinderConfig, sample: &Sample) -> (usize, [f64; 2]) {
     const STEPS: usize = 10;
-    let out = found(usual(), config, sample);
+    let out = found(best_level(), config, sample);
     let field = f64::from(CURVATURE_PER_TESLA * config.field);
     let hits = &sample.0;
     let measured = |hit: &u32| {

@@ -2,29 +2,20 @@
 //! against the fit in five parameters, against the truth. `tests/gangs/cylinder_reference.rs` has its naive twin.
 #![allow(clippy::needless_range_loop, reason = "matrices")]
 
+use crate::common::cylinder::{Sample, simulated};
 use peloton::cylinder::{
     Builder, CylinderConfig, CylinderInput, CylinderWorkspace, FitConfig, FitForm, reconstruct,
 };
-use peloton::event::{CylinderBatch, CylinderTracks, CylinderTruth, Outcome};
+use peloton::event::{CylinderBatch, CylinderTracks, Outcome};
 use peloton::kalman::reference::global::{
     GlobalHit, GlobalState, global_to_radius, global_update, to_global, written_global,
 };
 use peloton::kalman::reference::{self, State, single};
 use peloton::kalman::{CURVATURE_PER_TESLA, FitStatus};
 use peloton::simd::Level;
-use peloton_sim::CylinderSim;
 use peloton_truth::CylinderPulls;
 
-type Sample = (CylinderBatch, CylinderTruth);
-
 const FIELD: f64 = CURVATURE_PER_TESLA as f64 * 3.8112f32 as f64;
-
-fn simulated(text: &str) -> Sample {
-    let (mut batch, mut truth) = (CylinderBatch::default(), CylinderTruth::default());
-    let mut sim = CylinderSim::new(text.parse().unwrap(), 0, None);
-    while sim.read(8, &mut batch, &mut truth) > 0 {}
-    (batch, truth)
-}
 
 fn with(form: FitForm) -> CylinderConfig {
     CylinderConfig { fit: FitConfig { form, ..FitConfig::default() }, ..CylinderConfig::default() }

@@ -1,6 +1,7 @@
 //! The filter's kernels on every gang: the same bits, and what the f64 reference says.
 #![allow(clippy::needless_range_loop, reason = "matrices and layers")]
 
+use crate::random::Random;
 use peloton::cylinder::{CylinderConfig, CylinderInput, fit_particles};
 use peloton::dispatch_usual;
 use peloton::event::{CYLINDER_LAYERS, CylinderBatch, CylinderSeeds, CylinderTracks, NO_HIT};
@@ -12,25 +13,9 @@ use peloton::kalman::{
 };
 use peloton::simd::varying::{F32, Mask};
 use peloton::simd::{Gang, Level};
-use rand_core::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
 
 const FIELD: f32 = 3.8112 * CURVATURE_PER_TESLA;
 const ITERATIONS: usize = 10;
-
-struct Random(Xoshiro256PlusPlus);
-
-impl Random {
-    fn new(seed: u8) -> Self {
-        Self(Xoshiro256PlusPlus::from_seed([seed; 32]))
-    }
-    fn between(&mut self, low: f64, high: f64) -> f32 {
-        (low + (high - low) * f64::from(self.0.next_u32()) / 4_294_967_296.0) as f32
-    }
-    fn normal(&mut self) -> f32 {
-        (0..12).map(|_| self.between(-0.5, 0.5)).sum()
-    }
-}
 
 /// Columns of random vertex states, and of the hits that belong to them: azimuth, z, radius and variances per layer.
 fn tracks(count: usize, seed: u8) -> (Matriplex, Vec<[[f32; 5]; 10]>) {

@@ -1,30 +1,15 @@
 //! Single kernels of the filter on every gang: planes, measurements of three dimensions, the helix through three hits.
 #![allow(clippy::needless_range_loop, reason = "matrices")]
 
+use crate::random::Random;
 use peloton::dispatch_usual;
 use peloton::kalman::layouts::{Layout, Products};
 use peloton::kalman::matriplex::{Matriplex, Matrix, Symmetric};
 use peloton::kalman::{CURVATURE_PER_TESLA, PlaneState, from_three_hits, reference, to_plane, update};
 use peloton::simd::varying::{F32, Mask};
 use peloton::simd::{Gang, Level};
-use rand_core::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
 
 const FIELD: f32 = 3.8112 * CURVATURE_PER_TESLA;
-
-struct Random(Xoshiro256PlusPlus);
-
-impl Random {
-    fn new(seed: u8) -> Self {
-        Self(Xoshiro256PlusPlus::from_seed([seed; 32]))
-    }
-    fn between(&mut self, low: f64, high: f64) -> f32 {
-        (low + (high - low) * f64::from(self.0.next_u32()) / 4_294_967_296.0) as f32
-    }
-    fn normal(&mut self) -> f32 {
-        (0..12).map(|_| self.between(-0.5, 0.5)).sum()
-    }
-}
 
 #[inline(always)]
 fn start_at_hits<G: Gang>(g: G, hits: [[f32; 3]; 3], out: &mut [f32; 5]) {

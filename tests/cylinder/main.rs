@@ -7,4 +7,5 @@ mod fit;
 mod global;
 mod kalman;
 mod kalman_steps;
+mod random;
 mod tracks;

@@ -1,6 +1,8 @@
 //! The cylinder detector: the same bits everywhere, published physics, pulls, and hostile files.
 #![allow(clippy::needless_range_loop, reason = "matrices and layers")]
 
+use crate::common::best_level;
+use crate::common::cylinder::{Sample, simulated};
 use peloton::cylinder::geometry::RADII;
 use peloton::cylinder::{
     Builder, CylinderConfig, CylinderInput, CylinderWorkspace, SeedSource, fit_particles, reconstruct,
@@ -15,19 +17,6 @@ use peloton_io::input::{CylinderReader, ReadOptions, Source, write_cylinder};
 use peloton_sim::{CylinderSim, cylinder_shuffle};
 use peloton_truth::{CylinderChecker, CylinderPulls, CylinderReport};
 use std::io::Cursor;
-
-type Sample = (CylinderBatch, CylinderTruth);
-
-fn simulated(text: &str) -> Sample {
-    let (mut batch, mut truth) = (CylinderBatch::default(), CylinderTruth::default());
-    let mut sim = CylinderSim::new(text.parse().unwrap(), 0, None);
-    while sim.read(8, &mut batch, &mut truth) > 0 {}
-    (batch, truth)
-}
-
-fn usual() -> Level {
-    Level::choose(None, None).unwrap()
-}
 
 fn tracks(level: Level, config: &CylinderConfig, (hits, truth): &Sample) -> CylinderTracks {
     let (mut workspace, mut out) = (CylinderWorkspace::default(), Outcome::default());
@@ -95,7 +84,7 @@ fn threads_within_an_event_give_the_same_bits() {
                 config.build.hits_in_window = 2;
                 let (mut workspace, mut out) = (CylinderWorkspace::default(), Outcome::default());
                 let input = CylinderInput { hits: &sample.0, seeds: &sample.1.particles };
-                reconstruct(usual(), &config, input, 0..sample.0.len(), &mut workspace, &mut out);
+                reconstruct(best_level(), &config, input, 0..sample.0.len(), &mut workspace, &mut out);
                 let lanes = out.counters.stages.map(|stage| (stage.lanes_active, stage.lanes_total));
                 (hashes(&out.results), lanes, out.counters.dropped().collect::<Vec<_>>())
             };
@@ -126,9 +115,9 @@ fn the_clone_engine_finds_what_the_copies_find() {
             let mut config = CylinderConfig { material, ..with(Builder::CloneEngine) };
             (config.build.candidates, config.build.holes) = (candidates, holes);
             config.build.hole_penalty = hole_penalty;
-            let clone_engine = tracks(usual(), &config, sample);
+            let clone_engine = tracks(best_level(), &config, sample);
             config.builder = Builder::Standard;
-            assert_eq!(hashes(&clone_engine), hashes(&tracks(usual(), &config, sample)));
+            assert_eq!(hashes(&clone_engine), hashes(&tracks(best_level(), &config, sample)));
         }
     }
 }
@@ -155,15 +144,15 @@ fn physics_is_the_published_one() {
         let found = found.unwrap();
         assert!((found - published).abs() < 4.0 * sigma, "{found} is not {published}");
     };
-    let report = check(&tracks(usual(), &with(Builder::BestHit), &sample), &sample);
+    let report = check(&tracks(best_level(), &with(Builder::BestHit), &sample), &sample);
     near(report.categories[0].efficiency, 0.9316);
     near(report.categories[1].efficiency, 0.9270);
     near(report.categories[1].ghost_rate, 0.0278);
-    let report = check(&tracks(usual(), &with(Builder::CloneEngine), &sample), &sample);
+    let report = check(&tracks(best_level(), &with(Builder::CloneEngine), &sample), &sample);
     near(report.categories[0].efficiency, 0.9923);
     near(report.categories[1].efficiency, 0.9923);
     near(report.categories[1].ghost_rate, 0.0076);
-    let best = check(&tracks(usual(), &CylinderConfig::best(), &sample), &sample);
+    let best = check(&tracks(best_level(), &CylinderConfig::best(), &sample), &sample);
     assert!(best.categories[1].efficiency.unwrap() > report.categories[1].efficiency.unwrap() + 0.001);
     assert!(best.categories[1].ghost_rate.unwrap() < report.categories[1].ghost_rate.unwrap() - 0.001);
 }
@@ -175,7 +164,7 @@ fn pulls_are_normal() {
     let config = CylinderConfig::default();
     for seed in 0..5 {
         let sample = simulated(&format!("sim:cylinder,events=100,tracks=200,seed={seed}"));
-        let found = tracks(usual(), &config, &sample);
+        let found = tracks(best_level(), &config, &sample);
         for event in 0..sample.0.len() {
             pulls.event(&found, event, &sample.0, &sample.1, event);
         }
@@ -197,7 +186,7 @@ fn scattering_is_reckoned_with() {
     let sample = simulated("sim:cylinder,events=60,tracks=200,seed=8,material=0.02");
     let width = |material: f32| {
         let config = CylinderConfig { material, ..CylinderConfig::default() };
-        let found = tracks(usual(), &config, &sample);
+        let found = tracks(best_level(), &config, &sample);
         let mut pulls = CylinderPulls::new(3.8112);
         for event in 0..sample.0.len() {
             pulls.event(&found, event, &sample.0, &sample.1, event);
@@ -305,7 +294,7 @@ fn damaged_files_cost_their_events_alone() {
         let at = (state >> 8) as usize % bytes.len();
         bytes[at] ^= 1 << (state & 7);
         if let Ok((sample, _)) = read(bytes, false) {
-            tracks(usual(), &CylinderConfig::default(), &sample);
+            tracks(best_level(), &CylinderConfig::default(), &sample);
         }
     }
     for bytes in [vec![], vec![1, 0], (-1i32).to_le_bytes().to_vec()] {
@@ -319,7 +308,7 @@ fn hits_that_are_none_are_refused() {
     for (column, value) in [(0, f32::NAN), (2, f32::INFINITY), (4, 0.0), (5, -1.0), (5, f32::NAN)] {
         let (mut batch, truth) = sample.clone();
         batch.columns_mut()[column][7] = value;
-        let found = tracks(usual(), &CylinderConfig::default(), &(batch, truth));
+        let found = tracks(best_level(), &CylinderConfig::default(), &(batch, truth));
         assert_eq!(found.status, [Status::NotFinite, Status::Ok], "{column} {value}");
         assert_eq!(found.of_event(0).len(), 0);
     }
@@ -406,9 +395,15 @@ fn fitted_parameters_are_those_of_f64() {
     let sample = simulated("sim:cylinder,events=1,tracks=3000,seed=15");
     let (hits, truth) = &sample;
     let config = CylinderConfig::default();
-    let found = tracks(usual(), &config, &sample);
+    let found = tracks(best_level(), &config, &sample);
     let mut outwards = CylinderTracks::default();
-    fit_particles(usual(), &config, CylinderInput { hits, seeds: &truth.particles }, 0..1, &mut outwards);
+    fit_particles(
+        best_level(),
+        &config,
+        CylinderInput { hits, seeds: &truth.particles },
+        0..1,
+        &mut outwards,
+    );
     let (mut worst, mut fine) = ([0.0f64; 2], 0);
     for track in 0..3000 {
         if (outwards.fit[track], found.fit[track]) != (0, 0) {
@@ -447,7 +442,7 @@ fn best_hit_finds_what_the_reference_finds() {
     let mut config = with(Builder::BestHit);
     // Windows that hold everything below the cut: that counts the errors of hits, too.
     (config.build.window, config.build.window_phi, config.build.window_z) = (100.0, 0.5, 50.0);
-    let found = tracks(usual(), &config, &sample);
+    let found = tracks(best_level(), &config, &sample);
     for particle in 0..1200 {
         let expected = naive_best_hit(&sample, particle);
         let expected: Vec<_> = expected.into_iter().filter(|hit| *hit != NO_HIT).collect();
@@ -461,7 +456,7 @@ fn seeds_from_hits_find_the_particles() {
     let sample = simulated("sim:cylinder,events=4,tracks=500,seed=14");
     for builder in [Builder::BestHit, Builder::CloneEngine] {
         let config = CylinderConfig { seeds: SeedSource::Hits, builder, ..CylinderConfig::best() };
-        let found = tracks(usual(), &config, &sample);
+        let found = tracks(best_level(), &config, &sample);
         let report = check(&found, &sample);
         println!("{builder}: {:?}", report.categories[0]);
         assert!(report.categories[0].efficiency.unwrap() > 0.97);
@@ -484,7 +479,7 @@ fn what_is_cut_off_is_counted() {
         let cut: u64 = out.counters.dropped().map(|(_, count)| count).sum();
         (hashes(&out.results), cut)
     };
-    assert_eq!(run(usual(), &config).1, 0);
+    assert_eq!(run(best_level(), &config).1, 0);
     config.seeding.max_partners = [4, 2];
     let expected = run(Level::supported()[0], &config);
     assert!(expected.1 > 100, "{}", expected.1);

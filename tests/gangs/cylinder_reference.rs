@@ -1,24 +1,15 @@
 //! The cylinder detector against its naive twin, bit by bit: on every level, on random events and settings.
 
+use crate::common::cylinder::{Sample, simulated};
 use peloton::cylinder::reference::{self, Fault, Track};
 use peloton::cylinder::{
     Builder, CylinderConfig, CylinderInput, CylinderWorkspace, FitConfig, FitForm, fit_particles, reconstruct,
 };
-use peloton::event::{CylinderBatch, CylinderTracks, CylinderTruth, NO_HIT, Outcome};
+use peloton::event::{CylinderTracks, NO_HIT, Outcome};
 use peloton::kalman::FitStatus;
 use peloton::simd::Level;
-use peloton_sim::CylinderSim;
 use proptest::prelude::*;
 use proptest::test_runner::{Config as ProptestConfig, TestRunner};
-
-type Sample = (CylinderBatch, CylinderTruth);
-
-fn simulated(text: &str) -> Sample {
-    let (mut batch, mut truth) = (CylinderBatch::default(), CylinderTruth::default());
-    let mut sim = CylinderSim::new(text.parse().unwrap(), 0, None);
-    while sim.read(8, &mut batch, &mut truth) > 0 {}
-    (batch, truth)
-}
 
 /// Bits of a float; all NaNs are one.
 fn bits(value: f32) -> u32 {

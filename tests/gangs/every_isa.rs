@@ -2,22 +2,20 @@
 
 use crate::common::geometry::Detector;
 use crate::common::scifi::{hostile_hits, made_up};
-use crate::common::{Sharing, hashes, hashes_on, hostile, levels_in_turn, samples, velo, velo_at};
+use crate::common::{Sharing, cylinder, hashes, hashes_on, hostile, levels_in_turn, samples, velo, velo_at};
 use peloton::cylinder::{
     Builder, CylinderConfig, CylinderFitWorkspace, CylinderInput, CylinderWorkspace, FitForm, SeedSource,
     fit_particles, fit_tracks, reconstruct,
 };
 use peloton::engine::{Engine, Sequence};
 use peloton::event::{
-    CylinderBatch, CylinderTracks, CylinderTruth, Hasher, Outcome, RawBatch, RawEvents, SciFiBatch,
-    SciFiTracks, VeloBatch, VeloEvents,
+    CylinderTracks, Hasher, Outcome, RawBatch, RawEvents, SciFiBatch, SciFiTracks, VeloBatch, VeloEvents,
 };
 use peloton::long::LongPreset;
 use peloton::scifi::{SciFiPreset, SciFiWorkspace};
 use peloton::simd::{Isa, Level};
 use peloton::ut::UtPreset;
 use peloton::velo::Preset;
-use peloton_sim::CylinderSim;
 use proptest::test_runner::{Config as ProptestConfig, TestRunner};
 use std::cell::Cell;
 
@@ -62,10 +60,8 @@ fn real_and_simulated_events() {
 /// tracks: emulated CPUs run this, too.
 #[test]
 fn cylinder_events() {
-    let (mut hits, mut truth) = (CylinderBatch::default(), CylinderTruth::default());
-    let text = "sim:cylinder,events=2,tracks=120,seed=4,noise=60,inefficiency=0.03";
-    let mut sim = CylinderSim::new(text.parse().unwrap(), 0, None);
-    while sim.read(8, &mut hits, &mut truth) > 0 {}
+    let (hits, truth) =
+        cylinder::simulated("sim:cylinder,events=2,tracks=120,seed=4,noise=60,inefficiency=0.03");
     let input = CylinderInput { hits: &hits, seeds: &truth.particles };
     for builder in [Builder::BestHit, Builder::Standard, Builder::CloneEngine] {
         for (seeds, material, form) in [

@@ -1,6 +1,6 @@
 //! The command line as a contract: exit codes, JSON keys, messages.
 
-use crate::{output, peloton};
+use crate::{empty_folder, output, path, peloton, stderr};
 use peloton::simd::{Isa, Level};
 use serde_json::Value;
 use std::io::{BufRead, Write};
@@ -31,10 +31,6 @@ const RUN_KEYS: [&str; 17] = [
     "input_seconds",
     "stages",
 ];
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8(output.stderr.clone()).expect("UTF-8")
-}
 
 fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).expect("UTF-8")
@@ -68,16 +64,9 @@ fn gangs(isa: Isa) -> Vec<usize> {
     Level::supported().into_iter().filter(|level| level.isa() == isa).map(Level::gang).collect()
 }
 
-/// A folder of this test's own.
+/// A folder of one test's own.
 fn folder(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("cli-{name}"));
-    let _ = std::fs::remove_dir_all(&folder);
-    std::fs::create_dir_all(&folder).expect("a folder");
-    folder
-}
-
-fn path(folder: &Path, name: &str) -> String {
-    folder.join(name).to_str().expect("UTF-8").into()
+    empty_folder(&format!("cli-{name}"))
 }
 
 /// Simulated events in a file.

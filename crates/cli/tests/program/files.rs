@@ -1,7 +1,7 @@
 //! The files of the command line: outputs appear whole or not at all, nothing that is read is written over, and
 //! configuration files are read once.
 
-use crate::{output, peloton};
+use crate::{empty_folder, output, path, peloton, stderr};
 use serde_json::Value;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -12,10 +12,6 @@ use std::time::Duration;
 const VELO: &str = "sim:velo,events=6,seed=4";
 const CYLINDER: &str = "sim:cylinder,events=1,tracks=200,seed=2";
 const PIXELS: &str = "sim:timepix,hits=3000,seed=2";
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8(output.stderr.clone()).expect("UTF-8")
-}
 
 /// What a run that must succeed says.
 fn succeed(arguments: &[&str]) -> Vec<u8> {
@@ -37,16 +33,9 @@ fn fed(arguments: &[&str], input: &str) -> Output {
     child.wait_with_output().expect("an end")
 }
 
-/// A folder of this test's own.
+/// A folder of one test's own.
 fn folder(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("files-{name}"));
-    let _ = std::fs::remove_dir_all(&folder);
-    std::fs::create_dir_all(&folder).expect("a folder");
-    folder
-}
-
-fn path(folder: &Path, name: &str) -> String {
-    folder.join(name).to_str().expect("UTF-8").into()
+    empty_folder(&format!("files-{name}"))
 }
 
 #[test]

@@ -25,6 +25,7 @@ mod timepix;
 
 use peloton::simd::Isa;
 use serde_json::Value;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 /// The program with these arguments, on the best instruction set and with nothing to read.
@@ -55,4 +56,20 @@ fn json_of(arguments: &[&str], code: i32) -> Value {
 /// The same of a job that must succeed.
 fn json(arguments: &[&str]) -> Value {
     json_of(arguments, 0)
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).expect("UTF-8")
+}
+
+/// A folder below that of the tests' files, without what an earlier run left in it.
+fn empty_folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).expect("a folder");
+    folder
+}
+
+fn path(folder: &Path, name: &str) -> String {
+    folder.join(name).to_str().expect("UTF-8").into()
 }

@@ -1,17 +1,13 @@
 //! The command line on raw banks: files, geometry, kinds of Velo banks, messages.
 
 use crate::common::data;
-use crate::{output, peloton};
+use crate::{output, peloton, stderr};
 use arrow_array::cast::AsArray;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::Value;
 use std::io::Write;
 use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8(output.stderr.clone()).expect("UTF-8")
-}
+use std::process::{Command, Stdio};
 
 /// What `--json -` says of a run that must succeed without a word on standard error.
 fn json(arguments: &[&str]) -> Value {

@@ -51,7 +51,7 @@ mod losses;
 mod results;
 mod signals;
 
-use crate::{common, json, peloton, said};
+use crate::{common, empty_folder, json, path, peloton, said};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -71,14 +71,7 @@ fn failure(arguments: &[&str], expected: i32) -> String {
 
 /// A folder of one test's own.
 fn folder(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("faults-{name}"));
-    let _ = std::fs::remove_dir_all(&folder);
-    std::fs::create_dir_all(&folder).expect("a folder");
-    folder
-}
-
-fn path(folder: &Path, name: &str) -> String {
-    folder.join(name).to_str().expect("UTF-8").into()
+    empty_folder(&format!("faults-{name}"))
 }
 
 /// Writes a file into a folder.

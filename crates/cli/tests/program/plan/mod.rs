@@ -5,20 +5,13 @@ mod faults;
 mod same_bytes;
 mod sums;
 
-use crate::{json, json_of, peloton, said};
+use crate::{empty_folder, json, json_of, path, peloton, said};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 /// A folder of one test's own.
 fn folder(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("plan-{name}"));
-    let _ = std::fs::remove_dir_all(&folder);
-    std::fs::create_dir_all(&folder).expect("a folder");
-    folder
-}
-
-fn path(folder: &Path, name: &str) -> String {
-    folder.join(name).to_str().expect("UTF-8").into()
+    empty_folder(&format!("plan-{name}"))
 }
 
 /// A file of simulated events of a detector; other names have other seeds.
