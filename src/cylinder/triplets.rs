@@ -12,8 +12,8 @@ use crate::event::Column;
 use crate::kalman::axis::{AZIMUTH, CHARGE_OVER_PT, MOMENT, Z};
 use crate::kalman::matriplex::Symmetric;
 use crate::kalman::{CURVATURE_PER_TESLA, CylinderState, from_three_hits, scatter, to_radius, within_turn};
-use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask, U32};
+use crate::simd::{Gang, copies};
 
 /// Seeds that are built at once: their states stay in the second cache however many there are.
 pub(super) const BLOCK: usize = 1 << 12;
@@ -327,8 +327,9 @@ impl<G: Gang> Triplet<G> {
     fn new(g: G, config: &CylinderConfig, index: &Index, places: [U32<G>; SEED_LAYERS]) -> Self {
         let seeding = &config.seeding;
         let zero = F32::splat(g, 0.0);
-        let (mut hits, mut radii, mut points) =
-            ([[zero; 4]; SEED_LAYERS], [zero; SEED_LAYERS], [[zero; 3]; SEED_LAYERS]);
+        let mut hits: [[_; 4]; SEED_LAYERS] = copies(copies(zero));
+        let mut radii: [_; SEED_LAYERS] = copies(zero);
+        let mut points: [[_; 3]; SEED_LAYERS] = copies(copies(zero));
         for layer in 0..SEED_LAYERS {
             hits[layer] = F32::gather_records(index.hits.padded(), places[layer]);
             radii[layer] = F32::gather(&index.radius, places[layer]);

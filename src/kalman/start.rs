@@ -4,9 +4,9 @@ use super::matriplex::{Cramer, Entry, Matrix, Pattern, Symmetric, multiply, unro
 use super::radius::{Arc, axis_of, inside};
 use super::state::{CylinderState, within_turn};
 use super::update::Update;
-use crate::simd::Gang;
 use crate::simd::math::{atan_tail, atan2, sincos};
 use crate::simd::varying::{F32, Mask};
+use crate::simd::{Gang, copies};
 
 /// A state at a point: x, y, z (cm), charge / pT (c/GeV), phi and theta of the momentum (rad), with their variances.
 #[derive(Clone, Copy)]
@@ -165,8 +165,8 @@ fn first<G: Gang>(
     let weighted = [w[0][1].mul_add(d[1], w[0][0] * d[0]), w[1][1].mul_add(d[1], w[1][0] * d[0])];
     let chi2 = d[1].mul_add(weighted[1], d[0] * weighted[0]);
 
-    let mut gain = [[zero; 2]; 5];
-    let mut l = [[zero; 6]; 5];
+    let mut gain: [[_; 2]; 5] = copies(copies(zero));
+    let mut l: [[_; 6]; 5] = copies(copies(zero));
     unroll!(I < 5; {
         p[I] = with[I][1].mul_add(weighted[1], with[I][0].mul_add(weighted[0], p[I]));
         unroll!(A < 2; {

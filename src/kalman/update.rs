@@ -1,8 +1,8 @@
 //! Taking in a measurement of the first D parameters.
 
 use super::matriplex::{Cramer, Symmetric, unroll};
-use crate::simd::Gang;
 use crate::simd::varying::{F32, Mask};
+use crate::simd::{Gang, copies};
 
 /// What a measurement says of a state.
 #[derive(Clone, Copy)]
@@ -50,7 +50,7 @@ where
     });
 
     // S^-1 residual, chi2, and the parameters.
-    let mut weighted = [zero; D];
+    let mut weighted = copies::<_, D>(zero);
     let mut chi2 = zero;
     unroll!(I < D; {
         let mut sum = inverse.at(I, 0) * d[0];
@@ -69,7 +69,7 @@ where
     });
 
     // V S^-1, which is 1 where nothing is measured.
-    let mut rest = [[zero; D]; D];
+    let mut rest = copies::<_, D>(copies::<_, D>(zero));
     unroll!(I < D; {
         unroll!(J < D; {
             let mut sum = v.at(I, 0) * inverse.at(0, J);
@@ -94,7 +94,7 @@ where
                 c.0[I][J] = sum;
             });
         } else {
-            let mut gain = [zero; D];
+            let mut gain = copies::<_, D>(zero);
             unroll!(J < D; {
                 let mut sum = old.0[I][0] * inverse.at(0, J);
                 unroll!(M < D; {

@@ -17,19 +17,14 @@
 //!
 //! One thing stays open: which NaN. An operation that gives NaN gives some NaN; sign and payload may differ.
 
-use super::Isa;
+use super::{Isa, array_of, for_each};
 
 /// The columns, all as long as the shortest.
 #[inline(always)]
-pub(super) fn same_length<T, const K: usize>(mut columns: [&[T]; K]) -> [&[T]; K] {
+pub(super) fn same_length<T, const K: usize>(columns: [&[T]; K]) -> [&[T]; K] {
     let mut shortest = usize::MAX;
-    for column in columns {
-        shortest = shortest.min(column.len());
-    }
-    for column in &mut columns {
-        *column = &column[..shortest];
-    }
-    columns
+    for_each!(k < K => shortest = shortest.min(columns[k].len()));
+    array_of!(k => &columns[k][..shortest])
 }
 
 /// A gang of `LANES` lanes of 32 bits. See the module text for the rules that hold on every gang.
@@ -76,11 +71,7 @@ pub trait Gang: Copy + Send + Sync + std::fmt::Debug + 'static {
     #[inline(always)]
     fn f_gather_columns<const K: usize>(self, from: [&[f32]; K], index: Self::U) -> [Self::F; K] {
         let from = same_length(from);
-        let mut out = [self.f_splat(0.0); K];
-        for (out, column) in out.iter_mut().zip(from) {
-            *out = self.f_gather(column, index);
-        }
-        out
+        array_of!(k => self.f_gather(from[k], index))
     }
     /// `from[index]` per lane, four values at once: one memory access a lane where [`Gang::f_gather`] of four
     /// columns has four. Index clamped (module text).

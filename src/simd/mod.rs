@@ -17,7 +17,7 @@ mod stack;
 mod tests;
 pub mod varying;
 
-pub(crate) use backend::is_amd;
+pub(crate) use backend::{array_of, call_for_each, copies, for_each, is_amd, make_array};
 pub use backend::{copy_to_hand_over, prefetch, set_default_float_mode, with_default_float_mode};
 #[cfg(feature = "small-kernels")]
 pub use called::Called;

@@ -1,7 +1,7 @@
 //! [`Pair`]: a gang of two gangs. Wider than a register: while one half waits for memory or for a long
 //! instruction, the other computes.
 
-use super::{Gang, Isa};
+use super::{Gang, Isa, array_of};
 
 /// Two gangs `G` as one of twice the lanes; the first half holds the lower lanes.
 #[derive(Debug, Clone, Copy)]
@@ -119,11 +119,7 @@ impl<G: Gang> Gang for Pair<G> {
     #[inline(always)]
     fn f_gather_columns<const K: usize>(self, from: [&[f32]; K], index: Self::U) -> [Self::F; K] {
         let (low, high) = (self.0.f_gather_columns(from, index.0), self.0.f_gather_columns(from, index.1));
-        let mut out = [self.f_splat(0.0); K];
-        for (out, halves) in out.iter_mut().zip(low.into_iter().zip(high)) {
-            *out = halves;
-        }
-        out
+        array_of!(k => (low[k], high[k]))
     }
     #[inline(always)]
     fn f_gather_records(self, from: &[[f32; 4]], index: Self::U) -> [Self::F; 4] {

@@ -1,7 +1,7 @@
 //! Operator sugar: [`F32`], [`I32`], [`U32`] and [`Mask`] carry the gang's token beside the value, so that
 //! kernels read like scalar code. Everything is `#[inline(always)]` and costs nothing.
 
-use super::Gang;
+use super::{Gang, array_of};
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Sub};
 
 macro_rules! varying {
@@ -173,11 +173,8 @@ impl<G: Gang> F32<G> {
     /// `from[index]` of several columns, index clamped to the last element of the shortest.
     #[inline(always)]
     pub fn gather_columns<const K: usize>(from: [&[f32]; K], index: U32<G>) -> [Self; K] {
-        let mut out = [Self::splat(index.g, 0.0); K];
-        for (out, v) in out.iter_mut().zip(index.g.f_gather_columns(from, index.v)) {
-            out.v = v;
-        }
-        out
+        let columns = index.g.f_gather_columns(from, index.v);
+        array_of!(k => Self { g: index.g, v: columns[k] })
     }
     /// `from[index]`, four values at once, index clamped to the last record.
     #[inline(always)]

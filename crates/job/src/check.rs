@@ -45,7 +45,7 @@ pub fn check(request: &Request, options: &CheckOptions, host: Host<'_>) -> Resul
             }
             let mut checker = S::check(request, options, &mut opened)?;
             let runs = S::executor(request, &request.config, &opened.context)?;
-            let made = reconstruct::<S>(request, &mut opened, runs, host, |chunk| checker.add(chunk));
+            let made = reconstruct::<S>(request, &mut opened, runs, host, &mut |chunk| checker.add(chunk));
             let mut summary = made?;
             summary.wall_seconds = begin.elapsed().as_secs_f64();
             finish(checker, &summary, host)
@@ -88,33 +88,26 @@ fn check_tracks<S: System>(
     let count_unknown = source.count_unknown(rules);
     let mut file = TrackFile::open(path)?;
     let (mut repeated, mut unknown) = (0u64, 0u64);
-    let compared = stream::<S::Batch, ()>(
-        source,
-        256,
-        None,
-        host,
-        |_| Ok(()),
-        |chunk| {
-            for (event, (truth, id)) in chunk.beside.truth.iter().zip(&chunk.beside.ids).enumerate() {
-                let tracks = file.tracks_of(id)?;
-                for (track, _) in &tracks {
-                    let is_repeated = |(at, hit): &(usize, &u32)| track[..*at].contains(hit);
-                    repeated += track.iter().enumerate().filter(is_repeated).count() as u64;
-                }
-                let hits = || tracks.iter().map(|(hits, _)| hits.as_slice());
-                unknown += count_unknown(&chunk.batch, event, &mut hits().flatten());
-                known.event(truth, hits());
-                checker.measured_event(truth, tracks.iter().map(|(hits, told)| (hits.as_slice(), *told)));
-                if let Some(against) = against {
-                    against.event(id, truth, checker.found())?;
-                }
-                if let Some(tables) = tables {
-                    tables.add(EventRows::of_event(id, truth, &checker.last_event(truth)))?;
-                }
+    let compared = stream::<S::Batch, ()>(source, 256, None, host, &mut |_| Ok(()), &mut |chunk| {
+        for (event, (truth, id)) in chunk.beside.truth.iter().zip(&chunk.beside.ids).enumerate() {
+            let tracks = file.tracks_of(id)?;
+            for (track, _) in &tracks {
+                let is_repeated = |(at, hit): &(usize, &u32)| track[..*at].contains(hit);
+                repeated += track.iter().enumerate().filter(is_repeated).count() as u64;
             }
-            Ok(())
-        },
-    );
+            let hits = || tracks.iter().map(|(hits, _)| hits.as_slice());
+            unknown += count_unknown(&chunk.batch, event, &mut hits().flatten());
+            known.event(truth, hits());
+            checker.measured_event(truth, tracks.iter().map(|(hits, told)| (hits.as_slice(), *told)));
+            if let Some(against) = against {
+                against.event(id, truth, checker.found())?;
+            }
+            if let Some(tables) = tables {
+                tables.add(EventRows::of_event(id, truth, &checker.last_event(truth)))?;
+            }
+        }
+        Ok(())
+    });
     warn_of_problems(source, host);
     compared?;
     let name = path.display();

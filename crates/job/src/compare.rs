@@ -112,7 +112,7 @@ fn on_system<S: System>(request: &Request, sides: [&str; 2], host: Host<'_>) -> 
     let items = items[0].max(items[1]);
     let (mut found, mut totals) = (Found::<S>::default(), <[Totals; 2]>::default());
     let context = &opened.context;
-    let work = |chunk: &mut Chunk<S::Batch, [Sliced<S::Results>; 2]>| {
+    let mut work = |chunk: &mut Chunk<S::Batch, [Sliced<S::Results>; 2]>| {
         for ((runs, results), totals) in runs.iter_mut().zip(&mut chunk.result).zip(&mut totals) {
             let start = Instant::now();
             let counters = runs.run(&chunk.batch, results)?;
@@ -124,7 +124,7 @@ fn on_system<S: System>(request: &Request, sides: [&str; 2], host: Host<'_>) -> 
         }
         Ok(())
     };
-    let done = stream(&mut *opened.source, items, S::last(), host, work, |chunk| {
+    let done = stream(&mut *opened.source, items, S::last(), host, &mut work, &mut |chunk| {
         found.add(&chunk.result, chunk.batch.event_ids());
         Ok(())
     });

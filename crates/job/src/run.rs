@@ -37,7 +37,7 @@ pub fn run(request: &Request, output: Option<&Path>, host: Host<'_>) -> Result<S
             let create = |path| S::sink(path, request, &opened.context, &metadata, host.cancel);
             let mut sink = output.map(create).transpose()?;
             let mut wrote = false;
-            let made = reconstruct::<S>(request, &mut opened, runs, host, |chunk| {
+            let made = reconstruct::<S>(request, &mut opened, runs, host, &mut |chunk| {
                 let Some(sink) = &mut sink else { return Ok(()) };
                 wrote |= !chunk.batch.is_empty();
                 write(&mut **sink, chunk)
@@ -91,7 +91,7 @@ pub(crate) fn reconstruct<S: System>(
     opened: &mut Opened<S>,
     mut runs: Runs<S>,
     host: Host<'_>,
-    mut consume: impl FnMut(&Chunk<S::Batch, Sliced<S::Results>>) -> Result<()> + Send,
+    consume: &mut (dyn FnMut(&Chunk<S::Batch, Sliced<S::Results>>) -> Result<()> + Send),
 ) -> Result<Summary> {
     let machine = runs.machine();
     let items = batch_items::<S>(&request.config, &machine);
@@ -103,7 +103,7 @@ pub(crate) fn reconstruct<S: System>(
     let mut live = S::is_live(&opened.context).then(Live::new);
     let begin = Instant::now();
     let (source, context) = (&mut *opened.source, &opened.context);
-    let work = |chunk: &mut Chunk<S::Batch, Sliced<S::Results>>| {
+    let mut work = |chunk: &mut Chunk<S::Batch, Sliced<S::Results>>| {
         let start = Instant::now();
         let counters = runs.run(&chunk.batch, &mut chunk.result)?;
         totals.add(&counters, start.elapsed(), &chunk.batch, &chunk.result);
@@ -113,7 +113,7 @@ pub(crate) fn reconstruct<S: System>(
         }
         if request.strict { all_ok(&chunk.batch, &chunk.result) } else { Ok(()) }
     };
-    let done = stream(source, items, S::last(), host, work, |chunk| {
+    let done = stream(source, items, S::last(), host, &mut work, &mut |chunk| {
         for (ids, piece) in pieces(chunk) {
             hasher.update(piece);
             events.add(ids, piece);

@@ -36,8 +36,8 @@ pub fn stream<B: Batch, T: Default + Send>(
     items: usize,
     last: Option<B>,
     host: Host<'_>,
-    mut work: impl FnMut(&mut Chunk<B, T>) -> Result<()>,
-    consume: impl FnMut(&Chunk<B, T>) -> Result<()> + Send,
+    work: &mut dyn FnMut(&mut Chunk<B, T>) -> Result<()>,
+    consume: &mut (dyn FnMut(&Chunk<B, T>) -> Result<()> + Send),
 ) -> Result<Duration> {
     let of = if last.is_some() { "hits" } else { "events" };
     host.begin("reconstructing", of, source.known_items());
@@ -111,7 +111,7 @@ fn read<B: Batch, T>(
 fn write<B, T>(
     done: Receiver<Chunk<B, T>>,
     empty: Sender<Chunk<B, T>>,
-    mut consume: impl FnMut(&Chunk<B, T>) -> Result<()>,
+    consume: &mut (dyn FnMut(&Chunk<B, T>) -> Result<()> + Send),
 ) -> Result<()> {
     for chunk in done {
         consume(&chunk)?;

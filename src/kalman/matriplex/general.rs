@@ -1,8 +1,8 @@
 //! General matrices of 1 to 6 rows and columns.
 
 use super::{Entry, Pattern, unroll};
-use crate::simd::Gang;
 use crate::simd::varying::F32;
+use crate::simd::{Gang, copies};
 
 /// An R x C matrix per lane, row by row.
 #[derive(Clone, Copy)]
@@ -12,7 +12,7 @@ impl<G: Gang, const R: usize, const C: usize> Matrix<G, R, C> {
     /// `value` everywhere.
     #[inline(always)]
     pub fn splat(g: G, value: f32) -> Self {
-        Self([[F32::splat(g, value); C]; R])
+        Self(copies(copies(F32::splat(g, value))))
     }
 }
 

@@ -25,6 +25,7 @@ pub use symmetric::{Symmetric, similarity};
 pub(crate) use unroll::unroll;
 
 /// Number of elements of a symmetric matrix of `n` rows that are stored: its lower triangle.
+#[inline(always)]
 pub const fn packed(n: usize) -> usize {
     n * (n + 1) / 2
 }

@@ -2,8 +2,8 @@
 
 use super::general::{accumulate, finish};
 use super::{Entry, Matrix, Pattern, unroll};
-use crate::simd::Gang;
 use crate::simd::varying::F32;
+use crate::simd::{Gang, copies};
 
 /// An N x N symmetric matrix per lane. Only elements (i, j) with j <= i are used.
 #[derive(Clone, Copy)]
@@ -13,7 +13,7 @@ impl<G: Gang, const N: usize> Symmetric<G, N> {
     /// `value` everywhere.
     #[inline(always)]
     pub fn splat(g: G, value: f32) -> Self {
-        Self([[F32::splat(g, value); N]; N])
+        Self(copies(copies(F32::splat(g, value))))
     }
 
     /// A diagonal matrix.
@@ -77,7 +77,7 @@ pub fn similarity<P: Pattern<R, N>, G: Gang, const R: usize, const N: usize>(
 ) -> Symmetric<G, R> {
     let mut out = Symmetric::splat(g, 0.0);
     unroll!(I < R; {
-        let mut row = [F32::splat(g, 0.0); N];
+        let mut row = copies::<_, N>(F32::splat(g, 0.0));
         unroll!(J < N; {
             let mut sum = None;
             unroll!(M < N; {

@@ -9,7 +9,7 @@ use crate::scifi::config::SeedPass;
 use crate::scifi::index::{FAR, Nearest};
 use crate::scifi::layers::{SLOPE, UV_LAYERS, X_LAYERS, Z, Z_REFERENCE, bend};
 use crate::simd::varying::{F32, Mask, U32};
-use crate::simd::{Gang, inlined};
+use crate::simd::{Gang, copies, inlined};
 
 /// The y that a half covers: a little beyond the middle, and to the ends of the fibres, mm.
 const INNER: f32 = 2.0;
@@ -311,7 +311,7 @@ impl Confirmed {
             let track = U32::load(g, &trials.track.padded()[at..]);
             let mut y = [zero; UV_LAYERS];
             let mut there = [Mask::first(g, 0); UV_LAYERS];
-            let mut sums = [zero; 5];
+            let mut sums: [_; 5] = copies(zero);
             for layer in 0..UV_LAYERS {
                 let hit = U32::load(g, &trials.hits[layer].padded()[at..]);
                 hit.store(&mut self.hits[layer].padded_mut()[at..]);

@@ -1,8 +1,8 @@
 //! [`Ymm`]: eight lanes in a 256-bit register, AVX2 with FMA. A mask is a register of all-ones and all-zeros.
 
 use super::{
-    Avx2Context, Avx512Context, Context, gather_record_source, gathers_by_columns, index_too_short, lanewise,
-    memory_through_u32, scatter_lanes,
+    Avx2Context, Avx512Context, Context, array_of, gather_record_source, gathers_by_columns, index_too_short,
+    lanewise, memory_through_u32, scatter_lanes,
 };
 use crate::simd::{Gang, Isa};
 use std::arch::x86_64::*;
@@ -63,19 +63,12 @@ impl<C: HasAvx2> Ymm<C> {
     unsafe fn columns<const K: usize>(self, from: [&[u32]; K], index: __m256i) -> [__m256i; K] {
         // SAFETY: the caller's; the token proves AVX2.
         unsafe {
-            let halves = [_mm256_castsi256_si128(index), _mm256_extracti128_si256::<1>(index)];
-            let mut fours = [[_mm_setzero_si128(); 2]; K];
-            for (number, half) in halves.into_iter().enumerate() {
-                let places = four_places(half);
-                for (fours, from) in fours.iter_mut().zip(from) {
-                    fours[number] = four(from, places);
-                }
-            }
-            let mut out = [_mm256_setzero_si256(); K];
-            for (out, four) in out.iter_mut().zip(fours) {
-                *out = _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(four[0]), four[1]);
-            }
-            out
+            let low = four_places(_mm256_castsi256_si128(index));
+            let high = four_places(_mm256_extracti128_si256::<1>(index));
+            array_of!(k => {
+                let (low, high) = (four(from[k], low), four(from[k], high));
+                _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(low), high)
+            })
         }
     }
 
@@ -88,13 +81,10 @@ impl<C: HasAvx2> Ymm<C> {
         // SAFETY: the caller's; the token proves AVX2.
         unsafe {
             // Lane i and lane i + 4 in the halves of one register, then a 4 x 4 transposition in each half.
-            let record = |lane| _mm_loadu_ps(at(lane));
-            let mut load = [_mm256_setzero_ps(); 4];
-            for (lane, row) in load.iter_mut().enumerate() {
-                let low = record(lane);
-                let high = record(lane + 4);
-                *row = _mm256_insertf128_ps::<1>(_mm256_castps128_ps256(low), high);
-            }
+            let load: [_; 4] = array_of!(lane => {
+                let (low, high) = (_mm_loadu_ps(at(lane)), _mm_loadu_ps(at(lane + 4)));
+                _mm256_insertf128_ps::<1>(_mm256_castps128_ps256(low), high)
+            });
             let ab = [_mm256_unpacklo_ps(load[0], load[1]), _mm256_unpackhi_ps(load[0], load[1])];
             let cd = [_mm256_unpacklo_ps(load[2], load[3]), _mm256_unpackhi_ps(load[2], load[3])];
             [

@@ -2,7 +2,7 @@
 
 use super::avx2::{four, four_places};
 use super::{
-    Avx512Context, Context, gather_record_source, gathers_by_columns, index_too_short, lanewise,
+    Avx512Context, Context, array_of, gather_record_source, gathers_by_columns, index_too_short, lanewise,
     memory_through_u32,
 };
 use crate::simd::{Gang, Isa};
@@ -28,26 +28,17 @@ impl Zmm {
     unsafe fn columns<const K: usize>(self, from: [&[u32]; K], index: __m512i) -> [__m512i; K] {
         // SAFETY: the caller's; the token proves AVX-512.
         unsafe {
-            let quarters = [
-                _mm512_castsi512_si128(index),
-                _mm512_extracti32x4_epi32::<1>(index),
-                _mm512_extracti32x4_epi32::<2>(index),
-                _mm512_extracti32x4_epi32::<3>(index),
-            ];
-            let mut fours = [[_mm_setzero_si128(); 4]; K];
-            for (number, quarter) in quarters.into_iter().enumerate() {
-                let places = four_places(quarter);
-                for (fours, from) in fours.iter_mut().zip(from) {
-                    fours[number] = four(from, places);
-                }
-            }
-            let mut out = [_mm512_setzero_si512(); K];
-            for (out, four) in out.iter_mut().zip(fours) {
-                let low = _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(four[0]), four[1]);
-                let high = _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(four[2]), four[3]);
-                *out = _mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), high);
-            }
-            out
+            let a = four_places(_mm512_castsi512_si128(index));
+            let b = four_places(_mm512_extracti32x4_epi32::<1>(index));
+            let c = four_places(_mm512_extracti32x4_epi32::<2>(index));
+            let d = four_places(_mm512_extracti32x4_epi32::<3>(index));
+            array_of!(k => {
+                let (a, b) = (four(from[k], a), four(from[k], b));
+                let (c, d) = (four(from[k], c), four(from[k], d));
+                let low = _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(a), b);
+                let high = _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(c), d);
+                _mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), high)
+            })
         }
     }
 
@@ -60,17 +51,13 @@ impl Zmm {
         // SAFETY: the caller's; the token proves AVX-512.
         unsafe {
             // Lanes i, i + 4, i + 8, i + 12 in the quarters of one register, then a 4 x 4 transposition in each.
-            let record = |lane| _mm_loadu_ps(at(lane));
-            let mut load = [_mm512_setzero_ps(); 4];
-            for (lane, row) in load.iter_mut().enumerate() {
-                let quarters = _mm512_castps128_ps512(record(lane));
-                let two = record(lane + 4);
-                let three = record(lane + 8);
-                let four = record(lane + 12);
-                let quarters = _mm512_insertf32x4::<1>(quarters, two);
+            let load: [_; 4] = array_of!(lane => {
+                let (one, two) = (_mm_loadu_ps(at(lane)), _mm_loadu_ps(at(lane + 4)));
+                let (three, four) = (_mm_loadu_ps(at(lane + 8)), _mm_loadu_ps(at(lane + 12)));
+                let quarters = _mm512_insertf32x4::<1>(_mm512_castps128_ps512(one), two);
                 let quarters = _mm512_insertf32x4::<2>(quarters, three);
-                *row = _mm512_insertf32x4::<3>(quarters, four);
-            }
+                _mm512_insertf32x4::<3>(quarters, four)
+            });
             let ab = [_mm512_unpacklo_ps(load[0], load[1]), _mm512_unpackhi_ps(load[0], load[1])];
             let cd = [_mm512_unpacklo_ps(load[2], load[3]), _mm512_unpackhi_ps(load[2], load[3])];
             [

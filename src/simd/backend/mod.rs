@@ -1,6 +1,7 @@
 //! The only folder with `core::arch`: one file per register kind, each a [`Gang`](super::Gang).
 #![allow(unsafe_code, reason = "intrinsics and gathers; every block says why it is sound")]
 
+mod arrays;
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
@@ -15,6 +16,7 @@ mod portable;
 mod prefetch;
 mod scalar;
 
+pub(crate) use arrays::{array_of, call_for_each, copies, for_each, make_array};
 #[cfg(target_arch = "x86_64")]
 pub use avx2::Ymm;
 #[cfg(target_arch = "x86_64")]
@@ -45,10 +47,12 @@ fn gather_source(from: &[u32]) -> (&[u32], u32) {
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn gather_columns_source<const K: usize>(from: [&[f32]; K]) -> ([&[u32]; K], u32) {
-    let (mut columns, mut last): ([&[u32]; K], _) = ([&[]; K], 0);
-    for (column, from) in columns.iter_mut().zip(same_length(from)) {
-        (*column, last) = gather_source(bits(from));
-    }
+    let (from, mut last) = (same_length(from), 0);
+    let columns = array_of!(k => {
+        let source = gather_source(bits(from[k]));
+        last = source.1;
+        source.0
+    });
     (columns, last)
 }
 
@@ -181,11 +185,7 @@ macro_rules! gathers_by_columns {
             let (from, last) = super::gather_columns_source(from);
             // SAFETY: every index is at most the last of slices of one length, none of them empty.
             let columns = unsafe { self.columns(from, self.u_min(index, self.u_splat(last))) };
-            let mut out = [self.f_splat(0.0); K];
-            for (out, column) in out.iter_mut().zip(columns) {
-                *out = self.u_as_f(column);
-            }
-            out
+            array_of!(k => self.u_as_f(columns[k]))
         }
     };
 }

@@ -1,8 +1,8 @@
 //! [`Quad`]: four lanes in a 128-bit NEON register. A mask is a register of all-ones and all-zeros.
 
 use super::{
-    Context, NeonContext, gather_record_source, gather_source, lanewise, load_short, memory_through_u32,
-    scatter_lanes, store_short,
+    Context, NeonContext, array_of, gather_record_source, gather_source, lanewise, load_short,
+    memory_through_u32, scatter_lanes, store_short,
 };
 use crate::simd::{Gang, Isa};
 use std::arch::aarch64::*;
@@ -124,11 +124,8 @@ impl Gang for Quad {
         let (from, last) = gather_source(from);
         let mut places = [0; N];
         self.u_store(self.u_min(index, self.u_splat(last)), &mut places);
-        let mut values = [0; N];
-        for lane in 0..N {
-            // SAFETY: the index is at most the last of a slice that is not empty.
-            values[lane] = unsafe { *from.get_unchecked(places[lane] as usize) };
-        }
+        // SAFETY: the index is at most the last of a slice that is not empty.
+        let values: [_; N] = array_of!(lane => unsafe { *from.get_unchecked(places[lane] as usize) });
         self.u_load(&values)
     }
     #[inline(always)]
@@ -139,8 +136,7 @@ impl Gang for Quad {
         // SAFETY: every index is at most the last of a slice that is not empty; the token proves NEON.
         unsafe {
             let at: *const f32 = from.as_ptr().cast();
-            let [a, b, c, d] = places.map(|place| at.add(4 * place as usize));
-            let (a, b, c, d) = (vld1q_f32(a), vld1q_f32(b), vld1q_f32(c), vld1q_f32(d));
+            let [a, b, c, d]: [_; N] = array_of!(lane => vld1q_f32(at.add(4 * places[lane] as usize)));
             let (ab, cd) = (vtrnq_f32(a, b), vtrnq_f32(c, d));
             [
                 vcombine_f32(vget_low_f32(ab.0), vget_low_f32(cd.0)),

@@ -2,7 +2,8 @@
 //! on x86-64, NEON on aarch64, arrays where there is neither. A mask is a register of all-ones and all-zeros.
 
 use super::{
-    Context, gather_record_source, gather_source, load_short, memory_through_u32, scatter_lanes, store_short,
+    Context, array_of, for_each, gather_record_source, gather_source, load_short, memory_through_u32,
+    scatter_lanes, store_short,
 };
 use crate::simd::{Gang, Isa};
 use bytemuck::cast;
@@ -104,33 +105,25 @@ impl<C: Context> Gang for Portable<C> {
     #[inline(always)]
     fn u_store_packed(self, value: Self::U, to: &mut [u32], mask: Self::M) -> usize {
         let (to, value, bits) = (&mut to[..N], value.to_array(), self.m_bits(mask));
-        let lanes = PACK[bits as usize & 15];
-        for i in 0..N {
-            to[i] = value[lanes[i] & (N - 1)];
-        }
+        let from = PACK[bits as usize & 15];
+        for_each!(i < N => to[i] = value[from[i] & (N - 1)]);
         bits.count_ones() as usize
     }
     #[inline(always)]
     fn u_gather(self, from: &[u32], index: Self::U) -> Self::U {
         let (from, last) = gather_source(from);
         let index = index.to_array();
-        let mut out = [0; N];
-        for lane in 0..N {
-            // SAFETY: the index is at most the last of a slice that is not empty.
-            out[lane] = unsafe { *from.get_unchecked(index[lane].min(last) as usize) };
-        }
-        u32x4::new(out)
+        // SAFETY: the index is at most the last of a slice that is not empty.
+        u32x4::new(array_of!(i => unsafe { *from.get_unchecked(index[i].min(last) as usize) }))
     }
     #[inline(always)]
     fn f_gather_records(self, from: &[[f32; 4]], index: Self::U) -> [Self::F; 4] {
         let (from, last) = gather_record_source(from);
         let index = index.to_array();
-        let mut rows = [f32x4::ZERO; N];
-        for lane in 0..N {
-            // SAFETY: the index is at most the last of a slice that is not empty.
-            rows[lane] = f32x4::new(unsafe { *from.get_unchecked(index[lane].min(last) as usize) });
-        }
-        f32x4::transpose(rows)
+        // SAFETY: the index is at most the last of a slice that is not empty.
+        f32x4::transpose(
+            array_of!(i => f32x4::new(unsafe { *from.get_unchecked(index[i].min(last) as usize) })),
+        )
     }
     #[inline(always)]
     fn f_load_records(self, from: &[[f32; 4]], index: &[u32]) -> [Self::F; 4] {
@@ -138,9 +131,9 @@ impl<C: Context> Gang for Portable<C> {
     }
     #[inline(always)]
     fn f_store_records(self, columns: [Self::F; 4], to: &mut [[f32; 4]]) {
-        for (record, row) in to[..N].iter_mut().zip(f32x4::transpose(columns)) {
-            *record = row.to_array();
-        }
+        let rows = f32x4::transpose(columns);
+        let to = &mut to[..N];
+        for_each!(i < N => to[i] = rows[i].to_array());
     }
     #[inline(always)]
     fn u_scatter(self, value: Self::U, to: &mut [u32], index: Self::U, mask: Self::M) {
@@ -155,16 +148,8 @@ impl<C: Context> Gang for Portable<C> {
         f_sub(a: F, b: F) -> F { a - b }
         f_mul(a: F, b: F) -> F { a * b }
         f_div(a: F, b: F) -> F { a / b }
-        f_mul_add(a: F, b: F, c: F) -> F {{
-            // `wide` fuses only where the build allows it; this does always.
-            let (a, b, c) = (a.to_array(), b.to_array(), c.to_array());
-            f32x4::new([
-                C::mul_add(a[0], b[0], c[0]),
-                C::mul_add(a[1], b[1], c[1]),
-                C::mul_add(a[2], b[2], c[2]),
-                C::mul_add(a[3], b[3], c[3]),
-            ])
-        }}
+        // `wide` fuses only where the build allows it; this does always.
+        f_mul_add(a: F, b: F, c: F) -> F { self.0.mul_add_four(a, b, c) }
         f_neg_mul_add(a: F, b: F, c: F) -> F { self.f_mul_add(self.f_neg(a), b, c) }
         f_sqrt(a: F) -> F { a.sqrt() }
         f_abs(a: F) -> F { cast(self.f_bits(a) & u32x4::splat(0x7fff_ffff)) }
@@ -225,12 +210,9 @@ impl<C: Context> Gang for Portable<C> {
     #[inline(always)]
     fn f_reduce_min(self, a: Self::F, mask: Self::M) -> f32 {
         let infinity = f32x4::splat(f32::INFINITY);
-        let lanes = self.f_min(self.f_select(mask, a, infinity), infinity).to_array();
-        let mut least = f32::INFINITY;
-        for lane in lanes {
-            least = if lane < least { lane } else { least };
-        }
-        least + 0.0
+        // No lane is NaN here, and of two zeros either is the least: both become +0.
+        let [a, b, c, d] = self.f_min(self.f_select(mask, a, infinity), infinity).to_array();
+        a.min(b).min(c.min(d)) + 0.0
     }
     #[inline(always)]
     fn u_reduce_add(self, a: Self::U, mask: Self::M) -> u32 {

@@ -57,7 +57,7 @@ impl<T: FnMut(SharedResults) -> Result<()> + Send> Command for Pieces<'_, T> {
         let mut opened = open::<S>(request, false, host)?;
         let runs = S::executor(request, &request.config, &opened.context)?;
         let (mut outcome, mut ids) = (Outcome::<S::Results>::default(), Vec::<EventId>::new());
-        let mut summary = reconstruct::<S>(request, &mut opened, runs, host, |chunk| {
+        let mut summary = reconstruct::<S>(request, &mut opened, runs, host, &mut |chunk| {
             chunk.result.slices().try_for_each(|piece| append(&mut outcome.results, piece))?;
             ids.extend_from_slice(&chunk.beside.ids);
             if whole {

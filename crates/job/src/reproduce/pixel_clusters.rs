@@ -36,7 +36,7 @@ impl PixelLabels {
         let sides = [opened.context.layout.width(), opened.context.layout.height()];
         let runs = TimepixSystem::executor(request, &request.config, &opened.context)?;
         let mut clusters = PixelClusters::default();
-        let summary = reconstruct::<TimepixSystem>(request, &mut opened, runs, job.host, |chunk| {
+        let summary = reconstruct::<TimepixSystem>(request, &mut opened, runs, job.host, &mut |chunk| {
             chunk.result.slices().try_for_each(|piece| append(&mut clusters, piece))
         })?;
         if let Some(failure) = summary.failure {

@@ -138,7 +138,7 @@ fn collect_once<S: System>(request: &Request, truth: bool, host: Host<'_>) -> Re
     let runs = S::executor(request, &request.config, &opened.context)?;
     let sensors: Vec<Sensor> = gather.sensors();
     let mut events = Vec::new();
-    let summary = reconstruct::<S>(request, &mut opened, runs, host, |chunk| {
+    let summary = reconstruct::<S>(request, &mut opened, runs, host, &mut |chunk| {
         for (number, ((results, event), id)) in chunk.result.events().zip(&chunk.beside.ids).enumerate() {
             let Gathered { hits, mut tracks, truth: found } =
                 gather.event(&Of { chunk, number, results, event });

@@ -1,0 +1,67 @@
+//! Short arrays without loops. Of `[value; N]`, `std::array::from_fn` and loops over an array the compiler makes loops that it
+//! then unrolls; the thousands of them that come together in a kernel took it a third of a build.
+
+use std::mem::MaybeUninit;
+
+/// Up to this length arrays are written out.
+const WRITTEN: usize = 10;
+
+/// `for_each!(i < N => body)`: the body for `i` = 0, 1, ... N - 1.
+macro_rules! for_each {
+    ($i:ident < $n:expr => $body:expr) => {
+        $crate::simd::call_for_each::<{ $n }>(
+            #[inline(always)]
+            |$i| $body,
+        )
+    };
+}
+pub(crate) use for_each;
+
+/// `array_of!(i => value)`: the array of the value for each index, in order.
+macro_rules! array_of {
+    ($i:pat_param => $value:expr) => {
+        $crate::simd::make_array(
+            #[inline(always)]
+            |$i| $value,
+        )
+    };
+}
+pub(crate) use array_of;
+
+/// Calls `act` with 0, 1, ... N - 1.
+#[inline(always)]
+pub fn call_for_each<const N: usize>(mut act: impl FnMut(usize)) {
+    macro_rules! calls {
+        ($($at:literal)*) => {$(
+            if $at < N {
+                act($at);
+            }
+        )*};
+    }
+    if N <= WRITTEN {
+        calls!(0 1 2 3 4 5 6 7 8 9);
+    } else {
+        for at in 0..N {
+            act(at);
+        }
+    }
+}
+
+/// The array of what `make` says of each index, in order.
+#[inline(always)]
+pub fn make_array<T: Copy, const N: usize>(mut make: impl FnMut(usize) -> T) -> [T; N] {
+    let mut out = MaybeUninit::<[T; N]>::uninit();
+    let first = out.as_mut_ptr().cast::<T>();
+    for_each!(at < N => {
+        // SAFETY: `at` is below N, so this is a place of the array.
+        unsafe { first.add(at).write(make(at)) }
+    });
+    // SAFETY: every place was written.
+    unsafe { out.assume_init() }
+}
+
+/// `[value; N]`.
+#[inline(always)]
+pub fn copies<T: Copy, const N: usize>(value: T) -> [T; N] {
+    array_of!(_ => value)
+}
