@@ -4,7 +4,7 @@ use crate::event_hash::EventHasher;
 use crate::registry::Command;
 use crate::sink::{Done, Sink};
 use crate::source::warn_of_problems;
-use crate::stream::{Chunk, stream};
+use crate::stream::{Chunk, Consume, stream};
 use crate::summary::InputKind;
 use crate::system::{self, Runs, explain, open};
 use crate::totals::Totals;
@@ -91,7 +91,7 @@ pub(crate) fn reconstruct<S: System>(
     opened: &mut Opened<S>,
     mut runs: Runs<S>,
     host: Host<'_>,
-    consume: &mut (dyn FnMut(&Chunk<S::Batch, Sliced<S::Results>>) -> Result<()> + Send),
+    consume: Consume<'_, S::Batch, Sliced<S::Results>>,
 ) -> Result<Summary> {
     let machine = runs.machine();
     let items = batch_items::<S>(&request.config, &machine);

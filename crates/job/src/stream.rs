@@ -28,6 +28,10 @@ pub struct Chunk<B, T> {
     pub result: T,
 }
 
+/// What chunks are handed to once they are worked on. Behind a pointer: a caller of its own would have all of the streaming compiled
+/// anew.
+pub type Consume<'a, B, T> = &'a mut (dyn FnMut(&Chunk<B, T>) -> Result<()> + Send);
+
 /// Reads everything from `source`, `items` at a time, and has `work` and then `consume` called with each chunk in
 /// order; `last` is worked on after everything else. Ends early, without an error, when the host asks for it. Says how
 /// long reading took.
@@ -37,7 +41,7 @@ pub fn stream<B: Batch, T: Default + Send>(
     last: Option<B>,
     host: Host<'_>,
     work: &mut dyn FnMut(&mut Chunk<B, T>) -> Result<()>,
-    consume: &mut (dyn FnMut(&Chunk<B, T>) -> Result<()> + Send),
+    consume: Consume<'_, B, T>,
 ) -> Result<Duration> {
     let of = if last.is_some() { "hits" } else { "events" };
     host.begin("reconstructing", of, source.known_items());
@@ -111,7 +115,7 @@ fn read<B: Batch, T>(
 fn write<B, T>(
     done: Receiver<Chunk<B, T>>,
     empty: Sender<Chunk<B, T>>,
-    consume: &mut (dyn FnMut(&Chunk<B, T>) -> Result<()> + Send),
+    consume: Consume<'_, B, T>,
 ) -> Result<()> {
     for chunk in done {
         consume(&chunk)?;

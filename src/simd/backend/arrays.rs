@@ -65,3 +65,33 @@ pub fn make_array<T: Copy, const N: usize>(mut make: impl FnMut(usize) -> T) -> 
 pub fn copies<T: Copy, const N: usize>(value: T) -> [T; N] {
     array_of!(_ => value)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every place is written, once and in order, whether calls are written out or not.
+    fn check<const N: usize>() {
+        let mut seen = Vec::new();
+        for_each!(at < N => seen.push(at));
+        assert_eq!(seen, Vec::from_iter(0..N));
+        let mut calls = 0;
+        let made: [usize; N] = array_of!(at => {
+            calls += 1;
+            100 + at
+        });
+        assert_eq!((&made[..], calls), (&*Vec::from_iter(100..100 + N), N));
+        assert_eq!(copies::<_, N>('a'), ['a'; N]);
+    }
+
+    #[test]
+    fn arrays_of_every_length_are_whole() {
+        check::<0>();
+        check::<1>();
+        check::<4>();
+        check::<{ WRITTEN - 1 }>();
+        check::<WRITTEN>();
+        check::<{ WRITTEN + 1 }>();
+        check::<64>();
+    }
+}
