@@ -1,5 +1,5 @@
 //! Short arrays without loops. Of `[value; N]`, `std::array::from_fn` and loops over an array the compiler makes loops that it
-//! then unrolls; the thousands of them that come together in a kernel took it 0.3 of the time for the library.
+//! then unrolls; the thousands of them that come together in a kernel took it a good part of the time for the library.
 
 use std::mem::MaybeUninit;
 
