@@ -86,7 +86,7 @@ fn steady_state_of(preset: Preset) {
     let mut equal = VeloBatch::default();
     let one = simulated(1, 3);
     (0..64).for_each(|_| equal.append(&one));
-    let pool = Pool::new(engine, 2, SLICE_EVENTS).unwrap();
+    let mut pool = Pool::new(engine, 2, SLICE_EVENTS).unwrap();
     let mut tracks = Sliced::default();
     // Fewer calls in all than make rayon's queue of calls from outside grow by a block, which is every 63rd one.
     let mut pass = || {
@@ -97,7 +97,7 @@ fn steady_state_of(preset: Preset) {
     pass();
     assert_eq!(allocations(&mut pass), 0, "{preset}: steady state, two threads");
     let visit = |_: usize, tracks: &VeloTracks| assert!(tracks.tracks() > 0);
-    let repeat = || assert_eq!(pool.try_repeat(equal.view(), 50, visit).unwrap().events(), 50 * 64);
+    let mut repeat = || assert_eq!(pool.try_repeat(equal.view(), 50, visit).unwrap().events(), 50 * 64);
     repeat();
     assert_eq!(allocations(repeat), 0, "{preset}: steady state of passes, two threads");
 

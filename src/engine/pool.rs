@@ -11,7 +11,7 @@
 //! outside).
 
 use super::{Engine, Executor, Input, Machine, Sequence, Sliced};
-use crate::event::{Counters, Outcome};
+use crate::event::{Counters, Outcome, Results};
 use crate::simd::set_default_float_mode;
 use crate::{Error, Result};
 use rayon::prelude::*;
@@ -23,16 +23,37 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub struct Pool<S: Sequence> {
     engine: Engine<S>,
     slice_events: usize,
-    threads: rayon::ThreadPool,
+    threads: Threads,
     // Entry i is locked by thread i alone and so never waited for: the mutex only proves it.
     seats: Vec<Mutex<Seat<S>>>,
+}
+
+/// Threads alone. What shares the work out is compiled once, not for every sequence.
+#[derive(Debug)]
+struct Threads(rayon::ThreadPool);
+
+impl Threads {
+    fn new(threads: usize) -> Result<Self> {
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .thread_name(|i| format!("peloton-{i}"))
+            .start_handler(|_| set_default_float_mode())
+            .build();
+        pool.map(Self).map_err(|e| Error::System(format!("cannot start {threads} threads: {e}")))
+    }
+
+    /// Does the work on every slice in every pass. Passes overlap, so that no thread waits for the end of one.
+    fn repeat(&self, passes: usize, slices: usize, work: &(dyn Fn(usize) + Sync)) {
+        let pass = |_| (0..slices).into_par_iter().with_max_len(1).for_each(work);
+        self.0.install(|| (0..passes).into_par_iter().with_max_len(1).for_each(pass));
+    }
 }
 
 /// What a thread keeps from slice to slice.
 #[derive(Debug)]
 struct Seat<S: Sequence> {
     workspace: S::Workspace,
-    /// Results of its slice, where nobody keeps them.
+    /// Results of its slice, where nobody keeps them, and the counts of all its slices.
     outcome: Outcome<S::Output>,
 }
 
@@ -45,14 +66,9 @@ impl<S: Sequence> Pool<S> {
         if threads == 0 || slice_events == 0 {
             return Err(Error::Config("threads and events of a slice must be at least 1".into()));
         }
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .thread_name(|i| format!("peloton-{i}"))
-            .start_handler(|_| set_default_float_mode())
-            .build()
-            .map_err(|e| Error::System(format!("cannot start {threads} threads: {e}")))?;
         let seat = |_| Mutex::new(Seat { workspace: S::Workspace::default(), outcome: Outcome::default() });
-        Ok(Self { engine, slice_events, threads: pool, seats: (0..threads).map(seat).collect() })
+        let seats = (0..threads).map(seat).collect();
+        Ok(Self { engine, slice_events, threads: Threads::new(threads)?, seats })
     }
 
     /// The engine that the threads share.
@@ -77,7 +93,7 @@ impl<S: Sequence> Pool<S> {
         let events = events.into();
         self.engine.sequence().accept(events)?;
         let slots = results.prepare(events.events().div_ceil(self.slice_events));
-        self.threads.install(|| {
+        self.threads.0.install(|| {
             slots.par_iter_mut().enumerate().with_max_len(1).for_each(|(i, slot)| {
                 let workspace = &mut self.seat().workspace;
                 self.engine.run_slice(events, self.range(events, i), workspace, slot);
@@ -92,32 +108,33 @@ impl<S: Sequence> Pool<S> {
     /// # Errors
     /// As [`Engine::try_run`].
     pub fn try_repeat<'a>(
-        &self,
+        &mut self,
         events: impl Into<S::Input<'a>>,
         passes: u64,
         visit: impl Fn(usize, &S::Output) + Sync,
     ) -> Result<Counters> {
         let events = events.into();
         self.engine.sequence().accept(events)?;
-        let of_slice = |i: usize| {
+        // Anew, as `visit` may have panicked before.
+        self.take_counters();
+        self.threads.repeat(passes as usize, events.events().div_ceil(self.slice_events), &|i| {
             let Seat { workspace, outcome } = &mut *self.seat();
-            outcome.clear();
+            outcome.results.clear();
             self.engine.run_slice(events, self.range(events, i), workspace, outcome);
             visit(i, &outcome.results);
-            outcome.counters
-        };
-        let merge = |mut sum: Counters, more: Counters| {
-            sum.merge(&more);
-            sum
-        };
-        let slices = events.events().div_ceil(self.slice_events);
-        let pass = || {
-            let slices = (0..slices).into_par_iter().with_max_len(1);
-            slices.map(of_slice).reduce(Counters::default, merge)
-        };
-        // Passes overlap, so that no thread waits for the end of one.
-        let passes = (0..passes as usize).into_par_iter().with_max_len(1);
-        Ok(self.threads.install(|| passes.map(|_| pass()).reduce(Counters::default, merge)))
+        });
+        Ok(self.take_counters())
+    }
+
+    /// What all seats have counted since the last call.
+    fn take_counters(&mut self) -> Counters {
+        let mut sum = Counters::default();
+        for seat in &mut self.seats {
+            let counters = &mut seat.get_mut().unwrap_or_else(PoisonError::into_inner).outcome.counters;
+            sum.merge(counters);
+            counters.clear();
+        }
+        sum
     }
 
     /// The events of a slice.

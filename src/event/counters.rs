@@ -115,6 +115,11 @@ impl Counters {
         self.truncated[what as usize] += items;
     }
 
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        *self = Self::default();
+    }
+
     /// Number of events, whatever became of them.
     pub fn events(&self) -> u64 {
         self.status.iter().sum()

@@ -1,6 +1,6 @@
 //! The first difference between two events' results, in words.
 
-use super::{ColumnInfo, Results, Values};
+use super::{ColumnInfo, Results, Table, Values};
 use std::ops::Range;
 
 /// What is different about a row of some results and a row of others, in words; `None` when all
@@ -9,19 +9,29 @@ use std::ops::Range;
 /// # Panics
 /// When there are no such rows.
 pub fn difference<R: Results>(left: &R, left_row: usize, right: &R, right_row: usize) -> Option<String> {
-    let rows = [Row::new(left, left_row), Row::new(right, right_row)];
-    (0..R::COLUMNS.len()).find_map(|column| differs::<R>(&rows, column))
+    let rows = [Row::new(left.table(), left_row), Row::new(right.table(), right_row)];
+    (0..R::COLUMNS.len()).find_map(|column| differs(&rows, column))
 }
 
 /// One row: its columns, and its items of every depth.
 struct Row<'a> {
-    columns: Vec<(&'static ColumnInfo, Values<'a>)>,
+    table: Table<'a>,
     ranges: [Range<usize>; super::MAX_DEPTH + 1],
 }
 
 impl<'a> Row<'a> {
-    fn new<R: Results>(results: &'a R, row: usize) -> Self {
-        Self { columns: results.columns(), ranges: results.ranges(row..row + 1) }
+    fn new(table: Table<'a>, row: usize) -> Self {
+        Self { ranges: table.ranges(row..row + 1), table }
+    }
+
+    /// What the column at this place is.
+    fn info(&self, column: usize) -> &'static ColumnInfo {
+        self.table.columns[column].0
+    }
+
+    /// The place of the first column of a depth.
+    fn first_of(&self, depth: usize) -> Option<usize> {
+        self.table.columns.iter().position(|(info, _)| info.depth == depth)
     }
 
     /// Lengths of the lists that starts cut.
@@ -34,7 +44,7 @@ impl<'a> Row<'a> {
     /// The item of the depth above that an item belongs to, counted in the row.
     fn parent(&self, depth: usize, item: usize) -> usize {
         let is_it = |info: &ColumnInfo| info.depth + 1 == depth;
-        let starts = self.columns.iter().find_map(|(info, values)| match values {
+        let starts = self.table.columns.iter().find_map(|(info, values)| match values {
             Values::Starts(starts) if is_it(info) => Some(*starts),
             _ => None,
         });
@@ -45,9 +55,9 @@ impl<'a> Row<'a> {
 
     /// The values of a column that belong to one item of the depth above, counted in the row.
     fn list(&self, column: usize, parent: usize) -> String {
-        let (info, values) = self.columns[column];
+        let (info, values) = self.table.columns[column];
         let parent = self.ranges[info.depth - 1].start + parent;
-        let starts = self.columns.iter().find_map(|(other, values)| match values {
+        let starts = self.table.columns.iter().find_map(|(other, values)| match values {
             Values::Starts(starts) if other.depth + 1 == info.depth => Some(*starts),
             _ => None,
         });
@@ -57,52 +67,50 @@ impl<'a> Row<'a> {
 }
 
 /// The first difference in a column. Columns before it are equal: all lists up to its depth have equal lengths.
-fn differs<R: Results>(rows: &[Row<'_>; 2], column: usize) -> Option<String> {
-    let [(info, a), (_, b)] = rows.each_ref().map(|row| row.columns[column]);
+fn differs(rows: &[Row<'_>; 2], column: usize) -> Option<String> {
+    let levels = rows[0].table.levels;
+    let [(info, a), (_, b)] = rows.each_ref().map(|row| row.table.columns[column]);
     let [in_a, in_b] = rows.each_ref().map(|row| row.ranges[info.depth].clone());
     if let (Values::Starts(a), Values::Starts(b)) = (a, b) {
-        return lengths_differ::<R>(rows, info, [a, b]);
+        return lengths_differ(rows, info, [a, b]);
     }
     let item = first_difference(a, in_a.clone(), b, in_b.clone())?;
     let [value_a, value_b] = [(a, in_a.start + item), (b, in_b.start + item)].map(|(v, i)| word(v, i));
     let name = info.name;
     Some(match info.depth {
         0 => format!("{name} {value_a} and {value_b}"),
-        1 => format!("{} {item}: {name} {value_a} and {value_b}", R::LEVELS[1]),
+        1 => format!("{} {item}: {name} {value_a} and {value_b}", levels[1]),
         depth => {
             let parent = rows[0].parent(depth, item);
             let [a, b] = rows.each_ref().map(|row| row.list(column, parent));
-            format!("{} {parent}: {name} {a} and {b}", R::LEVELS[depth - 1])
+            format!("{} {parent}: {name} {a} and {b}", levels[depth - 1])
         }
     })
 }
 
 /// The first list whose length differs.
-fn lengths_differ<R: Results>(
-    rows: &[Row<'_>; 2],
-    info: &'static ColumnInfo,
-    [a, b]: [&[u32]; 2],
-) -> Option<String> {
+fn lengths_differ(rows: &[Row<'_>; 2], info: &'static ColumnInfo, [a, b]: [&[u32]; 2]) -> Option<String> {
+    let levels = rows[0].table.levels;
     let (a, b) = (rows[0].lengths(info, a), rows[1].lengths(info, b));
     let list = a.iter().zip(&b).position(|(a, b)| a != b)?;
-    let counts = format!("{} and {} {}s", a[list], b[list], R::LEVELS[info.depth + 1]);
+    let counts = format!("{} and {} {}s", a[list], b[list], levels[info.depth + 1]);
     if info.depth > 0 {
-        let inner = R::COLUMNS.iter().position(|other| other.depth == info.depth + 1);
+        let inner = rows[0].first_of(info.depth + 1);
         let [a, b] = rows.each_ref().map(|row| inner.map_or(String::new(), |column| row.list(column, list)));
-        let name = inner.map_or("", |column| R::COLUMNS[column].name);
-        return Some(format!("{} {list}: {name} {a} and {b}", R::LEVELS[info.depth]));
+        let name = inner.map_or("", |column| rows[0].info(column).name);
+        return Some(format!("{} {list}: {name} {a} and {b}", levels[info.depth]));
     }
     if info.lists > 1 {
         return Some(format!("{} {list}: {counts}", info.name.trim_end_matches("_start")));
     }
     // One track too many shifts all that come after it: where that begins is the news.
-    let inner = R::COLUMNS.iter().position(|other| other.depth == info.depth + 2);
+    let inner = rows[0].first_of(info.depth + 2);
     let first = inner.and_then(|column| {
         let lists = |item| rows.each_ref().map(|row| row.list(column, item));
         let mut items = (0..a[list].min(b[list]) as usize).map(|item| (item, lists(item)));
         let (item, [a, b]) = items.find(|(_, [a, b])| a != b)?;
-        let level = R::LEVELS[info.depth + 1];
-        Some(format!("; the first that differs is {level} {item}: {} {a} and {b}", R::COLUMNS[column].name))
+        let level = levels[info.depth + 1];
+        Some(format!("; the first that differs is {level} {item}: {} {a} and {b}", rows[0].info(column).name))
     });
     Some(counts + &first.unwrap_or_default())
 }

@@ -60,22 +60,7 @@ impl<R: Results> Hasher<R> {
     pub fn update(&mut self, results: &R) {
         let mut columns = self.columns.iter_mut();
         results.for_each_column(&mut |_, values| {
-            let Column { hasher, before } = columns.next().expect("as many columns as in the schema");
-            match values {
-                Values::Status(values) => {
-                    values.iter().for_each(|value| hasher.update(&value.code().to_le_bytes()));
-                }
-                Values::Starts(starts) => {
-                    hash_ends(hasher, &starts[1..], *before);
-                    *before += starts.last().map_or(0, |&end| u64::from(end));
-                }
-                Values::U8(values) => hasher.update(values),
-                Values::U16(values) => hasher.update(bytemuck::cast_slice(values)),
-                Values::U32(values) => hasher.update(bytemuck::cast_slice(values)),
-                Values::U64(values) => hasher.update(bytemuck::cast_slice(values)),
-                Values::I64(values) => hasher.update(bytemuck::cast_slice(values)),
-                Values::F32(values) => hasher.update(bytemuck::cast_slice(values)),
-            }
+            columns.next().expect("as many columns as in the schema").add(values);
         });
     }
 
@@ -86,6 +71,27 @@ impl<R: Results> Hasher<R> {
         Hashes {
             int: xxh3_64(bytemuck::cast_slice(&digests[..integers])),
             output: xxh3_64(bytemuck::cast_slice(&digests)),
+        }
+    }
+}
+
+impl Column {
+    fn add(&mut self, values: Values<'_>) {
+        let Self { hasher, before } = self;
+        match values {
+            Values::Status(values) => {
+                values.iter().for_each(|value| hasher.update(&value.code().to_le_bytes()));
+            }
+            Values::Starts(starts) => {
+                hash_ends(hasher, &starts[1..], *before);
+                *before += starts.last().map_or(0, |&end| u64::from(end));
+            }
+            Values::U8(values) => hasher.update(values),
+            Values::U16(values) => hasher.update(bytemuck::cast_slice(values)),
+            Values::U32(values) => hasher.update(bytemuck::cast_slice(values)),
+            Values::U64(values) => hasher.update(bytemuck::cast_slice(values)),
+            Values::I64(values) => hasher.update(bytemuck::cast_slice(values)),
+            Values::F32(values) => hasher.update(bytemuck::cast_slice(values)),
         }
     }
 }

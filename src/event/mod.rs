@@ -3,6 +3,7 @@
 //! A batch of events is a few [`Column`]s and CSR offsets, exactly Arrow's list layout: one allocation
 //! each, 64-byte aligned, padded so that a full gang may load past the end of any segment.
 
+mod append;
 mod bank_blocks;
 mod column;
 mod counters;
@@ -22,12 +23,14 @@ mod results;
 mod schema;
 mod scifi_hits;
 mod scifi_tracks;
+mod table;
 mod track_lists;
 mod tracks;
 mod ut_hits;
 mod velo_hits;
 mod velo_ut_tracks;
 
+pub use append::append;
 pub use bank_blocks::BankBlock;
 pub use column::{Column, PAD, Starts};
 pub use counters::{Counters, MAX_PARTS, MAX_STAGES, StageClock, StageCounter, Truncation};
@@ -48,6 +51,7 @@ pub(crate) use schema::results;
 pub use schema::{ColumnInfo, Kind, Values, ValuesMut};
 pub use scifi_hits::{SCIFI_ZONES, SciFiBatch};
 pub use scifi_tracks::{SciFiState, SciFiStates, SciFiTracks, SearchedLines};
+pub use table::Table;
 use track_lists::track_lists;
 pub use tracks::{States, VeloTracks};
 pub use ut_hits::{UT_GROUPS, UT_PLANES, UtBatch};

@@ -16,7 +16,7 @@ impl<R: Results> Outcome<R> {
     /// Removes all events and counts and keeps the memory.
     pub fn clear(&mut self) {
         self.results.clear();
-        self.counters = Counters::default();
+        self.counters.clear();
     }
 
     /// Appends an event without items, with this status, and counts it.

@@ -1,9 +1,8 @@
 //! [`Results`]: what every sequence makes, whatever it is: rows (events, or clusters) of columns.
 
-use super::{ColumnInfo, Kind, Values, ValuesMut};
+use super::{ColumnInfo, Kind, Table, Values, ValuesMut};
 use crate::Status;
 use std::fmt::Debug;
-use std::ops::Range;
 
 /// Results of a batch of events, as columns that say what they are.
 ///
@@ -12,7 +11,7 @@ use std::ops::Range;
 /// events; those of [`PixelClusters`](super::PixelClusters) are clusters, which have no status: there `statuses`
 /// is empty, `events` is 0 and `push_failed` does nothing.
 ///
-/// Methods that return a `Vec` are for writing and comparing; the others allocate nothing but what columns grow by.
+/// [`table`](Self::table) is for writing and comparing; the other methods allocate nothing but what columns grow by.
 pub trait Results: Default + Debug + Send + Sync + 'static {
     /// What there is one value for, from the outside: `event`, `track`, `hit`.
     const LEVELS: &'static [&'static str];
@@ -27,11 +26,9 @@ pub trait Results: Default + Debug + Send + Sync + 'static {
     /// Shows each column to write to, in the order of [`COLUMNS`](Self::COLUMNS).
     fn for_each_column_mut(&mut self, visit: &mut dyn FnMut(&'static ColumnInfo, ValuesMut<'_>));
 
-    /// All columns.
-    fn columns(&self) -> Vec<(&'static ColumnInfo, Values<'_>)> {
-        let mut columns = Vec::with_capacity(Self::COLUMNS.len());
-        self.for_each_column(&mut |info, values| columns.push((info, values)));
-        columns
+    /// These results as their columns alone.
+    fn table(&self) -> Table<'_> {
+        Table::from(self)
     }
 
     /// Whether rows are events, which have a status.
@@ -40,15 +37,7 @@ pub trait Results: Default + Debug + Send + Sync + 'static {
     }
 
     /// What became of each event.
-    fn statuses(&self) -> &[Status] {
-        let mut statuses: &[Status] = &[];
-        self.for_each_column(&mut |_, values| {
-            if let Values::Status(values) = values {
-                statuses = values;
-            }
-        });
-        statuses
-    }
+    fn statuses(&self) -> &[Status];
 
     /// Number of events.
     fn events(&self) -> usize {
@@ -56,19 +45,7 @@ pub trait Results: Default + Debug + Send + Sync + 'static {
     }
 
     /// Number of items at a depth: of rows at 0.
-    fn items(&self, depth: usize) -> usize {
-        let mut items = 0;
-        self.for_each_column(&mut |info, values| match values {
-            Values::Starts(starts) if depth == 0 && info.depth == 0 => {
-                items = starts.len().saturating_sub(1) / info.lists;
-            }
-            Values::Starts(starts) if info.depth + 1 == depth => {
-                items = starts.last().map_or(0, |&end| end as usize);
-            }
-            _ => {}
-        });
-        items
-    }
+    fn items(&self, depth: usize) -> usize;
 
     /// Number of tracks; 0 where the sequence makes none.
     fn tracks(&self) -> usize {
@@ -80,23 +57,6 @@ pub trait Results: Default + Debug + Send + Sync + 'static {
         self.items(Self::LEVELS.len() - 1)
     }
 
-    /// The items of every depth that belong to some rows, as ranges into the columns; those of depths that do not
-    /// exist are empty.
-    ///
-    /// # Panics
-    /// When `rows` reaches beyond the rows.
-    fn ranges(&self, rows: Range<usize>) -> [Range<usize>; MAX_DEPTH + 1] {
-        let mut ranges = [rows, 0..0, 0..0];
-        self.for_each_column(&mut |info, values| {
-            if let Values::Starts(starts) = values {
-                let Range { start, end } = ranges[info.depth];
-                ranges[info.depth + 1] =
-                    starts[start * info.lists] as usize..starts[end * info.lists] as usize;
-            }
-        });
-        ranges
-    }
-
     /// Removes all events and keeps the memory.
     fn clear(&mut self) {
         self.truncate(0);
@@ -106,17 +66,7 @@ pub trait Results: Default + Debug + Send + Sync + 'static {
     ///
     /// # Panics
     /// When there are fewer rows.
-    fn truncate(&mut self, rows: usize) {
-        let mut keep = [rows, 0, 0];
-        self.for_each_column_mut(&mut |info, values| match values {
-            ValuesMut::Starts(starts) => {
-                let last = keep[info.depth] * info.lists;
-                keep[info.depth + 1] = starts[last] as usize;
-                starts.set_len(last + 1);
-            }
-            values => values.set_len(keep[info.depth]),
-        });
-    }
+    fn truncate(&mut self, rows: usize);
 
     /// Appends an event without items, with this status.
     fn push_failed(&mut self, status: Status) {

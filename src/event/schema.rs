@@ -2,7 +2,7 @@
 //! the table given to [`results!`](crate::results), it is what clearing, hashing, comparing, writing and the
 //! documented table of columns go by.
 
-use super::{Column, Starts};
+use super::{Column, MAX_DEPTH, Starts};
 use crate::Status;
 
 /// Type of the values of a column.
@@ -108,7 +108,36 @@ impl Values<'_> {
     }
 }
 
+impl Values<'_> {
+    /// What these values say of the number of items at a depth, of rows at 0.
+    #[doc(hidden)]
+    pub fn items(&self, info: &ColumnInfo, depth: usize) -> Option<usize> {
+        match self {
+            Values::Starts(starts) if depth == 0 && info.depth == 0 => {
+                Some(starts.len().saturating_sub(1) / info.lists)
+            }
+            Values::Starts(starts) if info.depth + 1 == depth => {
+                Some(starts.last().map_or(0, |&end| end as usize))
+            }
+            _ => None,
+        }
+    }
+}
+
 impl ValuesMut<'_> {
+    /// Keeps the values of so many items of each depth; starts say how many there are below them.
+    #[doc(hidden)]
+    pub fn truncate(self, info: &ColumnInfo, keep: &mut [usize; MAX_DEPTH + 1]) {
+        match self {
+            ValuesMut::Starts(starts) => {
+                let last = keep[info.depth] * info.lists;
+                keep[info.depth + 1] = starts[last] as usize;
+                starts.set_len(last + 1);
+            }
+            values => values.set_len(keep[info.depth]),
+        }
+    }
+
     /// Sets the number of values; those that become visible are whatever the memory held.
     pub(super) fn set_len(self, len: usize) {
         match self {
@@ -125,7 +154,7 @@ impl ValuesMut<'_> {
 }
 
 /// Implements [`Results`](crate::event::Results) by a table of the columns of a struct: what clearing, hashing, comparing
-/// and writing need to know of them.
+/// and writing need to know of them. What each batch needs is compiled in the crate that the type belongs to.
 ///
 /// First the type and what there is one value for at each depth, from the outside; then a line for each column: type (a
 /// [`Kind`](crate::event::Kind)), depth, `[where it is in the struct]`, name, unit (`"1"` for none), meaning. The block
@@ -204,6 +233,29 @@ macro_rules! results {
                 let mut next = || info.next().expect("a column");
                 $(visit(next(), $crate::event::ValuesMut::$ikind(&mut self.$($iat)+));)+
                 $(visit(next(), $crate::event::ValuesMut::$kind(&mut self.$($at)+));)*
+            }
+
+            fn statuses(&self) -> &[$crate::Status] {
+                let mut statuses: &[$crate::Status] = &[];
+                self.for_each_column(&mut |_, values| {
+                    if let $crate::event::Values::Status(values) = values {
+                        statuses = values;
+                    }
+                });
+                statuses
+            }
+
+            fn items(&self, depth: usize) -> usize {
+                let mut items = 0;
+                self.for_each_column(&mut |info, values| {
+                    items = values.items(info, depth).unwrap_or(items);
+                });
+                items
+            }
+
+            fn truncate(&mut self, rows: usize) {
+                let mut keep = [rows, 0, 0];
+                self.for_each_column_mut(&mut |info, values| values.truncate(info, &mut keep));
             }
         }
     };

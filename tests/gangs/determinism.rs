@@ -27,7 +27,7 @@ fn threads_and_slices() {
 #[test]
 fn slices_shown_one_by_one() {
     let batch = simulated(50, 9);
-    let pool = Pool::new(velo(Preset::default()), 2, 4).unwrap();
+    let mut pool = Pool::new(velo(Preset::default()), 2, 4).unwrap();
     let mut kept = Sliced::default();
     let counters = pool.try_run(batch.view(), &mut kept).unwrap();
     let seen = Mutex::new(vec![0; 13]);

@@ -98,7 +98,7 @@ impl<R: Results> Expected<R> {
             return;
         }
         assert_eq!(found.statuses()[row], Status::InternalFault, "{what}, event {event}");
-        let ranges = found.ranges(row..row + 1);
+        let ranges = found.table().ranges(row..row + 1);
         assert!(ranges[1..].iter().all(|range| range.is_empty()), "{what}, event {event}: {ranges:?}");
     }
 
@@ -135,7 +135,7 @@ fn contained_in<S: Sequence + Clone>(sequence: &S, events: S::Input<'_>, bad: &[
 
     for (threads, slice_events) in [(1, 1), (1, 3), (1, 100), (2, 1), (2, 2), (2, 100)] {
         let what = format!("{what}, {threads} threads, slices of {slice_events}");
-        let pool = Pool::new(panics(), threads, slice_events).unwrap();
+        let mut pool = Pool::new(panics(), threads, slice_events).unwrap();
         let mut sliced = Sliced::default();
         for _ in 0..2 {
             let counters = pool.try_run(events, &mut sliced).unwrap();

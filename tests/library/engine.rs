@@ -59,7 +59,7 @@ fn no_events_at_all() {
     let mut outcome = Outcome::default();
     engine.try_run(batch.view(), &mut engine.workspace(), &mut outcome).unwrap();
     assert_eq!((outcome.counters, outcome.results.events()), (Counters::default(), 0));
-    let pool = Pool::new(engine, 2, 4).unwrap();
+    let mut pool = Pool::new(engine, 2, 4).unwrap();
     let mut sliced = Sliced::default();
     assert_eq!(pool.try_run(batch.view(), &mut sliced).unwrap().events(), 0);
     assert_eq!((sliced.slices().count(), sliced.events().count(), sliced.tracks()), (0, 0, 0));

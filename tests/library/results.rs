@@ -39,7 +39,7 @@ fn filled<R: Results>() -> R {
 
 fn is_empty<R: Results>(results: &R) -> bool {
     let shortest = |kind| usize::from(kind == Kind::Starts);
-    results.columns().iter().all(|(info, values)| values.len() == shortest(info.kind))
+    results.table().columns.iter().all(|(info, values)| values.len() == shortest(info.kind))
 }
 
 /// What every type of results has in common.
@@ -55,14 +55,14 @@ fn check<R: Results>() {
     cut.truncate(1);
     assert_eq!((cut.items(0), cut.events()), (1, usize::from(R::has_events())));
     assert_eq!(difference(&cut, 0, &whole, 0), None);
-    for (info, values) in cut.columns() {
+    for (info, values) in cut.table().columns {
         let starts = usize::from(info.kind == Kind::Starts);
         assert_eq!(values.len(), cut.items(info.depth) * info.lists + starts, "{}", info.name);
     }
     if R::has_events() {
         cut.push_failed(Status::TooManyHits);
         assert_eq!((cut.items(0), cut.statuses()), (2, &[Status::Ok, Status::TooManyHits][..]));
-        assert_eq!(cut.ranges(1..2)[1].len(), 0);
+        assert_eq!(cut.table().ranges(1..2)[1].len(), 0);
         assert_eq!(difference(&cut, 1, &whole, 1).unwrap(), "status too_many_hits and corrupt");
     } else {
         cut.push_failed(Status::TooManyHits);

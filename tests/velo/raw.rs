@@ -100,7 +100,7 @@ fn raw_banks_without_a_geometry_are_refused() {
     refused(all.map(|()| outcome.counters));
     let range = engine.try_run_range(raw.view().into(), 0..1, &mut workspace, &mut outcome);
     refused(range.map(|()| outcome.counters));
-    let pool = Pool::new(engine, 2, 1).unwrap();
+    let mut pool = Pool::new(engine, 2, 1).unwrap();
     refused(pool.try_run(raw.view(), &mut Sliced::default()));
     refused(pool.try_repeat(raw.view(), 2, |_, _| panic!("nothing is shown")));
 }

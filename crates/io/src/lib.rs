@@ -1,5 +1,9 @@
-//! Files and streams of events: [`input`] reads them into columns, [`output`] writes results.
+//! Files and streams of events: [`input`] reads them into columns, [`output`] writes results, [`EventHasher`] makes one
+//! number of them.
 #![deny(unsafe_code, missing_docs)]
 
+mod event_hash;
 pub mod input;
 pub mod output;
+
+pub use event_hash::EventHasher;

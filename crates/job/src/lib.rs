@@ -19,7 +19,6 @@ mod describe;
 mod device;
 mod display;
 pub mod embed;
-mod event_hash;
 mod host;
 mod look;
 mod losses;

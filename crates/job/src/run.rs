@@ -1,6 +1,5 @@
 //! [`run`]: reconstructs events and writes the results.
 
-use crate::event_hash::EventHasher;
 use crate::registry::Command;
 use crate::sink::{Done, Sink};
 use crate::source::warn_of_problems;
@@ -12,6 +11,7 @@ use crate::{Config, Host, Opened, Request, Summary, System, text};
 use peloton::engine::{Batch, Machine, Sliced};
 use peloton::event::{Hasher, Results};
 use peloton::{Error, Result, Status};
+use peloton_io::EventHasher;
 use peloton_io::input::EventId;
 use std::path::Path;
 use std::time::{Duration, Instant};

@@ -76,27 +76,32 @@ pub fn unknown_format(path: &Path, endings: &str) -> Error {
 }
 
 /// A file that results of any kind are written to.
-pub struct FileSink<R: Results> {
+pub struct FileSink {
     path: PathBuf,
-    writer: Writer<R>,
+    writer: Writer,
 }
 
-enum Writer<R: Results> {
+enum Writer {
     Ndjson(NdjsonWriter<ByteSink>),
-    Parquet(Box<ParquetWriter<R, BufWriter<OutputFile>>>),
+    Parquet(Box<ParquetWriter>),
 }
 
-impl<R: Results> FileSink<R> {
-    /// Begins the file.
+impl FileSink {
+    /// Begins the file of results of type `R`.
     ///
     /// # Errors
     /// [`Error::Config`] for a name whose format is unknown, and then no file is touched; [`Error::Io`] when it cannot
     /// be written.
-    pub fn create(path: &Path, fields: Fields, metadata: &Metadata, cancel: &Cancel) -> Result<Self> {
+    pub fn create<R: Results>(
+        path: &Path,
+        fields: Fields,
+        metadata: &Metadata,
+        cancel: &Cancel,
+    ) -> Result<Self> {
         let writer = match FileFormat::of(path) {
             Some(FileFormat::Parquet) => {
-                let file = BufWriter::new(OutputFile::create(path)?);
-                Writer::Parquet(Box::new(ParquetWriter::new(file, path, metadata, &[])?))
+                let file = OutputFile::create(path)?;
+                Writer::Parquet(Box::new(ParquetWriter::new::<R>(file, path, metadata, &[])?))
             }
             Some(FileFormat::Ndjson) => {
                 Writer::Ndjson(NdjsonWriter::new(ByteSink::create(path, cancel)?, fields))
@@ -109,7 +114,7 @@ impl<R: Results> FileSink<R> {
     }
 }
 
-impl<R: Results> Sink<R> for FileSink<R> {
+impl<R: Results> Sink<R> for FileSink {
     fn write(&mut self, ids: &[EventId], piece: &R) -> Result<()> {
         match &mut self.writer {
             Writer::Ndjson(writer) => writer.write(ids, piece).map_err(|e| Error::io(&self.path, e)),
@@ -121,13 +126,13 @@ impl<R: Results> Sink<R> for FileSink<R> {
         let Self { path, writer } = *self;
         match writer {
             Writer::Ndjson(writer) => writer.finish().map_err(|e| Error::io(&path, e))?.finish(done),
-            Writer::Parquet(writer) => put_in_place(buffered(writer.finish(hashes)?, &path)?, done),
+            Writer::Parquet(writer) => put_in_place(writer.finish(hashes)?, done),
         }
     }
 }
 
 /// Writes what a buffer still holds.
-pub fn buffered(buffer: BufWriter<OutputFile>, path: &Path) -> Result<OutputFile> {
+fn buffered(buffer: BufWriter<OutputFile>, path: &Path) -> Result<OutputFile> {
     buffer.into_inner().map_err(|e| Error::io(path, e.into_error()))
 }
 

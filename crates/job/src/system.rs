@@ -140,7 +140,8 @@ pub trait System: 'static {
         metadata: &Metadata,
         cancel: &Cancel,
     ) -> Result<Box<dyn Sink<Self::Results>>> {
-        FileSink::create(path, request.fields, metadata, cancel).map(|sink| Box::new(sink) as Box<_>)
+        let sink = FileSink::create::<Self::Results>(path, request.fields, metadata, cancel);
+        sink.map(|sink| Box::new(sink) as Box<_>)
     }
 
     /// The columns of files of results.

@@ -1,10 +1,9 @@
 //! [`TruthOutput`]: what became of every particle and of every track, as two tables.
 
-use crate::sink::{Done, buffered, put_in_place};
+use crate::sink::{Done, put_in_place};
 use peloton::{Error, Result};
 use peloton_io::output::{Metadata, OutputFile, TableField, TableWriter};
 use peloton_truth::{EventRows, PARTICLE_FIELDS, TRACK_FIELDS};
-use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
 /// The files of a truth output: of `NAME.parquet` they are `NAME.particles.parquet` and `NAME.tracks.parquet`.
@@ -27,18 +26,17 @@ pub(crate) struct TruthOutput {
 }
 
 struct Table {
-    path: PathBuf,
-    writer: TableWriter<BufWriter<OutputFile>>,
+    writer: TableWriter,
 }
 
 impl Table {
     fn create(path: PathBuf, metadata: &Metadata, fields: &[TableField]) -> Result<Self> {
-        let file = BufWriter::new(OutputFile::create(&path)?);
-        Ok(Self { writer: TableWriter::new(file, &path, metadata, fields)?, path })
+        let file = OutputFile::create(&path)?;
+        Ok(Self { writer: TableWriter::new(file, &path, metadata, fields)? })
     }
 
     fn finish(self) -> Result<()> {
-        put_in_place(buffered(self.writer.finish()?, &self.path)?, Done::All).map(drop)
+        put_in_place(self.writer.finish()?, Done::All).map(drop)
     }
 }
 

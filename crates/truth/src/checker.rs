@@ -166,21 +166,21 @@ impl Checker {
     pub fn measured_event<'a>(
         &mut self,
         truth: &TruthEvent,
-        tracks: impl Iterator<Item = (&'a [u32], Option<Measured>)>,
+        mut tracks: impl Iterator<Item = (&'a [u32], Option<Measured>)>,
     ) {
         self.matcher.index(truth);
-        self.match_tracks(truth, tracks);
+        self.match_tracks(truth, &mut tracks);
         for number in 0..self.totals.len() {
             self.category(number, truth);
         }
         self.events += 1;
     }
 
-    /// Finds the ghosts, and what the other tracks are.
-    fn match_tracks<'a>(
+    /// Finds the ghosts, and what the other tracks are. Compiled once, wherever the tracks come from.
+    fn match_tracks(
         &mut self,
         truth: &TruthEvent,
-        tracks: impl Iterator<Item = (&'a [u32], Option<Measured>)>,
+        tracks: &mut dyn Iterator<Item = (&[u32], Option<Measured>)>,
     ) {
         let (particles, part) = (truth.particles.len(), self.rules.part());
         self.associations.clear();

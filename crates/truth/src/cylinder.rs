@@ -92,7 +92,17 @@ impl CylinderChecker {
         hits: &CylinderBatch,
         truth: &CylinderTruth,
         event: usize,
-        tracks: impl Iterator<Item = &'a [u32]>,
+        mut tracks: impl Iterator<Item = &'a [u32]>,
+    ) {
+        self.add_event(hits, truth, event, &mut tracks);
+    }
+
+    fn add_event(
+        &mut self,
+        hits: &CylinderBatch,
+        truth: &CylinderTruth,
+        event: usize,
+        tracks: &mut dyn Iterator<Item = &[u32]>,
     ) {
         let first_hit = hits.layer_start[event * CYLINDER_LAYERS] as usize;
         let particles = truth.particles.start[event] as usize..truth.particles.start[event + 1] as usize;

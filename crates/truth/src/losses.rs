@@ -93,16 +93,19 @@ impl VeloLosses {
         event: &VeloEvent<'_>,
         tracks: impl Iterator<Item = &'a [u32]>,
     ) {
+        self.found_event(truth, event, &tracks.collect::<Vec<_>>());
+    }
+
+    fn found_event(&mut self, truth: &TruthEvent, event: &VeloEvent<'_>, tracks: &[&[u32]]) {
         self.matcher.index(truth);
         self.pairs.clear();
         let modules = 0..VELO_MODULES;
         let of_module = |module| event.id[event.module(module)].iter().map(move |&id| (id, module / 2));
         self.pairs.extend(modules.flat_map(of_module));
         self.pairs.sort_unstable();
-        let tracks: Vec<_> = tracks.collect();
         let mut tracks_of = vec![Vec::new(); truth.particles.len()];
         let mut taken: Vec<u32> = Vec::new();
-        for &track in &tracks {
+        for &track in tracks {
             let shares = self.matcher.shares(track).to_vec();
             let hits = track.len() as u32;
             for (particle, _) in shares.iter().filter(|(_, common)| accepts(common[0], hits)) {

@@ -64,7 +64,7 @@ pub fn read_container<'a>(file: &'a str, bytes: &'a [u8]) -> Result<Vec<(u16, &'
 ///
 /// # Errors
 /// Those of `writer`; [`Error::Columns`] for more banks or bytes than the format can hold.
-pub fn write_container(file: &str, banks: &[(u16, &[u8])], writer: &mut impl Write) -> Result<()> {
+pub fn write_container(file: &str, banks: &[(u16, &[u8])], writer: &mut dyn Write) -> Result<()> {
     let too_much = || Error::Columns(format!("{file}: too many banks for one container"));
     let mut bytes = u32::try_from(banks.len()).map_err(|_| too_much())?.to_le_bytes().to_vec();
     let mut offset = 0usize;

@@ -358,7 +358,7 @@ fn read_hit(fields: &mut Fields) -> Result<([f32; 3], [f32; 3], i32)> {
 pub fn write_cylinder(
     batch: &CylinderBatch,
     truth: &CylinderTruth,
-    out: &mut impl Write,
+    out: &mut dyn Write,
 ) -> std::io::Result<()> {
     let too_large = |_| std::io::Error::from(std::io::ErrorKind::InvalidInput);
     out.write_all(&i32::try_from(batch.len()).map_err(too_large)?.to_le_bytes())?;

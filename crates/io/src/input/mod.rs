@@ -1,5 +1,5 @@
 //! Bytes to hits: event files and streams, decoded into batches of columns ([`VeloReader`]) or cut into the
-//! raw banks of a detector ([`RawReader`]).
+//! raw banks of a detector ([`RawReader`]); [`EventBatch`] takes banks that a program has in memory.
 //!
 //! Input is hostile until proven otherwise. What concerns one event (a corrupt line, wrong offsets, an
 //! absurd size) gives that event a [`Status`](peloton::Status) and a line in [`VeloReader::problems`], and
@@ -9,6 +9,7 @@
 
 mod containers;
 mod cylinder;
+mod event_batch;
 mod geometry;
 mod kind;
 pub mod mdf;
@@ -28,6 +29,7 @@ use std::{fmt, path::PathBuf, str::FromStr};
 
 pub use containers::{assumed_version, read_container, write_container};
 pub use cylinder::{CylinderReader, write_cylinder};
+pub use event_batch::{EventBatch, known_status};
 pub use geometry::{Geometry, NOMINAL};
 pub use kind::{Kind, kind_of};
 pub use problems::MAX_PROBLEMS;

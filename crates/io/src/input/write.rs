@@ -15,8 +15,14 @@ use std::io::{Result, Write};
 pub fn write_velo_json(
     event: VeloEvent<'_>,
     truth: Option<&TruthEvent>,
-    writer: &mut impl Write,
+    writer: &mut dyn Write,
 ) -> Result<()> {
+    let mut line = Vec::new();
+    write_line(event, truth, &mut line)?;
+    writer.write_all(&line)
+}
+
+fn write_line(event: VeloEvent<'_>, truth: Option<&TruthEvent>, writer: &mut Vec<u8>) -> Result<()> {
     let first = event.module_start[0];
     let sums: Vec<u32> = event.module_start[..=VELO_MODULES].iter().map(|start| start - first).collect();
     write!(writer, "{{\"description\":\"Upgrade 1\",\"module_prefix_sum\":")?;
@@ -39,7 +45,7 @@ pub fn write_velo_json(
     writer.write_all(b"}\n")
 }
 
-fn write_particle(particle: &Particle, index: &HitIndex, writer: &mut impl Write) -> Result<()> {
+fn write_particle(particle: &Particle, index: &HitIndex, writer: &mut Vec<u8>) -> Result<()> {
     let flags = [
         particle.is_long,
         particle.is_down,

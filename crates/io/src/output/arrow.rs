@@ -1,13 +1,13 @@
 //! Results as Arrow: one row an event (or cluster), everything below it as list columns, by the schema alone.
 
-use super::columns::Memory;
+use super::columns::{Memory, kept};
 use super::table::{ID_FIELDS, TableField};
 use super::units::Form;
 use crate::input::EventId;
 use arrow_array::{ArrayRef, ListArray, RecordBatch, UInt32Array, UInt64Array};
 use arrow_buffer::{OffsetBuffer, ScalarBuffer};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use peloton::event::{ColumnInfo, Kind, Results, Values};
+use peloton::event::{ColumnInfo, Kind, Results, Table, Values};
 use peloton::{Error, Result};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,8 +18,13 @@ use std::sync::Arc;
 /// of hits: then they are a list, counted from the event's first hit. Each field's metadata hold its `unit` and its
 /// `description`.
 pub fn arrow_schema<R: Results>(extra: &[Field]) -> SchemaRef {
-    let ids = R::has_events().then(id_fields).into_iter().flatten();
-    let columns = R::COLUMNS.iter().filter(|info| is_written(info));
+    schema_of(R::COLUMNS, extra)
+}
+
+/// The schema of results with these columns.
+pub(super) fn schema_of(columns: &'static [ColumnInfo], extra: &[Field]) -> SchemaRef {
+    let ids = (columns[0].kind == Kind::Status).then(id_fields).into_iter().flatten();
+    let columns = columns.iter().filter(|info| is_written(info));
     let columns = columns.map(|info| {
         let form = Form::of(info);
         let mut kind = form.data_type(info.kind);
@@ -41,7 +46,17 @@ pub fn arrow_batch<R: Results>(
     results: &R,
     extra: Vec<ArrayRef>,
 ) -> Result<RecordBatch> {
-    let mut arrays = columns(ids, results, &Memory::Copied)?;
+    batch_of(schema, ids, &results.table(), extra)
+}
+
+/// The same of results as a table.
+pub(super) fn batch_of(
+    schema: &SchemaRef,
+    ids: &[EventId],
+    table: &Table<'_>,
+    extra: Vec<ArrayRef>,
+) -> Result<RecordBatch> {
+    let mut arrays = columns(ids, table, &Memory::Copied)?;
     arrays.extend(extra);
     RecordBatch::try_new(schema.clone(), arrays).map_err(|e| Error::Columns(e.to_string()))
 }
@@ -53,13 +68,13 @@ pub fn arrow_batch<R: Results>(
 /// # Errors
 /// As [`arrow_batch`].
 pub fn arrow_shared<R: Results>(ids: &[EventId], results: &Arc<R>) -> Result<RecordBatch> {
-    let arrays = columns(ids, &**results, &Memory::Shared(results))?;
+    let arrays = columns(ids, &results.table(), &Memory::Shared(&|index| kept(results, index)))?;
     RecordBatch::try_new(arrow_schema::<R>(&[]), arrays).map_err(|e| Error::Columns(e.to_string()))
 }
 
 /// The columns of [`arrow_schema()`].
-fn columns<R: Results>(ids: &[EventId], results: &R, memory: &Memory<'_, R>) -> Result<Vec<ArrayRef>> {
-    let columns = results.columns();
+fn columns(ids: &[EventId], table: &Table<'_>, memory: &Memory<'_>) -> Result<Vec<ArrayRef>> {
+    let columns = &table.columns;
     let starts = |depth| {
         columns.iter().enumerate().find_map(|(index, (info, values))| match values {
             Values::Starts(starts) if info.depth == depth => Some((index, info.lists, *starts)),
@@ -67,7 +82,7 @@ fn columns<R: Results>(ids: &[EventId], results: &R, memory: &Memory<'_, R>) -> 
         })
     };
     let mut arrays: Vec<ArrayRef> = Vec::with_capacity(columns.len() + ID_FIELDS.len());
-    if R::has_events() {
+    if table.has_events() {
         arrays.push(Arc::new(UInt64Array::from_iter_values(ids.iter().map(|id| id.number))));
         arrays.push(Arc::new(ids.iter().map(|id| id.run).collect::<UInt32Array>()));
         arrays.push(Arc::new(ids.iter().map(|id| id.event).collect::<UInt64Array>()));
@@ -78,10 +93,10 @@ fn columns<R: Results>(ids: &[EventId], results: &R, memory: &Memory<'_, R>) -> 
             Values::Starts(starts) => Arc::new(counted_starts(starts, info.lists)),
             values => memory.array(index, *values),
         });
-        if info.kind == Kind::Starts {
-            let rows = results.items(info.depth) as u32;
-            let ends: Vec<u32> = (0..=rows).map(|row| row * (info.lists as u32 + 1)).collect();
-            array = list(array, &ends, |ends| Memory::<R>::Copied.offsets(0, ends))?;
+        if let Values::Starts(starts) = values {
+            let rows = (starts.len() - 1) / info.lists;
+            let ends: Vec<u32> = (0..=rows).map(|row| (row * (info.lists + 1)) as u32).collect();
+            array = list(array, &ends, |ends| Memory::Copied.offsets(0, ends))?;
         }
         for depth in (0..info.depth).rev() {
             let Some((index, lists, starts)) = starts(depth) else { continue };
@@ -89,7 +104,7 @@ fn columns<R: Results>(ids: &[EventId], results: &R, memory: &Memory<'_, R>) -> 
                 list(array, starts, |starts| memory.offsets(index, starts))?
             } else {
                 let ends: Vec<u32> = starts.iter().step_by(lists).copied().collect();
-                list(array, &ends, |ends| Memory::<R>::Copied.offsets(0, ends))?
+                list(array, &ends, |ends| Memory::Copied.offsets(0, ends))?
             };
         }
         arrays.push(array);

@@ -1,6 +1,6 @@
 //! The columns of results as rows for people: what documents and `peloton describe` say of them.
 
-use super::arrow_schema;
+use super::arrow::schema_of;
 use arrow_schema::{DataType, Field};
 use peloton::event::{ColumnInfo, Kind, Results};
 use serde::Serialize;
@@ -25,10 +25,14 @@ pub struct ColumnRow {
 
 /// The columns of a sequence: those of its files that say which event it is, then those of its results.
 pub fn column_rows<R: Results>() -> Vec<ColumnRow> {
-    let schema = arrow_schema::<R>(&[]);
-    let ids = schema.fields().iter().filter(|field| R::COLUMNS.iter().all(|info| info.name != field.name()));
-    let mut rows: Vec<_> = ids.map(|field| field_row(field, R::LEVELS[0])).collect();
-    for info in R::COLUMNS {
+    rows_of(R::LEVELS, R::COLUMNS)
+}
+
+fn rows_of(levels: &[&'static str], columns: &'static [ColumnInfo]) -> Vec<ColumnRow> {
+    let schema = schema_of(columns, &[]);
+    let ids = schema.fields().iter().filter(|field| columns.iter().all(|info| info.name != field.name()));
+    let mut rows: Vec<_> = ids.map(|field| field_row(field, levels[0])).collect();
+    for info in columns {
         let in_file = schema.field_with_name(info.name).ok().map(|field| &field.metadata()["unit"][..]);
         let (mut kind, mut unit) = (kind(info), info.unit.to_string());
         if let Some(other) = in_file.filter(|other| *other != unit) {
@@ -39,7 +43,7 @@ pub fn column_rows<R: Results>() -> Vec<ColumnRow> {
         rows.push(ColumnRow {
             name: info.name.into(),
             kind,
-            per: R::LEVELS[info.depth],
+            per: levels[info.depth],
             unit,
             in_hash_int: info.in_hash_int,
             meaning: info.meaning.into(),

@@ -8,14 +8,18 @@ use peloton::event::{Results, Values};
 use std::sync::Arc;
 
 /// Where the values of arrays lie.
-pub(super) enum Memory<'a, R> {
+pub(super) enum Memory<'a> {
     /// In memory of their own.
     Copied,
-    /// In these results, whose columns are 64-byte aligned.
-    Shared(&'a Arc<R>),
+    /// In the results, whose columns are 64-byte aligned: the bytes of the column at an index.
+    Shared(&'a dyn Fn(usize) -> Bytes),
 }
 
-/// One column of results that are kept as long as somebody reads it.
+/// The bytes of the column at `index`, which keep the results as long as somebody reads them.
+pub(super) fn kept<R: Results>(results: &Arc<R>, index: usize) -> Bytes {
+    Bytes::from_owner(Column { results: results.clone(), index })
+}
+
 struct Column<R> {
     results: Arc<R>,
     index: usize,
@@ -47,7 +51,7 @@ fn bytes_of(values: Values<'_>) -> &[u8] {
     }
 }
 
-impl<R: Results> Memory<'_, R> {
+impl Memory<'_> {
     /// The values of the column at `index` as an array; starts as plain numbers.
     pub fn array(&self, index: usize, values: Values<'_>) -> ArrayRef {
         match values {
@@ -67,23 +71,22 @@ impl<R: Results> Memory<'_, R> {
     pub fn offsets(&self, index: usize, starts: &[u32]) -> ScalarBuffer<i32> {
         match self {
             Self::Copied => starts.iter().map(|&start| start as i32).collect(),
-            Self::Shared(results) => shared(results, index, starts.len()),
+            Self::Shared(column) => of_bytes(column(index), starts.len()),
         }
     }
 
     fn primitive<T: ArrowPrimitiveType>(&self, index: usize, values: &[T::Native]) -> ArrayRef {
         let values = match self {
             Self::Copied => ScalarBuffer::from(values.to_vec()),
-            Self::Shared(results) => shared(results, index, values.len()),
+            Self::Shared(column) => of_bytes(column(index), values.len()),
         };
         Arc::new(PrimitiveArray::<T>::new(values, None))
     }
 }
 
-/// The values of a column in its own memory.
-fn shared<T: ArrowNativeType, R: Results>(results: &Arc<R>, index: usize, len: usize) -> ScalarBuffer<T> {
-    let column = Column { results: results.clone(), index };
-    ScalarBuffer::new(Buffer::from(Bytes::from_owner(column)), 0, len)
+/// Bytes as the values that they are, in the same memory.
+fn of_bytes<T: ArrowNativeType>(bytes: Bytes, len: usize) -> ScalarBuffer<T> {
+    ScalarBuffer::new(Buffer::from(bytes), 0, len)
 }
 
 #[cfg(test)]

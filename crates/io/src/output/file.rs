@@ -274,8 +274,36 @@ fn temporary(place: &Path, permissions: Option<fs::Permissions>) -> io::Result<N
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
+    use bytes::Bytes;
+    use std::sync::Arc;
+
+    /// What was written to an output in memory.
+    #[derive(Clone, Default)]
+    pub struct Written(Arc<Mutex<Vec<u8>>>);
+
+    impl Written {
+        pub fn take(&self) -> Bytes {
+            std::mem::take(&mut *self.0.lock().unwrap()).into()
+        }
+    }
+
+    impl Write for Written {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// An output in memory, and what is written to it.
+    pub fn in_memory() -> (OutputFile, Written) {
+        let written = Written::default();
+        (OutputFile::stream(Path::new("memory"), Box::new(written.clone())), written)
+    }
 
     fn names(folder: &Path) -> Vec<String> {
         let entries = fs::read_dir(folder).unwrap();

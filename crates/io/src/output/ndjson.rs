@@ -3,7 +3,7 @@
 
 use crate::input::EventId;
 use peloton::Status;
-use peloton::event::{ColumnInfo, Results, Values};
+use peloton::event::{ColumnInfo, Results, Table, Values};
 use std::fmt::Display;
 use std::io::{self, Write};
 use std::ops::Range;
@@ -22,8 +22,7 @@ type Column<'a> = (&'static ColumnInfo, Values<'a>);
 #[derive(Debug)]
 pub struct NdjsonWriter<W: Write> {
     to: W,
-    fields: Fields,
-    line: String,
+    line: Line,
 }
 
 /// How much a line says of a track or hit.
@@ -39,7 +38,7 @@ pub enum Fields {
 impl<W: Write> NdjsonWriter<W> {
     /// Writes to `to`, line by line: give it a buffer.
     pub fn new(to: W, fields: Fields) -> Self {
-        Self { to, fields, line: String::new() }
+        Self { to, line: Line { fields, text: String::new() } }
     }
 
     /// Writes the events of one piece; `ids` says of each which it is.
@@ -47,25 +46,47 @@ impl<W: Write> NdjsonWriter<W> {
     /// # Errors
     /// Those of the sink.
     pub fn write<R: Results>(&mut self, ids: &[EventId], results: &R) -> io::Result<()> {
-        let columns = results.columns();
-        let statuses = results.statuses();
-        for (event, (id, status)) in ids.iter().zip(statuses).enumerate() {
-            let ranges = results.ranges(event..event + 1);
-            self.line.clear();
-            self.head(id, *status);
-            match (R::LEVELS.len() > 2, self.fields) {
-                (true, Fields::Lists) => self.tracks(&columns, &ranges),
-                (true, Fields::Named) => self.objects("tracks", &columns, &ranges),
-                (false, Fields::Lists) => self.hits(&columns, &ranges),
-                (false, Fields::Named) => {
-                    self.starts(&columns, &ranges);
-                    self.objects("hits", &columns, &ranges);
-                }
-            }
-            self.line.push_str("}\n");
-            self.to.write_all(self.line.as_bytes())?;
+        let table = results.table();
+        for (event, id) in ids.iter().enumerate().take(table.statuses().len()) {
+            self.to.write_all(self.line.of(id, event, &table))?;
         }
         Ok(())
+    }
+
+    /// Flushes and gives the sink back.
+    ///
+    /// # Errors
+    /// Those of the sink.
+    pub fn finish(mut self) -> io::Result<W> {
+        self.to.flush()?;
+        Ok(self.to)
+    }
+}
+
+/// A line, whose memory the next one gets.
+#[derive(Debug)]
+struct Line {
+    fields: Fields,
+    text: String,
+}
+
+impl Line {
+    /// The line of an event.
+    fn of(&mut self, id: &EventId, event: usize, table: &Table<'_>) -> &[u8] {
+        let (columns, ranges) = (&table.columns, table.ranges(event..event + 1));
+        self.text.clear();
+        self.head(id, table.statuses()[event]);
+        match (table.levels.len() > 2, self.fields) {
+            (true, Fields::Lists) => self.tracks(columns, &ranges),
+            (true, Fields::Named) => self.objects("tracks", columns, &ranges),
+            (false, Fields::Lists) => self.hits(columns, &ranges),
+            (false, Fields::Named) => {
+                self.starts(columns, &ranges);
+                self.objects("hits", columns, &ranges);
+            }
+        }
+        self.text.push_str("}\n");
+        self.text.as_bytes()
     }
 
     /// Begins the line with which event it is.
@@ -76,7 +97,7 @@ impl<W: Write> NdjsonWriter<W> {
         let (run, event) = (or_null(run.map(u64::from)), or_null(event));
         let name = status.name();
         write!(
-            self.line,
+            self.text,
             "{{\"event_id\":{number},\"run_number\":{run},\"event_number\":{event},\"status\":\"{name}\""
         )
         .expect("a String takes everything");
@@ -90,15 +111,15 @@ impl<W: Write> NdjsonWriter<W> {
             _ => None,
         });
         let lists = starts.unwrap_or_default().windows(2);
-        self.line.push_str(",\"tracks\":[");
+        self.text.push_str(",\"tracks\":[");
         for (track, ends) in lists.enumerate() {
             let comma = if track == 0 { "" } else { "," };
-            self.line.push_str(comma);
+            self.text.push_str(comma);
             if let Some((_, hits)) = of_depth(2).next() {
                 self.values(*hits, ends[0] as usize..ends[1] as usize);
             }
         }
-        self.line.push(']');
+        self.text.push(']');
     }
 
     /// Appends an event's tracks, or hits, to the line, as objects of their columns.
@@ -107,24 +128,24 @@ impl<W: Write> NdjsonWriter<W> {
             Values::Starts(starts) if info.depth == 1 => Some(*starts),
             _ => None,
         });
-        self.line.push_str(&format!(",\"{name}\":["));
+        self.text.push_str(&format!(",\"{name}\":["));
         for (number, item) in ranges[1].clone().enumerate() {
-            self.line.push_str(if number == 0 { "{" } else { ",{" });
+            self.text.push_str(if number == 0 { "{" } else { ",{" });
             let mut comma = "";
             for (info, values) in columns {
                 if info.depth == 0 || matches!(values, Values::Starts(_)) {
                     continue;
                 }
-                self.line.push_str(&format!("{comma}\"{}\":", info.name));
+                self.text.push_str(&format!("{comma}\"{}\":", info.name));
                 comma = ",";
                 match starts.filter(|_| info.depth == 2) {
                     Some(starts) => self.values(*values, starts[item] as usize..starts[item + 1] as usize),
                     None => self.value(*values, item),
                 }
             }
-            self.line.push('}');
+            self.text.push('}');
         }
-        self.line.push(']');
+        self.text.push(']');
     }
 
     /// Appends where groups of an event's hits begin.
@@ -133,7 +154,7 @@ impl<W: Write> NdjsonWriter<W> {
             if let Values::Starts(starts) = values {
                 let Range { start, end } = ranges[info.depth];
                 let starts = &starts[start * info.lists..=end * info.lists];
-                self.line.push_str(",\"start\":");
+                self.text.push_str(",\"start\":");
                 self.list(starts.iter().map(|start| start - starts[0]));
             }
         }
@@ -144,7 +165,7 @@ impl<W: Write> NdjsonWriter<W> {
         self.starts(columns, ranges);
         for (info, values) in columns {
             if !matches!(values, Values::Status(_) | Values::Starts(_)) {
-                self.line.push_str(&format!(",\"{}\":", info.name));
+                self.text.push_str(&format!(",\"{}\":", info.name));
                 self.values(*values, ranges[info.depth].clone());
             }
         }
@@ -165,7 +186,7 @@ impl<W: Write> NdjsonWriter<W> {
     /// Appends one value to the line.
     fn value(&mut self, values: Values<'_>, at: usize) {
         use std::fmt::Write as _;
-        let to = &mut self.line;
+        let to = &mut self.text;
         let written = match values {
             Values::Status(values) => write!(to, "{}", values[at].code()),
             Values::Starts(values) | Values::U32(values) => write!(to, "{}", values[at]),
@@ -183,21 +204,12 @@ impl<W: Write> NdjsonWriter<W> {
     /// Appends a list to the line.
     fn list(&mut self, values: impl IntoIterator<Item: Display>) {
         use std::fmt::Write as _;
-        self.line.push('[');
+        self.text.push('[');
         for (number, value) in values.into_iter().enumerate() {
             let comma = if number == 0 { "" } else { "," };
-            write!(self.line, "{comma}{value}").expect("a String takes everything");
+            write!(self.text, "{comma}{value}").expect("a String takes everything");
         }
-        self.line.push(']');
-    }
-
-    /// Flushes and gives the sink back.
-    ///
-    /// # Errors
-    /// Those of the sink.
-    pub fn finish(mut self) -> io::Result<W> {
-        self.to.flush()?;
-        Ok(self.to)
+        self.text.push(']');
     }
 }
 

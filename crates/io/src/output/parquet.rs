@@ -1,6 +1,7 @@
 //! [`ParquetWriter`]: results of any kind, one row per event (or cluster), tracks and hits as list columns.
 
-use super::arrow::{arrow_batch, arrow_schema};
+use super::OutputFile;
+use super::arrow::{batch_of, schema_of};
 use crate::input::EventId;
 use arrow_array::ArrayRef;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
@@ -9,10 +10,9 @@ use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
 use parquet::schema::types::ColumnPath;
-use peloton::event::{Hashes, Kind, Results, SCHEMA_VERSION};
+use peloton::event::{ColumnInfo, Hashes, Kind, Results, SCHEMA_VERSION, Table};
 use peloton::{Error, Result};
-use std::io::Write;
-use std::marker::PhantomData;
+use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
 /// A row group ends with the event that fills it, bytes in memory before compression. Readers take a group at once, and
@@ -62,36 +62,51 @@ fn entry((key, value): (&str, &str)) -> KeyValue {
     KeyValue::new(format!("peloton.{key}"), value.to_string())
 }
 
-/// Writes results as Parquet: the columns of [`arrow_schema()`], which `docs/columns.md` lists, and in the file's own
+/// Writes results as Parquet: the columns of [`arrow_schema()`](super::arrow_schema), which `docs/columns.md` lists, and in the file's own
 /// metadata `peloton.schema_version`, `peloton.version`, what [`Metadata`] holds, and at the end `peloton.hash_int` and
 /// `peloton.output_hash`. Bytes do not depend on how the events are cut into pieces.
-pub struct ParquetWriter<R, W: Write + Send> {
-    writer: ArrowWriter<W>,
+pub struct ParquetWriter {
+    writer: ArrowWriter<BufWriter<OutputFile>>,
     schema: SchemaRef,
     path: PathBuf,
+    /// Bytes of one item of each depth, over all columns.
+    item_bytes: [usize; 3],
     /// Bytes in memory of what the open row group holds.
     group: usize,
     /// Rows of it.
     group_rows: usize,
-    of: PhantomData<fn(&R)>,
 }
 
-impl<R: Results, W: Write + Send> ParquetWriter<R, W> {
-    /// Writes to `to`; `path` names it in errors. `extra` are columns beside those of the results.
+impl ParquetWriter {
+    /// Writes results of type `R` to `to`; `path` names it in errors. `extra` are columns beside those of the results.
     ///
     /// # Errors
-    /// Those of the sink.
-    pub fn new(to: W, path: impl Into<PathBuf>, metadata: &Metadata, extra: &[Field]) -> Result<Self> {
-        let (path, schema) = (path.into(), arrow_schema::<R>(extra));
+    /// Those of the file.
+    pub fn new<R: Results>(
+        to: OutputFile,
+        path: &Path,
+        metadata: &Metadata,
+        extra: &[Field],
+    ) -> Result<Self> {
+        Self::of_columns(to, path, metadata, (R::COLUMNS, extra))
+    }
+
+    fn of_columns(
+        to: OutputFile,
+        path: &Path,
+        metadata: &Metadata,
+        (columns, extra): (&'static [ColumnInfo], &[Field]),
+    ) -> Result<Self> {
+        let schema = schema_of(columns, extra);
         let properties = properties(&schema, metadata);
-        let writer = ArrowWriter::try_new(to, schema.clone(), Some(properties));
+        let writer = ArrowWriter::try_new(BufWriter::new(to), schema.clone(), Some(properties));
         Ok(Self {
-            writer: writer.map_err(|e| failed(&path, e))?,
+            writer: writer.map_err(|e| failed(path, e))?,
             schema,
-            path,
+            path: path.into(),
+            item_bytes: item_bytes(columns),
             group: 0,
             group_rows: 0,
-            of: PhantomData,
         })
     }
 
@@ -99,16 +114,20 @@ impl<R: Results, W: Write + Send> ParquetWriter<R, W> {
     /// values of the extra columns.
     ///
     /// # Errors
-    /// Those of the sink.
-    pub fn write(&mut self, ids: &[EventId], results: &R, extra: Vec<ArrayRef>) -> Result<()> {
-        let batch = arrow_batch(&self.schema, ids, results, extra)?;
-        let sizes = item_bytes::<R>();
+    /// Those of the file, and [`Error::Columns`](peloton::Error::Columns) for results of another type.
+    pub fn write<R: Results>(&mut self, ids: &[EventId], results: &R, extra: Vec<ArrayRef>) -> Result<()> {
+        self.write_table(ids, &results.table(), extra)
+    }
+
+    fn write_table(&mut self, ids: &[EventId], table: &Table<'_>, extra: Vec<ArrayRef>) -> Result<()> {
+        let batch = batch_of(&self.schema, ids, table, extra)?;
         let (mut from, rows) = (0, batch.num_rows());
         for row in 0..rows {
-            let items = results.ranges(row..row + 1).map(|range| range.len());
-            self.group += items.iter().zip(sizes).map(|(items, bytes)| items * bytes).sum::<usize>();
+            let items = table.ranges(row..row + 1).map(|range| range.len());
+            self.group +=
+                items.iter().zip(self.item_bytes).map(|(items, bytes)| items * bytes).sum::<usize>();
             self.group_rows += 1;
-            let has_events = R::LEVELS[0] == "event" && self.group_rows == ROW_GROUP_EVENTS;
+            let has_events = table.levels[0] == "event" && self.group_rows == ROW_GROUP_EVENTS;
             let is_full = self.group >= ROW_GROUP_BYTES || has_events;
             if is_full || row + 1 == rows {
                 let part = batch.slice(from, row + 1 - from);
@@ -123,24 +142,24 @@ impl<R: Results, W: Write + Send> ParquetWriter<R, W> {
         Ok(())
     }
 
-    /// Writes the file's end, with the hashes of all results where they are known, and gives the sink back.
+    /// Writes the file's end, with the hashes of all results where they are known, and gives the file back.
     ///
     /// # Errors
-    /// Those of the sink.
-    pub fn finish(mut self, hashes: Option<Hashes>) -> Result<W> {
+    /// Those of the file.
+    pub fn finish(mut self, hashes: Option<Hashes>) -> Result<OutputFile> {
         if let Some(Hashes { int, output }) = hashes {
             for (key, hash) in [("hash_int", int), ("output_hash", output)] {
                 self.writer.append_key_value_metadata(entry((key, &format!("{hash:016x}"))));
             }
         }
-        self.writer.into_inner().map_err(|e| failed(&self.path, e))
+        ended(self.writer, &self.path)
     }
 }
 
 /// Bytes of one item of each depth, over all columns.
-fn item_bytes<R: Results>() -> [usize; 3] {
+fn item_bytes(columns: &[ColumnInfo]) -> [usize; 3] {
     let mut bytes = [0; 3];
-    for info in R::COLUMNS {
+    for info in columns {
         bytes[info.depth] += match info.kind {
             Kind::U8 => 1,
             Kind::Status | Kind::U16 => 2,
@@ -195,6 +214,12 @@ pub(super) fn plain_properties(metadata: &Metadata) -> WriterProperties {
     common_properties(metadata).build()
 }
 
+/// Writes the file's end and what is in memory of it, and gives the file back.
+pub(super) fn ended(writer: ArrowWriter<BufWriter<OutputFile>>, path: &Path) -> Result<OutputFile> {
+    let buffer = writer.into_inner().map_err(|e| failed(path, e))?;
+    buffer.into_inner().map_err(|e| Error::io(path, e.into_error()))
+}
+
 pub(super) fn failed(path: &Path, error: parquet::errors::ParquetError) -> Error {
     Error::io(path, std::io::Error::other(error))
 }
@@ -202,6 +227,7 @@ pub(super) fn failed(path: &Path, error: parquet::errors::ParquetError) -> Error
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::output::file::tests::in_memory;
     use crate::output::timepix::{trigger_columns, trigger_fields};
     use arrow_array::cast::AsArray;
     use arrow_array::types::{Float32Type, Float64Type, UInt16Type, UInt32Type, UInt64Type};
@@ -249,14 +275,16 @@ mod tests {
 
     fn written<R: Results>(pieces: &[(&[u64], &R)]) -> Bytes {
         let metadata = Metadata { sequence: "test".into(), level: "scalar x 1".into(), ..Default::default() };
-        let mut writer = ParquetWriter::<R, _>::new(Vec::new(), "test", &metadata, &[]).unwrap();
+        let (file, bytes) = in_memory();
+        let mut writer = ParquetWriter::new::<R>(file, Path::new("test"), &metadata, &[]).unwrap();
         for (ids, piece) in pieces {
             let id = |&number: &u64| EventId { number, run: None, event: Some(6000 + number) };
             let ids: Vec<_> = ids.iter().map(id).collect();
             writer.write(&ids, *piece, Vec::new()).unwrap();
         }
         let hashes = Hashes { int: 0xab, output: 0xcd };
-        Bytes::from(writer.finish(Some(hashes)).unwrap())
+        writer.finish(Some(hashes)).unwrap().finish().unwrap();
+        bytes.take()
     }
 
     fn read(file: Bytes) -> (RecordBatch, std::sync::Arc<ParquetMetaData>) {
@@ -347,10 +375,13 @@ mod tests {
             counter: [0, 9].into_iter().collect(),
             since: [TriggerPairs::NONE, 6, 12].into_iter().collect(),
         };
+        let ((file, bytes), metadata) = (in_memory(), Metadata::default());
         let mut writer =
-            ParquetWriter::new(Vec::new(), "test", &Metadata::default(), &trigger_fields()).unwrap();
+            ParquetWriter::new::<PixelClusters>(file, Path::new("test"), &metadata, &trigger_fields())
+                .unwrap();
         writer.write(&[], &clusters, trigger_columns(&clusters, &pairs)).unwrap();
-        let (batch, _) = read(Bytes::from(writer.finish(None).unwrap()));
+        writer.finish(None).unwrap().finish().unwrap();
+        let (batch, _) = read(bytes.take());
         assert!(batch.column_by_name("event_id").is_none());
         // Without a calibration there is no energy, rather than one of 0.
         let energy = batch["energy"].as_primitive::<Float64Type>();

@@ -1,16 +1,16 @@
 //! [`TableWriter`]: a table of rows as Parquet, for what is no result of a sequence.
 
-use super::Metadata;
 use super::arrow::{described, element};
-use super::parquet::{failed, plain_properties};
+use super::parquet::{ended, failed, plain_properties};
+use super::{Metadata, OutputFile};
 use crate::input::EventId;
 use arrow_array::builder::{ListBuilder, StringBuilder};
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, UInt32Array, UInt64Array};
 use arrow_schema::{DataType, Schema, SchemaRef};
 use parquet::arrow::ArrowWriter;
 use peloton::{Error, Result};
-use std::io::Write;
-use std::path::PathBuf;
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Rows in memory at most.
@@ -118,35 +118,35 @@ pub fn id_cells(id: &EventId) -> [Cell; 3] {
 
 /// Writes rows as Parquet. Each column's metadata hold its `unit` and its `description`, the file's what [`Metadata`]
 /// holds.
-pub struct TableWriter<W: Write + Send> {
-    writer: ArrowWriter<W>,
+pub struct TableWriter {
+    writer: ArrowWriter<BufWriter<OutputFile>>,
     schema: SchemaRef,
     fields: Vec<TableField>,
     rows: Vec<Vec<Cell>>,
     path: PathBuf,
 }
 
-impl<W: Write + Send> TableWriter<W> {
+impl TableWriter {
     /// Writes to `to`; `path` names it in errors.
     ///
     /// # Errors
-    /// Those of the sink.
-    pub fn new(to: W, path: impl Into<PathBuf>, metadata: &Metadata, fields: &[TableField]) -> Result<Self> {
-        let path = path.into();
+    /// Those of the file.
+    pub fn new(to: OutputFile, path: &Path, metadata: &Metadata, fields: &[TableField]) -> Result<Self> {
         let columns = fields.iter().map(|field| {
             let nullable = field.kind != CellKind::Words;
             described(field.name, field.kind.data_type(), field.unit, field.meaning).with_nullable(nullable)
         });
         let schema = Arc::new(Schema::new(columns.collect::<Vec<_>>()));
-        let writer = ArrowWriter::try_new(to, schema.clone(), Some(plain_properties(metadata)));
-        let writer = writer.map_err(|e| failed(&path, e))?;
-        Ok(Self { writer, schema, fields: fields.to_vec(), rows: Vec::new(), path })
+        let writer =
+            ArrowWriter::try_new(BufWriter::new(to), schema.clone(), Some(plain_properties(metadata)));
+        let writer = writer.map_err(|e| failed(path, e))?;
+        Ok(Self { writer, schema, fields: fields.to_vec(), rows: Vec::new(), path: path.into() })
     }
 
     /// Writes a row: one value for each field.
     ///
     /// # Errors
-    /// Those of the sink, and [`Error::Columns`] for values of other types than the fields.
+    /// Those of the file, and [`Error::Columns`] for values of other types than the fields.
     pub fn push(&mut self, row: Vec<Cell>) -> Result<()> {
         if row.len() != self.fields.len() {
             return Err(Error::Columns(format!("{} values in {} columns", row.len(), self.fields.len())));
@@ -155,13 +155,13 @@ impl<W: Write + Send> TableWriter<W> {
         if self.rows.len() >= ROWS { self.write() } else { Ok(()) }
     }
 
-    /// Writes the file's end and gives the sink back.
+    /// Writes the file's end and gives the file back.
     ///
     /// # Errors
-    /// Those of the sink.
-    pub fn finish(mut self) -> Result<W> {
+    /// Those of the file.
+    pub fn finish(mut self) -> Result<OutputFile> {
         self.write()?;
-        self.writer.into_inner().map_err(|e| failed(&self.path, e))
+        ended(self.writer, &self.path)
     }
 
     fn write(&mut self) -> Result<()> {
@@ -221,10 +221,10 @@ fn column(field: &TableField, rows: &[Vec<Cell>], number: usize) -> Result<Array
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::output::file::tests::in_memory;
     use arrow_array::Array;
     use arrow_array::cast::AsArray;
     use arrow_array::types::{Float64Type, UInt32Type};
-    use bytes::Bytes;
     use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
     #[test]
@@ -232,15 +232,16 @@ mod tests {
         let field = |name, kind| TableField { name, kind, unit: "1", meaning: "a test" };
         let mut fields = ID_FIELDS.to_vec();
         fields.extend([field("p", CellKind::F64), field("words", CellKind::Words)]);
-        let mut writer = TableWriter::new(Vec::new(), "test", &Metadata::default(), &fields).unwrap();
+        let (file, bytes) = in_memory();
+        let mut writer = TableWriter::new(file, Path::new("test"), &Metadata::default(), &fields).unwrap();
         for (run, p) in [(Some(7), Some(1.5)), (None, None)] {
             let mut row = id_cells(&EventId { number: 3, run, event: None }).to_vec();
             row.extend([p.into(), Cell::Words(vec!["a", "b"])]);
             writer.push(row).unwrap();
         }
         assert!(writer.push(vec![Cell::Null]).is_err());
-        let bytes = Bytes::from(writer.finish().unwrap());
-        let mut reader = ParquetRecordBatchReaderBuilder::try_new(bytes).unwrap().build().unwrap();
+        writer.finish().unwrap().finish().unwrap();
+        let mut reader = ParquetRecordBatchReaderBuilder::try_new(bytes.take()).unwrap().build().unwrap();
         let batch = reader.next().unwrap().unwrap();
         let runs = batch["run_number"].as_primitive::<UInt32Type>();
         assert_eq!(runs.iter().collect::<Vec<_>>(), [Some(7), None]);
@@ -255,7 +256,8 @@ mod tests {
     fn values_of_other_types_are_refused() {
         let field = TableField { name: "n", kind: CellKind::U32, unit: "1", meaning: "a test" };
         for cell in [Cell::Float(1.0), Cell::Count(1 << 40), Cell::Words(Vec::new())] {
-            let mut writer = TableWriter::new(Vec::new(), "test", &Metadata::default(), &[field]).unwrap();
+            let (file, metadata) = (in_memory().0, Metadata::default());
+            let mut writer = TableWriter::new(file, Path::new("test"), &metadata, &[field]).unwrap();
             writer.push(vec![cell]).unwrap();
             assert!(matches!(writer.finish(), Err(Error::Columns(_))));
         }

@@ -1,6 +1,5 @@
 //! Jobs that give their results to the caller instead of a file: piece by piece, or as one.
 
-use super::join::append;
 use super::shared::SharedResults;
 use crate::registry::Command;
 use crate::run::reconstruct;
@@ -8,6 +7,7 @@ use crate::system::open;
 use crate::{Host, Request, Summary, System};
 use peloton::Result;
 use peloton::event::Outcome;
+use peloton::event::append;
 use peloton_io::input::EventId;
 use std::sync::Arc;
 use std::time::Instant;

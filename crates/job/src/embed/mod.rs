@@ -11,11 +11,8 @@
 //! Reader        the events of any input, batch by batch; each, collect: results of a job in memory
 //! ```
 
-mod batch;
-mod blocks;
 mod each;
 mod engine;
-mod join;
 mod outcome;
 mod pool;
 mod reader;
@@ -23,12 +20,11 @@ mod shared;
 mod spares;
 mod stream;
 
-pub use batch::{EventBatch, known_status};
 pub use each::{collect, each};
 pub(crate) use engine::geometry;
 pub use engine::{AnyEngine, AnyWorkspace, Events};
-pub(crate) use join::append;
 pub use outcome::{AnyHasher, AnyOutcome};
+pub use peloton_io::input::{EventBatch, known_status};
 pub use pool::AnyPool;
 pub use reader::{ReadEvents, Reader};
 pub use shared::SharedResults;

@@ -67,7 +67,7 @@ impl<R: Results> Held for Outcome<R> {
 
     fn arrow(&mut self, ids: &[EventId]) -> Result<RecordBatch> {
         let moved = Arc::new(std::mem::take(&mut self.results));
-        self.counters = Counters::default();
+        self.counters.clear();
         arrow_shared(ids, &moved)
     }
 

@@ -1,9 +1,9 @@
 //! [`AnyPool`]: threads for callers that have none of their own.
 
 use super::engine::{Events, Runner};
-use super::join::append;
 use super::outcome::AnyOutcome;
 use peloton::engine::{Pool, Sequence, Sliced};
+use peloton::event::append;
 use peloton::{Error, Result};
 
 /// Threads that run one engine. Results are joined, so that they are those of one thread, column by column.

@@ -55,8 +55,8 @@ impl<R: Results> Kept for R {
             return Err(Error::Config(format!("{}: {words}", path.display())));
         }
         let metadata = request.metadata(request.config.level()?.to_string());
-        let mut sink =
-            Box::new(FileSink::<R>::create(path, Fields::default(), &metadata, &Cancel::default())?);
+        let created = FileSink::create::<R>(path, Fields::default(), &metadata, &Cancel::default());
+        let mut sink: Box<dyn Sink<R>> = Box::new(created?);
         sink.write(ids, self)?;
         sink.finish(Some(self.hashes()), Done::All).map(drop)
     }

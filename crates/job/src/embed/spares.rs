@@ -1,5 +1,6 @@
 //! [`Spares`]: memory of results that nobody reads any more, for the next ones.
 
+use peloton::Status;
 use peloton::event::{ColumnInfo, Results, Values, ValuesMut};
 use std::any::Any;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -96,6 +97,18 @@ impl<R: Results> Results for Lent<R> {
 
     fn for_each_column_mut(&mut self, visit: &mut dyn FnMut(&'static ColumnInfo, ValuesMut<'_>)) {
         self.results.for_each_column_mut(visit);
+    }
+
+    fn statuses(&self) -> &[Status] {
+        self.results.statuses()
+    }
+
+    fn items(&self, depth: usize) -> usize {
+        self.results.items(depth)
+    }
+
+    fn truncate(&mut self, rows: usize) {
+        self.results.truncate(rows);
     }
 }
 

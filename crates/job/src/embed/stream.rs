@@ -1,12 +1,12 @@
 //! [`ClusterStream`]: pixel hits to clusters, fed in pieces cut anywhere.
 
 use super::AnyOutcome;
-use super::join::append;
 use crate::Config;
+use peloton::Result;
 use peloton::engine::StreamSequence;
+use peloton::event::append;
 use peloton::event::{Counters, Layout, PixelClusters};
 use peloton::timepix::{PixelBatch, Timepix};
-use peloton::{Error, Result};
 use peloton_io::input::timepix::{PixelCounts, PixelDecoder, PixelFormat};
 
 /// Bytes that are decoded before their hits are worked on.
@@ -73,26 +73,12 @@ impl ClusterStream {
         Ok(())
     }
 
-    /// Takes in hits; those outside of the sensor are counted and dropped.
+    /// Takes in hits: their times, then x, y and times over threshold; those outside of the sensor are counted and dropped.
     ///
     /// # Errors
     /// [`Error::Columns`] for columns of different lengths, and as [`tpx3`](Self::tpx3).
-    pub fn hits(&mut self, time: &[i64], [x, y, tot]: [&[u16]; 3]) -> Result<()> {
-        if [x.len(), y.len(), tot.len()] != [time.len(); 3] {
-            return Err(Error::Columns("time, x, y and tot must have one length".into()));
-        }
-        for (i, &time) in time.iter().enumerate() {
-            let inside = usize::from(x[i]) < self.layout.width() && usize::from(y[i]) < self.layout.height();
-            // Beyond a thousand years either way differences of times would not be safe.
-            if time.unsigned_abs() >> 62 != 0 {
-                self.counts.malformed += 1;
-            } else if inside {
-                self.batch.block.hits.push(time, x[i], y[i], tot[i]);
-                self.counts.hits += 1;
-            } else {
-                self.counts.outside += 1;
-            }
-        }
+    pub fn hits(&mut self, time: &[i64], values: [&[u16]; 3]) -> Result<()> {
+        self.counts.take_in(time, values, &self.layout, &mut self.batch.block.hits)?;
         self.work_if_full()
     }
 

@@ -2,11 +2,11 @@
 
 use super::entry::Job;
 use crate::Request;
-use crate::embed::append;
 use crate::run::reconstruct;
 use crate::system::{System, open};
 use crate::systems::TimepixSystem;
 use peloton::event::PixelClusters;
+use peloton::event::append;
 use peloton::{Error, Result};
 use std::collections::HashMap;
 

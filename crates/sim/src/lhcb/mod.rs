@@ -171,7 +171,7 @@ impl SimulatedEvent {
     ///
     /// # Errors
     /// Those of `writer`.
-    pub fn write(&self, writer: &mut impl Write) -> std::io::Result<()> {
+    pub fn write(&self, writer: &mut dyn Write) -> std::io::Result<()> {
         let mut body = Vec::new();
         let odin = [RUN, 0, 0, (self.number >> 32) as u32, self.number as u32, 0, 0, 0, 0, 0];
         let odin: Vec<u8> = odin.into_iter().flat_map(u32::to_le_bytes).collect();

@@ -22,7 +22,7 @@ pub fn put_bank(body: &mut Vec<u8>, bank: &Bank<'_>) -> Result<()> {
 /// # Errors
 /// Those of `writer`, and [`ErrorKind::InvalidInput`] for more than four gigabytes.
 pub fn write_record(
-    writer: &mut impl Write,
+    writer: &mut dyn Write,
     header: &RecordHeader,
     body: &[u8],
     compression: Option<Compression>,

@@ -16,7 +16,7 @@ mod tpx3;
 mod tpx4;
 mod write;
 
-use peloton::event::{Layout, PixelBlock};
+use peloton::event::{Layout, PixelBlock, PixelHits};
 use peloton::{Error, Result};
 use std::{fmt, str::FromStr};
 
@@ -154,6 +154,35 @@ pub struct PixelCounts {
 }
 
 impl PixelCounts {
+    /// Appends hits that come as columns to `to`, and counts what became of each.
+    ///
+    /// # Errors
+    /// [`Error::Columns`] for columns of different lengths.
+    pub fn take_in(
+        &mut self,
+        time: &[i64],
+        [x, y, tot]: [&[u16]; 3],
+        layout: &Layout,
+        to: &mut PixelHits,
+    ) -> Result<()> {
+        if [x.len(), y.len(), tot.len()] != [time.len(); 3] {
+            return Err(Error::Columns("time, x, y and tot must have one length".into()));
+        }
+        for (i, &time) in time.iter().enumerate() {
+            let inside = usize::from(x[i]) < layout.width() && usize::from(y[i]) < layout.height();
+            // Beyond a thousand years either way differences of times would not be safe.
+            if time.unsigned_abs() >> 62 != 0 {
+                self.malformed += 1;
+            } else if inside {
+                to.push(time, x[i], y[i], tot[i]);
+                self.hits += 1;
+            } else {
+                self.outside += 1;
+            }
+        }
+        Ok(())
+    }
+
     /// Adds the counts of another stream.
     pub fn merge(&mut self, other: &Self) {
         self.hits += other.hits;

@@ -4,27 +4,41 @@ use super::PixelFormat;
 use peloton::event::{PixelHits, TICKS_PER_CLOCK};
 use peloton::{Error, Result};
 use std::io::{self, Write};
+use std::ops::Range;
 
-/// Hits of one `.tpx3` chunk: its size in bytes is 16 bits wide.
+/// Hits that are written at once, and those of one `.tpx3` chunk, whose size in bytes is 16 bits wide.
 const CHUNK: usize = 8000;
 
 /// Writes hits of one chip in `format`: burda, frames, hits16, or tpx3 (see [`write_tpx3`]).
 ///
 /// # Errors
 /// [`Error::Config`] for a format that cannot be written, [`Error::Io`] of the sink.
-pub fn write_hits(hits: &PixelHits, format: PixelFormat, to: &mut impl Write) -> Result<()> {
-    let written = match format {
-        PixelFormat::Burda => burda(hits, to),
-        PixelFormat::Frames => frames(hits, to),
-        PixelFormat::Hits16 => records(hits, to),
-        PixelFormat::Tpx3 => write_tpx3(hits, to),
+pub fn write_hits(hits: &PixelHits, format: PixelFormat, to: &mut dyn Write) -> Result<()> {
+    let encode = match format {
+        PixelFormat::Burda => burda,
+        PixelFormat::Frames => frames,
+        PixelFormat::Hits16 => records,
+        PixelFormat::Tpx3 => tpx3,
         other => {
             return Err(Error::Config(format!(
                 "{other} cannot be written: use burda, frames, hits16 or tpx3"
             )));
         }
     };
-    written.map_err(|e| Error::io("output", e))
+    write_chunks(hits, encode, to).map_err(|e| Error::io("output", e))
+}
+
+/// Appends hits in some format.
+type Encode = fn(&PixelHits, Range<usize>, &mut Vec<u8>) -> io::Result<()>;
+
+fn write_chunks(hits: &PixelHits, encode: Encode, to: &mut dyn Write) -> io::Result<()> {
+    let mut bytes = Vec::new();
+    for start in (0..hits.len()).step_by(CHUNK) {
+        bytes.clear();
+        encode(hits, start..hits.len().min(start + CHUNK), &mut bytes)?;
+        to.write_all(&bytes)?;
+    }
+    Ok(())
 }
 
 /// Coarse clocks of 25 ns and the fine count that is subtracted from them.
@@ -33,8 +47,8 @@ fn clocks(time: i64) -> (i64, i64) {
     (clocks, clocks * TICKS_PER_CLOCK - time)
 }
 
-fn burda(hits: &PixelHits, to: &mut impl Write) -> io::Result<()> {
-    for i in 0..hits.len() {
+fn burda(hits: &PixelHits, range: Range<usize>, to: &mut Vec<u8>) -> io::Result<()> {
+    for i in range {
         let (time, x, y, tot) = hits.get(i);
         let (toa, fine) = clocks(time);
         writeln!(to, "{}\t{toa}\t{fine}\t{tot}", u32::from(y) * 256 + u32::from(x))?;
@@ -43,23 +57,23 @@ fn burda(hits: &PixelHits, to: &mut impl Write) -> io::Result<()> {
 }
 
 /// Times are numbers of frames.
-fn frames(hits: &PixelHits, to: &mut impl Write) -> io::Result<()> {
-    for i in 0..hits.len() {
+fn frames(hits: &PixelHits, range: Range<usize>, to: &mut Vec<u8>) -> io::Result<()> {
+    for i in range {
         let (frame, x, y, value) = hits.get(i);
         writeln!(to, "{frame} {x} {y} {value}")?;
     }
     Ok(())
 }
 
-fn records(hits: &PixelHits, to: &mut impl Write) -> io::Result<()> {
-    for i in 0..hits.len() {
+fn records(hits: &PixelHits, range: Range<usize>, to: &mut Vec<u8>) -> io::Result<()> {
+    for i in range {
         let (time, x, y, tot) = hits.get(i);
         let mut record = [0; 16];
         record[..8].copy_from_slice(&time.to_le_bytes());
         for (place, value) in record[8..].chunks_exact_mut(2).zip([x, y, tot]) {
             place.copy_from_slice(&value.to_le_bytes());
         }
-        to.write_all(&record)?;
+        to.extend(record);
     }
     Ok(())
 }
@@ -68,22 +82,24 @@ fn records(hits: &PixelHits, to: &mut impl Write) -> io::Result<()> {
 ///
 /// # Errors
 /// Those of the sink.
-pub fn write_tpx3(hits: &PixelHits, to: &mut impl Write) -> io::Result<()> {
-    for start in (0..hits.len()).step_by(CHUNK) {
-        let range = start..hits.len().min(start + CHUNK);
-        let now = clocks(hits.time[start]).0 as u64;
-        let header = 0x3358_5054 | (8 * (range.len() as u64 + 2)) << 48;
-        let heartbeat = [0x44 << 56 | (now & 0xFFFF_FFFF) << 16, 0x45 << 56 | (now >> 32 & 0xFFFF) << 16];
-        [header].iter().chain(&heartbeat).try_for_each(|word: &u64| to.write_all(&word.to_le_bytes()))?;
-        for i in range {
-            let (time, x, y, tot) = hits.get(i);
-            let ((toa, fine), x, y) = (clocks(time), u64::from(x), u64::from(y));
-            let address = (x >> 1) << 9 | (y >> 2) << 3 | (x & 1) << 2 | y & 3;
-            let (spidr, toa) = (toa as u64 >> 14 & 0xFFFF, toa as u64 & 0x3FFF);
-            let tot = u64::from(tot.min(0x3FF));
-            let word = 0xB << 60 | address << 44 | toa << 30 | tot << 20 | (fine as u64) << 16 | spidr;
-            to.write_all(&word.to_le_bytes())?;
-        }
+pub fn write_tpx3(hits: &PixelHits, to: &mut dyn Write) -> io::Result<()> {
+    write_chunks(hits, tpx3, to)
+}
+
+/// One chunk.
+fn tpx3(hits: &PixelHits, range: Range<usize>, to: &mut Vec<u8>) -> io::Result<()> {
+    let now = clocks(hits.time[range.start]).0 as u64;
+    let header = 0x3358_5054 | (8 * (range.len() as u64 + 2)) << 48;
+    let heartbeat = [0x44 << 56 | (now & 0xFFFF_FFFF) << 16, 0x45 << 56 | (now >> 32 & 0xFFFF) << 16];
+    [header].iter().chain(&heartbeat).for_each(|word: &u64| to.extend(word.to_le_bytes()));
+    for i in range {
+        let (time, x, y, tot) = hits.get(i);
+        let ((toa, fine), x, y) = (clocks(time), u64::from(x), u64::from(y));
+        let address = (x >> 1) << 9 | (y >> 2) << 3 | (x & 1) << 2 | y & 3;
+        let (spidr, toa) = (toa as u64 >> 14 & 0xFFFF, toa as u64 & 0x3FFF);
+        let tot = u64::from(tot.min(0x3FF));
+        let word = 0xB << 60 | address << 44 | toa << 30 | tot << 20 | (fine as u64) << 16 | spidr;
+        to.extend(word.to_le_bytes());
     }
     Ok(())
 }

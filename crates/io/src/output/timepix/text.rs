@@ -17,20 +17,22 @@ pub fn write_cluster_ndjson(
     clusters: &PixelClusters,
     origin: &Origin,
     pairs: Option<&TriggerPairs>,
-    to: &mut impl Write,
+    to: &mut dyn Write,
 ) -> io::Result<()> {
+    let mut line = Vec::new();
     let input = serde_json::to_string(&origin.input)?;
-    let columns = clusters.columns();
+    let columns = clusters.table().columns;
     let floats = columns.iter().filter_map(|(info, values)| match values {
         Values::F32(values) if info.depth == 0 => Some((info.name, *values)),
         _ => None,
     });
     for cluster in 0..clusters.len() {
+        line.clear();
         let range = clusters.of_cluster(cluster);
         let features = &clusters.features;
         let bounds = features.bounds.each_ref().map(|column| column[cluster]);
         write!(
-            to,
+            line,
             "{{\"time_ns\":{},\"duration_ns\":{},\"size\":{},\"tot\":{},\"height\":{},\"energy_keV\":{},\"bounds\":{:?}",
             ns(features.time[cluster]),
             ns(i64::from(features.duration[cluster])),
@@ -41,29 +43,30 @@ pub fn write_cluster_ndjson(
             bounds,
         )?;
         for (name, column) in floats.clone() {
-            write!(to, ",\"{name}\":{}", column[cluster])?;
+            write!(line, ",\"{name}\":{}", column[cluster])?;
         }
-        to.write_all(b",\"hits\":[")?;
+        line.write_all(b",\"hits\":[")?;
         for i in range.clone() {
             let (time, x, y, tot) = clusters.hits.get(i);
             let comma = if i == clusters.hit_start[cluster] as usize { "" } else { "," };
-            write!(to, "{comma}[{x},{y},{tot},{}]", ns(time - features.time[cluster]))?;
+            write!(line, "{comma}[{x},{y},{tot},{}]", ns(time - features.time[cluster]))?;
         }
-        to.write_all(b"],\"hit_chip\":[")?;
-        write_list(range.clone().map(|hit| origin.chip(clusters, hit)), to)?;
-        to.write_all(b"],\"hit_energy_keV\":[")?;
-        write_list(range.clone().map(|hit| origin.energy_kev(clusters, hit)), to)?;
-        write!(to, "],\"input\":{input}")?;
+        line.write_all(b"],\"hit_chip\":[")?;
+        write_list(range.clone().map(|hit| origin.chip(clusters, hit)), &mut line)?;
+        line.write_all(b"],\"hit_energy_keV\":[")?;
+        write_list(range.clone().map(|hit| origin.energy_kev(clusters, hit)), &mut line)?;
+        write!(line, "],\"input\":{input}")?;
         if let Some(pairs) = pairs {
-            write_pairs(pairs, cluster, range, to)?;
+            write_pairs(pairs, cluster, range, &mut line)?;
         }
-        to.write_all(b"}\n")?;
+        line.write_all(b"}\n")?;
+        to.write_all(&line)?;
     }
     Ok(())
 }
 
 /// Values with commas between them; null for those that are missing.
-fn write_list<T: Display>(values: impl Iterator<Item = Option<T>>, to: &mut impl Write) -> io::Result<()> {
+fn write_list<T: Display>(values: impl Iterator<Item = Option<T>>, to: &mut Vec<u8>) -> io::Result<()> {
     for (number, value) in values.enumerate() {
         let comma = if number == 0 { "" } else { "," };
         match value {
@@ -74,12 +77,7 @@ fn write_list<T: Display>(values: impl Iterator<Item = Option<T>>, to: &mut impl
     Ok(())
 }
 
-fn write_pairs(
-    pairs: &TriggerPairs,
-    cluster: usize,
-    hits: Range<usize>,
-    to: &mut impl Write,
-) -> io::Result<()> {
+fn write_pairs(pairs: &TriggerPairs, cluster: usize, hits: Range<usize>, to: &mut Vec<u8>) -> io::Result<()> {
     match pairs.has_trigger[cluster] {
         0 => to.write_all(b",\"trigger\":null")?,
         _ => write!(to, ",\"trigger\":{}", pairs.counter[cluster])?,
@@ -100,20 +98,22 @@ fn ns(ticks: i64) -> String {
 ///
 /// # Errors
 /// Those of the sink.
-pub fn write_clog(frame: u64, clusters: &PixelClusters, to: &mut impl Write) -> io::Result<()> {
+pub fn write_clog(frame: u64, clusters: &PixelClusters, to: &mut dyn Write) -> io::Result<()> {
     let (Some(first), Some(last)) = (clusters.hits.time.iter().min(), clusters.hits.time.iter().max()) else {
         return Ok(());
     };
     let seconds = |ticks: i64| ticks as f64 * NS_PER_TICK * 1e-9;
-    writeln!(to, "Frame {frame} ({:.9}, {:.9} s)", seconds(*first), seconds(last - first))?;
+    let mut text = Vec::new();
+    writeln!(text, "Frame {frame} ({:.9}, {:.9} s)", seconds(*first), seconds(last - first))?;
     for cluster in 0..clusters.len() {
         for i in clusters.of_cluster(cluster) {
             let (time, x, y, tot) = clusters.hits.get(i);
-            write!(to, "[{x}, {y}, {tot}, {}] ", ns(time - first))?;
+            write!(text, "[{x}, {y}, {tot}, {}] ", ns(time - first))?;
         }
-        to.write_all(b"\n")?;
+        text.push(b'\n');
     }
-    to.write_all(b"\n")
+    text.push(b'\n');
+    to.write_all(&text)
 }
 
 #[cfg(test)]

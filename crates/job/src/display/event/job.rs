@@ -161,7 +161,7 @@ const SHOWN: [&str; 11] =
 
 /// Those columns of a sequence, and their values for each track of an event.
 fn track_columns<R: Results>(results: &R, event: usize) -> (Vec<TrackColumn>, Vec<Vec<f64>>) {
-    let tracks = results.ranges(event..event + 1)[1].clone();
+    let tracks = results.table().ranges(event..event + 1)[1].clone();
     let mut rows = vec![Vec::new(); tracks.len()];
     let mut columns = Vec::new();
     if R::LEVELS.get(1) != Some(&"track") {

@@ -3,7 +3,7 @@
 use super::PixelContext;
 use super::pairing::Pairing;
 use crate::Cancel;
-use crate::sink::{ByteSink, Done, FileFormat, Sink, buffered, is_no_file, put_in_place, unknown_format};
+use crate::sink::{ByteSink, Done, FileFormat, Sink, is_no_file, put_in_place, unknown_format};
 use peloton::event::{Hashes, PixelClusters, TriggerPairs};
 use peloton::timepix::Calibration;
 use peloton::{Error, Result};
@@ -12,7 +12,7 @@ use peloton_io::output::timepix::{
     Origin, origin_columns, origin_fields, trigger_columns, trigger_fields, write_clog, write_cluster_ndjson,
 };
 use peloton_io::output::{Metadata, OutputFile, ParquetWriter};
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ enum Writer {
     Ndjson(ByteSink),
     /// And the number of the next frame.
     Clog(ByteSink, u64),
-    Parquet(Box<ParquetWriter<PixelClusters, BufWriter<OutputFile>>>),
+    Parquet(Box<ParquetWriter>),
 }
 
 /// Begins the file.
@@ -50,8 +50,9 @@ pub fn create(
         Some(FileFormat::Parquet) => {
             let triggers = pairing.as_ref().map(|_| trigger_fields()).unwrap_or_default();
             let fields = [origin_fields(), triggers].concat();
-            let file = BufWriter::new(OutputFile::create(path)?);
-            Writer::Parquet(Box::new(ParquetWriter::new(file, path, metadata, &fields)?))
+            let file = OutputFile::create(path)?;
+            let writer = ParquetWriter::new::<PixelClusters>(file, path, metadata, &fields)?;
+            Writer::Parquet(Box::new(writer))
         }
         Some(FileFormat::Clog) => Writer::Clog(ByteSink::create(path, cancel)?, 0),
         Some(FileFormat::Ndjson) => Writer::Ndjson(ByteSink::create(path, cancel)?),
@@ -106,7 +107,7 @@ impl Sink<PixelClusters> for ClusterSink {
     fn finish(self: Box<Self>, hashes: Option<Hashes>, done: Done) -> Result<bool> {
         match self.writer {
             Writer::Ndjson(to) | Writer::Clog(to, _) => to.finish(done),
-            Writer::Parquet(writer) => put_in_place(buffered(writer.finish(hashes)?, &self.path)?, done),
+            Writer::Parquet(writer) => put_in_place(writer.finish(hashes)?, done),
         }
     }
 }

@@ -1,27 +1,29 @@
 //! [`EventBatch`]: raw banks of events that a program hands over.
 
+mod blocks;
+
+use super::mdf::{bank_type, odin_numbers, whole_records};
+use super::{EventId, EventNote, Format, RawReader, ReadOptions};
 use peloton::Status;
 use peloton::event::{BankKind, RawBatch};
 use peloton::{Error, Result};
-use peloton_io::input::mdf::{bank_type, odin_numbers, whole_records};
-use peloton_io::input::{EventId, EventNote, Format, RawReader, ReadOptions};
 use std::io::Cursor;
 
 /// Raw banks of events, and which events they are.
 #[derive(Debug, Default)]
 pub struct EventBatch {
-    pub(super) raw: RawBatch,
-    pub(super) ids: Vec<EventId>,
+    raw: RawBatch,
+    ids: Vec<EventId>,
     /// What is known of the event being put together.
-    pub(super) open: Open,
+    open: Open,
     /// Where the next payload of each block begins.
-    pub(super) offsets: Vec<usize>,
+    offsets: Vec<usize>,
     notes: Vec<EventNote>,
 }
 
 /// The event being put together.
 #[derive(Debug, Default)]
-pub(super) struct Open {
+struct Open {
     /// A bank was given, of whatever type.
     begun: bool,
     failed: Option<Status>,
@@ -72,7 +74,7 @@ impl EventBatch {
     }
 
     /// Adds a raw bank whose payload is the first bytes of `from`.
-    pub(super) fn first_bytes(&mut self, kind: u8, version: u8, source: u16, from: &[u8], bytes: u16) {
+    fn first_bytes(&mut self, kind: u8, version: u8, source: u16, from: &[u8], bytes: u16) {
         let Some(kind) = BankKind::from_code(kind) else {
             return self.other_bank(kind, version, &from[..usize::from(bytes)]);
         };
@@ -128,7 +130,7 @@ impl EventBatch {
     }
 
     /// Fails while an event is open: whole events cannot be appended behind its banks.
-    pub(super) fn refuse_open(&self) -> Result<()> {
+    fn refuse_open(&self) -> Result<()> {
         if self.is_open() {
             let text = "banks were given for an event that has not ended: close it, or clear the batch";
             return Err(Error::Columns(text.into()));

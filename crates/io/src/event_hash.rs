@@ -1,9 +1,9 @@
 //! [`EventHasher`]: one number for a set of events, whatever order and pieces they come in, so that the numbers of the
 //! parts of a job add up to that of the whole.
 
+use crate::input::EventId;
 use bytemuck::cast_slice;
-use peloton::event::{Hasher, Results, Values};
-use peloton_io::input::EventId;
+use peloton::event::{Hasher, Results, Table, Values};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Adds up hashes of events.
@@ -37,33 +37,9 @@ impl<R: Results> EventHasher<R> {
             self.is_source_open |= piece.items(0) > 0;
             return;
         }
-        let columns = piece.columns();
+        let table = piece.table();
         for (row, id) in ids.iter().enumerate() {
-            let ranges = piece.ranges(row..row + 1);
-            self.bytes.clear();
-            self.bytes.extend(id.number.to_le_bytes());
-            for (info, values) in columns.iter().take_while(|(info, _)| info.in_hash_int) {
-                let range = ranges[info.depth].clone();
-                match values {
-                    Values::Status(values) => {
-                        values[range]
-                            .iter()
-                            .for_each(|status| self.bytes.extend(status.code().to_le_bytes()));
-                    }
-                    Values::Starts(starts) => {
-                        let starts = &starts[range.start * info.lists..=range.end * info.lists];
-                        let ends = starts[1..].iter().flat_map(|end| (end - starts[0]).to_le_bytes());
-                        self.bytes.extend(ends);
-                    }
-                    Values::U8(values) => self.bytes.extend_from_slice(&values[range]),
-                    Values::U16(values) => self.bytes.extend_from_slice(cast_slice(&values[range])),
-                    Values::U32(values) => self.bytes.extend_from_slice(cast_slice(&values[range])),
-                    Values::U64(values) => self.bytes.extend_from_slice(cast_slice(&values[range])),
-                    Values::I64(values) => self.bytes.extend_from_slice(cast_slice(&values[range])),
-                    Values::F32(values) => self.bytes.extend_from_slice(cast_slice(&values[range])),
-                }
-            }
-            self.sum = self.sum.wrapping_add(xxh3_64(&self.bytes));
+            self.sum = self.sum.wrapping_add(hash_of(id, row, &table, &mut self.bytes));
         }
     }
 
@@ -90,6 +66,32 @@ impl<R: Results> EventHasher<R> {
         }
         self.sum
     }
+}
+
+/// The hash of one event; `bytes` is memory for what is hashed.
+fn hash_of(id: &EventId, row: usize, table: &Table<'_>, bytes: &mut Vec<u8>) -> u64 {
+    let ranges = table.ranges(row..row + 1);
+    bytes.clear();
+    bytes.extend(id.number.to_le_bytes());
+    for (info, values) in table.columns.iter().take_while(|(info, _)| info.in_hash_int) {
+        let range = ranges[info.depth].clone();
+        match values {
+            Values::Status(values) => {
+                values[range].iter().for_each(|status| bytes.extend(status.code().to_le_bytes()));
+            }
+            Values::Starts(starts) => {
+                let starts = &starts[range.start * info.lists..=range.end * info.lists];
+                bytes.extend(starts[1..].iter().flat_map(|end| (end - starts[0]).to_le_bytes()));
+            }
+            Values::U8(values) => bytes.extend_from_slice(&values[range]),
+            Values::U16(values) => bytes.extend_from_slice(cast_slice(&values[range])),
+            Values::U32(values) => bytes.extend_from_slice(cast_slice(&values[range])),
+            Values::U64(values) => bytes.extend_from_slice(cast_slice(&values[range])),
+            Values::I64(values) => bytes.extend_from_slice(cast_slice(&values[range])),
+            Values::F32(values) => bytes.extend_from_slice(cast_slice(&values[range])),
+        }
+    }
+    xxh3_64(bytes)
 }
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
 //! Slices of event builders, which hold data by source and not by event.
 
 use super::EventBatch;
+use crate::input::EventId;
+use crate::input::mdf::{bank_type, odin_numbers};
 use peloton::Status;
 use peloton::event::{BankBlock, BankKind};
 use peloton::{Error, Result};
-use peloton_io::input::EventId;
-use peloton_io::input::mdf::{bank_type, odin_numbers};
 
 /// Alignment of payloads at most: 2 to this power of bytes.
 const MAX_ALIGN_LOG2: u8 = 16;
