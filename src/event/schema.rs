@@ -106,9 +106,7 @@ impl Values<'_> {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
-}
 
-impl Values<'_> {
     /// What these values say of the number of items at a depth, of rows at 0.
     #[doc(hidden)]
     pub fn items(&self, info: &ColumnInfo, depth: usize) -> Option<usize> {

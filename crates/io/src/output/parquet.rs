@@ -88,14 +88,15 @@ impl ParquetWriter {
         metadata: &Metadata,
         extra: &[Field],
     ) -> Result<Self> {
-        Self::of_columns(to, path, metadata, (R::COLUMNS, extra))
+        Self::of_columns(to, path, metadata, R::COLUMNS, extra)
     }
 
     fn of_columns(
         to: OutputFile,
         path: &Path,
         metadata: &Metadata,
-        (columns, extra): (&'static [ColumnInfo], &[Field]),
+        columns: &'static [ColumnInfo],
+        extra: &[Field],
     ) -> Result<Self> {
         let schema = schema_of(columns, extra);
         let properties = properties(&schema, metadata);

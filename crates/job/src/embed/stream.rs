@@ -64,7 +64,7 @@ impl ClusterStream {
     /// Takes in raw words of Timepix3.
     ///
     /// # Errors
-    /// [`Error::Columns`] when so many clusters wait that 32-bit starts do not hold them, and then they are lost.
+    /// [`Error::Columns`](peloton::Error::Columns) when so many clusters wait that 32-bit starts do not hold them, and then they are lost.
     pub fn tpx3(&mut self, bytes: &[u8]) -> Result<()> {
         for piece in bytes.chunks(PIECE) {
             self.decoder.push(piece, &mut self.batch.block);
@@ -76,7 +76,7 @@ impl ClusterStream {
     /// Takes in hits: their times, then x, y and times over threshold; those outside of the sensor are counted and dropped.
     ///
     /// # Errors
-    /// [`Error::Columns`] for columns of different lengths, and as [`tpx3`](Self::tpx3).
+    /// [`Error::Columns`](peloton::Error::Columns) for columns of different lengths, and as [`tpx3`](Self::tpx3).
     pub fn hits(&mut self, time: &[i64], values: [&[u16]; 3]) -> Result<()> {
         self.counts.take_in(time, values, &self.layout, &mut self.batch.block.hits)?;
         self.work_if_full()
@@ -99,7 +99,7 @@ impl ClusterStream {
     /// Moves the clusters that are complete to `to`, with what happened since the last call.
     ///
     /// # Errors
-    /// [`Error::Config`] for an outcome of another sequence, and as [`tpx3`](Self::tpx3).
+    /// [`Error::Config`](peloton::Error::Config) for an outcome of another sequence, and as [`tpx3`](Self::tpx3).
     pub fn take(&mut self, to: &mut AnyOutcome) -> Result<()> {
         let outcome = to.begin::<PixelClusters>(Timepix::NAME)?;
         self.work(false)?;
