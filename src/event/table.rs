@@ -10,7 +10,7 @@ use std::ops::Range;
 pub struct Table<'a> {
     /// What there is one value for at each depth, see [`Results::LEVELS`] (no unit).
     pub levels: &'static [&'static str],
-    /// All columns, in the order of [`Results::COLUMNS`]; each has its own unit.
+    /// All columns, in the order of [`Results::COLUMNS`]. Units are those that each one says.
     pub columns: Vec<(&'static ColumnInfo, Values<'a>)>,
 }
 
