@@ -7,6 +7,7 @@ use peloton::event::{
 };
 use peloton::velo::Preset;
 use peloton::{Error, Status};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 #[test]
 fn ranges_beyond_the_events_are_refused_and_leave_everything_as_it_was() {
@@ -65,6 +66,16 @@ fn no_events_at_all() {
     assert_eq!((sliced.slices().count(), sliced.events().count(), sliced.tracks()), (0, 0, 0));
     let none = pool.try_repeat(batch.view(), 3, |_, _| panic!("nothing is shown")).unwrap();
     assert_eq!(none, Counters::default());
+}
+
+/// What was counted before a visitor panicked is not counted in the next passes.
+#[test]
+fn counts_begin_anew_after_a_visitor_that_panicked() {
+    let batch = simulated(6, 3);
+    let mut pool = Pool::new(velo(Preset::default()), 2, 2).unwrap();
+    let mut panicking = || pool.try_repeat(batch.view(), 2, |_, _: &VeloTracks| panic!("a visitor"));
+    catch_unwind(AssertUnwindSafe(&mut panicking)).expect_err("the visitor panics");
+    assert_eq!(pool.try_repeat(batch.view(), 3, |_, _| ()).unwrap().events(), 3 * 6);
 }
 
 /// A large batch, a small one, a large one: what an earlier one has left does not show.

@@ -101,7 +101,7 @@ impl FileSink {
         let writer = match FileFormat::of(path) {
             Some(FileFormat::Parquet) => {
                 let file = OutputFile::create(path)?;
-                Writer::Parquet(Box::new(ParquetWriter::new::<R>(file, path, metadata, &[])?))
+                Writer::Parquet(Box::new(ParquetWriter::new(file, path, metadata, R::COLUMNS, &[])?))
             }
             Some(FileFormat::Ndjson) => {
                 Writer::Ndjson(NdjsonWriter::new(ByteSink::create(path, cancel)?, fields))
@@ -117,8 +117,8 @@ impl FileSink {
 impl<R: Results> Sink<R> for FileSink {
     fn write(&mut self, ids: &[EventId], piece: &R) -> Result<()> {
         match &mut self.writer {
-            Writer::Ndjson(writer) => writer.write(ids, piece).map_err(|e| Error::io(&self.path, e)),
-            Writer::Parquet(writer) => writer.write(ids, piece, Vec::new()),
+            Writer::Ndjson(writer) => writer.write(ids, &piece.table()).map_err(|e| Error::io(&self.path, e)),
+            Writer::Parquet(writer) => writer.write(ids, &piece.table(), Vec::new()),
         }
     }
 

@@ -12,17 +12,12 @@ use peloton::{Error, Result};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The Arrow schema of results: `event_id`, `run_number` and `event_number` where rows are events, then the columns of
-/// [`Results::COLUMNS`] in their order, those of tracks and hits as lists, then `extra`. Lists are never null, nor is what
+/// The Arrow schema of results with these columns: `event_id`, `run_number` and `event_number` where rows are events, then the columns
+/// in their order, those of tracks and hits as lists, then `extra`. Lists are never null, nor is what
 /// is in them (a field named `element`). Times are in ns and energies in keV, whatever they are in memory. Starts of lists are what the lists themselves say, and left out, unless an event has several lists
 /// of hits: then they are a list, counted from the event's first hit. Each field's metadata hold its `unit` and its
 /// `description`.
-pub fn arrow_schema<R: Results>(extra: &[Field]) -> SchemaRef {
-    schema_of(R::COLUMNS, extra)
-}
-
-/// The schema of results with these columns.
-pub(super) fn schema_of(columns: &'static [ColumnInfo], extra: &[Field]) -> SchemaRef {
+pub fn arrow_schema(columns: &'static [ColumnInfo], extra: &[Field]) -> SchemaRef {
     let ids = (columns[0].kind == Kind::Status).then(id_fields).into_iter().flatten();
     let columns = columns.iter().filter(|info| is_written(info));
     let columns = columns.map(|info| {
@@ -40,17 +35,7 @@ pub(super) fn schema_of(columns: &'static [ColumnInfo], extra: &[Field]) -> Sche
 ///
 /// # Errors
 /// [`Error::Columns`] when lengths do not belong together, or lists are too long for Arrow's 32-bit offsets.
-pub fn arrow_batch<R: Results>(
-    schema: &SchemaRef,
-    ids: &[EventId],
-    results: &R,
-    extra: Vec<ArrayRef>,
-) -> Result<RecordBatch> {
-    batch_of(schema, ids, &results.table(), extra)
-}
-
-/// The same of results as a table.
-pub(super) fn batch_of(
+pub fn arrow_batch(
     schema: &SchemaRef,
     ids: &[EventId],
     table: &Table<'_>,
@@ -69,7 +54,7 @@ pub(super) fn batch_of(
 /// As [`arrow_batch`].
 pub fn arrow_shared<R: Results>(ids: &[EventId], results: &Arc<R>) -> Result<RecordBatch> {
     let arrays = columns(ids, &results.table(), &Memory::Shared(&|index| kept(results, index)))?;
-    RecordBatch::try_new(arrow_schema::<R>(&[]), arrays).map_err(|e| Error::Columns(e.to_string()))
+    RecordBatch::try_new(arrow_schema(R::COLUMNS, &[]), arrays).map_err(|e| Error::Columns(e.to_string()))
 }
 
 /// The columns of [`arrow_schema()`].

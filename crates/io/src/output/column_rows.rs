@@ -1,6 +1,6 @@
 //! The columns of results as rows for people: what documents and `peloton describe` say of them.
 
-use super::arrow::schema_of;
+use super::arrow_schema;
 use arrow_schema::{DataType, Field};
 use peloton::event::{ColumnInfo, Kind, Results};
 use serde::Serialize;
@@ -29,7 +29,7 @@ pub fn column_rows<R: Results>() -> Vec<ColumnRow> {
 }
 
 fn rows_of(levels: &[&'static str], columns: &'static [ColumnInfo]) -> Vec<ColumnRow> {
-    let schema = schema_of(columns, &[]);
+    let schema = arrow_schema(columns, &[]);
     let ids = schema.fields().iter().filter(|field| columns.iter().all(|info| info.name != field.name()));
     let mut rows: Vec<_> = ids.map(|field| field_row(field, levels[0])).collect();
     for info in columns {

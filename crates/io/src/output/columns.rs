@@ -122,7 +122,8 @@ mod tests {
         let tracks = Arc::new(tracks());
         let ids: Vec<_> = (0..5).map(|number| EventId { number, ..EventId::default() }).collect();
         let shared = arrow_shared(&ids, &tracks).unwrap();
-        let copied = arrow_batch(&arrow_schema::<VeloTracks>(&[]), &ids, &*tracks, Vec::new()).unwrap();
+        let copied =
+            arrow_batch(&arrow_schema(VeloTracks::COLUMNS, &[]), &ids, &tracks.table(), Vec::new()).unwrap();
         assert_eq!(shared, copied);
         let chi2 = shared.column_by_name("chi2").unwrap().as_list::<i32>();
         assert_eq!(chi2.value_offsets().as_ptr().cast(), tracks.track_start.as_ptr());

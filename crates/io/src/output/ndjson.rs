@@ -3,7 +3,7 @@
 
 use crate::input::EventId;
 use peloton::Status;
-use peloton::event::{ColumnInfo, Results, Table, Values};
+use peloton::event::{ColumnInfo, Table, Values};
 use std::fmt::Display;
 use std::io::{self, Write};
 use std::ops::Range;
@@ -45,10 +45,9 @@ impl<W: Write> NdjsonWriter<W> {
     ///
     /// # Errors
     /// Those of the sink.
-    pub fn write<R: Results>(&mut self, ids: &[EventId], results: &R) -> io::Result<()> {
-        let table = results.table();
+    pub fn write(&mut self, ids: &[EventId], table: &Table<'_>) -> io::Result<()> {
         for (event, id) in ids.iter().enumerate().take(table.statuses().len()) {
-            self.to.write_all(self.line.of(id, event, &table))?;
+            self.to.write_all(self.line.of(id, event, table))?;
         }
         Ok(())
     }
@@ -216,7 +215,7 @@ impl Line {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use peloton::event::VeloTracks;
+    use peloton::event::{Results, VeloTracks};
 
     #[test]
     fn lines_of_hits_have_all_columns() {
@@ -234,7 +233,7 @@ mod tests {
             hits.status.push(Status::Ok);
         }
         let mut writer = NdjsonWriter::new(Vec::new(), Fields::Lists);
-        writer.write(&[EventId::default(); 2], &hits).unwrap();
+        writer.write(&[EventId::default(); 2], &hits.table()).unwrap();
         let text = String::from_utf8(writer.finish().unwrap()).unwrap();
         let lines: Vec<serde_json::Value> =
             text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -255,7 +254,7 @@ mod tests {
             EventId { number: 7, run: Some(6_718_861), event: Some(6001) },
             EventId { number: 8, run: None, event: None },
         ];
-        writer.write(&ids, &tracks).unwrap();
+        writer.write(&ids, &tracks.table()).unwrap();
         let expected = "{\"event_id\":7,\"run_number\":6718861,\"event_number\":6001,\"status\":\"ok\",\"tracks\":[[3,17,40],\
             [8,21]]}\n{\"event_id\":8,\"run_number\":null,\"event_number\":null,\"status\":\"corrupt\",\"tracks\":[]}\n";
         assert_eq!(String::from_utf8(writer.finish().unwrap()).unwrap(), expected);
@@ -272,7 +271,7 @@ mod tests {
         tracks.track_start.extend_from_slice(&[2, 2]);
         tracks.status.extend([Status::Ok, Status::Corrupt]);
         let mut writer = NdjsonWriter::new(Vec::new(), Fields::Named);
-        writer.write(&[EventId::default(); 2], &tracks).unwrap();
+        writer.write(&[EventId::default(); 2], &tracks.table()).unwrap();
         let text = String::from_utf8(writer.finish().unwrap()).unwrap();
         let lines: Vec<serde_json::Value> =
             text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();

@@ -1,7 +1,7 @@
 //! [`ParquetWriter`]: results of any kind, one row per event (or cluster), tracks and hits as list columns.
 
 use super::OutputFile;
-use super::arrow::{batch_of, schema_of};
+use super::arrow::{arrow_batch, arrow_schema};
 use crate::input::EventId;
 use arrow_array::ArrayRef;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
@@ -10,7 +10,7 @@ use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
 use parquet::schema::types::ColumnPath;
-use peloton::event::{ColumnInfo, Hashes, Kind, Results, SCHEMA_VERSION, Table};
+use peloton::event::{ColumnInfo, Hashes, Kind, SCHEMA_VERSION, Table};
 use peloton::{Error, Result};
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
@@ -62,7 +62,7 @@ fn entry((key, value): (&str, &str)) -> KeyValue {
     KeyValue::new(format!("peloton.{key}"), value.to_string())
 }
 
-/// Writes results as Parquet: the columns of [`arrow_schema()`](super::arrow_schema), which `docs/columns.md` lists, and in the file's own
+/// Writes results as Parquet: the columns of [`arrow_schema()`], which `docs/columns.md` lists, and in the file's own
 /// metadata `peloton.schema_version`, `peloton.version`, what [`Metadata`] holds, and at the end `peloton.hash_int` and
 /// `peloton.output_hash`. Bytes do not depend on how the events are cut into pieces.
 pub struct ParquetWriter {
@@ -78,27 +78,18 @@ pub struct ParquetWriter {
 }
 
 impl ParquetWriter {
-    /// Writes results of type `R` to `to`; `path` names it in errors. `extra` are columns beside those of the results.
+    /// Writes results with these columns to `to`; `path` names it in errors. `extra` are columns beside them.
     ///
     /// # Errors
     /// Those of the file.
-    pub fn new<R: Results>(
-        to: OutputFile,
-        path: &Path,
-        metadata: &Metadata,
-        extra: &[Field],
-    ) -> Result<Self> {
-        Self::of_columns(to, path, metadata, R::COLUMNS, extra)
-    }
-
-    fn of_columns(
+    pub fn new(
         to: OutputFile,
         path: &Path,
         metadata: &Metadata,
         columns: &'static [ColumnInfo],
         extra: &[Field],
     ) -> Result<Self> {
-        let schema = schema_of(columns, extra);
+        let schema = arrow_schema(columns, extra);
         let properties = properties(&schema, metadata);
         let writer = ArrowWriter::try_new(BufWriter::new(to), schema.clone(), Some(properties));
         Ok(Self {
@@ -115,13 +106,9 @@ impl ParquetWriter {
     /// values of the extra columns.
     ///
     /// # Errors
-    /// Those of the file, and [`Error::Columns`](peloton::Error::Columns) for results of another type.
-    pub fn write<R: Results>(&mut self, ids: &[EventId], results: &R, extra: Vec<ArrayRef>) -> Result<()> {
-        self.write_table(ids, &results.table(), extra)
-    }
-
-    fn write_table(&mut self, ids: &[EventId], table: &Table<'_>, extra: Vec<ArrayRef>) -> Result<()> {
-        let batch = batch_of(&self.schema, ids, table, extra)?;
+    /// Those of the file, and [`Error::Columns`](peloton::Error::Columns) for results with other columns.
+    pub fn write(&mut self, ids: &[EventId], table: &Table<'_>, extra: Vec<ArrayRef>) -> Result<()> {
+        let batch = arrow_batch(&self.schema, ids, table, extra)?;
         let (mut from, rows) = (0, batch.num_rows());
         for row in 0..rows {
             let items = table.ranges(row..row + 1).map(|range| range.len());
@@ -238,7 +225,8 @@ mod tests {
     use parquet::file::metadata::ParquetMetaData;
     use peloton::Status;
     use peloton::event::{
-        CylinderTracks, PixelClusters, SciFiBatch, TriggerPairs, UT_GROUPS, UtBatch, ValuesMut, VeloTracks,
+        CylinderTracks, PixelClusters, Results, SciFiBatch, TriggerPairs, UT_GROUPS, UtBatch, ValuesMut,
+        VeloTracks,
     };
 
     /// An event without tracks, then one of two tracks with three and two hits; value i of column c is 100 c + i.
@@ -277,11 +265,11 @@ mod tests {
     fn written<R: Results>(pieces: &[(&[u64], &R)]) -> Bytes {
         let metadata = Metadata { sequence: "test".into(), level: "scalar x 1".into(), ..Default::default() };
         let (file, bytes) = in_memory();
-        let mut writer = ParquetWriter::new::<R>(file, Path::new("test"), &metadata, &[]).unwrap();
+        let mut writer = ParquetWriter::new(file, Path::new("test"), &metadata, R::COLUMNS, &[]).unwrap();
         for (ids, piece) in pieces {
             let id = |&number: &u64| EventId { number, run: None, event: Some(6000 + number) };
             let ids: Vec<_> = ids.iter().map(id).collect();
-            writer.write(&ids, *piece, Vec::new()).unwrap();
+            writer.write(&ids, &piece.table(), Vec::new()).unwrap();
         }
         let hashes = Hashes { int: 0xab, output: 0xcd };
         writer.finish(Some(hashes)).unwrap().finish().unwrap();
@@ -378,9 +366,9 @@ mod tests {
         };
         let ((file, bytes), metadata) = (in_memory(), Metadata::default());
         let mut writer =
-            ParquetWriter::new::<PixelClusters>(file, Path::new("test"), &metadata, &trigger_fields())
+            ParquetWriter::new(file, Path::new("test"), &metadata, PixelClusters::COLUMNS, &trigger_fields())
                 .unwrap();
-        writer.write(&[], &clusters, trigger_columns(&clusters, &pairs)).unwrap();
+        writer.write(&[], &clusters.table(), trigger_columns(&clusters, &pairs)).unwrap();
         writer.finish(None).unwrap().finish().unwrap();
         let (batch, _) = read(bytes.take());
         assert!(batch.column_by_name("event_id").is_none());

@@ -170,8 +170,7 @@ impl PixelCounts {
         }
         for (i, &time) in time.iter().enumerate() {
             let inside = usize::from(x[i]) < layout.width() && usize::from(y[i]) < layout.height();
-            // Beyond a thousand years either way differences of times would not be safe.
-            if time.unsigned_abs() >> 62 != 0 {
+            if !is_time(time) {
                 self.malformed += 1;
             } else if inside {
                 to.push(time, x[i], y[i], tot[i]);
@@ -231,8 +230,7 @@ impl Output<'_> {
     fn row(&mut self, [time, x, y, tot]: [i64; 4]) {
         let pixel = |value: i64| u32::try_from(value).unwrap_or(u32::MAX);
         let tot = tot.clamp(0, i64::from(u16::MAX)) as u16;
-        // Beyond a thousand years either way differences of times would not be safe.
-        if time.unsigned_abs() >> 62 == 0 {
+        if is_time(time) {
             self.hit(0, pixel(x), pixel(y), time, tot);
         } else {
             self.counts.malformed += 1;
@@ -250,6 +248,11 @@ impl Output<'_> {
             None => self.counts.outside += 1,
         }
     }
+}
+
+/// Whether a time is one of a hit: beyond a thousand years either way differences of times would not be safe.
+fn is_time(ticks: i64) -> bool {
+    ticks.unsigned_abs() >> 62 == 0
 }
 
 /// A number of `bits` bits extended to the value nearest to `near` that ends in it.

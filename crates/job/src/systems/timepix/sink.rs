@@ -4,7 +4,7 @@ use super::PixelContext;
 use super::pairing::Pairing;
 use crate::Cancel;
 use crate::sink::{ByteSink, Done, FileFormat, Sink, is_no_file, put_in_place, unknown_format};
-use peloton::event::{Hashes, PixelClusters, TriggerPairs};
+use peloton::event::{Hashes, PixelClusters, Results, TriggerPairs};
 use peloton::timepix::Calibration;
 use peloton::{Error, Result};
 use peloton_io::input::EventId;
@@ -51,7 +51,7 @@ pub fn create(
             let triggers = pairing.as_ref().map(|_| trigger_fields()).unwrap_or_default();
             let fields = [origin_fields(), triggers].concat();
             let file = OutputFile::create(path)?;
-            let writer = ParquetWriter::new::<PixelClusters>(file, path, metadata, &fields)?;
+            let writer = ParquetWriter::new(file, path, metadata, PixelClusters::COLUMNS, &fields)?;
             Writer::Parquet(Box::new(writer))
         }
         Some(FileFormat::Clog) => Writer::Clog(ByteSink::create(path, cancel)?, 0),
@@ -82,7 +82,11 @@ impl ClusterSink {
             }
             Writer::Parquet(writer) => {
                 let triggers = pairs.map(|pairs| trigger_columns(clusters, pairs)).unwrap_or_default();
-                writer.write(&[], clusters, [origin_columns(clusters, &self.origin), triggers].concat())
+                writer.write(
+                    &[],
+                    &clusters.table(),
+                    [origin_columns(clusters, &self.origin), triggers].concat(),
+                )
             }
         }
     }
