@@ -162,14 +162,16 @@ impl Gains {
         let of_uv = |layer: usize| basis_y(distance(X_LAYERS + layer));
         let shapes: Vec<_> = (0..X_LAYERS + UV_LAYERS).map(|layer| bent(distance(layer))).collect();
         let bent = Bent { shapes, end: bent(end) };
+        let angle = Scattering::new().scifi_layer.sqrt();
         let in_y: Vec<_> = (0..PATTERNS).map(|pattern| Fit::new(pattern, of_uv, at_y)).collect();
         let (mut x, mut y) = (vec![InX::default(); PATTERNS], vec![InY::default(); PATTERNS * PATTERNS]);
         for pattern in 0..PATTERNS {
             let Some(fit) = Fit::new(pattern, |layer| basis_x(distance(layer)), at_x) else { continue };
-            x[pattern] = in_x(resolution, &fit, &bent);
+            x[pattern] = in_x(resolution, angle, &fit, &bent);
+            let misplaced = Misplaced::new(resolution, angle, &fit);
             for (number, line) in in_y.iter().enumerate() {
                 if let Some(line) = line {
-                    y[pattern * PATTERNS + number] = of_line(resolution, &fit, line, &bent);
+                    y[pattern * PATTERNS + number] = of_line(resolution, angle, &misplaced, line, &bent);
                 }
             }
         }
@@ -188,8 +190,7 @@ fn behind(z: f64, layer: usize) -> f64 {
     (z - Z[layer]).max(0.0)
 }
 
-fn in_x(resolution: f64, fit: &Fit<3>, bent: &Bent) -> InX {
-    let angle = Scattering::new().scifi_layer.sqrt();
+fn in_x(resolution: f64, angle: f64, fit: &Fit<3>, bent: &Bent) -> InX {
     let all = 0..X_LAYERS + UV_LAYERS;
     // Value and slope that the fit finds for a track that turns by one standard deviation in a layer. How far they are from where
     // this track truly is and flies is the error.
@@ -213,25 +214,46 @@ fn in_x(resolution: f64, fit: &Fit<3>, bent: &Bent) -> InX {
     found
 }
 
-fn of_line(resolution: f64, fit: &Fit<3>, line: &Fit<2>, bent: &Bent) -> InY {
-    let angle = Scattering::new().scifi_layer.sqrt();
-    let slope = |layer: usize| SLOPE[layer] * (TILT / SLOPE[0].abs());
-    // x of the fit in a tilted layer, by x in the upright ones.
-    let predicted = |layer: usize, x: &dyn Fn(usize) -> f64| -> f64 {
-        let b = basis_x(distance(X_LAYERS + layer));
-        (0..X_LAYERS).map(|hit| dot(b, fit.parameters[hit]) * x(hit)).sum()
-    };
+/// y in the layers of tilted fibres, mm, that errors of the upright layers and of scattering are taken for: whatever the tilted
+/// layers with hits are.
+struct Misplaced {
+    by_hit: [[f64; UV_LAYERS]; X_LAYERS],
+    by_scattering: [[f64; UV_LAYERS]; X_LAYERS + UV_LAYERS],
+}
+
+impl Misplaced {
+    /// For a resolution of hits, mm, and the angle that tracks scatter by in a layer, rad.
+    fn new(resolution: f64, angle: f64, fit: &Fit<3>) -> Self {
+        // x of the fit in a tilted layer, by x in the upright ones.
+        let parts: [[f64; X_LAYERS]; UV_LAYERS] = std::array::from_fn(|layer| {
+            let b = basis_x(distance(X_LAYERS + layer));
+            fit.parameters.map(|parameters| dot(b, parameters))
+        });
+        let predicted = |layer: usize, x: &dyn Fn(usize) -> f64| -> f64 {
+            parts[layer].into_iter().enumerate().map(|(hit, part)| part * x(hit)).sum()
+        };
+        let by_hit = std::array::from_fn(|hit| {
+            let x = |layer: usize| if layer == hit { resolution } else { 0.0 };
+            std::array::from_fn(|layer| predicted(layer, &x) / slope(layer))
+        });
+        let by_scattering = std::array::from_fn(|by| {
+            let x = |layer: usize| angle * behind(Z[layer], by);
+            std::array::from_fn(|layer| (predicted(layer, &x) - x(X_LAYERS + layer)) / slope(layer))
+        });
+        Self { by_hit, by_scattering }
+    }
+}
+
+/// How a tilted layer's fibres lean in x with y.
+fn slope(layer: usize) -> f64 {
+    SLOPE[layer] * (TILT / SLOPE[0].abs())
+}
+
+fn of_line(resolution: f64, angle: f64, misplaced: &Misplaced, line: &Fit<2>, bent: &Bent) -> InY {
     let by_tilted = (0..UV_LAYERS).map(|hit| line.state[hit].map(|part| part * resolution / slope(hit)));
-    let by_upright = (0..X_LAYERS).map(|hit| {
-        let x = |layer: usize| if layer == hit { resolution } else { 0.0 };
-        line.of(|layer| predicted(layer, &x) / slope(layer))
-    });
-    let all = 0..X_LAYERS + UV_LAYERS;
-    let across = all.clone().map(|by| {
-        let x = |layer: usize| angle * behind(Z[layer], by);
-        line.of(|layer| (predicted(layer, &x) - x(X_LAYERS + layer)) / slope(layer))
-    });
-    let along = all.map(|by| {
+    let by_upright = misplaced.by_hit.iter().map(|y| line.of(|layer| y[layer]));
+    let across = misplaced.by_scattering.iter().map(|y| line.of(|layer| y[layer]));
+    let along = (0..X_LAYERS + UV_LAYERS).map(|by| {
         let [value, slope] = line.of(|layer| angle * behind(Z[X_LAYERS + layer], by));
         [value - angle * behind(Z_STATE, by), slope - angle]
     });

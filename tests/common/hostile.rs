@@ -12,13 +12,21 @@ fn module_z(module: usize) -> f32 {
 /// One module's hits: x, y and the distance from the module's z, mm.
 type Module = Vec<[f32; 3]>;
 
-fn coordinate() -> impl Strategy<Value = f32> {
-    prop_oneof![
-        12 => (-45_000i32..45_000).prop_map(|um| um as f32 / 1000.0),
-        2 => (-5i32..5).prop_map(|mm| mm as f32),
-        1 => Just(0.0f32),
-        1 => Just(-0.0f32),
-    ]
+/// What a coordinate is made of: which kind it is, and a number. Not a choice of strategies, which for so many values takes longer
+/// than to search the events.
+type Parts = (u8, i32);
+
+fn parts() -> impl Strategy<Value = Parts> {
+    (0u8..16, -45_000i32..45_000)
+}
+
+fn coordinate((kind, um): Parts) -> f32 {
+    match kind {
+        0..12 => um as f32 / 1000.0,
+        12..14 => (um.rem_euclid(10) - 5) as f32,
+        14 => 0.0,
+        _ => -0.0,
+    }
 }
 
 /// A number that must be refused, or nearly so.
@@ -34,16 +42,25 @@ fn absurd() -> impl Strategy<Value = f32> {
 }
 
 fn module() -> impl Strategy<Value = Module> {
-    let one = (coordinate(), coordinate(), -1i32..=1).prop_map(|(x, y, side)| [x, y, side as f32 * 0.581]);
-    let wrap = (1i32..40_000, -3i32..=3).prop_map(|(x, y)| [-x as f32 / 1000.0, y as f32 * 1e-4, 0.581]);
-    prop_oneof![
-        3 => Just(Vec::new()),
-        8 => vec(one, 0..12),
-        // On both sides of phi = pi.
-        2 => vec(wrap, 1..12),
-        // On top of one another.
-        1 => (coordinate(), coordinate(), 2usize..20).prop_map(|(x, y, n)| std::vec![[x, y, 0.0]; n]),
-    ]
+    (0u8..14, vec((parts(), parts(), -1i32..=1), 1..12), 0usize..12, 2usize..20).prop_map(
+        |(kind, hits, some, copies)| match kind {
+            0..3 => Vec::new(),
+            3..11 => {
+                let hit = |(x, y, side)| [coordinate(x), coordinate(y), side as f32 * 0.581];
+                hits.into_iter().take(some).map(hit).collect()
+            }
+            // On both sides of phi = pi.
+            11..13 => {
+                let x = |um: i32| -(um.rem_euclid(39_999) + 1) as f32 / 1000.0;
+                let wrap = |((_, x_um), (_, y_um), _): (Parts, Parts, _)| {
+                    [x(x_um), (y_um.rem_euclid(7) - 3) as f32 * 1e-4, 0.581]
+                };
+                hits.into_iter().map(wrap).collect()
+            }
+            // On top of one another.
+            _ => std::vec![[coordinate(hits[0].0), coordinate(hits[0].1), 0.0]; copies],
+        },
+    )
 }
 
 /// Hits of straight lines, so that there are tracks among the noise.
@@ -56,7 +73,7 @@ fn lines() -> impl Strategy<Value = Vec<([f32; 2], std::ops::Range<usize>)>> {
 
 /// One event: 52 modules.
 fn event() -> impl Strategy<Value = Vec<Module>> {
-    let crowd = prop::option::weighted(0.1, (0..VELO_MODULES, 150usize..300, coordinate()));
+    let crowd = prop::option::weighted(0.1, (0..VELO_MODULES, 150usize..300, parts().prop_map(coordinate)));
     let spoil = prop::option::weighted(0.1, (any::<prop::sample::Index>(), 0usize..3, absurd()));
     (vec(module(), VELO_MODULES), lines(), crowd, spoil).prop_map(|(mut modules, lines, crowd, spoil)| {
         for ([tx, ty], range) in lines {

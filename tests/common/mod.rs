@@ -76,9 +76,11 @@ pub fn best_level() -> Level {
 }
 
 /// The levels to compare in the round of this number: the usual ones, and every fourth of the gangs that `all-gangs` adds, so that
-/// four rounds in a row have all of them.
+/// four rounds in a row have all of them. With `small-kernels` beside it the usual ones take turns, too: builds without go over them.
 pub fn levels_in_turn(number: usize) -> Vec<Level> {
-    let turn = |(index, level): &(usize, Level)| level.is_usual() || index % 4 == number % 4;
+    let always =
+        |level: &Level| level.is_usual() && !cfg!(all(feature = "all-gangs", feature = "small-kernels"));
+    let turn = |(index, level): &(usize, Level)| always(level) || index % 4 == number % 4;
     Level::supported().into_iter().enumerate().filter(turn).map(|(_, level)| level).collect()
 }
 

@@ -28,9 +28,15 @@ namespace emulated {
 enum Wait { RUNS, AT_BARRIER, AT_COLLECTIVE, DONE };
 enum Collective { SHUFFLE, SHUFFLE_XOR, SHUFFLE_UP, BALLOT, SYNC };
 
+constexpr size_t STACK = 32 << 10;
+
+struct Free {
+    void operator()(void* memory) const { std::free(memory); }
+};
+
 struct Fiber {
     void* stack_pointer = nullptr;
-    std::unique_ptr<char[]> stack;
+    std::unique_ptr<char, Free> stack;
     Wait wait = RUNS;
     Collective collective = SYNC;
     unsigned mask = 0, lane_or_distance = 0;
@@ -49,8 +55,6 @@ struct Machine {
     void (*body)(const void*) = nullptr;
     const void* args = nullptr;
 };
-
-inline thread_local Machine machine;
 
 [[noreturn]] inline void die(const char* what) {
     std::fprintf(stderr, "emulated device: %s\n", what);
@@ -86,23 +90,32 @@ inline void swap(Fiber& from, Fiber& to) { emulated_switch(&from.stack_pointer, 
 inline void swap(Fiber& from, Fiber& to) { swapcontext(&from.context, &to.context); }
 #endif
 
-inline Fiber& self() { return machine.fibers[machine.current]; }
+// The machine of the fiber that runs. Where it lies stands at the beginning of the fiber's stack, which lies at a multiple of its
+// size: fibers ask all the time, and thread-local variables of a shared library are found by a call.
+inline Machine& machine() {
+    const uintptr_t on_stack = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
+    return **reinterpret_cast<Machine**>(on_stack & ~uintptr_t(STACK - 1));
+}
 
 inline void give_way(Wait wait) {
-    self().wait = wait;
-    swap(self(), machine.scheduler);
+    Machine& m = machine();
+    Fiber& me = m.fibers[m.current];
+    me.wait = wait;
+    swap(me, m.scheduler);
 }
 
 inline void fiber_main() {
-    machine.body(machine.args);
+    machine().body(machine().args);
     for (;;) give_way(DONE);
 }
 
-constexpr size_t STACK = 32 << 10;
-
-inline void start(unsigned lane) {
-    Fiber& fiber = machine.fibers[lane];
-    if (!fiber.stack) fiber.stack.reset(new char[STACK]);
+inline void start(Machine& m, unsigned lane) {
+    Fiber& fiber = m.fibers[lane];
+    if (!fiber.stack) {
+        fiber.stack.reset(static_cast<char*>(std::aligned_alloc(STACK, STACK)));
+        if (!fiber.stack) die("no memory for stacks");
+        *reinterpret_cast<Machine**>(fiber.stack.get()) = &m;
+    }
     fiber.wait = RUNS;
 #if defined(__x86_64__)
     // Not all at the same place of a page: they would share the same lines of the cache.
@@ -115,16 +128,15 @@ inline void start(unsigned lane) {
     fiber.stack_pointer = place;
 #else
     getcontext(&fiber.context);
-    fiber.context.uc_stack.ss_sp = fiber.stack.get();
-    fiber.context.uc_stack.ss_size = STACK;
+    fiber.context.uc_stack.ss_sp = fiber.stack.get() + 64;
+    fiber.context.uc_stack.ss_size = STACK - 64;
     fiber.context.uc_link = nullptr;
     makecontext(&fiber.context, fiber_main, 0);
 #endif
 }
 
 // Completes the collectives of a warp whose lanes have all arrived; says whether there was one.
-inline bool complete(unsigned warp) {
-    Machine& m = machine;
+inline bool complete(Machine& m, unsigned warp) {
     const unsigned begin = 32 * warp, lanes = m.threads - begin < 32 ? m.threads - begin : 32;
     const unsigned exists = lanes == 32 ? ~0u : (1u << lanes) - 1;
     bool any = false;
@@ -160,24 +172,23 @@ inline bool complete(unsigned warp) {
     return any;
 }
 
-inline unsigned random_below(unsigned count) {
-    machine.random = machine.random * 6364136223846793005u + 1442695040888963407u;
-    return unsigned(machine.random >> 33) % count;
+inline unsigned random_below(Machine& m, unsigned count) {
+    m.random = m.random * 6364136223846793005u + 1442695040888963407u;
+    return unsigned(m.random >> 33) % count;
 }
 
 // The order of so many lanes or blocks.
-inline void shuffle(std::vector<unsigned>& to, unsigned count, unsigned order) {
+inline void shuffle(Machine& m, std::vector<unsigned>& to, unsigned count, unsigned order) {
     to.resize(count);
     for (unsigned i = 0; i < count; i++) to[i] = order == 1 ? count - 1 - i : i;
-    for (unsigned i = count; order > 1 && i > 1; i--) std::swap(to[i - 1], to[random_below(i)]);
+    for (unsigned i = count; order > 1 && i > 1; i--) std::swap(to[i - 1], to[random_below(m, i)]);
 }
 
-inline void run_block(unsigned order) {
-    Machine& m = machine;
-    for (unsigned i = 0; i < m.threads; i++) start(i);
+inline void run_block(Machine& m, unsigned order) {
+    for (unsigned i = 0; i < m.threads; i++) start(m, i);
     for (unsigned left = m.threads; left > 0;) {
         bool moved = false;
-        shuffle(m.turn, m.threads, order);
+        shuffle(m, m.turn, m.threads, order);
         for (unsigned i : m.turn) {
             if (m.fibers[i].wait != RUNS) continue;
             m.current = i;
@@ -185,7 +196,7 @@ inline void run_block(unsigned order) {
             left -= m.fibers[i].wait == DONE;
             moved = true;
         }
-        for (unsigned warp = 0; 32 * warp < m.threads; warp++) moved |= complete(warp);
+        for (unsigned warp = 0; 32 * warp < m.threads; warp++) moved |= complete(m, warp);
         if (moved || left == 0) continue;
         for (unsigned i = 0; i < m.threads; i++)
             if (m.fibers[i].wait != AT_BARRIER) die("a barrier or collective that some lanes never reach");
@@ -194,24 +205,25 @@ inline void run_block(unsigned order) {
 }
 
 inline void launch(unsigned blocks, unsigned threads, unsigned order, void (*body)(const void*), const void* args) {
-    Machine& m = machine;
+    static thread_local Machine m;
     if (threads == 0 || threads > 1024) die("a block has 1 to 1024 threads");
     if (m.fibers.size() < threads) m.fibers.resize(threads);
     m.threads = threads, m.blocks = blocks, m.body = body, m.args = args, m.random = order;
     std::vector<unsigned> queue;
-    shuffle(queue, blocks, order);
+    shuffle(m, queue, blocks, order);
     for (unsigned block : queue) {
         m.block = block;
-        run_block(order);
+        run_block(m, order);
     }
 }
 
 inline uint64_t collective(Collective what, unsigned mask, uint64_t in, unsigned lane_or_distance) {
-    Fiber& me = self();
-    if (!(mask >> (machine.current & 31) & 1)) die("a lane is not in its own mask");
+    Machine& m = machine();
+    Fiber& me = m.fibers[m.current];
+    if (!(mask >> (m.current & 31) & 1)) die("a lane is not in its own mask");
     me.collective = what, me.mask = mask, me.in = in, me.lane_or_distance = lane_or_distance;
     give_way(AT_COLLECTIVE);
-    return self().out;
+    return me.out;
 }
 
 template <class T> uint64_t bits(T value) {
@@ -230,10 +242,10 @@ struct Dim { unsigned x; };
 
 } // namespace emulated
 
-#define threadIdx (emulated::Dim{emulated::machine.current})
-#define blockIdx (emulated::Dim{emulated::machine.block})
-#define blockDim (emulated::Dim{emulated::machine.threads})
-#define gridDim (emulated::Dim{emulated::machine.blocks})
+#define threadIdx (emulated::Dim{emulated::machine().current})
+#define blockIdx (emulated::Dim{emulated::machine().block})
+#define blockDim (emulated::Dim{emulated::machine().threads})
+#define gridDim (emulated::Dim{emulated::machine().blocks})
 
 inline void __syncthreads() { emulated::give_way(emulated::AT_BARRIER); }
 inline void __syncwarp(unsigned mask = ~0u) { emulated::collective(emulated::SYNC, mask, 0, 0); }
