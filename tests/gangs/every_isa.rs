@@ -9,7 +9,8 @@ use peloton::cylinder::{
 };
 use peloton::engine::{Engine, Sequence};
 use peloton::event::{
-    CylinderTracks, Hasher, Outcome, RawBatch, RawEvents, SciFiBatch, SciFiTracks, VeloBatch, VeloEvents,
+    CylinderTracks, Hasher, Hashes, Outcome, RawBatch, RawEvents, SciFiBatch, SciFiTracks, VeloBatch,
+    VeloEvents,
 };
 use peloton::long::LongPreset;
 use peloton::scifi::{SciFiPreset, SciFiWorkspace};
@@ -19,40 +20,49 @@ use peloton::velo::Preset;
 use proptest::test_runner::{Config as ProptestConfig, TestRunner};
 use std::cell::Cell;
 
-/// Panics when a level gives other bits than scalar code; says how many tracks there are.
-fn compare_levels(preset: Preset, events: VeloEvents, levels: &[Level]) -> usize {
+/// Panics when a level gives other bits than scalar code; returns the hashes of these, and how many tracks there are.
+fn compare_levels(preset: Preset, events: VeloEvents, levels: &[Level]) -> (Hashes, usize) {
     let scalar = Level::new(Isa::Scalar, 1).unwrap();
     let (expected, tracks) = hashes(&velo_at(scalar, preset), events);
-    for &level in levels {
+    for &level in levels.iter().filter(|level| **level != scalar) {
         let (found, _) = hashes(&velo_at(level, preset), events);
         assert_eq!(found.int, expected.int, "{preset:?} on {level}: hit lists, offsets or status");
         assert_eq!(found.output, expected.output, "{preset:?} on {level}: a float");
     }
-    tracks
+    (expected, tracks)
 }
 
-/// Panics when two threads, or slices of other sizes, give other bits than one thread.
-fn compare_slices(preset: Preset, batch: &VeloBatch) {
+/// Panics when two threads, or slices of other sizes, give other bits than these.
+fn compare_slices(preset: Preset, batch: &VeloBatch, expected: &Hashes) {
     let engine = velo(preset);
-    let (expected, _) = hashes(&engine, batch.view());
     for slice_events in [1, 7, 64] {
         let (found, _) = hashes_on(Sharing { threads: 2, slice_events }, &engine, batch.view());
-        assert!(found == expected, "{preset:?}, slices of {slice_events}");
+        assert!(found == *expected, "{preset:?}, slices of {slice_events}");
     }
+}
+
+/// Checks all presets side by side: under emulation each takes long.
+fn for_each_preset(check: impl Fn(Preset) + Sync) {
+    std::thread::scope(|threads| {
+        for preset in Preset::ALL {
+            let check = &check;
+            threads.spawn(move || check(preset));
+        }
+    });
 }
 
 /// Every preset on all events with the usual gangs, and on a quarter of them, another one each, with those that `all-gangs` adds.
 #[test]
 fn real_and_simulated_events() {
     for (name, batch) in samples() {
-        for (number, preset) in Preset::ALL.into_iter().enumerate() {
+        for_each_preset(|preset| {
             let mut tracks = 0;
             for quarter in 0..4 {
                 let events = batch.view().range(quarter * batch.len() / 4..(quarter + 1) * batch.len() / 4);
-                tracks += compare_levels(preset, events, &levels_in_turn(number + quarter));
+                tracks += compare_levels(preset, events, &levels_in_turn(preset as usize + quarter)).1;
             }
             assert!(tracks > 50 * batch.len(), "{preset}, {name}: {tracks} tracks in {} events", batch.len());
-        }
+        });
     }
 }
 
@@ -153,24 +163,25 @@ fn hostile_events() {
     // Batches are random, how many events they hold as well: so many that there are enough of them.
     const EVENTS: usize = 2_000;
     let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(20) };
-    let (events, tracks) = (Cell::new(0), Cell::new(0));
-    // A failure is made smaller on the levels that it was found on, so these change between runs alone.
-    let mut runs = 0;
-    while events.get() < EVENTS || runs < 4 {
-        let levels = levels_in_turn(runs);
-        runs += 1;
-        let result = TestRunner::new(config.clone()).run(&hostile::batch(), |batch| {
-            for preset in Preset::ALL {
-                tracks.set(tracks.get() + compare_levels(preset, batch.view(), &levels));
-                compare_slices(preset, &batch);
-            }
-            events.set(events.get() + batch.len());
-            Ok(())
-        });
-        result.unwrap();
-    }
-    println!("{} tracks in {} events", tracks.get(), events.get());
-    assert!(tracks.get() > 3 * events.get(), "{} tracks in {} events", tracks.get(), events.get());
+    for_each_preset(|preset| {
+        let (events, tracks) = (Cell::new(0), Cell::new(0));
+        // A failure is made smaller on the levels that it was found on, so these change between runs alone.
+        let mut runs = 0;
+        while events.get() < EVENTS || runs < 4 {
+            let levels = levels_in_turn(runs);
+            runs += 1;
+            let result = TestRunner::new(config.clone()).run(&hostile::batch(), |batch| {
+                let (expected, found) = compare_levels(preset, batch.view(), &levels);
+                compare_slices(preset, &batch, &expected);
+                tracks.set(tracks.get() + found);
+                events.set(events.get() + batch.len());
+                Ok(())
+            });
+            result.unwrap();
+        }
+        println!("{preset}: {} tracks in {} events", tracks.get(), events.get());
+        assert!(tracks.get() > 2 * events.get(), "{} tracks in {} events", tracks.get(), events.get());
+    });
 }
 
 /// The gang sizes that are built for a level.
