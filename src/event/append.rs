@@ -6,26 +6,25 @@ use crate::{Error, Result};
 /// Appends the results of a slice to those of the slices before it.
 ///
 /// # Errors
-/// [`Error::Columns`] when lists become too long for 32-bit starts; what was appended before stays.
+/// [`Error::Columns`] when lists become too long for 32-bit starts; nothing is appended then.
 pub fn append<R: Results>(to: &mut R, slice: &R) -> Result<()> {
+    let fits = |depth: usize| u32::try_from(to.items(depth) + slice.items(depth)).is_ok();
+    if !(1..R::LEVELS.len()).all(fits) {
+        return Err(Error::Columns("results do not fit 32-bit starts: split the batch".into()));
+    }
     let table = slice.table();
     let mut columns = table.columns.iter();
-    let mut fits = true;
     to.for_each_column_mut(&mut |_, to| {
         let (_, from) = columns.next().expect("both have the columns of one type");
-        fits &= append_column(to, *from);
+        append_column(to, *from);
     });
-    if fits {
-        return Ok(());
-    }
-    Err(Error::Columns("results do not fit 32-bit starts: split the batch".into()))
+    Ok(())
 }
 
-/// Whether all values fitted.
-fn append_column(to: ValuesMut<'_>, from: Values<'_>) -> bool {
+fn append_column(to: ValuesMut<'_>, from: Values<'_>) {
     match (to, from) {
         (ValuesMut::Status(to), Values::Status(from)) => to.extend_from_slice(from),
-        (ValuesMut::Starts(to), Values::Starts(from)) => return append_starts(to, from),
+        (ValuesMut::Starts(to), Values::Starts(from)) => append_starts(to, from),
         (ValuesMut::U8(to), Values::U8(from)) => to.extend_from_slice(from),
         (ValuesMut::U16(to), Values::U16(from)) => to.extend_from_slice(from),
         (ValuesMut::U32(to), Values::U32(from)) => to.extend_from_slice(from),
@@ -34,17 +33,37 @@ fn append_column(to: ValuesMut<'_>, from: Values<'_>) -> bool {
         (ValuesMut::F32(to), Values::F32(from)) => to.extend_from_slice(from),
         _ => unreachable!("both have the columns of one type"),
     }
-    true
 }
 
-fn append_starts(to: &mut Starts, starts: &[u32]) -> bool {
+/// For lists that together fit.
+fn append_starts(to: &mut Starts, starts: &[u32]) {
     let before = to.last().copied().unwrap_or(0);
-    if before.checked_add(starts.last().copied().unwrap_or(0)).is_none() {
-        return false;
-    }
     let first = to.len();
     let column: &mut Column<u32> = to;
     column.set_len(first + starts.len() - 1);
     column[first..].iter_mut().zip(&starts[1..]).for_each(|(to, start)| *to = before + start);
-    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Status;
+    use crate::event::VeloTracks;
+
+    #[test]
+    fn what_does_not_fit_changes_nothing() {
+        let one_track = |hits: u32| {
+            let mut tracks = VeloTracks::default();
+            tracks.status.push(Status::Ok);
+            tracks.track_start.push(1);
+            tracks.hit_start.push(hits);
+            tracks
+        };
+        let mut tracks = one_track(u32::MAX - 1);
+        append(&mut tracks, &one_track(1)).unwrap();
+        assert_eq!((tracks.events(), tracks.hits()), (2, u32::MAX as usize));
+        assert!(matches!(append(&mut tracks, &one_track(1)), Err(Error::Columns(_))));
+        assert_eq!(tracks.table().ranges(1..2), [1..2, 1..2, u32::MAX as usize - 1..u32::MAX as usize]);
+        assert_eq!((tracks.status.len(), tracks.track_start.len(), tracks.hit_start.len()), (2, 3, 3));
+    }
 }

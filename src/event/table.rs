@@ -9,9 +9,9 @@ use std::ops::Range;
 #[derive(Debug, Clone)]
 pub struct Table<'a> {
     /// What there is one value for at each depth, see [`Results::LEVELS`] (no unit).
-    pub levels: &'static [&'static str],
+    pub(crate) levels: &'static [&'static str],
     /// All columns, in the order of [`Results::COLUMNS`]. Units are those that each one says.
-    pub columns: Vec<(&'static ColumnInfo, Values<'a>)>,
+    pub(crate) columns: Vec<(&'static ColumnInfo, Values<'a>)>,
 }
 
 impl<'a, R: Results> From<&'a R> for Table<'a> {
@@ -23,6 +23,16 @@ impl<'a, R: Results> From<&'a R> for Table<'a> {
 }
 
 impl<'a> Table<'a> {
+    /// What there is one value for at each depth, see [`Results::LEVELS`].
+    pub fn levels(&self) -> &'static [&'static str] {
+        self.levels
+    }
+
+    /// All columns, in the order of [`Results::COLUMNS`].
+    pub fn columns(&self) -> &[(&'static ColumnInfo, Values<'a>)] {
+        &self.columns
+    }
+
     /// Whether rows are events, which have a status.
     pub fn has_events(&self) -> bool {
         self.columns.first().is_some_and(|(info, _)| info.kind == Kind::Status)

@@ -42,25 +42,24 @@ fn absurd() -> impl Strategy<Value = f32> {
 }
 
 fn module() -> impl Strategy<Value = Module> {
-    (0u8..14, vec((parts(), parts(), -1i32..=1), 1..12), 0usize..12, 2usize..20).prop_map(
-        |(kind, hits, some, copies)| match kind {
-            0..3 => Vec::new(),
-            3..11 => {
-                let hit = |(x, y, side)| [coordinate(x), coordinate(y), side as f32 * 0.581];
-                hits.into_iter().take(some).map(hit).collect()
-            }
-            // On both sides of phi = pi.
-            11..13 => {
-                let x = |um: i32| -(um.rem_euclid(39_999) + 1) as f32 / 1000.0;
-                let wrap = |((_, x_um), (_, y_um), _): (Parts, Parts, _)| {
-                    [x(x_um), (y_um.rem_euclid(7) - 3) as f32 * 1e-4, 0.581]
-                };
-                hits.into_iter().map(wrap).collect()
-            }
-            // On top of one another.
-            _ => std::vec![[coordinate(hits[0].0), coordinate(hits[0].1), 0.0]; copies],
-        },
-    )
+    let hits = vec((parts(), parts(), -1i32..=1), 0..12);
+    (0u8..14, hits, (parts(), parts()), 2usize..20).prop_map(|(kind, hits, (x, y), copies)| match kind {
+        0..3 => Vec::new(),
+        3..11 => {
+            let hit = |(x, y, side)| [coordinate(x), coordinate(y), side as f32 * 0.581];
+            hits.into_iter().map(hit).collect()
+        }
+        // On both sides of phi = pi.
+        11..13 => {
+            let x = |um: i32| -(um.rem_euclid(39_999) + 1) as f32 / 1000.0;
+            let wrap = |((_, x_um), (_, y_um), _): (Parts, Parts, _)| {
+                [x(x_um), (y_um.rem_euclid(7) - 3) as f32 * 1e-4, 0.581]
+            };
+            hits.into_iter().map(wrap).collect()
+        }
+        // On top of one another.
+        _ => std::vec![[coordinate(x), coordinate(y), 0.0]; copies],
+    })
 }
 
 /// Hits of straight lines, so that there are tracks among the noise.

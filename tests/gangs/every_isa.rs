@@ -51,7 +51,7 @@ fn for_each_preset(check: impl Fn(Preset) + Sync) {
     });
 }
 
-/// Every preset on all events with the usual gangs, and on a quarter of them, another one each, with those that `all-gangs` adds.
+/// Every preset on all events, or on a quarter of them, another one each: [`levels_in_turn`].
 #[test]
 fn real_and_simulated_events() {
     for (name, batch) in samples() {
@@ -134,7 +134,7 @@ fn events_of_trackers() {
     }
 }
 
-/// Crowds, holes and hits on one another in the SciFi. Of the gangs that `all-gangs` adds, each takes a quarter.
+/// Crowds, holes and hits on one another in the SciFi; gangs take turns as [`levels_in_turn`] says.
 #[test]
 fn hostile_hits_in_the_scifi() {
     let detector = Detector::nominal();

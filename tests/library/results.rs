@@ -39,7 +39,7 @@ fn filled<R: Results>() -> R {
 
 fn is_empty<R: Results>(results: &R) -> bool {
     let shortest = |kind| usize::from(kind == Kind::Starts);
-    results.table().columns.iter().all(|(info, values)| values.len() == shortest(info.kind))
+    results.table().columns().iter().all(|(info, values)| values.len() == shortest(info.kind))
 }
 
 /// What every type of results has in common.
@@ -55,7 +55,7 @@ fn check<R: Results>() {
     cut.truncate(1);
     assert_eq!((cut.items(0), cut.events()), (1, usize::from(R::has_events())));
     assert_eq!(difference(&cut, 0, &whole, 0), None);
-    for (info, values) in cut.table().columns {
+    for (info, values) in cut.table().columns() {
         let starts = usize::from(info.kind == Kind::Starts);
         assert_eq!(values.len(), cut.items(info.depth) * info.lists + starts, "{}", info.name);
     }

@@ -73,7 +73,7 @@ fn hash_of(id: &EventId, row: usize, table: &Table<'_>, bytes: &mut Vec<u8>) -> 
     let ranges = table.ranges(row..row + 1);
     bytes.clear();
     bytes.extend(id.number.to_le_bytes());
-    for (info, values) in table.columns.iter().take_while(|(info, _)| info.in_hash_int) {
+    for (info, values) in table.columns().iter().take_while(|(info, _)| info.in_hash_int) {
         let range = ranges[info.depth].clone();
         match values {
             Values::Status(values) => {

@@ -18,7 +18,8 @@ use std::sync::Arc;
 /// of hits: then they are a list, counted from the event's first hit. Each field's metadata hold its `unit` and its
 /// `description`.
 pub fn arrow_schema(columns: &'static [ColumnInfo], extra: &[Field]) -> SchemaRef {
-    let ids = (columns[0].kind == Kind::Status).then(id_fields).into_iter().flatten();
+    let has_events = columns.first().is_some_and(|info| info.kind == Kind::Status);
+    let ids = has_events.then(id_fields).into_iter().flatten();
     let columns = columns.iter().filter(|info| is_written(info));
     let columns = columns.map(|info| {
         let form = Form::of(info);
@@ -59,7 +60,7 @@ pub fn arrow_shared<R: Results>(ids: &[EventId], results: &Arc<R>) -> Result<Rec
 
 /// The columns of [`arrow_schema()`].
 fn columns(ids: &[EventId], table: &Table<'_>, memory: &Memory<'_>) -> Result<Vec<ArrayRef>> {
-    let columns = &table.columns;
+    let columns = table.columns();
     let starts = |depth| {
         columns.iter().enumerate().find_map(|(index, (info, values))| match values {
             Values::Starts(starts) if info.depth == depth => Some((index, info.lists, *starts)),

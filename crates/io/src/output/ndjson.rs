@@ -72,10 +72,10 @@ struct Line {
 impl Line {
     /// The line of an event.
     fn of(&mut self, id: &EventId, event: usize, table: &Table<'_>) -> &[u8] {
-        let (columns, ranges) = (&table.columns, table.ranges(event..event + 1));
+        let (columns, ranges) = (table.columns(), table.ranges(event..event + 1));
         self.text.clear();
         self.head(id, table.statuses()[event]);
-        match (table.levels.len() > 2, self.fields) {
+        match (table.levels().len() > 2, self.fields) {
             (true, Fields::Lists) => self.tracks(columns, &ranges),
             (true, Fields::Named) => self.objects("tracks", columns, &ranges),
             (false, Fields::Lists) => self.hits(columns, &ranges),

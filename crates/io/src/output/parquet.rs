@@ -67,6 +67,7 @@ fn entry((key, value): (&str, &str)) -> KeyValue {
 /// `peloton.output_hash`. Bytes do not depend on how the events are cut into pieces.
 pub struct ParquetWriter {
     writer: ArrowWriter<BufWriter<OutputFile>>,
+    columns: &'static [ColumnInfo],
     schema: SchemaRef,
     path: PathBuf,
     /// Bytes of one item of each depth, over all columns.
@@ -94,6 +95,7 @@ impl ParquetWriter {
         let writer = ArrowWriter::try_new(BufWriter::new(to), schema.clone(), Some(properties));
         Ok(Self {
             writer: writer.map_err(|e| failed(path, e))?,
+            columns,
             schema,
             path: path.into(),
             item_bytes: item_bytes(columns),
@@ -108,6 +110,11 @@ impl ParquetWriter {
     /// # Errors
     /// Those of the file, and [`Error::Columns`](peloton::Error::Columns) for results with other columns.
     pub fn write(&mut self, ids: &[EventId], table: &Table<'_>, extra: Vec<ArrayRef>) -> Result<()> {
+        if !table.columns().iter().map(|(info, _)| *info).eq(self.columns) {
+            return Err(Error::Columns(
+                "these results have other columns than the file was opened for".into(),
+            ));
+        }
         let batch = arrow_batch(&self.schema, ids, table, extra)?;
         let (mut from, rows) = (0, batch.num_rows());
         for row in 0..rows {
@@ -115,7 +122,7 @@ impl ParquetWriter {
             self.group +=
                 items.iter().zip(self.item_bytes).map(|(items, bytes)| items * bytes).sum::<usize>();
             self.group_rows += 1;
-            let has_events = table.levels[0] == "event" && self.group_rows == ROW_GROUP_EVENTS;
+            let has_events = table.levels().first() == Some(&"event") && self.group_rows == ROW_GROUP_EVENTS;
             let is_full = self.group >= ROW_GROUP_BYTES || has_events;
             if is_full || row + 1 == rows {
                 let part = batch.slice(from, row + 1 - from);
@@ -260,6 +267,18 @@ mod tests {
         clusters.features.energy.copy_from_slice(&[0, 5_000_000_000]);
         clusters.features.bounds[3].copy_from_slice(&[8, 9]);
         clusters
+    }
+
+    #[test]
+    fn results_of_another_type_are_refused() {
+        let (file, _) = in_memory();
+        let path = Path::new("test");
+        let mut writer =
+            ParquetWriter::new(file, path, &Metadata::default(), CylinderTracks::COLUMNS, &[]).unwrap();
+        let ids = [0, 1].map(|number| EventId { number, run: None, event: None });
+        let refused = writer.write(&ids, &tracks::<VeloTracks>().table(), Vec::new()).unwrap_err();
+        assert!(matches!(refused, Error::Columns(_)), "{refused}");
+        writer.write(&ids, &tracks::<CylinderTracks>().table(), Vec::new()).unwrap();
     }
 
     fn written<R: Results>(pieces: &[(&[u64], &R)]) -> Bytes {

@@ -102,9 +102,9 @@ mod tests {
         // A column of another type in these units would be written in the unit of the kernels under the name of files'.
         let clusters = PixelClusters::default();
         let mut converted = 0;
-        for (info, values) in clusters.table().columns {
+        for (info, values) in clusters.table().columns() {
             let form = Form::of(info);
-            assert_eq!(form.convert(values).is_some(), form != Form::Plain, "{}", info.name);
+            assert_eq!(form.convert(*values).is_some(), form != Form::Plain, "{}", info.name);
             converted += usize::from(form != Form::Plain);
         }
         assert_eq!(converted, 4);

@@ -29,7 +29,7 @@ impl<S: Sequence> Shares for Shared<S> {
         outcome.clear();
         outcome.counters = self.pool.try_run(self.runner.picked(events)?, &mut self.results)?;
         let joined = self.results.slices().try_for_each(|slice| append(&mut outcome.results, slice));
-        // Columns may be of different lengths then.
+        // Some slices are no result.
         joined.inspect_err(|_| outcome.clear())
     }
 }

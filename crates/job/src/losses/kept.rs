@@ -8,10 +8,11 @@ use std::ops::Range;
 /// Appends to `to` the first event of `from` with those of its tracks alone that `keep` takes, by their numbers; where a
 /// sequence ends at hits, with those of its hits.
 pub fn append_kept<R: Results>(to: &mut R, from: &R, keep: impl Fn(usize) -> bool) {
-    let columns = from.table().columns;
+    let table = from.table();
+    let columns = table.columns();
     let (mut items, mut ends, mut inner) = (Vec::new(), Vec::new(), Vec::<Range<usize>>::new());
     // Starts come in the order of their depth.
-    for (info, values) in &columns {
+    for (info, values) in columns {
         let Values::Starts(starts) = values else { continue };
         let range = |list: usize| starts[list] as usize..starts[list + 1] as usize;
         if info.depth == 0 {

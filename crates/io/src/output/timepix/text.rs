@@ -21,8 +21,8 @@ pub fn write_cluster_ndjson(
 ) -> io::Result<()> {
     let mut line = Vec::new();
     let input = serde_json::to_string(&origin.input)?;
-    let columns = clusters.table().columns;
-    let floats = columns.iter().filter_map(|(info, values)| match values {
+    let table = clusters.table();
+    let floats = table.columns().iter().filter_map(|(info, values)| match values {
         Values::F32(values) if info.depth == 0 => Some((info.name, *values)),
         _ => None,
     });
@@ -111,9 +111,10 @@ pub fn write_clog(frame: u64, clusters: &PixelClusters, to: &mut dyn Write) -> i
             write!(text, "[{x}, {y}, {tot}, {}] ", ns(time - first))?;
         }
         text.push(b'\n');
+        to.write_all(&text)?;
+        text.clear();
     }
-    text.push(b'\n');
-    to.write_all(&text)
+    to.write_all(b"\n")
 }
 
 #[cfg(test)]
