@@ -51,11 +51,10 @@ fn module() -> impl Strategy<Value = Module> {
         }
         // On both sides of phi = pi.
         11..13 => {
-            let x = |um: i32| -(um.rem_euclid(39_999) + 1) as f32 / 1000.0;
-            let wrap = |((_, x_um), (_, y_um), _): (Parts, Parts, _)| {
-                [x(x_um), (y_um.rem_euclid(7) - 3) as f32 * 1e-4, 0.581]
+            let wrap = |((_, x), (_, y), _): (Parts, Parts, i32)| {
+                [-(x.rem_euclid(39_999) + 1) as f32 / 1000.0, (y.rem_euclid(7) - 3) as f32 * 1e-4, 0.581]
             };
-            hits.into_iter().map(wrap).collect()
+            hits.into_iter().chain([(x, y, 0)]).map(wrap).collect()
         }
         // On top of one another.
         _ => std::vec![[coordinate(x), coordinate(y), 0.0]; copies],

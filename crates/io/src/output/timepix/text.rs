@@ -104,7 +104,7 @@ pub fn write_clog(frame: u64, clusters: &PixelClusters, to: &mut dyn Write) -> i
     };
     let seconds = |ticks: i64| ticks as f64 * NS_PER_TICK * 1e-9;
     let mut text = Vec::new();
-    writeln!(text, "Frame {frame} ({:.9}, {:.9} s)", seconds(*first), seconds(last - first))?;
+    writeln!(to, "Frame {frame} ({:.9}, {:.9} s)", seconds(*first), seconds(last - first))?;
     for cluster in 0..clusters.len() {
         for i in clusters.of_cluster(cluster) {
             let (time, x, y, tot) = clusters.hits.get(i);
@@ -167,6 +167,11 @@ mod tests {
         let expected = "Frame 7 (0.000000250, 0.000000250 s)\n\
             [3, 4, 9, 0] [3, 5, 2, 1.5625] \n[0, 0, 1, 250] \n\n";
         assert_eq!(std::str::from_utf8(&text).unwrap(), expected);
+
+        let (mut text, mut alone) = (Vec::new(), PixelClusters::default());
+        alone.hits.push(160, 3, 4, 9);
+        write_clog(8, &alone, &mut text).unwrap();
+        assert_eq!(text, b"Frame 8 (0.000000250, 0.000000000 s)\n\n", "hits of which none is in a cluster");
     }
 
     #[test]
