@@ -31,6 +31,8 @@ pub use find::{Finder, PlainMatrix, plain_loop};
 #[cfg(feature = "cuda")]
 pub(crate) use mask::PixelMask;
 pub use sequence::{PixelBatch, Timepix};
+#[cfg(feature = "cuda")]
+pub(crate) use sort::Reached;
 pub use sort::{SortShape, TimeSorter};
 pub use stream::Clusterer;
 pub use trigger::TriggerPairer;

@@ -4,5 +4,6 @@
 mod common;
 
 mod chain;
+mod clock;
 mod find;
 mod input;

@@ -110,6 +110,10 @@ pub struct PixelArgs {
     /// Clocks in a unit of the Katherine readout's time offset [default: 1]
     #[arg(long, value_name = "N")]
     pub katherine_unit: Option<i64>,
+    /// Bits of the counter of times of arrival in t3pa files, such as 28 for AdvaPIX Quad, 30 for AdvaPIX [default: found from
+    /// the data]
+    #[arg(long, value_name = "BITS", value_parser = clap::value_parser!(u32).range(16..=58))]
+    pub toa_bits: Option<u32>,
     /// What to do with hits that come faster than they can be clustered: wait, drop [default: wait]
     #[arg(long, value_name = "WHAT")]
     pub when_full: Option<WhenFull>,
@@ -123,6 +127,7 @@ impl PixelArgs {
             katherine: self
                 .katherine_unit
                 .map_or_else(KatherineOptions::default, |offset_unit| KatherineOptions { offset_unit }),
+            toa_bits: self.toa_bits,
             mask_hot: self.mask_hot,
             trigger: self.trigger,
             when_full: self.when_full.unwrap_or_default(),
@@ -143,6 +148,7 @@ impl PixelArgs {
             ("--mask-hot", self.mask_hot.is_some()),
             ("--trigger", self.trigger.is_some()),
             ("--katherine-unit", self.katherine_unit.is_some()),
+            ("--toa-bits", self.toa_bits.is_some()),
             ("--when-full", self.when_full.is_some()),
         ])
     }

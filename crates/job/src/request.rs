@@ -40,6 +40,8 @@ pub struct PixelOptions {
     pub layout: Option<Layout>,
     /// Of the Katherine readout's format.
     pub katherine: KatherineOptions,
+    /// Bits of the counter of times of arrival in t3pa files; found from the data without it.
+    pub toa_bits: Option<u32>,
     /// Drop the hits of pixels with more than so many hits in the first million hits.
     pub mask_hot: Option<u64>,
     /// Pair hits with this edge of a trigger input.

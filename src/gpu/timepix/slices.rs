@@ -11,7 +11,9 @@ use crate::event::{Counters, Layout, PixelClusters, PixelHits, StageClock};
 use crate::gpu::device::{Device, WARP};
 use crate::gpu::pool::Times;
 use crate::simd::with_default_float_mode;
-use crate::timepix::{Calibration, ChainCounts, PixelBatch, PixelMask, TimeWalk, Timepix, TimepixConfig};
+use crate::timepix::{
+    Calibration, ChainCounts, PixelBatch, PixelMask, Reached, TimeWalk, Timepix, TimepixConfig,
+};
 use crate::{Error, Result};
 
 /// Turns pixel hits into clusters on a device, as [`Timepix`] does on the CPU.
@@ -29,7 +31,7 @@ pub struct PixelDevice<D: Device> {
     /// Hits of a piece that are not masked, moved by time walk.
     moved: PixelHits,
     waiting: PixelHits,
-    latest: Option<i64>,
+    latest: Reached,
     found: PixelClusters,
     out: PixelClusters,
     counts: ChainCounts,
@@ -65,7 +67,7 @@ impl<D: Device> PixelDevice<D> {
             slice,
             moved: PixelHits::default(),
             waiting: PixelHits::default(),
-            latest: None,
+            latest: Reached::NOTHING,
             found: PixelClusters::default(),
             out: PixelClusters::default(),
             counts: ChainCounts::default(),
@@ -124,8 +126,7 @@ impl<D: Device> PixelDevice<D> {
 
     /// The first cluster that may still grow.
     fn first_open(&self) -> usize {
-        let Some(latest) = self.latest else { return self.found.len() };
-        let to_come = latest.saturating_sub(self.disorder);
+        let to_come = self.latest.time.saturating_sub(self.disorder);
         let reach = to_come.saturating_sub(i64::from(self.config.find.window()));
         let ends = &self.found.hit_start[1..];
         let grows = |end: &u32| self.found.hits.time[*end as usize - 1] >= reach;
@@ -144,12 +145,12 @@ impl<D: Device + Send> StreamSequence for PixelDevice<D> {
         self.take_in(&piece.block.hits);
         for i in 0..self.moved.len() {
             let (time, x, y, tot) = self.moved.get(i);
-            let latest = self.latest.unwrap_or(time);
-            if time < latest.saturating_sub(self.disorder) {
+            let is_late = time < self.latest.time.saturating_sub(self.disorder);
+            self.latest.take(time);
+            if is_late {
                 self.counts.late += 1;
                 continue;
             }
-            self.latest = Some(latest.max(time));
             self.waiting.push(time, x, y, tot);
             if self.waiting.len() == self.slice {
                 self.run(false, visit)?;
@@ -157,7 +158,7 @@ impl<D: Device + Send> StreamSequence for PixelDevice<D> {
         }
         if piece.end {
             self.run(true, visit)?;
-            self.latest = None;
+            self.latest = Reached::NOTHING;
         }
         Ok(())
     }

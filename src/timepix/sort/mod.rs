@@ -1,7 +1,8 @@
 //! [`TimeSorter`]: puts the hits of a t-ordered stream in order of time, with a bounded buffer.
 //!
 //! A stream is t-ordered when no hit is older than the latest one before it by more than a fixed time
-//! (the paper, section 3.1). Hits wait until nothing can come before them any more, and leave in the order
+//! (the paper, section 3.1). The latest is the latest time that two hits in a row have reached, so that one hit with a
+//! wrong time makes no others late. Hits wait until nothing can come before them any more, and leave in the order
 //! (time, x, y, input). A hit that comes later than promised is counted and dropped; whether it does depends
 //! on the stream alone and not on how it is cut into blocks.
 
@@ -12,6 +13,7 @@ mod shape;
 
 use crate::event::{Column, PixelHits};
 use crate::simd::{Gang, Level};
+pub(crate) use ordered::Reached;
 use ordered::{first_from_room, is_in_time_room, is_ordered_room};
 use packed::{Packing, TOT_BITS, pack_room, unpack_room};
 use radix::Radix;
@@ -27,8 +29,8 @@ pub struct TimeSorter {
     /// Hits that wait at most.
     capacity: usize,
     waiting: PixelHits,
-    /// Latest time so far; none before the first hit.
-    latest: Option<i64>,
+    /// Latest time so far.
+    latest: Reached,
     /// Hits before this time have left.
     floor: i64,
     late: u64,
@@ -51,7 +53,7 @@ impl TimeSorter {
             disorder: disorder.max(0),
             capacity: capacity.max(1),
             waiting: PixelHits::default(),
-            latest: None,
+            latest: Reached::NOTHING,
             floor: i64::MIN,
             late: 0,
             forced: 0,
@@ -80,29 +82,29 @@ impl TimeSorter {
         let first = self.waiting.len();
         self.waiting.extend_from(hits, part.clone(), 0);
         let time = &hits.time[part];
-        let Some(&start) = time.first() else { return };
-        let mut latest = self.latest.unwrap_or(start);
+        let mut latest = self.latest;
         let (level, disorder, floor) = (self.level, self.disorder, self.floor);
         let is_late =
             !crate::dispatch_isa!(level, g => is_in_time_room(g, time, &mut latest, [disorder, floor]));
         if is_late {
             self.drop_late(first);
         }
-        self.latest = Some(latest);
+        self.latest = latest;
     }
 
     /// Removes the late hits from number `first` on.
     #[cold]
     fn drop_late(&mut self, first: usize) {
         let mut kept = first;
-        let mut latest = self.latest.unwrap_or(self.waiting.time[first]);
+        let mut latest = self.latest;
         for i in first..self.waiting.len() {
             let (time, x, y, tot) = self.waiting.get(i);
-            if time < latest.saturating_sub(self.disorder).max(self.floor) {
+            let is_late = time < latest.time.saturating_sub(self.disorder).max(self.floor);
+            latest.take(time);
+            if is_late {
                 self.late += 1;
                 continue;
             }
-            latest = latest.max(time);
             self.waiting.time[kept] = time;
             self.waiting.x[kept] = x;
             self.waiting.y[kept] = y;
@@ -139,11 +141,11 @@ impl TimeSorter {
         out.clear();
         if end {
             std::mem::swap(&mut self.waiting, out);
-            (self.latest, self.floor) = (None, i64::MIN);
+            (self.latest, self.floor) = (Reached::NOTHING, i64::MIN);
             return [from, i64::MAX];
         }
-        if let Some(latest) = self.latest {
-            let limit = latest.saturating_sub(self.disorder);
+        if self.latest.time != i64::MIN {
+            let limit = self.latest.time.saturating_sub(self.disorder);
             self.split(limit, out);
             if let Some(limit) = self.overflow() {
                 std::mem::swap(&mut self.left, out);
@@ -294,7 +296,7 @@ mod tests {
 
     /// What must come out: late hits found one by one, the others sorted by the standard library.
     fn expected(hits: &PixelHits, disorder: i64) -> (Vec<(i64, u16, u16, u16)>, u64) {
-        let (mut latest, mut late, mut rows) = (i64::MIN, 0, Vec::new());
+        let (mut latest, mut last, mut late, mut rows) = (i64::MIN, i64::MIN, 0, Vec::new());
         for i in 0..hits.len() {
             let row = hits.get(i);
             if row.0 < latest.saturating_sub(disorder) {
@@ -302,7 +304,8 @@ mod tests {
             } else {
                 rows.push(row)
             }
-            latest = latest.max(row.0);
+            latest = latest.max(last.min(row.0));
+            last = row.0;
         }
         rows.sort_by_key(|row| (row.0, row.1, row.2));
         (rows, late)

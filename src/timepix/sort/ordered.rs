@@ -40,30 +40,60 @@ fn is_ordered(hits: &PixelHits) -> bool {
     true
 }
 
-/// Whether no hit is older than `disorder` before the latest so far, or than the floor; `latest` is renewed.
+/// Whether no hit is older than `disorder` before the time that two hits in a row have reached so far, or than the floor;
+/// `reached` is renewed.
 #[inline(never)]
-pub(super) fn is_in_time_room<G: Gang>(g: G, time: &[i64], latest: &mut i64, bounds: [i64; 2]) -> bool {
+pub(super) fn is_in_time_room<G: Gang>(g: G, time: &[i64], reached: &mut Reached, bounds: [i64; 2]) -> bool {
     g.vectorize(
         #[inline(always)]
-        || is_in_time(time, latest, bounds),
+        || is_in_time(time, reached, bounds),
     )
 }
 
 #[inline(always)]
-fn is_in_time(time: &[i64], latest: &mut i64, [disorder, floor]: [i64; 2]) -> bool {
+fn is_in_time(time: &[i64], reached: &mut Reached, [disorder, floor]: [i64; 2]) -> bool {
     let mut is_late = false;
+    let mut start = 0;
     for chunk in time.chunks(SMALL_CHUNK) {
-        let (first, last) = chunk.iter().fold((i64::MAX, *latest), |(a, b), &t| (a.min(t), b.max(t)));
-        if first < last.saturating_sub(disorder).max(floor) {
+        let before = if start == 0 { reached.last } else { time[start - 1] };
+        let (first, mut last) = (chunk[0], reached.time.max(before.min(chunk[0])));
+        let mut least = first;
+        for (now, before) in chunk[1..].iter().zip(chunk) {
+            least = least.min(*now);
+            last = last.max(*now.min(before));
+        }
+        if least < last.saturating_sub(disorder).max(floor) {
             // Some hit may be late: one by one.
             for &time in chunk {
-                is_late |= time < latest.saturating_sub(disorder).max(floor);
-                *latest = time.max(*latest);
+                is_late |= time < reached.time.saturating_sub(disorder).max(floor);
+                reached.take(time);
             }
         }
-        *latest = last;
+        *reached = Reached { time: last, last: chunk[chunk.len() - 1] };
+        start += chunk.len();
     }
     !is_late
+}
+
+/// The latest time that two hits in a row have reached: one hit with a wrong time makes no others late.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Reached {
+    /// The time; the least there is before the second hit.
+    pub time: i64,
+    /// Time of the last hit.
+    pub last: i64,
+}
+
+impl Reached {
+    /// Before the first hit.
+    pub const NOTHING: Self = Self { time: i64::MIN, last: i64::MIN };
+
+    /// Takes the next hit in.
+    #[inline(always)]
+    pub fn take(&mut self, time: i64) {
+        self.time = self.time.max(self.last.min(time));
+        self.last = time;
+    }
 }
 
 /// The number of the first hit that is not before `limit`.

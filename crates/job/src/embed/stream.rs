@@ -7,7 +7,7 @@ use peloton::engine::StreamSequence;
 use peloton::event::append;
 use peloton::event::{Counters, Layout, PixelClusters};
 use peloton::timepix::{PixelBatch, Timepix};
-use peloton_io::input::timepix::{PixelCounts, PixelDecoder, PixelFormat};
+use peloton_io::input::timepix::{PixelColumns, PixelCounts, PixelDecoder, PixelFormat};
 
 /// Bytes that are decoded before their hits are worked on.
 const PIECE: usize = 256 << 10;
@@ -16,14 +16,12 @@ const PIECE: usize = 256 << 10;
 pub struct ClusterStream {
     timepix: Timepix,
     decoder: PixelDecoder,
-    layout: Layout,
+    columns: PixelColumns,
     block_hits: usize,
     batch: PixelBatch,
     found: PixelClusters,
     /// What happened before the clusters that wait to be taken.
     taken: Counters,
-    /// Hits that came as hits.
-    counts: PixelCounts,
     threads: usize,
     /// The process that the threads belong to.
     process: u32,
@@ -43,13 +41,12 @@ impl ClusterStream {
         let threads = Timepix::threads_for(&timepix, config.threads.unwrap_or(1));
         Ok(Self {
             timepix: Timepix::new(&timepix, config.level()?, &layout, threads)?,
-            decoder: PixelDecoder::tpx3(layout.clone()),
-            layout,
+            decoder: PixelDecoder::tpx3(layout.clone(), config.timepix.disorder_us),
+            columns: PixelColumns::new(layout, config.timepix.disorder_us),
             block_hits: timepix.block_hits,
             batch: PixelBatch::default(),
             found: PixelClusters::default(),
             taken: Counters::default(),
-            counts: PixelCounts::default(),
             threads,
             process: std::process::id(),
         })
@@ -78,7 +75,7 @@ impl ClusterStream {
     /// # Errors
     /// [`Error::Columns`](peloton::Error::Columns) for columns of different lengths, and as [`tpx3`](Self::tpx3).
     pub fn hits(&mut self, time: &[i64], values: [&[u16]; 3]) -> Result<()> {
-        self.counts.take_in(time, values, &self.layout, &mut self.batch.block.hits)?;
+        self.columns.push(time, values, &mut self.batch.block)?;
         self.work_if_full()
     }
 
@@ -88,6 +85,7 @@ impl ClusterStream {
     /// As [`tpx3`](Self::tpx3).
     pub fn end(&mut self) -> Result<()> {
         self.decoder.finish(&mut self.batch.block);
+        self.columns.finish(&mut self.batch.block);
         self.work(true)
     }
 
@@ -113,7 +111,7 @@ impl ClusterStream {
 
     /// What the stream held so far.
     pub fn counts(&self) -> PixelCounts {
-        let mut counts = self.counts;
+        let mut counts = *self.columns.counts();
         counts.merge(self.decoder.counts());
         counts
     }

@@ -105,21 +105,14 @@ impl Matrices {
 
 #[cfg(test)]
 mod tests {
-    use super::super::PixelCounts;
+    use super::super::clock::Timeline;
+    use super::super::{PixelCounts, decoded};
     use super::*;
-    use peloton::event::{Layout, PixelBlock, PixelHits};
+    use peloton::event::{Layout, PixelHits};
 
     fn decode(text: &[u8], piece: usize) -> (PixelHits, PixelCounts, Option<String>) {
-        let layout = Layout::single(3, 2).unwrap();
-        let (mut block, mut counts) = (PixelBlock::default(), PixelCounts::default());
-        let mut to = Output { block: &mut block, counts: &mut counts, layout: &layout };
-        let (mut decoder, mut rest) = (Matrices::default(), Vec::new());
-        for piece in text.chunks(piece) {
-            rest.extend_from_slice(piece);
-            let used = decoder.decode(&rest, &mut to);
-            rest.drain(..used);
-        }
-        decoder.finish(&rest, &mut to);
+        let (layout, mut decoder) = (Layout::single(3, 2).unwrap(), Matrices::default());
+        let (block, counts) = decoded(&mut decoder, Timeline::unchecked(), &layout, text, piece);
         (block.hits, counts, decoder.first_fault())
     }
 

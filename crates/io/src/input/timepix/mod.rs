@@ -3,6 +3,8 @@
 //! Input is hostile: a word or line that is no hit is counted in [`PixelCounts`] and passed over, and every
 //! hit of the input is either in the output or in one of the counts.
 
+mod chunks;
+mod clock;
 mod datagrams;
 mod feed;
 mod katherine;
@@ -11,19 +13,21 @@ mod npy;
 mod parquet;
 mod pieces;
 mod reader;
+mod runs;
 mod text;
 mod tpx3;
 mod tpx4;
 mod write;
 
-use peloton::event::{Layout, PixelBlock, PixelHits};
+use clock::{Payload, Sample, Sink, Timeline};
+use peloton::event::{Layout, PixelBlock, TICKS_PER_CLOCK};
 use peloton::{Error, Result};
 use std::{fmt, str::FromStr};
 
 pub use datagrams::{Datagrams, dropped_datagrams};
 pub use feed::{Fed, Feed, PixelStream, PixelTroubles, WhenFull};
 pub use katherine::KatherineOptions;
-pub use pieces::PixelDecoder;
+pub use pieces::{PixelDecoder, PixelColumns};
 pub use reader::{PixelReader, ReadEnd};
 pub use write::{write_hits, write_tpx3};
 
@@ -99,6 +103,19 @@ impl PixelFormat {
         }
     }
 
+    /// The clock of a stream.
+    fn clock(self, options: &PixelOptions) -> Timeline {
+        let disorder_us = options.disorder_us.unwrap_or(self.usual_disorder_us());
+        let disorder = (disorder_us * 1e3 / peloton::event::NS_PER_TICK) as i64;
+        match (self, options.toa_bits) {
+            _ if self.is_of_frames() => Timeline::unchecked(),
+            (Self::Tpx3, _) => Timeline::wrapping(disorder, clock::TURN * TICKS_PER_CLOCK),
+            (Self::T3pa, Some(bits)) if bits < 58 => Timeline::wrapping(disorder, TICKS_PER_CLOCK << bits),
+            (Self::T3pa, None) => Timeline::finding(disorder, &T3PA_TURNS),
+            _ => Timeline::new(disorder),
+        }
+    }
+
     /// Whether hits have the number of a frame and no time of their own: clusters are those of frames.
     pub fn is_of_frames(self) -> bool {
         matches!(self, Self::Frames | Self::Pmf)
@@ -151,37 +168,17 @@ pub struct PixelCounts {
     pub malformed: u64,
     /// Hits that the device says it lost itself.
     pub lost_by_device: u64,
+    /// Hits, triggers and heartbeats whose time contradicts those around them: dropped.
+    pub implausible: u64,
+    /// Words in damaged chunks: dropped, as none of them can be trusted.
+    pub damaged: u64,
+    /// Runs: streams with a clock of their own.
+    pub runs: u64,
+    /// How often the clock of a stream started again; the time goes on behind the restart, and nothing is dropped.
+    pub restarts: u64,
 }
 
 impl PixelCounts {
-    /// Appends hits that come as columns to `to`, and counts what became of each.
-    ///
-    /// # Errors
-    /// [`Error::Columns`] for columns of different lengths.
-    pub fn take_in(
-        &mut self,
-        time: &[i64],
-        [x, y, tot]: [&[u16]; 3],
-        layout: &Layout,
-        to: &mut PixelHits,
-    ) -> Result<()> {
-        if [x.len(), y.len(), tot.len()] != [time.len(); 3] {
-            return Err(Error::Columns("time, x, y and tot must have one length".into()));
-        }
-        for (i, &time) in time.iter().enumerate() {
-            let inside = usize::from(x[i]) < layout.width() && usize::from(y[i]) < layout.height();
-            if !is_time(time) {
-                self.malformed += 1;
-            } else if inside {
-                to.push(time, x[i], y[i], tot[i]);
-                self.hits += 1;
-            } else {
-                self.outside += 1;
-            }
-        }
-        Ok(())
-    }
-
     /// Adds the counts of another stream.
     pub fn merge(&mut self, other: &Self) {
         self.hits += other.hits;
@@ -191,8 +188,15 @@ impl PixelCounts {
         self.unknown += other.unknown;
         self.malformed += other.malformed;
         self.lost_by_device += other.lost_by_device;
+        self.implausible += other.implausible;
+        self.damaged += other.damaged;
+        self.restarts += other.restarts;
+        self.runs += other.runs;
     }
 }
+
+/// Ticks after which the counters of devices that write t3pa files wrap: those of AdvaPIX have 28 or 30 bits, others 64.
+const T3PA_TURNS: [i64; 2] = [TICKS_PER_CLOCK << 28, TICKS_PER_CLOCK << 30];
 
 /// How to read hits.
 #[derive(Debug, Clone, Default)]
@@ -203,6 +207,10 @@ pub struct PixelOptions {
     pub layout: Option<Layout>,
     /// Particulars of the Katherine readout.
     pub katherine: KatherineOptions,
+    /// How much older than the latest hit before it a hit may be, us; what is usual for the format without it.
+    pub disorder_us: Option<f64>,
+    /// Bits of the counter of times of arrival in t3pa files; found from the data without it.
+    pub toa_bits: Option<u32>,
 }
 
 /// Turns the bytes of one stream into hits, as they come.
@@ -223,9 +231,15 @@ struct Output<'a> {
     block: &'a mut PixelBlock,
     counts: &'a mut PixelCounts,
     layout: &'a Layout,
+    clock: &'a mut Timeline,
 }
 
 impl Output<'_> {
+    /// The clock, and where it puts what it believes.
+    fn clock_and_sink(&mut self) -> (&mut Timeline, Sink<'_>) {
+        (self.clock, Sink { block: self.block, counts: self.counts })
+    }
+
     /// Hands on a hit of chip 0 given as time, x, y, time over threshold, or counts it as what is wrong with it.
     fn row(&mut self, [time, x, y, tot]: [i64; 4]) {
         let pixel = |value: i64| u32::try_from(value).unwrap_or(u32::MAX);
@@ -237,16 +251,44 @@ impl Output<'_> {
         }
     }
 
-    /// Hands a hit on, or counts it as outside.
+    /// Hands a hit on to the clock, or counts it as outside. `time` is in ticks of the device's clock.
     #[inline(always)]
     fn hit(&mut self, chip: usize, x: u32, y: u32, time: i64, tot: u16) {
         match self.layout.place(chip, x, y) {
-            Some((x, y)) => {
-                self.block.hits.push(time, x, y, tot);
-                self.counts.hits += 1;
-            }
+            Some((x, y)) => self.sample(Sample { time, group: 0, payload: Payload::Hit([x, y, tot]) }),
             None => self.counts.outside += 1,
         }
+    }
+
+    /// The same for a hit of chip 0 whose time, like those of others in its group, is that of one word.
+    fn hit_of_group(&mut self, group: u32, [x, y]: [u32; 2], time: i64, tot: u16) {
+        match self.layout.place(0, x, y) {
+            Some((x, y)) => self.sample(Sample { time, group, payload: Payload::Hit([x, y, tot]) }),
+            None => self.counts.outside += 1,
+        }
+    }
+
+    #[inline(always)]
+    fn sample(&mut self, sample: Sample) {
+        self.clock.take(sample, &mut Sink { block: self.block, counts: self.counts });
+    }
+
+    /// The stream is at its end: nothing waits any more.
+    fn finish(&mut self) {
+        let (clock, mut sink) = self.clock_and_sink();
+        clock.finish(&mut sink);
+    }
+
+    /// The clock starts again with the next hit, as the input says.
+    fn restart(&mut self) {
+        let (clock, mut sink) = self.clock_and_sink();
+        clock.restart(&mut sink);
+    }
+
+    /// The next hit begins a stretch of its own near `time`, ticks of the device's clock.
+    fn begin(&mut self, time: i64) {
+        let (clock, mut sink) = self.clock_and_sink();
+        clock.begin(time, &mut sink);
     }
 }
 
@@ -265,6 +307,27 @@ fn extend(value: u64, bits: u32, near: i64) -> i64 {
 /// Little-endian words of 8 bytes.
 fn words(bytes: &[u8]) -> impl Iterator<Item = u64> + '_ {
     bytes.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word))
+}
+
+/// All that a decoder makes of `bytes`, which come in pieces.
+#[cfg(test)]
+fn decoded(
+    decoder: &mut dyn Decode,
+    mut clock: Timeline,
+    layout: &Layout,
+    bytes: &[u8],
+    piece: usize,
+) -> (PixelBlock, PixelCounts) {
+    let (mut block, mut counts, mut rest) = (PixelBlock::default(), PixelCounts::default(), Vec::new());
+    let mut to = Output { block: &mut block, counts: &mut counts, layout, clock: &mut clock };
+    for piece in bytes.chunks(piece) {
+        rest.extend_from_slice(piece);
+        let used = decoder.decode(&rest, &mut to);
+        rest.drain(..used);
+    }
+    decoder.finish(&rest, &mut to);
+    to.finish();
+    (block, counts)
 }
 
 #[cfg(test)]

@@ -125,7 +125,8 @@ fn shape(text: &str) -> Option<Shape> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::PixelCounts;
+    use super::super::clock::Timeline;
+    use super::super::{PixelCounts, decoded};
     use super::*;
     use peloton::event::{Layout, PixelBlock};
 
@@ -139,16 +140,7 @@ mod tests {
 
     fn decode(mut decoder: Records, bytes: &[u8]) -> (PixelBlock, PixelCounts) {
         let layout = Layout::single(256, 256).unwrap();
-        let (mut block, mut counts) = (PixelBlock::default(), PixelCounts::default());
-        let mut to = Output { block: &mut block, counts: &mut counts, layout: &layout };
-        let mut rest = Vec::new();
-        for piece in bytes.chunks(7) {
-            rest.extend_from_slice(piece);
-            let used = decoder.decode(&rest, &mut to);
-            rest.drain(..used);
-        }
-        decoder.finish(&rest, &mut to);
-        (block, counts)
+        decoded(&mut decoder, Timeline::unchecked(), &layout, bytes, 7)
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Hits from Parquet files: one row a hit, in columns that are found by name.
 
-use super::{Output, PixelCounts};
+use super::Output;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
@@ -12,7 +12,6 @@ use parquet::arrow::arrow_reader::{
     ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
 };
 use parquet::file::reader::{ChunkReader, Length};
-use peloton::event::{Layout, PixelBlock};
 use peloton::{Error, Result};
 use std::io::{self, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -63,20 +62,13 @@ impl Columns {
     ///
     /// # Errors
     /// [`Error::Format`] where the file is broken.
-    pub fn read(
-        &mut self,
-        hits: usize,
-        block: &mut PixelBlock,
-        counts: &mut PixelCounts,
-        layout: &Layout,
-    ) -> Result<bool> {
-        let mut to = Output { block, counts, layout };
+    pub fn read(&mut self, hits: usize, to: &mut Output<'_>) -> Result<bool> {
         while to.block.hits.len() < hits {
             let rows = &mut self.rows;
             let batch = unharmed(|| rows.next().transpose().map_err(|e| e.to_string()));
             let batch = batch.map_err(|what| Error::format(&self.name, what))?;
             let Some(batch) = batch else { return Ok(false) };
-            rows_to_hits(&batch, self.places, &mut to);
+            rows_to_hits(&batch, self.places, to);
         }
         Ok(true)
     }
@@ -160,9 +152,12 @@ fn whole_numbers(column: &dyn Array) -> Vec<Option<i64>> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::clock::Timeline;
+    use super::super::PixelCounts;
     use super::*;
     use arrow_array::{ArrayRef, Int64Array, UInt8Array, UInt16Array, UInt32Array};
     use bytes::Bytes;
+    use peloton::event::{Layout, PixelBlock};
     use parquet::arrow::ArrowWriter;
     use std::sync::Arc;
 
@@ -182,7 +177,9 @@ mod tests {
         let layout = Layout::single(256, 256).unwrap();
         let (mut block, mut counts) = (PixelBlock::default(), PixelCounts::default());
         let mut columns = Columns::open("test", Bytes::from(bytes))?;
-        while columns.read(block.hits.len() + 1, &mut block, &mut counts, &layout)? {}
+        let mut clock = Timeline::unchecked();
+        let mut to = Output { block: &mut block, counts: &mut counts, layout: &layout, clock: &mut clock };
+        while columns.read(to.block.hits.len() + 1, &mut to)? {}
         Ok((block, counts))
     }
 

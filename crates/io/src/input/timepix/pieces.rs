@@ -1,27 +1,35 @@
-//! [`PixelDecoder`]: hits from bytes that somebody else reads, in pieces cut anywhere.
+//! Hits that somebody else reads: [`PixelDecoder`] for bytes in pieces cut anywhere, [`PixelColumns`] for columns.
 
+use super::clock::{Payload, Sample, Sink, Timeline};
 use super::tpx3::Tpx3;
-use super::{Decode, Output, PixelCounts};
+use super::{Decode, Output, PixelCounts, PixelFormat, PixelOptions, is_time};
 use peloton::event::{Layout, PixelBlock};
+use peloton::{Error, Result};
 
 /// Decodes one stream of bytes, which may be cut anywhere, inside a word as well.
 pub struct PixelDecoder {
     decoder: Tpx3,
+    clock: Timeline,
+    options: PixelOptions,
     layout: Layout,
     counts: PixelCounts,
-    /// The beginning of a word whose end has not come yet.
+    /// The beginning of a chunk whose end has not come yet.
     rest: Vec<u8>,
 }
 
 impl PixelDecoder {
-    /// Of the raw words of Timepix3, for hits on `layout`.
-    pub fn tpx3(layout: Layout) -> Self {
-        Self { decoder: Tpx3::default(), layout, counts: PixelCounts::default(), rest: Vec::new() }
+    /// Of the raw words of Timepix3, for hits on `layout` that are out of order by at most `disorder_us` us, or by what is usual.
+    pub fn tpx3(layout: Layout, disorder_us: Option<f64>) -> Self {
+        let options = PixelOptions { disorder_us, ..PixelOptions::default() };
+        let clock = PixelFormat::Tpx3.clock(&options);
+        let (decoder, counts) = (Tpx3::default(), PixelCounts::default());
+        Self { decoder, clock, options, layout, counts, rest: Vec::new() }
     }
 
     /// Appends the hits and triggers of the next piece to `block`.
     pub fn push(&mut self, bytes: &[u8], block: &mut PixelBlock) {
-        let mut to = Output { block, counts: &mut self.counts, layout: &self.layout };
+        let Self { layout, counts, clock, .. } = self;
+        let mut to = Output { block, counts, layout, clock };
         if self.rest.is_empty() {
             let used = self.decoder.decode(bytes, &mut to);
             self.rest.extend_from_slice(&bytes[used..]);
@@ -34,10 +42,64 @@ impl PixelDecoder {
 
     /// Appends what was held back. The next piece begins another stream, with a clock of its own.
     pub fn finish(&mut self, block: &mut PixelBlock) {
-        let mut to = Output { block, counts: &mut self.counts, layout: &self.layout };
+        let Self { layout, counts, clock, .. } = self;
+        let mut to = Output { block, counts, layout, clock };
         self.decoder.finish(&self.rest, &mut to);
+        to.finish();
         self.rest.clear();
         self.decoder = Tpx3::default();
+        self.clock = PixelFormat::Tpx3.clock(&self.options);
+    }
+
+    /// What the streams held so far.
+    pub fn counts(&self) -> &PixelCounts {
+        &self.counts
+    }
+}
+
+/// Takes in hits that come as columns, through the clock of a stream.
+pub struct PixelColumns {
+    clock: Timeline,
+    options: PixelOptions,
+    layout: Layout,
+    counts: PixelCounts,
+}
+
+impl PixelColumns {
+    /// For hits on `layout` that are out of order by at most `disorder_us` us, or by what is usual.
+    pub fn new(layout: Layout, disorder_us: Option<f64>) -> Self {
+        let options = PixelOptions { disorder_us, ..PixelOptions::default() };
+        let clock = PixelFormat::Hits16.clock(&options);
+        Self { clock, options, layout, counts: PixelCounts::default() }
+    }
+
+    /// Appends hits to `block`, and counts what becomes of each: their times in ticks, then x, y and times over threshold.
+    ///
+    /// # Errors
+    /// [`Error::Columns`] for columns of different lengths.
+    pub fn push(&mut self, time: &[i64], [x, y, tot]: [&[u16]; 3], block: &mut PixelBlock) -> Result<()> {
+        if [x.len(), y.len(), tot.len()] != [time.len(); 3] {
+            return Err(Error::Columns("time, x, y and tot must have one length".into()));
+        }
+        let Self { layout, counts, clock, .. } = self;
+        for (i, &time) in time.iter().enumerate() {
+            let inside = usize::from(x[i]) < layout.width() && usize::from(y[i]) < layout.height();
+            if !is_time(time) {
+                counts.malformed += 1;
+            } else if inside {
+                let payload = Payload::Hit([x[i], y[i], tot[i]]);
+                clock.take(Sample { time, group: 0, payload }, &mut Sink { block, counts });
+            } else {
+                counts.outside += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Appends what was held back. The next hits begin another stream, with a clock of its own.
+    pub fn finish(&mut self, block: &mut PixelBlock) {
+        self.clock.finish(&mut Sink { block, counts: &mut self.counts });
+        self.clock = PixelFormat::Hits16.clock(&self.options);
     }
 
     /// What the streams held so far.
@@ -48,7 +110,7 @@ impl PixelDecoder {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{PixelFormat, PixelOptions, PixelReader, ReadEnd, write_tpx3};
+    use super::super::{PixelReader, ReadEnd, write_tpx3};
     use super::*;
     use peloton::event::PixelHits;
     use std::io::Cursor;
@@ -68,7 +130,7 @@ mod tests {
         while reader.read(usize::MAX, &mut expected).unwrap() != ReadEnd::EndOfSource {}
         assert!(reader.counts().hits > 4000 && reader.counts().malformed == 1);
         for piece in [1, 7, 64, 4096, usize::MAX] {
-            let (mut decoder, mut block) = (PixelDecoder::tpx3(layout.clone()), PixelBlock::default());
+            let (mut decoder, mut block) = (PixelDecoder::tpx3(layout.clone(), None), PixelBlock::default());
             for stream in 1..3 {
                 block.clear();
                 bytes.chunks(piece.min(bytes.len())).for_each(|piece| decoder.push(piece, &mut block));

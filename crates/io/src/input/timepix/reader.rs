@@ -7,7 +7,8 @@ use super::parquet::Columns;
 use super::text::{Kind, Text};
 use super::tpx3::Tpx3;
 use super::tpx4::Tpx4;
-use super::{Decode, Output, PixelCounts, PixelFormat, PixelOptions};
+use super::clock::Timeline;
+use super::{Decode, Output, PixelCounts, PixelFormat, PixelOptions, runs};
 use crate::input::Source;
 use crate::input::problems::Problems;
 use crate::input::source::{Entry, Stream, entries};
@@ -15,6 +16,7 @@ use peloton::event::{Layout, PixelBlock};
 use peloton::{Error, Result};
 use std::collections::VecDeque;
 use std::io::{BufReader, Read};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Bytes read at once.
@@ -27,13 +29,14 @@ const MAX_REST: usize = 128 << 10;
 pub enum ReadEnd {
     /// There are hits to work on, and there may be more.
     More,
-    /// A source is at its end; the next one has a clock of its own.
+    /// A run is at its end, that is a source or files of one run; the next one has a clock of its own.
     EndOfSource,
     /// Nothing is left.
     End,
 }
 
-/// Reads hits from any number of sources, one after another, in bounded memory.
+/// Reads hits from any number of sources, one after another, in bounded memory. Raw files of Timepix3 and Timepix4 whose
+/// names are numbered one after the other are one run, as a readout cuts it: its clock goes on.
 pub struct PixelReader {
     waiting: VecDeque<Entry>,
     current: Option<Current>,
@@ -47,7 +50,9 @@ pub struct PixelReader {
     /// Format of the source that was opened last.
     format: PixelFormat,
     counts: PixelCounts,
-    /// The counts when the current source was opened.
+    /// The clock of the current run.
+    clock: Timeline,
+    /// The counts when the current run began.
     before: PixelCounts,
     inputs: usize,
     problems: Problems,
@@ -55,6 +60,8 @@ pub struct PixelReader {
 
 struct Current {
     name: String,
+    /// The file that it is, where it is one.
+    path: Option<PathBuf>,
     stream: Stream,
     decoder: Box<dyn Decode>,
     buffer: Vec<u8>,
@@ -112,6 +119,7 @@ impl PixelReader {
             layout,
             format: PixelFormat::Auto,
             counts: PixelCounts::default(),
+            clock: Timeline::unchecked(),
             before: PixelCounts::default(),
             inputs: 1,
             problems: Problems::default(),
@@ -159,17 +167,19 @@ impl PixelReader {
         }
         if let Some(columns) = &mut self.columns {
             let layout = self.layout.as_ref().expect("a source is open");
-            match columns.read(hits, block, &mut self.counts, layout) {
+            let mut to = Output { block, counts: &mut self.counts, layout, clock: &mut self.clock };
+            match columns.read(hits, &mut to) {
                 Ok(true) => return Ok(ReadEnd::More),
                 Ok(false) => {}
                 Err(error) => self.problems.break_off(&error.to_string()),
             }
+            to.finish();
             self.columns = None;
             return Ok(ReadEnd::EndOfSource);
         }
         let Some(current) = &mut self.current else { return Ok(ReadEnd::End) };
         let layout = self.layout.as_ref().expect("a source is open");
-        let mut to = Output { block, counts: &mut self.counts, layout };
+        let mut to = Output { block, counts: &mut self.counts, layout, clock: &mut self.clock };
         while to.block.hits.len() < hits {
             let step = current.step(&mut to).unwrap_or_else(|error| {
                 self.problems.break_off(&format!("{error}, {} bytes into it", current.bytes));
@@ -179,7 +189,13 @@ impl PixelReader {
                 Step::Read => {}
                 // Nothing at the moment: what is there should not wait.
                 Step::Idle => break,
+                Step::End if continues(current, self.format, &mut self.waiting) => {
+                    self.source = current.name.as_str().into();
+                    return Ok(ReadEnd::More);
+                }
                 Step::End => {
+                    current.decoder.finish(&current.buffer[..current.filled], &mut to);
+                    to.finish();
                     let fault = current.decoder.first_fault();
                     let name = std::mem::take(&mut current.name);
                     self.current = None;
@@ -268,6 +284,8 @@ impl PixelReader {
             format => format,
         };
         self.format = format;
+        self.clock = format.clock(&self.options);
+        self.counts.runs += 1;
         if self.layout.is_none() {
             self.layout = Some(format.default_layout()?);
         }
@@ -289,9 +307,27 @@ impl PixelReader {
                 return Ok(true);
             }
         };
-        self.current = Some(Current { name, stream, decoder, buffer, filled, bytes: filled as u64 });
+        self.current = Some(Current { name, path, stream, decoder, buffer, filled, bytes: filled as u64 });
         Ok(true)
     }
+}
+
+/// Goes on with the next file that waits, where it is the next one of the same run.
+fn continues(current: &mut Current, format: PixelFormat, waiting: &mut VecDeque<Entry>) -> bool {
+    if !matches!(format, PixelFormat::Tpx3 | PixelFormat::Tpx4) {
+        return false;
+    }
+    let (Some(path), Some(Entry::File { path: next, .. })) = (&current.path, waiting.front()) else { return false };
+    if !runs::follows(next, path) {
+        return false;
+    }
+    let next = next.clone();
+    let entry = Entry::File { path: next.clone(), listed: false };
+    // One that cannot be opened is told of where it is opened as a source of its own.
+    let Ok((stream, _)) = entry.open() else { return false };
+    waiting.pop_front();
+    (current.name, current.path, current.stream) = (next.display().to_string(), Some(next), stream);
+    true
 }
 
 /// What came of reading on.
@@ -325,10 +361,6 @@ impl Current {
         };
         self.filled += read;
         self.bytes += read as u64;
-        if read == 0 {
-            self.decoder.finish(&self.buffer[..self.filled], to);
-            return Ok(Step::End);
-        }
-        Ok(Step::Read)
+        Ok(if read == 0 { Step::End } else { Step::Read })
     }
 }

@@ -7,8 +7,6 @@ use peloton::event::TICKS_PER_CLOCK;
 const MAX_LINE: usize = 4096;
 /// Numbers looked at in a line.
 const NUMBERS: usize = 8;
-/// Pause between measurements that were appended to one file: a second of ticks.
-const PAUSE: i64 = 640_000_000;
 /// Largest time in clocks of 25 ns that still fits in ticks: a thousand years.
 const MAX_CLOCKS: u64 = 1 << 58;
 
@@ -26,9 +24,6 @@ pub(super) struct Text {
     skips: bool,
     /// Last index seen in a t3pa file; it restarts where measurements were appended.
     index: u64,
-    /// Ticks added since the last restart, and the latest time so far.
-    shift: i64,
-    latest: i64,
     /// Number of the last line, from 1.
     number: u64,
     /// The first line that is no hit, and its number.
@@ -40,7 +35,7 @@ const QUOTED: usize = 40;
 
 impl Text {
     pub fn new(kind: Kind) -> Self {
-        Self { kind, skips: false, index: 0, shift: 0, latest: 0, number: 0, fault: None }
+        Self { kind, skips: false, index: 0, number: 0, fault: None }
     }
 }
 
@@ -116,7 +111,7 @@ impl Text {
         };
         if let Some(index) = index {
             if index < self.index {
-                self.shift = self.latest + PAUSE;
+                to.restart();
             }
             self.index = index;
         }
@@ -126,9 +121,7 @@ impl Text {
             to.counts.control += 1;
             return Some(());
         }
-        // Many restarts at absurd times add up to one that is not a time any more.
-        let ticks = ticks(toa, fine, 31)?.checked_add(self.shift).filter(|ticks| ticks >> 62 <= 0)?;
-        self.latest = self.latest.max(ticks);
+        let ticks = ticks(toa, fine, 31)?;
         let pixel = (matrix & 0xFFFF) as u32;
         to.hit(chip as usize, pixel & 0xFF, pixel >> 8, ticks, saturate(tot));
         Some(())
@@ -176,21 +169,20 @@ fn numbers(line: &[u8]) -> Option<([u64; NUMBERS], usize)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::PixelCounts;
+    use super::super::clock::PAUSE;
+    use super::super::{PixelCounts, PixelFormat, PixelOptions, decoded};
     use super::*;
-    use peloton::event::{Layout, PixelBlock, PixelHits};
+    use peloton::event::{Layout, PixelHits};
 
     fn decode(kind: Kind, text: &[u8], piece: usize) -> (PixelHits, PixelCounts) {
         let layout = Layout::apart(4, 256, 256).unwrap();
-        let (mut block, mut counts) = (PixelBlock::default(), PixelCounts::default());
-        let mut to = Output { block: &mut block, counts: &mut counts, layout: &layout };
-        let (mut decoder, mut rest) = (Text::new(kind), Vec::new());
-        for piece in text.chunks(piece) {
-            rest.extend_from_slice(piece);
-            let used = decoder.decode(&rest, &mut to);
-            rest.drain(..used);
-        }
-        decoder.finish(&rest, &mut to);
+        let format = match kind {
+            Kind::T3pa => PixelFormat::T3pa,
+            Kind::Burda => PixelFormat::Burda,
+            Kind::Frames => PixelFormat::Frames,
+        };
+        let clock = format.clock(&PixelOptions::default());
+        let (block, counts) = decoded(&mut Text::new(kind), clock, &layout, text, piece);
         (block.hits, counts)
     }
 

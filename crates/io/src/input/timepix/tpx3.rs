@@ -1,149 +1,160 @@
 //! `.tpx3`: little-endian words of 64 bits in chunks, as SERVAL and SPIDR write them.
 //!
-//! A chunk header holds `TPX3`, the chip and the size of the chunk in bytes. The hit's clock wraps every
-//! 26.8 s; it is extended by the heartbeats, per chip, because two hits may well be further apart than that.
+//! A chunk header holds `TPX3`, the chip and the size of the chunk in bytes ([`chunks`]). The hits' counter wraps every 26.8 s
+//! and the triggers' every 107.4 s; both are extended around the running time of the stream, whose turn the heartbeats choose
+//! ([`Heartbeats`]).
 
+use super::chunks::{self, Next};
+use super::clock::{Heartbeats, Payload, Sample, TURN, Told, hit_clocks};
 use super::{Decode, Output, extend, words};
-use peloton::event::{Edge, PixelBlock, TICKS_PER_CLOCK};
+use peloton::event::{Edge, TICKS_PER_CLOCK};
 
-/// `TPX3` as the low half of a header.
-const MAGIC: u32 = 0x3358_5054;
-/// Chips a header can name.
-const CHIPS: usize = 256;
-/// Hits that wait at most for the first heartbeat of their chip.
-const MAX_WAITING: usize = 1 << 16;
-
-/// What is known of one chip's clock.
-#[derive(Clone, Copy, Default)]
-struct Clock {
-    /// Time that hits are extended around, clocks of 25 ns.
-    near: i64,
-    low: Option<u64>,
-    has_heartbeat: bool,
-    has_hits: bool,
-}
-
-/// A hit or trigger that waits for the first heartbeat.
-#[derive(Clone, Copy)]
-struct Waiting {
-    chip: u8,
-    word: u64,
-}
+/// `TPX3` as bytes, and as the low half of a header.
+const NAME: [u8; 4] = *b"TPX3";
+const MAGIC: u32 = u32::from_le_bytes(NAME);
+/// Bits of a turn of the hits' counter, and of the same time in steps of a trigger's, 8 a clock.
+const HIT_BITS: u32 = 30;
+const TRIGGER_BITS: u32 = 33;
+/// Steps of a trigger's counter in a clock of 25 ns.
+const STEPS_PER_CLOCK: i64 = 8;
 
 pub(super) struct Tpx3 {
-    clocks: Vec<Clock>,
-    chip: usize,
-    /// Words of the current chunk still to come.
-    left: usize,
-    /// What came before every chip with hits had a heartbeat; empty and unused from then on.
-    waiting: Vec<Waiting>,
-    is_waiting: bool,
+    beats: Heartbeats,
+    /// The low half of each chip's heartbeat, while its high half has not come.
+    low: Vec<Option<u64>>,
+    /// What counters are extended around, clocks of 25 ns: the running time of a moment ago.
+    near: i64,
 }
 
 impl Default for Tpx3 {
     fn default() -> Self {
-        let clocks = vec![Clock::default(); CHIPS];
-        Self { clocks, chip: 0, left: 0, waiting: Vec::new(), is_waiting: true }
+        Self { beats: Heartbeats::default(), low: vec![None; 256], near: 0 }
     }
 }
 
 impl Decode for Tpx3 {
     fn decode(&mut self, bytes: &[u8], to: &mut Output<'_>) -> usize {
-        for word in words(bytes) {
-            if self.left > 0 {
-                self.left -= 1;
-                self.word(word, to);
-            } else if word as u32 == MAGIC {
-                self.chip = (word >> 32 & 0xFF) as usize;
-                let size = (word >> 48) as usize;
-                to.counts.control += 1;
-                to.counts.malformed += u64::from(!size.is_multiple_of(8));
-                self.left = size / 8;
-            } else {
-                to.counts.unknown += 1;
-            }
-        }
-        bytes.len() / 8 * 8
+        self.chunks(bytes, false, to)
     }
 
     fn finish(&mut self, rest: &[u8], to: &mut Output<'_>) {
-        to.counts.malformed += u64::from(!rest.is_empty() || self.left > 0);
-        self.stop_waiting(to);
+        self.chunks(rest, true, to);
+        while self.beats.waits() {
+            let told = self.beats.give_up(&mut to.clock_and_sink());
+            self.follow(told, to);
+        }
     }
 }
 
 impl Tpx3 {
-    #[inline(always)]
-    fn word(&mut self, word: u64, to: &mut Output<'_>) {
-        match word >> 56 {
-            0xA0..=0xBF => {
-                self.clocks[self.chip].has_hits = true;
-                if self.is_waiting { self.wait(word, to) } else { self.hit(self.chip, word, to) }
-            }
-            0x6A | 0x6B | 0x6E | 0x6F => {
-                if self.is_waiting {
-                    self.wait(word, to);
-                } else {
-                    self.trigger(self.chip, word, to);
+    fn chunks(&mut self, bytes: &[u8], end: bool, to: &mut Output<'_>) -> usize {
+        let mut used = 0;
+        loop {
+            match chunks::next(&bytes[used..], NAME, end, to.counts) {
+                Next::Chunk { chip, words, taken } => {
+                    self.chunk(chip, words, to);
+                    used += taken;
                 }
+                Next::Passed(passed) => used += passed,
+                Next::More => return used,
             }
-            0x44 => {
-                self.clocks[self.chip].low = Some(word >> 16 & 0xFFFF_FFFF);
-                to.counts.control += 1;
-            }
-            0x45 => {
-                to.counts.control += 1;
-                let clock = &mut self.clocks[self.chip];
-                if let Some(low) = clock.low.take() {
-                    clock.near = ((word >> 16 & 0xFFFF) << 32 | low) as i64;
-                    clock.has_heartbeat = true;
-                    if self.is_waiting && !self.clocks.iter().any(|c| c.has_hits && !c.has_heartbeat) {
-                        self.stop_waiting(to);
+        }
+    }
+
+    fn chunk(&mut self, mut chip: u8, bytes: &[u8], to: &mut Output<'_>) {
+        self.near = to.clock.around() / TICKS_PER_CLOCK;
+        for word in words(bytes) {
+            match word >> 56 {
+                0xA0..=0xBF => {
+                    if self.beats.waits() {
+                        self.wait(chip, word, Some(hit_clocks(word)), to);
+                    } else {
+                        self.hit(chip, word, to);
                     }
                 }
+                0x6A | 0x6B | 0x6E | 0x6F => {
+                    if self.beats.waits() {
+                        self.wait(chip, word, None, to);
+                    } else {
+                        self.trigger(chip, word, to);
+                    }
+                }
+                0x44 => {
+                    self.low[usize::from(chip)] = Some(word >> 16 & 0xFFFF_FFFF);
+                    to.counts.control += 1;
+                }
+                0x45 => {
+                    to.counts.control += 1;
+                    if let Some(low) = self.low[usize::from(chip)].take() {
+                        let beat = ((word >> 16 & 0xFFFF) << 32 | low) as i64;
+                        let told = self.beats.beat(chip, beat, &mut to.clock_and_sink());
+                        self.follow(told, to);
+                    }
+                }
+                // Packet numbers, shutter markers, answers to commands, ends of sequences and of readouts.
+                0x21 | 0x50 | 0x51 | 0x5A | 0x5C | 0x5F | 0x71 | 0x72 => to.counts.control += 1,
+                _ if word as u32 == MAGIC => {
+                    // A chunk whose size reaches over the next ones.
+                    chip = (word >> 32) as u8;
+                    to.counts.control += 1;
+                    to.counts.malformed += 1;
+                }
+                _ => to.counts.unknown += 1,
             }
-            // Packet numbers, shutter markers, answers to commands.
-            0x50 | 0x5C | 0x5F | 0x71 | 0x72 => to.counts.control += 1,
-            _ => to.counts.unknown += 1,
         }
     }
 
     #[cold]
-    fn wait(&mut self, word: u64, to: &mut Output<'_>) {
-        self.waiting.push(Waiting { chip: self.chip as u8, word });
-        if self.waiting.len() >= MAX_WAITING {
-            self.stop_waiting(to);
-        }
+    fn wait(&mut self, chip: u8, word: u64, clocks: Option<i64>, to: &mut Output<'_>) {
+        let told = self.beats.wait(chip, word, clocks, &mut to.clock_and_sink());
+        self.follow(told, to);
     }
 
-    /// Decodes what waited, in the order in which it came. Chips without a heartbeat count from zero.
+    /// Reads what waited. Some of it may have to wait for another heartbeat, but never for the one that it waited for.
     #[cold]
-    fn stop_waiting(&mut self, to: &mut Output<'_>) {
-        self.is_waiting = false;
-        for Waiting { chip, word } in std::mem::take(&mut self.waiting) {
-            let chip = usize::from(chip);
-            if word >> 61 == 0b101 { self.hit(chip, word, to) } else { self.trigger(chip, word, to) }
+    fn follow(&mut self, mut told: Told, to: &mut Output<'_>) {
+        while told == Told::Replay {
+            told = Told::Nothing;
+            self.near = to.clock.around() / TICKS_PER_CLOCK;
+            let mut waiting = self.beats.take_waiting().into_iter();
+            for waited in waiting.by_ref() {
+                let (chip, word) = (waited.chip, waited.word);
+                let is_hit = word >> 61 == 0b101;
+                let out = &mut to.clock_and_sink();
+                told = match waited.beat {
+                    Some(beat) => self.beats.beat(chip, beat, out),
+                    None if self.beats.waits() => self.beats.wait(chip, word, is_hit.then(|| hit_clocks(word)), out),
+                    None => {
+                        if is_hit { self.hit(chip, word, to) } else { self.trigger(chip, word, to) }
+                        Told::Nothing
+                    }
+                };
+                if told == Told::Replay {
+                    break;
+                }
+            }
+            self.beats.wait_again(waiting);
         }
     }
 
     #[inline(always)]
-    fn hit(&mut self, chip: usize, word: u64, to: &mut Output<'_>) {
+    fn hit(&mut self, chip: u8, word: u64, to: &mut Output<'_>) {
         let address = (word >> 44 & 0xFFFF) as u32;
         let pixel = address & 7;
         let x = ((address & 0xFE00) >> 8) + (pixel >> 2);
         let y = ((address & 0x1F8) >> 1) + (pixel & 3);
-        let clock = &mut self.clocks[chip];
-        let clocks = extend((word & 0xFFFF) << 14 | (word >> 30 & 0x3FFF), 30, clock.near);
-        if !clock.has_heartbeat {
-            clock.near = clocks;
+        let mut clocks = extend(hit_clocks(word) as u64, HIT_BITS, self.near);
+        let fine = (word >> 16 & 0xF) as i64;
+        // Nothing comes before the clock's zero.
+        if clocks * TICKS_PER_CLOCK < fine {
+            clocks += TURN;
         }
-        let time = clocks * TICKS_PER_CLOCK - (word >> 16 & 0xF) as i64;
-        to.hit(chip, x, y, time, (word >> 20 & 0x3FF) as u16);
+        let time = clocks * TICKS_PER_CLOCK - fine;
+        to.hit(usize::from(chip), x, y, time, (word >> 20 & 0x3FF) as u16);
     }
 
-    /// The counter of a trigger has steps of 3.125 ns and wraps every 107 s; a fine count of 1 to 12 divides
-    /// a step.
-    fn trigger(&mut self, chip: usize, word: u64, to: &mut Output<'_>) {
+    /// A trigger's steps are 3.125 ns; a fine count of 1 to 12 divides a step.
+    fn trigger(&mut self, chip: u8, word: u64, to: &mut Output<'_>) {
         let fine = (word >> 5 & 0xF) as u8;
         if !(1..=12).contains(&fine) {
             to.counts.malformed += 1;
@@ -155,20 +166,22 @@ impl Tpx3 {
             0x6E => Edge::Rise2,
             _ => Edge::Fall2,
         };
-        let steps = extend(word >> 9 & 0x7_FFFF_FFFF, 35, self.clocks[chip].near.wrapping_mul(8));
+        let mut steps = extend(word >> 9, TRIGGER_BITS, self.near.wrapping_mul(STEPS_PER_CLOCK));
+        if steps < 0 {
+            steps += STEPS_PER_CLOCK * TURN;
+        }
         // Two ticks a step; the fine count's twelfths of a step are sixths of a tick.
         let time = 2 * steps + i64::from((fine - 1) / 6);
-        let PixelBlock { triggers, .. } = to.block;
-        triggers.push(time, (fine - 1) % 6, (word >> 44 & 0xFFF) as u16, edge, chip as u8);
-        to.counts.triggers += 1;
+        let counter = (word >> 44 & 0xFFF) as u16;
+        to.sample(Sample { time, group: 0, payload: Payload::Trigger { fine: (fine - 1) % 6, counter, edge, chip } });
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::PixelCounts;
+    use super::super::{PixelCounts, PixelFormat, PixelOptions, decoded};
     use super::*;
-    use peloton::event::Layout;
+    use peloton::event::{Layout, PixelBlock};
 
     fn header(chip: u64, words: u64) -> u64 {
         u64::from(MAGIC) | chip << 32 | (words * 8) << 48
@@ -186,18 +199,9 @@ mod tests {
 
     fn decode(words: &[u64], piece: usize) -> (PixelBlock, PixelCounts) {
         let layout = Layout::apart(4, 256, 256).unwrap();
-        let (mut block, mut counts, mut decoder) = Default::default();
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-        let mut to = Output { block: &mut block, counts: &mut counts, layout: &layout };
-        let decoder: &mut Tpx3 = &mut decoder;
-        let mut rest = Vec::new();
-        for piece in bytes.chunks(piece) {
-            rest.extend_from_slice(piece);
-            let used = decoder.decode(&rest, &mut to);
-            rest.drain(..used);
-        }
-        decoder.finish(&rest, &mut to);
-        (block, counts)
+        let clock = PixelFormat::Tpx3.clock(&PixelOptions::default());
+        decoded(&mut Tpx3::default(), clock, &layout, &bytes, piece)
     }
 
     #[test]

@@ -1,81 +1,117 @@
-//! `.tpx4`: Timepix4 words of 64 bits as ASI readouts write them; 448 x 512 pixels in two halves.
+//! `.tpx4`: Timepix4 words of 64 bits as ASI readouts write them, in chunks; 448 x 512 pixels in two halves.
 
+use super::chunks::{self, Next};
+use super::clock::{Pulses, Told};
 use super::{Decode, Output, extend, words};
 use peloton::event::TICKS_PER_CLOCK;
 
-const MAGIC: u32 = 0x3458_5054;
+const NAME: [u8; 4] = *b"TPX4";
 /// Largest end-of-column number that is a column.
 const LAST_COLUMN: u32 = 223;
 const HEARTBEAT: u32 = 0xE0;
-/// Hits that wait at most for the first heartbeat of their half.
-const MAX_WAITING: usize = 1 << 16;
+/// Bits of the hits' counter, and its turn in clocks of 25 ns.
+const HIT_BITS: u32 = 16;
+const TURN: i64 = 1 << HIT_BITS;
 
 #[derive(Default)]
 pub(super) struct Tpx4 {
-    /// Last heartbeat of the bottom and the top half, clocks of 25 ns.
-    heartbeat: [Option<i64>; 2],
-    waiting: [Vec<u64>; 2],
+    pulses: Pulses,
 }
 
 impl Decode for Tpx4 {
     fn decode(&mut self, bytes: &[u8], to: &mut Output<'_>) -> usize {
-        for word in words(bytes) {
-            self.word(word, to);
-        }
-        bytes.len() / 8 * 8
+        self.chunks(bytes, false, to)
     }
 
     fn finish(&mut self, rest: &[u8], to: &mut Output<'_>) {
-        to.counts.malformed += u64::from(!rest.is_empty());
-        for half in 0..2 {
-            self.stop_waiting(half, 0, to);
+        self.chunks(rest, true, to);
+        while self.pulses.waits(0) || self.pulses.waits(1) {
+            self.pulses.give_up(&mut to.clock_and_sink());
+            self.replay(to);
         }
     }
 }
 
 impl Tpx4 {
-    fn word(&mut self, word: u64, to: &mut Output<'_>) {
-        let half = (word >> 63) as usize;
-        let column = (word >> 55 & 0xFF) as u32;
-        if word as u32 == MAGIC {
-            to.counts.control += 1;
-        } else if column <= LAST_COLUMN {
-            match self.heartbeat[half] {
-                Some(near) => hit(word, near, to),
-                None => {
-                    self.waiting[half].push(word);
-                    if self.waiting[half].len() >= MAX_WAITING {
-                        self.heartbeat[half] = Some(0);
-                        self.stop_waiting(half, 0, to);
-                    }
+    fn chunks(&mut self, bytes: &[u8], end: bool, to: &mut Output<'_>) -> usize {
+        let mut used = 0;
+        loop {
+            match chunks::next(&bytes[used..], NAME, end, to.counts) {
+                Next::Chunk { words: bytes, taken, .. } => {
+                    words(bytes).for_each(|word| self.word(word, to));
+                    used += taken;
                 }
+                Next::Passed(passed) => used += passed,
+                Next::More => return used,
             }
-        } else if column == HEARTBEAT {
-            to.counts.control += 1;
-            let near = (word & 0xFFFF_FFFF_FFFF) as i64;
-            if self.heartbeat[half].replace(near).is_none() {
-                self.stop_waiting(half, near, to);
-            }
-        } else {
-            to.counts.unknown += 1;
         }
     }
 
+    fn word(&mut self, word: u64, to: &mut Output<'_>) {
+        if self.takes(word, to) == Told::Replay {
+            self.replay(to);
+        }
+    }
+
+    /// Reads a word.
+    fn takes(&mut self, word: u64, to: &mut Output<'_>) -> Told {
+        let half = (word >> 63) as usize;
+        let column = (word >> 55 & 0xFF) as u32;
+        if column <= LAST_COLUMN {
+            if self.pulses.waits(half) {
+                return self.pulses.wait(half, word, &mut to.clock_and_sink());
+            }
+            let clocks = hit(word, self.pulses.near(half), to);
+            self.pulses.hit(half, clocks);
+        } else if let Some(beat) = heartbeat(word) {
+            to.counts.control += 1;
+            return self.pulses.beat(half, [beat, word as i64], &mut to.clock_and_sink());
+        } else {
+            to.counts.unknown += 1;
+        }
+        Told::Nothing
+    }
+
+    /// Reads what waited. Some of it may have to wait for another heartbeat, but never for the one that it waited for.
     #[cold]
-    fn stop_waiting(&mut self, half: usize, near: i64, to: &mut Output<'_>) {
-        for word in std::mem::take(&mut self.waiting[half]) {
-            hit(word, near, to);
+    fn replay(&mut self, to: &mut Output<'_>) {
+        let mut told = Told::Replay;
+        while told == Told::Replay {
+            told = Told::Nothing;
+            for half in 0..2 {
+                let mut waiting = self.pulses.take_waiting(half).into_iter();
+                for word in waiting.by_ref() {
+                    // Counted when it came.
+                    to.counts.control -= u64::from(heartbeat(word).is_some());
+                    if self.takes(word, to) == Told::Replay {
+                        told = Told::Replay;
+                        break;
+                    }
+                }
+                self.pulses.wait_again(half, waiting);
+            }
         }
     }
 }
 
-/// The coarse time is Gray-coded and wraps every 1.6 ms; it is extended to the wrap nearest to the heartbeat.
-fn hit(word: u64, near: i64, to: &mut Output<'_>) {
+/// The clocks of 25 ns that a heartbeat gives; none for other words.
+pub(super) fn heartbeat(word: u64) -> Option<i64> {
+    ((word >> 55 & 0xFF) as u32 == HEARTBEAT).then_some((word & 0xFFFF_FFFF_FFFF) as i64)
+}
+
+/// The coarse time is Gray-coded and wraps every 1.6 ms; it is extended to the wrap nearest to `near`. Gives it, clocks.
+fn hit(word: u64, [near, offset]: [i64; 2], to: &mut Output<'_>) -> i64 {
     let mut toa = word >> 30 & 0xFFFF;
     for shift in [8, 4, 2, 1] {
         toa ^= toa >> shift;
     }
-    let time = extend(toa, 16, near) * TICKS_PER_CLOCK - (word >> 17 & 0x1F) as i64;
+    let fine = (word >> 17 & 0x1F) as i64;
+    let mut clocks = extend(toa, HIT_BITS, near);
+    // Nothing comes before the clock's zero.
+    if clocks * TICKS_PER_CLOCK < fine {
+        clocks += TURN;
+    }
+    let time = (clocks + offset) * TICKS_PER_CLOCK - fine;
     let address = (word >> 46) as u32;
     let is_top = address >> 17 == 1;
     let (mut pixel, mut block, mut column) = (address & 31, address >> 5 & 15, address >> 9 & 0xFF);
@@ -85,13 +121,14 @@ fn hit(word: u64, near: i64, to: &mut Output<'_>) {
     let x = 2 * column + pixel % 8 / 4;
     let y = pixel % 4 + 4 * (pixel / 8) + 16 * block + 256 * u32::from(is_top);
     to.hit(0, x, y, time, (word >> 1 & 0x7FF) as u16);
+    clocks
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::PixelCounts;
+    use super::super::{PixelFormat, PixelOptions, decoded};
     use super::*;
-    use peloton::event::{Layout, PixelBlock};
+    use peloton::event::Layout;
 
     #[test]
     fn words_become_hits_around_their_heartbeat() {
@@ -101,23 +138,21 @@ mod tests {
         };
         let heartbeat = |top: u64, clocks: u64| top << 63 | 0xE0 << 55 | clocks;
         let layout = Layout::single(448, 512).unwrap();
-        let (mut block, mut counts) = (PixelBlock::default(), PixelCounts::default());
-        let mut to = Output { block: &mut block, counts: &mut counts, layout: &layout };
         let stream = [
             word(0, 3, 2, 14, 0xFFF0),
             heartbeat(0, 7 << 16),
             word(1, 0, 0, 0, 9),
-            heartbeat(1, 5 << 16),
+            heartbeat(1, 7 << 16),
             word(0, 223, 15, 31, 1),
             0xF1 << 55,
         ];
-        let bytes: Vec<u8> = stream.iter().flat_map(|word| word.to_le_bytes()).collect();
-        let mut decoder = Tpx4::default();
-        assert_eq!(decoder.decode(&bytes, &mut to), bytes.len());
-        decoder.finish(&[1], &mut to);
+        let chunk = |word: &u64| [u64::from(u32::from_le_bytes(NAME)) | 8 << 48, *word].map(u64::to_le_bytes);
+        let bytes: Vec<u8> = stream.iter().flat_map(chunk).flatten().chain([1]).collect();
+        let clock = PixelFormat::Tpx4.clock(&PixelOptions::default());
+        let (block, counts) = decoded(&mut Tpx4::default(), clock, &layout, &bytes, 13);
         assert_eq!(block.hits.get(0), (((7 << 16) - 16) * 16 - 5, 7, 2 + 4 + 32, 321));
-        assert_eq!(block.hits.get(1), (((5 << 16) + 9) * 16 - 5, 447, 511, 321));
-        assert_eq!(block.hits.get(2), (((7 << 16) + 1) * 16 - 5, 447, 255, 321));
-        assert_eq!((counts.hits, counts.control, counts.unknown, counts.malformed), (3, 2, 1, 1));
+        assert_eq!(block.hits.get(1), (((7 << 16) + 1) * 16 - 5, 447, 255, 321));
+        assert_eq!(block.hits.get(2), (((7 << 16) + 9) * 16 - 5, 447, 511, 321));
+        assert_eq!((counts.hits, counts.control, counts.unknown, counts.malformed), (3, 8, 1, 1));
     }
 }

@@ -123,12 +123,14 @@ impl Source<PixelBatch> for PixelSource {
     }
 
     fn dropped(&self) -> Vec<(&'static str, u64)> {
-        let PixelCounts { outside, malformed, unknown, lost_by_device, .. } = self.counts;
+        let PixelCounts { outside, malformed, unknown, lost_by_device, implausible, damaged, .. } = self.counts;
         vec![
             ("datagrams", self.socket.as_ref().and_then(dropped_datagrams).unwrap_or(0)),
             ("outside_sensor", outside),
             ("malformed", malformed),
             ("unknown_words", unknown),
+            ("damaged_words", damaged),
+            ("implausible_times", implausible),
             ("lost_by_device", lost_by_device),
             ("input_too_fast", self.not_taken),
             (UNUSABLE_INPUTS, self.feed.troubles().unusable_inputs),
@@ -141,7 +143,9 @@ impl Source<PixelBatch> for PixelSource {
     }
 
     fn facts(&self) -> Map<String, Value> {
-        Map::from_iter([("triggers".to_string(), json!(self.counts.triggers))])
+        let PixelCounts { triggers, restarts, runs, .. } = self.counts;
+        let facts = [("triggers", triggers), ("runs", runs), ("clock_restarts", restarts)];
+        facts.iter().map(|(name, count)| (name.to_string(), json!(count))).collect()
     }
 }
 
@@ -251,7 +255,13 @@ fn options(request: &Request) -> PixelOptions {
         _ => PixelFormat::Auto,
     };
     let pixels = &request.pixels;
-    PixelOptions { format, layout: pixels.layout.clone(), katherine: pixels.katherine }
+    PixelOptions {
+        format,
+        layout: pixels.layout.clone(),
+        katherine: pixels.katherine,
+        disorder_us: request.config.timepix.disorder_us,
+        toa_bits: pixels.toa_bits,
+    }
 }
 
 /// Waits for one sender on `tcp://HOST:PORT`, or for datagrams on `udp://HOST:PORT`.

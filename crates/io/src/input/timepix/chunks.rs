@@ -1,0 +1,81 @@
+//! Chunks of words, as SERVAL, SPIDR and the readouts of Timepix4 write them: a header with a name, the chip and the size.
+//!
+//! A chunk is believed to be whole when the next header, or the end of the stream, is where its size says. Else the next name
+//! is looked for, at any byte: inside of the chunk at the border of a word, it ends the chunk early; elsewhere inside of it, bytes
+//! of the chunk were lost, and no word of it can be trusted.
+
+use super::PixelCounts;
+
+/// Bytes of a word and of a header.
+const WORD: usize = 8;
+
+/// What comes next in a stream.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Next<'a> {
+    /// The words of a chunk, and the bytes that it takes with its header.
+    Chunk { chip: u8, words: &'a [u8], taken: usize },
+    /// So many bytes belong to no chunk, or to a damaged one; they are counted.
+    Passed(usize),
+    /// More bytes are needed.
+    More,
+}
+
+/// Reads on at a place where a header should be; at the `end` no bytes follow.
+pub(super) fn next<'a>(bytes: &'a [u8], name: [u8; 4], end: bool, counts: &mut PixelCounts) -> Next<'a> {
+    if bytes.len() < WORD {
+        if end && !bytes.is_empty() {
+            counts.malformed += 1;
+            return Next::Passed(bytes.len());
+        }
+        return Next::More;
+    }
+    if bytes[..4] != name {
+        return pass(bytes, name, end, counts);
+    }
+    let size = usize::from(u16::from_le_bytes([bytes[6], bytes[7]]));
+    let (chip, stop) = (bytes[4], WORD + size / WORD * WORD);
+    if bytes.len() < stop + name.len() && !end {
+        return Next::More;
+    }
+    let is_whole = bytes.get(stop..stop + name.len()).map_or(bytes.len() == stop, |after| after == name);
+    counts.malformed += u64::from(!size.is_multiple_of(WORD));
+    let mut stop = stop.min(bytes.len() / WORD * WORD);
+    if !is_whole {
+        let inner = find(&bytes[WORD..], name).map(|place| place + WORD).filter(|place| *place < stop);
+        match inner {
+            Some(place) if place.is_multiple_of(WORD) => stop = place,
+            Some(place) => {
+                counts.control += 1;
+                counts.malformed += 1;
+                counts.damaged += (place / WORD - 1) as u64;
+                return Next::Passed(place);
+            }
+            None => {}
+        }
+        let is_cut = inner.is_some() || stop < WORD + size / WORD * WORD;
+        counts.malformed += u64::from(is_cut);
+    }
+    counts.control += 1;
+    Next::Chunk { chip, words: &bytes[WORD..stop], taken: stop }
+}
+
+/// Passes over what is outside of every chunk.
+#[cold]
+fn pass<'a>(bytes: &[u8], name: [u8; 4], end: bool, counts: &mut PixelCounts) -> Next<'a> {
+    let passed = match find(bytes, name) {
+        Some(place) => place,
+        None if end => bytes.len(),
+        // Whole words alone, so that words are counted as such; a name may have begun in the last.
+        None => (bytes.len() - name.len()) / WORD * WORD,
+    };
+    if passed == 0 {
+        return Next::More;
+    }
+    counts.unknown += (passed / WORD) as u64;
+    counts.malformed += u64::from(!passed.is_multiple_of(WORD));
+    Next::Passed(passed)
+}
+
+fn find(bytes: &[u8], name: [u8; 4]) -> Option<usize> {
+    bytes.windows(name.len()).position(|window| window == name)
+}

@@ -1,0 +1,233 @@
+//! [`Heartbeats`] of Timepix3: which of them date the hits.
+//!
+//! Hits have 30 bits of the clock and wrap every 26.8 s; a heartbeat has 48 bits. So a heartbeat chooses the turn of the hits'
+//! counter and no more: hits are extended around the running time, whose turn is that of the heartbeats.
+//!
+//! - The first turn is that of two heartbeats that are at most an eighth of a turn apart; until then words wait.
+//! - A heartbeat that is further than that from the running time, or before the last one of its chip, is in doubt: what follows
+//!   waits for the next heartbeat. When that one agrees with the running time, the doubtful one is set aside; when it agrees with the
+//!   doubtful one, that was a long gap (it is ahead) or a restart (it is behind).
+//! - After a restart heartbeats are moved by whole turns, so that hits need not be.
+
+use super::{MAX_WAITING, Sink, Timeline, Told, nearest};
+use peloton::event::TICKS_PER_CLOCK;
+
+/// A turn of the hits' counter, clocks of 25 ns.
+pub(in super::super) const TURN: i64 = 1 << 30;
+/// How far a heartbeat may be from the running time, or from another one that it agrees with: clocks.
+const REACH: i64 = TURN / 8;
+/// Hits that span so much are not kept waiting any longer: heartbeats come once a second, clocks.
+const LONGEST_WAIT: i64 = 160_000_000;
+/// Heartbeats that are looked at before the first turn is chosen without two that agree.
+const FIRST_BEATS: usize = 3;
+
+/// A word that waits, with what it needs to be read later.
+#[derive(Debug, Clone, Copy)]
+pub(in super::super) struct Waiting {
+    pub chip: u8,
+    pub word: u64,
+    /// The clocks that a heartbeat gives; none for other words.
+    pub beat: Option<i64>,
+}
+
+/// What words wait for.
+#[derive(Debug)]
+enum State {
+    /// For the first heartbeats, which these are.
+    First(Vec<i64>),
+    /// For one that says whether this one is right.
+    Doubt(i64),
+    /// For nothing.
+    Runs,
+}
+
+/// The heartbeats of all chips of a stream.
+#[derive(Debug)]
+pub(in super::super) struct Heartbeats {
+    state: State,
+    /// Clocks that are added to heartbeats: whole turns.
+    offset: i64,
+    /// The last heartbeat of each chip, clocks.
+    last: [Option<i64>; 256],
+    waiting: Vec<Waiting>,
+    /// The first hit that waits, and how much later others are at most, clocks of the hits' counter.
+    first_hit: Option<i64>,
+    span: i64,
+    /// Whether times count from the first hit's turn, as no heartbeat came in time.
+    is_undated: bool,
+}
+
+impl Default for Heartbeats {
+    fn default() -> Self {
+        Self {
+            state: State::First(Vec::new()),
+            offset: 0,
+            last: [None; 256],
+            waiting: Vec::new(),
+            first_hit: None,
+            span: 0,
+            is_undated: false,
+        }
+    }
+}
+
+impl Heartbeats {
+    /// Whether words wait.
+    #[inline(always)]
+    pub fn waits(&self) -> bool {
+        !matches!(self.state, State::Runs)
+    }
+
+    /// Keeps a word for later; `clocks` is the counter of a hit.
+    #[cold]
+    pub fn wait(&mut self, chip: u8, word: u64, clocks: Option<i64>, to: &mut (&mut Timeline, Sink<'_>)) -> Told {
+        self.waiting.push(Waiting { chip, word, beat: None });
+        if let Some(clocks) = clocks {
+            let first = *self.first_hit.get_or_insert(clocks);
+            self.span = self.span.max(nearest(clocks - first, TURN, 0));
+        }
+        if self.waiting.len() < MAX_WAITING && self.span <= LONGEST_WAIT {
+            return Told::Nothing;
+        }
+        self.give_up(to)
+    }
+
+    /// What waits, in the order in which it came; nothing waits any more.
+    pub fn take_waiting(&mut self) -> Vec<Waiting> {
+        (self.first_hit, self.span) = (None, 0);
+        std::mem::take(&mut self.waiting)
+    }
+
+    /// What is left of these words waits again.
+    pub fn wait_again(&mut self, words: impl Iterator<Item = Waiting>) {
+        self.waiting.extend(words);
+    }
+
+    /// A heartbeat of a chip, clocks of 25 ns.
+    pub fn beat(&mut self, chip: u8, beat: i64, to: &mut (&mut Timeline, Sink<'_>)) -> Told {
+        match &mut self.state {
+            State::Runs => {
+                if self.is_undated {
+                    self.date(beat, to.0);
+                }
+                if self.follows(chip, beat, to.0) {
+                    self.last[usize::from(chip)] = Some(beat);
+                    to.0.witness((beat + self.offset) * TICKS_PER_CLOCK, &mut to.1);
+                    return Told::Nothing;
+                }
+                self.state = State::Doubt(beat);
+                self.waiting.push(Waiting { chip, word: 0, beat: Some(beat) });
+                Told::Nothing
+            }
+            State::First(beats) => {
+                self.waiting.push(Waiting { chip, word: 0, beat: Some(beat) });
+                let agrees = beats.iter().copied().find(|earlier| (beat - earlier).abs() <= REACH);
+                beats.push(beat);
+                match agrees {
+                    Some(anchor) => self.start(anchor, to),
+                    None if beats.len() == FIRST_BEATS => self.give_up(to),
+                    None => Told::Nothing,
+                }
+            }
+            &mut State::Doubt(doubted) => {
+                self.waiting.push(Waiting { chip, word: 0, beat: Some(beat) });
+                let is_gap = doubted + self.offset > to.0.around() / TICKS_PER_CLOCK;
+                let longest = if is_gap { i64::MAX } else { LONGEST_WAIT };
+                let agrees = (-REACH..longest).contains(&(beat - doubted));
+                if agrees && !self.follows(chip, beat, to.0) { self.accept(doubted, to) } else { self.reject(to) }
+            }
+        }
+    }
+
+    /// The stream is at its end, or words have waited long enough: decides without the next heartbeat.
+    #[cold]
+    pub fn give_up(&mut self, to: &mut (&mut Timeline, Sink<'_>)) -> Told {
+        match &mut self.state {
+            State::Runs => Told::Nothing,
+            State::First(beats) if beats.is_empty() => {
+                (self.state, self.is_undated) = (State::Runs, true);
+                to.0.set_dated(false);
+                Told::Replay
+            }
+            State::First(beats) => {
+                beats.sort_unstable();
+                let middle = beats[beats.len() / 2];
+                self.start(middle, to)
+            }
+            &mut State::Doubt(beat) => {
+                let now = to.0.around() / TICKS_PER_CLOCK;
+                let is_near = |hit: i64| (nearest(hit, TURN, now) - now).abs() <= REACH / 16;
+                let goes_on = self.waiting.iter().filter_map(|waiting| waiting.hit()).any(is_near);
+                let is_gap = beat + self.offset > now + REACH;
+                if is_gap && !goes_on { self.accept(beat, to) } else { self.reject(to) }
+            }
+        }
+    }
+
+    /// The first turn is that of a heartbeat.
+    fn start(&mut self, anchor: i64, to: &mut (&mut Timeline, Sink<'_>)) -> Told {
+        self.state = State::Runs;
+        to.0.begin(anchor * TICKS_PER_CLOCK, &mut to.1);
+        Told::Replay
+    }
+
+    /// Whether a heartbeat agrees with the running time and the one before it.
+    fn follows(&self, chip: u8, beat: i64, clock: &Timeline) -> bool {
+        let disorder = clock.disorder() / TICKS_PER_CLOCK;
+        let is_behind = self.last[usize::from(chip)].is_some_and(|last| beat < last - disorder);
+        let distance = beat + self.offset - clock.around() / TICKS_PER_CLOCK;
+        !is_behind && distance.abs() <= REACH
+    }
+
+    /// The first heartbeat of a stream whose hits did not wait for it: it is moved to their turn.
+    fn date(&mut self, beat: i64, clock: &mut Timeline) {
+        let now = clock.around() / TICKS_PER_CLOCK;
+        let moved = nearest(beat, TURN, now);
+        if (moved - now).abs() <= REACH {
+            self.offset = moved - beat;
+        }
+        self.is_undated = false;
+        clock.set_dated(true);
+    }
+
+    /// The doubtful heartbeat was right: behind a gap, or after a restart.
+    fn accept(&mut self, beat: i64, to: &mut (&mut Timeline, Sink<'_>)) -> Told {
+        let now = to.0.around() / TICKS_PER_CLOCK;
+        (self.state, self.last) = (State::Runs, [None; 256]);
+        if beat + self.offset > now + REACH {
+            to.0.begin((beat + self.offset) * TICKS_PER_CLOCK, &mut to.1);
+            return Told::Replay;
+        }
+        let moved = nearest(beat, TURN, now);
+        if to.0.take_unexplained() > 0 && (moved - now).abs() <= REACH {
+            self.offset = moved - beat;
+            return Told::Replay;
+        }
+        let behind = now + (beat - now).rem_euclid(TURN);
+        self.offset = behind - beat;
+        to.1.counts.restarts += 1;
+        to.0.begin(behind * TICKS_PER_CLOCK, &mut to.1);
+        Told::Replay
+    }
+
+    /// The doubtful heartbeat, the first that waits, was wrong.
+    fn reject(&mut self, to: &mut (&mut Timeline, Sink<'_>)) -> Told {
+        self.state = State::Runs;
+        self.waiting.remove(0);
+        to.1.counts.implausible += 1;
+        Told::Replay
+    }
+}
+
+impl Waiting {
+    /// The counter of a hit, clocks.
+    fn hit(&self) -> Option<i64> {
+        (self.beat.is_none() && self.word >> 61 == 0b101).then(|| hit_clocks(self.word))
+    }
+}
+
+/// The counter of a hit's word, clocks of 25 ns.
+#[inline(always)]
+pub(in super::super) fn hit_clocks(word: u64) -> i64 {
+    ((word & 0xFFFF) << 14 | (word >> 30 & 0x3FFF)) as i64
+}

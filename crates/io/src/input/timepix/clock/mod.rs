@@ -1,0 +1,82 @@
+//! The clock of a stream of pixel hits: which times are believed, which are set aside, and where the clock starts again.
+//!
+//! Every format feeds one [`Timeline`] per stream, whatever the number of chips: hits and triggers as [`Sample`]s, heartbeats as
+//! witnesses. Formats whose counters wrap extend them around [`Timeline::now`]; [`Heartbeats`] (Timepix3) and [`Pulses`]
+//! (Timepix4) decide which heartbeats the extension may follow.
+//!
+//! ```text
+//!              behind            near                ahead
+//! time ----------|------------------------------|----------------->
+//!          now - disorder     now    max(now, last) + disorder
+//!
+//! near    the sample is believed; now = max(now, min(last, sample)), last = sample
+//! ahead   it waits: the next sample that is not more than the disorder before it confirms it (a gap); two samples before it
+//!         in a row set it aside
+//! behind  it waits: eight samples that are behind are a restart; two that are near, if they are not fewer, set it aside
+//! ```
+//! `now` is the latest time that two samples in a row have reached, so that one wrong time moves nothing. What is set aside is
+//! counted ([`PixelCounts::implausible`](super::PixelCounts::implausible)); a restart is counted and the time goes on behind it. At the end of a stream
+//! nothing objects any more: what waits is believed, but for a sample ahead that was objected to once.
+
+mod beats;
+mod pulses;
+#[cfg(test)]
+mod reference;
+mod settle;
+#[cfg(test)]
+mod tests;
+mod timeline;
+
+pub(super) use beats::{Heartbeats, TURN, hit_clocks};
+pub(super) use pulses::Pulses;
+pub(super) use timeline::{Sink, Timeline};
+
+/// Samples in a row that lie behind the time of the stream before the clock counts as restarted.
+const RESTART_RUN: usize = 8;
+/// Samples before one that is ahead which set it aside.
+const OBJECTIONS: usize = 2;
+/// Pause between the end of one run and the zero of the next, ticks: a second.
+pub(super) const PAUSE: i64 = 640_000_000;
+/// Least disorder that the clock allows, ticks: a millisecond.
+const LEAST_DISORDER: i64 = 640_000;
+/// Words that wait at most for the heartbeats that date them: 8 bytes each.
+const MAX_WAITING: usize = 1 << 23;
+
+/// A hit or trigger and its time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Sample {
+    /// Ticks of the device's clock; of a counter that wraps, any of the times that it stands for.
+    pub time: i64,
+    /// Samples of one group share what dates them (a timestamp word), and neither confirm nor object to one another; 0 for
+    /// a sample of its own.
+    pub group: u32,
+    pub payload: Payload,
+}
+
+/// What a heartbeat leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Told {
+    /// Words go on as they did: they wait, or they do not.
+    Nothing,
+    /// What waits is to be read, from the beginning.
+    Replay,
+}
+
+/// What a time belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Payload {
+    /// x, y on the sensor and time over threshold, clocks of 25 ns.
+    Hit([u16; 3]),
+    /// Fine time, steps of 0.26 ns; the device's count; edge; chip.
+    Trigger { fine: u8, counter: u16, edge: peloton::event::Edge, chip: u8 },
+    /// A heartbeat: it confirms, but does not object.
+    Witness,
+}
+
+/// The value nearest to `near` that is `value` modulo `wrap`.
+#[inline(always)]
+fn nearest(value: i64, wrap: i64, near: i64) -> i64 {
+    let difference = value.wrapping_sub(near);
+    let turns = difference.wrapping_add(wrap / 2).div_euclid(wrap);
+    value.wrapping_sub(turns.wrapping_mul(wrap))
+}

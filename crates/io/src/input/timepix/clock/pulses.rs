@@ -1,0 +1,209 @@
+//! [`Pulses`]: heartbeats of the two halves of a Timepix4, which come at equal intervals of less than a turn of the hits' counter.
+//!
+//! Hits have 16 bits of the clock (1.6 ms) and are extended around the last heartbeat of their half, or around its last hits where
+//! heartbeats are lost. So every heartbeat matters. One
+//! that comes a whole number of intervals after the one before it is believed; any other is in doubt, and the words of its half
+//! wait for the next. When that one goes on from the old heartbeats, the doubtful one is set aside; when it goes on from the doubtful
+//! one, that was right. Where time jumps, the words of this half wait until those of the other have jumped, too: halves are
+//! read out up to 0.1 s apart.
+
+use super::super::tpx4::heartbeat;
+use super::{MAX_WAITING, PAUSE, Sink, Timeline, Told};
+use peloton::event::TICKS_PER_CLOCK;
+
+/// Longest time between two heartbeats of a half that agree, clocks of 25 ns: 2 s.
+const LONGEST_INTERVAL: i64 = 80_000_000;
+/// What the first 16 bits are extended around without any heartbeat, clocks: nothing comes before zero.
+const UNDATED: i64 = 1 << 15;
+
+/// What a half's words wait for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum State {
+    /// For a first heartbeat.
+    #[default]
+    First,
+    /// For one that says whether this one is right.
+    Doubt(i64),
+    /// For the other half to jump as well; time jumps to this heartbeat.
+    Jump(i64),
+    /// For nothing.
+    Runs,
+}
+
+#[derive(Debug, Default)]
+struct Half {
+    state: State,
+    /// The last heartbeat that is believed, clocks.
+    last: Option<i64>,
+    /// The latest time that two hits in a row have reached, and the last hit: clocks.
+    running: i64,
+    hit: i64,
+    interval: Option<i64>,
+    /// Clocks that restarts add.
+    offset: i64,
+    waiting: Vec<u64>,
+}
+
+impl Half {
+    /// Whether a heartbeat comes a whole number of intervals after the last one.
+    fn goes_on(&self, beat: i64) -> bool {
+        let Some(last) = self.last else { return false };
+        let step = beat - last;
+        let is_regular = |interval: i64| step > 0 && step % interval == 0;
+        step == 0 || self.interval.is_some_and(is_regular)
+    }
+}
+
+/// The heartbeats of both halves.
+#[derive(Debug, Default)]
+pub(in super::super) struct Pulses {
+    halves: [Half; 2],
+}
+
+impl Pulses {
+    /// Whether the words of a half wait.
+    #[inline(always)]
+    pub fn waits(&self, half: usize) -> bool {
+        self.halves[half].state != State::Runs
+    }
+
+    /// The clock of a half that the hits are near to, and what is added to it: clocks.
+    #[inline(always)]
+    pub fn near(&self, half: usize) -> [i64; 2] {
+        let Half { last, running, offset, .. } = self.halves[half];
+        [last.unwrap_or(UNDATED).max(running), offset]
+    }
+
+    /// A hit of a half, clocks.
+    #[inline(always)]
+    pub fn hit(&mut self, half: usize, clocks: i64) {
+        let half = &mut self.halves[half];
+        half.running = half.running.max(half.hit.min(clocks));
+        half.hit = clocks;
+    }
+
+    /// Keeps the word of a hit for later.
+    #[cold]
+    pub fn wait(&mut self, half: usize, word: u64, to: &mut (&mut Timeline, Sink<'_>)) -> Told {
+        self.halves[half].waiting.push(word);
+        let waiting: usize = self.halves.iter().map(|half| half.waiting.len()).sum();
+        if waiting < MAX_WAITING { Told::Nothing } else { self.give_up(to) }
+    }
+
+    /// The words of a half that are to be read now, in the order in which they came.
+    pub fn take_waiting(&mut self, half: usize) -> Vec<u64> {
+        if self.waits(half) { Vec::new() } else { std::mem::take(&mut self.halves[half].waiting) }
+    }
+
+    /// What is left of these words waits again.
+    pub fn wait_again(&mut self, half: usize, words: impl Iterator<Item = u64>) {
+        self.halves[half].waiting.extend(words);
+    }
+
+    /// A heartbeat, clocks of 25 ns, and its word.
+    pub fn beat(&mut self, half: usize, [beat, word]: [i64; 2], to: &mut (&mut Timeline, Sink<'_>)) -> Told {
+        let this = &mut self.halves[half];
+        if this.state == State::Runs {
+            let step = this.last.map_or(0, |last| beat - last);
+            if this.interval.is_none() && (1..=LONGEST_INTERVAL).contains(&step) {
+                this.interval = Some(step);
+            }
+            if this.goes_on(beat) {
+                this.last = Some(beat);
+                return Told::Nothing;
+            }
+        }
+        this.waiting.push(word as u64);
+        match this.state {
+            State::First | State::Runs => this.state = State::Doubt(beat),
+            State::Jump(_) => {}
+            State::Doubt(doubted) if this.goes_on(beat) => {
+                self.reject(half, doubted, to);
+                self.halves[half].state = State::Runs;
+                return Told::Replay;
+            }
+            State::Doubt(doubted) if (1..=LONGEST_INTERVAL).contains(&(beat - doubted)) => {
+                return self.accept(half, [doubted, beat], to);
+            }
+            State::Doubt(doubted) => {
+                this.state = State::Doubt(beat);
+                self.reject(half, doubted, to);
+            }
+        }
+        Told::Nothing
+    }
+
+    /// The stream is at its end, or words have waited long enough.
+    #[cold]
+    pub fn give_up(&mut self, to: &mut (&mut Timeline, Sink<'_>)) -> Told {
+        for half in 0..2 {
+            match self.halves[half].state {
+                State::Doubt(beat) if self.halves[half].last.is_none() => {
+                    (self.halves[half].last, self.halves[half].state) = (Some(beat), State::Runs);
+                }
+                State::Doubt(beat) => {
+                    self.reject(half, beat, to);
+                    self.halves[half].state = State::Runs;
+                }
+                State::First => self.halves[half].state = State::Runs,
+                State::Jump(_) | State::Runs => {}
+            }
+        }
+        self.jump(to);
+        Told::Replay
+    }
+
+    /// Counts a heartbeat that was wrong; its word is forgotten.
+    fn reject(&mut self, half: usize, beat: i64, to: &mut (&mut Timeline, Sink<'_>)) {
+        let is_wrong = |word: &u64| heartbeat(*word) == Some(beat);
+        self.halves[half].waiting.retain(|word| !is_wrong(word));
+        to.1.counts.implausible += 1;
+    }
+
+    /// A doubtful heartbeat was right.
+    fn accept(&mut self, half: usize, [beat, next]: [i64; 2], to: &mut (&mut Timeline, Sink<'_>)) -> Told {
+        let (now, disorder) = (to.0.around() / TICKS_PER_CLOCK, to.0.disorder() / TICKS_PER_CLOCK);
+        let is_first = !to.0.is_started();
+        let (this, other) = if half == 0 { (0, 1) } else { (1, 0) };
+        self.halves[this].interval = Some(next - beat);
+        // After a restart of the other half alone this one goes on where that one does.
+        let offset = self.halves[other].offset;
+        let is_near = |offset: i64| (beat + offset - now).abs() <= disorder;
+        if is_first || is_near(self.halves[this].offset) {
+            (self.halves[this].last, self.halves[this].state) = (Some(beat), State::Runs);
+            return Told::Replay;
+        }
+        if is_near(offset) {
+            let half = &mut self.halves[this];
+            (half.last, half.offset, half.state) = (Some(beat), offset, State::Runs);
+            (half.running, half.hit) = (0, 0);
+            return Told::Replay;
+        }
+        self.halves[this].state = State::Jump(beat);
+        let has_to_come = |half: &Half| half.last.is_some() && !matches!(half.state, State::Jump(_));
+        if self.halves.iter().any(has_to_come) {
+            return Told::Nothing;
+        }
+        self.jump(to);
+        Told::Replay
+    }
+
+    /// Time jumps for all halves that wait for it.
+    fn jump(&mut self, to: &mut (&mut Timeline, Sink<'_>)) {
+        let (now, latest) = (to.0.around() / TICKS_PER_CLOCK, to.0.latest() / TICKS_PER_CLOCK);
+        let (mut begin, mut restarts) = (i64::MAX, 0);
+        for half in &mut self.halves {
+            let State::Jump(beat) = half.state else { continue };
+            if beat + half.offset < now {
+                (half.offset, restarts) = (latest + PAUSE / TICKS_PER_CLOCK, 1);
+            }
+            (half.last, half.state) = (Some(beat), State::Runs);
+            (half.running, half.hit) = (0, 0);
+            begin = begin.min(beat + half.offset);
+        }
+        if begin < i64::MAX {
+            to.1.counts.restarts += restarts;
+            to.0.begin(begin * TICKS_PER_CLOCK, &mut to.1);
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! The clock against its naive twin, and what it is for.
+
+use super::reference::naive;
+use super::*;
+use crate::input::timepix::PixelCounts;
+use peloton::event::PixelBlock;
+use proptest::prelude::*;
+
+const MS: i64 = 640_000;
+
+/// What a timeline makes of samples: the times of those that it believes, each with its number, and its counts.
+fn run(mut clock: Timeline, samples: &[i64]) -> (Vec<Option<i64>>, PixelCounts) {
+    let (mut block, mut counts) = (PixelBlock::default(), PixelCounts::default());
+    let mut sink = Sink { block: &mut block, counts: &mut counts };
+    for (i, &time) in samples.iter().enumerate() {
+        let payload = Payload::Hit([(i & 0xFFFF) as u16, (i >> 16) as u16, 0]);
+        clock.take(Sample { time, group: 0, payload }, &mut sink);
+    }
+    clock.finish(&mut sink);
+    let mut times = vec![None; samples.len()];
+    for i in 0..block.hits.len() {
+        let (time, x, y, _) = block.hits.get(i);
+        times[usize::from(y) << 16 | usize::from(x)] = Some(time);
+    }
+    (times, counts)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn timeline_is_its_twin(
+        steps in prop::collection::vec((0usize..10, -1.0f64..1.0), 0..60),
+        wraps in any::<bool>(),
+    ) {
+        const WRAP: i64 = 1 << 30;
+        // From order over disorder to leaps of any size.
+        let sizes = [0.0, 0.1, 0.9, 0.9, 1.0, 1.1, 3.0, 100.0, 400.0, 800.0];
+        let (mut base, mut samples) = (0i64, Vec::new());
+        for (kind, share) in steps {
+            let step = (sizes[kind] * share * MS as f64) as i64;
+            samples.push((base + step).max(0));
+            base += if kind % 2 == 0 { step } else { step.abs() / 4 };
+            base = base.max(0);
+        }
+        let wrap = wraps.then_some(WRAP);
+        let clock = wrap.map_or_else(|| Timeline::new(MS), |wrap| Timeline::wrapping(MS, wrap));
+        if wraps {
+            samples.iter_mut().for_each(|time| *time %= WRAP);
+        }
+        let (times, counts) = run(clock, &samples);
+        let (expected, restarts) = naive(&samples, MS, wrap);
+        prop_assert_eq!(&times, &expected);
+        prop_assert_eq!(counts.hits + counts.implausible, samples.len() as u64);
+        prop_assert_eq!(counts.restarts, restarts);
+    }
+}
+
+#[test]
+fn one_wrong_time_moves_nothing() {
+    for wrong in [50 * MS, 3 * MS, -50 * MS, 1 << 60] {
+        for place in [0, 1, 20, 38] {
+            let mut samples: Vec<_> = (100..140).map(|i| i * MS / 2).collect();
+            samples[place] = (samples[place] + wrong).max(0);
+            let (times, counts) = run(Timeline::new(MS), &samples);
+            assert_eq!((counts.hits, counts.implausible, counts.restarts), (39, 1, 0), "{wrong} at {place}");
+            assert_eq!(times[place], None);
+        }
+    }
+}
+
+#[test]
+fn gaps_are_believed_and_restarts_go_on_behind_the_end() {
+    let samples = [0, 1, 2, 5000, 5001, 90_000, 90_001].map(|ms| ms * MS);
+    let (times, counts) = run(Timeline::new(MS), &samples);
+    assert_eq!((times, counts.implausible), (samples.map(Some).to_vec(), 0));
+    let run_of = |from: i64| (from..from + 20).map(|ms| ms * MS);
+    let samples: Vec<_> = run_of(700).chain(run_of(10)).chain(run_of(300)).collect();
+    let (times, counts) = run(Timeline::new(MS), &samples);
+    assert_eq!((counts.hits, counts.restarts), (60, 1));
+    let expected = run_of(700).chain(run_of(719 + 1000 + 10)).chain(run_of(719 + 1000 + 300));
+    assert_eq!(times, expected.map(Some).collect::<Vec<_>>());
+}
+
+#[test]
+fn the_wrap_of_a_counter_is_found() {
+    for wrap in [1i64 << 32, 1 << 34] {
+        let samples: Vec<_> = (0..400).map(|i| i * wrap / 40).collect();
+        let counter: Vec<_> = samples.iter().map(|time| time % wrap).collect();
+        let clock = || Timeline::finding(10_000 * MS, &[1 << 32, 1 << 34]);
+        assert_eq!(run(clock(), &counter).0, samples.iter().copied().map(Some).collect::<Vec<_>>());
+        // One that merely comes late is late.
+        let mut late = samples[..39].to_vec();
+        late.insert(38, 5);
+        let (_, counts) = run(clock(), &late);
+        assert_eq!((counts.restarts, counts.implausible), (0, 1));
+    }
+}

@@ -1,0 +1,222 @@
+//! [`Timeline`]: the running time of a stream, whatever its format.
+
+use super::super::PixelCounts;
+use super::{LEAST_DISORDER, Payload, Sample};
+use peloton::event::PixelBlock;
+use std::collections::VecDeque;
+
+/// Samples that wait at most; then they are believed as at the end of the stream.
+const MAX_QUEUE: usize = 1 << 16;
+
+/// Where believed samples go, and where the others are counted.
+pub(in super::super) struct Sink<'a> {
+    pub block: &'a mut PixelBlock,
+    pub counts: &'a mut PixelCounts,
+}
+
+/// The running time of a stream, in ticks of the device's clock.
+#[derive(Debug)]
+pub(in super::super) struct Timeline {
+    /// How far a sample may be ahead of the running time, or behind it, without being in doubt.
+    pub(super) ahead: i64,
+    pub(super) behind: i64,
+    /// Period of the counter that times come from; none for one that does not wrap.
+    pub(super) wrap: Option<i64>,
+    /// Periods that the counter may turn out to have.
+    pub(super) possible_wraps: &'static [i64],
+    /// How far a sample may be behind without being looked at more closely.
+    quick: i64,
+    /// Latest time that two samples in a row have reached; before the first sample, what its time is extended around.
+    pub(super) now: i64,
+    /// Time of the last sample or heartbeat.
+    pub(super) last: i64,
+    /// Time of the last heartbeat: counters are extended around it where there are no hits.
+    pub(super) seen: i64,
+    /// Whether heartbeats say which turn of the counter times belong to, or it does not wrap.
+    pub(super) is_dated: bool,
+    /// Latest time of all.
+    pub(super) latest: i64,
+    pub(super) is_started: bool,
+    /// Latest time that may be believed at once; `i64::MIN` while others wait.
+    high: i64,
+    /// Ticks added to the device's times after restarts.
+    pub(super) offset: i64,
+    pub(super) queue: VecDeque<Sample>,
+    /// Restarts that no heartbeat has explained yet.
+    pub(super) unexplained: u32,
+}
+
+impl Timeline {
+    /// For a clock that does not wrap; samples may come out of order by `disorder` ticks.
+    pub fn new(disorder: i64) -> Self {
+        let disorder = disorder.clamp(LEAST_DISORDER, i64::MAX >> 3);
+        Self {
+            ahead: disorder,
+            behind: disorder,
+            wrap: None,
+            possible_wraps: &[],
+            quick: disorder,
+            now: 0,
+            last: 0,
+            seen: i64::MIN,
+            is_dated: true,
+            latest: 0,
+            is_started: false,
+            high: i64::MIN,
+            offset: 0,
+            queue: VecDeque::new(),
+            unexplained: 0,
+        }
+    }
+
+    /// For a counter of `wrap` ticks: at most an eighth of it is disorder.
+    pub fn wrapping(disorder: i64, wrap: i64) -> Self {
+        let mut timeline = Self::new(disorder);
+        timeline.wraps_after(wrap);
+        timeline
+    }
+
+    /// For a counter that may turn out to wrap after so many ticks, the least first.
+    pub fn finding(disorder: i64, possible_wraps: &'static [i64]) -> Self {
+        let mut timeline = Self { possible_wraps, ..Self::new(disorder) };
+        if let Some(least) = possible_wraps.first() {
+            timeline.ahead = timeline.ahead.min(least / 8);
+            timeline.quick = timeline.quick.min(least / 4 * 3);
+        }
+        timeline
+    }
+
+    /// For hits that have no time of arrival: everything is believed.
+    pub fn unchecked() -> Self {
+        let bound = i64::MAX >> 1;
+        Self { behind: bound, ahead: bound, quick: bound, high: bound, is_started: true, ..Self::new(0) }
+    }
+
+    /// The time that counters are extended around, ticks of the device's clock: the running time, or that of a later heartbeat.
+    #[inline(always)]
+    pub fn around(&self) -> i64 {
+        self.now.max(self.seen)
+    }
+
+    /// Whether heartbeats choose the turn of the counter.
+    pub fn set_dated(&mut self, is_dated: bool) {
+        self.is_dated = is_dated;
+    }
+
+    /// Whether there was a sample since the last (re)start.
+    pub fn is_started(&self) -> bool {
+        self.is_started
+    }
+
+    /// The latest time that was believed, ticks.
+    pub fn latest(&self) -> i64 {
+        self.latest
+    }
+
+    /// How far samples may be out of order, ticks.
+    pub fn disorder(&self) -> i64 {
+        self.behind
+    }
+
+    /// Takes the next sample in.
+    #[inline(always)]
+    pub fn take(&mut self, sample: Sample, to: &mut Sink<'_>) {
+        if sample.time <= self.high && sample.time >= self.now - self.quick {
+            self.believe(sample, to);
+        } else {
+            self.doubt(sample, to);
+        }
+    }
+
+    /// A heartbeat of time `time`: it may confirm samples that wait, and what comes near to it is believed.
+    pub fn witness(&mut self, time: i64, to: &mut Sink<'_>) {
+        self.seen = self.seen.max(time);
+        if self.queue.is_empty() {
+            self.see(time);
+        } else {
+            self.queue.push_back(Sample { time, group: 0, payload: Payload::Witness });
+            self.settle(false, to);
+        }
+    }
+
+    /// Heartbeats come before the hits of their time: they do not move the running time.
+    pub(super) fn see(&mut self, time: i64) {
+        if self.is_started && time >= self.now - self.behind {
+            self.last = time;
+            self.bound();
+        }
+    }
+
+    /// The next sample begins a stretch of its own near `near`, behind a gap or a restart that is known from elsewhere.
+    pub fn begin(&mut self, near: i64, to: &mut Sink<'_>) {
+        self.finish(to);
+        (self.now, self.last, self.is_started, self.high) = (near, near, false, i64::MIN);
+        self.seen = i64::MIN;
+        self.unexplained = 0;
+    }
+
+    /// The clock starts again with the next sample, as the input itself says: the time goes on behind the latest so far.
+    pub fn restart(&mut self, to: &mut Sink<'_>) {
+        self.finish(to);
+        if self.is_started {
+            self.start_again(None, to);
+            self.bound();
+        }
+    }
+
+    /// The stream is at its end: nothing waits any more.
+    pub fn finish(&mut self, to: &mut Sink<'_>) {
+        self.settle(true, to);
+    }
+
+    /// Takes the restarts back that no heartbeat has explained.
+    pub fn take_unexplained(&mut self) -> u32 {
+        std::mem::take(&mut self.unexplained)
+    }
+
+    /// Times are those of a counter of `wrap` ticks.
+    pub(super) fn wraps_after(&mut self, wrap: i64) {
+        self.wrap = Some(wrap);
+        self.possible_wraps = &[];
+        for bound in [&mut self.ahead, &mut self.behind, &mut self.quick] {
+            *bound = (*bound).min(wrap / 8);
+        }
+    }
+
+    /// What the next sample may be believed up to: nothing while others wait.
+    pub(super) fn bound(&mut self) {
+        let is_open = self.queue.is_empty() && self.is_started;
+        self.high = if is_open { self.now.max(self.last) + self.ahead } else { i64::MIN };
+    }
+
+    #[inline(always)]
+    pub(super) fn advance(&mut self, time: i64) {
+        self.now = self.now.max(self.last.min(time));
+        self.last = time;
+        self.latest = self.latest.max(time);
+        self.high = self.now.max(time) + self.ahead;
+    }
+
+    #[inline(always)]
+    pub(super) fn believe(&mut self, sample: Sample, to: &mut Sink<'_>) {
+        self.advance(sample.time);
+        let time = sample.time + self.offset;
+        if let Payload::Hit([x, y, tot]) = sample.payload {
+            to.block.hits.push(time, x, y, tot);
+            to.counts.hits += 1;
+        } else if let Payload::Trigger { fine, counter, edge, chip } = sample.payload {
+            to.block.triggers.push(time, fine, counter, edge, chip);
+            to.counts.triggers += 1;
+        }
+    }
+
+    #[cold]
+    fn doubt(&mut self, sample: Sample, to: &mut Sink<'_>) {
+        let is_of_group = |first: &Sample| sample.group != 0 && first.group == sample.group;
+        let waits = self.queue.front().is_some_and(is_of_group) && self.queue.len() < MAX_QUEUE;
+        self.queue.push_back(sample);
+        if !waits {
+            self.settle(self.queue.len() > MAX_QUEUE, to);
+        }
+    }
+}
