@@ -101,7 +101,10 @@ mod tests {
     use super::*;
     use peloton::event::Layout;
 
-    fn decode(words: &[u64], options: KatherineOptions) -> (Vec<(i64, u16, u16, u16)>, super::super::PixelCounts) {
+    fn decode(
+        words: &[u64],
+        options: KatherineOptions,
+    ) -> (Vec<(i64, u16, u16, u16)>, super::super::PixelCounts) {
         let layout = Layout::single(256, 256).unwrap();
         let bytes: Vec<u8> = words.iter().flat_map(|word: &u64| word.to_le_bytes()[..6].to_vec()).collect();
         let clock = PixelFormat::Katherine.clock(&PixelOptions::default());

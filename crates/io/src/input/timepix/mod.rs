@@ -27,7 +27,7 @@ use std::{fmt, str::FromStr};
 pub use datagrams::{Datagrams, dropped_datagrams};
 pub use feed::{Fed, Feed, PixelStream, PixelTroubles, WhenFull};
 pub use katherine::KatherineOptions;
-pub use pieces::{PixelDecoder, PixelColumns};
+pub use pieces::{PixelColumns, PixelDecoder};
 pub use reader::{PixelReader, ReadEnd};
 pub use write::{write_hits, write_tpx3};
 

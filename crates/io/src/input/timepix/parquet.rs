@@ -152,13 +152,13 @@ fn whole_numbers(column: &dyn Array) -> Vec<Option<i64>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::clock::Timeline;
     use super::super::PixelCounts;
+    use super::super::clock::Timeline;
     use super::*;
     use arrow_array::{ArrayRef, Int64Array, UInt8Array, UInt16Array, UInt32Array};
     use bytes::Bytes;
-    use peloton::event::{Layout, PixelBlock};
     use parquet::arrow::ArrowWriter;
+    use peloton::event::{Layout, PixelBlock};
     use std::sync::Arc;
 
     fn file(columns: Vec<(&str, ArrayRef)>) -> Vec<u8> {

@@ -1,5 +1,6 @@
 //! [`PixelReader`]: hits from files, directories and streams, a block at a time.
 
+use super::clock::Timeline;
 use super::katherine::Katherine;
 use super::matrices::Matrices;
 use super::npy::Records;
@@ -7,7 +8,6 @@ use super::parquet::Columns;
 use super::text::{Kind, Text};
 use super::tpx3::Tpx3;
 use super::tpx4::Tpx4;
-use super::clock::Timeline;
 use super::{Decode, Output, PixelCounts, PixelFormat, PixelOptions, runs};
 use crate::input::Source;
 use crate::input::problems::Problems;
@@ -317,7 +317,9 @@ fn continues(current: &mut Current, format: PixelFormat, waiting: &mut VecDeque<
     if !matches!(format, PixelFormat::Tpx3 | PixelFormat::Tpx4) {
         return false;
     }
-    let (Some(path), Some(Entry::File { path: next, .. })) = (&current.path, waiting.front()) else { return false };
+    let (Some(path), Some(Entry::File { path: next, .. })) = (&current.path, waiting.front()) else {
+        return false;
+    };
     if !runs::follows(next, path) {
         return false;
     }

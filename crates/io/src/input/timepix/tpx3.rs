@@ -123,9 +123,15 @@ impl Tpx3 {
                 let out = &mut to.clock_and_sink();
                 told = match waited.beat {
                     Some(beat) => self.beats.beat(chip, beat, out),
-                    None if self.beats.waits() => self.beats.wait(chip, word, is_hit.then(|| hit_clocks(word)), out),
+                    None if self.beats.waits() => {
+                        self.beats.wait(chip, word, is_hit.then(|| hit_clocks(word)), out)
+                    }
                     None => {
-                        if is_hit { self.hit(chip, word, to) } else { self.trigger(chip, word, to) }
+                        if is_hit {
+                            self.hit(chip, word, to)
+                        } else {
+                            self.trigger(chip, word, to)
+                        }
                         Told::Nothing
                     }
                 };
@@ -173,7 +179,11 @@ impl Tpx3 {
         // Two ticks a step; the fine count's twelfths of a step are sixths of a tick.
         let time = 2 * steps + i64::from((fine - 1) / 6);
         let counter = (word >> 44 & 0xFFF) as u16;
-        to.sample(Sample { time, group: 0, payload: Payload::Trigger { fine: (fine - 1) % 6, counter, edge, chip } });
+        to.sample(Sample {
+            time,
+            group: 0,
+            payload: Payload::Trigger { fine: (fine - 1) % 6, counter, edge, chip },
+        });
     }
 }
 

@@ -123,7 +123,8 @@ impl Source<PixelBatch> for PixelSource {
     }
 
     fn dropped(&self) -> Vec<(&'static str, u64)> {
-        let PixelCounts { outside, malformed, unknown, lost_by_device, implausible, damaged, .. } = self.counts;
+        let PixelCounts { outside, malformed, unknown, lost_by_device, implausible, damaged, .. } =
+            self.counts;
         vec![
             ("datagrams", self.socket.as_ref().and_then(dropped_datagrams).unwrap_or(0)),
             ("outside_sensor", outside),

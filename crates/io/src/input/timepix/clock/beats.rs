@@ -80,7 +80,13 @@ impl Heartbeats {
 
     /// Keeps a word for later; `clocks` is the counter of a hit.
     #[cold]
-    pub fn wait(&mut self, chip: u8, word: u64, clocks: Option<i64>, to: &mut (&mut Timeline, Sink<'_>)) -> Told {
+    pub fn wait(
+        &mut self,
+        chip: u8,
+        word: u64,
+        clocks: Option<i64>,
+        to: &mut (&mut Timeline, Sink<'_>),
+    ) -> Told {
         self.waiting.push(Waiting { chip, word, beat: None });
         if let Some(clocks) = clocks {
             let first = *self.first_hit.get_or_insert(clocks);
@@ -134,7 +140,11 @@ impl Heartbeats {
                 let is_gap = doubted + self.offset > to.0.around() / TICKS_PER_CLOCK;
                 let longest = if is_gap { i64::MAX } else { LONGEST_WAIT };
                 let agrees = (-REACH..longest).contains(&(beat - doubted));
-                if agrees && !self.follows(chip, beat, to.0) { self.accept(doubted, to) } else { self.reject(to) }
+                if agrees && !self.follows(chip, beat, to.0) {
+                    self.accept(doubted, to)
+                } else {
+                    self.reject(to)
+                }
             }
         }
     }

@@ -109,8 +109,14 @@ impl Pulses {
                 this.interval = Some(step);
             }
             if this.goes_on(beat) {
-                this.last = Some(beat);
-                return Told::Nothing;
+                // Over a long gap both halves go together.
+                if step <= to.0.disorder() / TICKS_PER_CLOCK {
+                    this.last = Some(beat);
+                    return Told::Nothing;
+                }
+                this.waiting.push(word as u64);
+                let next = beat + this.interval.unwrap_or(0);
+                return self.accept(half, [beat, next], to);
             }
         }
         this.waiting.push(word as u64);
@@ -165,7 +171,7 @@ impl Pulses {
         let (now, disorder) = (to.0.around() / TICKS_PER_CLOCK, to.0.disorder() / TICKS_PER_CLOCK);
         let is_first = !to.0.is_started();
         let (this, other) = if half == 0 { (0, 1) } else { (1, 0) };
-        self.halves[this].interval = Some(next - beat);
+        self.halves[this].interval = Some(next - beat).filter(|interval| *interval > 0);
         // After a restart of the other half alone this one goes on where that one does.
         let offset = self.halves[other].offset;
         let is_near = |offset: i64| (beat + offset - now).abs() <= disorder;

@@ -57,7 +57,8 @@ pub fn naive(samples: &[i64], disorder: i64, wrap: Option<i64>) -> (Vec<Option<i
         };
         if is_believed {
             let [now, last] = running.unwrap_or([time, time]);
-            running = Some([now.max(last.min(time)).max(if running.is_some() { reached } else { now }), time]);
+            running =
+                Some([now.max(last.min(time)).max(if running.is_some() { reached } else { now }), time]);
             latest = latest.max(time);
             times[i] = Some(time + offset);
         }
