@@ -41,7 +41,8 @@ pub(super) fn next<'a>(bytes: &'a [u8], name: [u8; 4], end: bool, counts: &mut P
     counts.malformed += u64::from(!size.is_multiple_of(WORD));
     let mut stop = stop.min(bytes.len() / WORD * WORD);
     if !is_whole {
-        let inner = find(&bytes[WORD..], name).map(|place| place + WORD).filter(|place| *place < stop);
+        let reach = bytes.len().min(stop + name.len() - 1);
+        let inner = find(&bytes[WORD..reach.max(WORD)], name).map(|place| place + WORD);
         match inner {
             Some(place) if place.is_multiple_of(WORD) => stop = place,
             Some(place) => {
@@ -52,8 +53,12 @@ pub(super) fn next<'a>(bytes: &'a [u8], name: [u8; 4], end: bool, counts: &mut P
             }
             None => {}
         }
-        let is_cut = inner.is_some() || stop < WORD + size / WORD * WORD;
-        counts.malformed += u64::from(is_cut);
+        let is_cut_off = inner.is_none() && stop < WORD + size / WORD * WORD;
+        counts.malformed += u64::from(inner.is_some() || is_cut_off);
+        if is_cut_off {
+            counts.control += 1;
+            return Next::Chunk { chip, words: &bytes[WORD..stop], taken: bytes.len() };
+        }
     }
     counts.control += 1;
     Next::Chunk { chip, words: &bytes[WORD..stop], taken: stop }
@@ -78,4 +83,66 @@ fn pass<'a>(bytes: &[u8], name: [u8; 4], end: bool, counts: &mut PixelCounts) ->
 
 fn find(bytes: &[u8], name: [u8; 4]) -> Option<usize> {
     bytes.windows(name.len()).position(|window| window == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NAME: [u8; 4] = *b"TPX3";
+
+    /// A chunk of so many words of one value, whose header says so many bytes.
+    fn chunk(chip: u8, size: u16, words: usize) -> Vec<u8> {
+        [&NAME[..], &[chip, 0], &size.to_le_bytes(), &vec![0xB0; 8 * words]].concat()
+    }
+
+    /// The chips and numbers of words of all chunks, and the counts; with the bytes in pieces.
+    fn read(bytes: &[u8], piece: usize) -> (Vec<(u8, usize)>, PixelCounts) {
+        let (mut found, mut counts, mut rest) = (Vec::new(), PixelCounts::default(), Vec::new());
+        let mut pieces = bytes.chunks(piece).peekable();
+        while let Some(piece) = pieces.next() {
+            rest.extend_from_slice(piece);
+            loop {
+                let taken = match next(&rest, NAME, pieces.peek().is_none(), &mut counts) {
+                    Next::Chunk { chip, words, taken } => {
+                        found.push((chip, words.len() / WORD));
+                        taken
+                    }
+                    Next::Passed(passed) => passed,
+                    Next::More => break,
+                };
+                rest.drain(..taken);
+            }
+        }
+        assert!(rest.is_empty());
+        (found, counts)
+    }
+
+    #[test]
+    fn the_next_name_ends_a_damaged_chunk() {
+        let whole = chunk(1, 32, 4);
+        let cases: [(&str, Vec<u8>, &[(u8, usize)], [u64; 3]); 7] = [
+            ("whole", [chunk(0, 24, 3), whole.clone()].concat(), &[(0, 3), (1, 4)], [0, 0, 0]),
+            ("a word short", [chunk(0, 24, 2), whole.clone()].concat(), &[(0, 2), (1, 4)], [1, 0, 0]),
+            ("three bytes short", [&chunk(0, 24, 3)[..29], &whole].concat(), &[(1, 4)], [1, 2, 0]),
+            ("words between", [chunk(0, 24, 5), whole.clone()].concat(), &[(0, 3), (1, 4)], [0, 0, 2]),
+            ("size of no words", [chunk(0, 27, 3), whole.clone()].concat(), &[(0, 3), (1, 4)], [1, 0, 0]),
+            ("cut off", chunk(0, 24, 3)[..29].to_vec(), &[(0, 2)], [1, 0, 0]),
+            ("no header", [&[7; 19][..], &whole].concat(), &[(1, 4)], [1, 0, 2]),
+        ];
+        for (what, bytes, chunks, [malformed, damaged, unknown]) in cases {
+            for piece in [1, 3, 8, 1000] {
+                let (found, counts) = read(&bytes, piece);
+                assert_eq!(found, chunks, "{what}");
+                let expected = PixelCounts {
+                    malformed,
+                    damaged,
+                    unknown,
+                    control: counts.control,
+                    ..Default::default()
+                };
+                assert_eq!(counts, expected, "{what} in pieces of {piece}");
+            }
+        }
+    }
 }

@@ -234,6 +234,7 @@ mod tests {
     fn restarts_at_absurd_times_do_not_overflow() {
         let row = |index: u32| format!("{index}\t5\t288230376151711743\t1\t0\t0\n");
         let (hits, counts) = decode(Kind::T3pa, [row(1), row(0), row(1), row(0)].concat().as_bytes(), 1000);
-        assert_eq!((hits.len(), counts.malformed), (1, 3));
+        assert_eq!((hits.len(), counts.malformed, counts.restarts), (4, 0, 2));
+        assert!(hits.time.iter().all(|time| *time > 0));
     }
 }

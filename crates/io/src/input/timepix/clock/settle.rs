@@ -83,7 +83,8 @@ impl Timeline {
 
     /// The period after which the counter has wrapped, if `time` comes after its end.
     fn found_wrap(&self, time: i64) -> Option<i64> {
-        let is_over = |wrap: &&i64| (**wrap - **wrap / 8..**wrap).contains(&self.now) && time < **wrap / 8;
+        let is_over =
+            |wrap: &&i64| (**wrap - **wrap / 8..**wrap).contains(&self.now) && time < self.now - **wrap / 2;
         self.possible_wraps.iter().find(is_over).copied()
     }
 

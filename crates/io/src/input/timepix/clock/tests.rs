@@ -59,7 +59,8 @@ proptest! {
 #[test]
 fn one_wrong_time_moves_nothing() {
     for wrong in [50 * MS, 3 * MS, -50 * MS, 1 << 60] {
-        for place in [0, 1, 20, 38] {
+        // A first sample that is too early begins a gap.
+        for place in if wrong < 0 { 1..39 } else { 0..38 } {
             let mut samples: Vec<_> = (100..140).map(|i| i * MS / 2).collect();
             samples[place] = (samples[place] + wrong).max(0);
             let (times, counts) = run(Timeline::new(MS), &samples);

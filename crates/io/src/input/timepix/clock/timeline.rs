@@ -81,7 +81,7 @@ impl Timeline {
         let mut timeline = Self { possible_wraps, ..Self::new(disorder) };
         if let Some(least) = possible_wraps.first() {
             timeline.ahead = timeline.ahead.min(least / 8);
-            timeline.quick = timeline.quick.min(least / 4 * 3);
+            timeline.quick = timeline.quick.min(least / 2);
         }
         timeline
     }
