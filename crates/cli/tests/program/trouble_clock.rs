@@ -62,22 +62,10 @@ fn clocks_that_failed_give_the_right_values() {
     let Some(data) = data() else { return };
     let folder = empty_folder("trouble-clock");
     for Case { file, arguments, clusters, hits, between, counts } in CASES {
-        let (input, rows, json) =
-            (data.join("trouble").join(file), folder.join("rows.ndjson"), folder.join("summary.json"));
-        let run = [
-            &[
-                "run",
-                "--quiet",
-                "--sequence",
-                "timepix",
-                input.to_str().unwrap(),
-                "--output",
-                path(&folder, "rows.ndjson").to_str().unwrap(),
-            ][..],
-            &["--json", json.to_str().unwrap()],
-            arguments,
-        ];
-        let (code, _, error) = said(&run.concat());
+        let input = path(&data.join("trouble"), file);
+        let (rows, json) = (path(&folder, "rows.ndjson"), path(&folder, "summary.json"));
+        let run = ["run", "--quiet", "--sequence", "timepix", &input, "--output", &rows, "--json", &json];
+        let (code, _, error) = said(&[&run[..], arguments].concat());
         assert_eq!(code, Some(0), "{file}: {error}");
         let summary: Value = serde_json::from_reader(File::open(&json).unwrap()).unwrap();
         let rows = std::fs::read_to_string(&rows).unwrap();
@@ -104,16 +92,8 @@ fn numbered_files_are_one_run() {
     let Some(data) = data() else { return };
     let folder = empty_folder("trouble-run");
     let rows = |input: &str| {
-        let (input, rows) = (data.join("trouble").join(input), folder.join("rows.ndjson"));
-        let run = [
-            "run",
-            "--quiet",
-            "--sequence",
-            "timepix",
-            input.to_str().unwrap(),
-            "--output",
-            rows.to_str().unwrap(),
-        ];
+        let (input, rows) = (path(&data.join("trouble"), input), path(&folder, "rows.ndjson"));
+        let run = ["run", "--quiet", "--sequence", "timepix", &input, "--output", &rows];
         let (code, _, error) = said(&[&run[..], TRIGGER].concat());
         assert_eq!(code, Some(0), "{error}");
         let rows = std::fs::read_to_string(rows).unwrap();
