@@ -67,6 +67,7 @@ const EFFECTS: &[Effect] = &[
     effect("--mask-hot", &[Timepix], JOBS),
     effect("--trigger", &[Timepix], &["run", "throughput"]),
     effect("--katherine-unit", &[Timepix], JOBS),
+    effect("--time-unit", &[Timepix], JOBS),
     effect("--when-full", &[Timepix], ALL),
     effect("--builder", &[Cylinder], ALL),
     effect("--seeds", &[Cylinder], ALL),

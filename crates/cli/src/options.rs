@@ -260,6 +260,10 @@ impl JobArgs {
     /// command's own flags that were given.
     pub fn request(&self, command: &str, own: &[&'static str]) -> Result<Option<Request>> {
         let InputArgs { inputs, format, .. } = &self.input;
+        // Standard input is looked into, and waited for, where nothing else says what it is.
+        let is_told = self.config.sequence.is_some() || self.config.print_config;
+        let is_stream = inputs.first().is_some_and(|first| first == "-");
+        let inputs = if is_told && is_stream { &[] } else { &inputs[..] };
         let found = SequenceName::of_inputs(inputs, *format);
         let config = self.config.resolve(&self.sequence, found)?;
         let given = [own, &self.input.given(), &self.config.given(), &self.sequence.given()].concat();

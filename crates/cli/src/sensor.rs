@@ -6,7 +6,7 @@ use peloton::cylinder::{Builder, CylinderConfig, SeedSource};
 use peloton::event::{Edge, Layout, NS_PER_TICK};
 use peloton::timepix::{Algorithm, Definition, Filter, TimepixConfig};
 use peloton::{Error, Result};
-use peloton_io::input::timepix::{KatherineOptions, WhenFull};
+use peloton_io::input::timepix::{KatherineOptions, TimeUnit, WhenFull};
 use peloton_job::PixelOptions;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -93,7 +93,8 @@ pub struct PixelArgs {
     /// Sensor: single, single:WxH, apart:CHIPS, apart:CHIPS:WxH, quad, quad:GAP [default: by format]
     #[arg(long, value_name = "LAYOUT")]
     pub layout: Option<LayoutArg>,
-    /// Folder with the energy calibration a.txt, b.txt, c.txt, t.txt
+    /// Folder with the energy calibration a.txt, b.txt, c.txt, t.txt of one chip, or with a folder chip0, chip1, ... of these
+    /// for each chip
     #[arg(long, value_name = "DIR")]
     pub calibration: Option<PathBuf>,
     /// Keep only clusters within limits: size, tot, height, energy (keV), duration (ns), length, breadth,
@@ -110,6 +111,9 @@ pub struct PixelArgs {
     /// Clocks in a unit of the Katherine readout's time offset [default: 1]
     #[arg(long, value_name = "N")]
     pub katherine_unit: Option<i64>,
+    /// Unit of times in NumPy and Parquet files that say none: ticks (of 1.5625 ns), clocks (of 25 ns), ps, ns, us, ms, s
+    #[arg(long, value_name = "UNIT")]
+    pub time_unit: Option<TimeUnit>,
     /// What to do with hits that come faster than they can be clustered: wait, drop [default: wait]
     #[arg(long, value_name = "WHAT")]
     pub when_full: Option<WhenFull>,
@@ -123,6 +127,7 @@ impl PixelArgs {
             katherine: self
                 .katherine_unit
                 .map_or_else(KatherineOptions::default, |offset_unit| KatherineOptions { offset_unit }),
+            time_unit: self.time_unit,
             mask_hot: self.mask_hot,
             trigger: self.trigger,
             when_full: self.when_full.unwrap_or_default(),
@@ -143,6 +148,7 @@ impl PixelArgs {
             ("--mask-hot", self.mask_hot.is_some()),
             ("--trigger", self.trigger.is_some()),
             ("--katherine-unit", self.katherine_unit.is_some()),
+            ("--time-unit", self.time_unit.is_some()),
             ("--when-full", self.when_full.is_some()),
         ])
     }

@@ -5,7 +5,7 @@ use crate::{Config, Device, Summary};
 use peloton::event::{Edge, Layout};
 use peloton::velo::VeloBanks;
 use peloton::{Error, Result};
-use peloton_io::input::timepix::{KatherineOptions, WhenFull};
+use peloton_io::input::timepix::{KatherineOptions, TimeUnit, WhenFull};
 use peloton_io::input::{Format, Start};
 use peloton_io::output::{Fields, Metadata};
 use std::path::PathBuf;
@@ -40,6 +40,8 @@ pub struct PixelOptions {
     pub layout: Option<Layout>,
     /// Of the Katherine readout's format.
     pub katherine: KatherineOptions,
+    /// Unit of times of NumPy and Parquet files that say none.
+    pub time_unit: Option<TimeUnit>,
     /// Drop the hits of pixels with more than so many hits in the first million hits.
     pub mask_hot: Option<u64>,
     /// Pair hits with this edge of a trigger input.

@@ -1,5 +1,6 @@
 //! [`VeloReader`]: events from files, directories and streams, a batch at a time.
 
+use super::foreign::known_but_not_read;
 use super::problems::Problems;
 use super::records::{Cut, Records};
 use super::source::{Entry, STDIN, Stream, entries};
@@ -222,7 +223,7 @@ impl VeloReader {
         let found = match head.trim_ascii_start() {
             [] | [b'{', ..] => return Ok(()),
             _ if self.options.format != super::Format::Auto => return Ok(()),
-            [0x1F, 0x8B, ..] => "gzip-compressed data: decompress it, or use zstd",
+            _ if known_but_not_read(head).is_some() => known_but_not_read(head).unwrap_or_default(),
             [b'[', ..] => "a JSON list: one object per event is read, not a list",
             _ => {
                 "neither Velo JSON, which begins with `{`, nor MDF, bank containers, events of the cylinder detector \

@@ -5,12 +5,16 @@
 
 mod datagrams;
 mod feed;
+mod hit_columns;
 mod katherine;
 mod matrices;
 mod npy;
+mod npy_header;
+mod opening;
 mod parquet;
 mod pieces;
 mod reader;
+mod t3pa;
 mod text;
 mod tpx3;
 mod tpx4;
@@ -22,6 +26,7 @@ use std::{fmt, str::FromStr};
 
 pub use datagrams::{Datagrams, dropped_datagrams};
 pub use feed::{Fed, Feed, PixelStream, PixelTroubles, WhenFull};
+pub use hit_columns::TimeUnit;
 pub use katherine::KatherineOptions;
 pub use pieces::PixelDecoder;
 pub use reader::{PixelReader, ReadEnd};
@@ -51,9 +56,9 @@ pub enum PixelFormat {
     Katherine,
     /// Records of 16 bytes: time in ticks of 1.5625 ns (i64), x, y, ToT (u16), 2 bytes unused; never guessed.
     Hits16,
-    /// NumPy file with a structured array that has the fields t (or time), x, y, tot.
+    /// NumPy file with a structured array that has the fields t (or time, toa), x, y, tot and, if there are several, chip.
     Npy,
-    /// Parquet file with the columns t (or time), x, y, tot; with the feature `cli`.
+    /// Parquet file with the same as columns.
     Parquet,
 }
 
@@ -82,7 +87,7 @@ impl PixelFormat {
             [b'T', b'P', b'X', b'4', ..] => Self::Tpx4,
             [b'P', b'A', b'R', b'1', ..] => Self::Parquet,
             [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => Self::Npy,
-            _ if text.starts_with(b"Index") => Self::T3pa,
+            _ if t3pa::begins_header(text) => Self::T3pa,
             _ if first.is_ascii_digit() || first == b'#' => Self::Burda,
             _ => return None,
         })
@@ -203,6 +208,8 @@ pub struct PixelOptions {
     pub layout: Option<Layout>,
     /// Particulars of the Katherine readout.
     pub katherine: KatherineOptions,
+    /// Unit of times of NumPy and Parquet files that say none.
+    pub time_unit: Option<TimeUnit>,
 }
 
 /// Turns the bytes of one stream into hits, as they come.
@@ -216,6 +223,10 @@ trait Decode: Send {
     fn first_fault(&self) -> Option<String> {
         None
     }
+    /// What was passed over although it is known: hits of kinds that are not read.
+    fn passed_over(&self) -> Option<String> {
+        None
+    }
 }
 
 /// Where a decoder puts what it finds.
@@ -226,12 +237,13 @@ struct Output<'a> {
 }
 
 impl Output<'_> {
-    /// Hands on a hit of chip 0 given as time, x, y, time over threshold, or counts it as what is wrong with it.
-    fn row(&mut self, [time, x, y, tot]: [i64; 4]) {
+    /// Hands on a hit of a chip given as time, x, y, time over threshold, or counts it as what is wrong with it.
+    fn row(&mut self, chip: i64, [time, x, y, tot]: [i64; 4]) {
+        let chip = usize::try_from(chip).unwrap_or(usize::MAX);
         let pixel = |value: i64| u32::try_from(value).unwrap_or(u32::MAX);
         let tot = tot.clamp(0, i64::from(u16::MAX)) as u16;
         if is_time(time) {
-            self.hit(0, pixel(x), pixel(y), time, tot);
+            self.hit(chip, pixel(x), pixel(y), time, tot);
         } else {
             self.counts.malformed += 1;
         }
@@ -286,6 +298,8 @@ mod tests {
             (&b"TPX3\0\0\0\0"[..], Some(PixelFormat::Tpx3)),
             (b"TPX4", Some(PixelFormat::Tpx4)),
             (b"Index\tMatrix Index", Some(PixelFormat::T3pa)),
+            (b"TOA\tMatrix", Some(PixelFormat::T3pa)),
+            (b"Total of all", None),
             (b"\xEF\xBB\xBF# comment", Some(PixelFormat::Burda)),
             (b"12 4 5 6\n", Some(PixelFormat::Burda)),
             (b"\x93NUMPY\x01\0", Some(PixelFormat::Npy)),

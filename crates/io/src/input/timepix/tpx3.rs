@@ -38,12 +38,14 @@ pub(super) struct Tpx3 {
     /// What came before every chip with hits had a heartbeat; empty and unused from then on.
     waiting: Vec<Waiting>,
     is_waiting: bool,
+    /// Words of integrated time over threshold, which are not read.
+    integrated: u64,
 }
 
 impl Default for Tpx3 {
     fn default() -> Self {
         let clocks = vec![Clock::default(); CHIPS];
-        Self { clocks, chip: 0, left: 0, waiting: Vec::new(), is_waiting: true }
+        Self { clocks, chip: 0, left: 0, waiting: Vec::new(), is_waiting: true, integrated: 0 }
     }
 }
 
@@ -70,13 +72,23 @@ impl Decode for Tpx3 {
         to.counts.malformed += u64::from(!rest.is_empty() || self.left > 0);
         self.stop_waiting(to);
     }
+
+    fn passed_over(&self) -> Option<String> {
+        let kind = "words of integrated time over threshold (kind 0xA, of the frame-driven mode), which are not read";
+        (self.integrated > 0).then(|| format!("{} {kind}", self.integrated))
+    }
 }
 
 impl Tpx3 {
     #[inline(always)]
     fn word(&mut self, word: u64, to: &mut Output<'_>) {
         match word >> 56 {
-            0xA0..=0xBF => {
+            // Of the frame-driven mode: integrated time over threshold and a count of events, and no time.
+            0xA0..=0xAF => {
+                self.integrated += 1;
+                to.counts.unknown += 1;
+            }
+            0xB0..=0xBF => {
                 self.clocks[self.chip].has_hits = true;
                 if self.is_waiting { self.wait(word, to) } else { self.hit(self.chip, word, to) }
             }
@@ -233,6 +245,14 @@ mod tests {
         let first = block.hits.time[0];
         assert_eq!(block.hits.time.iter().map(|t| t - first).collect::<Vec<_>>(), [0, 8 * 16, 4 * 16]);
         assert_eq!(block.hits.x[0], 258 + 1);
+    }
+
+    #[test]
+    fn integrated_time_over_threshold_is_no_hit() {
+        let word = hit(1, 1, 900, 0, 5) & !(0x1 << 60);
+        let stream = [header(0, 3), word, hit(3, 3, 20, 0, 7), word];
+        let (block, counts) = decode(&stream, 8);
+        assert_eq!((block.hits.len(), counts.hits, counts.unknown), (1, 1, 2));
     }
 
     #[test]

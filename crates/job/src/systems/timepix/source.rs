@@ -193,6 +193,11 @@ pub fn open(request: &Request, host: Host<'_>) -> Result<Opened<TimepixSystem>> 
         let message = "--katherine-unit is for the format katherine, and the input has another one";
         return Err(Error::Config(message.into()));
     }
+    let has_columns = matches!(format, Some(PixelFormat::Npy | PixelFormat::Parquet));
+    if request.pixels.time_unit.is_some() && !has_columns {
+        let message = "--time-unit is for the formats npy and parquet, and the input has another one";
+        return Err(Error::Config(message.into()));
+    }
     if is_of_frames && request.config.timepix.time_walk.is_some() {
         let message = "timepix: time_walk corrects times of arrival, and hits of frames have none";
         return Err(Error::Config(message.into()));
@@ -251,7 +256,8 @@ fn options(request: &Request) -> PixelOptions {
         _ => PixelFormat::Auto,
     };
     let pixels = &request.pixels;
-    PixelOptions { format, layout: pixels.layout.clone(), katherine: pixels.katherine }
+    let (layout, katherine, time_unit) = (pixels.layout.clone(), pixels.katherine, pixels.time_unit);
+    PixelOptions { format, layout, katherine, time_unit }
 }
 
 /// Waits for one sender on `tcp://HOST:PORT`, or for datagrams on `udp://HOST:PORT`.
