@@ -309,7 +309,7 @@ mod tests {
         assert_eq!([0, 1, 2, -1, -2].map(|ns| unit("ns").ticks(ns)), [0, 1, 1, -1, -1].map(Some));
         assert_eq!((unit("ps").ticks(-781), unit("ps").ticks(782)), (Some(0), Some(1)));
         let many = i64::MAX / 2;
-        assert_eq!(unit("ns").ticks(many), Some((many as i128 * 16 / 25) as i64));
+        assert_eq!(unit("ns").ticks(many), Some(((many as i128 * 32 + 25) / 50) as i64));
         assert_eq!((unit("s").ticks(3), unit("us").ticks(i64::MAX)), (Some(1_920_000_000), None));
         for ticks in [0, 1, 7, -3, 1 << 40] {
             assert_eq!(unit("ns").ticks_of_float(ticks as f64 * 1.5625), Some(ticks));

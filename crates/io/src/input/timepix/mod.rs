@@ -19,6 +19,7 @@ mod text;
 mod tpx3;
 mod tpx4;
 mod write;
+mod write_parquet;
 
 use peloton::event::{Layout, PixelBlock, PixelHits};
 use peloton::{Error, Result};
@@ -31,6 +32,7 @@ pub use katherine::KatherineOptions;
 pub use pieces::PixelDecoder;
 pub use reader::{PixelReader, ReadEnd};
 pub use write::{write_hits, write_tpx3};
+pub use write_parquet::ParquetHits;
 
 /// Format of a stream of hits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -267,7 +267,7 @@ impl PixelReader {
         if matches!(self.options.format, PixelFormat::Auto | PixelFormat::Tpx3)
             && let Some(what) = known_but_not_read(&buffer[..filled])
         {
-            let message = format!("this is {what}; formats of pixel hits that are read: docs/formats.md");
+            let message = format!("unknown format: this is {what}; formats that are read: docs/formats.md");
             return Err(Error::format(&name, message));
         }
         let format = match self.options.format {
