@@ -2,6 +2,7 @@
 
 use super::ahead::look_at_standard_input;
 use super::cylinder::begins_toy_file;
+use super::foreign::known_but_not_read;
 use super::mdf::looks_like_record;
 use super::source::{Entry, entries};
 use super::timepix::PixelFormat;
@@ -66,6 +67,9 @@ fn head_of(entry: Entry) -> Option<Vec<u8>> {
 }
 
 fn kind_of_head(head: &[u8]) -> Option<Kind> {
+    if known_but_not_read(head).is_some() {
+        return None;
+    }
     if looks_like_record(head) {
         return Some(Kind::Raw);
     }

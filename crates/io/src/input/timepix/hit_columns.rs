@@ -129,8 +129,9 @@ enum Role {
     Chip,
 }
 
-/// Columns that a message names at most.
+/// Columns that a message names at most, and letters of each.
 const NAMED: usize = 8;
+const LETTERS: usize = 40;
 /// What a file of hits may have, for messages.
 const COLUMNS: &str =
     "columns of hits are x, y, tot, chip and the time: t, time or toa, with its unit as in t_ns";
@@ -152,7 +153,7 @@ impl Roles {
             match role(&column.name) {
                 // What pandas makes of a table's index: numbers of rows.
                 _ if column.name.starts_with("__index_level_") => {}
-                None => unknown.push(format!("`{}`", column.name.escape_debug())),
+                None => unknown.push(column.name.as_str()),
                 Some((role, _)) => {
                     if let Some(other) = places[role as usize].replace(place) {
                         let [one, two] = [other, place].map(|place: usize| &columns[place].name);
@@ -162,10 +163,7 @@ impl Roles {
             }
         }
         if !unknown.is_empty() {
-            let more = unknown.len().saturating_sub(NAMED);
-            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            let unknown = unknown[..unknown.len().min(NAMED)].join(", ");
-            return Err(format!("columns that are not understood: {unknown}{more} ({COLUMNS})"));
+            return Err(format!("columns that are not understood: {} ({COLUMNS})", listed(&unknown)));
         }
         let place = |role: Role, name: &str| {
             places[role as usize].ok_or_else(|| format!("there is no column {name} ({COLUMNS})"))
@@ -206,6 +204,16 @@ impl Roles {
         self.is_assumed.then(|| {
             format!("the column `{name}` says no unit and is taken for ticks of 1.5625 ns (--time-unit says which)")
         })
+    }
+}
+
+/// Names for a message.
+pub(super) fn listed(names: &[&str]) -> String {
+    let quoted = |name: &&str| format!("`{}`", name.chars().take(LETTERS).collect::<String>().escape_debug());
+    let all: Vec<_> = names.iter().take(NAMED).map(quoted).collect();
+    match names.len().saturating_sub(NAMED) {
+        0 => all.join(", "),
+        more => format!("{} and {more} more", all.join(", ")),
     }
 }
 

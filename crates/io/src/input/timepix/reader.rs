@@ -245,7 +245,7 @@ impl PixelReader {
 
     /// Opens one source; false when its format is not known.
     fn open_entry(&mut self, entry: Entry) -> Result<bool> {
-        let name = entry.name();
+        let (name, listed) = (entry.name(), entry.is_listed());
         self.source = name.as_str().into();
         let path = match &entry {
             Entry::File { path, .. } => Some(path.clone()),
@@ -267,6 +267,9 @@ impl PixelReader {
         if matches!(self.options.format, PixelFormat::Auto | PixelFormat::Tpx3)
             && let Some(what) = known_but_not_read(&buffer[..filled])
         {
+            if listed {
+                return Ok(false);
+            }
             let message = format!("unknown format: this is {what}; formats that are read: docs/formats.md");
             return Err(Error::format(&name, message));
         }

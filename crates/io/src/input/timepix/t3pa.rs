@@ -1,5 +1,7 @@
 //! Rows of `.t3pa` files: which number of a line is what, by the names in the header.
 
+use super::hit_columns::listed;
+
 /// Columns by their usual names, in their usual order.
 const NAMES: [&str; 6] = ["Index", "Matrix Index", "ToA", "ToT", "FToA", "Overflow"];
 /// Their places there.
@@ -86,12 +88,12 @@ impl Columns {
                     return Err(format!("there are two columns {}", NAMES[role]));
                 }
                 Some(role) => places[role] = Some(place),
-                None => unknown.push(format!("`{}`", name.escape_debug())),
+                None => unknown.push(name.as_str()),
             }
         }
         let usual = NAMES.join(", ");
         if !unknown.is_empty() {
-            let unknown = unknown.join(", ");
+            let unknown = listed(&unknown);
             return Err(format!(
                 "the header names columns that are not understood: {unknown} (columns are {usual})"
             ));
@@ -165,6 +167,12 @@ fn role(name: &str) -> Option<usize> {
     }
 }
 
+/// Whether a line is a header: text that begins with a letter. Anything else is a row, or no line of such a file.
+pub(super) fn is_header(line: &[u8]) -> bool {
+    let is_text = |text: &str| !text.contains(|letter: char| letter.is_control() && letter != '\t');
+    line.first().is_some_and(u8::is_ascii_alphabetic) && std::str::from_utf8(line).is_ok_and(is_text)
+}
+
 /// Whether text begins with the name of a column.
 pub(super) fn begins_header(text: &[u8]) -> bool {
     let Some(end) = text.iter().position(u8::is_ascii_whitespace) else { return false };
@@ -179,7 +187,7 @@ pub(super) fn refusal(head: &[u8], all: bool) -> Option<Result<(), String>> {
     let line = lines.find(|line| !matches!(line.trim_ascii().first(), None | Some(b'#')));
     match line {
         Some(line) if line.ends_with(b"\n") || all => Some(match line.trim_ascii() {
-            header @ [first, ..] if first.is_ascii_alphabetic() => Columns::of_header(header).map(drop),
+            header if is_header(header) => Columns::of_header(header).map(drop),
             _ => Ok(()),
         }),
         None if all => Some(Ok(())),
@@ -229,6 +237,8 @@ mod tests {
             assert_eq!(refusal(header.as_bytes(), false), None);
         }
         assert_eq!(refusal(b"\xEF\xBB\xBF# note\n12 3 4\n", false), Some(Ok(())));
+        // Bytes of another file are no header.
+        assert_eq!(refusal(b"x\x03\0\xF0 and more\n", false), Some(Ok(())));
     }
 
     #[test]

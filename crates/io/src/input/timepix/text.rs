@@ -1,6 +1,6 @@
 //! Text formats, one hit a line: `.t3pa` of the Pixet programs, the IEAP's burda format, and frames.
 
-use super::t3pa::{Columns, Meaning, Row};
+use super::t3pa::{Columns, Meaning, Row, is_header};
 use super::{Decode, Output};
 use peloton::event::TICKS_PER_CLOCK;
 
@@ -83,7 +83,7 @@ impl Text {
         let line = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line).trim_ascii();
         match line.first() {
             None => {}
-            Some(first) if self.kind == Kind::T3pa && first.is_ascii_alphabetic() => self.header(line, to),
+            Some(_) if self.kind == Kind::T3pa && is_header(line) => self.header(line, to),
             Some(b'#' | b'I') => to.counts.control += 1,
             Some(_) => {
                 let numbers = numbers(line);

@@ -86,7 +86,7 @@ mod tests {
     #[test]
     fn what_is_written_is_read_back_with_its_unit() {
         let mut hits = PixelHits::default();
-        (0..20_000i64).for_each(|i| hits.push(1 << 40 | 3217 * i, (i % 256) as u16, (i % 31) as u16, 7));
+        (0..20_000i64).for_each(|i| hits.push((1 << 40) + 3217 * i, (i % 256) as u16, (i % 31) as u16, 7));
         let (mut writer, mut bytes) = (ParquetHits::new().unwrap(), Vec::new());
         for start in (0..hits.len()).step_by(7000) {
             let mut part = PixelHits::default();
