@@ -43,7 +43,8 @@ pub struct InputArgs {
     #[arg(value_name = "INPUT", help_heading = None::<&str>)]
     pub inputs: Vec<String>,
     /// Format of the input: auto (from the content), velo-json, velo-ndjson, mdf, banks (a folder of bank
-    /// containers), cylinder; of pixel hits t3pa, burda, frames, pmf, tpx3, tpx4, katherine, hits16, npy, parquet
+    /// containers), cylinder; of pixel hits t3pa, burda, frames, pmf, tpx3, tpx4, katherine, hits16, npy, parquet.
+    /// docs/formats.md describes them
     #[arg(long, value_name = "FORMAT", default_value_t)]
     pub format: Format,
     /// Only these events, counted from 0 over all inputs
