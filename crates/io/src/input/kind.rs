@@ -13,7 +13,7 @@ use std::path::Path;
 
 /// Bytes that are looked at.
 const HEAD: usize = 256;
-/// Those of a stream that somebody may be writing slowly: enough for all formats but text that begins with a long space.
+/// Those of a stream that may come slowly, at first: enough for all formats but JSON behind white space.
 const HEAD_OF_STREAM: usize = 64;
 
 /// What an input holds.
