@@ -3,7 +3,7 @@
 
 use peloton::event::PixelBlock;
 use peloton_io::input::Source;
-use peloton_io::input::timepix::{PixelFormat, PixelOptions, PixelReader, ReadEnd};
+use peloton_io::input::timepix::{PixelFormat, PixelOptions, PixelReader, ReadEnd, TimeUnit};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     // What panics in the Parquet library is caught and an error; what is not caught ends the run all the same.
@@ -11,8 +11,11 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     // The format is read from files alone.
     let path = std::env::temp_dir().join(format!("peloton-fuzz-{}.parquet", std::process::id()));
     std::fs::write(&path, bytes).expect("a temporary file");
-    let options = PixelOptions { format: PixelFormat::Parquet, ..PixelOptions::default() };
-    let Ok(mut reader) = PixelReader::open(&[Source::Path(path)], options) else { return };
+    // Times that say their unit, and times that do not.
+    let options =
+        |time_unit| PixelOptions { format: PixelFormat::Parquet, time_unit, ..PixelOptions::default() };
+    let open = |time_unit| PixelReader::open(&[Source::Path(path.clone())], options(time_unit));
+    let Ok(mut reader) = open(None).or_else(|_| open(Some(TimeUnit::TICK))) else { return };
     let mut block = PixelBlock::default();
     loop {
         match reader.read(block.hits.len() + 100, &mut block) {

@@ -1,5 +1,6 @@
 //! From time over threshold to energy, pixel by pixel, and the time walk that comes with it.
 
+use super::calibration_folder::{FILES, Folders};
 use crate::event::{Layout, NS_PER_TICK, PixelHits};
 use crate::simd::with_default_float_mode;
 use crate::{Error, Result};
@@ -40,49 +41,59 @@ impl Calibration {
     }
 
     fn of(layout: &Layout, parameters: [&[f64]; 4]) -> Result<Self> {
+        let mut calibration = Self::blank(layout);
+        (0..layout.chips()).try_for_each(|chip| calibration.set_chip(layout, chip, parameters))?;
+        Ok(calibration)
+    }
+
+    /// That of a sensor whose chips all have none. Between chips that are apart there are pixels that nothing hits.
+    fn blank(layout: &Layout) -> Self {
+        Self { width: layout.width(), pixels: vec![[f32::NAN; 4]; layout.width() * layout.height()] }
+    }
+
+    /// Takes over the parameters of a chip.
+    fn set_chip(&mut self, layout: &Layout, chip: usize, parameters: [&[f64]; 4]) -> Result<()> {
         let [width, height] = layout.chip_size();
         if let Some(wrong) = parameters.iter().find(|values| values.len() != width * height) {
             let message = format!("calibration: {} values for {width} x {height} pixels", wrong.len());
             return Err(Error::Config(message));
         }
-        // Between chips that are apart there are pixels that nothing hits.
-        let mut pixels = vec![[f32::NAN; 4]; layout.width() * layout.height()];
-        for chip in 0..layout.chips() {
-            for i in 0..width * height {
-                let [a, b, c, t] = parameters.map(|values| values[i]);
-                let a = if a.abs() > FLAT { a } else { f64::NAN };
-                if let Some((x, y)) = layout.place(chip, (i % width) as u32, (i / width) as u32) {
-                    let place = usize::from(y) * layout.width() + usize::from(x);
-                    let half = 0.5 / a;
-                    pixels[place] = [half, -(b + a * t) * half, t, c / a].map(|value| value as f32);
-                }
+        for i in 0..width * height {
+            let [a, b, c, t] = parameters.map(|values| values[i]);
+            let a = if a.abs() > FLAT { a } else { f64::NAN };
+            if let Some((x, y)) = layout.place(chip, (i % width) as u32, (i / width) as u32) {
+                let place = usize::from(y) * self.width + usize::from(x);
+                let half = 0.5 / a;
+                self.pixels[place] = [half, -(b + a * t) * half, t, c / a].map(|value| value as f32);
             }
         }
-        Ok(Self { width: layout.width(), pixels })
+        Ok(())
     }
 
-    /// Reads `a.txt`, `b.txt`, `c.txt`, `t.txt` of a folder: one number a pixel, row by row.
+    /// Reads `a.txt`, `b.txt`, `c.txt`, `t.txt` of a folder: one number a pixel, row by row. They are the parameters of one
+    /// chip, whichever that is; for several chips the folder has a folder `chip0`, `chip1`, ... with these files for each
+    /// ([`CalibratedChips`](super::CalibratedChips) finds hits on chips without).
     ///
     /// # Errors
-    /// [`Error::Io`], [`Error::Format`] for what is no number, and those of [`Calibration::new`].
+    /// [`Error::Io`], [`Error::Format`] for what is no number, [`Error::Config`] for a folder that has both, and those of
+    /// [`Calibration::new`].
     pub fn from_folder(layout: &Layout, folder: &Path) -> Result<Self> {
         // Numbers are read by arithmetic.
         with_default_float_mode(|| Self::read(layout, folder))
     }
 
     fn read(layout: &Layout, folder: &Path) -> Result<Self> {
-        let mut columns: [Vec<f64>; 4] = Default::default();
-        for (column, name) in columns.iter_mut().zip(["a.txt", "b.txt", "c.txt", "t.txt"]) {
-            let path = folder.join(name);
-            let text = std::fs::read_to_string(&path).map_err(|e| Error::io(&path, e))?;
-            for word in text.split_whitespace() {
-                let number = word.parse().map_err(|_| {
-                    Error::format(path.display().to_string(), format!("`{word}` is not a number"))
-                })?;
-                column.push(number);
+        let chips = match Folders::find(folder)? {
+            Folders::One => {
+                return Self::of(layout, parameters(folder)?.each_ref().map(Vec::as_slice));
             }
+            Folders::Chips(chips) => chips,
+        };
+        let mut calibration = Self::blank(layout);
+        for (chip, folder) in chips {
+            calibration.set_chip(layout, chip, parameters(&folder)?.each_ref().map(Vec::as_slice))?;
         }
-        Self::new(layout, columns.each_ref().map(Vec::as_slice))
+        Ok(calibration)
     }
 
     /// Pixels of a row, and the parameters of all pixels, row by row.
@@ -113,6 +124,22 @@ impl Calibration {
             *to = energy(pixel, tot);
         }
     }
+}
+
+/// The parameters a, b, c, t of a chip.
+fn parameters(folder: &Path) -> Result<[Vec<f64>; 4]> {
+    let mut columns: [Vec<f64>; 4] = Default::default();
+    for (column, name) in columns.iter_mut().zip(FILES) {
+        let path = folder.join(name);
+        let text = std::fs::read_to_string(&path).map_err(|e| Error::io(&path, e))?;
+        for word in text.split_whitespace() {
+            let number = word.parse().map_err(|_| {
+                Error::format(path.display().to_string(), format!("`{word}` is not a number"))
+            })?;
+            column.push(number);
+        }
+    }
+    Ok(columns)
 }
 
 /// Energy of a pixel with these parameters, eV.

@@ -105,7 +105,8 @@ pub struct TimepixConfig {
     /// Hits that are sorted at once; without it, as suits the CPU. Changes nothing but speed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sort_part_hits: Option<usize>,
-    /// Folder with the files a.txt, b.txt, c.txt, t.txt of an energy calibration.
+    /// Folder with the files a.txt, b.txt, c.txt, t.txt of an energy calibration of one chip, or with a folder chip0,
+    /// chip1, ... of these for each chip.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calibration: Option<PathBuf>,
     /// Time walk `a / (E - b)^c + d` in ns, E in keV; needs a calibration.

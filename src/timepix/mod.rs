@@ -5,6 +5,7 @@
 //! twin. [`Chain`] is all of them one after another.
 
 mod calibrate;
+mod calibration_folder;
 mod chain;
 mod config;
 mod features;
@@ -23,6 +24,7 @@ mod window;
 mod workers;
 
 pub use calibrate::{Calibration, TimeWalk};
+pub use calibration_folder::{CalibratedChips, calibration_files};
 pub use chain::{Chain, ChainCounts, Front};
 pub use config::{Algorithm, DISORDER_US, Definition, FindConfig, MAX_DELTA, TimepixConfig};
 pub use features::FeatureMaker;

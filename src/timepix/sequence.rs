@@ -1,6 +1,6 @@
 //! [`Timepix`]: the sequence from a stream of pixel hits to clusters, on one thread or several.
 
-use super::{Definition, TimepixConfig, Workers};
+use super::{CalibratedChips, Definition, TimepixConfig, Workers};
 use crate::engine::{Batch, Machine, Stage, StreamSequence};
 use crate::event::{Counters, Layout, PixelBlock, PixelClusters, PixelHits, Truncation};
 use crate::simd::Level;
@@ -48,6 +48,8 @@ pub struct Timepix {
     layout: Layout,
     /// Pixels whose hits are dropped: x, y.
     masked: Vec<[u16; 2]>,
+    /// Finds hits on chips without a calibration, where there can be such.
+    calibrated: Option<CalibratedChips>,
     part: PixelHits,
     /// Hits that these workers got, and those that they gave back in clusters.
     hits_in: u64,
@@ -68,6 +70,7 @@ impl Timepix {
             level,
             layout: layout.clone(),
             masked: Vec::new(),
+            calibrated: CalibratedChips::of(config, layout)?,
             part: PixelHits::default(),
             hits_in: 0,
             hits_out: 0,
@@ -144,6 +147,7 @@ impl StreamSequence for Timepix {
 
     fn push(&mut self, piece: &PixelBatch, visit: &mut dyn FnMut(&mut PixelClusters)) -> Result<()> {
         let PixelBatch { block, end } = piece;
+        self.calibrated.as_mut().map_or(Ok(()), |chips| chips.check(&block.hits))?;
         let (hits, block_hits) = (block.hits.len(), self.config.block_hits);
         if hits <= block_hits {
             return self.push_part(&block.hits, *end, visit);

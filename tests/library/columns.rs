@@ -7,7 +7,7 @@ use peloton::event::{
     SciFiTracks, UtBatch, VeloTracks, VeloUtTracks,
 };
 use peloton::kalman::FitStatus;
-use peloton_io::output::timepix::{origin_fields, trigger_fields};
+use peloton_io::output::timepix::{frame_fields, origin_fields, trigger_fields};
 use peloton_io::output::{ColumnRow, TableField, column_rows, field_rows};
 use peloton_truth::{PARTICLE_FIELDS, TRACK_FIELDS};
 use std::fmt::Write;
@@ -63,14 +63,15 @@ Each column's metadata hold its `unit` and its `description`; the file's metadat
 In the tables *per* says what a column has one value for, *int* whether `hash_int` covers the column; `output_hash`
 covers all columns, in this order (those beside the results, such as `event_id`, are in no hash: which event it is, is
 input, and no result). Where nothing was measured a value is null: the numbers of an event whose input has none, the
-energy of clusters without a calibration.
+energy of clusters without a calibration, the times of clusters of frames.
 
 NDJSON has one line per event, an object with `event_id`, `run_number`, `event_number`, `status` (by its name) and the list
 `tracks`, each a list of hits, or for `ut` and `scifi-hits` the columns of the hits, whose starts are called `start`. With
 `run --named-fields` each track (of `ut` and `scifi-hits` each of the list `hits`) is an object of its columns by their names. For
 `timepix` it has one line per cluster: times end in `_ns` and the energy in `_keV`; `bounds` are smallest x and y, largest
 x and y, and each of `hits` is x, y, time over threshold in clocks of 25 ns, and ns after the first hit; what files have
-beside the columns of memory has the same names, with `_keV` behind that of energies.
+beside the columns of memory has the same names, with `_keV` behind that of energies. Clusters of frames have the number of
+their `frame` and null for all times. A .clog file counts frames from 1: frame 0 of the input is `Frame 1`.
 ";
 
 const TRUTH: &str = "
@@ -96,6 +97,7 @@ fn document() -> String {
     sequence::<PixelClusters>(&mut text, "timepix");
     beside(&mut text, "In files also", &origin_fields());
     beside(&mut text, "With `--trigger` also", &trigger_fields());
+    beside(&mut text, "Of frames also", &frame_fields());
     text.push_str(TRUTH);
     table(&mut text, "particle", &PARTICLE_FIELDS);
     table(&mut text, "track", &TRACK_FIELDS);

@@ -68,6 +68,7 @@ const EFFECTS: &[Effect] = &[
     effect("--trigger", &[Timepix], &["run", "throughput"]),
     effect("--katherine-unit", &[Timepix], JOBS),
     effect("--toa-bits", &[Timepix], JOBS),
+    effect("--time-unit", &[Timepix], JOBS),
     effect("--when-full", &[Timepix], ALL),
     effect("--builder", &[Cylinder], ALL),
     effect("--seeds", &[Cylinder], ALL),

@@ -43,7 +43,8 @@ pub struct InputArgs {
     #[arg(value_name = "INPUT", help_heading = None::<&str>)]
     pub inputs: Vec<String>,
     /// Format of the input: auto (from the content), velo-json, velo-ndjson, mdf, banks (a folder of bank
-    /// containers), cylinder; of pixel hits t3pa, burda, frames, pmf, tpx3, tpx4, katherine, hits16, npy, parquet
+    /// containers), cylinder; of pixel hits t3pa, burda, frames, pmf, tpx3, tpx4, katherine, hits16, npy, parquet.
+    /// docs/formats.md describes them
     #[arg(long, value_name = "FORMAT", default_value_t)]
     pub format: Format,
     /// Only these events, counted from 0 over all inputs
@@ -260,6 +261,10 @@ impl JobArgs {
     /// command's own flags that were given.
     pub fn request(&self, command: &str, own: &[&'static str]) -> Result<Option<Request>> {
         let InputArgs { inputs, format, .. } = &self.input;
+        // Standard input is looked into, and waited for, where nothing else says what it is.
+        let is_told = self.config.sequence.is_some() || self.config.print_config;
+        let is_stream = inputs.first().is_some_and(|first| first == "-");
+        let inputs = if is_told && is_stream { &[] } else { &inputs[..] };
         let found = SequenceName::of_inputs(inputs, *format);
         let config = self.config.resolve(&self.sequence, found)?;
         let given = [own, &self.input.given(), &self.config.given(), &self.sequence.given()].concat();

@@ -6,7 +6,7 @@ use peloton::cylinder::{Builder, CylinderConfig, SeedSource};
 use peloton::event::{Edge, Layout, NS_PER_TICK};
 use peloton::timepix::{Algorithm, Definition, Filter, TimepixConfig};
 use peloton::{Error, Result};
-use peloton_io::input::timepix::{KatherineOptions, WhenFull};
+use peloton_io::input::timepix::{KatherineOptions, TimeUnit, WhenFull};
 use peloton_job::PixelOptions;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -93,7 +93,8 @@ pub struct PixelArgs {
     /// Sensor: single, single:WxH, apart:CHIPS, apart:CHIPS:WxH, quad, quad:GAP [default: by format]
     #[arg(long, value_name = "LAYOUT")]
     pub layout: Option<LayoutArg>,
-    /// Folder with the energy calibration a.txt, b.txt, c.txt, t.txt
+    /// Folder with the energy calibration a.txt, b.txt, c.txt, t.txt of one chip, or with a folder chip0, chip1, ... of these
+    /// for each chip
     #[arg(long, value_name = "DIR")]
     pub calibration: Option<PathBuf>,
     /// Keep only clusters within limits: size, tot, height, energy (keV), duration (ns), length, breadth,
@@ -114,6 +115,9 @@ pub struct PixelArgs {
     /// the data]
     #[arg(long, value_name = "BITS", value_parser = clap::value_parser!(u32).range(16..=58))]
     pub toa_bits: Option<u32>,
+    /// Unit of times in NumPy and Parquet files that say none: ticks (of 1.5625 ns), clocks (of 25 ns), ps, ns, us, ms, s
+    #[arg(long, value_name = "UNIT")]
+    pub time_unit: Option<TimeUnit>,
     /// What to do with hits that come faster than they can be clustered: wait, drop [default: wait]
     #[arg(long, value_name = "WHAT")]
     pub when_full: Option<WhenFull>,
@@ -128,6 +132,7 @@ impl PixelArgs {
                 .katherine_unit
                 .map_or_else(KatherineOptions::default, |offset_unit| KatherineOptions { offset_unit }),
             toa_bits: self.toa_bits,
+            time_unit: self.time_unit,
             mask_hot: self.mask_hot,
             trigger: self.trigger,
             when_full: self.when_full.unwrap_or_default(),
@@ -149,6 +154,7 @@ impl PixelArgs {
             ("--trigger", self.trigger.is_some()),
             ("--katherine-unit", self.katherine_unit.is_some()),
             ("--toa-bits", self.toa_bits.is_some()),
+            ("--time-unit", self.time_unit.is_some()),
             ("--when-full", self.when_full.is_some()),
         ])
     }

@@ -37,7 +37,7 @@ pub struct Simulate {
     #[arg(long, value_name = "N", default_value = "auto")]
     threads: Auto<usize>,
     /// Where to write. velo: .ndjson or .ndjson.zst, one event per line; lhcb: .mdf or .mdf.zst; cylinder: .bin or
-    /// .bin.zst; pixel hits: .tpx3, .bin (records of 16 bytes) or .txt (burda). `-` is standard output
+    /// .bin.zst; pixel hits: .tpx3, .bin (records of 16 bytes), .parquet, .txt (burda) or, of frames, .frames. `-` is standard output
     #[arg(long, short, value_name = "FILE")]
     output: PathBuf,
     #[command(flatten)]

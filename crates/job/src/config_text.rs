@@ -276,7 +276,8 @@ const MEANINGS: &[(&str, &[(&str, &str)])] = &[
             ("sort_part_hits", "hits that are sorted at once; left out: as suits the CPU (speed alone)"),
             (
                 "calibration",
-                "folder with a.txt, b.txt, c.txt, t.txt of an energy calibration; left out: no energies",
+                "folder with a.txt, b.txt, c.txt, t.txt of an energy calibration of one chip, or with a folder chip0, chip1, ... of \
+                 these for each chip; left out: no energies",
             ),
             (
                 "time_walk",

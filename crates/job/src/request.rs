@@ -5,7 +5,7 @@ use crate::{Config, Device, Summary};
 use peloton::event::{Edge, Layout};
 use peloton::velo::VeloBanks;
 use peloton::{Error, Result};
-use peloton_io::input::timepix::{KatherineOptions, WhenFull};
+use peloton_io::input::timepix::{KatherineOptions, TimeUnit, WhenFull};
 use peloton_io::input::{Format, Start};
 use peloton_io::output::{Fields, Metadata};
 use std::path::PathBuf;
@@ -42,6 +42,8 @@ pub struct PixelOptions {
     pub katherine: KatherineOptions,
     /// Bits of the counter of times of arrival in t3pa files; found from the data without it.
     pub toa_bits: Option<u32>,
+    /// Unit of times of NumPy and Parquet files that say none.
+    pub time_unit: Option<TimeUnit>,
     /// Drop the hits of pixels with more than so many hits in the first million hits.
     pub mask_hot: Option<u64>,
     /// Pair hits with this edge of a trigger input.

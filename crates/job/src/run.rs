@@ -48,7 +48,8 @@ pub fn run(request: &Request, output: Option<&Path>, host: Host<'_>) -> Result<S
             let done = match (&made, wrote) {
                 (Ok(_), _) if request.part.is_some() => Done::Durable,
                 (Ok(_), _) => Done::All,
-                (Err(_), true) if request.part.is_none() => Done::Part,
+                // A configuration that cannot be makes no results, even if the input shows it late.
+                (Err(error), true) if request.part.is_none() && !error.is_usage() => Done::Part,
                 (Err(_), _) => Done::Nothing,
             };
             let written = sink.map_or(Ok(true), |sink| sink.finish(hashes, done));

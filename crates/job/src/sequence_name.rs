@@ -1,6 +1,6 @@
 //! [`SequenceName`]: which sequence runs.
 
-use peloton_io::input::{Format, Kind, kind_of};
+use peloton_io::input::{Format, Kind, kind_of, kind_of_standard_input};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -50,7 +50,8 @@ with_all_sequences!(names_of_sequences);
 
 impl SequenceName {
     /// The sequence that inputs of this kind are for, by their names, their format or the content of the first of them;
-    /// none where only its reader can tell, as of a pipe, or where several sequences read it, as the raw banks.
+    /// none where only its reader can tell, as of a named pipe, or where several sequences read it, as the raw banks. Looks
+    /// into standard input, and waits for its first bytes.
     pub fn of_inputs(inputs: &[String], format: Format) -> Option<Self> {
         match format {
             Format::Pixels(_) => return Some(Self::Timepix),
@@ -66,10 +67,11 @@ impl SequenceName {
         if starts(&["sim:cylinder"]) {
             return Some(Self::Cylinder);
         }
-        if first == "-" || starts(&["sim:"]) {
+        if starts(&["sim:"]) {
             return None;
         }
-        match kind_of(Path::new(first))? {
+        let kind = if first == "-" { kind_of_standard_input() } else { kind_of(Path::new(first)) };
+        match kind? {
             Kind::Pixels => Some(Self::Timepix),
             Kind::Cylinder => Some(Self::Cylinder),
             Kind::Velo | Kind::Raw => None,

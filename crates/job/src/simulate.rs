@@ -6,7 +6,7 @@ use peloton::cylinder::CylinderSample;
 use peloton::event::{PixelHits, RawBatch, VeloBatch};
 use peloton::simd::with_default_float_mode;
 use peloton::{Error, Result};
-use peloton_io::input::timepix::{PixelFormat, write_hits};
+use peloton_io::input::timepix::{ParquetHits, PixelFormat, write_hits};
 use peloton_io::input::{Geometry, write_cylinder, write_velo_json};
 use peloton_sim::timepix::{PixelSim, PixelSimSpec};
 use peloton_sim::{
@@ -207,19 +207,21 @@ fn cylinder(what: &Simulation, spec: &str, output: &Path, host: Host<'_>) -> Res
     Ok(Simulated { hits: Some(hits), ..what.written(text, events, output) })
 }
 
-/// Pixel hits: .tpx3, .bin (records of 16 bytes), .frames, or burda text.
+/// Pixel hits: .tpx3, .bin (records of 16 bytes), .parquet, .frames, or burda text.
 fn pixels(what: &Simulation, spec: &str, output: &Path, host: Host<'_>) -> Result<Simulated> {
     let spec: PixelSimSpec = spec.parse()?;
     let name = output.file_name().unwrap_or_default().to_string_lossy();
     let format = match name.trim_end_matches(".zst").rsplit_once('.') {
         Some((_, "tpx3")) => PixelFormat::Tpx3,
         Some((_, "bin")) => PixelFormat::Hits16,
+        Some((_, "parquet")) => PixelFormat::Parquet,
         Some((_, "frames")) => PixelFormat::Frames,
         Some((_, "txt")) => PixelFormat::Burda,
         None if name == "-" => PixelFormat::Burda,
         _ => {
-            let message =
-                format!("--output {name}: the name must end in .tpx3, .bin, .frames or .txt, or be -");
+            let message = format!(
+                "--output {name}: the name must end in .tpx3, .bin, .parquet, .frames or .txt, or be -"
+            );
             return Err(Error::Config(message));
         }
     };
@@ -229,11 +231,15 @@ fn pixels(what: &Simulation, spec: &str, output: &Path, host: Host<'_>) -> Resul
         return Err(Error::Config(format!("--output {name}: {message}")));
     }
     let mut sink = ByteSink::create(output, host.cancel)?;
+    let mut parquet = (format == PixelFormat::Parquet).then(ParquetHits::new).transpose()?;
     let (mut simulation, mut hits, mut written) = (PixelSim::new(spec), PixelHits::default(), 0);
     host.begin("simulating", "hits", Some(spec.hits));
     loop {
         let is_more = simulation.read(HITS, &mut hits);
-        write_hits(&hits, format, &mut sink)?;
+        match &mut parquet {
+            Some(parquet) => parquet.write(&hits, &mut sink)?,
+            None => write_hits(&hits, format, &mut sink)?,
+        }
         written += hits.len() as u64;
         host.progress.advance(hits.len() as u64);
         hits.clear();
@@ -241,6 +247,7 @@ fn pixels(what: &Simulation, spec: &str, output: &Path, host: Host<'_>) -> Resul
             break;
         }
     }
+    parquet.map_or(Ok(()), |parquet| parquet.finish(&mut sink))?;
     sink.finish(Done::All)?;
     host.progress.end();
     let clusters = simulation.clusters();

@@ -33,6 +33,7 @@ class Options(TypedDict, total=False):
     max_bad: so many events may fail at most.
     mask_hot: drop pixels with more hits than this in the first million.
     trigger: pair hits with this edge of a trigger input: rise1, fall1, rise2, fall2.
+    time_unit: unit of times in NumPy and Parquet files that say none: ticks, clocks, ps, ns, us, ms, s.
     """
 
     sequence: str | None
@@ -50,6 +51,7 @@ class Options(TypedDict, total=False):
     max_bad: int | None
     mask_hot: int | None
     trigger: str | None
+    time_unit: str | None
 
 
 KEYS = frozenset(Options.__annotations__)
@@ -80,6 +82,7 @@ def request(inputs: Path_ | Iterable[Path_], **options: Unpack[Options]) -> dict
         "config": toml(options.get("config")),
         "mask_hot": options.get("mask_hot"),
         "trigger": options.get("trigger"),
+        "time_unit": options.get("time_unit"),
         "command": " ".join(sys.argv),
     }
 

@@ -75,7 +75,7 @@ def clusters(
     iterable of bytes (then say the `format`, such as "tpx3").
 
     `definition` is local, global or static (`peloton run --help`), `delta_ns` the time difference that still links hits,
-    `calibration` the folder of an energy calibration. Times are in ns, energies in keV, positions in pixels. Triggers are
+    `calibration` the folder of an energy calibration, of one chip or with a folder chip0, chip1, ... for each. Times are in ns, energies in keV, positions in pixels. Triggers are
     paired with clusters in files: `peloton.run(source, "clusters.parquet", trigger="rise1")`.
 
     >>> import peloton

@@ -31,6 +31,7 @@ pub struct Asked {
     config: String,
     mask_hot: Option<u64>,
     trigger: Option<String>,
+    time_unit: Option<String>,
     command: String,
 }
 
@@ -69,6 +70,7 @@ impl Asked {
         config.slice_events = self.slice_events.or(config.slice_events);
         config.validate()?;
         let trigger = self.trigger.as_deref().map(str::parse).transpose()?;
+        let time_unit = self.time_unit.as_deref().map(str::parse).transpose()?;
         Ok(Request {
             inputs: self.inputs,
             format,
@@ -77,7 +79,7 @@ impl Asked {
             max_bad: self.max_bad,
             geometry: self.geometry,
             velo_banks: parsed(self.velo_banks)?,
-            pixels: PixelOptions { mask_hot: self.mask_hot, trigger, ..PixelOptions::default() },
+            pixels: PixelOptions { mask_hot: self.mask_hot, trigger, time_unit, ..PixelOptions::default() },
             config,
             device: Device::Cpu,
             command: self.command,

@@ -11,6 +11,8 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
 import peloton
@@ -41,6 +43,30 @@ def test_examples_of_the_readme():
     assert len(blocks) >= 3
     for block in blocks:
         exec(compile(block, "README.md", "exec"), {})
+
+
+def test_examples_of_the_formats(tmp_path, monkeypatch):
+    """What the page of formats writes with numpy and pandas is read, with its units and chips."""
+    text = (PACKAGE.parents[1] / "docs" / "formats.md").read_text()
+    monkeypatch.chdir(tmp_path)
+    for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
+        exec(compile(block, "formats.md", "exec"), {})
+    found = {path.name: pa.table(peloton.run(path))["time"].to_pylist() for path in tmp_path.iterdir()}
+    assert found == {"hits.npy": [2495.3125, 9000.0], "durations.parquet": [2495.3125]}
+
+
+def test_times_without_a_unit(tmp_path):
+    hits = np.zeros(2, [("t", ">i8"), ("x", "u2"), ("y", "u2"), ("tot", "u2")])
+    hits["t"] = [25, 100_000]
+    np.save(tmp_path / "hits.npy", hits)
+
+    def times(**options):
+        return pa.table(peloton.run(tmp_path / "hits.npy", **options))["time"].to_pylist()
+
+    assert times(time_unit="ns") == [25.0, 100_000.0]
+    assert times(time_unit="ticks") == [39.0625, 156_250.0]
+    with pytest.raises(peloton.ConfigError, match="unit `days`"):
+        times(time_unit="days")
 
 
 def _run(*command: str) -> None:

@@ -12,7 +12,8 @@ use crate::gpu::device::{Device, WARP};
 use crate::gpu::pool::Times;
 use crate::simd::with_default_float_mode;
 use crate::timepix::{
-    Calibration, ChainCounts, PixelBatch, PixelMask, Reached, TimeWalk, Timepix, TimepixConfig,
+    CalibratedChips, Calibration, ChainCounts, PixelBatch, PixelMask, Reached, TimeWalk, Timepix,
+    TimepixConfig,
 };
 use crate::{Error, Result};
 
@@ -24,6 +25,8 @@ pub struct PixelDevice<D: Device> {
     config: TimepixConfig,
     disorder: i64,
     calibration: Option<Calibration>,
+    /// Finds hits on chips without a calibration, where there can be such.
+    calibrated: Option<CalibratedChips>,
     walk: Option<TimeWalk>,
     mask: PixelMask,
     /// Hits of a slice.
@@ -62,6 +65,7 @@ impl<D: Device> PixelDevice<D> {
             config: config.clone(),
             disorder: with_default_float_mode(|| config.disorder_ticks().max(0)),
             calibration,
+            calibrated: CalibratedChips::of(config, layout)?,
             walk: config.time_walk.map(TimeWalk::new).transpose()?,
             mask: PixelMask::new(layout.width()),
             slice,
@@ -142,6 +146,7 @@ impl<D: Device + Send> StreamSequence for PixelDevice<D> {
     type Output = PixelClusters;
 
     fn push(&mut self, piece: &PixelBatch, visit: &mut dyn FnMut(&mut PixelClusters)) -> Result<()> {
+        self.calibrated.as_mut().map_or(Ok(()), |chips| chips.check(&piece.block.hits))?;
         self.take_in(&piece.block.hits);
         for i in 0..self.moved.len() {
             let (time, x, y, tot) = self.moved.get(i);

@@ -10,6 +10,8 @@ mod display;
 mod faults;
 #[cfg(unix)]
 mod files;
+#[cfg(unix)]
+mod formats_page;
 mod habits;
 mod hostile_displays;
 mod lost_and_paired;
@@ -23,6 +25,7 @@ mod reproduce;
 mod shells;
 mod timepix;
 mod trouble_clock;
+mod trouble_formats;
 
 use peloton::simd::Isa;
 use serde_json::Value;

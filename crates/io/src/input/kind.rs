@@ -1,6 +1,8 @@
 //! [`kind_of`]: what a file holds, by its first bytes.
 
+use super::ahead::look_at_standard_input;
 use super::cylinder::begins_toy_file;
+use super::foreign::known_but_not_read;
 use super::mdf::looks_like_record;
 use super::source::{Entry, entries};
 use super::timepix::PixelFormat;
@@ -10,7 +12,9 @@ use std::io::Read;
 use std::path::Path;
 
 /// Bytes that are looked at.
-const HEAD: u64 = 256;
+const HEAD: usize = 256;
+/// Those of a stream that may come slowly, at first: enough for all formats but JSON behind white space.
+const HEAD_OF_STREAM: usize = 64;
 
 /// What an input holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,19 +43,41 @@ pub fn kind_of(path: &Path) -> Option<Kind> {
     unpiped.filter_map(kind_of_entry).next()
 }
 
+/// The same of standard input, whose first bytes are read again by whoever reads it next. Waits until there are some.
+pub fn kind_of_standard_input() -> Option<Kind> {
+    let of_first = |bytes| look_at_standard_input(bytes).ok().and_then(|head| kind_of_head(&head));
+    of_first(HEAD_OF_STREAM).or_else(|| of_first(HEAD))
+}
+
+/// The format of a file of pixel hits by its first bytes.
+pub fn format_of_pixels(path: &Path) -> Option<PixelFormat> {
+    PixelFormat::detect(&head_of(Entry::File { path: path.into(), listed: false })?)
+}
+
 fn kind_of_entry(entry: Entry) -> Option<Kind> {
+    kind_of_head(&head_of(entry)?)
+}
+
+fn head_of(entry: Entry) -> Option<Vec<u8>> {
     let (stream, _) = entry.open().ok()?;
     let mut head = Vec::new();
     // What was read before an error says enough; the reader of the file tells the error.
-    let _ = stream.take(HEAD).read_to_end(&mut head);
-    if looks_like_record(&head) {
+    let _ = stream.take(HEAD as u64).read_to_end(&mut head);
+    Some(head)
+}
+
+fn kind_of_head(head: &[u8]) -> Option<Kind> {
+    if known_but_not_read(head).is_some() {
+        return None;
+    }
+    if looks_like_record(head) {
         return Some(Kind::Raw);
     }
-    if looks_like_event(&head) {
+    if looks_like_event(head) {
         return Some(Kind::Velo);
     }
-    if begins_toy_file(&head) {
+    if begins_toy_file(head) {
         return Some(Kind::Cylinder);
     }
-    PixelFormat::detect(&head).map(|_| Kind::Pixels)
+    PixelFormat::detect(head).map(|_| Kind::Pixels)
 }

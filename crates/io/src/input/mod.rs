@@ -7,9 +7,11 @@
 //! [`Error::Format`]. Memory is bounded: at most [`MAX_EVENT_BYTES`] of an event's text are held,
 //! and of the first one of a stream, which is looked at before it is read, as much again.
 
+mod ahead;
 mod containers;
 mod cylinder;
 mod event_batch;
+mod foreign;
 mod geometry;
 mod kind;
 pub mod mdf;
@@ -27,11 +29,12 @@ mod write;
 use peloton::Error;
 use std::{fmt, path::PathBuf, str::FromStr};
 
+pub use ahead::{look_ahead, standard_input};
 pub use containers::{assumed_version, read_container, write_container};
 pub use cylinder::{CylinderReader, write_cylinder};
 pub use event_batch::{EventBatch, known_status};
 pub use geometry::{Geometry, NOMINAL};
-pub use kind::{Kind, kind_of};
+pub use kind::{Kind, format_of_pixels, kind_of, kind_of_standard_input};
 pub use problems::MAX_PROBLEMS;
 pub use raw_reader::{EventNote, McBanks, McFormat, RawReader, TruthJudge, find_raw, is_pipe, is_raw_stream};
 pub use reader::VeloReader;

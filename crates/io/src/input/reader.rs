@@ -1,5 +1,6 @@
 //! [`VeloReader`]: events from files, directories and streams, a batch at a time.
 
+use super::foreign::known_but_not_read;
 use super::problems::Problems;
 use super::records::{Cut, Records};
 use super::source::{Entry, STDIN, Stream, entries};
@@ -219,10 +220,15 @@ impl VeloReader {
 
     /// Refuses content that is no JSON at all, unless the format was named: then each line is judged.
     fn check_kind(&self, name: &str, head: &[u8]) -> Result<()> {
+        if let Some(what) = known_but_not_read(head).filter(|_| self.options.format == super::Format::Auto) {
+            return Err(Error::format(
+                name,
+                format!("unknown format: this is {what}; formats that are read: docs/formats.md"),
+            ));
+        }
         let found = match head.trim_ascii_start() {
             [] | [b'{', ..] => return Ok(()),
             _ if self.options.format != super::Format::Auto => return Ok(()),
-            [0x1F, 0x8B, ..] => "gzip-compressed data: decompress it, or use zstd",
             [b'[', ..] => "a JSON list: one object per event is read, not a list",
             _ => {
                 "neither Velo JSON, which begins with `{`, nor MDF, bank containers, events of the cylinder detector \

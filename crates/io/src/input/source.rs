@@ -1,6 +1,6 @@
 //! Opens sources: lists directories in natural order and undoes zstd, which is known by its magic number.
 
-use super::Source;
+use super::{Source, standard_input};
 use peloton::{Error, Result};
 use std::cmp::Ordering;
 use std::fs::File;
@@ -125,7 +125,7 @@ impl Entry {
                 let file = File::open(&path).map_err(|e| Error::io(&path, e))?;
                 Box::new(BufReader::with_capacity(BUFFER, file))
             }
-            Entry::Stdin => Box::new(BufReader::with_capacity(BUFFER, std::io::stdin())),
+            Entry::Stdin => Box::new(BufReader::with_capacity(BUFFER, standard_input())),
             Entry::Stream { stream, .. } => stream,
         };
         decompress(raw).map_err(|e| Error::io(name, e))

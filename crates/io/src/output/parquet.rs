@@ -3,7 +3,7 @@
 use super::OutputFile;
 use super::arrow::{arrow_batch, arrow_schema};
 use crate::input::EventId;
-use arrow_array::ArrayRef;
+use arrow_array::{ArrayRef, RecordBatch, new_null_array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
@@ -69,6 +69,8 @@ pub struct ParquetWriter {
     writer: ArrowWriter<BufWriter<OutputFile>>,
     columns: &'static [ColumnInfo],
     schema: SchemaRef,
+    /// Places of the columns that have no values.
+    missing: Vec<usize>,
     path: PathBuf,
     /// Bytes of one item of each depth, over all columns.
     item_bytes: [usize; 3],
@@ -90,13 +92,36 @@ impl ParquetWriter {
         columns: &'static [ColumnInfo],
         extra: &[Field],
     ) -> Result<Self> {
+        Self::without(&[], to, path, metadata, columns, extra)
+    }
+
+    /// The same for results that have no values of the columns `missing`, which are null.
+    ///
+    /// # Errors
+    /// Those of the file.
+    pub fn without(
+        missing: &[&str],
+        to: OutputFile,
+        path: &Path,
+        metadata: &Metadata,
+        columns: &'static [ColumnInfo],
+        extra: &[Field],
+    ) -> Result<Self> {
         let schema = arrow_schema(columns, extra);
+        let is_missing = |field: &Field| missing.contains(&field.name().as_str());
+        let fields = schema.fields().iter().map(|field| match is_missing(field) {
+            true => field.as_ref().clone().with_nullable(true),
+            false => field.as_ref().clone(),
+        });
+        let schema: SchemaRef = Schema::new(fields.collect::<Vec<_>>()).into();
+        let missing = (0..schema.fields().len()).filter(|place| is_missing(schema.field(*place))).collect();
         let properties = properties(&schema, metadata);
         let writer = ArrowWriter::try_new(BufWriter::new(to), schema.clone(), Some(properties));
         Ok(Self {
             writer: writer.map_err(|e| failed(path, e))?,
             columns,
             schema,
+            missing,
             path: path.into(),
             item_bytes: item_bytes(columns),
             group: 0,
@@ -115,7 +140,7 @@ impl ParquetWriter {
                 "these results have other columns than the file was opened for".into(),
             ));
         }
-        let batch = arrow_batch(&self.schema, ids, table, extra)?;
+        let batch = self.without_missing(arrow_batch(&self.schema, ids, table, extra)?)?;
         let (mut from, rows) = (0, batch.num_rows());
         for row in 0..rows {
             let items = table.ranges(row..row + 1).map(|range| range.len());
@@ -135,6 +160,17 @@ impl ParquetWriter {
             }
         }
         Ok(())
+    }
+
+    fn without_missing(&self, batch: RecordBatch) -> Result<RecordBatch> {
+        if self.missing.is_empty() {
+            return Ok(batch);
+        }
+        let mut columns = batch.columns().to_vec();
+        for &place in &self.missing {
+            columns[place] = new_null_array(self.schema.field(place).data_type(), batch.num_rows());
+        }
+        RecordBatch::try_new(self.schema.clone(), columns).map_err(|e| Error::Columns(e.to_string()))
     }
 
     /// Writes the file's end, with the hashes of all results where they are known, and gives the file back.

@@ -2,9 +2,11 @@
 
 use super::input::hexadecimal;
 use crate::Request;
+use peloton::timepix::calibration_files;
 use peloton::{Error, Result};
 use peloton_io::input::Geometry;
 use serde::{Deserialize, Serialize};
+use std::path::Path;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 /// What decides the results of all parts beside the plan: parts that differ in it do not belong together.
@@ -39,8 +41,10 @@ fn geometry_hash(request: &Request) -> Result<Option<u64>> {
     let geometry = geometry.as_ref().map(Geometry::hash).transpose()?.flatten();
     let Some(folder) = &request.config.timepix.calibration else { return Ok(geometry) };
     let mut hasher = Xxh3::new();
-    for name in ["a.txt", "b.txt", "c.txt", "t.txt"] {
-        let path = folder.join(name);
+    for path in calibration_files(folder)? {
+        if let Some(chip) = path.strip_prefix(folder).ok().and_then(Path::parent) {
+            hasher.update(chip.as_os_str().as_encoded_bytes());
+        }
         let bytes = std::fs::read(&path).map_err(|e| Error::io(&path, e))?;
         hasher.update(&(bytes.len() as u64).to_le_bytes());
         hasher.update(&bytes);

@@ -6,10 +6,10 @@ use crate::Host;
 use crate::systems::{inputs, is_named_mdf};
 use peloton::{Error, Result};
 use peloton_io::input::mdf::event_starts;
-use peloton_io::input::timepix::{PixelFormat, PixelOptions, PixelReader};
+use peloton_io::input::timepix::PixelFormat;
 use peloton_io::input::{
-    CylinderReader, Format, Kind, RawReader, ReadOptions, Source, VeloReader, files, find_raw, is_pipe,
-    kind_of,
+    CylinderReader, Format, Kind, RawReader, ReadOptions, Source, VeloReader, files, find_raw,
+    format_of_pixels, is_pipe, kind_of,
 };
 use peloton_sim::timepix::PixelSimSpec;
 use peloton_sim::{CylinderSpec, SimSpec};
@@ -108,9 +108,15 @@ fn kind(path: &Path, format: Format) -> Option<Kind> {
 
 /// The format of a file of pixel hits.
 fn pixel_format(path: &Path, format: Format) -> Result<PixelFormat> {
-    let format = if let Format::Pixels(format) = format { format } else { PixelFormat::Auto };
-    let options = PixelOptions { format, ..PixelOptions::default() };
-    Ok(PixelReader::open(&[Source::Path(path.into())], options)?.format())
+    match format {
+        Format::Pixels(format) => Ok(format),
+        _ => format_of_pixels(path).ok_or_else(|| {
+            Error::format(
+                path.display().to_string(),
+                "not a format of pixel hits that is known by its content",
+            )
+        }),
+    }
 }
 
 /// An input without its events.

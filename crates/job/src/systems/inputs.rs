@@ -2,9 +2,9 @@
 
 use crate::Request;
 use peloton::{Error, Result};
-use peloton_io::input::{ReadOptions, Source as InputSource, Start, is_pipe};
+use peloton_io::input::{ReadOptions, Source as InputSource, Start, is_pipe, standard_input};
 use std::fs::File;
-use std::io::{Read, stdin};
+use std::io::Read;
 use std::path::Path;
 
 /// The inputs of a request; without any, `default`.
@@ -50,7 +50,7 @@ pub fn options(request: &Request, truth: bool) -> ReadOptions {
 /// [`Error::Io`] when the pipe cannot be opened.
 pub fn open_pipe(name: &str) -> Result<Option<Box<dyn Read + Send>>> {
     if name == "-" {
-        return Ok(Some(Box::new(stdin())));
+        return Ok(Some(Box::new(standard_input())));
     }
     if !is_pipe(Path::new(name)) {
         return Ok(None);

@@ -10,7 +10,7 @@ use peloton::{Error, Result};
 use peloton_io::input::mdf::{HitsOf, decode_mc};
 use peloton_io::input::{
     EventId, EventNote, Format, Geometry, RawReader, ReadOptions, Source as InputSource, find_raw, is_pipe,
-    is_raw_stream,
+    is_raw_stream, look_ahead,
 };
 use peloton_sim::{LhcbDetector, LhcbReader, SimDetector, SimSpec};
 use peloton_truth::Rules;
@@ -18,7 +18,7 @@ use std::io::{Cursor, Read};
 use std::path::Path;
 
 /// Bytes by which a stream is known.
-const HEAD: u64 = 64;
+const HEAD: usize = 64;
 
 /// Where raw banks come from.
 enum Origin {
@@ -110,11 +110,11 @@ impl RawSource {
             && let Some(mut stream) = inputs::open_pipe(name)?
         {
             // What is looked at comes first again: a pipe is read but once.
-            let mut head = Vec::new();
-            stream.by_ref().take(HEAD).read_to_end(&mut head).map_err(|e| Error::io(name, e))?;
+            let mut kept = Vec::new();
+            let head = look_ahead(&mut stream, HEAD, &mut kept).map_err(|e| Error::io(name, e))?;
             let is_raw =
                 request.format == Format::Mdf || request.format == Format::Auto && is_raw_stream(&head);
-            let stream = Cursor::new(head).chain(stream);
+            let stream = Cursor::new(kept).chain(stream);
             let name = if name == "-" { "standard input" } else { name };
             if is_raw {
                 return Self::files(request, RawReader::from_stream(name, stream, options), truth);

@@ -74,6 +74,7 @@ const FLAGS: &[Row] = &[
     (&["--mask-hot", "3"], &["timepix"], &COMMANDS),
     (&["--trigger", "rise1"], &["timepix"], &["run", "throughput"]),
     (&["--katherine-unit", "2"], &["timepix"], &COMMANDS),
+    (&["--time-unit", "ns"], &["timepix"], &COMMANDS),
     (&["--when-full", "drop"], &["timepix"], &COMMANDS),
     (&["--builder", "standard"], &["cylinder"], &COMMANDS),
     (&["--seeds", "hits"], &["cylinder"], &COMMANDS),
@@ -128,6 +129,10 @@ fn what_a_refusal_says() {
         (
             &["run", "--sequence", "timepix", PIXELS, "--katherine-unit", "2"],
             "--katherine-unit is for the format katherine",
+        ),
+        (
+            &["run", "--sequence", "timepix", PIXELS, "--time-unit", "ns"],
+            "--time-unit is for the formats npy and parquet",
         ),
         (
             &["run", CYLINDER, "--builder", "best-hit", "--candidates", "4"],

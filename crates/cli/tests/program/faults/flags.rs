@@ -32,6 +32,7 @@ fn flags_of_another_sequence_are_refused() {
         &["--mask-hot", "3"],
         &["--trigger", "rise1"],
         &["--katherine-unit", "2"],
+        &["--time-unit", "ns"],
         &["--when-full", "drop"],
     ];
     for flags in cases {

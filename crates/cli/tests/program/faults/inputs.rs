@@ -63,7 +63,7 @@ fn what_is_no_toy_file_is_refused() {
 #[test]
 fn text_that_is_no_hit_is_told_with_its_line() {
     let folder = folder("pixel-text");
-    let words = file(&folder, "words.txt", "Index of all that is no hit\nand more\n");
+    let words = file(&folder, "words.txt", "# of all that is no hit\nand more\n");
     let (code, _, error) = said(&["run", "--sequence", "timepix", &words]);
     assert_eq!(code, Some(1), "{error}");
     assert!(error.contains("line 2: `and more`") && error.contains("no hit in the input"), "{error}");

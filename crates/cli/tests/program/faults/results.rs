@@ -68,7 +68,7 @@ fn parquet_of_other_programs_is_read_whatever_packs_it() {
         let mut writer = ArrowWriter::try_new(to, rows.schema(), Some(properties)).unwrap();
         writer.write(&rows).unwrap();
         writer.close().unwrap();
-        let ran = json(&["run", "--sequence", "timepix", &name]);
+        let ran = json(&["run", "--sequence", "timepix", &name, "--time-unit", "ns"]);
         assert_eq!(ran["hits"], 500, "{name}");
         hashes.push(ran["output_hash"].clone());
     }

@@ -7,17 +7,22 @@ mod chunks;
 mod clock;
 mod datagrams;
 mod feed;
+mod hit_columns;
 mod katherine;
 mod matrices;
 mod npy;
+mod npy_header;
+mod opening;
 mod parquet;
 mod pieces;
 mod reader;
 mod runs;
+mod t3pa;
 mod text;
 mod tpx3;
 mod tpx4;
 mod write;
+mod write_parquet;
 
 use clock::{Payload, Sample, Sink, Timeline};
 use peloton::event::{Layout, PixelBlock, TICKS_PER_CLOCK};
@@ -26,10 +31,12 @@ use std::{fmt, str::FromStr};
 
 pub use datagrams::{Datagrams, dropped_datagrams};
 pub use feed::{Fed, Feed, PixelStream, PixelTroubles, WhenFull};
+pub use hit_columns::TimeUnit;
 pub use katherine::KatherineOptions;
 pub use pieces::{PixelColumns, PixelDecoder};
 pub use reader::{PixelReader, ReadEnd};
 pub use write::{write_hits, write_tpx3};
+pub use write_parquet::ParquetHits;
 
 /// Format of a stream of hits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -55,9 +62,9 @@ pub enum PixelFormat {
     Katherine,
     /// Records of 16 bytes: time in ticks of 1.5625 ns (i64), x, y, ToT (u16), 2 bytes unused; never guessed.
     Hits16,
-    /// NumPy file with a structured array that has the fields t (or time), x, y, tot.
+    /// NumPy file with a structured array that has the fields t (or time, toa), x, y, tot and, if there are several, chip.
     Npy,
-    /// Parquet file with the columns t (or time), x, y, tot; with the feature `cli`.
+    /// Parquet file with the same as columns.
     Parquet,
 }
 
@@ -86,7 +93,7 @@ impl PixelFormat {
             [b'T', b'P', b'X', b'4', ..] => Self::Tpx4,
             [b'P', b'A', b'R', b'1', ..] => Self::Parquet,
             [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => Self::Npy,
-            _ if text.starts_with(b"Index") => Self::T3pa,
+            _ if t3pa::begins_header(text) => Self::T3pa,
             _ if first.is_ascii_digit() || first == b'#' => Self::Burda,
             _ => return None,
         })
@@ -211,6 +218,8 @@ pub struct PixelOptions {
     pub disorder_us: Option<f64>,
     /// Bits of the counter of times of arrival in t3pa files; found from the data without it.
     pub toa_bits: Option<u32>,
+    /// Unit of times of NumPy and Parquet files that say none.
+    pub time_unit: Option<TimeUnit>,
 }
 
 /// Turns the bytes of one stream into hits, as they come.
@@ -222,6 +231,10 @@ trait Decode: Send {
     fn finish(&mut self, rest: &[u8], to: &mut Output<'_>);
     /// The first thing that contradicts the format, and where, as far as that is known.
     fn first_fault(&self) -> Option<String> {
+        None
+    }
+    /// What was passed over although it is known: hits of kinds that are not read.
+    fn passed_over(&self) -> Option<String> {
         None
     }
 }
@@ -240,12 +253,13 @@ impl Output<'_> {
         (self.clock, Sink { block: self.block, counts: self.counts })
     }
 
-    /// Hands on a hit of chip 0 given as time, x, y, time over threshold, or counts it as what is wrong with it.
-    fn row(&mut self, [time, x, y, tot]: [i64; 4]) {
+    /// Hands on a hit of a chip given as time, x, y, time over threshold, or counts it as what is wrong with it.
+    fn row(&mut self, chip: i64, [time, x, y, tot]: [i64; 4]) {
+        let chip = usize::try_from(chip).unwrap_or(usize::MAX);
         let pixel = |value: i64| u32::try_from(value).unwrap_or(u32::MAX);
         let tot = tot.clamp(0, i64::from(u16::MAX)) as u16;
         if is_time(time) {
-            self.hit(0, pixel(x), pixel(y), time, tot);
+            self.hit(chip, pixel(x), pixel(y), time, tot);
         } else {
             self.counts.malformed += 1;
         }
@@ -349,6 +363,8 @@ mod tests {
             (&b"TPX3\0\0\0\0"[..], Some(PixelFormat::Tpx3)),
             (b"TPX4", Some(PixelFormat::Tpx4)),
             (b"Index\tMatrix Index", Some(PixelFormat::T3pa)),
+            (b"TOA\tMatrix", Some(PixelFormat::T3pa)),
+            (b"Total of all", None),
             (b"\xEF\xBB\xBF# comment", Some(PixelFormat::Burda)),
             (b"12 4 5 6\n", Some(PixelFormat::Burda)),
             (b"\x93NUMPY\x01\0", Some(PixelFormat::Npy)),

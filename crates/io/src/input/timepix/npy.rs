@@ -1,56 +1,96 @@
 //! Records of hits: NumPy files of a structured array, and bare records of 16 bytes.
 
+use super::hit_columns::{Roles, TimeUnit, Values};
+use super::npy_header::{self, Field, Header};
 use super::{Decode, Output};
 
-/// Longest header of a NumPy file, bytes.
-const MAX_HEADER: usize = 1 << 16;
-/// Largest record, bytes.
-const MAX_RECORD: usize = 1 << 12;
-
-/// A field of a record: where it begins, its bytes, and whether it is signed.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Field {
-    start: usize,
-    bytes: usize,
-    signed: bool,
-}
-
-impl Field {
-    fn read(&self, record: &[u8]) -> i64 {
-        let mut wide = [0; 8];
-        wide[..self.bytes].copy_from_slice(&record[self.start..self.start + self.bytes]);
-        let shift = 64 - 8 * self.bytes as u32;
-        let value = i64::from_le_bytes(wide) << shift;
-        if self.signed { value >> shift } else { (value as u64 >> shift) as i64 }
-    }
-}
-
 /// How records are laid out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 struct Shape {
     size: usize,
-    /// Time, x, y, time over threshold.
-    fields: [Field; 4],
+    time: Field,
+    unit: TimeUnit,
+    /// Whether times are numbers with a fraction.
+    is_float: bool,
+    x: Field,
+    y: Field,
+    tot: Field,
+    chip: Option<Field>,
+}
+
+impl Shape {
+    fn of(header: &Header, roles: &Roles) -> Self {
+        let field = |place: usize| header.fields[place];
+        Self {
+            size: header.size,
+            time: field(roles.time),
+            unit: roles.unit,
+            is_float: header.columns[roles.time].values == Values::Floats,
+            x: field(roles.x),
+            y: field(roles.y),
+            tot: field(roles.tot),
+            chip: roles.chip.map(field),
+        }
+    }
+
+    /// Hands on the hit of a record. A value that is missing (NaT, NaN) or out of all bounds makes no hit.
+    #[inline]
+    fn row(&self, record: &[u8], to: &mut Output<'_>) {
+        let time = if self.is_float {
+            self.time.float(record).and_then(|time| self.unit.ticks_of_float(time))
+        } else {
+            self.time.whole(record).and_then(|time| self.unit.ticks(time))
+        };
+        let chip = self.chip.map_or(Some(0), |chip| chip.whole(record));
+        let pixel = [self.x, self.y, self.tot].map(|field| field.whole(record));
+        match (time, chip, pixel) {
+            (Some(time), Some(chip), [Some(x), Some(y), Some(tot)]) => to.row(chip, [time, x, y, tot]),
+            _ => to.counts.malformed += 1,
+        }
+    }
 }
 
 pub(super) struct Records {
     /// None until the header of a NumPy file is read.
     shape: Option<Shape>,
+    /// Unit of times that say none.
+    unit: Option<TimeUnit>,
     /// A header that cannot be used: everything after it is passed over.
     broken: bool,
+    /// Records so far, and how many there are by the header.
+    records: u64,
+    promised: Option<u64>,
 }
 
 impl Records {
     /// Time in ticks (i64), x, y, ToT (u16), two bytes unused.
     pub fn hits16() -> Self {
-        let field = |start, bytes, signed| Field { start, bytes, signed };
-        let fields = [field(0, 8, true), field(8, 2, false), field(10, 2, false), field(12, 2, false)];
-        Self { shape: Some(Shape { size: 16, fields }), broken: false }
+        let field = |start, bytes, signed| Field { start, bytes, signed, is_big_endian: false };
+        let shape = Shape {
+            size: 16,
+            time: field(0, 8, true),
+            unit: TimeUnit::TICK,
+            is_float: false,
+            x: field(8, 2, false),
+            y: field(10, 2, false),
+            tot: field(12, 2, false),
+            chip: None,
+        };
+        Self { shape: Some(shape), ..Self::npy(None) }
     }
 
-    pub fn npy() -> Self {
-        Self { shape: None, broken: false }
+    /// A NumPy file; `unit` is that of times that say none.
+    pub fn npy(unit: Option<TimeUnit>) -> Self {
+        Self { shape: None, unit, broken: false, records: 0, promised: None }
     }
+}
+
+/// What the columns of a NumPy file are. Whole numbers of no unit are ticks: that is what such files always held.
+///
+/// # Errors
+/// In words, for what is not understood.
+pub(super) fn roles(header: &Header, unit: Option<TimeUnit>) -> Result<Roles, String> {
+    Roles::find(&header.columns, unit, Some(TimeUnit::TICK))
 }
 
 impl Decode for Records {
@@ -58,69 +98,35 @@ impl Decode for Records {
         if self.broken {
             return bytes.len();
         }
-        let Some(shape) = self.shape else {
-            let Some((length, shape)) = header(bytes) else { return 0 };
-            self.broken = shape.is_none();
-            to.counts.malformed += u64::from(self.broken);
+        let Some(shape) = &self.shape else {
+            let Some((length, header)) = npy_header::read(bytes) else { return 0 };
+            let found = header.and_then(|header| {
+                let roles = roles(&header, self.unit)?;
+                Ok((Shape::of(&header, &roles), header.records))
+            });
             to.counts.control += 1;
-            self.shape = shape;
+            match found {
+                Ok((shape, promised)) => (self.shape, self.promised) = (Some(shape), promised),
+                Err(_) => {
+                    self.broken = true;
+                    to.counts.malformed += 1;
+                }
+            }
             return length + self.decode(&bytes[length..], to);
         };
         let records = bytes.chunks_exact(shape.size);
         let used = bytes.len() - records.remainder().len();
+        self.records += records.len() as u64;
         for record in records {
-            to.row(shape.fields.map(|field| field.read(record)));
+            shape.row(record, to);
         }
         used
     }
 
     fn finish(&mut self, rest: &[u8], to: &mut Output<'_>) {
-        to.counts.malformed += u64::from(!rest.is_empty());
+        let is_short = self.promised.is_some_and(|promised| self.records < promised);
+        to.counts.malformed += u64::from(!rest.is_empty() || is_short);
     }
-}
-
-/// Length of the header and what it says; none while it is not there as a whole.
-fn header(bytes: &[u8]) -> Option<(usize, Option<Shape>)> {
-    let &[_, _, _, _, _, _, version, _, a, b, ..] = bytes else { return None };
-    let (start, length) = match version {
-        1 => (10, usize::from(u16::from_le_bytes([a, b]))),
-        _ => (12, u32::from_le_bytes([a, b, *bytes.get(10)?, *bytes.get(11)?]) as usize),
-    };
-    if length > MAX_HEADER {
-        return Some((bytes.len(), None));
-    }
-    let text = bytes.get(start..start + length)?;
-    Some((start + length, std::str::from_utf8(text).ok().and_then(shape)))
-}
-
-/// Reads `{'descr': [('t', '<i8'), ...], 'fortran_order': False, ...}`.
-fn shape(text: &str) -> Option<Shape> {
-    let list = text.split_once("'descr':")?.1.trim_start().strip_prefix('[')?;
-    let list = &list[..list.find(']')?];
-    let mut shape = Shape { size: 0, fields: [Field::default(); 4] };
-    for pair in list.split('(').skip(1) {
-        let mut quoted = pair.split('\'').skip(1).step_by(2);
-        let (name, kind) = (quoted.next()?, quoted.next()?);
-        let little = kind.strip_prefix(['<', '|'])?;
-        let bytes: usize = little.get(1..)?.parse().ok()?;
-        let signed = little.starts_with('i');
-        let place = match name {
-            "t" | "time" => Some(0),
-            "x" => Some(1),
-            "y" => Some(2),
-            "tot" => Some(3),
-            _ => None,
-        };
-        if let Some(place) = place {
-            if !little.starts_with(['i', 'u']) || !(1..=8).contains(&bytes) {
-                return None;
-            }
-            shape.fields[place] = Field { start: shape.size, bytes, signed };
-        }
-        shape.size = shape.size.checked_add(bytes).filter(|size| *size <= MAX_RECORD)?;
-    }
-    let complete = shape.fields.iter().all(|field| field.bytes > 0);
-    complete.then_some(shape)
 }
 
 #[cfg(test)]
@@ -139,7 +145,7 @@ mod tests {
     }
 
     fn decode(mut decoder: Records, bytes: &[u8]) -> (PixelBlock, PixelCounts) {
-        let layout = Layout::single(256, 256).unwrap();
+        let layout = Layout::apart(4, 256, 256).unwrap();
         decoded(&mut decoder, Timeline::unchecked(), &layout, bytes, 7)
     }
 
@@ -147,15 +153,42 @@ mod tests {
     fn fields_are_found_by_name() {
         let header = "{'descr': [('chip', '|u1'), ('tot', '<u4'), ('x', '|u1'), ('y', '<i2'), ('t', '<i8')], \
                       'fortran_order': False, 'shape': (1,), }\n";
-        let mut data = vec![3];
+        let mut data = vec![1];
         data.extend(70_000u32.to_le_bytes());
         data.push(200);
         data.extend(17i16.to_le_bytes());
         data.extend((-12345i64).to_le_bytes());
         data.extend([0; 5]);
-        let (block, counts) = decode(Records::npy(), &npy(header, &data));
-        assert_eq!(block.hits.get(0), (-12345, 200, 17, 65535));
+        let (block, counts) = decode(Records::npy(None), &npy(header, &data));
+        assert_eq!(block.hits.get(0), (-12345, 258 + 200, 17, 65535));
         assert_eq!((counts.hits, counts.malformed), (1, 1));
+    }
+
+    #[test]
+    fn big_endian_numbers_floats_and_durations_are_read() {
+        let header =
+            "{'descr': [('x', '>u2'), ('y', '>i4'), ('tot', '|u1'), ('t_ns', '>f8')], 'shape': (2,)}";
+        let record = |t: f64| [&[0, 200, 0, 0, 0, 17, 9][..], &t.to_be_bytes()].concat();
+        let (block, counts) =
+            decode(Records::npy(None), &npy(header, &[record(2.5), record(f64::NAN)].concat()));
+        assert_eq!((block.hits.get(0), counts.hits, counts.malformed), ((2, 200, 17, 9), 1, 1));
+        let header =
+            "{'descr': [('time', '<m8[25ns]'), ('x', '|u1'), ('y', '|u1'), ('', '|V3'), ('tot', '|u1')]}";
+        let record = |t: i64| [&t.to_le_bytes()[..], &[1, 2, 0, 0, 0, 3]].concat();
+        let (block, counts) =
+            decode(Records::npy(None), &npy(header, &[record(-2), record(i64::MIN)].concat()));
+        assert_eq!((block.hits.get(0), counts.hits, counts.malformed), ((-32, 1, 2, 3), 1, 1));
+    }
+
+    #[test]
+    fn a_unit_that_is_named_counts_where_the_file_says_none() {
+        let header = "{'descr': [('t', '<u8'), ('x', '|u1'), ('y', '|u1'), ('tot', '|u1')], 'shape': (3,)}";
+        let record = |t: u64| [&t.to_le_bytes()[..], &[1, 2, 3]].concat();
+        let bytes = npy(header, &[record(100), record(u64::MAX)].concat());
+        let (block, counts) = decode(Records::npy("ns".parse().ok()), &bytes);
+        // One time is beyond all bounds, and a record is missing.
+        assert_eq!((&block.hits.time[..], counts.malformed), (&[64][..], 2));
+        assert_eq!(decode(Records::npy(None), &bytes).0.hits.time[..], [100]);
     }
 
     #[test]
@@ -172,7 +205,7 @@ mod tests {
     #[test]
     fn headers_that_cannot_be_used_are_counted() {
         for header in ["", "{'descr': '<f8'}", "{'descr': [('t', '<f8'), ('x', '<u2')]}", "{'descr': [('t"] {
-            let (block, counts) = decode(Records::npy(), &npy(header, &[1; 64]));
+            let (block, counts) = decode(Records::npy(None), &npy(header, &[1; 64]));
             assert_eq!((block.hits.len(), counts.malformed), (0, 1), "{header}");
         }
     }

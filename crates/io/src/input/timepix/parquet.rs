@@ -1,16 +1,18 @@
 //! Hits from Parquet files: one row a hit, in columns that are found by name.
 
 use super::Output;
+use super::hit_columns::{HitColumn, Roles, TimeUnit, Values};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+    DurationMicrosecondType, DurationMillisecondType, DurationNanosecondType, DurationSecondType,
+    Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type,
+    UInt64Type,
 };
 use arrow_array::{Array, RecordBatch};
-use arrow_schema::{DataType, Schema};
+use arrow_schema::{DataType, Field, TimeUnit as ArrowUnit};
 use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::{
-    ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
-};
+use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use parquet::file::metadata::KeyValue;
 use parquet::file::reader::{ChunkReader, Length};
 use peloton::{Error, Result};
 use std::io::{self, Read};
@@ -18,44 +20,56 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Rows that are decoded at once.
 const ROWS: usize = 1 << 14;
-/// Names that a column may have: time in ticks of 1.5625 ns, x, y, time over threshold in clocks of 25 ns.
-const NAMES: [&[&str]; 4] = [&["t", "time"], &["x"], &["y"], &["tot"]];
+/// The file's own metadata in which peloton says the unit of times.
+pub(super) const TIME_UNIT: &str = "peloton.time_unit";
+/// The file's own metadata that results of peloton have.
+const SEQUENCE: &str = "peloton.sequence";
 
 /// A file that is being read. Memory is that of a few pages of each column.
 pub(super) struct Columns {
     name: String,
     rows: ParquetRecordBatchReader,
-    /// The columns of [`NAMES`] in a batch.
-    places: [usize; 4],
+    roles: Roles,
 }
 
 impl Columns {
-    /// Opens a file.
+    /// Opens a file; `unit` is that of times that say none.
     ///
     /// # Errors
-    /// [`Error::Format`] for what is no Parquet file, or one without the columns.
-    pub fn open(name: &str, file: impl ChunkReader + 'static) -> Result<Self> {
+    /// [`Error::Format`] for what is no Parquet file, or one whose columns are not understood.
+    pub fn open(name: &str, file: impl ChunkReader + 'static, unit: Option<TimeUnit>) -> Result<Self> {
         let (name, wrong) = (name.to_string(), |what: String| Error::format(name, what));
         let opened = unharmed(|| {
-            // The columns' own types say enough; Arrow's own schema in the file is one thing more that may be broken.
-            let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
-            let builder = ParquetRecordBatchReaderBuilder::try_new_with_options(Ending(file), options);
-            let builder = builder.map_err(|e| e.to_string())?;
-            let schema = builder.schema().clone();
-            let wanted = NAMES.map(|names| position(&schema, names));
-            if let Some(i) = wanted.iter().position(Option::is_none) {
-                let names = NAMES[i].join(" or ");
-                return Err(format!("no column of whole numbers named {names} (columns are t, x, y, tot)"));
+            let builder =
+                ParquetRecordBatchReaderBuilder::try_new(Ending(file)).map_err(|e| e.to_string())?;
+            let entries = builder.metadata().file_metadata().key_value_metadata();
+            let said = |key: &str| {
+                let entry = |entry: &&KeyValue| entry.key == key;
+                entries.into_iter().flatten().find(entry).and_then(|entry| entry.value.clone())
+            };
+            if said(SEQUENCE).is_some() {
+                return Err("it holds results of peloton, not hits".into());
             }
-            let wanted = wanted.map(Option::unwrap_or_default);
-            let mask = ProjectionMask::roots(builder.parquet_schema(), wanted);
+            let time_unit = said(TIME_UNIT);
+            let fields = builder.schema().fields().iter();
+            let columns: Vec<_> = fields.map(|field| column(field, time_unit.as_deref())).collect();
+            let all = Roles::find(&columns, unit, None)?;
+            let wanted: Vec<_> = [all.time, all.x, all.y, all.tot].into_iter().chain(all.chip).collect();
+            let mask = ProjectionMask::roots(builder.parquet_schema(), wanted.iter().copied());
             let rows = builder.with_projection(mask).with_batch_size(ROWS).build();
             // What is left keeps its order.
-            let places = wanted.map(|place| wanted.iter().filter(|other| **other < place).count());
-            rows.map(|rows| (rows, places)).map_err(|e| e.to_string())
+            let place = |place: usize| wanted.iter().filter(|other| **other < place).count();
+            let chip = all.chip.map(place);
+            let [time, x, y, tot] = [all.time, all.x, all.y, all.tot].map(place);
+            rows.map(|rows| (rows, Roles { time, x, y, tot, chip, ..all })).map_err(|e| e.to_string())
         });
-        let (rows, places) = opened.map_err(&wrong)?;
-        Ok(Self { name, rows, places })
+        let (rows, roles) = opened.map_err(&wrong)?;
+        Ok(Self { name, rows, roles })
+    }
+
+    /// Whether hits say which chip they are on.
+    pub fn has_chips(&self) -> bool {
+        self.roles.chip.is_some()
     }
 
     /// Appends hits until there are `hits`; false when the file is at its end.
@@ -68,7 +82,7 @@ impl Columns {
             let batch = unharmed(|| rows.next().transpose().map_err(|e| e.to_string()));
             let batch = batch.map_err(|what| Error::format(&self.name, what))?;
             let Some(batch) = batch else { return Ok(false) };
-            rows_to_hits(&batch, self.places, to);
+            rows_to_hits(&batch, &self.roles, to);
         }
         Ok(true)
     }
@@ -110,20 +124,59 @@ fn unharmed<T>(work: impl FnOnce() -> std::result::Result<T, String>) -> std::re
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err("the Parquet file is broken".into()))
 }
 
-fn position(schema: &Schema, names: &[&str]) -> Option<usize> {
-    let fits = |name: &str, kind: &DataType| names.contains(&name) && kind.is_integer();
-    schema.fields().iter().position(|field| fits(field.name(), field.data_type()))
+/// What a file says of a column. Whoever keeps Arrow's schema in the file keeps the unit in the metadata of the field;
+/// `time_unit` is that of the times by the metadata of the file.
+fn column(field: &Field, time_unit: Option<&str>) -> HitColumn {
+    let unit_of = |unit: &ArrowUnit| match unit {
+        ArrowUnit::Second => "s",
+        ArrowUnit::Millisecond => "ms",
+        ArrowUnit::Microsecond => "us",
+        ArrowUnit::Nanosecond => "ns",
+    };
+    let values = match field.data_type() {
+        kind if kind.is_integer() => Values::Whole,
+        DataType::Float32 | DataType::Float64 => Values::Floats,
+        DataType::Duration(unit) => match unit_of(unit).parse() {
+            Ok(unit) => Values::Durations(unit),
+            Err(_) => Values::Other("durations".into()),
+        },
+        DataType::Timestamp(..) => Values::Other("points in time (timestamps)".into()),
+        other => Values::Other(format!("values of the type {other}")),
+    };
+    let name = field.name().clone();
+    let is_time = matches!(name.to_ascii_lowercase().as_str(), "t" | "time" | "toa");
+    let said = field.metadata().get("unit").map(String::as_str);
+    let unit = said.or(if is_time { time_unit } else { None }).map(String::from);
+    HitColumn { name, values, unit }
 }
 
 /// Rows with a value missing, or out of all bounds, are malformed.
-fn rows_to_hits(batch: &RecordBatch, places: [usize; 4], to: &mut Output<'_>) {
-    let columns = places.map(|place| whole_numbers(batch.column(place).as_ref()));
+fn rows_to_hits(batch: &RecordBatch, roles: &Roles, to: &mut Output<'_>) {
+    let whole = |place: usize| whole_numbers(batch.column(place).as_ref());
+    let times = times(batch.column(roles.time).as_ref(), roles.unit);
+    let (x, y, tot) = (whole(roles.x), whole(roles.y), whole(roles.tot));
+    let chips = roles.chip.map(whole);
     for row in 0..batch.num_rows() {
-        let [Some(time), Some(x), Some(y), Some(tot)] = columns.each_ref().map(|column| column[row]) else {
-            to.counts.malformed += 1;
-            continue;
-        };
-        to.row([time, x, y, tot]);
+        let chip = chips.as_ref().map_or(Some(0), |chips| chips[row]);
+        match (times[row], chip, [x[row], y[row], tot[row]]) {
+            (Some(time), Some(chip), [Some(x), Some(y), Some(tot)]) => to.row(chip, [time, x, y, tot]),
+            _ => to.counts.malformed += 1,
+        }
+    }
+}
+
+/// Times as ticks.
+fn times(column: &dyn Array, unit: TimeUnit) -> Vec<Option<i64>> {
+    let of = |value: Option<f64>| value.and_then(|value| unit.ticks_of_float(value));
+    match column.data_type() {
+        DataType::Float32 => {
+            column.as_primitive::<Float32Type>().iter().map(|v| of(v.map(f64::from))).collect()
+        }
+        DataType::Float64 => column.as_primitive::<Float64Type>().iter().map(of).collect(),
+        _ => {
+            let ticks = |value: Option<i64>| value.and_then(|value| unit.ticks(value));
+            whole_numbers(column).into_iter().map(ticks).collect()
+        }
     }
 }
 
@@ -146,6 +199,10 @@ fn whole_numbers(column: &dyn Array) -> Vec<Option<i64>> {
         DataType::UInt16 => of!(UInt16Type),
         DataType::UInt32 => of!(UInt32Type),
         DataType::UInt64 => of!(UInt64Type),
+        DataType::Duration(ArrowUnit::Second) => of!(DurationSecondType),
+        DataType::Duration(ArrowUnit::Millisecond) => of!(DurationMillisecondType),
+        DataType::Duration(ArrowUnit::Microsecond) => of!(DurationMicrosecondType),
+        DataType::Duration(ArrowUnit::Nanosecond) => of!(DurationNanosecondType),
         _ => vec![None; column.len()],
     }
 }
@@ -155,62 +212,110 @@ mod tests {
     use super::super::PixelCounts;
     use super::super::clock::Timeline;
     use super::*;
-    use arrow_array::{ArrayRef, Int64Array, UInt8Array, UInt16Array, UInt32Array};
+    use arrow_array::{
+        ArrayRef, DurationNanosecondArray, Float64Array, Int64Array, TimestampNanosecondArray, UInt8Array,
+        UInt16Array, UInt32Array,
+    };
     use bytes::Bytes;
     use parquet::arrow::ArrowWriter;
+    use parquet::file::properties::WriterProperties;
     use peloton::event::{Layout, PixelBlock};
     use std::sync::Arc;
 
-    fn file(columns: Vec<(&str, ArrayRef)>) -> Vec<u8> {
+    fn file_with(columns: Vec<(&str, ArrayRef)>, said: &[(&str, &str)]) -> Vec<u8> {
         let batch = RecordBatch::try_from_iter_with_nullable(
             columns.into_iter().map(|(name, column)| (name, column, true)),
         )
         .unwrap();
+        let said =
+            said.iter().map(|(key, value)| KeyValue::new(key.to_string(), value.to_string())).collect();
+        let properties = WriterProperties::builder().set_key_value_metadata(Some(said)).build();
         let mut bytes = Vec::new();
-        let mut writer = ArrowWriter::try_new(&mut bytes, batch.schema(), None).unwrap();
+        let mut writer = ArrowWriter::try_new(&mut bytes, batch.schema(), Some(properties)).unwrap();
         writer.write(&batch).unwrap();
         writer.close().unwrap();
         bytes
     }
 
-    fn read(bytes: Vec<u8>) -> Result<(PixelBlock, PixelCounts)> {
-        let layout = Layout::single(256, 256).unwrap();
+    fn file(columns: Vec<(&str, ArrayRef)>) -> Vec<u8> {
+        file_with(columns, &[])
+    }
+
+    fn read_as(bytes: Vec<u8>, unit: Option<TimeUnit>) -> Result<(PixelBlock, PixelCounts)> {
+        let layout = Layout::apart(4, 256, 256).unwrap();
         let (mut block, mut counts) = (PixelBlock::default(), PixelCounts::default());
-        let mut columns = Columns::open("test", Bytes::from(bytes))?;
+        let mut columns = Columns::open("test", Bytes::from(bytes), unit)?;
         let mut clock = Timeline::unchecked();
         let mut to = Output { block: &mut block, counts: &mut counts, layout: &layout, clock: &mut clock };
         while columns.read(to.block.hits.len() + 1, &mut to)? {}
         Ok((block, counts))
     }
 
+    fn read(bytes: Vec<u8>) -> Result<(PixelBlock, PixelCounts)> {
+        read_as(bytes, None)
+    }
+
     fn hits() -> Vec<u8> {
         file(vec![
             ("tot", Arc::new(UInt32Array::from(vec![70_000, 2, 3, 4])) as ArrayRef),
-            ("chip", Arc::new(UInt8Array::from(vec![0; 4]))),
+            ("chip", Arc::new(UInt8Array::from(vec![0, 1, 0, 0]))),
             ("x", Arc::new(UInt16Array::from(vec![1, 2, 300, 4]))),
-            ("time", Arc::new(Int64Array::from(vec![Some(-5), Some(6), Some(7), None]))),
+            ("time_ticks", Arc::new(Int64Array::from(vec![Some(-5), Some(6), Some(7), None]))),
             ("y", Arc::new(UInt8Array::from(vec![9, 8, 7, 6]))),
         ])
+    }
+
+    /// Two hits with these times.
+    fn timed(name: &str, times: ArrayRef) -> Vec<(&str, ArrayRef)> {
+        let small = || Arc::new(UInt8Array::from(vec![1, 2])) as ArrayRef;
+        vec![("x", small()), (name, times), ("y", small()), ("tot", small())]
     }
 
     #[test]
     fn columns_are_found_by_name_whatever_their_width() {
         let (block, counts) = read(hits()).unwrap();
-        assert_eq!((block.hits.get(0), block.hits.get(1)), ((-5, 1, 9, 65535), (6, 2, 8, 2)));
+        assert_eq!((block.hits.get(0), block.hits.get(1)), ((-5, 1, 9, 65535), (6, 260, 8, 2)));
         assert_eq!((counts.hits, counts.outside, counts.malformed), (2, 1, 1));
+    }
+
+    #[test]
+    fn times_have_the_unit_of_their_type_their_name_or_the_file() {
+        let times = |bytes| read(bytes).map(|(block, _)| block.hits.time.to_vec());
+        let whole = || Arc::new(Int64Array::from(vec![25, 100])) as ArrayRef;
+        let durations = Arc::new(DurationNanosecondArray::from(vec![25, 100])) as ArrayRef;
+        assert_eq!(times(file(timed("t", durations))).unwrap(), [16, 64]);
+        assert_eq!(times(file(timed("t_ns", whole()))).unwrap(), [16, 64]);
+        let floats = Arc::new(Float64Array::from(vec![1.5625, 0.025])) as ArrayRef;
+        assert_eq!(times(file(timed("time_us", floats))).unwrap(), [1000, 16]);
+        assert_eq!(times(file_with(timed("t", whole()), &[(TIME_UNIT, "1.5625 ns")])).unwrap(), [25, 100]);
+        let field = Field::new("t", DataType::Int64, true);
+        let field = field.with_metadata([("unit".to_string(), "25 ns".to_string())].into());
+        let unit = column(&field, Some("1.5625 ns")).unit;
+        assert_eq!(unit.as_deref(), Some("25 ns"), "the column itself knows better than the file");
+        // Nobody says it.
+        let error = times(file(timed("t", whole()))).unwrap_err().to_string();
+        assert!(error.contains("`t` says no unit") && error.contains("--time-unit"), "{error}");
+        let named = read_as(file(timed("t", whole())), "ns".parse().ok()).unwrap();
+        assert_eq!(named.0.hits.time[..], [16, 64]);
+        let stamps = Arc::new(TimestampNanosecondArray::from(vec![25, 100])) as ArrayRef;
+        let error = times(file(timed("t", stamps))).unwrap_err().to_string();
+        assert!(error.contains("`t` holds points in time"), "{error}");
     }
 
     #[test]
     fn a_list_that_says_it_never_ends_is_an_error() {
         let seed = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/seeds/timepix_parquet/list_without_end");
-        assert!(read(std::fs::read(seed).unwrap()).is_err());
+        assert!(read_as(std::fs::read(seed).unwrap(), Some(TimeUnit::TICK)).is_err());
     }
 
     #[test]
     fn files_that_cannot_be_used_are_refused() {
         let error = |bytes: Vec<u8>| read(bytes).unwrap_err().to_string();
-        let without = file(vec![("x", Arc::new(UInt8Array::from(vec![1])) as ArrayRef)]);
-        assert!(error(without).contains("t or time"));
+        let one = || Arc::new(UInt8Array::from(vec![1])) as ArrayRef;
+        assert!(error(file(vec![("x", one())])).contains("no column of times"));
+        assert!(error(file(vec![("x", one()), ("energy", one())])).contains("not understood: `energy`"));
+        let results = file_with(vec![("x", one())], &[(SEQUENCE, "timepix")]);
+        assert!(error(results).contains("results of peloton"));
         error(b"PAR1 and nothing else PAR1".to_vec());
         let whole = hits();
         let expected = read(whole.clone()).unwrap();

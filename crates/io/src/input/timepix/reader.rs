@@ -4,14 +4,16 @@ use super::clock::Timeline;
 use super::katherine::Katherine;
 use super::matrices::Matrices;
 use super::npy::Records;
+use super::opening::{Beginning, beginning, spooled};
 use super::parquet::Columns;
 use super::text::{Kind, Text};
 use super::tpx3::Tpx3;
 use super::tpx4::Tpx4;
 use super::{Decode, Output, PixelCounts, PixelFormat, PixelOptions, runs};
-use crate::input::Source;
+use crate::input::foreign::known_but_not_read;
 use crate::input::problems::Problems;
 use crate::input::source::{Entry, Stream, entries};
+use crate::input::{Source, is_pipe};
 use peloton::event::{Layout, PixelBlock};
 use peloton::{Error, Result};
 use std::collections::VecDeque;
@@ -197,6 +199,9 @@ impl PixelReader {
                     current.decoder.finish(&current.buffer[..current.filled], &mut to);
                     to.finish();
                     let fault = current.decoder.first_fault();
+                    if let Some(what) = current.decoder.passed_over() {
+                        self.problems.add(format!("{}: passed over {what}", current.name));
+                    }
                     let name = std::mem::take(&mut current.name);
                     self.current = None;
                     self.judge_source(&name, fault);
@@ -245,7 +250,7 @@ impl PixelReader {
                 }
                 Ok(false) => {
                     let message = "unknown format: neither t3pa, burda, tpx3, tpx4, npy nor parquet (--format names \
-                                   others)";
+                                   others; docs/formats.md)";
                     self.problems.set_aside(Error::format(name, message), self.inputs, false)?;
                 }
                 Err(error) => self.problems.set_aside(error, self.inputs, false)?,
@@ -256,13 +261,13 @@ impl PixelReader {
 
     /// Opens one source; false when its format is not known.
     fn open_entry(&mut self, entry: Entry) -> Result<bool> {
-        let name = entry.name();
+        let (name, listed) = (entry.name(), entry.is_listed());
         self.source = name.as_str().into();
         let path = match &entry {
             Entry::File { path, .. } => Some(path.clone()),
             _ => None,
         };
-        let (mut stream, _) = entry.open()?;
+        let (mut stream, compressed) = entry.open()?;
         let (mut buffer, mut filled) = (vec![0; BUFFER + MAX_REST], 0);
         // The format needs a few bytes, which a pipe may give one by one.
         while filled < 16 {
@@ -275,6 +280,15 @@ impl PixelReader {
                 break;
             }
         }
+        if matches!(self.options.format, PixelFormat::Auto | PixelFormat::Tpx3)
+            && let Some(what) = known_but_not_read(&buffer[..filled])
+        {
+            if listed {
+                return Ok(false);
+            }
+            let message = format!("unknown format: this is {what}; formats that are read: docs/formats.md");
+            return Err(Error::format(&name, message));
+        }
         let format = match self.options.format {
             PixelFormat::Auto if filled == 0 => PixelFormat::Burda,
             PixelFormat::Auto => match PixelFormat::detect(&buffer[..filled]) {
@@ -286,9 +300,35 @@ impl PixelReader {
         self.format = format;
         self.clock = format.clock(&self.options);
         self.counts.runs += 1;
-        if self.layout.is_none() {
-            self.layout = Some(format.default_layout()?);
+        let Beginning { has_chips, doubt } = loop {
+            let is_all = filled == BUFFER;
+            let found = beginning(format, &buffer[..filled], is_all, self.options.time_unit);
+            if let Some(found) = found.map_err(|what| Error::format(&name, what))? {
+                break found;
+            }
+            match stream.read(&mut buffer[filled..BUFFER]) {
+                Err(e) if is_idle(&e) => {}
+                Ok(0) => {
+                    let found = beginning(format, &buffer[..filled], true, self.options.time_unit);
+                    break found.map_err(|what| Error::format(&name, what))?.unwrap_or_default();
+                }
+                read => filled += read.map_err(|e| Error::io(&name, e))?,
+            }
+        };
+        if let Some(doubt) = doubt {
+            self.problems.add(format!("{name}: {doubt}"));
         }
+        if format == PixelFormat::Parquet {
+            let file = match path.filter(|path| !compressed && !is_pipe(path)) {
+                Some(path) => std::fs::File::open(&path).map_err(|e| Error::io(&path, e))?,
+                None => spooled(&buffer[..filled], &mut stream).map_err(|e| Error::io(&name, e))?,
+            };
+            let columns = Columns::open(&name, file, self.options.time_unit)?;
+            self.choose_layout(format, columns.has_chips())?;
+            self.columns = Some(columns);
+            return Ok(true);
+        }
+        self.choose_layout(format, has_chips)?;
         let decoder: Box<dyn Decode> = match format {
             PixelFormat::T3pa => Box::new(Text::new(Kind::T3pa)),
             PixelFormat::Auto | PixelFormat::Burda => Box::new(Text::new(Kind::Burda)),
@@ -298,17 +338,19 @@ impl PixelReader {
             PixelFormat::Tpx4 => Box::new(Tpx4::default()),
             PixelFormat::Katherine => Box::new(Katherine::new(self.options.katherine)),
             PixelFormat::Hits16 => Box::new(Records::hits16()),
-            PixelFormat::Npy => Box::new(Records::npy()),
-            PixelFormat::Parquet => {
-                let path =
-                    path.ok_or_else(|| Error::format(&name, "Parquet is read from files, not streams"))?;
-                let file = std::fs::File::open(&path).map_err(|e| Error::io(&path, e))?;
-                self.columns = Some(Columns::open(&name, file)?);
-                return Ok(true);
-            }
+            PixelFormat::Npy | PixelFormat::Parquet => Box::new(Records::npy(self.options.time_unit)),
         };
         self.current = Some(Current { name, path, stream, decoder, buffer, filled, bytes: filled as u64 });
         Ok(true)
+    }
+
+    /// The sensor is that of the first source, unless it was named.
+    fn choose_layout(&mut self, format: PixelFormat, has_chips: bool) -> Result<()> {
+        if self.layout.is_none() {
+            let format = if has_chips { PixelFormat::Tpx3 } else { format };
+            self.layout = Some(format.default_layout()?);
+        }
+        Ok(())
     }
 }
 
@@ -340,7 +382,7 @@ enum Step {
 }
 
 /// Whether a stream says that it has nothing at the moment.
-fn is_idle(error: &std::io::Error) -> bool {
+pub(super) fn is_idle(error: &std::io::Error) -> bool {
     use std::io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
     matches!(error.kind(), WouldBlock | TimedOut | Interrupted)
 }

@@ -1,5 +1,6 @@
 //! Text formats, one hit a line: `.t3pa` of the Pixet programs, the IEAP's burda format, and frames.
 
+use super::t3pa::{Columns, Meaning, Row, is_header};
 use super::{Decode, Output};
 use peloton::event::TICKS_PER_CLOCK;
 
@@ -22,6 +23,8 @@ pub(super) struct Text {
     kind: Kind,
     /// Inside a line that is too long.
     skips: bool,
+    /// Which number of a line of a t3pa file is what.
+    columns: Columns,
     /// Last index seen in a t3pa file; it restarts where measurements were appended.
     index: u64,
     /// Number of the last line, from 1.
@@ -35,7 +38,7 @@ const QUOTED: usize = 40;
 
 impl Text {
     pub fn new(kind: Kind) -> Self {
-        Self { kind, skips: false, index: 0, number: 0, fault: None }
+        Self { kind, skips: false, columns: Columns::default(), index: 0, number: 0, fault: None }
     }
 }
 
@@ -74,11 +77,12 @@ impl Text {
         let line = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line).trim_ascii();
         match line.first() {
             None => {}
+            Some(_) if self.kind == Kind::T3pa && is_header(line) => self.header(line, to),
             Some(b'#' | b'I') => to.counts.control += 1,
             Some(_) => {
                 let numbers = numbers(line);
                 let understood = numbers.and_then(|(numbers, count)| match self.kind {
-                    Kind::T3pa => self.t3pa(&numbers[..count], to),
+                    Kind::T3pa => self.columns.row(&numbers[..count]).and_then(|row| self.t3pa(&row, to)),
                     Kind::Burda => burda(&numbers[..count], to),
                     Kind::Frames => frames(&numbers[..count], to),
                 });
@@ -99,31 +103,44 @@ impl Text {
         });
     }
 
-    /// The number of values in a line decides, not the header: some files name six columns and have three.
-    fn t3pa(&mut self, values: &[u64], to: &mut Output<'_>) -> Option<()> {
-        let (index, [matrix, toa, tot, fine, overflow]) = match *values {
-            [matrix, toa, tot] => (None, [matrix, toa, tot, 0, matrix >> 16]),
-            [index, matrix, toa, tot, fine] => (Some(index), [matrix, toa, tot, fine, matrix >> 16]),
-            [index, matrix, toa, tot, fine, overflow, ..] => {
-                (Some(index), [matrix, toa, tot, fine, overflow])
+    /// Where measurements were appended, what follows has a header of its own.
+    fn header(&mut self, line: &[u8], to: &mut Output<'_>) {
+        match Columns::of_header(line) {
+            Ok(columns) => {
+                to.counts.control += 1;
+                self.columns = columns;
             }
-            _ => return None,
-        };
-        if let Some(index) = index {
+            Err(_) => {
+                self.columns = Columns::Refused;
+                self.fault(line, to);
+            }
+        }
+    }
+
+    fn t3pa(&mut self, row: &Row, to: &mut Output<'_>) -> Option<()> {
+        if let Some(index) = row.index {
             if index < self.index {
                 to.restart();
             }
             self.index = index;
         }
-        let chip = matrix >> 16;
-        if overflow != chip {
-            // Start and end of a loss, the latter with its length instead of a time.
-            to.counts.control += 1;
-            return Some(());
-        }
-        let ticks = ticks(toa, fine, 31)?;
-        let pixel = (matrix & 0xFFFF) as u32;
-        to.hit(chip as usize, pixel & 0xFF, pixel >> 8, ticks, saturate(tot));
+        let chip = match row.meaning() {
+            Meaning::Hit(chip) => chip,
+            Meaning::LossBegins => {
+                // How many hits are missing is not said: one at least.
+                to.counts.lost_by_device += 1;
+                to.counts.control += 1;
+                return Some(());
+            }
+            Meaning::LossEnds => {
+                to.counts.control += 1;
+                return Some(());
+            }
+            Meaning::Unknown => return None,
+        };
+        let ticks = ticks(row.toa, row.fine, 31)?;
+        let pixel = (row.matrix & 0xFFFF) as u32;
+        to.hit(chip as usize, pixel & 0xFF, pixel >> 8, ticks, saturate(row.tot));
         Some(())
     }
 }
@@ -218,6 +235,29 @@ mod tests {
         assert_eq!(hits.get(2), (1597 + PAUSE + 800, 2, 1, 7));
         assert_eq!(hits.get(3), (144 + 1597 + PAUSE, 2, 1, 8));
         assert_eq!((counts.hits, counts.control, counts.malformed), (4, 2, 0));
+        assert_eq!(counts.lost_by_device, 1);
+    }
+
+    #[test]
+    fn headers_may_come_again_and_say_other_columns() {
+        let text = b"Index\tMatrix Index\tToA\tToT\tFToA\tOverflow\n0\t258\t100\t7\t3\t0\n\
+            Index\tToA\tMatrix Index\tToT\n1\t200\t259\t8\nIndex\tEvent\n2\t3\n4\t5\n\
+            Matrix\tToA\tToT\n260\t300\t9\n";
+        for piece in [1, 13, 1000] {
+            let (hits, counts) = decode(Kind::T3pa, text, piece);
+            let rows: Vec<_> = (0..hits.len()).map(|i| hits.get(i)).collect();
+            assert_eq!(rows, [(1597, 2, 1, 7), (3200, 3, 1, 8), (4800, 4, 1, 9)]);
+            // The header that is not understood, and the rows below it.
+            assert_eq!((counts.control, counts.malformed), (3, 3));
+        }
+    }
+
+    #[test]
+    fn chips_are_known_with_a_column_overflow_of_zeros() {
+        let text = b"Index\tMatrix Index\tToA\tToT\tFToA\tOverflow\n0\t2570\t100\t20\t3\t0\n\
+            1\t68106\t100\t20\t3\t0\n2\t133642\t100\t20\t3\t2\n3\t5\t100\t20\t3\t1\n";
+        let (hits, counts) = decode(Kind::T3pa, text, 1000);
+        assert_eq!((&hits.x[..], counts.hits, counts.malformed), (&[10, 268, 10][..], 3, 1));
     }
 
     #[test]

@@ -24,11 +24,13 @@ pub(super) struct Tpx3 {
     low: Vec<Option<u64>>,
     /// What counters are extended around, clocks of 25 ns: the running time of a moment ago.
     near: i64,
+    /// Words of integrated time over threshold, which are not read.
+    integrated: u64,
 }
 
 impl Default for Tpx3 {
     fn default() -> Self {
-        Self { beats: Heartbeats::default(), low: vec![None; 256], near: 0 }
+        Self { beats: Heartbeats::default(), low: vec![None; 256], near: 0, integrated: 0 }
     }
 }
 
@@ -43,6 +45,11 @@ impl Decode for Tpx3 {
             let told = self.beats.give_up(&mut to.clock_and_sink());
             self.follow(told, to);
         }
+    }
+
+    fn passed_over(&self) -> Option<String> {
+        let kind = "words of integrated time over threshold (kind 0xA, of the frame-driven mode), which are not read";
+        (self.integrated > 0).then(|| format!("{} {kind}", self.integrated))
     }
 }
 
@@ -65,7 +72,7 @@ impl Tpx3 {
         self.near = to.clock.around() / TICKS_PER_CLOCK;
         for word in words(bytes) {
             match word >> 56 {
-                0xA0..=0xBF => {
+                0xB0..=0xBF => {
                     if self.beats.waits() {
                         self.wait(chip, word, Some(hit_clocks(word)), to);
                     } else {
@@ -93,6 +100,11 @@ impl Tpx3 {
                 }
                 // Packet numbers, shutter markers, answers to commands, ends of sequences and of readouts.
                 0x21 | 0x50 | 0x51 | 0x5A | 0x5C | 0x5F | 0x71 | 0x72 => to.counts.control += 1,
+                // Of the frame-driven mode: integrated time over threshold and a count of events, and no time.
+                0xA0..=0xAF => {
+                    self.integrated += 1;
+                    to.counts.unknown += 1;
+                }
                 _ if word as u32 == MAGIC => {
                     // A chunk whose size reaches over the next ones.
                     chip = (word >> 32) as u8;
@@ -119,7 +131,7 @@ impl Tpx3 {
             let mut waiting = self.beats.take_waiting().into_iter();
             for waited in waiting.by_ref() {
                 let (chip, word) = (waited.chip, waited.word);
-                let is_hit = word >> 61 == 0b101;
+                let is_hit = word >> 60 == 0xB;
                 let out = &mut to.clock_and_sink();
                 told = match waited.beat {
                     Some(beat) => self.beats.beat(chip, beat, out),
@@ -247,6 +259,14 @@ mod tests {
         let first = block.hits.time[0];
         assert_eq!(block.hits.time.iter().map(|t| t - first).collect::<Vec<_>>(), [0, 8 * 16, 4 * 16]);
         assert_eq!(block.hits.x[0], 258 + 1);
+    }
+
+    #[test]
+    fn integrated_time_over_threshold_is_no_hit() {
+        let word = hit(1, 1, 900, 0, 5) & !(0x1 << 60);
+        let stream = [header(0, 3), word, hit(3, 3, 20, 0, 7), word];
+        let (block, counts) = decode(&stream, 8);
+        assert_eq!((block.hits.len(), counts.hits, counts.unknown), (1, 1, 2));
     }
 
     #[test]

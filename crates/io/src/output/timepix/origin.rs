@@ -18,6 +18,8 @@ pub struct Origin {
     pub layout: Layout,
     /// From time over threshold to energy, where it is known.
     pub calibration: Option<Calibration>,
+    /// Whether times are numbers of frames.
+    pub is_of_frames: bool,
 }
 
 impl Origin {

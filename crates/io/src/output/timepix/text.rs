@@ -1,15 +1,16 @@
-//! Clusters as text: one JSON object a line, and the clog format of the Pixet programs.
+//! Clusters as text: one JSON object a line.
 
 use super::origin::Origin;
 use crate::output::units::kev;
-use peloton::event::{NS_PER_TICK, PixelClusters, Results, TriggerPairs, Values};
+use peloton::event::{PixelClusters, Results, TriggerPairs, Values};
 use std::fmt::Display;
 use std::io::{self, Write};
 use std::ops::Range;
 
 /// Writes one JSON object a cluster: time and duration in ns, energy in keV or null without a calibration, bounds as `[x, y, x, y]`, hits as
 /// `[x, y, tot, ns after the first]`, the chip and the energy of each hit, and the input they came from; with `pairs` also the count of the latest trigger before the cluster, and for
-/// each hit the ns since the latest trigger before it, null without one.
+/// each hit the ns since the latest trigger before it, null without one. Clusters of frames begin with the number of their `frame`, and have null
+/// for all times.
 ///
 /// # Errors
 /// Those of the sink.
@@ -31,9 +32,14 @@ pub fn write_cluster_ndjson(
         let range = clusters.of_cluster(cluster);
         let features = &clusters.features;
         let bounds = features.bounds.each_ref().map(|column| column[cluster]);
+        let ns = |ticks| if origin.is_of_frames { "null".into() } else { ns(ticks) };
+        line.push(b'{');
+        if origin.is_of_frames {
+            write!(line, "\"frame\":{},", features.time[cluster])?;
+        }
         write!(
             line,
-            "{{\"time_ns\":{},\"duration_ns\":{},\"size\":{},\"tot\":{},\"height\":{},\"energy_keV\":{},\"bounds\":{:?}",
+            "\"time_ns\":{},\"duration_ns\":{},\"size\":{},\"tot\":{},\"height\":{},\"energy_keV\":{},\"bounds\":{:?}",
             ns(features.time[cluster]),
             ns(i64::from(features.duration[cluster])),
             range.len(),
@@ -88,33 +94,9 @@ fn write_pairs(pairs: &TriggerPairs, cluster: usize, hits: Range<usize>, to: &mu
 }
 
 /// Ticks as ns, exactly: a tick is 25/16 ns.
-fn ns(ticks: i64) -> String {
+pub(super) fn ns(ticks: i64) -> String {
     let (whole, part) = ((ticks * 25).div_euclid(16), (ticks * 25).rem_euclid(16));
     if part == 0 { whole.to_string() } else { format!("{}", whole as f64 + part as f64 / 16.0) }
-}
-
-/// Writes clusters as the lines of a clog file: `[x, y, tot, toa in ns] [...] ...`, one cluster a line. One
-/// frame a call: `Frame N (start in s, length in s)`.
-///
-/// # Errors
-/// Those of the sink.
-pub fn write_clog(frame: u64, clusters: &PixelClusters, to: &mut dyn Write) -> io::Result<()> {
-    let (Some(first), Some(last)) = (clusters.hits.time.iter().min(), clusters.hits.time.iter().max()) else {
-        return Ok(());
-    };
-    let seconds = |ticks: i64| ticks as f64 * NS_PER_TICK * 1e-9;
-    let mut text = Vec::new();
-    writeln!(to, "Frame {frame} ({:.9}, {:.9} s)", seconds(*first), seconds(last - first))?;
-    for cluster in 0..clusters.len() {
-        for i in clusters.of_cluster(cluster) {
-            let (time, x, y, tot) = clusters.hits.get(i);
-            write!(text, "[{x}, {y}, {tot}, {}] ", ns(time - first))?;
-        }
-        text.push(b'\n');
-        to.write_all(&text)?;
-        text.clear();
-    }
-    to.write_all(b"\n")
 }
 
 #[cfg(test)]
@@ -135,7 +117,7 @@ mod tests {
 
     fn origin() -> Origin {
         let layout = peloton::event::Layout::single(256, 256).unwrap();
-        Origin { input: "run \"7\".t3pa".into(), layout, calibration: None }
+        Origin { input: "run \"7\".t3pa".into(), layout, calibration: None, is_of_frames: false }
     }
 
     #[test]
@@ -161,17 +143,19 @@ mod tests {
         assert_eq!(lines[0]["hit_chip"], serde_json::json!([0, 0]));
         assert_eq!(lines[0]["hit_energy_keV"], serde_json::json!([null, null]));
         assert_eq!(lines[1]["input"], "run \"7\".t3pa");
+    }
 
-        let mut text = Vec::new();
-        write_clog(7, &clusters(), &mut text).unwrap();
-        let expected = "Frame 7 (0.000000250, 0.000000250 s)\n\
-            [3, 4, 9, 0] [3, 5, 2, 1.5625] \n[0, 0, 1, 250] \n\n";
-        assert_eq!(std::str::from_utf8(&text).unwrap(), expected);
-
-        let (mut text, mut alone) = (Vec::new(), PixelClusters::default());
-        alone.hits.push(160, 3, 4, 9);
-        write_clog(8, &alone, &mut text).unwrap();
-        assert_eq!(text, b"Frame 8 (0.000000250, 0.000000000 s)\n\n", "hits of which none is in a cluster");
+    #[test]
+    fn clusters_of_frames_have_the_number_of_their_frame_and_no_time() {
+        let (origin, mut text) = (Origin { is_of_frames: true, ..origin() }, Vec::new());
+        write_cluster_ndjson(&clusters(), &origin, None, &mut text).unwrap();
+        let line: serde_json::Value =
+            serde_json::from_slice(text.split(|byte| *byte == b'\n').next().unwrap()).unwrap();
+        assert_eq!(
+            (&line["frame"], &line["time_ns"], &line["duration_ns"]),
+            (&160.into(), &().into(), &().into())
+        );
+        assert_eq!(line["hits"], serde_json::json!([[3, 4, 9, null], [3, 5, 2, null]]));
     }
 
     #[test]

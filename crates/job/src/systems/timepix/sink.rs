@@ -9,7 +9,8 @@ use peloton::timepix::Calibration;
 use peloton::{Error, Result};
 use peloton_io::input::EventId;
 use peloton_io::output::timepix::{
-    Origin, origin_columns, origin_fields, trigger_columns, trigger_fields, write_clog, write_cluster_ndjson,
+    ClogWriter, Origin, WITHOUT_TIMES, frame_columns, frame_fields, origin_columns, origin_fields,
+    trigger_columns, trigger_fields, write_cluster_ndjson,
 };
 use peloton_io::output::{Metadata, OutputFile, ParquetWriter};
 use std::io::Write;
@@ -26,8 +27,7 @@ struct ClusterSink {
 
 enum Writer {
     Ndjson(ByteSink),
-    /// And the number of the next frame.
-    Clog(ByteSink, u64),
+    Clog(ByteSink, ClogWriter),
     Parquet(Box<ParquetWriter>),
 }
 
@@ -45,16 +45,21 @@ pub fn create(
     let pairing = context.pairing.clone();
     let folder = context.calibration.as_deref();
     let calibration = folder.map(|folder| Calibration::from_folder(&context.layout, folder)).transpose()?;
-    let origin = Origin { input: String::new(), layout: context.layout.clone(), calibration };
+    let is_of_frames = context.is_of_frames;
+    let origin = Origin { input: String::new(), layout: context.layout.clone(), calibration, is_of_frames };
     let writer = match FileFormat::of(path) {
         Some(FileFormat::Parquet) => {
             let triggers = pairing.as_ref().map(|_| trigger_fields()).unwrap_or_default();
-            let fields = [origin_fields(), triggers].concat();
+            let frames = if is_of_frames { frame_fields() } else { Vec::new() };
+            let missing: &[&str] = if is_of_frames { &WITHOUT_TIMES } else { &[] };
+            let (fields, columns) = ([origin_fields(), triggers, frames].concat(), PixelClusters::COLUMNS);
             let file = OutputFile::create(path)?;
-            let writer = ParquetWriter::new(file, path, metadata, PixelClusters::COLUMNS, &fields)?;
+            let writer = ParquetWriter::without(missing, file, path, metadata, columns, &fields)?;
             Writer::Parquet(Box::new(writer))
         }
-        Some(FileFormat::Clog) => Writer::Clog(ByteSink::create(path, cancel)?, 0),
+        Some(FileFormat::Clog) => {
+            Writer::Clog(ByteSink::create(path, cancel)?, ClogWriter::new(is_of_frames))
+        }
         Some(FileFormat::Ndjson) => Writer::Ndjson(ByteSink::create(path, cancel)?),
         None => return Err(unknown_format(path, ".parquet, .ndjson, .clog or .zst")),
     };
@@ -76,17 +81,12 @@ impl ClusterSink {
                 // Whoever reads a live stream behind a pipe wants to see what there is.
                 if is_no_file(&self.path) { to.flush().map_err(failed) } else { Ok(()) }
             }
-            Writer::Clog(to, frame) => {
-                *frame += 1;
-                write_clog(*frame - 1, clusters, to).map_err(failed)
-            }
+            Writer::Clog(to, writer) => writer.write(clusters, to).map_err(failed),
             Writer::Parquet(writer) => {
                 let triggers = pairs.map(|pairs| trigger_columns(clusters, pairs)).unwrap_or_default();
-                writer.write(
-                    &[],
-                    &clusters.table(),
-                    [origin_columns(clusters, &self.origin), triggers].concat(),
-                )
+                let frames = if self.origin.is_of_frames { frame_columns(clusters) } else { Vec::new() };
+                let beside = [origin_columns(clusters, &self.origin), triggers, frames].concat();
+                writer.write(&[], &clusters.table(), beside)
             }
         }
     }
@@ -96,6 +96,9 @@ impl Sink<PixelClusters> for ClusterSink {
     fn begin_input(&mut self, name: &str) {
         if self.origin.input != name {
             self.origin.input = name.into();
+            if let Writer::Clog(_, writer) = &mut self.writer {
+                writer.begin_input();
+            }
         }
     }
 
@@ -110,7 +113,11 @@ impl Sink<PixelClusters> for ClusterSink {
 
     fn finish(self: Box<Self>, hashes: Option<Hashes>, done: Done) -> Result<bool> {
         match self.writer {
-            Writer::Ndjson(to) | Writer::Clog(to, _) => to.finish(done),
+            Writer::Ndjson(to) => to.finish(done),
+            Writer::Clog(mut to, writer) => {
+                writer.finish(&mut to).map_err(|e| Error::io(&self.path, e))?;
+                to.finish(done)
+            }
             Writer::Parquet(writer) => put_in_place(writer.finish(hashes)?, done),
         }
     }

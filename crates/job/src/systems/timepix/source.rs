@@ -198,6 +198,11 @@ pub fn open(request: &Request, host: Host<'_>) -> Result<Opened<TimepixSystem>> 
         let message = "--katherine-unit is for the format katherine, and the input has another one";
         return Err(Error::Config(message.into()));
     }
+    let has_columns = matches!(format, Some(PixelFormat::Npy | PixelFormat::Parquet));
+    if request.pixels.time_unit.is_some() && !has_columns {
+        let message = "--time-unit is for the formats npy and parquet, and the input has another one";
+        return Err(Error::Config(message.into()));
+    }
     if is_of_frames && request.config.timepix.time_walk.is_some() {
         let message = "timepix: time_walk corrects times of arrival, and hits of frames have none";
         return Err(Error::Config(message.into()));
@@ -262,6 +267,7 @@ fn options(request: &Request) -> PixelOptions {
         katherine: pixels.katherine,
         disorder_us: request.config.timepix.disorder_us,
         toa_bits: pixels.toa_bits,
+        time_unit: pixels.time_unit,
     }
 }
 

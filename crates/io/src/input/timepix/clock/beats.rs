@@ -232,7 +232,7 @@ impl Heartbeats {
 impl Waiting {
     /// The counter of a hit, clocks.
     fn hit(&self) -> Option<i64> {
-        (self.beat.is_none() && self.word >> 61 == 0b101).then(|| hit_clocks(self.word))
+        (self.beat.is_none() && self.word >> 60 == 0xB).then(|| hit_clocks(self.word))
     }
 }
 

@@ -1,0 +1,63 @@
+//! What a source says of itself before its first hit: names and types of columns, units, chips.
+
+use super::hit_columns::TimeUnit;
+use super::npy::roles;
+use super::reader::is_idle;
+use super::{PixelFormat, npy_header, t3pa};
+use std::fs::File;
+use std::io::{self, Read, Seek, Write};
+
+/// Longest first line of a text that is waited for.
+const MAX_LINE: usize = 4096;
+
+/// What is known before the first hit.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Beginning {
+    /// Whether hits say which chip they are on, in a format that need not.
+    pub has_chips: bool,
+    /// What was taken for granted.
+    pub doubt: Option<String>,
+}
+
+/// Looks at the beginning of a source; none while more of it is needed, which `is_all` says there is not.
+///
+/// # Errors
+/// In words, for columns and types that are not understood.
+pub(super) fn beginning(
+    format: PixelFormat,
+    head: &[u8],
+    is_all: bool,
+    unit: Option<TimeUnit>,
+) -> Result<Option<Beginning>, String> {
+    match format {
+        PixelFormat::T3pa => match t3pa::refusal(head, is_all || head.len() > MAX_LINE) {
+            Some(judged) => judged.map(|()| Some(Beginning::default())),
+            None => Ok(None),
+        },
+        PixelFormat::Npy => {
+            let Some((_, header)) = npy_header::read(head) else { return Ok(None) };
+            let header = header?;
+            let roles = roles(&header, unit)?;
+            let doubt = roles.doubt(&header.columns);
+            Ok(Some(Beginning { has_chips: roles.chip.is_some(), doubt }))
+        }
+        _ => Ok(Some(Beginning::default())),
+    }
+}
+
+/// A stream as a file without a name, in the folder of temporary files: for formats that are not read from the front.
+pub(super) fn spooled(head: &[u8], stream: &mut dyn Read) -> io::Result<File> {
+    let mut file = tempfile::tempfile()?;
+    file.write_all(head)?;
+    let mut buffer = vec![0; 256 << 10];
+    loop {
+        match stream.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(read) => file.write_all(&buffer[..read])?,
+            Err(e) if is_idle(&e) => {}
+            Err(e) => return Err(e),
+        }
+    }
+    file.rewind()?;
+    Ok(file)
+}

@@ -1,0 +1,22 @@
+//! Columns of Parquet beside those of the clusters, where hits are of frames.
+
+use crate::output::arrow::described;
+use arrow_array::{ArrayRef, UInt64Array};
+use arrow_schema::{DataType, Field};
+use peloton::event::PixelClusters;
+use std::sync::Arc;
+
+/// Columns that clusters of frames have no values of.
+pub const WITHOUT_TIMES: [&str; 3] = ["time", "duration", "hit_time"];
+
+/// The field of [`frame_columns`].
+pub fn frame_fields() -> Vec<Field> {
+    let meaning = "number of the frame in its input; `time`, `duration` and `hit_time` are then null";
+    vec![described("frame", DataType::UInt64, "1", meaning)]
+}
+
+/// The number of the frame of each cluster, which its hits have for a time.
+pub fn frame_columns(clusters: &PixelClusters) -> Vec<ArrayRef> {
+    let frames = clusters.features.time.iter().map(|frame| u64::try_from(*frame).unwrap_or(0));
+    vec![Arc::new(UInt64Array::from_iter_values(frames))]
+}
