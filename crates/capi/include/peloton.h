@@ -349,6 +349,12 @@ typedef struct {
   uint64_t unknown;
   // Words or chunks that contradict their format, or are cut off.
   uint64_t malformed;
+  // Hits, triggers and heartbeats whose time contradicts those around them: dropped.
+  uint64_t implausible;
+  // Words in damaged chunks: dropped.
+  uint64_t damaged;
+  // How often the clock started again; the time goes on behind the restart.
+  uint64_t restarts;
 } peloton_pixel_counts;
 
 #ifdef __cplusplus

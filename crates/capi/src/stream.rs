@@ -131,8 +131,20 @@ pub unsafe extern "C" fn peloton_stream_clusters(
             return Ok(());
         }
         let PixelCounts { hits, outside, triggers, control, unknown, malformed, .. } = stream.counts();
+        let PixelCounts { implausible, damaged, restarts, .. } = stream.counts();
         let size = size_of::<peloton_pixel_counts>();
-        let filled = peloton_pixel_counts { size, hits, outside, triggers, control, unknown, malformed };
+        let filled = peloton_pixel_counts {
+            size,
+            hits,
+            outside,
+            triggers,
+            control,
+            unknown,
+            malformed,
+            implausible,
+            damaged,
+            restarts,
+        };
         write_struct(counts, &filled, "counts")
     })
 }

@@ -31,7 +31,7 @@ crossing!(
     peloton_counters: [1056],
     peloton_column: [64],
     peloton_velo_tracks: [208],
-    peloton_pixel_counts: [56],
+    peloton_pixel_counts: [56, 80],
 );
 
 /// Hits of the Velo, sorted by event and module; borrowed for the call alone, nothing needs to be padded.
@@ -307,4 +307,10 @@ pub struct peloton_pixel_counts {
     pub unknown: u64,
     /// Words or chunks that contradict their format, or are cut off.
     pub malformed: u64,
+    /// Hits, triggers and heartbeats whose time contradicts those around them: dropped.
+    pub implausible: u64,
+    /// Words in damaged chunks: dropped.
+    pub damaged: u64,
+    /// How often the clock started again; the time goes on behind the restart.
+    pub restarts: u64,
 }

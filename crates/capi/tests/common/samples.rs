@@ -72,7 +72,7 @@ pub fn cylinder_columns(path: &Path) -> Vec<u8> {
 
 /// Columns of the hits in a `.tpx3` file, in the order in which they lie there.
 pub fn pixel_columns(path: &Path) -> Vec<u8> {
-    let mut decoder = PixelDecoder::tpx3(PixelFormat::Tpx3.default_layout().expect("a layout"));
+    let mut decoder = PixelDecoder::tpx3(PixelFormat::Tpx3.default_layout().expect("a layout"), None);
     let mut block = PixelBlock::default();
     decoder.push(&std::fs::read(path).expect("a file"), &mut block);
     decoder.finish(&mut block);
