@@ -20,7 +20,7 @@ pub struct CompareData {
 
 #[derive(Debug, Deserialize)]
 struct Side {
-    preset: String,
+    preset: Option<String>,
     isa: String,
     gang: u64,
     threads: u64,
@@ -61,7 +61,7 @@ type Row = (&'static str, fn(&Side) -> String);
 /// Both sides beside each other, which narrow windows have room for.
 fn rows(left: &Side, right: &Side) -> Vec<Vec<String>> {
     let of: [Row; 7] = [
-        ("preset", |side| side.preset.clone()),
+        ("preset", |side| side.preset.clone().unwrap_or_default()),
         ("level", |side| side.isa.clone()),
         ("gang", |side| side.gang.to_string()),
         ("threads", |side| side.threads.to_string()),

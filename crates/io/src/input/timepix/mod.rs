@@ -141,6 +141,8 @@ pub struct PixelCounts {
     pub hits: u64,
     /// Hits on chips or pixels that the layout does not have: dropped.
     pub outside: u64,
+    /// The chips of these that the layout does not have.
+    pub outside_chips: Chips,
     /// Trigger edges handed on.
     pub triggers: u64,
     /// Words or lines that are no hit by their own account: headers, heartbeats, markers.
@@ -186,11 +188,34 @@ impl PixelCounts {
     pub fn merge(&mut self, other: &Self) {
         self.hits += other.hits;
         self.outside += other.outside;
+        self.outside_chips.merge(&other.outside_chips);
         self.triggers += other.triggers;
         self.control += other.control;
         self.unknown += other.unknown;
         self.malformed += other.malformed;
         self.lost_by_device += other.lost_by_device;
+    }
+}
+
+/// Chips by their numbers, 0 to 255.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Chips([u64; 4]);
+
+impl Chips {
+    /// Adds a chip; one of a number beyond 255 counts as 255.
+    pub fn insert(&mut self, chip: usize) {
+        let chip = chip.min(255);
+        self.0[chip / 64] |= 1 << (chip % 64);
+    }
+
+    /// Adds the chips of another set.
+    pub fn merge(&mut self, other: &Self) {
+        self.0.iter_mut().zip(other.0).for_each(|(chips, other)| *chips |= other);
+    }
+
+    /// Their numbers in rising order.
+    pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..256).filter(|chip| self.0[chip / 64] >> (chip % 64) & 1 == 1)
     }
 }
 
@@ -245,7 +270,16 @@ impl Output<'_> {
                 self.block.hits.push(time, x, y, tot);
                 self.counts.hits += 1;
             }
-            None => self.counts.outside += 1,
+            None => self.outside(chip),
+        }
+    }
+
+    /// Counts a hit that the layout has no place for.
+    #[cold]
+    fn outside(&mut self, chip: usize) {
+        self.counts.outside += 1;
+        if chip >= self.layout.chips() {
+            self.counts.outside_chips.insert(chip);
         }
     }
 }
@@ -278,6 +312,15 @@ mod tests {
         assert_eq!(extend(0x0, 4, 0xFF), 0x100);
         assert_eq!(extend(3, 30, 0), 3);
         assert_eq!(extend((1 << 30) - 1, 30, 1 << 30), (1 << 30) - 1);
+    }
+
+    #[test]
+    fn chips_are_a_set_of_numbers() {
+        let (mut one, mut other) = (Chips::default(), Chips::default());
+        [7, 64, 1000].into_iter().for_each(|chip| one.insert(chip));
+        [7, 0].into_iter().for_each(|chip| other.insert(chip));
+        one.merge(&other);
+        assert_eq!(one.iter().collect::<Vec<_>>(), [0, 7, 64, 255]);
     }
 
     #[test]
