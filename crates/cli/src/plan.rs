@@ -92,7 +92,7 @@ pub struct ManifestCommand {
     verify: Verify,
     /// Exit code 1 when more than N events could not be reconstructed, or more pixel hits were lost; a share is N%, and 100%
     /// allows that nothing is left [default: 100% but for the last one]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
     max_bad: Option<MaxBad>,
     #[command(flatten)]
     report: ReportArgs,

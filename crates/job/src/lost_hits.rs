@@ -23,6 +23,8 @@ pub struct Way {
     look_at: &'static str,
     /// Whether somebody asked for it.
     is_wanted: bool,
+    /// Whether what was lost were hits for certain: a word or line that nobody can read may be anything.
+    is_certain: bool,
 }
 
 const fn of_input(
@@ -31,11 +33,15 @@ const fn of_input(
     words: &'static str,
     look_at: &'static str,
 ) -> Way {
-    Way { key, of_input: Some(count), words, look_at, is_wanted: false }
+    Way { key, of_input: Some(count), words, look_at, is_wanted: false, is_certain: true }
+}
+
+const fn unreadable(key: &'static str, count: fn(&PixelCounts) -> u64, words: &'static str) -> Way {
+    Way { is_certain: false, ..of_input(key, count, words, "--format") }
 }
 
 const fn of_work(key: &'static str, words: &'static str, look_at: &'static str, is_wanted: bool) -> Way {
-    Way { key, of_input: None, words, look_at, is_wanted }
+    Way { key, of_input: None, words, look_at, is_wanted, is_certain: true }
 }
 
 /// All ways to lose hits.
@@ -46,8 +52,8 @@ pub const WAYS: &[Way] = &[
         "lie on chips or pixels that the sensor does not have",
         "--layout",
     ),
-    of_input("malformed", |counts| counts.malformed, "contradict their format", "--format"),
-    of_input("unknown_words", |counts| counts.unknown, "are words of unknown kinds", "--format"),
+    unreadable("malformed", |counts| counts.malformed, "contradict their format"),
+    unreadable("unknown_words", |counts| counts.unknown, "stand in words of unknown kinds"),
     of_input(
         "lost_by_device",
         |counts| counts.lost_by_device,
@@ -101,6 +107,11 @@ impl HitFlow<'_> {
         let sum = |is_it: &dyn Fn(&Way) -> bool| {
             WAYS.iter().filter(|way| is_it(way)).map(lost_in).fold(0, u64::saturating_add)
         };
+        let certain = self.read.saturating_add(sum(&|way| way.is_before_work() && way.is_certain));
+        if certain == 0 {
+            // What the input is instead is told by its reader.
+            return Verdict::default();
+        }
         let all = self.read.saturating_add(sum(&Way::is_before_work));
         let (lost, unwanted) = (sum(&|_| true), sum(&|way| !way.is_wanted));
         let largest = WAYS.iter().filter(|way| lost_in(way) > 0).max_by_key(|way| lost_in(way));
@@ -205,6 +216,8 @@ mod tests {
         }
         let allowed = judge(50, 0, &all, &[], "100%");
         assert!(allowed.failure.is_none() && allowed.warning.is_some());
-        assert_eq!(judge(0, 0, &[], &[], ""), Verdict::default());
+        for none in [&[][..], &[("unknown_words", 7)]] {
+            assert_eq!(judge(0, 0, none, &[], ""), Verdict::default());
+        }
     }
 }

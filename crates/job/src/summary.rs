@@ -222,6 +222,7 @@ impl Summary {
             let message = match count {
                 Some(_) => format!("--events {first}:{wanted}: the input has no event of this number"),
                 None if first > 0 => format!("--events {first}: lies behind the last event of the input"),
+                None if self.has_problems => return,
                 None => return host.warn("the input is empty: there is no event in it"),
             };
             self.failure.get_or_insert(message);

@@ -14,6 +14,7 @@ mod habits;
 mod hostile_displays;
 mod lost_and_paired;
 mod named_fields;
+mod nothing_lost;
 mod pictures;
 #[cfg(unix)]
 mod plan;
@@ -22,6 +23,7 @@ mod report;
 mod reproduce;
 mod shells;
 mod timepix;
+mod trouble_jobs;
 
 use peloton::simd::Isa;
 use serde_json::Value;

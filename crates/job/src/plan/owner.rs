@@ -45,7 +45,7 @@ pub fn claim(plan: &Plan, to: &Path, how: &Request, force: bool) -> Result<()> {
     }
     let why = match folder::read::<Owner>(&folder.owner()) {
         Some(other) if other == owner => return Ok(()),
-        Some(other) => owner.unlike(&other),
+        Some(other) => format!("of {}", owner.unlike(&other)),
         None => format!("{} cannot be read", folder.owner().display()),
     };
     if !force {
@@ -82,12 +82,12 @@ impl Owner {
     /// How another job differs.
     fn unlike(&self, other: &Self) -> String {
         let differ = [
-            ("plan", self.plan_hash != other.plan_hash),
-            ("version", self.version != other.version),
-            ("options", self.config_hash != other.config_hash),
+            ("another plan", self.plan_hash != other.plan_hash),
+            ("another version", self.version != other.version),
+            ("other options", self.config_hash != other.config_hash),
         ];
         let names: Vec<_> = differ.iter().filter(|(_, differs)| *differs).map(|(name, _)| *name).collect();
-        format!("its {} differs", names.join(", its "))
+        names.join(", ")
     }
 
     /// Why the files of a folder without an owner are not of this job: those of programs before there were owners have reports.

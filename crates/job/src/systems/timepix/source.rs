@@ -136,12 +136,13 @@ impl Source<PixelBatch> for PixelSource {
 
     fn misread(&self) -> Option<String> {
         let PixelCounts { hits, outside, triggers, control, unknown, malformed, .. } = self.counts;
-        let is_nothing_known = hits + outside + triggers + control == 0;
-        let message = match (hits + outside, malformed, unknown) {
-            (0, 1.., _) => "there is no hit in the input, and some of it contradicts its format: see --format",
-            (0, _, 1..) if is_nothing_known => {
-                "there is no hit in the input, and no word of a known kind: see --format"
+        // Headers of chunks are known words; those in the chunks are not.
+        let is_unknown = unknown > 0 && triggers == 0 && unknown >= control;
+        let message = match hits + outside {
+            0 if malformed > 0 => {
+                "there is no hit in the input, and some of it contradicts its format: see --format"
             }
+            0 if is_unknown => "there is no hit in the input, and no word of a known kind: see --format",
             _ => return None,
         };
         Some(message.into())
