@@ -209,7 +209,9 @@ mod tests {
             let error = wrong.parse::<Filter>().unwrap_err().to_string();
             assert!(error.contains("keeps nothing"), "{wrong}: {error}");
         }
-        for (cut, without) in [("energy=10:", false), ("energy=:10", true), ("energy=0:0", true), ("size=2:2", true)] {
+        for (cut, without) in
+            [("energy=10:", false), ("energy=:10", true), ("energy=0:0", true), ("size=2:2", true)]
+        {
             let filter: Filter = cut.parse().unwrap();
             assert_eq!((filter.check(true).is_ok(), filter.check(false).is_ok()), (true, without), "{cut}");
         }

@@ -52,8 +52,8 @@ pub struct InputArgs {
     /// End at the first event that cannot be read or reconstructed, instead of counting it
     #[arg(long)]
     pub strict: bool,
-    /// Exit code 1 when more than N events could not be reconstructed, or more pixel hits were lost (late, outside of the sensor, ...;
-    /// not by masks and filters); a share is N%, and 100% allows that nothing is left [default: 100% but for the last one]
+    /// Exit code 1 when more than N events could not be reconstructed, or more than N pixel hits were lost (late, outside of the sensor,
+    /// ...; not by masks and filters). N% is a share; 100% allows that nothing is left [default: something must be left]
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub max_bad: Option<MaxBad>,
     /// Folder of the detector's geometry files, which raw banks need; `nominal` is the ideal detector, which simulated

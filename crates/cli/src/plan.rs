@@ -90,8 +90,8 @@ pub struct ManifestCommand {
     #[arg(long, value_name = "BY", default_value = "content", default_missing_value = "content")]
     #[arg(num_args = 0..=1, require_equals = true)]
     verify: Verify,
-    /// Exit code 1 when more than N events could not be reconstructed, or more pixel hits were lost; a share is N%, and 100%
-    /// allows that nothing is left [default: 100% but for the last one]
+    /// Exit code 1 when more than N events could not be reconstructed, or more than N pixel hits were lost. N% is a share; 100% allows
+    /// that nothing is left [default: something must be left]
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     max_bad: Option<MaxBad>,
     #[command(flatten)]

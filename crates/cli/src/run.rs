@@ -133,7 +133,11 @@ impl Run {
         for part in numbers(plan, parts)? {
             match run_part(plan, part, output, &request, self.force, host(&terminal)) {
                 Ok(ran) => done.push(ran),
-                Err(error) if is_one || error.is_usage() || CANCEL.is_requested() => return Err(error),
+                Err(error) if is_one || error.is_usage() || CANCEL.is_requested() => {
+                    let whole = text::count(done.len(), "whole part");
+                    interrupt::keep(format!("{} has the {whole} made until then", output.display()));
+                    return Err(error);
+                }
                 Err(error) => {
                     console::warning(&format!("part {part}: {error}"));
                     failure = Some(format!("part {part} could not be made; see above"));

@@ -146,7 +146,8 @@ fn on_system<S: System>(request: &Request, sides: [&str; 2], host: Host<'_>) -> 
         let clusters = totals.each_ref().map(|totals| totals.events);
         compared.facts = object(&json!({ "hits": totals[0].hits, "clusters": clusters }));
         // What is lost is lost on both sides.
-        let mut summary = system::summary::<S>(&sides[0].config, &machines[0], &totals[0], compared.left.hashes);
+        let mut summary =
+            system::summary::<S>(&sides[0].config, &machines[0], &totals[0], compared.left.hashes);
         summary.add_source(&*opened.source, request.strict)?;
         summary.judge(&totals[0], request, host);
         compared.failure = compared.failure.or(summary.failure);

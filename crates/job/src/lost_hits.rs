@@ -118,7 +118,8 @@ impl HitFlow<'_> {
         let Some(largest) = largest else { return Verdict::default() };
         let is_much = lost.saturating_mul(100) > all.saturating_mul(WORTH_TELLING) || !self.chips.is_empty();
         let told = |head: String| format!("{head}{}: see {}", self.words(largest), largest.look_at);
-        let share = format!("{} of {} ({:.1} %)", grouped(lost), count(all as usize, "hit"), percent(lost, all));
+        let share =
+            format!("{} of {} ({:.1} %)", grouped(lost), count(all as usize, "hit"), percent(lost, all));
         let warning = match lost_in(largest) {
             most if most < lost => told(format!("{share} are lost; the most, {}, ", grouped(most))),
             _ => told(format!("{share} ")),
@@ -128,7 +129,11 @@ impl HitFlow<'_> {
             return Verdict { warning: None, failure: Some(failure) };
         }
         let failure = max_bad.filter(|max| !max.allows(unwanted, all)).map(|max| {
-            format!("{} of {} are lost, more than --max-bad {max}", grouped(unwanted), count(all as usize, "hit"))
+            format!(
+                "{} of {} are lost, more than --max-bad {max}",
+                grouped(unwanted),
+                count(all as usize, "hit")
+            )
         });
         Verdict { warning: (is_much || failure.is_some()).then_some(warning), failure }
     }
@@ -196,7 +201,10 @@ mod tests {
         assert!(both.warning.as_ref().unwrap().starts_with(words), "{both:?}");
         // Few hits, and yet all of some chips.
         let chips = judge(9999, 9999, &[("outside_sensor", 1)], &[4, 5, 6, 9], "").warning.unwrap();
-        assert!(chips.contains("lie on chips 4 to 6, 9, which the layout does not have: see --layout"), "{chips}");
+        assert!(
+            chips.contains("lie on chips 4 to 6, 9, which the layout does not have: see --layout"),
+            "{chips}"
+        );
     }
 
     #[test]

@@ -38,7 +38,8 @@ impl FromStr for MaxBad {
         let wrong = |words: &str| Error::Config(format!("`{text}` is not {words}"));
         match text.strip_suffix('%') {
             Some(percent) => {
-                let percent = percent.trim_end().parse().ok().filter(|percent| (0.0..=100.0).contains(percent));
+                let percent =
+                    percent.trim_end().parse().ok().filter(|percent| (0.0..=100.0).contains(percent));
                 percent.map(Self::Percent).ok_or_else(|| wrong("a share from 0% to 100%"))
             }
             None => {
@@ -65,7 +66,9 @@ mod tests {
     #[test]
     fn a_share_is_a_share_and_a_number_a_count() {
         let read = |text: &str| text.parse::<MaxBad>();
-        for (text, all, most) in [("3", 10, 3), ("0", 10, 0), ("1%", 200, 2), ("29%", 100, 29), ("0.5 %", 1000, 5)] {
+        for (text, all, most) in
+            [("3", 10, 3), ("0", 10, 0), ("1%", 200, 2), ("29%", 100, 29), ("0.5 %", 1000, 5)]
+        {
             let max = read(text).unwrap();
             assert!(max.allows(most, all) && !max.allows(most + 1, all), "{text}");
             assert_eq!(read(&max.to_string()).unwrap(), max);

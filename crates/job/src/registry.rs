@@ -1,12 +1,12 @@
 //! What runs under the name of each sequence.
 
-use crate::{Preset, SequenceName};
 use crate::sequence_name::with_all_sequences;
 use crate::system::System;
 use crate::systems::{
     CylinderFitSystem, CylinderSystem, LongSystem, LongUtSystem, SciFiHitsSystem, SciFiSystem, TimepixSystem,
     UtSystem, VeloSystem, VeloUtSystem,
 };
+use crate::{Preset, SequenceName};
 use peloton::engine::Stage;
 use peloton::simd::with_default_float_mode;
 

@@ -8,8 +8,8 @@ use crate::summary::Described;
 use crate::systems::inputs;
 use crate::totals::Totals;
 use crate::{
-    Cancel, Check, CheckOptions, Config, DisplayOptions, Displayed, EventRange, Host, Preset, Request, Source,
-    Summary,
+    Cancel, Check, CheckOptions, Config, DisplayOptions, Displayed, EventRange, Host, Preset, Request,
+    Source, Summary,
 };
 use peloton::engine::{Batch, Executor, Machine, Stage};
 use peloton::event::{Hashes, Results};

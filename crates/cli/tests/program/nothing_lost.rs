@@ -61,7 +61,10 @@ fn no_input_is_an_error_everywhere() {
         assert!(error.contains("holds no files") || error.contains("no input"), "{error}");
     }
     for sequence in ["velo", "ut", "long", "timepix", "cylinder", "cylinder-fit"] {
-        assert!(told(&["run", "--sequence", sequence], 2).contains("sim:velo,events=1000,seed=1"), "{sequence}");
+        assert!(
+            told(&["run", "--sequence", sequence], 2).contains("sim:velo,events=1000,seed=1"),
+            "{sequence}"
+        );
     }
     // Flags of another sequence are not what is wrong.
     assert!(told(&["run", "--trigger", "rise1"], 2).contains("no input"));
@@ -190,7 +193,10 @@ fn edges_that_the_input_does_not_have_are_told() {
     let run = |edge: &str| told(&["run", &file, "--quiet", "--trigger", edge], 0);
     assert_eq!(run("rise1"), "");
     let error = run("fall1");
-    assert!(error.contains("--trigger fall1: the input has no such edge") && error.contains("it has rise1 (2)"), "{error}");
+    assert!(
+        error.contains("--trigger fall1: the input has no such edge") && error.contains("it has rise1 (2)"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -216,9 +222,11 @@ fn presets_are_those_of_the_sequence() {
         }
     }
     // Where there are none, none is printed.
-    for (sequence, input) in
-        [("timepix", "sim:timepix,hits=100"), ("scifi-hits", "sim:lhcb,events=1"), ("ut", "sim:lhcb,events=1")]
-    {
+    for (sequence, input) in [
+        ("timepix", "sim:timepix,hits=100"),
+        ("scifi-hits", "sim:lhcb,events=1"),
+        ("ut", "sim:lhcb,events=1"),
+    ] {
         let job = ["run", "--sequence", sequence, input];
         assert!(!said(&job).1.contains("preset"), "{sequence}");
         assert_eq!(json(&job)["preset"], Value::Null, "{sequence}");
@@ -270,7 +278,9 @@ fn the_run_number_is_the_seed() {
             let tracks = path(&folder, "a.ndjson");
             json(&["run", input, "--geometry", "nominal", "--output", &tracks]);
             let text = std::fs::read_to_string(&tracks).unwrap();
-            let runs = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["run"].to_string());
+            let runs = text
+                .lines()
+                .map(|line| serde_json::from_str::<Value>(line).unwrap()["run_number"].to_string());
             assert_eq!(runs.collect::<Vec<_>>(), [seed, seed], "{input}");
         }
     }

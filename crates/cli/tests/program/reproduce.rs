@@ -254,12 +254,17 @@ fn what_has_no_drawing_is_refused_before_the_work() {
     let (svg, json) = (file("none.svg"), file("none.json"));
     let paths = [&svg, &json].map(|path| path.to_str().expect("a path in UTF-8"));
     let mut without = 0;
-    for Entry { name, .. } in ENTRIES.iter().filter(|entry| matches!(entry.making, Making::Run(_)) && !entry.is_drawn) {
+    for Entry { name, .. } in
+        ENTRIES.iter().filter(|entry| matches!(entry.making, Making::Run(_)) && !entry.is_drawn)
+    {
         let begin = Instant::now();
         let output = output(&[name, "--svg", paths[0], "--json", paths[1]]);
         let message = words(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{name}: {message}");
-        assert!(message.contains("a table without a drawing") && message.contains("compass-table3"), "{message}");
+        assert!(
+            message.contains("a table without a drawing") && message.contains("compass-table3"),
+            "{message}"
+        );
         assert!(begin.elapsed() < Duration::from_secs(5) && !svg.exists() && !json.exists(), "{name}");
         without += 1;
     }

@@ -35,7 +35,13 @@ const CASES: &[Case] = &[
         right: &["(87.5 %) lie on chips 1 to 7", "14 of 16 hits are lost, more than --max-bad 50%"],
         hits_out: 2,
     },
-    Case { file: "29_eight_chips.tpx3", arguments: &["--layout", "apart:8"], code: 0, right: &[], hits_out: 16 },
+    Case {
+        file: "29_eight_chips.tpx3",
+        arguments: &["--layout", "apart:8"],
+        code: 0,
+        right: &[],
+        hits_out: 16,
+    },
 ];
 
 #[test]
@@ -45,7 +51,11 @@ fn jobs_are_loud_about_what_they_lose() {
     for (number, Case { file, arguments, code, right, hits_out }) in CASES.iter().enumerate() {
         let input = data.join("trouble").join(file).display().to_string();
         let output = path(&folder, &format!("{number}.json"));
-        for more in [&["--json", &output[..]][..], &["--quiet", "--json", &output], &["--output", "-", "--json", &output]] {
+        for more in [
+            &["--json", &output[..]][..],
+            &["--quiet", "--json", &output],
+            &["--output", "-", "--json", &output],
+        ] {
             let job = [&["run", "--sequence", "timepix", &input], *arguments, more].concat();
             let (found, _, error) = said(&job);
             assert_eq!((found, error.lines().count()), (Some(*code), right.len()), "{job:?}: {error}");

@@ -61,7 +61,8 @@ pub const ENTRIES: &[Entry] = &[
         "figure 8",
         "Throughput by events in a slice and by threads",
         Run(triplet::figure_8),
-    ).drawn(),
+    )
+    .drawn(),
     entry(
         "compass-figures1-8",
         Compass,
@@ -83,14 +84,16 @@ pub const ENTRIES: &[Entry] = &[
         "table 3",
         "Efficiency, clones and fakes by number of sectors and candidates",
         Run(compass::table_3),
-    ).drawn(),
+    )
+    .drawn(),
     entry(
         "compass-figure9",
         Compass,
         "figure 9",
         "Throughput by number of sectors and candidates",
         Run(compass::figure_9),
-    ).drawn(),
+    )
+    .drawn(),
     entry(
         "compass-figure10",
         Compass,
@@ -119,7 +122,8 @@ pub const ENTRIES: &[Entry] = &[
         "slide \"Searching hits\"",
         "Speed-up 1.57 by hits in shared memory",
         Run(scifi_memory::shared_memory),
-    ).drawn(),
+    )
+    .drawn(),
     entry(
         "scifi-throughput",
         SciFi,
@@ -133,7 +137,8 @@ pub const ENTRIES: &[Entry] = &[
         "comparisons 2 and 3",
         "Efficiency against p, pt and eta; ghosts",
         Run(scifi::efficiency),
-    ).drawn(),
+    )
+    .drawn(),
     entry(
         "scifi-forward",
         SciFi,
@@ -154,8 +159,10 @@ pub const ENTRIES: &[Entry] = &[
         "figure 2a",
         "Time against the width of vectors",
         Run(matriplex::figure_2a),
-    ).drawn(),
-    entry("matriplex-figure2b", Matriplex, "figure 2b", "Time against threads", Run(matriplex::figure_2b)).drawn(),
+    )
+    .drawn(),
+    entry("matriplex-figure2b", Matriplex, "figure 2b", "Time against threads", Run(matriplex::figure_2b))
+        .drawn(),
     entry(
         "matriplex-figure3",
         Matriplex,
@@ -171,14 +178,16 @@ pub const ENTRIES: &[Entry] = &[
         "section 3.2",
         "Efficiency and fakes of the builders",
         Run(matriplex::efficiency),
-    ).drawn(),
+    )
+    .drawn(),
     entry(
         "matriplex-figure4",
         Matriplex,
         "figure 4",
         "Products of 6 x 6 matrices by memory layout",
         Run(layouts::figure_4),
-    ).drawn(),
+    )
+    .drawn(),
     entry(
         "matriplex-figure5",
         Matriplex,
@@ -223,7 +232,8 @@ pub const ENTRIES: &[Entry] = &[
         "section 3.2",
         "Clusters that are split when hits are shared out by number, area or time",
         Run(splitting::splitting),
-    ).drawn(),
+    )
+    .drawn(),
 ];
 
 /// The list for people, paper by paper: what runs, what a GPU makes, and what cannot be made.

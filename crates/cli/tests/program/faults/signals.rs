@@ -117,7 +117,8 @@ fn a_doubled_signal_keeps_what_was_made_and_says_so() {
         running.signal(signal);
         std::thread::sleep(Duration::from_millis(round % 5));
         // It may have ended already.
-        let _ = Command::new("kill").args([signal, &running.0.id().to_string()]).stderr(Stdio::null()).status();
+        let _ =
+            Command::new("kill").args([signal, &running.0.id().to_string()]).stderr(Stdio::null()).status();
         let (code, error) = running.end("run");
         assert_eq!(code, Some(if signal == "-INT" { 130 } else { 143 }), "{error}");
         let events = std::fs::read_to_string(&output).expect("what was made").lines().count();
@@ -131,10 +132,11 @@ fn a_signal_long_after_the_first_ends_at_once() {
     let folder = folder("second-signal");
     let output = path(&folder, "a.ndjson");
     // Nobody reads the pipe, so that the job cannot end by itself.
-    let pipe = path(&folder, "pipe");
+    let pipe = path(&folder, "pipe.ndjson");
     assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
     let _reader = std::fs::OpenOptions::new().read(true).write(true).open(&pipe).expect("the pipe");
-    let running = Job::start(&["run", "sim:velo,events=100000000", "--quiet", "--output", &pipe, "--json", &output]);
+    let running =
+        Job::start(&["run", "sim:velo,events=100000000", "--quiet", "--output", &pipe, "--json", &output]);
     running.wait_until_at_work();
     running.signal("-TERM");
     std::thread::sleep(Duration::from_millis(1300));

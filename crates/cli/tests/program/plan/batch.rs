@@ -112,7 +112,10 @@ fn a_part_that_is_killed_leaves_nothing_that_looks_done() {
         // What a killed process leaves is hidden, and taken for nothing.
         std::fs::read_dir(&to).unwrap().flatten().for_each(|entry| {
             let name = entry.file_name().into_string().unwrap();
-            assert!(name.starts_with('.') || name == "part-00000.failed.json", "{name}");
+            assert!(
+                name.starts_with('.') || ["part-00000.failed.json", "_owner.json"].contains(&&name[..]),
+                "{name}"
+            );
         });
     }
     let sum = json_of(&["manifest", &to, "--plan", &plan], 1);
@@ -139,7 +142,7 @@ fn a_full_disk_is_told_and_the_part_is_made_later() {
         let told = lines.iter().filter(|line| line.contains(part) && line.contains("File too large"));
         assert_eq!(told.count(), 1, "{error}");
     }
-    assert_eq!(names(&to), ["part-00000.failed.json", "part-00001.failed.json"]);
+    assert_eq!(names(&to), ["_owner.json", "part-00000.failed.json", "part-00001.failed.json"]);
     assert_eq!(temporaries(&to), 0);
     let sum = json_of(&["manifest", &to, "--plan", &plan], 1);
     assert!(sum["failed"][1]["reason"].as_str().unwrap().contains("File too large"), "{sum}");
@@ -147,5 +150,5 @@ fn a_full_disk_is_told_and_the_part_is_made_later() {
     assert_eq!(code, Some(0), "{error}");
     let sum = json(&["manifest", &to, "--plan", &plan]);
     assert_eq!((&sum["events"], &sum["runs"]), (&40.into(), &4.into()));
-    assert_eq!(names(&to).len(), 5);
+    assert_eq!(names(&to).len(), 6);
 }

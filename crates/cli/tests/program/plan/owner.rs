@@ -12,7 +12,8 @@ fn finished_parts_are_not_written_over() {
     let all = ["--part", ":", "--output", &to];
     json(&[&["run", "--plan", &first], &all[..]].concat());
     let (second, _) = plan(&folder, &["sim:velo,events=4,seed=2"], 1);
-    let state = || (results(&to), names(&to).len(), std::fs::read(Path::new(&to).join("_owner.json")).unwrap());
+    let state =
+        || (results(&to), names(&to).len(), std::fs::read(Path::new(&to).join("_owner.json")).unwrap());
     let before = state();
     for (plan, more, words) in [
         (&second, &["--part", "0"][..], "of another plan"),
@@ -64,6 +65,9 @@ fn a_flipped_byte_is_found() {
         bytes[at] ^= 1;
         std::fs::write(&part, bytes).unwrap();
         let (code, _, error) = said(&["manifest", &to, "--plan", &plan, "--quiet"]);
-        assert!(code == Some(1) && error.contains("part-00001.parquet: it is not what was written"), "{error}");
+        assert!(
+            code == Some(1) && error.contains("part-00001.parquet: it is not what was written"),
+            "{error}"
+        );
     }
 }

@@ -62,7 +62,8 @@ impl Pairing {
         let others = Edge::ALL.into_iter().filter(|other| seen[*other as usize] > 0);
         let others: Vec<_> =
             others.map(|other| format!("{other} ({})", grouped(seen[other as usize]))).collect();
-        let others = if others.is_empty() { "no edge of any trigger input".into() } else { others.join(", ") };
+        let others =
+            if others.is_empty() { "no edge of any trigger input".into() } else { others.join(", ") };
         Some(format!("--trigger {edge}: the input has no such edge, so no hit is paired; it has {others}"))
     }
 
