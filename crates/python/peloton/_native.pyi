@@ -25,6 +25,8 @@ __all__ = [
     "SEQUENCES",
     "check_request",
     "make_plan",
+    "claim_folder",
+    "check_part",
     "run_part",
     "add_parts",
 ]

@@ -63,8 +63,8 @@ fn claim_folder(py: Python<'_>, plan: PathBuf, how: Asked, folder: PathBuf, forc
 
 /// Refuses bytes of a part that are not those that were written.
 #[pyfunction]
-fn check_part(py: Python<'_>, path: PathBuf, bytes: &[u8]) -> PyResult<()> {
-    py.detach(|| plan::check_part(&path, bytes)).map_err(exception)
+fn check_part(py: Python<'_>, path: PathBuf, content: &[u8]) -> PyResult<()> {
+    py.detach(|| plan::check_part(&path, content)).map_err(exception)
 }
 
 /// Runs one part of a plan, unless it is done; how it was made, and whether that was before.
