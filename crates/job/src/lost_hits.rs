@@ -63,7 +63,7 @@ pub const WAYS: &[Way] = &[
     // Read, and never worked on.
     of_work(TOO_FAST, "came faster than they were clustered", "--when-full", false),
     of_work("late_hits", "came too late for their order", "--disorder-us", false),
-    of_work("lost_hits", "were lost by a fault of this program", "the counts", false),
+    of_work("lost_hits", "were lost by a fault of this program", "internal_fault among the counts", false),
     of_work("masked_hits", "lie on masked pixels", "--mask-hot", true),
     of_work("filtered_hits", "are in clusters that the filter removed", "--filter", true),
 ];
