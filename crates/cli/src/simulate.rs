@@ -31,7 +31,7 @@ pub struct Simulate {
     /// How many events, or pixel hits
     #[arg(long, value_name = "N", default_value_t = 1000)]
     events: u64,
-    /// Seed: other seeds give other events
+    /// Seed: other seeds give other events; of lhcb the run number is its low 32 bits
     #[arg(long, value_name = "K", default_value_t = 1)]
     seed: u64,
     /// Threads: auto (one per core) or a number; the bytes are the same for any. Pixel hits are made on one
