@@ -24,8 +24,8 @@ pub struct Owner {
     config_hash: String,
 }
 
-/// Makes the folder that of these parts, before anything else is written there. It may belong to them already; one that belongs
-/// to others, or holds their files, is taken with `force` alone.
+/// Has a folder belong to the parts of a plan and a configuration, before anything else is written there. A folder that belongs to
+/// other parts, or holds their files, is taken over with `force` alone.
 ///
 /// # Errors
 /// [`Error::Config`] for a folder of others, and then nothing is written; [`Error::Io`].
@@ -34,14 +34,17 @@ pub fn claim(plan: &Plan, to: &Path, how: &Request, force: bool) -> Result<()> {
     let owner = Owner::of(plan, how)?;
     let folder = PartFolder(to);
     if !folder.owner().exists() {
-        if !force && let Some(why) = owner.unlike_files(plan, folder) {
+        // Another machine may begin at this moment.
+        if !force
+            && let Some(why) = owner.unlike_files(plan, folder)
+            && !folder.owner().exists()
+        {
             return Err(refused(to, &why));
         }
         folder.create()?;
         if owner.write_first(&folder.owner())? {
             return Ok(());
         }
-        // Another machine was faster.
     }
     let why = match folder::read::<Owner>(&folder.owner()) {
         Some(other) if other == owner => return Ok(()),
