@@ -230,6 +230,10 @@ fn presets_are_those_of_the_sequence() {
         let job = ["run", "--sequence", sequence, input];
         assert!(!said(&job).1.contains("preset"), "{sequence}");
         assert_eq!(json(&job)["preset"], Value::Null, "{sequence}");
+        let page = path(&empty_folder("presets"), "a.html");
+        let compare = ["compare", "--sequence", sequence, input, "--report", &page];
+        assert!(!said(&compare).1.contains("preset"), "{sequence}");
+        assert!(!std::fs::read_to_string(&page).unwrap().contains(">preset<"), "{sequence}");
     }
 }
 
