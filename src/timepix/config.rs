@@ -173,6 +173,7 @@ impl TimepixConfig {
         if self.time_walk.is_some() && self.calibration.is_none() {
             return wrong("time_walk needs a calibration: it is a function of the energy");
         }
+        self.filter.check(true)?;
         self.find.validate()
     }
 }

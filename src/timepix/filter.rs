@@ -43,6 +43,19 @@ impl Feature {
         ("roundness", Feature::Roundness),
     ];
 
+    /// Smallest and largest value that a cluster can have.
+    fn possible(self) -> [f64; 2] {
+        match self {
+            Feature::Size => [1.0, f64::INFINITY],
+            Feature::Linearity | Feature::Roundness => [0.0, 1.0],
+            _ => [0.0, f64::INFINITY],
+        }
+    }
+
+    fn name(self) -> &'static str {
+        Self::NAMES.iter().find(|(_, feature)| *feature == self).map_or("?", |(name, _)| name)
+    }
+
     fn of(self, features: &ClusterFeatures, size: usize, cluster: usize) -> f64 {
         match self {
             Feature::Size => size as f64,
@@ -103,11 +116,39 @@ impl FromStr for Filter {
             let (min, max) = (limit(min, f64::MIN)?, limit(max, f64::MAX)?);
             cuts.push(Cut { feature, min, max });
         }
-        Ok(Self { cuts })
+        let filter = Self { cuts };
+        filter.check(true)?;
+        Ok(filter)
     }
 }
 
 impl Filter {
+    /// Refuses cuts that no cluster passes: all cuts on a feature together must leave a value that clusters can have.
+    /// Without energies, that of every cluster is 0.
+    ///
+    /// # Errors
+    /// [`Error::Config`] that names the feature.
+    pub fn check(&self, has_energies: bool) -> Result<()> {
+        for &Cut { feature, .. } in &self.cuts {
+            let [low, high] = feature.possible();
+            let is_zero = feature == Feature::Energy && !has_energies;
+            let high = if is_zero { 0.0 } else { high };
+            let cuts = self.cuts.iter().filter(|cut| cut.feature == feature);
+            let (min, max) = cuts.fold((low, high), |(min, max), cut| (cut.min.max(min), cut.max.min(max)));
+            let is_number = |cut: &Cut| !cut.min.is_nan() && !cut.max.is_nan();
+            if min <= max && self.cuts.iter().all(is_number) {
+                continue;
+            }
+            let name = feature.name();
+            let why = match is_zero {
+                true => "without a calibration the energy of every cluster is 0",
+                false => "no cluster has such a value",
+            };
+            return Err(Error::Config(format!("the filter on {name} keeps nothing: {why}")));
+        }
+        Ok(())
+    }
+
     /// Removes the clusters that do not pass; returns how many clusters and hits they were.
     pub fn apply(&self, clusters: &mut PixelClusters) -> (u64, u64) {
         if self.cuts.is_empty() {
@@ -160,5 +201,21 @@ mod tests {
         for wrong in ["size", "size=2", "colour=1:2", "size=a:", "size=1:NaN"] {
             assert!(wrong.parse::<Filter>().is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn cuts_that_keep_nothing_are_refused() {
+        for wrong in ["size=5:2", "size=:0", "size=3:,tot=1:,size=:2", "linearity=1.5:", "tot=:-1"] {
+            let error = wrong.parse::<Filter>().unwrap_err().to_string();
+            assert!(error.contains("keeps nothing"), "{wrong}: {error}");
+        }
+        for (cut, without) in
+            [("energy=10:", false), ("energy=:10", true), ("energy=0:0", true), ("size=2:2", true)]
+        {
+            let filter: Filter = cut.parse().unwrap();
+            assert_eq!((filter.check(true).is_ok(), filter.check(false).is_ok()), (true, without), "{cut}");
+        }
+        let cuts = vec![Cut { feature: Feature::Tot, min: f64::NAN, max: f64::NAN }];
+        assert!(Filter { cuts }.check(true).is_err());
     }
 }

@@ -20,17 +20,22 @@ pub struct TriggerPairer {
     known: VecDeque<Trigger>,
     paired: u64,
     forgotten: u64,
+    /// Edges that came, by their kind.
+    seen: [u64; Edge::ALL.len()],
 }
 
 impl TriggerPairer {
     /// Pairs with one kind of edge.
     pub fn new(edge: Edge) -> Self {
-        Self { edge, known: VecDeque::new(), paired: 0, forgotten: 0 }
+        Self { edge, known: VecDeque::new(), paired: 0, forgotten: 0, seen: [0; Edge::ALL.len()] }
     }
 
     /// Takes the triggers of the next block of the stream.
     pub fn push(&mut self, triggers: &Triggers) {
         for i in 0..triggers.len() {
+            if let Some(seen) = self.seen.get_mut(usize::from(triggers.edge[i])) {
+                *seen += 1;
+            }
             if triggers.edge[i] != self.edge as u8 {
                 continue;
             }
@@ -73,6 +78,16 @@ impl TriggerPairer {
         if end {
             self.known.clear();
         }
+    }
+
+    /// The kind of edge that hits are paired with.
+    pub fn edge(&self) -> Edge {
+        self.edge
+    }
+
+    /// How many edges of each kind came so far, those of other kinds too, in the order of [`Edge::ALL`].
+    pub fn seen(&self) -> [u64; Edge::ALL.len()] {
+        self.seen
     }
 
     /// Hits that were paired with a trigger so far.

@@ -184,7 +184,8 @@ fn files_give_back_the_events() {
             let vertices = |note: &EventNote| decode_vertices(note.truth.as_ref().unwrap()).unwrap();
             assert_eq!(vertices(&notes[event]), vertices(&expected_notes[event]));
             assert!(vertices(&notes[event]).iter().all(|vertex| vertex.position[0].abs() < 0.2));
-            assert_eq!((notes[event].run, notes[event].number), (Some(1), Some(event as u64)));
+            // The run is the seed.
+            assert_eq!((notes[event].run, notes[event].number), (Some(11), Some(event as u64)));
             // Files do not say where particles pass.
             let mut simulated = truth(&expected_notes[event], HitsOf::All);
             assert!(simulated.particles.iter().any(|particle| particle.states.scifi.is_some()));

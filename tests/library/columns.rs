@@ -63,7 +63,8 @@ Each column's metadata hold its `unit` and its `description`; the file's metadat
 In the tables *per* says what a column has one value for, *int* whether `hash_int` covers the column; `output_hash`
 covers all columns, in this order (those beside the results, such as `event_id`, are in no hash: which event it is, is
 input, and no result). Where nothing was measured a value is null: the numbers of an event whose input has none, the
-energy of clusters without a calibration, the times of clusters of frames.
+energy of clusters without a calibration, the times of clusters of frames. The run number of simulated raw events is their seed (its low 32
+bits).
 
 NDJSON has one line per event, an object with `event_id`, `run_number`, `event_number`, `status` (by its name) and the list
 `tracks`, each a list of hits, or for `ut` and `scifi-hits` the columns of the hits, whose starts are called `start`. With

@@ -5,7 +5,7 @@ use crate::names::{PELOTON_ABI, c_text};
 use crate::pointers::{check, free, hand_over, put, reference, slice, text};
 use peloton_core::event::SCHEMA_VERSION;
 use peloton_job::embed::AnyEngine;
-use peloton_job::{Config, Request, SequenceName};
+use peloton_job::{Config, Preset, Request, SequenceName};
 use serde_json::{Value, json};
 use std::ffi::{CString, c_char};
 use std::ptr::null;
@@ -52,7 +52,7 @@ impl peloton_engine {
             "abi": PELOTON_ABI,
             "schema": SCHEMA_VERSION,
             "sequence": config.sequence.name(),
-            "preset": config.preset.to_string(),
+            "preset": config.preset_of_sequence().map(Preset::name),
             "isa": level.isa().name(),
             "gang": level.gang(),
             "features": features,

@@ -38,7 +38,7 @@ const fn effect(
 const EFFECTS: &[Effect] = &[
     effect("--events", EVENTS, JOBS),
     effect("--strict", EVERY, COUNTING),
-    effect("--max-bad", EVENTS, COUNTING),
+    effect("--max-bad", EVERY, COUNTING),
     effect("--geometry", RAW, JOBS),
     effect("--velo-banks", &[Velo, VeloUt, Long, LongUt], JOBS),
     effect("--preset", &[Velo, VeloUt, SciFi, Long, LongUt, Cylinder, CylinderFit], JOBS),

@@ -1,16 +1,42 @@
-//! Asking for an early end: a signal (the second one ends at once), or nobody reads the output any more.
+//! Asking for an early end: a signal (one more after a second ends at once), or nobody reads the output any more.
 
+use crate::console;
 use peloton::{Error, Result};
 use peloton_io::output::remove_unfinished;
 use peloton_job::Cancel;
 use std::sync::atomic::{AtomicI32, Ordering};
-use std::sync::{Arc, LazyLock};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// A repeat of a signal within this time is the same wish: `timeout` sends its signal to the program and to the group that the program is
+/// in, and a terminal may send Ctrl-C beside it.
+const SAME_WISH: Duration = Duration::from_secs(1);
+/// So long the last words of a program may take: nobody may be reading them.
+const LAST_WORDS: Duration = Duration::from_millis(200);
 
 /// The wish to end, shared by all jobs of this process.
 pub static CANCEL: LazyLock<Cancel> = LazyLock::new(Cancel::default);
 
 /// The signal that came first; 0 for none.
 static SIGNAL: AtomicI32 = AtomicI32::new(0);
+
+/// When it came.
+static HEARD: Mutex<Option<Instant>> = Mutex::new(None);
+
+/// What is left of the work of an interrupted job.
+static KEPT: Mutex<Option<String>> = Mutex::new(None);
+
+/// Notes what an interrupted job leaves, in words.
+pub fn keep(what: String) {
+    *KEPT.lock().unwrap_or_else(PoisonError::into_inner) = Some(what);
+}
+
+/// What an interrupted job leaves, in words.
+pub fn kept() -> String {
+    let kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner).take();
+    kept.unwrap_or_else(|| "this is what was done until then".into())
+}
 
 /// The signal that asked for the end, if one did.
 pub fn signal() -> Option<i32> {
@@ -22,13 +48,33 @@ pub fn exit_code(signal: i32) -> u8 {
     128 + (signal & 0x7F) as u8
 }
 
-/// Notes a signal, or ends the program at the second one.
+/// Notes a signal, or ends the program at one that comes long after the first.
 fn hear(signal: i32) {
-    if SIGNAL.swap(signal, Ordering::Relaxed) != 0 {
-        remove_unfinished();
-        std::process::exit(i32::from(exit_code(signal)));
+    let mut heard = HEARD.lock().unwrap_or_else(PoisonError::into_inner);
+    match *heard {
+        None => {
+            *heard = Some(Instant::now());
+            SIGNAL.store(signal, Ordering::Relaxed);
+            CANCEL.request();
+        }
+        Some(first) if first.elapsed() < SAME_WISH => {}
+        Some(_) => end_at_once(signal),
     }
-    CANCEL.request();
+}
+
+/// Ends the program and leaves no file behind that is not whole.
+fn end_at_once(signal: i32) {
+    remove_unfinished();
+    let (said, is_said) = channel();
+    // On a thread of its own: whoever reads standard error may have stopped.
+    std::thread::spawn(move || {
+        let message = format!("ended at once by a second signal {signal}: outputs under way were not kept");
+        console::warning(&message);
+        // Nobody waits any more.
+        let _ = said.send(());
+    });
+    let _ = is_said.recv_timeout(LAST_WORDS);
+    std::process::exit(i32::from(exit_code(signal)));
 }
 
 /// Starts to listen.

@@ -48,7 +48,7 @@ struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
-  peloton throughput                              events/s of this machine
+  peloton throughput sim:velo,events=1000         events/s of this machine
   peloton run events.ndjson.zst --output tracks.parquet
   peloton run sim:velo,events=1000,seed=7 --json -
   peloton check events.ndjson.zst                 efficiency, ghosts and clones
@@ -119,7 +119,7 @@ fn main() -> ExitCode {
         ExitCode::from(if error.is_usage() { 2 } else { 1 })
     });
     let Some(signal) = interrupt::signal() else { return code };
-    console::warning(&format!("interrupted by signal {signal}: this is what was done until then"));
+    console::warning(&format!("interrupted by signal {signal}: {}", interrupt::kept()));
     ExitCode::from(interrupt::exit_code(signal))
 }
 

@@ -10,7 +10,7 @@ use peloton::velo::VeloBanks;
 use peloton::{Error, Result};
 use peloton_io::input::Format;
 use peloton_io::output::{Fields, JobFiles, is_standard_output};
-use peloton_job::{Config, Device, EventRange, Host, Preset, Request, SequenceName};
+use peloton_job::{Config, Device, EventRange, Host, MaxBad, Preset, Request, SequenceName, check_inputs};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::str::FromStr;
@@ -53,9 +53,10 @@ pub struct InputArgs {
     /// End at the first event that cannot be read or reconstructed, instead of counting it
     #[arg(long)]
     pub strict: bool,
-    /// Exit code 1 when more than N events could not be reconstructed [default: when none could]
-    #[arg(long, value_name = "N")]
-    pub max_bad: Option<u64>,
+    /// Exit code 1 when more than N events could not be reconstructed, or more than N pixel hits were lost (late, outside of the sensor,
+    /// ...; not by masks and filters). N% is a share; 100% allows that nothing is left [default: something must be left]
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    pub max_bad: Option<MaxBad>,
     /// Folder of the detector's geometry files, which raw banks need; `nominal` is the ideal detector, which simulated
     /// events are made with unless a folder is given
     #[arg(long, value_name = "DIR")]
@@ -73,7 +74,8 @@ pub struct ConfigArgs {
     /// pixels), cylinder (tracks), cylinder-fit (states of given tracks) [default: what the input is for, else velo]
     #[arg(long, value_name = "S")]
     pub sequence: Option<SequenceName>,
-    /// Set of parameters, of all stages that have it: best, paper, paper-literal, forwarding, hlt1, hlt1-unrestricted [default: best]
+    /// Set of parameters: best, paper (velo, velo-ut, cylinder), paper-literal, forwarding (velo), hlt1 (velo-ut, scifi, long,
+    /// long-ut), hlt1-unrestricted (velo-ut) [default: best]
     #[arg(long, value_name = "NAME")]
     pub preset: Option<Preset>,
     /// Instruction set level: auto, scalar, portable, avx2, avx512, neon [default: auto]
@@ -261,6 +263,9 @@ impl JobArgs {
     /// command's own flags that were given.
     pub fn request(&self, command: &str, own: &[&'static str]) -> Result<Option<Request>> {
         let InputArgs { inputs, format, .. } = &self.input;
+        if !self.config.print_config {
+            check_inputs(inputs)?;
+        }
         // Standard input is looked into, and waited for, where nothing else says what it is.
         let is_told = self.config.sequence.is_some() || self.config.print_config;
         let is_stream = inputs.first().is_some_and(|first| first == "-");

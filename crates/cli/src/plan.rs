@@ -2,11 +2,11 @@
 
 use crate::console;
 use crate::options::{ReportArgs, host, outcome};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use peloton::Result;
 use peloton_io::input::Format;
 use peloton_io::output::JobFiles;
-use peloton_job::{plan, text};
+use peloton_job::{MaxBad, plan, text};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -62,15 +62,23 @@ impl PlanCommand {
     }
 }
 
+/// How files are compared with what was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Verify {
+    Content,
+    Size,
+}
+
 /// Check that every part of a plan is there, and add them up
 ///
-/// Writes the sums of all counters, hash_events, and missing parts with their reasons to _manifest.json in the folder.
-/// Exit code 1 when a part is missing, does not belong to the others, or is no part of the plan.
+/// Reads every part and compares its hash. Writes the sums of all counters, hash_events, and missing parts with their reasons to
+/// _manifest.json in the folder. Exit code 1 when a part is missing, is not what was written, does not belong to the others, or is no part
+/// of the plan.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   peloton manifest tracks/ --plan plan.json
-  peloton manifest tracks/ --plan plan.json --verify --json -")]
+  peloton manifest tracks/ --plan plan.json --verify=size --json -")]
 pub struct ManifestCommand {
     /// The folder that the parts were written to
     #[arg(value_name = "DIR")]
@@ -78,12 +86,14 @@ pub struct ManifestCommand {
     /// The plan
     #[arg(long, value_name = "FILE")]
     plan: PathBuf,
-    /// Read every file of results and compare its hash, instead of its size alone
-    #[arg(long)]
-    verify: bool,
-    /// Exit code 1 when more than N events could not be reconstructed [default: when none could]
-    #[arg(long, value_name = "N")]
-    max_bad: Option<u64>,
+    /// How files of results are compared with their JSON: by content (each is read, and its hash compared) or by size alone
+    #[arg(long, value_name = "BY", default_value = "content", default_missing_value = "content")]
+    #[arg(num_args = 0..=1, require_equals = true)]
+    verify: Verify,
+    /// Exit code 1 when more than N events could not be reconstructed, or more than N pixel hits were lost. N% is a share; 100% allows
+    /// that nothing is left [default: something must be left]
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    max_bad: Option<MaxBad>,
     #[command(flatten)]
     report: ReportArgs,
 }
@@ -98,10 +108,14 @@ impl ManifestCommand {
     /// Runs the command.
     pub fn execute(&self) -> Result<ExitCode> {
         let plan = plan::Plan::read(&self.plan)?;
+        let verify = self.verify == Verify::Content;
         let manifest =
-            plan::manifest(&plan, &self.folder, self.verify, self.max_bad, host(&self.report.terminal()))?;
+            plan::manifest(&plan, &self.folder, verify, self.max_bad, host(&self.report.terminal()))?;
         for failed in &manifest.failed {
             console::warning(&format!("part {} of {}: {}", failed.part, failed.input, failed.reason));
+        }
+        if let Some(warning) = &manifest.warning {
+            console::warning(warning);
         }
         self.report.report(&text::manifest(&manifest), &manifest)?;
         Ok(outcome(manifest.failure, true))

@@ -1,11 +1,12 @@
 //! `peloton reproduce`: the tables and figures of the papers, made again.
 
+use crate::console;
 use crate::options::{Auto, ReportArgs, command_line, host};
 use crate::throughput::seconds;
 use clap::Args;
 use peloton::{Error, Result};
-use peloton_io::output::{JobFiles, write_whole};
-use peloton_job::reproduce::{ENTRIES, Making, Reproduction, list_text, picture};
+use peloton_io::output::{JobFiles, is_standard_output, write_whole};
+use peloton_job::reproduce::{ENTRIES, Making, Reproduction, check_drawing, list_text, picture};
 use serde_json::json;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -42,7 +43,7 @@ pub struct Reproduce {
     /// Time of each measurement, s [default: 1; with --quick 0.05]
     #[arg(long, value_name = "T", value_parser = seconds)]
     seconds: Option<f64>,
-    /// Also draw the figure, or the table as one
+    /// Also draw the figure, or the table as one; not every table has a drawing
     #[arg(long, value_name = "FILE.svg")]
     svg: Option<PathBuf>,
     #[command(flatten)]
@@ -71,14 +72,19 @@ impl Reproduce {
             seconds: self.seconds,
             command: command_line(),
         };
+        if self.svg.is_some() {
+            check_drawing(&self.name)?;
+        }
         let terminal = self.report.terminal();
         let report = peloton_job::reproduce::reproduce(&self.name, &options, host(&terminal))?;
-        let mut text = report.text();
+        // What took minutes is written before anything can go wrong with its picture.
+        self.report.beside(self.svg.as_ref()).report(&report.text(), &report)?;
         if let Some(path) = &self.svg {
             write_whole(path, picture(&report.tables)?.as_bytes())?;
-            text.push_str(&format!("\nwritten to {}\n", path.display()));
+            if !self.report.quiet && !is_standard_output(path) {
+                console::inform(&format!("written to {}", path.display()));
+            }
         }
-        self.report.beside(self.svg.as_ref()).report(&text, &report)?;
         Ok(ExitCode::SUCCESS)
     }
 

@@ -1,14 +1,14 @@
 //! `peloton run`: reconstructs events and writes the results, of a whole job or of parts of a plan.
 
 use crate::console;
-use crate::interrupt::CANCEL;
+use crate::interrupt::{self, CANCEL};
 use crate::options::{JobArgs, given, host, outcome};
 use clap::Args;
 use peloton::{Error, Result};
 use peloton_io::input::Format;
 use peloton_io::output::{Fields, JobFiles};
 use peloton_job::plan::{Plan, Ran, run_part};
-use peloton_job::{EventRange, Request, text};
+use peloton_job::{EventRange, Request, Summary, is_no_file, text};
 use serde_json::json;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -57,7 +57,7 @@ pub struct Run {
     /// left as it is
     #[arg(long, value_name = "K", requires = "plan", value_parser = parts)]
     part: Option<EventRange>,
-    /// Run the part again although it is done
+    /// Run the part again although it is done, also in a folder of another plan or other options
     #[arg(long, requires = "plan")]
     force: bool,
     #[command(flatten)]
@@ -96,8 +96,21 @@ impl Run {
         }
         let report = self.job.report.beside(self.output.as_ref());
         let summary = peloton_job::run(&request, self.output.as_deref(), host(&report.terminal()))?;
+        if summary.is_interrupted {
+            interrupt::keep(self.kept(&summary));
+        }
         report.report(&text::summary(&summary), &summary)?;
         Ok(outcome(summary.failure, true))
+    }
+
+    /// What an interrupted run leaves.
+    fn kept(&self, summary: &Summary) -> String {
+        let made = text::count(summary.events as usize, summary.row);
+        match self.output.as_deref() {
+            Some(path) if is_no_file(path) => format!("the {made} made until then were written"),
+            Some(path) => format!("{} has the {made} made until then", path.display()),
+            None => format!("this is what was made of the {made} until then"),
+        }
     }
 
     /// Refuses a format that has all columns anyway.
@@ -120,7 +133,11 @@ impl Run {
         for part in numbers(plan, parts)? {
             match run_part(plan, part, output, &request, self.force, host(&terminal)) {
                 Ok(ran) => done.push(ran),
-                Err(error) if is_one || error.is_usage() || CANCEL.is_requested() => return Err(error),
+                Err(error) if is_one || error.is_usage() || CANCEL.is_requested() => {
+                    let whole = text::count(done.len(), "whole part");
+                    interrupt::keep(format!("{} has the {whole} made until then", output.display()));
+                    return Err(error);
+                }
                 Err(error) => {
                     console::warning(&format!("part {part}: {error}"));
                     failure = Some(format!("part {part} could not be made; see above"));

@@ -1,10 +1,11 @@
 //! `peloton simulate`: writes simulated events with their truth.
 
+use crate::interrupt::{self, CANCEL};
 use crate::options::{Auto, ReportArgs, host};
 use clap::Args;
 use peloton::{Error, Result};
 use peloton_io::output::JobFiles;
-use peloton_job::{Config, Simulation};
+use peloton_job::{Config, Simulation, text};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -30,7 +31,7 @@ pub struct Simulate {
     /// How many events, or pixel hits
     #[arg(long, value_name = "N", default_value_t = 1000)]
     events: u64,
-    /// Seed: other seeds give other events
+    /// Seed: other seeds give other events; of lhcb the run number is its low 32 bits
     #[arg(long, value_name = "K", default_value_t = 1)]
     seed: u64,
     /// Threads: auto (one per core) or a number; the bytes are the same for any. Pixel hits are made on one
@@ -75,6 +76,10 @@ impl Simulate {
         };
         let report = self.report.beside(Some(&self.output));
         let made = peloton_job::simulate(&what, &self.output, host(&report.terminal()))?;
+        if CANCEL.is_requested() {
+            let events = text::count(made.events as usize, "event");
+            interrupt::keep(format!("{} has the {events} made until then", self.output.display()));
+        }
         let (items, what) = match (made.hits, made.words) {
             (Some(hits), _) => (hits, "hits"),
             (None, words) => (words.unwrap_or(0), "words"),

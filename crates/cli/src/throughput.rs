@@ -19,12 +19,12 @@ use std::time::Duration;
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  peloton throughput
+  peloton throughput sim:velo,events=1000
   peloton throughput events.ndjson.zst --threads 1
   peloton throughput events.ndjson.zst --isa avx2 --gang 16 --repetitions 100
   peloton throughput --sequence long sim:lhcb,events=100 --json speed.json
   peloton throughput sim:velo,events=1000 --scan --seconds 0.5
-  peloton throughput --report speed.html    stages and lane occupancy as figures")]
+  peloton throughput sim:velo --report speed.html    stages and lanes as figures")]
 pub struct Throughput {
     /// Also measure other sizes of slices and numbers of threads, up to --threads; on a device numbers of streams
     #[arg(long)]

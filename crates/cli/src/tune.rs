@@ -20,8 +20,8 @@ use std::process::ExitCode;
 Examples:
   peloton tune events.ndjson.zst --output this-cpu.toml
   peloton throughput events.ndjson.zst --profile this-cpu.toml
-  peloton tune --isa avx2 --seconds 1
-  peloton tune --report tune.html     all levels and gang sizes as heat maps
+  peloton tune sim:velo,events=1000 --isa avx2 --seconds 1
+  peloton tune sim:velo --report tune.html   all levels and gangs as heat maps
   peloton tune --sequence cylinder sim:cylinder,events=2,tracks=10000")]
 pub struct Tune {
     /// Where to write the profile [default: peloton-profile.toml; nowhere when --json says where the results go]

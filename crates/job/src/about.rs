@@ -15,7 +15,7 @@ pub struct About {
     pub version: String,
     /// The CPU as the system calls it.
     pub cpu: String,
-    /// Names of the inputs, without the folders that they are in; empty for the simulation that is the default.
+    /// Names of the inputs, without the folders that they are in.
     pub inputs: Vec<String>,
     /// Parameters that are not those of the preset.
     pub changed: Vec<Changed>,

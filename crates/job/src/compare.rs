@@ -5,7 +5,7 @@ use crate::run::{all_ok, batch_items};
 use crate::source::warn_of_problems;
 use crate::stream::{Chunk, stream};
 use crate::summary::object;
-use crate::system::{Runs, explain, open, preset_name};
+use crate::system::{self, Runs, check_preset, explain, open, preset_name};
 use crate::throughput::KernelTime;
 use crate::totals::Totals;
 use crate::{Host, Request, SequenceName, System};
@@ -52,8 +52,8 @@ pub struct Compared {
 /// A way of computing and what it gave.
 #[derive(Debug, Clone, Serialize)]
 pub struct Side {
-    /// Name of the parameters.
-    pub preset: String,
+    /// Name of the parameters; null where the sequence has no presets.
+    pub preset: Option<String>,
     /// Name of the level, or kind of device.
     pub isa: &'static str,
     /// Lanes of the gang.
@@ -145,6 +145,12 @@ fn on_system<S: System>(request: &Request, sides: [&str; 2], host: Host<'_>) -> 
     if S::IS_STREAM {
         let clusters = totals.each_ref().map(|totals| totals.events);
         compared.facts = object(&json!({ "hits": totals[0].hits, "clusters": clusters }));
+        // What is lost is lost on both sides.
+        let mut summary =
+            system::summary::<S>(&sides[0].config, &machines[0], &totals[0], compared.left.hashes);
+        summary.add_source(&*opened.source, request.strict)?;
+        summary.judge(&totals[0], request, host);
+        compared.failure = compared.failure.or(summary.failure);
     }
     Ok(compared)
 }
@@ -184,6 +190,7 @@ fn side<S: System>(request: &Request, text: &str) -> Result<Request> {
         }
     }
     side.config.validate()?;
+    check_preset(&side.config)?;
     Ok(side)
 }
 

@@ -175,6 +175,11 @@ impl Config {
         self.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, |n| n.get()))
     }
 
+    /// The preset; none where the sequence has no presets.
+    pub fn preset_of_sequence(&self) -> Option<Preset> {
+        (!self.sequence.presets().is_empty()).then_some(self.preset)
+    }
+
     /// The same with the parameters of another preset.
     pub fn with_preset(&self, preset: Preset) -> Self {
         let Self { velo, ut, scifi, long, cylinder, .. } = Self::preset(preset);

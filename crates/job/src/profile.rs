@@ -14,8 +14,9 @@ use std::collections::BTreeMap;
 pub struct Profile {
     /// What was reconstructed.
     pub sequence: SequenceName,
-    /// Name of the parameters it was done with.
-    pub preset: String,
+    /// Name of the parameters it was done with; none where the sequence has no presets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preset: Option<String>,
     /// The CPU it was measured on, as the system calls it.
     pub cpu: String,
     /// Name of the fastest level.
@@ -45,7 +46,12 @@ pub struct Measurement {
 
 impl Profile {
     /// Makes a profile of measurements. The fastest wins; of equals the first.
-    pub fn new(sequence: SequenceName, preset: String, cpu: String, measured: Vec<Measurement>) -> Self {
+    pub fn new(
+        sequence: SequenceName,
+        preset: Option<String>,
+        cpu: String,
+        measured: Vec<Measurement>,
+    ) -> Self {
         let mut best = BTreeMap::<&str, &Measurement>::new();
         for one in &measured {
             let known = best.entry(&one.isa).or_insert(one);
@@ -134,7 +140,7 @@ mod tests {
             measurement("portable", 4, 50.0),
             measurement("portable", 8, 60.0),
         ];
-        Profile::new(SequenceName::Velo, "best".into(), "a CPU".into(), measured)
+        Profile::new(SequenceName::Velo, Some("best".into()), "a CPU".into(), measured)
     }
 
     #[test]
@@ -148,7 +154,7 @@ mod tests {
 
     #[test]
     fn sizes_fill_in_what_is_open_and_unknown_or_wrong_ones_are_refused() {
-        let mut profile = Profile::new(SequenceName::Timepix, "best".into(), "a CPU".into(), Vec::new());
+        let mut profile = Profile::new(SequenceName::Timepix, None, "a CPU".into(), Vec::new());
         profile.isa = "scalar".into();
         profile.sizes = BTreeMap::from([("block_hits".into(), 1 << 14), ("sort_digit_bits".into(), 8)]);
         assert_eq!(Profile::from_toml(&profile.to_toml()).unwrap(), profile);

@@ -1,12 +1,12 @@
 //! What runs under the name of each sequence.
 
-use crate::SequenceName;
 use crate::sequence_name::with_all_sequences;
 use crate::system::System;
 use crate::systems::{
     CylinderFitSystem, CylinderSystem, LongSystem, LongUtSystem, SciFiHitsSystem, SciFiSystem, TimepixSystem,
     UtSystem, VeloSystem, VeloUtSystem,
 };
+use crate::{Preset, SequenceName};
 use peloton::engine::Stage;
 use peloton::simd::with_default_float_mode;
 
@@ -47,6 +47,18 @@ impl SequenceName {
     pub(crate) fn run_events<C: Command>(self, command: C) -> C::Outcome {
         assert_eq!(self, Self::Velo, "unit tests reconstruct events of the Velo alone");
         with_default_float_mode(|| command.on::<VeloSystem>())
+    }
+
+    /// The presets that the sequence has; none where it has one set of parameters.
+    pub fn presets(self) -> &'static [Preset] {
+        struct Presets;
+        impl Command for Presets {
+            type Outcome = &'static [Preset];
+            fn on<S: System>(self) -> Self::Outcome {
+                S::PRESETS
+            }
+        }
+        self.run(Presets)
     }
 
     /// The stages in the order in which they run.

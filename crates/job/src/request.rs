@@ -1,7 +1,7 @@
 //! [`Request`]: what a job works on and how.
 
 use crate::totals::UNUSABLE_INPUTS;
-use crate::{Config, Device, Summary};
+use crate::{Config, Device, MaxBad, Summary};
 use peloton::event::{Edge, Layout};
 use peloton::velo::VeloBanks;
 use peloton::{Error, Result};
@@ -64,7 +64,7 @@ pub struct PartOfPlan {
 /// What a job works on, and how.
 #[derive(Debug, Clone, Default)]
 pub struct Request {
-    /// Files, folders, `-`, `sim:...`, addresses; empty for the sequence's own simulation.
+    /// Files, folders, `-`, `sim:...`, addresses; at least one, but for engines, which have no inputs.
     pub inputs: Vec<String>,
     /// Format of every input.
     pub format: Format,
@@ -72,8 +72,8 @@ pub struct Request {
     pub events: EventRange,
     /// Whether the first event that cannot be read or reconstructed ends the job.
     pub strict: bool,
-    /// So many events at most may be lost without the job counting as failed; all but the last one without it.
-    pub max_bad: Option<u64>,
+    /// How many events, or pixel hits, may be lost without the job counting as failed; all but the last one without it.
+    pub max_bad: Option<MaxBad>,
     /// Folder of the detector's geometry files, or `nominal`.
     pub geometry: Option<PathBuf>,
     /// Kind of Velo banks to read where there are several.
@@ -138,12 +138,11 @@ impl Request {
         let is_part = self.part.is_some();
         let config = if is_part { self.config.of_results() } else { self.config.clone() };
         let unless_part = |text: String| if is_part { String::new() } else { text };
-        let inputs = if self.inputs.is_empty() { "simulated".into() } else { self.inputs.join("\n") };
         Metadata {
             sequence: self.config.sequence.name().into(),
             command: unless_part(self.command.clone()),
             configuration: config.to_toml(),
-            inputs,
+            inputs: self.inputs.join("\n"),
             geometry: unless_part(
                 self.geometry.as_ref().map_or(String::new(), |path| path.display().to_string()),
             ),

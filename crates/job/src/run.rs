@@ -141,8 +141,8 @@ pub(crate) fn reconstruct<S: System>(
     summary.input = if is_live { InputKind::Live } else { InputKind::of(request) };
     summary.input_seconds = input_time.as_secs_f64();
     summary.judge(&totals, request, host);
-    if S::IS_STREAM && summary.hits == 0 && !is_live && !summary.is_interrupted {
-        summary.failure.get_or_insert("there is no hit in the input".into());
+    if let Some(words) = S::not_found(&opened.context) {
+        host.warn(&words);
     }
     Ok(summary)
 }

@@ -70,6 +70,11 @@ pub trait Source<B>: Send {
         Vec::new()
     }
 
+    /// Why the input cannot be what it was read as, when nothing in it is what its format has.
+    fn misread(&self) -> Option<String> {
+        None
+    }
+
     /// What else is told of the input, as keys and values of the summary.
     fn facts(&self) -> Map<String, Value> {
         Map::new()

@@ -1,5 +1,6 @@
 //! [`Summary`]: what a run did, with the keys that scripts depend on.
 
+use crate::lost_hits::Verdict;
 use crate::totals::{Totals, UNUSABLE_INPUTS};
 use crate::{EventRange, Host, Request, SequenceName, Source};
 use peloton::engine::{Machine, Stage};
@@ -38,7 +39,7 @@ pub struct PartTime {
 /// What a summary tells of the sequence.
 pub(crate) struct Described {
     /// Name of the parameters.
-    pub preset: String,
+    pub preset: Option<String>,
     /// The stages in the order in which they run.
     pub stages: &'static [Stage],
     /// What results have one value for, from the outside.
@@ -52,8 +53,8 @@ pub(crate) struct Described {
 pub struct Summary {
     /// What was reconstructed.
     pub sequence: SequenceName,
-    /// Name of the parameters: the preset's, or `custom`.
-    pub preset: String,
+    /// Name of the parameters: the preset's, or `custom`; null where the sequence has no presets.
+    pub preset: Option<String>,
     /// Number of events, dropped ones included; of an endless stream the items of its results.
     pub events: u64,
     /// Name of the level that ran, or kind of device.
@@ -108,6 +109,12 @@ pub struct Summary {
     /// Why the job as a whole has failed, although it came to its end.
     #[serde(skip)]
     pub failure: Option<String>,
+    /// Why the input cannot be what it was read as.
+    #[serde(skip)]
+    pub(crate) misread: Option<String>,
+    /// Whether something was wrong with the input, which is told.
+    #[serde(skip)]
+    pub(crate) has_problems: bool,
 }
 
 /// Where input comes from.
@@ -124,7 +131,7 @@ pub enum InputKind {
 impl InputKind {
     /// What the inputs of a request are, when they are not live.
     pub(crate) fn of(request: &Request) -> Self {
-        let is_simulated = request.inputs.first().is_none_or(|input| input.starts_with("sim:"));
+        let is_simulated = request.inputs.first().is_some_and(|input| input.starts_with("sim:"));
         if is_simulated { Self::Simulated } else { Self::Read }
     }
 }
@@ -183,6 +190,8 @@ impl Summary {
             input: InputKind::Read,
             is_interrupted: false,
             failure: None,
+            misread: None,
+            has_problems: false,
         }
     }
 
@@ -200,25 +209,41 @@ impl Summary {
         if unusable > 0 && self.failure.is_none() {
             self.failure = Some(format!("{unusable} of the inputs could not be used, or not to the end"));
         }
-        // Which rows there should be is asked for where they are events.
-        if self.is_interrupted || self.row != "event" {
+        if self.row != "event" {
+            return self.judge_stream(request, host);
+        }
+        if self.is_interrupted {
             return;
         }
         let EventRange { first, count } = request.events;
         let wanted = count.map_or(String::new(), |count| count.to_string());
         let found = self.events;
         if found == 0 && count != Some(0) {
-            let message = if first > 0 || count.is_some() {
-                match count {
-                    Some(_) => format!("--events {first}:{wanted}: the input has no event of this number"),
-                    None => format!("--events {first}: lies behind the last event of the input"),
-                }
-            } else {
-                "there is no event in the input".into()
+            let message = match count {
+                Some(_) => format!("--events {first}:{wanted}: the input has no event of this number"),
+                None if first > 0 => format!("--events {first}: lies behind the last event of the input"),
+                None if self.has_problems => return,
+                None => return host.warn("the input is empty: there is no event in it"),
             };
             self.failure.get_or_insert(message);
         } else if count.is_some_and(|count| found < count as u64) {
             host.warn(&format!("--events {first}:{wanted}: the input has only {found} of these events"));
+        }
+    }
+
+    /// Warns of what an endless stream lost, and notes whether the job has failed.
+    fn judge_stream(&mut self, request: &Request, host: Host<'_>) {
+        let Verdict { warning, failure } = self.judge_hits(request.max_bad);
+        if let Some(warning) = warning {
+            host.warn(&warning);
+        }
+        if self.is_interrupted || self.input == InputKind::Live && self.hits == 0 {
+            return;
+        }
+        if let Some(failure) = self.misread.take().or(failure) {
+            self.failure.get_or_insert(failure);
+        } else if self.hits == 0 && self.failure.is_none() && !self.has_problems {
+            host.warn("the input is empty: there is no hit in it");
         }
     }
 
@@ -235,6 +260,7 @@ impl Summary {
         }
         self.dropped.extend(lost);
         self.facts.extend(source.facts());
+        (self.misread, self.has_problems) = (source.misread(), source.problems().1 > 0);
         Ok(())
     }
 }

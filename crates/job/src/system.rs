@@ -5,10 +5,11 @@ use crate::embed::AnyEngine;
 use crate::measured::Measured;
 use crate::sink::{FileSink, Sink};
 use crate::summary::Described;
+use crate::systems::inputs;
 use crate::totals::Totals;
 use crate::{
-    Cancel, Check, CheckOptions, Config, DisplayOptions, Displayed, EventRange, Host, Request, Source,
-    Summary,
+    Cancel, Check, CheckOptions, Config, DisplayOptions, Displayed, EventRange, Host, Preset, Request,
+    Source, Summary,
 };
 use peloton::engine::{Batch, Executor, Machine, Stage};
 use peloton::event::{Hashes, Results};
@@ -30,9 +31,11 @@ pub struct Opened<S: System + ?Sized> {
 /// Opens the inputs of a request, once it is clear that what it says of them is for this sequence.
 ///
 /// # Errors
-/// [`Error::Config`] for what only other sequences know, and those of [`System::open`].
+/// [`Error::Config`] for no input at all and for what only other sequences know, and those of [`System::open`].
 pub(crate) fn open<S: System>(request: &Request, truth: bool, host: Host<'_>) -> Result<Opened<S>> {
     let name = S::NAME;
+    inputs::check(&request.inputs)?;
+    check_preset(&request.config)?;
     if !S::reads(request.format) {
         let known: Vec<_> = Format::NAMES.iter().filter(|(_, format)| S::reads(*format)).collect();
         let known: Vec<_> = known.into_iter().map(|(name, _)| *name).collect();
@@ -67,6 +70,9 @@ pub trait System: 'static {
     /// Whether the gang size changes what runs; else only the instruction set does.
     const HAS_LANES: bool = true;
 
+    /// The presets that the sequence has; none where it has one set of parameters.
+    const PRESETS: &'static [Preset];
+
     /// Input in memory.
     type Batch: Batch;
     /// What is made of it.
@@ -74,7 +80,7 @@ pub trait System: 'static {
     /// What an executor needs to know of the input, such as the detector's geometry.
     type Context: Send + Sync;
 
-    /// Opens the inputs of a request; without any, the system's own simulation.
+    /// Opens the inputs of a request.
     ///
     /// # Errors
     /// [`Error::Config`](peloton::Error::Config) for inputs that cannot go together, and those of the readers.
@@ -201,6 +207,11 @@ pub trait System: 'static {
         Default::default()
     }
 
+    /// What was asked for and is not in the input, in words; known after everything was reconstructed.
+    fn not_found(_context: &Self::Context) -> Option<String> {
+        None
+    }
+
     /// Whether the input comes in as it is measured, so that its rate is worth telling while it lasts.
     fn is_live(_context: &Self::Context) -> bool {
         false
@@ -253,9 +264,33 @@ pub trait System: 'static {
     fn remove_first(_waiting: &mut Self::Results, _count: usize) {}
 }
 
-/// The name of the parameters: the preset's, or `custom` when any parameter differs from the preset.
-pub(crate) fn preset_name<S: System>(config: &Config) -> String {
-    if S::is_preset(config) { config.preset.to_string() } else { "custom".into() }
+/// The name of the parameters: the preset's, or `custom` when any parameter differs from the preset; none where the
+/// sequence has no presets.
+pub(crate) fn preset_name<S: System>(config: &Config) -> Option<String> {
+    if S::PRESETS.is_empty() {
+        return None;
+    }
+    Some(if S::is_preset(config) { config.preset.to_string() } else { "custom".into() })
+}
+
+/// Refuses a preset that the sequence of a configuration does not have: its parameters would be those of another one.
+///
+/// # Errors
+/// [`Error::Config`] that names the presets of the sequence.
+pub(crate) fn check_preset(config: &Config) -> Result<()> {
+    let Config { preset, sequence, .. } = config;
+    let presets = sequence.presets();
+    let message = match presets {
+        [] if *preset != Preset::default() => {
+            format!("preset {preset}: the sequence {sequence} has no presets")
+        }
+        [_, ..] if !presets.contains(preset) => {
+            let names: Vec<_> = presets.iter().map(|preset| preset.name()).collect();
+            format!("preset {preset}: the sequence {sequence} has {}", names.join(", "))
+        }
+        _ => return Ok(()),
+    };
+    Err(Error::Config(message))
 }
 
 /// The summary of equal passes over the same events.
@@ -292,13 +327,13 @@ mod tests {
     #[test]
     fn parameters_off_the_preset_are_called_custom() {
         let config = Config::default();
-        assert_eq!(preset_name::<VeloSystem>(&config), "best");
+        assert_eq!(preset_name::<VeloSystem>(&config).as_deref(), Some("best"));
         let mut table = toml::Table::try_from(&config).unwrap();
         let number = first_integer(&mut table["velo"]).expect("an integer parameter");
         *number += 1;
         assert_eq!(
-            preset_name::<VeloSystem>(&Config::from_toml(&table.to_string(), None).unwrap()),
-            "custom"
+            preset_name::<VeloSystem>(&Config::from_toml(&table.to_string(), None).unwrap()).as_deref(),
+            Some("custom")
         );
     }
 

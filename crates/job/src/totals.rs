@@ -1,5 +1,6 @@
 //! [`Totals`]: sums over everything that was reconstructed.
 
+use crate::{MaxBad, text};
 use peloton::Status;
 use peloton::engine::{Batch, Sliced};
 use peloton::event::{Counters, Results};
@@ -111,15 +112,21 @@ impl Totals {
     }
 
     /// Why the job as a whole has failed, if so: nothing, or less than was asked for, could be reconstructed.
-    pub fn failure(&self, max_bad: Option<u64>) -> Option<String> {
-        let Self { bad, events, .. } = self;
-        match max_bad {
-            _ if *bad > 0 && bad == events => Some("no event could be reconstructed".into()),
-            Some(max) if *bad > max => {
-                Some(format!("{bad} events could not be reconstructed, more than --max-bad {max}"))
-            }
-            _ => None,
+    pub fn failure(&self, max_bad: Option<MaxBad>) -> Option<String> {
+        bad_events_failure(self.bad, self.events, max_bad)
+    }
+}
+
+/// Why a job with so many bad events has failed, if so.
+pub fn bad_events_failure(bad: u64, events: u64, max_bad: Option<MaxBad>) -> Option<String> {
+    match max_bad {
+        Some(max) if max.allows_all() => None,
+        _ if bad > 0 && bad == events => Some("no event could be reconstructed".into()),
+        Some(max) if !max.allows(bad, events) => {
+            let events = text::count(events as usize, "event");
+            Some(format!("{bad} of {events} could not be reconstructed, more than --max-bad {max}"))
         }
+        _ => None,
     }
 }
 

@@ -23,6 +23,7 @@ from peloton.errors import (
 )
 from peloton.events import EventBatch, Reader, read, simulate
 from peloton.jobs import check, compare, run, throughput, tune
+from peloton.parts import Parts, read_parts
 from peloton.pictures import Picture, display
 from peloton.reports import CheckReport, Comparison, Profile, Summary, Throughput
 from peloton.results import Clusters, Hits, Results, Tracks
@@ -43,6 +44,7 @@ __all__ = [
     "Hits",
     "InputError",
     "InternalError",
+    "Parts",
     "PelotonWarning",
     "Picture",
     "Profile",
@@ -58,6 +60,7 @@ __all__ = [
     "compare",
     "display",
     "read",
+    "read_parts",
     "run",
     "simulate",
     "throughput",

@@ -21,7 +21,8 @@ class Options(TypedDict, total=False):
 
     sequence: velo, velo-ut, scifi, long, long-ut (tracks), ut, scifi-hits (hits), timepix (clusters), cylinder (tracks), cylinder-fit (states); without it
         what the input is for, else velo.
-    preset: best, paper, paper-literal, forwarding, hlt1, hlt1-unrestricted.
+    preset: best, paper (velo, velo-ut, cylinder), paper-literal, forwarding (velo), hlt1 (velo-ut, scifi, long, long-ut),
+        hlt1-unrestricted (velo-ut).
     isa, gang, threads, slice_events: how it is computed; results never depend on them. Without them, or with "auto",
         the best of this CPU, and a thread for each core.
     geometry: folder of the detector's geometry files, or "nominal"; raw banks need one.
@@ -30,7 +31,8 @@ class Options(TypedDict, total=False):
     format: format of the inputs; without it, by their content.
     events: which ones: slice(first, end), or a pair of first and count.
     strict: whether the first event that fails ends the job.
-    max_bad: so many events may fail at most.
+    max_bad: how many events, or pixel hits, may be lost without the job counting as failed: a number, or a share such as "1%"; "100%" allows
+        that nothing is left.
     mask_hot: drop pixels with more hits than this in the first million.
     trigger: pair hits with this edge of a trigger input: rise1, fall1, rise2, fall2.
     time_unit: unit of times in NumPy and Parquet files that say none: ticks, clocks, ps, ns, us, ms, s.
@@ -48,7 +50,7 @@ class Options(TypedDict, total=False):
     format: str | None
     events: slice | tuple[int, int] | None
     strict: bool
-    max_bad: int | None
+    max_bad: int | str | None
     mask_hot: int | None
     trigger: str | None
     time_unit: str | None
@@ -70,7 +72,7 @@ def request(inputs: Path_ | Iterable[Path_], **options: Unpack[Options]) -> dict
         "first": first,
         "count": count,
         "strict": bool(options.get("strict", False)),
-        "max_bad": options.get("max_bad"),
+        "max_bad": max_bad_text(options.get("max_bad")),
         "geometry": None if geometry is None else os.fspath(geometry),
         "velo_banks": options.get("velo_banks"),
         "sequence": options.get("sequence"),
@@ -91,6 +93,15 @@ def _inputs(inputs: Path_ | Iterable[Path_]) -> list[str]:
     if isinstance(inputs, str | os.PathLike):
         return [os.fspath(inputs)]
     return [os.fspath(one) for one in inputs]
+
+
+def max_bad_text(value: int | str | None) -> str | None:
+    """How much may be lost, as text: a number or a share."""
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ConfigError(f'max_bad: {value!r} is neither a whole number nor a share such as "1%"')
+    return str(value)
 
 
 def _number(name: str, value: int | str | None) -> int | None:

@@ -25,8 +25,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from peloton import _native
-from peloton._options import Options, request, toml
-from peloton.errors import ConfigError, Error, InputError
+from peloton._options import Options, max_bad_text, request, toml
+from peloton.errors import ConfigError, Error, InputError, warn
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -66,6 +66,22 @@ class Manifest:
     document: dict[str, Any] = field(repr=False)
     """All of ``_manifest.json``: the sums of all counters too."""
 
+    @property
+    def events(self) -> int:
+        """Number of events of all parts, those that could not be reconstructed included; of pixel hits, of clusters."""
+        return int(self.document.get("events", 0))
+
+    @property
+    def tracks(self) -> int:
+        """Number of tracks of all parts."""
+        return int(self.document.get("tracks", 0))
+
+    @property
+    def dropped(self) -> dict[str, int]:
+        """What all parts lost, by reason; empty where nothing was."""
+        dropped: dict[str, int] = self.document["dropped"]
+        return {reason: count for reason, count in dropped.items() if count > 0}
+
     @classmethod
     def of(cls, document: dict[str, Any]) -> Manifest:
         """The manifest that a document describes."""
@@ -95,6 +111,8 @@ def run(
     retries: int = 2,
     on_error: str = "raise",
     progress: bool | None = None,
+    force: bool = False,
+    verify: bool = True,
     **options: Unpack[Options],
 ) -> Manifest:
     """Reconstructs inputs in parts on a Dask cluster and adds the parts up.
@@ -117,9 +135,17 @@ def run(
         ``"raise"``: `PartsFailed` at the end when parts are missing; ``"skip"``: return the manifest, which names them.
     progress
         Whether to show how many parts are done; by default on a terminal.
+    force
+        Whether parts are made again that are done, also where the folder holds parts of other inputs or options; without it such a folder
+        is refused (`ConfigError`) before anything is written.
+    verify
+        Whether every part is read at the end and compared with the hash that was kept when it was made; without it its size is enough.
     **options
         Those of `peloton.run`: ``sequence="long"``, ``geometry="geometry/"``, ``preset="hlt1"``, ``strict=True``. A
-        configuration that is a file is read here, geometry and calibration by the workers.
+        configuration that is a file is read here, geometry and calibration by the workers. ``max_bad`` is for all parts together.
+
+    Events that could not be reconstructed, or pixel hits that were lost, are told by one `PelotonWarning`; the manifest counts them
+    (``dropped``).
     """
     if on_error not in ("raise", "skip"):
         raise ValueError(f'on_error={on_error!r}: it is "raise" or "skip"')
@@ -130,8 +156,8 @@ def run(
     asked = _request(**options)
     _native.check_request(asked)
     folder = Path(output).absolute()
-    plan = _plan(inputs, folder, part_events, format)
-    job = _Job(str(plan), str(folder), asked, retries)
+    plan = _plan(inputs, folder, part_events, format, asked, force)
+    job = _Job(str(plan), str(folder), asked, retries, force)
     parts = range(len(json.loads(plan.read_text(encoding="utf-8"))["parts"]))
     if client is None:
         from distributed import Client
@@ -143,12 +169,15 @@ def run(
     for part, reason in reasons.items():
         _write_reason(folder / f"part-{part:05}.failed.json", reason)
     try:
-        manifest = Manifest.of(json.loads(_native.add_parts(str(folder), str(plan), max_bad, reasons)))
+        sums = _native.add_parts(str(folder), str(plan), max_bad_text(max_bad), reasons, verify)
+        manifest = Manifest.of(json.loads(sums))
     except InputError as error:
         # Where there is no room for the manifest, the exception says what it would have.
         for part, reason in sorted(reasons.items()):
             error.add_note(f"part {part}: {reason}")
         raise
+    if manifest.document["warning"] is not None:
+        warn(manifest.document["warning"], level=3)
     if on_error == "raise" and manifest.document["failure"] is not None:
         raise PartsFailed(manifest)
     return manifest
@@ -183,6 +212,7 @@ class _Job:
     output: str
     asked: dict[str, Any]
     retries: int
+    force: bool
 
 
 def _run_on_worker(job: _Job, part: int) -> dict[str, Any]:
@@ -190,7 +220,7 @@ def _run_on_worker(job: _Job, part: int) -> dict[str, Any]:
     asked = {**job.asked, "threads": _threads_of_worker()}
     try:
         with _one_at_a_time:
-            text, _was_done = _native.run_part(job.plan, part, asked, job.output, False)
+            text, _was_done = _native.run_part(job.plan, part, asked, job.output, job.force)
     except ConfigError as error:
         # Told and not raised: Dask tries again what is raised, and this is as wrong the next time.
         return {"part": part, "wrong": _words(error)}
@@ -297,19 +327,20 @@ def _plan(
     folder: Path,
     part_events: int | None,
     format: str | None,
+    how: dict[str, Any],
+    force: bool,
 ) -> Path:
-    """The plan that is given, or one that is made of the inputs in the folder of the parts."""
+    """The plan that is given, or one that is made of the inputs in the folder of the parts, which is theirs from then on."""
     given = [inputs] if isinstance(inputs, (str, os.PathLike)) else list(inputs)
     names = [os.fspath(name) for name in given]
     if len(names) == 1 and names[0].endswith(".json") and "parts" in _keys(names[0]):
         _leave_to_the_plan("format", format)
         _leave_to_the_plan("part_events", part_events)
-        folder.mkdir(parents=True, exist_ok=True)
-        return Path(names[0]).absolute()
-    folder.mkdir(parents=True, exist_ok=True)
-    plan = folder / "_plan.json"
-    _native.make_plan(request(names, format=format), 10_000 if part_events is None else part_events, str(plan))
-    return plan
+        plan = Path(names[0]).absolute()
+        _native.claim_folder(str(plan), how, str(folder), force)
+        return plan
+    events = 10_000 if part_events is None else part_events
+    return Path(_native.make_plan(request(names, format=format), events, how, str(folder), force))
 
 
 def _leave_to_the_plan(name: str, value: object) -> None:

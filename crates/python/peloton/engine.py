@@ -84,7 +84,8 @@ class Engine:
     def __repr__(self) -> str:
         about = self.info
         level = f"{about['isa']} x {about['gang']}"
-        return f"<peloton.Engine: {about['sequence']}, {about['preset']}, {level}, threads={about['threads']}>"
+        of = ", ".join(about[key] for key in ("sequence", "preset") if about[key])
+        return f"<peloton.Engine: {of}, {level}, threads={about['threads']}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (self._asked,)

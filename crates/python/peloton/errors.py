@@ -35,6 +35,6 @@ class PelotonWarning(UserWarning):
     """Something may be wrong, such as events that could not be reconstructed; the job went on."""
 
 
-def warn(text: str) -> None:
-    """Tells a warning, one for each run."""
-    warnings.warn(text, PelotonWarning, stacklevel=4)
+def warn(text: str, level: int = 4) -> None:
+    """Tells a warning, one for each run, of the caller so many levels up."""
+    warnings.warn(text, PelotonWarning, stacklevel=level)

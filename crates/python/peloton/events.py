@@ -3,13 +3,14 @@
 import os
 from collections.abc import Iterable, Iterator
 from functools import cached_property
-from typing import Any, Unpack
+from typing import Any, Unpack, cast
 
 import numpy as np
 
 from peloton import _native
 from peloton._options import Options, Path_, request
 from peloton.errors import FormatError
+from peloton.parts import parts_of, read_parts
 
 
 class EventBatch:
@@ -83,6 +84,9 @@ def read(
 ) -> Reader:
     """Reads events, `batch` at a time; with `truth` their true particles, too.
 
+    Of a folder that `peloton.distributed.run` or `peloton run --plan` wrote, or one part of it, it reads the results as
+    `read_parts` does.
+
     >>> import peloton
     >>> [len(events) for events in peloton.read("sim:velo,events=5,seed=1", batch=2)]
     [2, 2, 1]
@@ -90,6 +94,9 @@ def read(
     Events of LHCb that are raw banks can be given to an engine of any LHCb sequence; name the one to read for with `sequence`
     where files hold more than one kind of event.
     """
+    if isinstance(inputs, str | os.PathLike) and parts_of(inputs):
+        # What is in a folder no type tells.
+        return cast(Reader, read_parts(inputs))
     return Reader(_native.Reader(request(inputs, **options), truth), batch)
 
 

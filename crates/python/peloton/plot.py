@@ -79,7 +79,8 @@ def profile(found: "Profile", stage: str | None = None, ax: Any = None) -> Any:
     ax.set_xticks(range(len(gangs)), gangs)
     ax.set_yticks(range(len(levels)), levels)
     ax.set_xlabel("lanes of a gang")
-    ax.set_title(f"{found.json['sequence']}, {found.json['preset']}: {stage or 'all stages'}")
+    of = ", ".join(found.json[key] for key in ("sequence", "preset") if found.json.get(key))
+    ax.set_title(f"{of}: {stage or 'all stages'}")
     return ax
 
 

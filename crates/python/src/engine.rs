@@ -10,7 +10,7 @@ use peloton::event::{VELO_MODULES, VeloEvents};
 use peloton::{Result, Status};
 use peloton_io::input::EventId;
 use peloton_job::embed::{self, AnyEngine, AnyOutcome, AnyPool, AnyWorkspace, SpareUser, Spares};
-use peloton_job::{Cancel, Host, Request};
+use peloton_job::{Cancel, Host, Preset, Request};
 use pyo3::prelude::*;
 use serde_json::json;
 use std::sync::{Arc, Mutex};
@@ -154,7 +154,7 @@ impl Engine {
         let (level, config) = (self.engine.level(), &self.request.config);
         let info = json!({
             "sequence": self.engine.name(),
-            "preset": config.preset.to_string(),
+            "preset": config.preset_of_sequence().map(Preset::name),
             "isa": level.isa().name(),
             "gang": level.gang(),
             "threads": config.thread_count(),

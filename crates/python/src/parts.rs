@@ -4,7 +4,7 @@
 use crate::background::{self, Watch};
 use crate::errors::exception;
 use crate::jobs::json;
-use crate::request::Asked;
+use crate::request::{self, Asked};
 use peloton_job::plan;
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
@@ -14,6 +14,8 @@ use std::path::PathBuf;
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(check_request, module)?)?;
     module.add_function(wrap_pyfunction!(make_plan, module)?)?;
+    module.add_function(wrap_pyfunction!(claim_folder, module)?)?;
+    module.add_function(wrap_pyfunction!(check_part, module)?)?;
     module.add_function(wrap_pyfunction!(run_part, module)?)?;
     module.add_function(wrap_pyfunction!(add_parts, module)?)
 }
@@ -29,15 +31,40 @@ fn check_request(asked: Asked) -> PyResult<()> {
     plan::check_request(&asked.request()?).map_err(exception)
 }
 
-/// Cuts the inputs of a request into parts and writes the plan.
+/// Cuts the inputs of a request into parts, makes the folder theirs, and writes the plan there; its path.
 #[pyfunction]
-fn make_plan(py: Python<'_>, asked: Asked, part_events: u64, output: PathBuf) -> PyResult<String> {
+fn make_plan(
+    py: Python<'_>,
+    asked: Asked,
+    part_events: u64,
+    how: Asked,
+    folder: PathBuf,
+    force: bool,
+) -> PyResult<PathBuf> {
     let request = asked.request()?;
     let made = background::run(py, to_the_end(), move |host| {
-        let made = plan::make(&request.inputs, request.format, part_events, host)?;
-        made.write(&output).map(|()| made)
+        plan::make(&request.inputs, request.format, part_events, host)
     })?;
-    json(&made)
+    let how = how.of_plan(&made)?;
+    background::run(py, to_the_end(), move |_| {
+        plan::claim(&made, &folder, &how, force)?;
+        let output = folder.join("_plan.json");
+        made.write(&output).map(|()| output)
+    })
+}
+
+/// Makes a folder that of the parts of a plan.
+#[pyfunction]
+fn claim_folder(py: Python<'_>, plan: PathBuf, how: Asked, folder: PathBuf, force: bool) -> PyResult<()> {
+    let plan = py.detach(|| plan::Plan::read(&plan)).map_err(exception)?;
+    let how = how.of_plan(&plan)?;
+    background::run(py, to_the_end(), move |_| plan::claim(&plan, &folder, &how, force))
+}
+
+/// Refuses bytes of a part that are not those that were written.
+#[pyfunction]
+fn check_part(py: Python<'_>, path: PathBuf, content: &[u8]) -> PyResult<()> {
+    py.detach(|| plan::check_part(&path, content)).map_err(exception)
 }
 
 /// Runs one part of a plan, unless it is done; how it was made, and whether that was before.
@@ -64,11 +91,13 @@ fn add_parts(
     py: Python<'_>,
     folder: PathBuf,
     plan: PathBuf,
-    max_bad: Option<u64>,
+    max_bad: Option<String>,
     not_made: BTreeMap<usize, String>,
+    verify: bool,
 ) -> PyResult<String> {
+    let max_bad = request::max_bad(max_bad).map_err(exception)?;
     let sum = background::run(py, to_the_end(), move |host| {
-        plan::manifest_after(&plan::Plan::read(&plan)?, &folder, false, max_bad, &not_made, host)
+        plan::manifest_after(&plan::Plan::read(&plan)?, &folder, verify, max_bad, &not_made, host)
     })?;
     json(&sum)
 }

@@ -5,7 +5,7 @@ use peloton::simd::Isa;
 use peloton::{Error, Result};
 use peloton_io::input::Format;
 use peloton_job::plan::Plan;
-use peloton_job::{Config, Device, EventRange, PixelOptions, Preset, Request, SequenceName};
+use peloton_job::{Config, Device, EventRange, MaxBad, PixelOptions, Preset, Request, SequenceName};
 use pyo3::prelude::*;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -19,7 +19,7 @@ pub struct Asked {
     first: usize,
     count: Option<usize>,
     strict: bool,
-    max_bad: Option<u64>,
+    max_bad: Option<String>,
     geometry: Option<PathBuf>,
     velo_banks: Option<String>,
     sequence: Option<String>,
@@ -76,7 +76,7 @@ impl Asked {
             format,
             events: EventRange { first: self.first, count: self.count },
             strict: self.strict,
-            max_bad: self.max_bad,
+            max_bad: max_bad(self.max_bad)?,
             geometry: self.geometry,
             velo_banks: parsed(self.velo_banks)?,
             pixels: PixelOptions { mask_hot: self.mask_hot, trigger, time_unit, ..PixelOptions::default() },
@@ -86,6 +86,15 @@ impl Asked {
             ..Request::default()
         })
     }
+}
+
+/// How much may be lost: a number or a share as text.
+pub fn max_bad(text: Option<String>) -> Result<Option<MaxBad>> {
+    let named = |error: Error| match error {
+        Error::Config(message) => Error::Config(format!("max_bad: {message}")),
+        other => other,
+    };
+    text.map(|text| text.parse().map_err(named)).transpose()
 }
 
 /// A name, or what goes without one.

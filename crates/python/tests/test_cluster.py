@@ -233,7 +233,8 @@ def test_a_file_that_may_not_grow_is_told_and_the_part_is_made_later(client, fil
     limited = [sys.executable, "-c", LIMITED, tmp_path / "plan.json", folder]
     told = subprocess.run(limited, capture_output=True, text=True)
     assert "part-00001.parquet" in told.stdout and "File too large" in told.stdout, told.stdout + told.stderr
-    assert [path.name for path in folder.iterdir() if "begun" not in path.name] == ["part-00001.failed.json"]
+    names = sorted(path.name for path in folder.iterdir() if "begun" not in path.name)
+    assert names == ["_owner.json", "part-00001.failed.json"]
     manifest = peloton.distributed.run(tmp_path / "plan.json", folder, client, **NOMINAL)
     assert manifest.is_complete and manifest.document["repeated"] == {"1": 2}
 
@@ -286,6 +287,61 @@ def test_results_of_another_configuration_are_no_success(client, files, tmp_path
     assert type(again) is PartsFailed and str(again) == str(caught.value) and again.manifest == manifest
     assert results(folder) == before and manifest.runs == 5
     assert peloton.distributed.run(files, folder, client, part_events=7, **NOMINAL).runs == 5
+
+
+def test_parts_of_another_job_are_refused_before_anything_is_written(client, files, tmp_path):
+    folder = tmp_path / "parts"
+    assert peloton.distributed.run(files, folder, client, part_events=7, **NOMINAL).is_complete
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    for inputs, how in ((files[:2], {}), (files, {"part_events": 3}), (files, {"part_events": 7, "strict": True})):
+        with pytest.raises(peloton.ConfigError, match="parts of another job"):
+            peloton.distributed.run(inputs, folder, client, **how, **NOMINAL)
+        assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    with pytest.raises(peloton.ConfigError, match="of other options"):
+        peloton.distributed.run_part(folder / "_plan.json", 0, folder, strict=True, **NOMINAL)
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    forced = peloton.distributed.run(files, folder, client, part_events=7, strict=True, force=True, **NOMINAL)
+    assert forced.is_complete and forced.runs == 10
+
+
+def test_a_flipped_byte_is_found(client, files, tmp_path):
+    folder = tmp_path / "parts"
+    manifest = peloton.distributed.run(files, folder, client, part_events=7, **NOMINAL)
+    assert [len(table) for table in peloton.read(folder)] == [7, 2, 5, 7, 1]
+    assert sum(len(table) for table in peloton.read_parts(folder)) == manifest.events == 22
+    assert manifest.tracks == manifest.document["tracks"] > 0 and manifest.dropped == {}
+    part = folder / "part-00002.parquet"
+    content = bytearray(part.read_bytes())
+    content[len(content) // 2] ^= 1
+    part.write_bytes(content)
+    for place in (folder, part):
+        with pytest.raises(peloton.FormatError, match=r"part-00002.parquet: it is not what was written"):
+            list(peloton.read(place))
+    with pytest.raises(PartsFailed, match="part-00002.parquet: it is not what was written"):
+        peloton.distributed.run(files, folder, client, part_events=7, **NOMINAL)
+    # By their sizes alone all parts are there.
+    assert peloton.distributed.run(files, folder, client, part_events=7, verify=False, **NOMINAL).is_complete
+    part.unlink()
+    assert peloton.distributed.run(files, folder, client, part_events=7, **NOMINAL).is_complete
+    with pytest.raises(peloton.InputError, match="no parts"):
+        peloton.read_parts(tmp_path)
+
+
+def test_lost_events_are_warned_of_once_and_counted(client, tmp_path):
+    path = tmp_path / "a.ndjson"
+    call("simulate", "--events", 6, "--output", path)
+    lines = path.read_text().splitlines()
+    lines[1], lines[4] = lines[1][:99], lines[4][:99]
+    path.write_text("\n".join(lines) + "\n")
+    with pytest.warns(peloton.PelotonWarning) as caught:
+        manifest = peloton.distributed.run(path, tmp_path / "parts", client)
+    assert [str(one.message) for one in caught] == ["2 of 6 events could not be reconstructed: corrupt 2"]
+    assert (manifest.events, manifest.dropped) == (6, {"corrupt": 2})
+    for max_bad, is_enough in ((2, True), ("40%", True), (1, False), ("30%", False)):
+        job = {"max_bad": max_bad, "on_error": "skip"}
+        with pytest.warns(peloton.PelotonWarning):
+            manifest = peloton.distributed.run(path, tmp_path / "parts", client, **job)
+        assert (manifest.document["failure"] is None) == is_enough, max_bad
 
 
 def test_a_part_that_was_done_when_its_workers_died_is_done(files, tmp_path):

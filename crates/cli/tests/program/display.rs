@@ -159,7 +159,7 @@ fn event_data_that_phoenix_would_not_draw_are_noticed() {
     assert_eq!(phoenix_faults(&data), [""; 0]);
     let planted = |plant: &dyn Fn(&mut Value)| {
         let mut data = data.clone();
-        plant(&mut data["000000: run 1, event 0"]);
+        plant(&mut data["000000: run 5, event 0"]);
         assert_eq!(phoenix_faults(&data).len(), 1, "{:?}", phoenix_faults(&data));
     };
     let track =

@@ -339,12 +339,12 @@ fn an_end_at_once_leaves_what_was_there() {
     let folder = folder("kill");
     let output = path(&folder, "toy.bin");
     std::fs::write(&output, PRECIOUS).unwrap();
-    let job = ["simulate", "--detector", "cylinder,tracks=400000", "--events", "1", "--output", &output];
-    // Within one event the first Ctrl-C is not heard; the second ends at once.
+    let job = ["simulate", "--detector", "cylinder,tracks=1000000", "--events", "1", "--output", &output];
+    // Within one event the first Ctrl-C is not heard; a second one ends at once, unless it is taken for a repeat of the first.
     let running = Job::start(&job);
     wait_for_part(&folder, 0);
     running.signal("-INT");
-    std::thread::sleep(Duration::from_millis(100));
+    std::thread::sleep(Duration::from_millis(1100));
     running.signal("-INT");
     assert_eq!(running.end(), Some(130));
     assert_eq!(names(&folder), ["toy.bin"]);

@@ -195,7 +195,8 @@ fn what_cannot_be_paired_is_refused() {
     std::fs::write(&tracks, "[[1, 2, 3]]\n").expect("a file");
     let message = failure(&["check", "--sequence", "long", SIM, "--against", words(&tracks)]);
     assert!(message.contains("the file ends before the events do"), "{message}");
-    let message = failure(&["check", "--sequence", "cylinder", "--against", words(&tracks)]);
+    let job = ["check", "--sequence", "cylinder", "sim:cylinder,tracks=10", "--against", words(&tracks)];
+    let message = failure(&job);
     assert!(message.contains("--against is for the sequences"), "{message}");
 }
 

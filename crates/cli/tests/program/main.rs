@@ -16,6 +16,7 @@ mod habits;
 mod hostile_displays;
 mod lost_and_paired;
 mod named_fields;
+mod nothing_lost;
 mod pictures;
 #[cfg(unix)]
 mod plan;
@@ -26,6 +27,7 @@ mod shells;
 mod timepix;
 mod trouble_clock;
 mod trouble_formats;
+mod trouble_jobs;
 
 use peloton::simd::Isa;
 use serde_json::Value;

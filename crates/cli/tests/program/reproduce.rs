@@ -43,10 +43,12 @@ fn column(report: &Value, name: &str) -> Vec<f64> {
 #[test]
 fn everything_that_can_be_made_is_made() {
     let is_run = |entry: &&Entry| matches!(entry.making, Making::Run(_));
-    for Entry { name, .. } in ENTRIES.iter().filter(is_run) {
+    for Entry { name, is_drawn, .. } in ENTRIES.iter().filter(is_run) {
         let (begin, json) = (Instant::now(), file(&format!("{name}.json")));
         let json_path = json.to_str().expect("a path in UTF-8");
-        let output = output(&[name, "--quick", "--json", json_path]);
+        let svg = file(&format!("{name}.svg"));
+        let drawing = if *is_drawn { vec!["--svg", svg.to_str().expect("UTF-8")] } else { Vec::new() };
+        let output = output(&[&[name, "--quick", "--json", json_path], &drawing[..]].concat());
         let text = words(&output.stdout);
         assert!(output.status.success(), "{name}: {}", words(&output.stderr));
         println!("{text}{name}: {:.1} s\n", begin.elapsed().as_secs_f64());
@@ -245,6 +247,26 @@ fn pictures_are_drawn_where_there_are_any() {
     for word in ["paper: long, sectors 5", "candidates, logarithmic", "stroke-dasharray"] {
         assert!(picture.contains(word), "{word}");
     }
-    let output = output(&["triplet-figure6", "--quick", "--svg", svg]);
-    assert_eq!(output.status.code(), Some(2), "{}", words(&output.stderr));
+}
+
+#[test]
+fn what_has_no_drawing_is_refused_before_the_work() {
+    let (svg, json) = (file("none.svg"), file("none.json"));
+    let paths = [&svg, &json].map(|path| path.to_str().expect("a path in UTF-8"));
+    let mut without = 0;
+    for Entry { name, .. } in
+        ENTRIES.iter().filter(|entry| matches!(entry.making, Making::Run(_)) && !entry.is_drawn)
+    {
+        let begin = Instant::now();
+        let output = output(&[name, "--svg", paths[0], "--json", paths[1]]);
+        let message = words(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{name}: {message}");
+        assert!(
+            message.contains("a table without a drawing") && message.contains("compass-table3"),
+            "{message}"
+        );
+        assert!(begin.elapsed() < Duration::from_secs(5) && !svg.exists() && !json.exists(), "{name}");
+        without += 1;
+    }
+    assert_eq!(without, 10);
 }

@@ -36,6 +36,19 @@ impl Problems {
         Ok(())
     }
 
+    /// Tells of an input that is as its format has it, and holds no event.
+    ///
+    /// # Errors
+    /// [`Error::Format`] where the first problem ends the job.
+    pub fn add_empty(&mut self, name: &str, strict: bool) -> Result<()> {
+        let error = Error::format(name, "there is no event in it");
+        if strict {
+            return Err(error);
+        }
+        self.add(error.to_string());
+        Ok(())
+    }
+
     /// Counts an input that can be read no further; what came before is used.
     pub fn break_off(&mut self, words: &str) {
         self.unusable += 1;

@@ -243,8 +243,7 @@ impl RawReader {
                     let read = self.read_record(file, batch, notes)?;
                     file.events += usize::from(read);
                     if !read && file.events == 0 && !file.is_told {
-                        let error = Error::format(file.name.as_str(), "there is no event in it");
-                        self.problems.set_aside(error, self.inputs, self.options.strict)?;
+                        self.problems.add_empty(&file.name, self.options.strict)?;
                     }
                     read
                 }

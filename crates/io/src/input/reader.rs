@@ -41,11 +41,13 @@ struct Group {
     events: usize,
     /// Whether it is known already that one of its streams cannot be used.
     is_told: bool,
+    /// Whether one of its files is no file of events.
+    has_other_files: bool,
 }
 
 impl Group {
     fn new(streams: usize, name: String) -> Self {
-        Self { streams, name, events: 0, is_told: false }
+        Self { streams, name, events: 0, is_told: false, has_other_files: false }
     }
 }
 
@@ -211,6 +213,9 @@ impl VeloReader {
         let head = records.peek(HEAD).map_err(io)?;
         if listed && !looks_like_event(&head) {
             self.problems.add(format!("{name}: skipped, not a Velo event file"));
+            if let Some(group) = self.groups.front_mut() {
+                group.has_other_files = true;
+            }
             return self.finish_stream();
         }
         self.check_kind(&name, &head)?;
@@ -238,7 +243,7 @@ impl VeloReader {
         Err(Error::format(name, format!("unknown format: this is {found} (--format names it)")))
     }
 
-    /// Accounts for a stream at its end: a source without any event is an error.
+    /// Accounts for a stream at its end: a source without any event is told, and is an error where it has something else.
     fn finish_stream(&mut self) -> Result<()> {
         let Some(group) = self.groups.front_mut() else { return Ok(()) };
         group.streams -= 1;
@@ -247,6 +252,9 @@ impl VeloReader {
         }
         let is_empty = group.events == 0 && !group.is_told;
         match self.groups.pop_front() {
+            Some(group) if is_empty && !group.has_other_files => {
+                self.problems.add_empty(&group.name, self.options.strict)
+            }
             Some(group) if is_empty => {
                 let error = Error::format(group.name, "there is no event in it");
                 self.problems.set_aside(error, self.inputs[0], self.options.strict)

@@ -2,6 +2,7 @@
 
 use super::page::{About, PixelDisplay};
 use super::{DisplayOptions, Displayed, Frame, title};
+use crate::lost_hits::{HitFlow, Verdict, outside_chips};
 use crate::sink::is_no_file;
 use crate::source::warn_of_problems;
 use crate::system::open;
@@ -59,6 +60,9 @@ pub fn display(
             page.add(found);
             clusters += found.len() as u64;
         }
+        if batch.end {
+            page.end_source();
+        }
         hits += read as u64;
         host.progress.advance(read as u64);
         if is_over {
@@ -67,12 +71,23 @@ pub fn display(
     }
     host.progress.end();
     warn_of_problems(&*opened.source, host);
-    if page.is_empty() {
-        return Err(Error::format("input", "there is no hit to display"));
-    }
     page.end();
     let mut dropped: BTreeMap<_, _> = counters.dropped().collect();
     dropped.extend(opened.source.dropped().into_iter().filter(|(_, count)| *count > 0));
+    let Verdict { warning, failure } = HitFlow {
+        read: hits,
+        left: page.hits(),
+        dropped: &|key| dropped.get(key).copied().unwrap_or(0),
+        chips: outside_chips(&opened.source.facts()),
+    }
+    .judge(request.max_bad);
+    if page.is_empty() {
+        let nothing = "there is no hit to display".to_string();
+        return Err(Error::format("input", failure.unwrap_or(nothing)));
+    }
+    if let Some(warning) = warning {
+        host.warn(&warning);
+    }
     let (number, [frame_hits, frame_clusters]) = page.frame();
     let drawn = Frame {
         sequence: request.config.sequence,
@@ -84,6 +99,7 @@ pub fn display(
         hits,
         clusters,
         dropped,
+        failure,
     };
     if frame_hits == 0 {
         let (last, duration) = (drawn.frames - 1, page.duration());
@@ -116,14 +132,18 @@ fn facts(
     let (delta, less) = (f64::from(find.delta) * NS_PER_TICK, if find.strict { "less than " } else { "" });
     let mut facts = vec![
         ("hits", per_second(drawn.hits)),
+        ("hits in clusters", per_second(page.hits())),
         ("clusters", per_second(drawn.clusters)),
-        ("hits per cluster", format!("{:.2}", drawn.hits as f64 / drawn.clusters.max(1) as f64)),
+        ("hits per cluster", format!("{:.2}", page.hits() as f64 / drawn.clusters.max(1) as f64)),
         ("duration", page.duration()),
         ("frames", count(drawn.frames as usize, "frame")),
         ("sensor", format!("{width} x {height} pixels")),
         ("cluster definition", format!("{:?}, {less}{delta} ns", find.definition).to_lowercase()),
         ("energy calibration", calibration.map_or("none".into(), |name| name.to_string_lossy().into_owned())),
     ];
+    if page.sources() > 1 {
+        facts.push(("clocks", format!("{}, drawn one behind the other", page.sources())));
+    }
     if let Some(limit) = request.pixels.mask_hot {
         facts.push(("masked", format!("pixels with more than {} hits", grouped(limit))));
     }

@@ -65,6 +65,9 @@ pub struct Frame {
     pub clusters: u64,
     /// Reasons and counts of what was lost.
     pub dropped: BTreeMap<&'static str, u64>,
+    /// Why the job as a whole has failed, although it came to its end.
+    #[serde(skip)]
+    pub failure: Option<String>,
 }
 
 /// Events that were drawn.
@@ -134,7 +137,7 @@ impl Displayed {
     /// Why the job as a whole has failed, although it came to its end.
     pub fn failure(&self) -> Option<&str> {
         match self {
-            Self::Frame(_) => None,
+            Self::Frame(drawn) => drawn.failure.as_deref(),
             Self::Events(drawn) => drawn.failure.as_deref(),
         }
     }
@@ -165,7 +168,6 @@ pub fn display(
 pub(crate) fn title(inputs: &[String]) -> String {
     let name = |input: &String| input_name(input);
     match inputs {
-        [] => "simulation".into(),
         _ if inputs.len() > NAMED => format!("{} and {} more inputs", name(&inputs[0]), inputs.len() - 1),
         _ => inputs.iter().map(name).collect::<Vec<_>>().join(", "),
     }

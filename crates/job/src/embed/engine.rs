@@ -3,6 +3,7 @@
 use super::outcome::{AnyOutcome, wrong_sequence};
 use super::pool::AnyPool;
 use crate::registry::Command;
+use crate::system::check_preset;
 use crate::{Cancel, Config, Request, System};
 use peloton::cylinder::CylinderInput;
 use peloton::engine::{Engine, Input, SLICE_EVENTS, Sequence, Stage};
@@ -162,6 +163,7 @@ impl AnyEngine {
         impl Command for Embed<'_> {
             type Outcome = Result<AnyEngine>;
             fn on<S: System>(self) -> Self::Outcome {
+                check_preset(&self.0.config)?;
                 S::embed(self.0)
             }
         }

@@ -37,6 +37,7 @@ impl ClusterStream {
         let format = PixelFormat::Tpx3;
         let layout = layout.map_or_else(|| format.default_layout(), Ok)?;
         let mut timepix = config.timepix.clone();
+        timepix.filter.check(timepix.calibration.is_some())?;
         timepix.disorder_us.get_or_insert(format.usual_disorder_us());
         let threads = Timepix::threads_for(&timepix, config.threads.unwrap_or(1));
         Ok(Self {

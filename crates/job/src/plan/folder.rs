@@ -1,6 +1,7 @@
 //! The folder that parts are written to.
 //!
 //! ```text
+//! _owner.json              the job that the folder belongs to
 //! part-00017.parquet       the results
 //! part-00017.json          how they were made: the part is done
 //! part-00017.failed.json   why it could not be made
@@ -45,6 +46,11 @@ impl PartFolder<'_> {
 
     fn begun(self, part: usize) -> PathBuf {
         self.0.join(format!(".part-{part:05}.begun"))
+    }
+
+    /// The job that the folder belongs to.
+    pub fn owner(self) -> PathBuf {
+        self.0.join("_owner.json")
     }
 
     /// The sum of all parts.

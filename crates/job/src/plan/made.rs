@@ -26,13 +26,18 @@ impl Made {
     /// # Errors
     /// Those of the geometry and calibration files.
     pub fn of(request: &Request) -> Result<Self> {
-        let Request { strict, velo_banks, pixels, config, .. } = request;
-        let text = format!("{}\n{strict} {velo_banks} {pixels:?}", config.of_results().to_toml());
         Ok(Self {
             version: env!("CARGO_PKG_VERSION").into(),
-            config_hash: hexadecimal(xxh3_64(text.as_bytes())),
+            config_hash: Self::config_hash(request),
             geometry_hash: geometry_hash(request)?.map(hexadecimal),
         })
+    }
+
+    /// The hash of the configuration without what changes the speed alone, and of how inputs are read.
+    pub fn config_hash(request: &Request) -> String {
+        let Request { strict, velo_banks, pixels, config, .. } = request;
+        let text = format!("{}\n{strict} {velo_banks} {pixels:?}", config.of_results().to_toml());
+        hexadecimal(xxh3_64(text.as_bytes()))
     }
 }
 

@@ -24,9 +24,7 @@ pub fn make(names: &[String], format: Format, part_events: u64, host: Host<'_>) 
     if part_events == 0 {
         return Err(Error::Config("--part-events must be at least 1".into()));
     }
-    if names.is_empty() {
-        return Err(Error::Config("no input: name files, folders or a simulation".into()));
-    }
+    inputs::check(names)?;
     let mut cut = Cut { part_events, inputs: Vec::new(), parts: Vec::new(), number: 0 };
     if let Some(name) = inputs::special(names, &["sim:", "tcp://", "udp://"])? {
         if !name.starts_with("sim:") {

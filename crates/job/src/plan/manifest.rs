@@ -4,8 +4,10 @@ use super::document::{PartSpec, Plan};
 use super::folder::{self, Failure, PartFolder};
 use super::input::hexadecimal;
 use super::made::Made;
-use super::part::{PartReport, WrittenFile};
-use crate::Host;
+use super::part::{NOT_AS_WRITTEN, PartReport, WrittenFile};
+use crate::lost_hits::{HitFlow, Verdict};
+use crate::totals::bad_events_failure;
+use crate::{Host, MaxBad};
 use peloton::{Error, Result};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -58,6 +60,8 @@ pub struct Manifest {
     pub failed: Vec<FailedPart>,
     /// Files of results in the folder that are no part of the plan.
     pub unplanned: Vec<String>,
+    /// What the job lost, in a sentence; null when it lost nothing that is worth one.
+    pub warning: Option<String>,
     /// Why the job as a whole has failed; null when it has not.
     pub failure: Option<String>,
 }
@@ -66,8 +70,8 @@ pub struct Manifest {
 const NO_COUNTS: [&str; 2] = ["gang", "threads"];
 
 /// Looks at all parts in a folder and writes their sum there as `_manifest.json`. With `verify` every file of results is
-/// read; else its size is enough. More than `max_bad` events that could not be reconstructed are a failure, and so are
-/// all of them.
+/// read and its hash compared; else its size is enough. More events, or pixel hits, lost than `max_bad` allows are a failure, and so
+/// are all of them.
 ///
 /// # Errors
 /// [`Error::Io`] when the folder cannot be read or the manifest not be written.
@@ -75,7 +79,7 @@ pub fn manifest(
     plan: &Plan,
     from: &Path,
     verify: bool,
-    max_bad: Option<u64>,
+    max_bad: Option<MaxBad>,
     host: Host<'_>,
 ) -> Result<Manifest> {
     manifest_after(plan, from, verify, max_bad, &BTreeMap::new(), host)
@@ -90,7 +94,7 @@ pub fn manifest_after(
     plan: &Plan,
     from: &Path,
     verify: bool,
-    max_bad: Option<u64>,
+    max_bad: Option<MaxBad>,
     not_made: &BTreeMap<usize, String>,
     host: Host<'_>,
 ) -> Result<Manifest> {
@@ -170,7 +174,7 @@ fn check_file(report: &PartReport, folder: PartFolder<'_>, verify: bool) -> Opti
     }
     match WrittenFile::of(&path) {
         Ok(found) if found == *expected => None,
-        Ok(_) => Some(format!("{} is not what was written: run it again", expected.name)),
+        Ok(_) => Some(format!("{}: {NOT_AS_WRITTEN}", expected.name)),
         Err(error) => Some(error.to_string()),
     }
 }
@@ -199,6 +203,7 @@ impl Manifest {
             repeated: BTreeMap::new(),
             failed: Vec::new(),
             unplanned: Vec::new(),
+            warning: None,
             failure: None,
         }
     }
@@ -252,10 +257,11 @@ impl Manifest {
         }
     }
 
-    fn judge(&mut self, max_bad: Option<u64>) {
-        let Self { parts, parts_done, bad_events: bad, failed, unplanned, .. } = self;
+    fn judge(&mut self, max_bad: Option<MaxBad>) {
+        let Verdict { warning, failure: lost } = self.losses(max_bad);
+        self.warning = warning;
+        let Self { parts, parts_done, failed, unplanned, .. } = self;
         self.is_complete = parts_done == parts && unplanned.is_empty();
-        let events = self.sums.get("events").and_then(Value::as_u64).unwrap_or(0);
         self.failure = match (failed.first(), unplanned.first()) {
             (Some(FailedPart { part, input, reason, .. }), _) => {
                 let count = failed.len();
@@ -266,10 +272,22 @@ impl Manifest {
             (None, Some(name)) => {
                 Some(format!("{name} is no part of the plan: remove it, or make a folder of its own"))
             }
-            (None, None) if *bad > 0 && *bad == events => Some("no event could be reconstructed".into()),
-            (None, None) => max_bad
-                .filter(|max| *bad > *max)
-                .map(|max| format!("{bad} events could not be reconstructed, more than --max-bad {max}")),
+            (None, None) => lost,
         };
+    }
+
+    /// What all parts that are there lost: events, or hits of a stream.
+    fn losses(&self, max_bad: Option<MaxBad>) -> Verdict {
+        let sum = |key: &str| self.sums.get(key).and_then(Value::as_u64);
+        if let Some(left) = sum("hits_out") {
+            let dropped = |key: &str| self.dropped.get(key).copied().unwrap_or(0);
+            let read = sum("hits").unwrap_or(0);
+            return HitFlow { read, left, dropped: &dropped, chips: Vec::new() }.judge(max_bad);
+        }
+        let (bad, events) = (self.bad_events, sum("events").unwrap_or(0));
+        let reasons = self.dropped.iter().filter(|(_, count)| **count > 0);
+        let reasons: Vec<_> = reasons.map(|(reason, count)| format!("{reason} {count}")).collect();
+        let words = || format!("{bad} of {events} events could not be reconstructed: {}", reasons.join(", "));
+        Verdict { warning: (bad > 0).then(words), failure: bad_events_failure(bad, events, max_bad) }
     }
 }

@@ -4,6 +4,7 @@ use super::document::{PartSpec, Plan};
 use super::folder::{self, Failure, PartFolder};
 use super::input::{Identity, hexadecimal};
 use super::made::Made;
+use super::owner::{claim, refused};
 use crate::summary::object;
 use crate::{EventRange, Host, PartOfPlan, Request, run};
 use peloton::{Error, Result};
@@ -14,7 +15,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::time::Instant;
-use xxhash_rust::xxh3::Xxh3;
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 /// How a part was made.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -65,7 +66,7 @@ pub struct Ran {
 /// inputs and events are those of the part.
 ///
 /// # Errors
-/// [`Error::Config`] for what cannot be done in parts, [`Error::Format`] when the input is not what was planned, and those
+/// [`Error::Config`] for what cannot be done in parts and for a folder of other parts ([`claim`]), [`Error::Format`] when the input is not what was planned, and those
 /// of [`run`](crate::run()). Nothing is left of the results then, and a file beside them says why.
 pub fn run_part(
     plan: &Plan,
@@ -78,9 +79,14 @@ pub fn run_part(
     check_request(how)?;
     let request = request(&plan.part(part)?, how)?;
     let work = Work { spec: plan.part(part)?, made: Made::of(how)?, folder: PartFolder(to), request };
-    work.folder.create()?;
-    if !force && let Some(report) = work.folder.done(&work.spec, &work.made) {
-        return Ok(Ran { report, was_done: true });
+    claim(plan, to, how, force)?;
+    if !force && let Some(report) = work.folder.done(part) {
+        return if (&report.spec, &report.made) == (&work.spec, &work.made) {
+            Ok(Ran { report, was_done: true })
+        } else {
+            let why = format!("part {part} was made by another plan, version, configuration or geometry");
+            Err(refused(to, &why))
+        };
     }
     let ran = work.run(host);
     if let Err(error) = &ran {
@@ -163,12 +169,11 @@ impl Work<'_> {
 }
 
 impl PartFolder<'_> {
-    /// How a part was made, if it is done.
-    fn done(self, spec: &PartSpec, made: &Made) -> Option<PartReport> {
-        let report: PartReport = folder::read(&self.report(spec.part))?;
-        let size = std::fs::metadata(self.results(spec.part)).ok()?.len();
-        let is_done = report.spec == *spec && report.made == *made && report.output.size == size;
-        is_done.then_some(report)
+    /// How a part was made, by whatever plan and configuration, if its results are there and, by their size, whole.
+    fn done(self, part: usize) -> Option<PartReport> {
+        let report: PartReport = folder::read(&self.report(part))?;
+        let size = std::fs::metadata(self.results(part)).ok()?.len();
+        (report.output.size == size).then_some(report)
     }
 }
 
@@ -195,6 +200,26 @@ impl WrittenFile {
         Ok(Self { name, size, xxh3: hexadecimal(hasher.digest()) })
     }
 }
+
+/// Refuses the bytes of a file of results that are not those that were written, by the hash in the JSON beside the file.
+///
+/// # Errors
+/// [`Error::Format`] for other bytes, and for a file without such a JSON.
+pub fn check_part(path: &Path, bytes: &[u8]) -> Result<()> {
+    let name = path.display().to_string();
+    let report: Option<PartReport> = folder::read(&path.with_extension("json"));
+    let Some(PartReport { output, .. }) = report else {
+        let message = "there is no JSON beside it that says how it was made: it is no part that is done";
+        return Err(Error::format(name, message));
+    };
+    if output.size == bytes.len() as u64 && output.xxh3 == hexadecimal(xxh3_64(bytes)) {
+        return Ok(());
+    }
+    Err(Error::format(name, NOT_AS_WRITTEN))
+}
+
+/// What to say of a part that has changed since it was made.
+pub const NOT_AS_WRITTEN: &str = "it is not what was written: remove it and run the part again";
 
 /// The name of this machine, where the system tells.
 fn host_name() -> String {

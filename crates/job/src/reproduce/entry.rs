@@ -81,6 +81,15 @@ pub struct Entry {
     pub what: &'static str,
     /// How it comes about.
     pub making: Making,
+    /// Whether it can be drawn.
+    pub is_drawn: bool,
+}
+
+impl Entry {
+    /// The same, with a drawing.
+    pub(super) const fn drawn(self) -> Self {
+        Self { is_drawn: true, ..self }
+    }
 }
 
 /// What is to be made, and how.

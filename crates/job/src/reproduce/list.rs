@@ -18,7 +18,7 @@ const fn entry(
     what: &'static str,
     making: Making,
 ) -> Entry {
-    Entry { name, paper, of, what, making }
+    Entry { name, paper, of, what, making, is_drawn: false }
 }
 
 /// All tables and figures, paper by paper.
@@ -61,7 +61,8 @@ pub const ENTRIES: &[Entry] = &[
         "figure 8",
         "Throughput by events in a slice and by threads",
         Run(triplet::figure_8),
-    ),
+    )
+    .drawn(),
     entry(
         "compass-figures1-8",
         Compass,
@@ -83,14 +84,16 @@ pub const ENTRIES: &[Entry] = &[
         "table 3",
         "Efficiency, clones and fakes by number of sectors and candidates",
         Run(compass::table_3),
-    ),
+    )
+    .drawn(),
     entry(
         "compass-figure9",
         Compass,
         "figure 9",
         "Throughput by number of sectors and candidates",
         Run(compass::figure_9),
-    ),
+    )
+    .drawn(),
     entry(
         "compass-figure10",
         Compass,
@@ -119,7 +122,8 @@ pub const ENTRIES: &[Entry] = &[
         "slide \"Searching hits\"",
         "Speed-up 1.57 by hits in shared memory",
         Run(scifi_memory::shared_memory),
-    ),
+    )
+    .drawn(),
     entry(
         "scifi-throughput",
         SciFi,
@@ -133,7 +137,8 @@ pub const ENTRIES: &[Entry] = &[
         "comparisons 2 and 3",
         "Efficiency against p, pt and eta; ghosts",
         Run(scifi::efficiency),
-    ),
+    )
+    .drawn(),
     entry(
         "scifi-forward",
         SciFi,
@@ -154,8 +159,10 @@ pub const ENTRIES: &[Entry] = &[
         "figure 2a",
         "Time against the width of vectors",
         Run(matriplex::figure_2a),
-    ),
-    entry("matriplex-figure2b", Matriplex, "figure 2b", "Time against threads", Run(matriplex::figure_2b)),
+    )
+    .drawn(),
+    entry("matriplex-figure2b", Matriplex, "figure 2b", "Time against threads", Run(matriplex::figure_2b))
+        .drawn(),
     entry(
         "matriplex-figure3",
         Matriplex,
@@ -171,14 +178,16 @@ pub const ENTRIES: &[Entry] = &[
         "section 3.2",
         "Efficiency and fakes of the builders",
         Run(matriplex::efficiency),
-    ),
+    )
+    .drawn(),
     entry(
         "matriplex-figure4",
         Matriplex,
         "figure 4",
         "Products of 6 x 6 matrices by memory layout",
         Run(layouts::figure_4),
-    ),
+    )
+    .drawn(),
     entry(
         "matriplex-figure5",
         Matriplex,
@@ -200,7 +209,7 @@ pub const ENTRIES: &[Entry] = &[
     ),
     entry("pixels-figures1-2", Pixels, "figures 1 and 2", "Graph of threads, union-find", DRAWING),
     entry("pixels-figure3", Pixels, "figure 3", "Samples and their cluster sizes", Run(pixels::figure_3)),
-    entry("pixels-figure4", Pixels, "figure 4", "Throughput against threads", Run(pixels::figure_4)),
+    entry("pixels-figure4", Pixels, "figure 4", "Throughput against threads", Run(pixels::figure_4)).drawn(),
     entry(
         "pixels-figure5",
         Pixels,
@@ -223,7 +232,8 @@ pub const ENTRIES: &[Entry] = &[
         "section 3.2",
         "Clusters that are split when hits are shared out by number, area or time",
         Run(splitting::splitting),
-    ),
+    )
+    .drawn(),
 ];
 
 /// The list for people, paper by paper: what runs, what a GPU makes, and what cannot be made.

@@ -30,6 +30,22 @@ pub use table::{Cell, Column, Origin, Plot, Table};
 use crate::Host;
 use peloton::{Error, Result};
 
+/// Refuses to draw what has no drawing, which is better known before the work than after it.
+///
+/// # Errors
+/// [`Error::Config`] that names what has a drawing.
+pub fn check_drawing(name: &str) -> Result<()> {
+    if ENTRIES
+        .iter()
+        .any(|entry| entry.name == name && !entry.is_drawn && matches!(entry.making, Making::Run(_)))
+    {
+        let drawn: Vec<_> = ENTRIES.iter().filter(|entry| entry.is_drawn).map(|entry| entry.name).collect();
+        let message = format!("--svg: {name} is a table without a drawing; drawn are {}", drawn.join(", "));
+        return Err(Error::Config(message));
+    }
+    Ok(())
+}
+
 /// Makes a table or figure by its name.
 ///
 /// # Errors

@@ -11,8 +11,8 @@ use crate::system::Runs;
 use crate::totals::{Totals, UNUSABLE_INPUTS};
 use crate::truth_output::TruthOutput;
 use crate::{
-    Beside, Check, CheckOptions, CheckRules, Checked, Chunk, Config, Host, Opened, Request, Source, Summary,
-    System, text,
+    Beside, Check, CheckOptions, CheckRules, Checked, Chunk, Config, Host, Opened, Preset, Request, Source,
+    Summary, System, text,
 };
 use peloton::cylinder::{Cylinder, CylinderConfig, CylinderSample, SeedSource, fit_particles};
 use peloton::engine::{Sequence, Sliced, Stage};
@@ -78,16 +78,16 @@ impl Source<CylinderSample> for Numbered {
 
 /// Opens the inputs of a request: hits with their true particles.
 pub(super) fn open(request: &Request) -> Result<Box<dyn Source<CylinderSample>>> {
-    let names = inputs::names(request, "sim:cylinder,events=3,tracks=10000,seed=1");
+    let names = &request.inputs;
     let first = request.events.first as u64;
-    let source = match inputs::special(&names, &["sim:"])? {
+    let source = match inputs::special(names, &["sim:"])? {
         Some(spec) => {
             let count = request.events.count.map(|count| count as u64);
             let sim = CylinderSim::new(spec.parse()?, first, count);
             CylinderSource::Simulation(sim, request.config.thread_count())
         }
         None => {
-            let (sources, options) = (inputs::sources(&names), inputs::options(request, true));
+            let (sources, options) = (inputs::sources(names), inputs::options(request, true));
             CylinderReader::open(&sources, options).map(CylinderSource::Files)?
         }
     };
@@ -117,6 +117,7 @@ pub(super) fn shuffle(batch: &mut CylinderSample) {
 impl System for CylinderSystem {
     const NAME: &'static str = Cylinder::NAME;
     const STAGES: &'static [Stage] = Cylinder::STAGES;
+    const PRESETS: &'static [Preset] = &[Preset::Best, Preset::Paper];
 
     type Batch = CylinderSample;
     type Results = CylinderTracks;

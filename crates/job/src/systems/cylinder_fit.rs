@@ -9,7 +9,9 @@ use crate::measured::Measured;
 use crate::summary::object;
 use crate::system::Runs;
 use crate::truth_output::TruthOutput;
-use crate::{Check, CheckOptions, Checked, Chunk, Config, Host, Opened, Request, Summary, System, text};
+use crate::{
+    Check, CheckOptions, Checked, Chunk, Config, Host, Opened, Preset, Request, Summary, System, text,
+};
 use peloton::cylinder::{CylinderFit, CylinderSample};
 use peloton::engine::{Sequence, Sliced, Stage};
 use peloton::event::CylinderFits;
@@ -33,6 +35,7 @@ fn engine(config: &Config) -> Result<(CylinderFit, Config)> {
 impl System for CylinderFitSystem {
     const NAME: &'static str = CylinderFit::NAME;
     const STAGES: &'static [Stage] = CylinderFit::STAGES;
+    const PRESETS: &'static [Preset] = &[Preset::Best, Preset::Paper];
 
     type Batch = CylinderSample;
     type Results = CylinderFits;

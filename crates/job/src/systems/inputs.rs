@@ -4,12 +4,30 @@ use crate::Request;
 use peloton::{Error, Result};
 use peloton_io::input::{ReadOptions, Source as InputSource, Start, is_pipe, standard_input};
 use std::fs::File;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::path::Path;
 
-/// The inputs of a request; without any, `default`.
-pub fn names(request: &Request, default: &str) -> Vec<String> {
-    if request.inputs.is_empty() { vec![default.to_string()] } else { request.inputs.clone() }
+/// Refuses a job without inputs, and a pattern that the shell left as it is because no file matches.
+///
+/// # Errors
+/// [`Error::Config`] for no input at all, [`Error::Io`] for the pattern.
+pub fn check(inputs: &[String]) -> Result<()> {
+    if inputs.is_empty() {
+        let message = "no input: give files, a folder, `-` for standard input, or a simulation such as \
+                       sim:velo,events=1000,seed=1 (a pattern that matches no file may leave nothing of itself)";
+        return Err(Error::Config(message.into()));
+    }
+    let is_pattern = |input: &&String| {
+        let is_named = !["sim:", "tcp://", "udp://"].iter().any(|start| input.starts_with(start));
+        is_named && input.contains(['*', '?', '[']) && !Path::new(input).exists()
+    };
+    match inputs.iter().find(is_pattern) {
+        Some(pattern) => {
+            let message = "no file matches this pattern: give the names of files or of a folder";
+            Err(Error::io(pattern, std::io::Error::new(ErrorKind::NotFound, message)))
+        }
+        None => Ok(()),
+    }
 }
 
 /// The one input that begins in one of these ways.

@@ -6,7 +6,7 @@ use super::scifi::scifi_losses;
 use super::track_check::TrackRows;
 use super::velo_ut::ut_detector;
 use crate::losses::{FindLosses, LongLosses, Matching};
-use crate::{Config, Request};
+use crate::{Config, Preset, Request};
 use peloton::Result;
 use peloton::chain::UtDetector;
 use peloton::event::LongTracks;
@@ -35,6 +35,7 @@ impl OverBanks for LongSystem {
     type Sequence = Long;
     type Context = LongContext;
 
+    const PRESETS: &'static [Preset] = &[Preset::Best, Preset::Hlt1];
     const RULES: Rules = Rules::LhcbLong;
     const ROWS: Option<Rows<LongTracks>> = Some(rows);
 
@@ -82,6 +83,7 @@ impl OverBanks for LongUtSystem {
     type Sequence = LongUt;
     type Context = LongUtContext;
 
+    const PRESETS: &'static [Preset] = &[Preset::Best, Preset::Hlt1];
     const RULES: Rules = Rules::LhcbLong;
     const ROWS: Option<Rows<LongTracks>> = Some(rows);
 

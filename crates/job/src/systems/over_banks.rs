@@ -8,7 +8,7 @@ use crate::embed::{self, AnyEngine, Events};
 use crate::losses::FindLosses;
 use crate::system::Runs;
 use crate::truth_check::no_tracks;
-use crate::{Check, CheckOptions, CheckRules, Config, Host, Opened, Request, System};
+use crate::{Check, CheckOptions, CheckRules, Config, Host, Opened, Preset, Request, System};
 use peloton::engine::{Engine, Pool, SLICE_EVENTS, Sequence, Stage};
 use peloton::event::{RawBatch, RawEvents};
 use peloton::{Error, Result, Status};
@@ -24,6 +24,9 @@ pub trait OverBanks: 'static {
     type Sequence: for<'a> Sequence<Batch = RawBatch, Input<'a> = RawEvents<'a>>;
     /// What it needs to know of the detector.
     type Context: Send + Sync;
+
+    /// The presets that the sequence has; none where it has one set of parameters.
+    const PRESETS: &'static [Preset] = &[];
 
     /// The rules that tracks are checked by unless others are asked for.
     const RULES: Rules;
@@ -61,6 +64,7 @@ pub trait OverBanks: 'static {
 impl<S: OverBanks> System for S {
     const NAME: &'static str = S::Sequence::NAME;
     const STAGES: &'static [Stage] = S::Sequence::STAGES;
+    const PRESETS: &'static [Preset] = S::PRESETS;
 
     type Batch = RawBatch;
     type Results = <S::Sequence as Sequence>::Output;

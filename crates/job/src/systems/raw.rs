@@ -133,12 +133,12 @@ impl RawSource {
     /// # Errors
     /// [`Error::Config`] when they are something else, and those of the readers and of the geometry.
     pub fn open(request: &Request, sequence: &str, truth: bool, host: Host<'_>) -> Result<(Self, Geometry)> {
-        let names = inputs::names(request, "sim:lhcb,events=200,seed=1");
+        let names = &request.inputs;
         let wrong = || {
             let message = "takes raw banks: MDF, bank containers or sim:lhcb, not hits";
             Error::Config(format!("sequence {sequence} {message}"))
         };
-        if let Some(spec) = inputs::special(&names, &["sim:"])? {
+        if let Some(spec) = inputs::special(names, &["sim:"])? {
             warn_of_format(request, host);
             let spec: SimSpec = spec.parse()?;
             if spec.detector != SimDetector::Lhcb {
@@ -146,7 +146,7 @@ impl RawSource {
             }
             return Self::simulated(request, spec, truth);
         }
-        match Self::find(request, &names, truth)? {
+        match Self::find(request, names, truth)? {
             Found::Raw(source, geometry) => Ok((source, geometry)),
             Found::OtherPipe(..) | Found::OtherFiles(_) => Err(wrong()),
         }

@@ -4,7 +4,7 @@ use super::banks::NaiveDecoder;
 use super::over_banks::{OverBanks, Rows};
 use super::track_check::TrackRows;
 use crate::losses::{FindLosses, SciFiLosses};
-use crate::{Config, Request};
+use crate::{Config, Preset, Request};
 use peloton::Result;
 use peloton::event::{SciFiBatch, SciFiTracks};
 use peloton::scifi::{SciFi, SciFiConfig, SciFiGeometry, SciFiHits};
@@ -52,6 +52,7 @@ impl OverBanks for SciFiSystem {
     type Sequence = SciFi;
     type Context = SciFiContext;
 
+    const PRESETS: &'static [Preset] = &[Preset::Best, Preset::Hlt1];
     const RULES: Rules = Rules::LhcbSeed;
     const ROWS: Option<Rows<SciFiTracks>> = Some(rows);
 

@@ -14,8 +14,8 @@ use crate::totals::UNUSABLE_INPUTS;
 use crate::truth_check::{KnownHits, report};
 use crate::truth_output::TruthOutput;
 use crate::{
-    Beside, Check, CheckOptions, Checked, Chunk, Config, CountUnknown, Host, Opened, Request, Sensor, Source,
-    Summary, System, text,
+    Beside, Check, CheckOptions, Checked, Chunk, Config, CountUnknown, Host, Opened, Preset, Request, Sensor,
+    Source, Summary, System, text,
 };
 use peloton::engine::{Sequence, Sliced, Stage};
 use peloton::event::{VELO_MODULES, VeloEvent, VeloTracks};
@@ -140,14 +140,16 @@ impl VeloSystem {
 impl System for VeloSystem {
     const NAME: &'static str = Velo::NAME;
     const STAGES: &'static [Stage] = Velo::STAGES;
+    const PRESETS: &'static [Preset] =
+        &[Preset::Best, Preset::Paper, Preset::PaperLiteral, Preset::Forwarding];
 
     type Batch = VeloInputBatch;
     type Results = VeloTracks;
     type Context = VeloContext;
 
     fn open(request: &Request, truth: bool, host: Host<'_>) -> Result<Opened<Self>> {
-        let names = inputs::names(request, "sim:velo,events=1000,seed=1");
-        if let Some(spec) = inputs::special(&names, &["sim:"])? {
+        let names = &request.inputs;
+        if let Some(spec) = inputs::special(names, &["sim:"])? {
             let spec: SimSpec = spec.parse()?;
             warn_of_format(request, host);
             if spec.detector == SimDetector::Lhcb {
@@ -161,7 +163,7 @@ impl System for VeloSystem {
             return Ok(Self::hits(request, source, Rules::Lhcb, host));
         }
         let options = inputs::options(request, truth);
-        let reader = match RawSource::find(request, &names, truth)? {
+        let reader = match RawSource::find(request, names, truth)? {
             Found::Raw(source, geometry) => return Self::raw(request, source, &geometry),
             Found::OtherPipe(name, stream) => VeloReader::from_stream(&name, stream, options),
             Found::OtherFiles(sources) => VeloReader::open(&sources, options)?,

@@ -4,7 +4,7 @@ use super::banks::NaiveDecoder;
 use super::over_banks::{OverBanks, Rows};
 use super::track_check::TrackRows;
 use crate::losses::{FindLosses, VeloUtLosses};
-use crate::{Config, Request};
+use crate::{Config, Preset, Request};
 use peloton::Result;
 use peloton::chain::{UtDetector, VeloUt};
 use peloton::event::VeloUtTracks;
@@ -28,6 +28,7 @@ impl OverBanks for VeloUtSystem {
     type Sequence = VeloUt;
     type Context = VeloUtContext;
 
+    const PRESETS: &'static [Preset] = &[Preset::Best, Preset::Hlt1, Preset::Hlt1Unrestricted, Preset::Paper];
     const RULES: Rules = Rules::LhcbUt;
     const ROWS: Option<Rows<VeloUtTracks>> = Some(rows);
 

@@ -1,7 +1,7 @@
 //! What other jobs than runs and checks find, as text.
 
 use super::summary::summary;
-use super::words::{count, grouped, percent, plain, rate, table};
+use super::words::{count, grouped, percent, plain, preset_words, rate, table};
 use crate::compare::{Compared, Side};
 use crate::{Measurement, Profile, Throughput, Tuned};
 use peloton::event::Hashes;
@@ -12,7 +12,8 @@ pub fn tuned(tuned: &Tuned) -> String {
     let Tuned { profile, threads, wall_seconds, .. } = tuned;
     let Profile { cpu, sequence, preset, .. } = profile;
     let mut text = format!(
-        "{cpu}: {sequence}, preset {preset}, {}, ns per event by gang size (events from memory; * the fastest)\n",
+        "{cpu}: {sequence}, {}{}, ns per event by gang size (events from memory; * the fastest)\n",
+        preset_words(preset.as_deref()),
         count(*threads, "thread")
     );
     text.push_str(&section("all stages", profile, |one| Some(one.ns_per_event)));
@@ -65,7 +66,8 @@ fn section(name: &str, profile: &Profile, of: impl Fn(&Measurement) -> Option<f6
 pub fn compared(report: &Compared) -> String {
     let side = |side: &Side| {
         let Side { preset, isa, gang, threads, slice, .. } = side;
-        format!("preset {preset}, {isa} x {gang}, {}, slices of {slice}", count(*threads, "thread"))
+        let preset = preset_words(preset.as_deref());
+        format!("{preset}{isa} x {gang}, {}, slices of {slice}", count(*threads, "thread"))
     };
     let mut text = format!("left   {}\nright  {}\n", side(&report.left), side(&report.right));
     let Compared { events, different_events, row, .. } = report;

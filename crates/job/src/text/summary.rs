@@ -1,27 +1,35 @@
 //! Runs as text.
 
-use super::words::{count, grouped, percent, plain, rate, table};
+use super::words::{count, grouped, percent, plain, preset_words, rate, table};
 use crate::{InputKind, Summary};
+use serde_json::Value;
 
 /// A run in a few aligned lines.
 pub fn summary(summary: &Summary) -> String {
     let Summary { sequence, preset, events, isa, gang, threads, hashes, tracks, hits, .. } = summary;
     let per_event = |count: u64| format!("{:.1}", count as f64 / (*events).max(1) as f64);
-    let mut text = format!("{sequence}, preset {preset}, {isa} x {gang}, ");
+    let mut text = format!("{sequence}, {}{isa} x {gang}, ", preset_words(preset.as_deref()));
     text.push_str(&format!("{}\n\n", count(*threads, "thread")));
     let rows_are = format!("{}s", summary.row);
     let mut rows = vec![
         ["".into(), "all".into(), format!("per {}", summary.row)],
         [rows_are.clone(), grouped(*events), "".into()],
-        ["hits".into(), grouped(*hits), per_event(*hits)],
     ];
+    // Of a stream not every hit is in a cluster.
+    match summary.facts.get("hits_out").and_then(Value::as_u64) {
+        Some(inside) => rows.extend([
+            ["hits".into(), grouped(*hits), "".into()],
+            ["hits in clusters".into(), grouped(inside), per_event(inside)],
+        ]),
+        None => rows.push(["hits".into(), grouped(*hits), per_event(*hits)]),
+    }
     if summary.has_tracks {
         rows.push(["tracks".into(), grouped(*tracks), per_event(*tracks)]);
     }
     text.push_str(&table(&rows));
     // Nulls are for programs, and what has a row of its own is not said twice.
     let told = summary.facts.iter().filter(|(name, value)| !value.is_null() && **name != rows_are);
-    for (name, value) in told.filter(|(name, _)| *name != "interrupted") {
+    for (name, value) in told.filter(|(name, _)| !["interrupted", "hits_out"].contains(&&name[..])) {
         text.push_str(&format!("{}: {}\n", name.replace('_', " "), plain(value)));
     }
     for (reason, count) in &summary.dropped {

@@ -54,6 +54,11 @@ pub fn percent(share: Option<f64>) -> String {
     share.map_or("-".into(), |share| format!("{:.2} %", 100.0 * share))
 }
 
+/// The preset of a line that goes on; nothing where the sequence has none.
+pub(super) fn preset_words(preset: Option<&str>) -> String {
+    preset.map_or(String::new(), |preset| format!("preset {preset}, "))
+}
+
 pub(super) fn axis(variable: &str, unit: &str) -> String {
     if unit.is_empty() { variable.into() } else { format!("{variable} ({unit})") }
 }

@@ -32,8 +32,6 @@ use trackers::Through;
 pub use trackers::TrueHit;
 use truth::ParticleHits;
 
-/// Number of every simulated run.
-const RUN: u32 = 1;
 /// Payload of one bank of true particles at most, bytes.
 const MC_PIECE: usize = 60_000;
 /// Version of the banks of true particles, of vertices, and of ODIN's.
@@ -59,6 +57,8 @@ pub struct LhcbDetector<'a> {
 #[derive(Debug, Clone, PartialEq)]
 pub struct SimulatedEvent {
     number: u64,
+    /// Number of the run: the low 32 bits of the seed, so that events of two seeds are never taken for the same.
+    run: u32,
     banks: Vec<banks::SimBank>,
     truth: Vec<u8>,
     vertices: Vec<u8>,
@@ -130,6 +130,7 @@ impl SimulatedEvent {
         let reconstructible = vertices.iter().filter(|vertex| vertex.tracks >= VERTEX_TRACKS).count() as u32;
         Self {
             number,
+            run: spec.seed as u32,
             banks: all,
             truth: truth::particles(flights.iter().zip(&hits), plane_of, reconstructible),
             vertices: truth::vertices(&vertices),
@@ -164,7 +165,7 @@ impl SimulatedEvent {
             states: self.states.clone(),
             place: format!("simulated event {}", self.number),
         };
-        EventNote { run: Some(RUN), number: Some(self.number), truth: Some(truth) }
+        EventNote { run: Some(self.run), number: Some(self.number), truth: Some(truth) }
     }
 
     /// Writes the event as an MDF record.
@@ -173,7 +174,7 @@ impl SimulatedEvent {
     /// Those of `writer`.
     pub fn write(&self, writer: &mut dyn Write) -> std::io::Result<()> {
         let mut body = Vec::new();
-        let odin = [RUN, 0, 0, (self.number >> 32) as u32, self.number as u32, 0, 0, 0, 0, 0];
+        let odin = [self.run, 0, 0, (self.number >> 32) as u32, self.number as u32, 0, 0, 0, 0, 0];
         let odin: Vec<u8> = odin.into_iter().flat_map(u32::to_le_bytes).collect();
         let bank = |kind, version, source, payload| Bank { kind, version, source, payload };
         put_bank(&mut body, &bank(bank_type::ODIN, ODIN_VERSION, 0, &odin))?;
@@ -184,7 +185,7 @@ impl SimulatedEvent {
             put_bank(&mut body, &bank(bank_type::MC_TRACKS, MC_VERSION, source, piece))?;
         }
         put_bank(&mut body, &bank(bank_type::MC_VERTICES, MC_VERTICES_VERSION, 0, &self.vertices))?;
-        write_record(writer, &RecordHeader { run: RUN, ..RecordHeader::default() }, &body, None)
+        write_record(writer, &RecordHeader { run: self.run, ..RecordHeader::default() }, &body, None)
     }
 }
 

@@ -38,7 +38,7 @@ const COUNTING: &[&str] = &["run", "check", "throughput", "compare"];
 const FLAGS: &[Row] = &[
     (&["--events", "0:1"], EVENTS, &COMMANDS),
     (&["--strict"], EVERY, COUNTING),
-    (&["--max-bad", "3"], EVENTS, COUNTING),
+    (&["--max-bad", "3"], EVERY, COUNTING),
     (&["--geometry", "nominal"], LHCB, &COMMANDS),
     (&["--velo-banks", "retina"], &["velo", "velo-ut", "long", "long-ut"], &COMMANDS),
     (

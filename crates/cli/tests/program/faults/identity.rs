@@ -163,11 +163,11 @@ fn tables_of_the_truth_add_up_to_the_report() {
     let name = path(&folder, "truth.parquet");
     for (job, run) in [
         (&["check", "sim:velo,events=4,seed=3"][..], None),
-        (&["check", "sim:lhcb,events=3,seed=3"], Some(1)),
+        (&["check", "sim:lhcb,events=3,seed=3"], Some(3)),
         (&["check", "sim:velo,events=4,seed=3", "--rules", "json"], None),
-        (&["check", "--sequence", "velo-ut", "sim:lhcb,events=2,seed=3"], Some(1)),
-        (&["check", "--sequence", "scifi", "sim:lhcb,events=2,seed=3"], Some(1)),
-        (&["check", "--sequence", "long", "sim:lhcb,events=2,seed=3"], Some(1)),
+        (&["check", "--sequence", "velo-ut", "sim:lhcb,events=2,seed=3"], Some(3)),
+        (&["check", "--sequence", "scifi", "sim:lhcb,events=2,seed=3"], Some(3)),
+        (&["check", "--sequence", "long", "sim:lhcb,events=2,seed=3"], Some(3)),
         (&["check", "--sequence", "cylinder", CYLINDER, "--seeds", "hits"], None),
     ] {
         let report = json(&[job, &["--truth-output", &name]].concat());
@@ -295,7 +295,7 @@ fn the_bank_or_hit_that_an_event_failed_by_is_named() {
         let job = ["run", "--sequence", sequence, &damaged, "--geometry", "nominal", "--quiet"];
         let error = failure(&job, 0);
         assert!(
-            error.contains("1 of 2 events") && error.contains("event 1 (run 1, number 1): bad_bank"),
+            error.contains("1 of 2 events") && error.contains("event 1 (run 4, number 1): bad_bank"),
             "{error}"
         );
         let bank = format!("the {name} bank of source {source} (version 200, ");

@@ -2,6 +2,7 @@
 //! word after a signal.
 
 use super::*;
+use peloton_job::text;
 use std::io::{BufRead, BufReader, Read};
 use std::net::TcpStream;
 use std::process::Child;
@@ -102,6 +103,47 @@ fn every_command_ends_with_the_code_of_the_signal() {
         assert_eq!(ended, Some(code), "{job:?} {signal}: {error}");
         assert!(error.contains("warning: interrupted"), "{job:?} {signal}: {error}");
     }
+}
+
+/// GNU `timeout` sends its signal to the program and to the group that it is in: two within a moment are one wish.
+#[test]
+fn a_doubled_signal_keeps_what_was_made_and_says_so() {
+    let folder = folder("doubled");
+    for round in 0..20 {
+        let output = path(&folder, &format!("{round}.ndjson"));
+        let signal = if round % 4 == 3 { "-INT" } else { "-TERM" };
+        let running = Job::start(&["run", "sim:velo,events=100000000", "--quiet", "--output", &output]);
+        running.wait_until_at_work();
+        running.signal(signal);
+        std::thread::sleep(Duration::from_millis(round % 5));
+        // It may have ended already.
+        let _ =
+            Command::new("kill").args([signal, &running.0.id().to_string()]).stderr(Stdio::null()).status();
+        let (code, error) = running.end("run");
+        assert_eq!(code, Some(if signal == "-INT" { 130 } else { 143 }), "{error}");
+        let events = std::fs::read_to_string(&output).expect("what was made").lines().count();
+        let events = error.contains(&format!("has the {} made until then", text::count(events, "event")));
+        assert!(events && error.contains(&output), "{error}");
+    }
+}
+
+#[test]
+fn a_signal_long_after_the_first_ends_at_once() {
+    let folder = folder("second-signal");
+    let output = path(&folder, "a.ndjson");
+    // Nobody reads the pipe, so that the job cannot end by itself.
+    let pipe = path(&folder, "pipe.ndjson");
+    assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
+    let _reader = std::fs::OpenOptions::new().read(true).write(true).open(&pipe).expect("the pipe");
+    let running =
+        Job::start(&["run", "sim:velo,events=100000000", "--quiet", "--output", &pipe, "--json", &output]);
+    running.wait_until_at_work();
+    running.signal("-TERM");
+    std::thread::sleep(Duration::from_millis(1300));
+    running.signal("-TERM");
+    let (code, error) = running.end("run");
+    assert_eq!(code, Some(143), "{error}");
+    assert!(error.contains("ended at once by a second signal 15"), "{error}");
 }
 
 #[test]

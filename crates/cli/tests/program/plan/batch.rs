@@ -56,14 +56,14 @@ fn a_part_that_is_done_is_left_alone() {
     assert_eq!(modified(), then);
     assert_eq!(run("1", &["--force"])["runs"], 2);
     assert_ne!(modified(), then);
-    let other = run("1", &["--preset", "paper"]);
+    let other = run("1", &["--preset", "paper", "--force"]);
     assert_ne!(other["config_hash"], first["config_hash"]);
     assert_eq!(other["runs"], 3);
     // Results without their JSON, and JSON without its results, are not done.
     std::fs::remove_file(Path::new(&to).join("part-00001.json")).unwrap();
-    assert_eq!(run("1", &[])["runs"], 4);
+    assert_eq!(run("1", &["--preset", "paper"])["runs"], 4);
     std::fs::write(Path::new(&to).join("part-00001.parquet"), "half").unwrap();
-    assert_eq!(run("1", &[])["runs"], 5);
+    assert_eq!(run("1", &["--preset", "paper"])["runs"], 5);
     let sum = json_of(&["manifest", &to, "--plan", &plan], 1);
     assert_eq!((&sum["repeated"]["1"], &sum["parts_done"]), (&5.into(), &1.into()));
 }
@@ -112,7 +112,10 @@ fn a_part_that_is_killed_leaves_nothing_that_looks_done() {
         // What a killed process leaves is hidden, and taken for nothing.
         std::fs::read_dir(&to).unwrap().flatten().for_each(|entry| {
             let name = entry.file_name().into_string().unwrap();
-            assert!(name.starts_with('.') || name == "part-00000.failed.json", "{name}");
+            assert!(
+                name.starts_with('.') || ["part-00000.failed.json", "_owner.json"].contains(&&name[..]),
+                "{name}"
+            );
         });
     }
     let sum = json_of(&["manifest", &to, "--plan", &plan], 1);
@@ -139,7 +142,7 @@ fn a_full_disk_is_told_and_the_part_is_made_later() {
         let told = lines.iter().filter(|line| line.contains(part) && line.contains("File too large"));
         assert_eq!(told.count(), 1, "{error}");
     }
-    assert_eq!(names(&to), ["part-00000.failed.json", "part-00001.failed.json"]);
+    assert_eq!(names(&to), ["_owner.json", "part-00000.failed.json", "part-00001.failed.json"]);
     assert_eq!(temporaries(&to), 0);
     let sum = json_of(&["manifest", &to, "--plan", &plan], 1);
     assert!(sum["failed"][1]["reason"].as_str().unwrap().contains("File too large"), "{sum}");
@@ -147,5 +150,5 @@ fn a_full_disk_is_told_and_the_part_is_made_later() {
     assert_eq!(code, Some(0), "{error}");
     let sum = json(&["manifest", &to, "--plan", &plan]);
     assert_eq!((&sum["events"], &sum["runs"]), (&40.into(), &4.into()));
-    assert_eq!(names(&to).len(), 5);
+    assert_eq!(names(&to).len(), 6);
 }

@@ -2,6 +2,7 @@
 
 mod batch;
 mod faults;
+mod owner;
 mod same_bytes;
 mod sums;
 

@@ -51,16 +51,17 @@ fn parts_know_a_calibration_by_its_content() {
     };
     let [here, there, other] =
         [("here", "1.5"), ("there", "1.5"), ("other", "1.6")].map(|(name, a)| calibration(name, a));
-    let run = |to: &str, calibration: &str| {
+    let run_how = |to: &str, calibration: &str, more: &[&str]| {
         let to = path(&folder, to);
         let how = ["--plan", &plan, "--part", "0", "--output", &to, "--calibration", calibration];
-        (json(&[&["run"], &how[..]].concat()), results(&to))
+        (json(&[&["run"], &how[..], more].concat()), results(&to))
     };
+    let run = |to: &str, calibration: &str| run_how(to, calibration, &[]);
     let (first, bytes) = run("parts", &here);
     // Where it lies is in no file: another machine has it elsewhere, and what is done is left alone.
     assert_eq!(run("parts", &there), (first.clone(), bytes.clone()));
     assert!(run("elsewhere", &there).1 == bytes, "the path of the calibration is in the part");
-    let (changed, _) = run("parts", &other);
+    let (changed, _) = run_how("parts", &other, &["--force"]);
     assert_eq!((&changed["runs"], &changed["config_hash"]), (&2.into(), &first["config_hash"]));
     assert_ne!(changed["geometry_hash"], first["geometry_hash"]);
 }

@@ -165,6 +165,8 @@ pub struct PixelCounts {
     pub hits: u64,
     /// Hits on chips or pixels that the layout does not have: dropped.
     pub outside: u64,
+    /// The chips of these that the layout does not have.
+    pub outside_chips: Chips,
     /// Trigger edges handed on.
     pub triggers: u64,
     /// Words or lines that are no hit by their own account: headers, heartbeats, markers.
@@ -190,6 +192,7 @@ impl PixelCounts {
     pub fn merge(&mut self, other: &Self) {
         self.hits += other.hits;
         self.outside += other.outside;
+        self.outside_chips.merge(&other.outside_chips);
         self.triggers += other.triggers;
         self.control += other.control;
         self.unknown += other.unknown;
@@ -204,6 +207,27 @@ impl PixelCounts {
 
 /// Ticks after which the counters of devices that write t3pa files wrap: those of AdvaPIX have 28 or 30 bits, others 64.
 const T3PA_TURNS: [i64; 2] = [TICKS_PER_CLOCK << 28, TICKS_PER_CLOCK << 30];
+/// Chips by their numbers, 0 to 255.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Chips([u64; 4]);
+
+impl Chips {
+    /// Adds a chip; one of a number beyond 255 counts as 255.
+    pub fn insert(&mut self, chip: usize) {
+        let chip = chip.min(255);
+        self.0[chip / 64] |= 1 << (chip % 64);
+    }
+
+    /// Adds the chips of another set.
+    pub fn merge(&mut self, other: &Self) {
+        self.0.iter_mut().zip(other.0).for_each(|(chips, other)| *chips |= other);
+    }
+
+    /// Their numbers in rising order.
+    pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..256).filter(|chip| self.0[chip / 64] >> (chip % 64) & 1 == 1)
+    }
+}
 
 /// How to read hits.
 #[derive(Debug, Clone, Default)]
@@ -270,7 +294,16 @@ impl Output<'_> {
     fn hit(&mut self, chip: usize, x: u32, y: u32, time: i64, tot: u16) {
         match self.layout.place(chip, x, y) {
             Some((x, y)) => self.sample(Sample { time, group: 0, payload: Payload::Hit([x, y, tot]) }),
-            None => self.counts.outside += 1,
+            None => self.outside(chip),
+        }
+    }
+
+    /// Counts a hit that the layout has no place for.
+    #[cold]
+    fn outside(&mut self, chip: usize) {
+        self.counts.outside += 1;
+        if chip >= self.layout.chips() {
+            self.counts.outside_chips.insert(chip);
         }
     }
 
@@ -355,6 +388,15 @@ mod tests {
         assert_eq!(extend(0x0, 4, 0xFF), 0x100);
         assert_eq!(extend(3, 30, 0), 3);
         assert_eq!(extend((1 << 30) - 1, 30, 1 << 30), (1 << 30) - 1);
+    }
+
+    #[test]
+    fn chips_are_a_set_of_numbers() {
+        let (mut one, mut other) = (Chips::default(), Chips::default());
+        [7, 64, 1000].into_iter().for_each(|chip| one.insert(chip));
+        [7, 0].into_iter().for_each(|chip| other.insert(chip));
+        one.merge(&other);
+        assert_eq!(one.iter().collect::<Vec<_>>(), [0, 7, 64, 255]);
     }
 
     #[test]

@@ -39,6 +39,10 @@ pub fn distributions(display: &PixelDisplay) -> Vec<String> {
     // Short streams have axes in us.
     let is_short = (display.ticks() as f64) * ms < 1.0;
     let (scale, unit) = if is_short { (1e3 * ms, "us") } else { (ms, "ms") };
+    let clocks = match display.sources() {
+        0 | 1 => String::new(),
+        sources => format!("; clocks of {sources} inputs one behind the other"),
+    };
     let labels = |title, name, x: &str, y| Labels {
         title,
         name,
@@ -51,7 +55,7 @@ pub fn distributions(display: &PixelDisplay) -> Vec<String> {
     let toa = Labels {
         scale,
         is_log: false,
-        ..labels("Time of arrival", "time", &format!("time since the first cluster, {unit}"), "hits")
+        ..labels("Time of arrival", "time", &format!("time since the first cluster, {unit}{clocks}"), "hits")
     };
     let tot = labels("Time over threshold", "tot", "time over threshold, clocks of 25 ns", "hits");
     let size = Labels { is_count: true, ..labels("Cluster size", "size", "hits in the cluster", "clusters") };

@@ -48,9 +48,13 @@ pub struct PixelDisplay {
     /// Which frame is drawn; without it the one with the most hits. How long frames are, ticks.
     wanted: Option<u64>,
     frame_ticks: i64,
-    /// Time of the first cluster, and of the latest hit.
+    /// Time of the first cluster of the current source; every source has a clock of its own.
     start: Option<i64>,
+    /// Where that cluster is drawn, and the latest hit so far: ticks since the first cluster of all.
+    offset: i64,
     end: i64,
+    /// Sources with clusters that are at their end.
+    sources: usize,
     hits: u64,
     clusters: u64,
     toa: Histogram,
@@ -80,7 +84,9 @@ impl PixelDisplay {
             wanted,
             frame_ticks: ((frame_us * 1000.0 / NS_PER_TICK) as i64).max(1),
             start: None,
-            end: i64::MIN,
+            offset: 0,
+            end: 0,
+            sources: 0,
             hits: 0,
             clusters: 0,
             toa: Histogram::new(0, TICKS_PER_US),
@@ -95,13 +101,14 @@ impl PixelDisplay {
         }
     }
 
-    /// Takes clusters in, which come in order.
+    /// Takes clusters of a source in, which come in order.
     pub fn add(&mut self, clusters: &PixelClusters) {
         for cluster in 0..clusters.len() {
             let range = clusters.of_cluster(cluster);
             let features = &clusters.features;
-            let first = *self.start.get_or_insert(features.time[cluster]);
-            let since = features.time[cluster].saturating_sub(first);
+            let (first, offset) = (*self.start.get_or_insert(features.time[cluster]), self.offset);
+            let since_first = |time: i64| time.saturating_sub(first).saturating_add(offset);
+            let since = since_first(features.time[cluster]);
             self.clusters += 1;
             self.hits += range.len() as u64;
             self.size.add(range.len() as i64);
@@ -113,12 +120,12 @@ impl PixelDisplay {
             let in_frame = self.enter(since);
             for i in range {
                 let (time, x, y, tot) = clusters.hits.get(i);
-                self.end = self.end.max(time);
-                self.toa.add(time.saturating_sub(first));
+                let since = since_first(time);
+                self.end = self.end.max(since);
+                self.toa.add(since);
                 self.tot.add(tot.into());
                 self.count(x, y);
                 if in_frame && self.current.hits.len() < MAX_HITS {
-                    let since = time.saturating_sub(first);
                     self.current.hits.push((x, y, tot, since, self.current.clusters));
                 } else if in_frame {
                     self.current.left_out += 1;
@@ -156,14 +163,34 @@ impl PixelDisplay {
         }
     }
 
+    /// Ends a source: the clock of the next one is another, and it is drawn from the next frame on.
+    pub fn end_source(&mut self) {
+        if self.start.take().is_some() {
+            self.sources += 1;
+            let frames = self.end / self.frame_ticks + 1;
+            self.offset = frames.saturating_mul(self.frame_ticks);
+        }
+    }
+
     /// Ends the last frame: nothing is added after that.
     pub fn end(&mut self) {
+        self.end_source();
         self.choose();
     }
 
     /// Whether there is nothing to draw.
     pub fn is_empty(&self) -> bool {
-        self.start.is_none()
+        self.clusters == 0
+    }
+
+    /// Hits in clusters.
+    pub fn hits(&self) -> u64 {
+        self.hits
+    }
+
+    /// Sources with clusters, each with a clock of its own.
+    pub fn sources(&self) -> usize {
+        self.sources
     }
 
     /// Number of the frame that is drawn, and its hits and clusters.
@@ -190,9 +217,9 @@ impl PixelDisplay {
         }
     }
 
-    /// Time from the first cluster to the last hit, ticks.
+    /// Time from the first cluster to the last hit, ticks; that of all sources, one behind the other.
     fn ticks(&self) -> i64 {
-        self.start.map_or(0, |start| self.end.saturating_sub(start).max(0))
+        self.end
     }
 }
 
@@ -228,6 +255,25 @@ mod tests {
         assert_eq!(display(Some(1)).frame(), (1, [1, 1]));
         assert_eq!(display(Some(2)).frame(), (2, [0, 0]));
         assert_eq!((display(None).frames(), &display(None).duration()[..]), (5, "4.1 us"));
+    }
+
+    #[test]
+    fn sources_with_clocks_of_their_own_are_drawn_one_behind_the_other() {
+        let mut clusters = PixelClusters::default();
+        clusters.hits.push(5_000_000, 1, 1, 4);
+        clusters.hit_start.push(1);
+        clusters.features.set_len(1);
+        clusters.features.time[0] = 5_000_000;
+        let mut display = PixelDisplay::new([16, 16], None, 1.0);
+        display.add(&clusters);
+        display.end_source();
+        // The clock of the next file begins before that of the first one.
+        (clusters.hits.time[0], clusters.features.time[0]) = (-7, -7);
+        display.add(&clusters);
+        display.end();
+        assert_eq!((display.sources(), display.frames(), display.toa.below()), (2, 2, 0));
+        assert_eq!(display.toa.bins().map(|(_, count)| count).sum::<u64>(), 2);
+        assert!(page(&display).contains("clocks of 2 inputs one behind the other"));
     }
 
     #[test]

@@ -10,7 +10,9 @@ use crate::sink::Sink;
 use crate::summary::object;
 use crate::system::{Runs, Sizes};
 use crate::totals::Totals;
-use crate::{Cancel, Check, CheckOptions, Config, DisplayOptions, Displayed, Host, Opened, Request, System};
+use crate::{
+    Cancel, Check, CheckOptions, Config, DisplayOptions, Displayed, Host, Opened, Preset, Request, System,
+};
 use check::PixelCheck;
 use pairing::{Paired, Pairing};
 use peloton::Result;
@@ -76,6 +78,7 @@ impl PixelContext {
 impl System for TimepixSystem {
     const NAME: &'static str = Timepix::NAME;
     const STAGES: &'static [Stage] = Timepix::STAGES;
+    const PRESETS: &'static [Preset] = &[];
     const IS_STREAM: bool = true;
     const HAS_LANES: bool = false;
     const SIZES: &'static [&'static [Sizes]] = &[
@@ -213,6 +216,10 @@ impl System for TimepixSystem {
 
     fn outcome(context: &PixelContext) -> (Vec<(&'static str, u64)>, Map<String, Value>) {
         context.pairing.as_deref().map(Pairing::outcome).unwrap_or_default()
+    }
+
+    fn not_found(context: &PixelContext) -> Option<String> {
+        context.pairing.as_deref().and_then(Pairing::not_found)
     }
 
     fn is_live(context: &PixelContext) -> bool {

@@ -1,5 +1,6 @@
 //! [`Pairing`]: pairs the hits of clusters with triggers, beside the search for clusters.
 
+use crate::text::grouped;
 use peloton::Result;
 use peloton::engine::{Executor, Machine, Sliced};
 use peloton::event::{Counters, Edge, PixelClusters, TriggerPairs};
@@ -49,6 +50,21 @@ impl Pairing {
         let state = self.state();
         let facts = Map::from_iter([("paired_hits".to_string(), json!(state.pairer.paired()))]);
         (vec![("forgotten_triggers", state.pairer.forgotten())], facts)
+    }
+
+    /// That there was no edge of the kind to pair with, and which others there were.
+    pub fn not_found(&self) -> Option<String> {
+        let state = self.state();
+        let (edge, seen) = (state.pairer.edge(), state.pairer.seen());
+        if seen[edge as usize] > 0 {
+            return None;
+        }
+        let others = Edge::ALL.into_iter().filter(|other| seen[*other as usize] > 0);
+        let others: Vec<_> =
+            others.map(|other| format!("{other} ({})", grouped(seen[other as usize]))).collect();
+        let others =
+            if others.is_empty() { "no edge of any trigger input".into() } else { others.join(", ") };
+        Some(format!("--trigger {edge}: the input has no such edge, so no hit is paired; it has {others}"))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

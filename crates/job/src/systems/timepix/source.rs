@@ -2,11 +2,12 @@
 
 use super::pairing::Pairing;
 use super::{PixelContext, TimepixSystem};
+use crate::lost_hits::{OUTSIDE_CHIPS, TOO_FAST, WAYS, Way};
 use crate::systems::inputs;
 use crate::totals::UNUSABLE_INPUTS;
 use crate::{Beside, Cancel, Host, Opened, Request, Source};
 use peloton::event::{Layout, PixelBlock};
-use peloton::timepix::PixelBatch;
+use peloton::timepix::{PixelBatch, TimepixConfig};
 use peloton::{Error, Result};
 use peloton_io::input::Format;
 use peloton_io::input::timepix::{
@@ -123,19 +124,28 @@ impl Source<PixelBatch> for PixelSource {
     }
 
     fn dropped(&self) -> Vec<(&'static str, u64)> {
-        let PixelCounts { outside, malformed, unknown, lost_by_device, implausible, damaged, .. } =
-            self.counts;
-        vec![
+        let of_input = |way: &Way| way.of_input.map(|count| (way.key, count(&self.counts)));
+        let mut dropped: Vec<_> = WAYS.iter().filter_map(of_input).collect();
+        dropped.extend([
             ("datagrams", self.socket.as_ref().and_then(dropped_datagrams).unwrap_or(0)),
-            ("outside_sensor", outside),
-            ("malformed", malformed),
-            ("unknown_words", unknown),
-            ("damaged_words", damaged),
-            ("implausible_times", implausible),
-            ("lost_by_device", lost_by_device),
-            ("input_too_fast", self.not_taken),
+            (TOO_FAST, self.not_taken),
             (UNUSABLE_INPUTS, self.feed.troubles().unusable_inputs),
-        ]
+        ]);
+        dropped
+    }
+
+    fn misread(&self) -> Option<String> {
+        let PixelCounts { hits, outside, triggers, control, unknown, malformed, .. } = self.counts;
+        // Headers of chunks are known words; those in the chunks are not.
+        let is_unknown = unknown > 0 && triggers == 0 && unknown >= control;
+        let message = match hits + outside {
+            0 if malformed > 0 => {
+                "there is no hit in the input, and some of it contradicts its format: see --format"
+            }
+            0 if is_unknown => "there is no hit in the input, and no word of a known kind: see --format",
+            _ => return None,
+        };
+        Some(message.into())
     }
 
     fn problems(&self) -> (&[String], u64) {
@@ -146,7 +156,13 @@ impl Source<PixelBatch> for PixelSource {
     fn facts(&self) -> Map<String, Value> {
         let PixelCounts { triggers, restarts, runs, .. } = self.counts;
         let facts = [("triggers", triggers), ("runs", runs), ("clock_restarts", restarts)];
-        facts.iter().map(|(name, count)| (name.to_string(), json!(count))).collect()
+        let mut facts: Map<_, _> =
+            facts.iter().map(|(name, count)| (name.to_string(), json!(count))).collect();
+        let chips: Vec<_> = self.counts.outside_chips.iter().collect();
+        if !chips.is_empty() {
+            facts.insert(OUTSIDE_CHIPS.into(), json!(chips));
+        }
+        facts
     }
 }
 
@@ -170,9 +186,11 @@ struct Found {
 /// # Errors
 /// Those of the readers and sockets.
 pub fn open(request: &Request, host: Host<'_>) -> Result<Opened<TimepixSystem>> {
-    let names = inputs::names(request, "sim:timepix,preset=am241,hits=4000000,seed=1");
+    let names = &request.inputs;
+    let TimepixConfig { filter, calibration, .. } = &request.config.timepix;
+    filter.check(calibration.is_some())?;
     let Found { mut stream, layout, disorder_us, is_live, socket, known, is_of_frames, format } =
-        match inputs::special(&names, &["sim:", "tcp://", "udp://"])? {
+        match inputs::special(names, &["sim:", "tcp://", "udp://"])? {
             Some(spec) if spec.starts_with("sim:") => {
                 let name = spec.into();
                 let spec: PixelSimSpec = spec.parse()?;
@@ -192,7 +210,7 @@ pub fn open(request: &Request, host: Host<'_>) -> Result<Opened<TimepixSystem>> 
                 }
             }
             Some(address) => listen(address, options(request), host)?,
-            None => from_reader(PixelReader::open(&inputs::sources(&names), options(request))?, false),
+            None => from_reader(PixelReader::open(&inputs::sources(names), options(request))?, false),
         };
     if request.pixels.katherine != KatherineOptions::default() && format != Some(PixelFormat::Katherine) {
         let message = "--katherine-unit is for the format katherine, and the input has another one";

@@ -1,0 +1,111 @@
+//! [`Owner`]: whose parts a folder holds, so that those of one job are never written over those of another.
+
+use super::document::Plan;
+use super::folder::{self, PartFolder};
+use super::input::hexadecimal;
+use super::made::Made;
+use super::part::{PartReport, check_request};
+use crate::Request;
+use peloton::{Error, Result};
+use peloton_io::output::OutputFile;
+use serde::{Deserialize, Serialize};
+use std::io::Write;
+use std::path::Path;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// The job that a folder of parts belongs to, as JSON. Geometry and calibration are files of the workers: each part says which.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Owner {
+    /// XXH3-64 of the plan.
+    plan_hash: String,
+    /// Version of the program.
+    version: String,
+    /// XXH3-64 of the configuration without what changes the speed alone, and of how inputs are read.
+    config_hash: String,
+}
+
+/// Has a folder belong to the parts of a plan and a configuration, before anything else is written there. A folder that belongs to
+/// other parts, or holds their files, is taken over with `force` alone.
+///
+/// # Errors
+/// [`Error::Config`] for a folder of others, and then nothing is written; [`Error::Io`].
+pub fn claim(plan: &Plan, to: &Path, how: &Request, force: bool) -> Result<()> {
+    check_request(how)?;
+    let owner = Owner::of(plan, how)?;
+    let folder = PartFolder(to);
+    if !folder.owner().exists() {
+        // Another machine may begin at this moment.
+        if !force
+            && let Some(why) = owner.unlike_files(plan, folder)
+            && !folder.owner().exists()
+        {
+            return Err(refused(to, &why));
+        }
+        folder.create()?;
+        if owner.write_first(&folder.owner())? {
+            return Ok(());
+        }
+    }
+    let why = match folder::read::<Owner>(&folder.owner()) {
+        Some(other) if other == owner => return Ok(()),
+        Some(other) => format!("of {}", owner.unlike(&other)),
+        None => format!("{} cannot be read", folder.owner().display()),
+    };
+    if !force {
+        return Err(refused(to, &why));
+    }
+    folder::write(&folder.owner(), &owner)
+}
+
+/// What to say of a folder of others.
+pub fn refused(to: &Path, why: &str) -> Error {
+    let what_to_do = "give another folder, or force it (--force, in Python force=True) to replace them";
+    Error::Config(format!("{}: holds parts of another job ({why}): {what_to_do}", to.display()))
+}
+
+impl Owner {
+    fn of(plan: &Plan, how: &Request) -> Result<Self> {
+        let text = serde_json::to_string(plan).map_err(|e| Error::Internal(e.to_string()))?;
+        Ok(Self {
+            plan_hash: hexadecimal(xxh3_64(text.as_bytes())),
+            version: env!("CARGO_PKG_VERSION").into(),
+            config_hash: Made::config_hash(how),
+        })
+    }
+
+    /// Writes the document unless there is one; whether it did.
+    fn write_first(&self, path: &Path) -> Result<bool> {
+        let mut text = serde_json::to_string_pretty(self).map_err(|e| Error::io(path, e.into()))?;
+        text.push('\n');
+        let mut file = OutputFile::create(path)?;
+        file.write_all(text.as_bytes()).map_err(|e| Error::io(path, e))?;
+        file.keep_part()
+    }
+
+    /// How another job differs.
+    fn unlike(&self, other: &Self) -> String {
+        let differ = [
+            ("another plan", self.plan_hash != other.plan_hash),
+            ("another version", self.version != other.version),
+            ("other options", self.config_hash != other.config_hash),
+        ];
+        let names: Vec<_> = differ.iter().filter(|(_, differs)| *differs).map(|(name, _)| *name).collect();
+        names.join(", ")
+    }
+
+    /// Why the files of a folder without an owner are not of this job: those of programs before there were owners have reports.
+    fn unlike_files(&self, plan: &Plan, folder: PartFolder<'_>) -> Option<String> {
+        // A folder that is not there, or cannot be read, is found out when it is written to.
+        let files = folder.files().ok()?;
+        files.iter().find_map(|name| {
+            let report = folder.0.join(name).with_extension("json");
+            let Some(report) = folder::read::<PartReport>(&report) else {
+                return Some(format!("{name} is no part of this job"));
+            };
+            let Made { version, config_hash, .. } = &report.made;
+            let is_same = plan.part(report.spec.part).is_ok_and(|spec| spec == report.spec)
+                && (version, config_hash) == (&self.version, &self.config_hash);
+            (!is_same).then(|| format!("{name} was made by another plan, version or with other options"))
+        })
+    }
+}

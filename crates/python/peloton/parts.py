@@ -1,0 +1,51 @@
+"""Results of jobs in parts, each compared with the hash that was kept when it was made."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from peloton import _native
+from peloton.errors import InputError
+
+if TYPE_CHECKING:
+    import pyarrow
+
+
+class Parts(Iterator["pyarrow.Table"]):
+    """Reads parts one by one, as tables of pyarrow (needs pyarrow)."""
+
+    def __init__(self, paths: list[Path]) -> None:
+        self._left = iter(paths)
+
+    def __next__(self) -> "pyarrow.Table":
+        import pyarrow
+        import pyarrow.parquet
+
+        path = next(self._left)
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            raise InputError(str(error)) from error
+        _native.check_part(os.fspath(path), content)
+        return pyarrow.parquet.read_table(pyarrow.BufferReader(content))
+
+
+def read_parts(place: str | os.PathLike[str]) -> Parts:
+    """Reads the results of a job in parts: a table of pyarrow for each part of a folder, in order, or of one part.
+
+    FormatError names a part that is not what was written, by the hash that was kept when it was made.
+    """
+    parts = parts_of(place)
+    if not parts:
+        raise InputError(f"{os.fspath(place)}: there are no parts in it: a folder of `peloton.distributed.run`, or one part of it, is needed")
+    return Parts(parts)
+
+
+def parts_of(place: str | os.PathLike[str]) -> list[Path]:
+    """The parts of a folder in their order, or a part alone; none for anything else."""
+    path = Path(place)
+    if path.is_dir():
+        return sorted(path.glob("part-*.parquet")) if (path / "_owner.json").exists() else []
+    is_part = path.match("part-*.parquet") and (path.parent / "_owner.json").exists()
+    return [path] if is_part else []
