@@ -28,6 +28,11 @@ pub(super) fn known_but_not_read(head: &[u8]) -> Option<&'static str> {
 fn is_pymepix(head: &[u8]) -> bool {
     let Some(([time, word], _)) = head.as_chunks::<8>().0.split_first_chunk() else { return false };
     let kinds = [0x44, 0x45, 0x50, 0x5C, 0x5F, 0x6A, 0x6B, 0x6E, 0x6F, 0x71, 0x72];
+    // The size in the header of a chunk of .tpx3, and text, may look like a time.
+    let is_text = |byte: &u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
+    if time.starts_with(b"TPX") || time.iter().all(is_text) {
+        return false;
+    }
     let kind = word[7];
     UNIX_TIMES.contains(&u64::from_le_bytes(*time)) && (kinds.contains(&kind) || kind >> 4 == 0xB)
 }
@@ -52,7 +57,10 @@ mod tests {
         {
             assert!(known_but_not_read(head).is_some_and(|what| what.contains(words)));
         }
-        for head in [&b"TPX3\0\0\0\0"[..], b"12 4 5 6\n", b"Index\t", b"{", b""] {
+        // A chunk of 4800 bytes, and text whose eighth and sixteenth bytes would do.
+        let chunk = [*b"TPX3\0\0\xC0\x12", word(0x44)].concat();
+        let text = b"# hits 0 and none";
+        for head in [&b"TPX3\0\0\0\0"[..], &chunk, text, b"12 4 5 6\n", b"Index\t", b"{", b""] {
             assert_eq!(known_but_not_read(head), None);
         }
     }
