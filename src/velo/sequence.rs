@@ -4,9 +4,12 @@ use super::config::VeloConfig;
 use super::decode::{DecodeScratch, VeloBanks, VeloDecoder, decode};
 use super::run::reconstruct;
 use super::scratch::VeloWorkspace;
-use super::sensors::VeloSensors;
+use super::sensors::{VeloSensors, boards};
 use crate::engine::{Batch, Input, Sequence, Stage, detector_stages};
-use crate::event::{Counters, Outcome, RawBatch, RawEvents, VeloBatch, VeloEvents, VeloTracks};
+use crate::event::{
+    BadBanks, Counters, Outcome, RawBatch, RawEvent, RawEvents, VeloBatch, VeloEvents, VeloTracks,
+};
+use crate::lhcb::banks::{lacks_any, mark_partial};
 use crate::simd::Level;
 use crate::{Error, Result};
 use std::ops::Range;
@@ -19,6 +22,7 @@ pub struct Velo {
     config: VeloConfig,
     sensors: Option<Arc<VeloSensors>>,
     banks: VeloBanks,
+    bad_banks: BadBanks,
 }
 
 impl Velo {
@@ -28,13 +32,33 @@ impl Velo {
     /// [`Error::Config`] for a configuration that cannot be used.
     pub fn new(level: Level, config: VeloConfig) -> Result<Self> {
         config.validate()?;
-        Ok(Self { level, config, sensors: None, banks: VeloBanks::Auto })
+        Ok(Self { level, config, sensors: None, banks: VeloBanks::Auto, bad_banks: BadBanks::Event })
     }
 
     /// The same for raw banks, too: those of `banks` where an event has several kinds.
     pub fn with_sensors(mut self, sensors: Arc<VeloSensors>, banks: VeloBanks) -> Self {
         (self.sensors, self.banks) = (Some(sensors), banks);
         self
+    }
+
+    /// The same for a beam line at this x and y, mm, unless the configuration itself says where the beam line is.
+    pub fn with_beam(mut self, [x, y]: [f32; 2]) -> Self {
+        let fit = &mut self.config.fit;
+        if [fit.beam_x, fit.beam_y] == [0.0; 2] {
+            (fit.beam_x, fit.beam_y) = (x, y);
+        }
+        self
+    }
+
+    /// The same with another policy for events with damaged raw banks.
+    pub fn with_bad_banks(mut self, bad_banks: BadBanks) -> Self {
+        self.bad_banks = bad_banks;
+        self
+    }
+
+    /// What becomes of events with damaged raw banks.
+    pub fn bad_banks(&self) -> BadBanks {
+        self.bad_banks
     }
 
     /// The configuration.
@@ -55,8 +79,30 @@ impl Velo {
     ) -> Result<()> {
         hits.results.clear();
         hits.counters = Counters::default();
-        decode(self.level, self.decoder()?, events, range, scratch, hits);
+        decode(self.level, self.decoder()?, events.with_bad_banks(self.bad_banks), range, scratch, hits);
         Ok(())
+    }
+
+    /// Whether an event, which was decoded last with this memory, lacks banks.
+    pub(crate) fn is_partial(&self, number: usize, event: &RawEvent<'_>, scratch: &DecodeScratch) -> bool {
+        let kind = self.banks.kind(event);
+        let version = event.banks(kind).first().map_or(0, |bank| bank.version);
+        event.is_rest || scratch.salvage.has(number) || lacks_any(event, kind, boards(kind, version))
+    }
+
+    /// Reconstructs raw banks; events that lack some are [`Status::Ok`](crate::Status::Ok).
+    pub(crate) fn run_banks(
+        &self,
+        events: RawEvents<'_>,
+        range: Range<usize>,
+        workspace: &mut VeloSequenceWorkspace,
+        out: &mut Outcome<VeloTracks>,
+    ) {
+        let VeloSequenceWorkspace { velo, decode, hits } = workspace;
+        let count = range.len();
+        self.decode(events, range, decode, hits).expect("sensors, when banks were accepted");
+        out.counters.merge(&hits.counters);
+        reconstruct(self.level, &self.config, hits.results.view(), 0..count, velo, out);
     }
 
     fn decoder(&self) -> Result<VeloDecoder<'_>> {
@@ -169,7 +215,7 @@ impl Batch for VeloInputBatch {
 #[derive(Debug, Default)]
 pub struct VeloSequenceWorkspace {
     velo: VeloWorkspace,
-    decode: DecodeScratch,
+    pub(crate) decode: DecodeScratch,
     /// Hits decoded from raw banks.
     hits: Outcome<VeloBatch>,
 }
@@ -221,16 +267,16 @@ impl Sequence for Velo {
         workspace: &mut VeloSequenceWorkspace,
         out: &mut Outcome<VeloTracks>,
     ) {
-        let VeloSequenceWorkspace { velo, decode, hits } = workspace;
         match events {
             VeloInput::Hits(events) => {
-                reconstruct(self.level, &self.config, events, range, velo, out);
+                reconstruct(self.level, &self.config, events, range, &mut workspace.velo, out);
             }
             VeloInput::Banks(events) => {
-                let count = range.len();
-                self.decode(events, range, decode, hits).expect("sensors, when banks were accepted");
-                out.counters.merge(&hits.counters);
-                reconstruct(self.level, &self.config, hits.results.view(), 0..count, velo, out);
+                let events = events.with_bad_banks(self.bad_banks);
+                self.run_banks(events, range.clone(), workspace, out);
+                mark_partial(out, range, |number| {
+                    self.is_partial(number, &events.event(number), &workspace.decode)
+                });
             }
         }
     }

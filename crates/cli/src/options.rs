@@ -5,6 +5,7 @@ use crate::effects;
 use crate::interrupt::CANCEL;
 use crate::sensor::{CylinderArgs, PixelArgs};
 use clap::Args;
+use peloton::event::BadBanks;
 use peloton::simd::Isa;
 use peloton::velo::VeloBanks;
 use peloton::{Error, Result};
@@ -49,19 +50,23 @@ pub struct InputArgs {
     /// Only these events, counted from 0 over all inputs
     #[arg(long, value_name = "FIRST:COUNT", default_value = "0:")]
     pub events: EventRange,
-    /// End at the first event that cannot be read or reconstructed, instead of counting it
+    /// End at the first event that cannot be read or reconstructed, or is partial, instead of counting it
     #[arg(long)]
     pub strict: bool,
     /// Exit code 1 when more than N events could not be reconstructed [default: when none could]
     #[arg(long, value_name = "N")]
     pub max_bad: Option<u64>,
     /// Folder of the detector's geometry files, which raw banks need; `nominal` is the ideal detector, which simulated
-    /// events are made with unless a folder is given
+    /// events are made with unless a folder is given, and which other events are refused for; `nominal-forced` takes them
     #[arg(long, value_name = "DIR")]
     pub geometry: Option<PathBuf>,
     /// Kind of Velo banks to read, where there are several: auto (retina where present), retina, superpixel
     #[arg(long, value_name = "KIND", default_value_t)]
     pub velo_banks: VeloBanks,
+    /// What becomes of an event with a damaged raw bank: event (it is lost), bank (it is reconstructed without that bank, with
+    /// the status partial) [default: event]
+    #[arg(long, value_name = "POLICY")]
+    pub bad_banks: Option<BadBanks>,
 }
 
 /// How it is computed.
@@ -140,6 +145,7 @@ impl InputArgs {
             ("--max-bad", self.max_bad.is_some()),
             ("--geometry", self.geometry.is_some()),
             ("--velo-banks", self.velo_banks != VeloBanks::Auto),
+            ("--bad-banks", self.bad_banks.is_some()),
         ])
     }
 
@@ -261,7 +267,8 @@ impl JobArgs {
     pub fn request(&self, command: &str, own: &[&'static str]) -> Result<Option<Request>> {
         let InputArgs { inputs, format, .. } = &self.input;
         let found = SequenceName::of_inputs(inputs, *format);
-        let config = self.config.resolve(&self.sequence, found)?;
+        let mut config = self.config.resolve(&self.sequence, found)?;
+        config.bad_banks = self.input.bad_banks.unwrap_or(config.bad_banks);
         let given = [own, &self.input.given(), &self.config.given(), &self.sequence.given()].concat();
         effects::check(command, config.sequence, &given)?;
         self.sequence.cylinder.check_for(config.cylinder.builder)?;

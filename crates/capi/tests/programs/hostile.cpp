@@ -43,8 +43,8 @@ std::int32_t make(const char *toml, const char *geometry, peloton_engine **to) {
 }
 
 void engines(Handles &h) {
-  EXPECT(make("", "nominal", &h.velo), PELOTON_OK);
-  EXPECT(make("sequence = 'scifi'", "nominal", &h.scifi), PELOTON_OK);
+  EXPECT(make("", "nominal-forced", &h.velo), PELOTON_OK);
+  EXPECT(make("sequence = 'scifi'", "nominal-forced", &h.scifi), PELOTON_OK);
   EXPECT(make("sequence = 'cylinder'\n[cylinder]\nseeds = 'hits'", nullptr, &h.cylinder), PELOTON_OK);
   EXPECT(make("sequence = 'timepix'", nullptr, &h.timepix), PELOTON_OK);
   peloton_engine *none = nullptr;
