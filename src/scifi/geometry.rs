@@ -28,6 +28,10 @@ pub const FIBRE_END: f32 = 2424.0;
 /// Boards at most.
 const MAX_BOARDS: usize = 1024;
 
+/// Bits of an LHCbID that number the channel, and those below the number of its mat.
+const CHANNEL_BITS: u32 = (1 << 28) - 1;
+const MAT_SHIFT: u32 = 9;
+
 /// How boards are numbered and connected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Boards {
@@ -99,6 +103,12 @@ impl SciFiGeometry {
     /// The same as that of the nominal detector.
     pub(super) fn as_nominal(self) -> Self {
         Self { is_nominal: true, ..self }
+    }
+
+    /// Whether a LHCbID is that of a channel on a mat of this SciFi.
+    pub fn has_id(&self, id: u32) -> bool {
+        let mat = self.along.get(((id & CHANNEL_BITS) >> MAT_SHIFT) as usize);
+        id & !CHANNEL_BITS == self.detector && mat.is_some_and(|mat| !mat[3].is_nan())
     }
 
     /// Whether this is the nominal SciFi, and not that of files.

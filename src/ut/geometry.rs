@@ -99,6 +99,12 @@ impl UtGeometry {
         Self { is_nominal: true, ..self }
     }
 
+    /// Whether a LHCbID is that of a strip of this UT; of the strips beside a sector's ends one counts as its own, as versions of
+    /// the banks count strips from 0 or 1.
+    pub fn has_id(&self, id: u32) -> bool {
+        self.sector_channel.iter().any(|&first| id.wrapping_sub(first) <= STRIPS)
+    }
+
     /// Whether this is the nominal UT, and not that of files.
     pub fn is_nominal(&self) -> bool {
         self.is_nominal

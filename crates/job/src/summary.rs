@@ -1,6 +1,6 @@
 //! [`Summary`]: what a run did, with the keys that scripts depend on.
 
-use crate::totals::{Totals, UNUSABLE_INPUTS};
+use crate::totals::{HITS_NOT_IN_GEOMETRY, Totals, UNUSABLE_INPUTS};
 use crate::{EventRange, Host, Request, SequenceName, Source};
 use peloton::engine::{Machine, Stage};
 use peloton::event::Hashes;
@@ -194,6 +194,11 @@ impl Summary {
     pub(crate) fn judge(&mut self, totals: &Totals, request: &Request, host: Host<'_>) {
         for words in totals.bad_events().into_iter().chain(totals.partial_events()) {
             host.warn(&words);
+        }
+        if let Some(hits) = self.dropped.get(HITS_NOT_IN_GEOMETRY) {
+            host.warn(&format!(
+                "{hits} hits of true particles are on channels that the geometry does not have: is --geometry that of these events?"
+            ));
         }
         self.is_interrupted = host.is_cancelled();
         if self.is_interrupted {

@@ -12,6 +12,9 @@ use std::time::Duration;
 /// The reason of inputs that were left out.
 pub const UNUSABLE_INPUTS: &str = "unusable_inputs";
 
+/// The reason of hits of true particles that no channel of the geometry has.
+pub const HITS_NOT_IN_GEOMETRY: &str = "hits_not_in_geometry";
+
 /// Sums over everything that was reconstructed.
 #[derive(Debug, Clone)]
 pub struct Totals {

@@ -10,6 +10,7 @@ mod display;
 mod faults;
 #[cfg(unix)]
 mod files;
+mod geometry_and_data;
 mod habits;
 mod hostile_displays;
 mod lost_and_paired;

@@ -197,6 +197,29 @@ fn name(kind: BankKind) -> &'static str {
     }
 }
 
+/// Tells hits of true particles that no channel of a geometry can have.
+pub struct KnownChannels {
+    ut: Option<UtGeometry>,
+    scifi: Option<SciFiGeometry>,
+}
+
+impl KnownChannels {
+    /// Of those detectors whose geometry there is.
+    pub fn new(geometry: &Geometry) -> Self {
+        Self { ut: geometry.ut().ok(), scifi: geometry.scifi().ok() }
+    }
+
+    /// How many of these hits, by their LHCbIDs, no channel of the geometry has; those of other detectors are passed over.
+    pub fn unknown<'a>(&self, hits: impl Iterator<Item = &'a u32>) -> u64 {
+        let is_unknown = |hit: &&u32| match detector_of(**hit) {
+            HitsOf::Ut => self.ut.as_ref().is_some_and(|ut| !ut.has_id(**hit)),
+            HitsOf::SciFi => self.scifi.as_ref().is_some_and(|scifi| !scifi.has_id(**hit)),
+            HitsOf::Velo | HitsOf::All => false,
+        };
+        hits.filter(is_unknown).count() as u64
+    }
+}
+
 /// The names of the hits of raw events, for tracks made elsewhere; of those detectors whose geometry there is.
 #[derive(Default)]
 pub struct HitNames(Vec<(HitsOf, NaiveDecoder)>);
