@@ -22,6 +22,8 @@ pub struct Velo {
     config: VeloConfig,
     sensors: Option<Arc<VeloSensors>>,
     banks: VeloBanks,
+    /// x and y of the beam line that hits of raw banks are searched around, mm.
+    beam: [f32; 2],
     bad_banks: BadBanks,
 }
 
@@ -32,7 +34,14 @@ impl Velo {
     /// [`Error::Config`] for a configuration that cannot be used.
     pub fn new(level: Level, config: VeloConfig) -> Result<Self> {
         config.validate()?;
-        Ok(Self { level, config, sensors: None, banks: VeloBanks::Auto, bad_banks: BadBanks::Event })
+        Ok(Self {
+            level,
+            config,
+            sensors: None,
+            banks: VeloBanks::Auto,
+            beam: [0.0; 2],
+            bad_banks: BadBanks::Event,
+        })
     }
 
     /// The same for raw banks, too: those of `banks` where an event has several kinds.
@@ -41,11 +50,13 @@ impl Velo {
         self
     }
 
-    /// The same for a beam line at this x and y, mm, unless the configuration itself says where the beam line is.
-    pub fn with_beam(mut self, [x, y]: [f32; 2]) -> Self {
-        let fit = &mut self.config.fit;
+    /// The same for raw banks of a detector that stands around a beam line at this x and y, mm: tracks are searched around it, and their
+    /// states are where they pass it. Where the configuration of the fit says itself where the beam line is, the search keeps to the
+    /// z axis.
+    pub fn with_beam(mut self, beam: [f32; 2]) -> Self {
+        let fit = &self.config.fit;
         if [fit.beam_x, fit.beam_y] == [0.0; 2] {
-            (fit.beam_x, fit.beam_y) = (x, y);
+            self.beam = beam;
         }
         self
     }
@@ -83,6 +94,28 @@ impl Velo {
         Ok(())
     }
 
+    /// Moves hits so that the beam line is the z axis.
+    pub(crate) fn to_beam(&self, hits: &mut VeloBatch) {
+        for (column, beam) in [&mut hits.x, &mut hits.y].into_iter().zip(self.moves()) {
+            column.iter_mut().for_each(|value| *value -= beam);
+        }
+    }
+
+    /// Moves the states of tracks, from the one of this number on, back from there.
+    pub(crate) fn from_beam(&self, first: usize, tracks: &mut VeloTracks) {
+        for states in [&mut tracks.beam, &mut tracks.end] {
+            for (column, beam) in [&mut states.x, &mut states.y].into_iter().zip(self.moves()) {
+                column[first..].iter_mut().for_each(|value| *value += beam);
+            }
+        }
+    }
+
+    /// The coordinates of the beam line where any of them is not 0: a sum with 0 may have another sign.
+    fn moves(&self) -> impl Iterator<Item = f32> {
+        let is_moved = self.beam != [0.0; 2];
+        self.beam.into_iter().filter(move |_| is_moved)
+    }
+
     /// Whether an event, which was decoded last with this memory, lacks banks.
     pub(crate) fn is_partial(&self, number: usize, event: &RawEvent<'_>, scratch: &DecodeScratch) -> bool {
         let kind = self.banks.kind(event);
@@ -102,7 +135,10 @@ impl Velo {
         let count = range.len();
         self.decode(events, range, decode, hits).expect("sensors, when banks were accepted");
         out.counters.merge(&hits.counters);
+        self.to_beam(&mut hits.results);
+        let first = out.results.tracks();
         reconstruct(self.level, &self.config, hits.results.view(), 0..count, velo, out);
+        self.from_beam(first, &mut out.results);
     }
 
     fn decoder(&self) -> Result<VeloDecoder<'_>> {
