@@ -348,7 +348,7 @@ mod tests {
         assert_eq!((rest.status, rest.is_rest, rest.banks(BankKind::Ut).len()), (Status::Ok, true, 1));
         assert_eq!(rest.bytes(&rest.banks(BankKind::Ut)[0]), [3; 8]);
         batch.drop_last();
-        assert_eq!((batch.words(), batch.len()), (0, 0));
+        assert!(batch.is_empty() && batch.view().is_empty());
         assert_eq!(batch.close_event(0, Status::DuplicateBank), Status::DuplicateBank);
         assert_eq!(batch.push_bank(BankKind::Ut, 1, 3, &[0; 65536]), Err(Status::OversizedBank));
         batch.push_bank(BankKind::Ut, 1, 3, &[]).unwrap();

@@ -57,6 +57,7 @@ fn the_nominal_geometry_is_for_events_that_are_simulated_with_it() {
     }
     let forced = json(&["run", &file, "--geometry", "nominal-forced", "--sequence", "long"]);
     assert_eq!(forced["output_hash"], nominal["output_hash"]);
+    assert_eq!((&forced["events_not_nominal"], nominal.get("events_not_nominal")), (&3.into(), None));
     // Beside events that are of it, too: what came before is written.
     let second = folder.join("b.mdf").to_str().unwrap().to_string();
     std::fs::rename(&file, &second).unwrap();

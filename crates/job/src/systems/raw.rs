@@ -14,6 +14,7 @@ use peloton_io::input::{
 };
 use peloton_sim::{LhcbDetector, LhcbReader, SimDetector, SimSpec};
 use peloton_truth::Rules;
+use serde_json::{Map, Value};
 use std::io::{Cursor, Read};
 use std::path::Path;
 
@@ -46,6 +47,8 @@ pub struct RawSource {
     /// The channels that hits of true particles can have, once one is asked about, and how many are of none.
     channels: Option<KnownChannels>,
     unknown_hits: u64,
+    /// Events that are decoded by the nominal geometry and do not say that they are of it.
+    not_nominal: u64,
 }
 
 /// What the inputs of a request hold, once it is known that they are not simulated hits.
@@ -101,7 +104,7 @@ impl RawSource {
     fn new(request: &Request, origin: Origin, geometry: Geometry, truth: bool) -> Self {
         let truth = truth.then_some(HitsOf::Velo);
         let (notes, banks) = (Vec::new(), request.velo_banks);
-        Self { origin, notes, truth, geometry, banks, channels: None, unknown_hits: 0 }
+        Self { origin, notes, truth, geometry, banks, channels: None, unknown_hits: 0, not_nominal: 0 }
     }
 
     /// Looks into the inputs.
@@ -194,6 +197,10 @@ impl Source<RawBatch> for RawSource {
                 reader.read(events, &detector, batch, &mut self.notes)
             }
         };
+        if self.geometry == Geometry::NominalForced {
+            let events = batch.view();
+            self.not_nominal += (before..events.len()).filter(|&event| events.lacks_nominal(event)).count() as u64;
+        }
         // What was read before an error has its truth and its numbers, too.
         for (note, &number) in self.notes.iter().zip(&batch.event_ids()[before..]) {
             beside.ids.push(EventId { number, run: note.run, event: note.number });
@@ -231,6 +238,11 @@ impl Source<RawBatch> for RawSource {
             }
             Origin::Simulation(_) => Vec::new(),
         }
+    }
+
+    fn facts(&self) -> Map<String, Value> {
+        let facts = (self.not_nominal > 0).then(|| ("events_not_nominal".to_string(), self.not_nominal.into()));
+        facts.into_iter().collect()
     }
 
     fn count_unknown(&self, rules: Rules) -> CountUnknown<RawBatch> {

@@ -24,7 +24,7 @@ use peloton::{Error, Result, Status};
 use peloton_io::input::{Format, Geometry, VeloReader};
 use peloton_sim::{SimDetector, SimReader, SimSpec};
 use peloton_truth::{Checker, EventRows, FittedState, Place, Rules, VeloHits, VeloLosses, VeloPulls};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
 /// Velo banks or hits to Velo tracks.
@@ -95,6 +95,13 @@ impl Source<VeloInputBatch> for VeloSource {
             Self::Files(reader) => vec![(UNUSABLE_INPUTS, reader.unusable_inputs())],
             Self::Raw(source) => source.dropped(),
             Self::Simulation(..) => Vec::new(),
+        }
+    }
+
+    fn facts(&self) -> Map<String, Value> {
+        match self {
+            Self::Raw(source) => source.facts(),
+            Self::Files(_) | Self::Simulation(..) => Map::new(),
         }
     }
 
