@@ -101,7 +101,7 @@ impl SciFiGeometry {
     }
 
     /// The same as that of the nominal detector.
-    pub(super) fn as_nominal(self) -> Self {
+    pub(super) fn into_nominal(self) -> Self {
         Self { is_nominal: true, ..self }
     }
 

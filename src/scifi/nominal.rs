@@ -69,7 +69,7 @@ impl SciFiGeometry {
     pub fn nominal() -> Self {
         let scifi =
             with_default_float_mode(|| Self::assemble(DETECTOR, Boards::Consecutive(boards()), COMMON, mat));
-        scifi.as_nominal()
+        scifi.into_nominal()
     }
 }
 

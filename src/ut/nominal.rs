@@ -110,7 +110,7 @@ impl UtGeometry {
         let channel = (0..SECTORS as u32).map(|number| DETECTOR | number << SECTOR_SHIFT).collect();
         let boards = Boards { count, sector, channel, first_number: 0 };
         let ut = Self::assemble("the nominal UT", &boards, &all).expect("as many groups as the real one");
-        ut.as_nominal()
+        ut.into_nominal()
     }
 }
 

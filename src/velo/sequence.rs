@@ -95,14 +95,14 @@ impl Velo {
     }
 
     /// Moves hits so that the beam line is the z axis.
-    pub(crate) fn to_beam(&self, hits: &mut VeloBatch) {
+    pub(crate) fn move_to_beam(&self, hits: &mut VeloBatch) {
         for (column, beam) in [&mut hits.x, &mut hits.y].into_iter().zip(self.moves()) {
             column.iter_mut().for_each(|value| *value -= beam);
         }
     }
 
     /// Moves the states of tracks, from the one of this number on, back from there.
-    pub(crate) fn from_beam(&self, first: usize, tracks: &mut VeloTracks) {
+    pub(crate) fn move_from_beam(&self, first: usize, tracks: &mut VeloTracks) {
         for states in [&mut tracks.beam, &mut tracks.end] {
             for (column, beam) in [&mut states.x, &mut states.y].into_iter().zip(self.moves()) {
                 column[first..].iter_mut().for_each(|value| *value += beam);
@@ -135,10 +135,10 @@ impl Velo {
         let count = range.len();
         self.decode(events, range, decode, hits).expect("sensors, when banks were accepted");
         out.counters.merge(&hits.counters);
-        self.to_beam(&mut hits.results);
+        self.move_to_beam(&mut hits.results);
         let first = out.results.tracks();
         reconstruct(self.level, &self.config, hits.results.view(), 0..count, velo, out);
-        self.from_beam(first, &mut out.results);
+        self.move_from_beam(first, &mut out.results);
     }
 
     fn decoder(&self) -> Result<VeloDecoder<'_>> {

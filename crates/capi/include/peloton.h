@@ -377,7 +377,8 @@ int32_t peloton_batch_bank(peloton_batch *batch,
                            const uint8_t *payload,
                            size_t bytes);
 
-// Ends an event; status is 0, or what the caller knows to be wrong with it. became, which may be NULL, gets its status.
+// Ends an event; status is 0, or what the caller knows to be wrong with it: partial (17), when banks are lost, has the others
+// reconstructed, any other loses the event. became, which may be NULL, gets its status.
 // Memory: none. Threads: one at a time. Codes: INVALID_ARGUMENT, CONFIG (no such status), BUSY.
 int32_t peloton_batch_event(peloton_batch *batch,
                             uint64_t event_id,

@@ -234,12 +234,12 @@ impl<Q: Queue> DeviceStream<Velo> for VeloStream<Q> {
                 let mut hits = std::mem::take(&mut self.hits);
                 let decoded = self.velo.decode(events, range.clone(), &mut self.scratch, &mut hits);
                 out.counters.merge(&hits.counters);
-                self.velo.to_beam(&mut hits.results);
+                self.velo.move_to_beam(&mut hits.results);
                 let first = out.results.tracks();
                 let done = decoded.and_then(|()| self.run_hits(hits.results.view(), out, times));
                 self.hits = hits;
                 done?;
-                self.velo.from_beam(first, &mut out.results);
+                self.velo.move_from_beam(first, &mut out.results);
                 mark_partial(out, range, |number| {
                     self.velo.is_partial(number, &events.event(number), &self.scratch)
                 });

@@ -2,10 +2,10 @@
 
 use super::kept::append_kept;
 use super::{Alone, FindLosses, append_own, finds, step_alone};
+use peloton::Result;
 use peloton::engine::Sequence;
 use peloton::event::{Outcome, RawEvents, SciFiBatch, SciFiTracks, TruthEvent};
 use peloton::scifi::{SciFi, SciFiConfig, SciFiGeometry, SciFiScratch, SciFiWorkspace, SeedPass, decode};
-use peloton::Result;
 use peloton_truth::{Rules, TrackMatcher};
 use std::sync::Arc;
 

@@ -2,13 +2,13 @@
 
 use super::kept::append_kept;
 use super::{Alone, FindLosses, VeloPart, finds, step_alone};
+use peloton::Result;
 use peloton::chain::UtDetector;
 use peloton::engine::Sequence;
 use peloton::event::{Outcome, RawEvents, TruthEvent, UT_PLANES, UtBatch, VeloTracks, VeloUtTracks};
 use peloton::simd::Level;
 use peloton::ut::{UtConfig, UtFindInput, UtFindWorkspace, UtLayout, UtScratch, decode, find};
 use peloton::velo::Velo;
-use peloton::Result;
 use peloton_truth::{Rules, TrackMatcher};
 use std::sync::Arc;
 

@@ -45,7 +45,7 @@ pub struct RawSource {
     geometry: Geometry,
     banks: VeloBanks,
     /// The channels that hits of true particles can have, once one is asked about, and how many are of none.
-    channels: Option<KnownChannels>,
+    channels: Option<Box<KnownChannels>>,
     unknown_hits: u64,
     /// Events that are decoded by the nominal geometry and do not say that they are of it.
     not_nominal: u64,
@@ -199,7 +199,8 @@ impl Source<RawBatch> for RawSource {
         };
         if self.geometry == Geometry::NominalForced {
             let events = batch.view();
-            self.not_nominal += (before..events.len()).filter(|&event| events.lacks_nominal(event)).count() as u64;
+            self.not_nominal +=
+                (before..events.len()).filter(|&event| events.lacks_nominal(event)).count() as u64;
         }
         // What was read before an error has its truth and its numbers, too.
         for (note, &number) in self.notes.iter().zip(&batch.event_ids()[before..]) {
@@ -208,7 +209,8 @@ impl Source<RawBatch> for RawSource {
                 let decode = |mc| decode_mc(mc, hits_of);
                 let truth = note.truth.as_ref().map(decode).transpose()?.unwrap_or_default();
                 if matches!(self.origin, Origin::Files(_)) {
-                    let channels = self.channels.get_or_insert_with(|| KnownChannels::new(&self.geometry));
+                    let channels =
+                        self.channels.get_or_insert_with(|| Box::new(KnownChannels::new(&self.geometry)));
                     self.unknown_hits += channels.unknown(truth.particles.iter().flat_map(|one| &one.hits));
                 }
                 beside.truth.push(truth);
@@ -241,7 +243,8 @@ impl Source<RawBatch> for RawSource {
     }
 
     fn facts(&self) -> Map<String, Value> {
-        let facts = (self.not_nominal > 0).then(|| ("events_not_nominal".to_string(), self.not_nominal.into()));
+        let facts =
+            (self.not_nominal > 0).then(|| ("events_not_nominal".to_string(), self.not_nominal.into()));
         facts.into_iter().collect()
     }
 
