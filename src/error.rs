@@ -101,6 +101,22 @@ macro_rules! statuses {
                 }
             }
 
+            /// Whether the event was reconstructed: from all of its raw banks, or from some of them.
+            pub fn is_reconstructed(self) -> bool {
+                matches!(self, Self::Ok | Self::Partial)
+            }
+
+            /// What becomes of an event with these two parts: the status of the first that was not reconstructed, else whether
+            /// any of them lacks raw banks.
+            pub fn and(self, other: Self) -> Self {
+                match (self, other) {
+                    (Self::Ok, other) => other,
+                    (Self::Partial, Self::Ok) => Self::Partial,
+                    (Self::Partial, other) => other,
+                    (failed, _) => failed,
+                }
+            }
+
             /// What happened to the event, in a sentence.
             pub fn meaning(self) -> &'static str {
                 match self {
@@ -120,7 +136,7 @@ statuses! {
     TooManyTracks = 5, "too_many_tracks", "More track candidates than the configuration allows.";
     Corrupt = 6, "corrupt", "The event's text or bytes could not be decoded.";
     OutOfRange = 7, "out_of_range", "A coordinate lies outside every detector (its size is absurd).";
-    DaqError = 8, "daq_error", "The readout itself reports a fault of the event: a throttled, missing, truncated or mistimed fragment.";
+    DaqError = 8, "daq_error", "The readout itself reports a fault of the event: a fragment that is throttled, missing, malformed or mistimed, or an error bank of a detector.";
     BadChecksum = 9, "bad_checksum", "The checksum is not that of the bytes.";
     TruncatedBank = 10, "truncated_bank", "A raw bank, or its own count of words, reaches beyond the bytes that there are.";
     DuplicateBank = 11, "duplicate_bank", "Two raw banks of one kind come from one source.";
@@ -129,4 +145,5 @@ statuses! {
     MissingBanks = 14, "missing_banks", "No raw bank of a detector that is to be reconstructed.";
     InternalFault = 15, "internal_fault", "The program itself failed on this event, and only on this one: please report it with the event.";
     NoTruth = 16, "no_truth", "No simulated truth comes with the event, and the job needs it.";
+    Partial = 17, "partial", "Reconstructed without some of its raw banks: a source sent none, or its bank is damaged and was left out.";
 }

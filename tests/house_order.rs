@@ -32,8 +32,8 @@ const MAY_USE: [(&str, &[&str]); 17] = [
     ("long", &["simd", "event", "engine", "lhcb", "velo", "scifi", "ut", "chain"]),
     ("timepix", &BELOW_DETECTORS),
     ("cylinder", &["simd", "event", "engine", "lhcb", "kalman"]),
-    ("chain", &["simd", "event", "engine", "velo", "ut", "scifi"]),
-    ("gpu", &["simd", "event", "engine", "kalman", "velo", "timepix", "cylinder"]),
+    ("chain", &["simd", "event", "engine", "lhcb", "velo", "ut", "scifi"]),
+    ("gpu", &["simd", "event", "engine", "lhcb", "kalman", "velo", "timepix", "cylinder"]),
 ];
 
 /// The rooms that are the base of all others use only those before them.

@@ -2,9 +2,11 @@
 
 use crate::engine::{Sequence, Stage};
 use crate::event::{BankKind, Outcome, RawBatch, RawEvents, UtBatch, VeloTracks, VeloUtTracks};
+use crate::lhcb::banks::mark_partial;
 use crate::simd::Level;
 use crate::ut::{
     UtConfig, UtFindInput, UtFindWorkspace, UtGeometry, UtLayout, UtScratch, UtTables, decode, find,
+    is_partial,
 };
 use crate::velo::{STAGES_IN_CHAIN as VELO_STAGES, Velo, VeloInput, VeloSequenceWorkspace};
 use crate::{Error, Result};
@@ -112,13 +114,19 @@ impl Sequence for VeloUt {
     ) {
         let VeloUtWorkspace { velo, tracks, decode: scratch, hits, find: search } = workspace;
         let level = self.level();
+        let events = events.with_bad_banks(self.velo.bad_banks());
         tracks.clear();
-        self.velo.run_range(VeloInput::Banks(events), range.clone(), velo, tracks);
+        self.velo.run_banks(events, range.clone(), velo, tracks);
         hits.clear();
-        decode(level, &self.ut.geometry, events, range, scratch, hits);
+        decode(level, &self.ut.geometry, events, range.clone(), scratch, hits);
         out.counters.add_part(&tracks.counters, 0);
         out.counters.add_part(&hits.counters, VELO_STAGES.len());
         let input = UtFindInput { velo: &tracks.results, hits: &hits.results };
         find(level, &self.config, &self.layout, input, search, out);
+        mark_partial(out, range, |number| {
+            let event = events.event(number);
+            self.velo.is_partial(number, &event, &velo.decode)
+                || is_partial(&self.ut.geometry, number, &event, scratch)
+        });
     }
 }

@@ -114,6 +114,8 @@ impl RawBatch {
             self.bank_start.extend(ends.map(|end| (begin + event * per_event + end) as u32));
             self.event_id.push(*id);
             self.status.push(Status::Ok);
+            self.is_kept.push(false);
+            self.is_nominal.push(false);
         }
     }
 }

@@ -31,11 +31,13 @@ pub enum Truncation {
     FullBuffers = 6,
     /// Hits of a stream that were under way when the program itself failed.
     LostHits = 7,
+    /// Raw banks that are damaged and were left out of events that were reconstructed without them.
+    BanksLeftOut = 8,
 }
 
 impl Truncation {
     /// All truncations, in the order of their numbers.
-    pub const ALL: [Truncation; 8] = [
+    pub const ALL: [Truncation; 9] = [
         Truncation::CandidatesInWindow,
         Truncation::HitsOnTrack,
         Truncation::BanksMarkedBad,
@@ -44,6 +46,7 @@ impl Truncation {
         Truncation::FilteredHits,
         Truncation::FullBuffers,
         Truncation::LostHits,
+        Truncation::BanksLeftOut,
     ];
 
     /// The name used as the reason in `dropped` counts.
@@ -57,6 +60,7 @@ impl Truncation {
             Truncation::FilteredHits => "filtered_hits",
             Truncation::FullBuffers => "full_buffers",
             Truncation::LostHits => "lost_hits",
+            Truncation::BanksLeftOut => "banks_left_out",
         }
     }
 }
@@ -110,9 +114,20 @@ impl Counters {
         self.status[status.code() as usize] += 1;
     }
 
+    /// Notes that so many of the events that were counted as [`Status::Ok`] are [`Status::Partial`].
+    pub fn count_partial(&mut self, events: u64) {
+        self.status[Status::Ok as usize] -= events;
+        self.status[Status::Partial as usize] += events;
+    }
+
     /// Notes `items` that a full list could not take.
     pub fn count_truncated(&mut self, what: Truncation, items: u64) {
         self.truncated[what as usize] += items;
+    }
+
+    /// Number of items that were cut off for a reason.
+    pub fn truncated(&self, what: Truncation) -> u64 {
+        self.truncated[what as usize]
     }
 
     /// Forgets everything.

@@ -5,6 +5,7 @@
 
 mod append;
 mod bank_blocks;
+mod bank_kind;
 mod column;
 mod counters;
 mod cylinder;
@@ -19,6 +20,7 @@ mod particles;
 mod pixel_clusters;
 mod pixels;
 mod raw_banks;
+mod raw_events;
 mod results;
 mod schema;
 mod scifi_hits;
@@ -32,6 +34,7 @@ mod velo_ut_tracks;
 
 pub use append::append;
 pub use bank_blocks::BankBlock;
+pub use bank_kind::{BadBanks, BankKind};
 pub use column::{Column, PAD, Starts};
 pub use counters::{Counters, MAX_PARTS, MAX_STAGES, StageClock, StageCounter, Truncation};
 pub use cylinder::{CYLINDER_LAYERS, CylinderBatch, CylinderEvent, CylinderSeeds, CylinderTruth, NO_HIT};
@@ -45,7 +48,8 @@ pub use outcome::Outcome;
 pub use particles::{Particle, TrueState, TrueStates, TruthEvent};
 pub use pixel_clusters::{ClusterFeatures, PixelClusters};
 pub use pixels::{Edge, NS_PER_TICK, PixelBlock, PixelHits, TICKS_PER_CLOCK, TriggerPairs, Triggers};
-pub use raw_banks::{BankKind, RawBank, RawBatch, RawEvent, RawEvents};
+pub use raw_banks::{RawBank, RawBatch};
+pub use raw_events::{RawEvent, RawEvents};
 pub use results::{MAX_DEPTH, Results};
 pub(crate) use schema::results;
 pub use schema::{ColumnInfo, Kind, Values, ValuesMut};

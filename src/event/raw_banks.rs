@@ -1,55 +1,8 @@
 //! Raw banks of a batch of events: what the readout boards sent, sorted by detector and source.
 
-use super::Column;
 use super::bank_blocks::Sorted;
+use super::{BadBanks, BankKind, Column, RawEvents};
 use crate::Status;
-
-/// Kinds of raw banks that hits are decoded from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[repr(usize)]
-pub enum BankKind {
-    /// Velo superpixels (bank type 63).
-    VeloSuperpixel = 0,
-    /// Velo clusters made in the readout (bank type 73).
-    VeloRetina = 1,
-    /// UT (bank type 66).
-    Ut = 2,
-    /// SciFi (bank type 64).
-    SciFi = 3,
-}
-
-impl BankKind {
-    /// All kinds, in the order of their numbers.
-    pub const ALL: [BankKind; 4] =
-        [BankKind::VeloSuperpixel, BankKind::VeloRetina, BankKind::Ut, BankKind::SciFi];
-
-    /// The number of this kind in raw bank headers.
-    pub const fn code(self) -> u8 {
-        match self {
-            Self::VeloSuperpixel => 63,
-            Self::VeloRetina => 73,
-            Self::Ut => 66,
-            Self::SciFi => 64,
-        }
-    }
-
-    /// The kind with this number in raw bank headers.
-    pub fn from_code(code: u8) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.code() == code)
-    }
-
-    /// Where a bank stands among those of an event: by kind, then in the order of what it reads out.
-    pub(super) fn key(self, version: u8, source: u16) -> u32 {
-        let rank = match (self, version) {
-            // The upper bits say on which side of the beam the sensors stand.
-            (Self::VeloRetina, 4) => source & 0x1FF,
-            // Several numbers stand for one board; that of a board which cannot be comes last.
-            (Self::Ut, 4) if source >> 11 != 0 => (2 * (source & 0xFF) + (source >> 10 & 1)).wrapping_sub(2),
-            _ => source,
-        };
-        (self as u32) << 16 | u32::from(rank)
-    }
-}
 
 /// One raw bank: where its payload lies, and who sent it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,7 +25,9 @@ pub struct RawBank {
 /// | `banks` | [`RawBank`] | banks | by event, kind, source |
 /// | `bank_start` | u32 | 4 * events + 1 | kind k of event e owns the banks `[bank_start[4 e + k], bank_start[4 e + k + 1])` |
 /// | `event_id` | u64 | events | number of the event in its source |
-/// | `status` | [`Status`] | events | anything but `Ok`: the event has no banks here and is skipped |
+/// | `status` | [`Status`] | events | anything but `Ok`: the event is skipped, unless its undamaged banks are kept and wanted |
+/// | `is_kept` | bool | events | whether an event that failed has its undamaged banks here ([`BadBanks::Bank`]) |
+/// | `is_nominal` | bool | events | whether the event says that it is of the nominal detector |
 #[derive(Debug, Clone)]
 pub struct RawBatch {
     pub(super) words: Column<u32>,
@@ -80,10 +35,16 @@ pub struct RawBatch {
     pub(super) bank_start: Vec<u32>,
     pub(super) event_id: Vec<u64>,
     pub(super) status: Vec<Status>,
+    pub(super) is_kept: Vec<bool>,
+    pub(super) is_nominal: Vec<bool>,
     /// Banks of the event being put in, with their keys.
     pub(super) open: Vec<(u32, RawBank)>,
     /// Whether the keys rise from bank to bank: the usual order, in which nothing needs to be sorted.
     rises: bool,
+    /// The first damage of the event being put in that concerns some of its banks alone.
+    damage: Option<Status>,
+    /// Whether the event being put in says that it is of the nominal detector.
+    of_nominal: bool,
     /// Blocks of an event builder, as they are put in.
     pub(super) blocks: Vec<Sorted>,
 }
@@ -118,8 +79,12 @@ impl Default for RawBatch {
             bank_start: vec![0],
             event_id: Vec::new(),
             status: Vec::new(),
+            is_kept: Vec::new(),
+            is_nominal: Vec::new(),
             open: Vec::new(),
             rises: true,
+            damage: None,
+            of_nominal: false,
             blocks: Vec::new(),
         }
     }
@@ -133,12 +98,16 @@ impl RawBatch {
         self.bank_start.truncate(1);
         self.event_id.clear();
         self.status.clear();
+        self.is_kept.clear();
+        self.is_nominal.clear();
         self.drop_open();
     }
 
     fn drop_open(&mut self) {
         self.open.clear();
         self.rises = true;
+        self.damage = None;
+        self.of_nominal = false;
     }
 
     /// Number of events.
@@ -164,6 +133,25 @@ impl RawBatch {
     /// What became of the events when they were read.
     pub fn statuses(&self) -> &[Status] {
         &self.status
+    }
+
+    /// Notes that the event being put in lacks a bank, which is damaged: the others are kept for [`BadBanks::Bank`]. The first
+    /// damage gives the event its status.
+    pub fn damage(&mut self, status: Status) {
+        self.damage.get_or_insert(status);
+    }
+
+    /// Notes that an event says that it is of the nominal detector.
+    ///
+    /// # Panics
+    /// When `event >= len()`.
+    pub fn set_nominal(&mut self, event: usize) {
+        self.is_nominal[event] = true;
+    }
+
+    /// Notes that the event being put in says that it is of the nominal detector.
+    pub fn mark_nominal(&mut self) {
+        self.of_nominal = true;
     }
 
     /// Adds a bank to the event that [`close_event`](Self::close_event) will end. A payload longer than
@@ -204,20 +192,27 @@ impl RawBatch {
         Ok(())
     }
 
-    /// Ends the event: sorts its banks, and drops them all when `status` is not `Ok` or one of them came
-    /// twice. Returns what became of the event.
-    pub fn close_event(&mut self, event_id: u64, status: Status) -> Status {
-        let mut twice = false;
+    /// Ends the event: sorts its banks, and drops them all when `status` says that it is lost. Of banks that came twice none is
+    /// kept. Returns what became of the event.
+    pub fn close_event(&mut self, event_id: u64, mut status: Status) -> Status {
+        if status == Status::Partial {
+            self.damage(std::mem::replace(&mut status, Status::Ok));
+        }
         if !self.rises {
             self.open.sort_unstable_by_key(|(key, bank)| (*key, bank.first));
-            twice = self.open.windows(2).any(|pair| pair[0].0 == pair[1].0);
+            if self.open.windows(2).any(|pair| pair[0].0 == pair[1].0) {
+                self.damage(Status::DuplicateBank);
+                self.drop_twins();
+            }
         }
-        let status = if status == Status::Ok && twice { Status::DuplicateBank } else { status };
+        let is_kept = status == Status::Ok && self.damage.is_some();
+        let of_nominal = self.of_nominal;
         if status != Status::Ok {
             let first = self.open.iter().map(|(_, bank)| bank.first as usize).min();
             self.words.set_len(first.unwrap_or(self.words.len()));
-            self.drop_open();
+            self.open.clear();
         }
+        let status = if is_kept { self.damage.unwrap_or(status) } else { status };
         let before = self.banks.len();
         self.banks.extend(self.open.iter().map(|(_, bank)| bank));
         for kind in BankKind::ALL {
@@ -227,18 +222,41 @@ impl RawBatch {
         self.drop_open();
         self.event_id.push(event_id);
         self.status.push(status);
+        self.is_kept.push(is_kept);
+        self.is_nominal.push(of_nominal);
         status
     }
 
-    /// Takes the last event out again, which must be one that failed.
+    /// Removes all banks that came more than once: which of them is right is not known.
+    fn drop_twins(&mut self) {
+        let mut kept = 0;
+        let mut from = 0;
+        while from < self.open.len() {
+            let key = self.open[from].0;
+            let end = from + self.open[from..].partition_point(|(other, _)| *other == key);
+            if end == from + 1 {
+                self.open[kept] = self.open[from];
+                kept += 1;
+            }
+            from = end;
+        }
+        self.open.truncate(kept);
+    }
+
+    /// Takes the last event out again.
     ///
     /// # Panics
-    /// When there is no event, or the last one has banks.
-    pub fn drop_failed(&mut self) {
-        let status = self.status.pop().expect("an event");
-        assert!(status != Status::Ok, "the last event did not fail");
+    /// When there is no event.
+    pub fn drop_last(&mut self) {
+        self.status.pop().expect("an event");
         self.event_id.pop();
+        self.is_kept.pop();
+        self.is_nominal.pop();
         self.bank_start.truncate(self.bank_start.len() - BankKind::ALL.len());
+        let banks = self.bank_start.last().map_or(0, |&end| end as usize);
+        let first = self.banks[banks..].iter().map(|bank| bank.first as usize).min();
+        self.words.set_len(first.unwrap_or(self.words.len()));
+        self.banks.truncate(banks);
     }
 
     /// The borrowed banks of all events, which is what the decoders take.
@@ -248,92 +266,10 @@ impl RawBatch {
             banks: &self.banks,
             bank_start: &self.bank_start,
             status: &self.status,
+            is_kept: &self.is_kept,
+            is_nominal: &self.is_nominal,
+            bad_banks: BadBanks::Event,
         }
-    }
-}
-
-/// Raw banks of many events, borrowed.
-#[derive(Debug, Clone, Copy)]
-pub struct RawEvents<'a> {
-    words: &'a [u32],
-    banks: &'a [RawBank],
-    bank_start: &'a [u32],
-    status: &'a [Status],
-}
-
-impl<'a> RawEvents<'a> {
-    /// Bytes of the banks of one kind, which may differ from event to event.
-    pub fn bank_bytes(&self, kind: impl Fn(&RawEvent<'_>) -> BankKind) -> u64 {
-        let of_event = |number: usize| -> u64 {
-            let event = self.event(number);
-            event.banks(kind(&event)).iter().map(|bank| u64::from(bank.bytes)).sum()
-        };
-        (0..self.len()).map(of_event).sum()
-    }
-
-    /// Number of events.
-    pub fn len(&self) -> usize {
-        self.status.len()
-    }
-
-    /// Whether there is no event at all.
-    pub fn is_empty(&self) -> bool {
-        self.status.is_empty()
-    }
-
-    /// One event.
-    ///
-    /// # Panics
-    /// When `event >= len()`.
-    #[inline]
-    pub fn event(&self, event: usize) -> RawEvent<'a> {
-        let at = BankKind::ALL.len() * event;
-        RawEvent {
-            words: self.words,
-            banks: self.banks,
-            bank_start: &self.bank_start[at..=at + BankKind::ALL.len()],
-            status: self.status[event],
-        }
-    }
-}
-
-/// Raw banks of one event.
-#[derive(Debug, Clone, Copy)]
-pub struct RawEvent<'a> {
-    words: &'a [u32],
-    banks: &'a [RawBank],
-    bank_start: &'a [u32],
-    /// What became of the event when it was read (no unit).
-    pub status: Status,
-}
-
-impl<'a> RawEvent<'a> {
-    /// The banks of one kind, by source.
-    #[inline(always)]
-    pub fn banks(&self, kind: BankKind) -> &'a [RawBank] {
-        &self.banks[self.bank_start[kind as usize] as usize..self.bank_start[kind as usize + 1] as usize]
-    }
-
-    /// Whether there is any bank of this kind.
-    pub fn has(&self, kind: BankKind) -> bool {
-        !self.banks(kind).is_empty()
-    }
-
-    /// The payload of a bank of this event as words, the last one filled up with zeros.
-    #[inline(always)]
-    pub fn words(&self, bank: &RawBank) -> &'a [u32] {
-        &self.words[bank.first as usize..][..(bank.bytes as usize).div_ceil(4)]
-    }
-
-    /// The words from a bank's first one on, through the banks behind it and the padding of the batch.
-    #[inline(always)]
-    pub fn words_from(&self, bank: &RawBank) -> &'a [u32] {
-        &self.words[bank.first as usize..]
-    }
-
-    /// The payload of a bank of this event.
-    pub fn bytes(&self, bank: &RawBank) -> &'a [u8] {
-        &bytemuck::cast_slice(self.words(bank))[..bank.bytes as usize]
     }
 }
 
@@ -367,7 +303,7 @@ mod tests {
             // What lay in the memory before must not shine through.
             batch.push_bank(BankKind::Ut, 0, 3, &[0xFF; 20_000]).unwrap();
             assert_eq!(batch.close_event(0, Status::DaqError), Status::DaqError);
-            batch.drop_failed();
+            batch.drop_last();
             for number in numbers {
                 let bytes = lengths[usize::from(*number)];
                 let kind = if number % 2 == 0 { BankKind::Ut } else { BankKind::VeloRetina };
@@ -405,17 +341,27 @@ mod tests {
         let mut batch = RawBatch::default();
         batch.push_bank(BankKind::Ut, 3, 3, &[1; 8]).unwrap();
         batch.push_bank(BankKind::Ut, 3, 3, &[2; 8]).unwrap();
+        batch.push_bank(BankKind::Ut, 9, 3, &[3; 8]).unwrap();
         assert_eq!(batch.close_event(0, Status::Ok), Status::DuplicateBank);
-        assert_eq!((batch.words(), batch.len()), (0, 1));
         assert!(!batch.view().event(0).has(BankKind::Ut));
+        let rest = batch.view().with_bad_banks(BadBanks::Bank).event(0);
+        assert_eq!((rest.status, rest.is_rest, rest.banks(BankKind::Ut).len()), (Status::Ok, true, 1));
+        assert_eq!(rest.bytes(&rest.banks(BankKind::Ut)[0]), [3; 8]);
+        batch.drop_last();
+        assert!(batch.is_empty() && batch.view().is_empty());
+        assert_eq!(batch.close_event(0, Status::DuplicateBank), Status::DuplicateBank);
         assert_eq!(batch.push_bank(BankKind::Ut, 1, 3, &[0; 65536]), Err(Status::OversizedBank));
         batch.push_bank(BankKind::Ut, 1, 3, &[]).unwrap();
         assert_eq!(batch.close_event(1, Status::DaqError), Status::DaqError);
         assert_eq!(batch.statuses(), [Status::DuplicateBank, Status::DaqError]);
-        batch.drop_failed();
+        batch.drop_last();
         assert_eq!(batch.statuses(), [Status::DuplicateBank]);
+        batch.damage(Status::DaqError);
         batch.push_bank(BankKind::Ut, 1, 3, &[5; 4]).unwrap();
-        assert_eq!(batch.close_event(2, Status::Ok), Status::Ok);
-        assert_eq!(batch.view().event(1).banks(BankKind::Ut).len(), 1);
+        batch.mark_nominal();
+        assert_eq!(batch.close_event(2, Status::Ok), Status::DaqError);
+        let rest = batch.view().with_bad_banks(BadBanks::Bank);
+        assert_eq!(rest.event(1).banks(BankKind::Ut).len(), 1);
+        assert_eq!((rest.is_nominal(0), rest.is_nominal(1), rest.lacks_nominal(1)), (false, true, false));
     }
 }

@@ -1,25 +1,38 @@
 //! Decoding event by event, as it is for every detector of LHCb, and the order of an event's hits.
 
+use super::banks::Salvage;
 use crate::Status;
-use crate::event::{Outcome, RawEvent, RawEvents, Results};
+use crate::event::{BankKind, Outcome, RawEvent, RawEvents, Results, Truncation};
 use std::ops::Range;
 
 /// Decodes the events of `range` one by one and appends them to `out`: `decode` appends the hits and the ends of the
-/// groups of a good event. What failed has no hits; the first stage counts hits.
+/// groups of a good event. What failed has no hits; the first stage counts hits. Banks are of one kind, and damaged ones left out
+/// where the policy of the events wants it.
 #[inline(always)]
 pub(crate) fn decode_each<B: Results>(
     events: RawEvents<'_>,
     range: Range<usize>,
+    (kind, salvage): (BankKind, &mut Salvage),
     out: &mut Outcome<B>,
     mut decode: impl FnMut(&RawEvent<'_>, &mut Outcome<B>) -> Status,
 ) {
+    salvage.clear();
     for number in range {
         let event = events.event(number);
         let before = out.results.hits();
-        let status = match event.status {
+        let mut status = match event.status {
             Status::Ok => decode(&event, out),
             status => status,
         };
+        if status != Status::Ok {
+            // What a try appended or counted is taken back before the next one.
+            let (rows, counters) = (out.results.events(), out.counters);
+            status = salvage.decode(number, &event, (kind, status), &mut |event| {
+                out.results.truncate(rows);
+                out.counters = counters;
+                decode(event, out)
+            });
+        }
         if status == Status::Ok {
             out.results.push_status(status);
         } else {
@@ -29,6 +42,7 @@ pub(crate) fn decode_each<B: Results>(
         out.counters.stages[0].items_out += (out.results.hits() - before) as u64;
         out.counters.count_event(status);
     }
+    out.counters.count_truncated(Truncation::BanksLeftOut, salvage.left_out());
 }
 
 /// Memory for putting hits in order.

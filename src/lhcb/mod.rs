@@ -1,8 +1,10 @@
 //! What the detectors of LHCb share.
 
+pub(crate) mod banks;
 pub(crate) mod decode;
 pub mod magnet;
 pub(crate) mod material;
 mod momentum;
 
+pub use banks::{absent, only_version};
 pub use momentum::Bending;

@@ -6,7 +6,6 @@ use super::pairs::Pairs;
 use super::parts::Parts;
 use super::select::Selected;
 use super::write::{Turns, append};
-use crate::Status;
 use crate::event::{LongTracks, Outcome, StageClock, Truncation};
 use crate::lhcb::Bending;
 use crate::lhcb::material::Scattering;
@@ -80,7 +79,7 @@ impl Matcher {
             let status = parts.status(event);
             let stage = &mut out.counters.stages[self.stage];
             stage.items_in += parts.scifi.of_event(event).len() as u64;
-            if status == Status::Ok {
+            if status.is_reconstructed() {
                 match_room(g, self, parts, event, matching, &mut out.results);
                 let attached = parts.ut.map_or([0; 2], |_| matching.attached.lanes);
                 stage.lanes_active += matching.pairs.lanes[0] + attached[0];

@@ -19,6 +19,6 @@ impl Parts<'_> {
             self.ut.map(|ut| ut.status[event]),
             Some(self.scifi.status[event]),
         ];
-        all.into_iter().flatten().find(|status| *status != Status::Ok).unwrap_or(Status::Ok)
+        all.into_iter().flatten().fold(Status::Ok, Status::and)
     }
 }

@@ -7,6 +7,7 @@ use crate::Result;
 use crate::engine::{Sequence, Stage};
 use crate::event::{LongTracks, Outcome, RawBatch, RawEvents, SciFiTracks, VeloTracks};
 use crate::lhcb::Bending;
+use crate::lhcb::banks::mark_partial;
 use crate::scifi::{STAGES_IN_CHAIN as SCIFI_STAGES, SciFi, SciFiWorkspace};
 use crate::simd::Level;
 use crate::velo::{STAGES_IN_CHAIN as VELO_STAGES, Velo, VeloInput, VeloSequenceWorkspace};
@@ -105,12 +106,17 @@ impl Sequence for Long {
         let LongWorkspace { velo, scifi, velo_tracks, scifi_tracks, matching } = workspace;
         velo_tracks.clear();
         scifi_tracks.clear();
-        let count = range.len();
-        self.velo.run_range(events.into(), range.clone(), velo, velo_tracks);
-        self.matcher.scifi.run_range(events, range, scifi, scifi_tracks);
+        let (count, events) = (range.len(), events.with_bad_banks(self.velo.bad_banks()));
+        self.velo.run_banks(events, range.clone(), velo, velo_tracks);
+        self.matcher.scifi.run_banks(events, range.clone(), scifi, scifi_tracks);
         out.counters.add_part(&velo_tracks.counters, 0);
         out.counters.add_part(&scifi_tracks.counters, SCIFI);
         let parts = Parts { velo: &velo_tracks.results, scifi: &scifi_tracks.results, ut: None };
         self.matcher.run_on(self.level(), parts, 0..count, matching, out);
+        mark_partial(out, range, |number| {
+            let event = events.event(number);
+            self.velo.is_partial(number, &event, &velo.decode)
+                || self.matcher.scifi.is_partial(number, &event, scifi)
+        });
     }
 }

@@ -7,9 +7,10 @@ use crate::chain::UtDetector;
 use crate::engine::{Sequence, Stage};
 use crate::event::{BankKind, LongTracks, Outcome, RawBatch, RawEvents, SciFiTracks, UtBatch, VeloTracks};
 use crate::lhcb::Bending;
+use crate::lhcb::banks::mark_partial;
 use crate::scifi::{STAGES_IN_CHAIN as SCIFI_STAGES, SciFi, SciFiWorkspace};
 use crate::simd::Level;
-use crate::ut::{UtLayout, UtScratch, decode};
+use crate::ut::{UtLayout, UtScratch, decode, is_partial};
 use crate::velo::{STAGES_IN_CHAIN as VELO_STAGES, Velo, VeloInput, VeloSequenceWorkspace};
 use crate::{Error, Result};
 use std::ops::Range;
@@ -139,15 +140,21 @@ impl Sequence for LongUt {
         velo_tracks.clear();
         hits.clear();
         scifi_tracks.clear();
-        let count = range.len();
-        self.velo.run_range(events.into(), range.clone(), velo, velo_tracks);
+        let (count, events) = (range.len(), events.with_bad_banks(self.velo.bad_banks()));
+        self.velo.run_banks(events, range.clone(), velo, velo_tracks);
         decode(self.level(), &self.ut.geometry, events, range.clone(), scratch, hits);
-        self.matcher.scifi.run_range(events, range, scifi, scifi_tracks);
+        self.matcher.scifi.run_banks(events, range.clone(), scifi, scifi_tracks);
         out.counters.add_part(&velo_tracks.counters, 0);
         out.counters.add_part(&hits.counters, UT);
         out.counters.add_part(&scifi_tracks.counters, SCIFI);
         let parts =
             Parts { velo: &velo_tracks.results, scifi: &scifi_tracks.results, ut: Some(&hits.results) };
         self.matcher.run_on(self.level(), parts, 0..count, matching, out);
+        mark_partial(out, range, |number| {
+            let event = events.event(number);
+            self.velo.is_partial(number, &event, &velo.decode)
+                || is_partial(&self.ut.geometry, number, &event, scratch)
+                || self.matcher.scifi.is_partial(number, &event, scifi)
+        });
     }
 }

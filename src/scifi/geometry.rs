@@ -28,6 +28,10 @@ pub const FIBRE_END: f32 = 2424.0;
 /// Boards at most.
 const MAX_BOARDS: usize = 1024;
 
+/// Bits of an LHCbID that number the channel, and those below the number of its mat.
+const CHANNEL_BITS: u32 = (1 << 28) - 1;
+const MAT_SHIFT: u32 = 9;
+
 /// How boards are numbered and connected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Boards {
@@ -65,6 +69,10 @@ pub struct SciFiGeometry {
     /// Detector number in the highest bits of LHCbIDs.
     pub(super) detector: u32,
     pub(super) boards: Boards,
+    /// The numbers of the boards, which rise.
+    numbers: Vec<u16>,
+    /// Whether this is the nominal SciFi.
+    is_nominal: bool,
     /// Distance of a mat's first channel from its middle, mm.
     pub(super) begin: f32,
     /// Half the width of a channel, mm.
@@ -87,6 +95,27 @@ pub struct SciFiGeometry {
 }
 
 impl SciFiGeometry {
+    /// The boards that send a bank in every event, also one without hits; their numbers rise.
+    pub fn boards(&self) -> &[u16] {
+        &self.numbers
+    }
+
+    /// The same as that of the nominal detector.
+    pub(super) fn into_nominal(self) -> Self {
+        Self { is_nominal: true, ..self }
+    }
+
+    /// Whether a LHCbID is that of a channel on a mat of this SciFi.
+    pub fn has_id(&self, id: u32) -> bool {
+        let mat = self.along.get(((id & CHANNEL_BITS) >> MAT_SHIFT) as usize);
+        id & !CHANNEL_BITS == self.detector && mat.is_some_and(|mat| !mat[3].is_nan())
+    }
+
+    /// Whether this is the nominal SciFi, and not that of files.
+    pub fn is_nominal(&self) -> bool {
+        self.is_nominal
+    }
+
     /// Reads a geometry file; `file` stands in messages.
     ///
     /// # Errors
@@ -174,7 +203,9 @@ impl SciFiGeometry {
         Self {
             detector,
             board_quarter: board_quarters(&boards),
+            numbers: numbers(&boards),
             boards,
+            is_nominal: false,
             begin,
             half_pitch,
             die_gap,
@@ -312,6 +343,16 @@ fn parts(across: &[[f32; 4]], along: &[[f32; 4]]) -> [Part; QUARTERS] {
         let (left, right) = if other.0 < one.0 { (other.1, one.1) } else { (one.1, other.1) };
         if at == first { left } else { right }
     })
+}
+
+/// The numbers of the boards; those that no source can have are left out.
+fn numbers(boards: &Boards) -> Vec<u16> {
+    match boards {
+        Boards::Consecutive(first) => (0..=u16::MAX).take(first.len()).collect(),
+        Boards::Mapped(boards) => {
+            boards.iter().filter_map(|(number, _)| u16::try_from(*number).ok()).collect()
+        }
+    }
 }
 
 /// The quarter of each board; nothing when boards do not stand in the order of their channels.

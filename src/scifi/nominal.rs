@@ -67,7 +67,9 @@ impl SciFiGeometry {
     /// The nominal SciFi. Banks of versions 4 to 6 from boards 0 to 239 are its own, LHCbIDs are of the newer
     /// generation.
     pub fn nominal() -> Self {
-        with_default_float_mode(|| Self::assemble(DETECTOR, Boards::Consecutive(boards()), COMMON, mat))
+        let scifi =
+            with_default_float_mode(|| Self::assemble(DETECTOR, Boards::Consecutive(boards()), COMMON, mat));
+        scifi.into_nominal()
     }
 }
 

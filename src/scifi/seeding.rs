@@ -8,9 +8,14 @@ use super::find::{ChooseScratch, FindScratch, HalfHits, PassCounts, PassRules};
 use super::geometry::SciFiGeometry;
 use super::index::Index;
 use super::layers::{BY_Z, HALF_LAYERS, HALVES};
+use super::sequence;
 use super::state::{Pattern, States};
 use crate::engine::{Sequence, Stage, detector_stages};
-use crate::event::{BankKind, Outcome, RawBatch, RawEvents, SciFiBatch, SciFiTracks, StageClock, Truncation};
+use crate::event::{
+    BadBanks, BankKind, Outcome, RawBatch, RawEvent, RawEvents, SciFiBatch, SciFiTracks, StageClock,
+    Truncation,
+};
+use crate::lhcb::banks::mark_partial;
 use crate::simd::{Gang, Level};
 use crate::{Result, Status};
 use std::ops::Range;
@@ -33,6 +38,7 @@ pub struct SciFi {
     /// What the passes need to know of the layers.
     kinds: Vec<Vec<Kind>>,
     states: States,
+    bad_banks: BadBanks,
 }
 
 /// Scratch memory of one thread.
@@ -70,7 +76,33 @@ impl SciFi {
         let kinds = |pass: &SeedPass| (0..pass.triplets.len()).map(|kind| Kind::new(pass, kind)).collect();
         let kinds = config.passes.iter().map(kinds).collect();
         let states = States::new(f64::from(config.resolution), polarity);
-        Ok(Self { level, geometry, config, kinds, states })
+        Ok(Self { level, geometry, config, kinds, states, bad_banks: BadBanks::Event })
+    }
+
+    /// The same with another policy for events with damaged raw banks.
+    pub fn with_bad_banks(self, bad_banks: BadBanks) -> Self {
+        Self { bad_banks, ..self }
+    }
+
+    /// Whether an event, which was decoded last with this memory, lacks banks.
+    pub(crate) fn is_partial(&self, number: usize, event: &RawEvent<'_>, workspace: &SciFiWorkspace) -> bool {
+        sequence::is_partial(&self.geometry, number, event, &workspace.decode)
+    }
+
+    /// Reconstructs raw banks; events that lack some are [`Status::Ok`].
+    pub(crate) fn run_banks(
+        &self,
+        events: RawEvents<'_>,
+        range: Range<usize>,
+        workspace: &mut SciFiWorkspace,
+        out: &mut Outcome<SciFiTracks>,
+    ) {
+        let SciFiWorkspace { decode: scratch, hits, seeding } = workspace;
+        hits.clear();
+        let count = range.len();
+        decode(self.level, &self.geometry, events, range, scratch, hits);
+        out.counters.add_part(&hits.counters, 0);
+        self.find_in(&hits.results, 0..count, seeding, out);
     }
 
     /// The configuration.
@@ -155,12 +187,9 @@ impl Sequence for SciFi {
         workspace: &mut SciFiWorkspace,
         out: &mut Outcome<SciFiTracks>,
     ) {
-        let SciFiWorkspace { decode: scratch, hits, seeding } = workspace;
-        hits.clear();
-        let count = range.len();
-        decode(self.level, &self.geometry, events, range, scratch, hits);
-        out.counters.add_part(&hits.counters, 0);
-        self.find_in(&hits.results, 0..count, seeding, out);
+        let events = events.with_bad_banks(self.bad_banks);
+        self.run_banks(events, range.clone(), workspace, out);
+        mark_partial(out, range, |number| self.is_partial(number, &events.event(number), workspace));
     }
 }
 
@@ -176,13 +205,13 @@ fn run<G: Gang>(
     let mut clock = StageClock::start();
     for event in range {
         let mut status = hits.status[event];
-        if status == Status::Ok {
-            status = sort_room(g, of, hits, event, scratch);
+        if status.is_reconstructed() {
+            status = status.and(sort_room(g, of, hits, event, scratch));
         }
         let count = hits.of_event(event).len() as u64;
         out.counters.stages[SORT].items_in += count;
         clock.lap(&mut out.counters.stages[SORT]);
-        if status == Status::Ok {
+        if status.is_reconstructed() {
             out.counters.stages[SORT].items_out += count;
             out.counters.stages[FIND].items_in += count;
             let event_x = &hits.x.padded()[hits.of_event(event).start..];

@@ -3,7 +3,8 @@
 use super::decode::{SciFiScratch, decode};
 use super::geometry::SciFiGeometry;
 use crate::engine::{Sequence, Stage};
-use crate::event::{BankKind, Outcome, RawBatch, RawEvents, SciFiBatch};
+use crate::event::{BadBanks, BankKind, Outcome, RawBatch, RawEvent, RawEvents, SciFiBatch};
+use crate::lhcb::banks::{lacks_any, mark_partial};
 use crate::simd::Level;
 use std::ops::Range;
 use std::sync::Arc;
@@ -13,13 +14,29 @@ use std::sync::Arc;
 pub struct SciFiHits {
     level: Level,
     geometry: Arc<SciFiGeometry>,
+    bad_banks: BadBanks,
 }
 
 impl SciFiHits {
     /// A sequence for this detector.
     pub fn new(level: Level, geometry: Arc<SciFiGeometry>) -> Self {
-        Self { level, geometry }
+        Self { level, geometry, bad_banks: BadBanks::Event }
     }
+
+    /// The same with another policy for events with damaged raw banks.
+    pub fn with_bad_banks(self, bad_banks: BadBanks) -> Self {
+        Self { bad_banks, ..self }
+    }
+}
+
+/// Whether an event, which was decoded last with this memory, lacks banks of the SciFi.
+pub(super) fn is_partial(
+    geometry: &SciFiGeometry,
+    number: usize,
+    event: &RawEvent<'_>,
+    scratch: &SciFiScratch,
+) -> bool {
+    event.is_rest || scratch.salvage.has(number) || lacks_any(event, BankKind::SciFi, geometry.boards())
 }
 
 impl Sequence for SciFiHits {
@@ -51,6 +68,10 @@ impl Sequence for SciFiHits {
         workspace: &mut SciFiScratch,
         out: &mut Outcome<SciFiBatch>,
     ) {
-        decode(self.level, &self.geometry, events, range, workspace, out);
+        let events = events.with_bad_banks(self.bad_banks);
+        decode(self.level, &self.geometry, events, range.clone(), workspace, out);
+        mark_partial(out, range, |number| {
+            is_partial(&self.geometry, number, &events.event(number), workspace)
+        });
     }
 }

@@ -38,6 +38,10 @@ pub struct UtGeometry {
     pub plane_groups: [usize; UT_PLANES + 1],
     /// Boards that there may be.
     pub(super) boards: usize,
+    /// Boards that read out a sector, which rise.
+    connected: Vec<u16>,
+    /// Whether this is the nominal UT.
+    is_nominal: bool,
     /// Per board and lane: index of its sector in the order of hits, or [`NO_SECTOR`].
     pub(super) sector: Vec<u32>,
     /// Per sector in the order of hits: LHCbID before its first strip is numbered.
@@ -85,6 +89,27 @@ pub(super) struct Sectors {
 }
 
 impl UtGeometry {
+    /// The boards that send a bank in every event, also one without hits; their numbers rise.
+    pub fn boards(&self) -> &[u16] {
+        &self.connected
+    }
+
+    /// The same as that of the nominal detector.
+    pub(super) fn into_nominal(self) -> Self {
+        Self { is_nominal: true, ..self }
+    }
+
+    /// Whether a LHCbID is that of a strip of this UT; of the strips beside a sector's ends one counts as its own, as versions of
+    /// the banks count strips from 0 or 1.
+    pub fn has_id(&self, id: u32) -> bool {
+        self.sector_channel.iter().any(|&first| id.wrapping_sub(first) <= STRIPS)
+    }
+
+    /// Whether this is the nominal UT, and not that of files.
+    pub fn is_nominal(&self) -> bool {
+        self.is_nominal
+    }
+
     /// Reads the two files of a generation.
     ///
     /// # Errors
@@ -181,6 +206,8 @@ impl UtGeometry {
             group_x,
             plane_groups,
             boards: boards.count,
+            connected: connected(boards),
+            is_nominal: false,
             sector: boards.sector.iter().map(|s| s.map_or(NO_SECTOR, |s| place[s])).collect(),
             sector_channel: order.iter().map(|&sector| boards.channel[sector]).collect(),
             falls: [false, true].map(|flips| order.iter().map(|&sector| falls(sector, flips)).collect()),
@@ -188,6 +215,12 @@ impl UtGeometry {
             group,
         })
     }
+}
+
+/// The boards that read out any sector.
+fn connected(boards: &Boards) -> Vec<u16> {
+    let lanes = boards.sector.chunks(LANE_STRIDE).zip(0..);
+    lanes.filter(|(lanes, _)| lanes.iter().any(Option::is_some)).map(|(_, board)| board).collect()
 }
 
 /// The smallest and the largest value.

@@ -28,4 +28,5 @@ pub use find::{UtFindInput, UtFindWorkspace, find};
 pub use geometry::{UtChannel, UtGeometry};
 pub use layout::UtLayout;
 pub use sequence::UtHits;
+pub(crate) use sequence::is_partial;
 pub use tables::UtTables;

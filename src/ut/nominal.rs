@@ -109,7 +109,8 @@ impl UtGeometry {
             .for_each(|number| sector[LANE_STRIDE * (number / LANES) + number % LANES] = Some(number));
         let channel = (0..SECTORS as u32).map(|number| DETECTOR | number << SECTOR_SHIFT).collect();
         let boards = Boards { count, sector, channel, first_number: 0 };
-        Self::assemble("the nominal UT", &boards, &all).expect("as many groups as the real one")
+        let ut = Self::assemble("the nominal UT", &boards, &all).expect("as many groups as the real one");
+        ut.into_nominal()
     }
 }
 

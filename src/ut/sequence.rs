@@ -3,7 +3,8 @@
 use super::decode::{UtScratch, decode};
 use super::geometry::UtGeometry;
 use crate::engine::{Sequence, Stage};
-use crate::event::{BankKind, Outcome, RawBatch, RawEvents, UtBatch};
+use crate::event::{BadBanks, BankKind, Outcome, RawBatch, RawEvent, RawEvents, UtBatch};
+use crate::lhcb::banks::{lacks_any, mark_partial};
 use crate::simd::Level;
 use std::ops::Range;
 use std::sync::Arc;
@@ -13,13 +14,29 @@ use std::sync::Arc;
 pub struct UtHits {
     level: Level,
     geometry: Arc<UtGeometry>,
+    bad_banks: BadBanks,
 }
 
 impl UtHits {
     /// A sequence for this detector.
     pub fn new(level: Level, geometry: Arc<UtGeometry>) -> Self {
-        Self { level, geometry }
+        Self { level, geometry, bad_banks: BadBanks::Event }
     }
+
+    /// The same with another policy for events with damaged raw banks.
+    pub fn with_bad_banks(self, bad_banks: BadBanks) -> Self {
+        Self { bad_banks, ..self }
+    }
+}
+
+/// Whether an event, which was decoded last with this memory, lacks banks of the UT.
+pub(crate) fn is_partial(
+    geometry: &UtGeometry,
+    number: usize,
+    event: &RawEvent<'_>,
+    scratch: &UtScratch,
+) -> bool {
+    event.is_rest || scratch.salvage.has(number) || lacks_any(event, BankKind::Ut, geometry.boards())
 }
 
 impl Sequence for UtHits {
@@ -51,6 +68,10 @@ impl Sequence for UtHits {
         workspace: &mut UtScratch,
         out: &mut Outcome<UtBatch>,
     ) {
-        decode(self.level, &self.geometry, events, range, workspace, out);
+        let events = events.with_bad_banks(self.bad_banks);
+        decode(self.level, &self.geometry, events, range.clone(), workspace, out);
+        mark_partial(out, range, |number| {
+            is_partial(&self.geometry, number, &events.event(number), workspace)
+        });
     }
 }

@@ -9,11 +9,29 @@
 use super::geometry::{COLUMNS, MODULE, MODULE_Z, PITCH, SENSOR_WIDTH, SENSORS, column_edge, side};
 use crate::Result;
 use crate::bytes::Fields;
-use crate::event::VELO_MODULES;
+use crate::event::{BankKind, VELO_MODULES};
 use crate::simd::with_default_float_mode;
 
 /// Sensors of the Velo.
 pub const ALL_SENSORS: usize = VELO_MODULES * SENSORS;
+/// Version of retina banks of which each is of a pair of sensors.
+const PAIRED_VERSION: u8 = 4;
+/// The numbers of all sensors.
+static NUMBERS: [u16; ALL_SENSORS] = {
+    let mut numbers = [0; ALL_SENSORS];
+    let mut sensor = 0;
+    while sensor < ALL_SENSORS {
+        numbers[sensor] = sensor as u16;
+        sensor += 1;
+    }
+    numbers
+};
+
+/// The boards that send a bank in every event: one for each sensor, or, in this version of the encoding, for each pair.
+pub fn boards(kind: BankKind, version: u8) -> &'static [u16] {
+    let is_paired = kind == BankKind::VeloRetina && version == PAIRED_VERSION;
+    &NUMBERS[..if is_paired { ALL_SENSORS / 2 } else { ALL_SENSORS }]
+}
 
 /// The Velo's sensors and their pixels.
 #[derive(Debug, Clone, PartialEq)]

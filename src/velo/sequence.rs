@@ -4,9 +4,12 @@ use super::config::VeloConfig;
 use super::decode::{DecodeScratch, VeloBanks, VeloDecoder, decode};
 use super::run::reconstruct;
 use super::scratch::VeloWorkspace;
-use super::sensors::VeloSensors;
+use super::sensors::{VeloSensors, boards};
 use crate::engine::{Batch, Input, Sequence, Stage, detector_stages};
-use crate::event::{Counters, Outcome, RawBatch, RawEvents, VeloBatch, VeloEvents, VeloTracks};
+use crate::event::{
+    BadBanks, Counters, Outcome, RawBatch, RawEvent, RawEvents, VeloBatch, VeloEvents, VeloTracks,
+};
+use crate::lhcb::banks::{lacks_any, mark_partial};
 use crate::simd::Level;
 use crate::{Error, Result};
 use std::ops::Range;
@@ -19,6 +22,9 @@ pub struct Velo {
     config: VeloConfig,
     sensors: Option<Arc<VeloSensors>>,
     banks: VeloBanks,
+    /// x and y of the beam line that hits of raw banks are searched around, mm.
+    beam: [f32; 2],
+    bad_banks: BadBanks,
 }
 
 impl Velo {
@@ -28,13 +34,42 @@ impl Velo {
     /// [`Error::Config`] for a configuration that cannot be used.
     pub fn new(level: Level, config: VeloConfig) -> Result<Self> {
         config.validate()?;
-        Ok(Self { level, config, sensors: None, banks: VeloBanks::Auto })
+        Ok(Self {
+            level,
+            config,
+            sensors: None,
+            banks: VeloBanks::Auto,
+            beam: [0.0; 2],
+            bad_banks: BadBanks::Event,
+        })
     }
 
     /// The same for raw banks, too: those of `banks` where an event has several kinds.
     pub fn with_sensors(mut self, sensors: Arc<VeloSensors>, banks: VeloBanks) -> Self {
         (self.sensors, self.banks) = (Some(sensors), banks);
         self
+    }
+
+    /// The same for raw banks of a detector that stands around a beam line at this x and y, mm: tracks are searched around it, and their
+    /// states are where they pass it. Where the configuration of the fit says itself where the beam line is, the search keeps to the
+    /// z axis.
+    pub fn with_beam(mut self, beam: [f32; 2]) -> Self {
+        let fit = &self.config.fit;
+        if [fit.beam_x, fit.beam_y] == [0.0; 2] {
+            self.beam = beam;
+        }
+        self
+    }
+
+    /// The same with another policy for events with damaged raw banks.
+    pub fn with_bad_banks(mut self, bad_banks: BadBanks) -> Self {
+        self.bad_banks = bad_banks;
+        self
+    }
+
+    /// What becomes of events with damaged raw banks.
+    pub fn bad_banks(&self) -> BadBanks {
+        self.bad_banks
     }
 
     /// The configuration.
@@ -55,8 +90,55 @@ impl Velo {
     ) -> Result<()> {
         hits.results.clear();
         hits.counters = Counters::default();
-        decode(self.level, self.decoder()?, events, range, scratch, hits);
+        decode(self.level, self.decoder()?, events.with_bad_banks(self.bad_banks), range, scratch, hits);
         Ok(())
+    }
+
+    /// Moves hits so that the beam line is the z axis.
+    pub(crate) fn move_to_beam(&self, hits: &mut VeloBatch) {
+        for (column, beam) in [&mut hits.x, &mut hits.y].into_iter().zip(self.moves()) {
+            column.iter_mut().for_each(|value| *value -= beam);
+        }
+    }
+
+    /// Moves the states of tracks, from the one of this number on, back from there.
+    pub(crate) fn move_from_beam(&self, first: usize, tracks: &mut VeloTracks) {
+        for states in [&mut tracks.beam, &mut tracks.end] {
+            for (column, beam) in [&mut states.x, &mut states.y].into_iter().zip(self.moves()) {
+                column[first..].iter_mut().for_each(|value| *value += beam);
+            }
+        }
+    }
+
+    /// The coordinates of the beam line where any of them is not 0: a sum with 0 may have another sign.
+    fn moves(&self) -> impl Iterator<Item = f32> {
+        let is_moved = self.beam != [0.0; 2];
+        self.beam.into_iter().filter(move |_| is_moved)
+    }
+
+    /// Whether an event, which was decoded last with this memory, lacks banks.
+    pub(crate) fn is_partial(&self, number: usize, event: &RawEvent<'_>, scratch: &DecodeScratch) -> bool {
+        let kind = self.banks.kind(event);
+        let version = event.banks(kind).first().map_or(0, |bank| bank.version);
+        event.is_rest || scratch.salvage.has(number) || lacks_any(event, kind, boards(kind, version))
+    }
+
+    /// Reconstructs raw banks; events that lack some are [`Status::Ok`](crate::Status::Ok).
+    pub(crate) fn run_banks(
+        &self,
+        events: RawEvents<'_>,
+        range: Range<usize>,
+        workspace: &mut VeloSequenceWorkspace,
+        out: &mut Outcome<VeloTracks>,
+    ) {
+        let VeloSequenceWorkspace { velo, decode, hits } = workspace;
+        let count = range.len();
+        self.decode(events, range, decode, hits).expect("sensors, when banks were accepted");
+        out.counters.merge(&hits.counters);
+        self.move_to_beam(&mut hits.results);
+        let first = out.results.tracks();
+        reconstruct(self.level, &self.config, hits.results.view(), 0..count, velo, out);
+        self.move_from_beam(first, &mut out.results);
     }
 
     fn decoder(&self) -> Result<VeloDecoder<'_>> {
@@ -169,7 +251,7 @@ impl Batch for VeloInputBatch {
 #[derive(Debug, Default)]
 pub struct VeloSequenceWorkspace {
     velo: VeloWorkspace,
-    decode: DecodeScratch,
+    pub(crate) decode: DecodeScratch,
     /// Hits decoded from raw banks.
     hits: Outcome<VeloBatch>,
 }
@@ -221,16 +303,16 @@ impl Sequence for Velo {
         workspace: &mut VeloSequenceWorkspace,
         out: &mut Outcome<VeloTracks>,
     ) {
-        let VeloSequenceWorkspace { velo, decode, hits } = workspace;
         match events {
             VeloInput::Hits(events) => {
-                reconstruct(self.level, &self.config, events, range, velo, out);
+                reconstruct(self.level, &self.config, events, range, &mut workspace.velo, out);
             }
             VeloInput::Banks(events) => {
-                let count = range.len();
-                self.decode(events, range, decode, hits).expect("sensors, when banks were accepted");
-                out.counters.merge(&hits.counters);
-                reconstruct(self.level, &self.config, hits.results.view(), 0..count, velo, out);
+                let events = events.with_bad_banks(self.bad_banks);
+                self.run_banks(events, range.clone(), workspace, out);
+                mark_partial(out, range, |number| {
+                    self.is_partial(number, &events.event(number), &workspace.decode)
+                });
             }
         }
     }

@@ -111,15 +111,20 @@ fn version_3(hits: &[u16]) -> Vec<u8> {
     bytes
 }
 
-/// A bank of version 4: strips of each lane.
+/// A bank of version 4: strips of each lane, all of the same charge.
 fn version_4(lanes: &[Vec<u16>; 6]) -> Vec<u8> {
+    version_4_with(21, lanes)
+}
+
+/// The same with this charge.
+fn version_4_with(adc: u16, lanes: &[Vec<u16>; 6]) -> Vec<u8> {
     let counts = lanes.each_ref().map(|lane| lane.len() as u8);
     let mut bytes = vec![counts[4], counts[5], 0, 0, counts[0], counts[1], counts[2], counts[3]];
     let rows = lanes.iter().map(|lane| lane.len().div_ceil(2)).max().unwrap();
     let mut data = vec![0u16; 16 * rows];
     for (lane, strips) in lanes.iter().enumerate() {
         for (i, strip) in strips.iter().enumerate() {
-            data[16 * (i / 2) + 2 * (5 - lane) + i % 2] = strip << 5 | 21;
+            data[16 * (i / 2) + 2 * (5 - lane) + i % 2] = strip << 5 | adc;
         }
     }
     bytes.extend(data.iter().flat_map(|hit| hit.to_le_bytes()));
@@ -159,6 +164,18 @@ fn version_4_is_read_as_it_is_written_down() {
         every_level(geometry, one_event(&[(20, 4, bad), (21, 4, version_4(&lanes))]).view());
     assert_eq!(found.hits(), 11);
     assert_eq!(counters.dropped().collect::<Vec<_>>(), [("banks_marked_bad", 1)]);
+}
+
+#[test]
+fn strips_of_version_4_without_charge_are_no_hits() {
+    let lanes = [vec![5, 400], vec![3], vec![], vec![], vec![], vec![]];
+    let banks = [(20, 4, version_4_with(0, &lanes)), (21, 4, version_4_with(1, &lanes))];
+    let (found, _) = every_level(some_geometry(), one_event(&banks).view());
+    assert_eq!((found.hits(), &found.status[..]), (3, &[Status::Ok][..]));
+    // One that does not exist makes its bank a bad one all the same.
+    let wrong = [vec![512], vec![], vec![], vec![], vec![], vec![]];
+    let (found, _) = every_level(some_geometry(), one_event(&[(20, 4, version_4_with(0, &wrong))]).view());
+    assert_eq!(found.status, [Status::BadBank]);
 }
 
 #[test]
@@ -227,7 +244,7 @@ proptest! {
             if four {
                 let mut lanes = [const { Vec::new() }; 6];
                 hits.iter().for_each(|&(lane, strip, _)| lanes[lane as usize].push(strip));
-                return (source, 4, version_4(&lanes));
+                return (source, 4, version_4_with(source % 3, &lanes));
             }
             let words: Vec<_> =
                 hits.iter().map(|&(lane, strip, quarter)| quarter | strip << 2 | lane << 11 | 1 << 15).collect();

@@ -56,6 +56,7 @@ const WITH_TRUTH: ReadOptions = ReadOptions {
     first: 0,
     count: None,
     strict: true,
+    only_nominal: false,
     truth: true,
     start: Start { byte: 0, event: 0 },
 };

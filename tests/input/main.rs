@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod bad_banks;
 mod events;
 mod faults;
 mod raw;

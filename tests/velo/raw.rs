@@ -4,11 +4,13 @@ use crate::common::geometry::Detector;
 use crate::common::{Sharing, best_level, data, hashes, hashes_on, read_raw, velo};
 use peloton::Error;
 use peloton::engine::{Engine, Pool, Sliced};
-use peloton::event::{Counters, Outcome, RawBatch, VeloBatch};
+use peloton::event::{Counters, Hasher, Outcome, RawBatch, VeloBatch, VeloTracks};
 use peloton::simd::Level;
-use peloton::velo::{DecodeScratch, Preset, Velo, VeloBanks, VeloDecoder, decode};
+use peloton::velo::{DecodeScratch, Preset, Velo, VeloBanks, VeloConfig, VeloDecoder, VeloSensors, decode};
 use peloton_io::input::EventNote;
 use peloton_truth::{CheckReport, Checker, HitsOf, Rules, decode_mc};
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// The seven events in both encodings: name, banks, their truth, geometry.
 fn samples() -> Vec<(&'static str, RawBatch, Vec<EventNote>, Detector)> {
@@ -52,6 +54,68 @@ fn banks_give_the_tracks_of_their_hits() {
         let (from_hits, _) = hashes(&engine, hits.results.view());
         assert_eq!(hashes(&engine, raw.view()).0, from_hits, "{name}");
     }
+}
+
+/// The sensors of a geometry file, all of them moved by this much in x and in y, mm.
+fn moved_sensors(bytes: &[u8], by: [f32; 2]) -> VeloSensors {
+    let mut bytes = bytes.to_vec();
+    // Behind the numbers, z of the modules, x and pitch of the columns: twelve numbers for each sensor, of which the last three are
+    // its translation.
+    let first = 8 + 4 * 52 + 2 * (8 + 4 * 768) + 16;
+    for sensor in 0..208 {
+        for (axis, by) in by.into_iter().enumerate() {
+            let at = first + 4 * (12 * sensor + 9 + axis);
+            let value = f32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) + by;
+            bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
+        }
+    }
+    VeloSensors::parse("moved", &bytes).unwrap()
+}
+
+#[test]
+fn tracks_are_searched_around_the_beam_line() {
+    let Some(data) = data() else { return };
+    let bytes = std::fs::read(data.join("lhcb/geometry/velo_geometry.bin")).unwrap();
+    let (raw, _) = read_raw(&data.join("lhcb/minbias_retina_truth.mdf"));
+    let beam = [0.9, -0.6];
+    let tracks = |engine: Engine<Velo>| {
+        let mut outcome = Outcome::default();
+        engine.try_run(raw.view(), &mut engine.workspace(), &mut outcome).unwrap();
+        outcome.results
+    };
+    let sequence = |sensors, beam| {
+        let velo = Velo::new(best_level(), VeloConfig::preset(Preset::Best)).unwrap();
+        velo.with_sensors(Arc::new(sensors), VeloBanks::Auto).with_beam(beam)
+    };
+    let at_zero = tracks(Engine::new(sequence(moved_sensors(&bytes, [0.0; 2]), [0.0; 2])));
+    let moved = tracks(Engine::new(sequence(moved_sensors(&bytes, beam), beam)));
+    let unaware = tracks(Engine::new(sequence(moved_sensors(&bytes, beam), [0.0; 2])));
+    let lists = |tracks: &VeloTracks| -> BTreeSet<(usize, Vec<u32>)> {
+        let of_event = |event| tracks.hit_lists(event).map(move |hits| (event, hits.to_vec()));
+        (0..7).flat_map(of_event).collect()
+    };
+    // A detector that has moved with its beam finds the tracks that it found before, but for rounding; one whose beam is not known
+    // loses some.
+    let (expected, found, lost) = (lists(&at_zero), lists(&moved), lists(&unaware));
+    let common = |found: &BTreeSet<_>| expected.intersection(found).count() as f64 / expected.len() as f64;
+    assert!(common(&found) > 0.995, "{} of the tracks", common(&found));
+    assert!(common(&lost) < common(&found) - 0.02, "{} of the tracks", common(&lost));
+    // To the bit: hits moved by hand to where the beam is the z axis, and states moved back.
+    let sensors = moved_sensors(&bytes, beam);
+    let mut hits = Outcome::<VeloBatch>::default();
+    let decoder = VeloDecoder { sensors: &sensors, banks: VeloBanks::Auto };
+    decode(best_level(), decoder, raw.view(), 0..7, &mut DecodeScratch::default(), &mut hits);
+    let mut hits = hits.results;
+    hits.x.iter_mut().for_each(|x| *x -= beam[0]);
+    hits.y.iter_mut().for_each(|y| *y -= beam[1]);
+    let (engine, mut by_hand) = (velo(Preset::Best), Outcome::default());
+    engine.try_run(hits.view(), &mut engine.workspace(), &mut by_hand).unwrap();
+    let mut by_hand = by_hand.results;
+    for states in [&mut by_hand.beam, &mut by_hand.end] {
+        states.x.iter_mut().for_each(|x| *x += beam[0]);
+        states.y.iter_mut().for_each(|y| *y += beam[1]);
+    }
+    assert_eq!(Hasher::of(&moved), Hasher::of(&by_hand));
 }
 
 fn check(raw: &RawBatch, notes: &[EventNote], geometry: &Detector) -> CheckReport {

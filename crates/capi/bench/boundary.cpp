@@ -93,7 +93,8 @@ int ways(const char *path, const char *geometry, int passes, std::size_t wanted)
   Bytes bytes;
   for (std::size_t number = 0; number < events.size(); ++number, ids.push_back(number))
     for (auto &bank : file.events[number % file.events.size()]) {
-      if (bank.type != 63 && bank.type != 73)
+      // The bank of type 51 says of simulated events that they are of the nominal detector.
+      if (bank.type != 63 && bank.type != 73 && bank.type != 51)
         continue;
       events[number].push_back(bank);
       auto &source = sources[{bank.type, bank.version, bank.source}];

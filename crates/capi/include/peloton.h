@@ -383,7 +383,8 @@ int32_t peloton_batch_bank(peloton_batch *batch,
                            const uint8_t *payload,
                            size_t bytes);
 
-// Ends an event; status is 0, or what the caller knows to be wrong with it. became, which may be NULL, gets its status.
+// Ends an event; status is 0, or what the caller knows to be wrong with it: partial (17), when banks are lost, has the others
+// reconstructed, any other loses the event. became, which may be NULL, gets its status.
 // Memory: none. Threads: one at a time. Codes: INVALID_ARGUMENT, CONFIG (no such status), BUSY.
 int32_t peloton_batch_event(peloton_batch *batch,
                             uint64_t event_id,
@@ -418,7 +419,8 @@ int32_t peloton_batch_blocks(peloton_batch *batch,
 void peloton_batch_free(peloton_batch *batch);
 
 // Makes an engine of a configuration in TOML, as `peloton run --config` reads it (the key `sequence` names the sequence;
-// without a text, velo), and a folder of geometry files, "nominal", or NULL: then hits alone can be reconstructed.
+// without a text, velo), and a folder of geometry files, "nominal" (the ideal detector, for events that say that they are simulated
+// with it), "nominal-forced" (the same for all events), or NULL: then hits alone can be reconstructed.
 // Memory: texts are borrowed for the call; *engine is the caller's, for peloton_engine_free, and NULL on failure.
 // Threads: any, any time.
 // Codes: INVALID_ARGUMENT, CONFIG, UNSUPPORTED, IO, FORMAT.

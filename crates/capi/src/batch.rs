@@ -89,7 +89,8 @@ pub unsafe extern "C" fn peloton_batch_bank(
     })
 }
 
-/// Ends an event; status is 0, or what the caller knows to be wrong with it. became, which may be NULL, gets its status.
+/// Ends an event; status is 0, or what the caller knows to be wrong with it: partial (17), when banks are lost, has the others
+/// reconstructed, any other loses the event. became, which may be NULL, gets its status.
 /// Memory: none. Threads: one at a time. Codes: INVALID_ARGUMENT, CONFIG (no such status), BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn peloton_batch_event(

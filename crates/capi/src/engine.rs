@@ -63,7 +63,8 @@ impl peloton_engine {
 }
 
 /// Makes an engine of a configuration in TOML, as `peloton run --config` reads it (the key `sequence` names the sequence;
-/// without a text, velo), and a folder of geometry files, "nominal", or NULL: then hits alone can be reconstructed.
+/// without a text, velo), and a folder of geometry files, "nominal" (the ideal detector, for events that say that they are simulated
+/// with it), "nominal-forced" (the same for all events), or NULL: then hits alone can be reconstructed.
 /// Memory: texts are borrowed for the call; *engine is the caller's, for peloton_engine_free, and NULL on failure.
 /// Threads: any, any time.
 /// Codes: INVALID_ARGUMENT, CONFIG, UNSUPPORTED, IO, FORMAT.

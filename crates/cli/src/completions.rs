@@ -97,6 +97,7 @@ fn names(command: &str, flag: &str) -> Vec<&'static str> {
         (_, "gang") => or_auto(&["1", "4", "8", "16", "32", "64"]),
         (_, "threads") => vec!["auto"],
         (_, "format") => Format::NAMES.map(|(name, _)| name).to_vec(),
+        (_, "bad-banks") => vec!["event", "bank"],
         (_, "velo-banks") => vec!["auto", "retina", "superpixel"],
         (_, "device") => vec!["cpu", "gpu", "emulated"],
         (_, "rules") => vec!["json", "lhcb", "lhcb-ut", "lhcb-seed", "lhcb-long", "cylinder"],

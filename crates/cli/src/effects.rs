@@ -41,6 +41,7 @@ const EFFECTS: &[Effect] = &[
     effect("--max-bad", EVERY, COUNTING),
     effect("--geometry", RAW, JOBS),
     effect("--velo-banks", &[Velo, VeloUt, Long, LongUt], JOBS),
+    effect("--bad-banks", RAW, JOBS),
     effect("--preset", &[Velo, VeloUt, SciFi, Long, LongUt, Cylinder, CylinderFit], JOBS),
     effect("--gang", EVENTS, JOBS),
     effect("--slice", EVERY, JOBS),

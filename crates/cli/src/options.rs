@@ -5,6 +5,7 @@ use crate::effects;
 use crate::interrupt::CANCEL;
 use crate::sensor::{CylinderArgs, PixelArgs};
 use clap::Args;
+use peloton::event::BadBanks;
 use peloton::simd::Isa;
 use peloton::velo::VeloBanks;
 use peloton::{Error, Result};
@@ -50,7 +51,7 @@ pub struct InputArgs {
     /// Only these events, counted from 0 over all inputs
     #[arg(long, value_name = "FIRST:COUNT", default_value = "0:")]
     pub events: EventRange,
-    /// End at the first event that cannot be read or reconstructed, instead of counting it
+    /// End at the first event that cannot be read or reconstructed, or is partial, instead of counting it
     #[arg(long)]
     pub strict: bool,
     /// Exit code 1 when more than N events could not be reconstructed, or more than N pixel hits were lost (late, outside of the sensor,
@@ -58,12 +59,16 @@ pub struct InputArgs {
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub max_bad: Option<MaxBad>,
     /// Folder of the detector's geometry files, which raw banks need; `nominal` is the ideal detector, which simulated
-    /// events are made with unless a folder is given
+    /// events are made with unless a folder is given, and which other events are refused for; `nominal-forced` takes them
     #[arg(long, value_name = "DIR")]
     pub geometry: Option<PathBuf>,
     /// Kind of Velo banks to read, where there are several: auto (retina where present), retina, superpixel
     #[arg(long, value_name = "KIND", default_value_t)]
     pub velo_banks: VeloBanks,
+    /// What becomes of an event with a damaged raw bank: event (it is lost), bank (it is reconstructed without that bank, with
+    /// the status partial) [default: event]
+    #[arg(long, value_name = "POLICY")]
+    pub bad_banks: Option<BadBanks>,
 }
 
 /// How it is computed.
@@ -143,6 +148,7 @@ impl InputArgs {
             ("--max-bad", self.max_bad.is_some()),
             ("--geometry", self.geometry.is_some()),
             ("--velo-banks", self.velo_banks != VeloBanks::Auto),
+            ("--bad-banks", self.bad_banks.is_some()),
         ])
     }
 
@@ -271,7 +277,8 @@ impl JobArgs {
         let is_stream = inputs.first().is_some_and(|first| first == "-");
         let inputs = if is_told && is_stream { &[] } else { &inputs[..] };
         let found = SequenceName::of_inputs(inputs, *format);
-        let config = self.config.resolve(&self.sequence, found)?;
+        let mut config = self.config.resolve(&self.sequence, found)?;
+        config.bad_banks = self.input.bad_banks.unwrap_or(config.bad_banks);
         let given = [own, &self.input.given(), &self.config.given(), &self.sequence.given()].concat();
         effects::check(command, config.sequence, &given)?;
         self.sequence.cylinder.check_for(config.cylinder.builder)?;

@@ -20,7 +20,7 @@ use std::process::ExitCode;
 #[command(after_help = "\
 Examples:
   peloton plan /data/run1/*.mdf --part-events 20000 --output plan.json
-  peloton run --plan plan.json --part 17 --geometry nominal --output tracks/
+  peloton run --plan plan.json --part 17 --geometry geometry/ --output tracks/
   peloton run --plan plan.json --part $SLURM_ARRAY_TASK_ID --output tracks/
   peloton manifest tracks/ --plan plan.json")]
 pub struct PlanCommand {

@@ -2,6 +2,7 @@
 
 use crate::{Preset, SequenceName};
 use peloton::cylinder::CylinderConfig;
+use peloton::event::BadBanks;
 use peloton::long::LongConfig;
 use peloton::scifi::SciFiConfig;
 use peloton::simd::{Isa, Level, with_default_float_mode};
@@ -38,6 +39,9 @@ pub struct Config {
     /// Events that a thread, or a stream of a device, takes at once; `None` is `"auto"`.
     #[serde(serialize_with = "auto_or_number")]
     pub slice_events: Option<usize>,
+    /// What becomes of an event with a damaged raw bank: `event`: it is lost; `bank`: it is reconstructed without that bank, with
+    /// the status `partial`.
+    pub bad_banks: BadBanks,
     /// Parameters of the Velo stages.
     pub velo: VeloConfig,
     /// Parameters of tracks in the SciFi.
@@ -68,6 +72,7 @@ impl Config {
             gang: None,
             threads: None,
             slice_events: None,
+            bad_banks: BadBanks::default(),
             velo: VeloConfig::preset(preset.velo()),
             scifi: SciFiConfig::preset(preset.scifi()),
             long: LongConfig::preset(preset.long()),
@@ -95,6 +100,7 @@ impl Config {
         config.gang = auto(file.gang, number)?;
         config.threads = auto(file.threads, number)?;
         config.slice_events = auto(file.slice_events, number)?;
+        config.bad_banks = file.bad_banks.unwrap_or_default();
         let preset = config.preset;
         config.velo = of_preset(text, "velo", file.velo, preset.velo(), VeloConfig::preset)?;
         config.ut = of_preset(text, "ut", file.ut, preset.ut(), UtConfig::preset)?;
@@ -200,6 +206,7 @@ struct File {
     gang: Option<toml::Value>,
     threads: Option<toml::Value>,
     slice_events: Option<toml::Value>,
+    bad_banks: Option<BadBanks>,
     #[serde(default)]
     velo: toml::Table,
     #[serde(default)]

@@ -22,6 +22,10 @@ const MEANINGS: &[(&str, &[(&str, &str)])] = &[
                 "slice_events",
                 "events that a thread takes at once: auto or a number; changes nothing but speed",
             ),
+            (
+                "bad_banks",
+                "what becomes of an event with a damaged raw bank: event (it is lost), bank (it is reconstructed without that bank)",
+            ),
         ],
     ),
     (
@@ -120,7 +124,7 @@ const MEANINGS: &[(&str, &[(&str, &str)])] = &[
                 "what scatters between the last hit and the end of the Velo, in units of that variance",
             ),
             ("end_z", "where the state at the end of the Velo is given, mm"),
-            ("beam_x", "x of the beam line, mm"),
+            ("beam_x", "x of the beam line, mm; where both are 0, raw banks have that of the geometry"),
             ("beam_y", "y of the beam line, mm"),
         ],
     ),

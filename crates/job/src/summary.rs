@@ -1,11 +1,11 @@
 //! [`Summary`]: what a run did, with the keys that scripts depend on.
 
 use crate::lost_hits::Verdict;
-use crate::totals::{Totals, UNUSABLE_INPUTS};
+use crate::totals::{HITS_NOT_IN_GEOMETRY, Totals, UNUSABLE_INPUTS};
 use crate::{EventRange, Host, Request, SequenceName, Source};
 use peloton::engine::{Machine, Stage};
 use peloton::event::Hashes;
-use peloton::{Error, Result};
+use peloton::{Error, Result, Status};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -154,6 +154,10 @@ impl Summary {
         of: Described,
     ) -> Self {
         let Totals { counters, events, hits, tracks, passes, time, .. } = *totals;
+        // Partial events are not lost.
+        let dropped = counters.dropped().filter(|(reason, _)| *reason != Status::Partial.name());
+        let mut facts = of.facts;
+        facts.extend(totals.partial_facts());
         let per_second = |items: u64| (items * passes) as f64 / time.as_secs_f64();
         let per_event = |ns: u64| ns as f64 / (events * passes).max(1) as f64;
         let stages = of.stages.iter().zip(&counters.stages).map(|(stage, counter)| {
@@ -177,13 +181,13 @@ impl Summary {
             hash_events: None,
             tracks,
             hits,
-            dropped: counters.dropped().map(|(reason, count)| (reason, count / passes)).collect(),
+            dropped: dropped.map(|(reason, count)| (reason, count / passes)).collect(),
             events_per_second: per_second(events),
             hits_per_second: per_second(hits),
             wall_seconds: 0.0,
             input_seconds: 0.0,
             stages: stages.collect(),
-            facts: of.facts,
+            facts,
             bad_events: totals.bad,
             row: of.levels[0],
             has_tracks: of.levels.contains(&"track"),
@@ -197,8 +201,13 @@ impl Summary {
 
     /// Warns of what could not be reconstructed, and notes whether the job has failed.
     pub(crate) fn judge(&mut self, totals: &Totals, request: &Request, host: Host<'_>) {
-        if let Some(words) = totals.bad_events() {
+        for words in totals.bad_events().into_iter().chain(totals.partial_events()) {
             host.warn(&words);
+        }
+        if let Some(hits) = self.dropped.get(HITS_NOT_IN_GEOMETRY) {
+            host.warn(&format!(
+                "{hits} hits of true particles are on channels that the geometry does not have: is --geometry that of these events?"
+            ));
         }
         self.is_interrupted = host.is_cancelled();
         if self.is_interrupted {

@@ -6,7 +6,7 @@ use crate::measured::Measured;
 use crate::sink::{FileSink, Sink};
 use crate::summary::Described;
 use crate::systems::inputs;
-use crate::totals::Totals;
+use crate::totals::{BankSource, Totals};
 use crate::{
     Cancel, Check, CheckOptions, Config, DisplayOptions, Displayed, EventRange, Host, Preset, Request,
     Source, Summary,
@@ -256,6 +256,17 @@ pub trait System: 'static {
         None
     }
 
+    /// The sources whose banks these events, which are partial, lack: one entry for each event and source. `has_damaged` says
+    /// whether any of their banks is damaged and was left out.
+    fn lacking(
+        _context: &Self::Context,
+        _batch: &Self::Batch,
+        _events: &[usize],
+        _has_damaged: bool,
+    ) -> Vec<BankSource> {
+        Vec::new()
+    }
+
     /// Appends all of `piece` to what waits to be compared, where two sides need not give their results batch by batch
     /// alike.
     fn keep(_waiting: &mut Self::Results, _piece: &Self::Results) {}
@@ -309,7 +320,8 @@ pub(crate) fn summary<S: System>(
     Summary::new(config.sequence, machine, totals, hashes, of)
 }
 
-/// Finds out which bank or hit the first event that failed failed by, if it is in this batch and nobody has looked.
+/// Finds out which bank or hit the first event that failed failed by, if it is in this batch and nobody has looked; and which
+/// sources the partial events of the batch lack.
 pub(crate) fn explain<S: System>(
     totals: &mut Totals,
     context: &S::Context,
@@ -317,6 +329,11 @@ pub(crate) fn explain<S: System>(
     ids: &[EventId],
 ) {
     totals.explain(batch.event_ids(), ids, |event, status| S::diagnose(context, batch, event, status));
+    let (events, has_damaged) = &totals.partial_here;
+    if !events.is_empty() {
+        let lacking = S::lacking(context, batch, events, *has_damaged);
+        totals.count_lacking(ids, &lacking);
+    }
 }
 
 #[cfg(test)]

@@ -3,12 +3,17 @@
 use crate::{MaxBad, text};
 use peloton::Status;
 use peloton::engine::{Batch, Sliced};
-use peloton::event::{Counters, Results};
+use peloton::event::{Counters, Results, Truncation};
 use peloton_io::input::EventId;
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// The reason of inputs that were left out.
 pub const UNUSABLE_INPUTS: &str = "unusable_inputs";
+
+/// The reason of hits of true particles that no channel of the geometry has.
+pub const HITS_NOT_IN_GEOMETRY: &str = "hits_not_in_geometry";
 
 /// Sums over everything that was reconstructed.
 #[derive(Debug, Clone)]
@@ -27,11 +32,22 @@ pub struct Totals {
     pub bad: u64,
     /// The first of them.
     pub first_bad: Option<BadEvent>,
+    /// Events that were reconstructed without some of their raw banks.
+    pub partial: u64,
+    /// The first of them.
+    pub first_partial: Option<EventId>,
+    /// Those of the batch that was added last, by their place in it; and whether damaged banks of it were left out.
+    pub partial_here: (Vec<usize>, bool),
+    /// How many events lack the bank of a source, by the source.
+    pub lacking: BTreeMap<BankSource, u64>,
     /// How many equal passes these are the sums of.
     pub passes: u64,
     /// Wall clock from input in memory to results in memory.
     pub time: Duration,
 }
+
+/// A readout board: its detector, and the number of the source.
+pub type BankSource = (&'static str, u16);
 
 /// An event that could not be reconstructed.
 #[derive(Debug, Clone)]
@@ -54,6 +70,10 @@ impl Default for Totals {
             hits_out: 0,
             bad: 0,
             first_bad: None,
+            partial: 0,
+            first_partial: None,
+            partial_here: Default::default(),
+            lacking: BTreeMap::new(),
             passes: 1,
             time: Duration::ZERO,
         }
@@ -75,8 +95,16 @@ impl Totals {
         self.events += results.slices().map(|piece| piece.items(0) as u64).sum::<u64>();
         self.tracks += results.tracks() as u64;
         self.hits_out += results.slices().map(|piece| piece.hits() as u64).sum::<u64>();
-        let statuses = results.slices().flat_map(R::statuses).zip(batch.event_ids());
-        for (&status, &event) in statuses.filter(|(status, _)| **status != Status::Ok) {
+        self.partial_here.0.clear();
+        self.partial_here.1 = counters.truncated(Truncation::BanksLeftOut) > 0;
+        let statuses = results.slices().flat_map(R::statuses).zip(batch.event_ids()).enumerate();
+        for (place, (&status, &event)) in statuses.filter(|(_, (status, _))| **status != Status::Ok) {
+            if status.is_reconstructed() {
+                self.partial += 1;
+                self.partial_here.0.push(place);
+                self.first_partial.get_or_insert(EventId { number: event, run: None, event: None });
+                continue;
+            }
             self.bad += 1;
             self.first_bad.get_or_insert_with(|| {
                 let id = EventId { number: event, run: None, event: None };
@@ -97,6 +125,45 @@ impl Totals {
         let Some(event) = events.iter().position(|id| *id == bad.id.number) else { return };
         bad.id = ids.get(event).copied().unwrap_or(bad.id);
         bad.blame = Some(diagnose(event, bad.status).unwrap_or_default());
+    }
+
+    /// Counts the sources whose banks the partial events of the last batch lack, and which event the first of them is.
+    pub fn count_lacking(&mut self, ids: &[EventId], lacking: &[BankSource]) {
+        for source in lacking {
+            *self.lacking.entry(*source).or_default() += 1;
+        }
+        if let Some(first) = &mut self.first_partial
+            && let Some(id) = ids.iter().find(|id| id.number == first.number)
+        {
+            *first = *id;
+        }
+    }
+
+    /// The events that lack raw banks in a sentence, if there are any.
+    pub fn partial_events(&self) -> Option<String> {
+        let Self { partial, events, lacking, .. } = self;
+        let first = self.first_partial?;
+        let most = lacking.iter().max_by_key(|((_, source), count)| (**count, u16::MAX - source));
+        let most = most.map_or(String::new(), |((detector, source), count)| {
+            let (sources, times) = (text::count(lacking.len(), "source"), text::count(*count as usize, "event"));
+            format!(": the banks of {sources} are absent or damaged, most often of {detector} source {source} ({times})")
+        });
+        Some(format!("{partial} of {events} events are partial{most}; the first is {first}"))
+    }
+
+    /// What a summary tells of events that lack raw banks, if there are any: their number, and how many of them lack the bank of
+    /// each source.
+    pub fn partial_facts(&self) -> Map<String, Value> {
+        if self.partial == 0 {
+            return Map::new();
+        }
+        let sources = self
+            .lacking
+            .iter()
+            .map(|((detector, source), events)| (format!("{detector} {source}"), Value::from(*events)));
+        let sources: Map<_, _> = sources.collect();
+        let facts = [("partial_events", self.partial.into()), ("lacking_sources", sources.into())];
+        facts.map(|(name, value)| (name.to_string(), value)).into_iter().collect()
     }
 
     /// The events that could not be reconstructed in a sentence, if there are any.

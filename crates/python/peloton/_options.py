@@ -25,8 +25,11 @@ class Options(TypedDict, total=False):
         hlt1-unrestricted (velo-ut).
     isa, gang, threads, slice_events: how it is computed; results never depend on them. Without them, or with "auto",
         the best of this CPU, and a thread for each core.
-    geometry: folder of the detector's geometry files, or "nominal"; raw banks need one.
+    geometry: folder of the detector's geometry files, which raw banks need; or "nominal", the ideal detector, for simulated
+        events, and "nominal-forced" for others as well.
     velo_banks: auto, retina, superpixel.
+    bad_banks: what becomes of an event with a damaged raw bank: event (it is lost), bank (it is reconstructed without that bank,
+        with the status partial).
     config: a dictionary, TOML text, or the path of a TOML file (`peloton run --print-config`).
     format: format of the inputs; without it, by their content.
     events: which ones: slice(first, end), or a pair of first and count.
@@ -46,6 +49,7 @@ class Options(TypedDict, total=False):
     slice_events: int | None
     geometry: Path_ | None
     velo_banks: str | None
+    bad_banks: str | None
     config: Config | None
     format: str | None
     events: slice | tuple[int, int] | None
@@ -75,6 +79,7 @@ def request(inputs: Path_ | Iterable[Path_], **options: Unpack[Options]) -> dict
         "max_bad": max_bad_text(options.get("max_bad")),
         "geometry": None if geometry is None else os.fspath(geometry),
         "velo_banks": options.get("velo_banks"),
+        "bad_banks": options.get("bad_banks"),
         "sequence": options.get("sequence"),
         "preset": options.get("preset"),
         "isa": options.get("isa"),

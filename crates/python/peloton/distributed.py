@@ -361,7 +361,7 @@ def _request(**options: Unpack[Options]) -> dict[str, Any]:
     """The request of each part; its inputs, and their format, are those of the plan."""
     # Workers need not work in this folder.
     geometry = options.get("geometry")
-    if geometry is not None and os.fspath(geometry).rstrip("/") != "nominal":
+    if geometry is not None and os.fspath(geometry).rstrip("/") not in ("nominal", "nominal-forced"):
         options["geometry"] = os.path.abspath(geometry)
     asked = request((), **options)
     asked["config"] = _with_whole_paths(asked["config"])

@@ -8,6 +8,7 @@ use crate::request::Asked;
 use arrow_array::builder::{BooleanBuilder, Float64Builder, Int64Builder, ListBuilder, UInt32Builder};
 use arrow_array::{ArrayRef, Float32Array, RecordBatch, UInt16Array, UInt32Array, UInt64Array};
 use peloton::event::{BankKind, Particle};
+use peloton_io::input::mdf::nominal_bank;
 use peloton_job::Cancel;
 use peloton_job::embed::{self, ReadEvents};
 use pyo3::prelude::*;
@@ -66,7 +67,7 @@ impl Events {
         Column::new(name, array)
     }
 
-    /// The raw banks of an event that detectors sent.
+    /// The raw banks of an event that detectors sent, and the one that says so where it is of the nominal detector.
     fn banks<'py>(&self, py: Python<'py>, event: usize) -> PyResult<Vec<Bank<'py>>> {
         let embed::Events::Banks(events) = self.read.events() else {
             let words = format!("these events are {}, not raw banks", self.kind());
@@ -78,14 +79,19 @@ impl Events {
                 events.len()
             )));
         }
-        let event = events.event(event);
+        let (is_nominal, event) = (events.is_nominal(event), events.event(event));
         let of_kind = |kind: BankKind| {
             event.banks(kind).iter().map(move |bank| (kind, bank)).map(|(kind, bank)| {
                 let payload = PyBytes::new(py, event.bytes(bank));
                 (kind.code(), bank.version, bank.source, payload)
             })
         };
-        Ok(BankKind::ALL.into_iter().flat_map(of_kind).collect())
+        let mut banks: Vec<_> = BankKind::ALL.into_iter().flat_map(of_kind).collect();
+        if is_nominal {
+            let bank = nominal_bank();
+            banks.push((bank.kind, bank.version, bank.source, PyBytes::new(py, bank.payload)));
+        }
+        Ok(banks)
     }
 
     /// The true particles, one a row; none where they were not read or are not known.

@@ -22,6 +22,7 @@ pub struct Asked {
     max_bad: Option<String>,
     geometry: Option<PathBuf>,
     velo_banks: Option<String>,
+    bad_banks: Option<String>,
     sequence: Option<String>,
     preset: Option<String>,
     isa: Option<String>,
@@ -68,6 +69,7 @@ impl Asked {
         config.gang = self.gang.or(config.gang);
         config.threads = self.threads.or(config.threads);
         config.slice_events = self.slice_events.or(config.slice_events);
+        config.bad_banks = self.bad_banks.as_deref().map_or(Ok(config.bad_banks), str::parse)?;
         config.validate()?;
         let trigger = self.trigger.as_deref().map(str::parse).transpose()?;
         let time_unit = self.time_unit.as_deref().map(str::parse).transpose()?;

@@ -4,6 +4,7 @@ use crate::capsule;
 use crate::columns::{Column, innermost};
 use crate::errors::{exception, named};
 use arrow_array::{Array, ArrayRef, RecordBatch};
+use peloton::Status;
 use peloton::event::{ColumnInfo, Kind};
 use peloton_job::Request;
 use peloton_job::embed::SharedResults;
@@ -90,7 +91,9 @@ impl Results {
     #[getter]
     fn counters(&self) -> String {
         let counters = self.results.counters();
-        let dropped: Map<_, _> = counters.dropped().map(|(reason, n)| (reason.into(), n.into())).collect();
+        // Partial events are reconstructed; their statuses say which they are.
+        let lost = counters.dropped().filter(|(reason, _)| *reason != Status::Partial.name());
+        let dropped: Map<_, _> = lost.map(|(reason, n)| (reason.into(), n.into())).collect();
         let stages = self.request.config.sequence.stages().iter().zip(&counters.stages);
         let stages = stages.map(|(stage, counter)| {
             json!({

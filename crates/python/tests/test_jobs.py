@@ -205,3 +205,47 @@ def test_clusters_fail_where_runs_fail(tmp_path):
     for whole in (peloton.run, lambda source: list(peloton.clusters(source))):
         with pytest.raises(peloton.FormatError):
             whole(path)
+
+
+def test_events_without_some_banks_are_partial(tmp_path):
+    file = tmp_path / "a.mdf"
+    peloton.simulate("lhcb", events=2, seed=7, output=file)
+    content = bytearray(file.read_bytes())
+    # The first bank of the SciFi, in a record without checksum, is a fault of the readout now.
+    place = content.index(b"\xcb\xcb")
+    while content[place + 4] != 64:
+        place = content.index(b"\xcb\xcb", place + 2)
+    content[place + 4] = 95
+    content[12:16] = bytes(4)
+    file.write_bytes(content)
+    options = {"sequence": "scifi", "geometry": "nominal"}
+    with pytest.warns(peloton.PelotonWarning, match="could not be reconstructed"):
+        lost = peloton.run(file, **options)
+    assert lost.status.tolist() == [8, 0] and lost.dropped == {"daq_error": 1}
+    with pytest.warns(peloton.PelotonWarning, match="partial"):
+        kept = peloton.run(file, bad_banks="bank", **options)
+    assert kept.status.tolist() == [17, 0] and kept.dropped == {} and kept.starts(0)[1] > 0
+    engine = peloton.Engine("scifi", geometry="nominal", config={"bad_banks": "bank"})
+    (events,) = peloton.read(file, sequence="scifi", geometry="nominal")
+    assert engine.run(events).hash == kept.hash
+    with pytest.raises(peloton.ConfigError, match="choose one of event, bank"):
+        peloton.run(file, bad_banks="none", **options)
+
+
+def test_the_nominal_geometry_is_for_simulated_events(tmp_path):
+    file = tmp_path / "a.mdf"
+    peloton.simulate("lhcb", events=2, seed=7, output=file)
+    content = file.read_bytes()
+    hashes = peloton.run(file, sequence="ut", geometry="nominal").hash
+    # Another payload in the bank that says so, in records without checksums.
+    content = bytearray(content.replace(b"peloton nominal detector", b"peloton another detector"))
+    size = int.from_bytes(content[:4], "little")
+    content[12:16] = content[size + 12 : size + 16] = bytes(4)
+    file.write_bytes(content)
+    with pytest.raises(peloton.ConfigError, match="nominal-forced"):
+        peloton.run(file, sequence="ut", geometry="nominal")
+    assert peloton.run(file, sequence="ut", geometry="nominal-forced").hash == hashes
+    (events,) = peloton.read(file, sequence="ut", geometry="nominal-forced")
+    with pytest.raises(peloton.ConfigError, match="nominal-forced"):
+        peloton.Engine("ut", geometry="nominal").run(events)
+    assert peloton.Engine("ut", geometry="nominal-forced").run(events).hash == hashes

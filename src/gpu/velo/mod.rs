@@ -9,6 +9,7 @@ pub use plan::Capacity;
 use super::device::{Device, Kernel, Queue, settled, staged};
 use super::pool::DeviceStream;
 use crate::event::{Outcome, StageCounter, Truncation, VeloBatch, VeloEvents, VeloTracks};
+use crate::lhcb::banks::mark_partial;
 use crate::velo::{DecodeScratch, Preset, Velo, VeloInput};
 use crate::{Error, Result, Status};
 use args::VeloArgs;
@@ -229,12 +230,20 @@ impl<Q: Queue> DeviceStream<Velo> for VeloStream<Q> {
         match events {
             VeloInput::Hits(events) => self.run_hits(events.range(range), out, times),
             VeloInput::Banks(events) => {
+                let events = events.with_bad_banks(self.velo.bad_banks());
                 let mut hits = std::mem::take(&mut self.hits);
-                let decoded = self.velo.decode(events, range, &mut self.scratch, &mut hits);
+                let decoded = self.velo.decode(events, range.clone(), &mut self.scratch, &mut hits);
                 out.counters.merge(&hits.counters);
+                self.velo.move_to_beam(&mut hits.results);
+                let first = out.results.tracks();
                 let done = decoded.and_then(|()| self.run_hits(hits.results.view(), out, times));
                 self.hits = hits;
-                done
+                done?;
+                self.velo.move_from_beam(first, &mut out.results);
+                mark_partial(out, range, |number| {
+                    self.velo.is_partial(number, &events.event(number), &self.scratch)
+                });
+                Ok(())
             }
         }
     }

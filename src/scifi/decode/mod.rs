@@ -24,6 +24,7 @@ use crate::Status;
 use crate::event::{
     BankKind, Column, Outcome, RawBank, RawEvent, RawEvents, Results, SCIFI_ZONES, SciFiBatch, StageClock,
 };
+use crate::lhcb::banks::Salvage;
 use crate::lhcb::decode::{Order, decode_each};
 use crate::simd::varying::{F32, Mask, U32};
 use crate::simd::{Gang, Level};
@@ -49,6 +50,8 @@ pub struct SciFiScratch {
     /// First code of each zone, and the number of all.
     zones: [u32; SCIFI_ZONES + 1],
     order: Order,
+    /// Events without their damaged banks.
+    pub(crate) salvage: Salvage,
 }
 
 impl Default for SciFiScratch {
@@ -58,6 +61,7 @@ impl Default for SciFiScratch {
             codes: Column::default(),
             zones: [0; SCIFI_ZONES + 1],
             order: Order::default(),
+            salvage: Salvage::default(),
         }
     }
 }
@@ -91,7 +95,8 @@ fn run<G: Gang>(
     scratch: &mut SciFiScratch,
     out: &mut Outcome<SciFiBatch>,
 ) {
-    decode_each(events, range, out, |event, out| {
+    let mut salvage = std::mem::take(&mut scratch.salvage);
+    decode_each(events, range, (BankKind::SciFi, &mut salvage), out, |event, out| {
         let words = |bank: &RawBank| u64::from(bank.bytes / 2);
         out.counters.stages[0].items_in += event.banks(BankKind::SciFi).iter().map(words).sum::<u64>();
         match codes_room(g, geometry, event, scratch) {
@@ -99,6 +104,7 @@ fn run<G: Gang>(
             status => status,
         }
     });
+    scratch.salvage = salvage;
 }
 
 /// The clusters of all banks as codes, by zone and, nearly always, x.

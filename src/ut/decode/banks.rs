@@ -11,6 +11,8 @@ const CHUNK: usize = 8;
 const PLACE: u32 = (1 << BOARD_SHIFT) - 1;
 /// Version 4: a lane with this count marks its bank as bad.
 const BAD_LANE: u32 = 255;
+/// Version 4: the charge of a hit, below its strip; a strip without any is no hit.
+const ADC: u32 = 0x1F;
 
 /// Gathers the hits of all banks.
 #[inline(always)]
@@ -97,9 +99,13 @@ fn version_4(
     for (lane, count) in (0..LANES).zip(lanes) {
         for hit in 0..count as usize {
             let at = 16 * (hit / 2) + 2 * (LANES - 1 - lane) + hit % 2;
-            let strip = u32::from(*data.get(at).ok_or(Status::TruncatedBank)? >> 5);
+            let word = u32::from(*data.get(at).ok_or(Status::TruncatedBank)?);
+            let strip = word >> 5;
             if strip >= STRIPS {
                 return Err(Status::BadBank);
+            }
+            if word & ADC == 0 {
+                continue;
             }
             if out.len() == MAX_HITS {
                 return Err(Status::OversizedBank);

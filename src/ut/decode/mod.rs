@@ -24,6 +24,7 @@ pub use reference::{position_f64, reference, reference_with};
 use super::geometry::{NO_SECTOR, SECTORS, STRIPS, UtGeometry};
 use crate::Status;
 use crate::event::{BankKind, Column, Outcome, RawEvent, RawEvents, Results, StageClock, UtBatch};
+use crate::lhcb::banks::Salvage;
 use crate::lhcb::decode::{Order, decode_each};
 use crate::simd::varying::{F32, Mask, U32};
 use crate::simd::{Gang, Level};
@@ -52,6 +53,8 @@ pub struct UtScratch {
     /// Per sector: hits, then the index of its first.
     start: [u32; SECTORS + 1],
     order: Order,
+    /// Events without their damaged banks.
+    pub(crate) salvage: Salvage,
 }
 
 impl Default for UtScratch {
@@ -63,6 +66,7 @@ impl Default for UtScratch {
             placed: Column::default(),
             start: [0; SECTORS + 1],
             order: Order::default(),
+            salvage: Salvage::default(),
         }
     }
 }
@@ -96,7 +100,11 @@ fn run<G: Gang>(
     scratch: &mut UtScratch,
     out: &mut Outcome<UtBatch>,
 ) {
-    decode_each(events, range, out, |event, out| decode_room(g, geometry, event, scratch, out));
+    let mut salvage = std::mem::take(&mut scratch.salvage);
+    decode_each(events, range, (BankKind::Ut, &mut salvage), out, |event, out| {
+        decode_room(g, geometry, event, scratch, out)
+    });
+    scratch.salvage = salvage;
 }
 
 #[inline(never)]

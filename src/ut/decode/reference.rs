@@ -148,7 +148,9 @@ fn version_4(
             if strip >= 512 {
                 return Err(Status::BadBank);
             }
-            push(found, Strip { board, lane, strip, quarter: 0, version: 4 })?;
+            if word % 32 != 0 {
+                push(found, Strip { board, lane, strip, quarter: 0, version: 4 })?;
+            }
         }
     }
     Ok(())

@@ -32,7 +32,6 @@ pub(crate) use attach::{Attached, Bent};
 use super::config::UtConfig;
 use super::layout::{MIDDLE, UtLayout};
 use super::store::UtStore;
-use crate::Status;
 use crate::event::{
     Column, Outcome, StageClock, StageCounter, Truncation, UT_PLANES, UtBatch, VeloTracks, VeloUtTracks,
 };
@@ -224,11 +223,8 @@ pub fn find(
 fn run<G: Gang>(g: G, search: &Search<'_>, workspace: &mut UtFindWorkspace, out: &mut Outcome<VeloUtTracks>) {
     let mut clock = StageClock::start();
     for event in 0..search.velo.events() {
-        let status = match search.velo.status[event] {
-            Status::Ok => search.hits.status[event],
-            status => status,
-        };
-        if status == Status::Ok {
+        let status = search.velo.status[event].and(search.hits.status[event]);
+        if status.is_reconstructed() {
             fill_store(g, search, event, workspace);
             clock.lap(&mut out.counters.stages[STORE]);
             find_windows(g, search, event, workspace, out);

@@ -23,9 +23,10 @@ use super::geometry::PITCH;
 use super::sensors::VeloSensors;
 use crate::Status;
 use crate::event::{
-    BankKind, Column, Counters, Outcome, PAD, RawBank, RawEvent, RawEvents, StageClock, VELO_MODULES,
-    VeloBatch,
+    BankKind, Column, Counters, Outcome, PAD, RawBank, RawEvent, RawEvents, StageClock, Truncation,
+    VELO_MODULES, VeloBatch,
 };
+use crate::lhcb::banks::Salvage;
 use crate::simd::varying::{F32, U32};
 use crate::simd::{Gang, Level};
 use groups::GroupScratch;
@@ -75,7 +76,7 @@ impl std::str::FromStr for VeloBanks {
 
 impl VeloBanks {
     /// The kind of banks to decode in an event.
-    pub(crate) fn kind(self, event: &RawEvent<'_>) -> BankKind {
+    pub fn kind(self, event: &RawEvent<'_>) -> BankKind {
         match self {
             Self::Auto if event.has(BankKind::VeloRetina) => BankKind::VeloRetina,
             Self::Retina => BankKind::VeloRetina,
@@ -148,6 +149,8 @@ pub struct DecodeScratch {
     singles: Clusters,
     joined: Clusters,
     groups: GroupScratch,
+    /// Events without their damaged banks.
+    pub(super) salvage: Salvage,
 }
 
 /// Decodes the events of `range` and appends them to `out`, in order, the number of each as its id. An event
@@ -181,15 +184,23 @@ fn run<G: Gang>(
 ) {
     let VeloDecoder { sensors, banks } = decoder;
     let Outcome { results: out, counters } = out;
+    let mut salvage = std::mem::take(&mut scratch.salvage);
+    salvage.clear();
     for number in range {
         let event = events.event(number);
         let before = out.x.len();
-        let status = match event.status {
-            Status::Ok => clusters(g, &event, banks.kind(&event), scratch, counters),
+        let kind = banks.kind(&event);
+        let mut status = match event.status {
+            Status::Ok => clusters(g, &event, kind, scratch, counters),
             status => status,
         };
+        if status != Status::Ok {
+            status = salvage.decode(number, &event, (kind, status), &mut |event| {
+                clusters(g, event, kind, scratch, counters)
+            });
+        }
         if status == Status::Ok {
-            let detector = DETECTOR[usize::from(banks.kind(&event) == BankKind::VeloRetina)];
+            let detector = DETECTOR[usize::from(kind == BankKind::VeloRetina)];
             place_room(g, sensors, scratch, detector, out);
             out.event_id.push(number as u64);
             out.status.push(status);
@@ -198,6 +209,8 @@ fn run<G: Gang>(
         }
         counters.stages[0].items_out += (out.x.len() - before) as u64;
     }
+    counters.count_truncated(Truncation::BanksLeftOut, salvage.left_out());
+    scratch.salvage = salvage;
 }
 
 /// Fills `singles` and `joined`.
@@ -218,7 +231,7 @@ fn clusters<G: Gang>(
         return Status::OversizedBank;
     }
     counters.stages[0].items_in += words as u64;
-    let DecodeScratch { singles, joined, groups } = scratch;
+    let DecodeScratch { singles, joined, groups, .. } = scratch;
     // A superpixel may hold two clusters.
     singles.clear(2 * words);
     joined.clear(2 * words);

@@ -3,6 +3,7 @@
 #![allow(dead_code)]
 
 use peloton_core::event::{BankKind, CylinderBatch, CylinderTruth, PixelBlock, RawBatch, VeloBatch};
+use peloton_io::input::mdf::nominal_bank;
 use peloton_io::input::timepix::{PixelDecoder, PixelFormat};
 use peloton_io::input::{CylinderReader, Format, RawReader, ReadOptions, Source, VeloReader};
 use peloton_job::{Cancel, Config, Host, Request, Silent, Simulation};
@@ -96,7 +97,13 @@ pub fn banks(path: &Path) -> Vec<u8> {
         let event = raw.view().event(number);
         let all = BankKind::ALL.map(|kind| event.banks(kind).iter().map(move |bank| (kind, bank)));
         let all: Vec<_> = all.into_iter().flatten().collect();
-        bytes.extend(words(&[all.len() as u64]));
+        let nominal = Some(nominal_bank()).filter(|_| raw.view().is_nominal(number));
+        bytes.extend(words(&[all.len() as u64 + u64::from(nominal.is_some())]));
+        if let Some(bank) = nominal {
+            let head = [bank.kind.into(), bank.version.into(), bank.source.into(), bank.payload.len() as u32];
+            bytes.extend(head.iter().flat_map(|value| value.to_le_bytes()));
+            bytes.extend_from_slice(bank.payload);
+        }
         for (kind, bank) in all {
             let head = [kind.code().into(), bank.version.into(), bank.source.into(), u32::from(bank.bytes)];
             bytes.extend(head.iter().flat_map(|value| value.to_le_bytes()));

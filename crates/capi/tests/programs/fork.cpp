@@ -17,7 +17,7 @@ void expect(std::int32_t found, std::int32_t wanted, const char *what) {
 #define EXPECT(call, code) expect((call), (code), #call)
 
 struct Objects {
-  peloton::Engine velo{"", "nominal"}, pixels{"sequence = 'timepix'\nthreads = 2"};
+  peloton::Engine velo{"", "nominal-forced"}, pixels{"sequence = 'timepix'\nthreads = 2"};
   peloton::Workspace workspace = velo.workspace();
   peloton::Result result = velo.result(), clusters = pixels.result();
   peloton::Batch batch;

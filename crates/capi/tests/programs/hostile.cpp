@@ -43,8 +43,8 @@ std::int32_t make(const char *toml, const char *geometry, peloton_engine **to) {
 }
 
 void engines(Handles &h) {
-  EXPECT(make("", "nominal", &h.velo), PELOTON_OK);
-  EXPECT(make("sequence = 'scifi'", "nominal", &h.scifi), PELOTON_OK);
+  EXPECT(make("", "nominal-forced", &h.velo), PELOTON_OK);
+  EXPECT(make("sequence = 'scifi'", "nominal-forced", &h.scifi), PELOTON_OK);
   EXPECT(make("sequence = 'cylinder'\n[cylinder]\nseeds = 'hits'", nullptr, &h.cylinder), PELOTON_OK);
   EXPECT(make("sequence = 'timepix'", nullptr, &h.timepix), PELOTON_OK);
   peloton_engine *none = nullptr;
@@ -241,6 +241,16 @@ void runs(Handles &h) {
   EXPECT(peloton_run_banks(h.cylinder, h.other_workspace, h.batch, h.result, nullptr), PELOTON_CONFIG);
   EXPECT(peloton_run_banks(h.scifi, h.workspace, h.batch, h.other_result, nullptr), PELOTON_CONFIG);
   EXPECT(peloton_run_banks(h.velo, h.workspace, h.batch, h.other_result, nullptr), PELOTON_CONFIG);
+  // The banks do not say that they are of the nominal detector.
+  peloton_engine *nominal = nullptr;
+  peloton_pool *pool = nullptr;
+  EXPECT(make("bad_banks = 'bank'", "nominal", &nominal), PELOTON_OK);
+  EXPECT(make("bad_banks = 'none'", "nominal", nullptr), INVALID);
+  EXPECT(peloton_run_banks(nominal, h.workspace, h.batch, h.result, nullptr), PELOTON_CONFIG);
+  EXPECT(peloton_pool_new(nominal, 1, &pool), PELOTON_OK);
+  EXPECT(peloton_pool_run_banks(pool, h.batch, h.result, nullptr), PELOTON_CONFIG);
+  peloton_pool_free(pool);
+  peloton_engine_free(nominal);
   EXPECT(peloton_pool_run_banks(h.pool, h.batch, h.result, nullptr), PELOTON_OK);
   EXPECT(peloton_pool_run_banks(h.pool, h.batch, h.other_result, nullptr), PELOTON_CONFIG);
   EXPECT(peloton_pool_run_banks(nullptr, h.batch, h.result, nullptr), INVALID);

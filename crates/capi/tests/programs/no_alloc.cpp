@@ -103,7 +103,7 @@ std::size_t tracks(const peloton::Engine &engine) {
 } // namespace
 
 int main() {
-  peloton::Engine engine("", "nominal");
+  peloton::Engine engine("", "nominal-forced");
   std::size_t found[2] = {0, 0};
   std::thread other([&] { found[1] = tracks(engine); });
   found[0] = tracks(engine);

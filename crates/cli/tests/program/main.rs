@@ -12,6 +12,7 @@ mod faults;
 mod files;
 #[cfg(unix)]
 mod formats_page;
+mod geometry_and_data;
 mod habits;
 mod hostile_displays;
 mod lost_and_paired;
@@ -28,6 +29,7 @@ mod timepix;
 mod trouble_clock;
 mod trouble_formats;
 mod trouble_jobs;
+mod trouble_lhcb;
 
 use peloton::simd::Isa;
 use serde_json::Value;

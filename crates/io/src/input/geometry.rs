@@ -15,6 +15,12 @@ const MAX_FILE: u64 = 16 << 20;
 /// The name that stands for the nominal detector where a folder is asked for.
 pub const NOMINAL: &str = "nominal";
 
+/// The name that stands for the nominal detector also where events do not say that they are of it.
+pub const NOMINAL_FORCED: &str = "nominal-forced";
+
+/// Largest distance of the beam line from the z axis, mm: far inside of the innermost modules' edges.
+const MAX_BEAM: f32 = 50.0;
+
 /// The files of a folder.
 const FILES: [&str; 7] = [
     "beamline.bin",
@@ -31,13 +37,15 @@ const FILES: [&str; 7] = [
 pub enum Geometry {
     /// A nominal detector, magnet down: what simulations without geometry files fly through.
     Nominal,
+    /// The same, for events that do not say that they are of it, too.
+    NominalForced,
     /// A folder with the files `velo_geometry.bin`, `ut_boards.bin`, `ut_geometry.bin`, `ut_tables.bin`,
     /// `scifi_geometry.bin`, `beamline.bin` and `polarity.bin`, as far as they are needed.
     Folder(PathBuf),
 }
 
 impl Geometry {
-    /// The geometry that a user names: a folder, or `nominal`.
+    /// The geometry that a user names: a folder, `nominal` or `nominal-forced`.
     ///
     /// # Errors
     /// [`Error::Config`] when there is no such folder.
@@ -45,11 +53,19 @@ impl Geometry {
         if folder == Path::new(NOMINAL) {
             return Ok(Self::Nominal);
         }
+        if folder == Path::new(NOMINAL_FORCED) {
+            return Ok(Self::NominalForced);
+        }
         if !folder.is_dir() {
             let place = folder.display();
             return Err(Error::Config(format!("--geometry {place}: there is no such folder")));
         }
         Ok(Self::Folder(folder.into()))
+    }
+
+    /// Whether only events may be reconstructed that say that they are of the nominal detector.
+    pub fn wants_nominal_events(&self) -> bool {
+        matches!(self, Self::Nominal)
     }
 
     /// XXH3-64 of the names and contents of the files of a folder that there are; none for the nominal detector.
@@ -74,7 +90,7 @@ impl Geometry {
     /// [`Error::Io`] for a file that cannot be read, [`Error::Format`] names file, field and offset; as below.
     pub fn velo(&self) -> Result<VeloSensors> {
         match self {
-            Self::Nominal => Ok(VeloSensors::nominal()),
+            Self::Nominal | Self::NominalForced => Ok(VeloSensors::nominal()),
             Self::Folder(folder) => {
                 let (name, bytes) = read(folder, "velo_geometry.bin")?;
                 VeloSensors::parse(&name, &bytes)
@@ -88,7 +104,7 @@ impl Geometry {
     /// As [`Geometry::velo`].
     pub fn ut(&self) -> Result<UtGeometry> {
         match self {
-            Self::Nominal => Ok(UtGeometry::nominal()),
+            Self::Nominal | Self::NominalForced => Ok(UtGeometry::nominal()),
             Self::Folder(folder) => {
                 let (boards, sectors) = (read(folder, "ut_boards.bin")?, read(folder, "ut_geometry.bin")?);
                 UtGeometry::parse(File::new(&boards.0, &boards.1), File::new(&sectors.0, &sectors.1))
@@ -102,7 +118,7 @@ impl Geometry {
     /// As [`Geometry::velo`].
     pub fn ut_tables(&self) -> Result<UtTables> {
         match self {
-            Self::Nominal => Ok(UtTables::nominal()),
+            Self::Nominal | Self::NominalForced => Ok(UtTables::nominal()),
             Self::Folder(folder) => {
                 let (name, bytes) = read(folder, "ut_tables.bin")?;
                 UtTables::parse(&name, &bytes)
@@ -116,7 +132,7 @@ impl Geometry {
     /// As [`Geometry::velo`].
     pub fn scifi(&self) -> Result<SciFiGeometry> {
         match self {
-            Self::Nominal => Ok(SciFiGeometry::nominal()),
+            Self::Nominal | Self::NominalForced => Ok(SciFiGeometry::nominal()),
             Self::Folder(folder) => {
                 let (name, bytes) = read(folder, "scifi_geometry.bin")?;
                 SciFiGeometry::parse(&name, &bytes)
@@ -132,8 +148,14 @@ impl Geometry {
         let Self::Folder(folder) = self else { return Ok([0.0; 2]) };
         let (name, bytes) = read(folder, "beamline.bin")?;
         let mut fields = Fields::new(&name, &bytes);
+        let before = fields.clone();
         let xy = fields.f32s("x and y", 2)?;
         fields.end()?;
+        if !xy.iter().all(|value| value.abs() <= MAX_BEAM) {
+            let message =
+                format!("{} and {} mm: a beam line is at most {MAX_BEAM} mm from the z axis", xy[0], xy[1]);
+            return Err(before.wrong("x and y", &message));
+        }
         Ok([xy[0], xy[1]])
     }
 
@@ -144,7 +166,7 @@ impl Geometry {
     pub fn bending(&self) -> Result<Bending> {
         let polarity = self.polarity()?;
         Ok(match self {
-            Self::Nominal => Bending::nominal(polarity),
+            Self::Nominal | Self::NominalForced => Bending::nominal(polarity),
             Self::Folder(_) => Bending::lhcb(polarity),
         })
     }

@@ -33,7 +33,7 @@ pub use ahead::{look_ahead, standard_input};
 pub use containers::{assumed_version, read_container, write_container};
 pub use cylinder::{CylinderReader, write_cylinder};
 pub use event_batch::{EventBatch, known_status};
-pub use geometry::{Geometry, NOMINAL};
+pub use geometry::{Geometry, NOMINAL, NOMINAL_FORCED};
 pub use kind::{Kind, format_of_pixels, kind_of, kind_of_standard_input};
 pub use problems::MAX_PROBLEMS;
 pub use raw_reader::{EventNote, McBanks, McFormat, RawReader, TruthJudge, find_raw, is_pipe, is_raw_stream};
@@ -167,6 +167,8 @@ pub struct ReadOptions {
     pub count: Option<usize>,
     /// Whether the first problem ends the job.
     pub strict: bool,
+    /// Whether events must say that they are of the nominal detector: the first one that does not ends the job.
+    pub only_nominal: bool,
     /// Whether to read simulated truth. An event without any is then dropped.
     pub truth: bool,
     /// Where reading begins.

@@ -1,6 +1,6 @@
 //! [`OpenEvent`]: one event being put together from its banks, and its truth.
 
-use super::mdf::{Banks, HEADER, bank_type, odin_numbers};
+use super::mdf::{Banks, bank_type, is_nominal, odin_numbers};
 use super::raw_reader::{EventNote, McBanks, McFormat, TruthJudge};
 use peloton::event::{BankKind, RawBatch};
 use peloton::{Error, Result, Status};
@@ -24,8 +24,12 @@ pub(super) fn read_file(path: &Path) -> Result<Option<Vec<u8>>> {
 /// The event being put together.
 pub(super) struct OpenEvent {
     pub status: Status,
+    /// The first damage of single banks.
+    damaged: Option<Status>,
     /// Why it failed.
     pub words: String,
+    /// Whether it says that it is of the nominal detector.
+    pub is_nominal: bool,
     pub note: EventNote,
     pub truth: bool,
     /// Banks so far, and the first that came twice.
@@ -42,7 +46,9 @@ impl OpenEvent {
     pub fn new(truth: bool) -> Self {
         Self {
             status: Status::Ok,
+            damaged: None,
             words: String::new(),
+            is_nominal: false,
             note: EventNote::default(),
             truth,
             seen: HashSet::new(),
@@ -55,7 +61,21 @@ impl OpenEvent {
     /// The first failure is the one that is told.
     pub fn fail(&mut self, status: Status, words: &str) {
         if self.status == Status::Ok {
-            (self.status, self.words) = (status, words.into());
+            self.status = self.damaged.unwrap_or(status);
+            self.note_words(words);
+        }
+    }
+
+    /// A damage that concerns some of the banks alone: the others are kept in the batch.
+    fn damage(&mut self, status: Status, words: &str, batch: &mut RawBatch) {
+        self.damaged.get_or_insert(status);
+        self.note_words(words);
+        batch.damage(status);
+    }
+
+    fn note_words(&mut self, words: &str) {
+        if self.words.is_empty() {
+            self.words = words.into();
         }
     }
 
@@ -64,7 +84,7 @@ impl OpenEvent {
             self.twice.get_or_insert((kind.code(), source));
         }
         if let Err(status) = batch.push_bank(kind, source, version, payload) {
-            self.fail(status, &format!("a bank of {} bytes from source {source}", payload.len()));
+            self.damage(status, &format!("a bank of {} bytes from source {source}", payload.len()), batch);
         }
     }
 
@@ -80,17 +100,19 @@ impl OpenEvent {
     }
 
     pub fn take_banks(&mut self, body: &[u8], batch: &mut RawBatch) {
-        let mut at = 0;
-        for (number, bank) in Banks::new(body).enumerate() {
+        let (mut banks, mut number) = (Banks::new(body), 0);
+        while let Some(bank) = banks.next() {
             let bank = match bank {
                 Ok(bank) => bank,
                 Err(status) => {
+                    let at = banks.at();
                     let words =
                         format!("no whole raw bank begins at byte {at} of the event, behind {number} banks");
-                    return self.fail(status, &words);
+                    self.damage(status, &words, batch);
+                    continue;
                 }
             };
-            at += (HEADER + bank.payload.len()).next_multiple_of(4);
+            number += 1;
             match bank.kind {
                 bank_type::ODIN => {
                     if let Some((run, number)) = odin_numbers(bank.version, bank.payload) {
@@ -103,10 +125,12 @@ impl OpenEvent {
                 bank_type::MC_VERTICES if self.truth => {
                     self.vertices.push((bank.source, bank.version, bank.payload.to_vec()));
                 }
-                code if bank_type::DAQ_ERRORS.contains(&code) => {
-                    let words = format!("the readout reports fault {code} of source {}", bank.source);
-                    self.fail(Status::DaqError, &words);
+                code if bank_type::is_error(code) => {
+                    let by = if bank_type::is_detector_error(code) { "a detector" } else { "the readout" };
+                    let words = format!("{by} reports fault {code} of source {}", bank.source);
+                    self.damage(Status::DaqError, &words, batch);
                 }
+                code if is_nominal(code, bank.version, bank.payload) => self.is_nominal = true,
                 code => {
                     if let Some(kind) = BankKind::from_code(code) {
                         self.push(kind, bank.source, bank.version, bank.payload, batch);

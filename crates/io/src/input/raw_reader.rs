@@ -419,7 +419,7 @@ impl RawReader {
     fn or_discard<T>(&self, result: Result<T>, batch: &mut RawBatch) -> Result<T> {
         result.inspect_err(|_| {
             batch.close_event(self.event as u64, Status::Corrupt);
-            batch.drop_failed();
+            batch.drop_last();
         })
     }
 
@@ -430,11 +430,22 @@ impl RawReader {
         batch: &mut RawBatch,
         notes: &mut Vec<EventNote>,
     ) -> Result<()> {
+        if event.is_nominal {
+            batch.mark_nominal();
+        }
         let status = batch.close_event(self.event as u64, event.status);
+        let last = batch.len() - 1;
+        if self.options.only_nominal && batch.view().lacks_nominal(last) {
+            batch.drop_last();
+            let message = "its raw banks do not say that they are of the nominal detector: name the folder of their \
+                           detector's geometry files with --geometry, or decode them by the nominal geometry all the \
+                           same with --geometry nominal-forced";
+            return Err(Error::Config(format!("--geometry nominal: {place}: {message}")));
+        }
         if status != Status::Ok {
             let words = event.why(status);
             if self.options.strict {
-                batch.drop_failed();
+                batch.drop_last();
                 return Err(Error::format(place, words));
             }
             self.problems.add(format!("{place}: {words}"));

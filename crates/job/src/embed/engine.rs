@@ -10,7 +10,9 @@ use peloton::engine::{Engine, Input, SLICE_EVENTS, Sequence, Stage};
 use peloton::event::{RawEvents, VeloEvents};
 use peloton::simd::Level;
 use peloton::{Error, Result};
+use peloton_io::input::NOMINAL;
 use std::any::Any;
+use std::path::Path;
 use std::sync::Arc;
 
 /// Events that an engine takes, borrowed.
@@ -39,6 +41,15 @@ impl Events<'_> {
         self.len() == 0
     }
 
+    /// Refuses raw banks that do not say that they are of the nominal detector.
+    pub(super) fn check_nominal(&self) -> Result<()> {
+        let Self::Banks(events) = self else { return Ok(()) };
+        let Some(event) = (0..events.len()).find(|&event| events.lacks_nominal(event)) else { return Ok(()) };
+        let words = "the raw banks do not say that they are of the nominal detector: name the folder of their detector's \
+                     geometry files, or decode them by the nominal geometry all the same with `nominal-forced`";
+        Err(Error::Config(format!("geometry `nominal`, event {event} of the batch: {words}")))
+    }
+
     fn kind(&self) -> &'static str {
         match self {
             Self::Banks(_) => "raw banks",
@@ -57,6 +68,8 @@ pub(crate) type Pick<S> = for<'a> fn(Events<'a>) -> Option<<S as Sequence>::Inpu
 pub struct AnyEngine {
     pub(super) runs: Arc<dyn Runs>,
     config: Config,
+    /// Whether events must say that they are of the nominal detector.
+    only_nominal: bool,
 }
 
 /// Scratch memory of one thread, for every engine of the sequence that it was made for.
@@ -167,12 +180,14 @@ impl AnyEngine {
                 S::embed(self.0)
             }
         }
-        request.config.sequence.run_events(Embed(request))
+        let engine = request.config.sequence.run_events(Embed(request))?;
+        let only_nominal = request.geometry.as_deref() == Some(Path::new(NOMINAL));
+        Ok(Self { only_nominal, ..engine })
     }
 
     /// Of a sequence, which takes the events that `pick` picks.
     pub fn of<S: Sequence>(sequence: S, config: Config, pick: Pick<S>) -> Self {
-        Self { runs: Arc::new(Runner { engine: Engine::new(sequence), pick }), config }
+        Self { runs: Arc::new(Runner { engine: Engine::new(sequence), pick }), config, only_nominal: false }
     }
 
     /// What was asked for.
@@ -213,6 +228,9 @@ impl AnyEngine {
     /// [`Engine::try_run`](peloton::engine::Engine::try_run); [`Error::System`] when it was ended early
     /// ([`AnyWorkspace::end_by`]). Trouble with one event is a status in the results.
     pub fn run(&self, events: Events<'_>, workspace: &mut AnyWorkspace, to: &mut AnyOutcome) -> Result<()> {
+        if self.only_nominal {
+            events.check_nominal()?;
+        }
         self.runs.run(events, self.slice_events(), workspace, to)
     }
 
@@ -225,14 +243,16 @@ impl AnyEngine {
     /// # Errors
     /// For no threads at all, and when the system gives no more.
     pub fn pool(&self, threads: usize) -> Result<AnyPool> {
-        self.runs.pool(threads, self.slice_events())
+        let mut pool = self.runs.pool(threads, self.slice_events())?;
+        pool.only_nominal = self.only_nominal;
+        Ok(pool)
     }
 }
 
 /// The geometry that a request names, for sequences that start from raw banks.
 pub(crate) fn geometry(request: &Request, sequence: &str) -> Result<peloton_io::input::Geometry> {
     let missing = || {
-        let words = "needs a geometry: the folder of the detector's geometry files, or `nominal`";
+        let words = "needs a geometry: the folder of the detector's geometry files, or `nominal` for simulated events";
         Error::Config(format!("the sequence {sequence} {words}"))
     };
     peloton_io::input::Geometry::named(request.geometry.as_deref().ok_or_else(missing)?)

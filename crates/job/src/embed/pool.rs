@@ -9,6 +9,8 @@ use peloton::{Error, Result};
 /// Threads that run one engine. Results are joined, so that they are those of one thread, column by column.
 pub struct AnyPool {
     shares: Box<dyn Shares>,
+    /// Whether events must say that they are of the nominal detector.
+    pub(super) only_nominal: bool,
     /// The process that the threads belong to.
     process: u32,
 }
@@ -38,7 +40,7 @@ impl AnyPool {
     pub(super) fn new<S: Sequence>(runner: Runner<S>, threads: usize, slice_events: usize) -> Result<Self> {
         let pool = Pool::new(runner.engine.clone(), threads, slice_events)?;
         let shares = Box::new(Shared { runner, pool, results: Sliced::default() });
-        Ok(Self { shares, process: std::process::id() })
+        Ok(Self { shares, only_nominal: false, process: std::process::id() })
     }
 
     /// Whether the threads are there: a child of `fork` has none.
@@ -55,6 +57,9 @@ impl AnyPool {
             return Err(Error::System(
                 "a child of fork has no threads of its parent: make a pool in it".into(),
             ));
+        }
+        if self.only_nominal {
+            events.check_nominal()?;
         }
         self.shares.run(events, to)
     }

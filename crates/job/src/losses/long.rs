@@ -123,7 +123,7 @@ impl FindLosses for LongLosses {
     }
 
     fn lost_at(&mut self, truth: &TruthEvent, particle: usize) -> usize {
-        let is_bad = |status: Option<&Status>| status.is_some_and(|status| *status != Status::Ok);
+        let is_bad = |status: Option<&Status>| status.is_some_and(|status| !status.is_reconstructed());
         let statuses = [self.velo.tracks.results.status.first(), self.hits.results.status.first()];
         if statuses.into_iter().any(is_bad) || !self.scifi.is_ok() {
             return FAILED;

@@ -2,10 +2,10 @@
 
 use super::kept::append_kept;
 use super::{Alone, FindLosses, append_own, finds, step_alone};
+use peloton::Result;
 use peloton::engine::Sequence;
 use peloton::event::{Outcome, RawEvents, SciFiBatch, SciFiTracks, TruthEvent};
 use peloton::scifi::{SciFi, SciFiConfig, SciFiGeometry, SciFiScratch, SciFiWorkspace, SeedPass, decode};
-use peloton::{Result, Status};
 use peloton_truth::{Rules, TrackMatcher};
 use std::sync::Arc;
 
@@ -75,7 +75,7 @@ impl SciFiLosses {
 
     /// Whether the event was reconstructed.
     pub(super) fn is_ok(&self) -> bool {
-        self.tracks.results.status[0] == Status::Ok
+        self.tracks.results.status[0].is_reconstructed()
     }
 
     /// Appends to `own` an event of the tracks that are this particle; says whether there are any.

@@ -2,13 +2,13 @@
 
 use super::kept::append_kept;
 use super::{Alone, FindLosses, VeloPart, finds, step_alone};
+use peloton::Result;
 use peloton::chain::UtDetector;
 use peloton::engine::Sequence;
 use peloton::event::{Outcome, RawEvents, TruthEvent, UT_PLANES, UtBatch, VeloTracks, VeloUtTracks};
 use peloton::simd::Level;
 use peloton::ut::{UtConfig, UtFindInput, UtFindWorkspace, UtLayout, UtScratch, decode, find};
 use peloton::velo::Velo;
-use peloton::{Result, Status};
 use peloton_truth::{Rules, TrackMatcher};
 use std::sync::Arc;
 
@@ -115,7 +115,7 @@ impl FindLosses for VeloUtLosses {
 
     fn lost_at(&mut self, truth: &TruthEvent, particle: usize) -> usize {
         let hits = &self.hits.results;
-        if hits.status[0] != Status::Ok || self.velo.tracks.results.status[0] != Status::Ok {
+        if !hits.status[0].and(self.velo.tracks.results.status[0]).is_reconstructed() {
             return FAILED;
         }
         self.own_hits.clear();

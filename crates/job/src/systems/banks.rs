@@ -3,10 +3,13 @@
 
 use crate::Sensor;
 use crate::display::{Hit, Part};
+use crate::totals::BankSource;
 use peloton::Status;
 use peloton::event::{
-    BankKind, RawBank, RawBatch, RawEvent, SCIFI_ZONES, SciFiBatch, UT_GROUPS, UtBatch, VeloBatch, VeloEvent,
+    BadBanks, BankKind, RawBank, RawBatch, RawEvent, SCIFI_ZONES, SciFiBatch, UT_GROUPS, UtBatch, VeloBatch,
+    VeloEvent,
 };
+use peloton::lhcb::{absent, only_version};
 use peloton::scifi::geometry::FIBRE_END;
 use peloton::scifi::{self, SciFiGeometry};
 use peloton::ut::geometry::STRIP_SLOPE;
@@ -78,6 +81,29 @@ impl NaiveDecoder {
         }
     }
 
+    /// The sources whose banks of an event are absent, or, where `has_damaged` says that there may be such ones, damaged.
+    fn lacking(&self, event: &RawEvent<'_>, has_damaged: bool) -> Vec<BankSource> {
+        let kind = match self {
+            Self::Velo(_, banks) => banks.kind(event),
+            Self::Ut(_) => BankKind::Ut,
+            Self::SciFi(_) => BankKind::SciFi,
+        };
+        let banks = event.banks(kind);
+        let boards = match self {
+            Self::Velo(..) => velo::boards(kind, banks.first().map_or(0, |bank| bank.version)),
+            Self::Ut(geometry) => geometry.boards(),
+            Self::SciFi(geometry) => geometry.boards(),
+        };
+        let version = only_version(kind, banks);
+        let is_damaged = |bank: &&RawBank| {
+            version.is_some_and(|version| bank.version != version)
+                || self.ids(&alone(event, kind, bank).view().event(0)).is_err()
+        };
+        let damaged = banks.iter().filter(|_| has_damaged).filter(is_damaged);
+        let damaged = damaged.map(|bank| kind.board(bank.version, bank.source));
+        absent(event, kind, boards).chain(damaged).map(|board| (kind.detector(), board)).collect()
+    }
+
     /// Which bank an event with this status failed by, in words; none where no bank fails alone.
     fn blame(&self, event: &RawEvent<'_>, status: Status) -> Option<String> {
         if event.status != Status::Ok {
@@ -133,6 +159,21 @@ pub fn blame(decoders: &[NaiveDecoder], event: &RawEvent<'_>, status: Status) ->
     decoders.iter().find_map(|decoder| decoder.blame(event, status))
 }
 
+/// The sources whose banks these events, which are partial, lack.
+pub fn lacking(
+    decoders: &[NaiveDecoder],
+    batch: &RawBatch,
+    events: &[usize],
+    has_damaged: bool,
+) -> Vec<BankSource> {
+    let all = batch.view().with_bad_banks(BadBanks::Bank);
+    let of_event = |&event: &usize| {
+        let event = all.event(event);
+        decoders.iter().flat_map(move |decoder| decoder.lacking(&event, has_damaged))
+    };
+    events.iter().flat_map(of_event).collect()
+}
+
 /// One bank of an event as an event of its own.
 fn alone(event: &RawEvent<'_>, kind: BankKind, bank: &RawBank) -> RawBatch {
     let mut batch = RawBatch::default();
@@ -153,6 +194,29 @@ fn name(kind: BankKind) -> &'static str {
         BankKind::VeloRetina => "Velo retina",
         BankKind::Ut => "UT",
         BankKind::SciFi => "SciFi",
+    }
+}
+
+/// Tells hits of true particles that no channel of a geometry can have.
+pub struct KnownChannels {
+    ut: Option<UtGeometry>,
+    scifi: Option<SciFiGeometry>,
+}
+
+impl KnownChannels {
+    /// Of those detectors whose geometry there is.
+    pub fn new(geometry: &Geometry) -> Self {
+        Self { ut: geometry.ut().ok(), scifi: geometry.scifi().ok() }
+    }
+
+    /// How many of these hits, by their LHCbIDs, no channel of the geometry has; those of other detectors are passed over.
+    pub fn unknown<'a>(&self, hits: impl Iterator<Item = &'a u32>) -> u64 {
+        let is_unknown = |hit: &&u32| match detector_of(**hit) {
+            HitsOf::Ut => self.ut.as_ref().is_some_and(|ut| !ut.has_id(**hit)),
+            HitsOf::SciFi => self.scifi.as_ref().is_some_and(|scifi| !scifi.has_id(**hit)),
+            HitsOf::Velo | HitsOf::All => false,
+        };
+        hits.filter(is_unknown).count() as u64
     }
 }
 

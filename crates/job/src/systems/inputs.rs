@@ -2,7 +2,7 @@
 
 use crate::Request;
 use peloton::{Error, Result};
-use peloton_io::input::{ReadOptions, Source as InputSource, Start, is_pipe, standard_input};
+use peloton_io::input::{NOMINAL, ReadOptions, Source as InputSource, Start, is_pipe, standard_input};
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::Path;
@@ -57,6 +57,7 @@ pub fn options(request: &Request, truth: bool) -> ReadOptions {
         first: request.events.first,
         count: request.events.count,
         strict: request.strict,
+        only_nominal: request.geometry.as_deref() == Some(Path::new(NOMINAL)),
         truth,
         start: request.part.map_or(Start::default(), |part| part.start),
     }

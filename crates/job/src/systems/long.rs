@@ -27,6 +27,8 @@ pub struct LongUtSystem;
 pub struct LongContext {
     sensors: Arc<VeloSensors>,
     banks: VeloBanks,
+    /// x and y of the beam line, mm.
+    beam: [f32; 2],
     scifi: Arc<SciFiGeometry>,
     bending: Bending,
 }
@@ -43,6 +45,7 @@ impl OverBanks for LongSystem {
         Ok(LongContext {
             sensors: Arc::new(geometry.velo()?),
             banks: request.velo_banks,
+            beam: geometry.beam()?,
             scifi: Arc::new(geometry.scifi()?),
             bending: geometry.bending()?,
         })
@@ -126,6 +129,7 @@ impl LongContext {
     fn parts(&self, config: &Config) -> Result<(Velo, SciFi)> {
         let level = config.level()?;
         let velo = Velo::new(level, config.velo.clone())?.with_sensors(self.sensors.clone(), self.banks);
+        let velo = velo.with_beam(self.beam).with_bad_banks(config.bad_banks);
         let polarity = self.bending.polarity;
         Ok((velo, SciFi::new(level, config.scifi.clone(), self.scifi.clone(), polarity)?))
     }

@@ -1,12 +1,13 @@
 //! [`OverBanks`]: what is different in the systems that read raw banks of LHCb and nothing else.
 
-use super::banks::{NaiveDecoder, blame};
+use super::banks::{NaiveDecoder, blame, lacking};
 use super::raw::RawSource;
 use super::track_check::{TrackCheck, TrackRows};
 use crate::display::{Gather, GatherTracks, HitsOf};
 use crate::embed::{self, AnyEngine, Events};
 use crate::losses::FindLosses;
 use crate::system::Runs;
+use crate::totals::BankSource;
 use crate::truth_check::no_tracks;
 use crate::{Check, CheckOptions, CheckRules, Config, Host, Opened, Preset, Request, System};
 use peloton::engine::{Engine, Pool, SLICE_EVENTS, Sequence, Stage};
@@ -140,6 +141,15 @@ impl<S: OverBanks> System for S {
 
     fn diagnose(context: &S::Context, batch: &RawBatch, event: usize, status: Status) -> Option<String> {
         blame(&S::decoders(context), &batch.view().event(event), status)
+    }
+
+    fn lacking(
+        context: &S::Context,
+        batch: &RawBatch,
+        events: &[usize],
+        has_damaged: bool,
+    ) -> Vec<BankSource> {
+        lacking(&S::decoders(context), batch, events, has_damaged)
     }
 
     fn bank_bytes(context: &S::Context, batch: &RawBatch) -> Option<u64> {

@@ -1,8 +1,8 @@
 //! Sources of raw banks: files and streams, and the simulation.
 
-use super::banks::HitNames;
+use super::banks::{HitNames, KnownChannels};
 use super::inputs;
-use crate::totals::UNUSABLE_INPUTS;
+use crate::totals::{HITS_NOT_IN_GEOMETRY, UNUSABLE_INPUTS};
 use crate::{Beside, CountUnknown, Host, Request, Source};
 use peloton::event::RawBatch;
 use peloton::velo::VeloBanks;
@@ -14,6 +14,7 @@ use peloton_io::input::{
 };
 use peloton_sim::{LhcbDetector, LhcbReader, SimDetector, SimSpec};
 use peloton_truth::Rules;
+use serde_json::{Map, Value};
 use std::io::{Cursor, Read};
 use std::path::Path;
 
@@ -43,6 +44,11 @@ pub struct RawSource {
     /// Where the detectors are, and which banks of the Velo are read.
     geometry: Geometry,
     banks: VeloBanks,
+    /// The channels that hits of true particles can have, once one is asked about, and how many are of none.
+    channels: Option<Box<KnownChannels>>,
+    unknown_hits: u64,
+    /// Events that are decoded by the nominal geometry and do not say that they are of it.
+    not_nominal: u64,
 }
 
 /// What the inputs of a request hold, once it is known that they are not simulated hits.
@@ -97,7 +103,8 @@ impl RawSource {
 
     fn new(request: &Request, origin: Origin, geometry: Geometry, truth: bool) -> Self {
         let truth = truth.then_some(HitsOf::Velo);
-        Self { origin, notes: Vec::new(), truth, geometry, banks: request.velo_banks }
+        let (notes, banks) = (Vec::new(), request.velo_banks);
+        Self { origin, notes, truth, geometry, banks, channels: None, unknown_hits: 0, not_nominal: 0 }
     }
 
     /// Looks into the inputs.
@@ -190,12 +197,23 @@ impl Source<RawBatch> for RawSource {
                 reader.read(events, &detector, batch, &mut self.notes)
             }
         };
+        if self.geometry == Geometry::NominalForced {
+            let events = batch.view();
+            self.not_nominal +=
+                (before..events.len()).filter(|&event| events.lacks_nominal(event)).count() as u64;
+        }
         // What was read before an error has its truth and its numbers, too.
         for (note, &number) in self.notes.iter().zip(&batch.event_ids()[before..]) {
             beside.ids.push(EventId { number, run: note.run, event: note.number });
             if let Some(hits_of) = self.truth {
                 let decode = |mc| decode_mc(mc, hits_of);
-                beside.truth.push(note.truth.as_ref().map(decode).transpose()?.unwrap_or_default());
+                let truth = note.truth.as_ref().map(decode).transpose()?.unwrap_or_default();
+                if matches!(self.origin, Origin::Files(_)) {
+                    let channels =
+                        self.channels.get_or_insert_with(|| Box::new(KnownChannels::new(&self.geometry)));
+                    self.unknown_hits += channels.unknown(truth.particles.iter().flat_map(|one| &one.hits));
+                }
+                beside.truth.push(truth);
             }
         }
         read
@@ -217,9 +235,17 @@ impl Source<RawBatch> for RawSource {
 
     fn dropped(&self) -> Vec<(&'static str, u64)> {
         match &self.origin {
-            Origin::Files(reader) => vec![(UNUSABLE_INPUTS, reader.unusable_inputs())],
+            Origin::Files(reader) => {
+                vec![(UNUSABLE_INPUTS, reader.unusable_inputs()), (HITS_NOT_IN_GEOMETRY, self.unknown_hits)]
+            }
             Origin::Simulation(_) => Vec::new(),
         }
+    }
+
+    fn facts(&self) -> Map<String, Value> {
+        let facts =
+            (self.not_nominal > 0).then(|| ("events_not_nominal".to_string(), self.not_nominal.into()));
+        facts.into_iter().collect()
     }
 
     fn count_unknown(&self, rules: Rules) -> CountUnknown<RawBatch> {

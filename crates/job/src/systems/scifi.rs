@@ -27,7 +27,7 @@ impl OverBanks for SciFiHitsSystem {
     }
 
     fn sequence(context: &Self::Context, config: &Config) -> Result<SciFiHits> {
-        Ok(SciFiHits::new(config.level()?, context.clone()))
+        Ok(SciFiHits::new(config.level()?, context.clone()).with_bad_banks(config.bad_banks))
     }
 
     fn is_preset(_config: &Config) -> bool {
@@ -61,7 +61,9 @@ impl OverBanks for SciFiSystem {
     }
 
     fn sequence(context: &SciFiContext, config: &Config) -> Result<SciFi> {
-        SciFi::new(config.level()?, config.scifi.clone(), context.geometry.clone(), context.polarity)
+        let scifi =
+            SciFi::new(config.level()?, config.scifi.clone(), context.geometry.clone(), context.polarity)?;
+        Ok(scifi.with_bad_banks(config.bad_banks))
     }
 
     fn losses(context: &SciFiContext, config: &Config) -> Result<Option<Box<dyn FindLosses>>> {

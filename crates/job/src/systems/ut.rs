@@ -25,7 +25,7 @@ impl OverBanks for UtSystem {
     }
 
     fn sequence(context: &Self::Context, config: &Config) -> Result<UtHits> {
-        Ok(UtHits::new(config.level()?, context.clone()))
+        Ok(UtHits::new(config.level()?, context.clone()).with_bad_banks(config.bad_banks))
     }
 
     fn is_preset(_config: &Config) -> bool {

@@ -1,6 +1,6 @@
 //! The Velo: hits or raw banks to tracks.
 
-use super::banks::{NaiveDecoder, blame, velo_hits};
+use super::banks::{NaiveDecoder, blame, lacking, velo_hits};
 use super::inputs;
 use super::over_banks::{hits_by, pool, tracker_rules};
 use super::raw::{Found, RawSource, warn_of_format};
@@ -10,7 +10,7 @@ use crate::display::{Gather, GatherTracks, HitsOf};
 use crate::embed::{self, AnyEngine, Events};
 use crate::summary::object;
 use crate::system::Runs;
-use crate::totals::UNUSABLE_INPUTS;
+use crate::totals::{BankSource, UNUSABLE_INPUTS};
 use crate::truth_check::{KnownHits, report};
 use crate::truth_output::TruthOutput;
 use crate::{
@@ -24,7 +24,7 @@ use peloton::{Error, Result, Status};
 use peloton_io::input::{Format, Geometry, VeloReader};
 use peloton_sim::{SimDetector, SimReader, SimSpec};
 use peloton_truth::{Checker, EventRows, FittedState, Place, Rules, VeloHits, VeloLosses, VeloPulls};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
 /// Velo banks or hits to Velo tracks.
@@ -35,6 +35,8 @@ pub struct VeloContext {
     /// The sensors, when events are raw banks.
     sensors: Option<Arc<VeloSensors>>,
     banks: VeloBanks,
+    /// x and y of the beam line, mm.
+    beam: [f32; 2],
     /// The rules that tracks are checked by unless others are asked for.
     rules: Rules,
 }
@@ -47,7 +49,10 @@ impl VeloContext {
     pub fn sequence(&self, config: &Config) -> Result<Velo> {
         let velo = Velo::new(config.level()?, config.velo.clone())?;
         Ok(match &self.sensors {
-            Some(sensors) => velo.with_sensors(sensors.clone(), self.banks),
+            Some(sensors) => {
+                let velo = velo.with_sensors(sensors.clone(), self.banks).with_beam(self.beam);
+                velo.with_bad_banks(config.bad_banks)
+            }
             None => velo,
         })
     }
@@ -93,6 +98,13 @@ impl Source<VeloInputBatch> for VeloSource {
         }
     }
 
+    fn facts(&self) -> Map<String, Value> {
+        match self {
+            Self::Raw(source) => source.facts(),
+            Self::Files(_) | Self::Simulation(..) => Map::new(),
+        }
+    }
+
     fn count_unknown(&self, rules: Rules) -> CountUnknown<VeloInputBatch> {
         let in_banks = match self {
             Self::Raw(source) => Some(source.count_unknown(rules)),
@@ -120,6 +132,7 @@ impl VeloSystem {
         let context = VeloContext {
             sensors: Some(Arc::new(geometry.velo()?)),
             banks: request.velo_banks,
+            beam: geometry.beam()?,
             rules: Rules::Lhcb,
         };
         Ok(Opened { source: Box::new(VeloSource::Raw(Box::new(source))), context })
@@ -132,7 +145,7 @@ impl VeloSystem {
         if request.velo_banks != VeloBanks::Auto {
             host.warn("--velo-banks has no effect: events of hits have no raw banks");
         }
-        let context = VeloContext { sensors: None, banks: VeloBanks::Auto, rules };
+        let context = VeloContext { sensors: None, banks: VeloBanks::Auto, beam: [0.0; 2], rules };
         Opened { source: Box::new(source), context }
     }
 }
@@ -180,11 +193,14 @@ impl System for VeloSystem {
     }
 
     fn embed(request: &Request) -> Result<AnyEngine> {
-        let sensors = match &request.geometry {
-            Some(_) => Some(Arc::new(embed::geometry(request, Self::NAME)?.velo()?)),
-            None => None,
+        let (sensors, beam) = match &request.geometry {
+            Some(_) => {
+                let geometry = embed::geometry(request, Self::NAME)?;
+                (Some(Arc::new(geometry.velo()?)), geometry.beam()?)
+            }
+            None => (None, [0.0; 2]),
         };
-        let context = VeloContext { sensors, banks: request.velo_banks, rules: Rules::Json };
+        let context = VeloContext { sensors, banks: request.velo_banks, beam, rules: Rules::Json };
         let velo = context.sequence(&request.config)?;
         Ok(AnyEngine::of(velo, request.config.clone(), |events| match events {
             Events::Banks(banks) => Some(banks.into()),
@@ -215,6 +231,18 @@ impl System for VeloSystem {
                 blame(&[decoder], &banks.view().event(event), status)
             }
         }
+    }
+
+    fn lacking(
+        context: &VeloContext,
+        batch: &VeloInputBatch,
+        events: &[usize],
+        has_damaged: bool,
+    ) -> Vec<BankSource> {
+        let (VeloInputBatch::Banks(banks), Some(sensors)) = (batch, &context.sensors) else {
+            return Vec::new();
+        };
+        lacking(&[NaiveDecoder::Velo(sensors.clone(), context.banks)], banks, events, has_damaged)
     }
 
     fn is_preset(config: &Config) -> bool {

@@ -21,6 +21,8 @@ pub struct VeloUtSystem;
 pub struct VeloUtContext {
     sensors: Arc<VeloSensors>,
     banks: VeloBanks,
+    /// x and y of the beam line, mm.
+    beam: [f32; 2],
     ut: Arc<UtDetector>,
 }
 
@@ -34,7 +36,8 @@ impl OverBanks for VeloUtSystem {
 
     fn context(request: &Request, geometry: &Geometry) -> Result<VeloUtContext> {
         let ut = Arc::new(ut_detector(geometry)?);
-        Ok(VeloUtContext { sensors: Arc::new(geometry.velo()?), banks: request.velo_banks, ut })
+        let (sensors, beam) = (Arc::new(geometry.velo()?), geometry.beam()?);
+        Ok(VeloUtContext { sensors, banks: request.velo_banks, beam, ut })
     }
 
     fn sequence(context: &VeloUtContext, config: &Config) -> Result<VeloUt> {
@@ -60,7 +63,8 @@ impl OverBanks for VeloUtSystem {
 impl VeloUtContext {
     fn velo(&self, config: &Config) -> Result<Velo> {
         let velo = Velo::new(config.level()?, config.velo.clone())?;
-        Ok(velo.with_sensors(self.sensors.clone(), self.banks))
+        let velo = velo.with_sensors(self.sensors.clone(), self.banks).with_beam(self.beam);
+        Ok(velo.with_bad_banks(config.bad_banks))
     }
 }
 

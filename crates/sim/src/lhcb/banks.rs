@@ -65,18 +65,14 @@ pub(super) fn superpixels(sensor: usize, clusters: &[Cluster]) -> (SimBank, Vec<
     (bank, clusters.iter().map(id).collect())
 }
 
-/// Real boards send a bank without hits, too, and a detector without any bank counts as missing: where nothing was seen, the first
-/// board says so.
-fn one_at_least(mut boards: BTreeMap<u16, Vec<u16>>) -> BTreeMap<u16, Vec<u16>> {
-    if boards.is_empty() {
-        boards.insert(0, Vec::new());
-    }
-    boards
+/// No hits for each of these boards: real boards send a bank without hits, too.
+fn empty(boards: &[u16]) -> BTreeMap<u16, Vec<u16>> {
+    boards.iter().map(|&board| (board, Vec::new())).collect()
 }
 
-/// Banks of the UT, version 3.
-pub(super) fn ut(hits: &TrackerHits) -> Vec<SimBank> {
-    let mut boards = BTreeMap::<u16, Vec<u16>>::new();
+/// Banks of the UT, version 3, one for each of its boards.
+pub(super) fn ut(hits: &TrackerHits, boards: &[u16]) -> Vec<SimBank> {
+    let mut boards = empty(boards);
     for (hit, _) in hits.ut.values() {
         let channel = u16::from(hit.lane) * 512 + hit.strip;
         boards.entry(hit.board).or_default().push(u16::from(hit.quarter) | channel << 2);
@@ -86,12 +82,12 @@ pub(super) fn ut(hits: &TrackerHits) -> Vec<SimBank> {
         payload.extend(words.iter().flat_map(|word| word.to_le_bytes()));
         (BankKind::Ut.code(), 3, board, payload)
     };
-    one_at_least(boards).into_iter().map(bank).collect()
+    boards.into_iter().map(bank).collect()
 }
 
-/// Banks of the SciFi, version 5.
-pub(super) fn scifi(hits: &TrackerHits) -> Vec<SimBank> {
-    let mut boards = BTreeMap::<u16, Vec<u16>>::new();
+/// Banks of the SciFi, version 5, one for each of its boards.
+pub(super) fn scifi(hits: &TrackerHits, boards: &[u16]) -> Vec<SimBank> {
+    let mut boards = empty(boards);
     let mut all = hits.scifi.values().peekable();
     // Board and link of the last word, and its cell.
     let mut last = (u16::MAX, u8::MAX, 0);
@@ -119,5 +115,5 @@ pub(super) fn scifi(hits: &TrackerHits) -> Vec<SimBank> {
         payload.resize(payload.len().next_multiple_of(4), 0);
         (BankKind::SciFi.code(), 5, board, payload)
     };
-    one_at_least(boards).into_iter().map(bank).collect()
+    boards.into_iter().map(bank).collect()
 }

@@ -23,7 +23,7 @@ use peloton::event::{BankKind, RawBatch, TrueStates, UT_PLANES};
 use peloton::scifi::SciFiGeometry;
 use peloton::ut::UtGeometry;
 use peloton::{Result, Status};
-use peloton_io::input::mdf::{Bank, RecordHeader, bank_type, put_bank, write_record};
+use peloton_io::input::mdf::{Bank, RecordHeader, bank_type, put_bank, put_nominal, write_record};
 use peloton_io::input::{EventNote, McBanks, McFormat};
 use std::collections::HashMap;
 use std::io::Write;
@@ -53,12 +53,20 @@ pub struct LhcbDetector<'a> {
     pub polarity: f32,
 }
 
+impl LhcbDetector<'_> {
+    /// Whether this is the nominal detector, and not that of files.
+    fn is_nominal(&self) -> bool {
+        self.ut.is_nominal() && self.scifi.is_nominal()
+    }
+}
+
 /// One simulated event: its raw banks and its true particles.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SimulatedEvent {
     number: u64,
     /// Number of the run: the low 32 bits of the seed, so that events of two seeds are never taken for the same.
     run: u32,
+    is_nominal: bool,
     banks: Vec<banks::SimBank>,
     truth: Vec<u8>,
     vertices: Vec<u8>,
@@ -108,8 +116,8 @@ impl SimulatedEvent {
         for (hit, _, flights) in trackers.scifi.values() {
             flights.iter().for_each(|&flight| hits[flight].scifi.push(hit.id));
         }
-        all.extend(banks::ut(&trackers));
-        all.extend(banks::scifi(&trackers));
+        all.extend(banks::ut(&trackers, detector.ut.boards()));
+        all.extend(banks::scifi(&trackers, detector.scifi.boards()));
         let bends = trackers.through.iter().filter(|one| {
             let hits = &hits[one.flight];
             flights[one.flight].pid.abs() != ELECTRON && hits.has_velo() && hits.has_scifi()
@@ -131,6 +139,7 @@ impl SimulatedEvent {
         Self {
             number,
             run: spec.seed as u32,
+            is_nominal: detector.is_nominal(),
             banks: all,
             truth: truth::particles(flights.iter().zip(&hits), plane_of, reconstructible),
             vertices: truth::vertices(&vertices),
@@ -157,6 +166,9 @@ impl SimulatedEvent {
             let kind = BankKind::from_code(*code).expect("a kind that is decoded");
             status = batch.push_bank(kind, *source, *version, payload).err().unwrap_or(status);
         }
+        if self.is_nominal {
+            batch.mark_nominal();
+        }
         batch.close_event(self.number, status);
         let truth = McBanks {
             tracks: self.truth.clone(),
@@ -178,6 +190,9 @@ impl SimulatedEvent {
         let odin: Vec<u8> = odin.into_iter().flat_map(u32::to_le_bytes).collect();
         let bank = |kind, version, source, payload| Bank { kind, version, source, payload };
         put_bank(&mut body, &bank(bank_type::ODIN, ODIN_VERSION, 0, &odin))?;
+        if self.is_nominal {
+            put_nominal(&mut body)?;
+        }
         for (kind, version, source, payload) in &self.banks {
             put_bank(&mut body, &bank(*kind, *version, *source, payload))?;
         }

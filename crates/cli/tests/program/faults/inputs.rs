@@ -10,7 +10,7 @@ fn a_geometry_of_the_velo_is_enough_for_the_velo() {
     for entry in std::fs::read_dir(data.join("lhcb/geometry")).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        if name.starts_with("velo") {
+        if name.starts_with("velo") || name == "beamline.bin" {
             std::fs::copy(&path, folder.join(name)).unwrap();
         }
     }

@@ -152,7 +152,7 @@ fn real_events_and_clusters_add_up() {
     };
     let first = part(&geometry, &[]);
     assert_eq!(part(copy.to_str().unwrap(), &[]), first);
-    assert_ne!(part("nominal", &["--force"])["geometry_hash"], first["geometry_hash"]);
+    assert_ne!(part("nominal-forced", &["--force"])["geometry_hash"], first["geometry_hash"]);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::EventBatch;
 use crate::input::EventId;
-use crate::input::mdf::{bank_type, odin_numbers};
+use crate::input::mdf::{bank_type, is_nominal, odin_numbers};
 use peloton::Status;
 use peloton::event::{BankBlock, BankKind};
 use peloton::{Error, Result};
@@ -12,8 +12,7 @@ const MAX_ALIGN_LOG2: u8 = 16;
 
 /// Whether a block holds nothing that makes an event other than its detectors' banks do: events can be put in all at once.
 fn is_plain(block: &BankBlock<'_>) -> bool {
-    let is_passed_over =
-        |kind: &u8| BankKind::from_code(*kind).is_none() && !bank_type::DAQ_ERRORS.contains(kind);
+    let is_passed_over = |&kind: &u8| BankKind::from_code(kind).is_none() && !bank_type::is_error(kind);
     block.kind().is_some() || block.types.iter().all(is_passed_over)
 }
 
@@ -38,26 +37,29 @@ impl EventBatch {
         }
         self.refuse_open()?;
         let faulty = blocks.iter().filter(|block| !block.adds_up()).count();
-        if faulty > 0 {
-            for id in event_ids {
-                self.close(*id, Status::TruncatedBank);
-            }
-            return Ok(faulty);
-        }
-        if blocks.iter().all(is_plain) && self.raw.push_blocks(blocks, event_ids) {
+        if faulty == 0 && blocks.iter().all(is_plain) && self.raw.push_blocks(blocks, event_ids) {
             let first = self.ids.len();
             self.ids.extend(event_ids.iter().map(|id| EventId { number: *id, run: None, event: None }));
-            for block in blocks.iter().filter(|block| block.types.contains(&bank_type::ODIN)) {
-                number(&mut self.ids[first..], block);
+            for block in blocks {
+                if block.types.contains(&bank_type::ODIN) {
+                    number(&mut self.ids[first..], block);
+                }
+                if block.types.contains(&bank_type::TEST) {
+                    self.mark_nominal(first, block);
+                }
             }
             return Ok(0);
         }
-        // Event by event: some have a status, or other boards than the rest.
+        // Event by event: some have a status, or other boards than the rest, or a block is damaged.
         let mut ends = std::mem::take(&mut self.offsets);
         ends.clear();
-        ends.resize(blocks.len(), 0);
+        // A damaged block, which has no end, is passed over.
+        ends.extend(blocks.iter().map(|block| if block.adds_up() { 0 } else { usize::MAX }));
         for (event, id) in event_ids.iter().enumerate() {
-            for (block, end) in blocks.iter().zip(&mut ends) {
+            if faulty > 0 {
+                self.raw.damage(Status::TruncatedBank);
+            }
+            for (block, end) in blocks.iter().zip(&mut ends).filter(|(_, end)| **end != usize::MAX) {
                 let bytes = block.sizes[event];
                 let place = block.place(*end, bytes);
                 *end = place.end;
@@ -67,7 +69,21 @@ impl EventBatch {
             self.close(*id, Status::Ok);
         }
         self.offsets = ends;
-        Ok(0)
+        Ok(faulty)
+    }
+}
+
+impl EventBatch {
+    /// Marks the events, from this one on, that say by a bank of a block that they are of the nominal detector.
+    fn mark_nominal(&mut self, first: usize, block: &BankBlock<'_>) {
+        let mut end = 0;
+        for (event, (&kind, &bytes)) in block.types.iter().zip(block.sizes).enumerate() {
+            let place = block.place(end, bytes);
+            end = place.end;
+            if is_nominal(kind, block.version, &block.payloads[place]) {
+                self.raw.set_nominal(first + event);
+            }
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 mod blocks;
 
-use super::mdf::{bank_type, odin_numbers, whole_records};
+use super::mdf::{bank_type, is_nominal, odin_numbers, whole_records};
 use super::{EventId, EventNote, Format, RawReader, ReadOptions};
 use peloton::Status;
 use peloton::event::{BankKind, RawBatch};
@@ -26,16 +26,8 @@ pub struct EventBatch {
 struct Open {
     /// A bank was given, of whatever type.
     begun: bool,
-    failed: Option<Status>,
     run: Option<u32>,
     number: Option<u64>,
-}
-
-impl Open {
-    /// The first failure is the one that counts.
-    pub fn fail(&mut self, status: Status) {
-        self.failed.get_or_insert(status);
-    }
 }
 
 impl EventBatch {
@@ -62,13 +54,14 @@ impl EventBatch {
     }
 
     /// Adds a raw bank to the event that [`close`](Self::close) will end. Types are those of raw bank headers: banks of detectors
-    /// are kept, faults of the readout give the event its status, the ODIN bank its numbers; others are passed over. A
-    /// payload that no bank can have gives the event a status as well.
+    /// are kept, faults of the readout give the event its status, the ODIN bank its numbers, and the bank of
+    /// [`nominal_bank`](super::mdf::nominal_bank) says that the event is of the nominal detector; others are passed over. A payload
+    /// that no bank can have gives the event a status as well.
     pub fn bank(&mut self, kind: u8, version: u8, source: u16, payload: &[u8]) {
         self.open.begun = true;
         match u16::try_from(payload.len()) {
             Ok(bytes) => self.first_bytes(kind, version, source, payload, bytes),
-            Err(_) if BankKind::from_code(kind).is_some() => self.open.fail(Status::OversizedBank),
+            Err(_) if BankKind::from_code(kind).is_some() => self.raw.damage(Status::OversizedBank),
             Err(_) => self.other_bank(kind, version, payload),
         }
     }
@@ -79,7 +72,7 @@ impl EventBatch {
             return self.other_bank(kind, version, &from[..usize::from(bytes)]);
         };
         if let Err(status) = self.raw.push_first(kind, source, version, from, bytes) {
-            self.open.fail(status);
+            self.raw.damage(status);
         }
     }
 
@@ -89,15 +82,16 @@ impl EventBatch {
             if let Some((run, number)) = odin_numbers(version, payload) {
                 (self.open.run, self.open.number) = (Some(run), Some(number));
             }
-        } else if bank_type::DAQ_ERRORS.contains(&kind) {
-            self.open.fail(Status::DaqError);
+        } else if bank_type::is_error(kind) {
+            self.raw.damage(Status::DaqError);
+        } else if is_nominal(kind, version, payload) {
+            self.raw.mark_nominal();
         }
     }
 
     /// Ends the event, with a status that the caller knows of; says what became of it.
     pub fn close(&mut self, event_id: u64, status: Status) -> Status {
-        let Open { failed, run, number, .. } = std::mem::take(&mut self.open);
-        let status = if status == Status::Ok { failed.unwrap_or(status) } else { status };
+        let Open { run, number, .. } = std::mem::take(&mut self.open);
         self.ids.push(EventId { number: event_id, run, event: number });
         self.raw.close_event(event_id, status)
     }

@@ -5,7 +5,7 @@ use peloton::Status;
 /// The first two bytes of every bank.
 const MAGIC: u16 = 0xCBCB;
 /// Bytes of a bank's header.
-pub(in crate::input) const HEADER: usize = 8;
+const HEADER: usize = 8;
 
 /// One raw bank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,19 +29,46 @@ impl Bank<'_> {
     }
 }
 
-/// The banks of a body. Ends after the first fault: what follows a wrong length cannot be found.
+/// The banks of a body. After a fault it goes on where the next whole bank begins, as far as that can be told.
 #[derive(Debug, Clone)]
 pub struct Banks<'a> {
+    whole: &'a [u8],
     body: &'a [u8],
+    at: usize,
 }
 
 impl<'a> Banks<'a> {
     /// All banks of a body.
     pub fn new(body: &'a [u8]) -> Self {
-        Self { body }
+        Self { whole: body, body, at: 0 }
+    }
+
+    /// Where the bank begins that came last, or the fault.
+    pub fn at(&self) -> usize {
+        self.at
     }
 
     fn cut(&mut self) -> Result<Bank<'a>, Status> {
+        self.at = self.whole.len() - self.body.len();
+        let bank = self.cut_here();
+        if bank.is_err() {
+            self.body = self.behind_fault();
+        }
+        bank
+    }
+
+    /// What lies behind a bank with a wrong header: from the first place on, a multiple of four bytes, where a whole bank begins
+    /// that another one or the end follows.
+    fn behind_fault(&self) -> &'a [u8] {
+        let is_bank = |at: &usize| {
+            let mut banks = Self::new(&self.whole[*at..]);
+            banks.cut_here().is_ok() && (banks.body.is_empty() || banks.cut_here().is_ok())
+        };
+        let place = (self.at + 4..self.whole.len()).step_by(4).find(is_bank);
+        place.map_or(&[], |at| &self.whole[at..])
+    }
+
+    fn cut_here(&mut self) -> Result<Bank<'a>, Status> {
         let body = std::mem::take(&mut self.body);
         let header = body.first_chunk::<HEADER>().ok_or(Status::TruncatedBank)?;
         let pair = |at: usize| u16::from_le_bytes([header[at], header[at + 1]]);

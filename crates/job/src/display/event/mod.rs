@@ -275,7 +275,7 @@ impl DrawnEvent {
 
     /// The particles that should have a track, have hits here and have no track; none where nothing was reconstructed.
     pub fn missed(&self) -> impl Iterator<Item = (&Particle, &ParticleMatch)> {
-        let truth = self.truth.iter().filter(|_| self.status == Status::Ok);
+        let truth = self.truth.iter().filter(|_| self.status.is_reconstructed());
         let all = truth.flat_map(|truth| truth.particles.iter().zip(&truth.matches.particles));
         all.filter(|(particle, fate)| {
             fate.tracks == 0 && !fate.categories.is_empty() && !particle.points.is_empty()

@@ -70,7 +70,8 @@ fn facts(scene: &Scene, event: &DrawnEvent) -> Markup {
         @if event.truth.is_none() && !event.tracks.is_empty() { ", without truth" }
         "."
         @if event.status != peloton::Status::Ok {
-            " " strong { "Not reconstructed: " (event.status.name()) "." } " " (event.status.meaning())
+            @let what = if event.status.is_reconstructed() { "Status" } else { "Not reconstructed" };
+            " " strong { (what) ": " (event.status.name()) "." } " " (event.status.meaning())
         }
     }
 }

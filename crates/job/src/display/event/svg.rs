@@ -36,7 +36,8 @@ pub fn figure(scene: &Scene, view: View) -> String {
 pub fn title(scene: &Scene, event: &DrawnEvent) -> String {
     let mut title = format!("{}, {}", scene.title, event.id);
     if event.status != peloton::Status::Ok {
-        let _ = write!(title, ": not reconstructed ({})", event.status.name());
+        let what = if event.status.is_reconstructed() { "status" } else { "not reconstructed" };
+        let _ = write!(title, ": {what} ({})", event.status.name());
     }
     title
 }

@@ -1,0 +1,94 @@
+//! [`BankKind`] and [`BadBanks`]: kinds of raw banks, and what becomes of events with damaged ones.
+
+/// Kinds of raw banks that hits are decoded from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(usize)]
+pub enum BankKind {
+    /// Velo superpixels (bank type 63).
+    VeloSuperpixel = 0,
+    /// Velo clusters made in the readout (bank type 73).
+    VeloRetina = 1,
+    /// UT (bank type 66).
+    Ut = 2,
+    /// SciFi (bank type 64).
+    SciFi = 3,
+}
+
+impl BankKind {
+    /// All kinds, in the order of their numbers.
+    pub const ALL: [BankKind; 4] =
+        [BankKind::VeloSuperpixel, BankKind::VeloRetina, BankKind::Ut, BankKind::SciFi];
+
+    /// The number of this kind in raw bank headers.
+    pub const fn code(self) -> u8 {
+        match self {
+            Self::VeloSuperpixel => 63,
+            Self::VeloRetina => 73,
+            Self::Ut => 66,
+            Self::SciFi => 64,
+        }
+    }
+
+    /// The kind with this number in raw bank headers.
+    pub fn from_code(code: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.code() == code)
+    }
+
+    /// The detector, as summaries name it.
+    pub const fn detector(self) -> &'static str {
+        match self {
+            Self::VeloSuperpixel | Self::VeloRetina => "velo",
+            Self::Ut => "ut",
+            Self::SciFi => "scifi",
+        }
+    }
+
+    /// The number of the readout board behind a source, by which an event's banks of this kind are sorted.
+    pub const fn board(self, version: u8, source: u16) -> u16 {
+        match (self, version) {
+            // The upper bits say on which side of the beam the sensors stand.
+            (Self::VeloRetina, 4) => source & 0x1FF,
+            // Several numbers stand for one board; that of a board which cannot be comes last.
+            (Self::Ut, 4) if source >> 11 != 0 => (2 * (source & 0xFF) + (source >> 10 & 1)).wrapping_sub(2),
+            _ => source,
+        }
+    }
+
+    /// Where a bank stands among those of an event: by kind, then by board.
+    pub(super) fn key(self, version: u8, source: u16) -> u32 {
+        (self as u32) << 16 | u32::from(self.board(version, source))
+    }
+}
+
+/// What becomes of an event with a damaged raw bank.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum BadBanks {
+    /// The event is lost; its status names the damage.
+    #[default]
+    Event,
+    /// The event is reconstructed from its other banks, with [`Status::Partial`].
+    Bank,
+}
+
+impl std::fmt::Display for BadBanks {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(match self {
+            Self::Event => "event",
+            Self::Bank => "bank",
+        })
+    }
+}
+
+impl std::str::FromStr for BadBanks {
+    type Err = crate::Error;
+    fn from_str(name: &str) -> crate::Result<Self> {
+        let choices = || vec!["event", "bank"];
+        let found = [Self::Event, Self::Bank].into_iter().find(|policy| policy.to_string() == name);
+        found.ok_or_else(|| crate::Error::UnknownName {
+            what: "policy for damaged banks",
+            given: name.into(),
+            choices: choices(),
+        })
+    }
+}

@@ -1,0 +1,141 @@
+//! [`RawEvents`] and [`RawEvent`]: raw banks as decoders take them.
+
+use super::{BadBanks, BankKind, RawBank};
+use crate::Status;
+
+/// Raw banks of many events, borrowed.
+#[derive(Debug, Clone, Copy)]
+pub struct RawEvents<'a> {
+    pub(super) words: &'a [u32],
+    pub(super) banks: &'a [RawBank],
+    pub(super) bank_start: &'a [u32],
+    pub(super) status: &'a [Status],
+    pub(super) is_kept: &'a [bool],
+    pub(super) is_nominal: &'a [bool],
+    pub(super) bad_banks: BadBanks,
+}
+
+impl<'a> RawEvents<'a> {
+    /// The same events, of which those with damaged banks are treated by this policy.
+    pub fn with_bad_banks(self, bad_banks: BadBanks) -> Self {
+        Self { bad_banks, ..self }
+    }
+
+    /// Whether an event has banks and does not say that it is of the nominal detector.
+    ///
+    /// # Panics
+    /// When `event >= len()`.
+    pub fn lacks_nominal(&self, event: usize) -> bool {
+        let kinds = BankKind::ALL.len();
+        !self.is_nominal[event] && self.bank_start[kinds * event] < self.bank_start[kinds * (event + 1)]
+    }
+
+    /// Whether the event says that it is of the nominal detector.
+    ///
+    /// # Panics
+    /// When `event >= len()`.
+    pub fn is_nominal(&self, event: usize) -> bool {
+        self.is_nominal[event]
+    }
+
+    /// Bytes of the banks of one kind, which may differ from event to event.
+    pub fn bank_bytes(&self, kind: impl Fn(&RawEvent<'_>) -> BankKind) -> u64 {
+        let of_event = |number: usize| -> u64 {
+            let event = self.event(number);
+            event.banks(kind(&event)).iter().map(|bank| u64::from(bank.bytes)).sum()
+        };
+        (0..self.len()).map(of_event).sum()
+    }
+
+    /// Number of events.
+    pub fn len(&self) -> usize {
+        self.status.len()
+    }
+
+    /// Whether there is no event at all.
+    pub fn is_empty(&self) -> bool {
+        self.status.is_empty()
+    }
+
+    /// One event.
+    ///
+    /// # Panics
+    /// When `event >= len()`.
+    #[inline]
+    pub fn event(&self, event: usize) -> RawEvent<'a> {
+        let at = BankKind::ALL.len() * event;
+        // What whoever put the event in calls partial is that for both policies.
+        let is_wanted = self.bad_banks == BadBanks::Bank || self.status[event] == Status::Partial;
+        let is_rest = self.is_kept[event] && is_wanted;
+        let status = if is_rest { Status::Ok } else { self.status[event] };
+        // Nobody is to take the banks of an event that failed for those of a whole one.
+        let bank_start = match status {
+            Status::Ok => &self.bank_start[at..=at + BankKind::ALL.len()],
+            _ => &NO_BANKS,
+        };
+        let bad_banks = self.bad_banks;
+        RawEvent { words: self.words, banks: self.banks, bank_start, status, is_rest, bad_banks }
+    }
+}
+
+/// Where the banks of an event without any begin.
+const NO_BANKS: [u32; BankKind::ALL.len() + 1] = [0; BankKind::ALL.len() + 1];
+
+/// Raw banks of one event.
+#[derive(Debug, Clone, Copy)]
+pub struct RawEvent<'a> {
+    words: &'a [u32],
+    banks: &'a [RawBank],
+    bank_start: &'a [u32],
+    /// What became of the event when it was read (no unit).
+    pub status: Status,
+    /// Whether banks were left out when the event was read, as the policy [`BadBanks::Bank`] wants it (no unit).
+    pub is_rest: bool,
+    /// What becomes of the event when a bank is damaged (no unit).
+    pub bad_banks: BadBanks,
+}
+
+impl<'a> RawEvent<'a> {
+    /// The event with these of its banks of one kind and none of the others; `bank_start` is memory for where they begin.
+    pub fn with_banks<'b>(
+        &self,
+        kind: BankKind,
+        banks: &'b [RawBank],
+        bank_start: &'b mut [u32; BankKind::ALL.len() + 1],
+    ) -> RawEvent<'b>
+    where
+        'a: 'b,
+    {
+        bank_start[..=kind as usize].fill(0);
+        bank_start[kind as usize + 1..].fill(banks.len() as u32);
+        RawEvent { banks, bank_start, ..*self }
+    }
+
+    /// The banks of one kind, by source.
+    #[inline(always)]
+    pub fn banks(&self, kind: BankKind) -> &'a [RawBank] {
+        &self.banks[self.bank_start[kind as usize] as usize..self.bank_start[kind as usize + 1] as usize]
+    }
+
+    /// Whether there is any bank of this kind.
+    pub fn has(&self, kind: BankKind) -> bool {
+        !self.banks(kind).is_empty()
+    }
+
+    /// The payload of a bank of this event as words, the last one filled up with zeros.
+    #[inline(always)]
+    pub fn words(&self, bank: &RawBank) -> &'a [u32] {
+        &self.words[bank.first as usize..][..(bank.bytes as usize).div_ceil(4)]
+    }
+
+    /// The words from a bank's first one on, through the banks behind it and the padding of the batch.
+    #[inline(always)]
+    pub fn words_from(&self, bank: &RawBank) -> &'a [u32] {
+        &self.words[bank.first as usize..]
+    }
+
+    /// The payload of a bank of this event.
+    pub fn bytes(&self, bank: &RawBank) -> &'a [u8] {
+        &bytemuck::cast_slice(self.words(bank))[..bank.bytes as usize]
+    }
+}
