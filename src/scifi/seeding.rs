@@ -69,7 +69,7 @@ impl SciFi {
         config.validate()?;
         let kinds = |pass: &SeedPass| (0..pass.triplets.len()).map(|kind| Kind::new(pass, kind)).collect();
         let kinds = config.passes.iter().map(kinds).collect();
-        let states = States::new(f64::from(config.resolution), polarity);
+        let states = States::new(&config, polarity);
         Ok(Self { level, geometry, config, kinds, states })
     }
 
@@ -347,7 +347,9 @@ fn append_room<G: Gang>(
                     }
                 }
                 out.hit_start.push(out.hits.len() as u32);
-                out.state.push(&of.states.of(track));
+                let (state, var_qop) = of.states.of(track);
+                out.state.push(&state);
+                out.var_qop.push(var_qop);
                 out.searched.push(of.states.searched(track));
                 out.chi2_x.push(track.chi2_x);
                 out.chi2_y.push(track.chi2);

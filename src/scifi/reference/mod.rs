@@ -37,7 +37,7 @@ pub fn find(config: &SciFiConfig, polarity: f32, hits: &SciFiBatch, event: usize
         ids.sort_by(|a, b| a.0.total_cmp(&b.0));
         tracks.push(ReferenceTrack {
             hits: ids.into_iter().map(|(_, id)| id).collect(),
-            ..state(&found, f64::from(config.resolution), polarity, x_of)
+            ..state(&found, config, polarity, x_of)
         });
     }
     tracks

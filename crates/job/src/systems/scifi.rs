@@ -98,8 +98,9 @@ fn rows(tracks: &SciFiTracks, event: usize, rows: &mut TrackRows) {
     for track in tracks.of_event(event) {
         let before = |at: f32, slope: f32| (at + slope * (MAGNET_Z - STATE_Z)) / MAGNET_Z;
         let slopes = [before(state.x[track], state.tx[track]), before(state.y[track], state.ty[track])];
-        let measured = Measured::new(state.qop[track], None, slopes);
-        let states = [FittedState::of_scifi(state, track, None)];
+        let variance = Some(tracks.var_qop[track]);
+        let measured = Measured::new(state.qop[track], variance, slopes);
+        let states = [FittedState::of_scifi(state, track, variance)];
         rows.push(tracks.hits_of(track).iter().copied(), Some(measured), &states);
     }
 }
