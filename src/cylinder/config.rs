@@ -195,7 +195,7 @@ pub struct StartConfig {
 
 impl Default for StartConfig {
     fn default() -> Self {
-        Self { covariance: StartCovariance::default(), prior: [0.1, 0.1, 1.0, 1.0, 0.3, 1.0] }
+        Self { covariance: StartCovariance::default(), prior: [0.03, 0.03, 0.5, 1.0, 0.3, 1.0] }
     }
 }
 

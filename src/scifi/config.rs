@@ -27,8 +27,8 @@ pub struct SciFiConfig {
     pub limits: LimitConfig,
     /// Resolution of a hit across its fibre, which covariances go by, mm; the search does not.
     pub resolution: f32,
-    /// Standard deviation of where particles begin along the beam, mm: momenta are those of particles from the middle of the
-    /// detector's frame, and their errors go by it.
+    /// Standard deviation of z where particles begin, mm: momenta are those of particles from the origin, and their errors go by
+    /// it.
     pub origin_z: f32,
     /// Relative error of the formula that makes a momentum of a track in the SciFi alone.
     pub momentum_error: f32,
@@ -187,7 +187,7 @@ impl SciFiConfig {
             limits: LimitConfig::default(),
             resolution: 0.088,
             origin_z: 63.0,
-            momentum_error: 0.004,
+            momentum_error: 0.0025,
             compact: true,
             passes,
         }

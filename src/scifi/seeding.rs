@@ -11,6 +11,7 @@ use super::layers::{BY_Z, HALF_LAYERS, HALVES};
 use super::state::{Pattern, States};
 use crate::engine::{Sequence, Stage, detector_stages};
 use crate::event::{BankKind, Outcome, RawBatch, RawEvents, SciFiBatch, SciFiTracks, StageClock, Truncation};
+use crate::lhcb::Bending;
 use crate::simd::{Gang, Level};
 use crate::{Result, Status};
 use std::ops::Range;
@@ -56,7 +57,8 @@ struct SeedingScratch {
 }
 
 impl SciFi {
-    /// A sequence for this detector and polarity of the magnet, -1 (down) or 1.
+    /// A sequence for this detector and polarity of the magnet, -1 (down) or 1. Momenta are those of the nominal magnet:
+    /// [`with_bending`](Self::with_bending) takes another.
     ///
     /// # Errors
     /// [`Error::Config`](crate::Error::Config) for a configuration that cannot be used.
@@ -69,8 +71,14 @@ impl SciFi {
         config.validate()?;
         let kinds = |pass: &SeedPass| (0..pass.triplets.len()).map(|kind| Kind::new(pass, kind)).collect();
         let kinds = config.passes.iter().map(kinds).collect();
-        let states = States::new(&config, polarity);
+        let states = States::new(&config, Bending::nominal(polarity));
         Ok(Self { level, geometry, config, kinds, states })
+    }
+
+    /// The same with the momenta of this magnet, which has its own polarity.
+    pub fn with_bending(mut self, bending: Bending) -> Self {
+        self.states = self.states.with_bending(bending, &self.config);
+        self
     }
 
     /// The configuration.

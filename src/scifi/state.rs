@@ -6,6 +6,7 @@ use super::gains::{Gains, InX, InY, PATTERNS, SHAPES, field_at_reference};
 use super::layers::{CUBIC, LEAN, SLOPE, TILT, UV_LAYERS, X_LAYERS, Z, Z_REFERENCE, Z_STATE, bend};
 use super::momentum::Momentum;
 use crate::event::SciFiState;
+use crate::lhcb::Bending;
 
 /// Beyond these the field is that of the nearest place within, mm.
 const MAX_X: f32 = 3000.0;
@@ -53,8 +54,8 @@ fn sum(hits: [f32; 3], scattering: [f32; 3], qop2: f32) -> [f32; 3] {
 }
 
 impl States {
-    /// For the errors that a configuration names, and a polarity.
-    pub(super) fn new(config: &SciFiConfig, polarity: f32) -> Self {
+    /// For the errors that a configuration names, and a magnet.
+    pub(super) fn new(config: &SciFiConfig, bending: Bending) -> Self {
         let at = Z_STATE - Z_REFERENCE;
         let turn = 2.0 * at + 3.0 * CUBIC * at * at;
         Self {
@@ -65,8 +66,14 @@ impl States {
             bends: std::array::from_fn(|layer| bend(Z[layer] - Z_REFERENCE) as f32),
             gains: Gains::new(config.resolution.into()),
             field: field_at_reference(),
-            momentum: Momentum::new(polarity, config.origin_z, config.momentum_error, Z_STATE as f32),
+            momentum: Momentum::new(bending, config, Z_STATE as f32),
         }
+    }
+
+    /// The same with the momenta of another magnet.
+    pub(super) fn with_bending(mut self, bending: Bending, config: &SciFiConfig) -> Self {
+        self.momentum = Momentum::new(bending, config, Z_STATE as f32);
+        self
     }
 
     /// Variances of the slope in x against that of a track that does not scatter: by hits, and by scattering at 1 GeV/c.

@@ -4,6 +4,7 @@ use super::choice::features;
 use super::fit_f64::Fit;
 use super::layers::{UV_SLOPE, UV_Z, X_Z, bend, distance};
 use super::track::{Found, ReferenceTrack};
+use crate::lhcb::Bending;
 use crate::lhcb::magnet::MidPlane;
 use crate::scifi::config::SciFiConfig;
 
@@ -23,12 +24,13 @@ fn searched(found: &Found) -> [f32; 4] {
 pub(super) fn state(
     found: &Found,
     config: &SciFiConfig,
-    polarity: f32,
+    bending: &Bending,
     x_of: impl Fn(usize) -> f32,
 ) -> ReferenceTrack {
     let [x, y, tx, ty] = searched(found);
     let x0 = (-tx).mul_add(STATE_Z as f32, x);
-    let per_x0 = qop_of_unit(x0, [tx, ty], polarity);
+    let before = [(5290.0 - STATE_Z as f32).mul_add(tx, x) / 5290.0, ty];
+    let per_x0 = qop_of_unit(x0, [tx, ty], bending.polarity) * by_magnet(before, tx, bending);
     let qop = x0 * per_x0;
     let there = |hits: [Option<usize>; 6], z: [f64; 6]| -> Vec<f64> {
         hits.into_iter().zip(z).filter_map(|(hit, z)| hit.map(|_| z)).collect()
@@ -36,7 +38,9 @@ pub(super) fn state(
     let tilted = found.uv_hits.iter().zip(UV_Z).zip(UV_SLOPE).filter(|((hit, _), _)| hit.is_some());
     let tilted: Vec<_> = tilted.map(|((_, z), slope)| [z, slope.signum() * 0.087_488_66]).collect();
     let fit = Fit::new(&there(found.x_hits, X_Z), &tilted);
-    let of_x0 = fit.variance_of_origin(config.resolution.into(), qop.into());
+    // Of all hits, not of the narrowest alone.
+    let resolution = 1.2f64.sqrt() * f64::from(config.resolution);
+    let of_x0 = fit.variance_of_origin(resolution, qop.into());
     let var_qop = variance([x, tx], [qop, per_x0], of_x0, config);
     let tilt = (0.086 / 0.087_488_66) as f32;
     let (y, ty) = (y * tilt, ty * tilt);
@@ -64,6 +68,13 @@ fn qop_of_unit(x0: f32, [tx, ty]: [f32; 2], polarity: f32) -> f32 {
         f32::mul_add(of_x0, x0 * x0, f32::mul_add(of_ty, ty * ty, f32::mul_add(of_tx, tx * tx, field)));
     let field = if field > 1.0 { field } else { 1.0 };
     (1000.0 / polarity) / f32::mul_add(lost, x0.abs(), 1e6 * field)
+}
+
+/// By how much charge over momentum is another than in the nominal magnet, by slopes before and behind.
+fn by_magnet(before: [f32; 2], behind: f32, bending: &Bending) -> f32 {
+    let factor = bending.qop(before, behind) / Bending::nominal(bending.polarity).qop(before, behind);
+    let factor = if factor > 0.9 { factor } else { 0.9 };
+    if factor < 1.1 { factor } else { 1.1 }
 }
 
 /// Variance of charge over momentum, of x and its slope, of charge over momentum and what it is over x0, in f64.

@@ -22,6 +22,7 @@ mod report;
 mod reproduce;
 mod shells;
 mod timepix;
+mod trouble_physics;
 
 use peloton::simd::Isa;
 use serde_json::Value;

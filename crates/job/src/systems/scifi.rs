@@ -7,7 +7,9 @@ use crate::losses::{FindLosses, SciFiLosses};
 use crate::{Config, Request};
 use peloton::Result;
 use peloton::event::{SciFiBatch, SciFiTracks};
+use peloton::long::Bending;
 use peloton::scifi::{SciFi, SciFiConfig, SciFiGeometry, SciFiHits};
+use peloton::simd::Level;
 use peloton_io::input::Geometry;
 use peloton_truth::{FittedState, Measured, Rules};
 use std::sync::Arc;
@@ -45,7 +47,7 @@ pub struct SciFiSystem;
 /// The detector, and the magnet before it.
 pub struct SciFiContext {
     geometry: Arc<SciFiGeometry>,
-    polarity: f32,
+    bending: Bending,
 }
 
 impl OverBanks for SciFiSystem {
@@ -56,15 +58,15 @@ impl OverBanks for SciFiSystem {
     const ROWS: Option<Rows<SciFiTracks>> = Some(rows);
 
     fn context(_request: &Request, geometry: &Geometry) -> Result<SciFiContext> {
-        Ok(SciFiContext { geometry: Arc::new(geometry.scifi()?), polarity: geometry.polarity()? })
+        Ok(SciFiContext { geometry: Arc::new(geometry.scifi()?), bending: geometry.bending()? })
     }
 
     fn sequence(context: &SciFiContext, config: &Config) -> Result<SciFi> {
-        SciFi::new(config.level()?, config.scifi.clone(), context.geometry.clone(), context.polarity)
+        scifi(config.level()?, config.scifi.clone(), &context.geometry, context.bending)
     }
 
     fn losses(context: &SciFiContext, config: &Config) -> Result<Option<Box<dyn FindLosses>>> {
-        let losses = scifi_losses(&context.geometry, context.polarity, config)?;
+        let losses = scifi_losses(&context.geometry, context.bending, config)?;
         Ok(Some(Box::new(losses)))
     }
 
@@ -77,14 +79,24 @@ impl OverBanks for SciFiSystem {
     }
 }
 
+/// The sequence, with the momenta of a magnet.
+pub(super) fn scifi(
+    level: Level,
+    config: SciFiConfig,
+    geometry: &Arc<SciFiGeometry>,
+    bending: Bending,
+) -> Result<SciFi> {
+    Ok(SciFi::new(level, config, geometry.clone(), bending.polarity)?.with_bending(bending))
+}
+
 /// What finds out where tracks in the SciFi were lost.
 pub(super) fn scifi_losses(
     geometry: &Arc<SciFiGeometry>,
-    polarity: f32,
+    bending: Bending,
     config: &Config,
 ) -> Result<SciFiLosses> {
     let level = config.level()?;
-    let make = |config| SciFi::new(level, config, geometry.clone(), polarity);
+    let make = |config| scifi(level, config, geometry, bending);
     SciFiLosses::new(geometry.clone(), &config.scifi, make)
 }
 
