@@ -305,13 +305,8 @@ fn damaged_files_cost_their_events_alone() {
 #[test]
 fn hits_that_are_none_are_refused() {
     let sample = simulated("sim:cylinder,events=2,tracks=20,seed=12");
-    for (column, value, status) in [
-        (0, f32::NAN, Status::NotFinite),
-        (2, f32::INFINITY, Status::NotFinite),
-        (4, 0.0, Status::BadErrors),
-        (5, -1.0, Status::BadErrors),
-        (5, f32::NAN, Status::BadErrors),
-    ] {
+    for (column, value) in [(0, f32::NAN), (2, f32::INFINITY), (4, 0.0), (5, -1.0), (5, f32::NAN)] {
+        let status = if column < 3 { Status::NotFinite } else { Status::BadErrors };
         let (mut batch, truth) = sample.clone();
         batch.columns_mut()[column][7] = value;
         for event_threads in [1, 3] {
