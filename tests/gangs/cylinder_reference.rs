@@ -3,8 +3,8 @@
 use crate::common::cylinder::{Sample, simulated};
 use peloton::cylinder::reference::{self, Fault, Track};
 use peloton::cylinder::{
-    Builder, CylinderConfig, CylinderInput, CylinderWorkspace, FitConfig, FitForm, StartCovariance, fit_particles,
-    reconstruct,
+    Builder, CylinderConfig, CylinderInput, CylinderWorkspace, FitConfig, FitForm, StartCovariance,
+    fit_particles, reconstruct,
 };
 use peloton::event::{CylinderTracks, NO_HIT, Outcome};
 use peloton::kalman::FitStatus;
