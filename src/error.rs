@@ -146,4 +146,5 @@ statuses! {
     InternalFault = 15, "internal_fault", "The program itself failed on this event, and only on this one: please report it with the event.";
     NoTruth = 16, "no_truth", "No simulated truth comes with the event, and the job needs it.";
     Partial = 17, "partial", "Reconstructed without some of its raw banks: a source sent none, or its bank is damaged and was left out.";
+    BadErrors = 18, "bad_errors", "An error of a hit is 0, negative, NaN or infinite.";
 }

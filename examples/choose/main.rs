@@ -5,6 +5,7 @@
 //! cargo run --release --example choose -- scifi > src/scifi/weights.rs   minutes
 //! cargo run --release --example choose -- scifi-windows                  windows of the SciFi beside others
 //! cargo run --release --example choose -- scifi-second                   and of its second pass, each with weights of its own
+//! cargo run --release --example choose -- scifi-momentum                 what `src/scifi/momentum.rs` has
 //! cargo run --release --example choose -- long > src/long/pair_network.rs
 //! cargo run --release --example choose -- long-ut > src/long/pair_ut_network.rs
 //! ```
@@ -13,6 +14,7 @@
 //! taken: docs/algorithms.md, "how they are chosen". The same events and the same answer on any machine.
 
 mod long;
+mod momentum;
 mod sample;
 mod scifi;
 mod ut;
@@ -27,8 +29,11 @@ fn main() -> Result<()> {
         Some("scifi") => scifi::write(level),
         Some("scifi-windows") => scifi::compare(level),
         Some("scifi-second") => scifi::compare_second(level),
+        Some("scifi-momentum") => momentum::write(level),
         Some("long") => long::write(level, false),
         Some("long-ut") => long::write(level, true),
-        _ => Err(Error::Config("usage: choose ut|scifi|scifi-windows|scifi-second|long|long-ut".into())),
+        _ => Err(Error::Config(
+            "usage: choose ut|scifi|scifi-windows|scifi-second|scifi-momentum|long|long-ut".into(),
+        )),
     }
 }

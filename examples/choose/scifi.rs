@@ -52,8 +52,9 @@ impl Hits {
             let tracks = self.tracks(level, before)?;
             (0..skip.len()).for_each(|event| skip[event] = tracks.of_event(event).len());
         }
+        let bending = self.sample.geometry.bending()?;
         let of_event = |event: usize| {
-            let found = find(config, self.sample.polarity, &self.hits, event);
+            let found = find(config, &bending, &self.hits, event);
             let owners = Owners::of(&self.sample.truth[event]);
             let label = |track: &ReferenceTrack| {
                 let of = owners.of_most(&track.hits);

@@ -33,6 +33,18 @@ pub enum SeedSource {
     Hits,
 }
 
+/// Which variances seeds from truth have at the vertex.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StartCovariance {
+    /// mkFit's: squares of the true coordinates, and those of the Cartesian momentum in place of the variances of charge / pT, phi
+    /// and theta. In single precision hits are lost above 200 GeV/c and near a polar angle of a right one.
+    #[default]
+    Published,
+    /// The same for all particles: [`StartConfig::prior`].
+    Prior,
+}
+
 /// The parameters of the filter that fits found tracks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -65,6 +77,7 @@ macro_rules! names {
 }
 names!(Builder, "builder", BestHit = "best-hit", Standard = "standard", CloneEngine = "clone-engine");
 names!(FitForm, "form of the fit", Cylinder = "cylinder", Global = "global");
+names!(StartCovariance, "covariance of starts", Published = "published", Prior = "prior");
 names!(SeedSource, "source of seeds", Truth = "truth", Hits = "hits");
 
 /// Everything that can be set.
@@ -86,6 +99,8 @@ pub struct CylinderConfig {
     pub bins: BinConfig,
     /// How tracks are built.
     pub build: BuildConfig,
+    /// Where seeds from truth begin.
+    pub start: StartConfig,
     /// How seeds are made from hits.
     pub seeding: SeedConfig,
     /// How tracks are fitted.
@@ -102,6 +117,7 @@ impl Default for CylinderConfig {
             material: 0.0,
             bins: BinConfig::default(),
             build: BuildConfig::default(),
+            start: StartConfig::default(),
             seeding: SeedConfig::default(),
             fit: FitConfig::default(),
         }
@@ -167,6 +183,22 @@ impl Default for BuildConfig {
     }
 }
 
+/// Seeds from truth: the filter begins at the true vertex.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct StartConfig {
+    /// Which variances it begins with.
+    pub covariance: StartCovariance,
+    /// Standard deviations of `prior`: x, y and z of the vertex (cm), charge / pT (c/GeV), phi and theta of the momentum (rad).
+    pub prior: [f32; 6],
+}
+
+impl Default for StartConfig {
+    fn default() -> Self {
+        Self { covariance: StartCovariance::default(), prior: [0.03, 0.03, 0.5, 1.0, 0.3, 1.0] }
+    }
+}
+
 /// Seeds from hits.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -222,10 +254,12 @@ impl Default for FitConfig {
 }
 
 impl CylinderConfig {
-    /// Parameters of our own: wider windows, and candidates compared by chi2 with a price on holes.
+    /// Parameters of our own: wider windows, candidates compared by chi2 with a price on holes, and a covariance of its own for
+    /// seeds from truth.
     pub fn best() -> Self {
         let build = BuildConfig { window: 3.9, hole_penalty: 15.0, candidates: 8, ..BuildConfig::default() };
-        Self { build, ..Self::default() }
+        let start = StartConfig { covariance: StartCovariance::Prior, ..StartConfig::default() };
+        Self { build, start, ..Self::default() }
     }
 
     /// Layers that a track may miss.
@@ -243,7 +277,7 @@ impl CylinderConfig {
     pub fn validate(&self) -> Result<()> {
         let wrong = |what: &str| Err(Error::Config(format!("[cylinder] {what}")));
         let positive = |value: f32| value > 0.0 && value < 1e9;
-        let Self { bins, build, seeding, fit, .. } = self;
+        let Self { bins, build, start, seeding, fit, .. } = self;
         if !(1..=MAX_EVENT_THREADS).contains(&self.event_threads) {
             return wrong("event_threads must be from 1 to 256");
         }
@@ -273,6 +307,10 @@ impl CylinderConfig {
         }
         if !(0.0..1e6).contains(&build.hole_penalty) {
             return wrong("build.hole_penalty must be from 0 to a million");
+        }
+        // Above, products of variances leave single precision behind.
+        if !start.prior.iter().all(|v| *v > 0.0 && *v <= 100.0) {
+            return wrong("start.prior must be above 0 and at most 100");
         }
         if ![seeding.min_pt, seeding.max_distance, seeding.max_z, seeding.max_bend_z]
             .iter()

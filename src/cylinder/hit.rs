@@ -75,6 +75,14 @@ pub(crate) fn is_usable<G: Gang>(g: G, hit: &CylinderHit<G>) -> Mask<G> {
         & hit.variance[1].lt(infinite)
 }
 
+/// Lanes whose variances along r-phi and z, as they were given, are those of a measurement.
+#[inline(always)]
+pub(crate) fn has_errors<G: Gang>(g: G, variances: [F32<G>; 2]) -> Mask<G> {
+    let (zero, infinite) = (F32::splat(g, 0.0), F32::splat(g, f32::INFINITY));
+    let [rphi, z] = variances;
+    zero.lt(rphi) & rphi.lt(infinite) & zero.lt(z) & z.lt(infinite)
+}
+
 /// Hit lists hold [`NO_HIT`] where there is none.
 #[inline(always)]
 pub(super) fn is_hit<G: Gang>(g: G, index: U32<G>) -> Mask<G> {

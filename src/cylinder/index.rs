@@ -5,7 +5,7 @@
 //! of z narrow.
 
 use super::config::BinConfig;
-use super::hit::{is_usable, polar};
+use super::hit::{has_errors, is_usable, polar};
 use crate::Status;
 use crate::event::{CYLINDER_LAYERS, Column, CylinderEvent};
 use crate::simd::Gang;
@@ -119,7 +119,7 @@ impl Index {
             keys: std::mem::take(&mut keys[layer]),
             polar: polar.each_mut().map(|column| std::mem::take(&mut column[layer])),
             table: std::mem::take(&mut table[layer]),
-            is_fine: false,
+            status: Status::Ok,
         }))
     }
 }
@@ -152,24 +152,25 @@ pub(super) struct Sorting<'a> {
     keys: &'a mut [u32],
     polar: [&'a mut [f32]; 5],
     table: &'a mut [u32],
-    /// Whether all hits are numbers and off the axis.
-    pub is_fine: bool,
+    /// Whether all hits are numbers, off the axis and measured; what is wrong with the first of those that are not, a coordinate
+    /// before an error.
+    pub status: Status,
 }
 
 impl Sorting<'_> {
     /// Sorts the hits of the layer, if all are fine.
     #[inline(always)]
     pub fn sort<G: Gang>(&mut self, g: G, event: &CylinderEvent<'_>) {
-        self.is_fine = self.convert(g, event);
-        if self.is_fine {
+        self.status = self.convert(g, event);
+        if self.status == Status::Ok {
             self.place_all();
         }
     }
 
-    /// Polar form and cell of each hit; whether all are numbers and off the axis.
+    /// Polar form and cell of each hit; whether all are numbers, off the axis and measured.
     #[inline(always)]
-    fn convert<G: Gang>(&mut self, g: G, event: &CylinderEvent<'_>) -> bool {
-        let mut fine = Mask::first(g, G::LANES);
+    fn convert<G: Gang>(&mut self, g: G, event: &CylinderEvent<'_>) -> Status {
+        let (mut fine, mut placed) = (Mask::first(g, G::LANES), Mask::first(g, G::LANES));
         let (rows, bins_z) = (self.rows, self.bins_z);
         let (z_low, per_z, per_phi) = (self.z_low, self.per_z, self.per_phi);
         let count = self.keys.len();
@@ -184,7 +185,9 @@ impl Sorting<'_> {
             let var_rphi = F32::load_some(&event.var_rphi[at..], lanes);
             let var_z = F32::load_some(&event.var_z[at..], lanes);
             let hit = polar(g, [x, y, z], var_rphi, var_z);
-            fine = fine & (is_usable(g, &hit) | !lanes);
+            let usable = is_usable(g, &hit) | !lanes;
+            fine = fine & usable;
+            placed = placed & (usable | !has_errors(g, [var_rphi, var_z]));
             let row = Layer::row_of(g, rows, per_phi, hit.position[0]);
             let bin = Layer::bin_of(g, bins_z, z_low, per_z, hit.position[1]);
             let key = row * U32::splat(g, bins_z) + bin;
@@ -194,7 +197,11 @@ impl Sorting<'_> {
                 value.store_some(&mut column[to..], lanes);
             }
         }
-        fine.all()
+        match (fine.all(), placed.all()) {
+            (true, _) => Status::Ok,
+            (false, true) => Status::BadErrors,
+            (false, false) => Status::NotFinite,
+        }
     }
 
     /// Counts and places.

@@ -22,7 +22,8 @@ mod threads;
 mod triplets;
 
 pub use config::{
-    BinConfig, BuildConfig, Builder, CylinderConfig, FitConfig, FitForm, SeedConfig, SeedSource,
+    BinConfig, BuildConfig, Builder, CylinderConfig, FitConfig, FitForm, SeedConfig, SeedSource, StartConfig,
+    StartCovariance,
 };
 pub use helix::Helix;
 pub use refit::{CylinderFit, CylinderFitWorkspace, fit_tracks};

@@ -2,7 +2,7 @@
 //! "Cylinder: seeds from truth").
 
 use super::build::Seeded;
-use super::config::CylinderConfig;
+use super::config::{CylinderConfig, StartConfig, StartCovariance};
 use super::geometry::{RADII, SEED_LAYERS};
 use super::hit::{Follow, Hits, is_hit, prefetch_later};
 use super::index::Index;
@@ -15,25 +15,35 @@ use std::ops::Range;
 
 /// The starts of the particles from `at` on.
 #[inline(always)]
-fn vertex<G: Gang>(g: G, seeds: &CylinderSeeds, at: usize) -> VertexState<G> {
+fn vertex<G: Gang>(g: G, config: &StartConfig, seeds: &CylinderSeeds, at: usize) -> VertexState<G> {
     let mut p = [F32::splat(g, 0.0); 6];
     for (value, column) in p.iter_mut().zip(&seeds.vertex) {
         *value = F32::load(g, &column.padded()[at..]);
         prefetch_later::<G, _>(column, at);
     }
-    published_start(g, p)
+    let is_published = config.covariance == StartCovariance::Published;
+    let published = Mask::first(g, if is_published { G::LANES } else { 0 });
+    let mut prior = [F32::splat(g, 0.0); 6];
+    for (variance, sigma) in prior.iter_mut().zip(config.prior) {
+        *variance = F32::splat(g, sigma * sigma);
+    }
+    start(g, p, published, prior)
 }
 
-/// mkFit's start: the true vertex, with variances that are the squares of its coordinates and of the Cartesian
-/// momentum (which stand where those of 1/pT, phi and theta belong).
+/// The start at the true vertex. Variances are `prior`; in the lanes of `published` they are mkFit's: the squares of the
+/// vertex's coordinates and of the Cartesian momentum (which stand where those of 1/pT, phi and theta belong).
 #[inline(always)]
-pub(crate) fn published_start<G: Gang>(g: G, p: [F32<G>; 6]) -> VertexState<G> {
+pub(crate) fn start<G: Gang>(g: G, p: [F32<G>; 6], published: Mask<G>, prior: [F32<G>; 6]) -> VertexState<G> {
     let pt = F32::splat(g, 1.0) / p[3].abs();
     let (sine, cosine) = sincos(p[4]);
     let (sine_theta, cosine_theta) = sincos(p[5]);
     let (px, py, pz) = (pt * cosine, pt * sine, pt * cosine_theta / sine_theta);
     let squares = [p[0] * p[0], p[1] * p[1], p[2] * p[2], px * px, py * py, pz * pz];
-    VertexState { p, variance: squares }
+    let mut variance = prior;
+    for (variance, square) in variance.iter_mut().zip(squares) {
+        *variance = published.select_f(square, *variance);
+    }
+    VertexState { p, variance }
 }
 
 /// Filters from the vertices of particles through their hits on the first layers.
@@ -77,7 +87,7 @@ impl FromVertices<'_> {
         let Hits { mut hit, has } = *ahead;
         *ahead = read(1);
         hit.radius = has.select_f(hit.radius, F32::splat(g, RADII[0]));
-        let started = from_vertex(g, &vertex(g, self.seeds, at), field, &hit, has);
+        let started = from_vertex(g, &vertex(g, &self.config.start, self.seeds, at), field, &hit, has);
         let mut follow = Follow::behind_first(g, started, has, self.config.material);
         for layer in 1..self.layers {
             let Hits { hit, has } = *ahead;

@@ -113,8 +113,9 @@ impl Threads {
             };
             share(others, &|_| work(), work);
         }
-        let are_fine = layers.iter().all(|layer| layer.is_fine);
-        if are_fine { Status::Ok } else { Status::NotFinite }
+        let has = |status| layers.iter().any(|layer| layer.status == status);
+        let wrong = [Status::NotFinite, Status::BadErrors].into_iter().find(|status| has(*status));
+        wrong.unwrap_or(Status::Ok)
     }
 
     /// Makes the seeds of particles.

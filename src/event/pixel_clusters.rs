@@ -58,7 +58,7 @@ results! {
         U32 0 [features.duration] "duration" "1.5625 ns" "time from the first to the last hit";
         U32 0 [features.tot] "tot" "25 ns" "sum of the times over threshold";
         U16 0 [features.height] "height" "25 ns" "largest time over threshold";
-        U64 0 [features.energy] "energy" "eV" "energy; 0 without calibration";
+        U64 0 [features.energy] "energy" "eV" "energy; without a calibration 0, in files null";
         U16 0 [features.bounds[0]] "x_min" "pixel" "smallest x";
         U16 0 [features.bounds[1]] "y_min" "pixel" "smallest y";
         U16 0 [features.bounds[2]] "x_max" "pixel" "largest x";

@@ -126,6 +126,8 @@ pub struct SciFiTracks {
     pub hits: Column<u32>,
     /// States at z = 9,410 mm.
     pub state: SciFiStates,
+    /// Variance of charge over momentum, (c/GeV)^2, of a particle from the collisions.
+    pub var_qop: Column<f32>,
     /// The same tracks as the search describes them, mm.
     pub searched: SearchedLines,
     /// Sum of the squared distances of the x hits to the track, mm^2.
@@ -149,7 +151,8 @@ results! {
         F32 1 [state.y] "y" "mm" "y at z = 9410 mm";
         F32 1 [state.tx] "tx" "1" "slope dx/dz at z = 9410 mm";
         F32 1 [state.ty] "ty" "1" "slope dy/dz";
-        F32 1 [state.qop] "qop" "c/GeV" "charge over momentum, from the SciFi alone";
+        F32 1 [state.qop] "qop" "c/GeV" "charge over momentum, from the SciFi alone: of a particle from the collisions";
+        F32 1 [var_qop] "var_qop" "c^2/GeV^2" "variance of charge over momentum, of a particle from the collisions";
         F32 1 [state.cov_xx] "cov_xx" "mm^2" "variance of x";
         F32 1 [state.cov_xt] "cov_xt" "mm" "covariance of x and tx";
         F32 1 [state.cov_tt] "cov_tt" "1" "variance of tx";

@@ -27,6 +27,11 @@ pub struct SciFiConfig {
     pub limits: LimitConfig,
     /// Resolution of a hit across its fibre, which covariances go by, mm; the search does not.
     pub resolution: f32,
+    /// Standard deviation of z where particles begin, mm: momenta are those of particles from the origin, and their errors go by
+    /// it.
+    pub origin_z: f32,
+    /// Relative error of the formula that makes a momentum of a track in the SciFi alone.
+    pub momentum_error: f32,
     /// Whether the x of an event's hits are copied to one block, half by half, for the search; otherwise it reads the event's
     /// columns. Both find the same.
     pub compact: bool,
@@ -177,7 +182,15 @@ impl SciFiConfig {
             SciFiPreset::Best => vec![SeedPass::first(), SeedPass::second()],
             SciFiPreset::Hlt1 => vec![SeedPass::hlt1()],
         };
-        Self { preset, limits: LimitConfig::default(), resolution: 0.088, compact: true, passes }
+        Self {
+            preset,
+            limits: LimitConfig::default(),
+            resolution: 0.088,
+            origin_z: 63.0,
+            momentum_error: 0.0025,
+            compact: true,
+            passes,
+        }
     }
 
     /// Checks what serde cannot.
@@ -233,6 +246,12 @@ impl SciFiConfig {
         }
         if !(self.resolution > 0.0 && self.resolution <= 10.0) {
             return wrong(format!("resolution = {}: above 0 and at most 10 mm", self.resolution));
+        }
+        if !(0.0..=10_000.0).contains(&self.origin_z) {
+            return wrong(format!("origin_z = {}: from 0 to 10,000 mm", self.origin_z));
+        }
+        if !(0.0..=1.0).contains(&self.momentum_error) {
+            return wrong(format!("momentum_error = {}: from 0 to 1", self.momentum_error));
         }
         let limits = &self.limits;
         if !(limits.coordinate > 0.0 && limits.coordinate <= 1e5) {

@@ -38,6 +38,8 @@ pub(super) struct InX {
     pub(super) slope: [f32; SHAPES],
     /// Variances of the slope against that of a track that does not scatter: by hits, and by scattering at 1 GeV/c.
     pub(super) turn: [f32; 2],
+    /// The same of x where the line meets z = 0, mm^2, with what scatters before the SciFi.
+    pub(super) origin: [f32; 2],
 }
 
 /// Of a track in y, which follows from its hits of tilted fibres and its fit in x.
@@ -202,7 +204,12 @@ fn in_x(resolution: f64, angle: f64, fit: &Fit<3>, bent: &Bent) -> InX {
     let by_hits = fit.state.map(|state| state.map(|part| resolution * part));
     let hits = covariance(by_hits);
     let mut found = InX { hits, scattering: covariance(errors), ..InX::default() };
-    found.turn = [hits[2], covariance(all.map(scattered))[2]];
+    found.turn = [hits[2], covariance(all.clone().map(scattered))[2]];
+    let origin = |[value, slope]: Two| slope.mul_add(-Z_STATE, value);
+    let before = Scattering::new().before_scifi_at().map(|[z, angle2]| angle2 * z * z);
+    let of_hits: f64 = by_hits.map(|state| origin(state).powi(2)).iter().sum();
+    let of_layers: f64 = all.map(|by| origin(scattered(by)).powi(2)).sum();
+    found.origin = [of_hits as f32, (of_layers + before.iter().sum::<f64>()) as f32];
     for shape in 0..SHAPES {
         let x = |layer: usize| bent.shapes[layer][0][shape];
         let curvature = (0..X_LAYERS).map(|layer| fit.parameters[layer][2] * x(layer)).sum::<f64>();

@@ -1,7 +1,7 @@
 //! The scintillating-fibre tracker (SciFi): twelve layers behind the magnet, from raw banks to hits and tracks.
 //!
 //! Modules in data-flow order: [`geometry`] (also a nominal one), `decode`, which holds its own naive twin, `index` (sort),
-//! `find` (tracks in x, then u and v), `gains` and `state`, and `reference`, the naive twin of what follows decoding.
+//! `find` (tracks in x, then u and v), `gains`, `momentum` and `state`, and `reference`, the naive twin of what follows decoding.
 //! [`SciFiHits`] ends at hits, [`SciFi`] at tracks.
 
 mod config;
@@ -11,6 +11,7 @@ mod gains;
 pub mod geometry;
 mod index;
 mod layers;
+mod momentum;
 mod nominal;
 #[cfg(feature = "reference")]
 pub mod reference;

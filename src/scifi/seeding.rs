@@ -15,6 +15,7 @@ use crate::event::{
     BadBanks, BankKind, Outcome, RawBatch, RawEvent, RawEvents, SciFiBatch, SciFiTracks, StageClock,
     Truncation,
 };
+use crate::lhcb::Bending;
 use crate::lhcb::banks::mark_partial;
 use crate::simd::{Gang, Level};
 use crate::{Result, Status};
@@ -62,7 +63,8 @@ struct SeedingScratch {
 }
 
 impl SciFi {
-    /// A sequence for this detector and polarity of the magnet, -1 (down) or 1.
+    /// A sequence for this detector and polarity of the magnet, -1 (down) or 1. Momenta are those of the nominal magnet:
+    /// [`with_bending`](Self::with_bending) takes another.
     ///
     /// # Errors
     /// [`Error::Config`](crate::Error::Config) for a configuration that cannot be used.
@@ -75,7 +77,7 @@ impl SciFi {
         config.validate()?;
         let kinds = |pass: &SeedPass| (0..pass.triplets.len()).map(|kind| Kind::new(pass, kind)).collect();
         let kinds = config.passes.iter().map(kinds).collect();
-        let states = States::new(f64::from(config.resolution), polarity);
+        let states = States::new(&config, Bending::nominal(polarity));
         Ok(Self { level, geometry, config, kinds, states, bad_banks: BadBanks::Event })
     }
 
@@ -103,6 +105,12 @@ impl SciFi {
         decode(self.level, &self.geometry, events, range, scratch, hits);
         out.counters.add_part(&hits.counters, 0);
         self.find_in(&hits.results, 0..count, seeding, out);
+    }
+
+    /// The same with the momenta of this magnet, which has its own polarity.
+    pub fn with_bending(mut self, bending: Bending) -> Self {
+        self.states = self.states.with_bending(bending, &self.config);
+        self
     }
 
     /// The configuration.
@@ -376,7 +384,9 @@ fn append_room<G: Gang>(
                     }
                 }
                 out.hit_start.push(out.hits.len() as u32);
-                out.state.push(&of.states.of(track));
+                let (state, var_qop) = of.states.of(track);
+                out.state.push(&state);
+                out.var_qop.push(var_qop);
                 out.searched.push(of.states.searched(track));
                 out.chi2_x.push(track.chi2_x);
                 out.chi2_y.push(track.chi2);

@@ -1,15 +1,12 @@
 //! States of tracks: parameters to position and slopes, momentum, covariances.
 
+use super::config::SciFiConfig;
 use super::find::track::{NO_HIT, Track};
 use super::gains::{Gains, InX, InY, PATTERNS, SHAPES, field_at_reference};
 use super::layers::{CUBIC, LEAN, SLOPE, TILT, UV_LAYERS, X_LAYERS, Z, Z_REFERENCE, Z_STATE, bend};
+use super::momentum::Momentum;
 use crate::event::SciFiState;
-use crate::units::MEV_PER_GEV;
-
-/// Momentum of a track that comes from the origin: MeV mm 1e-6 = C0 + C1 tx^2 + C2 ty^2 + C3 x0^2, x0 being where its
-/// line meets z = 0.
-const MOMENTUM: [f64; 4] = [-6.34025, -4.85287, -12.4491, 4.25461e-8];
-const MOMENTUM_SCALE: f64 = 1e6;
+use crate::lhcb::Bending;
 
 /// Beyond these the field is that of the nearest place within, mm.
 const MAX_X: f32 = 3000.0;
@@ -29,9 +26,7 @@ pub(super) struct States {
     gains: Gains,
     /// The magnet's field at the reference.
     field: [f32; 5],
-    /// e / p of a particle of unit x0 and factor one, c/GeV.
-    per_momentum: f32,
-    state_z: f32,
+    momentum: Momentum,
 }
 
 /// Which layers have hits.
@@ -59,8 +54,8 @@ fn sum(hits: [f32; 3], scattering: [f32; 3], qop2: f32) -> [f32; 3] {
 }
 
 impl States {
-    /// For a resolution of hits across their fibres, mm, and a polarity.
-    pub(super) fn new(resolution: f64, polarity: f32) -> Self {
+    /// For the errors that a configuration names, and a magnet.
+    pub(super) fn new(config: &SciFiConfig, bending: Bending) -> Self {
         let at = Z_STATE - Z_REFERENCE;
         let turn = 2.0 * at + 3.0 * CUBIC * at * at;
         Self {
@@ -69,11 +64,16 @@ impl States {
             turn: turn as f32,
             d: std::array::from_fn(|layer| (Z[layer] - Z_REFERENCE) as f32),
             bends: std::array::from_fn(|layer| bend(Z[layer] - Z_REFERENCE) as f32),
-            gains: Gains::new(resolution),
+            gains: Gains::new(config.resolution.into()),
             field: field_at_reference(),
-            per_momentum: (-MEV_PER_GEV / (MOMENTUM_SCALE * f64::from(polarity))) as f32,
-            state_z: Z_STATE as f32,
+            momentum: Momentum::new(bending, config, Z_STATE as f32),
         }
+    }
+
+    /// The same with the momenta of another magnet.
+    pub(super) fn with_bending(mut self, bending: Bending, config: &SciFiConfig) -> Self {
+        self.momentum = Momentum::new(bending, config, Z_STATE as f32);
+        self
     }
 
     /// Variances of the slope in x against that of a track that does not scatter: by hits, and by scattering at 1 GeV/c.
@@ -89,17 +89,16 @@ impl States {
         [x, ty.mul_add(self.distance, y), c.mul_add(self.turn, b), ty]
     }
 
-    /// The state of a track. The search has upright layers, fibres that are tilted a little less than they are, and one shape
+    /// The state of a track, and the variance of its charge over momentum. The search has upright layers, fibres that are tilted a little less than they are, and one shape
     /// of the field for all; what this leaves out is put in here.
     #[inline(always)]
-    pub(super) fn of(&self, track: &Track) -> SciFiState {
-        let [x, y, tx, ty] = self.searched(track);
-        let x0 = (-tx).mul_add(self.state_z, x);
-        let [c0, c1, c2, c3] = MOMENTUM.map(|c| c as f32);
-        let momentum = c3.mul_add(x0 * x0, c2.mul_add(ty * ty, c1.mul_add(tx * tx, c0)));
-        let qop = x0 / momentum * self.per_momentum;
+    pub(super) fn of(&self, track: &Track) -> (SciFiState, f32) {
+        let line = self.searched(track);
         let pattern = Pattern::new(|layer| track.hits[layer] != NO_HIT);
         let in_x = &self.gains.x[pattern.x];
+        let [qop, per_x0] = self.momentum.qop(line);
+        let variance = self.momentum.variance(line, [qop, per_x0], in_x.origin);
+        let [x, y, tx, ty] = line;
         let in_y = &self.gains.y[pattern.x * PATTERNS + pattern.uv];
         let tilt = (SLOPE[0] / TILT) as f32;
         let (y, ty) = (y * tilt, ty * tilt);
@@ -108,13 +107,14 @@ impl States {
         // All layers lean alike: a fit in their own depth is one in z, off by what y makes of it.
         let off = LEAN as f32 * y;
         let shrink = (-(LEAN as f32)).mul_add(ty, 1.0);
-        SciFiState {
+        let state = SciFiState {
             position: [(-off).mul_add(tx, x), (-off).mul_add(ty, y)],
             slope: [tx * shrink, ty * shrink],
             qop,
             cov_x: sum(in_x.hits, in_x.scattering, qop * qop),
             cov_y: sum(in_y.hits, in_y.scattering, qop * qop),
-        }
+        };
+        (state, variance)
     }
 
     /// What the field where the track is, in place of the search's, changes: x and its slope, y and its slope.

@@ -21,6 +21,7 @@ pub struct Detector {
     pub tables: UtTables,
     pub scifi: Arc<SciFiGeometry>,
     pub polarity: f32,
+    pub bending: Bending,
 }
 
 impl Detector {
@@ -41,6 +42,7 @@ impl Detector {
             tables: geometry.ut_tables().expect("tables of the UT"),
             scifi: Arc::new(geometry.scifi().expect("the SciFi")),
             polarity: geometry.polarity().expect("a polarity"),
+            bending: geometry.bending().expect("a magnet"),
         }
     }
 
@@ -82,7 +84,8 @@ impl Detector {
     /// Raw banks to tracks in the SciFi.
     pub fn scifi(&self, level: Level, preset: SciFiPreset) -> SciFi {
         let config = SciFiConfig::preset(preset);
-        SciFi::new(level, config, self.scifi.clone(), self.polarity).expect("a configuration")
+        let scifi = SciFi::new(level, config, self.scifi.clone(), self.polarity).expect("a configuration");
+        scifi.with_bending(self.bending)
     }
 
     /// Raw banks to long tracks.

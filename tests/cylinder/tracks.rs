@@ -306,11 +306,19 @@ fn damaged_files_cost_their_events_alone() {
 fn hits_that_are_none_are_refused() {
     let sample = simulated("sim:cylinder,events=2,tracks=20,seed=12");
     for (column, value) in [(0, f32::NAN), (2, f32::INFINITY), (4, 0.0), (5, -1.0), (5, f32::NAN)] {
+        let status = if column < 3 { Status::NotFinite } else { Status::BadErrors };
         let (mut batch, truth) = sample.clone();
         batch.columns_mut()[column][7] = value;
+        for event_threads in [1, 3] {
+            let config = CylinderConfig { event_threads, ..CylinderConfig::default() };
+            let found = tracks(best_level(), &config, &(batch.clone(), truth.clone()));
+            assert_eq!(found.status, [status, Status::Ok], "{column} {value}");
+            assert_eq!(found.of_event(0).len(), 0);
+        }
+        // A coordinate goes before an error, on whichever layers they are.
+        batch.columns_mut()[2][60] = f32::NAN;
         let found = tracks(best_level(), &CylinderConfig::default(), &(batch, truth));
-        assert_eq!(found.status, [Status::NotFinite, Status::Ok], "{column} {value}");
-        assert_eq!(found.of_event(0).len(), 0);
+        assert_eq!(found.status[0], Status::NotFinite, "{column} {value}");
     }
 }
 
@@ -329,6 +337,8 @@ fn useless_parameters_are_refused() {
     refused(|c| c.field = 0.0);
     refused(|c| c.material = -1.0);
     refused(|c| c.fit.prior[2] = 0.0);
+    refused(|c| c.start.prior[5] = 0.0);
+    refused(|c| c.start.prior[0] = f32::NAN);
     assert!(CylinderConfig::best().validate().is_ok());
     assert_eq!(CylinderConfig::default().seeds, SeedSource::Truth);
 }

@@ -3,7 +3,8 @@
 use crate::common::cylinder::{Sample, simulated};
 use peloton::cylinder::reference::{self, Fault, Track};
 use peloton::cylinder::{
-    Builder, CylinderConfig, CylinderInput, CylinderWorkspace, FitConfig, FitForm, fit_particles, reconstruct,
+    Builder, CylinderConfig, CylinderInput, CylinderWorkspace, FitConfig, FitForm, StartCovariance,
+    fit_particles, reconstruct,
 };
 use peloton::event::{CylinderTracks, NO_HIT, Outcome};
 use peloton::kalman::FitStatus;
@@ -158,6 +159,7 @@ fn random_events_and_settings() {
         (config.build.window_phi, config.build.window_z, config.build.chi2) = (limits.0, limits.1, limits.2);
         config.bins.phi = 1 << limits.3;
         config.fit.form = FORMS[kinds.1];
+        config.start.covariance = [StartCovariance::Published, StartCovariance::Prior][seed as usize % 2];
         config.validate().unwrap();
         let text =
             format!("sim:cylinder,events=1,tracks={count},noise={noise},seed={seed},inefficiency={lost:.3}");

@@ -57,8 +57,13 @@ fn check_on(levels: Vec<Level>, config: &VeloConfig, batch: &VeloBatch, faults: 
     let expected = reference::reconstruct(config, batch.view());
     assert_eq!(departure(levels.clone(), config, batch, &expected), None);
     for &fault in faults {
-        let wrong = reference::reconstruct_with(fault, config, batch.view());
-        assert!(departure(levels.clone(), config, batch, &wrong).is_some(), "{fault:?} went unnoticed");
+        let mut config = config.clone();
+        if fault == Fault::CloneAtLimit {
+            // Many tracks share just half of their hits; none shares what the preset allows.
+            config.best.shared_hits = 0.5;
+        }
+        let wrong = reference::reconstruct_with(fault, &config, batch.view());
+        assert!(departure(levels.clone(), &config, batch, &wrong).is_some(), "{fault:?} went unnoticed");
     }
     expected
 }

@@ -52,10 +52,11 @@ fn compare_with_reference(name: &str, config: &SciFiConfig, hits: &SciFiBatch) -
     let detector = Detector::nominal();
     let events = hits.status.len();
     let expected: Vec<Vec<ReferenceTrack>> =
-        (0..events).map(|event| find(config, detector.polarity, hits, event)).collect();
+        (0..events).map(|event| find(config, &detector.bending, hits, event)).collect();
     for (level, config) in both_forms(config) {
         let name = format!("{name}, compact = {}", config.compact);
         let scifi = SciFi::new(level, config, detector.scifi.clone(), detector.polarity).unwrap();
+        let scifi = scifi.with_bending(detector.bending);
         let (mut workspace, mut out) = (SciFiWorkspace::default(), Outcome::<SciFiTracks>::default());
         scifi.find(hits, 0..events, &mut workspace, &mut out);
         let found = &out.results;
@@ -98,6 +99,9 @@ fn assert_same(found: &SciFiTracks, track: usize, expected: &ReferenceTrack, pla
             assert!((found - expected).abs() <= allowed, "{place}: {found}, {expected}");
         }
     }
+    let (var_qop, expected_var) = (f64::from(found.var_qop[track]), expected.var_qop);
+    let difference = (var_qop - expected_var).abs();
+    assert!(difference <= 1e-5 * expected_var, "{place}: variance of q/p {var_qop}, {expected_var}");
     for (found, expected) in [state.cov_x, state.cov_y].into_iter().zip(expected.covariance) {
         for (found, expected) in found.into_iter().zip(expected) {
             let difference = (f64::from(found) - expected).abs();

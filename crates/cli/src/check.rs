@@ -42,8 +42,8 @@ pub struct Check {
     /// Also print efficiencies against momentum, angles, origin and event size, and ghosts against length
     #[arg(long)]
     tables: bool,
-    /// Also print where particles were lost. Of velo-ut, scifi, long and long-ut: at which step, from hits in too few layers
-    /// to other tracks that took their place. Of velo, for events of hits and not of raw banks: why Velo particles are
+    /// Also print where particles were lost. Of velo-ut, scifi, long, long-ut and cylinder: at which step, from hits in too few
+    /// layers to other tracks that took their place. Of velo, for events of hits and not of raw banks: why Velo particles are
     /// missed, and what ghosts and clones are made of, by the json rules
     #[arg(long, conflicts_with = "tracks")]
     losses: bool,

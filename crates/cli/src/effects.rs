@@ -17,8 +17,6 @@ struct Effect {
 const EVERY: &[SequenceName] = &SequenceName::ALL;
 const EVENTS: &[SequenceName] = &[Velo, VeloUt, Ut, SciFi, SciFiHits, Long, LongUt, Cylinder, CylinderFit];
 const RAW: &[SequenceName] = &[Velo, VeloUt, Ut, SciFi, SciFiHits, Long, LongUt];
-/// Those that end at tracks of LHCb.
-const TRACKS: &[SequenceName] = &[Velo, VeloUt, SciFi, Long, LongUt];
 const ON_DEVICES: &[SequenceName] = &[Velo, Timepix, Cylinder];
 const JOBS: &[&str] = &["run", "check", "throughput", "tune", "compare", "display"];
 const COUNTING: &[&str] = &["run", "check", "throughput", "compare"];
@@ -50,7 +48,7 @@ const EFFECTS: &[Effect] = &[
     effect("--named-fields", EVENTS, &["run"]),
     effect("--rules", EVENTS, CHECK),
     effect("--tables", EVENTS, CHECK),
-    effect("--losses", TRACKS, CHECK),
+    effect("--losses", &[Velo, VeloUt, SciFi, Long, LongUt, Cylinder], CHECK),
     effect("--against", RAW, CHECK),
     effect("--tracks", RAW, CHECK),
     effect("--truth-output", EVENTS, CHECK),

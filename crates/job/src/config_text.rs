@@ -184,6 +184,11 @@ const MEANINGS: &[(&str, &[(&str, &str)])] = &[
         &[
             ("preset", "where the other parameters come from"),
             ("resolution", "resolution of a hit across its fibre, which covariances go by, mm"),
+            ("origin_z", "standard deviation of z where particles begin, mm: errors of momenta go by it"),
+            (
+                "momentum_error",
+                "relative error of the formula that makes a momentum of a track in the SciFi alone",
+            ),
             (
                 "compact",
                 "whether x of the hits is copied to one block, half by half, for the search, or read where decoding put it; \
@@ -336,6 +341,19 @@ const MEANINGS: &[(&str, &[(&str, &str)])] = &[
             (
                 "hole_penalty",
                 "what a missing hit adds to chi2 when candidates are compared; 0: more hits always win",
+            ),
+        ],
+    ),
+    (
+        "cylinder.start",
+        &[
+            (
+                "covariance",
+                "variances at the vertex of seeds from truth: published (mkFit's, squares of coordinates and momentum) or prior",
+            ),
+            (
+                "prior",
+                "standard deviations of prior: x, y, z of the vertex (cm), charge / pT (c/GeV), phi and theta (rad)",
             ),
         ],
     ),

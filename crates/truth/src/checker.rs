@@ -239,6 +239,7 @@ impl Checker {
             let associations = of_track.next_if(|all| Some(all[0].track) == kept).unwrap_or_default();
             // The first of equals.
             let best = associations.iter().rev().max_by_key(|association| association.common);
+            one.particles = associations.len() as u32;
             if let Some(best) = best {
                 one.particle = Some((best.particle, best.purity()));
                 one.is_clone = matches.particles[best.particle as usize].tracks > 0;

@@ -111,7 +111,8 @@ impl CylinderChecker {
         self.last.tracks.clear();
         self.last.particles.clear();
         self.last.particles.extend(particles.clone().map(|particle| ParticleMatch {
-            categories: vec![NAMES[0]],
+            // Which tracks count is the categories' difference: particles are in both.
+            categories: NAMES.to_vec(),
             hits: cylinder_hits(truth, particle),
             ..ParticleMatch::default()
         }));
@@ -157,7 +158,7 @@ impl CylinderChecker {
         let mut track = TrackMatch { hits: hits as u32, ..TrackMatch::default() };
         if let Some((particle, count)) = matched {
             let fate = &mut self.last.particles[particle as usize];
-            track.particle = Some((particle, count as f64 / hits as f64));
+            (track.particle, track.particles) = (Some((particle, count as f64 / hits as f64)), 1);
             track.is_clone = fate.tracks > 0;
             fate.tracks += 1;
             let share = count as f64 / f64::from(fate.hits.max(1));

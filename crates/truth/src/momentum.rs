@@ -1,6 +1,7 @@
 //! Measured momenta against true ones, in bins of the true momentum.
 
 use super::efficiency::{clopper_pearson, ratio};
+use super::state_pulls::is_prompt;
 use peloton::event::Particle;
 use serde::Serialize;
 
@@ -40,7 +41,7 @@ impl Measured {
 struct Compared {
     /// p / true p - 1.
     deviation: f64,
-    /// (q/p - true q/p) over its standard deviation.
+    /// (q/p - true q/p) over its standard deviation, of a particle from a collision.
     pull: Option<f64>,
     /// Whether the charge is right.
     is_right: bool,
@@ -61,7 +62,9 @@ impl Momenta {
             let above = EDGES.partition_point(|edge| *edge <= particle.p);
             let bin = above.saturating_sub(1).min(self.bins.len() - 1);
             let residual = track.charge.signum() / track.p - particle.charge.signum() / particle.p;
-            let pull = track.qop_error.map(|error| residual / error).filter(|pull| pull.is_finite());
+            // Errors are those of particles from the collisions: the SciFi alone takes all for such.
+            let error = track.qop_error.filter(|_| particle.origin.is_none() || is_prompt(particle));
+            let pull = error.map(|error| residual / error).filter(|pull| pull.is_finite());
             let is_right = track.charge * particle.charge > 0.0;
             self.bins[bin].push(Compared { deviation, pull, is_right });
         }
@@ -104,7 +107,8 @@ pub struct MomentumBin {
     pub median: Option<f64>,
     /// Half of the central 68 % of it.
     pub half_width: Option<f64>,
-    /// Half of the central 68 % of (q/p - true q/p) / its standard deviation, where that is known.
+    /// Half of the central 68 % of (q/p - true q/p) / its standard deviation, where that is known: of prompt particles, and of
+    /// all where nobody knows where they were made.
     pub pull_width: Option<f64>,
     /// Tracks with the right charge.
     pub right_charge: u64,

@@ -31,8 +31,11 @@ pub struct ParticleMatch {
 pub struct TrackMatch {
     /// Its hits.
     pub hits: u32,
-    /// The particle that most of its hits are of, and the share of them that are; none for a ghost.
+    /// The particle that most of its hits are of, and the share of them that are; none for a ghost. Of several that left as
+    /// many of its hits, the first.
     pub particle: Option<(u32, f64)>,
+    /// Particles that it is: several where they share hits.
+    pub particles: u32,
     /// Whether an earlier track of the event is the same particle.
     pub is_clone: bool,
     /// Whether it repeats an earlier track hit by hit, and the rules pass it over for that.
@@ -75,7 +78,12 @@ pub const PARTICLE_FIELDS: [TableField; 29] = {
         field("reconstructible", Bool, "1", "whether it counts in any category"),
         field("found", Bool, "1", "whether a track is this particle"),
         field("tracks", U32, "1", "tracks that are this particle: those beyond the first are clones"),
-        field("best_track", U32, "1", "number of the track that has most of its hits; null when not found"),
+        field(
+            "best_track",
+            U32,
+            "1",
+            "number of the track, of those that are this particle, that has most of its hits; null when not found. Where particles share hits a track can be several of them, and its own column particle then names one",
+        ),
         field(
             "hit_efficiency",
             F64,
@@ -86,7 +94,7 @@ pub const PARTICLE_FIELDS: [TableField; 29] = {
 };
 
 /// The columns of the table of tracks.
-pub const TRACK_FIELDS: [TableField; 11] = {
+pub const TRACK_FIELDS: [TableField; 12] = {
     use CellKind::{Bool, F64, I64, U32};
     let [event_id, run_number, event_number] = ID_FIELDS;
     [
@@ -95,7 +103,18 @@ pub const TRACK_FIELDS: [TableField; 11] = {
         event_number,
         field("track", U32, "1", "number of the track in its event, from 0, as in the results of run"),
         field("hits", U32, "1", "hits of the track"),
-        field("particle", U32, "1", "number of the particle that it is, in its event; null for a ghost"),
+        field(
+            "particle",
+            U32,
+            "1",
+            "number of the particle that left most of its hits, in its event; of several that left as many, the first; null for a ghost",
+        ),
+        field(
+            "particles",
+            U32,
+            "1",
+            "particles that it is: 0 for a ghost, more than one where particles share hits; it counts as a track of each",
+        ),
         field("key", I64, "1", "key of this particle; null for a ghost, or where there is none"),
         field("purity", F64, "1", "share of its hits that this particle left, 0 to 1; null for a ghost"),
         field("ghost", Bool, "1", "whether it is no particle"),
@@ -128,12 +147,13 @@ fn particle_row(id: &EventId, number: usize, about: Vec<Cell>, fate: &ParticleMa
 
 /// A row of the table of tracks.
 fn track_row(id: &EventId, number: usize, track: &TrackMatch, key: Option<i64>) -> Vec<Cell> {
-    let TrackMatch { hits, particle, is_clone, is_repeated } = *track;
+    let TrackMatch { hits, particle, particles, is_clone, is_repeated } = *track;
     let mut row = id_cells(id).to_vec();
     row.extend([
         (number as u32).into(),
         hits.into(),
         particle.map(|(particle, _)| particle).into(),
+        particles.into(),
         key.into(),
         particle.map(|(_, purity)| purity).into(),
         (particle.is_none() && !is_repeated).into(),

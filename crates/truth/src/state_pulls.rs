@@ -179,7 +179,7 @@ pub(super) fn bin_of(particle: &Particle) -> Option<usize> {
 }
 
 /// Made at a collision, not in a decay or in material, and no electron.
-fn is_prompt(particle: &Particle) -> bool {
+pub(super) fn is_prompt(particle: &Particle) -> bool {
     let Some([x, y, _]) = particle.origin else { return false };
     let decayed = particle.from_beauty || particle.from_charm || particle.from_strange;
     !decayed && !particle.is_electron() && f64::from(x).hypot(f64::from(y)) < PROMPT

@@ -2,7 +2,7 @@
 
 use super::layers::Layers;
 use super::{Track, field};
-use crate::cylinder::config::{CylinderConfig, FitForm};
+use crate::cylinder::config::{CylinderConfig, FitForm, StartCovariance};
 use crate::cylinder::geometry::RADII;
 use crate::event::{CYLINDER_LAYERS, CylinderSeeds, NO_HIT};
 use crate::kalman::FitStatus;
@@ -20,8 +20,8 @@ pub(super) struct Follow {
 }
 
 impl Follow {
-    /// From the vertex of a particle through its hits on the first `layers` layers; the variances at the vertex are the
-    /// squares of its coordinates and of the Cartesian momentum.
+    /// From the vertex of a particle through its hits on the first `layers` layers; the published variances at the vertex are
+    /// the squares of its coordinates and of the Cartesian momentum.
     pub fn from_vertex(
         config: &CylinderConfig,
         layers: &Layers,
@@ -32,7 +32,12 @@ impl Follow {
         let p: [f32; 6] = seeds.vertex.each_ref().map(|column| column[particle]);
         let pt = 1.0 / p[3].abs();
         let ((sine, cosine), (sine_theta, cosine_theta)) = (sincos(p[4]), sincos(p[5]));
-        let sigma = [p[0], p[1], p[2], pt * cosine, pt * sine, pt * cosine_theta / sine_theta];
+        let sigma = match config.start.covariance {
+            StartCovariance::Published => {
+                [p[0], p[1], p[2], pt * cosine, pt * sine, pt * cosine_theta / sine_theta]
+            }
+            StartCovariance::Prior => config.start.prior,
+        };
         let hits = seeds.hits.each_ref().map(|column| column[particle]);
         let first = hit_of(layers, hits[0]);
         let radius = first.map_or(RADII[0], |hit| hit.radius);

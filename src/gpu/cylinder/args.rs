@@ -1,9 +1,10 @@
 //! What the cylinder kernels are told: the configuration, and where everything lies.
 
 use super::formulas;
-use crate::cylinder::CylinderConfig;
+use crate::Status;
 use crate::cylinder::geometry::{RADII, SEED_LAYERS};
 use crate::cylinder::index::bins_z;
+use crate::cylinder::{CylinderConfig, StartCovariance};
 use crate::event::CYLINDER_LAYERS;
 use crate::gpu::mirror::{Arguments, definition, mirrored};
 use crate::kalman::CURVATURE_PER_TESLA;
@@ -79,7 +80,9 @@ mirrored! {
         holes: u32 = "u32",
         hits_in_window: u32 = "u32",
         prior: [f32; 5] = "float"[5],
-        unused: u32 = "u32",
+        /// Variances of seeds at the vertex, and whether mkFit's stand in their place.
+        start: [f32; 6] = "float"[6],
+        published: u32 = "u32",
     }
 }
 
@@ -89,7 +92,11 @@ impl Arguments for CylinderArgs {
 
 /// Constants, formulas and structs of the kernels.
 pub(in crate::gpu) fn definitions() -> String {
-    let constants = [("LAYERS", CYLINDER_LAYERS), ("SEED_LAYERS", SEED_LAYERS)];
+    let constants = [
+        ("LAYERS", CYLINDER_LAYERS),
+        ("SEED_LAYERS", SEED_LAYERS),
+        ("BAD_ERRORS", Status::BadErrors as usize),
+    ];
     let mut text: String =
         constants.iter().map(|(name, value)| format!("constexpr u32 {name} = {value};\n")).collect();
     text.push_str(&formulas::text());
@@ -106,7 +113,7 @@ pub(super) fn cells_of_event(config: &CylinderConfig) -> usize {
 impl CylinderArgs {
     /// The configuration; addresses and sizes are still to be filled in.
     pub(super) fn new(config: &CylinderConfig) -> Self {
-        let CylinderConfig { bins, build, fit, .. } = config;
+        let CylinderConfig { bins, build, start, fit, .. } = config;
         let of_bins = std::array::from_fn(|layer| bins_z(bins, layer));
         let mut table_start = [0; CYLINDER_LAYERS];
         for layer in 1..CYLINDER_LAYERS {
@@ -132,6 +139,8 @@ impl CylinderArgs {
             holes: build.holes,
             hits_in_window: build.hits_in_window,
             prior: fit.prior.map(|sigma| sigma * sigma),
+            start: start.prior.map(|sigma| sigma * sigma),
+            published: u32::from(start.covariance == StartCovariance::Published),
             ..bytemuck::Zeroable::zeroed()
         }
     }

@@ -2,8 +2,8 @@
 
 use crate::cylinder::build::search::distance;
 use crate::cylinder::build::take_record;
-use crate::cylinder::hit::{Follow, is_usable, polar};
-use crate::cylinder::seeds::published_start;
+use crate::cylinder::hit::{Follow, has_errors, is_usable, polar};
+use crate::cylinder::seeds::start;
 use crate::gpu::trace::{Outputs, Traced, float, function, yes};
 use crate::kalman::matriplex::{Symmetric, packed};
 use crate::kalman::{CylinderHit, CylinderState, from_three_hits, from_vertex, step, to_radius, within_turn};
@@ -27,23 +27,26 @@ struct Helix {
 pub(super) fn text() -> String {
     let mut text = String::from(TYPES);
     text.push_str(&function(
-        "polar(float x, float y, float z, float var_rphi, float var_z, Record& hit, float& radius, bool& usable)",
+        "polar(float x, float y, float z, float var_rphi, float var_z, Record& hit, float& radius, bool& usable, \
+         bool& measured)",
         |g, out| {
             let [x, y, z, var_rphi, var_z] = ["x", "y", "z", "var_rphi", "var_z"].map(float);
             let hit = polar(g, [x, y, z], var_rphi, var_z);
             write_hit(out, &hit);
             out.yes("usable", is_usable(g, &hit));
+            out.yes("measured", has_errors(g, [var_rphi, var_z]));
         },
     ));
     text.push_str(&function("within_turn(float& angle)", |g, out| {
         out.float("angle", within_turn(g, float("angle")));
     }));
     text.push_str(&function(
-        "leave(const float (&vertex)[6], float field, const Record& hit, float radius, bool has, Helix& helix, \
+        "leave(const float (&vertex)[6], bool published, const float (&prior)[6], float field, const Record& hit, float radius, bool has, Helix& helix, \
          bool& reached, bool& measured, float& chi2)",
         |g, out| {
             let vertex = std::array::from_fn(|i| float(&format!("vertex[{i}]")));
-            let (start, has) = (published_start(g, vertex), yes("has"));
+            let prior = std::array::from_fn(|i| float(&format!("prior[{i}]")));
+            let (start, has) = (start(g, vertex, yes("published"), prior), yes("has"));
             let started = from_vertex(g, &start, float("field"), &hit(), has);
             write_follow(out, &Follow::behind_first(g, started, has, 0.0));
         },

@@ -48,9 +48,11 @@ KERNEL(cylinder_polar, CylinderArgs, 256) {
     const u32 event = list / LAYERS, layer = list % LAYERS;
     Record hit;
     float radius;
-    bool usable;
-    polar(a.x[i], a.y[i], a.z[i], a.var_rphi[i], a.var_z[i], hit, radius, usable);
-    if (!usable) atomicCAS(&a.state[event], OK, NOT_FINITE);
+    bool usable, measured;
+    polar(a.x[i], a.y[i], a.z[i], a.var_rphi[i], a.var_z[i], hit, radius, usable, measured);
+    // A coordinate goes before an error, whichever thread is first.
+    if (!usable) atomicCAS(&a.state[event], OK, measured ? NOT_FINITE : BAD_ERRORS);
+    if (!usable && measured) atomicCAS(&a.state[event], BAD_ERRORS, NOT_FINITE);
     a.polar[i] = hit;
     a.polar_radius[i] = radius;
     const u32 cell = (row_of(a, hit.phi) & (a.rows - 1)) * a.bins_z[layer] + bin_of(a, layer, hit.z);
@@ -121,8 +123,10 @@ KERNEL(cylinder_seed, CylinderArgs, 64) {
         const bool has = number < hits;
         const Record hit = has ? a.polar[first + number] : Record{0.0f, 0.0f, 0.0f, 0.0f};
         const float radius = has ? a.polar_radius[first + number] : a.radii[0];
-        if (layer == 0) leave(vertex, a.field, hit, radius, has, helix, reached, measured, chi2);
-        else follow(helix, a.field, hit, radius, has, reached, measured, chi2);
+        if (layer == 0)
+            leave(vertex, a.published != 0, a.start, a.field, hit, radius, has, helix, reached, measured, chi2);
+        else
+            follow(helix, a.field, hit, radius, has, reached, measured, chi2);
         a.indices[u64(layer) * a.stride + seed] = has ? a.index[first + number] : NO_HIT;
         good = good && has;
     }

@@ -17,6 +17,9 @@ fn angle() -> f64 {
     0.0136 * 0.0125f64.sqrt() * (1.0 + 0.038 * libm::log(0.0125))
 }
 
+/// What scatters between Velo and SciFi but for the UT: z, mm, and radiation lengths.
+const BEFORE: [[f64; 2]; 4] = [[800.0, 0.094], [1680.0, 0.094], [3736.0, 0.024], [6733.0, 0.024]];
+
 /// Functions of z, and their sums that measured values make.
 struct LeastSquares {
     zs: Vec<f64>,
@@ -170,6 +173,29 @@ impl Fit {
             add(self.errors(|_| 0.0, turned, [none[0], end]));
         }
         sums
+    }
+
+    /// Variance of x where the line of the track meets z = 0 against that of a track that does not scatter, mm^2, of hits with
+    /// this resolution, mm, and a particle of this q/p, c/GeV, which scatters before the SciFi, too.
+    pub fn variance_of_origin(&self, resolution: f64, qop: f64) -> f64 {
+        let origin = |parameters: Vec<f64>| {
+            let [x, slope] = state_x(&parameters);
+            x - slope * STATE_Z
+        };
+        let of_hits = (0..self.x.zs.len()).map(|hit| {
+            let mut moved = vec![0.0; self.x.zs.len()];
+            moved[hit] = resolution;
+            origin(self.x.solve(&moved)).powi(2)
+        });
+        let scattered =
+            Z.into_iter().map(|from| origin(self.x.of(|z: f64| angle() * qop * (z - from).max(0.0))).powi(2));
+        let before = BEFORE.into_iter().map(|[z, x]| {
+            let angle = 0.0136 * (1.0 + 0.038 * libm::log(x)) * x.sqrt();
+            (angle * qop * z).powi(2)
+        });
+        // Each plane of the UT by itself.
+        let in_ut = 0.0136 * (1.0 + 0.038 * libm::log(0.012)) * 0.012f64.sqrt() * qop * 2484.6;
+        of_hits.sum::<f64>() + scattered.sum::<f64>() + before.sum::<f64>() + 4.0 * in_ut * in_ut
     }
 
     /// Variance of the slope in x against that of a track that does not scatter.

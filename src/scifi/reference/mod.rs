@@ -14,6 +14,7 @@ mod x;
 
 use super::config::SciFiConfig;
 use crate::event::{SCIFI_ZONES, SciFiBatch};
+use crate::lhcb::Bending;
 pub use fit_f64::{Fit, FittedTrack};
 use layers::{UV_Z, X_Z};
 use states::state;
@@ -21,7 +22,7 @@ use track::Hits;
 pub use track::ReferenceTrack;
 
 /// The tracks of one event, of which all hits are finite and in order.
-pub fn find(config: &SciFiConfig, polarity: f32, hits: &SciFiBatch, event: usize) -> Vec<ReferenceTrack> {
+pub fn find(config: &SciFiConfig, bending: &Bending, hits: &SciFiBatch, event: usize) -> Vec<ReferenceTrack> {
     let all = hits.of_event(event);
     let mut zones: Vec<Hits> = (0..SCIFI_ZONES)
         .map(|zone| hits.of_zone(event, zone).map(|hit| (hits.x[hit], hit - all.start)).collect())
@@ -37,7 +38,7 @@ pub fn find(config: &SciFiConfig, polarity: f32, hits: &SciFiBatch, event: usize
         ids.sort_by(|a, b| a.0.total_cmp(&b.0));
         tracks.push(ReferenceTrack {
             hits: ids.into_iter().map(|(_, id)| id).collect(),
-            ..state(&found, f64::from(config.resolution), polarity, x_of)
+            ..state(&found, config, bending, x_of)
         });
     }
     tracks

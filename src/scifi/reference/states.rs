@@ -4,7 +4,9 @@ use super::choice::features;
 use super::fit_f64::Fit;
 use super::layers::{UV_SLOPE, UV_Z, X_Z, bend, distance};
 use super::track::{Found, ReferenceTrack};
+use crate::lhcb::Bending;
 use crate::lhcb::magnet::MidPlane;
+use crate::scifi::config::SciFiConfig;
 
 /// Where states are given, mm.
 const STATE_Z: f64 = 9410.0;
@@ -21,21 +23,25 @@ fn searched(found: &Found) -> [f32; 4] {
 /// The state of a track; `x_of` knows the x of a hit.
 pub(super) fn state(
     found: &Found,
-    resolution: f64,
-    polarity: f32,
+    config: &SciFiConfig,
+    bending: &Bending,
     x_of: impl Fn(usize) -> f32,
 ) -> ReferenceTrack {
     let [x, y, tx, ty] = searched(found);
     let x0 = (-tx).mul_add(STATE_Z as f32, x);
-    let momentum = 4.25461e-8f32
-        .mul_add(x0 * x0, (-12.4491f32).mul_add(ty * ty, (-4.85287f32).mul_add(tx * tx, -6.34025)));
-    let qop = x0 / momentum * (-1000.0 / (1e6 * f64::from(polarity))) as f32;
+    let before = [(5290.0 - STATE_Z as f32).mul_add(tx, x) / 5290.0, ty];
+    let per_x0 = qop_of_unit(x0, [tx, ty], bending.polarity) * by_magnet(before, tx, bending);
+    let qop = x0 * per_x0;
     let there = |hits: [Option<usize>; 6], z: [f64; 6]| -> Vec<f64> {
         hits.into_iter().zip(z).filter_map(|(hit, z)| hit.map(|_| z)).collect()
     };
     let tilted = found.uv_hits.iter().zip(UV_Z).zip(UV_SLOPE).filter(|((hit, _), _)| hit.is_some());
     let tilted: Vec<_> = tilted.map(|((_, z), slope)| [z, slope.signum() * 0.087_488_66]).collect();
     let fit = Fit::new(&there(found.x_hits, X_Z), &tilted);
+    // Of all hits, not of the narrowest alone.
+    let resolution = 1.2f64.sqrt() * f64::from(config.resolution);
+    let of_x0 = fit.variance_of_origin(resolution, qop.into());
+    let var_qop = variance([x, tx], [qop, per_x0], of_x0, config);
     let tilt = (0.086 / 0.087_488_66) as f32;
     let (y, ty) = (y * tilt, ty * tilt);
     let [dx, dtx, dy, dty] = by_field(found, tilt, &fit);
@@ -48,10 +54,35 @@ pub(super) fn state(
         slope: [tx * shrink, ty * shrink],
         searched: searched(found),
         qop,
+        var_qop,
         chi2: [found.chi2_x(&x_of), found.chi2],
         features: features(found, x_of),
-        covariance: fit.covariance(resolution, f64::from(qop)),
+        covariance: fit.covariance(config.resolution.into(), f64::from(qop)),
     }
+}
+
+/// Charge over momentum of a track that meets z = 0 at x0, by its slopes, over x0.
+fn qop_of_unit(x0: f32, [tx, ty]: [f32; 2], polarity: f32) -> f32 {
+    let [lost, field, of_tx, of_ty, of_x0] = [34.538136, 6.520863, 4.3997498, 9.906894, -3.953126e-8];
+    let field =
+        f32::mul_add(of_x0, x0 * x0, f32::mul_add(of_ty, ty * ty, f32::mul_add(of_tx, tx * tx, field)));
+    let field = if field > 1.0 { field } else { 1.0 };
+    (1000.0 / polarity) / f32::mul_add(lost, x0.abs(), 1e6 * field)
+}
+
+/// By how much charge over momentum is another than in the nominal magnet, by slopes before and behind.
+fn by_magnet(before: [f32; 2], behind: f32, bending: &Bending) -> f32 {
+    let factor = bending.qop(before, behind) / Bending::nominal(bending.polarity).qop(before, behind);
+    let factor = if factor > 0.9 { factor } else { 0.9 };
+    if factor < 1.1 { factor } else { 1.1 }
+}
+
+/// Variance of charge over momentum, of x and its slope, of charge over momentum and what it is over x0, in f64.
+fn variance(line: [f32; 2], qop: [f32; 2], of_x0: f64, config: &SciFiConfig) -> f64 {
+    let ([x, tx], [qop, per_x0]) = (line.map(f64::from), qop.map(f64::from));
+    let before = (x + tx * (5290.0 - STATE_Z)) / 5290.0;
+    let origin = f64::from(config.origin_z) * before;
+    per_x0 * per_x0 * (of_x0 + origin * origin) + (f64::from(config.momentum_error) * qop).powi(2)
 }
 
 /// What the field where the track is changes, in place of the search's.

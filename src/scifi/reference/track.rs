@@ -16,6 +16,8 @@ pub struct ReferenceTrack {
     pub searched: [f32; 4],
     /// Charge over momentum, c/GeV.
     pub qop: f32,
+    /// Its variance.
+    pub var_qop: f64,
     /// Sums of the squared distances in x and in y, mm^2.
     pub chi2: [f32; 2],
     /// What a choice weighs.

@@ -165,7 +165,7 @@ impl Default for BestConfig {
             skipped_pairs: 1,
             first,
             second,
-            shared_hits: 0.5,
+            shared_hits: 0.7,
         }
     }
 }

@@ -138,7 +138,7 @@ fn losses_go_by_the_rules_of_the_sequence() {
     assert!(message.contains("--losses goes by the rules lhcb-long"), "{message}");
     let message = failure(&["check", "--sequence", "ut", SIM, "--losses"]);
     assert!(
-        message.contains("--losses is for the sequences velo, velo-ut, scifi, long, long-ut"),
+        message.contains("--losses is for the sequences velo, velo-ut, scifi, long, long-ut, cylinder"),
         "{message}"
     );
 }

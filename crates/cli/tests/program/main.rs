@@ -30,6 +30,7 @@ mod trouble_clock;
 mod trouble_formats;
 mod trouble_jobs;
 mod trouble_lhcb;
+mod trouble_physics;
 
 use peloton::simd::Isa;
 use serde_json::Value;

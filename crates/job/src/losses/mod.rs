@@ -12,11 +12,13 @@
 //! ```
 //! So every lost particle has one step, and the steps of a table add up. Nothing of this needs to be known to the searches.
 
+mod cylinder;
 mod kept;
 mod long;
 mod scifi;
 mod velo_ut;
 
+pub use cylinder::CylinderLosses;
 pub use long::{LongLosses, Matching};
 pub use scifi::SciFiLosses;
 pub use velo_ut::VeloUtLosses;

@@ -5,6 +5,7 @@ use super::inputs;
 use super::over_banks::pool;
 use crate::display::Gather;
 use crate::embed::{AnyEngine, Events};
+use crate::losses::{CylinderLosses, losses_text};
 use crate::measured::Measured;
 use crate::summary::object;
 use crate::system::Runs;
@@ -100,10 +101,8 @@ pub(super) fn refuse(sequence: &str, options: &CheckOptions) -> Result<()> {
         let message = format!("--rules {rules} is not for the sequence {sequence}: its rules are cylinder");
         return Err(Error::Config(message));
     }
-    for (flag, is_given) in [("--losses", options.losses), ("--against", options.against.is_some())] {
-        if is_given {
-            return Err(Error::Config(format!("{flag} is not for the sequence {sequence}")));
-        }
+    if options.against.is_some() {
+        return Err(Error::Config(format!("--against is not for the sequence {sequence}")));
     }
     Ok(())
 }
@@ -177,11 +176,14 @@ impl System for CylinderSystem {
         _opened: &mut Opened<Self>,
     ) -> Result<Box<dyn Check<Self::Batch, Self::Results>>> {
         refuse(Self::NAME, options)?;
+        let Config { cylinder, .. } = &request.config;
+        let level = request.config.level()?;
         Ok(Box::new(CylinderCheck {
             checker: CylinderChecker::default(),
             pulls: CylinderPulls::new(f64::from(request.config.cylinder.field)),
             fits: BTreeMap::new(),
             tables: options.tables,
+            losses: options.losses.then(|| CylinderLosses::new(level, cylinder)),
             rows: options.truth_tables(request)?,
         }))
     }
@@ -254,6 +256,7 @@ struct CylinderCheck {
     /// Tracks by what became of their fit.
     fits: BTreeMap<&'static str, u64>,
     tables: bool,
+    losses: Option<CylinderLosses>,
     rows: Option<TruthOutput>,
 }
 
@@ -265,6 +268,11 @@ impl Check<CylinderSample, CylinderTracks> for CylinderCheck {
             if let Some(rows) = &mut self.rows {
                 let (id, matches) = (&chunk.beside.ids[number], self.checker.last_event());
                 rows.add(EventRows::of_cylinder(id, &batch.truth, number, matches))?;
+            }
+            if let Some(losses) = &mut self.losses {
+                let found = (tracks, tracks.of_event(event));
+                let matches = &self.checker.last_event().particles;
+                losses.event((&batch.hits, &batch.truth), number, found, matches);
             }
             self.pulls.event(tracks, event, &batch.hits, &batch.truth, number);
             for code in &tracks.fit[tracks.of_event(event)] {
@@ -289,6 +297,11 @@ impl Check<CylinderSample, CylinderTracks> for CylinderCheck {
             text.push_str(&text::cylinder_tables(&check, &resolutions));
         }
         let mut json = object(&check);
+        if let Some(losses) = &self.losses {
+            let tables = losses.report();
+            text.push_str(&losses_text(&tables));
+            json.insert("lost".into(), json!(tables));
+        }
         json.extend(object(&json!({
             "rules": "cylinder", "fits": self.fits, "pulls": pulls, "resolutions": resolutions,
         })));

@@ -74,6 +74,9 @@ impl System for CylinderFitSystem {
         _opened: &mut Opened<Self>,
     ) -> Result<Box<dyn Check<Self::Batch, Self::Results>>> {
         refuse(Self::NAME, options)?;
+        if options.losses {
+            return Err(Error::Config(format!("--losses is not for the sequence {}", Self::NAME)));
+        }
         Ok(Box::new(FitCheck {
             checker: CylinderChecker::default(),
             pulls: CylinderFitPulls::new(f64::from(request.config.cylinder.field)),

@@ -2,7 +2,7 @@
 
 use super::banks::NaiveDecoder;
 use super::over_banks::{OverBanks, Rows};
-use super::scifi::scifi_losses;
+use super::scifi::{scifi, scifi_losses};
 use super::track_check::TrackRows;
 use super::velo_ut::ut_detector;
 use crate::losses::{FindLosses, LongLosses, Matching};
@@ -62,7 +62,7 @@ impl OverBanks for LongSystem {
             let long = Long::new(velo.clone(), scifi.clone(), config, context.bending)?;
             Ok(Matching::Long(Box::new(long), Box::default()))
         };
-        let seeds = scifi_losses(&context.scifi, context.bending.polarity, config)?;
+        let seeds = scifi_losses(&context.scifi, context.bending, config)?;
         Ok(Some(Box::new(LongLosses::new(velo.clone(), seeds, None, &config.long, make)?)))
     }
 
@@ -109,7 +109,7 @@ impl OverBanks for LongUtSystem {
             let long = LongUt::new(velo.clone(), ut.clone(), scifi.clone(), config, long.bending)?;
             Ok(Matching::LongUt(Box::new(long), Box::default()))
         };
-        let seeds = scifi_losses(&long.scifi, long.bending.polarity, config)?;
+        let seeds = scifi_losses(&long.scifi, long.bending, config)?;
         Ok(Some(Box::new(LongLosses::new(velo.clone(), seeds, Some(ut.clone()), &config.long, make)?)))
     }
 
@@ -130,8 +130,7 @@ impl LongContext {
         let level = config.level()?;
         let velo = Velo::new(level, config.velo.clone())?.with_sensors(self.sensors.clone(), self.banks);
         let velo = velo.with_beam(self.beam).with_bad_banks(config.bad_banks);
-        let polarity = self.bending.polarity;
-        Ok((velo, SciFi::new(level, config.scifi.clone(), self.scifi.clone(), polarity)?))
+        Ok((velo, scifi(level, config.scifi.clone(), &self.scifi, self.bending)?))
     }
 }
 

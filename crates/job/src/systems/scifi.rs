@@ -7,7 +7,9 @@ use crate::losses::{FindLosses, SciFiLosses};
 use crate::{Config, Preset, Request};
 use peloton::Result;
 use peloton::event::{SciFiBatch, SciFiTracks};
+use peloton::long::Bending;
 use peloton::scifi::{SciFi, SciFiConfig, SciFiGeometry, SciFiHits};
+use peloton::simd::Level;
 use peloton_io::input::Geometry;
 use peloton_truth::{FittedState, Measured, Rules};
 use std::sync::Arc;
@@ -45,7 +47,7 @@ pub struct SciFiSystem;
 /// The detector, and the magnet before it.
 pub struct SciFiContext {
     geometry: Arc<SciFiGeometry>,
-    polarity: f32,
+    bending: Bending,
 }
 
 impl OverBanks for SciFiSystem {
@@ -57,17 +59,16 @@ impl OverBanks for SciFiSystem {
     const ROWS: Option<Rows<SciFiTracks>> = Some(rows);
 
     fn context(_request: &Request, geometry: &Geometry) -> Result<SciFiContext> {
-        Ok(SciFiContext { geometry: Arc::new(geometry.scifi()?), polarity: geometry.polarity()? })
+        Ok(SciFiContext { geometry: Arc::new(geometry.scifi()?), bending: geometry.bending()? })
     }
 
     fn sequence(context: &SciFiContext, config: &Config) -> Result<SciFi> {
-        let scifi =
-            SciFi::new(config.level()?, config.scifi.clone(), context.geometry.clone(), context.polarity)?;
+        let scifi = scifi(config.level()?, config.scifi.clone(), &context.geometry, context.bending)?;
         Ok(scifi.with_bad_banks(config.bad_banks))
     }
 
     fn losses(context: &SciFiContext, config: &Config) -> Result<Option<Box<dyn FindLosses>>> {
-        let losses = scifi_losses(&context.geometry, context.polarity, config)?;
+        let losses = scifi_losses(&context.geometry, context.bending, config)?;
         Ok(Some(Box::new(losses)))
     }
 
@@ -80,14 +81,24 @@ impl OverBanks for SciFiSystem {
     }
 }
 
+/// The sequence, with the momenta of a magnet.
+pub(super) fn scifi(
+    level: Level,
+    config: SciFiConfig,
+    geometry: &Arc<SciFiGeometry>,
+    bending: Bending,
+) -> Result<SciFi> {
+    Ok(SciFi::new(level, config, geometry.clone(), bending.polarity)?.with_bending(bending))
+}
+
 /// What finds out where tracks in the SciFi were lost.
 pub(super) fn scifi_losses(
     geometry: &Arc<SciFiGeometry>,
-    polarity: f32,
+    bending: Bending,
     config: &Config,
 ) -> Result<SciFiLosses> {
     let level = config.level()?;
-    let make = |config| SciFi::new(level, config, geometry.clone(), polarity);
+    let make = |config| scifi(level, config, geometry, bending);
     SciFiLosses::new(geometry.clone(), &config.scifi, make)
 }
 
@@ -101,8 +112,9 @@ fn rows(tracks: &SciFiTracks, event: usize, rows: &mut TrackRows) {
     for track in tracks.of_event(event) {
         let before = |at: f32, slope: f32| (at + slope * (MAGNET_Z - STATE_Z)) / MAGNET_Z;
         let slopes = [before(state.x[track], state.tx[track]), before(state.y[track], state.ty[track])];
-        let measured = Measured::new(state.qop[track], None, slopes);
-        let states = [FittedState::of_scifi(state, track, None)];
+        let variance = Some(tracks.var_qop[track]);
+        let measured = Measured::new(state.qop[track], variance, slopes);
+        let states = [FittedState::of_scifi(state, track, variance)];
         rows.push(tracks.hits_of(track).iter().copied(), Some(measured), &states);
     }
 }

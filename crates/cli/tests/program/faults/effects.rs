@@ -55,7 +55,7 @@ const FLAGS: &[Row] = &[
     ),
     (&["--rules", "lhcb"], EVENTS, &["check"]),
     (&["--tables"], EVENTS, &["check"]),
-    (&["--losses"], &["velo", "velo-ut", "scifi", "long", "long-ut"], &["check"]),
+    (&["--losses"], &["velo", "velo-ut", "scifi", "long", "long-ut", "cylinder"], &["check"]),
     (&["--against", "none.ndjson"], LHCB, &["check"]),
     (&["--tracks", "none.ndjson"], LHCB, &["check"]),
     (&["--truth-output", "none.parquet"], EVENTS, &["check"]),
