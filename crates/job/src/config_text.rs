@@ -181,7 +181,10 @@ const MEANINGS: &[(&str, &[(&str, &str)])] = &[
             ("preset", "where the other parameters come from"),
             ("resolution", "resolution of a hit across its fibre, which covariances go by, mm"),
             ("origin_z", "standard deviation of z where particles begin, mm: errors of momenta go by it"),
-            ("momentum_error", "relative error of the formula that makes a momentum of a track in the SciFi alone"),
+            (
+                "momentum_error",
+                "relative error of the formula that makes a momentum of a track in the SciFi alone",
+            ),
             (
                 "compact",
                 "whether x of the hits is copied to one block, half by half, for the search, or read where decoding put it; \
