@@ -63,8 +63,11 @@ const WHOLE: [&str; CYLINDER_LAYERS + 1] = [
     "hit of layer 9 missed",
 ];
 
+/// A change of the seeding.
+type Change = fn(&mut SeedConfig);
+
 /// Opens one cut of the seeding, in the order of the steps: as far as tracks can be that cross the innermost layer.
-const OPEN: [fn(&mut SeedConfig); 4] = [
+const OPEN: [Change; 4] = [
     |cuts| cuts.min_pt = cuts.min_pt.min(0.05),
     |cuts| cuts.max_distance = cuts.max_distance.max(4.0),
     |cuts| cuts.max_z = cuts.max_z.max(1000.0),
@@ -204,7 +207,7 @@ impl CylinderLosses {
     }
 
     /// Whether the particle's own hits make a seed, with some cuts open.
-    fn makes_a_seed(&mut self, open: &[fn(&mut SeedConfig)]) -> bool {
+    fn makes_a_seed(&mut self, open: &[Change]) -> bool {
         let mut config = self.config.clone();
         config.seeding.min_hits = SEED_LAYERS as u32;
         open.iter().for_each(|open| open(&mut config.seeding));
@@ -259,7 +262,7 @@ mod tests {
 
     #[test]
     fn the_cut_that_refuses_a_seed_is_named() {
-        let cuts: [(fn(&mut SeedConfig), &str); 3] = [
+        let cuts: [(Change, &str); 3] = [
             (|cuts| cuts.min_pt = 5.0, "no seed: seeding.min_pt"),
             (|cuts| cuts.max_distance = 0.02, "no seed: seeding.max_distance"),
             (|cuts| cuts.max_z = 0.05, "no seed: seeding.max_z"),

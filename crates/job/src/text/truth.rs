@@ -77,7 +77,7 @@ pub fn momenta(report: &MomentumReport) -> String {
         ]);
     }
     format!(
-        "\nmomenta of matched tracks of non-electrons, 2 < eta < 5: measured / true - 1\n{}",
+        "\nmomenta of matched tracks of non-electrons, 2 < eta < 5: measured / true - 1; pulls: prompt particles\n{}",
         table(&rows)
     )
 }
