@@ -70,7 +70,7 @@ struct Caller {
   std::int32_t make(std::size_t slot, std::size_t configuration) {
     peloton_engine_free(engines[slot]), peloton_workspace_free(workspaces[slot]), peloton_result_free(results[slot]);
     auto &text = configurations[configuration];
-    std::int32_t code = peloton_engine_new(text.data(), text.size(), below(9) ? "nominal" : nullptr, &engines[slot]);
+    std::int32_t code = peloton_engine_new(text.data(), text.size(), below(9) ? "nominal-forced" : nullptr, &engines[slot]);
     peloton_workspace_new(engines[slot], &workspaces[slot]);
     peloton_result_new(engines[slot], &results[slot]);
     return code;
