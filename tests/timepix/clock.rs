@@ -112,12 +112,12 @@ impl Parts {
         self.rewrite(|word| {
             Some(match (self.format, word >> 56) {
                 (PixelFormat::Tpx4, _) if is_heartbeat(self.format, word) => {
-                    word & !0xFFFF_FFFF_FFFF | (word & 0xFFFF_FFFF_FFFF) + by
+                    word & !0xFFFF_FFFF_FFFF | ((word & 0xFFFF_FFFF_FFFF) + by)
                 }
                 (PixelFormat::Tpx4, _) if word >> 55 & 0xFF <= 223 => {
                     let mut toa = word >> 30 & 0xFFFF;
                     [8, 4, 2, 1].iter().for_each(|shift| toa ^= toa >> shift);
-                    let toa = toa + by & 0xFFFF;
+                    let toa = (toa + by) & 0xFFFF;
                     word & !(0xFFFF << 30) | (toa ^ toa >> 1) << 30
                 }
                 (_, 0xA0..=0xBF) => {
@@ -125,7 +125,7 @@ impl Parts {
                     word & !(0xFFFF | 0x3FFF << 30) | clocks >> 14 & 0xFFFF | (clocks & 0x3FFF) << 30
                 }
                 (_, 0x6A | 0x6B | 0x6E | 0x6F) => {
-                    let steps = (word >> 9 & 0x7_FFFF_FFFF) + 8 * by & 0x7_FFFF_FFFF;
+                    let steps = ((word >> 9 & 0x7_FFFF_FFFF) + 8 * by) & 0x7_FFFF_FFFF;
                     word & !(0x7_FFFF_FFFF << 9) | steps << 9
                 }
                 // The high word of this stream's heartbeats follows its low word.
