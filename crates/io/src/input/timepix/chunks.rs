@@ -91,6 +91,9 @@ mod tests {
 
     const NAME: [u8; 4] = *b"TPX3";
 
+    /// What it is, its bytes, the chunks that are found, and how many things are malformed, damaged and unknown.
+    type Case = (&'static str, Vec<u8>, &'static [(u8, usize)], [u64; 3]);
+
     /// A chunk of so many words of one value, whose header says so many bytes.
     fn chunk(chip: u8, size: u16, words: usize) -> Vec<u8> {
         [&NAME[..], &[chip, 0], &size.to_le_bytes(), &vec![0xB0; 8 * words]].concat()
@@ -121,7 +124,7 @@ mod tests {
     #[test]
     fn the_next_name_ends_a_damaged_chunk() {
         let whole = chunk(1, 32, 4);
-        let cases: [(&str, Vec<u8>, &[(u8, usize)], [u64; 3]); 7] = [
+        let cases: [Case; 7] = [
             ("whole", [chunk(0, 24, 3), whole.clone()].concat(), &[(0, 3), (1, 4)], [0, 0, 0]),
             ("a word short", [chunk(0, 24, 2), whole.clone()].concat(), &[(0, 2), (1, 4)], [1, 0, 0]),
             ("three bytes short", [&chunk(0, 24, 3)[..29], &whole].concat(), &[(1, 4)], [1, 2, 0]),
