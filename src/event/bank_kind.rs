@@ -67,7 +67,7 @@ pub enum BadBanks {
     /// The event is lost; its status names the damage.
     #[default]
     Event,
-    /// The event is reconstructed from its other banks, with [`Status::Partial`].
+    /// The event is reconstructed from its other banks, with [`Status::Partial`](crate::Status::Partial).
     Bank,
 }
 

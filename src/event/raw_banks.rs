@@ -195,8 +195,9 @@ impl RawBatch {
     /// Ends the event: sorts its banks, and drops them all when `status` says that it is lost. Of banks that came twice none is
     /// kept. Returns what became of the event.
     pub fn close_event(&mut self, event_id: u64, mut status: Status) -> Status {
-        if status == Status::Partial {
-            self.damage(std::mem::replace(&mut status, Status::Ok));
+        let lacks_some = status == Status::Partial;
+        if lacks_some {
+            status = Status::Ok;
         }
         if !self.rises {
             self.open.sort_unstable_by_key(|(key, bank)| (*key, bank.first));
@@ -204,6 +205,10 @@ impl RawBatch {
                 self.damage(Status::DuplicateBank);
                 self.drop_twins();
             }
+        }
+        // Damage is worse than absence: what is damaged stays the status.
+        if lacks_some {
+            self.damage(Status::Partial);
         }
         let is_kept = status == Status::Ok && self.damage.is_some();
         let of_nominal = self.of_nominal;

@@ -1,12 +1,14 @@
 """Results of jobs in parts, each compared with the hash that was kept when it was made."""
 
+import json
 import os
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from peloton import _native
-from peloton.errors import InputError
+from peloton.errors import InputError, PelotonWarning
 
 if TYPE_CHECKING:
     import pyarrow
@@ -46,6 +48,22 @@ def parts_of(place: str | os.PathLike[str]) -> list[Path]:
     """The parts of a folder in their order, or a part alone; none for anything else."""
     path = Path(place)
     if path.is_dir():
-        return sorted(path.glob("part-*.parquet")) if (path / "_owner.json").exists() else []
+        return _of_folder(path) if (path / "_owner.json").exists() else []
     is_part = path.match("part-*.parquet") and (path.parent / "_owner.json").exists()
     return [path] if is_part else []
+
+
+def _of_folder(folder: Path) -> list[Path]:
+    """The parts of a folder in their order; a warning says which are missing."""
+    parts = sorted(folder.glob("part-*.parquet"))
+    numbers = {int(number) for part in parts if (number := part.stem.removeprefix("part-")).isdigit()}
+    try:
+        count = int(json.loads((folder / "_manifest.json").read_text())["parts"])
+    except (OSError, ValueError, KeyError):
+        count = max(numbers, default=-1) + 1
+    missing = sorted(set(range(count)) - numbers)
+    if missing:
+        names = ", ".join(str(part) for part in missing[:10]) + (", ..." if len(missing) > 10 else "")
+        message = f"{folder}: {len(missing)} of {count} parts are missing ({names}): run them, or see `peloton manifest`"
+        warnings.warn(message, PelotonWarning, stacklevel=3)
+    return parts

@@ -25,7 +25,7 @@ pub use velo_ut::VeloUtLosses;
 
 use crate::text;
 use peloton::engine::Sequence;
-use peloton::event::{Outcome, RawBatch, RawEvents, Results, TruthEvent, VeloTracks};
+use peloton::event::{BadBanks, Outcome, RawBatch, RawEvents, Results, TruthEvent, VeloTracks};
 use peloton::velo::{Velo, VeloInput, VeloSequenceWorkspace};
 use peloton_truth::{LossTable, Rules, StageLosses, TrackMatcher};
 
@@ -76,6 +76,8 @@ fn step_alone(mut finds: impl FnMut(Alone) -> bool) -> usize {
 pub struct Losses {
     of: Box<dyn FindLosses>,
     rules: Rules,
+    /// What became of events with damaged raw banks.
+    bad_banks: BadBanks,
     tables: Vec<Table>,
     found: Vec<bool>,
 }
@@ -88,13 +90,13 @@ struct Table {
 }
 
 impl Losses {
-    /// Tables without particles; `rules` are those of the sequence.
-    pub fn new(of: Box<dyn FindLosses>, rules: Rules) -> Self {
+    /// Tables without particles; `rules` and `bad_banks` are those of the sequence.
+    pub fn new(of: Box<dyn FindLosses>, rules: Rules, bad_banks: BadBanks) -> Self {
         let table = |category, part| Table { category, part, losses: StageLosses::new(of.steps()) };
         let categories = of.categories();
         let mut tables: Vec<_> = categories.iter().map(|category| table(*category, None)).collect();
         tables.extend((0..of.parts().len()).map(|part| table(categories[0], Some(part))));
-        Self { of, rules, tables, found: Vec::new() }
+        Self { of, rules, bad_banks, tables, found: Vec::new() }
     }
 
     /// Takes an event, and the particles that were found in it.
@@ -108,7 +110,7 @@ impl Losses {
         self.found.clear();
         self.found.resize(truth.particles.len(), false);
         found.for_each(|particle| self.found[particle] = true);
-        self.of.take(banks.view(), event, truth);
+        self.of.take(banks.view().with_bad_banks(self.bad_banks), event, truth);
         for (number, particle) in truth.particles.iter().enumerate() {
             // Most particles are in several categories, and one answer holds for all of them.
             let mut lost_at = None;

@@ -8,7 +8,7 @@ use super::part::{NOT_AS_WRITTEN, PartReport, WrittenFile};
 use crate::lost_hits::{HitFlow, Verdict};
 use crate::totals::bad_events_failure;
 use crate::{Host, MaxBad};
-use peloton::{Error, Result};
+use peloton::{Error, Result, Status};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
@@ -50,6 +50,8 @@ pub struct Manifest {
     pub sums: Map<String, Value>,
     /// The sums of what was dropped, by reason.
     pub dropped: BTreeMap<String, u64>,
+    /// How many events lack the raw bank of each source, by detector and source.
+    pub lacking_sources: BTreeMap<String, u64>,
     /// Wall clock of all parts, s.
     pub seconds: f64,
     /// How often parts were begun in all.
@@ -198,6 +200,7 @@ impl Manifest {
             bad_events: 0,
             sums: Map::new(),
             dropped: BTreeMap::new(),
+            lacking_sources: BTreeMap::new(),
             seconds: 0.0,
             runs: 0,
             repeated: BTreeMap::new(),
@@ -230,9 +233,10 @@ impl Manifest {
         self.note_runs(part, runs);
         for (key, value) in summary {
             match value {
-                Value::Object(dropped) if key == "dropped" => {
-                    for (reason, count) in dropped {
-                        *self.dropped.entry(reason).or_default() += count.as_u64().unwrap_or(0);
+                Value::Object(counts) if ["dropped", "lacking_sources"].contains(&&key[..]) => {
+                    let sums = if key == "dropped" { &mut self.dropped } else { &mut self.lacking_sources };
+                    for (reason, count) in counts {
+                        *sums.entry(reason).or_default() += count.as_u64().unwrap_or(0);
                     }
                 }
                 Value::Number(count) if count.is_u64() && !NO_COUNTS.contains(&&key[..]) => {
@@ -285,9 +289,26 @@ impl Manifest {
             return HitFlow { read, left, dropped: &dropped, chips: Vec::new() }.judge(max_bad);
         }
         let (bad, events) = (self.bad_events, sum("events").unwrap_or(0));
-        let reasons = self.dropped.iter().filter(|(_, count)| **count > 0);
-        let reasons: Vec<_> = reasons.map(|(reason, count)| format!("{reason} {count}")).collect();
-        let words = || format!("{bad} of {events} events could not be reconstructed: {}", reasons.join(", "));
-        Verdict { warning: (bad > 0).then(words), failure: bad_events_failure(bad, events, max_bad) }
+        // Other counts are of events that were reconstructed.
+        let lost = Status::ALL.iter().filter(|status| !status.is_reconstructed()).map(|status| status.name());
+        let reasons =
+            lost.filter_map(|name| self.dropped.get(name).filter(|count| **count > 0).zip(Some(name)));
+        let reasons: Vec<_> = reasons.map(|(count, name)| format!("{name} {count}")).collect();
+        let of_bad =
+            || format!("{bad} of {events} events could not be reconstructed: {}", reasons.join(", "));
+        let warnings = [(bad > 0).then(of_bad), self.partial_events(events)];
+        let warning = warnings.into_iter().flatten().collect::<Vec<_>>().join("; ");
+        let failure = bad_events_failure(bad, events, max_bad);
+        Verdict { warning: (!warning.is_empty()).then_some(warning), failure }
+    }
+
+    /// The events that lack raw banks in a sentence, if there are any.
+    fn partial_events(&self, events: u64) -> Option<String> {
+        let partial = self.sums.get("partial_events").and_then(Value::as_u64).filter(|count| *count > 0)?;
+        let most = self.lacking_sources.iter().max_by_key(|(_, count)| **count);
+        let most = most.map_or(String::new(), |(source, count)| {
+            format!(", most often the bank of {source} ({count} times)")
+        });
+        Some(format!("{partial} of {events} events lack raw banks{most}"))
     }
 }

@@ -124,7 +124,7 @@ impl<S: OverBanks> System for S {
             }
             let losses = S::losses(&opened.context, &request.config)?;
             let losses = losses.ok_or_else(|| no_tracks(<Self as System>::NAME))?;
-            check = check.with_losses(losses, rules);
+            check = check.with_losses(losses, rules, request.config.bad_banks);
         }
         Ok(Box::new(check))
     }

@@ -8,7 +8,7 @@ use crate::truth_output::TruthOutput;
 use crate::{Check, CheckOptions, Checked, Chunk, Host, Request, Summary, text};
 use peloton::Result;
 use peloton::engine::Sliced;
-use peloton::event::{RawBatch, Results};
+use peloton::event::{BadBanks, RawBatch, Results};
 use peloton_truth::{Checker, EventRows, FittedState, Measured, Rules, StatePulls};
 use serde_json::json;
 
@@ -92,9 +92,9 @@ impl<R: Results> TrackCheck<R> {
         Ok(Self { checker, known, tables, rows, event, pulls, truth, losses, against, is_whole })
     }
 
-    /// Has it find out, too, where particles were lost; `rules` are those of the sequence.
-    pub fn with_losses(self, of: Box<dyn FindLosses>, rules: Rules) -> Self {
-        Self { losses: Some(Losses::new(of, rules)), ..self }
+    /// Has it find out, too, where particles were lost; `rules` and `bad_banks` are those of the sequence.
+    pub fn with_losses(self, of: Box<dyn FindLosses>, rules: Rules, bad_banks: BadBanks) -> Self {
+        Self { losses: Some(Losses::new(of, rules, bad_banks)), ..self }
     }
 }
 

@@ -18,7 +18,7 @@ use crate::{
     Source, Summary, System, text,
 };
 use peloton::engine::{Sequence, Sliced, Stage};
-use peloton::event::{VELO_MODULES, VeloEvent, VeloTracks};
+use peloton::event::{BadBanks, VELO_MODULES, VeloEvent, VeloTracks};
 use peloton::velo::{FitConfig, Velo, VeloBanks, VeloConfig, VeloInputBatch, VeloSensors};
 use peloton::{Error, Result, Status};
 use peloton_io::input::{Format, Geometry, VeloReader};
@@ -144,6 +144,9 @@ impl VeloSystem {
         }
         if request.velo_banks != VeloBanks::Auto {
             host.warn("--velo-banks has no effect: events of hits have no raw banks");
+        }
+        if request.config.bad_banks != BadBanks::default() {
+            host.warn("--bad-banks has no effect: events of hits have no raw banks");
         }
         let context = VeloContext { sensors: None, banks: VeloBanks::Auto, beam: [0.0; 2], rules };
         Opened { source: Box::new(source), context }
