@@ -344,15 +344,18 @@ mod tests {
     #[test]
     fn an_event_that_failed_leaves_nothing() {
         let mut batch = RawBatch::default();
-        batch.push_bank(BankKind::Ut, 3, 3, &[1; 8]).unwrap();
-        batch.push_bank(BankKind::Ut, 3, 3, &[2; 8]).unwrap();
-        batch.push_bank(BankKind::Ut, 9, 3, &[3; 8]).unwrap();
-        assert_eq!(batch.close_event(0, Status::Ok), Status::DuplicateBank);
-        assert!(!batch.view().event(0).has(BankKind::Ut));
-        let rest = batch.view().with_bad_banks(BadBanks::Bank).event(0);
-        assert_eq!((rest.status, rest.is_rest, rest.banks(BankKind::Ut).len()), (Status::Ok, true, 1));
-        assert_eq!(rest.bytes(&rest.banks(BankKind::Ut)[0]), [3; 8]);
-        batch.drop_last();
+        // What a caller says that is missing does not hide damage.
+        for said in [Status::Ok, Status::Partial] {
+            batch.push_bank(BankKind::Ut, 3, 3, &[1; 8]).unwrap();
+            batch.push_bank(BankKind::Ut, 3, 3, &[2; 8]).unwrap();
+            batch.push_bank(BankKind::Ut, 9, 3, &[3; 8]).unwrap();
+            assert_eq!(batch.close_event(0, said), Status::DuplicateBank);
+            assert!(!batch.view().event(0).has(BankKind::Ut));
+            let rest = batch.view().with_bad_banks(BadBanks::Bank).event(0);
+            assert_eq!((rest.status, rest.is_rest, rest.banks(BankKind::Ut).len()), (Status::Ok, true, 1));
+            assert_eq!(rest.bytes(&rest.banks(BankKind::Ut)[0]), [3; 8]);
+            batch.drop_last();
+        }
         assert!(batch.is_empty() && batch.view().is_empty());
         assert_eq!(batch.close_event(0, Status::DuplicateBank), Status::DuplicateBank);
         assert_eq!(batch.push_bank(BankKind::Ut, 1, 3, &[0; 65536]), Err(Status::OversizedBank));
