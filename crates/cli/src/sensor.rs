@@ -113,7 +113,7 @@ pub struct PixelArgs {
     pub katherine_unit: Option<i64>,
     /// Bits of the counter of times of arrival in t3pa files, such as 28 for AdvaPIX Quad, 30 for AdvaPIX [default: found from
     /// the data]
-    #[arg(long, value_name = "BITS", value_parser = clap::value_parser!(u32).range(16..=58))]
+    #[arg(long, value_name = "BITS", value_parser = clap::value_parser!(u32).range(16..=48))]
     pub toa_bits: Option<u32>,
     /// Unit of times in NumPy and Parquet files that say none: ticks (of 1.5625 ns), clocks (of 25 ns), ps, ns, us, ms, s
     #[arg(long, value_name = "UNIT")]

@@ -192,6 +192,12 @@ impl PixelReader {
                 // Nothing at the moment: what is there should not wait.
                 Step::Idle => break,
                 Step::End if continues(current, self.format, &mut self.waiting) => {
+                    let malformed = self.counts.malformed - self.before.malformed;
+                    if malformed > 0 {
+                        let name = &self.source;
+                        self.problems.add(format!("{name}: {malformed} parts of it contradict its format"));
+                        self.before.malformed = self.counts.malformed;
+                    }
                     self.source = current.name.as_str().into();
                     return Ok(ReadEnd::More);
                 }
@@ -244,7 +250,10 @@ impl PixelReader {
             self.before = self.counts;
             let (name, listed) = (entry.name(), entry.is_listed());
             match self.open_entry(entry) {
-                Ok(true) => return Ok(true),
+                Ok(true) => {
+                    self.counts.runs += 1;
+                    return Ok(true);
+                }
                 Ok(false) if listed => {
                     self.problems.add(format!("{name}: skipped, not a file of pixel hits"));
                 }
@@ -299,7 +308,6 @@ impl PixelReader {
         };
         self.format = format;
         self.clock = format.clock(&self.options);
-        self.counts.runs += 1;
         let Beginning { has_chips, doubt } = loop {
             let is_all = filled == BUFFER;
             let found = beginning(format, &buffer[..filled], is_all, self.options.time_unit);
@@ -371,6 +379,7 @@ fn continues(current: &mut Current, format: PixelFormat, waiting: &mut VecDeque<
     let Ok((stream, _)) = entry.open() else { return false };
     waiting.pop_front();
     (current.name, current.path, current.stream) = (next.display().to_string(), Some(next), stream);
+    current.bytes = 0;
     true
 }
 

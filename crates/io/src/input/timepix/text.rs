@@ -118,12 +118,6 @@ impl Text {
     }
 
     fn t3pa(&mut self, row: &Row, to: &mut Output<'_>) -> Option<()> {
-        if let Some(index) = row.index {
-            if index < self.index {
-                to.restart();
-            }
-            self.index = index;
-        }
         let chip = match row.meaning() {
             Meaning::Hit(chip) => chip,
             Meaning::LossBegins => {
@@ -139,6 +133,13 @@ impl Text {
             Meaning::Unknown => return None,
         };
         let ticks = ticks(row.toa, row.fine, 31)?;
+        if let Some(index) = row.index {
+            // A wrong index alone is no restart.
+            if index < self.index && ticks < to.clock.latest() {
+                to.restart();
+            }
+            self.index = index;
+        }
         let pixel = (row.matrix & 0xFFFF) as u32;
         to.hit(chip as usize, pixel & 0xFF, pixel >> 8, ticks, saturate(row.tot));
         Some(())

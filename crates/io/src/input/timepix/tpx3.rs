@@ -270,6 +270,33 @@ mod tests {
     }
 
     #[test]
+    fn a_heartbeat_that_is_seconds_late_changes_nothing() {
+        const SECOND: u64 = 40_000_000;
+        let late = |second: u64| if second == 5 { 3 * SECOND } else { 0 };
+        let of_second = |second: u64| {
+            let beat = heartbeat(second * SECOND + late(second));
+            let hits = (0..50).map(move |i| hit(i, 7, second * SECOND + i * SECOND / 50, 0, 1));
+            std::iter::once(header(0, 52)).chain(beat).chain(hits)
+        };
+        let stream: Vec<_> = (1..12).flat_map(of_second).collect();
+        let (block, counts) = decode(&stream, 64);
+        let clocks: Vec<_> = block.hits.time.iter().map(|time| *time as u64 / 16).collect();
+        let expected: Vec<_> = (50..600).map(|i| i * SECOND / 50).collect();
+        assert_eq!((clocks, counts.restarts), (expected, 0));
+    }
+
+    #[test]
+    fn endless_restarts_end() {
+        // The clock goes to its end and begins again, over and over.
+        let around = [(1 << 48) - 100, (1 << 48) - 99, 0, 1].map(heartbeat).concat();
+        let hits = [1, 2, 3, 4].map(|i| hit(i, 9, 500 + i, 0, 1));
+        let cycle = [&[header(0, 12)], &around[..], &hits].concat();
+        let (block, counts) = decode(&cycle.repeat(3000), 4096);
+        assert_eq!(counts.hits, block.hits.len() as u64);
+        assert!(block.hits.time.iter().all(|time| (0..1 << 62).contains(time)));
+    }
+
+    #[test]
     fn triggers_are_kept_and_everything_else_is_counted() {
         let tdc = 0x6F << 56 | 77 << 44 | 4000 << 9 | 8 << 5;
         let bad_tdc = 0x6F << 56 | 13 << 5;

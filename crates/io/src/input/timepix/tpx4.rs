@@ -75,21 +75,24 @@ impl Tpx4 {
     /// Reads what waited. Some of it may have to wait for another heartbeat, but never for the one that it waited for.
     #[cold]
     fn replay(&mut self, to: &mut Output<'_>) {
-        let mut told = Told::Replay;
-        while told == Told::Replay {
-            told = Told::Nothing;
-            for half in 0..2 {
-                let mut waiting = self.pulses.take_waiting(half).into_iter();
-                for word in waiting.by_ref() {
-                    // Counted when it came.
-                    to.counts.control -= u64::from(heartbeat(word).is_some());
-                    if self.takes(word, to) == Told::Replay {
-                        told = Told::Replay;
-                        break;
-                    }
+        let mut half = 0;
+        let mut idle = 0;
+        while idle < 2 {
+            // What waits again and is read in between comes before what is left.
+            let mut rests = vec![self.pulses.take_waiting(half).into_iter()];
+            idle = if rests[0].len() == 0 { idle + 1 } else { 0 };
+            while let Some(rest) = rests.last_mut() {
+                let Some(word) = rest.next() else {
+                    rests.pop();
+                    continue;
+                };
+                // Counted when it came.
+                to.counts.control -= u64::from(heartbeat(word).is_some());
+                if self.takes(word, to) == Told::Replay {
+                    rests.push(self.pulses.take_waiting(half).into_iter());
                 }
-                self.pulses.wait_again(half, waiting);
             }
+            half = 1 - half;
         }
     }
 }

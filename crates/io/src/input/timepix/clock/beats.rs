@@ -18,6 +18,8 @@ pub(in super::super) const TURN: i64 = 1 << 30;
 const REACH: i64 = TURN / 8;
 /// Hits that span so much are not kept waiting any longer: heartbeats come once a second, clocks.
 const LONGEST_WAIT: i64 = 160_000_000;
+/// Largest heartbeat with the turns that restarts add, clocks: nothing overflows below.
+const LARGEST: i64 = 1 << 56;
 /// Heartbeats that are looked at before the first turn is chosen without two that agree.
 const FIRST_BEATS: usize = 3;
 
@@ -202,8 +204,19 @@ impl Heartbeats {
 
     /// The doubtful heartbeat was right: behind a gap, or after a restart.
     fn accept(&mut self, beat: i64, to: &mut (&mut Timeline, Sink<'_>)) -> Told {
-        let now = to.0.around() / TICKS_PER_CLOCK;
+        let (now, running) = (to.0.around() / TICKS_PER_CLOCK, to.0.running() / TICKS_PER_CLOCK);
+        let disorder = to.0.disorder() / TICKS_PER_CLOCK;
+        if beat + self.offset.max(now) > LARGEST {
+            return self.reject(to);
+        }
         (self.state, self.last) = (State::Runs, [None; 256]);
+        if to.0.is_started() && beat + self.offset <= now + REACH && beat + self.offset >= running - disorder
+        {
+            // It contradicts no hit: the heartbeats before it were too late.
+            to.0.forget((beat + self.offset) * TICKS_PER_CLOCK);
+            to.1.counts.implausible += 1;
+            return Told::Replay;
+        }
         if beat + self.offset > now + REACH {
             to.0.begin((beat + self.offset) * TICKS_PER_CLOCK, &mut to.1);
             return Told::Replay;

@@ -12,7 +12,7 @@
 //! near    the sample is believed; now = max(now, min(last, sample)), last = sample
 //! ahead   it waits: the next sample that is not more than the disorder before it confirms it (a gap); two samples before it
 //!         in a row set it aside
-//! behind  it waits: eight samples that are behind are a restart; two that are near, if they are not fewer, set it aside
+//! behind  it waits: eight samples that are behind are a restart; two that are not, if they are not fewer, set it aside
 //! ```
 //! `now` is the latest time that two samples in a row have reached, so that one wrong time moves nothing. What is set aside is
 //! counted ([`PixelCounts::implausible`](super::PixelCounts::implausible)); a restart is counted and the time goes on behind it. At the end of a stream

@@ -7,7 +7,6 @@
 //! one, that was right. Where time jumps, the words of this half wait until those of the other have jumped, too: halves are
 //! read out up to 0.1 s apart.
 
-use super::super::tpx4::heartbeat;
 use super::{MAX_WAITING, PAUSE, Sink, Timeline, Told};
 use peloton::event::TICKS_PER_CLOCK;
 
@@ -42,6 +41,8 @@ struct Half {
     /// Clocks that restarts add.
     offset: i64,
     waiting: Vec<u64>,
+    /// Where the doubtful heartbeat is among the words that wait.
+    doubtful: usize,
 }
 
 impl Half {
@@ -95,11 +96,6 @@ impl Pulses {
         if self.waits(half) { Vec::new() } else { std::mem::take(&mut self.halves[half].waiting) }
     }
 
-    /// What is left of these words waits again.
-    pub fn wait_again(&mut self, half: usize, words: impl Iterator<Item = u64>) {
-        self.halves[half].waiting.extend(words);
-    }
-
     /// A heartbeat, clocks of 25 ns, and its word.
     pub fn beat(&mut self, half: usize, [beat, word]: [i64; 2], to: &mut (&mut Timeline, Sink<'_>)) -> Told {
         let this = &mut self.halves[half];
@@ -120,20 +116,23 @@ impl Pulses {
             }
         }
         this.waiting.push(word as u64);
+        let place = this.waiting.len() - 1;
         match this.state {
-            State::First | State::Runs => this.state = State::Doubt(beat),
+            State::First | State::Runs => (this.state, this.doubtful) = (State::Doubt(beat), place),
+            State::Jump(_) if this.waiting.len() >= MAX_WAITING => return self.give_up(to),
             State::Jump(_) => {}
-            State::Doubt(doubted) if this.goes_on(beat) => {
-                self.reject(half, doubted, to);
+            State::Doubt(_) if this.goes_on(beat) => {
+                self.reject(half, to);
                 self.halves[half].state = State::Runs;
                 return Told::Replay;
             }
             State::Doubt(doubted) if (1..=LONGEST_INTERVAL).contains(&(beat - doubted)) => {
                 return self.accept(half, [doubted, beat], to);
             }
-            State::Doubt(doubted) => {
+            State::Doubt(_) => {
                 this.state = State::Doubt(beat);
-                self.reject(half, doubted, to);
+                self.reject(half, to);
+                self.halves[half].doubtful = place - 1;
             }
         }
         Told::Nothing
@@ -147,8 +146,8 @@ impl Pulses {
                 State::Doubt(beat) if self.halves[half].last.is_none() => {
                     (self.halves[half].last, self.halves[half].state) = (Some(beat), State::Runs);
                 }
-                State::Doubt(beat) => {
-                    self.reject(half, beat, to);
+                State::Doubt(_) => {
+                    self.reject(half, to);
                     self.halves[half].state = State::Runs;
                 }
                 State::First => self.halves[half].state = State::Runs,
@@ -159,10 +158,10 @@ impl Pulses {
         Told::Replay
     }
 
-    /// Counts a heartbeat that was wrong; its word is forgotten.
-    fn reject(&mut self, half: usize, beat: i64, to: &mut (&mut Timeline, Sink<'_>)) {
-        let is_wrong = |word: &u64| heartbeat(*word) == Some(beat);
-        self.halves[half].waiting.retain(|word| !is_wrong(word));
+    /// Counts the doubtful heartbeat, which was wrong; its word is forgotten.
+    fn reject(&mut self, half: usize, to: &mut (&mut Timeline, Sink<'_>)) {
+        let half = &mut self.halves[half];
+        half.waiting.remove(half.doubtful);
         to.1.counts.implausible += 1;
     }
 

@@ -37,7 +37,7 @@ pub fn naive(samples: &[i64], disorder: i64, wrap: Option<i64>) -> (Vec<Option<i
             for sample in &samples[i..] {
                 let time = extended(*sample, around);
                 behind += usize::from(is_behind(time));
-                near_again += usize::from(!is_behind(time) && !is_ahead(time));
+                near_again += usize::from(!is_behind(time));
                 if behind == RESTART_RUN || near_again >= OBJECTIONS && near_again >= behind {
                     break;
                 }

@@ -3,7 +3,7 @@
 use super::timeline::{Sink, Timeline};
 use super::{OBJECTIONS, PAUSE, Payload, RESTART_RUN, Sample, nearest};
 
-/// Largest sum of the ticks that restarts add: a few hundred years.
+/// Largest sum of the ticks that restarts add: fifty years.
 const MAX_OFFSET: i64 = 1 << 60;
 
 /// Where a sample lies.
@@ -128,7 +128,7 @@ impl Timeline {
     /// Whether samples that lie behind go on to do so, or those that are near.
     fn judge_behind(&self, end: bool) -> Verdict {
         let place = |sample: &Sample| self.place(self.extended(sample.time));
-        let (mut behind, mut near, mut group) = (0, 0, 0);
+        let (mut behind, mut near, mut ahead, mut group) = (0, 0, 0, 0);
         for (i, sample) in self.queue.iter().enumerate() {
             if sample.payload == Payload::Witness || sample.group != 0 && sample.group == group {
                 continue;
@@ -137,19 +137,20 @@ impl Timeline {
             match place(sample) {
                 Place::Behind => behind += 1,
                 Place::Near => near += 1,
-                Place::Ahead => {}
+                Place::Ahead => ahead += 1,
             }
             if behind == RESTART_RUN || !self.is_dated && i > 0 && near == 0 {
                 return Verdict::Restart;
             }
-            if near >= OBJECTIONS && near >= behind {
+            // In a sparse stream what goes on is ahead.
+            if near + ahead >= OBJECTIONS && near + ahead >= behind {
                 let is_behind = |sample: &&Sample| matches!(place(sample), Place::Behind);
                 return Verdict::SetAside(self.queue.iter().take_while(is_behind).count());
             }
         }
         match end {
             false => Verdict::Wait,
-            true if near > 0 => Verdict::SetAside(1),
+            true if near + ahead > 0 => Verdict::SetAside(1),
             true => Verdict::Restart,
         }
     }
@@ -165,7 +166,8 @@ impl Timeline {
                 to.counts.restarts += 1;
                 self.unexplained += 1;
             }
-            self.now = time + wrap;
+            // Beyond the largest time the turn stays, and nothing overflows.
+            self.now = if time + wrap < MAX_OFFSET { time + wrap } else { time };
         } else {
             to.counts.restarts += 1;
             let offset = self.offset + self.latest.max(0) + PAUSE;

@@ -71,6 +71,36 @@ fn one_wrong_time_moves_nothing() {
 }
 
 #[test]
+fn one_late_hit_of_a_sparse_stream_is_no_restart() {
+    // Steps are larger than the disorder, so that no hit is near to the one before it.
+    let mut samples: Vec<_> = (0..100).map(|i| 10 * i * MS).collect();
+    samples.insert(21, 195 * MS);
+    let (times, counts) = run(Timeline::new(MS), &samples);
+    assert_eq!((counts.hits, counts.implausible, counts.restarts, times[21]), (100, 1, 0, None));
+}
+
+#[test]
+fn hostile_samples_take_bounded_time() {
+    let (mut block, mut counts) = (PixelBlock::default(), PixelCounts::default());
+    let mut sink = Sink { block: &mut block, counts: &mut counts };
+    let mut clock = Timeline::wrapping(MS, 1 << 34);
+    let payload = Payload::Hit([0; 3]);
+    let begin = std::time::Instant::now();
+    for time in [0, 1, 2, 3000 * MS] {
+        clock.take(Sample { time, group: 0, payload }, &mut sink);
+    }
+    for _ in 0..300_000 {
+        clock.witness(5, &mut sink);
+    }
+    for i in 0..300_000i64 {
+        clock.take(Sample { time: i % 3 * 2000 * MS, group: 7, payload }, &mut sink);
+    }
+    clock.finish(&mut sink);
+    assert!(begin.elapsed().as_secs() < 5, "{:?}", begin.elapsed());
+    assert_eq!(counts.hits + counts.implausible, 300_004);
+}
+
+#[test]
 fn gaps_are_believed_and_restarts_go_on_behind_the_end() {
     let samples = [0, 1, 2, 5000, 5001, 90_000, 90_001].map(|ms| ms * MS);
     let (times, counts) = run(Timeline::new(MS), &samples);

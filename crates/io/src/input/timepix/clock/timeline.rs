@@ -6,7 +6,7 @@ use peloton::event::PixelBlock;
 use std::collections::VecDeque;
 
 /// Samples that wait at most; then they are believed as at the end of the stream.
-const MAX_QUEUE: usize = 1 << 16;
+const MAX_QUEUE: usize = 1 << 10;
 
 /// Where believed samples go, and where the others are counted.
 pub(in super::super) struct Sink<'a> {
@@ -98,6 +98,16 @@ impl Timeline {
         self.now.max(self.seen)
     }
 
+    /// The running time of hits and triggers alone, ticks.
+    pub fn running(&self) -> i64 {
+        self.now
+    }
+
+    /// Heartbeats so far were wrong: the time that counters are extended around is not later than this one.
+    pub fn forget(&mut self, time: i64) {
+        self.seen = self.seen.min(time);
+    }
+
     /// Whether heartbeats choose the turn of the counter.
     pub fn set_dated(&mut self, is_dated: bool) {
         self.is_dated = is_dated;
@@ -134,6 +144,10 @@ impl Timeline {
         if self.queue.is_empty() {
             self.see(time);
         } else {
+            // The newest says the most.
+            if self.queue.back().is_some_and(|sample| sample.payload == Payload::Witness) {
+                self.queue.pop_back();
+            }
             self.queue.push_back(Sample { time, group: 0, payload: Payload::Witness });
             self.settle(false, to);
         }
@@ -212,8 +226,9 @@ impl Timeline {
 
     #[cold]
     fn doubt(&mut self, sample: Sample, to: &mut Sink<'_>) {
-        let is_of_group = |first: &Sample| sample.group != 0 && first.group == sample.group;
-        let waits = self.queue.front().is_some_and(is_of_group) && self.queue.len() < MAX_QUEUE;
+        // Another one of a group says nothing new.
+        let is_of_group = |last: &Sample| sample.group != 0 && last.group == sample.group;
+        let waits = self.queue.back().is_some_and(is_of_group) && self.queue.len() < MAX_QUEUE;
         self.queue.push_back(sample);
         if !waits {
             self.settle(self.queue.len() > MAX_QUEUE, to);
