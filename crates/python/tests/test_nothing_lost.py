@@ -43,8 +43,8 @@ def test_presets_are_those_of_the_sequence():
 
 @pytest.fixture
 def late(tmp_path):
-    """90 hits in order, and 10 that come 30 ms too late."""
-    hits = [(1000 + n, 4_000_000 + 1000 * n) for n in range(90)] + [(5000 + n, 2_000_000) for n in range(10)]
+    """90 hits in order, and 10 between them that come 50 ms too late."""
+    hits = [(1000 + n, 2_000_000 if n % 10 == 5 else 4_000_000 + 1000 * n) for n in range(100)]
     path = tmp_path / "late.txt"
     path.write_text("".join(f"{pixel} {time} 0 9\n" for pixel, time in hits))
     return path
@@ -54,9 +54,9 @@ def test_lost_hits_are_warned_of_once_and_may_be_limited(late):
     with pytest.warns(peloton.PelotonWarning) as caught:
         clusters = peloton.run(late)
     assert [str(one.message) for one in caught] == [
-        "10 of 100 hits (10.0 %) came too late for their order: see --disorder-us"
+        "10 of 100 hits (10.0 %) have times that contradict those around them: see --disorder-us, --toa-bits"
     ]
-    assert clusters.dropped["late_hits"] == 10
+    assert clusters.dropped["implausible_times"] == 10
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", peloton.PelotonWarning)
         for enough in (10, "10%", "100%"):

@@ -115,11 +115,12 @@ fn words_of_which_none_is_known_are_a_failure() {
 #[test]
 fn losses_are_told_once_and_may_be_limited() {
     let folder = empty_folder("losses");
-    // 90 hits in order, and 10 that come 30 ms too late.
-    let mut hits: Vec<_> = (0..90).map(|n| (1000 + n, 4_000_000 + 1000 * u64::from(n))).collect();
-    hits.extend((0..10).map(|n| (5000 + n, 2_000_000)));
+    // 90 hits in order, and 10 between them that come 50 ms too late.
+    let hits: Vec<_> = (0..100u64)
+        .map(|n| (1000 + n as u32, if n % 10 == 5 { 2_000_000 } else { 4_000_000 + 1000 * n }))
+        .collect();
     let file = burda(&folder, "late.txt", &hits);
-    let words = "warning: 10 of 100 hits (10.0 %) came too late for their order: see --disorder-us";
+    let words = "warning: 10 of 100 hits (10.0 %) have times that contradict those around them: see --disorder-us, --toa-bits";
     for command in ["run", "check", "throughput", "compare", "display"] {
         let page = path(&folder, "page.html");
         let more: &[&str] = match command {
@@ -240,16 +241,17 @@ fn presets_are_those_of_the_sequence() {
 #[test]
 fn hits_per_cluster_are_those_in_clusters() {
     let folder = empty_folder("per-cluster");
-    // Two clusters of one hit; 8 hits are late.
-    let mut hits = vec![(1000, 4_000_000), (9000, 4_000_000)];
-    hits.extend((0..8).map(|n| (5000 + n, 2_000_000)));
+    // Eight clusters of one hit; two hits between them are far too late.
+    let hits: Vec<_> = (0..10u64)
+        .map(|n| (1000 + 5 * n as u32, if n % 5 == 2 { 2_000_000 } else { 4_000_000 + 1000 * n }))
+        .collect();
     let file = burda(&folder, "a.txt", &hits);
     let text = said(&["run", &file]).1;
     let row = |name: &str| {
         let line = text.lines().find(|line| line.starts_with(name)).expect("a row");
         line.split_whitespace().map(String::from).collect::<Vec<_>>()
     };
-    assert_eq!(row("hits in clusters"), ["hits", "in", "clusters", "2", "1.0"]);
+    assert_eq!(row("hits in clusters"), ["hits", "in", "clusters", "8", "1.0"]);
     assert_eq!(row("hits "), ["hits", "10"]);
     let page = path(&folder, "a.html");
     json(&["display", &file, "--output", &page]);

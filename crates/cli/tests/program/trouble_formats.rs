@@ -185,7 +185,7 @@ fn one_calibration_is_not_that_of_several_chips() {
 #[test]
 fn standard_input_is_recognised_as_files_are() {
     let Some(data) = data() else { return };
-    let nominal: &[&str] = &["--geometry", "nominal"];
+    let nominal: &[&str] = &["--geometry", "nominal-forced"];
     for (file, sequence, more) in [
         ("timepix/nsls2_tpx3/raw_test_data_serval_4_3_0.tpx3", "timepix", &[][..]),
         ("timepix/jcmartin76_t3pa/testb.t3pa", "timepix", &[]),

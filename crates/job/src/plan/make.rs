@@ -2,11 +2,11 @@
 
 use super::document::{Plan, PlannedInput, PlannedPart};
 use super::input::Identity;
-use crate::Host;
 use crate::systems::{inputs, is_named_mdf};
+use crate::{Host, text};
 use peloton::{Error, Result};
 use peloton_io::input::mdf::event_starts;
-use peloton_io::input::timepix::PixelFormat;
+use peloton_io::input::timepix::{PixelFormat, follows};
 use peloton_io::input::{
     CylinderReader, Format, Kind, RawReader, ReadOptions, Source, VeloReader, files, find_raw,
     format_of_pixels, is_pipe, kind_of,
@@ -42,6 +42,14 @@ pub fn make(names: &[String], format: Format, part_events: u64, host: Host<'_>) 
         let [first, other] = [&named[0], other].map(|found| found.path.display());
         let message = format!("{first} and {other} hold different things: make a plan for each kind");
         return Err(Error::Config(message));
+    }
+    let goes_on = named.windows(2).filter(|pair| follows(&pair[1].path, &pair[0].path)).count();
+    if goes_on > 0 {
+        let files = text::count(goes_on, "file");
+        host.warn(&format!(
+            "{files} go on with the run of the file before: each part begins anew, so clusters and triggers at the borders of \
+             files differ from those of one job over all files"
+        ));
     }
     host.begin("planning", "inputs", Some(named.len() as u64));
     for found in &named {

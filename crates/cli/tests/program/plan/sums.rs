@@ -136,7 +136,15 @@ fn real_events_and_clusters_add_up() {
     assert_eq!(add_up(&folder, &[&name("lhcb/banks")], 3, &of_geometry), 3);
     assert_eq!(add_up(&folder, &files, 5, &of_geometry), 4);
     assert_eq!(add_up(&folder, &[&name("velo/reference10")], 6, &[]), 10);
-    assert_eq!(add_up(&folder, &[&name("timepix/nsls2_tpx3")], 7, &[]), 23);
+    // Under names that are not numbered they are runs of their own, as parts are.
+    let pixels = folder.join("pixels");
+    std::fs::create_dir(&pixels).unwrap();
+    for (i, entry) in std::fs::read_dir(name("timepix/nsls2_tpx3")).unwrap().enumerate() {
+        let letters = [b'a' + i as u8 / 26, b'a' + i as u8 % 26].map(char::from);
+        let copy = pixels.join(format!("{}{}.tpx3", letters[0], letters[1]));
+        std::fs::copy(entry.unwrap().path(), copy).unwrap();
+    }
+    assert_eq!(add_up(&folder, &[pixels.to_str().unwrap()], 7, &[]), 23);
     // The parts know the geometry by its content.
     let to = path(&folder, "parts-5");
     let plan = path(&folder, "plan-5.json");

@@ -35,6 +35,7 @@ pub use hit_columns::TimeUnit;
 pub use katherine::KatherineOptions;
 pub use pieces::{PixelColumns, PixelDecoder};
 pub use reader::{PixelReader, ReadEnd};
+pub use runs::follows;
 pub use write::{write_hits, write_tpx3};
 pub use write_parquet::ParquetHits;
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 /// Whether `next` is the file of a run that comes after `path`: in the same folder, with the same name but for a number before
 /// the ending, which is the next one.
-pub(super) fn follows(next: &Path, path: &Path) -> bool {
+pub fn follows(next: &Path, path: &Path) -> bool {
     let (Some(now), Some(then)) = (numbered(path), numbered(next)) else { return false };
     let number = |digits: &str| digits.parse::<u64>().ok();
     let goes_on = number(now[1]).and_then(|n| n.checked_add(1)).is_some_and(|n| number(then[1]) == Some(n));
