@@ -241,12 +241,11 @@ fn presets_are_those_of_the_sequence() {
 #[test]
 fn hits_per_cluster_are_those_in_clusters() {
     let folder = empty_folder("per-cluster");
-    // Eight clusters of one hit; two hits between them are far too late.
-    let hits: Vec<_> = (0..10u64)
-        .map(|n| (1000 + 5 * n as u32, if n % 5 == 2 { 2_000_000 } else { 4_000_000 + 1000 * n }))
-        .collect();
+    // Eight clusters of one hit, and one of two that the filter removes.
+    let mut hits: Vec<_> = (0..8u64).map(|n| (1000 + 5 * n as u32, 4_000_000 + 1000 * n)).collect();
+    hits.extend([(3000, 4_100_000), (3001, 4_100_000)]);
     let file = burda(&folder, "a.txt", &hits);
-    let text = said(&["run", &file]).1;
+    let text = said(&["run", &file, "--filter", "size=1:1"]).1;
     let row = |name: &str| {
         let line = text.lines().find(|line| line.starts_with(name)).expect("a row");
         line.split_whitespace().map(String::from).collect::<Vec<_>>()
@@ -254,7 +253,7 @@ fn hits_per_cluster_are_those_in_clusters() {
     assert_eq!(row("hits in clusters"), ["hits", "in", "clusters", "8", "1.0"]);
     assert_eq!(row("hits "), ["hits", "10"]);
     let page = path(&folder, "a.html");
-    json(&["display", &file, "--output", &page]);
+    json(&["display", &file, "--filter", "size=1:1", "--output", &page]);
     let page = std::fs::read_to_string(&page).unwrap();
     let fact = page.split("hits per cluster").nth(1).expect("the fact");
     assert!(fact[..40].contains(">1.00<"), "{}", &fact[..40]);
