@@ -6,7 +6,7 @@
 
 use super::chunks::{self, Next};
 use super::clock::{Heartbeats, Payload, Sample, TURN, Told, hit_clocks};
-use super::{Decode, Output, extend, words};
+use super::{Decode, Output, extend};
 use peloton::event::{Edge, TICKS_PER_CLOCK};
 
 /// `TPX3` as bytes, and as the low half of a header.
@@ -69,50 +69,86 @@ impl Tpx3 {
     }
 
     fn chunk(&mut self, mut chip: u8, bytes: &[u8], to: &mut Output<'_>) {
-        self.near = to.clock.around() / TICKS_PER_CLOCK;
-        for word in words(bytes) {
-            match word >> 56 {
-                0xB0..=0xBF => {
-                    if self.beats.waits() {
-                        self.wait(chip, word, Some(hit_clocks(word)), to);
-                    } else {
-                        self.hit(chip, word, to);
-                    }
-                }
-                0x6A | 0x6B | 0x6E | 0x6F => {
-                    if self.beats.waits() {
-                        self.wait(chip, word, None, to);
-                    } else {
-                        self.trigger(chip, word, to);
-                    }
-                }
-                0x44 => {
-                    self.low[usize::from(chip)] = Some(word >> 16 & 0xFFFF_FFFF);
-                    to.counts.control += 1;
-                }
-                0x45 => {
-                    to.counts.control += 1;
-                    if let Some(low) = self.low[usize::from(chip)].take() {
-                        let beat = ((word >> 16 & 0xFFFF) << 32 | low) as i64;
-                        let told = self.beats.beat(chip, beat, &mut to.clock_and_sink());
-                        self.follow(told, to);
-                    }
-                }
-                // Packet numbers, shutter markers, answers to commands, ends of sequences and of readouts.
-                0x21 | 0x50 | 0x51 | 0x5A | 0x5C | 0x5F | 0x71 | 0x72 => to.counts.control += 1,
-                // Of the frame-driven mode: integrated time over threshold and a count of events, and no time.
-                0xA0..=0xAF => {
-                    self.integrated += 1;
-                    to.counts.unknown += 1;
-                }
-                _ if word as u32 == MAGIC => {
-                    // A chunk whose size reaches over the next ones.
-                    chip = (word >> 32) as u8;
-                    to.counts.control += 1;
-                    to.counts.malformed += 1;
-                }
-                _ => to.counts.unknown += 1,
+        let words = bytes.as_chunks().0;
+        let mut at = 0;
+        while at < words.len() {
+            self.near = to.clock.around() / TICKS_PER_CLOCK;
+            if !self.beats.waits() {
+                at += self.near_hits(chip, &words[at..], to);
             }
+            let Some(word) = words.get(at) else { break };
+            self.word(&mut chip, u64::from_le_bytes(*word), to);
+            at += 1;
+        }
+    }
+
+    /// Reads hits up to the first word that is none, or is not near to the running time; says how many they are.
+    #[inline(always)]
+    fn near_hits(&self, chip: u8, words: &[[u8; 8]], to: &mut Output<'_>) -> usize {
+        let hits = &mut to.block.hits;
+        let first = hits.len();
+        hits.set_len(first + words.len());
+        let (time, x) = (&mut hits.time[first..], &mut hits.x[first..]);
+        let (y, tot) = (&mut hits.y[first..], &mut hits.tot[first..]);
+        let (mut near, mut count) = (to.clock.near(), 0);
+        for (word, (((time, x), y), tot)) in words.iter().zip(time.iter_mut().zip(x).zip(y).zip(tot)) {
+            let word = u64::from_le_bytes(*word);
+            let ([column, row], ticks) = self.pixel_and_time(word);
+            let Some(place) = to.layout.place(usize::from(chip), column, row) else { break };
+            if word >> 60 != 0xB || !near.takes(ticks) {
+                break;
+            }
+            ((*x, *y), *time, *tot) = (place, ticks + near.offset, (word >> 20 & 0x3FF) as u16);
+            count += 1;
+        }
+        hits.set_len(first + count);
+        to.clock.set_near(near);
+        to.counts.hits += count as u64;
+        count
+    }
+
+    fn word(&mut self, chip: &mut u8, word: u64, to: &mut Output<'_>) {
+        match word >> 56 {
+            0xB0..=0xBF => {
+                if self.beats.waits() {
+                    self.wait(*chip, word, Some(hit_clocks(word)), to);
+                } else {
+                    self.hit(*chip, word, to);
+                }
+            }
+            0x6A | 0x6B | 0x6E | 0x6F => {
+                if self.beats.waits() {
+                    self.wait(*chip, word, None, to);
+                } else {
+                    self.trigger(*chip, word, to);
+                }
+            }
+            0x44 => {
+                self.low[usize::from(*chip)] = Some(word >> 16 & 0xFFFF_FFFF);
+                to.counts.control += 1;
+            }
+            0x45 => {
+                to.counts.control += 1;
+                if let Some(low) = self.low[usize::from(*chip)].take() {
+                    let beat = ((word >> 16 & 0xFFFF) << 32 | low) as i64;
+                    let told = self.beats.beat(*chip, beat, &mut to.clock_and_sink());
+                    self.follow(told, to);
+                }
+            }
+            // Packet numbers, shutter markers, answers to commands, ends of sequences and of readouts.
+            0x21 | 0x50 | 0x51 | 0x5A | 0x5C | 0x5F | 0x71 | 0x72 => to.counts.control += 1,
+            // Of the frame-driven mode: integrated time over threshold and a count of events, and no time.
+            0xA0..=0xAF => {
+                self.integrated += 1;
+                to.counts.unknown += 1;
+            }
+            _ if word as u32 == MAGIC => {
+                // A chunk whose size reaches over the next ones.
+                *chip = (word >> 32) as u8;
+                to.counts.control += 1;
+                to.counts.malformed += 1;
+            }
+            _ => to.counts.unknown += 1,
         }
     }
 
@@ -155,8 +191,14 @@ impl Tpx3 {
         }
     }
 
-    #[inline(always)]
     fn hit(&mut self, chip: u8, word: u64, to: &mut Output<'_>) {
+        let ([x, y], time) = self.pixel_and_time(word);
+        to.hit(usize::from(chip), x, y, time, (word >> 20 & 0x3FF) as u16);
+    }
+
+    /// x and y on the chip, and the time in ticks near to the running time.
+    #[inline(always)]
+    fn pixel_and_time(&self, word: u64) -> ([u32; 2], i64) {
         let address = (word >> 44 & 0xFFFF) as u32;
         let pixel = address & 7;
         let x = ((address & 0xFE00) >> 8) + (pixel >> 2);
@@ -167,8 +209,7 @@ impl Tpx3 {
         if clocks * TICKS_PER_CLOCK < fine {
             clocks += TURN;
         }
-        let time = clocks * TICKS_PER_CLOCK - fine;
-        to.hit(usize::from(chip), x, y, time, (word >> 20 & 0x3FF) as u16);
+        ([x, y], clocks * TICKS_PER_CLOCK - fine)
     }
 
     /// A trigger's steps are 3.125 ns; a fine count of 1 to 12 divides a step.

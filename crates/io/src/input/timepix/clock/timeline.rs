@@ -46,7 +46,46 @@ pub(in super::super) struct Timeline {
     pub(super) unexplained: u32,
 }
 
+/// The running time on its own, for many samples in a row that are near.
+#[derive(Debug, Clone, Copy)]
+pub(in super::super) struct Near {
+    now: i64,
+    last: i64,
+    latest: i64,
+    high: i64,
+    ahead: i64,
+    quick: i64,
+    /// Ticks that are added to believed times.
+    pub offset: i64,
+}
+
+impl Near {
+    /// Believes a sample that is near; false, and nothing, for any other.
+    #[inline(always)]
+    pub fn takes(&mut self, time: i64) -> bool {
+        let is_near = time <= self.high && time >= self.now - self.quick;
+        if is_near {
+            self.now = self.now.max(self.last.min(time));
+            self.last = time;
+            self.latest = self.latest.max(time);
+            self.high = self.now.max(time) + self.ahead;
+        }
+        is_near
+    }
+}
+
 impl Timeline {
+    /// The running time, to be given back by [`set_near`](Self::set_near).
+    pub fn near(&self) -> Near {
+        let Self { now, last, latest, high, ahead, quick, offset, .. } = *self;
+        Near { now, last, latest, high, ahead, quick, offset }
+    }
+
+    /// The running time after samples that were near.
+    pub fn set_near(&mut self, near: Near) {
+        (self.now, self.last, self.latest, self.high) = (near.now, near.last, near.latest, near.high);
+    }
+
     /// For a clock that does not wrap; samples may come out of order by `disorder` ticks.
     pub fn new(disorder: i64) -> Self {
         let disorder = disorder.clamp(LEAST_DISORDER, i64::MAX >> 3);
