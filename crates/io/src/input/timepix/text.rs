@@ -135,7 +135,7 @@ impl Text {
         let ticks = ticks(row.toa, row.fine, 31)?;
         if let Some(index) = row.index {
             // A wrong index alone is no restart.
-            if index < self.index && ticks <= to.clock.latest() {
+            if index < self.index && ticks <= to.clock.newest() {
                 to.restart();
             }
             self.index = index;

@@ -157,6 +157,11 @@ impl Timeline {
         self.is_started
     }
 
+    /// The latest time of all, whether it is believed or waits: ticks.
+    pub fn newest(&self) -> i64 {
+        self.queue.iter().map(|sample| sample.time).fold(self.latest, i64::max)
+    }
+
     /// The latest time that was believed, ticks.
     pub fn latest(&self) -> i64 {
         self.latest
