@@ -52,14 +52,14 @@ fn on_device(order: Order, config: &TimepixConfig, hits: &PixelHits, slice: usiz
     run(&mut device(order, config, slice), hits, slice / 3 + 1)
 }
 
-/// Hits not more than `disorder` older than the latest one before them.
+/// Hits not more than `disorder` older than the latest time that two hits in a row before them have reached.
 fn in_time(disorder: i64, hits: &PixelHits) -> PixelHits {
-    let (mut kept, mut latest) = (PixelHits::default(), i64::MIN);
+    let (mut kept, mut reached, mut last) = (PixelHits::default(), i64::MIN, i64::MIN);
     for (time, x, y, tot) in (0..hits.len()).map(|i| hits.get(i)) {
-        if time >= latest.saturating_sub(disorder) {
+        if time >= reached.saturating_sub(disorder) {
             kept.push(time, x, y, tot);
-            latest = latest.max(time);
         }
+        (reached, last) = (reached.max(last.min(time)), time);
     }
     kept
 }
