@@ -126,9 +126,12 @@ fn what_cannot_be_had_is_said() {
         assert!(report["gpu"].as_str().expect("words").contains("no GPU"), "{report}");
     }
     let wrong = [
-        (&["throughput", "--device", "tpu"][..], "choose one of cpu, gpu, emulated"),
-        (&["compare", "--right", "emulated:sideways"], "gpu, emulated"),
-        (&["throughput", "--device", "emulated", "--preset", "paper"], "runs on CPUs only"),
+        (&["throughput", "sim:velo,events=2", "--device", "tpu"][..], "choose one of cpu, gpu, emulated"),
+        (&["compare", "sim:velo,events=2", "--right", "emulated:sideways"], "gpu, emulated"),
+        (
+            &["throughput", "sim:velo,events=2", "--device", "emulated", "--preset", "paper"],
+            "runs on CPUs only",
+        ),
     ];
     for (args, message) in wrong {
         let output = peloton(args);
