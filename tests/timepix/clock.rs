@@ -100,6 +100,11 @@ impl Parts {
         parts.start..beats.map_or(self.parts.len(), |beats| parts.end + beats)
     }
 
+    /// Whether a byte is of a header of text: with columns that are not understood the whole file is refused.
+    fn is_header(&self, byte: usize) -> bool {
+        self.format == PixelFormat::T3pa && self.parts[0].starts_with(b"I") && byte < self.parts[0].len()
+    }
+
     fn has_heartbeats(&self) -> bool {
         let words = self.parts.iter().flat_map(|part| part.get(8..).unwrap_or_default().as_chunks().0);
         self.format != PixelFormat::T3pa
@@ -273,6 +278,9 @@ impl Changes {
     fn flip(&mut self, stream: &Parts, before: &Found, what: &str) {
         let mut bytes = stream.bytes();
         let bit = self.below(8 * bytes.len());
+        if stream.is_header(bit / 8) {
+            return;
+        }
         bytes[bit / 8] ^= 1 << (bit % 8);
         let part = stream.starts().partition_point(|start| *start <= bit / 8) - 1;
         let place = bit / 8 - stream.starts()[part];
@@ -289,6 +297,9 @@ impl Changes {
         let mut bytes = stream.bytes();
         let unit = if self.below(2) == 0 { 1 } else { 8 };
         let start = self.below(bytes.len()) / unit * unit;
+        if stream.is_header(start) {
+            return;
+        }
         let longest = (bytes.len() - start).min(1 << self.below(12));
         let end = start + self.below(longest + 1) / unit * unit;
         bytes.drain(start..end);
