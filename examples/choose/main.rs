@@ -13,6 +13,7 @@
 //! `LongConfig` has, to which those of `long` are copied by hand before. What is tried and why one is
 //! taken: docs/algorithms.md, "how they are chosen". The same events and the same answer on any machine.
 
+mod linear;
 mod long;
 mod momentum;
 mod sample;

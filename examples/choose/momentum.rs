@@ -1,5 +1,6 @@
 //! `src/scifi/momentum.rs`: the formula that makes a momentum of a track in the SciFi alone, fitted to simulated tracks.
 
+use super::linear::solve;
 use super::sample::{EVENTS, MOMENTUM_SEEDS, Owners, Sample};
 use peloton::engine::Engine;
 use peloton::event::{Outcome, SciFiTracks};
@@ -89,7 +90,7 @@ fn fit(seeds: &[Seed]) -> Result<[f64; N]> {
             }
         }
         coefficients =
-            solve(matrix, values).ok_or_else(|| Error::Config("too few tracks for a fit".into()))?;
+            solve_scaled(matrix, values).ok_or_else(|| Error::Config("too few tracks for a fit".into()))?;
     }
     Ok(coefficients)
 }
@@ -99,28 +100,16 @@ fn deviation(terms: &[f64; N], coefficients: &[f64; N]) -> f64 {
     terms.iter().zip(coefficients).map(|(term, coefficient)| term * coefficient).sum::<f64>() - 1.0
 }
 
-/// Solves a symmetric positive definite system by the method of Gauss and Jordan, scaled to a diagonal of ones.
-fn solve(mut matrix: [[f64; N]; N], mut values: [f64; N]) -> Option<[f64; N]> {
+/// Solves a symmetric positive definite system, scaled to a diagonal of ones; none where it has no solution of its own.
+fn solve_scaled(mut matrix: [[f64; N]; N], mut values: [f64; N]) -> Option<[f64; N]> {
     let scale: [f64; N] = std::array::from_fn(|i| 1.0 / matrix[i][i].sqrt());
     for i in 0..N {
         values[i] *= scale[i];
         (0..N).for_each(|j| matrix[i][j] *= scale[i] * scale[j]);
     }
-    for i in 0..N {
-        let pivot = matrix[i][i];
-        if pivot.is_nan() || pivot <= 1e-12 {
-            return None;
-        }
-        matrix[i].iter_mut().for_each(|value| *value /= pivot);
-        values[i] /= pivot;
-        for k in (0..N).filter(|k| *k != i) {
-            let (factor, row) = (matrix[k][i], matrix[i]);
-            matrix[k].iter_mut().zip(row).for_each(|(value, of)| *value -= factor * of);
-            values[k] -= factor * values[i];
-        }
-    }
+    let least = solve(&mut matrix, &mut values);
     (0..N).for_each(|i| values[i] *= scale[i]);
-    Some(values)
+    (least > 1e-12).then_some(values)
 }
 
 /// Median and half of the central 68 % of p / true p - 1, in %, of the tracks of a range of momentum.

@@ -1,6 +1,7 @@
 //! `src/scifi/weights.rs`: weights and thresholds of both passes. Candidates come from the naive twin, which tells their
 //! features.
 
+use super::linear::solve;
 use super::sample::{Criterion, EVENTS, Owners, Sample, THRESHOLD_SEEDS, WEIGHT_SEEDS, Widening, copies};
 use peloton::engine::Engine;
 use peloton::event::{Outcome, SciFiBatch, SciFiTracks};
@@ -129,20 +130,6 @@ fn fit(candidates: &[Candidate]) -> [f32; N] {
         (0..N).for_each(|i| weights[i] += step[i]);
     }
     weights.map(|weight| (weight * 1000.0).round() as f32 / 1000.0)
-}
-
-/// Gauss and Jordan; the matrix is positive definite.
-fn solve(matrix: &mut [[f64; N]; N], values: &mut [f64; N]) {
-    for i in 0..N {
-        let pivot = matrix[i][i];
-        matrix[i].iter_mut().for_each(|value| *value /= pivot);
-        values[i] /= pivot;
-        for k in (0..N).filter(|k| *k != i) {
-            let (factor, row) = (matrix[k][i], matrix[i]);
-            matrix[k].iter_mut().zip(row).for_each(|(value, of)| *value -= factor * of);
-            values[k] -= factor * values[i];
-        }
-    }
 }
 
 fn with(config: &SciFiConfig, weights: [[f32; N]; 2], min_score: [f32; 2]) -> SciFiConfig {

@@ -71,24 +71,4 @@ pub enum BadBanks {
     Bank,
 }
 
-impl std::fmt::Display for BadBanks {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(match self {
-            Self::Event => "event",
-            Self::Bank => "bank",
-        })
-    }
-}
-
-impl std::str::FromStr for BadBanks {
-    type Err = crate::Error;
-    fn from_str(name: &str) -> crate::Result<Self> {
-        let choices = || vec!["event", "bank"];
-        let found = [Self::Event, Self::Bank].into_iter().find(|policy| policy.to_string() == name);
-        found.ok_or_else(|| crate::Error::UnknownName {
-            what: "policy for damaged banks",
-            given: name.into(),
-            choices: choices(),
-        })
-    }
-}
+crate::names!(BadBanks, "policy for damaged banks", { Event => "event", Bank => "bank" });

@@ -14,9 +14,20 @@ pub fn absent<'a>(event: &RawEvent<'a>, kind: BankKind, boards: &'a [u16]) -> im
     })
 }
 
-/// Whether an event lacks a bank of one of these boards. Whole events, whose banks are those of the boards one by one, are the
-/// rule and are told apart fast.
-pub(crate) fn lacks_any(event: &RawEvent<'_>, kind: BankKind, boards: &[u16]) -> bool {
+/// Whether an event, which `salvage` has seen last, was decoded without some banks of this kind: damaged ones, or those of boards
+/// that sent none.
+pub(crate) fn is_partial(
+    event: &RawEvent<'_>,
+    number: usize,
+    salvage: &Salvage,
+    (kind, boards): (BankKind, &[u16]),
+) -> bool {
+    event.is_rest || salvage.has(number) || lacks_any(event, kind, boards)
+}
+
+/// Whether an event lacks a bank of one of these boards. Most events are whole, with the banks of the boards one by one, which is
+/// seen fast.
+fn lacks_any(event: &RawEvent<'_>, kind: BankKind, boards: &[u16]) -> bool {
     let banks = event.banks(kind);
     let is_whole =
         banks.len() == boards.len() && banks.iter().zip(boards).all(|(bank, board)| bank.source == *board);

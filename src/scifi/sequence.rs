@@ -4,7 +4,7 @@ use super::decode::{SciFiScratch, decode};
 use super::geometry::SciFiGeometry;
 use crate::engine::{Sequence, Stage};
 use crate::event::{BadBanks, BankKind, Outcome, RawBatch, RawEvent, RawEvents, SciFiBatch};
-use crate::lhcb::banks::{lacks_any, mark_partial};
+use crate::lhcb::banks::{self, mark_partial};
 use crate::simd::Level;
 use std::ops::Range;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ pub(super) fn is_partial(
     event: &RawEvent<'_>,
     scratch: &SciFiScratch,
 ) -> bool {
-    event.is_rest || scratch.salvage.has(number) || lacks_any(event, BankKind::SciFi, geometry.boards())
+    banks::is_partial(event, number, &scratch.salvage, (BankKind::SciFi, geometry.boards()))
 }
 
 impl Sequence for SciFiHits {

@@ -4,7 +4,7 @@ use super::decode::{UtScratch, decode};
 use super::geometry::UtGeometry;
 use crate::engine::{Sequence, Stage};
 use crate::event::{BadBanks, BankKind, Outcome, RawBatch, RawEvent, RawEvents, UtBatch};
-use crate::lhcb::banks::{lacks_any, mark_partial};
+use crate::lhcb::banks::{self, mark_partial};
 use crate::simd::Level;
 use std::ops::Range;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ pub(crate) fn is_partial(
     event: &RawEvent<'_>,
     scratch: &UtScratch,
 ) -> bool {
-    event.is_rest || scratch.salvage.has(number) || lacks_any(event, BankKind::Ut, geometry.boards())
+    banks::is_partial(event, number, &scratch.salvage, (BankKind::Ut, geometry.boards()))
 }
 
 impl Sequence for UtHits {

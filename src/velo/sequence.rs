@@ -9,7 +9,7 @@ use crate::engine::{Batch, Input, Sequence, Stage, detector_stages};
 use crate::event::{
     BadBanks, Counters, Outcome, RawBatch, RawEvent, RawEvents, VeloBatch, VeloEvents, VeloTracks,
 };
-use crate::lhcb::banks::{lacks_any, mark_partial};
+use crate::lhcb::banks::{self, mark_partial};
 use crate::simd::Level;
 use crate::{Error, Result};
 use std::ops::Range;
@@ -120,7 +120,7 @@ impl Velo {
     pub(crate) fn is_partial(&self, number: usize, event: &RawEvent<'_>, scratch: &DecodeScratch) -> bool {
         let kind = self.banks.kind(event);
         let version = event.banks(kind).first().map_or(0, |bank| bank.version);
-        event.is_rest || scratch.salvage.has(number) || lacks_any(event, kind, boards(kind, version))
+        banks::is_partial(event, number, &scratch.salvage, (kind, boards(kind, version)))
     }
 
     /// Reconstructs raw banks; events that lack some are [`Status::Ok`](crate::Status::Ok).

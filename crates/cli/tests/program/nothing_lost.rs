@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::path::Path;
 
 /// Standard error of a job that must end with this code.
-fn told(arguments: &[&str], code: i32) -> String {
+fn stderr_of(arguments: &[&str], code: i32) -> String {
     let (found, _, error) = said(arguments);
     assert_eq!(found, Some(code), "{arguments:?}: {error}");
     error
@@ -51,24 +51,24 @@ fn no_input_is_an_error_everywhere() {
         &["plan", "--output", &plan],
     ];
     for job in jobs {
-        let error = told(job, 2);
+        let error = stderr_of(job, 2);
         // The parser itself asks for the inputs of a plan.
         let words = if job[0] == "plan" { "<INPUT>..." } else { "no input: give files, a folder, `-`" };
         assert!(error.lines().count() == 1 && error.contains(words), "{error}");
-        let error = told(&[job, &[&pattern]].concat(), 1);
+        let error = stderr_of(&[job, &[&pattern]].concat(), 1);
         assert!(error.contains("*.mdf: no file matches this pattern"), "{error}");
-        let error = told(&[job, &[&empty]].concat(), 1);
+        let error = stderr_of(&[job, &[&empty]].concat(), 1);
         assert!(error.contains("holds no files") || error.contains("no input"), "{error}");
     }
     for sequence in ["velo", "ut", "long", "timepix", "cylinder", "cylinder-fit"] {
         assert!(
-            told(&["run", "--sequence", sequence], 2).contains("sim:velo,events=1000,seed=1"),
+            stderr_of(&["run", "--sequence", sequence], 2).contains("sim:velo,events=1000,seed=1"),
             "{sequence}"
         );
     }
     // Flags of another sequence are not what is wrong.
-    assert!(told(&["run", "--trigger", "rise1"], 2).contains("no input"));
-    assert!(told(&["check", "--tracks", "none.ndjson"], 2).contains("no input"));
+    assert!(stderr_of(&["run", "--trigger", "rise1"], 2).contains("no input"));
+    assert!(stderr_of(&["check", "--tracks", "none.ndjson"], 2).contains("no input"));
     assert!(said(&["run", "--print-config"]).1.contains("sequence = "));
     assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
 }
@@ -96,7 +96,7 @@ fn empty_inputs_are_valid_and_told() {
         (&["--sequence", "velo", &lines], "there is no event in it"),
         (&[&records, "--geometry", "nominal"], "there is no event in it"),
     ] {
-        let error = told(&[&["run", "--quiet"], job].concat(), 0);
+        let error = stderr_of(&[&["run", "--quiet"], job].concat(), 0);
         assert!(error.lines().count() == 1 && error.contains(words), "{job:?}: {error}");
     }
 }
@@ -107,7 +107,7 @@ fn words_of_which_none_is_known_are_a_failure() {
     let file = path(&folder, "a.tpx3");
     std::fs::write(&file, tpx3(&[0x1 << 60, 0x2 << 60, 0x3 << 60])).unwrap();
     for more in [&[][..], &["--max-bad", "100%"]] {
-        let error = told(&[&["run", &file, "--quiet"], more].concat(), 1);
+        let error = stderr_of(&[&["run", &file, "--quiet"], more].concat(), 1);
         assert!(error.contains("error: there is no hit in the input, and"), "{error}");
     }
 }
@@ -128,16 +128,16 @@ fn losses_are_told_once_and_may_be_limited() {
             "display" => &["--output", &page],
             _ => &[],
         };
-        let error = told(&[&[command, &file, "--quiet"], more].concat(), 0);
+        let error = stderr_of(&[&[command, &file, "--quiet"], more].concat(), 0);
         assert_eq!(error.trim_end(), words, "{command}");
     }
     for (max, code) in [("10", 0), ("9", 1), ("10%", 0), ("9.5%", 1), ("100%", 0)] {
-        let error = told(&["run", &file, "--quiet", "--max-bad", max], code);
+        let error = stderr_of(&["run", &file, "--quiet", "--max-bad", max], code);
         let limit = format!("error: 10 of 100 hits are lost, more than --max-bad {max}");
         assert_eq!((error.starts_with(words), error.contains(&limit)), (true, code == 1), "{error}");
     }
     for wrong in ["-1", "nan%", "-1%", "101%", "1.5"] {
-        let error = told(&["run", &file, "--max-bad", wrong], 2);
+        let error = stderr_of(&["run", &file, "--max-bad", wrong], 2);
         assert!(error.contains("--max-bad") && error.contains(&format!("`{wrong}` is not a ")), "{error}");
     }
     // The same words for the parts of a plan.
@@ -145,7 +145,7 @@ fn losses_are_told_once_and_may_be_limited() {
     json(&["plan", &file, "--output", &plan]);
     json(&["run", "--plan", &plan, "--part", ":", "--output", &to]);
     for (max, code) in [("10%", 0), ("9%", 1)] {
-        let error = told(&["manifest", &to, "--plan", &plan, "--max-bad", max, "--quiet"], code);
+        let error = stderr_of(&["manifest", &to, "--plan", &plan, "--max-bad", max, "--quiet"], code);
         assert!(error.starts_with(words), "{error}");
     }
 }
@@ -155,18 +155,18 @@ fn nothing_left_is_a_failure_unless_it_is_allowed() {
     let folder = empty_folder("nothing-left");
     let file = burda(&folder, "a.txt", &[(1000, 10), (3000, 20)]);
     let job = ["run", &file, "--quiet", "--filter", "size=5:"];
-    let error = told(&job, 1);
+    let error = stderr_of(&job, 1);
     let words = "no hit is left in the results: 2 of 2 hits (100.0 %) are in clusters that the filter removed: see --filter";
     assert_eq!(error.trim_end(), format!("error: {words}"));
-    let allowed = told(&[&job[..], &["--max-bad", "100%"]].concat(), 0);
+    let allowed = stderr_of(&[&job[..], &["--max-bad", "100%"]].concat(), 0);
     assert!(allowed.starts_with("warning: 2 of 2 hits"), "{allowed}");
     // Nor is it for events.
     let bad = path(&folder, "bad.ndjson");
     std::fs::write(&bad, "{\"event\": 1\n").unwrap();
     let job = ["run", "--format", "velo-ndjson", &bad, "--quiet"];
-    told(&job, 1);
-    told(&[&job[..], &["--max-bad", "100%"]].concat(), 0);
-    told(&[&job[..], &["--max-bad", "5"]].concat(), 1);
+    stderr_of(&job, 1);
+    stderr_of(&[&job[..], &["--max-bad", "100%"]].concat(), 0);
+    stderr_of(&[&job[..], &["--max-bad", "5"]].concat(), 1);
 }
 
 #[test]
@@ -174,14 +174,14 @@ fn filters_that_can_keep_nothing_are_refused() {
     let folder = empty_folder("filters");
     let file = burda(&folder, "a.txt", &[(1000, 10)]);
     for filter in ["energy=10:", "size=5:2", "size=3:,size=:2"] {
-        let error = told(&["run", &file, "--filter", filter], 2);
+        let error = stderr_of(&["run", &file, "--filter", filter], 2);
         assert!(error.contains("keeps nothing"), "{filter}: {error}");
     }
-    let error = told(&["run", &file, "--filter", "energy=10:"], 2);
+    let error = stderr_of(&["run", &file, "--filter", "energy=10:"], 2);
     assert!(error.contains("without a calibration the energy of every cluster is 0"), "{error}");
     let toml = path(&folder, "a.toml");
     std::fs::write(&toml, "[[timepix.filter]]\nfeature = 'size'\nmin = 5.0\nmax = 2.0\n").unwrap();
-    assert!(told(&["run", &file, "--config", &toml], 2).contains("the filter on size keeps nothing"));
+    assert!(stderr_of(&["run", &file, "--config", &toml], 2).contains("the filter on size keeps nothing"));
 }
 
 #[test]
@@ -191,7 +191,7 @@ fn edges_that_the_input_does_not_have_are_told() {
     // Two rising edges of input 1 (0x6F), and a hit behind them.
     let edge = |count: u64, clocks: u64| 0x6F << 56 | count << 44 | (clocks << 3) << 9 | 1 << 5;
     std::fs::write(&file, tpx3(&[edge(1, 5), edge(2, 9), hit_word(20)])).unwrap();
-    let run = |edge: &str| told(&["run", &file, "--quiet", "--trigger", edge], 0);
+    let run = |edge: &str| stderr_of(&["run", &file, "--quiet", "--trigger", edge], 0);
     assert_eq!(run("rise1"), "");
     let error = run("fall1");
     assert!(
@@ -218,7 +218,7 @@ fn presets_are_those_of_the_sequence() {
             &["check", "--sequence", sequence, input, "--config", &toml],
             &["compare", "--sequence", sequence, input, "--right", &right],
         ] {
-            let error = told(job, 2);
+            let error = stderr_of(job, 2);
             assert!(error.contains(has), "{job:?}: {error}");
         }
     }

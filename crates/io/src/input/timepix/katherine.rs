@@ -34,6 +34,10 @@ impl Katherine {
         Self { options, offset: 0, group: 1, start: 0, is_new_frame: false }
     }
 
+    fn next_group(&mut self) {
+        self.group = self.group.wrapping_add(1).max(1);
+    }
+
     fn hit(&mut self, word: u64, to: &mut Output<'_>) {
         let clocks = self.offset.wrapping_add(self.start).wrapping_add((word >> 14 & 0x3FFF) as i64);
         let ticks = clocks.checked_mul(TICKS_PER_CLOCK).map(|ticks| ticks - (word & 0xF) as i64);
@@ -41,9 +45,9 @@ impl Katherine {
             to.counts.malformed += 1;
             return;
         };
-        if std::mem::take(&mut self.is_new_frame) && to.clock.is_started() {
+        if std::mem::take(&mut self.is_new_frame) {
             // Frames whose words give no start begin at zero.
-            if time < to.clock.latest() - to.clock.disorder() {
+            if time < to.clock.newest() - to.clock.disorder() {
                 to.restart();
             } else {
                 to.begin(time);
@@ -62,11 +66,12 @@ impl Decode for Katherine {
                 0x4 => self.hit(word, to),
                 0x5 => {
                     self.offset = ((word & 0xFFFF_FFFF) as i64).wrapping_mul(self.options.offset_unit);
-                    self.group = self.group.wrapping_add(1).max(1);
+                    self.next_group();
                     to.counts.control += 1;
                 }
                 0x7 => {
                     (self.start, self.offset, self.is_new_frame) = (0, 0, true);
+                    self.next_group();
                     to.counts.control += 1;
                 }
                 // The start of a frame, 32 bits each: not checked on a device.

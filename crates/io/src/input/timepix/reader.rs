@@ -192,13 +192,10 @@ impl PixelReader {
                 // Nothing at the moment: what is there should not wait.
                 Step::Idle => break,
                 Step::End if continues(current, self.format, &mut self.waiting) => {
-                    let malformed = self.counts.malformed - self.before.malformed;
-                    if malformed > 0 {
-                        let name = &self.source;
-                        self.problems.add(format!("{name}: {malformed} parts of it contradict its format"));
-                        self.before.malformed = self.counts.malformed;
-                    }
-                    self.source = current.name.as_str().into();
+                    let next = current.name.as_str().into();
+                    let ended = std::mem::replace(&mut self.source, next);
+                    self.note_malformed(&ended, None);
+                    self.before.malformed = self.counts.malformed;
                     return Ok(ReadEnd::More);
                 }
                 Step::End => {
@@ -224,14 +221,9 @@ impl PixelReader {
 
     /// Notes what is wrong with a source that is at its end.
     fn judge_source(&mut self, name: &str, fault: Option<String>) {
+        let is_malformed = self.note_malformed(name, fault);
         let (now, before) = (&self.counts, &self.before);
-        let malformed = now.malformed - before.malformed;
-        let fault = fault.map_or(String::new(), |fault| format!("; the first is {fault}"));
-        if malformed > 0 {
-            let what =
-                if fault.is_empty() { "parts of it contradict its format" } else { "lines are no hits" };
-            self.problems.add(format!("{name}: {malformed} {what}{fault}"));
-        } else if now.hits == before.hits {
+        if !is_malformed && now.hits == before.hits {
             let (outside, unknown) = (now.outside - before.outside, now.unknown - before.unknown);
             let why = match (outside, unknown) {
                 (0, 0) => String::new(),
@@ -241,6 +233,19 @@ impl PixelReader {
             };
             self.problems.add(format!("{name}: there is no hit in it{why}"));
         }
+    }
+
+    /// Notes how much of a source contradicts its format, and the first such line; whether anything does.
+    fn note_malformed(&mut self, name: &str, fault: Option<String>) -> bool {
+        let malformed = self.counts.malformed - self.before.malformed;
+        if malformed > 0 {
+            let what = match fault {
+                Some(fault) => format!("lines are no hits; the first is {fault}"),
+                None => "parts of it contradict its format".into(),
+            };
+            self.problems.add(format!("{name}: {malformed} {what}"));
+        }
+        malformed > 0
     }
 
     /// Opens the next source and finds out its format; false when there is none. One that cannot be used is passed
@@ -375,7 +380,7 @@ fn continues(current: &mut Current, format: PixelFormat, waiting: &mut VecDeque<
     }
     let next = next.clone();
     let entry = Entry::File { path: next.clone(), listed: false };
-    // One that cannot be opened is told of where it is opened as a source of its own.
+    // A file that cannot be opened becomes a source of its own, whose error says why.
     let Ok((stream, _)) = entry.open() else { return false };
     waiting.pop_front();
     (current.name, current.path, current.stream) = (next.display().to_string(), Some(next), stream);

@@ -5,7 +5,7 @@
 //! ([`Heartbeats`]).
 
 use super::chunks::{self, Next};
-use super::clock::{Heartbeats, Payload, Sample, TURN, Told, hit_clocks};
+use super::clock::{Action, Heartbeats, Payload, Sample, TURN, Waiting, hit_clocks};
 use super::{Decode, Output, extend};
 use peloton::event::{Edge, TICKS_PER_CLOCK};
 
@@ -42,8 +42,8 @@ impl Decode for Tpx3 {
     fn finish(&mut self, rest: &[u8], to: &mut Output<'_>) {
         self.chunks(rest, true, to);
         while self.beats.waits() {
-            let told = self.beats.give_up(&mut to.clock_and_sink());
-            self.follow(told, to);
+            let action = self.beats.give_up(&mut to.clock_and_sink());
+            self.follow(action, to);
         }
     }
 
@@ -90,7 +90,7 @@ impl Tpx3 {
         hits.set_len(first + words.len());
         let (time, x) = (&mut hits.time[first..], &mut hits.x[first..]);
         let (y, tot) = (&mut hits.y[first..], &mut hits.tot[first..]);
-        let (mut near, mut count) = (to.clock.near(), 0);
+        let (mut near, mut count) = (*to.clock.near(), 0);
         for (word, (((time, x), y), tot)) in words.iter().zip(time.iter_mut().zip(x).zip(y).zip(tot)) {
             let word = u64::from_le_bytes(*word);
             let ([column, row], ticks) = self.pixel_and_time(word);
@@ -102,7 +102,7 @@ impl Tpx3 {
             count += 1;
         }
         hits.set_len(first + count);
-        to.clock.set_near(near);
+        *to.clock.near() = near;
         to.counts.hits += count as u64;
         count
     }
@@ -131,8 +131,8 @@ impl Tpx3 {
                 to.counts.control += 1;
                 if let Some(low) = self.low[usize::from(*chip)].take() {
                     let beat = ((word >> 16 & 0xFFFF) << 32 | low) as i64;
-                    let told = self.beats.beat(*chip, beat, &mut to.clock_and_sink());
-                    self.follow(told, to);
+                    let action = self.beats.beat(*chip, beat, &mut to.clock_and_sink());
+                    self.follow(action, to);
                 }
             }
             // Packet numbers, shutter markers, answers to commands, ends of sequences and of readouts.
@@ -154,36 +154,34 @@ impl Tpx3 {
 
     #[cold]
     fn wait(&mut self, chip: u8, word: u64, clocks: Option<i64>, to: &mut Output<'_>) {
-        let told = self.beats.wait(chip, word, clocks, &mut to.clock_and_sink());
-        self.follow(told, to);
+        let action = self.beats.wait(chip, word, clocks, &mut to.clock_and_sink());
+        self.follow(action, to);
     }
 
     /// Reads what waited. Some of it may have to wait for another heartbeat, but never for the one that it waited for.
     #[cold]
-    fn follow(&mut self, mut told: Told, to: &mut Output<'_>) {
-        while told == Told::Replay {
-            told = Told::Nothing;
+    fn follow(&mut self, mut action: Action, to: &mut Output<'_>) {
+        while action == Action::Replay {
+            action = Action::GoOn;
             self.near = to.clock.around() / TICKS_PER_CLOCK;
             let mut waiting = self.beats.take_waiting().into_iter();
             for waited in waiting.by_ref() {
-                let (chip, word) = (waited.chip, waited.word);
+                let Waiting { word, chip, is_beat } = waited;
                 let is_hit = word >> 60 == 0xB;
                 let out = &mut to.clock_and_sink();
-                told = match waited.beat {
-                    Some(beat) => self.beats.beat(chip, beat, out),
-                    None if self.beats.waits() => {
-                        self.beats.wait(chip, word, is_hit.then(|| hit_clocks(word)), out)
+                action = if is_beat {
+                    self.beats.beat(chip, word as i64, out)
+                } else if self.beats.waits() {
+                    self.beats.wait(chip, word, is_hit.then(|| hit_clocks(word)), out)
+                } else {
+                    if is_hit {
+                        self.hit(chip, word, to)
+                    } else {
+                        self.trigger(chip, word, to)
                     }
-                    None => {
-                        if is_hit {
-                            self.hit(chip, word, to)
-                        } else {
-                            self.trigger(chip, word, to)
-                        }
-                        Told::Nothing
-                    }
+                    Action::GoOn
                 };
-                if told == Told::Replay {
+                if action == Action::Replay {
                     break;
                 }
             }

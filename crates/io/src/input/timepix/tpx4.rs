@@ -1,7 +1,7 @@
 //! `.tpx4`: Timepix4 words of 64 bits as ASI readouts write them, in chunks; 448 x 512 pixels in two halves.
 
 use super::chunks::{self, Next};
-use super::clock::{Pulses, Told};
+use super::clock::{Action, Pulses};
 use super::{Decode, Output, extend, words};
 use peloton::event::TICKS_PER_CLOCK;
 
@@ -48,13 +48,13 @@ impl Tpx4 {
     }
 
     fn word(&mut self, word: u64, to: &mut Output<'_>) {
-        if self.takes(word, to) == Told::Replay {
+        if self.takes(word, to) == Action::Replay {
             self.replay(to);
         }
     }
 
     /// Reads a word.
-    fn takes(&mut self, word: u64, to: &mut Output<'_>) -> Told {
+    fn takes(&mut self, word: u64, to: &mut Output<'_>) -> Action {
         let half = (word >> 63) as usize;
         let column = (word >> 55 & 0xFF) as u32;
         if column <= LAST_COLUMN {
@@ -69,7 +69,7 @@ impl Tpx4 {
         } else {
             to.counts.unknown += 1;
         }
-        Told::Nothing
+        Action::GoOn
     }
 
     /// Reads what waited. Some of it may have to wait for another heartbeat, but never for the one that it waited for.
@@ -88,7 +88,7 @@ impl Tpx4 {
                 };
                 // Counted when it came.
                 to.counts.control -= u64::from(heartbeat(word).is_some());
-                if self.takes(word, to) == Told::Replay {
+                if self.takes(word, to) == Action::Replay {
                     rests.push(self.pulses.take_waiting(half).into_iter());
                 }
             }

@@ -9,7 +9,7 @@
 //!   doubtful one, that was a long gap (it is ahead) or a restart (it is behind).
 //! - After a restart heartbeats are moved by whole turns, so that hits need not be.
 
-use super::{MAX_WAITING, Sink, Timeline, Told, nearest};
+use super::{Action, MAX_WAITING, Sink, Timeline, nearest};
 use peloton::event::TICKS_PER_CLOCK;
 
 /// A turn of the hits' counter, clocks of 25 ns.
@@ -26,10 +26,10 @@ const FIRST_BEATS: usize = 3;
 /// A word that waits, with what it needs to be read later.
 #[derive(Debug, Clone, Copy)]
 pub(in super::super) struct Waiting {
-    pub chip: u8,
+    /// The word; of a heartbeat, its clocks.
     pub word: u64,
-    /// The clocks that a heartbeat gives; none for other words.
-    pub beat: Option<i64>,
+    pub chip: u8,
+    pub is_beat: bool,
 }
 
 /// What words wait for.
@@ -88,14 +88,14 @@ impl Heartbeats {
         word: u64,
         clocks: Option<i64>,
         to: &mut (&mut Timeline, Sink<'_>),
-    ) -> Told {
-        self.waiting.push(Waiting { chip, word, beat: None });
+    ) -> Action {
+        self.waiting.push(Waiting { word, chip, is_beat: false });
         if let Some(clocks) = clocks {
             let first = *self.first_hit.get_or_insert(clocks);
             self.span = self.span.max(nearest(clocks - first, TURN, 0));
         }
         if self.waiting.len() < MAX_WAITING && self.span <= LONGEST_WAIT {
-            return Told::Nothing;
+            return Action::GoOn;
         }
         self.give_up(to)
     }
@@ -112,7 +112,7 @@ impl Heartbeats {
     }
 
     /// A heartbeat of a chip, clocks of 25 ns.
-    pub fn beat(&mut self, chip: u8, beat: i64, to: &mut (&mut Timeline, Sink<'_>)) -> Told {
+    pub fn beat(&mut self, chip: u8, beat: i64, to: &mut (&mut Timeline, Sink<'_>)) -> Action {
         match &mut self.state {
             State::Runs => {
                 if self.is_undated {
@@ -121,24 +121,24 @@ impl Heartbeats {
                 if self.follows(chip, beat, to.0) {
                     self.last[usize::from(chip)] = Some(beat);
                     to.0.witness((beat + self.offset) * TICKS_PER_CLOCK, &mut to.1);
-                    return Told::Nothing;
+                    return Action::GoOn;
                 }
                 self.state = State::Doubt(beat);
-                self.waiting.push(Waiting { chip, word: 0, beat: Some(beat) });
-                Told::Nothing
+                self.waiting.push(Waiting { word: beat as u64, chip, is_beat: true });
+                Action::GoOn
             }
             State::First(beats) => {
-                self.waiting.push(Waiting { chip, word: 0, beat: Some(beat) });
+                self.waiting.push(Waiting { word: beat as u64, chip, is_beat: true });
                 let agrees = beats.iter().copied().find(|earlier| (beat - earlier).abs() <= REACH);
                 beats.push(beat);
                 match agrees {
                     Some(anchor) => self.start(anchor, to),
                     None if beats.len() == FIRST_BEATS => self.give_up(to),
-                    None => Told::Nothing,
+                    None => Action::GoOn,
                 }
             }
             &mut State::Doubt(doubted) => {
-                self.waiting.push(Waiting { chip, word: 0, beat: Some(beat) });
+                self.waiting.push(Waiting { word: beat as u64, chip, is_beat: true });
                 let is_gap = doubted + self.offset > to.0.around() / TICKS_PER_CLOCK;
                 let longest = if is_gap { i64::MAX } else { LONGEST_WAIT };
                 let agrees = (-REACH..longest).contains(&(beat - doubted));
@@ -153,13 +153,13 @@ impl Heartbeats {
 
     /// The stream is at its end, or words have waited long enough: decides without the next heartbeat.
     #[cold]
-    pub fn give_up(&mut self, to: &mut (&mut Timeline, Sink<'_>)) -> Told {
+    pub fn give_up(&mut self, to: &mut (&mut Timeline, Sink<'_>)) -> Action {
         match &mut self.state {
-            State::Runs => Told::Nothing,
+            State::Runs => Action::GoOn,
             State::First(beats) if beats.is_empty() => {
                 (self.state, self.is_undated) = (State::Runs, true);
                 to.0.set_dated(false);
-                Told::Replay
+                Action::Replay
             }
             State::First(beats) => {
                 beats.sort_unstable();
@@ -177,10 +177,10 @@ impl Heartbeats {
     }
 
     /// The first turn is that of a heartbeat.
-    fn start(&mut self, anchor: i64, to: &mut (&mut Timeline, Sink<'_>)) -> Told {
+    fn start(&mut self, anchor: i64, to: &mut (&mut Timeline, Sink<'_>)) -> Action {
         self.state = State::Runs;
         to.0.begin(anchor * TICKS_PER_CLOCK, &mut to.1);
-        Told::Replay
+        Action::Replay
     }
 
     /// Whether a heartbeat agrees with the running time and the one before it.
@@ -203,7 +203,7 @@ impl Heartbeats {
     }
 
     /// The doubtful heartbeat was right: behind a gap, or after a restart.
-    fn accept(&mut self, beat: i64, to: &mut (&mut Timeline, Sink<'_>)) -> Told {
+    fn accept(&mut self, beat: i64, to: &mut (&mut Timeline, Sink<'_>)) -> Action {
         let (now, running) = (to.0.around() / TICKS_PER_CLOCK, to.0.running() / TICKS_PER_CLOCK);
         let disorder = to.0.disorder() / TICKS_PER_CLOCK;
         if beat + self.offset.max(now) > LARGEST {
@@ -215,37 +215,37 @@ impl Heartbeats {
             // It contradicts no hit: the heartbeats before it were too late.
             to.0.forget((beat + self.offset) * TICKS_PER_CLOCK);
             to.1.counts.implausible += 1;
-            return Told::Replay;
+            return Action::Replay;
         }
         if beat + self.offset > now + REACH {
             to.0.begin((beat + self.offset) * TICKS_PER_CLOCK, &mut to.1);
-            return Told::Replay;
+            return Action::Replay;
         }
         let moved = nearest(beat, TURN, now);
         if to.0.take_unexplained() > 0 && (moved - now).abs() <= REACH {
             self.offset = moved - beat;
-            return Told::Replay;
+            return Action::Replay;
         }
         let behind = now + (beat - now).rem_euclid(TURN);
         self.offset = behind - beat;
         to.1.counts.restarts += 1;
         to.0.begin(behind * TICKS_PER_CLOCK, &mut to.1);
-        Told::Replay
+        Action::Replay
     }
 
     /// The doubtful heartbeat, the first that waits, was wrong.
-    fn reject(&mut self, to: &mut (&mut Timeline, Sink<'_>)) -> Told {
+    fn reject(&mut self, to: &mut (&mut Timeline, Sink<'_>)) -> Action {
         self.state = State::Runs;
         self.waiting.remove(0);
         to.1.counts.implausible += 1;
-        Told::Replay
+        Action::Replay
     }
 }
 
 impl Waiting {
     /// The counter of a hit, clocks.
     fn hit(&self) -> Option<i64> {
-        (self.beat.is_none() && self.word >> 60 == 0xB).then(|| hit_clocks(self.word))
+        (!self.is_beat && self.word >> 60 == 0xB).then(|| hit_clocks(self.word))
     }
 }
 

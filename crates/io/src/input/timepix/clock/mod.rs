@@ -1,7 +1,7 @@
 //! The clock of a stream of pixel hits: which times are believed, which are set aside, and where the clock starts again.
 //!
 //! Every format feeds one [`Timeline`] per stream, whatever the number of chips: hits and triggers as [`Sample`]s, heartbeats as
-//! witnesses. Formats whose counters wrap extend them around [`Timeline::now`]; [`Heartbeats`] (Timepix3) and [`Pulses`]
+//! witnesses. Formats whose counters wrap extend them around [`Timeline::around`]; [`Heartbeats`] (Timepix3) and [`Pulses`]
 //! (Timepix4) decide which heartbeats the extension may follow.
 //!
 //! ```text
@@ -27,7 +27,7 @@ mod settle;
 mod tests;
 mod timeline;
 
-pub(super) use beats::{Heartbeats, TURN, hit_clocks};
+pub(super) use beats::{Heartbeats, TURN, Waiting, hit_clocks};
 pub(super) use pulses::Pulses;
 pub(super) use timeline::{Sink, Timeline};
 
@@ -39,7 +39,7 @@ const OBJECTIONS: usize = 2;
 pub(super) const PAUSE: i64 = 640_000_000;
 /// Least disorder that the clock allows, ticks: a millisecond.
 const LEAST_DISORDER: i64 = 640_000;
-/// Words that wait at most for the heartbeats that date them: 8 bytes each.
+/// Words that wait at most for the heartbeats that date them: 16 bytes each, of a Timepix4 8.
 const MAX_WAITING: usize = 1 << 23;
 
 /// A hit or trigger and its time.
@@ -53,12 +53,12 @@ pub(super) struct Sample {
     pub payload: Payload,
 }
 
-/// What a heartbeat leads to.
+/// What the decoder does next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Told {
-    /// Words go on as they did: they wait, or they do not.
-    Nothing,
-    /// What waits is to be read, from the beginning.
+pub(super) enum Action {
+    /// It goes on with the next word.
+    GoOn,
+    /// It reads the words that wait, from the first on.
     Replay,
 }
 

@@ -7,7 +7,7 @@
 //! one, that was right. Where time jumps, the words of this half wait until those of the other have jumped, too: halves are
 //! read out up to 0.1 s apart.
 
-use super::{MAX_WAITING, PAUSE, Sink, Timeline, Told};
+use super::{Action, MAX_WAITING, PAUSE, Sink, Timeline};
 use peloton::event::TICKS_PER_CLOCK;
 
 /// Longest time between two heartbeats of a half that agree, clocks of 25 ns: 2 s.
@@ -85,10 +85,10 @@ impl Pulses {
 
     /// Keeps the word of a hit for later.
     #[cold]
-    pub fn wait(&mut self, half: usize, word: u64, to: &mut (&mut Timeline, Sink<'_>)) -> Told {
+    pub fn wait(&mut self, half: usize, word: u64, to: &mut (&mut Timeline, Sink<'_>)) -> Action {
         self.halves[half].waiting.push(word);
         let waiting: usize = self.halves.iter().map(|half| half.waiting.len()).sum();
-        if waiting < MAX_WAITING { Told::Nothing } else { self.give_up(to) }
+        if waiting < MAX_WAITING { Action::GoOn } else { self.give_up(to) }
     }
 
     /// The words of a half that are to be read now, in the order in which they came.
@@ -97,7 +97,12 @@ impl Pulses {
     }
 
     /// A heartbeat, clocks of 25 ns, and its word.
-    pub fn beat(&mut self, half: usize, [beat, word]: [i64; 2], to: &mut (&mut Timeline, Sink<'_>)) -> Told {
+    pub fn beat(
+        &mut self,
+        half: usize,
+        [beat, word]: [i64; 2],
+        to: &mut (&mut Timeline, Sink<'_>),
+    ) -> Action {
         let this = &mut self.halves[half];
         if this.state == State::Runs {
             let step = this.last.map_or(0, |last| beat - last);
@@ -108,7 +113,7 @@ impl Pulses {
                 // Over a long gap both halves go together.
                 if step <= to.0.disorder() / TICKS_PER_CLOCK {
                     this.last = Some(beat);
-                    return Told::Nothing;
+                    return Action::GoOn;
                 }
                 this.waiting.push(word as u64);
                 let next = beat + this.interval.unwrap_or(0);
@@ -124,7 +129,7 @@ impl Pulses {
             State::Doubt(_) if this.goes_on(beat) => {
                 self.reject(half, to);
                 self.halves[half].state = State::Runs;
-                return Told::Replay;
+                return Action::Replay;
             }
             State::Doubt(doubted) if (1..=LONGEST_INTERVAL).contains(&(beat - doubted)) => {
                 return self.accept(half, [doubted, beat], to);
@@ -135,12 +140,12 @@ impl Pulses {
                 self.halves[half].doubtful = place - 1;
             }
         }
-        Told::Nothing
+        Action::GoOn
     }
 
     /// The stream is at its end, or words have waited long enough.
     #[cold]
-    pub fn give_up(&mut self, to: &mut (&mut Timeline, Sink<'_>)) -> Told {
+    pub fn give_up(&mut self, to: &mut (&mut Timeline, Sink<'_>)) -> Action {
         for half in 0..2 {
             match self.halves[half].state {
                 State::Doubt(beat) if self.halves[half].last.is_none() => {
@@ -155,7 +160,7 @@ impl Pulses {
             }
         }
         self.jump(to);
-        Told::Replay
+        Action::Replay
     }
 
     /// Counts the doubtful heartbeat, which was wrong; its word is forgotten.
@@ -166,7 +171,7 @@ impl Pulses {
     }
 
     /// A doubtful heartbeat was right.
-    fn accept(&mut self, half: usize, [beat, next]: [i64; 2], to: &mut (&mut Timeline, Sink<'_>)) -> Told {
+    fn accept(&mut self, half: usize, [beat, next]: [i64; 2], to: &mut (&mut Timeline, Sink<'_>)) -> Action {
         let (now, disorder) = (to.0.around() / TICKS_PER_CLOCK, to.0.disorder() / TICKS_PER_CLOCK);
         let is_first = !to.0.is_started();
         let (this, other) = if half == 0 { (0, 1) } else { (1, 0) };
@@ -176,21 +181,21 @@ impl Pulses {
         let is_near = |offset: i64| (beat + offset - now).abs() <= disorder;
         if is_first || is_near(self.halves[this].offset) {
             (self.halves[this].last, self.halves[this].state) = (Some(beat), State::Runs);
-            return Told::Replay;
+            return Action::Replay;
         }
         if is_near(offset) {
             let half = &mut self.halves[this];
             (half.last, half.offset, half.state) = (Some(beat), offset, State::Runs);
             (half.running, half.hit) = (0, 0);
-            return Told::Replay;
+            return Action::Replay;
         }
         self.halves[this].state = State::Jump(beat);
         let has_to_come = |half: &Half| half.last.is_some() && !matches!(half.state, State::Jump(_));
         if self.halves.iter().any(has_to_come) {
-            return Told::Nothing;
+            return Action::GoOn;
         }
         self.jump(to);
-        Told::Replay
+        Action::Replay
     }
 
     /// Time jumps for all halves that wait for it.

@@ -34,7 +34,7 @@ impl Timeline {
                 continue;
             }
             let verdict = match self.place(time) {
-                Place::Near => Verdict::Believe(self.now),
+                Place::Near => Verdict::Believe(self.near.now),
                 Place::Ahead => self.judge_ahead(first, time, end),
                 Place::Behind => self.judge_behind(end),
             };
@@ -42,7 +42,7 @@ impl Timeline {
                 Verdict::Believe(reached) => {
                     self.queue.pop_front();
                     self.start_at(time);
-                    self.now = self.now.max(reached);
+                    self.near.now = self.near.now.max(reached);
                     self.believe(Sample { time, ..first }, to);
                 }
                 Verdict::SetAside(count) => {
@@ -60,7 +60,7 @@ impl Timeline {
     /// The first sample of a stretch is where its time begins.
     fn start_at(&mut self, time: i64) {
         if !self.is_started {
-            (self.now, self.last, self.is_started) = (time, time, true);
+            (self.near.now, self.near.last, self.is_started) = (time, time, true);
         }
     }
 
@@ -72,9 +72,9 @@ impl Timeline {
     }
 
     fn place(&self, time: i64) -> Place {
-        if !self.is_started || time > self.now.max(self.last) + self.ahead {
+        if !self.is_started || time > self.near.now.max(self.near.last) + self.near.ahead {
             Place::Ahead
-        } else if time < self.now - self.behind || self.found_wrap(time).is_some() {
+        } else if time < self.near.now - self.behind || self.found_wrap(time).is_some() {
             Place::Behind
         } else {
             Place::Near
@@ -83,8 +83,9 @@ impl Timeline {
 
     /// The period after which the counter has wrapped, if `time` comes after its end.
     fn found_wrap(&self, time: i64) -> Option<i64> {
-        let is_over =
-            |wrap: &&i64| (**wrap - **wrap / 8..**wrap).contains(&self.now) && time < self.now - **wrap / 2;
+        let is_over = |wrap: &&i64| {
+            (**wrap - **wrap / 8..**wrap).contains(&self.near.now) && time < self.near.now - **wrap / 2
+        };
         self.possible_wraps.iter().find(is_over).copied()
     }
 
@@ -101,7 +102,7 @@ impl Timeline {
                 continue;
             }
             let later = self.later(sample.time, time);
-            if later >= -self.ahead {
+            if later >= -self.near.ahead {
                 return Verdict::Believe(time + later.min(0));
             }
             if sample.payload == Payload::Witness {
@@ -109,7 +110,7 @@ impl Timeline {
             }
             // In a sparse stream without heartbeats nothing says which of two times is wrong.
             if !self.is_dated && !matches!(self.place(self.extended(sample.time)), Place::Near) {
-                return Verdict::Believe(self.now);
+                return Verdict::Believe(self.near.now);
             }
             (objections, group) = (objections + 1, sample.group);
             if objections == OBJECTIONS {
@@ -167,15 +168,15 @@ impl Timeline {
                 self.unexplained += 1;
             }
             // Beyond the largest time the turn stays, and nothing overflows.
-            self.now = if time + wrap < MAX_OFFSET { time + wrap } else { time };
+            self.near.now = if time + wrap < MAX_OFFSET { time + wrap } else { time };
         } else {
             to.counts.restarts += 1;
-            let offset = self.offset + self.latest.max(0) + PAUSE;
+            let offset = self.near.offset + self.near.latest.max(0) + PAUSE;
             // Beyond it, times repeat, and nothing overflows.
-            self.offset = if offset < MAX_OFFSET { offset } else { self.offset };
-            self.now = 0;
+            self.near.offset = if offset < MAX_OFFSET { offset } else { self.near.offset };
+            self.near.now = 0;
         }
-        self.last = self.now;
+        self.near.last = self.near.now;
         self.seen = i64::MIN;
         self.is_started = false;
     }

@@ -14,48 +14,22 @@ pub(in super::super) struct Sink<'a> {
     pub counts: &'a mut PixelCounts,
 }
 
-/// The running time of a stream, in ticks of the device's clock.
-#[derive(Debug)]
-pub(in super::super) struct Timeline {
-    /// How far a sample may be ahead of the running time, or behind it, without being in doubt.
-    pub(super) ahead: i64,
-    pub(super) behind: i64,
-    /// Period of the counter that times come from; none for one that does not wrap.
-    pub(super) wrap: Option<i64>,
-    /// Periods that the counter may turn out to have.
-    pub(super) possible_wraps: &'static [i64],
-    /// How far a sample may be behind without being looked at more closely.
-    quick: i64,
+/// The running time, and what is near to it: ticks of the device's clock.
+#[derive(Debug, Clone, Copy)]
+pub(in super::super) struct Near {
     /// Latest time that two samples in a row have reached; before the first sample, what its time is extended around.
     pub(super) now: i64,
     /// Time of the last sample or heartbeat.
     pub(super) last: i64,
-    /// Time of the last heartbeat: counters are extended around it where there are no hits.
-    pub(super) seen: i64,
-    /// Whether heartbeats say which turn of the counter times belong to, or it does not wrap.
-    pub(super) is_dated: bool,
     /// Latest time of all.
     pub(super) latest: i64,
-    pub(super) is_started: bool,
     /// Latest time that may be believed at once; `i64::MIN` while others wait.
     high: i64,
-    /// Ticks added to the device's times after restarts.
-    pub(super) offset: i64,
-    pub(super) queue: VecDeque<Sample>,
-    /// Restarts that no heartbeat has explained yet.
-    pub(super) unexplained: u32,
-}
-
-/// The running time on its own, for many samples in a row that are near.
-#[derive(Debug, Clone, Copy)]
-pub(in super::super) struct Near {
-    now: i64,
-    last: i64,
-    latest: i64,
-    high: i64,
-    ahead: i64,
+    /// How far a sample may be ahead of the running time without being in doubt.
+    pub(super) ahead: i64,
+    /// How far a sample may be behind without being looked at more closely.
     quick: i64,
-    /// Ticks that are added to believed times.
+    /// Ticks added to the device's times after restarts.
     pub offset: i64,
 }
 
@@ -65,44 +39,53 @@ impl Near {
     pub fn takes(&mut self, time: i64) -> bool {
         let is_near = time <= self.high && time >= self.now - self.quick;
         if is_near {
-            self.now = self.now.max(self.last.min(time));
-            self.last = time;
-            self.latest = self.latest.max(time);
-            self.high = self.now.max(time) + self.ahead;
+            self.advance(time);
         }
         is_near
     }
+
+    #[inline(always)]
+    fn advance(&mut self, time: i64) {
+        self.now = self.now.max(self.last.min(time));
+        self.last = time;
+        self.latest = self.latest.max(time);
+        self.high = self.now.max(time) + self.ahead;
+    }
+}
+
+/// The running time of a stream, and the samples in doubt.
+#[derive(Debug)]
+pub(in super::super) struct Timeline {
+    pub(super) near: Near,
+    /// How far a sample may be behind the running time without being in doubt.
+    pub(super) behind: i64,
+    /// Period of the counter that times come from; none for one that does not wrap.
+    pub(super) wrap: Option<i64>,
+    /// Periods that the counter may turn out to have.
+    pub(super) possible_wraps: &'static [i64],
+    /// Time of the last heartbeat: counters are extended around it where there are no hits.
+    pub(super) seen: i64,
+    /// Whether heartbeats say which turn of the counter times belong to, or it does not wrap.
+    pub(super) is_dated: bool,
+    pub(super) is_started: bool,
+    pub(super) queue: VecDeque<Sample>,
+    /// Restarts that no heartbeat has explained yet.
+    pub(super) unexplained: u32,
 }
 
 impl Timeline {
-    /// The running time, to be given back by [`set_near`](Self::set_near).
-    pub fn near(&self) -> Near {
-        let Self { now, last, latest, high, ahead, quick, offset, .. } = *self;
-        Near { now, last, latest, high, ahead, quick, offset }
-    }
-
-    /// The running time after samples that were near.
-    pub fn set_near(&mut self, near: Near) {
-        (self.now, self.last, self.latest, self.high) = (near.now, near.last, near.latest, near.high);
-    }
-
     /// For a clock that does not wrap; samples may come out of order by `disorder` ticks.
     pub fn new(disorder: i64) -> Self {
         let disorder = disorder.clamp(LEAST_DISORDER, i64::MAX >> 3);
+        let (ahead, quick) = (disorder, disorder);
         Self {
-            ahead: disorder,
+            near: Near { now: 0, last: 0, latest: 0, high: i64::MIN, ahead, quick, offset: 0 },
             behind: disorder,
             wrap: None,
             possible_wraps: &[],
-            quick: disorder,
-            now: 0,
-            last: 0,
             seen: i64::MIN,
             is_dated: true,
-            latest: 0,
             is_started: false,
-            high: i64::MIN,
-            offset: 0,
             queue: VecDeque::new(),
             unexplained: 0,
         }
@@ -119,8 +102,8 @@ impl Timeline {
     pub fn finding(disorder: i64, possible_wraps: &'static [i64]) -> Self {
         let mut timeline = Self { possible_wraps, ..Self::new(disorder) };
         if let Some(least) = possible_wraps.first() {
-            timeline.ahead = timeline.ahead.min(least / 8);
-            timeline.quick = timeline.quick.min(least / 2);
+            let Near { ahead, quick, .. } = &mut timeline.near;
+            (*ahead, *quick) = ((*ahead).min(least / 8), (*quick).min(least / 2));
         }
         timeline
     }
@@ -128,18 +111,21 @@ impl Timeline {
     /// For hits that have no time of arrival: everything is believed.
     pub fn unchecked() -> Self {
         let bound = i64::MAX >> 1;
-        Self { behind: bound, ahead: bound, quick: bound, high: bound, is_started: true, ..Self::new(0) }
+        let mut timeline = Self { behind: bound, is_started: true, ..Self::new(0) };
+        let Near { ahead, quick, high, .. } = &mut timeline.near;
+        (*ahead, *quick, *high) = (bound, bound, bound);
+        timeline
     }
 
     /// The time that counters are extended around, ticks of the device's clock: the running time, or that of a later heartbeat.
     #[inline(always)]
     pub fn around(&self) -> i64 {
-        self.now.max(self.seen)
+        self.near.now.max(self.seen)
     }
 
     /// The running time of hits and triggers alone, ticks.
     pub fn running(&self) -> i64 {
-        self.now
+        self.near.now
     }
 
     /// Heartbeats so far were wrong: the time that counters are extended around is not later than this one.
@@ -159,12 +145,12 @@ impl Timeline {
 
     /// The latest time of all, whether it is believed or waits: ticks.
     pub fn newest(&self) -> i64 {
-        self.queue.iter().map(|sample| sample.time).fold(self.latest, i64::max)
+        self.queue.iter().map(|sample| sample.time).fold(self.near.latest, i64::max)
     }
 
     /// The latest time that was believed, ticks.
     pub fn latest(&self) -> i64 {
-        self.latest
+        self.near.latest
     }
 
     /// How far samples may be out of order, ticks.
@@ -172,11 +158,16 @@ impl Timeline {
         self.behind
     }
 
+    /// The running time, for many samples in a row: those that it does not take are for [`take`](Self::take).
+    pub fn near(&mut self) -> &mut Near {
+        &mut self.near
+    }
+
     /// Takes the next sample in.
     #[inline(always)]
     pub fn take(&mut self, sample: Sample, to: &mut Sink<'_>) {
-        if sample.time <= self.high && sample.time >= self.now - self.quick {
-            self.believe(sample, to);
+        if self.near.takes(sample.time) {
+            self.emit(sample, to);
         } else {
             self.doubt(sample, to);
         }
@@ -199,8 +190,8 @@ impl Timeline {
 
     /// Heartbeats come before the hits of their time: they do not move the running time.
     pub(super) fn see(&mut self, time: i64) {
-        if self.is_started && time >= self.now - self.behind {
-            self.last = time;
+        if self.is_started && time >= self.near.now - self.behind {
+            self.near.last = time;
             self.bound();
         }
     }
@@ -208,7 +199,8 @@ impl Timeline {
     /// The next sample begins a stretch of its own near `near`, behind a gap or a restart that is known from elsewhere.
     pub fn begin(&mut self, near: i64, to: &mut Sink<'_>) {
         self.finish(to);
-        (self.now, self.last, self.is_started, self.high) = (near, near, false, i64::MIN);
+        (self.near.now, self.near.last, self.is_started) = (near, near, false);
+        self.bound();
         self.seen = i64::MIN;
         self.unexplained = 0;
     }
@@ -236,7 +228,7 @@ impl Timeline {
     pub(super) fn wraps_after(&mut self, wrap: i64) {
         self.wrap = Some(wrap);
         self.possible_wraps = &[];
-        for bound in [&mut self.ahead, &mut self.behind, &mut self.quick] {
+        for bound in [&mut self.near.ahead, &mut self.behind, &mut self.near.quick] {
             *bound = (*bound).min(wrap / 8);
         }
     }
@@ -244,21 +236,19 @@ impl Timeline {
     /// What the next sample may be believed up to: nothing while others wait.
     pub(super) fn bound(&mut self) {
         let is_open = self.queue.is_empty() && self.is_started;
-        self.high = if is_open { self.now.max(self.last) + self.ahead } else { i64::MIN };
+        let Near { now, last, ahead, .. } = self.near;
+        self.near.high = if is_open { now.max(last) + ahead } else { i64::MIN };
     }
 
-    #[inline(always)]
-    pub(super) fn advance(&mut self, time: i64) {
-        self.now = self.now.max(self.last.min(time));
-        self.last = time;
-        self.latest = self.latest.max(time);
-        self.high = self.now.max(time) + self.ahead;
-    }
-
-    #[inline(always)]
+    /// Believes a sample, wherever it lies.
     pub(super) fn believe(&mut self, sample: Sample, to: &mut Sink<'_>) {
-        self.advance(sample.time);
-        let time = sample.time + self.offset;
+        self.near.advance(sample.time);
+        self.emit(sample, to);
+    }
+
+    #[inline(always)]
+    fn emit(&mut self, sample: Sample, to: &mut Sink<'_>) {
+        let time = sample.time + self.near.offset;
         if let Payload::Hit([x, y, tot]) = sample.payload {
             to.block.hits.push(time, x, y, tot);
             to.counts.hits += 1;
