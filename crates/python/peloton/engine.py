@@ -58,8 +58,8 @@ class Engine:
 
         Either events that `read` or `simulate` gave, or hits of the Velo as columns: positions `x`, `y`, `z` in mm (float32),
         `module_start` (uint32): module m of event e has the hits from `module_start[52 * e + m]` up to the next value,
-        and `id` (uint32), the names of hits in tracks; without it their number in the event. Columns are read where they
-        lie (numpy, pyarrow, polars, pandas, awkward, memoryviews), and nobody may write to them during the run.
+        and `id` (uint32), the names of hits in tracks; without it their number in the event. Columns
+        (numpy, pyarrow, polars, pandas, awkward, memoryviews) are copied before the run: other threads may write to them meanwhile.
 
         >>> import numpy, peloton
         >>> hits = peloton.simulate("velo", events=5, seed=1).hits()

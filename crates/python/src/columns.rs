@@ -1,4 +1,4 @@
-//! Columns across the border: out as `__array_interface__` over memory that stays, in as the buffers of others.
+//! Columns across the border: out as `__array_interface__` over memory that stays, in as copies of the buffers of others.
 
 use crate::errors::{fault, named};
 use arrow_array::cast::AsArray;
@@ -76,31 +76,25 @@ impl Column {
     }
 }
 
-/// Values of a column that Python owns.
-pub struct Borrowed<T: Element>(PyBuffer<T>);
-
-impl<T: Element> Borrowed<T> {
-    /// Borrows one contiguous dimension of the right type; the Python side has looked before, so that a refusal here names
-    /// the column and no more.
-    pub fn new(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let wrong = |why: &str| named("ColumnError", &format!("{name}: {why}"));
-        let buffer = PyBuffer::<T>::get(object).map_err(|e| wrong(&e.to_string()))?;
-        if buffer.dimensions() != 1 || buffer.as_slice_ptr().is_none() {
-            return Err(wrong("not one contiguous dimension: make it so with numpy.ascontiguousarray"));
-        }
-        Ok(Self(buffer))
+/// Copies a column of Python's into `values`, whose memory is used again: one contiguous dimension of the right type. The Python
+/// side has looked before, so that a refusal here names the column and no more.
+///
+/// A copy, made while this thread holds the interpreter's lock: other threads may write to the column during a run, which
+/// then works on the values of its beginning.
+///
+/// # Errors
+/// For columns of another type or shape.
+pub fn copy_column<T: Element + Default>(
+    py: Python<'_>,
+    name: &str,
+    object: &Bound<'_, PyAny>,
+    values: &mut Vec<T>,
+) -> PyResult<()> {
+    let wrong = |why: &str| named("ColumnError", &format!("{name}: {why}"));
+    let buffer = PyBuffer::<T>::get(object).map_err(|e| wrong(&e.to_string()))?;
+    if buffer.dimensions() != 1 || !buffer.is_c_contiguous() {
+        return Err(wrong("not one contiguous dimension: make it so with numpy.ascontiguousarray"));
     }
-
-    /// The values.
-    pub fn values(&self) -> &[T] {
-        let Some(values) = self.0.as_slice_ptr() else { return &[] };
-        // SAFETY: Python's buffer protocol promises that these values lie there, contiguous and of this type (`PyBuffer::get`
-        // compares format, size and alignment), until the buffer is released, which happens when `self` is dropped. T is a
-        // plain number, of which any bits are a value. That nobody else writes to the column during a run is what
-        // `Engine.run` asks of its caller.
-        #[allow(unsafe_code)]
-        unsafe {
-            values.as_ref()
-        }
-    }
+    values.resize(buffer.item_count(), T::default());
+    buffer.copy_to_slice(py, values)
 }

@@ -1,7 +1,7 @@
 //! [`Engine`]: reconstructs events in memory.
 
 use crate::background::{self, Watch, lock};
-use crate::columns::Borrowed;
+use crate::columns::copy_column;
 use crate::errors::{exception, named};
 use crate::events::Events;
 use crate::request::Asked;
@@ -24,6 +24,8 @@ pub struct Engine {
     request: Arc<Request>,
     engine: AnyEngine,
     seats: Mutex<Seats>,
+    /// Memory for hits that no run reads.
+    hits: Mutex<Vec<Hits>>,
     /// Memory of results that Python has let go of.
     spares: Spares,
 }
@@ -78,8 +80,6 @@ trait Held: Send + Sync {
     fn run(&self, seat: &mut Seat, engine: &AnyEngine, to: &mut AnyOutcome) -> Result<()>;
     fn count(&self) -> usize;
     fn ids(&self) -> &[EventId];
-    /// Whether the columns are Python's, so that nobody may go on reading them when a run was interrupted.
-    fn is_borrowed(&self) -> bool;
 }
 
 impl Held for embed::ReadEvents {
@@ -94,24 +94,21 @@ impl Held for embed::ReadEvents {
     fn ids(&self) -> &[EventId] {
         embed::ReadEvents::ids(self)
     }
-
-    fn is_borrowed(&self) -> bool {
-        false
-    }
 }
 
-/// Columns of hits of the Velo that Python owns.
+/// Hits of the Velo, copied from columns of Python's.
+#[derive(Default)]
 struct Hits {
-    position: [Borrowed<f32>; 3],
-    id: Borrowed<u32>,
-    module_start: Borrowed<u32>,
+    position: [Vec<f32>; 3],
+    id: Vec<u32>,
+    module_start: Vec<u32>,
     status: Vec<Status>,
 }
 
 impl Hits {
     fn events(&self) -> Result<VeloEvents<'_>> {
-        let [x, y, z] = self.position.each_ref().map(Borrowed::values);
-        VeloEvents::new(x, y, z, self.id.values(), self.module_start.values(), &self.status)
+        let Self { position: [x, y, z], id, module_start, status } = self;
+        VeloEvents::new(x, y, z, id, module_start, status)
     }
 }
 
@@ -127,10 +124,6 @@ impl Held for Hits {
     fn ids(&self) -> &[EventId] {
         &[]
     }
-
-    fn is_borrowed(&self) -> bool {
-        true
-    }
 }
 
 #[pymethods]
@@ -139,7 +132,13 @@ impl Engine {
     fn new(asked: Asked) -> PyResult<Self> {
         let request = asked.request()?;
         let engine = AnyEngine::new(&request).map_err(exception)?;
-        Ok(Self { request: Arc::new(request), engine, seats: Mutex::default(), spares: Spares::default() })
+        Ok(Self {
+            request: Arc::new(request),
+            engine,
+            seats: Mutex::default(),
+            hits: Mutex::default(),
+            spares: Spares::default(),
+        })
     }
 
     /// The configuration as TOML.
@@ -168,7 +167,7 @@ impl Engine {
         self.run_held(py, events.get().read.clone())
     }
 
-    /// Reconstructs hits of the Velo in columns of the caller's.
+    /// Reconstructs hits of the Velo in columns of the caller's, which are copied.
     fn run_hits(
         &self,
         py: Python<'_>,
@@ -176,18 +175,26 @@ impl Engine {
         id: &Bound<'_, PyAny>,
         module_start: &Bound<'_, PyAny>,
     ) -> PyResult<Results> {
-        let [x, y, z] = &position;
-        let position = [Borrowed::new("x", x)?, Borrowed::new("y", y)?, Borrowed::new("z", z)?];
-        let module_start = Borrowed::<u32>::new("module_start", module_start)?;
-        let starts = module_start.values().len();
+        let mut hits = lock(&self.hits).pop().unwrap_or_default();
+        for ((name, object), values) in ["x", "y", "z"].iter().zip(&position).zip(&mut hits.position) {
+            copy_column(py, name, object, values)?;
+        }
+        copy_column(py, "module_start", module_start, &mut hits.module_start)?;
+        copy_column(py, "id", id, &mut hits.id)?;
+        let starts = hits.module_start.len();
         if starts % VELO_MODULES != 1 {
             let words = format!("{starts} values, which is not {VELO_MODULES} times the events and one more");
             return Err(named("ColumnError", &format!("module_start: {words}")));
         }
-        let status = vec![Status::Ok; starts / VELO_MODULES];
-        let hits = Hits { position, id: Borrowed::new("id", id)?, module_start, status };
+        hits.status.resize(starts / VELO_MODULES, Status::Ok);
         hits.events().map_err(exception)?;
-        self.run_held(py, Arc::new(hits))
+        let hits = Arc::new(hits);
+        let results = self.run_held(py, hits.clone());
+        // A run that was interrupted may still read them.
+        if let Ok(hits) = Arc::try_unwrap(hits) {
+            lock(&self.hits).push(hits);
+        }
+        results
     }
 }
 
@@ -208,11 +215,8 @@ impl Engine {
         let (results, batch, seat) = if held.count() <= FEW_EVENTS {
             background::at_once(py, work)?
         } else {
-            let watch = Watch { until_end: held.is_borrowed(), ..Watch::default() };
-            background::run(py, watch, work)?
+            background::run(py, Watch::default(), work)?
         };
-        // Columns of Python's are given back by this thread, which holds its lock.
-        drop(held);
         self.give_back(seat);
         Ok(Results::new(results, batch, self.request.clone()))
     }

@@ -3,6 +3,7 @@
 //!
 //! Work runs on threads without the interpreter's lock; the calling thread looks for signals and reports progress
 //! meanwhile (`background`).
+#![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
 mod background;

@@ -1,9 +1,10 @@
-"""Columns are read where they lie, and live as long as somebody reads them."""
+"""Columns of results lie where the engine wrote them, and live as long as somebody reads them."""
 
 import gc
 import resource
 import subprocess
 import sys
+import threading
 import tracemalloc
 from pathlib import Path
 
@@ -76,7 +77,7 @@ def test_input_columns_are_read_in_place():
     assert address(column("x", frozen, np.float32)) == address(frozen)
 
 
-def test_nobody_copies_the_input():
+def test_python_makes_no_copy_of_the_input():
     # As many bytes as no copy could hide among.
     events = 400
     hits = {name: np.array(values) for name, values in peloton.simulate("velo", events=events).hits().items()}
@@ -89,6 +90,25 @@ def test_nobody_copies_the_input():
     tracemalloc.stop()
     assert peak < hits["x"].nbytes / 4, f"{peak} bytes for {hits['x'].nbytes} of x"
     assert all(np.array_equal(before[name], hits[name]) for name in hits)
+
+
+def test_writing_to_the_input_during_a_run_changes_nothing():
+    hits = {name: np.array(values) for name, values in peloton.simulate("velo", events=400).hits().items()}
+    engine = peloton.Engine(threads=1)
+    expected = engine.run(**hits).hash
+    found = []
+    thread = threading.Thread(target=lambda: found.append(engine.run(**hits).hash))
+    # The columns are copied before the run lets go of the interpreter, after which this thread goes on.
+    switch = sys.getswitchinterval()
+    sys.setswitchinterval(100)
+    try:
+        thread.start()
+        hits["x"][:] = 0
+    finally:
+        sys.setswitchinterval(switch)
+    thread.join()
+    assert found == [expected]
+    assert engine.run(**hits).hash != expected
 
 
 def test_results_outlive_everything():
