@@ -11,8 +11,8 @@ use host_mode::HostMode;
 use peloton::cylinder::{Cylinder, CylinderConfig, CylinderFit, CylinderInput, fit_particles};
 use peloton::engine::{Engine, Executor, Sequence, Sliced, Streaming};
 use peloton::event::{
-    CylinderBatch, CylinderTracks, CylinderTruth, Hasher, Hashes, Layout, Outcome, PixelHits, RawBatch,
-    Results, VeloBatch,
+    CylinderBatch, CylinderTracks, CylinderTruth, Hasher, Hashes, Layout, Outcome, PixelClusters, PixelHits,
+    Product, RawBatch, Results, VeloBatch,
 };
 use peloton::scifi::SciFiHits;
 use peloton::simd::with_default_float_mode;
@@ -123,7 +123,7 @@ impl Inputs {
     fn of_workers(&self, threads: usize) -> Hashes {
         let layout = Layout::single(256, 256).unwrap();
         let mut workers = Workers::new(&self.timepix, best_level(), &layout, threads).unwrap();
-        let mut hasher = Hasher::default();
+        let mut hasher = Hasher::new(PixelClusters::SCHEMA);
         workers.push(&self.pixels, false).iter().for_each(|part| hasher.update(part));
         workers.push(&PixelHits::default(), true).iter().for_each(|part| hasher.update(part));
         hasher.finish()
@@ -137,8 +137,8 @@ impl Inputs {
         let mut clusters = Sliced::default();
         let counters = stream.run(&piece, &mut clusters).unwrap();
         assert_eq!(counters.stages[0].items_in, self.pixels.len() as u64);
-        let mut hasher = Hasher::default();
-        clusters.slices().for_each(|part| hasher.update(part));
+        let mut hasher = Hasher::new(PixelClusters::SCHEMA);
+        clusters.slices().for_each(|part| hasher.update(&**part));
         hasher.finish()
     }
 }

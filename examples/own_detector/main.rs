@@ -22,7 +22,7 @@ mod sequence;
 use columns::{CellHits, Charges};
 use peloton::Result;
 use peloton::engine::{Engine, Pool, SLICE_EVENTS, Sliced};
-use peloton::event::{Hasher, Hashes, Outcome};
+use peloton::event::{Hasher, Hashes, Outcome, Product};
 use peloton::simd::Level;
 use sequence::{CELLS, Calorimeter};
 
@@ -59,8 +59,8 @@ fn on_threads(engine: &Engine<Calorimeter>, charges: &Charges) -> Result<Hashes>
     let pool = Pool::new(engine.clone(), 2, SLICE_EVENTS)?;
     let mut cells = Sliced::default();
     pool.try_run(charges, &mut cells)?;
-    let mut hasher = Hasher::<CellHits>::default();
-    cells.slices().for_each(|slice| hasher.update(slice));
+    let mut hasher = Hasher::new(CellHits::SCHEMA);
+    cells.slices().for_each(|slice| hasher.update(&**slice));
     Ok(hasher.finish())
 }
 

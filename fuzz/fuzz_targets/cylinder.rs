@@ -5,7 +5,7 @@
 use libfuzzer_sys::fuzz_target;
 use peloton::cylinder::{CylinderConfig, CylinderInput, CylinderWorkspace, SeedSource, reconstruct};
 use peloton::event::{
-    CYLINDER_LAYERS, CylinderBatch, CylinderTracks, CylinderTruth, Hasher, Hashes, Outcome,
+    CYLINDER_LAYERS, CylinderBatch, CylinderTracks, CylinderTruth, Hasher, Hashes, Outcome, Product,
 };
 use peloton::simd::{Isa, Level};
 use peloton_io::input::{CylinderReader, ReadOptions, write_cylinder};
@@ -24,7 +24,7 @@ fn hashes(level: Level, config: &CylinderConfig, hits: &CylinderBatch, truth: &C
     reconstruct(level, config, input, 0..hits.len(), &mut workspace, &mut out);
     let Outcome { results: out, counters } = out;
     assert_eq!((out.events(), counters.events()), (hits.len(), hits.len() as u64));
-    let mut hasher = Hasher::<CylinderTracks>::default();
+    let mut hasher = Hasher::new(CylinderTracks::SCHEMA);
     hasher.update(&out);
     hasher.finish()
 }

@@ -1,6 +1,6 @@
 //! [`Executor`]: whatever turns batches of events into results.
 
-use super::Sliced;
+use super::{Batch, Sliced};
 use crate::Result;
 use crate::event::{Counters, Results};
 
@@ -21,23 +21,28 @@ pub struct Machine {
 
 /// Turns batches into results, in the order of their events: threads of the CPU, or streams of a device. Whichever it
 /// is, the results are the same.
-pub trait Executor<B, R: Results>: Send {
+pub trait Executor: Send {
     /// Reconstructs a batch; `results` is emptied and gets one entry per event, in order.
     ///
     /// # Errors
-    /// When the batch cannot be reconstructed at all, or the device fails.
-    fn run(&mut self, batch: &B, results: &mut Sliced<R>) -> Result<Counters>;
+    /// When the batch cannot be reconstructed at all, such as one of another sequence, or the device fails.
+    fn run(&mut self, batch: &dyn Batch, results: &mut Sliced) -> Result<Counters>;
 
     /// Reconstructs a batch `passes` times and shows each slice, its number and its results, to `visit`; results are
     /// then overwritten, so that they never leave the cache of the thread that made them.
     ///
     /// # Errors
     /// As [`Executor::run`].
-    fn repeat(&mut self, batch: &B, passes: u64, visit: &(dyn Fn(usize, &R) + Sync)) -> Result<Counters> {
+    fn repeat(
+        &mut self,
+        batch: &dyn Batch,
+        passes: u64,
+        visit: &(dyn Fn(usize, &dyn Results) + Sync),
+    ) -> Result<Counters> {
         let (mut counters, mut results) = (Counters::default(), Sliced::default());
         for _ in 0..passes {
             counters.merge(&self.run(batch, &mut results)?);
-            results.slices().enumerate().for_each(|(slice, results)| visit(slice, results));
+            results.slices().enumerate().for_each(|(slice, results)| visit(slice, &**results));
         }
         Ok(counters)
     }

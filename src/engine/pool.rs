@@ -10,7 +10,7 @@
 //! have grown, nothing is allocated for events (the queue of rayon takes a block of memory once in some 60 calls from
 //! outside).
 
-use super::{Engine, Executor, Input, Machine, Sequence, Sliced};
+use super::{Batch, Engine, Executor, Input, Machine, Sequence, Sliced};
 use crate::event::{Counters, Outcome, Results};
 use crate::simd::set_default_float_mode;
 use crate::{Error, Result};
@@ -53,7 +53,7 @@ impl Threads {
 #[derive(Debug)]
 struct Seat<S: Sequence> {
     workspace: S::Workspace,
-    /// Results of its slice, where nobody keeps them, and the counts of all its slices.
+    /// Results of its slice: where nobody keeps them, with the counts of all its slices.
     outcome: Outcome<S::Output>,
 }
 
@@ -85,18 +85,16 @@ impl<S: Sequence> Pool<S> {
     ///
     /// # Errors
     /// As [`Engine::try_run`].
-    pub fn try_run<'a>(
-        &self,
-        events: impl Into<S::Input<'a>>,
-        results: &mut Sliced<S::Output>,
-    ) -> Result<Counters> {
+    pub fn try_run<'a>(&self, events: impl Into<S::Input<'a>>, results: &mut Sliced) -> Result<Counters> {
         let events = events.into();
         self.engine.sequence().accept(events)?;
-        let slots = results.prepare(events.events().div_ceil(self.slice_events));
+        let slots = results.prepare::<S::Output>(events.events().div_ceil(self.slice_events));
         self.threads.0.install(|| {
             slots.par_iter_mut().enumerate().with_max_len(1).for_each(|(i, slot)| {
-                let workspace = &mut self.seat().workspace;
-                self.engine.run_slice(events, self.range(events, i), workspace, slot);
+                let Seat { workspace, outcome } = &mut *self.seat();
+                slot.lend(outcome, |slot| {
+                    self.engine.run_slice(events, self.range(events, i), workspace, slot);
+                });
             });
         });
         Ok(results.counters())
@@ -149,18 +147,18 @@ impl<S: Sequence> Pool<S> {
     }
 }
 
-impl<S: Sequence> Executor<S::Batch, S::Output> for Pool<S> {
-    fn run(&mut self, batch: &S::Batch, results: &mut Sliced<S::Output>) -> Result<Counters> {
-        self.try_run(S::view(batch), results)
+impl<S: Sequence> Executor for Pool<S> {
+    fn run(&mut self, batch: &dyn Batch, results: &mut Sliced) -> Result<Counters> {
+        self.try_run(S::view(batch.of()?), results)
     }
 
     fn repeat(
         &mut self,
-        batch: &S::Batch,
+        batch: &dyn Batch,
         passes: u64,
-        visit: &(dyn Fn(usize, &S::Output) + Sync),
+        visit: &(dyn Fn(usize, &dyn Results) + Sync),
     ) -> Result<Counters> {
-        self.try_repeat(S::view(batch), passes, visit)
+        self.try_repeat(S::view(batch.of()?), passes, |slice, results| visit(slice, results))
     }
 
     fn machine(&self) -> Machine {

@@ -1,8 +1,9 @@
 //! [`Sequence`]: a chain of stages that turns events into results.
 
-use crate::Result;
-use crate::event::{Outcome, Results};
+use crate::event::{Outcome, Product};
 use crate::simd::Level;
+use crate::{Error, Result};
+use std::any::Any;
 use std::fmt::Debug;
 use std::ops::Range;
 
@@ -51,7 +52,7 @@ pub trait Input: Copy + Sync {
 }
 
 /// Events in memory of their own, as readers fill it.
-pub trait Batch: Default + Debug + Send + Sync + 'static {
+pub trait Batch: Any + Debug + Send + Sync {
     /// Removes all events and keeps the memory.
     fn clear(&mut self);
 
@@ -77,6 +78,30 @@ pub trait Batch: Default + Debug + Send + Sync + 'static {
     }
 }
 
+impl dyn Batch {
+    /// The events as their own type.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] when they are events of another kind.
+    pub fn of<B: Batch>(&self) -> Result<&B> {
+        let any: &dyn Any = self;
+        any.downcast_ref().ok_or_else(other_kind)
+    }
+
+    /// The events as their own type, to write to.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] when they are events of another kind.
+    pub fn of_mut<B: Batch>(&mut self) -> Result<&mut B> {
+        let any: &mut dyn Any = self;
+        any.downcast_mut().ok_or_else(other_kind)
+    }
+}
+
+fn other_kind() -> Error {
+    Error::Internal("these are events of another kind".into())
+}
+
 /// A chain of stages that turns events into results. An [`Engine`](super::Engine) runs it.
 ///
 /// A value of the type holds the configuration and nothing that changes, so that any number of threads may share it; what
@@ -90,9 +115,9 @@ pub trait Sequence: Debug + Send + Sync + 'static {
     /// Columns of events that go in.
     type Input<'a>: Input;
     /// Columns in memory of their own that can be viewed as input.
-    type Batch: Batch;
+    type Batch: Batch + Default;
     /// Columns that come out.
-    type Output: Results;
+    type Output: Product;
     /// Scratch memory of one thread. It grows to what the largest event needs and is then reused.
     type Workspace: Default + Debug + Send;
 

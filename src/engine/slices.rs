@@ -1,40 +1,37 @@
 //! [`Sliced`]: the results of a batch, one piece per slice, in the order of the events.
 
-use crate::event::{Counters, Outcome, Results};
+use crate::event::{Columns, Counters, Outcome, Product};
 
 /// The results of a batch of events as one piece per slice, in the order of the events. Reused from batch to batch,
 /// it allocates only while it still grows.
-#[derive(Debug)]
-pub struct Sliced<R> {
-    slots: Vec<Outcome<R>>,
+#[derive(Debug, Default)]
+pub struct Sliced {
+    slots: Vec<Outcome<Columns>>,
     used: usize,
 }
 
-impl<R> Default for Sliced<R> {
-    fn default() -> Self {
-        Self { slots: Vec::new(), used: 0 }
-    }
-}
-
-impl<R: Results> Sliced<R> {
-    /// Empties everything and gives `slices` empty slots.
-    pub fn prepare(&mut self, slices: usize) -> &mut [Outcome<R>] {
+impl Sliced {
+    /// Empties everything and gives `slices` empty slots for results of type `P`.
+    pub fn prepare<P: Product>(&mut self, slices: usize) -> &mut [Outcome<Columns>] {
+        if self.slots.first().is_some_and(|slot| slot.results.get::<P>().is_none()) {
+            self.slots.clear();
+        }
         if self.slots.len() < slices {
-            self.slots.resize_with(slices, Outcome::default);
+            self.slots.resize_with(slices, empty::<P>);
         }
         self.used = slices;
-        self.slots[..slices].iter_mut().for_each(Outcome::clear);
+        self.slots[..slices].iter_mut().for_each(Outcome::reset);
         &mut self.slots[..slices]
     }
 
     /// Adds one more, empty slot.
-    pub fn add(&mut self) -> &mut Outcome<R> {
+    pub fn add<P: Product>(&mut self) -> &mut Outcome<Columns> {
         if self.slots.len() == self.used {
-            self.slots.push(Outcome::default());
+            self.slots.push(empty::<P>());
         }
         self.used += 1;
         let slot = &mut self.slots[self.used - 1];
-        slot.clear();
+        slot.reset();
         slot
     }
 
@@ -46,17 +43,37 @@ impl<R: Results> Sliced<R> {
     }
 
     /// The slices in the order of the events.
-    pub fn slices(&self) -> impl Iterator<Item = &R> + Clone {
+    pub fn slices(&self) -> impl Iterator<Item = &Columns> + Clone {
         self.slots[..self.used].iter().map(|slot| &slot.results)
     }
 
+    /// The slices in the order of the events, as results of their own type.
+    ///
+    /// # Panics
+    /// When they are another product.
+    pub fn products<P: Product>(&self) -> impl Iterator<Item = &P> + Clone {
+        self.slices().map(|slice| slice.get().expect("results of this product"))
+    }
+
     /// The events in order, each as its slice and its number in the slice.
-    pub fn events(&self) -> impl Iterator<Item = (&R, usize)> + Clone {
+    pub fn events(&self) -> impl Iterator<Item = (&Columns, usize)> + Clone {
         self.slices().flat_map(|piece| (0..piece.items(0)).map(move |event| (piece, event)))
+    }
+
+    /// As [`events`](Self::events), with slices as results of their own type.
+    ///
+    /// # Panics
+    /// When they are another product.
+    pub fn events_of<P: Product>(&self) -> impl Iterator<Item = (&P, usize)> + Clone {
+        self.products::<P>().flat_map(|piece| (0..piece.items(0)).map(move |event| (piece, event)))
     }
 
     /// Number of tracks of all events.
     pub fn tracks(&self) -> usize {
-        self.slices().map(R::tracks).sum()
+        self.slices().map(|slice| slice.tracks()).sum()
     }
+}
+
+fn empty<P: Product>() -> Outcome<Columns> {
+    Outcome { results: Columns::of::<P>(), counters: Counters::default() }
 }

@@ -1,8 +1,8 @@
 //! [`StreamSequence`]: a chain of stages over endless input, which is cut anywhere.
 
-use super::{Executor, Machine, Sliced, Stage};
+use super::{Batch, Executor, Machine, Sliced, Stage};
 use crate::Result;
-use crate::event::{Counters, Results};
+use crate::event::{Counters, Product, Results};
 
 /// A chain of stages over endless input. What it has taken in and not given out yet waits inside, so that results do
 /// not depend on where the input is cut.
@@ -13,9 +13,9 @@ pub trait StreamSequence: Send {
     const STAGES: &'static [Stage];
 
     /// A piece of the input.
-    type Piece;
+    type Piece: Batch;
     /// Columns that come out.
-    type Output: Results;
+    type Output: Product;
 
     /// Takes in the next piece and shows what is complete now to `visit`, in order and in as many parts as there are;
     /// what `visit` leaves of a part is overwritten. When the stream ends with the piece everything comes out, and
@@ -41,21 +41,24 @@ pub trait StreamSequence: Send {
 #[derive(Debug)]
 pub struct Streaming<S>(pub S);
 
-impl<S: StreamSequence> Executor<S::Piece, S::Output> for Streaming<S> {
-    fn run(&mut self, piece: &S::Piece, results: &mut Sliced<S::Output>) -> Result<Counters> {
+impl<S: StreamSequence> Executor for Streaming<S> {
+    fn run(&mut self, piece: &dyn Batch, results: &mut Sliced) -> Result<Counters> {
         let before = self.0.counters();
-        results.prepare(0);
-        self.0.push(piece, &mut |part| std::mem::swap(part, &mut results.add().results))?;
+        results.prepare::<S::Output>(0);
+        self.0.push(piece.of()?, &mut |part| {
+            let slot = results.add::<S::Output>();
+            std::mem::swap(part, slot.results.get_mut().expect("a slot of this product"));
+        })?;
         Ok(self.0.counters().since(&before))
     }
 
     fn repeat(
         &mut self,
-        piece: &S::Piece,
+        piece: &dyn Batch,
         passes: u64,
-        visit: &(dyn Fn(usize, &S::Output) + Sync),
+        visit: &(dyn Fn(usize, &dyn Results) + Sync),
     ) -> Result<Counters> {
-        let before = self.0.counters();
+        let (before, piece) = (self.0.counters(), piece.of()?);
         for _ in 0..passes {
             let mut slice = 0;
             self.0.push(piece, &mut |part| {

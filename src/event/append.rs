@@ -7,9 +7,13 @@ use crate::{Error, Result};
 ///
 /// # Errors
 /// [`Error::Columns`] when lists become too long for 32-bit starts; nothing is appended then.
-pub fn append<R: Results>(to: &mut R, slice: &R) -> Result<()> {
+///
+/// # Panics
+/// When the two are different products.
+pub fn append(to: &mut dyn Results, slice: &dyn Results) -> Result<()> {
+    assert!(to.schema().is(slice.schema()), "results of two products");
     let fits = |depth: usize| u32::try_from(to.items(depth) + slice.items(depth)).is_ok();
-    if !(1..R::LEVELS.len()).all(fits) {
+    if !(1..slice.schema().levels.len()).all(fits) {
         return Err(Error::Columns("results do not fit 32-bit starts: split the batch".into()));
     }
     let table = slice.table();

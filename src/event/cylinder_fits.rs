@@ -5,7 +5,7 @@ use crate::Status;
 
 /// Fitted tracks of many events. Event e owns the tracks `[track_start[e], track_start[e + 1])`, track t the entries
 /// `[hit_start[t], hit_start[t + 1])` of everything that has one value per hit. The table of all columns is
-/// [`Results::COLUMNS`](super::Results::COLUMNS).
+/// [`Product::SCHEMA`](super::Product::SCHEMA).
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CylinderFits {
     /// First track of each event (no unit).

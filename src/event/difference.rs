@@ -7,10 +7,17 @@ use std::ops::Range;
 /// their columns are equal, floats bit by bit. Rows are events, or clusters.
 ///
 /// # Panics
-/// When there are no such rows.
-pub fn difference<R: Results>(left: &R, left_row: usize, right: &R, right_row: usize) -> Option<String> {
+/// When there are no such rows, or the two are different products.
+pub fn difference(
+    left: &dyn Results,
+    left_row: usize,
+    right: &dyn Results,
+    right_row: usize,
+) -> Option<String> {
+    let schema = left.schema();
+    assert!(schema.is(right.schema()), "results of two products");
     let rows = [Row::new(left.table(), left_row), Row::new(right.table(), right_row)];
-    (0..R::COLUMNS.len()).find_map(|column| differs(&rows, column))
+    (0..schema.columns.len()).find_map(|column| differs(&rows, column))
 }
 
 /// One row: its columns, and its items of every depth.
@@ -68,7 +75,7 @@ impl<'a> Row<'a> {
 
 /// The first difference in a column. Columns before it are equal: all lists up to its depth have equal lengths.
 fn differs(rows: &[Row<'_>; 2], column: usize) -> Option<String> {
-    let levels = rows[0].table.levels;
+    let levels = rows[0].table.schema.levels;
     let [(info, a), (_, b)] = rows.each_ref().map(|row| row.table.columns[column]);
     let [in_a, in_b] = rows.each_ref().map(|row| row.ranges[info.depth].clone());
     if let (Values::Starts(a), Values::Starts(b)) = (a, b) {
@@ -90,7 +97,7 @@ fn differs(rows: &[Row<'_>; 2], column: usize) -> Option<String> {
 
 /// The first list whose length differs.
 fn lengths_differ(rows: &[Row<'_>; 2], info: &'static ColumnInfo, [a, b]: [&[u32]; 2]) -> Option<String> {
-    let levels = rows[0].table.levels;
+    let levels = rows[0].table.schema.levels;
     let (a, b) = (rows[0].lengths(info, a), rows[1].lengths(info, b));
     let list = a.iter().zip(&b).position(|(a, b)| a != b)?;
     let counts = format!("{} and {} {}s", a[list], b[list], levels[info.depth + 1]);

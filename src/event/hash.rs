@@ -1,8 +1,7 @@
 //! [`Hasher`]: one number for all results of a run, to compare runs by.
 
-use super::{Results, Values};
+use super::{Results, Schema, Values};
 use serde::Serialize;
-use std::marker::PhantomData;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 const _: () = assert!(cfg!(target_endian = "little"), "columns are hashed as they lie in memory");
@@ -24,14 +23,14 @@ fn hexadecimal<S: serde::Serializer>(hash: &u64, to: S) -> Result<S::Ok, S::Erro
 
 /// Hashes results, in the order of the events, however they are cut into pieces.
 ///
-/// Each column of [`Results::COLUMNS`] has an XXH3-64 of its own over its little-endian values: statuses by their
+/// Each column of the [`Schema`] has an XXH3-64 of its own over its little-endian values: statuses by their
 /// codes (u16), starts as the end of each list counted from the first event of the run (u64), all others as they lie in
 /// memory. A result is the XXH3-64 over the digests (u64) of the columns it covers, in their order: those with
 /// [`in_hash_int`](super::ColumnInfo::in_hash_int) for `hash_int`, all of them for `output_hash`.
 #[derive(Clone)]
-pub struct Hasher<R> {
+pub struct Hasher {
+    schema: &'static Schema,
     columns: Vec<Column>,
-    of: PhantomData<fn(&R)>,
 }
 
 #[derive(Clone)]
@@ -41,23 +40,31 @@ struct Column {
     before: u64,
 }
 
-impl<R: Results> Default for Hasher<R> {
-    fn default() -> Self {
+impl Hasher {
+    /// Hashes results with these columns.
+    pub fn new(schema: &'static Schema) -> Self {
         let column = |_| Column { hasher: Xxh3::new(), before: 0 };
-        Self { columns: R::COLUMNS.iter().map(column).collect(), of: PhantomData }
+        Self { schema, columns: schema.columns.iter().map(column).collect() }
     }
-}
 
-impl<R: Results> Hasher<R> {
     /// The hashes of results in one piece.
-    pub fn of(results: &R) -> Hashes {
-        let mut hasher = Self::default();
+    pub fn of(results: &dyn Results) -> Hashes {
+        let mut hasher = Self::new(results.schema());
         hasher.update(results);
         hasher.finish()
     }
 
+    /// The columns of the results.
+    pub fn schema(&self) -> &'static Schema {
+        self.schema
+    }
+
     /// Adds the events of one piece.
-    pub fn update(&mut self, results: &R) {
+    ///
+    /// # Panics
+    /// When its columns are not those of the [`schema`](Self::schema).
+    pub fn update(&mut self, results: &dyn Results) {
+        assert!(self.schema.is(results.schema()), "results of another product");
         let mut columns = self.columns.iter_mut();
         results.for_each_column(&mut |_, values| {
             columns.next().expect("as many columns as in the schema").add(values);
@@ -67,7 +74,7 @@ impl<R: Results> Hasher<R> {
     /// The hashes of everything so far.
     pub fn finish(&self) -> Hashes {
         let digests: Vec<u64> = self.columns.iter().map(|column| column.hasher.digest()).collect();
-        let integers = R::COLUMNS.iter().take_while(|column| column.in_hash_int).count();
+        let integers = self.schema.columns.iter().take_while(|column| column.in_hash_int).count();
         Hashes {
             int: xxh3_64(bytemuck::cast_slice(&digests[..integers])),
             output: xxh3_64(bytemuck::cast_slice(&digests)),
@@ -110,7 +117,7 @@ fn hash_ends(hasher: &mut Xxh3, ends: &[u32], first: u64) {
 mod tests {
     use super::*;
     use crate::Status;
-    use crate::event::{PixelClusters, Results, ValuesMut, VeloTracks};
+    use crate::event::{PixelClusters, Product, ValuesMut, VeloTracks};
 
     /// Events of `shape[i]` tracks each; track t has t % 3 + 1 hits.
     fn tracks(events: std::ops::Range<u32>) -> VeloTracks {
@@ -147,8 +154,8 @@ mod tests {
         clusters
     }
 
-    fn hash<R: Results>(pieces: &[R]) -> Hashes {
-        let mut hasher = Hasher::default();
+    fn hash<P: Product>(pieces: &[P]) -> Hashes {
+        let mut hasher = Hasher::new(P::SCHEMA);
         pieces.iter().for_each(|piece| hasher.update(piece));
         hasher.finish()
     }
@@ -165,9 +172,9 @@ mod tests {
     }
 
     /// Changes one value of each column in turn; `hash_int` must see those it covers alone, `output_hash` all.
-    fn every_column_matters<R: Results + Clone>(base: &R) {
+    fn every_column_matters<P: Product + Clone>(base: &P) {
         let whole = Hasher::of(base);
-        for (place, info) in R::COLUMNS.iter().enumerate() {
+        for (place, info) in P::SCHEMA.columns.iter().enumerate() {
             let (mut changed, mut number) = (base.clone(), 0);
             changed.for_each_column_mut(&mut |_, values| {
                 match values {
@@ -199,9 +206,9 @@ mod tests {
     #[test]
     fn the_hash_of_nothing_is_the_documented_one() {
         let empty = xxh3_64(&[]).to_le_bytes();
-        let hashes = Hasher::<VeloTracks>::default().finish();
+        let hashes = Hasher::new(VeloTracks::SCHEMA).finish();
         assert_eq!((hashes.int, hashes.output), (xxh3_64(&empty.repeat(4)), xxh3_64(&empty.repeat(22))));
-        let hashes = Hasher::<PixelClusters>::default().finish();
+        let hashes = Hasher::new(PixelClusters::SCHEMA).finish();
         assert_eq!((hashes.int, hashes.output), (xxh3_64(&empty.repeat(5)), xxh3_64(&empty.repeat(22))));
     }
 }

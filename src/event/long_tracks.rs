@@ -5,7 +5,7 @@ use crate::Status;
 
 /// Long tracks of many events: a track in the Velo and one in the SciFi that the magnet connects. Event e owns the tracks
 /// `[track_start[e], track_start[e + 1])`, track t the entries `[hit_start[t], hit_start[t + 1])` of `hits`; everything
-/// else has one value per track. The table of all columns is [`Results::COLUMNS`](super::Results::COLUMNS).
+/// else has one value per track. The table of all columns is [`Product::SCHEMA`](super::Product::SCHEMA).
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LongTracks {
     /// First track of each event (no unit).

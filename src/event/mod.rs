@@ -7,6 +7,7 @@ mod append;
 mod bank_blocks;
 mod bank_kind;
 mod column;
+mod columns;
 mod counters;
 mod cylinder;
 mod cylinder_fits;
@@ -36,6 +37,7 @@ pub use append::append;
 pub use bank_blocks::BankBlock;
 pub use bank_kind::{BadBanks, BankKind};
 pub use column::{Column, PAD, Starts};
+pub use columns::Columns;
 pub use counters::{Counters, MAX_PARTS, MAX_STAGES, StageClock, StageCounter, Truncation};
 pub use cylinder::{CYLINDER_LAYERS, CylinderBatch, CylinderEvent, CylinderSeeds, CylinderTruth, NO_HIT};
 pub use cylinder_fits::CylinderFits;
@@ -50,9 +52,9 @@ pub use pixel_clusters::{ClusterFeatures, PixelClusters};
 pub use pixels::{Edge, NS_PER_TICK, PixelBlock, PixelHits, TICKS_PER_CLOCK, TriggerPairs, Triggers};
 pub use raw_banks::{RawBank, RawBatch};
 pub use raw_events::{RawEvent, RawEvents};
-pub use results::{MAX_DEPTH, Results};
+pub use results::{Product, Results};
 pub(crate) use schema::results;
-pub use schema::{ColumnInfo, Kind, Values, ValuesMut};
+pub use schema::{ColumnInfo, Kind, MAX_DEPTH, Schema, Values, ValuesMut};
 pub use scifi_hits::{SCIFI_ZONES, SciFiBatch};
 pub use scifi_tracks::{SciFiState, SciFiStates, SciFiTracks, SearchedLines};
 pub use table::Table;
@@ -62,6 +64,6 @@ pub use ut_hits::{UT_GROUPS, UT_PLANES, UtBatch};
 pub use velo_hits::{VELO_MODULES, VeloBatch, VeloEvent, VeloEvents};
 pub use velo_ut_tracks::VeloUtTracks;
 
-/// Version of the columns that are written: their names, types, units and nesting ([`Results::COLUMNS`], and how files
+/// Version of the columns that are written: their names, types, units and nesting ([`Schema::columns`], and how files
 /// hold them). It rises with every change that a reader of the columns would notice.
 pub const SCHEMA_VERSION: u32 = 4;

@@ -1,10 +1,11 @@
 //! [`Results`]: what every sequence makes, whatever it is: rows (events, or clusters) of columns.
 
-use super::{ColumnInfo, Kind, Table, Values, ValuesMut};
+use super::{ColumnInfo, Columns, Schema, Table, Values, ValuesMut};
 use crate::Status;
+use std::any::Any;
 use std::fmt::Debug;
 
-/// Results of a batch of events, as columns that say what they are.
+/// Results of a batch of events, as columns that say what they are. [`Columns`] owns results of any type.
 ///
 /// A type needs the table of its columns alone (the macro [`results!`](crate::results)), everything else follows from it. Columns are
 /// nested: those of depth 0 have one value per row, starts at depth d cut the items of depth d + 1 into lists. Rows are
@@ -12,28 +13,25 @@ use std::fmt::Debug;
 /// is empty, `events` is 0 and `push_failed` does nothing.
 ///
 /// [`table`](Self::table) is for writing and comparing; the other methods allocate nothing but what columns grow by.
-pub trait Results: Default + Debug + Send + Sync + 'static {
-    /// What there is one value for, from the outside: `event`, `track`, `hit`.
-    const LEVELS: &'static [&'static str];
+pub trait Results: Any + Debug + Send + Sync {
+    /// The columns and their nesting.
+    fn schema(&self) -> &'static Schema;
 
-    /// The columns, in the order of the hash: status, starts, integers that are the same on every device; then all
-    /// others. Starts come in the order of their depth.
-    const COLUMNS: &'static [ColumnInfo];
+    /// Empty results of the same type.
+    fn empty(&self) -> Columns;
 
-    /// Shows each column, in the order of [`COLUMNS`](Self::COLUMNS).
+    /// Shows each column, in the order of the schema.
     fn for_each_column<'a>(&'a self, visit: &mut dyn FnMut(&'static ColumnInfo, Values<'a>));
 
-    /// Shows each column to write to, in the order of [`COLUMNS`](Self::COLUMNS).
+    /// Shows each column to write to, in the order of the schema.
     fn for_each_column_mut(&mut self, visit: &mut dyn FnMut(&'static ColumnInfo, ValuesMut<'_>));
 
     /// These results as their columns alone.
     fn table(&self) -> Table<'_> {
-        Table::from(self)
-    }
-
-    /// Whether rows are events, which have a status.
-    fn has_events() -> bool {
-        Self::COLUMNS[0].kind == Kind::Status
+        let schema = self.schema();
+        let mut columns = Vec::with_capacity(schema.columns.len());
+        self.for_each_column(&mut |info, values| columns.push((info, values)));
+        Table { schema, columns }
     }
 
     /// What became of each event.
@@ -49,12 +47,12 @@ pub trait Results: Default + Debug + Send + Sync + 'static {
 
     /// Number of tracks; 0 where the sequence makes none.
     fn tracks(&self) -> usize {
-        Self::LEVELS.iter().position(|level| *level == "track").map_or(0, |depth| self.items(depth))
+        self.schema().levels.iter().position(|level| *level == "track").map_or(0, |depth| self.items(depth))
     }
 
     /// Number of hits: on tracks, in clusters, or of the sequence that ends at hits.
     fn hits(&self) -> usize {
-        self.items(Self::LEVELS.len() - 1)
+        self.items(self.schema().levels.len() - 1)
     }
 
     /// Removes all events and keeps the memory.
@@ -70,7 +68,7 @@ pub trait Results: Default + Debug + Send + Sync + 'static {
 
     /// Appends an event without items, with this status.
     fn push_failed(&mut self, status: Status) {
-        if !Self::has_events() {
+        if !self.schema().has_events() {
             return;
         }
         self.for_each_column_mut(&mut |info, values| match values {
@@ -96,12 +94,41 @@ pub trait Results: Default + Debug + Send + Sync + 'static {
     /// memory held.
     fn set_items(&mut self, depth: usize, items: usize) {
         self.for_each_column_mut(&mut |info, values| {
-            if info.depth == depth && info.kind != Kind::Starts {
+            if info.depth == depth && info.kind != super::Kind::Starts {
                 values.set_len(items);
             }
         });
     }
 }
 
-/// Depth of the innermost items at most.
-pub const MAX_DEPTH: usize = 2;
+impl dyn Results {
+    /// The column at an index of the schema; none where there is no such column.
+    pub fn column(&self, index: usize) -> Option<(&'static ColumnInfo, Values<'_>)> {
+        let (mut found, mut at) = (None, 0);
+        self.for_each_column(&mut |info, values| {
+            if at == index {
+                found = Some((info, values));
+            }
+            at += 1;
+        });
+        found
+    }
+
+    /// The results as their own type; none when they are another product.
+    pub fn get<P: Product>(&self) -> Option<&P> {
+        let any: &dyn Any = self;
+        any.downcast_ref()
+    }
+
+    /// The results as their own type, to write to; none when they are another product.
+    pub fn get_mut<P: Product>(&mut self) -> Option<&mut P> {
+        let any: &mut dyn Any = self;
+        any.downcast_mut()
+    }
+}
+
+/// A type of results: what one algorithm makes and others read.
+pub trait Product: Results + Default {
+    /// The columns and their nesting.
+    const SCHEMA: &'static Schema;
+}

@@ -2,8 +2,11 @@
 //! the table given to [`results!`](crate::results), it is what clearing, hashing, comparing, writing and the
 //! documented table of columns go by.
 
-use super::{Column, MAX_DEPTH, Starts};
+use super::{Column, Starts};
 use crate::Status;
+
+/// Depth of the innermost items at most.
+pub const MAX_DEPTH: usize = 2;
 
 /// Type of the values of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +29,28 @@ pub enum Kind {
     F32,
 }
 
+/// The columns of a type of results, and how they are nested. Each type has one schema, at one address.
+#[derive(Debug)]
+pub struct Schema {
+    /// What there is one value for at each depth, from the outside: `event`, `track`, `hit` (no unit).
+    pub levels: &'static [&'static str],
+    /// The columns, in the order of the hash (no unit): status, starts, integers that are the same on every device; then all
+    /// others. Starts come in the order of their depth.
+    pub columns: &'static [ColumnInfo],
+}
+
+impl Schema {
+    /// Whether two schemas are of one type of results.
+    pub fn is(&self, other: &Self) -> bool {
+        std::ptr::eq(self, other)
+    }
+
+    /// Whether rows are events, which have a status.
+    pub fn has_events(&self) -> bool {
+        self.columns.first().is_some_and(|info| info.kind == Kind::Status)
+    }
+}
+
 /// One column of a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ColumnInfo {
@@ -33,7 +58,7 @@ pub struct ColumnInfo {
     pub name: &'static str,
     /// Type of the values (no unit).
     pub kind: Kind,
-    /// What there is one value for: index into [`Results::LEVELS`](super::Results::LEVELS). Starts at depth d cut the
+    /// What there is one value for: index into [`Schema::levels`]. Starts at depth d cut the
     /// items of depth d + 1 into lists (no unit).
     pub depth: usize,
     /// Lists that starts have for each item of their depth (no unit); 1 for all other columns.
@@ -151,7 +176,7 @@ impl ValuesMut<'_> {
     }
 }
 
-/// Implements [`Results`](crate::event::Results) by a table of the columns of a struct: what clearing, hashing, comparing
+/// Implements [`Results`](crate::event::Results) and [`Product`](crate::event::Product) by a table of the columns of a struct: what clearing, hashing, comparing
 /// and writing need to know of them. What each batch needs is compiled in the crate that the type belongs to.
 ///
 /// First the type and what there is one value for at each depth, from the outside; then a line for each column: type (a
@@ -161,7 +186,7 @@ impl ValuesMut<'_> {
 ///
 /// ```
 /// use peloton::Status;
-/// use peloton::event::{Column, Results, Starts};
+/// use peloton::event::{Column, Product, Results, Starts};
 ///
 /// /// Cells of a calorimeter.
 /// #[derive(Debug, Default)]
@@ -191,7 +216,7 @@ impl ValuesMut<'_> {
 /// cells.push_status(Status::Ok);
 /// cells.push_failed(Status::Corrupt);
 /// assert_eq!((cells.events(), cells.hits()), (2, 1));
-/// assert_eq!(Cells::COLUMNS[3].unit, "GeV");
+/// assert_eq!(Cells::SCHEMA.columns[3].unit, "GeV");
 /// ```
 #[macro_export]
 macro_rules! results {
@@ -200,24 +225,40 @@ macro_rules! results {
         integers { $($ikind:ident $idepth:literal [$($iat:tt)+] $(* $lists:ident)? $iname:literal $iunit:literal $imeaning:literal;)+ }
         others { $($kind:ident $depth:literal [$($at:tt)+] $name:literal $unit:literal $meaning:literal;)* }
     ) => {
+        impl $crate::event::Product for $type {
+            const SCHEMA: &'static $crate::event::Schema = {
+                // A static has one address, by which schemas are compared.
+                static SCHEMA: $crate::event::Schema = $crate::event::Schema {
+                    levels: &[$($level),+],
+                    columns: &[
+                        $($crate::event::ColumnInfo {
+                            name: $iname, kind: $crate::event::Kind::$ikind, depth: $idepth, lists: 1 $(* $lists)?,
+                            in_hash_int: true, unit: $iunit, meaning: $imeaning,
+                        },)+
+                        $($crate::event::ColumnInfo {
+                            name: $name, kind: $crate::event::Kind::$kind, depth: $depth, lists: 1,
+                            in_hash_int: false, unit: $unit, meaning: $meaning,
+                        },)*
+                    ],
+                };
+                &SCHEMA
+            };
+        }
+
         impl $crate::event::Results for $type {
-            const LEVELS: &'static [&'static str] = &[$($level),+];
-            const COLUMNS: &'static [$crate::event::ColumnInfo] = &[
-                $($crate::event::ColumnInfo {
-                    name: $iname, kind: $crate::event::Kind::$ikind, depth: $idepth, lists: 1 $(* $lists)?,
-                    in_hash_int: true, unit: $iunit, meaning: $imeaning,
-                },)+
-                $($crate::event::ColumnInfo {
-                    name: $name, kind: $crate::event::Kind::$kind, depth: $depth, lists: 1,
-                    in_hash_int: false, unit: $unit, meaning: $meaning,
-                },)*
-            ];
+            fn schema(&self) -> &'static $crate::event::Schema {
+                <Self as $crate::event::Product>::SCHEMA
+            }
+
+            fn empty(&self) -> $crate::event::Columns {
+                $crate::event::Columns::of::<Self>()
+            }
 
             fn for_each_column<'a>(
                 &'a self,
                 visit: &mut dyn FnMut(&'static $crate::event::ColumnInfo, $crate::event::Values<'a>),
             ) {
-                let mut info = <Self as $crate::event::Results>::COLUMNS.iter();
+                let mut info = <Self as $crate::event::Product>::SCHEMA.columns.iter();
                 let mut next = || info.next().expect("a column");
                 $(visit(next(), $crate::event::Values::$ikind(&self.$($iat)+));)+
                 $(visit(next(), $crate::event::Values::$kind(&self.$($at)+));)*
@@ -227,7 +268,7 @@ macro_rules! results {
                 &mut self,
                 visit: &mut dyn FnMut(&'static $crate::event::ColumnInfo, $crate::event::ValuesMut<'_>),
             ) {
-                let mut info = <Self as $crate::event::Results>::COLUMNS.iter();
+                let mut info = <Self as $crate::event::Product>::SCHEMA.columns.iter();
                 let mut next = || info.next().expect("a column");
                 $(visit(next(), $crate::event::ValuesMut::$ikind(&mut self.$($iat)+));)+
                 $(visit(next(), $crate::event::ValuesMut::$kind(&mut self.$($at)+));)*

@@ -9,7 +9,7 @@ pub const SCIFI_ZONES: usize = 24;
 /// SciFi hits of many events, sorted by zone (2 * layer, + 1 for the upper half), then `x`, then `id`.
 ///
 /// Zone z of event e owns the hits `[zone_start[24 e + z], zone_start[24 e + z + 1])`; the table of all columns is
-/// [`Results::COLUMNS`]. An event with a status other than `Ok` has no hits here.
+/// [`Product::SCHEMA`](super::Product::SCHEMA). An event with a status other than `Ok` has no hits here.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SciFiBatch {
     /// x at y = 0, mm.

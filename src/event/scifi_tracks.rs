@@ -115,7 +115,7 @@ impl SciFiStates {
 
 /// Tracks in the SciFi of many events. Event e owns the tracks `[track_start[e], track_start[e + 1])`, track t the entries
 /// `[hit_start[t], hit_start[t + 1])` of `hits`; everything else has one value per track. The table of all columns is
-/// [`Results::COLUMNS`](super::Results::COLUMNS).
+/// [`Product::SCHEMA`](super::Product::SCHEMA).
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SciFiTracks {
     /// First track of each event (no unit).

@@ -1,41 +1,28 @@
 //! [`Table`]: results of any type as one type, for code that is compiled once for all of them.
 
-use super::{ColumnInfo, Kind, MAX_DEPTH, Results, Values};
+use super::{ColumnInfo, MAX_DEPTH, Schema, Values};
 use crate::Status;
 use std::ops::Range;
 
-/// Results seen as their columns alone, see [`Results::table`]. What writes, hashes or compares works on this and not on
+/// Results seen as their columns alone, see [`Results::table`](super::Results::table). What writes, hashes or compares works on this and not on
 /// each type of results: it is compiled once.
 #[derive(Debug, Clone)]
 pub struct Table<'a> {
-    /// What there is one value for at each depth, see [`Results::LEVELS`] (no unit).
-    pub(crate) levels: &'static [&'static str],
-    /// All columns, in the order of [`Results::COLUMNS`]. Units are those that each one says.
+    /// What the columns are (no unit).
+    pub(crate) schema: &'static Schema,
+    /// All columns, in the order of the schema. Units are those that each one says.
     pub(crate) columns: Vec<(&'static ColumnInfo, Values<'a>)>,
 }
 
-impl<'a, R: Results> From<&'a R> for Table<'a> {
-    fn from(results: &'a R) -> Self {
-        let mut columns = Vec::with_capacity(R::COLUMNS.len());
-        results.for_each_column(&mut |info, values| columns.push((info, values)));
-        Self { levels: R::LEVELS, columns }
-    }
-}
-
 impl<'a> Table<'a> {
-    /// What there is one value for at each depth, see [`Results::LEVELS`].
-    pub fn levels(&self) -> &'static [&'static str] {
-        self.levels
+    /// What the columns are.
+    pub fn schema(&self) -> &'static Schema {
+        self.schema
     }
 
-    /// All columns, in the order of [`Results::COLUMNS`].
+    /// All columns, in the order of the schema.
     pub fn columns(&self) -> &[(&'static ColumnInfo, Values<'a>)] {
         &self.columns
-    }
-
-    /// Whether rows are events, which have a status.
-    pub fn has_events(&self) -> bool {
-        self.columns.first().is_some_and(|(info, _)| info.kind == Kind::Status)
     }
 
     /// What became of each event.

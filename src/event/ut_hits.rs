@@ -11,7 +11,7 @@ pub const UT_GROUPS: usize = 84;
 /// UT hits of many events, sorted by group of sectors (and so by plane), then `y_begin`, then `x`, then `id`.
 ///
 /// Group g of event e owns the hits `[group_start[84 e + g], group_start[84 e + g + 1])`; the table of all columns is
-/// [`Results::COLUMNS`]. An event with a status other than `Ok` has no hits here.
+/// [`Product::SCHEMA`](super::Product::SCHEMA). An event with a status other than `Ok` has no hits here.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct UtBatch {
     /// x at y = 0, mm.

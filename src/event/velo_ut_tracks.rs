@@ -5,7 +5,7 @@ use crate::Status;
 
 /// Velo tracks with hits in the UT, of many events. Event e owns the tracks `[track_start[e], track_start[e + 1])`, track
 /// t the entries `[hit_start[t], hit_start[t + 1])` of `hits`; everything else has one value per track. Velo tracks
-/// without hits in the UT are not here. The table of all columns is [`Results::COLUMNS`](super::Results::COLUMNS).
+/// without hits in the UT are not here. The table of all columns is [`Product::SCHEMA`](super::Product::SCHEMA).
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct VeloUtTracks {
     /// First track of each event (no unit).

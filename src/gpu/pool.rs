@@ -3,7 +3,7 @@
 //! who was first cannot be seen.
 
 use super::device::{Device, Kernel, WARP};
-use crate::engine::{Executor, Input, Machine, Sequence, Sliced};
+use crate::engine::{Batch, Executor, Input, Machine, Sequence, Sliced};
 use crate::event::{Counters, Outcome};
 use crate::simd::with_default_float_mode;
 use crate::{Error, Result};
@@ -36,7 +36,8 @@ pub trait DeviceStream<S: Sequence>: Send {
 /// Streams of one device.
 pub struct StreamPool<S: Sequence, T> {
     machine: Machine,
-    streams: Vec<T>,
+    /// Each with memory that results of a slot are lent by.
+    streams: Vec<(T, Outcome<S::Output>)>,
     times: Times,
     sequence: PhantomData<fn() -> S>,
 }
@@ -58,31 +59,30 @@ impl<S: Sequence, T: DeviceStream<S>> StreamPool<S, T> {
             slice: all[0].slice_events(),
             device: Some(device.name()),
         };
-        Ok(Self { machine, streams: all, times: Times::new(T::KERNELS), sequence: PhantomData })
+        let streams = all.into_iter().map(|stream| (stream, Outcome::default())).collect();
+        Ok(Self { machine, streams, times: Times::new(T::KERNELS), sequence: PhantomData })
     }
 
     /// Reconstructs all events; `results` is emptied and gets one entry per event, in order.
     ///
     /// # Errors
     /// As [`DeviceStream::run`].
-    pub fn try_run<'a>(
-        &mut self,
-        events: impl Into<S::Input<'a>>,
-        results: &mut Sliced<S::Output>,
-    ) -> Result<Counters> {
+    pub fn try_run<'a>(&mut self, events: impl Into<S::Input<'a>>, results: &mut Sliced) -> Result<Counters> {
         let (events, slice) = (events.into(), self.machine.slice);
-        let slots = results.prepare(events.events().div_ceil(slice));
-        share_out(&mut self.streams, slots, &mut self.times, |stream, number, slot, times| {
+        let slots = results.prepare::<S::Output>(events.events().div_ceil(slice));
+        share_out(&mut self.streams, slots, &mut self.times, |(stream, spare), number, slot, times| {
             let range = number * slice..events.events().min((number + 1) * slice);
-            stream.run(events, range, slot, times)
+            let mut done = Ok(());
+            slot.lend(spare, |slot| done = stream.run(events, range, slot, times));
+            done
         })?;
         Ok(results.counters())
     }
 }
 
-impl<S: Sequence, T: DeviceStream<S>> Executor<S::Batch, S::Output> for StreamPool<S, T> {
-    fn run(&mut self, batch: &S::Batch, results: &mut Sliced<S::Output>) -> Result<Counters> {
-        self.try_run(S::view(batch), results)
+impl<S: Sequence, T: DeviceStream<S>> Executor for StreamPool<S, T> {
+    fn run(&mut self, batch: &dyn Batch, results: &mut Sliced) -> Result<Counters> {
+        self.try_run(S::view(batch.of()?), results)
     }
 
     fn machine(&self) -> Machine {

@@ -1,7 +1,7 @@
 //! Events that lack raw banks: which boards sent none, and events without their damaged banks.
 
 use crate::Status;
-use crate::event::{BadBanks, BankKind, Outcome, RawBank, RawEvent, Results, ValuesMut};
+use crate::event::{BadBanks, BankKind, Outcome, Product, RawBank, RawEvent, ValuesMut};
 use std::ops::Range;
 
 /// The boards of these, which rise, that an event has no bank of this kind of.
@@ -45,8 +45,8 @@ pub fn only_version(kind: BankKind, banks: &[RawBank]) -> Option<u8> {
 
 /// Gives the status [`Status::Partial`] to those of the last events of `out`, the ones of `range`, that are [`Status::Ok`] and
 /// lack banks, as `is_partial` says.
-pub(crate) fn mark_partial<R: Results>(
-    out: &mut Outcome<R>,
+pub(crate) fn mark_partial<P: Product>(
+    out: &mut Outcome<P>,
     range: Range<usize>,
     is_partial: impl Fn(usize) -> bool,
 ) {

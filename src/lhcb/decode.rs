@@ -2,14 +2,14 @@
 
 use super::banks::Salvage;
 use crate::Status;
-use crate::event::{BankKind, Outcome, RawEvent, RawEvents, Results, Truncation};
+use crate::event::{BankKind, Outcome, Product, RawEvent, RawEvents, Truncation};
 use std::ops::Range;
 
 /// Decodes the events of `range` one by one and appends them to `out`: `decode` appends the hits and the ends of the
 /// groups of a good event. What failed has no hits; the first stage counts hits. Banks are of one kind, and damaged ones left out
 /// where the policy of the events wants it.
 #[inline(always)]
-pub(crate) fn decode_each<B: Results>(
+pub(crate) fn decode_each<B: Product>(
     events: RawEvents<'_>,
     range: Range<usize>,
     (kind, salvage): (BankKind, &mut Salvage),

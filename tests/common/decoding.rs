@@ -2,7 +2,7 @@
 
 use super::read_raw;
 use peloton::Status;
-use peloton::event::{BankKind, Counters, Outcome, RawBatch, RawEvent, RawEvents, Results, difference};
+use peloton::event::{BankKind, Counters, Outcome, Product, RawBatch, RawEvent, RawEvents, difference};
 use peloton::simd::Level;
 use peloton_io::input::EventNote;
 use peloton_truth::{HitsOf, decode_mc};
@@ -12,7 +12,7 @@ use std::path::Path;
 
 /// Decodes on every level, in two pieces, and by the reference; fails when any bit or count differs. `decoder` makes a
 /// decoder for a level, with its own scratch memory.
-pub fn every_level<B: Results, D: FnMut(Range<usize>, &mut Outcome<B>)>(
+pub fn every_level<B: Product, D: FnMut(Range<usize>, &mut Outcome<B>)>(
     events: RawEvents<'_>,
     reference: impl Fn(&RawEvent<'_>, &mut B),
     decoder: impl Fn(Level) -> D,

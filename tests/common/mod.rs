@@ -11,7 +11,7 @@ pub mod scifi;
 
 pub use data::data;
 use peloton::engine::{Engine, Input, Pool, SLICE_EVENTS, Sequence, Sliced};
-use peloton::event::{Hasher, Hashes, RawBatch, Results, TruthEvent, VeloBatch};
+use peloton::event::{Hasher, Hashes, Product, RawBatch, TruthEvent, VeloBatch};
 use peloton::simd::Level;
 use peloton::velo::{Preset, Velo, VeloConfig};
 use peloton_io::input::{EventNote, RawReader, ReadOptions, Source, VeloReader};
@@ -124,7 +124,7 @@ pub fn hashes_on<'a, S: Sequence>(
     let mut results = Sliced::default();
     let counters = pool.try_run(events, &mut results).expect("events that the sequence takes");
     assert_eq!(counters.events(), events.events() as u64, "every event is accounted for");
-    let mut hasher = Hasher::<S::Output>::default();
-    results.slices().for_each(|piece| hasher.update(piece));
-    (hasher.finish(), results.slices().map(S::Output::tracks).sum())
+    let mut hasher = Hasher::new(S::Output::SCHEMA);
+    results.slices().for_each(|piece| hasher.update(&**piece));
+    (hasher.finish(), results.tracks())
 }

@@ -8,7 +8,7 @@ use peloton::cylinder::{
     Builder, CylinderConfig, CylinderInput, CylinderWorkspace, SeedSource, fit_particles, reconstruct,
 };
 use peloton::event::{
-    CYLINDER_LAYERS, CylinderBatch, CylinderTracks, CylinderTruth, Hasher, Hashes, NO_HIT, Outcome,
+    CYLINDER_LAYERS, CylinderBatch, CylinderTracks, CylinderTruth, Hasher, Hashes, NO_HIT, Outcome, Product,
 };
 use peloton::kalman::reference::{self, Measured, State, single};
 use peloton::simd::Level;
@@ -28,7 +28,7 @@ fn tracks(level: Level, config: &CylinderConfig, (hits, truth): &Sample) -> Cyli
 }
 
 fn hashes(tracks: &CylinderTracks) -> Hashes {
-    let mut hasher = Hasher::<CylinderTracks>::default();
+    let mut hasher = Hasher::new(CylinderTracks::SCHEMA);
     hasher.update(tracks);
     hasher.finish()
 }

@@ -2,7 +2,7 @@
 
 use crate::common::{Sharing, hashes, hashes_on, samples, simulated, velo};
 use peloton::engine::{Pool, Sliced};
-use peloton::event::{Hasher, Outcome, VeloBatch, VeloTracks};
+use peloton::event::{Hasher, Outcome, Product, VeloBatch, VeloTracks};
 use peloton::velo::Preset;
 use std::sync::Mutex;
 
@@ -32,7 +32,7 @@ fn slices_shown_one_by_one() {
     let counters = pool.try_run(batch.view(), &mut kept).unwrap();
     let seen = Mutex::new(vec![0; 13]);
     let again = pool.try_repeat(batch.view(), 3, |slice, tracks: &VeloTracks| {
-        assert_eq!(Some(&tracks.hits), kept.slices().nth(slice).map(|tracks| &tracks.hits));
+        assert_eq!(Some(&tracks.hits), kept.products::<VeloTracks>().nth(slice).map(|tracks| &tracks.hits));
         seen.lock().unwrap()[slice] += 1;
     });
     assert_eq!(seen.into_inner().unwrap(), [3; 13]);
@@ -59,7 +59,7 @@ fn batch_size_and_neighbours() {
     let expected = hashes(&engine, whole.view()).0;
     for size in [1, 5, 23] {
         let (mut workspace, mut outcome) = (engine.workspace(), Outcome::default());
-        let mut hasher = Hasher::<VeloTracks>::default();
+        let mut hasher = Hasher::new(VeloTracks::SCHEMA);
         for first in (0..whole.len()).step_by(size) {
             let mut batch = VeloBatch::default();
             for event in first..whole.len().min(first + size) {

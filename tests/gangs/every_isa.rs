@@ -9,8 +9,8 @@ use peloton::cylinder::{
 };
 use peloton::engine::{Engine, Sequence};
 use peloton::event::{
-    CylinderTracks, Hasher, Hashes, Outcome, RawBatch, RawEvents, SciFiBatch, SciFiTracks, VeloBatch,
-    VeloEvents,
+    CylinderTracks, Hasher, Hashes, Outcome, Product, RawBatch, RawEvents, SciFiBatch, SciFiTracks,
+    VeloBatch, VeloEvents,
 };
 use peloton::long::LongPreset;
 use peloton::scifi::{SciFiPreset, SciFiWorkspace};
@@ -91,7 +91,7 @@ fn cylinder_events() {
                 fit_particles(level, &config, input, 0..2, &mut fits);
                 let (mut given, mut memory) = (Outcome::default(), CylinderFitWorkspace::default());
                 fit_tracks(level.with_usual_gang(), &config, input, 0..2, &mut memory, &mut given);
-                let mut hasher = Hasher::<CylinderTracks>::default();
+                let mut hasher = Hasher::new(CylinderTracks::SCHEMA);
                 hasher.update(&out);
                 let bits: Vec<u32> = fits.state.iter().flat_map(|c| c.iter().map(|x| x.to_bits())).collect();
                 (hasher.finish(), bits, fits.fit, Hasher::of(&given.results))

@@ -7,6 +7,7 @@ use peloton::cylinder::{
 use peloton::engine::{Executor, Sliced};
 use peloton::event::{
     CYLINDER_LAYERS, Counters, CylinderBatch, CylinderTracks, CylinderTruth, Hasher, Hashes, NO_HIT, Outcome,
+    Product,
 };
 use peloton::gpu::cylinder::{Capacity, CylinderStream, GrowingStream};
 use peloton::gpu::{DeviceStream, Emulated, Order, StreamPool};
@@ -38,7 +39,7 @@ struct Found {
 }
 
 fn found<'a>(pieces: impl Iterator<Item = &'a CylinderTracks>, counters: &Counters) -> Found {
-    let (mut hasher, mut status) = (Hasher::default(), Vec::new());
+    let (mut hasher, mut status) = (Hasher::new(CylinderTracks::SCHEMA), Vec::new());
     for tracks in pieces {
         hasher.update(tracks);
         status.extend_from_slice(&tracks.status);
@@ -86,7 +87,7 @@ fn twice<T: DeviceStream<Cylinder>>(mut pool: StreamPool<Cylinder, T>, sample: &
     let mut tracks = Sliced::default();
     let passes = [(); 2].map(|()| {
         let counters = pool.try_run(input, &mut tracks).expect("kernels that run");
-        found(tracks.slices(), &counters)
+        found(tracks.products(), &counters)
     });
     let [first, second] = passes;
     assert_eq!(first, second);
@@ -251,11 +252,10 @@ fn the_pool_is_an_executor() {
     let expected = on_cpu(&config, &(batch.hits.clone(), batch.truth.clone()));
     let device = Emulated::new(Order::Reverse).unwrap();
     let open = || CylinderStream::open(&device, &config, Capacity { events: 2, hits: 1000, seeds: 100 });
-    let mut executor: Box<dyn Executor<CylinderSample, CylinderTracks>> =
-        Box::new(StreamPool::<Cylinder, _>::new(&device, 3, open).unwrap());
+    let mut executor: Box<dyn Executor> = Box::new(StreamPool::<Cylinder, _>::new(&device, 3, open).unwrap());
     let mut tracks = Sliced::default();
     let counters = executor.run(&batch, &mut tracks).unwrap();
-    assert_eq!(found(tracks.slices(), &counters), expected);
+    assert_eq!(found(tracks.products(), &counters), expected);
     let machine = executor.machine();
     assert_eq!((machine.isa, machine.gang, machine.threads, machine.slice), ("emulated", 32, 3, 2));
     assert_eq!(machine.device.as_deref(), Some("emulated, lanes reverse"));

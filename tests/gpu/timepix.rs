@@ -202,14 +202,13 @@ fn the_device_is_an_executor() {
     (0..1000).for_each(|i| hits.push(10 * i, (i * 7 % 13) as u16, (i * 5 % 11) as u16, 3));
     let config = TimepixConfig::default();
     let expected = on_cpu(&config, &hits);
-    let mut executor: Box<dyn Executor<PixelBatch, PixelClusters>> =
-        Box::new(Streaming(device(Order::Reverse, &config, 300)));
+    let mut executor: Box<dyn Executor> = Box::new(Streaming(device(Order::Reverse, &config, 300)));
     let piece = PixelBatch { block: PixelBlock { hits, ..PixelBlock::default() }, end: true };
     let mut slices = Sliced::default();
     for _ in 0..2 {
         let counters = executor.run(&piece, &mut slices).unwrap();
         let mut clusters = PixelClusters::default();
-        slices.slices().for_each(|part| clusters.extend_from(part, 0..part.len()));
+        slices.products().for_each(|part: &PixelClusters| clusters.extend_from(part, 0..part.len()));
         assert!((clusters, counters.dropped().collect::<Vec<_>>()) == expected);
         assert_eq!(counters.stages[0].items_in, 1000);
     }

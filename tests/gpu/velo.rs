@@ -2,7 +2,7 @@
 //! the room there is.
 use crate::common::{hostile, simulated};
 use peloton::engine::{Engine, Input, Sliced};
-use peloton::event::{Counters, Hasher, Hashes, RawBatch, VeloBatch, VeloTracks};
+use peloton::event::{Counters, Hasher, Hashes, Product, RawBatch, VeloBatch, VeloTracks};
 use peloton::gpu::velo::{Capacity, VeloStream};
 use peloton::gpu::{Emulated, Order, StreamPool};
 use peloton::simd::Level;
@@ -54,15 +54,15 @@ fn run_on_device(
     for _ in 0..if events.events() < 100 { 2 } else { 1 } {
         let counters = pool.try_run(events, &mut tracks).expect("kernels that run");
         assert_eq!(counters.events(), events.events() as u64, "every event is accounted for");
-        let hashes = hash(tracks.slices());
+        let hashes = hash(tracks.products());
         assert_eq!(*before.get_or_insert(hashes), hashes, "the second pass is like the first one");
     }
-    let status = tracks.slices().flat_map(|tracks| tracks.status.clone()).collect();
-    Found { hashes: hash(tracks.slices()), tracks: tracks.tracks(), status, counters: tracks.counters() }
+    let status = tracks.products().flat_map(|tracks: &VeloTracks| tracks.status.clone()).collect();
+    Found { hashes: hash(tracks.products()), tracks: tracks.tracks(), status, counters: tracks.counters() }
 }
 
 fn hash<'a>(slices: impl Iterator<Item = &'a VeloTracks>) -> Hashes {
-    let mut hasher = Hasher::default();
+    let mut hasher = Hasher::new(VeloTracks::SCHEMA);
     slices.for_each(|tracks| hasher.update(tracks));
     hasher.finish()
 }

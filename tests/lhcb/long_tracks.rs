@@ -6,7 +6,7 @@ use crate::common::{Sharing, data, hashes, hashes_on};
 use peloton::Status;
 use peloton::engine::{Engine, Sequence};
 use peloton::event::{
-    Hasher, LongTracks, Outcome, RawBatch, RawEvents, Results, SciFiTracks, UtBatch, VeloTracks,
+    Hasher, LongTracks, Outcome, Product, RawBatch, RawEvents, Results, SciFiTracks, UtBatch, VeloTracks,
 };
 use peloton::long::reference::{Parts, UtPart, match_tracks};
 use peloton::long::{
@@ -201,7 +201,7 @@ fn an_event_without_one_of_the_detectors_has_no_tracks() {
     assert_eq!(out.counters.events(), 3);
     let stages = &out.counters.stages[..Long::STAGES.len()];
     assert!(stages.iter().all(|stage| stage.items_in > 0), "{stages:?}");
-    let mut hasher = Hasher::<LongTracks>::default();
+    let mut hasher = Hasher::new(LongTracks::SCHEMA);
     hasher.update(&out.results);
     assert_ne!(hasher.finish().int, 0);
     let engine = Engine::new(detector.long_ut(best_level(), LongPreset::Best));

@@ -7,7 +7,7 @@ use crate::common::data;
 use crate::common::decoding::seven_events;
 use crate::common::geometry::Detector;
 use peloton::engine::{Engine, Sequence};
-use peloton::event::{LongTracks, Outcome, RawBatch, Results, SciFiTracks, TruthEvent, VeloUtTracks};
+use peloton::event::{LongTracks, Outcome, RawBatch, SciFiTracks, TruthEvent, VeloUtTracks};
 use peloton::long::{Bending, Long, LongConfig, LongPreset, LongUt};
 use peloton::scifi::{SciFi, SciFiConfig};
 use peloton::simd::Level;
@@ -47,7 +47,6 @@ impl Sample {
     fn run<S>(&self, sequence: S) -> S::Output
     where
         S: for<'a> Sequence<Input<'a> = peloton::event::RawEvents<'a>>,
-        S::Output: Results,
     {
         let engine = Engine::new(sequence);
         let mut out = Outcome::default();

@@ -3,7 +3,7 @@
 use arrow_schema::Field;
 use peloton::Status;
 use peloton::event::{
-    CylinderFits, CylinderTracks, Kind, LongTracks, PixelClusters, Results, SCHEMA_VERSION, SciFiBatch,
+    CylinderFits, CylinderTracks, Kind, LongTracks, PixelClusters, Product, SCHEMA_VERSION, SciFiBatch,
     SciFiTracks, UtBatch, VeloTracks, VeloUtTracks,
 };
 use peloton::kalman::FitStatus;
@@ -26,16 +26,16 @@ fn the_documented_columns_are_those_of_the_schemas() {
 
 #[test]
 fn columns_have_one_name_each_and_say_what_they_are() {
-    fn check<R: Results>() {
-        for (place, info) in R::COLUMNS.iter().enumerate() {
-            assert!(R::COLUMNS[..place].iter().all(|other| other.name != info.name), "{}", info.name);
+    fn check<R: Product>() {
+        for (place, info) in R::SCHEMA.columns.iter().enumerate() {
+            assert!(R::SCHEMA.columns[..place].iter().all(|other| other.name != info.name), "{}", info.name);
             assert!(!info.meaning.is_empty() && !info.unit.is_empty(), "{}", info.name);
-            assert!(info.depth < R::LEVELS.len(), "{}", info.name);
+            assert!(info.depth < R::SCHEMA.levels.len(), "{}", info.name);
         }
         // What hash_int covers comes first, and starts before what they cut.
-        assert!(R::COLUMNS.is_sorted_by_key(|info| !info.in_hash_int));
-        let starts = R::COLUMNS.iter().filter(|info| info.kind == Kind::Starts);
-        assert!(starts.map(|info| info.depth).eq(0..R::LEVELS.len() - 1));
+        assert!(R::SCHEMA.columns.is_sorted_by_key(|info| !info.in_hash_int));
+        let starts = R::SCHEMA.columns.iter().filter(|info| info.kind == Kind::Starts);
+        assert!(starts.map(|info| info.depth).eq(0..R::SCHEMA.levels.len() - 1));
     }
     check::<VeloTracks>();
     check::<VeloUtTracks>();
@@ -53,7 +53,7 @@ const HEAD: &str = "\
 
 Made from the schemas in `src/event` by `UPDATE=1 cargo test --release --test library columns`; do not edit.
 
-In memory results are columns with offsets (`Results::COLUMNS`). A Parquet file has one row per event (per cluster for
+In memory results are columns with offsets (`Product::SCHEMA`). A Parquet file has one row per event (per cluster for
 the sequence `timepix`): values per track or hit are lists, the hits of tracks lists of lists. The offsets between them
 are not written, as the lists say the same; only where the hits of an event are in groups, their starts are a list.
 Each column's metadata hold its `unit` and its `description`; the file's metadata hold, each as `peloton.NAME`:
@@ -124,15 +124,15 @@ fn table(text: &mut String, of: &str, fields: &[TableField]) {
 }
 
 /// The table of one sequence.
-fn sequence<R: Results>(text: &mut String, name: &str) {
+fn sequence<R: Product>(text: &mut String, name: &str) {
     write!(text, "\n## Sequence {name}\n").unwrap();
-    rows(text, &column_rows::<R>());
+    rows(text, &column_rows(R::SCHEMA));
 }
 
 /// The table of columns that files of clusters have beside those of the results.
 fn beside(text: &mut String, when: &str, fields: &[Field]) {
     write!(text, "\n{when}:\n").unwrap();
-    rows(text, &field_rows::<PixelClusters>(fields));
+    rows(text, &field_rows(PixelClusters::SCHEMA, fields));
 }
 
 fn rows(text: &mut String, rows: &[ColumnRow]) {

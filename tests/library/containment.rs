@@ -5,7 +5,7 @@ use crate::common::{best_level, simulated};
 use peloton::Status;
 use peloton::cylinder::{Cylinder, CylinderConfig};
 use peloton::engine::{Engine, Input, Pool, Sequence, Sliced, Stage, StreamSequence};
-use peloton::event::{Counters, Layout, Outcome, PixelClusters, RawBatch, Results, difference};
+use peloton::event::{Counters, Layout, Outcome, PixelClusters, Product, RawBatch, Results, difference};
 use peloton::scifi::SciFiHits;
 use peloton::simd::Level;
 use peloton::timepix::{PixelBatch, Timepix, TimepixConfig};
@@ -51,7 +51,7 @@ impl<S: Sequence> Sequence for Panics<S> {
         for event in range {
             self.inside.run_range(events, event..event + 1, workspace, out);
             if self.events.contains(&event) {
-                let innermost = S::Output::LEVELS.len() - 1;
+                let innermost = S::Output::SCHEMA.levels.len() - 1;
                 out.results.set_items(innermost, out.results.items(innermost) + 3);
                 out.counters.stages[0].items_in += 1000;
                 // Without the message that a panic prints.
@@ -74,7 +74,7 @@ struct Expected<R> {
     counters: Counters,
 }
 
-impl<R: Results> Expected<R> {
+impl<R: Product> Expected<R> {
     fn new<S: Sequence<Output = R>>(sequence: &S, events: S::Input<'_>, bad: &[usize]) -> Self {
         let (mut workspace, mut whole) = (S::Workspace::default(), Outcome::default());
         let mut counters = Counters::default();
@@ -140,7 +140,7 @@ fn contained_in<S: Sequence + Clone>(sequence: &S, events: S::Input<'_>, bad: &[
         for _ in 0..2 {
             let counters = pool.try_run(events, &mut sliced).unwrap();
             assert_eq!(sliced.events().count(), events.events(), "{what}");
-            let found = sliced.events().enumerate();
+            let found = sliced.events_of().enumerate();
             found.for_each(|(event, found)| expected.assert_event(event, found, &what));
             expected.assert_counters(counters, &what);
         }

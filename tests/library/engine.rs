@@ -3,7 +3,7 @@
 use crate::common::{Sharing, hashes_on, simulated, velo};
 use peloton::engine::{Pool, Sliced};
 use peloton::event::{
-    Counters, Hasher, Outcome, PixelClusters, Results, StageCounter, Truncation, VeloBatch, VeloTracks,
+    Counters, Hasher, Outcome, PixelClusters, StageCounter, Truncation, VeloBatch, VeloTracks,
 };
 use peloton::velo::Preset;
 use peloton::{Error, Status};
@@ -91,7 +91,7 @@ fn slices_are_used_again() {
         assert_eq!(sliced.slices().count(), slices);
         let indices: Vec<usize> = sliced.events().map(|(_, index)| index).collect();
         assert_eq!(indices, (0..events).map(|event| event % 3).collect::<Vec<_>>());
-        let tracks: usize = sliced.slices().map(VeloTracks::tracks).sum();
+        let tracks: usize = sliced.products().map(VeloTracks::tracks).sum();
         assert_eq!(sliced.tracks(), tracks);
         assert!(events == 0 || tracks > 0);
     }
@@ -99,27 +99,28 @@ fn slices_are_used_again() {
 
 #[test]
 fn slots_begin_empty() {
-    let mut sliced = Sliced::<VeloTracks>::default();
-    for slot in sliced.prepare(3) {
+    let mut sliced = Sliced::default();
+    for slot in sliced.prepare::<VeloTracks>(3) {
         slot.results.push_failed(Status::Corrupt);
         slot.counters.count_event(Status::Corrupt);
     }
     assert_eq!(sliced.counters().dropped().collect::<Vec<_>>(), [("corrupt", 3)]);
-    assert!(sliced.prepare(2).iter().all(|slot| slot.results.events() == 0));
+    assert!(sliced.prepare::<VeloTracks>(2).iter().all(|slot| slot.results.events() == 0));
     assert_eq!((sliced.counters(), sliced.slices().count()), (Counters::default(), 2));
     // The third slot was filled before.
-    let slot = sliced.add();
+    let slot = sliced.add::<VeloTracks>();
     assert_eq!((slot.results.events(), slot.counters), (0, Counters::default()));
-    sliced.add().results.push_failed(Status::Corrupt);
+    sliced.add::<VeloTracks>().results.push_failed(Status::Corrupt);
     assert_eq!((sliced.slices().count(), sliced.events().count()), (4, 1));
 }
 
 /// Rows that are no events have places all the same.
 #[test]
 fn slices_of_clusters() {
-    let mut sliced = Sliced::<PixelClusters>::default();
+    let mut sliced = Sliced::default();
     for count in [2u32, 0, 3] {
-        let clusters = &mut sliced.add().results;
+        let slot = sliced.add::<PixelClusters>();
+        let clusters: &mut PixelClusters = slot.results.get_mut().unwrap();
         (0..count).for_each(|i| {
             clusters.hits.push(i.into(), 1, 2, 3);
             clusters.hit_start.push(i + 1);
@@ -127,7 +128,7 @@ fn slices_of_clusters() {
         clusters.features.set_len(count as usize);
     }
     assert_eq!(sliced.events().map(|(_, index)| index).collect::<Vec<_>>(), [0, 1, 0, 1, 2]);
-    assert_eq!(sliced.slices().map(Results::hits).sum::<usize>(), 5);
+    assert_eq!(sliced.slices().map(|slice| slice.hits()).sum::<usize>(), 5);
 }
 
 #[test]

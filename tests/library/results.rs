@@ -2,15 +2,15 @@
 
 use peloton::Status;
 use peloton::event::{
-    CylinderTracks, Hasher, Kind, PixelClusters, Results, SciFiBatch, UtBatch, ValuesMut, VeloTracks,
-    difference,
+    CylinderTracks, Hasher, Kind, PixelClusters, Product, Results, SciFiBatch, UtBatch, ValuesMut,
+    VeloTracks, difference,
 };
 
 /// Three rows with 2, 0 and 3 items in all (in every list of a row as many, of which there may be several), each with two
 /// entries where there is a level below.
-fn filled<R: Results>() -> R {
+fn filled<R: Product>() -> R {
     let mut results = R::default();
-    let lists = R::COLUMNS.iter().map(|info| info.lists).max().unwrap_or(1) as u32;
+    let lists = R::SCHEMA.columns.iter().map(|info| info.lists).max().unwrap_or(1) as u32;
     let counts = [3, 5 * lists, 10 * lists];
     results.for_each_column_mut(&mut |info, values| {
         let count = counts[info.depth];
@@ -37,29 +37,29 @@ fn filled<R: Results>() -> R {
     results
 }
 
-fn is_empty<R: Results>(results: &R) -> bool {
+fn is_empty(results: &dyn Results) -> bool {
     let shortest = |kind| usize::from(kind == Kind::Starts);
     results.table().columns().iter().all(|(info, values)| values.len() == shortest(info.kind))
 }
 
 /// What every type of results has in common.
-fn check<R: Results>() {
+fn check<R: Product>() {
     let whole = filled::<R>();
     assert_eq!(whole.items(0), 3);
-    let deepest = R::LEVELS.len() - 1;
+    let deepest = R::SCHEMA.levels.len() - 1;
     assert_eq!(whole.hits(), whole.items(deepest));
     let mut cut = filled::<R>();
     // What an event left behind that failed half way.
     cut.truncate(1);
     (1..=deepest).for_each(|depth| cut.set_items(depth, cut.items(depth) + 7));
     cut.truncate(1);
-    assert_eq!((cut.items(0), cut.events()), (1, usize::from(R::has_events())));
+    assert_eq!((cut.items(0), cut.events()), (1, usize::from(R::SCHEMA.has_events())));
     assert_eq!(difference(&cut, 0, &whole, 0), None);
     for (info, values) in cut.table().columns() {
         let starts = usize::from(info.kind == Kind::Starts);
         assert_eq!(values.len(), cut.items(info.depth) * info.lists + starts, "{}", info.name);
     }
-    if R::has_events() {
+    if R::SCHEMA.has_events() {
         cut.push_failed(Status::TooManyHits);
         assert_eq!((cut.items(0), cut.statuses()), (2, &[Status::Ok, Status::TooManyHits][..]));
         assert_eq!(cut.table().ranges(1..2)[1].len(), 0);
@@ -74,7 +74,7 @@ fn check<R: Results>() {
 
     // A change anywhere is found, and named.
     assert!((0..3).all(|row| difference(&whole, row, &filled::<R>(), row).is_none()));
-    for (place, info) in R::COLUMNS.iter().enumerate() {
+    for (place, info) in R::SCHEMA.columns.iter().enumerate() {
         let (mut changed, mut number) = (filled::<R>(), 0);
         changed.for_each_column_mut(&mut |_, values| {
             match values {

@@ -68,12 +68,12 @@ fn address(values: Values<'_>) -> *const c_void {
 impl Held {
     fn new(outcome: AnyOutcome) -> Self {
         let texts = |info: &ColumnInfo| [info.name, info.unit, info.meaning].map(c_text);
-        Self { texts: outcome.infos().iter().map(texts).collect(), outcome }
+        Self { texts: outcome.columns().schema().columns.iter().map(texts).collect(), outcome }
     }
 
     /// The column at an index.
     fn column(&self, index: usize) -> Result<peloton_column> {
-        let found = self.outcome.find_column(|at, _| at == index);
+        let found = self.outcome.columns().column(index);
         let missing = || {
             let count = self.texts.len();
             invalid(format!(
@@ -128,11 +128,12 @@ pub unsafe extern "C" fn peloton_result_items(
     // SAFETY: the caller's result lives, and items may be written to.
     enter(|| unsafe {
         let held = look(&reference(result, RESULT)?.0, RESULT)?;
-        let levels = held.outcome.levels();
+        let columns = held.outcome.columns();
+        let levels = columns.schema().levels;
         if depth as usize >= levels.len() {
             return Err(invalid(format!("depth {depth}: there are {}", levels.join(", "))));
         }
-        put(items, held.outcome.items(depth as usize), "items")
+        put(items, columns.items(depth as usize), "items")
     })
 }
 
@@ -177,9 +178,10 @@ pub unsafe extern "C" fn peloton_result_column(
     enter(|| unsafe {
         let held = look(&reference(result, RESULT)?.0, RESULT)?;
         let name = text(name, "name")?;
-        let index = held.outcome.infos().iter().position(|info| info.name == name);
+        let columns = held.outcome.columns().schema().columns;
+        let index = columns.iter().position(|info| info.name == name);
         let missing = || {
-            let names: Vec<_> = held.outcome.infos().iter().map(|info| info.name).collect();
+            let names: Vec<_> = columns.iter().map(|info| info.name).collect();
             invalid(format!("there is no column `{name}`: choose one of {}", names.join(", ")))
         };
         write_struct(view, &held.column(index.ok_or_else(missing)?)?, "view")
@@ -200,7 +202,7 @@ pub unsafe extern "C" fn peloton_result_velo_tracks(
         let held = look(&reference(result, RESULT)?.0, RESULT)?;
         let outcome = &held.outcome;
         let wrong = || invalid(format!("results of {} are no tracks of velo", outcome.sequence()));
-        let tracks = outcome.results::<VeloTracks>().ok_or_else(wrong)?;
+        let tracks = outcome.columns().get::<VeloTracks>().ok_or_else(wrong)?;
         let states = |states: &States| peloton_velo_states {
             x: states.x.as_ptr(),
             y: states.y.as_ptr(),

@@ -68,8 +68,8 @@ pub(crate) unsafe fn count(held: &Held, counters: *mut peloton_counters) -> Resu
     }
     // SAFETY: the caller's promise.
     let mut sum = unsafe { read_struct(counters, "counters")? };
-    let outcome = &held.outcome;
-    sum.add(outcome.counters(), outcome.tracks(), outcome.hits());
+    let columns = held.outcome.columns();
+    sum.add(held.outcome.counters(), columns.tracks(), columns.hits());
     // SAFETY: as above.
     unsafe { write_struct(counters, &sum, "counters") }
 }

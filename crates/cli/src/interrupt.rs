@@ -1,4 +1,5 @@
-//! Asking for an early end: a signal (one more after a second ends at once), or nobody reads the output any more.
+//! Early ends: a job ends after the slice under way when a signal comes or when nobody reads its output any more; a second signal,
+//! more than a second later, ends the program at once.
 
 use crate::console;
 use peloton::{Error, Result};
@@ -12,7 +13,7 @@ use std::time::{Duration, Instant};
 /// A repeat of a signal within this time is the same wish: `timeout` sends its signal to the program and to the group that the program is
 /// in, and a terminal may send Ctrl-C beside it.
 const SAME_WISH: Duration = Duration::from_secs(1);
-/// So long the last words of a program may take: nobody may be reading them.
+/// Time limit for the last message of a program: its reader may hang.
 const LAST_WORDS: Duration = Duration::from_millis(200);
 
 /// The wish to end, shared by all jobs of this process.
@@ -35,7 +36,7 @@ pub fn keep(what: String) {
 /// What an interrupted job leaves, in words.
 pub fn kept() -> String {
     let kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner).take();
-    kept.unwrap_or_else(|| "this is what was done until then".into())
+    kept.unwrap_or_else(|| "partial results follow".into())
 }
 
 /// The signal that asked for the end, if one did.

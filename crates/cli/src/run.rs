@@ -107,9 +107,9 @@ impl Run {
     fn kept(&self, summary: &Summary) -> String {
         let made = text::count(summary.events as usize, summary.row);
         match self.output.as_deref() {
-            Some(path) if is_no_file(path) => format!("the {made} made until then were written"),
-            Some(path) => format!("{} has the {made} made until then", path.display()),
-            None => format!("this is what was made of the {made} until then"),
+            Some(path) if is_no_file(path) => format!("the first {made} were written"),
+            Some(path) => format!("{} holds the first {made}", path.display()),
+            None => format!("results of the first {made} follow"),
         }
     }
 
@@ -135,7 +135,7 @@ impl Run {
                 Ok(ran) => done.push(ran),
                 Err(error) if is_one || error.is_usage() || CANCEL.is_requested() => {
                     let whole = text::count(done.len(), "whole part");
-                    interrupt::keep(format!("{} has the {whole} made until then", output.display()));
+                    interrupt::keep(format!("{} holds {whole}", output.display()));
                     return Err(error);
                 }
                 Err(error) => {

@@ -78,7 +78,7 @@ impl Simulate {
         let made = peloton_job::simulate(&what, &self.output, host(&report.terminal()))?;
         if CANCEL.is_requested() {
             let events = text::count(made.events as usize, "event");
-            interrupt::keep(format!("{} has the {events} made until then", self.output.display()));
+            interrupt::keep(format!("{} holds the first {events}", self.output.display()));
         }
         let (items, what) = match (made.hits, made.words) {
             (Some(hits), _) => (hits, "hits"),

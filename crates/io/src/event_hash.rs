@@ -3,7 +3,7 @@
 
 use crate::input::EventId;
 use bytemuck::cast_slice;
-use peloton::event::{Hasher, Results, Table, Values};
+use peloton::event::{Hasher, Results, Schema, Table, Values};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Adds up hashes of events.
@@ -14,25 +14,23 @@ use xxhash_rust::xxh3::xxh3_64;
 ///
 /// Rows of an endless stream are no events. There a source, such as a file, takes the place of an event: its number is
 /// that of the source, from 0, and the `hash_int` of its rows (u64) follows.
-pub struct EventHasher<R> {
+pub struct EventHasher {
     sum: u64,
     bytes: Vec<u8>,
     sources: u64,
-    source: Hasher<R>,
+    source: Hasher,
     is_source_open: bool,
 }
 
-impl<R: Results> Default for EventHasher<R> {
-    fn default() -> Self {
-        let source = Hasher::default();
-        Self { sum: 0, bytes: Vec::new(), sources: 0, source, is_source_open: false }
+impl EventHasher {
+    /// Hashes events of results with these columns.
+    pub fn new(schema: &'static Schema) -> Self {
+        Self { sum: 0, bytes: Vec::new(), sources: 0, source: Hasher::new(schema), is_source_open: false }
     }
-}
 
-impl<R: Results> EventHasher<R> {
     /// Adds the events of one piece; `ids` says of each which it is, where rows are events.
-    pub fn add(&mut self, ids: &[EventId], piece: &R) {
-        if !R::has_events() {
+    pub fn add(&mut self, ids: &[EventId], piece: &dyn Results) {
+        if !piece.schema().has_events() {
             self.source.update(piece);
             self.is_source_open |= piece.items(0) > 0;
             return;
@@ -45,7 +43,8 @@ impl<R: Results> EventHasher<R> {
 
     /// Ends a source of an endless stream.
     pub fn end_source(&mut self) {
-        let rows = std::mem::take(&mut self.source).finish().int;
+        let schema = self.source.schema();
+        let rows = std::mem::replace(&mut self.source, Hasher::new(schema)).finish().int;
         let words = [self.sources.to_le_bytes(), rows.to_le_bytes()];
         self.sum = self.sum.wrapping_add(xxh3_64(words.as_flattened()));
         self.sources += 1;
@@ -98,7 +97,7 @@ fn hash_of(id: &EventId, row: usize, table: &Table<'_>, bytes: &mut Vec<u8>) -> 
 mod tests {
     use super::*;
     use peloton::Status;
-    use peloton::event::{PixelClusters, VeloTracks};
+    use peloton::event::{PixelClusters, Product, VeloTracks};
 
     /// Events of so many tracks with three hits each; hits have the number of their event.
     fn tracks(events: &[(u64, u32)]) -> (Vec<EventId>, VeloTracks) {
@@ -121,7 +120,7 @@ mod tests {
     }
 
     fn hash(pieces: &[&[(u64, u32)]]) -> u64 {
-        let mut hasher = EventHasher::default();
+        let mut hasher = EventHasher::new(VeloTracks::SCHEMA);
         for piece in pieces {
             let (ids, tracks) = tracks(piece);
             hasher.add(&ids, &tracks);
@@ -160,7 +159,7 @@ mod tests {
             clusters
         };
         let hash = |first: u64, sources: &[&[i64]]| {
-            let mut hasher = EventHasher::default().starting_at_source(first);
+            let mut hasher = EventHasher::new(PixelClusters::SCHEMA).starting_at_source(first);
             for source in sources {
                 let (before, after) = source.split_at(source.len() / 2);
                 [before, after, &[]].iter().for_each(|piece| hasher.add(&[], &clusters(piece)));
@@ -185,7 +184,7 @@ mod tests {
         }
         let (ids, mut events) = tracks(&[(7, 2), (8, 1)]);
         events.status[1] = Status::TooManyTracks;
-        let mut hasher = EventHasher::default();
+        let mut hasher = EventHasher::new(VeloTracks::SCHEMA);
         hasher.add(&ids, &events);
         assert_ne!(hasher.finish(), whole);
     }

@@ -1,7 +1,6 @@
 //! [`check`]: reconstructs events, or takes tracks made elsewhere, and compares with the truth.
 
 use crate::against::Against;
-use crate::registry::Command;
 use crate::run::reconstruct;
 use crate::source::warn_of_problems;
 use crate::stream::stream;
@@ -10,8 +9,9 @@ use crate::system::open;
 use crate::track_file::TrackFile;
 use crate::truth_check::{KnownHits, report};
 use crate::truth_output::TruthOutput;
-use crate::{Check, CheckOptions, Checked, Host, Request, Source, Summary, System, text};
+use crate::{Check, CheckOptions, Checked, Host, Opened, Request, Source, Summary, text};
 use peloton::Result;
+use peloton::simd::with_default_float_mode;
 use peloton_truth::{CheckReport, Checker, EventRows, Rules};
 use serde_json::json;
 use std::path::Path;
@@ -23,43 +23,37 @@ use std::time::Instant;
 /// Those of the configuration and the inputs, and [`Error::Format`](peloton::Error::Format) when there is no event to
 /// check.
 pub fn check(request: &Request, options: &CheckOptions, host: Host<'_>) -> Result<Checked> {
-    struct Run<'a>(&'a Request, &'a CheckOptions, Host<'a>);
-    impl Command for Run<'_> {
-        type Outcome = Result<Checked>;
-        fn on<S: System>(self) -> Result<Checked> {
-            let Self(request, options, host) = self;
-            let begin = Instant::now();
-            let mut opened = open::<S>(request, true, host)?;
-            if let Some(path) = &options.tracks {
-                let rules = S::track_rules(request, options, &mut opened)?;
-                let mut tables = options.truth_tables(request)?;
-                let mut against = Against::open(options, rules)?;
-                let beside = BesideTracks { rules, tables: &mut tables, against: &mut against };
-                let report = check_tracks::<S>(request, path, &mut *opened.source, host, beside)?;
-                tables.map_or(Ok(()), TruthOutput::finish)?;
-                let mut checked = report.checked(path, request, options);
-                if let Some(against) = against {
-                    against.finish(host, request.events.count.is_none(), &mut checked)?;
-                }
-                return Ok(checked);
-            }
-            let mut checker = S::check(request, options, &mut opened)?;
-            let runs = S::executor(request, &request.config, &opened.context)?;
-            let made = reconstruct::<S>(request, &mut opened, runs, host, &mut |chunk| checker.add(chunk));
-            let mut summary = made?;
-            summary.wall_seconds = begin.elapsed().as_secs_f64();
-            finish(checker, &summary, host)
+    with_default_float_mode(|| check_results(request, options, host))
+}
+
+fn check_results(request: &Request, options: &CheckOptions, host: Host<'_>) -> Result<Checked> {
+    let begin = Instant::now();
+    let mut opened = open(request, true, host)?;
+    let Opened { source, detector } = &mut opened;
+    if let Some(path) = &options.tracks {
+        let rules = detector.track_rules(request, options)?;
+        source.check_by(rules);
+        let mut tables = options.truth_tables(request)?;
+        let mut against = Against::open(options, rules)?;
+        let beside = BesideTracks { rules, tables: &mut tables, against: &mut against };
+        let report = check_tracks(request, path, &mut **source, host, beside)?;
+        tables.map_or(Ok(()), TruthOutput::finish)?;
+        let mut checked = report.checked(path, request, options);
+        if let Some(against) = against {
+            against.finish(host, request.events.count.is_none(), &mut checked)?;
         }
+        return Ok(checked);
     }
-    request.config.sequence.run_events(Run(request, options, host))
+    let mut checker = detector.check(request, options, &mut **source)?;
+    let runs = detector.executor(request, &request.config)?;
+    let made = reconstruct(request, &mut opened, runs, host, &mut |chunk| checker.add(chunk));
+    let mut summary = made?;
+    summary.wall_seconds = begin.elapsed().as_secs_f64();
+    finish(checker, &summary, host)
 }
 
 /// What a comparison found, behind the summary of the reconstruction.
-pub(crate) fn finish<B, R>(
-    checker: Box<dyn Check<B, R>>,
-    summary: &Summary,
-    host: Host<'_>,
-) -> Result<Checked> {
+pub(crate) fn finish(checker: Box<dyn Check>, summary: &Summary, host: Host<'_>) -> Result<Checked> {
     let mut checked = checker.finish(summary, host)?;
     checked.failure = summary.failure.clone();
     checked.text = format!("{}\n{}", text::summary(summary), checked.text);
@@ -77,10 +71,10 @@ struct BesideTracks<'a> {
 }
 
 /// Checks tracks made elsewhere, line by line.
-fn check_tracks<S: System>(
+fn check_tracks(
     request: &Request,
     path: &Path,
-    source: &mut dyn Source<S::Batch>,
+    source: &mut dyn Source,
     host: Host<'_>,
     BesideTracks { rules, tables, against }: BesideTracks<'_>,
 ) -> Result<TracksChecked> {
@@ -88,7 +82,7 @@ fn check_tracks<S: System>(
     let count_unknown = source.count_unknown(rules);
     let mut file = TrackFile::open(path)?;
     let (mut repeated, mut unknown) = (0u64, 0u64);
-    let compared = stream::<S::Batch, ()>(source, 256, None, host, &mut |_| Ok(()), &mut |chunk| {
+    let compared = stream::<()>(source, 256, None, host, &mut |_| Ok(()), &mut |chunk| {
         for (event, (truth, id)) in chunk.beside.truth.iter().zip(&chunk.beside.ids).enumerate() {
             let tracks = file.tracks_of(id)?;
             for (track, _) in &tracks {
@@ -96,7 +90,7 @@ fn check_tracks<S: System>(
                 repeated += track.iter().enumerate().filter(is_repeated).count() as u64;
             }
             let hits = || tracks.iter().map(|(hits, _)| hits.as_slice());
-            unknown += count_unknown(&chunk.batch, event, &mut hits().flatten());
+            unknown += count_unknown(&*chunk.batch, event, &mut hits().flatten());
             known.event(truth, hits());
             checker.measured_event(truth, tracks.iter().map(|(hits, told)| (hits.as_slice(), *told)));
             if let Some(against) = against {

@@ -2,16 +2,16 @@
 
 use crate::check::finish;
 use crate::host::Muffled;
-use crate::registry::Command;
 use crate::run::batch_items;
 use crate::source::warn_of_problems;
 use crate::stream::Chunk;
-use crate::system::{self, Runs, explain, open};
+use crate::system::{self, Detector, Runs, explain, open};
 use crate::totals::Totals;
-use crate::{Check, CheckOptions, Checked, Config, Host, Request, Source, System};
+use crate::{Check, CheckOptions, Checked, Config, Host, Request, Source};
 use peloton::Result;
-use peloton::engine::{Batch, Sliced};
+use peloton::engine::Sliced;
 use peloton::event::Hasher;
+use peloton::simd::with_default_float_mode;
 use std::time::{Duration, Instant};
 
 /// As [`check`](crate::check), for several configurations of one sequence. Events are read or simulated once, and
@@ -25,58 +25,50 @@ pub fn check_each(
     options: &CheckOptions,
     host: Host<'_>,
 ) -> Result<Vec<Checked>> {
-    struct Run<'a>(&'a Request, &'a [Config], &'a CheckOptions, Host<'a>);
-    impl Command for Run<'_> {
-        type Outcome = Result<Vec<Checked>>;
-        fn on<S: System>(self) -> Result<Vec<Checked>> {
-            let Self(request, configs, options, host) = self;
-            on_system::<S>(request, configs, options, host)
-        }
-    }
-    request.config.sequence.run_events(Run(request, configs, options, host))
+    with_default_float_mode(|| check_sides(request, configs, options, host))
 }
 
 /// One configuration, and what came of it so far.
-struct Side<S: System> {
+struct Side {
     request: Request,
-    runs: Runs<S>,
-    checker: Box<dyn Check<S::Batch, S::Results>>,
+    runs: Runs,
+    checker: Box<dyn Check>,
     totals: Totals,
-    hasher: Hasher<S::Results>,
+    hasher: Hasher,
 }
 
-fn on_system<S: System>(
+fn check_sides(
     request: &Request,
     configs: &[Config],
     options: &CheckOptions,
     host: Host<'_>,
 ) -> Result<Vec<Checked>> {
-    let mut opened = open::<S>(request, true, host)?;
+    let mut opened = open(request, true, host)?;
     let mut sides = Vec::new();
     for config in configs {
         let request = Request { config: config.clone(), ..request.clone() };
-        let runs = S::executor(&request, config, &opened.context)?;
-        let checker = S::check(&request, options, &mut opened)?;
-        sides.push(Side::<S> {
+        let runs = opened.detector.executor(&request, config)?;
+        let checker = opened.detector.check(&request, options, &mut *opened.source)?;
+        sides.push(Side {
+            hasher: Hasher::new(config.sequence.system().schema()),
+            totals: Totals::default(),
             request,
             runs,
             checker,
-            totals: Totals::default(),
-            hasher: Hasher::default(),
         });
     }
     let source = &mut *opened.source;
     host.begin("reconstructing", "events", source.known_items());
-    let input = run_all(source, &opened.context, &mut sides, host);
+    let input = run_all(source, &*opened.detector, &mut sides, host);
     host.progress.end();
     warn_of_problems(source, host);
     let input_seconds = input?.as_secs_f64();
     let muffled = Muffled::new(host.progress);
     let quiet = Host { progress: &muffled, ..host };
-    let of_side = |(number, side): (usize, Side<S>)| {
+    let of_side = |(number, side): (usize, Side)| {
         let Side { request, runs, checker, totals, hasher } = side;
         let host = if number == 0 { host } else { quiet };
-        let mut summary = system::summary::<S>(&request.config, &runs.machine(), &totals, hasher.finish());
+        let mut summary = system::summary(&request.config, &runs.machine(), &totals, hasher.finish());
         summary.add_source(&*opened.source, request.strict)?;
         summary.judge(&totals, &request, host);
         summary.input_seconds = input_seconds;
@@ -86,33 +78,34 @@ fn on_system<S: System>(
 }
 
 /// Reconstructs everything by every side; says how long reading took.
-fn run_all<S: System>(
-    source: &mut dyn Source<S::Batch>,
-    context: &S::Context,
-    sides: &mut [Side<S>],
+fn run_all(
+    source: &mut dyn Source,
+    detector: &dyn Detector,
+    sides: &mut [Side],
     host: Host<'_>,
 ) -> Result<Duration> {
-    let mut chunk = Chunk::<S::Batch, Sliced<S::Results>>::default();
-    let items = sides.iter().map(|side| batch_items::<S>(&side.request.config, &side.runs.machine()));
+    let mut chunk = Chunk::<Sliced>::new(source.empty());
+    let items = sides.iter().map(|side| batch_items(&side.request.config, &side.runs.machine()));
     let (items, mut reading) = (items.max().unwrap_or(1), Duration::ZERO);
     while !host.is_cancelled() {
         chunk.batch.clear();
         chunk.beside.clear();
         let begin = Instant::now();
-        let read = source.read(items, &mut chunk.batch, &mut chunk.beside)?;
+        let read = source.read(items, &mut *chunk.batch, &mut chunk.beside)?;
         reading += begin.elapsed();
         let is_over = read == 0;
-        match S::last() {
+        let stream = sides.first().and_then(|side| side.request.config.sequence.system().stream());
+        match stream.map(|stream| stream.last()) {
             Some(last) if is_over => chunk.batch = last,
             None if is_over => break,
             _ => chunk.beside.complete(chunk.batch.event_ids()),
         }
         for Side { runs, checker, totals, hasher, .. } in sides.iter_mut() {
             let start = Instant::now();
-            let counters = runs.run(&chunk.batch, &mut chunk.result)?;
-            totals.add(&counters, start.elapsed(), &chunk.batch, &chunk.result);
-            explain::<S>(totals, context, &chunk.batch, &chunk.beside.ids);
-            chunk.result.slices().for_each(|piece| hasher.update(piece));
+            let counters = runs.run(&*chunk.batch, &mut chunk.result)?;
+            totals.add(&counters, start.elapsed(), &*chunk.batch, &chunk.result);
+            explain(totals, detector, &*chunk.batch, &chunk.beside.ids);
+            chunk.result.slices().for_each(|piece| hasher.update(&**piece));
             checker.add(&chunk)?;
         }
         if is_over {

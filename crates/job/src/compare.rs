@@ -1,16 +1,16 @@
 //! [`compare`]: do two ways of computing give the same bits?
 
-use crate::registry::Command;
 use crate::run::{all_ok, batch_items};
 use crate::source::warn_of_problems;
 use crate::stream::{Chunk, stream};
 use crate::summary::object;
-use crate::system::{self, Runs, check_preset, explain, open, preset_name};
+use crate::system::{self, EndlessStream, Runs, System, check_preset, explain, open, preset_name};
 use crate::throughput::KernelTime;
 use crate::totals::Totals;
-use crate::{Host, Request, SequenceName, System};
-use peloton::engine::{Batch, Machine, Sliced};
-use peloton::event::{Counters, Hasher, Hashes, Results, difference};
+use crate::{Config, Host, Opened, Request, SequenceName};
+use peloton::engine::{Machine, Sliced};
+use peloton::event::{Columns, Counters, Hasher, Hashes, difference};
+use peloton::simd::with_default_float_mode;
 use peloton::{Error, Result};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -90,65 +90,58 @@ pub struct Difference {
 /// # Errors
 /// Those of the configuration, the inputs and the devices.
 pub fn compare(request: &Request, sides: [&str; 2], host: Host<'_>) -> Result<Compared> {
-    struct Compare<'a>(&'a Request, [&'a str; 2], Host<'a>);
-    impl Command for Compare<'_> {
-        type Outcome = Result<Compared>;
-        fn on<S: System>(self) -> Result<Compared> {
-            let Self(request, sides, host) = self;
-            on_system::<S>(request, sides, host)
-        }
-    }
-    request.config.sequence.run_events(Compare(request, sides, host))
+    with_default_float_mode(|| compare_sides(request, sides, host))
 }
 
-fn on_system<S: System>(request: &Request, sides: [&str; 2], host: Host<'_>) -> Result<Compared> {
+fn compare_sides(request: &Request, sides: [&str; 2], host: Host<'_>) -> Result<Compared> {
     let begin = Instant::now();
-    let sides = [side::<S>(request, sides[0])?, side::<S>(request, sides[1])?];
-    let mut opened = open::<S>(request, false, host)?;
-    let runs = |side: &Request| S::executor(side, &side.config, &opened.context);
-    let mut runs: [Runs<S>; 2] = [runs(&sides[0])?, runs(&sides[1])?];
+    let sides = [side(request, sides[0])?, side(request, sides[1])?];
+    let mut opened = open(request, false, host)?;
+    let Opened { source, detector } = &mut opened;
+    let (source, detector) = (&mut **source, &**detector);
+    let runs = |side: &Request| detector.executor(side, &side.config);
+    let mut runs: [Runs; 2] = [runs(&sides[0])?, runs(&sides[1])?];
     let machines = [runs[0].machine(), runs[1].machine()];
-    let items = machines.each_ref().map(|machine| batch_items::<S>(&request.config, machine));
+    let items = machines.each_ref().map(|machine| batch_items(&request.config, machine));
     let items = items[0].max(items[1]);
-    let (mut found, mut totals) = (Found::<S>::default(), <[Totals; 2]>::default());
-    let context = &opened.context;
-    let mut work = |chunk: &mut Chunk<S::Batch, [Sliced<S::Results>; 2]>| {
+    let (mut found, mut totals) = (Found::new(request.config.sequence.system()), <[Totals; 2]>::default());
+    let mut work = |chunk: &mut Chunk<[Sliced; 2]>| {
         for ((runs, results), totals) in runs.iter_mut().zip(&mut chunk.result).zip(&mut totals) {
             let start = Instant::now();
-            let counters = runs.run(&chunk.batch, results)?;
-            totals.add(&counters, start.elapsed(), &chunk.batch, results);
-            explain::<S>(totals, context, &chunk.batch, &chunk.beside.ids);
+            let counters = runs.run(&*chunk.batch, results)?;
+            totals.add(&counters, start.elapsed(), &*chunk.batch, results);
+            explain(totals, detector, &*chunk.batch, &chunk.beside.ids);
             if request.strict {
-                all_ok(&chunk.batch, results)?;
+                all_ok(&*chunk.batch, results)?;
             }
         }
         Ok(())
     };
-    let done = stream(&mut *opened.source, items, S::last(), host, &mut work, &mut |chunk| {
-        found.add(&chunk.result, chunk.batch.event_ids());
-        Ok(())
-    });
-    warn_of_problems(&*opened.source, host);
+    let done =
+        stream(source, items, found.stream.map(|stream| stream.last()), host, &mut work, &mut |chunk| {
+            found.add(&chunk.result, chunk.batch.event_ids());
+            Ok(())
+        });
+    warn_of_problems(source, host);
     done?;
     let mut compared = found.report(&sides, &machines, host);
     for ((side, runs), totals) in
         [&mut compared.left, &mut compared.right].into_iter().zip(&mut runs).zip(&totals)
     {
         side.wall_ns_per_event = totals.time.as_nanos() as f64 / totals.events.max(1) as f64;
-        side.parts = KernelTime::all(&parts::<S>(runs, &totals.counters), totals.events);
+        side.parts = KernelTime::all(&parts(runs, &request.config, &totals.counters), totals.events);
     }
     if let Some(words) = totals[0].bad_events() {
         host.warn(&words);
     }
     compared.failure = totals[0].failure(request.max_bad);
     compared.wall_seconds = begin.elapsed().as_secs_f64();
-    if S::IS_STREAM {
+    if request.config.sequence.system().stream().is_some() {
         let clusters = totals.each_ref().map(|totals| totals.events);
         compared.facts = object(&json!({ "hits": totals[0].hits, "clusters": clusters }));
         // What is lost is lost on both sides.
-        let mut summary =
-            system::summary::<S>(&sides[0].config, &machines[0], &totals[0], compared.left.hashes);
-        summary.add_source(&*opened.source, request.strict)?;
+        let mut summary = system::summary(&sides[0].config, &machines[0], &totals[0], compared.left.hashes);
+        summary.add_source(source, request.strict)?;
         summary.judge(&totals[0], request, host);
         compared.failure = compared.failure.or(summary.failure);
     }
@@ -156,15 +149,21 @@ fn on_system<S: System>(request: &Request, sides: [&str; 2], host: Host<'_>) -> 
 }
 
 /// What took how long, ns: kernels of a device, else stages.
-fn parts<S: System>(runs: &mut Runs<S>, counters: &Counters) -> Vec<(&'static str, u64)> {
+fn parts(runs: &mut Runs, config: &Config, counters: &Counters) -> Vec<(&'static str, u64)> {
     if runs.machine().device.is_some() {
         return runs.take_kernel_times();
     }
-    S::STAGES.iter().zip(&counters.stages).map(|(stage, counter)| (stage.name, counter.ns)).collect()
+    config
+        .sequence
+        .stages()
+        .iter()
+        .zip(&counters.stages)
+        .map(|(stage, counter)| (stage.name, counter.ns))
+        .collect()
 }
 
 /// The request with `KEY=VALUE,...` in place of what it says.
-fn side<S: System>(request: &Request, text: &str) -> Result<Request> {
+fn side(request: &Request, text: &str) -> Result<Request> {
     let mut side = request.clone();
     for pair in text.split(',').filter(|pair| !pair.is_empty()) {
         let wrong = || {
@@ -185,7 +184,7 @@ fn side<S: System>(request: &Request, text: &str) -> Result<Request> {
             "threads" => config.threads = Some(number()?),
             "slice" => config.slice_events = Some(number()?),
             "preset" => *config = config.with_preset(value.parse()?),
-            _ if S::override_key(config, key, value)? => {}
+            _ if config.sequence.system().override_key(config, key, value)? => {}
             _ => return Err(wrong()),
         }
     }
@@ -195,49 +194,56 @@ fn side<S: System>(request: &Request, text: &str) -> Result<Request> {
 }
 
 /// What is summed up over all events.
-struct Found<S: System> {
-    hashers: [Hasher<S::Results>; 2],
+struct Found {
+    stream: Option<&'static dyn EndlessStream>,
+    hashers: [Hasher; 2],
     /// Results of an endless stream that only one side has given so far.
-    waiting: [S::Results; 2],
+    waiting: [Columns; 2],
+    /// An empty place to keep those that wait on.
+    spare: Columns,
     events: u64,
     different: u64,
     first: Option<Difference>,
 }
 
-impl<S: System> Default for Found<S> {
-    fn default() -> Self {
+impl Found {
+    fn new(system: &dyn System) -> Self {
+        let waiting = || system.empty();
         Self {
-            hashers: Default::default(),
-            waiting: Default::default(),
+            stream: system.stream(),
+            hashers: [Hasher::new(system.schema()), Hasher::new(system.schema())],
+            waiting: [waiting(), waiting()],
+            spare: waiting(),
             events: 0,
             different: 0,
             first: None,
         }
     }
-}
 
-impl<S: System> Found<S> {
     /// Compares one chunk.
-    fn add(&mut self, sides: &[Sliced<S::Results>; 2], event_ids: &[u64]) {
+    fn add(&mut self, sides: &[Sliced; 2], event_ids: &[u64]) {
         for (hasher, side) in self.hashers.iter_mut().zip(sides) {
-            side.slices().for_each(|piece| hasher.update(piece));
+            side.slices().for_each(|piece| hasher.update(&**piece));
         }
-        if !S::IS_STREAM {
+        let Some(stream) = self.stream else {
             for ((left, right), &event) in sides[0].events().zip(sides[1].events()).zip(event_ids) {
-                self.compare(difference(left.0, left.1, right.0, right.1), event);
+                self.compare(difference(&**left.0, left.1, &**right.0, right.1), event);
             }
             return;
+        };
+        for (waiting, side) in self.waiting.iter_mut().zip(sides) {
+            side.slices().for_each(|piece| stream.keep(waiting, piece, 0..piece.items(0)));
         }
-        let mut waiting = std::mem::take(&mut self.waiting);
-        for (waiting, side) in waiting.iter_mut().zip(sides) {
-            side.slices().for_each(|piece| S::keep(waiting, piece));
-        }
-        let both = waiting[0].items(0).min(waiting[1].items(0));
+        let both = self.waiting[0].items(0).min(self.waiting[1].items(0));
         for row in 0..both {
-            self.compare(difference(&waiting[0], row, &waiting[1], row), self.events);
+            let [left, right] = &self.waiting;
+            self.compare(difference(&**left, row, &**right, row), self.events);
         }
-        waiting.iter_mut().for_each(|waiting| S::remove_first(waiting, both));
-        self.waiting = waiting;
+        for waiting in &mut self.waiting {
+            self.spare.clear();
+            stream.keep(&mut self.spare, waiting, both..waiting.items(0));
+            std::mem::swap(&mut self.spare, waiting);
+        }
     }
 
     fn compare(&mut self, difference: Option<String>, event: u64) {
@@ -250,7 +256,7 @@ impl<S: System> Found<S> {
 
     fn report(self, sides: &[Request; 2], machines: &[Machine; 2], host: Host<'_>) -> Compared {
         let side = |i: usize| Side {
-            preset: preset_name::<S>(&sides[i].config),
+            preset: preset_name(&sides[i].config),
             isa: machines[i].isa,
             gang: machines[i].gang,
             threads: machines[i].threads,
@@ -273,7 +279,7 @@ impl<S: System> Found<S> {
             facts: Map::new(),
             wall_seconds: 0.0,
             failure: None,
-            row: S::Results::LEVELS[0],
+            row: sides[0].config.sequence.system().schema().levels[0],
             is_interrupted: host.is_cancelled(),
         }
     }

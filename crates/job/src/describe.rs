@@ -1,7 +1,6 @@
 //! What a sequence writes, and where the sensors of a detector are.
 
-use crate::registry::Command;
-use crate::{Sensor, SequenceName, System};
+use crate::{Sensor, SequenceName};
 use peloton::{Error, Result};
 use peloton_io::input::Geometry;
 use peloton_io::output::ColumnRow;
@@ -9,14 +8,7 @@ use std::path::Path;
 
 /// The columns of the results of a sequence, as its files have them.
 pub fn describe_columns(sequence: SequenceName) -> Vec<ColumnRow> {
-    struct Columns;
-    impl Command for Columns {
-        type Outcome = Vec<ColumnRow>;
-        fn on<S: System>(self) -> Vec<ColumnRow> {
-            S::columns()
-        }
-    }
-    sequence.run(Columns)
+    sequence.system().columns()
 }
 
 /// The sensors of LHCb by a folder of geometry files, or `nominal`: those of the detectors that the folder has files of.

@@ -4,8 +4,8 @@
 //! warnings and can ask for an early end, and what comes back is a summary that can be shown as text or as JSON. The
 //! command line and the bindings to other languages call the same functions.
 //!
-//! Every function is written once for all sequences. What differs from sequence to sequence (where input comes from,
-//! what runs it, how it is checked) is a [`System`]; `registry` is the one place that lists them.
+//! Every function is written once for all sequences, on results of any type (`peloton::event::Columns`). The differences between
+//! sequences (where input comes from, what runs it, how it is checked) are in `systems`; `registry` lists them.
 #![deny(unsafe_code, missing_docs)]
 
 mod about;
@@ -72,13 +72,13 @@ pub use sensors::{Sensor, Shape};
 pub use sequence_name::SequenceName;
 pub use simulate::{Simulated, Simulation, simulate};
 pub use sink::{ByteSink, is_no_file};
-pub use source::{Beside, CountUnknown, Source};
-pub use stream::Chunk;
+pub(crate) use source::{Beside, CountUnknown, Source};
+pub(crate) use stream::Chunk;
 pub use summary::{InputKind, PartTime, StageTime, Summary};
-pub use system::{Opened, System};
+pub(crate) use system::{Opened, System};
 pub use systems::inputs::check as check_inputs;
-pub use systems::{TrackCheck, TrackRows};
 pub use throughput::{Throughput, throughput, throughput_each};
-pub use truth_check::{Check, CheckOptions, CheckRules, Checked};
+pub(crate) use truth_check::Check;
+pub use truth_check::{CheckOptions, CheckRules, Checked};
 pub use truth_output::truth_files;
 pub use tune::{Tuned, cpu_name, tune};

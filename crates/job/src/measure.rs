@@ -2,11 +2,11 @@
 
 use crate::measured::Measured;
 use crate::source::warn_of_problems;
-use crate::system::{Runs, explain};
+use crate::system::{Detector, Runs, explain};
 use crate::totals::{Totals, hits_of};
-use crate::{Beside, Host, Opened, System};
+use crate::{Beside, Config, Host, Opened};
 use peloton::engine::{Batch, Sliced};
-use peloton::event::{Counters, Hasher, Hashes, Results};
+use peloton::event::{Counters, Hasher, Results};
 use peloton::{Error, Result};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -29,14 +29,14 @@ pub struct Plan {
 ///
 /// # Errors
 /// Those of the source, [`Error::Config`] for more than memory can address, [`Error::Format`] for nothing at all.
-pub fn load<S: System>(opened: &mut Opened<S>, host: Host<'_>) -> Result<S::Batch> {
-    let (mut batch, mut beside) = (S::Batch::default(), Beside::default());
+pub fn load(opened: &mut Opened, config: &Config, host: Host<'_>) -> Result<Box<dyn Batch>> {
+    let (mut batch, mut beside) = (opened.source.empty(), Beside::default());
     let source = &mut *opened.source;
-    let of = if S::IS_STREAM { "hits" } else { "events" };
+    let of = if config.sequence.system().stream().is_some() { "hits" } else { "events" };
     host.begin("reading", of, source.known_items());
     let mut read = || {
         while !host.is_cancelled() {
-            let items = source.read(256, &mut batch, &mut beside)?;
+            let items = source.read(256, &mut *batch, &mut beside)?;
             if items == 0 {
                 break;
             }
@@ -55,7 +55,7 @@ pub fn load<S: System>(opened: &mut Opened<S>, host: Host<'_>) -> Result<S::Batc
     if batch.is_empty() {
         return Err(Error::format("input", "there is nothing in it to measure with"));
     }
-    S::prepare_for_measuring(&mut batch);
+    opened.detector.prepare_for_measuring(&mut *batch)?;
     Ok(batch)
 }
 
@@ -67,24 +67,31 @@ pub fn load<S: System>(opened: &mut Opened<S>, host: Host<'_>) -> Result<S::Batc
 ///
 /// # Errors
 /// [`Error::Internal`] when they differ.
-pub fn measure<S: System>(
-    runs: &mut Runs<S>,
-    context: &S::Context,
-    batch: &S::Batch,
+pub fn measure(
+    runs: &mut Runs,
+    config: &Config,
+    detector: &dyn Detector,
+    batch: &dyn Batch,
     plan: Plan,
     host: Host<'_>,
 ) -> Result<Measured> {
+    let is_stream = config.sequence.system().stream().is_some();
     let mut output = Sliced::default();
     // Memory grows in the first pass.
     runs.run(batch, &mut output)?;
     let start = Instant::now();
     let counters = runs.run(batch, &mut output)?;
     let warm_up = start.elapsed().max(Duration::from_nanos(1));
+    let hash = |output: &Sliced| {
+        let mut hasher = Hasher::new(config.sequence.system().schema());
+        output.slices().for_each(|piece| hasher.update(&**piece));
+        hasher.finish()
+    };
     let hashes = hash(&output);
-    let sizes: Vec<_> = output.slices().map(size).collect();
+    let sizes: Vec<_> = output.slices().map(|piece| size(&**piece)).collect();
     let mut totals = Totals::default();
     totals.add(&counters, Duration::ZERO, batch, &output);
-    explain::<S>(&mut totals, context, batch, &[]);
+    explain(&mut totals, detector, batch, &[]);
     if let (Some(failure), Some(words)) = (totals.failure(None), totals.bad_events()) {
         return Err(Error::format("input", format!("{failure}: {words}")));
     }
@@ -111,7 +118,7 @@ pub fn measure<S: System>(
     while !measured.is_complete(plan, host) {
         let left = plan.passes.map_or(u64::MAX, |passes| passes.max(1) - measured.totals.passes);
         let before = measured.totals.passes;
-        measured.round::<S>(runs, batch, round.clamp(1, left), &sizes)?;
+        measured.round(runs, batch, round.clamp(1, left), (is_stream, &sizes))?;
         host.progress.advance(measured.totals.passes - before);
     }
     measured.kernels = runs.take_kernel_times();
@@ -146,17 +153,17 @@ impl Measured {
     }
 
     /// So many passes.
-    fn round<S: System>(
+    fn round(
         &mut self,
-        runs: &mut Runs<S>,
-        batch: &S::Batch,
+        runs: &mut Runs,
+        batch: &dyn Batch,
         passes: u64,
-        sizes: &[[usize; 2]],
+        (is_stream, sizes): (bool, &[[usize; 2]]),
     ) -> Result<()> {
         let (same, sums) = (AtomicBool::new(true), [const { AtomicU64::new(0) }; 2]);
-        let check = |slice: usize, results: &S::Results| {
+        let check = |slice: usize, results: &dyn Results| {
             let size = size(results);
-            if S::IS_STREAM {
+            if is_stream {
                 // Which parts the results come out in depends on the threads' pace.
                 for (sum, items) in sums.iter().zip(size) {
                     sum.fetch_add(items as u64, Ordering::Relaxed);
@@ -170,7 +177,7 @@ impl Measured {
         let time = start.elapsed();
         let wanted = |of: usize| passes * sizes.iter().map(|size| size[of] as u64).sum::<u64>();
         let all_there =
-            !S::IS_STREAM || sums.into_iter().enumerate().all(|(of, sum)| sum.into_inner() == wanted(of));
+            !is_stream || sums.into_iter().enumerate().all(|(of, sum)| sum.into_inner() == wanted(of));
         if !(same.into_inner() && all_there) {
             return Err(Error::Internal("the results of a pass are not those of the first one".into()));
         }
@@ -186,13 +193,6 @@ impl Measured {
 }
 
 /// Items in the middle and innermost lists, such as tracks and hits.
-fn size<R: Results>(results: &R) -> [usize; 2] {
+fn size(results: &dyn Results) -> [usize; 2] {
     [results.items(1), results.hits()]
-}
-
-/// The hashes of all results.
-pub fn hash<R: Results>(results: &Sliced<R>) -> Hashes {
-    let mut hasher = Hasher::<R>::default();
-    results.slices().for_each(|piece| hasher.update(piece));
-    hasher.finish()
 }

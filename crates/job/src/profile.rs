@@ -1,8 +1,7 @@
 //! [`Profile`]: which level was measured to be the fastest on a CPU; `peloton tune` writes it.
 
 use crate::config::toml_error;
-use crate::registry::Command;
-use crate::{Config, SequenceName, System};
+use crate::{Config, SequenceName};
 use peloton::simd::Isa;
 use peloton::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -106,21 +105,13 @@ impl Profile {
         {
             config.gang = self.gangs.get(isa.name()).copied();
         }
-        config.sequence.run(SetSizes(&self.sizes, config))
-    }
-}
-
-/// Sets sizes where a configuration leaves them open.
-struct SetSizes<'a>(&'a BTreeMap<String, usize>, &'a mut Config);
-
-impl Command for SetSizes<'_> {
-    type Outcome = Result<()>;
-    fn on<S: System>(self) -> Result<()> {
-        match self.0.iter().find(|(name, value)| !S::set_size(self.1, name, **value)) {
+        let system = config.sequence.system();
+        match self.sizes.iter().find(|(name, value)| !system.set_size(config, name, **value)) {
             Some((name, _)) => {
-                Err(Error::Config(format!("the profile has a size `{name}`, which {} has not", S::NAME)))
+                let message = format!("the profile has a size `{name}`, which {} has not", system.name());
+                Err(Error::Config(message))
             }
-            None => self.1.validate(),
+            None => config.validate(),
         }
     }
 }

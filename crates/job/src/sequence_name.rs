@@ -13,17 +13,17 @@ macro_rules! with_all_sequences {
             #[default]
             Velo = "velo": VeloSystem,
             /// Velo and UT banks to Velo tracks with hits in the UT.
-            VeloUt = "velo-ut": VeloUtSystem,
+            VeloUt = "velo-ut": OverBanks(VeloUtSystem),
             /// UT banks to UT hits.
-            Ut = "ut": UtSystem,
+            Ut = "ut": OverBanks(UtSystem),
             /// SciFi banks to SciFi hits.
-            SciFiHits = "scifi-hits": SciFiHitsSystem,
+            SciFiHits = "scifi-hits": OverBanks(SciFiHitsSystem),
             /// SciFi banks to tracks in the SciFi.
-            SciFi = "scifi": SciFiSystem,
+            SciFi = "scifi": OverBanks(SciFiSystem),
             /// Velo and SciFi banks to tracks through both.
-            Long = "long": LongSystem,
+            Long = "long": OverBanks(LongSystem),
             /// Velo, UT and SciFi banks to tracks through all of them.
-            LongUt = "long-ut": LongUtSystem,
+            LongUt = "long-ut": OverBanks(LongUtSystem),
             /// Pixel hits to clusters; an endless stream.
             Timepix = "timepix": TimepixSystem,
             /// Hits of the cylinder detector to tracks with states.
@@ -36,7 +36,7 @@ macro_rules! with_all_sequences {
 pub(crate) use with_all_sequences;
 
 macro_rules! names_of_sequences {
-    ($($(#[$doc:meta])* $variant:ident = $name:literal: $system:ty,)+) => {
+    ($($(#[$doc:meta])* $variant:ident = $name:literal: $system:expr,)+) => {
         /// Which sequence runs.
         #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
         pub enum SequenceName {

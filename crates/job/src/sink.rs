@@ -1,7 +1,7 @@
 //! Where results go: the file of an output, whose name says the format.
 
 use crate::Cancel;
-use peloton::event::{Hashes, Results};
+use peloton::event::{Columns, Hashes, Schema};
 use peloton::{Error, Result};
 use peloton_io::input::{EventId, is_pipe};
 use peloton_io::output::{Fields, Metadata, NdjsonWriter, OutputFile, ParquetWriter, is_standard_output};
@@ -22,7 +22,7 @@ pub enum Done {
 }
 
 /// Takes results piece by piece.
-pub trait Sink<R>: Send {
+pub trait Sink: Send {
     /// Says which input the results come from that are written from now on; where these are not events.
     fn begin_input(&mut self, _name: &str) {}
 
@@ -30,7 +30,7 @@ pub trait Sink<R>: Send {
     ///
     /// # Errors
     /// When the file cannot be written.
-    fn write(&mut self, ids: &[EventId], piece: &R) -> Result<()>;
+    fn write(&mut self, ids: &[EventId], piece: &Columns) -> Result<()>;
 
     /// Writes what is still to be written and puts the file in its place: after an error what there is, unless that
     /// would cost a file that was there before. Then the answer is `false`.
@@ -87,12 +87,13 @@ enum Writer {
 }
 
 impl FileSink {
-    /// Begins the file of results of type `R`.
+    /// Begins the file of results with this schema.
     ///
     /// # Errors
     /// [`Error::Config`] for a name whose format is unknown, and then no file is touched; [`Error::Io`] when it cannot
     /// be written.
-    pub fn create<R: Results>(
+    pub fn create(
+        schema: &'static Schema,
         path: &Path,
         fields: Fields,
         metadata: &Metadata,
@@ -101,7 +102,7 @@ impl FileSink {
         let writer = match FileFormat::of(path) {
             Some(FileFormat::Parquet) => {
                 let file = OutputFile::create(path)?;
-                Writer::Parquet(Box::new(ParquetWriter::new(file, path, metadata, R::COLUMNS, &[])?))
+                Writer::Parquet(Box::new(ParquetWriter::new(file, path, metadata, schema, &[])?))
             }
             Some(FileFormat::Ndjson) => {
                 Writer::Ndjson(NdjsonWriter::new(ByteSink::create(path, cancel)?, fields))
@@ -114,8 +115,8 @@ impl FileSink {
     }
 }
 
-impl<R: Results> Sink<R> for FileSink {
-    fn write(&mut self, ids: &[EventId], piece: &R) -> Result<()> {
+impl Sink for FileSink {
+    fn write(&mut self, ids: &[EventId], piece: &Columns) -> Result<()> {
         match &mut self.writer {
             Writer::Ndjson(writer) => writer.write(ids, &piece.table()).map_err(|e| Error::io(&self.path, e)),
             Writer::Parquet(writer) => writer.write(ids, &piece.table(), Vec::new()),

@@ -2,6 +2,7 @@
 
 use crate::Host;
 use peloton::Result;
+use peloton::engine::Batch;
 use peloton::event::TruthEvent;
 use peloton_io::input::EventId;
 use peloton_truth::Rules;
@@ -35,16 +36,19 @@ impl Beside {
 }
 
 /// Says how many of these hits an event of a batch does not have.
-pub type CountUnknown<B> = Box<dyn Fn(&B, usize, &mut dyn Iterator<Item = &u32>) -> u64 + Send + Sync>;
+pub type CountUnknown = Box<dyn Fn(&dyn Batch, usize, &mut dyn Iterator<Item = &u32>) -> u64 + Send + Sync>;
 
 /// Where batches come from.
-pub trait Source<B>: Send {
+pub trait Source: Send {
+    /// A batch without events, of the kind that [`read`](Self::read) fills.
+    fn empty(&self) -> Box<dyn Batch>;
+
     /// Appends up to `items` events, or hits of an endless stream, and beside them the truth of each event that has one, and
     /// which event it is, where its source says more than its number; says how many. At the end it says 0.
     ///
     /// # Errors
-    /// When the input cannot be read on.
-    fn read(&mut self, items: usize, batch: &mut B, beside: &mut Beside) -> Result<usize>;
+    /// When the input cannot be read on, and for a batch of another kind.
+    fn read(&mut self, items: usize, batch: &mut dyn Batch, beside: &mut Beside) -> Result<usize>;
 
     /// How many there will be, where that is known.
     fn known_items(&self) -> Option<u64> {
@@ -61,7 +65,7 @@ pub trait Source<B>: Send {
 
     /// What counts, of hits that tracks made elsewhere name, those that an event does not have; by the rules that these
     /// tracks are checked by.
-    fn count_unknown(&self, _rules: Rules) -> CountUnknown<B> {
+    fn count_unknown(&self, _rules: Rules) -> CountUnknown {
         Box::new(|_, _, _| 0)
     }
 
@@ -82,7 +86,7 @@ pub trait Source<B>: Send {
 }
 
 /// Warns of what was wrong with the input without ending the job.
-pub(crate) fn warn_of_problems<B>(source: &dyn Source<B>, host: Host<'_>) {
+pub(crate) fn warn_of_problems(source: &dyn Source, host: Host<'_>) {
     let (problems, count) = source.problems();
     problems.iter().for_each(|problem| host.warn(problem));
     let more = count - problems.len() as u64;

@@ -18,30 +18,35 @@ use std::time::{Duration, Instant};
 const CHUNKS: usize = 4;
 
 /// A batch of events with what was made of them.
-#[derive(Default)]
-pub struct Chunk<B, T> {
+pub struct Chunk<T> {
     /// The events.
-    pub batch: B,
+    pub batch: Box<dyn Batch>,
     /// Which they are, and their truth.
     pub beside: Beside,
     /// What the work makes.
     pub result: T,
 }
 
-/// What chunks are handed to once they are worked on. Behind a pointer: a caller of its own would have all of the streaming compiled
-/// anew.
-pub type Consume<'a, B, T> = &'a mut (dyn FnMut(&Chunk<B, T>) -> Result<()> + Send);
+impl<T: Default> Chunk<T> {
+    /// These events, of which nothing is known beside them.
+    pub fn new(batch: Box<dyn Batch>) -> Self {
+        Self { batch, beside: Beside::default(), result: T::default() }
+    }
+}
+
+/// What chunks are handed to once they are worked on.
+pub type Consume<'a, T> = &'a mut (dyn FnMut(&Chunk<T>) -> Result<()> + Send);
 
 /// Reads everything from `source`, `items` at a time, and has `work` and then `consume` called with each chunk in
 /// order; `last` is worked on after everything else. Ends early, without an error, when the host asks for it. Says how
 /// long reading took.
-pub fn stream<B: Batch, T: Default + Send>(
-    source: &mut dyn Source<B>,
+pub fn stream<T: Default + Send>(
+    source: &mut dyn Source,
     items: usize,
-    last: Option<B>,
+    last: Option<Box<dyn Batch>>,
     host: Host<'_>,
-    work: &mut dyn FnMut(&mut Chunk<B, T>) -> Result<()>,
-    consume: Consume<'_, B, T>,
+    work: &mut dyn FnMut(&mut Chunk<T>) -> Result<()>,
+    consume: Consume<'_, T>,
 ) -> Result<Duration> {
     let of = if last.is_some() { "hits" } else { "events" };
     host.begin("reconstructing", of, source.known_items());
@@ -49,7 +54,7 @@ pub fn stream<B: Batch, T: Default + Send>(
     let (full_in, full) = bounded(CHUNKS);
     let (done_in, done) = bounded(CHUNKS);
     for _ in 0..CHUNKS {
-        empty_in.send(Chunk::default()).expect("the receiver is in this function");
+        empty_in.send(Chunk::new(source.empty())).expect("the receiver is in this function");
     }
     let result = thread::scope(|scope| {
         let reader = scope.spawn(|| read(source, items, host, &empty, full_in));
@@ -64,7 +69,7 @@ pub fn stream<B: Batch, T: Default + Send>(
             }
         }
         if let Some(batch) = last {
-            let mut chunk = Chunk { batch, beside: Beside::default(), result: T::default() };
+            let mut chunk = Chunk::new(batch);
             worked = worked.and(work(&mut chunk));
             // As above.
             let _ = done_in.send(chunk);
@@ -83,12 +88,12 @@ fn join<T>(thread: thread::ScopedJoinHandle<'_, Result<T>>) -> Result<T> {
 }
 
 /// Fills chunks until there are no more events, or nobody wants them; says how long the source took.
-fn read<B: Batch, T>(
-    source: &mut dyn Source<B>,
+fn read<T>(
+    source: &mut dyn Source,
     items: usize,
     host: Host<'_>,
-    empty: &Receiver<Chunk<B, T>>,
-    full: Sender<Chunk<B, T>>,
+    empty: &Receiver<Chunk<T>>,
+    full: Sender<Chunk<T>>,
 ) -> Result<Duration> {
     let mut time = Duration::ZERO;
     for mut chunk in empty {
@@ -98,7 +103,7 @@ fn read<B: Batch, T>(
             return Ok(time);
         }
         let begin = Instant::now();
-        let read = source.read(items, &mut chunk.batch, &mut chunk.beside);
+        let read = source.read(items, &mut *chunk.batch, &mut chunk.beside);
         chunk.beside.complete(chunk.batch.event_ids());
         time += begin.elapsed();
         // What was read before an error is still worked on.
@@ -112,11 +117,7 @@ fn read<B: Batch, T>(
 }
 
 /// Consumes chunks and hands them back to be filled again.
-fn write<B, T>(
-    done: Receiver<Chunk<B, T>>,
-    empty: Sender<Chunk<B, T>>,
-    consume: Consume<'_, B, T>,
-) -> Result<()> {
+fn write<T>(done: Receiver<Chunk<T>>, empty: Sender<Chunk<T>>, consume: Consume<'_, T>) -> Result<()> {
     for chunk in done {
         consume(&chunk)?;
         // A reader that is gone has read everything.

@@ -260,7 +260,7 @@ impl Summary {
     ///
     /// # Errors
     /// With `strict`, when anything of the input was lost.
-    pub(crate) fn add_source<B>(&mut self, source: &dyn Source<B>, strict: bool) -> Result<()> {
+    pub(crate) fn add_source(&mut self, source: &dyn Source, strict: bool) -> Result<()> {
         let lost: Vec<_> = source.dropped().into_iter().filter(|(_, count)| *count > 0).collect();
         let hits = ["late_hits", "lost_hits"].iter().find_map(|reason| self.dropped.get_key_value(*reason));
         let hits = hits.map(|(reason, count)| (*reason, *count));

@@ -2,12 +2,12 @@
 
 use crate::host::Muffled;
 use crate::measure::{Plan, load, measure};
-use crate::registry::Command;
 use crate::summary::InputKind;
-use crate::system::{self, open};
-use crate::{Config, Host, Opened, Request, Summary, System};
+use crate::system::{self, Detector, open};
+use crate::{Config, Host, Opened, Request, Summary};
 use peloton::Result;
 use peloton::engine::Batch;
+use peloton::simd::with_default_float_mode;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::time::Instant;
@@ -81,15 +81,12 @@ pub struct ScanPoint {
 /// # Errors
 /// Those of the configuration, the inputs and the device.
 pub fn throughput(request: &Request, plan: Plan, scan: bool, host: Host<'_>) -> Result<Throughput> {
-    struct Run<'a>(&'a Request, Plan, bool, Host<'a>);
-    impl Command for Run<'_> {
-        type Outcome = Result<Throughput>;
-        fn on<S: System>(self) -> Result<Throughput> {
-            let Self(request, plan, scan, host) = self;
-            on_system::<S>(request, plan, scan, host)
-        }
-    }
-    request.config.sequence.run_events(Run(request, plan, scan, host))
+    with_default_float_mode(|| {
+        let begin = Instant::now();
+        let mut measured = Loaded::new(request, host)?.measure(request, plan, scan, host)?;
+        measured.summary.wall_seconds = begin.elapsed().as_secs_f64();
+        Ok(measured)
+    })
 }
 
 /// As [`throughput`], for several configurations of one sequence, and with the same events, which are read once. All must
@@ -103,65 +100,52 @@ pub fn throughput_each(
     plan: Plan,
     host: Host<'_>,
 ) -> Result<Vec<Throughput>> {
-    struct Run<'a>(&'a Request, &'a [Config], Plan, Host<'a>);
-    impl Command for Run<'_> {
-        type Outcome = Result<Vec<Throughput>>;
-        fn on<S: System>(self) -> Result<Vec<Throughput>> {
-            let Self(request, configs, plan, host) = self;
-            let loaded = Loaded::<S>::new(request, host)?;
-            let (of, mut measured) = (configs.len(), Vec::new());
-            let muffled = Muffled::new(host.progress);
-            let quiet = Host { progress: &muffled, ..host };
-            for (number, config) in configs.iter().enumerate() {
-                host.progress.stage(&format!("{} of {of}", number + 1));
-                let request = Request { config: config.clone(), ..request.clone() };
-                let host = if number == 0 { host } else { quiet };
-                measured.push(loaded.measure(&request, plan, false, host)?);
-            }
-            Ok(measured)
+    with_default_float_mode(|| {
+        let loaded = Loaded::new(request, host)?;
+        let (of, mut measured) = (configs.len(), Vec::new());
+        let muffled = Muffled::new(host.progress);
+        let quiet = Host { progress: &muffled, ..host };
+        for (number, config) in configs.iter().enumerate() {
+            host.progress.stage(&format!("{} of {of}", number + 1));
+            let request = Request { config: config.clone(), ..request.clone() };
+            let host = if number == 0 { host } else { quiet };
+            measured.push(loaded.measure(&request, plan, false, host)?);
         }
-    }
-    request.config.sequence.run_events(Run(request, configs, plan, host))
-}
-
-fn on_system<S: System>(request: &Request, plan: Plan, scan: bool, host: Host<'_>) -> Result<Throughput> {
-    let begin = Instant::now();
-    let mut measured = Loaded::<S>::new(request, host)?.measure(request, plan, scan, host)?;
-    measured.summary.wall_seconds = begin.elapsed().as_secs_f64();
-    Ok(measured)
+        Ok(measured)
+    })
 }
 
 /// Events in memory, and where they came from.
-struct Loaded<S: System> {
-    opened: Opened<S>,
-    batch: S::Batch,
+struct Loaded {
+    opened: Opened,
+    batch: Box<dyn Batch>,
     input_seconds: f64,
 }
 
-impl<S: System> Loaded<S> {
+impl Loaded {
     fn new(request: &Request, host: Host<'_>) -> Result<Self> {
-        let mut opened = open::<S>(request, false, host)?;
+        let mut opened = open(request, false, host)?;
         let begin = Instant::now();
         // Says at once, and not after minutes of reading, what cannot run.
-        S::executor(request, &request.config, &opened.context)?;
-        let batch = load(&mut opened, host)?;
+        opened.detector.executor(request, &request.config)?;
+        let batch = load(&mut opened, &request.config, host)?;
         Ok(Self { opened, batch, input_seconds: begin.elapsed().as_secs_f64() })
     }
 
     fn measure(&self, request: &Request, plan: Plan, scan: bool, host: Host<'_>) -> Result<Throughput> {
         let (Self { opened, batch, input_seconds }, config) = (self, &request.config);
+        let (detector, batch) = (&*opened.detector, &**batch);
         let begin = Instant::now();
-        let mut runs = S::executor(request, config, &opened.context)?;
-        let measured = measure::<S>(&mut runs, &opened.context, batch, plan, host)?;
-        let points =
-            if scan { scan_all::<S>(request, &opened.context, batch, plan, host)? } else { Vec::new() };
+        let mut runs = detector.executor(request, config)?;
+        let measured = measure(&mut runs, &request.config, detector, batch, plan, host)?;
+        let points = if scan { scan_all(request, detector, batch, plan, host)? } else { Vec::new() };
         let (machine, totals) = (runs.machine(), &measured.totals);
-        let mut summary = system::summary::<S>(config, &machine, totals, measured.hashes);
+        let mut summary = system::summary(config, &machine, totals, measured.hashes);
         summary.add_source(&*opened.source, request.strict)?;
         summary.judge(totals, request, host);
         let (seconds, best) = (totals.time.as_secs_f64(), measured.best_pass.as_secs_f64());
-        let bytes = S::bank_bytes(&opened.context, batch);
-        let facts = S::measured_facts(config, batch, &measured)?;
+        let bytes = detector.bank_bytes(batch);
+        let facts = detector.measured_facts(config, batch, &measured)?;
         (summary.input, summary.input_seconds) = (InputKind::of(request), *input_seconds);
         summary.wall_seconds = begin.elapsed().as_secs_f64();
         Ok(Throughput {
@@ -181,7 +165,7 @@ impl<S: System> Loaded<S> {
 }
 
 /// The slices that a scan goes over, the smallest first, and the numbers of threads or streams.
-fn scanned<S: System>(request: &Request) -> (&'static [usize], Vec<usize>) {
+fn scanned(request: &Request) -> (&'static [usize], Vec<usize>) {
     if !request.is_on_cpu() {
         return (&[16, 64, 256, 1024, 4096, 8192], (1..=4).collect());
     }
@@ -189,7 +173,7 @@ fn scanned<S: System>(request: &Request) -> (&'static [usize], Vec<usize>) {
     let mut threads: Vec<_> =
         std::iter::successors(Some(1), |n| Some(2 * n)).take_while(|n| *n < all).collect();
     threads.push(all);
-    let slices: &[usize] = if S::IS_STREAM {
+    let slices: &[usize] = if request.config.sequence.system().stream().is_some() {
         &[1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18]
     } else {
         &[1, 4, 16, 64, 256, 1024]
@@ -198,15 +182,16 @@ fn scanned<S: System>(request: &Request) -> (&'static [usize], Vec<usize>) {
 }
 
 /// Rates over events per slice and threads or streams (Search by triplet, figure 8); all of them must give the same hashes.
-fn scan_all<S: System>(
+fn scan_all(
     request: &Request,
-    context: &S::Context,
-    batch: &S::Batch,
+    detector: &dyn Detector,
+    batch: &dyn Batch,
     plan: Plan,
     host: Host<'_>,
 ) -> Result<Vec<ScanPoint>> {
     let (mut points, mut expected) = (Vec::new(), None);
-    let (slices, threads) = scanned::<S>(request);
+    let (slices, threads) = scanned(request);
+    let is_stream = request.config.sequence.system().stream().is_some();
     for &slice in slices {
         for &streams in &threads {
             let is_first = slice == slices[0];
@@ -215,13 +200,13 @@ fn scan_all<S: System>(
             }
             let mut config = request.config.clone();
             config.threads = Some(streams);
-            if S::IS_STREAM && request.is_on_cpu() {
+            if is_stream && request.is_on_cpu() {
                 config.timepix.block_hits = slice;
             } else {
                 config.slice_events = Some(slice);
             }
-            let mut runs = S::executor(request, &config, context)?;
-            let measured = measure::<S>(&mut runs, context, batch, plan, host)?;
+            let mut runs = detector.executor(request, &config)?;
+            let measured = measure(&mut runs, &config, detector, batch, plan, host)?;
             if *expected.get_or_insert(measured.hashes) != measured.hashes {
                 let message = format!("slices of {slice} on {streams} threads or streams gave another hash");
                 return Err(peloton::Error::Internal(message));

@@ -3,7 +3,7 @@
 use crate::{MaxBad, text};
 use peloton::Status;
 use peloton::engine::{Batch, Sliced};
-use peloton::event::{Counters, Results, Truncation};
+use peloton::event::{Counters, Truncation};
 use peloton_io::input::EventId;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -82,13 +82,7 @@ impl Default for Totals {
 
 impl Totals {
     /// Adds a batch.
-    pub fn add<B: Batch, R: Results>(
-        &mut self,
-        counters: &Counters,
-        time: Duration,
-        batch: &B,
-        results: &Sliced<R>,
-    ) {
+    pub fn add(&mut self, counters: &Counters, time: Duration, batch: &dyn Batch, results: &Sliced) {
         self.counters.merge(counters);
         self.time += time;
         self.hits += hits_of(batch, counters);
@@ -97,7 +91,7 @@ impl Totals {
         self.hits_out += results.slices().map(|piece| piece.hits() as u64).sum::<u64>();
         self.partial_here.0.clear();
         self.partial_here.1 = counters.truncated(Truncation::BanksLeftOut) > 0;
-        let statuses = results.slices().flat_map(R::statuses).zip(batch.event_ids()).enumerate();
+        let statuses = results.slices().flat_map(|piece| piece.statuses()).zip(batch.event_ids()).enumerate();
         for (place, (&status, &event)) in statuses.filter(|(_, (status, _))| **status != Status::Ok) {
             if status.is_reconstructed() {
                 self.partial += 1;
@@ -198,6 +192,6 @@ pub fn bad_events_failure(bad: u64, events: u64, max_bad: Option<MaxBad>) -> Opt
 }
 
 /// Hits of a batch, which for raw banks only decoding tells.
-pub fn hits_of<B: Batch>(batch: &B, counters: &Counters) -> u64 {
+pub fn hits_of(batch: &dyn Batch, counters: &Counters) -> u64 {
     batch.hits().unwrap_or(counters.stages[0].items_out)
 }

@@ -64,12 +64,12 @@ impl CheckOptions {
 }
 
 /// Compares results with the truth, batch by batch.
-pub trait Check<B, R>: Send {
+pub trait Check: Send {
     /// Takes the results of a batch.
     ///
     /// # Errors
-    /// When they cannot be checked.
-    fn add(&mut self, chunk: &Chunk<B, Sliced<R>>) -> Result<()>;
+    /// When they cannot be checked, such as events of another kind.
+    fn add(&mut self, chunk: &Chunk<Sliced>) -> Result<()>;
 
     /// What was found, given the summary of the reconstruction.
     ///

@@ -1,11 +1,10 @@
 //! [`tune`]: which level and gang size is the fastest here.
 
 use crate::measure::{Plan, load, measure};
-use crate::registry::Command;
 use crate::system::{Sizes, open, preset_name};
-use crate::{Config, Host, Measurement, Profile, Request, System};
+use crate::{Config, Host, Measurement, Profile, Request};
 use peloton::engine::Stage;
-use peloton::simd::Level;
+use peloton::simd::{Level, with_default_float_mode};
 use peloton::{Error, Result};
 use std::time::Instant;
 
@@ -29,27 +28,21 @@ pub struct Tuned {
 /// # Errors
 /// Those of the configuration and the inputs; [`Error::Internal`] when a level gives other results.
 pub fn tune(request: &Request, plan: Plan, host: Host<'_>) -> Result<Tuned> {
-    struct Tune<'a>(&'a Request, Plan, Host<'a>);
-    impl Command for Tune<'_> {
-        type Outcome = Result<Tuned>;
-        fn on<S: System>(self) -> Result<Tuned> {
-            let Self(request, plan, host) = self;
-            on_system::<S>(request, plan, host)
-        }
-    }
-    request.config.sequence.run_events(Tune(request, plan, host))
+    with_default_float_mode(|| tune_levels(request, plan, host))
 }
 
-fn on_system<S: System>(request: &Request, plan: Plan, host: Host<'_>) -> Result<Tuned> {
+fn tune_levels(request: &Request, plan: Plan, host: Host<'_>) -> Result<Tuned> {
     let begin = Instant::now();
     let mut levels = levels(&request.config);
-    levels.retain(|level| S::HAS_LANES || level.is_usual());
+    let system = request.config.sequence.system();
+    levels.retain(|level| system.has_lanes() || level.is_usual());
     if levels.is_empty() {
         // Says what is wrong with the level or the gang that was asked for.
         request.config.level()?;
     }
-    let mut opened = open::<S>(request, false, host)?;
-    let batch = load(&mut opened, host)?;
+    let mut opened = open(request, false, host)?;
+    let batch = load(&mut opened, &request.config, host)?;
+    let (detector, batch) = (&*opened.detector, &*batch);
     let (mut scanned, mut expected, mut refused) = (Vec::new(), None, None);
     for (number, level) in levels.iter().enumerate() {
         if host.is_cancelled() {
@@ -57,7 +50,7 @@ fn on_system<S: System>(request: &Request, plan: Plan, host: Host<'_>) -> Result
         }
         let config = Config { isa: Some(level.isa()), gang: Some(level.gang()), ..request.config.clone() };
         host.progress.stage(&format!("{level} ({} of {})", number + 1, levels.len()));
-        let mut runs = match S::executor(request, &config, &opened.context) {
+        let mut runs = match detector.executor(request, &config) {
             // Not every sequence has every gang.
             Err(error @ Error::Unsupported(_)) => {
                 refused.get_or_insert(error);
@@ -65,7 +58,7 @@ fn on_system<S: System>(request: &Request, plan: Plan, host: Host<'_>) -> Result
             }
             runs => runs?,
         };
-        let measured = measure::<S>(&mut runs, &opened.context, &batch, plan, host)?;
+        let measured = measure(&mut runs, &config, detector, batch, plan, host)?;
         if *expected.get_or_insert(measured.hashes) != measured.hashes {
             return Err(Error::Internal(format!("{level} gave another hash than the levels before it")));
         }
@@ -77,7 +70,7 @@ fn on_system<S: System>(request: &Request, plan: Plan, host: Host<'_>) -> Result
             isa: level.isa().name().into(),
             gang: level.gang(),
             ns_per_event: measured.best_pass.as_nanos() as f64 / events,
-            stages: S::STAGES.iter().zip(&measured.best_counters.stages).map(of_stage).collect(),
+            stages: system.stages().iter().zip(&measured.best_counters.stages).map(of_stage).collect(),
         });
     }
     if scanned.is_empty()
@@ -86,18 +79,18 @@ fn on_system<S: System>(request: &Request, plan: Plan, host: Host<'_>) -> Result
         return Err(error);
     }
     let config = &request.config;
-    let mut profile = Profile::new(config.sequence, preset_name::<S>(config), cpu_name(), scanned);
+    let mut profile = Profile::new(config.sequence, preset_name(config), cpu_name(), scanned);
     let mut sizes = Vec::new();
-    if !S::SIZES.is_empty() && request.is_on_cpu() && !host.is_cancelled() {
+    if !system.sizes().is_empty() && request.is_on_cpu() && !host.is_cancelled() {
         let mut time = |config: &Config| -> Result<f64> {
-            let mut runs = S::executor(request, config, &opened.context)?;
-            let measured = measure::<S>(&mut runs, &opened.context, &batch, plan, host)?;
+            let mut runs = detector.executor(request, config)?;
+            let measured = measure(&mut runs, config, detector, batch, plan, host)?;
             if expected.is_some_and(|expected| expected != measured.hashes) {
                 return Err(Error::Internal("sizes that change the speed alone gave another hash".into()));
             }
             Ok(measured.best_pass.as_nanos() as f64 / measured.totals.events.max(1) as f64)
         };
-        sizes = try_sizes::<S>(config, &mut profile, host, &mut time)?;
+        sizes = try_sizes(config, &mut profile, host, &mut time)?;
     }
     Ok(Tuned {
         profile,
@@ -109,7 +102,7 @@ fn on_system<S: System>(request: &Request, plan: Plan, host: Host<'_>) -> Result
 }
 
 /// Tries sizes with the fastest level, and notes those that are faster than what is usual by more than chance.
-fn try_sizes<S: System>(
+fn try_sizes(
     config: &Config,
     profile: &mut Profile,
     host: Host<'_>,
@@ -118,14 +111,15 @@ fn try_sizes<S: System>(
     let mut base = config.clone();
     profile.apply(&mut base)?;
     let mut tried = Vec::new();
-    for group in S::SIZES {
+    let system = config.sequence.system();
+    for group in system.sizes() {
         host.progress.stage("sizes");
         // Anew for each group: what was measured long ago may have had another machine.
         let (mut best, mut chosen) = (0.99 * time(&base)?, None);
         for sizes in group.iter().take_while(|_| !host.is_cancelled()) {
             let mut config = base.clone();
             sizes.iter().for_each(|(name, value)| {
-                S::set_size(&mut config, name, *value);
+                system.set_size(&mut config, name, *value);
             });
             let ns = time(&config)?;
             tried.push((*sizes, ns));

@@ -59,7 +59,7 @@ impl Results {
     /// What there is one value for at each depth: `event`, `track`, `hit`.
     #[getter]
     fn levels(&self) -> Vec<&'static str> {
-        self.results.levels().to_vec()
+        self.results.schema().levels.to_vec()
     }
 
     /// Number of items at a depth.
@@ -70,7 +70,7 @@ impl Results {
     /// Name, depth, unit and meaning of every column of the Arrow table, as JSON.
     #[getter]
     fn schema(&self) -> String {
-        let infos = self.results.infos();
+        let infos = self.results.schema().columns;
         let schema = self.batch.schema();
         let fields = schema.fields().iter().map(|field| {
             let about = |key: &str| field.metadata().get(key).cloned().unwrap_or_default();
@@ -123,7 +123,7 @@ impl Results {
     fn starts(&self, depth: usize) -> PyResult<Column> {
         use arrow_array::cast::AsArray;
         let inside = |info: &&ColumnInfo| info.depth > depth && info.kind != Kind::Starts;
-        let info = self.results.infos().iter().find(inside);
+        let info = self.results.schema().columns.iter().find(inside);
         let column = info.and_then(|info| self.batch.column_by_name(info.name));
         let wrong = || named("ColumnError", &format!("nothing is in lists at the depth {depth}"));
         let mut lists = column.ok_or_else(wrong)?.as_list_opt::<i32>().ok_or_else(wrong)?;

@@ -1,5 +1,5 @@
-//! Nothing is made up, and nothing is lost in silence: no input is an error, losses of pixel hits are told, presets are those of the
-//! sequence, numbers are of what they say.
+//! Nothing is invented, and nothing is lost silently: a job without input is an error, losses of pixel hits are reported, a
+//! sequence has its own presets alone, and numbers count what their names say.
 
 use crate::{empty_folder, json, path, said};
 use serde_json::Value;
@@ -74,7 +74,7 @@ fn no_input_is_an_error_everywhere() {
 }
 
 #[test]
-fn empty_inputs_are_valid_and_told() {
+fn empty_inputs_are_valid_and_reported() {
     let folder = empty_folder("empty-inputs");
     let file = |name: &str, bytes: &[u8]| {
         let file = path(&folder, name);
@@ -113,7 +113,7 @@ fn words_of_which_none_is_known_are_a_failure() {
 }
 
 #[test]
-fn losses_are_told_once_and_may_be_limited() {
+fn losses_are_reported_once_and_may_be_limited() {
     let folder = empty_folder("losses");
     // 90 hits in order, and 10 between them that come 50 ms too late.
     let hits: Vec<_> = (0..100u64)
@@ -185,7 +185,7 @@ fn filters_that_can_keep_nothing_are_refused() {
 }
 
 #[test]
-fn edges_that_the_input_does_not_have_are_told() {
+fn edges_that_the_input_does_not_have_are_reported() {
     let folder = empty_folder("edges");
     let file = path(&folder, "a.tpx3");
     // Two rising edges of input 1 (0x6F), and a hit behind them.
@@ -222,7 +222,7 @@ fn presets_are_those_of_the_sequence() {
             assert!(error.contains(has), "{job:?}: {error}");
         }
     }
-    // Where there are none, none is printed.
+    // Without losses no losses are printed.
     for (sequence, input) in [
         ("timepix", "sim:timepix,hits=100"),
         ("scifi-hits", "sim:lhcb,events=1"),

@@ -1,26 +1,25 @@
 //! Results as Arrow: one row an event (or cluster), everything below it as list columns, by the schema alone.
 
-use super::columns::{Memory, kept};
+use super::columns::{Memory, Owner, kept};
 use super::table::{ID_FIELDS, TableField};
 use super::units::Form;
 use crate::input::EventId;
 use arrow_array::{ArrayRef, ListArray, RecordBatch, UInt32Array, UInt64Array};
 use arrow_buffer::{OffsetBuffer, ScalarBuffer};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use peloton::event::{ColumnInfo, Kind, Results, Table, Values};
+use peloton::event::{ColumnInfo, Kind, Schema as ResultSchema, Table, Values};
 use peloton::{Error, Result};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The Arrow schema of results with these columns: `event_id`, `run_number` and `event_number` where rows are events, then the columns
+/// The Arrow schema of results with this schema: `event_id`, `run_number` and `event_number` where rows are events, then the columns
 /// in their order, those of tracks and hits as lists, then `extra`. Lists are never null, nor is what
 /// is in them (a field named `element`). Times are in ns and energies in keV, whatever they are in memory. Starts of lists are what the lists themselves say, and left out, unless an event has several lists
 /// of hits: then they are a list, counted from the event's first hit. Each field's metadata hold its `unit` and its
 /// `description`.
-pub fn arrow_schema(columns: &'static [ColumnInfo], extra: &[Field]) -> SchemaRef {
-    let has_events = columns.first().is_some_and(|info| info.kind == Kind::Status);
-    let ids = has_events.then(id_fields).into_iter().flatten();
-    let columns = columns.iter().filter(|info| is_written(info));
+pub fn arrow_schema(of: &'static ResultSchema, extra: &[Field]) -> SchemaRef {
+    let ids = of.has_events().then(id_fields).into_iter().flatten();
+    let columns = of.columns.iter().filter(|info| is_written(info));
     let columns = columns.map(|info| {
         let form = Form::of(info);
         let mut kind = form.data_type(info.kind);
@@ -53,9 +52,10 @@ pub fn arrow_batch(
 ///
 /// # Errors
 /// As [`arrow_batch`].
-pub fn arrow_shared<R: Results>(ids: &[EventId], results: &Arc<R>) -> Result<RecordBatch> {
+pub fn arrow_shared<T: Owner>(ids: &[EventId], results: &Arc<T>) -> Result<RecordBatch> {
     let arrays = columns(ids, &results.table(), &Memory::Shared(&|index| kept(results, index)))?;
-    RecordBatch::try_new(arrow_schema(R::COLUMNS, &[]), arrays).map_err(|e| Error::Columns(e.to_string()))
+    RecordBatch::try_new(arrow_schema(results.schema(), &[]), arrays)
+        .map_err(|e| Error::Columns(e.to_string()))
 }
 
 /// The columns of [`arrow_schema()`].
@@ -68,7 +68,7 @@ fn columns(ids: &[EventId], table: &Table<'_>, memory: &Memory<'_>) -> Result<Ve
         })
     };
     let mut arrays: Vec<ArrayRef> = Vec::with_capacity(columns.len() + ID_FIELDS.len());
-    if table.has_events() {
+    if table.schema().has_events() {
         arrays.push(Arc::new(UInt64Array::from_iter_values(ids.iter().map(|id| id.number))));
         arrays.push(Arc::new(ids.iter().map(|id| id.run).collect::<UInt32Array>()));
         arrays.push(Arc::new(ids.iter().map(|id| id.event).collect::<UInt64Array>()));

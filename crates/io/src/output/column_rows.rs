@@ -2,7 +2,7 @@
 
 use super::arrow_schema;
 use arrow_schema::{DataType, Field};
-use peloton::event::{ColumnInfo, Kind, Results};
+use peloton::event::{ColumnInfo, Kind, Schema};
 use serde::Serialize;
 
 /// What a table of columns says of one of them.
@@ -24,15 +24,12 @@ pub struct ColumnRow {
 }
 
 /// The columns of a sequence: those of its files that say which event it is, then those of its results.
-pub fn column_rows<R: Results>() -> Vec<ColumnRow> {
-    rows_of(R::LEVELS, R::COLUMNS)
-}
-
-fn rows_of(levels: &[&'static str], columns: &'static [ColumnInfo]) -> Vec<ColumnRow> {
-    let schema = arrow_schema(columns, &[]);
+pub fn column_rows(of: &'static Schema) -> Vec<ColumnRow> {
+    let Schema { levels, columns } = of;
+    let schema = arrow_schema(of, &[]);
     let ids = schema.fields().iter().filter(|field| columns.iter().all(|info| info.name != field.name()));
     let mut rows: Vec<_> = ids.map(|field| field_row(field, levels[0])).collect();
-    for info in columns {
+    for info in *columns {
         let in_file = schema.field_with_name(info.name).ok().map(|field| &field.metadata()["unit"][..]);
         let (mut kind, mut unit) = (kind(info), info.unit.to_string());
         if let Some(other) = in_file.filter(|other| *other != unit) {
@@ -52,9 +49,9 @@ fn rows_of(levels: &[&'static str], columns: &'static [ColumnInfo]) -> Vec<Colum
     rows
 }
 
-/// The columns that files have beside those of results of this type.
-pub fn field_rows<R: Results>(fields: &[Field]) -> Vec<ColumnRow> {
-    let per = |field: &Field| R::LEVELS[usize::from(field.data_type().is_nested())];
+/// The columns that files have beside those of results with this schema.
+pub fn field_rows(schema: &Schema, fields: &[Field]) -> Vec<ColumnRow> {
+    let per = |field: &Field| schema.levels[usize::from(field.data_type().is_nested())];
     fields.iter().map(|field| field_row(field, per(field))).collect()
 }
 

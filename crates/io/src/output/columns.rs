@@ -5,6 +5,7 @@ use arrow_array::{ArrayRef, ArrowPrimitiveType, PrimitiveArray, UInt16Array};
 use arrow_buffer::{ArrowNativeType, Buffer, ScalarBuffer};
 use bytes::Bytes;
 use peloton::event::{Results, Values};
+use std::ops::Deref;
 use std::sync::Arc;
 
 /// Where the values of arrays lie.
@@ -15,17 +16,22 @@ pub(super) enum Memory<'a> {
     Shared(&'a dyn Fn(usize) -> Bytes),
 }
 
+/// Whatever owns results, such as [`Columns`](peloton::event::Columns).
+pub trait Owner: Deref<Target = dyn Results> + Send + Sync + 'static {}
+
+impl<T: Deref<Target = dyn Results> + Send + Sync + 'static> Owner for T {}
+
 /// The bytes of the column at `index`, which keep the results as long as somebody reads them.
-pub(super) fn kept<R: Results>(results: &Arc<R>, index: usize) -> Bytes {
+pub(super) fn kept<T: Owner>(results: &Arc<T>, index: usize) -> Bytes {
     Bytes::from_owner(Column { results: results.clone(), index })
 }
 
-struct Column<R> {
-    results: Arc<R>,
+struct Column<T> {
+    results: Arc<T>,
     index: usize,
 }
 
-impl<R: Results> AsRef<[u8]> for Column<R> {
+impl<T: Owner> AsRef<[u8]> for Column<T> {
     fn as_ref(&self) -> &[u8] {
         let (mut column, mut index) = (&[][..], 0);
         self.results.for_each_column(&mut |_, values| {
@@ -96,7 +102,7 @@ mod tests {
     use arrow_array::cast::AsArray;
     use arrow_array::types::{Float32Type, UInt32Type};
     use peloton::Status;
-    use peloton::event::{Results, VeloTracks};
+    use peloton::event::{Columns, Product, Results, VeloTracks};
     use std::sync::Arc;
 
     fn tracks() -> VeloTracks {
@@ -119,11 +125,12 @@ mod tests {
 
     #[test]
     fn shared_batches_equal_copied_ones_and_lie_in_the_results() {
-        let tracks = Arc::new(tracks());
+        let columns = Arc::new(Columns::from(tracks()));
+        let tracks: &VeloTracks = columns.get().unwrap();
         let ids: Vec<_> = (0..5).map(|number| EventId { number, ..EventId::default() }).collect();
-        let shared = arrow_shared(&ids, &tracks).unwrap();
+        let shared = arrow_shared(&ids, &columns).unwrap();
         let copied =
-            arrow_batch(&arrow_schema(VeloTracks::COLUMNS, &[]), &ids, &tracks.table(), Vec::new()).unwrap();
+            arrow_batch(&arrow_schema(VeloTracks::SCHEMA, &[]), &ids, &tracks.table(), Vec::new()).unwrap();
         assert_eq!(shared, copied);
         let chi2 = shared.column_by_name("chi2").unwrap().as_list::<i32>();
         assert_eq!(chi2.value_offsets().as_ptr().cast(), tracks.track_start.as_ptr());
@@ -131,7 +138,7 @@ mod tests {
         let hits = shared.column_by_name("hits").unwrap().as_list::<i32>().values().as_list::<i32>();
         assert_eq!(hits.values().as_primitive::<UInt32Type>().values().as_ptr(), tracks.hits.as_ptr());
         let chi2 = chi2.clone();
-        drop((shared, tracks));
+        drop((shared, columns));
         assert_eq!(chi2.value(4).as_primitive::<Float32Type>().values()[..], [0.0, 1.0, 2.0, 3.0]);
     }
 }

@@ -75,7 +75,7 @@ impl Line {
         let (columns, ranges) = (table.columns(), table.ranges(event..event + 1));
         self.text.clear();
         self.head(id, table.statuses()[event]);
-        match (table.levels().len() > 2, self.fields) {
+        match (table.schema().levels.len() > 2, self.fields) {
             (true, Fields::Lists) => self.tracks(columns, &ranges),
             (true, Fields::Named) => self.objects("tracks", columns, &ranges),
             (false, Fields::Lists) => self.hits(columns, &ranges),
@@ -215,7 +215,7 @@ impl Line {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use peloton::event::{Results, VeloTracks};
+    use peloton::event::{Product, Results, VeloTracks};
 
     #[test]
     fn lines_of_hits_have_all_columns() {
@@ -276,7 +276,8 @@ mod tests {
         let lines: Vec<serde_json::Value> =
             text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         let first = lines[0]["tracks"][0].as_object().unwrap();
-        let names = VeloTracks::COLUMNS
+        let names = VeloTracks::SCHEMA
+            .columns
             .iter()
             .filter(|info| info.depth > 0 && info.kind != peloton::event::Kind::Starts);
         let mut names: Vec<_> = names.map(|info| info.name).collect();

@@ -10,7 +10,7 @@ use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
 use parquet::schema::types::ColumnPath;
-use peloton::event::{ColumnInfo, Hashes, Kind, SCHEMA_VERSION, Table};
+use peloton::event::{ColumnInfo, Hashes, Kind, SCHEMA_VERSION, Schema as ResultSchema, Table};
 use peloton::{Error, Result};
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
@@ -81,7 +81,7 @@ pub struct ParquetWriter {
 }
 
 impl ParquetWriter {
-    /// Writes results with these columns to `to`; `path` names it in errors. `extra` are columns beside them.
+    /// Writes results with this schema to `to`; `path` names it in errors. `extra` are columns beside them.
     ///
     /// # Errors
     /// Those of the file.
@@ -89,10 +89,10 @@ impl ParquetWriter {
         to: OutputFile,
         path: &Path,
         metadata: &Metadata,
-        columns: &'static [ColumnInfo],
+        of: &'static ResultSchema,
         extra: &[Field],
     ) -> Result<Self> {
-        Self::without(&[], to, path, metadata, columns, extra)
+        Self::without(&[], to, path, metadata, of, extra)
     }
 
     /// The same for results that have no values of the columns `missing`, which are null.
@@ -104,10 +104,10 @@ impl ParquetWriter {
         to: OutputFile,
         path: &Path,
         metadata: &Metadata,
-        columns: &'static [ColumnInfo],
+        of: &'static ResultSchema,
         extra: &[Field],
     ) -> Result<Self> {
-        let schema = arrow_schema(columns, extra);
+        let schema = arrow_schema(of, extra);
         let is_missing = |field: &Field| missing.contains(&field.name().as_str());
         let fields = schema.fields().iter().map(|field| match is_missing(field) {
             true => field.as_ref().clone().with_nullable(true),
@@ -119,11 +119,11 @@ impl ParquetWriter {
         let writer = ArrowWriter::try_new(BufWriter::new(to), schema.clone(), Some(properties));
         Ok(Self {
             writer: writer.map_err(|e| failed(path, e))?,
-            columns,
+            columns: of.columns,
             schema,
             missing,
             path: path.into(),
-            item_bytes: item_bytes(columns),
+            item_bytes: item_bytes(of.columns),
             group: 0,
             group_rows: 0,
         })
@@ -147,7 +147,7 @@ impl ParquetWriter {
             self.group +=
                 items.iter().zip(self.item_bytes).map(|(items, bytes)| items * bytes).sum::<usize>();
             self.group_rows += 1;
-            let has_events = table.levels().first() == Some(&"event") && self.group_rows == ROW_GROUP_EVENTS;
+            let has_events = table.schema().has_events() && self.group_rows == ROW_GROUP_EVENTS;
             let is_full = self.group >= ROW_GROUP_BYTES || has_events;
             if is_full || row + 1 == rows {
                 let part = batch.slice(from, row + 1 - from);
@@ -268,12 +268,12 @@ mod tests {
     use parquet::file::metadata::ParquetMetaData;
     use peloton::Status;
     use peloton::event::{
-        CylinderTracks, PixelClusters, Results, SciFiBatch, TriggerPairs, UT_GROUPS, UtBatch, ValuesMut,
-        VeloTracks,
+        CylinderTracks, PixelClusters, Product, Results, SciFiBatch, TriggerPairs, UT_GROUPS, UtBatch,
+        ValuesMut, VeloTracks,
     };
 
     /// An event without tracks, then one of two tracks with three and two hits; value i of column c is 100 c + i.
-    fn tracks<R: Results>() -> R {
+    fn tracks<R: Product>() -> R {
         let mut tracks = R::default();
         let mut column = 0;
         tracks.for_each_column_mut(&mut |info, values| {
@@ -310,17 +310,17 @@ mod tests {
         let (file, _) = in_memory();
         let path = Path::new("test");
         let mut writer =
-            ParquetWriter::new(file, path, &Metadata::default(), CylinderTracks::COLUMNS, &[]).unwrap();
+            ParquetWriter::new(file, path, &Metadata::default(), CylinderTracks::SCHEMA, &[]).unwrap();
         let ids = [0, 1].map(|number| EventId { number, run: None, event: None });
         let refused = writer.write(&ids, &tracks::<VeloTracks>().table(), Vec::new()).unwrap_err();
         assert!(matches!(refused, Error::Columns(_)), "{refused}");
         writer.write(&ids, &tracks::<CylinderTracks>().table(), Vec::new()).unwrap();
     }
 
-    fn written<R: Results>(pieces: &[(&[u64], &R)]) -> Bytes {
+    fn written<R: Product>(pieces: &[(&[u64], &R)]) -> Bytes {
         let metadata = Metadata { sequence: "test".into(), level: "scalar x 1".into(), ..Default::default() };
         let (file, bytes) = in_memory();
-        let mut writer = ParquetWriter::new(file, Path::new("test"), &metadata, R::COLUMNS, &[]).unwrap();
+        let mut writer = ParquetWriter::new(file, Path::new("test"), &metadata, R::SCHEMA, &[]).unwrap();
         for (ids, piece) in pieces {
             let id = |&number: &u64| EventId { number, run: None, event: Some(6000 + number) };
             let ids: Vec<_> = ids.iter().map(id).collect();
@@ -339,7 +339,7 @@ mod tests {
     }
 
     /// Every column that a schema promises is there under its name, with what it was given.
-    fn every_column_comes_back<R: Results>() {
+    fn every_column_comes_back<R: Product>() {
         let tracks = tracks::<R>();
         let (batch, _) = read(written(&[(&[40, 41], &tracks)]));
         assert_eq!(batch.num_rows(), 2);
@@ -348,7 +348,8 @@ mod tests {
         assert_eq!(batch["run_number"].null_count(), 2);
         let status = batch["status"].as_primitive::<UInt16Type>();
         assert_eq!(status.values(), &[Status::NotFinite.code(), 0]);
-        for (place, info) in R::COLUMNS.iter().enumerate().filter(|(_, info)| info.kind != Kind::Starts) {
+        let columns = R::SCHEMA.columns;
+        for (place, info) in columns.iter().enumerate().filter(|(_, info)| info.kind != Kind::Starts) {
             let first = 100 * (place + 1);
             let field = batch.schema_ref().field_with_name(info.name).unwrap().clone();
             assert_eq!(
@@ -381,8 +382,8 @@ mod tests {
             }
         }
         // Nothing else is there: the schema without its starts, and the numbers of the event.
-        let starts = R::COLUMNS.iter().filter(|info| info.kind == Kind::Starts).count();
-        assert_eq!(batch.num_columns(), R::COLUMNS.len() - starts + 3);
+        let starts = columns.iter().filter(|info| info.kind == Kind::Starts).count();
+        assert_eq!(batch.num_columns(), columns.len() - starts + 3);
     }
 
     #[test]
@@ -420,9 +421,8 @@ mod tests {
             since: [TriggerPairs::NONE, 6, 12].into_iter().collect(),
         };
         let ((file, bytes), metadata) = (in_memory(), Metadata::default());
-        let mut writer =
-            ParquetWriter::new(file, Path::new("test"), &metadata, PixelClusters::COLUMNS, &trigger_fields())
-                .unwrap();
+        let (path, fields) = (Path::new("test"), trigger_fields());
+        let mut writer = ParquetWriter::new(file, path, &metadata, PixelClusters::SCHEMA, &fields).unwrap();
         writer.write(&[], &clusters.table(), trigger_columns(&clusters, &pairs)).unwrap();
         writer.finish(None).unwrap().finish().unwrap();
         let (batch, _) = read(bytes.take());

@@ -6,11 +6,10 @@ use crate::lost_hits::{HitFlow, Verdict, outside_chips};
 use crate::sink::is_no_file;
 use crate::source::warn_of_problems;
 use crate::system::open;
-use crate::systems::TimepixSystem;
 use crate::text::{count, grouped, rate};
-use crate::{Beside, Host, Request, System};
+use crate::{Beside, Host, Request};
 use peloton::engine::{Batch, Sliced};
-use peloton::event::NS_PER_TICK;
+use peloton::event::{NS_PER_TICK, PixelClusters};
 use peloton::timepix::PixelBatch;
 use peloton::{Error, Result};
 use peloton_io::output::write_whole;
@@ -41,10 +40,10 @@ pub fn display(
         let message = "the page is HTML: the name must end in .html, or be - for standard output";
         return Err(Error::Config(format!("--output {}: {message}", output.display())));
     }
-    let mut opened = open::<TimepixSystem>(request, false, host)?;
-    let mut runs = TimepixSystem::executor(request, &request.config, &opened.context)?;
-    let layout = &opened.context.layout;
-    let sensor = [layout.width(), layout.height()];
+    let mut opened = open(request, false, host)?;
+    let mut runs = opened.detector.executor(request, &request.config)?;
+    let no_sensor = || Error::Internal("a stream without a sensor".into());
+    let sensor = opened.detector.sensor().ok_or_else(no_sensor)?;
     let mut page = PixelDisplay::new(sensor, number, us);
     let (mut batch, mut results) = (PixelBatch::default(), Sliced::default());
     let (mut counters, mut hits, mut clusters) = <(peloton::event::Counters, u64, u64)>::default();
@@ -56,7 +55,7 @@ pub fn display(
         let is_over = read == 0 && batch.is_empty() || host.is_cancelled();
         batch.end |= is_over;
         counters.merge(&runs.run(&batch, &mut results)?);
-        for found in results.slices() {
+        for found in results.products::<PixelClusters>() {
             page.add(found);
             clusters += found.len() as u64;
         }

@@ -4,19 +4,17 @@ mod event;
 mod frames;
 mod page;
 
-pub(crate) use event::display as events;
 pub use event::{EventChoice, View};
 pub(crate) use event::{
     Gather, GatherTracks, Gathered, Hit, HitsOf, Line, Momentum, Of, Part, Particle, Piece, Point, Track,
     Truth,
 };
-pub(crate) use frames::display as frame;
 
 use crate::about::input_name;
-use crate::registry::Command;
 use crate::text::count;
-use crate::{Host, Request, SequenceName, System};
+use crate::{Host, Request, SequenceName};
 use peloton::Result;
+use peloton::simd::with_default_float_mode;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -153,15 +151,10 @@ pub fn display(
     output: &Path,
     host: Host<'_>,
 ) -> Result<Displayed> {
-    struct Run<'a>(&'a Request, &'a DisplayOptions, &'a Path, Host<'a>);
-    impl Command for Run<'_> {
-        type Outcome = Result<Displayed>;
-        fn on<S: System>(self) -> Result<Displayed> {
-            let Self(request, options, output, host) = self;
-            S::display(request, options, output, host)
-        }
-    }
-    request.config.sequence.run_events(Run(request, options, output, host))
+    with_default_float_mode(|| match request.config.sequence.system().stream() {
+        Some(_) => frames::display(request, options, output, host),
+        None => event::display(request, options, output, host),
+    })
 }
 
 /// What was read, by the names of the files alone: where they lie is nobody's business who gets the page.

@@ -2,13 +2,12 @@
 
 use super::outcome::{AnyOutcome, wrong_sequence};
 use super::pool::AnyPool;
-use crate::registry::Command;
 use crate::system::check_preset;
-use crate::{Cancel, Config, Request, System};
+use crate::{Cancel, Config, Request};
 use peloton::cylinder::CylinderInput;
 use peloton::engine::{Engine, Input, SLICE_EVENTS, Sequence, Stage};
-use peloton::event::{RawEvents, VeloEvents};
-use peloton::simd::Level;
+use peloton::event::{Outcome, RawEvents, VeloEvents};
+use peloton::simd::{Level, with_default_float_mode};
 use peloton::{Error, Result};
 use peloton_io::input::NOMINAL;
 use std::any::Any;
@@ -74,6 +73,7 @@ pub struct AnyEngine {
 
 /// Scratch memory of one thread, for every engine of the sequence that it was made for.
 pub struct AnyWorkspace {
+    /// The workspace of the sequence, and an outcome by which results are lent to the sequence.
     memory: Box<dyn Any + Send>,
     cancel: Cancel,
 }
@@ -102,6 +102,9 @@ pub(super) trait Runs: Send + Sync {
     fn pool(&self, threads: usize, slice_events: usize) -> Result<AnyPool>;
 }
 
+/// What a workspace holds.
+type Memory<S> = (<S as Sequence>::Workspace, Outcome<<S as Sequence>::Output>);
+
 pub(super) struct Runner<S: Sequence> {
     pub engine: Engine<S>,
     pub pick: Pick<S>,
@@ -129,7 +132,8 @@ impl<S: Sequence> Runs for Runner<S> {
     }
 
     fn workspace(&self) -> AnyWorkspace {
-        AnyWorkspace { memory: Box::new(self.engine.workspace()), cancel: Cancel::default() }
+        let memory: Memory<S> = (self.engine.workspace(), Outcome::default());
+        AnyWorkspace { memory: Box::new(memory), cancel: Cancel::default() }
     }
 
     fn outcome(&self) -> AnyOutcome {
@@ -144,19 +148,21 @@ impl<S: Sequence> Runs for Runner<S> {
         to: &mut AnyOutcome,
     ) -> Result<()> {
         let AnyWorkspace { memory, cancel } = workspace;
-        let workspace = memory.downcast_mut::<S::Workspace>();
-        let workspace = workspace.ok_or_else(|| wrong_sequence("workspace", S::NAME))?;
+        let memory = memory.downcast_mut::<Memory<S>>();
+        let (workspace, spare) = memory.ok_or_else(|| wrong_sequence("workspace", S::NAME))?;
         let events = self.picked(events)?;
-        let outcome = to.begin::<S::Output>(S::NAME)?;
-        outcome.clear();
-        // Slice by slice, so that what a stage hands to the next is still in the cache.
-        (0..events.events()).step_by(slice_events).try_for_each(|first| {
-            if cancel.is_requested() {
-                return Err(Error::System("the run was ended early".into()));
-            }
-            let range = first..events.events().min(first + slice_events);
-            self.engine.try_run_range(events, range, workspace, outcome)
-        })
+        let mut done = Ok(());
+        to.begin(S::NAME)?.lend(spare, |outcome| {
+            // Slice by slice, so that what a stage hands to the next is still in the cache.
+            done = (0..events.events()).step_by(slice_events).try_for_each(|first| {
+                if cancel.is_requested() {
+                    return Err(Error::System("the run was ended early".into()));
+                }
+                let range = first..events.events().min(first + slice_events);
+                self.engine.try_run_range(events, range, workspace, outcome)
+            });
+        });
+        done
     }
 
     fn pool(&self, threads: usize, slice_events: usize) -> Result<AnyPool> {
@@ -172,15 +178,8 @@ impl AnyEngine {
     /// Those of the configuration and of the geometry; [`Error::Unsupported`] for the sequence of an endless stream, which
     /// [`ClusterStream`](super::ClusterStream) runs.
     pub fn new(request: &Request) -> Result<Self> {
-        struct Embed<'a>(&'a Request);
-        impl Command for Embed<'_> {
-            type Outcome = Result<AnyEngine>;
-            fn on<S: System>(self) -> Self::Outcome {
-                check_preset(&self.0.config)?;
-                S::embed(self.0)
-            }
-        }
-        let engine = request.config.sequence.run_events(Embed(request))?;
+        check_preset(&request.config)?;
+        let engine = with_default_float_mode(|| request.config.sequence.system().embed(request))?;
         let only_nominal = request.geometry.as_deref() == Some(Path::new(NOMINAL));
         Ok(Self { only_nominal, ..engine })
     }

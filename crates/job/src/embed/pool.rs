@@ -22,17 +22,16 @@ trait Shares: Send {
 struct Shared<S: Sequence> {
     runner: Runner<S>,
     pool: Pool<S>,
-    results: Sliced<S::Output>,
+    results: Sliced,
 }
 
 impl<S: Sequence> Shares for Shared<S> {
     fn run(&mut self, events: Events<'_>, to: &mut AnyOutcome) -> Result<()> {
-        let outcome = to.begin::<S::Output>(S::NAME)?;
-        outcome.clear();
+        let outcome = to.begin(S::NAME)?;
         outcome.counters = self.pool.try_run(self.runner.picked(events)?, &mut self.results)?;
-        let joined = self.results.slices().try_for_each(|slice| append(&mut outcome.results, slice));
+        let joined = self.results.slices().try_for_each(|slice| append(&mut *outcome.results, &**slice));
         // Some slices are no result.
-        joined.inspect_err(|_| outcome.clear())
+        joined.inspect_err(|_| outcome.reset())
     }
 }
 

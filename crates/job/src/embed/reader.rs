@@ -1,55 +1,27 @@
 //! [`Reader`]: the events of any input, batch by batch, for programs that reconstruct them themselves.
 
 use super::Events;
-use crate::registry::Command;
 use crate::system::open;
-use crate::{Beside, Host, Opened, Request, System};
+use crate::{Beside, Host, Opened, Request, Source};
 use peloton::Result;
 use peloton::cylinder::{Cylinder, CylinderSample};
 use peloton::engine::{Batch, Sequence};
 use peloton::event::{RawBatch, TruthEvent};
+use peloton::simd::with_default_float_mode;
 use peloton::velo::{Velo, VeloInput, VeloInputBatch};
 use peloton_io::input::EventId;
-use std::any::Any;
 
 /// Reads the inputs of a request, as jobs on its sequence do.
 pub struct Reader {
-    input: Box<dyn Reads>,
+    source: Box<dyn Source>,
     /// Whether true particles were asked for; simulations make them in any case.
     truth: bool,
 }
 
 /// Events in memory, which every engine takes that takes events of their kind.
 pub struct ReadEvents {
-    batch: Box<dyn Any + Send + Sync>,
+    batch: Box<dyn Batch>,
     beside: Beside,
-}
-
-trait Reads: Send {
-    fn read(&mut self, events: usize) -> Result<Option<ReadEvents>>;
-    fn problems(&self) -> (&[String], u64);
-    fn dropped(&self) -> Vec<(&'static str, u64)>;
-}
-
-impl<S: System> Reads for Opened<S> {
-    fn read(&mut self, events: usize) -> Result<Option<ReadEvents>> {
-        let (mut batch, mut beside) = (S::Batch::default(), Beside::default());
-        while batch.len() < events {
-            if self.source.read(events - batch.len(), &mut batch, &mut beside)? == 0 {
-                break;
-            }
-        }
-        beside.complete(batch.event_ids());
-        Ok((!batch.is_empty()).then(|| ReadEvents { batch: Box::new(batch), beside }))
-    }
-
-    fn problems(&self) -> (&[String], u64) {
-        self.source.problems()
-    }
-
-    fn dropped(&self) -> Vec<(&'static str, u64)> {
-        self.source.dropped()
-    }
 }
 
 impl Reader {
@@ -58,19 +30,13 @@ impl Reader {
     /// # Errors
     /// Those of the readers, and for the sequence of an endless stream, whose input has no events.
     pub fn open(request: &Request, truth: bool, host: Host<'_>) -> Result<Self> {
-        struct Open<'a>(&'a Request, bool, Host<'a>);
-        impl Command for Open<'_> {
-            type Outcome = Result<Reader>;
-            fn on<S: System>(self) -> Result<Reader> {
-                if S::IS_STREAM {
-                    let words = "has an endless stream as input, not events";
-                    return Err(peloton::Error::Unsupported(format!("the sequence {} {words}", S::NAME)));
-                }
-                let opened = open::<S>(self.0, self.1, self.2)?;
-                Ok(Reader { input: Box::new(opened), truth: self.1 })
-            }
+        let system = request.config.sequence.system();
+        if system.stream().is_some() {
+            let words = "has an endless stream as input, not events";
+            return Err(peloton::Error::Unsupported(format!("the sequence {} {words}", system.name())));
         }
-        request.config.sequence.run(Open(request, truth, host))
+        let Opened { source, .. } = with_default_float_mode(|| open(request, truth, host))?;
+        Ok(Self { source, truth })
     }
 
     /// The next events, at most so many; none at the end.
@@ -78,21 +44,27 @@ impl Reader {
     /// # Errors
     /// When the input cannot be read on.
     pub fn read(&mut self, events: usize) -> Result<Option<ReadEvents>> {
-        let mut read = self.input.read(events.max(1))?;
-        if let Some(read) = read.as_mut().filter(|_| !self.truth) {
-            read.beside.truth.clear();
+        let (events, mut batch, mut beside) = (events.max(1), self.source.empty(), Beside::default());
+        while batch.len() < events {
+            if self.source.read(events - batch.len(), &mut *batch, &mut beside)? == 0 {
+                break;
+            }
         }
-        Ok(read)
+        beside.complete(batch.event_ids());
+        if !self.truth {
+            beside.truth.clear();
+        }
+        Ok((!batch.is_empty()).then_some(ReadEvents { batch, beside }))
     }
 
     /// What was wrong with the input so far without ending it, and how often in all.
     pub fn problems(&self) -> (&[String], u64) {
-        self.input.problems()
+        self.source.problems()
     }
 
     /// Reasons and counts of what was lost before it could become an event.
     pub fn dropped(&self) -> Vec<(&'static str, u64)> {
-        self.input.dropped()
+        self.source.dropped()
     }
 }
 
@@ -100,16 +72,16 @@ impl ReadEvents {
     /// The events, as engines take them.
     pub fn events(&self) -> Events<'_> {
         let batch = &*self.batch;
-        if let Some(sample) = batch.downcast_ref::<CylinderSample>() {
+        if let Ok(sample) = batch.of::<CylinderSample>() {
             return Events::CylinderHits(Cylinder::view(sample));
         }
-        if let Some(batch) = batch.downcast_ref::<VeloInputBatch>() {
+        if let Ok(batch) = batch.of::<VeloInputBatch>() {
             return match Velo::view(batch) {
                 VeloInput::Hits(hits) => Events::VeloHits(hits),
                 VeloInput::Banks(banks) => Events::Banks(banks),
             };
         }
-        let banks = batch.downcast_ref::<RawBatch>();
+        let banks = batch.of::<RawBatch>();
         Events::Banks(banks.expect("systems of events have hits or raw banks as input").view())
     }
 

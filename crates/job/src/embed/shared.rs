@@ -1,87 +1,73 @@
 //! [`SharedResults`]: results that nobody changes any more, in memory that whoever reads them keeps.
 
+use super::spares::Spares;
 use crate::sink::{Done, FileFormat, FileSink, Sink};
 use crate::{Cancel, Request};
-use peloton::event::{ColumnInfo, Counters, Hasher, Hashes, Results};
+use peloton::event::{Columns, Counters, Hasher, Hashes, Results, Schema};
 use peloton::{Error, Result};
 use peloton_io::input::EventId;
 use peloton_io::output::{Fields, RecordBatch, arrow_shared};
+use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
 
 /// Results of any sequence, as columns that say what they are. Clones are the same results.
 #[derive(Clone)]
 pub struct SharedResults {
-    results: Arc<dyn Kept>,
+    results: Arc<Lent>,
     ids: Arc<[EventId]>,
     counters: Box<Counters>,
 }
 
-/// What is called through a table of functions, once per call from outside.
-pub(super) trait Kept: Send + Sync {
-    fn infos(&self) -> &'static [ColumnInfo];
-    fn levels(&self) -> &'static [&'static str];
-    fn count(&self, depth: usize) -> usize;
-    fn hashes(&self) -> Hashes;
-    fn arrow(self: Arc<Self>, ids: &[EventId]) -> Result<RecordBatch>;
-    fn write(&self, ids: &[EventId], path: &Path, request: &Request) -> Result<()>;
+/// Results whose memory goes back when the last reader is gone.
+pub(super) struct Lent {
+    /// None only while it is dropped.
+    columns: Option<Columns>,
+    home: Spares,
 }
 
-impl<R: Results> Kept for R {
-    fn infos(&self) -> &'static [ColumnInfo] {
-        R::COLUMNS
+impl Lent {
+    pub fn new(columns: Columns, home: &Spares) -> Self {
+        Self { columns: Some(columns), home: home.clone() }
     }
 
-    fn levels(&self) -> &'static [&'static str] {
-        R::LEVELS
+    fn columns(&self) -> &Columns {
+        self.columns.as_ref().expect("columns until the end")
     }
+}
 
-    fn count(&self, depth: usize) -> usize {
-        self.items(depth)
+impl Deref for Lent {
+    type Target = dyn Results;
+
+    fn deref(&self) -> &Self::Target {
+        &**self.columns()
     }
+}
 
-    fn hashes(&self) -> Hashes {
-        Hasher::of(self)
-    }
-
-    fn arrow(self: Arc<Self>, ids: &[EventId]) -> Result<RecordBatch> {
-        arrow_shared(ids, &self)
-    }
-
-    fn write(&self, ids: &[EventId], path: &Path, request: &Request) -> Result<()> {
-        if !R::has_events() && FileFormat::of(path) != Some(FileFormat::Parquet) {
-            let words =
-                "clusters in memory are written to .parquet; other formats are written while a job runs";
-            return Err(Error::Config(format!("{}: {words}", path.display())));
+impl Drop for Lent {
+    fn drop(&mut self) {
+        if let Some(mut columns) = self.columns.take() {
+            columns.clear();
+            self.home.give_back(columns);
         }
-        let metadata = request.metadata(request.config.level()?.to_string());
-        let created = FileSink::create::<R>(path, Fields::default(), &metadata, &Cancel::default());
-        let mut sink: Box<dyn Sink<R>> = Box::new(created?);
-        sink.write(ids, self)?;
-        sink.finish(Some(self.hashes()), Done::All).map(drop)
     }
 }
 
 impl SharedResults {
-    pub(super) fn new(results: Arc<dyn Kept>, mut ids: Vec<EventId>, counters: Counters) -> Self {
-        let rows = if results.levels()[0] == "event" { results.count(0) as u64 } else { 0 };
+    pub(super) fn new(results: Lent, mut ids: Vec<EventId>, counters: Counters) -> Self {
+        let rows = if results.schema().has_events() { results.items(0) as u64 } else { 0 };
         ids.extend((ids.len() as u64..rows).map(|number| EventId { number, ..EventId::default() }));
-        Self { results, ids: ids.into(), counters: Box::new(counters) }
+        Self { results: Arc::new(results), ids: ids.into(), counters: Box::new(counters) }
     }
 
-    /// What the columns are, in their order.
-    pub fn infos(&self) -> &'static [ColumnInfo] {
-        self.results.infos()
-    }
-
-    /// What there is one value for at each depth, from the outside: `event`, `track`, `hit`.
-    pub fn levels(&self) -> &'static [&'static str] {
-        self.results.levels()
+    /// What the columns are, and how they are nested.
+    pub fn schema(&self) -> &'static Schema {
+        self.results.schema()
     }
 
     /// Number of items at a depth: of events, or clusters, at 0.
     pub fn items(&self, depth: usize) -> usize {
-        self.results.count(depth)
+        self.results.items(depth)
     }
 
     /// What happened in the run that made these results.
@@ -91,7 +77,7 @@ impl SharedResults {
 
     /// The hashes that a job over the same events gives.
     pub fn hashes(&self) -> Hashes {
-        self.results.hashes()
+        Hasher::of(&**self.results)
     }
 
     /// All columns in the memory where they lie, see [`arrow_shared`].
@@ -99,7 +85,7 @@ impl SharedResults {
     /// # Errors
     /// [`Error::Columns`] for lists too long for Arrow's 32-bit offsets.
     pub fn arrow(&self) -> Result<RecordBatch> {
-        self.results.clone().arrow(&self.ids)
+        arrow_shared(&self.ids, &self.results)
     }
 
     /// Writes a file as a job does whose output it is; the name says the format.
@@ -107,6 +93,40 @@ impl SharedResults {
     /// # Errors
     /// [`Error::Config`] for names of unknown formats, and those of the file.
     pub fn write(&self, path: &Path, request: &Request) -> Result<()> {
-        self.results.write(&self.ids, path, request)
+        let schema = self.schema();
+        if !schema.has_events() && FileFormat::of(path) != Some(FileFormat::Parquet) {
+            let words =
+                "clusters in memory are written to .parquet; other formats are written while a job runs";
+            return Err(Error::Config(format!("{}: {words}", path.display())));
+        }
+        let metadata = request.metadata(request.config.level()?.to_string());
+        let created = FileSink::create(schema, path, Fields::default(), &metadata, &Cancel::default());
+        let mut sink = Box::new(created?);
+        sink.write(&self.ids, self.results.columns())?;
+        sink.finish(Some(self.hashes()), Done::All).map(drop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use peloton::event::{Product, VeloTracks};
+
+    #[test]
+    fn memory_comes_back_empty_when_the_last_reader_is_gone() {
+        let (spares, schema) = (Spares::default(), VeloTracks::SCHEMA);
+        assert!(spares.take(schema).is_none());
+        let mut tracks = VeloTracks::default();
+        tracks.push_failed(peloton::Status::Corrupt);
+        tracks.chi2.reserve_total(1000);
+        let memory = tracks.chi2.padded().as_ptr();
+        let lent = Arc::new(Lent::new(tracks.into(), &spares));
+        let reader = lent.clone();
+        drop(lent);
+        assert!(spares.take(schema).is_none() && reader.events() == 1);
+        drop(reader);
+        let again = spares.take(schema).expect("the memory");
+        let again: &VeloTracks = again.get().unwrap();
+        assert_eq!((again.events(), again.chi2.padded().as_ptr()), (0, memory));
     }
 }

@@ -1,8 +1,6 @@
 //! [`Spares`]: memory of results that nobody reads any more, for the next ones.
 
-use peloton::Status;
-use peloton::event::{ColumnInfo, Results, Values, ValuesMut};
-use std::any::Any;
+use peloton::event::{Columns, Schema};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -16,7 +14,7 @@ pub struct Spares(Arc<Shared>);
 
 #[derive(Default)]
 struct Shared {
-    kept: Mutex<Vec<Box<dyn Any + Send>>>,
+    kept: Mutex<Vec<Columns>>,
     users: AtomicUsize,
 }
 
@@ -32,17 +30,17 @@ impl Spares {
         KEPT * self.0.users.load(Ordering::Relaxed).max(1)
     }
 
-    /// Memory for results of this type, if there is any.
-    pub(super) fn take<R: Results>(&self) -> Option<R> {
+    /// Memory for results with this schema, if there is any.
+    pub(super) fn take(&self, schema: &'static Schema) -> Option<Columns> {
         let spare = self.0.kept.try_lock().ok()?.pop()?;
-        spare.downcast().ok().map(|results| *results)
+        spare.schema().is(schema).then_some(spare)
     }
 
-    fn give_back<R: Results>(&self, results: R) {
+    pub(super) fn give_back(&self, results: Columns) {
         if let Ok(mut kept) = self.0.kept.try_lock()
             && kept.len() < self.most()
         {
-            kept.push(Box::new(results));
+            kept.push(results);
         }
     }
 }
@@ -60,83 +58,18 @@ impl Drop for SpareUser {
     }
 }
 
-/// Results whose memory goes back when the last reader is gone.
-#[derive(Default)]
-pub(super) struct Lent<R: Results> {
-    results: R,
-    home: Spares,
-}
-
-impl<R: Results> Lent<R> {
-    pub fn new(results: R, home: &Spares) -> Self {
-        Self { results, home: home.clone() }
-    }
-}
-
-impl<R: Results> std::fmt::Debug for Lent<R> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.results.fmt(f)
-    }
-}
-
-impl<R: Results> Drop for Lent<R> {
-    fn drop(&mut self) {
-        let mut results = std::mem::take(&mut self.results);
-        results.clear();
-        self.home.give_back(results);
-    }
-}
-
-impl<R: Results> Results for Lent<R> {
-    const LEVELS: &'static [&'static str] = R::LEVELS;
-    const COLUMNS: &'static [ColumnInfo] = R::COLUMNS;
-
-    fn for_each_column<'a>(&'a self, visit: &mut dyn FnMut(&'static ColumnInfo, Values<'a>)) {
-        self.results.for_each_column(visit);
-    }
-
-    fn for_each_column_mut(&mut self, visit: &mut dyn FnMut(&'static ColumnInfo, ValuesMut<'_>)) {
-        self.results.for_each_column_mut(visit);
-    }
-
-    fn statuses(&self) -> &[Status] {
-        self.results.statuses()
-    }
-
-    fn items(&self, depth: usize) -> usize {
-        self.results.items(depth)
-    }
-
-    fn truncate(&mut self, rows: usize) {
-        self.results.truncate(rows);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use peloton::event::VeloTracks;
+    use peloton::event::{PixelClusters, Product, VeloTracks};
 
     #[test]
-    fn memory_comes_back_empty_when_the_last_reader_is_gone() {
-        let spares = Spares::default();
-        assert!(spares.take::<VeloTracks>().is_none());
-        let mut tracks = VeloTracks::default();
-        tracks.push_failed(peloton::Status::Corrupt);
-        tracks.chi2.reserve_total(1000);
-        let memory = tracks.chi2.padded().as_ptr();
-        let lent = Arc::new(Lent::new(tracks, &spares));
-        let reader = lent.clone();
-        drop(lent);
-        assert!(spares.take::<VeloTracks>().is_none() && reader.events() == 1);
-        drop(reader);
-        let again: VeloTracks = spares.take().expect("the memory");
-        assert_eq!((again.events(), again.chi2.padded().as_ptr()), (0, memory));
+    fn so_much_memory_is_kept_for_each_user() {
         for (users, kept) in [(0, KEPT), (1, KEPT), (3, 3 * KEPT)] {
             let spares = Spares::default();
             let users: Vec<_> = (0..users).map(|_| spares.add_user()).collect();
-            let fill = || (0..10).for_each(|_| spares.give_back(VeloTracks::default()));
-            let taken = || (0..10).filter(|_| spares.take::<VeloTracks>().is_some()).count();
+            let fill = || (0..10).for_each(|_| spares.give_back(Columns::of::<VeloTracks>()));
+            let taken = || (0..10).filter(|_| spares.take(VeloTracks::SCHEMA).is_some()).count();
             fill();
             assert_eq!(taken(), kept, "{} users", users.len());
             // Users that are gone leave no more than one user has, however many there were.
@@ -146,5 +79,12 @@ mod tests {
             fill();
             assert_eq!(taken(), KEPT);
         }
+    }
+
+    #[test]
+    fn memory_of_another_product_is_of_no_use() {
+        let spares = Spares::default();
+        spares.give_back(Columns::of::<VeloTracks>());
+        assert!(spares.take(PixelClusters::SCHEMA).is_none());
     }
 }

@@ -100,10 +100,9 @@ impl ClusterStream {
     /// # Errors
     /// [`Error::Config`](peloton::Error::Config) for an outcome of another sequence, and as [`tpx3`](Self::tpx3).
     pub fn take(&mut self, to: &mut AnyOutcome) -> Result<()> {
-        let outcome = to.begin::<PixelClusters>(Timepix::NAME)?;
+        let outcome = to.begin(Timepix::NAME)?;
         self.work(false)?;
-        outcome.clear();
-        std::mem::swap(&mut outcome.results, &mut self.found);
+        std::mem::swap(outcome.results.get_mut().expect("clusters"), &mut self.found);
         let now = self.timepix.counters();
         outcome.counters = now.since(&self.taken);
         self.taken = now;

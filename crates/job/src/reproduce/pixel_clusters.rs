@@ -3,8 +3,7 @@
 use super::entry::Job;
 use crate::Request;
 use crate::run::reconstruct;
-use crate::system::{System, open};
-use crate::systems::TimepixSystem;
+use crate::system::open;
 use peloton::event::PixelClusters;
 use peloton::event::append;
 use peloton::{Error, Result};
@@ -32,12 +31,12 @@ impl PixelLabels {
     }
 
     fn run(job: &Job<'_>, request: &Request) -> Result<Self> {
-        let mut opened = open::<TimepixSystem>(request, false, job.host)?;
-        let sides = [opened.context.layout.width(), opened.context.layout.height()];
-        let runs = TimepixSystem::executor(request, &request.config, &opened.context)?;
+        let mut opened = open(request, false, job.host)?;
+        let sides = opened.detector.sensor().unwrap_or_default();
+        let runs = opened.detector.executor(request, &request.config)?;
         let mut clusters = PixelClusters::default();
-        let summary = reconstruct::<TimepixSystem>(request, &mut opened, runs, job.host, &mut |chunk| {
-            chunk.result.slices().try_for_each(|piece| append(&mut clusters, piece))
+        let summary = reconstruct(request, &mut opened, runs, job.host, &mut |chunk| {
+            chunk.result.slices().try_for_each(|piece| append(&mut clusters, &**piece))
         })?;
         if let Some(failure) = summary.failure {
             return Err(Error::format(request.inputs.join(", "), failure));

@@ -8,7 +8,7 @@ use crate::embed::{AnyEngine, Events};
 use crate::losses::{CylinderLosses, losses_text};
 use crate::measured::Measured;
 use crate::summary::object;
-use crate::system::Runs;
+use crate::system::{Detector, Runs};
 use crate::totals::{Totals, UNUSABLE_INPUTS};
 use crate::truth_output::TruthOutput;
 use crate::{
@@ -16,8 +16,8 @@ use crate::{
     Summary, System, text,
 };
 use peloton::cylinder::{Cylinder, CylinderConfig, CylinderSample, SeedSource, fit_particles};
-use peloton::engine::{Sequence, Sliced, Stage};
-use peloton::event::CylinderTracks;
+use peloton::engine::{Batch, Sequence, Sliced, Stage};
+use peloton::event::{Columns, CylinderTracks};
 use peloton::kalman::FitStatus;
 use peloton::{Error, Result};
 use peloton_io::input::{CylinderReader, Format};
@@ -43,9 +43,13 @@ enum CylinderSource {
 /// The source and the number of its next event.
 struct Numbered(CylinderSource, u64);
 
-impl Source<CylinderSample> for Numbered {
-    fn read(&mut self, events: usize, batch: &mut CylinderSample, _: &mut Beside) -> Result<usize> {
-        let CylinderSample { hits, truth, event_id } = batch;
+impl Source for Numbered {
+    fn empty(&self) -> Box<dyn Batch> {
+        Box::new(CylinderSample::default())
+    }
+
+    fn read(&mut self, events: usize, batch: &mut dyn Batch, _: &mut Beside) -> Result<usize> {
+        let CylinderSample { hits, truth, event_id } = batch.of_mut()?;
         let read = match &mut self.0 {
             CylinderSource::Files(reader) => reader.read(events, hits, truth)?,
             CylinderSource::Simulation(sim, threads) => sim.read_on(*threads, events, hits, truth)?,
@@ -78,7 +82,7 @@ impl Source<CylinderSample> for Numbered {
 }
 
 /// Opens the inputs of a request: hits with their true particles.
-pub(super) fn open(request: &Request) -> Result<Box<dyn Source<CylinderSample>>> {
+pub(super) fn open(request: &Request) -> Result<Box<dyn Source>> {
     let names = &request.inputs;
     let first = request.events.first as u64;
     let source = match inputs::special(names, &["sim:"])? {
@@ -114,28 +118,27 @@ pub(super) fn shuffle(batch: &mut CylinderSample) {
 }
 
 impl System for CylinderSystem {
-    const NAME: &'static str = Cylinder::NAME;
-    const STAGES: &'static [Stage] = Cylinder::STAGES;
-    const PRESETS: &'static [Preset] = &[Preset::Best, Preset::Paper];
-
-    type Batch = CylinderSample;
-    type Results = CylinderTracks;
-    type Context = ();
-
-    fn open(request: &Request, _truth: bool, _host: Host<'_>) -> Result<Opened<Self>> {
-        Ok(Opened { source: open(request)?, context: () })
+    fn name(&self) -> &'static str {
+        Cylinder::NAME
     }
 
-    fn executor(request: &Request, config: &Config, (): &()) -> Result<Runs<Self>> {
-        if !request.is_on_cpu() {
-            return super::device::cylinder(request, config);
-        }
-        // Events are large: one at a time is enough, and shares them out evenly.
-        let config = Config { slice_events: config.slice_events.or(Some(1)), ..config.clone() };
-        Ok(pool(Cylinder::new(config.level()?, config.cylinder.clone())?, &config)?)
+    fn stages(&self) -> &'static [Stage] {
+        Cylinder::STAGES
     }
 
-    fn embed(request: &Request) -> Result<AnyEngine> {
+    fn empty(&self) -> Columns {
+        Columns::of::<CylinderTracks>()
+    }
+
+    fn presets(&self) -> &'static [Preset] {
+        &[Preset::Best, Preset::Paper]
+    }
+
+    fn open(&self, request: &Request, _truth: bool, _host: Host<'_>) -> Result<Opened> {
+        Ok(Opened { source: open(request)?, detector: Box::new(CylinderDetector) })
+    }
+
+    fn embed(&self, request: &Request) -> Result<AnyEngine> {
         let Request { config, .. } = request;
         if config.cylinder.seeds == SeedSource::Truth {
             let words = "seeds = \"truth\" needs true particles, which come with files and simulations alone";
@@ -149,15 +152,15 @@ impl System for CylinderSystem {
         }))
     }
 
-    fn batch_items(_config: &Config, threads: usize) -> usize {
+    fn batch_items(&self, _config: &Config, threads: usize) -> usize {
         2 * threads
     }
 
-    fn is_preset(config: &Config) -> bool {
+    fn is_preset(&self, config: &Config) -> bool {
         config.cylinder == config.with_preset(config.preset).cylinder
     }
 
-    fn override_key(config: &mut Config, key: &str, value: &str) -> Result<bool> {
+    fn override_key(&self, config: &mut Config, key: &str, value: &str) -> Result<bool> {
         match key {
             "builder" => config.cylinder.builder = value.parse()?,
             "seeds" => config.cylinder.seeds = value.parse()?,
@@ -170,12 +173,36 @@ impl System for CylinderSystem {
         Ok(true)
     }
 
+    fn reads(&self, format: Format) -> bool {
+        matches!(format, Format::Auto | Format::Cylinder)
+    }
+
+    fn facts(&self, config: &Config, _totals: &Totals) -> Map<String, Value> {
+        let CylinderConfig { builder, seeds, .. } = config.cylinder;
+        object(&json!({ "builder": builder.to_string(), "seeds": seeds.to_string() }))
+    }
+}
+
+/// The one detector that there is.
+struct CylinderDetector;
+
+impl Detector for CylinderDetector {
+    fn executor(&self, request: &Request, config: &Config) -> Result<Runs> {
+        if !request.is_on_cpu() {
+            return super::device::cylinder(request, config);
+        }
+        // Events are large: one at a time is enough, and shares them out evenly.
+        let config = Config { slice_events: config.slice_events.or(Some(1)), ..config.clone() };
+        pool(Cylinder::new(config.level()?, config.cylinder.clone())?, &config)
+    }
+
     fn check(
+        &self,
         request: &Request,
         options: &CheckOptions,
-        _opened: &mut Opened<Self>,
-    ) -> Result<Box<dyn Check<Self::Batch, Self::Results>>> {
-        refuse(Self::NAME, options)?;
+        _source: &mut dyn Source,
+    ) -> Result<Box<dyn Check>> {
+        refuse(Cylinder::NAME, options)?;
         let Config { cylinder, .. } = &request.config;
         let level = request.config.level()?;
         Ok(Box::new(CylinderCheck {
@@ -188,38 +215,25 @@ impl System for CylinderSystem {
         }))
     }
 
-    fn gather(
-        request: &Request,
-        _opened: &mut Opened<Self>,
-    ) -> Result<Box<dyn Gather<Self::Batch, Self::Results>>> {
-        Ok(Box::new(GatherCylinder::new(f64::from(request.config.cylinder.field))))
+    fn gather(&self, request: &Request, _source: &mut dyn Source) -> Result<Box<dyn Gather>> {
+        Ok(Box::new(GatherCylinder::of_tracks(f64::from(request.config.cylinder.field))))
     }
 
-    fn prepare_for_measuring(batch: &mut CylinderSample) {
-        shuffle(batch);
+    fn prepare_for_measuring(&self, batch: &mut dyn Batch) -> Result<()> {
+        batch.of_mut().map(shuffle)
     }
 
     /// Each stage and the fit of given particles (`fit_particles`), us per track on one thread, in the fastest round.
     fn measured_facts(
+        &self,
         config: &Config,
-        batch: &CylinderSample,
+        batch: &dyn Batch,
         measured: &Measured,
     ) -> Result<Map<String, Value>> {
+        let batch: &CylinderSample = batch.of()?;
         let particles = batch.truth.particles.len().max(1) as f64;
-        Ok(us_per_track(
-            Self::STAGES,
-            measured,
-            &[("fit_particles", particle_fit(config, batch)? / particles)],
-        ))
-    }
-
-    fn reads(format: Format) -> bool {
-        matches!(format, Format::Auto | Format::Cylinder)
-    }
-
-    fn facts(config: &Config, _totals: &Totals) -> Map<String, Value> {
-        let CylinderConfig { builder, seeds, .. } = config.cylinder;
-        object(&json!({ "builder": builder.to_string(), "seeds": seeds.to_string() }))
+        let fit = particle_fit(config, batch)? / particles;
+        Ok(us_per_track(Cylinder::STAGES, measured, &[("fit_particles", fit)]))
     }
 }
 
@@ -260,10 +274,10 @@ struct CylinderCheck {
     rows: Option<TruthOutput>,
 }
 
-impl Check<CylinderSample, CylinderTracks> for CylinderCheck {
-    fn add(&mut self, chunk: &Chunk<CylinderSample, Sliced<CylinderTracks>>) -> Result<()> {
-        let batch = &chunk.batch;
-        for (number, (tracks, event)) in chunk.result.events().enumerate() {
+impl Check for CylinderCheck {
+    fn add(&mut self, chunk: &Chunk<Sliced>) -> Result<()> {
+        let batch: &CylinderSample = chunk.batch.of()?;
+        for (number, (tracks, event)) in chunk.result.events_of::<CylinderTracks>().enumerate() {
             self.checker.event(&batch.hits, &batch.truth, number, tracks.hit_lists(event));
             if let Some(rows) = &mut self.rows {
                 let (id, matches) = (&chunk.beside.ids[number], self.checker.last_event());

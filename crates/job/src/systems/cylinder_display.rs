@@ -1,5 +1,6 @@
 //! What pictures show of events of the cylinder detector, whose files are in cm.
 
+use super::track_check::product;
 use crate::Sensor;
 use crate::display::{Gather, Gathered, Hit, Line, Momentum, Of, Part, Particle, Piece, Point, Track, Truth};
 use peloton::cylinder::{CylinderSample, Helix};
@@ -15,12 +16,19 @@ const STEPS: usize = 24;
 pub struct GatherCylinder {
     /// Field along z, T.
     field: f64,
+    /// Takes the tracks of an event from the results.
+    tracks: fn(&Self, &Of<'_>) -> Gathered,
 }
 
 impl GatherCylinder {
-    /// For a detector in this field, T.
-    pub fn new(field: f64) -> Self {
-        Self { field }
+    /// For tracks that were found in this field, T.
+    pub fn of_tracks(field: f64) -> Self {
+        Self { field, tracks: found_tracks }
+    }
+
+    /// For given tracks that were fitted in this field, T.
+    pub fn of_fits(field: f64) -> Self {
+        Self { field, tracks: fitted_tracks }
     }
 
     /// A track by its hits and the state at the innermost one: radius and parameters.
@@ -45,10 +53,11 @@ impl GatherCylinder {
     /// An event with its tracks: the hits of each, and its state.
     fn gathered<'a>(
         &self,
-        batch: &CylinderSample,
-        number: usize,
+        of: &Of<'_>,
         tracks: impl Iterator<Item = (&'a [u32], [f32; 6])> + Clone,
     ) -> Gathered {
+        let Ok(batch) = of.chunk.batch.of::<CylinderSample>() else { return Gathered::default() };
+        let number = of.number;
         let event = batch.hits.event(number);
         let hits: Vec<Hit> = (0..event.len()).map(|hit| point(&event, hit)).collect();
         let mut checker = CylinderChecker::default();
@@ -72,34 +81,32 @@ fn helix(state: Helix, from: f64, to: f64) -> Vec<Piece> {
     if points.len() < 2 { Vec::new() } else { vec![Piece { line: Line::State, points }] }
 }
 
-impl Gather<CylinderSample, CylinderTracks> for GatherCylinder {
+impl Gather for GatherCylinder {
     fn sensors(&self) -> Vec<Sensor> {
         Sensor::of_cylinder().collect()
     }
 
-    fn event(&mut self, of: &Of<'_, CylinderSample, CylinderTracks>) -> Gathered {
-        let found = of.results;
-        let state = |track: usize| [0, 1, 2, 3, 4, 5].map(|column| found.state[column][track]);
-        let tracks = found.of_event(of.event).map(|track| (found.hits_of(track), state(track)));
-        self.gathered(&of.chunk.batch, of.number, tracks)
+    fn event(&mut self, of: &Of<'_>) -> Gathered {
+        (self.tracks)(self, of)
     }
 }
 
-impl Gather<CylinderSample, CylinderFits> for GatherCylinder {
-    fn sensors(&self) -> Vec<Sensor> {
-        Sensor::of_cylinder().collect()
-    }
+fn found_tracks(gather: &GatherCylinder, of: &Of<'_>) -> Gathered {
+    let found: &CylinderTracks = product(of.results);
+    let state = |track: usize| [0, 1, 2, 3, 4, 5].map(|column| found.state[column][track]);
+    let tracks = found.of_event(of.event).map(|track| (found.hits_of(track), state(track)));
+    gather.gathered(of, tracks)
+}
 
-    fn event(&mut self, of: &Of<'_, CylinderSample, CylinderFits>) -> Gathered {
-        let found = of.results;
-        let state = |track: usize| {
-            let first = found.hit_start[track] as usize;
-            // A track without hits has no state either.
-            [0, 1, 2, 3, 4, 5].map(|column| found.state[column].get(first).copied().unwrap_or(f32::NAN))
-        };
-        let tracks = found.of_event(of.event).map(|track| (found.hits_of(track), state(track)));
-        self.gathered(&of.chunk.batch, of.number, tracks)
-    }
+fn fitted_tracks(gather: &GatherCylinder, of: &Of<'_>) -> Gathered {
+    let found: &CylinderFits = product(of.results);
+    let state = |track: usize| {
+        let first = found.hit_start[track] as usize;
+        // A track without hits has no state either.
+        [0, 1, 2, 3, 4, 5].map(|column| found.state[column].get(first).copied().unwrap_or(f32::NAN))
+    };
+    let tracks = found.of_event(of.event).map(|track| (found.hits_of(track), state(track)));
+    gather.gathered(of, tracks)
 }
 
 fn point(event: &CylinderEvent<'_>, hit: usize) -> Hit {

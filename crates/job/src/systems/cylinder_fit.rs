@@ -7,14 +7,14 @@ use crate::display::Gather;
 use crate::embed::{AnyEngine, Events};
 use crate::measured::Measured;
 use crate::summary::object;
-use crate::system::Runs;
+use crate::system::{Detector, Runs};
 use crate::truth_output::TruthOutput;
 use crate::{
-    Check, CheckOptions, Checked, Chunk, Config, Host, Opened, Preset, Request, Summary, System, text,
+    Check, CheckOptions, Checked, Chunk, Config, Host, Opened, Preset, Request, Source, Summary, System, text,
 };
 use peloton::cylinder::{CylinderFit, CylinderSample};
-use peloton::engine::{Sequence, Sliced, Stage};
-use peloton::event::CylinderFits;
+use peloton::engine::{Batch, Sequence, Sliced, Stage};
+use peloton::event::{Columns, CylinderFits};
 use peloton::kalman::FitStatus;
 use peloton::{Error, Result};
 use peloton_io::input::Format;
@@ -33,25 +33,27 @@ fn engine(config: &Config) -> Result<(CylinderFit, Config)> {
 }
 
 impl System for CylinderFitSystem {
-    const NAME: &'static str = CylinderFit::NAME;
-    const STAGES: &'static [Stage] = CylinderFit::STAGES;
-    const PRESETS: &'static [Preset] = &[Preset::Best, Preset::Paper];
-
-    type Batch = CylinderSample;
-    type Results = CylinderFits;
-    type Context = ();
-
-    fn open(request: &Request, _truth: bool, _host: Host<'_>) -> Result<Opened<Self>> {
-        Ok(Opened { source: open(request)?, context: () })
+    fn name(&self) -> &'static str {
+        CylinderFit::NAME
     }
 
-    fn executor(request: &Request, config: &Config, (): &()) -> Result<Runs<Self>> {
-        request.cpu_only(Self::NAME)?;
-        let (fit, config) = engine(config)?;
-        Ok(pool(fit, &config)?)
+    fn stages(&self) -> &'static [Stage] {
+        CylinderFit::STAGES
     }
 
-    fn embed(request: &Request) -> Result<AnyEngine> {
+    fn empty(&self) -> Columns {
+        Columns::of::<CylinderFits>()
+    }
+
+    fn presets(&self) -> &'static [Preset] {
+        &[Preset::Best, Preset::Paper]
+    }
+
+    fn open(&self, request: &Request, _truth: bool, _host: Host<'_>) -> Result<Opened> {
+        Ok(Opened { source: open(request)?, detector: Box::new(FitDetector) })
+    }
+
+    fn embed(&self, request: &Request) -> Result<AnyEngine> {
         let (fit, config) = engine(&request.config)?;
         // Events of files and simulations have tracks; hits that a program has in memory alone have none.
         Ok(AnyEngine::of(fit, config, |events| match events {
@@ -60,22 +62,38 @@ impl System for CylinderFitSystem {
         }))
     }
 
-    fn batch_items(_config: &Config, threads: usize) -> usize {
+    fn batch_items(&self, _config: &Config, threads: usize) -> usize {
         2 * threads
     }
 
-    fn is_preset(config: &Config) -> bool {
+    fn is_preset(&self, config: &Config) -> bool {
         config.cylinder == config.with_preset(config.preset).cylinder
     }
 
+    fn reads(&self, format: Format) -> bool {
+        matches!(format, Format::Auto | Format::Cylinder)
+    }
+}
+
+/// The one detector that there is.
+struct FitDetector;
+
+impl Detector for FitDetector {
+    fn executor(&self, request: &Request, config: &Config) -> Result<Runs> {
+        request.cpu_only(CylinderFit::NAME)?;
+        let (fit, config) = engine(config)?;
+        pool(fit, &config)
+    }
+
     fn check(
+        &self,
         request: &Request,
         options: &CheckOptions,
-        _opened: &mut Opened<Self>,
-    ) -> Result<Box<dyn Check<Self::Batch, Self::Results>>> {
-        refuse(Self::NAME, options)?;
+        _source: &mut dyn Source,
+    ) -> Result<Box<dyn Check>> {
+        refuse(CylinderFit::NAME, options)?;
         if options.losses {
-            return Err(Error::Config(format!("--losses is not for the sequence {}", Self::NAME)));
+            return Err(Error::Config(format!("--losses is not for the sequence {}", CylinderFit::NAME)));
         }
         Ok(Box::new(FitCheck {
             checker: CylinderChecker::default(),
@@ -86,28 +104,22 @@ impl System for CylinderFitSystem {
         }))
     }
 
-    fn gather(
-        request: &Request,
-        _opened: &mut Opened<Self>,
-    ) -> Result<Box<dyn Gather<Self::Batch, Self::Results>>> {
-        Ok(Box::new(GatherCylinder::new(f64::from(request.config.cylinder.field))))
+    fn gather(&self, request: &Request, _source: &mut dyn Source) -> Result<Box<dyn Gather>> {
+        Ok(Box::new(GatherCylinder::of_fits(f64::from(request.config.cylinder.field))))
     }
 
-    fn prepare_for_measuring(batch: &mut CylinderSample) {
-        shuffle(batch);
+    fn prepare_for_measuring(&self, batch: &mut dyn Batch) -> Result<()> {
+        batch.of_mut().map(shuffle)
     }
 
     /// Each stage, us per track on one thread, in the fastest round.
     fn measured_facts(
+        &self,
         _config: &Config,
-        _batch: &CylinderSample,
+        _batch: &dyn Batch,
         measured: &Measured,
     ) -> Result<Map<String, Value>> {
-        Ok(us_per_track(Self::STAGES, measured, &[]))
-    }
-
-    fn reads(format: Format) -> bool {
-        matches!(format, Format::Auto | Format::Cylinder)
+        Ok(us_per_track(CylinderFit::STAGES, measured, &[]))
     }
 }
 
@@ -121,10 +133,10 @@ struct FitCheck {
     rows: Option<TruthOutput>,
 }
 
-impl Check<CylinderSample, CylinderFits> for FitCheck {
-    fn add(&mut self, chunk: &Chunk<CylinderSample, Sliced<CylinderFits>>) -> Result<()> {
-        let batch = &chunk.batch;
-        for (number, (fits, event)) in chunk.result.events().enumerate() {
+impl Check for FitCheck {
+    fn add(&mut self, chunk: &Chunk<Sliced>) -> Result<()> {
+        let batch: &CylinderSample = chunk.batch.of()?;
+        for (number, (fits, event)) in chunk.result.events_of::<CylinderFits>().enumerate() {
             self.checker.event(&batch.hits, &batch.truth, number, fits.hit_lists(event));
             if let Some(rows) = &mut self.rows {
                 let (id, matches) = (&chunk.beside.ids[number], self.checker.last_event());

@@ -1,6 +1,6 @@
 //! What runs sequences on a device.
 
-use super::{CylinderSystem, PixelContext, TimepixSystem, VeloSystem};
+use super::PixelDetector;
 use crate::system::Runs;
 use crate::{Config, Request};
 use peloton::velo::Velo;
@@ -51,18 +51,18 @@ mod opened {
     }
 
     /// Streams of a device for the Velo.
-    pub fn velo(request: &Request, config: &Config, sequence: Velo) -> Result<Runs<VeloSystem>> {
+    pub fn velo(request: &Request, config: &Config, sequence: Velo) -> Result<Runs> {
         fn open<D: peloton::gpu::Device>(
             device: &D,
             sequence: &Velo,
             streams: usize,
             capacity: VeloCapacity,
-        ) -> Result<Runs<VeloSystem>>
+        ) -> Result<Runs>
         where
             D::Queue: 'static,
         {
             let open = || VeloStream::open(device, sequence, capacity);
-            Ok(Box::new(StreamPool::new(device, streams, open)?))
+            Ok(Box::new(StreamPool::<Velo, _>::new(device, streams, open)?))
         }
         // The paper Search by triplet fills a GPU with 4096 events.
         let capacity = VeloCapacity::new(slice(request.device, config, 4096, 16), sequence.config());
@@ -75,13 +75,13 @@ mod opened {
     }
 
     /// Streams of a device for the cylinder detector.
-    pub fn cylinder(request: &Request, config: &Config) -> Result<Runs<CylinderSystem>> {
+    pub fn cylinder(request: &Request, config: &Config) -> Result<Runs> {
         fn open<D: peloton::gpu::Device + Send + 'static>(
             device: D,
             config: &Config,
             streams: usize,
             capacity: CylinderCapacity,
-        ) -> Result<Runs<CylinderSystem>> {
+        ) -> Result<Runs> {
             let device = Arc::new(device);
             let open = || GrowingStream::open(device.clone(), &config.cylinder, capacity);
             Ok(Box::new(StreamPool::<Cylinder, _>::new(&*device, streams, open)?))
@@ -99,27 +99,23 @@ mod opened {
     }
 
     /// A device for pixel hits.
-    pub fn timepix(
-        request: &Request,
-        config: &Config,
-        context: &PixelContext,
-    ) -> Result<Runs<TimepixSystem>> {
+    pub fn timepix(request: &Request, config: &Config, detector: &PixelDetector) -> Result<Runs> {
         fn open<D: peloton::gpu::Device + Send + 'static>(
             device: D,
             config: &Config,
-            context: &PixelContext,
+            detector: &PixelDetector,
             slice: usize,
-        ) -> Result<Runs<TimepixSystem>> {
-            let timepix = context.configuration(config);
-            let mut sequence = PixelDevice::new(device, &timepix, &context.layout, slice)?;
-            context.masked.iter().for_each(|&(x, y)| sequence.mask(x, y));
+        ) -> Result<Runs> {
+            let timepix = detector.configuration(config);
+            let mut sequence = PixelDevice::new(device, &timepix, &detector.layout, slice)?;
+            detector.masked.iter().for_each(|&(x, y)| sequence.mask(x, y));
             Ok(Box::new(Streaming(sequence)))
         }
         let slice = slice(request.device, config, 1 << 20, 1 << 14);
         match request.device {
             Device::Cpu => Err(not_a_device()),
-            Device::Gpu => open(Cuda::new()?, config, context, slice),
-            Device::Emulated(order) => open(Emulated::new(order.into())?, config, context, slice),
+            Device::Gpu => open(Cuda::new()?, config, detector, slice),
+            Device::Emulated(order) => open(Emulated::new(order.into())?, config, detector, slice),
         }
     }
 }
@@ -135,17 +131,17 @@ mod missing {
     }
 
     /// Streams of a device for the Velo.
-    pub fn velo(_: &Request, _: &Config, _: Velo) -> Result<Runs<VeloSystem>> {
+    pub fn velo(_: &Request, _: &Config, _: Velo) -> Result<Runs> {
         Err(not_built_in())
     }
 
     /// A device for pixel hits.
-    pub fn timepix(_: &Request, _: &Config, _: &PixelContext) -> Result<Runs<TimepixSystem>> {
+    pub fn timepix(_: &Request, _: &Config, _: &PixelDetector) -> Result<Runs> {
         Err(not_built_in())
     }
 
     /// Streams of a device for the cylinder detector.
-    pub fn cylinder(_: &Request, _: &Config) -> Result<Runs<CylinderSystem>> {
+    pub fn cylinder(_: &Request, _: &Config) -> Result<Runs> {
         Err(not_built_in())
     }
 }

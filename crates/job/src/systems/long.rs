@@ -1,15 +1,15 @@
 //! Long tracks: raw banks of Velo and SciFi to tracks through both, and with the UT to tracks through all three.
 
 use super::banks::NaiveDecoder;
-use super::over_banks::{OverBanks, Rows};
+use super::over_banks::BankSequence;
 use super::scifi::{scifi, scifi_losses};
-use super::track_check::TrackRows;
+use super::track_check::{Rows, TrackRows, product};
 use super::velo_ut::ut_detector;
 use crate::losses::{FindLosses, LongLosses, Matching};
 use crate::{Config, Preset, Request};
 use peloton::Result;
 use peloton::chain::UtDetector;
-use peloton::event::LongTracks;
+use peloton::event::{Columns, LongTracks};
 use peloton::long::{Bending, Long, LongConfig, LongUt};
 use peloton::scifi::{SciFi, SciFiConfig, SciFiGeometry};
 use peloton::velo::{Velo, VeloBanks, VeloConfig, VeloSensors};
@@ -33,13 +33,13 @@ pub struct LongContext {
     bending: Bending,
 }
 
-impl OverBanks for LongSystem {
+impl BankSequence for LongSystem {
     type Sequence = Long;
     type Context = LongContext;
 
     const PRESETS: &'static [Preset] = &[Preset::Best, Preset::Hlt1];
     const RULES: Rules = Rules::LhcbLong;
-    const ROWS: Option<Rows<LongTracks>> = Some(rows);
+    const ROWS: Option<Rows> = Some(rows);
 
     fn context(request: &Request, geometry: &Geometry) -> Result<LongContext> {
         Ok(LongContext {
@@ -82,13 +82,13 @@ pub struct LongUtContext {
     ut: Arc<UtDetector>,
 }
 
-impl OverBanks for LongUtSystem {
+impl BankSequence for LongUtSystem {
     type Sequence = LongUt;
     type Context = LongUtContext;
 
     const PRESETS: &'static [Preset] = &[Preset::Best, Preset::Hlt1];
     const RULES: Rules = Rules::LhcbLong;
-    const ROWS: Option<Rows<LongTracks>> = Some(rows);
+    const ROWS: Option<Rows> = Some(rows);
 
     fn context(request: &Request, geometry: &Geometry) -> Result<LongUtContext> {
         let ut = Arc::new(ut_detector(geometry)?);
@@ -143,7 +143,8 @@ fn are_presets(config: &Config) -> bool {
 }
 
 /// The tracks of an event, with momenta and states; slopes are those at the beam line.
-fn rows(tracks: &LongTracks, event: usize, rows: &mut TrackRows) {
+fn rows(results: &Columns, event: usize, rows: &mut TrackRows) {
+    let tracks: &LongTracks = product(results);
     for track in tracks.of_event(event) {
         let slopes = [tracks.beam.tx[track], tracks.beam.ty[track]];
         let measured = Measured::new(tracks.scifi.qop[track], Some(tracks.var_qop[track]), slopes);

@@ -1,26 +1,24 @@
-//! [`OverBanks`]: what is different in the systems that read raw banks of LHCb and nothing else.
+//! [`OverBanks`]: the systems that read raw banks of LHCb and nothing else, by what is different about each.
 
 use super::banks::{NaiveDecoder, blame, lacking};
 use super::raw::RawSource;
-use super::track_check::{TrackCheck, TrackRows};
-use crate::display::{Gather, GatherTracks, HitsOf};
+use super::track_check::{Rows, TrackCheck};
+use crate::display::{Gather, GatherTracks, Hit, HitsOf};
 use crate::embed::{self, AnyEngine, Events};
 use crate::losses::FindLosses;
-use crate::system::Runs;
+use crate::system::{Detector, Runs};
 use crate::totals::BankSource;
 use crate::truth_check::no_tracks;
-use crate::{Check, CheckOptions, CheckRules, Config, Host, Opened, Preset, Request, System};
-use peloton::engine::{Engine, Pool, SLICE_EVENTS, Sequence, Stage};
-use peloton::event::{RawBatch, RawEvents};
+use crate::{Check, CheckOptions, CheckRules, Config, Host, Opened, Preset, Request, Source, System};
+use peloton::engine::{Batch, Engine, Pool, SLICE_EVENTS, Sequence, Stage};
+use peloton::event::{Columns, RawBatch, RawEvents};
 use peloton::{Error, Result, Status};
 use peloton_io::input::{Format, Geometry};
 use peloton_truth::Rules;
+use std::marker::PhantomData;
 
-/// Appends the tracks of one event, for a check.
-pub type Rows<R> = fn(&R, usize, &mut TrackRows);
-
-/// A sequence from raw banks of LHCb, as jobs need to know it. Whatever says this much is a [`System`].
-pub trait OverBanks: 'static {
+/// A sequence from raw banks of LHCb, as jobs need to know it.
+pub trait BankSequence: Send + Sync + 'static {
     /// The sequence.
     type Sequence: for<'a> Sequence<Batch = RawBatch, Input<'a> = RawEvents<'a>>;
     /// What it needs to know of the detector.
@@ -33,7 +31,7 @@ pub trait OverBanks: 'static {
     const RULES: Rules;
 
     /// What appends the tracks of an event, for a check; none where the sequence ends at hits.
-    const ROWS: Option<Rows<<Self::Sequence as Sequence>::Output>>;
+    const ROWS: Option<Rows>;
 
     /// What the sequence needs of a geometry.
     ///
@@ -62,27 +60,44 @@ pub trait OverBanks: 'static {
     fn decoders(context: &Self::Context) -> Vec<NaiveDecoder>;
 }
 
-impl<S: OverBanks> System for S {
+/// The system of a sequence from raw banks.
+pub struct OverBanks<S>(pub S);
+
+/// The detector that banks come from.
+struct BankDetector<S: BankSequence> {
+    context: S::Context,
+    sequence: PhantomData<S>,
+}
+
+impl<S: BankSequence> OverBanks<S> {
     const NAME: &'static str = S::Sequence::NAME;
-    const STAGES: &'static [Stage] = S::Sequence::STAGES;
-    const PRESETS: &'static [Preset] = S::PRESETS;
+}
 
-    type Batch = RawBatch;
-    type Results = <S::Sequence as Sequence>::Output;
-    type Context = S::Context;
-
-    fn open(request: &Request, truth: bool, host: Host<'_>) -> Result<Opened<Self>> {
-        let (source, geometry) = RawSource::open(request, <Self as System>::NAME, truth, host)?;
-        Ok(Opened { source: Box::new(source), context: S::context(request, &geometry)? })
+impl<S: BankSequence> System for OverBanks<S> {
+    fn name(&self) -> &'static str {
+        Self::NAME
     }
 
-    fn executor(request: &Request, config: &Config, context: &S::Context) -> Result<Runs<Self>> {
-        request.cpu_only(<Self as System>::NAME)?;
-        Ok(pool(S::sequence(context, config)?, config)?)
+    fn stages(&self) -> &'static [Stage] {
+        S::Sequence::STAGES
     }
 
-    fn embed(request: &Request) -> Result<AnyEngine> {
-        let geometry = embed::geometry(request, <Self as System>::NAME)?;
+    fn empty(&self) -> Columns {
+        Columns::of::<<S::Sequence as Sequence>::Output>()
+    }
+
+    fn presets(&self) -> &'static [Preset] {
+        S::PRESETS
+    }
+
+    fn open(&self, request: &Request, truth: bool, host: Host<'_>) -> Result<Opened> {
+        let (source, geometry) = RawSource::open(request, Self::NAME, truth, host)?;
+        let detector = BankDetector::<S> { context: S::context(request, &geometry)?, sequence: PhantomData };
+        Ok(Opened { source: Box::new(source), detector: Box::new(detector) })
+    }
+
+    fn embed(&self, request: &Request) -> Result<AnyEngine> {
+        let geometry = embed::geometry(request, Self::NAME)?;
         let sequence = S::sequence(&S::context(request, &geometry)?, &request.config)?;
         Ok(AnyEngine::of(sequence, request.config.clone(), |events| match events {
             Events::Banks(banks) => Some(banks),
@@ -90,31 +105,38 @@ impl<S: OverBanks> System for S {
         }))
     }
 
-    fn batch_items(_config: &Config, threads: usize) -> usize {
+    fn batch_items(&self, _config: &Config, threads: usize) -> usize {
         256.max(16 * threads)
     }
 
-    fn reads(format: Format) -> bool {
+    fn reads(&self, format: Format) -> bool {
         matches!(format, Format::Auto | Format::Mdf | Format::Banks)
     }
 
-    fn is_preset(config: &Config) -> bool {
+    fn is_preset(&self, config: &Config) -> bool {
         S::is_preset(config)
     }
+}
 
-    fn track_rules(_request: &Request, options: &CheckOptions, opened: &mut Opened<Self>) -> Result<Rules> {
-        let rules = tracker_rules(options, S::RULES)?;
-        opened.source.check_by(rules);
-        Ok(rules)
+impl<S: BankSequence> Detector for BankDetector<S> {
+    fn executor(&self, request: &Request, config: &Config) -> Result<Runs> {
+        request.cpu_only(S::Sequence::NAME)?;
+        pool(S::sequence(&self.context, config)?, config)
+    }
+
+    fn track_rules(&self, _request: &Request, options: &CheckOptions) -> Result<Rules> {
+        tracker_rules(options, S::RULES)
     }
 
     fn check(
+        &self,
         request: &Request,
         options: &CheckOptions,
-        opened: &mut Opened<Self>,
-    ) -> Result<Box<dyn Check<Self::Batch, Self::Results>>> {
-        let rows = S::ROWS.ok_or_else(|| no_tracks(<Self as System>::NAME))?;
-        let rules = Self::track_rules(request, options, opened)?;
+        source: &mut dyn Source,
+    ) -> Result<Box<dyn Check>> {
+        let rows = S::ROWS.ok_or_else(|| no_tracks(S::Sequence::NAME))?;
+        let rules = self.track_rules(request, options)?;
+        source.check_by(rules);
         let mut check = TrackCheck::new(request, rules, options, rows)?;
         if options.losses {
             if rules != S::RULES {
@@ -122,43 +144,46 @@ impl<S: OverBanks> System for S {
                     format!("--losses goes by the rules {}, not by {rules}: leave out --rules", S::RULES);
                 return Err(Error::Config(message));
             }
-            let losses = S::losses(&opened.context, &request.config)?;
-            let losses = losses.ok_or_else(|| no_tracks(<Self as System>::NAME))?;
+            let losses = S::losses(&self.context, &request.config)?;
+            let losses = losses.ok_or_else(|| no_tracks(S::Sequence::NAME))?;
             check = check.with_losses(losses, rules, request.config.bad_banks);
         }
         Ok(Box::new(check))
     }
 
-    fn gather(
-        request: &Request,
-        opened: &mut Opened<Self>,
-    ) -> Result<Box<dyn Gather<Self::Batch, Self::Results>>> {
-        let rules = Self::track_rules(request, &CheckOptions::default(), opened)?;
-        let decoders = S::decoders(&opened.context);
+    fn gather(&self, request: &Request, source: &mut dyn Source) -> Result<Box<dyn Gather>> {
+        let rules = self.track_rules(request, &CheckOptions::default())?;
+        source.check_by(rules);
+        let decoders = S::decoders(&self.context);
         let sensors = decoders.iter().flat_map(NaiveDecoder::sensors).collect();
-        Ok(Box::new(GatherTracks { hits: hits_by(decoders), rows: S::ROWS, rules, sensors }))
+        let of_banks = hits_by(decoders);
+        let hits: HitsOf = Box::new(move |batch, event| {
+            batch.of().map_or_else(|_| Vec::new(), |banks| of_banks(banks, event))
+        });
+        Ok(Box::new(GatherTracks { hits, rows: S::ROWS, rules, sensors }))
     }
 
-    fn diagnose(context: &S::Context, batch: &RawBatch, event: usize, status: Status) -> Option<String> {
-        blame(&S::decoders(context), &batch.view().event(event), status)
+    fn diagnose(&self, batch: &dyn Batch, event: usize, status: Status) -> Option<String> {
+        let banks: &RawBatch = batch.of().ok()?;
+        blame(&S::decoders(&self.context), &banks.view().event(event), status)
     }
 
-    fn lacking(
-        context: &S::Context,
-        batch: &RawBatch,
-        events: &[usize],
-        has_damaged: bool,
-    ) -> Vec<BankSource> {
-        lacking(&S::decoders(context), batch, events, has_damaged)
+    fn lacking(&self, batch: &dyn Batch, events: &[usize], has_damaged: bool) -> Vec<BankSource> {
+        let decoders = S::decoders(&self.context);
+        batch.of().map_or_else(|_| Vec::new(), |banks| lacking(&decoders, banks, events, has_damaged))
     }
 
-    fn bank_bytes(context: &S::Context, batch: &RawBatch) -> Option<u64> {
-        S::sequence(context, &Config::default()).ok()?.bank_bytes(batch.view())
+    fn bank_bytes(&self, batch: &dyn Batch) -> Option<u64> {
+        let banks: &RawBatch = batch.of().ok()?;
+        S::sequence(&self.context, &Config::default()).ok()?.bank_bytes(banks.view())
     }
 }
 
+/// Finds the hits of an event of raw banks.
+pub type HitsOfBanks = Box<dyn Fn(&RawBatch, usize) -> Vec<Hit> + Send>;
+
 /// What finds the hits of an event of raw banks; those of banks that cannot be decoded are left out.
-pub fn hits_by(decoders: Vec<NaiveDecoder>) -> HitsOf<RawBatch> {
+pub fn hits_by(decoders: Vec<NaiveDecoder>) -> HitsOfBanks {
     Box::new(move |banks, event| {
         let event = banks.view().event(event);
         decoders.iter().flat_map(|decoder| decoder.hits(&event).unwrap_or_default()).collect()
@@ -169,9 +194,9 @@ pub fn hits_by(decoders: Vec<NaiveDecoder>) -> HitsOf<RawBatch> {
 ///
 /// # Errors
 /// When the system gives no threads.
-pub fn pool<S: Sequence>(sequence: S, config: &Config) -> Result<Box<Pool<S>>> {
+pub fn pool(sequence: impl Sequence, config: &Config) -> Result<Runs> {
     let slice = config.slice_events.unwrap_or(SLICE_EVENTS);
-    Pool::new(Engine::new(sequence), config.thread_count(), slice).map(Box::new)
+    Ok(Box::new(Pool::new(Engine::new(sequence), config.thread_count(), slice)?))
 }
 
 /// The rules of trackers that are asked for; `default` when none are.

@@ -4,6 +4,7 @@ use super::banks::{HitNames, KnownChannels};
 use super::inputs;
 use crate::totals::{HITS_NOT_IN_GEOMETRY, UNUSABLE_INPUTS};
 use crate::{Beside, CountUnknown, Host, Request, Source};
+use peloton::engine::Batch;
 use peloton::event::RawBatch;
 use peloton::velo::VeloBanks;
 use peloton::{Error, Result};
@@ -50,6 +51,9 @@ pub struct RawSource {
     /// Events that are decoded by the nominal geometry and do not say that they are of it.
     not_nominal: u64,
 }
+
+/// Says how many of these hits an event of raw banks does not have.
+pub type CountInBanks = Box<dyn Fn(&RawBatch, usize, &mut dyn Iterator<Item = &u32>) -> u64 + Send + Sync>;
 
 /// What the inputs of a request hold, once it is known that they are not simulated hits.
 pub enum Found {
@@ -185,8 +189,12 @@ pub fn is_named_mdf(path: &Path) -> bool {
     path.is_file() && (name.ends_with(".mdf") || name.ends_with(".mdf.zst"))
 }
 
-impl Source<RawBatch> for RawSource {
-    fn read(&mut self, events: usize, batch: &mut RawBatch, beside: &mut Beside) -> Result<usize> {
+impl RawSource {
+    /// As [`Source::read`], for a batch of raw banks.
+    ///
+    /// # Errors
+    /// Those of the reader.
+    pub fn read_banks(&mut self, events: usize, batch: &mut RawBatch, beside: &mut Beside) -> Result<usize> {
         self.notes.clear();
         let before = batch.event_ids().len();
         let read = match &mut self.origin {
@@ -218,6 +226,24 @@ impl Source<RawBatch> for RawSource {
         }
         read
     }
+}
+
+impl RawSource {
+    /// As [`Source::count_unknown`], for a batch of raw banks.
+    pub fn count_unknown_in_banks(&self, rules: Rules) -> CountInBanks {
+        let names = HitNames::new(&self.geometry, self.banks, rules.hits_of());
+        Box::new(move |banks, event, hits| names.unknown(&banks.view().event(event), hits))
+    }
+}
+
+impl Source for RawSource {
+    fn empty(&self) -> Box<dyn Batch> {
+        Box::new(RawBatch::default())
+    }
+
+    fn read(&mut self, events: usize, batch: &mut dyn Batch, beside: &mut Beside) -> Result<usize> {
+        self.read_banks(events, batch.of_mut()?, beside)
+    }
 
     fn known_items(&self) -> Option<u64> {
         match &self.origin {
@@ -248,9 +274,9 @@ impl Source<RawBatch> for RawSource {
         facts.into_iter().collect()
     }
 
-    fn count_unknown(&self, rules: Rules) -> CountUnknown<RawBatch> {
-        let names = HitNames::new(&self.geometry, self.banks, rules.hits_of());
-        Box::new(move |batch, event, hits| names.unknown(&batch.view().event(event), hits))
+    fn count_unknown(&self, rules: Rules) -> CountUnknown {
+        let count = self.count_unknown_in_banks(rules);
+        Box::new(move |batch, event, hits| batch.of().map_or(0, |banks| count(banks, event, hits)))
     }
 
     fn check_by(&mut self, rules: Rules) {

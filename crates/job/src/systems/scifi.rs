@@ -1,12 +1,12 @@
 //! SciFi: raw banks to hits, and to tracks in it.
 
 use super::banks::NaiveDecoder;
-use super::over_banks::{OverBanks, Rows};
-use super::track_check::TrackRows;
+use super::over_banks::BankSequence;
+use super::track_check::{Rows, TrackRows, product};
 use crate::losses::{FindLosses, SciFiLosses};
 use crate::{Config, Preset, Request};
 use peloton::Result;
-use peloton::event::{SciFiBatch, SciFiTracks};
+use peloton::event::{Columns, SciFiTracks};
 use peloton::long::Bending;
 use peloton::scifi::{SciFi, SciFiConfig, SciFiGeometry, SciFiHits};
 use peloton::simd::Level;
@@ -17,12 +17,12 @@ use std::sync::Arc;
 /// SciFi banks to SciFi hits.
 pub struct SciFiHitsSystem;
 
-impl OverBanks for SciFiHitsSystem {
+impl BankSequence for SciFiHitsSystem {
     type Sequence = SciFiHits;
     type Context = Arc<SciFiGeometry>;
 
     const RULES: Rules = Rules::Lhcb;
-    const ROWS: Option<Rows<SciFiBatch>> = None;
+    const ROWS: Option<Rows> = None;
 
     fn context(_request: &Request, geometry: &Geometry) -> Result<Self::Context> {
         geometry.scifi().map(Arc::new)
@@ -50,13 +50,13 @@ pub struct SciFiContext {
     bending: Bending,
 }
 
-impl OverBanks for SciFiSystem {
+impl BankSequence for SciFiSystem {
     type Sequence = SciFi;
     type Context = SciFiContext;
 
     const PRESETS: &'static [Preset] = &[Preset::Best, Preset::Hlt1];
     const RULES: Rules = Rules::LhcbSeed;
-    const ROWS: Option<Rows<SciFiTracks>> = Some(rows);
+    const ROWS: Option<Rows> = Some(rows);
 
     fn context(_request: &Request, geometry: &Geometry) -> Result<SciFiContext> {
         Ok(SciFiContext { geometry: Arc::new(geometry.scifi()?), bending: geometry.bending()? })
@@ -107,7 +107,8 @@ const MAGNET_Z: f32 = 5290.0;
 const STATE_Z: f32 = 9410.0;
 
 /// The tracks of an event, with momenta; slopes before the magnet are those of a line from the origin to where it bends.
-fn rows(tracks: &SciFiTracks, event: usize, rows: &mut TrackRows) {
+fn rows(results: &Columns, event: usize, rows: &mut TrackRows) {
+    let tracks: &SciFiTracks = product(results);
     let state = &tracks.state;
     for track in tracks.of_event(event) {
         let before = |at: f32, slope: f32| (at + slope * (MAGNET_Z - STATE_Z)) / MAGNET_Z;

@@ -8,9 +8,17 @@ use crate::truth_output::TruthOutput;
 use crate::{Check, CheckOptions, Checked, Chunk, Host, Request, Summary, text};
 use peloton::Result;
 use peloton::engine::Sliced;
-use peloton::event::{BadBanks, RawBatch, Results};
+use peloton::event::{BadBanks, Columns, Product, RawBatch};
 use peloton_truth::{Checker, EventRows, FittedState, Measured, Rules, StatePulls};
 use serde_json::json;
+
+/// Appends the tracks of one event, for a check.
+pub type Rows = fn(&Columns, usize, &mut TrackRows);
+
+/// Results as those of a sequence.
+pub fn product<P: Product>(results: &Columns) -> &P {
+    results.get().expect("results of this sequence")
+}
 
 /// The tracks of one event as a check wants them.
 #[derive(Debug, Default)]
@@ -59,11 +67,11 @@ impl TrackRows {
 
 /// Compares the tracks of a sequence with the truth: efficiencies, ghosts, momenta, pulls of states. The sequence hands over
 /// its columns by `rows`, which appends the tracks of one event.
-pub struct TrackCheck<R> {
+pub struct TrackCheck {
     checker: Checker,
     known: KnownHits,
     tables: bool,
-    rows: fn(&R, usize, &mut TrackRows),
+    rows: Rows,
     event: TrackRows,
     pulls: StatePulls,
     truth: Option<TruthOutput>,
@@ -73,17 +81,12 @@ pub struct TrackCheck<R> {
     is_whole: bool,
 }
 
-impl<R: Results> TrackCheck<R> {
+impl TrackCheck {
     /// A check by these rules that has seen nothing.
     ///
     /// # Errors
     /// When the tables that are asked for cannot be written.
-    pub fn new(
-        request: &Request,
-        rules: Rules,
-        options: &CheckOptions,
-        rows: fn(&R, usize, &mut TrackRows),
-    ) -> Result<Self> {
+    pub fn new(request: &Request, rules: Rules, options: &CheckOptions, rows: Rows) -> Result<Self> {
         let (checker, known) = (Checker::new(rules), KnownHits::default());
         let (tables, truth) = (options.tables, options.truth_tables(request)?);
         let (event, pulls) = (TrackRows::default(), StatePulls::default());
@@ -98,8 +101,9 @@ impl<R: Results> TrackCheck<R> {
     }
 }
 
-impl<R: Results> Check<RawBatch, R> for TrackCheck<R> {
-    fn add(&mut self, chunk: &Chunk<RawBatch, Sliced<R>>) -> Result<()> {
+impl Check for TrackCheck {
+    fn add(&mut self, chunk: &Chunk<Sliced>) -> Result<()> {
+        let banks: &RawBatch = chunk.batch.of()?;
         let events = chunk.result.events().zip(&chunk.beside.truth).zip(&chunk.beside.ids);
         for (number, (((tracks, event), truth), id)) in events.enumerate() {
             self.event.clear();
@@ -109,7 +113,7 @@ impl<R: Results> Check<RawBatch, R> for TrackCheck<R> {
             let matches = self.checker.true_tracks().zip(self.checker.found());
             self.pulls.event(&truth.particles, matches, |track| self.event.states(track));
             if let Some(losses) = &mut self.losses {
-                losses.event(&chunk.batch, number, truth, self.checker.found());
+                losses.event(banks, number, truth, self.checker.found());
             }
             if let Some(against) = &mut self.against {
                 against.event(id, truth, self.checker.found())?;

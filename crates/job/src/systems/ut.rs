@@ -1,10 +1,10 @@
 //! UT: raw banks to hits.
 
 use super::banks::NaiveDecoder;
-use super::over_banks::{OverBanks, Rows};
+use super::over_banks::BankSequence;
+use super::track_check::Rows;
 use crate::{Config, Request};
 use peloton::Result;
-use peloton::event::UtBatch;
 use peloton::ut::{UtGeometry, UtHits};
 use peloton_io::input::Geometry;
 use peloton_truth::Rules;
@@ -13,12 +13,12 @@ use std::sync::Arc;
 /// UT banks to UT hits.
 pub struct UtSystem;
 
-impl OverBanks for UtSystem {
+impl BankSequence for UtSystem {
     type Sequence = UtHits;
     type Context = Arc<UtGeometry>;
 
     const RULES: Rules = Rules::Lhcb;
-    const ROWS: Option<Rows<UtBatch>> = None;
+    const ROWS: Option<Rows> = None;
 
     fn context(_request: &Request, geometry: &Geometry) -> Result<Self::Context> {
         geometry.ut().map(Arc::new)

@@ -4,12 +4,12 @@ use super::banks::{NaiveDecoder, blame, lacking, velo_hits};
 use super::inputs;
 use super::over_banks::{hits_by, pool, tracker_rules};
 use super::raw::{Found, RawSource, warn_of_format};
-use super::track_check::TrackRows;
+use super::track_check::{TrackRows, product};
 use crate::against::Against;
 use crate::display::{Gather, GatherTracks, HitsOf};
 use crate::embed::{self, AnyEngine, Events};
 use crate::summary::object;
-use crate::system::Runs;
+use crate::system::{Detector, Runs};
 use crate::totals::{BankSource, UNUSABLE_INPUTS};
 use crate::truth_check::{KnownHits, report};
 use crate::truth_output::TruthOutput;
@@ -17,8 +17,8 @@ use crate::{
     Beside, Check, CheckOptions, Checked, Chunk, Config, CountUnknown, Host, Opened, Preset, Request, Sensor,
     Source, Summary, System, text,
 };
-use peloton::engine::{Sequence, Sliced, Stage};
-use peloton::event::{BadBanks, VELO_MODULES, VeloEvent, VeloTracks};
+use peloton::engine::{Batch, Sequence, Sliced, Stage};
+use peloton::event::{BadBanks, Columns, VELO_MODULES, VeloEvent, VeloTracks};
 use peloton::velo::{FitConfig, Velo, VeloBanks, VeloConfig, VeloInputBatch, VeloSensors};
 use peloton::{Error, Result, Status};
 use peloton_io::input::{Format, Geometry, VeloReader};
@@ -30,8 +30,8 @@ use std::sync::Arc;
 /// Velo banks or hits to Velo tracks.
 pub struct VeloSystem;
 
-/// What is known of the events.
-pub struct VeloContext {
+/// The detector that the events come from.
+struct VeloDetector {
     /// The sensors, when events are raw banks.
     sensors: Option<Arc<VeloSensors>>,
     banks: VeloBanks,
@@ -41,12 +41,12 @@ pub struct VeloContext {
     rules: Rules,
 }
 
-impl VeloContext {
+impl VeloDetector {
     /// The sequence for these events.
     ///
     /// # Errors
     /// Those of the configuration.
-    pub fn sequence(&self, config: &Config) -> Result<Velo> {
+    fn sequence(&self, config: &Config) -> Result<Velo> {
         let velo = Velo::new(config.level()?, config.velo.clone())?;
         Ok(match &self.sensors {
             Some(sensors) => {
@@ -65,11 +65,16 @@ enum VeloSource {
     Simulation(SimReader, u64),
 }
 
-impl Source<VeloInputBatch> for VeloSource {
-    fn read(&mut self, events: usize, batch: &mut VeloInputBatch, beside: &mut Beside) -> Result<usize> {
+impl Source for VeloSource {
+    fn empty(&self) -> Box<dyn Batch> {
+        Box::new(VeloInputBatch::default())
+    }
+
+    fn read(&mut self, events: usize, batch: &mut dyn Batch, beside: &mut Beside) -> Result<usize> {
+        let batch: &mut VeloInputBatch = batch.of_mut()?;
         match self {
             Self::Files(reader) => reader.read(events, batch.hits_mut(), &mut beside.truth),
-            Self::Raw(source) => source.read(events, batch.banks_mut(), beside),
+            Self::Raw(source) => source.read_banks(events, batch.banks_mut(), beside),
             Self::Simulation(reader, _) => reader.read(events, batch.hits_mut(), &mut beside.truth),
         }
     }
@@ -105,18 +110,18 @@ impl Source<VeloInputBatch> for VeloSource {
         }
     }
 
-    fn count_unknown(&self, rules: Rules) -> CountUnknown<VeloInputBatch> {
+    fn count_unknown(&self, rules: Rules) -> CountUnknown {
         let in_banks = match self {
-            Self::Raw(source) => Some(source.count_unknown(rules)),
+            Self::Raw(source) => Some(source.count_unknown_in_banks(rules)),
             Self::Files(_) | Self::Simulation(..) => None,
         };
-        Box::new(move |batch, event, hits| match (batch, &in_banks) {
-            (VeloInputBatch::Hits(events), _) => {
+        Box::new(move |batch, event, hits| match (batch.of(), &in_banks) {
+            (Ok(VeloInputBatch::Hits(events)), _) => {
                 let count = events.view().event(event).len();
                 hits.filter(|hit| **hit as usize >= count).count() as u64
             }
-            (VeloInputBatch::Banks(banks), Some(in_banks)) => in_banks(banks, event, hits),
-            (VeloInputBatch::Banks(_), None) => 0,
+            (Ok(VeloInputBatch::Banks(banks)), Some(in_banks)) => in_banks(banks, event, hits),
+            (Ok(VeloInputBatch::Banks(_)), None) | (Err(_), _) => 0,
         })
     }
 
@@ -127,84 +132,81 @@ impl Source<VeloInputBatch> for VeloSource {
     }
 }
 
-impl VeloSystem {
-    fn raw(request: &Request, source: RawSource, geometry: &Geometry) -> Result<Opened<Self>> {
-        let context = VeloContext {
-            sensors: Some(Arc::new(geometry.velo()?)),
-            banks: request.velo_banks,
-            beam: geometry.beam()?,
-            rules: Rules::Lhcb,
-        };
-        Ok(Opened { source: Box::new(VeloSource::Raw(Box::new(source))), context })
-    }
+fn raw(request: &Request, source: RawSource, geometry: &Geometry) -> Result<Opened> {
+    let detector = VeloDetector {
+        sensors: Some(Arc::new(geometry.velo()?)),
+        banks: request.velo_banks,
+        beam: geometry.beam()?,
+        rules: Rules::Lhcb,
+    };
+    Ok(Opened { source: Box::new(VeloSource::Raw(Box::new(source))), detector: Box::new(detector) })
+}
 
-    fn hits(request: &Request, source: VeloSource, rules: Rules, host: Host<'_>) -> Opened<Self> {
-        if request.geometry.is_some() {
-            host.warn("--geometry has no effect: events of hits need no geometry");
-        }
-        if request.velo_banks != VeloBanks::Auto {
-            host.warn("--velo-banks has no effect: events of hits have no raw banks");
-        }
-        if request.config.bad_banks != BadBanks::default() {
-            host.warn("--bad-banks has no effect: events of hits have no raw banks");
-        }
-        let context = VeloContext { sensors: None, banks: VeloBanks::Auto, beam: [0.0; 2], rules };
-        Opened { source: Box::new(source), context }
+fn hits(request: &Request, source: VeloSource, rules: Rules, host: Host<'_>) -> Opened {
+    if request.geometry.is_some() {
+        host.warn("--geometry has no effect: events of hits need no geometry");
     }
+    if request.velo_banks != VeloBanks::Auto {
+        host.warn("--velo-banks has no effect: events of hits have no raw banks");
+    }
+    if request.config.bad_banks != BadBanks::default() {
+        host.warn("--bad-banks has no effect: events of hits have no raw banks");
+    }
+    let detector = VeloDetector { sensors: None, banks: VeloBanks::Auto, beam: [0.0; 2], rules };
+    Opened { source: Box::new(source), detector: Box::new(detector) }
 }
 
 impl System for VeloSystem {
-    const NAME: &'static str = Velo::NAME;
-    const STAGES: &'static [Stage] = Velo::STAGES;
-    const PRESETS: &'static [Preset] =
-        &[Preset::Best, Preset::Paper, Preset::PaperLiteral, Preset::Forwarding];
+    fn name(&self) -> &'static str {
+        Velo::NAME
+    }
 
-    type Batch = VeloInputBatch;
-    type Results = VeloTracks;
-    type Context = VeloContext;
+    fn stages(&self) -> &'static [Stage] {
+        Velo::STAGES
+    }
 
-    fn open(request: &Request, truth: bool, host: Host<'_>) -> Result<Opened<Self>> {
+    fn empty(&self) -> Columns {
+        Columns::of::<VeloTracks>()
+    }
+
+    fn presets(&self) -> &'static [Preset] {
+        &[Preset::Best, Preset::Paper, Preset::PaperLiteral, Preset::Forwarding]
+    }
+
+    fn open(&self, request: &Request, truth: bool, host: Host<'_>) -> Result<Opened> {
         let names = &request.inputs;
         if let Some(spec) = inputs::special(names, &["sim:"])? {
             let spec: SimSpec = spec.parse()?;
             warn_of_format(request, host);
             if spec.detector == SimDetector::Lhcb {
                 let (source, geometry) = RawSource::simulated(request, spec, truth)?;
-                return Self::raw(request, source, &geometry);
+                return raw(request, source, &geometry);
             }
             let (first, count) = (request.events.first as u64, request.events.count.map(|n| n as u64));
             let events = spec.events.saturating_sub(first).min(count.unwrap_or(u64::MAX));
             let reader = SimReader::new(spec).with_range(first, count);
             let source = VeloSource::Simulation(reader.with_threads(request.config.thread_count()), events);
-            return Ok(Self::hits(request, source, Rules::Lhcb, host));
+            return Ok(hits(request, source, Rules::Lhcb, host));
         }
         let options = inputs::options(request, truth);
         let reader = match RawSource::find(request, names, truth)? {
-            Found::Raw(source, geometry) => return Self::raw(request, source, &geometry),
+            Found::Raw(source, geometry) => return raw(request, source, &geometry),
             Found::OtherPipe(name, stream) => VeloReader::from_stream(&name, stream, options),
             Found::OtherFiles(sources) => VeloReader::open(&sources, options)?,
         };
-        Ok(Self::hits(request, VeloSource::Files(Box::new(reader)), Rules::Json, host))
+        Ok(hits(request, VeloSource::Files(Box::new(reader)), Rules::Json, host))
     }
 
-    fn executor(request: &Request, config: &Config, context: &VeloContext) -> Result<Runs<Self>> {
-        let sequence = context.sequence(config)?;
-        if request.is_on_cpu() {
-            return Ok(pool(sequence, config)?);
-        }
-        super::device::velo(request, config, sequence)
-    }
-
-    fn embed(request: &Request) -> Result<AnyEngine> {
+    fn embed(&self, request: &Request) -> Result<AnyEngine> {
         let (sensors, beam) = match &request.geometry {
             Some(_) => {
-                let geometry = embed::geometry(request, Self::NAME)?;
+                let geometry = embed::geometry(request, Velo::NAME)?;
                 (Some(Arc::new(geometry.velo()?)), geometry.beam()?)
             }
             None => (None, [0.0; 2]),
         };
-        let context = VeloContext { sensors, banks: request.velo_banks, beam, rules: Rules::Json };
-        let velo = context.sequence(&request.config)?;
+        let detector = VeloDetector { sensors, banks: request.velo_banks, beam, rules: Rules::Json };
+        let velo = detector.sequence(&request.config)?;
         Ok(AnyEngine::of(velo, request.config.clone(), |events| match events {
             Events::Banks(banks) => Some(banks.into()),
             Events::VeloHits(hits) => Some(hits.into()),
@@ -212,58 +214,41 @@ impl System for VeloSystem {
         }))
     }
 
-    fn batch_items(_config: &Config, threads: usize) -> usize {
+    fn batch_items(&self, _config: &Config, threads: usize) -> usize {
         256.max(16 * threads)
     }
 
-    fn reads(format: Format) -> bool {
+    fn reads(&self, format: Format) -> bool {
         use Format::{Auto, Banks, Mdf, VeloJson, VeloNdjson};
         matches!(format, Auto | VeloJson | VeloNdjson | Mdf | Banks)
     }
 
-    fn diagnose(
-        context: &VeloContext,
-        batch: &VeloInputBatch,
-        event: usize,
-        status: Status,
-    ) -> Option<String> {
-        match batch {
-            VeloInputBatch::Hits(hits) => blame_hit(&hits.view().event(event), status),
-            VeloInputBatch::Banks(banks) => {
-                let decoder = NaiveDecoder::Velo(context.sensors.clone()?, context.banks);
-                blame(&[decoder], &banks.view().event(event), status)
-            }
-        }
-    }
-
-    fn lacking(
-        context: &VeloContext,
-        batch: &VeloInputBatch,
-        events: &[usize],
-        has_damaged: bool,
-    ) -> Vec<BankSource> {
-        let (VeloInputBatch::Banks(banks), Some(sensors)) = (batch, &context.sensors) else {
-            return Vec::new();
-        };
-        lacking(&[NaiveDecoder::Velo(sensors.clone(), context.banks)], banks, events, has_damaged)
-    }
-
-    fn is_preset(config: &Config) -> bool {
+    fn is_preset(&self, config: &Config) -> bool {
         config.velo == VeloConfig::preset(config.preset.velo())
     }
+}
 
-    fn track_rules(_request: &Request, options: &CheckOptions, opened: &mut Opened<Self>) -> Result<Rules> {
-        let rules = tracker_rules(options, opened.context.rules)?;
-        opened.source.check_by(rules);
-        Ok(rules)
+impl Detector for VeloDetector {
+    fn executor(&self, request: &Request, config: &Config) -> Result<Runs> {
+        let sequence = self.sequence(config)?;
+        if request.is_on_cpu() {
+            return pool(sequence, config);
+        }
+        super::device::velo(request, config, sequence)
+    }
+
+    fn track_rules(&self, _request: &Request, options: &CheckOptions) -> Result<Rules> {
+        tracker_rules(options, self.rules)
     }
 
     fn check(
+        &self,
         request: &Request,
         options: &CheckOptions,
-        opened: &mut Opened<Self>,
-    ) -> Result<Box<dyn Check<Self::Batch, Self::Results>>> {
-        let rules = Self::track_rules(request, options, opened)?;
+        source: &mut dyn Source,
+    ) -> Result<Box<dyn Check>> {
+        let rules = self.track_rules(request, options)?;
+        source.check_by(rules);
         let losses = options.losses.then(VeloLosses::default);
         Ok(Box::new(VeloCheck {
             checker: Checker::new(rules),
@@ -278,31 +263,47 @@ impl System for VeloSystem {
         }))
     }
 
-    fn gather(
-        request: &Request,
-        opened: &mut Opened<Self>,
-    ) -> Result<Box<dyn Gather<Self::Batch, Self::Results>>> {
-        let rules = Self::track_rules(request, &CheckOptions::default(), opened)?;
-        let VeloContext { sensors, banks, .. } = &opened.context;
+    fn gather(&self, request: &Request, source: &mut dyn Source) -> Result<Box<dyn Gather>> {
+        let rules = self.track_rules(request, &CheckOptions::default())?;
+        source.check_by(rules);
         // Hits come from the ideal detector, where nothing else is said.
-        let sensors = sensors.clone().unwrap_or_else(|| Arc::new(VeloSensors::nominal()));
-        let of_banks = hits_by(vec![NaiveDecoder::Velo(sensors.clone(), *banks)]);
-        let hits: HitsOf<VeloInputBatch> = Box::new(move |batch, event| match batch {
-            VeloInputBatch::Hits(hits) => velo_hits(&hits.view().event(event)),
-            VeloInputBatch::Banks(banks) => of_banks(banks, event),
+        let sensors = self.sensors.clone().unwrap_or_else(|| Arc::new(VeloSensors::nominal()));
+        let of_banks = hits_by(vec![NaiveDecoder::Velo(sensors.clone(), self.banks)]);
+        let hits: HitsOf = Box::new(move |batch, event| match batch.of() {
+            Ok(VeloInputBatch::Hits(hits)) => velo_hits(&hits.view().event(event)),
+            Ok(VeloInputBatch::Banks(banks)) => of_banks(banks, event),
+            Err(_) => Vec::new(),
         });
         let sensors = Sensor::of_velo(&sensors).collect();
         Ok(Box::new(GatherTracks { hits, rows: Some(rows), rules, sensors }))
     }
 
-    fn bank_bytes(context: &VeloContext, batch: &VeloInputBatch) -> Option<u64> {
-        let velo = context.sequence(&Config::default()).ok()?;
-        velo.bank_bytes(Velo::view(batch))
+    fn diagnose(&self, batch: &dyn Batch, event: usize, status: Status) -> Option<String> {
+        match batch.of().ok()? {
+            VeloInputBatch::Hits(hits) => blame_hit(&hits.view().event(event), status),
+            VeloInputBatch::Banks(banks) => {
+                let decoder = NaiveDecoder::Velo(self.sensors.clone()?, self.banks);
+                blame(&[decoder], &banks.view().event(event), status)
+            }
+        }
+    }
+
+    fn lacking(&self, batch: &dyn Batch, events: &[usize], has_damaged: bool) -> Vec<BankSource> {
+        let (Ok(VeloInputBatch::Banks(banks)), Some(sensors)) = (batch.of(), &self.sensors) else {
+            return Vec::new();
+        };
+        lacking(&[NaiveDecoder::Velo(sensors.clone(), self.banks)], banks, events, has_damaged)
+    }
+
+    fn bank_bytes(&self, batch: &dyn Batch) -> Option<u64> {
+        let velo = self.sequence(&Config::default()).ok()?;
+        velo.bank_bytes(Velo::view(batch.of().ok()?))
     }
 }
 
 /// The tracks of an event, with their states.
-fn rows(tracks: &VeloTracks, event: usize, rows: &mut TrackRows) {
+fn rows(results: &Columns, event: usize, rows: &mut TrackRows) {
+    let tracks: &VeloTracks = product(results);
     for track in tracks.of_event(event) {
         let [beam, end] = [(Place::Beam, &tracks.beam), (Place::VeloEnd, &tracks.end)]
             .map(|(place, states)| FittedState::of_velo(place, states, track));
@@ -346,10 +347,11 @@ struct VeloCheck {
     is_whole: bool,
 }
 
-impl Check<VeloInputBatch, VeloTracks> for VeloCheck {
-    fn add(&mut self, chunk: &Chunk<VeloInputBatch, Sliced<VeloTracks>>) -> Result<()> {
+impl Check for VeloCheck {
+    fn add(&mut self, chunk: &Chunk<Sliced>) -> Result<()> {
         let Chunk { batch, beside, result } = chunk;
-        let events = result.events().zip(&beside.truth).zip(&beside.ids);
+        let batch: &VeloInputBatch = batch.of()?;
+        let events = result.events_of::<VeloTracks>().zip(&beside.truth).zip(&beside.ids);
         for (number, (((tracks, event), truth), id)) in events.enumerate() {
             self.checker.event(truth, tracks.hit_lists(event));
             if let Some(rows) = &mut self.rows {

@@ -1,13 +1,13 @@
 //! Velo and UT: raw banks to Velo tracks with hits in the UT.
 
 use super::banks::NaiveDecoder;
-use super::over_banks::{OverBanks, Rows};
-use super::track_check::TrackRows;
+use super::over_banks::BankSequence;
+use super::track_check::{Rows, TrackRows, product};
 use crate::losses::{FindLosses, VeloUtLosses};
 use crate::{Config, Preset, Request};
 use peloton::Result;
 use peloton::chain::{UtDetector, VeloUt};
-use peloton::event::VeloUtTracks;
+use peloton::event::{Columns, VeloUtTracks};
 use peloton::ut::UtConfig;
 use peloton::velo::{Velo, VeloBanks, VeloConfig, VeloSensors};
 use peloton_io::input::Geometry;
@@ -26,13 +26,13 @@ pub struct VeloUtContext {
     ut: Arc<UtDetector>,
 }
 
-impl OverBanks for VeloUtSystem {
+impl BankSequence for VeloUtSystem {
     type Sequence = VeloUt;
     type Context = VeloUtContext;
 
     const PRESETS: &'static [Preset] = &[Preset::Best, Preset::Hlt1, Preset::Hlt1Unrestricted, Preset::Paper];
     const RULES: Rules = Rules::LhcbUt;
-    const ROWS: Option<Rows<VeloUtTracks>> = Some(rows);
+    const ROWS: Option<Rows> = Some(rows);
 
     fn context(request: &Request, geometry: &Geometry) -> Result<VeloUtContext> {
         let ut = Arc::new(ut_detector(geometry)?);
@@ -79,7 +79,8 @@ const STATE_Z: f32 = 2484.6;
 
 /// The tracks of an event, with momenta; the slope in x before the magnet is that of a line from the origin, because the
 /// state is given where the magnet has bent the track already.
-fn rows(tracks: &VeloUtTracks, event: usize, rows: &mut TrackRows) {
+fn rows(results: &Columns, event: usize, rows: &mut TrackRows) {
+    let tracks: &VeloUtTracks = product(results);
     for (track, hits) in tracks.of_event(event).zip(tracks.hit_lists(event)) {
         let slopes = [tracks.x[track] / STATE_Z, tracks.ty[track]];
         let measured = Measured::new(tracks.q_over_p[track], Some(tracks.var_q_over_p[track]), slopes);

@@ -122,7 +122,7 @@ fn a_doubled_signal_keeps_what_was_made_and_says_so() {
         let (code, error) = running.end("run");
         assert_eq!(code, Some(if signal == "-INT" { 130 } else { 143 }), "{error}");
         let events = std::fs::read_to_string(&output).expect("what was made").lines().count();
-        let events = error.contains(&format!("has the {} made until then", text::count(events, "event")));
+        let events = error.contains(&format!("holds the first {}", text::count(events, "event")));
         assert!(events && error.contains(&output), "{error}");
     }
 }

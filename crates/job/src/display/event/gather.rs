@@ -3,19 +3,19 @@
 use super::{Hit, Momentum, Particle, Point, Track, Truth, path};
 use crate::systems::{Rows, TrackRows};
 use crate::{Chunk, Sensor};
-use peloton::engine::Sliced;
-use peloton::event::{Particle as TrueParticle, TruthEvent};
+use peloton::engine::{Batch, Sliced};
+use peloton::event::{Columns, Particle as TrueParticle, TruthEvent};
 use peloton_truth::{Checker, EventMatches, Measured, Rules};
 use std::collections::HashMap;
 
 /// One event: where it is in its batch and in its results.
-pub struct Of<'a, B, R> {
+pub struct Of<'a> {
     /// The batch, what is known beside it, and its results.
-    pub chunk: &'a Chunk<B, Sliced<R>>,
+    pub chunk: &'a Chunk<Sliced>,
     /// Number of the event in the batch.
     pub number: usize,
     /// The piece of the results that the event is in.
-    pub results: &'a R,
+    pub results: &'a Columns,
     /// Number of the event in that piece.
     pub event: usize,
 }
@@ -32,36 +32,36 @@ pub struct Gathered {
 }
 
 /// Gathers what is drawn of the events of a system.
-pub trait Gather<B, R>: Send {
+pub trait Gather: Send {
     /// Where the hits are measured.
     fn sensors(&self) -> Vec<Sensor>;
 
     /// What is drawn of an event.
-    fn event(&mut self, of: &Of<'_, B, R>) -> Gathered;
+    fn event(&mut self, of: &Of<'_>) -> Gathered;
 }
 
 /// The hits of an event of a batch.
-pub type HitsOf<B> = Box<dyn Fn(&B, usize) -> Vec<Hit> + Send>;
+pub type HitsOf = Box<dyn Fn(&dyn Batch, usize) -> Vec<Hit> + Send>;
 
 /// Gathers events of LHCb.
-pub struct GatherTracks<B, R> {
+pub struct GatherTracks {
     /// Its hits.
-    pub hits: HitsOf<B>,
+    pub hits: HitsOf,
     /// What appends its tracks; none where the sequence ends at hits.
-    pub rows: Option<Rows<R>>,
+    pub rows: Option<Rows>,
     /// What counts as found.
     pub rules: Rules,
     /// Where the hits are measured.
     pub sensors: Vec<Sensor>,
 }
 
-impl<B, R> Gather<B, R> for GatherTracks<B, R> {
+impl Gather for GatherTracks {
     fn sensors(&self) -> Vec<Sensor> {
         self.sensors.clone()
     }
 
-    fn event(&mut self, of: &Of<'_, B, R>) -> Gathered {
-        let mut hits = (self.hits)(&of.chunk.batch, of.number);
+    fn event(&mut self, of: &Of<'_>) -> Gathered {
+        let mut hits = (self.hits)(&*of.chunk.batch, of.number);
         hits.retain(Hit::is_finite);
         let Some(rows) = self.rows else { return Gathered { hits, ..Gathered::default() } };
         let index: HashMap<u32, usize> = hits.iter().map(|hit| hit.id).zip(0..).collect();

@@ -6,7 +6,7 @@ use crate::host::Muffled;
 use crate::run::reconstruct;
 use crate::sink::{is_no_file, unknown_format};
 use crate::system::open;
-use crate::{Beside, EventRange, Host, Request, Sensor, System};
+use crate::{Beside, EventRange, Host, Request, Sensor};
 use peloton::event::{ColumnInfo, Results, Values};
 use peloton::{Error, Result, Status};
 use peloton_io::input::is_pipe;
@@ -42,7 +42,7 @@ impl Kind {
 ///
 /// # Errors
 /// Those of the options, the inputs and the output.
-pub fn display<S: System>(
+pub fn display(
     request: &Request,
     options: &DisplayOptions,
     output: &Path,
@@ -54,7 +54,7 @@ pub fn display<S: System>(
         return Err(Error::Config("--view is for figures, whose name ends in .svg".into()));
     }
     let request = Request { events, ..request.clone() };
-    let Collected { scene, failure } = collect::<S>(&request, options, host)?;
+    let Collected { scene, failure } = collect(&request, options, host)?;
     let text = match kind {
         Kind::Html => page::html(&scene),
         Kind::Svg => svg::figure(&scene, options.view.unwrap_or(View::of(&scene)[0])),
@@ -111,38 +111,38 @@ struct Collected {
 }
 
 /// Reads the events with their truth where they have it, and reconstructs them.
-fn collect<S: System>(request: &Request, options: &DisplayOptions, host: Host<'_>) -> Result<Collected> {
+fn collect(request: &Request, options: &DisplayOptions, host: Host<'_>) -> Result<Collected> {
     let muffled = Muffled::new(host.progress);
     let quiet = Host { progress: &muffled, ..host };
-    let mut collected = collect_once::<S>(request, options.truth, quiet)?;
+    let mut collected = collect_once(request, options.truth, quiet)?;
     let has_no_truth = |event: &DrawnEvent| event.status == Status::NoTruth;
     if collected.scene.events.iter().any(has_no_truth) {
         if request.inputs.iter().any(|input| input == "-" || is_pipe(Path::new(input))) {
             let message = "its events come without truth, and it can be read only once: add --no-truth";
             return Err(Error::format(request.inputs.join(", "), message));
         }
-        collected = collect_once::<S>(request, false, host)?;
+        collected = collect_once(request, false, host)?;
     } else {
         muffled.tell();
     }
     match collected.scene.events.is_empty() {
         true if host.is_cancelled() => Err(Error::format("input", "interrupted before any event was read")),
-        true => Err(no_event::<S>(request, host)),
+        true => Err(no_event(request, host)),
         false => Ok(collected),
     }
 }
 
-fn collect_once<S: System>(request: &Request, truth: bool, host: Host<'_>) -> Result<Collected> {
-    let mut opened = open::<S>(request, truth, host)?;
-    let mut gather = S::gather(request, &mut opened)?;
-    let runs = S::executor(request, &request.config, &opened.context)?;
+fn collect_once(request: &Request, truth: bool, host: Host<'_>) -> Result<Collected> {
+    let mut opened = open(request, truth, host)?;
+    let mut gather = opened.detector.gather(request, &mut *opened.source)?;
+    let runs = opened.detector.executor(request, &request.config)?;
     let sensors: Vec<Sensor> = gather.sensors();
     let mut events = Vec::new();
-    let summary = reconstruct::<S>(request, &mut opened, runs, host, &mut |chunk| {
+    let summary = reconstruct(request, &mut opened, runs, host, &mut |chunk| {
         for (number, ((results, event), id)) in chunk.result.events().zip(&chunk.beside.ids).enumerate() {
             let Gathered { hits, mut tracks, truth: found } =
                 gather.event(&Of { chunk, number, results, event });
-            let (columns, values) = track_columns(results, event);
+            let (columns, values) = track_columns(&**results, event);
             tracks.iter_mut().zip(values).for_each(|(track, values)| track.values = values);
             let status = results.statuses()[event];
             // Toy files have their truth always.
@@ -160,11 +160,11 @@ const SHOWN: [&str; 11] =
     ["chi2", "chi2_x", "chi2_y", "beam_tx", "beam_ty", "tx", "ty", "qop", "q_over_p", "qpt", "theta"];
 
 /// Those columns of a sequence, and their values for each track of an event.
-fn track_columns<R: Results>(results: &R, event: usize) -> (Vec<TrackColumn>, Vec<Vec<f64>>) {
+fn track_columns(results: &dyn Results, event: usize) -> (Vec<TrackColumn>, Vec<Vec<f64>>) {
     let tracks = results.table().ranges(event..event + 1)[1].clone();
     let mut rows = vec![Vec::new(); tracks.len()];
     let mut columns = Vec::new();
-    if R::LEVELS.get(1) != Some(&"track") {
+    if results.schema().levels.get(1) != Some(&"track") {
         return (columns, rows);
     }
     results.for_each_column(&mut |info, values| {
@@ -177,14 +177,14 @@ fn track_columns<R: Results>(results: &R, event: usize) -> (Vec<TrackColumn>, Ve
 }
 
 /// What to say when the input has none of the events: how many there are, where that can be found out.
-fn no_event<S: System>(request: &Request, host: Host<'_>) -> Error {
+fn no_event(request: &Request, host: Host<'_>) -> Error {
     let EventRange { first, count } = request.events;
     let wanted = match count {
         Some(1) => format!("event {first}"),
         Some(count) => format!("events {first} to {}", first.saturating_add(count).saturating_sub(1)),
         None => format!("events from {first} on"),
     };
-    let message = match count_events::<S>(request, host) {
+    let message = match count_events(request, host) {
         Some(0) => "there is no event in the input".into(),
         Some(1) => format!("there is no {wanted}: the input has one event, number 0"),
         Some(events) => format!("there is no {wanted}: the input has {events} events, 0 to {}", events - 1),
@@ -194,21 +194,21 @@ fn no_event<S: System>(request: &Request, host: Host<'_>) -> Error {
 }
 
 /// How many events there are in all; nothing where that cannot be found out, as of a pipe that was read.
-fn count_events<S: System>(request: &Request, host: Host<'_>) -> Option<u64> {
+fn count_events(request: &Request, host: Host<'_>) -> Option<u64> {
     if request.inputs.iter().any(|input| input == "-" || is_pipe(Path::new(input))) {
         return None;
     }
     let muffled = Muffled::new(host.progress);
     let all = Request { events: EventRange::default(), ..request.clone() };
-    let mut opened = open::<S>(&all, false, Host { progress: &muffled, ..host }).ok()?;
+    let mut opened = open(&all, false, Host { progress: &muffled, ..host }).ok()?;
     if let Some(known) = opened.source.known_items() {
         return Some(known);
     }
-    let (mut batch, mut beside, mut events) = (S::Batch::default(), Beside::default(), 0);
+    let (mut batch, mut beside, mut events) = (opened.source.empty(), Beside::default(), 0);
     while !host.is_cancelled() {
-        peloton::engine::Batch::clear(&mut batch);
+        batch.clear();
         beside.clear();
-        match opened.source.read(256, &mut batch, &mut beside).ok()? {
+        match opened.source.read(256, &mut *batch, &mut beside).ok()? {
             0 => return Some(events),
             read => events += read as u64,
         }

@@ -1,11 +1,11 @@
 //! Do all algorithms find the same clusters, and is every hit accounted for?
 
-use super::PixelContext;
+use super::PixelDetector;
 use crate::summary::object;
 use crate::text::table;
 use crate::{Check, Checked, Chunk, Host, Request, Summary};
 use peloton::engine::Sliced;
-use peloton::event::{Column, PixelClusters, PixelHits};
+use peloton::event::{Column, PixelHits};
 use peloton::timepix::{
     Algorithm, Definition, FindConfig, Finder, PixelBatch, TimeSorter, TimepixConfig, reference,
 };
@@ -52,12 +52,12 @@ impl PixelCheck {
     ///
     /// # Errors
     /// Those of the configuration.
-    pub fn new(request: &Request, context: &PixelContext) -> Result<Self> {
-        let timepix = context.configuration(&request.config);
+    pub fn new(request: &Request, detector: &PixelDetector) -> Result<Self> {
+        let timepix = detector.configuration(&request.config);
         let sorter = TimeSorter::new(request.config.level()?, timepix.disorder_ticks(), timepix.capacity);
         Ok(Self {
             timepix,
-            sides: [context.layout.width(), context.layout.height()],
+            sides: [detector.layout.width(), detector.layout.height()],
             sorter,
             sorted: PixelHits::default(),
             hits_in: 0,
@@ -67,11 +67,12 @@ impl PixelCheck {
     }
 }
 
-impl Check<PixelBatch, PixelClusters> for PixelCheck {
-    fn add(&mut self, chunk: &Chunk<PixelBatch, Sliced<PixelClusters>>) -> Result<()> {
+impl Check for PixelCheck {
+    fn add(&mut self, chunk: &Chunk<Sliced>) -> Result<()> {
         let Chunk { batch, result: results, .. } = chunk;
+        let batch: &PixelBatch = batch.of()?;
         self.hits_in += batch.block.hits.len() as u64;
-        self.hits_out += results.slices().map(|clusters| clusters.hits.len() as u64).sum::<u64>();
+        self.hits_out += results.slices().map(|clusters| clusters.hits() as u64).sum::<u64>();
         if !self.is_over {
             self.sorter.push(&batch.block.hits);
             self.sorter.take(&mut self.sorted);

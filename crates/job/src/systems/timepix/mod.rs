@@ -5,32 +5,31 @@ mod pairing;
 mod sink;
 mod source;
 
-use crate::display;
+use super::track_check::product;
 use crate::sink::Sink;
 use crate::summary::object;
-use crate::system::{Runs, Sizes};
+use crate::system::{Detector, EndlessStream, Runs, Sizes};
 use crate::totals::Totals;
-use crate::{
-    Cancel, Check, CheckOptions, Config, DisplayOptions, Displayed, Host, Opened, Preset, Request, System,
-};
+use crate::{Cancel, Check, CheckOptions, Config, Host, Opened, Request, Source, System};
 use check::PixelCheck;
 use pairing::{Paired, Pairing};
 use peloton::Result;
-use peloton::engine::{Stage, StreamSequence, Streaming};
-use peloton::event::{Layout, PixelClusters};
+use peloton::engine::{Batch, Stage, StreamSequence, Streaming};
+use peloton::event::{Columns, Layout, PixelClusters, Product};
 use peloton::timepix::{PixelBatch, Timepix, TimepixConfig};
 use peloton_io::input::Format;
 use peloton_io::output::timepix::origin_fields;
 use peloton_io::output::{ColumnRow, Metadata, column_rows, field_rows};
 use serde_json::{Map, Value, json};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Pixel hits to clusters; an endless stream.
 pub struct TimepixSystem;
 
-/// What is known of the hits beforehand.
-pub struct PixelContext {
+/// The sensor that hits come from, and what is known of them beforehand.
+pub struct PixelDetector {
     /// Their sensor.
     pub layout: Layout,
     /// Folder of their energy calibration.
@@ -47,7 +46,7 @@ pub struct PixelContext {
     pub pairing: Option<Arc<Pairing>>,
 }
 
-impl PixelContext {
+impl PixelDetector {
     /// The configuration with what these hits say where it is silent.
     pub fn configuration(&self, config: &Config) -> TimepixConfig {
         let mut timepix = config.timepix.clone();
@@ -76,71 +75,64 @@ impl PixelContext {
 }
 
 impl System for TimepixSystem {
-    const NAME: &'static str = Timepix::NAME;
-    const STAGES: &'static [Stage] = Timepix::STAGES;
-    const PRESETS: &'static [Preset] = &[];
-    const IS_STREAM: bool = true;
-    const HAS_LANES: bool = false;
-    const SIZES: &'static [&'static [Sizes]] = &[
-        &[
-            &[("sort_digit_bits", 8), ("sort_part_hits", 1 << 12)],
-            &[("sort_digit_bits", 9), ("sort_part_hits", 1 << 12)],
-            &[("sort_digit_bits", 9), ("sort_part_hits", 1 << 13)],
-            &[("sort_digit_bits", 10), ("sort_part_hits", 1 << 14)],
-            &[("sort_digit_bits", 11), ("sort_part_hits", 1 << 14)],
-            &[("sort_digit_bits", 13), ("sort_part_hits", 1 << 16)],
-        ],
-        &[&[("block_hits", 1 << 13)], &[("block_hits", 1 << 14)], &[("block_hits", 1 << 16)]],
-    ];
+    fn name(&self) -> &'static str {
+        Timepix::NAME
+    }
 
-    type Batch = PixelBatch;
-    type Results = PixelClusters;
-    type Context = PixelContext;
+    fn stages(&self) -> &'static [Stage] {
+        Timepix::STAGES
+    }
 
-    fn open(request: &Request, _truth: bool, host: Host<'_>) -> Result<Opened<Self>> {
+    fn empty(&self) -> Columns {
+        Columns::of::<PixelClusters>()
+    }
+
+    fn stream(&self) -> Option<&'static dyn EndlessStream> {
+        Some(&PixelStream)
+    }
+
+    fn has_lanes(&self) -> bool {
+        false
+    }
+
+    fn open(&self, request: &Request, _truth: bool, host: Host<'_>) -> Result<Opened> {
         source::open(request, host)
     }
 
-    fn executor(request: &Request, config: &Config, context: &PixelContext) -> Result<Runs<Self>> {
-        let runs: Runs<Self> = if request.is_on_cpu() {
-            Box::new(Streaming(context.sequence(config)?))
-        } else {
-            super::device::timepix(request, config, context)?
-        };
-        Ok(match &context.pairing {
-            Some(pairing) => Box::new(Paired::new(runs, pairing.clone())),
-            None => runs,
-        })
-    }
-
-    fn batch_items(config: &Config, _threads: usize) -> usize {
+    fn batch_items(&self, config: &Config, _threads: usize) -> usize {
         config.timepix.block_hits
     }
 
-    fn ends_source(batch: &PixelBatch) -> bool {
-        batch.end
-    }
-
-    fn last() -> Option<PixelBatch> {
-        Some(PixelBatch { end: true, ..PixelBatch::default() })
-    }
-
-    fn reads(format: Format) -> bool {
+    fn reads(&self, format: Format) -> bool {
         matches!(format, Format::Auto | Format::Pixels(_))
     }
 
-    fn facts(_config: &Config, totals: &Totals) -> Map<String, Value> {
+    fn facts(&self, _config: &Config, totals: &Totals) -> Map<String, Value> {
         let Totals { events: clusters, hits_out, .. } = totals;
         object(&json!({ "clusters": clusters, "hits_out": hits_out, "triggers": 0, "paired_hits": null }))
     }
 
-    fn is_preset(config: &Config) -> bool {
+    fn is_preset(&self, config: &Config) -> bool {
         // Sizes change the speed alone.
         let TimepixConfig { block_hits, sort_digit_bits, sort_part_hits, .. } = config.timepix;
         config.timepix == TimepixConfig { block_hits, sort_digit_bits, sort_part_hits, ..Default::default() }
     }
 
-    fn set_size(config: &mut Config, name: &str, value: usize) -> bool {
+    fn sizes(&self) -> &'static [&'static [Sizes]] {
+        &[
+            &[
+                &[("sort_digit_bits", 8), ("sort_part_hits", 1 << 12)],
+                &[("sort_digit_bits", 9), ("sort_part_hits", 1 << 12)],
+                &[("sort_digit_bits", 9), ("sort_part_hits", 1 << 13)],
+                &[("sort_digit_bits", 10), ("sort_part_hits", 1 << 14)],
+                &[("sort_digit_bits", 11), ("sort_part_hits", 1 << 14)],
+                &[("sort_digit_bits", 13), ("sort_part_hits", 1 << 16)],
+            ],
+            &[&[("block_hits", 1 << 13)], &[("block_hits", 1 << 14)], &[("block_hits", 1 << 16)]],
+        ]
+    }
+
+    fn set_size(&self, config: &mut Config, name: &str, value: usize) -> bool {
         let timepix = &mut config.timepix;
         match name {
             "block_hits" if timepix.block_hits == TimepixConfig::default().block_hits => {
@@ -156,7 +148,7 @@ impl System for TimepixSystem {
         true
     }
 
-    fn override_key(config: &mut Config, key: &str, value: &str) -> Result<bool> {
+    fn override_key(&self, config: &mut Config, key: &str, value: &str) -> Result<bool> {
         let number = |what: &str| {
             let message = format!("{what}={value}: this is not a number");
             value.parse().map_err(|_| peloton::Error::Config(message))
@@ -169,21 +161,61 @@ impl System for TimepixSystem {
         Ok(true)
     }
 
+    fn columns(&self) -> Vec<ColumnRow> {
+        let schema = PixelClusters::SCHEMA;
+        let mut rows = column_rows(schema);
+        rows.extend(field_rows(schema, &origin_fields()));
+        rows
+    }
+}
+
+/// Pixel hits as a stream.
+struct PixelStream;
+
+impl EndlessStream for PixelStream {
+    fn ends_source(&self, piece: &dyn Batch) -> bool {
+        piece.of().is_ok_and(|batch: &PixelBatch| batch.end)
+    }
+
+    fn last(&self) -> Box<dyn Batch> {
+        Box::new(PixelBatch { end: true, ..PixelBatch::default() })
+    }
+
+    fn keep(&self, waiting: &mut Columns, piece: &Columns, rows: Range<usize>) {
+        let waiting: &mut PixelClusters = waiting.get_mut().expect("clusters");
+        waiting.extend_from(product(piece), rows);
+    }
+}
+
+impl Detector for PixelDetector {
+    fn executor(&self, request: &Request, config: &Config) -> Result<Runs> {
+        let runs: Runs = if request.is_on_cpu() {
+            Box::new(Streaming(self.sequence(config)?))
+        } else {
+            super::device::timepix(request, config, self)?
+        };
+        Ok(match &self.pairing {
+            Some(pairing) => Box::new(Paired::new(runs, pairing.clone())),
+            None => runs,
+        })
+    }
+
     fn sink(
+        &self,
         path: &Path,
         _request: &Request,
-        context: &PixelContext,
         metadata: &Metadata,
         cancel: &Cancel,
-    ) -> Result<Box<dyn Sink<PixelClusters>>> {
-        sink::create(path, context, metadata, cancel)
+    ) -> Result<Box<dyn Sink>> {
+        sink::create(path, self, metadata, cancel)
     }
 
     fn check(
+        &self,
         request: &Request,
         options: &CheckOptions,
-        opened: &mut Opened<Self>,
-    ) -> Result<Box<dyn Check<Self::Batch, Self::Results>>> {
+        _source: &mut dyn Source,
+    ) -> Result<Box<dyn Check>> {
         for (flag, is_given) in [
             ("--rules", options.rules.is_some()),
             ("--tables", options.tables),
@@ -196,41 +228,22 @@ impl System for TimepixSystem {
                 return Err(peloton::Error::Config(message));
             }
         }
-        PixelCheck::new(request, &opened.context).map(|check| Box::new(check) as Box<_>)
+        Ok(Box::new(PixelCheck::new(request, self)?))
     }
 
-    fn columns() -> Vec<ColumnRow> {
-        let mut rows = column_rows::<PixelClusters>();
-        rows.extend(field_rows::<PixelClusters>(&origin_fields()));
-        rows
+    fn sensor(&self) -> Option<[usize; 2]> {
+        Some([self.layout.width(), self.layout.height()])
     }
 
-    fn display(
-        request: &Request,
-        options: &DisplayOptions,
-        output: &Path,
-        host: Host<'_>,
-    ) -> Result<Displayed> {
-        display::frame(request, options, output, host)
+    fn outcome(&self) -> (Vec<(&'static str, u64)>, Map<String, Value>) {
+        self.pairing.as_deref().map(Pairing::outcome).unwrap_or_default()
     }
 
-    fn outcome(context: &PixelContext) -> (Vec<(&'static str, u64)>, Map<String, Value>) {
-        context.pairing.as_deref().map(Pairing::outcome).unwrap_or_default()
+    fn not_found(&self) -> Option<String> {
+        self.pairing.as_deref().and_then(Pairing::not_found)
     }
 
-    fn not_found(context: &PixelContext) -> Option<String> {
-        context.pairing.as_deref().and_then(Pairing::not_found)
-    }
-
-    fn is_live(context: &PixelContext) -> bool {
-        context.is_live
-    }
-
-    fn keep(waiting: &mut PixelClusters, piece: &PixelClusters) {
-        waiting.extend_from(piece, 0..piece.len());
-    }
-
-    fn remove_first(waiting: &mut PixelClusters, count: usize) {
-        waiting.remove_front(count);
+    fn is_live(&self) -> bool {
+        self.is_live
     }
 }

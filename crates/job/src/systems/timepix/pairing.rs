@@ -2,7 +2,7 @@
 
 use crate::text::grouped;
 use peloton::Result;
-use peloton::engine::{Executor, Machine, Sliced};
+use peloton::engine::{Batch, Executor, Machine, Sliced};
 use peloton::event::{Counters, Edge, PixelClusters, TriggerPairs};
 use peloton::timepix::{PixelBatch, TriggerPairer};
 use serde_json::{Map, Value, json};
@@ -71,11 +71,11 @@ impl Pairing {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn pair(&self, batch: &PixelBatch, results: &Sliced<PixelClusters>) {
+    fn pair(&self, batch: &PixelBatch, results: &Sliced) {
         let state = &mut *self.state();
         state.pairer.push(&batch.block.triggers);
         let last = results.slices().count();
-        for (number, clusters) in results.slices().enumerate() {
+        for (number, clusters) in results.products::<PixelClusters>().enumerate() {
             let mut pairs = state.unused.pop().unwrap_or_default();
             state.pairer.pair(clusters, batch.end && number + 1 == last, &mut pairs);
             if self.is_written.load(Ordering::Relaxed) {
@@ -89,21 +89,21 @@ impl Pairing {
 
 /// Finds clusters and pairs their hits.
 pub struct Paired {
-    runs: Box<dyn Executor<PixelBatch, PixelClusters>>,
+    runs: Box<dyn Executor>,
     pairing: std::sync::Arc<Pairing>,
 }
 
 impl Paired {
     /// Pairs the hits of what `runs` finds.
-    pub fn new(runs: Box<dyn Executor<PixelBatch, PixelClusters>>, pairing: std::sync::Arc<Pairing>) -> Self {
+    pub fn new(runs: Box<dyn Executor>, pairing: std::sync::Arc<Pairing>) -> Self {
         Self { runs, pairing }
     }
 }
 
-impl Executor<PixelBatch, PixelClusters> for Paired {
-    fn run(&mut self, batch: &PixelBatch, results: &mut Sliced<PixelClusters>) -> Result<Counters> {
+impl Executor for Paired {
+    fn run(&mut self, batch: &dyn Batch, results: &mut Sliced) -> Result<Counters> {
         let counters = self.runs.run(batch, results)?;
-        self.pairing.pair(batch, results);
+        self.pairing.pair(batch.of()?, results);
         Ok(counters)
     }
 

@@ -1,10 +1,11 @@
 //! Where clusters go.
 
-use super::PixelContext;
+use super::PixelDetector;
 use super::pairing::Pairing;
 use crate::Cancel;
 use crate::sink::{ByteSink, Done, FileFormat, Sink, is_no_file, put_in_place, unknown_format};
-use peloton::event::{Hashes, PixelClusters, Results, TriggerPairs};
+use crate::systems::product;
+use peloton::event::{Columns, Hashes, PixelClusters, Product, Results, TriggerPairs};
 use peloton::timepix::Calibration;
 use peloton::{Error, Result};
 use peloton_io::input::EventId;
@@ -38,23 +39,23 @@ enum Writer {
 /// written.
 pub fn create(
     path: &Path,
-    context: &PixelContext,
+    detector: &PixelDetector,
     metadata: &Metadata,
     cancel: &Cancel,
-) -> Result<Box<dyn Sink<PixelClusters>>> {
-    let pairing = context.pairing.clone();
-    let folder = context.calibration.as_deref();
-    let calibration = folder.map(|folder| Calibration::from_folder(&context.layout, folder)).transpose()?;
-    let is_of_frames = context.is_of_frames;
-    let origin = Origin { input: String::new(), layout: context.layout.clone(), calibration, is_of_frames };
+) -> Result<Box<dyn Sink>> {
+    let pairing = detector.pairing.clone();
+    let folder = detector.calibration.as_deref();
+    let calibration = folder.map(|folder| Calibration::from_folder(&detector.layout, folder)).transpose()?;
+    let is_of_frames = detector.is_of_frames;
+    let origin = Origin { input: String::new(), layout: detector.layout.clone(), calibration, is_of_frames };
     let writer = match FileFormat::of(path) {
         Some(FileFormat::Parquet) => {
             let triggers = pairing.as_ref().map(|_| trigger_fields()).unwrap_or_default();
             let frames = if is_of_frames { frame_fields() } else { Vec::new() };
             let missing: &[&str] = if is_of_frames { &WITHOUT_TIMES } else { &[] };
-            let (fields, columns) = ([origin_fields(), triggers, frames].concat(), PixelClusters::COLUMNS);
+            let (fields, schema) = ([origin_fields(), triggers, frames].concat(), PixelClusters::SCHEMA);
             let file = OutputFile::create(path)?;
-            let writer = ParquetWriter::without(missing, file, path, metadata, columns, &fields)?;
+            let writer = ParquetWriter::without(missing, file, path, metadata, schema, &fields)?;
             Writer::Parquet(Box::new(writer))
         }
         Some(FileFormat::Clog) => {
@@ -92,7 +93,7 @@ impl ClusterSink {
     }
 }
 
-impl Sink<PixelClusters> for ClusterSink {
+impl Sink for ClusterSink {
     fn begin_input(&mut self, name: &str) {
         if self.origin.input != name {
             self.origin.input = name.into();
@@ -102,7 +103,8 @@ impl Sink<PixelClusters> for ClusterSink {
         }
     }
 
-    fn write(&mut self, _ids: &[EventId], piece: &PixelClusters) -> Result<()> {
+    fn write(&mut self, _ids: &[EventId], piece: &Columns) -> Result<()> {
+        let piece = product(piece);
         let Some(pairing) = self.pairing.clone() else { return self.write_paired(piece, None) };
         let pairs =
             pairing.next().ok_or_else(|| Error::Internal("clusters without their triggers".into()))?;

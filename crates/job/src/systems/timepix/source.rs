@@ -1,11 +1,12 @@
 //! Where pixel hits come from: files, pipes, sockets, the simulation.
 
+use super::PixelDetector;
 use super::pairing::Pairing;
-use super::{PixelContext, TimepixSystem};
 use crate::lost_hits::{OUTSIDE_CHIPS, TOO_FAST, WAYS, Way};
 use crate::systems::inputs;
 use crate::totals::UNUSABLE_INPUTS;
 use crate::{Beside, Cancel, Host, Opened, Request, Source};
+use peloton::engine::Batch;
 use peloton::event::{Layout, PixelBlock};
 use peloton::timepix::{PixelBatch, TimepixConfig};
 use peloton::{Error, Result};
@@ -94,10 +95,15 @@ impl PixelSource {
     }
 }
 
-impl Source<PixelBatch> for PixelSource {
+impl Source for PixelSource {
+    fn empty(&self) -> Box<dyn Batch> {
+        Box::new(PixelBatch::default())
+    }
+
     /// Blocks are as large as the configuration says: a stream that is measured is appended block by block until its
     /// first source ends, as sources have clocks of their own.
-    fn read(&mut self, _items: usize, batch: &mut PixelBatch, beside: &mut Beside) -> Result<usize> {
+    fn read(&mut self, _items: usize, batch: &mut dyn Batch, beside: &mut Beside) -> Result<usize> {
+        let batch: &mut PixelBatch = batch.of_mut()?;
         if batch.end {
             return Ok(0);
         }
@@ -185,7 +191,7 @@ struct Found {
 ///
 /// # Errors
 /// Those of the readers and sockets.
-pub fn open(request: &Request, host: Host<'_>) -> Result<Opened<TimepixSystem>> {
+pub fn open(request: &Request, host: Host<'_>) -> Result<Opened> {
     let names = &request.inputs;
     let TimepixConfig { filter, calibration, .. } = &request.config.timepix;
     filter.check(calibration.is_some())?;
@@ -247,8 +253,8 @@ pub fn open(request: &Request, host: Host<'_>) -> Result<Opened<TimepixSystem>> 
     };
     let pairing = request.pixels.trigger.map(|edge| Arc::new(Pairing::new(edge)));
     let calibration = request.config.timepix.calibration.clone();
-    let context = PixelContext { layout, calibration, disorder_us, masked, is_of_frames, is_live, pairing };
-    Ok(Opened { source: Box::new(source), context })
+    let detector = PixelDetector { layout, calibration, disorder_us, masked, is_of_frames, is_live, pairing };
+    Ok(Opened { source: Box::new(source), detector: Box::new(detector) })
 }
 
 /// Pixels with more than `limit` hits.
