@@ -1,96 +1,15 @@
 //! Measures the parts of an entry. Each gives *facts*: one JSON object for each run, whose keys stand in [`facts`](super::facts).
 
 use super::facts;
-use super::paper::{Axis, Hashes, Measure, Part, Sweep, Threads};
+use super::job::{Job, Variant};
+use super::paper::{Axis, Hashes, Measure, Part, Sweep};
+use super::table::Cell;
 use crate::config::override_with;
-use crate::{Config, EventRange, Host, Plan, Request, cpu_name};
+use crate::throughput::doubling;
+use crate::{Config, EventRange, Request};
 use peloton::simd::Level;
 use peloton::{Error, Result};
 use serde_json::Value;
-use std::path::PathBuf;
-use std::time::Duration;
-
-/// What is to be made, and how.
-#[derive(Debug, Clone, Default)]
-pub struct Reproduction {
-    /// Inputs in place of the simulated ones.
-    pub inputs: Vec<String>,
-    /// Folder of the detector's geometry files, for raw banks.
-    pub geometry: Option<PathBuf>,
-    /// Whether few events and short times do.
-    pub quick: bool,
-    /// Threads; one per core without it, and one where times are measured.
-    pub threads: Option<usize>,
-    /// Time of each measurement, s.
-    pub seconds: Option<f64>,
-    /// The command that asks, for the metadata of files.
-    pub command: String,
-}
-
-/// What was asked for, and whom to tell.
-pub struct Job<'a> {
-    /// What was asked for.
-    pub options: &'a Reproduction,
-    /// Whom to tell.
-    pub host: Host<'a>,
-}
-
-impl Job<'_> {
-    /// Whether events are simulated.
-    pub fn is_simulated(&self) -> bool {
-        self.options.inputs.is_empty()
-    }
-
-    /// The first of a full and a short form, or the short one where that will do.
-    pub fn size<'a, T>(&self, forms: &'a [T]) -> Option<&'a T> {
-        if self.options.quick { forms.last() } else { forms.first() }
-    }
-
-    /// How long each measurement takes.
-    pub fn plan(&self) -> Plan {
-        let seconds = self.options.seconds.unwrap_or(if self.options.quick { 0.05 } else { 1.0 });
-        Plan { passes: None, time: Duration::from_secs_f64(seconds) }
-    }
-
-    /// Says what is being done.
-    pub fn stage(&self, name: &str) {
-        self.host.progress.stage(name);
-    }
-
-    /// What a part of the work gave, or an error when an early end was asked for: half a table says nothing, and what an
-    /// interrupted job complains of (no events, say) is only that it was interrupted.
-    ///
-    /// # Errors
-    /// Those of the part, and when it was interrupted.
-    pub fn complete<T>(&self, part: Result<T>) -> Result<T> {
-        if self.host.is_cancelled() {
-            let message =
-                "interrupted before the table was complete, so nothing of it was printed or written";
-            return Err(Error::format("reproduce", message));
-        }
-        part
-    }
-
-    fn threads(&self) -> usize {
-        Config { threads: self.options.threads, ..Config::default() }.thread_count().max(1)
-    }
-}
-
-/// The CPU, and what runs on it by a configuration.
-///
-/// # Errors
-/// When nothing would run.
-pub fn machine(config: &Config) -> Result<String> {
-    let (level, threads) = (config.level()?, config.thread_count());
-    Ok(format!("{}, {level}, {}", cpu_name(), crate::text::count(threads, "thread")))
-}
-
-/// A configuration, and the keys and values that it was made of.
-pub struct Variant {
-    pub config: Config,
-    keys: toml::Table,
-    pub label: Option<String>,
-}
 
 /// What a part gave.
 #[derive(Default)]
@@ -147,24 +66,23 @@ pub fn make(part: &Part, job: &Job<'_>) -> Result<Made> {
 }
 
 /// The inputs that are measured one after the other, each with a name.
-fn samples(part: &Part, job: &Job<'_>) -> Vec<(super::Cell, Vec<String>)> {
+fn samples(part: &Part, job: &Job<'_>) -> Vec<(Cell, Vec<String>)> {
     let given = &job.options.inputs;
     match (job.is_simulated(), part.samples.is_empty()) {
-        (false, true) => return vec![(super::Cell::Nothing, given.clone())],
+        (false, true) => return vec![(Cell::Nothing, given.clone())],
         (false, false) => {
             return given.iter().map(|input| (input.as_str().into(), vec![input.clone()])).collect();
         }
         _ => {}
     }
     let threads = job.threads();
-    let input = job.size(&part.input).map_or("", String::as_str);
+    let form = job.size(&part.input).map_or("", String::as_str);
+    let form =
+        form.replace("{threads}", &threads.to_string()).replace("{2 threads}", &(2 * threads).to_string());
     let input =
-        input.replace("{threads}", &threads.to_string()).replace("{2 threads}", &(2 * threads).to_string());
-    let inputs = |name: &str| Some(input.replace("{sample}", name)).filter(|input| !input.is_empty());
-    if part.samples.is_empty() {
-        return vec![(super::Cell::Nothing, inputs("").into_iter().collect())];
-    }
-    part.samples.iter().map(|sample| (sample.clone(), inputs(&sample.key()).into_iter().collect())).collect()
+        |sample: &Cell| Some(form.replace("{sample}", &sample.key())).filter(|input| !input.is_empty());
+    let names = if part.samples.is_empty() { &[Cell::Nothing][..] } else { &part.samples };
+    names.iter().map(|sample| (sample.clone(), input(sample).into_iter().collect())).collect()
 }
 
 /// Every combination of a part's axes as a configuration.
@@ -201,15 +119,12 @@ fn variant(part: &Part, keys: toml::Table, job: &Job<'_>) -> Result<Variant> {
     let mut config = keys.clone();
     let label = config.remove("label").and_then(|label| label.as_str().map(String::from));
     config.remove("n");
-    let sets_threads = config.contains_key("threads");
+    let is_set = config.contains_key("threads");
+    let is_fixed = config.get("threads").is_some_and(toml::Value::is_integer);
     let mut config = Config::from_toml(&toml::to_string(&config).map_err(|e| wrong(&e))?, None)?;
-    if !sets_threads {
-        config.threads = job.options.threads;
-        match part.threads {
-            Threads::Auto => {}
-            Threads::One => config.threads = config.threads.or(Some(1)),
-            Threads::All => config.threads = Some(config.thread_count()),
-        }
+    if !is_fixed {
+        let is_timed = !matches!(part.measure, Measure::Machine | Measure::Check);
+        config.threads = job.options.threads.or((is_timed && !is_set).then_some(1));
     }
     Ok(Variant { config, keys, label })
 }
@@ -224,10 +139,7 @@ impl Sweep {
             Self::Levels => of_levels(Level::usual()),
             Self::EveryLevel => of_levels(Level::supported()),
             Self::UpTo16 => (1..=threads.min(16)).map(|n| format!("n = {n}")).collect(),
-            Self::Doubling => {
-                let doubled = std::iter::successors(Some(1), |n| Some(2 * n)).take_while(|n| *n < threads);
-                doubled.chain([threads]).map(|n| format!("n = {n}")).collect()
-            }
+            Self::Doubling => doubling(threads).into_iter().map(|n| format!("n = {n}")).collect(),
         };
         texts.iter().filter_map(|text| text.parse().ok()).collect()
     }

@@ -9,7 +9,7 @@
 //! - `scan`: `slice`, `threads`, `rate`; `machine`: `cpu`, `threads`, `sets`.
 //! - `layouts`, `agreement`, `splitting`: their own modules say it.
 
-use super::driver::{Job, Variant};
+use super::job::{Facts, Job, Variant};
 use super::paper::{Measure, Part};
 use super::{layouts, pixels};
 use crate::{
@@ -19,9 +19,6 @@ use crate::{
 use peloton::simd::{Isa, Level};
 use peloton::{Error, Result};
 use serde_json::{Map, Value, json};
-
-/// Facts of each run, and hashes.
-pub type Facts = (Vec<Value>, Vec<String>);
 
 /// Measures one sample of a part.
 ///
@@ -117,18 +114,6 @@ fn rates(part: &Part, request: &Request, configs: &[Config], job: &Job<'_>) -> R
                 *least = again["stages"][stage].clone();
             }
         }
-    }
-    // Not every algorithm times its parts apart.
-    let parts: Map<_, _> = facts
-        .iter()
-        .flat_map(|one| one["parts"].as_object())
-        .flatten()
-        .map(|(name, _)| (name.clone(), Value::Null))
-        .collect();
-    for one in &mut facts {
-        let mut all = parts.clone();
-        all.extend(one["parts"].as_object().cloned().unwrap_or_default());
-        one["parts"] = all.into();
     }
     Ok((facts, hashes))
 }

@@ -1,8 +1,7 @@
 //! Products of small matrices by memory layout (Matriplex, figure 4). Facts of a run: `isa`, `gang`, `products`, and the
 //! least time of a product in ns by layout: `array`, `gathered`, `gang_wide`, `some`, `together`.
 
-use super::driver::Job;
-use super::facts::Facts;
+use super::job::{Facts, Job};
 use crate::Config;
 use peloton::kalman::layouts::{Layout, Products};
 use peloton::simd::Level;

@@ -7,6 +7,7 @@
 mod build;
 mod driver;
 mod facts;
+mod job;
 mod layouts;
 mod paper;
 mod picture;
@@ -15,14 +16,14 @@ mod quantity;
 mod report;
 mod table;
 
-pub use driver::Reproduction;
+pub use job::Reproduction;
 pub use paper::{Entry, Making, Paper, Run, entries, list_text, papers};
 pub use picture::picture;
 pub use report::{Asked, Report};
 pub use table::{Cell, Column, Origin, Plot, Table};
 
 use crate::{Config, Host};
-use driver::Job;
+use job::Job;
 use peloton::{Error, Result};
 
 /// Refuses to draw what has no drawing, which is better known before the work than after it.
@@ -78,7 +79,7 @@ impl Run {
         for (number, part) in self.parts.iter().enumerate() {
             let made = driver::make(part, job)?;
             if number == 0 {
-                report.machine = driver::machine(&made.config.unwrap_or_else(Config::default))?;
+                report.machine = job::machine(&made.config.unwrap_or_else(Config::default))?;
                 report.input = made.inputs;
             }
             report.hashes.extend(made.hashes);

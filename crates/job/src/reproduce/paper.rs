@@ -105,13 +105,12 @@ pub enum Making {
 }
 
 /// What is measured, and what is shown of it.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct Run {
     /// What the paper's own numbers were made with and on.
     pub(super) paper_machine: String,
     /// What is added to the description of this machine.
-    #[serde(default)]
     pub(super) machine: String,
     /// What is measured.
     #[serde(rename = "part")]
@@ -120,12 +119,11 @@ pub struct Run {
     #[serde(rename = "table")]
     pub(super) tables: Vec<TableSpec>,
     /// What is asked of the numbers.
-    #[serde(rename = "check", default)]
+    #[serde(rename = "check")]
     pub(super) checks: Vec<Check>,
     /// How many particles the checks need.
     pub(super) enough: Option<Enough>,
     /// What else must be known to read the tables.
-    #[serde(default)]
     pub(super) notes: Vec<String>,
 }
 
@@ -142,43 +140,35 @@ pub struct Enough {
 }
 
 /// Something that is measured, for one configuration or many.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct Part {
     pub(super) measure: Measure,
-    /// The configuration as a file for `--config` has it.
-    #[serde(default)]
+    /// The configuration as a file for `--config` has it. Times are measured on one thread unless it sets `threads`.
     pub(super) config: toml::Table,
     /// What the configuration is varied by; the last axis varies fastest.
-    #[serde(default)]
     pub(super) axes: Vec<Axis>,
     /// The simulated input, and the one of the short form. `{sample}` and `{threads}` are filled in.
-    #[serde(default)]
     pub(super) input: Vec<String>,
     /// The part is measured for each of these inputs, or for each given one.
-    #[serde(default)]
     pub(super) samples: Vec<Cell>,
     /// Whether the part is left out for given inputs.
-    #[serde(default)]
     pub(super) only_simulated: bool,
-    #[serde(default)]
-    pub(super) threads: Threads,
     /// Rules of a check in place of the sequence's own.
     pub(super) rules: Option<String>,
     /// Rounds in which the configurations take turns, of which the least times count.
-    #[serde(default)]
     pub(super) rounds: usize,
     /// What progress calls it.
     pub(super) stage: Option<String>,
-    #[serde(default)]
     pub(super) hashes: Hashes,
 }
 
 /// What is done in a part.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Measure {
     /// Nothing: facts about this machine.
+    #[default]
     Machine,
     /// Efficiencies by the truth.
     Check,
@@ -221,16 +211,6 @@ pub enum Sweep {
     UpTo16,
 }
 
-/// Threads of the runs that set none, where the command line sets none either.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Threads {
-    #[default]
-    Auto,
-    One,
-    All,
-}
-
 /// Which hashes of the results a report lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -246,37 +226,28 @@ pub enum Hashes {
 }
 
 /// A table: which runs are its rows, and what its columns are read from.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct TableSpec {
     pub(super) title: String,
     /// Number of the part.
-    #[serde(default)]
     pub(super) part: usize,
     /// Numbers of its runs; all without it.
     pub(super) runs: Option<Vec<usize>>,
     /// Runs that a row takes its numbers from: one where each run is a row, otherwise all.
     pub(super) together: Option<usize>,
-    #[serde(default)]
     pub(super) rows: Rows,
-    #[serde(default)]
     pub(super) setting: Vec<Quantity>,
-    #[serde(default)]
     pub(super) here: Vec<Quantity>,
-    #[serde(default)]
     pub(super) paper: Vec<Quantity>,
     /// Published results of another program, which the name of the column says.
-    #[serde(default)]
     pub(super) program: Vec<Quantity>,
     /// Numbers of the columns of paper and program, by the settings of the row; `*` for every row.
-    #[serde(default)]
     pub(super) published: BTreeMap<String, Vec<Cell>>,
     /// More rows; cells are left out at the end.
-    #[serde(default)]
     pub(super) more: Vec<Vec<Given>>,
     pub(super) plot: Option<Plot>,
     /// Whether per cent are left out where there are too few particles.
-    #[serde(default)]
     pub(super) rates: bool,
     /// Title of a table behind this one: by how much each instruction set is faster than one lane.
     pub(super) gains: Option<String>,

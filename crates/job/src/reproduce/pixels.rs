@@ -1,8 +1,7 @@
 //! Which cluster every hit of a sample is in, for the two tables of the pixel paper that need it: how well clusters by two
 //! configurations agree, and how many clusters are split when the hits are shared out among workers.
 
-use super::driver::{Job, Variant};
-use super::facts::Facts;
+use super::job::{Facts, Job, Variant};
 use crate::Request;
 use crate::run::reconstruct;
 use crate::system::{System, open};

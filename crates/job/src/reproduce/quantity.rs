@@ -63,16 +63,10 @@ pub enum Over {
 }
 
 /// A row: its label, and what stands for `{row}` in paths.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Row {
     pub label: Cell,
     pub key: String,
-}
-
-impl Default for Row {
-    fn default() -> Self {
-        Self { label: Cell::Nothing, key: String::new() }
-    }
 }
 
 /// What a run has at a path.
@@ -81,7 +75,9 @@ impl Default for Row {
 /// [`Error::Internal`] when there is no such path.
 pub fn find<'a>(facts: &'a Value, path: &str) -> Result<&'a Value> {
     let missing = || Error::Internal(format!("papers/*.toml: nothing was measured at `{path}`"));
-    facts.pointer(&format!("/{path}")).ok_or_else(missing)
+    // Not every algorithm times its parts apart.
+    let part = path.starts_with("parts/").then_some(&Value::Null);
+    facts.pointer(&format!("/{path}")).or(part).ok_or_else(missing)
 }
 
 fn facts<'a>(runs: &[&'a Value], number: usize) -> Result<&'a Value> {
@@ -112,10 +108,11 @@ impl Quantity {
             match find(facts(runs, self.run)?, &self.value.replace("{row}", &row.key))? {
                 Value::String(word) => return Ok(word.as_str().into()),
                 Value::Array(items) => return Ok(Cell::Count(items.len() as u64)),
-                Value::Number(number) if number.is_u64() => {
-                    return Ok(number.as_u64().map_or(Cell::Nothing, Cell::Count));
+                value => {
+                    if let Some(count) = value.as_u64() {
+                        return Ok(Cell::Count(count));
+                    }
                 }
-                _ => {}
             }
         }
         let digits = self.digits.unwrap_or(2);
@@ -124,15 +121,15 @@ impl Quantity {
 
     /// The number; none where one that it needs is none, or would be divided by 0.
     fn number(&self, runs: &[&Value], row: &Row) -> Result<Option<f64>> {
-        let of = |run: &Value| self.of_runs(run, run, row);
         let Some(fold) = self.fold else {
             return self.of_runs(facts(runs, self.run)?, facts(runs, self.per_run.unwrap_or(self.run))?, row);
         };
         if let Fold::Distinct = fold {
-            let values = runs.iter().map(|facts| Ok(find(facts, &self.value)?.to_string()));
+            let values = runs.iter().map(|run| find(run, &self.value).map(Value::to_string));
             return Ok(Some(values.collect::<Result<BTreeSet<_>>>()?.len() as f64));
         }
-        let values = runs.iter().map(|run| of(run)).collect::<Result<Option<Vec<_>>>>()?;
+        let values =
+            runs.iter().map(|run| self.of_runs(run, run, row)).collect::<Result<Option<Vec<_>>>>()?;
         let Some(values) = values else { return Ok(None) };
         let least = |values: &[f64]| values.iter().copied().fold(f64::INFINITY, f64::min);
         let largest = |values: &[f64]| values.iter().copied().fold(f64::NEG_INFINITY, f64::max);

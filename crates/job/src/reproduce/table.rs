@@ -30,9 +30,10 @@ pub struct Column {
 }
 
 /// One value of a table.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub enum Cell {
     /// Nothing is known, or nothing can be said.
+    #[default]
     Nothing,
     /// A word.
     Word(String),
